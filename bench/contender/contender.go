@@ -1,0 +1,76 @@
+// Package contender puts every kind of channel that is compared behind one
+// small interface: the built-in chan, the elastic channel of the first study as
+// published, and the kinds of this library. The Go peers, which need
+// dependencies, are in package peers.
+//
+// The interface works a loop at a time, not a value at a time, so that what is
+// measured is what a user of that channel would write, without an interface
+// call for each value in between.
+package contender
+
+
+// A Channel carries uint64 values between goroutines. Its methods may be called
+// from as many goroutines as the Contender allows.
+type Channel interface {
+	// SendRange sends lo, lo+1, …, hi-1, one by one, in a loop.
+	SendRange(lo, hi uint64)
+	// Drain receives one by one until the channel is closed and drained.
+	Drain() Tally
+	// Send and Recv are for exchanges that alternate; ok is false once the
+	// channel is closed and drained.
+	Send(v uint64)
+	Recv() (v uint64, ok bool)
+	// Close is called once, after the last send returned.
+	Close()
+}
+
+// A BatchChannel can also move many values in one call.
+type BatchChannel interface {
+	Channel
+	// SendRangeBatch sends lo … hi-1 in batches of the given size.
+	SendRangeBatch(lo, hi uint64, size int)
+	// DrainBatch is Drain with a buffer of the given size.
+	DrainBatch(size int) Tally
+}
+
+// A Tally is what one receiver saw: proof that the work was done.
+type Tally struct {
+	Count     uint64
+	Sum       uint64
+	Unordered uint64 // values that were not larger than their predecessor
+}
+
+// Bound tells which capacities a Contender can be made with.
+type Bound uint8
+
+const (
+	AnyCapacity    Bound = iota // 0 and up
+	Buffered                    // 1 and up
+	UnboundedOnly               // capacity means nothing to it
+	UnbufferedOnly              // 0
+)
+
+// A Contender makes channels of one kind.
+type Contender struct {
+	Name string // as printed in tables: "native", "elastic published flushing", "sluice.Bounded"
+	Note string // what a reader must know, such as a fault that was mended
+	Bound
+	OneSender, OneReceiver bool // the most goroutines its ends allow
+	Make                   func(capacity int) Channel
+}
+
+// Can reports whether the contender does a job with that capacity and that many
+// goroutines on either side.
+func (c Contender) Can(capacity, senders, receivers int) bool {
+	switch c.Bound {
+	case Buffered:
+		if capacity < 1 {
+			return false
+		}
+	case UnbufferedOnly:
+		if capacity != 0 {
+			return false
+		}
+	}
+	return (!c.OneSender || senders <= 1) && (!c.OneReceiver || receivers <= 1)
+}

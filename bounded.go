@@ -1,0 +1,14 @@
+package sluice
+
+import "github.com/sluice-go/sluice/internal/handoff"
+
+// A Bounded is a FIFO with a fixed number of slots.
+type Bounded[T any] struct{ channel[T] }
+
+// NewBounded returns a Bounded with exactly the given capacity, in values. It
+// panics if capacity is below 1, or on options that belong to Elastic.
+func NewBounded[T any](capacity int, o *Options[T]) *Bounded[T] {
+	requirePositive("NewBounded", "capacity", capacity)
+	config := o.config("NewBounded", capacity)
+	return &Bounded[T]{channel[T]{handoff.New(config)}}
+}

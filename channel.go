@@ -1,0 +1,123 @@
+package sluice
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// channel is what every kind is made of: an engine, and the methods that check
+// arguments before they call it.
+type channel[T any] struct {
+	engine engine.Engine[T]
+}
+
+// Send sends v, and waits while there is no room.
+//
+// It returns nil once the value was accepted; [ErrClosed] if the channel is
+// closed, also when that happens during the wait; the context's error if it
+// would have to wait under a context that is done. After an error the value is
+// never delivered. Under an overflow policy other than Block it never waits.
+// It does not allocate. A nil context panics.
+func (c *channel[T]) Send(ctx context.Context, v T) error {
+	if ctx == nil {
+		nilContext("Send")
+	}
+	return c.engine.Send(ctx, v)
+}
+
+// TrySend sends v if that is possible without waiting. It returns nil,
+// [ErrFull] or [ErrClosed].
+func (c *channel[T]) TrySend(v T) error { return c.engine.TrySend(v) }
+
+// SendBatch sends the values of vs in order, and waits whenever there is no
+// room. It returns how many it sent, always a prefix of vs; the error is nil
+// only if that is all of them, and otherwise as for Send. Values of other
+// senders may come between those of one batch. An empty batch returns 0, nil.
+//
+// A batch costs one hand-over for each run of values that there is room for,
+// not one for each value. vs is not kept.
+func (c *channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
+	if ctx == nil {
+		nilContext("SendBatch")
+	}
+	if len(vs) == 0 {
+		return 0, nil
+	}
+	return c.engine.SendBatch(ctx, vs)
+}
+
+// Recv receives the next value, and waits while there is none.
+//
+// It fails with [ErrClosed] once the channel is closed and drained, and with
+// the context's error if it would have to wait under a context that is done.
+// After an error nothing was consumed. It does not allocate. A nil context
+// panics.
+func (c *channel[T]) Recv(ctx context.Context) (T, error) {
+	if ctx == nil {
+		nilContext("Recv")
+	}
+	return c.engine.Recv(ctx)
+}
+
+// TryRecv receives the next value if there is one. Otherwise it fails with
+// [ErrEmpty], or with [ErrClosed] once the channel is closed and drained.
+func (c *channel[T]) TryRecv() (T, error) { return c.engine.TryRecv() }
+
+// RecvBatch waits for a value like Recv, then takes as many as there are, up to
+// len(buf), into buf, in order. n > 0 implies err == nil; an error is as for
+// Recv. It never waits for the buffer to fill. An empty buf returns 0, nil.
+func (c *channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
+	if ctx == nil {
+		nilContext("RecvBatch")
+	}
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	return c.engine.RecvBatch(ctx, buf)
+}
+
+// All returns an iterator that receives until the channel is closed and drained
+// or ctx is done while it waits. After the loop, ctx.Err() tells the two apart.
+// Values are received one by one: leaving the loop early loses none.
+func (c *channel[T]) All(ctx context.Context) iter.Seq[T] {
+	if ctx == nil {
+		nilContext("All")
+	}
+	return func(yield func(T) bool) {
+		for {
+			v, err := c.engine.Recv(ctx)
+			if err != nil || !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Ready returns a channel for use in a select beside other native channels. It
+// becomes readable when TryRecv may succeed, or the channel is closed; whoever
+// reads from it should then call TryRecv until that fails with ErrEmpty. A
+// value may still go to somebody else in between. The same channel is
+// returned each time; after Close it is closed.
+func (c *channel[T]) Ready() <-chan struct{} { return c.engine.Ready() }
+
+// Close closes the channel: sends fail from now on, waiting ones included, and
+// what is buffered stays receivable. It never waits for a receiver, may be
+// called from any goroutine, and does nothing the second time.
+func (c *channel[T]) Close() { c.engine.Close() }
+
+// Len returns how many values are queued: an exact figure of one moment.
+func (c *channel[T]) Len() int { return c.engine.Len() }
+
+// Cap returns the capacity or limit: the most values that can be queued.
+func (c *channel[T]) Cap() int { return c.engine.Cap() }
+
+// Stats returns one consistent view of the channel's counters. It briefly holds
+// up senders and receivers: call it once a second, not once a value.
+func (c *channel[T]) Stats() Stats { return Stats(c.engine.Stats()) }
+
+func nilContext(method string) {
+	panic(fmt.Sprintf("sluice: %s: nil context", method))
+}

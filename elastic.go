@@ -1,0 +1,17 @@
+package sluice
+
+import "github.com/sluice-go/sluice/internal/handoff"
+
+// An Elastic is a FIFO that grows as needed, up to a limit, and gives memory
+// back when the backlog is gone.
+type Elastic[T any] struct{ channel[T] }
+
+// NewElastic returns an empty Elastic that queues at most limit values; write
+// [Unlimited] where that is what you want. Options.LimitBytes bounds its size
+// in bytes as well. It panics if limit is below 1.
+func NewElastic[T any](limit int, o *Options[T]) *Elastic[T] {
+	requirePositive("NewElastic", "limit", limit)
+	config := o.config("NewElastic", limit)
+	config.Elastic = true
+	return &Elastic[T]{channel[T]{handoff.New(config)}}
+}

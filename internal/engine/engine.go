@@ -1,0 +1,93 @@
+// Package engine is the contract between a kind of channel and the machinery
+// behind it: what a kind asks of an engine, and the words both use.
+//
+// An engine lives in a package of its own (handoff, chain) and knows nothing of
+// kinds; a kind chooses an engine when it is made. Nothing else belongs here.
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+var (
+	ErrClosed   = errors.New("sluice: channel closed")
+	ErrFull     = errors.New("sluice: channel full")
+	ErrEmpty    = errors.New("sluice: channel empty")
+	ErrTooLarge = errors.New("sluice: value larger than the byte limit")
+)
+
+// An Engine is a channel without its checks of arguments: contexts are not nil,
+// batches are not empty.
+type Engine[T any] interface {
+	Send(ctx context.Context, v T) error
+	TrySend(v T) error
+	SendBatch(ctx context.Context, vs []T) (int, error)
+	Recv(ctx context.Context) (T, error)
+	TryRecv() (T, error)
+	RecvBatch(ctx context.Context, buf []T) (int, error)
+	Ready() <-chan struct{}
+	Close()
+	Len() int
+	Cap() int
+	Stats() Stats
+}
+
+// Overflow is what a send does that finds no room; the values are those of the
+// public type.
+type Overflow uint8
+
+const (
+	Block Overflow = iota
+	Reject
+	DropNewest
+	DropOldest
+)
+
+// Shrink is when memory is given back; the values are those of the public type.
+type Shrink uint8
+
+const (
+	ShrinkHalf Shrink = iota
+	ShrinkEmpty
+	NoShrink
+)
+
+// Config is what a kind tells its engine.
+type Config[T any] struct {
+	Name           string
+	Limit          int // most values queued
+	Elastic        bool
+	Overflow       Overflow
+	OnDrop         func(T)
+	SingleSender   bool
+	SingleReceiver bool
+	Shrink         Shrink
+	LimitBytes     int64
+	Size           func(T) int
+	NoHandOff      bool
+}
+
+// Stats has the fields of the public type, in its order, and converts to it.
+type Stats struct {
+	Name  string
+	Len   int
+	Cap   int
+	Lanes int
+
+	Sent     uint64
+	Received uint64
+	Dropped  uint64
+
+	SendWaits        uint64
+	RecvWaits        uint64
+	SendWaitTime     time.Duration
+	RecvWaitTime     time.Duration
+	SendersWaiting   int
+	ReceiversWaiting int
+
+	HighWater int
+	Bytes     int64
+	Closed    bool
+}

@@ -1,0 +1,86 @@
+// Package ring is a circular buffer of power-of-two size, indexed by
+// free-running unsigned counters that wrap: the queue of N. Patavalis's study
+// "Elastic channels" (2014).
+//
+// Invariants:
+//
+//   - len(buf) is 0 or a power of two, so index & (len(buf)-1) is a slot, also
+//     across the wrap of the counters.
+//   - tail - head, in wrapping arithmetic, is the number of values, at most
+//     len(buf). The values live in the slots of head, head+1, …, tail-1.
+//   - Every other slot holds the zero value: what was taken is not kept alive.
+//
+// A Ring is a plain data structure: whoever owns it locks it.
+package ring
+
+// A Ring is a FIFO. Its zero value is empty and holds no memory.
+type Ring[T any] struct {
+	buf        []T
+	head, tail uint
+}
+
+// Len returns the number of values.
+func (r *Ring[T]) Len() int { return int(r.tail - r.head) }
+
+// Size returns the number of slots.
+func (r *Ring[T]) Size() int { return len(r.buf) }
+
+// Push appends v, and doubles the buffer if it is full. Amortized O(1).
+func (r *Ring[T]) Push(v T) {
+	if r.Len() == len(r.buf) {
+		r.resize(max(1, 2*len(r.buf)))
+	}
+	r.buf[r.tail&uint(len(r.buf)-1)] = v
+	r.tail++
+}
+
+// Pop removes and returns the oldest value. The ring must not be empty.
+func (r *Ring[T]) Pop() T {
+	if r.head == r.tail {
+		panic("ring: Pop of an empty ring")
+	}
+	slot := &r.buf[r.head&uint(len(r.buf)-1)]
+	v := *slot
+	var zero T
+	*slot = zero
+	r.head++
+	return v
+}
+
+// Grow makes room for n more values without another allocation.
+func (r *Ring[T]) Grow(n int) {
+	size := max(1, len(r.buf))
+	for size-r.Len() < n {
+		size *= 2
+	}
+	if size > len(r.buf) {
+		r.resize(size)
+	}
+}
+
+// Shrink halves the buffer as long as less than a quarter of it is in use, and
+// drops it when the ring is empty. A quarter, not half: a ring that swings
+// around a power of two would otherwise copy at each swing.
+func (r *Ring[T]) Shrink() {
+	if r.Len() == 0 {
+		r.buf = nil
+		return
+	}
+	size := len(r.buf)
+	for size > 1 && r.Len() < size/4 {
+		size /= 2
+	}
+	if size < len(r.buf) {
+		r.resize(size)
+	}
+}
+
+// resize moves the values into a buffer of the given size, a power of two that
+// is not below Len. The counters keep running.
+func (r *Ring[T]) resize(size int) {
+	buf := make([]T, size)
+	for i := r.head; i != r.tail; i++ {
+		buf[i&uint(size-1)] = r.buf[i&uint(len(r.buf)-1)]
+	}
+	r.buf = buf
+}

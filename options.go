@@ -1,0 +1,151 @@
+package sluice
+
+import (
+	"fmt"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// Options are the choices that have a default. A nil *Options means all
+// defaults. The constructors copy what they need: an Options value may be
+// changed and used again. A combination that makes no sense for the kind panics
+// in the constructor.
+type Options[T any] struct {
+	// Name is shown in Stats. It need not be unique.
+	Name string
+
+	// Overflow says what a send does that finds no room. The default is Block.
+	Overflow Overflow
+
+	// OnDrop, if set, is called exactly once with each value that DropNewest
+	// or DropOldest discards, by the goroutine whose Send discarded it, before
+	// that Send returns and with no lock held: it may use the channel.
+	OnDrop func(v T)
+
+	// SingleSender promises that at no time two goroutines send at once
+	// (Send, TrySend and SendBatch together; Close is free). SingleReceiver
+	// promises the same of receiving. The promises make the channel cheaper.
+	// A program built with -race or -tags sluicecheck panics when it breaks
+	// one; otherwise a broken promise loses or duplicates values.
+	SingleSender   bool
+	SingleReceiver bool
+
+	// Shrink says when an Elastic gives memory back. The default is ShrinkHalf.
+	Shrink ShrinkMode
+
+	// LimitBytes bounds the sum of Size over the values queued in an Elastic,
+	// besides its limit in values. 0 means no such bound. Size must be set with
+	// it; it is called once a value, by the sender, and must not be negative
+	// nor use the channel.
+	LimitBytes int64
+	Size       func(v T) int
+
+	// NoHandOff makes a Rendezvous or a small Bounded wake a waiting goroutine
+	// and let it look again, instead of handing the value over directly. It is
+	// there to measure what the hand-off is worth, and costs speed.
+	NoHandOff bool
+}
+
+// Overflow is what a send does that finds no room.
+type Overflow uint8
+
+const (
+	// Block waits for room. TrySend fails with ErrFull.
+	Block Overflow = iota
+	// Reject fails with ErrFull at once.
+	Reject
+	// DropNewest discards the value being sent. The send succeeds.
+	DropNewest
+	// DropOldest discards the value that would have been received next, and
+	// sends in its place. The send succeeds. With capacity 1 this makes a
+	// mailbox that holds the freshest value.
+	DropOldest
+)
+
+var overflowNames = [...]string{"Block", "Reject", "DropNewest", "DropOldest"}
+
+func (o Overflow) String() string {
+	if int(o) < len(overflowNames) {
+		return overflowNames[o]
+	}
+	return fmt.Sprintf("Overflow(%d)", uint8(o))
+}
+
+// ShrinkMode is when an Elastic gives back memory that it does not need now.
+type ShrinkMode uint8
+
+const (
+	// ShrinkHalf keeps at most as much spare memory as the queued values
+	// occupy, so that at least half of what is held is in use, but for a
+	// first few KiB.
+	ShrinkHalf ShrinkMode = iota
+	// ShrinkEmpty keeps all memory until the channel is empty.
+	ShrinkEmpty
+	// NoShrink keeps all memory as long as the channel lives.
+	NoShrink
+)
+
+var shrinkNames = [...]string{"ShrinkHalf", "ShrinkEmpty", "NoShrink"}
+
+func (m ShrinkMode) String() string {
+	if int(m) < len(shrinkNames) {
+		return shrinkNames[m]
+	}
+	return fmt.Sprintf("ShrinkMode(%d)", uint8(m))
+}
+
+// config checks o for the kind that the constructor named function makes, and
+// turns it into what an engine reads.
+func (o *Options[T]) config(function string, limit int) engine.Config[T] {
+	if o == nil {
+		return engine.Config[T]{Limit: limit}
+	}
+	refuse := func(format string, args ...any) {
+		panic("sluice: " + function + ": " + fmt.Sprintf(format, args...))
+	}
+	elastic := function == "NewElastic"
+	switch {
+	case int(o.Overflow) >= len(overflowNames):
+		refuse("Overflow is %v, which is no policy", o.Overflow)
+	case int(o.Shrink) >= len(shrinkNames):
+		refuse("Shrink is %v, which is no mode", o.Shrink)
+	case limit == 0 && o.Overflow == DropOldest:
+		refuse("Overflow is DropOldest, but there is no buffer to drop from")
+	case o.OnDrop != nil && o.Overflow != DropNewest && o.Overflow != DropOldest:
+		refuse("OnDrop is set, but Overflow is %v, which drops nothing", o.Overflow)
+	case !elastic && o.Shrink != ShrinkHalf:
+		refuse("Shrink is %v, but only an Elastic shrinks", o.Shrink)
+	case !elastic && o.LimitBytes != 0:
+		refuse("LimitBytes is %d, but only an Elastic has a limit in bytes", o.LimitBytes)
+	case !elastic && o.Size != nil:
+		refuse("Size is set, but only an Elastic has a limit in bytes")
+	case o.LimitBytes < 0:
+		refuse("LimitBytes is %d, below 1", o.LimitBytes)
+	case o.LimitBytes > 0 && o.Size == nil:
+		refuse("LimitBytes is %d, but Size is nil", o.LimitBytes)
+	case o.LimitBytes == 0 && o.Size != nil:
+		refuse("Size is set, but LimitBytes is 0")
+	case elastic && o.NoHandOff:
+		refuse("NoHandOff is set, but an Elastic has no hand-off to leave out")
+	}
+	return engine.Config[T]{
+		Name:           o.Name,
+		Limit:          limit,
+		Elastic:        elastic,
+		Overflow:       engine.Overflow(o.Overflow),
+		OnDrop:         o.OnDrop,
+		SingleSender:   o.SingleSender,
+		SingleReceiver: o.SingleReceiver,
+		Shrink:         engine.Shrink(o.Shrink),
+		LimitBytes:     o.LimitBytes,
+		Size:           o.Size,
+		NoHandOff:      o.NoHandOff,
+	}
+}
+
+// requirePositive panics, in the name of function, if value is below 1.
+func requirePositive(function, what string, value int) {
+	if value < 1 {
+		panic(fmt.Sprintf("sluice: %s: %s is %d, below 1", function, what, value))
+	}
+}

@@ -1,0 +1,30 @@
+package sluice
+
+import "time"
+
+// Stats is what a channel knows of itself at one moment: all fields are of the
+// same moment, so Sent - Received - Dropped == Len for a buffered kind under
+// any policy but DropNewest, whose dropped values were never sent.
+//
+// Counting is free for calls that do not wait.
+type Stats struct {
+	Name  string // Options.Name
+	Len   int    // values queued
+	Cap   int    // capacity, or limit; 0 for a Rendezvous
+	Lanes int    // 1 for the kinds of this file
+
+	Sent     uint64 // values accepted
+	Received uint64 // values taken by receivers
+	Dropped  uint64 // values discarded by DropNewest or DropOldest
+
+	SendWaits        uint64        // times a sender parked
+	RecvWaits        uint64        // times a receiver parked
+	SendWaitTime     time.Duration // time senders spent parked (see below)
+	RecvWaitTime     time.Duration // time receivers spent parked
+	SendersWaiting   int           // senders parked now
+	ReceiversWaiting int           // receivers parked now
+
+	HighWater int   // the most values ever queued
+	Bytes     int64 // memory held for queued values and for spare room
+	Closed    bool
+}
