@@ -8,7 +8,6 @@
 // call for each value in between.
 package contender
 
-
 // A Channel carries uint64 values between goroutines. Its methods may be called
 // from as many goroutines as the Contender allows.
 type Channel interface {
