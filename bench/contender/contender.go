@@ -32,11 +32,32 @@ type BatchChannel interface {
 	DrainBatch(size int) Tally
 }
 
-// A Tally is what one receiver saw: proof that the work was done.
+// A Tally is what one receiver saw: proof that the work was done. Every
+// receive loop keeps one, in a local variable, so that it costs all of them the
+// same.
 type Tally struct {
 	Count     uint64
 	Sum       uint64
 	Unordered uint64 // values that were not larger than their predecessor
+
+	next uint64 // the least value that would be in order
+}
+
+// Add counts v. It is small enough to be inlined into the receive loops.
+func (t *Tally) Add(v uint64) {
+	if v < t.next {
+		t.Unordered++
+	}
+	t.next = v + 1
+	t.Count++
+	t.Sum += v
+}
+
+// AddAll counts the values of vs in turn.
+func (t *Tally) AddAll(vs []uint64) {
+	for _, v := range vs {
+		t.Add(v)
+	}
 }
 
 // Bound tells which capacities a Contender can be made with.
@@ -55,6 +76,7 @@ type Contender struct {
 	Note string // what a reader must know, such as a fault that was mended
 	Bound
 	OneSender, OneReceiver bool // the most goroutines its ends allow
+	BatchOnly              bool // one by one makes no sense for it
 	Make                   func(capacity int) Channel
 }
 
@@ -72,4 +94,13 @@ func (c Contender) Can(capacity, senders, receivers int) bool {
 		}
 	}
 	return (!c.OneSender || senders <= 1) && (!c.OneReceiver || receivers <= 1)
+}
+
+// Batches reports whether the contender's channels are a BatchChannel.
+func (c Contender) Batches() bool {
+	ch := c.Make(1)
+	_, ok := ch.(BatchChannel)
+	ch.Close()
+	ch.Drain() // lets a pump end
+	return ok
 }

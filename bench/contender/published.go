@@ -1,0 +1,228 @@
+package contender
+
+import "fmt"
+
+// A Pump is how the goroutine of the published elastic channel moves values.
+type Pump uint8
+
+const (
+	// Simple moves one value for each select.
+	Simple Pump = iota
+	// Flushing goes on receiving after a receive, and sending after a send, as
+	// long as that needs no waiting.
+	Flushing
+)
+
+var pumpNames = [...]string{"simple", "flushing"}
+
+func (p Pump) String() string { return pumpNames[p] }
+
+// A PublishedShrink is when the published elastic channel shrinks its queue.
+type PublishedShrink uint8
+
+const (
+	// PublishedNoShrink never shrinks.
+	PublishedNoShrink PublishedShrink = iota
+	// PublishedShrinkHalf copies to half the size whenever less than half is
+	// used, without hysteresis: a queue that swings around a power of two
+	// copies at each swing.
+	PublishedShrinkHalf
+	// PublishedShrinkEmpty should shrink when the queue is empty. As published
+	// it frees nothing.
+	PublishedShrinkEmpty
+)
+
+var publishedShrinkNames = [...]string{"no shrink", "shrink half", "shrink empty"}
+
+func (s PublishedShrink) String() string { return publishedShrinkNames[s] }
+
+// Published is the elastic channel of N. Patavalis, "Elastic channels" (2014),
+// written from its description: a goroutine between two built-in channels that
+// keeps what does not fit in a circular queue. Closing the sending end delivers
+// what is queued and then closes the receiving end.
+type Published struct {
+	Pump                   Pump
+	Shrink                 PublishedShrink
+	SendBuffer, RecvBuffer int // slots of the two built-in channels; 128 in the study
+
+	// Unmended keeps the fault of the flushing pump: the value received after
+	// the 1024th in a row is lost.
+	Unmended bool
+}
+
+// PublishedBuffer is the size of both built-in channels in the study.
+const PublishedBuffer = 128
+
+// Contender returns p as a contender.
+func (p Published) Contender() Contender {
+	c := Contender{
+		Name:  fmt.Sprintf("published %v, %v", p.Pump, p.Shrink),
+		Bound: UnboundedOnly,
+		Make: func(int) Channel {
+			in := make(chan uint64, p.SendBuffer)
+			return OverEnds(in, p.start(in))
+		},
+	}
+	if p.SendBuffer != PublishedBuffer || p.RecvBuffer != PublishedBuffer {
+		c.Name += fmt.Sprintf(", buffers %d/%d", p.SendBuffer, p.RecvBuffer)
+	}
+	if p.Pump == Flushing {
+		c.Note = "the loss of each value after 1024 in a row is mended"
+	}
+	if p.Unmended {
+		c.Name += ", unmended"
+		c.Note = "loses each value after 1024 in a row, as published"
+	}
+	if p.Shrink == PublishedShrinkEmpty {
+		c.Note = joinNotes(c.Note, "frees nothing when empty, as published")
+	}
+	return c
+}
+
+func joinNotes(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// start runs the pump between in and the channel that it returns.
+func (p Published) start(in <-chan uint64) <-chan uint64 {
+	out := make(chan uint64, p.RecvBuffer)
+	pump := &pump{in: in, out: out, unmended: p.Unmended, queue: publishedQueue{shrink: p.Shrink}}
+	if p.Pump == Simple {
+		go pump.runSimple()
+	} else {
+		go pump.runFlushing()
+	}
+	return out
+}
+
+// maxRun is how many values the flushing pump receives in a row, so that a fast
+// sender cannot keep it from sending.
+const maxRun = 1024
+
+// pump is owned by its one goroutine. in is nil once it was closed.
+type pump struct {
+	in       <-chan uint64
+	out      chan<- uint64
+	queue    publishedQueue
+	unmended bool
+}
+
+// offer returns the channel and the value that a select may send: the channel
+// is nil, which disables the case, while nothing is queued.
+func (p *pump) offer() (chan<- uint64, uint64) {
+	if p.queue.len() == 0 {
+		return nil, 0
+	}
+	return p.out, p.queue.front()
+}
+
+func (p *pump) runSimple() {
+	defer close(p.out)
+	for p.in != nil || p.queue.len() > 0 {
+		out, front := p.offer()
+		select {
+		case v, ok := <-p.in:
+			if !ok {
+				p.in = nil
+				continue
+			}
+			p.queue.push(v)
+		case out <- front:
+			p.queue.pop()
+		}
+	}
+}
+
+func (p *pump) runFlushing() {
+	defer close(p.out)
+	for p.in != nil || p.queue.len() > 0 {
+		out, front := p.offer()
+		select {
+		case v, ok := <-p.in:
+			if !ok {
+				p.in = nil
+				continue
+			}
+			p.flushIn(v)
+		case out <- front:
+			p.queue.pop()
+			p.flushOut()
+		}
+	}
+}
+
+// flushIn queues v and what can be received after it without waiting, at most
+// maxRun values.
+func (p *pump) flushIn(v uint64) {
+	for run := 1; ; run++ {
+		p.queue.push(v)
+		if run == maxRun && !p.unmended {
+			return
+		}
+		var ok bool
+		select {
+		case v, ok = <-p.in:
+			if !ok {
+				p.in = nil
+				return
+			}
+		default:
+			return
+		}
+		if run == maxRun {
+			return // unmended: v is forgotten
+		}
+	}
+}
+
+// flushOut sends what can be sent without waiting.
+func (p *pump) flushOut() {
+	for p.queue.len() > 0 {
+		select {
+		case p.out <- p.queue.front():
+			p.queue.pop()
+		default:
+			return
+		}
+	}
+}
+
+// publishedQueue is the study's circular buffer: its size is a power of two,
+// its indices are free-running and wrap.
+type publishedQueue struct {
+	buf        []uint64
+	head, tail uint
+	shrink     PublishedShrink
+}
+
+func (q *publishedQueue) len() int { return int(q.tail - q.head) }
+
+func (q *publishedQueue) front() uint64 { return q.buf[q.head&uint(len(q.buf)-1)] }
+
+func (q *publishedQueue) push(v uint64) {
+	if q.len() == len(q.buf) {
+		q.resize(max(1, 2*len(q.buf)))
+	}
+	q.buf[q.tail&uint(len(q.buf)-1)] = v
+	q.tail++
+}
+
+// pop removes the front. PublishedShrinkEmpty has no case here: as published it
+// has no effect.
+func (q *publishedQueue) pop() {
+	q.head++
+	if q.shrink == PublishedShrinkHalf && len(q.buf) > 1 && q.len() < len(q.buf)/2 {
+		q.resize(len(q.buf) / 2)
+	}
+}
+
+func (q *publishedQueue) resize(size int) {
+	buf := make([]uint64, size)
+	for i := q.head; i != q.tail; i++ {
+		buf[i&uint(size-1)] = q.buf[i&uint(len(q.buf)-1)]
+	}
+	q.buf = buf
+}

@@ -1,0 +1,120 @@
+package workload
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/contender"
+)
+
+// BatchSize is how many values the batched workloads move in a call.
+const BatchSize = 64
+
+// OneWay is n values from some senders to some receivers, one by one. The
+// senders share the values out in contiguous ranges, all goroutines start
+// together, and the last sender to finish closes the channel. With one sender
+// and one receiver it is part (a) of the study "Channel Direct Send", and the
+// concurrent run of "Elastic channels".
+func OneWay(capacity, senders, receivers int) Workload {
+	return Workload{
+		Name:      fmt.Sprintf("%d->%d", senders, receivers),
+		Capacity:  capacity,
+		Senders:   senders,
+		Receivers: receivers,
+		run:       oneWay,
+	}
+}
+
+// OneWayBatches is OneWay with batches of BatchSize on both sides.
+func OneWayBatches(capacity, senders, receivers int) Workload {
+	w := OneWay(capacity, senders, receivers)
+	w.Name += " batches"
+	w.Batch = BatchSize
+	return w
+}
+
+func oneWay(w Workload, c contender.Contender, n uint64) (outcome, error) {
+	ch := c.Make(w.Capacity)
+	send, drain := loops(ch, w.Batch)
+	var (
+		start    = make(chan struct{})
+		sending  atomic.Int64
+		finished sync.WaitGroup
+		tallies  = make([]contender.Tally, w.Receivers)
+	)
+	sending.Store(int64(w.Senders))
+	for i := range uint64(w.Senders) {
+		lo, hi := share(n, i, uint64(w.Senders))
+		finished.Go(func() {
+			<-start
+			send(lo, hi)
+			if sending.Add(-1) == 0 {
+				ch.Close()
+			}
+		})
+	}
+	for i := range tallies {
+		finished.Go(func() {
+			<-start
+			tallies[i] = drain()
+		})
+	}
+	began := time.Now()
+	close(start)
+	finished.Wait()
+	o := outcome{elapsed: time.Since(began), items: n, want: upTo(n)}
+	for _, t := range tallies {
+		o.tally = merge(o.tally, t)
+	}
+	return o, nil
+}
+
+// share returns the i-th of k contiguous parts of 0 … n-1.
+func share(n, i, k uint64) (lo, hi uint64) {
+	size, rest := n/k, n%k
+	lo = i*size + min(i, rest)
+	hi = lo + size
+	if i < rest {
+		hi++
+	}
+	return lo, hi
+}
+
+// loops returns the loops of ch that move values one by one, or in batches.
+func loops(ch contender.Channel, batch int) (send func(lo, hi uint64), drain func() contender.Tally) {
+	if batch == 0 {
+		return ch.SendRange, ch.Drain
+	}
+	b := ch.(contender.BatchChannel)
+	send = func(lo, hi uint64) { b.SendRangeBatch(lo, hi, batch) }
+	drain = func() contender.Tally { return b.DrainBatch(batch) }
+	return send, drain
+}
+
+// FillDrain is one goroutine that sends all n values, closes the channel and
+// receives them: no two goroutines work at once, but for those of the contender.
+// The channel has n slots if it has a capacity at all. It is part (c) of the
+// study "Channel Direct Send" and the sequential run of "Elastic channels".
+func FillDrain() Workload {
+	return Workload{Name: "fill-drain", Capacity: 1, Senders: 1, Receivers: 1, run: fillDrain}
+}
+
+// FillDrainBatches is FillDrain with batches of BatchSize.
+func FillDrainBatches() Workload {
+	w := FillDrain()
+	w.Name += " batches"
+	w.Batch = BatchSize
+	return w
+}
+
+func fillDrain(w Workload, c contender.Contender, n uint64) (outcome, error) {
+	ch := c.Make(int(n))
+	send, drain := loops(ch, w.Batch)
+	began := time.Now()
+	send(0, n)
+	ch.Close()
+	t := drain()
+	return outcome{elapsed: time.Since(began), items: n, tally: t, want: upTo(n)}, nil
+}

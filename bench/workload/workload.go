@@ -1,0 +1,107 @@
+// Package workload holds the jobs that contenders are compared on, each once:
+// the same loops, the same start, the same proof that the work was done.
+//
+// What enters here is a job that any contender may be given. Which contenders
+// meet, how often, and what is made of the figures is up to the caller.
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/contender"
+)
+
+// A Workload is a job for a contender.
+type Workload struct {
+	Name               string // such as "1->1" or "ping-pong"
+	Capacity           int    // of the channels that it makes; see FillDrain
+	Senders, Receivers int
+	Batch              int // values in a batch; 0 means one by one
+
+	// run does the job with n values and says which tally it should have seen.
+	run func(w Workload, c contender.Contender, n uint64) (outcome, error)
+}
+
+// outcome is what a job measured, and what its receivers saw.
+type outcome struct {
+	elapsed time.Duration
+	items   uint64 // what the time is divided by
+	tally   contender.Tally
+	want    contender.Tally
+}
+
+// A Result is how long a job took.
+type Result struct {
+	Items   uint64        // values carried, or round trips
+	Elapsed time.Duration // wall-clock time, from the common start to the last receive
+}
+
+// NsPerItem returns nanoseconds for each item.
+func (r Result) NsPerItem() float64 { return float64(r.Elapsed) / float64(r.Items) }
+
+// Add returns the sum of two results.
+func (r Result) Add(s Result) Result {
+	return Result{r.Items + s.Items, r.Elapsed + s.Elapsed}
+}
+
+// Can reports whether c can do the job.
+func (w Workload) Can(c contender.Contender) bool {
+	if w.Batch == 0 && c.BatchOnly || w.Batch > 0 && !c.Batches() {
+		return false
+	}
+	return c.Can(w.Capacity, w.Senders, w.Receivers)
+}
+
+// Run does the job once, with n values and channels of its own, and returns
+// when all its goroutines have finished. It fails, and names contender and
+// workload, if c cannot do the job or if what was received is not what was
+// sent: then there is no figure.
+//
+// Values are counted and summed; where one goroutine sends, each receiver must
+// also see them in order.
+func (w Workload) Run(c contender.Contender, n uint64) (Result, error) {
+	if n == 0 {
+		return Result{}, fmt.Errorf("workload %s: no values to carry", w.Name)
+	}
+	if !w.Can(c) {
+		return Result{}, fmt.Errorf("workload %s: %s cannot do it", w.Name, c.Name)
+	}
+	o, err := w.run(w, c, n)
+	if err != nil {
+		return Result{}, fmt.Errorf("workload %s: %s: %w", w.Name, c.Name, err)
+	}
+	if err := verify(o.tally, o.want, w.Senders == 1); err != nil {
+		return Result{}, fmt.Errorf("workload %s: %s: %w", w.Name, c.Name, err)
+	}
+	return Result{o.items, o.elapsed}, nil
+}
+
+// verify compares what was received with what was sent.
+func verify(got, want contender.Tally, ordered bool) error {
+	switch {
+	case got.Count != want.Count:
+		return fmt.Errorf("received %d values of %d", got.Count, want.Count)
+	case got.Sum != want.Sum:
+		return fmt.Errorf("received values that add up to %d, not %d", got.Sum, want.Sum)
+	case ordered && got.Unordered != 0:
+		return fmt.Errorf("received %d of %d values out of order", got.Unordered, got.Count)
+	}
+	return nil
+}
+
+// upTo is the tally of the values 0 … n-1.
+func upTo(n uint64) contender.Tally {
+	t := contender.Tally{Count: n}
+	if n%2 == 0 {
+		t.Sum = n / 2 * (n - 1)
+	} else {
+		t.Sum = (n - 1) / 2 * n
+	}
+	return t
+}
+
+// merge adds what another receiver saw.
+func merge(t, u contender.Tally) contender.Tally {
+	return contender.Tally{Count: t.Count + u.Count, Sum: t.Sum + u.Sum, Unordered: t.Unordered + u.Unordered}
+}

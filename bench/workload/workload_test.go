@@ -1,0 +1,180 @@
+package workload_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/peers"
+	"github.com/sluice-go/sluice/bench/workload"
+)
+
+// jobs is every workload in every shape that is used for comparisons.
+func jobs() []workload.Workload {
+	all := []workload.Workload{
+		workload.FillDrain(),
+		workload.FillDrainBatches(),
+	}
+	for _, capacity := range []int{0, 1, 128, 1024} {
+		all = append(all,
+			workload.OneWay(capacity, 1, 1),
+			workload.OneWay(capacity, 8, 1),
+			workload.OneWay(capacity, 1, 10),
+			workload.OneWay(capacity, 8, 8),
+			workload.OneWayBatches(capacity, 1, 1),
+			workload.OneWayBatches(capacity, 8, 8),
+			workload.PingPong(capacity),
+			workload.SharedTotal(capacity, 10),
+		)
+	}
+	return all
+}
+
+// variants is every contender there is, and ours with each option that changes
+// the core.
+func variants(t *testing.T) []contender.Contender {
+	background := context.Background()
+	ctx, cancel := context.WithCancel(background)
+	t.Cleanup(cancel)
+	all := append(contender.Standard(), peers.All()...)
+	all = append(all, contender.NativeSelect(ctx))
+	for _, shrink := range []contender.PublishedShrink{contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty} {
+		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
+	}
+	for _, o := range []*sluice.Options[uint64]{
+		{SingleSender: true}, {SingleReceiver: true}, {NoHandOff: true},
+	} {
+		all = append(all, contender.Rendezvous(background, o), contender.Bounded(background, o))
+	}
+	for _, o := range []*sluice.Options[uint64]{
+		{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}, {SingleSender: true, SingleReceiver: true},
+	} {
+		all = append(all, contender.Elastic(background, o))
+	}
+	return append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
+}
+
+// Every contender carries every value of every workload that it can do, in
+// order. Run verifies that; the tests below show that it would tell.
+func TestEveryContenderDoesTheWork(t *testing.T) {
+	for _, c := range variants(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			done := 0
+			for _, w := range jobs() {
+				if !w.Can(c) {
+					continue
+				}
+				r, err := w.Run(c, 5000)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Items != 5000 || r.Elapsed <= 0 {
+					t.Fatalf("%s: %d items in %v", w.Name, r.Items, r.Elapsed)
+				}
+				done++
+			}
+			if done == 0 {
+				t.Fatal("there is no workload that it can do")
+			}
+		})
+	}
+}
+
+// faulty is a native chan whose receives are tampered with.
+type faulty struct {
+	contender.Channel
+	tamper func(*contender.Tally)
+}
+
+func (f faulty) Drain() contender.Tally {
+	t := f.Channel.Drain()
+	f.tamper(&t)
+	return t
+}
+
+func TestWrongTalliesAreErrors(t *testing.T) {
+	for _, fault := range []struct {
+		name   string
+		tamper func(*contender.Tally)
+		want   string
+	}{
+		{"loss", func(t *contender.Tally) { t.Count-- }, "received 99 values of 100"},
+		{"duplicate", func(t *contender.Tally) { t.Count++ }, "received 101 values of 100"},
+		{"exchange", func(t *contender.Tally) { t.Sum++ }, "add up to 4951, not 4950"},
+		{"disorder", func(t *contender.Tally) { t.Unordered = 2 }, "2 of 100 values out of order"},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
+				return faulty{contender.Native().Make(capacity), fault.tamper}
+			}}
+			for _, w := range []workload.Workload{workload.OneWay(128, 1, 1), workload.FillDrain()} {
+				r, err := w.Run(c, 100)
+				if err == nil {
+					t.Fatalf("%s: no error, and a figure: %v", w.Name, r)
+				}
+				for _, part := range []string{"tampered", w.Name, fault.want} {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("%q does not say %q", err, part)
+					}
+				}
+				if r != (workload.Result{}) {
+					t.Errorf("%s: a figure beside the error: %v", w.Name, r)
+				}
+			}
+		})
+	}
+}
+
+// With many senders the order of values says nothing, so it is not looked at.
+func TestDisorderOfManySendersIsNoError(t *testing.T) {
+	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
+		return faulty{contender.Native().Make(capacity), func(t *contender.Tally) { t.Unordered = 2 }}
+	}}
+	if _, err := workload.OneWay(128, 8, 1).Run(c, 100); err != nil {
+		t.Error(err)
+	}
+}
+
+// offByOne is a channel that delivers other values than it was sent.
+type offByOne struct{ contender.Channel }
+
+func (o offByOne) Recv() (uint64, bool) {
+	v, ok := o.Channel.Recv()
+	return v + 1, ok
+}
+
+func TestWrongAnswersAreErrors(t *testing.T) {
+	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
+		return offByOne{contender.Native().Make(capacity)}
+	}}
+	for _, w := range []workload.Workload{workload.PingPong(0), workload.SharedTotal(5, 10)} {
+		if _, err := w.Run(c, 1000); err == nil || !strings.Contains(err.Error(), "add up") {
+			t.Errorf("%s: %v", w.Name, err)
+		}
+	}
+}
+
+func TestImpossibleJobsAreErrors(t *testing.T) {
+	background := context.Background()
+	single := &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true}
+	for _, impossible := range []struct {
+		w workload.Workload
+		c contender.Contender
+		n uint64
+	}{
+		{workload.OneWay(0, 1, 1), contender.Bounded(background, nil), 10},
+		{workload.OneWay(1, 1, 1), contender.Rendezvous(background, nil), 10},
+		{workload.FillDrain(), contender.Rendezvous(background, nil), 10},
+		{workload.OneWay(128, 2, 1), contender.Bounded(background, single), 10},
+		{workload.OneWay(128, 1, 2), contender.Bounded(background, single), 10},
+		{workload.OneWay(1, 1, 2), peers.XsyncUMPSC(), 10},
+		{workload.OneWayBatches(128, 1, 1), contender.Native(), 10},
+		{workload.OneWay(128, 1, 1), contender.Native(), 0},
+	} {
+		if r, err := impossible.w.Run(impossible.c, impossible.n); err == nil {
+			t.Errorf("%s of %d by %s: %v", impossible.w.Name, impossible.n, impossible.c.Name, r)
+		}
+	}
+}
