@@ -1,0 +1,122 @@
+// Command ratios measures our kinds beside the built-in chan, and beside the
+// published elastic channel, and prints the table of floors and goals with what
+// was measured.
+//
+//	go run ./bench/cmd/ratios                                        the whole table
+//	go run ./bench/cmd/ratios -rows '^Bounded 128' -procs 2 -rounds 4   one row, a few seconds
+//	go run ./bench/cmd/ratios -peers -o bench/RESULTS.md             with the Go peers, as Markdown
+//
+// A row is named as it is printed, workload included: -rows 'Elastic 8->1$' is
+// a single line.
+//
+// Ours and the reference take turns in one process, and the ratio is the median
+// of the ratios of the rounds, so that a machine that is slow for a while is slow
+// for both. It is no test: it always exits with 0 unless it could not measure.
+// An interrupt prints what was measured until then.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// settings are the command's flags.
+type settings struct {
+	rows   *regexp.Regexp
+	procs  []int
+	rounds int
+	run    time.Duration
+	peers  bool
+	out    string
+}
+
+func parse(args []string) (settings, error) {
+	var (
+		s     settings
+		rows  string
+		procs string
+	)
+	flags := flag.NewFlagSet("ratios", flag.ContinueOnError)
+	flags.StringVar(&rows, "rows", "", "measure only rows whose name and workload match this `regexp`")
+	flags.StringVar(&procs, "procs", "1,2,8", "values of GOMAXPROCS, a comma-separated `list`")
+	flags.IntVar(&s.rounds, "rounds", 6, "`rounds` for each figure, which is their median")
+	flags.DurationVar(&s.run, "time", 40*time.Millisecond, "`duration` of one run")
+	flags.BoolVar(&s.peers, "peers", false, "measure the Go peers too")
+	flags.StringVar(&s.out, "o", "", "also write the table as Markdown to this `file`")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	var err error
+	if s.rows, err = regexp.Compile(rows); err != nil {
+		return s, fmt.Errorf("-rows: %w", err)
+	}
+	for field := range strings.SplitSeq(procs, ",") {
+		p, err := strconv.Atoi(strings.TrimSpace(field))
+		if err != nil || p < 1 {
+			return s, fmt.Errorf("-procs: %q is not a number of processors", field)
+		}
+		s.procs = append(s.procs, p)
+	}
+	if s.rounds < 1 {
+		return s, fmt.Errorf("-rounds is %d, below 1", s.rounds)
+	}
+	if s.run <= 0 {
+		return s, fmt.Errorf("-time is %v, not above 0", s.run)
+	}
+	return s, nil
+}
+
+func main() {
+	s, err := parse(os.Args[1:])
+	if err == flag.ErrHelp {
+		return
+	}
+	if err == nil {
+		err = report(s)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ratios:", err)
+		os.Exit(1)
+	}
+}
+
+func report(s settings) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	work, cancel := context.WithCancel(context.Background())
+	defer cancel()
+
+	rows := choose(table(work), s.rows)
+	if len(rows) == 0 {
+		return fmt.Errorf("-rows: no row matches %q", s.rows)
+	}
+	host := describe()
+	began := time.Now()
+	fmt.Println(host)
+	fmt.Println(heading)
+	lines := measureAll(ctx, s, rows, func(l line) { fmt.Println(l) })
+	if ctx.Err() != nil {
+		fmt.Printf("interrupted: %d of %d figures were measured\n", len(lines), len(rows)*len(s.procs))
+	}
+	fmt.Println(summary(lines))
+	if s.out == "" {
+		return nil
+	}
+	f, err := os.Create(s.out)
+	if err != nil {
+		return err
+	}
+	writeMarkdown(f, document{s, host, began, len(rows) * len(s.procs), lines})
+	return f.Close()
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/peers"
+	"github.com/sluice-go/sluice/bench/workload"
+)
+
+// A line is what was measured of one row at one GOMAXPROCS.
+type line struct {
+	row
+	procs  int
+	ratios []float64 // reference/ours of each round, ascending
+	refNs  float64   // median ns per item
+	oursNs float64
+	peers  []peerFigure
+	err    error // why there is no figure
+}
+
+type peerFigure struct {
+	name  string
+	ns    float64 // median ns per item
+	ratio float64 // reference/peer, median over the rounds
+	err   error
+}
+
+// An entry is a contender of a row with what its runs showed.
+type entry struct {
+	contender contender.Contender
+	work      workload.Workload
+	repeats   int
+	ns        []float64 // per item, of each round
+	err       error
+}
+
+// patience is how long a run may take before it counts as hung.
+const patience = 20 * time.Second
+
+// maxRepeats bounds how often a fast contender does its work in a run.
+const maxRepeats = 64
+
+// measureAll measures the rows until ctx is done, and returns the lines that
+// were completed. Each is also shown as soon as it is there.
+func measureAll(ctx context.Context, s settings, rows []row, show func(line)) []line {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var lines []line
+	for _, procs := range s.procs {
+		runtime.GOMAXPROCS(procs)
+		for _, r := range rows {
+			l, err := measure(ctx, s, r, procs)
+			if err != nil {
+				return lines
+			}
+			show(l)
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// measure returns the line of r at the current GOMAXPROCS. Its error is only
+// ever that of ctx.
+func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
+	l := line{row: r, procs: procs}
+	entries := []*entry{
+		{contender: r.reference, work: r.refWork},
+		{contender: r.ours, work: r.work},
+	}
+	if s.peers {
+		for _, p := range peersOf(r) {
+			entries = append(entries, &entry{contender: p, work: r.refWork})
+		}
+	}
+	n, err := calibrate(ctx, s.run, entries)
+	if err != nil {
+		return l, err
+	}
+	for round := range s.rounds {
+		// Who starts alternates, so that neither always runs after the other.
+		for i := range entries {
+			e := entries[i]
+			if round%2 == 1 {
+				e = entries[len(entries)-1-i]
+			}
+			if e.err != nil {
+				continue
+			}
+			result, err := e.run(ctx, n)
+			if ctx.Err() != nil {
+				return l, ctx.Err()
+			}
+			e.err = err
+			e.ns = append(e.ns, result.NsPerItem())
+		}
+	}
+	l.fill(entries)
+	return l, nil
+}
+
+// peersOf returns the peers that may stand beside r: they can do the reference's
+// work, and have a limit if ours has one. The rows whose reference is not the
+// plain chan are about something that the peers do not have.
+func peersOf(r row) []contender.Contender {
+	if r.reference.Name != contender.Native().Name {
+		return nil
+	}
+	return slices.DeleteFunc(peers.All(), func(p contender.Contender) bool {
+		unlimited := p.Bound == contender.UnboundedOnly
+		return unlimited != (r.ours.Bound == contender.UnboundedOnly) || !r.refWork.Can(p)
+	})
+}
+
+// fill computes the line's figures from entries: reference, ours, peers.
+func (l *line) fill(entries []*entry) {
+	reference, ours := entries[0], entries[1]
+	if l.err = errors.Join(reference.err, ours.err); l.err != nil {
+		return
+	}
+	l.refNs, l.oursNs = median(reference.ns), median(ours.ns)
+	l.ratios = quotients(reference.ns, ours.ns)
+	for _, e := range entries[2:] {
+		f := peerFigure{name: e.contender.Name, err: e.err}
+		if e.err == nil {
+			f.ns = median(e.ns)
+			f.ratio = median(quotients(reference.ns, e.ns))
+		}
+		l.peers = append(l.peers, f)
+	}
+}
+
+// calibrate returns with how many values the reference runs for about the
+// given time, and sets how often the others must do that to run as long: all
+// contenders do the same work, but a run that is over in a moment says little.
+func calibrate(ctx context.Context, run time.Duration, entries []*entry) (uint64, error) {
+	reference := entries[0]
+	reference.repeats = 1
+	n := uint64(1000)
+	for {
+		result, err := reference.run(ctx, n)
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if err != nil {
+			reference.err = err
+			return n, nil
+		}
+		if result.Elapsed >= run/4 {
+			n = uint64(float64(run) / result.NsPerItem())
+			break
+		}
+		n *= 4
+	}
+	n = max(n, 1000)
+	for _, e := range entries[1:] {
+		e.repeats = 1
+		result, err := e.run(ctx, n)
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		e.err = err
+		if err == nil {
+			e.repeats = int(min(max(1, run/result.Elapsed), maxRepeats))
+		}
+	}
+	return n, nil
+}
+
+// run does e's work with n values e.repeats times, each time with new channels
+// after a garbage collection. Only the work itself is timed.
+//
+// It gives up on work that hangs, and whenever ctx is done; the goroutines of
+// that work are left behind.
+func (e *entry) run(ctx context.Context, n uint64) (workload.Result, error) {
+	var total workload.Result
+	for range e.repeats {
+		type answer struct {
+			result workload.Result
+			err    error
+		}
+		answers := make(chan answer, 1)
+		runtime.GC()
+		go func() {
+			result, err := e.work.Run(e.contender, n)
+			answers <- answer{result, err}
+		}()
+		select {
+		case a := <-answers:
+			if a.err != nil {
+				return total, a.err
+			}
+			total = total.Add(a.result)
+		case <-ctx.Done():
+			return total, ctx.Err()
+		case <-time.After(patience):
+			return total, fmt.Errorf("workload %s: %s: hangs: not done with %d values after %v",
+				e.work.Name, e.contender.Name, n, patience)
+		}
+	}
+	return total, nil
+}
+
+// quotients returns a[i]/b[i], ascending.
+func quotients(a, b []float64) []float64 {
+	q := make([]float64, len(a))
+	for i := range a {
+		q[i] = a[i] / b[i]
+	}
+	slices.Sort(q)
+	return q
+}
+
+// median returns the median of values, NaN if there are none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// heading stands above the lines.
+var heading = fmt.Sprintf("%-2s %-32s %6s %6s %8s %-13s %9s %9s  %s",
+	"P", "row", "floor", "goal", "ratio", "  of rounds", "reference", "ours", "")
+
+// String is the line as the terminal shows it; times are ns per item.
+func (l line) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-2d %-32s %6.2f %6s ", l.procs, l.row, l.floorAt(l.procs), l.goalText())
+	if l.err != nil {
+		fmt.Fprintf(&b, "no figure: %v", l.err)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%8.2f %5.2f - %5.2f %9.1f %9.1f  %s",
+		median(l.ratios), l.ratios[0], l.ratios[len(l.ratios)-1], l.refNs, l.oursNs, l.verdict())
+	for _, p := range l.peers {
+		fmt.Fprintf(&b, "\n   %-32s %s", "  "+p.name, p)
+	}
+	return b.String()
+}
+
+func (p peerFigure) String() string {
+	if p.err != nil {
+		return fmt.Sprintf("no figure: %v", p.err)
+	}
+	return fmt.Sprintf("%22.2f %33.1f", p.ratio, p.ns)
+}
+
+// goalText is the goal, which is set at GOMAXPROCS=2 only.
+func (l line) goalText() string {
+	if l.procs != 2 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", l.goal)
+}
+
+// verdict says where the ratio stands against floor and goal.
+func (l line) verdict() string {
+	ratio := median(l.ratios)
+	switch {
+	case l.err != nil:
+		return "no figure"
+	case ratio < l.floorAt(l.procs):
+		return "falls short"
+	case l.procs == 2 && ratio >= l.goal:
+		return "goal"
+	}
+	return "pass"
+}
+
+// summary counts the verdicts and lists what falls short.
+func summary(lines []line) string {
+	count := map[string]int{}
+	var short []string
+	for _, l := range lines {
+		v := l.verdict()
+		count[v]++
+		if v == "falls short" || v == "no figure" {
+			short = append(short, fmt.Sprintf("P=%d %v", l.procs, l.row))
+		}
+	}
+	text := fmt.Sprintf("%d figures: %d reach the goal, %d pass the floor, %d fall short, %d have no figure",
+		len(lines), count["goal"], count["pass"], count["falls short"], count["no figure"])
+	if len(short) > 0 {
+		text += "\nbelow the floor: " + strings.Join(short, "; ")
+	}
+	return text
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"regexp"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
+)
+
+// A row is one figure of the table for each GOMAXPROCS: ours against a
+// reference on one workload.
+type row struct {
+	name        string
+	work        workload.Workload
+	ours        contender.Contender
+	reference   contender.Contender
+	refWork     workload.Workload // the same work, with the reference's capacity
+	floor, goal float64           // of reference/ours in ns per item, at GOMAXPROCS=2
+}
+
+func (r row) String() string { return r.name + " " + r.work.Name }
+
+// floorAt returns the least ratio asked for at a GOMAXPROCS. Apart from 2, all
+// that is asked for is not to be slower.
+func (r row) floorAt(procs int) float64 {
+	if procs == 2 {
+		return r.floor
+	}
+	return 1
+}
+
+// shapes are the one-way workloads: senders and receivers.
+var shapes = [4][2]int{{1, 1}, {8, 1}, {1, 10}, {8, 8}}
+
+// A target is a floor with its goal.
+type target struct{ floor, goal float64 }
+
+// elasticStandIn is the capacity of the native chan that stands in for a
+// channel without a limit.
+const elasticStandIn = 1024
+
+// oneWay returns the rows of the one-way workloads, for as many shapes as there
+// are targets.
+func oneWay(name string, capacity, refCapacity int, ours, reference contender.Contender, targets ...target) []row {
+	var rows []row
+	for i, t := range targets {
+		senders, receivers := shapes[i][0], shapes[i][1]
+		rows = append(rows, row{
+			name:      name,
+			work:      workload.OneWay(capacity, senders, receivers),
+			ours:      ours,
+			reference: reference,
+			refWork:   workload.OneWay(refCapacity, senders, receivers),
+			floor:     t.floor,
+			goal:      t.goal,
+		})
+	}
+	return rows
+}
+
+// batched makes ours work in batches; the reference goes on one by one.
+func batched(rows []row) []row {
+	for i := range rows {
+		w := rows[i].work
+		rows[i].work = workload.OneWayBatches(w.Capacity, w.Senders, w.Receivers)
+	}
+	return rows
+}
+
+// table returns all rows. work is the context of the cancellable ones.
+func table(work context.Context) []row {
+	var (
+		background = context.Background()
+		native     = contender.Native()
+		selecting  = contender.NativeSelect(work)
+		rendezvous = contender.Rendezvous(background, nil)
+		bounded    = contender.Bounded(background, nil)
+		oneToOne   = contender.Bounded(background, &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true})
+		elastic    = contender.Elastic(background, nil)
+		// Without shrinking it is at its fastest: the harder reference.
+		published = contender.Published{
+			Pump:       contender.Flushing,
+			Shrink:     contender.PublishedNoShrink,
+			SendBuffer: contender.PublishedBuffer,
+			RecvBuffer: contender.PublishedBuffer,
+		}.Contender()
+		cancellable = []target{{3, 5}, {3, 5}, {3, 5}, {2, 4}}
+	)
+	groups := [][]row{
+		oneWay("Rendezvous", 0, 0, rendezvous, native, target{1, 1.4}, target{1.1, 2}, target{1.7, 3}, target{1, 1.5}),
+		oneWay("Bounded 1", 1, 1, bounded, native, target{1.1, 1.4}, target{1.3, 2}, target{1.3, 2}, target{1, 1.5}),
+		oneWay("Bounded 128", 128, 128, bounded, native, target{2, 3}, target{2.2, 3}, target{2.2, 3}, target{1.1, 2}),
+		oneWay("Bounded 1024", 1024, 1024, bounded, native, target{1.5, 2.5}, target{1.8, 3}, target{1.8, 3}, target{1, 2}),
+		oneWay("Bounded 1024 one to one", 1024, 1024, oneToOne, native, target{2.5, 6}),
+		oneWay("Elastic", 0, elasticStandIn, elastic, native, target{2.5, 3.5}, target{2.5, 4}, target{2.5, 4}, target{1.8, 3}),
+		batched(oneWay("Elastic", 0, elasticStandIn, elastic, native, target{15, 25}, target{12, 25}, target{12, 25}, target{12, 25})),
+		{{
+			name: "Rendezvous", work: workload.PingPong(0), ours: rendezvous,
+			reference: native, refWork: workload.PingPong(0), floor: 1.05, goal: 1.4,
+		}},
+		oneWay("ctx Bounded 128", 128, 128, contender.Bounded(work, nil), selecting, cancellable...),
+		oneWay("ctx Bounded 1024", 1024, 1024, contender.Bounded(work, nil), selecting, cancellable...),
+		oneWay("ctx Elastic", 0, elasticStandIn, contender.Elastic(work, nil), selecting, cancellable...),
+		oneWay("Elastic against pump", 0, 0, elastic, published, target{5, 7}, target{5, 7}, target{4, 6}, target{4, 6}),
+	}
+	var rows []row
+	for _, group := range groups {
+		rows = append(rows, group...)
+	}
+	return rows
+}
+
+// choose returns the rows whose String matches.
+func choose(rows []row, match *regexp.Regexp) []row {
+	var chosen []row
+	for _, r := range rows {
+		if match.MatchString(r.String()) {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
+}
