@@ -2,7 +2,7 @@ package handoff
 
 import (
 	"context"
-	"sync"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -11,25 +11,11 @@ import (
 	"github.com/sluice-go/sluice/internal/ring"
 )
 
-type outcome uint8
-
-const (
-	delivered outcome = iota
-	closed
-	again
-)
-
-const (
-	pending uint32 = iota
-	parked
-	finished
-)
-
 type waiter[T any] struct {
 	next, prev *waiter[T]
 	queued     bool
-	outcome    outcome
-	state      atomic.Uint32
+	parked     bool
+	closed     bool
 	parker     park.Parker
 	value      T
 }
@@ -69,21 +55,27 @@ func (l *line[T]) remove(w *waiter[T]) {
 
 func (l *line[T]) pop() *waiter[T] {
 	w := l.head
-	if w != nil {
-		l.remove(w)
+	l.head = w.next
+	if w.next == nil {
+		l.tail = nil
+	} else {
+		w.next.prev = nil
+		w.next = nil
 	}
+	w.queued = false
+	l.n--
 	return w
 }
 
 type Engine[T any] struct {
-	mu        sync.Mutex
-	buf       ring.Ring[T]
+	mu        park.Lock
+	closed    bool
 	limit     int
 	senders   line[T]
 	receivers line[T]
-	closed    bool
-	ready     chan struct{}
 	free      *waiter[T]
+	buf       ring.Ring[T]
+	ready     chan struct{}
 	config    engine.Config[T]
 	stats     engine.Stats
 	sendTime  atomic.Int64
@@ -101,25 +93,18 @@ func (e *Engine[T]) waiter() *waiter[T] {
 	}
 	e.free = w.next
 	w.next = nil
-	w.state.Store(pending)
+	w.parked = false
 	return w
 }
 
 func (e *Engine[T]) recycle(w *waiter[T]) {
 	var zero T
 	w.value = zero
-	e.mu.Lock()
 	w.next = e.free
 	e.free = w
-	e.mu.Unlock()
 }
 
-func (w *waiter[T]) finish(o outcome) {
-	w.outcome = o
-	if w.state.Swap(finished) == parked {
-		w.parker.Unpark()
-	}
-}
+var Yields = 1
 
 func (e *Engine[T]) announce() {
 	if e.ready != nil && !e.closed {
@@ -130,103 +115,90 @@ func (e *Engine[T]) announce() {
 	}
 }
 
-// wait waits for w's outcome; it returns false if ctx ended the wait first.
-func (e *Engine[T]) wait(ctx context.Context, l *line[T], w *waiter[T], spent *atomic.Int64) bool {
+// wait waits until w is served, and returns with the lock held; it returns
+// false if ctx ended the wait first.
+func (e *Engine[T]) wait(ctx context.Context, l *line[T], w *waiter[T]) bool {
 	done := ctx.Done()
-	if w.state.CompareAndSwap(pending, parked) {
-		if !w.parker.Park(done) {
-			e.mu.Lock()
-			if w.queued {
-				l.remove(w)
-				e.mu.Unlock()
-				return false
-			}
-			e.mu.Unlock()
-			w.parker.Park(nil)
+	if done != nil && ctx.Err() != nil {
+		e.mu.Lock()
+		if w.queued {
+			l.remove(w)
+			return false
 		}
+		return true
+	}
+	for range Yields {
+		runtime.Gosched()
+	}
+	e.mu.Lock()
+	if !w.queued {
+		return true
+	}
+	w.parked = true
+	e.mu.Unlock()
+	ok := w.parker.Park(done)
+	e.mu.Lock()
+	if !ok {
+		if w.queued {
+			l.remove(w)
+			return false
+		}
+		e.mu.Unlock()
+		w.parker.Park(nil)
+		e.mu.Lock()
 	}
 	return true
 }
 
-func (e *Engine[T]) Send(ctx context.Context, v T) error { _, err := e.send(ctx, v, true); return err }
-
-func (e *Engine[T]) TrySend(v T) error { _, err := e.send(nil, v, false); return err }
-
-func (e *Engine[T]) send(ctx context.Context, v T, block bool) (bool, error) {
+func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	e.mu.Lock()
-	for {
-		if e.closed {
-			e.mu.Unlock()
-			return false, engine.ErrClosed
-		}
-		if w := e.receivers.pop(); w != nil {
-			w.value = v
-			e.stats.Sent++
-			e.stats.Received++
-			e.mu.Unlock()
-			w.finish(delivered)
-			return true, nil
-		}
-		if e.buf.Len() < e.limit {
-			e.buf.Push(v)
-			e.stats.Sent++
-			e.stats.HighWater = max(e.stats.HighWater, e.buf.Len())
-			e.announce()
-			e.mu.Unlock()
-			return true, nil
-		}
-		switch e.config.Overflow {
-		case engine.Reject:
-			e.mu.Unlock()
-			return false, engine.ErrFull
-		case engine.DropNewest:
-			e.stats.Dropped++
-			e.mu.Unlock()
-			if e.config.OnDrop != nil {
-				e.config.OnDrop(v)
-			}
-			return false, nil
-		case engine.DropOldest:
-			old := e.buf.Pop()
-			e.buf.Push(v)
-			e.stats.Sent++
-			e.stats.Dropped++
-			e.mu.Unlock()
-			if e.config.OnDrop != nil {
-				e.config.OnDrop(old)
-			}
-			return true, nil
-		}
-		if !block {
-			e.mu.Unlock()
-			return false, engine.ErrFull
-		}
-		e.mu.Unlock()
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		e.mu.Lock()
-		if e.closed || e.receivers.head != nil || e.buf.Len() < e.limit {
-			continue
-		}
-		w := e.waiter()
+	if e.receivers.head != nil {
+		w := e.receivers.pop()
 		w.value = v
-		e.senders.push(w)
-		e.stats.SendWaits++
+		parked := w.parked
+		e.stats.Sent++
+		e.mu.Unlock()
+		if parked {
+			w.parker.Unpark()
+		}
+		return nil
+	}
+	if e.closed {
+		e.mu.Unlock()
+		return engine.ErrClosed
+	}
+	if e.buf.Len() < e.limit {
+		e.buf.Push(v)
+		e.stats.Sent++
+		e.stats.HighWater = max(e.stats.HighWater, e.buf.Len())
 		e.announce()
 		e.mu.Unlock()
-		if !e.wait(ctx, &e.senders, w, &e.sendTime) {
-			e.recycle(w)
-			return false, ctx.Err()
-		}
-		o := w.outcome
-		e.recycle(w)
-		if o == closed {
-			return false, engine.ErrClosed
-		}
-		return true, nil
+		return nil
 	}
+	if ctx == nil {
+		e.mu.Unlock()
+		return engine.ErrFull
+	}
+	w := e.waiter()
+	w.value = v
+	e.senders.push(w)
+	e.stats.SendWaits++
+	e.announce()
+	e.mu.Unlock()
+	ok := e.wait(ctx, &e.senders, w)
+	closed := w.closed
+	e.recycle(w)
+	e.mu.Unlock()
+	if !ok {
+		return ctx.Err()
+	}
+	if closed {
+		return engine.ErrClosed
+	}
+	return nil
 }
+
+func (e *Engine[T]) TrySend(v T) error { return e.Send(nil, v) }
 
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	for i, v := range vs {
@@ -237,75 +209,59 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	return len(vs), nil
 }
 
-// take returns the next value. e.mu is held and stays so; served, if not nil,
-// must be finished after it is released.
-func (e *Engine[T]) take() (v T, served *waiter[T], ok bool) {
+func (e *Engine[T]) TryRecv() (T, error) { return e.Recv(nil) }
+
+func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
+	e.mu.Lock()
 	if e.buf.Len() > 0 {
 		v = e.buf.Pop()
-		if served = e.senders.pop(); served != nil {
-			e.buf.Push(served.value)
+		if e.senders.head != nil {
+			w := e.senders.pop()
+			e.buf.Push(w.value)
 			e.stats.Sent++
-		}
-	} else if served = e.senders.pop(); served != nil {
-		v = served.value
-		e.stats.Sent++
-	} else {
-		return v, nil, false
-	}
-	e.stats.Received++
-	if e.buf.Len() > 0 || e.senders.head != nil {
-		e.announce()
-	}
-	return v, served, true
-}
-
-func (e *Engine[T]) Recv(ctx context.Context) (T, error) { return e.recv(ctx, true) }
-
-func (e *Engine[T]) TryRecv() (T, error) { return e.recv(nil, false) }
-
-func (e *Engine[T]) recv(ctx context.Context, block bool) (T, error) {
-	var zero T
-	for range 2 {
-		e.mu.Lock()
-		v, served, ok := e.take()
-		if ok {
+			parked := w.parked
 			e.mu.Unlock()
-			if served != nil {
-				served.finish(delivered)
+			if parked {
+				w.parker.Unpark()
 			}
 			return v, nil
 		}
-		if e.closed {
-			e.mu.Unlock()
-			return zero, engine.ErrClosed
-		}
-		if !block {
-			e.mu.Unlock()
-			return zero, engine.ErrEmpty
-		}
 		e.mu.Unlock()
-		if err := ctx.Err(); err != nil {
-			return zero, err
+		return v, nil
+	}
+	if e.senders.head != nil {
+		w := e.senders.pop()
+		v = w.value
+		e.stats.Sent++
+		parked := w.parked
+		e.mu.Unlock()
+		if parked {
+			w.parker.Unpark()
 		}
-		e.mu.Lock()
-		if e.closed || e.buf.Len() > 0 || e.senders.head != nil {
-			e.mu.Unlock()
-			continue
-		}
-		break
+		return v, nil
+	}
+	if e.closed {
+		e.mu.Unlock()
+		return v, engine.ErrClosed
+	}
+	if ctx == nil {
+		e.mu.Unlock()
+		return v, engine.ErrEmpty
 	}
 	w := e.waiter()
 	e.receivers.push(w)
 	e.stats.RecvWaits++
 	e.mu.Unlock()
-	if !e.wait(ctx, &e.receivers, w, &e.recvTime) {
-		e.recycle(w)
-		return zero, ctx.Err()
-	}
-	v, o := w.value, w.outcome
+	ok := e.wait(ctx, &e.receivers, w)
+	v = w.value
+	closed := w.closed
 	e.recycle(w)
-	if o == closed {
-		return zero, engine.ErrClosed
+	e.mu.Unlock()
+	if !ok {
+		return v, ctx.Err()
+	}
+	if closed {
+		return v, engine.ErrClosed
 	}
 	return v, nil
 }
@@ -350,17 +306,16 @@ func (e *Engine[T]) Close() {
 	if e.ready != nil {
 		close(e.ready)
 	}
-	var woken []*waiter[T]
-	for w := e.senders.pop(); w != nil; w = e.senders.pop() {
-		woken = append(woken, w)
-	}
-	for w := e.receivers.pop(); w != nil; w = e.receivers.pop() {
-		woken = append(woken, w)
+	for _, l := range []*line[T]{&e.senders, &e.receivers} {
+		for l.head != nil {
+			w := l.pop()
+			w.closed = true
+			if w.parked {
+				w.parker.Unpark()
+			}
+		}
 	}
 	e.mu.Unlock()
-	for _, w := range woken {
-		w.finish(closed)
-	}
 }
 
 func (e *Engine[T]) Len() int {

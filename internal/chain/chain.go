@@ -1,0 +1,279 @@
+// Package chain is the engine of buffered channels: a FIFO in a chain of rings,
+// with one short lock for each side.
+//
+// # States and ownership
+//
+// Values have indices 0, 1, 2, … in the order in which they were sent. Each
+// side has a word: for senders the index of the next value to send (tail), for
+// receivers that of the next to receive (head), and flag bits beside it. The
+// indices run freely and wrap.
+//
+//   - head <= tail <= head + limit, in wrapping arithmetic.
+//   - The values queued are head … tail-1. Their slots belong to the receiving
+//     side, every other slot to the sending side. A slot changes hands by the
+//     store that moves the tail past it (to the receivers) or the head (to the
+//     senders): the store that moves an index also releases the lock, so a
+//     value costs each side one CAS and one store.
+//   - Whoever holds the lock bit of a word owns the other fields of its side.
+//   - bound is how far a side may go without looking at the other one: a sender
+//     may fill the slots up to send.bound, a receiver empty those up to
+//     recv.bound. Only at its bound does a side read the other's word, so a
+//     cache line that the other side writes is fetched once a run, not once a
+//     value.
+//
+// # Rings in a chain
+//
+// A segment is a ring of power-of-two size: index i lives in slot i mod size. A
+// Bounded has one, large enough for ever. In an Elastic a sender that finds the
+// ring full seals it (end is the index after its last value), links a new one
+// and goes on there; receivers empty the sealed ring and follow. A queue that
+// fits one ring therefore never moves on, and none is ever copied.
+//
+// # Linearization
+//
+// A send happens at the store that moves the tail; a receive at the store that
+// moves the head. "Empty" and "closed" are read off one load of the send word
+// while the receive lock is held, "full" off one load of the receive word while
+// the send lock is held. Close happens when it sets the closed bit, under the
+// send lock: no tail moves after that.
+//
+// # Waiting: why no wake-up is lost
+//
+// A goroutine that finds nothing to do joins its side's park.Line, which raises
+// the line's signal by a read-modify-write, and then looks once more before it
+// parks. The other side first moves its index, then loads the signal. Both are
+// sequentially consistent, so at least one of the two sees the other. For what
+// happens to a wake-up afterwards see park.Line.
+//
+// Before it joins, a goroutine may pause without touching the channel: see
+// park.Patience.
+//
+// # Fairness
+//
+// A goroutine that comes by may overtake a parked one. One that was woken in
+// vain keeps its place in the line, and after maxLosses times raises the
+// starving bit, which sends every other waiting call of its side to the line
+// until it is served. Try calls ignore the bit: they never claim a turn, and
+// must not report a full or empty channel that is neither.
+//
+// # Tried and lost
+//
+// Slots with sequence numbers (Vyukov): two more shared words a value, and a
+// batch is not one store. A mutex around the ring with a queue of waiters that
+// own values: see handoff; it collapses when both sides block.
+package chain
+
+import (
+	"reflect"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
+)
+
+// The flag bits of a word, and the index above them.
+const (
+	locked   = 1 << iota // a goroutine owns this side
+	closed               // send word: no value will be added
+	starving             // waiting calls join the line
+	observed             // Ready is in use: no fast path
+
+	shift = 4
+	flags = 1<<shift - 1
+	one   = 1 << shift // index 1
+)
+
+// cacheLine is the distance that keeps two Ps from writing the same line.
+const cacheLine = 64
+
+// A side is what senders, or receivers, share among themselves.
+type side[T any] struct {
+	word  atomic.Uint64
+	bound uint64      // an index, shifted like the word
+	buf   []T         // seg.buf, one load nearer
+	seg   *segment[T] // the ring of the next index
+	high  uint64      // most values this side has seen queued
+	_     [cacheLine - 56%cacheLine]byte
+
+	line     park.Line // the goroutines of this side that wait
+	patience park.Patience
+	_        [cacheLine]byte
+}
+
+// An Engine is an engine.Engine.
+type Engine[T any] struct {
+	limit          uint64
+	clear          bool // T has pointers: emptied slots are zeroed
+	singleSender   bool
+	singleReceiver bool
+	overflow       engine.Overflow
+	onDrop         func(T)
+	name           string
+	pause          int
+	elastic        *pool[T] // nil for a Bounded
+	ready          atomic.Pointer[readiness]
+	dropped        atomic.Uint64
+	_              [cacheLine]byte
+
+	send side[T]
+	recv side[T]
+}
+
+// New returns an engine for config.Limit values, all of them in one ring unless
+// config.Elastic.
+func New[T any](config engine.Config[T]) *Engine[T] {
+	return newAt(config, 0)
+}
+
+// newAt is New with the first index given, for tests of the wrap.
+func newAt[T any](config engine.Config[T], first uint64) *Engine[T] {
+	e := &Engine[T]{
+		limit:        uint64(config.Limit),
+		clear:        hasPointers(reflect.TypeFor[T]()),
+		singleSender: config.SingleSender,
+		// A send that drops the oldest value is a second receiver.
+		singleReceiver: config.SingleReceiver && config.Overflow != engine.DropOldest,
+		overflow:       config.Overflow,
+		onDrop:         config.OnDrop,
+		name:           config.Name,
+		pause:          min(config.Limit, maxPause/pausePerValue) * pausePerValue,
+	}
+	var seg *segment[T]
+	if config.Elastic {
+		e.elastic = newPool[T](config.Shrink)
+		seg = e.elastic.first()
+	} else {
+		seg = &segment[T]{buf: make([]T, ceilPow2(config.Limit))}
+	}
+	seg.base = first << shift
+	for _, s := range []*side[T]{&e.send, &e.recv} {
+		s.seg, s.buf, s.bound = seg, seg.buf, first<<shift
+		s.word.Store(first << shift)
+	}
+	return e
+}
+
+// lock takes the side's lock and returns the word as it was, unlocked.
+func (s *side[T]) lock() uint64 {
+	var pace park.Backoff
+	for {
+		word := s.word.Load()
+		if word&locked == 0 && s.word.CompareAndSwap(word, word|locked) {
+			return word
+		}
+		pace.Pause()
+	}
+}
+
+// unlock releases the lock and publishes the slots below the word's index.
+func (s *side[T]) unlock(word uint64) { s.word.Store(word) }
+
+// Close implements engine.Engine.
+func (e *Engine[T]) Close() {
+	word := e.send.lock()
+	e.send.unlock(word | closed)
+	if word&closed != 0 {
+		return
+	}
+	e.send.line.WakeAll()
+	e.recv.line.WakeAll()
+	if r := e.ready.Load(); r != nil {
+		r.close()
+	}
+}
+
+// Len implements engine.Engine.
+func (e *Engine[T]) Len() int {
+	for range 8 {
+		head := e.recv.word.Load() &^ flags
+		tail := e.send.word.Load() &^ flags
+		if e.recv.word.Load()&^flags == head {
+			return e.queued(tail, head)
+		}
+	}
+	word := e.recv.lock()
+	n := e.queued(e.send.word.Load()&^flags, word&^flags)
+	e.recv.unlock(word)
+	return n
+}
+
+// queued is the number of values between two indices. A send that drops the
+// oldest value moves the tail first: for that moment the difference is one
+// above the limit, and the value dropped does not count.
+func (e *Engine[T]) queued(tail, head uint64) int {
+	return int(min((tail-head)>>shift, e.limit))
+}
+
+// Cap implements engine.Engine.
+func (e *Engine[T]) Cap() int { return int(e.limit) }
+
+// Stats implements engine.Engine. It holds both locks, in the order send,
+// receive, as does a send that drops the oldest value.
+func (e *Engine[T]) Stats() engine.Stats {
+	s := e.send.lock()
+	r := e.recv.lock()
+	tail, head := s&^flags, r&^flags
+	dropped := e.dropped.Load()
+	out := engine.Stats{
+		Name:      e.name,
+		Len:       e.queued(tail, head),
+		Cap:       int(e.limit),
+		Lanes:     1,
+		Sent:      tail >> shift,
+		Received:  head >> shift,
+		Dropped:   dropped,
+		HighWater: int(max(e.send.high, e.recv.high, uint64(e.queued(tail, head)))),
+		Closed:    s&closed != 0,
+	}
+	if e.overflow == engine.DropOldest {
+		out.Received -= dropped // a value dropped moved the head, too
+	}
+	if e.elastic != nil {
+		out.Bytes = e.elastic.held()
+	} else {
+		out.Bytes = int64(len(e.send.buf)) * int64(sizeOf[T]())
+	}
+	e.recv.unlock(r)
+	e.send.unlock(s)
+	out.SendersWaiting, out.SendWaits, out.SendWaitTime = e.send.line.Counts()
+	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = e.recv.line.Counts()
+	return out
+}
+
+// sizeOf is the size of a T in a slot, in bytes.
+func sizeOf[T any]() int {
+	var zero T
+	return int(unsafe.Sizeof(zero))
+}
+
+// ceilPow2 is the smallest power of two that is not below n, for n >= 1.
+func ceilPow2(n int) int {
+	size := 1
+	for size < n {
+		size *= 2
+	}
+	return size
+}
+
+// hasPointers reports whether a value of type t can keep something alive.
+func hasPointers(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Bool,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
+		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		return false
+	case reflect.Array:
+		return t.Len() > 0 && hasPointers(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if hasPointers(t.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	default:
+		return true
+	}
+}

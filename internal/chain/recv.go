@@ -1,0 +1,184 @@
+package chain
+
+import (
+	"context"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// Recv implements engine.Engine.
+func (e *Engine[T]) Recv(ctx context.Context) (T, error) {
+	if v, ok := e.recvFast(); ok {
+		return v, nil
+	}
+	var one [1]T
+	_, err := e.recvSlow(ctx, one[:])
+	return one[0], err
+}
+
+// TryRecv implements engine.Engine.
+func (e *Engine[T]) TryRecv() (T, error) {
+	return e.Recv(nil) //nolint:staticcheck // nil: never wait
+}
+
+// RecvBatch implements engine.Engine.
+func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
+	return e.recvSlow(ctx, buf)
+}
+
+// recvFast receives a value if nothing is in the way: no flag, no other
+// receiver, a value.
+func (e *Engine[T]) recvFast() (v T, ok bool) {
+	r := &e.recv
+	word := r.word.Load()
+	if word&flags != 0 {
+		return v, false
+	}
+	if e.singleReceiver {
+		if word == r.bound {
+			return v, false
+		}
+		v = e.empty(word)
+		for !r.word.CompareAndSwap(word, word+one) {
+			// Ready or Stats hold the lock; they do not move the head.
+			word = r.lock()
+			r.unlock(word)
+		}
+		if word&observed != 0 {
+			e.received()
+		}
+	} else {
+		if !r.word.CompareAndSwap(word, word|locked) {
+			return v, false
+		}
+		if word == r.bound && !e.run(word, e.send.word.Load()) {
+			r.unlock(word)
+			return v, false
+		}
+		v = e.empty(word)
+		r.unlock(word + one)
+	}
+	if e.send.line.Waiting() {
+		e.send.line.Wake()
+	}
+	return v, true
+}
+
+// empty takes the value out of the slot of index.
+func (e *Engine[T]) empty(index uint64) T {
+	r := &e.recv
+	slot := &r.buf[(index>>shift)&uint64(len(r.buf)-1)]
+	v := *slot
+	if e.clear {
+		var zero T
+		*slot = zero
+	}
+	return v
+}
+
+// recvSlow fills buf with what there is, at least one value, and waits for that
+// as long as needed; with a nil ctx it never waits.
+func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
+	r := &e.recv
+	var turn turn[T]
+	for {
+		word := r.lock()
+		if word&starving == 0 || turn.starving || ctx == nil {
+			n, err = e.take(word, buf, &turn)
+		} else {
+			r.unlock(word)
+			err = engine.ErrEmpty
+		}
+		if err != engine.ErrEmpty || ctx == nil {
+			break
+		}
+		if err = turn.wait(ctx, r, &e.send, e.pause); err != nil {
+			break
+		}
+	}
+	if turn.leave(r) && e.Len() > 0 {
+		r.line.Wake()
+	}
+	return n, err
+}
+
+// take moves values into buf, as many as there are, and returns how many that
+// was; if none, ErrEmpty or ErrClosed. The caller holds the lock and got word
+// with it; take releases it.
+func (e *Engine[T]) take(word uint64, buf []T, turn *turn[T]) (n int, err error) {
+	r := &e.recv
+	index, keep := word&^flags, word&(starving|observed)
+	for n < len(buf) {
+		if index == r.bound {
+			tail := e.send.word.Load()
+			if !e.run(index, tail) {
+				if tail&closed != 0 {
+					err = engine.ErrClosed
+				} else {
+					err = engine.ErrEmpty
+				}
+				break
+			}
+		}
+		at := (index >> shift) & uint64(len(r.buf)-1)
+		end := min(at+(r.bound-index)>>shift, uint64(len(r.buf)))
+		moved := copy(buf[n:], r.buf[at:end])
+		if e.clear {
+			clear(r.buf[at : at+uint64(moved)])
+		}
+		n += moved
+		index += uint64(moved) << shift
+	}
+	if n == 0 {
+		if err == engine.ErrEmpty {
+			word = turn.lost(word)
+		}
+		r.unlock(word)
+		return 0, err
+	}
+	r.unlock(index | keep)
+	if e.send.line.Waiting() {
+		e.send.line.Wake()
+	}
+	if keep&observed != 0 {
+		e.received()
+	}
+	return n, nil
+}
+
+// received posts a token if there is more to receive.
+func (e *Engine[T]) received() {
+	if e.Len() > 0 {
+		e.ready.Load().post()
+	}
+}
+
+// run moves recv.bound past index, to the end of the values in its segment, and
+// reports false if there is none. The caller owns the receive side; tail is the
+// send word.
+func (e *Engine[T]) run(index, tail uint64) bool {
+	r := &e.recv
+	tail &^= flags
+	if tail == index {
+		if e.elastic != nil {
+			e.elastic.trim(0)
+		}
+		return false
+	}
+	queued := (tail - index) >> shift
+	r.high = max(r.high, queued)
+	// A segment is sealed before the tail moves past its end: if next is not
+	// seen, all values up to tail are in this segment.
+	next := r.seg.next.Load()
+	if next != nil && r.seg.end == index {
+		emptied := r.seg
+		r.seg, r.buf = next, next.buf
+		e.elastic.put(emptied, queued)
+		next = r.seg.next.Load()
+	}
+	r.bound = tail
+	if next != nil && r.seg.end-index < tail-index {
+		r.bound = r.seg.end
+	}
+	return true
+}

@@ -1,0 +1,217 @@
+package chain
+
+import (
+	"context"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// Send implements engine.Engine.
+func (e *Engine[T]) Send(ctx context.Context, v T) error {
+	if e.sendFast(v) {
+		return nil
+	}
+	one := [1]T{v}
+	_, err := e.sendSlow(ctx, one[:])
+	return err
+}
+
+// TrySend implements engine.Engine.
+func (e *Engine[T]) TrySend(v T) error {
+	return e.Send(nil, v) //nolint:staticcheck // nil: never wait
+}
+
+// SendBatch implements engine.Engine.
+func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	return e.sendSlow(ctx, vs)
+}
+
+// sendFast sends v if nothing is in the way: no flag, no other sender, room.
+func (e *Engine[T]) sendFast(v T) bool {
+	s := &e.send
+	word := s.word.Load()
+	if word&flags != 0 {
+		return false
+	}
+	if e.singleSender {
+		// Nobody else moves the tail, so the CAS that moves it needs no lock
+		// around it: it fails only if Close, Ready or Stats set a flag.
+		if word == s.bound {
+			return false
+		}
+		slot := &s.buf[(word>>shift)&uint64(len(s.buf)-1)]
+		*slot = v
+		if !s.word.CompareAndSwap(word, word+one) {
+			var zero T
+			*slot = zero
+			return false
+		}
+	} else {
+		if !s.word.CompareAndSwap(word, word|locked) {
+			return false
+		}
+		if word == s.bound && !e.room(word, e.recv.word.Load()) {
+			s.unlock(word)
+			return false
+		}
+		s.buf[(word>>shift)&uint64(len(s.buf)-1)] = v
+		s.unlock(word + one)
+	}
+	if e.recv.line.Waiting() {
+		e.recv.line.Wake()
+	}
+	return true
+}
+
+// sendSlow sends vs, and waits for room as often as needed; with a nil ctx it
+// never waits.
+func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
+	s := &e.send
+	var turn turn[T]
+	for {
+		word := s.lock()
+		if word&closed != 0 {
+			s.unlock(word)
+			err = engine.ErrClosed
+			break
+		}
+		if word&starving == 0 || turn.starving || ctx == nil {
+			n += e.put(word, vs[n:], &turn)
+		} else {
+			s.unlock(word)
+		}
+		if n == len(vs) {
+			break
+		}
+		if e.overflow != engine.Block {
+			return e.overflowed(vs, n)
+		}
+		if ctx == nil {
+			err = engine.ErrFull
+			break
+		}
+		if err = turn.wait(ctx, s, &e.recv, e.pause); err != nil {
+			break
+		}
+	}
+	if turn.leave(s) && e.Len() < int(e.limit) {
+		s.line.Wake()
+	}
+	return n, err
+}
+
+// put sends the first of vs, as many as there is room for, and returns how many
+// that was. The caller holds the lock and got word with it; put releases it.
+func (e *Engine[T]) put(word uint64, vs []T, turn *turn[T]) (n int) {
+	s := &e.send
+	index, keep := word&^flags, word&(starving|observed)
+	for n < len(vs) && (index != s.bound || e.room(index, e.recv.word.Load())) {
+		at := (index >> shift) & uint64(len(s.buf)-1)
+		end := min(at+(s.bound-index)>>shift, uint64(len(s.buf)))
+		moved := copy(s.buf[at:end], vs[n:])
+		n += moved
+		index += uint64(moved) << shift
+	}
+	if n == 0 {
+		s.unlock(turn.lost(word))
+		return 0
+	}
+	s.unlock(index | keep)
+	if e.recv.line.Waiting() {
+		e.recv.line.Wake()
+	}
+	if keep&observed != 0 {
+		e.ready.Load().post()
+	}
+	return n
+}
+
+// room moves send.bound past index, and reports false if the channel is full.
+// The caller owns the send side; head is the receive word.
+func (e *Engine[T]) room(index, head uint64) bool {
+	s := &e.send
+	head &^= flags
+	queued := (index - head) >> shift
+	if queued >= e.limit {
+		return false
+	}
+	seg := s.seg
+	// Values before seg.base are in earlier segments.
+	free := uint64(len(seg.buf)) - min(queued, (index-seg.base)>>shift)
+	if free == 0 {
+		next := e.elastic.get(queued)
+		next.base = index
+		seg.end = index
+		seg.next.Store(next) // publishes end and next.base
+		s.seg, s.buf = next, next.buf
+		free = uint64(len(next.buf))
+	}
+	// Up to high more values can be queued without a new high-water mark, and
+	// a sixteenth above it without looking: at the next look, here or on the
+	// receiving side, the mark is made up for.
+	s.high = max(s.high, queued+1)
+	free = min(free, e.limit-queued, max(s.high-queued, 1+queued/16))
+	s.bound = index + free<<shift
+	return true
+}
+
+// overflowed deals with vs[n:], which found no room, as the policy says.
+func (e *Engine[T]) overflowed(vs []T, n int) (int, error) {
+	switch e.overflow {
+	case engine.DropNewest:
+		e.dropped.Add(uint64(len(vs) - n))
+		if e.onDrop != nil {
+			for _, v := range vs[n:] {
+				e.onDrop(v)
+			}
+		}
+		return len(vs), nil
+	case engine.DropOldest:
+		for ; n < len(vs); n++ {
+			if err := e.sendDroppingOldest(vs[n]); err != nil {
+				return n, err
+			}
+		}
+		return n, nil
+	default:
+		return n, engine.ErrFull
+	}
+}
+
+// sendDroppingOldest sends v, in place of the oldest value if there is no room.
+// It holds both locks meanwhile, so that nobody sees the channel with neither
+// of the two values, or with both.
+func (e *Engine[T]) sendDroppingOldest(v T) error {
+	s, r := &e.send, &e.recv
+	word := s.lock()
+	if word&closed != 0 {
+		s.unlock(word)
+		return engine.ErrClosed
+	}
+	index, keep := word&^flags, word&(starving|observed)
+	if index != s.bound || e.room(index, r.word.Load()) {
+		e.put(word, []T{v}, &turn[T]{})
+		return nil
+	}
+	rword := r.lock()
+	head := rword &^ flags
+	if e.room(index, head) { // a receiver was faster
+		r.unlock(rword)
+		e.put(word, []T{v}, &turn[T]{})
+		return nil
+	}
+	if head == r.bound {
+		e.run(head, index)
+	}
+	old := e.empty(head)
+	head += one
+	e.room(index, head)
+	s.buf[(index>>shift)&uint64(len(s.buf)-1)] = v
+	e.dropped.Add(1)
+	s.unlock((index + one) | keep) // before the head moves: see queued
+	r.unlock(head | rword&flags)
+	if e.onDrop != nil {
+		e.onDrop(old)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package chain
+
+import (
+	"context"
+	"sync"
+
+	"github.com/sluice-go/sluice/internal/park"
+)
+
+const (
+	// maxLosses is how often a goroutine may be woken in vain before its side
+	// has to queue up behind it.
+	maxLosses = 16
+	// maxPauses bounds how often one call pauses before it joins the line.
+	maxPauses = 8
+	// A pause is this long for each slot that the other side can fill or empty
+	// meanwhile, in steps of park.Delay, up to maxPause.
+	pausePerValue = 8
+	maxPause      = 1000
+)
+
+// A turn is how far one call has come on its way to sleep.
+type turn[T any] struct {
+	waiter   *park.Waiter // not nil: in the line, or woken out of it
+	woken    bool         // holds the line's wake-up
+	starving bool         // raised the starving bit of its side
+	pauses   int
+	losses   int
+}
+
+// wait does the next thing a call can do that found nothing to do: pause, join
+// the line, park. The call must look again after each. It returns the context's
+// error if that ended the wait.
+func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) error {
+	switch {
+	case t.waiter == nil:
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if t.pauses < maxPauses && other.line.Idle() && own.patience.Worthwhile() {
+			t.pauses++
+			before := other.word.Load() &^ flags
+			park.Delay(pause)
+			moved := other.word.Load()&^flags != before
+			own.patience.Learn(moved)
+			if moved {
+				return nil
+			}
+		}
+		t.waiter = own.line.Join()
+	case t.woken:
+		t.woken = false
+		own.line.Rejoin(t.waiter)
+	default:
+		if !own.line.Park(t.waiter, ctx.Done()) {
+			return ctx.Err()
+		}
+		t.woken = true
+	}
+	return nil
+}
+
+// lost returns the word to unlock the side with after an attempt that found
+// nothing to do.
+func (t *turn[T]) lost(word uint64) uint64 {
+	if !t.woken || word&starving != 0 {
+		return word
+	}
+	if t.losses++; t.losses < maxLosses {
+		return word
+	}
+	t.starving = true
+	return word | starving
+}
+
+// leave ends the wait, if there was one, and reports whether others of the side
+// wait for a wake-up that this goroutine must pass on if they could proceed.
+func (t *turn[T]) leave(own *side[T]) bool {
+	if t.waiter == nil {
+		return false
+	}
+	if t.starving {
+		own.unlock(own.lock() &^ starving)
+	}
+	own.line.Leave(t.waiter, t.woken)
+	return own.line.Waiting()
+}
+
+// A readiness is the channel behind Ready. A token is posted after each send,
+// and after each receive that left a value: it may be one too many, never one
+// too few.
+type readiness struct {
+	mu     sync.Mutex
+	token  chan struct{}
+	closed bool
+}
+
+func (r *readiness) post() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	select {
+	case r.token <- struct{}{}:
+	default: // one is there
+	}
+}
+
+func (r *readiness) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.closed = true
+		close(r.token)
+	}
+}
+
+// Ready implements engine.Engine.
+func (e *Engine[T]) Ready() <-chan struct{} {
+	if r := e.ready.Load(); r != nil {
+		return r.token
+	}
+	e.ready.CompareAndSwap(nil, &readiness{token: make(chan struct{}, 1)})
+	r := e.ready.Load()
+	// Whoever moves an index after this sees the bit and posts. What was sent
+	// before is posted here.
+	word := e.send.lock()
+	e.send.unlock(word | observed)
+	e.recv.unlock(e.recv.lock() | observed)
+	if word&closed != 0 {
+		r.close()
+	} else if e.Len() > 0 {
+		r.post()
+	}
+	return r.token
+}

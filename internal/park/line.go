@@ -1,0 +1,225 @@
+package park
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A Waiter is a goroutine's place in a Line.
+type Waiter struct {
+	next, prev *Waiter
+	queued     bool
+	parker     Parker
+}
+
+// What the goroutines of the other side read off a line.
+const (
+	nobody uint32 = iota // no goroutine waits
+	wanted               // somebody waits, and nobody is on the way to wake it
+	waking               // a woken goroutine is on its way
+)
+
+// A Line is where the goroutines of one side of a channel wait until they may
+// find something to do. Its zero value is empty.
+//
+// A goroutine that found nothing to do joins, looks again, and only then parks.
+// One that has changed the channel looks at Waiting, and calls Wake if told so.
+//
+//   - At most one wake-up is on its way at any time: from Wake, which takes the
+//     first waiter out of the line, to that waiter's Leave or Rejoin. While it
+//     is, nobody else is woken, and Waiting is false: whatever others add
+//     meanwhile, the woken goroutine will see. This is what keeps a line of
+//     parked goroutines from being woken one for each value, each to find that
+//     the value has gone.
+//   - signal is wanted exactly if the line is not empty and no wake-up is on its
+//     way. It is raised by a read-modify-write, so that the look that follows
+//     cannot have been made before it.
+//   - Whoever held the wake-up must, after Leave, look whether another could
+//     proceed, and call Wake if so. Thus no wake-up ends with a goroutine that
+//     was cancelled, or that took one of several values.
+//   - A waiter that was woken in vain rejoins at the front: it keeps its place.
+//
+// The lock is held for a few instructions and never while a goroutine waits.
+type Line struct {
+	signal atomic.Uint32
+	lock   Lock
+
+	first, last *Waiter
+	n           int
+	inFlight    bool // a wake-up is on its way
+
+	free  *Waiter // waiters to use again: joining does not allocate
+	frees int
+
+	waits uint64
+	spent atomic.Int64 // nanoseconds, estimated: see timing
+}
+
+// maxFree bounds how many waiters a line keeps for the next time.
+const maxFree = 64
+
+// Waiting reports whether somebody waits for a Wake. One load.
+func (l *Line) Waiting() bool { return l.signal.Load() == wanted }
+
+// Idle reports whether nobody waits here, nor is on the way out.
+func (l *Line) Idle() bool { return l.signal.Load() == nobody }
+
+// Join puts the calling goroutine at the end of the line.
+func (l *Line) Join() *Waiter {
+	l.lock.Lock()
+	w := l.free
+	if w != nil {
+		l.free, w.next = w.next, nil
+		l.frees--
+	} else {
+		w = &Waiter{parker: NewParker()}
+	}
+	w.queued = true
+	w.prev = l.last
+	if l.last == nil {
+		l.first = w
+	} else {
+		l.last.next = w
+	}
+	l.last = w
+	l.n++
+	l.update()
+	l.lock.Unlock()
+	return w
+}
+
+// Rejoin puts a waiter that was woken in vain back to the front, and ends its
+// wake-up.
+func (l *Line) Rejoin(w *Waiter) {
+	l.lock.Lock()
+	l.inFlight = false
+	w.queued = true
+	w.next = l.first
+	if l.first == nil {
+		l.last = w
+	} else {
+		l.first.prev = w
+	}
+	l.first = w
+	l.n++
+	l.update()
+	l.lock.Unlock()
+}
+
+// Park waits until w is woken, or done is closed: then it returns false. Either
+// way w is still the caller's to Rejoin or Leave with.
+func (l *Line) Park(w *Waiter, done <-chan struct{}) bool {
+	l.lock.Lock()
+	l.waits++
+	weight := sampleWeight(l.waits)
+	l.lock.Unlock()
+	if weight == 0 {
+		return w.parker.Park(done)
+	}
+	start := time.Now()
+	woken := w.parker.Park(done)
+	l.spent.Add(int64(time.Since(start)) * weight)
+	return woken
+}
+
+// sampleWeight says for how many waits the n-th one speaks. Reading the clock
+// twice costs as much as half a wait: the first 256 waits are timed, later one
+// in sixteen.
+func sampleWeight(n uint64) int64 {
+	switch {
+	case n <= 256:
+		return 1
+	case n%16 == 0:
+		return 16
+	default:
+		return 0
+	}
+}
+
+// Leave takes w out of the line and ends its wake-up if it has one; woken says
+// that Park returned true since the last Rejoin. The waiter must not be used
+// after it.
+func (l *Line) Leave(w *Waiter, woken bool) {
+	l.lock.Lock()
+	if w.queued {
+		l.remove(w)
+	} else {
+		if !woken { // the token is down, or will be in a moment
+			l.lock.Unlock()
+			w.parker.Park(nil)
+			l.lock.Lock()
+		}
+		l.inFlight = false
+	}
+	l.update()
+	if l.frees < maxFree {
+		w.next, l.free = l.free, w
+		l.frees++
+	}
+	l.lock.Unlock()
+}
+
+// Wake wakes the first waiter, unless a wake-up is on its way already.
+func (l *Line) Wake() {
+	l.lock.Lock()
+	w := l.first
+	if w == nil || l.inFlight {
+		l.lock.Unlock()
+		return
+	}
+	l.remove(w)
+	l.inFlight = true
+	l.update()
+	l.lock.Unlock()
+	w.parker.Unpark()
+}
+
+// WakeAll wakes every waiter: there is nothing left to wait for.
+func (l *Line) WakeAll() {
+	l.lock.Lock()
+	for l.first != nil {
+		w := l.first
+		l.remove(w)
+		w.parker.Unpark()
+	}
+	l.update()
+	l.lock.Unlock()
+}
+
+// Counts returns how many goroutines wait now, how often one has parked, and
+// an estimate of the time that they were parked in all.
+func (l *Line) Counts() (waiting int, waits uint64, spent time.Duration) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return l.n, l.waits, time.Duration(l.spent.Load())
+}
+
+func (l *Line) remove(w *Waiter) {
+	w.queued = false
+	if w.prev == nil {
+		l.first = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		l.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.next, w.prev = nil, nil
+	l.n--
+}
+
+// update makes signal say what the line's invariant asks for. l.lock is held.
+func (l *Line) update() {
+	signal := nobody
+	switch {
+	case l.inFlight:
+		signal = waking
+	case l.n > 0:
+		signal = wanted
+	}
+	if l.signal.Load() != signal {
+		l.signal.Swap(signal)
+	}
+}
