@@ -1,0 +1,169 @@
+package experiment
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/measure"
+)
+
+// Names of contestants that only this experiment knows.
+const (
+	native        = "native"
+	withHandOff   = "sluice"
+	withNoHandOff = "sluice, no hand-off"
+)
+
+// DirectSend is the study of the hand-off to a waiting receiver, with the
+// ablation that its author wished for.
+func DirectSend() Experiment {
+	return Experiment{
+		Name:  "direct-send",
+		Title: "Does a hand-off to a waiting receiver pay?",
+		Source: Source{
+			Author:  "P. Pearl",
+			Title:   "Channel Direct Send",
+			Year:    2017,
+			Machine: "not stated",
+			Go:      "not stated",
+		},
+		Notes: []string{
+			"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above. “sluice, no hand-off” is the same " +
+				"with Options.NoHandOff: a waiting receiver is woken and looks again, all else being equal. " +
+				"That is the experiment that the author wished to make with the runtime's own channels.",
+		},
+		Sections:  directSections,
+		Published: directPublished(),
+		Findings:  directFindings,
+	}
+}
+
+var directCapacities = []int{0, 1, 10}
+
+func directPublished() []Published {
+	var figures []Published
+	add := func(row, section, panel string, procs int, values ...float64) {
+		for i, value := range values {
+			capacity := strconv.Itoa(directCapacities[i])
+			figures = append(figures, Published{
+				Row: row, Column: "capacity " + capacity, Value: value,
+				Section: section, Panel: atProcs(procs), X: capacity, Contender: native, Ours: withHandOff,
+			})
+		}
+	}
+	add("(a) one way, 1 CPU", "one-way", "", 1, 225, 173, 97.4)
+	add("(b) request and response, 1 CPU", "request", "", 1, 379, 388, 383)
+	add("(b) request and response, 2 CPUs", "request", "", 2, 445, 437, 443)
+	return append(figures, Published{
+		Row: "(c) all sends first, 8 CPUs", Column: "a slot each", Value: 64.7,
+		Section: "all-first", Panel: fillFirst, X: "8", Contender: nativeSlotEach, Ours: boundedSlotEach,
+	})
+}
+
+func atProcs(procs int) string { return fmt.Sprintf("GOMAXPROCS %d", procs) }
+
+// directRoster is everybody who can be given a capacity of 0, 1 or 10.
+func directRoster(capacity int) []contestant {
+	make := func(o *sluice.Options[uint64]) contender.Contender {
+		if capacity == 0 {
+			return contender.Rendezvous(background, o)
+		}
+		return contender.Bounded(background, o)
+	}
+	return []contestant{
+		{native, contender.Native(), capacity, false},
+		{withHandOff, make(nil), capacity, false},
+		{withNoHandOff, make(&sluice.Options[uint64]{NoHandOff: true}), capacity, false},
+	}
+}
+
+// noCapacity names those whom parts (a) and (b) leave out.
+var noCapacity = []measure.LeftOut{
+	{Contender: elastic, Reason: "has no capacity of 0, 1 or 10: it grows"},
+}
+
+func directSections(s Scale) []Section {
+	n := [...]int{Standard: 20_000, Quick: 1_000, AsPublished: 500_000}[s.Size]
+	oneWay := Section{
+		Name:     "one-way",
+		Title:    "(a) One way",
+		Text:     "One goroutine sends values to another, which adds them up.",
+		Axis:     "capacity",
+		Measures: []Measure{PerValue},
+	}
+	request := Section{
+		Name:     "request",
+		Title:    "(b) Request and response",
+		Text:     "Send a value, then wait for the answer on a second channel.",
+		Axis:     "capacity",
+		Measures: []Measure{{Unit: measure.NsPerOp, Axis: "ns per round trip"}},
+	}
+	for _, procs := range s.procs(1, 2, 8) {
+		for _, capacity := range directCapacities {
+			label := []measure.Label{{Key: "capacity", Value: strconv.Itoa(capacity)}}
+			a := s.point("one-way", atProcs(procs), "one-way", label[0].Value, procs, n, label)
+			b := s.point("request", atProcs(procs), "request", label[0].Value, procs, n/2, label)
+			for _, c := range directRoster(capacity) {
+				a.Entries = append(a.Entries, c.bothAtOnce(n))
+				b.Entries = append(b.Entries, c.entry(workload.PingPong(capacity), n/2))
+			}
+			a.LeftOut, b.LeftOut = noCapacity, noCapacity
+			oneWay.Points = append(oneWay.Points, a)
+			request.Points = append(request.Points, b)
+		}
+	}
+	return []Section{oneWay, request, allFirst(s, n)}
+}
+
+func allFirst(s Scale, n int) Section {
+	roster := []contestant{
+		{nativeSlotEach, contender.Native(), slotEach, false},
+		{rendezvous, contender.Rendezvous(background, nil), 0, false},
+		{boundedSlotEach, contender.Bounded(background, nil), slotEach, false},
+		{elastic, contender.Elastic(background, nil), unbounded, false},
+	}
+	section := Section{
+		Name:     "all-first",
+		Title:    "(c) All sends before all receives",
+		Text:     "One goroutine sends " + thousands(n) + " values and then receives them: nobody ever waits.",
+		Axis:     "GOMAXPROCS",
+		Measures: []Measure{PerValue},
+	}
+	for _, procs := range s.procs(1, 2, 8) {
+		p := s.point("all-first", fillFirst, "all-first", strconv.Itoa(procs), procs, n, nil)
+		for _, c := range roster {
+			if entry, whyNot := c.fillFirst(n); whyNot == "" {
+				p.Entries = append(p.Entries, entry)
+			} else {
+				p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: c.name, Reason: whyNot})
+			}
+		}
+		p.LeftOut = append(p.LeftOut, measure.LeftOut{
+			Contender: withNoHandOff, Reason: "nobody waits, so there is nothing to hand over",
+		})
+		section.Points = append(section.Points, p)
+	}
+	return section
+}
+
+func directFindings(m *Measured) []string {
+	var findings []string
+	for _, part := range []struct{ section, name string }{{"one-way", "One way"}, {"request", "Request and response"}} {
+		for _, capacity := range directCapacities {
+			x := strconv.Itoa(capacity)
+			var places []place
+			for _, panel := range m.panels(part.section) {
+				if c, ok := m.change(part.section, panel, x, withNoHandOff, withHandOff); ok {
+					places = append(places, place{"at " + panel, verdict(c)})
+				}
+			}
+			if len(places) > 0 {
+				findings = append(findings, sentence(fmt.Sprintf("%s, capacity %s: a hand-off", part.name, x), places))
+			}
+		}
+	}
+	return findings
+}

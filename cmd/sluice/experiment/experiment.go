@@ -1,0 +1,169 @@
+// Package experiment says what the lab measures: each published study as it was
+// published, and the questions that its author left open.
+//
+// What may enter: one file for each study, with its sweep, its contenders, the
+// figures that its author published and the findings in words; and here, what a
+// study consists of. To add the next one, write its file and list it in [All].
+// Nothing here measures or prints.
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/measure"
+)
+
+// All returns the experiments that the lab knows, in the order in which it runs
+// them.
+func All() []Experiment {
+	return []Experiment{Elastic(), DirectSend()}
+}
+
+// Names returns the names of [All].
+func Names() []string {
+	var names []string
+	for _, e := range All() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// Select returns the named experiments, or all of them if none is named. It
+// fails on a name that it does not know, and tells which it does.
+func Select(names []string) ([]Experiment, error) {
+	if len(names) == 0 {
+		return All(), nil
+	}
+	var selected []Experiment
+	for _, name := range names {
+		i := slices.IndexFunc(All(), func(e Experiment) bool { return e.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no experiment is called %q; there are: %s", name, strings.Join(Names(), ", "))
+		}
+		if !slices.ContainsFunc(selected, func(e Experiment) bool { return e.Name == name }) {
+			selected = append(selected, All()[i])
+		}
+	}
+	return selected, nil
+}
+
+// An Experiment is a study that can be repeated.
+type Experiment struct {
+	Name     string // as on the command line
+	Title    string // its question
+	Source   Source
+	Notes    []string // what a reader must know before the figures
+	Sections func(Scale) []Section
+	// Published is what the author measured, each figure with the place of the
+	// same measurement here.
+	Published []Published
+	Findings  func(*Measured) []string
+}
+
+// A Source tells where and when the published figures come from.
+type Source struct {
+	Author  string `json:"author"`
+	Title   string `json:"title"`
+	Year    int    `json:"year"`
+	Machine string `json:"machine"`
+	Go      string `json:"go"`
+}
+
+// A Published figure is a fact about another machine: shown beside what is
+// measured here, and never expected of it.
+type Published struct {
+	Row, Column string  // in the author's table
+	Value       float64 // ns/op
+	Section     string  // where the same work is measured here
+	Panel, X    string
+	Contender   string // who does the same here as in the study
+	Ours        string // and who of this library does that job
+}
+
+// A Section is one sweep of an experiment.
+type Section struct {
+	Name     string // one word, part of the benchmark names
+	Title    string
+	Text     string // what is done, in a sentence or two
+	Axis     string // what X is; "" if there is one X only
+	Measures []Measure
+	Points   []*Point
+}
+
+// A Measure is a figure that a section is about.
+type Measure struct {
+	Unit  string `json:"unit"`  // as measured
+	Title string `json:"title"` // "" if the section has one measure only
+	Axis  string `json:"axis"`  // the unit in words
+}
+
+// PerValue is the measure of the sections that time values.
+var PerValue = Measure{Unit: measure.NsPerOp, Axis: "ns per value"}
+
+// A Point is one place in a section: a chart, and a place on its axis.
+type Point struct {
+	measure.Point
+	Panel string
+	X     string
+}
+
+// Size is how much of an experiment is run.
+type Size uint8
+
+const (
+	Standard    Size = iota // the published sweep and the open questions, in half a minute each
+	Quick                   // the smallest sweep: a second or two, for a machine that is to show that all works
+	AsPublished             // the published sweep alone, each figure from a second of work
+)
+
+var sizeNames = [...]string{"standard", "quick", "published"}
+
+func (s Size) String() string { return sizeNames[s] }
+
+// A Scale is the part of a plan that the user chooses.
+type Scale struct {
+	Size  Size
+	Procs []int // values of GOMAXPROCS to sweep; nil for those of the study
+	Count int   // repetitions; 0 for the size's own
+}
+
+// count returns the repetitions of each timed point: enough for an interval
+// that does not hang on its two extremes.
+func (s Scale) count() int {
+	switch {
+	case s.Count > 0:
+		return s.Count
+	case s.Size == Standard:
+		return 9
+	}
+	return 6
+}
+
+// target returns how long each repetition of a timed point is to take.
+func (s Scale) target() time.Duration {
+	return [...]time.Duration{12 * time.Millisecond, time.Millisecond, time.Second}[s.Size]
+}
+
+// procs returns the values of GOMAXPROCS: the user's, or 2 alone if quick, or
+// those of the study.
+func (s Scale) procs(study ...int) []int {
+	switch {
+	case len(s.Procs) > 0:
+		return s.Procs
+	case s.Size == Quick:
+		return []int{2}
+	}
+	return study
+}
+
+// home returns the GOMAXPROCS of the sections that sweep something else.
+func (s Scale) home(study ...int) int {
+	procs := s.procs(study...)
+	if slices.Contains(procs, 2) {
+		return 2
+	}
+	return procs[0]
+}

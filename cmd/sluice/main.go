@@ -1,0 +1,136 @@
+// Sluice measures what channels cost on the machine it runs on.
+//
+//	sluice lab                           all experiments, in about a minute
+//	sluice lab -quick                    the smallest sweep, in a few seconds
+//	sluice lab elastic                   one experiment
+//	sluice lab direct-send -procs 1,2,8  with these values of GOMAXPROCS
+//	sluice lab elastic -published        the published sweep as it was published
+//	sluice lab -count 20 -o results      more repetitions, to another directory
+//
+// A run prints its tables and findings and leaves three files in ./sluice-lab
+// or in the directory given by -o: report.html, a page with charts that needs
+// nothing beside itself; results.txt, in the Go benchmark format, for benchstat;
+// and results.json. Ctrl-C writes what was measured so far and says what is
+// missing; a second Ctrl-C ends the program at once.
+//
+// The exit status is 0 if all was measured, 1 if something failed, 2 if the
+// command line was wrong, and 130 if the run was interrupted.
+//
+// What may enter this package: flags, and the order in which the packages
+// beside it are called.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+)
+
+// Exit statuses.
+const (
+	statusFailed      = 1
+	statusUsage       = 2
+	statusInterrupted = 130
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// From the first signal on, a second one ends the program as usual.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+type commands struct {
+	Lab labCommand `cmd:"" help:"Repeat published experiments on this machine and report."`
+}
+
+// exit is how kong's wish to exit travels to run.
+type exit int
+
+// run is the program: it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
+	defer func() {
+		if p := recover(); p != nil {
+			code, ok := p.(exit)
+			if !ok {
+				panic(p)
+			}
+			status = int(code)
+		}
+	}()
+	var cli commands
+	parser, err := kong.New(&cli,
+		kong.Name("sluice"),
+		kong.Description("Measure what channels cost on this machine."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.Vars{"experiments": strings.Join(experiment.Names(), ", ")},
+	)
+	if err != nil {
+		panic(err) // the declarations above are wrong
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(goFlags(args))
+	if err != nil {
+		return complain(stderr, usageError{err})
+	}
+	command.BindTo(ctx, (*context.Context)(nil))
+	return complain(stderr, command.Run(streams{stdout, stderr}))
+}
+
+type streams struct{ stdout, stderr io.Writer }
+
+// A usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errInterrupted and errIncomplete end a run whose report tells the rest.
+var (
+	errInterrupted = errors.New("interrupted")
+	errIncomplete  = errors.New("something could not be measured; the report names it")
+)
+
+// complain writes err, if there is one, and returns the exit status.
+func complain(stderr io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "sluice: %v\n", err)
+	var usage usageError
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintln(stderr, "Run 'sluice lab -help' for the flags.")
+		return statusUsage
+	case errors.Is(err, errInterrupted):
+		return statusInterrupted
+	}
+	return statusFailed
+}
+
+// goFlags lets long flags be written with one dash, as by Go's own tools. Left
+// alone, "-quick" would be five flags of one letter each.
+func goFlags(args []string) []string {
+	var flags []string
+	for i, arg := range args {
+		if arg == "--" {
+			return append(flags, args[i:]...)
+		}
+		if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' && !strings.HasPrefix(arg, "-o=") {
+			arg = "-" + arg
+		}
+		flags = append(flags, arg)
+	}
+	return flags
+}

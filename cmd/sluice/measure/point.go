@@ -1,0 +1,120 @@
+// Package measure runs what an experiment describes: the same work by several
+// contenders in turn, again and again, and keeps every figure.
+//
+// What may enter: how to take a measurement fairly and how to survive one that
+// fails, hangs or is interrupted. It knows no experiment and no contender, and
+// judges nothing: that is the business of packages experiment and stat.
+package measure
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Figure is one measured number.
+type Figure struct {
+	Unit  string  `json:"unit"` // as in the Go benchmark format: "ns/op"
+	Value float64 `json:"value"`
+}
+
+// NsPerOp is the unit of every timed figure.
+const NsPerOp = "ns/op"
+
+// A Reading is what one pass over the work yields: either a time for a number
+// of operations, or figures of its own. A pass that yields figures is not
+// repeated to fill the time.
+type Reading struct {
+	Ops     int
+	Elapsed time.Duration
+	Figures []Figure
+}
+
+// An Entry is a contender set to the work of a Point.
+type Entry struct {
+	Contender string
+	// Pass does the work once, from making the channel to draining it, and
+	// checks the tally: an error says what is wrong with it.
+	Pass func() (Reading, error)
+}
+
+// A LeftOut is a contender that cannot do the work of a Point, and why.
+type LeftOut struct {
+	Contender string `json:"contender"`
+	Reason    string `json:"reason"`
+}
+
+// A Label is one setting in the name of a Point.
+type Label struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// A Point is one setting under which all entries do the same work.
+type Point struct {
+	Labels  []Label // what makes it unlike the other points, in order
+	Procs   int     // GOMAXPROCS
+	Count   int     // repetitions, each of them a figure
+	Target  time.Duration
+	Entries []Entry
+	LeftOut []LeftOut
+}
+
+// Name returns the labels and GOMAXPROCS for a person to read.
+func (p *Point) Name() string {
+	name := ""
+	for _, label := range p.Labels {
+		name += fmt.Sprintf("%s %s, ", label.Key, label.Value)
+	}
+	return name + fmt.Sprintf("GOMAXPROCS %d", p.Procs)
+}
+
+// A Repetition is one figure, or one set of figures, of an entry.
+type Repetition struct {
+	Ops     int      `json:"ops"` // operations it is the mean of
+	Figures []Figure `json:"figures"`
+}
+
+// A Result is what became of an Entry.
+type Result struct {
+	Contender   string
+	Repetitions []Repetition // the i-th of every entry were taken in one round
+	Err         error        // why the entry was given up, nil if it was not
+}
+
+// Samples returns the figures in the given unit, one for each repetition.
+func (r *Result) Samples(unit string) []float64 {
+	var samples []float64
+	for _, repetition := range r.Repetitions {
+		for _, figure := range repetition.Figures {
+			if figure.Unit == unit {
+				samples = append(samples, figure.Value)
+			}
+		}
+	}
+	return samples
+}
+
+// An Outcome is a Point with the results of its entries, in their order. What an
+// interrupt left undone has fewer repetitions than the point asks for.
+type Outcome struct {
+	Point   *Point
+	Results []Result
+}
+
+// Result returns the result of a contender, or nil.
+func (o *Outcome) Result(contender string) *Result {
+	for i := range o.Results {
+		if o.Results[i].Contender == contender {
+			return &o.Results[i]
+		}
+	}
+	return nil
+}
+
+// Missing returns how many repetitions of the i-th entry an interrupt prevented.
+func (o *Outcome) Missing(i int) int {
+	if o.Results[i].Err != nil {
+		return 0
+	}
+	return o.Point.Count - len(o.Results[i].Repetitions)
+}

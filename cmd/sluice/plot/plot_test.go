@@ -1,0 +1,170 @@
+package plot
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func exact(v float64) Value { return Value{Mid: v, Lo: v, Hi: v, Firm: true} }
+
+func lines(series ...Series) Lines {
+	return Lines{Title: "con <1>", XAxis: "GOMAXPROCS", YAxis: "ns per value", X: []string{"1", "2", "8"}, Shaded: 3, Series: series}
+}
+
+// wellFormed fails unless svg is XML from end to end.
+func wellFormed(t *testing.T, svg string) {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("not well-formed: %v\n%s", err, svg)
+		}
+	}
+}
+
+// places returns the numbers of all attributes of the given name.
+func places(t *testing.T, svg, pattern string) []float64 {
+	t.Helper()
+	var found []float64
+	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(svg, -1) {
+		v, err := strconv.ParseFloat(match[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, v)
+	}
+	return found
+}
+
+func TestLinesIsWellFormed(t *testing.T) {
+	full := Series{Name: `a & "b"`, Class: "s1", At: map[int]Value{0: exact(10), 1: {Mid: 12, Lo: 11, Hi: 14, Tip: "<12>"}, 2: exact(900)}}
+	for name, chart := range map[string]Lines{
+		"full":       lines(full, Series{Name: "partial", Class: "n1", At: map[int]Value{1: exact(3)}}),
+		"no series":  lines(),
+		"no values":  lines(Series{Name: "none"}),
+		"one place":  {Title: "t", X: []string{"1"}, Series: []Series{{Name: "a", At: map[int]Value{0: exact(1)}}}},
+		"zeros":      lines(Series{Name: "zero", At: map[int]Value{0: exact(0), 1: exact(0)}}),
+		"shaded":     {Title: "t", X: []string{"1", "8"}, Shaded: 1, Shade: "oversubscribed", Series: []Series{full}},
+		"long names": lines(Series{Name: strings.Repeat("long ", 20), At: map[int]Value{0: exact(1)}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			svg := chart.SVG()
+			wellFormed(t, svg)
+			if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+				t.Errorf("a coordinate is no number:\n%s", svg)
+			}
+		})
+	}
+}
+
+func TestLinesLabelsDoNotOverlap(t *testing.T) {
+	var series []Series
+	for i := range 9 { // all end at nearly the same height, near the lower edge
+		series = append(series, Series{Name: strconv.Itoa(i), At: map[int]Value{0: exact(100), 2: exact(1 + float64(i)/100)}})
+	}
+	svg := lines(series...).SVG()
+	at := places(t, svg, `y="([0-9.]+)" text-anchor="start" class="label"`)
+	if len(at) != 9 {
+		t.Fatalf("%d labels, want 9", len(at))
+	}
+	slices.Sort(at)
+	for i := 1; i < len(at); i++ {
+		if at[i]-at[i-1] < labelGap-0.2 {
+			t.Errorf("labels at %v and %v overlap", at[i-1], at[i])
+		}
+	}
+	if top, bottom := at[0], at[8]; top < linesTop || bottom > linesBottom+5 {
+		t.Errorf("labels from %v to %v leave the chart", top, bottom)
+	}
+}
+
+// What is larger must be drawn higher, and an interval must enclose its mark.
+func TestLinesGeometry(t *testing.T) {
+	svg := lines(Series{Name: "a", At: map[int]Value{0: {Mid: 20, Lo: 10, Hi: 30}, 1: exact(25)}}).SVG()
+	cy := places(t, svg, `cy="([0-9.]+)"`)
+	if len(cy) != 2 || cy[0] <= cy[1] {
+		t.Errorf("marks of 20 and 25 at heights %v", cy)
+	}
+	y1 := places(t, svg, `y1="([0-9.]+)" x2="[0-9.]+" y2="[0-9.]+" class="whisker range"`)
+	if len(y1) != 1 && len(y1) != 2 {
+		t.Fatalf("%d range whiskers", len(y1))
+	}
+	if y1[0] <= cy[0] {
+		t.Errorf("the lower end of the interval, at %v, is not below its mark, at %v", y1[0], cy[0])
+	}
+}
+
+func TestRows(t *testing.T) {
+	chart := Rows{Title: "memory <peak>", Axis: "B per value", Rows: []Row{
+		{Label: "native & co", Value: "8.0", Marks: []Mark{{Class: "n1", Value: exact(8)}}},
+		{Label: "published", Value: "12.6", Marks: []Mark{{Shape: Diamond, Value: exact(12.6)}, {Value: Value{Mid: 10, Lo: 9, Hi: 11}}}},
+		{Label: "failed", Value: "no figure"},
+	}}
+	svg := chart.SVG()
+	wellFormed(t, svg)
+	if n := strings.Count(svg, `class="dot"`); n != 2 {
+		t.Errorf("%d dots, want 2", n)
+	}
+	if n := strings.Count(svg, `class="hollow"`); n != 1 {
+		t.Errorf("%d diamonds, want 1", n)
+	}
+	for _, want := range []string{"native &amp; co", "no figure", "memory &lt;peak&gt;"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the drawing lacks %q", want)
+		}
+	}
+	wellFormed(t, Rows{Title: "empty"}.SVG())
+}
+
+func TestScale(t *testing.T) {
+	tests := []struct {
+		name   string
+		values []Value
+		log    bool
+		lo     float64
+	}{
+		{"close figures start at zero", []Value{exact(30), exact(90)}, false, 0},
+		{"distant figures are logarithmic", []Value{exact(3), exact(400)}, true, 2},
+		{"a zero rules logarithms out", []Value{exact(0), exact(400)}, false, 0},
+		{"nothing", nil, false, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScale(tt.values)
+			if s.log != tt.log || s.lo != tt.lo {
+				t.Errorf("scale %+v, want log %v from %v", s, tt.log, tt.lo)
+			}
+			for _, v := range tt.values {
+				if p := s.at(v.Mid); p < 0 || p > 1 || math.IsNaN(p) {
+					t.Errorf("%v lies at %v", v.Mid, p)
+				}
+			}
+			ticks := s.ticks()
+			if len(ticks) < 3 || len(ticks) > 10 {
+				t.Errorf("%d ticks: %v", len(ticks), ticks)
+			}
+			if !slices.IsSorted(ticks) {
+				t.Errorf("ticks out of order: %v", ticks)
+			}
+		})
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.5: "0.5", 20: "20", 5000: "5000", 10000: "10 k", 2000000: "2 M"} {
+		if got := number(v); got != want {
+			t.Errorf("number(%v) = %q, want %q", v, got, want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package plot
+
+import (
+	"math"
+	"strconv"
+)
+
+// logFrom is the ratio of largest to smallest figure from which a scale is
+// logarithmic: below it, a scale that starts at zero shows all there is to see.
+const logFrom = 8
+
+// A scale maps figures to [0, 1].
+type scale struct {
+	lo, hi float64
+	log    bool
+}
+
+// newScale returns a scale that has room for all values. A linear one starts at
+// zero, so that lengths compare as the figures do.
+func newScale(values []Value) scale {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	positive := true
+	for _, v := range values {
+		lo, hi = min(lo, v.Mid, v.Lo), max(hi, v.Mid, v.Hi)
+		positive = positive && v.Mid > 0 && v.Lo > 0
+	}
+	switch {
+	case hi <= 0 || math.IsInf(hi, 0):
+		return scale{lo: 0, hi: 1}
+	case positive && hi/lo >= logFrom:
+		return scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
+	}
+	return scale{lo: 0, hi: hi * 1.05}
+}
+
+// logFloor and logCeil return the next 1, 2 or 5 times a power of ten.
+func logFloor(v float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{5, 2} {
+		if m*power <= v {
+			return m * power
+		}
+	}
+	return power
+}
+
+func logCeil(v float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*power >= v {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+// at returns where v lies, within the scale's ends.
+func (s scale) at(v float64) float64 {
+	var p float64
+	if s.log {
+		p = math.Log(v/s.lo) / math.Log(s.hi/s.lo)
+	} else {
+		p = (v - s.lo) / (s.hi - s.lo)
+	}
+	return min(1, max(0, p))
+}
+
+// ticks returns the figures to be written along the axis, four to eight of them.
+func (s scale) ticks() []float64 {
+	var ticks []float64
+	if s.log {
+		steps := []float64{1, 2, 5}
+		if s.hi/s.lo > 3000 {
+			steps = steps[:1]
+		}
+		for power := math.Pow(10, math.Floor(math.Log10(s.lo))); power <= s.hi; power *= 10 {
+			for _, m := range steps {
+				if v := m * power; v >= s.lo*0.999 && v <= s.hi*1.001 {
+					ticks = append(ticks, v)
+				}
+			}
+		}
+		return ticks
+	}
+	step := logCeil((s.hi - s.lo) / 6)
+	for v := s.lo; v <= s.hi; v += step {
+		ticks = append(ticks, v)
+	}
+	return ticks
+}
+
+// number writes a tick: as short as it can be said.
+func number(v float64) string {
+	switch {
+	case v >= 1e6 && math.Mod(v, 1e5) == 0:
+		return strconv.FormatFloat(v/1e6, 'f', -1, 64) + " M"
+	case v >= 1e4 && math.Mod(v, 100) == 0:
+		return strconv.FormatFloat(v/1e3, 'f', -1, 64) + " k"
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// WriteBenchmarks writes every repetition as a line of the Go benchmark format,
+// so that benchstat and its like can read it. The name of a benchmark holds the
+// settings as key=value parts; GOMAXPROCS is the number at its end.
+func (r *Report) WriteBenchmarks(w io.Writer) error {
+	writer := benchfmt.NewWriter(w)
+	for _, e := range r.Experiments {
+		config := r.config(e.Name)
+		for _, section := range e.Sections {
+			for i := range section.Points {
+				if err := writePoint(writer, config, e.Name, &section.Points[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Report) config(experimentName string) []benchfmt.Config {
+	var config []benchfmt.Config
+	add := func(key, value string) {
+		if value != "" {
+			config = append(config, benchfmt.Config{Key: key, Value: []byte(value), File: true})
+		}
+	}
+	add("goos", r.Machine.OS)
+	add("goarch", r.Machine.Arch)
+	add("cpu", r.Machine.CPU)
+	add("go", r.Machine.Go)
+	add("sluice", r.Machine.Version)
+	add("date", r.Started.UTC().Format("2006-01-02T15:04:05Z"))
+	add("experiment", experimentName)
+	return config
+}
+
+func writePoint(writer *benchfmt.Writer, config []benchfmt.Config, experimentName string, point *Point) error {
+	for _, entry := range point.Entries {
+		name := benchmarkName(experimentName, point, entry.Contender)
+		for _, repetition := range entry.Repetitions {
+			result := &benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: repetition.Ops}
+			for _, figure := range repetition.Figures {
+				result.Values = append(result.Values, benchfmt.Value{Value: figure.Value, Unit: figure.Unit})
+			}
+			if err := writer.Write(result); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// benchmarkName returns the name without its prefix "Benchmark":
+// "DirectSend/sweep=one-way/…/contender=native-2".
+func benchmarkName(experimentName string, point *Point, contender string) string {
+	var name strings.Builder
+	for part := range strings.SplitSeq(experimentName, "-") {
+		name.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	for _, label := range point.Labels {
+		name.WriteString("/" + label.Key + "=" + plain(label.Value))
+	}
+	name.WriteString("/contender=" + plain(contender))
+	if point.Procs != 1 { // as in package testing
+		name.WriteString("-" + strconv.Itoa(point.Procs))
+	}
+	return name.String()
+}
+
+// plain replaces what must not stand in a benchmark name by underscores.
+func plain(s string) string {
+	fields := strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(",:/=", r)
+	})
+	return strings.Join(fields, "_")
+}

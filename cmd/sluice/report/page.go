@@ -1,0 +1,229 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/plot"
+	"github.com/sluice-go/sluice/cmd/sluice/stat"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// page is what the template reads.
+type page struct {
+	*Report
+	Style   template.CSS
+	When    string
+	Length  string
+	Studies []pageStudy
+}
+
+type pageStudy struct {
+	*Experiment
+	Source     string
+	BesideRows template.HTML
+	Beside     pageTable
+	Sweeps     []pageSweep
+}
+
+type pageSweep struct {
+	Title   string
+	Text    string
+	Charts  []template.HTML
+	Tables  []pageTable
+	LeftOut []string
+}
+
+type pageTable struct {
+	Caption string
+	Head    []string
+	Rows    [][]string
+}
+
+// WritePage writes the page. It refers to nothing outside itself: the style and
+// the charts are part of it, and there is no script.
+func (r *Report) WritePage(w io.Writer) error {
+	p := page{
+		Report: r,
+		Style:  template.CSS(pageStyle),
+		When:   r.Started.Format("2 January 2006, 15:04 MST"),
+		Length: time.Duration(r.Took).Round(time.Second).String(),
+	}
+	for i := range r.Experiments {
+		p.Studies = append(p.Studies, study(&r.Experiments[i]))
+	}
+	return pageTemplate.Execute(w, p)
+}
+
+func study(e *Experiment) pageStudy {
+	colours := newPalette(e)
+	s := pageStudy{Experiment: e, Source: sourceLine(e.Source)}
+	s.BesideRows = template.HTML(besideChart(e.Beside, colours).SVG())
+	s.Beside = besideTable(e.Beside).page()
+	for i := range e.Sections {
+		section := &e.Sections[i]
+		sweep := pageSweep{Title: section.heading(), Text: section.Text}
+		for _, panel := range section.panels() {
+			for _, m := range section.Measures {
+				sweep.Charts = append(sweep.Charts, template.HTML(panel.chart(section, m, colours)))
+				sweep.Tables = append(sweep.Tables, panel.table(section, m).page())
+			}
+			for _, out := range panel.leftOut() {
+				line := out.Contender + ", which " + out.Reason
+				if panel.Name != "" {
+					line = panel.Name + ": " + line
+				}
+				sweep.LeftOut = append(sweep.LeftOut, line)
+			}
+		}
+		s.Sweeps = append(s.Sweeps, sweep)
+	}
+	return s
+}
+
+func (t table) page() pageTable {
+	return pageTable{Caption: t.caption, Head: t.head[1:], Rows: t.rows}
+}
+
+// A palette gives each contender of an experiment one colour class, the same in
+// all its charts: n for the built-in channel, p for published remedies, s for
+// this library, numbered by their appearance.
+type palette map[string]string
+
+func newPalette(e *Experiment) palette {
+	colours := make(palette)
+	used := make(map[string]int)
+	for _, section := range e.Sections {
+		for _, point := range section.Points {
+			for _, entry := range point.Entries {
+				if _, ok := colours[entry.Contender]; ok {
+					continue
+				}
+				family := "p"
+				switch {
+				case strings.HasPrefix(entry.Contender, "native"):
+					family = "n"
+				case strings.HasPrefix(entry.Contender, "sluice"):
+					family = "s"
+				}
+				colours[entry.Contender] = fmt.Sprintf("%s%d", family, used[family]%shades)
+				used[family]++
+			}
+		}
+	}
+	return colours
+}
+
+// shades is how many classes of each family page.css knows.
+const shades = 5
+
+// chart draws a panel: lines if it has an axis with several places, else rows.
+func (p *Panel) chart(s *Section, m experiment.Measure, colours palette) string {
+	title := p.Name
+	if m.Title != "" {
+		title = m.Title
+	}
+	if title == "" {
+		title = s.Title
+	}
+	if len(p.Points) > 1 {
+		return p.lines(title, s, m, colours).SVG()
+	}
+	return p.rows(title, s, m, colours).SVG()
+}
+
+func (p *Panel) lines(title string, s *Section, m experiment.Measure, colours palette) plot.Lines {
+	from := p.oversubscribedFrom()
+	chart := plot.Lines{Title: title, XAxis: s.Axis, YAxis: m.Axis, Shaded: from, Shade: "oversubscribed"}
+	if from == 0 { // of the whole panel the title says it
+		chart.Shaded = len(p.Points)
+		chart.Title += ", oversubscribed"
+	}
+	for _, point := range p.Points {
+		chart.X = append(chart.X, point.X)
+	}
+	for _, contender := range p.Contenders {
+		series := plot.Series{Name: contender, Class: colours[contender], At: make(map[int]plot.Value)}
+		for i, point := range p.Points {
+			if value, ok := point.entry(contender).value(m); ok {
+				series.At[i] = value
+			}
+		}
+		chart.Series = append(chart.Series, series)
+	}
+	return chart
+}
+
+func (p *Panel) rows(title string, s *Section, m experiment.Measure, colours palette) plot.Rows {
+	chart := plot.Rows{Title: title, Axis: m.Axis}
+	if s.Axis != "" {
+		chart.Title += ", " + s.Axis + " " + p.Points[0].X
+	}
+	for _, contender := range p.Contenders {
+		entry := p.Points[0].entry(contender)
+		row := plot.Row{Label: contender, Value: cell(entry, m.Unit)}
+		if value, ok := entry.value(m); ok {
+			row.Marks = []plot.Mark{{Class: colours[contender], Value: value}}
+		}
+		chart.Rows = append(chart.Rows, row)
+	}
+	return chart
+}
+
+// value returns what a chart shows of an entry; ok is false if it has no figure.
+// e may be nil.
+func (e *Entry) value(m experiment.Measure) (v plot.Value, ok bool) {
+	if e == nil || e.Error != "" {
+		return v, false
+	}
+	s, ok := e.Summaries[m.Unit]
+	return plotted(e.Contender, m.Axis, s), ok
+}
+
+func plotted(who, unit string, s stat.Summary) plot.Value {
+	what := "interval"
+	if s.Confidence == 0 {
+		what = "range"
+	}
+	return plot.Value{
+		Mid: s.Median, Lo: s.Lo, Hi: s.Hi, Firm: s.Confidence > 0,
+		Tip: fmt.Sprintf("%s: %s %s, %s %s to %s, %d repetitions",
+			who, digits(s.Median), unit, what, digits(s.Lo), digits(s.Hi), s.N),
+	}
+}
+
+// besideChart has a row for each published figure: the diamond is what was
+// published, the dots were measured here.
+func besideChart(all []Beside, colours palette) plot.Rows {
+	chart := plot.Rows{Title: "Then and now", Axis: "ns per operation"}
+	for _, b := range all {
+		row := plot.Row{Label: b.Row + ", " + b.Column, Value: digits(b.Published)}
+		tip := fmt.Sprintf("published: %s ns", digits(b.Published))
+		row.Marks = append(row.Marks, plot.Mark{Class: "then", Shape: plot.Diamond,
+			Value: plot.Value{Mid: b.Published, Lo: b.Published, Hi: b.Published, Firm: true, Tip: tip}})
+		for _, here := range []struct {
+			name string
+			s    *stat.Summary
+		}{{b.Contender, b.Measured}, {b.Ours, b.OursTakes}} {
+			if here.s == nil {
+				continue
+			}
+			row.Value += " → " + digits(here.s.Median)
+			row.Marks = append(row.Marks, plot.Mark{Class: colours[here.name], Value: plotted(here.name, "ns", *here.s)})
+		}
+		chart.Rows = append(chart.Rows, row)
+	}
+	return chart
+}

@@ -1,0 +1,253 @@
+// Package report turns what was measured into what is read: tables for a
+// terminal, results.txt for benchstat, results.json, and report.html, a page
+// that needs nothing beside itself.
+//
+// What may enter: the model that all four are written from, and one file for
+// each of them. Nothing here measures or decides; the findings come from the
+// experiments.
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/stat"
+)
+
+// Schema is the version of results.json. It changes when a reader of the old
+// form would misread the new one.
+const Schema = 1
+
+// A Report is a run of the lab. It is results.json as it stands.
+type Report struct {
+	Schema      int          `json:"schema"`
+	Machine     Machine      `json:"machine"`
+	Started     time.Time    `json:"started"`
+	Took        Duration     `json:"took_seconds"`
+	Size        string       `json:"size"`
+	Interrupted bool         `json:"interrupted"`
+	Missing     []string     `json:"missing,omitempty"`  // what an interrupt prevented
+	Failures    []string     `json:"failures,omitempty"` // what went wrong, by name
+	Experiments []Experiment `json:"experiments"`
+}
+
+// A Duration is written to JSON in seconds.
+type Duration time.Duration
+
+// MarshalJSON writes d in seconds, to the millisecond.
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "%.3f", time.Duration(d).Seconds()), nil
+}
+
+// An Experiment is one study: its source, what was found, and the figures.
+type Experiment struct {
+	Name     string            `json:"name"`
+	Title    string            `json:"title"`
+	Source   experiment.Source `json:"source"`
+	Notes    []string          `json:"notes"`
+	Findings []string          `json:"findings"`
+	Beside   []Beside          `json:"published"`
+	Sections []Section         `json:"sections"`
+}
+
+// Beside is a published figure with the same work as measured here, by the same
+// contender and by ours. A nil summary was not measured.
+type Beside struct {
+	Row       string        `json:"row"`
+	Column    string        `json:"column"`
+	Published float64       `json:"published"` // ns/op
+	Contender string        `json:"contender"`
+	Measured  *stat.Summary `json:"measured"`
+	Ours      string        `json:"ours"`
+	OursTakes *stat.Summary `json:"ours_measured"`
+}
+
+// A Section is one sweep.
+type Section struct {
+	Name     string               `json:"name"`
+	Title    string               `json:"title"`
+	Text     string               `json:"text"`
+	Axis     string               `json:"axis"`
+	Measures []experiment.Measure `json:"measures"`
+	Points   []Point              `json:"points"`
+}
+
+// A Point is one setting with the figures of all contenders.
+type Point struct {
+	Panel          string            `json:"panel"`
+	X              string            `json:"x"`
+	Labels         []measure.Label   `json:"labels"`
+	Procs          int               `json:"gomaxprocs"`
+	Oversubscribed bool              `json:"oversubscribed"` // GOMAXPROCS above the number of CPUs
+	Entries        []Entry           `json:"entries"`
+	LeftOut        []measure.LeftOut `json:"left_out"`
+}
+
+// An Entry is one contender at a point.
+type Entry struct {
+	Contender   string                  `json:"contender"`
+	Summaries   map[string]stat.Summary `json:"summaries"` // by unit
+	Repetitions []measure.Repetition    `json:"repetitions"`
+	Missing     int                     `json:"missing"` // repetitions that an interrupt prevented
+	Error       string                  `json:"error,omitempty"`
+}
+
+// A Run is an experiment with its sections and what was measured of them.
+type Run struct {
+	Experiment experiment.Experiment
+	Sections   []experiment.Section
+	Outcomes   []measure.Outcome // of all points of all sections, in order
+}
+
+// New returns the report of some runs. It fills everything but Took.
+func New(machine Machine, started time.Time, size experiment.Size, interrupted bool, runs []Run) *Report {
+	r := &Report{
+		Schema:      Schema,
+		Machine:     machine,
+		Started:     started,
+		Size:        size.String(),
+		Interrupted: interrupted,
+	}
+	for _, run := range runs {
+		r.add(run)
+	}
+	return r
+}
+
+func (r *Report) add(run Run) {
+	e := Experiment{
+		Name:   run.Experiment.Name,
+		Title:  run.Experiment.Title,
+		Source: run.Experiment.Source,
+		Notes:  run.Experiment.Notes,
+	}
+	next := 0
+	for _, s := range run.Sections {
+		section := Section{Name: s.Name, Title: s.Title, Text: s.Text, Axis: s.Axis, Measures: s.Measures}
+		for _, p := range s.Points {
+			section.Points = append(section.Points, r.point(e.Name, p, &run.Outcomes[next]))
+			next++
+		}
+		e.Sections = append(e.Sections, section)
+	}
+	measured := experiment.NewMeasured(run.Sections, run.Outcomes)
+	e.Findings = run.Experiment.Findings(measured)
+	for _, p := range run.Experiment.Published {
+		e.Beside = append(e.Beside, beside(p, measured))
+	}
+	r.Experiments = append(r.Experiments, e)
+}
+
+func (r *Report) point(experimentName string, p *experiment.Point, o *measure.Outcome) Point {
+	point := Point{
+		Panel:          p.Panel,
+		X:              p.X,
+		Labels:         p.Labels,
+		Procs:          p.Procs,
+		Oversubscribed: p.Procs > r.Machine.CPUs,
+		LeftOut:        p.LeftOut,
+	}
+	for i := range o.Results {
+		result := &o.Results[i]
+		entry := Entry{
+			Contender:   result.Contender,
+			Summaries:   make(map[string]stat.Summary),
+			Repetitions: result.Repetitions,
+			Missing:     o.Missing(i),
+		}
+		for _, repetition := range result.Repetitions {
+			for _, figure := range repetition.Figures {
+				entry.Summaries[figure.Unit] = stat.Summarize(result.Samples(figure.Unit))
+			}
+		}
+		where := fmt.Sprintf("%s: %s: %s", experimentName, p.Name(), result.Contender)
+		if result.Err != nil {
+			entry.Error = result.Err.Error()
+			r.Failures = append(r.Failures, where+": "+entry.Error)
+		}
+		if entry.Missing > 0 {
+			r.Missing = append(r.Missing, fmt.Sprintf("%s: %d of %d repetitions", where, entry.Missing, o.Point.Count))
+		}
+		point.Entries = append(point.Entries, entry)
+	}
+	return point
+}
+
+func beside(p experiment.Published, m *experiment.Measured) Beside {
+	summary := func(contender string) *stat.Summary {
+		samples := m.Samples(p.Section, p.Panel, p.X, contender, measure.NsPerOp)
+		if len(samples) == 0 {
+			return nil
+		}
+		s := stat.Summarize(samples)
+		return &s
+	}
+	return Beside{
+		Row: p.Row, Column: p.Column, Published: p.Value,
+		Contender: p.Contender, Measured: summary(p.Contender),
+		Ours: p.Ours, OursTakes: summary(p.Ours),
+	}
+}
+
+// A Panel is the points of a section that share a chart, with their contenders
+// in order of appearance.
+type Panel struct {
+	Name       string
+	Points     []*Point
+	Contenders []string
+}
+
+// panels splits a section into its charts.
+func (s *Section) panels() []Panel {
+	var panels []Panel
+	for i := range s.Points {
+		point := &s.Points[i]
+		if len(panels) == 0 || panels[len(panels)-1].Name != point.Panel {
+			panels = append(panels, Panel{Name: point.Panel})
+		}
+		panel := &panels[len(panels)-1]
+		panel.Points = append(panel.Points, point)
+		for _, entry := range point.Entries {
+			if !slices.Contains(panel.Contenders, entry.Contender) {
+				panel.Contenders = append(panel.Contenders, entry.Contender)
+			}
+		}
+	}
+	return panels
+}
+
+// oversubscribedFrom returns the index of the first point from which on
+// GOMAXPROCS exceeds the CPUs, len(p.Points) if it nowhere does.
+func (p *Panel) oversubscribedFrom() int {
+	from := len(p.Points)
+	for from > 0 && p.Points[from-1].Oversubscribed {
+		from--
+	}
+	return from
+}
+
+// leftOut returns who is missing from a panel and why, each once.
+func (p *Panel) leftOut() []measure.LeftOut {
+	var all []measure.LeftOut
+	for _, point := range p.Points {
+		for _, out := range point.LeftOut {
+			if !slices.ContainsFunc(all, func(l measure.LeftOut) bool { return l.Contender == out.Contender }) {
+				all = append(all, out)
+			}
+		}
+	}
+	return all
+}
+
+// entry returns the figures of a contender at a point, or nil.
+func (p *Point) entry(contender string) *Entry {
+	for i := range p.Entries {
+		if p.Entries[i].Contender == contender {
+			return &p.Entries[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+// Package stat says what repeated measurements are worth: a median with its
+// confidence interval, and the change between two contenders with its own.
+//
+// What may enter: arithmetic over samples, by golang.org/x/perf/benchmath, and
+// the words that name its outcome. Nothing here measures, prints a table or
+// knows an experiment.
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// Confidence is the level asked of every interval. The order statistics of a
+// small sample offer only some levels, so what they give is a little higher.
+const Confidence = 0.95
+
+// MinSamples is the smallest sample whose extremes enclose the median with
+// [Confidence]: of five, both extremes miss it one time in sixteen.
+const MinSamples = 6
+
+// A Summary is a sample in four numbers.
+type Summary struct {
+	N      int     `json:"n"`
+	Median float64 `json:"median"`
+	// Lo and Hi are the ends of the confidence interval of the median or, when
+	// Confidence is 0, the extremes of a sample too small to have one.
+	Lo float64 `json:"lo"`
+	Hi float64 `json:"hi"`
+	// Confidence is the level that Lo and Hi reach, 0 for a mere range.
+	Confidence float64 `json:"confidence"`
+}
+
+// Summarize returns the median of values and its interval. It makes no
+// assumption about their distribution: benchmark times have a long tail. An
+// empty sample gives the zero Summary.
+func Summarize(values []float64) Summary {
+	if len(values) == 0 {
+		return Summary{}
+	}
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	sample := benchmath.NewSample(sorted, &benchmath.DefaultThresholds)
+	found := benchmath.AssumeNothing.Summary(sample, Confidence)
+	s := Summary{N: len(values), Median: found.Center, Lo: found.Lo, Hi: found.Hi, Confidence: found.Confidence}
+	if math.IsInf(s.Lo, 0) || math.IsInf(s.Hi, 0) {
+		s.Lo, s.Hi, s.Confidence = sorted[0], sorted[len(sorted)-1], 0
+	}
+	return s
+}
+
+// Spread returns the distance from the median to the farther end of the
+// interval, as a fraction of the median. It is 0 for a median of 0.
+func (s Summary) Spread() float64 {
+	if s.Median == 0 {
+		return 0
+	}
+	return max(s.Hi-s.Median, s.Median-s.Lo) / math.Abs(s.Median)
+}
+
+// A Change is how one contender's figure relates to another's, as a fraction:
+// -0.12 is twelve per cent less.
+type Change struct {
+	Summary
+}
+
+// Compare returns the change from base to other, sample by sample: the i-th
+// figure of both must have been taken one right after the other, so that what
+// slowed the machine at that moment slowed both, and cancels out. Samples beyond
+// the shorter list are ignored, and so are pairs whose base is not positive.
+func Compare(base, other []float64) Change {
+	ratios := make([]float64, 0, len(base))
+	for i := range min(len(base), len(other)) {
+		if base[i] > 0 {
+			ratios = append(ratios, other[i]/base[i]-1)
+		}
+	}
+	return Change{Summarize(ratios)}
+}
+
+// Clear reports whether the change is beyond noise: it has an interval, and
+// that does not touch zero.
+func (c Change) Clear() bool {
+	return c.Confidence > 0 && (c.Lo > 0 || c.Hi < 0)
+}
+
+// String returns the size of the change, without its direction: "12 % ± 3 %".
+// The margin is the farther end of the interval, in points of per cent.
+func (c Change) String() string {
+	margin := max(c.Hi-c.Median, c.Median-c.Lo)
+	return fmt.Sprintf("%s ± %s", percent(math.Abs(c.Median)), percent(margin))
+}
+
+// Times returns the change as a factor of at least 1, "3.4 times (3.1 to 3.6)",
+// for changes that per cent would hide.
+func (c Change) Times() string {
+	median, lo, hi := 1+c.Median, 1+c.Lo, 1+c.Hi
+	if median < 1 && lo > 0 {
+		median, lo, hi = 1/median, 1/hi, 1/lo
+	}
+	return fmt.Sprintf("%.3g times (%.3g to %.3g)", median, lo, hi)
+}
+
+func percent(fraction float64) string {
+	p := 100 * fraction
+	if p < 9.95 {
+		return fmt.Sprintf("%.1f %%", p)
+	}
+	return fmt.Sprintf("%.0f %%", p)
+}

@@ -1,0 +1,112 @@
+package stat
+
+import (
+	"math"
+	"testing"
+)
+
+func TestSummarize(t *testing.T) {
+	nine := []float64{9, 1, 5, 3, 7, 2, 8, 4, 6}
+	tests := []struct {
+		name   string
+		values []float64
+		want   Summary
+	}{
+		{"nothing", nil, Summary{}},
+		{"one value has no interval", []float64{4}, Summary{N: 1, Median: 4, Lo: 4, Hi: 4}},
+		{"five values have a range only", []float64{5, 1, 3, 2, 4}, Summary{N: 5, Median: 3, Lo: 1, Hi: 5}},
+		{"six are enough", []float64{6, 1, 5, 2, 4, 3}, Summary{N: 6, Median: 3.5, Lo: 1, Hi: 6, Confidence: 1 - 2.0/64}},
+		// Of nine, the extremes can be left out: P = 1 - 2(1+9)/512.
+		{"nine shed their extremes", nine, Summary{N: 9, Median: 5, Lo: 2, Hi: 8, Confidence: 1 - 20.0/512}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Summarize(tt.values)
+			if math.Abs(got.Confidence-tt.want.Confidence) > 1e-9 {
+				t.Errorf("confidence %v, want %v", got.Confidence, tt.want.Confidence)
+			}
+			got.Confidence = tt.want.Confidence
+			if got != tt.want {
+				t.Errorf("Summarize(%v) = %+v, want %+v", tt.values, got, tt.want)
+			}
+		})
+	}
+	if nine[0] != 9 {
+		t.Error("Summarize sorted its argument")
+	}
+}
+
+func TestMinSamples(t *testing.T) {
+	sample := make([]float64, MinSamples)
+	if Summarize(sample).Confidence < Confidence {
+		t.Errorf("%d samples have no interval", MinSamples)
+	}
+	if c := Summarize(sample[1:]).Confidence; c != 0 {
+		t.Errorf("%d samples have an interval at %v", MinSamples-1, c)
+	}
+}
+
+func TestSpread(t *testing.T) {
+	s := Summary{N: 6, Median: 100, Lo: 95, Hi: 120}
+	if got := s.Spread(); got != 0.2 {
+		t.Errorf("Spread = %v, want 0.2", got)
+	}
+	if got := (Summary{}).Spread(); got != 0 {
+		t.Errorf("Spread of nothing = %v, want 0", got)
+	}
+}
+
+// A machine that slows down for both contenders at once must not hide what one
+// of them costs more: that is what the pairs are for.
+func TestComparePairs(t *testing.T) {
+	base := []float64{100, 200, 400, 100, 300, 150}
+	other := make([]float64, len(base))
+	for i, b := range base {
+		other[i] = 1.1 * b
+	}
+	c := Compare(base, other)
+	if math.Abs(c.Median-0.1) > 1e-9 || c.Hi-c.Lo > 1e-9 || !c.Clear() {
+		t.Errorf("change %+v, want exactly 10 %% more", c)
+	}
+	if got, want := c.String(), "10 % ± 0.0 %"; got != want {
+		t.Errorf("String = %q, want %q", got, want)
+	}
+}
+
+func TestClear(t *testing.T) {
+	base := []float64{10, 10, 10, 10, 10, 10}
+	tests := []struct {
+		name  string
+		other []float64
+		want  bool
+	}{
+		{"all above", []float64{11, 12, 11, 12, 11, 12}, true},
+		{"all below", []float64{9, 8, 9, 8, 9, 8}, true},
+		{"one on the other side", []float64{11, 12, 11, 12, 11, 9}, false},
+		{"one equal", []float64{11, 12, 11, 12, 11, 10}, false},
+		{"too few to say", []float64{11, 12, 11, 12, 11}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Compare(base, tt.other).Clear(); got != tt.want {
+				t.Errorf("Clear = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCompareLeavesOutWhatHasNoRatio(t *testing.T) {
+	c := Compare([]float64{0, 10}, []float64{5, 20, 30})
+	if c.N != 1 || c.Median != 1 {
+		t.Errorf("change %+v, want the one pair 10 -> 20", c)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	slower := Compare([]float64{10, 10, 10, 10, 10, 10}, []float64{30, 30, 30, 30, 30, 30})
+	faster := Compare([]float64{30, 30, 30, 30, 30, 30}, []float64{10, 10, 10, 10, 10, 10})
+	const want = "3 times (3 to 3)"
+	if slower.Times() != want || faster.Times() != want {
+		t.Errorf("Times = %q and %q, want %q for both", slower.Times(), faster.Times(), want)
+	}
+}
