@@ -18,8 +18,12 @@ const BatchSize = 64
 // and one receiver it is part (a) of the study "Channel Direct Send", and the
 // concurrent run of "Elastic channels".
 func OneWay(capacity, senders, receivers int) Workload {
+	name := fmt.Sprintf("%d->%d", senders, receivers)
+	if senders == receivers && senders > 1 {
+		name = fmt.Sprintf("%dx%d", senders, receivers)
+	}
 	return Workload{
-		Name:      fmt.Sprintf("%d->%d", senders, receivers),
+		Name:      name,
 		Capacity:  capacity,
 		Senders:   senders,
 		Receivers: receivers,

@@ -30,12 +30,13 @@ import (
 
 // settings are the command's flags.
 type settings struct {
-	rows   *regexp.Regexp
-	procs  []int
-	rounds int
-	run    time.Duration
-	peers  bool
-	out    string
+	rows     *regexp.Regexp
+	procs    []int
+	rounds   int
+	run      time.Duration
+	patience time.Duration
+	peers    bool
+	out      string
 }
 
 func parse(args []string) (settings, error) {
@@ -49,6 +50,7 @@ func parse(args []string) (settings, error) {
 	flags.StringVar(&procs, "procs", "1,2,8", "values of GOMAXPROCS, a comma-separated `list`")
 	flags.IntVar(&s.rounds, "rounds", 6, "`rounds` for each figure, which is their median")
 	flags.DurationVar(&s.run, "time", 40*time.Millisecond, "`duration` of one run")
+	flags.DurationVar(&s.patience, "patience", 20*time.Second, "`duration` after which a run counts as hung")
 	flags.BoolVar(&s.peers, "peers", false, "measure the Go peers too")
 	flags.StringVar(&s.out, "o", "", "also write the table as Markdown to this `file`")
 	if err := flags.Parse(args); err != nil {
@@ -71,8 +73,8 @@ func parse(args []string) (settings, error) {
 	if s.rounds < 1 {
 		return s, fmt.Errorf("-rounds is %d, below 1", s.rounds)
 	}
-	if s.run <= 0 {
-		return s, fmt.Errorf("-time is %v, not above 0", s.run)
+	if s.run <= 0 || s.patience <= 0 {
+		return s, fmt.Errorf("-time is %v and -patience %v: both must be above 0", s.run, s.patience)
 	}
 	return s, nil
 }

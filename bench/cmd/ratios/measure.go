@@ -36,13 +36,11 @@ type peerFigure struct {
 type entry struct {
 	contender contender.Contender
 	work      workload.Workload
+	patience  time.Duration // how long a run may take before it counts as hung
 	repeats   int
 	ns        []float64 // per item, of each round
 	err       error
 }
-
-// patience is how long a run may take before it counts as hung.
-const patience = 20 * time.Second
 
 // maxRepeats bounds how often a fast contender does its work in a run.
 const maxRepeats = 64
@@ -71,12 +69,12 @@ func measureAll(ctx context.Context, s settings, rows []row, show func(line)) []
 func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 	l := line{row: r, procs: procs}
 	entries := []*entry{
-		{contender: r.reference, work: r.refWork},
-		{contender: r.ours, work: r.work},
+		{contender: r.reference, work: r.refWork, patience: s.patience},
+		{contender: r.ours, work: r.work, patience: s.patience},
 	}
 	if s.peers {
 		for _, p := range peersOf(r) {
-			entries = append(entries, &entry{contender: p, work: r.refWork})
+			entries = append(entries, &entry{contender: p, work: r.refWork, patience: s.patience})
 		}
 	}
 	n, err := calibrate(ctx, s.run, entries)
@@ -199,9 +197,9 @@ func (e *entry) run(ctx context.Context, n uint64) (workload.Result, error) {
 			total = total.Add(a.result)
 		case <-ctx.Done():
 			return total, ctx.Err()
-		case <-time.After(patience):
+		case <-time.After(e.patience):
 			return total, fmt.Errorf("workload %s: %s: hangs: not done with %d values after %v",
-				e.work.Name, e.contender.Name, n, patience)
+				e.work.Name, e.contender.Name, n, e.patience)
 		}
 	}
 	return total, nil

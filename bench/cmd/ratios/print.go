@@ -54,21 +54,26 @@ func (l line) verdict() string {
 	return "pass"
 }
 
-// summary counts the verdicts and lists what falls short.
+// summary counts the verdicts, and lists for each GOMAXPROCS what is not met.
 func summary(lines []line) string {
 	count := map[string]int{}
-	var short []string
+	short := map[int][]string{}
+	var procs []int
 	for _, l := range lines {
 		v := l.verdict()
 		count[v]++
-		if v == "falls short" || v == "no figure" {
-			short = append(short, fmt.Sprintf("P=%d %v", l.procs, l.row))
+		if v != "falls short" && v != "no figure" {
+			continue
 		}
+		if short[l.procs] == nil {
+			procs = append(procs, l.procs)
+		}
+		short[l.procs] = append(short[l.procs], l.row.String())
 	}
 	text := fmt.Sprintf("%d figures: %d reach the goal, %d pass the floor, %d fall short, %d have no figure",
 		len(lines), count["goal"], count["pass"], count["falls short"], count["no figure"])
-	if len(short) > 0 {
-		text += "\nbelow the floor: " + strings.Join(short, "; ")
+	for _, p := range procs {
+		text += fmt.Sprintf("\nnot met at P=%d: %s", p, strings.Join(short[p], "; "))
 	}
 	return text
 }

@@ -1,0 +1,218 @@
+package contender
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// filled returns a closed built-in channel that holds 0 … n-1: to a pump it
+// looks like senders that are always faster.
+func filled(n uint64) <-chan uint64 {
+	in := make(chan uint64, n)
+	for v := range n {
+		in <- v
+	}
+	close(in)
+	return in
+}
+
+func drain(r <-chan uint64) Tally { return ends{r: r}.Drain() }
+
+// The fault of the published pump, shown in its published form: of more than
+// 1024 values that are there at once, the one after the 1024th is lost. The
+// pump finds all values in a closed channel, so that the loss does not depend on
+// how fast anybody is.
+func TestPublishedFlushingPumpLosesValues(t *testing.T) {
+	unmended := Published{Pump: Flushing, RecvBuffer: 1, Unmended: true}
+	const n = maxRun + 1
+	if got := drain(unmended.start(filled(maxRun))); got.Count != maxRun {
+		t.Errorf("%d values of %d arrived; the fault needs one more", got.Count, maxRun)
+	}
+	got := drain(unmended.start(filled(n)))
+	if got.Count != n-1 || got.Sum != maxRun*(maxRun-1)/2 {
+		t.Errorf("of 0 … %d, %d values arrived that add up to %d: not all but the last", n-1, got.Count, got.Sum)
+	}
+}
+
+func TestMendedPumpsLoseNothing(t *testing.T) {
+	const n = 5*maxRun + 7
+	for _, p := range []Published{
+		{Pump: Simple},
+		{Pump: Simple, Unmended: true}, // the simple pump never had the fault
+		{Pump: Flushing},
+		{Pump: Flushing, Shrink: PublishedShrinkHalf},
+		{Pump: Flushing, RecvBuffer: PublishedBuffer},
+	} {
+		got := drain(p.start(filled(n)))
+		if got.Count != n || got.Sum != n*(n-1)/2 || got.Unordered != 0 {
+			t.Errorf("%s: of %d values: %+v", p.Contender().Name, n, got)
+		}
+	}
+}
+
+// The same burst through our own elastic channel.
+func TestElasticLosesNothing(t *testing.T) {
+	const n = 5*maxRun + 7
+	ch := Elastic(context.Background(), nil).Make(0)
+	ch.SendRange(0, n)
+	ch.Close()
+	got := ch.Drain()
+	if got.Count != n || got.Sum != n*(n-1)/2 || got.Unordered != 0 {
+		t.Errorf("of %d values: %+v", n, got)
+	}
+}
+
+// What each shrink mode leaves of the queue after a burst, as published.
+func TestPublishedShrinkModes(t *testing.T) {
+	const burst = 1000
+	for _, mode := range []struct {
+		shrink               PublishedShrink
+		atPeak, half, atZero int
+	}{
+		{PublishedNoShrink, 1024, 1024, 1024},
+		{PublishedShrinkHalf, 1024, 512, 1},
+		{PublishedShrinkEmpty, 1024, 1024, 1024}, // frees nothing
+	} {
+		q := publishedQueue{shrink: mode.shrink}
+		for v := range uint64(burst) {
+			q.push(v)
+		}
+		check := func(when string, want int) {
+			if len(q.buf) != want {
+				t.Errorf("%v, %s: %d slots, not %d", mode.shrink, when, len(q.buf), want)
+			}
+		}
+		check("at the peak", mode.atPeak)
+		for want := uint64(0); q.len() > 0; want++ {
+			if q.len() == 400 {
+				check("with 400 values", mode.half)
+			}
+			if v := q.front(); v != want {
+				t.Fatalf("%v: %d came out, not %d", mode.shrink, v, want)
+			}
+			q.pop()
+		}
+		check("when empty", mode.atZero)
+	}
+}
+
+// Without hysteresis a queue that swings around a power of two copies all it
+// holds at each swing.
+func TestPublishedShrinkHalfHasNoHysteresis(t *testing.T) {
+	q := publishedQueue{shrink: PublishedShrinkHalf}
+	for v := range uint64(512) {
+		q.push(v)
+	}
+	for swing := range 10 {
+		q.push(0)
+		grown := len(q.buf)
+		q.pop()
+		q.pop()
+		if shrunk := len(q.buf); grown != 1024 || shrunk != 512 {
+			t.Fatalf("swing %d: %d slots, then %d; published: 1024, then 512", swing, grown, shrunk)
+		}
+		q.push(0)
+	}
+}
+
+// The indices run freely: a queue works across their wrap.
+func TestPublishedQueueAcrossTheWrap(t *testing.T) {
+	q := publishedQueue{head: ^uint(0) - 2, tail: ^uint(0) - 2}
+	for v := range uint64(20) {
+		q.push(v)
+	}
+	if q.len() != 20 {
+		t.Fatalf("%d values queued, not 20", q.len())
+	}
+	for want := range uint64(20) {
+		if v := q.front(); v != want {
+			t.Fatalf("%d came out, not %d", v, want)
+		}
+		q.pop()
+	}
+}
+
+func TestNamesTellVariantsApart(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	all := append(Standard(), NativeSelect(ctx))
+	for _, pump := range []Pump{Simple, Flushing} {
+		for _, buffer := range []int{0, 16, 1024} {
+			for _, unmended := range []bool{false, true} {
+				all = append(all, Published{pump, PublishedShrinkHalf, buffer, buffer, unmended}.Contender())
+			}
+		}
+	}
+	for _, o := range []sluice.Options[uint64]{
+		{SingleSender: true}, {SingleReceiver: true}, {SingleSender: true, SingleReceiver: true, NoHandOff: true}, {NoHandOff: true},
+	} {
+		all = append(all, Bounded(ctx, &o), Rendezvous(ctx, &o), Rendezvous(context.Background(), &o))
+	}
+	for _, o := range []sluice.Options[uint64]{{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}} {
+		all = append(all, Elastic(ctx, &o))
+	}
+	seen := map[string]bool{}
+	for _, c := range all {
+		if seen[c.Name] {
+			t.Errorf("two contenders are called %q", c.Name)
+		}
+		seen[c.Name] = true
+	}
+}
+
+func TestCan(t *testing.T) {
+	for _, one := range []struct {
+		c                            Contender
+		capacity, senders, receivers int
+		can                          bool
+	}{
+		{Contender{}, 0, 8, 8, true},
+		{Contender{Bound: Buffered}, 0, 1, 1, false},
+		{Contender{Bound: Buffered}, 1, 1, 1, true},
+		{Contender{Bound: UnbufferedOnly}, 0, 1, 1, true},
+		{Contender{Bound: UnbufferedOnly}, 1, 1, 1, false},
+		{Contender{Bound: UnboundedOnly}, 0, 1, 1, true},
+		{Contender{Bound: UnboundedOnly}, 128, 8, 8, true},
+		{Contender{OneSender: true}, 1, 2, 1, false},
+		{Contender{OneSender: true}, 1, 1, 2, true},
+		{Contender{OneReceiver: true}, 1, 1, 2, false},
+		{Contender{OneReceiver: true}, 1, 2, 1, true},
+	} {
+		if can := one.c.Can(one.capacity, one.senders, one.receivers); can != one.can {
+			t.Errorf("%+v: %v", one, can)
+		}
+	}
+}
+
+// A tally sees loss, change and disorder; equal values are out of order too.
+func TestTally(t *testing.T) {
+	for _, one := range []struct {
+		values []uint64
+		want   Tally
+	}{
+		{nil, Tally{}},
+		{[]uint64{0, 1, 2}, Tally{Count: 3, Sum: 3, next: 3}},
+		{[]uint64{5, 9}, Tally{Count: 2, Sum: 14, next: 10}},
+		{[]uint64{1, 0, 2}, Tally{Count: 3, Sum: 3, Unordered: 1, next: 3}},
+		{[]uint64{3, 3}, Tally{Count: 2, Sum: 6, Unordered: 1, next: 4}},
+	} {
+		var got Tally
+		got.AddAll(one.values)
+		if got != one.want {
+			t.Errorf("%v: %+v, not %+v", one.values, got, one.want)
+		}
+	}
+}
+
+func ExamplePublished() {
+	study := Published{Pump: Flushing, Shrink: PublishedShrinkHalf, SendBuffer: PublishedBuffer, RecvBuffer: PublishedBuffer}
+	c := study.Contender()
+	ch := c.Make(0)
+	ch.SendRange(0, 3000) // more than both buffers hold
+	ch.Close()
+	fmt.Println(c.Name, "carried", ch.Drain().Count)
+	// Output: published flushing, shrink half carried 3000
+}
