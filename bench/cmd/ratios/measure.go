@@ -81,6 +81,10 @@ func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 	if err != nil {
 		return l, err
 	}
+	if entries[0].err != nil || entries[1].err != nil {
+		l.fill(entries)
+		return l, nil
+	}
 	for round := range s.rounds {
 		// Who starts alternates, so that neither always runs after the other.
 		for i := range entries {
