@@ -1,0 +1,218 @@
+package sluicetest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// testBlocking: who cannot proceed waits, whatever does not wait fails, and the
+// other side lets the waiting one proceed.
+func testBlocking(t *testing.T, k Kind) {
+	ctx := context.Background()
+	t.Run("receive", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := k.numbers(t)
+			mustBeEmpty(t, c)
+			var calls []*call
+			for range k.receivers(2) {
+				calls = append(calls, startRecv(ctx, c))
+			}
+			for _, p := range calls {
+				p.parked(t, "Recv of an empty channel")
+			}
+			if !k.OneReceiver {
+				mustBeEmpty(t, c)
+			}
+			for i := range calls {
+				if err := c.Send(ctx, uint64(i)); err != nil {
+					t.Fatalf("Send to a waiting receiver: %v", err)
+				}
+			}
+			var got []uint64
+			for _, p := range calls {
+				p.returned(t, "Recv after a Send", nil)
+				got = append(got, p.values...)
+			}
+			slices.Sort(got)
+			for i := range calls {
+				if got[i] != uint64(i) {
+					t.Fatalf("waiting receivers received %v", got)
+				}
+			}
+		})
+	})
+	t.Run("send", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := k.numbers(t)
+			fill(t, k, c)
+			if err := c.TrySend(99); err != sluice.ErrFull {
+				t.Fatalf("TrySend to a full channel: %v, want %v", err, sluice.ErrFull)
+			}
+			var calls []*call
+			for i := range k.senders(2) {
+				calls = append(calls, startSend(ctx, c, uint64(k.Capacity+i)))
+			}
+			for _, p := range calls {
+				p.parked(t, "Send to a full channel")
+			}
+			if !k.OneSender {
+				if err := c.TrySend(99); err != sluice.ErrFull {
+					t.Fatalf("TrySend to a full channel: %v, want %v", err, sluice.ErrFull)
+				}
+			}
+			var got []uint64
+			for range k.Capacity + len(calls) {
+				v, err := c.Recv(ctx)
+				if err != nil {
+					t.Fatalf("Recv of a full channel: %v", err)
+				}
+				got = append(got, v)
+			}
+			for _, p := range calls {
+				p.returned(t, "Send after a Recv", nil)
+			}
+			if slices.Sort(got); got[0] != 0 || len(slices.Compact(got)) != k.Capacity+len(calls) {
+				t.Fatalf("received %v", got)
+			}
+			mustBeEmpty(t, c)
+		})
+	})
+}
+
+// testSequence: one goroutine at a time. Values come out as they went in, at
+// every fill and across every wrap of what is inside; Len and Cap are exact.
+func testSequence(t *testing.T, k Kind) {
+	c := k.numbers(t)
+	if c.Len() != 0 || c.Cap() != k.Capacity {
+		t.Fatalf("a new channel: Len %d, Cap %d, want 0, %d", c.Len(), c.Cap(), k.Capacity)
+	}
+	mustBeEmpty(t, c)
+	limit := min(k.Capacity, fillable)
+	next, expect := uint64(0), uint64(0)
+	var seen []uint64
+	for _, level := range []int{1, 2, 3, limit / 2, limit - 1, limit, 1, limit} {
+		if level < 1 || level > limit {
+			continue
+		}
+		for c.Len() < level {
+			mustSend(t, c, next)
+			next++
+			if c.Len() != int(next-expect) {
+				t.Fatalf("Len is %d with %d queued", c.Len(), next-expect)
+			}
+		}
+		for range max(1, level*2/3) {
+			v, err := c.TryRecv()
+			if err != nil {
+				t.Fatalf("TryRecv with %d queued: %v", next-expect, err)
+			}
+			if k.Order != AnyOrder && v != expect {
+				t.Fatalf("received %d, want %d: not in the order of sending", v, expect)
+			}
+			seen = append(seen, v)
+			if expect++; c.Len() != int(next-expect) {
+				t.Fatalf("Len is %d with %d queued", c.Len(), next-expect)
+			}
+		}
+	}
+	for c.Len() > 0 {
+		v, err := c.Recv(context.Background())
+		if err != nil {
+			t.Fatalf("Recv with Len %d: %v", c.Len(), err)
+		}
+		seen = append(seen, v)
+	}
+	mustBeEmpty(t, c)
+	slices.Sort(seen)
+	if len(seen) != int(next) || len(slices.Compact(seen)) != int(next) {
+		t.Fatalf("sent %d values, received %d", next, len(seen))
+	}
+}
+
+// testContext: a context matters only to a call that would wait; its error
+// comes back as it is, at the very moment at which the context is done.
+func testContext(t *testing.T, k Kind) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	synctest.Test(t, func(t *testing.T) {
+		c := k.numbers(t)
+		if _, err := c.Recv(over); err != context.Canceled {
+			t.Errorf("Recv of an empty channel under a context that is done: %v", err)
+		}
+		if n, err := c.RecvBatch(over, make([]uint64, 2)); n != 0 || err != context.Canceled {
+			t.Errorf("RecvBatch of an empty channel under a context that is done: %d, %v", n, err)
+		}
+		if k.Capacity > 0 {
+			if err := c.Send(over, 7); err != nil {
+				t.Errorf("Send with room under a context that is done: %v, want it to proceed", err)
+			}
+			if v, err := c.Recv(over); v != 7 || err != nil {
+				t.Errorf("Recv with a value there under a context that is done: %v, %v, want it to proceed", v, err)
+			}
+		}
+		p := startRecv(context.Background(), c)
+		p.parked(t, "Recv of an empty channel")
+		if err := c.Send(over, 8); err != nil {
+			t.Fatalf("Send to a waiting receiver under a context that is done: %v, want it to proceed", err)
+		}
+		p.received(t, "Recv", 8)
+		checkDeadline(t, func(ctx context.Context) error { _, err := c.Recv(ctx); return err })
+		checkDeadline(t, func(ctx context.Context) error {
+			_, err := c.RecvBatch(ctx, make([]uint64, 2))
+			return err
+		})
+		if !k.blocks() {
+			return
+		}
+		fill(t, k, c)
+		if err := c.Send(over, 9); err != context.Canceled {
+			t.Errorf("Send to a full channel under a context that is done: %v", err)
+		}
+		checkDeadline(t, func(ctx context.Context) error { return c.Send(ctx, 10) })
+		checkDeadline(t, func(ctx context.Context) error {
+			n, err := c.SendBatch(ctx, []uint64{11, 12})
+			if n != 0 {
+				t.Errorf("SendBatch to a full channel sent %d", n)
+			}
+			return err
+		})
+		for i := range k.Capacity {
+			v, err := c.TryRecv()
+			if err != nil || (k.Order != AnyOrder && v != uint64(i)) {
+				t.Fatalf("after failed sends TryRecv: %d, %v, want %d", v, err, i)
+			}
+		}
+		mustBeEmpty(t, c)
+	})
+}
+
+// checkDeadline runs op, which cannot proceed, under contexts that end in
+// several ways. It must be called in a bubble.
+func checkDeadline(t *testing.T, op func(ctx context.Context) error) {
+	t.Helper()
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	if err := op(ctx); err != context.DeadlineExceeded {
+		t.Errorf("under a deadline: %v, want %v", err, context.DeadlineExceeded)
+	}
+	cancel()
+	if waited := time.Since(begin); waited != time.Hour {
+		t.Errorf("under a deadline of an hour: waited %v", waited)
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	p := start(func(p *call) { p.err = op(ctx) })
+	p.parked(t, "an operation that cannot proceed")
+	cancel()
+	p.returned(t, "an operation whose context was cancelled", context.Canceled)
+
+	own := &ownContext{done: make(chan struct{})}
+	p = start(func(p *call) { p.err = op(own) })
+	p.parked(t, "an operation that cannot proceed")
+	own.end(errOwn)
+	p.returned(t, "an operation whose context ended with an error of its own", errOwn)
+}

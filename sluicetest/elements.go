@@ -1,0 +1,101 @@
+package sluicetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// testElements: the type of the values makes no difference to what comes out.
+func testElements(t *testing.T, k Kind) {
+	t.Run("string", func(t *testing.T) {
+		testElement(t, k, k.Strings, func(i int) string { return fmt.Sprint("value ", i) })
+	})
+	t.Run("pointer", func(t *testing.T) {
+		parcels := make(map[int]*Parcel)
+		testElement(t, k, k.Pointers, func(i int) *Parcel {
+			if parcels[i] == nil {
+				parcels[i] = &Parcel{ID: uint64(i)}
+			}
+			return parcels[i]
+		})
+	})
+	t.Run("nil pointer", func(t *testing.T) {
+		testElement(t, k, k.Pointers, func(int) *Parcel { return nil })
+	})
+	t.Run("empty", func(t *testing.T) {
+		testElement(t, k, k.Empties, func(int) struct{} { return struct{}{} })
+	})
+	t.Run("giant", func(t *testing.T) {
+		testElement(t, k, k.Giants, func(i int) (g Giant) {
+			g[0], g[len(g)/2], g[len(g)-1] = byte(i), byte(i>>8), byte(i>>16)
+			return g
+		})
+	})
+}
+
+// testElement passes values through in one goroutine, as far as there is room,
+// and between two.
+func testElement[T comparable](t *testing.T, k Kind, make func() Channel[T], value func(i int) T) {
+	c := make()
+	ordered := k.Order != AnyOrder
+	room := min(k.Capacity, 40)
+	for range 3 {
+		for i := range room {
+			mustSend(t, c, value(i))
+		}
+		if c.Len() != room {
+			t.Fatalf("Len is %d with %d queued", c.Len(), room)
+		}
+		for i := range room {
+			if v, err := c.TryRecv(); err != nil || ordered && v != value(i) {
+				t.Fatalf("TryRecv: not the value that was sent, or %v", err)
+			}
+		}
+		mustBeEmpty(t, c)
+	}
+	if k.drops() {
+		return
+	}
+	const n = 50
+	ctx := context.Background()
+	vs := sliceOf(n, value)
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		defer c.Close()
+		for rest := vs; len(rest) > 0; {
+			sent, err := c.SendBatch(ctx, rest[:min(len(rest), 7)])
+			if err != nil && err != sluice.ErrFull {
+				t.Errorf("SendBatch: %v", err)
+				return
+			}
+			rest = rest[sent:]
+			yield()
+		}
+	})
+	i := 0
+	for v := range c.All(ctx) {
+		if i < n && ordered && v != vs[i] {
+			t.Errorf("value %d is not what was sent", i)
+		}
+		i++
+	}
+	sender.Wait()
+	if i != n {
+		t.Fatalf("received %d of %d", i, n)
+	}
+	if v, err := c.TryRecv(); err != sluice.ErrClosed || v != *new(T) {
+		t.Fatalf("TryRecv from a drained channel: %v, and a value that is not zero", err)
+	}
+}
+
+func sliceOf[T any](n int, value func(i int) T) []T {
+	vs := make([]T, n)
+	for i := range vs {
+		vs[i] = value(i)
+	}
+	return vs
+}

@@ -1,0 +1,256 @@
+package sluicetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A flow sends numbered values through one channel with several goroutines on
+// each side, and accounts for every one of them.
+type flow struct {
+	k                  Kind
+	senders, receivers int
+	each               int // values of one sender
+	// send sends all of vs, and receive receives until the channel is closed
+	// and drained.
+	send    func(c Channel[uint64], sender int, vs []uint64) error
+	receive func(c Channel[uint64], got func(uint64))
+}
+
+// newFlow returns a flow of about total values, sent one by one.
+func newFlow(k Kind, senders, receivers, total int) *flow {
+	return &flow{
+		k: k, senders: senders, receivers: receivers, each: max(2, total/senders),
+		send:    func(c Channel[uint64], _ int, vs []uint64) error { return sendEach(c, vs) },
+		receive: recvEach,
+	}
+}
+
+// value numbers the i-th value of a sender; apart takes the number apart.
+func value(sender, i int) uint64     { return uint64(sender)<<32 | uint64(i) }
+func apart(v uint64) (sender, i int) { return int(v >> 32), int(v & (1<<32 - 1)) }
+
+// run sends, closes once all is sent, and checks the accounts: every value came
+// out once, or was dropped once, and each receiver saw those of one sender in
+// order.
+func (f *flow) run(t *testing.T) {
+	t.Helper()
+	var dropped ledger
+	c := f.k.dropping(t, dropped.add)
+	var senders, receivers sync.WaitGroup
+	errs := make([]error, f.senders)
+	for s := range f.senders {
+		senders.Go(func() {
+			vs := make([]uint64, f.each)
+			for i := range vs {
+				vs[i] = value(s, i)
+			}
+			errs[s] = f.send(c, s, vs)
+		})
+	}
+	received := make([]ledger, f.receivers)
+	for r := range f.receivers {
+		receivers.Go(func() { f.receive(c, received[r].add) })
+	}
+	senders.Wait()
+	c.Close()
+	receivers.Wait()
+	for s, err := range errs {
+		if err != nil {
+			t.Fatalf("%d to %d: sender %d: %v", f.senders, f.receivers, s, err)
+		}
+	}
+	if err := f.account(&dropped, received); err != nil {
+		t.Fatalf("%d to %d: %v", f.senders, f.receivers, err)
+	}
+}
+
+// A ledger lists values in the order in which they were seen.
+type ledger struct {
+	mu     sync.Mutex
+	values []uint64
+}
+
+func (l *ledger) add(v uint64) {
+	l.mu.Lock()
+	l.values = append(l.values, v)
+	l.mu.Unlock()
+}
+
+// account checks that the values received and dropped are those sent, once
+// each, and in the order that k promises.
+func (f *flow) account(dropped *ledger, received []ledger) error {
+	seen := make([][]bool, f.senders)
+	for s := range seen {
+		seen[s] = make([]bool, f.each)
+	}
+	count := 0
+	book := func(v uint64, how string) error {
+		s, i := apart(v)
+		if s >= f.senders || i >= f.each {
+			return fmt.Errorf("%s %#x, which was never sent", how, v)
+		}
+		if seen[s][i] {
+			return fmt.Errorf("value %d of sender %d: %s, though it was seen before", i, s, how)
+		}
+		seen[s][i] = true
+		count++
+		return nil
+	}
+	for _, v := range dropped.values {
+		if err := book(v, "dropped"); err != nil {
+			return err
+		}
+	}
+	for r := range received {
+		last := make([]int, f.senders)
+		for _, v := range received[r].values {
+			if err := book(v, "received"); err != nil {
+				return err
+			}
+			s, i := apart(v)
+			if i+1 <= last[s] && f.k.Order != AnyOrder {
+				return fmt.Errorf("receiver %d got value %d of sender %d after its value %d", r, i, s, last[s]-1)
+			}
+			last[s] = i + 1
+		}
+	}
+	if want := f.senders * f.each; count != want {
+		return fmt.Errorf("%d of %d values are lost", want-count, want)
+	}
+	return nil
+}
+
+// shapes leaves out those numbers of senders and receivers that k rules out.
+func (k Kind) shapes(all [][2]int) (allowed [][2]int) {
+	for _, shape := range all {
+		if k.senders(shape[0]) == shape[0] && k.receivers(shape[1]) == shape[1] {
+			allowed = append(allowed, shape)
+		}
+	}
+	return allowed
+}
+
+// testFlow: nothing is lost or duplicated, and order is kept, with every number
+// of goroutines and every way of sending and receiving.
+func testFlow(t *testing.T, k Kind) {
+	shapes := k.shapes([][2]int{
+		{1, 1}, {2, 1}, {1, 2}, {2, 2}, {8, 1}, {1, 10}, {8, 8}, {64, 1}, {1, 64}, {64, 64},
+	})
+	inBothWorlds(t, func(t *testing.T) {
+		for _, shape := range shapes {
+			total := rounds(6000)
+			newFlow(k, shape[0], shape[1], total).run(t)
+
+			mixed := newFlow(k, shape[0], shape[1], total)
+			mixed.send = sendMixed
+			mixed.receive = recvMixed
+			mixed.run(t)
+		}
+	})
+}
+
+func sendEach(c Channel[uint64], vs []uint64) error {
+	for _, v := range vs {
+		if err := insist(func() error { return c.Send(context.Background(), v) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insist repeats op while it fails for want of room.
+func insist(op func() error) error {
+	for {
+		err := op()
+		if err != sluice.ErrFull {
+			return err
+		}
+		runtime.Gosched()
+	}
+}
+
+func recvEach(c Channel[uint64], got func(uint64)) {
+	for {
+		v, err := c.Recv(context.Background())
+		if err != nil {
+			return
+		}
+		got(v)
+	}
+}
+
+// sendMixed sends in a way that depends on the sender, so that all ways meet.
+func sendMixed(c Channel[uint64], sender int, vs []uint64) error {
+	ctx := context.Background()
+	for len(vs) > 0 {
+		n, err := 0, error(nil)
+		switch (sender + len(vs)/32) % 4 {
+		case 0:
+			err = c.Send(ctx, vs[0])
+		case 1:
+			err = c.TrySend(vs[0])
+		default:
+			size := min(len(vs), 1+rand.IntN(40))
+			if n, err = c.SendBatch(ctx, vs[:size]); err == nil {
+				n--
+			}
+		}
+		switch err {
+		case nil:
+			vs = vs[n+1:]
+		case sluice.ErrFull:
+			vs = vs[n:]
+			runtime.Gosched()
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// recvMixed receives in all ways in turn.
+func recvMixed(c Channel[uint64], got func(uint64)) {
+	ctx := context.Background()
+	buf := make([]uint64, 33)
+	for {
+		err := error(nil)
+		var v uint64
+		switch rand.IntN(4) {
+		case 0:
+			if v, err = c.Recv(ctx); err == nil {
+				got(v)
+			}
+		case 1:
+			if v, err = c.TryRecv(); err == nil {
+				got(v)
+			} else if err == sluice.ErrEmpty {
+				runtime.Gosched()
+				err = nil
+			}
+		case 2:
+			var n int
+			n, err = c.RecvBatch(ctx, buf[:1+rand.IntN(len(buf))])
+			for _, v := range buf[:n] {
+				got(v)
+			}
+		case 3:
+			left := 1 + rand.IntN(8)
+			for v := range c.All(ctx) {
+				got(v)
+				if left--; left == 0 {
+					break
+				}
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package sluicetest
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// testGoroutines: a channel that was dropped, left by whoever waited, closed, or
+// broken out of, leaves no goroutine behind.
+func testGoroutines(t *testing.T, k Kind) {
+	before := runtime.NumGoroutine()
+	for range 20 {
+		k.useAndForget()
+	}
+	// Goroutines that are on their way out, or that end once the collector
+	// has found their channel, are given time; one that stays has all of it.
+	for wait := time.Millisecond; runtime.NumGoroutine() > before; wait *= 2 {
+		if wait > 2*time.Second {
+			stacks := make([]byte, 1<<20)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks)
+		}
+		runtime.GC()
+		time.Sleep(wait)
+	}
+}
+
+// useAndForget uses some channels and closes only some of them.
+func (k Kind) useAndForget() {
+	ctx, cancel := context.WithCancel(context.Background())
+	untouched := k.Numbers(nil)
+	_ = untouched.Len()
+
+	filled := k.Numbers(nil)
+	_ = filled.Ready()
+	for range min(k.Capacity, 4) {
+		_ = filled.TrySend(1)
+	}
+	if k.Capacity > 0 {
+		for range filled.All(ctx) {
+			break
+		}
+	}
+
+	var waiters sync.WaitGroup
+	left := k.Numbers(nil)
+	for range k.receivers(3) {
+		waiters.Go(func() { _, _ = left.Recv(ctx) })
+	}
+	closed := k.Numbers(nil)
+	for range k.receivers(3) {
+		waiters.Go(func() {
+			for range closed.All(context.Background()) {
+				break
+			}
+		})
+	}
+	broken := k.Numbers(nil)
+	waiters.Go(func() {
+		for range broken.All(ctx) {
+			break
+		}
+	})
+	yield()
+	_ = broken.TrySend(1)
+	if k.Capacity == 0 {
+		waiters.Go(func() { _ = broken.Send(ctx, 2) })
+	}
+	yield()
+	closed.Close()
+	cancel()
+	waiters.Wait()
+}
+
+// testAllocations: no operation allocates in steady state, nor does a backlog
+// that swings.
+func testAllocations(t *testing.T, k Kind) {
+	ctx := context.Background()
+	cancellable, cancel := context.WithCancel(ctx)
+	defer cancel()
+	check := func(what string, op func()) {
+		t.Helper()
+		op()
+		if n := testing.AllocsPerRun(20, op); n > 0 {
+			t.Errorf("%s allocates %v times", what, n)
+		}
+	}
+	c := k.Numbers(nil)
+	buf := make([]uint64, 16)
+	for _, level := range []int{1, 2, 17, 1000} {
+		if level > k.Capacity {
+			continue
+		}
+		check("filling to a level and draining", func() {
+			for i := range level {
+				_ = c.Send(cancellable, uint64(i))
+			}
+			for range level {
+				_, _ = c.Recv(cancellable)
+			}
+		})
+		check("the same in batches", func() {
+			for sent := 0; sent < level; {
+				n, _ := c.SendBatch(ctx, buf[:min(len(buf), level-sent)])
+				sent += n
+			}
+			for c.Len() > 0 {
+				_, _ = c.RecvBatch(ctx, buf)
+			}
+		})
+	}
+	check("trying in vain", func() { _, _ = c.TryRecv() })
+	// Two goroutines that keep each other waiting.
+	there, back := k.Numbers(nil), k.Numbers(nil)
+	var echo sync.WaitGroup
+	echo.Go(func() {
+		for v := range there.All(ctx) {
+			_ = insist(func() error { return back.Send(cancellable, v) })
+		}
+	})
+	if !k.drops() || k.Capacity > 0 {
+		check("a round trip", func() {
+			for range 100 {
+				_ = insist(func() error { return there.Send(cancellable, 1) })
+				_, _ = back.Recv(cancellable)
+			}
+		})
+	}
+	there.Close()
+	echo.Wait()
+}
+
+// testMemory: what Kind.Memory promises.
+func testMemory(t *testing.T, k Kind) {
+	const n = 1 << 20
+	m := k.Memory
+	const idle = 1000
+	before := liveHeap()
+	channels := make([]Channel[uint64], idle)
+	for i := range channels {
+		channels[i] = k.Numbers(nil)
+	}
+	if each := float64(liveHeap()-before) / idle; each > m.Idle {
+		t.Errorf("an idle channel holds %.0f bytes, want at most %.0f", each, m.Idle)
+	}
+	runtime.KeepAlive(channels)
+	channels = nil
+	if k.Capacity < n {
+		return
+	}
+	before = liveHeap()
+	c := k.Numbers(nil)
+	// Between two looks at the heap at most what was allocated comes on top
+	// of what was alive at the first.
+	const stride = n / 64
+	peak := int64(0)
+	for sent := 0; sent < n; sent += stride {
+		held, allocated := liveHeap()-before, allocated()
+		for i := range stride {
+			if err := c.TrySend(uint64(i)); err != nil {
+				t.Fatalf("TrySend %d: %v", sent+i, err)
+			}
+		}
+		peak = max(peak, held+growth(allocated))
+	}
+	if each := float64(peak) / n; each > m.QueuedPeak {
+		t.Errorf("%.2f bytes held for each value at the peak while filling, want at most %.2f", each, m.QueuedPeak)
+	}
+	if each := float64(liveHeap()-before) / n; each > m.Queued {
+		t.Errorf("%.2f bytes held for each queued value, want at most %.2f", each, m.Queued)
+	}
+	if got := drain(t, c); got != n {
+		t.Fatalf("drained %d of %d", got, n)
+	}
+	if left := float64(liveHeap() - before); m.Drained > 0 && left > m.Drained {
+		t.Errorf("%.0f bytes are held after the drain, want at most %.0f", left, m.Drained)
+	}
+	runtime.KeepAlive(c)
+}
+
+// liveHeap collects garbage and returns the bytes in use.
+func liveHeap() int64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
+
+// allocated returns the bytes allocated so far, and growth those since then.
+func allocated() int64 {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.TotalAlloc)
+}
+
+func growth(since int64) int64 { return allocated() - since }

@@ -1,0 +1,368 @@
+// Package mutant is a channel written to be seen through, and the same channel
+// with one fault at a time: what the conformance suite must pass, and what it
+// must fail. Nothing else belongs here, and nothing outside the tests of
+// sluicetest uses it.
+package mutant
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A Channel has a queue of at most limit values under one lock, and a line of
+// waiters for each side. Invariants, whenever mu is free:
+//
+//   - Receivers wait only while the queue is empty and no sender waits.
+//   - Senders wait only while the queue is full.
+//   - Nobody waits once closed is set.
+//   - Whoever is in a line is served by whoever takes it out of the line: its
+//     value is moved, its outcome is sent.
+type Channel[T any] struct {
+	limit    int
+	overflow sluice.Overflow
+	onDrop   func(T)
+	fault    Fault
+
+	mu        sync.Mutex
+	queue     []T
+	senders   []*waiter[T]
+	receivers []*waiter[T]
+	closed    bool
+	ready     chan struct{}
+	stats     sluice.Stats
+
+	// For the faults.
+	turn int
+	kept []T
+}
+
+// A waiter is a goroutine in a line.
+type waiter[T any] struct {
+	value   T
+	outcome chan error // one slot
+}
+
+// New returns a channel with the given fault.
+func New[T any](limit int, overflow sluice.Overflow, onDrop func(T), fault Fault) *Channel[T] {
+	c := &Channel[T]{limit: limit, overflow: overflow, onDrop: onDrop, fault: fault}
+	c.stats.Lanes = 1
+	c.stats.Cap = limit
+	c.begin()
+	return c
+}
+
+// Send implements [sluice.Sender].
+func (c *Channel[T]) Send(ctx context.Context, v T) error { return c.send(ctx, v) }
+
+// TrySend implements [sluice.Sender].
+func (c *Channel[T]) TrySend(v T) error { return c.send(nil, v) }
+
+// send sends v. A nil ctx says not to wait.
+func (c *Channel[T]) send(ctx context.Context, v T) error {
+	if ctx != nil && c.is(ContextFirst) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return sluice.ErrClosed
+	}
+	if len(c.receivers) > 0 && !c.is(MissedReceiver) {
+		w := c.pop(&c.receivers)
+		w.value = v
+		c.stats.Sent++
+		c.stats.Received++
+		c.mu.Unlock()
+		w.outcome <- nil
+		return nil
+	}
+	if len(c.queue) < c.room() {
+		c.push(v)
+		c.mu.Unlock()
+		return nil
+	}
+	switch c.overflow {
+	case sluice.Reject:
+		c.mu.Unlock()
+		return sluice.ErrFull
+	case sluice.DropNewest:
+		c.stats.Dropped++
+		c.drop(v)
+		return nil
+	case sluice.DropOldest:
+		oldest := c.shift()
+		c.push(v)
+		c.stats.Dropped++
+		c.drop(oldest)
+		return nil
+	}
+	if ctx == nil {
+		c.mu.Unlock()
+		return sluice.ErrFull
+	}
+	if err := ctx.Err(); err != nil {
+		c.mu.Unlock()
+		return err
+	}
+	w := c.wait(&c.senders, v)
+	c.stats.SendWaits++
+	c.announce()
+	c.mu.Unlock()
+	if c.is(EarlyReturn) {
+		return nil
+	}
+	return c.await(ctx, w, &c.senders)
+}
+
+// drop reports v, with the lock released.
+func (c *Channel[T]) drop(v T) {
+	if c.is(DropLocked) {
+		defer c.mu.Unlock()
+	} else {
+		c.mu.Unlock()
+	}
+	if c.onDrop != nil {
+		c.onDrop(v)
+		if c.is(DropTwice) {
+			c.onDrop(v)
+		}
+	}
+}
+
+// SendBatch sends vs one by one.
+func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	for i, v := range vs {
+		if err := c.send(ctx, v); err != nil {
+			if c.is(BatchMiscount) {
+				return max(0, i-1), err
+			}
+			return i, err
+		}
+	}
+	return len(vs), nil
+}
+
+// Recv implements [sluice.Receiver].
+func (c *Channel[T]) Recv(ctx context.Context) (T, error) { return c.recv(ctx) }
+
+// TryRecv implements [sluice.Receiver].
+func (c *Channel[T]) TryRecv() (T, error) { return c.recv(nil) }
+
+// recv receives. A nil ctx says not to wait.
+func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
+	c.mu.Lock()
+	switch {
+	case len(c.queue) > 0:
+		v = c.shift()
+		if len(c.senders) > 0 && !c.missed(MissedSender) {
+			w := c.pop(&c.senders)
+			c.push(w.value)
+			w.outcome <- nil
+		}
+	case len(c.senders) > 0:
+		w := c.pop(&c.senders)
+		v = w.value
+		c.stats.Sent++
+		w.outcome <- nil
+	case c.closed:
+		err = sluice.ErrClosed
+	case ctx == nil:
+		err = sluice.ErrEmpty
+	default:
+		if err = ctx.Err(); err == nil {
+			w := c.wait(&c.receivers, v)
+			c.stats.RecvWaits++
+			c.mu.Unlock()
+			if err = c.await(ctx, w, &c.receivers); err == nil {
+				v = w.value
+			}
+			return v, err
+		}
+	}
+	if err == nil {
+		c.stats.Received++
+		if len(c.queue) > 0 || len(c.senders) > 0 {
+			c.announce()
+		}
+	}
+	c.mu.Unlock()
+	return v, err
+}
+
+// await waits until w is served or ctx is done. Whether w is in its line still
+// decides, under the lock, which of the two came first.
+func (c *Channel[T]) await(ctx context.Context, w *waiter[T], line *[]*waiter[T]) error {
+	select {
+	case err := <-w.outcome:
+		c.giveBack(w)
+		return err
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	i := slices.Index(*line, w)
+	if i >= 0 && !(c.is(Ghost) && line == &c.senders) {
+		*line = slices.Delete(*line, i, i+1)
+	}
+	if i >= 0 {
+		c.leave(w)
+	}
+	c.mu.Unlock()
+	if i < 0 && !c.is(CancelWins) {
+		return <-w.outcome
+	}
+	return ctx.Err()
+}
+
+// RecvBatch receives one value like Recv, then what is there.
+func (c *Channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	if buf[0], err = c.recv(ctx); err != nil {
+		return 0, err
+	}
+	for n = 1; n < len(buf); n++ {
+		if buf[n], err = c.recv(nil); err != nil {
+			break
+		}
+	}
+	return n, nil
+}
+
+// All receives until the channel is drained or ctx is done.
+func (c *Channel[T]) All(ctx context.Context) iter.Seq[T] {
+	if c.is(Prefetch) {
+		return c.prefetch(ctx)
+	}
+	return func(yield func(T) bool) {
+		for {
+			v, err := c.recv(ctx)
+			if err != nil || !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Close implements [sluice.Sender].
+func (c *Channel[T]) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		c.closeAgain()
+		return
+	}
+	c.closed = true
+	if c.ready != nil {
+		close(c.ready)
+	}
+	c.end()
+	for len(c.senders) > 0 {
+		c.pop(&c.senders).outcome <- sluice.ErrClosed
+	}
+	for len(c.receivers) > 0 {
+		c.pop(&c.receivers).outcome <- sluice.ErrClosed
+		if c.is(CloseWakesOne) {
+			return
+		}
+	}
+}
+
+// Ready has one token, put down whenever there is something to receive.
+func (c *Channel[T]) Ready() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ready == nil {
+		c.ready = make(chan struct{}, 1)
+		if c.closed {
+			close(c.ready)
+		} else if len(c.queue) > 0 || len(c.senders) > 0 {
+			c.announce()
+		}
+	}
+	return c.ready
+}
+
+func (c *Channel[T]) announce() {
+	if c.ready == nil || c.closed || c.missed(MissedReady) {
+		return
+	}
+	select {
+	case c.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Len returns how many values are queued.
+func (c *Channel[T]) Len() int {
+	if !c.is(UnlockedLen) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+	}
+	if c.is(LyingLen) {
+		return len(c.queue) + len(c.senders)
+	}
+	return len(c.queue)
+}
+
+// Cap returns the limit.
+func (c *Channel[T]) Cap() int { return c.limit }
+
+// Stats returns the counters.
+func (c *Channel[T]) Stats() sluice.Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stats
+	s.Len = len(c.queue)
+	s.Closed = c.closed
+	s.SendersWaiting = len(c.senders)
+	s.ReceiversWaiting = len(c.receivers)
+	return s
+}
+
+// push appends v to the queue, as a value that was accepted.
+func (c *Channel[T]) push(v T) {
+	c.queue = append(c.queue, v)
+	c.stats.Sent++
+	c.stats.HighWater = max(c.stats.HighWater, len(c.queue))
+	c.announce()
+}
+
+// shift takes the oldest value. The queue is not empty.
+func (c *Channel[T]) shift() T {
+	if c.is(LIFO) {
+		v := c.queue[len(c.queue)-1]
+		c.queue = c.queue[:len(c.queue)-1]
+		return v
+	}
+	v := c.queue[0]
+	if c.is(Uncleared) {
+		c.kept = c.queue
+	}
+	c.queue = slices.Clone(c.queue[1:])
+	return v
+}
+
+// wait puts a waiter with value v at the end of a line.
+func (c *Channel[T]) wait(line *[]*waiter[T], v T) *waiter[T] {
+	w := c.newWaiter(v)
+	*line = append(*line, w)
+	return w
+}
+
+// pop takes the one that waits longest out of a line that is not empty.
+func (c *Channel[T]) pop(line *[]*waiter[T]) *waiter[T] {
+	if c.is(LastComeFirst) {
+		last := len(*line) - 1
+		w := (*line)[last]
+		*line = (*line)[:last]
+		return w
+	}
+	w := (*line)[0]
+	*line = slices.Clone((*line)[1:])
+	return w
+}

@@ -1,0 +1,133 @@
+package mutant
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// A Fault is what is wrong with a Channel. There are no two at a time.
+type Fault string
+
+// The faults. Each is a line or two of what real channels got wrong.
+const (
+	None Fault = ""
+
+	// A wake-up is lost.
+	MissedSender   Fault = "every third receive forgets the sender that waits"
+	MissedReceiver Fault = "a send queues its value beside a waiting receiver"
+	MissedReady    Fault = "every third value is not announced to Ready"
+	CloseWakesOne  Fault = "Close wakes one receiver only"
+
+	// A cancelled operation happens all the same, or another does not.
+	Ghost        Fault = "the value of a cancelled sender is delivered later"
+	CancelWins   Fault = "cancel takes effect though the waiter was served"
+	ContextFirst Fault = "a context that is done stops a send that could proceed"
+
+	// The wrong value, or the wrong goroutine.
+	LIFO          Fault = "the youngest value comes out first"
+	LastComeFirst Fault = "the youngest waiter is served first"
+	ExtraSlot     Fault = "there is room for one more"
+	EarlyReturn   Fault = "Send returns before its value is queued or taken"
+	BatchMiscount Fault = "a batch that ends early reports one value too few"
+	Prefetch      Fault = "All takes a value before its body asks for it"
+
+	// Close.
+	DropOnClose Fault = "Close drops what is queued"
+	DoubleClose Fault = "the second Close panics"
+
+	// What stays.
+	Uncleared     Fault = "the slot of a received value is not cleared"
+	KeptByWaiter  Fault = "the value of a cancelled sender is not cleared"
+	LeakedHelper  Fault = "each channel has a goroutine for ever"
+	LeakedWaiter  Fault = "each cancelled wait leaves a goroutine behind"
+	SharedWaiters Fault = "waiters come from a pool of the whole process"
+
+	// Len, Stats and OnDrop.
+	LyingLen    Fault = "Len counts the waiting senders"
+	UnlockedLen Fault = "Len reads without the lock"
+	DropTwice   Fault = "OnDrop sees each value twice"
+	DropLocked  Fault = "OnDrop runs under the lock"
+)
+
+func (c *Channel[T]) is(f Fault) bool { return c.fault == f }
+
+// missed tells, if the fault is f, whether it is time to make the mistake.
+func (c *Channel[T]) missed(f Fault) bool {
+	if !c.is(f) {
+		return false
+	}
+	c.turn++
+	return c.turn%3 == 0
+}
+
+// room is how many values there is room for.
+func (c *Channel[T]) room() int {
+	if c.is(ExtraSlot) {
+		return c.limit + 1
+	}
+	return c.limit
+}
+
+// begin is called at the end of New.
+func (c *Channel[T]) begin() {
+	if c.is(LeakedHelper) {
+		go func() { select {} }()
+	}
+}
+
+// end is called when the channel is closed, before the waiters are told.
+func (c *Channel[T]) end() {
+	if c.is(DropOnClose) {
+		c.queue = nil
+	}
+}
+
+func (c *Channel[T]) closeAgain() {
+	if c.is(DoubleClose) {
+		panic("close of closed channel")
+	}
+}
+
+// leave is called when w was cancelled.
+func (c *Channel[T]) leave(w *waiter[T]) {
+	switch c.fault {
+	case KeptByWaiter:
+		c.kept = append(c.kept, w.value)
+	case LeakedWaiter:
+		go func() { <-w.outcome }()
+	}
+}
+
+// outcomes is a pool of outcome channels for the whole process: what must not
+// be done, since a channel made in a bubble must not be used outside it.
+var outcomes = sync.Pool{New: func() any { return make(chan error, 1) }}
+
+func (c *Channel[T]) newWaiter(v T) *waiter[T] {
+	if c.is(SharedWaiters) {
+		return &waiter[T]{value: v, outcome: outcomes.Get().(chan error)}
+	}
+	return &waiter[T]{value: v, outcome: make(chan error, 1)}
+}
+
+// giveBack is called when w was served.
+func (c *Channel[T]) giveBack(w *waiter[T]) {
+	if c.is(SharedWaiters) {
+		outcomes.Put(w.outcome)
+	}
+}
+
+func (c *Channel[T]) prefetch(ctx context.Context) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		v, err := c.recv(ctx)
+		for err == nil {
+			next, nextErr := c.recv(nil)
+			if !yield(v) {
+				return
+			}
+			if v, err = next, nextErr; err != nil {
+				v, err = c.recv(ctx)
+			}
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package sluicetest
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
+)
+
+// testOverflow: what a send does that finds no room, to the value.
+func testOverflow(t *testing.T, k Kind) {
+	for name, send := range map[string]func(c Channel[uint64], v uint64) error{
+		"Send":    func(c Channel[uint64], v uint64) error { return c.Send(context.Background(), v) },
+		"TrySend": func(c Channel[uint64], v uint64) error { return c.TrySend(v) },
+		"SendBatch": func(c Channel[uint64], v uint64) error {
+			_, err := c.SendBatch(context.Background(), []uint64{v})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { k.testOverflowExact(t, send) })
+		})
+	}
+	t.Run("batch", func(t *testing.T) { synctest.Test(t, k.testOverflowBatch) })
+	if !k.drops() {
+		return
+	}
+	t.Run("reenter", func(t *testing.T) { synctest.Test(t, k.testDropReenters) })
+	t.Run("panic", func(t *testing.T) { synctest.Test(t, k.testDropPanics) })
+	inBothWorlds(t, k.testDropFlow)
+}
+
+// testOverflowExact sends three values too many.
+func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64) error) {
+	const extra = 3
+	var dropped []uint64
+	c := k.dropping(t, func(v uint64) { dropped = append(dropped, v) })
+	fill(t, k, c)
+	for i := range extra {
+		var want error
+		if k.Overflow == sluice.Reject {
+			want = sluice.ErrFull
+		}
+		if err := send(c, uint64(k.Capacity+i)); err != want {
+			t.Fatalf("a send to a full channel under %v: %v, want %v", k.Overflow, err, want)
+		}
+	}
+	// Room again: the policy must have left nothing behind.
+	total := uint64(k.Capacity + extra)
+	var kept, gone []uint64
+	switch k.Overflow {
+	case sluice.DropOldest:
+		kept, gone = counted(k.Capacity, extra), counted(extra, 0)
+	case sluice.DropNewest:
+		kept, gone = counted(k.Capacity, 0), counted(extra, uint64(k.Capacity))
+	default:
+		kept = counted(k.Capacity, 0)
+	}
+	if !slices.Equal(dropped, gone) {
+		t.Fatalf("OnDrop saw %v of %d values sent into room for %d, want %v", dropped, total, k.Capacity, gone)
+	}
+	if s := c.Stats(); s.Dropped != uint64(len(gone)) || s.Len != k.Capacity {
+		t.Fatalf("Stats after %d drops: Dropped %d, Len %d", len(gone), s.Dropped, s.Len)
+	}
+	c.Close()
+	if err := send(c, 99); err != sluice.ErrClosed {
+		t.Fatalf("a send to a full and closed channel: %v, want %v", err, sluice.ErrClosed)
+	}
+	var got []uint64
+	for v := range c.All(context.Background()) {
+		got = append(got, v)
+	}
+	if k.Order == AnyOrder {
+		slices.Sort(got)
+	}
+	if !slices.Equal(got, kept) {
+		t.Fatalf("%v kept %v, want %v", k.Overflow, got, kept)
+	}
+	if len(dropped) != len(gone) {
+		t.Fatalf("OnDrop saw %v, want %v: values that were received, or refused, were not dropped", dropped, gone)
+	}
+}
+
+// testOverflowBatch sends one batch of more than there is room for.
+func (k Kind) testOverflowBatch(t *testing.T) {
+	const extra = 5
+	var dropped []uint64
+	c := k.dropping(t, func(v uint64) { dropped = append(dropped, v) })
+	n, err := c.SendBatch(context.Background(), counted(k.Capacity+extra, 0))
+	wantN, wantErr := k.Capacity+extra, error(nil)
+	if k.Overflow == sluice.Reject {
+		wantN, wantErr = k.Capacity, sluice.ErrFull
+	}
+	if n != wantN || err != wantErr {
+		t.Fatalf("SendBatch of %d into room for %d under %v: %d, %v, want %d, %v",
+			k.Capacity+extra, k.Capacity, k.Overflow, n, err, wantN, wantErr)
+	}
+	c.Close()
+	all := dropped
+	for v := range c.All(context.Background()) {
+		all = append(all, v)
+	}
+	if slices.Sort(all); !slices.Equal(all, counted(n, 0)) {
+		t.Fatalf("SendBatch said that it sent %d, but %v were received or dropped", n, all)
+	}
+	if k.drops() && len(dropped) != extra {
+		t.Fatalf("SendBatch of %d too many dropped %v", extra, dropped)
+	}
+}
+
+// testDropReenters: OnDrop runs with no lock held, so it may use the channel.
+func (k Kind) testDropReenters(t *testing.T) {
+	var c Channel[uint64]
+	var dropped []uint64
+	c = k.dropping(t, func(v uint64) {
+		dropped = append(dropped, v)
+		_, _ = c.Len(), c.Stats()
+		if len(dropped) > 1 || k.OneSender || k.OneReceiver {
+			return
+		}
+		// Make room, and fill it: the first drop leads to no second one.
+		if _, err := c.TryRecv(); err == nil {
+			if err := c.TrySend(77); err != nil {
+				t.Errorf("TrySend within OnDrop: %v", err)
+			}
+		}
+	})
+	fill(t, k, c)
+	p := startSend(context.Background(), c, 99)
+	p.returned(t, "a Send whose OnDrop uses the channel", nil)
+	if len(dropped) != 1 {
+		t.Fatalf("OnDrop saw %v, want one value", dropped)
+	}
+	if c.Len() != k.Capacity {
+		t.Fatalf("Len is %d after OnDrop took one and sent one, want %d", c.Len(), k.Capacity)
+	}
+}
+
+// testDropPanics: a panic in OnDrop is its caller's, and the channel works on.
+func (k Kind) testDropPanics(t *testing.T) {
+	for name, fail := range map[string]func(){"panic": func() { panic("dropped") }, "Goexit": runtime.Goexit} {
+		calls := 0
+		c := k.dropping(t, func(uint64) {
+			if calls++; calls == 1 {
+				fail()
+			}
+		})
+		fill(t, k, c)
+		var recovered any
+		p := start(func(p *call) {
+			defer func() {
+				recovered = recover()
+				p.done = true
+			}()
+			p.err = c.Send(context.Background(), 99)
+		})
+		p.returned(t, "a Send whose OnDrop ends in "+name, nil)
+		if name == "panic" && recovered != "dropped" {
+			t.Fatalf("the panic of OnDrop came out of Send as %v", recovered)
+		}
+		for range 3 {
+			p = startSend(context.Background(), c, 98)
+			p.returned(t, "a Send after OnDrop ended in "+name, nil)
+		}
+		c.Close()
+		if n := drain(t, c); n != k.Capacity || calls != 4 {
+			t.Fatalf("after a %s in OnDrop: %d received, %d dropped, want %d, 4", name, n, calls, k.Capacity)
+		}
+	}
+}
+
+// testDropFlow: with senders that outrun the receivers, every value is received
+// or seen by OnDrop, once.
+func (k Kind) testDropFlow(t *testing.T) {
+	for _, shape := range k.shapes([][2]int{{1, 1}, {8, 1}, {8, 8}}) {
+		f := newFlow(k, shape[0], shape[1], rounds(6000))
+		f.receive = func(c Channel[uint64], got func(uint64)) {
+			recvEach(c, func(v uint64) {
+				got(v)
+				yield()
+			})
+		}
+		f.run(t)
+	}
+}

@@ -1,0 +1,159 @@
+package sluicetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
+)
+
+// testStats: Stats, Len and Cap tell the truth at rest, and one moment's truth
+// while the channel is in use.
+func testStats(t *testing.T, k Kind) {
+	t.Run("rest", func(t *testing.T) { synctest.Test(t, k.testStatsAtRest) })
+	inBothWorlds(t, k.testStatsInUse)
+}
+
+func (k Kind) testStatsAtRest(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := k.numbers(t)
+	want := sluice.Stats{Cap: k.Capacity}
+	expect := func(what string) {
+		t.Helper()
+		settle()
+		if err := differ(c.Stats(), want); err != nil {
+			t.Fatalf("%s: Stats: %v", what, err)
+		}
+		if c.Len() != want.Len || c.Cap() != want.Cap {
+			t.Fatalf("%s: Len %d, Cap %d, want %d, %d", what, c.Len(), c.Cap(), want.Len, want.Cap)
+		}
+	}
+	expect("a new channel")
+	some := min(k.Capacity, 7)
+	for i := range some {
+		mustSend(t, c, uint64(i))
+	}
+	want.Len, want.Sent, want.HighWater = some, uint64(some), some
+	expect("after sends")
+	drain(t, c)
+	want.Len, want.Received = 0, uint64(some)
+	expect("after receives")
+
+	receivers := k.receivers(3)
+	for range receivers {
+		startRecv(ctx, c)
+	}
+	want.ReceiversWaiting = receivers
+	expect("with receivers parked")
+	if c.Stats().RecvWaits < uint64(receivers) {
+		t.Fatalf("RecvWaits is %d with %d parked", c.Stats().RecvWaits, receivers)
+	}
+	mustSend(t, c, 1)
+	want.Sent++
+	want.Received++
+	want.ReceiversWaiting--
+	if some > 0 {
+		want.HighWater = c.Stats().HighWater // passing through the queue or not
+	}
+	expect("after a send to a parked receiver")
+	cancel()
+	want.ReceiversWaiting = 0
+	expect("after the parked receivers left")
+	if k.blocks() {
+		k.checkSendersWaiting(t, c, &want, expect)
+	}
+	c.Close()
+	want.Closed = true
+	want.SendersWaiting = 0
+	expect("after Close")
+}
+
+// checkSendersWaiting fills c and parks senders, which Close is to release.
+func (k Kind) checkSendersWaiting(t *testing.T, c Channel[uint64], want *sluice.Stats, expect func(string)) {
+	fill(t, k, c)
+	want.Len, want.HighWater = k.Capacity, k.Capacity
+	want.Sent += uint64(k.Capacity)
+	senders := k.senders(3)
+	for i := range senders {
+		startSend(context.Background(), c, uint64(i))
+	}
+	want.SendersWaiting = senders
+	expect("with senders parked")
+	if c.Stats().SendWaits < uint64(senders) {
+		t.Fatalf("SendWaits is %d with %d parked", c.Stats().SendWaits, senders)
+	}
+}
+
+// differ compares those fields of Stats that are determined.
+func differ(got, want sluice.Stats) error {
+	type determined struct {
+		Len, Cap                         int
+		Sent, Received, Dropped          uint64
+		SendersWaiting, ReceiversWaiting int
+		HighWater                        int
+		Closed                           bool
+	}
+	pick := func(s sluice.Stats) determined {
+		return determined{s.Len, s.Cap, s.Sent, s.Received, s.Dropped,
+			s.SendersWaiting, s.ReceiversWaiting, s.HighWater, s.Closed}
+	}
+	if g, w := pick(got), pick(want); g != w {
+		return fmt.Errorf("got %+v, want %+v", g, w)
+	}
+	return nil
+}
+
+// testStatsInUse looks at a channel that others use.
+func (k Kind) testStatsInUse(t *testing.T) {
+	for _, shape := range k.shapes([][2]int{{1, 1}, {4, 4}}) {
+		var watching sync.WaitGroup
+		f := newFlow(k, shape[0], shape[1], rounds(3000))
+		var failure error
+		f.send = func(c Channel[uint64], sender int, vs []uint64) error {
+			if sender == 0 {
+				watching.Go(func() { failure = k.watchStats(c) })
+			}
+			return sendMixed(c, sender, vs)
+		}
+		f.receive = recvMixed
+		f.run(t)
+		watching.Wait()
+		if failure != nil {
+			t.Fatalf("%d to %d: %v", shape[0], shape[1], failure)
+		}
+	}
+}
+
+// watchStats looks until c is closed and drained.
+func (k Kind) watchStats(c Channel[uint64]) error {
+	var last sluice.Stats
+	for {
+		s, queued := c.Stats(), c.Len()
+		balance := int(s.Sent - s.Received - s.Dropped)
+		if k.Overflow == sluice.DropNewest {
+			balance += int(s.Dropped) // those were never sent
+		}
+		switch {
+		case s.Len != balance:
+			return fmt.Errorf("Stats of no one moment: %+v", s)
+		case s.Len < 0 || s.Len > k.Capacity || queued < 0 || queued > k.Capacity:
+			return fmt.Errorf("Len %d, Stats.Len %d, capacity %d", queued, s.Len, k.Capacity)
+		case s.Cap != k.Capacity || c.Cap() != k.Capacity:
+			return fmt.Errorf("Cap %d, Stats.Cap %d, want %d", c.Cap(), s.Cap, k.Capacity)
+		case s.HighWater < s.Len || s.HighWater > k.Capacity:
+			return fmt.Errorf("HighWater %d with Len %d, capacity %d", s.HighWater, s.Len, k.Capacity)
+		case s.Sent < last.Sent || s.Received < last.Received || s.Dropped < last.Dropped ||
+			s.SendWaits < last.SendWaits || s.RecvWaits < last.RecvWaits || s.HighWater < last.HighWater:
+			return fmt.Errorf("a counter went back: %+v after %+v", s, last)
+		case s.SendersWaiting < 0 || s.ReceiversWaiting < 0:
+			return fmt.Errorf("fewer than nobody waits: %+v", s)
+		case s.Closed && s.Len == 0:
+			return nil
+		}
+		last = s
+		yield()
+	}
+}

@@ -1,0 +1,307 @@
+package sluicetest
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// testOneshot: a channel for one value, used by two goroutines that never
+// waited for anything before: the first park and wake of each.
+func testOneshot(t *testing.T, k Kind) {
+	inBothWorlds(t, func(t *testing.T) {
+		for i := range rounds(500) {
+			c := k.numbers(t)
+			var both sync.WaitGroup
+			both.Go(func() {
+				if err := sendEach(c, []uint64{uint64(i)}); err != nil {
+					t.Errorf("Send: %v", err)
+				}
+				if i%2 == 0 {
+					c.Close()
+				}
+			})
+			both.Go(func() {
+				if k.Overflow == sluice.DropNewest && k.Capacity == 0 {
+					return // the value may be dropped
+				}
+				if v, err := c.Recv(context.Background()); v != uint64(i) || err != nil {
+					t.Errorf("Recv: %d, %v, want %d", v, err, i)
+				}
+			})
+			both.Wait()
+		}
+	})
+}
+
+// testTryContention: the operations that do not wait fail only for the reason
+// that they give, however many run at once.
+func testTryContention(t *testing.T, k Kind) {
+	const goroutines = 4
+	if k.Capacity >= goroutines && !k.OneSender && !k.OneReceiver {
+		t.Run("own value", func(t *testing.T) { k.testOwnValue(t, goroutines) })
+	}
+	if k.Capacity > 0 && !k.OneReceiver {
+		t.Run("closing", k.testTryRecvClosing)
+	}
+	if k.Overflow == sluice.Block {
+		t.Run("poll", k.testPoll)
+	}
+}
+
+// testOwnValue: there is never more queued than there are goroutines, so there
+// is room for each to send, and who has sent finds something to receive.
+func (k Kind) testOwnValue(t *testing.T, goroutines int) {
+	for _, try := range []bool{true, false} {
+		c := k.numbers(t)
+		var all sync.WaitGroup
+		for g := range goroutines {
+			all.Go(func() {
+				for i := range rounds(3000) {
+					send := c.TrySend
+					if !try {
+						send = func(v uint64) error { return c.Send(context.Background(), v) }
+					}
+					if err := send(value(g, i)); err != nil {
+						t.Errorf("a send to a channel that is not full: %v", err)
+						return
+					}
+					if _, err := c.TryRecv(); err != nil {
+						t.Errorf("TryRecv after an own send: %v", err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		if c.Len() != 0 {
+			t.Fatalf("Len is %d after as many receives as sends", c.Len())
+		}
+	}
+}
+
+// testTryRecvClosing: a channel that holds a value until it is closed is at no
+// moment empty and open.
+func (k Kind) testTryRecvClosing(t *testing.T) {
+	for range rounds(2000) {
+		c := k.numbers(t)
+		mustSend(t, c, 1)
+		var other sync.WaitGroup
+		other.Go(func() {
+			if _, err := c.TryRecv(); err == sluice.ErrEmpty {
+				t.Errorf("TryRecv of a channel that holds a value, or is closed: %v", err)
+			}
+		})
+		c.Close()
+		_, _ = c.TryRecv()
+		other.Wait()
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// testPoll: both sides only try, and never wait; every value arrives. Without
+// a buffer two who only try never meet: the receivers wait there.
+func (k Kind) testPoll(t *testing.T) {
+	for _, shape := range k.shapes([][2]int{{1, 1}, {4, 4}}) {
+		f := newFlow(k, shape[0], shape[1], rounds(4000))
+		f.send = func(c Channel[uint64], _ int, vs []uint64) error {
+			for _, v := range vs {
+				if err := insist(func() error { return c.TrySend(v) }); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if k.Capacity > 0 {
+			f.receive = func(c Channel[uint64], got func(uint64)) {
+				for {
+					switch v, err := c.TryRecv(); err {
+					case nil:
+						got(v)
+					case sluice.ErrEmpty:
+						runtime.Gosched()
+					default:
+						return
+					}
+				}
+			}
+		}
+		f.run(t)
+	}
+}
+
+// testCloseStorm closes at a random moment. What was accepted comes out, what
+// was refused does not, and nobody is left behind.
+func testCloseStorm(t *testing.T, k Kind) {
+	inBothWorlds(t, func(t *testing.T) {
+		for _, shape := range k.shapes([][2]int{{1, 1}, {3, 3}, {8, 2}, {2, 8}}) {
+			for range rounds(40) {
+				k.closeOnce(t, shape[0], shape[1])
+				if t.Failed() {
+					return
+				}
+			}
+		}
+	})
+}
+
+func (k Kind) closeOnce(t *testing.T, senders, receivers int) {
+	var dropped ledger
+	c := k.dropping(t, dropped.add)
+	accepted := make([]int, senders)
+	var all sync.WaitGroup
+	var moves atomic.Int64
+	for s := range senders {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				moves.Add(1)
+				if s%3 == 2 {
+					n, err := c.SendBatch(context.Background(), []uint64{value(s, i), value(s, i+1)})
+					accepted[s] += n
+					if i++; err == sluice.ErrFull {
+						i -= 2 - n
+						continue
+					} else if err != nil {
+						break
+					}
+					continue
+				}
+				if err := insist(func() error { return c.Send(context.Background(), value(s, i)) }); err != nil {
+					break
+				}
+				accepted[s]++
+			}
+		})
+	}
+	received := make([]ledger, receivers)
+	for r := range receivers {
+		all.Go(func() { recvMixed(c, received[r].add) })
+	}
+	for limit := rand.Int64N(200); moves.Load() < limit; {
+		runtime.Gosched()
+	}
+	c.Close()
+	all.Wait()
+	checkDrained(t, c)
+	out := dropped.values
+	for r := range received {
+		out = append(out, received[r].values...)
+	}
+	sent := 0
+	for _, n := range accepted {
+		sent += n
+	}
+	if sent != len(out) {
+		t.Errorf("%d to %d: %d sent before Close, %d received or dropped", senders, receivers, sent, len(out))
+	}
+	for _, v := range out {
+		if s, i := apart(v); s >= senders || i >= accepted[s] {
+			t.Errorf("value %d of sender %d came out, of which %d were accepted", i, s, accepted[s])
+		}
+	}
+}
+
+// A stormer is a worker of a cancel storm: whoever wants may cancel what it is
+// doing.
+type stormer struct {
+	cancel atomic.Pointer[context.CancelFunc]
+}
+
+// attempt runs op under a context that the storm may cancel.
+func (s *stormer) attempt(wrap func(context.Context) context.Context, op func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.cancel.Store(&cancel)
+	return op(wrap(ctx))
+}
+
+// testCancelStorm cancels waiting operations at random, all the time. Each is
+// tried again until it succeeds, so a value that was delivered in spite of an
+// error shows as a duplicate, and one that was lost is missing.
+func testCancelStorm(t *testing.T, k Kind) {
+	k.storm(t, func(ctx context.Context) context.Context { return ctx })
+}
+
+// testChaosContext is a storm under contexts that yield the processor when they
+// are asked.
+func testChaosContext(t *testing.T, k Kind) {
+	k.storm(t, func(ctx context.Context) context.Context { return chaos{ctx} })
+}
+
+func (k Kind) storm(t *testing.T, wrap func(context.Context) context.Context) {
+	inBothWorlds(t, func(t *testing.T) {
+		for _, shape := range k.shapes([][2]int{{1, 1}, {2, 2}, {3, 1}, {1, 3}, {8, 8}}) {
+			k.stormOnce(t, shape[0], shape[1], wrap)
+			if t.Failed() {
+				return
+			}
+		}
+	})
+}
+
+func (k Kind) stormOnce(t *testing.T, senders, receivers int, wrap func(context.Context) context.Context) {
+	workers := make([]stormer, senders+receivers)
+	var calm atomic.Bool
+	var storm sync.WaitGroup
+	storm.Go(func() {
+		for !calm.Load() {
+			if cancel := workers[rand.IntN(len(workers))].cancel.Swap(nil); cancel != nil {
+				(*cancel)()
+			}
+			yield()
+		}
+	})
+	f := newFlow(k, senders, receivers, rounds(2000))
+	f.send = func(c Channel[uint64], sender int, vs []uint64) error {
+		for len(vs) > 0 {
+			n := 0
+			err := workers[sender].attempt(wrap, func(ctx context.Context) (err error) {
+				if (sender+len(vs)/16)%3 == 0 {
+					n, err = c.SendBatch(ctx, vs[:min(len(vs), 5)])
+				} else if err = c.Send(ctx, vs[0]); err == nil {
+					n = 1
+				}
+				return err
+			})
+			if vs = vs[n:]; err == sluice.ErrClosed {
+				return err
+			}
+			if err != nil {
+				runtime.Gosched()
+			}
+		}
+		return nil
+	}
+	next := atomic.Int64{}
+	f.receive = func(c Channel[uint64], got func(uint64)) {
+		me := &workers[senders+int(next.Add(1))-1]
+		buf := make([]uint64, 4)
+		for i := 0; ; i++ {
+			n := 0
+			err := me.attempt(wrap, func(ctx context.Context) (err error) {
+				if i%4 == 0 {
+					n, err = c.RecvBatch(ctx, buf)
+				} else if buf[0], err = c.Recv(ctx); err == nil {
+					n = 1
+				}
+				return err
+			})
+			for _, v := range buf[:n] {
+				got(v)
+			}
+			if err == sluice.ErrClosed {
+				return
+			}
+		}
+	}
+	f.run(t)
+	calm.Store(true)
+	storm.Wait()
+}
