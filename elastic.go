@@ -1,6 +1,9 @@
 package sluice
 
-import "github.com/sluice-go/sluice/internal/handoff"
+import (
+	"github.com/sluice-go/sluice/internal/chain"
+	"github.com/sluice-go/sluice/internal/handoff"
+)
 
 // An Elastic is a FIFO that grows as needed, up to a limit, and gives memory
 // back when the backlog is gone.
@@ -13,5 +16,8 @@ func NewElastic[T any](limit int, o *Options[T]) *Elastic[T] {
 	requirePositive("NewElastic", "limit", limit)
 	config := o.config("NewElastic", limit)
 	config.Elastic = true
-	return &Elastic[T]{channel[T]{handoff.New(config)}}
+	if config.Size != nil {
+		return &Elastic[T]{channel[T]{handoff.New(config)}}
+	}
+	return &Elastic[T]{channel[T]{chain.New(config)}}
 }

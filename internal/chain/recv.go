@@ -6,14 +6,50 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Recv implements engine.Engine.
-func (e *Engine[T]) Recv(ctx context.Context) (T, error) {
-	if v, ok := e.recvFast(); ok {
-		return v, nil
+// Recv implements engine.Engine. It is the fast path, for when nothing is in
+// the way: no flag, no other receiver, a value.
+func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
+	r := &e.recv
+	word := r.word.Load()
+	if word&flags != 0 {
+		return e.recvOne(ctx)
 	}
-	var one [1]T
-	_, err := e.recvSlow(ctx, one[:])
-	return one[0], err
+	if e.singleReceiver {
+		if word == r.bound {
+			return e.recvOne(ctx)
+		}
+		v = e.empty(word)
+		if !r.word.CompareAndSwap(word, word+one) {
+			// Ready or Stats got in between. They do not move the head, but
+			// may leave a flag.
+			word = r.lock()
+			r.unlock(word + one)
+			if word&observed != 0 {
+				e.received()
+			}
+		}
+	} else {
+		if !r.word.CompareAndSwap(word, word|locked) {
+			return e.recvOne(ctx)
+		}
+		if word == r.bound && !e.run(word, e.send.word.Load()) {
+			r.unlock(word)
+			return e.recvOne(ctx)
+		}
+		v = e.empty(word)
+		r.unlock(word + one)
+	}
+	if e.send.line.Waiting() {
+		e.send.line.Wake()
+	}
+	return v, nil
+}
+
+// recvOne is the slow path of Recv.
+func (e *Engine[T]) recvOne(ctx context.Context) (T, error) {
+	var buf [1]T
+	_, err := e.recvSlow(ctx, buf[:])
+	return buf[0], err
 }
 
 // TryRecv implements engine.Engine.
@@ -24,44 +60,6 @@ func (e *Engine[T]) TryRecv() (T, error) {
 // RecvBatch implements engine.Engine.
 func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 	return e.recvSlow(ctx, buf)
-}
-
-// recvFast receives a value if nothing is in the way: no flag, no other
-// receiver, a value.
-func (e *Engine[T]) recvFast() (v T, ok bool) {
-	r := &e.recv
-	word := r.word.Load()
-	if word&flags != 0 {
-		return v, false
-	}
-	if e.singleReceiver {
-		if word == r.bound {
-			return v, false
-		}
-		v = e.empty(word)
-		for !r.word.CompareAndSwap(word, word+one) {
-			// Ready or Stats hold the lock; they do not move the head.
-			word = r.lock()
-			r.unlock(word)
-		}
-		if word&observed != 0 {
-			e.received()
-		}
-	} else {
-		if !r.word.CompareAndSwap(word, word|locked) {
-			return v, false
-		}
-		if word == r.bound && !e.run(word, e.send.word.Load()) {
-			r.unlock(word)
-			return v, false
-		}
-		v = e.empty(word)
-		r.unlock(word + one)
-	}
-	if e.send.line.Waiting() {
-		e.send.line.Wake()
-	}
-	return v, true
 }
 
 // empty takes the value out of the slot of index.

@@ -6,13 +6,48 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Send implements engine.Engine.
+// Send implements engine.Engine. It is the fast path, for when nothing is in
+// the way: no flag, no other sender, room.
 func (e *Engine[T]) Send(ctx context.Context, v T) error {
-	if e.sendFast(v) {
-		return nil
+	s := &e.send
+	word := s.word.Load()
+	if word&flags != 0 {
+		return e.sendOne(ctx, v)
 	}
-	one := [1]T{v}
-	_, err := e.sendSlow(ctx, one[:])
+	if e.singleSender {
+		// Nobody else moves the tail, so the CAS that moves it needs no lock
+		// around it: it fails only if Close, Ready or Stats set a flag.
+		if word == s.bound {
+			return e.sendOne(ctx, v)
+		}
+		slot := &s.buf[(word>>shift)&uint64(len(s.buf)-1)]
+		*slot = v
+		if !s.word.CompareAndSwap(word, word+one) {
+			var zero T
+			*slot = zero
+			return e.sendOne(ctx, v)
+		}
+	} else {
+		if !s.word.CompareAndSwap(word, word|locked) {
+			return e.sendOne(ctx, v)
+		}
+		if word == s.bound && !e.room(word, e.recv.word.Load()) {
+			s.unlock(word)
+			return e.sendOne(ctx, v)
+		}
+		s.buf[(word>>shift)&uint64(len(s.buf)-1)] = v
+		s.unlock(word + one)
+	}
+	if e.recv.line.Waiting() {
+		e.recv.line.Wake()
+	}
+	return nil
+}
+
+// sendOne is the slow path of Send.
+func (e *Engine[T]) sendOne(ctx context.Context, v T) error {
+	vs := [1]T{v}
+	_, err := e.sendSlow(ctx, vs[:])
 	return err
 }
 
@@ -24,43 +59,6 @@ func (e *Engine[T]) TrySend(v T) error {
 // SendBatch implements engine.Engine.
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	return e.sendSlow(ctx, vs)
-}
-
-// sendFast sends v if nothing is in the way: no flag, no other sender, room.
-func (e *Engine[T]) sendFast(v T) bool {
-	s := &e.send
-	word := s.word.Load()
-	if word&flags != 0 {
-		return false
-	}
-	if e.singleSender {
-		// Nobody else moves the tail, so the CAS that moves it needs no lock
-		// around it: it fails only if Close, Ready or Stats set a flag.
-		if word == s.bound {
-			return false
-		}
-		slot := &s.buf[(word>>shift)&uint64(len(s.buf)-1)]
-		*slot = v
-		if !s.word.CompareAndSwap(word, word+one) {
-			var zero T
-			*slot = zero
-			return false
-		}
-	} else {
-		if !s.word.CompareAndSwap(word, word|locked) {
-			return false
-		}
-		if word == s.bound && !e.room(word, e.recv.word.Load()) {
-			s.unlock(word)
-			return false
-		}
-		s.buf[(word>>shift)&uint64(len(s.buf)-1)] = v
-		s.unlock(word + one)
-	}
-	if e.recv.line.Waiting() {
-		e.recv.line.Wake()
-	}
-	return true
 }
 
 // sendSlow sends vs, and waits for room as often as needed; with a nil ctx it

@@ -51,8 +51,7 @@ type Line struct {
 	free  *Waiter // waiters to use again: joining does not allocate
 	frees int
 
-	waits uint64
-	spent atomic.Int64 // nanoseconds, estimated: see timing
+	waits Tally
 }
 
 // maxFree bounds how many waiters a line keeps for the next time.
@@ -110,30 +109,9 @@ func (l *Line) Rejoin(w *Waiter) {
 // way w is still the caller's to Rejoin or Leave with.
 func (l *Line) Park(w *Waiter, done <-chan struct{}) bool {
 	l.lock.Lock()
-	l.waits++
-	weight := sampleWeight(l.waits)
+	weight := l.waits.Count()
 	l.lock.Unlock()
-	if weight == 0 {
-		return w.parker.Park(done)
-	}
-	start := time.Now()
-	woken := w.parker.Park(done)
-	l.spent.Add(int64(time.Since(start)) * weight)
-	return woken
-}
-
-// sampleWeight says for how many waits the n-th one speaks. Reading the clock
-// twice costs as much as half a wait: the first 256 waits are timed, later one
-// in sixteen.
-func sampleWeight(n uint64) int64 {
-	switch {
-	case n <= 256:
-		return 1
-	case n%16 == 0:
-		return 16
-	default:
-		return 0
-	}
+	return l.waits.Park(w.parker, done, weight)
 }
 
 // Leave takes w out of the line and ends its wake-up if it has one; woken says
@@ -191,7 +169,7 @@ func (l *Line) WakeAll() {
 func (l *Line) Counts() (waiting int, waits uint64, spent time.Duration) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	return l.n, l.waits, time.Duration(l.spent.Load())
+	return l.n, l.waits.Waits(), l.waits.Spent()
 }
 
 func (l *Line) remove(w *Waiter) {

@@ -2,6 +2,11 @@
 // sleep, how it is woken, and how a wait is cancelled.
 package park
 
+import (
+	"sync/atomic"
+	"time"
+)
+
 // A Parker puts one goroutine at a time to sleep until a token arrives. The
 // token may arrive first; there is at most one. Each wait of an engine owns one
 // Parker, so that a token never reaches a goroutine it was not meant for.
@@ -35,3 +40,41 @@ func (p Parker) Park(done <-chan struct{}) bool {
 // Unpark puts the token down. It never waits: the engines unpark a parker once
 // for each time that it was announced as parked.
 func (p Parker) Unpark() { p.token <- struct{}{} }
+
+// A Tally counts waits and adds up how long they took. Reading the clock twice
+// costs half as much as a wait itself: the first 256 waits are timed, later one
+// in sixteen, which then speaks for sixteen.
+type Tally struct {
+	waits uint64 // guarded by the owner's lock, as are Count and Waits
+	spent atomic.Int64
+}
+
+// Count counts one wait and returns how many waits its duration stands for.
+func (t *Tally) Count() (weight int64) {
+	t.waits++
+	switch {
+	case t.waits <= 256:
+		return 1
+	case t.waits%16 == 0:
+		return 16
+	default:
+		return 0
+	}
+}
+
+// Park is Parker.Park, timed as weight says.
+func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64) bool {
+	if weight == 0 {
+		return p.Park(done)
+	}
+	start := time.Now()
+	woken := p.Park(done)
+	t.spent.Add(int64(time.Since(start)) * weight)
+	return woken
+}
+
+// Waits returns how many waits were counted.
+func (t *Tally) Waits() uint64 { return t.waits }
+
+// Spent returns an estimate of the time of all waits that have ended.
+func (t *Tally) Spent() time.Duration { return time.Duration(t.spent.Load()) }

@@ -58,16 +58,12 @@ func (r *Ring[T]) Grow(n int) {
 	}
 }
 
-// Shrink halves the buffer as long as less than a quarter of it is in use, and
-// drops it when the ring is empty. A quarter, not half: a ring that swings
-// around a power of two would otherwise copy at each swing.
-func (r *Ring[T]) Shrink() {
-	if r.Len() == 0 {
-		r.buf = nil
-		return
-	}
+// Shrink halves the buffer as long as less than a quarter of it is in use, but
+// not below floor slots. A quarter, not half: a ring that swings around a power
+// of two would otherwise copy at each swing.
+func (r *Ring[T]) Shrink(floor int) {
 	size := len(r.buf)
-	for size > 1 && r.Len() < size/4 {
+	for size/2 >= max(floor, 1) && r.Len() < size/4 {
 		size /= 2
 	}
 	if size < len(r.buf) {

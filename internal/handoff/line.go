@@ -1,0 +1,106 @@
+package handoff
+
+import "github.com/sluice-go/sluice/internal/park"
+
+// A verdict is how a wait ended.
+type verdict uint8
+
+const (
+	left   verdict = iota // its context did: the waiter left its line unserved
+	done                  // the value changed hands
+	closed                // the channel was closed
+	again                 // without hand-off: look again
+)
+
+// A waiter is one goroutine that waits, with the value that it sends, or that
+// it was handed.
+type waiter[T any] struct {
+	next, prev *waiter[T]
+	queued     bool // in its line
+	parked     bool // asleep: whoever serves it puts the token down
+	verdict    verdict
+	parker     park.Parker
+	size       int
+	value      T
+}
+
+// maxFree bounds how many waiters are kept for the next time.
+const maxFree = 64
+
+// waiter returns a waiter of the calling goroutine. The lock is held.
+func (e *Engine[T]) waiter() *waiter[T] {
+	w := e.free
+	if w == nil {
+		return &waiter[T]{parker: park.NewParker()}
+	}
+	e.free, w.next = w.next, nil
+	e.frees--
+	return w
+}
+
+// recycle takes a waiter back, without its value. The lock is held.
+func (e *Engine[T]) recycle(w *waiter[T]) {
+	if e.frees == maxFree {
+		return
+	}
+	var zero T
+	w.value = zero
+	w.verdict = left
+	w.parked = false
+	w.next, e.free = e.free, w
+	e.frees++
+}
+
+// A line is a queue of waiters, first come, first served.
+type line[T any] struct {
+	first, last *waiter[T]
+	n           int
+	waits       park.Tally
+}
+
+func (l *line[T]) push(w *waiter[T]) {
+	w.queued = true
+	w.prev = l.last
+	if l.last == nil {
+		l.first = w
+	} else {
+		l.last.next = w
+	}
+	l.last = w
+	l.n++
+}
+
+// pop takes the first waiter out; there is one. Whoever pops it serves it.
+func (l *line[T]) pop() *waiter[T] {
+	w := l.first
+	l.first, w.next = w.next, nil
+	if l.first == nil {
+		l.last = nil
+	} else {
+		l.first.prev = nil
+	}
+	w.queued = false
+	l.n--
+	return w
+}
+
+// leave takes w out if it is still queued, and returns its verdict.
+func (l *line[T]) leave(w *waiter[T]) verdict {
+	if !w.queued {
+		return w.verdict
+	}
+	if w.prev == nil {
+		l.pop()
+		return left
+	}
+	w.prev.next = w.next
+	if w.next == nil {
+		l.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.next, w.prev = nil, nil
+	w.queued = false
+	l.n--
+	return left
+}
