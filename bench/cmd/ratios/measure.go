@@ -108,10 +108,10 @@ func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 }
 
 // peersOf returns the peers that may stand beside r: they can do the reference's
-// work, and have a limit if ours has one. The rows whose reference is not the
-// plain chan are about something that the peers do not have.
+// work, and have a limit if ours has one. Batches, contexts, and the rows against
+// the published channel are about something that the peers do not have.
 func peersOf(r row) []contender.Contender {
-	if r.reference.Name != contender.Native().Name {
+	if r.work.Batch > 0 || r.reference.Name != contender.Native().Name {
 		return nil
 	}
 	return slices.DeleteFunc(peers.All(), func(p contender.Contender) bool {

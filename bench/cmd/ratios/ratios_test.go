@@ -225,6 +225,32 @@ func TestParseRefusesNonsense(t *testing.T) {
 	}
 }
 
+// A peer stands beside a row only if it does what the row is about.
+func TestPeersOf(t *testing.T) {
+	for _, one := range []struct{ row, peers string }{
+		{"^Bounded 128 1->1$", "xsync MPMC, xsync SPSC"},
+		{"^Bounded 128 8x8$", "xsync MPMC"},
+		{"^Elastic 8->1$", "chanx, chann, eapache, xsync UMPSC"},
+		{"^Elastic 1->10$", "chanx, chann, eapache"},
+		{"^Rendezvous 1->1$", ""},
+		{"^Elastic 1->1 batches$", ""},
+		{"^ctx Elastic 1->1$", ""},
+		{"^Elastic against pump 1->1$", ""},
+	} {
+		rows := choose(table(t.Context()), regexp.MustCompile(one.row))
+		if len(rows) != 1 {
+			t.Fatalf("%d rows match %s", len(rows), one.row)
+		}
+		var names []string
+		for _, p := range peersOf(rows[0]) {
+			names = append(names, p.Name)
+		}
+		if got := strings.Join(names, ", "); got != one.peers {
+			t.Errorf("beside %s: %s", rows[0], got)
+		}
+	}
+}
+
 // The Markdown carries what a figure depends on, and says what is missing.
 func TestMarkdown(t *testing.T) {
 	s := quick(t, "-peers")

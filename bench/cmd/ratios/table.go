@@ -79,7 +79,8 @@ func table(work context.Context) []row {
 		bounded    = contender.Bounded(background, nil)
 		oneToOne   = contender.Bounded(background, &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true})
 		elastic    = contender.Elastic(background, nil)
-		// Without shrinking it is at its fastest: the harder reference.
+		// Without shrinking it is at its fastest (70 ns against 80-100 with
+		// ShrinkHalf, Go 1.26, 2 cores): the harder reference.
 		published = contender.Published{
 			Pump:       contender.Flushing,
 			Shrink:     contender.PublishedNoShrink,
