@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"github.com/sluice-go/sluice/internal/park"
@@ -37,6 +38,11 @@ func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) erro
 	case t.waiter == nil:
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if t.pauses == 0 && runtime.GOMAXPROCS(0) == 1 {
+			t.pauses++
+			runtime.Gosched() // the other side can only run instead
+			return nil
 		}
 		if t.pauses < maxPauses && other.line.Idle() && own.patience.Worthwhile() {
 			t.pauses++

@@ -1,9 +1,6 @@
 package park
 
-import (
-	"runtime"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // A Patience learns whether it pays to pause, before joining a line, in the
 // hope that the other side is at work on another P.
@@ -22,9 +19,6 @@ const maxCredit = 8
 
 // Worthwhile reports whether to pause.
 func (p *Patience) Worthwhile() bool {
-	if runtime.GOMAXPROCS(0) == 1 {
-		return false
-	}
 	return p.credit.Load() > 0 || p.probes.Add(1)%16 == 0
 }
 
