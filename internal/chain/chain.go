@@ -53,8 +53,10 @@
 // A goroutine that comes by may overtake a parked one. One that was woken in
 // vain keeps its place in the line, and after maxLosses times raises the
 // starving bit, which sends every other waiting call of its side to the line
-// until it is served. Try calls ignore the bit: they never claim a turn, and
-// must not report a full or empty channel that is neither.
+// until it is served. A Try call then leaves the last value, or slot, to it; and
+// so that "empty" and "full" stay true, a starving goroutine whose context ends
+// takes what was left for it all the same: its operation happened before that
+// Try.
 //
 // # Tried and lost
 //
@@ -198,11 +200,14 @@ func (e *Engine[T]) Len() int {
 	return n
 }
 
-// queued is the number of values between two indices. A send that drops the
+// between is the number of values between a tail and a head.
+func (e *Engine[T]) between(tail, head uint64) uint64 { return (tail&^flags - head&^flags) >> shift }
+
+// queued is between, as Len and Stats report it. A send that drops the
 // oldest value moves the tail first: for that moment the difference is one
 // above the limit, and the value dropped does not count.
 func (e *Engine[T]) queued(tail, head uint64) int {
-	return int(min((tail-head)>>shift, e.limit))
+	return int(min(e.between(tail, head), e.limit))
 }
 
 // Cap implements engine.Engine.
@@ -215,15 +220,17 @@ func (e *Engine[T]) Stats() engine.Stats {
 	r := e.recv.lock()
 	tail, head := s&^flags, r&^flags
 	dropped := e.dropped.Load()
+	length := e.queued(tail, head)
+	e.send.high = max(e.send.high, e.recv.high, uint64(length))
 	out := engine.Stats{
 		Name:      e.name,
-		Len:       e.queued(tail, head),
+		Len:       length,
 		Cap:       int(e.limit),
 		Lanes:     1,
 		Sent:      tail >> shift,
 		Received:  head >> shift,
 		Dropped:   dropped,
-		HighWater: int(max(e.send.high, e.recv.high, uint64(e.queued(tail, head)))),
+		HighWater: int(e.send.high),
 		Closed:    s&closed != 0,
 	}
 	if e.overflow == engine.DropOldest {

@@ -79,18 +79,25 @@ func (e *Engine[T]) empty(index uint64) T {
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	r := &e.recv
 	var turn turn[T]
+	var ended error // of the context
 	for {
 		word := r.lock()
-		if word&starving == 0 || turn.starving || ctx == nil {
-			n, err = e.take(word, buf, &turn)
-		} else {
+		if turn.barred(word) && !e.spareValue(ctx, word) {
 			r.unlock(word)
 			err = engine.ErrEmpty
+		} else {
+			n, err = e.take(word, buf, &turn)
 		}
 		if err != engine.ErrEmpty || ctx == nil {
 			break
 		}
-		if err = turn.wait(ctx, r, &e.send, e.pause); err != nil {
+		if ended != nil {
+			err = ended
+			break
+		}
+		ended = turn.wait(ctx, r, &e.send, e.pause)
+		if ended != nil && !turn.starving {
+			err = ended
 			break
 		}
 	}
@@ -98,6 +105,14 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 		r.line.Wake()
 	}
 	return n, err
+}
+
+// spareValue reports whether a call may receive although its side is starving:
+// one that does not wait may, unless it would take the last value; and once the
+// channel is closed nobody starves.
+func (e *Engine[T]) spareValue(ctx context.Context, word uint64) bool {
+	tail := e.send.word.Load()
+	return tail&closed != 0 || ctx == nil && e.between(tail, word) > 1
 }
 
 // take moves values into buf, as many as there are, and returns how many that

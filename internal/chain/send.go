@@ -66,6 +66,7 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	s := &e.send
 	var turn turn[T]
+	var ended error // of the context
 	for {
 		word := s.lock()
 		if word&closed != 0 {
@@ -73,10 +74,10 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 			err = engine.ErrClosed
 			break
 		}
-		if word&starving == 0 || turn.starving || ctx == nil {
-			n += e.put(word, vs[n:], &turn)
-		} else {
+		if turn.barred(word) && !e.spareSlot(ctx, word) {
 			s.unlock(word)
+		} else {
+			n += e.put(word, vs[n:], &turn)
 		}
 		if n == len(vs) {
 			break
@@ -88,7 +89,13 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 			err = engine.ErrFull
 			break
 		}
-		if err = turn.wait(ctx, s, &e.recv, e.pause); err != nil {
+		if ended != nil {
+			err = ended
+			break
+		}
+		ended = turn.wait(ctx, s, &e.recv, e.pause)
+		if ended != nil && !turn.starving {
+			err = ended
 			break
 		}
 	}
@@ -96,6 +103,12 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		s.line.Wake()
 	}
 	return n, err
+}
+
+// spareSlot reports whether a call may send although its side is starving: one
+// that does not wait may, unless it would take the last slot.
+func (e *Engine[T]) spareSlot(ctx context.Context, word uint64) bool {
+	return ctx == nil && e.limit-e.between(word, e.recv.word.Load()) > 1
 }
 
 // put sends the first of vs, as many as there is room for, and returns how many

@@ -67,6 +67,9 @@ func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) erro
 	return nil
 }
 
+// barred reports whether the call has to leave what there is to a starving one.
+func (t *turn[T]) barred(word uint64) bool { return word&starving != 0 && !t.starving }
+
 // lost returns the word to unlock the side with after an attempt that found
 // nothing to do.
 func (t *turn[T]) lost(word uint64) uint64 {
