@@ -22,7 +22,7 @@ func NewBounded[T any](capacity int, o *Options[T]) *Bounded[T] {
 	requirePositive("NewBounded", "capacity", capacity)
 	config := o.config("NewBounded", capacity)
 	if capacity < chainCapacity {
-		return &Bounded[T]{channel[T]{handoff.New(config)}}
+		return &Bounded[T]{newChannel(handoff.New(config), config)}
 	}
-	return &Bounded[T]{channel[T]{chain.New(config)}}
+	return &Bounded[T]{newChannel(chain.New(config), config)}
 }

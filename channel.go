@@ -14,6 +14,11 @@ type channel[T any] struct {
 	engine engine.Engine[T]
 }
 
+// newChannel puts the methods before an engine made from config.
+func newChannel[T any](e engine.Engine[T], config engine.Config[T]) channel[T] {
+	return channel[T]{keepPromises(e, config)}
+}
+
 // Send sends v, and waits while there is no room.
 //
 // It returns nil once the value was accepted; [ErrClosed] if the channel is

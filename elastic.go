@@ -17,7 +17,7 @@ func NewElastic[T any](limit int, o *Options[T]) *Elastic[T] {
 	config := o.config("NewElastic", limit)
 	config.Elastic = true
 	if config.Size != nil {
-		return &Elastic[T]{channel[T]{handoff.New(config)}}
+		return &Elastic[T]{newChannel(handoff.New(config), config)}
 	}
-	return &Elastic[T]{channel[T]{chain.New(config)}}
+	return &Elastic[T]{newChannel(chain.New(config), config)}
 }

@@ -11,5 +11,5 @@ type Rendezvous[T any] struct{ channel[T] }
 // without a buffer: the overflow policy DropOldest, Shrink, LimitBytes, Size.
 func NewRendezvous[T any](o *Options[T]) *Rendezvous[T] {
 	config := o.config("NewRendezvous", 0)
-	return &Rendezvous[T]{channel[T]{handoff.New(config)}}
+	return &Rendezvous[T]{newChannel(handoff.New(config), config)}
 }

@@ -1,0 +1,84 @@
+//go:build race || sluicecheck
+
+package sluice
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// keepPromises puts a check before the engine of a channel whose user promised
+// a single sender or receiver. It exists in programs built with -race or -tags
+// sluicecheck.
+func keepPromises[T any](e engine.Engine[T], config engine.Config[T]) engine.Engine[T] {
+	if !config.SingleSender && !config.SingleReceiver {
+		return e
+	}
+	p := &promised[T]{Engine: e}
+	p.sending.made, p.sending.name = config.SingleSender, "SingleSender"
+	p.receiving.made, p.receiving.name = config.SingleReceiver, "SingleReceiver"
+	return p
+}
+
+// promised is an engine whose callers are counted.
+type promised[T any] struct {
+	engine.Engine[T]
+	sending, receiving promise
+}
+
+// A promise is that at most one goroutine at a time is inside.
+type promise struct {
+	made   bool
+	name   string
+	inside atomic.Int32
+}
+
+func (p *promise) enter(method string) {
+	if p.made && p.inside.Add(1) > 1 {
+		panic("sluice: " + method + ": a second goroutine on a channel made with Options." + p.name)
+	}
+}
+
+func (p *promise) leave() {
+	if p.made {
+		p.inside.Add(-1)
+	}
+}
+
+func (p *promised[T]) Send(ctx context.Context, v T) error {
+	p.sending.enter("Send")
+	defer p.sending.leave()
+	return p.Engine.Send(ctx, v)
+}
+
+func (p *promised[T]) TrySend(v T) error {
+	p.sending.enter("TrySend")
+	defer p.sending.leave()
+	return p.Engine.TrySend(v)
+}
+
+func (p *promised[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	p.sending.enter("SendBatch")
+	defer p.sending.leave()
+	return p.Engine.SendBatch(ctx, vs)
+}
+
+func (p *promised[T]) Recv(ctx context.Context) (T, error) {
+	p.receiving.enter("Recv")
+	defer p.receiving.leave()
+	return p.Engine.Recv(ctx)
+}
+
+func (p *promised[T]) TryRecv() (T, error) {
+	p.receiving.enter("TryRecv")
+	defer p.receiving.leave()
+	return p.Engine.TryRecv()
+}
+
+func (p *promised[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
+	p.receiving.enter("RecvBatch")
+	defer p.receiving.leave()
+	return p.Engine.RecvBatch(ctx, buf)
+}
