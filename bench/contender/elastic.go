@@ -70,3 +70,15 @@ func Elastic(ctx context.Context, o *sluice.Options[uint64]) Contender {
 		return elastic{ctx, sluice.NewElastic[uint64](sluice.Unlimited, o)}
 	})
 }
+
+// Ends is sluice.Ends over a sluice.Elastic without a limit: built-in channels
+// at both ends, as the published elastic channel has them. o may be nil; its
+// promises of a single end are kept by Ends, whoever uses the built-in ones.
+func Ends(o *sluice.Options[uint64]) Contender {
+	c := own("sluice.Ends", UnboundedOnly, context.Background(), o, func(int) Channel {
+		n := sluice.Ends(sluice.NewElastic[uint64](sluice.Unlimited, o))
+		return OverEnds(n.S, n.R)
+	})
+	c.OneSender, c.OneReceiver = false, false
+	return c
+}

@@ -52,5 +52,6 @@ func Standard() []Contender {
 		Bounded(background, nil),
 		Bounded(background, oneToOne),
 		Elastic(background, nil),
+		Ends(nil),
 	}
 }

@@ -53,15 +53,18 @@ func TestMendedPumpsLoseNothing(t *testing.T) {
 	}
 }
 
-// The same burst through our own elastic channel.
+// The same burst through our own elastic channel, as it is and with built-in
+// ends.
 func TestElasticLosesNothing(t *testing.T) {
 	const n = 5*maxRun + 7
-	ch := Elastic(context.Background(), nil).Make(0)
-	ch.SendRange(0, n)
-	ch.Close()
-	got := ch.Drain()
-	if got.Count != n || got.Sum != n*(n-1)/2 || got.Unordered != 0 {
-		t.Errorf("of %d values: %+v", n, got)
+	for _, c := range []Contender{Elastic(context.Background(), nil), Ends(nil)} {
+		ch := c.Make(0)
+		ch.SendRange(0, n)
+		ch.Close()
+		got := ch.Drain()
+		if got.Count != n || got.Sum != n*(n-1)/2 || got.Unordered != 0 {
+			t.Errorf("%s: of %d values: %+v", c.Name, n, got)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func variants(t *testing.T) []contender.Contender {
 	for _, o := range []*sluice.Options[uint64]{
 		{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}, {SingleSender: true, SingleReceiver: true},
 	} {
-		all = append(all, contender.Elastic(background, o))
+		all = append(all, contender.Elastic(background, o), contender.Ends(o))
 	}
 	return append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
 }

@@ -105,6 +105,7 @@ func table(work context.Context) []row {
 		oneWay("ctx Bounded 1024", 1024, 1024, contender.Bounded(work, nil), selecting, cancellable...),
 		oneWay("ctx Elastic", 0, elasticStandIn, contender.Elastic(work, nil), selecting, cancellable...),
 		oneWay("Elastic against pump", 0, 0, elastic, published, target{5, 7}, target{5, 7}, target{4, 6}, target{4, 6}),
+		oneWay("Ends against pump", 0, 0, contender.Ends(nil), published, target{1.15, 1.5}),
 	}
 	var rows []row
 	for _, group := range groups {
