@@ -29,10 +29,10 @@ var background = context.Background()
 
 // Names of contestants that appear in more than one experiment.
 const (
-	nativeSlotEach  = "native, a slot each"
-	boundedSlotEach = "sluice.Bounded, a slot each"
+	nativeSlotEach  = "native, N slots"
+	boundedSlotEach = "sluice.Bounded, N slots"
 	elastic         = "sluice.Elastic"
-	elasticBatches  = "sluice.Elastic, batches of 64"
+	elasticBatches  = "sluice.Elastic, batches"
 	rendezvous      = "sluice.Rendezvous"
 	simplePump      = "published, simple"
 	flushingPump    = "published, flushing"
@@ -63,9 +63,9 @@ func (c contestant) bothAtOnce(n int) measure.Entry {
 func (c contestant) fillFirst(n int) (entry measure.Entry, whyNot string) {
 	switch {
 	case c.capacity == 0:
-		return entry, "has no buffer to be filled first"
+		return entry, "no buffer to be filled first"
 	case c.capacity > 0:
-		return entry, fmt.Sprintf("holds %d values, and %d are sent before the first is received", c.capacity, n)
+		return entry, "more values are sent before the first is received than it holds"
 	case c.batch:
 		return c.entry(workload.FillDrainBatches(), n), ""
 	}
@@ -89,12 +89,12 @@ func (c contestant) entry(w workload.Workload, n int) measure.Entry {
 	}}
 }
 
-// footprint enters c in the work of holding n values.
-func (c contestant) footprint(n int) measure.Entry {
+// footprint enters c in the work of holding n values, sent in so many steps.
+func (c contestant) footprint(n, steps int) measure.Entry {
 	return measure.Entry{Contender: c.name, Pass: func() (measure.Reading, error) {
 		var wrong error
 		var channel contender.Channel
-		figures := measure.Footprint(n, func() measure.Queue {
+		figures := measure.Footprint(n, steps, func() measure.Queue {
 			channel = c.contender.Make(c.slots(n))
 			return measure.Queue{
 				Fill: func(lo, hi int) { channel.SendRange(uint64(lo), uint64(hi)) },

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
@@ -45,25 +46,26 @@ var directCapacities = []int{0, 1, 10}
 
 func directPublished() []Published {
 	var figures []Published
-	add := func(row, section, panel string, procs int, values ...float64) {
+	add := func(row, section string, procs int, values ...float64) {
 		for i, value := range values {
 			capacity := strconv.Itoa(directCapacities[i])
 			figures = append(figures, Published{
 				Row: row, Column: "capacity " + capacity, Value: value,
-				Section: section, Panel: atProcs(procs), X: capacity, Contender: native, Ours: withHandOff,
+				Section: section, Panel: atProcs(strconv.Itoa(procs)), X: capacity, Contender: native, Ours: withHandOff,
 			})
 		}
 	}
-	add("(a) one way, 1 CPU", "one-way", "", 1, 225, 173, 97.4)
-	add("(b) request and response, 1 CPU", "request", "", 1, 379, 388, 383)
-	add("(b) request and response, 2 CPUs", "request", "", 2, 445, 437, 443)
+	add("(a) one way, 1 CPU", "one-way", 1, 225, 173, 97.4)
+	add("(b) request and response, 1 CPU", "request", 1, 379, 388, 383)
+	add("(b) request and response, 2 CPUs", "request", 2, 445, 437, 443)
 	return append(figures, Published{
-		Row: "(c) all sends first, 8 CPUs", Column: "a slot each", Value: 64.7,
+		Row: "(c) all sends first, 8 CPUs", Column: "N slots", Value: 64.7,
 		Section: "all-first", Panel: fillFirst, X: "8", Contender: nativeSlotEach, Ours: boundedSlotEach,
 	})
 }
 
-func atProcs(procs int) string { return fmt.Sprintf("GOMAXPROCS %d", procs) }
+// atProcs names a panel.
+func atProcs(procs string) string { return "GOMAXPROCS " + procs }
 
 // directRoster is everybody who can be given a capacity of 0, 1 or 10.
 func directRoster(capacity int) []contestant {
@@ -82,7 +84,7 @@ func directRoster(capacity int) []contestant {
 
 // noCapacity names those whom parts (a) and (b) leave out.
 var noCapacity = []measure.LeftOut{
-	{Contender: elastic, Reason: "has no capacity of 0, 1 or 10: it grows"},
+	{Contender: elastic, Reason: "it grows, and has no capacity of 0, 1 or 10"},
 }
 
 func directSections(s Scale) []Section {
@@ -102,10 +104,11 @@ func directSections(s Scale) []Section {
 		Measures: []Measure{{Unit: measure.NsPerOp, Axis: "ns per round trip"}},
 	}
 	for _, procs := range s.procs(1, 2, 8) {
+		panel := atProcs(strconv.Itoa(procs))
 		for _, capacity := range directCapacities {
 			label := []measure.Label{{Key: "capacity", Value: strconv.Itoa(capacity)}}
-			a := s.point("one-way", atProcs(procs), "one-way", label[0].Value, procs, n, label)
-			b := s.point("request", atProcs(procs), "request", label[0].Value, procs, n/2, label)
+			a := s.point("one-way", panel, "one-way", label[0].Value, procs, n, label)
+			b := s.point("request", panel, "request", label[0].Value, procs, n/2, label)
 			for _, c := range directRoster(capacity) {
 				a.Entries = append(a.Entries, c.bothAtOnce(n))
 				b.Entries = append(b.Entries, c.entry(workload.PingPong(capacity), n/2))
@@ -152,18 +155,34 @@ func allFirst(s Scale, n int) Section {
 func directFindings(m *Measured) []string {
 	var findings []string
 	for _, part := range []struct{ section, name string }{{"one-way", "One way"}, {"request", "Request and response"}} {
-		for _, capacity := range directCapacities {
-			x := strconv.Itoa(capacity)
-			var places []place
-			for _, panel := range m.panels(part.section) {
-				if c, ok := m.change(part.section, panel, x, withNoHandOff, withHandOff); ok {
-					places = append(places, place{"at " + panel, verdict(c)})
-				}
-			}
-			if len(places) > 0 {
-				findings = append(findings, sentence(fmt.Sprintf("%s, capacity %s: a hand-off", part.name, x), places))
+		findings = append(findings, m.byCapacity(part.section, part.name, "a hand-off", withNoHandOff, withHandOff)...)
+		findings = append(findings, m.byCapacity(part.section, part.name, "sluice, in place of the built-in channel,", native, withHandOff)...)
+	}
+	return findings
+}
+
+// byCapacity compares two contenders by GOMAXPROCS, a finding for each capacity.
+// The capacities at which nothing was found share one.
+func (m *Measured) byCapacity(section, part, what, base, other string) []string {
+	var findings, nothing []string
+	for _, capacity := range directCapacities {
+		x := strconv.Itoa(capacity)
+		var places []place
+		for _, panel := range m.panels(section) {
+			if c, ok := m.change(section, panel, x, base, other); ok {
+				places = append(places, place{strings.TrimPrefix(panel, atProcs("")), c})
 			}
 		}
+		switch {
+		case len(places) == 0:
+		case anyClear(places):
+			findings = append(findings, effect(part+", capacity "+x+": "+what, atGOMAXPROCS, places))
+		default:
+			nothing = append(nothing, x)
+		}
+	}
+	if len(nothing) > 0 {
+		findings = append(findings, fmt.Sprintf("%s, capacity %s: %s makes no difference beyond noise.", part, enumerate(nothing), what))
 	}
 	return findings
 }

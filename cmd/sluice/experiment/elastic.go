@@ -1,12 +1,14 @@
 package experiment
 
 import (
+	"fmt"
 	"math/bits"
 	"strconv"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/stat"
 )
 
 // Panels of the elastic experiment: the study's Seq and Con, and a load of ours.
@@ -137,11 +139,17 @@ func (s Scale) seqAndCon(section, x string, procs, n int, roster []contestant, l
 // point returns a timed point without entries.
 func (s Scale) point(section, panel, work, x string, procs, n int, labels []measure.Label) *Point {
 	all := []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: work}, {Key: "n", Value: strconv.Itoa(n)}}
+	name := section + " " + work
+	all = append(all, labels...)
+	for _, label := range all[2:] {
+		name += ", " + label.Key + " " + label.Value
+	}
 	return &Point{
 		Panel: panel,
 		X:     x,
 		Point: measure.Point{
-			Labels: append(all, labels...),
+			Name:   fmt.Sprintf("%s, GOMAXPROCS %d", name, procs),
+			Labels: all,
 			Procs:  procs,
 			Count:  s.count(),
 			Target: s.target(),
@@ -192,8 +200,8 @@ func elasticLength(s Scale) Section {
 	procs := s.home(1, 2, 4)
 	roster := elasticRoster()
 	var points []*Point
-	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {
-		points = append(points, s.seqAndCon("length", thousands(n), procs, n, roster)...)
+	for _, n := range []int{2_000, 10_000, 100_000, 1_000_000} {
+		points = append(points, s.seqAndCon("length", short(n), procs, n, roster)...)
 	}
 	return Section{
 		Name:     "length",
@@ -256,18 +264,16 @@ func elasticBuffers(s Scale) Section {
 	var points []*Point
 	for _, size := range sizes {
 		x := strconv.Itoa(size)
-		label := func(send, receive int) []measure.Label {
-			return []measure.Label{{Key: "send", Value: strconv.Itoa(send)}, {Key: "recv", Value: strconv.Itoa(receive)}}
+		label := func(vary string) []measure.Label {
+			return []measure.Label{{Key: "vary", Value: vary}, {Key: "slots", Value: x}}
 		}
-		points = append(points, s.seqAndCon("buffers", x, procs, n, pumps(size, size), label(size, size)...)...)
+		points = append(points, s.seqAndCon("buffers", x, procs, n, pumps(size, size), label("both")...)...)
 		for _, one := range []struct {
-			panel         string
+			vary          string
 			send, receive int
-		}{
-			{bothAtOnce + ", send buffer alone", size, usual},
-			{bothAtOnce + ", receive buffer alone", usual, size},
-		} {
-			p := s.point("buffers", one.panel, "con", x, procs, n, label(one.send, one.receive))
+		}{{"send", size, usual}, {"receive", usual, size}} {
+			panel := bothAtOnce + ", " + one.vary + " buffer alone"
+			p := s.point("buffers", panel, "con", x, procs, n, label(one.vary))
 			for _, c := range pumps(one.send, one.receive) {
 				p.Entries = append(p.Entries, c.bothAtOnce(n))
 			}
@@ -296,9 +302,13 @@ func elasticMemory(s Scale) Section {
 	n := [...]int{Standard: 250_000, Quick: 10_000}[s.Size]
 	point := s.point("memory", "", "memory", "", s.home(1, 2, 4), n, nil)
 	point.Target = 0
-	point.Count = min(point.Count, 6) // the figures hardly vary
+	steps := 64
+	point.Count = min(point.Count, stat.MinSamples) // the figures hardly vary
+	if s.Size == Quick {
+		point.Count, steps = min(point.Count, 2), 16
+	}
 	for _, c := range append(shrinkRoster(n), contestant{boundedSlotEach, contender.Bounded(background, nil), slotEach, false}) {
-		point.Entries = append(point.Entries, c.footprint(n))
+		point.Entries = append(point.Entries, c.footprint(n, steps))
 	}
 	return Section{
 		Name:  "memory",
@@ -306,12 +316,20 @@ func elasticMemory(s Scale) Section {
 		Text: "Heap memory held while " + thousands(n) + " values of 8 bytes are queued, at the worst moment of " +
 			"filling and when all are in; and what is left once they are drained and the channel is still open.",
 		Measures: []Measure{
-			{measure.BytesPeak, "at the worst moment of filling", "bytes per value"},
-			{measure.BytesFull, "when full", "bytes per value"},
-			{measure.BytesDrained, "after the drain", "bytes in all"},
+			{Unit: measure.BytesPeak, Title: "at the worst moment of filling", Axis: "bytes per value"},
+			{Unit: measure.BytesFull, Title: "when full", Axis: "bytes per value"},
+			{Unit: measure.BytesDrained, Title: "after the drain", Axis: "KiB in all", Per: 1024},
 		},
 		Points: []*Point{point},
 	}
+}
+
+// short writes a round n: "2 k", "1 M".
+func short(n int) string {
+	if n >= 1_000_000 {
+		return strconv.Itoa(n/1_000_000) + " M"
+	}
+	return strconv.Itoa(n/1_000) + " k"
 }
 
 // thousands writes n with a space between groups of three digits.

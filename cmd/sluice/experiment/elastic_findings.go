@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,81 +10,50 @@ import (
 )
 
 func elasticFindings(m *Measured) []string {
-	var findings []string
-	add := func(finding string) {
-		if finding != "" {
-			findings = append(findings, finding)
-		}
+	const beside = "Beside a built-in channel of 1024 slots, both ends at work, "
+	findings := []string{
+		ratio(beside+"the published flushing pump", atGOMAXPROCS, m.byProcs(bothAtOnce, native1024, flushingPump)),
+		ratio(beside+"sluice.Elastic", atGOMAXPROCS, m.byProcs(bothAtOnce, native1024, elastic)),
 	}
-	add(m.priceOfGrowth(flushingPump, "the published flushing pump"))
-	add(m.priceOfGrowth(elastic, "sluice.Elastic"))
 	for _, panel := range []string{fillFirst, bothAtOnce} {
-		add(m.byX("procs", panel, "GOMAXPROCS", simplePump, flushingPump, "Flushing, "+panel+","))
+		load := " (" + panel + ")"
+		findings = append(findings,
+			effect("sluice.Elastic, in place of the published flushing pump"+load+",", atGOMAXPROCS,
+				m.byProcs(panel, flushingPump, elastic)),
+			effect("Batches of 64 through sluice.Elastic, in place of single values"+load+",", atGOMAXPROCS,
+				m.byProcs(panel, elastic, elasticBatches)),
+			effect("Flushing in the published pump, in place of a select for each value"+load+",", atGOMAXPROCS,
+				m.byProcs(panel, simplePump, flushingPump)))
 	}
-	for _, question := range []struct{ panel, base, other, what string }{
-		{fillFirst, shrinkNever, presized, "A pre-sized queue"},
-		{swinging, shrinkHalf, shrinkQuarter, "Shrinking at a quarter, not at a half,"},
-		{swinging, shrinkHalf, shrinkNever, "Not shrinking"},
-	} {
-		add(m.openQuestion(question.base, question.other, question.what))
-	}
-	add(m.bestBuffer())
-	add(m.memory())
-	return findings
+	findings = append(findings,
+		effect("Left open by the study: a pre-sized queue", withLoad, m.byLoad(shrinkNever, presized)),
+		effect("Left open by the study: shrinking below a quarter, in place of a half,", withLoad, m.byLoad(shrinkHalf, shrinkQuarter)),
+		effect("Left open by the study: not shrinking, in place of shrinking below a half,", withLoad, m.byLoad(shrinkHalf, shrinkNever)),
+		m.bestBuffer(),
+		m.memory())
+	return slices.DeleteFunc(findings, func(f string) bool { return f == "" })
 }
 
-// priceOfGrowth compares a growing channel with a built-in one of 1024 slots,
-// both at once, which is the load that either can do.
-func (m *Measured) priceOfGrowth(who, name string) string {
+// byProcs compares two contenders by GOMAXPROCS, with one of the study's loads.
+func (m *Measured) byProcs(panel, base, other string) []place {
 	var places []place
-	for _, x := range m.xs("procs", bothAtOnce) {
-		c, ok := m.change("procs", bothAtOnce, x, native1024, who)
-		if !ok {
-			continue
-		}
-		places = append(places, place{"at GOMAXPROCS " + x, factor(c)})
-	}
-	if len(places) == 0 {
-		return ""
-	}
-	return sentence("Beside a built-in channel of 1024 slots, both ends at work, "+name+" takes", places)
-}
-
-// factor says how one time relates to another: "3.4 times the time (3.1 to 3.6)".
-func factor(c stat.Change) string {
-	if c.Confidence > 0 && !c.Clear() {
-		return "the same time within noise"
-	}
-	return fmt.Sprintf("%.2f times the time (%.2f to %.2f)", 1+c.Median, 1+c.Lo, 1+c.Hi)
-}
-
-// byX says what other brings over base at every place of a panel.
-func (m *Measured) byX(section, panel, axis, base, other, what string) string {
-	var places []place
-	for _, x := range m.xs(section, panel) {
-		if c, ok := m.change(section, panel, x, base, other); ok {
-			places = append(places, place{"at " + axis + " " + x, verdict(c)})
+	for _, x := range m.xs("procs", panel) {
+		if c, ok := m.change("procs", panel, x, base, other); ok {
+			places = append(places, place{x, c})
 		}
 	}
-	if len(places) == 0 {
-		return ""
-	}
-	return sentence(what, places)
+	return places
 }
 
-// openQuestion says what a change of the published pump brings on each load of
-// the shrink section.
-func (m *Measured) openQuestion(base, other, what string) string {
+// byLoad compares two contenders of the shrink section.
+func (m *Measured) byLoad(base, other string) []place {
 	var places []place
-	for _, panel := range []string{fillFirst, bothAtOnce, swinging} {
+	for _, panel := range m.panels("shrink") {
 		if c, ok := m.change("shrink", panel, "", base, other); ok {
-			places = append(places, place{"(" + panel + ")", verdict(c)})
+			places = append(places, place{"“" + panel + "”", c})
 		}
 	}
-	if len(places) == 0 {
-		return ""
-	}
-	return sentence("Left open by the study, published flushing pump: "+what, places)
+	return places
 }
 
 // bestBuffer names the size of both built-in channels that was fastest.
@@ -102,8 +72,8 @@ func (m *Measured) bestBuffer() string {
 	if len(all) < 2 {
 		return ""
 	}
-	best := slices.MinFunc(all, func(a, b found) int { return int(a.ns - b.ns) })
-	worst := slices.MaxFunc(all, func(a, b found) int { return int(a.ns - b.ns) })
+	byTime := func(a, b found) int { return cmp.Compare(a.ns, b.ns) }
+	best, worst := slices.MinFunc(all, byTime), slices.MaxFunc(all, byTime)
 	return fmt.Sprintf("Of the sizes tried for its two buffers, the published flushing pump was fastest, both ends at work, "+
 		"with %s slots (%.0f ns per value) and slowest with %s (%.0f ns).", best.x, best.ns, worst.x, worst.ns)
 }

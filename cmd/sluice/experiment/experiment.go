@@ -98,6 +98,9 @@ type Measure struct {
 	Unit  string `json:"unit"`  // as measured
 	Title string `json:"title"` // "" if the section has one measure only
 	Axis  string `json:"axis"`  // the unit in words
+	// Per is how many of the measured unit make one of the unit in words, such
+	// as 1024 if bytes are shown as KiB. 0 means 1.
+	Per float64 `json:"per,omitempty"`
 }
 
 // PerValue is the measure of the sections that time values.

@@ -1,9 +1,6 @@
 package experiment
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/stat"
 )
@@ -83,55 +80,4 @@ func (m *Measured) change(section, panel, x, base, other string) (c stat.Change,
 		m.Samples(section, panel, x, base, measure.NsPerOp),
 		m.Samples(section, panel, x, other, measure.NsPerOp))
 	return c, c.N > 0
-}
-
-// A verdict says in words what becomes of a time when other takes the place of
-// base: "saves 12 % ± 3 %".
-func verdict(c stat.Change) string {
-	switch {
-	case c.Confidence == 0:
-		return fmt.Sprintf("changes it by %s, of too few repetitions to tell from noise", signed(c.Median))
-	case !c.Clear():
-		return "makes no difference beyond noise"
-	case c.Median < 0:
-		return "saves " + c.String()
-	}
-	return "costs " + c.String() + " more"
-}
-
-func signed(fraction float64) string { return fmt.Sprintf("%+.0f %%", 100*fraction) }
-
-// A place is a setting, such as "GOMAXPROCS 2", and what was found there.
-type place struct {
-	name    string
-	verdict string
-}
-
-// sentence joins places: "what: verdict at place and place, verdict at place."
-// Places with the same verdict are named together.
-func sentence(what string, places []place) string {
-	var parts []string
-	for len(places) > 0 {
-		said := places[0].verdict
-		var names []string
-		var rest []place
-		for _, p := range places {
-			if p.verdict == said {
-				names = append(names, p.name)
-			} else {
-				rest = append(rest, p)
-			}
-		}
-		parts = append(parts, said+" "+enumerate(names))
-		places = rest
-	}
-	return what + " " + strings.Join(parts, "; ") + "."
-}
-
-// enumerate joins names: "a, b and c".
-func enumerate(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

@@ -20,24 +20,22 @@ const (
 	BytesDrained = "B-drained"
 )
 
-// footprintSteps is how finely the peak is looked for: often enough to catch a
-// doubling buffer beside its half-sized predecessor within two per cent.
-const footprintSteps = 64
-
 // Footprint makes a queue, fills it with n values, empties it, and returns the
 // heap memory it held: at the worst moment of filling, when full, and after the
 // drain, still open. Stacks are not counted.
 //
-// The worst moment is found without racing the collector: with collection off
-// during a step, what was alive before it plus all that was allocated in it is
-// the most that can have been held in it.
-func Footprint(n int, create func() Queue) []Figure {
+// The worst moment is found without racing the collector: it is filled in the
+// given number of steps, and with collection off during a step, what was alive
+// before it plus all that was allocated in it is the most that can have been
+// held in it. Sixty-four steps catch a doubling buffer beside its half-sized
+// predecessor within two per cent.
+func Footprint(n, steps int, create func() Queue) []Figure {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	before, allocated := settled()
 	queue := create()
 	alive, peak := before, before
-	for step := range footprintSteps {
-		queue.Fill(step*n/footprintSteps, (step+1)*n/footprintSteps)
+	for step := range steps {
+		queue.Fill(step*n/steps, (step+1)*n/steps)
 		nowAlive, nowAllocated := settled()
 		peak = max(peak, alive+nowAllocated-allocated)
 		alive, allocated = nowAlive, nowAllocated

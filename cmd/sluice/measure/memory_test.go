@@ -37,7 +37,7 @@ func TestFootprint(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			figures := Footprint(n, func() Queue {
+			figures := Footprint(n, 64, func() Queue {
 				g := &growing{buf: make([]uint64, 1<<10)}
 				return Queue{Fill: g.fill, Empty: func(int) { tt.empty(g) }}
 			})

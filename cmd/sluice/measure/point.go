@@ -6,10 +6,7 @@
 // judges nothing: that is the business of packages experiment and stat.
 package measure
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // A Figure is one measured number.
 type Figure struct {
@@ -51,21 +48,13 @@ type Label struct {
 
 // A Point is one setting under which all entries do the same work.
 type Point struct {
-	Labels  []Label // what makes it unlike the other points, in order
+	Name    string  // for a person to read
+	Labels  []Label // what makes it unlike the other points, for programs, in order
 	Procs   int     // GOMAXPROCS
 	Count   int     // repetitions, each of them a figure
 	Target  time.Duration
 	Entries []Entry
 	LeftOut []LeftOut
-}
-
-// Name returns the labels and GOMAXPROCS for a person to read.
-func (p *Point) Name() string {
-	name := ""
-	for _, label := range p.Labels {
-		name += fmt.Sprintf("%s %s, ", label.Key, label.Value)
-	}
-	return name + fmt.Sprintf("GOMAXPROCS %d", p.Procs)
 }
 
 // A Repetition is one figure, or one set of figures, of an entry.

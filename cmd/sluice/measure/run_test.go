@@ -185,10 +185,3 @@ func TestRunInterruptedInAStall(t *testing.T) {
 		close(release)
 	})
 }
-
-func TestPointName(t *testing.T) {
-	p := &Point{Labels: []Label{{"work", "con"}, {"buffer", "16"}}, Procs: 2}
-	if got, want := p.Name(), "work con, buffer 16, GOMAXPROCS 2"; got != want {
-		t.Errorf("Name = %q, want %q", got, want)
-	}
-}

@@ -57,7 +57,7 @@ func (l Lines) SVG() string {
 	l.frame(c, y, yAt, xAt, right)
 	for i, s := range l.Series {
 		// Whiskers at the same place would hide each other.
-		dodge := 3 * (float64(i) - float64(len(l.Series)-1)/2)
+		dodge := 2.4 * (float64(i) - float64(len(l.Series)-1)/2)
 		s.draw(c, yAt, func(i int) float64 { return xAt(i) + dodge })
 	}
 	l.labels(c, yAt, xAt, right)

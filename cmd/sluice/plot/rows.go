@@ -13,6 +13,7 @@ type Mark struct {
 	Class string
 	Shape Shape
 	Value Value
+	Lift  float64 // upwards from the row's line, so that marks do not hide each other
 }
 
 // A Row is a label, what it comes to in words, and its marks.
@@ -66,12 +67,12 @@ func (r Rows) SVG() string {
 }
 
 func (r Row) draw(c *canvas, top float64, xAt func(float64) float64) {
-	y := top + 27
+	base := top + 27.0
 	c.text(rowsLeft, top+15, "start", "label halo", r.Label)
 	c.text(rowsRight, top+15, "end", "value halo", r.Value)
-	c.line(rowsLeft, y, rowsRight, y, "track")
+	c.line(rowsLeft, base, rowsRight, base, "track")
 	for _, mark := range r.Marks {
-		v := mark.Value
+		v, y := mark.Value, base-mark.Lift
 		c.add(`<g class="%s">`, mark.Class)
 		c.tip("mark", v.Tip)
 		c.line(xAt(v.Lo), y, xAt(v.Hi), y, whisker(v)+" wide")

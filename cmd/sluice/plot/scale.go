@@ -7,7 +7,7 @@ import (
 
 // logFrom is the ratio of largest to smallest figure from which a scale is
 // logarithmic: below it, a scale that starts at zero shows all there is to see.
-const logFrom = 8
+const logFrom = 4
 
 // A scale maps figures to [0, 1].
 type scale struct {
@@ -65,26 +65,36 @@ func (s scale) at(v float64) float64 {
 	return min(1, max(0, p))
 }
 
-// ticks returns the figures to be written along the axis, four to eight of them.
+// maxTicks is how many figures fit along an axis.
+const maxTicks = 8
+
+// ticks returns the figures to be written along the axis, at most maxTicks.
 func (s scale) ticks() []float64 {
-	var ticks []float64
 	if s.log {
-		steps := []float64{1, 2, 5}
-		if s.hi/s.lo > 3000 {
-			steps = steps[:1]
-		}
-		for power := math.Pow(10, math.Floor(math.Log10(s.lo))); power <= s.hi; power *= 10 {
-			for _, m := range steps {
-				if v := m * power; v >= s.lo*0.999 && v <= s.hi*1.001 {
-					ticks = append(ticks, v)
-				}
+		for _, steps := range [][]float64{{1, 2, 5}, {1, 3}} {
+			if ticks := s.decades(steps); len(ticks) <= maxTicks {
+				return ticks
 			}
 		}
-		return ticks
+		return s.decades([]float64{1})
 	}
+	var ticks []float64
 	step := logCeil((s.hi - s.lo) / 6)
 	for v := s.lo; v <= s.hi; v += step {
 		ticks = append(ticks, v)
+	}
+	return ticks
+}
+
+// decades returns the given multiples of all powers of ten on the scale.
+func (s scale) decades(steps []float64) []float64 {
+	var ticks []float64
+	for power := math.Pow(10, math.Floor(math.Log10(s.lo))); power <= s.hi; power *= 10 {
+		for _, m := range steps {
+			if v := m * power; v >= s.lo*0.999 && v <= s.hi*1.001 {
+				ticks = append(ticks, v)
+			}
+		}
 	}
 	return ticks
 }

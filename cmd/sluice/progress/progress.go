@@ -71,7 +71,7 @@ func (b *bar) Start(point *measure.Point, _ string) {
 		return
 	}
 	b.point = point
-	b.bar.Describe(cut(point.Name(), b.room))
+	b.bar.Describe(cut(point.Name, b.room))
 }
 
 // cut shortens s to n characters: a line that wraps would scroll the terminal.
@@ -104,7 +104,7 @@ func (l *lines) Start(point *measure.Point, _ string) {
 		return
 	}
 	l.point = point
-	fmt.Fprintf(l.w, "%3d %%  %4s  %s\n", 100*l.done/l.steps, time.Since(l.began).Round(time.Second), point.Name())
+	fmt.Fprintf(l.w, "%3d %%  %4s  %s\n", 100*l.done/l.steps, time.Since(l.began).Round(time.Second), point.Name)
 }
 
 func (l *lines) Done() { l.done++ }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +71,7 @@ func (r *Report) WritePage(w io.Writer) error {
 func study(e *Experiment) pageStudy {
 	colours := newPalette(e)
 	s := pageStudy{Experiment: e, Source: sourceLine(e.Source)}
-	s.BesideRows = template.HTML(besideChart(e.Beside, colours).SVG())
+	s.BesideRows = template.HTML(besideChart(e.Beside).SVG())
 	s.Beside = besideTable(e.Beside).page()
 	for i := range e.Sections {
 		section := &e.Sections[i]
@@ -78,14 +79,14 @@ func study(e *Experiment) pageStudy {
 		for _, panel := range section.panels() {
 			for _, m := range section.Measures {
 				sweep.Charts = append(sweep.Charts, template.HTML(panel.chart(section, m, colours)))
-				sweep.Tables = append(sweep.Tables, panel.table(section, m).page())
+			}
+			for _, t := range panel.tables(section) {
+				sweep.Tables = append(sweep.Tables, t.page())
 			}
 			for _, out := range panel.leftOut() {
-				line := out.Contender + ", which " + out.Reason
-				if panel.Name != "" {
-					line = panel.Name + ": " + line
+				if line := out.String(); !slices.Contains(sweep.LeftOut, line) {
+					sweep.LeftOut = append(sweep.LeftOut, line)
 				}
-				sweep.LeftOut = append(sweep.LeftOut, line)
 			}
 		}
 		s.Sweeps = append(s.Sweeps, sweep)
@@ -94,7 +95,7 @@ func study(e *Experiment) pageStudy {
 }
 
 func (t table) page() pageTable {
-	return pageTable{Caption: t.caption, Head: t.head[1:], Rows: t.rows}
+	return pageTable{Caption: t.caption, Head: t.head, Rows: t.rows}
 }
 
 // A palette gives each contender of an experiment one colour class, the same in
@@ -138,6 +139,7 @@ func (p *Panel) chart(s *Section, m experiment.Measure, colours palette) string 
 	if title == "" {
 		title = s.Title
 	}
+	title = strings.ToUpper(title[:1]) + title[1:]
 	if len(p.Points) > 1 {
 		return p.lines(title, s, m, colours).SVG()
 	}
@@ -173,9 +175,10 @@ func (p *Panel) rows(title string, s *Section, m experiment.Measure, colours pal
 	}
 	for _, contender := range p.Contenders {
 		entry := p.Points[0].entry(contender)
-		row := plot.Row{Label: contender, Value: cell(entry, m.Unit)}
+		row := plot.Row{Label: contender, Value: cell(entry, m)}
 		if value, ok := entry.value(m); ok {
-			row.Marks = []plot.Mark{{Class: colours[contender], Value: value}}
+			// The label names the row: the colour need only tell the family.
+			row.Marks = []plot.Mark{{Class: colours[contender][:1] + "0", Value: value}}
 		}
 		chart.Rows = append(chart.Rows, row)
 	}
@@ -188,7 +191,7 @@ func (e *Entry) value(m experiment.Measure) (v plot.Value, ok bool) {
 	if e == nil || e.Error != "" {
 		return v, false
 	}
-	s, ok := e.Summaries[m.Unit]
+	s, ok := e.summary(m)
 	return plotted(e.Contender, m.Axis, s), ok
 }
 
@@ -206,7 +209,7 @@ func plotted(who, unit string, s stat.Summary) plot.Value {
 
 // besideChart has a row for each published figure: the diamond is what was
 // published, the dots were measured here.
-func besideChart(all []Beside, colours palette) plot.Rows {
+func besideChart(all []Beside) plot.Rows {
 	chart := plot.Rows{Title: "Then and now", Axis: "ns per operation"}
 	for _, b := range all {
 		row := plot.Row{Label: b.Row + ", " + b.Column, Value: digits(b.Published)}
@@ -214,14 +217,15 @@ func besideChart(all []Beside, colours palette) plot.Rows {
 		row.Marks = append(row.Marks, plot.Mark{Class: "then", Shape: plot.Diamond,
 			Value: plot.Value{Mid: b.Published, Lo: b.Published, Hi: b.Published, Firm: true, Tip: tip}})
 		for _, here := range []struct {
-			name string
-			s    *stat.Summary
-		}{{b.Contender, b.Measured}, {b.Ours, b.OursTakes}} {
+			name, class string
+			s           *stat.Summary
+			lift        float64
+		}{{b.Contender, "same", b.Measured, 3}, {b.Ours, "s0", b.OursTakes, -3}} {
 			if here.s == nil {
 				continue
 			}
 			row.Value += " → " + digits(here.s.Median)
-			row.Marks = append(row.Marks, plot.Mark{Class: colours[here.name], Value: plotted(here.name, "ns", *here.s)})
+			row.Marks = append(row.Marks, plot.Mark{Class: here.class, Value: plotted(here.name, "ns", *here.s), Lift: here.lift})
 		}
 		chart.Rows = append(chart.Rows, row)
 	}

@@ -10,6 +10,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/experiment"
@@ -163,7 +164,7 @@ func (r *Report) point(experimentName string, p *experiment.Point, o *measure.Ou
 				entry.Summaries[figure.Unit] = stat.Summarize(result.Samples(figure.Unit))
 			}
 		}
-		where := fmt.Sprintf("%s: %s: %s", experimentName, p.Name(), result.Contender)
+		where := fmt.Sprintf("%s, %s: %s", experimentName, p.Name, result.Contender)
 		if result.Err != nil {
 			entry.Error = result.Err.Error()
 			r.Failures = append(r.Failures, where+": "+entry.Error)
@@ -190,6 +191,12 @@ func beside(p experiment.Published, m *experiment.Measured) Beside {
 		Contender: p.Contender, Measured: summary(p.Contender),
 		Ours: p.Ours, OursTakes: summary(p.Ours),
 	}
+}
+
+// left is a reason to be left out, and whom it concerns.
+type left struct {
+	reason string
+	who    []string
 }
 
 // A Panel is the points of a section that share a chart, with their contenders
@@ -229,18 +236,27 @@ func (p *Panel) oversubscribedFrom() int {
 	return from
 }
 
-// leftOut returns who is missing from a panel and why, each once.
-func (p *Panel) leftOut() []measure.LeftOut {
-	var all []measure.LeftOut
+// leftOut returns who is missing from a panel and why, by reason.
+func (p *Panel) leftOut() []left {
+	var all []left
 	for _, point := range p.Points {
 		for _, out := range point.LeftOut {
-			if !slices.ContainsFunc(all, func(l measure.LeftOut) bool { return l.Contender == out.Contender }) {
-				all = append(all, out)
+			i := slices.IndexFunc(all, func(l left) bool { return l.reason == out.Reason })
+			if i < 0 {
+				i = len(all)
+				all = append(all, left{reason: out.Reason})
+			}
+			if !slices.Contains(all[i].who, out.Contender) {
+				all[i].who = append(all[i].who, out.Contender)
 			}
 		}
 	}
 	return all
 }
+
+// String reads "native, unbuffered; sluice.Rendezvous (no buffer to be filled)":
+// names have commas of their own.
+func (l left) String() string { return strings.Join(l.who, "; ") + " (" + l.reason + ")" }
 
 // entry returns the figures of a contender at a point, or nil.
 func (p *Point) entry(contender string) *Entry {

@@ -61,6 +61,12 @@ func (s Summary) Spread() float64 {
 	return max(s.Hi-s.Median, s.Median-s.Lo) / math.Abs(s.Median)
 }
 
+// In returns s in a unit of which each is per of the present one.
+func (s Summary) In(per float64) Summary {
+	s.Median, s.Lo, s.Hi = s.Median/per, s.Lo/per, s.Hi/per
+	return s
+}
+
 // A Change is how one contender's figure relates to another's, as a fraction:
 // -0.12 is twelve per cent less.
 type Change struct {
@@ -88,26 +94,18 @@ func (c Change) Clear() bool {
 }
 
 // String returns the size of the change, without its direction: "12 % ± 3 %".
-// The margin is the farther end of the interval, in points of per cent.
+// The margin, in points of per cent, is the farther end of the interval. An
+// interval that is much longer on one side is written out: "12 % (9 to 25)".
 func (c Change) String() string {
-	margin := max(c.Hi-c.Median, c.Median-c.Lo)
-	return fmt.Sprintf("%s ± %s", percent(math.Abs(c.Median)), percent(margin))
-}
-
-// Times returns the change as a factor of at least 1, "3.4 times (3.1 to 3.6)",
-// for changes that per cent would hide.
-func (c Change) Times() string {
-	median, lo, hi := 1+c.Median, 1+c.Lo, 1+c.Hi
-	if median < 1 && lo > 0 {
-		median, lo, hi = 1/median, 1/hi, 1/lo
+	above, below := c.Hi-c.Median, c.Median-c.Lo
+	size, margin := math.Abs(c.Median), max(above, below)
+	digits := 0
+	if margin < 0.0095 || size < 0.0095 {
+		digits = 1
 	}
-	return fmt.Sprintf("%.3g times (%.3g to %.3g)", median, lo, hi)
-}
-
-func percent(fraction float64) string {
-	p := 100 * fraction
-	if p < 9.95 {
-		return fmt.Sprintf("%.1f %%", p)
+	if margin <= 2*min(above, below)+0.01 && margin < size {
+		return fmt.Sprintf("%.*f %% ± %.*f %%", digits, 100*size, digits, 100*margin)
 	}
-	return fmt.Sprintf("%.0f %%", p)
+	near, far := math.Abs(c.Lo), math.Abs(c.Hi)
+	return fmt.Sprintf("%.*f %% (%.*f to %.*f)", digits, 100*size, digits, 100*min(near, far), digits, 100*max(near, far))
 }

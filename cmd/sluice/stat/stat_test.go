@@ -46,6 +46,13 @@ func TestMinSamples(t *testing.T) {
 	}
 }
 
+func TestIn(t *testing.T) {
+	got := Summary{N: 6, Median: 2048, Lo: 1024, Hi: 4096, Confidence: 0.95}.In(1024)
+	if want := (Summary{N: 6, Median: 2, Lo: 1, Hi: 4, Confidence: 0.95}); got != want {
+		t.Errorf("In(1024) = %+v, want %+v", got, want)
+	}
+}
+
 func TestSpread(t *testing.T) {
 	s := Summary{N: 6, Median: 100, Lo: 95, Hi: 120}
 	if got := s.Spread(); got != 0.2 {
@@ -68,7 +75,7 @@ func TestComparePairs(t *testing.T) {
 	if math.Abs(c.Median-0.1) > 1e-9 || c.Hi-c.Lo > 1e-9 || !c.Clear() {
 		t.Errorf("change %+v, want exactly 10 %% more", c)
 	}
-	if got, want := c.String(), "10 % ± 0.0 %"; got != want {
+	if got, want := c.String(), "10.0 % ± 0.0 %"; got != want {
 		t.Errorf("String = %q, want %q", got, want)
 	}
 }
@@ -102,11 +109,25 @@ func TestCompareLeavesOutWhatHasNoRatio(t *testing.T) {
 	}
 }
 
-func TestTimes(t *testing.T) {
-	slower := Compare([]float64{10, 10, 10, 10, 10, 10}, []float64{30, 30, 30, 30, 30, 30})
-	faster := Compare([]float64{30, 30, 30, 30, 30, 30}, []float64{10, 10, 10, 10, 10, 10})
-	const want = "3 times (3 to 3)"
-	if slower.Times() != want || faster.Times() != want {
-		t.Errorf("Times = %q and %q, want %q for both", slower.Times(), faster.Times(), want)
+func TestChangeString(t *testing.T) {
+	change := func(median, lo, hi float64) Change {
+		return Change{Summary{N: 9, Median: median, Lo: lo, Hi: hi, Confidence: 0.96}}
+	}
+	tests := []struct {
+		c    Change
+		want string
+	}{
+		{change(0.12, 0.10, 0.15), "12 % ± 3 %"},
+		{change(-0.12, -0.14, -0.09), "12 % ± 3 %"},
+		{change(-0.18, -0.37, -0.15), "18 % (15 to 37)"},
+		{change(0.18, 0.15, 2.50), "18 % (15 to 250)"},
+		{change(0.08, 0.01, 0.17), "8 % (1 to 17)"},
+		{change(0.057, 0.051, 0.063), "5.7 % ± 0.6 %"},
+		{change(0.004, 0.003, 0.005), "0.4 % ± 0.1 %"},
+	}
+	for _, tt := range tests {
+		if got := tt.c.String(); got != tt.want {
+			t.Errorf("%+v reads %q, want %q", tt.c, got, tt.want)
+		}
 	}
 }

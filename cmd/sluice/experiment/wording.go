@@ -1,0 +1,108 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/stat"
+)
+
+// A place is a setting, such as "2", and what was found there.
+type place struct {
+	name   string
+	change stat.Change
+}
+
+// An axis says how the first place of a finding is introduced, and how the
+// others are.
+type axis struct{ first, later string }
+
+var (
+	atGOMAXPROCS = axis{"at GOMAXPROCS ", "at "}
+	withLoad     = axis{"with the load ", "with "}
+)
+
+// effect says what happens to a time when subject takes the place of what it is
+// compared with: "A hand-off saves 12 % ± 3 % at GOMAXPROCS 1 and 8 % ± 2 % at 2;
+// makes no difference beyond noise at 8." It is empty if there are no places.
+func effect(subject string, by axis, places []place) string {
+	var saves, costs, unsure, same []string
+	for i, p := range places {
+		at := by.later + p.name
+		if i == 0 {
+			at = by.first + p.name
+		}
+		switch c := p.change; {
+		case c.Confidence == 0:
+			unsure = append(unsure, fmt.Sprintf("%+.0f %% %s", 100*c.Median, at))
+		case !c.Clear():
+			same = append(same, at)
+		case c.Median < 0:
+			saves = append(saves, c.String()+" "+at)
+		default:
+			costs = append(costs, c.String()+" more "+at)
+		}
+	}
+	var parts []string
+	for _, verdict := range []struct {
+		verb   string
+		places []string
+		rest   string
+	}{
+		{"saves", saves, ""},
+		{"costs", costs, ""},
+		{"makes no difference beyond noise", same, ""},
+		{"changes the time by", unsure, ", of too few repetitions to tell from noise"},
+	} {
+		if len(verdict.places) > 0 {
+			parts = append(parts, verdict.verb+" "+enumerate(verdict.places)+verdict.rest)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return subject + " " + strings.Join(parts, "; it ") + "."
+}
+
+// anyClear reports whether any of the places has a change beyond noise, or one of
+// which that is not known.
+func anyClear(places []place) bool {
+	for _, p := range places {
+		if p.change.Confidence == 0 || p.change.Clear() {
+			return true
+		}
+	}
+	return false
+}
+
+// ratio says how long who takes: "who takes 2.15 (1.67 to 2.40) times as long
+// at GOMAXPROCS 2". It is empty if there are no places.
+func ratio(who string, by axis, places []place) string {
+	var parts []string
+	for i, p := range places {
+		c := p.change
+		said := fmt.Sprintf("%.2f (%.2f to %.2f)", 1+c.Median, 1+c.Lo, 1+c.Hi)
+		if c.Confidence > 0 && !c.Clear() {
+			said = "1 within noise"
+		}
+		at := by.later
+		if i == 0 {
+			said += " times as long"
+			at = by.first
+		}
+		parts = append(parts, said+" "+at+p.name)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return who + " takes " + enumerate(parts) + "."
+}
+
+// enumerate joins phrases: "a, b and c".
+func enumerate(phrases []string) string {
+	last := len(phrases) - 1
+	if last < 1 {
+		return strings.Join(phrases, "")
+	}
+	return strings.Join(phrases[:last], ", ") + " and " + phrases[last]
+}
