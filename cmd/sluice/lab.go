@@ -49,7 +49,13 @@ func (c *labCommand) Run(ctx context.Context, to streams) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := report.Prepare(c.Out); err != nil {
+	return measureAndReport(ctx, to, experiments, scale, c.Out)
+}
+
+// measureAndReport runs the experiments and writes the report to dir. It fails
+// before measuring if nothing can be written there.
+func measureAndReport(ctx context.Context, to streams, experiments []experiment.Experiment, scale experiment.Scale, dir string) error {
+	if err := report.Prepare(dir); err != nil {
 		return err
 	}
 	machine, started := report.ThisMachine(), time.Now()
@@ -70,11 +76,11 @@ func (c *labCommand) Run(ctx context.Context, to streams) error {
 	}
 	r := report.New(machine, started, scale.Size, ctx.Err() != nil, runs)
 	r.Took = report.Duration(time.Since(started))
-	if err := errors.Join(r.WriteText(to.stdout), r.WriteFiles(c.Out)); err != nil {
+	if err := errors.Join(r.WriteText(to.stdout), r.WriteFiles(dir)); err != nil {
 		return err
 	}
 	fmt.Fprintf(to.stdout, "Measured in %v. The report is %s\n",
-		time.Duration(r.Took).Round(time.Second), filepath.Join(c.Out, report.PageFile))
+		time.Duration(r.Took).Round(time.Second), filepath.Join(dir, report.PageFile))
 	switch {
 	case r.Interrupted && len(r.Missing) > 0:
 		return errInterrupted

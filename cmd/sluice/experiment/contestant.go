@@ -33,6 +33,7 @@ const (
 	boundedSlotEach = "sluice.Bounded, N slots"
 	elastic         = "sluice.Elastic"
 	elasticBatches  = "sluice.Elastic, batches"
+	ends            = "sluice.Ends"
 	rendezvous      = "sluice.Rendezvous"
 	simplePump      = "published, simple"
 	flushingPump    = "published, flushing"

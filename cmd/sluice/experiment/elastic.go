@@ -107,6 +107,7 @@ func elasticRoster() []contestant {
 		{boundedSlotEach, bounded, slotEach, false},
 		{elastic, contender.Elastic(background, nil), unbounded, false},
 		{elasticBatches, contender.Elastic(background, nil), unbounded, true},
+		{ends, contender.Ends(nil), unbounded, false},
 	}
 }
 
@@ -307,7 +308,10 @@ func elasticMemory(s Scale) Section {
 	if s.Size == Quick {
 		point.Count, steps = min(point.Count, 2), 16
 	}
-	for _, c := range append(shrinkRoster(n), contestant{boundedSlotEach, contender.Bounded(background, nil), slotEach, false}) {
+	roster := append(shrinkRoster(n),
+		contestant{boundedSlotEach, contender.Bounded(background, nil), slotEach, false},
+		contestant{ends, contender.Ends(nil), unbounded, false})
+	for _, c := range roster {
 		point.Entries = append(point.Entries, c.footprint(n, steps))
 	}
 	return Section{

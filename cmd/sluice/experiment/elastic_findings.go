@@ -20,6 +20,8 @@ func elasticFindings(m *Measured) []string {
 		findings = append(findings,
 			effect("sluice.Elastic, in place of the published flushing pump"+load+",", atGOMAXPROCS,
 				m.byProcs(panel, flushingPump, elastic)),
+			effect("sluice.Ends, in place of the published flushing pump"+load+",", atGOMAXPROCS,
+				m.byProcs(panel, flushingPump, ends)),
 			effect("Batches of 64 through sluice.Elastic, in place of single values"+load+",", atGOMAXPROCS,
 				m.byProcs(panel, elastic, elasticBatches)),
 			effect("Flushing in the published pump, in place of a select for each value"+load+",", atGOMAXPROCS,

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/report"
+)
+
+// An interrupter is an error stream that presses Ctrl-C when so many lines of
+// progress have been written, 0 for never.
+type interrupter struct {
+	bytes.Buffer
+	after  int
+	cancel context.CancelFunc
+}
+
+func (i *interrupter) Write(p []byte) (int, error) {
+	n, err := i.Buffer.Write(p)
+	if i.after > 0 && bytes.Count(i.Bytes(), []byte("\n")) >= i.after {
+		i.cancel()
+	}
+	return n, err
+}
+
+// sluice runs the program in a directory of its own.
+func sluice(t *testing.T, interruptAfter int, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out bytes.Buffer
+	progress := &interrupter{after: interruptAfter, cancel: cancel}
+	status = run(ctx, args, &out, progress)
+	return status, out.String(), progress.String()
+}
+
+// A summary is what the tests read of results.json.
+type summary struct {
+	Interrupted       bool
+	Missing, Failures []string
+	Experiments       []struct{ Name string }
+}
+
+func results(t *testing.T, dir string) (s summary) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, report.JSONFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{report.BenchmarksFile, report.PageFile} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	return s
+}
+
+// Every command of the manual is run: -quick to its end, the long ones until
+// they have measured something.
+func TestManual(t *testing.T) {
+	commands := manual(t)
+	if len(commands) < 6 {
+		t.Fatalf("the manual has %d commands: %q", len(commands), commands)
+	}
+	for _, command := range commands {
+		t.Run(strings.Join(command, " "), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			quick := slices.Contains(command, "-quick")
+			interruptAfter, want := 2, statusInterrupted
+			if quick {
+				interruptAfter, want = 0, 0
+			}
+			status, stdout, stderr := sluice(t, interruptAfter, command[1:]...)
+			if status != want {
+				t.Fatalf("status %d, want %d\n%s", status, want, stderr)
+			}
+			dir := "sluice-lab"
+			if i := slices.Index(command, "-o"); i >= 0 {
+				dir = command[i+1]
+			}
+			if got := results(t, dir); got.Interrupted == quick || len(got.Failures) > 0 {
+				t.Errorf("results %+v", got)
+			}
+			if !strings.Contains(stdout, filepath.Join(dir, "report.html")) {
+				t.Errorf("the output does not say where the report is:\n%s", stdout)
+			}
+		})
+	}
+}
+
+// manual returns the commands in the package comment, split into words.
+func manual(t *testing.T) [][]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "main.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands [][]string
+	for line := range strings.Lines(file.Doc.Text()) {
+		if command, ok := strings.CutPrefix(line, "\tsluice "); ok {
+			command, _, _ = strings.Cut(command, "  ") // what follows explains
+			commands = append(commands, append([]string{"sluice"}, strings.Fields(command)...))
+		}
+	}
+	return commands
+}
+
+// The help shows the same commands as the manual.
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"lab", "-help"}, {"lab", "--help"}, {"lab", "-h"}} {
+		status, stdout, _ := sluice(t, 0, args...)
+		if status != 0 {
+			t.Errorf("%v: status %d", args, status)
+		}
+		for _, command := range manual(t) {
+			if !strings.Contains(stdout, strings.Join(command, " ")) {
+				t.Errorf("%v: the help lacks %q", args, command)
+			}
+		}
+		for _, want := range append(experiment.Names(), "--procs", "--count", "Ctrl-C") {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%v: the help lacks %q", args, want)
+			}
+		}
+	}
+	if status, stdout, _ := sluice(t, 0); status != 0 || !strings.Contains(stdout, "lab") {
+		t.Errorf("without arguments: status %d\n%s", status, stdout)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"lab elastc", statusUsage, `no experiment is called "elastc"; there are: elastic, direct-send`},
+		{"lab -procs 1,x", statusUsage, `"x" is no number of processors from 1 to 4096; write for example -procs 1,2,`},
+		{"lab -procs 0", statusUsage, `"0" is no number of processors`},
+		{"lab -procs ,", statusUsage, `"" is no number of processors`},
+		{"lab -procs 99999", statusUsage, `"99999" is no number of processors`},
+		{"lab -published -procs 2", statusUsage, "leave out -procs"},
+		{"lab -quick -published", statusUsage, "--quick and --published can't be used together"},
+		{"lab -count -1", statusUsage, "-count"},
+		{"lab -count 100000", statusUsage, "-count is 100000, not from 1 to 1000"},
+		{"lab -count many", statusUsage, "--count"},
+		{"lab -fast", statusUsage, "unknown flag --fast"},
+		{"frobnicate", statusUsage, "frobnicate"},
+		{"lab -o file", statusFailed, "cannot make the directory for the report"},
+		{"lab -o /proc/sluice", statusFailed, "cannot make the directory for the report"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			status, stdout, stderr := sluice(t, 0, strings.Fields(tt.args)...)
+			if status != tt.status || !strings.Contains(stderr, tt.says) {
+				t.Errorf("status %d, want %d; error output, want %q:\n%s", status, tt.status, tt.says, stderr)
+			}
+			if strings.Contains(stderr, " %  ") || stdout != "" {
+				t.Errorf("it began to measure:\n%s%s", stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Chdir(t.TempDir())
+	status, stdout, stderr := sluice(t, 3, "lab", "-quick")
+	if status != statusInterrupted || !strings.Contains(stderr, "sluice: interrupted") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	got := results(t, "sluice-lab")
+	if !got.Interrupted || len(got.Missing) == 0 || len(got.Failures) > 0 {
+		t.Errorf("results %+v", got)
+	}
+	missing := strings.Join(got.Missing, "\n")
+	if strings.Contains(missing, "procs seq") || !strings.Contains(missing, "elastic, memory") || !strings.Contains(missing, "direct-send, one-way") {
+		t.Errorf("missing are\n%s\nwant all but what the first points measured", missing)
+	}
+	for _, want := range []string{"published, flushing", "Interrupted. Missing are", "and ", "report.html"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the output lacks %q:\n%s", want, stdout)
+		}
+	}
+}
+
+// A contender that loses a value must end in an error that the report names,
+// and must not take the others' figures with it.
+func TestWrongTally(t *testing.T) {
+	dir := t.TempDir()
+	lost := errors.New("lossy: received 9 values of 10")
+	faulty := experiment.Experiment{
+		Name: "faulty", Title: "Does it lose values?",
+		Sections: func(experiment.Scale) []experiment.Section {
+			entries := []measure.Entry{
+				{Contender: "sound", Pass: func() (measure.Reading, error) { return measure.Reading{Ops: 1, Elapsed: 5}, nil }},
+				{Contender: "lossy", Pass: func() (measure.Reading, error) { return measure.Reading{}, lost }},
+			}
+			point := measure.Point{Name: "only", Procs: 1, Count: 6, Entries: entries}
+			return []experiment.Section{{Name: "only", Title: "Only", Measures: []experiment.Measure{experiment.PerValue},
+				Points: []*experiment.Point{{Point: point}}}}
+		},
+		Findings: func(*experiment.Measured) []string { return nil },
+	}
+	var stdout, stderr bytes.Buffer
+	err := measureAndReport(t.Context(), streams{&stdout, &stderr}, []experiment.Experiment{faulty}, experiment.Scale{}, dir)
+	if !errors.Is(err, errIncomplete) {
+		t.Errorf("error %v, want %v", err, errIncomplete)
+	}
+	if status := complain(&stderr, err); status != statusFailed {
+		t.Errorf("status %d, want %d", status, statusFailed)
+	}
+	got := results(t, dir)
+	if len(got.Failures) != 1 || !strings.Contains(got.Failures[0], "faulty, only: lossy: ") || !strings.Contains(got.Failures[0], lost.Error()) {
+		t.Errorf("failures %q", got.Failures)
+	}
+	for _, want := range []string{"FAILED", "5.00 ± 0 %", lost.Error()} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, &stdout)
+		}
+	}
+}
+
+func TestGoFlags(t *testing.T) {
+	in := strings.Fields("lab -quick --published -o dir -o=dir -procs=1,2 -h -- -quick")
+	want := strings.Fields("lab --quick --published -o dir -o=dir --procs=1,2 -h -- -quick")
+	if got := goFlags(in); !slices.Equal(got, want) {
+		t.Errorf("goFlags = %q, want %q", got, want)
+	}
+}
+
+func TestParseProcs(t *testing.T) {
+	got, err := parseProcs("8, 1,2,2")
+	if want := []int{1, 2, 8}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("parseProcs = %v, %v, want %v", got, err, want)
+	}
+}

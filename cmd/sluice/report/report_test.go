@@ -1,0 +1,299 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/measure"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// pretended is a small experiment with figures made up, as if measured on a
+// machine of two CPUs: with an axis and without, oversubscribed, failed, left
+// out, interrupted.
+func pretended(interrupted bool) *Report {
+	perValue := []experiment.Measure{experiment.PerValue}
+	point := func(section, panel, x string, procs int, outs ...measure.LeftOut) *experiment.Point {
+		return &experiment.Point{Panel: panel, X: x, Point: measure.Point{
+			Name:   section + ", GOMAXPROCS " + x,
+			Labels: []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: panel}},
+			Procs:  procs, Count: 6,
+			Entries: []measure.Entry{{Contender: "native, 8 slots"}, {Contender: "sluice.Kind"}},
+			LeftOut: outs,
+		}}
+	}
+	small := measure.LeftOut{Contender: "sluice.Small", Reason: "too small for <this>"}
+	sections := []experiment.Section{
+		{Name: "procs", Title: "By GOMAXPROCS", Text: "Values & more.", Axis: "GOMAXPROCS", Measures: perValue,
+			Points: []*experiment.Point{point("procs", "one way", "1", 1, small), point("procs", "one way", "2", 2, small), point("procs", "one way", "8", 8, small)}},
+		{Name: "memory", Title: "Memory", Text: "Held.", Measures: []experiment.Measure{
+			{Unit: "B-peak", Title: "at the peak", Axis: "bytes per value"}, {Unit: "B-after", Title: "after", Axis: "KiB in all", Per: 1024}},
+			Points: []*experiment.Point{point("memory", "", "", 2)}},
+	}
+	run := Run{
+		Experiment: experiment.Experiment{
+			Name: "made-up", Title: "What does a made-up channel cost?",
+			Source: experiment.Source{Author: "A. Nobody", Title: "Nothing", Year: 2001, Machine: "abacus", Go: "0.1"},
+			Notes:  []string{"Nothing here was measured."},
+			Published: []experiment.Published{
+				{Row: "row", Column: "first", Value: 425, Section: "procs", Panel: "one way", X: "1", Contender: "native, 8 slots", Ours: "sluice.Kind"},
+				{Row: "row", Column: "second", Value: 97.4, Section: "procs", Panel: "one way", X: "4", Contender: "native, 8 slots", Ours: "sluice.Kind"},
+			},
+			Findings: func(*experiment.Measured) []string {
+				return []string{"A finding of 12 % ± 3 %, long enough that the terminal has to break it into two lines <b>."}
+			},
+		},
+		Sections: sections,
+	}
+	for i, section := range sections {
+		for j, p := range section.Points {
+			run.Outcomes = append(run.Outcomes, pretendOutcome(p, section.Measures, 10*(i+1)+j, interrupted))
+		}
+	}
+	machine := Machine{CPU: "Made-up CPU", CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.26", Version: "commit 0123456789ab", Load: "0.10"}
+	r := New(machine, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), experiment.Standard, interrupted, []Run{run})
+	r.Took = Duration(61500 * time.Millisecond)
+	return r
+}
+
+// pretendOutcome gives the first contender figures around base and the second
+// twice that, but for a failure at GOMAXPROCS 8 and what an interrupt left out.
+func pretendOutcome(p *experiment.Point, measures []experiment.Measure, base int, interrupted bool) measure.Outcome {
+	outcome := measure.Outcome{Point: &p.Point}
+	for i, entry := range p.Entries {
+		result := measure.Result{Contender: entry.Contender}
+		count := p.Count
+		switch {
+		case p.Procs == 8 && i == 1:
+			count, result.Err = 0, errors.New("received 9 values of 10")
+		case interrupted && p.X == "":
+			count = 0
+		case interrupted && p.X == "8":
+			count = 2
+		}
+		for round := range count {
+			var figures []measure.Figure
+			for _, m := range measures {
+				figures = append(figures, measure.Figure{Unit: m.Unit, Value: float64((i+1)*base) + float64(round)/8})
+			}
+			result.Repetitions = append(result.Repetitions, measure.Repetition{Ops: 1000, Figures: figures})
+		}
+		outcome.Results = append(outcome.Results, result)
+	}
+	return outcome
+}
+
+func render(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// golden compares with testdata; run with -update after a change that is meant.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s has changed; it now reads\n%s", path, got)
+	}
+}
+
+func TestText(t *testing.T) {
+	golden(t, "whole.txt", render(t, pretended(false).WriteText))
+	golden(t, "interrupted.txt", render(t, pretended(true).WriteText))
+}
+
+func TestBenchmarks(t *testing.T) {
+	text := render(t, pretended(false).WriteBenchmarks)
+	reader := benchfmt.NewReader(strings.NewReader(text), BenchmarksFile)
+	seen := make(map[string][]float64)
+	for reader.Scan() {
+		switch record := reader.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Errorf("benchstat cannot read: %v", record)
+		case *benchfmt.Result:
+			if cpu := record.GetConfig("cpu"); cpu != "Made-up CPU" {
+				t.Errorf("%s is of the CPU %q", record.Name, cpu)
+			}
+			value, _ := record.Value("B-peak")
+			if value == 0 {
+				value, _ = record.Value("sec/op")
+			}
+			seen[string(record.Name)] = append(seen[string(record.Name)], value)
+		}
+	}
+	if err := reader.Err(); err != nil {
+		t.Fatal(err)
+	}
+	// Three points with two contenders, one of which failed at the third, and
+	// the memory of both.
+	if len(seen) != 7 {
+		t.Errorf("%d benchmarks, want 7", len(seen))
+	}
+	for name, samples := range seen {
+		if len(samples) != 6 {
+			t.Errorf("%s has %d lines, want 6", name, len(samples))
+		}
+	}
+	const name = "MadeUp/sweep=procs/work=one_way/contender=native_8_slots-2"
+	if got := seen[name]; len(got) == 0 || math.Abs(got[0]-11e-9) > 1e-15 {
+		t.Errorf("%s: %v, want 11 ns first", name, got)
+	}
+	if _, base := benchfmt.Name("MadeUp/sweep=procs/contender=a-2").Parts(); len(base) != 3 {
+		t.Errorf("benchmark names have %d parts for a reader, want 3", len(base))
+	}
+}
+
+func TestJSON(t *testing.T) {
+	text := render(t, pretended(true).WriteJSON)
+	var got struct {
+		Schema      int
+		Took        float64 `json:"took_seconds"`
+		Interrupted bool
+		Missing     []string
+		Failures    []string
+		Experiments []struct {
+			Published []struct{ Published float64 }
+			Sections  []struct {
+				Points []struct {
+					Oversubscribed bool
+					Entries        []struct {
+						Contender   string
+						Error       string
+						Repetitions []struct{ Figures []measure.Figure }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Schema != Schema || got.Took != 61.5 || !got.Interrupted || len(got.Failures) != 1 || len(got.Missing) != 3 {
+		t.Errorf("schema %d, took %v s, interrupted %v, failures %v, missing %v", got.Schema, got.Took, got.Interrupted, got.Failures, got.Missing)
+	}
+	points := got.Experiments[0].Sections[0].Points
+	var over []bool
+	for _, p := range points {
+		over = append(over, p.Oversubscribed)
+	}
+	if !slices.Equal(over, []bool{false, false, true}) {
+		t.Errorf("oversubscribed %v, want the last one", over)
+	}
+	if e := points[0].Entries[0]; e.Contender != "native, 8 slots" || len(e.Repetitions) != 6 || e.Repetitions[1].Figures[0].Value != 10.125 {
+		t.Errorf("first entry: %+v", e)
+	}
+	if e := points[2].Entries[1]; !strings.Contains(e.Error, "received 9 values of 10") {
+		t.Errorf("failed entry: %+v", e)
+	}
+}
+
+// The page must be whole by itself: nothing in it may make a browser fetch.
+func TestPageIsSelfContained(t *testing.T) {
+	page := render(t, pretended(false).WritePage)
+	if fetched := fetches(page); len(fetched) > 0 {
+		t.Errorf("the page fetches %q", fetched)
+	}
+	for _, bad := range []string{
+		`<img src="x.png">`, `<script src=a.js></script>`, `<link rel="stylesheet" href="a.css">`,
+		`<style>@import "a.css";</style>`, `<p style="background:url(a.png)">`, `<a href="https://example.com">`,
+	} {
+		if len(fetches(bad)) == 0 {
+			t.Errorf("the check would not notice %s", bad)
+		}
+	}
+}
+
+// fetches returns what in a page refers to something outside it.
+func fetches(page string) []string {
+	return regexp.MustCompile(`(?i)(src|href|action|data)\s*=|url\(|@import|https?://|<script|<link|<iframe|<object`).FindAllString(page, -1)
+}
+
+func TestPage(t *testing.T) {
+	page := render(t, pretended(true).WritePage)
+	for _, want := range []string{
+		"What does a made-up channel cost?", "A. Nobody", "abacus", "Go: 0.1", // the source
+		"Made-up CPU, 2 usable", "go1.26", "commit 0123456789ab", // the machine
+		"A finding of 12 % ± 3 %", "&lt;b&gt;", // findings, escaped
+		"425 → 10.3 → 20.3",                                         // published beside measured
+		"oversubscribed",                                            // in the chart
+		"sluice.Small (too small for &lt;this&gt;)",                 // left out, by name
+		"received 9 values of 10",                                   // failed, by name
+		"memory, GOMAXPROCS : sluice.Kind: 6 of 6 repetitions",      // missing, by name
+		"native, 8 slots: 10.3 ns per value, interval 10.0 to 10.6", // intervals
+		"<title>", "prefers-color-scheme: dark", "width=device-width",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "ZgotmplZ") {
+		t.Error("the template refused a value")
+	}
+	charts := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
+	if len(charts) != 4 { // published, by GOMAXPROCS, two of memory
+		t.Errorf("%d charts, want 4", len(charts))
+	}
+	for _, chart := range charts {
+		if err := xml.Unmarshal([]byte(chart), new(struct{ XMLName xml.Name })); err != nil {
+			t.Errorf("chart: %v", err)
+		}
+	}
+}
+
+// Every class that a chart uses must have its style, and every contender a
+// colour that exists.
+func TestStyles(t *testing.T) {
+	page := render(t, pretended(false).WritePage)
+	_, body, _ := strings.Cut(page, "</style>")
+	for _, match := range regexp.MustCompile(`class="([^"]+)"`).FindAllStringSubmatch(body, -1) {
+		for class := range strings.FieldsSeq(match[1]) {
+			if class != "mark" && !strings.Contains(pageStyle, "."+class) {
+				t.Errorf("class %q has no style", class)
+			}
+		}
+	}
+	for _, family := range []string{"n", "p", "s"} {
+		for i := range shades {
+			if !strings.Contains(pageStyle, "."+family+string(rune('0'+i))+" {") {
+				t.Errorf("page.css has no shade %d of family %s", i, family)
+			}
+		}
+	}
+}
+
+func TestFigure(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.00", 2.345: "2.35", 9.999: "10.0", 34.56: "34.6", 99.99: "100", 1599: "1599"} {
+		if got := digits(v); got != want {
+			t.Errorf("digits(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
