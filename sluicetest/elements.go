@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
 )
@@ -37,10 +38,13 @@ func testElements(t *testing.T, k Kind) {
 	})
 }
 
-// testElement passes values through in one goroutine, as far as there is room,
-// and between two.
 func testElement[T comparable](t *testing.T, k Kind, make func() Channel[T], value func(i int) T) {
-	c := make()
+	synctest.Test(t, func(t *testing.T) { passElements(t, k, make(), value) })
+}
+
+// passElements passes values through in one goroutine, as far as there is room,
+// and between two.
+func passElements[T comparable](t *testing.T, k Kind, c Channel[T], value func(i int) T) {
 	ordered := k.Order != AnyOrder
 	room := min(k.Capacity, 40)
 	for range 3 {

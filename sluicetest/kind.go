@@ -5,6 +5,7 @@ import (
 	"iter"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -37,6 +38,10 @@ type Kind struct {
 	Allocates bool
 	// Memory, if set, is what the kind promises about its use of memory.
 	Memory *Memory
+
+	// Patience is how long one test of the suite may take before it counts as
+	// hung, which ends the process. 0 stands for two minutes.
+	Patience time.Duration
 
 	// The makers return a new, empty channel. All are required: the size and
 	// the pointers of a type make a difference to a channel. Numbers is given
@@ -142,7 +147,7 @@ func Run(t *testing.T, k Kind) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
-			defer watch(t)()
+			defer watch(t, k.Patience)()
 			test.run(t, k)
 		})
 	}

@@ -1,8 +1,16 @@
 package sluicetest_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/sluicetest"
@@ -11,10 +19,10 @@ import (
 
 // kind describes a channel of package mutant.
 func kind(limit int, overflow sluice.Overflow, fault mutant.Fault) sluicetest.Kind {
-	return sluicetest.Kind{
+	k := sluicetest.Kind{
 		Capacity:  limit,
 		Overflow:  overflow,
-		Allocates: true,
+		Allocates: fault != mutant.Allocates,
 		Numbers: func(onDrop func(uint64)) sluicetest.Channel[uint64] {
 			return mutant.New(limit, overflow, onDrop, fault)
 		},
@@ -31,19 +39,91 @@ func kind(limit int, overflow sluice.Overflow, fault mutant.Fault) sluicetest.Ki
 			return mutant.New[sluicetest.Giant](limit, overflow, nil, fault)
 		},
 	}
+	if limit == unbounded {
+		k.Memory = &sluicetest.Memory{Idle: 512, Queued: 16, QueuedPeak: 32, Drained: 4096}
+	}
+	if fault != mutant.None {
+		k.Patience = 5 * time.Second
+	}
+	return k
 }
+
+// unbounded is a limit that is never reached.
+const unbounded = 1 << 30
+
+// faultVariable names the fault that a child process of TestMutants is to have.
+const faultVariable = "SLUICETEST_FAULT"
 
 // TestReference: a correct channel passes, at every capacity and policy that
 // makes a difference to the suite.
 func TestReference(t *testing.T) {
-	for _, limit := range []int{0, 1, 2, 5, 64} {
+	fault := mutant.Fault(os.Getenv(faultVariable))
+	for _, limit := range []int{0, 1, 2, 5, 64, unbounded} {
 		for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
 			if limit == 0 && overflow == sluice.DropOldest {
 				continue
 			}
-			t.Run(fmt.Sprint(limit, " ", overflow), func(t *testing.T) {
-				sluicetest.Run(t, kind(limit, overflow, mutant.None))
+			t.Run(fmt.Sprintf("%v %d", overflow, limit), func(t *testing.T) {
+				sluicetest.Run(t, kind(limit, overflow, fault))
 			})
 		}
 	}
+}
+
+// TestMutants: the same channel with one fault fails, in each test of the suite
+// that is there to find that fault, and says why. A mutant may hang or bring down
+// its process, so each runs in a process of its own.
+func TestMutants(t *testing.T) {
+	for _, row := range slices.Concat(mutants, mutantsByRace()) {
+		says := regexp.MustCompile(row.says)
+		for _, caughtBy := range row.caughtBy {
+			t.Run(string(row.fault)+"/"+caughtBy, func(t *testing.T) {
+				t.Parallel()
+				output := runMutant(t, row.fault, row.kind+"/"+caughtBy)
+				if !says.MatchString(output) {
+					t.Errorf("it failed, but did not say %q:\n%s", row.says, output)
+				}
+			})
+		}
+	}
+}
+
+func mutantsByRace() []mutantRow {
+	if raceEnabled {
+		return racedMutants
+	}
+	return unracedMutants
+}
+
+// TestEveryFaultIsCaught: no fault is forgotten in the tables.
+func TestEveryFaultIsCaught(t *testing.T) {
+	all := slices.Concat(mutants, unracedMutants, racedMutants)
+	for _, fault := range mutant.Faults {
+		if !slices.ContainsFunc(all, func(row mutantRow) bool { return row.fault == fault }) {
+			t.Errorf("no test of the suite is said to catch %q", fault)
+		}
+	}
+}
+
+// runMutant runs one test of TestReference with a fault, and returns what the
+// failed process had to say.
+func runMutant(t *testing.T, fault mutant.Fault, test string) string {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern := "^TestReference$"
+	for part := range strings.SplitSeq(strings.ReplaceAll(test, " ", "_"), "/") {
+		pattern += "/^" + part + "$"
+	}
+	child := exec.Command(program, "-test.run="+pattern)
+	child.Env = append(os.Environ(), faultVariable+"="+string(fault),
+		fmt.Sprintf("GOMAXPROCS=%d", runtime.GOMAXPROCS(0)))
+	output, err := child.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("%s passes (%v):\n%s", test, err, output)
+	}
+	return string(output)
 }

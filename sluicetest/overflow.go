@@ -166,7 +166,7 @@ func (k Kind) testDropPanics(t *testing.T) {
 			p.returned(t, "a Send after OnDrop ended in "+name, nil)
 		}
 		c.Close()
-		if n := drain(t, c); n != k.Capacity || calls != 4 {
+		if n := drain(c); n != k.Capacity || calls != 4 {
 			t.Fatalf("after a %s in OnDrop: %d received, %d dropped, want %d, 4", name, n, calls, k.Capacity)
 		}
 	}

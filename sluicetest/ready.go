@@ -73,17 +73,12 @@ func checkUnreadable(t *testing.T, c Channel[uint64], what string) {
 
 // drain does what the doc comment of Ready asks of whoever read from it, and
 // returns how many values it received.
-func drain(t *testing.T, c Channel[uint64]) (n int) {
-	t.Helper()
+func drain(c Channel[uint64]) (n int) {
 	for {
-		switch _, err := c.TryRecv(); err {
-		case nil:
-			n++
-		case sluice.ErrEmpty, sluice.ErrClosed:
+		if _, err := c.TryRecv(); err != nil {
 			return n
-		default:
-			t.Fatalf("TryRecv: %v", err)
 		}
+		n++
 	}
 }
 
@@ -97,8 +92,12 @@ func (k Kind) testReadyBuffered(t *testing.T, early bool) {
 		}
 		checkUnreadable(t, c, "a new channel")
 	}
-	many := min(k.Capacity, 5)
-	for round := range 3 {
+	most := min(k.Capacity, 5)
+	for round := range 12 {
+		many := most
+		if round > 3 {
+			many = 1 // alone: nothing else can make up for it
+		}
 		for i := range many {
 			switch {
 			case round == 1 && i == 0:
@@ -112,14 +111,14 @@ func (k Kind) testReadyBuffered(t *testing.T, early bool) {
 		// A goroutine that waits on Ready alone must come to see all.
 		p := start(func(p *call) {
 			<-c.Ready()
-			p.n = drain(t, c)
+			p.n = drain(c)
 		})
 		if p.returned(t, "a select on Ready with values queued", nil); p.n != many {
 			t.Fatalf("TryRecv until ErrEmpty received %d of %d", p.n, many)
 		}
 	}
 	// A value that somebody left lying is announced still.
-	if many < 2 {
+	if most < 2 {
 		return
 	}
 	drainReady(c)

@@ -38,7 +38,7 @@ func (k Kind) testStatsAtRest(t *testing.T) {
 	}
 	want.Len, want.Sent, want.HighWater = some, uint64(some), some
 	expect("after sends")
-	drain(t, c)
+	drain(c)
 	want.Len, want.Received = 0, uint64(some)
 	expect("after receives")
 

@@ -8,16 +8,18 @@ import (
 	"time"
 )
 
-// patience is how long one test of the suite may take before it counts as hung.
-// They take less than a second each; under the race detector on a busy machine
-// perhaps ten.
-const patience = 2 * time.Minute
+// defaultPatience is far above what a test of the suite takes: less than a second
+// each, and under the race detector on a busy machine perhaps ten.
+const defaultPatience = 2 * time.Minute
 
 // watch starts a watchdog for t and returns what stops it. A test that hangs
 // cannot be failed from outside, so the watchdog ends the process, as the
 // timeout of go test does, but says which test it was.
-func watch(t *testing.T) (stop func() bool) {
+func watch(t *testing.T, patience time.Duration) (stop func() bool) {
 	name := t.Name()
+	if patience == 0 {
+		patience = defaultPatience
+	}
 	return time.AfterFunc(patience, func() {
 		stacks := make([]byte, 16<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]

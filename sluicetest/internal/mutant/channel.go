@@ -38,6 +38,7 @@ type Channel[T any] struct {
 	// For the faults.
 	turn int
 	kept []T
+	idle []byte
 }
 
 // A waiter is a goroutine in a line.
@@ -75,7 +76,11 @@ func (c *Channel[T]) send(ctx context.Context, v T) error {
 		w := c.pop(&c.receivers)
 		w.value = v
 		c.stats.Sent++
-		c.stats.Received++
+		if c.is(LateCount) {
+			defer c.countLate()
+		} else {
+			c.stats.Received++
+		}
 		c.mu.Unlock()
 		w.outcome <- nil
 		return nil
@@ -136,6 +141,9 @@ func (c *Channel[T]) drop(v T) {
 // SendBatch sends vs one by one.
 func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	for i, v := range vs {
+		if c.is(OneWake) && i > 0 && c.pushSilently(v) {
+			continue
+		}
 		if err := c.send(ctx, v); err != nil {
 			if c.is(BatchMiscount) {
 				return max(0, i-1), err
@@ -326,6 +334,7 @@ func (c *Channel[T]) Stats() sluice.Stats {
 
 // push appends v to the queue, as a value that was accepted.
 func (c *Channel[T]) push(v T) {
+	c.grow()
 	c.queue = append(c.queue, v)
 	c.stats.Sent++
 	c.stats.HighWater = max(c.stats.HighWater, len(c.queue))
@@ -340,10 +349,12 @@ func (c *Channel[T]) shift() T {
 		return v
 	}
 	v := c.queue[0]
-	if c.is(Uncleared) {
-		c.kept = c.queue
+	if !c.is(Uncleared) {
+		c.queue[0] = *new(T)
 	}
-	c.queue = slices.Clone(c.queue[1:])
+	if c.queue = c.queue[1:]; len(c.queue) == 0 && !c.is(Hoarder) && !c.is(Uncleared) {
+		c.queue = nil
+	}
 	return v
 }
 

@@ -3,6 +3,8 @@ package mutant
 import (
 	"context"
 	"iter"
+	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -17,6 +19,7 @@ const (
 	MissedSender   Fault = "every third receive forgets the sender that waits"
 	MissedReceiver Fault = "a send queues its value beside a waiting receiver"
 	MissedReady    Fault = "every third value is not announced to Ready"
+	OneWake        Fault = "a batch wakes one receiver only"
 	CloseWakesOne  Fault = "Close wakes one receiver only"
 
 	// A cancelled operation happens all the same, or another does not.
@@ -41,14 +44,27 @@ const (
 	KeptByWaiter  Fault = "the value of a cancelled sender is not cleared"
 	LeakedHelper  Fault = "each channel has a goroutine for ever"
 	LeakedWaiter  Fault = "each cancelled wait leaves a goroutine behind"
+	Hoarder       Fault = "the memory of a backlog is never given back"
+	Overgrown     Fault = "the queue grows by too much"
+	HeavyIdle     Fault = "a channel that was never used holds a page"
+	Allocates     Fault = "operations allocate"
 	SharedWaiters Fault = "waiters come from a pool of the whole process"
 
 	// Len, Stats and OnDrop.
 	LyingLen    Fault = "Len counts the waiting senders"
+	LateCount   Fault = "a value is counted as received after it is gone"
 	UnlockedLen Fault = "Len reads without the lock"
 	DropTwice   Fault = "OnDrop sees each value twice"
 	DropLocked  Fault = "OnDrop runs under the lock"
 )
+
+// Faults lists them all.
+var Faults = []Fault{
+	MissedSender, MissedReceiver, MissedReady, OneWake, CloseWakesOne, Ghost,
+	CancelWins, ContextFirst,
+	LIFO, LastComeFirst, ExtraSlot, EarlyReturn, BatchMiscount, Prefetch, DropOnClose, DoubleClose,
+	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle, Allocates, SharedWaiters, LyingLen, LateCount, UnlockedLen, DropTwice, DropLocked,
+}
 
 func (c *Channel[T]) is(f Fault) bool { return c.fault == f }
 
@@ -71,8 +87,11 @@ func (c *Channel[T]) room() int {
 
 // begin is called at the end of New.
 func (c *Channel[T]) begin() {
-	if c.is(LeakedHelper) {
+	switch c.fault {
+	case LeakedHelper:
 		go func() { select {} }()
+	case HeavyIdle:
+		c.idle = make([]byte, 4096)
 	}
 }
 
@@ -129,5 +148,30 @@ func (c *Channel[T]) prefetch(ctx context.Context) iter.Seq[T] {
 				v, err = c.recv(ctx)
 			}
 		}
+	}
+}
+
+// pushSilently queues v, if there is room, and wakes nobody.
+func (c *Channel[T]) pushSilently(v T) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || len(c.queue) >= c.limit {
+		return false
+	}
+	c.push(v)
+	return true
+}
+
+func (c *Channel[T]) countLate() {
+	runtime.Gosched()
+	c.mu.Lock()
+	c.stats.Received++
+	c.mu.Unlock()
+}
+
+// grow is called before a value is appended to the queue.
+func (c *Channel[T]) grow() {
+	if c.is(Overgrown) && len(c.queue) == cap(c.queue) {
+		c.queue = slices.Grow(c.queue, 8*len(c.queue)+1)
 	}
 }

@@ -1,0 +1,97 @@
+package sluicetest
+
+import (
+	"runtime"
+	"testing"
+)
+
+// testMemory: what Kind.Memory promises, by the live heap. The heap has some
+// noise of its own, so what is small is measured on many channels at once.
+func testMemory(t *testing.T, k Kind) {
+	t.Run("idle", k.testMemoryIdle)
+	if k.Capacity < backlog {
+		return
+	}
+	t.Run("queued", k.testMemoryQueued)
+	if k.Memory.Drained > 0 {
+		t.Run("drained", k.testMemoryDrained)
+	}
+}
+
+// backlog is the number of values that a test of memory queues.
+const backlog = 1 << 20
+
+func (k Kind) testMemoryIdle(t *testing.T) {
+	channels := make([]Channel[uint64], 1000)
+	before := liveHeap()
+	for i := range channels {
+		channels[i] = k.Numbers(nil)
+	}
+	if each := float64(liveHeap()-before) / float64(len(channels)); each > k.Memory.Idle {
+		t.Errorf("an idle channel holds %.0f bytes, want at most %.0f", each, k.Memory.Idle)
+	}
+	runtime.KeepAlive(channels)
+}
+
+func (k Kind) testMemoryQueued(t *testing.T) {
+	before := liveHeap()
+	c := k.Numbers(nil)
+	// Between two looks at the heap at most what was allocated comes on top
+	// of what was alive at the first.
+	const stride = backlog / 64
+	peak := int64(0)
+	for sent := 0; sent < backlog; sent += stride {
+		held, allocated := liveHeap()-before, allocatedBytes()
+		sendUpTo(t, c, sent, sent+stride)
+		peak = max(peak, held+allocatedBytes()-allocated)
+	}
+	if each := float64(peak) / backlog; each > k.Memory.QueuedPeak {
+		t.Errorf("%.2f bytes held for each value at the peak while filling, want at most %.2f", each, k.Memory.QueuedPeak)
+	}
+	if each := float64(liveHeap()-before) / backlog; each > k.Memory.Queued {
+		t.Errorf("%.2f bytes held for each queued value, want at most %.2f", each, k.Memory.Queued)
+	}
+	if got := drain(c); got != backlog {
+		t.Fatalf("drained %d of %d", got, backlog)
+	}
+}
+
+func (k Kind) testMemoryDrained(t *testing.T) {
+	channels := make([]Channel[uint64], 16)
+	before := liveHeap()
+	for i := range channels {
+		channels[i] = k.Numbers(nil)
+		sendUpTo(t, channels[i], 0, backlog/len(channels))
+		drain(channels[i])
+	}
+	if each := float64(liveHeap()-before) / float64(len(channels)); each > k.Memory.Drained {
+		t.Errorf("%.0f bytes are held after a drain, want at most %.0f", each, k.Memory.Drained)
+	}
+	runtime.KeepAlive(channels)
+}
+
+func sendUpTo(t *testing.T, c Channel[uint64], from, to int) {
+	t.Helper()
+	for i := from; i < to; i++ {
+		if err := c.TrySend(uint64(i)); err != nil {
+			t.Fatalf("TrySend of value %d: %v", i, err)
+		}
+	}
+}
+
+// liveHeap collects garbage, twice for what was in pools, and returns the bytes
+// in use.
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
+
+// allocatedBytes returns the bytes allocated so far, freed or not.
+func allocatedBytes() int64 {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.TotalAlloc)
+}

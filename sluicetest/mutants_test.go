@@ -1,0 +1,89 @@
+package sluicetest_test
+
+import "github.com/sluice-go/sluice/sluicetest/internal/mutant"
+
+// A mutantRow says of a fault in which kind it shows, which tests must catch it
+// there, and what the failure must say at least.
+type mutantRow struct {
+	fault    mutant.Fault
+	kind     string // as TestReference names it
+	caughtBy []string
+	says     string // a regular expression
+}
+
+// hang is how a bubble ends in which somebody waits for ever.
+const hang = "panic: deadlock: "
+
+var mutants = []mutantRow{
+	// A wake-up is lost.
+	{mutant.MissedSender, "Block 2", []string{"Quiescence"}, `parked with [01] of 2 queued`},
+	{mutant.MissedSender, "Block 2", []string{"ServiceOrder"}, `took the room that a parked sender was waiting for`},
+	{mutant.MissedSender, "Block 2", []string{"Starvation"}, `others took their room`},
+	{mutant.MissedReceiver, "Block 2", []string{"Quiescence"}, `parked with \d+`},
+	{mutant.MissedReceiver, "Block 2", []string{"Oneshot"}, hang},
+	{mutant.MissedReady, "Block 2", []string{"Ready"}, `a select on Ready with values queued still waits`},
+	{mutant.MissedReady, "Block 0", []string{"ReadyFlow"}, hang},
+	{mutant.OneWake, "Block 64", []string{"Quiescence"}, `parked with \d+`},
+	{mutant.CloseWakesOne, "Block 2", []string{"CloseParked"}, `a receive that Close released still waits`},
+	{mutant.CloseWakesOne, "Block 2", []string{"CloseStorm"}, hang},
+
+	// A cancelled operation happens all the same, or another does not.
+	{mutant.Ghost, "Block 2", []string{"Quiescence"}, `seed \d+`},
+	{mutant.Ghost, "Block 2", []string{"Context"}, `TryRecv`},
+	{mutant.Ghost, "Block 2", []string{"CancelStorm", "ChaosContext"}, `though it was seen before`},
+	{mutant.CancelWins, "Block 2", []string{"Quiescence"}, `seed \d+`},
+	{mutant.CancelWins, "Block 2", []string{"CancelStorm", "ChaosContext"}, `though it was seen before|are lost|after its value|` + hang},
+	{mutant.ContextFirst, "Block 2", []string{"Context"}, `want it to proceed`},
+	{mutant.ContextFirst, "Block 2", []string{"Quiescence"}, `it could have proceeded`},
+
+	// The wrong value, the wrong goroutine, the wrong moment.
+	{mutant.LIFO, "Block 2", []string{"Sequence"}, `not in the order of sending`},
+	{mutant.LIFO, "Block 64", []string{"Quiescence"}, `came out before|out of order`},
+	{mutant.LIFO, "Block 64", []string{"Flow"}, `after its value`},
+	{mutant.LastComeFirst, "Block 2", []string{"ServiceOrder"}, `the receiver that waited longest still waits`},
+	{mutant.LastComeFirst, "Block 2", []string{"Quiescence"}, `was served before`},
+	{mutant.ExtraSlot, "Block 2", []string{"Blocking"}, `TrySend to a full channel`},
+	{mutant.ExtraSlot, "Block 2", []string{"Quiescence"}, `seed \d+`},
+	{mutant.ExtraSlot, "Block 2", []string{"Stats"}, `capacity 2|with senders parked`},
+	{mutant.ExtraSlot, "Block 0", []string{"Rendezvous"}, `want it to wait`},
+	{mutant.EarlyReturn, "Block 0", []string{"Rendezvous"}, `want it to wait`},
+	{mutant.EarlyReturn, "Block 2", []string{"HappensBefore"}, `ended before receive|completed`},
+	{mutant.BatchMiscount, "Block 2", []string{"Batches"}, `SendBatch into room for 2`},
+	{mutant.BatchMiscount, "Block 2", []string{"Quiescence"}, `seed \d+`},
+	{mutant.Prefetch, "Block 64", []string{"All"}, `the loop and its successor saw`},
+
+	// Close.
+	{mutant.DropOnClose, "Block 2", []string{"Close"}, `Len is 0 after Close with 1 queued`},
+	{mutant.DropOnClose, "Block 64", []string{"CloseStorm"}, `sent before Close`},
+	{mutant.DropOnClose, "Block 64", []string{"Quiescence"}, `seed \d+`},
+	{mutant.DoubleClose, "Block 2", []string{"Close"}, `close of closed channel`},
+
+	// What stays.
+	{mutant.Uncleared, "Block 64", []string{"Retention"}, `values are kept alive`},
+	{mutant.KeptByWaiter, "Block 2", []string{"Retention"}, `values are kept alive`},
+	{mutant.LeakedHelper, "Block 2", []string{"Goroutines"}, `\d+ goroutines, \d+ before`},
+	{mutant.LeakedWaiter, "Block 2", []string{"Goroutines"}, `\d+ goroutines, \d+ before`},
+	{mutant.Hoarder, "Block 1073741824", []string{"Memory"}, `are held after a drain`},
+	{mutant.Overgrown, "Block 1073741824", []string{"Memory"}, `at the peak while filling`},
+	{mutant.HeavyIdle, "Block 1073741824", []string{"Memory"}, `an idle channel holds`},
+	{mutant.SharedWaiters, "Block 2", []string{"Bubbles"}, `synctest`},
+
+	// Len, Stats and OnDrop.
+	{mutant.LyingLen, "Block 2", []string{"Stats"}, `with senders parked`},
+	{mutant.LyingLen, "Block 2", []string{"Quiescence"}, `seed \d+`},
+	{mutant.LateCount, "Block 2", []string{"Stats"}, `Stats of no one moment`},
+	{mutant.DropTwice, "DropOldest 2", []string{"Overflow"}, `OnDrop saw`},
+	{mutant.DropTwice, "DropOldest 2", []string{"Quiescence"}, `seed \d+`},
+	{mutant.DropLocked, "DropOldest 2", []string{"Overflow"}, `hangs`},
+}
+
+// unracedMutants are those that can be seen only without the race detector,
+// whose own bookkeeping allocates, and racedMutants those that only it can see.
+var (
+	unracedMutants = []mutantRow{
+		{mutant.Allocates, "Block 2", []string{"Allocations"}, `a round trip allocates`},
+	}
+	racedMutants = []mutantRow{
+		{mutant.UnlockedLen, "Block 2", []string{"Stats"}, `DATA RACE`},
+	}
+)

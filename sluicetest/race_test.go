@@ -1,0 +1,5 @@
+//go:build race
+
+package sluicetest_test
+
+const raceEnabled = true
