@@ -62,8 +62,8 @@ func results(t *testing.T, dir string) (s summary) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{report.BenchmarksFile, report.PageFile} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
 		}
 	}
 	return s
@@ -81,8 +81,11 @@ func TestManual(t *testing.T) {
 			t.Chdir(t.TempDir())
 			quick := slices.Contains(command, "-quick")
 			interruptAfter, want := 2, statusInterrupted
-			if quick {
+			switch {
+			case quick:
 				interruptAfter, want = 0, 0
+			case slices.Contains(command, "-published"):
+				interruptAfter = 1 // its first point alone takes most of a minute
 			}
 			status, stdout, stderr := sluice(t, interruptAfter, command[1:]...)
 			if status != want {

@@ -23,6 +23,7 @@ const (
 	nativeUnbuffered = "native, unbuffered"
 	native1024       = "native, 1024 slots"
 	bounded1024      = "sluice.Bounded, 1024 slots"
+	boundedOneToOne  = "sluice.Bounded, 1024, 1:1"
 
 	shrinkHalf     = "published, halves below a half"
 	shrinkEmpty    = "published, when empty"
@@ -48,9 +49,11 @@ func Elastic() Experiment {
 			Go:      "1.3 era",
 		},
 		Notes: []string{
+			"The author's profile found about half of the time in the runtime's selectgo.",
 			"The published elastic channel is written from its description. As published, its flushing pump " +
 				"loses the value that it receives after 1024 in a row; the contender mends that and keeps the rest, " +
 				"a ShrinkEmpty that frees nothing included.",
+			"“1:1” is a sluice.Bounded of 1024 slots made with SingleSender and SingleReceiver.",
 			"Except where shrinking is the question, the published channel never shrinks: that is its fastest mode.",
 			"The published columns without a GOMAXPROCS are compared with GOMAXPROCS 1, the default of Go at that time.",
 		},
@@ -95,6 +98,7 @@ func elasticPublished() []Published {
 // elasticRoster is everybody who is asked to do the study's two works.
 func elasticRoster() []contestant {
 	native, bounded := contender.Native(), contender.Bounded(background, nil)
+	oneToOne := &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true}
 	never, buffer := contender.PublishedNoShrink, contender.PublishedBuffer
 	return []contestant{
 		{nativeUnbuffered, native, 0, false},
@@ -104,6 +108,7 @@ func elasticRoster() []contestant {
 		published(flushingPump, contender.Flushing, never, buffer, buffer),
 		{rendezvous, contender.Rendezvous(background, nil), 0, false},
 		{bounded1024, bounded, 1024, false},
+		{boundedOneToOne, contender.Bounded(background, oneToOne), 1024, false},
 		{boundedSlotEach, bounded, slotEach, false},
 		{elastic, contender.Elastic(background, nil), unbounded, false},
 		{elasticBatches, contender.Elastic(background, nil), unbounded, true},
@@ -140,7 +145,10 @@ func (s Scale) seqAndCon(section, x string, procs, n int, roster []contestant, l
 // point returns a timed point without entries.
 func (s Scale) point(section, panel, work, x string, procs, n int, labels []measure.Label) *Point {
 	all := []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: work}, {Key: "n", Value: strconv.Itoa(n)}}
-	name := section + " " + work
+	name := section
+	if work != section {
+		name += " " + work
+	}
 	all = append(all, labels...)
 	for _, label := range all[2:] {
 		name += ", " + label.Key + " " + label.Value

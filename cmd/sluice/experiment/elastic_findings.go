@@ -15,17 +15,16 @@ func elasticFindings(m *Measured) []string {
 		ratio(beside+"the published flushing pump", atGOMAXPROCS, m.byProcs(bothAtOnce, native1024, flushingPump)),
 		ratio(beside+"sluice.Elastic", atGOMAXPROCS, m.byProcs(bothAtOnce, native1024, elastic)),
 	}
-	for _, panel := range []string{fillFirst, bothAtOnce} {
-		load := " (" + panel + ")"
-		findings = append(findings,
-			effect("sluice.Elastic, in place of the published flushing pump"+load+",", atGOMAXPROCS,
-				m.byProcs(panel, flushingPump, elastic)),
-			effect("sluice.Ends, in place of the published flushing pump"+load+",", atGOMAXPROCS,
-				m.byProcs(panel, flushingPump, ends)),
-			effect("Batches of 64 through sluice.Elastic, in place of single values"+load+",", atGOMAXPROCS,
-				m.byProcs(panel, elastic, elasticBatches)),
-			effect("Flushing in the published pump, in place of a select for each value"+load+",", atGOMAXPROCS,
-				m.byProcs(panel, simplePump, flushingPump)))
+	for _, change := range []struct{ subject, base, other string }{
+		{"sluice.Elastic, in place of the published flushing pump", flushingPump, elastic},
+		{"sluice.Ends, in place of the published flushing pump", flushingPump, ends},
+		{"Batches of 64 through sluice.Elastic, in place of single values", elastic, elasticBatches},
+		{"Flushing in the published pump, in place of a select for each value", simplePump, flushingPump},
+	} {
+		for _, panel := range []string{fillFirst, bothAtOnce} {
+			findings = append(findings,
+				effect(change.subject+" ("+panel+"),", atGOMAXPROCS, m.byProcs(panel, change.base, change.other)))
+		}
 	}
 	findings = append(findings,
 		effect("Left open by the study: a pre-sized queue", withLoad, m.byLoad(shrinkNever, presized)),

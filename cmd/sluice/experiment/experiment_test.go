@@ -104,7 +104,7 @@ func TestWhoCannotFillFirstIsLeftOut(t *testing.T) {
 		for _, l := range p.LeftOut {
 			out = append(out, l.Contender)
 		}
-		want := []string{nativeUnbuffered, native1024, rendezvous, bounded1024}
+		want := []string{nativeUnbuffered, native1024, rendezvous, bounded1024, boundedOneToOne}
 		if p.Panel == bothAtOnce {
 			want = nil
 		}

@@ -79,18 +79,19 @@ func anyClear(places []place) bool {
 // at GOMAXPROCS 2". It is empty if there are no places.
 func ratio(who string, by axis, places []place) string {
 	var parts []string
+	times := " times as long" // said once
 	for i, p := range places {
 		c := p.change
-		said := fmt.Sprintf("%.2f (%.2f to %.2f)", 1+c.Median, 1+c.Lo, 1+c.Hi)
-		if c.Confidence > 0 && !c.Clear() {
-			said = "1 within noise"
-		}
-		at := by.later
+		at := by.later + p.name
 		if i == 0 {
-			said += " times as long"
-			at = by.first
+			at = by.first + p.name
 		}
-		parts = append(parts, said+" "+at+p.name)
+		if c.Confidence > 0 && !c.Clear() {
+			parts = append(parts, "as long, within noise, "+at)
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%.2f (%.2f to %.2f)%s %s", 1+c.Median, 1+c.Lo, 1+c.Hi, times, at))
+		times = ""
 	}
 	if len(parts) == 0 {
 		return ""

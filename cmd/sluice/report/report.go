@@ -151,6 +151,8 @@ func (r *Report) point(experimentName string, p *experiment.Point, o *measure.Ou
 		Oversubscribed: p.Procs > r.Machine.CPUs,
 		LeftOut:        p.LeftOut,
 	}
+	var missing []string
+	untouched := true
 	for i := range o.Results {
 		result := &o.Results[i]
 		entry := Entry{
@@ -164,15 +166,21 @@ func (r *Report) point(experimentName string, p *experiment.Point, o *measure.Ou
 				entry.Summaries[figure.Unit] = stat.Summarize(result.Samples(figure.Unit))
 			}
 		}
-		where := fmt.Sprintf("%s, %s: %s", experimentName, p.Name, result.Contender)
 		if result.Err != nil {
 			entry.Error = result.Err.Error()
-			r.Failures = append(r.Failures, where+": "+entry.Error)
+			r.Failures = append(r.Failures, fmt.Sprintf("%s, %s: %s: %s", experimentName, p.Name, result.Contender, entry.Error))
 		}
 		if entry.Missing > 0 {
-			r.Missing = append(r.Missing, fmt.Sprintf("%s: %d of %d repetitions", where, entry.Missing, o.Point.Count))
+			missing = append(missing, fmt.Sprintf("%s: %d of %d repetitions", result.Contender, entry.Missing, o.Point.Count))
 		}
+		untouched = untouched && entry.Missing == o.Point.Count
 		point.Entries = append(point.Entries, entry)
+	}
+	switch {
+	case untouched:
+		r.Missing = append(r.Missing, fmt.Sprintf("%s, %s: all", experimentName, p.Name))
+	case len(missing) > 0:
+		r.Missing = append(r.Missing, fmt.Sprintf("%s, %s: %s", experimentName, p.Name, strings.Join(missing, "; ")))
 	}
 	return point
 }

@@ -62,7 +62,7 @@ func (r *Report) missingText(b *strings.Builder) {
 			fmt.Fprintf(b, "- … and %d more; all are in the report\n", len(r.Missing)-i)
 			break
 		}
-		fmt.Fprintf(b, "- %s\n", missing)
+		b.WriteString(wrap("- "+missing, textWidth, "  "))
 	}
 }
 
