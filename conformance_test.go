@@ -8,121 +8,162 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// choices are those options that exist for every element type.
-type choices struct {
-	overflow    sluice.Overflow
-	shrink      sluice.ShrinkMode
-	oneSender   bool
-	oneReceiver bool
-	noHandOff   bool
+// A shape is a channel of this package, whatever the type of its values.
+type shape struct {
+	elastic        bool
+	capacity       int // or limit; 0 for a rendezvous
+	overflow       sluice.Overflow
+	shrink         sluice.ShrinkMode
+	bytes          bool // the limit is kept as one in bytes, of values of one byte
+	oneSender      bool
+	oneReceiver    bool
+	withoutHandOff bool
 }
 
-func options[T any](o choices) *sluice.Options[T] {
-	return &sluice.Options[T]{
-		Overflow:       o.overflow,
-		Shrink:         o.shrink,
-		SingleSender:   o.oneSender,
-		SingleReceiver: o.oneReceiver,
-		NoHandOff:      o.noHandOff,
+func (s shape) String() string {
+	name := "Rendezvous"
+	switch {
+	case s.elastic && s.capacity == sluice.Unlimited:
+		name = "Elastic Unlimited"
+	case s.elastic:
+		name = fmt.Sprint("Elastic ", s.capacity)
+	case s.capacity > 0:
+		name = fmt.Sprint("Bounded ", s.capacity)
+	}
+	if s.overflow != sluice.Block {
+		name += " " + s.overflow.String()
+	}
+	if s.shrink != sluice.ShrinkHalf {
+		name += " " + s.shrink.String()
+	}
+	for word, on := range map[string]bool{
+		"bytes": s.bytes, "one sender": s.oneSender && !s.oneReceiver,
+		"one receiver": s.oneReceiver && !s.oneSender, "one to one": s.oneSender && s.oneReceiver,
+		"NoHandOff": s.withoutHandOff,
+	} {
+		if on {
+			name += " " + word
+		}
+	}
+	return name
+}
+
+// open makes a channel of the shape.
+func open[T any](s shape, onDrop func(T)) sluicetest.Channel[T] {
+	o := &sluice.Options[T]{
+		Overflow:       s.overflow,
+		OnDrop:         onDrop,
+		Shrink:         s.shrink,
+		SingleSender:   s.oneSender,
+		SingleReceiver: s.oneReceiver,
+		NoHandOff:      s.withoutHandOff,
+	}
+	if s.bytes {
+		o.LimitBytes = int64(s.capacity)
+		o.Size = func(T) int { return 1 }
+	}
+	switch {
+	case s.elastic:
+		return sluice.NewElastic(s.capacity, o)
+	case s.capacity > 0:
+		return sluice.NewBounded(s.capacity, o)
+	default:
+		return sluice.NewRendezvous(o)
 	}
 }
 
-// describe fills in a Kind from makers for one type each.
-func describe(capacity int, o choices) sluicetest.Kind {
-	return sluicetest.Kind{
-		Capacity:    capacity,
-		Overflow:    o.overflow,
-		OneSender:   o.oneSender,
-		OneReceiver: o.oneReceiver,
-	}
-}
+// manySlots is a capacity from which on a Bounded lets a goroutine that comes by
+// overtake a parked one, as an Elastic does; passedOver is how often: the parked
+// one may lose a few races before it is served first.
+const (
+	manySlots  = 32
+	passedOver = 32
+)
 
-func rendezvous(o choices) sluicetest.Kind {
-	k := describe(0, o)
-	k.Numbers = func(onDrop func(uint64)) sluicetest.Channel[uint64] {
-		with := options[uint64](o)
-		with.OnDrop = onDrop
-		return sluice.NewRendezvous(with)
+func (s shape) kind() sluicetest.Kind {
+	k := sluicetest.Kind{
+		Capacity:    s.capacity,
+		Overflow:    s.overflow,
+		OneSender:   s.oneSender,
+		OneReceiver: s.oneReceiver,
+		Memory:      s.memory(),
+		Numbers:     func(onDrop func(uint64)) sluicetest.Channel[uint64] { return open(s, onDrop) },
+		Pointers:    func() sluicetest.Channel[*sluicetest.Parcel] { return open[*sluicetest.Parcel](s, nil) },
+		Strings:     func() sluicetest.Channel[string] { return open[string](s, nil) },
+		Empties:     func() sluicetest.Channel[struct{}] { return open[struct{}](s, nil) },
+		Giants:      func() sluicetest.Channel[sluicetest.Giant] { return open[sluicetest.Giant](s, nil) },
 	}
-	k.Pointers = func() sluicetest.Channel[*sluicetest.Parcel] {
-		return sluice.NewRendezvous(options[*sluicetest.Parcel](o))
-	}
-	k.Strings = func() sluicetest.Channel[string] { return sluice.NewRendezvous(options[string](o)) }
-	k.Empties = func() sluicetest.Channel[struct{}] { return sluice.NewRendezvous(options[struct{}](o)) }
-	k.Giants = func() sluicetest.Channel[sluicetest.Giant] {
-		return sluice.NewRendezvous(options[sluicetest.Giant](o))
+	switch {
+	case s.withoutHandOff:
+		k.PassedOver = sluicetest.NoBound
+	case s.elastic && !s.bytes || s.capacity >= manySlots:
+		k.PassedOver = passedOver
 	}
 	return k
 }
 
-func bounded(capacity int, o choices) sluicetest.Kind {
-	k := describe(capacity, o)
-	k.Numbers = func(onDrop func(uint64)) sluicetest.Channel[uint64] {
-		with := options[uint64](o)
-		with.OnDrop = onDrop
-		return sluice.NewBounded(capacity, with)
+// memory is what the kind promises: a Bounded its slots, an Elastic little more
+// than what is queued.
+func (s shape) memory() *sluicetest.Memory {
+	if !s.elastic {
+		return &sluicetest.Memory{Idle: 1024 + 8*float64(s.capacity)}
 	}
-	k.Pointers = func() sluicetest.Channel[*sluicetest.Parcel] {
-		return sluice.NewBounded(capacity, options[*sluicetest.Parcel](o))
+	m := &sluicetest.Memory{Idle: 1024, Queued: 8.5, QueuedPeak: 9.5, Drained: 4096}
+	if s.shrink == sluice.NoShrink {
+		m.Drained = 0
 	}
-	k.Strings = func() sluicetest.Channel[string] { return sluice.NewBounded(capacity, options[string](o)) }
-	k.Empties = func() sluicetest.Channel[struct{}] { return sluice.NewBounded(capacity, options[struct{}](o)) }
-	k.Giants = func() sluicetest.Channel[sluicetest.Giant] {
-		return sluice.NewBounded(capacity, options[sluicetest.Giant](o))
-	}
-	return k
+	return m
 }
 
-func elastic(limit int, o choices) sluicetest.Kind {
-	k := describe(limit, o)
-	k.Numbers = func(onDrop func(uint64)) sluicetest.Channel[uint64] {
-		with := options[uint64](o)
-		with.OnDrop = onDrop
-		return sluice.NewElastic(limit, with)
-	}
-	k.Pointers = func() sluicetest.Channel[*sluicetest.Parcel] {
-		return sluice.NewElastic(limit, options[*sluicetest.Parcel](o))
-	}
-	k.Strings = func() sluicetest.Channel[string] { return sluice.NewElastic(limit, options[string](o)) }
-	k.Empties = func() sluicetest.Channel[struct{}] { return sluice.NewElastic(limit, options[struct{}](o)) }
-	k.Giants = func() sluicetest.Channel[sluicetest.Giant] {
-		return sluice.NewElastic(limit, options[sluicetest.Giant](o))
-	}
-	return k
+// conform runs the suite against a shape.
+func conform(t *testing.T, s shape) {
+	t.Run(s.String(), func(t *testing.T) { sluicetest.Run(t, s.kind()) })
 }
 
-// variants runs the suite with each combination of SingleSender and
-// SingleReceiver.
-func variants(t *testing.T, kind func(o choices) sluicetest.Kind, o choices) {
-	for _, single := range []struct {
-		name             string
-		sender, receiver bool
-	}{{"many to many", false, false}, {"one to many", true, false}, {"many to one", false, true}, {"one to one", true, true}} {
-		o.oneSender, o.oneReceiver = single.sender, single.receiver
-		t.Run(single.name, func(t *testing.T) { sluicetest.Run(t, kind(o)) })
+// conformSingle runs it with each combination of the promises of single ends.
+func conformSingle(t *testing.T, s shape) {
+	for _, s.oneSender = range []bool{false, true} {
+		for _, s.oneReceiver = range []bool{false, true} {
+			conform(t, s)
+		}
 	}
 }
 
 func TestRendezvous(t *testing.T) {
-	variants(t, rendezvous, choices{})
+	conformSingle(t, shape{})
+	conform(t, shape{overflow: sluice.Reject})
+	conform(t, shape{overflow: sluice.DropNewest})
+	conformSingle(t, shape{withoutHandOff: true})
 }
 
 func TestBounded(t *testing.T) {
 	for _, capacity := range []int{1, 2, 3, 8, 128, 1024} {
-		t.Run(fmt.Sprint(capacity), func(t *testing.T) {
-			variants(t, func(o choices) sluicetest.Kind { return bounded(capacity, o) }, choices{})
-		})
+		conformSingle(t, shape{capacity: capacity})
+	}
+	for _, capacity := range []int{1, 3, 128} {
+		for _, overflow := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+			conform(t, shape{capacity: capacity, overflow: overflow})
+		}
+		conform(t, shape{capacity: capacity, overflow: sluice.DropOldest, oneSender: true, oneReceiver: true})
+		conform(t, shape{capacity: capacity, withoutHandOff: true})
 	}
 }
 
 func TestElastic(t *testing.T) {
 	for _, limit := range []int{1, 5, 1000, 1 << 30, sluice.Unlimited} {
-		t.Run(fmt.Sprint(limit), func(t *testing.T) {
-			for _, shrink := range []sluice.ShrinkMode{sluice.ShrinkHalf, sluice.ShrinkEmpty, sluice.NoShrink} {
-				t.Run(shrink.String(), func(t *testing.T) {
-					sluicetest.Run(t, elastic(limit, choices{shrink: shrink}))
-				})
-			}
-		})
+		for _, shrink := range []sluice.ShrinkMode{sluice.ShrinkHalf, sluice.ShrinkEmpty, sluice.NoShrink} {
+			conform(t, shape{elastic: true, capacity: limit, shrink: shrink})
+		}
 	}
+	for _, limit := range []int{5, 1 << 30} {
+		conformSingle(t, shape{elastic: true, capacity: limit})
+	}
+	for _, overflow := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		conform(t, shape{elastic: true, capacity: 5, overflow: overflow})
+		conform(t, shape{elastic: true, capacity: 500, overflow: overflow})
+	}
+	for _, limit := range []int{1, 5, 1000} {
+		conform(t, shape{elastic: true, capacity: limit, bytes: true})
+	}
+	conform(t, shape{elastic: true, capacity: 5, bytes: true, overflow: sluice.DropOldest})
 }

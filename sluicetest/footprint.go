@@ -2,6 +2,7 @@ package sluicetest
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -75,8 +76,8 @@ func (k Kind) useAndForget() {
 	waiters.Wait()
 }
 
-// testAllocations: no operation allocates in steady state, nor does a backlog
-// that swings.
+// testAllocations: no operation allocates in steady state, whatever the backlog,
+// nor does a backlog that swings around any boundary there may be inside.
 func testAllocations(t *testing.T, k Kind) {
 	ctx := context.Background()
 	cancellable, cancel := context.WithCancel(ctx)
@@ -88,30 +89,33 @@ func testAllocations(t *testing.T, k Kind) {
 			t.Errorf("%s allocates %v times", what, n)
 		}
 	}
-	c := k.Numbers(nil)
+	c := k.numbers(t)
 	buf := make([]uint64, 16)
-	for _, level := range []int{1, 2, 17, 1000} {
-		if level > k.Capacity {
+	const swing = 20
+	for _, level := range []int{0, 1, 2, 15, 50, 120, 128, 250, 1000, 5000} {
+		up := min(swing, k.Capacity-level)
+		if up < 1 {
 			continue
 		}
-		check("filling to a level and draining", func() {
-			for i := range level {
+		for c.Len() < level {
+			mustSend(t, c, 0)
+		}
+		check(fmt.Sprintf("a backlog that swings from %d to %d", level, level+up), func() {
+			for i := range up {
 				_ = c.Send(cancellable, uint64(i))
 			}
-			for range level {
+			for range up {
 				_, _ = c.Recv(cancellable)
 			}
 		})
 		check("the same in batches", func() {
-			for sent := 0; sent < level; {
-				n, _ := c.SendBatch(ctx, buf[:min(len(buf), level-sent)])
-				sent += n
-			}
-			for c.Len() > 0 {
-				_, _ = c.RecvBatch(ctx, buf)
+			_, _ = c.SendBatch(ctx, buf[:min(len(buf), up)])
+			for c.Len() > level {
+				_, _ = c.RecvBatch(ctx, buf[:min(len(buf), c.Len()-level)])
 			}
 		})
 	}
+	drain(c)
 	check("trying in vain", func() { _, _ = c.TryRecv() })
 	// Two goroutines that keep each other waiting.
 	there, back := k.Numbers(nil), k.Numbers(nil)
