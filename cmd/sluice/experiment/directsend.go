@@ -154,9 +154,13 @@ func allFirst(s Scale, n int) Section {
 
 func directFindings(m *Measured) []string {
 	var findings []string
-	for _, part := range []struct{ section, name string }{{"one-way", "One way"}, {"request", "Request and response"}} {
-		findings = append(findings, m.byCapacity(part.section, part.name, "a hand-off", withNoHandOff, withHandOff)...)
-		findings = append(findings, m.byCapacity(part.section, part.name, "sluice, in place of the built-in channel,", native, withHandOff)...)
+	for _, question := range []struct{ what, base, other string }{
+		{"a hand-off", withNoHandOff, withHandOff},
+		{"sluice, in place of the built-in channel,", native, withHandOff},
+	} {
+		for _, part := range []struct{ section, name string }{{"one-way", "One way"}, {"request", "Request and response"}} {
+			findings = append(findings, m.byCapacity(part.section, part.name, question.what, question.base, question.other)...)
+		}
 	}
 	return findings
 }

@@ -328,7 +328,7 @@ func elasticMemory(s Scale) Section {
 		Text: "Heap memory held while " + thousands(n) + " values of 8 bytes are queued, at the worst moment of " +
 			"filling and when all are in; and what is left once they are drained and the channel is still open.",
 		Measures: []Measure{
-			{Unit: measure.BytesPeak, Title: "at the worst moment of filling", Axis: "bytes per value"},
+			{Unit: measure.BytesPeak, Title: "worst while filling", Axis: "bytes per value"},
 			{Unit: measure.BytesFull, Title: "when full", Axis: "bytes per value"},
 			{Unit: measure.BytesDrained, Title: "after the drain", Axis: "KiB in all", Per: 1024},
 		},

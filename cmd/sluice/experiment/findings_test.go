@@ -62,7 +62,7 @@ func TestDirectSendFindings(t *testing.T) {
 		return 100
 	})
 	findings := directFindings(m)
-	contains(t, findings, "One way, capacity 0: a hand-off saves 12.0 % ± 0.0 % at 2; it makes no difference beyond noise at GOMAXPROCS 1 and at 8.")
+	contains(t, findings, "One way, capacity 0: a hand-off saves 12.0 % ± 0.0 % at GOMAXPROCS 2; it makes no difference beyond noise at 1 and at 8.")
 	contains(t, findings, "One way, capacity 1 and 10: a hand-off makes no difference beyond noise.")
 	contains(t, findings, "Request and response, capacity 0: sluice, in place of the built-in channel, saves 12.0 %")
 }
@@ -87,7 +87,7 @@ func TestElasticFindings(t *testing.T) {
 	findings := elasticFindings(m)
 	contains(t, findings, "the published flushing pump takes 2.00 (2.00 to 2.00) times as long at GOMAXPROCS 1, 2.00 (2.00 to 2.00) at 2 and")
 	contains(t, findings, "sluice.Elastic takes as long, within noise, at GOMAXPROCS 1, as long, within noise, at 2 and")
-	contains(t, findings, "saves 50.0 % ± 0.0 % with “swinging around a power of two”; it makes no difference beyond noise with the load “fill first, then drain” and with “both at once”.")
+	contains(t, findings, "saves 50.0 % ± 0.0 % with the load “swinging around a power of two”; it makes no difference beyond noise with “fill first, then drain” and with “both at once”.")
 	contains(t, findings, "fastest, both ends at work, with 1024 slots (151 ns per value)")
 	contains(t, findings, "sluice.Elastic holds 9.0 bytes at the worst moment of filling")
 }
@@ -132,7 +132,7 @@ func TestEffect(t *testing.T) {
 		{"4", change(-0.20, -0.21, -0.19)},
 		{"8", change(0.01, -0.02, 0.03)},
 	})
-	const want = "Spinning saves 12 % ± 3 % at 2 and 20 % ± 1 % at 4; it costs 30 % ± 3 % more at GOMAXPROCS 1; it makes no difference beyond noise at 8."
+	const want = "Spinning saves 12 % ± 3 % at GOMAXPROCS 2 and 20 % ± 1 % at 4; it costs 30 % ± 3 % more at 1; it makes no difference beyond noise at 8."
 	if got != want {
 		t.Errorf("effect says\n%s, want\n%s", got, want)
 	}

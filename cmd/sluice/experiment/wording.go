@@ -24,38 +24,34 @@ var (
 
 // effect says what happens to a time when subject takes the place of what it is
 // compared with: "A hand-off saves 12 % ± 3 % at GOMAXPROCS 1 and 8 % ± 2 % at 2;
-// makes no difference beyond noise at 8." It is empty if there are no places.
+// it makes no difference beyond noise at 8." It is empty if there are no places.
 func effect(subject string, by axis, places []place) string {
-	var saves, costs, unsure, same []string
-	for i, p := range places {
-		at := by.later + p.name
-		if i == 0 {
-			at = by.first + p.name
-		}
-		switch c := p.change; {
-		case c.Confidence == 0:
-			unsure = append(unsure, fmt.Sprintf("%+.0f %% %s", 100*c.Median, at))
-		case !c.Clear():
-			same = append(same, at)
-		case c.Median < 0:
-			saves = append(saves, c.String()+" "+at)
-		default:
-			costs = append(costs, c.String()+" more "+at)
-		}
+	verdicts := []struct {
+		verb, rest string
+		of         func(stat.Change) bool
+		size       func(stat.Change) string
+	}{
+		{"saves", "", func(c stat.Change) bool { return c.Clear() && c.Median < 0 },
+			func(c stat.Change) string { return c.String() + " " }},
+		{"costs", "", func(c stat.Change) bool { return c.Clear() && c.Median >= 0 },
+			func(c stat.Change) string { return c.String() + " more " }},
+		{"makes no difference beyond noise", "", func(c stat.Change) bool { return c.Confidence > 0 && !c.Clear() },
+			func(stat.Change) string { return "" }},
+		{"changes the time by", ", of too few repetitions to tell from noise", func(c stat.Change) bool { return c.Confidence == 0 },
+			func(c stat.Change) string { return fmt.Sprintf("%+.0f %% ", 100*c.Median) }},
 	}
 	var parts []string
-	for _, verdict := range []struct {
-		verb   string
-		places []string
-		rest   string
-	}{
-		{"saves", saves, ""},
-		{"costs", costs, ""},
-		{"makes no difference beyond noise", same, ""},
-		{"changes the time by", unsure, ", of too few repetitions to tell from noise"},
-	} {
-		if len(verdict.places) > 0 {
-			parts = append(parts, verdict.verb+" "+enumerate(verdict.places)+verdict.rest)
+	at := by.first
+	for _, verdict := range verdicts {
+		var said []string
+		for _, p := range places {
+			if verdict.of(p.change) {
+				said = append(said, verdict.size(p.change)+at+p.name)
+				at = by.later
+			}
+		}
+		if len(said) > 0 {
+			parts = append(parts, verdict.verb+" "+enumerate(said)+verdict.rest)
 		}
 	}
 	if len(parts) == 0 {

@@ -25,6 +25,9 @@ type Lines struct {
 	Shaded int
 	Shade  string
 	Series []Series
+	// Cover are values that the scale must have room for besides those drawn:
+	// charts that are to be compared share them.
+	Cover []Value
 }
 
 const (
@@ -39,7 +42,7 @@ const (
 func (l Lines) SVG() string {
 	c := open(linesHeight, l.Title)
 	right := Width - l.labelWidth()
-	var all []Value
+	all := slices.Clone(l.Cover)
 	for _, s := range l.Series {
 		for _, v := range s.At {
 			all = append(all, v)

@@ -105,6 +105,25 @@ func TestLinesGeometry(t *testing.T) {
 	}
 }
 
+// Charts that cover the same values have the same scale.
+func TestCover(t *testing.T) {
+	cover := []Value{exact(20), exact(900)}
+	ticks := regexp.MustCompile(`class="tick">[^<]+<`)
+	for _, pair := range [][2]string{
+		{lines(Series{Name: "a", At: map[int]Value{0: exact(30)}}).SVG(), Lines{X: []string{"1"}, Cover: cover}.SVG()},
+		{Rows{Rows: []Row{{Marks: []Mark{{Value: exact(30)}}}}}.SVG(), Rows{Cover: cover}.SVG()},
+	} {
+		if slices.Equal(ticks.FindAllString(pair[0], -1), ticks.FindAllString(pair[1], -1)) {
+			t.Error("values to be covered do not change the scale")
+		}
+	}
+	narrow := Rows{Cover: cover, Rows: []Row{{Marks: []Mark{{Value: exact(30)}}}}}.SVG()
+	wide := Rows{Cover: cover, Rows: []Row{{Marks: []Mark{{Value: exact(800)}}}}}.SVG()
+	if !slices.Equal(ticks.FindAllString(narrow, -1), ticks.FindAllString(wide, -1)) {
+		t.Error("two charts that cover the same values have different ticks")
+	}
+}
+
 func TestRows(t *testing.T) {
 	chart := Rows{Title: "memory <peak>", Axis: "B per value", Rows: []Row{
 		{Label: "native & co", Value: "8.0", Marks: []Mark{{Class: "n1", Value: exact(8)}}},

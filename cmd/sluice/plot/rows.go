@@ -1,5 +1,7 @@
 package plot
 
+import "slices"
+
 // A Shape tells marks of different origin apart, also without colour.
 type Shape uint8
 
@@ -29,6 +31,7 @@ type Rows struct {
 	Title string
 	Axis  string // the unit
 	Rows  []Row
+	Cover []Value // as in Lines
 }
 
 const (
@@ -42,7 +45,7 @@ const (
 func (r Rows) SVG() string {
 	bottom := float64(rowsTop + rowHeight*len(r.Rows) + 4)
 	c := open(bottom+40, r.Title)
-	var all []Value
+	all := slices.Clone(r.Cover)
 	for _, row := range r.Rows {
 		for _, mark := range row.Marks {
 			all = append(all, mark.Value)

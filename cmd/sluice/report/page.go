@@ -20,7 +20,9 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = template.Must(template.New("page").
+	Funcs(template.FuncMap{"unbroken": unbroken}).
+	Parse(pageText))
 
 // page is what the template reads.
 type page struct {
@@ -75,10 +77,11 @@ func study(e *Experiment) pageStudy {
 	s.Beside = besideTable(e.Beside).page()
 	for i := range e.Sections {
 		section := &e.Sections[i]
+		covers := section.covers()
 		sweep := pageSweep{Title: section.heading(), Text: section.Text}
 		for _, panel := range section.panels() {
 			for _, m := range section.Measures {
-				sweep.Charts = append(sweep.Charts, template.HTML(panel.chart(section, m, colours)))
+				sweep.Charts = append(sweep.Charts, template.HTML(panel.chart(section, m, covers[m], colours)))
 			}
 			for _, t := range panel.tables(section) {
 				sweep.Tables = append(sweep.Tables, t.page())
@@ -95,7 +98,11 @@ func study(e *Experiment) pageStudy {
 }
 
 func (t table) page() pageTable {
-	return pageTable{Caption: t.caption, Head: t.head, Rows: t.rows}
+	head := slices.Clone(t.head)
+	for i, unit := range t.units {
+		head[i] += ", " + unit
+	}
+	return pageTable{Caption: t.caption, Head: head, Rows: t.rows}
 }
 
 // A palette gives each contender of an experiment one colour class, the same in
@@ -128,10 +135,26 @@ func newPalette(e *Experiment) palette {
 }
 
 // shades is how many classes of each family page.css knows.
-const shades = 5
+const shades = 7
+
+// covers returns the values of all panels, by measure: their charts are to be
+// compared, so they share a scale.
+func (s *Section) covers() map[experiment.Measure][]plot.Value {
+	covers := make(map[experiment.Measure][]plot.Value)
+	for _, m := range s.Measures {
+		for i := range s.Points {
+			for j := range s.Points[i].Entries {
+				if value, ok := s.Points[i].Entries[j].value(m); ok {
+					covers[m] = append(covers[m], value)
+				}
+			}
+		}
+	}
+	return covers
+}
 
 // chart draws a panel: lines if it has an axis with several places, else rows.
-func (p *Panel) chart(s *Section, m experiment.Measure, colours palette) string {
+func (p *Panel) chart(s *Section, m experiment.Measure, cover []plot.Value, colours palette) string {
 	title := p.Name
 	if m.Title != "" {
 		title = m.Title
@@ -141,9 +164,13 @@ func (p *Panel) chart(s *Section, m experiment.Measure, colours palette) string 
 	}
 	title = strings.ToUpper(title[:1]) + title[1:]
 	if len(p.Points) > 1 {
-		return p.lines(title, s, m, colours).SVG()
+		chart := p.lines(title, s, m, colours)
+		chart.Cover = cover
+		return chart.SVG()
 	}
-	return p.rows(title, s, m, colours).SVG()
+	chart := p.rows(title, s, m, colours)
+	chart.Cover = cover
+	return chart.SVG()
 }
 
 func (p *Panel) lines(title string, s *Section, m experiment.Measure, colours palette) plot.Lines {

@@ -242,7 +242,7 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"What does a made-up channel cost?", "A. Nobody", "abacus", "Go: 0.1", // the source
 		"Made-up CPU, 2 usable", "go1.26", "commit 0123456789ab", // the machine
-		"A finding of 12 % ± 3 %", "&lt;b&gt;", // findings, escaped
+		"A finding of 12\u00a0%\u00a0±\u00a03\u00a0%", "&lt;b&gt;", // findings, escaped
 		"425 → 10.3 → 20.3",                                         // published beside measured
 		"oversubscribed",                                            // in the chart
 		"sluice.Small (too small for &lt;this&gt;)",                 // left out, by name
@@ -294,6 +294,24 @@ func TestFigure(t *testing.T) {
 	for v, want := range map[float64]string{0: "0.00", 2.345: "2.35", 9.999: "10.0", 34.56: "34.6", 99.99: "100", 1599: "1599"} {
 		if got := digits(v); got != want {
 			t.Errorf("digits(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	const text = "a hand-off saves 12 % ± 3 % at GOMAXPROCS 2"
+	for width := 20; width < 50; width++ {
+		for line := range strings.Lines(wrap(text, width, "  ")) {
+			line = strings.TrimSuffix(line, "\n")
+			if len([]rune(line)) > width {
+				t.Errorf("width %d: %q is too long", width, line)
+			}
+			if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "%") || strings.HasPrefix(trimmed, "±") || strings.HasSuffix(trimmed, "±") {
+				t.Errorf("width %d: a figure is broken at %q", width, line)
+			}
+		}
+		if got := strings.Join(strings.Fields(wrap(text, width, "  ")), " "); got != text {
+			t.Errorf("width %d: wrapped into %q", width, got)
 		}
 	}
 }

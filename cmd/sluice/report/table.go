@@ -14,6 +14,7 @@ import (
 type table struct {
 	caption string
 	head    []string // of the other columns
+	units   []string // below head, or nil
 	rows    [][]string
 }
 
@@ -23,7 +24,8 @@ func (p *Panel) tables(s *Section) []table {
 	if len(p.Points) == 1 && len(s.Measures) > 1 {
 		t := table{caption: p.Name, rows: p.rowHeads()}
 		for _, m := range s.Measures {
-			t.head = append(t.head, m.Title+", "+m.Axis)
+			t.head = append(t.head, m.Title)
+			t.units = append(t.units, m.Axis)
 			p.fill(&t, p.Points[0], m)
 		}
 		return []table{t}
@@ -153,7 +155,11 @@ func besideTable(all []Beside) table {
 
 // write aligns the columns: the first to the left, the others to the right.
 func (t table) write(b *strings.Builder) {
-	rows := append([][]string{append([]string{t.caption}, t.head...)}, t.rows...)
+	rows := [][]string{append([]string{t.caption}, t.head...)}
+	if t.units != nil {
+		rows = append(rows, append([]string{""}, t.units...))
+	}
+	rows = append(rows, t.rows...)
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, text := range row {

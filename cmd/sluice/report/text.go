@@ -140,12 +140,17 @@ func (s *Section) text(b *strings.Builder) {
 	}
 }
 
+// unbroken ties figures to their signs, so that no line begins with "%".
+func unbroken(text string) string {
+	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(text)
+}
+
 // wrap breaks text into lines of at most width characters; lines after the
 // first begin with indent.
 func wrap(text string, width int, indent string) string {
 	var b strings.Builder
 	used := 0
-	for i, word := range strings.Fields(text) {
+	for i, word := range strings.Split(unbroken(text), " ") {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
@@ -156,7 +161,7 @@ func wrap(text string, width int, indent string) string {
 			b.WriteString(" ")
 			used++
 		}
-		b.WriteString(word)
+		b.WriteString(strings.ReplaceAll(word, "\u00a0", " "))
 		used += n
 	}
 	return b.String() + "\n"
