@@ -27,7 +27,9 @@
 // Bounded has one, large enough for ever. In an Elastic a sender that finds the
 // ring full seals it (end is the index after its last value), links a new one
 // and goes on there; receivers empty the sealed ring and follow. A queue that
-// fits one ring therefore never moves on, and none is ever copied.
+// fits one ring therefore never moves on, and none is ever copied. The receiver
+// that empties the channel while it is in a large ring exchanges that for a
+// small one, under both locks.
 //
 // # Linearization
 //
@@ -66,6 +68,7 @@
 package chain
 
 import (
+	"math"
 	"reflect"
 	"sync/atomic"
 	"unsafe"
@@ -114,6 +117,7 @@ type Engine[T any] struct {
 	name           string
 	pause          int
 	elastic        *pool[T] // nil for a Bounded
+	keepSlots      int      // a larger ring is shed when the channel is empty
 	ready          atomic.Pointer[readiness]
 	dropped        atomic.Uint64
 	_              [cacheLine]byte
@@ -139,11 +143,17 @@ func newAt[T any](config engine.Config[T], first uint64) *Engine[T] {
 		overflow:       config.Overflow,
 		onDrop:         config.OnDrop,
 		name:           config.Name,
+		keepSlots:      math.MaxInt,
 		pause:          min(config.Limit, maxPause/pausePerValue) * pausePerValue,
 	}
 	var seg *segment[T]
 	if config.Elastic {
-		e.elastic = newPool[T](config.Shrink)
+		// A single sender works without a lock that could keep it out while
+		// shed exchanges its ring.
+		e.elastic = newPool[T](config.Shrink, !config.SingleSender)
+		if config.Shrink != engine.NoShrink {
+			e.keepSlots = e.elastic.small.slots
+		}
 		seg = e.elastic.first()
 	} else {
 		seg = &segment[T]{buf: make([]T, ceilPow2(config.Limit))}

@@ -15,7 +15,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		return e.recvOne(ctx)
 	}
 	if e.singleReceiver {
-		if word == r.bound {
+		if word == r.bound || word+one == r.bound && len(r.buf) > e.keepSlots {
 			return e.recvOne(ctx)
 		}
 		v = e.empty(word)
@@ -37,6 +37,9 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 			return e.recvOne(ctx)
 		}
 		v = e.empty(word)
+		if word+one == r.bound && len(r.buf) > e.keepSlots {
+			e.shed(word + one)
+		}
 		r.unlock(word + one)
 	}
 	if e.send.line.Waiting() {
@@ -149,6 +152,9 @@ func (e *Engine[T]) take(word uint64, buf []T, turn *turn[T]) (n int, err error)
 		r.unlock(word)
 		return 0, err
 	}
+	if index == r.bound && len(r.buf) > e.keepSlots {
+		e.shed(index)
+	}
 	r.unlock(index | keep)
 	if e.send.line.Waiting() {
 		e.send.line.Wake()
@@ -194,4 +200,26 @@ func (e *Engine[T]) run(index, tail uint64) bool {
 		r.bound = r.seg.end
 	}
 	return true
+}
+
+// shed exchanges a large ring for a small one if the channel is empty, now that
+// the receivers have come to index, and no sender is at work: if one is, the
+// channel is not idle, and there will be a next time. The caller owns the
+// receive side.
+func (e *Engine[T]) shed(index uint64) {
+	s, r := &e.send, &e.recv
+	word := s.word.Load()
+	if word&^flags != index || word&locked != 0 || !s.word.CompareAndSwap(word, word|locked) {
+		return
+	}
+	if large := r.seg; large == s.seg {
+		small := e.elastic.get(0)
+		small.base = index
+		for _, side := range []*side[T]{s, r} {
+			side.seg, side.buf, side.bound = small, small.buf, index
+		}
+		e.elastic.put(large, 0)
+		e.elastic.trim(0)
+	}
+	s.unlock(word)
 }

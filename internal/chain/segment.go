@@ -12,12 +12,16 @@ const (
 	// firstBytes is the size of an Elastic's first ring: an idle one holds at
 	// most 1 KiB in all.
 	firstBytes = 128
-	// segmentBytes is the size of every further ring. Small, because after a
-	// burst the last one stays; large enough that its header, and the work to
-	// link and release it, vanish among its values.
-	segmentBytes = 1024
-	// spareBytes may be kept as spare rings whatever is queued.
-	spareBytes = 2 * segmentBytes
+	// smallBytes is the size of the rings of a short queue. Small, because
+	// after a burst the last ring stays.
+	smallBytes = 1024
+	// largeBytes is the size of further rings once as much is queued: to link
+	// and release a ring then vanishes among its values. Batches of 64, one to
+	// one, GOMAXPROCS=2: 1.5 ns a value, and 2.6 with small rings only
+	// (2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go 1.26.8).
+	largeBytes = 8192
+	// spareBytes of small rings may be kept whatever is queued.
+	spareBytes = 2 * smallBytes
 )
 
 // A segment is one ring of the chain.
@@ -36,29 +40,37 @@ type segment[T any] struct {
 //     it: the receivers gave it up, no sender has taken it.
 type pool[T any] struct {
 	shrink engine.Shrink
-	slots  int // of a segment
-
 	lock   park.Lock
-	spare  *segment[T]
-	spares atomic.Int32
+	small  spares[T]
+	large  spares[T]
 	bytes  int64
 }
 
-func newPool[T any](shrink engine.Shrink) *pool[T] {
-	return &pool[T]{shrink: shrink, slots: slotsIn[T](segmentBytes)}
+// spares are segments of one size.
+type spares[T any] struct {
+	slots int // of each
+	first *segment[T]
+	n     atomic.Int32
+}
+
+// newPool returns an empty pool. Without large ones, all segments are small.
+func newPool[T any](shrink engine.Shrink, large bool) *pool[T] {
+	p := &pool[T]{shrink: shrink}
+	p.small.slots = slotsIn[T](smallBytes)
+	p.large.slots = p.small.slots
+	if large {
+		p.large.slots = slotsIn[T](largeBytes)
+	}
+	return p
 }
 
 // slotsIn is the largest power of two of slots that fit n bytes, at least one.
 func slotsIn[T any](n int) int {
-	return floorPow2(max(1, n/max(1, sizeOf[T]())))
-}
-
-func floorPow2(n int) int {
-	size := 1
-	for size*2 <= n {
-		size *= 2
+	slots := 1
+	for slots*2*max(1, sizeOf[T]()) <= n {
+		slots *= 2
 	}
-	return size
+	return slots
 }
 
 // first returns the segment that the chain begins with.
@@ -77,19 +89,19 @@ func (s *segment[T]) bytes() int64 {
 	return int64(len(s.buf))*int64(sizeOf[T]()) + int64(unsafe.Sizeof(*s))
 }
 
-// get returns a segment for the senders, a spare one if there is one.
-func (p *pool[T]) get(uint64) *segment[T] {
-	p.lock.Lock()
-	seg := p.spare
-	if seg != nil {
-		p.spare = seg.next.Load()
-		p.spares.Add(-1)
+// get returns a segment for the senders, a spare one if there is one: a large
+// one if as much is queued already.
+func (p *pool[T]) get(queued uint64) *segment[T] {
+	s := &p.small
+	if queued >= uint64(p.large.slots) {
+		s = &p.large
 	}
+	p.lock.Lock()
+	seg := s.pop()
 	p.lock.Unlock()
 	if seg == nil {
-		return p.make(p.slots)
+		return p.make(s.slots)
 	}
-	seg.next.Store(nil)
 	return seg
 }
 
@@ -97,12 +109,13 @@ func (p *pool[T]) get(uint64) *segment[T] {
 // are queued, and keeps or drops it as the shrink mode says.
 func (p *pool[T]) put(seg *segment[T], queued uint64) {
 	p.lock.Lock()
-	if len(seg.buf) < p.slots {
-		p.bytes -= seg.bytes() // the first one, outgrown
-	} else {
-		seg.next.Store(p.spare)
-		p.spare = seg
-		p.spares.Add(1)
+	switch len(seg.buf) {
+	case p.large.slots:
+		p.large.push(seg)
+	case p.small.slots:
+		p.small.push(seg)
+	default: // the first one, outgrown
+		p.bytes -= seg.bytes()
 	}
 	p.lock.Unlock()
 	if p.shrink == engine.ShrinkHalf {
@@ -110,18 +123,16 @@ func (p *pool[T]) put(seg *segment[T], queued uint64) {
 	}
 }
 
-// trim drops the spare segments that are too many for that many values queued.
+// trim drops the spare segments that are too many for that many values queued:
+// more than the values occupy, but for a few small ones.
 func (p *pool[T]) trim(queued uint64) {
-	if p.shrink == engine.NoShrink || p.spares.Load() <= 1 {
+	if p.shrink == engine.NoShrink || p.small.n.Load() <= 1 && p.large.n.Load() == 0 {
 		return
 	}
+	few := max(1, spareBytes/(p.small.slots*max(1, sizeOf[T]())))
 	p.lock.Lock()
-	keep := max(1, spareBytes/max(1, p.slots*sizeOf[T]()), int(queued)/p.slots)
-	for n := int(p.spares.Load()); n > keep; n-- {
-		p.bytes -= p.spare.bytes()
-		p.spare = p.spare.next.Load()
-		p.spares.Add(-1)
-	}
+	p.bytes -= p.large.keep(queued / uint64(p.large.slots))
+	p.bytes -= p.small.keep(max(uint64(few), queued/uint64(p.small.slots)))
 	p.lock.Unlock()
 }
 
@@ -130,4 +141,29 @@ func (p *pool[T]) held() int64 {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	return p.bytes
+}
+
+// push, pop and keep are called with the pool's lock.
+func (s *spares[T]) push(seg *segment[T]) {
+	seg.next.Store(s.first)
+	s.first = seg
+	s.n.Add(1)
+}
+
+func (s *spares[T]) pop() *segment[T] {
+	seg := s.first
+	if seg != nil {
+		s.first = seg.next.Load()
+		seg.next.Store(nil)
+		s.n.Add(-1)
+	}
+	return seg
+}
+
+// keep drops all but n and returns the bytes given back.
+func (s *spares[T]) keep(n uint64) (dropped int64) {
+	for uint64(s.n.Load()) > n {
+		dropped += s.pop().bytes()
+	}
+	return dropped
 }
