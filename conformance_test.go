@@ -108,7 +108,11 @@ func (s shape) memory() *sluicetest.Memory {
 	if !s.elastic {
 		return &sluicetest.Memory{Idle: 1024 + 8*float64(s.capacity)}
 	}
-	m := &sluicetest.Memory{Idle: 1024, Queued: 8.5, QueuedPeak: 9.5, Drained: 4096}
+	m := &sluicetest.Memory{Idle: 1024}
+	if s.capacity != sluice.Unlimited {
+		return m
+	}
+	m.Queued, m.QueuedPeak, m.Drained = 8.5, 9.5, 4096
 	if s.shrink == sluice.NoShrink {
 		m.Drained = 0
 	}

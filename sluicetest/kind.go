@@ -86,10 +86,11 @@ type Memory struct {
 	// Idle is the most that an empty channel holds that was never used.
 	Idle float64
 	// Queued is the most held for each value when a million uint64 are queued,
-	// and QueuedPeak the most for each at any moment while they are sent.
+	// and QueuedPeak the most for each at any moment while they are sent. 0
+	// promises nothing.
 	Queued, QueuedPeak float64
-	// Drained is the most that is left after those were received. 0 means
-	// that the channel may keep it all.
+	// Drained is the most that is left after many were queued and received. 0
+	// promises nothing.
 	Drained float64
 }
 

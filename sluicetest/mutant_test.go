@@ -39,7 +39,7 @@ func kind(limit int, overflow sluice.Overflow, fault mutant.Fault) sluicetest.Ki
 			return mutant.New[sluicetest.Giant](limit, overflow, nil, fault)
 		},
 	}
-	if limit == unbounded {
+	if limit == unbounded && overflow == sluice.Block {
 		k.Memory = &sluicetest.Memory{Idle: 512, Queued: 16, QueuedPeak: 32, Drained: 4096}
 	}
 	if fault != mutant.None {

@@ -17,7 +17,7 @@ import (
 // may be parked who could proceed, and the model must agree with all that was
 // seen.
 func testQuiescence(t *testing.T, k Kind) {
-	for range rounds(200) {
+	for range rounds(150) {
 		seed := rand.Uint64()
 		synctest.Test(t, func(t *testing.T) { newWalk(t, k, seed).run(t, 80) })
 		if t.Failed() {
