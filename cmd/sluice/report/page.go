@@ -77,8 +77,13 @@ func study(e *Experiment) pageStudy {
 	s.Beside = besideTable(e.Beside).page()
 	for i := range e.Sections {
 		section := &e.Sections[i]
-		covers := section.covers()
 		sweep := pageSweep{Title: section.heading(), Text: section.Text}
+		if !section.measured() {
+			sweep.Text += " Not measured in this run."
+			s.Sweeps = append(s.Sweeps, sweep)
+			continue
+		}
+		covers := section.covers()
 		for _, panel := range section.panels() {
 			for _, m := range section.Measures {
 				sweep.Charts = append(sweep.Charts, template.HTML(panel.chart(section, m, covers[m], colours)))

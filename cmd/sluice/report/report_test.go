@@ -259,8 +259,12 @@ func TestPage(t *testing.T) {
 		t.Error("the template refused a value")
 	}
 	charts := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
-	if len(charts) != 4 { // published, by GOMAXPROCS, two of memory
-		t.Errorf("%d charts, want 4", len(charts))
+	if len(charts) != 2 || !strings.Contains(page, "Not measured in this run.") { // published, by GOMAXPROCS
+		t.Errorf("%d charts, want 2, and a word on the section that was not measured", len(charts))
+	}
+	charts = regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(render(t, pretended(false).WritePage), -1)
+	if len(charts) != 4 { // two of memory besides
+		t.Errorf("%d charts of the whole run, want 4", len(charts))
 	}
 	for _, chart := range charts {
 		if err := xml.Unmarshal([]byte(chart), new(struct{ XMLName xml.Name })); err != nil {
