@@ -1,0 +1,100 @@
+# What must hold of this repository, one target for each check. Continuous
+# integration is .ci/run, which calls these and nothing else.
+
+# The oldest Go that go.mod promises, and a toolchain of it.
+OLDEST := go1.25.4
+
+# The modules of go.work.
+MODULES = $(shell go list -m -f '{{.Dir}}')
+
+# The library without its conformance suite's own tests.
+LIBRARY := . ./internal/...
+
+QEMU := qemu-aarch64-static
+
+each-module = @set -e; for dir in $(MODULES); do echo "$${dir\#$(CURDIR)}/: $(1)"; (cd $$dir && GOWORK=off $(1)); done
+
+.PHONY: help
+help: ## list the targets
+	@grep -h '^[a-z0-9/-]*:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+.PHONY: fmt
+fmt: ## everything is formatted by gofmt
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
+
+.PHONY: tidy
+tidy: ## the go.mod and go.sum of each module are as go mod tidy leaves them
+	$(call each-module,go mod tidy -diff)
+	@cd tools && echo "/tools/: go mod tidy -diff" && GOWORK=off go mod tidy -diff
+
+.PHONY: alone
+alone: ## each module builds without the workspace
+	$(call each-module,go build ./...)
+
+.PHONY: vet
+vet: ## go vet, for each module and each build tag
+	go vet work
+	go vet -tags sluicecheck .
+
+bin/staticcheck: tools/go.mod tools/go.sum
+	cd tools && GOWORK=off go build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+
+.PHONY: staticcheck
+staticcheck: bin/staticcheck ## staticcheck, as pinned in tools/go.mod
+	bin/staticcheck work
+	bin/staticcheck -tags sluicecheck .
+
+.PHONY: boundary
+boundary: ## who may import what, and where a goroutine may wait
+	go test -count=1 ./internal/boundary
+
+.PHONY: docs
+docs: ## commands, code and links in the documents are real
+	go test -count=1 ./docs
+
+.PHONY: oldest
+oldest: ## the library and its stress tests, with the oldest Go they promise
+	GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
+	GOTOOLCHAIN=$(OLDEST) GOWORK=off go test -short $(LIBRARY)
+	cd stress && GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
+
+.PHONY: 386
+386: ## every module for 32 bits, and the library's tests there
+	GOARCH=386 go vet work
+	GOARCH=386 go test -short $(LIBRARY)
+
+.PHONY: arm64
+arm64: ## every module for arm64
+	GOARCH=arm64 go vet work
+
+.PHONY: arm64-run
+arm64-run: ## the library's tests on arm64, emulated by qemu-user
+	GOARCH=arm64 go test -short -exec $(QEMU) $(LIBRARY)
+
+.PHONY: checked
+checked: ## the library's tests in a build that checks promises
+	go test -short -tags sluicecheck $(LIBRARY)
+
+.PHONY: race
+race: ## race detector, -short: engines ten times, the suite once, for 1, 2 and 8 Ps
+	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 ./internal/...
+	go test -race -short -shuffle=on -cpu=1,2,8 . ./stress/...
+	go test -race -short -shuffle=on -cpu=2 ./sluicetest/...
+
+.PHONY: race-long
+race-long: ## race detector, ten times all of the library: before a release
+	go test -race -shuffle=on -cpu=1,2,8 -count=10 -timeout=2h ./... ./stress/...
+
+.PHONY: lab
+lab: ## the lab once, with its smallest sweep
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	go run ./cmd/sluice lab -quick -o "$$dir" && \
+	test -s "$$dir/results.txt" && test -s "$$dir/results.json" && test -s "$$dir/report.html"
+
+.PHONY: test
+test: ## every test of every module: what the README says
+	go test work
+
+.PHONY: results
+results: ## measure the table of floors and goals anew
+	go run ./bench/cmd/ratios -o bench/RESULTS.md
