@@ -1,0 +1,187 @@
+package park
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestParkerTakesOneToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewParker()
+		p.Unpark()
+		if !p.Park(nil) {
+			t.Error("a token that came first was not taken")
+		}
+		done := make(chan struct{})
+		ended := false
+		go func() {
+			if p.Park(done) {
+				t.Error("took a token that was never put down")
+			}
+			ended = true
+		}()
+		synctest.Wait()
+		if ended {
+			t.Error("Park returned without token or end")
+		}
+		close(done)
+		synctest.Wait()
+		if !ended {
+			t.Error("Park outlasted done")
+		}
+	})
+}
+
+// expect asserts what the other side reads off the line.
+func expect(t *testing.T, l *Line, want uint32, when string) {
+	t.Helper()
+	if got := l.signal.Load(); got != want {
+		t.Fatalf("signal is %d %s, want %d", got, when, want)
+	}
+	if l.Waiting() != (want == wanted) || l.Idle() != (want == nobody) {
+		t.Fatalf("Waiting and Idle do not read %d %s", want, when)
+	}
+}
+
+// TestOneWakeUpInFlight walks through the states of a line.
+func TestOneWakeUpInFlight(t *testing.T) {
+	var l Line
+	expect(t, &l, nobody, "at first")
+	l.Wake() // of nobody
+	a, b, c := l.Join(), l.Join(), l.Join()
+	expect(t, &l, wanted, "with three in line")
+	l.Wake()
+	expect(t, &l, waking, "with one woken")
+	l.Wake()
+	if waiting, _, _ := l.Counts(); waiting != 2 {
+		t.Fatalf("%d wait after a second Wake, want 2: one wake-up was in flight", waiting)
+	}
+	if !l.Park(a, nil) {
+		t.Fatal("the first waiter was not the one woken")
+	}
+	l.Rejoin(a) // in vain
+	expect(t, &l, wanted, "after a wake-up in vain")
+	l.Wake()
+	if !l.Park(a, nil) {
+		t.Fatal("a waiter woken in vain lost its place")
+	}
+	l.Leave(a, true)
+	expect(t, &l, wanted, "with two left")
+	l.Wake() // b, which leaves without having parked: its token must not stay
+	l.Leave(b, false)
+	expect(t, &l, wanted, "with one left")
+	l.Leave(c, false) // not woken
+	expect(t, &l, nobody, "at the end")
+	for range 3 {
+		w := l.Join()
+		select {
+		case <-w.parker.token:
+			t.Fatal("a waiter is used again with an old token")
+		default:
+		}
+	}
+}
+
+func TestWakeAll(t *testing.T) {
+	var l Line
+	a, b := l.Join(), l.Join()
+	l.Wake()
+	l.WakeAll()
+	for _, w := range []*Waiter{a, b} {
+		if !l.Park(w, nil) {
+			t.Fatal("not woken")
+		}
+		l.Leave(w, true)
+	}
+	expect(t, &l, nobody, "when all have left")
+}
+
+func TestLeaveFromTheMiddle(t *testing.T) {
+	var l Line
+	a, b, c := l.Join(), l.Join(), l.Join()
+	l.Leave(b, false)
+	l.Wake()
+	l.Leave(a, false)
+	l.Wake()
+	if !l.Park(c, nil) {
+		t.Fatal("the last one was not woken")
+	}
+	l.Leave(c, true)
+	expect(t, &l, nobody, "at the end")
+}
+
+// Time is exact in a bubble: the first 256 waits are all timed, later ones by
+// one in sixteen.
+func TestTallyOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Line
+		for range 256 + 160 {
+			w := l.Join()
+			go func() {
+				time.Sleep(time.Second)
+				l.Wake()
+			}()
+			l.Park(w, nil)
+			l.Leave(w, true)
+		}
+		if _, waits, spent := l.Counts(); waits != 416 || spent != 416*time.Second {
+			t.Errorf("%d waits of a second each took %v", waits, spent)
+		}
+	})
+}
+
+func TestPatienceLearns(t *testing.T) {
+	var p Patience
+	tries := func() (n int) {
+		for range 160 {
+			if p.Worthwhile() {
+				n++
+			}
+		}
+		return n
+	}
+	if n := tries(); n != 10 {
+		t.Errorf("without credit %d of 160 waits pause, want 10", n)
+	}
+	p.Learn(true)
+	if n := tries(); n != 160 {
+		t.Errorf("after a success %d of 160 waits pause, want all", n)
+	}
+	for range 100 {
+		p.Learn(true)
+	}
+	for range maxCredit + 1 {
+		p.Learn(false)
+	}
+	if n := tries(); n != 10 {
+		t.Errorf("after failures %d of 160 waits pause, want 10", n)
+	}
+}
+
+func TestLockExcludes(t *testing.T) {
+	var l Lock
+	inside, total := 0, 0
+	done := make(chan struct{})
+	for range 4 {
+		go func() {
+			for range 2000 {
+				l.Lock()
+				inside++
+				if inside != 1 {
+					t.Error("two goroutines inside")
+				}
+				total++
+				inside--
+				l.Unlock()
+			}
+			done <- struct{}{}
+		}()
+	}
+	for range 4 {
+		<-done
+	}
+	if total != 8000 {
+		t.Errorf("%d of 8000 sections ran", total)
+	}
+}
