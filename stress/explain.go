@@ -1,0 +1,38 @@
+package stress
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/sluice-go/sluice"
+)
+
+var errNotLinearizable = errors.New("no order of the calls explains their results")
+
+// Explain returns an error unless the run is one that a channel of that capacity
+// and policy can have.
+func Explain(run Run, capacity int, overflow sluice.Overflow) error {
+	if !porcupine.CheckOperations(Model(capacity, overflow), run.History) {
+		return errNotLinearizable
+	}
+	// The model decides what was dropped by what is missing. OnDrop must have
+	// seen the same.
+	var missing, received []byte
+	for _, o := range run.History {
+		switch c, r := o.Input.(Call), o.Output.(Result); {
+		case r.Err != nil:
+		case c.Op <= TrySend:
+			missing = append(missing, c.Value)
+		case c.Op == Recv || c.Op == TryRecv:
+			received = append(received, r.Value)
+		}
+	}
+	missing = slices.DeleteFunc(missing, func(v byte) bool { return slices.Contains(received, v) })
+	dropped := slices.Sorted(slices.Values(run.Dropped))
+	if slices.Sort(missing); !slices.Equal(missing, dropped) {
+		return fmt.Errorf("%v were sent and not received, OnDrop saw %v", missing, dropped)
+	}
+	return nil
+}

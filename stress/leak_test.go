@@ -1,0 +1,127 @@
+package stress
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"go.uber.org/goleak"
+)
+
+// TestMain: no test of this package leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// An ending is a way in which a channel comes out of use.
+type ending struct {
+	name string
+	end  func(c sluice.Chan[byte])
+}
+
+var endings = []ending{
+	{"abandoned", func(sluice.Chan[byte]) {}},
+	{"abandoned with values", func(c sluice.Chan[byte]) {
+		for range min(c.Cap(), 3) {
+			_ = c.TrySend(1)
+		}
+		_ = c.Ready()
+	}},
+	{"closed", func(c sluice.Chan[byte]) { c.Close() }},
+	{"waiters closed", func(c sluice.Chan[byte]) {
+		both(c, context.Background(), func() { c.Close() })
+	}},
+	{"waiters cancelled", func(c sluice.Chan[byte]) {
+		ctx, cancel := context.WithCancel(context.Background())
+		both(c, ctx, cancel)
+	}},
+	{"native ends closed", func(c sluice.Chan[byte]) {
+		n := sluice.Ends(c)
+		n.S <- 1
+		close(n.S)
+		for range n.R {
+		}
+	}},
+	{"native ends stopped", func(c sluice.Chan[byte]) {
+		n := sluice.Ends(c)
+		for range 300 {
+			select {
+			case n.S <- 1:
+			default:
+			}
+		}
+		n.Stop()
+	}},
+	{"stream cancelled", func(c sluice.Chan[byte]) {
+		ctx, cancel := context.WithCancel(context.Background())
+		_, rest := sluice.Stream(ctx, c)
+		_ = c.TrySend(1)
+		cancel()
+		rest()
+	}},
+	{"stream drained", func(c sluice.Chan[byte]) {
+		values, _ := sluice.Stream(context.Background(), c)
+		c.Close()
+		for range values {
+		}
+	}},
+	{"from cancelled", func(c sluice.Chan[byte]) {
+		ctx, cancel := context.WithCancel(context.Background())
+		var from sync.WaitGroup
+		from.Go(func() { _, _ = sluice.From(ctx, c, make(chan byte)) })
+		cancel()
+		from.Wait()
+	}},
+}
+
+// both makes goroutines wait on both sides, as far as they do, and runs end.
+func both(c sluice.Chan[byte], ctx context.Context, end func()) {
+	var waiters sync.WaitGroup
+	for range 3 {
+		waiters.Go(func() {
+			for err := error(nil); err == nil; {
+				err = c.Send(ctx, 1)
+			}
+		})
+	}
+	waiters.Go(func() { _, _ = c.Recv(ctx) })
+	for range 50 {
+		runtime.Gosched()
+	}
+	end()
+	waiters.Wait()
+}
+
+// TestNoLeak: whichever way a channel comes out of use, no goroutine stays.
+func TestNoLeak(t *testing.T) {
+	for name, open := range map[string]func() sluice.Chan[byte]{
+		"Rendezvous":  func() sluice.Chan[byte] { return sluice.NewRendezvous[byte](nil) },
+		"Bounded 1":   func() sluice.Chan[byte] { return sluice.NewBounded[byte](1, nil) },
+		"Bounded 128": func() sluice.Chan[byte] { return sluice.NewBounded[byte](128, nil) },
+		"Elastic 50":  func() sluice.Chan[byte] { return sluice.NewElastic[byte](50, nil) },
+	} {
+		for _, e := range endings {
+			t.Run(name+" "+e.name, func(t *testing.T) {
+				defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+				for range 10 {
+					e.end(open())
+				}
+			})
+		}
+	}
+}
+
+// TestLeakIsSeen: the check of leaks finds one.
+func TestLeakIsSeen(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	forever := make(chan struct{})
+	var leaked sync.WaitGroup
+	leaked.Go(func() { <-forever })
+	err := goleak.Find(before)
+	close(forever)
+	leaked.Wait()
+	if err == nil || !strings.Contains(err.Error(), "TestLeakIsSeen") {
+		t.Errorf("a goroutine that waits for ever is reported as %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package stress
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A subject is a channel whose histories are checked.
+type subject struct {
+	name     string
+	capacity int
+	elastic  bool
+	options  sluice.Options[byte]
+}
+
+func (s subject) open(onDrop func(byte)) sluice.Chan[byte] {
+	o := s.options
+	if o.Overflow == sluice.DropNewest || o.Overflow == sluice.DropOldest {
+		o.OnDrop = onDrop
+	}
+	switch {
+	case s.elastic:
+		return sluice.NewElastic(s.capacity, &o)
+	case s.capacity > 0:
+		return sluice.NewBounded(s.capacity, &o)
+	default:
+		return sluice.NewRendezvous(&o)
+	}
+}
+
+func subjects() (all []subject) {
+	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		options := sluice.Options[byte]{Overflow: overflow}
+		if overflow == sluice.Block || overflow == sluice.Reject {
+			all = append(all, subject{fmt.Sprint("Rendezvous ", overflow), 0, false, options})
+		}
+		for _, capacity := range []int{1, 2, 3} {
+			all = append(all,
+				subject{fmt.Sprintf("Bounded %d %v", capacity, overflow), capacity, false, options},
+				subject{fmt.Sprintf("Elastic %d %v", capacity, overflow), capacity, true, options})
+		}
+	}
+	// An engine for many slots, and one that is never full.
+	all = append(all, subject{"Bounded 128", 128, false, sluice.Options[byte]{}},
+		subject{"Elastic Unlimited", sluice.Unlimited, true, sluice.Options[byte]{}})
+	return all
+}
+
+// TestLinearizable: there is an order of the calls, each somewhere between its
+// begin and its end, in which a queue gives the same results.
+func TestLinearizable(t *testing.T) {
+	for _, s := range subjects() {
+		t.Run(s.name, func(t *testing.T) {
+			for range rounds(3000) {
+				check(t, s, Plan{Clients: 2 + rand.IntN(3), Calls: 2 + rand.IntN(5)})
+				if t.Failed() {
+					return
+				}
+			}
+		})
+		for name, plan := range map[string]Plan{
+			"one sender":   {OneSender: true},
+			"one receiver": {OneReceiver: true},
+			"one to one":   {OneSender: true, OneReceiver: true},
+		} {
+			s := s
+			s.options.SingleSender, s.options.SingleReceiver = plan.OneSender, plan.OneReceiver
+			t.Run(s.name+" "+name, func(t *testing.T) {
+				for range rounds(1000) {
+					plan.Clients, plan.Calls = 2+rand.IntN(2), 2+rand.IntN(6)
+					if check(t, s, plan); t.Failed() {
+						return
+					}
+				}
+			})
+		}
+	}
+}
+
+// rounds is n, or a tenth of it with -short.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
+// check records a run of s and fails t if it cannot be explained.
+func check(t *testing.T, s subject, plan Plan) {
+	plan.Open = s.open
+	seed := rand.Uint64()
+	run := Record(t, plan, seed)
+	if err := Explain(run, s.capacity, s.options.Overflow); err != nil {
+		t.Errorf("seed %d: %v\n%s", seed, err, Render(run.History))
+	}
+}

@@ -1,0 +1,176 @@
+// Package stress checks sluice with tools that the core module must not depend
+// on: recorded histories of short concurrent runs against a sequential model,
+// for linearizability (porcupine), and leaks of goroutines (goleak).
+package stress
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/sluice-go/sluice"
+)
+
+// An Op is what was called.
+type Op uint8
+
+// The operations of a history. Batches are none: they promise a prefix, not one
+// moment at which they happen.
+const (
+	Send Op = iota
+	TrySend
+	Recv
+	TryRecv
+	Len
+	Close
+)
+
+var opNames = [...]string{"Send", "TrySend", "Recv", "TryRecv", "Len", "Close"}
+
+// A Call is one operation as it was made. Values are small, and differ.
+type Call struct {
+	Op    Op
+	Value byte // to send
+	// Begin and End are the moments between which it took effect. The model
+	// needs them for a rendezvous only.
+	Begin, End int64
+}
+
+// A Result is what came of it.
+type Result struct {
+	Value byte // received
+	Len   int
+	Err   error
+}
+
+// A state is what the model knows. It is comparable: that is how the checker
+// recognises a state it has been in.
+type state struct {
+	queue  string // the values, oldest first
+	closed bool
+	// Without a buffer a send is followed at once by the receive that takes
+	// its value: between the two, offered is set.
+	offered bool
+	value   byte
+	until   int64 // when the offering send had returned
+}
+
+// Model is a FIFO queue with a capacity, a closed flag and an overflow policy.
+// Capacity 0 is a rendezvous, which must not drop.
+func Model(capacity int, overflow sluice.Overflow) porcupine.Model {
+	m := model{capacity, overflow}
+	return porcupine.Model{
+		Init: func() any { return state{} },
+		Step: func(s, in, out any) (bool, any) {
+			ok, next := m.step(s.(state), in.(Call), out.(Result))
+			return ok, next
+		},
+		DescribeOperation: func(in, out any) string { return describe(in.(Call), out.(Result)) },
+		DescribeState: func(s any) string {
+			return fmt.Sprintf("%v closed=%v", []byte(s.(state).queue), s.(state).closed)
+		},
+	}
+}
+
+type model struct {
+	capacity int
+	overflow sluice.Overflow
+}
+
+// step tells whether the call can have that result in state s, and what follows.
+func (m model) step(s state, c Call, r Result) (bool, state) {
+	if s.offered {
+		return m.meet(s, c, r)
+	}
+	switch c.Op {
+	case Send, TrySend:
+		return m.send(s, c, r)
+	case Recv, TryRecv:
+		return m.recv(s, c, r)
+	case Len:
+		return r.Len == len(s.queue), s
+	default:
+		s.closed = true
+		return true, s
+	}
+}
+
+// meet is the step after a send without a buffer: the receive that takes its
+// value, which had begun before the send returned.
+func (m model) meet(s state, c Call, r Result) (bool, state) {
+	ok := (c.Op == Recv || c.Op == TryRecv) && r.Err == nil && r.Value == s.value && c.Begin < s.until
+	return ok, state{closed: s.closed}
+}
+
+func (m model) send(s state, c Call, r Result) (bool, state) {
+	full := len(s.queue) >= m.capacity
+	switch r.Err {
+	case nil:
+		if s.closed {
+			return false, s
+		}
+		return m.accept(s, c, full)
+	case sluice.ErrClosed:
+		return s.closed, s
+	case sluice.ErrFull:
+		// Without a buffer nobody knows from outside who waited when.
+		return full && !s.closed && (c.Op == TrySend || m.overflow == sluice.Reject), s
+	case context.Canceled:
+		return full && c.Op == Send && m.overflow == sluice.Block, s
+	}
+	return false, s
+}
+
+// accept is a send that succeeds. The state alone decides whether it drops a
+// value, and which.
+func (m model) accept(s state, c Call, full bool) (bool, state) {
+	value := string([]byte{c.Value})
+	switch {
+	case m.capacity == 0:
+		s.offered, s.value, s.until = true, c.Value, c.End
+	case !full:
+		s.queue += value
+	case m.overflow == sluice.DropOldest:
+		s.queue = s.queue[1:] + value
+	case m.overflow != sluice.DropNewest:
+		return false, s
+	}
+	return true, s
+}
+
+func (m model) recv(s state, c Call, r Result) (bool, state) {
+	switch r.Err {
+	case nil:
+		if s.queue == "" || s.queue[0] != r.Value {
+			return false, s
+		}
+		s.queue = s.queue[1:]
+		return true, s
+	case sluice.ErrClosed:
+		return s.closed && s.queue == "", s
+	case sluice.ErrEmpty:
+		return c.Op == TryRecv && !s.closed && s.queue == "", s
+	case context.Canceled:
+		return c.Op == Recv && s.queue == "", s
+	}
+	return false, s
+}
+
+// describe renders one call for a report.
+func describe(c Call, r Result) string {
+	var b strings.Builder
+	fmt.Fprint(&b, opNames[c.Op])
+	if c.Op <= TrySend {
+		fmt.Fprintf(&b, "(%d)", c.Value)
+	}
+	switch {
+	case r.Err != nil:
+		fmt.Fprintf(&b, " -> %v", r.Err)
+	case c.Op == Len:
+		fmt.Fprintf(&b, " -> %d", r.Len)
+	case c.Op == Recv || c.Op == TryRecv:
+		fmt.Fprintf(&b, " -> %d", r.Value)
+	}
+	return b.String()
+}

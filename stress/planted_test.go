@@ -1,0 +1,189 @@
+package stress
+
+import (
+	"context"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/sluice-go/sluice"
+)
+
+// A line is one call of a history written by hand.
+type line struct {
+	client     int
+	begin, end int64
+	call       Call
+	result     Result
+}
+
+func history(lines ...line) (h []porcupine.Operation) {
+	for _, l := range lines {
+		l.call.Begin, l.call.End = l.begin, l.end
+		h = append(h, porcupine.Operation{
+			ClientId: l.client, Input: l.call, Call: l.begin, Output: l.result, Return: l.end,
+		})
+	}
+	return h
+}
+
+func send(client int, begin, end int64, v byte, err error) line {
+	return line{client, begin, end, Call{Op: Send, Value: v}, Result{Err: err}}
+}
+
+func trySend(client int, begin, end int64, v byte, err error) line {
+	return line{client, begin, end, Call{Op: TrySend, Value: v}, Result{Err: err}}
+}
+
+func recv(client int, begin, end int64, v byte, err error) line {
+	return line{client, begin, end, Call{Op: Recv}, Result{Value: v, Err: err}}
+}
+
+func tryRecv(client int, begin, end int64, v byte, err error) line {
+	return line{client, begin, end, Call{Op: TryRecv}, Result{Value: v, Err: err}}
+}
+
+func length(client int, begin, end int64, n int) line {
+	return line{client, begin, end, Call{Op: Len}, Result{Len: n}}
+}
+
+func closing(client int, begin, end int64) line {
+	return line{client, begin, end, Call{Op: Close}, Result{}}
+}
+
+// TestPlanted: the checker rejects every history that a channel must not have,
+// and accepts its neighbour that is right.
+func TestPlanted(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		capacity     int
+		overflow     sluice.Overflow
+		right, wrong []line
+		dropped      []byte // in both
+	}{
+		{
+			name: "a value is lost", capacity: 2,
+			right: []line{send(0, 1, 2, 7, nil), recv(1, 3, 4, 7, nil)},
+			wrong: []line{send(0, 1, 2, 7, nil), tryRecv(1, 3, 4, 0, sluice.ErrEmpty)},
+		}, {
+			name: "a value is received twice", capacity: 2,
+			right: []line{send(0, 1, 2, 7, nil), recv(1, 3, 6, 7, nil), recv(2, 4, 5, 0, context.Canceled)},
+			wrong: []line{send(0, 1, 2, 7, nil), recv(1, 3, 6, 7, nil), recv(2, 4, 5, 7, nil)},
+		}, {
+			name: "the younger value first", capacity: 2,
+			right: []line{send(0, 1, 3, 1, nil), send(1, 2, 4, 2, nil), recv(2, 5, 6, 2, nil), recv(2, 7, 8, 1, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), send(1, 3, 4, 2, nil), recv(2, 5, 6, 2, nil), recv(2, 7, 8, 1, nil)},
+		}, {
+			name: "full with room", capacity: 2,
+			right: []line{send(0, 1, 2, 1, nil), send(0, 3, 6, 2, nil), trySend(1, 4, 5, 3, sluice.ErrFull), recv(2, 7, 8, 1, nil), recv(2, 9, 10, 2, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), trySend(1, 3, 4, 3, sluice.ErrFull), recv(2, 7, 8, 1, nil)},
+		}, {
+			name: "more than the capacity", capacity: 1,
+			right: []line{send(0, 1, 2, 1, nil), send(1, 3, 6, 2, nil), recv(2, 4, 5, 1, nil), recv(2, 7, 8, 2, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), send(1, 3, 4, 2, nil), recv(2, 5, 6, 1, nil), recv(2, 7, 8, 2, nil)},
+		}, {
+			name: "cancelled, and delivered", capacity: 1,
+			right: []line{send(0, 1, 2, 1, nil), send(1, 3, 4, 2, context.Canceled), recv(2, 5, 6, 1, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), send(1, 3, 4, 2, context.Canceled), recv(2, 5, 6, 1, nil), recv(2, 7, 8, 2, nil)},
+		}, {
+			name: "cancelled without having to wait", capacity: 1,
+			right: []line{send(0, 1, 2, 2, nil), recv(2, 3, 4, 2, nil)},
+			wrong: []line{send(0, 1, 2, 2, context.Canceled)},
+		}, {
+			name: "a receive cancelled without having to wait", capacity: 1,
+			right: []line{send(0, 1, 4, 2, nil), recv(1, 2, 3, 0, context.Canceled), recv(2, 5, 6, 2, nil)},
+			wrong: []line{send(0, 1, 2, 2, nil), recv(1, 3, 4, 0, context.Canceled), recv(2, 5, 6, 2, nil)},
+		}, {
+			name: "sent after Close", capacity: 2,
+			right: []line{closing(0, 1, 4), send(1, 2, 3, 1, nil), recv(2, 5, 6, 1, nil)},
+			wrong: []line{closing(0, 1, 2), send(1, 3, 4, 1, nil), recv(2, 5, 6, 1, nil)},
+		}, {
+			name: "dropped by Close", capacity: 2,
+			right: []line{send(0, 1, 2, 1, nil), closing(0, 3, 4), recv(2, 5, 6, 1, nil), recv(2, 7, 8, 0, sluice.ErrClosed)},
+			wrong: []line{send(0, 1, 2, 1, nil), closing(0, 3, 4), recv(2, 5, 6, 0, sluice.ErrClosed)},
+		}, {
+			name: "closed before Close", capacity: 2,
+			right: []line{recv(2, 1, 4, 0, sluice.ErrClosed), closing(0, 2, 3)},
+			wrong: []line{recv(2, 1, 2, 0, sluice.ErrClosed), closing(0, 3, 4)},
+		}, {
+			name: "empty though closed", capacity: 2,
+			right: []line{closing(0, 1, 2), tryRecv(1, 3, 4, 0, sluice.ErrClosed)},
+			wrong: []line{closing(0, 1, 2), tryRecv(1, 3, 4, 0, sluice.ErrEmpty)},
+		}, {
+			name: "a wrong length", capacity: 2,
+			right: []line{send(0, 1, 4, 1, nil), length(1, 2, 3, 1), recv(2, 5, 6, 1, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), length(1, 3, 4, 0), recv(2, 5, 6, 1, nil)},
+		}, {
+			name:  "a rendezvous that did not meet",
+			right: []line{send(0, 1, 4, 1, nil), recv(1, 2, 3, 1, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), recv(1, 3, 4, 1, nil)},
+		}, {
+			name:  "a rendezvous with a length",
+			right: []line{send(0, 1, 4, 1, nil), length(2, 2, 3, 0), recv(1, 2, 5, 1, nil)},
+			wrong: []line{send(0, 1, 4, 1, nil), length(2, 2, 3, 1), recv(1, 2, 5, 1, nil)},
+		}, {
+			name:  "two who only try meet",
+			right: []line{trySend(0, 1, 4, 1, nil), recv(1, 2, 3, 1, nil)},
+			wrong: []line{trySend(0, 1, 2, 1, nil), tryRecv(1, 3, 4, 1, nil)},
+		}, {
+			name: "the oldest is dropped", capacity: 1, overflow: sluice.DropOldest, dropped: []byte{1},
+			right: []line{send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(1, 5, 6, 2, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(1, 5, 6, 1, nil)},
+		}, {
+			name: "the newest is dropped", capacity: 1, overflow: sluice.DropNewest, dropped: []byte{2},
+			right: []line{send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(1, 5, 6, 1, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(1, 5, 6, 2, nil)},
+		}, {
+			name: "waiting under Reject", capacity: 1, overflow: sluice.Reject,
+			right: []line{send(0, 1, 2, 1, nil), send(0, 3, 4, 2, sluice.ErrFull), recv(1, 5, 6, 1, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), send(0, 3, 4, 2, context.Canceled), recv(1, 5, 6, 1, nil)},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			right := Run{history(test.right...), test.dropped}
+			if err := Explain(right, test.capacity, test.overflow); err != nil {
+				t.Errorf("the right history: %v\n%s", err, Render(right.History))
+			}
+			wrong := Run{history(test.wrong...), test.dropped}
+			if err := Explain(wrong, test.capacity, test.overflow); err != errNotLinearizable {
+				t.Errorf("the wrong history: %v, want %v\n%s", err, errNotLinearizable, Render(wrong.History))
+			}
+		})
+	}
+}
+
+// TestPlantedDrop: what OnDrop saw is compared with what is missing.
+func TestPlantedDrop(t *testing.T) {
+	h := history(send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(1, 5, 6, 2, nil))
+	for _, dropped := range [][]byte{nil, {1, 1}, {2}} {
+		if err := Explain(Run{h, dropped}, 1, sluice.DropOldest); err == nil {
+			t.Errorf("OnDrop saw %v of a history that dropped 1: no error", dropped)
+		}
+	}
+}
+
+// forgetful is a channel that says ErrEmpty now and then although it is not
+// empty, as ring buffers do whose check of emptiness is not of one moment.
+type forgetful struct {
+	sluice.Chan[byte]
+	calls *int
+}
+
+func (f forgetful) TryRecv() (byte, error) {
+	if *f.calls++; *f.calls%3 == 0 {
+		return 0, sluice.ErrEmpty
+	}
+	return f.Chan.TryRecv()
+}
+
+// TestRecorderSeesFaults: not only the checker, the recorder works too.
+func TestRecorderSeesFaults(t *testing.T) {
+	plan := Plan{Clients: 3, Calls: 6, OneReceiver: true, Open: func(func(byte)) sluice.Chan[byte] {
+		return forgetful{sluice.NewBounded[byte](3, nil), new(int)}
+	}}
+	for seed := range uint64(200) {
+		if Explain(Record(t, plan, seed), 3, sluice.Block) != nil {
+			return
+		}
+	}
+	t.Error("200 runs of a channel that forgets what it holds, and every one is explained")
+}
