@@ -58,7 +58,7 @@ import (
 )
 
 // minSlots is what an elastic buffer never shrinks below.
-const minSlots = 16
+const minSlots = 64
 
 // An Engine is an engine.Engine.
 type Engine[T any] struct {
@@ -98,12 +98,14 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 			return err
 		}
 	}
-	mayWait := ctx != nil && e.config.Overflow == engine.Block
+	// Without the hand-off a sender that may wait leaves it to the receiver to
+	// fetch the value. One that may not has to hand it over.
+	handOff := !e.config.NoHandOff || ctx == nil || e.config.Overflow != engine.Block || ctx.Err() != nil
 	called := false // out of the line, to look again
 	for {
 		e.lock.Lock()
 		switch {
-		case e.receivers.first != nil && !(e.config.NoHandOff && mayWait):
+		case handOff && e.receivers.first != nil && e.buf.Len() == 0:
 			w := e.receivers.pop()
 			w.value = v
 			e.sent++

@@ -1,0 +1,169 @@
+package boundary
+
+// Reasons that several rows share.
+const (
+	theLibrary  = "what is measured, or tested, by its public names"
+	theContract = "the words that kinds and engines share"
+	contenders  = "the channels to compare, as bench describes them"
+	workloads   = "the jobs to give them"
+	measuring   = "what a measured point is"
+)
+
+// rooms is the table. Imports point one way: commands to packages, kinds to
+// engines, engines to parts; nothing points back.
+var rooms = map[string]room{
+	// The library.
+	".": {
+		imports: permissions{
+			"./internal/engine":  theContract,
+			"./internal/chain":   "the engine of kinds with many slots",
+			"./internal/handoff": "the engine of kinds with few or none",
+			"sync":               "Ends waits for its pumps, and is stopped once",
+			"time":               "Stats reports durations; no clock is read",
+		},
+		tests: permissions{
+			"./sluicetest": "every kind must pass the suite",
+		},
+	},
+	"internal/engine": {
+		imports: permissions{"time": "Stats reports durations; no clock is read"},
+	},
+	"internal/chain": {
+		imports: permissions{
+			"./internal/engine": theContract,
+			"./internal/park":   "the only place that waits",
+			"math":              "the largest limit",
+			"reflect":           "does T hold pointers? asked once a channel: slots without need no clearing",
+			"runtime":           "with one P a yield comes before the line",
+			"sync":              "Ready's token is posted under a mutex, off every fast path",
+			"unsafe":            "Sizeof, and nothing else of it",
+		},
+	},
+	"internal/handoff": {
+		imports: permissions{
+			"./internal/engine": theContract,
+			"./internal/park":   "the only place that waits",
+			"./internal/ring":   "the buffer of the values queued",
+			"runtime":           "one yield before parking",
+			"unsafe":            "Sizeof, and nothing else of it",
+		},
+	},
+	"internal/park": {
+		imports: permissions{
+			"runtime": "a lock that stays taken yields to its holder",
+			"time":    "the time spent in waits is sampled",
+		},
+	},
+	"internal/ring": {},
+
+	// Its tests.
+	"internal/boundary": {},
+	"docs":              {},
+	"sluicetest": {
+		imports: permissions{
+			"./":               theLibrary,
+			"math/rand/v2":     "random steps, from a seed that a failure prints",
+			"os":               "the watchdog prints stacks and ends the process",
+			"runtime":          "goroutines, memory and collections are counted",
+			"sync":             "goroutines of a test are joined",
+			"testing":          "it is a suite of tests",
+			"testing/synctest": "who is parked, without timeouts",
+			"time":             "the watchdog's minute",
+			"weak":             "what was received must not be kept alive",
+		},
+		tests: permissions{
+			"./sluicetest/internal/mutant": "each fault must fail the suite",
+		},
+	},
+	"sluicetest/internal/mutant": {
+		imports: permissions{
+			"./":      theLibrary,
+			"runtime": "a fault is a goroutine that stays",
+			"sync":    "a channel that is correct because it is simple: a mutex and a condition",
+		},
+	},
+	"stress": {
+		imports: permissions{
+			"./":                                theLibrary,
+			"github.com/anishathalye/porcupine": "checks histories for linearizability",
+		},
+	},
+
+	// The comparisons.
+	"bench": {
+		tests: permissions{
+			"./":                theLibrary,
+			"./bench/contender": contenders,
+			"./bench/peers":     "contenders made of other libraries",
+			"./bench/workload":  workloads,
+		},
+	},
+	"bench/contender": {
+		imports: permissions{"./": theLibrary},
+	},
+	"bench/workload": {
+		imports: permissions{"./bench/contender": contenders},
+		tests: permissions{
+			"./":            theLibrary,
+			"./bench/peers": "each contender does each job once",
+		},
+	},
+	"bench/peers": {
+		imports: permissions{
+			"./bench/contender":             contenders,
+			"github.com/eapache/channels":   "a peer",
+			"github.com/puzpuzpuz/xsync/v4": "a peer",
+			"github.com/smallnest/chanx":    "a peer",
+			"golang.design/x/chann":         "a peer",
+		},
+	},
+	"bench/cmd/ratios": {
+		imports: permissions{
+			"./":                theLibrary,
+			"./bench/contender": contenders,
+			"./bench/peers":     "the table shows them beside our rows",
+			"./bench/workload":  workloads,
+		},
+	},
+
+	// The tool: flags at the top, then experiment -> measure -> stat -> report.
+	"cmd/sluice": {
+		imports: permissions{
+			"./cmd/sluice/experiment":    "what there is to run",
+			"./cmd/sluice/measure":       "runs it",
+			"./cmd/sluice/progress":      "says how far it is",
+			"./cmd/sluice/report":        "writes what came out",
+			"github.com/alecthomas/kong": "the command line",
+		},
+	},
+	"cmd/sluice/experiment": {
+		imports: permissions{
+			"./":                   theLibrary,
+			"./bench/contender":    contenders,
+			"./bench/workload":     workloads,
+			"./cmd/sluice/measure": measuring,
+			"./cmd/sluice/stat":    "findings are differences beyond noise",
+		},
+	},
+	"cmd/sluice/measure": {},
+	"cmd/sluice/plot":    {},
+	"cmd/sluice/progress": {
+		imports: permissions{
+			"./cmd/sluice/measure":              measuring,
+			"github.com/schollz/progressbar/v3": "the bar on a terminal",
+			"golang.org/x/term":                 "is it a terminal?",
+		},
+	},
+	"cmd/sluice/report": {
+		imports: permissions{
+			"./cmd/sluice/experiment":    "what the figures mean",
+			"./cmd/sluice/measure":       measuring,
+			"./cmd/sluice/plot":          "charts on the page",
+			"./cmd/sluice/stat":          "medians and intervals",
+			"golang.org/x/perf/benchfmt": "results.txt as benchstat reads it",
+		},
+	},
+	"cmd/sluice/stat": {
+		imports: permissions{"golang.org/x/perf/benchmath": "intervals and tests without our own mathematics"},
+	},
+}

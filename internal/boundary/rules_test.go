@@ -1,0 +1,207 @@
+package boundary
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A room is a folder, and what may come in. The keys are import paths, those of
+// this repository as "./" and the folder; the values say why.
+//
+// An import from outside the standard library needs a permission anywhere. One
+// from the standard library needs it in the library's own code, unless it is in
+// everyday: what reads clocks, runs goroutines, looks into memory or talks to the
+// outside changes what a channel is.
+type room struct {
+	imports permissions // of its code, and its tests
+	tests   permissions // of its tests alone
+}
+
+type permissions map[string]string
+
+// A source is one Go file of the repository.
+type source struct {
+	folder string // "." or a path below it
+	name   string
+	module string // the folder of its module
+	test   bool
+	file   *ast.File
+}
+
+// everyday are the packages of the standard library that need no reason.
+var everyday = []string{"cmp", "context", "errors", "fmt", "iter", "math/bits", "slices", "strconv", "strings", "sync/atomic"}
+
+// forbidden are imports that no row can permit, and why.
+var forbidden = map[string]string{
+	"C":      "the library must build wherever Go does, with nothing else installed",
+	"plugin": "one binary, whole at build time",
+}
+
+// check returns what is wrong with the sources according to the rooms.
+func check(sources []source, rooms map[string]room) (wrong []string) {
+	used := map[string]bool{}
+	for _, s := range sources {
+		where := s.folder + "/" + s.name
+		r, ok := rooms[s.folder]
+		if !ok {
+			wrong = append(wrong, where+": its folder has no row in the table")
+			continue
+		}
+		used[s.folder] = true
+		for _, path := range imports(s.file) {
+			if why := forbidden[path]; why != "" {
+				wrong = append(wrong, fmt.Sprintf("%s: imports %s: %s", where, path, why))
+				continue
+			}
+			switch {
+			case r.imports[path] != "":
+				if !s.test {
+					used[s.folder+" imports "+path] = true
+				}
+			case s.test && r.tests[path] != "":
+				used[s.folder+" tests "+path] = true
+			case s.free(path):
+			default:
+				wrong = append(wrong, fmt.Sprintf("%s: imports %s, which the row of its folder does not permit", where, path))
+			}
+		}
+		if s.linknames() {
+			wrong = append(wrong, where+": go:linkname reaches into the runtime, and breaks with it")
+		}
+		if s.mustNotWait() {
+			for _, what := range waits(s.file) {
+				wrong = append(wrong, fmt.Sprintf("%s: %s: only internal/park waits", where, what))
+			}
+		}
+	}
+	for folder, r := range rooms {
+		if !used[folder] {
+			wrong = append(wrong, folder+": a row in the table, but no Go file")
+			continue
+		}
+		for kind, permitted := range map[string]permissions{"imports": r.imports, "tests": r.tests} {
+			for path := range permitted {
+				if !used[folder+" "+kind+" "+path] {
+					wrong = append(wrong, fmt.Sprintf("%s: %s: permits %s, which nothing uses", folder, kind, path))
+				}
+			}
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// imports returns what a file imports, the repository's own as "./" and folder.
+func imports(file *ast.File) (paths []string) {
+	const own = "github.com/sluice-go/sluice"
+	for _, spec := range file.Imports {
+		path := strings.Trim(spec.Path.Value, `"`)
+		if path == own {
+			path = "./"
+		} else if folder, ok := strings.CutPrefix(path, own+"/"); ok {
+			path = "./" + folder
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// free reports whether the source may import path without a reason.
+func (s source) free(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	if strings.Contains(first, ".") { // a host's name, or "./"
+		// A test in a package of its own may import what it tests.
+		return s.test && path == "./"+strings.TrimPrefix(s.folder, ".")
+	}
+	if s.module == "." && !s.test || path == "unsafe" {
+		return slices.Contains(everyday, path)
+	}
+	return true
+}
+
+// linknames reports whether the file has a go:linkname directive.
+func (s source) linknames() bool {
+	for _, group := range s.file.Comments {
+		for _, c := range group.List {
+			if strings.HasPrefix(c.Text, "//go:linkname ") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mustNotWait reports whether the source is an engine's, or a part of one.
+func (s source) mustNotWait() bool {
+	return !s.test && strings.HasPrefix(s.folder, "internal/") && s.folder != "internal/park"
+}
+
+// waits returns the operations of a file that may put a goroutine to sleep, as
+// far as syntax tells: those on built-in channels that are not part of a select
+// with a default, and calls known to wait.
+func waits(file *ast.File) (found []string) {
+	mayBlock := map[ast.Node]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectStmt); ok {
+			withDefault := false
+			for _, clause := range s.Body.List {
+				withDefault = withDefault || clause.(*ast.CommClause).Comm == nil
+			}
+			if withDefault {
+				for _, clause := range s.Body.List {
+					if comm := clause.(*ast.CommClause).Comm; comm != nil {
+						mayBlock[operation(comm)] = false
+					}
+				}
+			}
+		}
+		return true
+	})
+	names := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if _, judged := mayBlock[n]; judged {
+			return true
+		}
+		switch n := n.(type) {
+		case *ast.SendStmt:
+			names["a send"] = true
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				names["a receive"] = true
+			}
+		case *ast.SelectorExpr:
+			if pkg, ok := n.X.(*ast.Ident); ok && slices.Contains(waiting, pkg.Name+"."+n.Sel.Name) {
+				names[pkg.Name+"."+n.Sel.Name] = true
+			}
+		}
+		return true
+	})
+	return slices.Sorted(maps.Keys(names))
+}
+
+// waiting are the names in the standard library that stand for a wait.
+var waiting = []string{"sync.Cond", "sync.NewCond", "sync.WaitGroup", "time.Sleep", "time.After", "time.NewTimer", "context.AfterFunc"}
+
+// operation is the send, or the receive, of a select's case.
+func operation(comm ast.Stmt) ast.Node {
+	var received ast.Expr
+	switch comm := comm.(type) {
+	case *ast.ExprStmt:
+		received = comm.X
+	case *ast.AssignStmt:
+		received = comm.Rhs[0]
+	default:
+		return comm
+	}
+	for {
+		paren, ok := received.(*ast.ParenExpr)
+		if !ok {
+			return received
+		}
+		received = paren.X
+	}
+}
