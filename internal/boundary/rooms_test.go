@@ -87,6 +87,7 @@ var rooms = map[string]room{
 			"./":                                theLibrary,
 			"github.com/anishathalye/porcupine": "checks histories for linearizability",
 		},
+		tests: permissions{"go.uber.org/goleak": "no goroutine may be left"},
 	},
 
 	// The comparisons.
