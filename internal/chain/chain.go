@@ -101,8 +101,9 @@ type side[T any] struct {
 	high  uint64      // most values this side has seen queued
 	_     [cacheLine - 56%cacheLine]byte
 
-	line     park.Line // the goroutines of this side that wait
-	patience park.Patience
+	line     park.Line     // the goroutines of this side that wait
+	atWork   park.Patience // with the other side, while none of it waits
+	onItsWay park.Patience // and while some of it does
 	_        [cacheLine]byte
 }
 

@@ -134,7 +134,7 @@ func TestTallyOfTime(t *testing.T) {
 func TestPatienceLearns(t *testing.T) {
 	var p Patience
 	tries := func() (n int) {
-		for range 160 {
+		for range 10 * probe {
 			if p.Worthwhile() {
 				n++
 			}
@@ -142,11 +142,11 @@ func TestPatienceLearns(t *testing.T) {
 		return n
 	}
 	if n := tries(); n != 10 {
-		t.Errorf("without credit %d of 160 waits pause, want 10", n)
+		t.Errorf("without credit %d of %d waits pause, want 10", n, 10*probe)
 	}
 	p.Learn(true)
-	if n := tries(); n != 160 {
-		t.Errorf("after a success %d of 160 waits pause, want all", n)
+	if n := tries(); n != 10*probe {
+		t.Errorf("after a success %d of %d waits pause, want all", n, 10*probe)
 	}
 	for range 100 {
 		p.Learn(true)
@@ -155,7 +155,7 @@ func TestPatienceLearns(t *testing.T) {
 		p.Learn(false)
 	}
 	if n := tries(); n != 10 {
-		t.Errorf("after failures %d of 160 waits pause, want 10", n)
+		t.Errorf("after failures %d of %d waits pause, want 10", n, 10*probe)
 	}
 }
 
