@@ -1,0 +1,162 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// checkout is the top of the repository, seen from here.
+const checkout = ".."
+
+// TestDocuments holds every document of the repository against what is there.
+func TestDocuments(t *testing.T) {
+	top := os.DirFS(checkout)
+	documents := find(t, top, ".md")
+	for _, needed := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/adr/README.md"} {
+		if !slices.Contains(documents, needed) {
+			t.Errorf("there is no %s", needed)
+		}
+	}
+	for _, name := range documents {
+		for _, wrong := range checkDocument(top, name) {
+			t.Error(wrong)
+		}
+	}
+}
+
+// TestReadme: one screen, the two commands first, and an example's code.
+func TestReadme(t *testing.T) {
+	text := text(t, os.DirFS(checkout), "README.md")
+	const screen = 70
+	if n := strings.Count(text, "\n"); n > screen {
+		t.Errorf("README.md has %d lines: more than a screen of %d", n, screen)
+	}
+	if len(blocks(text, "go")) == 0 {
+		t.Error("README.md has no Go code")
+	}
+	commands := blocks(text, "sh")
+	if len(commands) == 0 || !strings.HasPrefix(commands[0], "go run ./cmd/sluice lab ") || !strings.Contains(commands[0], "\ngo test work ") {
+		t.Errorf("the first commands of README.md are %q", commands)
+	}
+}
+
+// TestArchitecture: the map shows every folder with Go files, and every decision
+// is listed.
+func TestArchitecture(t *testing.T) {
+	top := os.DirFS(checkout)
+	shown := text(t, top, "ARCHITECTURE.md")
+	for _, missing := range unmapped(shown, find(t, top, ".go")) {
+		t.Errorf("ARCHITECTURE.md does not show %s", missing)
+	}
+	if got := unmapped(shown, []string{"internal/attic/a.go"}); len(got) != 1 {
+		t.Error("a planted folder was not missed")
+	}
+
+	index := text(t, top, "docs/adr/README.md")
+	for _, name := range find(t, top, ".md") {
+		if path.Dir(name) != "docs/adr" || path.Base(name) == "README.md" {
+			continue
+		}
+		if !strings.Contains(index, "("+path.Base(name)+")") {
+			t.Errorf("docs/adr/README.md does not list %s", name)
+		}
+		for _, wrong := range incomplete(text(t, top, name)) {
+			t.Errorf("%s: %s", name, wrong)
+		}
+	}
+	if got := incomplete("# 7. Rust\n\n## Decision\n\nNo.\n"); len(got) != 2 {
+		t.Errorf("of a decision without alternatives and reversal it is said: %q", got)
+	}
+}
+
+// TestContributing: it says what .ci/run runs, no more and no less.
+func TestContributing(t *testing.T) {
+	top := os.DirFS(checkout)
+	table, script := text(t, top, "CONTRIBUTING.md"), text(t, top, ".ci/run")
+	if documented, run := documentedSteps(table), ciSteps(script); len(run) == 0 || !slices.Equal(documented, run) {
+		t.Errorf("CONTRIBUTING.md: %q\n.ci/run: %q", documented, run)
+	}
+	targets := targets(text(t, top, "Makefile"))
+	for _, step := range ciSteps(script) {
+		if !slices.Contains(targets, step) {
+			t.Errorf(".ci/run: the Makefile has no target %s", step)
+		}
+	}
+	if got := ciSteps("steps=(a b)\n"); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("steps of a planted script: %q", got)
+	}
+	if got := documentedSteps("| `make b` | that |\n| `make a` | this |\n`make c`\n"); !slices.Equal(got, []string{"b", "a"}) {
+		t.Errorf("steps of a planted table: %q", got)
+	}
+}
+
+// TestPlanted breaks each rule for documents once.
+func TestPlanted(t *testing.T) {
+	tree := fstest.MapFS{
+		"Makefile":         {Data: []byte("test: ## all\n\tgo test work\n")},
+		"go.work":          {Data: []byte("use .\n")},
+		"cmd/tool/main.go": {Data: []byte("package main\n")},
+		"lib/lib.go":       {Data: []byte("package lib\n")},
+		"lib/lib_test.go":  {Data: []byte("package lib\n\nfunc Example() {\n\tSend(1)\n\t// Output:\n}\n")},
+		"bin/run":          {Data: []byte("exit 0\n")},
+		"docs/more.md":     {Data: []byte("# More\n")},
+	}
+	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), `make test`\n\n" +
+		"```sh\ngo run ./cmd/tool -x  # comment\ngo test work\ngo test ./lib\ngo test ./...\nmake test\nbash bin/run\n```\n\n" +
+		"```go\nSend(1)\n// Output:\n```\n"
+	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
+	if wrong := checkDocument(tree, "DOC.md"); len(wrong) > 0 {
+		t.Fatalf("nothing is planted yet, but: %q", wrong)
+	}
+	for _, planted := range []struct{ text, says string }{
+		{"[gone](docs/gone.md)", "leads nowhere"},
+		{"`make coffee`", "no target coffee"},
+		{"`go test ./gone`", "no folder gone"},
+		{"```sh\nmake coffee\n```", "no target coffee"},
+		{"```sh\ngo run ./lib\n```", "lib is no command"},
+		{"```sh\ngo run ./gone\n```", "no folder gone"},
+		{"```sh\ngo test ./gone/...\n```", "no folder gone"},
+		{"```sh\nbash bin/gone\n```", "no script bin/gone"},
+		{"```sh\nrm -rf .\n```", "unknown command"},
+		{"```go\nSend(2)\n```", "no example"},
+		{"```python\n1\n```", "python"},
+		{"```sh\nmake test", "not closed"},
+	} {
+		tree["DOC.md"] = &fstest.MapFile{Data: []byte(good + "\n" + planted.text + "\n")}
+		if wrong := checkDocument(tree, "DOC.md"); len(wrong) != 1 || !strings.Contains(wrong[0], planted.says) {
+			t.Errorf("%q: got %q, want one complaint with %q", planted.text, wrong, planted.says)
+		}
+	}
+}
+
+// find returns the files of the repository with an extension.
+func find(t *testing.T, top fs.FS, ext string) (names []string) {
+	t.Helper()
+	err := fs.WalkDir(top, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && name != "." && (strings.HasPrefix(path.Base(name), ".") || path.Base(name) == "testdata") {
+			return fs.SkipDir
+		}
+		if path.Ext(name) == ext {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func text(t *testing.T, top fs.FS, name string) string {
+	t.Helper()
+	text, err := fs.ReadFile(top, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,263 @@
+package docs
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	inline = regexp.MustCompile("`((?:make|go) [^`]+)`")
+	target = regexp.MustCompile(`(?m)^([a-z0-9/-]+):`)
+	row    = regexp.MustCompile("(?m)^\\| `make ([a-z0-9-]+)` \\|")
+	steps  = regexp.MustCompile(`(?m)^steps=\(([^)]*)\)`)
+)
+
+// checkDocument returns what is wrong in one Markdown document of a repository:
+// links, commands, and Go code that is no example's.
+func checkDocument(top fs.FS, name string) (wrong []string) {
+	text, err := fs.ReadFile(top, name)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	complain := func(format string, args ...any) {
+		wrong = append(wrong, name+": "+fmt.Sprintf(format, args...))
+	}
+	prose, fenced, err := split(string(text))
+	if err != nil {
+		complain("%v", err)
+		return wrong
+	}
+	for _, match := range link.FindAllStringSubmatch(prose, -1) {
+		to, _, _ := strings.Cut(match[1], "#")
+		if to == "" || strings.Contains(to, "://") {
+			continue
+		}
+		if _, err := fs.Stat(top, path.Join(path.Dir(name), to)); err != nil {
+			complain("the link to %s leads nowhere", to)
+		}
+	}
+	for _, match := range inline.FindAllStringSubmatch(prose, -1) {
+		if err := checkCommand(top, match[1]); err != nil {
+			complain("%v", err)
+		}
+	}
+	for _, block := range fenced {
+		switch block.language {
+		case "":
+		case "sh":
+			for line := range strings.Lines(block.text) {
+				if err := checkCommand(top, line); err != nil {
+					complain("%v", err)
+				}
+			}
+		case "go":
+			if !isExample(top, block.text) {
+				complain("the code is that of no example: %s", block.text)
+			}
+		default:
+			complain("nobody checks code in %q", block.language)
+		}
+	}
+	return wrong
+}
+
+// A fence is a block of code in a document.
+type fence struct{ language, text string }
+
+// split parts a document into its prose and its blocks of code, without their
+// indentation.
+func split(document string) (prose string, fenced []fence, err error) {
+	var outside strings.Builder
+	var open *fence
+	indent := ""
+	for line := range strings.Lines(document) {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case open == nil && strings.HasPrefix(trimmed, "```"):
+			open = &fence{language: strings.TrimPrefix(trimmed, "```")}
+			indent = line[:strings.Index(line, "```")]
+		case open == nil:
+			outside.WriteString(line)
+		case trimmed == "```":
+			fenced, open = append(fenced, *open), nil
+		default:
+			open.text += strings.TrimPrefix(line, indent)
+		}
+	}
+	if open != nil {
+		return "", nil, fmt.Errorf("a block of code is not closed")
+	}
+	return outside.String(), fenced, nil
+}
+
+// blocks returns the blocks of code in one language.
+func blocks(document, language string) (texts []string) {
+	_, fenced, _ := split(document)
+	for _, f := range fenced {
+		if f.language == language {
+			texts = append(texts, f.text)
+		}
+	}
+	return texts
+}
+
+// checkCommand reports what a line of shell names and the repository lacks. It
+// knows the commands that documents use, and refuses others.
+func checkCommand(top fs.FS, line string) error {
+	line, _, _ = strings.Cut(line, "# ")
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return nil
+	}
+	argument := func(n int) string {
+		if n < len(words) {
+			return words[n]
+		}
+		return ""
+	}
+	switch known := words[0] + " " + argument(1); {
+	case words[0] == "make":
+		makefile, _ := fs.ReadFile(top, "Makefile")
+		for _, word := range words[1:] {
+			if !slices.Contains(targets(string(makefile)), word) {
+				return fmt.Errorf("%q: the Makefile has no target %s", line, word)
+			}
+		}
+	case words[0] == "bash":
+		if _, err := fs.Stat(top, argument(1)); err != nil {
+			return fmt.Errorf("%q: there is no script %s", line, argument(1))
+		}
+	case known == "go run", known == "go test", known == "go vet", known == "go build":
+		for _, word := range words[2:] {
+			folder, below := strings.CutPrefix(word, "./")
+			if !below {
+				continue
+			}
+			folder = path.Clean(strings.TrimSuffix(folder, "..."))
+			files, err := fs.Glob(top, folder+"/*")
+			if err != nil || len(files) == 0 {
+				return fmt.Errorf("%q: there is no folder %s", line, folder)
+			}
+			if known == "go run" && !isCommand(top, folder) {
+				return fmt.Errorf("%q: %s is no command", line, folder)
+			}
+			if known == "go run" {
+				break // what follows is the command's
+			}
+		}
+		if argument(2) == "work" {
+			if _, err := fs.Stat(top, "go.work"); err != nil {
+				return fmt.Errorf("%q: there is no go.work", line)
+			}
+		}
+	case known == "go mod":
+	default:
+		return fmt.Errorf("%q: unknown command: teach the test to check it", line)
+	}
+	return nil
+}
+
+// isCommand reports whether a folder holds a package main.
+func isCommand(top fs.FS, folder string) bool {
+	files, _ := fs.Glob(top, folder+"/*.go")
+	for _, name := range files {
+		text, _ := fs.ReadFile(top, name)
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.PackageClauseOnly)
+		if err == nil && file.Name.Name == "main" {
+			return true
+		}
+	}
+	return false
+}
+
+// targets are the targets of a Makefile.
+func targets(makefile string) (names []string) {
+	for _, match := range target.FindAllStringSubmatch(makefile, -1) {
+		names = append(names, match[1])
+	}
+	return names
+}
+
+// isExample reports whether code is the body of an Example in some test file,
+// its output included.
+func isExample(top fs.FS, code string) bool {
+	found := false
+	_ = fs.WalkDir(top, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(name, "_test.go") && !found {
+			text, _ := fs.ReadFile(top, name)
+			found = slices.Contains(exampleBodies(text), strings.TrimSpace(code))
+		}
+		return nil
+	})
+	return found
+}
+
+// exampleBodies returns what stands between the braces of each Example, as
+// gofmt would write it at the left margin.
+func exampleBodies(text []byte) (bodies []string) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", text, parser.ParseComments)
+	if err != nil {
+		return nil
+	}
+	for _, decl := range file.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || !strings.HasPrefix(f.Name.Name, "Example") || f.Body == nil {
+			continue
+		}
+		body := text[files.Position(f.Body.Lbrace).Offset+1 : files.Position(f.Body.Rbrace).Offset]
+		if formatted, err := format.Source(bytes.TrimSpace(bytes.ReplaceAll(body, []byte("\n\t"), []byte("\n")))); err == nil {
+			bodies = append(bodies, strings.TrimSpace(string(formatted)))
+		}
+	}
+	return bodies
+}
+
+// unmapped returns the folders of Go files that a map does not show, each in
+// backquotes; the top is always there.
+func unmapped(shown string, goFiles []string) (folders []string) {
+	for _, name := range goFiles {
+		folder := path.Dir(name)
+		if !strings.Contains(shown, "`"+folder+"`") && !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// incomplete returns the parts that a record of a decision lacks.
+func incomplete(record string) (missing []string) {
+	for _, part := range []string{"Decision", "Alternatives", "What would reverse it"} {
+		if !strings.Contains(record, "\n## "+part+"\n") {
+			missing = append(missing, "no part "+part)
+		}
+	}
+	return missing
+}
+
+// ciSteps are the steps of the script, in order.
+func ciSteps(script string) []string {
+	match := steps.FindStringSubmatch(script)
+	if match == nil {
+		return nil
+	}
+	return strings.Fields(match[1])
+}
+
+// documentedSteps are the targets in the first column of a table.
+func documentedSteps(document string) (names []string) {
+	for _, match := range row.FindAllStringSubmatch(document, -1) {
+		names = append(names, match[1])
+	}
+	return names
+}
