@@ -14,7 +14,8 @@ type shape struct {
 	capacity       int // or limit; 0 for a rendezvous
 	overflow       sluice.Overflow
 	shrink         sluice.ShrinkMode
-	bytes          bool // the limit is kept as one in bytes, of values of one byte
+	bytes          bool // the limit is one in bytes too, of values of one byte
+	sizes          bool // values are 0 to 4 bytes, the limit is capacity + 1 of them
 	oneSender      bool
 	oneReceiver    bool
 	withoutHandOff bool
@@ -37,7 +38,7 @@ func (s shape) String() string {
 		name += " " + s.shrink.String()
 	}
 	for word, on := range map[string]bool{
-		"bytes": s.bytes, "one sender": s.oneSender && !s.oneReceiver,
+		"bytes": s.bytes, "sizes": s.sizes, "one sender": s.oneSender && !s.oneReceiver,
 		"one receiver": s.oneReceiver && !s.oneSender, "one to one": s.oneSender && s.oneReceiver,
 		"NoHandOff": s.withoutHandOff,
 	} {
@@ -62,6 +63,10 @@ func open[T any](s shape, onDrop func(T)) sluicetest.Channel[T] {
 		o.LimitBytes = int64(s.capacity)
 		o.Size = func(T) int { return 1 }
 	}
+	if s.sizes {
+		o.LimitBytes = int64(s.capacity) + 1
+		o.Size = func(v T) int { return sizeOf(any(v).(uint64)) }
+	}
 	switch {
 	case s.elastic:
 		return sluice.NewElastic(s.capacity, o)
@@ -71,6 +76,9 @@ func open[T any](s shape, onDrop func(T)) sluicetest.Channel[T] {
 		return sluice.NewRendezvous(o)
 	}
 }
+
+// sizeOf is the size of a value of a shape with sizes.
+func sizeOf(v uint64) int { return int(v * 7 % 5) }
 
 // manySlots is a capacity from which on a Bounded lets a goroutine that comes by
 // overtake a parked one, as an Elastic does; passedOver is how often: the parked

@@ -82,6 +82,7 @@ func testAllocations(t *testing.T, k Kind) {
 	ctx := context.Background()
 	cancellable, cancel := context.WithCancel(ctx)
 	defer cancel()
+	over := done()
 	check := func(what string, op func()) {
 		t.Helper()
 		op()
@@ -116,6 +117,15 @@ func testAllocations(t *testing.T, k Kind) {
 		})
 	}
 	drain(c)
+	if k.Capacity <= fillable {
+		fill(t, k, c)
+		check("sending to a full channel", func() {
+			_ = c.TrySend(1)
+			_ = c.Send(over, 1)
+			_, _ = c.SendBatch(over, buf)
+		})
+		drain(c)
+	}
 	check("trying in vain", func() { _, _ = c.TryRecv() })
 	// Two goroutines that keep each other waiting.
 	there, back := k.Numbers(nil), k.Numbers(nil)

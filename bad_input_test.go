@@ -1,0 +1,226 @@
+package sluice_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// mustPanic fails t unless f panics with a text that begins with "sluice: ", the
+// name of the function, and a colon, and has all the other words in it.
+func mustPanic(t *testing.T, function string, words []string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		message, ok := recover().(string)
+		if !ok {
+			t.Errorf("no panic with a text")
+			return
+		}
+		if !strings.HasPrefix(message, "sluice: "+function+": ") {
+			t.Errorf("panic %q does not name the function %s", message, function)
+		}
+		for _, word := range words {
+			if !strings.Contains(message, word) {
+				t.Errorf("panic %q does not say %q", message, word)
+			}
+		}
+	}()
+	f()
+}
+
+func TestBadCapacity(t *testing.T) {
+	for _, n := range []int{0, -1, math.MinInt} {
+		value := fmt.Sprint(n)
+		mustPanic(t, "NewBounded", []string{"capacity", value}, func() { sluice.NewBounded[int](n, nil) })
+		mustPanic(t, "NewElastic", []string{"limit", value}, func() { sluice.NewElastic[int](n, nil) })
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	size := func(int) int { return 1 }
+	rendezvous := func(o sluice.Options[int]) { sluice.NewRendezvous(&o) }
+	bounded := func(o sluice.Options[int]) { sluice.NewBounded(3, &o) }
+	elastic := func(o sluice.Options[int]) { sluice.NewElastic(3, &o) }
+	drop := func(int) {}
+	type options = sluice.Options[int]
+	for _, test := range []struct {
+		function string
+		make     func(options)
+		o        options
+		words    []string
+	}{
+		{"NewRendezvous", rendezvous, options{Overflow: 4}, []string{"Overflow(4)"}},
+		{"NewBounded", bounded, options{Overflow: 255}, []string{"Overflow(255)"}},
+		{"NewElastic", elastic, options{Shrink: 3}, []string{"ShrinkMode(3)"}},
+		{"NewRendezvous", rendezvous, options{Overflow: sluice.DropOldest}, []string{"DropOldest"}},
+		{"NewRendezvous", rendezvous, options{OnDrop: drop}, []string{"OnDrop", "Block"}},
+		{"NewBounded", bounded, options{OnDrop: drop, Overflow: sluice.Reject}, []string{"OnDrop", "Reject"}},
+		{"NewBounded", bounded, options{Shrink: sluice.ShrinkEmpty}, []string{"ShrinkEmpty"}},
+		{"NewRendezvous", rendezvous, options{Shrink: sluice.NoShrink}, []string{"NoShrink"}},
+		{"NewBounded", bounded, options{LimitBytes: 10, Size: size}, []string{"LimitBytes", "10"}},
+		{"NewBounded", bounded, options{Size: size}, []string{"Size"}},
+		{"NewRendezvous", rendezvous, options{LimitBytes: -1}, []string{"LimitBytes", "-1"}},
+		{"NewElastic", elastic, options{LimitBytes: -7, Size: size}, []string{"LimitBytes", "-7"}},
+		{"NewElastic", elastic, options{LimitBytes: 10}, []string{"LimitBytes", "10", "Size"}},
+		{"NewElastic", elastic, options{Size: size}, []string{"Size", "LimitBytes"}},
+		{"NewElastic", elastic, options{NoHandOff: true}, []string{"NoHandOff"}},
+	} {
+		t.Run(fmt.Sprint(test.function, " ", strings.Join(test.words, " ")), func(t *testing.T) {
+			mustPanic(t, test.function, test.words, func() { test.make(test.o) })
+		})
+	}
+}
+
+// TestOptionsAreCopied: changing an Options afterwards changes no channel, and
+// nil stands for the defaults.
+func TestOptionsAreCopied(t *testing.T) {
+	o := &sluice.Options[int]{Name: "before", Overflow: sluice.Reject}
+	c := sluice.NewBounded(1, o)
+	*o = sluice.Options[int]{Name: "after", Overflow: sluice.DropNewest}
+	if err := c.TrySend(1); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send(context.Background(), 2); err != sluice.ErrFull {
+		t.Errorf("Send to a full channel made with Reject: %v", err)
+	}
+	if name := c.Stats().Name; name != "before" {
+		t.Errorf("the channel is called %q now", name)
+	}
+}
+
+func TestNilContext(t *testing.T) {
+	for kind, c := range anyKind() {
+		var none context.Context
+		for method, call := range map[string]func(){
+			"Send":      func() { _ = c.Send(none, 1) },
+			"SendBatch": func() { _, _ = c.SendBatch(none, []int{1}) },
+			"Recv":      func() { _, _ = c.Recv(none) },
+			"RecvBatch": func() { _, _ = c.RecvBatch(none, make([]int, 1)) },
+			"Stream":    func() { sluice.Stream(none, c) },
+			"From":      func() { _, _ = sluice.From(none, c, nil) },
+		} {
+			t.Run(kind+" "+method, func(t *testing.T) {
+				mustPanic(t, method, []string{"nil context"}, call)
+				if c.Len() != 0 {
+					t.Errorf("Len is %d after a call that panicked", c.Len())
+				}
+			})
+		}
+	}
+	mustPanic(t, "All", []string{"nil context"}, func() { sluice.NewElastic[int](1, nil).All(nil) })
+}
+
+// TestHugeCapacity: a capacity is a promise about values, not a reason to
+// allocate what does not fit this machine, nor to count beyond an int.
+func TestHugeCapacity(t *testing.T) {
+	for _, limit := range []int{math.MaxInt, math.MaxInt/8 + 1, math.MaxInt - 1} {
+		c := sluice.NewElastic[[64]byte](limit, nil)
+		checkOneValue(t, c, limit, [64]byte{7})
+		returns(t, func() {
+			// No memory is needed for slots without size.
+			checkOneValue(t, sluice.NewBounded[struct{}](limit, nil), limit, struct{}{})
+		})
+	}
+	// Slots that cannot exist: the constructor says so.
+	for _, capacity := range []int{math.MaxInt, math.MaxInt/64 + 1, 1 << 57} {
+		returns(t, func() {
+			mustPanic(t, "NewBounded", []string{"capacity", fmt.Sprint(capacity)}, func() {
+				sluice.NewBounded[[64]byte](capacity, nil)
+			})
+		})
+	}
+}
+
+func checkOneValue[T comparable](t *testing.T, c sluice.Chan[T], capacity int, v T) {
+	t.Helper()
+	if c.Cap() != capacity {
+		t.Errorf("made with %d: Cap is %d", capacity, c.Cap())
+	}
+	if err := c.TrySend(v); err != nil || c.Len() != 1 {
+		t.Errorf("capacity %d: TrySend: %v, Len is %d", capacity, err, c.Len())
+	}
+	if got, err := c.TryRecv(); got != v || err != nil {
+		t.Errorf("capacity %d: TryRecv: %v, %v", capacity, got, err)
+	}
+}
+
+// returns fails t if f is still busy after a time that is more than generous for
+// a constructor, and leaves it behind then.
+func returns(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("a constructor does not return")
+	}
+}
+
+// TestSizes: values that are larger than the limit in bytes, or say so.
+func TestSizes(t *testing.T) {
+	ctx := context.Background()
+	c := sluice.NewElastic(100, &sluice.Options[int]{LimitBytes: 10, Size: func(v int) int { return v }})
+	for _, v := range []int{11, math.MaxInt} {
+		if err := c.Send(ctx, v); err != sluice.ErrTooLarge {
+			t.Errorf("Send of %d bytes into a limit of 10: %v, want %v", v, err, sluice.ErrTooLarge)
+		}
+		if err := c.TrySend(v); err != sluice.ErrTooLarge {
+			t.Errorf("TrySend of %d bytes into a limit of 10: %v, want %v", v, err, sluice.ErrTooLarge)
+		}
+	}
+	for _, v := range []int{4, 0, 6, 0} {
+		if err := c.TrySend(v); err != nil {
+			t.Errorf("TrySend of %d bytes with room: %v", v, err)
+		}
+	}
+	if err := c.TrySend(1); err != sluice.ErrFull {
+		t.Errorf("TrySend of the 11th byte: %v, want %v", err, sluice.ErrFull)
+	}
+	n, err := c.SendBatch(closedContext(), []int{0, 0, 1, 0})
+	if n != 2 || err != context.Canceled {
+		t.Errorf("SendBatch whose third value does not fit: %d, %v, want 2, %v", n, err, context.Canceled)
+	}
+	for _, want := range []int{4, 0, 6, 0, 0, 0} {
+		if v, err := c.TryRecv(); v != want || err != nil {
+			t.Errorf("TryRecv: %d, %v, want %d", v, err, want)
+		}
+	}
+	for method, send := range map[string]func(){
+		"Send":      func() { _ = c.Send(ctx, -1) },
+		"TrySend":   func() { _ = c.TrySend(-1) },
+		"SendBatch": func() { _, _ = c.SendBatch(ctx, []int{-1}) },
+	} {
+		t.Run(method, func(t *testing.T) { mustPanic(t, method, []string{"Size", "-1"}, send) })
+	}
+	if err := c.TrySend(10); err != nil || c.Len() != 1 {
+		t.Errorf("TrySend after panics: %v, Len %d", err, c.Len())
+	}
+}
+
+// TestSizesDoNotWrap: a sum of sizes beyond an int64 is too much, not little.
+func TestSizesDoNotWrap(t *testing.T) {
+	c := sluice.NewElastic(3, &sluice.Options[int]{LimitBytes: math.MaxInt64, Size: func(v int) int { return v }})
+	if err := c.TrySend(math.MaxInt); err != nil {
+		t.Fatalf("TrySend of %d bytes into an equal limit: %v", math.MaxInt, err)
+	}
+	if err := c.TrySend(math.MaxInt); math.MaxInt == math.MaxInt64 && err != sluice.ErrFull {
+		t.Errorf("TrySend of as many again: %v, want %v", err, sluice.ErrFull)
+	}
+}
+
+// closedContext returns a context that is done.
+func closedContext() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}

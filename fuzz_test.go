@@ -1,0 +1,299 @@
+package sluice_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/sluicetest"
+)
+
+// A tape is a string of bytes read as decisions. At its end all are 0.
+type tape []byte
+
+func (s *tape) next(n int) int {
+	if len(*s) == 0 {
+		return 0
+	}
+	v := int((*s)[0]) % n
+	*s = (*s)[1:]
+	return v
+}
+
+// shape reads which channel to make. There is no rendezvous: one goroutine alone
+// finds it always full and always empty.
+func (s *tape) shape() shape {
+	capacities := []int{1, 2, 3, 5, 8, 31, 32, 33, 100, 1024}
+	drawn := shape{
+		capacity:       capacities[s.next(len(capacities))],
+		overflow:       sluice.Overflow(s.next(4)),
+		elastic:        s.next(2) == 1,
+		oneSender:      s.next(2) == 1,
+		oneReceiver:    s.next(2) == 1,
+		withoutHandOff: false,
+	}
+	if drawn.elastic {
+		drawn.shrink = sluice.ShrinkMode(s.next(3))
+		how := s.next(4)
+		drawn.bytes, drawn.sizes = how == 1, how == 2 && drawn.capacity > 2
+	}
+	return drawn
+}
+
+// A reference is a slice that does what the channel should do, and the channel.
+type reference struct {
+	shape
+	c       sluicetest.Channel[uint64]
+	queue   []uint64
+	bytes   int      // of queue
+	dropped []uint64 // by the reference
+	seen    []uint64 // by OnDrop
+	closed  bool
+	sent    int
+	taken   int
+	high    int
+	next    uint64 // the next value to send
+}
+
+func newReference(s shape) *reference {
+	r := &reference{shape: s}
+	var onDrop func(uint64)
+	if s.overflow == sluice.DropNewest || s.overflow == sluice.DropOldest {
+		onDrop = func(v uint64) { r.seen = append(r.seen, v) }
+	}
+	r.c = open(s, onDrop)
+	return r
+}
+
+// fits tells whether there is room for v.
+func (r *reference) fits(v uint64) bool {
+	return len(r.queue) < r.capacity && (!r.sizes || r.bytes+sizeOf(v) <= r.capacity+1)
+}
+
+// shift takes the oldest value.
+func (r *reference) shift() (v uint64) {
+	v, r.queue = r.queue[0], r.queue[1:]
+	r.bytes -= sizeOf(v)
+	return v
+}
+
+// accept sends v to the slice. full is the error when there is no room.
+func (r *reference) accept(v uint64, full error) error {
+	switch {
+	case r.closed:
+		return sluice.ErrClosed
+	case r.fits(v):
+	case r.overflow == sluice.Reject:
+		return sluice.ErrFull
+	case r.overflow == sluice.DropNewest:
+		r.dropped = append(r.dropped, v)
+		return nil
+	case r.overflow == sluice.DropOldest:
+		for !r.fits(v) {
+			r.dropped = append(r.dropped, r.shift())
+		}
+	default:
+		return full
+	}
+	r.queue = append(r.queue, v)
+	r.bytes += sizeOf(v)
+	r.sent++
+	r.high = max(r.high, len(r.queue))
+	return nil
+}
+
+// yield receives from the slice. empty is the error when there is nothing.
+func (r *reference) yield(empty error) (v uint64, err error) {
+	switch {
+	case len(r.queue) > 0:
+		r.taken++
+		return r.shift(), nil
+	case r.closed:
+		return 0, sluice.ErrClosed
+	}
+	return 0, empty
+}
+
+// send sends one value, or n in a batch, to both, and compares.
+func (r *reference) send(how string, n int) error {
+	var wantN, gotN int
+	var want, got error
+	vs := make([]uint64, n)
+	for i := range vs {
+		vs[i] = r.next
+		r.next++
+	}
+	full := context.Canceled
+	if how == "TrySend" {
+		full = sluice.ErrFull
+	}
+	for wantN < n && want == nil {
+		if want = r.accept(vs[wantN], full); want == nil {
+			wantN++
+		}
+	}
+	switch how {
+	case "TrySend":
+		got = r.c.TrySend(vs[0])
+	case "Send":
+		got = r.c.Send(closedContext(), vs[0])
+	default:
+		gotN, got = r.c.SendBatch(closedContext(), vs)
+		if gotN != wantN {
+			return fmt.Errorf("%s(%d): %d, %v, want %d, %v", how, n, gotN, got, wantN, want)
+		}
+	}
+	if got != want {
+		return fmt.Errorf("%s(%d): %v, want %v", how, n, got, want)
+	}
+	return nil
+}
+
+// recv receives one value, or up to n in a batch, from both, and compares.
+func (r *reference) recv(how string, n int) error {
+	var want, got []uint64
+	empty := context.Canceled
+	if how == "TryRecv" {
+		empty = sluice.ErrEmpty
+	}
+	var wantErr, gotErr error
+	for len(want) < n {
+		v, err := r.yield(empty)
+		if err != nil {
+			if len(want) == 0 {
+				wantErr = err
+			}
+			break
+		}
+		want = append(want, v)
+	}
+	var v uint64
+	switch how {
+	case "TryRecv":
+		if v, gotErr = r.c.TryRecv(); gotErr == nil {
+			got = append(got, v)
+		}
+	case "Recv":
+		if v, gotErr = r.c.Recv(closedContext()); gotErr == nil {
+			got = append(got, v)
+		}
+	case "RecvBatch":
+		buf := make([]uint64, n)
+		var count int
+		count, gotErr = r.c.RecvBatch(closedContext(), buf)
+		got = buf[:count]
+	case "All":
+		wantErr = nil
+		for v := range r.c.All(closedContext()) {
+			if got = append(got, v); len(got) == n {
+				break
+			}
+		}
+	}
+	if gotErr != wantErr || !slices.Equal(got, want) {
+		return fmt.Errorf("%s(%d): %v, %v, want %v, %v", how, n, got, gotErr, want, wantErr)
+	}
+	return nil
+}
+
+// step does what the tape says next.
+func (r *reference) step(s *tape) error {
+	switch s.next(9) {
+	case 0, 1:
+		return r.send("TrySend", 1)
+	case 2:
+		return r.send("Send", 1)
+	case 3:
+		return r.send("SendBatch", 1+s.next(60))
+	case 4:
+		return r.recv("TryRecv", 1)
+	case 5:
+		return r.recv("Recv", 1)
+	case 6:
+		return r.recv("RecvBatch", 1+s.next(60))
+	case 7:
+		return r.recv("All", 1+s.next(60))
+	default:
+		if s.next(8) == 7 {
+			r.c.Close()
+			r.closed = true
+		}
+		return nil
+	}
+}
+
+// compare compares all that can be seen without changing anything.
+func (r *reference) compare() error {
+	if !slices.Equal(r.seen, r.dropped) {
+		return fmt.Errorf("OnDrop saw %v, want %v", r.seen, r.dropped)
+	}
+	s := r.c.Stats()
+	want := s
+	want.Len, want.Cap, want.Closed = len(r.queue), r.capacity, r.closed
+	want.Sent, want.Received, want.Dropped = uint64(r.sent), uint64(r.taken), uint64(len(r.dropped))
+	want.HighWater = r.high
+	if s != want || r.c.Len() != len(r.queue) || r.c.Cap() != r.capacity {
+		return fmt.Errorf("Len %d, Cap %d, Stats %+v, want %+v", r.c.Len(), r.c.Cap(), s, want)
+	}
+	return nil
+}
+
+// FuzzAgainstSlice plays a tape to a channel and to a slice: one goroutine, every
+// operation, no waiting.
+func FuzzAgainstSlice(f *testing.F) {
+	for capacity := range byte(10) {
+		for _, overflow := range []byte{0, 1, 2, 3} {
+			for _, elastic := range []byte{0, 1} {
+				f.Add([]byte{capacity, overflow, elastic, 0, 0, 1, 0, 3, 59, 3, 59, 4, 7, 20, 0, 2, 3, 59, 6, 59, 5, 3, 50, 3, 50, 8, 7, 0, 6, 59, 7, 59, 7, 59})
+				f.Add([]byte{capacity, overflow, elastic, 1, 1, 2, capacity, 0, 4, 0, 4, 0, 0, 4, 4, 1, 1, 5, 2, 5, 5, 5, 3, 30, 6, 10, 3, 30, 6, 10, 3, 30, 6, 40})
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := tape(data)
+		drawn := s.shape()
+		if err := newReference(drawn).play(s); err != nil {
+			t.Fatalf("%v: %v", drawn, err)
+		}
+	})
+}
+
+// play does all that the tape says.
+func (r *reference) play(s tape) error {
+	for step := 0; len(s) > 0; step++ {
+		err := r.step(&s)
+		if err == nil {
+			err = r.compare()
+		}
+		if err != nil {
+			return fmt.Errorf("step %d: %w", step, err)
+		}
+	}
+	return nil
+}
+
+// TestReferenceTellsApart: a channel of another shape is found out.
+func TestReferenceTellsApart(t *testing.T) {
+	shapes := []shape{
+		{capacity: 3},
+		{capacity: 4},
+		{capacity: 3, overflow: sluice.Reject},
+		{capacity: 3, overflow: sluice.DropNewest},
+		{capacity: 3, overflow: sluice.DropOldest},
+		{capacity: 3, elastic: true, sizes: true},
+	}
+	const sends = "\x00\x00\x00\x00\x02\x02\x03\x03"
+	for _, claimed := range shapes {
+		if err := newReference(claimed).play(tape(sends)); err != nil {
+			t.Errorf("%v: %v", claimed, err)
+		}
+		for _, actual := range shapes {
+			r := newReference(actual)
+			if r.shape = claimed; claimed != actual && r.play(tape(sends)) == nil {
+				t.Errorf("%v passes for %v", actual, claimed)
+			}
+		}
+	}
+}
