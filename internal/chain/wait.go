@@ -32,11 +32,12 @@ type turn[T any] struct {
 	woken    bool         // holds the line's wake-up
 	starving bool         // raised the starving bit of its side
 	pauses   int
+	yielded  bool
 	losses   int
 }
 
-// wait does the next thing a call can do that found nothing to do: pause, join
-// the line, park. The call must look again after each. It returns the context's
+// wait does the next thing a call can do that found nothing to do: pause, yield,
+// join the line, park. The call must look again after each. It returns the context's
 // error if that ended the wait.
 func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) error {
 	switch {
@@ -44,13 +45,13 @@ func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) erro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if t.pauses == 0 && runtime.GOMAXPROCS(0) == 1 {
+		if t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && own.pauseFor(other, pause) {
 			t.pauses++
-			runtime.Gosched() // the other side can only run instead
 			return nil
 		}
-		if t.pauses < maxPauses && own.pauseFor(other, pause) {
-			t.pauses++
+		if !t.yielded {
+			t.yielded = true
+			runtime.Gosched()
 			return nil
 		}
 		t.waiter = own.line.Join()
