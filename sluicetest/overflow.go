@@ -2,6 +2,7 @@ package sluicetest
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"testing"
@@ -129,7 +130,14 @@ func (k Kind) testDropReenters(t *testing.T) {
 		}
 	})
 	fill(t, k, c)
-	p := startSend(context.Background(), c, 99)
+	p := start(func(p *call) {
+		defer func() {
+			if reason := recover(); reason != nil {
+				p.err, p.done = fmt.Errorf("panic: %v", reason), true
+			}
+		}()
+		p.err = c.Send(context.Background(), 99)
+	})
 	p.returned(t, "a Send whose OnDrop uses the channel", nil)
 	if len(dropped) != 1 {
 		t.Fatalf("OnDrop saw %v, want one value", dropped)
