@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"github.com/sluice-go/sluice/internal/chain"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
 )
 
@@ -11,9 +12,10 @@ type Bounded[T any] struct{ channel[T] }
 // chainCapacity is the smallest capacity that gets the chain engine. Below it a
 // run of values between two waits is short, and what counts is how cheap a wait
 // is: there handoff wins. Built-in chan divided by handoff and by chain, ns a
-// value, one to one, GOMAXPROCS 1 and 2: capacity 8 1.01 and 0.97 against 0.87
-// and 0.61; 16 1.02 and 0.8 against 1.03 and 0.7; 32 1.0 and 0.7 against 1.12
-// and 1.0 (2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go 1.26.8).
+// value, one to one, GOMAXPROCS 1 and 2: capacity 8 1.01 and 0.97 against 0.86
+// and 0.82; 16 1.01 and 0.96 against 1.00 and 0.77; from 32 chain reaches 1.11
+// and 0.92, and 128 1.2 and 1.9 (2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go
+// 1.26.8).
 const chainCapacity = 32
 
 // NewBounded returns a Bounded with exactly the given capacity, in values. It
@@ -21,8 +23,10 @@ const chainCapacity = 32
 func NewBounded[T any](capacity int, o *Options[T]) *Bounded[T] {
 	requirePositive("NewBounded", "capacity", capacity)
 	config := o.config("NewBounded", capacity)
-	if capacity < chainCapacity {
-		return &Bounded[T]{newChannel(handoff.New(config), config)}
-	}
-	return &Bounded[T]{newChannel(chain.New(config), config)}
+	return &Bounded[T]{newChannel(config, func(c engine.Config[T]) engine.Engine[T] {
+		if capacity < chainCapacity {
+			return handoff.New(c)
+		}
+		return chain.New(c)
+	})}
 }

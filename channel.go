@@ -14,9 +14,9 @@ type channel[T any] struct {
 	engine engine.Engine[T]
 }
 
-// newChannel puts the methods before an engine made from config.
-func newChannel[T any](e engine.Engine[T], config engine.Config[T]) channel[T] {
-	return channel[T]{keepPromises(e, config)}
+// newChannel puts the methods before the engine that build makes from config.
+func newChannel[T any](config engine.Config[T], build func(engine.Config[T]) engine.Engine[T]) channel[T] {
+	return channel[T]{keepPromises(config, build)}
 }
 
 // Send sends v, and waits while there is no room.

@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"github.com/sluice-go/sluice/internal/chain"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
 )
 
@@ -16,8 +17,12 @@ func NewElastic[T any](limit int, o *Options[T]) *Elastic[T] {
 	requirePositive("NewElastic", "limit", limit)
 	config := o.config("NewElastic", limit)
 	config.Elastic = true
-	if config.Size != nil {
-		return &Elastic[T]{newChannel(handoff.New(config), config)}
-	}
-	return &Elastic[T]{newChannel(chain.New(config), config)}
+	return &Elastic[T]{newChannel(config, func(c engine.Config[T]) engine.Engine[T] {
+		// Sizes are added up under one lock, and a large value keeps its
+		// place before smaller ones: that is what handoff does.
+		if c.Size != nil {
+			return handoff.New(c)
+		}
+		return chain.New(c)
+	})}
 }

@@ -4,5 +4,7 @@ package sluice
 
 import "github.com/sluice-go/sluice/internal/engine"
 
-// keepPromises does nothing in this build: see promise_on.go.
-func keepPromises[T any](e engine.Engine[T], _ engine.Config[T]) engine.Engine[T] { return e }
+// keepPromises checks nothing in this build: see promise_on.go.
+func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) engine.Engine[T]) engine.Engine[T] {
+	return build(config)
+}

@@ -12,13 +12,22 @@ import (
 // keepPromises puts a check before the engine of a channel whose user promised
 // a single sender or receiver. It exists in programs built with -race or -tags
 // sluicecheck.
-func keepPromises[T any](e engine.Engine[T], config engine.Config[T]) engine.Engine[T] {
+func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) engine.Engine[T]) engine.Engine[T] {
 	if !config.SingleSender && !config.SingleReceiver {
-		return e
+		return build(config)
 	}
-	p := &promised[T]{Engine: e}
+	p := new(promised[T])
 	p.sending.made, p.sending.name = config.SingleSender, "SingleSender"
 	p.receiving.made, p.receiving.name = config.SingleReceiver, "SingleReceiver"
+	if onDrop := config.OnDrop; onDrop != nil {
+		// The send is over but for this call, which may use the channel.
+		config.OnDrop = func(v T) {
+			p.sending.leave()
+			defer p.sending.enter("Send")
+			onDrop(v)
+		}
+	}
+	p.Engine = build(config)
 	return p
 }
 

@@ -1,6 +1,9 @@
 package sluice
 
-import "github.com/sluice-go/sluice/internal/handoff"
+import (
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/handoff"
+)
 
 // A Rendezvous is a channel without a buffer: a Send returns when a receiver
 // has taken its value. Waiting senders, and waiting receivers, are served in
@@ -11,5 +14,7 @@ type Rendezvous[T any] struct{ channel[T] }
 // without a buffer: the overflow policy DropOldest, Shrink, LimitBytes, Size.
 func NewRendezvous[T any](o *Options[T]) *Rendezvous[T] {
 	config := o.config("NewRendezvous", 0)
-	return &Rendezvous[T]{newChannel(handoff.New(config), config)}
+	return &Rendezvous[T]{newChannel(config, func(c engine.Config[T]) engine.Engine[T] {
+		return handoff.New(c)
+	})}
 }
