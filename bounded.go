@@ -1,6 +1,8 @@
 package sluice
 
 import (
+	"unsafe"
+
 	"github.com/sluice-go/sluice/internal/chain"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
@@ -18,8 +20,14 @@ type Bounded[T any] struct{ channel[T] }
 // 1.26.8).
 const chainCapacity = 32
 
+// ringBytes is the size of the largest ring that is allocated at once. A larger
+// Bounded takes its memory as it fills, like an Elastic of that limit.
+const ringBytes = 1 << 20
+
 // NewBounded returns a Bounded with exactly the given capacity, in values. It
-// panics if capacity is below 1, or on options that belong to Elastic.
+// panics if capacity is below 1, or on options that belong to Elastic. Up to
+// 1 MiB of slots are allocated here; above that, memory is taken as values are
+// queued, and given back.
 func NewBounded[T any](capacity int, o *Options[T]) *Bounded[T] {
 	requirePositive("NewBounded", "capacity", capacity)
 	config := o.config("NewBounded", capacity)
@@ -27,6 +35,15 @@ func NewBounded[T any](capacity int, o *Options[T]) *Bounded[T] {
 		if capacity < chainCapacity {
 			return handoff.New(c)
 		}
+		if capacity > ringBytes/max(1, sizeOf[T]()) {
+			c.Elastic = true
+		}
 		return chain.New(c)
 	})}
+}
+
+// sizeOf is the size of a T in a slot, in bytes.
+func sizeOf[T any]() int {
+	var zero T
+	return int(unsafe.Sizeof(zero))
 }
