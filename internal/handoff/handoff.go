@@ -91,13 +91,51 @@ func New[T any](config engine.Config[T]) *Engine[T] {
 
 // Send implements engine.Engine.
 func (e *Engine[T]) Send(ctx context.Context, v T) error {
-	size := 0
 	if e.config.Size != nil {
-		var err error
-		if size, err = e.size(v); err != nil {
-			return err
+		return e.sendSized(ctx, v, "Send")
+	}
+	return e.send(ctx, v, 0)
+}
+
+// TrySend implements engine.Engine.
+func (e *Engine[T]) TrySend(v T) error {
+	if e.config.Size != nil {
+		return e.sendSized(nil, v, "TrySend") //nolint:staticcheck // nil: never wait
+	}
+	return e.send(nil, v, 0) //nolint:staticcheck // nil: never wait
+}
+
+// SendBatch implements engine.Engine. Where nearly every value waits, there is
+// nothing to gain from a batch.
+func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
+	for ; n < len(vs) && err == nil; n++ {
+		if e.config.Size != nil {
+			err = e.sendSized(ctx, vs[n], "SendBatch")
+		} else {
+			err = e.send(ctx, vs[n], 0)
 		}
 	}
+	if err != nil {
+		n--
+	}
+	return n, err
+}
+
+// sendSized sends a value that counts as many bytes as Options.Size says.
+// method is what the user called.
+func (e *Engine[T]) sendSized(ctx context.Context, v T, method string) error {
+	size := e.config.Size(v)
+	if size < 0 {
+		panic(fmt.Sprintf("sluice: %s: Options.Size returned %d, below 0", method, size))
+	}
+	if int64(size) > e.config.LimitBytes {
+		return engine.ErrTooLarge
+	}
+	return e.send(ctx, v, size)
+}
+
+// send sends a value of that size; with a nil ctx it never waits.
+func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	// Without the hand-off a sender that may wait leaves it to the receiver to
 	// fetch the value. One that may not has to hand it over.
 	handOff := !e.config.NoHandOff || ctx == nil || e.config.Overflow != engine.Block || ctx.Err() != nil
@@ -148,22 +186,6 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 		}
 		called = true
 	}
-}
-
-// TrySend implements engine.Engine.
-func (e *Engine[T]) TrySend(v T) error {
-	return e.Send(nil, v) //nolint:staticcheck // nil: never wait
-}
-
-// SendBatch implements engine.Engine. Where nearly every value waits, there is
-// nothing to gain from a batch.
-func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
-	for n, v := range vs {
-		if err := e.Send(ctx, v); err != nil {
-			return n, err
-		}
-	}
-	return len(vs), nil
 }
 
 // Recv implements engine.Engine.
@@ -330,7 +352,7 @@ func (e *Engine[T]) callReceiver() {
 
 // fits reports whether a value of that size can be queued now.
 func (e *Engine[T]) fits(size int) bool {
-	return e.buf.Len() < e.config.Limit && (e.config.Size == nil || e.bytes+int64(size) <= e.config.LimitBytes)
+	return e.buf.Len() < e.config.Limit && (e.config.Size == nil || int64(size) <= e.config.LimitBytes-e.bytes)
 }
 
 // push queues a value.
@@ -382,18 +404,6 @@ func (e *Engine[T]) overflow(v T, size int) error {
 		}
 	}
 	return nil
-}
-
-// size is the size of v as the user counts it.
-func (e *Engine[T]) size(v T) (int, error) {
-	size := e.config.Size(v)
-	if size < 0 {
-		panic(fmt.Sprintf("sluice: Send: Options.Size returned %d, below 0", size))
-	}
-	if int64(size) > e.config.LimitBytes {
-		return 0, engine.ErrTooLarge
-	}
-	return size, nil
 }
 
 // announce puts down the token of Ready. It may be one too many, never one too
