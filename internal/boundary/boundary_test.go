@@ -113,6 +113,7 @@ func TestPlanted(t *testing.T) {
 		{"a test's import in the code", "cmd/tool/x.go", `package main; import "example.com/diff"`, "imports example.com/diff"},
 		{"a clock in the library", "x.go", `package sluice; import "time"`, "imports time"},
 		{"unsafe in a command", "cmd/tool/x.go", `package main; import "unsafe"`, "imports unsafe"},
+		{"a pointer that is not safe", "internal/handoff/x.go", `package handoff; var p unsafe.Pointer`, "Sizeof"},
 		{"cgo in a test", "cmd/tool/x_test.go", `package main; import "C"`, "imports C"},
 		{"linkname", "internal/handoff/x.go", "package handoff\n//go:linkname f runtime.f\nfunc f()", "go:linkname"},
 		{"a receive", "internal/handoff/x.go", `package handoff; func f() { <-ready }`, "a receive"},

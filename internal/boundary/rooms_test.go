@@ -19,6 +19,7 @@ var rooms = map[string]room{
 			"./internal/chain":   "the engine of kinds with many slots",
 			"./internal/handoff": "the engine of kinds with few or none",
 			"sync":               "Ends waits for its pumps, and is stopped once",
+			"unsafe":             "Sizeof, and nothing else of it",
 			"time":               "Stats reports durations; no clock is read",
 		},
 		tests: permissions{

@@ -69,6 +69,9 @@ func check(sources []source, rooms map[string]room) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%s: imports %s, which the row of its folder does not permit", where, path))
 			}
 		}
+		if s.unsafe() {
+			wrong = append(wrong, where+": of unsafe, Sizeof is all that the race detector and checkptr need not see")
+		}
 		if s.linknames() {
 			wrong = append(wrong, where+": go:linkname reaches into the runtime, and breaks with it")
 		}
@@ -121,6 +124,18 @@ func (s source) free(path string) bool {
 		return slices.Contains(everyday, path)
 	}
 	return true
+}
+
+// unsafe reports whether the file uses more of that package than Sizeof.
+func (s source) unsafe() (more bool) {
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			pkg, ok := selector.X.(*ast.Ident)
+			more = more || ok && pkg.Name == "unsafe" && selector.Sel.Name != "Sizeof"
+		}
+		return true
+	})
+	return more
 }
 
 // linknames reports whether the file has a go:linkname directive.
