@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -28,6 +30,9 @@ func testOverflow(t *testing.T, k Kind) {
 	t.Run("batch", func(t *testing.T) { synctest.Test(t, k.testOverflowBatch) })
 	if !k.drops() {
 		return
+	}
+	if k.Capacity > 0 {
+		t.Run("stays full", k.testStaysFull)
 	}
 	t.Run("reenter", func(t *testing.T) { synctest.Test(t, k.testDropReenters) })
 	t.Run("panic", func(t *testing.T) { synctest.Test(t, k.testDropPanics) })
@@ -110,6 +115,31 @@ func (k Kind) testOverflowBatch(t *testing.T) {
 	if k.drops() && len(dropped) != extra {
 		t.Fatalf("SendBatch of %d too many dropped %v", extra, dropped)
 	}
+}
+
+// testStaysFull: a send that drops a value leaves the channel as full as it was,
+// at every moment.
+func (k Kind) testStaysFull(t *testing.T) {
+	c := k.numbers(t)
+	fill(t, k, c)
+	var busy atomic.Bool
+	var sender sync.WaitGroup
+	busy.Store(true)
+	sender.Go(func() {
+		defer busy.Store(false)
+		for i := range rounds(20000) {
+			if err := c.TrySend(uint64(i)); err != nil {
+				t.Errorf("TrySend to a full channel that drops: %v", err)
+			}
+		}
+	})
+	for busy.Load() {
+		if n := c.Len(); n != k.Capacity {
+			t.Errorf("Len is %d of a full channel of %d", n, k.Capacity)
+			break
+		}
+	}
+	sender.Wait()
 }
 
 // testDropReenters: OnDrop runs with no lock held, so it may use the channel.

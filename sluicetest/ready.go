@@ -2,6 +2,7 @@ package sluicetest
 
 import (
 	"context"
+	"math"
 	"testing"
 	"testing/synctest"
 
@@ -159,30 +160,37 @@ func (k Kind) testReadyRendezvous(t *testing.T) {
 	mustRecv(t, c, 4)
 }
 
-// testReadyFlow: consumers that wait on Ready only receive everything.
+// testReadyFlow: consumers that wait on Ready only receive everything, whether
+// they drain the channel each time, as they should, or take one value.
 func testReadyFlow(t *testing.T, k Kind) {
 	if k.Overflow != sluice.Block {
 		return
 	}
 	inBothWorlds(t, func(t *testing.T) {
 		for _, shape := range k.shapes([][2]int{{1, 1}, {8, 1}, {4, 4}}) {
-			f := newFlow(k, shape[0], shape[1], rounds(4000))
-			f.receive = func(c Channel[uint64], got func(uint64)) {
-				for range c.Ready() {
-					for {
-						v, err := c.TryRecv()
-						if err != nil {
-							break
-						}
-						got(v)
-					}
-				}
-				// Closed: what is left is there without waiting.
-				for v, err := c.TryRecv(); err == nil; v, err = c.TryRecv() {
-					got(v)
-				}
+			for _, most := range []int{1, math.MaxInt} {
+				f := newFlow(k, shape[0], shape[1], rounds(3000))
+				f.receive = func(c Channel[uint64], got func(uint64)) { recvReady(c, most, got) }
+				f.run(t)
 			}
-			f.run(t)
 		}
 	})
+}
+
+// recvReady receives at most so many values for each token of Ready, until the
+// channel is closed and drained.
+func recvReady(c Channel[uint64], most int, got func(uint64)) {
+	for range c.Ready() {
+		for range most {
+			v, err := c.TryRecv()
+			if err != nil {
+				break
+			}
+			got(v)
+		}
+	}
+	// Closed: what is left is there without waiting.
+	for v, err := c.TryRecv(); err == nil; v, err = c.TryRecv() {
+		got(v)
+	}
 }

@@ -46,6 +46,9 @@ func testTryContention(t *testing.T, k Kind) {
 	if k.Capacity >= goroutines && !k.OneSender && !k.OneReceiver {
 		t.Run("own value", func(t *testing.T) { k.testOwnValue(t, goroutines) })
 	}
+	if k.Capacity > 1 {
+		t.Run("length", k.testLength)
+	}
 	if k.Capacity > 0 && !k.OneReceiver {
 		t.Run("closing", k.testTryRecvClosing)
 	}
@@ -83,6 +86,37 @@ func (k Kind) testOwnValue(t *testing.T, goroutines int) {
 			t.Fatalf("Len is %d after as many receives as sends", c.Len())
 		}
 	}
+}
+
+// testLength: one goroutine puts a value in and takes it out again, so there is
+// never more than one, whenever somebody looks.
+func (k Kind) testLength(t *testing.T) {
+	c := k.numbers(t)
+	var busy atomic.Bool
+	var worker sync.WaitGroup
+	busy.Store(true)
+	worker.Go(func() {
+		defer busy.Store(false)
+		for i := range rounds(20000) {
+			if err := c.TrySend(uint64(i)); err != nil {
+				t.Errorf("TrySend to an empty channel: %v", err)
+			}
+			if _, err := c.TryRecv(); err != nil {
+				t.Errorf("TryRecv after an own send: %v", err)
+			}
+		}
+	})
+	for busy.Load() {
+		if n := c.Len(); n < 0 || n > 1 {
+			t.Errorf("Len is %d of a channel that never held more than one value", n)
+			break
+		}
+		if s := c.Stats(); s.Len > 1 || s.HighWater > 1 {
+			t.Errorf("a channel that never held more than one value: Len %d, HighWater %d", s.Len, s.HighWater)
+			break
+		}
+	}
+	worker.Wait()
 }
 
 // testTryRecvClosing: a channel that holds a value until it is closed is at no

@@ -41,7 +41,9 @@
 // # Tried and lost
 //
 // Waiters with an atomic state instead of fields under the lock: five more
-// read-modify-writes a value, 20 ns. sync.Mutex for the lock: puts goroutines to
+// read-modify-writes a value, 20 ns. An atomic flag and a lock-free list of free
+// waiters, so that a served goroutine need not take the lock: 8 ns more with one
+// P, nothing gained with more. sync.Mutex for the lock: puts goroutines to
 // sleep for a section of a few instructions. Spinning for the other side: a
 // rendezvous across two Ps costs two cache-line round trips, more than a switch.
 package handoff
