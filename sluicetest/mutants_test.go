@@ -23,6 +23,7 @@ var mutants = []mutantRow{
 	{mutant.MissedReceiver, "Block 2", []string{"Oneshot"}, hang},
 	{mutant.MissedReady, "Block 2", []string{"Ready"}, `a select on Ready with values queued still waits`},
 	{mutant.MissedReady, "Block 0", []string{"ReadyFlow"}, hang},
+	{mutant.ForgetsRest, "Block 64", []string{"Ready"}, `Ready of a channel with a value queued is not readable`},
 	{mutant.OneWake, "Block 64", []string{"Quiescence"}, `parked with \d+`},
 	{mutant.CloseWakesOne, "Block 2", []string{"CloseParked"}, `a receive that Close released still waits`},
 	{mutant.CloseWakesOne, "Block 2", []string{"CloseStorm"}, hang},

@@ -193,7 +193,7 @@ func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
 	}
 	if err == nil {
 		c.stats.Received++
-		if len(c.queue) > 0 || len(c.senders) > 0 {
+		if (len(c.queue) > 0 || len(c.senders) > 0) && !c.is(ForgetsRest) {
 			c.announce()
 		}
 	}

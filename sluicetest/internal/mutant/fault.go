@@ -19,6 +19,7 @@ const (
 	MissedSender   Fault = "every third receive forgets the sender that waits"
 	MissedReceiver Fault = "a send queues its value beside a waiting receiver"
 	MissedReady    Fault = "every third value is not announced to Ready"
+	ForgetsRest    Fault = "a receive that leaves values does not announce them"
 	OneWake        Fault = "a batch wakes one receiver only"
 	CloseWakesOne  Fault = "Close wakes one receiver only"
 
@@ -60,7 +61,7 @@ const (
 
 // Faults lists them all.
 var Faults = []Fault{
-	MissedSender, MissedReceiver, MissedReady, OneWake, CloseWakesOne, Ghost,
+	MissedSender, MissedReceiver, MissedReady, ForgetsRest, OneWake, CloseWakesOne, Ghost,
 	CancelWins, ContextFirst,
 	LIFO, LastComeFirst, ExtraSlot, EarlyReturn, BatchMiscount, Prefetch, DropOnClose, DoubleClose,
 	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle, Allocates, SharedWaiters, LyingLen, LateCount, UnlockedLen, DropTwice, DropLocked,
