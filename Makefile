@@ -75,10 +75,12 @@ arm64-run: ## the library's tests on arm64, emulated by qemu-user
 checked: ## the library's tests in a build that checks promises
 	go test -short -tags sluicecheck $(LIBRARY)
 
+# One package at a time: a suite beside another one has half a machine, and takes a
+# channel that is slow for one that hangs.
 .PHONY: race
 race: ## race detector, -short, 1, 2 and 8 Ps: engines ten times, the rest once
 	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 ./internal/...
-	go test -race -short -shuffle=on -cpu=1,2,8 . ./sluicetest/... ./stress/...
+	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 . ./sluicetest/... ./stress/...
 
 .PHONY: race-long
 race-long: ## race detector, ten times all of the library: before a release

@@ -63,6 +63,7 @@ var rooms = map[string]room{
 	"sluicetest": {
 		imports: permissions{
 			"./":               theLibrary,
+			"math":             "the largest of integers as a length",
 			"math/rand/v2":     "random steps, from a seed that a failure prints",
 			"os":               "the watchdog prints stacks and ends the process",
 			"runtime":          "goroutines, memory and collections are counted",
@@ -80,7 +81,8 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./":      theLibrary,
 			"runtime": "a fault is a goroutine that stays",
-			"sync":    "a channel that is correct because it is simple: a mutex and a condition",
+			"sync":    "a channel that is correct because it is simple: one mutex",
+			"time":    "Stats reports the time of waits, and a fault reports it wrong",
 		},
 	},
 	"stress": {
