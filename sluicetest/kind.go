@@ -123,6 +123,7 @@ var tests = []test{
 	{"Flow", nil, testFlow},
 	{"ReadyFlow", nil, testReadyFlow},
 	{"Oneshot", nil, testOneshot},
+	{"Pipelines", Kind.waits, testPipelines},
 	{"TryContention", nil, testTryContention},
 	{"CloseStorm", nil, testCloseStorm},
 	{"CancelStorm", nil, testCancelStorm},
@@ -160,9 +161,10 @@ func Run(t *testing.T, k Kind) {
 // fillable is the largest capacity that tests fill to its end.
 const fillable = 4096
 
-func (k Kind) blocks() bool {
-	return k.Overflow == sluice.Block && k.Capacity <= fillable
-}
+// waits tells whether a send may wait, and blocks whether tests can make it.
+func (k Kind) waits() bool { return k.Overflow == sluice.Block }
+
+func (k Kind) blocks() bool { return k.waits() && k.Capacity <= fillable }
 
 func (k Kind) isRendezvous() bool { return k.Capacity == 0 }
 

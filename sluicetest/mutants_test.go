@@ -20,7 +20,7 @@ var mutants = []mutantRow{
 	{mutant.MissedSender, "Block 2", []string{"ServiceOrder"}, `took the room that a parked sender was waiting for`},
 	{mutant.MissedSender, "Block 2", []string{"Starvation"}, `others took their room`},
 	{mutant.MissedReceiver, "Block 2", []string{"Quiescence"}, `parked with \d+`},
-	{mutant.MissedReceiver, "Block 2", []string{"Oneshot"}, hang},
+	{mutant.MissedReceiver, "Block 2", []string{"Oneshot", "Pipelines"}, hang},
 	{mutant.MissedReady, "Block 2", []string{"Ready"}, `a select on Ready with values queued still waits`},
 	{mutant.MissedReady, "Block 0", []string{"ReadyFlow"}, hang},
 	{mutant.ForgetsRest, "Block 64", []string{"Ready"}, `Ready of a channel with a value queued is not readable`},
@@ -72,6 +72,7 @@ var mutants = []mutantRow{
 	// Len, Stats and OnDrop.
 	{mutant.LyingLen, "Block 2", []string{"Stats"}, `with senders parked`},
 	{mutant.LyingLen, "Block 2", []string{"Quiescence"}, `seed \d+`},
+	{mutant.Timeless, "Block 2", []string{"Stats"}, `WaitTime is 0s`},
 	{mutant.LateCount, "Block 2", []string{"Stats"}, `Stats of no one moment`},
 	{mutant.DropTwice, "DropOldest 2", []string{"Overflow"}, `OnDrop saw`},
 	{mutant.DropTwice, "DropOldest 2", []string{"Quiescence"}, `seed \d+`},

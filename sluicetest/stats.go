@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -14,6 +15,7 @@ import (
 // while the channel is in use.
 func testStats(t *testing.T, k Kind) {
 	t.Run("rest", func(t *testing.T) { synctest.Test(t, k.testStatsAtRest) })
+	t.Run("wait time", func(t *testing.T) { synctest.Test(t, k.testWaitTime) })
 	inBothWorlds(t, k.testStatsInUse)
 }
 
@@ -84,6 +86,44 @@ func (k Kind) checkSendersWaiting(t *testing.T, c Channel[uint64], want *sluice.
 	expect("with senders parked")
 	if c.Stats().SendWaits < uint64(senders) {
 		t.Fatalf("SendWaits is %d with %d parked", c.Stats().SendWaits, senders)
+	}
+}
+
+// testWaitTime: the time spent parked, by the clock of the bubble. A kind may
+// estimate it once there were many waits; these are few.
+func (k Kind) testWaitTime(t *testing.T) {
+	ctx := context.Background()
+	c := k.numbers(t)
+	receivers, senders := k.receivers(3), k.senders(3)
+	for range receivers {
+		startRecv(ctx, c)
+	}
+	settle()
+	time.Sleep(time.Hour)
+	for range receivers {
+		mustSend(t, c, 1)
+		settle()
+	}
+	if want := time.Duration(receivers) * time.Hour; c.Stats().RecvWaitTime != want {
+		t.Errorf("RecvWaitTime is %v, want %v", c.Stats().RecvWaitTime, want)
+	}
+	if !k.blocks() {
+		return
+	}
+	fill(t, k, c)
+	for range senders {
+		startSend(ctx, c, 1)
+	}
+	settle()
+	time.Sleep(time.Minute)
+	for range senders {
+		if _, err := c.TryRecv(); err != nil {
+			t.Fatalf("TryRecv of a full channel: %v", err)
+		}
+		settle()
+	}
+	if want := time.Duration(senders) * time.Minute; c.Stats().SendWaitTime != want {
+		t.Errorf("SendWaitTime is %v, want %v", c.Stats().SendWaitTime, want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -120,7 +121,7 @@ func (c *Channel[T]) send(ctx context.Context, v T) error {
 	if c.is(EarlyReturn) {
 		return nil
 	}
-	return c.await(ctx, w, &c.senders)
+	return c.await(ctx, w, &c.senders, &c.stats.SendWaitTime)
 }
 
 // drop reports v, with the lock released.
@@ -185,7 +186,7 @@ func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
 			w := c.wait(&c.receivers, v)
 			c.stats.RecvWaits++
 			c.mu.Unlock()
-			if err = c.await(ctx, w, &c.receivers); err == nil {
+			if err = c.await(ctx, w, &c.receivers, &c.stats.RecvWaitTime); err == nil {
 				v = w.value
 			}
 			return v, err
@@ -202,8 +203,14 @@ func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
 }
 
 // await waits until w is served or ctx is done. Whether w is in its line still
-// decides, under the lock, which of the two came first.
-func (c *Channel[T]) await(ctx context.Context, w *waiter[T], line *[]*waiter[T]) error {
+// decides, under the lock, which of the two came first. The time goes to spent.
+func (c *Channel[T]) await(ctx context.Context, w *waiter[T], line *[]*waiter[T], spent *time.Duration) error {
+	begin := time.Now()
+	defer func() {
+		c.mu.Lock()
+		*spent += c.timed(begin)
+		c.mu.Unlock()
+	}()
 	select {
 	case err := <-w.outcome:
 		c.giveBack(w)

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 )
 
 // A Fault is what is wrong with a Channel. There are no two at a time.
@@ -53,6 +54,7 @@ const (
 
 	// Len, Stats and OnDrop.
 	LyingLen    Fault = "Len counts the waiting senders"
+	Timeless    Fault = "the time of waits is not counted"
 	LateCount   Fault = "a value is counted as received after it is gone"
 	UnlockedLen Fault = "Len reads without the lock"
 	DropTwice   Fault = "OnDrop sees each value twice"
@@ -64,7 +66,7 @@ var Faults = []Fault{
 	MissedSender, MissedReceiver, MissedReady, ForgetsRest, OneWake, CloseWakesOne, Ghost,
 	CancelWins, ContextFirst,
 	LIFO, LastComeFirst, ExtraSlot, EarlyReturn, BatchMiscount, Prefetch, DropOnClose, DoubleClose,
-	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle, Allocates, SharedWaiters, LyingLen, LateCount, UnlockedLen, DropTwice, DropLocked,
+	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle, Allocates, SharedWaiters, LyingLen, Timeless, LateCount, UnlockedLen, DropTwice, DropLocked,
 }
 
 func (c *Channel[T]) is(f Fault) bool { return c.fault == f }
@@ -161,6 +163,14 @@ func (c *Channel[T]) pushSilently(v T) bool {
 	}
 	c.push(v)
 	return true
+}
+
+// timed is how long a wait took that began then.
+func (c *Channel[T]) timed(begin time.Time) time.Duration {
+	if c.is(Timeless) {
+		return 0
+	}
+	return time.Since(begin)
 }
 
 func (c *Channel[T]) countLate() {
