@@ -2,14 +2,15 @@
 // a channel in the sense of that package, one of its kinds or one of yours, can
 // be run against it.
 //
-//	func TestMine(t *testing.T) {
+//	func TestOwnKind(t *testing.T) {
+//		const capacity = 8
 //		sluicetest.Run(t, sluicetest.Kind{
-//			Capacity: 8,
-//			Numbers:  func(func(uint64)) sluicetest.Channel[uint64] { return mine.New[uint64](8) },
-//			Pointers: func() sluicetest.Channel[*sluicetest.Parcel] { return mine.New[*sluicetest.Parcel](8) },
-//			Strings:  func() sluicetest.Channel[string] { return mine.New[string](8) },
-//			Empties:  func() sluicetest.Channel[struct{}] { return mine.New[struct{}](8) },
-//			Giants:   func() sluicetest.Channel[sluicetest.Giant] { return mine.New[sluicetest.Giant](8) },
+//			Capacity: capacity,
+//			Numbers:  func(func(uint64)) sluicetest.Channel[uint64] { return newMetered[uint64](capacity) },
+//			Pointers: func() sluicetest.Channel[*sluicetest.Parcel] { return newMetered[*sluicetest.Parcel](capacity) },
+//			Strings:  func() sluicetest.Channel[string] { return newMetered[string](capacity) },
+//			Empties:  func() sluicetest.Channel[struct{}] { return newMetered[struct{}](capacity) },
+//			Giants:   func() sluicetest.Channel[sluicetest.Giant] { return newMetered[sluicetest.Giant](capacity) },
 //		})
 //	}
 //
@@ -27,7 +28,7 @@
 //   - Retention by weak pointers: what was received, refused, or dropped must not
 //     be kept alive by the channel.
 //
-// No verdict depends on time. A watchdog of a minute turns a hang outside a
+// No verdict depends on time. A watchdog of two minutes turns a hang outside a
 // bubble into a failure with the stacks of all goroutines. With -short there are
 // fewer rounds of the same tests.
 //
