@@ -13,75 +13,76 @@ import (
 // testBlocking: who cannot proceed waits, whatever does not wait fails, and the
 // other side lets the waiting one proceed.
 func testBlocking(t *testing.T, k Kind) {
+	t.Run("receive", func(t *testing.T) { synctest.Test(t, k.testRecvBlocks) })
+	t.Run("send", func(t *testing.T) { synctest.Test(t, k.testSendBlocks) })
+}
+
+func (k Kind) testRecvBlocks(t *testing.T) {
 	ctx := context.Background()
-	t.Run("receive", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c := k.numbers(t)
-			mustBeEmpty(t, c)
-			var calls []*call
-			for range k.receivers(2) {
-				calls = append(calls, startRecv(ctx, c))
-			}
-			for _, p := range calls {
-				p.parked(t, "Recv of an empty channel")
-			}
-			if !k.OneReceiver {
-				mustBeEmpty(t, c)
-			}
-			for i := range calls {
-				if err := c.Send(ctx, uint64(i)); err != nil {
-					t.Fatalf("Send to a waiting receiver: %v", err)
-				}
-			}
-			var got []uint64
-			for _, p := range calls {
-				p.returned(t, "Recv after a Send", nil)
-				got = append(got, p.values...)
-			}
-			slices.Sort(got)
-			for i := range calls {
-				if got[i] != uint64(i) {
-					t.Fatalf("waiting receivers received %v", got)
-				}
-			}
-		})
-	})
-	t.Run("send", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c := k.numbers(t)
-			fill(t, k, c)
-			if err := c.TrySend(99); err != sluice.ErrFull {
-				t.Fatalf("TrySend to a full channel: %v, want %v", err, sluice.ErrFull)
-			}
-			var calls []*call
-			for i := range k.senders(2) {
-				calls = append(calls, startSend(ctx, c, uint64(k.Capacity+i)))
-			}
-			for _, p := range calls {
-				p.parked(t, "Send to a full channel")
-			}
-			if !k.OneSender {
-				if err := c.TrySend(99); err != sluice.ErrFull {
-					t.Fatalf("TrySend to a full channel: %v, want %v", err, sluice.ErrFull)
-				}
-			}
-			var got []uint64
-			for range k.Capacity + len(calls) {
-				v, err := c.Recv(ctx)
-				if err != nil {
-					t.Fatalf("Recv of a full channel: %v", err)
-				}
-				got = append(got, v)
-			}
-			for _, p := range calls {
-				p.returned(t, "Send after a Recv", nil)
-			}
-			if slices.Sort(got); got[0] != 0 || len(slices.Compact(got)) != k.Capacity+len(calls) {
-				t.Fatalf("received %v", got)
-			}
-			mustBeEmpty(t, c)
-		})
-	})
+	c := k.numbers(t)
+	mustBeEmpty(t, c)
+	var calls []*call
+	for range k.receivers(2) {
+		calls = append(calls, startRecv(ctx, c))
+	}
+	for _, p := range calls {
+		p.parked(t, "Recv of an empty channel")
+	}
+	if !k.OneReceiver {
+		mustBeEmpty(t, c)
+	}
+	for i := range calls {
+		if err := c.Send(ctx, uint64(i)); err != nil {
+			t.Fatalf("Send to a waiting receiver: %v", err)
+		}
+	}
+	var got []uint64
+	for _, p := range calls {
+		p.returned(t, "Recv after a Send", nil)
+		got = append(got, p.values...)
+	}
+	slices.Sort(got)
+	for i := range calls {
+		if got[i] != uint64(i) {
+			t.Fatalf("waiting receivers received %v", got)
+		}
+	}
+}
+
+func (k Kind) testSendBlocks(t *testing.T) {
+	ctx := context.Background()
+	c := k.numbers(t)
+	fill(t, k, c)
+	if err := c.TrySend(99); err != sluice.ErrFull {
+		t.Fatalf("TrySend to a full channel: %v, want %v", err, sluice.ErrFull)
+	}
+	var calls []*call
+	for i := range k.senders(2) {
+		calls = append(calls, startSend(ctx, c, uint64(k.Capacity+i)))
+	}
+	for _, p := range calls {
+		p.parked(t, "Send to a full channel")
+	}
+	if !k.OneSender {
+		if err := c.TrySend(99); err != sluice.ErrFull {
+			t.Fatalf("TrySend to a full channel: %v, want %v", err, sluice.ErrFull)
+		}
+	}
+	var got []uint64
+	for range k.Capacity + len(calls) {
+		v, err := c.Recv(ctx)
+		if err != nil {
+			t.Fatalf("Recv of a full channel: %v", err)
+		}
+		got = append(got, v)
+	}
+	for _, p := range calls {
+		p.returned(t, "Send after a Recv", nil)
+	}
+	if slices.Sort(got); got[0] != 0 || len(slices.Compact(got)) != k.Capacity+len(calls) {
+		t.Fatalf("received %v", got)
+	}
+	mustBeEmpty(t, c)
 }
 
 // testSequence: one goroutine at a time. Values come out as they went in, at

@@ -62,7 +62,7 @@ func (k Kind) testCloseBeforeRecv(t *testing.T) {
 			receivers.Go(func() {
 				var err error
 				if r == 1 {
-					for err == nil || c.Stats().Closed == false {
+					for err == nil || !c.Stats().Closed {
 						_, err = c.TryRecv()
 						yield()
 					}

@@ -88,7 +88,7 @@ func (k Kind) testReadyBuffered(t *testing.T, early bool) {
 	ctx := context.Background()
 	c := k.numbers(t)
 	if early {
-		if c.Ready() != c.Ready() {
+		if first := c.Ready(); first != c.Ready() {
 			t.Fatal("Ready returns another channel each time")
 		}
 		checkUnreadable(t, c, "a new channel")
