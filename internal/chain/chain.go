@@ -53,12 +53,8 @@
 // # Fairness
 //
 // A goroutine that comes by may overtake a parked one. One that was woken in
-// vain keeps its place in the line, and after maxLosses times raises the
-// starving bit, which sends every other waiting call of its side to the line
-// until it is served. A Try call then leaves the last value, or slot, to it; and
-// so that "empty" and "full" stay true, a starving goroutine whose context ends
-// takes what was left for it all the same: its operation happened before that
-// Try.
+// vain keeps its place in the line, and after maxLosses times it is served first:
+// see starving.go. A batch that went in part goes to the end of the line.
 //
 // # Tried and lost
 //
@@ -81,7 +77,7 @@ import (
 const (
 	locked   = 1 << iota // a goroutine owns this side
 	closed               // send word: no value will be added
-	starving             // waiting calls join the line
+	starving             // a goroutine has waited too long: no fast path
 	observed             // Ready is in use: no fast path
 
 	shift = 4
@@ -101,6 +97,9 @@ type side[T any] struct {
 	high  uint64      // most values this side has seen queued
 	_     [cacheLine - 56%cacheLine]byte
 
+	debt *T   // see starving.go
+	paid bool //
+
 	line     park.Line     // the goroutines of this side that wait
 	atWork   park.Patience // with the other side, while none of it waits
 	onItsWay park.Patience // and while some of it does
@@ -118,7 +117,7 @@ type Engine[T any] struct {
 	name           string
 	pause          int
 	elastic        *pool[T] // nil for a Bounded
-	keepSlots      int      // a larger ring is shed when the channel is empty
+	keepSlots      int      // receivers shed a larger ring if they empty the channel
 	ready          atomic.Pointer[readiness]
 	dropped        atomic.Uint64
 	_              [cacheLine]byte
@@ -152,8 +151,11 @@ func newAt[T any](config engine.Config[T], first uint64) *Engine[T] {
 		// A single sender works without a lock that could keep it out while
 		// shed exchanges its ring.
 		e.elastic = newPool[T](config.Shrink, !config.SingleSender)
-		if config.Shrink != engine.NoShrink {
+		switch config.Shrink {
+		case engine.ShrinkHalf:
 			e.keepSlots = e.elastic.small.slots
+		case engine.ShrinkEmpty: // there may be spare segments behind a small ring
+			e.keepSlots = 0
 		}
 		seg = e.elastic.first()
 	} else {
@@ -252,10 +254,10 @@ func (e *Engine[T]) Stats() engine.Stats {
 	} else {
 		out.Bytes = int64(len(e.send.buf)) * int64(sizeOf[T]())
 	}
-	e.recv.unlock(r)
-	e.send.unlock(s)
 	out.SendersWaiting, out.SendWaits, out.SendWaitTime = e.send.line.Counts()
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = e.recv.line.Counts()
+	e.recv.unlock(r)
+	e.send.unlock(s)
 	return out
 }
 

@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"sync"
@@ -151,7 +152,7 @@ func (e *Engine[T]) check(t *testing.T) {
 // A queue that swings around a level, wherever that is, takes nothing from the
 // allocator; and what a burst took is given back.
 func TestMemory(t *testing.T) {
-	e := New(engine.Config[uint64]{Limit: 1 << 40, Elastic: true})
+	e := New(engine.Config[uint64]{Limit: math.MaxInt, Elastic: true})
 	ctx := context.Background()
 	fill := func(n int) {
 		for range n {
@@ -184,6 +185,32 @@ func TestMemory(t *testing.T) {
 	e.check(t)
 }
 
+// Whatever the way the last value goes, 4 KiB are left at most.
+func TestDrained(t *testing.T) {
+	for _, shrink := range []engine.Shrink{engine.ShrinkHalf, engine.ShrinkEmpty} {
+		for single := range 4 {
+			for n := 1; n < 4000; n += 13 {
+				e := New(engine.Config[uint64]{
+					Limit: math.MaxInt, Elastic: true, Shrink: shrink,
+					SingleSender: single&1 != 0, SingleReceiver: single&2 != 0,
+				})
+				for range 3 {
+					for range n {
+						_ = e.TrySend(1)
+					}
+					for range n {
+						_, _ = e.TryRecv()
+					}
+				}
+				if held := e.Stats().Bytes; held > 4096 {
+					t.Fatalf("mode %d, single %d: %d bytes held after %d values went", shrink, single, held, n)
+				}
+				e.check(t)
+			}
+		}
+	}
+}
+
 func TestShrinkModes(t *testing.T) {
 	const first = 200 // the first ring, outgrown, is dropped in every mode
 	for shrink, check := range map[engine.Shrink]func(deep, half, empty int64) bool{
@@ -191,7 +218,7 @@ func TestShrinkModes(t *testing.T) {
 		engine.ShrinkEmpty: func(deep, half, empty int64) bool { return half > deep-first && empty <= 4096 },
 		engine.NoShrink:    func(deep, half, empty int64) bool { return half > deep-first && empty == half },
 	} {
-		e := New(engine.Config[uint64]{Limit: 1 << 40, Elastic: true, Shrink: shrink})
+		e := New(engine.Config[uint64]{Limit: math.MaxInt, Elastic: true, Shrink: shrink})
 		buf := make([]uint64, 50_000)
 		_, _ = e.SendBatch(context.Background(), buf)
 		deep := e.Stats().Bytes

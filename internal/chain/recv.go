@@ -82,40 +82,28 @@ func (e *Engine[T]) empty(index uint64) T {
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	r := &e.recv
 	var turn turn[T]
-	var ended error // of the context
 	for {
 		word := r.lock()
-		if turn.barred(word) && !e.spareValue(ctx, word) {
+		if r.collect(&turn) {
+			var zero T
+			buf[0], *r.debt = *r.debt, zero
 			r.unlock(word)
-			err = engine.ErrEmpty
-		} else {
-			n, err = e.take(word, buf, &turn)
-		}
-		if err != engine.ErrEmpty || ctx == nil {
+			n, err = 1, nil
 			break
 		}
-		if ended != nil {
-			err = ended
+		n, err = e.take(word, buf, &turn)
+		if err != engine.ErrEmpty || ctx == nil || turn.ended {
 			break
 		}
-		ended = turn.wait(ctx, r, &e.send, e.pause)
-		if ended != nil && !turn.starving {
-			err = ended
-			break
-		}
+		turn.wait(ctx, r, &e.send, e.pause)
 	}
 	if turn.leave(r) && e.Len() > 0 {
 		r.line.Wake()
 	}
+	if err == engine.ErrEmpty && ctx != nil {
+		err = engine.ContextError(ctx)
+	}
 	return n, err
-}
-
-// spareValue reports whether a call may receive although its side is starving:
-// one that does not wait may, unless it would take the last value; and once the
-// channel is closed nobody starves.
-func (e *Engine[T]) spareValue(ctx context.Context, word uint64) bool {
-	tail := e.send.word.Load()
-	return tail&closed != 0 || ctx == nil && e.between(tail, word) > 1
 }
 
 // take moves values into buf, as many as there are, and returns how many that
@@ -123,7 +111,10 @@ func (e *Engine[T]) spareValue(ctx context.Context, word uint64) bool {
 // with it; take releases it.
 func (e *Engine[T]) take(word uint64, buf []T, turn *turn[T]) (n int, err error) {
 	r := &e.recv
-	index, keep := word&^flags, word&(starving|observed)
+	start := word
+	word = e.recvForStarving(turn, word)
+	paid := word != start
+	index := word &^ flags
 	for n < len(buf) {
 		if index == r.bound {
 			tail := e.send.word.Load()
@@ -145,24 +136,33 @@ func (e *Engine[T]) take(word uint64, buf []T, turn *turn[T]) (n int, err error)
 		n += moved
 		index += uint64(moved) << shift
 	}
-	if n == 0 {
-		if err == engine.ErrEmpty {
-			word = turn.lost(word)
-		}
+	switch {
+	case n > 0:
+		err = nil
+		word = r.sated(turn, word)
+	case err == engine.ErrClosed:
+		word = r.sated(turn, word)
+	default:
+		word = r.lost(turn, word, nil)
+	}
+	if n == 0 && !paid {
 		r.unlock(word)
 		return 0, err
 	}
 	if index == r.bound && len(r.buf) > e.keepSlots {
 		e.shed(index)
 	}
-	r.unlock(index | keep)
+	r.unlock(index | word&flags)
+	if paid {
+		r.line.Wake()
+	}
 	if e.send.line.Waiting() {
 		e.send.line.Wake()
 	}
-	if keep&observed != 0 {
+	if word&observed != 0 {
 		e.received()
 	}
-	return n, nil
+	return n, err
 }
 
 // received posts a token if there is more to receive.
@@ -178,23 +178,17 @@ func (e *Engine[T]) received() {
 func (e *Engine[T]) run(index, tail uint64) bool {
 	r := &e.recv
 	tail &^= flags
-	if tail == index {
+	queued := (tail - index) >> shift
+	// A segment is sealed before the tail moves past its end: if next is not
+	// seen, all values up to tail are in this segment.
+	next := e.follow(index, queued)
+	if queued == 0 {
 		if e.elastic != nil {
 			e.elastic.trim(0)
 		}
 		return false
 	}
-	queued := (tail - index) >> shift
 	r.high = max(r.high, queued)
-	// A segment is sealed before the tail moves past its end: if next is not
-	// seen, all values up to tail are in this segment.
-	next := r.seg.next.Load()
-	if next != nil && r.seg.end == index {
-		emptied := r.seg
-		r.seg, r.buf = next, next.buf
-		e.elastic.put(emptied, queued)
-		next = r.seg.next.Load()
-	}
 	r.bound = tail
 	if next != nil && r.seg.end-index < tail-index {
 		r.bound = r.seg.end
@@ -202,14 +196,34 @@ func (e *Engine[T]) run(index, tail uint64) bool {
 	return true
 }
 
-// shed exchanges a large ring for a small one if the channel is empty, now that
-// the receivers have come to index, and no sender is at work: if one is, the
-// channel is not idle, and there will be a next time. The caller owns the
-// receive side.
+// follow goes on to the next segment if the receivers have come to the end of
+// theirs, and gives that back. It returns the segment after the one they are in,
+// nil if they are in the last one. The caller owns the receive side.
+func (e *Engine[T]) follow(index, queued uint64) *segment[T] {
+	r := &e.recv
+	next := r.seg.next.Load()
+	if next != nil && r.seg.end == index {
+		emptied := r.seg
+		r.seg, r.buf, r.bound = next, next.buf, index
+		e.elastic.put(emptied, queued)
+		next = r.seg.next.Load()
+	}
+	return next
+}
+
+// shed gives memory back if the channel is empty now that the receivers have come
+// to index: spare segments, and a large ring in exchange for a small one. The
+// latter needs the senders to stand still: if one is at work, the channel is not
+// idle, and there will be a next time. The caller owns the receive side.
 func (e *Engine[T]) shed(index uint64) {
 	s, r := &e.send, &e.recv
 	word := s.word.Load()
-	if word&^flags != index || word&locked != 0 || !s.word.CompareAndSwap(word, word|locked) {
+	if word&^flags != index {
+		return
+	}
+	e.follow(index, 0)
+	e.elastic.trim(0)
+	if len(r.buf) <= e.elastic.small.slots || word&locked != 0 || !s.word.CompareAndSwap(word, word|locked) {
 		return
 	}
 	if large := r.seg; large == s.seg {

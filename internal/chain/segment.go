@@ -41,6 +41,7 @@ type segment[T any] struct {
 type pool[T any] struct {
 	shrink engine.Shrink
 	lock   park.Lock
+	few    int // small ones that may be kept whatever is queued
 	small  spares[T]
 	large  spares[T]
 	bytes  int64
@@ -58,6 +59,7 @@ func newPool[T any](shrink engine.Shrink, large bool) *pool[T] {
 	p := &pool[T]{shrink: shrink}
 	p.small.slots = slotsIn[T](smallBytes)
 	p.large.slots = p.small.slots
+	p.few = max(1, spareBytes/(p.small.slots*max(1, sizeOf[T]())))
 	if large {
 		p.large.slots = slotsIn[T](largeBytes)
 	}
@@ -126,13 +128,12 @@ func (p *pool[T]) put(seg *segment[T], queued uint64) {
 // trim drops the spare segments that are too many for that many values queued:
 // more than the values occupy, but for a few small ones.
 func (p *pool[T]) trim(queued uint64) {
-	if p.shrink == engine.NoShrink || p.small.n.Load() <= 1 && p.large.n.Load() == 0 {
+	if p.shrink == engine.NoShrink || int(p.small.n.Load()) <= p.few && p.large.n.Load() == 0 {
 		return
 	}
-	few := max(1, spareBytes/(p.small.slots*max(1, sizeOf[T]())))
 	p.lock.Lock()
 	p.bytes -= p.large.keep(queued / uint64(p.large.slots))
-	p.bytes -= p.small.keep(max(uint64(few), queued/uint64(p.small.slots)))
+	p.bytes -= p.small.keep(max(uint64(p.few), queued/uint64(p.small.slots)))
 	p.lock.Unlock()
 }
 

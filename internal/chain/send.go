@@ -66,19 +66,19 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	s := &e.send
 	var turn turn[T]
-	var ended error // of the context
 	for {
 		word := s.lock()
+		if s.collect(&turn) {
+			n++
+		}
 		if word&closed != 0 {
-			s.unlock(word)
-			err = engine.ErrClosed
+			s.unlock(s.sated(&turn, word))
+			if n < len(vs) {
+				err = engine.ErrClosed
+			}
 			break
 		}
-		if turn.barred(word) && !e.spareSlot(ctx, word) {
-			s.unlock(word)
-		} else {
-			n += e.put(word, vs[n:], &turn)
-		}
+		n += e.put(word, vs[n:], &turn)
 		if n == len(vs) {
 			break
 		}
@@ -89,33 +89,28 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 			err = engine.ErrFull
 			break
 		}
-		if ended != nil {
-			err = ended
+		if turn.ended {
 			break
 		}
-		ended = turn.wait(ctx, s, &e.recv, e.pause)
-		if ended != nil && !turn.starving {
-			err = ended
-			break
-		}
+		turn.wait(ctx, s, &e.recv, e.pause)
 	}
 	if turn.leave(s) && e.Len() < int(e.limit) {
 		s.line.Wake()
 	}
+	if n < len(vs) && err == nil {
+		err = engine.ContextError(ctx)
+	}
 	return n, err
-}
-
-// spareSlot reports whether a call may send although its side is starving: one
-// that does not wait may, unless it would take the last slot.
-func (e *Engine[T]) spareSlot(ctx context.Context, word uint64) bool {
-	return ctx == nil && e.limit-e.between(word, e.recv.word.Load()) > 1
 }
 
 // put sends the first of vs, as many as there is room for, and returns how many
 // that was. The caller holds the lock and got word with it; put releases it.
 func (e *Engine[T]) put(word uint64, vs []T, turn *turn[T]) (n int) {
 	s := &e.send
-	index, keep := word&^flags, word&(starving|observed)
+	start := word
+	word = e.sendForStarving(turn, word)
+	paid := word != start
+	index := word &^ flags
 	for n < len(vs) && (index != s.bound || e.room(index, e.recv.word.Load())) {
 		at := (index >> shift) & uint64(len(s.buf)-1)
 		end := min(at+(s.bound-index)>>shift, uint64(len(s.buf)))
@@ -123,15 +118,24 @@ func (e *Engine[T]) put(word uint64, vs []T, turn *turn[T]) (n int) {
 		n += moved
 		index += uint64(moved) << shift
 	}
-	if n == 0 {
-		s.unlock(turn.lost(word))
+	switch {
+	case n > 0:
+		turn.moved = true
+		word = s.sated(turn, word)
+	case len(vs) > 0:
+		word = s.lost(turn, word, &vs[0])
+	}
+	s.unlock(index | word&flags)
+	if paid {
+		s.line.Wake()
+	}
+	if n == 0 && !paid {
 		return 0
 	}
-	s.unlock(index | keep)
 	if e.recv.line.Waiting() {
 		e.recv.line.Wake()
 	}
-	if keep&observed != 0 {
+	if word&observed != 0 {
 		e.ready.Load().post()
 	}
 	return n
@@ -199,15 +203,19 @@ func (e *Engine[T]) sendDroppingOldest(v T) error {
 		s.unlock(word)
 		return engine.ErrClosed
 	}
-	index, keep := word&^flags, word&(starving|observed)
+	index, keep := word&^flags, word&flags
 	if index != s.bound || e.room(index, r.word.Load()) {
 		e.put(word, []T{v}, &turn[T]{})
 		return nil
 	}
-	rword := r.lock()
+	before := r.lock()
+	rword := e.recvForStarving(&turn[T]{}, before)
 	head := rword &^ flags
-	if e.room(index, head) { // a receiver was faster
+	if e.room(index, head) { // a receiver was faster, or starved
 		r.unlock(rword)
+		if rword != before {
+			r.line.Wake()
+		}
 		e.put(word, []T{v}, &turn[T]{})
 		return nil
 	}

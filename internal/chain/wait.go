@@ -9,9 +9,6 @@ import (
 )
 
 const (
-	// maxLosses is how often a goroutine may be woken in vain before its side
-	// has to queue up behind it.
-	maxLosses = 16
 	// maxPauses bounds how often one call pauses before it joins the line.
 	maxPauses = 8
 	// arrival is how many pauses a woken goroutine may take to arrive.
@@ -28,43 +25,50 @@ const (
 
 // A turn is how far one call has come on its way to sleep.
 type turn[T any] struct {
-	waiter   *park.Waiter // not nil: in the line, or woken out of it
-	woken    bool         // holds the line's wake-up
-	starving bool         // raised the starving bit of its side
+	waiter   *park.Waiter    // not nil: in the line, or woken out of it
+	done     <-chan struct{} // of the context
+	ended    bool            // the context is done: the next look is the last
+	woken    bool            // holds the line's wake-up
+	moved    bool            // a part of the batch went since that wake-up
+	starving bool            // raised the starving bit of its side
 	pauses   int
 	yielded  bool
 	losses   int
 }
 
 // wait does the next thing a call can do that found nothing to do: pause, yield,
-// join the line, park. The call must look again after each. It returns the context's
-// error if that ended the wait.
-func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) error {
+// join the line, park. The call must look again after each.
+//
+// The context is asked before the goroutine is in the line, and again when it
+// has left: a context is a user's code, and may panic.
+func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) {
 	switch {
 	case t.waiter == nil:
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx.Err() != nil {
+			t.ended = true
+			return
 		}
 		if t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && own.pauseFor(other, pause) {
 			t.pauses++
-			return nil
+			return
 		}
 		if !t.yielded {
 			t.yielded = true
 			runtime.Gosched()
-			return nil
+			return
 		}
+		t.done = ctx.Done()
 		t.waiter = own.line.Join()
-	case t.woken:
+	case !t.woken:
+		t.woken = own.line.Park(t.waiter, t.done)
+		t.ended = !t.woken
+	case t.moved:
+		t.woken, t.moved, t.losses = false, false, 0
+		own.line.Requeue(t.waiter)
+	default:
 		t.woken = false
 		own.line.Rejoin(t.waiter)
-	default:
-		if !own.line.Park(t.waiter, ctx.Done()) {
-			return ctx.Err()
-		}
-		t.woken = true
 	}
-	return nil
 }
 
 // pauseFor passes time while the other side is at work, or on its way, if that
@@ -84,27 +88,11 @@ func (s *side[T]) pauseFor(other *side[T], pause int) bool {
 	}
 	before, moved := other.word.Load()&^flags, uint64(0)
 	for i := 0; i < times && moved == 0; i++ {
-		park.Delay(pause)
+		_ = park.Delay(pause)
 		moved = (other.word.Load()&^flags - before) >> shift
 	}
 	patience.Learn(moved >= goodRun)
 	return moved > 0
-}
-
-// barred reports whether the call has to leave what there is to a starving one.
-func (t *turn[T]) barred(word uint64) bool { return word&starving != 0 && !t.starving }
-
-// lost returns the word to unlock the side with after an attempt that found
-// nothing to do.
-func (t *turn[T]) lost(word uint64) uint64 {
-	if !t.woken || word&starving != 0 {
-		return word
-	}
-	if t.losses++; t.losses < maxLosses {
-		return word
-	}
-	t.starving = true
-	return word | starving
 }
 
 // leave ends the wait, if there was one, and reports whether others of the side
@@ -112,9 +100,6 @@ func (t *turn[T]) lost(word uint64) uint64 {
 func (t *turn[T]) leave(own *side[T]) bool {
 	if t.waiter == nil {
 		return false
-	}
-	if t.starving {
-		own.unlock(own.lock() &^ starving)
 	}
 	own.line.Leave(t.waiter, t.woken)
 	return own.line.Waiting()

@@ -6,6 +6,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -17,6 +18,10 @@ var (
 	ErrEmpty    = errors.New("sluice: channel empty")
 	ErrTooLarge = errors.New("sluice: value larger than the byte limit")
 )
+
+// ContextError is the error of a context whose Done channel is closed: never nil,
+// whatever the context of a user says.
+func ContextError(ctx context.Context) error { return cmp.Or(ctx.Err(), context.Canceled) }
 
 // An Engine is a channel without its checks of arguments: contexts are not nil,
 // batches are not empty.

@@ -28,7 +28,8 @@
 // parks. The server reads parked under the lock: set, it puts down the one
 // token; clear, the waiter has yet to look. A context that ends the wait removes
 // the waiter under the lock if it is still queued; if it is not, it was served,
-// and the operation has happened.
+// and the operation has happened. A context is a user's code and may panic: it is
+// asked before the waiter is queued, and again when it has left.
 //
 // # Why one yield
 //
@@ -141,7 +142,9 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	// Without the hand-off a sender that may wait leaves it to the receiver to
 	// fetch the value. One that may not has to hand it over.
 	handOff := !e.config.NoHandOff || ctx == nil || e.config.Overflow != engine.Block || ctx.Err() != nil
-	called := false // out of the line, to look again
+	var stop <-chan struct{}
+	asked := ctx == context.Background() // nothing to ask
+	called := false                      // out of the line, to look again
 	for {
 		e.lock.Lock()
 		switch {
@@ -165,13 +168,20 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 		case ctx == nil:
 			e.lock.Unlock()
 			return engine.ErrFull
+		case !asked:
+			e.lock.Unlock()
+			if ctx.Err() != nil {
+				return engine.ContextError(ctx)
+			}
+			stop, asked = ctx.Done(), true
+			continue
 		}
 		w := e.waiter()
 		w.value, w.size = v, size
 		e.senders.push(w)
 		e.announce()
 		e.callReceiver()
-		verdict := e.wait(ctx, &e.senders, w)
+		verdict := e.wait(stop, &e.senders, w)
 		e.recycle(w)
 		if verdict == left && e.config.Size != nil {
 			e.admit() // the one behind may be smaller, and fit
@@ -184,7 +194,7 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 		case closed:
 			return engine.ErrClosed
 		case left:
-			return ctx.Err()
+			return engine.ContextError(ctx)
 		}
 		called = true
 	}
@@ -192,6 +202,8 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 
 // Recv implements engine.Engine.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
+	var stop <-chan struct{}
+	asked := ctx == context.Background() // nothing to ask
 	for {
 		e.lock.Lock()
 		switch {
@@ -216,11 +228,18 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		case ctx == nil:
 			e.lock.Unlock()
 			return v, engine.ErrEmpty
+		case !asked:
+			e.lock.Unlock()
+			if ctx.Err() != nil {
+				return v, engine.ContextError(ctx)
+			}
+			stop, asked = ctx.Done(), true
+			continue
 		}
 		w := e.waiter()
 		e.receivers.push(w)
 		e.lock.Unlock()
-		verdict := e.wait(ctx, &e.receivers, w)
+		verdict := e.wait(stop, &e.receivers, w)
 		v = w.value
 		e.recycle(w)
 		e.lock.Unlock()
@@ -230,7 +249,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		case closed:
 			return v, engine.ErrClosed
 		case left:
-			return v, ctx.Err()
+			return v, engine.ContextError(ctx)
 		}
 	}
 }
@@ -277,14 +296,9 @@ func (e *Engine[T]) Close() {
 	}
 }
 
-// wait waits until w is served or ctx ends the wait, and returns with the lock
+// wait waits until w is served or stop is closed, and returns with the lock
 // held. It is called without.
-func (e *Engine[T]) wait(ctx context.Context, l *line[T], w *waiter[T]) verdict {
-	stop := ctx.Done()
-	if stop != nil && ctx.Err() != nil {
-		e.lock.Lock()
-		return l.leave(w)
-	}
+func (e *Engine[T]) wait(stop <-chan struct{}, l *line[T], w *waiter[T]) verdict {
 	runtime.Gosched()
 	e.lock.Lock()
 	if !w.queued {

@@ -26,7 +26,7 @@ const (
 // One that has changed the channel looks at Waiting, and calls Wake if told so.
 //
 //   - At most one wake-up is on its way at any time: from Wake, which takes the
-//     first waiter out of the line, to that waiter's Leave or Rejoin. While it
+//     first waiter out of the line, to that waiter's Leave, Rejoin or Requeue. While it
 //     is, nobody else is woken, and Waiting is false: whatever others add
 //     meanwhile, the woken goroutine will see. This is what keeps a line of
 //     parked goroutines from being woken one for each value, each to find that
@@ -73,16 +73,7 @@ func (l *Line) Join() *Waiter {
 	} else {
 		w = &Waiter{parker: NewParker()}
 	}
-	w.queued = true
-	w.prev = l.last
-	if l.last == nil {
-		l.first = w
-	} else {
-		l.last.next = w
-	}
-	l.last = w
-	l.n++
-	l.update()
+	l.append(w)
 	l.lock.Unlock()
 	return w
 }
@@ -105,6 +96,15 @@ func (l *Line) Rejoin(w *Waiter) {
 	l.lock.Unlock()
 }
 
+// Requeue is Rejoin at the end of the line, for a waiter that got a part of what it
+// waits for.
+func (l *Line) Requeue(w *Waiter) {
+	l.lock.Lock()
+	l.inFlight = false
+	l.append(w)
+	l.lock.Unlock()
+}
+
 // Park waits until w is woken, or done is closed: then it returns false. Either
 // way w is still the caller's to Rejoin or Leave with.
 func (l *Line) Park(w *Waiter, done <-chan struct{}) bool {
@@ -115,7 +115,7 @@ func (l *Line) Park(w *Waiter, done <-chan struct{}) bool {
 }
 
 // Leave takes w out of the line and ends its wake-up if it has one; woken says
-// that Park returned true since the last Rejoin. The waiter must not be used
+// that Park returned true since it last joined. The waiter must not be used
 // after it.
 func (l *Line) Leave(w *Waiter, woken bool) {
 	l.lock.Lock()
@@ -170,6 +170,19 @@ func (l *Line) Counts() (waiting int, waits uint64, spent time.Duration) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	return l.n, l.waits.Waits(), l.waits.Spent()
+}
+
+func (l *Line) append(w *Waiter) {
+	w.queued = true
+	w.prev = l.last
+	if l.last == nil {
+		l.first = w
+	} else {
+		l.last.next = w
+	}
+	l.last = w
+	l.n++
+	l.update()
 }
 
 func (l *Line) remove(w *Waiter) {

@@ -83,6 +83,22 @@ func TestOneWakeUpInFlight(t *testing.T) {
 	}
 }
 
+// A waiter that got a part of what it waits for goes to the end.
+func TestRequeue(t *testing.T) {
+	var l Line
+	a, b := l.Join(), l.Join()
+	l.Wake()
+	l.Park(a, nil)
+	l.Requeue(a)
+	expect(t, &l, wanted, "after a waiter got a part")
+	l.Wake()
+	l.Park(b, nil)
+	l.Leave(b, true)
+	l.Wake()
+	l.Leave(a, false)
+	expect(t, &l, nobody, "at the end")
+}
+
 func TestWakeAll(t *testing.T) {
 	var l Line
 	a, b := l.Join(), l.Join()
