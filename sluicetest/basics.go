@@ -216,4 +216,10 @@ func checkDeadline(t *testing.T, op func(ctx context.Context) error) {
 	p.parked(t, "an operation that cannot proceed")
 	own.end(errOwn)
 	p.returned(t, "an operation whose context ended with an error of its own", errOwn)
+
+	own = &ownContext{done: make(chan struct{})}
+	p = start(func(p *call) { p.err = op(own) })
+	p.parked(t, "an operation that cannot proceed")
+	own.end(nil)
+	p.returned(t, "an operation whose context is done and names no error", context.Canceled)
 }

@@ -3,9 +3,12 @@ package sluicetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -48,6 +51,108 @@ func (c chaos) Done() <-chan struct{} {
 func (c chaos) Err() error {
 	yield()
 	return c.Context.Err()
+}
+
+// breaking is a context whose methods panic, or end the goroutine, at the call of
+// Done or Err that left counts down to.
+type breaking struct {
+	context.Context
+	left *int
+	with func()
+}
+
+func (c breaking) Done() <-chan struct{} {
+	c.count()
+	return c.Context.Done()
+}
+
+func (c breaking) Err() error {
+	c.count()
+	return c.Context.Err()
+}
+
+func (c breaking) count() {
+	if *c.left--; *c.left == 0 {
+		c.with()
+	}
+}
+
+// testContextBreaks: a context is a user's code. If it panics, or ends its
+// goroutine, the operation has failed like any other, and nobody stays in line.
+func testContextBreaks(t *testing.T, k Kind) {
+	for name, with := range map[string]func(){
+		"panic":  func() { panic("a context breaks") },
+		"Goexit": runtime.Goexit,
+	} {
+		for call := 1; call <= 6; call++ {
+			t.Run(fmt.Sprint(name, " at call ", call), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { k.testRecvBreaks(t, call, with) })
+				if k.blocks() {
+					synctest.Test(t, func(t *testing.T) { k.testSendBreaks(t, call, with) })
+				}
+			})
+		}
+	}
+}
+
+// broken runs op under a context that breaks at its call-th call, and is
+// cancelled once op waits.
+func broken(t *testing.T, call int, with func(), op func(ctx context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, failed := false, false
+	go func() {
+		defer func() {
+			failed = recover() != nil || failed
+			ended = true
+		}()
+		failed = true // unless it returns
+		failed = op(breaking{ctx, &call, with}) != nil
+	}()
+	settle()
+	cancel()
+	if settle(); !ended || !failed {
+		t.Fatalf("an operation whose context breaks: ended %v, failed %v", ended, failed)
+	}
+}
+
+func (k Kind) testRecvBreaks(t *testing.T, call int, with func()) {
+	c := k.numbers(t)
+	broken(t, call, with, func(ctx context.Context) error {
+		_, err := c.Recv(ctx)
+		return err
+	})
+	if s := c.Stats(); s.ReceiversWaiting != 0 {
+		t.Fatalf("%d receivers are said to wait", s.ReceiversWaiting)
+	}
+	p := startRecv(context.Background(), c)
+	p.parked(t, "a receiver of an empty channel")
+	mustSend(t, c, 7)
+	p.received(t, "a receiver behind one whose context broke", 7)
+	mustBeEmpty(t, c)
+}
+
+// ghost is the value of a send that fails.
+const ghost = ^uint64(0)
+
+func (k Kind) testSendBreaks(t *testing.T, call int, with func()) {
+	c := k.numbers(t)
+	fill(t, k, c)
+	broken(t, call, with, func(ctx context.Context) error { return c.Send(ctx, ghost) })
+	if s := c.Stats(); s.SendersWaiting != 0 {
+		t.Fatalf("%d senders are said to wait", s.SendersWaiting)
+	}
+	p := startSend(context.Background(), c, 99)
+	p.parked(t, "a sender to a full channel")
+	for range k.Capacity + 1 {
+		v, err := c.TryRecv()
+		if err != nil || v == ghost {
+			t.Fatalf("after a send whose context broke TryRecv: %d, %v", v, err)
+		}
+		settle()
+	}
+	p.returned(t, "a sender behind one whose context broke", nil)
+	mustBeEmpty(t, c)
 }
 
 func yield() {

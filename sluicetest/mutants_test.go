@@ -35,6 +35,8 @@ var mutants = []mutantRow{
 	{mutant.CancelWins, "Block 2", []string{"Quiescence"}, `seed \d+`},
 	{mutant.CancelWins, "Block 2", []string{"CancelStorm", "ChaosContext"}, `though it was seen before|are lost|after its value|` + hang},
 	{mutant.ContextFirst, "Block 2", []string{"Context"}, `want it to proceed`},
+	{mutant.AsksInLine, "Block 2", []string{"ContextBreaks"}, `are said to wait`},
+	{mutant.NilError, "Block 2", []string{"Context"}, `names no error returned <nil>`},
 	{mutant.ContextFirst, "Block 2", []string{"Quiescence"}, `it could have proceeded`},
 
 	// The wrong value, the wrong goroutine, the wrong moment.
@@ -43,6 +45,7 @@ var mutants = []mutantRow{
 	{mutant.LIFO, "Block 64", []string{"Flow"}, `after its value`},
 	{mutant.LastComeFirst, "Block 2", []string{"ServiceOrder"}, `the receiver that waited longest still waits`},
 	{mutant.LastComeFirst, "Block 2", []string{"Quiescence"}, `was served before`},
+	{mutant.BatchHog, "Block 2", []string{"Starvation"}, `a sender behind a batch of \d+ still waits`},
 	{mutant.ExtraSlot, "Block 2", []string{"Blocking"}, `TrySend to a full channel`},
 	{mutant.ExtraSlot, "Block 2", []string{"Quiescence"}, `seed \d+`},
 	{mutant.ExtraSlot, "Block 2", []string{"Stats"}, `capacity 2|with senders parked`},

@@ -97,6 +97,28 @@ func testStarvation(t *testing.T, k Kind) {
 	}
 	if !k.OneSender && k.blocks() {
 		t.Run("senders", func(t *testing.T) { synctest.Test(t, k.testSendersServed) })
+		t.Run("behind a batch", func(t *testing.T) { synctest.Test(t, k.testServedBehindBatch) })
+	}
+}
+
+// testServedBehindBatch: one who waits behind a batch is not kept waiting until
+// all of it is through.
+func (k Kind) testServedBehindBatch(t *testing.T) {
+	c := k.numbers(t)
+	fill(t, k, c)
+	length := 4 * (k.Capacity + k.PassedOver + 8)
+	batch := startSendBatch(context.Background(), c, make([]uint64, length))
+	settle()
+	p := startSend(context.Background(), c, 99)
+	settle()
+	for taken := 0; !p.done; taken++ {
+		if taken > length/2 || batch.done {
+			t.Fatalf("a sender behind a batch of %d still waits after %d values", length, taken)
+		}
+		if _, err := c.TryRecv(); err != nil {
+			t.Fatalf("TryRecv of a full channel: %v", err)
+		}
+		settle()
 	}
 }
 

@@ -97,7 +97,7 @@ func (k Kind) testLength(t *testing.T) {
 	busy.Store(true)
 	worker.Go(func() {
 		defer busy.Store(false)
-		for i := range rounds(20000) {
+		for i := range 5000 + rounds(15000) {
 			if err := c.TrySend(uint64(i)); err != nil {
 				t.Errorf("TrySend to an empty channel: %v", err)
 			}

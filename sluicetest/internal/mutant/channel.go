@@ -65,8 +65,9 @@ func (c *Channel[T]) TrySend(v T) error { return c.send(nil, v) }
 
 // send sends v. A nil ctx says not to wait.
 func (c *Channel[T]) send(ctx context.Context, v T) error {
-	if ctx != nil && c.is(ContextFirst) && ctx.Err() != nil {
-		return ctx.Err()
+	done, over := ask(ctx)
+	if over != nil && c.is(ContextFirst) {
+		return over
 	}
 	c.mu.Lock()
 	if c.closed {
@@ -110,18 +111,19 @@ func (c *Channel[T]) send(ctx context.Context, v T) error {
 		c.mu.Unlock()
 		return sluice.ErrFull
 	}
-	if err := ctx.Err(); err != nil {
+	if over != nil {
 		c.mu.Unlock()
-		return err
+		return over
 	}
 	w := c.wait(&c.senders, v)
+	c.hog(ctx)
 	c.stats.SendWaits++
 	c.announce()
 	c.mu.Unlock()
 	if c.is(EarlyReturn) {
 		return nil
 	}
-	return c.await(ctx, w, &c.senders, &c.stats.SendWaitTime)
+	return c.await(ctx, done, w, &c.senders, &c.stats.SendWaitTime)
 }
 
 // drop reports v, with the lock released.
@@ -145,7 +147,7 @@ func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 		if c.is(OneWake) && i > 0 && c.pushSilently(v) {
 			continue
 		}
-		if err := c.send(ctx, v); err != nil {
+		if err := c.send(c.inBatch(ctx, i), v); err != nil {
 			if c.is(BatchMiscount) {
 				return max(0, i-1), err
 			}
@@ -163,6 +165,7 @@ func (c *Channel[T]) TryRecv() (T, error) { return c.recv(nil) }
 
 // recv receives. A nil ctx says not to wait.
 func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
+	done, over := ask(ctx)
 	c.mu.Lock()
 	switch {
 	case len(c.queue) > 0:
@@ -182,11 +185,11 @@ func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
 	case ctx == nil:
 		err = sluice.ErrEmpty
 	default:
-		if err = ctx.Err(); err == nil {
+		if err = over; err == nil {
 			w := c.wait(&c.receivers, v)
 			c.stats.RecvWaits++
 			c.mu.Unlock()
-			if err = c.await(ctx, w, &c.receivers, &c.stats.RecvWaitTime); err == nil {
+			if err = c.await(ctx, done, w, &c.receivers, &c.stats.RecvWaitTime); err == nil {
 				v = w.value
 			}
 			return v, err
@@ -202,9 +205,22 @@ func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
 	return v, err
 }
 
-// await waits until w is served or ctx is done. Whether w is in its line still
-// decides, under the lock, which of the two came first. The time goes to spent.
-func (c *Channel[T]) await(ctx context.Context, w *waiter[T], line *[]*waiter[T], spent *time.Duration) error {
+// ask asks a context, which is a user's code, what there is to know before the
+// lock is taken.
+func ask(ctx context.Context) (done <-chan struct{}, over error) {
+	if ctx == nil {
+		return nil, nil
+	}
+	return ctx.Done(), ctx.Err()
+}
+
+// await waits until w is served or done, of ctx, is closed. Whether w is in its
+// line still decides, under the lock, which of the two came first. The time goes
+// to spent.
+func (c *Channel[T]) await(ctx context.Context, done <-chan struct{}, w *waiter[T], line *[]*waiter[T], spent *time.Duration) error {
+	if c.is(AsksInLine) {
+		done, _ = ask(ctx)
+	}
 	begin := time.Now()
 	defer func() {
 		c.mu.Lock()
@@ -215,7 +231,8 @@ func (c *Channel[T]) await(ctx context.Context, w *waiter[T], line *[]*waiter[T]
 	case err := <-w.outcome:
 		c.giveBack(w)
 		return err
-	case <-ctx.Done():
+	case <-done:
+		c.dawdle()
 	}
 	c.mu.Lock()
 	i := slices.Index(*line, w)
@@ -229,7 +246,7 @@ func (c *Channel[T]) await(ctx context.Context, w *waiter[T], line *[]*waiter[T]
 	if i < 0 && !c.is(CancelWins) {
 		return <-w.outcome
 	}
-	return ctx.Err()
+	return c.over(ctx)
 }
 
 // RecvBatch receives one value like Recv, then what is there.

@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"runtime"
@@ -28,10 +29,13 @@ const (
 	Ghost        Fault = "the value of a cancelled sender is delivered later"
 	CancelWins   Fault = "cancel takes effect though the waiter was served"
 	ContextFirst Fault = "a context that is done stops a send that could proceed"
+	AsksInLine   Fault = "the context is asked by a waiter in its line"
+	NilError     Fault = "an operation that was cancelled returns no error"
 
 	// The wrong value, or the wrong goroutine.
 	LIFO          Fault = "the youngest value comes out first"
 	LastComeFirst Fault = "the youngest waiter is served first"
+	BatchHog      Fault = "a batch goes back to the front of the line each time"
 	ExtraSlot     Fault = "there is room for one more"
 	EarlyReturn   Fault = "Send returns before its value is queued or taken"
 	BatchMiscount Fault = "a batch that ends early reports one value too few"
@@ -64,8 +68,8 @@ const (
 // Faults lists them all.
 var Faults = []Fault{
 	MissedSender, MissedReceiver, MissedReady, ForgetsRest, OneWake, CloseWakesOne, Ghost,
-	CancelWins, ContextFirst,
-	LIFO, LastComeFirst, ExtraSlot, EarlyReturn, BatchMiscount, Prefetch, DropOnClose, DoubleClose,
+	CancelWins, ContextFirst, AsksInLine, NilError,
+	LIFO, LastComeFirst, BatchHog, ExtraSlot, EarlyReturn, BatchMiscount, Prefetch, DropOnClose, DoubleClose,
 	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle, Allocates, SharedWaiters, LyingLen, Timeless, LateCount, UnlockedLen, DropTwice, DropLocked,
 }
 
@@ -171,6 +175,39 @@ func (c *Channel[T]) timed(begin time.Time) time.Duration {
 		return 0
 	}
 	return time.Since(begin)
+}
+
+// dawdle is called by a waiter that was cancelled: others may serve it meanwhile.
+func (c *Channel[T]) dawdle() {
+	for i := 0; i < 3 && c.is(CancelWins); i++ {
+		runtime.Gosched()
+	}
+}
+
+// over is the error of a wait that ctx has ended.
+func (c *Channel[T]) over(ctx context.Context) error {
+	if c.is(NilError) {
+		return ctx.Err()
+	}
+	return cmp.Or(ctx.Err(), context.Canceled)
+}
+
+// batch marks the context of the second value of a batch, and of those after it.
+type batch struct{}
+
+func (c *Channel[T]) inBatch(ctx context.Context, i int) context.Context {
+	if c.is(BatchHog) && i > 0 {
+		return context.WithValue(ctx, batch{}, true)
+	}
+	return ctx
+}
+
+// hog is called when a sender has joined the line.
+func (c *Channel[T]) hog(ctx context.Context) {
+	if c.is(BatchHog) && ctx.Value(batch{}) != nil {
+		last := len(c.senders) - 1
+		c.senders = append([]*waiter[T]{c.senders[last]}, c.senders[:last]...)
+	}
 }
 
 func (c *Channel[T]) countLate() {
