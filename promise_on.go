@@ -23,7 +23,7 @@ func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) e
 		// The send is over but for this call, which may use the channel.
 		config.OnDrop = func(v T) {
 			p.sending.leave()
-			defer p.sending.enter("Send")
+			defer p.sending.comeBack("Send")
 			onDrop(v)
 		}
 	}
@@ -44,10 +44,24 @@ type promise struct {
 	inside atomic.Int32
 }
 
+// enter counts the caller, or panics and does not: a program that recovers can
+// use the channel once the goroutine inside has left.
 func (p *promise) enter(method string) {
-	if p.made && p.inside.Add(1) > 1 {
-		panic("sluice: " + method + ": a second goroutine on a channel made with Options." + p.name)
+	if p.made && !p.inside.CompareAndSwap(0, 1) {
+		p.broken(method)
 	}
+}
+
+// comeBack is enter for a caller who will leave even if it panics, so it counts
+// the caller even then.
+func (p *promise) comeBack(method string) {
+	if p.made && p.inside.Add(1) > 1 {
+		p.broken(method)
+	}
+}
+
+func (p *promise) broken(method string) {
+	panic("sluice: " + method + ": a second goroutine on a channel made with Options." + p.name)
 }
 
 func (p *promise) leave() {

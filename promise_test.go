@@ -59,3 +59,81 @@ func TestBrokenPromise(t *testing.T) {
 		}
 	}
 }
+
+// TestBrokenPromiseThatIsRecovered: whoever was turned away has left no trace.
+func TestBrokenPromiseThatIsRecovered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		c := sluice.NewBounded(1, &sluice.Options[int]{SingleSender: true, SingleReceiver: true})
+		go c.Recv(ctx)
+		synctest.Wait()
+		for range 3 {
+			mustTurnAway(t, "TryRecv", func() { _, _ = c.TryRecv() })
+		}
+		_ = c.TrySend(1) // lets the first receiver go
+		synctest.Wait()
+
+		_ = c.TrySend(2)
+		go c.Send(ctx, 3)
+		synctest.Wait()
+		for range 3 {
+			mustTurnAway(t, "TrySend", func() { _ = c.TrySend(4) })
+		}
+		for want := 2; want <= 3; want++ {
+			if v, err := c.Recv(ctx); v != want || err != nil {
+				t.Errorf("Recv = %d, %v, want %d", v, err, want)
+			}
+			synctest.Wait()
+		}
+		if err := c.TrySend(5); err != nil {
+			t.Errorf("TrySend = %v after the other sender left", err)
+		}
+	})
+}
+
+// TestBrokenPromiseDuringOnDrop: a send that comes back from OnDrop to find
+// another one inside is still counted once, and that other one is.
+func TestBrokenPromiseDuringOnDrop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const slow = 7
+		goOn := make(chan struct{})
+		var c *sluice.Elastic[int]
+		c = sluice.NewElastic(1, &sluice.Options[int]{
+			SingleSender: true,
+			Overflow:     sluice.DropOldest,
+			LimitBytes:   100,
+			Size: func(v int) int {
+				if v == slow {
+					<-goOn
+				}
+				return 1
+			},
+			OnDrop: func(v int) {
+				if v == 1 {
+					go c.TrySend(slow)
+					synctest.Wait() // it is inside
+				}
+			},
+		})
+		_ = c.TrySend(1)
+		mustTurnAway(t, "Send", func() { _ = c.TrySend(2) })    // drops 1
+		mustTurnAway(t, "TrySend", func() { _ = c.TrySend(3) }) // slow is still inside
+		close(goOn)
+		synctest.Wait()
+		if err := c.TrySend(4); err != nil {
+			t.Errorf("TrySend = %v after all others left", err)
+		}
+	})
+}
+
+// mustTurnAway calls f, which breaks the promise in method.
+func mustTurnAway(t *testing.T, method string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if msg, _ := recover().(string); !strings.Contains(msg, " "+method+":") {
+			t.Errorf("recovered %q, want a panic that names %s", msg, method)
+		}
+	}()
+	f()
+}
