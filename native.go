@@ -1,13 +1,15 @@
 package sluice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
 )
 
 // A Chan is both ends of a channel at once, with all that the kinds of this
-// package offer.
+// package offer. One of your own keeps what their methods promise, and fails
+// with no other errors.
 type Chan[T any] interface {
 	Sender[T]
 	Receiver[T]
@@ -33,14 +35,26 @@ type Native[T any] struct {
 	S chan<- T
 	R <-chan T
 
-	in, out chan T
-	c       Chan[T]
-	cancel  context.CancelFunc
-	pumps   sync.WaitGroup
-	unsent  []T // taken from S, not in c
-	undone  []T // taken from c, not in R
-	stop    sync.Once
-	rest    []T
+	// Until the pumps have ended, pumpIn owns unsent and interrupt, pumpOut
+	// undone and closed; then Stop owns all.
+	in, out   chan T
+	c         Chan[T]
+	past      chan refused[T]    // from pumpIn to pumpOut, without c
+	interrupt context.CancelFunc // ends pumpOut's wait for more from c
+	cancel    context.CancelFunc // ends both pumps
+	pumps     sync.WaitGroup
+	unsent    []T  // taken from S, not in c
+	undone    []T  // taken from c, not in R
+	closed    bool // R is
+	stop      sync.Once
+	rest      []T
+}
+
+// refused is a value that c did not take, and the context to receive under
+// after it.
+type refused[T any] struct {
+	v         T
+	receiving context.Context
 }
 
 // Ends puts built-in channels at both ends of c, for code that needs them: the
@@ -49,26 +63,44 @@ type Native[T any] struct {
 // 128 values each. Two goroutines run until S is closed and all is delivered, c
 // is closed and drained, or Stop is called.
 //
-// If c is closed while S is not, what was taken from S and not delivered is
-// what Stop returns; nobody receives from S any more.
+// A send on S cannot fail, so what c refuses ([ErrFull] under [Reject],
+// [ErrTooLarge]) holds up S until c is drained, and then goes to R past c. So
+// nothing is lost, the order stays, and c never holds more than it may.
+//
+// If c is closed while S is not, R is closed once c is drained, and what had not
+// got into c is what Stop returns. Nobody receives from S any more: whoever
+// closes c tells the senders.
 func Ends[T any](c Chan[T]) *Native[T] {
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &Native[T]{in: make(chan T, nativeBuffer), out: make(chan T, nativeBuffer), c: c, cancel: cancel}
+	receiving, interrupt := context.WithCancel(ctx)
+	n := &Native[T]{
+		in: make(chan T, nativeBuffer), out: make(chan T, nativeBuffer), c: c,
+		past: make(chan refused[T]), interrupt: interrupt, cancel: cancel,
+	}
 	n.S, n.R = n.in, n.out
-	n.pumps.Go(func() { n.unsent = pumpIn(ctx, n.in, c) })
-	n.pumps.Go(func() { n.undone = pumpOut(ctx, c, n.out) })
+	n.pumps.Go(func() { n.unsent = n.pumpIn(ctx) })
+	n.pumps.Go(func() { n.undone = n.pumpOut(ctx, receiving) })
 	return n
 }
 
-// Stop ends the channel early and returns all that was sent and not received,
-// oldest first: nothing is lost. It closes c, not R: a reader must not take the
-// end for completion. Nobody receives from S any more. Called again, it returns
+// Stop ends the channel early, and returns all that was sent and will not come
+// out of R, oldest first: nothing is lost. It closes c. Called again, it returns
 // the same.
+//
+// R stays open, and empty: a reader must not take the end for completion. Only
+// if R was closed before, since all was delivered or c was closed, does it keep
+// what it holds for its reader.
+//
+// Nobody receives from S after Stop. Senders must have ended by then, or wait
+// for something else beside S: a send that comes later waits for ever, or gets
+// into the buffer of S and is lost.
 func (n *Native[T]) Stop() []T {
 	n.stop.Do(func() {
 		n.cancel()
 		n.pumps.Wait()
-		n.rest = drain(n.rest, n.out)
+		if !n.closed {
+			n.rest = drain(n.rest, n.out)
+		}
 		n.rest = append(n.rest, n.undone...)
 		for v, err := n.c.TryRecv(); err == nil; v, err = n.c.TryRecv() {
 			n.rest = append(n.rest, v)
@@ -95,15 +127,15 @@ func drain[T any](to []T, c <-chan T) []T {
 	}
 }
 
-// pumpIn moves values from in to c, in runs of what has come together, until in
-// is closed, which closes c. It returns what it could not send.
-func pumpIn[T any](ctx context.Context, in <-chan T, c Chan[T]) (unsent []T) {
+// pumpIn moves values from S to c, in runs of what has come together, until S is
+// closed, which closes c. It returns what it could not send.
+func (n *Native[T]) pumpIn(ctx context.Context) (unsent []T) {
 	run := make([]T, 0, nativeBuffer)
 	for {
 		select {
-		case v, ok := <-in:
+		case v, ok := <-n.in:
 			if !ok {
-				c.Close()
+				n.c.Close()
 				return nil
 			}
 			run = append(run, v)
@@ -112,7 +144,7 @@ func pumpIn[T any](ctx context.Context, in <-chan T, c Chan[T]) (unsent []T) {
 		}
 		for more := true; more && len(run) < cap(run); {
 			select {
-			case v, ok := <-in:
+			case v, ok := <-n.in:
 				if more = ok; ok {
 					run = append(run, v)
 				}
@@ -120,60 +152,104 @@ func pumpIn[T any](ctx context.Context, in <-chan T, c Chan[T]) (unsent []T) {
 				more = false
 			}
 		}
-		if n, err := c.SendBatch(ctx, run); err != nil {
-			return run[n:]
+		if unsent = n.send(ctx, run); len(unsent) > 0 {
+			return unsent
 		}
 		clear(run)
 		run = run[:0]
 	}
 }
 
-// pumpOut moves values from c to out until c is closed and drained, which closes
-// out. It returns what it could not deliver.
-func pumpOut[T any](ctx context.Context, c Chan[T], out chan<- T) (undone []T) {
-	run := make([]T, nativeBuffer)
-	for {
-		n, err := c.RecvBatch(ctx, run)
-		if err != nil {
-			if errors.Is(err, ErrClosed) {
-				close(out)
-			}
-			return nil
+// send moves run into c, and past it what c refuses. It returns what it could
+// not send, because c is closed or ctx done.
+func (n *Native[T]) send(ctx context.Context, run []T) (unsent []T) {
+	for len(run) > 0 {
+		sent, err := n.c.SendBatch(ctx, run)
+		run = run[sent:]
+		if err == nil {
+			continue
 		}
-		for i, v := range run[:n] {
+		if ctx.Err() != nil || errors.Is(err, ErrClosed) {
+			return run
+		}
+		// Under a context that is done a receive still takes what there is,
+		// so the interrupt ends pumpOut's receiving when c is drained.
+		n.interrupt()
+		next := refused[T]{v: run[0]}
+		next.receiving, n.interrupt = context.WithCancel(ctx)
+		select {
+		case n.past <- next:
+			run = run[1:]
+		case <-ctx.Done():
+			return run
+		}
+	}
+	return nil
+}
+
+// pumpOut moves values from c to R until c is closed and drained, which closes R.
+// It returns what it could not deliver. Its end is the end of pumpIn: into a
+// channel that nobody empties, or that is closed, nothing more should go.
+func (n *Native[T]) pumpOut(ctx, receiving context.Context) (undone []T) {
+	defer n.cancel()
+	buf := make([]T, nativeBuffer)
+	for {
+		received, err := n.c.RecvBatch(receiving, buf)
+		switch {
+		case err == nil:
+		case errors.Is(err, ErrClosed):
+			n.closed = true
+			close(n.out)
+			return nil
+		default: // receiving is done: c is drained, and pumpIn has a value
 			select {
-			case out <- v:
+			case next := <-n.past:
+				received, buf[0], receiving = 1, next.v, next.receiving
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		for i, v := range buf[:received] {
+			select {
+			case n.out <- v:
 				continue
 			default:
 			}
 			select {
-			case out <- v:
+			case n.out <- v:
 			case <-ctx.Done():
-				return run[i:n]
+				return buf[i:received]
 			}
 		}
-		clear(run[:n])
+		clear(buf[:received])
 	}
 }
 
 // Stream receives from r into a built-in channel, for a select or a range. The
-// channel is closed when r is closed and drained, not when ctx is done: a reader
-// must not take cancellation for completion, and watches ctx itself.
+// channel is closed when r is closed and drained, or fails in another way, not
+// when ctx is done: a reader must not take cancellation for completion, and
+// watches ctx itself.
 //
-// One goroutine runs until either happens. rest waits for that, and returns the
-// value that was taken from r and not delivered, if there is one.
-func Stream[T any](ctx context.Context, r Receiver[T]) (values <-chan T, rest func() []T) {
+// One goroutine runs until one of these happens: a reader that leaves early ends
+// ctx. rest waits for that, and returns the value that was taken from r and not
+// delivered, if there is one, and the error that ended it, nil if r was closed.
+func Stream[T any](ctx context.Context, r Receiver[T]) (values <-chan T, rest func() ([]T, error)) {
 	if ctx == nil {
 		nilContext("Stream")
 	}
 	out, ended := make(chan T), make(chan struct{})
 	var undone []T
+	var failure error
 	go func() {
 		defer close(ended)
 		for {
 			v, err := r.Recv(ctx)
-			if err != nil {
-				if errors.Is(err, ErrClosed) {
+			if errors.Is(err, ErrClosed) {
+				close(out)
+				return
+			}
+			if failure = err; err != nil {
+				if ctx.Err() == nil { // r has failed, and nobody else says so
 					close(out)
 				}
 				return
@@ -181,18 +257,20 @@ func Stream[T any](ctx context.Context, r Receiver[T]) (values <-chan T, rest fu
 			select {
 			case out <- v:
 			case <-ctx.Done():
-				undone = []T{v}
+				undone, failure = []T{v}, cmp.Or(ctx.Err(), context.Canceled)
 				return
 			}
 		}
 	}()
-	return out, func() []T { <-ended; return undone }
+	return out, func() ([]T, error) { <-ended; return undone, failure }
 }
 
 // From sends to s what comes out of a built-in channel, until that is closed. It
 // returns nil then, and does not close s. If ctx ends it or s fails first, it
 // returns that error, and the value that it had taken and could not send, if
-// there is one.
+// there is one; [ErrFull] and [ErrTooLarge] too, as only the caller knows what
+// to do with the value. It receives from in no more then: whoever sends on it
+// must be told, or it is given to From again.
 func From[T any](ctx context.Context, s Sender[T], in <-chan T) (unsent []T, err error) {
 	if ctx == nil {
 		nilContext("From")
@@ -207,7 +285,8 @@ func From[T any](ctx context.Context, s Sender[T], in <-chan T) (unsent []T, err
 				return []T{v}, err
 			}
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			// Never nil, whatever the context says: nil is for the end of in.
+			return nil, cmp.Or(ctx.Err(), context.Canceled)
 		}
 	}
 }

@@ -19,22 +19,29 @@ func sequence(n int) []int {
 	return s
 }
 
+// kinds makes a channel of each kind, by name.
+var kinds = map[string]func() sluice.Chan[int]{
+	"Rendezvous": func() sluice.Chan[int] { return sluice.NewRendezvous[int](nil) },
+	"Bounded 1":  func() sluice.Chan[int] { return sluice.NewBounded[int](1, nil) },
+	"Bounded 64": func() sluice.Chan[int] { return sluice.NewBounded[int](64, nil) },
+	"Elastic":    func() sluice.Chan[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
+}
+
 // anyKind makes one channel of each kind, by name.
 func anyKind() map[string]sluice.Chan[int] {
-	return map[string]sluice.Chan[int]{
-		"Rendezvous": sluice.NewRendezvous[int](nil),
-		"Bounded 1":  sluice.NewBounded[int](1, nil),
-		"Bounded 64": sluice.NewBounded[int](64, nil),
-		"Elastic":    sluice.NewElastic[int](sluice.Unlimited, nil),
+	made := make(map[string]sluice.Chan[int], len(kinds))
+	for name, make := range kinds {
+		made[name] = make()
 	}
+	return made
 }
 
 func TestEndsDeliverAllThenClose(t *testing.T) {
-	for name, c := range anyKind() {
+	for name, make := range endsKinds() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // ends only if both pumps do
 				const n = 5000
-				ends := sluice.Ends(remake(c))
+				ends := sluice.Ends(make())
 				go func() {
 					for i := range n {
 						ends.S <- i
@@ -56,25 +63,14 @@ func TestEndsDeliverAllThenClose(t *testing.T) {
 	}
 }
 
-// remake returns a fresh channel like c, so that it belongs to the bubble.
-func remake(c sluice.Chan[int]) sluice.Chan[int] {
-	switch c.(type) {
-	case *sluice.Rendezvous[int]:
-		return sluice.NewRendezvous[int](nil)
-	case *sluice.Elastic[int]:
-		return sluice.NewElastic[int](sluice.Unlimited, nil)
-	default:
-		return sluice.NewBounded[int](c.Cap(), nil)
-	}
-}
-
 // TestEndsStop stops with values at every place where one can be.
 func TestEndsStop(t *testing.T) {
-	for name, c := range anyKind() {
+	for name, make := range endsKinds() {
 		for _, n := range []int{0, 1, 128, 129, 300, 700} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					ends := sluice.Ends(remake(c))
+					c := make()
+					ends := sluice.Ends(c)
 					sent := 0
 					for range n {
 						synctest.Wait()
@@ -97,6 +93,9 @@ func TestEndsStop(t *testing.T) {
 						t.Fatalf("R is readable after Stop (open: %v)", ok)
 					default:
 					}
+					if err := c.TrySend(0); !errors.Is(err, sluice.ErrClosed) {
+						t.Errorf("TrySend = %v, want a channel that Stop has closed", err)
+					}
 					if again := ends.Stop(); sent > 3 && len(again) != sent-3 {
 						t.Errorf("the second Stop returned %d values, the first %d", len(again), sent-3)
 					}
@@ -104,29 +103,6 @@ func TestEndsStop(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestEndsOfAChannelThatIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewElastic[int](sluice.Unlimited, nil)
-		ends := sluice.Ends[int](c)
-		for i := range 10 {
-			ends.S <- i
-		}
-		synctest.Wait()
-		c.Close()
-		var got []int
-		for v := range ends.R {
-			got = append(got, v)
-		}
-		if !slices.Equal(got, sequence(10)) {
-			t.Errorf("got %v", got)
-		}
-		ends.S <- 10
-		if rest := ends.Stop(); !slices.Equal(rest, []int{10}) {
-			t.Errorf("Stop returned %v, want the 10 that came after Close", rest)
-		}
-	})
 }
 
 func TestStream(t *testing.T) {
@@ -143,8 +119,9 @@ func TestStream(t *testing.T) {
 		for v := range values {
 			got = append(got, v)
 		}
-		if !slices.Equal(got, sequence(100)) || len(rest()) != 0 {
-			t.Errorf("received %v, and %v was left", got, rest())
+		left, err := rest()
+		if !slices.Equal(got, sequence(100)) || len(left) != 0 || err != nil {
+			t.Errorf("received %v, and %v was left, with %v", got, left, err)
 		}
 	})
 }
@@ -159,8 +136,8 @@ func TestStreamCancelledGivesBackWhatItHolds(t *testing.T) {
 		values, rest := sluice.Stream(ctx, c)
 		synctest.Wait()
 		cancel()
-		if got := rest(); !slices.Equal(got, []int{0}) {
-			t.Errorf("rest = %v, want the 0 that was on its way", got)
+		if got, err := rest(); !slices.Equal(got, []int{0}) || !errors.Is(err, context.Canceled) {
+			t.Errorf("rest = %v, %v, want the 0 that was on its way, and context.Canceled", got, err)
 		}
 		select {
 		case _, ok := <-values:
