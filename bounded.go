@@ -14,11 +14,12 @@ type Bounded[T any] struct{ channel[T] }
 // chainCapacity is the smallest capacity that gets the chain engine. Below it a
 // run of values between two waits is short, and what counts is how cheap a wait
 // is: there handoff wins. Built-in chan divided by handoff and by chain, ns a
-// value, one to one, GOMAXPROCS 1 and 2: capacity 8 1.01 and 0.97 against 0.86
-// and 0.82; 16 1.01 and 0.96 against 1.00 and 0.77; from 32 chain reaches 1.11
-// and 0.92, and 128 1.2 and 1.9 (2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go
+// value, for 1 to 1, 8 to 1, 1 to 10 and 8 to 8, at GOMAXPROCS=2: capacity 8
+// 0.79 0.52 0.45 0.81 and 0.91 0.44 1.17 1.56, at GOMAXPROCS=1 0.93 0.63 0.59
+// 0.77 and 0.85 0.42 0.41 0.79; capacity 16 0.90 0.55 0.51 0.68 and 0.90 0.90
+// 0.79 1.10, with one P alike (2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go
 // 1.26.8).
-const chainCapacity = 32
+const chainCapacity = 16
 
 // ringBytes is the size of the largest ring that is allocated at once. A larger
 // Bounded takes its memory as it fills, like an Elastic of that limit.

@@ -84,7 +84,7 @@ func sizeOf(v uint64) int { return int(v * 7 % 5) }
 // overtake a parked one, as an Elastic does; passedOver is how often: the parked
 // one may lose a few races before it is served first.
 const (
-	manySlots  = 32
+	manySlots  = 16
 	passedOver = 32
 )
 
@@ -149,7 +149,7 @@ func TestRendezvous(t *testing.T) {
 }
 
 func TestBounded(t *testing.T) {
-	for _, capacity := range []int{1, 2, 3, 8, 128, 1024} {
+	for _, capacity := range []int{1, 2, 3, 8, 16, 1024} {
 		conformSingle(t, shape{capacity: capacity})
 	}
 	for _, capacity := range []int{1, 3, 128} {

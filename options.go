@@ -19,7 +19,8 @@ type Options[T any] struct {
 
 	// OnDrop, if set, is called exactly once with each value that DropNewest
 	// or DropOldest discards, by the goroutine whose Send discarded it, before
-	// that Send returns and with no lock held: it may use the channel.
+	// that Send returns and with no lock held: it may use the channel. If it
+	// panics, so does the Send; what that call had yet to report stays unseen.
 	OnDrop func(v T)
 
 	// SingleSender promises that at no time two goroutines send at once
@@ -77,7 +78,8 @@ type ShrinkMode uint8
 const (
 	// ShrinkHalf keeps at most as much spare memory as the queued values
 	// occupy, so that at least half of what is held is in use, but for a
-	// first few KiB.
+	// first few KiB. A queue that goes from empty to more than that and back
+	// takes the memory anew each time: NoShrink spares it that.
 	ShrinkHalf ShrinkMode = iota
 	// ShrinkEmpty keeps all memory until the channel is empty.
 	ShrinkEmpty

@@ -19,12 +19,12 @@ type Stats struct {
 
 	SendWaits        uint64        // times a sender parked
 	RecvWaits        uint64        // times a receiver parked
-	SendWaitTime     time.Duration // time senders spent parked (see below)
-	RecvWaitTime     time.Duration // time receivers spent parked
+	SendWaitTime     time.Duration // time senders spent parked (estimated)
+	RecvWaitTime     time.Duration // time receivers spent parked (estimated)
 	SendersWaiting   int           // senders parked now
 	ReceiversWaiting int           // receivers parked now
 
-	HighWater int   // the most values ever queued
+	HighWater int   // the most values ever queued, at most a sixteenth too low
 	Bytes     int64 // memory held for queued values and for spare room
 	Closed    bool
 }

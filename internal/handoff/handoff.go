@@ -47,6 +47,18 @@
 // P, nothing gained with more. sync.Mutex for the lock: puts goroutines to
 // sleep for a section of a few instructions. Spinning for the other side: a
 // rendezvous across two Ps costs two cache-line round trips, more than a switch.
+// No yield: what the runtime's own channels do, but each park goes through one of
+// them, and through this lock four times: 210 ns a value instead of 124 with one
+// P. Only the first of a line yields: with more than two goroutines the others
+// park for every value. A yield only where one has paid before: no difference.
+//
+// # What limits it
+//
+// With many goroutines on several Ps the scheduler's lock: Gosched goes through
+// the queue that all Ps share, and takes 46 % of the time (capacity 1, 8 to 1,
+// GOMAXPROCS=8). The runtime's channels put a woken goroutine next in line on the
+// same P, so that two of many run in turn and the others wait for a time slice;
+// nothing outside the runtime can.
 package handoff
 
 import (
