@@ -79,7 +79,7 @@ checked: ## the library's tests in a build that checks promises
 # channel that is slow for one that hangs.
 .PHONY: race
 race: ## race detector, -short, 1, 2 and 8 Ps: engines ten times, the rest once
-	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 ./internal/park ./internal/ring ./internal/chain
+	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 ./internal/park ./internal/ring ./internal/chain ./internal/handoff
 	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 . ./sluicetest/... ./stress/...
 
 .PHONY: race-long

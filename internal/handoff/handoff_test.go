@@ -1,0 +1,284 @@
+package handoff
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// settled waits until every goroutine is parked or gone, and checks.
+func settled(t *testing.T, e *Engine[int]) {
+	t.Helper()
+	synctest.Wait()
+	if err := check(e, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inLine asserts how many wait.
+func inLine(t *testing.T, e *Engine[int], senders, receivers int) {
+	t.Helper()
+	settled(t, e)
+	if s := e.Stats(); s.SendersWaiting != senders || s.ReceiversWaiting != receivers {
+		t.Fatalf("%d senders and %d receivers wait, want %d and %d", s.SendersWaiting, s.ReceiversWaiting, senders, receivers)
+	}
+}
+
+// TestFirstComeFirstServed parks five on one side, lets some of them leave, from
+// any place and in both directions, and serves the others: in their order.
+func TestFirstComeFirstServed(t *testing.T) {
+	const n = 5
+	for leaving := range 1 << n {
+		for _, backwards := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				receivers := New(engine.Config[int]{})
+				senders := New(engine.Config[int]{})
+				var recvs, sends [n]*call
+				for i := range n {
+					recvs[i] = startRecv(receivers)
+					sends[i] = startSend(senders, i+1)
+					synctest.Wait()
+				}
+				stay := n
+				for i := range n {
+					if backwards {
+						i = n - 1 - i
+					}
+					if leaving>>i&1 == 0 {
+						continue
+					}
+					stay--
+					recvs[i].cancel()
+					sends[i].cancel()
+					inLine(t, receivers, 0, stay)
+					inLine(t, senders, stay, 0)
+					if !recvs[i].done || recvs[i].err != context.Canceled || sends[i].err != context.Canceled {
+						t.Fatalf("cancelled: %+v, %+v", recvs[i], sends[i])
+					}
+				}
+				for i := range n {
+					if leaving>>i&1 != 0 {
+						continue
+					}
+					if err := receivers.TrySend(10 + i); err != nil {
+						t.Fatalf("TrySend to a waiting receiver: %v", err)
+					}
+					settled(t, receivers)
+					if !recvs[i].done || recvs[i].err != nil || recvs[i].v != 10+i {
+						t.Fatalf("leaving %05b: receiver %d was not the next: %+v", leaving, i, recvs[i])
+					}
+					if v, err := senders.TryRecv(); v != i+1 || err != nil {
+						t.Fatalf("leaving %05b: received %d, %v, want %d", leaving, v, err, i+1)
+					}
+					settled(t, senders)
+				}
+				inLine(t, receivers, 0, 0)
+				inLine(t, senders, 0, 0)
+			})
+		}
+	}
+}
+
+// TestUsedAgain: the one waiter of an engine serves every wait after another,
+// whichever way the one before ended.
+func TestUsedAgain(t *testing.T) {
+	type ending struct {
+		name string
+		run  func(t *testing.T, e *Engine[int])
+	}
+	endings := []ending{
+		{"a receiver served", func(t *testing.T, e *Engine[int]) {
+			r := startRecv(e)
+			synctest.Wait()
+			if err := e.TrySend(7); err != nil {
+				t.Fatal(err)
+			}
+			if synctest.Wait(); r.v != 7 || r.err != nil {
+				t.Fatalf("served with 7: %+v", r)
+			}
+		}},
+		{"a receiver gone", func(t *testing.T, e *Engine[int]) {
+			r := startRecv(e)
+			synctest.Wait()
+			r.cancel()
+			if synctest.Wait(); !r.done || r.v != 0 || r.err != context.Canceled {
+				t.Fatalf("cancelled: %+v", r)
+			}
+		}},
+		{"a sender served", func(t *testing.T, e *Engine[int]) {
+			s := startSend(e, 8)
+			synctest.Wait()
+			if v, err := e.TryRecv(); v != 8 || err != nil {
+				t.Fatal(v, err)
+			}
+			if synctest.Wait(); !s.done || s.err != nil {
+				t.Fatalf("served: %+v", s)
+			}
+		}},
+		{"a sender gone", func(t *testing.T, e *Engine[int]) {
+			s := startSend(e, 9)
+			synctest.Wait()
+			s.cancel()
+			if synctest.Wait(); !s.done || s.err != context.Canceled {
+				t.Fatalf("cancelled: %+v", s)
+			}
+		}},
+		{"a receiver served and gone", func(t *testing.T, e *Engine[int]) {
+			r := startRecv(e)
+			synctest.Wait()
+			e.lock.Lock() // it can notice only afterwards
+			r.cancel()
+			w := e.receivers.pop()
+			w.value = 7
+			e.sent++
+			e.taken++
+			e.serve(w, done)
+			if synctest.Wait(); r.v != 7 || r.err != nil {
+				t.Fatalf("served with 7, and cancelled: %+v", r)
+			}
+		}},
+	}
+	for _, before := range endings {
+		for _, after := range endings {
+			t.Run(before.name+", then "+after.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					e := New(engine.Config[int]{})
+					for range 8 { // a context and a token that are both there: the runtime draws
+						before.run(t, e)
+						settled(t, e)
+						after.run(t, e)
+						settled(t, e)
+					}
+					if e.frees != 1 {
+						t.Fatalf("%d waiters were made, want one", e.frees)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestFreeListIsBounded: after a crowd, maxFree waiters are kept.
+func TestFreeListIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(engine.Config[int]{})
+		for range maxFree + 10 {
+			startRecv(e)
+		}
+		inLine(t, e, 0, maxFree+10)
+		e.Close()
+		if inLine(t, e, 0, 0); e.frees != maxFree {
+			t.Fatalf("%d waiters kept, want %d", e.frees, maxFree)
+		}
+	})
+}
+
+// TestClose serves all who wait, on either side.
+func TestClose(t *testing.T) {
+	for name, config := range configs() {
+		if config.Overflow != engine.Block {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, start := range []func(e *Engine[int]) *call{
+					startRecv,
+					func(e *Engine[int]) *call { return startSend(e, 4) },
+				} {
+					e := New(config)
+					var calls []*call
+					for range 10 {
+						calls = append(calls, start(e))
+					}
+					settled(t, e)
+					e.Close()
+					settled(t, e)
+					closed := 0
+					for _, c := range calls {
+						if c.done && c.err == engine.ErrClosed {
+							closed++
+						}
+					}
+					if closed != len(calls)-e.Len() { // some senders found room
+						t.Fatalf("%d of %d calls end with ErrClosed, %d values are queued", closed, len(calls), e.Len())
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestLargeValueKeepsItsPlace: a value that fits only later is not overtaken by
+// smaller ones, which wait behind it until it is in, or gives up.
+func TestLargeValueKeepsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(engine.Config[int]{Limit: 5, Elastic: true, LimitBytes: 10, Size: func(v int) int { return v }})
+		crowd := func() (large *call) {
+			_ = e.TrySend(8)
+			large = startSend(e, 9)
+			settled(t, e)
+			for range 4 {
+				startSend(e, 1)
+			}
+			inLine(t, e, 5, 0)
+			if err := e.TrySend(1); err != engine.ErrFull {
+				t.Fatalf("TrySend past a large value that waits: %v", err)
+			}
+			return large
+		}
+		receive := func(values ...int) {
+			for _, want := range values {
+				if v, err := e.TryRecv(); v != want || err != nil {
+					t.Fatalf("TryRecv: %d, %v, want %d", v, err, want)
+				}
+			}
+		}
+		crowd()
+		receive(8) // lets in the large one and one small one
+		inLine(t, e, 3, 0)
+		receive(9) // and this all the others
+		inLine(t, e, 0, 0)
+		receive(1, 1, 1, 1)
+
+		crowd().cancel()
+		if inLine(t, e, 2, 0); e.bytes != 10 {
+			t.Fatalf("%d bytes after a large value gave up, want 10", e.bytes)
+		}
+		receive(8, 1, 1, 1, 1)
+		inLine(t, e, 0, 0)
+	})
+}
+
+// TestNoHandOff: whoever waits is told to look, and can be forestalled; whoever
+// only tries hands its value over.
+func TestNoHandOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(engine.Config[int]{Limit: 1, NoHandOff: true})
+		r := startRecv(e)
+		inLine(t, e, 0, 1)
+		if err := e.Send(context.Background(), 1); err != nil || e.Len() != 1 {
+			t.Fatalf("Send to a waiting receiver: %v, %d queued, want the value to be queued", err, e.Len())
+		}
+		if v, err := e.TryRecv(); v != 1 || err != nil {
+			t.Fatalf("TryRecv before the receiver has looked: %d, %v", v, err)
+		}
+		inLine(t, e, 0, 1)
+		if err := e.TrySend(2); err != nil || e.Len() != 0 {
+			t.Fatalf("TrySend to a waiting receiver: %v, %d queued, want it to be handed over", err, e.Len())
+		}
+		if settled(t, e); r.v != 2 {
+			t.Fatalf("the receiver got %+v", r)
+		}
+		_ = e.TrySend(3)
+		startSend(e, 4)
+		inLine(t, e, 1, 0)
+		if v, err := e.TryRecv(); v != 3 || err != nil || e.Len() != 0 {
+			t.Fatalf("TryRecv with a sender waiting: %d, %v, %d queued, want none yet", v, err, e.Len())
+		}
+		if inLine(t, e, 0, 0); e.Len() != 1 {
+			t.Fatal("the sender did not look again")
+		}
+	})
+}

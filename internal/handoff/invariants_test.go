@@ -1,0 +1,369 @@
+package handoff
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// check asserts the invariants of the package comment. quiet says that every
+// goroutine is parked or gone: then they hold without the hand-off, too.
+//
+// Values are not zero, so that one left behind is told from none.
+func check[T comparable](e *Engine[T], quiet bool) error {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	for name, l := range map[string]*line[T]{"senders": &e.senders, "receivers": &e.receivers} {
+		if err := l.check(quiet); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err := checkFree(e); err != nil {
+		return fmt.Errorf("free list: %w", err)
+	}
+	var zero T
+	for w := e.receivers.first; w != nil; w = w.next {
+		if w.value != zero {
+			return fmt.Errorf("a receiver waits with the value %v", w.value)
+		}
+	}
+	queued := e.buf.Len()
+	switch {
+	case queued > e.config.Limit:
+		return fmt.Errorf("%d values queued, above the limit of %d", queued, e.config.Limit)
+	case e.closed && e.senders.n+e.receivers.n > 0:
+		return fmt.Errorf("%d senders and %d receivers wait after Close", e.senders.n, e.receivers.n)
+	case e.config.NoHandOff && !quiet:
+	case e.receivers.n > 0 && queued+e.senders.n > 0:
+		return fmt.Errorf("%d receivers wait with %d values queued and %d senders waiting", e.receivers.n, queued, e.senders.n)
+	case e.senders.n > 0 && e.fits(e.senders.first.size):
+		return fmt.Errorf("%d senders wait, and the first one fits", e.senders.n)
+	}
+	if lost := int(e.sent) - int(e.taken) - queued; lost != 0 && e.config.Overflow != engine.DropOldest {
+		return fmt.Errorf("sent %d, taken %d, queued %d", e.sent, e.taken, queued)
+	}
+	return checkSizes(e)
+}
+
+// check asserts that a line hangs together, and that nobody in it was served.
+func (l *line[T]) check(quiet bool) error {
+	var prev *waiter[T]
+	n := 0
+	for w := l.first; w != nil; prev, w = w, w.next {
+		switch n++; {
+		case n > l.n:
+			return fmt.Errorf("more than %d waiters", l.n)
+		case w.prev != prev:
+			return fmt.Errorf("waiter %d of %d does not point back", n, l.n)
+		case !w.queued:
+			return fmt.Errorf("waiter %d is in line and not queued", n)
+		case w.verdict != left:
+			return fmt.Errorf("waiter %d is in line with verdict %d", n, w.verdict)
+		case tokens(w) != 0:
+			return fmt.Errorf("waiter %d is in line with a token", n)
+		case quiet && !w.parked:
+			return fmt.Errorf("waiter %d sleeps and is not marked as parked", n)
+		}
+	}
+	if n != l.n || l.last != prev {
+		return fmt.Errorf("%d waiters, counted as %d; the last one is %p, want %p", n, l.n, l.last, prev)
+	}
+	return nil
+}
+
+// checkFree asserts that waiters to use again are as new.
+func checkFree[T comparable](e *Engine[T]) error {
+	n := 0
+	for w := e.free; w != nil; w = w.next {
+		fresh := waiter[T]{next: w.next, parker: w.parker, size: w.size}
+		if n++; n > e.frees {
+			return fmt.Errorf("more than %d waiters", e.frees)
+		}
+		if *w != fresh || tokens(w) != 0 {
+			return fmt.Errorf("waiter %d is not as new: %+v, %d tokens", n, *w, tokens(w))
+		}
+	}
+	if n != e.frees || n > maxFree {
+		return fmt.Errorf("%d waiters, counted as %d, at most %d", n, e.frees, maxFree)
+	}
+	return nil
+}
+
+// checkSizes asserts that bytes is the sum of the sizes of the values queued.
+func checkSizes[T comparable](e *Engine[T]) error {
+	if e.config.Size == nil {
+		return nil
+	}
+	if e.sizes.Len() != e.buf.Len() {
+		return fmt.Errorf("%d sizes of %d values", e.sizes.Len(), e.buf.Len())
+	}
+	sum := int64(0)
+	for range e.buf.Len() { // once around
+		v, size := e.buf.Pop(), e.sizes.Pop()
+		e.buf.Push(v)
+		e.sizes.Push(size)
+		if sum += int64(size); size != e.config.Size(v) {
+			return fmt.Errorf("the size of %v is kept as %d", v, size)
+		}
+	}
+	if sum != e.bytes || sum > e.config.LimitBytes {
+		return fmt.Errorf("sizes add up to %d, counted as %d, limit %d", sum, e.bytes, e.config.LimitBytes)
+	}
+	return nil
+}
+
+// tokens is how many w.parker holds.
+func tokens[T any](w *waiter[T]) int {
+	return reflect.ValueOf(w.parker).Field(0).Len()
+}
+
+// TestCheckSees: the check complains of each thing that may be wrong.
+func TestCheckSees(t *testing.T) {
+	type e = *Engine[int]
+	for says, spoil := range map[string]func(senders, receivers e){
+		"senders: more than 2 waiters":   func(s, _ e) { s.senders.n-- },
+		"counted as 4":                   func(s, _ e) { s.senders.n++ },
+		"the last one is":                func(s, _ e) { s.senders.last = s.senders.first },
+		"2 of 3 does not point back":     func(s, _ e) { s.senders.first.next.prev = nil },
+		"receivers: waiter 1 is in line": func(_, r e) { r.receivers.first.queued = false },
+		"with verdict 1":                 func(_, r e) { r.receivers.first.verdict = done },
+		"3 is in line with a token":      func(s, _ e) { s.senders.last.parker.Unpark() },
+		"not marked as parked":           func(s, _ e) { s.senders.last.parked = false },
+		"waits with the value 7":         func(_, r e) { r.receivers.last.value = 7 },
+		"free list: more than 0":         func(s, _ e) { s.frees-- },
+		"free list: 1 waiters":           func(s, _ e) { s.frees++ },
+		"1 is not as new":                func(s, _ e) { s.free.value = 7 },
+		"1 tokens":                       func(s, _ e) { s.free.parker.Unpark() },
+		"above the limit of 1":           func(s, _ e) { s.config.Limit = 1 },
+		"3 senders and 0 receivers wait": func(s, _ e) { s.closed = true },
+		"0 senders and 3 receivers wait": func(_, r e) { r.closed = true },
+		"with 1 values queued":           func(_, r e) { r.push(1, 1) },
+		"and 1 senders waiting":          func(s, r e) { r.senders.push(s.senders.pop()) },
+		"the first one fits":             func(s, _ e) { s.senders.first.size = 0 },
+		"sent 3, taken 0":                func(s, _ e) { s.sent++ },
+		"2 sizes of 3 values":            func(s, _ e) { s.buf.Push(1); s.sent++ },
+		"kept as 1":                      func(s, _ e) { s.sizes.Push(s.sizes.Pop() - 1) },
+		"counted as 5, limit 4":          func(s, _ e) { s.bytes++ },
+		"counted as 4, limit 3":          func(s, _ e) { s.config.LimitBytes-- },
+	} {
+		senders, receivers := halted()
+		for _, e := range []e{senders, receivers} {
+			if err := check(e, true); err != nil {
+				t.Fatalf("nothing is wrong yet: %v", err)
+			}
+		}
+		spoil(senders, receivers)
+		if err := cmp.Or(check(senders, true), check(receivers, true)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q", err, says)
+		}
+	}
+}
+
+// halted returns an engine with two values queued and three senders in line, and
+// one with three receivers, but no goroutines.
+func halted() (senders, receivers *Engine[int]) {
+	config := engine.Config[int]{Limit: 5, Elastic: true, LimitBytes: 4, Size: func(v int) int { return v }}
+	senders, receivers = New(config), New(config)
+	_ = senders.TrySend(2)
+	_ = senders.TrySend(2)
+	spare := senders.waiter()
+	for range 3 {
+		w := senders.waiter()
+		w.value, w.size, w.parked = 2, 2, true
+		senders.senders.push(w)
+		w = receivers.waiter()
+		w.parked = true
+		receivers.receivers.push(w)
+	}
+	senders.recycle(spare)
+	return senders, receivers
+}
+
+// configs are all the ways in which an engine may serve.
+func configs() map[string]engine.Config[int] {
+	size := func(v int) int { return v % 5 }
+	return map[string]engine.Config[int]{
+		"rendezvous":             {},
+		"one slot":               {Limit: 1},
+		"three slots":            {Limit: 3},
+		"rendezvous, no handoff": {NoHandOff: true},
+		"one slot, no handoff":   {Limit: 1, NoHandOff: true},
+		"three, no handoff":      {Limit: 3, NoHandOff: true},
+		"sized":                  {Limit: 6, Elastic: true, LimitBytes: 9, Size: size},
+		"sized, oldest dropped":  {Limit: 6, Elastic: true, LimitBytes: 9, Size: size, Overflow: engine.DropOldest},
+		"oldest dropped":         {Limit: 2, Overflow: engine.DropOldest},
+		"newest dropped":         {Overflow: engine.DropNewest},
+		"full rejects":           {Limit: 1, Overflow: engine.Reject},
+	}
+}
+
+// A call is a Send or a Recv in a goroutine of its own.
+type call struct {
+	v      int
+	err    error
+	done   bool // read it after synctest.Wait
+	cancel context.CancelFunc
+}
+
+func startSend(e *Engine[int], v int) *call {
+	return start(func(ctx context.Context, c *call) { c.v, c.err = v, e.Send(ctx, v) })
+}
+
+func startRecv(e *Engine[int]) *call {
+	return start(func(ctx context.Context, c *call) { c.v, c.err = e.Recv(ctx) })
+}
+
+func start(f func(context.Context, *call)) *call {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &call{cancel: cancel}
+	go func() {
+		f(ctx, c)
+		c.done = true
+	}()
+	return c
+}
+
+// interrupt cancels a call that may wait.
+func (c *call) interrupt() {
+	if c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// TestInvariants checks after each random step, sometimes while goroutines are on
+// their way, sometimes when all are parked. In the end each value that was sent
+// has been received, or dropped, once.
+func TestInvariants(t *testing.T) {
+	for name, config := range configs() {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(20) {
+				synctest.Test(t, func(t *testing.T) { randomSteps(t, config, seed) })
+			}
+		})
+	}
+}
+
+func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	times := make([]int, 201) // each value was received, or dropped
+	if config.Overflow == engine.DropOldest || config.Overflow == engine.DropNewest {
+		config.OnDrop = func(v int) { times[v]++ }
+	}
+	e := New(config)
+	var sends, recvs []*call
+	for step := 1; step < len(times); step++ {
+		switch rng.IntN(8) {
+		case 0, 1:
+			sends = append(sends, startSend(e, step))
+		case 2, 3:
+			recvs = append(recvs, startRecv(e))
+		case 4:
+			sends = append(sends, &call{v: step, err: e.TrySend(step), done: true})
+		case 5:
+			v, err := e.TryRecv()
+			recvs = append(recvs, &call{v: v, err: err, done: true})
+		default:
+			for _, calls := range [][]*call{sends, recvs} {
+				if len(calls) > 0 {
+					calls[rng.IntN(len(calls))].interrupt()
+				}
+			}
+		}
+		quiet := config.OnDrop != nil || rng.IntN(3) == 0 // OnDrop counts without a lock
+		if quiet {
+			synctest.Wait()
+		}
+		if err := check(e, quiet); err != nil {
+			t.Fatalf("seed %d, step %d: %v", seed, step, err)
+		}
+	}
+	e.Close()
+	synctest.Wait()
+	if err := check(e, true); err != nil {
+		t.Fatalf("seed %d, closed: %v", seed, err)
+	}
+	for v, err := e.TryRecv(); err == nil; v, err = e.TryRecv() {
+		times[v]++
+	}
+	for _, r := range recvs {
+		if !r.done || r.err != nil && r.v != 0 {
+			t.Fatalf("seed %d: a receive after Close: done %v, %d, %v", seed, r.done, r.v, r.err)
+		}
+		if r.err == nil {
+			times[r.v]++
+		}
+	}
+	for _, s := range sends {
+		want := 0
+		if s.err == nil {
+			want = 1
+		}
+		if !s.done || times[s.v] != want {
+			t.Fatalf("seed %d: the send of %d: done %v, %v; delivered %d times", seed, s.v, s.done, s.err, times[s.v])
+		}
+	}
+}
+
+// TestInvariantsUnderLoad checks while goroutines of both sides are at work and
+// are cancelled.
+func TestInvariantsUnderLoad(t *testing.T) {
+	for name, config := range configs() {
+		t.Run(name, func(t *testing.T) {
+			e := New(config)
+			var senders, receivers sync.WaitGroup
+			var cancels [2]atomic.Pointer[context.CancelFunc]
+			waiting := func(side int) context.Context {
+				ctx, cancel := context.WithCancel(context.Background())
+				cancels[side].Store(&cancel)
+				return ctx
+			}
+			for range 3 {
+				senders.Go(func() {
+					for v := range 300 {
+						if v%4 == 0 {
+							_ = e.TrySend(v + 1)
+						} else {
+							_ = e.Send(waiting(0), v+1)
+						}
+					}
+				})
+				receivers.Go(func() {
+					for err := error(nil); err != engine.ErrClosed; {
+						if _, err = e.TryRecv(); err != nil {
+							_, err = e.Recv(waiting(1))
+						}
+					}
+				})
+			}
+			var ended atomic.Bool
+			receivers.Go(func() {
+				for n := 0; !ended.Load(); n++ {
+					runtime.Gosched() // with one P, leave it to the others
+					if err := check(e, false); err != nil {
+						t.Error(err)
+					}
+					if cancel := cancels[n%2].Load(); cancel != nil && n%3 == 0 {
+						(*cancel)()
+					}
+				}
+			})
+			senders.Wait()
+			e.Close()
+			ended.Store(true)
+			receivers.Wait()
+			if err := check(e, true); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
