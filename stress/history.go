@@ -24,6 +24,12 @@ type Plan struct {
 	// OneSender and OneReceiver give all sends, or all receives, to the first,
 	// or the last, client.
 	OneSender, OneReceiver bool
+	// Filled is how many values are sent before the clients begin.
+	Filled int
+	// Starving is Recv or Send: what one client more does before the others
+	// begin. It waits, and Losses times another one is faster.
+	Starving Op
+	Losses   int
 	// Open makes the channel. onDrop is to see each dropped value.
 	Open func(onDrop func(byte)) sluice.Chan[byte]
 }
@@ -32,7 +38,15 @@ type Plan struct {
 type Run struct {
 	History []porcupine.Operation
 	Dropped []byte // what OnDrop saw
+	Starved bool   // one had lost as often as planned when the clients began
 }
+
+// Values that tell by whom they were sent. Clients send small ones.
+const (
+	filling    = 100
+	waited     = 199
+	snatchings = 200
+)
 
 // A client makes calls one after another and writes down when.
 type client struct {
@@ -45,6 +59,31 @@ type client struct {
 	cancel  atomic.Pointer[context.CancelFunc] // of the latest call
 }
 
+// A world is the channel of a run, and who uses it.
+type world struct {
+	plan  Plan
+	c     sluice.Chan[byte]
+	clock atomic.Int64
+	gone  atomic.Int64 // clients that are done
+	first *client      // makes the calls before and after the others'
+	all   []*client    // the others
+}
+
+func newWorld(p Plan, onDrop func(byte)) *world {
+	w := &world{plan: p, c: p.Open(onDrop)}
+	w.first = w.client()
+	return w
+}
+
+// client returns one client more.
+func (w *world) client() *client {
+	id := len(w.all)
+	if w.first == nil {
+		id = w.plan.Clients + 1
+	}
+	return &client{id: id, c: w.c, clock: &w.clock}
+}
+
 // Record makes one run of the plan, in a bubble. Calls that wait are cancelled,
 // some while others run, the rest once nothing moves any more: so every run
 // ends, without a clock. What is left is received in the end, and is part of the
@@ -52,57 +91,93 @@ type client struct {
 func Record(t *testing.T, p Plan, seed uint64) (run Run) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		c := p.Open(func(v byte) {
+		w := newWorld(p, func(v byte) {
 			mu.Lock()
 			run.Dropped = append(run.Dropped, v)
 			mu.Unlock()
 		})
 		rng := rand.New(rand.NewPCG(seed, 1))
-		var clock, arrived, gone atomic.Int64
-		clients := make([]*client, p.Clients)
-		for i := range clients {
-			cl := &client{id: i, c: c, rng: rand.New(rand.NewPCG(seed, uint64(i)+2)), clock: &clock, ops: p.ops(i)}
-			clients[i] = cl
-			go func() {
-				defer gone.Add(1)
-				// All begin together: calls are shorter than the start of a
-				// goroutine.
-				for arrived.Add(1); arrived.Load() < int64(p.Clients); {
-					runtime.Gosched()
-				}
-				for n := range p.Calls {
-					cl.random(byte(1 + i*p.Calls + n))
-				}
-			}()
-		}
+		w.fill()
+		run.Starved = p.Losses > 0 && w.starve() == p.Losses
+		w.begin(seed)
 		for range rng.IntN(3 * p.Clients) {
 			runtime.Gosched()
-			clients[rng.IntN(len(clients))].interrupt()
+			w.all[rng.IntN(len(w.all))].interrupt()
 		}
-		for synctest.Wait(); gone.Load() < int64(p.Clients); synctest.Wait() {
-			for _, cl := range clients {
+		for synctest.Wait(); w.gone.Load() < int64(len(w.all)); synctest.Wait() {
+			for _, cl := range w.all {
 				if cl.interrupt(); rng.IntN(2) == 0 {
 					break
 				}
 			}
-			rng.Shuffle(len(clients), func(i, j int) { clients[i], clients[j] = clients[j], clients[i] })
+			rng.Shuffle(len(w.all), func(i, j int) { w.all[i], w.all[j] = w.all[j], w.all[i] })
 		}
-		for _, cl := range clients {
+		w.drain()
+		for _, cl := range append(w.all, w.first) {
 			run.History = append(run.History, cl.history...)
 		}
-		run.History = append(run.History, drain(c, p.Clients, &clock)...)
 	})
 	return run
 }
 
-// drain receives what is left, as one client more.
-func drain(c sluice.Chan[byte], id int, clock *atomic.Int64) []porcupine.Operation {
-	last := &client{id: id, c: c, clock: clock}
-	for {
-		last.make(context.Background(), TryRecv, 0)
-		if last.history[len(last.history)-1].Output.(Result).Err != nil {
-			return last.history
+// fill sends the values that are to be there when the clients begin.
+func (w *world) fill() {
+	for i := range w.plan.Filled {
+		w.first.make(context.Background(), TrySend, byte(filling+i))
+	}
+}
+
+// starve makes a client wait, and snatches what it is woken for, until it has
+// lost as often as planned, or is served. It returns how often it has lost.
+func (w *world) starve() (lost int) {
+	waiting := w.client()
+	w.all = append(w.all, waiting)
+	ctx, cancel := context.WithCancel(context.Background())
+	waiting.cancel.Store(&cancel)
+	go func() {
+		defer w.gone.Add(1)
+		waiting.make(ctx, w.plan.Starving, waited)
+	}()
+	for synctest.Wait(); lost < w.plan.Losses; lost++ {
+		v := byte(snatchings + lost%50)
+		wake, snatch := TrySend, TryRecv
+		if w.plan.Starving == Send {
+			wake, snatch = TryRecv, TrySend
 		}
+		w.first.make(ctx, wake, v)
+		err := w.first.make(ctx, snatch, v)
+		if synctest.Wait(); err != nil || w.gone.Load() > 0 {
+			break
+		}
+	}
+	return lost
+}
+
+// begin starts the clients.
+func (w *world) begin(seed uint64) {
+	var arrived atomic.Int64
+	p := w.plan
+	for i := range p.Clients {
+		cl := w.client()
+		cl.rng, cl.ops = rand.New(rand.NewPCG(seed, uint64(i)+2)), p.ops(i)
+		w.all = append(w.all, cl)
+		go func() {
+			defer w.gone.Add(1)
+			// All begin together: calls are shorter than the start of a
+			// goroutine.
+			for arrived.Add(1); arrived.Load() < int64(p.Clients); {
+				runtime.Gosched()
+			}
+			for n := range p.Calls {
+				cl.random(byte(1 + i*p.Calls + n))
+			}
+		}()
+	}
+}
+
+// drain receives what is left.
+func (w *world) drain() {
+	for w.first.make(context.Background(), TryRecv, 0) == nil {
 	}
 }
 
@@ -143,7 +218,7 @@ func (cl *client) random(v byte) {
 	if cl.rng.IntN(2) == 0 {
 		ctx = yielding{ctx}
 	}
-	cl.make(ctx, op, v)
+	_ = cl.make(ctx, op, v)
 }
 
 // yielding is a context that yields the processor when it is asked: between a
@@ -160,8 +235,8 @@ func (y yielding) Err() error {
 	return y.Context.Err()
 }
 
-// make makes a call and writes it down.
-func (cl *client) make(ctx context.Context, op Op, v byte) {
+// make makes a call, writes it down and returns its error.
+func (cl *client) make(ctx context.Context, op Op, v byte) error {
 	in := Call{Op: op, Value: v, Begin: cl.clock.Add(1)}
 	var out Result
 	switch op {
@@ -182,6 +257,7 @@ func (cl *client) make(ctx context.Context, op Op, v byte) {
 	cl.history = append(cl.history, porcupine.Operation{
 		ClientId: cl.id, Input: in, Call: in.Begin, Output: out, Return: in.End,
 	})
+	return out.Err
 }
 
 // Render writes a history down in the order in which the calls began.

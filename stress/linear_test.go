@@ -44,9 +44,28 @@ func subjects() (all []subject) {
 		}
 	}
 	// An engine for many slots, and one that is never full.
-	all = append(all, subject{"Bounded 128", 128, false, sluice.Options[byte]{}},
-		subject{"Elastic Unlimited", sluice.Unlimited, true, sluice.Options[byte]{}})
-	return all
+	return append(all, manySlots, subject{"Elastic Unlimited", sluice.Unlimited, true, sluice.Options[byte]{}})
+}
+
+var manySlots = subject{"Bounded 40", 40, false, sluice.Options[byte]{}}
+
+// TestLinearizableNearlyFull: many slots, of which few are free when the run
+// begins.
+func TestLinearizableNearlyFull(t *testing.T) {
+	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		s := manySlots
+		s.options.Overflow = overflow
+		t.Run(fmt.Sprint(s.name, " ", overflow), func(t *testing.T) {
+			for range rounds(3000) {
+				check(t, s, Plan{
+					Clients: 2 + rand.IntN(3), Calls: 2 + rand.IntN(5), Filled: s.capacity - rand.IntN(4),
+				})
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
 }
 
 // TestLinearizable: there is an order of the calls, each somewhere between its
@@ -89,11 +108,13 @@ func rounds(n int) int {
 }
 
 // check records a run of s and fails t if it cannot be explained.
-func check(t *testing.T, s subject, plan Plan) {
+func check(t *testing.T, s subject, plan Plan) Run {
+	t.Helper()
 	plan.Open = s.open
 	seed := rand.Uint64()
 	run := Record(t, plan, seed)
 	if err := Explain(run, s.capacity, s.options.Overflow); err != nil {
 		t.Errorf("seed %d: %v\n%s", seed, err, Render(run.History))
 	}
+	return run
 }

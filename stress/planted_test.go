@@ -139,11 +139,11 @@ func TestPlanted(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			right := Run{history(test.right...), test.dropped}
+			right := Run{History: history(test.right...), Dropped: test.dropped}
 			if err := Explain(right, test.capacity, test.overflow); err != nil {
 				t.Errorf("the right history: %v\n%s", err, Render(right.History))
 			}
-			wrong := Run{history(test.wrong...), test.dropped}
+			wrong := Run{History: history(test.wrong...), Dropped: test.dropped}
 			if err := Explain(wrong, test.capacity, test.overflow); err != errNotLinearizable {
 				t.Errorf("the wrong history: %v, want %v\n%s", err, errNotLinearizable, Render(wrong.History))
 			}
@@ -155,7 +155,7 @@ func TestPlanted(t *testing.T) {
 func TestPlantedDrop(t *testing.T) {
 	h := history(send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(1, 5, 6, 2, nil))
 	for _, dropped := range [][]byte{nil, {1, 1}, {2}} {
-		if err := Explain(Run{h, dropped}, 1, sluice.DropOldest); err == nil {
+		if err := Explain(Run{History: h, Dropped: dropped}, 1, sluice.DropOldest); err == nil {
 			t.Errorf("OnDrop saw %v of a history that dropped 1: no error", dropped)
 		}
 	}

@@ -77,7 +77,7 @@ const minSlots = 64
 
 // An Engine is an engine.Engine.
 type Engine[T any] struct {
-	lock      park.Lock
+	lock      park.BusyLock
 	closed    bool
 	senders   line[T]
 	receivers line[T]

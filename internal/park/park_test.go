@@ -1,6 +1,8 @@
 package park
 
 import (
+	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,29 +177,30 @@ func TestPatienceLearns(t *testing.T) {
 	}
 }
 
-func TestLockExcludes(t *testing.T) {
-	var l Lock
-	inside, total := 0, 0
-	done := make(chan struct{})
-	for range 4 {
-		go func() {
-			for range 2000 {
-				l.Lock()
-				inside++
-				if inside != 1 {
-					t.Error("two goroutines inside")
+func TestLocksExclude(t *testing.T) {
+	for name, l := range map[string]sync.Locker{"Lock": new(Lock), "BusyLock": new(BusyLock)} {
+		inside, total := 0, 0
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for i := range 2000 {
+					l.Lock()
+					inside++
+					if inside != 1 {
+						t.Errorf("%s: two goroutines inside", name)
+					}
+					if i%100 == 0 {
+						runtime.Gosched() // a holder that is not running
+					}
+					total++
+					inside--
+					l.Unlock()
 				}
-				total++
-				inside--
-				l.Unlock()
-			}
-			done <- struct{}{}
-		}()
-	}
-	for range 4 {
-		<-done
-	}
-	if total != 8000 {
-		t.Errorf("%d of 8000 sections ran", total)
+			})
+		}
+		all.Wait()
+		if total != 8000 {
+			t.Errorf("%s: %d of 8000 sections ran", name, total)
+		}
 	}
 }
