@@ -101,6 +101,7 @@ func table(work context.Context) []row {
 			name: "Rendezvous", work: workload.PingPong(0), ours: rendezvous,
 			reference: native, refWork: workload.PingPong(0), floor: 1.05, goal: 1.4,
 		}},
+		oneWay("ctx Bounded 1", 1, 1, contender.Bounded(work, nil), selecting, cancellable...),
 		oneWay("ctx Bounded 128", 128, 128, contender.Bounded(work, nil), selecting, cancellable...),
 		oneWay("ctx Bounded 1024", 1024, 1024, contender.Bounded(work, nil), selecting, cancellable...),
 		oneWay("ctx Elastic", 0, elasticStandIn, contender.Elastic(work, nil), selecting, cancellable...),
