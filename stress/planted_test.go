@@ -2,6 +2,7 @@ package stress
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -175,15 +176,49 @@ func (f forgetful) TryRecv() (byte, error) {
 	return f.Chan.TryRecv()
 }
 
+// timid is a channel that, after so many calls, lets nobody who only tries go
+// before somebody who waits: it says ErrEmpty, however many values there are.
+type timid struct {
+	sluice.Chan[byte]
+	calls   int32
+	tries   *atomic.Int32
+	waiting *atomic.Int32
+}
+
+func (c timid) Recv(ctx context.Context) (byte, error) {
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
+	return c.Chan.Recv(ctx)
+}
+
+func (c timid) TryRecv() (byte, error) {
+	if c.tries.Add(1) > c.calls && c.waiting.Load() > 0 {
+		return 0, sluice.ErrEmpty
+	}
+	return c.Chan.TryRecv()
+}
+
 // TestRecorderSeesFaults: not only the checker, the recorder works too.
 func TestRecorderSeesFaults(t *testing.T) {
-	plan := Plan{Clients: 3, Calls: 6, OneReceiver: true, Open: func(func(byte)) sluice.Chan[byte] {
-		return forgetful{sluice.NewBounded[byte](3, nil), new(int)}
-	}}
-	for seed := range uint64(200) {
-		if Explain(Record(t, plan, seed), 3, sluice.Block) != nil {
-			return
-		}
+	const losses = 5
+	for name, plan := range map[string]Plan{
+		"forgetful": {Clients: 3, Calls: 6, OneReceiver: true, Open: func(func(byte)) sluice.Chan[byte] {
+			return forgetful{sluice.NewBounded[byte](3, nil), new(int)}
+		}},
+		"forgetful, filled": {Clients: 1, Calls: 6, Filled: 3, Open: func(func(byte)) sluice.Chan[byte] {
+			return forgetful{sluice.NewBounded[byte](3, nil), new(int)}
+		}},
+		"timid": {Clients: 1, Calls: 6, Starving: Recv, Losses: losses, Open: func(func(byte)) sluice.Chan[byte] {
+			return timid{sluice.NewElastic[byte](3, nil), losses, new(atomic.Int32), new(atomic.Int32)}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(500) {
+				if run := Record(t, plan, seed); Explain(run, 3, sluice.Block) != nil {
+					return
+				}
+			}
+			t.Error("500 runs of a channel that lies about what it holds, and every one is explained")
+		})
 	}
-	t.Error("200 runs of a channel that forgets what it holds, and every one is explained")
 }
