@@ -2,6 +2,7 @@ package sluice_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -22,10 +23,13 @@ func (s *tape) next(n int) int {
 	return v
 }
 
+// capacities are those that a tape can ask for: few slots, about as many as there
+// must be for another engine, and those of one, two and more rings of it.
+var capacities = []int{1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 40, 100, 1024, 5000, 131_073}
+
 // shape reads which channel to make. There is no rendezvous: one goroutine alone
 // finds it always full and always empty.
 func (s *tape) shape() shape {
-	capacities := []int{1, 2, 3, 5, 8, 31, 32, 33, 100, 1024}
 	drawn := shape{
 		capacity:       capacities[s.next(len(capacities))],
 		overflow:       sluice.Overflow(s.next(4)),
@@ -198,6 +202,15 @@ func (r *reference) recv(how string, n int) error {
 	return nil
 }
 
+// batch reads how many values to move at once. Large channels are filled sooner.
+func (r *reference) batch(s *tape) int {
+	n := 1 + s.next(60)
+	if r.capacity > 1000 {
+		n *= 17
+	}
+	return n
+}
+
 // step does what the tape says next.
 func (r *reference) step(s *tape) error {
 	switch s.next(9) {
@@ -206,22 +219,47 @@ func (r *reference) step(s *tape) error {
 	case 2:
 		return r.send("Send", 1)
 	case 3:
-		return r.send("SendBatch", 1+s.next(60))
+		return r.send("SendBatch", r.batch(s))
 	case 4:
 		return r.recv("TryRecv", 1)
 	case 5:
 		return r.recv("Recv", 1)
 	case 6:
-		return r.recv("RecvBatch", 1+s.next(60))
+		return r.recv("RecvBatch", r.batch(s))
 	case 7:
-		return r.recv("All", 1+s.next(60))
+		return r.recv("All", r.batch(s))
 	default:
-		if s.next(8) == 7 {
+		switch s.next(8) {
+		case 6:
+			return r.await()
+		case 7:
 			r.c.Close()
 			r.closed = true
 		}
 		return nil
 	}
+}
+
+// await does what a reader of Ready does: if that can be read, receive until there
+// is nothing left. It may say so in vain, but not fail to.
+func (r *reference) await() error {
+	select {
+	case _, open := <-r.c.Ready():
+		if !open && !r.closed {
+			return errors.New("Ready is closed, the channel is not")
+		}
+	default:
+		if len(r.queue) > 0 || r.closed {
+			return fmt.Errorf("Ready cannot be read, with %d values queued, closed %v", len(r.queue), r.closed)
+		}
+		return nil
+	}
+	for len(r.queue) > 0 {
+		if err := r.recv("TryRecv", 1); err != nil {
+			return err
+		}
+	}
+	return r.recv("TryRecv", 1)
 }
 
 // compare compares all that can be seen without changing anything.
@@ -243,12 +281,25 @@ func (r *reference) compare() error {
 // FuzzAgainstSlice plays a tape to a channel and to a slice: one goroutine, every
 // operation, no waiting.
 func FuzzAgainstSlice(f *testing.F) {
-	for capacity := range byte(10) {
+	for capacity := range byte(len(capacities)) {
 		for _, overflow := range []byte{0, 1, 2, 3} {
 			for _, elastic := range []byte{0, 1} {
 				f.Add([]byte{capacity, overflow, elastic, 0, 0, 1, 0, 3, 59, 3, 59, 4, 7, 20, 0, 2, 3, 59, 6, 59, 5, 3, 50, 3, 50, 8, 7, 0, 6, 59, 7, 59, 7, 59})
+				f.Add([]byte{capacity, overflow, elastic, 0, 1, 1, 0, 8, 6, 0, 8, 6, 3, 59, 4, 8, 6, 0, 2, 8, 6, 3, 30, 6, 7, 8, 6, 0, 8, 7, 8, 6, 8, 6})
 				f.Add([]byte{capacity, overflow, elastic, 1, 1, 2, capacity, 0, 4, 0, 4, 0, 0, 4, 4, 1, 1, 5, 2, 5, 5, 5, 3, 30, 6, 10, 3, 30, 6, 10, 3, 30, 6, 40})
 			}
+		}
+	}
+	// In and out in large batches, twice: through many rings, into spare ones.
+	deep := slices.Repeat([]byte{3, 59}, 9)
+	deep = append(deep, slices.Repeat([]byte{6, 59}, 8)...)
+	deep = append(slices.Repeat(deep, 2), 4, 6, 59, 6, 59, 4, 0, 4)
+	for capacity := range byte(len(capacities)) {
+		for single := range byte(4) {
+			for shrink := range byte(3) {
+				f.Add(append([]byte{capacity, 0, 1, single & 1, single >> 1, shrink, 0}, deep...))
+			}
+			f.Add(append([]byte{capacity, 0, 0, single & 1, single >> 1}, deep...))
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -294,6 +345,40 @@ func TestReferenceTellsApart(t *testing.T) {
 			if r.shape = claimed; claimed != actual && r.play(tape(sends)) == nil {
 				t.Errorf("%v passes for %v", actual, claimed)
 			}
+		}
+	}
+}
+
+// announcing is a channel with a Ready of its own.
+type announcing struct {
+	sluicetest.Channel[uint64]
+	ready <-chan struct{}
+}
+
+func (a announcing) Ready() <-chan struct{} { return a.ready }
+
+// TestReferenceReadsReady: a Ready that keeps silent, or ends too soon, is found
+// out.
+func TestReferenceReadsReady(t *testing.T) {
+	const sendAndAwait, closeAndAwait = "\x00\x08\x06", "\x08\x07\x08\x06"
+	ended := make(chan struct{})
+	close(ended)
+	for _, test := range []struct {
+		name, does string
+		ready      <-chan struct{}
+	}{
+		{"silent with a value", sendAndAwait, nil},
+		{"silent when closed", closeAndAwait, nil},
+		{"closed with a value", sendAndAwait, ended},
+	} {
+		tape := tape("\x02\x00\x00\x00\x00" + test.does)
+		r := newReference(tape.shape())
+		if err := r.play(tape); err != nil {
+			t.Errorf("%s: nothing is wrong yet: %v", test.name, err)
+		}
+		r = newReference(r.shape)
+		if r.c = (announcing{r.c, test.ready}); r.play(tape) == nil {
+			t.Errorf("%s: no error", test.name)
 		}
 	}
 }
