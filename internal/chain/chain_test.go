@@ -189,7 +189,7 @@ func TestMemory(t *testing.T) {
 func TestDrained(t *testing.T) {
 	for _, shrink := range []engine.Shrink{engine.ShrinkHalf, engine.ShrinkEmpty} {
 		for single := range 4 {
-			for n := 1; n < 4000; n += 13 {
+			for n := 1; n < 4000; n += 61 {
 				e := New(engine.Config[uint64]{
 					Limit: math.MaxInt, Elastic: true, Shrink: shrink,
 					SingleSender: single&1 != 0, SingleReceiver: single&2 != 0,
