@@ -97,8 +97,8 @@ type side[T any] struct {
 	high  uint64      // most values this side has seen queued
 	_     [cacheLine - 56%cacheLine]byte
 
-	debt *T   // see starving.go
-	paid bool //
+	debt *T // see starving.go
+	paid bool
 
 	line     park.Line     // the goroutines of this side that wait
 	atWork   park.Patience // with the other side, while none of it waits

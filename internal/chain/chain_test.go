@@ -299,6 +299,24 @@ func TestDropOldest(t *testing.T) {
 	}
 }
 
+// A send that would drop the oldest value gives it to a receiver that starves.
+func TestDropOldestPaysTheStarving(t *testing.T) {
+	e := New(engine.Config[int]{Limit: 1, Overflow: engine.DropOldest, OnDrop: func(v int) {
+		t.Errorf("%d was dropped beside a receiver that starves", v)
+	}})
+	starved := turn[int]{woken: true, losses: maxLosses - 1}
+	r := &e.recv
+	r.unlock(r.lost(&starved, r.lock(), nil))
+	for v := range 2 {
+		if err := e.Send(context.Background(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !r.collect(&starved) || *r.debt != 0 || e.Len() != 1 {
+		t.Errorf("a receiver that starves was not given 0; %d queued", e.Len())
+	}
+}
+
 func TestHasPointers(t *testing.T) {
 	for _, c := range []struct {
 		value any

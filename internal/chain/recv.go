@@ -153,9 +153,6 @@ func (e *Engine[T]) take(word uint64, buf []T, turn *turn[T]) (n int, err error)
 		e.shed(index)
 	}
 	r.unlock(index | word&flags)
-	if paid {
-		r.line.Wake()
-	}
 	if e.send.line.Waiting() {
 		e.send.line.Wake()
 	}

@@ -126,9 +126,6 @@ func (e *Engine[T]) put(word uint64, vs []T, turn *turn[T]) (n int) {
 		word = s.lost(turn, word, &vs[0])
 	}
 	s.unlock(index | word&flags)
-	if paid {
-		s.line.Wake()
-	}
 	if n == 0 && !paid {
 		return 0
 	}
@@ -208,14 +205,10 @@ func (e *Engine[T]) sendDroppingOldest(v T) error {
 		e.put(word, []T{v}, &turn[T]{})
 		return nil
 	}
-	before := r.lock()
-	rword := e.recvForStarving(&turn[T]{}, before)
+	rword := e.recvForStarving(&turn[T]{}, r.lock())
 	head := rword &^ flags
 	if e.room(index, head) { // a receiver was faster, or starved
 		r.unlock(rword)
-		if rword != before {
-			r.line.Wake()
-		}
 		e.put(word, []T{v}, &turn[T]{})
 		return nil
 	}

@@ -9,9 +9,9 @@ package chain
 //   - At most one goroutine of a side starves: the bit is set while it does.
 //   - side.debt is the value it wants to send, or the place for the value it
 //     receives; debt and paid belong to the holder of the side's lock.
-//   - Whoever does its operation sets paid, clears the bit, and wakes the front
-//     of the line. That is the starving goroutine, unless it holds the wake-up
-//     already: then it is about to look.
+//   - Whoever does its operation sets paid and clears the bit. It need not wake
+//     anybody: whoever made the operation possible wakes the front of the line,
+//     and that is the starving goroutine.
 //   - It looks under the lock, finds paid, and its operation has happened: also
 //     if its context has ended meanwhile, or the channel was closed.
 //   - If it finds something to do itself, or gives up, it clears the bit.
@@ -67,8 +67,7 @@ func (s *side[T]) collect(t *turn[T]) bool {
 
 // sendForStarving sends the value of the sender that starves, if there is one,
 // it is not the caller, and there is room. The caller holds the lock and got word
-// with it; it must unlock with the word returned, and wake the line if that has
-// changed.
+// with it, and must unlock with the word returned.
 func (e *Engine[T]) sendForStarving(t *turn[T], word uint64) uint64 {
 	s := &e.send
 	if word&starving == 0 || t.starving {

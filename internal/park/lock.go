@@ -63,8 +63,13 @@ func (l *BusyLock) Lock() {
 func (l *BusyLock) Unlock() { l.held.Store(0) }
 
 func (l *BusyLock) wait() {
-	_ = Delay(moment)
-	for tries := 0; l.held.Load() != 0 || !l.held.CompareAndSwap(0, 1); tries++ {
+	tries := 0
+	if runtime.GOMAXPROCS(0) == 1 {
+		tries = aways
+	} else {
+		_ = Delay(moment)
+	}
+	for ; l.held.Load() != 0 || !l.held.CompareAndSwap(0, 1); tries++ {
 		if tries < aways {
 			_ = Delay(away)
 		} else {
