@@ -53,6 +53,47 @@ func (c chaos) Err() error {
 	return c.Context.Err()
 }
 
+// late is a context that is done from the moment on that it is asked, and runs
+// something just before.
+type late struct {
+	context.Context
+	before func()
+}
+
+func (c *late) Err() error {
+	if c.before != nil {
+		c.before()
+		c.before = nil
+	}
+	return context.Canceled
+}
+
+func (c *late) Done() <-chan struct{} {
+	_ = c.Err()
+	return done().Done()
+}
+
+// testContextLate: an operation that became possible before its context was
+// done proceeds.
+func testContextLate(t *testing.T, k Kind) {
+	if k.Capacity == 0 {
+		return
+	}
+	c := k.numbers(t)
+	v, err := c.Recv(&late{context.Background(), func() { mustSend(t, c, 7) }})
+	if v != 7 || err != nil {
+		t.Errorf("Recv, with a value there before the context was done: %d, %v", v, err)
+	}
+	if !k.blocks() {
+		return
+	}
+	fill(t, k, c)
+	err = c.Send(&late{context.Background(), func() { _, _ = c.TryRecv() }}, 8)
+	if err != nil {
+		t.Errorf("Send, with room before the context was done: %v", err)
+	}
+}
+
 // breaking is a context whose methods panic, or end the goroutine, at the call of
 // Done or Err that left counts down to.
 type breaking struct {

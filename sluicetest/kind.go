@@ -108,6 +108,7 @@ var tests = []test{
 	{"Blocking", Kind.blocks, testBlocking},
 	{"Sequence", nil, testSequence},
 	{"Context", nil, testContext},
+	{"ContextLate", nil, testContextLate},
 	{"ContextBreaks", nil, testContextBreaks},
 	{"Close", nil, testClose},
 	{"CloseParked", nil, testCloseParked},

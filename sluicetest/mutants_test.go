@@ -37,6 +37,7 @@ var mutants = []mutantRow{
 	{mutant.ContextFirst, "Block 2", []string{"Context"}, `want it to proceed`},
 	{mutant.AsksInLine, "Block 2", []string{"ContextBreaks"}, `are said to wait`},
 	{mutant.NilError, "Block 2", []string{"Context"}, `names no error returned <nil>`},
+	{mutant.ContextFirst, "Block 2", []string{"ContextLate"}, `with room before the context was done`},
 	{mutant.ContextFirst, "Block 2", []string{"Quiescence"}, `it could have proceeded`},
 
 	// The wrong value, the wrong goroutine, the wrong moment.

@@ -155,6 +155,7 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	// fetch the value. One that may not has to hand it over.
 	handOff := !e.config.NoHandOff || ctx == nil || e.config.Overflow != engine.Block || ctx.Err() != nil
 	var stop <-chan struct{}
+	var over error                       // ctx was done when it was asked
 	asked := ctx == context.Background() // nothing to ask
 	called := false                      // out of the line, to look again
 	for {
@@ -180,12 +181,12 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 		case ctx == nil:
 			e.lock.Unlock()
 			return engine.ErrFull
+		case over != nil:
+			e.lock.Unlock()
+			return over
 		case !asked:
 			e.lock.Unlock()
-			if ctx.Err() != nil {
-				return engine.ContextError(ctx)
-			}
-			stop, asked = ctx.Done(), true
+			stop, over, asked = ctx.Done(), ctx.Err(), true
 			continue
 		}
 		w := e.waiter()
@@ -215,6 +216,7 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 // Recv implements engine.Engine.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	var stop <-chan struct{}
+	var over error                       // ctx was done when it was asked
 	asked := ctx == context.Background() // nothing to ask
 	for {
 		e.lock.Lock()
@@ -240,12 +242,12 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		case ctx == nil:
 			e.lock.Unlock()
 			return v, engine.ErrEmpty
+		case over != nil:
+			e.lock.Unlock()
+			return v, over
 		case !asked:
 			e.lock.Unlock()
-			if ctx.Err() != nil {
-				return v, engine.ContextError(ctx)
-			}
-			stop, asked = ctx.Done(), true
+			stop, over, asked = ctx.Done(), ctx.Err(), true
 			continue
 		}
 		w := e.waiter()
