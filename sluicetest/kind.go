@@ -128,6 +128,7 @@ var tests = []test{
 	{"Oneshot", nil, testOneshot},
 	{"Pipelines", Kind.waits, testPipelines},
 	{"TryContention", nil, testTryContention},
+	{"Barging", Kind.canBeBarged, testBarging},
 	{"CloseStorm", nil, testCloseStorm},
 	{"CancelStorm", nil, testCancelStorm},
 	{"ChaosContext", nil, testChaosContext},
@@ -168,6 +169,9 @@ const fillable = 4096
 func (k Kind) waits() bool { return k.Overflow == sluice.Block }
 
 func (k Kind) blocks() bool { return k.waits() && k.Capacity <= fillable }
+
+// canBeBarged tells whether senders that wait can be overtaken.
+func (k Kind) canBeBarged() bool { return k.blocks() && !k.OneSender && k.Capacity <= 64 }
 
 func (k Kind) isRendezvous() bool { return k.Capacity == 0 }
 

@@ -43,6 +43,7 @@ var mutants = []mutantRow{
 	// The wrong value, the wrong goroutine, the wrong moment.
 	{mutant.LIFO, "Block 2", []string{"Sequence"}, `not in the order of sending`},
 	{mutant.LIFO, "Block 64", []string{"Quiescence"}, `came out before|out of order`},
+	{mutant.LIFO, "Block 64", []string{"Barging"}, `came out before`},
 	{mutant.LIFO, "Block 64", []string{"Flow"}, `after its value`},
 	{mutant.LastComeFirst, "Block 2", []string{"ServiceOrder"}, `the receiver that waited longest still waits`},
 	{mutant.LastComeFirst, "Block 2", []string{"Quiescence"}, `was served before`},

@@ -145,12 +145,12 @@ func (e *Engine[T]) take(word uint64, buf []T, turn *turn[T]) (n int, err error)
 	default:
 		word = r.lost(turn, word, nil)
 	}
+	if index == r.bound && len(r.buf) > e.keepSlots {
+		e.shed(index)
+	}
 	if n == 0 && !paid {
 		r.unlock(word)
 		return 0, err
-	}
-	if index == r.bound && len(r.buf) > e.keepSlots {
-		e.shed(index)
 	}
 	r.unlock(index | word&flags)
 	if e.send.line.Waiting() {

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"math"
 	"sync/atomic"
 	"unsafe"
 
@@ -58,10 +59,10 @@ type spares[T any] struct {
 func newPool[T any](shrink engine.Shrink, large bool) *pool[T] {
 	p := &pool[T]{shrink: shrink}
 	p.small.slots = slotsIn[T](smallBytes)
-	p.large.slots = p.small.slots
+	p.large.slots = math.MaxInt
 	p.few = max(1, spareBytes/(p.small.slots*max(1, sizeOf[T]())))
-	if large {
-		p.large.slots = slotsIn[T](largeBytes)
+	if n := slotsIn[T](largeBytes); large && n > p.small.slots {
+		p.large.slots = n
 	}
 	return p
 }
@@ -92,10 +93,10 @@ func (s *segment[T]) bytes() int64 {
 }
 
 // get returns a segment for the senders, a spare one if there is one: a large
-// one if as much is queued already.
+// one if so much is queued already that put would keep one.
 func (p *pool[T]) get(queued uint64) *segment[T] {
 	s := &p.small
-	if queued >= uint64(p.large.slots) {
+	if queued/2 >= uint64(p.large.slots) {
 		s = &p.large
 	}
 	p.lock.Lock()

@@ -120,7 +120,7 @@ func (e *Engine[T]) put(word uint64, vs []T, turn *turn[T]) (n int) {
 	}
 	switch {
 	case n > 0:
-		turn.moved = true
+		turn.progress()
 		word = s.sated(turn, word)
 	case len(vs) > 0:
 		word = s.lost(turn, word, &vs[0])

@@ -6,7 +6,10 @@ package chain
 // to the side next, even with a Try call, first does the operation of the
 // starving one and then its own: so what it reports, empty or full, is true.
 //
-//   - At most one goroutine of a side starves: the bit is set while it does.
+//   - At most one goroutine of a side starves: the bit is set while it does, and
+//     from then on it is the first in line until it has looked again. So no other
+//     is woken, and can starve, before it has found what was done for it.
+//   - A batch of which a part went does not starve: it goes to the end.
 //   - side.debt is the value it wants to send, or the place for the value it
 //     receives; debt and paid belong to the holder of the side's lock.
 //   - Whoever does its operation sets paid and clears the bit. It need not wake
@@ -28,7 +31,7 @@ func (s *side[T]) lost(t *turn[T], word uint64, v *T) uint64 {
 	if t.ended {
 		return s.sated(t, word)
 	}
-	if !t.woken || word&starving != 0 {
+	if !t.woken || t.moved || word&starving != 0 {
 		return word
 	}
 	if t.losses++; t.losses < maxLosses {
@@ -62,8 +65,12 @@ func (s *side[T]) collect(t *turn[T]) bool {
 		return false
 	}
 	t.starving, s.paid = false, false
+	t.progress()
 	return true
 }
+
+// progress notes that a part of a batch, or all of it, went: it has had its turn.
+func (t *turn[T]) progress() { t.moved, t.losses = true, 0 }
 
 // sendForStarving sends the value of the sender that starves, if there is one,
 // it is not the caller, and there is room. The caller holds the lock and got word

@@ -29,7 +29,7 @@ type turn[T any] struct {
 	done     <-chan struct{} // of the context
 	ended    bool            // the context is done: the next look is the last
 	woken    bool            // holds the line's wake-up
-	moved    bool            // a part of the batch went since that wake-up
+	moved    bool            // a part of the batch went since it last got in line
 	starving bool            // raised the starving bit of its side
 	pauses   int
 	yielded  bool
@@ -57,13 +57,13 @@ func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) {
 			runtime.Gosched()
 			return
 		}
-		t.done = ctx.Done()
+		t.done, t.moved = ctx.Done(), false
 		t.waiter = own.line.Join()
 	case !t.woken:
 		t.woken = own.line.Park(t.waiter, t.done)
 		t.ended = !t.woken
 	case t.moved:
-		t.woken, t.moved, t.losses = false, false, 0
+		t.woken, t.moved = false, false
 		own.line.Requeue(t.waiter)
 	default:
 		t.woken = false

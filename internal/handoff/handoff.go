@@ -171,7 +171,7 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 		case e.closed:
 			e.lock.Unlock()
 			return engine.ErrClosed
-		case e.fits(size) && (called || e.senders.first == nil):
+		case e.fits(size) && (called || e.senders.first == nil || ctx == nil && e.config.NoHandOff):
 			e.push(v, size)
 			e.announce()
 			e.callReceiver()
@@ -412,10 +412,11 @@ func (e *Engine[T]) pop() T {
 // overflow deals with a value that found no room, as the policy says. It
 // releases the lock.
 func (e *Engine[T]) overflow(v T, size int) error {
-	var drops []T
+	var one [1]T // so that one drop allocates nothing
+	drops := one[:0]
 	switch e.config.Overflow {
 	case engine.DropNewest:
-		drops = []T{v}
+		drops = append(drops, v)
 	case engine.DropOldest:
 		for !e.fits(size) {
 			drops = append(drops, e.pop())

@@ -305,3 +305,45 @@ func TestNoHandOff(t *testing.T) {
 		}
 	}
 }
+
+// TestNoHandOffIsNotFull: the room that a sender was told of is there for who
+// only tries as well.
+func TestNoHandOffIsNotFull(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			e := New(engine.Config[int]{Limit: 1, NoHandOff: true})
+			_ = e.TrySend(0)
+			senders := []*call{startSend(e, 1), startSend(e, 2)}
+			inLine(t, e, 2, 0)
+			_, _ = e.TryRecv()
+			empty := e.Len() == 0
+			if err := e.TrySend(3); err != nil && empty && e.Len() == 0 {
+				t.Errorf("TrySend to an empty channel: %v", err)
+			}
+			settled(t, e)
+			for _, s := range senders {
+				s.cancel()
+			}
+			settled(t, e)
+		})
+	}
+}
+
+// TestDropsAllocateNothing: of values of any size.
+func TestDropsAllocateNothing(t *testing.T) {
+	type large struct {
+		_ *int
+		_ [6]int
+	}
+	for _, policy := range []engine.Overflow{engine.DropNewest, engine.DropOldest} {
+		e := New(engine.Config[large]{Limit: 2, Overflow: policy, OnDrop: func(large) {}})
+		op := func() { _ = e.Send(context.Background(), large{}) }
+		for range 3 {
+			op()
+		}
+		if n := testing.AllocsPerRun(100, op); n > 0 {
+			t.Errorf("policy %d: a drop allocates %v times", policy, n)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package sluicetest
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// testBarging sends batches, in parts of many sizes, while others overtake the
+// senders that wait: they only try, again and again. Whatever a kind does for
+// those who are overtaken too often, each value arrives once, in the order of its
+// sender.
+func testBarging(t *testing.T, k Kind) {
+	for round := range 1 + rounds(10) {
+		k.barge(t, round)
+	}
+}
+
+func (k Kind) barge(t *testing.T, round int) {
+	const batches, length = 6, 300
+	c := k.numbers(t)
+	var senders, others, receivers sync.WaitGroup
+	for b := range batches {
+		senders.Go(func() {
+			vs := counted(length, uint64(b*length))
+			for n := 0; n < length; n += 3 + b {
+				part := vs[n:min(n+3+b, length)]
+				if sent, err := c.SendBatch(context.Background(), part); sent != len(part) || err != nil {
+					t.Errorf("SendBatch of %d: %d, %v", len(part), sent, err)
+				}
+			}
+		})
+	}
+	var over atomic.Bool
+	for range 2 {
+		others.Go(func() {
+			for !over.Load() {
+				_ = c.TrySend(ghost)
+				if round%2 == 0 {
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+	var mu sync.Mutex
+	var got [batches * length]int
+	for range k.receivers(2) {
+		receivers.Go(func() {
+			var last [batches]uint64
+			for v := range c.All(context.Background()) {
+				if v == ghost {
+					continue
+				}
+				if b := v / length; v < last[b] && k.Order != AnyOrder {
+					t.Errorf("%d came out before %d", last[b], v)
+				} else {
+					last[b] = v
+				}
+				mu.Lock()
+				got[v]++
+				mu.Unlock()
+			}
+		})
+	}
+	senders.Wait()
+	over.Store(true)
+	others.Wait()
+	c.Close()
+	receivers.Wait()
+	for v, n := range got {
+		if n != 1 {
+			t.Fatalf("round %d: value %d of a batch was received %d times", round, v, n)
+		}
+	}
+}
