@@ -20,6 +20,7 @@ func testBarging(t *testing.T, k Kind) {
 
 func (k Kind) barge(t *testing.T, round int) {
 	const batches, length = 6, 300
+	pause := 1 + round%2*100 // tries before a yield
 	c := k.numbers(t)
 	var senders, others, receivers sync.WaitGroup
 	for b := range batches {
@@ -36,9 +37,9 @@ func (k Kind) barge(t *testing.T, round int) {
 	var over atomic.Bool
 	for range 2 {
 		others.Go(func() {
-			for !over.Load() {
+			for tries := 1; !over.Load(); tries++ {
 				_ = c.TrySend(ghost)
-				if round%2 == 0 {
+				if tries%pause == 0 {
 					runtime.Gosched()
 				}
 			}

@@ -170,8 +170,10 @@ func (k Kind) waits() bool { return k.Overflow == sluice.Block }
 
 func (k Kind) blocks() bool { return k.waits() && k.Capacity <= fillable }
 
-// canBeBarged tells whether senders that wait can be overtaken.
-func (k Kind) canBeBarged() bool { return k.blocks() && !k.OneSender && k.Capacity <= 64 }
+// canBeBarged tells whether senders that wait can be overtaken, but not for ever.
+func (k Kind) canBeBarged() bool {
+	return k.blocks() && k.servesAll() && !k.OneSender && k.Capacity <= 64
+}
 
 func (k Kind) isRendezvous() bool { return k.Capacity == 0 }
 
