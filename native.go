@@ -235,7 +235,7 @@ func (n *Native[T]) pumpOut(ctx, receiving context.Context) (undone []T) {
 // delivered, if there is one, and the error that ended it, nil if r was closed.
 func Stream[T any](ctx context.Context, r Receiver[T]) (values <-chan T, rest func() ([]T, error)) {
 	if ctx == nil {
-		nilContext("Stream")
+		panic("sluice: Stream: nil context")
 	}
 	out, ended := make(chan T), make(chan struct{})
 	var undone []T
@@ -273,7 +273,7 @@ func Stream[T any](ctx context.Context, r Receiver[T]) (values <-chan T, rest fu
 // must be told, or it is given to From again.
 func From[T any](ctx context.Context, s Sender[T], in <-chan T) (unsent []T, err error) {
 	if ctx == nil {
-		nilContext("From")
+		panic("sluice: From: nil context")
 	}
 	for {
 		select {
