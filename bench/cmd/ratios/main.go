@@ -11,7 +11,8 @@
 //
 // Ours and the reference take turns in one process, and the ratio is the median
 // of the ratios of the rounds, so that a machine that is slow for a while is slow
-// for both. It is no test: it always exits with 0 unless it could not measure.
+// for both. With them it measures what a cache line between two cores takes, which
+// is what a virtual machine changes most. It is no test: it always exits with 0 unless it could not measure.
 // An interrupt prints what was measured until then.
 package main
 

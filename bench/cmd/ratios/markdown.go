@@ -28,13 +28,13 @@ func writeMarkdown(w io.Writer, d document) {
 	if len(d.lines) < d.asked {
 		fmt.Fprintf(w, "**Interrupted: %d of %d figures were measured.**\n\n", len(d.lines), d.asked)
 	}
-	fmt.Fprintf(w, "The ratio is the reference's time by ours, so above 1 ours is faster; times are\nnanoseconds per value, or per round trip. Goals are set at GOMAXPROCS=2.\n")
+	fmt.Fprintf(w, "The ratio is the reference's time by ours, so above 1 ours is faster; times are\nnanoseconds per value, or per round trip. Goals are set at GOMAXPROCS=2.\nA line's nanoseconds are those of a cache line between two cores, measured in the\nsame rounds: where they grow, whatever two goroutines share does.\n")
 	procs := 0
 	for _, l := range d.lines {
 		if l.procs != procs {
 			procs = l.procs
 			fmt.Fprintf(w, "\n## GOMAXPROCS=%d\n\n", procs)
-			fmt.Fprintf(w, "| row | reference | floor | goal | ratio | of rounds | reference ns | ours ns | |\n|---|---|--:|--:|--:|---|--:|--:|---|\n")
+			fmt.Fprintf(w, "| row | reference | floor | goal | ratio | of rounds | reference ns | ours ns | line ns | |\n|---|---|--:|--:|--:|---|--:|--:|--:|---|\n")
 		}
 		writeRow(w, l)
 	}
@@ -46,11 +46,11 @@ func writeMarkdown(w io.Writer, d document) {
 func writeRow(w io.Writer, l line) {
 	fmt.Fprintf(w, "| %s | %s | %.2f | %s ", l.row, l.reference.Name, l.floorAt(l.procs), l.goalText())
 	if l.err != nil {
-		fmt.Fprintf(w, "| | | | | no figure: %v |\n", l.err)
+		fmt.Fprintf(w, "| | | | | | no figure: %v |\n", l.err)
 		return
 	}
-	fmt.Fprintf(w, "| %.2f | %.2f-%.2f | %.1f | %.1f | %s |\n",
-		median(l.ratios), l.ratios[0], l.ratios[len(l.ratios)-1], l.refNs, l.oursNs, l.verdict())
+	fmt.Fprintf(w, "| %.2f | %.2f-%.2f | %.1f | %.1f | %s | %s |\n",
+		median(l.ratios), l.ratios[0], l.ratios[len(l.ratios)-1], l.refNs, l.oursNs, l.lineText(), l.verdict())
 }
 
 // writePeers adds a table of the peers, one column each.

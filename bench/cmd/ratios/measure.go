@@ -21,6 +21,7 @@ type line struct {
 	ratios []float64 // reference/ours of each round, ascending
 	refNs  float64   // median ns per item
 	oursNs float64
+	lineNs float64 // median of a cache line's way between cores, NaN with one
 	peers  []peerFigure
 	err    error // why there is no figure
 }
@@ -85,7 +86,9 @@ func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 		l.fill(entries)
 		return l, nil
 	}
+	var lineNs []float64
 	for round := range s.rounds {
+		lineNs = append(lineNs, transfer())
 		// Who starts alternates, so that neither always runs after the other.
 		for i := range entries {
 			e := entries[i]
@@ -103,6 +106,7 @@ func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 			e.ns = append(e.ns, result.NsPerItem())
 		}
 	}
+	l.lineNs = median(lineNs)
 	l.fill(entries)
 	return l, nil
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
 // heading stands above the lines.
-var heading = fmt.Sprintf("%-2s %-32s %6s %6s %8s %-13s %9s %9s  %s",
-	"P", "row", "floor", "goal", "ratio", "  of rounds", "reference", "ours", "")
+var heading = fmt.Sprintf("%-2s %-32s %6s %6s %8s %-13s %9s %9s %6s  %s",
+	"P", "row", "floor", "goal", "ratio", "  of rounds", "reference", "ours", "line", "")
 
 // String is the line as the terminal shows it; times are ns per item.
 func (l line) String() string {
@@ -17,8 +18,8 @@ func (l line) String() string {
 		fmt.Fprintf(&b, "no figure: %v", l.err)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%8.2f %5.2f - %5.2f %9.1f %9.1f  %s",
-		median(l.ratios), l.ratios[0], l.ratios[len(l.ratios)-1], l.refNs, l.oursNs, l.verdict())
+	fmt.Fprintf(&b, "%8.2f %5.2f - %5.2f %9.1f %9.1f %6s  %s",
+		median(l.ratios), l.ratios[0], l.ratios[len(l.ratios)-1], l.refNs, l.oursNs, l.lineText(), l.verdict())
 	for _, p := range l.peers {
 		fmt.Fprintf(&b, "\n   %-32s %s", "  "+p.name, p)
 	}
@@ -38,6 +39,14 @@ func (l line) goalText() string {
 		return "-"
 	}
 	return fmt.Sprintf("%.2f", l.goal)
+}
+
+// lineText is the time of a cache line between cores.
+func (l line) lineText() string {
+	if math.IsNaN(l.lineNs) {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", l.lineNs)
 }
 
 // verdict says where the ratio stands against floor and goal.

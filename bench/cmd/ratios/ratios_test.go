@@ -225,6 +225,18 @@ func TestParseRefusesNonsense(t *testing.T) {
 	}
 }
 
+// A cache line's way has a time where two goroutines run at once, and none else.
+func TestTransfer(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if ns := transfer(); !math.IsNaN(ns) || (line{lineNs: ns}).lineText() != "-" {
+		t.Errorf("%v ns with one P", ns)
+	}
+	runtime.GOMAXPROCS(2)
+	if ns := transfer(); runtime.NumCPU() > 1 && !(ns > 0) {
+		t.Errorf("%v ns with two", ns)
+	}
+}
+
 // A peer stands beside a row only if it does what the row is about.
 func TestPeersOf(t *testing.T) {
 	for _, one := range []struct{ row, peers string }{
