@@ -98,4 +98,4 @@ test: ## every test of every module: what the README says
 
 .PHONY: results
 results: ## measure the table of floors and goals anew
-	go run ./bench/cmd/ratios -o bench/RESULTS.md
+	go run ./bench/cmd/ratios -peers -o bench/RESULTS.md
