@@ -41,6 +41,23 @@ type Receiver[T any] interface {
 	TryRecv() (T, error)
 }
 
+// A BatchSender is a Sender that also takes many values at once, as every kind
+// of this package does.
+type BatchSender[T any] interface {
+	Sender[T]
+	// SendBatch sends vs in order and returns how many it sent, a prefix; the
+	// error is nil only if that is all of them.
+	SendBatch(ctx context.Context, vs []T) (n int, err error)
+}
+
+// A BatchReceiver is a Receiver that also hands out many values at once.
+type BatchReceiver[T any] interface {
+	Receiver[T]
+	// RecvBatch waits for a value, then takes as many as there are, up to
+	// len(buf). n > 0 implies err == nil.
+	RecvBatch(ctx context.Context, buf []T) (n int, err error)
+}
+
 // Unlimited is the limit of an [Elastic] that may grow until memory ends. It is
 // a word so that the choice stands in the code of whoever makes it.
 const Unlimited = int(^uint(0) >> 1)
