@@ -102,7 +102,9 @@ type side[T any] struct {
 	debt *T // see starving.go
 	paid bool
 
-	line     park.Line     // the goroutines of this side that wait
+	contended atomic.Uint32 // how often the lock was not to be had at once
+
+	own      park.Line
 	atWork   park.Patience // with the other side, while none of it waits
 	onItsWay park.Patience // and while some of it does
 	_        [cacheLine]byte
@@ -120,9 +122,14 @@ type Engine[T any] struct {
 	pause          int
 	elastic        *pool[T] // nil for a Bounded
 	keepSlots      int      // receivers shed a larger ring if they empty the channel
-	ready          atomic.Pointer[readiness]
+	ready          atomic.Pointer[Readiness]
 	dropped        atomic.Uint64
-	_              [cacheLine]byte
+
+	// The goroutines that wait, to send or to receive. They are the sides' own
+	// lines, unless this is a lane: see lane.go.
+	senders, receivers *park.Line
+	others             *park.Line // more senders, who wait for room here or elsewhere; or nil
+	_                  [cacheLine]byte
 
 	send side[T]
 	recv side[T]
@@ -148,6 +155,7 @@ func newAt[T any](config engine.Config[T], first uint64) *Engine[T] {
 		keepSlots:      math.MaxInt,
 		pause:          min(config.Limit, maxPause/pausePerValue) * pausePerValue,
 	}
+	e.senders, e.receivers = &e.send.own, &e.recv.own
 	var seg *segment[T]
 	if config.Elastic {
 		// A single sender works without a lock that could keep it out while
@@ -177,6 +185,9 @@ func (s *side[T]) lock() uint64 {
 	for {
 		word := s.word.Load()
 		if word&locked == 0 && s.word.CompareAndSwap(word, word|locked) {
+			if pace.Paused() {
+				s.contended.Store(s.contended.Load() + 1)
+			}
 			return word
 		}
 		pace.Pause()
@@ -193,10 +204,10 @@ func (e *Engine[T]) Close() {
 	if word&closed != 0 {
 		return
 	}
-	e.send.line.WakeAll()
-	e.recv.line.WakeAll()
+	e.senders.WakeAll()
+	e.receivers.WakeAll()
 	if r := e.ready.Load(); r != nil {
-		r.close()
+		r.Close()
 	}
 }
 
@@ -256,8 +267,8 @@ func (e *Engine[T]) Stats() engine.Stats {
 	} else {
 		out.Bytes = int64(len(e.send.buf)) * int64(sizeOf[T]())
 	}
-	out.SendersWaiting, out.SendWaits, out.SendWaitTime = e.send.line.Counts()
-	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = e.recv.line.Counts()
+	out.SendersWaiting, out.SendWaits, out.SendWaitTime = e.senders.Counts()
+	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = e.receivers.Counts()
 	e.recv.unlock(r)
 	e.send.unlock(s)
 	return out

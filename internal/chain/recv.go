@@ -42,9 +42,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		}
 		r.unlock(word + one)
 	}
-	if e.send.line.Waiting() {
-		e.send.line.Wake()
-	}
+	e.wakeSender()
 	return v, nil
 }
 
@@ -95,10 +93,10 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 		if err != engine.ErrEmpty || ctx == nil || turn.ended {
 			break
 		}
-		turn.wait(ctx, r, &e.send, e.pause)
+		turn.wait(ctx, r, &e.send, e.receivers, e.senders, e.pause)
 	}
-	if turn.leave(r) && e.Len() > 0 {
-		r.line.Wake()
+	if turn.leave(e.receivers) && e.Len() > 0 {
+		e.receivers.Wake()
 	}
 	if err == engine.ErrEmpty && ctx != nil {
 		err = engine.ContextError(ctx)
@@ -153,19 +151,27 @@ func (e *Engine[T]) take(word uint64, buf []T, turn *turn[T]) (n int, err error)
 		return 0, err
 	}
 	r.unlock(index | word&flags)
-	if e.send.line.Waiting() {
-		e.send.line.Wake()
-	}
+	e.wakeSender()
 	if word&observed != 0 {
 		e.received()
 	}
 	return n, err
 }
 
+// wakeSender tells those who wait that there is room, after the head moved.
+func (e *Engine[T]) wakeSender() {
+	if e.senders.Waiting() {
+		e.senders.Wake()
+	}
+	if e.others != nil && e.others.Waiting() {
+		e.others.Wake()
+	}
+}
+
 // received posts a token if there is more to receive.
 func (e *Engine[T]) received() {
 	if e.Len() > 0 {
-		e.ready.Load().post()
+		e.ready.Load().Post()
 	}
 }
 

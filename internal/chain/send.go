@@ -38,8 +38,8 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 		s.buf[(word>>shift)&uint64(len(s.buf)-1)] = v
 		s.unlock(word + one)
 	}
-	if e.recv.line.Waiting() {
-		e.recv.line.Wake()
+	if e.receivers.Waiting() {
+		e.receivers.Wake()
 	}
 	return nil
 }
@@ -92,10 +92,10 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		if turn.ended {
 			break
 		}
-		turn.wait(ctx, s, &e.recv, e.pause)
+		turn.wait(ctx, s, &e.recv, e.senders, e.receivers, e.pause)
 	}
-	if turn.leave(s) && e.Len() < int(e.limit) {
-		s.line.Wake()
+	if turn.leave(e.senders) && e.Len() < int(e.limit) {
+		e.senders.Wake()
 	}
 	if n < len(vs) && err == nil {
 		err = engine.ContextError(ctx)
@@ -129,11 +129,11 @@ func (e *Engine[T]) put(word uint64, vs []T, turn *turn[T]) (n int) {
 	if n == 0 && !paid {
 		return 0
 	}
-	if e.recv.line.Waiting() {
-		e.recv.line.Wake()
+	if e.receivers.Waiting() {
+		e.receivers.Wake()
 	}
 	if word&observed != 0 {
-		e.ready.Load().post()
+		e.ready.Load().Post()
 	}
 	return n
 }
@@ -191,39 +191,45 @@ func (e *Engine[T]) overflowed(vs []T, n int) (int, error) {
 }
 
 // sendDroppingOldest sends v, in place of the oldest value if there is no room.
-// It holds both locks meanwhile, so that nobody sees the channel with neither
-// of the two values, or with both.
 func (e *Engine[T]) sendDroppingOldest(v T) error {
+	old, dropped, err := e.Replace(v)
+	if dropped && e.onDrop != nil {
+		e.onDrop(old)
+	}
+	return err
+}
+
+// Replace sends v, in place of the oldest value if there is no room, and returns
+// that. It holds both locks meanwhile, so that nobody sees the channel with
+// neither of the two values, or with both.
+func (e *Engine[T]) Replace(v T) (old T, dropped bool, err error) {
 	s, r := &e.send, &e.recv
 	word := s.lock()
 	if word&closed != 0 {
 		s.unlock(word)
-		return engine.ErrClosed
+		return old, false, engine.ErrClosed
 	}
 	index, keep := word&^flags, word&flags
 	if index != s.bound || e.room(index, r.word.Load()) {
 		e.put(word, []T{v}, &turn[T]{})
-		return nil
+		return old, false, nil
 	}
 	rword := e.recvForStarving(&turn[T]{}, r.lock())
 	head := rword &^ flags
 	if e.room(index, head) { // a receiver was faster, or starved
 		r.unlock(rword)
 		e.put(word, []T{v}, &turn[T]{})
-		return nil
+		return old, false, nil
 	}
 	if head == r.bound {
 		e.run(head, index)
 	}
-	old := e.empty(head)
+	old = e.empty(head)
 	head += one
 	e.room(index, head)
 	s.buf[(index>>shift)&uint64(len(s.buf)-1)] = v
 	e.dropped.Add(1)
 	s.unlock((index + one) | keep) // before the head moves: see queued
 	r.unlock(head | rword&flags)
-	if e.onDrop != nil {
-		e.onDrop(old)
-	}
-	return nil
+	return old, true, nil
 }

@@ -27,15 +27,15 @@ func (s *stepper) look() bool {
 	if s.n += s.e.put(word, s.vs[s.n:], &s.turn); s.n < len(s.vs) {
 		return false
 	}
-	if s.turn.leave(side) && s.e.Len() < int(s.e.limit) {
-		side.line.Wake()
+	if s.turn.leave(s.e.senders) && s.e.Len() < int(s.e.limit) {
+		s.e.senders.Wake()
 	}
 	return true
 }
 
 // wait is one step on the way to sleep. It blocks only if nobody has woken the
 // stepper.
-func (s *stepper) wait() { s.turn.wait(context.Background(), &s.e.send, &s.e.recv, s.e.pause) }
+func (s *stepper) wait() { s.turn.wait(context.Background(), &s.e.send, &s.e.recv, s.e.senders, s.e.receivers, s.e.pause) }
 
 // join takes the steps until s is in the line, and looks from there.
 func (s *stepper) join() {

@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"runtime"
-	"sync"
 
 	"github.com/sluice-go/sluice/internal/park"
 )
@@ -41,14 +40,14 @@ type turn[T any] struct {
 //
 // The context is asked before the goroutine is in the line, and again when it
 // has left: a context is a user's code, and may panic.
-func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) {
+func (t *turn[T]) wait(ctx context.Context, own, other *side[T], line, across *park.Line, pause int) {
 	switch {
 	case t.waiter == nil:
 		if ctx.Err() != nil {
 			t.ended = true
 			return
 		}
-		if t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && own.pauseFor(other, pause) {
+		if t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && own.pauseFor(other, across, pause) {
 			t.pauses++
 			return
 		}
@@ -58,16 +57,16 @@ func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) {
 			return
 		}
 		t.done, t.moved = ctx.Done(), false
-		t.waiter = own.line.Join()
+		t.waiter = line.Join()
 	case !t.woken:
-		t.woken = own.line.Park(t.waiter, t.done)
+		t.woken = line.Park(t.waiter, t.done)
 		t.ended = !t.woken
 	case t.moved:
 		t.woken, t.moved = false, false
-		own.line.Requeue(t.waiter)
+		line.Requeue(t.waiter)
 	default:
 		t.woken = false
-		own.line.Rejoin(t.waiter)
+		line.Rejoin(t.waiter)
 	}
 }
 
@@ -78,9 +77,9 @@ func (t *turn[T]) wait(ctx context.Context, own, other *side[T], pause int) {
 // stay awake until then, rather than leave this P to it, is what makes the two
 // sides parallel: 8x8 at capacity 128 gains a factor of two by it, at
 // GOMAXPROCS 2 and 8 (2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go 1.26.8).
-func (s *side[T]) pauseFor(other *side[T], pause int) bool {
+func (s *side[T]) pauseFor(other *side[T], across *park.Line, pause int) bool {
 	patience, times := &s.atWork, 1
-	if !other.line.Idle() {
+	if !across.Idle() {
 		patience, times = &s.onItsWay, arrival
 	}
 	if !patience.Worthwhile() {
@@ -97,60 +96,10 @@ func (s *side[T]) pauseFor(other *side[T], pause int) bool {
 
 // leave ends the wait, if there was one, and reports whether others of the side
 // wait for a wake-up that this goroutine must pass on if they could proceed.
-func (t *turn[T]) leave(own *side[T]) bool {
+func (t *turn[T]) leave(line *park.Line) bool {
 	if t.waiter == nil {
 		return false
 	}
-	own.line.Leave(t.waiter, t.woken)
-	return own.line.Waiting()
-}
-
-// A readiness is the channel behind Ready. A token is posted after each send,
-// and after each receive that left a value: it may be one too many, never one
-// too few.
-type readiness struct {
-	mu     sync.Mutex
-	token  chan struct{}
-	closed bool
-}
-
-func (r *readiness) post() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return
-	}
-	select {
-	case r.token <- struct{}{}:
-	default: // one is there
-	}
-}
-
-func (r *readiness) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.closed {
-		r.closed = true
-		close(r.token)
-	}
-}
-
-// Ready implements engine.Engine.
-func (e *Engine[T]) Ready() <-chan struct{} {
-	if r := e.ready.Load(); r != nil {
-		return r.token
-	}
-	e.ready.CompareAndSwap(nil, &readiness{token: make(chan struct{}, 1)})
-	r := e.ready.Load()
-	// Whoever moves an index after this sees the bit and posts. What was sent
-	// before is posted here.
-	word := e.send.lock()
-	e.send.unlock(word | observed)
-	e.recv.unlock(e.recv.lock() | observed)
-	if word&closed != 0 {
-		r.close()
-	} else if e.Len() > 0 {
-		r.post()
-	}
-	return r.token
+	line.Leave(t.waiter, t.woken)
+	return line.Waiting()
 }

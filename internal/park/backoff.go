@@ -10,6 +10,9 @@ type Backoff struct{ tries int }
 // instructions from letting go, unless it does not run at all.
 const spins = 16
 
+// Paused reports whether Pause was called.
+func (b *Backoff) Paused() bool { return b.tries > 0 }
+
 // Pause returns after a while.
 func (b *Backoff) Pause() {
 	if b.tries++; b.tries > spins {
