@@ -31,7 +31,7 @@ type Options[T any] struct {
 	SingleSender   bool
 	SingleReceiver bool
 
-	// Shrink says when an Elastic gives memory back. The default is ShrinkHalf.
+	// Shrink says when an Elastic, or a lane of a Sharded, gives memory back. The default is ShrinkHalf.
 	Shrink ShrinkMode
 
 	// LimitBytes bounds the sum of Size over the values queued in an Elastic,
@@ -40,6 +40,11 @@ type Options[T any] struct {
 	// nor use the channel.
 	LimitBytes int64
 	Size       func(v T) int
+
+	// Lanes is the number of lanes of a Sharded. 0 stands for as many as are
+	// needed: one, and more while senders get into each other's way, up to the
+	// GOMAXPROCS at the time it is made.
+	Lanes int
 
 	// NoHandOff makes a Rendezvous or a small Bounded wake a waiting goroutine
 	// and let it look again, instead of handing the value over directly. It is
@@ -106,6 +111,7 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 		panic("sluice: " + function + ": " + fmt.Sprintf(format, args...))
 	}
 	elastic := function == "NewElastic"
+	sharded := function == "NewSharded"
 	switch {
 	case int(o.Overflow) >= len(overflowNames):
 		refuse("Overflow is %v, which is no policy", o.Overflow)
@@ -115,8 +121,8 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 		refuse("Overflow is DropOldest, but there is no buffer to drop from")
 	case o.OnDrop != nil && o.Overflow != DropNewest && o.Overflow != DropOldest:
 		refuse("OnDrop is set, but Overflow is %v, which drops nothing", o.Overflow)
-	case !elastic && o.Shrink != ShrinkHalf:
-		refuse("Shrink is %v, but only an Elastic shrinks", o.Shrink)
+	case !elastic && !sharded && o.Shrink != ShrinkHalf:
+		refuse("Shrink is %v, but only an Elastic and the lanes of a Sharded shrink", o.Shrink)
 	case !elastic && o.LimitBytes != 0:
 		refuse("LimitBytes is %d, but only an Elastic has a limit in bytes", o.LimitBytes)
 	case !elastic && o.Size != nil:
@@ -127,8 +133,14 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 		refuse("LimitBytes is %d, but Size is nil", o.LimitBytes)
 	case o.LimitBytes == 0 && o.Size != nil:
 		refuse("Size is set, but LimitBytes is 0")
-	case elastic && o.NoHandOff:
-		refuse("NoHandOff is set, but an Elastic has no hand-off to leave out")
+	case (elastic || sharded) && o.NoHandOff:
+		refuse("NoHandOff is set, but there is no hand-off to leave out")
+	case !sharded && o.Lanes != 0:
+		refuse("Lanes is %d, but only a Sharded has lanes", o.Lanes)
+	case o.Lanes < 0 || o.Lanes > maxLanes:
+		refuse("Lanes is %d, not from 0 to %d", o.Lanes, maxLanes)
+	case sharded && o.SingleSender:
+		refuse("SingleSender is set, but many senders are what lanes are for")
 	}
 	return engine.Config[T]{
 		Name:           o.Name,
@@ -142,6 +154,7 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 		LimitBytes:     o.LimitBytes,
 		Size:           o.Size,
 		NoHandOff:      o.NoHandOff,
+		Lanes:          o.Lanes,
 	}
 }
 

@@ -8,3 +8,5 @@ import "github.com/sluice-go/sluice/internal/engine"
 func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) engine.Engine[T]) engine.Engine[T] {
 	return build(config)
 }
+
+func keepLanePromise[T any](lane laneSender[T]) laneSender[T] { return lane }

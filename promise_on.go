@@ -17,8 +17,9 @@ func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) e
 		return build(config)
 	}
 	p := new(promised[T])
-	p.sending.made, p.sending.name = config.SingleSender, "SingleSender"
-	p.receiving.made, p.receiving.name = config.SingleReceiver, "SingleReceiver"
+	const madeWith = "a channel made with Options."
+	p.sending.made, p.sending.where = config.SingleSender, madeWith+"SingleSender"
+	p.receiving.made, p.receiving.where = config.SingleReceiver, madeWith+"SingleReceiver"
 	if onDrop := config.OnDrop; onDrop != nil {
 		// The send is over but for this call, which may use the channel.
 		config.OnDrop = func(v T) {
@@ -40,7 +41,7 @@ type promised[T any] struct {
 // A promise is that at most one goroutine at a time is inside.
 type promise struct {
 	made   bool
-	name   string
+	where  string
 	inside atomic.Int32
 }
 
@@ -61,7 +62,7 @@ func (p *promise) comeBack(method string) {
 }
 
 func (p *promise) broken(method string) {
-	panic("sluice: " + method + ": a second goroutine on a channel made with Options." + p.name)
+	panic("sluice: " + method + ": a second goroutine on " + p.where)
 }
 
 func (p *promise) leave() {
@@ -104,4 +105,35 @@ func (p *promised[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 	p.receiving.enter("RecvBatch")
 	defer p.receiving.leave()
 	return p.Engine.RecvBatch(ctx, buf)
+}
+
+// keepLanePromise puts a check before a lane, which is for one sender.
+func keepLanePromise[T any](lane laneSender[T]) laneSender[T] {
+	p := &promisedLane[T]{laneSender: lane}
+	p.sending.made, p.sending.where = true, "a Lane, which is for one"
+	return p
+}
+
+// promisedLane is a lane whose senders are counted.
+type promisedLane[T any] struct {
+	laneSender[T]
+	sending promise
+}
+
+func (p *promisedLane[T]) Send(ctx context.Context, v T) error {
+	p.sending.enter("Send")
+	defer p.sending.leave()
+	return p.laneSender.Send(ctx, v)
+}
+
+func (p *promisedLane[T]) TrySend(v T) error {
+	p.sending.enter("TrySend")
+	defer p.sending.leave()
+	return p.laneSender.TrySend(v)
+}
+
+func (p *promisedLane[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	p.sending.enter("SendBatch")
+	defer p.sending.leave()
+	return p.laneSender.SendBatch(ctx, vs)
 }

@@ -11,7 +11,7 @@ type Stats struct {
 	Name  string // Options.Name
 	Len   int    // values queued
 	Cap   int    // capacity, or limit; 0 for a Rendezvous
-	Lanes int    // 1 for the kinds of this file
+	Lanes int    // 1 but for a Sharded
 
 	Sent     uint64 // values accepted
 	Received uint64 // values taken by receivers
@@ -24,7 +24,11 @@ type Stats struct {
 	SendersWaiting   int           // senders parked now
 	ReceiversWaiting int           // receivers parked now
 
-	HighWater int   // the most values ever queued, at most a sixteenth too low
+	HighWater int   // the most values ever queued, of a Sharded in one lane; at most a sixteenth too low
 	Bytes     int64 // memory held for queued values and for spare room
 	Closed    bool
+
+	// LaneChange says how the number of lanes changed last, and why; empty if
+	// it never did, and for kinds without lanes.
+	LaneChange string
 }

@@ -24,6 +24,9 @@ type Kind struct {
 	Capacity int
 	// Order is the order in which values come out.
 	Order Order
+	// Lanes is over how many queues the values may spread; 0 stands for 1. What
+	// Stats calls HighWater is that of the fullest.
+	Lanes int
 	// Overflow is the policy with which the makers below make channels.
 	Overflow sluice.Overflow
 	// OneSender and OneReceiver say that at no time two goroutines may send,
@@ -148,8 +151,8 @@ func Run(t *testing.T, k Kind) {
 	if k.Numbers == nil || k.Pointers == nil || k.Strings == nil || k.Empties == nil || k.Giants == nil {
 		t.Fatal("sluicetest: Run: every maker of Kind must be set")
 	}
-	if k.Capacity < 0 || k.PassedOver < NoBound {
-		t.Fatalf("sluicetest: Run: Capacity is %d, PassedOver %d", k.Capacity, k.PassedOver)
+	if k.Capacity < 0 || k.PassedOver < NoBound || k.Lanes < 0 {
+		t.Fatalf("sluicetest: Run: Capacity is %d, PassedOver %d, Lanes %d", k.Capacity, k.PassedOver, k.Lanes)
 	}
 	for _, test := range tests {
 		if test.applies != nil && !test.applies(k) {

@@ -239,39 +239,11 @@ func (e *Engine[T]) queued(tail, head uint64) int {
 // Cap implements engine.Engine.
 func (e *Engine[T]) Cap() int { return int(e.limit) }
 
-// Stats implements engine.Engine. It holds both locks, in the order send,
-// receive, as does a send that drops the oldest value.
+// Stats implements engine.Engine. It holds both locks.
 func (e *Engine[T]) Stats() engine.Stats {
-	s := e.send.lock()
-	r := e.recv.lock()
-	tail, head := s&^flags, r&^flags
-	dropped := e.dropped.Load()
-	length := e.queued(tail, head)
-	e.send.high = max(e.send.high, e.recv.high, uint64(length))
-	out := engine.Stats{
-		Name:      e.name,
-		Len:       length,
-		Cap:       int(e.limit),
-		Lanes:     1,
-		Sent:      tail >> shift,
-		Received:  head >> shift,
-		Dropped:   dropped,
-		HighWater: int(e.send.high),
-		Closed:    s&closed != 0,
-	}
-	if e.overflow == engine.DropOldest {
-		out.Received -= dropped // a value dropped moved the head, too
-	}
-	if e.elastic != nil {
-		out.Bytes = e.elastic.held()
-	} else {
-		out.Bytes = int64(len(e.send.buf)) * int64(sizeOf[T]())
-	}
-	out.SendersWaiting, out.SendWaits, out.SendWaitTime = e.senders.Counts()
-	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = e.receivers.Counts()
-	e.recv.unlock(r)
-	e.send.unlock(s)
-	return out
+	e.Hold()
+	defer e.Release()
+	return e.Held()
 }
 
 // sizeOf is the size of a T in a slot, in bytes.

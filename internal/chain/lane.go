@@ -22,18 +22,6 @@ func NewLane[T any](config engine.Config[T], receivers, others *park.Line) *Engi
 	return e
 }
 
-// Hold takes the locks of both sides: nothing moves until Release.
-func (e *Engine[T]) Hold() {
-	e.send.lock()
-	e.recv.lock()
-}
-
-// Release ends a Hold.
-func (e *Engine[T]) Release() {
-	e.recv.unlock(e.recv.word.Load() &^ locked)
-	e.send.unlock(e.send.word.Load() &^ locked)
-}
-
 // Shut is the part of Close that is done under Hold.
 func (e *Engine[T]) Shut() { e.send.word.Store(e.send.word.Load() | closed) }
 

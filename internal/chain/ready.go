@@ -46,20 +46,23 @@ func (e *Engine[T]) Ready() <-chan struct{} {
 		return r.token
 	}
 	e.ready.CompareAndSwap(nil, NewReadiness())
-	e.Observe(e.ready.Load())
-	return e.ready.Load().token
+	r := e.ready.Load()
+	if e.Observe(r) {
+		r.Close()
+	}
+	return r.token
 }
 
-// Observe makes r the Readiness of e: who moves an index after this posts.
-// What was sent before is posted here.
-func (e *Engine[T]) Observe(r *Readiness) {
+// Observe makes r the Readiness of e, and reports whether e is closed. Whoever
+// moves an index after this sees the bit and posts; what was sent before is
+// posted here.
+func (e *Engine[T]) Observe(r *Readiness) (shut bool) {
 	e.ready.Store(r)
 	word := e.send.lock()
 	e.send.unlock(word | observed)
 	e.recv.unlock(e.recv.lock() | observed)
-	if word&closed != 0 {
-		r.Close()
-	} else if e.Len() > 0 {
+	if e.Len() > 0 {
 		r.Post()
 	}
+	return word&closed != 0
 }

@@ -35,7 +35,9 @@ func (s *stepper) look() bool {
 
 // wait is one step on the way to sleep. It blocks only if nobody has woken the
 // stepper.
-func (s *stepper) wait() { s.turn.wait(context.Background(), &s.e.send, &s.e.recv, s.e.senders, s.e.receivers, s.e.pause) }
+func (s *stepper) wait() {
+	s.turn.wait(context.Background(), &s.e.send, &s.e.recv, s.e.senders, s.e.receivers, s.e.pause)
+}
 
 // join takes the steps until s is in the line, and looks from there.
 func (s *stepper) join() {

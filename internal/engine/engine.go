@@ -72,6 +72,7 @@ type Config[T any] struct {
 	LimitBytes     int64
 	Size           func(T) int
 	NoHandOff      bool
+	Lanes          int // 0: as many as are needed
 }
 
 // Stats has the fields of the public type, in its order, and converts to it.
@@ -95,4 +96,6 @@ type Stats struct {
 	HighWater int
 	Bytes     int64
 	Closed    bool
+
+	LaneChange string
 }

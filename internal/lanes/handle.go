@@ -1,0 +1,77 @@
+package lanes
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// A Handle is the sending end of a private lane, for one goroutine at a time.
+type Handle[T any] struct {
+	e *Engine[T]
+	l *lane[T]
+}
+
+// Lane adds a private lane and returns its handle, which is closed from the
+// start if the channel is. The lane of a handle that is garbage is as good as
+// closed: see shutForgotten.
+func (e *Engine[T]) Lane() *Handle[T] {
+	for {
+		s := e.set.Load()
+		l := e.newLane(s, true)
+		if s.closed {
+			l.Close()
+			return &Handle[T]{e, l}
+		}
+		if e.set.CompareAndSwap(s, s.with(l)) {
+			h := &Handle[T]{e, l}
+			runtime.AddCleanup(h, shutForgotten, l)
+			return h
+		}
+	}
+}
+
+// shutForgotten shuts the lane of a handle that nobody has any more, so that the
+// receiver who drains it removes it. It wakes nobody, as nobody can wait there:
+// it runs in a goroutine of the runtime, outside of any testing/synctest bubble.
+func shutForgotten[T any](l *lane[T]) {
+	l.Hold()
+	l.Shut()
+	l.Release()
+}
+
+// Send sends v in the handle's lane.
+func (h *Handle[T]) Send(ctx context.Context, v T) error {
+	if h.e.config.Overflow == engine.Block {
+		return h.l.Send(ctx, v)
+	}
+	vs := [1]T{v}
+	_, err := h.e.sendIn(ctx, h.l, vs[:])
+	return err
+}
+
+// TrySend is Send that never waits.
+func (h *Handle[T]) TrySend(v T) error {
+	if h.e.config.Overflow == engine.Block {
+		return h.l.TrySend(v)
+	}
+	return h.Send(nil, v) //nolint:staticcheck // nil: never wait
+}
+
+// SendBatch sends vs in the handle's lane.
+func (h *Handle[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	return h.e.sendIn(ctx, h.l, vs)
+}
+
+// Close closes the lane: what is in it stays receivable.
+func (h *Handle[T]) Close() {
+	h.l.Hold()
+	h.l.Shut()
+	h.l.Release()
+	h.l.Senders().WakeAll()
+	if empty, _ := h.l.empty(); empty {
+		h.e.remove(h.l)
+	}
+	runtime.KeepAlive(h)
+}

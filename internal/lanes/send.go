@@ -1,0 +1,193 @@
+package lanes
+
+import (
+	"context"
+	"math/bits"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// Send implements engine.Engine. It is the fast path: the lane of the hint has
+// room.
+func (e *Engine[T]) Send(ctx context.Context, v T) error {
+	s := e.set.Load()
+	hint := &e.sending[here()]
+	if number := hint.Load() & numberMask; number < uint32(s.active) {
+		l := s.shared[number]
+		if l.TrySend(v) == nil {
+			if n, _ := l.Tail(); n%settleEvery == 0 {
+				e.settle(s, l, hint)
+			}
+			return nil
+		}
+	}
+	vs := [1]T{v}
+	_, err := e.sendSlow(ctx, vs[:])
+	return err
+}
+
+// TrySend implements engine.Engine.
+func (e *Engine[T]) TrySend(v T) error {
+	return e.Send(nil, v) //nolint:staticcheck // nil: never wait
+}
+
+// SendBatch implements engine.Engine.
+func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	return e.sendSlow(ctx, vs)
+}
+
+// SendKey sends v in the lane of key: in order with all that is sent with it.
+func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) error {
+	l := e.open(laneOf(key, e.max))
+	if l == nil {
+		return engine.ErrClosed
+	}
+	if e.config.Overflow == engine.Block {
+		return l.Send(ctx, v)
+	}
+	vs := [1]T{v}
+	_, err := e.sendIn(ctx, l, vs[:])
+	return err
+}
+
+// laneOf maps a key to a number below n: the upper half of a product with n, of
+// the key multiplied by 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4).
+func laneOf(key uint64, n int) int {
+	high, _ := bits.Mul64(key*0x9e3779b97f4a7c15, uint64(n))
+	return int(high)
+}
+
+// sendIn sends vs in l and nowhere else.
+func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], vs []T) (int, error) {
+	if e.config.Overflow == engine.Block {
+		return l.SendBatch(ctx, vs)
+	}
+	n, err := l.SendBatch(nil, vs) //nolint:staticcheck // nil: never wait
+	if err != engine.ErrFull {
+		return n, err
+	}
+	return e.overflowed(l, vs, n)
+}
+
+// sendSlow sends vs, in any shared lanes that have room, and waits for that as
+// often as needed; with a nil ctx it never waits.
+func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
+	var t turn
+	home := e.home(e.set.Load())
+	for {
+		s := e.set.Load()
+		n += e.spread(s, home, vs[n:])
+		if n == len(vs) {
+			break
+		}
+		if s.closed {
+			err = engine.ErrClosed
+			break
+		}
+		// No verdict is due before a wait, as the line is looked at after each
+		// receive. What is due is the truth when none follows.
+		if e.config.Overflow != engine.Block || ctx == nil || t.ended {
+			if !e.full(s) {
+				continue
+			}
+			if e.config.Overflow != engine.Block {
+				return e.overflowed(e.open(home), vs, n)
+			}
+			err = engine.ErrFull
+			break
+		}
+		t.wait(ctx, &e.senders, e.pauseForRoom)
+	}
+	if t.leave(&e.senders) && e.anyRoom() {
+		e.senders.Wake()
+	}
+	if err == engine.ErrFull && ctx != nil {
+		err = engine.ContextError(ctx)
+	}
+	return n, err
+}
+
+// spread sends the first of vs, as many as the shared lanes have room for, those
+// first that are open, and home before all.
+func (e *Engine[T]) spread(s *set[T], home int, vs []T) (n int) {
+	for _, opening := range [2]bool{false, true} {
+		for i := range e.max {
+			number := (home + i) % e.max
+			l := s.shared[number]
+			if l == nil && opening {
+				l = e.open(number)
+			}
+			if l == nil || !l.hasRoom() {
+				continue
+			}
+			m, _ := l.SendBatch(nil, vs[n:]) //nolint:staticcheck // nil: never wait
+			if n += m; n == len(vs) {
+				return n
+			}
+		}
+		if s.closed {
+			break
+		}
+	}
+	return n
+}
+
+// full reports whether all shared lanes were full, and the channel open, at one
+// moment: see the package comment.
+func (e *Engine[T]) full(s *set[T]) bool {
+	var heads, again uint64
+	for _, l := range s.shared {
+		if l == nil {
+			return false
+		}
+		if heads += l.Head(); l.hasRoom() {
+			return false
+		}
+	}
+	for _, l := range s.shared {
+		again += l.Head()
+	}
+	return heads == again && e.set.Load() == s
+}
+
+// anyRoom reports whether a shared lane has room, or could be opened.
+func (e *Engine[T]) anyRoom() bool {
+	for _, l := range e.set.Load().shared {
+		if l == nil || l.hasRoom() {
+			return true
+		}
+	}
+	return false
+}
+
+// overflowed deals with vs[n:], which found no room, as the policy says. Values
+// are dropped from l.
+func (e *Engine[T]) overflowed(l *lane[T], vs []T, n int) (int, error) {
+	onDrop := e.config.OnDrop
+	switch e.config.Overflow {
+	case engine.DropNewest:
+		e.dropped.Add(uint64(len(vs) - n))
+		if onDrop != nil {
+			for _, v := range vs[n:] {
+				onDrop(v)
+			}
+		}
+		return len(vs), nil
+	case engine.DropOldest:
+		if l == nil {
+			return n, engine.ErrClosed
+		}
+		for ; n < len(vs); n++ {
+			old, dropped, err := l.Replace(vs[n])
+			if dropped && onDrop != nil {
+				onDrop(old)
+			}
+			if err != nil {
+				return n, err
+			}
+		}
+		return n, nil
+	default:
+		return n, engine.ErrFull
+	}
+}

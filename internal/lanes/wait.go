@@ -1,0 +1,96 @@
+package lanes
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/sluice-go/sluice/internal/park"
+)
+
+const (
+	// maxPauses bounds how often one call pauses before it joins the line.
+	maxPauses = 8
+	// pause is long enough for the other side to get some fifty values done.
+	pause = 1000
+	// goodRun is how many values, or how much room, must be there after a pause
+	// for it to have paid.
+	goodRun = 4
+)
+
+// A turn is how far one call has come on its way to sleep, as in package chain.
+type turn struct {
+	waiter  *park.Waiter
+	done    <-chan struct{}
+	ended   bool // the context is done: the next look is the last
+	woken   bool // holds the line's wake-up
+	pauses  int
+	yielded bool
+}
+
+// wait does the next thing a call can do that found nothing to do: pause, yield,
+// join the line, park. The call must look again after each.
+func (t *turn) wait(ctx context.Context, line *park.Line, pauseFor func() bool) {
+	switch {
+	case t.waiter == nil:
+		if ctx.Err() != nil {
+			t.ended = true
+			return
+		}
+		if t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && pauseFor() {
+			t.pauses++
+			return
+		}
+		if !t.yielded {
+			t.yielded = true
+			runtime.Gosched()
+			return
+		}
+		t.done = ctx.Done()
+		t.waiter = line.Join()
+	case !t.woken:
+		t.woken = line.Park(t.waiter, t.done)
+		t.ended = !t.woken
+	default:
+		t.woken = false
+		line.Rejoin(t.waiter)
+	}
+}
+
+// leave ends the wait, if there was one, and reports whether others wait for a
+// wake-up that this goroutine must pass on if they could proceed.
+func (t *turn) leave(line *park.Line) bool {
+	if t.waiter == nil {
+		return false
+	}
+	line.Leave(t.waiter, t.woken)
+	return line.Waiting()
+}
+
+// pauseForValues passes time while senders are at work, if that has paid before,
+// and reports whether there is something to receive.
+func (e *Engine[T]) pauseForValues() bool {
+	if !e.recvPatience.Worthwhile() {
+		return false
+	}
+	_ = park.Delay(pause)
+	heads, tails := e.set.Load().sums()
+	e.recvPatience.Learn(tails-heads >= goodRun)
+	return tails != heads
+}
+
+// pauseForRoom is the same for senders.
+func (e *Engine[T]) pauseForRoom() bool {
+	if !e.sendPatience.Worthwhile() {
+		return false
+	}
+	_ = park.Delay(pause)
+	room := uint64(0)
+	for _, l := range e.set.Load().shared {
+		if l != nil {
+			tail, _ := l.Tail()
+			room += uint64(l.Cap()) - min(uint64(l.Cap()), tail-l.Head())
+		}
+	}
+	e.sendPatience.Learn(room >= goodRun)
+	return room > 0
+}

@@ -1,0 +1,136 @@
+package sluice_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/sluicetest"
+)
+
+// A view is a Sharded as one of its ways to send shows it.
+type view[T any] struct {
+	*sluice.Sharded[T]
+	limit int // of each lane
+	lane  *sluice.Lane[T]
+}
+
+// onLane sends on a lane of its own; onKey with always the same key. Both see the
+// one lane's limit as the capacity.
+type (
+	onLane[T any] struct{ view[T] }
+	onKey[T any]  struct{ view[T] }
+)
+
+func (v view[T]) Cap() int { return v.limit }
+
+func (v view[T]) Stats() sluice.Stats {
+	s := v.Sharded.Stats()
+	s.Cap = v.limit
+	return s
+}
+
+func (l onLane[T]) Send(ctx context.Context, v T) error { return l.lane.Send(ctx, v) }
+func (l onLane[T]) TrySend(v T) error                   { return l.lane.TrySend(v) }
+func (l onLane[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	return l.lane.SendBatch(ctx, vs)
+}
+
+const key = 77
+
+// done is a context under which nothing waits.
+var done = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+func (k onKey[T]) Send(ctx context.Context, v T) error { return k.SendKey(ctx, key, v) }
+func (k onKey[T]) TrySend(v T) error {
+	err := k.SendKey(done, key, v)
+	if err == context.Canceled {
+		return sluice.ErrFull
+	}
+	return err
+}
+
+func (k onKey[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	for i, v := range vs {
+		if err := k.SendKey(ctx, key, v); err != nil {
+			return i, err
+		}
+	}
+	return len(vs), nil
+}
+
+// sharded describes a Sharded, sent to plainly, by lane, or by key.
+type sharded struct {
+	limit, lanes int
+	overflow     sluice.Overflow
+	oneReceiver  bool
+	by           string // "", "lane" or "key"
+}
+
+func openSharded[T any](s sharded, onDrop func(T)) sluicetest.Channel[T] {
+	c := sluice.NewSharded(s.limit, &sluice.Options[T]{
+		Lanes:          s.lanes,
+		Overflow:       s.overflow,
+		OnDrop:         onDrop,
+		SingleReceiver: s.oneReceiver,
+	})
+	switch s.by {
+	case "lane":
+		return onLane[T]{view[T]{c, s.limit, c.Lane()}}
+	case "key":
+		return onKey[T]{view[T]{c, s.limit, nil}}
+	}
+	return c
+}
+
+func conformSharded(t *testing.T, s sharded) {
+	t.Helper()
+	k := sluicetest.Kind{
+		Capacity:    s.limit,
+		OneSender:   s.by == "lane",
+		OneReceiver: s.oneReceiver,
+		Overflow:    s.overflow,
+		PassedOver:  sluicetest.NoBound,
+		Memory:      &sluicetest.Memory{Idle: 16 << 10},
+		Numbers:     func(onDrop func(uint64)) sluicetest.Channel[uint64] { return openSharded(s, onDrop) },
+		Pointers:    func() sluicetest.Channel[*sluicetest.Parcel] { return openSharded[*sluicetest.Parcel](s, nil) },
+		Strings:     func() sluicetest.Channel[string] { return openSharded[string](s, nil) },
+		Empties:     func() sluicetest.Channel[struct{}] { return openSharded[struct{}](s, nil) },
+		Giants:      func() sluicetest.Channel[sluicetest.Giant] { return openSharded[sluicetest.Giant](s, nil) },
+	}
+	if s.by == "" {
+		k.Capacity = openSharded[int](s, nil).Cap()
+		if k.Lanes = cmp.Or(s.lanes, runtime.GOMAXPROCS(0)); k.Lanes > 1 {
+			k.Order = sluicetest.AnyOrder
+		}
+	}
+	if s.limit == sluice.Unlimited {
+		k.Memory.Drained = 16 << 10
+	}
+	t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { sluicetest.Run(t, k) })
+}
+
+func TestSharded(t *testing.T) {
+	for _, lanes := range []int{0, 1, 3} {
+		for _, limit := range []int{1, 2, 1000, sluice.Unlimited} {
+			conformSharded(t, sharded{limit: limit, lanes: lanes})
+		}
+		conformSharded(t, sharded{limit: 5, lanes: lanes, by: "lane"})
+		conformSharded(t, sharded{limit: 5, lanes: lanes, by: "key"})
+	}
+	conformSharded(t, sharded{limit: 7, lanes: 2, oneReceiver: true})
+	conformSharded(t, sharded{limit: sluice.Unlimited, lanes: 2, by: "lane"})
+	conformSharded(t, sharded{limit: sluice.Unlimited, lanes: 2, by: "key"})
+	for _, overflow := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		for _, by := range []string{"", "lane", "key"} {
+			conformSharded(t, sharded{limit: 3, lanes: 2, overflow: overflow, by: by})
+		}
+	}
+}
