@@ -2,11 +2,14 @@
 
 package sluice
 
-import "github.com/sluice-go/sluice/internal/engine"
+import (
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/lanes"
+)
 
 // keepPromises checks nothing in this build: see promise_on.go.
 func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) engine.Engine[T]) engine.Engine[T] {
 	return build(config)
 }
 
-func keepLanePromise[T any](lane laneSender[T]) laneSender[T] { return lane }
+func keepLanePromise[T any](lane *lanes.Handle[T]) laneSender[T] { return lane }

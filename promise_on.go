@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/lanes"
 )
 
 // keepPromises puts a check before the engine of a channel whose user promised
@@ -21,12 +22,7 @@ func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) e
 	p.sending.made, p.sending.where = config.SingleSender, madeWith+"SingleSender"
 	p.receiving.made, p.receiving.where = config.SingleReceiver, madeWith+"SingleReceiver"
 	if onDrop := config.OnDrop; onDrop != nil {
-		// The send is over but for this call, which may use the channel.
-		config.OnDrop = func(v T) {
-			p.sending.leave()
-			defer p.sending.comeBack("Send")
-			onDrop(v)
-		}
+		config.OnDrop = during(&p.sending, onDrop)
 	}
 	p.Engine = build(config)
 	return p
@@ -63,6 +59,16 @@ func (p *promise) comeBack(method string) {
 
 func (p *promise) broken(method string) {
 	panic("sluice: " + method + ": a second goroutine on " + p.where)
+}
+
+// during is onDrop as called by a send that is over but for this call, which may
+// use the channel.
+func during[T any](sending *promise, onDrop func(T)) func(T) {
+	return func(v T) {
+		sending.leave()
+		defer sending.comeBack("Send")
+		onDrop(v)
+	}
 }
 
 func (p *promise) leave() {
@@ -108,9 +114,12 @@ func (p *promised[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 }
 
 // keepLanePromise puts a check before a lane, which is for one sender.
-func keepLanePromise[T any](lane laneSender[T]) laneSender[T] {
+func keepLanePromise[T any](lane *lanes.Handle[T]) laneSender[T] {
 	p := &promisedLane[T]{laneSender: lane}
 	p.sending.made, p.sending.where = true, "a Lane, which is for one"
+	if onDrop := lane.OnDrop; onDrop != nil {
+		lane.OnDrop = during(&p.sending, onDrop)
+	}
 	return p
 }
 

@@ -66,7 +66,7 @@ func (s *Sharded[T]) Lane() *Lane[T] { return &Lane[T]{keepLanePromise[T](s.lane
 // A Lane is a [BatchSender] into a [Sharded]: what it sends arrives in order. At
 // no time may two goroutines use it to send. A program built with -race or -tags
 // sluicecheck panics if they do; in others values may be lost. Closing the
-// Sharded closes all lanes. OnDrop must not send on the Lane whose send it is.
+// Sharded closes all lanes.
 type Lane[T any] struct{ sender laneSender[T] }
 
 // A laneSender is a handle of a lane, or one that is checked.

@@ -65,6 +65,11 @@ func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64)
 	default:
 		kept = counted(k.Capacity, 0)
 	}
+	if k.Order == AnyOrder && k.Overflow == sluice.DropOldest && len(dropped) == extra {
+		// Which is the oldest nobody can say: any of them, but each once.
+		gone = dropped
+		kept = slices.DeleteFunc(counted(k.Capacity+extra, 0), func(v uint64) bool { return slices.Contains(gone, v) })
+	}
 	if !slices.Equal(dropped, gone) {
 		t.Fatalf("OnDrop saw %v of %d values sent into room for %d, want %v", dropped, total, k.Capacity, gone)
 	}

@@ -97,12 +97,12 @@ type side[T any] struct {
 	buf   []T         // seg.buf, one load nearer
 	seg   *segment[T] // the ring of the next index
 	high  uint64      // most values this side has seen queued
-	_     [cacheLine - 56%cacheLine]byte
+	// contended is how often the lock was not to be had at once.
+	contended atomic.Uint32
+	_         [cacheLine - 60%cacheLine]byte
 
 	debt *T // see starving.go
 	paid bool
-
-	contended atomic.Uint32 // how often the lock was not to be had at once
 
 	own      park.Line
 	atWork   park.Patience // with the other side, while none of it waits

@@ -9,6 +9,9 @@ import (
 
 // A Handle is the sending end of a private lane, for one goroutine at a time.
 type Handle[T any] struct {
+	// OnDrop is that of the channel, until somebody sets another one.
+	OnDrop func(T)
+
 	e *Engine[T]
 	l *lane[T]
 }
@@ -22,10 +25,10 @@ func (e *Engine[T]) Lane() *Handle[T] {
 		l := e.newLane(s, true)
 		if s.closed {
 			l.Close()
-			return &Handle[T]{e, l}
+			return &Handle[T]{e.config.OnDrop, e, l}
 		}
 		if e.set.CompareAndSwap(s, s.with(l)) {
-			h := &Handle[T]{e, l}
+			h := &Handle[T]{e.config.OnDrop, e, l}
 			runtime.AddCleanup(h, shutForgotten, l)
 			return h
 		}
@@ -47,7 +50,7 @@ func (h *Handle[T]) Send(ctx context.Context, v T) error {
 		return h.l.Send(ctx, v)
 	}
 	vs := [1]T{v}
-	_, err := h.e.sendIn(ctx, h.l, vs[:])
+	_, err := h.e.sendIn(ctx, h.l, h.OnDrop, vs[:])
 	return err
 }
 
@@ -61,7 +64,7 @@ func (h *Handle[T]) TrySend(v T) error {
 
 // SendBatch sends vs in the handle's lane.
 func (h *Handle[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
-	return h.e.sendIn(ctx, h.l, vs)
+	return h.e.sendIn(ctx, h.l, h.OnDrop, vs)
 }
 
 // Close closes the lane: what is in it stays receivable.

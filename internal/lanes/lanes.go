@@ -203,10 +203,10 @@ func (l *lane[T]) empty() (empty, shut bool) {
 	return tail == head, shut
 }
 
-// hasRoom reports whether fewer than limit values were queued at some moment.
-func (l *lane[T]) hasRoom() bool {
+// hasRoom reports whether there was room for that many values at some moment.
+func (l *lane[T]) hasRoom(values int) bool {
 	tail, _ := l.Tail()
-	return tail-l.Head() < uint64(l.Cap())
+	return tail-l.Head()+uint64(values) <= uint64(l.Cap())
 }
 
 // Cap implements engine.Engine: the limit of each lane, times their number.

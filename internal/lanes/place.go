@@ -21,7 +21,8 @@ import (
 //   - hint >> numberBits counts how often in a row it was found wrong.
 
 const (
-	places      = 64
+	placeBits   = 8
+	places      = 1 << placeBits
 	numberBits  = 16
 	numberMask  = 1<<numberBits - 1
 	settleEvery = 64 // a power of two
@@ -34,7 +35,7 @@ const (
 // stack has 2 KiB.
 func here() uint32 {
 	var here byte
-	return uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9e3779b1 >> (32 - 6)
+	return uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9e3779b1 >> (32 - placeBits)
 }
 
 // A token stands for a P.
@@ -59,23 +60,35 @@ func place(move bool) uint32 {
 	return number
 }
 
-// home is the number of the lane to begin with, for a sender without a hint.
-func (e *Engine[T]) home(s *set[T]) int {
-	if s.active == 1 {
-		return 0
+// home is the number of the lane to begin with, for a sender whose hint did not
+// help: because the lane has no room, because there are fewer lanes by now, or
+// because each send is to ask.
+func (e *Engine[T]) home(s *set[T], hint *atomic.Uint32) int {
+	was := hint.Load()
+	if number := was & numberMask; number < uint32(s.active) {
+		return int(number)
 	}
-	return int(place(false) % uint32(s.active))
+	number := place(false) % uint32(s.active)
+	switch tail, _ := s.shared[number].Tail(); {
+	case was != ask:
+		hint.Store(number)
+	case tail%settleEvery == 0: // once more without
+		hint.Store(number | (wrongs-1)<<numberBits)
+	}
+	return int(number)
 }
 
 // settle is called after one in settleEvery values that a sender sent in l by
 // its hint: it looks whether there are too few lanes, or too many, and whether
 // the hint is right.
 func (e *Engine[T]) settle(s *set[T], l *lane[T], hint *atomic.Uint32) {
-	crowded := e.watch(s, l)
-	was := hint.Load()
-	number := place(crowded && s.active == e.max) % uint32(s.active)
+	was, move := hint.Load(), e.watch(s, l)
+	number := place(move) % uint32(s.active)
 	next := number
 	if was&numberMask != number {
+		if !s.shared[number].hasRoom(e.muchRoom()) {
+			return // it was left for want of room
+		}
 		if next |= (was>>numberBits + 1) << numberBits; next>>numberBits >= wrongs {
 			next = ask
 		}

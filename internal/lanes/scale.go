@@ -19,6 +19,9 @@ import (
 const (
 	// crowd is how often in settleEvery values a lock must have been taken.
 	crowd = settleEvery / 16
+	// movesAfter is how many crowded looks make a P change its lane: two that
+	// share one while another lane is free.
+	movesAfter = 16
 	// firstPatience and maxPatience are quiet looks, of settleEvery values each.
 	firstPatience = 256
 	maxPatience   = 1 << 20
@@ -34,7 +37,9 @@ type scale struct {
 type note struct {
 	seen  atomic.Uint32 // of Contended
 	quiet atomic.Uint32 // looks in a row
-	_     [cacheLine]byte
+	// crowds counts the looks that found it crowded with all lanes in use.
+	crowds atomic.Uint32
+	_      [cacheLine]byte
 }
 
 // A change says how the number of active lanes changed.
@@ -56,8 +61,10 @@ func (c change) String() string {
 }
 
 // watch looks at how crowded l is, changes the number of lanes if that is due,
-// and reports whether it was crowded.
-func (e *Engine[T]) watch(s *set[T], l *lane[T]) (crowded bool) {
+// and reports whether
+// the caller should better go elsewhere: time and again l was crowded, and there
+// are no more lanes to be had.
+func (e *Engine[T]) watch(s *set[T], l *lane[T]) (move bool) {
 	contended := l.Contended()
 	since := contended - l.note.seen.Swap(contended)
 	switch {
@@ -65,8 +72,9 @@ func (e *Engine[T]) watch(s *set[T], l *lane[T]) (crowded bool) {
 		l.note.quiet.Store(0)
 		if e.config.Lanes == 0 && s.active < e.max {
 			e.grow(s, since)
+			return false
 		}
-		return true
+		return l.note.crowds.Add(1)%movesAfter == 0
 	case since > 0:
 		l.note.quiet.Store(0)
 	case e.config.Lanes == 0 && s.active > 1:

@@ -3,6 +3,7 @@ package lanes
 import (
 	"context"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -22,7 +23,7 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 		}
 	}
 	vs := [1]T{v}
-	_, err := e.sendSlow(ctx, vs[:])
+	_, err := e.sendSlow(ctx, hint, vs[:])
 	return err
 }
 
@@ -33,7 +34,7 @@ func (e *Engine[T]) TrySend(v T) error {
 
 // SendBatch implements engine.Engine.
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
-	return e.sendSlow(ctx, vs)
+	return e.sendSlow(ctx, &e.sending[here()], vs)
 }
 
 // SendKey sends v in the lane of key: in order with all that is sent with it.
@@ -46,7 +47,7 @@ func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) error {
 		return l.Send(ctx, v)
 	}
 	vs := [1]T{v}
-	_, err := e.sendIn(ctx, l, vs[:])
+	_, err := e.sendIn(ctx, l, e.config.OnDrop, vs[:])
 	return err
 }
 
@@ -58,7 +59,7 @@ func laneOf(key uint64, n int) int {
 }
 
 // sendIn sends vs in l and nowhere else.
-func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], vs []T) (int, error) {
+func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs []T) (int, error) {
 	if e.config.Overflow == engine.Block {
 		return l.SendBatch(ctx, vs)
 	}
@@ -66,17 +67,24 @@ func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], vs []T) (int, error)
 	if err != engine.ErrFull {
 		return n, err
 	}
-	return e.overflowed(l, vs, n)
+	return e.overflowed(l, onDrop, vs, n)
 }
 
 // sendSlow sends vs, in any shared lanes that have room, and waits for that as
 // often as needed; with a nil ctx it never waits.
-func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
+func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (n int, err error) {
 	var t turn
-	home := e.home(e.set.Load())
+	home := e.home(e.set.Load(), hint)
 	for {
 		s := e.set.Load()
-		n += e.spread(s, home, vs[n:])
+		least := 1
+		if !t.eager && !t.ended && ctx != nil && e.config.Overflow == engine.Block {
+			least = e.muchRoom()
+		}
+		m, last := e.spread(s, home, vs[n:], least)
+		if n += m; m > 0 && last != home && last < s.active {
+			hint.Store(uint32(last)) // which has more room
+		}
 		if n == len(vs) {
 			break
 		}
@@ -91,7 +99,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 				continue
 			}
 			if e.config.Overflow != engine.Block {
-				return e.overflowed(e.open(home), vs, n)
+				return e.overflowed(e.open(home), e.config.OnDrop, vs, n)
 			}
 			err = engine.ErrFull
 			break
@@ -109,7 +117,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 
 // spread sends the first of vs, as many as the shared lanes have room for, those
 // first that are open, and home before all.
-func (e *Engine[T]) spread(s *set[T], home int, vs []T) (n int) {
+func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int) {
 	for _, opening := range [2]bool{false, true} {
 		for i := range e.max {
 			number := (home + i) % e.max
@@ -117,20 +125,27 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T) (n int) {
 			if l == nil && opening {
 				l = e.open(number)
 			}
-			if l == nil || !l.hasRoom() {
+			if l == nil || !l.hasRoom(least) {
 				continue
 			}
 			m, _ := l.SendBatch(nil, vs[n:]) //nolint:staticcheck // nil: never wait
+			if m > 0 {
+				last = number
+			}
 			if n += m; n == len(vs) {
-				return n
+				return n, last
 			}
 		}
 		if s.closed {
 			break
 		}
 	}
-	return n
+	return n, last
 }
+
+// muchRoom is how much room a lane must have for a sender to leave its own for
+// it, rather than wait a moment.
+func (e *Engine[T]) muchRoom() int { return max(1, e.config.Limit/4) }
 
 // full reports whether all shared lanes were full, and the channel open, at one
 // moment: see the package comment.
@@ -140,7 +155,7 @@ func (e *Engine[T]) full(s *set[T]) bool {
 		if l == nil {
 			return false
 		}
-		if heads += l.Head(); l.hasRoom() {
+		if heads += l.Head(); l.hasRoom(1) {
 			return false
 		}
 	}
@@ -153,7 +168,7 @@ func (e *Engine[T]) full(s *set[T]) bool {
 // anyRoom reports whether a shared lane has room, or could be opened.
 func (e *Engine[T]) anyRoom() bool {
 	for _, l := range e.set.Load().shared {
-		if l == nil || l.hasRoom() {
+		if l == nil || l.hasRoom(1) {
 			return true
 		}
 	}
@@ -162,8 +177,7 @@ func (e *Engine[T]) anyRoom() bool {
 
 // overflowed deals with vs[n:], which found no room, as the policy says. Values
 // are dropped from l.
-func (e *Engine[T]) overflowed(l *lane[T], vs []T, n int) (int, error) {
-	onDrop := e.config.OnDrop
+func (e *Engine[T]) overflowed(l *lane[T], onDrop func(T), vs []T, n int) (int, error) {
 	switch e.config.Overflow {
 	case engine.DropNewest:
 		e.dropped.Add(uint64(len(vs) - n))

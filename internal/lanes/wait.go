@@ -18,6 +18,11 @@ const (
 )
 
 // A turn is how far one call has come on its way to sleep, as in package chain.
+// But the yield comes first: what the other side lacks is most often this P, as
+// there are many lanes to go on in. A pause in its place: 9 ns a value sent by
+// lane instead of 6 (8 to 1, runs of 256, GOMAXPROCS=2), and 30 instead of 8.5
+// when cache lines cross slowly (2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go
+// 1.26.8).
 type turn struct {
 	waiter  *park.Waiter
 	done    <-chan struct{}
@@ -25,6 +30,7 @@ type turn struct {
 	woken   bool // holds the line's wake-up
 	pauses  int
 	yielded bool
+	eager   bool // whatever there is will do
 }
 
 // wait does the next thing a call can do that found nothing to do: pause, yield,
@@ -36,13 +42,17 @@ func (t *turn) wait(ctx context.Context, line *park.Line, pauseFor func() bool) 
 			t.ended = true
 			return
 		}
+		if !t.yielded {
+			t.yielded = true
+			runtime.Gosched()
+			return
+		}
 		if t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && pauseFor() {
 			t.pauses++
 			return
 		}
-		if !t.yielded {
-			t.yielded = true
-			runtime.Gosched()
+		if !t.eager {
+			t.eager = true
 			return
 		}
 		t.done = ctx.Done()

@@ -60,6 +60,13 @@ func oneWay(name string, capacity, refCapacity int, ours, reference contender.Co
 	return rows
 }
 
+// manySenders returns the rows of those shapes that lanes are for, with 1024
+// slots, of ours in each lane.
+func manySenders(name string, ours, reference contender.Contender, to1, toMany target) []row {
+	rows := oneWay(name, 1024, 1024, ours, reference, target{}, to1, target{}, toMany)
+	return []row{rows[1], rows[3]}
+}
+
 // batched makes ours work in batches; the reference goes on one by one.
 func batched(rows []row) []row {
 	for i := range rows {
@@ -106,6 +113,9 @@ func table(work context.Context) []row {
 		oneWay("ctx Bounded 1024", 1024, 1024, contender.Bounded(work, nil), selecting, cancellable...),
 		oneWay("ctx Elastic", 0, elasticStandIn, contender.Elastic(work, nil), selecting, cancellable...),
 		oneWay("Elastic against pump", 0, 0, elastic, published, target{5, 7}, target{5, 7}, target{4, 6}, target{4, 6}),
+		manySenders("Sharded lanes", contender.ShardedLanes(background, nil), native, target{5, 10}, target{5, 10}),
+		manySenders("Sharded", contender.Sharded(background, nil), native, target{2, 3}, target{1.5, 3}),
+		manySenders("Sharded keys", contender.ShardedKeys(background, nil), native, target{1, 2}, target{1, 2}),
 		oneWay("Ends against pump", 0, 0, contender.Ends(nil), published, target{1.15, 1.5}),
 	}
 	var rows []row

@@ -1,0 +1,117 @@
+package contender
+
+import (
+	"context"
+
+	"github.com/sluice-go/sluice"
+)
+
+// recvBuffer is how many values a receiver takes at once who takes runs.
+const recvBuffer = 256
+
+type sharded struct {
+	ctx context.Context
+	c   *sluice.Sharded[uint64]
+}
+
+func (k sharded) SendRange(lo, hi uint64) {
+	for v := lo; v < hi; v++ {
+		if k.c.Send(k.ctx, v) != nil {
+			return
+		}
+	}
+}
+
+func (k sharded) Drain() Tally {
+	var t Tally
+	for {
+		v, err := k.c.Recv(k.ctx)
+		if err != nil {
+			return t
+		}
+		t.Add(v)
+	}
+}
+
+func (k sharded) SendRangeBatch(lo, hi uint64, size int) {
+	batch := make([]uint64, size)
+	for lo < hi {
+		batch = batch[:min(uint64(size), hi-lo)]
+		fill(batch, lo)
+		lo += uint64(len(batch))
+		if _, err := k.c.SendBatch(k.ctx, batch); err != nil {
+			return
+		}
+	}
+}
+
+func (k sharded) DrainBatch(size int) Tally {
+	var t Tally
+	buf := make([]uint64, size)
+	for {
+		n, err := k.c.RecvBatch(k.ctx, buf)
+		if err != nil {
+			return t
+		}
+		t.AddAll(buf[:n])
+	}
+}
+
+func (k sharded) Send(v uint64) { _ = k.c.Send(k.ctx, v) }
+
+func (k sharded) Recv() (uint64, bool) {
+	v, err := k.c.Recv(k.ctx)
+	return v, err == nil
+}
+
+func (k sharded) Close() { k.c.Close() }
+
+// byLane is a sharded whose senders have a lane each, and send one by one, and
+// whose receivers take runs.
+type byLane struct{ sharded }
+
+func (k byLane) SendRange(lo, hi uint64) {
+	lane := k.c.Lane()
+	defer lane.Close()
+	for v := lo; v < hi; v++ {
+		if lane.Send(k.ctx, v) != nil {
+			return
+		}
+	}
+}
+
+func (k byLane) Drain() Tally { return k.DrainBatch(recvBuffer) }
+
+// byKey is a sharded whose senders send with a key each.
+type byKey struct{ sharded }
+
+func (k byKey) SendRange(lo, hi uint64) {
+	for v := lo; v < hi; v++ {
+		if k.c.SendKey(k.ctx, lo, v) != nil {
+			return
+		}
+	}
+}
+
+// Sharded is sluice.Sharded with the capacity as the limit of each lane. o may be
+// nil. It keeps no order.
+func Sharded(ctx context.Context, o *sluice.Options[uint64]) Contender {
+	return own("sluice.Sharded", Buffered, ctx, o, func(capacity int) Channel {
+		return sharded{ctx, sluice.NewSharded(capacity, o)}
+	})
+}
+
+// ShardedLanes is a Sharded with a lane for each sender, and receivers that take
+// runs of values.
+func ShardedLanes(ctx context.Context, o *sluice.Options[uint64]) Contender {
+	return own("sluice.Sharded, lanes, runs", Buffered, ctx, o, func(capacity int) Channel {
+		return byLane{sharded{ctx, sluice.NewSharded(capacity, o)}}
+	})
+}
+
+// ShardedKeys is a Sharded to which each sender sends with a key of its own.
+func ShardedKeys(ctx context.Context, o *sluice.Options[uint64]) Contender {
+	return own("sluice.Sharded, keys", Buffered, ctx, o, func(capacity int) Channel {
+		return byKey{sharded{ctx, sluice.NewSharded(capacity, o)}}
+	})
+}
