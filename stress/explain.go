@@ -6,15 +6,13 @@ import (
 	"slices"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/sluice-go/sluice"
 )
 
 var errNotLinearizable = errors.New("no order of the calls explains their results")
 
-// Explain returns an error unless the run is one that a channel of that capacity
-// and policy can have.
-func Explain(run Run, capacity int, overflow sluice.Overflow) error {
-	if !porcupine.CheckOperations(Model(capacity, overflow), run.History) {
+// Explain returns an error unless the run is one that model can have.
+func Explain(run Run, model porcupine.Model) error {
+	if !porcupine.CheckOperations(model, run.History) {
 		return errNotLinearizable
 	}
 	// The model decides what was dropped by what is missing. OnDrop must have

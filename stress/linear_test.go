@@ -22,6 +22,8 @@ func (s subject) open(onDrop func(byte)) sluice.Chan[byte] {
 		o.OnDrop = onDrop
 	}
 	switch {
+	case o.Lanes > 0:
+		return sluice.NewSharded(s.capacity/o.Lanes, &o)
 	case s.elastic:
 		return sluice.NewElastic(s.capacity, &o)
 	case s.capacity > 0:
@@ -41,6 +43,15 @@ func subjects() (all []subject) {
 			all = append(all,
 				subject{fmt.Sprintf("Bounded %d %v", capacity, overflow), capacity, false, options},
 				subject{fmt.Sprintf("Elastic %d %v", capacity, overflow), capacity, true, options})
+		}
+	}
+	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest} {
+		for _, shape := range [][2]int{{1, 1}, {2, 1}, {2, 2}, {3, 1}} {
+			lanes, limit := shape[0], shape[1]
+			all = append(all, subject{
+				fmt.Sprintf("Sharded %dx%d %v", lanes, limit, overflow), lanes * limit, false,
+				sluice.Options[byte]{Overflow: overflow, Lanes: lanes},
+			})
 		}
 	}
 	// An engine for many slots, and one that is never full.
@@ -85,6 +96,9 @@ func TestLinearizable(t *testing.T) {
 			"one receiver": {OneReceiver: true},
 			"one to one":   {OneSender: true, OneReceiver: true},
 		} {
+			if plan.OneSender && s.options.Lanes > 0 {
+				continue // lanes are for many
+			}
 			s := s
 			s.options.SingleSender, s.options.SingleReceiver = plan.OneSender, plan.OneReceiver
 			t.Run(s.name+" "+name, func(t *testing.T) {
@@ -113,7 +127,11 @@ func check(t *testing.T, s subject, plan Plan) Run {
 	plan.Open = s.open
 	seed := rand.Uint64()
 	run := Record(t, plan, seed)
-	if err := Explain(run, s.capacity, s.options.Overflow); err != nil {
+	model := Model(s.capacity, s.options.Overflow)
+	if s.options.Lanes > 1 {
+		model = Bag(s.capacity, s.options.Overflow)
+	}
+	if err := Explain(run, model); err != nil {
 		t.Errorf("seed %d: %v\n%s", seed, err, Render(run.History))
 	}
 	return run

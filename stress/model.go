@@ -59,7 +59,16 @@ type state struct {
 // Model is a FIFO queue with a capacity, a closed flag and an overflow policy.
 // Capacity 0 is a rendezvous, which must not drop.
 func Model(capacity int, overflow sluice.Overflow) porcupine.Model {
-	m := model{capacity, overflow}
+	return model{capacity: capacity, overflow: overflow}.porcupine()
+}
+
+// Bag is a Model that gives its values back in any order. It must not drop the
+// oldest: nobody knows which that is.
+func Bag(capacity int, overflow sluice.Overflow) porcupine.Model {
+	return model{capacity, overflow, true}.porcupine()
+}
+
+func (m model) porcupine() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return state{} },
 		Step: func(s, in, out any) (bool, any) {
@@ -76,6 +85,7 @@ func Model(capacity int, overflow sluice.Overflow) porcupine.Model {
 type model struct {
 	capacity int
 	overflow sluice.Overflow
+	bag      bool
 }
 
 // step tells whether the call can have that result in state s, and what follows.
@@ -142,10 +152,11 @@ func (m model) accept(s state, c Call, full bool) (bool, state) {
 func (m model) recv(s state, c Call, r Result) (bool, state) {
 	switch r.Err {
 	case nil:
-		if s.queue == "" || s.queue[0] != r.Value {
+		at := strings.IndexByte(s.queue, r.Value)
+		if at < 0 || at > 0 && !m.bag {
 			return false, s
 		}
-		s.queue = s.queue[1:]
+		s.queue = s.queue[:at] + s.queue[at+1:]
 		return true, s
 	case sluice.ErrClosed:
 		return s.closed && s.queue == "", s

@@ -141,11 +141,11 @@ func TestPlanted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			right := Run{History: history(test.right...), Dropped: test.dropped}
-			if err := Explain(right, test.capacity, test.overflow); err != nil {
+			if err := Explain(right, Model(test.capacity, test.overflow)); err != nil {
 				t.Errorf("the right history: %v\n%s", err, Render(right.History))
 			}
 			wrong := Run{History: history(test.wrong...), Dropped: test.dropped}
-			if err := Explain(wrong, test.capacity, test.overflow); err != errNotLinearizable {
+			if err := Explain(wrong, Model(test.capacity, test.overflow)); err != errNotLinearizable {
 				t.Errorf("the wrong history: %v, want %v\n%s", err, errNotLinearizable, Render(wrong.History))
 			}
 		})
@@ -156,7 +156,7 @@ func TestPlanted(t *testing.T) {
 func TestPlantedDrop(t *testing.T) {
 	h := history(send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(1, 5, 6, 2, nil))
 	for _, dropped := range [][]byte{nil, {1, 1}, {2}} {
-		if err := Explain(Run{History: h, Dropped: dropped}, 1, sluice.DropOldest); err == nil {
+		if err := Explain(Run{History: h, Dropped: dropped}, Model(1, sluice.DropOldest)); err == nil {
 			t.Errorf("OnDrop saw %v of a history that dropped 1: no error", dropped)
 		}
 	}
@@ -214,11 +214,28 @@ func TestRecorderSeesFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(500) {
-				if run := Record(t, plan, seed); Explain(run, 3, sluice.Block) != nil {
+				if run := Record(t, plan, seed); Explain(run, Model(3, sluice.Block)) != nil {
 					return
 				}
 			}
 			t.Error("500 runs of a channel that lies about what it holds, and every one is explained")
 		})
+	}
+}
+
+// TestBag: any order will do for it, but nothing else that a queue refuses.
+func TestBag(t *testing.T) {
+	mixed := history(send(0, 1, 2, 1, nil), send(1, 3, 4, 2, nil), recv(2, 5, 6, 2, nil), recv(2, 7, 8, 1, nil))
+	if err := Explain(Run{History: mixed}, Bag(2, sluice.Block)); err != nil {
+		t.Errorf("the younger value first: %v", err)
+	}
+	for name, wrong := range map[string][]line{
+		"twice": {send(0, 1, 2, 1, nil), recv(2, 3, 4, 1, nil), recv(2, 5, 6, 1, nil)},
+		"lost":  {send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(2, 5, 6, 2, nil), tryRecv(2, 7, 8, 0, sluice.ErrEmpty)},
+		"full":  {send(0, 1, 2, 1, nil), trySend(1, 3, 4, 3, sluice.ErrFull), recv(2, 5, 6, 1, nil)},
+	} {
+		if err := Explain(Run{History: history(wrong...)}, Bag(2, sluice.Block)); err != errNotLinearizable {
+			t.Errorf("%s: %v, want %v", name, err, errNotLinearizable)
+		}
 	}
 }
