@@ -88,6 +88,11 @@ const (
 )
 
 // cacheLine is the distance that keeps two Ps from writing the same line.
+//
+// An Engine is laid out in whole lines, and on 64-bit machines it is 512 bytes
+// long: an object of that size begins a line, a larger one 8 bytes after that,
+// behind the header that the runtime gives to it. Then what a side writes for
+// each value would lie in two lines.
 const cacheLine = 64
 
 // A side is what senders, or receivers, share among themselves.
@@ -107,7 +112,7 @@ type side[T any] struct {
 	own      park.Line
 	atWork   park.Patience // with the other side, while none of it waits
 	onItsWay park.Patience // and while some of it does
-	_        [cacheLine]byte
+	_        [cacheLine - 104%cacheLine]byte
 }
 
 // An Engine is an engine.Engine.
@@ -129,7 +134,7 @@ type Engine[T any] struct {
 	// lines, unless this is a lane: see lane.go.
 	senders, receivers *park.Line
 	others             *park.Line // more senders, who wait for room here or elsewhere; or nil
-	_                  [cacheLine]byte
+	_                  [cacheLine - 104%cacheLine]byte
 
 	send side[T]
 	recv side[T]

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// turnEvery is how many values of a lane are received in a row, one by one,
-// before the next lane has its turn.
+// turnEvery is how many values of a lane are received in a row before the next
+// lane has its turn, or how long a longer run is.
 const turnEvery = 256
 
 // Recv implements engine.Engine. It is the fast path: the lane at the cursor has
@@ -77,7 +77,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 
 // sweep takes values from the lanes in turn, beginning at the cursor, until buf is
 // full or it has seen all. It leaves the cursor at the lane to begin with next
-// time: not the same one, after a run, so that no lane waits for ever.
+// time: not always the same one, so that no lane waits for ever.
 func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 	lanes := uint32(len(s.all))
 	start := cursor.Load()
@@ -95,7 +95,7 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 		if n += m; n < len(buf) {
 			continue
 		}
-		if n > 1 {
+		if l.Head()%turnEvery < uint64(m) { // or it has just been
 			at++
 		}
 		if at != start {
