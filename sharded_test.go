@@ -118,19 +118,24 @@ func conformSharded(t *testing.T, s sharded) {
 }
 
 func TestSharded(t *testing.T) {
-	for _, lanes := range []int{0, 1, 3} {
-		for _, limit := range []int{1, 2, 1000, sluice.Unlimited} {
-			conformSharded(t, sharded{limit: limit, lanes: lanes})
-		}
-		conformSharded(t, sharded{limit: 5, lanes: lanes, by: "lane"})
-		conformSharded(t, sharded{limit: 5, lanes: lanes, by: "key"})
-	}
-	conformSharded(t, sharded{limit: 7, lanes: 2, oneReceiver: true})
-	conformSharded(t, sharded{limit: sluice.Unlimited, lanes: 2, by: "lane"})
-	conformSharded(t, sharded{limit: sluice.Unlimited, lanes: 2, by: "key"})
-	for _, overflow := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
-		for _, by := range []string{"", "lane", "key"} {
-			conformSharded(t, sharded{limit: 3, lanes: 2, overflow: overflow, by: by})
-		}
+	for _, s := range []sharded{
+		{limit: 1, lanes: 0},
+		{limit: 1, lanes: 1},
+		{limit: 2, lanes: 3},
+		{limit: 1000, lanes: 0},
+		{limit: sluice.Unlimited, lanes: 0},
+		{limit: 7, lanes: 2, oneReceiver: true},
+		{limit: 5, lanes: 0, by: "lane"},
+		{limit: sluice.Unlimited, lanes: 3, by: "lane"},
+		{limit: 5, lanes: 0, by: "key"},
+		{limit: sluice.Unlimited, lanes: 3, by: "key"},
+		{limit: 3, lanes: 2, overflow: sluice.Reject},
+		{limit: 3, lanes: 2, overflow: sluice.Reject, by: "lane"},
+		{limit: 3, lanes: 2, overflow: sluice.DropNewest},
+		{limit: 3, lanes: 2, overflow: sluice.DropNewest, by: "key"},
+		{limit: 3, lanes: 2, overflow: sluice.DropOldest},
+		{limit: 3, lanes: 2, overflow: sluice.DropOldest, by: "lane"},
+	} {
+		conformSharded(t, s)
 	}
 }

@@ -38,7 +38,7 @@ func TestEachRowCounts(t *testing.T) {
 		sources := byFolder[folder]
 		row := map[string]room{folder: r}
 		before := check(sources, row)
-		for _, permitted := range []permissions{r.imports, r.tests} {
+		for _, permitted := range []permissions{r.imports, r.tests, r.pointers} {
 			for path, why := range permitted {
 				if strings.TrimSpace(why) == "" {
 					t.Errorf("%s: no reason for %s", folder, path)
@@ -91,19 +91,20 @@ func TestPlanted(t *testing.T) {
 			".":                {imports: permissions{"./internal/engine": "why"}},
 			"internal/engine":  {imports: permissions{"time": "why"}},
 			"cmd/tool":         {imports: permissions{"./": "why", "example.com/flags": "why"}, tests: permissions{"example.com/diff": "why"}},
-			"internal/handoff": {},
+			"internal/handoff": {imports: permissions{"unsafe": "why"}, pointers: permissions{"stack.go": "why"}},
 			"internal/park":    {},
 		}
 	}
 	good := map[string]string{
-		"root.go":                 `package sluice; import ("fmt"; "github.com/sluice-go/sluice/internal/engine")`,
-		"root_test.go":            `package sluice_test; import ("os"; "github.com/sluice-go/sluice")`,
-		"internal/engine/e.go":    `package engine; import "time"`,
-		"internal/park/park.go":   `package park; func f() { <-token }`,
-		"internal/handoff/h.go":   `package handoff; func f() { select { case ready <- v: default: }; select { case v := <-ready: default: } }`,
-		"cmd/tool/main.go":        `package main; import ("os"; "example.com/flags"; "github.com/sluice-go/sluice")`,
-		"cmd/tool/main_test.go":   `package main; import ("testing"; "example.com/diff"; "github.com/sluice-go/sluice")`,
-		"internal/handoff/x_t.go": `package handoff; import "sync/atomic"`,
+		"root.go":                   `package sluice; import ("fmt"; "github.com/sluice-go/sluice/internal/engine")`,
+		"root_test.go":              `package sluice_test; import ("os"; "github.com/sluice-go/sluice")`,
+		"internal/engine/e.go":      `package engine; import "time"`,
+		"internal/park/park.go":     `package park; func f() { <-token }`,
+		"internal/handoff/h.go":     `package handoff; func f() { select { case ready <- v: default: }; select { case v := <-ready: default: } }`,
+		"cmd/tool/main.go":          `package main; import ("os"; "example.com/flags"; "github.com/sluice-go/sluice")`,
+		"cmd/tool/main_test.go":     `package main; import ("testing"; "example.com/diff"; "github.com/sluice-go/sluice")`,
+		"internal/handoff/x_t.go":   `package handoff; import "sync/atomic"`,
+		"internal/handoff/stack.go": `package handoff; import "unsafe"; var p unsafe.Pointer`,
 	}
 	if wrong := check(plant(t, good), table()); len(wrong) > 0 {
 		t.Fatalf("nothing is planted yet, but: %q", wrong)
@@ -126,6 +127,7 @@ func TestPlanted(t *testing.T) {
 		{"a receive as what a case sends", "internal/handoff/x.go", `package handoff; func f() { select { case a <- <-b: default: } }`, "a receive"},
 		{"a condition", "internal/handoff/x.go", `package handoff; var c sync.Cond`, "sync.Cond"},
 		{"a row without a folder", "cmd/tool/main.go", "", "no Go file"},
+		{"a permission of pointers without a use", "internal/handoff/stack.go", `package handoff; import "unsafe"`, "permits stack.go"},
 		{"a permission without a use", "internal/engine/e.go", `package engine`, "permits time"},
 		{"a test's permission without a use", "cmd/tool/main_test.go", "", "permits example.com/diff"},
 	}

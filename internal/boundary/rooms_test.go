@@ -18,6 +18,7 @@ var rooms = map[string]room{
 			"./internal/engine":  theContract,
 			"./internal/chain":   "the engine of kinds with many slots",
 			"./internal/handoff": "the engine of kinds with few or none",
+			"./internal/lanes":   "the engine of kinds for many CPUs",
 			"sync":               "Ends waits for its pumps, and is stopped once",
 			"unsafe":             "Sizeof, and nothing else of it",
 			"time":               "Stats reports durations; no clock is read",
@@ -38,6 +39,22 @@ var rooms = map[string]room{
 			"runtime":           "with one P a yield comes before the line",
 			"sync":              "Ready's token is posted under a mutex, off every fast path",
 			"unsafe":            "Sizeof, and nothing else of it",
+		},
+		pointers: permissions{"layout_test.go": "where an engine lies in its cache lines"},
+	},
+	"internal/lanes": {
+		imports: permissions{
+			"./internal/engine": theContract,
+			"./internal/chain":  "what a lane is",
+			"./internal/park":   "the only place that waits",
+			"math":              "the largest capacity",
+			"runtime":           "how many Ps there are; a yield comes before the line; a handle that is garbage",
+			"sync":              "a sync.Pool gives back to a P what was put back there",
+			"unsafe":            "where a goroutine's stack lies",
+		},
+		pointers: permissions{
+			"place.go":        "where a goroutine's stack lies, as a number: which entry of a table is likely its own",
+			"traffic_test.go": "which cache lines change",
 		},
 	},
 	"internal/handoff": {

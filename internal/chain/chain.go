@@ -68,6 +68,7 @@ package chain
 import (
 	"math"
 	"reflect"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -81,8 +82,9 @@ const (
 	closed               // send word: no value will be added
 	starving             // a goroutine has waited too long: no fast path
 	observed             // Ready is in use: no fast path
+	sleepers             // somebody sleeps until the lock is free
 
-	shift = 4
+	shift = 5
 	flags = 1<<shift - 1
 	one   = 1 << shift // index 1
 )
@@ -112,7 +114,8 @@ type side[T any] struct {
 	own      park.Line
 	atWork   park.Patience // with the other side, while none of it waits
 	onItsWay park.Patience // and while some of it does
-	_        [cacheLine - 104%cacheLine]byte
+	gate     park.Gate
+	_        [cacheLine - 120%cacheLine]byte
 }
 
 // An Engine is an engine.Engine.
@@ -186,21 +189,60 @@ func newAt[T any](config engine.Config[T], first uint64) *Engine[T] {
 
 // lock takes the side's lock and returns the word as it was, unlocked.
 func (s *side[T]) lock() uint64 {
-	var pace park.Backoff
-	for {
+	word := s.word.Load()
+	if word&locked == 0 && s.word.CompareAndSwap(word, word|locked) {
+		return word
+	}
+	return s.lockTaken()
+}
+
+const (
+	// How often a goroutine looks at a lock that is taken, and then yields,
+	// before it sleeps.
+	looks  = 16
+	yields = 4
+)
+
+// lockTaken is lock for when it was taken: see park.Gate.
+//
+// A holder that the operating system has put aside, because there are more Ps
+// than processors or others use them too, comes back when a processor is free.
+// Looking on and yielding instead of sleeping: the built-in channel divided by
+// an Elastic, 8 to 1 and 8 to 8 at GOMAXPROCS=8, is 0.3 to 0.9 instead of 1.1 to
+// 1.9 (2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go 1.26.8).
+func (s *side[T]) lockTaken() uint64 {
+	var again uint64 // to be set with the lock
+	for tries := 0; ; tries++ {
 		word := s.word.Load()
-		if word&locked == 0 && s.word.CompareAndSwap(word, word|locked) {
-			if pace.Paused() {
+		switch {
+		case word&locked == 0:
+			if s.word.CompareAndSwap(word, word|locked|again) {
 				s.contended.Store(s.contended.Load() + 1)
+				return word
 			}
-			return word
+		case tries < looks:
+		case tries < looks+yields:
+			runtime.Gosched()
+		default:
+			s.gate.Enter()
+			if word&sleepers != 0 && s.word.Load() == word || s.word.CompareAndSwap(word, word|sleepers) {
+				s.gate.Sleep()
+				tries = 0
+			}
+			s.gate.Leave()
+			if again = 0; s.gate.Occupied() {
+				again = sleepers
+			}
 		}
-		pace.Pause()
 	}
 }
 
 // unlock releases the lock and publishes the slots below the word's index.
-func (s *side[T]) unlock(word uint64) { s.word.Store(word) }
+func (s *side[T]) unlock(word uint64) {
+	if s.word.Swap(word)&sleepers != 0 {
+		s.gate.Open()
+	}
+}
 
 // Close implements engine.Engine.
 func (e *Engine[T]) Close() {

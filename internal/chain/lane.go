@@ -23,7 +23,7 @@ func NewLane[T any](config engine.Config[T], receivers, others *park.Line) *Engi
 }
 
 // Shut is the part of Close that is done under Hold.
-func (e *Engine[T]) Shut() { e.send.word.Store(e.send.word.Load() | closed) }
+func (e *Engine[T]) Shut() { e.send.word.Or(closed) }
 
 // Senders is the line of those that wait for room in this lane alone.
 func (e *Engine[T]) Senders() *park.Line { return e.senders }

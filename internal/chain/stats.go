@@ -11,8 +11,8 @@ func (e *Engine[T]) Hold() {
 
 // Release ends a Hold.
 func (e *Engine[T]) Release() {
-	e.recv.unlock(e.recv.word.Load() &^ locked)
-	e.send.unlock(e.send.word.Load() &^ locked)
+	e.recv.unlock(e.recv.word.Load() &^ (locked | sleepers))
+	e.send.unlock(e.send.word.Load() &^ (locked | sleepers))
 }
 
 // Held is Stats under Hold.

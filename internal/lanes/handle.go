@@ -18,7 +18,7 @@ type Handle[T any] struct {
 
 // Lane adds a private lane and returns its handle, which is closed from the
 // start if the channel is. The lane of a handle that is garbage is as good as
-// closed: see shutForgotten.
+// closed: see forget.
 func (e *Engine[T]) Lane() *Handle[T] {
 	for {
 		s := e.set.Load()
@@ -29,20 +29,16 @@ func (e *Engine[T]) Lane() *Handle[T] {
 		}
 		if e.set.CompareAndSwap(s, s.with(l)) {
 			h := &Handle[T]{e.config.OnDrop, e, l}
-			runtime.AddCleanup(h, shutForgotten, l)
+			runtime.AddCleanup(h, forget, l)
 			return h
 		}
 	}
 }
 
-// shutForgotten shuts the lane of a handle that nobody has any more, so that the
-// receiver who drains it removes it. It wakes nobody, as nobody can wait there:
-// it runs in a goroutine of the runtime, outside of any testing/synctest bubble.
-func shutForgotten[T any](l *lane[T]) {
-	l.Hold()
-	l.Shut()
-	l.Release()
-}
+// forget lets the receiver who drains the lane of a handle that nobody has any
+// more remove it. It touches nothing else: it runs in a goroutine of the runtime,
+// outside of any testing/synctest bubble.
+func forget[T any](l *lane[T]) { l.forgotten.Store(true) }
 
 // Send sends v in the handle's lane.
 func (h *Handle[T]) Send(ctx context.Context, v T) error {

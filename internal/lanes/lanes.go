@@ -102,9 +102,10 @@ type set[T any] struct {
 // A lane is a chain, and what senders note about it once in a while.
 type lane[T any] struct {
 	*chain.Engine[T]
-	private bool
-	_       [cacheLine]byte
-	note    note
+	private   bool
+	forgotten atomic.Bool // its handle is garbage
+	_         [cacheLine]byte
+	note      note
 }
 
 // New returns an engine with lanes of config.Limit values each: config.Lanes
@@ -200,7 +201,7 @@ func (e *Engine[T]) remove(l *lane[T]) {
 func (l *lane[T]) empty() (empty, shut bool) {
 	head := l.Head()
 	tail, shut := l.Tail()
-	return tail == head, shut
+	return tail == head, shut || l.forgotten.Load()
 }
 
 // hasRoom reports whether there was room for that many values at some moment.
