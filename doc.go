@@ -1,12 +1,13 @@
 // Package sluice provides channels that keep up: channels that do what the
 // built-in chan cannot.
 //
-// Three kinds share one set of methods:
+// Four kinds share one set of methods:
 //
 //   - [Rendezvous] has no buffer. Send returns when a receiver took the value.
 //   - [Bounded] is a FIFO of exactly the capacity asked for, with a choice of
 //     what happens when it is full.
 //   - [Elastic] is a FIFO that grows up to a limit and gives its memory back.
+//   - [Sharded] is for many CPUs: several lanes, each a FIFO.
 //
 // # What every kind promises
 //
@@ -20,7 +21,8 @@
 //   - After Close, Send fails with [ErrClosed]; what is buffered stays
 //     receivable, and once it is drained Recv fails with [ErrClosed]. Close may
 //     be called from either side, by anybody, any number of times.
-//   - Values of one sender arrive in the order in which it sent them.
+//   - Values of one sender arrive in the order in which it sent them; in a Sharded,
+//     those that it sent on one lane, or with one key.
 //   - No operation allocates in steady state.
 //   - A channel has no goroutine of its own. It is garbage like any other value
 //     once nothing refers to it, closed or not, drained or not.

@@ -242,3 +242,50 @@ func ExampleBounded_Stats() {
 	// Output:
 	// readings 3 sent 1 received 2 of 8 queued 3 at most
 }
+
+// A channel for many CPUs. What is sent on one lane, or with one key, comes out
+// in order.
+func ExampleSharded() {
+	ctx := context.Background()
+	clicks := sluice.NewSharded[string](1000, nil)
+
+	mine := clicks.Lane() // one for each goroutine that sends much
+	for _, page := range []string{"a", "b", "c"} {
+		if err := mine.Send(ctx, page); err != nil {
+			fmt.Println(err)
+		}
+	}
+	mine.Close()
+	clicks.Close()
+
+	buf := make([]string, 64)
+	for {
+		n, err := clicks.RecvBatch(ctx, buf)
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(buf[:n])
+	}
+	// Output:
+	// [a b c]
+	// sluice: channel closed
+}
+
+// What belongs together goes into one lane by its key, whoever sends it.
+func ExampleSharded_SendKey() {
+	ctx := context.Background()
+	payments := sluice.NewSharded[string](1000, &sluice.Options[string]{Lanes: 4})
+
+	const account = 4711
+	_ = payments.SendKey(ctx, account, "deposit")
+	_ = payments.SendKey(ctx, account, "withdrawal")
+	payments.Close()
+
+	for payment := range payments.All(ctx) {
+		fmt.Println(payment)
+	}
+	// Output:
+	// deposit
+	// withdrawal
+}

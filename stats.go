@@ -10,7 +10,7 @@ import "time"
 type Stats struct {
 	Name  string // Options.Name
 	Len   int    // values queued
-	Cap   int    // capacity, or limit; 0 for a Rendezvous
+	Cap   int    // capacity, or limit; 0 for a Rendezvous; of a Sharded the sum over its lanes
 	Lanes int    // 1 but for a Sharded
 
 	Sent     uint64 // values accepted
