@@ -19,9 +19,11 @@ var rooms = map[string]room{
 			"./internal/chain":   "the engine of kinds with many slots",
 			"./internal/handoff": "the engine of kinds with few or none",
 			"./internal/lanes":   "the engine of kinds for many CPUs",
+			"./internal/park":    "the owner of a Batcher waits for its timer's flush",
+			"math":               "the largest number of values",
 			"sync":               "Ends waits for its pumps, and is stopped once",
 			"unsafe":             "Sizeof, and nothing else of it",
-			"time":               "Stats reports durations; no clock is read",
+			"time":               "Stats reports durations, a linger is timed; no clock is read",
 		},
 		tests: permissions{
 			"./sluicetest": "every kind must pass the suite",

@@ -1,0 +1,507 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A stranger is a BatchReceiver from elsewhere: it derives contexts, more than
+// one, and gives them back late.
+type stranger struct {
+	*sluice.Elastic[int]
+	cancel context.CancelFunc
+}
+
+func (s *stranger) RecvBatch(ctx context.Context, buf []int) (int, error) {
+	if s.cancel != nil {
+		s.cancel()
+	}
+	outer, cancelOuter := context.WithCancel(ctx)
+	inner, cancelInner := context.WithCancel(ctx)
+	s.cancel = func() { cancelOuter(); cancelInner() }
+	if inner.Err() != nil {
+		return s.Elastic.RecvBatch(inner, buf)
+	}
+	return s.Elastic.RecvBatch(outer, buf)
+}
+
+// queues makes channels that hold all that these tests send, by name, and a
+// function to call in the end.
+var queues = map[string]func() (sluice.Sender[int], sluice.BatchReceiver[int], func()){
+	"Bounded": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
+		c := sluice.NewBounded[int](1024, nil)
+		return c, c, c.Close
+	},
+	"Bounded 15": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
+		c := sluice.NewBounded[int](15, nil) // as much as any test has queued at once
+		return c, c, c.Close
+	},
+	"Elastic one to one": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
+		c := sluice.NewElastic(sluice.Unlimited, &sluice.Options[int]{SingleSender: true, SingleReceiver: true})
+		return c, c, c.Close
+	},
+	"Elastic bytes": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
+		c := sluice.NewElastic(1000, &sluice.Options[int]{LimitBytes: 1000, Size: func(int) int { return 1 }})
+		return c, c, c.Close
+	},
+	"stranger": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
+		c := sluice.NewElastic[int](sluice.Unlimited, nil)
+		s := &stranger{Elastic: c}
+		return c, s, func() {
+			c.Close()
+			if s.cancel != nil {
+				s.cancel()
+			}
+		}
+	},
+}
+
+// inBubbles runs f with each of the queues, in a bubble.
+func inBubbles(t *testing.T, f func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int])) {
+	for name, make := range queues {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, r, end := make()
+				defer end()
+				f(t, s, r)
+			})
+		})
+	}
+}
+
+func mustSend(t *testing.T, s sluice.Sender[int], vs ...int) {
+	t.Helper()
+	for _, v := range vs {
+		if err := s.Send(t.Context(), v); err != nil {
+			t.Errorf("Send of %d: %v", v, err)
+		}
+	}
+}
+
+// What is there at once is cut into runs of max.
+func TestBatchesOfMax(t *testing.T) {
+	for _, linger := range []time.Duration{0, time.Second} {
+		inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
+			mustSend(t, s, sequence(10)...)
+			s.Close()
+			start := time.Now()
+			var got [][]int
+			batches := sluice.Batches(t.Context(), r, 4, linger)
+			for batch := range batches {
+				got = append(got, slices.Clone(batch))
+			}
+			if want := "[[0 1 2 3] [4 5 6 7] [8 9]]"; fmt.Sprint(got) != want {
+				t.Errorf("linger %v: %v, want %v", linger, got, want)
+			}
+			if waited := time.Since(start); waited != 0 {
+				t.Errorf("linger %v: waited %v on a closed channel", linger, waited)
+			}
+			for batch := range batches { // a loop of its own
+				t.Errorf("another loop yields %v", batch)
+			}
+		})
+	}
+}
+
+// A batch of a rendezvous is made of senders that wait.
+func TestBatchesOfRendezvous(t *testing.T) {
+	for _, linger := range []time.Duration{0, time.Second} {
+		for _, capacity := range []int{0, 1, 16} {
+			synctest.Test(t, func(t *testing.T) {
+				c := kindOf(capacity)
+				go func() {
+					mustSend(t, c, sequence(100)...)
+					c.Close()
+				}()
+				var got []int
+				for batch := range sluice.Batches(t.Context(), c, 7, linger) {
+					if linger > 0 && len(batch) != 7 && len(got)+len(batch) != 100 {
+						t.Errorf("capacity %d: a batch of %d while the sender goes on", capacity, len(batch))
+					}
+					got = append(got, batch...)
+				}
+				if !slices.Equal(got, sequence(100)) {
+					t.Errorf("capacity %d: got %v", capacity, got)
+				}
+			})
+		}
+	}
+}
+
+// kindOf makes the channel with so many slots, Elastic if they are Unlimited.
+func kindOf(capacity int) sluice.Chan[int] { return open[int](shape{capacity: capacity}, nil) }
+
+// TestBatchesTiming holds random schedules against a calculation: each batch is
+// yielded at the moment at which it is full, or exactly linger after its first
+// value was received. Sends happen at whole milliseconds, deadlines never.
+func TestBatchesTiming(t *testing.T) {
+	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
+		for seed := range uint64(30) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			most := 1 + random.IntN(6)
+			linger := time.Duration(random.IntN(6))*time.Millisecond + 7*time.Microsecond
+			slow := func() time.Duration { // how long the body takes
+				if random.IntN(3) > 0 {
+					return 0
+				}
+				return time.Duration(random.IntN(8))*time.Millisecond + time.Microsecond
+			}
+			var times []time.Duration // of sends
+			at := time.Millisecond
+			for range 50 {
+				if random.IntN(8) == 0 {
+					at += 20 * time.Millisecond
+				}
+				at += time.Duration(random.IntN(3)) * time.Millisecond
+				times = append(times, at)
+			}
+			start := time.Now()
+			go func() {
+				for i, at := range times {
+					time.Sleep(time.Until(start.Add(at)))
+					mustSend(t, s, i)
+				}
+			}()
+			ctx, cancel := context.WithCancel(t.Context())
+			next := 0
+			ready := time.Duration(0) // when the loop began to wait
+			for batch := range sluice.Batches(ctx, r, most, linger) {
+				first := max(ready, times[next])
+				want, end := 1, first+linger
+				for want < most && next+want < len(times) && times[next+want] < end {
+					want++
+				}
+				if want == most {
+					end = max(first, times[next+most-1])
+				}
+				now := time.Since(start)
+				if !slices.Equal(batch, sequence(len(times))[next:next+want]) || now != end {
+					t.Fatalf("seed %d, max %d, linger %v: got %v after %v, want %d values from %d after %v",
+						seed, most, linger, batch, now, want, next, end)
+				}
+				if next += want; next == len(times) {
+					break
+				}
+				time.Sleep(slow())
+				ready = time.Since(start)
+			}
+			cancel()
+			if next != len(times) {
+				t.Fatalf("seed %d: the loop ended at value %d", seed, next)
+			}
+		}
+	})
+}
+
+// The end comes while nothing, one value, or more were collected: they are
+// yielded at that moment, and the sequence ends.
+func TestBatchesEnd(t *testing.T) {
+	for _, cancelled := range []bool{false, true} {
+		inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
+			if cancelled {
+				for collected := range 6 {
+					endBatches(t, s, r, collected, true)
+				}
+			}
+			endBatches(t, s, r, 3, false)
+		})
+	}
+}
+
+func endBatches(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int], collected int, cancelled bool) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	start := time.Now()
+	go func() {
+		mustSend(t, s, sequence(collected)...)
+		time.Sleep(time.Second)
+		if cancelled {
+			cancel()
+		} else {
+			s.Close()
+		}
+	}()
+	var got []int
+	for batch := range sluice.Batches(ctx, r, 10, time.Hour) {
+		got = append(got, batch...)
+	}
+	if !slices.Equal(got, sequence(collected)) || time.Since(start) != time.Second {
+		t.Errorf("got %v after %v, want %d values after 1s", got, time.Since(start), collected)
+	}
+	if (ctx.Err() != nil) != cancelled {
+		t.Errorf("ctx.Err is %v", ctx.Err())
+	}
+}
+
+// A context that is done is looked at only when the loop would wait.
+func TestBatchesUnderDoneContext(t *testing.T) {
+	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
+		mustSend(t, s, sequence(5)...)
+		var got [][]int
+		for batch := range sluice.Batches(closedContext(), r, 3, time.Hour) {
+			got = append(got, slices.Clone(batch))
+		}
+		if want := "[[0 1 2] [3 4]]"; fmt.Sprint(got) != want {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+}
+
+// The body leaves in each way, at each batch: the rest is still in the channel, and
+// the timer's end does no harm.
+func TestBatchesLeave(t *testing.T) {
+	leave := map[string]func(){
+		"break":  nil,
+		"panic":  func() { panic("body") },
+		"Goexit": runtime.Goexit,
+	}
+	for how, leave := range leave {
+		inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
+			for position := range 4 {
+				mustSend(t, s, sequence(10)...) // 3 3 3 1
+				var got []int
+				left := make(chan struct{})
+				go func() {
+					defer close(left)
+					defer func() { _ = recover() }()
+					n := 0
+					for batch := range sluice.Batches(t.Context(), r, 3, time.Second) {
+						got = append(got, batch...)
+						if n++; n > position {
+							if leave == nil {
+								break
+							}
+							leave()
+						}
+					}
+				}()
+				<-left
+				for v, err := r.TryRecv(); err == nil; v, err = r.TryRecv() {
+					got = append(got, v)
+				}
+				if !slices.Equal(got, sequence(10)) {
+					t.Errorf("%s at %d: %v were yielded or left", how, position, got)
+				}
+				time.Sleep(time.Hour)
+			}
+		})
+	}
+}
+
+// The slice is cleared after the body, has no room behind it, and is used again.
+func TestBatchesSlice(t *testing.T) {
+	c := sluice.NewElastic[*int](sluice.Unlimited, nil)
+	for range 9 {
+		_ = c.TrySend(new(int))
+	}
+	c.Close()
+	var before []*int
+	for batch := range sluice.Batches(t.Context(), c, 4, 0) {
+		if cap(batch) != len(batch) {
+			t.Errorf("cap %d, len %d: an append would write into the next batch", cap(batch), len(batch))
+		}
+		if before != nil && &before[0] != &batch[0] {
+			t.Error("the slice is not used again")
+		}
+		if before != nil && len(batch) < len(before) && before[len(batch)] != nil {
+			t.Error("the slice keeps what was received")
+		}
+		before = batch
+	}
+	if len(before) != 1 || before[0] != nil {
+		t.Error("the last batch was not cleared")
+	}
+}
+
+// The body may receive from the channel itself.
+func TestBatchesBodyReceives(t *testing.T) {
+	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
+		mustSend(t, s, sequence(10)...)
+		s.Close()
+		var got []int
+		for batch := range sluice.Batches(t.Context(), r, 3, time.Second) {
+			got = append(got, batch...)
+			if v, err := r.Recv(t.Context()); err == nil {
+				got = append(got, v)
+			}
+		}
+		if !slices.Equal(got, sequence(10)) {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+// script is a BatchReceiver that does what each step says.
+type script struct {
+	sluice.Receiver[int]
+	steps []func(ctx context.Context, buf []int) (int, error)
+}
+
+func (s *script) RecvBatch(ctx context.Context, buf []int) (int, error) {
+	step := s.steps[0]
+	s.steps = s.steps[1:]
+	return step(ctx, buf)
+}
+
+// An error of a receiver ends the sequence, after what was collected; a value that
+// came with the error is not lost either.
+func TestBatchesForeignError(t *testing.T) {
+	broken := errors.New("broken")
+	one := func(_ context.Context, buf []int) (int, error) { buf[0] = 1; return 1, nil }
+	fail := func(context.Context, []int) (int, error) { return 0, broken }
+	failWithOne := func(_ context.Context, buf []int) (int, error) { buf[0] = 2; return 1, broken }
+	for _, test := range []struct {
+		steps []func(context.Context, []int) (int, error)
+		want  string
+	}{
+		{[]func(context.Context, []int) (int, error){fail}, "[]"},
+		{[]func(context.Context, []int) (int, error){failWithOne}, "[[2]]"},
+		{[]func(context.Context, []int) (int, error){one, fail}, "[[1]]"},
+		{[]func(context.Context, []int) (int, error){one, failWithOne}, "[[1 2]]"},
+	} {
+		var got [][]int
+		for batch := range sluice.Batches(t.Context(), &script{steps: test.steps}, 3, time.Hour) {
+			got = append(got, slices.Clone(batch))
+		}
+		if fmt.Sprint(got) != test.want {
+			t.Errorf("%v, want %v", got, test.want)
+		}
+	}
+}
+
+// A receiver that always has one value more, and never looks at its context, does
+// not stretch a batch.
+func TestBatchesNotStretched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		trickle := func(_ context.Context, buf []int) (int, error) {
+			time.Sleep(time.Millisecond)
+			buf[0] = 1
+			return 1, nil
+		}
+		r := &script{}
+		for range 30 {
+			r.steps = append(r.steps, trickle)
+		}
+		for batch := range sluice.Batches(t.Context(), r, 100, 5500*time.Microsecond) {
+			if len(batch) != 7 { // the first, and 6 that began in time
+				t.Errorf("a batch of %d", len(batch))
+			}
+			break
+		}
+	})
+}
+
+func TestBatchesBadInput(t *testing.T) {
+	c := sluice.NewBounded[int](1, nil)
+	var none context.Context
+	mustPanic(t, "Batches", []string{"nil context"}, func() { sluice.Batches(none, c, 1, 0) })
+	mustPanic(t, "Batches", []string{"nil receiver"}, func() { sluice.Batches[int](t.Context(), nil, 1, 0) })
+	for _, n := range []int{0, -1, math.MinInt} {
+		mustPanic(t, "Batches", []string{"max", fmt.Sprint(n)}, func() { sluice.Batches[int](t.Context(), c, n, 0) })
+	}
+	mustPanic(t, "Batches", []string{"linger", "-1ns"}, func() { sluice.Batches[int](t.Context(), c, 1, -1) })
+}
+
+// A max beyond all memory is no reason to allocate it; one that is reached is
+// reached exactly.
+func TestBatchesHuge(t *testing.T) {
+	const n = 300_000 // twice what is allocated at once, and more
+	for _, max := range []int{math.MaxInt, 1 << 40 & math.MaxInt, n, n - 1, 200_000} {
+		if max < 1 { // with 32 bits
+			continue
+		}
+		c := sluice.NewElastic[int](sluice.Unlimited, nil)
+		_, _ = c.SendBatch(t.Context(), sequence(n))
+		c.Close()
+		next := 0
+		for batch := range sluice.Batches(t.Context(), c, max, time.Hour) {
+			if len(batch) != min(max, n-next) || batch[0] != next || batch[len(batch)-1] != next+len(batch)-1 {
+				t.Errorf("max %d: a batch of %d from %d, at value %d", max, len(batch), batch[0], next)
+			}
+			next += len(batch)
+		}
+		if next != n {
+			t.Errorf("max %d: %d values of %d", max, next, n)
+		}
+	}
+}
+
+// TestBatchesAllocateNothing: neither full batches nor those that linger.
+func TestBatchesAllocateNothing(t *testing.T) {
+	for _, max := range []int{1, 4} {
+		c := sluice.NewBounded[int](8, nil)
+		next, stop := iter.Pull(sluice.Batches(t.Context(), c, max, time.Microsecond))
+		allocated := testing.AllocsPerRun(200, func() {
+			_ = c.TrySend(1)
+			if batch, ok := next(); !ok || len(batch) != 1 {
+				t.Errorf("got %v, %v", batch, ok)
+			}
+		})
+		stop()
+		if allocated != 0 {
+			t.Errorf("max %d: %v allocations a batch", max, allocated)
+		}
+	}
+}
+
+// tokens is a context as Batches uses it: its Done channel is never closed.
+type tokens struct {
+	context.Context
+	done    chan struct{}
+	stopped bool
+}
+
+func (c *tokens) Done() <-chan struct{} { return c.done }
+
+func (c *tokens) Err() error {
+	if c.stopped {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestTokensAreEnough: what Batches asks of the engines. Each asks Err before it
+// waits, and receives from Done at most once in a call.
+func TestTokensAreEnough(t *testing.T) {
+	for _, s := range []shape{
+		{}, {withoutHandOff: true}, {capacity: 1}, {capacity: 15, oneReceiver: true}, {capacity: 16},
+		{capacity: 64, oneReceiver: true}, {capacity: sluice.Unlimited, elastic: true}, {capacity: 100, elastic: true, bytes: true},
+	} {
+		t.Run(s.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := open[int](s, nil)
+				ctx := &tokens{Context: t.Context(), done: make(chan struct{}, 2)}
+				ended := make(chan error)
+				go func() {
+					_, err := c.RecvBatch(ctx, make([]int, 3))
+					ended <- err
+				}()
+				synctest.Wait()
+				ctx.stopped = true
+				ctx.done <- struct{}{}
+				ctx.done <- struct{}{}
+				if err := <-ended; err != context.DeadlineExceeded {
+					t.Errorf("RecvBatch: %v", err)
+				}
+				if len(ctx.done) != 1 {
+					t.Errorf("%d of 2 tokens left", len(ctx.done))
+				}
+				<-ctx.done
+				if _, err := c.RecvBatch(ctx, make([]int, 3)); err != context.DeadlineExceeded { // hangs if Err is not asked
+					t.Errorf("RecvBatch again: %v", err)
+				}
+			})
+		})
+	}
+}
