@@ -43,13 +43,19 @@ type linger interface {
 // release must be called in the end.
 func newLinger[T any](parent context.Context, end any) (l linger, release func()) {
 	if !ours[T](end) {
-		l = &plainLinger{parent: parent}
+		l = &plainLinger{parent: honest{parent}}
 		return l, l.end
 	}
 	t := &tokenLinger{Context: parent, token: make(chan struct{}, 1)}
-	unhook := context.AfterFunc(parent, t.parentDone)
+	unhook := context.AfterFunc(honest{parent}, t.parentDone)
 	return t, func() { unhook(); t.end() }
 }
+
+// honest is a parent for contexts of the standard library, which ask Err only when
+// Done is closed, and end the program if it is nil then.
+type honest struct{ context.Context }
+
+func (h honest) Err() error { return engine.ContextError(h.Context) }
 
 // ours reports whether end is a channel of this package and nothing around one.
 func ours[T any](end any) bool {

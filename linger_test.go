@@ -1,0 +1,178 @@
+package sluice
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// newTokens returns a tokenLinger as a loop over a kind of this package gets it.
+func newTokens(t *testing.T, parent context.Context) *tokenLinger {
+	t.Helper()
+	l, release := newLinger[int](parent, NewRendezvous[int](nil))
+	t.Cleanup(release)
+	return l.(*tokenLinger)
+}
+
+func expectToken(t *testing.T, l *tokenLinger, want int, err error, when string) {
+	t.Helper()
+	if len(l.token) != want || l.Err() != err || l.over() != (err == context.DeadlineExceeded) {
+		t.Errorf("%s: %d tokens, error %v, over %v; want %d, %v", when, len(l.token), l.Err(), l.over(), want, err)
+	}
+}
+
+// Who lingers under tokens: channels of this package, and nothing around them.
+func TestWhoseDeadline(t *testing.T) {
+	type around struct{ *Bounded[int] }
+	bounded := NewBounded[int](1, nil)
+	for _, end := range []any{bounded, NewRendezvous[int](nil), NewElastic[int](1, nil)} {
+		if l, release := newLinger[int](t.Context(), end); !isTokens(l) {
+			t.Errorf("%T has a context for each batch", end)
+		} else {
+			release()
+		}
+	}
+	for _, end := range []any{around{bounded}, &around{bounded}, nil, NewBounded[string](1, nil)} {
+		if l, release := newLinger[int](t.Context(), end); isTokens(l) {
+			t.Errorf("%T may do with a context what tokens do not bear", end)
+		} else {
+			release()
+		}
+	}
+}
+
+func isTokens(l linger) bool {
+	_, ok := l.(*tokenLinger)
+	return ok
+}
+
+func TestTokenOfTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newTokens(t, t.Context())
+		l.end() // before the first
+		for range 3 {
+			ctx := l.start(time.Second)
+			time.Sleep(time.Second - 1)
+			synctest.Wait()
+			expectToken(t, l, 0, nil, "before its time")
+			time.Sleep(1)
+			synctest.Wait()
+			expectToken(t, l, 1, context.DeadlineExceeded, "after its time")
+			<-ctx.Done()
+			expectToken(t, l, 0, context.DeadlineExceeded, "after the token was taken")
+			l.end()
+			l.end()
+			l.start(time.Second)
+			expectToken(t, l, 0, nil, "in the next batch")
+			l.end()
+			time.Sleep(time.Hour)
+			expectToken(t, l, 0, nil, "long after a batch that was full")
+		}
+		l.start(time.Second)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		l.end() // with the token down
+		l.start(time.Second)
+		expectToken(t, l, 0, nil, "after a batch that left its token")
+	})
+}
+
+// A firing that has begun when its batch ends is ignored when it comes, in the next
+// batch or in one after it; the firing of that batch itself is not.
+func TestLateFiring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newTokens(t, t.Context())
+		for _, late := range []int{1, 2, 5} {
+			for range late {
+				l.start(time.Second)
+				l.timer.Stop() // as it is when the firing has begun, and waits for the lock
+				l.end()
+			}
+			if l.late != late {
+				t.Fatalf("%d firings are late, want %d", l.late, late)
+			}
+			l.start(time.Second)
+			for range late {
+				l.fire()
+				expectToken(t, l, 0, nil, "after a late firing")
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			expectToken(t, l, 1, context.DeadlineExceeded, "after the firing of the batch")
+			l.end()
+			if l.late != 0 {
+				t.Errorf("%d firings are late at the end", l.late)
+			}
+		}
+	})
+}
+
+// liar is a context that is done and has no error to show.
+type liar struct {
+	context.Context
+	done chan struct{}
+}
+
+func (l liar) Done() <-chan struct{} { return l.done }
+func (l liar) Err() error            { return nil }
+
+func TestTokenOfParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		lie := liar{t.Context(), make(chan struct{})}
+		for _, one := range []struct {
+			parent context.Context
+			end    func()
+		}{{ctx, cancel}, {lie, func() { close(lie.done) }}} {
+			l := newTokens(t, one.parent)
+			l.start(time.Second)
+			one.end()
+			synctest.Wait()
+			expectToken(t, l, 1, context.Canceled, "when the parent is done")
+			l.end()
+			l.start(time.Second)
+			expectToken(t, l, 0, context.Canceled, "in the next batch")
+			time.Sleep(time.Second)
+			synctest.Wait()
+			expectToken(t, l, 1, context.DeadlineExceeded, "when both are over")
+			l.end()
+		}
+	})
+}
+
+// A receiver from elsewhere is told of its parent's end too, whatever that says.
+func TestPlainLingerOfParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lie := liar{t.Context(), make(chan struct{})}
+		l, release := newLinger[int](lie, nil)
+		defer release()
+		ctx := l.start(time.Second)
+		if ctx.Err() != nil || l.over() {
+			t.Errorf("at first: %v", ctx.Err())
+		}
+		close(lie.done)
+		<-ctx.Done()
+		if ctx.Err() != context.Canceled || !l.over() {
+			t.Errorf("when the parent is done: %v", ctx.Err())
+		}
+	})
+}
+
+// Nothing is left behind by a loop that has ended: neither the timer nor the hook at
+// the parent acts any more.
+func TestLingerReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		got, release := newLinger[int](ctx, NewRendezvous[int](nil))
+		l := got.(*tokenLinger)
+		l.start(time.Second)
+		release()
+		cancel()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(l.token) != 0 || l.cancelled.Load() || l.expired.Load() {
+			t.Error("a loop that has ended is told of a deadline, or of its parent")
+		}
+	})
+}
