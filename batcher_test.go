@@ -1,0 +1,432 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A recorder is a BatchSender from elsewhere: it keeps what it accepts, run by run,
+// and fails as it is told.
+type recorder struct {
+	runs  [][]int
+	room  int   // values to accept before it fails
+	err   error // to fail with
+	calls int
+	act   func() // in the middle of a SendBatch
+}
+
+func newRecorder() *recorder { return &recorder{room: math.MaxInt} }
+
+func (r *recorder) SendBatch(_ context.Context, vs []int) (int, error) {
+	r.calls++
+	if r.act != nil {
+		r.act()
+	}
+	n := min(r.room, len(vs))
+	r.room -= n
+	if n > 0 {
+		r.runs = append(r.runs, slices.Clone(vs[:n]))
+	}
+	if n < len(vs) {
+		return n, r.err
+	}
+	return n, nil
+}
+
+func (r *recorder) Send(ctx context.Context, v int) error {
+	_, err := r.SendBatch(ctx, []int{v})
+	return err
+}
+
+func (r *recorder) TrySend(v int) error { return r.Send(nil, v) } //nolint:staticcheck // not looked at
+
+func (r *recorder) Close() {}
+
+func (r *recorder) all() []int { return slices.Concat(r.runs...) }
+
+// lingers are a Batcher without a timer, and one whose timer does not come.
+var lingers = []time.Duration{0, time.Hour}
+
+func TestBatcherSendsFullBatches(t *testing.T) {
+	for _, linger := range lingers {
+		for size := 1; size < 6; size++ {
+			r := newRecorder()
+			b := sluice.NewBatcher(r, size, linger)
+			for i := range 50 {
+				if err := b.Send(t.Context(), i); err != nil {
+					t.Fatal(err)
+				}
+				if len(r.runs) != (i+1)/size || b.Len() != (i+1)%size {
+					t.Fatalf("size %d: after %d values %d batches were sent and Len is %d", size, i+1, len(r.runs), b.Len())
+				}
+			}
+			if err := b.Close(t.Context()); err != nil || b.Len() != 0 {
+				t.Errorf("Close: %v, Len %d", err, b.Len())
+			}
+			for i, run := range r.runs {
+				if len(run) != size && i < 50/size {
+					t.Errorf("size %d: batch %d has %d values", size, i, len(run))
+				}
+			}
+			if !slices.Equal(r.all(), sequence(50)) {
+				t.Errorf("size %d: sent %v", size, r.all())
+			}
+			if err := b.Send(t.Context(), 1); err != sluice.ErrClosed {
+				t.Errorf("Send after Close: %v", err)
+			}
+			if err := b.TrySend(1); err != sluice.ErrClosed {
+				t.Errorf("TrySend after Close: %v", err)
+			}
+			if err := b.Close(t.Context()); err != nil {
+				t.Errorf("Close again: %v", err)
+			}
+			if rest := b.Unsent(); rest != nil {
+				t.Errorf("Unsent after all was sent: %v", rest)
+			}
+		}
+	}
+}
+
+// A Send whose flush fails at each position: v is refused, what comes before it
+// stays, in order, and can be sent later or taken out.
+func TestBatcherFailedSend(t *testing.T) {
+	broken := errors.New("broken")
+	for _, linger := range lingers {
+		for sent := range 4 {
+			for _, takeOut := range []bool{false, true} {
+				r := &recorder{room: sent, err: broken}
+				b := sluice.NewBatcher(r, 4, linger)
+				mustAccept(t, b, 0, 1, 2)
+				if err := b.Send(t.Context(), 3); err != broken {
+					t.Fatalf("Send with room for %d of 4: %v", sent, err)
+				}
+				if b.Len() != 3-min(sent, 3) {
+					t.Errorf("Len is %d after %d of 3 were sent", b.Len(), sent)
+				}
+				r.room = math.MaxInt
+				if takeOut {
+					if rest := b.Unsent(); !slices.Equal(rest, sequence(3)[sent:]) {
+						t.Errorf("Unsent is %v after %d of 3 were sent", rest, sent)
+					}
+				} else if err := b.Flush(t.Context()); err != nil || !slices.Equal(r.all(), sequence(3)) {
+					t.Errorf("Flush: %v; sent %v", err, r.all())
+				}
+				r.runs = nil
+				mustAccept(t, b, 4, 5, 6, 7)
+				if b.Len() != 0 || !slices.Equal(r.all(), []int{4, 5, 6, 7}) {
+					t.Errorf("the next batch is %v", r.all())
+				}
+			}
+		}
+	}
+}
+
+func mustAccept(t *testing.T, b *sluice.Batcher[int], vs ...int) {
+	t.Helper()
+	for _, v := range vs {
+		if err := b.Send(t.Context(), v); err != nil {
+			t.Errorf("Send of %d: %v", v, err)
+		}
+	}
+}
+
+// TestBatcherModel holds random operations against a slice: what was accepted is
+// sent or held, in order, and an error says that the value was refused.
+func TestBatcherModel(t *testing.T) {
+	errs := []error{sluice.ErrFull, sluice.ErrClosed, sluice.ErrTooLarge, context.Canceled}
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		size := 1 + random.IntN(6)
+		r := newRecorder()
+		b := sluice.NewBatcher(r, size, lingers[random.IntN(2)])
+		var sent, held []int // what it should be
+		next, closed := 0, false
+		for step := range 200 {
+			fail := func(format string, args ...any) {
+				t.Helper()
+				t.Fatalf("seed %d, size %d, step %d: %s", seed, size, step, fmt.Sprintf(format, args...))
+			}
+			r.room, r.err, r.calls = math.MaxInt, errs[random.IntN(len(errs))], 0
+			if random.IntN(3) > 0 {
+				r.room = random.IntN(size + 1)
+			}
+			// flush moves what there is room for.
+			room := r.room
+			flush := func() error {
+				n := min(room, len(held))
+				sent, held = append(sent, held[:n]...), held[n:]
+				if room -= n; len(held) > 0 {
+					return r.err
+				}
+				return nil
+			}
+			var got, want error
+			op := random.IntN(20)
+			switch {
+			case op < 10:
+				before := len(held)
+				got = b.Send(t.Context(), next)
+				switch {
+				case closed:
+					want = sluice.ErrClosed
+				case before < size-1:
+					held = append(held, next)
+				default:
+					held = append(held, next)
+					if want = flush(); want != nil {
+						held = held[:len(held)-1]
+					}
+				}
+			case op < 15:
+				before := len(held)
+				got = b.TrySend(next)
+				switch {
+				case closed:
+					want = sluice.ErrClosed
+				case before < size-1:
+					held = append(held, next)
+				default:
+					held = append(held, next)
+					if want = flush(); want != nil {
+						if want == sluice.ErrFull && len(held) <= before {
+							want = nil // there is room for it now
+						} else {
+							held = held[:len(held)-1]
+						}
+					}
+				}
+			case op < 18:
+				got, want = b.Flush(t.Context()), flush()
+			case op == 18:
+				if rest := b.Unsent(); !slices.Equal(rest, held) {
+					fail("Unsent is %v, want %v", rest, held)
+				}
+				held = nil
+			default:
+				if random.IntN(10) == 0 {
+					got, want = b.Close(t.Context()), flush()
+					closed = true
+				}
+			}
+			next++
+			if got != want {
+				fail("operation %d: %v, want %v", op, got, want)
+			}
+			if b.Len() != len(held) || !slices.Equal(r.all(), sent) {
+				fail("Len is %d, want %d; sent %v, want %v", b.Len(), len(held), r.all(), sent)
+			}
+		}
+	}
+}
+
+// Where nothing waits, TrySend and Send of ours agree with each policy.
+func TestBatcherTrySend(t *testing.T) {
+	for _, linger := range lingers {
+		for _, capacity := range []int{3, 16} {
+			for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject} {
+				c := open[int](shape{capacity: capacity, overflow: overflow}, nil)
+				b := sluice.NewBatcher(c, 5, linger)
+				accepted := 0
+				for b.TrySend(accepted) == nil {
+					accepted++
+				}
+				// The channel is full, and one value more would complete a batch.
+				if accepted != capacity+4 || c.Len() != capacity || b.Len() != 4 {
+					t.Errorf("%d accepted, %d in the channel, %d held", accepted, c.Len(), b.Len())
+				}
+				if err := b.TrySend(-1); err != sluice.ErrFull {
+					t.Errorf("TrySend into what is full: %v", err)
+				}
+				if v, err := c.TryRecv(); v != 0 || err != nil {
+					t.Errorf("TryRecv: %d, %v", v, err)
+				}
+				if err := b.TrySend(accepted); err != nil || c.Len() != capacity || b.Len() != 4 {
+					t.Errorf("TrySend with room in the channel: %v, %d held", err, b.Len())
+				}
+				c.Close()
+				if err := b.TrySend(-1); err != sluice.ErrClosed {
+					t.Errorf("TrySend into what is closed: %v", err)
+				}
+				var got []int
+				for v := range c.All(t.Context()) {
+					got = append(got, v)
+				}
+				if got = append(got, b.Unsent()...); !slices.Equal(got, sequence(accepted + 1)[1:]) {
+					t.Errorf("received, or left: %v", got)
+				}
+			}
+		}
+	}
+}
+
+// A value that is too large stays in front until it is taken out.
+func TestBatcherTooLarge(t *testing.T) {
+	c := sluice.NewElastic(100, &sluice.Options[int]{LimitBytes: 10, Size: func(v int) int { return v }})
+	b := sluice.NewBatcher(c, 4, 0)
+	mustAccept(t, b, 1, 11, 2)
+	for range 2 {
+		if err := b.Send(t.Context(), 3); err != nil && err != sluice.ErrTooLarge {
+			t.Errorf("Send: %v", err)
+		}
+	}
+	if err := b.Flush(t.Context()); err != sluice.ErrTooLarge {
+		t.Errorf("Flush: %v", err)
+	}
+	if rest := b.Unsent(); !slices.Equal(rest, []int{11, 2, 3}) || c.Len() != 1 {
+		t.Errorf("Unsent is %v, %d sent", rest, c.Len())
+	}
+}
+
+// A panic, or Goexit, in the channel below leaves a Batcher that works, and all
+// that it held.
+func TestBatcherPanicBelow(t *testing.T) {
+	for _, linger := range lingers {
+		for name, act := range map[string]func(){"panic": func() { panic("below") }, "Goexit": runtime.Goexit} {
+			r := newRecorder()
+			b := sluice.NewBatcher(r, 3, linger)
+			refused := 0
+			for i, call := range []func() error{
+				func() error { return b.Send(t.Context(), -1) },
+				func() error { return b.TrySend(-1) },
+				func() error { return b.Flush(t.Context()) },
+				func() error { return b.Close(t.Context()) },
+			} {
+				if b.Len() == 0 {
+					mustAccept(t, b, 0, 1)
+				}
+				r.act = act
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() {
+						if b.Len() == 2 {
+							refused++
+						}
+						_ = recover()
+					}()
+					_ = call()
+					t.Errorf("%s: call %d returned", name, i)
+				}()
+				<-ended
+				r.act = nil
+			}
+			if refused != 4 {
+				t.Errorf("%s: the values were still there after %d of 4 calls", name, refused)
+			}
+			if err := b.Flush(t.Context()); err != nil || !slices.Equal(r.all(), sequence(2)) {
+				t.Errorf("%s: Flush: %v, sent %v", name, err, r.all())
+			}
+		}
+	}
+}
+
+// A call out of a flush cannot be right: the flush waits for it, or another
+// goroutine has come in.
+func TestBatcherCalledInFlush(t *testing.T) {
+	for _, linger := range lingers {
+		r := newRecorder()
+		b := sluice.NewBatcher(r, 3, linger)
+		r.act = func() {
+			for method, call := range map[string]func(){
+				"Batcher.Send":    func() { _ = b.Send(t.Context(), -1) },
+				"Batcher.TrySend": func() { _ = b.TrySend(-1) },
+				"Batcher.Flush":   func() { _ = b.Flush(t.Context()) },
+				"Batcher.Close":   func() { _ = b.Close(t.Context()) },
+				"Batcher.Unsent":  func() { b.Unsent() },
+			} {
+				mustPanic(t, method, []string{"one goroutine"}, call)
+			}
+		}
+		mustAccept(t, b, sequence(9)...)
+		if !slices.Equal(r.all(), sequence(9)) {
+			t.Errorf("sent %v", r.all())
+		}
+	}
+}
+
+// A channel that breaks the contract of SendBatch is not believed.
+func TestBatcherBrokenContract(t *testing.T) {
+	for _, wrong := range []int{-1, 1, 4} {
+		b := sluice.NewBatcher[int](liar{newRecorder(), wrong}, 3, 0)
+		mustAccept(t, b, 0, 1)
+		mustPanic(t, "Batcher", []string{"SendBatch of 3", fmt.Sprint(wrong)}, func() { _ = b.Send(t.Context(), 2) })
+		if rest := b.Unsent(); !slices.Equal(rest, sequence(2)) {
+			t.Errorf("Unsent is %v", rest)
+		}
+	}
+}
+
+// liar returns a number of values and no error, whatever it was given.
+type liar struct {
+	*recorder
+	n int
+}
+
+func (l liar) SendBatch(context.Context, []int) (int, error) { return l.n, nil }
+
+func TestBatcherBadInput(t *testing.T) {
+	c := sluice.NewBounded[int](2, nil)
+	mustPanic(t, "NewBatcher", []string{"nil sender"}, func() { sluice.NewBatcher[int](nil, 1, 0) })
+	for _, n := range []int{0, -1, math.MinInt} {
+		mustPanic(t, "NewBatcher", []string{"size", fmt.Sprint(n)}, func() { sluice.NewBatcher(c, n, 0) })
+	}
+	mustPanic(t, "NewBatcher", []string{"linger", "-1s"}, func() { sluice.NewBatcher(c, 1, -time.Second) })
+	b := sluice.NewBatcher(c, 2, 0)
+	mustAccept(t, b, 0)
+	var none context.Context
+	mustPanic(t, "Batcher.Send", []string{"nil context"}, func() { _ = b.Send(none, 1) })
+	mustPanic(t, "Batcher.Flush", []string{"nil context"}, func() { _ = b.Flush(none) })
+	mustPanic(t, "Batcher.Close", []string{"nil context"}, func() { _ = b.Close(none) })
+	mustAccept(t, b, 1)
+	if c.Len() != 2 || b.Len() != 0 {
+		t.Errorf("%d sent, %d held", c.Len(), b.Len())
+	}
+}
+
+// A size beyond all memory is no reason to allocate it.
+func TestBatcherHuge(t *testing.T) {
+	const n = 300_000 // twice what is allocated at once, and more
+	for _, linger := range lingers {
+		for _, size := range []int{math.MaxInt, 1 << 40 & math.MaxInt, n, 250_000} {
+			if size < 1 { // with 32 bits
+				continue
+			}
+			r := newRecorder()
+			b := sluice.NewBatcher(r, size, linger)
+			mustAccept(t, b, sequence(n)...)
+			if len(r.all()) != n/size*size {
+				t.Errorf("size %d: %d values were sent before Close", size, len(r.all()))
+			}
+			if err := b.Close(t.Context()); err != nil || !slices.Equal(r.all(), sequence(n)) {
+				t.Errorf("size %d: Close: %v, %d values sent", size, err, len(r.all()))
+			}
+		}
+	}
+}
+
+// TestBatcherAllocatesNothing: neither a Send nor a flush, with a linger or without.
+func TestBatcherAllocatesNothing(t *testing.T) {
+	for _, linger := range lingers {
+		for _, capacity := range []int{1, 64} {
+			c := sluice.NewBounded[int](capacity, &sluice.Options[int]{Overflow: sluice.DropOldest})
+			b := sluice.NewBatcher(c, 4, linger)
+			allocated := testing.AllocsPerRun(200, func() {
+				mustAccept(t, b, 1, 2, 3, 4, 5)
+				_ = b.TrySend(6)
+				_ = b.Flush(t.Context())
+			})
+			if allocated != 0 {
+				t.Errorf("linger %v, capacity %d: %v allocations", linger, capacity, allocated)
+			}
+		}
+	}
+}
