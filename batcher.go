@@ -118,7 +118,7 @@ func (b *Batcher[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("sluice: Batcher.Send: nil context")
 	}
-	if b.tail < b.bound && (b.linger == 0 || b.claimed.Load()&failed == 0) {
+	if b.unhindered() {
 		b.accept(v)
 		return nil
 	}
@@ -130,7 +130,7 @@ func (b *Batcher[T]) Send(ctx context.Context, v T) error {
 // be sent and the Batcher must not hold more, [ErrClosed], or what else the flush
 // fails with. After an error v was not accepted.
 func (b *Batcher[T]) TrySend(v T) error {
-	if b.tail < b.bound && (b.linger == 0 || b.claimed.Load()&failed == 0) {
+	if b.unhindered() {
 		b.accept(v)
 		return nil
 	}

@@ -69,6 +69,17 @@ import (
 // failed is the lowest bit of claimed; the index is above it.
 const failed = 1
 
+// unhindered reports whether a value can be accepted and nothing else is to do: it
+// does not complete a batch, nothing has failed, and it is not the first of a batch,
+// which starts at slot 0 if that is possible, so that it is sent as one run.
+func (b *Batcher[T]) unhindered() bool {
+	if b.linger == 0 {
+		return b.tail < b.bound
+	}
+	claimed := b.claimed.Load()
+	return b.tail < b.bound && claimed&failed == 0 && claimed>>1 != b.tail
+}
+
 // accept takes v over. There is a free slot, and the owner may use it.
 func (b *Batcher[T]) accept(v T) {
 	b.put(v)
@@ -137,6 +148,9 @@ func (b *Batcher[T]) room() {
 
 // admit accepts v, and releases the lock.
 func (b *Batcher[T]) admit(v T) {
+	if b.flight == grounded && b.held() == 0 {
+		b.settle()
+	}
 	b.room()
 	b.accept(v)
 	b.rebound()

@@ -1,0 +1,444 @@
+package sluice_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// TestBatcherTiming holds random schedules against a calculation: a batch is sent at
+// the moment at which it is full, or exactly linger after its first value was
+// accepted, also after the owner has gone.
+func TestBatcherTiming(t *testing.T) {
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 3))
+			size := 1 + random.IntN(6)
+			linger := time.Duration(random.IntN(6))*time.Millisecond + 7*time.Microsecond
+			start := time.Now()
+			var times []time.Duration // of batches
+			r := newRecorder()
+			r.act = func() { times = append(times, time.Since(start)) }
+			b := sluice.NewBatcher(r, size, linger)
+			var wantTimes []time.Duration
+			var wantRuns [][]int
+			var run []int
+			var first time.Duration
+			cut := func(at time.Duration) {
+				wantTimes, wantRuns, run = append(wantTimes, at), append(wantRuns, run), nil
+			}
+			for i := range 50 {
+				time.Sleep(time.Duration(random.IntN(4)) * time.Millisecond)
+				synctest.Wait()
+				now := time.Since(start)
+				if len(run) > 0 && now > first+linger {
+					cut(first + linger)
+				}
+				if run = append(run, i); len(run) == 1 {
+					first = now
+				}
+				mustAccept(t, b, i)
+				if len(run) == size {
+					cut(now)
+				}
+			}
+			if len(run) > 0 {
+				cut(first + linger)
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			if !slices.Equal(times, wantTimes) || !slices.EqualFunc(r.runs, wantRuns, slices.Equal[[]int]) {
+				t.Fatalf("seed %d, size %d, linger %v: batches %v after %v, want %v after %v",
+					seed, size, linger, r.runs, times, wantRuns, wantTimes)
+			}
+		})
+	}
+}
+
+// stuckBatcher returns a Batcher of size 3 and linger 1s whose timer's flush waits
+// with 0 and 1 for room in c, which is full with -1, as often as it has slots.
+func stuckBatcher(t *testing.T, capacity int) (c sluice.Chan[int], b *sluice.Batcher[int]) {
+	c = kindOf(capacity)
+	for c.TrySend(-1) == nil {
+	}
+	b = sluice.NewBatcher(c, 3, time.Second)
+	mustAccept(t, b, 0, 1)
+	time.Sleep(time.Second)
+	synctest.Wait()
+	if b.Len() != 2 {
+		t.Errorf("%d values are held, with a flush that waits", b.Len())
+	}
+	return c, b
+}
+
+// receive takes n values that are no filling.
+func receive(t *testing.T, c sluice.Chan[int], n int) (got []int) {
+	t.Helper()
+	for len(got) < n {
+		v, err := c.Recv(t.Context())
+		if err != nil {
+			t.Fatalf("after %v: %v", got, err)
+		}
+		if v >= 0 {
+			got = append(got, v)
+		}
+	}
+	return got
+}
+
+// slotted are capacities of every engine.
+var slotted = []int{0, 1, 16}
+
+func inStuckBubbles(t *testing.T, f func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int])) {
+	for _, capacity := range slotted {
+		synctest.Test(t, func(t *testing.T) {
+			c, b := stuckBatcher(t, capacity)
+			f(t, c, b)
+			c.Close()
+		})
+	}
+}
+
+// While a flush of the timer waits the owner can send as many values more as make a
+// batch; the next Send waits, and goes on when that flush has landed.
+func TestBatcherSendsBesideFlush(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+		mustAccept(t, b, 2, 3)
+		if err := b.TrySend(4); err != nil {
+			t.Errorf("TrySend of a last one: %v", err)
+		}
+		if err := b.TrySend(5); err != sluice.ErrFull {
+			t.Errorf("TrySend of one more: %v", err)
+		}
+		ended := make(chan error)
+		for _, call := range []func(ctx context.Context) error{
+			func(ctx context.Context) error { return b.Send(ctx, -2) },
+			b.Flush,
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() { ended <- call(ctx) }()
+			synctest.Wait()
+			cancel()
+			if err := <-ended; err != context.Canceled {
+				t.Errorf("a call that was cancelled: %v", err)
+			}
+			if err := call(ctx); err != context.Canceled {
+				t.Errorf("a call under a context that is done: %v", err)
+			}
+		}
+		go func() { ended <- b.Send(t.Context(), 5) }()
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			t.Errorf("Send did not wait: %v", err)
+		default:
+		}
+		got := receive(t, c, 2)
+		synctest.Wait() // 5 was accepted, or waits in a flush that will go on
+		got = append(got, receive(t, c, 3)...)
+		if err := <-ended; err != nil {
+			t.Errorf("Send: %v", err)
+		}
+		time.Sleep(time.Second)
+		if got = append(got, receive(t, c, 1)...); !slices.Equal(got, sequence(6)) {
+			t.Errorf("received %v", got)
+		}
+		synctest.Wait()
+		if b.Len() != 0 {
+			t.Errorf("%d values are left", b.Len())
+		}
+	})
+}
+
+// What became due while a flush waited is sent as soon as that has landed, and what
+// did not become due waits for its time, with no further call of the owner.
+func TestBatcherOverdue(t *testing.T) {
+	for _, due := range []bool{false, true} {
+		inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+			mustAccept(t, b, 2)
+			wait := time.Second - 1
+			if due {
+				wait = 2 * time.Second
+			}
+			time.Sleep(wait)
+			got := receive(t, c, 2)
+			synctest.Wait()
+			if !due {
+				if v, err := c.TryRecv(); err == nil {
+					t.Errorf("%d was sent before its time", v)
+				}
+				time.Sleep(1)
+				synctest.Wait()
+			}
+			v, err := c.TryRecv()
+			if got = append(got, v); err != nil || !slices.Equal(got, sequence(3)) {
+				t.Errorf("due %v: received %v, %v", due, got, err)
+			}
+		})
+	}
+}
+
+// Flush and Close wait for the flush of the timer, and send what is behind it.
+func TestBatcherFlushWaits(t *testing.T) {
+	for _, closing := range []bool{false, true} {
+		inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+			mustAccept(t, b, 2)
+			call := b.Flush
+			if closing {
+				call = b.Close
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- call(t.Context()) }()
+			synctest.Wait()
+			if len(ended) > 0 {
+				t.Errorf("did not wait: %v", <-ended)
+			}
+			if got := receive(t, c, 3); !slices.Equal(got, sequence(3)) {
+				t.Errorf("received %v", got)
+			}
+			if err := <-ended; err != nil || b.Len() != 0 {
+				t.Errorf("%v, Len %d", err, b.Len())
+			}
+		})
+	}
+}
+
+// A Close that is cancelled leaves a flush that goes on, and a Batcher that is
+// closed; Unsent ends the flush and returns all.
+func TestBatcherCloseCancelled(t *testing.T) {
+	for _, unsent := range []bool{false, true} {
+		inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+			mustAccept(t, b, 2)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			if err := b.Close(ctx); err != context.DeadlineExceeded {
+				t.Errorf("Close: %v", err)
+			}
+			if err := b.Send(t.Context(), 3); err != sluice.ErrClosed {
+				t.Errorf("Send after Close: %v", err)
+			}
+			if unsent {
+				if rest := b.Unsent(); !slices.Equal(rest, sequence(3)) || b.Len() != 0 {
+					t.Errorf("Unsent is %v, Len %d", rest, b.Len())
+				}
+				return
+			}
+			got := receive(t, c, 2)
+			time.Sleep(time.Hour)
+			if b.Len() != 1 {
+				t.Errorf("%d are left after Close", b.Len())
+			}
+			go func() {
+				if err := b.Close(t.Context()); err != nil {
+					t.Errorf("Close again: %v", err)
+				}
+			}()
+			if got = append(got, receive(t, c, 1)...); !slices.Equal(got, sequence(3)) {
+				t.Errorf("received %v", got)
+			}
+		})
+	}
+}
+
+// Unsent cancels the flush of the timer; the Batcher goes on, with its timer.
+func TestBatcherUnsentDuringFlush(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+		mustAccept(t, b, 2, 3)
+		if rest := b.Unsent(); !slices.Equal(rest, sequence(4)) {
+			t.Errorf("Unsent is %v", rest)
+		}
+		for v, err := c.TryRecv(); err == nil; v, err = c.TryRecv() {
+			if v >= 0 {
+				t.Errorf("%d was sent, and handed back", v)
+			}
+		}
+		for range 2 {
+			mustAccept(t, b, 0, 1)
+			if got := receive(t, c, 2); !slices.Equal(got, sequence(2)) {
+				t.Errorf("received %v", got)
+			}
+		}
+	})
+}
+
+// A part that has gone is not handed back.
+func TestBatcherUnsentAfterPart(t *testing.T) {
+	for _, capacity := range slotted {
+		synctest.Test(t, func(t *testing.T) {
+			c, b := stuckBatcher(t, capacity)
+			got := []int{}
+			for range capacity + 1 {
+				v, _ := c.Recv(t.Context())
+				synctest.Wait()
+				if v >= 0 {
+					got = append(got, v)
+				}
+			}
+			rest := b.Unsent()
+			c.Close()
+			for v, err := c.TryRecv(); err == nil; v, err = c.TryRecv() {
+				if v >= 0 {
+					got = append(got, v)
+				}
+			}
+			if all := append(got, rest...); !slices.Equal(all, sequence(2)) || len(rest) == 2 {
+				t.Errorf("capacity %d: received %v, handed back %v", capacity, got, rest)
+			}
+		})
+	}
+}
+
+// The channel is closed under a flush of the timer: the goroutine ends, the owner is
+// told by each call until it takes its values out, and is not told for ever.
+func TestBatcherClosedBelow(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+		mustAccept(t, b, 2)
+		c.Close()
+		synctest.Wait()
+		for i, call := range []func() error{
+			func() error { return b.Send(t.Context(), -1) },
+			func() error { return b.Flush(t.Context()) },
+			func() error { time.Sleep(2 * time.Second); synctest.Wait(); return b.TrySend(-1) },
+			func() error { return b.Close(t.Context()) },
+		} {
+			if err := call(); err != sluice.ErrClosed {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+		if rest := b.Unsent(); !slices.Equal(rest, sequence(3)) {
+			t.Errorf("Unsent is %v", rest)
+		}
+		if err := b.Close(t.Context()); err != nil {
+			t.Errorf("Close with nothing left: %v", err)
+		}
+	})
+}
+
+// A Send that waits is told when the channel is closed under the timer's flush.
+func TestBatcherClosedUnderWaitingSend(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+		mustAccept(t, b, 2, 3, 4)
+		ended := make(chan error)
+		go func() { ended <- b.Send(t.Context(), -1) }()
+		synctest.Wait()
+		c.Close()
+		if err := <-ended; err != sluice.ErrClosed {
+			t.Errorf("Send: %v", err)
+		}
+		if rest := b.Unsent(); !slices.Equal(rest, sequence(5)) {
+			t.Errorf("Unsent is %v", rest)
+		}
+	})
+}
+
+// Under Reject a flush of the timer fails. The owner's next call tries again, before
+// anything else; after a failure of its own the timer tries once more.
+func TestBatcherRejected(t *testing.T) {
+	for _, roomAgain := range []bool{false, true} {
+		for _, capacity := range []int{1, 16} {
+			synctest.Test(t, func(t *testing.T) {
+				c := open[int](shape{capacity: capacity, overflow: sluice.Reject}, nil)
+				for c.TrySend(-1) == nil {
+				}
+				b := sluice.NewBatcher(c, 4, time.Second)
+				mustAccept(t, b, 0, 1)
+				time.Sleep(time.Hour)
+				if roomAgain {
+					for c.Len() > 0 {
+						_, _ = c.TryRecv()
+					}
+				}
+				err := b.Send(t.Context(), 2)
+				switch {
+				case !roomAgain || capacity == 1: // there is room for one of two
+					if err != sluice.ErrFull {
+						t.Errorf("Send after a failed flush: %v", err)
+					}
+				case err != nil || b.Len() != 1:
+					t.Errorf("Send after a failed flush, with room: %v, %d held", err, b.Len())
+				}
+				for c.Len() > 0 {
+					_, _ = c.TryRecv()
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if capacity > 1 && b.Len() != 0 {
+					t.Errorf("the timer did not try again: %d held", b.Len())
+				}
+				if err := b.TrySend(3); err != nil {
+					t.Errorf("TrySend: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// Nobody calls again: what was accepted arrives, and no goroutine is left.
+func TestBatcherAbandoned(t *testing.T) {
+	for _, capacity := range slotted {
+		synctest.Test(t, func(t *testing.T) {
+			c := kindOf(capacity)
+			func() { mustAccept(t, sluice.NewBatcher(c, 10, time.Second), sequence(5)...) }()
+			start := time.Now()
+			if got := receive(t, c, 5); !slices.Equal(got, sequence(5)) || time.Since(start) != time.Second {
+				t.Errorf("received %v after %v", got, time.Since(start))
+			}
+		})
+	}
+}
+
+// Goexit in the channel below, in the goroutine of the timer: the next call tries
+// again.
+func TestBatcherGoexitBelow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		b := sluice.NewBatcher(r, 3, time.Second)
+		r.act = runtime.Goexit
+		mustAccept(t, b, 0, 1)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		r.act = nil
+		mustAccept(t, b, 2)
+		if !slices.Equal(r.all(), sequence(2)) || b.Len() != 1 {
+			t.Errorf("sent %v, %d held", r.all(), b.Len())
+		}
+	})
+}
+
+// The room grows while a flush of the timer has values in the old one.
+func TestBatcherGrowsDuringFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, inFlight, held = 400_000, 100_000, 399_999
+		c := sluice.NewBounded[int](16, nil)
+		b := sluice.NewBatcher(c, 300_000, time.Second)
+		mustAccept(t, b, sequence(n)[:inFlight]...)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		mustAccept(t, b, sequence(n)[inFlight:held]...)
+		go func() {
+			mustAccept(t, b, sequence(n)[held:]...)
+			if err := b.Close(t.Context()); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			c.Close()
+		}()
+		next := 0
+		for batch := range sluice.Batches(t.Context(), c, 1000, 0) {
+			for _, v := range batch {
+				if v != next {
+					t.Fatalf("received %d, want %d", v, next)
+				}
+				next++
+			}
+		}
+		if next != n {
+			t.Errorf("received %d of %d", next, n)
+		}
+	})
+}
