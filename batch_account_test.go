@@ -1,0 +1,254 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A ledger says of each value of each sender what became of it.
+type ledger struct {
+	mu       sync.Mutex
+	seen     []map[string]int // by value: how often received, dropped, refused, unsent
+	senders  int
+	problems []string
+}
+
+func newLedger(senders, each int) *ledger {
+	l := &ledger{seen: make([]map[string]int, senders*each), senders: senders}
+	for i := range l.seen {
+		l.seen[i] = map[string]int{}
+	}
+	return l
+}
+
+// note says what became of values. Value i of sender s is i*senders + s.
+func (l *ledger) note(what string, vs ...int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, v := range vs {
+		l.seen[v][what]++
+	}
+}
+
+// received notes a batch of one of several receivers: between those there is no
+// order.
+func (l *ledger) received(batch []int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := map[int]int{}
+	for _, v := range batch {
+		l.seen[v]["received"]++
+		sender := v % l.senders
+		if before, ok := last[sender]; ok && v <= before {
+			l.problems = append(l.problems, fmt.Sprintf("%d came after %d", v, before))
+		}
+		last[sender] = v
+	}
+}
+
+func (l *ledger) check(t *testing.T) {
+	t.Helper()
+	for v, fates := range l.seen {
+		total := 0
+		for _, n := range fates {
+			total += n
+		}
+		if total != 1 {
+			l.problems = append(l.problems, fmt.Sprintf("value %d: %v", v, fates))
+		}
+	}
+	if len(l.problems) > 10 {
+		l.problems = append(l.problems[:10], fmt.Sprintf("and %d more", len(l.problems)-10))
+	}
+	for _, problem := range l.problems {
+		t.Error(problem)
+	}
+}
+
+// TestBatchingAccount: many Batchers feed a channel of each kind, with random calls,
+// cancels and a Close of the channel in the middle, and two loops over batches empty
+// it: each value is received once, or dropped, refused, or handed back.
+func TestBatchingAccount(t *testing.T) {
+	for _, s := range []shape{
+		{}, {capacity: 1}, {capacity: 128}, {elastic: true, capacity: 500}, {elastic: true, capacity: sluice.Unlimited},
+		{overflow: sluice.Reject}, {capacity: 1, overflow: sluice.Reject}, {capacity: 128, overflow: sluice.Reject},
+		{elastic: true, capacity: 50, overflow: sluice.Reject},
+		{overflow: sluice.DropNewest}, {capacity: 1, overflow: sluice.DropNewest}, {capacity: 128, overflow: sluice.DropNewest},
+		{capacity: 128, overflow: sluice.DropOldest},
+	} {
+		for _, closing := range []bool{false, true} {
+			t.Run(fmt.Sprint(s, closing), func(t *testing.T) { account(t, s, closing) })
+		}
+	}
+}
+
+func account(t *testing.T, s shape, closing bool) {
+	const senders, each = 5, 400
+	l := newLedger(senders, each)
+	var onDrop func(int)
+	if s.overflow == sluice.DropNewest || s.overflow == sluice.DropOldest {
+		onDrop = func(v int) { l.note("dropped", v) }
+	}
+	c := open(s, onDrop)
+	var sending, receiving sync.WaitGroup
+	for i := range 2 {
+		receiving.Go(func() {
+			lingers := []time.Duration{0, 20 * time.Microsecond}
+			for batch := range sluice.Batches(t.Context(), c, 1+7*i, lingers[i]) {
+				l.received(batch)
+			}
+		})
+	}
+	for sender := range senders {
+		sending.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(sender), 4))
+			linger := []time.Duration{0, time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond, time.Hour}[sender]
+			b := sluice.NewBatcher(c, 1+random.IntN(20), linger)
+			for i := range each {
+				if closing && sender == 0 && i == each/2 {
+					c.Close()
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				if random.IntN(4) == 0 {
+					go cancel()
+				}
+				v := i*senders + sender
+				var err error
+				if random.IntN(3) == 0 {
+					err = b.TrySend(v)
+				} else {
+					err = b.Send(ctx, v)
+				}
+				if err != nil {
+					l.note("refused", v)
+				}
+				switch random.IntN(40) {
+				case 0:
+					_ = b.Flush(ctx)
+				case 1:
+					l.note("unsent", b.Unsent()...)
+				case 2:
+					time.Sleep(20 * time.Microsecond)
+				}
+				cancel()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			if err := b.Close(ctx); err != nil || b.Len() > 0 {
+				if err == nil {
+					t.Error("Close returned nil and kept values")
+				}
+				l.note("unsent", b.Unsent()...)
+			}
+			if err := b.Close(t.Context()); err != nil || b.Len() != 0 {
+				t.Errorf("Close with nothing left: %v, Len %d", err, b.Len())
+			}
+		})
+	}
+	sending.Wait()
+	c.Close()
+	receiving.Wait()
+	l.check(t)
+}
+
+// TestBatcherTimerComes: owners that accept values at all speeds, into a timer that
+// may come at any moment, and then stop: all arrives without another call.
+func TestBatcherTimerComes(t *testing.T) {
+	rounds := 3000
+	if testing.Short() {
+		rounds = 300
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a watchdog
+	defer cancel()
+	c := sluice.NewBounded[int](64, nil)
+	random := rand.New(rand.NewPCG(5, 5))
+	buf := make([]int, 64)
+	for round := range rounds {
+		size := 2 + random.IntN(30)
+		b := sluice.NewBatcher(c, size, time.Duration(1+random.IntN(3000)))
+		n := random.IntN(40)
+		pause := random.IntN(400)
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			for i := range n {
+				mustAccept(t, b, i)
+				spin(pause)
+			}
+		}()
+		for next := 0; next < n; {
+			received, err := c.RecvBatch(ctx, buf)
+			if err != nil {
+				t.Fatalf("round %d: %d of %d values have come, and no more: %v", round, next, n, err)
+			}
+			for _, v := range buf[:received] {
+				if v != next {
+					t.Fatalf("round %d: received %d, want %d", round, v, next)
+				}
+				next++
+			}
+		}
+		<-sent
+	}
+}
+
+// spin passes a little time.
+func spin(n int) (x int) {
+	for i := range n {
+		x = x*31 + i
+	}
+	return x
+}
+
+// TestBatchesCancelStorm: one loop after the other over the same channel, each under a
+// context that ends at some moment: no value is missed or seen twice.
+func TestBatchesCancelStorm(t *testing.T) {
+	for _, capacity := range []int{0, 1, 128} {
+		t.Run(fmt.Sprint(capacity), func(t *testing.T) {
+			const n = 20_000
+			c := kindOf(capacity)
+			var sending sync.WaitGroup
+			sending.Go(func() {
+				for i := range n {
+					if err := c.Send(t.Context(), i); err != nil {
+						t.Errorf("Send: %v", err)
+					}
+				}
+				c.Close()
+			})
+			next := 0
+			for round := 0; ; round++ {
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() {
+					spin(round * 37 % 3000)
+					cancel()
+				}()
+				for batch := range sluice.Batches(ctx, c, 1+round%9, time.Duration(round%4)*5*time.Microsecond) {
+					for _, v := range batch {
+						if v != next {
+							t.Fatalf("received %d, want %d", v, next)
+						}
+						next++
+					}
+				}
+				cancel()
+				if _, err := c.TryRecv(); errors.Is(err, sluice.ErrClosed) {
+					break
+				} else if err == nil {
+					next++
+				}
+			}
+			sending.Wait()
+			if next != n {
+				t.Errorf("received %d of %d", next, n)
+			}
+		})
+	}
+}
