@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
@@ -53,6 +54,7 @@ func variants(t *testing.T) []contender.Contender {
 	} {
 		all = append(all, contender.Elastic(background, o), contender.Ends(o))
 	}
+	all = append(all, contender.Batching(background, 10, 0), contender.Batching(ctx, 10, 10*time.Microsecond))
 	return append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
 }
 

@@ -54,6 +54,7 @@ func TestTable(t *testing.T) {
 	for _, name := range []string{
 		"Rendezvous 8x8", "Bounded 1 1->1", "Bounded 1024 one to one 1->1", "Elastic 1->10", "Elastic 8x8 batches",
 		"Rendezvous ping-pong", "ctx Bounded 128 8->1", "Elastic against pump 1->1", "Ends against pump 1->1",
+		"Batcher 64 8->1", "Batcher 64 and Batches, linger 1->1",
 	} {
 		if !seen[name] {
 			t.Errorf("there is no row %q", name)

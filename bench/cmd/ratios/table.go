@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"regexp"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
@@ -86,6 +87,8 @@ func table(work context.Context) []row {
 		bounded    = contender.Bounded(background, nil)
 		oneToOne   = contender.Bounded(background, &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true})
 		elastic    = contender.Elastic(background, nil)
+		batcher    = contender.Batching(background, workload.BatchSize, 0)
+		lingering  = contender.Batching(background, workload.BatchSize, time.Millisecond)
 		// Without shrinking it is at its fastest (70 ns against 80-100 with
 		// ShrinkHalf, Go 1.26, 2 cores): the harder reference.
 		published = contender.Published{
@@ -104,6 +107,8 @@ func table(work context.Context) []row {
 		oneWay("Bounded 1024 one to one", 1024, 1024, oneToOne, native, target{2.5, 6}),
 		oneWay("Elastic", 0, elasticStandIn, elastic, native, target{2.5, 3.5}, target{2.5, 4}, target{2.5, 4}, target{1.8, 3}),
 		batched(oneWay("Elastic", 0, elasticStandIn, elastic, native, target{15, 25}, target{12, 25}, target{12, 25}, target{12, 25})),
+		oneWay("Batcher 64", 1024, 1024, batcher, native, target{5, 10}, target{5, 10}),
+		oneWay("Batcher 64 and Batches, linger", 1024, 1024, lingering, native, target{2.5, 5}, target{2.5, 5}),
 		{{
 			name: "Rendezvous", work: workload.PingPong(0), ours: rendezvous,
 			reference: native, refWork: workload.PingPong(0), floor: 1.05, goal: 1.4,
