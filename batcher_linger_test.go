@@ -184,6 +184,52 @@ func TestBatcherOverdue(t *testing.T) {
 	}
 }
 
+// A batch that was completed beside a flush of the timer is sent when that has
+// landed, before its time.
+func TestBatcherCompleteBesideFlush(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+		mustAccept(t, b, 2, 3, 4)
+		start := time.Now()
+		if got := receive(t, c, 5); !slices.Equal(got, sequence(5)) || time.Since(start) != 0 {
+			t.Errorf("received %v after %v", got, time.Since(start))
+		}
+	})
+}
+
+// The context of a waiting Send ends in the moment in which the flush that it waits
+// for lands.
+func TestBatcherCancelMeetsLanding(t *testing.T) {
+	for range 300 {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRecorder()
+			gate := make(chan struct{})
+			r.act = func() { <-gate }
+			b := sluice.NewBatcher(r, 2, time.Second)
+			mustAccept(t, b, 0)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			mustAccept(t, b, 1, 2)
+			for range 3 {
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() { ended <- b.Flush(ctx) }()
+				synctest.Wait()
+				cancel()
+				select {
+				case gate <- struct{}{}:
+				default:
+				}
+				<-ended
+				synctest.Wait()
+			}
+			close(gate)
+			if err := b.Close(t.Context()); err != nil || !slices.Equal(r.all(), sequence(3)) {
+				t.Errorf("Close: %v, sent %v", err, r.all())
+			}
+		})
+	}
+}
+
 // Flush and Close wait for the flush of the timer, and send what is behind it.
 func TestBatcherFlushWaits(t *testing.T) {
 	for _, closing := range []bool{false, true} {
