@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // A ledger says of each value of each sender what became of it.
@@ -185,7 +186,7 @@ func TestBatcherTimerComes(t *testing.T) {
 			defer close(sent)
 			for i := range n {
 				mustAccept(t, b, i)
-				spin(pause)
+				_ = park.Delay(pause)
 			}
 		}()
 		for next := 0; next < n; {
@@ -202,14 +203,6 @@ func TestBatcherTimerComes(t *testing.T) {
 		}
 		<-sent
 	}
-}
-
-// spin passes a little time.
-func spin(n int) (x int) {
-	for i := range n {
-		x = x*31 + i
-	}
-	return x
 }
 
 // TestBatchesCancelStorm: one loop after the other over the same channel, each under a
@@ -232,7 +225,7 @@ func TestBatchesCancelStorm(t *testing.T) {
 			for round := 0; ; round++ {
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
-					spin(round * 37 % 3000)
+					_ = park.Delay(round * 37 % 3000)
 					cancel()
 				}()
 				for batch := range sluice.Batches(ctx, c, 1+round%9, time.Duration(round%4)*5*time.Microsecond) {

@@ -1,0 +1,47 @@
+package sluice
+
+import (
+	"testing"
+	"time"
+)
+
+// expectEmptySlots fails t if a Batcher refers to values that it does not hold.
+func expectEmptySlots(t *testing.T, b *Batcher[*int], when string) {
+	t.Helper()
+	n := 0
+	for _, slot := range b.buf {
+		if slot != nil {
+			n++
+		}
+	}
+	if n != b.Len() {
+		t.Errorf("%s: %d slots in use for %d values", when, n, b.Len())
+	}
+}
+
+// A Batcher keeps nothing alive that was sent, refused or handed back, and no timer
+// keeps a closed Batcher alive.
+func TestBatcherRetention(t *testing.T) {
+	for _, linger := range []time.Duration{0, time.Hour} {
+		c := NewBounded[*int](5, &Options[*int]{Overflow: Reject})
+		b := NewBatcher(c, 3, linger)
+		for i := range 10 {
+			_ = b.Send(t.Context(), new(int))
+			expectEmptySlots(t, b, "after Send")
+			if i%5 == 0 {
+				_ = b.TrySend(new(int))
+				expectEmptySlots(t, b, "after TrySend")
+			}
+		}
+		_ = b.Flush(t.Context())
+		expectEmptySlots(t, b, "after Flush")
+		b.Unsent()
+		expectEmptySlots(t, b, "after Unsent")
+		_ = b.TrySend(new(int))
+		_ = b.Close(t.Context())
+		expectEmptySlots(t, b, "after Close")
+		if linger > 0 && b.timer.Stop() {
+			t.Error("a timer runs after Close")
+		}
+	}
+}
