@@ -58,10 +58,10 @@ type Batcher[T any] struct {
 	linger time.Duration
 
 	// The owner's; see flush.go for the rest.
-	buf   []T   // value i lies in slot i mod len(buf)
-	at    int   // tail mod len(buf)
-	tail  int64 // index of the next value
-	bound int64 // up to here values are accepted without a look at anything else
+	buf  []T   // value i lies in slot i mod len(buf)
+	at   int   // slot of the next value, or len(buf)
+	stop int   // the slots at … stop-1 may be filled without a look at anything else
+	base int64 // index of the value in slot 0, this time round
 
 	accepted atomic.Int64 // tail, if there is a linger
 	claimed  atomic.Int64 // see flush.go
@@ -118,8 +118,12 @@ func (b *Batcher[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("sluice: Batcher.Send: nil context")
 	}
-	if b.unhindered() {
-		b.accept(v)
+	if b.linger > 0 {
+		return b.sendTimed(ctx, v)
+	}
+	if at := b.at; at < b.stop {
+		b.buf[at] = v
+		b.at = at + 1
 		return nil
 	}
 	return b.sendSlow(ctx, v)
@@ -130,8 +134,12 @@ func (b *Batcher[T]) Send(ctx context.Context, v T) error {
 // be sent and the Batcher must not hold more, [ErrClosed], or what else the flush
 // fails with. After an error v was not accepted.
 func (b *Batcher[T]) TrySend(v T) error {
-	if b.unhindered() {
-		b.accept(v)
+	if b.linger > 0 {
+		return b.sendTimed(nil, v) //nolint:staticcheck // nil: never wait
+	}
+	if at := b.at; at < b.stop {
+		b.buf[at] = v
+		b.at = at + 1
 		return nil
 	}
 	return b.sendSlow(nil, v) //nolint:staticcheck // nil: never wait

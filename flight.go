@@ -21,8 +21,8 @@ const (
 // nil ctx as much as there is room for. If candidate, the last value is that of a
 // Send: unless the call succeeds it is taken out again. The lock is released.
 func (b *Batcher[T]) fly(ctx context.Context, candidate bool) (err error) {
-	b.flight, b.bound = foreground, 0
-	buf, from, to := b.buf, b.head, b.tail
+	b.flight, b.stop = foreground, 0
+	buf, from, to := b.buf, b.head, b.tail()
 	b.lock.Unlock()
 	var sent int64
 	landed := false
@@ -61,23 +61,20 @@ func (b *Batcher[T]) drop(n int64) {
 	}
 }
 
-// unput takes the last value out.
+// unput takes the value out that was just put.
 func (b *Batcher[T]) unput() {
-	if b.at--; b.at < 0 {
-		b.at = len(b.buf) - 1
-	}
+	b.at--
 	var zero T
 	b.buf[b.at] = zero
-	b.tail--
 }
 
-// settle makes the rest agree with head and tail, when nothing flies.
+// settle makes the rest agree with head and at, when nothing flies.
 func (b *Batcher[T]) settle() {
 	if b.held() == 0 { // from slot 0 on, a batch is one run
-		b.head, b.tail, b.at = 0, 0, 0
+		b.head, b.base, b.at = 0, 0, 0
 	}
 	if b.linger > 0 {
-		b.accepted.Store(b.tail)
+		b.accepted.Store(b.tail())
 		b.claimed.Store(b.head << 1)
 		if b.held() > 0 && !b.closed {
 			b.timer.Reset(b.linger)

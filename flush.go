@@ -14,14 +14,15 @@ import (
 // Values have indices, in the order in which they were accepted; value i lies in
 // slot i mod len(buf). The Batcher holds head … tail-1, at most b.most of them.
 // The slots from tail on are free: they belong to the owner, the goroutine that
-// calls Send. It fills one and moves the tail past it.
+// calls Send. It fills one and moves the tail, which is base + at, past it, and may
+// do so without a look at anything else while at is below stop.
 //
 // Sending is a flight: it takes all values held at that moment, calls SendBatch
 // with no lock held, and lands by moving head past what was sent. There is one
 // flight at a time, in the foreground by the owner within its call, or in the
 // background by the goroutine of the timer. During a flight the slots of its
 // values are only read, and head stays. During one in the foreground the owner
-// is busy, so tail stays too, and bound is 0: another call finds that out, and
+// is busy, so tail stays too, and stop is 0: another call finds that out, and
 // panics. During one in the background the owner may go on, up to size values
 // beyond those in flight.
 //
@@ -31,7 +32,7 @@ import (
 //
 // # The timer
 //
-// Without a linger there is no other goroutine, and Send touches three plain
+// Without a linger there is no other goroutine, and Send touches two plain
 // words. With one the owner publishes the tail for each value (accepted), and the
 // timer's goroutine publishes the end of what it takes (claimed). A value is the
 // first of a batch if all before it are claimed; whoever sees that starts the
@@ -69,37 +70,33 @@ import (
 // failed is the lowest bit of claimed; the index is above it.
 const failed = 1
 
-// unhindered reports whether a value can be accepted and nothing else is to do: it
-// does not complete a batch, nothing has failed, and it is not the first of a batch,
-// which starts at slot 0 if that is possible, so that it is sent as one run.
-func (b *Batcher[T]) unhindered() bool {
-	if b.linger == 0 {
-		return b.tail < b.bound
-	}
+// sendTimed is Send, and with a nil ctx TrySend, if there is a linger. A value takes the
+// slow path if it completes a batch, if something has failed, and if it is the first
+// of a batch, which then starts at slot 0 if that is possible: so it is sent as one
+// run.
+func (b *Batcher[T]) sendTimed(ctx context.Context, v T) error {
 	claimed := b.claimed.Load()
-	return b.tail < b.bound && claimed&failed == 0 && claimed>>1 != b.tail
+	if b.at >= b.stop || claimed&failed != 0 || claimed>>1 == b.tail() {
+		return b.sendSlow(ctx, v)
+	}
+	b.buf[b.at] = v
+	b.at++
+	b.publish()
+	return nil
 }
 
-// accept takes v over. There is a free slot, and the owner may use it.
-func (b *Batcher[T]) accept(v T) {
-	b.put(v)
-	if b.linger == 0 {
-		return
-	}
-	b.accepted.Store(b.tail) // publishes the slot
-	if b.claimed.Load()>>1 == b.tail-1 {
+// publish makes the last value known to the timer's flight, and starts the timer if
+// the value is the first that no flight has claimed.
+func (b *Batcher[T]) publish() {
+	tail := b.tail()
+	b.accepted.Store(tail) // publishes the slot
+	if b.claimed.Load()>>1 == tail-1 {
 		b.timer.Reset(b.linger)
 	}
 }
 
-// put moves the tail past v.
-func (b *Batcher[T]) put(v T) {
-	b.buf[b.at] = v
-	if b.at++; b.at == len(b.buf) {
-		b.at = 0
-	}
-	b.tail++
-}
+// tail is the index of the next value.
+func (b *Batcher[T]) tail() int64 { return b.base + int64(b.at) }
 
 // All that follows is called by the owner with the lock held, if not said
 // otherwise.
@@ -115,23 +112,36 @@ func (b *Batcher[T]) enter(method string) {
 }
 
 // held is how many values are in the Batcher.
-func (b *Batcher[T]) held() int64 { return b.tail - b.head }
+func (b *Batcher[T]) held() int64 { return b.tail() - b.head }
 
 // claimedTo is the end of what a flight in the background took last.
 func (b *Batcher[T]) claimedTo() int64 { return b.claimed.Load() >> 1 }
 
-// rebound sets bound to the value that completes a batch, or to the last slot, or
-// to 0 if each call must have a look.
+// rebound sets stop, so that Send looks for itself at the value that completes a
+// batch, at the end of buf, and if there is something to see to.
 func (b *Batcher[T]) rebound() {
-	first := b.head
-	switch {
-	case b.closed || b.flight == foreground:
-		b.bound = 0
+	if b.closed || b.flight == foreground {
+		b.stop = 0
 		return
-	case b.flight == background:
+	}
+	if b.at == len(b.buf) {
+		b.base, b.at = b.tail(), 0
+	}
+	first := b.head
+	if b.flight == background {
 		first = b.claimedTo()
 	}
-	b.bound = min(first+b.size-1, b.head+int64(len(b.buf)))
+	more := min(first+b.size-1, b.head+int64(len(b.buf))) - b.tail()
+	b.stop = b.at + int(min(more, int64(len(b.buf)-b.at)))
+}
+
+// put takes v over, into a slot that is free.
+func (b *Batcher[T]) put(v T) {
+	if b.at == len(b.buf) {
+		b.base, b.at = b.tail(), 0
+	}
+	b.buf[b.at] = v
+	b.at++
 }
 
 // room makes sure that there is a free slot: fewer than most values are held.
@@ -140,10 +150,12 @@ func (b *Batcher[T]) room() {
 		return
 	}
 	larger := make([]T, int64(len(b.buf))+min(int64(len(b.buf)), b.most-int64(len(b.buf))))
-	for i := b.head; i < b.tail; i++ {
+	tail := b.tail()
+	for i := b.head; i < tail; i++ {
 		larger[i%int64(len(larger))] = b.buf[i%int64(len(b.buf))]
 	}
-	b.buf, b.at = larger, int(b.tail%int64(len(larger)))
+	b.at = int(tail % int64(len(larger)))
+	b.buf, b.base = larger, tail-int64(b.at)
 }
 
 // admit accepts v, and releases the lock.
@@ -152,7 +164,10 @@ func (b *Batcher[T]) admit(v T) {
 		b.settle()
 	}
 	b.room()
-	b.accept(v)
+	b.put(v)
+	if b.linger > 0 {
+		b.publish()
+	}
 	b.rebound()
 	b.lock.Unlock()
 }
@@ -171,7 +186,7 @@ func (b *Batcher[T]) sendSlow(ctx context.Context, v T) error {
 		case b.closed:
 			b.lock.Unlock()
 			return ErrClosed
-		case b.flight == background && b.tail < b.claimedTo()+b.size && b.held() < b.most:
+		case b.flight == background && b.tail() < b.claimedTo()+b.size && b.held() < b.most:
 			b.admit(v)
 			return nil
 		case b.flight == background:
@@ -237,7 +252,7 @@ func (b *Batcher[T]) takeBack() (unsent []T) {
 		return nil
 	}
 	unsent = make([]T, 0, b.held())
-	for i := b.head; i < b.tail; i++ {
+	for i := b.head; i < b.tail(); i++ {
 		unsent = append(unsent, b.buf[i%int64(len(b.buf))])
 	}
 	b.drop(b.held())
