@@ -170,10 +170,10 @@ func TestBatcherTimerComes(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a watchdog
 	defer cancel()
-	c := sluice.NewBounded(64, &sluice.Options[int]{SingleSender: true, SingleReceiver: true})
 	random := rand.New(rand.NewPCG(5, 5))
 	buf := make([]int, 64)
 	for round := range rounds {
+		c := sluice.NewBounded(64, &sluice.Options[int]{SingleSender: true, SingleReceiver: true})
 		size := 2 + random.IntN(30)
 		b := sluice.NewBatcher(c, size, time.Duration(1+random.IntN(3000)))
 		n := random.IntN(40)
