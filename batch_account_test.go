@@ -160,9 +160,8 @@ func account(t *testing.T, s shape, closing bool) {
 }
 
 // TestBatcherTimerComes: owners that accept values at all speeds, into a timer that
-// may come at any moment, and then stop: all arrives without another call. Every
-// second batch is too large to be completed, so that only timers send. The owner and
-// its timer keep the promise of a single sender.
+// may come at any moment, and then stop: all arrives without another call. The
+// owner and its timer keep the promise of a single sender.
 func TestBatcherTimerComes(t *testing.T) {
 	rounds := 3000
 	if testing.Short() {
@@ -178,9 +177,6 @@ func TestBatcherTimerComes(t *testing.T) {
 		b := sluice.NewBatcher(c, size, time.Duration(1+random.IntN(3000)))
 		n := random.IntN(40)
 		pause := random.IntN(400)
-		if round%2 == 0 {
-			size, n, pause = 2000, random.IntN(1000), 0
-		}
 		sent := make(chan struct{})
 		go func() {
 			defer close(sent)
@@ -202,6 +198,42 @@ func TestBatcherTimerComes(t *testing.T) {
 			}
 		}
 		<-sent
+	}
+}
+
+// TestBatcherTimerMeetsSend: values accepted in the moments in which a flush of the
+// timer takes those before them. No batch is ever complete, so a value that neither
+// side started the timer for never arrives.
+func TestBatcherTimerMeetsSend(t *testing.T) {
+	rounds := 400
+	if testing.Short() {
+		rounds = 40
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a watchdog
+	defer cancel()
+	c := sluice.NewElastic[int](sluice.Unlimited, nil)
+	b := sluice.NewBatcher(c, 1<<16, time.Microsecond)
+	random := rand.New(rand.NewPCG(6, 6))
+	buf := make([]int, 1024)
+	for round := range rounds {
+		n := 1 + random.IntN(20_000)
+		for i := range n {
+			if err := b.Send(ctx, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for next := 0; next < n; {
+			received, err := c.RecvBatch(ctx, buf)
+			if err != nil {
+				t.Fatalf("round %d: %d of %d values have come, and no more: %v", round, next, n, err)
+			}
+			for _, v := range buf[:received] {
+				if v != next {
+					t.Fatalf("round %d: received %d, want %d", round, v, next)
+				}
+				next++
+			}
+		}
 	}
 }
 

@@ -489,6 +489,28 @@ func TestBatcherGrowsDuringFlush(t *testing.T) {
 			}
 		})
 	})
+	t.Run("across the end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := sluice.NewElastic[int](sluice.Unlimited, nil)
+			gate := make(chan struct{})
+			b := sluice.NewBatcher[int](gated{c, gate}, 300_000, time.Second)
+			mustAccept(t, b, sequence(n)[:inFlight]...)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			mustAccept(t, b, inFlight) // behind those, and not at slot 0
+			close(gate)
+			synctest.Wait()
+			mustAccept(t, b, sequence(n)[inFlight+1:]...)
+			if err := b.Close(t.Context()); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			got := make([]int, n+1)
+			received, _ := c.RecvBatch(t.Context(), got)
+			if !slices.Equal(got[:received], sequence(n)) {
+				t.Errorf("received %d values, not 0 to %d in order", received, n-1)
+			}
+		})
+	})
 	t.Run("handed back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, b := grown(t)
@@ -497,4 +519,15 @@ func TestBatcherGrowsDuringFlush(t *testing.T) {
 			}
 		})
 	})
+}
+
+// gated is an Elastic that sends when its gate is open.
+type gated struct {
+	*sluice.Elastic[int]
+	gate chan struct{}
+}
+
+func (g gated) SendBatch(ctx context.Context, vs []int) (int, error) {
+	<-g.gate
+	return g.Elastic.SendBatch(ctx, vs)
 }
