@@ -2,12 +2,10 @@ package sluice_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -254,150 +252,6 @@ func TestBatchesUnderDoneContext(t *testing.T) {
 		}
 		if want := "[[0 1 2] [3 4]]"; fmt.Sprint(got) != want {
 			t.Errorf("got %v, want %v", got, want)
-		}
-	})
-}
-
-// The body leaves in each way, at each batch: the rest is still in the channel, and
-// the timer's end does no harm.
-func TestBatchesLeave(t *testing.T) {
-	leave := map[string]func(){
-		"break":  nil,
-		"panic":  func() { panic("body") },
-		"Goexit": runtime.Goexit,
-	}
-	for how, leave := range leave {
-		inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
-			for position := range 4 {
-				mustSend(t, s, sequence(10)...) // 3 3 3 1
-				var got []int
-				left := make(chan struct{})
-				go func() {
-					defer close(left)
-					defer func() { _ = recover() }()
-					n := 0
-					for batch := range sluice.Batches(t.Context(), r, 3, time.Second) {
-						got = append(got, batch...)
-						if n++; n > position {
-							if leave == nil {
-								break
-							}
-							leave()
-						}
-					}
-				}()
-				<-left
-				for v, err := r.TryRecv(); err == nil; v, err = r.TryRecv() {
-					got = append(got, v)
-				}
-				if !slices.Equal(got, sequence(10)) {
-					t.Errorf("%s at %d: %v were yielded or left", how, position, got)
-				}
-				time.Sleep(time.Hour)
-			}
-		})
-	}
-}
-
-// The slice is cleared after the body, has no room behind it, and is used again.
-func TestBatchesSlice(t *testing.T) {
-	c := sluice.NewElastic[*int](sluice.Unlimited, nil)
-	for range 9 {
-		_ = c.TrySend(new(int))
-	}
-	c.Close()
-	var before []*int
-	for batch := range sluice.Batches(t.Context(), c, 4, 0) {
-		if cap(batch) != len(batch) {
-			t.Errorf("cap %d, len %d: an append would write into the next batch", cap(batch), len(batch))
-		}
-		if before != nil && &before[0] != &batch[0] {
-			t.Error("the slice is not used again")
-		}
-		if before != nil && len(batch) < len(before) && before[len(batch)] != nil {
-			t.Error("the slice keeps what was received")
-		}
-		before = batch
-	}
-	if len(before) != 1 || before[0] != nil {
-		t.Error("the last batch was not cleared")
-	}
-}
-
-// The body may receive from the channel itself.
-func TestBatchesBodyReceives(t *testing.T) {
-	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
-		mustSend(t, s, sequence(10)...)
-		s.Close()
-		var got []int
-		for batch := range sluice.Batches(t.Context(), r, 3, time.Second) {
-			got = append(got, batch...)
-			if v, err := r.Recv(t.Context()); err == nil {
-				got = append(got, v)
-			}
-		}
-		if !slices.Equal(got, sequence(10)) {
-			t.Errorf("got %v", got)
-		}
-	})
-}
-
-// script is a BatchReceiver that does what each step says.
-type script struct {
-	sluice.Receiver[int]
-	steps []func(ctx context.Context, buf []int) (int, error)
-}
-
-func (s *script) RecvBatch(ctx context.Context, buf []int) (int, error) {
-	step := s.steps[0]
-	s.steps = s.steps[1:]
-	return step(ctx, buf)
-}
-
-// An error of a receiver ends the sequence, after what was collected; a value that
-// came with the error is not lost either.
-func TestBatchesForeignError(t *testing.T) {
-	broken := errors.New("broken")
-	one := func(_ context.Context, buf []int) (int, error) { buf[0] = 1; return 1, nil }
-	fail := func(context.Context, []int) (int, error) { return 0, broken }
-	failWithOne := func(_ context.Context, buf []int) (int, error) { buf[0] = 2; return 1, broken }
-	for _, test := range []struct {
-		steps []func(context.Context, []int) (int, error)
-		want  string
-	}{
-		{[]func(context.Context, []int) (int, error){fail}, "[]"},
-		{[]func(context.Context, []int) (int, error){failWithOne}, "[[2]]"},
-		{[]func(context.Context, []int) (int, error){one, fail}, "[[1]]"},
-		{[]func(context.Context, []int) (int, error){one, failWithOne}, "[[1 2]]"},
-	} {
-		var got [][]int
-		for batch := range sluice.Batches(t.Context(), &script{steps: test.steps}, 3, time.Hour) {
-			got = append(got, slices.Clone(batch))
-		}
-		if fmt.Sprint(got) != test.want {
-			t.Errorf("%v, want %v", got, test.want)
-		}
-	}
-}
-
-// A receiver that always has one value more, and never looks at its context, does
-// not stretch a batch.
-func TestBatchesNotStretched(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		trickle := func(_ context.Context, buf []int) (int, error) {
-			time.Sleep(time.Millisecond)
-			buf[0] = 1
-			return 1, nil
-		}
-		r := &script{}
-		for range 30 {
-			r.steps = append(r.steps, trickle)
-		}
-		for batch := range sluice.Batches(t.Context(), r, 100, 5500*time.Microsecond) {
-			if len(batch) != 7 { // the first, and 6 that began in time
-				t.Errorf("a batch of %d", len(batch))
-			}
-			break
 		}
 	})
 }

@@ -1,0 +1,155 @@
+package sluice_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A panic, or Goexit, in the channel below leaves a Batcher that works, and all
+// that it held.
+func TestBatcherPanicBelow(t *testing.T) {
+	for _, linger := range lingers {
+		for name, act := range map[string]func(){"panic": func() { panic("below") }, "Goexit": runtime.Goexit} {
+			r := newRecorder()
+			b := sluice.NewBatcher(r, 3, linger)
+			refused := 0
+			for i, call := range []func() error{
+				func() error { return b.Send(t.Context(), -1) },
+				func() error { return b.TrySend(-1) },
+				func() error { return b.Flush(t.Context()) },
+				func() error { return b.Close(t.Context()) },
+			} {
+				if b.Len() == 0 {
+					mustAccept(t, b, 0, 1)
+				}
+				r.act = act
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() {
+						if b.Len() == 2 {
+							refused++
+						}
+						_ = recover()
+					}()
+					_ = call()
+					t.Errorf("%s: call %d returned", name, i)
+				}()
+				<-ended
+				r.act = nil
+			}
+			if refused != 4 {
+				t.Errorf("%s: the values were still there after %d of 4 calls", name, refused)
+			}
+			if err := b.Flush(t.Context()); err != nil || !slices.Equal(r.all(), sequence(2)) {
+				t.Errorf("%s: Flush: %v, sent %v", name, err, r.all())
+			}
+		}
+	}
+}
+
+// A call out of a flush cannot be right: the flush waits for it, or another
+// goroutine has come in.
+func TestBatcherCalledInFlush(t *testing.T) {
+	for _, linger := range lingers {
+		r := newRecorder()
+		b := sluice.NewBatcher(r, 3, linger)
+		r.act = func() {
+			for method, call := range map[string]func(){
+				"Batcher.Send":    func() { _ = b.Send(t.Context(), -1) },
+				"Batcher.TrySend": func() { _ = b.TrySend(-1) },
+				"Batcher.Flush":   func() { _ = b.Flush(t.Context()) },
+				"Batcher.Close":   func() { _ = b.Close(t.Context()) },
+				"Batcher.Unsent":  func() { b.Unsent() },
+			} {
+				mustPanic(t, method, []string{"one goroutine"}, call)
+			}
+		}
+		mustAccept(t, b, sequence(9)...)
+		if !slices.Equal(r.all(), sequence(9)) {
+			t.Errorf("sent %v", r.all())
+		}
+	}
+}
+
+// A channel that breaks the contract of SendBatch is not believed.
+func TestBatcherBrokenContract(t *testing.T) {
+	for _, wrong := range []int{-1, 1, 4} {
+		b := sluice.NewBatcher[int](liar{newRecorder(), wrong}, 3, 0)
+		mustAccept(t, b, 0, 1)
+		mustPanic(t, "Batcher", []string{"SendBatch of 3", fmt.Sprint(wrong)}, func() { _ = b.Send(t.Context(), 2) })
+		if rest := b.Unsent(); !slices.Equal(rest, sequence(2)) {
+			t.Errorf("Unsent is %v", rest)
+		}
+	}
+}
+
+// liar returns a number of values and no error, whatever it was given.
+type liar struct {
+	*recorder
+	n int
+}
+
+func (l liar) SendBatch(context.Context, []int) (int, error) { return l.n, nil }
+
+func TestBatcherBadInput(t *testing.T) {
+	c := sluice.NewBounded[int](2, nil)
+	mustPanic(t, "NewBatcher", []string{"nil sender"}, func() { sluice.NewBatcher[int](nil, 1, 0) })
+	for _, n := range []int{0, -1, math.MinInt} {
+		mustPanic(t, "NewBatcher", []string{"size", fmt.Sprint(n)}, func() { sluice.NewBatcher(c, n, 0) })
+	}
+	mustPanic(t, "NewBatcher", []string{"linger", "-1s"}, func() { sluice.NewBatcher(c, 1, -time.Second) })
+	b := sluice.NewBatcher(c, 2, 0)
+	mustAccept(t, b, 0)
+	var none context.Context
+	mustPanic(t, "Batcher.Send", []string{"nil context"}, func() { _ = b.Send(none, 1) })
+	mustPanic(t, "Batcher.Flush", []string{"nil context"}, func() { _ = b.Flush(none) })
+	mustPanic(t, "Batcher.Close", []string{"nil context"}, func() { _ = b.Close(none) })
+	mustAccept(t, b, 1)
+	if c.Len() != 2 || b.Len() != 0 {
+		t.Errorf("%d sent, %d held", c.Len(), b.Len())
+	}
+}
+
+// A size beyond all memory is no reason to allocate it.
+func TestBatcherHuge(t *testing.T) {
+	const n = 150_000 // more than is allocated at once
+	for _, linger := range lingers {
+		for _, size := range []int{math.MaxInt, n, 140_000} {
+			r := newRecorder()
+			b := sluice.NewBatcher(r, size, linger)
+			mustAccept(t, b, sequence(n)...)
+			if len(r.all()) != n/size*size {
+				t.Errorf("size %d: %d values were sent before Close", size, len(r.all()))
+			}
+			if err := b.Close(t.Context()); err != nil || !slices.Equal(r.all(), sequence(n)) {
+				t.Errorf("size %d: Close: %v, %d values sent", size, err, len(r.all()))
+			}
+		}
+	}
+}
+
+// TestBatcherAllocatesNothing: neither a Send nor a flush, with a linger or without.
+func TestBatcherAllocatesNothing(t *testing.T) {
+	for _, linger := range lingers {
+		for _, capacity := range []int{1, 64} {
+			c := sluice.NewBounded[int](capacity, &sluice.Options[int]{Overflow: sluice.DropOldest})
+			b := sluice.NewBatcher(c, 4, linger)
+			allocated := testing.AllocsPerRun(200, func() {
+				mustAccept(t, b, 1, 2, 3, 4, 5)
+				_ = b.TrySend(6)
+				_ = b.Flush(t.Context())
+			})
+			if allocated != 0 {
+				t.Errorf("linger %v, capacity %d: %v allocations", linger, capacity, allocated)
+			}
+		}
+	}
+}
