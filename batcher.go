@@ -35,7 +35,8 @@ import (
 // that alone is too large stays in front until then.
 //
 // Should the channel below panic in a flush, then nobody knows what it has sent of
-// the run that it was given: all of it counts as not sent.
+// the run that it was given: all of it counts as not sent. In a flush of the timer
+// such a panic ends the program, as it does in any goroutine.
 //
 // # Time
 //

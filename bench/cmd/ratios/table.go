@@ -108,7 +108,7 @@ func table(work context.Context) []row {
 		oneWay("Elastic", 0, elasticStandIn, elastic, native, target{2.5, 3.5}, target{2.5, 4}, target{2.5, 4}, target{1.8, 3}),
 		batched(oneWay("Elastic", 0, elasticStandIn, elastic, native, target{15, 25}, target{12, 25}, target{12, 25}, target{12, 25})),
 		oneWay("Batcher 64", 1024, 1024, batcher, native, target{5, 10}, target{5, 10}),
-		oneWay("Batcher 64 and Batches, linger", 1024, 1024, lingering, native, target{2.5, 5}, target{2.5, 5}),
+		oneWay("Batcher 64 and Batches, linger", 1024, 1024, lingering, native, target{2, 4}, target{2, 4}),
 		{{
 			name: "Rendezvous", work: workload.PingPong(0), ours: rendezvous,
 			reference: native, refWork: workload.PingPong(0), floor: 1.05, goal: 1.4,
