@@ -44,7 +44,7 @@ import (
 //     value that it left behind may be a first one of which the owner does not know.
 //
 // Both are sequentially consistent, so at least one of them sees it; if both do, the
-// timer is started twice, for the same time. Thus, at every moment at which
+// timer is started twice, for nearly the same time. Thus, at every moment at which
 // the owner is outside and the Batcher open, it holds a value only if
 //
 //   - the timer runs, and ends at the latest linger after the first value that is
