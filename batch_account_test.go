@@ -205,9 +205,9 @@ func TestBatcherTimerComes(t *testing.T) {
 // timer takes those before them. No batch is ever complete, so a value that neither
 // side started the timer for never arrives.
 func TestBatcherTimerMeetsSend(t *testing.T) {
-	rounds := 400
+	rounds := 200
 	if testing.Short() {
-		rounds = 40
+		rounds = 20
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a watchdog
 	defer cancel()
