@@ -12,7 +12,7 @@ import (
 
 // How a receive is ended linger after the first value of a batch.
 //
-// A deadline made anew for each batch costs four allocations. So there is one
+// A deadline made anew for each batch costs five allocations. So there is one
 // for a whole loop, whose Done channel is not closed but gets a token: it has one
 // slot, filled by the timer for each batch that it cuts short, and once by the
 // parent when that is done. What a channel does with a context decides whether
