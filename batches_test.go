@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/sluicetest"
 )
 
 // A stranger is a BatchReceiver from elsewhere: it derives contexts, more than
@@ -328,13 +329,19 @@ func (c *tokens) Err() error {
 // TestTokensAreEnough: what Batches asks of the engines. Each asks Err before it
 // waits, and receives from Done at most once in a call.
 func TestTokensAreEnough(t *testing.T) {
+	kinds := map[string]func() sluicetest.Channel[int]{
+		"Sharded": func() sluicetest.Channel[int] { return sluice.NewSharded[int](4, nil) },
+	}
 	for _, s := range []shape{
 		{}, {withoutHandOff: true}, {capacity: 1}, {capacity: 15, oneReceiver: true}, {capacity: 16},
 		{capacity: 64, oneReceiver: true}, {capacity: sluice.Unlimited, elastic: true}, {capacity: 100, elastic: true, bytes: true},
 	} {
-		t.Run(s.String(), func(t *testing.T) {
+		kinds[s.String()] = func() sluicetest.Channel[int] { return open[int](s, nil) }
+	}
+	for name, open := range kinds {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := open[int](s, nil)
+				c := open()
 				ctx := &tokens{Context: t.Context(), done: make(chan struct{}, 2)}
 				ended := make(chan error)
 				go func() {

@@ -60,7 +60,7 @@ func (h honest) Err() error { return engine.ContextError(h.Context) }
 // ours reports whether end is a channel of this package and nothing around one.
 func ours[T any](end any) bool {
 	switch end.(type) {
-	case *Rendezvous[T], *Bounded[T], *Elastic[T]:
+	case *Rendezvous[T], *Bounded[T], *Elastic[T], *Sharded[T], *Lane[T]:
 		return true
 	}
 	return false
