@@ -76,6 +76,7 @@ type Contender struct {
 	Note string // what a reader must know, such as a fault that was mended
 	Bound
 	OneSender, OneReceiver bool // the most goroutines its ends allow
+	AnyOrder               bool // it promises none
 	BatchOnly              bool // one by one makes no sense for it
 	Make                   func(capacity int) Channel
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // The loops over our kinds are written out for each kind, in rendezvous.go,
-// bounded.go and elastic.go. Behind a type parameter each call would go through
+// bounded.go, elastic.go and
+// sharded.go. Behind a type parameter each call would go through
 // a dictionary, behind an interface through a table, and neither is what a user
 // of the concrete type pays.
 
@@ -52,6 +53,8 @@ func Standard() []Contender {
 		Bounded(background, nil),
 		Bounded(background, oneToOne),
 		Elastic(background, nil),
+		Sharded(background, nil),
+		ShardedLanes(background, nil),
 		Ends(nil),
 	}
 }

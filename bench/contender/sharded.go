@@ -33,13 +33,15 @@ func (k sharded) Drain() Tally {
 	}
 }
 
-func (k sharded) SendRangeBatch(lo, hi uint64, size int) {
+func (k sharded) SendRangeBatch(lo, hi uint64, size int) { k.sendBatches(k.c, lo, hi, size) }
+
+func (k sharded) sendBatches(to sluice.BatchSender[uint64], lo, hi uint64, size int) {
 	batch := make([]uint64, size)
 	for lo < hi {
 		batch = batch[:min(uint64(size), hi-lo)]
 		fill(batch, lo)
 		lo += uint64(len(batch))
-		if _, err := k.c.SendBatch(k.ctx, batch); err != nil {
+		if _, err := to.SendBatch(k.ctx, batch); err != nil {
 			return
 		}
 	}
@@ -80,6 +82,12 @@ func (k byLane) SendRange(lo, hi uint64) {
 	}
 }
 
+func (k byLane) SendRangeBatch(lo, hi uint64, size int) {
+	lane := k.c.Lane()
+	defer lane.Close()
+	k.sendBatches(lane, lo, hi, size)
+}
+
 func (k byLane) Drain() Tally { return k.DrainBatch(recvBuffer) }
 
 // byKey is a sharded whose senders send with a key each.
@@ -93,25 +101,36 @@ func (k byKey) SendRange(lo, hi uint64) {
 	}
 }
 
-// Sharded is sluice.Sharded with the capacity as the limit of each lane. o may be
-// nil. It keeps no order.
+// Sharded is sluice.Sharded without a limit, which keeps no order. o may be nil.
 func Sharded(ctx context.Context, o *sluice.Options[uint64]) Contender {
-	return own("sluice.Sharded", Buffered, ctx, o, func(capacity int) Channel {
-		return sharded{ctx, sluice.NewSharded(capacity, o)}
+	c := own("sluice.Sharded", UnboundedOnly, ctx, o, func(int) Channel {
+		return sharded{ctx, sluice.NewSharded(sluice.Unlimited, o)}
 	})
+	c.AnyOrder = true
+	return c
 }
 
-// ShardedLanes is a Sharded with a lane for each sender, and receivers that take
-// runs of values.
+// ShardedBounded is a Sharded with the capacity as the limit of each lane.
+func ShardedBounded(ctx context.Context, o *sluice.Options[uint64]) Contender {
+	c := own("sluice.Sharded, limited", Buffered, ctx, o, func(capacity int) Channel {
+		return sharded{ctx, sluice.NewSharded(capacity, o)}
+	})
+	c.AnyOrder = true
+	return c
+}
+
+// ShardedLanes is a Sharded with a lane for each sender, with the capacity as its
+// limit, and receivers that take runs of values.
 func ShardedLanes(ctx context.Context, o *sluice.Options[uint64]) Contender {
 	return own("sluice.Sharded, lanes, runs", Buffered, ctx, o, func(capacity int) Channel {
 		return byLane{sharded{ctx, sluice.NewSharded(capacity, o)}}
 	})
 }
 
-// ShardedKeys is a Sharded to which each sender sends with a key of its own.
+// ShardedKeys is a Sharded without a limit to which each sender sends with a key
+// of its own.
 func ShardedKeys(ctx context.Context, o *sluice.Options[uint64]) Contender {
-	return own("sluice.Sharded, keys", Buffered, ctx, o, func(capacity int) Channel {
-		return byKey{sharded{ctx, sluice.NewSharded(capacity, o)}}
+	return own("sluice.Sharded, keys", UnboundedOnly, ctx, o, func(int) Channel {
+		return byKey{sharded{ctx, sluice.NewSharded(sluice.Unlimited, o)}}
 	})
 }
