@@ -27,7 +27,7 @@ func (e *Engine[T]) Lane() *Handle[T] {
 			l.Close()
 			return &Handle[T]{e.config.OnDrop, e, l}
 		}
-		if e.set.CompareAndSwap(s, s.with(l)) {
+		if e.exchange(s, s.with(l)) {
 			h := &Handle[T]{e.config.OnDrop, e, l}
 			runtime.AddCleanup(h, forget, l)
 			return h

@@ -97,6 +97,10 @@ type set[T any] struct {
 	ready  *chain.Readiness
 	gone   engine.Stats // the counts of lanes that were removed
 	change change       // the last one of active
+
+	// What the fast paths need, derived by exchange: the lanes in use by number,
+	// and all lanes unless receives must post.
+	to, from []*chain.Engine[T]
 }
 
 // A lane is a chain, and what senders note about it once in a while.
@@ -122,7 +126,7 @@ func New[T any](config engine.Config[T]) *Engine[T] {
 		first.shared[i] = e.newLane(first, false)
 	}
 	first.all = append(first.all, first.shared[:active]...)
-	e.set.Store(first)
+	e.exchange(nil, first)
 	return e
 }
 
@@ -155,6 +159,23 @@ func (s *set[T]) with(l *lane[T]) *set[T] {
 	return &next
 }
 
+// exchange makes next the set, if it still is s.
+func (e *Engine[T]) exchange(s, next *set[T]) bool {
+	next.to, next.from = engines(next.shared[:next.active]), nil
+	if next.ready == nil {
+		next.from = engines(next.all)
+	}
+	return e.set.CompareAndSwap(s, next)
+}
+
+func engines[T any](of []*lane[T]) []*chain.Engine[T] {
+	list := make([]*chain.Engine[T], len(of))
+	for i, l := range of {
+		list[i] = l.Engine
+	}
+	return list
+}
+
 // open returns the shared lane of that number, and opens it if need be. It is
 // nil if the channel was closed before.
 func (e *Engine[T]) open(number int) *lane[T] {
@@ -167,7 +188,7 @@ func (e *Engine[T]) open(number int) *lane[T] {
 		next := s.with(l)
 		next.shared = append([]*lane[T](nil), s.shared...)
 		next.shared[number] = l
-		if e.set.CompareAndSwap(s, next) {
+		if e.exchange(s, next) {
 			return l
 		}
 	}
@@ -190,7 +211,7 @@ func (e *Engine[T]) remove(l *lane[T]) {
 		}
 		add(&next.gone, l.Stats())
 		next.gone.Bytes = 0
-		if e.set.CompareAndSwap(s, next) {
+		if e.exchange(s, next) {
 			return
 		}
 	}
@@ -283,7 +304,7 @@ func (e *Engine[T]) Close() {
 	for !s.closed {
 		next := s.with(nil)
 		next.closed = true
-		if e.set.CompareAndSwap(s, next) {
+		if e.exchange(s, next) {
 			break
 		}
 		s.release()
@@ -318,7 +339,7 @@ func (e *Engine[T]) Ready() <-chan struct{} {
 		}
 		next := s.with(nil)
 		next.ready = chain.NewReadiness()
-		if !e.set.CompareAndSwap(s, next) {
+		if !e.exchange(s, next) {
 			continue
 		}
 		for _, l := range s.all {

@@ -17,8 +17,8 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	s := e.set.Load()
 	cursor := &e.receiving[here()]
 	at := cursor.Load()
-	if at < uint32(len(s.all)) && s.ready == nil {
-		l := s.all[at]
+	if at < uint32(len(s.from)) {
+		l := s.from[at]
 		if v, err = l.TryRecv(); err == nil {
 			if l.Head()%turnEvery == 0 {
 				cursor.Store(at + 1)

@@ -99,7 +99,7 @@ func (e *Engine[T]) grow(s *set[T], contended uint32) {
 			next.all = append(next.all[:len(next.all):len(next.all)], next.shared[i])
 		}
 	}
-	if !s.closed && e.set.CompareAndSwap(s, next) && s.change.from > s.change.to {
+	if !s.closed && e.exchange(s, next) && s.change.from > s.change.to {
 		e.scale.patience.Store(min(2*e.scale.patience.Load(), maxPatience))
 	}
 }
@@ -109,5 +109,5 @@ func (e *Engine[T]) shrink(s *set[T], looks uint32) {
 	next := s.with(nil)
 	next.active--
 	next.change = change{s.active, next.active, 0, looks * settleEvery}
-	e.set.CompareAndSwap(s, next)
+	e.exchange(s, next)
 }

@@ -13,11 +13,11 @@ import (
 func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	s := e.set.Load()
 	hint := &e.sending[here()]
-	if number := hint.Load() & numberMask; number < uint32(s.active) {
-		l := s.shared[number]
+	if number := hint.Load() & numberMask; number < uint32(len(s.to)) {
+		l := s.to[number]
 		if l.TrySend(v) == nil {
 			if n, _ := l.Tail(); n%settleEvery == 0 {
-				e.settle(s, l, hint)
+				e.settle(s, s.shared[number], hint)
 			}
 			return nil
 		}
