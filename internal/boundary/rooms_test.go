@@ -19,8 +19,10 @@ var rooms = map[string]room{
 			"./internal/chain":   "the engine of kinds with many slots",
 			"./internal/handoff": "the engine of kinds with few or none",
 			"./internal/lanes":   "the engine of kinds for many CPUs",
-			"./internal/park":    "the owner of a Batcher waits for its timer's flush",
 			"math":               "the largest number of values",
+			"./internal/park":    "a Select waits in several lines at once, the owner of a Batcher for its timer's flush",
+			"math/rand/v2":       "a Select chooses among what is ready at random",
+			"runtime":            "a Select yields once before it parks",
 			"sync":               "Ends waits for its pumps, and is stopped once",
 			"unsafe":             "Sizeof, and nothing else of it",
 			"time":               "Stats reports durations, a linger is timed; no clock is read",
@@ -30,7 +32,10 @@ var rooms = map[string]room{
 		},
 	},
 	"internal/engine": {
-		imports: permissions{"time": "Stats reports durations; no clock is read"},
+		imports: permissions{
+			"./internal/park": "what the places of a Select have in common",
+			"time":            "Stats reports durations; no clock is read",
+		},
 	},
 	"internal/chain": {
 		imports: permissions{

@@ -37,6 +37,11 @@ type Engine[T any] interface {
 	Len() int
 	Cap() int
 	Stats() Stats
+	// NewPlace returns a place for a Select that sends *value, or receives
+	// into it. It is a Counter if the engine serves its waiters.
+	NewPlace(value *T, sends bool) Place
+	// Blocks reports whether the overflow policy is Block.
+	Blocks() bool
 }
 
 // Overflow is what a send does that finds no room; the values are those of the

@@ -89,6 +89,7 @@ type Engine[T any] struct {
 	ready     chan struct{}  // nil until Ready is called
 
 	config  engine.Config[T]
+	rank    uint64 // see ranks
 	sent    uint64
 	taken   uint64
 	dropped uint64
@@ -97,7 +98,7 @@ type Engine[T any] struct {
 
 // New returns an engine for config.Limit queued values; 0 makes a rendezvous.
 func New[T any](config engine.Config[T]) *Engine[T] {
-	e := &Engine[T]{config: config}
+	e := &Engine[T]{config: config, rank: ranks.Add(1)}
 	if !config.Elastic && config.Limit > 0 {
 		e.buf.Grow(config.Limit)
 	}
@@ -160,18 +161,17 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	called := false                      // out of the line, to look again
 	for {
 		e.lock.Lock()
+		if handOff {
+			if w := e.receiver(); w != nil {
+				e.handOver(w, v)
+				return nil
+			}
+		}
 		switch {
-		case handOff && e.receivers.first != nil && e.buf.Len() == 0:
-			w := e.receivers.pop()
-			w.value = v
-			e.sent++
-			e.taken++
-			e.serve(w, done)
-			return nil
 		case e.closed:
 			e.lock.Unlock()
 			return engine.ErrClosed
-		case e.fits(size) && (called || e.senders.first == nil || ctx == nil && e.config.NoHandOff):
+		case e.fits(size) && (called || e.senders.empty() || ctx == nil && e.config.NoHandOff):
 			e.push(v, size)
 			e.announce()
 			e.callReceiver()
@@ -220,22 +220,16 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	asked := ctx == context.Background() // nothing to ask
 	for {
 		e.lock.Lock()
-		switch {
-		case e.buf.Len() > 0:
+		if e.buf.Len() > 0 {
 			v = e.pop()
 			e.taken++
 			e.admit()
 			return v, nil
-		case e.senders.first != nil:
-			w := e.senders.pop()
-			v = w.value
-			e.sent++
-			e.taken++
-			if e.senders.first != nil {
-				e.announce()
-			}
-			e.serve(w, done)
-			return v, nil
+		}
+		if w := e.senders.take(); w != nil {
+			return e.takeOver(w), nil
+		}
+		switch {
 		case e.closed:
 			e.lock.Unlock()
 			return v, engine.ErrClosed
@@ -266,6 +260,56 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 			return v, engine.ContextError(ctx)
 		}
 	}
+}
+
+// recvLocked is TryRecv for one who holds the lock. It releases it.
+func (e *Engine[T]) recvLocked() (v T, err error) {
+	if e.buf.Len() > 0 {
+		v = e.pop()
+		e.taken++
+		e.admit()
+		return v, nil
+	}
+	if w := e.senders.take(); w != nil {
+		return e.takeOver(w), nil
+	}
+	err = engine.ErrEmpty
+	if e.closed {
+		err = engine.ErrClosed
+	}
+	e.lock.Unlock()
+	return v, err
+}
+
+// receiver takes out a receiver that a value can be handed to, nil if there is
+// none. The lock is held.
+func (e *Engine[T]) receiver() *waiter[T] {
+	if e.receivers.first == nil || e.buf.Len() > 0 {
+		return nil
+	}
+	return e.receivers.take()
+}
+
+// handOver hands v to a receiver that was taken out of its line. It releases the
+// lock.
+func (e *Engine[T]) handOver(w *waiter[T], v T) {
+	w.value = v
+	e.sent++
+	e.taken++
+	e.serve(w, done)
+}
+
+// takeOver takes the value of a sender that was taken out of its line. It
+// releases the lock.
+func (e *Engine[T]) takeOver(w *waiter[T]) T {
+	v := w.value
+	e.sent++
+	e.taken++
+	if e.senders.first != nil {
+		e.announce()
+	}
+	e.serve(w, done)
+	return v
 }
 
 // TryRecv implements engine.Engine.
@@ -300,8 +344,7 @@ func (e *Engine[T]) Close() {
 		close(e.ready)
 	}
 	for _, l := range []*line[T]{&e.senders, &e.receivers} {
-		for l.first != nil {
-			w := l.pop()
+		for w := l.take(); w != nil; w = l.take() {
 			w.verdict = closed
 			if w.parked {
 				w.parker.Unpark()
@@ -351,6 +394,9 @@ func (e *Engine[T]) admit() {
 			last.parker.Unpark()
 		}
 		e.senders.pop()
+		if !w.claim() {
+			continue
+		}
 		last = w
 		if e.config.NoHandOff {
 			e.announce()
@@ -373,11 +419,12 @@ func (e *Engine[T]) admit() {
 // callReceiver releases the lock. Without the hand-off it also sends a waiting
 // receiver to look for itself.
 func (e *Engine[T]) callReceiver() {
-	if e.receivers.first == nil {
+	w := e.receivers.take()
+	if w == nil {
 		e.lock.Unlock()
 		return
 	}
-	e.serve(e.receivers.pop(), again)
+	e.serve(w, again)
 }
 
 // fits reports whether a value of that size can be queued now.

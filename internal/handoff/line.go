@@ -22,6 +22,21 @@ type waiter[T any] struct {
 	parker     park.Parker
 	size       int
 	value      T
+
+	// Of a waiter that is one of several of a Select: see place.
+	choice *park.Choice
+	number int
+}
+
+// claim reports whether a waiter that was taken out of its line is to be served:
+// a Select may have been served elsewhere.
+func (w *waiter[T]) claim() bool {
+	if w.choice == nil {
+		return true
+	}
+	may, unpark := w.choice.Serve(w.number)
+	w.parked = unpark
+	return may
 }
 
 // maxFree bounds how many waiters are kept for the next time.
@@ -70,7 +85,41 @@ func (l *line[T]) push(w *waiter[T]) {
 	l.n++
 }
 
-// pop takes the first waiter out; there is one. Whoever pops it serves it.
+// pushFront puts back one whose turn it was.
+func (l *line[T]) pushFront(w *waiter[T]) {
+	w.queued = true
+	w.next = l.first
+	if l.first == nil {
+		l.last = w
+	} else {
+		l.first.prev = w
+	}
+	l.first = w
+	l.n++
+}
+
+// take takes out the first waiter that is to be served, nil if there is none.
+// Whoever takes it serves it.
+func (l *line[T]) take() *waiter[T] {
+	for l.first != nil {
+		if w := l.pop(); w.claim() {
+			return w
+		}
+	}
+	return nil
+}
+
+// empty reports whether nobody waits who could be served. It takes those out who
+// could not.
+func (l *line[T]) empty() bool {
+	for l.first != nil && l.first.choice != nil && !l.first.choice.Servable() {
+		l.pop()
+	}
+	return l.first == nil
+}
+
+// pop takes the first waiter out; there is one. Whoever pops it serves it, if it
+// can be claimed.
 func (l *line[T]) pop() *waiter[T] {
 	w := l.first
 	l.first, w.next = w.next, nil

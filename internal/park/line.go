@@ -10,6 +10,11 @@ type Waiter struct {
 	next, prev *Waiter
 	queued     bool
 	parker     Parker
+
+	// Of a waiter that is one of several of its goroutine: see Enter.
+	choice *Choice
+	number int
+	holds  bool // this line's wake-up
 }
 
 // What the goroutines of the other side read off a line.
@@ -38,6 +43,10 @@ const (
 //     proceed, and call Wake if so. Thus no wake-up ends with a goroutine that
 //     was cancelled, or that took one of several values.
 //   - A waiter that was woken in vain rejoins at the front: it keeps its place.
+//   - A waiter of a Choice that may not be woken now, as another of its places was
+//     faster, is passed over and stays: its goroutine is awake and will look here
+//     too before it sleeps again, or Exit. Thus one that rejoined at the front is
+//     still the first one when the next wake-up comes.
 //
 // The lock is held for a few instructions and never while a goroutine waits.
 type Line struct {
@@ -83,16 +92,7 @@ func (l *Line) Join() *Waiter {
 func (l *Line) Rejoin(w *Waiter) {
 	l.lock.Lock()
 	l.inFlight = false
-	w.queued = true
-	w.next = l.first
-	if l.first == nil {
-		l.last = w
-	} else {
-		l.first.prev = w
-	}
-	l.first = w
-	l.n++
-	l.update()
+	l.prepend(w)
 	l.lock.Unlock()
 }
 
@@ -140,29 +140,84 @@ func (l *Line) Leave(w *Waiter, woken bool) {
 // Wake wakes the first waiter, unless a wake-up is on its way already.
 func (l *Line) Wake() {
 	l.lock.Lock()
-	w := l.first
-	if w == nil || l.inFlight {
+	if l.inFlight {
+		l.lock.Unlock()
+		return
+	}
+	w, unpark := l.first, true
+	for w != nil && w.choice != nil {
+		if w.holds, unpark = w.choice.choose(w.number, looking); w.holds {
+			break
+		}
+		w, unpark = w.next, true
+	}
+	if w == nil {
 		l.lock.Unlock()
 		return
 	}
 	l.remove(w)
 	l.inFlight = true
 	l.update()
+	parker := w.parker
 	l.lock.Unlock()
-	w.parker.Unpark()
+	if unpark {
+		parker.Unpark()
+	}
 }
 
 // WakeAll wakes every waiter: there is nothing left to wait for.
 func (l *Line) WakeAll() {
 	l.lock.Lock()
 	for l.first != nil {
-		w := l.first
+		w, unpark := l.first, true
+		if w.choice != nil {
+			_, unpark = w.choice.choose(w.number, looking)
+		}
 		l.remove(w)
-		w.parker.Unpark()
+		if unpark {
+			w.parker.Unpark()
+		}
 	}
 	l.update()
 	l.lock.Unlock()
 }
+
+// Enter puts the waiter w in line, as place number of c, which is looking: at the
+// end the first time, and at the front if the line had woken it in vain. If it
+// is still in line it stays where it is. w is the caller's own, and the same
+// Choice must be meant until Exit.
+func (l *Line) Enter(w *Waiter, c *Choice, number int) {
+	l.lock.Lock()
+	switch {
+	case w.holds:
+		w.holds = false
+		l.inFlight = false
+		l.prepend(w)
+	case !w.queued:
+		w.choice, w.number, w.parker = c, number, c.parker
+		l.append(w)
+	}
+	l.lock.Unlock()
+}
+
+// Exit takes w out of the line, and ends the wake-up if w holds it. The caller
+// must then do what it must after Leave.
+func (l *Line) Exit(w *Waiter) {
+	l.lock.Lock()
+	if w.queued {
+		l.remove(w)
+	}
+	if w.holds {
+		w.holds = false
+		l.inFlight = false
+	}
+	w.choice = nil
+	l.update()
+	l.lock.Unlock()
+}
+
+// Tally returns the line's count of waits.
+func (l *Line) Tally() *Tally { return &l.waits }
 
 // Counts returns how many goroutines wait now, how often one has parked, and
 // an estimate of the time that they were parked in all.
@@ -170,6 +225,19 @@ func (l *Line) Counts() (waiting int, waits uint64, spent time.Duration) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	return l.n, l.waits.Waits(), l.waits.Spent()
+}
+
+func (l *Line) prepend(w *Waiter) {
+	w.queued = true
+	w.next = l.first
+	if l.first == nil {
+		l.last = w
+	} else {
+		l.first.prev = w
+	}
+	l.first = w
+	l.n++
+	l.update()
 }
 
 func (l *Line) append(w *Waiter) {

@@ -45,22 +45,35 @@ func (p Parker) Unpark() { p.token <- struct{}{} }
 // costs half as much as a wait itself: the first 256 waits are timed, later one
 // in sixteen, which then speaks for sixteen.
 type Tally struct {
-	waits uint64 // guarded by the owner's lock, as are Count and Waits
-	spent atomic.Int64
+	waits   uint64        // guarded by the owner's lock, as are Count and Waits
+	choices atomic.Uint64 // waits of goroutines that have several places
+	spent   atomic.Int64
 }
 
 // Count counts one wait and returns how many waits its duration stands for.
 func (t *Tally) Count() (weight int64) {
 	t.waits++
+	return weightOf(t.waits)
+}
+
+// weightOf is how many waits the duration of the n-th one stands for.
+func weightOf(n uint64) int64 {
 	switch {
-	case t.waits <= 256:
+	case n <= 256:
 		return 1
-	case t.waits%16 == 0:
+	case n%16 == 0:
 		return 16
 	default:
 		return 0
 	}
 }
+
+// CountChoice counts a wait of a Choice that has a place here. It needs no lock,
+// and leaves the clock to Choice.Sleep.
+func (t *Tally) CountChoice() { t.choices.Add(1) }
+
+// Spend adds the time of a wait that was counted by CountChoice.
+func (t *Tally) Spend(d time.Duration) { t.spent.Add(int64(d)) }
 
 // Park is Parker.Park, timed as weight says.
 func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64) bool {
@@ -74,7 +87,7 @@ func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64) bool {
 }
 
 // Waits returns how many waits were counted.
-func (t *Tally) Waits() uint64 { return t.waits }
+func (t *Tally) Waits() uint64 { return t.waits + t.choices.Load() }
 
 // Spent returns an estimate of the time of all waits that have ended.
 func (t *Tally) Spent() time.Duration { return time.Duration(t.spent.Load()) }

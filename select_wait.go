@@ -1,0 +1,253 @@
+package sluice
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
+)
+
+// How a Select waits.
+//
+// There are two ways to wait in this package, and a Select may need both at once.
+// At a chain a goroutine stands in a park.Line, is woken, and looks for itself. At
+// a handoff it is served: whoever comes by does its operation (engine.Counter).
+// All places of a Select share one park.Choice, which only one of them can choose.
+//
+// A round:
+//
+//  1. The choice becomes looking, the Select joins all lines, and looks at each
+//     channel behind one: announce, look again. Nobody may serve it meanwhile: it
+//     could have received a value by itself then, and have been handed another.
+//  2. It takes the locks of all Counters, in the order of their ranks, and looks
+//     there. If one is able to proceed, it releases the other locks and proceeds;
+//     that fails only if it was to meet another Select that has been served
+//     elsewhere, and then it looks again.
+//  3. If there is nothing, it becomes open, unless a line has woken it, and joins
+//     the Counters under the same locks. Partners that came before were seen,
+//     those that come later see the Select. Two Selects that face each other: the
+//     second to take the locks sees the first.
+//  4. It yields once, as an engine's own waiters do, and sleeps.
+//  5. Whoever chose it has done its operation, or woken it to look. If that look
+//     is in vain, the next round begins; it keeps its turn everywhere.
+//
+// What is done is done at one point: by itself, in 1, 2 or 5, where nobody else
+// can choose it for an operation; or by a partner that has won the choice. After
+// it, the Select takes itself out of all lines, and passes on a wake-up that it
+// holds: see park.Line.
+//
+// The case belongs to the call, so its waiters do, too: nothing is allocated for
+// a wait, and no goroutine of another testing/synctest bubble can come by the
+// parker. It is that of the first case.
+
+// A round is what one call of Select knows of its cases while it waits.
+type round struct {
+	cases    []Case
+	choice   *park.Choice
+	counters []int // the cases at Counters, in the order of their ranks
+	d        dice
+}
+
+// wait is Select once nothing can proceed and there is no Default.
+//
+// The context is asked before the goroutine is in any line, and again when it
+// has left all: a context is a user's code, and may panic.
+func wait(ctx context.Context, cases []Case) (Case, error) {
+	if ctx.Err() != nil {
+		return lastLook(ctx, cases)
+	}
+	done := ctx.Done()
+	if len(cases) == 0 {
+		park.NewParker().Park(done)
+		return nil, engine.ContextError(ctx)
+	}
+	taken := 0
+	defer func() {
+		for _, c := range cases[:taken] {
+			c.entry().taken.Store(false)
+		}
+	}()
+	for i, c := range cases {
+		if !c.entry().taken.CompareAndSwap(false, true) {
+			panic(fmt.Sprintf("sluice: Select: case %d is in use: in another Select, or twice in this one", i))
+		}
+		taken++
+	}
+	var space [few]int
+	r := round{cases: cases, choice: &cases[0].entry().choice, counters: byRank(space[:0], cases)}
+	for _, i := range r.counters {
+		cases[i].entry().counter.Prepare()
+	}
+	chosen, err := r.run(done)
+	for _, c := range cases {
+		c.entry().place.Leave()
+	}
+	if chosen == nil {
+		return lastLook(ctx, cases)
+	}
+	return chosen, err
+}
+
+// lastLook is for when ctx is done: what became possible before that must not be
+// missed.
+func lastLook(ctx context.Context, cases []Case) (Case, error) {
+	if chosen, err := poll(cases); chosen != nil {
+		return chosen, err
+	}
+	return nil, engine.ContextError(ctx)
+}
+
+// byRank appends to the empty slice at the indices of the cases at Counters, in
+// the order of their ranks. It is no method of round: what is assigned through a
+// pointer is on the heap.
+func byRank(at []int, cases []Case) []int {
+	for i, c := range cases {
+		counter := c.entry().counter
+		if counter == nil {
+			continue
+		}
+		at = append(at, i)
+		for k := len(at) - 1; k > 0 && cases[at[k-1]].entry().counter.Rank() > counter.Rank(); k-- {
+			at[k-1], at[k] = i, at[k-1]
+		}
+	}
+	return at
+}
+
+// counter returns the Counter at a position of the order of ranks.
+func (r *round) counter(at int) engine.Counter { return r.cases[r.counters[at]].entry().counter }
+
+// run returns the case that has proceeded, nil if done was closed first.
+func (r *round) run(done <-chan struct{}) (Case, error) {
+	for yielded := false; ; {
+		r.choice.Look()
+		if c, err := r.joinLines(); c != nil {
+			return c, err
+		}
+		if c, err := r.joinCounters(); c != nil {
+			return c, err
+		}
+		if !yielded {
+			yielded = true
+			runtime.Gosched()
+		}
+		if r.choice.Doze() && !r.sleep(done) {
+			return nil, nil
+		}
+		c := r.cases[r.choice.Chosen()]
+		var served bool
+		var err error
+		if counter := c.entry().counter; counter != nil {
+			served, err = counter.Served()
+		} else {
+			served, err = c.try()
+		}
+		if served {
+			return c, err
+		}
+	}
+}
+
+// joinLines puts the Select in line where waiters look for themselves, and looks.
+func (r *round) joinLines() (Case, error) {
+	if len(r.counters) == len(r.cases) {
+		return nil, nil
+	}
+	for i, c := range r.cases {
+		if e := c.entry(); e.counter == nil {
+			e.place.Join(r.choice, i)
+		}
+	}
+	first := r.d.below(len(r.cases))
+	for i := range r.cases {
+		c := r.cases[(first+i)%len(r.cases)]
+		if c.entry().counter != nil {
+			continue
+		}
+		if done, err := c.try(); done {
+			return c, err
+		}
+	}
+	return nil, nil
+}
+
+// joinCounters does what there is to do at the Counters, or else joins them and
+// opens the choice, unless a line has chosen.
+func (r *round) joinCounters() (Case, error) {
+	if len(r.counters) == 0 {
+		return nil, nil
+	}
+	for {
+		r.lock()
+		able := r.able()
+		if able < 0 {
+			break
+		}
+		c := r.cases[r.counters[able]]
+		r.unlockBut(able)
+		if done, err := c.entry().counter.Proceed(); done {
+			return c, err
+		}
+	}
+	if r.choice.Open() {
+		for at, i := range r.counters {
+			r.counter(at).Join(r.choice, i)
+		}
+	}
+	r.unlockBut(-1)
+	return nil, nil
+}
+
+// able returns a random position among those that can proceed, -1 if there is
+// none. The locks are held.
+func (r *round) able() int {
+	able, n := -1, 0
+	for at := range r.counters {
+		if r.counter(at).Able() {
+			if n++; r.d.below(n) == 0 {
+				able = at
+			}
+		}
+	}
+	return able
+}
+
+// lock takes the lock of each engine, once.
+func (r *round) lock() {
+	for at := range r.counters {
+		if r.leads(at) {
+			r.counter(at).Lock()
+		}
+	}
+}
+
+// unlockBut releases the lock of each engine but that at position keep.
+func (r *round) unlockBut(keep int) {
+	for at := range r.counters {
+		if r.leads(at) && (keep < 0 || r.counter(at).Rank() != r.counter(keep).Rank()) {
+			r.counter(at).Unlock()
+		}
+	}
+}
+
+// leads reports whether a position is the first one of its engine.
+func (r *round) leads(at int) bool {
+	return at == 0 || r.counter(at-1).Rank() != r.counter(at).Rank()
+}
+
+// sleep parks, and counts that as a wait on each side. It returns false if done
+// was closed first.
+func (r *round) sleep(done <-chan struct{}) bool {
+	for _, c := range r.cases {
+		c.entry().place.Tally().CountChoice()
+	}
+	woken, spent := r.choice.Sleep(done)
+	if spent > 0 {
+		for _, c := range r.cases {
+			c.entry().place.Tally().Spend(spent)
+		}
+	}
+	return woken
+}
