@@ -144,6 +144,9 @@ func engineOf[T any](function string, channel any) (e engine.Engine[T]) {
 }
 
 func (c *RecvCase[T]) try() (bool, error) {
+	if c.engine == nil {
+		panic("sluice: Select: a RecvCase that OnRecv has not made")
+	}
 	v, err := c.engine.TryRecv()
 	if err == engine.ErrEmpty {
 		return false, nil
@@ -153,6 +156,9 @@ func (c *RecvCase[T]) try() (bool, error) {
 }
 
 func (c *SendCase[T]) try() (bool, error) {
+	if c.engine == nil {
+		panic("sluice: Select: a SendCase that OnSend has not made")
+	}
 	err := c.engine.TrySend(c.Value)
 	return err != engine.ErrFull || !c.blocks, err
 }

@@ -45,7 +45,6 @@ import (
 // A round is what one call of Select knows of its cases while it waits.
 type round struct {
 	cases    []Case
-	choice   *park.Choice
 	counters []int // the cases at Counters, in the order of their ranks
 	d        dice
 }
@@ -76,7 +75,7 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 		taken++
 	}
 	var space [few]int
-	r := round{cases: cases, choice: &cases[0].entry().choice, counters: byRank(space[:0], cases)}
+	r := round{cases: cases, counters: byRank(space[:0], cases)}
 	for _, i := range r.counters {
 		cases[i].entry().counter.Prepare()
 	}
@@ -100,8 +99,8 @@ func lastLook(ctx context.Context, cases []Case) (Case, error) {
 }
 
 // byRank appends to the empty slice at the indices of the cases at Counters, in
-// the order of their ranks. It is no method of round: what is assigned through a
-// pointer is on the heap.
+// the order of their ranks. It is no method of round, and choice no field: either
+// would move the caller's space to the heap.
 func byRank(at []int, cases []Case) []int {
 	for i, c := range cases {
 		counter := c.entry().counter
@@ -116,13 +115,16 @@ func byRank(at []int, cases []Case) []int {
 	return at
 }
 
+// choice returns that of the call: the first case's.
+func (r *round) choice() *park.Choice { return &r.cases[0].entry().choice }
+
 // counter returns the Counter at a position of the order of ranks.
 func (r *round) counter(at int) engine.Counter { return r.cases[r.counters[at]].entry().counter }
 
 // run returns the case that has proceeded, nil if done was closed first.
 func (r *round) run(done <-chan struct{}) (Case, error) {
 	for yielded := false; ; {
-		r.choice.Look()
+		r.choice().Look()
 		if c, err := r.joinLines(); c != nil {
 			return c, err
 		}
@@ -133,10 +135,10 @@ func (r *round) run(done <-chan struct{}) (Case, error) {
 			yielded = true
 			runtime.Gosched()
 		}
-		if r.choice.Doze() && !r.sleep(done) {
+		if r.choice().Doze() && !r.sleep(done) {
 			return nil, nil
 		}
-		c := r.cases[r.choice.Chosen()]
+		c := r.cases[r.choice().Chosen()]
 		var served bool
 		var err error
 		if counter := c.entry().counter; counter != nil {
@@ -157,7 +159,7 @@ func (r *round) joinLines() (Case, error) {
 	}
 	for i, c := range r.cases {
 		if e := c.entry(); e.counter == nil {
-			e.place.Join(r.choice, i)
+			e.place.Join(r.choice(), i)
 		}
 	}
 	first := r.d.below(len(r.cases))
@@ -191,9 +193,9 @@ func (r *round) joinCounters() (Case, error) {
 			return c, err
 		}
 	}
-	if r.choice.Open() {
+	if r.choice().Open() {
 		for at, i := range r.counters {
-			r.counter(at).Join(r.choice, i)
+			r.counter(at).Join(r.choice(), i)
 		}
 	}
 	r.unlockBut(-1)
@@ -243,7 +245,7 @@ func (r *round) sleep(done <-chan struct{}) bool {
 	for _, c := range r.cases {
 		c.entry().place.Tally().CountChoice()
 	}
-	woken, spent := r.choice.Sleep(done)
+	woken, spent := r.choice().Sleep(done)
 	if spent > 0 {
 		for _, c := range r.cases {
 			c.entry().place.Tally().Spend(spent)

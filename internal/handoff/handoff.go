@@ -390,12 +390,12 @@ func (e *Engine[T]) serve(w *waiter[T], v verdict) {
 func (e *Engine[T]) admit() {
 	var last *waiter[T]
 	for w := e.senders.first; w != nil && e.fits(w.size); w = e.senders.first {
-		if last != nil && last.parked {
-			last.parker.Unpark()
-		}
 		e.senders.pop()
 		if !w.claim() {
 			continue
+		}
+		if last != nil && last.parked {
+			last.parker.Unpark()
 		}
 		last = w
 		if e.config.NoHandOff {

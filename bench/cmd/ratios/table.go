@@ -79,6 +79,16 @@ func batched(rows []row) []row {
 	return rows
 }
 
+// fan returns the row of n senders, each with a channel of its own, and one
+// receiver that selects over all.
+func fan(name string, n, capacity int, t target) []row {
+	w := workload.OneWay(capacity, n, 1)
+	return []row{{
+		name: name, work: w, ours: contender.Select(n),
+		reference: contender.NativeFan(n), refWork: w, floor: t.floor, goal: t.goal,
+	}}
+}
+
 // table returns all rows. work is the context of the cancellable ones.
 func table(work context.Context) []row {
 	var (
@@ -125,6 +135,9 @@ func table(work context.Context) []row {
 		manySenders("Sharded 1024", 1024, contender.ShardedBounded(background, nil), native, target{1, 2}, target{1, 2}),
 		manySenders("Sharded keys", 0, contender.ShardedKeys(background, nil), native, target{1, 2}, target{1, 2}),
 		oneWay("Ends against pump", 0, 0, contender.Ends(nil), published, target{1.15, 1.5}),
+		fan("Select 4", 4, 1024, target{1, 1.5}),
+		fan("Select 2", 2, 1024, target{1, 1.5}),
+		fan("Select 4 rendezvous", 4, 0, target{1, 1.2}),
 	}
 	var rows []row
 	for _, group := range groups {
