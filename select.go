@@ -46,16 +46,22 @@ type SendCase[T any] struct {
 // OnRecv returns a case that receives from r. It allocates. r is a channel of
 // this package: anything else, a type that embeds one included, panics, as Select
 // does not call its methods.
-func OnRecv[T any](r Receiver[T]) *RecvCase[T] {
-	c := &RecvCase[T]{engine: engineOf[T]("OnRecv", r)}
+func OnRecv[T any](r Receiver[T]) *RecvCase[T] { return newRecv("OnRecv", r) }
+
+// newRecv is OnRecv in the name of function.
+func newRecv[T any](function string, r Receiver[T]) *RecvCase[T] {
+	c := &RecvCase[T]{engine: engineOf[T](function, r)}
 	c.way.is(c.engine.NewPlace(&c.Value, false))
 	return c
 }
 
 // OnSend returns a case that sends v on s. It allocates. s is a channel of this
 // package, as for [OnRecv].
-func OnSend[T any](s Sender[T], v T) *SendCase[T] {
-	c := &SendCase[T]{Value: v, engine: engineOf[T]("OnSend", s)}
+func OnSend[T any](s Sender[T], v T) *SendCase[T] { return newSend("OnSend", s, v) }
+
+// newSend is OnSend in the name of function.
+func newSend[T any](function string, s Sender[T], v T) *SendCase[T] {
+	c := &SendCase[T]{Value: v, engine: engineOf[T](function, s)}
 	c.blocks = c.engine.Blocks()
 	c.way.is(c.engine.NewPlace(&c.Value, true))
 	return c
