@@ -28,6 +28,7 @@ type RecvCase[T any] struct {
 	Value T
 
 	engine engine.Engine[T]
+	idle   bool // the last try found nothing
 	way    entry
 }
 
@@ -40,6 +41,7 @@ type SendCase[T any] struct {
 
 	engine engine.Engine[T]
 	blocks bool // the policy is Block
+	idle   bool // the last try found no room
 	way    entry
 }
 
@@ -149,12 +151,18 @@ func engineOf[T any](function string, channel any) (e engine.Engine[T]) {
 	return e
 }
 
+// try looks without a lock first if the channel had nothing the last time. A
+// channel that has values is not looked at twice: what Idle reads, the other side
+// writes.
 func (c *RecvCase[T]) try() (bool, error) {
 	if c.engine == nil {
 		panic("sluice: Select: a RecvCase that OnRecv has not made")
 	}
+	if c.idle && c.engine.Idle(false) {
+		return false, nil
+	}
 	v, err := c.engine.TryRecv()
-	if err == engine.ErrEmpty {
+	if c.idle = err == engine.ErrEmpty; c.idle {
 		return false, nil
 	}
 	c.Value = v
@@ -165,8 +173,12 @@ func (c *SendCase[T]) try() (bool, error) {
 	if c.engine == nil {
 		panic("sluice: Select: a SendCase that OnSend has not made")
 	}
+	if c.idle && c.engine.Idle(true) {
+		return false, nil
+	}
 	err := c.engine.TrySend(c.Value)
-	return err != engine.ErrFull || !c.blocks, err
+	c.idle = err == engine.ErrFull && c.blocks
+	return !c.idle, err
 }
 
 func (c *RecvCase[T]) entry() *entry { return &c.way }

@@ -231,9 +231,11 @@ func TestSelectSizePanics(t *testing.T) {
 	}})
 	full(c)
 	out := sluice.OnSend[int](c, 1)
-	failing = calls + 1 // when it looks
-	mustPanic(t, "TrySend", []string{"Size", "-1"}, func() { _, _ = sluice.Select(context.Background(), out) })
-	failing = calls + 2 // before it waits
+	for n := 1; n <= 2; n++ { // when it looks
+		failing = calls + n
+		mustPanic(t, "TrySend", []string{"Size", "-1"}, func() { _, _ = sluice.Select(context.Background(), out) })
+	}
+	failing = calls + 3 // before it waits
 	mustPanic(t, "Select", []string{"Size", "-1"}, func() { _, _ = sluice.Select(context.Background(), out) })
 	if s := c.Stats(); s.SendersWaiting != 0 || s.Len != 2 {
 		t.Errorf("after panics: %+v", s)

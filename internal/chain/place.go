@@ -30,6 +30,19 @@ func (e *Engine[T]) NewPlace(_ *T, sends bool) engine.Place {
 // Blocks implements engine.Engine.
 func (e *Engine[T]) Blocks() bool { return e.overflow == engine.Block }
 
+// Idle implements engine.Engine. The index that only grows is read last: had it
+// been smaller when the other was read, the channel was the emptier, or the
+// fuller, then.
+func (e *Engine[T]) Idle(sends bool) bool {
+	if sends {
+		tail := e.send.word.Load()
+		return tail&closed == 0 && e.between(tail, e.recv.word.Load()) >= e.limit
+	}
+	head := e.recv.word.Load()
+	tail := e.send.word.Load()
+	return tail&closed == 0 && e.between(tail, head) == 0
+}
+
 // Join implements engine.Place.
 func (p *place[T]) Join(c *park.Choice, number int) {
 	p.joined = true

@@ -42,6 +42,10 @@ type Engine[T any] interface {
 	NewPlace(value *T, sends bool) Place
 	// Blocks reports whether the overflow policy is Block.
 	Blocks() bool
+	// Idle reports that TrySend would have failed with ErrFull, or TryRecv
+	// with ErrEmpty, at a moment during the call. It costs two loads, and
+	// says false where that does not tell.
+	Idle(sends bool) bool
 }
 
 // Overflow is what a send does that finds no room; the values are those of the

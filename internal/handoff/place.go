@@ -44,6 +44,9 @@ func (e *Engine[T]) NewPlace(value *T, sends bool) engine.Place {
 // Blocks implements engine.Engine.
 func (e *Engine[T]) Blocks() bool { return e.config.Overflow == engine.Block }
 
+// Idle implements engine.Engine: only under the lock can it be told.
+func (e *Engine[T]) Idle(bool) bool { return false }
+
 // Rank implements engine.Counter.
 func (p *place[T]) Rank() uint64 { return p.e.rank }
 
