@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // check asserts the invariants of the package comment. quiet says that every
@@ -38,21 +39,45 @@ func check[T comparable](e *Engine[T], quiet bool) error {
 		}
 	}
 	queued := e.buf.Len()
+	senders, receivers := e.senders.servable(), e.receivers.servable()
 	switch {
 	case queued > e.config.Limit:
 		return fmt.Errorf("%d values queued, above the limit of %d", queued, e.config.Limit)
-	case e.closed && e.senders.n+e.receivers.n > 0:
+	case e.closed && len(e.senders.servable())+len(e.receivers.servable()) > 0:
 		return fmt.Errorf("%d senders and %d receivers wait after Close", e.senders.n, e.receivers.n)
 	case e.config.NoHandOff && !quiet:
-	case e.receivers.n > 0 && queued+e.senders.n > 0:
+	case len(receivers) > 0 && queued > 0 || strangers(senders, receivers):
 		return fmt.Errorf("%d receivers wait with %d values queued and %d senders waiting", e.receivers.n, queued, e.senders.n)
-	case e.senders.n > 0 && e.fits(e.senders.first.size):
+	case len(senders) > 0 && senders[0] == e.senders.first && e.fits(senders[0].size):
 		return fmt.Errorf("%d senders wait, and the first one fits", e.senders.n)
 	}
 	if lost := int(e.sent) - int(e.taken) - queued; lost != 0 && e.config.Overflow != engine.DropOldest {
 		return fmt.Errorf("sent %d, taken %d, queued %d", e.sent, e.taken, queued)
 	}
 	return checkSizes(e)
+}
+
+// servable returns the waiters but those of Selects that are awake, or have been
+// chosen: they must take themselves out.
+func (l *line[T]) servable() (ws []*waiter[T]) {
+	for w := l.first; w != nil; w = w.next {
+		if w.choice == nil || w.choice.Servable() {
+			ws = append(ws, w)
+		}
+	}
+	return ws
+}
+
+// strangers reports whether a sender and a receiver wait that are not one Select.
+func strangers[T any](senders, receivers []*waiter[T]) bool {
+	for _, s := range senders {
+		for _, r := range receivers {
+			if s.choice == nil || s.choice != r.choice {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // check asserts that a line hangs together, and that nobody in it was served.
@@ -69,6 +94,9 @@ func (l *line[T]) check(quiet bool) error {
 			return fmt.Errorf("waiter %d is in line and not queued", n)
 		case w.verdict != left:
 			return fmt.Errorf("waiter %d is in line with verdict %d", n, w.verdict)
+		case w.choice != nil && quiet && !w.choice.Servable():
+			return fmt.Errorf("waiter %d is of a Select that sleeps and cannot be served", n)
+		case w.choice != nil: // it has the token of another place, or is still awake
 		case tokens(w) != 0:
 			return fmt.Errorf("waiter %d is in line with a token", n)
 		case quiet && !w.parked:
@@ -155,6 +183,7 @@ func TestCheckSees(t *testing.T) {
 		"kept as 1":                      func(s, _ e) { s.sizes.Push(s.sizes.Pop() - 1) },
 		"counted as 5, limit 4":          func(s, _ e) { s.bytes++ },
 		"counted as 4, limit 3":          func(s, _ e) { s.config.LimitBytes-- },
+		"cannot be served":               func(s, _ e) { s.senders.last.choice = new(park.Choice) },
 	} {
 		senders, receivers := halted()
 		for _, e := range []e{senders, receivers} {
@@ -213,6 +242,7 @@ type call struct {
 	err    error
 	done   bool // read it after synctest.Wait
 	cancel context.CancelFunc
+	of     *selecting // not nil: this is the receive of a Select
 }
 
 func startSend(e *Engine[int], v int) *call {
@@ -262,7 +292,13 @@ func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
 	e := New(config)
 	var sends, recvs []*call
 	for step := 1; step < len(times); step++ {
-		switch rng.IntN(8) {
+		switch rng.IntN(10) {
+		case 8:
+			both := startSelect(e, step)
+			sends, recvs = append(sends, &both.call), append(recvs, &call{v: step, cancel: both.cancel, of: both})
+		case 9:
+			both := startSelect(e, 0)
+			recvs = append(recvs, &call{cancel: both.cancel, of: both})
 		case 0, 1:
 			sends = append(sends, startSend(e, step))
 		case 2, 3:
@@ -296,6 +332,9 @@ func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
 		times[v]++
 	}
 	for _, r := range recvs {
+		if r.of != nil {
+			r.v, r.err, r.done = r.of.received, r.of.recvErr, r.of.done
+		}
 		if !r.done || r.err != nil && r.v != 0 {
 			t.Fatalf("seed %d: a receive after Close: done %v, %d, %v", seed, r.done, r.v, r.err)
 		}

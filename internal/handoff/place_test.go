@@ -1,0 +1,178 @@
+package handoff
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
+)
+
+// A selecting is a Select over places of one engine, as short as it can be: to
+// send call.v if that is not 0, and to receive, twice.
+type selecting struct {
+	call
+	received int
+	recvErr  error
+	choice   park.Choice
+}
+
+// errElse is the error of what a Select has not done.
+var errElse = context.DeadlineExceeded
+
+func startSelect(e *Engine[int], v int) *selecting {
+	s := &selecting{recvErr: errElse}
+	sent := v
+	places := []*place[int]{e.NewPlace(&s.received, false).(*place[int]), e.NewPlace(&s.received, false).(*place[int])}
+	if v != 0 {
+		places = append(places, e.NewPlace(&sent, true).(*place[int]))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.v, s.err, s.cancel = v, errElse, cancel
+	go func() {
+		i, err := s.run(ctx, e, places)
+		for _, p := range places {
+			p.Leave()
+		}
+		if i == 2 {
+			s.err = err
+		} else if i >= 0 {
+			s.recvErr = err
+		}
+		s.done = true
+	}()
+	return s
+}
+
+// run returns the number of the place that proceeded, -1 if ctx ended it.
+func (s *selecting) run(ctx context.Context, e *Engine[int], places []*place[int]) (int, error) {
+	for i, p := range places {
+		p.Prepare()
+		if p.sends && e.config.Overflow != engine.Block {
+			err := e.TrySend(*p.value)
+			return i, err
+		}
+	}
+	for {
+		s.choice.Look()
+		e.lock.Lock()
+		able := -1
+		for i, p := range places {
+			if p.Able() {
+				able = i
+			}
+		}
+		if able >= 0 {
+			if done, err := places[able].Proceed(); done {
+				return able, err
+			}
+			continue
+		}
+		s.choice.Open()
+		for i, p := range places {
+			p.Join(&s.choice, i)
+		}
+		e.lock.Unlock()
+		runtime.Gosched()
+		if s.choice.Doze() {
+			if woken, _ := s.choice.Sleep(ctx.Done()); !woken {
+				return -1, nil
+			}
+		}
+		if done, err := places[s.choice.Chosen()].Served(); done {
+			return s.choice.Chosen(), err
+		}
+	}
+}
+
+// TestPlaceIsPassedOver: a Select that is awake when its turn comes is passed
+// over, finds what there is itself, and otherwise has its turn again.
+func TestPlaceIsPassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(engine.Config[int]{})
+		var c park.Choice
+		var got int
+		p := e.NewPlace(&got, false).(*place[int])
+		join := func() {
+			c.Look()
+			e.lock.Lock()
+			if p.Able() {
+				t.Error("able, with nobody there")
+			}
+			c.Open()
+			p.Join(&c, 0)
+			e.lock.Unlock()
+		}
+		join()
+		c.Look() // awake
+		later := startRecv(e)
+		synctest.Wait()
+		join()
+		c.Look()
+		if err := e.TrySend(1); err != nil { // to the one behind
+			t.Error(err)
+		}
+		if synctest.Wait(); !later.done || later.v != 1 {
+			t.Errorf("the later one received %d", later.v)
+		}
+		sender := startSend(e, 2)
+		later = startRecv(e) // takes it
+		synctest.Wait()
+		later = startRecv(e)
+		synctest.Wait()
+		join() // at the front
+		if err := check(e, false); err != nil {
+			t.Error(err)
+		}
+		if err := e.TrySend(3); err != nil || later.done || !sender.done {
+			t.Errorf("%v, the later one is done: %v", err, later.done)
+		}
+		if done, err := p.Served(); !done || err != nil || got != 3 {
+			t.Errorf("served: %v, %v, %d", done, err, got)
+		}
+		if p.Leave(); p.waiter.value != 0 || p.waiter.choice != nil || p.joined {
+			t.Errorf("after it: %+v", p.waiter)
+		}
+		_ = e.TrySend(4)
+		if synctest.Wait(); later.v != 4 {
+			t.Errorf("the later one received %d", later.v)
+		}
+	})
+}
+
+// TestPlaceLeavesRoom: when a Select leaves that stood before others, those
+// proceed who had no place because of it.
+func TestPlaceLeavesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 9, Size: func(v int) int { return v }})
+		_ = e.TrySend(5)
+		large := startSelect(e, 0) // only to see that it takes what is there
+		synctest.Wait()
+		if large.received != 5 {
+			t.Fatalf("received %d", large.received)
+		}
+		_ = e.TrySend(5)
+		var c park.Choice
+		v := 6
+		p := e.NewPlace(&v, true).(*place[int])
+		p.Prepare()
+		c.Look()
+		e.lock.Lock()
+		c.Open()
+		p.Join(&c, 0)
+		e.lock.Unlock()
+		small := startSend(e, 1)
+		if synctest.Wait(); small.done {
+			t.Error("it overtook the one before it")
+		}
+		p.Leave()
+		if synctest.Wait(); !small.done || small.err != nil || e.Len() != 2 {
+			t.Errorf("done %v, %v, Len %d", small.done, small.err, e.Len())
+		}
+		if err := check(e, true); err != nil {
+			t.Error(err)
+		}
+	})
+}
