@@ -118,7 +118,7 @@ func TestPlaceIsPassedOver(t *testing.T) {
 			t.Errorf("the later one received %d", later.v)
 		}
 		sender := startSend(e, 2)
-		later = startRecv(e) // takes it
+		_ = startRecv(e) // takes it
 		synctest.Wait()
 		later = startRecv(e)
 		synctest.Wait()
