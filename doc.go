@@ -38,5 +38,6 @@
 // # Deliberate limits
 //
 // A channel made inside a testing/synctest bubble belongs to that bubble, as a
-// built-in one does. One made outside must not be waited on inside a bubble.
+// built-in one does, and so does a case for [Select] that was made of it. One made
+// outside must not be waited on inside a bubble.
 package sluice

@@ -36,8 +36,9 @@ type Options[T any] struct {
 
 	// LimitBytes bounds the sum of Size over the values queued in an Elastic,
 	// besides its limit in values. 0 means no such bound. Size must be set with
-	// it; it is called once a value, by the sender, and must not be negative
-	// nor use the channel.
+	// it; it is called once a value, by the sender (a Select that does not
+	// send at once calls it again), and must not be negative nor use the
+	// channel.
 	LimitBytes int64
 	Size       func(v T) int
 

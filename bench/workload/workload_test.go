@@ -41,6 +41,7 @@ func variants(t *testing.T) []contender.Contender {
 	t.Cleanup(cancel)
 	all := append(contender.Standard(), peers.All()...)
 	all = append(all, contender.NativeSelect(ctx))
+	all = append(all, contender.NativeFan(2), contender.NativeFan(4), contender.Select(2), contender.Select(4))
 	for _, shrink := range []contender.PublishedShrink{contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty} {
 		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
 	}
