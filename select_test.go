@@ -401,3 +401,31 @@ func TestSelectKeepsItsTurn(t *testing.T) {
 		}
 	})
 }
+
+// TestSelectTwiceInOneLine: of two sends that there is room for at once, one
+// happens, and nothing of the other is left for a later call.
+func TestSelectTwiceInOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		c := sluice.NewElastic(9, &sluice.Options[int]{LimitBytes: 5, Size: func(v int) int { return v }})
+		a, b := sluice.OnSend(c, 1), sluice.OnSend(c, 2)
+		for range 3 {
+			_ = c.TrySend(5)
+			var chosen sluice.Case
+			go func() { chosen, _ = sluice.Select(ctx, a, b) }()
+			synctest.Wait()
+			if v, err := c.TryRecv(); v != 5 || err != nil {
+				t.Errorf("%d, %v", v, err)
+			}
+			if synctest.Wait(); chosen != a || c.Len() != 1 {
+				t.Errorf("chose %v, %d queued, want the first", chosen, c.Len())
+			}
+			if v, err := c.TryRecv(); v != 1 || err != nil {
+				t.Errorf("%d, %v", v, err)
+			}
+			go func() { chosen, _ = sluice.Select(ctx, sluice.OnRecv(c), a, b) }()
+			synctest.Wait()
+			_, _ = c.TryRecv()
+		}
+	})
+}
