@@ -283,20 +283,30 @@ func TestBroadcastEndsEarly(t *testing.T) {
 
 // TestCarryingRetains: neither keeps a value that it has carried.
 func TestCarryingRetains(t *testing.T) {
-	type channel = *sluice.Bounded[*sluicetest.Parcel]
-	for name, carry := range map[string]func(ctx context.Context, to, from channel){
-		"Merge":     func(ctx context.Context, to, from channel) { _, _ = sluice.Merge(ctx, to, from) },
-		"Broadcast": func(ctx context.Context, to, from channel) { _, _, _ = sluice.Broadcast(ctx, from, to) },
-	} {
+	type channel = sluice.Chan[*sluicetest.Parcel]
+	merge := func(ctx context.Context, to, from channel) {
+		_, _ = sluice.Merge(ctx, to, sluice.Receiver[*sluicetest.Parcel](from))
+	}
+	broadcast := func(ctx context.Context, to, from channel) {
+		_, _, _ = sluice.Broadcast(ctx, from, sluice.Sender[*sluicetest.Parcel](to))
+	}
+	room, none := sluice.NewBounded[*sluicetest.Parcel](1, nil), sluice.NewRendezvous[*sluicetest.Parcel](nil)
+	for name, test := range map[string]struct {
+		carry func(ctx context.Context, to, from channel)
+		to    channel
+	}{"Merge": {merge, room}, "Broadcast": {broadcast, room}, "Merge, waiting": {merge, none}, "Broadcast, waiting": {broadcast, none}} {
 		ctx, cancel := context.WithCancel(context.Background())
-		from, to := sluice.NewBounded[*sluicetest.Parcel](1, nil), sluice.NewBounded[*sluicetest.Parcel](1, nil)
+		from, to := sluice.NewBounded[*sluicetest.Parcel](1, nil), test.to
 		var all sync.WaitGroup
-		all.Go(func() { carry(ctx, to, from) })
+		all.Go(func() { test.carry(ctx, to, from) })
 		pointers := make([]weak.Pointer[sluicetest.Parcel], 100)
 		for i := range pointers {
 			p := new(sluicetest.Parcel)
 			pointers[i] = weak.Make(p)
 			_ = from.Send(ctx, p)
+			for to.Len() == 0 && to.Stats().SendersWaiting == 0 {
+				runtime.Gosched() // until the carrier waits, if it must
+			}
 			_, _ = to.Recv(ctx)
 		}
 		for from.Stats().ReceiversWaiting == 0 { // the last send has yet to return

@@ -248,6 +248,50 @@ func TestSelectPassesOn(t *testing.T) {
 	})
 }
 
+// TestSelectPassesOnACall: a Select that was told to look, and found something
+// elsewhere first, leaves what it was told of to the next in line.
+func TestSelectPassesOnACall(t *testing.T) {
+	inTurn(t, func(t *testing.T) {
+		ctx := context.Background()
+		for _, kind := range []string{"Bounded 2 NoHandOff", "Elastic 2"} {
+			for _, sends := range []bool{false, true} {
+				c, elsewhere := mixed[kind](nil), sluice.NewBounded[int](20, nil)
+				own, other := sluice.Case(sluice.OnRecv[int](c)), sluice.Case(sluice.OnRecv(elsewhere))
+				next := func() { _, _ = c.Recv(ctx) }
+				add := func() { _ = c.Send(ctx, 1) }
+				more := func() { _ = elsewhere.TrySend(2) }
+				if sends {
+					full(c)
+					full(elsewhere)
+					own, other = sluice.OnSend[int](c, 3), sluice.OnSend(elsewhere, 4)
+					next = func() { _ = c.Send(ctx, 5) }
+					add = func() { _, _ = c.Recv(ctx) }
+					more = func() { _, _ = elsewhere.TryRecv() }
+				}
+				var chosen sluice.Case
+				ended := false
+				go func() { chosen, _ = sluice.Select(ctx, own, other) }()
+				synctest.Wait()
+				go func() {
+					next()
+					ended = true
+				}()
+				synctest.Wait()
+				add() // wakes the Select, which has yet to run
+				more()
+				synctest.Wait()
+				if chosen != other {
+					add() // it took the first
+				}
+				if synctest.Wait(); chosen == nil || !ended {
+					t.Errorf("%s, sends %v: chose %v, the next one has ended: %v", kind, sends, chosen, ended)
+				}
+				c.Close()
+			}
+		}
+	})
+}
+
 // TestSelectInBubbles: a Select inside a bubble leaves nothing that one outside
 // might use, nor the reverse.
 func TestSelectInBubbles(t *testing.T) {

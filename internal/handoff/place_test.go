@@ -176,3 +176,41 @@ func TestPlaceLeavesRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestPlaceReturnsToRoom: a Select that was passed over when there was room for
+// its value finds it, though another waits by now whose value is larger.
+func TestPlaceReturnsToRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 9, Size: func(v int) int { return v }})
+		_ = e.TrySend(5)
+		_ = e.TrySend(4)
+		var c park.Choice
+		v := 3
+		p := e.NewPlace(&v, true).(*place[int])
+		p.Prepare()
+		c.Look()
+		e.lock.Lock()
+		c.Open()
+		p.Join(&c, 0)
+		e.lock.Unlock()
+		large := startSend(e, 9)
+		synctest.Wait()
+		c.Look() // awake
+		if v, err := e.TryRecv(); v != 5 || err != nil {
+			t.Errorf("%d, %v", v, err)
+		}
+		e.lock.Lock()
+		if !p.Able() {
+			t.Error("there is room for it")
+		}
+		if done, err := p.Proceed(); !done || err != nil || e.Len() != 2 {
+			t.Errorf("%v, %v, Len %d", done, err, e.Len())
+		}
+		p.Leave()
+		_, _ = e.TryRecv()
+		_, _ = e.TryRecv()
+		if synctest.Wait(); !large.done || e.Len() != 1 {
+			t.Errorf("the larger one is done: %v, Len %d", large.done, e.Len())
+		}
+	})
+}
