@@ -214,3 +214,34 @@ func TestPlaceReturnsToRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestPlacesThatCannotMeet: a partner that has been chosen elsewhere is none: not
+// to one who looks, and not to one who had seen it just before.
+func TestPlacesThatCannotMeet(t *testing.T) {
+	e := New(engine.Config[int]{})
+	var receiver, sender park.Choice
+	var got int
+	v := 1
+	in, out := e.NewPlace(&got, false).(*place[int]), e.NewPlace(&v, true).(*place[int])
+	for _, seen := range []bool{true, false} {
+		receiver.Look()
+		sender.Look()
+		in.Lock()
+		receiver.Open()
+		in.Join(&receiver, 0)
+		if !out.Able() {
+			t.Error("it does not see its partner")
+		}
+		receiver.Serve(7)
+		if !seen && out.Able() {
+			t.Error("it sees a partner that is none")
+		}
+		if done, err := out.Proceed(); done || err != nil {
+			t.Errorf("Proceed: %v, %v", done, err)
+		}
+		if e.Len() != 0 || e.receivers.n != 0 {
+			t.Errorf("%d queued, %d receivers", e.Len(), e.receivers.n)
+		}
+		in.Leave()
+	}
+}
