@@ -14,6 +14,11 @@
 // Without the hand-off (Config.NoHandOff) the first two hold but for a goroutine
 // that was told to look again and has not yet done so.
 //
+// A Select may wait on both sides at once, and does not meet itself. While it is
+// awake, or once it has been chosen elsewhere, its waiters count as nobody, but
+// for that those behind one whose value does not fit wait until it has left: see
+// place.go.
+//
 // A waiter belongs to the goroutine that waits, but while it is queued its
 // fields belong to the holder of the lock. Whoever takes it out of its line
 // serves it in full under the same lock: puts the value in, or takes it out, and
@@ -260,56 +265,6 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 			return v, engine.ContextError(ctx)
 		}
 	}
-}
-
-// recvLocked is TryRecv for one who holds the lock. It releases it.
-func (e *Engine[T]) recvLocked() (v T, err error) {
-	if e.buf.Len() > 0 {
-		v = e.pop()
-		e.taken++
-		e.admit()
-		return v, nil
-	}
-	if w := e.senders.take(); w != nil {
-		return e.takeOver(w), nil
-	}
-	err = engine.ErrEmpty
-	if e.closed {
-		err = engine.ErrClosed
-	}
-	e.lock.Unlock()
-	return v, err
-}
-
-// receiver takes out a receiver that a value can be handed to, nil if there is
-// none. The lock is held.
-func (e *Engine[T]) receiver() *waiter[T] {
-	if e.receivers.first == nil || e.buf.Len() > 0 {
-		return nil
-	}
-	return e.receivers.take()
-}
-
-// handOver hands v to a receiver that was taken out of its line. It releases the
-// lock.
-func (e *Engine[T]) handOver(w *waiter[T], v T) {
-	w.value = v
-	e.sent++
-	e.taken++
-	e.serve(w, done)
-}
-
-// takeOver takes the value of a sender that was taken out of its line. It
-// releases the lock.
-func (e *Engine[T]) takeOver(w *waiter[T]) T {
-	v := w.value
-	e.sent++
-	e.taken++
-	if e.senders.first != nil {
-		e.announce()
-	}
-	e.serve(w, done)
-	return v
 }
 
 // TryRecv implements engine.Engine.
