@@ -57,29 +57,6 @@ func check[T comparable](e *Engine[T], quiet bool) error {
 	return checkSizes(e)
 }
 
-// servable returns the waiters but those of Selects that are awake, or have been
-// chosen: they must take themselves out.
-func (l *line[T]) servable() (ws []*waiter[T]) {
-	for w := l.first; w != nil; w = w.next {
-		if w.choice == nil || w.choice.Servable() {
-			ws = append(ws, w)
-		}
-	}
-	return ws
-}
-
-// strangers reports whether a sender and a receiver wait that are not one Select.
-func strangers[T any](senders, receivers []*waiter[T]) bool {
-	for _, s := range senders {
-		for _, r := range receivers {
-			if s.choice == nil || s.choice != r.choice {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // check asserts that a line hangs together, and that nobody in it was served.
 func (l *line[T]) check(quiet bool) error {
 	var prev *waiter[T]
