@@ -144,6 +144,10 @@ func engineOf[T any](function string, channel any) (e engine.Engine[T]) {
 		if c != nil {
 			e = c.engine
 		}
+	case *Sharded[T]:
+		if c != nil {
+			e = c.engine
+		}
 	}
 	if e == nil {
 		panic(fmt.Sprintf("sluice: %s: %T is not a channel that this package made", function, channel))

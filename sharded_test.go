@@ -90,8 +90,7 @@ func openSharded[T any](s sharded, onDrop func(T)) sluicetest.Channel[T] {
 	return c
 }
 
-func conformSharded(t *testing.T, s sharded) {
-	t.Helper()
+func (s sharded) kind() sluicetest.Kind {
 	k := sluicetest.Kind{
 		Capacity:    s.limit,
 		OneSender:   s.by == "lane",
@@ -114,7 +113,7 @@ func conformSharded(t *testing.T, s sharded) {
 	if s.limit == sluice.Unlimited {
 		k.Memory.Drained = 16 << 10
 	}
-	t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { sluicetest.Run(t, k) })
+	return k
 }
 
 func TestSharded(t *testing.T) {
@@ -136,6 +135,6 @@ func TestSharded(t *testing.T) {
 		{limit: 3, lanes: 2, overflow: sluice.DropOldest},
 		{limit: 3, lanes: 2, overflow: sluice.DropOldest, by: "lane"},
 	} {
-		conformSharded(t, s)
+		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { sluicetest.Run(t, s.kind()) })
 	}
 }
