@@ -1,0 +1,111 @@
+package crew
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// A leadership is the context that a leader waits under. It belongs to one worker,
+// for as many stays as leader as pass without an interrupt: to wait allocates
+// nothing.
+type leadership struct {
+	context.Context
+	ended  chan struct{} // nil: stands in for a leader who does not wait
+	called atomic.Bool
+}
+
+// interrupt ends the leader's wait. A nil leadership has none.
+func (l *leadership) interrupt() {
+	if l != nil && l.ended != nil && l.called.CompareAndSwap(false, true) {
+		close(l.ended)
+	}
+}
+
+func (l *leadership) Done() <-chan struct{} { return l.ended }
+
+func (l *leadership) Err() error {
+	if l.called.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// leadable reports whether an idle worker could become leader.
+func (c *Crew[T]) leadable() bool {
+	return c.leader.Load() == nil && !c.closed.Load() && (c.Room == nil || c.room() > 0)
+}
+
+// unclaimed reports whether some hand has surplus.
+func (c *Crew[T]) unclaimed() bool { return c.board.each(0, c.surplus) }
+
+// share wakes an idle worker if there is something for one to do: surplus, or to
+// lead. A follower if there is one, who passes it on; otherwise the leader, unless
+// a follower is on its way.
+func (c *Crew[T]) share() {
+	switch {
+	case c.line.Waiting():
+		if c.leadable() || c.unclaimed() {
+			c.line.Wake()
+		}
+	case c.line.Idle():
+		if l := c.leader.Load(); l != nil && l.ended != nil && c.unclaimed() {
+			l.interrupt()
+		}
+	}
+}
+
+// leads makes the worker the leader, if there is none, and waits for the source.
+// led reports whether it was leader, found whether it has jobs now.
+func (w *worker[T]) leads() (found, led bool) {
+	c := w.crew
+	if !c.leadable() {
+		return false, false
+	}
+	l := w.lead
+	if l == nil || l.called.Load() {
+		l = &leadership{Context: c.Context, ended: make(chan struct{})}
+		w.lead = l
+	}
+	if !c.leader.CompareAndSwap(nil, l) {
+		return false, false
+	}
+	defer w.resign()
+	size := w.gauge.size()
+	if c.Room != nil {
+		size = min(size, c.room())
+	}
+	if size == 0 || c.over() || c.closed.Load() || c.unclaimed() {
+		return false, true
+	}
+	n, err := c.Source.RecvBatch(l, w.hand.room(size))
+	w.now = c.clock()
+	if err != nil && !l.called.Load() {
+		c.failed(err)
+	}
+	return w.got(n, c.number(n)), true
+}
+
+// resign ends a stay as leader. The worker shares before it runs a job: a
+// follower must lead.
+func (w *worker[T]) resign() {
+	w.owes = true
+	w.crew.leader.Swap(nil)
+}
+
+// follow waits in the line until there may be something to do.
+func (w *worker[T]) follow() {
+	c := w.crew
+	waiter := c.line.Join()
+	if c.active.Add(-1) == 0 && c.closed.Load() {
+		c.finished.Store(true)
+		c.line.WakeAll()
+	}
+	woken := false
+	if !c.over() && !c.leadable() && !c.unclaimed() {
+		woken = c.line.Park(waiter, nil)
+	}
+	c.line.Leave(waiter, woken)
+	c.active.Add(1)
+	w.owes = true
+	w.now = c.clock()
+}

@@ -1,0 +1,217 @@
+package crew
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// A worker is one goroutine of the crew. Others see its hand only.
+type worker[T any] struct {
+	hand hand[T]
+
+	crew    *Crew[T]
+	id      int
+	gauge   gauge
+	now     int64 // when the last batch ended, or the leader got jobs
+	batch   int   // jobs received
+	first   bool  // the one in slot 0 is claimed, and not yet run
+	owes    bool  // left the line or resigned: shares before it runs a job
+	lead    *leadership
+	skipped []T // above the limit
+
+	patrolled int64
+	cursor    int // the hand that the next patrol begins after
+	_         [64]byte
+}
+
+// find gets the worker a batch, and waits for it if need be. It returns false
+// when the crew is over.
+func (w *worker[T]) find() bool {
+	c := w.crew
+	for !c.over() {
+		found := w.rescue() || w.receive() || w.steal()
+		led := false
+		if !found {
+			found, led = w.leads()
+		}
+		if found {
+			if w.batch > 1 || w.owes {
+				w.owes = false
+				c.share()
+			}
+			return !c.stopped.Load()
+		}
+		if !led {
+			w.follow()
+		}
+	}
+	return false
+}
+
+// run runs the batch, as far as nobody steals it. The worker owns the job in slot
+// 0.
+func (w *worker[T]) run() {
+	c, base := w.crew, w.hand.base
+	ran := 0
+	w.first = false
+	for slot, ok := 0, true; ok; slot, ok = w.hand.claim() {
+		job := w.hand.take(slot)
+		seq := base + uint64(slot)
+		if seq > c.limit.Load() {
+			w.skipped = append(w.skipped, job)
+			continue
+		}
+		ran++
+		if err := c.Do(w.id, seq, job); err != nil {
+			c.Stop(err)
+		}
+		if c.stopped.Load() {
+			return
+		}
+	}
+	now := c.clock()
+	if ran > 0 {
+		w.gauge.ran(now-w.now, ran)
+	}
+	w.now = now
+}
+
+// got takes note of n jobs in the worker's slots, whose first has number base,
+// and offers all but that to others. It reports whether there is one.
+func (w *worker[T]) got(n int, base uint64) bool {
+	if n == 0 {
+		return false
+	}
+	c := w.crew
+	w.batch, w.first = n, true
+	w.hand.base = base
+	if n > 1 {
+		w.hand.publish(n, w.now)
+		c.board.raise(w.id)
+	}
+	return true
+}
+
+// done is a context that is done.
+type done struct{ context.Context }
+
+var never = make(chan struct{})
+
+func init() { close(never) }
+
+func (done) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (done) Done() <-chan struct{}       { return never }
+func (done) Err() error                  { return context.Canceled }
+func (done) Value(any) any               { return nil }
+
+// receive takes what the source has, without waiting. Where jobs are numbered it
+// is the leader while it does, so that numbers follow the order of receiving.
+func (w *worker[T]) receive() bool {
+	c := w.crew
+	if c.closed.Load() {
+		return false
+	}
+	size := w.gauge.size()
+	if c.Room != nil {
+		if !c.leadable() || !c.leader.CompareAndSwap(nil, &c.brief) {
+			return false
+		}
+		defer w.resign()
+		if size = min(size, c.room()); size == 0 {
+			return false
+		}
+	}
+	n, err := c.Source.RecvBatch(done{}, w.hand.room(size))
+	if err != nil && !errors.Is(err, context.Canceled) {
+		c.failed(err)
+	}
+	if !w.got(n, c.number(n)) {
+		return false
+	}
+	if w.gauge.sampling() {
+		w.gauge.took(c.clock() - w.now)
+	}
+	return true
+}
+
+// room is how many jobs the leader may receive.
+func (c *Crew[T]) room() int { return c.Room(c.next.Load()) }
+
+// number gives numbers to n jobs received, and returns the first.
+func (c *Crew[T]) number(n int) (first uint64) {
+	if c.Room == nil {
+		return 0
+	}
+	first = c.next.Load()
+	c.next.Store(first + uint64(n))
+	return first
+}
+
+// failed is told an error of the source.
+func (c *Crew[T]) failed(err error) {
+	if errors.Is(err, c.Closed) {
+		c.closed.Store(true)
+	} else {
+		c.Stop(err)
+	}
+}
+
+// steal takes from the first hand that has surplus.
+func (w *worker[T]) steal() bool {
+	c := w.crew
+	return c.board.each(w.id, func(victim int) bool {
+		return c.surplus(victim) && w.stealFrom(victim)
+	})
+}
+
+// surplus reports whether the hand of a worker has surplus, and lowers its bit
+// on the board if not.
+func (c *Crew[T]) surplus(victim int) bool {
+	h := &c.workers[victim].hand
+	if h.surplus() > 0 {
+		return true
+	}
+	c.board.lower(victim)
+	if h.surplus() == 0 {
+		return false
+	}
+	c.board.raise(victim) // refilled meanwhile
+	return true
+}
+
+func (w *worker[T]) stealFrom(victim int) bool {
+	h := &w.crew.workers[victim].hand
+	n := min((h.surplus()+1)/2, w.gauge.size())
+	if n == 0 {
+		return false
+	}
+	n, base := h.steal(w.hand.room(n))
+	w.owes = w.owes || n > 0 // there may be more of it
+	return w.got(n, base)
+}
+
+// patrol is how many hands a worker looks at, once in a hold time, for jobs that
+// have been held for longer.
+const patrol = 4
+
+// rescue steals jobs that their holder is too slow to run: f has become slower
+// than it was measured. Busy workers do it before they receive more, so that even
+// with no idle worker nothing lies in a hand until its holder comes back.
+func (w *worker[T]) rescue() bool {
+	c := w.crew
+	hold := int64(c.Hold)
+	if w.now-w.patrolled < hold {
+		return false
+	}
+	for range min(patrol, len(c.workers)) {
+		w.cursor = (w.cursor + 1) % len(c.workers)
+		h := &c.workers[w.cursor].hand
+		if w.cursor != w.id && w.now-h.since.Load() > hold && w.stealFrom(w.cursor) {
+			w.cursor = (w.cursor + len(c.workers) - 1) % len(c.workers) // it may have more
+			return true
+		}
+	}
+	w.patrolled = w.now
+	return false
+}
