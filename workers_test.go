@@ -347,8 +347,8 @@ func TestWorkersHoldTime(t *testing.T) {
 				t.Error(err)
 			}
 			want := max(1, min(int(50*time.Nanosecond*1000/each), int(hold/each)))
-			if spy.most < want || spy.most > want+2 {
-				t.Errorf("jobs of %v: the largest batch was %d, not %d", each, spy.most, want)
+			if most := spy.largest(); most < want || most > want+2 {
+				t.Errorf("jobs of %v: the largest batch was %d, not %d", each, most, want)
 			}
 		})
 	}
@@ -360,7 +360,15 @@ type spy struct {
 	mu       sync.Mutex
 	received []time.Time
 	most     int
-	batches  int
+}
+
+// largest returns the largest batch since it was last called.
+func (s *spy) largest() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	most := s.most
+	s.most = 0
+	return most
 }
 
 func (s *spy) RecvBatch(ctx context.Context, buf []int) (int, error) {
@@ -368,7 +376,6 @@ func (s *spy) RecvBatch(ctx context.Context, buf []int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.most = max(s.most, n)
-	s.batches++
 	if s.received != nil {
 		for _, job := range buf[:n] {
 			s.received[job] = time.Now()
@@ -388,17 +395,17 @@ func TestWorkersShrinkAtOnce(t *testing.T) {
 			return nil
 		}, nil)
 		warm(t, spy.Chan)
-		if spy.most < 64 {
-			t.Fatalf("the largest batch of many quick jobs was %d", spy.most)
+		if most := spy.largest(); most < 64 {
+			t.Fatalf("the largest batch of many quick jobs was %d", most)
 		}
 		spy.Send(t.Context(), 0)
 		time.Sleep(2 * time.Second)
-		spy.most = 0
+		spy.largest()
 		run := make([]int, 100)
 		spy.SendBatch(t.Context(), run)
 		time.Sleep(time.Hour)
-		if spy.most != 1 {
-			t.Errorf("after a slow job the largest batch of slow jobs was %d", spy.most)
+		if most := spy.largest(); most != 1 {
+			t.Errorf("after a slow job the largest batch of slow jobs was %d", most)
 		}
 		spy.Close()
 	})
