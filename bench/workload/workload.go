@@ -19,6 +19,8 @@ type Workload struct {
 	Senders, Receivers int
 	Batch              int // values in a batch; 0 means one by one
 
+	pool bool // the contender runs the receivers
+
 	// run does the job with n values and says which tally it should have seen.
 	run func(w Workload, c contender.Contender, n uint64) (outcome, error)
 }
@@ -47,7 +49,7 @@ func (r Result) Add(s Result) Result {
 
 // Can reports whether c can do the job.
 func (w Workload) Can(c contender.Contender) bool {
-	if w.Batch == 0 && c.BatchOnly || w.Batch > 0 && !c.Batches() {
+	if w.Batch == 0 && c.BatchOnly || w.Batch > 0 && !c.Batches() || w.pool && !c.Serves() {
 		return false
 	}
 	return c.Can(w.Capacity, w.Senders, w.Receivers)

@@ -28,6 +28,8 @@ func jobs() []workload.Workload {
 			workload.OneWayBatches(capacity, 8, 8),
 			workload.PingPong(capacity),
 			workload.SharedTotal(capacity, 10),
+			workload.Jobs(capacity, 3, 100*time.Nanosecond),
+			workload.JobsInBatches(capacity, 3, 100*time.Nanosecond),
 		)
 	}
 	return all

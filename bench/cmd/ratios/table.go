@@ -89,6 +89,31 @@ func fan(name string, n, capacity int, t target) []row {
 	}}
 }
 
+// jobLengths are those of the rows about workers.
+var jobLengths = [3]time.Duration{100 * time.Nanosecond, time.Microsecond, 100 * time.Microsecond}
+
+// workersOf returns the rows of jobs for three workers, for each length, fed one by
+// one and in batches: Workers on a Bounded of 1024 slots against goroutines that
+// range over a built-in chan of refCapacity.
+func workersOf(name string, refCapacity int, ours, reference contender.Contender, targets ...target) []row {
+	const capacity, workers = 1024, 3
+	var rows []row
+	for i, t := range targets {
+		for _, job := range []func(int, int, time.Duration) workload.Workload{workload.Jobs, workload.JobsInBatches} {
+			rows = append(rows, row{
+				name:      name,
+				work:      job(capacity, workers, jobLengths[i]),
+				ours:      ours,
+				reference: reference,
+				refWork:   workload.Jobs(refCapacity, workers, jobLengths[i]),
+				floor:     t.floor,
+				goal:      t.goal,
+			})
+		}
+	}
+	return rows
+}
+
 // table returns all rows. work is the context of the cancellable ones.
 func table(work context.Context) []row {
 	var (
@@ -138,6 +163,9 @@ func table(work context.Context) []row {
 		fan("Select 4", 4, 1024, target{1, 1.5}),
 		fan("Select 2", 2, 1024, target{1, 1.5}),
 		fan("Select 4 rendezvous", 4, 0, target{1, 1.2}),
+		workersOf("Workers", 1024, bounded, native, target{4, 6}, target{1.7, 2.2}, target{1, 1.01}),
+		workersOf("Workers, unbuffered ref.", 0, bounded, native, target{4, 6}, target{1.7, 2.2}, target{1, 1.01}),
+		workersOf("By hand", 1024, contender.ByHand(background), native, target{4, 6}, target{1.7, 2.2}, target{1, 1.01}),
 	}
 	var rows []row
 	for _, group := range groups {

@@ -1,0 +1,84 @@
+package contender
+
+import (
+	"context"
+	"sync"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A Pool is a channel whose values are jobs for some workers.
+type Pool interface {
+	Channel
+	// Serve calls job with each value, in as many goroutines as there are
+	// workers, until the channel is closed and drained and all is done.
+	Serve(workers int, job func(v uint64))
+}
+
+// Serves reports whether the contender's channels are a Pool.
+func (c Contender) Serves() bool {
+	ch := c.Make(1)
+	_, ok := ch.(Pool)
+	ch.Close()
+	ch.Drain() // lets a pump end
+	return ok
+}
+
+// each runs that many goroutines and waits for them.
+func each(workers int, work func()) {
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(work)
+	}
+	all.Wait()
+}
+
+// Serve is the pool that Go programs have: goroutines that range over a chan.
+func (e ends) Serve(workers int, job func(v uint64)) {
+	each(workers, func() {
+		for v := range e.r {
+			job(v)
+		}
+	})
+}
+
+// Serve is sluice.Workers.
+func (k bounded) Serve(workers int, job func(v uint64)) {
+	err := sluice.Workers(k.ctx, k.c, workers, func(_ context.Context, v uint64) error {
+		job(v)
+		return nil
+	}, nil)
+	if err != nil {
+		panic(err)
+	}
+}
+
+// byHand is a Bounded whose workers take batches of a size that somebody chose.
+type byHand struct {
+	bounded
+	size int
+}
+
+func (k byHand) Serve(workers int, job func(v uint64)) {
+	each(workers, func() {
+		buf := make([]uint64, k.size)
+		for {
+			n, err := k.c.RecvBatch(k.ctx, buf)
+			if err != nil {
+				return
+			}
+			for _, v := range buf[:n] {
+				job(v)
+			}
+		}
+	})
+}
+
+// ByHand is sluice.Bounded with workers that take batches of 64, whatever a job
+// takes, and keep what they have: what Workers does without being told, and what
+// it must not do.
+func ByHand(ctx context.Context) Contender {
+	return own("sluice.Bounded, 64 by hand", Buffered, ctx, nil, func(capacity int) Channel {
+		return byHand{bounded{ctx, sluice.NewBounded[uint64](capacity, nil)}, 64}
+	})
+}

@@ -1,0 +1,97 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/contender"
+)
+
+// Jobs is n jobs of about the given length for some workers, fed one by one by one
+// producer. A job computes, and keeps its processor busy for that time: the time
+// of an item is what is left of the processors' time when the jobs have theirs.
+func Jobs(capacity, workers int, length time.Duration) Workload {
+	return Workload{
+		Name:      fmt.Sprintf("%v jobs, %d workers", length, workers),
+		Capacity:  capacity,
+		Senders:   1,
+		Receivers: workers,
+		pool:      true,
+		run: func(w Workload, c contender.Contender, n uint64) (outcome, error) {
+			return jobs(w, c, n, Turns(length))
+		},
+	}
+}
+
+// JobsInBatches is Jobs with a producer that sends batches of BatchSize.
+func JobsInBatches(capacity, workers int, length time.Duration) Workload {
+	w := Jobs(capacity, workers, length)
+	w.Name += ", sent in batches"
+	w.Batch = BatchSize
+	return w
+}
+
+// proofEvery is how many jobs there are to one that proves that it was done: by
+// a read-modify-write that all workers share, which for each of them would be a
+// good part of a short job.
+const proofEvery = 64
+
+// proof is what the jobs that prove it add up to.
+type proof struct{ count, sum atomic.Uint64 }
+
+func jobs(w Workload, c contender.Contender, n uint64, turns int) (outcome, error) {
+	pool := c.Make(w.Capacity).(contender.Pool)
+	send, _ := loops(pool, w.Batch)
+	var done proof
+	var fed sync.WaitGroup
+	began := time.Now()
+	fed.Go(func() {
+		send(0, n)
+		pool.Close()
+	})
+	pool.Serve(w.Receivers, func(v uint64) {
+		if Busy(turns) == 0 || v%proofEvery == 0 {
+			done.count.Add(1)
+			done.sum.Add(v)
+		}
+	})
+	fed.Wait()
+	o := outcome{elapsed: time.Since(began), items: n}
+	o.tally = contender.Tally{Count: done.count.Load(), Sum: done.sum.Load()}
+	o.want = upTo((n + proofEvery - 1) / proofEvery)
+	o.want.Sum *= proofEvery
+	return o, nil
+}
+
+// Busy computes for so many turns: dependent multiplications, without memory. It
+// never returns 0.
+//
+//go:noinline
+func Busy(turns int) uint64 {
+	x := uint64(turns)
+	for range turns {
+		x = x*6364136223846793005 + 1442695040888963407
+	}
+	return x | 1
+}
+
+// Turns returns how many turns of Busy take about that long.
+func Turns(length time.Duration) int {
+	return max(1, int(math.Round(float64(length)/turnNs())))
+}
+
+// turnNs is the time of a turn in ns: the least of several, as the machine is not
+// always ours.
+var turnNs = sync.OnceValue(func() float64 {
+	const turns = 100_000
+	least := math.Inf(1)
+	for range 50 {
+		began := time.Now()
+		Busy(turns)
+		least = min(least, float64(time.Since(began))/turns)
+	}
+	return least
+})
