@@ -31,7 +31,7 @@
 // when it is interrupted.
 //
 //	busy --nothing to do--> leader     if there is none: CAS of crew.leader
-//	     --nothing to do--> follower   if there is one:  Line.Join
+//	     --nothing to do--> follower   if there is one: a lull, then Line.Join
 //	leader   --jobs, or interrupted--> resigns, looks again
 //	follower --woken-----------------> leaves, looks again
 //
@@ -114,10 +114,11 @@ type Crew[T any] struct {
 	workers []worker[T]
 	board   board
 
-	leader atomic.Pointer[leadership]
-	brief  leadership // stands in for a leader who does not wait
-	line   park.Line  // the followers
-	active atomic.Int64
+	leader   atomic.Pointer[leadership]
+	brief    leadership // stands in for a leader who does not wait
+	line     park.Line  // the followers
+	active   atomic.Int64
+	patience park.Patience // of workers on the way to the line
 
 	next  atomic.Uint64 // the number of the next job received; the leader's to move
 	limit atomic.Uint64 // jobs above this number are not run

@@ -29,6 +29,7 @@ type worker[T any] struct {
 // when the crew is over.
 func (w *worker[T]) find() bool {
 	c := w.crew
+	var lull lull
 	for !c.over() {
 		found := w.rescue() || w.receive() || w.steal()
 		led := false
@@ -36,13 +37,14 @@ func (w *worker[T]) find() bool {
 			found, led = w.leads()
 		}
 		if found {
+			lull.over(&c.patience, true)
 			if w.batch > 1 || w.owes {
 				w.owes = false
 				c.share()
 			}
 			return !c.stopped.Load()
 		}
-		if !led {
+		if !led && !lull.pass(&c.patience) {
 			w.follow()
 		}
 	}
