@@ -263,6 +263,110 @@ func TestMapFirstFailure(t *testing.T) {
 	})
 }
 
+// TestMapReceivesNoMoreAfterFailure: as soon as a job has failed, in order, nothing
+// more is received, though those before it are still to be done.
+func TestMapReceivesNoMoreAfterFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sluice.NewElastic[int](sluice.Unlimited, nil)
+		free := make(chan struct{})
+		m := sluice.Map(t.Context(), c, 3, func(_ context.Context, job int) (int, error) {
+			switch job {
+			case 0:
+				<-free
+			case 1:
+				return 0, errPlanted
+			case 2:
+				t.Error("a job after the failed one was begun")
+			}
+			return job, nil
+		}, &sluice.MapOptions[int]{Ordered: true})
+		results := 0
+		go func() {
+			for range m.All() {
+				results++
+			}
+		}()
+		for job := range 3 {
+			c.Send(t.Context(), job)
+			synctest.Wait()
+		}
+		if c.Len() != 1 || results != 0 {
+			t.Errorf("%d of 1 jobs left, %d results", c.Len(), results)
+		}
+		close(free)
+		if synctest.Wait(); results != 1 || m.Err() != errPlanted {
+			t.Errorf("%d results, then %v", results, m.Err())
+		}
+	})
+}
+
+// TestMapRunsOnlyWhatComesBeforeFailure: of the jobs in the hands only those before the
+// first failed one are begun, whichever fails first.
+func TestMapRunsOnlyWhatComesBeforeFailure(t *testing.T) {
+	for seed := range uint64(10) {
+		synctest.Test(t, func(t *testing.T) {
+			const warming, jobs = 2000, 2064
+			random := rand.New(rand.NewPCG(seed, 8))
+			c := sluice.NewElastic[int](sluice.Unlimited, nil)
+			l := newLedger(t, jobs)
+			pass := make([]chan error, jobs)
+			for i := range pass {
+				pass[i] = make(chan error)
+			}
+			var mu sync.Mutex
+			var running []int
+			limit := jobs
+			m := sluice.Map(t.Context(), c, 4, func(_ context.Context, job int) (int, error) {
+				l.do(job)
+				if job < warming {
+					return job, nil
+				}
+				mu.Lock()
+				if job > limit {
+					t.Errorf("job %d was begun after %d had failed", job, limit)
+				}
+				running = append(running, job)
+				mu.Unlock()
+				return job, <-pass[job]
+			}, &sluice.MapOptions[int]{Ordered: true, WorkersOptions: sluice.WorkersOptions[int]{Undone: l.undone}})
+			results, ended := 0, false
+			go func() {
+				for range m.All() {
+					results++
+				}
+				ended = true
+			}()
+			run := make([]int, jobs)
+			for i := range run {
+				run[i] = i
+			}
+			for i := 0; i < warming; i += 100 {
+				c.SendBatch(t.Context(), run[i:i+100])
+				synctest.Wait()
+			}
+			c.SendBatch(t.Context(), run[warming:])
+			for synctest.Wait(); len(running) > 0; synctest.Wait() {
+				i := random.IntN(len(running))
+				if running[i] == warming && len(running) > 1 {
+					continue // the first one last
+				}
+				job := running[i]
+				running = slices.Delete(running, i, i+1)
+				if random.IntN(3) == 0 || len(running) > 2 && limit == jobs {
+					limit = min(limit, job)
+					pass[job] <- fmt.Errorf("job %d", job)
+				} else {
+					pass[job] <- nil
+				}
+			}
+			if !ended || results != limit || m.Err() == nil || m.Err().Error() != fmt.Sprint("job ", limit) {
+				t.Errorf("ended %v, %d results, then %v; the first failed is %d", ended, results, m.Err(), limit)
+			}
+			l.balance(jobs, c)
+		})
+	}
+}
+
 // TestMapWindow: a slow first job lets as many results pile up as the window is
 // wide, and no more, and all goes on when it is done.
 func TestMapWindow(t *testing.T) {

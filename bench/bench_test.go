@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
@@ -71,32 +70,5 @@ func BenchmarkFillDrainBatches(b *testing.B) { run(b, workload.FillDrainBatches(
 func BenchmarkSharedTotal(b *testing.B) {
 	for _, capacity := range []int{0, 1, 5, 25} {
 		b.Run(fmt.Sprint(capacity), func(b *testing.B) { run(b, workload.SharedTotal(capacity, 10)) })
-	}
-}
-
-// BenchmarkJobs: three workers of each pool that there is, and jobs of three lengths.
-func BenchmarkJobs(b *testing.B) {
-	pools := []contender.Contender{
-		contender.Native(),
-		contender.Bounded(context.Background(), nil),
-		contender.ByHand(context.Background()),
-	}
-	for _, length := range []time.Duration{100 * time.Nanosecond, time.Microsecond, 100 * time.Microsecond} {
-		for _, w := range []workload.Workload{workload.Jobs(1024, 3, length), workload.JobsInBatches(1024, 3, length)} {
-			b.Run(w.Name, func(b *testing.B) {
-				for _, c := range pools {
-					if !w.Can(c) {
-						continue
-					}
-					b.Run(c.Name, func(b *testing.B) {
-						r, err := w.Run(c, uint64(b.N))
-						if err != nil {
-							b.Fatal(err)
-						}
-						b.ReportMetric(r.NsPerItem(), "ns/op")
-					})
-				}
-			})
-		}
 	}
 }

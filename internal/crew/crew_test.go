@@ -86,6 +86,45 @@ func TestHand(t *testing.T) {
 	}
 }
 
+// What is stolen leaves nothing behind, and a refill waits for a thief who copies.
+func TestRobbedHand(t *testing.T) {
+	var h hand[int]
+	slots := h.room(10)
+	for i := range slots {
+		slots[i] = 100 + i
+	}
+	h.base = 100
+	h.publish(10, 0)
+	into := make([]int, 10)
+	if n, base := h.steal(into); n != 5 || base != 105 || !slices.Equal(into[:n], []int{105, 106, 107, 108, 109}) {
+		t.Errorf("stole %v, from number %d on", into[:n], base)
+	}
+	if n, base := h.steal(into[:1]); n != 1 || base != 104 || into[0] != 104 {
+		t.Errorf("stole %v, from number %d on", into[:n], base)
+	}
+	if !slices.Equal(slots[4:], make([]int, 6)) {
+		t.Errorf("what was stolen is still there: %v", slots)
+	}
+	for _, ok := h.claim(); ok; {
+		_, ok = h.claim()
+	}
+	h.lock.Lock() // as a thief does
+	var refilling atomic.Bool
+	go func() {
+		h.room(10)
+		refilling.Store(true)
+	}()
+	for range 1000 {
+		if runtime.Gosched(); refilling.Load() {
+			t.Fatal("refills under a thief's eyes")
+		}
+	}
+	h.lock.Unlock()
+	for !refilling.Load() {
+		runtime.Gosched()
+	}
+}
+
 func TestGauge(t *testing.T) {
 	g := newGauge(0.01, time.Millisecond, 256)
 	expect := func(want int, when string) {
@@ -120,6 +159,9 @@ func TestGauge(t *testing.T) {
 	if g.handOver > 200 {
 		t.Errorf("one hand-over that took a second makes it %v ns", g.handOver)
 	}
+	settle(1000, 100_000)
+	g.ran(256*32_000, 256)
+	expect(31, "after a slow batch, though large ones would be worth while")
 	settle(400_000, 20_000)
 	expect(2, "with jobs of 0.4 ms that cost much to hand over, and must not be held for more than 1 ms")
 	settle(2_000_000, 150)
@@ -183,4 +225,65 @@ func TestShareWakesOneFollower(t *testing.T) {
 			t.Error("without followers the leader is not interrupted")
 		}
 	})
+}
+
+// hook is a source that calls f.
+type hook func(ctx context.Context) (int, error)
+
+func (f hook) RecvBatch(ctx context.Context, _ []int) (int, error) { return f(ctx) }
+
+// A worker that is about to lead looks for surplus once more: it may have been
+// published when there was nobody to interrupt.
+func TestLeaderLooksAgain(t *testing.T) {
+	c := New(Config[int]{Workers: 2, Context: t.Context(), Source: hook(func(context.Context) (int, error) {
+		t.Error("waits in the source beside surplus")
+		return 0, context.Canceled
+	})})
+	published := false
+	c.Room = func(uint64) int { // asked before it leads
+		if !published {
+			published = true
+			other := &c.workers[1]
+			other.hand.room(2)
+			other.got(2, 0)
+			c.share()
+		}
+		return 1
+	}
+	if found, led := c.workers[0].leads(); found || !led || c.leader.Load() != nil {
+		t.Errorf("found %v, led %v", found, led)
+	}
+}
+
+// However publishing and looking fall together, a hand with surplus has its bit up
+// when both are over.
+func TestBoardMissesNoHand(t *testing.T) {
+	c := New(Config[int]{Workers: 1})
+	w := &c.workers[0]
+	w.hand.room(2)
+	var round, looked atomic.Int64
+	const rounds = 20_000
+	go func() {
+		for i := int64(1); i <= rounds; i++ {
+			for round.Load() < i {
+				runtime.Gosched()
+			}
+			c.surplus(0)
+			looked.Store(i)
+		}
+	}()
+	for i := int64(1); i <= rounds; i++ {
+		round.Store(i)
+		for range i % 64 {
+			_ = c.active.Load() // some nanoseconds
+		}
+		w.got(2, 0)
+		for looked.Load() < i {
+			runtime.Gosched()
+		}
+		if !c.unclaimed() {
+			t.Fatalf("round %d: surplus that nobody sees", i)
+		}
+		w.hand.claim()
+	}
 }

@@ -104,9 +104,13 @@ func (w *worker[T]) resign() {
 // Without that, jobs of a microsecond that come in runs left two cores without work
 // for a sixteenth of the time, and jobs of 100 ns took 62 ns each instead of 48
 // (GOMAXPROCS=2, 2026-11-21, AMD EPYC VM with 2 cores, Go 1.26.8).
+//
+// Only who has just run a job has a lull: a follower that was woken in vain parks
+// again at once.
 type lull struct {
 	pauses  int
 	yielded bool
+	spent   bool
 }
 
 const (
@@ -118,6 +122,8 @@ const (
 // to park.
 func (l *lull) pass(p *park.Patience) bool {
 	switch {
+	case l.spent:
+		return false
 	case l.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && (l.pauses > 0 || p.Worthwhile()):
 		l.pauses++
 		_ = park.Delay(pauseNs)
@@ -136,7 +142,7 @@ func (l *lull) over(p *park.Patience, found bool) {
 	if l.pauses > 0 {
 		p.Learn(found)
 	}
-	l.pauses = 0
+	l.pauses, l.spent = 0, true
 }
 
 // follow waits in the line until there may be something to do.

@@ -189,7 +189,6 @@ func (w *worker[T]) stealFrom(victim int) bool {
 		return false
 	}
 	n, base := h.steal(w.hand.room(n))
-	w.owes = w.owes || n > 0 // there may be more of it
 	return w.got(n, base)
 }
 

@@ -1,0 +1,67 @@
+package crew
+
+import (
+	"sync"
+	"testing"
+)
+
+const short = 20_000 // lives of boxes and windows: it is at the edges where results are lost
+
+// TestBoxes: however putting, taking and the end fall together, each result is taken.
+func TestBoxes(t *testing.T) {
+	for life := range short {
+		b, puts := NewBoxes[int](2), 1+life%4
+		var putters sync.WaitGroup
+		for worker := range 2 {
+			putters.Go(func() {
+				for range puts {
+					b.Put(worker, 1)
+				}
+			})
+		}
+		go func() {
+			putters.Wait()
+			b.End()
+		}()
+		sum := 0
+		for run := b.Take(); len(run) > 0; run = b.Take() {
+			for _, u := range run {
+				sum += u
+			}
+		}
+		if sum != 2*puts {
+			t.Fatalf("life %d: %d results of %d", life, sum, 2*puts)
+		}
+	}
+}
+
+// TestWindow: the same of a window, whose results come in order.
+func TestWindow(t *testing.T) {
+	for life := range short {
+		w, puts := NewWindow[uint64](4), uint64(1+life%4)
+		var putters sync.WaitGroup
+		for worker := range uint64(2) {
+			putters.Go(func() {
+				for seq := worker; seq < puts; seq += 2 {
+					w.Put(seq, Result[uint64]{Value: seq + 1})
+				}
+			})
+		}
+		go func() {
+			putters.Wait()
+			w.End()
+		}()
+		next := uint64(0)
+		for run := w.Take(); len(run) > 0; run = w.Take() {
+			for _, r := range run {
+				if r.Value != next+1 {
+					t.Fatalf("life %d: result %d is that of job %d", life, next, r.Value)
+				}
+				next++
+			}
+		}
+		if next != puts || w.Room(puts) != 4 {
+			t.Fatalf("life %d: %d results of %d, room for %d", life, next, puts, w.Room(puts))
+		}
+	}
+}
