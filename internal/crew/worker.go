@@ -37,7 +37,7 @@ func (w *worker[T]) find() bool {
 			found, led = w.leads()
 		}
 		if found {
-			lull.over(&c.patience, true)
+			lull.over(&c.patience, w.batch)
 			if w.batch > 1 || w.owes {
 				w.owes = false
 				c.share()
