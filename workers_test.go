@@ -127,7 +127,6 @@ func TestWorkersDoEachJobOnce(t *testing.T) {
 type gate struct {
 	mu      sync.Mutex
 	running []chan error
-	most    int
 }
 
 // enter blocks until the test lets this job go.
@@ -531,6 +530,27 @@ func TestWorkersCancelAtRest(t *testing.T) {
 			t.Errorf("under a context that is done: %v", err)
 		}
 	})
+}
+
+// TestWorkersContext: once ctx is done its error counts, and when Workers has returned
+// f's context is done.
+func TestWorkersContext(t *testing.T) {
+	for _, fails := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var inside context.Context
+		err := sluice.Workers(ctx, backlog(1), 1, func(ctx context.Context, _ int) error {
+			inside = ctx
+			if fails {
+				cancel()
+				return errPlanted
+			}
+			return nil
+		}, nil)
+		if fails && err != context.Canceled || !fails && err != nil || inside.Err() != context.Canceled {
+			t.Errorf("ended with %v, and f's context with %v", err, inside.Err())
+		}
+		cancel()
+	}
 }
 
 // TestWorkersOutcomes: a panic counts before the error that came first.

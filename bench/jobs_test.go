@@ -68,7 +68,7 @@ func BenchmarkShare(b *testing.B) {
 				for range workers {
 					all.Go(func() {
 						for range jobs / workers {
-							workload.Busy(turns)
+							_ = workload.Busy(turns)
 						}
 					})
 				}
@@ -77,7 +77,7 @@ func BenchmarkShare(b *testing.B) {
 				c := backlog(jobs)
 				began = time.Now()
 				_ = sluice.Workers(context.Background(), c, workers, func(context.Context, int) error {
-					workload.Busy(turns)
+					_ = workload.Busy(turns)
 					return nil
 				}, nil)
 				pools += time.Since(began)

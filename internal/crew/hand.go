@@ -36,7 +36,8 @@ func (h *hand[T]) room(n int) []T {
 	if _, hi := unpack(h.span.Load()); hi != h.top {
 		// A thief was here, and may be copying still.
 		h.lock.Lock()
-		h.lock.Unlock() //nolint:staticcheck // to wait for the thief is all
+		h.top = hi
+		h.lock.Unlock()
 	}
 	if n > len(h.jobs) {
 		h.jobs = make([]T, max(n, 2*len(h.jobs)))
