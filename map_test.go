@@ -274,6 +274,7 @@ func TestMapReceivesNoMoreAfterFailure(t *testing.T) {
 			case 0:
 				<-free
 			case 1:
+				time.Sleep(time.Second) // until the third worker leads
 				return 0, errPlanted
 			case 2:
 				t.Error("a job after the failed one was begun")
@@ -288,6 +289,7 @@ func TestMapReceivesNoMoreAfterFailure(t *testing.T) {
 		}()
 		for job := range 3 {
 			c.Send(t.Context(), job)
+			time.Sleep(2 * time.Second)
 			synctest.Wait()
 		}
 		if c.Len() != 1 || results != 0 {

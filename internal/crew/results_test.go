@@ -1,8 +1,12 @@
 package crew
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 const short = 20_000 // lives of boxes and windows: it is at the edges where results are lost
@@ -63,5 +67,38 @@ func TestWindow(t *testing.T) {
 		if next != puts || w.Room(puts) != 4 {
 			t.Fatalf("life %d: %d results of %d, room for %d", life, next, puts, w.Room(puts))
 		}
+	}
+}
+
+// TestOneByOne: each result is put when the one before it was taken, at every moment of
+// the consumer's way to sleep. One that is not seen then hangs.
+func TestOneByOne(t *testing.T) {
+	const results, moments = 30_000, 400
+	b, w := NewBoxes[int](1), NewWindow[int](4)
+	for name, one := range map[string]struct {
+		put  func(i int)
+		take func() int
+	}{
+		"boxes":  {func(i int) { b.Put(0, i) }, func() int { return len(b.Take()) }},
+		"window": {func(i int) { w.Put(uint64(i), Result[int]{}) }, func() int { return len(w.Take()) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var taken atomic.Int64
+			go func() {
+				for i := range results {
+					for taken.Load() < int64(i) {
+						runtime.Gosched()
+					}
+					_ = park.Delay(i % moments)
+					one.put(i)
+				}
+			}()
+			for range results {
+				if n := one.take(); n != 1 {
+					t.Fatalf("%d results at once", n)
+				}
+				taken.Add(1)
+			}
+		})
 	}
 }
