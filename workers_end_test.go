@@ -1,0 +1,244 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// TestWorkersEndEarly ends pools in each way, at random moments, and accounts for all jobs.
+func TestWorkersEndEarly(t *testing.T) {
+	const jobs = 2000
+	for name, make := range jobChannels {
+		for _, way := range []string{"error", "cancel", "panic", "Goexit", "close"} {
+			t.Run(name+" "+way, func(t *testing.T) {
+				for seed := range uint64(20) {
+					random := rand.New(rand.NewPCG(seed, 4))
+					n, last := 1+random.IntN(8), random.Int64N(jobs/2)
+					c, l := make(), newTimesheet(t, jobs)
+					ctx, cancel := context.WithCancel(t.Context())
+					fed := goFeed(c, jobs)
+					var inside context.Context
+					var calls, after atomic.Int64
+					var err error
+					var returned, exited bool
+					var value any
+					var all sync.WaitGroup
+					all.Go(func() {
+						defer func() {
+							value = recover()
+							exited = !returned && value == nil
+						}()
+						err = sluice.Workers(ctx, c, n, func(ctx context.Context, job int) error {
+							l.do(job)
+							if ctx.Err() != nil {
+								after.Add(1)
+							}
+							if calls.Add(1) == last+1 {
+								inside = ctx
+								switch way {
+								case "error":
+									return errPlanted
+								case "cancel":
+									cancel()
+								case "panic":
+									panic(errPlanted)
+								case "Goexit":
+									runtime.Goexit()
+								case "close":
+									c.Close()
+								}
+							}
+							if job%61 == 0 {
+								runtime.Gosched()
+							}
+							return nil
+						}, &sluice.WorkersOptions[int]{Undone: l.undone})
+						returned = true
+					})
+					all.Wait()
+					cancel()
+					c.Close()
+					l.balance(fed(), c)
+					// One call each may have been about to begin.
+					if way != "cancel" && after.Load() > int64(n) {
+						t.Errorf("%d of %d workers went on", after.Load(), n)
+					}
+					cause := context.Cause(inside)
+					p, _ := value.(*sluice.PanicError)
+					switch {
+					case way == "error" && (err != errPlanted || cause != errPlanted):
+						t.Errorf("Workers returned %v, and f's context ended with %v", err, cause)
+					case way == "cancel" && (err != context.Canceled):
+						t.Errorf("Workers returned %v", err)
+					case way == "close" && (err != nil || l.left > 0):
+						t.Errorf("Workers returned %v, with %d jobs undone", err, l.left)
+					case way == "Goexit" && !exited:
+						t.Error("Workers has not exited")
+					case way == "panic" && (p == nil || !errors.Is(p, errPlanted) || !strings.Contains(p.Error(), "planted") ||
+						!strings.Contains(p.Error(), "TestWorkersEndEarly")):
+						t.Errorf("Workers panicked with %v", value)
+					case way != "panic" && value != nil, way != "Goexit" && exited:
+						t.Errorf("Workers panicked with %v, exited %v", value, exited)
+					}
+				}
+			})
+		}
+	}
+}
+
+// goFeed feeds c in the background; fed waits for that, and returns how many jobs
+// were accepted.
+func goFeed(c sluice.Chan[int], jobs int) (fed func() int) {
+	sent := make(chan int, 1)
+	go func() { sent <- feed(context.Background(), c, jobs) }()
+	return func() int { return <-sent }
+}
+
+// TestWorkersCancelAtRest: a pool ends that waits for jobs, and one whose f waits.
+func TestWorkersCancelAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sluice.NewElastic[int](sluice.Unlimited, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := sluice.Workers(ctx, c, 5, func(ctx context.Context, _ int) error { return nil }, nil)
+		if err != context.DeadlineExceeded {
+			t.Errorf("idle workers ended with %v", err)
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		l := newTimesheet(t, 100)
+		for i := range 100 {
+			c.TrySend(i)
+		}
+		time.AfterFunc(time.Second, cancel)
+		err = sluice.Workers(ctx, c, 5, func(ctx context.Context, job int) error {
+			l.do(job)
+			<-ctx.Done()
+			return errPlanted // because of ctx
+		}, &sluice.WorkersOptions[int]{Undone: l.undone})
+		if err != context.Canceled || l.done.Load() != 5 {
+			t.Errorf("ended with %v after %d jobs", err, l.done.Load())
+		}
+		l.balance(100, c)
+		if err := sluice.Workers(ctx, c, 5, func(context.Context, int) error { panic("run") }, nil); err != context.Canceled {
+			t.Errorf("under a context that is done: %v", err)
+		}
+	})
+}
+
+// TestWorkersContext: once ctx is done its error counts, and when Workers has returned
+// f's context is done.
+func TestWorkersContext(t *testing.T) {
+	for _, fails := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var inside context.Context
+		err := sluice.Workers(ctx, backlog(1), 1, func(ctx context.Context, _ int) error {
+			inside = ctx
+			if fails {
+				cancel()
+				return errPlanted
+			}
+			return nil
+		}, nil)
+		if fails && err != context.Canceled || !fails && err != nil || inside.Err() != context.Canceled {
+			t.Errorf("ended with %v, and f's context with %v", err, inside.Err())
+		}
+		cancel()
+	}
+}
+
+// TestWorkersOutcomes: a panic counts before the error that came first.
+func TestWorkersOutcomes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sluice.NewBounded[int](3, nil)
+		for i := range 3 {
+			c.TrySend(i)
+		}
+		defer func() {
+			p, ok := recover().(*sluice.PanicError)
+			if !ok || p.Value != "late" || p.Unwrap() != nil {
+				t.Errorf("panicked with %v", p)
+			}
+		}()
+		var begun sync.WaitGroup
+		begun.Add(3)
+		sluice.Workers(t.Context(), c, 3, func(ctx context.Context, job int) error {
+			begun.Done()
+			begun.Wait()
+			switch job {
+			case 0:
+				return errPlanted
+			case 1:
+				<-ctx.Done()
+				panic("late")
+			}
+			<-ctx.Done()
+			runtime.Goexit()
+			return nil
+		}, nil)
+	})
+}
+
+// broken is a receiver that fails, not because it is closed.
+type broken struct{ sluice.Chan[int] }
+
+func (f broken) RecvBatch(ctx context.Context, buf []int) (int, error) {
+	n, err := f.Chan.RecvBatch(ctx, buf)
+	if errors.Is(err, sluice.ErrClosed) {
+		err = errPlanted
+	}
+	return n, err
+}
+
+// panicking is a receiver that panics when it would wait.
+type panicking struct{ sluice.Chan[int] }
+
+func (p panicking) RecvBatch(ctx context.Context, buf []int) (int, error) {
+	if ctx.Err() == nil {
+		panic(errPlanted)
+	}
+	return p.Chan.RecvBatch(ctx, buf)
+}
+
+func TestWorkersFailingReceiver(t *testing.T) {
+	c := sluice.NewBounded[int](3, nil)
+	c.Close()
+	nothing := func(context.Context, int) error { return nil }
+	if err := sluice.Workers(t.Context(), broken{c}, 3, nothing, nil); err != errPlanted {
+		t.Errorf("Workers returned %v", err)
+	}
+	defer func() {
+		if p, _ := recover().(*sluice.PanicError); p == nil || !errors.Is(p, errPlanted) {
+			t.Errorf("panicked with %v", p)
+		}
+	}()
+	sluice.Workers(t.Context(), panicking{sluice.NewBounded[int](3, nil)}, 3, nothing, nil)
+}
+
+// TestWorkersUndonePanics: that panic is the caller's.
+func TestWorkersUndonePanics(t *testing.T) {
+	defer func() {
+		if v := recover(); v != "undone" {
+			t.Errorf("panicked with %v", v)
+		}
+	}()
+	c := sluice.NewElastic[int](sluice.Unlimited, nil)
+	run := make([]int, 10_000)
+	run[len(run)-1] = 1
+	c.SendBatch(t.Context(), run)
+	sluice.Workers(t.Context(), c, 1, func(_ context.Context, job int) error {
+		if c.Len() < 5000 && c.Len()%64 != 0 {
+			return errPlanted
+		}
+		return nil
+	}, &sluice.WorkersOptions[int]{Undone: func(int) { panic("undone") }})
+}
