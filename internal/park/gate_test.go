@@ -1,0 +1,63 @@
+package park
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// Who finds a BusyLock taken for long sleeps, and gets it when it is free: each
+// in turn, whatever the number.
+func TestBusyLockSleeps(t *testing.T) {
+	for _, sleepers := range []int{1, 2, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			var l BusyLock
+			had := 0
+			l.Lock()
+			for range sleepers {
+				go func() {
+					l.Lock()
+					had++
+					l.Unlock()
+				}()
+			}
+			synctest.Wait() // until all of them sleep
+			if had > 0 || !l.gate.Occupied() || l.held.Load() != wished {
+				t.Fatalf("%d had the lock while it was taken; somebody sleeps: %v; it is %d", had, l.gate.Occupied(), l.held.Load())
+			}
+			l.Unlock()
+			synctest.Wait()
+			if had != sleepers || l.gate.Occupied() || l.held.Load() != free {
+				t.Errorf("%d of %d had the lock; somebody sleeps: %v; it is %d", had, sleepers, l.gate.Occupied(), l.held.Load())
+			}
+		})
+	}
+}
+
+// Nobody sleeps for ever while the lock is taken for long again and again, by
+// those who have slept and by those who come by.
+func TestBusyLockUnderPressure(t *testing.T) {
+	const goroutines, rounds = 8, 200
+	var l BusyLock
+	var all sync.WaitGroup
+	had := 0
+	for i := range goroutines {
+		all.Go(func() {
+			for round := range rounds {
+				l.Lock()
+				had++
+				if (i+round)%7 == 0 { // as if it were put aside
+					for range 40 {
+						runtime.Gosched()
+					}
+				}
+				l.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if had != goroutines*rounds || l.gate.Occupied() || l.held.Load() != free {
+		t.Errorf("%d of %d had the lock; somebody sleeps: %v; it is %d", had, goroutines*rounds, l.gate.Occupied(), l.held.Load())
+	}
+}
