@@ -12,4 +12,4 @@ func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) e
 	return build(config)
 }
 
-func keepLanePromise[T any](lane *lanes.Handle[T]) laneSender[T] { return lane }
+func keepLanePromise[T any](lane *lanes.Handle[T]) engine.Sender[T] { return lane.Sender() }

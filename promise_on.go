@@ -114,8 +114,8 @@ func (p *promised[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 }
 
 // keepLanePromise puts a check before a lane, which is for one sender.
-func keepLanePromise[T any](lane *lanes.Handle[T]) laneSender[T] {
-	p := &promisedLane[T]{laneSender: lane}
+func keepLanePromise[T any](lane *lanes.Handle[T]) engine.Sender[T] {
+	p := &promisedLane[T]{Sender: lane.Sender()}
 	p.sending.made, p.sending.where = true, "a Lane, which is for one"
 	if onDrop := lane.OnDrop; onDrop != nil {
 		lane.OnDrop = during(&p.sending, onDrop)
@@ -125,24 +125,24 @@ func keepLanePromise[T any](lane *lanes.Handle[T]) laneSender[T] {
 
 // promisedLane is a lane whose senders are counted.
 type promisedLane[T any] struct {
-	laneSender[T]
+	engine.Sender[T]
 	sending promise
 }
 
 func (p *promisedLane[T]) Send(ctx context.Context, v T) error {
 	p.sending.enter("Send")
 	defer p.sending.leave()
-	return p.laneSender.Send(ctx, v)
+	return p.Sender.Send(ctx, v)
 }
 
 func (p *promisedLane[T]) TrySend(v T) error {
 	p.sending.enter("TrySend")
 	defer p.sending.leave()
-	return p.laneSender.TrySend(v)
+	return p.Sender.TrySend(v)
 }
 
 func (p *promisedLane[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	p.sending.enter("SendBatch")
 	defer p.sending.leave()
-	return p.laneSender.SendBatch(ctx, vs)
+	return p.Sender.SendBatch(ctx, vs)
 }

@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/lanes"
@@ -61,20 +62,18 @@ func (s *Sharded[T]) SendKey(ctx context.Context, key uint64, v T) error {
 // cheapest way to send, and one that keeps the order. It allocates. A lane costs
 // receivers a look now and then, so get one for a goroutine that sends much, and
 // close it when that is over. A lane that is garbage counts as closed.
-func (s *Sharded[T]) Lane() *Lane[T] { return &Lane[T]{keepLanePromise[T](s.lanes.Lane())} }
+func (s *Sharded[T]) Lane() *Lane[T] {
+	handle := s.lanes.Lane()
+	return &Lane[T]{keepLanePromise(handle), handle}
+}
 
 // A Lane is a [BatchSender] into a [Sharded]: what it sends arrives in order. At
 // no time may two goroutines use it to send. A program built with -race or -tags
 // sluicecheck panics if they do; in others values may be lost. Closing the
 // Sharded closes all lanes.
-type Lane[T any] struct{ sender laneSender[T] }
-
-// A laneSender is a handle of a lane, or one that is checked.
-type laneSender[T any] interface {
-	Send(ctx context.Context, v T) error
-	TrySend(v T) error
-	SendBatch(ctx context.Context, vs []T) (int, error)
-	Close()
+type Lane[T any] struct {
+	sender engine.Sender[T] // the handle's, or one that is checked
+	handle *lanes.Handle[T]
 }
 
 // Send sends v as the channel's Send does, but in this lane: it waits, fails or
@@ -83,12 +82,18 @@ func (l *Lane[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("sluice: Send: nil context")
 	}
-	return l.sender.Send(ctx, v)
+	err := l.sender.Send(ctx, v)
+	runtime.KeepAlive(l) // or the lane may be taken away while this waits
+	return err
 }
 
 // TrySend sends v if that is possible without waiting. It returns nil,
 // [ErrFull] or [ErrClosed].
-func (l *Lane[T]) TrySend(v T) error { return l.sender.TrySend(v) }
+func (l *Lane[T]) TrySend(v T) error {
+	err := l.sender.TrySend(v)
+	runtime.KeepAlive(l)
+	return err
+}
 
 // SendBatch sends the values of vs in order, and waits whenever the lane has no
 // room. It returns how many it sent, always a prefix of vs; the error is nil
@@ -100,9 +105,11 @@ func (l *Lane[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if len(vs) == 0 {
 		return 0, nil
 	}
-	return l.sender.SendBatch(ctx, vs)
+	n, err = l.sender.SendBatch(ctx, vs)
+	runtime.KeepAlive(l)
+	return n, err
 }
 
 // Close closes the lane: sends on it fail, one that waits included, and what was
 // sent stays receivable. The channel stays open. It does nothing the second time.
-func (l *Lane[T]) Close() { l.sender.Close() }
+func (l *Lane[T]) Close() { l.handle.Close() }

@@ -86,6 +86,7 @@ var rooms = map[string]room{
 	"internal/park": {
 		imports: permissions{
 			"runtime": "a lock that stays taken yields to its holder",
+			"sync":    "a gate is a mutex, which belongs to no testing/synctest bubble",
 			"time":    "the time spent in waits is sampled",
 		},
 	},

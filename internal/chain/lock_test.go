@@ -12,28 +12,52 @@ import (
 // Who finds a lock taken for long sleeps, and gets it when it is free: each in
 // turn, whatever the number.
 func TestLockSleeps(t *testing.T) {
-	for _, sleepers := range []int{1, 2, 5} {
-		synctest.Test(t, func(t *testing.T) {
-			e := New(engine.Config[int]{Limit: 10})
-			word := e.send.lock()
-			had := 0
-			for range sleepers {
-				go func() {
-					word := e.send.lock()
-					had++
-					e.send.unlock(word + one)
-				}()
-			}
-			synctest.Wait() // until all of them sleep
-			if had > 0 || !e.send.gate.Occupied() {
-				t.Fatalf("%d had the lock while it was taken; somebody sleeps: %v", had, e.send.gate.Occupied())
+	for _, goroutines := range []int{1, 2, 5} {
+		e := New(engine.Config[int]{Limit: 10})
+		word := e.send.lock()
+		var all sync.WaitGroup
+		had := 0
+		for range goroutines {
+			all.Go(func() {
+				word := e.send.lock()
+				had++
+				e.send.unlock(word + one)
+			})
+		}
+		for e.send.word.Load()&sleepers == 0 {
+			runtime.Gosched()
+		}
+		e.send.unlock(word)
+		all.Wait()
+		if had != goroutines || e.send.gate.Occupied() || e.send.word.Load() != uint64(goroutines)*one {
+			t.Errorf("%d of %d had the lock; somebody sleeps: %v; the word is %#x", had, goroutines, e.send.gate.Occupied(), e.send.word.Load())
+		}
+	}
+}
+
+// A channel made outside of a testing/synctest bubble may be tried inside, also
+// when its lock is taken for long, and used outside again.
+func TestLockAcrossBubbles(t *testing.T) {
+	e := New(engine.Config[int]{Limit: 10})
+	for range 2 {
+		word := e.send.lock()
+		tried := make(chan struct{})
+		go func() {
+			for e.send.word.Load()&sleepers == 0 {
+				runtime.Gosched()
 			}
 			e.send.unlock(word)
-			synctest.Wait()
-			if had != sleepers || e.send.gate.Occupied() || e.send.word.Load() != uint64(sleepers)*one {
-				t.Errorf("%d of %d had the lock, the word is %#x", had, sleepers, e.send.word.Load())
+			close(tried)
+		}()
+		synctest.Test(t, func(t *testing.T) {
+			if err := e.TrySend(1); err != nil {
+				t.Error(err)
 			}
 		})
+		<-tried
+		if v, err := e.TryRecv(); v != 1 || err != nil {
+			t.Errorf("TryRecv: %d, %v", v, err)
+		}
 	}
 }
 

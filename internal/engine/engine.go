@@ -26,9 +26,7 @@ func ContextError(ctx context.Context) error { return cmp.Or(ctx.Err(), context.
 // An Engine is a channel without its checks of arguments: contexts are not nil,
 // batches are not empty.
 type Engine[T any] interface {
-	Send(ctx context.Context, v T) error
-	TrySend(v T) error
-	SendBatch(ctx context.Context, vs []T) (int, error)
+	Sender[T]
 	Recv(ctx context.Context) (T, error)
 	TryRecv() (T, error)
 	RecvBatch(ctx context.Context, buf []T) (int, error)
@@ -46,6 +44,13 @@ type Engine[T any] interface {
 	// with ErrEmpty, at a moment during the call. It costs two loads, and
 	// says false where that does not tell.
 	Idle(sends bool) bool
+}
+
+// A Sender is the sending half of an Engine.
+type Sender[T any] interface {
+	Send(ctx context.Context, v T) error
+	TrySend(v T) error
+	SendBatch(ctx context.Context, vs []T) (int, error)
 }
 
 // Overflow is what a send does that finds no room; the values are those of the

@@ -3,6 +3,7 @@ package lanes
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -23,13 +24,14 @@ func (e *Engine[T]) Lane() *Handle[T] {
 	for {
 		s := e.set.Load()
 		l := e.newLane(s, true)
+		l.forgotten = new(atomic.Bool)
 		if s.closed {
 			l.Close()
 			return &Handle[T]{e.config.OnDrop, e, l}
 		}
 		if e.exchange(s, s.with(l)) {
 			h := &Handle[T]{e.config.OnDrop, e, l}
-			runtime.AddCleanup(h, forget, l)
+			runtime.AddCleanup(h, forget, l.forgotten)
 			return h
 		}
 	}
@@ -37,30 +39,34 @@ func (e *Engine[T]) Lane() *Handle[T] {
 
 // forget lets the receiver who drains the lane of a handle that nobody has any
 // more remove it. It touches nothing else: it runs in a goroutine of the runtime,
-// outside of any testing/synctest bubble.
-func forget[T any](l *lane[T]) { l.forgotten.Store(true) }
+// outside of any testing/synctest bubble, and keeps alive what it is given.
+func forget(forgotten *atomic.Bool) { forgotten.Store(true) }
 
-// Send sends v in the handle's lane.
-func (h *Handle[T]) Send(ctx context.Context, v T) error {
+// Sender is what sends in the handle's lane. Its caller keeps the handle alive
+// until the send is over: a lane whose handle is garbage may be removed, and what
+// is sent then is lost. It is the lane itself, which knows how to wait, or one that does what another policy asks.
+func (h *Handle[T]) Sender() engine.Sender[T] {
 	if h.e.config.Overflow == engine.Block {
-		return h.l.Send(ctx, v)
+		return h.l.Engine
 	}
+	return overflowing[T]{h}
+}
+
+// overflowing sends in the lane of a handle under a policy other than Block.
+type overflowing[T any] struct{ h *Handle[T] }
+
+func (o overflowing[T]) Send(ctx context.Context, v T) error {
 	vs := [1]T{v}
-	_, err := h.e.sendIn(ctx, h.l, h.OnDrop, vs[:])
+	_, err := o.SendBatch(ctx, vs[:])
 	return err
 }
 
-// TrySend is Send that never waits.
-func (h *Handle[T]) TrySend(v T) error {
-	if h.e.config.Overflow == engine.Block {
-		return h.l.TrySend(v)
-	}
-	return h.Send(nil, v) //nolint:staticcheck // nil: never wait
+func (o overflowing[T]) TrySend(v T) error {
+	return o.Send(nil, v) //nolint:staticcheck // nil: never wait
 }
 
-// SendBatch sends vs in the handle's lane.
-func (h *Handle[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
-	return h.e.sendIn(ctx, h.l, h.OnDrop, vs)
+func (o overflowing[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	return o.h.e.sendIn(ctx, o.h.l, o.h.OnDrop, vs)
 }
 
 // Close closes the lane: what is in it stays receivable.

@@ -107,7 +107,7 @@ type set[T any] struct {
 type lane[T any] struct {
 	*chain.Engine[T]
 	private   bool
-	forgotten atomic.Bool // its handle is garbage
+	forgotten *atomic.Bool // its handle is garbage; nil if it has none
 	_         [cacheLine]byte
 	note      note
 }
@@ -210,7 +210,7 @@ func (e *Engine[T]) remove(l *lane[T]) {
 			return
 		}
 		add(&next.gone, l.Stats())
-		next.gone.Bytes = 0
+		next.gone.Bytes, next.gone.SendersWaiting = 0, 0 // who waits is on the way out
 		if e.exchange(s, next) {
 			return
 		}
@@ -220,9 +220,10 @@ func (e *Engine[T]) remove(l *lane[T]) {
 // empty reports whether the lane was empty at some moment of the call, and that
 // it is so for good if it is shut.
 func (l *lane[T]) empty() (empty, shut bool) {
+	forgotten := l.forgotten != nil && l.forgotten.Load() // nothing is sent after that
 	head := l.Head()
 	tail, shut := l.Tail()
-	return tail == head, shut || l.forgotten.Load()
+	return tail == head, shut || forgotten
 }
 
 // hasRoom reports whether there was room for that many values at some moment.
@@ -235,17 +236,21 @@ func (l *lane[T]) hasRoom(values int) bool {
 func (e *Engine[T]) Cap() int { return e.capOf(e.set.Load()) }
 
 func (e *Engine[T]) capOf(s *set[T]) int {
-	private := 0
-	for _, l := range s.all {
-		if l.private {
-			private++
-		}
-	}
-	n := e.max + private
+	n := e.max + s.private()
 	if e.config.Limit > math.MaxInt/n {
 		return math.MaxInt
 	}
 	return e.config.Limit * n
+}
+
+// private is how many private lanes there are.
+func (s *set[T]) private() (n int) {
+	for _, l := range s.all {
+		if l.private {
+			n++
+		}
+	}
+	return n
 }
 
 // Len implements engine.Engine.
@@ -359,18 +364,18 @@ func (e *Engine[T]) Stats() engine.Stats {
 	for _, l := range s.all {
 		add(&out, l.Held())
 	}
-	s.release()
-	out.Name = e.config.Name
-	out.Cap = e.capOf(s)
-	out.Lanes = len(s.all)
-	out.Closed = s.closed
-	out.LaneChange = s.change.String()
 	out.Dropped += e.dropped.Load()
 	waiting, waits, spent := e.senders.Counts()
 	out.SendersWaiting += waiting
 	out.SendWaits += waits
 	out.SendWaitTime += spent
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = e.receivers.Counts()
+	s.release()
+	out.Name = e.config.Name
+	out.Cap = e.capOf(s)
+	out.Lanes = s.active + s.private()
+	out.Closed = s.closed
+	out.LaneChange = s.change.String()
 	return out
 }
 

@@ -13,6 +13,18 @@ import (
 
 var background = context.Background()
 
+// A testLane is a handle and its sender, as a user's lane.
+type testLane struct {
+	*Handle[int]
+	engine.Sender[int]
+}
+
+func laneOn(t *testing.T, e *Engine[int]) testLane {
+	h := e.Lane()
+	t.Cleanup(func() { runtime.KeepAlive(h) })
+	return testLane{h, h.Sender()}
+}
+
 // fixed returns an engine with so many lanes of a limit.
 func fixed(lanes, limit int) *Engine[int] {
 	return New(engine.Config[int]{Lanes: lanes, Limit: limit})
@@ -29,7 +41,7 @@ func must(t *testing.T, err error) {
 // counted stays.
 func TestPrivateLaneGoes(t *testing.T) {
 	e := fixed(1, 10)
-	h := e.Lane()
+	h := laneOn(t, e)
 	must(t, h.Send(background, 1))
 	must(t, h.Send(background, 2))
 	h.Close()
@@ -51,7 +63,7 @@ func TestPrivateLaneGoes(t *testing.T) {
 	if s := e.Stats(); s.Lanes != 1 || s.Sent != 2 || s.Received != 2 || e.Cap() != 10 {
 		t.Errorf("after the lane was drained: Cap %d, %+v", e.Cap(), s)
 	}
-	empty := e.Lane()
+	empty := laneOn(t, e)
 	empty.Close()
 	if s := e.Stats(); s.Lanes != 1 {
 		t.Errorf("after an empty lane was closed: %+v", s)
@@ -62,7 +74,7 @@ func TestPrivateLaneGoes(t *testing.T) {
 // loses nothing.
 func TestForgottenLaneGoes(t *testing.T) {
 	e := fixed(1, 10)
-	must(t, e.Lane().Send(background, 7))
+	must(t, e.Lane().Sender().TrySend(7))
 	for e.Stats().Lanes > 1 {
 		runtime.GC()
 		if v, err := e.TryRecv(); err == nil && v != 7 {
@@ -77,9 +89,9 @@ func TestForgottenLaneGoes(t *testing.T) {
 // A lane taken from a closed channel is closed.
 func TestLaneOfClosed(t *testing.T) {
 	e := fixed(1, 10)
-	before := e.Lane()
+	before := laneOn(t, e)
 	e.Close()
-	for _, h := range []*Handle[int]{before, e.Lane()} {
+	for _, h := range []testLane{before, laneOn(t, e)} {
 		if err := h.Send(background, 1); err != engine.ErrClosed {
 			t.Errorf("Send: %v", err)
 		}
@@ -135,7 +147,7 @@ func TestKeys(t *testing.T) {
 func TestNoLaneWaitsForEver(t *testing.T) {
 	for _, run := range []int{1, 3, 100} {
 		e := fixed(1, 1<<20)
-		busy, quiet := e.Lane(), e.Lane()
+		busy, quiet := laneOn(t, e), laneOn(t, e)
 		for i := range 2 * turnEvery {
 			must(t, busy.Send(background, i))
 		}
@@ -167,7 +179,7 @@ func TestNoLaneWaitsForEver(t *testing.T) {
 func TestRoomForWhom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fixed(2, 1)
-		h := e.Lane()
+		h := laneOn(t, e)
 		must(t, h.Send(background, 0))
 		must(t, e.TrySend(1))
 		must(t, e.TrySend(2))
@@ -211,18 +223,20 @@ func TestLanesComeAndGo(t *testing.T) {
 		sending.Go(func() {
 			for round := range rounds {
 				h := e.Lane()
+				lane := h.Sender()
 				for i := range values {
 					v := (sender*rounds+round)*values + i
 					switch {
 					case i%10 == 9:
 						must(t, e.SendKey(background, uint64(sender), -v))
-					case h.Send(background, v) != nil:
+					case lane.Send(background, v) != nil:
 						t.Error("Send failed")
 					}
 				}
 				if round%2 == 0 {
 					h.Close()
 				}
+				runtime.KeepAlive(h) // and garbage from here on
 			}
 		})
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// turnEvery is how many values of a lane are received in a row before the next
-// lane has its turn, or how long a longer run is.
+// turnEvery is how many values of a lane are received in a row, at most, before
+// the next lane has its turn, unless one run is longer.
 const turnEvery = 256
 
 // Recv implements engine.Engine. It is the fast path: the lane at the cursor has
@@ -16,12 +16,12 @@ const turnEvery = 256
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	s := e.set.Load()
 	cursor := &e.receiving[here()]
-	at := cursor.Load()
-	if at < uint32(len(s.from)) {
+	was := cursor.Load()
+	if at := was & numberMask; at < uint32(len(s.from)) {
 		l := s.from[at]
 		if v, err = l.TryRecv(); err == nil {
-			if l.Head()%turnEvery == 0 {
-				cursor.Store(at + 1)
+			if turnOf(l.Head()) != was>>numberBits {
+				cursor.Store(s.turnAt(at + 1))
 			}
 			return v, nil
 		}
@@ -75,12 +75,29 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 	return n, err
 }
 
+// A cursor is the index of a lane in set.all, and above it the turn of that lane
+// in which the cursor came to it: the cursor goes on when the lane's head, which
+// others move too, has come to another turn. So no lane waits for ever.
+
+func turnOf(head uint64) uint32 { return uint32(head/turnEvery) & numberMask }
+
+// turnAt is a cursor at the lane of that index, or the first one behind the last.
+func (s *set[T]) turnAt(at uint32) uint32 {
+	if at >= uint32(len(s.all)) || at > numberMask {
+		at = 0
+	}
+	return at | turnOf(s.all[at].Head())<<numberBits
+}
+
 // sweep takes values from the lanes in turn, beginning at the cursor, until buf is
-// full or it has seen all. It leaves the cursor at the lane to begin with next
-// time: not always the same one, so that no lane waits for ever.
+// full or it has seen all.
 func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 	lanes := uint32(len(s.all))
-	start := cursor.Load()
+	if lanes == 0 {
+		return 0
+	}
+	was := cursor.Load()
+	start, turn := was&numberMask, was>>numberBits
 	for i := range lanes {
 		at := (start + i) % lanes
 		l := s.all[at]
@@ -91,15 +108,19 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 			}
 			continue
 		}
+		if at != start {
+			turn = turnOf(l.Head())
+		}
 		m, _ := l.RecvBatch(nil, buf[n:]) //nolint:staticcheck // nil: never wait
 		if n += m; n < len(buf) {
 			continue
 		}
-		if l.Head()%turnEvery < uint64(m) { // or it has just been
-			at++
+		now := at&numberMask | turn<<numberBits
+		if turnOf(l.Head()) != turn {
+			now = s.turnAt(at + 1)
 		}
-		if at != start {
-			cursor.Store(at)
+		if now != was {
+			cursor.Store(now)
 		}
 		return n
 	}

@@ -68,6 +68,7 @@ func (e *Engine[T]) watch(s *set[T], l *lane[T]) (move bool) {
 	contended := l.Contended()
 	since := contended - l.note.seen.Swap(contended)
 	switch {
+	case int32(since) < 0: // another one looked later, and was faster
 	case since >= crowd:
 		l.note.quiet.Store(0)
 		if e.config.Lanes == 0 && s.active < e.max {

@@ -85,6 +85,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 		if n += m; m > 0 && last != home && last < s.active {
 			hint.Store(uint32(last)) // which has more room
 		}
+		t.moved = t.moved || m > 0
 		if n == len(vs) {
 			break
 		}
@@ -98,10 +99,17 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 			if !e.full(s) {
 				continue
 			}
-			if e.config.Overflow != engine.Block {
-				return e.overflowed(e.open(home), e.config.OnDrop, vs, n)
+			switch e.config.Overflow {
+			case engine.Block:
+				err = engine.ErrFull
+			case engine.DropOldest: // of one; then there may be room again
+				n, err = e.overflowed(e.open(home), e.config.OnDrop, vs[:n+1], n)
+				if err == nil && n < len(vs) {
+					continue
+				}
+			default:
+				return e.overflowed(nil, e.config.OnDrop, vs, n)
 			}
-			err = engine.ErrFull
 			break
 		}
 		t.wait(ctx, &e.senders, e.pauseForRoom)

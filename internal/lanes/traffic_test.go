@@ -3,6 +3,7 @@ package lanes
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -79,6 +80,8 @@ const few = settleEvery / 4
 func TestContendedWrites(t *testing.T) {
 	e := New(engine.Config[uint64]{Lanes: 2, Limit: 1 << 20})
 	handles := [2]*Handle[uint64]{e.Lane(), e.Lane()}
+	defer runtime.KeepAlive(&handles)
+	senders := [2]engine.Sender[uint64]{handles[0].Sender(), handles[1].Sender()}
 	keys := [2]uint64{}
 	for laneOf(keys[1], 2) == laneOf(keys[0], 2) {
 		keys[1]++
@@ -109,7 +112,7 @@ func TestContendedWrites(t *testing.T) {
 		}
 	}
 	plain := send(func() error { return e.TrySend(1) })
-	byLane := func(i int) func() { return send(func() error { return handles[i].TrySend(1) }) }
+	byLane := func(i int) func() { return send(func() error { return senders[i].TrySend(1) }) }
 	byKey := func(i int) func() { return send(func() error { return e.SendKey(background, keys[i], 1) }) }
 	run := func() {
 		buf := make([]uint64, few)
@@ -204,7 +207,7 @@ func BenchmarkLines(b *testing.B) {
 				if !shared {
 					h := e.Lane()
 					defer h.Close()
-					send = h.TrySend
+					send = h.Sender().TrySend
 				}
 				for pb.Next() {
 					if send(1) != nil {

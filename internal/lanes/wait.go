@@ -28,6 +28,7 @@ type turn struct {
 	done    <-chan struct{}
 	ended   bool // the context is done: the next look is the last
 	woken   bool // holds the line's wake-up
+	moved   bool // a part of the batch went since it last got in line
 	pauses  int
 	yielded bool
 	eager   bool // whatever there is will do
@@ -55,11 +56,14 @@ func (t *turn) wait(ctx context.Context, line *park.Line, pauseFor func() bool) 
 			t.eager = true
 			return
 		}
-		t.done = ctx.Done()
+		t.done, t.moved = ctx.Done(), false
 		t.waiter = line.Join()
 	case !t.woken:
 		t.woken = line.Park(t.waiter, t.done)
 		t.ended = !t.woken
+	case t.moved:
+		t.woken, t.moved = false, false
+		line.Requeue(t.waiter)
 	default:
 		t.woken = false
 		line.Rejoin(t.waiter)

@@ -4,34 +4,31 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"testing/synctest"
 )
 
 // Who finds a BusyLock taken for long sleeps, and gets it when it is free: each
 // in turn, whatever the number.
 func TestBusyLockSleeps(t *testing.T) {
-	for _, sleepers := range []int{1, 2, 5} {
-		synctest.Test(t, func(t *testing.T) {
-			var l BusyLock
-			had := 0
-			l.Lock()
-			for range sleepers {
-				go func() {
-					l.Lock()
-					had++
-					l.Unlock()
-				}()
-			}
-			synctest.Wait() // until all of them sleep
-			if had > 0 || !l.gate.Occupied() || l.held.Load() != wished {
-				t.Fatalf("%d had the lock while it was taken; somebody sleeps: %v; it is %d", had, l.gate.Occupied(), l.held.Load())
-			}
-			l.Unlock()
-			synctest.Wait()
-			if had != sleepers || l.gate.Occupied() || l.held.Load() != free {
-				t.Errorf("%d of %d had the lock; somebody sleeps: %v; it is %d", had, sleepers, l.gate.Occupied(), l.held.Load())
-			}
-		})
+	for _, sleepers := range []int32{1, 2, 5} {
+		var l BusyLock
+		var all sync.WaitGroup
+		had := int32(0)
+		l.Lock()
+		for range sleepers {
+			all.Go(func() {
+				l.Lock()
+				had++
+				l.Unlock()
+			})
+		}
+		for l.gate.asleep.Load() < sleepers || l.held.Load() != wished || !l.gate.shut.Load() {
+			runtime.Gosched()
+		}
+		l.Unlock()
+		all.Wait()
+		if had != sleepers || l.gate.Occupied() || l.held.Load() != free {
+			t.Errorf("%d of %d had the lock; somebody sleeps: %v; it is %d", had, sleepers, l.gate.Occupied(), l.held.Load())
+		}
 	}
 }
 
