@@ -93,7 +93,10 @@ func NewBatcher[T any](s BatchSender[T], size int, linger time.Duration) *Batche
 	}
 	requirePositive("NewBatcher", "size", size)
 	requireLinger("NewBatcher", linger)
-	b := &Batcher[T]{s: s, own: ours[T](s), size: int64(size), most: int64(size), linger: linger}
+	b := &Batcher[T]{s: s, own: ours[T](s), linger: linger}
+	// Indices are added to the size, and doubled.
+	b.size = min(int64(size), 1<<61)
+	b.most = b.size
 	if linger > 0 {
 		b.most += min(b.size, math.MaxInt-b.size)
 		b.parker = park.NewParker()

@@ -153,3 +153,33 @@ func TestBatcherAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A size that only time can fill is one: what is held is neither overwritten nor
+// refused.
+func TestBatcherSizeWithoutEnd(t *testing.T) {
+	for _, linger := range []time.Duration{0, time.Hour} {
+		r := newRecorder()
+		b := sluice.NewBatcher[int](r, math.MaxInt, linger)
+		for i := range 8 {
+			if err := b.Send(t.Context(), i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.room, r.err = 3, sluice.ErrFull
+		if err := b.Flush(t.Context()); err != sluice.ErrFull {
+			t.Errorf("Flush: %v", err)
+		}
+		r.room = math.MaxInt
+		const more = 300_000 // beyond the slots that are there at first
+		for i := 8; i < more; i++ {
+			if err := b.Send(t.Context(), i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, v := range append(r.all(), b.Unsent()...) {
+			if i != v {
+				t.Fatalf("linger %v: value %d is %d", linger, i, v)
+			}
+		}
+	}
+}

@@ -25,8 +25,8 @@ type subscriber[T any] struct {
 //
 // After an error, missed are the subscribers that v, received last, did not
 // reach: those it was waiting for when ctx ended it, or those that closed before
-// they got v, when none is left. The others have v, or are closed. Without any
-// missed there is no value in hand.
+// they got v, when none is left. The others have v, or are closed, or their policy
+// refused it. Without any missed there is no value in hand.
 //
 // r may be anything; it waits for ss by [Select], so these are channels of this
 // package. It starts no goroutine, and allocates only at the start and at the end.

@@ -83,14 +83,22 @@ func Map[T, U any](ctx context.Context, r BatchReceiver[T], n int, f func(contex
 	}
 	ordered, options := o.Ordered, o.WorkersOptions
 	return &Mapping[U]{run: func(yield func(U) bool) error {
-		s := newStaff(ctx, config, &options)
-		if s == nil {
-			return ctx.Err()
-		}
+		var window *crew.Window[U]
+		var boxes *crew.Boxes[U]
 		if ordered {
-			return inOrder(s, crew.NewWindow[U](width), f, yield)
+			window = crew.NewWindow[U](width)
+		} else {
+			boxes = crew.NewBoxes[U](n)
 		}
-		return asDone(s, crew.NewBoxes[U](n), f, yield)
+		s := newStaff(ctx, config, &options)
+		switch {
+		case s == nil:
+			return ctx.Err()
+		case ordered:
+			return inOrder(s, window, f, yield)
+		default:
+			return asDone(s, boxes, f, yield)
+		}
 	}}
 }
 
@@ -157,6 +165,9 @@ func (s *staff[T]) yielding(ended, abandon func(), loop func() (all bool)) (err 
 		outcome := s.end()
 		if !returned {
 			outcome.Exited = false // the body's own way out goes on
+		}
+		if !all {
+			outcome.Err = nil // as the body has left, whatever came before
 		}
 		err = rethrow(outcome)
 	}()

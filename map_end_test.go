@@ -292,3 +292,23 @@ func TestMapRunsOnlyWhatComesBeforeFailure(t *testing.T) {
 		})
 	}
 }
+
+// Who leaves the loop has no error, whatever had failed before.
+func TestMapLeaveAfterFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := backlog(3)
+		m := sluice.Map(t.Context(), c, 1, func(_ context.Context, job int) (int, error) {
+			if job == 1 {
+				return 0, errPlanted
+			}
+			return job, nil
+		}, nil)
+		for range m.All() {
+			synctest.Wait() // until the second job has failed
+			break
+		}
+		if err := m.Err(); err != nil {
+			t.Errorf("the body left the loop, and Err is %v", err)
+		}
+	})
+}

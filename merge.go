@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"fmt"
 	"slices"
 )
 
@@ -13,11 +14,13 @@ const mergeRun = 64
 // in order. Of several that have values each gets its turn with the same
 // probability, for what it has then, but at most 64 values.
 //
-// Nothing is lost: if ctx ends it, or s fails, it returns that error, and the
+// Nothing is lost, unless s panics: if ctx ends it, or s fails, it returns that error, and the
 // values that it had received and could not send, oldest first: up to 64 of one
 // receiver. [ErrFull] and [ErrTooLarge] end it too, as only the caller knows what
 // to do with the value; called again with the rest, it goes on where it was. It
-// sees that s is closed when it has a value for it.
+// sees that s is closed when it has a value for it, and that ctx is done when it
+// would wait. What it has sent of a run to a BatchSender it keeps alive until all of
+// the run is sent.
 //
 // It waits for rs by [Select], so these are channels of this package; s may be
 // anything, and is sent whole runs if it is a [BatchSender]. It starts no
@@ -54,6 +57,7 @@ func Merge[T any](ctx context.Context, s Sender[T], rs ...Receiver[T]) (unsent [
 			run = append(run, in.take())
 		}
 		if n, err := sendRun(ctx, s, batches, run); err != nil {
+			clear(run[:n])
 			return run[n:], err
 		}
 		clear(run)
@@ -74,12 +78,18 @@ func (c *RecvCase[T]) take() T {
 // many values it sent.
 func sendRun[T any](ctx context.Context, s Sender[T], batches BatchSender[T], run []T) (n int, err error) {
 	if batches != nil {
-		return batches.SendBatch(ctx, run)
+		n, err = batches.SendBatch(ctx, run)
+		if n < 0 || n > len(run) || n < len(run) && err == nil {
+			panic(fmt.Sprintf("sluice: Merge: SendBatch of %d values returned %d, %v", len(run), n, err))
+		}
+		return n, err
 	}
+	var zero T
 	for i, v := range run {
 		if err := s.Send(ctx, v); err != nil {
 			return i, err
 		}
+		run[i] = zero
 	}
 	return len(run), nil
 }

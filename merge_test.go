@@ -322,3 +322,57 @@ func TestCarryingRetains(t *testing.T) {
 		all.Wait()
 	}
 }
+
+// Merge allocates at the start only, from however many sources.
+func TestMergeDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, sources := range []int{8, 9} {
+		ctx, cancel := context.WithCancel(context.Background())
+		into := sluice.NewBounded[int](64, nil)
+		var rs []sluice.Receiver[int]
+		var cs []*sluice.Bounded[int]
+		for range sources {
+			c := sluice.NewBounded[int](64, nil)
+			rs, cs = append(rs, c), append(cs, c)
+		}
+		go func() { _, _ = sluice.Merge(ctx, into, rs...) }()
+		i := 0
+		step := func() {
+			_ = cs[i%len(cs)].Send(ctx, 1)
+			_, _ = into.Recv(ctx)
+			i++
+		}
+		for range 100 {
+			step()
+		}
+		if n := testing.AllocsPerRun(2000, step); n != 0 {
+			t.Errorf("%d sources: %v allocations a value", sources, n)
+		}
+		cancel()
+	}
+}
+
+// What Merge hands back keeps nothing alive that was sent.
+func TestMergeUnsentRetains(t *testing.T) {
+	type big struct{ x [1 << 10]byte }
+	in, out := sluice.NewBounded[*big](64, nil), sluice.NewBounded(40, &sluice.Options[*big]{Overflow: sluice.Reject})
+	first := new(big)
+	w := weak.Make(first)
+	_ = in.TrySend(first)
+	first = nil
+	for range 50 {
+		_ = in.TrySend(new(big))
+	}
+	unsent, err := sluice.Merge[*big](context.Background(), out, in)
+	_, _ = out.TryRecv()
+	runtime.GC()
+	runtime.GC()
+	if w.Value() != nil {
+		t.Errorf("%d unsent, %v: a value sent and received is kept by them", len(unsent), err)
+	}
+	runtime.KeepAlive(unsent)
+	runtime.KeepAlive(out)
+	runtime.KeepAlive(in)
+}

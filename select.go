@@ -103,8 +103,8 @@ func (otherwise) entry() *entry      { return nil }
 // In a channel of many slots it may be overtaken by goroutines that come by, and
 // has no claim to be served after it was woken in vain some times.
 //
-// Select does not allocate for up to eight cases, but for the first time that it
-// waits. cases is not kept. A nil context and a nil case panic.
+// Select does not allocate, but for the first time that it waits, or that more
+// than eight cases are used. cases is not kept. A nil context and a nil case panic.
 func Select(ctx context.Context, cases ...Case) (chosen Case, err error) {
 	if ctx == nil {
 		panic("sluice: Select: nil context")
@@ -118,7 +118,7 @@ func Select(ctx context.Context, cases ...Case) (chosen Case, err error) {
 		return chosen, err
 	}
 	for _, c := range cases {
-		if c == Default {
+		if c.entry() == nil { // Default
 			return c, nil
 		}
 	}
@@ -194,6 +194,8 @@ type entry struct {
 	place   engine.Place
 	counter engine.Counter // the place, if it is one
 	choice  park.Choice    // of the Select in which this is the first case
+	// Space of that Select, if it has more than a few cases.
+	order, ranks []int
 }
 
 func (e *entry) is(p engine.Place) {
@@ -203,6 +205,23 @@ func (e *entry) is(p engine.Place) {
 
 // few is for how many cases there is room on the stack.
 const few = 8
+
+// spaceOf returns room for as many numbers as there are cases, kept by the first
+// one of them for the next time.
+func spaceOf(cases []Case, ranks bool) []int {
+	e := cases[0].entry()
+	if e == nil {
+		return make([]int, 0, len(cases))
+	}
+	space := &e.order
+	if ranks {
+		space = &e.ranks
+	}
+	if cap(*space) < len(cases) {
+		*space = make([]int, 0, len(cases))
+	}
+	return (*space)[:0]
+}
 
 // poll tries the cases in a random order until one of them proceeds. It returns
 // nil if none does.
@@ -218,7 +237,7 @@ func poll(cases []Case) (Case, error) {
 	var space [few]int
 	order := space[:0]
 	if len(cases) > few {
-		order = make([]int, 0, len(cases))
+		order = spaceOf(cases, false)
 	}
 	for i := range cases {
 		order = append(order, i)
@@ -237,12 +256,14 @@ func poll(cases []Case) (Case, error) {
 
 // dice makes several small random numbers of one large one, as long as that
 // lasts: the product's high word is the number, the low word is what is left.
-type dice struct{ left uint64 }
+type dice struct{ left, span uint64 } // span: of the numbers made so far
 
 // below returns a random number from 0 to n-1.
 func (d *dice) below(n int) int {
-	if d.left < 1<<32 {
-		d.left = rand.Uint64()
+	// With a span of up to 2^32, no number is more likely than another by more
+	// than one in 2^32.
+	if d.span *= uint64(n); d.span == 0 || d.span > 1<<32 {
+		d.left, d.span = rand.Uint64(), uint64(n)
 	}
 	hi, lo := bits.Mul64(d.left, uint64(n))
 	d.left = lo

@@ -1,9 +1,11 @@
 package sluice
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
@@ -84,11 +86,17 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 		}
 		taken++
 	}
-	var space [few]int
-	r := round{cases: cases, counters: byRank(space[:0], cases)}
-	for _, i := range r.counters {
-		cases[i].entry().counter.Prepare()
+	for _, c := range cases {
+		if counter := c.entry().counter; counter != nil {
+			counter.Prepare()
+		}
 	}
+	var space [few]int
+	counters := space[:0]
+	if len(cases) > few {
+		counters = spaceOf(cases, true)
+	}
+	r := round{cases: cases, counters: byRank(counters, cases)}
 	chosen, err := r.run(done)
 	for _, c := range cases {
 		c.entry().place.Leave()
@@ -109,19 +117,18 @@ func lastLook(ctx context.Context, cases []Case) (Case, error) {
 }
 
 // byRank appends to the empty slice at the indices of the cases at Counters, in
-// the order of their ranks. It is no method of round, and choice no field: either
-// would move the caller's space to the heap.
+// the order of their ranks, and of their sizes among equals. It is no method of
+// round, and choice no field: either would move the caller's space to the heap.
 func byRank(at []int, cases []Case) []int {
 	for i, c := range cases {
-		counter := c.entry().counter
-		if counter == nil {
-			continue
-		}
-		at = append(at, i)
-		for k := len(at) - 1; k > 0 && cases[at[k-1]].entry().counter.Rank() > counter.Rank(); k-- {
-			at[k-1], at[k] = i, at[k-1]
+		if c.entry().counter != nil {
+			at = append(at, i)
 		}
 	}
+	slices.SortStableFunc(at, func(i, k int) int {
+		a, b := cases[i].entry().counter, cases[k].entry().counter
+		return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(a.Size(), b.Size()))
+	})
 	return at
 }
 
@@ -200,6 +207,11 @@ func (r *round) joinCounters() (Case, error) {
 		}
 	}
 	if r.choice().Open() {
+		for at, i := range slices.Backward(r.counters) { // each in front of the next
+			if r.counter(at).Returns() {
+				r.counter(at).Join(r.choice(), i)
+			}
+		}
 		for at, i := range r.counters {
 			r.counter(at).Join(r.choice(), i)
 		}

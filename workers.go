@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/crew"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // WorkersOptions are the choices of [Workers] that have a default: its zero value
@@ -159,9 +160,10 @@ func newStaff[T any](ctx context.Context, config crew.Config[T], o *WorkersOptio
 	}
 	copied := *o
 	s := &staff[T]{ctx: ctx, options: &copied, watched: make(chan struct{})}
-	s.work, s.cancel = context.WithCancelCause(ctx)
-	config.Context, config.Cancel = s.work, s.cancel
 	s.crew = crew.New(config)
+	// Last, as it stays with ctx until it is cancelled.
+	s.work, s.cancel = context.WithCancelCause(honest{ctx})
+	s.crew.Context, s.crew.Cancel = s.work, s.cancel
 	return s
 }
 
@@ -176,9 +178,9 @@ func (s *staff[T]) why(err error) error {
 
 // start starts the goroutines. The last one to end calls ended.
 func (s *staff[T]) start(ended func()) {
-	s.watch = context.AfterFunc(s.ctx, func() {
+	s.watch = context.AfterFunc(honest{s.ctx}, func() {
 		defer close(s.watched)
-		s.crew.Stop(s.ctx.Err())
+		s.crew.Stop(engine.ContextError(s.ctx))
 	})
 	var running atomic.Int64
 	running.Store(int64(s.crew.Workers))

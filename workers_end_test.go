@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -241,4 +242,46 @@ func TestWorkersUndonePanics(t *testing.T) {
 		}
 		return nil
 	}, &sluice.WorkersOptions[int]{Undone: func(int) { panic("undone") }})
+}
+
+// evasive is a context that is done and has no error to show.
+type evasive struct {
+	context.Context
+	done chan struct{}
+}
+
+func (e evasive) Done() <-chan struct{} { return e.done }
+func (e evasive) Err() error            { return nil }
+
+// Such a context ends Workers all the same.
+func TestWorkersUnderEvasiveContext(t *testing.T) {
+	lie := evasive{t.Context(), make(chan struct{})}
+	c := sluice.NewBounded[int](1, nil)
+	time.AfterFunc(0, func() { close(lie.done) })
+	if err := sluice.Workers(lie, c, 2, func(context.Context, int) error { return nil }, nil); err != context.Canceled {
+		t.Errorf("Workers: %v", err)
+	}
+}
+
+// inventing is a receiver that tells of jobs that it has not handed out.
+type inventing struct {
+	sluice.Chan[int]
+	n int
+}
+
+func (i inventing) RecvBatch(context.Context, []int) (int, error) { return i.n, nil }
+
+// A receiver that returns a number out of range is found out before f is called.
+func TestWorkersInventedJobs(t *testing.T) {
+	for _, n := range []int{-1, 1000} {
+		func() {
+			defer func() {
+				if p, ok := recover().(*sluice.PanicError); !ok || !strings.Contains(p.Error(), fmt.Sprintf("RecvBatch into room for 1 returned %d", n)) {
+					t.Errorf("%d jobs: %v", n, p)
+				}
+			}()
+			f := func(context.Context, int) error { t.Error("f was called"); return nil }
+			_ = sluice.Workers(t.Context(), inventing{sluice.NewBounded[int](1, nil), n}, 1, f, nil)
+		}()
+	}
 }

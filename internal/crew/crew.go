@@ -50,6 +50,9 @@
 //     to wake, or else for a leader to interrupt (Crew.share). Whoever resigns
 //     swaps leader first, and looks for a follower before it runs a job. So of the
 //     two, the one who waits and the one who changes, one sees the other.
+//   - Whoever lowers a bit of the board and has to raise it again, because the hand
+//     was refilled in between, calls an idle worker: while the bit was down, both
+//     looks may have missed the surplus.
 //   - At most one wake-up is in flight (see park.Line). Whoever leaves the line
 //     looks at everything, and before it runs a job it shares: if there is still
 //     surplus, or no leader, the wake-up goes on to the next.

@@ -2,6 +2,7 @@ package crew
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync/atomic"
 
@@ -57,6 +58,16 @@ func (c *Crew[T]) share() {
 	}
 }
 
+// call wakes an idle worker, the one that share would.
+func (c *Crew[T]) call() {
+	switch {
+	case c.line.Waiting():
+		c.line.Wake()
+	case c.line.Idle():
+		c.leader.Load().interrupt()
+	}
+}
+
 // leads makes the worker the leader, if there is none, and waits for the source.
 // led reports whether it was leader, found whether it has jobs now.
 func (w *worker[T]) leads() (found, led bool) {
@@ -80,9 +91,9 @@ func (w *worker[T]) leads() (found, led bool) {
 	if size == 0 || c.over() || c.closed.Load() || c.unclaimed() {
 		return false, true
 	}
-	n, err := c.Source.RecvBatch(l, w.hand.room(size))
+	n, err := c.take(l, w.hand.room(size))
 	w.now = c.clock()
-	if err != nil && !l.called.Load() {
+	if err != nil && !(l.called.Load() && errors.Is(err, context.Canceled)) {
 		c.failed(err)
 	}
 	return w.got(n, c.number(n)), true

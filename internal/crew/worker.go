@@ -3,6 +3,7 @@ package crew
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -124,7 +125,7 @@ func (w *worker[T]) receive() bool {
 			return false
 		}
 	}
-	n, err := c.Source.RecvBatch(done{}, w.hand.room(size))
+	n, err := c.take(done{}, w.hand.room(size))
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.failed(err)
 	}
@@ -135,6 +136,15 @@ func (w *worker[T]) receive() bool {
 		w.gauge.took(c.clock() - w.now)
 	}
 	return true
+}
+
+// take receives from the source.
+func (c *Crew[T]) take(ctx context.Context, buf []T) (n int, err error) {
+	n, err = c.Source.RecvBatch(ctx, buf)
+	if n < 0 || n > len(buf) {
+		panic(fmt.Sprintf("sluice: workers: RecvBatch into room for %d returned %d, %v", len(buf), n, err))
+	}
+	return n, err
 }
 
 // room is how many jobs the leader may receive.
@@ -179,6 +189,9 @@ func (c *Crew[T]) surplus(victim int) bool {
 		return false
 	}
 	c.board.raise(victim) // refilled meanwhile
+	// Who refilled it may have looked for somebody to call while the bit was down,
+	// and an idle worker for surplus.
+	c.call()
 	return true
 }
 

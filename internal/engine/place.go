@@ -27,6 +27,12 @@ type Counter interface {
 	// Rank is the same for all Counters of an engine, and of no other. Locks
 	// are taken in ascending order of ranks.
 	Rank() uint64
+	// Size is that of the value to send, once Prepare has asked for it: of several
+	// Counters of one engine the smaller must not stand behind the larger.
+	Size() int
+	// Returns reports whether the Select had its turn here, in vain: Join puts it
+	// in front.
+	Returns() bool
 	Lock()
 	Unlock()
 	// Prepare is called before the first Join, without the lock: it calls

@@ -69,15 +69,18 @@ func (p *place[T]) Prepare() {
 	}
 }
 
-// returns reports whether the Select had its turn and comes back.
-func (p *place[T]) returns() bool { return p.joined && !p.waiter.queued }
+// Returns implements engine.Counter.
+func (p *place[T]) Returns() bool { return p.joined && !p.waiter.queued }
+
+// Size implements engine.Counter.
+func (p *place[T]) Size() int { return p.waiter.size }
 
 // fits reports whether the value can be queued now without overtaking anybody.
 func (p *place[T]) fits() bool {
 	if !p.e.fits(p.waiter.size) {
 		return false
 	}
-	return p.e.senders.empty() || p.returns() || p.e.config.NoHandOff
+	return p.e.senders.empty() || p.Returns() || p.e.config.NoHandOff
 }
 
 // Able implements engine.Counter.
@@ -97,8 +100,12 @@ func (p *place[T]) Able() bool {
 func (p *place[T]) Proceed() (done bool, err error) {
 	e := p.e
 	if !p.sends {
-		*p.value, err = e.recvLocked()
-		return err != engine.ErrEmpty, err
+		v, err := e.recvLocked()
+		if err == engine.ErrEmpty {
+			return false, err
+		}
+		*p.value = v
+		return true, err
 	}
 	if w := e.receiver(); w != nil {
 		e.handOver(w, *p.value)
@@ -146,6 +153,10 @@ func (p *place[T]) Served() (served bool, err error) {
 	switch w.verdict {
 	case closed:
 		err = engine.ErrClosed
+		if !p.sends {
+			var zero T
+			*p.value = zero
+		}
 	case done:
 		if !p.sends {
 			*p.value = w.value

@@ -268,3 +268,27 @@ func strangers[T any](senders, receivers []*waiter[T]) bool {
 	}
 	return false
 }
+
+// A Proceed in vain must leave the Value of its case alone.
+func TestPlaceProceedsInVain(t *testing.T) {
+	e := New(engine.Config[int]{})
+	v, out := 5, 7
+	mine := e.NewPlace(&v, false).(engine.Counter)
+	theirs := e.NewPlace(&out, true).(engine.Counter)
+	var c park.Choice
+	c.Look()
+	theirs.Lock()
+	c.Open()
+	theirs.Join(&c, 0)
+	theirs.Unlock()
+
+	mine.Lock()
+	if !mine.Able() {
+		t.Fatal("not able")
+	}
+	c.Serve(1) // the other Select is served elsewhere
+	done, err := mine.Proceed()
+	if done || v != 5 {
+		t.Errorf("%v, %v: Value %d, want 5", done, err, v)
+	}
+}
