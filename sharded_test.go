@@ -138,37 +138,3 @@ func TestSharded(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { sluicetest.Run(t, s.kind()) })
 	}
 }
-
-// TestLaneInUse: a lane that is garbage but for a send that waits is still in use.
-func TestLaneInUse(t *testing.T) {
-	ctx := context.Background()
-	for round := range 20 {
-		c := sluice.NewSharded[int](1, &sluice.Options[int]{Lanes: 1})
-		sent := make(chan error)
-		go func() {
-			lane := c.Lane()
-			if err := lane.Send(ctx, 1); err != nil {
-				t.Error(err)
-			}
-			sent <- lane.Send(ctx, 2) // its last use
-		}()
-		for c.Stats().SendersWaiting == 0 {
-			runtime.Gosched()
-		}
-		for range 3 {
-			runtime.GC()
-		}
-		// The sender is woken by the first receive, and sends after the second,
-		// which finds the lane empty.
-		if _, err := c.TryRecv(); err != nil {
-			t.Fatal(err)
-		}
-		_, _ = c.TryRecv()
-		if err := <-sent; err != nil {
-			t.Fatal(err)
-		}
-		if s := c.Stats(); s.Sent != 2 || s.Len+int(s.Received) != 2 {
-			t.Fatalf("round %d: a value was sent and is gone: %+v", round, s)
-		}
-	}
-}

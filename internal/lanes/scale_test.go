@@ -91,6 +91,9 @@ func TestShrink(t *testing.T) {
 		}
 	}
 
+	if n := e.Stats().Lanes; n != 1 {
+		t.Errorf("Lanes is %d", n)
+	}
 	look(e, crowd)
 	for range firstPatience {
 		look(e, 0)
@@ -117,5 +120,17 @@ func TestFixed(t *testing.T) {
 	}
 	if s := e.Stats(); s.Lanes != 3 || s.LaneChange != "" {
 		t.Errorf("%d lanes: %s", s.Lanes, s.LaneChange)
+	}
+}
+
+// A look that another one has overtaken finds nothing.
+func TestLookOvertaken(t *testing.T) {
+	e := automatic(8)
+	s := e.set.Load()
+	l := s.shared[0]
+	l.note.seen.Store(l.Contended() + 1) // as of a look that began later
+	e.watch(s, l)
+	if s := e.set.Load(); s.active != 1 {
+		t.Errorf("%d lanes: %v", s.active, s.change)
 	}
 }

@@ -1,0 +1,71 @@
+package lanes
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// One who waits behind a batch is not kept waiting until all of it is through.
+func TestServedBehindBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := fixed(1, 1)
+		must(t, e.TrySend(0))
+		go func() { _, _ = e.SendBatch(background, make([]int, 1000)) }()
+		synctest.Wait()
+		go func() { _ = e.Send(background, -1) }()
+		synctest.Wait()
+		defer func() { e.Close(); synctest.Wait() }()
+		for range 10 {
+			v, err := e.TryRecv()
+			if must(t, err); v == -1 {
+				return
+			}
+			synctest.Wait()
+		}
+		t.Error("parked second, and not served after ten values of a batch")
+	})
+}
+
+// A sender of a lane that has found it shut, and has yet to leave its line, does
+// not count as waiting once the lane is gone.
+func TestNobodyWaitsInGoneLanes(t *testing.T) {
+	e := fixed(1, 1)
+	h := laneOn(t, e)
+	w := h.l.Senders().Join() // as a Send does
+	h.l.Hold()
+	h.l.Shut() // as Close does, up to here
+	h.l.Release()
+	if _, err := e.TryRecv(); err != engine.ErrEmpty {
+		t.Fatal(err)
+	}
+	h.l.Senders().WakeAll()
+	h.l.Senders().Leave(w, false)
+	if s := e.Stats(); s.SendersWaiting != 0 || s.Lanes != 1 {
+		t.Errorf("nobody waits: %+v", s)
+	}
+}
+
+// A batch that drops the oldest value uses room that there is meanwhile.
+func TestDropOnlyWhenFull(t *testing.T) {
+	var e *Engine[int]
+	dropped := 0
+	e = New(engine.Config[int]{Lanes: 2, Limit: 2, Overflow: engine.DropOldest, OnDrop: func(int) {
+		if dropped++; dropped == 1 {
+			for _, l := range e.set.Load().shared[1:] {
+				for _, err := l.TryRecv(); err == nil; _, err = l.TryRecv() {
+				}
+			}
+		}
+	}})
+	for i := range e.sending {
+		e.sending[i].Store(0)
+	}
+	if n, err := e.SendBatch(background, []int{1, 2, 3, 4, 5, 6, 7}); n != 7 || err != nil {
+		t.Errorf("SendBatch: %d, %v", n, err)
+	}
+	if s := e.Stats(); dropped != 1 || s.Len != 4 || s.Dropped != 1 {
+		t.Errorf("%d dropped: %+v", dropped, s)
+	}
+}

@@ -1,0 +1,180 @@
+package sluice_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"weak"
+
+	"github.com/sluice-go/sluice"
+)
+
+// waitForSender waits until somebody waits for room in c, and nobody has a lane
+// but for the call that waits.
+func waitForSender(c *sluice.Sharded[int]) {
+	for c.Stats().SendersWaiting == 0 {
+		runtime.Gosched()
+	}
+	for range 3 {
+		runtime.GC()
+	}
+}
+
+// A lane that is garbage but for a send that waits is still in use.
+func TestLaneInUse(t *testing.T) {
+	ctx := context.Background()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // who is woken comes last
+	for range 20 {
+		c := sluice.NewSharded[int](1, &sluice.Options[int]{Lanes: 1})
+		sent := make(chan error)
+		go func() {
+			lane := c.Lane()
+			if err := lane.Send(ctx, 1); err != nil {
+				t.Error(err)
+			}
+			sent <- lane.Send(ctx, 2) // its last use
+		}()
+		waitForSender(c)
+		for _, _ = c.TryRecv(); c.Len() > 0; _, _ = c.TryRecv() {
+		}
+		_, _ = c.TryRecv() // looks at an empty lane
+		if err := <-sent; err != nil {
+			t.Fatal(err)
+		}
+		if s := c.Stats(); s.Sent != 2 || s.Len+int(s.Received) != 2 {
+			t.Fatalf("a value was sent and is gone: %+v", s)
+		}
+	}
+}
+
+// The same of a batch that is longer than the lane: it goes on, and Close ends it.
+func TestLaneInUseByBatch(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 20 {
+		c := sluice.NewSharded[int](2, &sluice.Options[int]{Lanes: 1})
+		sent := make(chan int)
+		go func() {
+			n, _ := c.Lane().SendBatch(context.Background(), make([]int, 20))
+			sent <- n
+		}()
+		received := 0
+		for round := range 3 {
+			waitForSender(c)
+			for _, err := c.TryRecv(); err == nil; _, err = c.TryRecv() {
+				received++
+			}
+			if round == 2 {
+				c.Close()
+			}
+		}
+		n := <-sent
+		if left := c.Len(); n != received+left {
+			t.Fatalf("%d were sent, %d received, %d are left", n, received, left)
+		}
+	}
+}
+
+// An abandoned channel is garbage, also if what it holds leads back to a lane.
+func TestLanesRetain(t *testing.T) {
+	collected := func(what string, alive func() bool) {
+		t.Helper()
+		for range 10 {
+			if runtime.GC(); !alive() {
+				return
+			}
+		}
+		t.Errorf("%s: an abandoned channel is kept alive", what)
+	}
+	type worker struct {
+		lane *sluice.Lane[any]
+		_    [1 << 10]byte
+	}
+	value := func() weak.Pointer[worker] {
+		w := &worker{lane: sluice.NewSharded[any](10, nil).Lane()}
+		if err := w.lane.TrySend(w); err != nil {
+			t.Error(err)
+		}
+		return weak.Make(w)
+	}()
+	collected("a value", func() bool { return value.Value() != nil })
+
+	onDrop := func() weak.Pointer[worker] {
+		w := new(worker)
+		c := sluice.NewSharded(10, &sluice.Options[any]{
+			Overflow: sluice.DropOldest,
+			OnDrop:   func(v any) { _ = w.lane.TrySend(v) },
+		})
+		w.lane = c.Lane()
+		return weak.Make(w)
+	}()
+	collected("OnDrop", func() bool { return onDrop.Value() != nil })
+}
+
+// A lane that others drop from, so that each receive finds its head at an odd
+// place, does not keep the receivers to itself.
+func TestNoLaneIsLockedIn(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		c := sluice.NewSharded[int](2, &sluice.Options[int]{Lanes: 1, Overflow: sluice.DropOldest})
+		busy, quiet := c.Lane(), c.Lane()
+		send := func(l *sluice.Lane[int], v int) {
+			if err := l.TrySend(v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		recv := func() (v int) {
+			var err error
+			if batch {
+				buf := make([]int, 1)
+				_, err = c.RecvBatch(context.Background(), buf)
+				v = buf[0]
+			} else {
+				v, err = c.TryRecv()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		send(busy, 1)
+		send(busy, 2)
+		recv() // the head is at 1, and moves by two from now on
+		send(busy, 3)
+		send(quiet, -1)
+		for n := 0; ; n++ {
+			send(busy, 4) // drops one
+			if recv() == -1 {
+				break
+			}
+			if n > 10_000 {
+				t.Fatalf("batch %v: %d values of the busy lane, none of the quiet one", batch, n)
+			}
+			send(busy, 5) // full again
+		}
+		quiet.Close()
+		busy.Close()
+	}
+}
+
+// All counts of Stats are of one moment: who sends, drops and receives in turn has
+// never dropped more than sent.
+func TestShardedStatsOfOneMoment(t *testing.T) {
+	c := sluice.NewSharded[int](1, &sluice.Options[int]{Lanes: 1, Overflow: sluice.DropNewest})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 100_000 {
+			_, _ = c.TrySend(1), c.TrySend(2)
+			_, _ = c.TryRecv()
+		}
+	}()
+	for looking := true; looking; {
+		select {
+		case <-done:
+			looking = false
+		default:
+		}
+		if s := c.Stats(); s.Dropped > s.Sent || s.Sent > s.Dropped+1 {
+			t.Fatalf("at no moment: %+v", s)
+		}
+	}
+}
