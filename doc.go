@@ -9,6 +9,10 @@
 //   - [Elastic] is a FIFO that grows up to a limit and gives its memory back.
 //   - [Sharded] is for many CPUs: several lanes, each a FIFO.
 //
+// Around them are ways to send and to receive: [Batcher] and [Batches] in runs,
+// [Workers] and [Map] for jobs, [Select] over several channels at once, [Merge]
+// and [Broadcast], and [Ends] for built-in channels.
+//
 // # What every kind promises
 //
 // Send and Recv take a [context.Context]. The context matters only when the

@@ -356,7 +356,7 @@ func TestMergeDoesNotAllocate(t *testing.T) {
 
 // What Merge hands back keeps nothing alive that was sent.
 func TestMergeUnsentRetains(t *testing.T) {
-	type big struct{ x [1 << 10]byte }
+	type big struct{ _ [1 << 10]byte }
 	in, out := sluice.NewBounded[*big](64, nil), sluice.NewBounded(40, &sluice.Options[*big]{Overflow: sluice.Reject})
 	first := new(big)
 	w := weak.Make(first)
