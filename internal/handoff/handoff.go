@@ -69,8 +69,6 @@ package handoff
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"unsafe"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
@@ -308,80 +306,6 @@ func (e *Engine[T]) Close() {
 	}
 }
 
-// wait waits until w is served or stop is closed, and returns with the lock
-// held. It is called without.
-func (e *Engine[T]) wait(stop <-chan struct{}, l *line[T], w *waiter[T]) verdict {
-	runtime.Gosched()
-	e.lock.Lock()
-	if !w.queued {
-		return w.verdict
-	}
-	w.parked = true
-	weight := l.waits.Count()
-	e.lock.Unlock()
-	woken := l.waits.Park(w.parker, stop, weight)
-	e.lock.Lock()
-	if !woken && !w.queued { // served meanwhile: the token is on its way
-		e.lock.Unlock()
-		w.parker.Park(nil)
-		e.lock.Lock()
-	}
-	return l.leave(w)
-}
-
-// serve gives a waiter that was taken out of its line its verdict, releases the
-// lock and wakes the goroutine if it is parked.
-func (e *Engine[T]) serve(w *waiter[T], v verdict) {
-	w.verdict = v
-	parked, parker := w.parked, w.parker
-	e.lock.Unlock()
-	if parked {
-		parker.Unpark()
-	}
-}
-
-// admit takes the waiting senders that there is room for now, and releases the
-// lock.
-func (e *Engine[T]) admit() {
-	var last *waiter[T]
-	for w := e.senders.first; w != nil && e.fits(w.size); w = e.senders.first {
-		e.senders.pop()
-		if !w.claim() {
-			continue
-		}
-		if last != nil && last.parked {
-			last.parker.Unpark()
-		}
-		last = w
-		if e.config.NoHandOff {
-			e.announce()
-			e.serve(w, again)
-			return
-		}
-		e.push(w.value, w.size)
-		w.verdict = done
-	}
-	if e.buf.Len() > 0 {
-		e.announce()
-	}
-	if last == nil {
-		e.lock.Unlock()
-		return
-	}
-	e.serve(last, done)
-}
-
-// callReceiver releases the lock. Without the hand-off it also sends a waiting
-// receiver to look for itself.
-func (e *Engine[T]) callReceiver() {
-	w := e.receivers.take()
-	if w == nil {
-		e.lock.Unlock()
-		return
-	}
-	e.serve(w, again)
-}
-
 // fits reports whether a value of that size can be queued now.
 func (e *Engine[T]) fits(size int) bool {
 	return e.buf.Len() < e.config.Limit && (e.config.Size == nil || int64(size) <= e.config.LimitBytes-e.bytes)
@@ -437,67 +361,4 @@ func (e *Engine[T]) overflow(v T, size int) error {
 		}
 	}
 	return nil
-}
-
-// announce puts down the token of Ready. It may be one too many, never one too
-// few: after each value queued or offered, and after each receive that left one.
-func (e *Engine[T]) announce() {
-	if e.ready == nil || e.closed {
-		return
-	}
-	select {
-	case e.ready <- struct{}{}:
-	default: // one is there
-	}
-}
-
-// Ready implements engine.Engine.
-func (e *Engine[T]) Ready() <-chan struct{} {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	if e.ready == nil {
-		e.ready = make(chan struct{}, 1)
-		if e.closed {
-			close(e.ready)
-		} else if e.buf.Len() > 0 || e.senders.first != nil {
-			e.announce()
-		}
-	}
-	return e.ready
-}
-
-// Len implements engine.Engine.
-func (e *Engine[T]) Len() int {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	return e.buf.Len()
-}
-
-// Cap implements engine.Engine.
-func (e *Engine[T]) Cap() int { return e.config.Limit }
-
-// Stats implements engine.Engine.
-func (e *Engine[T]) Stats() engine.Stats {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	var zero T
-	slot, size := int64(unsafe.Sizeof(zero)), int64(unsafe.Sizeof(0))
-	return engine.Stats{
-		Name:             e.config.Name,
-		Len:              e.buf.Len(),
-		Cap:              e.config.Limit,
-		Lanes:            1,
-		Sent:             e.sent,
-		Received:         e.taken,
-		Dropped:          e.dropped,
-		SendWaits:        e.senders.waits.Waits(),
-		RecvWaits:        e.receivers.waits.Waits(),
-		SendWaitTime:     e.senders.waits.Spent(),
-		RecvWaitTime:     e.receivers.waits.Spent(),
-		SendersWaiting:   e.senders.n,
-		ReceiversWaiting: e.receivers.n,
-		HighWater:        e.high,
-		Bytes:            int64(e.buf.Size())*slot + int64(e.sizes.Size())*size,
-		Closed:           e.closed,
-	}
 }

@@ -1,0 +1,70 @@
+package handoff
+
+import (
+	"unsafe"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// announce puts down the token of Ready. It may be one too many, never one too
+// few: after each value queued or offered, and after each receive that left one.
+func (e *Engine[T]) announce() {
+	if e.ready == nil || e.closed {
+		return
+	}
+	select {
+	case e.ready <- struct{}{}:
+	default: // one is there
+	}
+}
+
+// Ready implements engine.Engine.
+func (e *Engine[T]) Ready() <-chan struct{} {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	if e.ready == nil {
+		e.ready = make(chan struct{}, 1)
+		if e.closed {
+			close(e.ready)
+		} else if e.buf.Len() > 0 || e.senders.first != nil {
+			e.announce()
+		}
+	}
+	return e.ready
+}
+
+// Len implements engine.Engine.
+func (e *Engine[T]) Len() int {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	return e.buf.Len()
+}
+
+// Cap implements engine.Engine.
+func (e *Engine[T]) Cap() int { return e.config.Limit }
+
+// Stats implements engine.Engine.
+func (e *Engine[T]) Stats() engine.Stats {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	var zero T
+	slot, size := int64(unsafe.Sizeof(zero)), int64(unsafe.Sizeof(0))
+	return engine.Stats{
+		Name:             e.config.Name,
+		Len:              e.buf.Len(),
+		Cap:              e.config.Limit,
+		Lanes:            1,
+		Sent:             e.sent,
+		Received:         e.taken,
+		Dropped:          e.dropped,
+		SendWaits:        e.senders.waits.Waits(),
+		RecvWaits:        e.receivers.waits.Waits(),
+		SendWaitTime:     e.senders.waits.Spent(),
+		RecvWaitTime:     e.receivers.waits.Spent(),
+		SendersWaiting:   e.senders.n,
+		ReceiversWaiting: e.receivers.n,
+		HighWater:        e.high,
+		Bytes:            int64(e.buf.Size())*slot + int64(e.sizes.Size())*size,
+		Closed:           e.closed,
+	}
+}
