@@ -103,7 +103,7 @@ func (b *Batcher[T]) fire() {
 func (b *Batcher[T]) claim() {
 	b.flight, b.overdue = background, false
 	to := b.accepted.Load()
-	b.claimed.Store(to << 1)
+	b.claimed.Swap(to << 1)
 	if b.accepted.Load() != to {
 		b.timer.Reset(b.linger)
 	}

@@ -38,12 +38,12 @@ import (
 // first of a batch if all before it are claimed; whoever sees that starts the
 // timer:
 //
-//   - the owner stores accepted, then loads claimed: if that was the index of
+//   - the owner moves accepted, then loads claimed: if that was the index of
 //     its value, the value is the first.
-//   - the flight stores claimed, then loads accepted again: if that has moved, the
+//   - the flight moves claimed, then loads accepted again: if that has moved, the
 //     value that it left behind may be a first one of which the owner does not know.
 //
-// Both are sequentially consistent, so at least one of them sees it; if both do, the
+// Both announce by a read-modify-write, so at least one of them sees it; if both do, the
 // timer is started twice, for nearly the same time. Thus, at every moment at which
 // the owner is outside and the Batcher open, it holds a value only if
 //
@@ -89,7 +89,7 @@ func (b *Batcher[T]) sendTimed(ctx context.Context, v T) error {
 // the value is the first that no flight has claimed.
 func (b *Batcher[T]) publish() {
 	tail := b.tail()
-	b.accepted.Store(tail) // publishes the slot
+	b.accepted.Swap(tail) // publishes the slot
 	if b.claimed.Load()>>1 == tail-1 {
 		b.timer.Reset(b.linger)
 	}

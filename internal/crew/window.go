@@ -58,7 +58,7 @@ func (w *Window[U]) Room(next uint64) int {
 func (w *Window[U]) Put(seq uint64, r Result[U]) {
 	s := w.at(seq)
 	s.result = r
-	s.ready.Store(true)
+	s.ready.Swap(true) // publishes the result, before the look for who waits
 	if w.consumer.Waiting() && w.base.Load() == seq {
 		w.consumer.Wake()
 	}
@@ -86,7 +86,7 @@ func (w *Window[U]) Take() []Result[U] {
 			base++
 		}
 		if len(w.run) > 0 {
-			w.base.Store(base)
+			w.base.Swap(base) // before the look for who waits for room
 			return w.run
 		}
 		if ended {
