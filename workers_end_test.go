@@ -232,16 +232,18 @@ func TestWorkersUndonePanics(t *testing.T) {
 			t.Errorf("panicked with %v", v)
 		}
 	}()
+	const jobs = 10_000
 	c := sluice.NewElastic[int](sluice.Unlimited, nil)
-	run := make([]int, 10_000)
-	run[len(run)-1] = 1
-	c.SendBatch(t.Context(), run)
-	sluice.Workers(t.Context(), c, 1, func(_ context.Context, job int) error {
-		if c.Len() < 5000 && c.Len()%64 != 0 {
+	c.SendBatch(t.Context(), make([]int, jobs))
+	c.Close()
+	calls := 0
+	err := sluice.Workers(t.Context(), c, 1, func(context.Context, int) error {
+		if calls++; jobs-c.Len() > calls { // there are more in its hands
 			return errPlanted
 		}
 		return nil
 	}, &sluice.WorkersOptions[int]{Undone: func(int) { panic("undone") }})
+	t.Errorf("Workers: %v: nothing was undone", err)
 }
 
 // evasive is a context that is done and has no error to show.
