@@ -34,8 +34,10 @@ type turn struct {
 	eager   bool // whatever there is will do
 }
 
-// wait does the next thing a call can do that found nothing to do: pause, yield,
-// join the line, park. The call must look again after each.
+// wait does the next thing a call can do that found nothing to do: yield, pause,
+// make do with whatever there is, join the line, park. The call must look again
+// after each. The context is asked before the goroutine is in the line, and again
+// when it has left: a context is a user's code, and may panic.
 func (t *turn) wait(ctx context.Context, line *park.Line, pauseFor func() bool) {
 	switch {
 	case t.waiter == nil:
