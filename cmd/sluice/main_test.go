@@ -221,7 +221,7 @@ func TestWrongTally(t *testing.T) {
 			return []experiment.Section{{Name: "only", Title: "Only", Measures: []experiment.Measure{experiment.PerValue},
 				Points: []*experiment.Point{{Point: point}}}}
 		},
-		Findings: func(*experiment.Measured) []string { return nil },
+		Conclude: func(*experiment.Measured) experiment.Conclusion { return experiment.Conclusion{} },
 	}
 	var stdout, stderr bytes.Buffer
 	err := measureAndReport(t.Context(), streams{&stdout, &stderr}, []experiment.Experiment{faulty}, experiment.Scale{}, dir)

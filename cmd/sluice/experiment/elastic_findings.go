@@ -9,6 +9,20 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/stat"
 )
 
+func elasticConclusion(m *Measured) Conclusion {
+	return Conclusion{Summary: elasticSummary(m), Findings: elasticFindings(m)}
+}
+
+// elasticSummary compares the two elastic channels at the study's own load.
+func elasticSummary(m *Measured) []string {
+	said := effect("A channel that grows, sluice.Elastic in place of a goroutine between two built-in channels,", atGOMAXPROCS,
+		m.byProcs(bothAtOnce, flushingPump, elastic))
+	if said == "" {
+		return nil
+	}
+	return []string{said}
+}
+
 func elasticFindings(m *Measured) []string {
 	const beside = "Beside a built-in channel of 1024 slots, both ends at work, "
 	findings := []string{

@@ -1,25 +1,41 @@
 // Package experiment says what the lab measures: each published study as it was
 // published, and the questions that its author left open.
 //
-// What may enter: one file for each study, with its sweep, its contenders, the
-// figures that its author published and the findings in words; and here, what a
-// study consists of. To add the next one, write its file and list it in [All].
-// Nothing here measures or prints.
+// What may enter: one file for each study, with its question, what we predict,
+// its sweep, its contenders, the figures that its author published, and what to
+// conclude; and here, what a study consists of. To add the next one, add its file:
+// it registers itself. Nothing here measures or prints.
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/stat"
 )
 
+// registered holds what the files of this package have registered.
+var registered []Experiment
+
+// register makes an experiment known to the lab. The file of each calls it once, to
+// initialize a variable that it does not otherwise need.
+func register(e Experiment) Experiment {
+	registered = append(registered, e)
+	return e
+}
+
 // All returns the experiments that the lab knows, in the order in which it runs
-// them.
+// them: that of their studies.
 func All() []Experiment {
-	return []Experiment{Elastic(), DirectSend()}
+	all := slices.Clone(registered)
+	slices.SortFunc(all, func(a, b Experiment) int {
+		return cmp.Or(cmp.Compare(a.Source.Year, b.Source.Year), cmp.Compare(a.Name, b.Name))
+	})
+	return all
 }
 
 // Names returns the names of [All].
@@ -52,15 +68,40 @@ func Select(names []string) ([]Experiment, error) {
 
 // An Experiment is a study that can be repeated.
 type Experiment struct {
-	Name     string // as on the command line
-	Title    string // its question
-	Source   Source
-	Notes    []string // what a reader must know before the figures
-	Sections func(Scale) []Section
+	Name  string // as on the command line
+	Title string // its question
+	// Prediction is what we expect before measuring, and why: a sentence or two that
+	// the figures can prove wrong.
+	Prediction string
+	Source     Source
+	Notes      []string // what a reader must know before the figures
+	Sections   func(Scale) []Section
 	// Published is what the author measured, each figure with the place of the
-	// same measurement here.
-	Published []Published
-	Findings  func(*Measured) []string
+	// same measurement here. All are in PublishedIn, in its unit in words.
+	Published   []Published
+	PublishedIn Measure
+	// Conclude says what the figures tell. It draws nothing from what was not
+	// measured: of no figures at all it returns the zero Conclusion.
+	Conclude func(*Measured) Conclusion
+}
+
+// A Conclusion is what an experiment tells about this machine.
+type Conclusion struct {
+	// Summary is what to know if nothing else is read: a sentence or two, with
+	// figures, for the first page of the report.
+	Summary []string
+	// Findings are the answers to the questions of the study, each a sentence or two.
+	Findings []string
+	// Tables hold figures that were derived from the measured ones.
+	Tables []Table
+}
+
+// A Table is a small table of derived figures.
+type Table struct {
+	Title string     `json:"title"`
+	Text  string     `json:"text"` // how the figures were derived
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"` // as wide as Head
 }
 
 // A Source tells where and when the published figures come from.
@@ -76,7 +117,7 @@ type Source struct {
 // measured here, and never expected of it.
 type Published struct {
 	Row, Column string  // in the author's table
-	Value       float64 // ns/op
+	Value       float64 // in Experiment.PublishedIn
 	Section     string  // where the same work is measured here
 	Panel, X    string
 	Contender   string // who does the same here as in the study
@@ -101,10 +142,31 @@ type Measure struct {
 	// Per is how many of the measured unit make one of the unit in words, such
 	// as 1024 if bytes are shown as KiB. 0 means 1.
 	Per float64 `json:"per,omitempty"`
+	// Rate, if not 0, turns the figure around: what is shown is Rate divided by it,
+	// such as 1000 to show ns/op as millions a second.
+	Rate float64 `json:"rate,omitempty"`
 }
+
+// Show returns a summary in the unit in words.
+func (m Measure) Show(s stat.Summary) stat.Summary {
+	if m.Rate != 0 {
+		return s.Inverse(m.Rate)
+	}
+	if m.Per != 0 {
+		return s.In(m.Per)
+	}
+	return s
+}
+
+// PerOperation is the measure of published figures, and of what is timed and is
+// no value sent.
+var PerOperation = Measure{Unit: measure.NsPerOp, Axis: "ns per operation"}
 
 // PerValue is the measure of the sections that time values.
 var PerValue = Measure{Unit: measure.NsPerOp, Axis: "ns per value"}
+
+// Throughput is the measure of the sections in which more is better.
+var Throughput = Measure{Unit: measure.NsPerOp, Axis: "million values per second", Rate: 1000}
 
 // A Point is one place in a section: a chart, and a place on its axis.
 type Point struct {

@@ -45,6 +45,24 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// Every experiment says what is asked, what is expected and where it comes from, and
+// they are run in the order of the studies.
+func TestExperimentsAreWhole(t *testing.T) {
+	year := 0
+	for _, e := range All() {
+		if e.Name == "" || e.Title == "" || e.Prediction == "" || e.Source.Author == "" || e.PublishedIn.Unit == "" || len(e.Published) == 0 {
+			t.Errorf("%q lacks a part: %+v", e.Name, e)
+		}
+		if e.Source.Year < year {
+			t.Errorf("%s, of %d, comes after a study of %d", e.Name, e.Source.Year, year)
+		}
+		year = e.Source.Year
+	}
+	if len(All()) == 0 {
+		t.Error("no file has registered an experiment")
+	}
+}
+
 // Every point must name who takes part, by distinct names, and with a reason
 // whoever is left out.
 func TestPointsNameTheirContenders(t *testing.T) {

@@ -55,7 +55,7 @@ func contains(t *testing.T, findings []string, want string) {
 }
 
 func TestDirectSendFindings(t *testing.T) {
-	m := pretend(DirectSend(), Scale{}, func(contender string, p *Point) float64 {
+	m := pretend(directSendStudy, Scale{}, func(contender string, p *Point) float64 {
 		if contender == withHandOff && p.X == "0" && p.Procs == 2 {
 			return 88
 		}
@@ -68,7 +68,7 @@ func TestDirectSendFindings(t *testing.T) {
 }
 
 func TestElasticFindings(t *testing.T) {
-	m := pretend(Elastic(), Scale{}, func(contender string, p *Point) float64 {
+	m := pretend(elasticStudy, Scale{}, func(contender string, p *Point) float64 {
 		switch contender {
 		case flushingPump:
 			if p.X == "1024" {
@@ -105,15 +105,15 @@ func TestFindingsOfNothing(t *testing.T) {
 			}
 		}
 		runner := measure.Runner{Observer: quiet{}, Stall: stallOfTest, Grace: stallOfTest}
-		findings := e.Findings(NewMeasured(sections, runner.Run(ctx, points)))
-		if len(findings) != 0 {
-			t.Errorf("%s: findings from nothing: %q", e.Name, findings)
+		conclusion := e.Conclude(NewMeasured(sections, runner.Run(ctx, points)))
+		if len(conclusion.Summary)+len(conclusion.Findings)+len(conclusion.Tables) != 0 {
+			t.Errorf("%s: conclusions from nothing: %+v", e.Name, conclusion)
 		}
 	}
 }
 
 func TestFindingsOfTooFewRepetitions(t *testing.T) {
-	m := pretend(DirectSend(), Scale{Count: 2}, func(contender string, _ *Point) float64 {
+	m := pretend(directSendStudy, Scale{Count: 2}, func(contender string, _ *Point) float64 {
 		if contender == withHandOff {
 			return 90
 		}

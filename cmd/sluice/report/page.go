@@ -73,8 +73,8 @@ func (r *Report) WritePage(w io.Writer) error {
 func study(e *Experiment) pageStudy {
 	colours := newPalette(e)
 	s := pageStudy{Experiment: e, Source: sourceLine(e.Source)}
-	s.BesideRows = template.HTML(besideChart(e.Beside).SVG())
-	s.Beside = besideTable(e.Beside).page()
+	s.BesideRows = template.HTML(e.besideChart().SVG())
+	s.Beside = e.besideTable().page()
 	for i := range e.Sections {
 		section := &e.Sections[i]
 		sweep := pageSweep{Title: section.heading(), Text: section.Text}
@@ -241,11 +241,12 @@ func plotted(who, unit string, s stat.Summary) plot.Value {
 
 // besideChart has a row for each published figure: the diamond is what was
 // published, the dots were measured here.
-func besideChart(all []Beside) plot.Rows {
-	chart := plot.Rows{Title: "Then and now", Axis: "ns per operation"}
-	for _, b := range all {
+func (e *Experiment) besideChart() plot.Rows {
+	unit := e.BesideIn.Axis
+	chart := plot.Rows{Title: "Then and now", Axis: unit}
+	for _, b := range e.Beside {
 		row := plot.Row{Label: b.Row + ", " + b.Column, Value: digits(b.Published)}
-		tip := fmt.Sprintf("published: %s ns", digits(b.Published))
+		tip := fmt.Sprintf("published: %s %s", digits(b.Published), unit)
 		row.Marks = append(row.Marks, plot.Mark{Class: "then", Shape: plot.Diamond,
 			Value: plot.Value{Mid: b.Published, Lo: b.Published, Hi: b.Published, Firm: true, Tip: tip}})
 		for _, here := range []struct {
@@ -257,7 +258,7 @@ func besideChart(all []Beside) plot.Rows {
 				continue
 			}
 			row.Value += " → " + digits(here.s.Median)
-			row.Marks = append(row.Marks, plot.Mark{Class: here.class, Value: plotted(here.name, "ns", *here.s), Lift: here.lift})
+			row.Marks = append(row.Marks, plot.Mark{Class: here.class, Value: plotted(here.name, unit, *here.s), Lift: here.lift})
 		}
 		chart.Rows = append(chart.Rows, row)
 	}

@@ -45,13 +45,17 @@ func (d Duration) MarshalJSON() ([]byte, error) {
 
 // An Experiment is one study: its source, what was found, and the figures.
 type Experiment struct {
-	Name     string            `json:"name"`
-	Title    string            `json:"title"`
-	Source   experiment.Source `json:"source"`
-	Notes    []string          `json:"notes"`
-	Findings []string          `json:"findings"`
-	Beside   []Beside          `json:"published"`
-	Sections []Section         `json:"sections"`
+	Name       string             `json:"name"`
+	Title      string             `json:"title"`
+	Prediction string             `json:"prediction"`
+	Source     experiment.Source  `json:"source"`
+	Notes      []string           `json:"notes"`
+	Summary    []string           `json:"summary"`
+	Findings   []string           `json:"findings"`
+	Derived    []experiment.Table `json:"derived"`
+	BesideIn   experiment.Measure `json:"published_in"`
+	Beside     []Beside           `json:"published"`
+	Sections   []Section          `json:"sections"`
 }
 
 // Beside is a published figure with the same work as measured here, by the same
@@ -59,7 +63,7 @@ type Experiment struct {
 type Beside struct {
 	Row       string        `json:"row"`
 	Column    string        `json:"column"`
-	Published float64       `json:"published"` // ns/op
+	Published float64       `json:"published"` // in Experiment.BesideIn, as all figures
 	Contender string        `json:"contender"`
 	Measured  *stat.Summary `json:"measured"`
 	Ours      string        `json:"ours"`
@@ -120,10 +124,12 @@ func New(machine Machine, started time.Time, size experiment.Size, interrupted b
 
 func (r *Report) add(run Run) {
 	e := Experiment{
-		Name:   run.Experiment.Name,
-		Title:  run.Experiment.Title,
-		Source: run.Experiment.Source,
-		Notes:  run.Experiment.Notes,
+		Name:       run.Experiment.Name,
+		Title:      run.Experiment.Title,
+		Prediction: run.Experiment.Prediction,
+		Source:     run.Experiment.Source,
+		Notes:      run.Experiment.Notes,
+		BesideIn:   run.Experiment.PublishedIn,
 	}
 	next := 0
 	for _, s := range run.Sections {
@@ -135,9 +141,10 @@ func (r *Report) add(run Run) {
 		e.Sections = append(e.Sections, section)
 	}
 	measured := experiment.NewMeasured(run.Sections, run.Outcomes)
-	e.Findings = run.Experiment.Findings(measured)
+	conclusion := run.Experiment.Conclude(measured)
+	e.Summary, e.Findings, e.Derived = conclusion.Summary, conclusion.Findings, conclusion.Tables
 	for _, p := range run.Experiment.Published {
-		e.Beside = append(e.Beside, beside(p, measured))
+		e.Beside = append(e.Beside, beside(p, e.BesideIn, measured))
 	}
 	r.Experiments = append(r.Experiments, e)
 }
@@ -185,13 +192,13 @@ func (r *Report) point(experimentName string, p *experiment.Point, o *measure.Ou
 	return point
 }
 
-func beside(p experiment.Published, m *experiment.Measured) Beside {
+func beside(p experiment.Published, in experiment.Measure, m *experiment.Measured) Beside {
 	summary := func(contender string) *stat.Summary {
-		samples := m.Samples(p.Section, p.Panel, p.X, contender, measure.NsPerOp)
+		samples := m.Samples(p.Section, p.Panel, p.X, contender, in.Unit)
 		if len(samples) == 0 {
 			return nil
 		}
-		s := stat.Summarize(samples)
+		s := in.Show(stat.Summarize(samples))
 		return &s
 	}
 	return Beside{

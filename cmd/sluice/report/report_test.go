@@ -55,8 +55,15 @@ func pretended(interrupted bool) *Report {
 				{Row: "row", Column: "first", Value: 425, Section: "procs", Panel: "one way", X: "1", Contender: "native, 8 slots", Ours: "sluice.Kind"},
 				{Row: "row", Column: "second", Value: 97.4, Section: "procs", Panel: "one way", X: "4", Contender: "native, 8 slots", Ours: "sluice.Kind"},
 			},
-			Findings: func(*experiment.Measured) []string {
-				return []string{"A finding of 12 % ± 3 %, long enough that the terminal has to break it into two lines <b>."}
+			PublishedIn: experiment.PerOperation,
+			Prediction:  "It costs < nothing.",
+			Conclude: func(*experiment.Measured) experiment.Conclusion {
+				return experiment.Conclusion{
+					Summary:  []string{"A made-up channel costs 10 ns."},
+					Findings: []string{"A finding of 12 % ± 3 %, long enough that the terminal has to break it into two lines <b>."},
+					Tables: []experiment.Table{{Title: "Derived", Text: "By division.", Head: []string{"size", "smallest"},
+						Rows: [][]string{{"small", "1 µs"}, {"large", "2 µs"}}}},
+				}
 			},
 		},
 		Sections: sections,

@@ -128,10 +128,7 @@ func cell(e *Entry, m experiment.Measure) string {
 // summary returns the figure in the unit that is shown.
 func (e *Entry) summary(m experiment.Measure) (s stat.Summary, ok bool) {
 	s, ok = e.Summaries[m.Unit]
-	if m.Per != 0 {
-		s = s.In(m.Per)
-	}
-	return s, ok
+	return m.Show(s), ok
 }
 
 // figure writes a summary, "not run" if it is nil.
@@ -143,14 +140,19 @@ func figure(s *stat.Summary) string {
 }
 
 // besideTable lists the published figures beside the measured ones.
-func besideTable(all []Beside) table {
-	t := table{head: []string{"published", "the same, here", "sluice, here"}, caption: "ns per operation"}
-	for _, p := range all {
+func (e *Experiment) besideTable() table {
+	t := table{head: []string{"published", "the same, here", "sluice, here"}, caption: e.BesideIn.Axis}
+	for _, p := range e.Beside {
 		t.rows = append(t.rows, []string{
 			p.Row + ", " + p.Column, digits(p.Published), figure(p.Measured), figure(p.OursTakes),
 		})
 	}
 	return t
+}
+
+// derivedTable lays out a table that an experiment derived.
+func derivedTable(t experiment.Table) table {
+	return table{caption: t.Head[0], head: t.Head[1:], rows: t.Rows}
 }
 
 // write aligns the columns: the first to the left, the others to the right.

@@ -19,6 +19,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	for i := range r.Experiments {
 		r.Experiments[i].findingsText(&b)
 	}
+	r.summaryText(&b)
 	if r.anyOversubscribed() {
 		fmt.Fprintf(&b, "\n* oversubscribed: GOMAXPROCS exceeds the %d CPUs of this machine\n", r.Machine.CPUs)
 	}
@@ -80,11 +81,27 @@ func (e *Experiment) text(b *strings.Builder) {
 		fmt.Fprintf(b, "\nNothing was measured.\n")
 		return
 	}
+	for _, t := range e.Derived {
+		fmt.Fprintf(b, "\n%s\n", t.Title)
+		derivedTable(t).write(b)
+	}
 	fmt.Fprintf(b, "\nPublished, and measured here\n")
 	if e.besideMeasured() {
-		besideTable(e.Beside).write(b)
+		e.besideTable().write(b)
 	} else {
 		fmt.Fprintf(b, "  No point of this run has a published figure; the page shows those there are.\n")
+	}
+}
+
+// summaryText comes last: on a terminal that is what is read first.
+func (r *Report) summaryText(b *strings.Builder) {
+	heading := "\nOn this machine\n"
+	for i := range r.Experiments {
+		for _, sentence := range r.Experiments[i].Summary {
+			b.WriteString(heading)
+			b.WriteString(wrap("- "+sentence, textWidth, "  "))
+			heading = ""
+		}
 	}
 }
 

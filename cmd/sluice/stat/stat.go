@@ -67,6 +67,17 @@ func (s Summary) In(per float64) Summary {
 	return s
 }
 
+// Inverse returns the summary of rate divided by each figure, such as a rate of
+// one from a time of the other. It is the zero Summary if any figure is not
+// positive.
+func (s Summary) Inverse(rate float64) Summary {
+	if s.Lo <= 0 || s.Median <= 0 {
+		return Summary{}
+	}
+	s.Median, s.Lo, s.Hi = rate/s.Median, rate/s.Hi, rate/s.Lo
+	return s
+}
+
 // A Change is how one contender's figure relates to another's, as a fraction:
 // -0.12 is twelve per cent less.
 type Change struct {

@@ -131,3 +131,14 @@ func TestChangeString(t *testing.T) {
 		}
 	}
 }
+
+// A rate is the inverse of a time: the ends of the interval change places.
+func TestInverse(t *testing.T) {
+	got := Summary{N: 6, Median: 50, Lo: 40, Hi: 100, Confidence: 0.96}.Inverse(1000)
+	if want := (Summary{N: 6, Median: 20, Lo: 10, Hi: 25, Confidence: 0.96}); got != want {
+		t.Errorf("inverse %+v, want %+v", got, want)
+	}
+	if got := (Summary{N: 6, Median: 1, Hi: 2}).Inverse(1000); got != (Summary{}) {
+		t.Errorf("the inverse of a sample that holds zero is %+v", got)
+	}
+}
