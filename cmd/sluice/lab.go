@@ -43,11 +43,11 @@ const (
 func (c *labCommand) Run(ctx context.Context, to streams) error {
 	experiments, err := experiment.Select(c.Experiments)
 	if err != nil {
-		return usageError{err}
+		return usageError{err, "lab"}
 	}
 	scale, err := c.scale()
 	if err != nil {
-		return usageError{err}
+		return usageError{err, "lab"}
 	}
 	return measureAndReport(ctx, to, experiments, scale, c.Out)
 }

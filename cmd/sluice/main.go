@@ -1,4 +1,5 @@
-// Sluice measures what channels cost on the machine it runs on.
+// Sluice measures what channels cost on the machine it runs on, and compares
+// what it measured.
 //
 //	sluice lab                           all experiments, in about a minute
 //	sluice lab -quick                    the smallest sweep, in a few seconds
@@ -7,14 +8,22 @@
 //	sluice lab elastic -published        the published sweep as it was published
 //	sluice lab -count 20 -o results      more repetitions, to another directory
 //
-// A run prints its tables and findings and leaves three files in ./sluice-lab
+//	sluice compare before after                      what differs between two runs, and is it noise?
+//	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5 %
+//	sluice compare before after -threshold 10 -json  with another limit, for a program
+//
+// A run of the lab prints its tables and findings and leaves three files in ./sluice-lab
 // or in the directory given by -o: report.html, a page with charts that needs
 // nothing beside itself; results.txt, in the Go benchmark format, for benchstat;
 // and results.json. Ctrl-C writes what was measured so far and says what is
 // missing; a second Ctrl-C ends the program at once.
 //
-// The exit status is 0 if all was measured, 1 if something failed, 2 if the
-// command line was wrong, and 130 if the run was interrupted.
+// A comparison reads such directories, or any files in Go's benchmark format,
+// and judges each point as benchstat does.
+//
+// The exit status is 0 if all was measured, 1 if something failed or, where that
+// was asked for, became worse, 2 if the command line or a file that it names was
+// wrong, and 130 if the run was interrupted.
 //
 // What may enter this package: flags, and the order in which the packages
 // beside it are called.
@@ -50,7 +59,8 @@ func main() {
 }
 
 type commands struct {
-	Lab labCommand `cmd:"" help:"Repeat published experiments on this machine and report."`
+	Lab     labCommand     `cmd:"" help:"Repeat published experiments on this machine and report."`
+	Compare compareCommand `cmd:"" help:"Say what differs between two runs, and whether it is noise."`
 }
 
 // exit is how kong's wish to exit travels to run.
@@ -83,7 +93,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	}
 	command, err := parser.Parse(goFlags(args))
 	if err != nil {
-		return complain(stderr, usageError{err})
+		return complain(stderr, usageError{error: err, command: named(parser, args)})
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
 	return complain(stderr, command.Run(streams{stdout, stderr}))
@@ -92,9 +102,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 type streams struct{ stdout, stderr io.Writer }
 
 // A usageError is a mistake on the command line.
-type usageError struct{ error }
+type usageError struct {
+	error
+	command string // whose help to point at, "" for the program's
+}
 
 func (e usageError) Unwrap() error { return e.error }
+
+// An inputError is a file, or what a flag says of it, that cannot be used: the
+// flags' help has no answer to it.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error { return e.error }
+
+// named returns the command that args begin with, "" if there is none.
+func named(parser *kong.Kong, args []string) string {
+	for _, command := range parser.Model.Children {
+		if command.Name == args[0] {
+			return command.Name
+		}
+	}
+	return ""
+}
 
 // errInterrupted and errIncomplete end a run whose report tells the rest.
 var (
@@ -109,9 +138,12 @@ func complain(stderr io.Writer, err error) int {
 	}
 	fmt.Fprintf(stderr, "sluice: %v\n", err)
 	var usage usageError
+	var input inputError
 	switch {
 	case errors.As(err, &usage):
-		fmt.Fprintln(stderr, "Run 'sluice lab -help' for the flags.")
+		fmt.Fprintf(stderr, "Run '%s -help' for the flags.\n", strings.TrimSpace("sluice "+usage.command))
+		return statusUsage
+	case errors.As(err, &input):
 		return statusUsage
 	case errors.Is(err, errInterrupted):
 		return statusInterrupted

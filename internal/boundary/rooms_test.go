@@ -168,11 +168,19 @@ var rooms = map[string]room{
 	// The tool: flags at the top, then experiment -> measure -> stat -> report.
 	"cmd/sluice": {
 		imports: permissions{
+			"./cmd/sluice/compare":       "says what differs between two runs",
 			"./cmd/sluice/experiment":    "what there is to run",
 			"./cmd/sluice/measure":       "runs it",
 			"./cmd/sluice/progress":      "says how far it is",
 			"./cmd/sluice/report":        "writes what came out",
 			"github.com/alecthomas/kong": "the command line",
+		},
+	},
+	"cmd/sluice/compare": {
+		imports: permissions{
+			"golang.org/x/perf/benchfmt":  "the files that it compares",
+			"golang.org/x/perf/benchmath": "medians and tests as benchstat has them",
+			"golang.org/x/perf/benchunit": "figures as benchstat writes them",
 		},
 	},
 	"cmd/sluice/experiment": {

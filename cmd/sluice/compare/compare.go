@@ -1,0 +1,205 @@
+// Package compare says what differs between two runs, and whether it is noise:
+// two directories of the lab, or any two files in Go's benchmark format.
+//
+// Each point is judged as benchstat judges it: medians with 95 % intervals, and
+// the Mann-Whitney U test, both of golang.org/x/perf/benchmath, so that
+// "benchstat -table pkg,experiment OLD NEW" shows the same figures and the same
+// "~". One point in twenty is a false alarm at alpha 0.05. Whether a comparison
+// fails is therefore decided over all points together; regression.go says how.
+//
+// OLD and NEW are always two runs. What differs between runs, such as clock
+// frequency, neighbours or the layout of the code, is part of every difference
+// here, and no statistic of the samples within the runs takes it out. The
+// comparison says so each time, names every setting that differs (runs.go), and
+// uses what the runs measured of their machine (readings.go).
+//
+// What may enter: arithmetic over benchmark files, and the two forms in which
+// its outcome is written, text.go with words.go, and json.go. Nothing here
+// measures or knows an experiment.
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// Options are the two numbers that the user chooses.
+type Options struct {
+	// Alpha is the level of the test of each point, and of the decision over all
+	// of them: above 0, below 1.
+	Alpha float64
+	// Threshold is the change, as a fraction of OLD, that a regression exceeds:
+	// 0.05 is five per cent.
+	Threshold float64
+}
+
+// Defaults are the options of who gives none.
+var Defaults = Options{Alpha: 0.05, Threshold: 0.05}
+
+// Schema is the version of the JSON form. It changes when a reader of the old
+// form would misread the new one.
+const Schema = 1
+
+// A Comparison is what two runs have to say about each other. It is the JSON
+// form as it stands.
+type Comparison struct {
+	Schema      int          `json:"schema"`
+	Alpha       float64      `json:"alpha"`
+	Threshold   float64      `json:"threshold"` // a fraction of OLD
+	Old         Run          `json:"old"`
+	New         Run          `json:"new"`
+	Differences []Difference `json:"differences"` // settings that the runs do not share
+	Readings    []Reading    `json:"readings"`    // what both runs measured of their machine
+	Units       []UnitTally  `json:"units"`
+	Decision    Decision     `json:"decision"`
+	Points      []Point      `json:"points"` // by experiment, sweep and unit, in the order of the files
+	OnlyOld     []Key        `json:"only_old"`
+	OnlyNew     []Key        `json:"only_new"`
+}
+
+// A Key is what makes two results the same point. No other setting does: what
+// else differs is a difference of the runs.
+type Key struct {
+	Package    string `json:"pkg,omitempty"`
+	Experiment string `json:"experiment,omitempty"`
+	Name       string `json:"name"` // without its prefix "Benchmark"
+	Unit       string `json:"unit"` // tidied as by benchstat: sec/op for ns/op
+}
+
+// Files compares two runs. Each path names a results.txt of the lab, or the
+// directory that holds one, or a file in Go's benchmark format. Every error is
+// a fault of the files or of the options.
+func Files(oldPath, newPath string, o Options) (*Comparison, error) {
+	if !(o.Alpha > 0 && o.Alpha < 1) {
+		return nil, fmt.Errorf("alpha is %v, not between 0 and 1", o.Alpha)
+	}
+	if !(o.Threshold >= 0 && o.Threshold <= maxThreshold) {
+		return nil, fmt.Errorf("the threshold is %v %%, not from 0 to %v", 100*o.Threshold, 100*maxThreshold)
+	}
+	both, err := read(oldPath, newPath)
+	if err != nil {
+		return nil, err
+	}
+	return newComparison(both, o)
+}
+
+// maxThreshold catches a slip: a regression to a hundred times the time.
+const maxThreshold = 100
+
+func newComparison(both *results, o Options) (*Comparison, error) {
+	c := &Comparison{
+		Schema:    Schema,
+		Alpha:     o.Alpha,
+		Threshold: o.Threshold,
+		Old:       both.runs[0],
+		New:       both.runs[1],
+	}
+	c.Differences, c.Readings = contrast(&c.Old, &c.New)
+	for _, key := range both.keys {
+		switch values := both.values[key]; {
+		case len(values[1]) == 0:
+			c.OnlyOld = append(c.OnlyOld, key)
+		case len(values[0]) == 0:
+			c.OnlyNew = append(c.OnlyNew, key)
+		default:
+			c.Points = append(c.Points, newPoint(key, values, both.units, o.Alpha))
+		}
+	}
+	if len(c.Points) == 0 {
+		return nil, nothingShared(c)
+	}
+	c.Points = grouped(c.Points)
+	c.explain()
+	c.Decision = decide(c.Points, o)
+	c.Units = tally(c.Points)
+	return c, nil
+}
+
+// nothingShared says why there is nothing to compare.
+func nothingShared(c *Comparison) error {
+	hint := ""
+	for _, d := range c.Differences {
+		if d.Key == procsKey {
+			hint = fmt.Sprintf("; GOMAXPROCS, which is part of a point's name, is %s in OLD and %s in NEW",
+				list(d.Old), list(d.New))
+		}
+	}
+	return fmt.Errorf("%s and %s have no point in common, such as %s and %s%s",
+		c.Old.Path, c.New.Path, c.OnlyOld[0].Name, c.OnlyNew[0].Name, hint)
+}
+
+// grouped sorts points by experiment, sweep and unit, each in the order in which
+// the files mention it first, and leaves the order within these alone.
+func grouped(points []Point) []Point {
+	type group struct{ pkg, experiment, sweep, unit string }
+	of := func(p Point) group { return group{p.Package, p.Experiment, p.split().sweep, p.Unit} }
+	// A sweep's units stand together although the lines of a file alternate
+	// between them, so rank the sweep before the unit.
+	rank := map[group]int{}
+	for _, p := range points {
+		sweep, whole := of(p), of(p)
+		sweep.unit = ""
+		for _, g := range []group{sweep, whole} {
+			if _, ok := rank[g]; !ok {
+				rank[g] = len(rank)
+			}
+		}
+	}
+	sorted := slices.Clone(points)
+	slices.SortStableFunc(sorted, func(a, b Point) int {
+		sweepA, sweepB := of(a), of(b)
+		sweepA.unit, sweepB.unit = "", ""
+		if d := rank[sweepA] - rank[sweepB]; d != 0 {
+			return d
+		}
+		return rank[of(a)] - rank[of(b)]
+	})
+	return sorted
+}
+
+// A name is a benchmark's name taken apart for a reader.
+type name struct {
+	sweep   string // of the lab's names: the value of sweep=
+	setting string // what the rows below it share
+	label   string // the row
+	procs   string // GOMAXPROCS, "" if the name does not say
+}
+
+// split takes the name apart. The last part is the row, because that is what
+// sub-benchmarks vary first, and in the lab's names it is the contender.
+func (k Key) split() name {
+	base, parts := benchfmt.Name(k.Name).Parts()
+	var n name
+	fields := []string{string(base)}
+	for _, part := range parts {
+		switch text := string(part); {
+		case text[0] == '-':
+			n.procs = text[1:]
+		default:
+			fields = append(fields, text[1:])
+		}
+	}
+	last := len(fields) - 1
+	n.label, fields = fields[last], fields[:last]
+	if k.Experiment == "" {
+		n.setting = strings.Join(fields, "/")
+		return n
+	}
+	if n.procs == "" {
+		n.procs = "1" // package testing and the lab leave it out
+	}
+	n.label = strings.TrimPrefix(n.label, "contender=")
+	if len(fields) > 0 {
+		fields = fields[1:] // the experiment's name again
+	}
+	if len(fields) > 0 {
+		if sweep, ok := strings.CutPrefix(fields[0], "sweep="); ok {
+			n.sweep, fields = sweep, fields[1:]
+		}
+	}
+	n.setting = strings.Join(fields, " ")
+	return n
+}

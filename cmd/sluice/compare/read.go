@@ -1,0 +1,188 @@
+package compare
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// resultsFile is what the lab calls its results in Go's benchmark format.
+const resultsFile = "results.txt"
+
+// results is what two files hold: the values of each point in OLD and in NEW.
+type results struct {
+	runs   [2]Run
+	keys   []Key // in the order of the files, OLD first
+	values map[Key]*[2][]float64
+	units  benchfmt.UnitMetadataMap
+}
+
+// A Run is one side of a comparison.
+type Run struct {
+	Path     string    `json:"path"`
+	Settings []Setting `json:"settings"` // in the order of the file
+	// Skipped are lines that begin like a result and are none.
+	Skipped []string `json:"skipped,omitempty"`
+}
+
+// A Setting is a line "key: value" of a file, with every value it takes there.
+type Setting struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values"`
+}
+
+// value returns the values of a setting, or nil.
+func (r *Run) values(key string) []string {
+	for _, s := range r.Settings {
+		if s.Key == key {
+			return s.Values
+		}
+	}
+	return nil
+}
+
+func (r *Run) add(key, value string) {
+	i := slices.IndexFunc(r.Settings, func(s Setting) bool { return s.Key == key })
+	if i < 0 {
+		i = len(r.Settings)
+		r.Settings = append(r.Settings, Setting{Key: key})
+	}
+	if s := &r.Settings[i]; !slices.Contains(s.Values, value) {
+		s.Values = append(s.Values, value)
+	}
+}
+
+func read(paths ...string) (*results, error) {
+	var files [2]file
+	for i, path := range paths {
+		f, err := open(path)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = f
+	}
+	switch {
+	case os.SameFile(files[0].info, files[1].info):
+		return nil, fmt.Errorf("%s and %s are the same file: a comparison needs two runs", paths[0], paths[1])
+	case bytes.Equal(files[0].text, files[1].text):
+		return nil, fmt.Errorf("%s and %s hold the same results, byte for byte: a comparison needs two runs", paths[0], paths[1])
+	}
+	both := &results{values: map[Key]*[2][]float64{}}
+	var reader benchfmt.Reader // one for both: what it learns of units stays
+	for i, f := range files {
+		both.runs[i].Path = paths[i]
+		reader.Reset(bytes.NewReader(f.text), f.path)
+		if err := both.add(i, &reader); err != nil {
+			return nil, err
+		}
+	}
+	both.units = reader.Units()
+	return both, nil
+}
+
+// A file is read as a whole before anything is said about it.
+type file struct {
+	path string
+	info fs.FileInfo
+	text []byte
+}
+
+func open(path string) (file, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return file{}, err
+	}
+	if info.IsDir() {
+		dir := path
+		path = filepath.Join(dir, resultsFile)
+		if info, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return file{}, fmt.Errorf("%s has no %s: it is no directory of the lab", dir, resultsFile)
+		} else if err != nil {
+			return file{}, err
+		}
+	}
+	if !info.Mode().IsRegular() {
+		// What can be read only once cannot be told from the other one either.
+		return file{}, fmt.Errorf("%s is no regular file", path)
+	}
+	text, err := os.ReadFile(path)
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		err = fmt.Errorf("%s is empty", path)
+	}
+	return file{path, info, text}, err
+}
+
+// add reads one side.
+func (r *results) add(side int, reader *benchfmt.Reader) error {
+	run := &r.runs[side]
+	path, found := "", false
+	for reader.Scan() {
+		switch record := reader.Result().(type) {
+		case *benchfmt.SyntaxError:
+			run.Skipped = append(run.Skipped, record.Error())
+		case *benchfmt.Result:
+			found = true
+			if err := r.addResult(side, record); err != nil {
+				return err
+			}
+		}
+	}
+	if err := reader.Err(); err != nil {
+		return err
+	}
+	switch {
+	case found:
+		return nil
+	case len(run.Skipped) > 0:
+		path = run.Skipped[0]
+	default:
+		path = "no line of it begins with Benchmark and a name"
+	}
+	return fmt.Errorf("%s holds no result in Go's benchmark format: %s", run.Path, path)
+}
+
+func (r *results) addResult(side int, result *benchfmt.Result) error {
+	run := &r.runs[side]
+	for _, config := range result.Config {
+		if config.Key != packageKey && config.Key != experimentKey {
+			run.add(config.Key, string(config.Value))
+		}
+	}
+	key := Key{
+		Package:    result.GetConfig(packageKey),
+		Experiment: result.GetConfig(experimentKey),
+		Name:       result.Name.String(),
+	}
+	if procs := key.split().procs; procs != "" {
+		run.add(procsKey, procs)
+	}
+	for _, value := range result.Values {
+		if math.IsNaN(value.Value) || math.IsInf(value.Value, 0) {
+			path, line := result.Pos()
+			return fmt.Errorf("%s:%d: %v %s is no measurement", path, line, value.Value, value.Unit)
+		}
+		key.Unit = value.Unit
+		values, ok := r.values[key]
+		if !ok {
+			values = new([2][]float64)
+			r.values[key] = values
+			r.keys = append(r.keys, key)
+		}
+		values[side] = append(values[side], value.Value)
+	}
+	return nil
+}
+
+// Settings that are part of a point, and the one that a point's name holds.
+const (
+	packageKey    = "pkg"
+	experimentKey = "experiment"
+	procsKey      = "GOMAXPROCS"
+)

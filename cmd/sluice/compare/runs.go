@@ -1,0 +1,98 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Difference is a setting that two runs do not share.
+type Difference struct {
+	Key string   `json:"key"`
+	Old []string `json:"old"` // nil if the run does not say
+	New []string `json:"new"`
+	// Expected says that any two runs differ in it, or that it is what a user
+	// compares. All others are warned of.
+	Expected bool `json:"expected,omitempty"`
+}
+
+// contrast compares what the files say of their runs.
+func contrast(was, is *Run) (differences []Difference, readings []Reading) {
+	differences, readings = []Difference{}, []Reading{}
+	for _, key := range keysOf(was, is) {
+		d := Difference{Key: key, Old: was.values(key), New: is.values(key), Expected: expected(key)}
+		if reading, ok := newReading(d); ok {
+			readings = append(readings, reading)
+			continue
+		}
+		if !slices.Equal(slices.Sorted(slices.Values(d.Old)), slices.Sorted(slices.Values(d.New))) {
+			differences = append(differences, d)
+		}
+	}
+	return differences, readings
+}
+
+// keysOf returns the settings of both runs in the order of the files.
+func keysOf(runs ...*Run) (keys []string) {
+	for _, run := range runs {
+		for _, s := range run.Settings {
+			if !slices.Contains(keys, s.Key) {
+				keys = append(keys, s.Key)
+			}
+		}
+	}
+	return keys
+}
+
+// expected says whether a setting differs between any two runs, or is what they
+// are compared for.
+func expected(key string) bool {
+	switch key {
+	case dateKey, versionKey, "commit", "branch", "load":
+		return true
+	}
+	return disturbance(key)
+}
+
+// Settings that the comparison has a sentence about.
+const (
+	dateKey    = "date"
+	versionKey = "sluice" // the commit that the lab was built from
+)
+
+// mixed returns the settings of which the run holds several values, although
+// its points are not distinguished by them.
+func (r *Run) mixed() (mixed []Setting) {
+	for _, s := range r.Settings {
+		if len(s.Values) > 1 && s.Key != procsKey && !disturbance(s.Key) {
+			mixed = append(mixed, s)
+		}
+	}
+	return mixed
+}
+
+// apart returns how long after OLD NEW began, if both say when.
+func (c *Comparison) apart() (after time.Duration, ok bool) {
+	var began [2]time.Time
+	for i, run := range []*Run{&c.Old, &c.New} {
+		dates := run.values(dateKey)
+		if len(dates) != 1 {
+			return 0, false
+		}
+		var err error
+		if began[i], err = time.Parse(time.RFC3339, dates[0]); err != nil {
+			return 0, false
+		}
+	}
+	return began[1].Sub(began[0]), true
+}
+
+// sameVersion returns the version of sluice that both runs are of, if they say
+// so and it is one: what they differ in is then not the code.
+func (c *Comparison) sameVersion() string {
+	was, is := c.Old.values(versionKey), c.New.values(versionKey)
+	if len(was) != 1 || !slices.Equal(was, is) || strings.Contains(was[0], "with changes") {
+		return ""
+	}
+	return was[0]
+}

@@ -1,0 +1,56 @@
+package compare
+
+import "math"
+
+// A UnitTally counts the points of one unit by their verdicts. Units are never
+// added up: a time and a number of bytes have no mean.
+type UnitTally struct {
+	Unit   string          `json:"unit"`
+	Points int             `json:"points"`
+	Counts map[Verdict]int `json:"counts"`
+	// Most is the point of each verdict but Same and TooFew that changed most, as
+	// an index of the comparison's points.
+	Most map[Verdict]int `json:"most"`
+	// Geomean is the geometric mean of NEW relative to OLD, less 1, over all points
+	// of the unit, whatever their verdict, as by benchstat: null where a point went
+	// from 0 to something or to 0.
+	Geomean Fraction `json:"geomean"`
+}
+
+func tally(points []Point) (units []UnitTally) {
+	index := map[string]int{}
+	for i := range points {
+		p := &points[i]
+		at, ok := index[p.Unit]
+		if !ok {
+			at = len(units)
+			index[p.Unit] = at
+			units = append(units, UnitTally{Unit: p.Unit, Counts: map[Verdict]int{}, Most: map[Verdict]int{}})
+		}
+		u := &units[at]
+		u.Points++
+		u.Counts[p.Verdict]++
+		u.Geomean += logarithm(p.Change)
+		if p.Verdict == Same || p.Verdict == TooFew {
+			continue
+		}
+		most, ok := u.Most[p.Verdict]
+		if !ok || math.Abs(float64(p.Change)) > math.Abs(float64(points[most].Change)) {
+			u.Most[p.Verdict] = i
+		}
+	}
+	for i := range units {
+		u := &units[i]
+		u.Geomean = Fraction(math.Exp(float64(u.Geomean)/float64(u.Points)) - 1)
+	}
+	return units
+}
+
+// logarithm returns that of NEW relative to OLD, NaN if it has none.
+func logarithm(change Fraction) Fraction {
+	l := math.Log(float64(change) + 1)
+	if math.IsInf(l, 0) {
+		return Fraction(math.NaN())
+	}
+	return Fraction(l)
+}
