@@ -22,3 +22,5 @@ replace (
 	github.com/sluice-go/sluice => ../../
 	github.com/sluice-go/sluice/bench => ../../bench
 )
+
+tool golang.org/x/perf/cmd/benchstat

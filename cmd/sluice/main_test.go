@@ -69,39 +69,68 @@ func results(t *testing.T, dir string) (s summary) {
 	return s
 }
 
-// Every command of the manual is run: -quick to its end, the long ones until
-// they have measured something.
+// Every command of the manual is run, each as its kind asks for.
 func TestManual(t *testing.T) {
+	ways := map[string]func(*testing.T, []string){"lab": manualLab, "compare": manualCompare}
 	commands := manual(t)
-	if len(commands) < 6 {
-		t.Fatalf("the manual has %d commands: %q", len(commands), commands)
+	for name := range ways {
+		if !slices.ContainsFunc(commands, func(command []string) bool { return command[1] == name }) {
+			t.Errorf("the manual has no command of %s: %q", name, commands)
+		}
 	}
 	for _, command := range commands {
 		t.Run(strings.Join(command, " "), func(t *testing.T) {
+			way, ok := ways[command[1]]
+			if !ok {
+				t.Fatalf("nobody knows how to run %q", command)
+			}
 			t.Chdir(t.TempDir())
-			quick := slices.Contains(command, "-quick")
-			interruptAfter, want := 2, statusInterrupted
-			switch {
-			case quick:
-				interruptAfter, want = 0, 0
-			case slices.Contains(command, "-published"):
-				interruptAfter = 1 // its first point alone takes most of a minute
-			}
-			status, stdout, stderr := sluice(t, interruptAfter, command[1:]...)
-			if status != want {
-				t.Fatalf("status %d, want %d\n%s", status, want, stderr)
-			}
-			dir := "sluice-lab"
-			if i := slices.Index(command, "-o"); i >= 0 {
-				dir = command[i+1]
-			}
-			if got := results(t, dir); got.Interrupted == quick || len(got.Failures) > 0 {
-				t.Errorf("results %+v", got)
-			}
-			if !strings.Contains(stdout, filepath.Join(dir, "report.html")) {
-				t.Errorf("the output does not say where the report is:\n%s", stdout)
-			}
+			way(t, command)
 		})
+	}
+}
+
+// manualLab runs the lab: -quick to its end, the long ones until they have
+// measured something.
+func manualLab(t *testing.T, command []string) {
+	quick := slices.Contains(command, "-quick")
+	interruptAfter, want := 2, statusInterrupted
+	switch {
+	case quick:
+		interruptAfter, want = 0, 0
+	case slices.Contains(command, "-published"):
+		interruptAfter = 1 // its first point alone takes most of a minute
+	}
+	status, stdout, stderr := sluice(t, interruptAfter, command[1:]...)
+	if status != want {
+		t.Fatalf("status %d, want %d\n%s", status, want, stderr)
+	}
+	dir := "sluice-lab"
+	if i := slices.Index(command, "-o"); i >= 0 {
+		dir = command[i+1]
+	}
+	if got := results(t, dir); got.Interrupted == quick || len(got.Failures) > 0 {
+		t.Errorf("results %+v", got)
+	}
+	if !strings.Contains(stdout, filepath.Join(dir, "report.html")) {
+		t.Errorf("the output does not say where the report is:\n%s", stdout)
+	}
+}
+
+// manualCompare compares two runs, of which the second is clearly worse.
+func manualCompare(t *testing.T, command []string) {
+	labRun(t, "before", 6, 100)
+	labRun(t, "after", 6, 120)
+	want := 0
+	if slices.Contains(command, "-fail-on-regression") {
+		want = statusFailed
+	}
+	status, stdout, stderr := sluice(t, 0, command[1:]...)
+	if status != want {
+		t.Errorf("status %d, want %d\n%s", status, want, stderr)
+	}
+	if json := slices.Contains(command, "-json"); strings.HasPrefix(stdout, "{") != json || strings.Contains(stdout, "REGRESSION: 3 points") == json {
+		t.Errorf("output\n%s", stdout)
 	}
 }
 
@@ -122,26 +151,35 @@ func manual(t *testing.T) [][]string {
 	return commands
 }
 
-// The help shows the same commands as the manual.
+// The help of a command shows the same examples as the manual.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"lab", "-help"}, {"lab", "--help"}, {"lab", "-h"}} {
-		status, stdout, _ := sluice(t, 0, args...)
-		if status != 0 {
-			t.Errorf("%v: status %d", args, status)
-		}
-		for _, command := range manual(t) {
-			if !strings.Contains(stdout, strings.Join(command, " ")) {
-				t.Errorf("%v: the help lacks %q", args, command)
+	also := map[string][]string{
+		"lab":     append(experiment.Names(), "--procs", "--count", "Ctrl-C"),
+		"compare": {"--threshold=PERCENT", "--alpha=LEVEL", "--fail-on-regression", "benchstat -table pkg,experiment"},
+	}
+	for name, wanted := range also {
+		for _, flag := range []string{"-help", "--help", "-h"} {
+			status, stdout, _ := sluice(t, 0, name, flag)
+			if status != 0 {
+				t.Errorf("%s %s: status %d", name, flag, status)
 			}
-		}
-		for _, want := range append(experiment.Names(), "--procs", "--count", "Ctrl-C") {
-			if !strings.Contains(stdout, want) {
-				t.Errorf("%v: the help lacks %q", args, want)
+			for _, command := range manual(t) {
+				if shown := strings.Contains(stdout, strings.Join(command, " ")); shown != (command[1] == name) {
+					t.Errorf("%s %s: the help shows %q: %v", name, flag, command, shown)
+				}
+			}
+			for _, want := range wanted {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("%s %s: the help lacks %q", name, flag, want)
+				}
 			}
 		}
 	}
-	if status, stdout, _ := sluice(t, 0); status != 0 || !strings.Contains(stdout, "lab") {
-		t.Errorf("without arguments: status %d\n%s", status, stdout)
+	status, stdout, _ := sluice(t, 0)
+	for name := range also {
+		if status != 0 || !strings.Contains(stdout, name) {
+			t.Errorf("without arguments: status %d, want %s in\n%s", status, name, stdout)
+		}
 	}
 }
 

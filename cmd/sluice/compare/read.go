@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchunit"
 )
 
 // resultsFile is what the lab calls its results in Go's benchmark format.
@@ -122,7 +123,7 @@ func open(path string) (file, error) {
 // add reads one side.
 func (r *results) add(side int, reader *benchfmt.Reader) error {
 	run := &r.runs[side]
-	path, found := "", false
+	found := false
 	for reader.Scan() {
 		switch record := reader.Result().(type) {
 		case *benchfmt.SyntaxError:
@@ -137,15 +138,14 @@ func (r *results) add(side int, reader *benchfmt.Reader) error {
 	if err := reader.Err(); err != nil {
 		return err
 	}
-	switch {
-	case found:
+	if found {
 		return nil
-	case len(run.Skipped) > 0:
-		path = run.Skipped[0]
-	default:
-		path = "no line of it begins with Benchmark and a name"
 	}
-	return fmt.Errorf("%s holds no result in Go's benchmark format: %s", run.Path, path)
+	reason := "no line of it begins with Benchmark and a name"
+	if len(run.Skipped) > 0 {
+		reason = run.Skipped[0]
+	}
+	return fmt.Errorf("%s holds no result in Go's benchmark format: %s", run.Path, reason)
 }
 
 func (r *results) addResult(side int, result *benchfmt.Result) error {
@@ -166,9 +166,11 @@ func (r *results) addResult(side int, result *benchfmt.Result) error {
 	for _, value := range result.Values {
 		if math.IsNaN(value.Value) || math.IsInf(value.Value, 0) {
 			path, line := result.Pos()
-			return fmt.Errorf("%s:%d: %v %s is no measurement", path, line, value.Value, value.Unit)
+			return fmt.Errorf("%s:%d: %v is no measurement", path, line, value.Value)
 		}
-		key.Unit = value.Unit
+		// benchfmt leaves the unit of a 0 as it stands, for 0 ns are 0 sec: the
+		// other repetitions of the point are in sec.
+		_, key.Unit = benchunit.Tidy(value.Value, value.Unit)
 		values, ok := r.values[key]
 		if !ok {
 			values = new([2][]float64)

@@ -8,8 +8,8 @@ type UnitTally struct {
 	Unit   string          `json:"unit"`
 	Points int             `json:"points"`
 	Counts map[Verdict]int `json:"counts"`
-	// Most is the point of each verdict but Same and TooFew that changed most, as
-	// an index of the comparison's points.
+	// Most is the point of each verdict but Same that changed most, if it changed,
+	// as an index of the comparison's points.
 	Most map[Verdict]int `json:"most"`
 	// Geomean is the geometric mean of NEW relative to OLD, less 1, over all points
 	// of the unit, whatever their verdict, as by benchstat: null where a point went
@@ -31,7 +31,7 @@ func tally(points []Point) (units []UnitTally) {
 		u.Points++
 		u.Counts[p.Verdict]++
 		u.Geomean += logarithm(p.Change)
-		if p.Verdict == Same || p.Verdict == TooFew {
+		if p.Verdict == Same || p.Change == 0 {
 			continue
 		}
 		most, ok := u.Most[p.Verdict]

@@ -61,7 +61,7 @@ func (c *Comparison) head(b *strings.Builder) {
 // tables writes the points, a table for each run of points with one heading.
 func (c *Comparison) tables(b *strings.Builder) {
 	b.WriteString("\n" + wrap("Median ± 95 % interval, change, p of the Mann-Whitney U test, repetitions. "+
-		"~ is noise; - worse, + better, ! a regression, ? no more than the machine's own.", "  "))
+		"~ is noise; - worse, + better, = who knows, ! a regression, ? no more than the machine's own.", "  "))
 	for from := 0; from < len(c.Points); {
 		heading := c.Points[from].heading()
 		to := from + 1
@@ -248,7 +248,7 @@ func wrap(text, indent string) string {
 			b.WriteString(" ")
 			used++
 		}
-		b.WriteString(word)
+		b.WriteString(strings.ReplaceAll(word, unbroken, " "))
 		used += n
 	}
 	return b.String() + "\n"

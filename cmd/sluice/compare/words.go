@@ -85,14 +85,14 @@ func roughly(d time.Duration) string {
 // sentence says what the runs measured of their machine, and what that explains.
 func (r *Reading) sentence() string {
 	if r.Unit == spreadUnit {
-		text := fmt.Sprintf("%s was %s %% in OLD and %s %% in NEW", r.Key, number(r.Old), number(r.New))
+		text := fmt.Sprintf("%s was %s"+unbroken+"%% in OLD and %s"+unbroken+"%% in NEW", r.Key, number(r.Old), number(r.New))
 		if r.Explains == 0 {
 			return text + "."
 		}
 		return text + fmt.Sprintf(": of the changes beyond noise, %d %s no larger than that (marked ?).", r.Explains, are(r.Explains))
 	}
 	drift := r.New/r.Old - 1
-	text := fmt.Sprintf("%s was %s in OLD and %s in NEW (%s)", r.Key, number(r.Old), number(r.New), percent(drift))
+	text := fmt.Sprintf("%s was %s %s in OLD and %s %[3]s in NEW (%[5]s)", r.Key, number(r.Old), r.Unit, number(r.New), percent(drift))
 	if r.Explains == 0 {
 		return text + "."
 	}
@@ -103,7 +103,7 @@ func (r *Reading) sentence() string {
 func (u *UnitTally) sentence(points []Point) string {
 	few := u.Counts[TooFew]
 	if few == u.Points {
-		return fmt.Sprintf("%s: %s, of too few repetitions to tell.", u.Unit, plural(few, "point"))
+		return fmt.Sprintf("%s: %s %s too few repetitions to tell%s.", u.Unit, plural(few, "point"), has(few), u.most(TooFew, points))
 	}
 	verdicts := []Verdict{Worse, Better}
 	if points[u.first(points)].better == 0 {
@@ -116,20 +116,25 @@ func (u *UnitTally) sentence(points []Point) string {
 		if i == 0 {
 			part = fmt.Sprintf("%s of %s %s %s beyond noise", count(n), plural(u.Points, "point"), are(n), u.word(verdict))
 		}
-		if n > 0 {
-			most := &points[u.Most[verdict]]
-			part += fmt.Sprintf(", most of all %s (%s)", most.Name, most.change())
-		}
-		parts = append(parts, part)
+		parts = append(parts, part+u.most(verdict, points))
 	}
 	text := u.Unit + ": " + strings.Join(parts, "; ") + "."
 	if few > 0 {
-		text += fmt.Sprintf(" %s too few repetitions to tell.", capital(count(few)+" "+has(few)))
+		text += fmt.Sprintf(" %d %s too few repetitions to tell%s.", few, has(few), u.most(TooFew, points))
 	}
 	if g := float64(u.Geomean); !math.IsNaN(g) {
 		text += fmt.Sprintf(" Geometric mean of all: %s.", percent(g))
 	}
 	return text
+}
+
+// most names the point of a verdict that changed most, if any changed.
+func (u *UnitTally) most(v Verdict, points []Point) string {
+	i, ok := u.Most[v]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(", the largest change: %s (%s)", points[i].Name, points[i].change())
 }
 
 func (u *UnitTally) first(points []Point) int {
@@ -157,9 +162,9 @@ func (d *Decision) sentence(o Options) string {
 		text = fmt.Sprintf("REGRESSION: %s %s worse by more than %s beyond noise (marked !)",
 			plural(d.Regressions, "point"), are(d.Regressions), limit)
 	}
-	text += fmt.Sprintf(", with all %d judged together at alpha %v (Benjamini-Hochberg).", d.Tested, o.Alpha)
+	text += fmt.Sprintf(". Judged together: %s, at alpha %v (Benjamini-Hochberg).", plural(d.Tested, "point"), o.Alpha)
 	if chance := o.Alpha * float64(d.Tested); chance >= 1 {
-		text += fmt.Sprintf(" Judged one by one, about %.0f of them would differ by chance alone.", chance)
+		text += fmt.Sprintf(" One by one, about %.0f of them would differ by chance alone.", chance)
 	}
 	switch {
 	case d.AtOnce == 0:
@@ -197,12 +202,15 @@ func (p *Point) change() string {
 
 // percent writes a change with its sign: "+4.2 %".
 func percent(fraction float64) string {
-	return fmt.Sprintf("%+.1f %%", 100*fraction)
+	return fmt.Sprintf("%+.1f"+unbroken+"%%", 100*fraction)
 }
+
+// unbroken is a space at which no line ends.
+const unbroken = "\u00a0"
 
 // percentOf writes a share as the user gave it: "5 %".
 func percentOf(fraction float64) string {
-	return strconv.FormatFloat(math.Round(1e6*fraction)/1e4, 'f', -1, 64) + " %"
+	return strconv.FormatFloat(math.Round(1e6*fraction)/1e4, 'f', -1, 64) + unbroken + "%"
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
@@ -241,5 +249,3 @@ func has(n int) string {
 	}
 	return "have"
 }
-
-func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }

@@ -1,0 +1,114 @@
+package compare
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every fault of an input is one line that names it.
+func TestFaultyInput(t *testing.T) {
+	good := run(header, line{"Elastic/contender=a", "ns/op", around(10, 6)})
+	other := run(later, line{"Elastic/contender=a", "ns/op", around(10, 6)})
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range map[string]string{
+		"good": good, "other": other, "copy": good, "empty": "", "blank": " \n\n",
+		"foreign":  "# A letter\n\nDear reader,\nthis holds no figures.\n",
+		"page":     "<!doctype html>\n<title>Report</title>\n",
+		"broken":   "BenchmarkElastic lots 10 ns/op\n",
+		"nameless": "BenchmarkElastic\n",
+		"nan":      header + "BenchmarkElastic/contender=a 1 NaN ns/op\n",
+		"inf":      header + "BenchmarkElastic/contender=a 1 +Inf ns/op\n",
+		"long":     strings.Repeat("x", 1<<17),
+		"apart":    run(later, line{"Elastic/contender=b", "ns/op", around(10, 6)}),
+		"procs":    run(later, line{"Elastic/contender=a-8", "ns/op", around(10, 6)}),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"bare", "lab", filepath.Join("odd", resultsFile)} {
+		if err := os.MkdirAll(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join("lab", resultsFile), []byte(good), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("good", "link"); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ was, is, says string }{
+		{"good", "gone", "gone: no such file"},
+		{"gone", "good", "gone: no such file"},
+		{"good", "empty", "empty is empty"},
+		{"good", "blank", "blank is empty"},
+		{"good", "bare", "bare has no results.txt: it is no directory of the lab"},
+		{"good", "odd", "no regular file"},
+		{"good", os.DevNull, "no regular file"},
+		{"good", "foreign", "foreign holds no result in Go's benchmark format: no line"},
+		{"page", "good", "page holds no result in Go's benchmark format: no line"},
+		{"good", "broken", "broken:1: parsing iteration count"},
+		{"good", "nameless", "nameless holds no result"},
+		{"good", "long", "long:0: bufio.Scanner: token too long"},
+		{"good", "nan", "nan:8: NaN is no measurement"},
+		{"good", "inf", "inf:8: +Inf is no measurement"},
+		{"good", "good", "good and good are the same file"},
+		{"good", "./good", "are the same file"},
+		{"good", "link", "are the same file"},
+		{"lab", "lab/results.txt", "are the same file"},
+		{"good", "copy", "byte for byte"},
+		{"good", "lab", "byte for byte"},
+		{"good", "apart", "no point in common, such as Elastic/contender=a and Elastic/contender=b"},
+		{"good", "procs", "GOMAXPROCS, which is part of a point's name, is 1 in OLD and 8 in NEW"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.was+" "+tt.is, func(t *testing.T) {
+			c, err := Files(tt.was, tt.is, Defaults)
+			if err == nil || c != nil {
+				t.Fatalf("accepted: %+v", c)
+			}
+			if !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %q, want one line with %q", err, tt.says)
+			}
+		})
+	}
+	if _, err := Files("lab", "other", Defaults); err != nil {
+		t.Errorf("a directory of the lab, and a file: %v", err)
+	}
+}
+
+func TestFaultyOptions(t *testing.T) {
+	oldPath, newPath := write(t, run(header, line{"E", "ns/op", around(10, 6)}), run(later, line{"E", "ns/op", around(10, 6)}))
+	nan := 0.0
+	nan /= nan
+	for _, tt := range []struct {
+		o    Options
+		says string
+	}{
+		{Options{Alpha: 0, Threshold: 0.05}, "alpha is 0, not between 0 and 1"},
+		{Options{Alpha: 1, Threshold: 0.05}, "alpha is 1, not between 0 and 1"},
+		{Options{Alpha: nan, Threshold: 0.05}, "alpha is NaN"},
+		{Options{Alpha: 0.05, Threshold: -0.01}, "the threshold is -1 %"},
+		{Options{Alpha: 0.05, Threshold: 1000}, "the threshold is 100000 %, not from 0 to 10000"},
+		{Options{Alpha: 0.05, Threshold: nan}, "the threshold is NaN %"},
+	} {
+		if _, err := Files(oldPath, newPath, tt.o); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%+v: error %v, want %q", tt.o, err, tt.says)
+		}
+	}
+}
+
+// A line that is broken among good ones is left out, and said to be.
+func TestSkippedLines(t *testing.T) {
+	c := compared(t, run(header, line{"E", "ns/op", around(10, 6)})+"BenchmarkE 100 fast\n",
+		run(later, line{"E", "ns/op", around(10, 6)}), Defaults)
+	if len(c.Old.Skipped) != 1 || len(c.New.Skipped) != 0 || c.Points[0].Old.N != 6 {
+		t.Errorf("left out are %q and %q, of %d values", c.Old.Skipped, c.New.Skipped, c.Points[0].Old.N)
+	}
+	if warnings := strings.Join(c.warnings(), "\n"); !strings.Contains(warnings, "OLD: left out, no result: ") || !strings.Contains(warnings, ":14: ") {
+		t.Errorf("warnings\n%s", warnings)
+	}
+}

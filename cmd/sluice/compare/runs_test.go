@@ -1,0 +1,94 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+)
+
+// setting compares two runs that differ in the lines above their results.
+func setting(t *testing.T, was, is string, change float64) *Comparison {
+	t.Helper()
+	return compared(t, run(was, line{"Elastic-2", "ns/op", around(100, 9)}, line{"Elastic-2", "B/op", around(100, 9)}, line{"Elastic-2", "M/s", around(100, 9)}),
+		run(is, line{"Elastic-2", "ns/op", around(100*change, 9)}, line{"Elastic-2", "B/op", around(100*change, 9)}, line{"Elastic-2", "M/s", around(100/change, 9)}), Defaults)
+}
+
+func TestWarnings(t *testing.T) {
+	tests := []struct {
+		name, was, is string
+		says          string // "" for no warning
+	}{
+		{"the same", header, header, ""},
+		{"another day", header, strings.Replace(header, "11-21", "11-29", 1), ""},
+		{"another machine", header, strings.Replace(header, "abacus", "slide rule", 1), "cpu is abacus in OLD and slide rule in NEW"},
+		{"another Go", header, strings.Replace(header, "1.26.8", "1.25.0", 1), "go is go1.26.8 in OLD and go1.25.0 in NEW"},
+		{"another system", header, strings.Replace(header, "linux", "darwin", 1), "goos is linux in OLD and darwin in NEW"},
+		{"not said", header, strings.Replace(header, "cpu: abacus\n", "", 1), "cpu is abacus in OLD and not said in NEW"},
+		{"a key that nobody foresaw", header + "quota: 2 CPUs\n", header + "quota: 4 CPUs\n", "quota is 2 CPUs in OLD and 4 CPUs in NEW"},
+		{"a number that is a setting", header + "cpus: 2\n", header + "cpus: 4\n", "cpus is 2 in OLD and 4 in NEW"},
+		{"a share that is a setting", header + "quota: 50 %\n", header + "quota: 100 %\n", "quota is 50 % in OLD and 100 % in NEW"},
+		{"load", header + "load: 0.1\n", header + "load: 0.7\n", ""},
+		{"another commit", header + "sluice: commit a\n", header + "sluice: commit b\n", ""},
+		{"noise", header + "noise: 1 %\n", header + "noise: 2 %\n", ""},
+		{"a gauge of the same machine", header + "line-ns: 50\n", header + "line-ns: 60\n", ""},
+		{"a gauge of another machine", header + "line-ns: 50\n", header + "line-ns: 150\n", "line-ns is 50 in OLD and 150 in NEW"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := strings.Join(setting(t, tt.was, tt.is, 1.01).warnings(), "\n")
+			if (got == "") != (tt.says == "") || !strings.Contains(got, tt.says) {
+				t.Errorf("warnings %q, want %q", got, tt.says)
+			}
+		})
+	}
+}
+
+// A comparison of points that both runs have still says that one of them ran
+// with another GOMAXPROCS as well.
+func TestWarnsOfProcs(t *testing.T) {
+	shared := line{"Elastic-2", "ns/op", around(10, 6)}
+	c := compared(t, run(header, shared), run(later, shared, line{"Elastic-8", "ns/op", around(10, 6)}), Defaults)
+	if got := strings.Join(c.warnings(), "\n"); !strings.Contains(got, "GOMAXPROCS is 2 in OLD and 2, 8 in NEW") {
+		t.Errorf("warnings %q", got)
+	}
+}
+
+// A run that mixes two machines is no run.
+func TestWarnsOfMixed(t *testing.T) {
+	results := run("", line{"Elastic", "ns/op", around(10, 6)})
+	was := header + results + "cpu: slide rule\n" + results
+	is := later + results + "cpu: slide rule\n" + results
+	got := strings.Join(compared(t, was, is, Defaults).warnings(), "\n")
+	for _, want := range []string{"OLD holds 2 values of cpu: abacus, slide rule", "NEW holds 2 values of cpu"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("warnings %q, want %q", got, want)
+		}
+	}
+}
+
+func TestTwoRuns(t *testing.T) {
+	at := func(date string) string { return strings.Replace(header, "2026-11-21T12:00:00Z", date, 1) }
+	tests := []struct{ name, was, is, says string }{
+		{"seconds", at("2026-11-21T12:00:00Z"), at("2026-11-21T12:00:59Z"), "two runs, NEW begun 59 s after OLD."},
+		{"minutes", at("2026-11-21T12:00:00Z"), at("2026-11-21T12:30:00Z"), "NEW begun 30 min after OLD."},
+		{"hours", at("2026-11-21T12:00:00Z"), at("2026-11-22T12:30:00Z"), "NEW begun 24 h after OLD."},
+		{"days", at("2026-11-21T12:00:00Z"), at("2026-11-29T12:00:00Z"), "NEW begun 8 days after OLD."},
+		{"the wrong way round", at("2026-11-21T12:00:00Z"), at("2026-11-21T11:00:00Z"), "NEW begun 60 min BEFORE OLD."},
+		{"no date", at(""), at("2026-11-21T11:00:00Z"), "These are two runs. "},
+		{"no date that can be read", at("today"), at("2026-11-21T11:00:00Z"), "These are two runs. "},
+		{"the same commit", header + "sluice: commit abc\n", later + "sluice: commit abc\n", "Both are of commit abc: what differs is not the code of sluice."},
+		{"joined", header + run("", line{"Elastic-2", "ns/op", around(100, 3)}) + later, at("2026-11-21T12:30:00Z"), "two runs, OLD of 2 joined."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := setting(t, tt.was, tt.is, 1).twoRuns(); !strings.Contains(got, tt.says) {
+				t.Errorf("it says %q, want %q", got, tt.says)
+			}
+		})
+	}
+	for _, version := range []string{"commit abc with changes", ""} {
+		c := setting(t, header+"sluice: "+version+"\n", later+"sluice: "+version+"\n", 1)
+		if got := c.twoRuns(); strings.Contains(got, "Both are of") {
+			t.Errorf("of version %q it says %q", version, got)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/report"
+)
+
+// labRun makes a directory of the lab, with n repetitions of a few points that
+// take so many ns.
+func labRun(t *testing.T, dir string, n int, ns float64) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "goos: linux\ndate: 2026-11-21T12:00:%02.0fZ\nexperiment: elastic\n\n", ns/10)
+	for point := range 3 {
+		for i := range n {
+			fmt.Fprintf(&b, "BenchmarkElastic/sweep=procs/contender=%d-2 100 %v ns/op\n", point, ns+float64(i)/100)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, report.BenchmarksFile), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	t.Chdir(t.TempDir())
+	labRun(t, "fast", 6, 100)
+	labRun(t, "same", 6, 100.001)
+	labRun(t, "slow", 6, 108)
+	labRun(t, "few-fast", 3, 100)
+	labRun(t, "few-slow", 3, 200)
+	tests := []struct {
+		args   string
+		status int
+		says   string // on stdout if the status is 0, on stderr otherwise
+	}{
+		{"fast slow", 0, "REGRESSION: 3 points are worse by more than 5 %"},
+		{"fast slow -fail-on-regression", statusFailed, "sluice: NEW is worse than OLD in 3 of 3 points\n"},
+		{"slow fast -fail-on-regression", 0, "No regression"},
+		{"fast same -fail-on-regression", 0, "No regression"},
+		{"fast slow -fail-on-regression -threshold 10", 0, "worse by more than 10 %"},
+		{"fast slow -fail-on-regression -threshold 10%", 0, "worse by more than 10 %"},
+		{"fast slow -fail-on-regression -threshold 7.5", statusFailed, "NEW is worse than OLD in 3 of 3 points"},
+		{"fast slow -fail-on-regression -alpha 0.003", statusFailed, "NEW is worse"},
+		{"fast/results.txt slow", 0, "3 of 3 points are slower beyond noise"},
+		{"few-fast few-slow", 0, "3 points have too few repetitions to tell"},
+		{"few-fast few-slow -fail-on-regression", statusUsage, "-fail-on-regression can never fail at -alpha 0.05: no point has enough repetitions; measure with a larger -count"},
+		{"fast slow -fail-on-regression -alpha 0.001", statusUsage, "can never fail at -alpha 0.001"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			status, stdout, stderr := sluice(t, 0, append([]string{"compare"}, strings.Fields(tt.args)...)...)
+			said := stdout
+			if status != 0 {
+				said = stderr
+			}
+			if status != tt.status || !strings.Contains(strings.Join(strings.Fields(said), " "), strings.TrimSpace(tt.says)) {
+				t.Errorf("status %d, want %d; want %q in\n%s", status, tt.status, tt.says, said)
+			}
+			if status == 0 && stderr != "" || status == statusUsage && stdout != "" {
+				t.Errorf("stdout:\n%s\nstderr:\n%s", stdout, stderr)
+			}
+		})
+	}
+}
+
+// What cannot be compared is said in one line, and nothing is written anywhere.
+func TestCompareMistakes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	labRun(t, "fast", 6, 100)
+	labRun(t, "slow", 6, 108)
+	if err := os.WriteFile("foreign", []byte("a letter\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		args  string
+		lines int // 2 if the flags' help is pointed at
+		says  string
+	}{
+		{"fast gone", 1, "sluice: stat gone: "},
+		{"fast foreign", 1, "sluice: foreign holds no result in Go's benchmark format: "},
+		{"fast fast", 1, "sluice: fast and fast are the same file"},
+		{"fast .", 1, "sluice: . has no results.txt"},
+		{"fast slow -alpha 2", 1, "sluice: alpha is 2, not between 0 and 1"},
+		{"fast slow -threshold=-1", 1, "sluice: the threshold is -1 %"},
+		{"fast slow -threshold much", 2, `"much" is no number of per cent`},
+		{"fast slow -alpha low", 2, "--alpha"},
+		{"fast", 2, `expected "<new>"`},
+		{"fast slow slower", 2, "unexpected argument slower"},
+		{"fast slow -quick", 2, "unknown flag --quick"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			status, stdout, stderr := sluice(t, 0, append([]string{"compare"}, strings.Fields(tt.args)...)...)
+			if status != statusUsage || stdout != "" || !strings.Contains(stderr, tt.says) || strings.Count(stderr, "\n") != tt.lines {
+				t.Errorf("status %d, stdout %q, stderr\n%s\nwant %d lines with %q", status, stdout, stderr, tt.lines, tt.says)
+			}
+			if tt.lines == 2 && !strings.HasSuffix(stderr, "\nRun 'sluice compare -help' for the flags.\n") {
+				t.Errorf("it does not point at the help of the command:\n%s", stderr)
+			}
+		})
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) != 3 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestCompareJSON(t *testing.T) {
+	t.Chdir(t.TempDir())
+	labRun(t, "fast", 6, 100)
+	labRun(t, "slow", 6, 108)
+	status, stdout, stderr := sluice(t, 0, "compare", "-json", "-fail-on-regression", "fast", "slow")
+	if status != statusFailed || !strings.Contains(stderr, "NEW is worse") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	var got struct {
+		Threshold float64
+		Points    []struct{ Regression bool }
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Threshold != 0.05 || len(got.Points) != 3 || !got.Points[0].Regression {
+		t.Errorf("%v: %+v of\n%s", err, got, stdout)
+	}
+}
