@@ -136,9 +136,9 @@ func TestSameMedian(t *testing.T) {
 }
 
 func TestUnitMetadata(t *testing.T) {
-	lines := func(v float64) line { return line{"Elastic", "widgets", around(v, 9)} }
+	lines := func(v float64) line { return line{"Elastic", "values/s", around(v, 9)} }
 	declared := func(better string) Verdict {
-		unit := "Unit widgets better=" + better + "\n"
+		unit := "Unit values/s better=" + better + "\n"
 		return compared(t, header+unit+run("", lines(100)), later+run("", lines(120)), Defaults).Points[0].Verdict
 	}
 	for better, want := range map[string]Verdict{"higher": Better, "lower": Worse, "sideways": Higher} {
@@ -162,9 +162,13 @@ func TestExactUnit(t *testing.T) {
 		return header + "Unit B-drained assume=exact\n" + run("", line{"Elastic", "B-drained", []float64{v}})
 	}
 	for v, want := range map[float64]bool{200: true, 101: false, 50: false} {
-		p := compared(t, file(header, 100), file(later, v), Defaults).Points[0]
+		c := compared(t, file(header, 100), file(later, v), Defaults)
+		p := c.Points[0]
 		if p.Regression != want || !p.Exact || p.Verdict == Same || p.Verdict == TooFew {
 			t.Errorf("100 -> %v: %+v, want regression %v", v, p, want)
+		}
+		if c.Decision.AtOnce != 1 || c.Decision.Tested != 0 {
+			t.Errorf("100 -> %v: decision %+v: one repetition decides, and is tested with no other", v, c.Decision)
 		}
 	}
 }
@@ -211,6 +215,7 @@ func TestGrouped(t *testing.T) {
 		for _, name := range []string{"E/sweep=b/contender=x", "E/sweep=a/contender=y", "E/sweep=b/contender=w"} {
 			fmt.Fprintf(&b, "Benchmark%s 1 10 ns/op 20 B/op\n", name)
 		}
+		b.WriteString("BenchmarkE/sweep=b/contender=w 1 3 allocs/op\n")
 		return b.String()
 	}
 	c := compared(t, file(header), file(later), Defaults)
@@ -218,7 +223,7 @@ func TestGrouped(t *testing.T) {
 	for _, p := range c.Points {
 		got = append(got, p.split().sweep+" "+p.Unit+" "+p.split().label)
 	}
-	want := []string{"b sec/op x", "b sec/op w", "b B/op x", "b B/op w", "a sec/op y", "a B/op y"}
+	want := []string{"b sec/op x", "b sec/op w", "b B/op x", "b B/op w", "b allocs/op w", "a sec/op y", "a B/op y"}
 	if !slices.Equal(got, want) {
 		t.Errorf("order %q, want %q", got, want)
 	}

@@ -71,7 +71,7 @@ func decide(points []Point, o Options) Decision {
 	}
 	for i := range points {
 		p := &points[i]
-		counts := p.Exact || p.P <= d.Cutoff
+		counts := p.P <= d.Cutoff // the p of what is exact is 0
 		if counts && p.Verdict == Worse && math.Abs(float64(p.Change)) > o.Threshold {
 			p.Regression = true
 			d.Regressions++
