@@ -11,7 +11,10 @@
 // frequency, neighbours or the layout of the code, is part of every difference
 // here, and no statistic of the samples within the runs takes it out. The
 // comparison says so each time, names every setting that differs (runs.go), and
-// uses what the runs measured of their machine (readings.go).
+// uses what the runs measured of their machine (readings.go). The remedy is to
+// measure in turns: of three pairs of quick lab runs of one binary (commit
+// fa72ca9, go1.26.8, two shared cores of an AMD EPYC, 2026-11-21) the pairs showed
+// 2, 0 and 4 regressions of 5 %, and the same runs, taken in turns and joined, none.
 //
 // What may enter: arithmetic over benchmark files, and the two forms in which
 // its outcome is written, text.go with words.go, and json.go. Nothing here

@@ -71,20 +71,38 @@ func (r *Run) mixed() (mixed []Setting) {
 	return mixed
 }
 
-// apart returns how long after OLD NEW began, if both say when.
-func (c *Comparison) apart() (after time.Duration, ok bool) {
-	var began [2]time.Time
-	for i, run := range []*Run{&c.Old, &c.New} {
-		dates := run.values(dateKey)
-		if len(dates) != 1 {
-			return 0, false
+// began returns when the runs joined in a file began, in order, nil if it does
+// not say so of each.
+func (r *Run) began() (dates []time.Time) {
+	for _, text := range r.values(dateKey) {
+		date, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return nil
 		}
-		var err error
-		if began[i], err = time.Parse(time.RFC3339, dates[0]); err != nil {
-			return 0, false
-		}
+		dates = append(dates, date)
 	}
-	return began[1].Sub(began[0]), true
+	slices.SortFunc(dates, time.Time.Compare)
+	return dates
+}
+
+// An arrangement is how the runs of two files lie in time.
+type arrangement uint8
+
+const (
+	single  arrangement = iota // one run each, or nobody knows
+	blocks                     // several, all of one file before all of the other
+	inTurns                    // several, of both files alternately: what the machine does is in both
+)
+
+func (c *Comparison) arrangement() arrangement {
+	was, is := c.Old.began(), c.New.began()
+	switch {
+	case len(was) < 2 || len(is) < 2:
+		return single
+	case was[0].Before(is[len(is)-1]) && is[0].Before(was[len(was)-1]):
+		return inTurns
+	}
+	return blocks
 }
 
 // sameVersion returns the version of sluice that both runs are of, if they say

@@ -70,6 +70,9 @@ func TestWarnsOfMixed(t *testing.T) {
 
 func TestTwoRuns(t *testing.T) {
 	at := func(date string) string { return strings.Replace(header, "2026-11-21T12:00:00Z", date, 1) }
+	joined := func(first, second string) string {
+		return first + run("", line{"Elastic-2", "ns/op", around(100, 3)}) + second
+	}
 	tests := []struct{ name, was, is, says string }{
 		{"seconds", at("2026-11-21T12:00:00Z"), at("2026-11-21T12:00:59Z"), "two runs, NEW begun 59 s after OLD."},
 		{"minutes", at("2026-11-21T12:00:00Z"), at("2026-11-21T12:30:00Z"), "NEW begun 30 min after OLD."},
@@ -79,7 +82,11 @@ func TestTwoRuns(t *testing.T) {
 		{"no date", at(""), at("2026-11-21T11:00:00Z"), "These are two runs. "},
 		{"no date that can be read", at("today"), at("2026-11-21T11:00:00Z"), "These are two runs. "},
 		{"the same commit", header + "sluice: commit abc\n", later + "sluice: commit abc\n", "Both are of commit abc: what differs is not the code of sluice."},
-		{"joined", header + run("", line{"Elastic-2", "ns/op", around(100, 3)}) + later, at("2026-11-21T12:30:00Z"), "two runs, OLD of 2 joined."},
+		{"one of them joined", header + run("", line{"Elastic-2", "ns/op", around(100, 3)}) + later, at("2026-11-21T12:30:00Z"), "These are two runs. "},
+		{"in blocks", joined(header, later), joined(at("2026-11-21T12:30:00Z"), at("2026-11-21T12:40:00Z")), "OLD is 2 runs, NEW 2, all of one before all of the other."},
+		{"in blocks, the other way round", joined(at("2026-11-21T12:30:00Z"), at("2026-11-21T12:40:00Z")), joined(header, later), "all of one before"},
+		{"in turns", joined(header, later), joined(at("2026-11-21T12:01:00Z"), at("2026-11-21T12:40:00Z")), "OLD is 2 runs, NEW 2, measured in turns."},
+		{"in turns, written in another order", joined(later, header), joined(at("2026-11-21T12:40:00Z"), at("2026-11-21T12:01:00Z")), "measured in turns."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -92,6 +99,27 @@ func TestTwoRuns(t *testing.T) {
 		c := setting(t, header+"sluice: "+version+"\n", later+"sluice: "+version+"\n", 1)
 		if got := c.twoRuns(); strings.Contains(got, "Both are of") {
 			t.Errorf("of version %q it says %q", version, got)
+		}
+	}
+}
+
+// A regression between single runs is doubted, one between runs in turns is not.
+func TestDoubt(t *testing.T) {
+	at := func(minute string) string { return strings.Replace(header, "12:00", "12:"+minute, 1) }
+	results := func(v float64) string { return run("", line{"Elastic", "ns/op", around(v, 6)}) }
+	const doubt = "Two runs of the same code can differ like this"
+	for _, tt := range []struct {
+		name, was, is string
+		want          bool
+	}{
+		{"single", at("01") + results(100), at("02") + results(120), true},
+		{"single, and faster", at("01") + results(100), at("02") + results(80), false},
+		{"in blocks", at("01") + results(100) + at("02") + results(100), at("03") + results(120) + at("04") + results(120), true},
+		{"in turns", at("01") + results(100) + at("03") + results(100), at("02") + results(120) + at("04") + results(120), false},
+	} {
+		c := compared(t, tt.was, tt.is, Defaults)
+		if got := strings.Contains(c.conclusion(), doubt); got != tt.want {
+			t.Errorf("%s: it says %q", tt.name, c.conclusion())
 		}
 	}
 }

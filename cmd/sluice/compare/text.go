@@ -25,7 +25,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	for i := range c.Units {
 		b.WriteString(wrap(c.Units[i].sentence(c.Points), "  "))
 	}
-	b.WriteString(wrap(c.Decision.sentence(Options{Alpha: c.Alpha, Threshold: c.Threshold}), "  "))
+	b.WriteString(wrap(c.conclusion(), "  "))
 	c.tables(&b)
 	for _, alone := range []struct {
 		word string

@@ -46,23 +46,28 @@ func (c *Comparison) sides() []side { return []side{{&c.Old, "OLD"}, {&c.New, "N
 
 // twoRuns says what a comparison across runs can tell.
 func (c *Comparison) twoRuns() string {
-	began := ""
-	if after, ok := c.apart(); ok {
-		order := "after"
-		if after < 0 {
-			order = "BEFORE"
+	const machine = "What the machine does differently from one run to the next (clock frequency, neighbours, temperature)"
+	const advice = "To tell them apart, run old and new in turns, several times each, and compare the files of each joined into one."
+	was, is := c.Old.began(), c.New.began()
+	var text string
+	switch c.arrangement() {
+	case inTurns:
+		text = fmt.Sprintf("OLD is %d runs, NEW %d, measured in turns. %s is part of the noise, not of the changes below, as far as so many runs show it.",
+			len(was), len(is), machine)
+	case blocks:
+		text = fmt.Sprintf("OLD is %d runs, NEW %d, all of one before all of the other. %s is in part the noise, in part the changes below. Run them in turns instead.",
+			len(was), len(is), machine)
+	case single:
+		text = "These are two runs"
+		if len(was) == 1 && len(is) == 1 {
+			order := "after"
+			if is[0].Before(was[0]) {
+				order = "BEFORE"
+			}
+			text += fmt.Sprintf(", NEW begun %v %s OLD", roughly(is[0].Sub(was[0]).Abs()), order)
 		}
-		began = fmt.Sprintf(", NEW begun %v %s OLD", roughly(after.Abs()), order)
+		text += ". “Beyond noise” means the noise within each run. " + machine + " is part of every change below. " + advice
 	}
-	for _, side := range c.sides() {
-		if dates := side.values(dateKey); len(dates) > 1 {
-			began += fmt.Sprintf(", %s of %d joined", side.word, len(dates))
-		}
-	}
-	text := "These are two runs" + began + ". “Beyond noise” means the noise within each run. " +
-		"What the machine does differently from one run to the next (clock frequency, neighbours, temperature) " +
-		"is part of every change below. To tell them apart, run old and new in turns, several times each, " +
-		"and compare the files of each joined into one."
 	if version := c.sameVersion(); version != "" {
 		text += " Both are of " + version + ": what differs is not the code of sluice."
 	}
@@ -152,18 +157,19 @@ func (u *UnitTally) word(v Verdict) string {
 	return string(v)
 }
 
-// sentence says what the decision is, and how it was made.
-func (d *Decision) sentence(o Options) string {
+// conclusion says what the decision is, and how it was made.
+func (c *Comparison) conclusion() string {
+	d := &c.Decision
 	var text string
-	limit := percentOf(o.Threshold)
+	limit := percentOf(c.Threshold)
 	if d.Regressions == 0 {
 		text = fmt.Sprintf("No regression: no point is worse by more than %s beyond noise", limit)
 	} else {
 		text = fmt.Sprintf("REGRESSION: %s %s worse by more than %s beyond noise (marked !)",
 			plural(d.Regressions, "point"), are(d.Regressions), limit)
 	}
-	text += fmt.Sprintf(". Judged together: %s, at alpha %v (Benjamini-Hochberg).", plural(d.Tested, "point"), o.Alpha)
-	if chance := o.Alpha * float64(d.Tested); chance >= 1 {
+	text += fmt.Sprintf(". Judged together: %s, at alpha %v (Benjamini-Hochberg).", plural(d.Tested, "point"), c.Alpha)
+	if chance := c.Alpha * float64(d.Tested); chance >= 1 {
 		text += fmt.Sprintf(" One by one, about %.0f of them would differ by chance alone.", chance)
 	}
 	switch {
@@ -171,6 +177,9 @@ func (d *Decision) sentence(o Options) string {
 		text += " No regression could have been found: there are too few repetitions."
 	case d.AtOnce > 1:
 		text += fmt.Sprintf(" With so few repetitions, fewer than %d regressions at once cannot be told from chance: measure more.", d.AtOnce)
+	}
+	if d.Regressions > 0 && c.arrangement() != inTurns {
+		text += " Two runs of the same code can differ like this: measure in turns before you believe it."
 	}
 	if d.Undirected > 0 {
 		text += fmt.Sprintf(" Of %s it is not known whether more is better: say so in the file, by a line such as “Unit widgets better=higher”.",
