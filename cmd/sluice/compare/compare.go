@@ -82,7 +82,7 @@ func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 	if !(o.Threshold >= 0 && o.Threshold <= maxThreshold) {
 		return nil, fmt.Errorf("the threshold is %v %%, not from 0 to %v", 100*o.Threshold, 100*maxThreshold)
 	}
-	both, err := read(oldPath, newPath)
+	both, err := read([2]string{oldPath, newPath})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ type Setting struct {
 	Values []string `json:"values"`
 }
 
-// value returns the values of a setting, or nil.
+// values returns those of a setting, or nil.
 func (r *Run) values(key string) []string {
 	for _, s := range r.Settings {
 		if s.Key == key {
@@ -60,7 +60,7 @@ func (r *Run) add(key, value string) {
 	}
 }
 
-func read(paths ...string) (*results, error) {
+func read(paths [2]string) (*results, error) {
 	var files [2]file
 	for i, path := range paths {
 		f, err := open(path)

@@ -172,3 +172,38 @@ var errFull = errors.New("no room")
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// The conclusion says what its own means could not have found.
+func TestConclusion(t *testing.T) {
+	file := func(header string, points, n int, v float64) string {
+		var lines []line
+		for i := range points {
+			lines = append(lines, line{fmt.Sprintf("Elastic/n=%d", i), "ns/op", around(v, n)})
+		}
+		return run(header, lines...)
+	}
+	const few, chance, none = "With so few repetitions", "would differ by chance alone", "No regression could have been found"
+	for _, tt := range []struct {
+		points, n int
+		says      []string
+	}{
+		{5, 9, nil},
+		{5, 3, []string{none}},
+		{40, 9, []string{"One by one, about 2 of them " + chance}},
+		{60, 6, []string{"about 3 of them " + chance, few + ", fewer than 3 regressions at once cannot be told"}},
+	} {
+		got := compared(t, file(header, tt.points, tt.n, 100), file(later, tt.points, tt.n, 100.0001), Defaults).conclusion()
+		said := 0
+		for _, sentence := range []string{few, chance, none} {
+			said += strings.Count(got, sentence)
+		}
+		for _, want := range tt.says {
+			if !strings.Contains(got, want) {
+				t.Errorf("%d points of %d: it lacks %q: %s", tt.points, tt.n, want, got)
+			}
+		}
+		if said != len(tt.says) {
+			t.Errorf("%d points of %d: %d sentences, want %d: %s", tt.points, tt.n, said, len(tt.says), got)
+		}
+	}
+}
