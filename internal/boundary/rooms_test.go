@@ -194,6 +194,7 @@ var rooms = map[string]room{
 	},
 	"cmd/sluice/measure": {},
 	"cmd/sluice/plot":    {},
+	"cmd/sluice/predict": {},
 	"cmd/sluice/progress": {
 		imports: permissions{
 			"./cmd/sluice/measure":              measuring,

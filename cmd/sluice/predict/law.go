@@ -1,0 +1,120 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Point is the throughput of all goroutines together on so many CPUs.
+type Point struct {
+	Procs int     `json:"procs"`     // GOMAXPROCS, or threads
+	X     float64 `json:"ops_per_s"` // operations per second
+}
+
+// A Law is the Universal Scalability Law with its three parameters.
+type Law struct {
+	Lambda float64 `json:"lambda"` // operations per second on one CPU
+	Sigma  float64 `json:"sigma"`  // the serial share, 0 and up: above 1 where two CPUs are slower than one
+	Kappa  float64 `json:"kappa"`  // the cost of each pair of CPUs, 0 and up
+}
+
+// Errors of Fit. The text of what wraps them says what to do.
+var (
+	ErrTooFew   = errors.New("too few counts of CPUs")
+	ErrTooNoisy = errors.New("the points follow no law")
+)
+
+// At returns the throughput on n CPUs, in operations per second. n need not be
+// whole, but at least 1.
+func (l Law) At(n float64) float64 {
+	return l.Lambda * n / (1 + l.Sigma*(n-1) + l.Kappa*n*(n-1))
+}
+
+// Peak returns the whole number of CPUs of the highest throughput, and that
+// throughput in operations per second. Without a peak, when κ is 0 and σ below
+// 1, n is 0 and x is the plateau that the curve goes to, or +Inf if σ is 0 too.
+func (l Law) Peak() (n int, x float64) {
+	switch {
+	case l.Sigma >= 1:
+		return 1, l.At(1)
+	case l.Kappa == 0:
+		return 0, l.Lambda / l.Sigma
+	}
+	top := math.Sqrt((1 - l.Sigma) / l.Kappa)
+	n = int(max(1, math.Min(math.Floor(top), math.MaxInt32)))
+	if l.At(float64(n+1)) > l.At(float64(n)) {
+		n++
+	}
+	return n, l.At(float64(n))
+}
+
+// Plateau returns what the throughput goes to with ever more CPUs, in operations
+// per second: λ/σ if no pair costs anything, 0 if each does, +Inf if nothing is
+// serial.
+func (l Law) Plateau() float64 {
+	if l.Kappa > 0 {
+		return 0
+	}
+	return l.Lambda / l.Sigma
+}
+
+// MinCounts is how many different counts of CPUs three parameters need.
+const MinCounts = 3
+
+// MaxMisfit is the largest typical distance between law and points that Fit lets
+// pass, as a factor. No smooth curve passes near points that go up and down by
+// more: what was measured is then the machine's other tenants.
+const MaxMisfit = 1.5
+
+// Fit returns the law that is nearest to the points. Distance is that of the
+// logarithms: ten per cent count the same at a million and at a thousand a
+// second. Several points of one count are taken by their median. The result
+// depends on nothing but the points.
+func Fit(points []Point) (Law, error) {
+	points, err := Medians(points)
+	if err != nil {
+		return Law{}, err
+	}
+	if len(points) < MinCounts {
+		return Law{}, fmt.Errorf("%w: the law has %d parameters, and %d counts were measured: measure at least %d different ones",
+			ErrTooFew, MinCounts, len(points), MinCounts)
+	}
+	law := fitLaw(points)
+	if misfit := law.misfit(points); misfit > MaxMisfit {
+		return Law{}, fmt.Errorf("%w: it misses them by a factor of %.2f, and %.1f is the most: repeat it on a quieter machine, with more repetitions",
+			ErrTooNoisy, misfit, MaxMisfit)
+	}
+	return law, nil
+}
+
+// Medians returns one point for each count of CPUs, in ascending order.
+func Medians(points []Point) ([]Point, error) {
+	byProcs := map[int][]float64{}
+	for _, p := range points {
+		if p.Procs < 1 || !(p.X > 0) || math.IsInf(p.X, 1) {
+			return nil, fmt.Errorf("%v operations per second on %d CPUs is no throughput", p.X, p.Procs)
+		}
+		byProcs[p.Procs] = append(byProcs[p.Procs], p.X)
+	}
+	medians := make([]Point, 0, len(byProcs))
+	for procs, xs := range byProcs {
+		slices.Sort(xs)
+		n := len(xs)
+		medians = append(medians, Point{procs, (xs[(n-1)/2] + xs[n/2]) / 2})
+	}
+	slices.SortFunc(medians, func(a, b Point) int { return a.Procs - b.Procs })
+	return medians, nil
+}
+
+// misfit returns the root mean square of log X − log law, as a factor: 1 is a
+// perfect fit. Three parameters are free, so three points always fit.
+func (l Law) misfit(points []Point) float64 {
+	sum := 0.0
+	for _, p := range points {
+		d := math.Log(p.X / l.At(float64(p.Procs)))
+		sum += d * d
+	}
+	return math.Exp(math.Sqrt(sum / float64(max(1, len(points)-MinCounts))))
+}

@@ -1,0 +1,138 @@
+package predict
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// near reports whether got is want within the given fraction.
+func near(got, want, within float64) bool {
+	return got == want || math.Abs(got-want) <= within*math.Abs(want)
+}
+
+// sweep returns what a law gives at some counts.
+func sweep(l Law, procs ...int) (points []Point) {
+	for _, n := range procs {
+		points = append(points, Point{n, l.At(float64(n))})
+	}
+	return points
+}
+
+// laws are of every shape a curve can have.
+var laws = []struct {
+	name string
+	law  Law
+	peak int // 0: none
+}{
+	{"linear", Law{1e6, 0, 0}, 0},
+	{"levels off", Law{3e7, 0.2, 0}, 0},
+	{"peaks at 7", Law{2e7, 0.02, 0.02}, 7},
+	{"peaks at one", Law{1e7, 0.6, 0.9}, 1},
+	{"slower on two than on one", Law{3e7, 2.5, 0}, 1},
+	{"slower on two, then worse", Law{3e7, 4, 0.3}, 1},
+	{"pairs only", Law{5e5, 0, 0.001}, 32},
+}
+
+func TestFitFindsTheLaw(t *testing.T) {
+	for _, tt := range laws {
+		for _, procs := range [][]int{{1, 2, 4}, {1, 2, 4, 8, 16}, {1, 3, 5, 7, 64}, {2, 4, 8}} {
+			got, err := Fit(sweep(tt.law, procs...))
+			if err != nil {
+				t.Fatalf("%s at %v: %v", tt.name, procs, err)
+			}
+			for _, n := range []float64{1, 2, 6, 32, 128} {
+				if !near(got.At(n), tt.law.At(n), 1e-6) {
+					t.Errorf("%s at %v: %+v gives %.4g on %v CPUs, want %.4g", tt.name, procs, got, got.At(n), n, tt.law.At(n))
+				}
+			}
+			if !near(got.Sigma, tt.law.Sigma, 1e-5) && math.Abs(got.Sigma-tt.law.Sigma) > 1e-9 {
+				t.Errorf("%s at %v: σ %v, want %v", tt.name, procs, got.Sigma, tt.law.Sigma)
+			}
+		}
+	}
+}
+
+// No other law in the neighbourhood is nearer to points with noise.
+func TestFitIsTheBest(t *testing.T) {
+	for _, tt := range laws {
+		points := sweep(tt.law, 1, 2, 4, 8, 16)
+		for i, noise := range []float64{1.04, 0.93, 1.08, 0.98, 1.05} {
+			points[i].X *= noise
+		}
+		best, err := Fit(points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range []Law{{1.01, 1, 1}, {0.99, 1, 1}, {1, 1.02, 1}, {1, 0.98, 1}, {1, 1, 1.02}, {1, 1, 0.98}, {1.01, 1.01, 0.99}} {
+			other := Law{best.Lambda * change.Lambda, best.Sigma * change.Sigma, best.Kappa * change.Kappa}
+			if other.misfit(points) < best.misfit(points)-1e-4 {
+				t.Errorf("%s: %+v misses by %.5f, and %+v only by %.5f", tt.name, best, best.misfit(points), other, other.misfit(points))
+			}
+		}
+	}
+}
+
+func TestPeak(t *testing.T) {
+	for _, tt := range laws {
+		n, x := tt.law.Peak()
+		if n != tt.peak {
+			t.Errorf("%s: peak at %d, want %d", tt.name, n, tt.peak)
+		}
+		if n == 0 {
+			if x != tt.law.Plateau() || x < tt.law.At(1e6) {
+				t.Errorf("%s: levels off at %g, below %g", tt.name, x, tt.law.At(1e6))
+			}
+			continue
+		}
+		for other := 1; other < 200; other++ {
+			if tt.law.At(float64(other)) > x {
+				t.Errorf("%s: %g on %d CPUs is above the peak of %g", tt.name, tt.law.At(float64(other)), other, x)
+			}
+		}
+	}
+}
+
+func TestPlateau(t *testing.T) {
+	for _, tt := range []struct {
+		law  Law
+		want float64
+	}{
+		{Law{10, 0, 0}, math.Inf(1)}, {Law{10, 0.5, 0}, 20}, {Law{10, 4, 0}, 2.5}, {Law{10, 0.5, 0.1}, 0},
+	} {
+		if got := tt.law.Plateau(); got != tt.want {
+			t.Errorf("%+v: plateau %v, want %v", tt.law, got, tt.want)
+		}
+	}
+}
+
+func TestMedians(t *testing.T) {
+	got, err := Medians([]Point{{4, 10}, {1, 3}, {4, 30}, {4, 11}, {1, 5}})
+	if want := []Point{{1, 4}, {4, 11}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("medians %v, %v, want %v", got, err, want)
+	}
+}
+
+func TestFitRefuses(t *testing.T) {
+	tests := []struct {
+		name   string
+		points []Point
+		is     error
+		says   string
+	}{
+		{"nothing", nil, ErrTooFew, "0 counts were measured: measure at least 3"},
+		{"two counts", []Point{{1, 5}, {2, 4}, {2, 4.1}, {1, 5.2}}, ErrTooFew, "2 counts were measured"},
+		{"up and down", []Point{{1, 5}, {2, 50}, {3, 5}, {4, 50}, {5, 5}}, ErrTooNoisy, "quieter machine"},
+		{"no CPUs", []Point{{0, 5}, {1, 5}, {2, 5}, {3, 5}}, nil, "on 0 CPUs"},
+		{"stands still", []Point{{1, 0}, {2, 5}, {3, 5}}, nil, "0 operations per second on 1 CPUs"},
+		{"no number", []Point{{1, math.NaN()}, {2, 5}, {3, 5}}, nil, "is no throughput"},
+	}
+	for _, tt := range tests {
+		_, err := Fit(tt.points)
+		if err == nil || !strings.Contains(err.Error(), tt.says) || tt.is != nil && !errors.Is(err, tt.is) {
+			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.says)
+		}
+	}
+}
