@@ -76,6 +76,7 @@ type Contender struct {
 	Note string // what a reader must know, such as a fault that was mended
 	Bound
 	OneSender, OneReceiver bool // the most goroutines its ends allow
+	LeastReceivers         int  // and the fewest that its receiving end needs; 0 means 1
 	AnyOrder               bool // it promises none
 	BatchOnly              bool // one by one makes no sense for it
 	Make                   func(capacity int) Channel
@@ -94,7 +95,7 @@ func (c Contender) Can(capacity, senders, receivers int) bool {
 			return false
 		}
 	}
-	return (!c.OneSender || senders <= 1) && (!c.OneReceiver || receivers <= 1)
+	return (!c.OneSender || senders <= 1) && (!c.OneReceiver || receivers <= 1) && receivers >= c.LeastReceivers
 }
 
 // Batches reports whether the contender's channels are a BatchChannel.

@@ -57,6 +57,14 @@ func variants(t *testing.T) []contender.Contender {
 	} {
 		all = append(all, contender.Elastic(background, o), contender.Ends(o))
 	}
+	for _, r := range []contender.Remedy{
+		{}, {Locked: true}, {Slice: 10}, {Channels: 2}, {Channels: 8, ByClock: true, Scaled: true},
+		{Channels: 3, ByClock: true, Slice: 10, Timeout: contender.TimeAfter, Locked: true},
+		{Channels: 2, Slice: 10, Timeout: contender.ReusedTimer},
+	} {
+		all = append(all, r.Contender())
+	}
+	all = append(all, contender.NativeClosing(), contender.SelectClosing())
 	all = append(all, contender.Batching(background, 10, 0), contender.Batching(ctx, 10, 10*time.Microsecond))
 	return append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
 }
@@ -175,6 +183,7 @@ func TestImpossibleJobsAreErrors(t *testing.T) {
 		{workload.OneWay(128, 2, 1), contender.Bounded(background, single), 10},
 		{workload.OneWay(128, 1, 2), contender.Bounded(background, single), 10},
 		{workload.OneWay(1, 1, 2), peers.XsyncUMPSC(), 10},
+		{workload.OneWay(1, 4, 3), contender.Remedy{Channels: 4}.Contender(), 10},
 		{workload.OneWayBatches(128, 1, 1), contender.Native(), 10},
 		{workload.OneWay(128, 1, 1), contender.Native(), 0},
 	} {
