@@ -17,9 +17,10 @@ type Figure struct {
 // NsPerOp is the unit of every timed figure.
 const NsPerOp = "ns/op"
 
-// A Reading is what one pass over the work yields: either a time for a number
-// of operations, or figures of its own. A pass that yields figures is not
-// repeated to fill the time.
+// A Reading is what one pass over the work yields: a time for a number of
+// operations, figures of its own, or both. A pass without a time is not repeated
+// to fill it. Figures beside a time must be shares of it, or rates: of several passes
+// the mean counts, by time.
 type Reading struct {
 	Ops     int
 	Elapsed time.Duration

@@ -98,18 +98,31 @@ func (r *Runner) repetition(ctx context.Context, entry *Entry, target time.Durat
 		if err != nil {
 			return Repetition{}, err
 		}
-		if reading.Figures != nil {
+		if reading.Figures != nil && reading.Elapsed == 0 {
 			return Repetition{Ops: max(1, reading.Ops), Figures: reading.Figures}, nil
 		}
 		if reading.Ops < 1 || reading.Elapsed <= 0 {
 			return Repetition{}, fmt.Errorf("a pass of %d operations took %v", reading.Ops, reading.Elapsed)
 		}
-		total.Ops += reading.Ops
-		total.Elapsed += reading.Elapsed
+		total.add(reading)
 		if total.Elapsed >= target {
 			ns := float64(total.Elapsed.Nanoseconds()) / float64(total.Ops)
-			return Repetition{Ops: total.Ops, Figures: []Figure{{NsPerOp, ns}}}, nil
+			return Repetition{Ops: total.Ops, Figures: append([]Figure{{NsPerOp, ns}}, total.Figures...)}, nil
 		}
+	}
+}
+
+// add counts a further pass, which has the same figures.
+func (r *Reading) add(pass Reading) {
+	r.Ops += pass.Ops
+	r.Elapsed += pass.Elapsed
+	if r.Figures == nil {
+		r.Figures = make([]Figure, len(pass.Figures))
+	}
+	for i, figure := range pass.Figures {
+		share := float64(pass.Elapsed) / float64(r.Elapsed)
+		r.Figures[i].Unit = figure.Unit
+		r.Figures[i].Value += share * (figure.Value - r.Figures[i].Value)
 	}
 }
 

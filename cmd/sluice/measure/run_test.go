@@ -185,3 +185,27 @@ func TestRunInterruptedInAStall(t *testing.T) {
 		close(release)
 	})
 }
+
+// A pass may yield figures beside its time. They are means by time, and stand behind
+// the time in the repetition.
+func TestRunAveragesFiguresByTime(t *testing.T) {
+	passes := []Reading{
+		{Ops: 1, Elapsed: 999, Figures: []Figure{{"%", 99}, {"B/s", 7}}}, // brings code and memory in
+		{Ops: 10, Elapsed: 100, Figures: []Figure{{"%", 30}, {"B/s", 8}}},
+		{Ops: 10, Elapsed: 300, Figures: []Figure{{"%", 10}, {"B/s", 8}}},
+	}
+	entry := Entry{"a", func() (Reading, error) {
+		reading := passes[0]
+		passes = passes[1:]
+		return reading, nil
+	}}
+	point := &Point{Procs: 1, Count: 1, Target: 400, Entries: []Entry{entry}}
+	result := runner(&journal{}).Run(t.Context(), []*Point{point})[0].Results[0]
+	if result.Err != nil {
+		t.Fatal(result.Err)
+	}
+	want := []Figure{{NsPerOp, 20}, {"%", 15}, {"B/s", 8}}
+	if got := result.Repetitions[0]; got.Ops != 20 || !slices.Equal(got.Figures, want) {
+		t.Errorf("repetition %+v, want 20 operations and %v", got, want)
+	}
+}
