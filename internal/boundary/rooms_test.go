@@ -189,6 +189,7 @@ var rooms = map[string]room{
 			"./bench/contender":    contenders,
 			"./bench/workload":     workloads,
 			"./cmd/sluice/measure": measuring,
+			"./cmd/sluice/predict": "the law that a sweep over CPUs follows",
 			"./cmd/sluice/stat":    "findings are differences beyond noise",
 		},
 	},

@@ -156,8 +156,9 @@ func (s Scale) point(section, panel, work, x string, procs, n int, labels []meas
 		name += ", " + label.Key + " " + label.Value
 	}
 	return &Point{
-		Panel: panel,
-		X:     x,
+		Panel:  panel,
+		X:      x,
+		Beyond: procs > s.cpus(),
 		Point: measure.Point{
 			Name:   fmt.Sprintf("%s, GOMAXPROCS %d", name, procs),
 			Labels: all,

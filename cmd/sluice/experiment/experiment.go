@@ -10,6 +10,7 @@ package experiment
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -173,6 +174,9 @@ type Point struct {
 	measure.Point
 	Panel string
 	X     string
+	// Beyond says that there are more Ps than CPUs: the point tests robustness, and is
+	// no data of how anything scales.
+	Beyond bool
 }
 
 // Size is how much of an experiment is run.
@@ -193,6 +197,15 @@ type Scale struct {
 	Size  Size
 	Procs []int // values of GOMAXPROCS to sweep; nil for those of the study
 	Count int   // repetitions; 0 for the size's own
+	CPUs  int   // of the machine that is measured; 0 for those of this one
+}
+
+// cpus returns the number of CPUs of the machine that is measured.
+func (s Scale) cpus() int {
+	if s.CPUs > 0 {
+		return s.CPUs
+	}
+	return runtime.NumCPU()
 }
 
 // count returns the repetitions of each timed point: enough for an interval
