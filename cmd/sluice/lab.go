@@ -154,5 +154,9 @@ Examples:
   sluice lab -count 20 -o results      more repetitions, to another directory
 
 Ctrl-C writes what was measured so far and says what is missing.
+
+Channels behave otherwise on the machine that serves than on a notebook. In a
+checkout, CGO_ENABLED=0 go build -o sluice ./cmd/sluice makes one static file:
+copy it to the production host and run ./sluice lab cpu-scaling there.
 `)
 }

@@ -21,6 +21,10 @@
 // A comparison reads such directories, or any files in Go's benchmark format,
 // and judges each point as benchstat does.
 //
+// Channels behave otherwise on the machine that serves than on a notebook. Built
+// by CGO_ENABLED=0 go build -o sluice ./cmd/sluice, the program is one static file:
+// copy it to the production host and run ./sluice lab cpu-scaling there.
+//
 // The exit status is 0 if all was measured, 1 if something failed or, where that
 // was asked for, became worse, 2 if the command line or a file that it names was
 // wrong, and 130 if the run was interrupted.

@@ -25,6 +25,8 @@ var cpuScalingStudy = register(Experiment{
 		Go:      "not stated",
 	},
 	Notes: []string{
+		"The headline of the study: throughput is divided by three from 1 to 128 CPUs, and above about 60 one channel carries " +
+			"about a million messages a second.",
 		"P is GOMAXPROCS: “P to 1” means as many producers as that, and one consumer. “Matched” is as many consumers as producers.",
 		"The study sends single bytes; here all values are of 8 bytes, as in the other experiments.",
 		"A GOMAXPROCS above the number of CPUs tests robustness. No finding on scaling uses it, and no law is fitted to it.",
@@ -37,7 +39,7 @@ var cpuScalingStudy = register(Experiment{
 		"sluice.Elastic has no limit here, and sluice.Sharded has the capacity as the limit of each lane.",
 		"Lock waits are from the runtime's /sync/mutex/wait/total:seconds, as the study hints: the time in which somebody waited " +
 			"for a sync.Mutex or for the lock of a built-in channel, sampled. A goroutine that waits because a channel is full or empty " +
-			"is not counted, and neither is a wait for the locks of sluice's kinds, which are their own.",
+			"is not counted, and neither is a wait for the locks of sluice's kinds, which are their own. results.json has them of every point.",
 		"On a production host: CGO_ENABLED=0 go build -o sluice ./cmd/sluice makes one static file. Copy it there and run " +
 			"./sluice lab cpu-scaling.",
 	},
@@ -87,17 +89,10 @@ func cpuPublished() []Published {
 			Section: "shapes", X: procs, Contender: s.of(native), Ours: s.of(ownBounded),
 		})
 	}
-	add("the older basic benchmark", "about", 10, oneToOne, "1")
+	add("the older basic benchmark", "about; its CPUs are not stated, here 1", 10, oneToOne, "1")
 	add("one channel, above 60 CPUs", "about; here 64", 1, manyToOne, "64")
 	add("one channel, 128 CPUs", "about", 1, manyToOne, "128")
 	return figures
-}
-
-// measuresOfScaling are the measures of the sections in which locks may be what
-// holds things up.
-var measuresOfScaling = []Measure{
-	Throughput,
-	{Unit: measure.LockWait, Title: "lock waits", Axis: "% of the time of all Ps"},
 }
 
 // cpuProcs returns the sweep: powers of two up to the CPUs of the machine, and these;
@@ -141,16 +136,30 @@ func cpuSections(s Scale) []Section {
 	return append(sections, cpuProducers(s))
 }
 
-// cpuValues returns how many values a pass carries for that many producers: enough of
-// each that its start does not count.
-func cpuValues(s Scale, producers int) int {
+// cpuValues returns how many values a pass carries: enough of each producer that
+// its start does not count. It is the same at all points, so that they are one series.
+func cpuValues(s Scale) int {
 	least := [...]int{Standard: 50_000, Quick: 2_000, AsPublished: 1_000_000}[s.Size]
-	return max(least, 1_000*producers)
+	return max(least, 1_000*cpuHome(s))
+}
+
+// cpuPoint returns a point of a sweep over GOMAXPROCS, without entries. Who reads
+// results.txt for a law must see in the name which points are no data.
+func (s Scale) cpuPoint(section, panel, work string, procs int) *Point {
+	var labels []measure.Label
+	if procs > s.cpus() {
+		labels = []measure.Label{{Key: "ps", Value: "oversubscribed"}}
+	}
+	return s.point(section, panel, work, strconv.Itoa(procs), procs, cpuValues(s), labels)
 }
 
 // carry enters c in the work of carrying n values, with its lock waits.
 func (c contestant) carry(n, senders, receivers int) measure.Entry {
-	entry := c.entry(workload.OneWay(c.slots(n), senders, receivers), n)
+	work := workload.OneWay
+	if c.batch {
+		work = workload.OneWayBatches
+	}
+	entry := c.entry(work(c.slots(n), senders, receivers), n)
 	entry.Pass = measure.WithLockWait(entry.Pass)
 	return entry
 }
@@ -158,17 +167,17 @@ func (c contestant) carry(n, senders, receivers int) measure.Entry {
 // cpuShapes has all shapes at one point, so that they can be compared round by
 // round.
 func cpuShapes(s Scale) Section {
+	n := cpuValues(s)
 	section := Section{
 		Name:  "shapes",
 		Title: "One channel of " + strconv.Itoa(studySlots) + " slots, by GOMAXPROCS",
-		Text: "Producers send at least " + thousands(cpuValues(s, 1)) + " values through one channel. Its consumers range over it, or select " +
+		Text: "Producers send " + thousands(n) + " values through one channel. Its consumers range over it, or select " +
 			"on it and on a channel that is closed at the end.",
 		Axis:     "GOMAXPROCS",
-		Measures: measuresOfScaling,
+		Measures: []Measure{Throughput, {Unit: measure.LockWait, Title: "lock waits", Axis: "% of the time of all Ps"}},
 	}
 	for _, procs := range cpuProcs(s) {
-		n := cpuValues(s, procs)
-		p := s.point("shapes", "", "shapes", strconv.Itoa(procs), procs, n, nil)
+		p := s.cpuPoint("shapes", "", "shapes", procs)
 		enter := func(shape shape, who string, c contender.Contender) {
 			p.Entries = append(p.Entries, contestant{shape.of(who), c, studySlots, false}.carry(n, shape.senders(procs), shape.receivers(procs)))
 		}
@@ -189,6 +198,7 @@ var cpuCapacities = []int{0, 1, 128, studySlots}
 func withSlots(who string, capacity int) string { return who + ", " + strconv.Itoa(capacity) }
 
 func cpuCapacity(s Scale) Section {
+	n := cpuValues(s)
 	section := Section{
 		Name:     "capacity",
 		Title:    "What the capacity buys, by GOMAXPROCS",
@@ -197,8 +207,7 @@ func cpuCapacity(s Scale) Section {
 		Measures: []Measure{Throughput},
 	}
 	for _, procs := range cpuProcs(s) {
-		n := cpuValues(s, procs)
-		p := s.point("capacity", "", "capacity", strconv.Itoa(procs), procs, n, nil)
+		p := s.cpuPoint("capacity", "", "capacity", procs)
 		for _, capacity := range cpuCapacities {
 			own := contestant{withSlots(ownBounded, capacity), contender.Bounded(background, nil), capacity, false}
 			if capacity == 0 {
@@ -226,9 +235,9 @@ func cpuProducers(s Scale) Section {
 	if s.Size == Quick {
 		producers = []int{1, 4}
 	}
-	procs := cpuHome(s)
+	procs, n := cpuHome(s), cpuValues(s)
 	for _, senders := range producers {
-		x, n := strconv.Itoa(senders), cpuValues(s, senders)
+		x := strconv.Itoa(senders)
 		p := s.point("producers", "", "producers", x, procs, n, []measure.Label{{Key: "producers", Value: x}})
 		for _, c := range []contestant{
 			{native, contender.Native(), studySlots, false},

@@ -24,6 +24,7 @@ const (
 	timeAfter    = "published, timeout by time.After"
 	reusedTimer  = "native, timeout by reused timer"
 	slicesOf     = "published, slices"
+	ownSlices    = "native, slices of each sender"
 	byClock      = "published, P channels by clock"
 	asNeeded     = "published, channels as needed"
 	byGoroutine  = "native, P channels, one each"
@@ -66,6 +67,7 @@ func cpuRoster(procs int) []remedy {
 		with(timeAfter, contender.Remedy{Timeout: contender.TimeAfter}),
 		with(reusedTimer, contender.Remedy{Timeout: contender.ReusedTimer}),
 		with(slicesOf, contender.Remedy{Slice: slice}),
+		{contestant: contestant{ownSlices, contender.NativeSlices(), studySlots, true}},
 		as(nativeFan2, contender.NativeFan(2)),
 		as(nativeFan4, contender.NativeFan(4)),
 	}
@@ -91,21 +93,21 @@ func cpuRoster(procs int) []remedy {
 }
 
 func cpuRemedies(s Scale) Section {
+	n := cpuValues(s)
 	section := Section{
 		Name:  "remedies",
 		Title: "Remedies, alone and together",
 		Text: "All have " + strconv.Itoa(studySlots) + " slots a channel. “native” is one channel as it is. " +
 			"With one consumer, several channels are received from by one select.",
 		Axis:     "GOMAXPROCS",
-		Measures: measuresOfScaling,
+		Measures: []Measure{Throughput}, // the derived tables have the lock waits
 	}
 	for _, procs := range cpuProcs(s) {
-		n := cpuValues(s, procs)
 		for _, to := range []struct {
 			panel, work string
 			receivers   int
 		}{{oneConsumer, "one-consumer", 1}, {matched, "matched", procs}} {
-			p := s.point("remedies", to.panel, to.work, strconv.Itoa(procs), procs, n, nil)
+			p := s.cpuPoint("remedies", to.panel, to.work, procs)
 			for _, r := range cpuRoster(procs) {
 				if whyNot := r.whyNot(to.panel, procs); whyNot != "" {
 					p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: r.name, Reason: whyNot})

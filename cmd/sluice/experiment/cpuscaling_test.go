@@ -55,6 +55,30 @@ func TestPointsBeyondTheCPUs(t *testing.T) {
 	}
 }
 
+// A sweep over GOMAXPROCS is one series of benchmarks, but for the points that are
+// no data: those have another name.
+func TestSweepsAreSeries(t *testing.T) {
+	scale := Scale{CPUs: 128}
+	for _, section := range cpuSections(scale)[:3] {
+		series := make(map[string]bool)
+		for _, p := range section.Points {
+			name := ""
+			for _, label := range p.Labels {
+				name += "/" + label.Key + "=" + label.Value
+			}
+			if strings.Contains(name, "oversubscribed") != p.Beyond {
+				t.Errorf("%s, beyond the CPUs %v, is called %s", p.Name, p.Beyond, name)
+			}
+			if !p.Beyond {
+				series[p.Panel+name] = true
+			}
+		}
+		if panels := len(pretend(cpuScalingStudy, scale, func(string, *Point) float64 { return 1 }).panels(section.Name)); len(series) != panels {
+			t.Errorf("%s: %d panels are %d series", section.Name, panels, len(series))
+		}
+	}
+}
+
 // The figures of 64 and of 128 CPUs have no place on a machine with fewer.
 func TestPublishedPlacesNeedTheirCPUs(t *testing.T) {
 	for _, tt := range []struct{ cpus, places int }{{2, 1}, {64, 2}, {96, 2}, {128, 3}} {
@@ -248,6 +272,14 @@ func TestRemedyTables(t *testing.T) {
 		}
 		return 100
 	})
+	for _, outcome := range measured.outcomes {
+		for i := range outcome.Results {
+			for j := range outcome.Results[i].Repetitions {
+				r := &outcome.Results[i].Repetitions[j]
+				r.Figures = append(r.Figures, measure.Figure{Unit: measure.LockWait, Value: float64(len(outcome.Results[i].Contender))})
+			}
+		}
+	}
 	tables := cpuConclusion(measured).Tables
 	if len(tables) != 2 {
 		t.Fatalf("%d tables, want one for each panel", len(tables))
@@ -257,9 +289,9 @@ func TestRemedyTables(t *testing.T) {
 			t.Errorf("title %q", table.Title)
 		}
 		want := map[int][]string{
-			0:                   {native, "1.00", "itself", "100.4"},
-			1:                   {capped, "4.00", "4.00 to 4.00", "25.1"},
-			len(table.Rows) - 1: {pinned, "0.50", "0.50 to 0.50", "200.8"},
+			0:                   {native, "1.00", "itself", "6.0"},
+			1:                   {capped, "4.00", "4.00 to 4.00", "24.0"},
+			len(table.Rows) - 1: {pinned, "0.50", "0.50 to 0.50", "25.0"},
 		}
 		for i, row := range want {
 			if !slices.Equal(table.Rows[i], row) {

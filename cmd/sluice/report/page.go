@@ -161,11 +161,8 @@ func (s *Section) covers() map[experiment.Measure][]plot.Value {
 // chart draws a panel: lines if it has an axis with several places, else rows.
 func (p *Panel) chart(s *Section, m experiment.Measure, cover []plot.Value, colours palette) string {
 	title := p.Name
-	switch {
-	case title == "":
+	if m.Title != "" {
 		title = m.Title
-	case m.Title != "":
-		title += ": " + m.Title
 	}
 	if title == "" {
 		title = s.Title
