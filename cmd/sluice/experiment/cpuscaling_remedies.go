@@ -46,6 +46,7 @@ const manyPs = 32
 // A remedy is somebody who is to carry more than one channel does.
 type remedy struct {
 	contestant
+	procs   int      // GOMAXPROCS while it works; 0 for that of the point
 	several bool     // channels, with a consumer each
 	parts   []string // of a combination: the remedies that it is made of
 }
@@ -54,7 +55,7 @@ type remedy struct {
 // one channel as it is.
 func cpuRoster(procs int) []remedy {
 	with := func(name string, r contender.Remedy, parts ...string) remedy {
-		return remedy{contestant{name, r.Contender(), studySlots, false}, r.Channels > 0, parts}
+		return remedy{contestant{name, r.Contender(), studySlots, false}, 0, r.Channels > 0, parts}
 	}
 	as := func(name string, c contender.Contender) remedy {
 		return remedy{contestant: contestant{name, c, studySlots, false}}
@@ -62,7 +63,7 @@ func cpuRoster(procs int) []remedy {
 	const slice = workload.BatchSize
 	roster := []remedy{
 		as(native, contender.Native()),
-		as(capped, contender.Native()),
+		{contestant: contestant{capped, contender.Native(), studySlots, false}, procs: manyPs},
 		with(pinned, contender.Remedy{Locked: true}),
 		with(timeAfter, contender.Remedy{Timeout: contender.TimeAfter}),
 		with(reusedTimer, contender.Remedy{Timeout: contender.ReusedTimer}),
@@ -113,11 +114,7 @@ func cpuRemedies(s Scale) Section {
 					p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: r.name, Reason: whyNot})
 					continue
 				}
-				entry := r.carry(n, procs, to.receivers)
-				if r.name == capped {
-					entry = withProcs(manyPs, entry)
-				}
-				p.Entries = append(p.Entries, entry)
+				p.Entries = append(p.Entries, r.enter(n, procs, to.receivers))
 			}
 			section.Points = append(section.Points, p)
 		}
@@ -130,8 +127,8 @@ func cpuRemedies(s Scale) Section {
 // Ps, "" if it is.
 func (r remedy) whyNot(panel string, procs int) string {
 	switch {
-	case r.name == capped && procs <= manyPs:
-		return "it is for more Ps than 32: the other points show fewer"
+	case procs <= r.procs:
+		return "it is for more Ps than " + strconv.Itoa(r.procs) + ": the other points show fewer"
 	case r.several && panel == oneConsumer:
 		return "each of its channels has a consumer of its own"
 	case r.contender.LeastReceivers > procs:
@@ -142,12 +139,16 @@ func (r remedy) whyNot(panel string, procs int) string {
 	return ""
 }
 
-// withProcs enters somebody with another GOMAXPROCS than that of the point. The
-// time that changing it takes does not count.
-func withProcs(procs int, entry measure.Entry) measure.Entry {
+// enter enters r in the work of carrying n values. The time that changing GOMAXPROCS
+// takes does not count.
+func (r remedy) enter(n, senders, receivers int) measure.Entry {
+	entry := r.carry(n, senders, receivers)
+	if r.procs == 0 {
+		return entry
+	}
 	pass := entry.Pass
 	entry.Pass = func() (measure.Reading, error) {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(r.procs))
 		return pass()
 	}
 	return entry

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/predict"
 	"github.com/sluice-go/sluice/cmd/sluice/stat"
@@ -172,16 +173,23 @@ func TestEveryRemedyWorksWithManyPs(t *testing.T) {
 
 func TestCappedHasFewerPs(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
-	during := 0
-	entry := withProcs(before+3, measure.Entry{Pass: func() (measure.Reading, error) {
-		during = runtime.GOMAXPROCS(0)
-		return measure.Reading{}, nil
-	}})
-	if _, err := entry.Pass(); err != nil || during != before+3 {
-		t.Errorf("GOMAXPROCS %d in the pass, want %d; %v", during, before+3, err)
+	for _, procs := range []int{0, before + 3} {
+		during := 0
+		watched := contender.Contender{Make: func(capacity int) contender.Channel {
+			during = runtime.GOMAXPROCS(0)
+			return contender.Native().Make(capacity)
+		}}
+		entry := remedy{contestant: contestant{"watched", watched, 1, false}, procs: procs}.enter(10, 2, 2)
+		if _, err := entry.Pass(); err != nil || during != max(before, procs) {
+			t.Errorf("GOMAXPROCS %d in the pass, want %d; %v", during, max(before, procs), err)
+		}
+		if now := runtime.GOMAXPROCS(0); now != before {
+			t.Errorf("GOMAXPROCS left at %d, was %d", now, before)
+		}
 	}
-	if now := runtime.GOMAXPROCS(0); now != before {
-		t.Errorf("GOMAXPROCS left at %d, was %d", now, before)
+	i := slices.IndexFunc(cpuRoster(64), func(r remedy) bool { return r.name == capped })
+	if got := cpuRoster(64)[i].procs; got != 32 {
+		t.Errorf("the study's GOMAXPROCS is %d, want 32", got)
 	}
 }
 
@@ -231,6 +239,27 @@ func TestCPUScalingFindings(t *testing.T) {
 	for _, finding := range findings {
 		if strings.Contains(finding, "GOMAXPROCS 16") || strings.Contains(finding, "at 16") {
 			t.Errorf("drawn from 16 Ps on 8 CPUs: %s", finding)
+		}
+	}
+}
+
+// A change of throughput from the fewest to the most CPUs is one only if the
+// intervals lie apart.
+func TestFromOneCPU(t *testing.T) {
+	for cost, want := range map[float64]string{
+		100.3: "on 8: no difference beyond noise.",
+		99.7:  "on 8: no difference beyond noise.",
+		110:   "on 8: divided by 1.1.",
+		50:    "on 8: times 2.0.",
+	} {
+		findings := onEight(func(_ string, p *Point) float64 {
+			if p.Procs == 8 {
+				return cost
+			}
+			return 100
+		})
+		if !strings.HasSuffix(findings[0], want) {
+			t.Errorf("from 100 ns to %v: %q, want %q", cost, findings[0], want)
 		}
 	}
 }
