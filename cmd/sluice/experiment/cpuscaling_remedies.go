@@ -55,7 +55,7 @@ type remedy struct {
 // one channel as it is.
 func cpuRoster(procs int) []remedy {
 	with := func(name string, r contender.Remedy, parts ...string) remedy {
-		return remedy{contestant{name, r.Contender(), studySlots, false}, 0, r.Channels > 0, parts}
+		return remedy{contestant: contestant{name, r.Contender(), studySlots, false}, several: r.Channels > 0, parts: parts}
 	}
 	as := func(name string, c contender.Contender) remedy {
 		return remedy{contestant: contestant{name, c, studySlots, false}}
