@@ -193,7 +193,9 @@ var rooms = map[string]room{
 			"./cmd/sluice/stat":    "findings are differences beyond noise",
 		},
 	},
-	"cmd/sluice/measure": {},
+	"cmd/sluice/measure": {
+		imports: permissions{"github.com/google/pprof/profile": "the block profile, as Go itself reads it"},
+	},
 	"cmd/sluice/plot":    {},
 	"cmd/sluice/predict": {},
 	"cmd/sluice/progress": {

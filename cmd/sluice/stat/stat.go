@@ -98,6 +98,25 @@ func Compare(base, other []float64) Change {
 	return Change{Summarize(ratios)}
 }
 
+// Between returns the change from base to other when the two were not taken in
+// turn, so that nothing cancels out: the interval spans from one end of both
+// intervals to the other, and holds with less confidence than either. It is the zero
+// Change if either has no figure, or base is not positive throughout.
+func Between(base, other []float64) Change {
+	b, o := Summarize(base), Summarize(other)
+	if b.N == 0 || o.N == 0 || b.Lo <= 0 {
+		return Change{}
+	}
+	return Change{Summary{
+		N:      min(b.N, o.N),
+		Median: o.Median/b.Median - 1,
+		Lo:     o.Lo/b.Hi - 1,
+		Hi:     o.Hi/b.Lo - 1,
+		// What both intervals miss at most, added up. Two ranges have none.
+		Confidence: max(0, b.Confidence+o.Confidence-1),
+	}}
+}
+
 // Clear reports whether the change is beyond noise: it has an interval, and
 // that does not touch zero.
 func (c Change) Clear() bool {

@@ -80,6 +80,34 @@ func TestComparePairs(t *testing.T) {
 	}
 }
 
+// What was not taken in turn differs only if the intervals do not overlap.
+func TestBetween(t *testing.T) {
+	base := []float64{99, 100, 101, 100, 100, 100}
+	low := []float64{49, 50, 51, 50, 50, 50}
+	c := Between(base, low)
+	if c.Median != -0.5 || math.Abs(c.Lo-(49./101-1)) > 1e-9 || math.Abs(c.Hi-(51./99-1)) > 1e-9 || !c.Clear() || c.N != 6 {
+		t.Errorf("change %+v, want a half less", c)
+	}
+	if each := Summarize(base).Confidence; c.Confidence >= each || c.Confidence < 2*each-1.001 {
+		t.Errorf("confidence %v of two intervals of %v", c.Confidence, each)
+	}
+	// Pair by pair this is always less; as two samples it is the same.
+	paired := []float64{98, 99, 100, 99, 99, 99}
+	if c := Between(base, paired); c.Clear() || !Compare(base, paired).Clear() {
+		t.Errorf("overlapping intervals: %+v, want nothing beyond noise", c)
+	}
+	for name, c := range map[string]Change{
+		"no figures":  Between(nil, low),
+		"no others":   Between(base, nil),
+		"from zero":   Between([]float64{0, 1, 1, 1, 1, 1}, low),
+		"few to tell": Between(base[:5], low),
+	} {
+		if c.Clear() {
+			t.Errorf("%s: %+v is beyond noise", name, c)
+		}
+	}
+}
+
 func TestClear(t *testing.T) {
 	base := []float64{10, 10, 10, 10, 10, 10}
 	tests := []struct {
