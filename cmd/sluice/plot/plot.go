@@ -1,5 +1,6 @@
-// Package plot draws the two charts that the reports need, as SVG to be put
-// inline into a page: [Lines] over an axis, and [Rows] of single figures.
+// Package plot draws what the reports show, as SVG to be put inline into a page:
+// [Lines] over an axis, [Rows] of single figures, [Bars] of parts on top of each
+// other, and the [Inside] of a channel.
 //
 // What may enter: geometry, scales and marks. Colours are the page's: a mark
 // carries the name of a class, and the text takes the colour of its
@@ -56,10 +57,12 @@ func (c *canvas) close() string {
 }
 
 // open begins a drawing whose title is also what a screen reader says.
-func open(height float64, title string) *canvas {
+func open(height float64, title string) *canvas { return openSized(Width, height, title) }
+
+func openSized(width, height float64, label string) *canvas {
 	c := &canvas{}
-	c.add(`<svg viewBox="0 0 %d %.0f" role="img" aria-label="%s" class="chart">`,
-		Width, height, html.EscapeString(title))
+	c.add(`<svg viewBox="0 0 %.0f %.0f" role="img" aria-label="%s" class="chart">`,
+		width, height, html.EscapeString(label))
 	return c
 }
 

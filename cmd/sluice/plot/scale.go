@@ -30,7 +30,23 @@ func newScale(values []Value) scale {
 	case positive && hi/lo >= logFrom:
 		return scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
 	}
-	return scale{lo: 0, hi: hi * 1.05}
+	return upTo(hi)
+}
+
+// upTo returns the linear scale from zero.
+func upTo(hi float64) scale { return scale{lo: 0, hi: hi * 1.05} }
+
+// fromZero returns a linear scale that has room for all values, however far apart:
+// one for lengths that add up.
+func fromZero(values []Value) scale {
+	hi := 0.0
+	for _, v := range values {
+		hi = max(hi, v.Mid, v.Hi)
+	}
+	if hi <= 0 {
+		return scale{lo: 0, hi: 1}
+	}
+	return upTo(hi)
 }
 
 // logFloor and logCeil return the next 1, 2 or 5 times a power of ten.

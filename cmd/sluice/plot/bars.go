@@ -1,0 +1,100 @@
+package plot
+
+import "slices"
+
+// A Part is a piece of each bar: what it is called, and how large it is at some or
+// all places of X.
+type Part struct {
+	Name string // in the key
+	At   map[int]Value
+}
+
+// Bars is a chart of wholes that are made of parts: a bar for each setting on the
+// axis, the first part at the bottom. Its scale starts at zero, so that lengths add
+// up.
+type Bars struct {
+	Title string
+	XAxis string // what X is
+	YAxis string // the unit
+	Class string // of the colour; the parts differ in how solid it is
+	X     []string
+	Parts []Part
+	Cover []Value // as in Lines
+}
+
+const (
+	barsRight = Width - 10
+	barWidth  = 34   // at most
+	keySide   = 10.0 // of the square before a name in the key
+)
+
+// SVG returns the drawing.
+func (b Bars) SVG() string {
+	c := open(linesHeight, b.Title)
+	y := fromZero(slices.Concat(b.Cover, b.Heights()))
+	yAt := func(v float64) float64 { return linesBottom - y.at(v)*(linesBottom-linesTop) }
+	c.text(0, 14, "start", "title", b.Title)
+	c.text(0, 31, "start", "axis", b.YAxis)
+	for _, tick := range y.ticks() {
+		c.line(linesLeft, yAt(tick), barsRight, yAt(tick), "grid")
+		c.text(linesLeft-6, yAt(tick)+4, "end", "tick", number(tick))
+	}
+	c.add(`<g class="%s">`, b.Class)
+	b.key(c)
+	step := float64(barsRight-linesLeft) / float64(max(1, len(b.X)))
+	for i, x := range b.X {
+		middle := linesLeft + step*(float64(i)+0.5)
+		b.bar(c, i, middle, min(barWidth, 0.62*step), yAt)
+		c.text(middle, linesBottom+17, "middle", "tick", x)
+	}
+	c.add(`</g>`)
+	c.text((linesLeft+barsRight)/2, linesBottom+36, "middle", "axis", b.XAxis)
+	return c.close()
+}
+
+// Heights returns how high the parts of each bar reach, with their intervals: what
+// a chart with the same scale has to cover.
+func (b Bars) Heights() []Value {
+	var heights []Value
+	for i := range b.X {
+		base := 0.0
+		for _, part := range b.Parts {
+			v := part.At[i]
+			heights = append(heights, Value{Mid: base + v.Mid, Lo: base + v.Lo, Hi: base + v.Hi})
+			base += v.Mid
+		}
+	}
+	return heights
+}
+
+// bar stacks the parts of one place. The interval of each stands at its upper end,
+// beside those of the others.
+func (b Bars) bar(c *canvas, i int, middle, width float64, yAt func(float64) float64) {
+	base := 0.0
+	for j, part := range b.Parts {
+		v, ok := part.At[i]
+		if !ok {
+			continue
+		}
+		top := yAt(base + v.Mid)
+		c.tip("mark", v.Tip)
+		c.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="part%d"/>`,
+			middle-width/2, top, width, yAt(base)-top, j)
+		x := middle + 6*(float64(j)-float64(len(b.Parts)-1)/2)
+		c.line(x, yAt(base+v.Lo), x, yAt(base+v.Hi), whisker(v)+" over")
+		c.closeTip()
+		base += v.Mid
+	}
+}
+
+// key names the parts at the upper right, the first one on the left.
+func (b Bars) key(c *canvas) {
+	x := float64(barsRight)
+	for j, part := range slices.Backward(b.Parts) {
+		x -= textWidth * float64(len(part.Name))
+		c.text(x, 31, "start", "axis", part.Name)
+		x -= keySide + 4
+		c.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="part%d"/>`, x, 31-keySide, keySide, keySide, j)
+		x -= keySide
+	}
+}

@@ -1,0 +1,186 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Inside is the state of a channel as it is drawn: a ring of slots, filled from the
+// receive index on, with the senders that wait on its left and the receivers that
+// wait on its right. A state that was read from a running channel need not be
+// consistent: it is drawn as it says, each index taken modulo the capacity.
+type Inside struct {
+	Title        string
+	Capacity     int // slots; 0 draws no ring
+	Queued       int // values in the slots
+	SendIndex    int // slot of the next value sent
+	ReceiveIndex int // slot of the next value received
+	// Who waits, the first in line first. A name of three characters fits; for a
+	// mere count all are "".
+	Senders, Receivers []string
+}
+
+// Geometry of the drawing. It is narrower than a chart: three fit side by side.
+const (
+	insideWidth  = 300
+	insideHeight = 232
+	ringX        = insideWidth / 2
+	ringY        = 112
+	ringOuter    = 62.0
+	ringInner    = 39.0
+	// slotsDrawn is how many slots are drawn one by one; of more the ring shows
+	// which part is filled. slotsNumbered is how many have room for their number.
+	slotsDrawn    = 48
+	slotsNumbered = 16
+	// inLine is how many goroutines of a line are drawn; the rest are counted.
+	inLine     = 4
+	lineHeight = 24
+)
+
+// SVG returns the drawing. What a screen reader says is the state in words.
+func (s Inside) SVG() string {
+	c := openSized(insideWidth, insideHeight, s.words())
+	c.text(0, 14, "start", "title", s.Title)
+	if s.Capacity > 0 {
+		s.ring(c)
+	} else {
+		c.text(ringX, ringY-4, "middle", "label", "no slots:")
+		c.text(ringX, ringY+12, "middle", "label", "hand over")
+	}
+	waiting{x: 34, heading: "senders", ring: ringX - ringOuter - 6}.draw(c, s.Senders)
+	waiting{x: insideWidth - 34, heading: "receivers", ring: ringX + ringOuter + 6}.draw(c, s.Receivers)
+	return c.close()
+}
+
+// words says what is drawn.
+func (s Inside) words() string {
+	ring := "no slots"
+	if s.Capacity > 0 {
+		ring = fmt.Sprintf("%d of %d slots filled, send index %d, receive index %d", s.Queued, s.Capacity, s.SendIndex, s.ReceiveIndex)
+	}
+	return fmt.Sprintf("%s: %s; waiting to send: %s; waiting to receive: %s", s.Title, ring, inWords(s.Senders), inWords(s.Receivers))
+}
+
+// inWords counts a line, and names its head.
+func inWords(who []string) string {
+	count := strconv.Itoa(len(who))
+	if len(who) == 0 || who[0] == "" {
+		return count
+	}
+	return count + ", first " + who[0]
+}
+
+func (s Inside) ring(c *canvas) {
+	c.add(`<g class="s0">`)
+	if s.Capacity > slotsDrawn {
+		filled := min(1, float64(s.Queued)/float64(s.Capacity))
+		from := s.turn(s.ReceiveIndex)
+		sector(c, from+filled, from+1, "slot")
+		sector(c, from, from+filled, "slot filled")
+	} else {
+		for i := range s.Capacity {
+			class := "slot"
+			if behind := wrap(i-s.ReceiveIndex, s.Capacity); behind < s.Queued {
+				class = "slot filled"
+			}
+			sector(c, s.turn(i), s.turn(i+1), class)
+		}
+	}
+	c.add(`</g>`)
+	if s.Capacity <= slotsNumbered {
+		for i := range s.Capacity {
+			x, y := onRing((s.turn(i)+s.turn(i+1))/2, (ringOuter+ringInner)/2)
+			c.text(x, y+4, "middle", "number", strconv.Itoa(i))
+		}
+	}
+	c.text(ringX, ringY-1, "middle", "label", strconv.Itoa(s.Queued))
+	c.text(ringX, ringY+13, "middle", "axis", fmt.Sprintf("of %d", s.Capacity))
+	// One arrow points at its slot from outside, the other from inside: at the
+	// same slot neither hides the other.
+	send, receive := s.middle(s.SendIndex), s.middle(s.ReceiveIndex)
+	c.arrow(send, ringOuter+14, ringOuter+2, "send")
+	c.arrow(receive, ringInner-14, ringInner-2, "receive")
+	const below = ringY + ringOuter + 32
+	for _, index := range []struct {
+		x           float64
+		class, word string
+		at          int
+	}{{46, "send", "send index", s.SendIndex}, {156, "receive", "receive index", s.ReceiveIndex}} {
+		c.add(`<path d="M%.1f %.1fl10 0l-5 -9z" class="%s"/>`, index.x, below, index.class)
+		c.text(index.x+15, below, "start", "label", fmt.Sprintf("%s %d", index.word, index.at))
+	}
+}
+
+// turn returns where slot i begins, in turns clockwise from the top.
+func (s Inside) turn(i int) float64 { return float64(i) / float64(s.Capacity) }
+
+// middle returns where the middle of the slot of an index is.
+func (s Inside) middle(index int) float64 { return s.turn(wrap(index, s.Capacity)) + s.turn(1)/2 }
+
+// wrap returns i modulo n, never negative.
+func wrap(i, n int) int { return ((i % n) + n) % n }
+
+// onRing returns the place at that many turns and that far from the centre.
+func onRing(turns, radius float64) (x, y float64) {
+	sin, cos := math.Sincos(2 * math.Pi * turns)
+	return ringX + radius*sin, ringY - radius*cos
+}
+
+// sector draws a piece of the ring. One of a whole turn is drawn as two halves: an
+// arc that ends where it begins is none.
+func sector(c *canvas, from, to float64, class string) {
+	if to-from <= 0 {
+		return
+	}
+	if to-from > 0.999 {
+		sector(c, from, from+0.5, class)
+		from += 0.5
+	}
+	large := 0
+	if to-from > 0.5 {
+		large = 1
+	}
+	x1, y1 := onRing(from, ringOuter)
+	x2, y2 := onRing(to, ringOuter)
+	x3, y3 := onRing(to, ringInner)
+	x4, y4 := onRing(from, ringInner)
+	c.add(`<path d="M%.1f %.1fA%.0f %.0f 0 %d 1 %.1f %.1fL%.1f %.1fA%.0f %.0f 0 %d 0 %.1f %.1fz" class="%s"/>`,
+		x1, y1, ringOuter, ringOuter, large, x2, y2, x3, y3, ringInner, ringInner, large, x4, y4, class)
+}
+
+// arrow draws a head that points from one distance to the centre to another.
+func (c *canvas) arrow(turns, from, to float64, class string) {
+	tipX, tipY := onRing(turns, to)
+	x, y := onRing(turns, from)
+	sin, cos := math.Sincos(2 * math.Pi * turns)
+	const half = 5
+	c.add(`<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1fz" class="%s"/>`,
+		tipX, tipY, x+half*cos, y+half*sin, x-half*cos, y-half*sin, class)
+}
+
+// waiting is where a line of goroutines stands: one below the other, beside the ring.
+type waiting struct {
+	x, ring float64
+	heading string
+}
+
+func (w waiting) draw(c *canvas, who []string) {
+	const top = 82.0
+	c.text(w.x, 46, "middle", "axis", "waiting")
+	c.text(w.x, 59, "middle", "axis", w.heading)
+	if len(who) == 0 {
+		c.text(w.x, top+4, "middle", "axis", "none")
+		return
+	}
+	// The first in line goes next.
+	c.line(w.x+math.Copysign(14, w.ring-w.x), top, w.ring, ringY-12, "next")
+	for i, name := range who[:min(len(who), inLine)] {
+		y := top + float64(i*lineHeight)
+		c.add(`<circle cx="%.1f" cy="%.1f" r="11" class="waiter"/>`, w.x, y)
+		c.text(w.x, y+4, "middle", "number", name)
+	}
+	if more := len(who) - inLine; more > 0 {
+		c.text(w.x, top+inLine*lineHeight, "middle", "axis", fmt.Sprintf("+ %d", more))
+	}
+}

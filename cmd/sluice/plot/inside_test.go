@@ -1,0 +1,120 @@
+package plot
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestInsideIsWellFormed(t *testing.T) {
+	for name, state := range map[string]Inside{
+		"empty":        {Title: "a & b", Capacity: 8, SendIndex: 3, ReceiveIndex: 3, Receivers: []string{"<1>"}},
+		"no slots":     {Title: "t", Senders: []string{"p"}},
+		"one slot":     {Title: "t", Capacity: 1, Queued: 1},
+		"many":         {Title: "t", Capacity: 1 << 20, Queued: 1 << 19, SendIndex: 7, ReceiveIndex: 1 << 19},
+		"many, none":   {Title: "t", Capacity: 1024},
+		"many, full":   {Title: "t", Capacity: 1024, Queued: 1024},
+		"inconsistent": {Title: "t", Capacity: 4, Queued: 9, SendIndex: -3, ReceiveIndex: 77},
+		"long lines":   {Title: "t", Capacity: 4, Senders: make([]string, 1000), Receivers: make([]string, 5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			svg := state.SVG()
+			wellFormed(t, svg)
+			for _, wrong := range []string{"NaN", "Inf", "%!"} {
+				if strings.Contains(svg, wrong) {
+					t.Errorf("the drawing holds %q:\n%s", wrong, svg)
+				}
+			}
+		})
+	}
+}
+
+// Filled are the slots from the receive index on, around the end of the ring.
+func TestInsideFillsFromTheReceiveIndex(t *testing.T) {
+	svg := Inside{Capacity: 8, Queued: 3, SendIndex: 1, ReceiveIndex: 6}.SVG()
+	var filled []int
+	slot := 0
+	for part := range strings.SplitSeq(svg, "<path") {
+		switch {
+		case strings.Contains(part, `class="slot filled"`):
+			filled = append(filled, slot)
+			slot++
+		case strings.Contains(part, `class="slot"`):
+			slot++
+		}
+	}
+	if slot != 8 || len(filled) != 3 || filled[0] != 0 || filled[1] != 6 || filled[2] != 7 {
+		t.Errorf("of %d slots %v are filled, want 0, 6 and 7 of 8", slot, filled)
+	}
+}
+
+// Of many slots the ring shows one filled part and one empty, each as large as its
+// share.
+func TestInsideOfManySlots(t *testing.T) {
+	for _, state := range []struct{ queued, filled, empty int }{
+		{0, 0, 2}, // a whole turn is drawn as two halves
+		{256, 1, 1},
+		{1024, 2, 0},
+	} {
+		svg := Inside{Capacity: 1024, Queued: state.queued}.SVG()
+		filled, empty := strings.Count(svg, `class="slot filled"`), strings.Count(svg, `class="slot"`)
+		if filled != state.filled || empty != state.empty {
+			t.Errorf("%d of 1024: %d filled parts and %d empty, want %d and %d", state.queued, filled, empty, state.filled, state.empty)
+		}
+	}
+}
+
+// An arrow points at the middle of its slot: at three of four it points from the
+// right, lower down than the centre.
+func TestInsideArrows(t *testing.T) {
+	svg := Inside{Capacity: 4, Queued: 2, SendIndex: 3, ReceiveIndex: 1}.SVG()
+	tip := func(class, axis string) float64 {
+		pattern := `d="M([0-9.]+) [0-9.]+L[^"]+" class="` + class + `"`
+		if axis == "y" {
+			pattern = `d="M[0-9.]+ ([0-9.]+)L[^"]+" class="` + class + `"`
+		}
+		found := places(t, svg, pattern)
+		if len(found) != 1 {
+			t.Fatalf("%d arrows of class %s", len(found), class)
+		}
+		return found[0]
+	}
+	if x, y := tip("send", "x"), tip("send", "y"); x >= ringX || y >= ringY {
+		t.Errorf("slot 3 of 4 is at the upper left; the send arrow ends at %v, %v", x, y)
+	}
+	if x, y := tip("receive", "x"), tip("receive", "y"); x <= ringX || y <= ringY {
+		t.Errorf("slot 1 of 4 is at the lower right; the receive arrow ends at %v, %v", x, y)
+	}
+}
+
+// The state is there in words too, for whoever cannot see the drawing.
+func TestInsideInWords(t *testing.T) {
+	svg := Inside{Title: "Full", Capacity: 8, Queued: 8, SendIndex: 5, ReceiveIndex: 5, Senders: []string{"p1", "p3"}}.SVG()
+	const want = `aria-label="Full: 8 of 8 slots filled, send index 5, receive index 5; waiting to send: 2, first p1; waiting to receive: 0"`
+	if !strings.Contains(svg, want) {
+		t.Errorf("the drawing lacks %s:\n%s", want, svg)
+	}
+	if svg := (Inside{Title: "None", Receivers: make([]string, 3)}).SVG(); !strings.Contains(svg, "None: no slots; waiting to send: 0; waiting to receive: 3") {
+		t.Errorf("without slots:\n%s", svg)
+	}
+}
+
+// A line shows its first goroutines and counts the rest.
+func TestInsideLines(t *testing.T) {
+	var who []string
+	for i := range 10 {
+		who = append(who, "w"+strconv.Itoa(i))
+	}
+	svg := Inside{Capacity: 4, Receivers: who}.SVG()
+	if n := strings.Count(svg, `class="waiter"`); n != inLine {
+		t.Errorf("%d goroutines are drawn, want %d", n, inLine)
+	}
+	for _, want := range []string{">w0<", ">w3<", ">+ 6<", ">none<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the drawing lacks %q", want)
+		}
+	}
+	if strings.Contains(svg, ">w4<") {
+		t.Error("the fifth is drawn as well as counted")
+	}
+}
