@@ -76,6 +76,7 @@ type Experiment struct {
 	Prediction string
 	Source     Source
 	Notes      []string // what a reader must know before the figures
+	Pictures   []Picture
 	Sections   func(Scale) []Section
 	// Published is what the author measured, each figure with the place of the
 	// same measurement here. All are in PublishedIn, in its unit in words.
@@ -125,6 +126,23 @@ type Published struct {
 	Ours        string // and who of this library does that job
 }
 
+// A Picture shows the inside of a channel at one moment.
+type Picture struct {
+	Inside  Inside `json:"inside"`
+	Caption string `json:"caption"`
+}
+
+// Inside is the state of a channel: a ring of slots, and two lines of goroutines.
+type Inside struct {
+	Title        string   `json:"title"` // of the state, such as "Empty"
+	Capacity     int      `json:"capacity"`
+	Queued       int      `json:"queued"`        // values in the ring
+	SendIndex    int      `json:"send_index"`    // slot of the next value sent
+	ReceiveIndex int      `json:"receive_index"` // slot of the next value received
+	Senders      []string `json:"senders"`       // who waits to send, the first in line first
+	Receivers    []string `json:"receivers"`     // who waits to receive
+}
+
 // A Section is one sweep of an experiment.
 type Section struct {
 	Name     string // one word, part of the benchmark names
@@ -132,7 +150,10 @@ type Section struct {
 	Text     string // what is done, in a sentence or two
 	Axis     string // what X is; "" if there is one X only
 	Measures []Measure
-	Points   []*Point
+	// Stacked says that the measures are parts of a whole, in one unit: they are
+	// drawn on top of each other, a bar for each place on the axis.
+	Stacked bool
+	Points  []*Point
 }
 
 // A Measure is a figure that a section is about.

@@ -36,6 +36,7 @@ type page struct {
 type pageStudy struct {
 	*Experiment
 	Source     string
+	Drawings   []drawing
 	BesideRows template.HTML
 	Beside     pageTable
 	Sweeps     []pageSweep
@@ -72,7 +73,7 @@ func (r *Report) WritePage(w io.Writer) error {
 
 func study(e *Experiment) pageStudy {
 	colours := newPalette(e)
-	s := pageStudy{Experiment: e, Source: sourceLine(e.Source)}
+	s := pageStudy{Experiment: e, Source: sourceLine(e.Source), Drawings: e.drawings()}
 	s.BesideRows = template.HTML(e.besideChart().SVG())
 	s.Beside = e.besideTable().page()
 	for i := range e.Sections {
@@ -83,9 +84,13 @@ func study(e *Experiment) pageStudy {
 			s.Sweeps = append(s.Sweeps, sweep)
 			continue
 		}
+		measures := section.Measures
+		if section.Stacked {
+			sweep.Charts, measures = section.stacked(colours), nil
+		}
 		covers := section.covers()
 		for _, panel := range section.panels() {
-			for _, m := range section.Measures {
+			for _, m := range measures {
 				sweep.Charts = append(sweep.Charts, template.HTML(panel.chart(section, m, covers[m], colours)))
 			}
 			for _, t := range panel.tables(section) {
@@ -189,13 +194,7 @@ func (p *Panel) lines(title string, s *Section, m experiment.Measure, colours pa
 		chart.X = append(chart.X, point.X)
 	}
 	for _, contender := range p.Contenders {
-		series := plot.Series{Name: contender, Class: colours[contender], At: make(map[int]plot.Value)}
-		for i, point := range p.Points {
-			if value, ok := point.entry(contender).value(m); ok {
-				series.At[i] = value
-			}
-		}
-		chart.Series = append(chart.Series, series)
+		chart.Series = append(chart.Series, plot.Series{Name: contender, Class: colours[contender], At: p.values(contender, m)})
 	}
 	return chart
 }

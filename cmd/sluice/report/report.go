@@ -45,17 +45,18 @@ func (d Duration) MarshalJSON() ([]byte, error) {
 
 // An Experiment is one study: its source, what was found, and the figures.
 type Experiment struct {
-	Name       string             `json:"name"`
-	Title      string             `json:"title"`
-	Prediction string             `json:"prediction"`
-	Source     experiment.Source  `json:"source"`
-	Notes      []string           `json:"notes"`
-	Summary    []string           `json:"summary"`
-	Findings   []string           `json:"findings"`
-	Derived    []experiment.Table `json:"derived"`
-	BesideIn   experiment.Measure `json:"published_in"`
-	Beside     []Beside           `json:"published"`
-	Sections   []Section          `json:"sections"`
+	Name       string               `json:"name"`
+	Title      string               `json:"title"`
+	Prediction string               `json:"prediction"`
+	Source     experiment.Source    `json:"source"`
+	Notes      []string             `json:"notes"`
+	Summary    []string             `json:"summary"`
+	Findings   []string             `json:"findings"`
+	Derived    []experiment.Table   `json:"derived"`
+	Pictures   []experiment.Picture `json:"pictures,omitempty"`
+	BesideIn   experiment.Measure   `json:"published_in"`
+	Beside     []Beside             `json:"published"`
+	Sections   []Section            `json:"sections"`
 }
 
 // Beside is a published figure with the same work as measured here, by the same
@@ -77,6 +78,7 @@ type Section struct {
 	Text     string               `json:"text"`
 	Axis     string               `json:"axis"`
 	Measures []experiment.Measure `json:"measures"`
+	Stacked  bool                 `json:"stacked,omitempty"` // the measures are parts of a whole
 	Points   []Point              `json:"points"`
 }
 
@@ -129,11 +131,12 @@ func (r *Report) add(run Run) {
 		Prediction: run.Experiment.Prediction,
 		Source:     run.Experiment.Source,
 		Notes:      run.Experiment.Notes,
+		Pictures:   run.Experiment.Pictures,
 		BesideIn:   run.Experiment.PublishedIn,
 	}
 	next := 0
 	for _, s := range run.Sections {
-		section := Section{Name: s.Name, Title: s.Title, Text: s.Text, Axis: s.Axis, Measures: s.Measures}
+		section := Section{Name: s.Name, Title: s.Title, Text: s.Text, Axis: s.Axis, Measures: s.Measures, Stacked: s.Stacked}
 		for _, p := range s.Points {
 			section.Points = append(section.Points, r.point(e.Name, p, &run.Outcomes[next]))
 			next++

@@ -283,8 +283,9 @@ func TestPage(t *testing.T) {
 // Every class that a chart uses must have its style, and every contender a
 // colour that exists.
 func TestStyles(t *testing.T) {
-	page := render(t, pretended(false).WritePage)
-	_, body, _ := strings.Cut(page, "</style>")
+	_, body, _ := strings.Cut(render(t, pretended(false).WritePage), "</style>")
+	_, drawn, _ := strings.Cut(render(t, stacked().WritePage), "</style>")
+	body += drawn
 	for _, match := range regexp.MustCompile(`class="([^"]+)"`).FindAllStringSubmatch(body, -1) {
 		for class := range strings.FieldsSeq(match[1]) {
 			if class != "mark" && !strings.Contains(pageStyle, "."+class) {

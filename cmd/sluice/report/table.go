@@ -61,6 +61,9 @@ func (p *Panel) fill(t *table, point *Point, m experiment.Measure) {
 // one place only.
 func (p *Panel) caption(s *Section, m experiment.Measure) string {
 	caption := p.Name
+	if m.Title != "" {
+		caption = strings.TrimPrefix(caption+", "+m.Title, ", ")
+	}
 	if p.oversubscribedFrom() == 0 && s.commonProcs() == 0 {
 		caption += oversubscribed(true)
 	}
