@@ -47,8 +47,8 @@ func Standard() []Contender {
 	return []Contender{
 		Native(),
 		NativeSlices(),
-		Published{Simple, PublishedNoShrink, PublishedBuffer, PublishedBuffer, false}.Contender(),
-		Published{Flushing, PublishedNoShrink, PublishedBuffer, PublishedBuffer, false}.Contender(),
+		Published{Pump: Simple, SendBuffer: PublishedBuffer, RecvBuffer: PublishedBuffer}.Contender(),
+		Published{Pump: Flushing, SendBuffer: PublishedBuffer, RecvBuffer: PublishedBuffer}.Contender(),
 		Rendezvous(background, nil),
 		Bounded(background, nil),
 		Bounded(background, oneToOne),

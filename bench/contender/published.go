@@ -30,9 +30,19 @@ const (
 	// PublishedShrinkEmpty should shrink when the queue is empty. As published
 	// it frees nothing.
 	PublishedShrinkEmpty
+
+	// The study does not have the rest: it is what its author left open, and all
+	// else is as published.
+
+	// LazyShrinkHalf copies to half the size when less than a quarter is used, so
+	// that a queue that swings around a power of two leaves its size alone.
+	LazyShrinkHalf
+	// FreeWhenEmpty is PublishedShrinkEmpty as intended: an empty queue goes back
+	// to the size that it started with.
+	FreeWhenEmpty
 )
 
-var publishedShrinkNames = [...]string{"no shrink", "shrink half", "shrink empty"}
+var publishedShrinkNames = [...]string{"no shrink", "shrink half", "shrink empty", "lazy shrink half", "free when empty"}
 
 func (s PublishedShrink) String() string { return publishedShrinkNames[s] }
 
@@ -44,6 +54,10 @@ type Published struct {
 	Pump                   Pump
 	Shrink                 PublishedShrink
 	SendBuffer, RecvBuffer int // slots of the two built-in channels; 128 in the study
+
+	// Slots is how many the queue has from the start, a power of two: 0 in the
+	// study, a pre-sized queue above.
+	Slots int
 
 	// Unmended keeps the fault of the flushing pump: the value received after
 	// the 1024th in a row is lost.
@@ -65,6 +79,9 @@ func (p Published) Contender() Contender {
 	}
 	if p.SendBuffer != PublishedBuffer || p.RecvBuffer != PublishedBuffer {
 		c.Name += fmt.Sprintf(", buffers %d/%d", p.SendBuffer, p.RecvBuffer)
+	}
+	if p.Slots > 0 {
+		c.Name += fmt.Sprintf(", %d slots from the start", p.Slots)
 	}
 	if p.Pump == Flushing {
 		c.Note = "the loss of each value after 1024 in a row is mended"
@@ -89,7 +106,7 @@ func joinNotes(a, b string) string {
 // start runs the pump between in and the channel that it returns.
 func (p Published) start(in <-chan uint64) <-chan uint64 {
 	out := make(chan uint64, p.RecvBuffer)
-	pump := &pump{in: in, out: out, unmended: p.Unmended, queue: publishedQueue{shrink: p.Shrink}}
+	pump := &pump{in: in, out: out, unmended: p.Unmended, queue: newPublishedQueue(p.Shrink, p.Slots)}
 	if p.Pump == Simple {
 		go pump.runSimple()
 	} else {
@@ -196,6 +213,11 @@ type publishedQueue struct {
 	buf        []uint64
 	head, tail uint
 	shrink     PublishedShrink
+	start      int // slots of an empty queue that was freed
+}
+
+func newPublishedQueue(shrink PublishedShrink, slots int) publishedQueue {
+	return publishedQueue{buf: make([]uint64, slots), shrink: shrink, start: slots}
 }
 
 func (q *publishedQueue) len() int { return int(q.tail - q.head) }
@@ -214,8 +236,19 @@ func (q *publishedQueue) push(v uint64) {
 // has no effect.
 func (q *publishedQueue) pop() {
 	q.head++
-	if q.shrink == PublishedShrinkHalf && len(q.buf) > 1 && q.len() < len(q.buf)/2 {
-		q.resize(len(q.buf) / 2)
+	switch size := len(q.buf); q.shrink {
+	case PublishedShrinkHalf:
+		if size > 1 && q.len() < size/2 {
+			q.resize(size / 2)
+		}
+	case LazyShrinkHalf:
+		if size > 1 && q.len() < size/4 {
+			q.resize(size / 2)
+		}
+	case FreeWhenEmpty:
+		if q.len() == 0 && size > q.start {
+			q.buf = make([]uint64, q.start)
+		}
 	}
 }
 

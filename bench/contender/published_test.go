@@ -68,30 +68,39 @@ func TestElasticLosesNothing(t *testing.T) {
 	}
 }
 
-// What each shrink mode leaves of the queue after a burst, as published.
+// What each shrink mode leaves of the queue after a burst: as published, and what its
+// author left open.
 func TestPublishedShrinkModes(t *testing.T) {
 	const burst = 1000
 	for _, mode := range []struct {
-		shrink               PublishedShrink
-		atPeak, half, atZero int
+		shrink                  PublishedShrink
+		start                   int
+		atPeak, with400, atZero int
 	}{
-		{PublishedNoShrink, 1024, 1024, 1024},
-		{PublishedShrinkHalf, 1024, 512, 1},
-		{PublishedShrinkEmpty, 1024, 1024, 1024}, // frees nothing
+		{PublishedNoShrink, 0, 1024, 1024, 1024},
+		{PublishedNoShrink, 4096, 4096, 4096, 4096}, // pre-sized
+		{PublishedShrinkHalf, 0, 1024, 512, 1},
+		{PublishedShrinkEmpty, 0, 1024, 1024, 1024}, // frees nothing
+		{LazyShrinkHalf, 0, 1024, 1024, 2},
+		{FreeWhenEmpty, 0, 1024, 1024, 0},
+		{FreeWhenEmpty, 64, 1024, 1024, 64},
 	} {
-		q := publishedQueue{shrink: mode.shrink}
+		q := newPublishedQueue(mode.shrink, mode.start)
+		// Indices are free-running: let them wrap on the way.
+		q.head = ^uint(0) - 700
+		q.tail = q.head
 		for v := range uint64(burst) {
 			q.push(v)
 		}
 		check := func(when string, want int) {
 			if len(q.buf) != want {
-				t.Errorf("%v, %s: %d slots, not %d", mode.shrink, when, len(q.buf), want)
+				t.Errorf("%v from %d slots, %s: %d slots, not %d", mode.shrink, mode.start, when, len(q.buf), want)
 			}
 		}
 		check("at the peak", mode.atPeak)
 		for want := uint64(0); q.len() > 0; want++ {
 			if q.len() == 400 {
-				check("with 400 values", mode.half)
+				check("with 400 values", mode.with400)
 			}
 			if v := q.front(); v != want {
 				t.Fatalf("%v: %d came out, not %d", mode.shrink, v, want)
@@ -103,21 +112,23 @@ func TestPublishedShrinkModes(t *testing.T) {
 }
 
 // Without hysteresis a queue that swings around a power of two copies all it
-// holds at each swing.
+// holds at each swing; a lazier one leaves its size alone.
 func TestPublishedShrinkHalfHasNoHysteresis(t *testing.T) {
-	q := publishedQueue{shrink: PublishedShrinkHalf}
-	for v := range uint64(512) {
-		q.push(v)
-	}
-	for swing := range 10 {
-		q.push(0)
-		grown := len(q.buf)
-		q.pop()
-		q.pop()
-		if shrunk := len(q.buf); grown != 1024 || shrunk != 512 {
-			t.Fatalf("swing %d: %d slots, then %d; published: 1024, then 512", swing, grown, shrunk)
+	for shrink, after := range map[PublishedShrink]int{PublishedShrinkHalf: 512, LazyShrinkHalf: 1024} {
+		q := newPublishedQueue(shrink, 0)
+		for v := range uint64(512) {
+			q.push(v)
 		}
-		q.push(0)
+		for swing := range 10 {
+			q.push(0)
+			grown := len(q.buf)
+			q.pop()
+			q.pop()
+			if shrunk := len(q.buf); grown != 1024 || shrunk != after {
+				t.Fatalf("%v, swing %d: %d slots, then %d, want 1024, then %d", shrink, swing, grown, shrunk, after)
+			}
+			q.push(0)
+		}
 	}
 }
 
@@ -145,9 +156,12 @@ func TestNamesTellVariantsApart(t *testing.T) {
 	for _, pump := range []Pump{Simple, Flushing} {
 		for _, buffer := range []int{0, 16, 1024} {
 			for _, unmended := range []bool{false, true} {
-				all = append(all, Published{pump, PublishedShrinkHalf, buffer, buffer, unmended}.Contender())
+				all = append(all, Published{Pump: pump, Shrink: PublishedShrinkHalf, SendBuffer: buffer, RecvBuffer: buffer, Unmended: unmended}.Contender())
 			}
 		}
+	}
+	for _, shrink := range []PublishedShrink{PublishedShrinkEmpty, LazyShrinkHalf, FreeWhenEmpty} {
+		all = append(all, Published{Shrink: shrink}.Contender(), Published{Shrink: shrink, Slots: 64}.Contender())
 	}
 	for _, o := range []sluice.Options[uint64]{
 		{SingleSender: true}, {SingleReceiver: true}, {SingleSender: true, SingleReceiver: true, NoHandOff: true}, {NoHandOff: true},

@@ -44,7 +44,9 @@ func variants(t *testing.T) []contender.Contender {
 	all := append(contender.Standard(), peers.All()...)
 	all = append(all, contender.NativeSelect(ctx))
 	all = append(all, contender.NativeFan(2), contender.NativeFan(4), contender.Select(2), contender.Select(4))
-	for _, shrink := range []contender.PublishedShrink{contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty} {
+	for _, shrink := range []contender.PublishedShrink{
+		contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty, contender.LazyShrinkHalf, contender.FreeWhenEmpty,
+	} {
 		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
 	}
 	for _, o := range []*sluice.Options[uint64]{
@@ -92,6 +94,24 @@ func TestEveryContenderDoesTheWork(t *testing.T) {
 				t.Fatal("there is no workload that it can do")
 			}
 		})
+	}
+}
+
+// A swing is many calls of SendRange by one sender: it is for those who keep order
+// across them, as all but the ones with lanes do.
+func TestSwing(t *testing.T) {
+	background := context.Background()
+	all := []contender.Contender{contender.Native(), contender.Bounded(background, nil), contender.Elastic(background, nil), contender.Ends(nil)}
+	for _, shrink := range []contender.PublishedShrink{
+		contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty, contender.LazyShrinkHalf, contender.FreeWhenEmpty,
+	} {
+		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
+	}
+	for _, c := range all {
+		r, err := workload.Swing(512, 250).Run(c, 5001)
+		if err != nil || r.Items != 5250 || r.Elapsed <= 0 { // whole swings
+			t.Errorf("%s: %d items in %v, %v", c.Name, r.Items, r.Elapsed, err)
+		}
 	}
 }
 
@@ -162,7 +182,7 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
 		return offByOne{contender.Native().Make(capacity)}
 	}}
-	for _, w := range []workload.Workload{workload.PingPong(0), workload.SharedTotal(5, 10)} {
+	for _, w := range []workload.Workload{workload.PingPong(0), workload.SharedTotal(5, 10), workload.Swing(10, 5)} {
 		if _, err := w.Run(c, 1000); err == nil || !strings.Contains(err.Error(), "add up") {
 			t.Errorf("%s: %v", w.Name, err)
 		}

@@ -39,10 +39,8 @@ const (
 	flushingPump    = "published, flushing"
 )
 
-// published returns the elastic channel of the first study with both buffers
-// as given.
-func published(name string, pump contender.Pump, shrink contender.PublishedShrink, send, receive int) contestant {
-	p := contender.Published{Pump: pump, Shrink: shrink, SendBuffer: send, RecvBuffer: receive}
+// published enters the elastic channel of the first study.
+func published(name string, p contender.Published) contestant {
 	return contestant{name, p.Contender(), unbounded, false}
 }
 

@@ -1,10 +1,12 @@
 package experiment
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
 )
 
@@ -50,7 +52,7 @@ func TestWrongTalliesAreErrors(t *testing.T) {
 		{"both at once, a value twice", con, faulty(none, 7)},
 		{"fill first, the first less", seq, faulty(0, none)},
 		{"fill first, a value twice", seq, faulty(none, 7)},
-		{"swing, a value twice", func(c contestant) measure.Entry { return c.swing(n) }, faulty(none, swingAround+50)},
+		{"swing, a value twice", func(c contestant) measure.Entry { return c.entry(workload.Swing(swingAround, swingWidth), n) }, faulty(none, swingAround+50)},
 		{"footprint, a value twice", func(c contestant) measure.Entry { return c.footprint(n, 4) }, faulty(none, 7)},
 	}
 	for _, tt := range tests {
@@ -79,52 +81,6 @@ func TestFillFirstNeedsRoom(t *testing.T) {
 	}
 }
 
-// The variants differ from the published pump in their queue alone: they must
-// deliver everything in order while they grow and shrink.
-func TestVariantQueues(t *testing.T) {
-	for name, v := range map[string]variant{
-		"quarter":    {halveBelow: 4},
-		"half":       {halveBelow: 2},
-		"free":       {freeWhenEmpty: true},
-		"free to 64": {start: 64, freeWhenEmpty: true},
-		"pre-sized":  {start: 1024},
-		"plain":      {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			q := variantQueue{variant: v, buf: make([]uint64, v.start)}
-			// Indices are free-running: let them wrap on the way.
-			q.head = ^uint(0) - 700
-			q.tail = q.head
-			sent, due := uint64(0), uint64(0)
-			for _, run := range []struct{ push, pop int }{{1000, 900}, {3000, 3100}, {5, 5}, {200, 0}, {0, 200}} {
-				for range run.push {
-					q.push(sent)
-					sent++
-				}
-				for range run.pop {
-					if got := q.front(); got != due {
-						t.Fatalf("front is %d, want %d", got, due)
-					}
-					q.pop()
-					due++
-				}
-			}
-			if q.len() != 0 {
-				t.Errorf("%d values left", q.len())
-			}
-			if size := len(q.buf); v.freeWhenEmpty && size != v.start {
-				t.Errorf("empty, but %d slots are held, want %d", size, v.start)
-			}
-			if size := len(q.buf); v.halveBelow == 0 && !v.freeWhenEmpty && size < 1024 {
-				t.Errorf("never shrinks, but holds %d slots", size)
-			}
-			if size := len(q.buf); v.halveBelow > 0 && size > 8 {
-				t.Errorf("shrinks, but holds %d slots for nothing", size)
-			}
-		})
-	}
-}
-
 func TestPowerOfTwo(t *testing.T) {
 	var got []int
 	for _, n := range []int{1, 2, 3, 1024, 1025} {
@@ -132,5 +88,16 @@ func TestPowerOfTwo(t *testing.T) {
 	}
 	if want := []int{1, 2, 4, 1024, 2048}; !slices.Equal(got, want) {
 		t.Errorf("powers of two %v, want %v", got, want)
+	}
+}
+
+// A study's own values of GOMAXPROCS are swept, and the machine's beyond them.
+func TestDoubling(t *testing.T) {
+	procs := doubling(4)
+	if !slices.Equal(procs[:3], []int{1, 2, 4}) {
+		t.Errorf("%v does not begin with the study's values", procs)
+	}
+	if last := procs[len(procs)-1]; last > max(4, runtime.NumCPU()) || 2*last <= runtime.NumCPU() {
+		t.Errorf("%v ends too early or too late for %d CPUs", procs, runtime.NumCPU())
 	}
 }

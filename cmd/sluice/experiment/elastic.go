@@ -1,12 +1,16 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/stat"
 )
@@ -97,17 +101,21 @@ func elasticPublished() []Published {
 	return figures
 }
 
+// asPublished is the elastic channel of the study, with its buffers.
+func asPublished(pump contender.Pump, shrink contender.PublishedShrink) contender.Published {
+	return contender.Published{Pump: pump, Shrink: shrink, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer}
+}
+
 // elasticRoster is everybody who is asked to do the study's two works.
 func elasticRoster() []contestant {
 	native, bounded := contender.Native(), contender.Bounded(background, nil)
 	oneToOne := &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true}
-	never, buffer := contender.PublishedNoShrink, contender.PublishedBuffer
 	return []contestant{
 		{nativeUnbuffered, native, 0, false},
 		{native1024, native, 1024, false},
 		{nativeSlotEach, native, slotEach, false},
-		published(simplePump, contender.Simple, never, buffer, buffer),
-		published(flushingPump, contender.Flushing, never, buffer, buffer),
+		published(simplePump, asPublished(contender.Simple, contender.PublishedNoShrink)),
+		published(flushingPump, asPublished(contender.Flushing, contender.PublishedNoShrink)),
 		{rendezvous, contender.Rendezvous(background, nil), 0, false},
 		{bounded1024, bounded, 1024, false},
 		{boundedOneToOne, contender.Bounded(background, oneToOne), 1024, false},
@@ -144,52 +152,9 @@ func (s Scale) seqAndCon(section, x string, procs, n int, roster []contestant, l
 	return []*Point{seq, con}
 }
 
-// point returns a timed point without entries.
-func (s Scale) point(section, panel, work, x string, procs, n int, labels []measure.Label) *Point {
-	all := []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: work}, {Key: "n", Value: strconv.Itoa(n)}}
-	name := section
-	if work != section {
-		name += " " + work
-	}
-	all = append(all, labels...)
-	for _, label := range all[2:] {
-		name += ", " + label.Key + " " + label.Value
-	}
-	return &Point{
-		Panel:  panel,
-		X:      x,
-		Beyond: procs > s.cpus(),
-		Point: measure.Point{
-			Name:   fmt.Sprintf("%s, GOMAXPROCS %d", name, procs),
-			Labels: all,
-			Procs:  procs,
-			Count:  s.count(),
-			Target: s.target(),
-		},
-	}
-}
-
-// byPanel orders points so that those of one panel are together.
-func byPanel(points []*Point) []*Point {
-	var ordered []*Point
-	seen := make(map[string]bool)
-	for _, first := range points {
-		if seen[first.Panel] {
-			continue
-		}
-		seen[first.Panel] = true
-		for _, p := range points {
-			if p.Panel == first.Panel {
-				ordered = append(ordered, p)
-			}
-		}
-	}
-	return ordered
-}
-
 func elasticProcs(s Scale) Section {
 	n := [...]int{Standard: 100_000, Quick: 5_000, AsPublished: 1_000_000}[s.Size]
-	study := []int{1, 2, 4}
+	study := doubling(4)
 	if s.Size == AsPublished {
 		study = []int{1, 4}
 	}
@@ -210,9 +175,10 @@ func elasticProcs(s Scale) Section {
 
 func elasticLength(s Scale) Section {
 	procs := s.home(1, 2, 4)
-	roster := elasticRoster()
+	// Those whose buffer stays as it is are no different at another length.
+	roster := slices.DeleteFunc(elasticRoster(), func(c contestant) bool { return c.capacity >= 0 })
 	var points []*Point
-	for _, n := range []int{2_000, 10_000, 100_000, 1_000_000} {
+	for _, n := range []int{2_000, 20_000, 200_000} {
 		points = append(points, s.seqAndCon("length", short(n), procs, n, roster)...)
 	}
 	return Section{
@@ -228,20 +194,33 @@ func elasticLength(s Scale) Section {
 // shrinkRoster is the published flushing pump in each mode, what its author
 // would have tried next, and our modes.
 func shrinkRoster(n int) []contestant {
-	flushing, buffer := contender.Flushing, contender.PublishedBuffer
+	flushing := func(name string, shrink contender.PublishedShrink) contestant {
+		return published(name, asPublished(contender.Flushing, shrink))
+	}
+	large := asPublished(contender.Flushing, contender.PublishedNoShrink)
+	large.Slots = powerOfTwo(n)
 	return []contestant{
 		{nativeSlotEach, contender.Native(), slotEach, false},
-		published(shrinkHalf, flushing, contender.PublishedShrinkHalf, buffer, buffer),
-		variant{halveBelow: 4}.contestant(shrinkQuarter),
-		published(shrinkEmpty, flushing, contender.PublishedShrinkEmpty, buffer, buffer),
-		variant{freeWhenEmpty: true}.contestant(shrinkIntended),
-		published(shrinkNever, flushing, contender.PublishedNoShrink, buffer, buffer),
-		variant{start: powerOfTwo(n)}.contestant(presized),
+		flushing(shrinkHalf, contender.PublishedShrinkHalf),
+		flushing(shrinkQuarter, contender.LazyShrinkHalf),
+		flushing(shrinkEmpty, contender.PublishedShrinkEmpty),
+		flushing(shrinkIntended, contender.FreeWhenEmpty),
+		flushing(shrinkNever, contender.PublishedNoShrink),
+		published(presized, large),
 		ownElastic(ownHalf, sluice.ShrinkHalf),
 		ownElastic(ownEmpty, sluice.ShrinkEmpty),
 		ownElastic(ownNever, sluice.NoShrink),
 	}
 }
+
+// A queue that swings around a power of two is what hurts a shrinking ring that has
+// no hysteresis. swingAround values are queued when the swing is at its lowest, so
+// that the queue proper, which lies between two buffers of 128 slots in the published
+// channel, crosses 4096.
+const (
+	swingAround = 4096 + 64
+	swingWidth  = 256
+)
 
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(n-1)) }
 
@@ -252,7 +231,7 @@ func elasticShrink(s Scale) Section {
 	points := s.seqAndCon("shrink", "", procs, n, roster)
 	swing := s.point("shrink", swinging, "swing", "", procs, n, nil)
 	for _, c := range roster {
-		swing.Entries = append(swing.Entries, c.swing(n))
+		swing.Entries = append(swing.Entries, c.entry(workload.Swing(swingAround, swingWidth), n))
 	}
 	return Section{
 		Name:  "shrink",
@@ -304,17 +283,17 @@ func elasticBuffers(s Scale) Section {
 }
 
 func pumps(send, receive int) []contestant {
-	return []contestant{
-		published(simplePump, contender.Simple, contender.PublishedNoShrink, send, receive),
-		published(flushingPump, contender.Flushing, contender.PublishedNoShrink, send, receive),
+	of := func(pump contender.Pump) contender.Published {
+		return contender.Published{Pump: pump, SendBuffer: send, RecvBuffer: receive}
 	}
+	return []contestant{published(simplePump, of(contender.Simple)), published(flushingPump, of(contender.Flushing))}
 }
 
 func elasticMemory(s Scale) Section {
 	n := [...]int{Standard: 250_000, Quick: 10_000}[s.Size]
 	point := s.point("memory", "", "memory", "", s.home(1, 2, 4), n, nil)
 	point.Target = 0
-	steps := 64
+	steps := 24                                     // enough that no two doublings share one, but for the smallest
 	point.Count = min(point.Count, stat.MinSamples) // the figures hardly vary
 	if s.Size == Quick {
 		point.Count, steps = min(point.Count, 2), 16
@@ -339,19 +318,80 @@ func elasticMemory(s Scale) Section {
 	}
 }
 
-// short writes a round n: "2 k", "1 M".
-func short(n int) string {
-	if n >= 1_000_000 {
-		return strconv.Itoa(n/1_000_000) + " M"
-	}
-	return strconv.Itoa(n/1_000) + " k"
+func elasticConclusion(m *Measured) Conclusion {
+	return Conclusion{Summary: elasticSummary(m), Findings: elasticFindings(m)}
 }
 
-// thousands writes n with a space between groups of three digits.
-func thousands(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + " " + digits[i:]
+// elasticSummary compares the two elastic channels at the study's own load.
+func elasticSummary(m *Measured) []string {
+	said := effect("A channel that grows, sluice.Elastic in place of a goroutine between two built-in channels,", atGOMAXPROCS,
+		m.across("procs", bothAtOnce, flushingPump, elastic))
+	if said == "" {
+		return nil
 	}
-	return digits
+	return []string{said}
+}
+
+func elasticFindings(m *Measured) []string {
+	const beside = "Beside a built-in channel of 1024 slots, both ends at work, "
+	findings := []string{
+		ratio(beside+"the published flushing pump", atGOMAXPROCS, m.across("procs", bothAtOnce, native1024, flushingPump)),
+		ratio(beside+"sluice.Elastic", atGOMAXPROCS, m.across("procs", bothAtOnce, native1024, elastic)),
+	}
+	for _, change := range []struct{ subject, base, other string }{
+		{"sluice.Elastic, in place of the published flushing pump", flushingPump, elastic},
+		{"sluice.Ends, in place of the published flushing pump", flushingPump, ends},
+		{"Batches of 64 through sluice.Elastic, in place of single values", elastic, elasticBatches},
+		{"Flushing in the published pump, in place of a select for each value", simplePump, flushingPump},
+	} {
+		for _, panel := range []string{fillFirst, bothAtOnce} {
+			findings = append(findings,
+				effect(change.subject+" ("+panel+"),", atGOMAXPROCS, m.across("procs", panel, change.base, change.other)))
+		}
+	}
+	findings = append(findings,
+		effect("Left open by the study: a pre-sized queue", withLoad, m.acrossPanels("shrink", "", shrinkNever, presized)),
+		effect("Left open by the study: shrinking below a quarter, in place of a half,", withLoad, m.acrossPanels("shrink", "", shrinkHalf, shrinkQuarter)),
+		effect("Left open by the study: not shrinking, in place of shrinking below a half,", withLoad, m.acrossPanels("shrink", "", shrinkHalf, shrinkNever)),
+		m.bestBuffer(),
+		m.memory())
+	return slices.DeleteFunc(findings, func(f string) bool { return f == "" })
+}
+
+// bestBuffer names the size of both built-in channels that was fastest.
+func (m *Measured) bestBuffer() string {
+	medians := make(map[string]float64) // ns per value
+	for _, x := range m.xs("buffers", bothAtOnce) {
+		if samples := m.Samples("buffers", bothAtOnce, x, flushingPump, measure.NsPerOp); len(samples) > 0 {
+			medians[x] = stat.Summarize(samples).Median
+		}
+	}
+	if len(medians) < 2 {
+		return ""
+	}
+	sizes := slices.SortedFunc(maps.Keys(medians), func(a, b string) int { return cmp.Compare(medians[a], medians[b]) })
+	best, worst := sizes[0], sizes[len(sizes)-1]
+	return fmt.Sprintf("Of the sizes tried for its two buffers, the published flushing pump was fastest, both ends at work, "+
+		"with %s slots (%.0f ns per value) and slowest with %s (%.0f ns).", best, medians[best], worst, medians[worst])
+}
+
+func (m *Measured) memory() string {
+	held := func(who string) (string, bool) {
+		var medians [3]float64
+		for i, unit := range []string{measure.BytesPeak, measure.BytesFull, measure.BytesDrained} {
+			samples := m.Samples("memory", "", "", who, unit)
+			if len(samples) == 0 {
+				return "", false
+			}
+			medians[i] = stat.Summarize(samples).Median
+		}
+		return fmt.Sprintf("%.1f bytes at the worst moment of filling, %.1f when full, and %.1f KiB in all after the drain",
+			medians[0], medians[1], medians[2]/1024), true
+	}
+	theirs, ok := held(shrinkHalf)
+	ours, ok2 := held(ownHalf)
+	if !ok || !ok2 {
+		return ""
+	}
+	return "Per queued value of 8 bytes, the published channel that halves holds " + theirs + "; sluice.Elastic holds " + ours + "."
 }

@@ -81,3 +81,26 @@ func (m *Measured) change(section, panel, x, base, other string) (c stat.Change,
 		m.Samples(section, panel, x, other, measure.NsPerOp))
 	return c, c.N > 0
 }
+
+// across compares two contenders at each place on the axis of a panel.
+func (m *Measured) across(section, panel, base, other string) []place {
+	var places []place
+	for _, x := range m.xs(section, panel) {
+		if c, ok := m.change(section, panel, x, base, other); ok {
+			places = append(places, place{x, c})
+		}
+	}
+	return places
+}
+
+// acrossPanels compares two contenders at the same place of each panel, which is
+// quoted as the name of a load.
+func (m *Measured) acrossPanels(section, x, base, other string) []place {
+	var places []place
+	for _, panel := range m.panels(section) {
+		if c, ok := m.change(section, panel, x, base, other); ok {
+			places = append(places, place{"“" + panel + "”", c})
+		}
+	}
+	return places
+}

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/stat"
@@ -102,4 +103,21 @@ func enumerate(phrases []string) string {
 		return strings.Join(phrases, "")
 	}
 	return strings.Join(phrases[:last], ", ") + " and " + phrases[last]
+}
+
+// short writes a round n: "2 k", "1 M".
+func short(n int) string {
+	if n >= 1_000_000 {
+		return strconv.Itoa(n/1_000_000) + " M"
+	}
+	return strconv.Itoa(n/1_000) + " k"
+}
+
+// thousands writes n with a space between groups of three digits.
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + " " + digits[i:]
+	}
+	return digits
 }

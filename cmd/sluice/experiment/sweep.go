@@ -1,0 +1,62 @@
+package experiment
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+
+	"github.com/sluice-go/sluice/cmd/sluice/measure"
+)
+
+// point returns a timed point without entries.
+func (s Scale) point(section, panel, work, x string, procs, n int, labels []measure.Label) *Point {
+	all := []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: work}, {Key: "n", Value: strconv.Itoa(n)}}
+	name := section
+	if work != section {
+		name += " " + work
+	}
+	all = append(all, labels...)
+	for _, label := range all[2:] {
+		name += ", " + label.Key + " " + label.Value
+	}
+	return &Point{
+		Panel:  panel,
+		X:      x,
+		Beyond: procs > s.cpus(),
+		Point: measure.Point{
+			Name:   fmt.Sprintf("%s, GOMAXPROCS %d", name, procs),
+			Labels: all,
+			Procs:  procs,
+			Count:  s.count(),
+			Target: s.target(),
+		},
+	}
+}
+
+// byPanel orders points so that those of one panel are together.
+func byPanel(points []*Point) []*Point {
+	var ordered []*Point
+	seen := make(map[string]bool)
+	for _, first := range points {
+		if seen[first.Panel] {
+			continue
+		}
+		seen[first.Panel] = true
+		for _, p := range points {
+			if p.Panel == first.Panel {
+				ordered = append(ordered, p)
+			}
+		}
+	}
+	return ordered
+}
+
+// doubling returns 1, 2, 4 … up to the CPUs of this machine, and at least up to
+// least: a study's own values, and what the machine adds to them.
+func doubling(least int) []int {
+	var procs []int
+	for p := 1; p <= max(least, runtime.NumCPU()); p *= 2 {
+		procs = append(procs, p)
+	}
+	return procs
+}
