@@ -189,6 +189,32 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 	}
 }
 
+// oneMore is a channel that delivers a value after the last.
+type oneMore struct {
+	contender.Channel
+	done *bool
+}
+
+func (o oneMore) Recv() (uint64, bool) {
+	v, ok := o.Channel.Recv()
+	if ok || *o.done {
+		return v, ok
+	}
+	*o.done = true
+	return 1 << 20, true
+}
+
+func TestOneMoreIsAnError(t *testing.T) {
+	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
+		return oneMore{contender.Native().Make(capacity), new(bool)}
+	}}
+	for _, w := range []workload.Workload{workload.PingPong(1), workload.SharedTotal(5, 1), workload.Swing(10, 5)} {
+		if r, err := w.Run(c, 1000); err == nil {
+			t.Errorf("%s: no error: %+v", w.Name, r)
+		}
+	}
+}
+
 func TestImpossibleJobsAreErrors(t *testing.T) {
 	background := context.Background()
 	single := &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true}

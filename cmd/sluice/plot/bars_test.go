@@ -36,19 +36,19 @@ func TestBarsIsWellFormed(t *testing.T) {
 // Parts stand on top of each other, on a scale from zero however far apart they
 // are: a part of twice the size is twice as long.
 func TestBarsStack(t *testing.T) {
-	svg := bars(map[int]Value{0: exact(100), 2: exact(10)}, map[int]Value{0: exact(200), 2: exact(20)}).SVG()
+	svg := bars(map[int]Value{0: exact(100), 1: exact(10), 2: exact(10)}, map[int]Value{0: exact(200), 1: exact(20), 2: exact(20)}).SVG()
 	const rect = `<rect x="[0-9.]+" y="([0-9.]+)" width="3[0-9.]+" height="([0-9.]+)" class="part`
 	y := places(t, svg, rect)
 	height := places(t, svg, strings.Replace(strings.Replace(rect, "(", "", 1), ")", "", 1))
-	if len(y) != 4 {
-		t.Fatalf("%d pieces, want 4:\n%s", len(y), svg)
+	if len(y) != 6 {
+		t.Fatalf("%d pieces, want 6:\n%s", len(y), svg)
 	}
 	near := func(a, b float64) bool { return a-b < 0.6 && b-a < 0.6 } // of a pixel
 	if !near(y[0]+height[0], linesBottom) || !near(y[1]+height[1], y[0]) {
 		t.Errorf("pieces at %v, of heights %v, do not stand on each other", y, height)
 	}
 	if !near(height[1], 2*height[0]) || !near(height[0], 10*height[2]) {
-		t.Errorf("heights %v of 100, 200, 10 and 20", height)
+		t.Errorf("heights %v of 100, 200, 10, 20, 10 and 20", height)
 	}
 	if !near(y[2]+height[2], linesBottom) {
 		t.Errorf("the bar of small figures does not begin at zero: %v", y[2]+height[2])
