@@ -170,7 +170,7 @@ var insides = []Picture{
 			Receivers: []string{"w4", "w1", "w7", "w2"},
 		},
 		Caption: "Both indices are at the same slot. The next value does not pass through the ring: the sender writes it to the " +
-			"first receiver in line, and makes that one ready. Without a buffer this is the only way.",
+			"first receiver in line, and makes that one ready. Without a buffer there is no ring: every value is handed over.",
 	},
 	{
 		Inside: Inside{Title: "Half full: nobody waits", Capacity: 8, Queued: 4, SendIndex: 7, ReceiveIndex: 3},
