@@ -93,7 +93,7 @@ func TestPowerOfTwo(t *testing.T) {
 
 // A study's own values of GOMAXPROCS are swept, and the machine's beyond them.
 func TestDoubling(t *testing.T) {
-	procs := doubling(4)
+	procs := Scale{}.doubling(4)
 	if !slices.Equal(procs[:3], []int{1, 2, 4}) {
 		t.Errorf("%v does not begin with the study's values", procs)
 	}

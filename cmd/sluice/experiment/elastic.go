@@ -154,7 +154,7 @@ func (s Scale) seqAndCon(section, x string, procs, n int, roster []contestant, l
 
 func elasticProcs(s Scale) Section {
 	n := [...]int{Standard: 100_000, Quick: 5_000, AsPublished: 1_000_000}[s.Size]
-	study := doubling(4)
+	study := s.doubling(4)
 	if s.Size == AsPublished {
 		study = []int{1, 4}
 	}

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
 
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
@@ -51,11 +50,11 @@ func byPanel(points []*Point) []*Point {
 	return ordered
 }
 
-// doubling returns 1, 2, 4 … up to the CPUs of this machine, and at least up to
+// doubling returns 1, 2, 4 … up to the CPUs of the machine, and at least up to
 // least: a study's own values, and what the machine adds to them.
-func doubling(least int) []int {
+func (s Scale) doubling(least int) []int {
 	var procs []int
-	for p := 1; p <= max(least, runtime.NumCPU()); p *= 2 {
+	for p := 1; p <= max(least, s.cpus()); p *= 2 {
 		procs = append(procs, p)
 	}
 	return procs
