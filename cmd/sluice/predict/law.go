@@ -66,7 +66,7 @@ const MinCounts = 3
 // MaxMisfit is the largest typical distance between law and points that Fit lets
 // pass, as a factor. No smooth curve passes near points that go up and down by
 // more: what was measured is then the machine's other tenants.
-const MaxMisfit = 1.5
+const MaxMisfit = 2.0
 
 // Fit returns the law that is nearest to the points. Distance is that of the
 // logarithms: ten per cent count the same at a million and at a thousand a
@@ -109,12 +109,12 @@ func Medians(points []Point) ([]Point, error) {
 }
 
 // misfit returns the root mean square of log X − log law, as a factor: 1 is a
-// perfect fit. Three parameters are free, so three points always fit.
+// perfect fit.
 func (l Law) misfit(points []Point) float64 {
 	sum := 0.0
 	for _, p := range points {
 		d := math.Log(p.X / l.At(float64(p.Procs)))
 		sum += d * d
 	}
-	return math.Exp(math.Sqrt(sum / float64(max(1, len(points)-MinCounts))))
+	return math.Exp(math.Sqrt(sum / float64(len(points))))
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// near reports whether got is want within the given fraction.
-func near(got, want, within float64) bool {
+// closeTo reports whether got is want within the given fraction.
+func closeTo(got, want, within float64) bool {
 	return got == want || math.Abs(got-want) <= within*math.Abs(want)
 }
 
@@ -44,11 +44,11 @@ func TestFitFindsTheLaw(t *testing.T) {
 				t.Fatalf("%s at %v: %v", tt.name, procs, err)
 			}
 			for _, n := range []float64{1, 2, 6, 32, 128} {
-				if !near(got.At(n), tt.law.At(n), 1e-6) {
+				if !closeTo(got.At(n), tt.law.At(n), 1e-6) {
 					t.Errorf("%s at %v: %+v gives %.4g on %v CPUs, want %.4g", tt.name, procs, got, got.At(n), n, tt.law.At(n))
 				}
 			}
-			if !near(got.Sigma, tt.law.Sigma, 1e-5) && math.Abs(got.Sigma-tt.law.Sigma) > 1e-9 {
+			if !closeTo(got.Sigma, tt.law.Sigma, 1e-5) && math.Abs(got.Sigma-tt.law.Sigma) > 1e-9 {
 				t.Errorf("%s at %v: σ %v, want %v", tt.name, procs, got.Sigma, tt.law.Sigma)
 			}
 		}

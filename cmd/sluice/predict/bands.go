@@ -1,0 +1,281 @@
+package predict
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// How far figures are given, as a multiple of the largest measured count.
+const (
+	Near = 2
+	Far  = 4
+)
+
+// carryOn predicts the throughput on n CPUs, more than were measured: from the
+// last point halfway, in logarithms, between what the law says and a standstill.
+//
+// The standstill is the serial limit: what a channel goes to whose lock lets one
+// goroutine in at a time and costs no more for a longer line, as the runtime's
+// does since Go 1.24. The law alone takes the last points for the beginning of a
+// collapse. On published curves the two miss on opposite sides: the score shows
+// them, and that the mean is better than either.
+func carryOn(law Law, last Point, n float64) float64 {
+	return last.X * math.Sqrt(law.At(n)/law.At(float64(last.Procs)))
+}
+
+// between predicts the throughput on n CPUs that lie between two measured
+// counts: on the line through both, in logarithms.
+func between(a, b Point, n float64) float64 {
+	part := math.Log(n/float64(a.Procs)) / math.Log(float64(b.Procs)/float64(a.Procs))
+	return math.Exp((1-part)*math.Log(a.X) + part*math.Log(b.X))
+}
+
+// A reach is how far a figure is from what was measured.
+type reach int
+
+const (
+	inside reach = iota // between measured counts, the larger up to Near times the smaller
+	gap                 // the same, up to Far times
+	near                // up to Near times the largest
+	far                 // up to Far times
+	reaches
+)
+
+// A trial asks of a published curve what its larger counts, or a count in its
+// midst, would be if only the points were known.
+type trial struct {
+	curve   *Curve
+	group   int // curves of one source or one machine have the same
+	reach   reach
+	points  []Point
+	truth   Point
+	crosses bool // a last-level cache or socket that the points do not cross
+}
+
+// trials returns every question that the curves can answer. The points known
+// are thinned to doublings, as a sweep has them; the truth is the largest count
+// in reach, so that no trial is easy because it asks for one CPU more.
+func trials(curves []Curve) []trial {
+	var all []trial
+	groups := groups(curves)
+	for i := range curves {
+		c := &curves[i]
+		if c.Kind != Shared {
+			continue
+		}
+		add := func(r reach, points []Point, truth Point) {
+			last := points[len(points)-1].Procs
+			crosses := c.Domain > 0 && truth.Procs > c.Domain && last <= c.Domain
+			all = append(all, trial{c, groups[i], r, points, truth, crosses})
+		}
+		for known := MinCounts; known < len(c.Points); known++ {
+			points := doublings(c.Points[:known])
+			if len(points) < MinCounts {
+				continue
+			}
+			last := points[len(points)-1].Procs
+			var farthest [reaches]Point
+			for _, p := range c.Points[known:] {
+				switch {
+				case p.Procs <= Near*last:
+					farthest[near] = p
+				case p.Procs <= Far*last:
+					farthest[far] = p
+				}
+			}
+			for _, r := range []reach{near, far} {
+				if farthest[r].Procs > 0 {
+					add(r, points, farthest[r])
+				}
+			}
+		}
+		for i := 1; i+1 < len(c.Points); i++ {
+			for r, apart := range []int{inside: Near, gap: Far} {
+				if pair := around(c.Points, i, apart); pair != nil && reachBetween(pair[0], pair[1]) == reach(r) {
+					add(reach(r), pair, c.Points[i])
+				}
+			}
+		}
+	}
+	return all
+}
+
+// around returns the points of the most distant counts, so many times apart at the
+// most, that have the i-th point between them, nil if there are none.
+func around(points []Point, i, apart int) []Point {
+	var widest []Point
+	for a := range i {
+		for b := len(points) - 1; b > i; b-- {
+			ratio := float64(points[b].Procs) / float64(points[a].Procs)
+			if ratio <= float64(apart) && (widest == nil || ratio > float64(widest[1].Procs)/float64(widest[0].Procs)) {
+				widest = []Point{points[a], points[b]}
+			}
+		}
+	}
+	return widest
+}
+
+// reachBetween is inside or gap.
+func reachBetween(a, b Point) reach {
+	if b.Procs <= Near*a.Procs {
+		return inside
+	}
+	return gap
+}
+
+// doublings returns the first and the last point, and of those between the ones
+// that are twice the one before or more.
+func doublings(points []Point) []Point {
+	if len(points) < 3 {
+		return points
+	}
+	thinned := []Point{points[0]}
+	for _, p := range points[1 : len(points)-1] {
+		if p.Procs >= 2*thinned[len(thinned)-1].Procs {
+			thinned = append(thinned, p)
+		}
+	}
+	return append(thinned, points[len(points)-1])
+}
+
+// groups numbers the curves: those of one source or of one machine have the same
+// number, and so have all that such a chain connects.
+func groups(curves []Curve) []int {
+	group := make([]int, len(curves))
+	for i := range group {
+		group[i] = i
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := range curves {
+			for j := range i {
+				related := curves[i].Source == curves[j].Source || sameMachine(curves[i].Machine, curves[j].Machine)
+				if low := min(group[i], group[j]); related && group[i] != group[j] {
+					group[i], group[j], changed = low, low, true
+				}
+			}
+		}
+	}
+	return group
+}
+
+// sameMachine compares the names, or where one begins with a model, such as
+// i7-13700H, the models: what follows describes it.
+func sameMachine(a, b string) bool {
+	model, _, _ := strings.Cut(a, " ")
+	other, _, _ := strings.Cut(b, " ")
+	return a == b || model == other && len(model) > 4 && strings.ContainsAny(model, "0123456789") && !strings.Contains(model, "/")
+}
+
+// miss returns the logarithm of truth / prediction. It fails where Fit refuses.
+func (t trial) miss(predict func(law Law, last Point, n float64) float64) (float64, error) {
+	n := float64(t.truth.Procs)
+	if t.reach == inside || t.reach == gap {
+		return math.Log(t.truth.X / between(t.points[0], t.points[1], n)), nil
+	}
+	law, err := Fit(t.points)
+	if err != nil {
+		return 0, err
+	}
+	return math.Log(t.truth.X / predict(law, t.points[len(t.points)-1], n)), nil
+}
+
+// A Band is where the truth was, as a factor of what was predicted.
+type Band struct {
+	Lo     float64 `json:"lo"`
+	Hi     float64 `json:"hi"`
+	Curves int     `json:"curves"` // published ones that it comes from
+}
+
+// Bands are the bands of figures that were not measured, by reach.
+type Bands [reaches]Band
+
+// level is the share of trials that a band is made to hold. It is above the nine
+// in ten that are asked of it on curves that it has not seen: from few sources a
+// band of nine in ten holds fewer of the next.
+const level = 0.95
+
+// Calibrate returns the bands that the curves give.
+func Calibrate(curves []Curve) Bands { return calibrate(trials(curves), -1) }
+
+// calibrate leaves a group out; -1 is none.
+func calibrate(all []trial, except int) (bands Bands) {
+	for r := range reaches {
+		misses := weigh(all, func(t trial) bool { return t.reach == r && t.group != except }, carryOn)
+		if len(misses.of) == 0 {
+			continue
+		}
+		bands[r] = Band{
+			Lo:     math.Exp(misses.quantile((1 - level) / 2)),
+			Hi:     math.Exp(misses.quantile((1 + level) / 2)),
+			Curves: misses.curves,
+		}
+	}
+	return bands
+}
+
+// weighed is a sample in which a curve counts as one, however many trials it
+// gives, and a source with n curves as √n: six machines under one program are
+// not six programs.
+type weighed struct {
+	of     []weighedMiss // ascending
+	total  float64
+	curves int
+	noisy  int // trials whose points Fit refuses
+}
+
+type weighedMiss struct {
+	trial  trial
+	miss   float64
+	weight float64
+}
+
+func weigh(all []trial, use func(trial) bool, predict func(Law, Point, float64) float64) weighed {
+	var w weighed
+	ofCurve, inGroup := map[*Curve]int{}, map[int]int{}
+	for _, t := range all {
+		if !use(t) {
+			continue
+		}
+		miss, err := t.miss(predict)
+		if err != nil {
+			w.noisy++
+			continue
+		}
+		if ofCurve[t.curve]++; ofCurve[t.curve] == 1 {
+			inGroup[t.group]++
+		}
+		w.of = append(w.of, weighedMiss{trial: t, miss: miss})
+	}
+	for i := range w.of {
+		t := w.of[i].trial
+		w.of[i].weight = 1 / float64(ofCurve[t.curve]) / math.Sqrt(float64(inGroup[t.group]))
+		w.total += w.of[i].weight
+	}
+	w.curves = len(ofCurve)
+	slices.SortStableFunc(w.of, func(a, b weighedMiss) int { return cmp.Compare(a.miss, b.miss) })
+	return w
+}
+
+// quantile returns the miss below which that share of the weight lies.
+func (w weighed) quantile(share float64) float64 {
+	below := 0.0
+	for _, m := range w.of {
+		if below += m.weight; below >= share*w.total {
+			return m.miss
+		}
+	}
+	return w.of[len(w.of)-1].miss
+}
+
+// sorted returns the sample with each miss changed by f, in ascending order.
+func (w weighed) sorted(f func(float64) float64) weighed {
+	w.of = slices.Clone(w.of)
+	for i := range w.of {
+		w.of[i].miss = f(w.of[i].miss)
+	}
+	slices.SortStableFunc(w.of, func(a, b weighedMiss) int { return cmp.Compare(a.miss, b.miss) })
+	return w
+}

@@ -1,0 +1,117 @@
+package predict
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// A Topology is how the CPUs of a machine hang together, 0 for what is not known.
+type Topology struct {
+	CPUs   int `json:"cpus,omitempty"`
+	LLC    int `json:"llc,omitempty"`    // CPUs behind one last-level cache
+	Socket int `json:"socket,omitempty"` // CPUs in one socket
+}
+
+// Limits hold the machine that was measured against the one that is asked about.
+// They may be the same.
+type Limits struct {
+	Measured Topology `json:"measured"`
+	Target   Topology `json:"target"`
+}
+
+// A boundary is a step in what it costs to move a cache line.
+type boundary struct {
+	what, flag       string
+	measured, target int
+}
+
+func (l Limits) boundaries() []boundary {
+	return []boundary{
+		{"last-level cache", "-llc", l.Measured.LLC, l.Target.LLC},
+		{"socket", "-socket", l.Measured.Socket, l.Target.Socket},
+	}
+}
+
+// unknown reports whether more CPUs than the largest measured may lie beyond the
+// boundary without anybody knowing.
+func (b boundary) unknown(int) bool { return b.target == 0 }
+
+// check refuses n CPUs if they cross a boundary that the largest measured count did
+// not cross, or if nobody knows whether they do.
+func (l Limits) check(largest int, n float64) error {
+	for _, b := range l.boundaries() {
+		switch {
+		case b.unknown(largest):
+			return fmt.Errorf("%w: nobody knows how many CPUs share a %s there: say so with %s", ErrNewBoundary, b.what, b.flag)
+		case n > float64(b.target) && (b.measured == 0 || largest <= b.measured):
+			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and no more than one %s was measured. From there on each hand-over may cost several times as much. If %s of the target holds more, say so with %s",
+				ErrNewBoundary, n, b.target, b.what, b.what, "one "+b.what, b.flag)
+		}
+	}
+	return nil
+}
+
+// ReadTopology reads how the CPUs hang together from /sys/devices/system/cpu of
+// Linux. What is not there stays 0.
+func ReadTopology(cpus fs.FS) Topology {
+	var t Topology
+	sockets := map[string]int{}
+	dirs, _ := fs.Glob(cpus, "cpu[0-9]*")
+	for _, dir := range dirs {
+		if online := text(cpus, dir+"/online"); online == "0" {
+			continue
+		}
+		t.CPUs++
+		if id := text(cpus, dir+"/topology/physical_package_id"); id != "" {
+			sockets[id]++
+			t.Socket = max(t.Socket, sockets[id])
+		}
+		t.LLC = max(t.LLC, lastLevelCache(cpus, dir))
+	}
+	return t
+}
+
+// lastLevelCache returns how many CPUs share the highest cache of one.
+func lastLevelCache(cpus fs.FS, dir string) int {
+	highest, shared := 0, 0
+	caches, _ := fs.Glob(cpus, dir+"/cache/index[0-9]*")
+	for _, cache := range caches {
+		level, err := strconv.Atoi(text(cpus, path.Join(cache, "level")))
+		if err == nil && level > highest {
+			highest, shared = level, countCPUs(text(cpus, path.Join(cache, "shared_cpu_list")))
+		}
+	}
+	return shared
+}
+
+// countCPUs counts a list such as "0-3,8,10-11", 0 if it is none.
+func countCPUs(list string) int {
+	total := 0
+	for field := range strings.SplitSeq(list, ",") {
+		first, last, isRange := strings.Cut(field, "-")
+		a, err := strconv.Atoi(first)
+		if err != nil {
+			return 0
+		}
+		b := a
+		if isRange {
+			if b, err = strconv.Atoi(last); err != nil || b < a {
+				return 0
+			}
+		}
+		total += b - a + 1
+	}
+	return total
+}
+
+// text returns a file of one line, "" if it cannot be read.
+func text(files fs.FS, name string) string {
+	content, err := fs.ReadFile(files, name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(content))
+}
