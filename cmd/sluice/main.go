@@ -8,6 +8,11 @@
 //	sluice lab elastic -published        the published sweep as it was published
 //	sluice lab -count 20 -o results      more repetitions, to another directory
 //
+//	sluice predict                       where one channel peaks, and what would help it
+//	sluice predict -cpus 16 -llc 16      what it would do on 16 CPUs behind one cache
+//	sluice predict -score                how good such predictions are
+//	sluice predict -add -source me       adds a curve of yours to a file that predictions use
+//
 //	sluice compare before after                      what differs between two runs, and is it noise?
 //	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5 %
 //	sluice compare before after -threshold 10 -json  with another limit, for a program
@@ -17,6 +22,9 @@
 // nothing beside itself; results.txt, in the Go benchmark format, for benchstat;
 // and results.json. Ctrl-C writes what was measured so far and says what is
 // missing; a second Ctrl-C ends the program at once.
+//
+// A prediction prints where one channel peaks, with a band for each figure, and
+// refuses figures where it has no ground for them.
 //
 // A comparison reads such directories, or any files in Go's benchmark format,
 // and judges each point as benchstat does.
@@ -65,6 +73,7 @@ func main() {
 type commands struct {
 	Lab     labCommand     `cmd:"" help:"Repeat published experiments on this machine and report."`
 	Compare compareCommand `cmd:"" help:"Say what differs between two runs, and whether it is noise."`
+	Predict predictCommand `cmd:"" help:"Say where one channel peaks and what would help it, and how sure that is."`
 }
 
 // exit is how kong's wish to exit travels to run.

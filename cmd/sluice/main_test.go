@@ -71,7 +71,7 @@ func results(t *testing.T, dir string) (s summary) {
 
 // Every command of the manual is run, each as its kind asks for.
 func TestManual(t *testing.T) {
-	ways := map[string]func(*testing.T, []string){"lab": manualLab, "compare": manualCompare}
+	ways := map[string]func(*testing.T, []string){"lab": manualLab, "predict": manualPredict, "compare": manualCompare}
 	commands := manual(t)
 	for name := range ways {
 		if !slices.ContainsFunc(commands, func(command []string) bool { return command[1] == name }) {
@@ -155,6 +155,7 @@ func manual(t *testing.T) [][]string {
 func TestHelp(t *testing.T) {
 	also := map[string][]string{
 		"lab":     append(experiment.Names(), "--procs", "--count", "Ctrl-C"),
+		"predict": {"--procs=LIST", "--from=FILE", "--llc=N", "--curves=FILE", "--score"},
 		"compare": {"--threshold=PERCENT", "--alpha=LEVEL", "--fail-on-regression", "benchstat -table pkg,experiment"},
 	}
 	for name, wanted := range also {

@@ -171,6 +171,7 @@ var rooms = map[string]room{
 			"./cmd/sluice/compare":       "says what differs between two runs",
 			"./cmd/sluice/experiment":    "what there is to run",
 			"./cmd/sluice/measure":       "runs it",
+			"./cmd/sluice/predict":       "says how a curve goes on",
 			"./cmd/sluice/progress":      "says how far it is",
 			"./cmd/sluice/report":        "writes what came out",
 			"github.com/alecthomas/kong": "the command line",
@@ -197,7 +198,15 @@ var rooms = map[string]room{
 		imports: permissions{"github.com/google/pprof/profile": "the block profile, as Go itself reads it"},
 	},
 	"cmd/sluice/plot":    {},
-	"cmd/sluice/predict": {},
+	"cmd/sluice/predict": {
+		imports: permissions{
+			"./bench/contender":          contenders,
+			"./bench/workload":           workloads,
+			"./cmd/sluice/measure":       measuring,
+			"./cmd/sluice/stat":          "medians and intervals of what was measured",
+			"golang.org/x/perf/benchfmt": "reads the curve from results.txt",
+		},
+	},
 	"cmd/sluice/progress": {
 		imports: permissions{
 			"./cmd/sluice/measure":              measuring,

@@ -26,6 +26,7 @@ type Curve struct {
 	CPUs     int     `json:"cpus,omitempty"`   // of the machine, 0 if not known
 	Domain   int     `json:"domain,omitempty"` // CPUs that share a socket and a last-level cache, 0 if not known
 	Points   []Point `json:"points"`           // ascending, one for each count; none above CPUs
+	Above    []int   `json:"above,omitempty"`  // the counts above CPUs, which are no points
 }
 
 // A Kind says what a row of a file of curves is.
@@ -67,7 +68,7 @@ var Published = sync.OnceValue(func() []Curve {
 })
 
 // ReadCurves reads a file of curves. Rows of kind other are no curves and are
-// passed over, and so are points above the CPUs of their machine: threads that
+// passed over. Counts above the CPUs of their machine are set apart: threads that
 // share a CPU say nothing about scaling.
 func ReadCurves(r io.Reader) ([]Curve, error) {
 	reader := csv.NewReader(r)
@@ -103,7 +104,7 @@ func ReadCurves(r io.Reader) ([]Curve, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		if curve.Kind == Other || curve.CPUs > 0 && point.Procs > curve.CPUs {
+		if curve.Kind == Other {
 			continue
 		}
 		i := slices.IndexFunc(curves, curve.same)
@@ -111,7 +112,11 @@ func ReadCurves(r io.Reader) ([]Curve, error) {
 			i = len(curves)
 			curves = append(curves, curve)
 		}
-		curves[i].Points = append(curves[i].Points, point)
+		if c := &curves[i]; curve.CPUs > 0 && point.Procs > curve.CPUs {
+			c.Above = append(c.Above, point.Procs)
+		} else {
+			c.Points = append(c.Points, point)
+		}
 	}
 	for i := range curves {
 		curves[i].Points, err = Medians(curves[i].Points)
@@ -119,7 +124,7 @@ func ReadCurves(r io.Reader) ([]Curve, error) {
 			return nil, err
 		}
 	}
-	return curves, nil
+	return slices.DeleteFunc(curves, func(c Curve) bool { return len(c.Points) == 0 }), nil
 }
 
 // same reports whether a row belongs to the curve d.

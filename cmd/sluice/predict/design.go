@@ -132,3 +132,6 @@ func scoreOrder(curves []Curve, above int) OrderScore {
 	}
 	return score
 }
+
+// Architecture returns GOARCH as far as the curve's machine tells it, "" if not.
+func (c Curve) Architecture() string { return architecture(c.Machine) }

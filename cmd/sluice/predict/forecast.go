@@ -88,11 +88,8 @@ func (f *Forecast) Reach() int {
 	}
 	reach := Far * f.Largest()
 	for _, boundary := range f.Limits.boundaries() {
-		if boundary.target > 0 && f.Largest() <= boundary.measured {
+		if !boundary.crossed(f.Largest()) {
 			reach = min(reach, max(boundary.target, f.Largest()))
-		}
-		if boundary.unknown(f.Largest()) {
-			return f.Largest()
 		}
 	}
 	return reach
@@ -121,7 +118,7 @@ func (f *Forecast) At(n float64) (Figure, error) {
 	}
 	largest := float64(f.Largest())
 	if n > Far*largest {
-		return Figure{}, fmt.Errorf("%w: %v CPUs are more than %d times the %v that were measured. There sound models of one channel differ by a factor of 11 to 20 since Go 1.24",
+		return Figure{}, fmt.Errorf("%w: %v CPUs are more than %d times the %v that were measured. So far out, two sound models differ 11 to 20 times since Go 1.24: a lock that lets few spin may level off or come down. Measure on a machine with more CPUs",
 			ErrTooFar, n, Far, largest)
 	}
 	if err := f.Limits.check(f.Largest(), n); err != nil {

@@ -28,6 +28,9 @@ type boundary struct {
 	measured, target int
 }
 
+// crossed reports whether the largest measured count lies beyond the boundary.
+func (b boundary) crossed(largest int) bool { return b.measured > 0 && largest > b.measured }
+
 func (l Limits) boundaries() []boundary {
 	return []boundary{
 		{"last-level cache", "-llc", l.Measured.LLC, l.Target.LLC},
@@ -35,20 +38,16 @@ func (l Limits) boundaries() []boundary {
 	}
 }
 
-// unknown reports whether more CPUs than the largest measured may lie beyond the
-// boundary without anybody knowing.
-func (b boundary) unknown(int) bool { return b.target == 0 }
-
 // check refuses n CPUs if they cross a boundary that the largest measured count did
 // not cross, or if nobody knows whether they do.
 func (l Limits) check(largest int, n float64) error {
 	for _, b := range l.boundaries() {
 		switch {
-		case b.unknown(largest):
+		case b.target == 0:
 			return fmt.Errorf("%w: nobody knows how many CPUs share a %s there: say so with %s", ErrNewBoundary, b.what, b.flag)
-		case n > float64(b.target) && (b.measured == 0 || largest <= b.measured):
-			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and no more than one %s was measured. From there on each hand-over may cost several times as much. If %s of the target holds more, say so with %s",
-				ErrNewBoundary, n, b.target, b.what, b.what, "one "+b.what, b.flag)
+		case n > float64(b.target) && !b.crossed(largest):
+			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and none beyond it was measured. There a hand-over may cost several times as much, and since Go 1.24 two sound models differ 11 to 20 times. If more CPUs share one where you ask for, say so with %s",
+				ErrNewBoundary, n, b.target, b.what, b.flag)
 		}
 	}
 	return nil

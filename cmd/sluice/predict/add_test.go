@@ -1,0 +1,100 @@
+package predict
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var mine = Curve{
+	Source: "me, myself", Machine: `the "big" one`, Version: "Go 1.26", Workload: "one chan", Note: "at night",
+	Kind: Shared, Design: ChannelDesign, CPUs: 8, Domain: 4, Points: []Point{{1, 3.25e7}, {2, 1e7}, {8, 5e6}},
+}
+
+func TestAdd(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new", "curves.csv")
+	other := mine
+	other.Machine = "another"
+	for _, c := range []Curve{mine, other} {
+		if err := Add(file, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := ReadOwn(file)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, want := range []Curve{mine, other} {
+		if c := got[i]; !c.same(want) || c.Note != want.Note || c.Kind != want.Kind || c.Design != want.Design ||
+			c.CPUs != want.CPUs || c.Domain != want.Domain || !slices.Equal(c.Points, want.Points) {
+			t.Errorf("read back %+v, want %+v", c, want)
+		}
+	}
+	if names, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".*")); len(names) > 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+// A file keeps what it has: its columns, and its last line without an end.
+func TestAddKeepsTheForm(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "curves.csv")
+	before := header + "\ns,m,v,w,1,1,ops/s,"
+	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(file, mine); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(file)
+	if err != nil || !strings.HasPrefix(string(after), before+"\n") || strings.Count(string(after), "\n") != 5 {
+		t.Errorf("%v\n%s", err, after)
+	}
+	if curves, err := ReadOwn(file); err != nil || len(curves) != 2 || !curves[1].same(mine) {
+		t.Errorf("%+v, %v", curves, err)
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name, content string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	change := func(f func(*Curve)) Curve { c := mine; f(&c); return c }
+	full := filepath.Join(dir, "full.csv")
+	if err := Add(full, mine); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, file string
+		curve      Curve
+		is         error
+		says       string
+	}{
+		{"a foreign file", path("foreign.csv", "name,age\nx,3\n"), mine, ErrForeign, "no column"},
+		{"a text", path("text", "# Diary\n\nToday, I\n"), mine, ErrForeign, "no column"},
+		{"a broken file", path("broken.csv", header+"\ns,m,v,w,x,1,ops/s,\n"), mine, nil, "line 2"},
+		{"an empty file", path("empty.csv", ""), mine, ErrForeign, "EOF"},
+		{"a folder", dir, mine, nil, "directory"},
+		{"twice", full, mine, nil, "has this curve already"},
+		{"no source", full, change(func(c *Curve) { c.Source = "" }), nil, "say it with -source"},
+		{"no machine", full, change(func(c *Curve) { c.Machine = "" }), nil, "say it with -machine"},
+		{"one count", full, change(func(c *Curve) { c.Machine, c.Points = "x", c.Points[:1] }), ErrTooFew, "one count is no curve"},
+	}
+	for _, tt := range tests {
+		before, _ := os.ReadFile(tt.file)
+		err := Add(tt.file, tt.curve)
+		if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.says)
+		}
+		if after, _ := os.ReadFile(tt.file); string(after) != string(before) {
+			t.Errorf("%s: the file was changed to %q", tt.name, after)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package predict
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sluice-go/sluice/bench/workload"
+)
+
+// WriteText writes the report for a reader: the answer first, then the figures,
+// then what others measured.
+func (r *Report) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	r.writePeak(&b)
+	r.writeFigures(&b)
+	r.writeLaw(&b)
+	r.writeFewer(&b)
+	r.writeLanes(&b)
+	r.writeBatches(&b)
+	r.writeRefused(&b)
+	r.writeBeside(&b)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// rate writes operations per second with three digits.
+func rate(x float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, " G/s"}, {1e6, " M/s"}, {1e3, " k/s"}} {
+		if x >= unit.size {
+			return digits(x/unit.size) + unit.name
+		}
+	}
+	return digits(x) + "/s"
+}
+
+func digits(x float64) string {
+	switch {
+	case x >= 99.95:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 9.995:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+func (f Figure) band() string {
+	if f.Lo == f.Hi {
+		return "no interval"
+	}
+	return rate(f.Lo) + " to " + rate(f.Hi)
+}
+
+func (r *Report) writePeak(b *bytes.Buffer) {
+	where := "of " + r.Curve.Machine
+	if r.Here {
+		where = "on this machine"
+	}
+	p := r.Peak
+	fmt.Fprintf(b, "One channel %s peaks at %.0f CPU%s: %s (%s, %s).\n", where, p.CPUs, plural(p.CPUs), rate(p.X), p.Mode, p.band())
+	if p.From != p.To {
+		fmt.Fprintf(b, "As far as can be told, any number from %d to %d may be as good.\n", p.From, p.To)
+	}
+	fmt.Fprintf(b, "What was measured: %s; %s; %s.\n", r.Curve.Workload, r.Curve.Machine, r.Curve.Version)
+	if len(r.Curve.Above) > 0 {
+		fmt.Fprintf(b, "Left out: GOMAXPROCS %s, above the %d CPUs. That is a test of robustness, and no point of a scaling curve.\n",
+			strings.Trim(fmt.Sprint(r.Curve.Above), "[]"), r.Limits.Measured.CPUs)
+	}
+	if !r.CPUsKnown {
+		fmt.Fprintln(b, "The file does not say how many CPUs the machine had. Counts above them would be no points of a curve: say it with -from-cpus.")
+	}
+	if r.Own > 0 {
+		fmt.Fprintf(b, "Bands and comparisons include %d curve%s of your own.\n", r.Own, plural(float64(r.Own)))
+	}
+}
+
+func plural(n float64) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+func (r *Report) writeFigures(b *bytes.Buffer) {
+	fmt.Fprintln(b)
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "CPUs\tthroughput\tns between values\tband\tmode\t")
+	for _, f := range r.Figures {
+		fmt.Fprintf(table, "%.0f\t%s\t%s\t%s\t%s\t\n", f.CPUs, rate(f.X), digits(1e9/f.X), f.band(), f.Mode)
+	}
+	_ = table.Flush() // a Buffer takes all
+	fmt.Fprintln(b, "A measured band is the interval of the median, or the range of fewer than 6 repetitions.")
+	if slices.ContainsFunc(r.Figures, func(f Figure) bool { return f.Mode != Measured }) {
+		fmt.Fprintf(b, "The others are as wide as %.0f %% of published curves ask for; how well that does: sluice predict -score.\n", 100*level)
+	}
+}
+
+func (r *Report) writeLaw(b *bytes.Buffer) {
+	fmt.Fprintln(b)
+	if r.Law == nil {
+		fmt.Fprintf(b, "No law: %s.\n", r.NoLaw)
+		if counts := len(r.Swept.Single); counts < MinCounts {
+			fmt.Fprintf(b, "A law cannot be fitted from %d count%s, so nothing is said beyond %d CPU%s.\n",
+				counts, plural(float64(counts)), r.Swept.Single[counts-1].Procs, plural(float64(r.Swept.Single[counts-1].Procs)))
+		}
+		return
+	}
+	fmt.Fprintf(b, "The law: X(N) = λN / (1 + σ(N−1) + κN(N−1)) with λ = %s, σ = %.3g, κ = %.3g.\n", rate(r.Law.Lambda), r.Law.Sigma, r.Law.Kappa)
+	switch {
+	case r.Law.Kappa > 0:
+		fmt.Fprintln(b, "Plateau: none, by the law: each CPU more costs the others time, and the curve comes down.")
+	case r.Law.Sigma == 0:
+		fmt.Fprintln(b, "Plateau: none in sight. Nothing in these counts tells where it is.")
+	case r.Plateau == nil:
+		fmt.Fprintln(b, "Plateau: the law levels off, but where lies beyond a boundary that was not measured: no number.")
+	default:
+		fmt.Fprintf(b, "Plateau: %s (%s, %s).\n", rate(r.Plateau.X), r.Plateau.Mode, r.Plateau.band())
+	}
+}
+
+// writeFewer says what fewer Ps would give, against the largest count that was measured.
+func (r *Report) writeFewer(b *bytes.Buffer) {
+	counts := r.Swept.Single
+	all := counts[len(counts)-1]
+	if len(counts) > 1 {
+		fmt.Fprintln(b)
+	}
+	for _, c := range counts[:len(counts)-1] {
+		interval := "no interval"
+		if c.Lo < c.Hi || all.Lo < all.Hi {
+			interval = digits(c.Lo/all.Hi) + " to " + digits(c.Hi/all.Lo)
+		}
+		fmt.Fprintf(b, "Fewer Ps: GOMAXPROCS %d carries %s times what %d carry (%s, %s).\n",
+			c.Procs, digits(c.X/all.X), all.Procs, Measured, interval)
+	}
+}
+
+func (r *Report) writeLanes(b *bytes.Buffer) {
+	c := r.Ceilings
+	for _, lanes := range c.Lanes {
+		fmt.Fprintf(b, "Lanes: %d on %d CPUs give at most %s, min(S, N) times one channel on N/S CPUs (from a figure that is %s, %s).\n",
+			lanes.Parts, c.CPUs, rate(lanes.X), lanes.Mode, lanes.band())
+	}
+	if len(c.Lanes) > 0 {
+		fmt.Fprintf(b, "  The band goes down to %.1fx below: separate parts were published that fell so short (%d curves).\n", c.LaneShortfall, c.LaneCurves)
+	}
+	if found, ok := countAt(r.Swept.Lanes, c.CPUs); ok {
+		fmt.Fprintf(b, "  Measured beside, sluice.Sharded with lanes as it sees fit, on %d CPUs: %s (%s to %s).\n", c.CPUs, rate(found.X), rate(found.Lo), rate(found.Hi))
+	}
+}
+
+func (r *Report) writeBatches(b *bytes.Buffer) {
+	c := r.Ceilings
+	for _, batch := range c.Batches {
+		fmt.Fprintf(b, "Batches: of %d on %d CPUs give at most %s, T/B plus the item's own cost (from a figure that is %s, %s).\n",
+			batch.Parts, c.CPUs, rate(batch.X), batch.Mode, batch.band())
+	}
+	own := fmt.Sprintf("%.1f ns an item, from batches of %d on one CPU", c.OwnCost, workload.BatchSize)
+	if !c.OwnCostKnown {
+		own = "not measured, so taken as nothing"
+	}
+	fmt.Fprintf(b, "  Own cost: %s. The band goes down to %.0fx below: batches were measured 1.7 to 2x short of the ceiling on two Ps.\n", own, c.BatchShortfall)
+	if found, ok := countAt(r.Swept.Batches, c.CPUs); ok {
+		fmt.Fprintf(b, "  Measured beside, a chan of slices of %d on %d CPUs: %s (%s to %s).\n",
+			workload.BatchSize, c.CPUs, rate(found.X), rate(found.Lo), rate(found.Hi))
+	}
+}
+
+func (r *Report) writeRefused(b *bytes.Buffer) {
+	for i, refused := range r.Refused {
+		if i == 0 {
+			fmt.Fprintln(b)
+		}
+		if i > 0 && refused.Why == r.Refused[i-1].Why {
+			fmt.Fprintf(b, "No figure for %d CPUs, for the same reason.\n", refused.CPUs)
+			continue
+		}
+		fmt.Fprintf(b, "No figure for %d CPUs: %s.\n", refused.CPUs, refused.Why)
+	}
+	if len(r.Order) > 0 {
+		fmt.Fprintf(b, "Where there are no figures there is an order, from the fastest on many CPUs: %s.\n"+
+			"Of published pairs more than %dx apart, on more than %d CPUs, it has %.1f %% right (%d of %d).\n",
+			list(r.Order), FarApart, r.OrderIs.Above, 100*r.OrderIs.Share(), r.OrderIs.Right, r.OrderIs.Pairs)
+	}
+}
+
+func (r *Report) writeBeside(b *bytes.Buffer) {
+	fmt.Fprint(b, "\nBeside it, measured by others on their machines (compare shapes, not figures):\n")
+	for _, n := range r.Beside {
+		lock := "the same lock"
+		if !n.SameLock {
+			lock = "another lock"
+		}
+		fmt.Fprintf(b, "  your curve next to %s, %s (%s)\n    %s:", n.Machine, n.Version, lock, n.Workload)
+		for _, p := range shown(n.Points) {
+			fmt.Fprintf(b, "  %d: %s", p.Procs, strings.ReplaceAll(rate(p.X), " ", ""))
+		}
+		fmt.Fprintf(b, "\n    source: %s\n", n.Source)
+	}
+}
+
+// shown returns the doublings of a curve: enough to see its shape.
+func shown(points []Point) []Point {
+	thinned := doublings(points)
+	if math.Abs(float64(len(points)-len(thinned))) < 2 {
+		return points
+	}
+	return thinned
+}
+
+// WriteCurve says what was added.
+func WriteCurve(w io.Writer, c Curve, file string) error {
+	_, err := fmt.Fprintf(w, "Added to %s: %s; %s; %s; %d counts.\n", file, c.Machine, c.Version, c.Workload, len(c.Points))
+	return err
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/predict"
+)
+
+// curve is a file of curves of two machines.
+const curve = `source,machine,version,workload,procs,ops_per_s_or_ns,unit,note,kind,design,cpus,domain
+s,big,Go 1.26,one chan,1,30,ns/op,,curve,channel,4,64
+s,big,Go 1.26,one chan,2,60,ns/op,,curve,channel,4,64
+s,big,Go 1.26,one chan,4,100,ns/op,,curve,channel,4,64
+s,big,Go 1.26,one chan,8,90,ns/op,,curve,channel,4,64
+s,small,Go 1.26,one chan,1,30,ns/op,,curve,channel,,
+s,small,Go 1.26,one chan,2,60,ns/op,,curve,channel,,
+`
+
+// predictions puts the test in a folder of its own that is also the user's
+// configuration, with a file of curves and a foreign file in it.
+func predictions(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, dir)
+	}
+	for name, content := range map[string]string{"curve.csv": curve, "foreign.csv": "name,age\nx,3\n", "notes.txt": "hello\n"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// manualPredict measures with one repetition.
+func manualPredict(t *testing.T, command []string) {
+	predictions(t)
+	status, stdout, stderr := sluice(t, 0, append(command[1:], "-count", "1")...)
+	if status != 0 {
+		t.Fatalf("status %d\n%s", status, stderr)
+	}
+	want := "One channel on this machine peaks at "
+	switch {
+	case slices.Contains(command, "-score"):
+		want = "The goal up to 2x"
+	case slices.Contains(command, "-add"):
+		want = "Added to "
+	}
+	if !strings.Contains(stdout, want) {
+		t.Errorf("the output lacks %q:\n%s", want, stdout)
+	}
+}
+
+func TestPredictMistakes(t *testing.T) {
+	predictions(t)
+	tests := []struct{ args, says string }{
+		{"-procs 1,x", `"x" is no number of processors`},
+		{"-count 0", "-count is 0, not from 1 to 1000"},
+		{"-capacity=-1", "-capacity is -1"},
+		{"-capacity 99999999", "are a slip"},
+		{"-cpus 99999", "are a slip"},
+		{"-consumers many", "--consumers must be one of"},
+		{"-series x", "of -from, which is missing"},
+		{"-from curve.csv -procs 1", "use one of them"},
+		{"-source me", "say -add too"},
+		{"-score -add", "-score measures and adds nothing"},
+		{"-add -json", "leave out -json"},
+		{"-from gone.csv", "gone.csv"},
+		{"-from foreign.csv", "no benchmark in it"},
+		{"-from notes.txt", "no benchmark in it"},
+		{"-from curve.csv", "2 series: say which series by -series"},
+		{"-from curve.csv -series medium", `no series has "medium" in its name`},
+		{"-curves foreign.csv -score", "foreign.csv: no file of curves"},
+		{"-curves gone.csv -score", "there are no curves"},
+		{"-add -from curve.csv -series small -curves foreign.csv", "foreign.csv: no file of curves"},
+		{"-add -from curve.csv -series small -curves curve.csv", "has this curve already"},
+	}
+	for _, tt := range tests {
+		status, stdout, stderr := sluice(t, 0, append([]string{"predict"}, strings.Fields(tt.args)...)...)
+		if status != statusUsage || !strings.Contains(stderr, tt.says) || stdout != "" {
+			t.Errorf("%s: status %d, want %d; error output, want %q:\n%s%s", tt.args, status, statusUsage, tt.says, stderr, stdout)
+		}
+	}
+	if content, err := os.ReadFile("foreign.csv"); err != nil || string(content) != "name,age\nx,3\n" {
+		t.Errorf("the foreign file is now %q, %v", content, err)
+	}
+}
+
+func TestPredictFromFile(t *testing.T) {
+	predictions(t)
+	tests := []struct{ args, says, never string }{
+		{"-series big -cpus 16", "10.8 M/s  extrapolated", "No figure"},
+		{"-series big -cpus 32", "No figure for 32 CPUs: too far", ""},
+		{"-series big -cpus 16 -llc 8 -socket 8", "more than the 8 that share a last-level cache", ""},
+		{"-series big", "The law: ", "No law"},
+		{"-series big", "Left out: GOMAXPROCS 8, above the 4 CPUs", ""},
+		{"-series big -from-cpus 2", "Left out: GOMAXPROCS 4 8, above the 2 CPUs", "The law: "},
+		{"-series small", "A law cannot be fitted from 2 counts", "The law: "},
+		{"-series small", "The file does not say how many CPUs the machine had", ""},
+	}
+	for _, tt := range tests {
+		args := append([]string{"predict", "-from", "curve.csv"}, strings.Fields(tt.args)...)
+		status, stdout, stderr := sluice(t, 0, args...)
+		if status != 0 || !strings.Contains(stdout, tt.says) || tt.never != "" && strings.Contains(stdout, tt.never) {
+			t.Errorf("%s: status %d, want %q and not %q:\n%s%s", tt.args, status, tt.says, tt.never, stdout, stderr)
+		}
+	}
+}
+
+// What was added is there the next time, from the user's own folder or a file.
+func TestPredictAdd(t *testing.T) {
+	predictions(t)
+	for _, where := range [][]string{nil, {"-curves", "mine.csv"}} {
+		before := score(t, where...)
+		add := append([]string{"predict", "-add", "-from", "curve.csv", "-series", "big", "-from-cpus", "8", "-source", "me", "-machine", "my own", "-note", "at night"}, where...)
+		if status, stdout, stderr := sluice(t, 0, add...); status != 0 || !strings.Contains(stdout, "my own; Go 1.26; one chan; 3 counts") {
+			t.Fatalf("status %d\n%s%s", status, stdout, stderr)
+		}
+		if after := score(t, where...); after.Rows[1].Curves != before.Rows[1].Curves+1 {
+			t.Errorf("%v: the score was of %d curves, and is of %d", where, before.Rows[1].Curves, after.Rows[1].Curves)
+		}
+		status, stdout, _ := sluice(t, 0, append([]string{"predict", "-from", "curve.csv", "-series", "big"}, where...)...)
+		if status != 0 || !strings.Contains(stdout, "include 1 curve of your own") || !strings.Contains(stdout, "your curve next to my own") {
+			t.Errorf("%v: status %d\n%s", where, status, stdout)
+		}
+	}
+	if _, err := os.Stat(filepath.Join("sluice", "curves.csv")); err != nil && runtime.GOOS == "linux" {
+		t.Error(err)
+	}
+}
+
+// score returns the score as JSON has it. A file that is not there yet is left
+// out.
+func score(t *testing.T, where ...string) (s predict.Score) {
+	t.Helper()
+	if len(where) > 0 {
+		if _, err := os.Stat(where[1]); err != nil {
+			where = nil
+			t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+		}
+	}
+	status, stdout, stderr := sluice(t, 0, append([]string{"predict", "-score", "-json"}, where...)...)
+	if err := json.Unmarshal([]byte(stdout), &s); status != 0 || err != nil {
+		t.Fatalf("status %d, %v\n%s", status, err, stderr)
+	}
+	return s
+}
+
+// More Ps than CPUs are refused as a point and the reader is told, 1 is always
+// one.
+func TestPredictOversubscribed(t *testing.T) {
+	predictions(t)
+	over := strconv.Itoa(predict.CPUs() + 1)
+	status, stdout, stderr := sluice(t, 0, "predict", "-count", "1", "-procs", over)
+	if status != 0 || !strings.Contains(stdout, "Left out: GOMAXPROCS "+over+", above the ") || !strings.Contains(stdout, "peaks at 1 CPU: ") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	if strings.Contains(stderr, "GOMAXPROCS "+over) {
+		t.Errorf("it was measured:\n%s", stderr)
+	}
+}
+
+func TestPredictInterrupt(t *testing.T) {
+	predictions(t)
+	status, stdout, stderr := sluice(t, 2, "predict")
+	if status != statusInterrupted || stdout != "" {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+}
