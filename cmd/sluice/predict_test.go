@@ -13,7 +13,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/predict"
 )
 
-// curve is a file of curves of two machines.
+// curve is a file of curves of three machines. Of the last, nobody knows what its
+// CPUs share.
 const curve = `source,machine,version,workload,procs,ops_per_s_or_ns,unit,note,kind,design,cpus,domain
 s,big,Go 1.26,one chan,1,30,ns/op,,curve,channel,4,64
 s,big,Go 1.26,one chan,2,60,ns/op,,curve,channel,4,64
@@ -21,6 +22,9 @@ s,big,Go 1.26,one chan,4,100,ns/op,,curve,channel,4,64
 s,big,Go 1.26,one chan,8,90,ns/op,,curve,channel,4,64
 s,small,Go 1.26,one chan,1,30,ns/op,,curve,channel,,
 s,small,Go 1.26,one chan,2,60,ns/op,,curve,channel,,
+s,plain,Go 1.26,one chan,1,30,ns/op,,curve,channel,,
+s,plain,Go 1.26,one chan,2,60,ns/op,,curve,channel,,
+s,plain,Go 1.26,one chan,4,90,ns/op,,curve,channel,,
 `
 
 // predictions puts the test in a folder of its own that is also the user's
@@ -75,7 +79,7 @@ func TestPredictMistakes(t *testing.T) {
 		{"-from gone.csv", "gone.csv"},
 		{"-from foreign.csv", "no benchmark in it"},
 		{"-from notes.txt", "no benchmark in it"},
-		{"-from curve.csv", "2 series: say which series by -series"},
+		{"-from curve.csv", "3 series: say which series by -series"},
 		{"-from curve.csv -series medium", `no series has "medium" in its name`},
 		{"-curves foreign.csv -score", "foreign.csv: no file of curves"},
 		{"-curves gone.csv -score", "there are no curves"},
@@ -102,6 +106,10 @@ func TestPredictFromFile(t *testing.T) {
 		{"-series big", "The law: ", "No law"},
 		{"-series big", "Left out: GOMAXPROCS 8, above the 4 CPUs", ""},
 		{"-series big -from-cpus 2", "Left out: GOMAXPROCS 4 8, above the 2 CPUs", "The law: "},
+		{"-series plain -cpus 16", "nobody knows how many CPUs share a last-level cache", "extrapolated"},
+		{"-series plain -cpus 16 -llc 16", "extrapolated", "No figure"}, // and no fewer share a socket
+		{"-series plain -cpus 16 -llc 2", "extrapolated", "No figure"},  // it was measured across two
+		{"-series plain -cpus 16 -llc 8", "more than the 8 that share a last-level cache", ""},
 		{"-series small", "A law cannot be fitted from 2 counts", "The law: "},
 		{"-series small", "The file does not say how many CPUs the machine had", ""},
 	}

@@ -67,7 +67,7 @@ func trials(curves []Curve) []trial {
 		}
 		add := func(r reach, points []Point, truth Point) {
 			last := points[len(points)-1].Procs
-			crosses := c.Domain > 0 && truth.Procs > c.Domain && last <= c.Domain
+			crosses := truth.Procs > c.Domain && last <= c.Domain // never of an unknown domain, 0
 			all = append(all, trial{c, groups[i], r, points, truth, crosses})
 		}
 		for known := MinCounts; known < len(c.Points); known++ {

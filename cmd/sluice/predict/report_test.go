@@ -45,6 +45,9 @@ func TestReport(t *testing.T) {
 	if r.Law == nil || !closeTo(r.Law.Sigma, 0.5, 1e-4) || r.Plateau == nil || !closeTo(r.Plateau.X, 4e7, 1e-4) || r.Plateau.Lo >= r.Plateau.X {
 		t.Errorf("law %+v, plateau %+v", r.Law, r.Plateau)
 	}
+	if down := NewReport(asked(Law{2e7, 0.5, 0.1}, 16, 1, 2, 4, 8)); down.Plateau != nil {
+		t.Errorf("what comes down has the plateau %+v", down.Plateau)
+	}
 	if c := r.Ceilings; c.CPUs != 16 || len(c.Lanes) != 4 || len(c.Batches) != len(batchSizes) || c.OwnCostKnown {
 		t.Errorf("ceilings %+v", c)
 	}
