@@ -52,18 +52,28 @@ func jobs(w Workload, c contender.Contender, n uint64, turns int) (outcome, erro
 		send(0, n)
 		pool.Close()
 	})
-	pool.Serve(w.Receivers, func(v uint64) {
-		if Busy(turns) == 0 || v%proofEvery == 0 {
-			done.count.Add(1)
-			done.sum.Add(v)
-		}
-	})
+	pool.Serve(w.Receivers, done.job(turns))
 	fed.Wait()
 	o := outcome{elapsed: time.Since(began), items: n}
-	o.tally = contender.Tally{Count: done.count.Load(), Sum: done.sum.Load()}
-	o.want = upTo((n + proofEvery - 1) / proofEvery)
-	o.want.Sum *= proofEvery
+	o.tally, o.want = done.tally(n)
 	return o, nil
+}
+
+// job returns a job of so many turns that proves itself if its turn has come.
+func (p *proof) job(turns int) func(v uint64) {
+	return func(v uint64) {
+		if Busy(turns) == 0 || v%proofEvery == 0 {
+			p.count.Add(1)
+			p.sum.Add(v)
+		}
+	}
+}
+
+// tally returns what n jobs have proved, and what they should have.
+func (p *proof) tally(n uint64) (got, want contender.Tally) {
+	want = upTo((n + proofEvery - 1) / proofEvery)
+	want.Sum *= proofEvery
+	return contender.Tally{Count: p.count.Load(), Sum: p.sum.Load()}, want
 }
 
 // Busy computes for so many turns: dependent multiplications, without memory. It
@@ -95,3 +105,28 @@ var turnNs = sync.OnceValue(func() float64 {
 	}
 	return least
 })
+
+// Backlog is n jobs of about the given length that all lie in a channel when the
+// workers begin: nobody waits for a producer, and what the jobs do not take is the
+// cost of taking them.
+func Backlog(workers int, length time.Duration) Workload {
+	return Workload{
+		Name:      fmt.Sprintf("%v jobs, %d workers, a backlog", length, workers),
+		Capacity:  1,
+		Senders:   1,
+		Receivers: workers,
+		pool:      true,
+		run: func(w Workload, c contender.Contender, n uint64) (outcome, error) {
+			pool := c.Make(int(n)).(contender.Pool)
+			pool.SendRange(0, n)
+			pool.Close()
+			turns := Turns(length)
+			var done proof
+			began := time.Now()
+			pool.Serve(w.Receivers, done.job(turns))
+			o := outcome{elapsed: time.Since(began), items: n}
+			o.tally, o.want = done.tally(n)
+			return o, nil
+		},
+	}
+}

@@ -30,6 +30,7 @@ func jobs() []workload.Workload {
 			workload.SharedTotal(capacity, 10),
 			workload.Jobs(capacity, 3, 100*time.Nanosecond),
 			workload.JobsInBatches(capacity, 3, 100*time.Nanosecond),
+			workload.Backlog(3, 100*time.Nanosecond),
 		)
 	}
 	return all

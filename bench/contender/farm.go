@@ -1,0 +1,310 @@
+package contender
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A Farm hands jobs to workers, and the results back: what the study "Go Lock Cost"
+// is about. It is a contender of its own, and no use of a Channel, so that its
+// workers are the loops that a user would write, without an interface call for each
+// job in between.
+type Farm struct {
+	Name string
+	// Run has n jobs done by so many workers, each by a call of job, while one
+	// receiver tallies the results. It returns the tally, and the time from the first
+	// send to the last result. All its goroutines have ended when it returns.
+	Run func(workers int, n uint64, job func()) (Tally, time.Duration)
+}
+
+// A shop is what a run of a farm consists of.
+type shop struct {
+	feed  func()       // sends all jobs and closes
+	work  func()       // is run by each worker, until no job is left
+	ended func()       // closes the results when all workers have ended
+	tally func() Tally // receives results until they are closed
+	stop  func()       // ends workers that feed has not ended, when the clock has stopped
+}
+
+// run runs s. The goroutines are there before the clock starts, as in the study.
+func (s shop) run(workers int) (Tally, time.Duration) {
+	tallied := make(chan Tally, 1)
+	go func() { tallied <- s.tally() }()
+	var staff sync.WaitGroup
+	for range workers {
+		staff.Go(s.work)
+	}
+	if s.ended != nil {
+		go func() { staff.Wait(); s.ended() }()
+	}
+	began := time.Now()
+	s.feed()
+	t := <-tallied
+	elapsed := time.Since(began)
+	if s.stop != nil {
+		s.stop()
+	}
+	staff.Wait()
+	return t, elapsed
+}
+
+// PublishedFarm is the farm as the study has it: two built-in channels without a
+// buffer, workers that select between a job and their end, and a receiver that
+// counts until all jobs are accounted for.
+func PublishedFarm() Farm {
+	return Farm{
+		Name: "published",
+		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
+			jobs, results, die := make(chan uint64), make(chan uint64), make(chan bool)
+			return shop{
+				feed: func() {
+					for v := range n {
+						jobs <- v
+					}
+				},
+				work: func() {
+					for {
+						select {
+						case v := <-jobs:
+							job()
+							results <- v
+						case <-die:
+							return
+						}
+					}
+				},
+				tally: func() (t Tally) {
+					for t.Count < n {
+						t.Add(<-results)
+					}
+					return t
+				},
+				stop: func() {
+					for range workers {
+						die <- true
+					}
+				},
+			}.run(workers)
+		},
+	}
+}
+
+// NativeFarm is two built-in channels of that many slots, and workers that range.
+func NativeFarm(slots int) Farm {
+	return Farm{
+		Name: fmt.Sprintf("native, %d slots", slots),
+		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
+			jobs, results := make(chan uint64, slots), make(chan uint64, slots)
+			return shop{
+				feed: func() {
+					for v := range n {
+						jobs <- v
+					}
+					close(jobs)
+				},
+				work: func() {
+					for v := range jobs {
+						job()
+						results <- v
+					}
+				},
+				ended: func() { close(results) },
+				tally: ends{r: results}.Drain,
+			}.run(workers)
+		},
+	}
+}
+
+// farmSlots is how many jobs wait in the channels of a farm, at most, where they
+// have a buffer.
+const farmSlots = 1024
+
+// NativeBatchFarm is two built-in channels of slices of that size. Each slice is
+// allocated by the feeder, and goes back as it came. They have slots for as many
+// jobs as the others', but for four slices at least.
+func NativeBatchFarm(size int) Farm {
+	return Farm{
+		Name: fmt.Sprintf("native, slices of %d", size),
+		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
+			slots := max(4, farmSlots/size)
+			jobs, results := slices{make(chan []uint64, slots)}, slices{make(chan []uint64, slots)}
+			return shop{
+				feed: func() { jobs.SendRangeBatch(0, n, size); jobs.Close() },
+				work: func() {
+					for batch := range jobs.c {
+						for range batch {
+							job()
+						}
+						results.c <- batch
+					}
+				},
+				ended: results.Close,
+				tally: results.Drain,
+			}.run(workers)
+		},
+	}
+}
+
+// RendezvousFarm is two sluice.Rendezvous.
+func RendezvousFarm(ctx context.Context) Farm {
+	return Farm{
+		Name: "sluice.Rendezvous",
+		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
+			jobs, results := sluice.NewRendezvous[uint64](nil), sluice.NewRendezvous[uint64](nil)
+			return shop{
+				feed: func() { rendezvous{ctx, jobs}.SendRange(0, n); jobs.Close() },
+				work: func() {
+					for {
+						v, err := jobs.Recv(ctx)
+						if err != nil {
+							return
+						}
+						job()
+						_ = results.Send(ctx, v) // what it could not send, the tally misses
+					}
+				},
+				ended: results.Close,
+				tally: rendezvous{ctx, results}.Drain,
+			}.run(workers)
+		},
+	}
+}
+
+// BoundedFarm is two sluice.Bounded of 1024 slots.
+func BoundedFarm(ctx context.Context) Farm {
+	return Farm{
+		Name: "sluice.Bounded",
+		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
+			jobs, results := sluice.NewBounded[uint64](farmSlots, nil), sluice.NewBounded[uint64](farmSlots, nil)
+			return shop{
+				feed: func() { bounded{ctx, jobs}.SendRange(0, n); jobs.Close() },
+				work: func() {
+					for {
+						v, err := jobs.Recv(ctx)
+						if err != nil {
+							return
+						}
+						job()
+						_ = results.Send(ctx, v)
+					}
+				},
+				ended: results.Close,
+				tally: bounded{ctx, results}.Drain,
+			}.run(workers)
+		},
+	}
+}
+
+// ElasticFarm is two sluice.Elastic without a limit.
+func ElasticFarm(ctx context.Context) Farm {
+	return Farm{
+		Name: "sluice.Elastic",
+		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
+			jobs, results := sluice.NewElastic[uint64](sluice.Unlimited, nil), sluice.NewElastic[uint64](sluice.Unlimited, nil)
+			return shop{
+				feed: func() { elastic{ctx, jobs}.SendRange(0, n); jobs.Close() },
+				work: func() {
+					for {
+						v, err := jobs.Recv(ctx)
+						if err != nil {
+							return
+						}
+						job()
+						_ = results.Send(ctx, v)
+					}
+				},
+				ended: results.Close,
+				tally: elastic{ctx, results}.Drain,
+			}.run(workers)
+		},
+	}
+}
+
+// BoundedBatchFarm is two sluice.Bounded of at least 1024 slots, and batches of at
+// most that size, by hand, at every end.
+func BoundedBatchFarm(ctx context.Context, size int) Farm {
+	return Farm{
+		Name: fmt.Sprintf("sluice.Bounded, batches of %d", size),
+		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
+			slots := max(4*size, farmSlots)
+			jobs, results := sluice.NewBounded[uint64](slots, nil), sluice.NewBounded[uint64](slots, nil)
+			return shop{
+				feed: func() { bounded{ctx, jobs}.SendRangeBatch(0, n, size); jobs.Close() },
+				work: func() {
+					buf := make([]uint64, size)
+					for {
+						got, err := jobs.RecvBatch(ctx, buf)
+						if err != nil {
+							return
+						}
+						for range got {
+							job()
+						}
+						_, _ = results.SendBatch(ctx, buf[:got])
+					}
+				},
+				ended: results.Close,
+				tally: func() Tally { return bounded{ctx, results}.DrainBatch(size) },
+			}.run(workers)
+		},
+	}
+}
+
+// WorkersFarm is sluice.Workers over a sluice.Bounded, and another one for the
+// results, which are sent one by one.
+func WorkersFarm(ctx context.Context) Farm {
+	return Farm{
+		Name: "sluice.Workers",
+		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
+			jobs, results := sluice.NewBounded[uint64](farmSlots, nil), sluice.NewBounded[uint64](farmSlots, nil)
+			return shop{
+				feed: func() { bounded{ctx, jobs}.SendRange(0, n); jobs.Close() },
+				work: func() {
+					_ = sluice.Workers(ctx, jobs, workers, func(ctx context.Context, v uint64) error {
+						job()
+						return results.Send(ctx, v)
+					}, nil)
+				},
+				ended: results.Close,
+				tally: bounded{ctx, results}.Drain,
+			}.run(1) // which starts the workers
+		},
+	}
+}
+
+// MapFarm is sluice.Map over a sluice.Bounded: the receiver is the loop over its
+// results. With a size above 1 the feeder has a sluice.Batcher of that size, and no
+// worker takes more than that at once.
+func MapFarm(ctx context.Context, size int) Farm {
+	f := Farm{Name: "sluice.Map"}
+	var o *sluice.MapOptions[uint64]
+	if size > 1 {
+		f.Name = fmt.Sprintf("sluice.Batcher %d, Map", size)
+		o = &sluice.MapOptions[uint64]{WorkersOptions: sluice.WorkersOptions[uint64]{MaxBatch: size}}
+	}
+	f.Run = func(workers int, n uint64, job func()) (Tally, time.Duration) {
+		jobs := sluice.NewBounded[uint64](max(4*size, farmSlots), nil)
+		feed := bounded{ctx, jobs}.SendRange
+		if size > 1 {
+			feed = batching{bounded: bounded{ctx, jobs}, size: size}.SendRange
+		}
+		results := sluice.Map(ctx, jobs, workers, func(_ context.Context, v uint64) (uint64, error) {
+			job()
+			return v, nil
+		}, o)
+		return shop{
+			feed: func() { feed(0, n); jobs.Close() },
+			tally: func() (t Tally) {
+				for v := range results.All() {
+					t.Add(v)
+				}
+				return t
+			},
+		}.run(0) // Map starts the workers
+	}
+	return f
+}

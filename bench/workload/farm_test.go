@@ -1,0 +1,123 @@
+package workload_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
+)
+
+// farms is every farm there is.
+func farms() []contender.Farm {
+	background := context.Background()
+	return []contender.Farm{
+		contender.PublishedFarm(),
+		contender.NativeFarm(0),
+		contender.NativeFarm(1024),
+		contender.NativeBatchFarm(1),
+		contender.NativeBatchFarm(64),
+		contender.RendezvousFarm(background),
+		contender.BoundedFarm(background),
+		contender.ElasticFarm(background),
+		contender.BoundedBatchFarm(background, 1),
+		contender.BoundedBatchFarm(background, 64),
+		contender.WorkersFarm(background),
+		contender.MapFarm(background, 1),
+		contender.MapFarm(background, 64),
+	}
+}
+
+// Each job is done once and its result comes back once, whatever the workers, and
+// all goroutines have ended then: a bubble would not end with one that waits.
+func TestEveryFarmDoesTheJobs(t *testing.T) {
+	for _, f := range farms() {
+		for _, workers := range []int{1, 3, 10} {
+			for _, n := range []uint64{1, 2, 100, 5000} {
+				t.Run(fmt.Sprintf("%s/%d/%d", f.Name, workers, n), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						var done atomic.Uint64
+						if _, err := workload.Farm(f, workers, n, func() { done.Add(1) }); err != nil {
+							t.Error(err)
+						}
+						if done.Load() != n {
+							t.Errorf("%d jobs done, want %d", done.Load(), n)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// Where time stands still but for the sleeps, a farm of single jobs takes exactly as
+// long as its workers must: they all sleep at once, and the clock runs from the
+// first job to the last result.
+func TestSleepingFarmsTakeTheIdeal(t *testing.T) {
+	const workers, n, sleep = 3, 30, time.Millisecond
+	job := func() { time.Sleep(sleep) }
+	for _, f := range farms() {
+		if strings.Contains(f.Name, "64") {
+			continue // one worker would take all
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				took, err := workload.Farm(f, workers, n, job)
+				if err != nil || took != n/workers*sleep {
+					t.Errorf("took %v (%v), want %v", took, err, n/workers*sleep)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if took := workload.Alone(workers, n, 1, job); took != n/workers*sleep {
+			t.Errorf("alone the jobs took %v, want %v", took, n/workers*sleep)
+		}
+	})
+}
+
+func TestFarmsThatLoseJobsAreErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		want string
+		lie  func(t *contender.Tally)
+	}{
+		{"one less", "99 values of 100", func(t *contender.Tally) { t.Count-- }},
+		{"another one", "add up", func(t *contender.Tally) { t.Sum++ }},
+	} {
+		f := contender.NativeFarm(1)
+		honest := f.Run
+		f.Run = func(workers int, n uint64, job func()) (contender.Tally, time.Duration) {
+			tally, elapsed := honest(workers, n, job)
+			tt.lie(&tally)
+			return tally, elapsed
+		}
+		took, err := workload.Farm(f, 3, 100, func() {})
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), f.Name) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if took != 0 {
+			t.Errorf("%s: a figure beside the error: %v", tt.name, took)
+		}
+	}
+}
+
+// Alone is exact also where the portions do not go into the jobs.
+func TestAloneDoesEachJobOnce(t *testing.T) {
+	for _, workers := range []int{1, 3, 10} {
+		for _, n := range []uint64{0, 1, 99, 100, 101} {
+			for _, portion := range []uint64{1, 7, 100, 1000} {
+				var done atomic.Uint64
+				workload.Alone(workers, n, portion, func() { done.Add(1) })
+				if done.Load() != n {
+					t.Errorf("%d workers, portions of %d: %d jobs done, want %d", workers, portion, done.Load(), n)
+				}
+			}
+		}
+	}
+}
