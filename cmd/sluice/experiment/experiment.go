@@ -167,6 +167,12 @@ type Measure struct {
 	// Rate, if not 0, turns the figure around: what is shown is Rate divided by it,
 	// such as 1000 to show ns/op as millions a second.
 	Rate float64 `json:"rate,omitempty"`
+	// Above, if not 0, is what is subtracted from the figure before it is shown, such
+	// as 1 to show 1.26 times an ideal as an overhead of 0.26. The rest may be close
+	// to 0 or below it, so its interval is written in its own unit, and a chart draws
+	// what is less than Floor, which is in the unit in words, at Floor.
+	Above float64 `json:"above,omitempty"`
+	Floor float64 `json:"floor,omitempty"`
 }
 
 // Show returns a summary in the unit in words.
@@ -174,6 +180,7 @@ func (m Measure) Show(s stat.Summary) stat.Summary {
 	if m.Rate != 0 {
 		return s.Inverse(m.Rate)
 	}
+	s = s.Above(m.Above)
 	if m.Per != 0 {
 		return s.In(m.Per)
 	}

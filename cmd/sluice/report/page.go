@@ -185,7 +185,7 @@ func (p *Panel) chart(s *Section, m experiment.Measure, cover []plot.Value, colo
 
 func (p *Panel) lines(title string, s *Section, m experiment.Measure, colours palette) plot.Lines {
 	from := p.oversubscribedFrom()
-	chart := plot.Lines{Title: title, XAxis: s.Axis, YAxis: m.Axis, Shaded: from, Shade: "oversubscribed"}
+	chart := plot.Lines{Title: title, XAxis: s.Axis, YAxis: chartUnit(m), Shaded: from, Shade: "oversubscribed"}
 	if from == 0 { // of the whole panel the title says it
 		chart.Shaded = len(p.Points)
 		chart.Title += ", oversubscribed"
@@ -200,7 +200,7 @@ func (p *Panel) lines(title string, s *Section, m experiment.Measure, colours pa
 }
 
 func (p *Panel) rows(title string, s *Section, m experiment.Measure, colours palette) plot.Rows {
-	chart := plot.Rows{Title: title, Axis: m.Axis}
+	chart := plot.Rows{Title: title, Axis: chartUnit(m)}
 	if s.Axis != "" {
 		chart.Title += ", " + s.Axis + " " + p.Points[0].X
 	}
@@ -216,6 +216,14 @@ func (p *Panel) rows(title string, s *Section, m experiment.Measure, colours pal
 	return chart
 }
 
+// chartUnit is the unit in words, and what its scale does not show.
+func chartUnit(m experiment.Measure) string {
+	if m.Floor == 0 {
+		return m.Axis
+	}
+	return fmt.Sprintf("%s, %v or less drawn as that", m.Axis, m.Floor)
+}
+
 // value returns what a chart shows of an entry; ok is false if it has no figure.
 // e may be nil.
 func (e *Entry) value(m experiment.Measure) (v plot.Value, ok bool) {
@@ -223,26 +231,29 @@ func (e *Entry) value(m experiment.Measure) (v plot.Value, ok bool) {
 		return v, false
 	}
 	s, ok := e.summary(m)
-	return plotted(e.Contender, m.Axis, s), ok
+	return plotted(e.Contender, m, s), ok
 }
 
-func plotted(who, unit string, s stat.Summary) plot.Value {
+func plotted(who string, m experiment.Measure, s stat.Summary) plot.Value {
+	v := plot.Value{Mid: s.Median, Lo: s.Lo, Hi: s.Hi}
+	if m.Floor > 0 {
+		v = plot.Value{Mid: max(v.Mid, m.Floor), Lo: max(v.Lo, m.Floor), Hi: max(v.Hi, m.Floor)}
+	}
 	what := "interval"
 	if s.Confidence == 0 {
 		what = "range"
 	}
-	return plot.Value{
-		Mid: s.Median, Lo: s.Lo, Hi: s.Hi, Firm: s.Confidence > 0,
-		Tip: fmt.Sprintf("%s: %s %s, %s %s to %s, %d repetitions",
-			who, digits(s.Median), unit, what, digits(s.Lo), digits(s.Hi), s.N),
-	}
+	v.Firm = s.Confidence > 0
+	v.Tip = fmt.Sprintf("%s: %s %s, %s %s to %s, %d repetitions",
+		who, digits(s.Median), m.Axis, what, digits(s.Lo), digits(s.Hi), s.N)
+	return v
 }
 
 // besideChart has a row for each published figure: the diamond is what was
 // published, the dots were measured here.
 func (e *Experiment) besideChart() plot.Rows {
 	unit := e.BesideIn.Axis
-	chart := plot.Rows{Title: "Then and now", Axis: unit}
+	chart := plot.Rows{Title: "Then and now", Axis: chartUnit(e.BesideIn)}
 	for _, b := range e.Beside {
 		row := plot.Row{Label: b.Row + ", " + b.Column, Value: digits(b.Published)}
 		tip := fmt.Sprintf("published: %s %s", digits(b.Published), unit)
@@ -257,7 +268,7 @@ func (e *Experiment) besideChart() plot.Rows {
 				continue
 			}
 			row.Value += " → " + digits(here.s.Median)
-			row.Marks = append(row.Marks, plot.Mark{Class: here.class, Value: plotted(here.name, unit, *here.s), Lift: here.lift})
+			row.Marks = append(row.Marks, plot.Mark{Class: here.class, Value: plotted(here.name, e.BesideIn, *here.s), Lift: here.lift})
 		}
 		chart.Rows = append(chart.Rows, row)
 	}

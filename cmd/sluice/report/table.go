@@ -125,7 +125,7 @@ func cell(e *Entry, m experiment.Measure) string {
 	if !ok {
 		return "missing"
 	}
-	return figure(&s)
+	return figure(&s, m)
 }
 
 // summary returns the figure in the unit that is shown.
@@ -135,11 +135,11 @@ func (e *Entry) summary(m experiment.Measure) (s stat.Summary, ok bool) {
 }
 
 // figure writes a summary, "not run" if it is nil.
-func figure(s *stat.Summary) string {
+func figure(s *stat.Summary, m experiment.Measure) string {
 	if s == nil {
 		return "not run"
 	}
-	return strings.TrimSpace(digits(s.Median) + " " + spread(*s))
+	return strings.TrimSpace(digits(s.Median) + " " + spread(*s, m))
 }
 
 // besideTable lists the published figures beside the measured ones.
@@ -147,7 +147,7 @@ func (e *Experiment) besideTable() table {
 	t := table{head: []string{"published", "the same, here", "sluice, here"}, caption: e.BesideIn.Axis}
 	for _, p := range e.Beside {
 		t.rows = append(t.rows, []string{
-			p.Row + ", " + p.Column, digits(p.Published), figure(p.Measured), figure(p.OursTakes),
+			p.Row + ", " + p.Column, digits(p.Published), figure(p.Measured, e.BesideIn), figure(p.OursTakes, e.BesideIn),
 		})
 	}
 	return t

@@ -67,6 +67,13 @@ func (s Summary) In(per float64) Summary {
 	return s
 }
 
+// Above returns s as seen from base: what its figures have above that, which may
+// be negative.
+func (s Summary) Above(base float64) Summary {
+	s.Median, s.Lo, s.Hi = s.Median-base, s.Lo-base, s.Hi-base
+	return s
+}
+
 // Inverse returns the summary of rate divided by each figure, such as a rate of
 // one from a time of the other. It is the zero Summary if any figure is not
 // positive.

@@ -170,3 +170,10 @@ func TestInverse(t *testing.T) {
 		t.Errorf("the inverse of a sample that holds zero is %+v", got)
 	}
 }
+
+func TestAbove(t *testing.T) {
+	got := Summary{N: 9, Median: 1.25, Lo: 0.75, Hi: 1.5, Confidence: 0.96}.Above(1)
+	if want := (Summary{N: 9, Median: 0.25, Lo: -0.25, Hi: 0.5, Confidence: 0.96}); got != want {
+		t.Errorf("above 1: %+v, want %+v", got, want)
+	}
+}
