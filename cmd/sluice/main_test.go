@@ -195,7 +195,7 @@ func TestMistakes(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"lab elastc", statusUsage, `no experiment is called "elastc"; there are: elastic, direct-send`},
+		{"lab elastc", statusUsage, `no experiment is called "elastc"; there are: ` + strings.Join(experiment.Names(), ", ")},
 		{"lab -procs 1,x", statusUsage, `"x" is no number of processors from 1 to 4096; write for example -procs 1,2,`},
 		{"lab -procs 0", statusUsage, `"0" is no number of processors`},
 		{"lab -procs ,", statusUsage, `"" is no number of processors`},
@@ -225,7 +225,7 @@ func TestMistakes(t *testing.T) {
 
 func TestInterrupt(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, stdout, stderr := sluice(t, 3, "lab", "-quick")
+	status, stdout, stderr := sluice(t, 3, "lab", "-quick", "elastic", "direct-send")
 	if status != statusInterrupted || !strings.Contains(stderr, "sluice: interrupted") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
