@@ -5,7 +5,8 @@
 //
 // The interface works a loop at a time, not a value at a time, so that what is
 // measured is what a user of that channel would write, without an interface
-// call for each value in between.
+// call for each value in between. A Farm is two channels with workers between them,
+// written out for the same reason.
 package contender
 
 // A Channel carries uint64 values between goroutines. Its methods may be called

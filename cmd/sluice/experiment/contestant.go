@@ -29,14 +29,17 @@ var background = context.Background()
 
 // Names of contestants that appear in more than one experiment.
 const (
-	nativeSlotEach  = "native, N slots"
-	boundedSlotEach = "sluice.Bounded, N slots"
-	elastic         = "sluice.Elastic"
-	elasticBatches  = "sluice.Elastic, batches"
-	ends            = "sluice.Ends"
-	rendezvous      = "sluice.Rendezvous"
-	simplePump      = "published, simple"
-	flushingPump    = "published, flushing"
+	nativeUnbuffered = "native, unbuffered"
+	native1024       = "native, 1024 slots"
+	nativeSlotEach   = "native, N slots"
+	bounded1024      = "sluice.Bounded, 1024 slots"
+	boundedSlotEach  = "sluice.Bounded, N slots"
+	elastic          = "sluice.Elastic"
+	elasticBatches   = "sluice.Elastic, batches"
+	ends             = "sluice.Ends"
+	rendezvous       = "sluice.Rendezvous"
+	simplePump       = "published, simple"
+	flushingPump     = "published, flushing"
 )
 
 // published enters the elastic channel of the first study.

@@ -24,10 +24,7 @@ const (
 
 // Names of contestants that only this experiment knows.
 const (
-	nativeUnbuffered = "native, unbuffered"
-	native1024       = "native, 1024 slots"
-	bounded1024      = "sluice.Bounded, 1024 slots"
-	boundedOneToOne  = "sluice.Bounded, 1024, 1:1"
+	boundedOneToOne = "sluice.Bounded, 1024, 1:1"
 
 	shrinkHalf     = "published, halves below a half"
 	shrinkEmpty    = "published, when empty"
