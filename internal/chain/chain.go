@@ -45,7 +45,7 @@
 // the line's signal by a read-modify-write, and then looks once more before it
 // parks. The other side first moves its index, then loads the signal. Both are
 // sequentially consistent, so at least one of the two sees the other. For what
-// happens to a wake-up afterwards see park.Line.
+// happens to a wake-up afterwards see park.Stay.
 //
 // Before it joins, a goroutine may pause without touching the channel: see
 // park.Patience.

@@ -304,7 +304,7 @@ func TestDropOldestPaysTheStarving(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 1, Overflow: engine.DropOldest, OnDrop: func(v int) {
 		t.Errorf("%d was dropped beside a receiver that starves", v)
 	}})
-	starved := turn[int]{woken: true, losses: maxLosses - 1}
+	starved := aboutToStarve()
 	r := &e.recv
 	r.unlock(r.lost(&starved, r.lock(), nil))
 	for v := range 2 {

@@ -90,12 +90,12 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 			break
 		}
 		n, err = e.take(word, buf, &turn)
-		if err != engine.ErrEmpty || ctx == nil || turn.ended {
+		if err != engine.ErrEmpty || ctx == nil || turn.stay.Ended() {
 			break
 		}
 		turn.wait(ctx, r, &e.send, e.receivers, e.senders, e.pause)
 	}
-	if turn.leave(e.receivers) && e.Len() > 0 {
+	if turn.stay.Leave() && e.Len() > 0 {
 		e.receivers.Wake()
 	}
 	if err == engine.ErrEmpty && ctx != nil {

@@ -89,12 +89,12 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 			err = engine.ErrFull
 			break
 		}
-		if turn.ended {
+		if turn.stay.Ended() {
 			break
 		}
 		turn.wait(ctx, s, &e.recv, e.senders, e.receivers, e.pause)
 	}
-	if turn.leave(e.senders) && e.Len() < int(e.limit) {
+	if turn.stay.Leave() && e.Len() < int(e.limit) {
 		e.senders.Wake()
 	}
 	if n < len(vs) && err == nil {

@@ -28,10 +28,10 @@ const maxLosses = 16
 // lost notes that the call found nothing to do, and returns the word to unlock
 // its side with. v is what it would send, nil for a receiver.
 func (s *side[T]) lost(t *turn[T], word uint64, v *T) uint64 {
-	if t.ended {
+	if t.stay.Ended() {
 		return s.sated(t, word)
 	}
-	if !t.woken || t.moved || word&starving != 0 {
+	if !t.stay.Woken() || t.stay.Moved() || word&starving != 0 {
 		return word
 	}
 	if t.losses++; t.losses < maxLosses {
@@ -70,7 +70,10 @@ func (s *side[T]) collect(t *turn[T]) bool {
 }
 
 // progress notes that a part of a batch, or all of it, went: it has had its turn.
-func (t *turn[T]) progress() { t.moved, t.losses = true, 0 }
+func (t *turn[T]) progress() {
+	t.stay.Move()
+	t.losses = 0
+}
 
 // sendForStarving sends the value of the sender that starves, if there is one,
 // it is not the caller, and there is room. The caller holds the lock and got word

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // A stepper is a SendBatch that goes one step at a time: the loop of sendSlow,
@@ -27,7 +28,7 @@ func (s *stepper) look() bool {
 	if s.n += s.e.put(word, s.vs[s.n:], &s.turn); s.n < len(s.vs) {
 		return false
 	}
-	if s.turn.leave(s.e.senders) && s.e.Len() < int(s.e.limit) {
+	if s.turn.stay.Leave() && s.e.Len() < int(s.e.limit) {
 		s.e.senders.Wake()
 	}
 	return true
@@ -41,7 +42,7 @@ func (s *stepper) wait() {
 
 // join takes the steps until s is in the line, and looks from there.
 func (s *stepper) join() {
-	for s.turn.waiter == nil {
+	for !s.turn.stay.Joined() {
 		s.look()
 		s.wait()
 	}
@@ -118,7 +119,7 @@ func TestBatchThatHadItsTurn(t *testing.T) {
 		t.Fatal("a sender was not served though it starved")
 	}
 	for batch.n < 3 {
-		if batch.turn.waiter != nil && !batch.turn.woken {
+		if batch.turn.stay.Joined() && !batch.turn.stay.Woken() {
 			batch.wait()
 		}
 		batch.look()
@@ -136,17 +137,28 @@ func TestBatchThatHadItsTurn(t *testing.T) {
 	}
 }
 
+// aboutToStarve is how far a call has come that was woken, and starves if that was
+// in vain.
+func aboutToStarve() turn[int] {
+	var line park.Line
+	t := turn[int]{losses: maxLosses - 1}
+	t.stay.Join(&line, nil)
+	line.Wake()
+	t.stay.Wait()
+	return t
+}
+
 // TestBatchDoesNotStarveAgain: a batch for which somebody sent one value has had
 // its turn, and goes to the end.
 func TestBatchDoesNotStarveAgain(t *testing.T) {
 	var s side[int]
-	starved := turn[int]{woken: true, losses: maxLosses - 1}
+	starved := aboutToStarve()
 	s.unlock(s.lost(&starved, s.lock(), new(int)))
 	if !starved.starving {
 		t.Fatal("it does not starve")
 	}
 	s.paid = true
-	if !s.collect(&starved) || !starved.moved || starved.losses != 0 {
+	if !s.collect(&starved) || !starved.stay.Moved() || starved.losses != 0 {
 		t.Errorf("after its operation was done for it: %+v", starved)
 	}
 }
@@ -169,7 +181,7 @@ func TestPlaceAfterAPart(t *testing.T) {
 	batch.wait() // rejoins
 	batch.look()
 	_, _ = e.TryRecv()
-	if behind.turn.woken = false; batch.n != 1 {
+	if batch.n != 1 {
 		t.Fatalf("the batch sent %d values", batch.n)
 	}
 	batch.wait() // blocks for ever if another was woken

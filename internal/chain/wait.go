@@ -24,49 +24,32 @@ const (
 
 // A turn is how far one call has come on its way to sleep.
 type turn[T any] struct {
-	waiter   *park.Waiter    // not nil: in the line, or woken out of it
-	done     <-chan struct{} // of the context
-	ended    bool            // the context is done: the next look is the last
-	woken    bool            // holds the line's wake-up
-	moved    bool            // a part of the batch went since it last got in line
-	starving bool            // raised the starving bit of its side
+	stay     park.Stay // in the line of its side
+	starving bool      // raised the starving bit of its side
 	pauses   int
 	yielded  bool
 	losses   int
 }
 
 // wait does the next thing a call can do that found nothing to do: pause, yield,
-// join the line, park. The call must look again after each.
+// join the line, and then what a park.Stay does. The call must look again after
+// each.
 //
 // The context is asked before the goroutine is in the line, and again when it
 // has left: a context is a user's code, and may panic.
 func (t *turn[T]) wait(ctx context.Context, own, other *side[T], line, across *park.Line, pause int) {
 	switch {
-	case t.waiter == nil:
-		if ctx.Err() != nil {
-			t.ended = true
-			return
-		}
-		if t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && own.pauseFor(other, across, pause) {
-			t.pauses++
-			return
-		}
-		if !t.yielded {
-			t.yielded = true
-			runtime.Gosched()
-			return
-		}
-		t.done, t.moved = ctx.Done(), false
-		t.waiter = line.Join()
-	case !t.woken:
-		t.woken = line.Park(t.waiter, t.done)
-		t.ended = !t.woken
-	case t.moved:
-		t.woken, t.moved = false, false
-		line.Requeue(t.waiter)
+	case t.stay.Joined():
+		t.stay.Wait()
+	case ctx.Err() != nil:
+		t.stay.End()
+	case t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && own.pauseFor(other, across, pause):
+		t.pauses++
+	case !t.yielded:
+		t.yielded = true
+		runtime.Gosched()
 	default:
-		t.woken = false
-		line.Rejoin(t.waiter)
+		t.stay.Join(line, ctx.Done())
 	}
 }
 
@@ -92,14 +75,4 @@ func (s *side[T]) pauseFor(other *side[T], across *park.Line, pause int) bool {
 	}
 	patience.Learn(moved >= goodRun)
 	return moved > 0
-}
-
-// leave ends the wait, if there was one, and reports whether others of the side
-// wait for a wake-up that this goroutine must pass on if they could proceed.
-func (t *turn[T]) leave(line *park.Line) bool {
-	if t.waiter == nil {
-		return false
-	}
-	line.Leave(t.waiter, t.woken)
-	return line.Waiting()
 }

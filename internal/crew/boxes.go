@@ -48,12 +48,12 @@ func NewBoxes[U any](workers int) *Boxes[U] {
 func (b *Boxes[U]) Put(worker int, u U) {
 	box := &b.boxes[worker]
 	for !box.put(u) {
-		waiter := box.putter.Join()
-		woken := false
+		var stay park.Stay
+		stay.Join(&box.putter, nil)
 		if box.full() && !b.dropped.Load() {
-			woken = box.putter.Park(waiter, nil)
+			stay.Wait()
 		}
-		box.putter.Leave(waiter, woken)
+		stay.Leave() // nobody waits beside it
 		if b.dropped.Load() {
 			return
 		}
@@ -107,12 +107,12 @@ func (b *Boxes[U]) Take() []U {
 		if ended {
 			return nil
 		}
-		waiter := b.consumer.Join()
-		woken := false
+		var stay park.Stay
+		stay.Join(&b.consumer, nil)
 		if !b.ended.Load() && !b.board.each(0, func(int) bool { return true }) {
-			woken = b.consumer.Park(waiter, nil)
+			stay.Wait()
 		}
-		b.consumer.Leave(waiter, woken)
+		stay.Leave() // nobody waits beside it
 	}
 }
 

@@ -31,7 +31,7 @@
 // when it is interrupted.
 //
 //	busy --nothing to do--> leader     if there is none: CAS of crew.leader
-//	     --nothing to do--> follower   if there is one: a lull, then Line.Join
+//	     --nothing to do--> follower   if there is one: a lull, then Stay.Join
 //	leader   --jobs, or interrupted--> resigns, looks again
 //	follower --woken-----------------> leaves, looks again
 //

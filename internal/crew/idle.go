@@ -163,17 +163,17 @@ func (l *lull) over(p *park.Patience, jobs int) {
 // follow waits in the line until there may be something to do.
 func (w *worker[T]) follow() {
 	c := w.crew
-	waiter := c.line.Join()
+	var stay park.Stay
+	stay.Join(&c.line, nil)
 	if c.active.Add(-1) == 0 && c.closed.Load() {
 		c.finished.Store(true)
 		c.line.WakeAll()
 	}
-	woken := false
 	if !c.over() && !c.leadable() && !c.unclaimed() {
-		woken = c.line.Park(waiter, nil)
+		stay.Wait()
 	}
-	c.line.Leave(waiter, woken)
+	stay.Leave()
 	c.active.Add(1)
-	w.owes = true
+	w.owes = true // the wake-up, to others who wait
 	w.now = c.clock()
 }

@@ -92,11 +92,11 @@ func (w *Window[U]) Take() []Result[U] {
 		if ended {
 			return nil
 		}
-		waiter := w.consumer.Join()
-		woken := false
+		var stay park.Stay
+		stay.Join(&w.consumer, nil)
 		if !w.ended.Load() && !w.at(base).ready.Load() {
-			woken = w.consumer.Park(waiter, nil)
+			stay.Wait()
 		}
-		w.consumer.Leave(waiter, woken)
+		stay.Leave() // nobody waits beside it
 	}
 }

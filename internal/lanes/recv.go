@@ -57,7 +57,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 			err = engine.ErrClosed
 			break
 		}
-		if ctx == nil || t.ended {
+		if ctx == nil || t.stay.Ended() {
 			if !e.empty(s) {
 				continue
 			}
@@ -66,7 +66,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 		}
 		t.wait(ctx, &e.receivers, e.pauseForValues)
 	}
-	if t.leave(&e.receivers) && !e.allEmpty() {
+	if t.stay.Leave() && !e.allEmpty() {
 		e.receivers.Wake()
 	}
 	if err == engine.ErrEmpty && ctx != nil {

@@ -78,14 +78,16 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 	for {
 		s := e.set.Load()
 		least := 1
-		if !t.eager && !t.ended && ctx != nil && e.config.Overflow == engine.Block {
+		if !t.eager && !t.stay.Ended() && ctx != nil && e.config.Overflow == engine.Block {
 			least = e.muchRoom()
 		}
 		m, last := e.spread(s, home, vs[n:], least)
 		if n += m; m > 0 && last != home && last < s.active {
 			hint.Store(uint32(last)) // which has more room
 		}
-		t.moved = t.moved || m > 0
+		if m > 0 {
+			t.stay.Move()
+		}
 		if n == len(vs) {
 			break
 		}
@@ -95,7 +97,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 		}
 		// No verdict is due before a wait, as the line is looked at after each
 		// receive. What is due is the truth when none follows.
-		if e.config.Overflow != engine.Block || ctx == nil || t.ended {
+		if e.config.Overflow != engine.Block || ctx == nil || t.stay.Ended() {
 			if !e.full(s) {
 				continue
 			}
@@ -114,7 +116,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 		}
 		t.wait(ctx, &e.senders, e.pauseForRoom)
 	}
-	if t.leave(&e.senders) && e.anyRoom() {
+	if t.stay.Leave() && e.anyRoom() {
 		e.senders.Wake()
 	}
 	if err == engine.ErrFull && ctx != nil {

@@ -24,62 +24,33 @@ const (
 // when cache lines cross slowly (2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go
 // 1.26.8).
 type turn struct {
-	waiter  *park.Waiter
-	done    <-chan struct{}
-	ended   bool // the context is done: the next look is the last
-	woken   bool // holds the line's wake-up
-	moved   bool // a part of the batch went since it last got in line
+	stay    park.Stay
 	pauses  int
 	yielded bool
 	eager   bool // whatever there is will do
 }
 
 // wait does the next thing a call can do that found nothing to do: yield, pause,
-// make do with whatever there is, join the line, park. The call must look again
-// after each. The context is asked before the goroutine is in the line, and again
-// when it has left: a context is a user's code, and may panic.
+// make do with whatever there is, join the line, and then what a park.Stay does.
+// The call must look again after each. The context is asked before the goroutine
+// is in the line, and again when it has left: a context is a user's code, and may
+// panic.
 func (t *turn) wait(ctx context.Context, line *park.Line, pauseFor func() bool) {
 	switch {
-	case t.waiter == nil:
-		if ctx.Err() != nil {
-			t.ended = true
-			return
-		}
-		if !t.yielded {
-			t.yielded = true
-			runtime.Gosched()
-			return
-		}
-		if t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && pauseFor() {
-			t.pauses++
-			return
-		}
-		if !t.eager {
-			t.eager = true
-			return
-		}
-		t.done, t.moved = ctx.Done(), false
-		t.waiter = line.Join()
-	case !t.woken:
-		t.woken = line.Park(t.waiter, t.done)
-		t.ended = !t.woken
-	case t.moved:
-		t.woken, t.moved = false, false
-		line.Requeue(t.waiter)
+	case t.stay.Joined():
+		t.stay.Wait()
+	case ctx.Err() != nil:
+		t.stay.End()
+	case !t.yielded:
+		t.yielded = true
+		runtime.Gosched()
+	case t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && pauseFor():
+		t.pauses++
+	case !t.eager:
+		t.eager = true
 	default:
-		t.woken = false
-		line.Rejoin(t.waiter)
+		t.stay.Join(line, ctx.Done())
 	}
-}
-
-// leave ends the wait, if there was one, and reports whether others wait for a
-// wake-up that this goroutine must pass on if they could proceed.
-func (t *turn) leave(line *park.Line) bool {
-	if t.waiter == nil {
-		return false
-	}
-	line.Leave(t.waiter, t.woken)
-	return line.Waiting()
 }
 
 // pauseForValues passes time while senders are at work, if that has paid before,

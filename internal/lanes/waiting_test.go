@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // One who waits behind a batch is not kept waiting until all of it is through.
@@ -33,7 +34,8 @@ func TestServedBehindBatch(t *testing.T) {
 func TestNobodyWaitsInGoneLanes(t *testing.T) {
 	e := fixed(1, 1)
 	h := laneOn(t, e)
-	w := h.l.Senders().Join() // as a Send does
+	var stay park.Stay
+	stay.Join(h.l.Senders(), nil) // as a Send does
 	h.l.Hold()
 	h.l.Shut() // as Close does, up to here
 	h.l.Release()
@@ -41,7 +43,7 @@ func TestNobodyWaitsInGoneLanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.l.Senders().WakeAll()
-	h.l.Senders().Leave(w, false)
+	stay.Leave()
 	if s := e.Stats(); s.SendersWaiting != 0 || s.Lanes != 1 {
 		t.Errorf("nobody waits: %+v", s)
 	}

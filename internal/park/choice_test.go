@@ -97,12 +97,12 @@ func TestChoiceSleeps(t *testing.T) {
 func TestLineOfChoices(t *testing.T) {
 	var l Line
 	var a, b Choice
-	var wa, wb, wb2 Waiter
+	var wa, wb, wb2 waiter
 	a.Look()
 	b.Look()
-	l.Enter(&wa, &a, 1)
-	l.Enter(&wb, &b, 2)
-	l.Enter(&wb2, &b, 3)
+	l.enter(&wa, &a, 1)
+	l.enter(&wb, &b, 2)
+	l.enter(&wb2, &b, 3)
 	expect(t, &l, wanted, "with three places in line")
 	a.Serve(0)
 	a.Open()
@@ -114,10 +114,10 @@ func TestLineOfChoices(t *testing.T) {
 	}
 	noToken(t, &b, "for one that is awake")
 	b.Look()
-	l.Enter(&wb, &b, 2) // in vain
-	l.Enter(&wb2, &b, 3)
+	l.enter(&wb, &b, 2) // in vain
+	l.enter(&wb2, &b, 3)
 	a.Look()
-	l.Enter(&wa, &a, 1)
+	l.enter(&wa, &a, 1)
 	expect(t, &l, wanted, "after a wake-up in vain")
 	b.Doze()
 	l.Wake()
@@ -125,19 +125,19 @@ func TestLineOfChoices(t *testing.T) {
 		t.Fatalf("one that was woken in vain is not the first: %d chosen, %d wait", b.Chosen(), waiting)
 	}
 	b.sleep(nil)
-	w := l.Join()
-	l.Exit(&wb)
-	l.Exit(&wb2)
+	w := l.join()
+	l.exit(&wb)
+	l.exit(&wb2)
 	expect(t, &l, wanted, "after its end")
 	a.Open()
 	a.Serve(0)
 	l.Wake()
-	if !l.Park(w, nil) {
+	if !l.park(w, nil) {
 		t.Fatal("an ordinary waiter was not woken in its place")
 	}
-	l.Exit(&wa)
+	l.exit(&wa)
 	expect(t, &l, waking, "while another holds the wake-up")
-	l.Leave(w, true)
+	l.leave(w, true)
 	expect(t, &l, nobody, "at the end")
 }
 
@@ -145,15 +145,15 @@ func TestLineOfChoices(t *testing.T) {
 func TestWakeAllOfChoices(t *testing.T) {
 	var l, m Line
 	var a, b Choice
-	var places [5]Waiter
+	var places [5]waiter
 	a.Look()
 	b.Look()
-	l.Enter(&places[0], &a, 0)
-	m.Enter(&places[1], &a, 1)
-	l.Enter(&places[2], &a, 2)
-	l.Enter(&places[3], &b, 0)
-	m.Enter(&places[4], &b, 1)
-	w := l.Join()
+	l.enter(&places[0], &a, 0)
+	m.enter(&places[1], &a, 1)
+	l.enter(&places[2], &a, 2)
+	l.enter(&places[3], &b, 0)
+	m.enter(&places[4], &b, 1)
+	w := l.join()
 	a.Doze()
 	l.WakeAll()
 	m.WakeAll()
@@ -164,10 +164,10 @@ func TestWakeAllOfChoices(t *testing.T) {
 	if b.Doze() {
 		t.Error("one that was awake is not told")
 	}
-	l.Leave(w, l.Park(w, nil))
+	l.leave(w, l.park(w, nil))
 	for i := range places {
-		l.Exit(&places[i])
-		m.Exit(&places[i])
+		l.exit(&places[i])
+		m.exit(&places[i])
 	}
 	expect(t, &l, nobody, "at the end")
 	expect(t, &m, nobody, "at the end")

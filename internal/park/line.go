@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// A Waiter is a goroutine's place in a Line.
-type Waiter struct {
-	next, prev *Waiter
+// A waiter is a goroutine's place in a Line.
+type waiter struct {
+	next, prev *waiter
 	queued     bool
 	parker     Parker
 
-	// Of a waiter that is one of several of its goroutine: see Enter.
+	// Of a waiter that is one of several of its goroutine: see enter.
 	choice *Choice
 	number int
 	holds  bool // this line's wake-up
@@ -27,25 +27,26 @@ const (
 // A Line is where the goroutines of one side of a channel wait until they may
 // find something to do. Its zero value is empty.
 //
-// A goroutine that found nothing to do joins, looks again, and only then parks.
-// One that has changed the channel looks at Waiting, and calls Wake if told so.
+// One that found nothing to do waits there by a Stay, or if it waits in several
+// lines at once, by a Place in each. One that has changed the channel looks at
+// Waiting, and calls Wake if told so.
 //
 //   - At most one wake-up is on its way at any time: from Wake, which takes the
-//     first waiter out of the line, to that waiter's Leave, Rejoin or Requeue. While it
-//     is, nobody else is woken, and Waiting is false: whatever others add
+//     first waiter out of the line, until that one leaves or is back in line.
+//     While it is, nobody else is woken, and Waiting is false: whatever others add
 //     meanwhile, the woken goroutine will see. This is what keeps a line of
 //     parked goroutines from being woken one for each value, each to find that
 //     the value has gone.
 //   - signal is wanted exactly if the line is not empty and no wake-up is on its
 //     way. It is raised by a read-modify-write, so that the look that follows
 //     cannot have been made before it.
-//   - Whoever held the wake-up must, after Leave, look whether another could
+//   - Whoever held the wake-up must, when it has left, look whether another could
 //     proceed, and call Wake if so. Thus no wake-up ends with a goroutine that
 //     was cancelled, or that took one of several values.
 //   - A waiter that was woken in vain rejoins at the front: it keeps its place.
 //   - A waiter of a Choice that may not be woken now, as another of its places was
 //     faster, is passed over and stays: its goroutine is awake and will look here
-//     too before it sleeps again, or Exit. Thus one that rejoined at the front is
+//     too before it sleeps again, or exit. Thus one that rejoined at the front is
 //     still the first one when the next wake-up comes.
 //
 // The lock is held for a few instructions and never while a goroutine waits.
@@ -53,11 +54,11 @@ type Line struct {
 	signal atomic.Uint32
 	lock   Lock
 
-	first, last *Waiter
+	first, last *waiter
 	n           int
 	inFlight    bool // a wake-up is on its way
 
-	free  *Waiter // waiters to use again: joining does not allocate
+	free  *waiter // waiters to use again: joining does not allocate
 	frees int
 
 	waits Tally
@@ -72,52 +73,52 @@ func (l *Line) Waiting() bool { return l.signal.Load() == wanted }
 // Idle reports whether nobody waits here, nor is on the way out.
 func (l *Line) Idle() bool { return l.signal.Load() == nobody }
 
-// Join puts the calling goroutine at the end of the line.
-func (l *Line) Join() *Waiter {
+// join puts the calling goroutine at the end of the line.
+func (l *Line) join() *waiter {
 	l.lock.Lock()
 	w := l.free
 	if w != nil {
 		l.free, w.next = w.next, nil
 		l.frees--
 	} else {
-		w = &Waiter{parker: NewParker()}
+		w = &waiter{parker: NewParker()}
 	}
 	l.append(w)
 	l.lock.Unlock()
 	return w
 }
 
-// Rejoin puts a waiter that was woken in vain back to the front, and ends its
+// rejoin puts a waiter that was woken in vain back to the front, and ends its
 // wake-up.
-func (l *Line) Rejoin(w *Waiter) {
+func (l *Line) rejoin(w *waiter) {
 	l.lock.Lock()
 	l.inFlight = false
 	l.prepend(w)
 	l.lock.Unlock()
 }
 
-// Requeue is Rejoin at the end of the line, for a waiter that got a part of what it
+// requeue is rejoin at the end of the line, for a waiter that got a part of what it
 // waits for.
-func (l *Line) Requeue(w *Waiter) {
+func (l *Line) requeue(w *waiter) {
 	l.lock.Lock()
 	l.inFlight = false
 	l.append(w)
 	l.lock.Unlock()
 }
 
-// Park waits until w is woken, or done is closed: then it returns false. Either
-// way w is still the caller's to Rejoin or Leave with.
-func (l *Line) Park(w *Waiter, done <-chan struct{}) bool {
+// park waits until w is woken, or done is closed: then it returns false. Either
+// way w is still the caller's to rejoin or leave with.
+func (l *Line) park(w *waiter, done <-chan struct{}) bool {
 	l.lock.Lock()
 	weight := l.waits.Count()
 	l.lock.Unlock()
 	return l.waits.Park(w.parker, done, weight)
 }
 
-// Leave takes w out of the line and ends its wake-up if it has one; woken says
-// that Park returned true since it last joined. The waiter must not be used
+// leave takes w out of the line and ends its wake-up if it has one; woken says
+// that park returned true since it last joined. The waiter must not be used
 // after it.
-func (l *Line) Leave(w *Waiter, woken bool) {
+func (l *Line) leave(w *waiter, woken bool) {
 	l.lock.Lock()
 	if w.queued {
 		l.remove(w)
@@ -182,11 +183,11 @@ func (l *Line) WakeAll() {
 	l.lock.Unlock()
 }
 
-// Enter puts the waiter w in line, as place number of c, which is looking: at the
+// enter puts the waiter w in line, as place number of c, which is looking: at the
 // end the first time, and at the front if the line had woken it in vain. If it
 // is still in line it stays where it is. w is the caller's own, and the same
-// Choice must be meant until Exit.
-func (l *Line) Enter(w *Waiter, c *Choice, number int) {
+// Choice must be meant until exit.
+func (l *Line) enter(w *waiter, c *Choice, number int) {
 	l.lock.Lock()
 	switch {
 	case w.holds:
@@ -200,9 +201,9 @@ func (l *Line) Enter(w *Waiter, c *Choice, number int) {
 	l.lock.Unlock()
 }
 
-// Exit takes w out of the line, and ends the wake-up if w holds it. The caller
-// must then do what it must after Leave.
-func (l *Line) Exit(w *Waiter) {
+// exit takes w out of the line, and ends the wake-up if w holds it. The caller
+// must then do what it must after leave.
+func (l *Line) exit(w *waiter) {
 	l.lock.Lock()
 	if w.queued {
 		l.remove(w)
@@ -227,7 +228,7 @@ func (l *Line) Counts() (waiting int, waits uint64, spent time.Duration) {
 	return l.n, l.waits.Waits(), l.waits.Spent()
 }
 
-func (l *Line) prepend(w *Waiter) {
+func (l *Line) prepend(w *waiter) {
 	w.queued = true
 	w.next = l.first
 	if l.first == nil {
@@ -240,7 +241,7 @@ func (l *Line) prepend(w *Waiter) {
 	l.update()
 }
 
-func (l *Line) append(w *Waiter) {
+func (l *Line) append(w *waiter) {
 	w.queued = true
 	w.prev = l.last
 	if l.last == nil {
@@ -253,7 +254,7 @@ func (l *Line) append(w *Waiter) {
 	l.update()
 }
 
-func (l *Line) remove(w *Waiter) {
+func (l *Line) remove(w *waiter) {
 	w.queued = false
 	if w.prev == nil {
 		l.first = w.next

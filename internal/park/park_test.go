@@ -51,7 +51,7 @@ func TestOneWakeUpInFlight(t *testing.T) {
 	var l Line
 	expect(t, &l, nobody, "at first")
 	l.Wake() // of nobody
-	a, b, c := l.Join(), l.Join(), l.Join()
+	a, b, c := l.join(), l.join(), l.join()
 	expect(t, &l, wanted, "with three in line")
 	l.Wake()
 	expect(t, &l, waking, "with one woken")
@@ -59,24 +59,24 @@ func TestOneWakeUpInFlight(t *testing.T) {
 	if waiting, _, _ := l.Counts(); waiting != 2 {
 		t.Fatalf("%d wait after a second Wake, want 2: one wake-up was in flight", waiting)
 	}
-	if !l.Park(a, nil) {
+	if !l.park(a, nil) {
 		t.Fatal("the first waiter was not the one woken")
 	}
-	l.Rejoin(a) // in vain
+	l.rejoin(a) // in vain
 	expect(t, &l, wanted, "after a wake-up in vain")
 	l.Wake()
-	if !l.Park(a, nil) {
+	if !l.park(a, nil) {
 		t.Fatal("a waiter woken in vain lost its place")
 	}
-	l.Leave(a, true)
+	l.leave(a, true)
 	expect(t, &l, wanted, "with two left")
 	l.Wake() // b, which leaves without having parked: its token must not stay
-	l.Leave(b, false)
+	l.leave(b, false)
 	expect(t, &l, wanted, "with one left")
-	l.Leave(c, false) // not woken
+	l.leave(c, false) // not woken
 	expect(t, &l, nobody, "at the end")
 	for range 3 {
-		w := l.Join()
+		w := l.join()
 		select {
 		case <-w.parker.token:
 			t.Fatal("a waiter is used again with an old token")
@@ -88,44 +88,44 @@ func TestOneWakeUpInFlight(t *testing.T) {
 // A waiter that got a part of what it waits for goes to the end.
 func TestRequeue(t *testing.T) {
 	var l Line
-	a, b := l.Join(), l.Join()
+	a, b := l.join(), l.join()
 	l.Wake()
-	l.Park(a, nil)
-	l.Requeue(a)
+	l.park(a, nil)
+	l.requeue(a)
 	expect(t, &l, wanted, "after a waiter got a part")
 	l.Wake()
-	l.Park(b, nil)
-	l.Leave(b, true)
+	l.park(b, nil)
+	l.leave(b, true)
 	l.Wake()
-	l.Leave(a, false)
+	l.leave(a, false)
 	expect(t, &l, nobody, "at the end")
 }
 
 func TestWakeAll(t *testing.T) {
 	var l Line
-	a, b := l.Join(), l.Join()
+	a, b := l.join(), l.join()
 	l.Wake()
 	l.WakeAll()
-	for _, w := range []*Waiter{a, b} {
-		if !l.Park(w, nil) {
+	for _, w := range []*waiter{a, b} {
+		if !l.park(w, nil) {
 			t.Fatal("not woken")
 		}
-		l.Leave(w, true)
+		l.leave(w, true)
 	}
 	expect(t, &l, nobody, "when all have left")
 }
 
 func TestLeaveFromTheMiddle(t *testing.T) {
 	var l Line
-	a, b, c := l.Join(), l.Join(), l.Join()
-	l.Leave(b, false)
+	a, b, c := l.join(), l.join(), l.join()
+	l.leave(b, false)
 	l.Wake()
-	l.Leave(a, false)
+	l.leave(a, false)
 	l.Wake()
-	if !l.Park(c, nil) {
+	if !l.park(c, nil) {
 		t.Fatal("the last one was not woken")
 	}
-	l.Leave(c, true)
+	l.leave(c, true)
 	expect(t, &l, nobody, "at the end")
 }
 
@@ -135,13 +135,13 @@ func TestTallyOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Line
 		for range 256 + 160 {
-			w := l.Join()
+			w := l.join()
 			go func() {
 				time.Sleep(time.Second)
 				l.Wake()
 			}()
-			l.Park(w, nil)
-			l.Leave(w, true)
+			l.park(w, nil)
+			l.leave(w, true)
 		}
 		if _, waits, spent := l.Counts(); waits != 416 || spent != 416*time.Second {
 			t.Errorf("%d waits of a second each took %v", waits, spent)

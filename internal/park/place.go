@@ -6,7 +6,7 @@ package park
 type Place struct {
 	line   *Line
 	able   func() bool // another one of the line could proceed
-	waiter Waiter
+	waiter waiter
 	joined bool
 }
 
@@ -17,7 +17,7 @@ func NewPlace(line *Line, able func() bool) *Place { return &Place{line: line, a
 // Join puts the Select of c in line, or back in line, as its place of that number.
 func (p *Place) Join(c *Choice, number int) {
 	p.joined = true
-	p.line.Enter(&p.waiter, c, number)
+	p.line.enter(&p.waiter, c, number)
 }
 
 // Leave takes the Select out of the line, and passes on the wake-up that it holds.
@@ -26,7 +26,7 @@ func (p *Place) Leave() {
 		return
 	}
 	p.joined = false
-	p.line.Exit(&p.waiter)
+	p.line.exit(&p.waiter)
 	if p.line.Waiting() && p.able() {
 		p.line.Wake()
 	}
