@@ -224,13 +224,13 @@ func (s *side[T]) lockTaken() uint64 {
 		case tries < looks+yields:
 			runtime.Gosched()
 		default:
-			s.gate.Enter()
-			if word&sleepers != 0 && s.word.Load() == word || s.word.CompareAndSwap(word, word|sleepers) {
-				s.gate.Sleep()
+			slept, others := s.gate.Sleep(func() bool {
+				return word&sleepers != 0 && s.word.Load() == word || s.word.CompareAndSwap(word, word|sleepers)
+			})
+			if slept {
 				tries = 0
 			}
-			s.gate.Leave()
-			if again = 0; s.gate.Occupied() {
+			if again = 0; others {
 				again = sleepers
 			}
 		}

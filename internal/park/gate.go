@@ -10,11 +10,12 @@ import (
 // as long as those who wait keep the processors busy. The lock's owner keeps a bit
 // in the lock that says whether somebody sleeps:
 //
-//   - Who wants to sleep enters, sets the bit of the lock while it is taken, and
-//     sleeps. Who releases the lock takes the bit away, and opens if it was set.
+//   - Who wants to sleep is counted first, then sets the bit of the lock while it is
+//     taken, and sleeps. Who releases the lock takes the bit away, and opens if it
+//     was set.
 //   - One Open lets one goroutine pass: one that sleeps, or the next one to come.
-//     Several may do as one, if nobody has passed in between. Who gets the lock
-//     after it has slept sets the bit again while the gate is occupied. So as
+//     Several may do as one, if nobody has passed in between. Who has passed sets
+//     the bit when it takes the lock, if others were counted when it passed. So as
 //     long as somebody sleeps, either the bit is set, or a goroutine that was let
 //     pass is on its way to the lock.
 //
@@ -23,25 +24,29 @@ import (
 // library that was made outside may be tried, if not waited on, inside. The zero
 // value lets the first one pass at once.
 type Gate struct {
-	asleep atomic.Int32 // between Enter and Leave
+	asleep atomic.Int32 // and those who are about to
 	shut   atomic.Bool  // pass is locked: set after it, taken away before
 	pass   sync.Mutex
 }
 
-// Enter announces that the caller is about to sleep.
-func (g *Gate) Enter() { g.asleep.Add(1) }
-
-// Sleep waits for an Open. An Open between its two steps is lost, which does not
-// matter: the caller is on its way to the lock.
-func (g *Gate) Sleep() {
-	g.pass.Lock()
-	g.shut.Store(true)
+// Sleep waits for an Open. Before that it calls mark, which sees to it that the bit
+// is set while the lock is taken; if it is not taken any more, mark fails, and the
+// caller does not sleep. others says that the caller must set the bit when it takes
+// the lock, as somebody else sleeps, or is about to.
+//
+// An Open between the two steps of passing is lost, which does not matter: the
+// caller is on its way to the lock.
+func (g *Gate) Sleep(mark func() bool) (slept, others bool) {
+	g.asleep.Add(1)
+	if slept = mark(); slept {
+		g.pass.Lock()
+		g.shut.Store(true)
+	}
+	g.asleep.Add(-1)
+	return slept, g.Occupied()
 }
 
-// Leave ends what Enter began.
-func (g *Gate) Leave() { g.asleep.Add(-1) }
-
-// Occupied reports whether somebody is between Enter and Leave.
+// Occupied reports whether somebody sleeps, or is about to.
 func (g *Gate) Occupied() bool { return g.asleep.Load() > 0 }
 
 // Open lets one goroutine pass.

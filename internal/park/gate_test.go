@@ -6,6 +6,33 @@ import (
 	"testing"
 )
 
+// TestGateCounts: who sleeps is counted before it marks the lock, and others are
+// told; who could not mark it does not sleep.
+func TestGateCounts(t *testing.T) {
+	var g Gate
+	try := func(marked, wantOthers bool) {
+		t.Helper()
+		counted := false
+		slept, others := g.Sleep(func() bool { counted = g.Occupied(); return marked })
+		if !counted || slept != marked || others != wantOthers {
+			t.Errorf("marked %v: counted before %v, slept %v, others %v", marked, counted, slept, others)
+		}
+	}
+	try(false, false)
+	try(true, false) // the first one passes
+	var sleeper sync.WaitGroup
+	sleeper.Go(func() { g.Sleep(func() bool { return true }) })
+	for !g.Occupied() {
+		runtime.Gosched()
+	}
+	try(false, true)
+	g.Open()
+	sleeper.Wait()
+	if g.Occupied() {
+		t.Error("somebody is counted whom nobody will wake")
+	}
+}
+
 // Who finds a BusyLock taken for long sleeps, and gets it when it is free: each
 // in turn, whatever the number.
 func TestBusyLockSleeps(t *testing.T) {

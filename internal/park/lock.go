@@ -99,13 +99,13 @@ func (l *BusyLock) wait() {
 		case tries < aways+yieldsAfter:
 			runtime.Gosched()
 		default:
-			l.gate.Enter()
-			if held == wished && l.held.Load() == wished || l.held.CompareAndSwap(taken, wished) {
-				l.gate.Sleep()
+			slept, others := l.gate.Sleep(func() bool {
+				return held == wished && l.held.Load() == wished || l.held.CompareAndSwap(taken, wished)
+			})
+			if slept {
 				tries = 0
 			}
-			l.gate.Leave()
-			if take = taken; l.gate.Occupied() {
+			if take = taken; others {
 				take = wished
 			}
 		}
