@@ -88,9 +88,7 @@ type Batcher[T any] struct {
 //
 // A nil s, a size below 1 and a negative linger panic.
 func NewBatcher[T any](s BatchSender[T], size int, linger time.Duration) *Batcher[T] {
-	if s == nil {
-		panic("sluice: NewBatcher: nil sender")
-	}
+	requireSender[T]("NewBatcher", s)
 	requirePositive("NewBatcher", "size", size)
 	requireLinger("NewBatcher", linger)
 	b := &Batcher[T]{s: s, own: ours[T](s), linger: linger}

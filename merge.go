@@ -14,24 +14,23 @@ const mergeRun = 64
 // in order. Of several that have values each gets its turn with the same
 // probability, for what it has then, but at most 64 values.
 //
-// Nothing is lost, unless s panics: if ctx ends it, or s fails, it returns that error, and the
-// values that it had received and could not send, oldest first: up to 64 of one
-// receiver. [ErrFull] and [ErrTooLarge] end it too, as only the caller knows what
-// to do with the value; called again with the rest, it goes on where it was. It
-// sees that s is closed when it has a value for it, and that ctx is done when it
-// would wait. What it has sent of a run to a BatchSender it keeps alive until all of
-// the run is sent.
+// Nothing is lost, unless s panics: if ctx ends it, or s fails, it returns that
+// error, and the values that it had received and could not send, oldest first: up
+// to 64 of one receiver. [ErrFull] and [ErrTooLarge] end it too, as only the caller
+// knows what to do with the value; called again with the rest, it goes on where it
+// was. It sees that s is closed when it has a value for it, and that ctx is done
+// when it would wait. What it has sent of a run to a BatchSender it keeps alive
+// until all of the run is sent.
 //
 // It waits for rs by [Select], so these are channels of this package; s may be
 // anything, and is sent whole runs if it is a [BatchSender]. It starts no
-// goroutine, and allocates only at the start. A nil context, s, or channel panics.
+// goroutine, and allocates only at the start. A nil context, s, or channel panics,
+// before anything is received: s too if it is a nil pointer to a channel or [Lane].
 func Merge[T any](ctx context.Context, s Sender[T], rs ...Receiver[T]) (unsent []T, err error) {
 	if ctx == nil {
 		panic("sluice: Merge: nil context")
 	}
-	if s == nil {
-		panic("sluice: Merge: nil sender")
-	}
+	requireSender("Merge", s)
 	open := make([]Case, len(rs))
 	for i, r := range rs {
 		open[i] = newRecv("Merge", r)

@@ -270,11 +270,13 @@ func Stream[T any](ctx context.Context, r Receiver[T]) (values <-chan T, rest fu
 // returns that error, and the value that it had taken and could not send, if
 // there is one; [ErrFull] and [ErrTooLarge] too, as only the caller knows what
 // to do with the value. It receives from in no more then: whoever sends on it
-// must be told, or it is given to From again.
+// must be told, or it is given to From again. A nil ctx or s panics, before anything
+// is received.
 func From[T any](ctx context.Context, s Sender[T], in <-chan T) (unsent []T, err error) {
 	if ctx == nil {
 		panic("sluice: From: nil context")
 	}
+	requireSender("From", s)
 	for {
 		select {
 		case v, ok := <-in:
