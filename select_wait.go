@@ -39,7 +39,12 @@ import (
 //     second to take the locks sees the first.
 //  4. It sleeps.
 //  5. Whoever chose it has done its operation, or woken it to look. If that look
-//     is in vain, the next round begins; it keeps its turn everywhere.
+//     is in vain, the next round begins, unless the context is done; it keeps its
+//     turn everywhere.
+//
+// Of several channels behind lines that can proceed when it looks in 1, and of
+// several Counters in 2, each is as likely as any other. In 5 there is no choice:
+// the first one to come has made it.
 //
 // What is done is done at one point: by itself, in 1, 2 or 5, where nobody else
 // can choose it for an operation; or by a partner that has won the choice. After
@@ -162,6 +167,13 @@ func (r *round) run(done <-chan struct{}) (Case, error) {
 		if served {
 			return c, err
 		}
+		// The sleep that would notice this comes to nothing while a line is faster,
+		// again and again. The channel is asked: no code of a user runs in line.
+		select {
+		case <-done:
+			return nil, nil
+		default:
+		}
 	}
 }
 
@@ -170,17 +182,21 @@ func (r *round) joinLines() (Case, error) {
 	if len(r.counters) == len(r.cases) {
 		return nil, nil
 	}
+	var space [few]int
+	order := space[:0]
+	if len(r.cases) > few {
+		order = spaceOf(r.cases, false)
+	}
 	for i, c := range r.cases {
 		if e := c.entry(); e.counter == nil {
 			e.place.Join(r.choice(), i)
+			order = append(order, i)
 		}
 	}
-	first := r.d.below(len(r.cases))
-	for i := range r.cases {
-		c := r.cases[(first+i)%len(r.cases)]
-		if c.entry().counter != nil {
-			continue
-		}
+	for i := range order {
+		j := i + r.d.below(len(order)-i)
+		order[i], order[j] = order[j], order[i]
+		c := r.cases[order[i]]
 		if done, err := c.try(); done {
 			return c, err
 		}
