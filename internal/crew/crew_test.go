@@ -255,6 +255,62 @@ func TestLeaderLooksAgain(t *testing.T) {
 	}
 }
 
+// Surplus that shows up while its bit is down is hidden from who publishes it, as it
+// looks for somebody to call, and from who goes idle. Whoever had lowered the bit
+// raises it and calls for them: a follower, or else the leader.
+func TestHiddenSurplus(t *testing.T) {
+	for _, followers := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			c := New(Config[int]{Workers: 3})
+			l := &leadership{Context: t.Context(), ended: make(chan struct{})}
+			c.leader.Store(l)
+			back := 0
+			follow := func() {
+				for i := range followers {
+					go func() {
+						c.workers[1+i].follow()
+						back++
+					}()
+				}
+				synctest.Wait()
+			}
+			defer func() { c.line.WakeAll(); synctest.Wait() }()
+			owner := &c.workers[0]
+			c.board.raise(0) // of a batch that is through
+			if owner.hand.surplus() > 0 {
+				t.Fatal("surplus at first")
+			}
+			// Somebody has seen that, and is about to lower the bit.
+			owner.hand.room(3)
+			owner.got(3, 0) // finds the bit up
+			c.board.lower(0)
+			owner.crew.share()
+			follow()
+			if back != 0 || l.Err() != nil {
+				t.Fatal("hidden surplus was seen: this test shows nothing")
+			}
+			if !c.refilled(0) || !c.unclaimed() {
+				t.Error("the hand was refilled, and nobody can see it")
+			}
+			synctest.Wait()
+			if back != followers || (l.Err() != nil) != (followers == 0) {
+				t.Errorf("%d of %d followers are back; leader: %v", back, followers, l.Err())
+			}
+		})
+	}
+}
+
+// A hand that stays empty calls nobody, and its bit stays down.
+func TestNoSurplusToHide(t *testing.T) {
+	c := New(Config[int]{Workers: 2})
+	l := &leadership{Context: t.Context(), ended: make(chan struct{})}
+	c.leader.Store(l)
+	c.board.raise(0)
+	if c.surplus(0) || c.board.each(0, func(int) bool { return true }) || l.Err() != nil {
+		t.Errorf("an empty hand: leader %v", l.Err())
+	}
+}
+
 // However publishing and looking fall together, a hand with surplus has its bit up
 // when both are over.
 func TestBoardMissesNoHand(t *testing.T) {

@@ -180,17 +180,22 @@ func (w *worker[T]) steal() bool {
 // surplus reports whether the hand of a worker has surplus, and lowers its bit
 // on the board if not.
 func (c *Crew[T]) surplus(victim int) bool {
-	h := &c.workers[victim].hand
-	if h.surplus() > 0 {
+	if c.workers[victim].hand.surplus() > 0 {
 		return true
 	}
 	c.board.lower(victim)
-	if h.surplus() == 0 {
+	return c.refilled(victim)
+}
+
+// refilled reports whether a hand that was empty has surplus now that its bit is
+// lowered. Then it raises the bit, and calls an idle worker: who refilled the hand
+// may have looked for somebody to call while the bit was down, and an idle worker
+// for surplus.
+func (c *Crew[T]) refilled(victim int) bool {
+	if c.workers[victim].hand.surplus() == 0 {
 		return false
 	}
-	c.board.raise(victim) // refilled meanwhile
-	// Who refilled it may have looked for somebody to call while the bit was down,
-	// and an idle worker for surplus.
+	c.board.raise(victim)
 	c.call()
 	return true
 }
