@@ -79,7 +79,7 @@ func (e *Engine[T]) empty(index uint64) T {
 // as long as needed; with a nil ctx it never waits.
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	r := &e.recv
-	var turn turn[T]
+	var turn turn
 	for {
 		word := r.lock()
 		if r.collect(&turn) {
@@ -93,7 +93,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 		if err != engine.ErrEmpty || ctx == nil || turn.stay.Ended() {
 			break
 		}
-		turn.wait(ctx, r, &e.send, e.receivers, e.senders, e.pause)
+		r.wait(ctx, &turn, &e.send, e.receivers, e.senders, e.pause)
 	}
 	if turn.stay.Leave() && e.Len() > 0 {
 		e.receivers.Wake()
@@ -107,7 +107,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 // take moves values into buf, as many as there are, and returns how many that
 // was; if none, ErrEmpty or ErrClosed. The caller holds the lock and got word
 // with it; take releases it.
-func (e *Engine[T]) take(word uint64, buf []T, turn *turn[T]) (n int, err error) {
+func (e *Engine[T]) take(word uint64, buf []T, turn *turn) (n int, err error) {
 	r := &e.recv
 	start := word
 	word = e.recvForStarving(turn, word)

@@ -65,7 +65,7 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 // never waits.
 func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	s := &e.send
-	var turn turn[T]
+	var turn turn
 	for {
 		word := s.lock()
 		if s.collect(&turn) {
@@ -92,7 +92,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		if turn.stay.Ended() {
 			break
 		}
-		turn.wait(ctx, s, &e.recv, e.senders, e.receivers, e.pause)
+		s.wait(ctx, &turn, &e.recv, e.senders, e.receivers, e.pause)
 	}
 	if turn.stay.Leave() && e.Len() < int(e.limit) {
 		e.senders.Wake()
@@ -105,7 +105,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 
 // put sends the first of vs, as many as there is room for, and returns how many
 // that was. The caller holds the lock and got word with it; put releases it.
-func (e *Engine[T]) put(word uint64, vs []T, turn *turn[T]) (n int) {
+func (e *Engine[T]) put(word uint64, vs []T, turn *turn) (n int) {
 	s := &e.send
 	start := word
 	word = e.sendForStarving(turn, word)
@@ -211,14 +211,14 @@ func (e *Engine[T]) Replace(v T) (old T, dropped bool, err error) {
 	}
 	index, keep := word&^flags, word&flags
 	if index != s.bound || e.room(index, r.word.Load()) {
-		e.put(word, []T{v}, &turn[T]{})
+		e.put(word, []T{v}, &turn{})
 		return old, false, nil
 	}
-	rword := e.recvForStarving(&turn[T]{}, r.lock())
+	rword := e.recvForStarving(&turn{}, r.lock())
 	head := rword &^ flags
 	if e.room(index, head) { // a receiver was faster, or starved
 		r.unlock(rword)
-		e.put(word, []T{v}, &turn[T]{})
+		e.put(word, []T{v}, &turn{})
 		return old, false, nil
 	}
 	if head == r.bound {

@@ -27,7 +27,7 @@ const maxLosses = 16
 
 // lost notes that the call found nothing to do, and returns the word to unlock
 // its side with. v is what it would send, nil for a receiver.
-func (s *side[T]) lost(t *turn[T], word uint64, v *T) uint64 {
+func (s *side[T]) lost(t *turn, word uint64, v *T) uint64 {
 	if t.stay.Ended() {
 		return s.sated(t, word)
 	}
@@ -49,7 +49,7 @@ func (s *side[T]) lost(t *turn[T], word uint64, v *T) uint64 {
 
 // sated ends the starving of the call, if it does, and returns the word to
 // unlock its side with.
-func (s *side[T]) sated(t *turn[T], word uint64) uint64 {
+func (s *side[T]) sated(t *turn, word uint64) uint64 {
 	if !t.starving {
 		return word
 	}
@@ -60,7 +60,7 @@ func (s *side[T]) sated(t *turn[T], word uint64) uint64 {
 }
 
 // collect reports whether the operation of the starving call has been done.
-func (s *side[T]) collect(t *turn[T]) bool {
+func (s *side[T]) collect(t *turn) bool {
 	if !t.starving || !s.paid {
 		return false
 	}
@@ -70,7 +70,7 @@ func (s *side[T]) collect(t *turn[T]) bool {
 }
 
 // progress notes that a part of a batch, or all of it, went: it has had its turn.
-func (t *turn[T]) progress() {
+func (t *turn) progress() {
 	t.stay.Move()
 	t.losses = 0
 }
@@ -78,7 +78,7 @@ func (t *turn[T]) progress() {
 // sendForStarving sends the value of the sender that starves, if there is one,
 // it is not the caller, and there is room. The caller holds the lock and got word
 // with it, and must unlock with the word returned.
-func (e *Engine[T]) sendForStarving(t *turn[T], word uint64) uint64 {
+func (e *Engine[T]) sendForStarving(t *turn, word uint64) uint64 {
 	s := &e.send
 	if word&starving == 0 || t.starving {
 		return word
@@ -94,7 +94,7 @@ func (e *Engine[T]) sendForStarving(t *turn[T], word uint64) uint64 {
 }
 
 // recvForStarving receives for the receiver that starves, in the same way.
-func (e *Engine[T]) recvForStarving(t *turn[T], word uint64) uint64 {
+func (e *Engine[T]) recvForStarving(t *turn, word uint64) uint64 {
 	r := &e.recv
 	if word&starving == 0 || t.starving {
 		return word

@@ -15,7 +15,7 @@ type stepper struct {
 	e    *Engine[int]
 	vs   []int
 	n    int
-	turn turn[int]
+	turn turn
 }
 
 // look is one look under the lock; it reports whether all has been sent.
@@ -37,7 +37,7 @@ func (s *stepper) look() bool {
 // wait is one step on the way to sleep. It blocks only if nobody has woken the
 // stepper.
 func (s *stepper) wait() {
-	s.turn.wait(context.Background(), &s.e.send, &s.e.recv, s.e.senders, s.e.receivers, s.e.pause)
+	s.e.send.wait(context.Background(), &s.turn, &s.e.recv, s.e.senders, s.e.receivers, s.e.pause)
 }
 
 // join takes the steps until s is in the line, and looks from there.
@@ -139,9 +139,9 @@ func TestBatchThatHadItsTurn(t *testing.T) {
 
 // aboutToStarve is how far a call has come that was woken, and starves if that was
 // in vain.
-func aboutToStarve() turn[int] {
+func aboutToStarve() turn {
 	var line park.Line
-	t := turn[int]{losses: maxLosses - 1}
+	t := turn{losses: maxLosses - 1}
 	t.stay.Join(&line, nil)
 	line.Wake()
 	t.stay.Wait()

@@ -23,7 +23,7 @@ const (
 )
 
 // A turn is how far one call has come on its way to sleep.
-type turn[T any] struct {
+type turn struct {
 	stay     park.Stay // in the line of its side
 	starving bool      // raised the starving bit of its side
 	pauses   int
@@ -37,13 +37,13 @@ type turn[T any] struct {
 //
 // The context is asked before the goroutine is in the line, and again when it
 // has left: a context is a user's code, and may panic.
-func (t *turn[T]) wait(ctx context.Context, own, other *side[T], line, across *park.Line, pause int) {
+func (s *side[T]) wait(ctx context.Context, t *turn, other *side[T], line, across *park.Line, pause int) {
 	switch {
 	case t.stay.Joined():
 		t.stay.Wait()
 	case ctx.Err() != nil:
 		t.stay.End()
-	case t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && own.pauseFor(other, across, pause):
+	case t.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && s.pauseFor(other, across, pause):
 		t.pauses++
 	case !t.yielded:
 		t.yielded = true
