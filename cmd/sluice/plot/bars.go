@@ -13,42 +13,49 @@ type Part struct {
 // axis, the first part at the bottom. Its scale starts at zero, so that lengths add
 // up.
 type Bars struct {
-	Title string
-	XAxis string // what X is
-	YAxis string // the unit
-	Class string // of the colour; the parts differ in how solid it is
-	X     []string
-	Parts []Part
-	Cover []Value // as in Lines
+	Title  string
+	XAxis  string // what X is
+	YAxis  string // the unit
+	Better string // as in Lines
+	Class  string // of the colour; the parts differ in how solid it is
+	X      []string
+	Parts  []Part
+	Cover  []Value // as in Lines
 }
 
 const (
-	barsRight = Width - 10
-	barWidth  = 34   // at most
-	keySide   = 10.0 // of the square before a name in the key
+	barsTop    = 58.0
+	barsBottom = 260.0
+	barsLeft   = 46
+	barsRight  = Width - 10
+	barWidth   = 34   // at most
+	keySide    = 10.0 // of the square before a name in the key
 )
 
 // SVG returns the drawing.
 func (b Bars) SVG() string {
-	c := open(linesHeight, b.Title)
+	title, xAxis := inLines(b.Title, titleSize, Width), inLines(b.XAxis, tickSize, Width)
+	lower := float64(lineGap * max(0, len(title)-1)) // a longer title moves the rest down
+	c := open(lower+barsBottom+24+float64(lineGap*len(xAxis)), spoken(b.Title, b.YAxis, b.XAxis))
+	c.lines(0, lineGap, "start", "title", title)
 	y := fromZero(slices.Concat(b.Cover, b.Heights()))
-	yAt := func(v float64) float64 { return linesBottom - y.at(v)*(linesBottom-linesTop) }
-	c.text(0, 14, "start", "title", b.Title)
-	c.text(0, 31, "start", "axis", b.YAxis)
+	c.text(0, lower+31, "start", "axis", caption(b.YAxis, y, b.Better))
+	bottom := lower + barsBottom
+	yAt := func(v float64) float64 { return bottom - y.at(v)*(barsBottom-barsTop) }
 	for _, tick := range y.ticks() {
-		c.line(linesLeft, yAt(tick), barsRight, yAt(tick), "grid")
-		c.text(linesLeft-6, yAt(tick)+4, "end", "tick", number(tick))
+		c.line(barsLeft, yAt(tick), barsRight, yAt(tick), "grid")
+		c.text(barsLeft-6, yAt(tick)+4, "end", "tick", number(tick))
 	}
 	c.add(`<g class="%s">`, b.Class)
-	b.key(c)
-	step := float64(barsRight-linesLeft) / float64(max(1, len(b.X)))
+	b.key(c, lower+47)
+	step := float64(barsRight-barsLeft) / float64(max(1, len(b.X)))
 	for i, x := range b.X {
-		middle := linesLeft + step*(float64(i)+0.5)
+		middle := barsLeft + step*(float64(i)+0.5)
 		b.bar(c, i, middle, min(barWidth, 0.62*step), yAt)
-		c.text(middle, linesBottom+17, "middle", "tick", x)
+		c.text(middle, bottom+17, "middle", "tick", x)
 	}
 	c.add(`</g>`)
-	c.text((linesLeft+barsRight)/2, linesBottom+36, "middle", "axis", b.XAxis)
+	c.lines((barsLeft+barsRight)/2, bottom+36, "middle", "axis", xAxis)
 	return c.close()
 }
 
@@ -88,13 +95,13 @@ func (b Bars) bar(c *canvas, i int, middle, width float64, yAt func(float64) flo
 }
 
 // key names the parts at the upper right, the first one on the left.
-func (b Bars) key(c *canvas) {
+func (b Bars) key(c *canvas, y float64) {
 	x := float64(barsRight)
 	for j, part := range slices.Backward(b.Parts) {
-		x -= textWidth * float64(len(part.Name))
-		c.text(x, 31, "start", "axis", part.Name)
+		x -= widthOf(part.Name, tickSize)
+		c.text(x, y, "start", "axis", part.Name)
 		x -= keySide + 4
-		c.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="part%d"/>`, x, 31-keySide, keySide, keySide, j)
+		c.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="part%d"/>`, x, y-keySide+1, keySide, keySide, j)
 		x -= keySide
 	}
 }

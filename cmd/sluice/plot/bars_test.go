@@ -44,13 +44,13 @@ func TestBarsStack(t *testing.T) {
 		t.Fatalf("%d pieces, want 6:\n%s", len(y), svg)
 	}
 	near := func(a, b float64) bool { return a-b < 0.6 && b-a < 0.6 } // of a pixel
-	if !near(y[0]+height[0], linesBottom) || !near(y[1]+height[1], y[0]) {
+	if !near(y[0]+height[0], barsBottom) || !near(y[1]+height[1], y[0]) {
 		t.Errorf("pieces at %v, of heights %v, do not stand on each other", y, height)
 	}
 	if !near(height[1], 2*height[0]) || !near(height[0], 10*height[2]) {
 		t.Errorf("heights %v of 100, 200, 10, 20, 10 and 20", height)
 	}
-	if !near(y[2]+height[2], linesBottom) {
+	if !near(y[2]+height[2], barsBottom) {
 		t.Errorf("the bar of small figures does not begin at zero: %v", y[2]+height[2])
 	}
 }
@@ -64,7 +64,7 @@ func TestBarsIntervals(t *testing.T) {
 	if len(low) != 1 || len(high) != 1 || len(top) != 1 || high[0] >= top[0] || low[0] <= top[0] {
 		t.Errorf("interval from %v to %v about %v", low, high, top)
 	}
-	if high[0] < linesTop {
+	if high[0] < barsTop {
 		t.Errorf("the interval, up to %v, leaves the chart", high[0])
 	}
 }

@@ -1,14 +1,20 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
 
 // A Series is one line of a chart, with a value at some or all places of X.
 type Series struct {
-	Name  string // written beside the end of the line
-	Class string // of its colour
+	Name   string // written beside the end of the line
+	Class  string // of its colour
+	Shape  Shape
+	Dashed bool
+	// Ghost is a series that is there for comparison only: a faint line, without
+	// marks or a name. Another chart of the same scale shows it.
+	Ghost bool
 	At    map[int]Value
 }
 
@@ -16,10 +22,11 @@ type Series struct {
 // evenly spaced: they are chosen ones, such as 1, 2 and 8 processors, not a
 // continuum.
 type Lines struct {
-	Title string
-	XAxis string // what X is
-	YAxis string // the unit
-	X     []string
+	Title  string
+	XAxis  string // what X is
+	YAxis  string // the unit
+	Better string // which direction is good, such as "less is better"
+	X      []string
 	// Shaded is the index in X from which the background is shaded, and
 	// Shade says why. len(X) shades nothing.
 	Shaded int
@@ -31,95 +38,263 @@ type Lines struct {
 }
 
 const (
-	linesHeight = 290
-	linesTop    = 44
-	linesBottom = linesHeight - 44
-	linesLeft   = 46
-	labelGap    = 14 // between the baselines of two labels
+	plotHeight = 204.0 // at least
+	inset      = 18.0  // from the frame to the first and the last place
+	labelRoom  = 150.0 // for the names, at most
+	keyWidth   = 22.0  // of the sample of a line before its name
+	leaderRoom = 12.0  // between the frame and that sample
+	labelGap   = 4.0   // between two names, besides lineGap
+	dodgeStep  = 2.4   // whiskers at the same place would hide each other
 )
+
+// frame is where the parts of a Lines are.
+type frame struct {
+	Lines
+	scale                    scale
+	left, right, top, bottom float64
+	title, axis, xAxis       []string
+	labels                   []label
+	tickRows                 int
+}
+
+// A label is the name of a series, beside the end of its line.
+type label struct {
+	series int
+	lines  []string
+	x, at  float64 // of the mark that it belongs to
+	y      float64 // of its own middle
+}
+
+func (l label) height() float64 { return float64(lineGap*len(l.lines)) + labelGap }
 
 // SVG returns the drawing.
 func (l Lines) SVG() string {
-	c := open(linesHeight, l.Title)
-	right := Width - l.labelWidth()
-	all := slices.Clone(l.Cover)
-	for _, s := range l.Series {
-		for _, v := range s.At {
-			all = append(all, v)
+	f := l.layout()
+	height := f.bottom + float64(lineGap*f.tickRows) + 8 + float64(lineGap*len(f.xAxis)) + 4
+	c := open(height, spoken(l.Title, l.YAxis, l.XAxis))
+	f.draw(c)
+	for _, ghosts := range []bool{true, false} {
+		for i, s := range l.Series {
+			if s.Ghost == ghosts {
+				f.series(c, i)
+			}
 		}
 	}
-	y := newScale(all)
-	yAt := func(v float64) float64 { return linesBottom - y.at(v)*(linesBottom-linesTop) }
-	xAt := func(i int) float64 {
-		inset := 22.0
-		if len(l.X) == 1 {
-			return (linesLeft + right) / 2
-		}
-		return linesLeft + inset + float64(i)*(right-linesLeft-2*inset)/float64(len(l.X)-1)
-	}
-	l.frame(c, y, yAt, xAt, right)
-	for i, s := range l.Series {
-		// Whiskers at the same place would hide each other.
-		dodge := 2.4 * (float64(i) - float64(len(l.Series)-1)/2)
-		s.draw(c, yAt, func(i int) float64 { return xAt(i) + dodge })
-	}
-	l.labels(c, yAt, xAt, right)
 	return c.close()
 }
 
-// labelWidth returns the room that the longest series name needs.
-func (l Lines) labelWidth() float64 {
-	longest := 0
-	for _, s := range l.Series {
-		longest = max(longest, len(s.Name))
-	}
-	return min(190, 16+textWidth*float64(longest))
-}
-
-func (l Lines) frame(c *canvas, y scale, yAt func(float64) float64, xAt func(int) float64, right float64) {
-	c.text(0, 14, "start", "title", l.Title)
-	unit := l.YAxis
-	if y.log {
-		unit += ", log scale"
-	}
-	c.text(0, 31, "start", "axis", unit)
+// layout finds the place of everything: from the widths of the texts to the frame,
+// from the frame to the labels.
+func (l Lines) layout() *frame {
+	f := &frame{Lines: l, scale: newScale(l.values())}
+	f.title = inLines(l.Title, titleSize, Width)
+	f.axis = inLines(caption(l.YAxis, f.scale, l.Better), tickSize, Width)
+	f.top = float64(lineGap*(len(f.title)+len(f.axis)) + 12)
 	if l.Shaded < len(l.X) {
-		from := xAt(l.Shaded) - 20
-		c.add(`<rect x="%.1f" y="%d" width="%.1f" height="%d" class="shade"/>`,
-			from, linesTop, right-from, linesBottom-linesTop)
-		c.text(right-4, linesBottom-5, "end", "axis", l.Shade)
+		f.top += lineGap
 	}
-	for _, tick := range y.ticks() {
-		c.line(linesLeft, yAt(tick), right, yAt(tick), "grid")
-		c.text(linesLeft-6, yAt(tick)+4, "end", "tick", number(tick))
+	var ticks []string
+	for _, tick := range f.scale.ticks() {
+		ticks = append(ticks, number(tick))
 	}
-	for i, x := range l.X {
-		c.text(xAt(i), linesBottom+17, "middle", "tick", x)
+	f.left = widest(ticks, tickSize) + 10
+	tall, wide := 0.0, 0.0
+	for i, s := range l.Series {
+		if s.Ghost || len(s.At) == 0 {
+			continue
+		}
+		f.labels = append(f.labels, label{series: i, lines: inLines(s.Name, labelSize, labelRoom-keyWidth)})
+		last := &f.labels[len(f.labels)-1]
+		tall += last.height()
+		wide = max(wide, widest(last.lines, labelSize)+leaderRoom+keyWidth)
 	}
-	c.text((linesLeft+right)/2, linesBottom+36, "middle", "axis", l.XAxis)
+	f.right = Width - max(wide, widthOf(l.lastX(), tickSize)/2-inset)
+	f.bottom = f.top + max(plotHeight, tall)
+	f.xAxis = inLines(l.XAxis, tickSize, Width)
+	f.tickRows = f.rowsOfTicks()
+	f.placeLabels()
+	return f
 }
 
-func (s Series) draw(c *canvas, yAt func(float64) float64, xAt func(int) float64) {
-	c.add(`<g class="%s">`, s.Class)
-	path := ""
-	for _, i := range s.places() {
-		verb := "L"
-		if path == "" {
-			verb = "M"
+func (l Lines) values() []Value {
+	all := slices.Clone(l.Cover)
+	for _, s := range l.Series {
+		for _, i := range s.places() {
+			all = append(all, s.At[i])
 		}
-		path += fmt.Sprintf("%s%.1f %.1f", verb, xAt(i), yAt(s.At[i].Mid))
 	}
-	c.add(`<path d="%s" class="line"/>`, path)
-	for _, i := range s.places() {
-		v := s.At[i]
-		c.tip("mark", v.Tip)
-		c.line(xAt(i), yAt(v.Lo), xAt(i), yAt(v.Hi), whisker(v))
-		c.line(xAt(i)-3, yAt(v.Lo), xAt(i)+3, yAt(v.Lo), "whisker")
-		c.line(xAt(i)-3, yAt(v.Hi), xAt(i)+3, yAt(v.Hi), "whisker")
-		c.add(`<circle cx="%.1f" cy="%.1f" r="3.2" class="dot"/>`, xAt(i), yAt(v.Mid))
-		c.closeTip()
+	return all
+}
+
+func (l Lines) lastX() string {
+	if len(l.X) == 0 {
+		return ""
+	}
+	return l.X[len(l.X)-1]
+}
+
+func (f *frame) yAt(v float64) float64 { return f.bottom - f.scale.at(v)*(f.bottom-f.top) }
+
+// step is the distance between two places of the axis.
+func (f *frame) step() float64 {
+	return (f.right - f.left - 2*inset) / float64(max(1, len(f.X)-1))
+}
+
+// xAt returns the middle of a place.
+func (f *frame) xAt(i int) float64 {
+	if len(f.X) == 1 {
+		return (f.left + f.right) / 2
+	}
+	return f.left + inset + float64(i)*f.step()
+}
+
+// markAt returns where a series has its mark at a place: beside those of others.
+func (f *frame) markAt(series, i int) float64 {
+	n := float64(len(f.labels))
+	room := min(dodgeStep, 0.55*f.step()/max(1, n))
+	rank := 0
+	for _, l := range f.labels {
+		if l.series < series {
+			rank++
+		}
+	}
+	return f.xAt(i) + room*(float64(rank)-(n-1)/2)
+}
+
+// rowsOfTicks returns how many rows the texts below the axis need so that no two
+// touch: neighbours take turns.
+func (f *frame) rowsOfTicks() int {
+	for rows := 1; rows < len(f.X); rows++ {
+		clear := true
+		for i := rows; i < len(f.X); i++ {
+			need := (widthOf(f.X[i], tickSize)+widthOf(f.X[i-rows], tickSize))/2 + 4
+			clear = clear && need <= float64(rows)*f.step()
+		}
+		if clear {
+			return rows
+		}
+	}
+	return max(1, len(f.X))
+}
+
+// placeLabels puts each name beside the end of its line, moved up or down as far
+// as it must so that no two overlap.
+func (f *frame) placeLabels() {
+	for i := range f.labels {
+		l := &f.labels[i]
+		s := f.Series[l.series]
+		last := s.places()[len(s.At)-1]
+		l.x, l.at = f.markAt(l.series, last), f.yAt(s.At[last].Mid)
+		l.y = l.at
+	}
+	slices.SortStableFunc(f.labels, func(a, b label) int { return cmp.Compare(a.at, b.at) })
+	ceiling := f.top
+	for i := range f.labels {
+		l := &f.labels[i]
+		l.y = max(l.y, ceiling+l.height()/2)
+		ceiling = l.y + l.height()/2
+	}
+	// What was pushed over the lower edge moves up again, and its neighbours.
+	floor := f.bottom
+	for i := len(f.labels) - 1; i >= 0; i-- {
+		l := &f.labels[i]
+		l.y = min(l.y, floor-l.height()/2)
+		floor = l.y - l.height()/2
+	}
+}
+
+// draw draws everything but the series.
+func (f *frame) draw(c *canvas) {
+	y := c.lines(0, lineGap, "start", "title", f.title)
+	c.lines(0, y+2, "start", "axis", f.axis)
+	if f.Shaded < len(f.X) {
+		from := f.left
+		if f.Shaded > 0 {
+			from = f.xAt(f.Shaded) - min(inset, f.step()/2)
+		}
+		c.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="shade"/>`,
+			from, f.top, f.right-from, f.bottom-f.top)
+		c.text(max(f.right, widthOf(f.Shade, tickSize)), f.top-5, "end", "axis", f.Shade)
+	}
+	for _, tick := range f.scale.ticks() {
+		c.line(f.left, f.yAt(tick), f.right, f.yAt(tick), "grid")
+		c.text(f.left-6, f.yAt(tick)+4, "end", "tick", number(tick))
+	}
+	for i, x := range f.X {
+		c.text(f.xAt(i), f.bottom+16+float64(lineGap*(i%f.tickRows)), "middle", "tick", x)
+	}
+	// Below the middle of the frame, but not over the edge.
+	middle := max((f.left+f.right)/2, widest(f.xAxis, tickSize)/2)
+	c.lines(middle, f.bottom+float64(lineGap*f.tickRows)+20, "middle", "axis", f.xAxis)
+}
+
+// series draws a line, its marks and its name. They are one group: the page can
+// show what belongs together.
+func (f *frame) series(c *canvas, i int) {
+	s := f.Series[i]
+	if s.Ghost {
+		c.add(`<path d="%s" class="ghost"/>`, f.path(i))
+		return
+	}
+	c.add(`<g class="series %s">`, s.Class)
+	c.add(`<path d="%s" class="%s"/>`, f.path(i), s.stroke())
+	for _, place := range s.places() {
+		f.value(c, s, f.markAt(i, place), s.At[place])
+	}
+	for _, l := range f.labels {
+		if l.series == i {
+			f.name(c, s, l)
+		}
 	}
 	c.add(`</g>`)
+}
+
+func (s Series) stroke() string {
+	if s.Dashed {
+		return "line dashed"
+	}
+	return "line"
+}
+
+func (f *frame) path(series int) string {
+	path, verb := "", "M"
+	for _, i := range f.Series[series].places() {
+		path += fmt.Sprintf("%s%.1f %.1f", verb, f.markAt(series, i), f.yAt(f.Series[series].At[i].Mid))
+		verb = "L"
+	}
+	return path
+}
+
+// value draws a mark, its interval and its repetitions.
+func (f *frame) value(c *canvas, s Series, x float64, v Value) {
+	c.tip("mark", v.Tip)
+	points := ""
+	for _, one := range v.Each {
+		if f.scale.holds(one) {
+			points += fmt.Sprintf("M%.1f %.1fh0", x, f.yAt(one))
+		} else {
+			c.beyond(x, f.yAt(one), one > f.scale.hi, 0, 1)
+		}
+	}
+	if points != "" {
+		c.add(`<path d="%s" class="each"/>`, points)
+	}
+	c.line(x, f.yAt(v.Lo), x, f.yAt(v.Hi), whisker(v))
+	c.add(`<path d="M%.1f %.1fh6M%.1f %.1fh6" class="whisker"/>`, x-3, f.yAt(v.Lo), x-3, f.yAt(v.Hi))
+	c.mark(s.Shape, x, f.yAt(v.Mid))
+	c.closeTip()
+}
+
+// name writes the name of a series behind a sample of its line, with a thin line
+// back to its last mark.
+func (f *frame) name(c *canvas, s Series, l label) {
+	sample := f.right + leaderRoom
+	c.add(`<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1f" class="leader"/>`,
+		l.x+6, l.at, f.right-2, l.at, sample-1, l.y)
+	c.add(`<path d="M%.1f %.1fh%.1f" class="%s"/>`, sample, l.y, keyWidth-6, s.stroke())
+	c.mark(s.Shape, sample+(keyWidth-6)/2, l.y)
+	first := l.y + 4 - lineGap*float64(len(l.lines)-1)/2
+	c.lines(sample+keyWidth, first, "start", "label", l.lines)
 }
 
 // places returns the indices at which the series has a value, in order.
@@ -130,50 +305,4 @@ func (s Series) places() []int {
 	}
 	slices.Sort(places)
 	return places
-}
-
-// labels writes each name where its line ends, moved up or down as far as it
-// must so that no two overlap, with a thin line back to the mark.
-func (l Lines) labels(c *canvas, yAt func(float64) float64, xAt func(int) float64, right float64) {
-	type label struct {
-		series     Series
-		x, from, y float64
-	}
-	var labels []label
-	for _, s := range l.Series {
-		places := s.places()
-		if len(places) == 0 {
-			continue
-		}
-		last := places[len(places)-1]
-		at := yAt(s.At[last].Mid)
-		labels = append(labels, label{s, xAt(last), at, at})
-	}
-	slices.SortStableFunc(labels, func(a, b label) int {
-		switch {
-		case a.from < b.from:
-			return -1
-		case a.from > b.from:
-			return 1
-		}
-		return 0
-	})
-	for i := range labels {
-		if i > 0 {
-			labels[i].y = max(labels[i].y, labels[i-1].y+labelGap)
-		}
-	}
-	// What was pushed over the lower edge moves up again, and its neighbours.
-	floor := float64(linesBottom)
-	for i := len(labels) - 1; i >= 0; i-- {
-		labels[i].y = min(labels[i].y, floor)
-		floor = labels[i].y - labelGap
-	}
-	for _, label := range labels {
-		c.add(`<g class="%s">`, label.series.Class)
-		c.add(`<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1f" class="leader"/>`,
-			label.x+8, label.from, right-2, label.from, right+8, label.y)
-		c.text(right+11, label.y+4, "start", "label", label.series.Name)
-		c.add(`</g>`)
-	}
 }

@@ -68,32 +68,11 @@ func TestLinesIsWellFormed(t *testing.T) {
 	}
 }
 
-func TestLinesLabelsDoNotOverlap(t *testing.T) {
-	var series []Series
-	for i := range 9 { // all end at nearly the same height, near the lower edge
-		series = append(series, Series{Name: strconv.Itoa(i), At: map[int]Value{0: exact(100), 2: exact(1 + float64(i)/100)}})
-	}
-	svg := lines(series...).SVG()
-	at := places(t, svg, `y="([0-9.]+)" text-anchor="start" class="label"`)
-	if len(at) != 9 {
-		t.Fatalf("%d labels, want 9", len(at))
-	}
-	slices.Sort(at)
-	for i := 1; i < len(at); i++ {
-		if at[i]-at[i-1] < labelGap-0.2 {
-			t.Errorf("labels at %v and %v overlap", at[i-1], at[i])
-		}
-	}
-	if top, bottom := at[0], at[8]; top < linesTop || bottom > linesBottom+5 {
-		t.Errorf("labels from %v to %v leave the chart", top, bottom)
-	}
-}
-
 // What is larger must be drawn higher, and an interval must enclose its mark.
 func TestLinesGeometry(t *testing.T) {
 	svg := lines(Series{Name: "a", At: map[int]Value{0: {Mid: 20, Lo: 10, Hi: 30}, 1: exact(25)}}).SVG()
 	cy := places(t, svg, `cy="([0-9.]+)"`)
-	if len(cy) != 2 || cy[0] <= cy[1] {
+	if len(cy) != 3 || cy[0] <= cy[1] { // two marks, and the one beside the name
 		t.Errorf("marks of 20 and 25 at heights %v", cy)
 	}
 	y1 := places(t, svg, `y1="([0-9.]+)" x2="[0-9.]+" y2="[0-9.]+" class="whisker range"`)
@@ -132,7 +111,7 @@ func TestRows(t *testing.T) {
 	}}
 	svg := chart.SVG()
 	wellFormed(t, svg)
-	if n := strings.Count(svg, `class="dot"`); n != 2 {
+	if n := strings.Count(svg, `<circle`); n != 2 {
 		t.Errorf("%d dots, want 2", n)
 	}
 	if n := strings.Count(svg, `class="hollow"`); n != 1 {
@@ -146,6 +125,57 @@ func TestRows(t *testing.T) {
 	wellFormed(t, Rows{Title: "empty"}.SVG())
 }
 
+// Repetitions are drawn, each of them: on the scale as points, far off it as
+// arrows that point where they are.
+func TestEachRepetitionIsShown(t *testing.T) {
+	value := Value{Mid: 100, Lo: 95, Hi: 105, Each: []float64{93, 95, 100, 105, 140, 900, 1000}}
+	for name, svg := range map[string]string{
+		"lines": lines(Series{Name: "a", At: map[int]Value{0: value}}).SVG(),
+		"rows":  Rows{Title: "t", Rows: []Row{{Label: "a", Marks: []Mark{{Value: value}}}}}.SVG(),
+	} {
+		wellFormed(t, svg)
+		points := regexp.MustCompile(`d="([^"]*)" class="each"`).FindStringSubmatch(svg)
+		if points == nil || strings.Count(points[1], "h0") != 5 {
+			t.Errorf("%s: points %q, want 5 of them", name, points)
+		}
+		if n := strings.Count(svg, `class="beyond"`); n != 2 {
+			t.Errorf("%s: %d arrows, want 2", name, n)
+		}
+	}
+	if s := newScale([]Value{value}); s.log || s.hi < 140 || s.hi > 200 {
+		t.Errorf("two outliers make the scale %+v", s)
+	}
+}
+
+// A reader without colours must find each series: by its dashes and its marks, in
+// the chart and beside the name.
+func TestLinesWithoutColour(t *testing.T) {
+	at := map[int]Value{0: exact(1), 1: exact(2)}
+	svg := lines(Series{Name: "a", Shape: Square, At: at}, Series{Name: "b", Shape: Triangle, Dashed: true, At: at}).SVG()
+	if n := strings.Count(svg, `class="line dashed"`); n != 2 {
+		t.Errorf("%d dashed lines, want the series and its sample", n)
+	}
+	if n := strings.Count(svg, `class="line"`); n != 2 {
+		t.Errorf("%d whole lines, want the series and its sample", n)
+	}
+	shapes := make(map[string]int)
+	for _, d := range regexp.MustCompile(`<path d="M[0-9.]+ [0-9.]+([a-z])[^"]*" class="dot"`).FindAllStringSubmatch(svg, -1) {
+		shapes[d[1]]++
+	}
+	if shapes["h"] != 3 || shapes["l"] != 3 { // two marks each, and the sample
+		t.Errorf("shapes %v, want 3 squares and 3 triangles", shapes)
+	}
+}
+
+// A ghost is a faint line: without marks, without a name.
+func TestGhost(t *testing.T) {
+	at := map[int]Value{0: exact(1), 1: exact(2)}
+	svg := lines(Series{Name: "seen", At: at}, Series{Name: "unseen", Ghost: true, At: at}).SVG()
+	if strings.Contains(svg, "unseen") || strings.Count(svg, `class="ghost"`) != 1 || strings.Count(svg, `class="mark"`) != 2 {
+		t.Errorf("a ghost has more than its line:\n%s", svg)
+	}
+}
+
 func TestScale(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -155,6 +185,7 @@ func TestScale(t *testing.T) {
 	}{
 		{"close figures start at zero", []Value{exact(30), exact(110)}, false, 0},
 		{"distant figures are logarithmic", []Value{exact(3), exact(400)}, true, 2},
+		{"outliers far away change nothing", []Value{{Mid: 30, Lo: 29, Hi: 31, Each: []float64{2, 900}}}, false, 0},
 		{"many decades", []Value{exact(1), exact(1e7)}, true, 1},
 		{"a zero rules logarithms out", []Value{exact(0), exact(400)}, false, 0},
 		{"nothing", nil, false, 0},

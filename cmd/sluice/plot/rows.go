@@ -1,13 +1,8 @@
 package plot
 
-import "slices"
-
-// A Shape tells marks of different origin apart, also without colour.
-type Shape uint8
-
-const (
-	Dot     Shape = iota // measured here
-	Diamond              // published elsewhere
+import (
+	"fmt"
+	"slices"
 )
 
 // A Mark is one figure in a row.
@@ -28,64 +23,107 @@ type Row struct {
 // Rows is a chart of figures that have no order of their own, one below the
 // other on a common scale.
 type Rows struct {
-	Title string
-	Axis  string // the unit
-	Rows  []Row
-	Cover []Value // as in Lines
+	Title  string
+	Axis   string // the unit
+	Better string // as in Lines
+	Rows   []Row
+	Cover  []Value // as in Lines
 }
 
 const (
-	rowsTop   = 26
-	rowHeight = 38
 	rowsLeft  = 4
 	rowsRight = Width - 14
+	rowPad    = 24 // below a row's label: its line, and air
+	valueGap  = 14 // between a label and its value
 )
 
 // SVG returns the drawing.
 func (r Rows) SVG() string {
-	bottom := float64(rowsTop + rowHeight*len(r.Rows) + 4)
-	c := open(bottom+40, r.Title)
+	x := newScale(r.values())
+	var ticks []string
+	for _, tick := range x.ticks() {
+		ticks = append(ticks, number(tick))
+	}
+	pad := max(4, widest(ticks, tickSize)/2-rowsLeft) // a figure below either end is not cut off
+	xAt := func(v float64) float64 { return rowsLeft + pad + x.at(v)*(rowsRight-rowsLeft-2*pad) }
+	title := inLines(r.Title, titleSize, Width)
+	unit := inLines(caption(r.Axis, x, r.Better), tickSize, Width)
+	top := float64(lineGap*len(title) + 8)
+	bottom := top + 4
+	for _, row := range r.Rows {
+		bottom += row.height()
+	}
+	c := open(bottom+22+lineGap*float64(len(unit)), spoken(r.Title, r.Axis, ""))
+	c.lines(0, lineGap, "start", "title", title)
+	for _, tick := range x.ticks() {
+		c.line(xAt(tick), top, xAt(tick), bottom, "grid")
+		c.text(xAt(tick), bottom+15, "middle", "tick", number(tick))
+	}
+	c.lines((rowsLeft+rowsRight)/2, bottom+32, "middle", "axis", unit)
+	for _, row := range r.Rows {
+		row.draw(c, top, x, xAt)
+		top += row.height()
+	}
+	return c.close()
+}
+
+func (r Rows) values() []Value {
 	all := slices.Clone(r.Cover)
 	for _, row := range r.Rows {
 		for _, mark := range row.Marks {
 			all = append(all, mark.Value)
 		}
 	}
-	x := newScale(all)
-	xAt := func(v float64) float64 { return rowsLeft + 4 + x.at(v)*(rowsRight-rowsLeft-8) }
-	c.text(0, 14, "start", "title", r.Title)
-	for _, tick := range x.ticks() {
-		c.line(xAt(tick), rowsTop, xAt(tick), bottom, "grid")
-		c.text(xAt(tick), bottom+15, "middle", "tick", number(tick))
-	}
-	unit := r.Axis
-	if x.log {
-		unit += ", log scale"
-	}
-	c.text((rowsLeft+rowsRight)/2, bottom+33, "middle", "axis", unit)
-	for i, row := range r.Rows {
-		row.draw(c, float64(rowsTop+rowHeight*i), xAt)
-	}
-	return c.close()
+	return all
 }
 
-func (r Row) draw(c *canvas, top float64, xAt func(float64) float64) {
-	base := top + 27.0
-	c.text(rowsLeft, top+15, "start", "label halo", r.Label)
-	c.text(rowsRight, top+15, "end", "value halo", r.Value)
+// label returns the lines of a row's label, which leave its value alone.
+func (r Row) label() []string {
+	return inLines(r.Label, labelSize, rowsRight-rowsLeft-valueGap-widest(r.value(), labelSize))
+}
+
+// value returns the lines of a row's value: one, unless it is longer than half of
+// the chart.
+func (r Row) value() []string { return inLines(r.Value, labelSize, Width/2) }
+
+func (r Row) height() float64 {
+	return float64(lineGap*max(1, len(r.label()), len(r.value())) + rowPad)
+}
+
+func (r Row) draw(c *canvas, top float64, x scale, xAt func(float64) float64) {
+	base := top + r.height() - 11
+	c.lines(rowsLeft, top+lineGap, "start", "label halo", r.label())
+	c.lines(rowsRight, top+lineGap, "end", "value halo", r.value())
 	c.line(rowsLeft, base, rowsRight, base, "track")
 	for _, mark := range r.Marks {
 		v, y := mark.Value, base-mark.Lift
 		c.add(`<g class="%s">`, mark.Class)
 		c.tip("mark", v.Tip)
-		c.line(xAt(v.Lo), y, xAt(v.Hi), y, whisker(v)+" wide")
-		x := xAt(v.Mid)
-		if mark.Shape == Diamond {
-			c.add(`<path d="M%.1f %.1fl5 5l-5 5l-5 -5z" class="hollow"/>`, x, y-5)
-		} else {
-			c.add(`<circle cx="%.1f" cy="%.1f" r="4" class="dot"/>`, x, y)
+		points := ""
+		for _, one := range v.Each {
+			if x.holds(one) {
+				points += fmt.Sprintf("M%.1f %.1fh0", xAt(one), y)
+			} else {
+				c.beyond(xAt(one), y, one > x.hi, 1, 0)
+			}
 		}
+		if points != "" {
+			c.add(`<path d="%s" class="each"/>`, points)
+		}
+		c.line(xAt(v.Lo), y, xAt(v.Hi), y, whisker(v))
+		c.add(`<path d="M%.1f %.1fv6M%.1f %.1fv6" class="whisker"/>`, xAt(v.Lo), y-3, xAt(v.Hi), y-3)
+		c.mark(mark.Shape, xAt(v.Mid), y)
 		c.closeTip()
 		c.add(`</g>`)
 	}
+}
+
+// beyond draws an arrow whose point is at an edge of the scale, for a repetition that
+// lies far beyond it. Its direction is along x or against y, reversed below the scale.
+func (c *canvas) beyond(x, y float64, above bool, dx, dy float64) {
+	if !above {
+		dx, dy = -dx, -dy
+	}
+	c.add(`<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1fz" class="beyond"/>`,
+		x, y, x-7*dx-3*dy, y+7*dy-3*dx, x-7*dx+3*dy, y+7*dy+3*dx)
 }

@@ -15,14 +15,28 @@ type scale struct {
 	log    bool
 }
 
-// newScale returns a scale that has room for all values. A linear one starts at
-// zero, so that lengths compare as the figures do.
+// outlierRoom is how far a scale stretches for single repetitions: to this many
+// times the largest interval. One repetition in which the machine was busy
+// elsewhere must not press all the others into a corner.
+const outlierRoom = 1.5
+
+// newScale returns a scale that has room for all intervals, and for those
+// repetitions that are not far from them. A linear one starts at zero, so that
+// lengths compare as the figures do.
 func newScale(values []Value) scale {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	positive := true
 	for _, v := range values {
 		lo, hi = min(lo, v.Mid, v.Lo), max(hi, v.Mid, v.Hi)
 		positive = positive && v.Mid > 0 && v.Lo > 0
+	}
+	farLo, farHi := lo/outlierRoom, hi*outlierRoom
+	for _, v := range values {
+		for _, one := range v.Each {
+			if one >= farLo && one <= farHi {
+				lo, hi = min(lo, one), max(hi, one)
+			}
+		}
 	}
 	switch {
 	case hi <= 0 || math.IsInf(hi, 0):
@@ -80,6 +94,9 @@ func (s scale) at(v float64) float64 {
 	}
 	return min(1, max(0, p))
 }
+
+// holds reports whether v lies on the scale.
+func (s scale) holds(v float64) bool { return v >= s.lo && v <= s.hi }
 
 // maxTicks is how many figures fit along an axis.
 const maxTicks = 8

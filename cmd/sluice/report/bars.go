@@ -12,7 +12,7 @@ import (
 func (p *Panel) bars(s *Section, colours palette) []plot.Bars {
 	var charts []plot.Bars
 	for _, contender := range p.Contenders {
-		chart := plot.Bars{Title: contender + ", " + p.Name, XAxis: s.Axis, YAxis: s.Measures[0].Axis, Class: colours[contender]}
+		chart := plot.Bars{Title: contender + ", " + p.Name, XAxis: s.Axis, YAxis: s.Measures[0].Axis, Better: better(s.Measures[0]), Class: colours[contender]}
 		for _, point := range p.Points {
 			chart.X = append(chart.X, point.X)
 		}

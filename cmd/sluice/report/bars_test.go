@@ -90,7 +90,7 @@ func TestPictures(t *testing.T) {
 		t.Errorf("results.json lacks the picture, or how to draw the section:\n%s", json)
 	}
 	r.Experiments[0].Pictures = nil
-	if strings.Contains(render(t, r.WritePage), "<figure>") {
+	if strings.Contains(render(t, r.WritePage), `class="pictures"`) {
 		t.Error("a figure without a picture")
 	}
 }

@@ -3,14 +3,12 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"flag"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -220,85 +218,6 @@ func TestJSON(t *testing.T) {
 	}
 	if e := points[2].Entries[1]; !strings.Contains(e.Error, "received 9 values of 10") {
 		t.Errorf("failed entry: %+v", e)
-	}
-}
-
-// The page must be whole by itself: nothing in it may make a browser fetch.
-func TestPageIsSelfContained(t *testing.T) {
-	page := render(t, pretended(false).WritePage)
-	if fetched := fetches(page); len(fetched) > 0 {
-		t.Errorf("the page fetches %q", fetched)
-	}
-	for _, bad := range []string{
-		`<img src="x.png">`, `<script src=a.js></script>`, `<link rel="stylesheet" href="a.css">`,
-		`<style>@import "a.css";</style>`, `<p style="background:url(a.png)">`, `<a href="https://example.com">`,
-	} {
-		if len(fetches(bad)) == 0 {
-			t.Errorf("the check would not notice %s", bad)
-		}
-	}
-}
-
-// fetches returns what in a page refers to something outside it.
-func fetches(page string) []string {
-	return regexp.MustCompile(`(?i)(src|href|action|data)\s*=|url\(|@import|https?://|<script|<link|<iframe|<object`).FindAllString(page, -1)
-}
-
-func TestPage(t *testing.T) {
-	page := render(t, pretended(true).WritePage)
-	for _, want := range []string{
-		"What does a made-up channel cost?", "A. Nobody", "abacus", "Go: 0.1", // the source
-		"Made-up CPU, 2 usable", "go1.26", "commit 0123456789ab", // the machine
-		"A finding of 12\u00a0%\u00a0±\u00a03\u00a0%", "&lt;b&gt;", // findings, escaped
-		"425 → 10.3 → 20.3",                                         // published beside measured
-		"oversubscribed",                                            // in the chart
-		"sluice.Small (too small for &lt;this&gt;)",                 // left out, by name
-		"received 9 values of 10",                                   // failed, by name
-		"made-up, memory, GOMAXPROCS : all",                         // missing, by name
-		"native, 8 slots: 10.3 ns per value, interval 10.0 to 10.6", // intervals
-		"<title>", "prefers-color-scheme: dark", "width=device-width",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	if strings.Contains(page, "ZgotmplZ") {
-		t.Error("the template refused a value")
-	}
-	charts := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
-	if len(charts) != 2 || !strings.Contains(page, "Not measured in this run.") { // published, by GOMAXPROCS
-		t.Errorf("%d charts, want 2, and a word on the section that was not measured", len(charts))
-	}
-	charts = regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(render(t, pretended(false).WritePage), -1)
-	if len(charts) != 4 { // two of memory besides
-		t.Errorf("%d charts of the whole run, want 4", len(charts))
-	}
-	for _, chart := range charts {
-		if err := xml.Unmarshal([]byte(chart), new(struct{ XMLName xml.Name })); err != nil {
-			t.Errorf("chart: %v", err)
-		}
-	}
-}
-
-// Every class that a chart uses must have its style, and every contender a
-// colour that exists.
-func TestStyles(t *testing.T) {
-	_, body, _ := strings.Cut(render(t, pretended(false).WritePage), "</style>")
-	_, drawn, _ := strings.Cut(render(t, stacked().WritePage), "</style>")
-	body += drawn
-	for _, match := range regexp.MustCompile(`class="([^"]+)"`).FindAllStringSubmatch(body, -1) {
-		for class := range strings.FieldsSeq(match[1]) {
-			if class != "mark" && !strings.Contains(pageStyle, "."+class) {
-				t.Errorf("class %q has no style", class)
-			}
-		}
-	}
-	for _, family := range []string{"n", "p", "s"} {
-		for i := range shades {
-			if !strings.Contains(pageStyle, "."+family+string(rune('0'+i))+" {") {
-				t.Errorf("page.css has no shade %d of family %s", i, family)
-			}
-		}
 	}
 }
 
