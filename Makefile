@@ -92,6 +92,12 @@ lab: ## the lab once, with its smallest sweep
 	go run ./cmd/sluice lab -quick -o "$$dir" && \
 	test -s "$$dir/results.txt" && test -s "$$dir/results.json" && test -s "$$dir/report.html"
 
+# PAGE are more flags for it: -shots DIR leaves what it saw, -update stores the
+# pictures of the charts anew.
+.PHONY: page
+page: ## report.html in a headless Chromium: quiet, alone, readable, printable
+	cd tools && GOWORK=off go vet ./page && GOWORK=off go test -count=1 -timeout=5m ./page $(PAGE)
+
 .PHONY: test
 test: ## every test of every module: what the README says
 	go test work

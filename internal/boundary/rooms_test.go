@@ -197,7 +197,7 @@ var rooms = map[string]room{
 	"cmd/sluice/measure": {
 		imports: permissions{"github.com/google/pprof/profile": "the block profile, as Go itself reads it"},
 	},
-	"cmd/sluice/plot":    {},
+	"cmd/sluice/plot": {},
 	"cmd/sluice/predict": {
 		imports: permissions{
 			"./bench/contender":          contenders,
@@ -225,5 +225,16 @@ var rooms = map[string]room{
 	},
 	"cmd/sluice/stat": {
 		imports: permissions{"golang.org/x/perf/benchmath": "intervals and tests without our own mathematics"},
+	},
+
+	// What checks the repository and is no part of it.
+	"tools/page": {
+		imports: permissions{
+			"github.com/chromedp/chromedp":          "drives the browser",
+			"github.com/chromedp/cdproto/emulation": "light, dark, paper",
+			"github.com/chromedp/cdproto/log":       "what the browser says of a page",
+			"github.com/chromedp/cdproto/network":   "what a page asks for",
+			"github.com/chromedp/cdproto/runtime":   "what a script says and throws",
+		},
 	},
 }

@@ -1,0 +1,140 @@
+// Package page checks report.html, the page that the lab writes, in a real
+// browser: that it runs nothing, fetches nothing, fits a phone, prints, and that
+// what its charts say can be read.
+//
+// What may enter: driving the browser (browser.go), what must hold of a page
+// (checks.go and checks.js, which looks from inside), and how its charts must look
+// (picture.go). It is a module's folder that the workspace does not have: the tool
+// itself needs no browser. Run it by `make page`; it needs Debian's chromium, or the
+// program that $CHROMIUM names.
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Start starts a browser. It ends with the context, or when stop is called.
+func Start(ctx context.Context) (browser context.Context, stop func(), err error) {
+	program, err := program()
+	if err != nil {
+		return nil, nil, err
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(program), chromedp.Flag("hide-scrollbars", true))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // which root cannot have
+	}
+	allocator, free := chromedp.NewExecAllocator(ctx, options...)
+	browser, end := chromedp.NewContext(allocator)
+	stop = func() { end(); free() }
+	if err := chromedp.Do(browser); err != nil {
+		stop()
+		return nil, nil, fmt.Errorf("starting %s: %w", program, err)
+	}
+	return browser, stop, nil
+}
+
+func program() (string, error) {
+	if named := os.Getenv("CHROMIUM"); named != "" {
+		return exec.LookPath(named)
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("there is no chromium: install it, or set $CHROMIUM to the program")
+}
+
+// A View is what a page is looked at with.
+type View struct {
+	Name   string
+	Width  int64  // in pixels, of which each is one of the screen's
+	Scheme string // light or dark
+	Media  string // screen or print
+}
+
+// Views that a report must be good in. Paper is A4 without the margins, at 96 pixels
+// an inch.
+var (
+	Phone     = View{"phone", 390, "light", "screen"}
+	PhoneDark = View{"phone-dark", 390, "dark", "screen"}
+	Desk      = View{"desk", 1280, "light", "screen"}
+	DeskDark  = View{"desk-dark", 1280, "dark", "screen"}
+	Paper     = View{"paper", 680, "dark", "print"}
+)
+
+// A Page is a file, open in a tab.
+type Page struct {
+	ctx   context.Context
+	url   string
+	mu    sync.Mutex
+	said  []string // errors and warnings, on the console and in the browser's log
+	asked []string // addresses of all requests
+}
+
+// Open opens a file in a tab of the browser and waits until it has loaded.
+func Open(browser context.Context, file string, view View) (*Page, func(), error) {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, end := chromedp.NewContext(browser)
+	p := &Page{ctx: ctx, url: "file://" + filepath.ToSlash(path)}
+	err = errors.Join(chromedp.Listen(ctx, p.hear), p.enable(), p.look(view), chromedp.Do(ctx, chromedp.Navigate(p.url)))
+	if err != nil {
+		end()
+		return nil, nil, fmt.Errorf("opening %s: %w", p.url, err)
+	}
+	return p, end, nil
+}
+
+func (p *Page) enable() error {
+	_, requests := chromedp.Call(p.ctx, network.Enable, network.EnableParams{})
+	return requests
+}
+
+func (p *Page) look(view View) error {
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media:    view.Media,
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: view.Scheme}},
+	})
+	return errors.Join(err, chromedp.Do(p.ctx, chromedp.EmulateViewport(view.Width, 900)))
+}
+
+// hear collects what the tab reports, in the order in which it does.
+func (p *Page) hear(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		p.asked = append(p.asked, e.Request.URL)
+	case *runtime.EventExceptionThrown:
+		p.said = append(p.said, "exception: "+exception(e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		p.said = append(p.said, fmt.Sprintf("console: a script called console.%s", e.Type))
+	case *log.EventEntryAdded:
+		p.said = append(p.said, fmt.Sprintf("%s: %s", e.Entry.Source, e.Entry.Text))
+	}
+}
+
+// exception returns what a script threw: its description, if it was an error.
+func exception(details *runtime.ExceptionDetails) string {
+	if details.Exception != nil && details.Exception.Description != "" {
+		return details.Exception.Description
+	}
+	return details.Text
+}

@@ -1,0 +1,235 @@
+package page
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	update = flag.Bool("update", false, "store the pictures of the charts anew")
+	shots  = flag.String("shots", "", "leave screenshots and the PDF in this directory, for a person to look at")
+)
+
+// top is the top of the repository, seen from here.
+const top = "../.."
+
+// shared is a browser and pages that all tests look at.
+var shared = struct {
+	sync.Once
+	browser context.Context
+	dir     string // has sluice, made-up.html, quick/ and interrupted/
+	err     error
+}{}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "page-*")
+	if err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	browser, stop, err := Start(ctx)
+	if err == nil {
+		shared.browser, shared.dir = browser, dir
+		status := m.Run()
+		stop()
+		cancel()
+		os.RemoveAll(dir)
+		os.Exit(status)
+	}
+	cancel()
+	os.RemoveAll(dir)
+	os.Stderr.WriteString("page: " + err.Error() + "\n")
+	os.Exit(1)
+}
+
+// pages makes the pages, once, and returns the directory that they are in.
+func pages(t *testing.T) string {
+	t.Helper()
+	shared.Do(func() { shared.err = makePages(shared.dir) })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.dir
+}
+
+// makePages makes a page of figures made up, which is the same each time; one of a quick
+// run of everything; and one of a run that was interrupted.
+func makePages(dir string) error {
+	return errors.Join(
+		inTop("test", "-count=1", "./cmd/sluice/report", "-run=^TestPageToFile$", "-args", "-page", filepath.Join(dir, "made-up.html")),
+		inTop("build", "-o", filepath.Join(dir, "sluice"), "./cmd/sluice"),
+		run(exec.Command(filepath.Join(dir, "sluice"), "lab", "-quick", "-procs", "1,2", "-o", filepath.Join(dir, "quick"))),
+		interrupt(exec.Command(filepath.Join(dir, "sluice"), "lab", "-o", filepath.Join(dir, "interrupted"))),
+	)
+}
+
+// inTop runs a go command in the workspace, which this module is no part of.
+func inTop(args ...string) error {
+	command := exec.Command("go", args...)
+	command.Dir = top
+	command.Env = append(os.Environ(), "GOWORK=")
+	return run(command)
+}
+
+func run(command *exec.Cmd) error {
+	out, err := command.CombinedOutput()
+	if err != nil {
+		return errors.New(command.String() + ": " + err.Error() + "\n" + string(out))
+	}
+	return nil
+}
+
+// interrupt sends the signal of Ctrl-C when the command has begun to measure, and
+// wants the exit status that tells so.
+func interrupt(command *exec.Cmd) error {
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	said := bufio.NewScanner(out)
+	said.Scan() // the first line, before the first point
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	for said.Scan() {
+	}
+	err = command.Wait()
+	if status := new(exec.ExitError); !errors.As(err, &status) || status.ExitCode() != 130 {
+		return errors.New("after an interrupt the lab ends with " + err.Error())
+	}
+	return nil
+}
+
+func open(t *testing.T, file string, view View) *Page {
+	t.Helper()
+	p, end, err := Open(shared.browser, file, view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	return p
+}
+
+// keep leaves something for a person to look at, if asked for.
+func keep(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if *shots == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(*shots, name), data, 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReports(t *testing.T) {
+	dir := pages(t)
+	for _, report := range []struct{ name, file string }{
+		{"made-up", "made-up.html"}, {"quick", "quick/report.html"}, {"interrupted", "interrupted/report.html"},
+	} {
+		for _, view := range []View{Phone, PhoneDark, Desk, DeskDark, Paper} {
+			t.Run(report.name+"/"+view.Name, func(t *testing.T) {
+				p := open(t, filepath.Join(dir, report.file), view)
+				for _, wrong := range p.Check(view) {
+					t.Error(wrong)
+				}
+				picture, data, err := p.Screenshot()
+				if err != nil {
+					t.Fatal(err)
+				}
+				keep(t, report.name+"-"+view.Name+".png", data)
+				for _, wrong := range Blank(picture, view.Scheme == "dark" && view.Media == "screen") {
+					t.Error(wrong)
+				}
+			})
+		}
+	}
+}
+
+// Printed, there is a sheet of A4 for the summary, one for each experiment, and one on
+// how to read it, at the least.
+func TestPrint(t *testing.T) {
+	file := filepath.Join(pages(t), "quick", "report.html")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	studies := strings.Count(string(text), `class="study"`)
+	p := open(t, file, Paper)
+	pdf, sheets, err := p.PDF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep(t, "quick.pdf", pdf)
+	if studies == 0 || sheets < studies+2 {
+		t.Errorf("%d sheets for %d experiments", sheets, studies)
+	}
+	width, height, err := Size(pdf)
+	if err != nil || width < 594 || width > 597 || height < 841 || height > 843 {
+		t.Errorf("a sheet of %v by %v points, %v; A4 has 595 by 842", width, height, err)
+	}
+}
+
+func TestPictures(t *testing.T) {
+	for _, view := range []View{Desk, DeskDark} {
+		t.Run(view.Scheme, func(t *testing.T) {
+			data := charts(t, filepath.Join(pages(t), "made-up.html"), view)
+			stored := filepath.Join("testdata", view.Scheme+".png")
+			if *update {
+				if err := os.WriteFile(stored, data, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keep(t, "charts-"+view.Scheme+".png", data)
+			for _, wrong := range compare(t, want, data) {
+				t.Errorf("%s: %s; look at it with -shots, store it with -update", stored, wrong)
+			}
+		})
+	}
+}
+
+// charts takes the picture of a page's charts alone.
+func charts(t *testing.T, file string, view View) []byte {
+	t.Helper()
+	view.Width = 400
+	p := open(t, file, view)
+	for _, wrong := range p.ask("strip") {
+		t.Fatal(wrong)
+	}
+	_, data, err := p.Screenshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func compare(t *testing.T, want, got []byte) []string {
+	t.Helper()
+	a, err := png.Decode(bytes.NewReader(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := png.Decode(bytes.NewReader(got))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Compare(a, b)
+}

@@ -1,0 +1,77 @@
+package page
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+)
+
+// Pictures of charts are compared without their texts. What is left has its place
+// and its colour from the report alone, so that a stored picture holds on every
+// machine; only how a browser smooths an edge differs between its versions. So a
+// pixel differs if it does so strongly, and a tile differs if many of its pixels do:
+// smoothing changes the few along an edge a little, a mark that is missing or has
+// moved changes many a lot.
+const (
+	tile       = 20   // pixels, each side
+	pixelApart = 60   // of 255, in one of the channels
+	tileApart  = 0.03 // of a tile's pixels
+)
+
+// Compare complains of each tile in which two pictures differ.
+func Compare(want, got image.Image) (wrong []string) {
+	if want.Bounds() != got.Bounds() {
+		return []string{fmt.Sprintf("the picture is %v, not %v", got.Bounds().Size(), want.Bounds().Size())}
+	}
+	b := want.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y += tile {
+		for x := b.Min.X; x < b.Max.X; x += tile {
+			area := image.Rect(x, y, x+tile, y+tile).Intersect(b)
+			if share := differing(want, got, area); share > tileApart {
+				wrong = append(wrong, fmt.Sprintf("%.0f %% of the pixels in %v differ", 100*share, area))
+			}
+		}
+	}
+	return wrong
+}
+
+// differing returns the share of pixels in an area that differ.
+func differing(a, b image.Image, area image.Rectangle) float64 {
+	n := 0
+	for y := area.Min.Y; y < area.Max.Y; y++ {
+		for x := area.Min.X; x < area.Max.X; x++ {
+			if apart(a.At(x, y), b.At(x, y)) {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(area.Dx()*area.Dy())
+}
+
+func apart(a, b color.Color) bool {
+	p, q := color.RGBAModel.Convert(a).(color.RGBA), color.RGBAModel.Convert(b).(color.RGBA)
+	for _, d := range []int{int(p.R) - int(q.R), int(p.G) - int(q.G), int(p.B) - int(q.B)} {
+		if d > pixelApart || d < -pixelApart {
+			return true
+		}
+	}
+	return false
+}
+
+// Blank complains of each stretch of a picture, as high as a screen, in which
+// nothing is to be seen, and of a ground that is not as light or dark as it must be.
+func Blank(picture image.Image, dark bool) (wrong []string) {
+	const screen = 900
+	b := picture.Bounds()
+	ground := picture.At(b.Min.X, b.Min.Y)
+	if r, _, _, _ := ground.RGBA(); (r < 0x8000) != dark {
+		wrong = append(wrong, fmt.Sprintf("the ground is %v, dark: %v", ground, dark))
+	}
+	for y := b.Min.Y; y < b.Max.Y; y += screen {
+		area := image.Rect(b.Min.X, y, b.Max.X, y+screen).Intersect(b)
+		if area.Dy() > screen/2 && differing(picture, image.NewUniform(ground), area) < 0.002 {
+			wrong = append(wrong, fmt.Sprintf("nothing is to be seen in %v", area))
+		}
+	}
+	return wrong
+}

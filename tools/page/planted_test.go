@@ -1,0 +1,154 @@
+package page
+
+import (
+	"image"
+	"image/color"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// policy is the line of a page that forbids what is planted here: the checks must
+// see it without its help as well.
+var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
+
+// Each check must be seen to fail: here is a page with one fault for each.
+func TestPlanted(t *testing.T) {
+	whole, err := os.ReadFile(filepath.Join(pages(t), "made-up.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := func(planted string) func(string) string {
+		return func(page string) string { return strings.Replace(page, "</main>", planted+"</main>", 1) }
+	}
+	style := func(planted string) func(string) string {
+		return func(page string) string { return strings.Replace(page, "</style>", planted+"</style>", 1) }
+	}
+	change := func(pattern, by string) func(string) string {
+		return func(page string) string { return regexp.MustCompile(pattern).ReplaceAllString(page, by) }
+	}
+	for _, planted := range []struct {
+		name  string
+		view  View
+		plant func(string) string
+		says  string
+	}{
+		{"remote image", Desk, end(`<img alt="x" src="http://127.0.0.1:9/x.png">`), "the page asked for http://127.0.0.1:9/x.png"},
+		{"script error", Desk, end(`<script>undefined.x</script>`), "exception: "},
+		{"word on the console", Desk, end(`<script>console.log("x")</script>`), "console.log"},
+		{"cut label", Desk, change(`x="0.0"( y="14.0" text-anchor="start" class="title">)Built`, `x="390.0"${1}Built`), "“Built-in channels” is cut off"},
+		{"labels over each other", Phone, change(`(class="tick">)1000<`, `${1}1000 values and a few more<`), "lies over"},
+		{"no label at an axis", Desk, change(`<text[^>]*class="axis">capacity[^<]*</text>`, ``), "an axis has no label"},
+		{"no figures at an axis", Desk, change(`<text[^>]*class="tick">[^<]*</text>`, ``), "an axis has no figures"},
+		{"chart without a name", Desk, change(` aria-label="Built`, ` data-x="`), "a chart has no name"},
+		{"chart without a table", Desk, change(`(?s)<table>.*?</table>`, ``), "no table follows"},
+		{"faint text", Phone, style(`.soft { color: #999 }`), "text .soft"},
+		{"faint text in the dark", DeskDark, style(`.soft { color: #555 }`), "text .soft"},
+		{"faint mark", Desk, style(`.chart .line { stroke: #cde }`), "mark .line"},
+		{"wide page", Phone, style(`.charts { min-width: 500px }`), "pixels wide in a view of 390"},
+		{"small chart", Desk, style(`.chart { max-width: 300px }`), "too small to read"},
+		{"link to nowhere", Desk, change(`href="#reading"`, `href="#gone"`), "leads nowhere"},
+		{"table out of reach", Desk, change(` tabindex="0"`, ``), "cannot be reached by a keyboard"},
+		{"closed on paper", Paper, change(`details::details-content`, `details::gone`), "is hidden"},
+		{"cut on paper", Paper, style(`@media print { figure { break-inside: auto } }`), "cut by the end of a page"},
+		{"no breaks on paper", Paper, style(`@media print { section.study { break-before: auto } }`), "does not begin a page"},
+	} {
+		t.Run(planted.name, func(t *testing.T) {
+			page := policy.ReplaceAllString(string(whole), "")
+			wrong := complaints(t, planted.plant(page), planted.view)
+			if planted.plant(page) == page {
+				t.Fatal("nothing was planted")
+			}
+			if !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
+				t.Errorf("it is said: %q", wrong)
+			}
+		})
+	}
+}
+
+// complaints returns what is wrong with the text of a page.
+func complaints(t *testing.T, text string, view View) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, file, view).Check(view)
+}
+
+// The policy of the page stops what is not its own, and the browser says so.
+func TestPolicyStops(t *testing.T) {
+	whole, err := os.ReadFile(filepath.Join(pages(t), "made-up.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := complaints(t, strings.Replace(string(whole), "</main>",
+		`<script>undefined.x</script><p class="soft" style="color: #fff">x</p><img alt="x" src="http://127.0.0.1:9/x.png"></main>`, 1), Desk)
+	said := strings.Join(wrong, "\n")
+	for _, stopped := range []string{"Executing inline script violates", "Applying inline style violates", "Loading the image"} {
+		if !strings.Contains(said, stopped) {
+			t.Errorf("not %q, but %q", stopped, wrong)
+		}
+	}
+	if strings.Contains(said, "exception: ") || strings.Contains(said, "contrast") {
+		t.Errorf("the script ran, or the style was applied: %q", wrong)
+	}
+}
+
+// A picture differs when a mark moves a little, a line loses its dashes, a colour
+// changes; and not when edges are smoothed another way.
+func TestPicturesDiffer(t *testing.T) {
+	file := filepath.Join(pages(t), "made-up.html")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := charts(t, file, Desk)
+	for _, planted := range []struct {
+		name, from, to string
+		differs        bool
+	}{
+		{"nothing", "x", "x", false},
+		{"smoothing", ".chart { display", ".chart { shape-rendering: geometricPrecision; display", false},
+		{"a hair", "stroke-width: 1.7;", "stroke-width: 1.75;", false},
+		{"dashes", "stroke-dasharray: 5 3", "stroke-dasharray: none", true},
+		{"a colour", "--p0: #d2560f", "--p0: #2b6be4", true},
+		{"no shade", ".chart .shade { fill: var(--shade); }", ".chart .shade { fill: #888; }", true},
+		{"no marks", ".chart .dot, .chart .beyond { fill: var(--c); }", ".chart .dot { fill: none; }", true},
+	} {
+		t.Run(planted.name, func(t *testing.T) {
+			changed := filepath.Join(t.TempDir(), "page.html")
+			text := strings.Replace(policy.ReplaceAllString(string(whole), ""), planted.from, planted.to, 1)
+			if err := os.WriteFile(changed, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if wrong := compare(t, want, charts(t, changed, Desk)); (len(wrong) > 0) != planted.differs {
+				t.Errorf("differences: %q", wrong)
+			}
+		})
+	}
+}
+
+func TestBlank(t *testing.T) {
+	white := image.NewRGBA(image.Rect(0, 0, 100, 2000))
+	for i := range white.Pix {
+		white.Pix[i] = 0xff
+	}
+	if wrong := Blank(white, false); len(wrong) != 2 {
+		t.Errorf("of two blank screens it is said: %q", wrong)
+	}
+	if wrong := Blank(white, true); len(wrong) != 3 {
+		t.Errorf("of a white page in the dark it is said: %q", wrong)
+	}
+	for y := range 2000 {
+		white.Set((y+50)%100, y, color.Black)
+	}
+	if wrong := Blank(white, false); len(wrong) != 0 {
+		t.Errorf("of a page with something on it it is said: %q", wrong)
+	}
+	if wrong := Compare(white, image.NewRGBA(image.Rect(0, 0, 100, 1999))); len(wrong) != 1 {
+		t.Errorf("of two sizes it is said: %q", wrong)
+	}
+}
