@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-go/sluice/bench/cacheline"
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/peers"
 	"github.com/sluice-go/sluice/bench/workload"
@@ -88,7 +89,7 @@ func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 	}
 	var lineNs []float64
 	for round := range s.rounds {
-		lineNs = append(lineNs, transfer())
+		lineNs = append(lineNs, cacheline.Transfer())
 		// Who starts alternates, so that neither always runs after the other.
 		for i := range entries {
 			e := entries[i]

@@ -1,4 +1,8 @@
-package main
+// Package cacheline times the way of a cache line between two cores: the price of
+// all that two goroutines share.
+//
+// What may enter: that one figure. The comparisons and the lab both state it.
+package cacheline
 
 import (
 	"math"
@@ -7,21 +11,21 @@ import (
 	"time"
 )
 
-// A measurement of transfer is the fastest of so many parts of so many turns,
+// A measurement is the fastest of so many parts of so many turns,
 // some 10 µs each: a part in which somebody else had one of the cores says nothing.
 const (
 	transferParts = 20
 	transferTurns = 100
 )
 
-// transfer returns how long a cache line takes from one core to another, in ns:
+// Transfer returns how long a cache line takes from one core to another, in ns:
 // two goroutines count in turns, each waiting for the other's count. It is NaN
 // where no two goroutines run at once.
 //
 // A virtual machine moves between cores that are near each other and cores that
 // are not, and everything that two goroutines share is then two to four times
 // as dear. A figure says little without it.
-func transfer() float64 {
+func Transfer() float64 {
 	if runtime.GOMAXPROCS(0) < 2 || runtime.NumCPU() < 2 {
 		return math.NaN()
 	}

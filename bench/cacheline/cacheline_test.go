@@ -1,0 +1,19 @@
+package cacheline
+
+import (
+	"math"
+	"runtime"
+	"testing"
+)
+
+// A cache line's way has a time where two goroutines run at once, and none else.
+func TestTransfer(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if ns := Transfer(); !math.IsNaN(ns) {
+		t.Errorf("%v ns with one P", ns)
+	}
+	runtime.GOMAXPROCS(2)
+	if ns := Transfer(); runtime.NumCPU() > 1 && !(ns > 0) {
+		t.Errorf("%v ns with two", ns)
+	}
+}
