@@ -61,6 +61,13 @@ func (s Summary) Spread() float64 {
 	return max(s.Hi-s.Median, s.Median-s.Lo) / math.Abs(s.Median)
 }
 
+// Precise is the spread up to which an interval says what it is asked for. Most
+// findings are of 10 % and more.
+const Precise = 0.10
+
+// Wide reports whether there is an interval and it is wider than [Precise].
+func (s Summary) Wide() bool { return s.Confidence > 0 && s.Spread() > Precise }
+
 // In returns s in a unit of which each is per of the present one.
 func (s Summary) In(per float64) Summary {
 	s.Median, s.Lo, s.Hi = s.Median/per, s.Lo/per, s.Hi/per

@@ -1,0 +1,131 @@
+package host
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestCPUInfoModel(t *testing.T) {
+	for text, want := range map[string]string{
+		"processor\t: 0\nmodel name\t: AMD  EPYC 7B13\nmodel name\t: other\n": "AMD EPYC 7B13",
+		"Hardware : BCM\nModel : Raspberry Pi 5\n":                            "Raspberry Pi 5",
+		"nothing here": "",
+	} {
+		if got := cpuinfoModel([]byte(text)); got != want {
+			t.Errorf("model of %q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestThis(t *testing.T) {
+	m := This()
+	if m.CPU == "" || m.CPUs < 1 || m.Go == "" || m.OS == "" || m.Arch == "" || m.Procs < 1 || m.Binary == "" {
+		t.Errorf("machine %+v", m)
+	}
+}
+
+// recorded is a file system with these files.
+func recorded(files map[string]string) fstest.MapFS {
+	root := make(fstest.MapFS)
+	for name, text := range files {
+		root[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return root
+}
+
+func TestDistinct(t *testing.T) {
+	root := recorded(map[string]string{
+		"cpu/cpu0/package":    "0\n",
+		"cpu/cpu1/package":    "0\n",
+		"cpu/cpu10/package":   "1\n",
+		"cpu/cpufreq/package": "2\n",
+	})
+	if n := distinct(root, "cpu/cpu[0-9]*/package"); n != 2 {
+		t.Errorf("%d sockets, want 2", n)
+	}
+	if n := distinct(root, "none/*"); n != 0 {
+		t.Errorf("%d of nothing, want 0", n)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	if got := load(recorded(map[string]string{"proc/loadavg": "1.45 1.90 2.20 3/211 4711\n"})); got != "1.45" {
+		t.Errorf("load %q", got)
+	}
+	if got := load(recorded(nil)); got != "" {
+		t.Errorf("load of nothing %q", got)
+	}
+}
+
+func TestQuota(t *testing.T) {
+	const v1 = "9:name=systemd:/\n2:cpuacct:/\n1:cpu,cpuacct:/docker/abc\n0::/\n"
+	const v2 = "0::/user/service\n"
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"no cgroups", nil, "not known"},
+		{"version 2", map[string]string{"proc/self/cgroup": v2, "sys/fs/cgroup/user/service/cpu.max": "150000 100000\n"}, "1.5 CPUs"},
+		{"no limit", map[string]string{"proc/self/cgroup": v2, "sys/fs/cgroup/user/service/cpu.max": "max 100000\n"}, "none"},
+		{"the tightest counts", map[string]string{"proc/self/cgroup": v2,
+			"sys/fs/cgroup/user/service/cpu.max": "400000 100000\n", "sys/fs/cgroup/user/cpu.max": "50000 100000\n"}, "0.5 CPUs"},
+		{"a container that sees its own group as the root", map[string]string{"proc/self/cgroup": "0::/../..\n",
+			"sys/fs/cgroup/cpu.max": "200000 100000\n"}, "2 CPUs"},
+		{"version 1", map[string]string{"proc/self/cgroup": v1,
+			"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us": "25000\n", "sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us": "100000\n"}, "0.25 CPUs"},
+		{"version 1, the host's path", map[string]string{"proc/self/cgroup": v1,
+			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "300000\n", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n"}, "3 CPUs"},
+		{"version 1, no limit", map[string]string{"proc/self/cgroup": v1,
+			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n"}, "none"},
+		{"nonsense", map[string]string{"proc/self/cgroup": "x\n0::/\n", "sys/fs/cgroup/cpu.max": "7\n"}, "none"},
+	} {
+		if got := (Machine{Quota: quota(recorded(tt.files))}).QuotaText(); got != tt.want {
+			t.Errorf("%s: quota %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	cpus := func(n float64) *float64 { return &n }
+	for _, tt := range []struct {
+		quota *float64
+		warns bool
+	}{{nil, false}, {cpus(0), false}, {cpus(4), false}, {cpus(8), false}, {cpus(1.5), true}} {
+		warnings := Machine{CPUs: 4, Quota: tt.quota}.Warnings()
+		if got := strings.Contains(strings.Join(warnings, ""), "throttled, not measured"); got != tt.warns {
+			t.Errorf("quota of %v: %q", Machine{Quota: tt.quota}.QuotaText(), warnings)
+		}
+	}
+}
+
+// Each part that makes figures incomparable is named.
+func TestDiffers(t *testing.T) {
+	base := This()
+	if got := base.Differs(base); got != "" {
+		t.Errorf("a machine differs from itself: %s", got)
+	}
+	half := 0.5
+	for name, change := range map[string]func(*Machine){
+		"CPU":                func(m *Machine) { m.CPU = "Abacus" },
+		"number of CPUs":     func(m *Machine) { m.CPUs++ },
+		"system":             func(m *Machine) { m.OS = "plan9" },
+		"Go":                 func(m *Machine) { m.Go = "go1.1" },
+		"version of sluice":  func(m *Machine) { m.Version = "commit 0" },
+		"binary of sluice":   func(m *Machine) { m.Binary = "0" },
+		"default GOMAXPROCS": func(m *Machine) { m.Procs++ },
+		"cgroup quota":       func(m *Machine) { m.Quota = &half },
+	} {
+		other := base
+		change(&other)
+		if got := base.Differs(other); !strings.HasPrefix(got, name+" ") {
+			t.Errorf("another %s: %q", name, got)
+		}
+	}
+	other := base
+	other.Load = "99"
+	if got := base.Differs(other); got != "" {
+		t.Errorf("another load is no other machine: %s", got)
+	}
+}
