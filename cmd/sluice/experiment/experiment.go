@@ -220,6 +220,15 @@ var sizeNames = [...]string{"standard", "quick", "published"}
 
 func (s Size) String() string { return sizeNames[s] }
 
+// Sizes returns all sizes.
+func Sizes() []Size { return []Size{Standard, Quick, AsPublished} }
+
+// SizeNamed returns the size whose String is name; ok is false if there is none.
+func SizeNamed(name string) (size Size, ok bool) {
+	i := slices.Index(sizeNames[:], name)
+	return Size(max(0, i)), i >= 0
+}
+
 // A Scale is the part of a plan that the user chooses.
 type Scale struct {
 	Size  Size

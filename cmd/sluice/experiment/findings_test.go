@@ -17,6 +17,7 @@ type quiet struct{}
 
 func (quiet) Start(*measure.Point, string) {}
 func (quiet) Done()                        {}
+func (quiet) More(int)                     {}
 
 // pretend measures an experiment with times made up by cost, without running
 // any contender. The i-th repetition takes i per mille more, for all alike.

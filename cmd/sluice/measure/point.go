@@ -6,7 +6,11 @@
 // judges nothing: that is the business of packages experiment and stat.
 package measure
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/host"
+)
 
 // A Figure is one measured number.
 type Figure struct {
@@ -49,11 +53,14 @@ type Label struct {
 
 // A Point is one setting under which all entries do the same work.
 type Point struct {
-	Name    string  // for a person to read
-	Labels  []Label // what makes it unlike the other points, for programs, in order
-	Procs   int     // GOMAXPROCS
-	Count   int     // repetitions, each of them a figure
-	Target  time.Duration
+	Name   string  // for a person to read
+	Labels []Label // what makes it unlike the other points, for programs, in order
+	Procs  int     // GOMAXPROCS
+	Count  int     // repetitions, each of them a figure
+	Target time.Duration
+	// Pass is about how long one pass of an entry takes if that is more than
+	// Target: only the estimate of the run's length needs it.
+	Pass    time.Duration
 	Entries []Entry
 	LeftOut []LeftOut
 }
@@ -71,6 +78,21 @@ type Result struct {
 	Err         error        // why the entry was given up, nil if it was not
 }
 
+// timed returns how long the repetitions took, of those that are times.
+func (o *Outcome) timed() time.Duration {
+	ns := 0.0
+	for _, result := range o.Results {
+		for _, repetition := range result.Repetitions {
+			for _, figure := range repetition.Figures {
+				if figure.Unit == NsPerOp {
+					ns += figure.Value * float64(repetition.Ops)
+				}
+			}
+		}
+	}
+	return time.Duration(ns)
+}
+
 // Samples returns the figures in the given unit, one for each repetition.
 func (r *Result) Samples(unit string) []float64 {
 	var samples []float64
@@ -85,10 +107,26 @@ func (r *Result) Samples(unit string) []float64 {
 }
 
 // An Outcome is a Point with the results of its entries, in their order. What an
-// interrupt left undone has fewer repetitions than the point asks for.
+// interrupt left undone has fewer repetitions than the point asks for; a point that
+// was run longer has more.
 type Outcome struct {
-	Point   *Point
-	Results []Result
+	Point    *Point
+	Results  []Result
+	Finished bool        // every entry has its repetitions, or was given up
+	Usage    *host.Usage // of the machine, during the repetitions; nil if nobody watched
+	Sitting  int         // in which run of the program it was measured; the caller's
+}
+
+// NewOutcomes returns the outcomes of points that are still to be measured.
+func NewOutcomes(points []*Point) []Outcome {
+	outcomes := make([]Outcome, len(points))
+	for i, point := range points {
+		outcomes[i] = Outcome{Point: point, Results: make([]Result, len(point.Entries))}
+		for j := range point.Entries {
+			outcomes[i].Results[j].Contender = point.Entries[j].Contender
+		}
+	}
+	return outcomes
 }
 
 // Result returns the result of a contender, or nil.
@@ -106,5 +144,17 @@ func (o *Outcome) Missing(i int) int {
 	if o.Results[i].Err != nil {
 		return 0
 	}
-	return o.Point.Count - len(o.Results[i].Repetitions)
+	return max(0, o.Point.Count-len(o.Results[i].Repetitions))
+}
+
+// use adds what a repetition used of the machine.
+func (o *Outcome) use(usage *host.Usage) {
+	switch {
+	case usage == nil:
+	case o.Usage == nil:
+		o.Usage = usage
+	default:
+		sum := o.Usage.Plus(*usage)
+		o.Usage = &sum
+	}
 }

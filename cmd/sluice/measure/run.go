@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/host"
 )
 
 // An Observer is told how a run gets on. Its methods are called from one
@@ -13,6 +15,7 @@ import (
 type Observer interface {
 	Start(point *Point, entry string) // before each repetition
 	Done()                            // after it, or instead of it when the entry was given up
+	More(steps int)                   // so many repetitions come in addition
 }
 
 // A Runner holds what all points of a run share.
@@ -23,75 +26,119 @@ type Runner struct {
 	Stall time.Duration
 	// Grace is how long an interrupt waits for the pass under way.
 	Grace time.Duration
-}
-
-// Steps returns how many repetitions there are in points: how often Done will be
-// called, unless the run is interrupted.
-func Steps(points []*Point) int {
-	steps := 0
-	for _, point := range points {
-		steps += point.Count * len(point.Entries)
-	}
-	return steps
+	// Usage reads what was used of the machine until now. It is called before and
+	// after each repetition; nil if nobody wants to know.
+	Usage func() host.Usage
+	// Longer says which points are run longer than planned; nil is none.
+	Longer *Longer
+	// Finished is told of each point that was measured to its end; nil is nobody.
+	Finished func(*Outcome)
 }
 
 // Run measures the points in order and returns an Outcome for each of them. When
 // ctx ends it stops after the pass under way; the outcomes then tell what is
 // missing. GOMAXPROCS is as before when it returns.
 func (r *Runner) Run(ctx context.Context, points []*Point) []Outcome {
-	before := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(before)
-	outcomes := make([]Outcome, len(points))
-	for i, point := range points {
-		outcomes[i] = Outcome{Point: point, Results: make([]Result, len(point.Entries))}
-		for j := range point.Entries {
-			outcomes[i].Results[j].Contender = point.Entries[j].Contender
-		}
-		if ctx.Err() == nil {
-			runtime.GOMAXPROCS(point.Procs)
-			r.point(ctx, &outcomes[i])
-		}
-	}
+	outcomes := NewOutcomes(points)
+	r.Continue(ctx, outcomes)
 	return outcomes
 }
 
-// point takes one repetition of each entry, then the next of each: what disturbs
-// the machine for a while disturbs all of them. Each round begins with another
-// entry, so that none always runs after the same one.
+// Continue is Run for outcomes of which some are finished: it leaves these alone.
+// The others must have no repetition.
+func (r *Runner) Continue(ctx context.Context, outcomes []Outcome) {
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	for i := range outcomes {
+		if outcomes[i].Finished || ctx.Err() != nil {
+			continue
+		}
+		runtime.GOMAXPROCS(outcomes[i].Point.Procs)
+		r.point(ctx, &outcomes[i])
+		if outcomes[i].Finished && r.Finished != nil {
+			r.Finished(&outcomes[i])
+		}
+	}
+}
+
+// point measures all rounds of a point, and more of them if that is the rule. Once
+// the planned ones are there it is finished: an interrupt of those in addition
+// takes nothing away.
 func (r *Runner) point(ctx context.Context, outcome *Outcome) {
+	planned := outcome.Point.Count
+	if !r.rounds(ctx, outcome, 0, planned) {
+		return
+	}
+	outcome.Finished = true
+	if r.Longer == nil {
+		return
+	}
+	r.Longer.plannedTime += outcome.timed()
+	for done := planned; ; {
+		more := r.Longer.more(outcome, done)
+		if more == 0 {
+			return
+		}
+		r.Observer.More(more * len(outcome.Point.Entries))
+		if !r.rounds(ctx, outcome, done, done+more) {
+			return
+		}
+		done += more
+	}
+}
+
+// rounds takes one repetition of each entry, then the next of each: what disturbs
+// the machine for a while disturbs all of them. Each round begins with another
+// entry, so that none always runs after the same one. It reports whether all were
+// taken, which only an interrupt prevents.
+func (r *Runner) rounds(ctx context.Context, outcome *Outcome, from, to int) bool {
 	point := outcome.Point
 	n := len(point.Entries)
-	for round := range point.Count {
+	for round := from; round < to; round++ {
 		for turn := range n {
 			i := (round + turn) % n
 			entry, result := &point.Entries[i], &outcome.Results[i]
 			r.Observer.Start(point, entry.Contender)
 			if result.Err == nil {
-				repetition, err := r.repetition(ctx, entry, point.Target, round == 0)
+				repetition, usage, err := r.repetition(ctx, entry, point.Target, round == 0)
 				switch {
 				case ctx.Err() != nil:
-					return // the figure, if any, may be of a disturbed pass
+					return false // the figure, if any, may be of a disturbed pass
 				case err != nil:
-					result.Err = fmt.Errorf("repetition %d of %d: %w", round+1, point.Count, err)
+					result.Err = fmt.Errorf("repetition %d of %d: %w", round+1, to, err)
 				default:
 					result.Repetitions = append(result.Repetitions, repetition)
+					outcome.use(usage)
 				}
 			}
 			r.Observer.Done()
 		}
 	}
+	return true
 }
 
-// repetition repeats the pass until it has been timed for target and returns the
-// mean. The first repetition of an entry is preceded by a pass that does not
+// repetition takes one repetition of an entry and returns what was used of the
+// machine meanwhile. The first of an entry is preceded by a pass that does not
 // count: it brings code and memory in.
-func (r *Runner) repetition(ctx context.Context, entry *Entry, target time.Duration, first bool) (Repetition, error) {
+func (r *Runner) repetition(ctx context.Context, entry *Entry, target time.Duration, first bool) (Repetition, *host.Usage, error) {
 	if first && target > 0 {
 		if _, err := r.pass(ctx, entry); err != nil {
-			return Repetition{}, err
+			return Repetition{}, nil, err
 		}
 	}
 	runtime.GC() // nobody pays for the garbage of the one before
+	if r.Usage == nil {
+		repetition, err := r.fill(ctx, entry, target)
+		return repetition, nil, err
+	}
+	before := r.Usage()
+	repetition, err := r.fill(ctx, entry, target)
+	used := r.Usage().Since(before)
+	return repetition, &used, err
+}
+
+// fill repeats the pass until it has been timed for target and returns the mean.
+func (r *Runner) fill(ctx context.Context, entry *Entry, target time.Duration) (Repetition, error) {
 	var total Reading
 	for {
 		reading, err := r.pass(ctx, entry)

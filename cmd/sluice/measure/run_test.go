@@ -15,10 +15,12 @@ import (
 type journal struct {
 	started []string
 	done    int
+	more    int
 	onDone  func()
 }
 
 func (j *journal) Start(_ *Point, entry string) { j.started = append(j.started, entry) }
+func (j *journal) More(steps int)               { j.more += steps }
 func (j *journal) Done() {
 	j.done++
 	if j.onDone != nil {

@@ -88,6 +88,9 @@ func cut(s string, n int) string {
 
 func (b *bar) Done() { _ = b.bar.Add(1) } // a terminal that cannot be written to shows no bar
 
+// More moves the end: the time left grows with it.
+func (b *bar) More(steps int) { b.bar.ChangeMax(b.bar.GetMax() + steps) }
+
 func (b *bar) Finish() { _ = b.bar.Clear() }
 
 // lines writes a line for each point, when it begins.
@@ -108,5 +111,7 @@ func (l *lines) Start(point *measure.Point, _ string) {
 }
 
 func (l *lines) Done() { l.done++ }
+
+func (l *lines) More(steps int) { l.steps += steps }
 
 func (l *lines) Finish() {}
