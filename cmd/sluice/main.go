@@ -7,6 +7,9 @@
 //	sluice lab direct-send -procs 1,2,8  with these values of GOMAXPROCS
 //	sluice lab elastic -published        the published sweep as it was published
 //	sluice lab -count 20 -o results      more repetitions, to another directory
+//	sluice lab -resume                   go on with an interrupted run
+//	sluice lab list                      the experiments, and how long they take
+//	sluice report sluice-lab             the report again, from its results.json
 //
 //	sluice predict                       where one channel peaks, and what would help it
 //	sluice predict -cpus 16 -llc 16      what it would do on 16 CPUs behind one cache
@@ -20,8 +23,19 @@
 // A run of the lab prints its tables and findings and leaves three files in ./sluice-lab
 // or in the directory given by -o: report.html, a page with charts that needs
 // nothing beside itself; results.txt, in the Go benchmark format, for benchstat;
-// and results.json. Ctrl-C writes what was measured so far and says what is
-// missing; a second Ctrl-C ends the program at once.
+// and results.json. A directory that holds files by these names which are not of the
+// lab is refused.
+//
+// The machine's own noise is measured first and again at the end. A point whose
+// intervals are wider than 10 % is run longer, up to three times as long and all
+// together a quarter longer, and marked if that did not help. Outliers are marked
+// and count. A point during which other guests of the host, other processes or a
+// quota took the CPUs is named with what it suffered.
+//
+// Each point is in results.json as soon as it is measured, whatever ends the run:
+// -resume goes on from there, and "sluice report" writes the report of what there
+// is. Ctrl-C does that at once and says what is missing; a second Ctrl-C ends the
+// program on the spot.
 //
 // A prediction prints where one channel peaks, with a band for each figure, and
 // refuses figures where it has no ground for them.
@@ -35,7 +49,7 @@
 //
 // The exit status is 0 if all was measured, 1 if something failed or, where that
 // was asked for, became worse, 2 if the command line or a file that it names was
-// wrong, and 130 if the run was interrupted.
+// wrong or cannot be used, and 130 if the run was interrupted.
 //
 // What may enter this package: flags, and the order in which the packages
 // beside it are called.
@@ -74,6 +88,7 @@ type commands struct {
 	Lab     labCommand     `cmd:"" help:"Repeat published experiments on this machine and report."`
 	Compare compareCommand `cmd:"" help:"Say what differs between two runs, and whether it is noise."`
 	Predict predictCommand `cmd:"" help:"Say where one channel peaks and what would help it, and how sure that is."`
+	Report  reportCommand  `cmd:"" help:"Write a report again from its results.json."`
 }
 
 // exit is how kong's wish to exit travels to run.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"go/parser"
 	"go/token"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/cmd/sluice/experiment"
-	"github.com/sluice-go/sluice/cmd/sluice/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/report"
 )
 
@@ -71,7 +69,9 @@ func results(t *testing.T, dir string) (s summary) {
 
 // Every command of the manual is run, each as its kind asks for.
 func TestManual(t *testing.T) {
-	ways := map[string]func(*testing.T, []string){"lab": manualLab, "predict": manualPredict, "compare": manualCompare}
+	ways := map[string]func(*testing.T, []string){
+		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
+	}
 	commands := manual(t)
 	for name := range ways {
 		if !slices.ContainsFunc(commands, func(command []string) bool { return command[1] == name }) {
@@ -91,12 +91,18 @@ func TestManual(t *testing.T) {
 }
 
 // manualLab runs the lab: -quick to its end, the long ones until they have
-// measured something.
+// measured something. What needs an interrupted run is given one.
 func manualLab(t *testing.T, command []string) {
-	quick := slices.Contains(command, "-quick")
+	whole := slices.Contains(command, "-quick")
 	interruptAfter, want := 2, statusInterrupted
 	switch {
-	case quick:
+	case slices.Contains(command, "list"):
+		return // TestList
+	case slices.Contains(command, "-resume"), command[1] == "report":
+		sluice(t, 4, "lab", "-quick", "-count", "1")
+		whole = command[1] == "lab"
+		interruptAfter, want = 0, 0
+	case whole:
 		interruptAfter, want = 0, 0
 	case slices.Contains(command, "-published"):
 		interruptAfter = 1 // its first point alone takes most of a minute
@@ -109,7 +115,7 @@ func manualLab(t *testing.T, command []string) {
 	if i := slices.Index(command, "-o"); i >= 0 {
 		dir = command[i+1]
 	}
-	if got := results(t, dir); got.Interrupted == quick || len(got.Failures) > 0 {
+	if got := results(t, dir); got.Interrupted == whole || len(got.Failures) > 0 {
 		t.Errorf("results %+v", got)
 	}
 	if !strings.Contains(stdout, filepath.Join(dir, "report.html")) {
@@ -154,9 +160,10 @@ func manual(t *testing.T) [][]string {
 // The help of a command shows the same examples as the manual.
 func TestHelp(t *testing.T) {
 	also := map[string][]string{
-		"lab":     append(experiment.Names(), "--procs", "--count", "Ctrl-C"),
+		"lab":     append(experiment.Names(), "--procs", "--count", "--resume", "Ctrl-C"),
 		"predict": {"--procs=LIST", "--from=FILE", "--llc=N", "--curves=FILE", "--score"},
 		"compare": {"--threshold=PERCENT", "--alpha=LEVEL", "--fail-on-regression", "benchstat -table pkg,experiment"},
+		"report":  {"results.json", "nothing is measured"},
 	}
 	for name, wanted := range also {
 		for _, flag := range []string{"-help", "--help", "-h"} {
@@ -207,8 +214,15 @@ func TestMistakes(t *testing.T) {
 		{"lab -count many", statusUsage, "--count"},
 		{"lab -fast", statusUsage, "unknown flag --fast"},
 		{"frobnicate", statusUsage, "frobnicate"},
-		{"lab -o file", statusFailed, "cannot make the directory for the report"},
-		{"lab -o /proc/sluice", statusFailed, "cannot make the directory for the report"},
+		{"lab -o file", statusUsage, "cannot make the directory for the report"},
+		{"lab -o /proc/sluice", statusUsage, "cannot make the directory for the report"},
+		{"lab -resume", statusUsage, "sluice-lab holds no run to go on with"},
+		{"lab -resume -o /proc", statusUsage, "/proc holds no run to go on with"},
+		{"lab elastic -resume", statusUsage, "-resume goes on with the experiments and settings of the interrupted run"},
+		{"lab -resume -quick", statusUsage, "give no others"},
+		{"lab list elastic", statusUsage, "lab list stands alone"},
+		{"report nowhere", statusUsage, "nowhere holds no report"},
+		{"report", statusUsage, "<dir>"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
@@ -216,68 +230,14 @@ func TestMistakes(t *testing.T) {
 			if status != tt.status || !strings.Contains(stderr, tt.says) {
 				t.Errorf("status %d, want %d; error output, want %q:\n%s", status, tt.status, tt.says, stderr)
 			}
+			first, hint, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
+			if !strings.HasPrefix(first, "sluice: ") || hint != "" && !strings.HasPrefix(hint, "Run 'sluice") || strings.Contains(hint, "\n") {
+				t.Errorf("more than a line and where the flags are:\n%s", stderr)
+			}
 			if strings.Contains(stderr, " %  ") || stdout != "" {
 				t.Errorf("it began to measure:\n%s%s", stdout, stderr)
 			}
 		})
-	}
-}
-
-func TestInterrupt(t *testing.T) {
-	t.Chdir(t.TempDir())
-	status, stdout, stderr := sluice(t, 3, "lab", "-quick", "elastic", "direct-send")
-	if status != statusInterrupted || !strings.Contains(stderr, "sluice: interrupted") {
-		t.Errorf("status %d\n%s", status, stderr)
-	}
-	got := results(t, "sluice-lab")
-	if !got.Interrupted || len(got.Missing) == 0 || len(got.Failures) > 0 {
-		t.Errorf("results %+v", got)
-	}
-	missing := strings.Join(got.Missing, "\n")
-	if strings.Contains(missing, "procs seq") || !strings.Contains(missing, "elastic, memory") || !strings.Contains(missing, "direct-send, one-way") {
-		t.Errorf("missing are\n%s\nwant all but what the first points measured", missing)
-	}
-	for _, want := range []string{"published, flushing", "Interrupted. Missing are", "and ", "report.html"} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("the output lacks %q:\n%s", want, stdout)
-		}
-	}
-}
-
-// A contender that loses a value must end in an error that the report names,
-// and must not take the others' figures with it.
-func TestWrongTally(t *testing.T) {
-	dir := t.TempDir()
-	lost := errors.New("lossy: received 9 values of 10")
-	faulty := experiment.Experiment{
-		Name: "faulty", Title: "Does it lose values?",
-		Sections: func(experiment.Scale) []experiment.Section {
-			entries := []measure.Entry{
-				{Contender: "sound", Pass: func() (measure.Reading, error) { return measure.Reading{Ops: 1, Elapsed: 5}, nil }},
-				{Contender: "lossy", Pass: func() (measure.Reading, error) { return measure.Reading{}, lost }},
-			}
-			point := measure.Point{Name: "only", Procs: 1, Count: 6, Entries: entries}
-			return []experiment.Section{{Name: "only", Title: "Only", Measures: []experiment.Measure{experiment.PerValue},
-				Points: []*experiment.Point{{Point: point}}}}
-		},
-		Conclude: func(*experiment.Measured) experiment.Conclusion { return experiment.Conclusion{} },
-	}
-	var stdout, stderr bytes.Buffer
-	err := measureAndReport(t.Context(), streams{&stdout, &stderr}, []experiment.Experiment{faulty}, experiment.Scale{}, dir)
-	if !errors.Is(err, errIncomplete) {
-		t.Errorf("error %v, want %v", err, errIncomplete)
-	}
-	if status := complain(&stderr, err); status != statusFailed {
-		t.Errorf("status %d, want %d", status, statusFailed)
-	}
-	got := results(t, dir)
-	if len(got.Failures) != 1 || !strings.Contains(got.Failures[0], "faulty, only: lossy: ") || !strings.Contains(got.Failures[0], lost.Error()) {
-		t.Errorf("failures %q", got.Failures)
-	}
-	for _, want := range []string{"FAILED", "5.00 ± 0 %", lost.Error()} {
-		if !strings.Contains(stdout.String(), want) {
-			t.Errorf("the output lacks %q:\n%s", want, &stdout)
-		}
 	}
 }
 

@@ -137,6 +137,7 @@ var rooms = map[string]room{
 			"./bench/workload":  workloads,
 		},
 	},
+	"bench/cacheline": {},
 	"bench/contender": {
 		imports: permissions{"./": theLibrary},
 	},
@@ -159,6 +160,7 @@ var rooms = map[string]room{
 	"bench/cmd/ratios": {
 		imports: permissions{
 			"./":                theLibrary,
+			"./bench/cacheline": "a figure says little without the distance of the cores",
 			"./bench/contender": contenders,
 			"./bench/peers":     "the table shows them beside our rows",
 			"./bench/workload":  workloads,
@@ -170,10 +172,12 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./cmd/sluice/compare":       "says what differs between two runs",
 			"./cmd/sluice/experiment":    "what there is to run",
+			"./cmd/sluice/host":          "where it is run, and how quiet it is there",
 			"./cmd/sluice/measure":       "runs it",
 			"./cmd/sluice/predict":       "says how a curve goes on",
 			"./cmd/sluice/progress":      "says how far it is",
 			"./cmd/sluice/report":        "writes what came out",
+			"./cmd/sluice/stat":          "the rule by which a point is run longer",
 			"github.com/alecthomas/kong": "the command line",
 		},
 	},
@@ -194,8 +198,14 @@ var rooms = map[string]room{
 			"./cmd/sluice/stat":    "findings are differences beyond noise",
 		},
 	},
+	"cmd/sluice/host": {
+		imports: permissions{"./bench/cacheline": "how far the cores are from each other"},
+	},
 	"cmd/sluice/measure": {
-		imports: permissions{"github.com/google/pprof/profile": "the block profile, as Go itself reads it"},
+		imports: permissions{
+			"./cmd/sluice/host":               "who else used the machine meanwhile",
+			"github.com/google/pprof/profile": "the block profile, as Go itself reads it",
+		},
 	},
 	"cmd/sluice/plot": {},
 	"cmd/sluice/predict": {
@@ -217,6 +227,7 @@ var rooms = map[string]room{
 	"cmd/sluice/report": {
 		imports: permissions{
 			"./cmd/sluice/experiment":    "what the figures mean",
+			"./cmd/sluice/host":          "where they were measured",
 			"./cmd/sluice/measure":       measuring,
 			"./cmd/sluice/plot":          "charts on the page",
 			"./cmd/sluice/stat":          "medians and intervals",

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -12,7 +13,13 @@ import (
 // WriteBenchmarks writes every repetition as a line of the Go benchmark format,
 // so that benchstat and its like can read it. The name of a benchmark holds the
 // settings as key=value parts; GOMAXPROCS is the number at its end.
+//
+// The noise of the machine stands in comments: were it a setting, benchstat would
+// never compare two runs, as no two have the same.
 func (r *Report) WriteBenchmarks(w io.Writer) error {
+	if err := r.writeNoise(w); err != nil {
+		return err
+	}
 	writer := benchfmt.NewWriter(w)
 	for _, e := range r.Experiments {
 		config := r.config(e.Name)
@@ -21,6 +28,19 @@ func (r *Report) WriteBenchmarks(w io.Writer) error {
 				if err := writePoint(writer, config, e.Name, &section.Points[i]); err != nil {
 					return err
 				}
+			}
+		}
+	}
+	return nil
+}
+
+const noiseComment = "# noise: "
+
+func (r *Report) writeNoise(w io.Writer) error {
+	for _, sitting := range r.Sittings {
+		if noise := sitting.Before; noise != nil {
+			if _, err := fmt.Fprintf(w, noiseComment+"%.1f%%\n# line-ns: %.0f\n", 100*noise.Spread, noise.LineNs); err != nil {
+				return err
 			}
 		}
 	}

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -17,7 +19,8 @@ const (
 )
 
 // Prepare makes the directory if need be and makes sure that files can be
-// written there: a run must not end with figures that have nowhere to go.
+// written there, and that those it holds are the lab's own: a run must not end with
+// figures that have nowhere to go, nor take the place of somebody else's.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot make the directory for the report: %w", err)
@@ -26,15 +29,71 @@ func Prepare(dir string) error {
 	if err != nil {
 		return fmt.Errorf("cannot write to the directory for the report: %w", err)
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("cannot write to the directory for the report: %w", err)
+	}
+	return foreign(dir)
+}
+
+// foreign returns an error if the directory holds a file by one of our names that
+// the lab did not write. results.json is written first and says who wrote it, so
+// the others do not stand alone.
+func foreign(dir string) error {
+	_, err := Read(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; choose another directory by -o", err)
+	}
+	for _, name := range []string{BenchmarksFile, PageFile} {
+		path := filepath.Join(dir, name)
+		text, readErr := os.ReadFile(path)
+		switch {
+		case errors.Is(readErr, fs.ErrNotExist):
+		case readErr != nil:
+			return readErr
+		case err != nil || name == BenchmarksFile && !ownBenchmarks(text):
+			return fmt.Errorf("%s was not written by %s; choose another directory by -o", path, Tool)
+		}
+	}
+	return nil
+}
+
+// ownBenchmarks reports whether text is of WriteBenchmarks: nothing, or with the
+// noise at its head, or with the line that names the experiment.
+func ownBenchmarks(text []byte) bool {
+	return len(text) == 0 || bytes.HasPrefix(text, []byte(noiseComment)) || bytes.Contains(text, []byte("\nexperiment: "))
+}
+
+// Read reads the report of a directory.
+func Read(dir string) (*Report, error) {
+	path := filepath.Join(dir, JSONFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r Report
+	if err := json.Unmarshal(text, &r); err != nil || r.Tool != Tool {
+		return nil, fmt.Errorf("%s was not written by %s", path, Tool)
+	}
+	if r.Schema != Schema {
+		return nil, fmt.Errorf("%s is in form %d of results, this program knows form %d", path, r.Schema, Schema)
+	}
+	return &r, nil
+}
+
+// Save writes results.json alone: what a run does after each point, so that
+// whatever ends it takes no figure with it. A journal to which each point is
+// appended would be cheaper, but a second form of the same figures that everybody
+// had to read; ten milliseconds a point are little beside the second that it takes.
+func (r *Report) Save(dir string) error {
+	return replace(filepath.Join(dir, JSONFile), r.WriteJSON)
 }
 
 // WriteFiles writes the three files of the report. Each replaces its predecessor
 // as a whole: a reader never sees half of one.
 func (r *Report) WriteFiles(dir string) error {
 	return errors.Join(
+		r.Save(dir),
 		replace(filepath.Join(dir, BenchmarksFile), r.WriteBenchmarks),
-		replace(filepath.Join(dir, JSONFile), r.WriteJSON),
 		replace(filepath.Join(dir, PageFile), r.WritePage),
 	)
 }

@@ -65,22 +65,3 @@ func TestReplaceKeepsTheOldFile(t *testing.T) {
 		t.Errorf("%d files are left", len(entries))
 	}
 }
-
-func TestCPUInfoModel(t *testing.T) {
-	for text, want := range map[string]string{
-		"processor\t: 0\nmodel name\t: AMD  EPYC 7B13\nmodel name\t: other\n": "AMD EPYC 7B13",
-		"Hardware : BCM\nModel : Raspberry Pi 5\n":                            "Raspberry Pi 5",
-		"nothing here": "",
-	} {
-		if got := cpuinfoModel([]byte(text)); got != want {
-			t.Errorf("model of %q is %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestThisMachine(t *testing.T) {
-	m := ThisMachine()
-	if m.CPU == "" || m.CPUs < 1 || m.Go == "" || m.OS == "" || m.Arch == "" {
-		t.Errorf("machine %+v", m)
-	}
-}

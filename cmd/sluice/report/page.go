@@ -30,6 +30,7 @@ type page struct {
 	Style     template.CSS
 	When      string
 	Length    string
+	Topology  string // how the CPUs lie
 	Sentences []pageSentence
 	Warnings  []warning
 	Families  []family
@@ -81,6 +82,7 @@ func (r *Report) WritePage(w io.Writer) error {
 		Style:    template.CSS(pageStyle),
 		When:     r.Started.Format("2 January 2006, 15:04 MST"),
 		Length:   time.Duration(r.Took).Round(time.Second).String(),
+		Topology: topology(r.Machine),
 		Warnings: r.warnings(),
 		Families: families,
 	}
@@ -109,6 +111,12 @@ func (r *Report) command(e *Experiment) string {
 	command := "sluice lab " + e.Name
 	if r.Size != experiment.Standard.String() {
 		command += " -" + r.Size
+	}
+	if len(r.Procs) > 0 {
+		command += " -procs " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(r.Procs)), ","), "[]")
+	}
+	if r.Count > 0 {
+		command += fmt.Sprintf(" -count %d", r.Count)
 	}
 	return command
 }

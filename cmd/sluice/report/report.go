@@ -9,11 +9,14 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/host"
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/stat"
 )
@@ -22,17 +25,39 @@ import (
 // form would misread the new one.
 const Schema = 1
 
+// Tool is who writes results.json.
+const Tool = "sluice lab"
+
+// A Machine is what the figures are of.
+type Machine = host.Machine
+
 // A Report is a run of the lab. It is results.json as it stands.
 type Report struct {
 	Schema      int          `json:"schema"`
+	Tool        string       `json:"tool"`
 	Machine     Machine      `json:"machine"`
 	Started     time.Time    `json:"started"`
 	Took        Duration     `json:"took_seconds"`
+	Sittings    []Sitting    `json:"sittings"`
 	Size        string       `json:"size"`
+	Procs       []int        `json:"procs,omitempty"` // as asked for; empty for the study's own
+	Count       int          `json:"count,omitempty"` // as asked for; 0 for the size's own
 	Interrupted bool         `json:"interrupted"`
 	Missing     []string     `json:"missing,omitempty"`  // what an interrupt prevented
 	Failures    []string     `json:"failures,omitempty"` // what went wrong, by name
 	Experiments []Experiment `json:"experiments"`
+}
+
+// A Sitting is one run of the program. A report has several if it was interrupted and
+// resumed; the figures of one point are always of one sitting.
+type Sitting struct {
+	Started time.Time `json:"started"`
+	Took    Duration  `json:"took_seconds"`
+	Load    string    `json:"load,omitempty"`
+	// Before and After are the noise of the machine before the first point and after
+	// the last, nil if that was not measured.
+	Before *host.Noise `json:"noise_before"`
+	After  *host.Noise `json:"noise_after"`
 }
 
 // A Duration is written to JSON in seconds.
@@ -41,6 +66,13 @@ type Duration time.Duration
 // MarshalJSON writes d in seconds, to the millisecond.
 func (d Duration) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%.3f", time.Duration(d).Seconds()), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (d *Duration) UnmarshalJSON(text []byte) error {
+	seconds, err := strconv.ParseFloat(string(text), 64)
+	*d = Duration(math.Round(seconds*1e3)) * Duration(time.Millisecond)
+	return err
 }
 
 // An Experiment is one study: its source, what was found, and the figures.
@@ -84,11 +116,18 @@ type Section struct {
 
 // A Point is one setting with the figures of all contenders.
 type Point struct {
+	Name           string            `json:"name"`
 	Panel          string            `json:"panel"`
 	X              string            `json:"x"`
 	Labels         []measure.Label   `json:"labels"`
 	Procs          int               `json:"gomaxprocs"`
 	Oversubscribed bool              `json:"oversubscribed"` // GOMAXPROCS above the number of CPUs
+	Count          int               `json:"count"`          // rounds planned; a point that was run longer has more
+	Finished       bool              `json:"finished"`
+	Sitting        int               `json:"sitting"`              // in which it was measured, from 0
+	Usage          *host.Usage       `json:"usage,omitempty"`      // of the machine during the repetitions
+	Disturbed      []string          `json:"disturbed,omitempty"`  // by what, beyond the stated levels
+	Collecting     string            `json:"collecting,omitempty"` // what the garbage collector took, if much
 	Entries        []Entry           `json:"entries"`
 	LeftOut        []measure.LeftOut `json:"left_out"`
 }
@@ -99,7 +138,13 @@ type Entry struct {
 	Summaries   map[string]stat.Summary `json:"summaries"` // by unit
 	Repetitions []measure.Repetition    `json:"repetitions"`
 	Missing     int                     `json:"missing"` // repetitions that an interrupt prevented
-	Error       string                  `json:"error,omitempty"`
+	// Wide is true if the interval of the time is wider than stat.Precise although
+	// the point was run longer, as far as the rule allows.
+	Wide bool `json:"wide,omitempty"`
+	// Outliers are the indices of repetitions that lie far from the others, by unit.
+	// They count in all figures.
+	Outliers map[string][]int `json:"outliers,omitempty"`
+	Error    string           `json:"error,omitempty"`
 }
 
 // A Run is an experiment with its sections and what was measured of them.
@@ -113,6 +158,7 @@ type Run struct {
 func New(machine Machine, started time.Time, size experiment.Size, interrupted bool, runs []Run) *Report {
 	r := &Report{
 		Schema:      Schema,
+		Tool:        Tool,
 		Machine:     machine,
 		Started:     started,
 		Size:        size.String(),
@@ -154,37 +200,35 @@ func (r *Report) add(run Run) {
 
 func (r *Report) point(experimentName string, p *experiment.Point, o *measure.Outcome) Point {
 	point := Point{
+		Name:           p.Name,
 		Panel:          p.Panel,
 		X:              p.X,
 		Labels:         p.Labels,
 		Procs:          p.Procs,
 		Oversubscribed: p.Procs > r.Machine.CPUs,
+		Count:          p.Count,
+		Finished:       o.Finished,
+		Usage:          o.Usage,
+		Sitting:        o.Sitting,
 		LeftOut:        p.LeftOut,
 	}
 	var missing []string
 	untouched := true
 	for i := range o.Results {
-		result := &o.Results[i]
-		entry := Entry{
-			Contender:   result.Contender,
-			Summaries:   make(map[string]stat.Summary),
-			Repetitions: result.Repetitions,
-			Missing:     o.Missing(i),
-		}
-		for _, repetition := range result.Repetitions {
-			for _, figure := range repetition.Figures {
-				entry.Summaries[figure.Unit] = stat.Summarize(result.Samples(figure.Unit))
-			}
-		}
-		if result.Err != nil {
-			entry.Error = result.Err.Error()
-			r.Failures = append(r.Failures, fmt.Sprintf("%s, %s: %s: %s", experimentName, p.Name, result.Contender, entry.Error))
+		entry := entryOf(&o.Results[i])
+		entry.Missing = o.Missing(i)
+		if entry.Error != "" {
+			r.Failures = append(r.Failures, fmt.Sprintf("%s, %s: %s: %s", experimentName, p.Name, entry.Contender, entry.Error))
 		}
 		if entry.Missing > 0 {
-			missing = append(missing, fmt.Sprintf("%s: %d of %d repetitions", result.Contender, entry.Missing, o.Point.Count))
+			missing = append(missing, fmt.Sprintf("%s: %d of %d repetitions", entry.Contender, entry.Missing, o.Point.Count))
 		}
 		untouched = untouched && entry.Missing == o.Point.Count
 		point.Entries = append(point.Entries, entry)
+	}
+	if o.Usage != nil && point.timed() {
+		point.Disturbed = o.Usage.Disturbances(r.Machine.CPUs, p.Procs)
+		point.Collecting = o.Usage.Collecting(p.Procs)
 	}
 	switch {
 	case untouched:
@@ -193,6 +237,47 @@ func (r *Report) point(experimentName string, p *experiment.Point, o *measure.Ou
 		r.Missing = append(r.Missing, fmt.Sprintf("%s, %s: %s", experimentName, p.Name, strings.Join(missing, "; ")))
 	}
 	return point
+}
+
+// timed reports whether any figure depends on who else uses the CPUs: a number of
+// bytes does not, and is taken by collecting garbage.
+func (p *Point) timed() bool {
+	for _, entry := range p.Entries {
+		for unit := range entry.Summaries {
+			if !strings.HasPrefix(unit, "B") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func entryOf(result *measure.Result) Entry {
+	entry := Entry{
+		Contender:   result.Contender,
+		Summaries:   make(map[string]stat.Summary),
+		Repetitions: result.Repetitions,
+	}
+	for _, repetition := range result.Repetitions {
+		for _, figure := range repetition.Figures {
+			if _, done := entry.Summaries[figure.Unit]; done {
+				continue
+			}
+			samples := result.Samples(figure.Unit)
+			entry.Summaries[figure.Unit] = stat.Summarize(samples)
+			if outliers := stat.Outliers(samples); outliers != nil {
+				if entry.Outliers == nil {
+					entry.Outliers = make(map[string][]int)
+				}
+				entry.Outliers[figure.Unit] = outliers
+			}
+		}
+	}
+	entry.Wide = entry.Summaries[measure.NsPerOp].Wide()
+	if result.Err != nil {
+		entry.Error = result.Err.Error()
+	}
+	return entry
 }
 
 func beside(p experiment.Published, in experiment.Measure, m *experiment.Measured) Beside {

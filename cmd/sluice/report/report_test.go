@@ -26,6 +26,13 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // machine of two CPUs: with an axis and without, oversubscribed, failed, left
 // out, interrupted.
 func pretended(interrupted bool) *Report {
+	machine := Machine{CPU: "Made-up CPU", CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.26", Version: "commit 0123456789ab", Load: "0.10"}
+	r := New(machine, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), experiment.Standard, interrupted, []Run{pretendedExperiment(interrupted)})
+	r.Took = Duration(61500 * time.Millisecond)
+	return r
+}
+
+func pretendedExperiment(interrupted bool) Run {
 	perValue := []experiment.Measure{experiment.PerValue}
 	point := func(section, panel, x string, procs int, outs ...measure.LeftOut) *experiment.Point {
 		return &experiment.Point{Panel: panel, X: x, Point: measure.Point{
@@ -71,10 +78,7 @@ func pretended(interrupted bool) *Report {
 			run.Outcomes = append(run.Outcomes, pretendOutcome(p, section.Measures, 10*(i+1)+j, interrupted))
 		}
 	}
-	machine := Machine{CPU: "Made-up CPU", CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.26", Version: "commit 0123456789ab", Load: "0.10"}
-	r := New(machine, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), experiment.Standard, interrupted, []Run{run})
-	r.Took = Duration(61500 * time.Millisecond)
-	return r
+	return run
 }
 
 // pretendOutcome gives the first contender figures around base and the second

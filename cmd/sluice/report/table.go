@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/stat"
 )
 
@@ -125,7 +126,19 @@ func cell(e *Entry, m experiment.Measure) string {
 	if !ok {
 		return "missing"
 	}
-	return figure(&s, m)
+	return figure(&s, m) + e.marks(m.Unit)
+}
+
+// marks point to the footnotes that a figure needs.
+func (e *Entry) marks(unit string) string {
+	marks := ""
+	if len(e.Outliers[unit]) > 0 {
+		marks += outlierMark
+	}
+	if e.Wide && unit == measure.NsPerOp {
+		marks += wideMark
+	}
+	return marks
 }
 
 // summary returns the figure in the unit that is shown.

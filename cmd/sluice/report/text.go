@@ -20,50 +20,47 @@ func (r *Report) WriteText(w io.Writer) error {
 		r.Experiments[i].findingsText(&b)
 	}
 	r.summaryText(&b)
+	b.WriteString("\n")
 	if r.anyOversubscribed() {
-		fmt.Fprintf(&b, "\n* oversubscribed: GOMAXPROCS exceeds the %d CPUs of this machine\n", r.Machine.CPUs)
+		fmt.Fprintf(&b, "* oversubscribed: GOMAXPROCS exceeds the %d CPUs of this machine\n", r.Machine.CPUs)
 	}
-	if len(r.Failures) > 0 {
-		fmt.Fprintf(&b, "\nFailed\n")
-		for _, failure := range r.Failures {
-			b.WriteString(wrap("- "+failure, textWidth, "  "))
-		}
+	for _, note := range r.Footnotes() {
+		b.WriteString(wrap(note, textWidth, "  "))
 	}
+	list(&b, "To know about this run", r.Remarks(), textAll)
+	list(&b, "Disturbed while measured", r.DisturbedPoints(), textShown)
+	list(&b, "Failed", r.Failures, textAll)
 	if r.Interrupted {
-		r.missingText(&b)
+		list(&b, "Interrupted. Missing are", r.Missing, textShown)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// textWidth is where running text is wrapped.
-const textWidth = 92
+const (
+	textWidth = 92 // where running text is wrapped
+	textShown = 8  // how many of what may be many the terminal lists; results.json has all
+	textAll   = 1 << 30
+)
 
 func (r *Report) anyOversubscribed() bool {
-	for _, e := range r.Experiments {
-		for _, s := range e.Sections {
-			for _, p := range s.Points {
-				if p.Oversubscribed {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	any := false
+	r.eachPoint(func(_ *Experiment, p *Point) { any = any || p.Oversubscribed })
+	return any
 }
 
-// missingShown is how many missing entries the terminal lists; results.json and
-// the page have all.
-const missingShown = 8
-
-func (r *Report) missingText(b *strings.Builder) {
-	fmt.Fprintf(b, "\nInterrupted. Missing are\n")
-	for i, missing := range r.Missing {
-		if i == missingShown {
-			fmt.Fprintf(b, "- … and %d more; all are in the report\n", len(r.Missing)-i)
+// list writes a heading and the first lines, if there are any lines.
+func list(b *strings.Builder, heading string, lines []string, shown int) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", heading)
+	for i, line := range lines {
+		if i == shown {
+			fmt.Fprintf(b, "- … and %d more; all are in the report\n", len(lines)-i)
 			break
 		}
-		b.WriteString(wrap("- "+missing, textWidth, "  "))
+		b.WriteString(wrap("- "+line, textWidth, "  "))
 	}
 }
 
@@ -113,6 +110,13 @@ func (e *Experiment) findingsText(b *strings.Builder) {
 	for _, finding := range e.Findings {
 		b.WriteString(wrap("- "+finding, textWidth, "  "))
 	}
+}
+
+// Measured reports whether there is any figure in the report, or a failure.
+func (r *Report) Measured() bool {
+	return slices.ContainsFunc(r.Experiments, func(e Experiment) bool {
+		return slices.ContainsFunc(e.Sections, func(s Section) bool { return s.measured() })
+	})
 }
 
 // measured reports whether any entry of the section has a figure, or failed.

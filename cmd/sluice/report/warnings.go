@@ -16,7 +16,7 @@ type warning struct {
 }
 
 // Short reports whether the list can be shown without asking for it.
-func (w warning) Short() bool { return len(w.List) <= missingShown }
+func (w warning) Short() bool { return len(w.List) <= textShown }
 
 // warnings returns what stands in the way of trusting the figures, the worst first.
 func (r *Report) warnings() []warning {
@@ -34,6 +34,13 @@ func (r *Report) warnings() []warning {
 	if r.Size == experiment.Quick.String() {
 		all = append(all, warning{Title: "Quick size", Text: "Each figure comes from a millisecond or two of work. " +
 			"That shows that all works; take the standard size before you decide anything."})
+	}
+	if remarks := r.Remarks(); len(remarks) > 0 {
+		all = append(all, warning{Title: "The machine", Text: "Read the figures with this in mind.", List: remarks})
+	}
+	if disturbed := r.DisturbedPoints(); len(disturbed) > 0 {
+		all = append(all, warning{Title: "Disturbed", Text: fmt.Sprintf("Others used the machine, or the collector much of it, during the measurement of %s.",
+			plural(len(disturbed), "point")), List: disturbed})
 	}
 	points, over, few := r.count()
 	if few > 0 {

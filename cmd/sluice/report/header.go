@@ -1,0 +1,142 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// WriteHeader writes what the figures are of: the machine, and how quiet it is.
+func (r *Report) WriteHeader(w io.Writer) error {
+	var b strings.Builder
+	m := r.Machine
+	fmt.Fprintf(&b, "%s on %s, %d CPUs%s, %s/%s\n", Tool, m.CPU, m.CPUs, topology(m), m.OS, m.Arch)
+	parts := []string{m.Go, fmt.Sprintf("GOMAXPROCS %d", m.Procs), "cgroup quota " + m.QuotaText()}
+	if m.Version != "" {
+		parts = append(parts, m.Version)
+	}
+	if m.Load != "" {
+		parts = append(parts, "load "+m.Load)
+	}
+	parts = append(parts, r.Started.Format("2006-01-02 15:04 MST"))
+	b.WriteString(wrap(strings.Join(parts, ", "), textWidth, "  "))
+	for _, line := range r.NoiseLines() {
+		b.WriteString(wrap(line, textWidth, "  "))
+	}
+	for _, warning := range m.Warnings() {
+		b.WriteString(wrap("Warning: "+warning, textWidth, "  "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// topology says how the CPUs lie, as far as it is known.
+func topology(m Machine) string {
+	if m.Sockets == 0 || m.Caches == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (sockets: %d, last-level caches: %d)", m.Sockets, m.Caches)
+}
+
+// NoiseLines says how quiet the machine was before each sitting.
+func (r *Report) NoiseLines() []string {
+	var lines []string
+	for i, sitting := range r.Sittings {
+		if sitting.Before == nil {
+			continue
+		}
+		which := "Noise"
+		if len(r.Sittings) > 1 {
+			which = fmt.Sprintf("Noise in run %d", i+1)
+		}
+		lines = append(lines, which+": "+sitting.Before.String())
+	}
+	return lines
+}
+
+// Remarks says what a reader must know of how the figures came about, beyond the
+// header: warnings, what changed on the machine meanwhile, and whether they are of
+// one run.
+func (r *Report) Remarks() []string {
+	remarks := r.Machine.Warnings()
+	if n := len(r.Sittings); n > 1 {
+		var starts []string
+		for _, sitting := range r.Sittings {
+			starts = append(starts, sitting.Started.Format(time.DateTime))
+		}
+		remarks = append(remarks, fmt.Sprintf("The figures are of %d runs, begun %s: the run was interrupted and resumed. Those of one point "+
+			"are of one run; a comparison of two points may be of two.", n, strings.Join(starts, " and ")))
+	}
+	for i, sitting := range r.Sittings {
+		if i > 0 && sitting.Before != nil && r.Sittings[0].Before != nil {
+			for _, change := range r.Sittings[0].Before.Changed(*sitting.Before) {
+				remarks = append(remarks, fmt.Sprintf("Between runs 1 and %d the machine changed, first and then: %s.", i+1, change))
+			}
+		}
+		if sitting.Before == nil || sitting.After == nil {
+			continue
+		}
+		for _, change := range sitting.Before.Changed(*sitting.After) {
+			remarks = append(remarks, "The machine changed meanwhile: "+change+".")
+		}
+	}
+	return remarks
+}
+
+// Marks of figures that need a footnote.
+const (
+	outlierMark = "†"
+	wideMark    = "‡"
+)
+
+// Footnotes explains the marks that the tables of the report have.
+func (r *Report) Footnotes() []string {
+	outliers, wide := 0, 0
+	r.eachPoint(func(_ *Experiment, p *Point) {
+		for i := range p.Entries {
+			for _, indices := range p.Entries[i].Outliers {
+				outliers += len(indices)
+			}
+			if p.Entries[i].Wide {
+				wide++
+			}
+		}
+	})
+	var notes []string
+	if outliers > 0 {
+		notes = append(notes, outlierMark+fmt.Sprintf(" some repetitions lie far from the others; there are %d such outliers. "+
+			"They count in all figures, and results.json names them", outliers))
+	}
+	if wide > 0 {
+		notes = append(notes, wideMark+fmt.Sprintf(" the interval is wider than 10 %%, of %d figures, although such points are run longer as far as time allows", wide))
+	}
+	return notes
+}
+
+// DisturbedPoints says which points were disturbed, and by what; and of which the
+// garbage collector took much.
+func (r *Report) DisturbedPoints() []string {
+	var lines []string
+	r.eachPoint(func(e *Experiment, p *Point) {
+		reasons := p.Disturbed
+		if p.Collecting != "" {
+			reasons = append(reasons[:len(reasons):len(reasons)], p.Collecting)
+		}
+		if len(reasons) > 0 {
+			lines = append(lines, fmt.Sprintf("%s, %s: %s", e.Name, p.Name, strings.Join(reasons, "; ")))
+		}
+	})
+	return lines
+}
+
+func (r *Report) eachPoint(f func(*Experiment, *Point)) {
+	for i := range r.Experiments {
+		e := &r.Experiments[i]
+		for j := range e.Sections {
+			for k := range e.Sections[j].Points {
+				f(e, &e.Sections[j].Points[k])
+			}
+		}
+	}
+}

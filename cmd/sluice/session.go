@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/host"
+	"github.com/sluice-go/sluice/cmd/sluice/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/progress"
+	"github.com/sluice-go/sluice/cmd/sluice/report"
+	"github.com/sluice-go/sluice/cmd/sluice/stat"
+)
+
+// Limits of one pass; see measure.Runner. The longest honest pass is 12 s of work in
+// sleeps of 100 µs, as lock-cost was published, where each lasts a millisecond: 40 s.
+const (
+	stall = 2 * time.Minute
+	grace = 2 * time.Second
+)
+
+// Limits of running points longer; see measure.Longer. With them the default run
+// of all experiments stays under four minutes on the noisiest machine.
+const (
+	longerTimes = 3
+	longerShare = 0.25
+)
+
+// A session is a run of the lab, from the plan to the report.
+type session struct {
+	to       streams
+	dir      string
+	scale    experiment.Scale
+	stall    time.Duration
+	machine  report.Machine
+	started  time.Time // of the first sitting
+	sittings []report.Sitting
+	outcomes []measure.Outcome // of all points
+	runs     []report.Run      // each holds a part of outcomes
+}
+
+// newSession lays out the points of all experiments.
+func newSession(to streams, experiments []experiment.Experiment, scale experiment.Scale, dir string) *session {
+	s := &session{to: to, dir: dir, scale: scale, stall: stall, machine: host.This(), started: time.Now()}
+	var points []*measure.Point
+	for _, e := range experiments {
+		run := report.Run{Experiment: e, Sections: e.Sections(scale)}
+		points = append(points, pointsOf(run.Sections)...)
+		s.runs = append(s.runs, run)
+	}
+	s.outcomes = measure.NewOutcomes(points)
+	rest := s.outcomes
+	for i := range s.runs {
+		n := len(pointsOf(s.runs[i].Sections))
+		s.runs[i].Outcomes, rest = rest[:n], rest[n:]
+	}
+	return s
+}
+
+func pointsOf(sections []experiment.Section) []*measure.Point {
+	var points []*measure.Point
+	for _, section := range sections {
+		for _, point := range section.Points {
+			points = append(points, &point.Point)
+		}
+	}
+	return points
+}
+
+// resumed returns the session that dir holds the beginning of. Another machine, Go
+// or binary would make figures that must not stand side by side: it refuses those.
+func resumed(to streams, dir string) (*session, error) {
+	r, err := report.Read(dir)
+	if err == nil {
+		err = report.Prepare(dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("-resume: %s holds no run to go on with", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	size, ok := experiment.SizeNamed(r.Size)
+	if !ok {
+		return nil, fmt.Errorf("-resume: the run in %s is of the size %q, which there is not", dir, r.Size)
+	}
+	var names []string
+	for _, e := range r.Experiments {
+		names = append(names, e.Name)
+	}
+	experiments, err := experiment.Select(names)
+	if err != nil {
+		return nil, fmt.Errorf("-resume: %w", err)
+	}
+	s := newSession(to, experiments, experiment.Scale{Size: size, Procs: r.Procs, Count: r.Count}, dir)
+	if differs := s.machine.Differs(r.Machine); differs != "" {
+		return nil, fmt.Errorf("-resume: the run in %s is of another %s; measure anew, to another directory by -o", dir, differs)
+	}
+	if err := r.Restore(s.runs); err != nil {
+		return nil, fmt.Errorf("-resume: the run in %s is not what this program would measure: %w", dir, err)
+	}
+	s.started, s.sittings, s.machine.Load = r.Started, r.Sittings, r.Machine.Load
+	return s, nil
+}
+
+// run measures what is left to do, and reports.
+func (s *session) run(ctx context.Context) error {
+	if left := s.left(); len(left) > 0 {
+		if err := s.measure(ctx, left); err != nil {
+			return err
+		}
+	} else if err := s.report().WriteHeader(s.to.stdout); err != nil {
+		return err
+	}
+	r := s.report()
+	if !r.Measured() {
+		if _, err := report.Read(s.dir); err == nil {
+			fmt.Fprintf(s.to.stdout, "Nothing was measured; the report in %s is as it was.\n", s.dir)
+			return errInterrupted
+		}
+	}
+	if err := errors.Join(r.WriteText(s.to.stdout), r.WriteFiles(s.dir)); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.to.stdout, "\nMeasured in %v. The report is %s\n",
+		time.Duration(r.Took).Round(time.Second), filepath.Join(s.dir, report.PageFile))
+	switch {
+	case r.Interrupted:
+		fmt.Fprintf(s.to.stdout, "To go on: sluice lab -resume -o %s\n", s.dir)
+		return errInterrupted
+	case len(r.Failures) > 0:
+		return errIncomplete
+	}
+	return nil
+}
+
+// left returns the points that are not finished.
+func (s *session) left() []*measure.Point {
+	var left []*measure.Point
+	for i := range s.outcomes {
+		if !s.outcomes[i].Finished {
+			left = append(left, s.outcomes[i].Point)
+		}
+	}
+	return left
+}
+
+// measure is one sitting. The machine's noise comes first and last; in between,
+// each point is saved as soon as it is finished.
+func (s *session) measure(ctx context.Context, left []*measure.Point) (err error) {
+	began := time.Now()
+	s.sittings = append(s.sittings, report.Sitting{Started: began, Load: s.machine.Load, Before: s.noise()})
+	sitting := &s.sittings[len(s.sittings)-1]
+	if err := s.report().WriteHeader(s.to.stdout); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.to.stdout, "%d points to measure, in about %v; up to a quarter more if the machine is noisy.\n",
+		len(left), roughly(measure.Estimate(left)))
+	for i := range s.outcomes {
+		if !s.outcomes[i].Finished {
+			s.outcomes[i].Sitting = len(s.sittings) - 1
+		}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	display := progress.New(s.to.stderr, measure.Steps(left))
+	runner := measure.Runner{
+		Observer: display, Stall: s.stall, Grace: grace,
+		Usage:  host.NewWatch().Read,
+		Longer: &measure.Longer{Wide: wide, Times: longerTimes, Share: longerShare},
+		Finished: func(*measure.Outcome) {
+			sitting.Took = report.Duration(time.Since(began))
+			if err := s.report().Save(s.dir); err != nil {
+				stop(notSaved{err})
+			}
+		},
+	}
+	runner.Continue(ctx, s.outcomes)
+	display.Finish()
+	if failed, ok := errors.AsType[notSaved](context.Cause(ctx)); ok {
+		return failed.error
+	}
+	if ctx.Err() == nil {
+		sitting.After = s.noise()
+	}
+	sitting.Took = report.Duration(time.Since(began))
+	return nil
+}
+
+// notSaved ends a run whose figures have nowhere to go.
+type notSaved struct{ error }
+
+// wide is the rule by which a point needs more rounds: the interval of some time
+// says less than it should.
+func wide(o *measure.Outcome) bool {
+	return slices.ContainsFunc(o.Results, func(r measure.Result) bool {
+		return r.Err == nil && stat.Summarize(r.Samples(measure.NsPerOp)).Wide()
+	})
+}
+
+// noise watches the machine for half a second, or a moment if the run is to be over
+// soon.
+func (s *session) noise() *host.Noise {
+	watching := 400 * time.Millisecond
+	if s.scale.Size == experiment.Quick {
+		watching = 40 * time.Millisecond
+	}
+	noise := host.MeasureNoise(watching)
+	return &noise
+}
+
+// report returns the report of what there is.
+func (s *session) report() *report.Report {
+	r := report.New(s.machine, s.started, s.scale.Size, len(s.left()) > 0, s.runs)
+	r.Procs, r.Count, r.Sittings = s.scale.Procs, s.scale.Count, s.sittings
+	for _, sitting := range s.sittings {
+		r.Took += sitting.Took
+	}
+	return r
+}
+
+// roughly rounds an estimate: the seconds of minutes would be boasting.
+func roughly(d time.Duration) time.Duration {
+	if d > 2*time.Minute {
+		return d.Round(10 * time.Second)
+	}
+	return max(d.Round(time.Second), time.Second)
+}

@@ -1,0 +1,367 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/report"
+)
+
+// asProgram, set in the environment, makes the test binary the program itself: one
+// that a test can kill.
+const asProgram = "SLUICE_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// small is a run of 7 points.
+var small = []string{"lab", "direct-send", "-quick", "-count", "2"}
+
+// read returns the report in dir.
+func read(t *testing.T, dir string) *report.Report {
+	t.Helper()
+	r, err := report.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// points returns the points of a report by name, those that are finished or those
+// that are not.
+func points(r *report.Report, finished bool) map[string]report.Point {
+	found := make(map[string]report.Point)
+	for _, e := range r.Experiments {
+		for _, section := range e.Sections {
+			for _, point := range section.Points {
+				if point.Finished == finished {
+					found[e.Name+" "+point.Name] = point
+				}
+			}
+		}
+	}
+	return found
+}
+
+// resume goes on with the run in dir and checks that the report is whole, and that
+// what was there is as it was.
+func resume(t *testing.T, dir string) {
+	t.Helper()
+	before := read(t, dir)
+	status, stdout, stderr := sluice(t, 0, "lab", "-resume", "-o", dir)
+	if status != 0 {
+		t.Fatalf("status %d\n%s", status, stderr)
+	}
+	results(t, dir) // looks for all three files
+	after := read(t, dir)
+	if left := points(after, false); after.Interrupted || len(after.Missing) > 0 || len(left) > 0 {
+		t.Errorf("after resuming: interrupted %v, missing %q, %d points not finished", after.Interrupted, after.Missing, len(left))
+	}
+	whole := points(after, true)
+	for name, point := range points(before, true) {
+		if !reflect.DeepEqual(whole[name], point) {
+			t.Errorf("%s was measured to its end, and has changed:\n%+v\n%+v", name, point, whole[name])
+		}
+	}
+	second := len(after.Sittings) - 1
+	for name := range points(before, false) {
+		point := whole[name]
+		if point.Sitting != second {
+			t.Errorf("%s is said to be of sitting %d, not %d", name, point.Sitting, second)
+		}
+		for _, entry := range point.Entries {
+			if len(entry.Repetitions) < point.Count {
+				t.Errorf("%s: %s has %d repetitions", name, entry.Contender, len(entry.Repetitions))
+			}
+		}
+	}
+	if second > 0 && !strings.Contains(strings.Join(strings.Fields(stdout), " "), "The figures are of 2 runs") {
+		t.Errorf("the report does not say that it is of two runs:\n%s", stdout)
+	}
+}
+
+func TestKilledAndResumed(t *testing.T) {
+	dir := t.TempDir()
+	child := exec.Command(os.Args[0], append(small, "-o", dir)...)
+	child.Env = append(os.Environ(), asProgram+"=1")
+	progress, err := child.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(progress)
+	for range 4 { // each is written when a point begins
+		if !lines.Scan() {
+			t.Fatal("the program ended by itself")
+		}
+	}
+	if err := child.Process.Kill(); err != nil { // SIGKILL: it cannot prepare
+		t.Fatal(err)
+	}
+	if child.Wait() == nil {
+		t.Fatal("the program was not killed")
+	}
+	r := read(t, dir)
+	if n := len(points(r, true)); !r.Interrupted || n < 3 || len(r.Missing) != 7-n {
+		t.Fatalf("%d points finished, interrupted %v, missing %q", n, r.Interrupted, r.Missing)
+	}
+	status, stdout, stderr := sluice(t, 0, "report", dir)
+	if status != 0 || !strings.Contains(stdout, "Interrupted. Missing are") || !strings.Contains(stdout, "sluice lab on ") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	results(t, dir)
+	resume(t, dir)
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Chdir(t.TempDir())
+	status, stdout, stderr := sluice(t, 3, "lab", "-quick")
+	if status != statusInterrupted || !strings.Contains(stderr, "sluice: interrupted") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	got := results(t, "sluice-lab")
+	if !got.Interrupted || len(got.Missing) == 0 || len(got.Failures) > 0 {
+		t.Errorf("results %+v", got)
+	}
+	missing := strings.Join(got.Missing, "\n")
+	if strings.Contains(missing, "procs seq") || !strings.Contains(missing, "elastic, memory") || !strings.Contains(missing, "direct-send, one-way") {
+		t.Errorf("missing are\n%s\nwant all but what the first points measured", missing)
+	}
+	for _, want := range []string{"published, flushing", "Interrupted. Missing are", "and ", "report.html"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the output lacks %q:\n%s", want, stdout)
+		}
+	}
+}
+
+func TestInterruptedAndResumed(t *testing.T) {
+	for _, after := range []int{1, 2, 5, 7} {
+		dir := t.TempDir()
+		status, stdout, stderr := sluice(t, after, append(small, "-o", dir)...)
+		if status != statusInterrupted || !strings.Contains(stdout, "To go on: sluice lab -resume -o "+dir) {
+			t.Errorf("interrupted at point %d: status %d\n%s%s", after, status, stdout, stderr)
+		}
+		if n := len(points(read(t, dir), true)); n != after-1 {
+			t.Errorf("interrupted at point %d: %d points are finished", after, n)
+		}
+		resume(t, dir)
+	}
+}
+
+// With nothing left to do -resume writes the files anew, and measures nothing.
+func TestResumeOfAWholeRun(t *testing.T) {
+	dir := t.TempDir()
+	if status, _, stderr := sluice(t, 0, append(small, "-o", dir)...); status != 0 {
+		t.Fatal(stderr)
+	}
+	page := filepath.Join(dir, report.PageFile)
+	if err := os.Remove(page); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, dir)
+	resume(t, dir)
+	if after := read(t, dir); !reflect.DeepEqual(before, after) {
+		t.Errorf("results.json has changed:\n%+v\n%+v", before, after)
+	}
+}
+
+// An interrupted run may itself be interrupted, at once: what there was must stay.
+func TestInterruptLeavesAnEarlierReport(t *testing.T) {
+	dir := t.TempDir()
+	if status, _, stderr := sluice(t, 0, append(small, "-o", dir)...); status != 0 {
+		t.Fatal(stderr)
+	}
+	before := read(t, dir)
+	status, stdout, _ := sluice(t, 1, append(small, "-o", dir)...)
+	if status != statusInterrupted || !strings.Contains(stdout, "Nothing was measured; the report in "+dir+" is as it was.") {
+		t.Errorf("status %d\n%s", status, stdout)
+	}
+	if after := read(t, dir); !reflect.DeepEqual(before, after) {
+		t.Error("results.json has changed")
+	}
+}
+
+// What a run was not measured with must not end up beside it.
+func TestResumeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	sluice(t, 3, append(small, "-o", dir)...)
+	path := filepath.Join(dir, report.JSONFile)
+	for _, tt := range []struct {
+		change func(*report.Report)
+		says   string
+	}{
+		{func(r *report.Report) { r.Machine.CPU = "Abacus" }, `of another CPU "Abacus", here `},
+		{func(r *report.Report) { r.Machine.Go = "go1.1" }, `of another Go "go1.1", here "go1.`},
+		{func(r *report.Report) { r.Machine.Version = "commit 0" }, `of another version of sluice "commit 0", here `},
+		{func(r *report.Report) { r.Machine.Binary = "0" }, `of another binary of sluice "0", here `},
+		{func(r *report.Report) { r.Size = "huge" }, `of the size "huge", which there is not`},
+		{func(r *report.Report) { r.Experiments[0].Name = "direct" }, `no experiment is called "direct"`},
+		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Name = "else" }, `point "else" is not what is planned there`},
+		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Entries[0].Contender = "else" }, `has "else" where "native" is planned`},
+		{func(r *report.Report) { r.Schema++ }, "this program knows form"},
+		{func(r *report.Report) { r.Tool = "" }, "was not written by sluice lab"},
+	} {
+		t.Run(tt.says, func(t *testing.T) {
+			foreign := t.TempDir()
+			r := read(t, dir)
+			tt.change(r)
+			if err := r.Save(foreign); err != nil {
+				t.Fatal(err)
+			}
+			refuses(t, foreign, tt.says, "lab", "-resume", "-o", foreign)
+		})
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, dir, "was not written by sluice lab", "lab", "-resume", "-o", dir)
+}
+
+// refuses runs a command that must say one line and leave the directory alone.
+func refuses(t *testing.T, dir, says string, args ...string) {
+	t.Helper()
+	before := contents(t, dir)
+	status, stdout, stderr := sluice(t, 0, args...)
+	if status != statusUsage || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 || stdout != "" {
+		t.Errorf("status %d, want %d; error output, want one line with %q:\n%s%s", status, statusUsage, says, stderr, stdout)
+	}
+	if after := contents(t, dir); !reflect.DeepEqual(before, after) {
+		t.Errorf("the directory has changed from %q to %q", before, after)
+	}
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]string)
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[entry.Name()] = string(text)
+	}
+	return found
+}
+
+func TestForeignFiles(t *testing.T) {
+	for name, text := range map[string]string{
+		report.JSONFile:       `{"schema": 1, "experiments": []}`,
+		report.BenchmarksFile: "BenchmarkX 1 2 ns/op\n",
+		report.PageFile:       "<title>mine</title>",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refuses(t, dir, name+" was not written by sluice lab; choose another directory by -o", append(small, "-o", dir)...)
+	}
+	dir := t.TempDir()
+	sluice(t, 0, append(small, "-o", dir)...)
+	if err := os.WriteFile(filepath.Join(dir, report.BenchmarksFile), []byte("BenchmarkX 1 2 ns/op\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{append(small, "-o", dir), {"lab", "-resume", "-o", dir}, {"report", dir}} {
+		refuses(t, dir, "results.txt was not written by sluice lab", args...)
+	}
+}
+
+// When what was measured cannot be saved the run ends, and says why.
+func TestNowhereToSave(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	var stdout, stderr bytes.Buffer
+	s := newSession(streams{&stdout, &stderr}, []experiment.Experiment{pretended("quiet", sound)}, experiment.Scale{}, dir)
+	if err := s.run(t.Context()); err == nil || !errors.Is(err, os.ErrNotExist) || complain(&stderr, err) != statusFailed {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestList(t *testing.T) {
+	status, stdout, stderr := sluice(t, 0, "lab", "list")
+	if status != 0 {
+		t.Fatal(stderr)
+	}
+	for _, e := range experiment.All() {
+		for _, want := range []string{e.Name, e.Title, e.Source.Author, e.Source.Title, e.Sections(experiment.Scale{})[0].Title} {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("the list lacks %q of %s:\n%s", want, e.Name, stdout)
+			}
+		}
+	}
+	if n := strings.Count(stdout, " standard, "); n != len(experiment.All()) {
+		t.Errorf("%d experiments say how long they take:\n%s", n, stdout)
+	}
+}
+
+// pretended is an experiment of one point with the given entries.
+func pretended(name string, entries ...measure.Entry) experiment.Experiment {
+	return experiment.Experiment{
+		Name: name, Title: "What?",
+		Sections: func(experiment.Scale) []experiment.Section {
+			point := measure.Point{Name: "only", Procs: 1, Count: 6, Entries: entries}
+			return []experiment.Section{{Name: "only", Title: "Only", Measures: []experiment.Measure{experiment.PerValue},
+				Points: []*experiment.Point{{Point: point}}}}
+		},
+		Conclude: func(*experiment.Measured) experiment.Conclusion { return experiment.Conclusion{} },
+	}
+}
+
+var sound = measure.Entry{Contender: "sound", Pass: func() (measure.Reading, error) {
+	return measure.Reading{Ops: 1, Elapsed: 5}, nil
+}}
+
+// A contender that loses a value, and one that never ends, must end in an error that
+// the report names, and must not take the others' figures with them.
+func TestFailuresAreNamed(t *testing.T) {
+	lost := errors.New("lossy: received 9 values of 10")
+	release := make(chan struct{})
+	defer close(release)
+	for name, faulty := range map[string]struct {
+		pass func() (measure.Reading, error)
+		says string
+	}{
+		"lossy": {func() (measure.Reading, error) { return measure.Reading{}, lost }, lost.Error()},
+		"stuck": {func() (measure.Reading, error) { <-release; return measure.Reading{}, nil }, "no end of the pass after 500ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			var stdout, stderr bytes.Buffer
+			e := pretended("faulty", sound, measure.Entry{Contender: name, Pass: faulty.pass})
+			s := newSession(streams{&stdout, &stderr}, []experiment.Experiment{e}, experiment.Scale{}, dir)
+			s.stall = 500 * time.Millisecond
+			err := s.run(t.Context())
+			if status := complain(&stderr, err); !errors.Is(err, errIncomplete) || status != statusFailed {
+				t.Errorf("error %v, status %d", err, status)
+			}
+			got := results(t, dir)
+			if len(got.Failures) != 1 || !strings.Contains(got.Failures[0], "faulty, only: "+name+": ") || !strings.Contains(got.Failures[0], faulty.says) {
+				t.Errorf("failures %q", got.Failures)
+			}
+			text := strings.Join(strings.Fields(stdout.String()), " ")
+			for _, want := range []string{"FAILED", "5.00 ± 0 %", faulty.says} {
+				if !strings.Contains(text, want) {
+					t.Errorf("the output lacks %q:\n%s", want, &stdout)
+				}
+			}
+		})
+	}
+}
