@@ -3,9 +3,14 @@ package experiment
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
 )
+
+// usualPerValue is what a value takes in most entries, for the estimate of the run's
+// length.
+const usualPerValue = 50 * time.Nanosecond
 
 // point returns a timed point without entries.
 func (s Scale) point(section, panel, work, x string, procs, n int, labels []measure.Label) *Point {
@@ -28,6 +33,7 @@ func (s Scale) point(section, panel, work, x string, procs, n int, labels []meas
 			Procs:  procs,
 			Count:  s.count(),
 			Target: s.target(),
+			Pass:   time.Duration(n) * usualPerValue,
 		},
 	}
 }

@@ -17,6 +17,10 @@ type Usage struct {
 	Steal *float64 `json:"steal_cpu_seconds"`
 	// Throttled is how long the cgroup was stopped because its quota was used up.
 	Throttled *float64 `json:"throttled_seconds"`
+	// Others is CPU time that other processes of the machine used, summed over the
+	// CPUs: all that was used but ours. The two are counted differently, so that it
+	// is right to a few hundredths of a second only, and may be less than nothing.
+	Others *float64 `json:"other_processes_cpu_seconds"`
 	// Pressure is how long some thread of the machine, ours or not, waited for a CPU.
 	Pressure *float64 `json:"cpu_pressure_seconds"`
 	// Switches counts how often the system took a CPU from a thread of ours.
@@ -43,12 +47,15 @@ func NewWatch() *Watch {
 // Read returns what was used until now. It takes some 50 µs.
 func (w *Watch) Read() Usage {
 	collector, cycles := collected()
+	own, switches := process()
+	busy, steal := cpuTimes(read(w.root, "proc/stat"))
 	return Usage{
 		Wall:      time.Since(w.began).Seconds(),
-		Steal:     steal(read(w.root, "proc/stat")),
+		Steal:     steal,
+		Others:    join(busy, own, func(a, b float64) float64 { return a - b }),
 		Throttled: throttled(w.root, w.groups),
 		Pressure:  pressure(read(w.root, "proc/pressure/cpu")),
-		Switches:  switches(),
+		Switches:  switches,
 		Collector: collector,
 		Cycles:    cycles,
 	}
@@ -64,56 +71,60 @@ func (u Usage) Plus(other Usage) Usage {
 	return u.each(other, func(a, b float64) float64 { return a + b })
 }
 
-// each joins two usages figure by figure: of what one of them does not know
-// nothing is known.
+// each joins two usages figure by figure.
 func (u Usage) each(other Usage, f func(a, b float64) float64) Usage {
-	join := func(a, b *float64) *float64 {
-		if a == nil || b == nil {
-			return nil
-		}
-		c := f(*a, *b)
-		return &c
-	}
 	return Usage{
 		Wall:      f(u.Wall, other.Wall),
-		Steal:     join(u.Steal, other.Steal),
-		Throttled: join(u.Throttled, other.Throttled),
-		Pressure:  join(u.Pressure, other.Pressure),
-		Switches:  join(u.Switches, other.Switches),
-		Collector: join(u.Collector, other.Collector),
-		Cycles:    join(u.Cycles, other.Cycles),
+		Steal:     join(u.Steal, other.Steal, f),
+		Throttled: join(u.Throttled, other.Throttled, f),
+		Others:    join(u.Others, other.Others, f),
+		Pressure:  join(u.Pressure, other.Pressure, f),
+		Switches:  join(u.Switches, other.Switches, f),
+		Collector: join(u.Collector, other.Collector, f),
+		Cycles:    join(u.Cycles, other.Cycles, f),
 	}
 }
 
+// join returns f of two figures; of what one side does not know nothing is known.
+func join(a, b *float64, f func(a, b float64) float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	c := f(*a, *b)
+	return &c
+}
+
 // Levels from which on a measurement counts as disturbed, as a share of its time.
-// Steal is counted in hundredths of a second, so less than stealTicks of them may
-// be rounding.
+// The system counts CPU time in hundredths of a second: a few of them may be
+// rounding.
 const (
 	stealLevel     = 0.01
 	throttledLevel = 0.01
+	othersLevel    = 0.05
 	pressureLevel  = 0.10
-	stealTicks     = 0.03 // s
+	rounding       = 0.03 // s
 )
 
 // Disturbances says what disturbed a measurement with procs as GOMAXPROCS on a
-// machine of so many CPUs. Where GOMAXPROCS exceeds them our own threads wait for
-// a CPU, so that says nothing about others.
+// machine of so many CPUs. Where our own threads can occupy all CPUs they also wait
+// for each other: two goroutines that hand values over on two CPUs were seen to wait
+// for six tenths of their time on a quiet machine. There the pressure says nothing.
 func (u Usage) Disturbances(cpus, procs int) []string {
 	if u.Wall <= 0 {
 		return nil
 	}
 	var reasons []string
-	say := func(used *float64, of, level float64, format string) {
-		if used != nil && *used > level*of {
+	say := func(used *float64, of, level, least float64, format string) {
+		if used != nil && *used > level*of && *used >= least {
 			reasons = append(reasons, fmt.Sprintf(format, 100**used/of))
 		}
 	}
-	if u.Steal != nil && *u.Steal >= stealTicks {
-		say(u.Steal, u.Wall*float64(cpus), stealLevel, "other guests of the host took %.1f %% of the CPU time")
-	}
-	say(u.Throttled, u.Wall, throttledLevel, "the cgroup was stopped at its quota for %.1f %% of the time")
-	if procs <= cpus {
-		say(u.Pressure, u.Wall, pressureLevel, "threads waited for a CPU for %.0f %% of the time")
+	all := u.Wall * float64(cpus)
+	say(u.Steal, all, stealLevel, rounding, "other guests of the host took %.1f %% of the CPU time")
+	say(u.Throttled, u.Wall, throttledLevel, 0, "the cgroup was stopped at its quota for %.1f %% of the time")
+	say(u.Others, all, othersLevel, rounding, "other processes took %.0f %% of the CPU time")
+	if procs < cpus {
+		say(u.Pressure, u.Wall, pressureLevel, 0, "threads waited for a CPU for %.0f %% of the time")
 	}
 	return reasons
 }
@@ -135,21 +146,27 @@ func (u Usage) Collecting(procs int) string {
 	return fmt.Sprintf("garbage collection took %.0f %% of the CPU time, in %.0f cycles", 100*share, *u.Cycles)
 }
 
-// steal returns the CPU time taken by other guests in the text of /proc/stat, which
-// counts in hundredths of a second.
-func steal(text string) *float64 {
-	const column = 8 // after the word "cpu"
+// cpuTimes returns from the text of /proc/stat, which counts in hundredths of a
+// second, the CPU time in which something ran, and that which other guests took.
+func cpuTimes(text string) (busy, steal *float64) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
-		if len(fields) <= column || fields[0] != "cpu" {
+		// cpu user nice system idle iowait irq softirq steal …
+		if len(fields) < 9 || fields[0] != "cpu" {
 			continue
 		}
-		if ticks, err := strconv.ParseFloat(fields[column], 64); err == nil {
-			seconds := ticks / 100
-			return &seconds
+		var seconds [9]float64
+		for i := 1; i < len(seconds); i++ {
+			ticks, err := strconv.ParseFloat(fields[i], 64)
+			if err != nil {
+				return nil, nil
+			}
+			seconds[i] = ticks / 100
 		}
+		ran := seconds[1] + seconds[2] + seconds[3] + seconds[6] + seconds[7]
+		return &ran, &seconds[8]
 	}
-	return nil
+	return nil, nil
 }
 
 // pressure returns the total of the line "some" in the text of /proc/pressure/cpu,

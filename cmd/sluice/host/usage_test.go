@@ -45,6 +45,15 @@ func TestReadings(t *testing.T) {
 	}
 }
 
+func TestCPUTimes(t *testing.T) {
+	busy, steal := cpuTimes(statText)
+	// user, nice, system, irq and softirq; idle time and waiting for disks are none.
+	const ticks = 2399964 + 439 + 194665 + 0 + 1652
+	if busy == nil || *busy != ticks/100.0 || *steal != 4.39 {
+		t.Errorf("busy %v, stolen %v", busy, steal)
+	}
+}
+
 // text writes what is known.
 func text(u Usage) string {
 	var known []string
@@ -88,13 +97,15 @@ func TestDisturbances(t *testing.T) {
 	}{
 		{"nothing known", Usage{Wall: 1}, 2, nil},
 		{"nothing measured", Usage{Steal: seconds(1)}, 2, nil},
-		{"quiet", Usage{Wall: 10, Steal: seconds(0.19), Throttled: seconds(0.09), Pressure: seconds(0.9)}, 2, nil},
-		{"all at once", Usage{Wall: 10, Steal: seconds(0.5), Throttled: seconds(2), Pressure: seconds(3)}, 2, []string{
+		{"quiet", Usage{Wall: 10, Steal: seconds(0.19), Throttled: seconds(0.09), Others: seconds(0.9), Pressure: seconds(0.9)}, 1, nil},
+		{"counted differently", Usage{Wall: 10, Others: seconds(-0.2)}, 1, nil},
+		{"all at once", Usage{Wall: 10, Steal: seconds(0.5), Throttled: seconds(2), Others: seconds(4), Pressure: seconds(3)}, 1, []string{
 			"other guests of the host took 2.5 % of the CPU time",
 			"the cgroup was stopped at its quota for 20.0 % of the time",
+			"other processes took 20 % of the CPU time",
 			"threads waited for a CPU for 30 % of the time"}},
-		{"rounding of the ticks", Usage{Wall: 0.1, Steal: seconds(0.02)}, 2, nil},
-		{"our own threads wait", Usage{Wall: 10, Pressure: seconds(9)}, 8, nil},
+		{"rounding of the ticks", Usage{Wall: 0.1, Steal: seconds(0.02), Others: seconds(0.02)}, 1, nil},
+		{"our own threads wait", Usage{Wall: 10, Pressure: seconds(9)}, 2, nil},
 	} {
 		if got := tt.usage.Disturbances(2, tt.procs); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

@@ -1,0 +1,17 @@
+//go:build unix
+
+package host
+
+import "syscall"
+
+// process returns the CPU time that this process has used, in seconds, and how
+// often the system took a CPU from one of its threads.
+func process() (seconds, switches *float64) {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return nil, nil
+	}
+	cpu := float64(used.Utime.Nano()+used.Stime.Nano()) / 1e9
+	n := float64(used.Nivcsw)
+	return &cpu, &n
+}
