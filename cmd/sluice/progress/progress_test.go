@@ -64,3 +64,24 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// When points are run longer the share that is done falls back, and never passes
+// the whole.
+func TestMore(t *testing.T) {
+	var out bytes.Buffer
+	display := New(&out, 2)
+	for _, name := range []string{"first", "second"} {
+		display.Start(&measure.Point{Name: name}, "contender")
+		display.Done()
+		display.More(2)
+	}
+	display.Start(&measure.Point{Name: "third"}, "contender")
+	if got := strings.Fields(out.String()); len(got) != 12 || got[4] != "25" || got[8] != "33" {
+		t.Errorf("progress reads\n%s", &out)
+	}
+	bar := newBar(&out, 2, 80)
+	bar.More(3)
+	if got := bar.bar.GetMax(); got != 5 {
+		t.Errorf("the bar ends at %d, want 5", got)
+	}
+}
