@@ -1,7 +1,7 @@
 // Sluice measures what channels cost on the machine it runs on, and compares
 // what it measured.
 //
-//	sluice lab                           all experiments, in about a minute
+//	sluice lab                           all experiments, in about two minutes
 //	sluice lab -quick                    the smallest sweep, in a few seconds
 //	sluice lab elastic                   one experiment
 //	sluice lab direct-send -procs 1,2,8  with these values of GOMAXPROCS

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/host"
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/predict"
 	"github.com/sluice-go/sluice/cmd/sluice/progress"
-	"github.com/sluice-go/sluice/cmd/sluice/report"
 )
 
 type predictCommand struct {
@@ -176,7 +176,7 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 	if err != nil {
 		return q, err
 	}
-	machine := report.ThisMachine()
+	machine := host.This()
 	topology := predict.ReadTopology(os.DirFS(cpuFolder))
 	topology.CPUs = predict.CPUs()
 	q = predict.Question{

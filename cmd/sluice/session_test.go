@@ -131,7 +131,7 @@ func TestKilledAndResumed(t *testing.T) {
 
 func TestInterrupt(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, stdout, stderr := sluice(t, 3, "lab", "-quick")
+	status, stdout, stderr := sluice(t, 3, "lab", "-quick", "elastic", "direct-send")
 	if status != statusInterrupted || !strings.Contains(stderr, "sluice: interrupted") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
