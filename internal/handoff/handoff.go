@@ -288,21 +288,33 @@ func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 // Close implements engine.Engine.
 func (e *Engine[T]) Close() {
 	e.lock.Lock()
-	defer e.lock.Unlock()
 	if e.closed {
+		e.lock.Unlock()
 		return
 	}
 	e.closed = true
 	if e.ready != nil {
 		close(e.ready)
 	}
+	// Those that sleep are woken without the lock: each needs it at once.
+	var asleep *waiter[T]
 	for _, l := range []*line[T]{&e.senders, &e.receivers} {
 		for w := l.take(); w != nil; w = l.take() {
 			w.verdict = closed
-			if w.parked {
+			switch {
+			case !w.parked:
+			case w.choice != nil: // its places are the Select's
 				w.parker.Unpark()
+			default:
+				w.next, asleep = asleep, w
 			}
 		}
+	}
+	e.lock.Unlock()
+	for asleep != nil {
+		w := asleep
+		asleep, w.next = w.next, nil // w is its goroutine's again from the token on
+		w.parker.Unpark()
 	}
 }
 

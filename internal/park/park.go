@@ -42,24 +42,23 @@ func (p Parker) Park(done <-chan struct{}) bool {
 func (p Parker) Unpark() { p.token <- struct{}{} }
 
 // A Tally counts waits and adds up how long they took. Reading the clock twice
-// costs half as much as a wait itself: the first 256 waits are timed, later one
+// costs half as much as a wait itself: the first 16 waits are timed, later one
 // in sixteen, which then speaks for sixteen.
 type Tally struct {
-	waits   uint64        // guarded by the owner's lock, as are Count and Waits
+	waits   atomic.Uint64
 	choices atomic.Uint64 // waits of goroutines that have several places
 	spent   atomic.Int64
 }
 
 // Count counts one wait and returns how many waits its duration stands for.
 func (t *Tally) Count() (weight int64) {
-	t.waits++
-	return weightOf(t.waits)
+	return weightOf(t.waits.Add(1))
 }
 
 // weightOf is how many waits the duration of the n-th one stands for.
 func weightOf(n uint64) int64 {
 	switch {
-	case n <= 256:
+	case n <= 16:
 		return 1
 	case n%16 == 0:
 		return 16
@@ -87,7 +86,7 @@ func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64) bool {
 }
 
 // Waits returns how many waits were counted.
-func (t *Tally) Waits() uint64 { return t.waits + t.choices.Load() }
+func (t *Tally) Waits() uint64 { return t.waits.Load() + t.choices.Load() }
 
 // Spent returns an estimate of the time of all waits that have ended.
 func (t *Tally) Spent() time.Duration { return time.Duration(t.spent.Load()) }

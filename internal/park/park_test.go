@@ -129,12 +129,12 @@ func TestLeaveFromTheMiddle(t *testing.T) {
 	expect(t, &l, nobody, "at the end")
 }
 
-// Time is exact in a bubble: the first 256 waits are all timed, later ones by
+// Time is exact in a bubble: the first 16 waits are all timed, later ones by
 // one in sixteen.
 func TestTallyOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Line
-		for range 256 + 160 {
+		for range 16 + 160 {
 			w := l.join()
 			go func() {
 				time.Sleep(time.Second)
@@ -143,7 +143,7 @@ func TestTallyOfTime(t *testing.T) {
 			l.park(w, nil)
 			l.leave(w, true)
 		}
-		if _, waits, spent := l.Counts(); waits != 416 || spent != 416*time.Second {
+		if _, waits, spent := l.Counts(); waits != 176 || spent != 176*time.Second {
 			t.Errorf("%d waits of a second each took %v", waits, spent)
 		}
 	})
