@@ -93,6 +93,15 @@ func (m Machine) QuotaText() string {
 	return fmt.Sprintf("%.3g CPUs", *m.Quota)
 }
 
+// VersionText names the sluice that measured, in words where the binary does not
+// know: go run leaves the commit out.
+func (m Machine) VersionText() string {
+	if m.Version == "" {
+		return "commit not known: not built by go build in a checkout"
+	}
+	return m.Version
+}
+
 // Warnings say in which respect no figure of this machine is what it seems.
 func (m Machine) Warnings() []string {
 	if m.Quota == nil || *m.Quota == 0 || *m.Quota >= float64(m.CPUs) {

@@ -129,3 +129,12 @@ func TestDiffers(t *testing.T) {
 		t.Errorf("another load is no other machine: %s", got)
 	}
 }
+
+func TestVersionText(t *testing.T) {
+	if got := (Machine{Version: "commit 0123"}).VersionText(); got != "commit 0123" {
+		t.Errorf("a known version is %q", got)
+	}
+	if got := (Machine{}).VersionText(); !strings.Contains(got, "not known") {
+		t.Errorf("no version is %q", got)
+	}
+}

@@ -12,10 +12,7 @@ func (r *Report) WriteHeader(w io.Writer) error {
 	var b strings.Builder
 	m := r.Machine
 	fmt.Fprintf(&b, "%s on %s, %d CPUs%s, %s/%s\n", Tool, m.CPU, m.CPUs, topology(m), m.OS, m.Arch)
-	parts := []string{m.Go, fmt.Sprintf("GOMAXPROCS %d", m.Procs), "cgroup quota " + m.QuotaText()}
-	if m.Version != "" {
-		parts = append(parts, m.Version)
-	}
+	parts := []string{m.Go, fmt.Sprintf("GOMAXPROCS %d", m.Procs), "cgroup quota " + m.QuotaText(), "sluice " + m.VersionText()}
 	if m.Load != "" {
 		parts = append(parts, "load "+m.Load)
 	}
