@@ -86,10 +86,12 @@ func (g cgroup) quota(root fs.FS) (cpus float64, ok bool) {
 	return granted / of, err == nil && granted > 0
 }
 
-// throttled returns for how many seconds the groups were stopped because their
-// quota was used up, nil if there is no telling.
+// throttled returns for how many seconds CPUs of the groups were stopped because
+// their quota was used up, nil if there is no telling. The kernel adds up the CPUs,
+// and counts for the group whose quota it was. So the groups are added up as well:
+// the largest of them alone would hide one that began to be stopped only now.
 func throttled(root fs.FS, groups []cgroup) *float64 {
-	var most *float64
+	var sum *float64
 	for _, group := range groups {
 		key, per := "throttled_time", 1e9
 		if group.v2 {
@@ -97,13 +99,15 @@ func throttled(root fs.FS, groups []cgroup) *float64 {
 		}
 		for line := range strings.Lines(read(root, path.Join(group.path, "cpu.stat"))) {
 			value, found := strings.CutPrefix(line, key+" ")
-			if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); found && err == nil && (most == nil || n/per > *most) {
-				seconds := n / per
-				most = &seconds
+			if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); found && err == nil {
+				if sum == nil {
+					sum = new(float64)
+				}
+				*sum += n / per
 			}
 		}
 	}
-	return most
+	return sum
 }
 
 // read returns the text of a file without the white space around it, empty if it

@@ -15,7 +15,8 @@ type Usage struct {
 	Wall float64 `json:"wall_seconds"`
 	// Steal is CPU time that other guests of the host took, summed over the CPUs.
 	Steal *float64 `json:"steal_cpu_seconds"`
-	// Throttled is how long the cgroup was stopped because its quota was used up.
+	// Throttled is how long CPUs of the cgroup were stopped because its quota was used
+	// up, summed over the CPUs: it may be more than Wall.
 	Throttled *float64 `json:"throttled_seconds"`
 	// Others is CPU time that other processes of the machine used, summed over the
 	// CPUs: all that was used but ours. The two are counted differently, so that it
@@ -121,7 +122,8 @@ func (u Usage) Disturbances(cpus, procs int) []string {
 	}
 	all := u.Wall * float64(cpus)
 	say(u.Steal, all, stealLevel, rounding, "other guests of the host took %.1f %% of the CPU time")
-	say(u.Throttled, u.Wall, throttledLevel, 0, "the cgroup was stopped at its quota for %.1f %% of the time")
+	ours := u.Wall * float64(min(cpus, procs)) // the CPUs that our threads could be stopped on
+	say(u.Throttled, ours, throttledLevel, 0, "the cgroup was stopped at its quota for %.1f %% of its CPUs' time")
 	say(u.Others, all, othersLevel, rounding, "other processes took %.0f %% of the CPU time")
 	if procs < cpus {
 		say(u.Pressure, u.Wall, pressureLevel, 0, "threads waited for a CPU for %.0f %% of the time")

@@ -29,6 +29,11 @@ func TestReadings(t *testing.T) {
 			"proc/stat": statText, "proc/pressure/cpu": pressureText, "proc/self/cgroup": "0::/a\n",
 			"sys/fs/cgroup/a/cpu.max": "max 100000\n", "sys/fs/cgroup/a/cpu.stat": cpuStatV2,
 		}, Usage{Steal: seconds(4.39), Throttled: seconds(2.5), Pressure: seconds(5804.63972)}},
+		{"version 2, two groups", map[string]string{
+			"proc/self/cgroup":        "0::/a/b\n",
+			"sys/fs/cgroup/a/cpu.max": "max 100000\n", "sys/fs/cgroup/a/cpu.stat": cpuStatV2,
+			"sys/fs/cgroup/a/b/cpu.max": "50000 100000\n", "sys/fs/cgroup/a/b/cpu.stat": "throttled_usec 500000\n",
+		}, Usage{Throttled: seconds(3)}},
 		{"version 1, an old kernel", map[string]string{
 			"proc/stat": statText, "proc/self/cgroup": "1:cpu:/\n",
 			"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.stat": cpuStatV1,
@@ -101,9 +106,10 @@ func TestDisturbances(t *testing.T) {
 		{"counted differently", Usage{Wall: 10, Others: seconds(-0.2)}, 1, nil},
 		{"all at once", Usage{Wall: 10, Steal: seconds(0.5), Throttled: seconds(2), Others: seconds(4), Pressure: seconds(3)}, 1, []string{
 			"other guests of the host took 2.5 % of the CPU time",
-			"the cgroup was stopped at its quota for 20.0 % of the time",
+			"the cgroup was stopped at its quota for 20.0 % of its CPUs' time",
 			"other processes took 20 % of the CPU time",
 			"threads waited for a CPU for 30 % of the time"}},
+		{"stopped on both CPUs", Usage{Wall: 10, Throttled: seconds(16)}, 8, []string{"the cgroup was stopped at its quota for 80.0 % of its CPUs' time"}},
 		{"rounding of the ticks", Usage{Wall: 0.1, Steal: seconds(0.02), Others: seconds(0.02)}, 1, nil},
 		{"our own threads wait", Usage{Wall: 10, Pressure: seconds(9)}, 2, nil},
 	} {
