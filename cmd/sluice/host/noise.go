@@ -69,6 +69,9 @@ func (n *Noise) judge(perThread [][]float64) {
 		slices.Sort(times)
 		at := func(share float64) float64 { return times[int(share*float64(len(times)-1))] }
 		median := at(0.5)
+		if median <= 0 {
+			continue // the clock is coarser than the loop, and tells nothing
+		}
 		medians = append(medians, median)
 		n.Spread = max(n.Spread, (at(0.9)-at(0.1))/median)
 		n.GapNs = max(n.GapNs, at(1)-median)

@@ -31,6 +31,7 @@ func TestNoiseOfMadeUpTimes(t *testing.T) {
 	}{
 		{"nothing", nil, 0, 0, 0},
 		{"no time of a thread", [][]float64{nil, even}, 100, 0, 0},
+		{"a clock that stands still", [][]float64{{0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1e6, 1e6}, even}, 100, 0, 0},
 		{"two speeds", [][]float64{even, slow, slow}, 200, 0, 0},
 		{"one is disturbed", [][]float64{even, uneven}, 100, 0.2, 4900},
 	} {
