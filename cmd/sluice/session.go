@@ -38,6 +38,7 @@ type session struct {
 	scale    experiment.Scale
 	stall    time.Duration
 	machine  report.Machine
+	load     string    // of this sitting; machine has that of the first
 	started  time.Time // of the first sitting
 	sittings []report.Sitting
 	outcomes []measure.Outcome // of all points
@@ -47,6 +48,7 @@ type session struct {
 // newSession lays out the points of all experiments.
 func newSession(to streams, experiments []experiment.Experiment, scale experiment.Scale, dir string) *session {
 	s := &session{to: to, dir: dir, scale: scale, stall: stall, machine: host.This(), started: time.Now()}
+	s.load = s.machine.Load
 	var points []*measure.Point
 	for _, e := range experiments {
 		run := report.Run{Experiment: e, Sections: e.Sections(scale)}
@@ -154,7 +156,7 @@ func (s *session) left() []*measure.Point {
 // each point is saved as soon as it is finished.
 func (s *session) measure(ctx context.Context, left []*measure.Point) (err error) {
 	began := time.Now()
-	s.sittings = append(s.sittings, report.Sitting{Started: began, Load: s.machine.Load, Before: s.noise()})
+	s.sittings = append(s.sittings, report.Sitting{Started: began, Load: s.load, Before: s.noise()})
 	sitting := &s.sittings[len(s.sittings)-1]
 	if err := s.report().WriteHeader(s.to.stdout); err != nil {
 		return err

@@ -197,6 +197,23 @@ func TestInterruptLeavesAnEarlierReport(t *testing.T) {
 	}
 }
 
+// Each sitting has the load that it began with, not that of the first.
+func TestLoadOfEachSitting(t *testing.T) {
+	dir := t.TempDir()
+	sluice(t, 7, append(small, "-o", dir)...)
+	r := read(t, dir)
+	const impossible = "-1.00"
+	r.Machine.Load, r.Sittings[0].Load = impossible, impossible
+	if err := r.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	resume(t, dir)
+	after := read(t, dir)
+	if after.Machine.Load != impossible || after.Sittings[0].Load != impossible || after.Sittings[1].Load == impossible {
+		t.Errorf("loads: %q when the run began; sittings %+v", after.Machine.Load, after.Sittings)
+	}
+}
+
 // What a run was not measured with must not end up beside it.
 func TestResumeRefuses(t *testing.T) {
 	dir := t.TempDir()
