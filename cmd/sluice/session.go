@@ -168,6 +168,9 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 			s.outcomes[i].Sitting = len(s.sittings) - 1
 		}
 	}
+	// The first point replaces all three files: if the run is killed, a page and a
+	// results.txt of an earlier run must not stand beside the results of this one.
+	save := (*report.Report).WriteFiles
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	display := progress.New(s.to.stderr, measure.Steps(left))
@@ -177,9 +180,10 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 		Longer: &measure.Longer{Wide: wide, Times: longerTimes, Share: longerShare},
 		Finished: func(*measure.Outcome) {
 			sitting.Took = report.Duration(time.Since(began))
-			if err := s.report().Save(s.dir); err != nil {
+			if err := save(s.report(), s.dir); err != nil {
 				stop(notSaved{err})
 			}
+			save = (*report.Report).Save
 		},
 	}
 	runner.Continue(ctx, s.outcomes)

@@ -96,6 +96,7 @@ func resume(t *testing.T, dir string) {
 
 func TestKilledAndResumed(t *testing.T) {
 	dir := t.TempDir()
+	sluice(t, 0, append(small, "-o", dir)...) // whose files must not be taken for those of the run that is killed
 	child := exec.Command(os.Args[0], append(small, "-o", dir)...)
 	child.Env = append(os.Environ(), asProgram+"=1")
 	progress, err := child.StderrPipe()
@@ -120,6 +121,9 @@ func TestKilledAndResumed(t *testing.T) {
 	r := read(t, dir)
 	if n := len(points(r, true)); !r.Interrupted || n < 3 || len(r.Missing) != 7-n {
 		t.Fatalf("%d points finished, interrupted %v, missing %q", n, r.Interrupted, r.Missing)
+	}
+	if page := contents(t, dir)[report.PageFile]; !strings.Contains(page, "Interrupted") {
+		t.Errorf("the page beside the results of the killed run is that of the one before:\n%s", page)
 	}
 	status, stdout, stderr := sluice(t, 0, "report", dir)
 	if status != 0 || !strings.Contains(stdout, "Interrupted. Missing are") || !strings.Contains(stdout, "sluice lab on ") {
