@@ -298,11 +298,35 @@ func TestForeignFiles(t *testing.T) {
 	}
 	dir := t.TempDir()
 	sluice(t, 0, append(small, "-o", dir)...)
-	if err := os.WriteFile(filepath.Join(dir, report.BenchmarksFile), []byte("BenchmarkX 1 2 ns/op\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		report.BenchmarksFile: "BenchmarkX 1 2 ns/op\n",
+		report.PageFile:       "<title>mine</title>",
+	} {
+		path := filepath.Join(dir, name)
+		ours, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{append(small, "-o", dir), {"lab", "-resume", "-o", dir}, {"report", dir}} {
+			refuses(t, dir, name+" was not written by sluice lab", args...)
+		}
+		if err := os.WriteFile(path, ours, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, args := range [][]string{append(small, "-o", dir), {"lab", "-resume", "-o", dir}, {"report", dir}} {
-		refuses(t, dir, "results.txt was not written by sluice lab", args...)
+}
+
+// A pipe by one of our names would be read for ever. A device stands for it here.
+func TestNoRegularFile(t *testing.T) {
+	for _, name := range []string{report.JSONFile, report.BenchmarksFile, report.PageFile} {
+		dir := t.TempDir()
+		if err := os.Symlink(os.DevNull, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		refuses(t, dir, name+" is no regular file; choose another directory by -o", append(small, "-o", dir)...)
 	}
 }
 

@@ -37,7 +37,7 @@ func Prepare(dir string) error {
 
 // foreign returns an error if the directory holds a file by one of our names that
 // the lab did not write. results.json is written first and says who wrote it, so
-// the others do not stand alone.
+// the others do not stand alone; each of them must look like ours as well.
 func foreign(dir string) error {
 	_, err := Read(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,12 +45,16 @@ func foreign(dir string) error {
 	}
 	for _, name := range []string{BenchmarksFile, PageFile} {
 		path := filepath.Join(dir, name)
-		text, readErr := os.ReadFile(path)
+		text, readErr := readRegular(path)
+		own := ownPage
+		if name == BenchmarksFile {
+			own = ownBenchmarks
+		}
 		switch {
 		case errors.Is(readErr, fs.ErrNotExist):
 		case readErr != nil:
-			return readErr
-		case err != nil || name == BenchmarksFile && !ownBenchmarks(text):
+			return fmt.Errorf("%w; choose another directory by -o", readErr)
+		case err != nil || !own(text):
 			return fmt.Errorf("%s was not written by %s; choose another directory by -o", path, Tool)
 		}
 	}
@@ -63,10 +67,25 @@ func ownBenchmarks(text []byte) bool {
 	return len(text) == 0 || bytes.HasPrefix(text, []byte(noiseComment)) || bytes.Contains(text, []byte("\nexperiment: "))
 }
 
+// ownPage reports whether text is of WritePage: its title says so.
+func ownPage(text []byte) bool { return bytes.Contains(text, []byte("<title>"+Tool+": ")) }
+
+// readRegular reads a file. A pipe by one of our names would never end.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	return os.ReadFile(path)
+}
+
 // Read reads the report of a directory.
 func Read(dir string) (*Report, error) {
 	path := filepath.Join(dir, JSONFile)
-	text, err := os.ReadFile(path)
+	text, err := readRegular(path)
 	if err != nil {
 		return nil, err
 	}
