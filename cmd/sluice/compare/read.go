@@ -79,6 +79,7 @@ func read(paths [2]string) (*results, error) {
 	var reader benchfmt.Reader // one for both: what it learns of units stays
 	for i, f := range files {
 		both.runs[i].Path = paths[i]
+		both.runs[i].addRemarks(f.text)
 		reader.Reset(bytes.NewReader(f.text), f.path)
 		if err := both.add(i, &reader); err != nil {
 			return nil, err

@@ -9,8 +9,10 @@ import (
 )
 
 // A Reading is a figure that both runs took of their machine before they
-// measured anything else, and left as a setting in their files. It is read by
-// its form, whatever it is called:
+// measured anything else, and left as a setting in their files, or as a comment of
+// the same form, "# noise: 2.1 %": benchstat keeps results of different settings
+// apart, and no two runs read the same. It is read by its form, whatever it is
+// called:
 //
 //   - a spread, in per cent, of a key that names a disturbance: "noise: 2.1 %". A
 //     change of time that is smaller is explained by it.
@@ -50,6 +52,19 @@ var (
 	quantity = regexp.MustCompile(`^(\d+(?:\.\d*)?)\s*(%|ns|µs|us|ms|s)?(?:\s|$)`)
 	unitKey  = regexp.MustCompile(`-(ns|us|ms|pct|percent)$`)
 )
+
+// remark is a comment that has the form of a setting.
+var remark = regexp.MustCompile(`(?m)^# ([a-z][^\s:]*):[ \t]+(\S.*?)\s*$`)
+
+// addRemarks takes the comments that can be readings as settings of the run.
+func (r *Run) addRemarks(text []byte) {
+	for _, match := range remark.FindAllSubmatch(text, -1) {
+		key, value := string(match[1]), string(match[2])
+		if _, _, ok := figure(key, []string{value}); ok {
+			r.add(key, value)
+		}
+	}
+}
 
 // newReading reads a setting of both runs as a reading, if it has that form.
 func newReading(d Difference) (Reading, bool) {

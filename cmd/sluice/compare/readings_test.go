@@ -51,6 +51,8 @@ func TestExplained(t *testing.T) {
 		{"more than the noise", "noise: 1 %\n", "noise: 9 %\n", 1.2, "", "in NEW."},
 		{"less than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.15, "line-ns", "line-ns was 50 ns in OLD and 60 ns in NEW (+20.0\u00a0%): of the changes beyond noise, 2 are no larger than the machine's own"},
 		{"more than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.3, "", "in NEW (+20.0\u00a0%)."},
+		{"in comments, as the lab writes it", "# noise: 1%\n", "# noise: 9%\n", 1.08, "noise", "noise was 1\u00a0% in OLD and 9\u00a0% in NEW: of the changes beyond noise, 2 are no larger than that"},
+		{"a comment of no reading", "# noise: 1%\n# see: 1 page\n# ns: low\n", "# noise: 9%\n", 1.08, "noise", "2 are no larger"},
 		{"the other way", "line-ns: 60\n", "line-ns: 50\n", 1.15, "", "(-16.7\u00a0%)."},
 		{"faster, as the machine", "line-ns: 60\n", "line-ns: 50\n", 0.9, "line-ns", "2 are no larger"},
 	}
