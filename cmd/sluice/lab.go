@@ -17,8 +17,8 @@ type labCommand struct {
 	Experiments []string `arg:"" optional:"" name:"experiment" help:"${experiments}; or list, to print what each of them is. Default: all."`
 	Quick       bool     `xor:"size" help:"The smallest sweep, in a few seconds: to see that all works."`
 	Published   bool     `xor:"size" help:"The sweep exactly as published, each figure from a second of work: minutes."`
-	Procs       string   `placeholder:"LIST" help:"Values of GOMAXPROCS to sweep, such as 1,2,8, in place of the study's."`
-	Count       int      `placeholder:"N" help:"Repetitions of each point. Default 9, or 6 with -quick and -published; fewer than 6 give no interval."`
+	Procs       *string  `placeholder:"LIST" help:"Values of GOMAXPROCS to sweep, such as 1,2,8, in place of the study's."`
+	Count       *int     `placeholder:"N" help:"Repetitions of each point. Default 9, or 6 with -quick and -published; fewer than 6 give no interval."`
 	Out         string   `short:"o" default:"sluice-lab" placeholder:"DIR" help:"Directory for the report. Default: ${default}."`
 	Resume      bool     `help:"Go on with the interrupted run that the directory holds; write its report anew if nothing is left to do."`
 }
@@ -48,7 +48,7 @@ func (c *labCommand) Run(ctx context.Context, to streams) error {
 }
 
 // set reports whether the plan is anything but the default.
-func (c *labCommand) set() bool { return c.Quick || c.Published || c.Procs != "" || c.Count != 0 }
+func (c *labCommand) set() bool { return c.Quick || c.Published || c.Procs != nil || c.Count != nil }
 
 func (c *labCommand) session(to streams) (*session, error) {
 	if c.Resume {
@@ -76,23 +76,26 @@ func (c *labCommand) session(to streams) (*session, error) {
 }
 
 func (c *labCommand) scale() (experiment.Scale, error) {
-	scale := experiment.Scale{Count: c.Count}
+	var scale experiment.Scale
 	switch {
 	case c.Quick:
 		scale.Size = experiment.Quick
 	case c.Published:
 		scale.Size = experiment.AsPublished
 	}
-	if c.Count < 0 || c.Count > maxCount {
-		return scale, fmt.Errorf("-count is %d, not from 1 to %d", c.Count, maxCount)
+	if c.Count != nil {
+		if *c.Count < 1 || *c.Count > maxCount {
+			return scale, fmt.Errorf("-count is %d, not from 1 to %d", *c.Count, maxCount)
+		}
+		scale.Count = *c.Count
 	}
-	if c.Procs == "" {
+	if c.Procs == nil {
 		return scale, nil
 	}
 	if c.Published {
 		return scale, errors.New("-published fixes GOMAXPROCS to the published values: leave out -procs")
 	}
-	procs, err := parseProcs(c.Procs)
+	procs, err := parseProcs(*c.Procs)
 	scale.Procs = procs
 	return scale, err
 }

@@ -210,6 +210,8 @@ func TestMistakes(t *testing.T) {
 		{"lab -published -procs 2", statusUsage, "leave out -procs"},
 		{"lab -quick -published", statusUsage, "--quick and --published can't be used together"},
 		{"lab -count -1", statusUsage, "-count"},
+		{"lab -count 0", statusUsage, "-count is 0, not from 1 to 1000"},
+		{"lab -procs=", statusUsage, `"" is no number of processors`},
 		{"lab -count 100000", statusUsage, "-count is 100000, not from 1 to 1000"},
 		{"lab -count many", statusUsage, "--count"},
 		{"lab -fast", statusUsage, "unknown flag --fast"},
