@@ -232,6 +232,7 @@ func TestResumeRefuses(t *testing.T) {
 		{func(r *report.Report) { r.Machine.Version = "commit 0" }, `of another version of sluice "commit 0", here `},
 		{func(r *report.Report) { r.Machine.Binary = "0" }, `of another binary of sluice "0", here `},
 		{func(r *report.Report) { r.Size = "huge" }, `of the size "huge", which there is not`},
+		{func(r *report.Report) { r.Experiments[0].Name = "" }, "an experiment without a name"},
 		{func(r *report.Report) { r.Experiments[0].Name = "direct" }, `no experiment is called "direct"`},
 		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Name = "else" }, `point "else" is not what is planned there`},
 		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Entries[0].Contender = "else" }, `has "else" where "native" is planned`},

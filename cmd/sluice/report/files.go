@@ -96,6 +96,11 @@ func Read(dir string) (*Report, error) {
 	if r.Schema != Schema {
 		return nil, fmt.Errorf("%s is in form %d of results, this program knows form %d", path, r.Schema, Schema)
 	}
+	for _, e := range r.Experiments {
+		if e.Name == "" { // all files name their figures by it
+			return nil, fmt.Errorf("%s has an experiment without a name: it is not as %s wrote it", path, Tool)
+		}
+	}
 	return &r, nil
 }
 
