@@ -44,6 +44,11 @@ func (c *labCommand) Run(ctx context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
+	release, err := report.Hold(c.Out)
+	if err != nil {
+		return inputError{err}
+	}
+	defer release()
 	return s.run(ctx)
 }
 

@@ -1,0 +1,6 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package report
+
+// Hold does nothing here.
+func Hold(string) (release func(), err error) { return func() {}, nil }
