@@ -177,7 +177,7 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	runner := measure.Runner{
 		Observer: display, Stall: s.stall, Grace: grace,
 		Usage:  host.NewWatch().Read,
-		Longer: &measure.Longer{Wide: wide, Times: longerTimes, Share: longerShare},
+		Longer: &measure.Longer{Wide: wide, Times: longerTimes, Share: longerShare, Whole: measure.Estimate(left)},
 		Finished: func(*measure.Outcome) {
 			sitting.Took = report.Duration(time.Since(began))
 			if err := save(s.report(), s.dir); err != nil {

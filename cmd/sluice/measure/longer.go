@@ -14,8 +14,11 @@ type Longer struct {
 	// Times bounds the rounds of a point, to so many times the planned ones.
 	Times int
 	// Share bounds the time added to all points so far, to this share of the time
-	// that their planned rounds took. A noisy point lives on what quiet ones left.
+	// that their planned rounds took. A noisy point lives on what quiet ones left,
+	// and the first ones on a loan: a quarter of what Whole, the estimated time of
+	// all points, allows.
 	Share float64
+	Whole time.Duration
 
 	plannedTime, addedTime time.Duration
 }
@@ -28,7 +31,7 @@ func (l *Longer) more(outcome *Outcome, done int) int {
 		return 0
 	}
 	takes := outcome.timed() / time.Duration(done) * time.Duration(rounds)
-	if float64(l.addedTime+takes) > l.Share*float64(l.plannedTime) || !l.Wide(outcome) {
+	if float64(l.addedTime+takes) > l.Share*float64(max(l.plannedTime, l.Whole/4)) || !l.Wide(outcome) {
 		return 0
 	}
 	l.addedTime += takes
