@@ -32,8 +32,8 @@ func TestLonger(t *testing.T) {
 		// A third of 6 rounds is a third of the time of a point.
 		{"a little time", &Longer{Wide: always, Times: 3, Share: 0.34}, []int{8, 8, 8, 8}},
 		{"less time than one addition a point", &Longer{Wide: always, Times: 3, Share: 0.17}, []int{6, 8, 6, 8}},
-		// A loan of 9.8 µs, and an addition takes 2.4 µs.
-		{"the first lives on a loan", &Longer{Wide: always, Times: 3, Share: 0.17, Whole: 8 * 28_800}, []int{14, 6, 6, 6}},
+		// A loan of 98 µs, and an addition takes 24 µs.
+		{"the first lives on a loan", &Longer{Wide: always, Times: 3, Share: 0.17, Whole: 8 * 288_000}, []int{14, 6, 6, 6}},
 		{"no time", &Longer{Wide: always, Times: 3}, []int{6, 6, 6, 6}},
 		{"the last lives on what the others left", &Longer{Times: 3, Share: 0.34, Wide: func(o *Outcome) bool { return o.Point.Name == "last" }}, []int{6, 6, 6, 14}},
 	} {
