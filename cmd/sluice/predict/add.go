@@ -2,6 +2,7 @@ package predict
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // ReadOwn reads a user's file of curves. A file that is not there has none.
@@ -30,8 +32,12 @@ func ReadOwn(file string) ([]Curve, error) {
 
 // Add appends a curve to a user's file, which it makes if need be. It replaces
 // the file as a whole: nobody ever reads half of it. A file that is no file of curves is
-// refused, and so is a curve that it already has.
+// refused, and so is a curve that it already has, or that could not be read back from
+// it as it is.
 func Add(file string, c Curve) error {
+	for _, text := range []*string{&c.Source, &c.Machine, &c.Version, &c.Workload, &c.Note} {
+		*text = strings.TrimSpace(*text) // as it will be read
+	}
 	for name, value := range map[string]string{"source": c.Source, "machine": c.Machine, "version": c.Version, "workload": c.Workload} {
 		if value == "" {
 			return fmt.Errorf("a curve needs a %s: say it with -%s", name, name)
@@ -55,7 +61,30 @@ func Add(file string, c Curve) error {
 	if err != nil {
 		return err
 	}
+	if err := readsBack(content, c); err != nil {
+		return fmt.Errorf("%s would not hold this curve: %w", file, err)
+	}
 	return replace(file, content)
+}
+
+// readsBack reports what is wrong if a file of that content would not give c again. A
+// figure that is no throughput would make the file unreadable for good, and without
+// their column separate parts would pass for one shared thing.
+func readsBack(content []byte, c Curve) error {
+	curves, err := ReadCurves(bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(curves, c.same)
+	switch {
+	case i < 0:
+		return errors.New("it would be another one by its source, machine, version or workload")
+	case !slices.Equal(curves[i].Points, c.Points):
+		return fmt.Errorf("its points would be %v, not %v", curves[i].Points, c.Points)
+	case curves[i].Kind != cmp.Or(c.Kind, Shared):
+		return fmt.Errorf("it has no column kind, and the curve is %s", c.Kind)
+	}
+	return nil
 }
 
 // appendCurve adds the rows of c to the text of a file, by the columns it has.

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,10 @@ func TestAddRefuses(t *testing.T) {
 		{"twice", full, mine, nil, "has this curve already"},
 		{"no source", full, change(func(c *Curve) { c.Source = "" }), nil, "say it with -source"},
 		{"no machine", full, change(func(c *Curve) { c.Machine = "" }), nil, "say it with -machine"},
+		{"no throughput", full, change(func(c *Curve) { c.Machine, c.Points = "x", []Point{{1, 1}, {2, math.NaN()}} }), nil, "is no throughput"},
+		{"twice but for a space", full, change(func(c *Curve) { c.Source += " " }), nil, "has this curve already"},
+		{"a source of spaces", full, change(func(c *Curve) { c.Source = "  " }), nil, "say it with -source"},
+		{"separate parts as one thing", path("plain.csv", header+"\n"), change(func(c *Curve) { c.Kind = Sharded }), nil, "no column kind"},
 		{"one count", full, change(func(c *Curve) { c.Machine, c.Points = "x", c.Points[:1] }), ErrTooFew, "one count is no curve"},
 	}
 	for _, tt := range tests {
