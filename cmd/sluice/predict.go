@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,8 +157,9 @@ func (c *predictCommand) question(ctx context.Context, to streams, procs []int) 
 	}
 	// What shares a cache shares a socket.
 	target.Socket = max(target.Socket, target.LLC)
-	if c.From != "" {
-		q.Limits.Measured.LLC, q.Limits.Measured.Socket = target.LLC, target.Socket
+	// What a file does not say of its machine is taken to be as where it is asked for.
+	if measured := &q.Limits.Measured; c.From != "" {
+		measured.LLC, measured.Socket = cmp.Or(measured.LLC, target.LLC), cmp.Or(measured.Socket, target.Socket)
 	}
 	return q, nil
 }
