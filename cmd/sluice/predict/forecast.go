@@ -143,9 +143,11 @@ func (f *Forecast) banded(n, x float64, r reach, mode Mode) Figure {
 // A Peak is where one channel is at its best.
 type Peak struct {
 	Figure
-	// From and To enclose the counts that may be as good: whose band reaches up to the
+	// From and To enclose the counts that may be as good: whose band meets that of the
 	// figure.
 	From, To int
+	// AtEnd says that there is no figure for more CPUs: the throughput may go on rising.
+	AtEnd bool
 }
 
 // Peak returns the best count up to n CPUs, as far as figures are given.
@@ -163,9 +165,9 @@ func (f *Forecast) Peak(n int) Peak {
 			best = figure
 		}
 	}
-	peak := Peak{Figure: best, From: int(best.CPUs), To: int(best.CPUs)}
+	peak := Peak{Figure: best, From: int(best.CPUs), To: int(best.CPUs), AtEnd: best.CPUs == figures[len(figures)-1].CPUs}
 	for _, figure := range figures {
-		if figure.Hi >= best.X {
+		if figure.Hi >= best.Lo {
 			peak.From, peak.To = min(peak.From, int(figure.CPUs)), max(peak.To, int(figure.CPUs))
 		}
 	}

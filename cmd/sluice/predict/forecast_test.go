@@ -129,10 +129,18 @@ func TestForecastPeak(t *testing.T) {
 			if err != nil || figure.X > peak.X {
 				t.Errorf("%+v: %+v, %v is above the peak of %v", tt.law, figure, err, peak.X)
 			}
-			if within := peak.From <= n && n <= peak.To; figure.Hi >= peak.X && !within {
+			if within := peak.From <= n && n <= peak.To; figure.Hi >= peak.Lo && !within {
 				t.Errorf("%+v: %d CPUs may be as good, and are not from %d to %d", tt.law, n, peak.From, peak.To)
 			}
 		}
+	}
+	// The band of the best counts too: 95 may be as good as 100 if that may be 80.
+	wide := NewForecast([]Count{{1, 90, 90, 95, 9}, {2, 100, 80, 110, 9}, {4, 70, 69, 71, 9}}, oneCache, testBand)
+	if peak := wide.Peak(4); peak.CPUs != 2 || peak.From != 1 || peak.AtEnd {
+		t.Errorf("beside 80 to 110, of 90 to 95 it is said: %+v", peak)
+	}
+	if peak := wide.Peak(2); !peak.AtEnd {
+		t.Error("the largest count is called a peak")
 	}
 	// Nothing beside it comes near: it stands alone.
 	f := NewForecast(exactly(Law{1e7, 2, 0}, 1, 2, 4, 8), oneCache, testBand)

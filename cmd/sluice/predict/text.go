@@ -64,7 +64,14 @@ func (r *Report) writePeak(b *bytes.Buffer) {
 		where = "on this machine"
 	}
 	p := r.Peak
-	fmt.Fprintf(b, "One channel %s peaks at %.0f CPU%s: %s (%s, %s).\n", where, p.CPUs, plural(p.CPUs), rate(p.X), p.Mode, p.band())
+	peaks := "peaks at"
+	if p.AtEnd {
+		peaks = "carries most at"
+	}
+	fmt.Fprintf(b, "One channel %s %s %.0f CPU%s: %s (%s, %s).\n", where, peaks, p.CPUs, plural(p.CPUs), rate(p.X), p.Mode, p.band())
+	if p.AtEnd {
+		fmt.Fprintln(b, "No larger count has a figure, so its peak may lie beyond.")
+	}
 	if p.From != p.To {
 		fmt.Fprintf(b, "As far as can be told, any number from %d to %d may be as good.\n", p.From, p.To)
 	}
