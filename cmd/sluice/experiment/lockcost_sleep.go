@@ -140,7 +140,7 @@ func (m *Measured) sleepTable() Table {
 			switch {
 			case s.channels.Confidence == 0:
 				operation = "no interval"
-			case s.channels.Clear():
+			case s.channels.Clear() && s.channels.Median > 0:
 				operation = within(s.operation(size))
 			}
 			t.Rows = append(t.Rows, []string{
@@ -159,10 +159,12 @@ func (m *Measured) timer(panel string) string {
 			continue
 		}
 		said := fmt.Sprintf("Sleeps of %s at %s, as published, have an overhead of %s %%; without any channel they have %s %%: ",
-			span(size), panel, within(s.all), within(s.timer))
+			span(size), m.marked(panel, "sleep", panel, span(size)), within(s.all), within(s.timer))
 		switch {
 		case s.channels.Confidence == 0:
 			return said + "how much of it is the channels' cannot be told from so few repetitions."
+		case s.channels.Clear() && s.channels.Median < 0:
+			return said + "that is the timer's, and the sleeps slack less where channels hand them out."
 		case s.channels.Clear():
 			return said + "that is the timer's, and the channels add " + within(s.channels.Summary) + " points."
 		}

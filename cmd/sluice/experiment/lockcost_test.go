@@ -56,7 +56,7 @@ func constantCost(ns float64) func(string, *Point, time.Duration) float64 {
 }
 
 func TestLockSummary(t *testing.T) {
-	m := pretendFarms(Scale{}, func(who string, p *Point, job time.Duration) float64 {
+	m := pretendFarms(Scale{CPUs: 2}, func(who string, p *Point, job time.Duration) float64 {
 		switch {
 		case p.Procs == 1:
 			return 10
@@ -102,12 +102,12 @@ func TestLockSummaryAtTheEnds(t *testing.T) {
 		{10_000, "; jobs of up to 100 µs are cheaper done in batches."},
 		{0.1, "; no job of 100 ns or more needs batches."},
 	} {
-		contains(t, lockConclusion(pretendFarms(Scale{}, constantCost(tt.ns))).Summary, tt.want)
+		contains(t, lockConclusion(pretendFarms(Scale{CPUs: 2}, constantCost(tt.ns))).Summary, tt.want)
 	}
 }
 
 func TestLockFindings(t *testing.T) {
-	m := pretendFarms(Scale{}, func(who string, p *Point, job time.Duration) float64 {
+	m := pretendFarms(Scale{CPUs: 2}, func(who string, p *Point, job time.Duration) float64 {
 		switch {
 		case p.Panel == "" && who == workersBacklog:
 			return 0.25
@@ -141,7 +141,7 @@ func TestLockFindings(t *testing.T) {
 
 // Without intervals nothing is told from noise.
 func TestLockFindingsOfTooFewRepetitions(t *testing.T) {
-	c := lockConclusion(pretendFarms(Scale{Count: 2}, constantCost(50)))
+	c := lockConclusion(pretendFarms(Scale{CPUs: 2, Count: 2}, constantCost(50)))
 	contains(t, c.Findings, "cannot be told from so few repetitions")
 	contains(t, c.Findings, ", interpolated, no interval")
 	if row := c.Tables[3].Rows[0]; row[4] != "no interval" {
@@ -151,13 +151,13 @@ func TestLockFindingsOfTooFewRepetitions(t *testing.T) {
 }
 
 func TestLockTablesOfPart(t *testing.T) {
-	m := pretendFarms(Scale{Size: AsPublished}, constantCost(50))
+	m := pretendFarms(Scale{CPUs: 2, Size: AsPublished}, constantCost(50))
 	c := lockConclusion(m)
 	if len(c.Tables) != 1 || c.Tables[0].Title != m.sleepTable().Title || len(c.Summary) != 0 {
 		t.Errorf("of sleeps alone: summary %q, tables %+v", c.Summary, c.Tables)
 	}
 	// Quick has too few sizes for a line, and enough for a threshold.
-	c = lockConclusion(pretendFarms(Scale{Size: Quick}, constantCost(50)))
+	c = lockConclusion(pretendFarms(Scale{CPUs: 2, Size: Quick}, constantCost(50)))
 	if len(c.Tables) != 3 || len(c.Summary) != 0 {
 		t.Errorf("of a quick run: summary %q, %d tables", c.Summary, len(c.Tables))
 	}
@@ -287,7 +287,7 @@ func TestSleepsAloneTakePart(t *testing.T) {
 // What a channel adds is the difference of a round, not of two medians: here each
 // round has another slack, and the channels add as much in every one.
 func TestSlackIsOfPairs(t *testing.T) {
-	m := pretendFarms(Scale{}, constantCost(50))
+	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
 	for _, outcome := range m.outcomes {
 		for i := range outcome.Results {
 			for j := range outcome.Results[i].Repetitions {
@@ -310,7 +310,7 @@ func TestSlackIsOfPairs(t *testing.T) {
 
 // Three measured sizes make a line, of whichever contender has them; two do not.
 func TestCostNeedsThreeSizes(t *testing.T) {
-	m := pretendFarms(Scale{}, constantCost(50))
+	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
 	panel := atProcs("1")
 	for i, want := range []bool{true, true, true, false} { // of five up to 10 µs
 		if _, ok := m.cost(panel, native1024); ok != want {
@@ -381,5 +381,20 @@ func TestSpan(t *testing.T) {
 		if got := span(d); got != want {
 			t.Errorf("%v is written %q, want %q", time.Duration(d), got, want)
 		}
+	}
+}
+
+// Channels cannot cost less than nothing: where sleeps slack less with them, nothing is
+// charged to an operation.
+func TestSleepsThatSlackLessWithChannels(t *testing.T) {
+	m := pretendFarms(Scale{CPUs: 2}, func(who string, p *Point, job time.Duration) float64 {
+		if who == alone {
+			return 0.6
+		}
+		return 0.5
+	})
+	contains(t, lockFindings(m), "that is the timer's, and the sleeps slack less where channels hand them out.")
+	if row := m.sleepTable().Rows[0]; row[4] != "not beyond noise" {
+		t.Errorf("row %q", row)
 	}
 }
