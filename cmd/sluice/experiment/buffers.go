@@ -200,7 +200,7 @@ func buffersSummary(m *Measured) []string {
 			continue
 		}
 		said := fmt.Sprintf("At %s behind one sender, a value through a built-in channel takes %.0f ns without a buffer and %.0f ns with %s slots",
-			panel, stat.Summarize(without).Median, stat.Summarize(with).Median, studyBuffer)
+			m.markedPanel("capacity", panel), stat.Summarize(without).Median, stat.Summarize(with).Median, studyBuffer)
 		if enough := m.enough(panel); enough != "" {
 			said += "; more than " + enough + " slots save nothing beyond noise"
 		}
@@ -217,7 +217,7 @@ func buffersFindings(m *Measured) []string {
 		for _, procs := range load.procs {
 			panel := atProcs(procs) + ", " + load.workers
 			if c := stat.Between(m.through(panel, "0"), m.through(panel, studyBuffer)); c.N > 0 {
-				places = append(places, place{procs, c})
+				places = append(places, place{m.marked(procs, "capacity", panel, studyBuffer), c})
 			}
 		}
 		findings = append(findings, effect(who+": a built-in channel's buffer of "+studyBuffer+" slots, in place of none,", atGOMAXPROCS, places),
@@ -225,8 +225,9 @@ func buffersFindings(m *Measured) []string {
 		for _, capacity := range []string{"0", studyBuffer} {
 			places = nil
 			for _, procs := range load.procs {
-				if c, ok := m.change("capacity", atProcs(procs)+", "+load.workers, capacity, native, withHandOff); ok {
-					places = append(places, place{procs, c})
+				panel := atProcs(procs) + ", " + load.workers
+				if c, ok := m.change("capacity", panel, capacity, native, withHandOff); ok {
+					places = append(places, place{m.marked(procs, "capacity", panel, capacity), c})
 				}
 			}
 			findings = append(findings, effect(who+", capacity "+capacity+": sluice, in place of the built-in channel,", atGOMAXPROCS, places))
@@ -281,8 +282,9 @@ func (m *Measured) enoughFor(load bufferLoad) string {
 	var found []string
 	at := " slots at GOMAXPROCS " // then only the figures
 	for _, procs := range load.procs {
-		if enough := m.enough(atProcs(procs) + ", " + load.workers); enough != "" {
-			found = append(found, enough+at+procs)
+		panel := atProcs(procs) + ", " + load.workers
+		if enough := m.enough(panel); enough != "" {
+			found = append(found, enough+at+m.marked(procs, "capacity", panel, enough))
 			at = " at "
 		}
 	}
@@ -310,7 +312,7 @@ func (m *Measured) blockedByBuffer() string {
 		if change.N == 0 {
 			continue
 		}
-		said := "Blocked for each value, at " + panel + ", all goroutines of a built-in channel added up: " + none + " without a buffer, " +
+		said := "Blocked for each value, at " + m.markedPanel("blocked", panel) + ", all goroutines of a built-in channel added up: " + none + " without a buffer, " +
 			some + " with " + studyBuffer + " slots"
 		if fraction := 1 + change.Median; change.Clear() && fraction > 0 {
 			said += fmt.Sprintf(", %.2f (%.2f to %.2f) of it", fraction, 1+change.Lo, 1+change.Hi)

@@ -125,7 +125,7 @@ func madeUpBuffers(contender string, p *Point) float64 {
 }
 
 func TestBuffersConclusion(t *testing.T) {
-	c := buffersConclusion(pretend(buffersStudy, Scale{}, madeUpBuffers))
+	c := buffersConclusion(pretend(buffersStudy, Scale{CPUs: 8}, madeUpBuffers))
 	for _, want := range []string{
 		"One sender and 10 workers: a built-in channel's buffer of 25 slots, in place of none, saves 50.0 % ± 0.3 % at GOMAXPROCS 2 and 50.0 % ± 0.3 % at 8.",
 		"One sender and 100 workers: a built-in channel gains nothing beyond noise by more than 25 slots at GOMAXPROCS 2 and 25 at 8.",
@@ -150,9 +150,9 @@ func TestNoBufferIsEnough(t *testing.T) {
 		return 1000 / float64(capacity+1)
 	}
 	for name, m := range map[string]*Measured{
-		"falling":  pretend(buffersStudy, Scale{}, falling),
-		"too few":  pretend(buffersStudy, Scale{Count: 2}, madeUpBuffers),
-		"no noise": pretend(buffersStudy, Scale{Count: 5}, func(string, *Point) float64 { return 1 }),
+		"falling":  pretend(buffersStudy, Scale{CPUs: 8}, falling),
+		"too few":  pretend(buffersStudy, Scale{CPUs: 8, Count: 2}, madeUpBuffers),
+		"no noise": pretend(buffersStudy, Scale{CPUs: 8, Count: 5}, func(string, *Point) float64 { return 1 }),
 	} {
 		for _, f := range buffersFindings(m) {
 			if strings.Contains(f, "gains nothing") {
@@ -160,7 +160,7 @@ func TestNoBufferIsEnough(t *testing.T) {
 			}
 		}
 	}
-	m := pretend(buffersStudy, Scale{Count: 2}, madeUpBuffers)
+	m := pretend(buffersStudy, Scale{CPUs: 8, Count: 2}, madeUpBuffers)
 	contains(t, buffersFindings(m), "no difference beyond noise; the author found a fifth.")
 }
 

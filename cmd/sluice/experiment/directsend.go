@@ -160,14 +160,17 @@ func directConclusion(m *Measured) Conclusion {
 }
 
 // directSummary prices a hand-over: a value through a built-in channel without a
-// buffer, at the most processors measured that this machine has.
+// buffer, at two processors or else the most that were measured and have a CPU each.
 func directSummary(m *Measured) []string {
 	var summary []string
 	for _, panel := range m.panels("one-way") {
+		if len(summary) > 0 && m.beyond("one-way", panel, "0") {
+			break
+		}
 		if change, ok := m.change("one-way", panel, "0", native, withHandOff); ok {
 			price := stat.Summarize(m.Samples("one-way", panel, "0", native, measure.NsPerOp))
 			summary = []string{fmt.Sprintf("At %s a value handed over by a built-in channel without a buffer costs %.0f ns; "+
-				"by sluice.Rendezvous %.2f (%.2f to %.2f) times that.", panel, price.Median, 1+change.Median, 1+change.Lo, 1+change.Hi)}
+				"by sluice.Rendezvous %.2f (%.2f to %.2f) times that.", m.markedPanel("one-way", panel), price.Median, 1+change.Median, 1+change.Lo, 1+change.Hi)}
 			if panel == atProcs("2") {
 				break
 			}
@@ -198,7 +201,7 @@ func (m *Measured) byCapacity(section, part, what, base, other string) []string 
 		var places []place
 		for _, panel := range m.panels(section) {
 			if c, ok := m.change(section, panel, x, base, other); ok {
-				places = append(places, place{strings.TrimPrefix(panel, atProcs("")), c})
+				places = append(places, place{m.marked(strings.TrimPrefix(panel, atProcs("")), section, panel, x), c})
 			}
 		}
 		switch {

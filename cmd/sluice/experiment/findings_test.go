@@ -2,6 +2,9 @@ package experiment
 
 import (
 	"context"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +59,7 @@ func contains(t *testing.T, findings []string, want string) {
 }
 
 func TestDirectSendFindings(t *testing.T) {
-	m := pretend(directSendStudy, Scale{}, func(contender string, p *Point) float64 {
+	m := pretend(directSendStudy, Scale{CPUs: 8}, func(contender string, p *Point) float64 {
 		if contender == withHandOff && p.X == "0" && p.Procs == 2 {
 			return 88
 		}
@@ -69,7 +72,7 @@ func TestDirectSendFindings(t *testing.T) {
 }
 
 func TestElasticFindings(t *testing.T) {
-	m := pretend(elasticStudy, Scale{}, func(contender string, p *Point) float64 {
+	m := pretend(elasticStudy, Scale{CPUs: 4}, func(contender string, p *Point) float64 {
 		switch contender {
 		case flushingPump:
 			if p.X == "1024" {
@@ -114,7 +117,7 @@ func TestFindingsOfNothing(t *testing.T) {
 }
 
 func TestFindingsOfTooFewRepetitions(t *testing.T) {
-	m := pretend(directSendStudy, Scale{Count: 2}, func(contender string, _ *Point) float64 {
+	m := pretend(directSendStudy, Scale{CPUs: 8, Count: 2}, func(contender string, _ *Point) float64 {
 		if contender == withHandOff {
 			return 90
 		}
@@ -139,5 +142,38 @@ func TestEffect(t *testing.T) {
 	}
 	if got := effect("Nothing", atGOMAXPROCS, nil); got != "" {
 		t.Errorf("effect of nothing: %q", got)
+	}
+}
+
+// Whoever reads a finding sees which of its places had more Ps than CPUs, in every
+// experiment, and a summary prefers one that had not.
+func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
+	atPlace := regexp.MustCompile(`(?:GOMAXPROCS |\bat )(\d+)( \(oversubscribed\))?(?:[ ,;.]|$)`)
+	for _, e := range All() {
+		for cpus := range 8 {
+			c := e.Conclude(pretend(e, Scale{CPUs: cpus + 1}, func(who string, p *Point) float64 {
+				return 100 + float64((len(who)*len(p.X))%7)
+			}))
+			for _, said := range slices.Concat(c.Summary, c.Findings) {
+				if e.Name == cpuScalingStudy.Name {
+					continue // draws nothing from such places; see TestCPUScalingFindings
+				}
+				for _, place := range atPlace.FindAllStringSubmatch(said, -1) {
+					procs, err := strconv.Atoi(place[1])
+					if over := place[2] != ""; err != nil || over != (procs > cpus+1) {
+						t.Errorf("%s on %d CPUs: %q in: %s", e.Name, cpus+1, place[0], said)
+					}
+				}
+			}
+		}
+	}
+	direct := func(cpus int) string {
+		return strings.Join(directSummary(pretend(directSendStudy, Scale{CPUs: cpus}, func(string, *Point) float64 { return 100 })), "")
+	}
+	if said := direct(1); !strings.HasPrefix(said, "At GOMAXPROCS 1 ") {
+		t.Errorf("on one CPU: %s", said)
+	}
+	if said := direct(2); !strings.HasPrefix(said, "At GOMAXPROCS 2 ") {
+		t.Errorf("on two CPUs: %s", said)
 	}
 }

@@ -138,11 +138,14 @@ func (m *Measured) rows(whos []string, columns int, cells func(who string, colum
 	return rows
 }
 
-// lockSummary prices a hand-over at the most processors measured, but two if those
-// are among them, and says who should batch.
+// lockSummary prices a hand-over at two processors or else the most that were measured
+// and have a CPU each, and says who should batch.
 func lockSummary(m *Measured) []string {
 	var summary []string
 	for _, panel := range m.panels("busy") {
+		if xs := m.xs("busy", panel); len(summary) > 0 && m.beyond("busy", panel, xs[0]) {
+			break
+		}
 		price, ok := m.cost(panel, native1024)
 		bare, ok2 := m.cost(panel, nativeUnbuffered)
 		least, ok3 := m.smallest(panel, native1024)
@@ -150,7 +153,7 @@ func lockSummary(m *Measured) []string {
 			continue
 		}
 		said := fmt.Sprintf("At %s a hand-over costs %s by a built-in channel of 1024 slots and %s by one without a buffer",
-			panel, price.text(), bare.text())
+			m.markedPanel("busy", panel), price.text(), bare.text())
 		switch least.found {
 		case never:
 			said += fmt.Sprintf("; jobs of up to %s are cheaper done in batches.", nameOfJob(least.last))
@@ -188,7 +191,7 @@ func lockFindings(m *Measured) []string {
 			var places []place
 			for _, panel := range m.panels("busy") {
 				if c, ok := m.change("busy", panel, micros(size), change.base, change.other); ok {
-					places = append(places, place{strings.TrimPrefix(panel, atProcs("")), c})
+					places = append(places, place{m.marked(strings.TrimPrefix(panel, atProcs("")), "busy", panel, micros(size)), c})
 				}
 			}
 			findings = append(findings, effect("Of the time of jobs of "+span(size)+", "+change.other+" in place of "+change.base, atGOMAXPROCS, places))
@@ -212,7 +215,7 @@ func (m *Measured) prices(panel string) string {
 	if len(said) == 0 {
 		return ""
 	}
-	return "At " + panel + " a hand-over of a job or a result costs " + enumerate(said) + "."
+	return "At " + m.markedPanel("busy", panel) + " a hand-over of a job or a result costs " + enumerate(said) + "."
 }
 
 func (m *Measured) smallestJobs(panel string) string {
@@ -225,7 +228,7 @@ func (m *Measured) smallestJobs(panel string) string {
 	if len(said) == 0 {
 		return ""
 	}
-	return "The smallest job that loses less than 1 % at " + panel + " — " + strings.Join(said, "; ") + "."
+	return "The smallest job that loses less than 1 % at " + m.markedPanel("busy", panel) + " — " + strings.Join(said, "; ") + "."
 }
 
 func (m *Measured) batches(size time.Duration) string {

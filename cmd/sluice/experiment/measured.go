@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"strings"
+
 	"github.com/sluice-go/sluice/cmd/sluice/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/stat"
 )
@@ -73,6 +75,40 @@ func (m *Measured) panels(section string) []string {
 	return panels
 }
 
+// beyond reports whether a place has more Ps than there are CPUs.
+func (m *Measured) beyond(section, panel, x string) bool {
+	for _, s := range m.sections {
+		for _, p := range s.Points {
+			if s.Name == section && p.Panel == panel && p.X == x {
+				return p.Beyond
+			}
+		}
+	}
+	return false
+}
+
+// marked names a place, and says so if it has more Ps than there are CPUs: a finding
+// there is one of robustness.
+func (m *Measured) marked(name, section, panel, x string) string {
+	if m.beyond(section, panel, x) {
+		return name + " (oversubscribed)"
+	}
+	return name
+}
+
+// markedPanel does the same for a panel whose places have the same Ps, which its name
+// begins with: "GOMAXPROCS 8 (oversubscribed), 10 workers".
+func (m *Measured) markedPanel(section, panel string) string {
+	procs, rest, more := strings.Cut(panel, ", ")
+	if xs := m.xs(section, panel); len(xs) > 0 {
+		procs = m.marked(procs, section, panel, xs[0])
+	}
+	if more {
+		return procs + ", " + rest
+	}
+	return procs
+}
+
 // change returns how the time of one contender relates to that of another at
 // the same point; ok is false if either was not measured.
 func (m *Measured) change(section, panel, x, base, other string) (c stat.Change, ok bool) {
@@ -87,7 +123,7 @@ func (m *Measured) across(section, panel, base, other string) []place {
 	var places []place
 	for _, x := range m.xs(section, panel) {
 		if c, ok := m.change(section, panel, x, base, other); ok {
-			places = append(places, place{x, c})
+			places = append(places, place{m.marked(x, section, panel, x), c})
 		}
 	}
 	return places
@@ -99,7 +135,7 @@ func (m *Measured) acrossPanels(section, x, base, other string) []place {
 	var places []place
 	for _, panel := range m.panels(section) {
 		if c, ok := m.change(section, panel, x, base, other); ok {
-			places = append(places, place{"“" + panel + "”", c})
+			places = append(places, place{m.marked("“"+panel+"”", section, panel, x), c})
 		}
 	}
 	return places
