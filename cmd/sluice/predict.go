@@ -116,7 +116,7 @@ func (c *predictCommand) check() (procs, dropped []int, err error) {
 	case c.Add && c.JSON:
 		return nil, nil, errors.New("-add predicts nothing: leave out -json")
 	}
-	cpus := predict.CPUs()
+	cpus := host.This().Whole()
 	if c.Procs == "" {
 		return predict.Doublings(cpus), nil, nil
 	}
@@ -180,7 +180,7 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 	}
 	machine := host.This()
 	topology := predict.ReadTopology(os.DirFS(cpuFolder))
-	topology.CPUs = predict.CPUs()
+	topology.CPUs = machine.Whole()
 	q = predict.Question{
 		Curve: predict.Curve{
 			Source:  "measured by sluice predict, " + time.Now().UTC().Format(time.DateOnly),

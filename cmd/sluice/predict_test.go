@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-go/sluice/cmd/sluice/host"
 	"github.com/sluice-go/sluice/cmd/sluice/predict"
 )
 
@@ -166,7 +167,7 @@ func score(t *testing.T, where ...string) (s predict.Score) {
 // one.
 func TestPredictOversubscribed(t *testing.T) {
 	predictions(t)
-	over := strconv.Itoa(predict.CPUs() + 1)
+	over := strconv.Itoa(host.This().Whole() + 1)
 	status, stdout, stderr := sluice(t, 0, "predict", "-count", "1", "-procs", over)
 	if status != 0 || !strings.Contains(stdout, "Left out: GOMAXPROCS "+over+", above the ") || !strings.Contains(stdout, "carries most at 1 CPU: ") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)

@@ -49,9 +49,12 @@ type session struct {
 func newSession(to streams, experiments []experiment.Experiment, scale experiment.Scale, dir string) *session {
 	s := &session{to: to, dir: dir, scale: scale, stall: stall, machine: host.This(), started: time.Now()}
 	s.load = s.machine.Load
+	if s.scale.CPUs == 0 {
+		s.scale.CPUs = s.machine.Whole()
+	}
 	var points []*measure.Point
 	for _, e := range experiments {
-		run := report.Run{Experiment: e, Sections: e.Sections(scale)}
+		run := report.Run{Experiment: e, Sections: e.Sections(s.scale)}
 		points = append(points, pointsOf(run.Sections)...)
 		s.runs = append(s.runs, run)
 	}

@@ -411,3 +411,11 @@ func TestFailuresAreNamed(t *testing.T) {
 		})
 	}
 }
+
+// The plan is that of the CPUs that are granted, not of those that there are.
+func TestPlanKnowsTheCPUs(t *testing.T) {
+	s := newSession(streams{}, experiment.All(), experiment.Scale{Size: experiment.Quick}, t.TempDir())
+	if want := s.machine.Whole(); s.scale.CPUs != want {
+		t.Errorf("planned for %d CPUs, want %d", s.scale.CPUs, want)
+	}
+}

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -146,7 +145,7 @@ type grind struct {
 // that the last batch of one, which the others may have to wait for, is little
 // beside the whole, but no more than limit in all.
 func (s Scale) grind(workers, procs, batch int, length time.Duration) grind {
-	atOnce := min(workers, procs, runtime.NumCPU())
+	atOnce := min(workers, procs, s.cpus())
 	slice := [...]time.Duration{Standard: 1600 * time.Microsecond, Quick: 300 * time.Microsecond}[s.Size]
 	limit := [...]int{Standard: 15_000, Quick: 1_000}[s.Size] // what short jobs one by one cost is not little
 	least := [...]int{Standard: 60, Quick: 6}[s.Size]
@@ -355,7 +354,7 @@ func lockBacklog(s Scale) Section {
 		sizes = []time.Duration{time.Microsecond}
 	}
 	procs := s.home(1, 2)
-	workers := min(procs, runtime.NumCPU())
+	workers := min(procs, s.cpus())
 	for _, size := range sizes {
 		g := s.grind(workers, procs, farmBatch, size)
 		p := s.point("backlog", "", "backlog", micros(size), procs, g.jobs, []measure.Label{jobLabel(size)})

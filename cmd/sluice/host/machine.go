@@ -82,6 +82,16 @@ func (m Machine) Differs(other Machine) string {
 	return ""
 }
 
+// Whole returns how many CPUs the process can keep busy: all that there are or, under
+// a quota, as many as it grants in whole. With more Ps than that the cgroup stops all
+// of them for a part of the time, and no figure says how anything scales.
+func (m Machine) Whole() int {
+	if m.Quota == nil || *m.Quota == 0 {
+		return m.CPUs
+	}
+	return min(m.CPUs, max(1, int(*m.Quota)))
+}
+
 // QuotaText writes the quota in words.
 func (m Machine) QuotaText() string {
 	switch {

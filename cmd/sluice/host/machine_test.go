@@ -92,7 +92,11 @@ func TestWarnings(t *testing.T) {
 	for _, tt := range []struct {
 		quota *float64
 		warns bool
-	}{{nil, false}, {cpus(0), false}, {cpus(4), false}, {cpus(8), false}, {cpus(1.5), true}} {
+		whole int
+	}{{nil, false, 4}, {cpus(0), false, 4}, {cpus(4), false, 4}, {cpus(8), false, 4}, {cpus(2.9), true, 2}, {cpus(0.5), true, 1}} {
+		if got := (Machine{CPUs: 4, Quota: tt.quota}).Whole(); got != tt.whole {
+			t.Errorf("quota of %v: %d whole CPUs, want %d", Machine{Quota: tt.quota}.QuotaText(), got, tt.whole)
+		}
 		warnings := Machine{CPUs: 4, Quota: tt.quota}.Warnings()
 		if got := strings.Contains(strings.Join(warnings, ""), "throttled, not measured"); got != tt.warns {
 			t.Errorf("quota of %v: %q", Machine{Quota: tt.quota}.QuotaText(), warnings)

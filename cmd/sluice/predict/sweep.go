@@ -3,7 +3,6 @@ package predict
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
@@ -32,15 +31,6 @@ const (
 	passValues = 20_000
 	target     = 50 * time.Millisecond // of one repetition
 )
-
-// CPUs returns how many CPUs this process can use: those that there are, or as
-// many as the time that its container is given.
-func CPUs() int {
-	before := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(before)
-	runtime.SetDefaultGOMAXPROCS() // as it would be with no GOMAXPROCS in the environment
-	return runtime.GOMAXPROCS(0)
-}
 
 // Doublings returns 1, 2, 4 … and cpus.
 func Doublings(cpus int) []int {

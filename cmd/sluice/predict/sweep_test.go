@@ -2,7 +2,6 @@ package predict
 
 import (
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,17 +15,6 @@ func TestDoublingsOfCPUs(t *testing.T) {
 		if got := Doublings(cpus); !slices.Equal(got, want) {
 			t.Errorf("of %d CPUs: %v, want %v", cpus, got, want)
 		}
-	}
-}
-
-// CPUs looks at the machine, not at what somebody set, and leaves that alone.
-func TestCPUs(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(7))
-	if n := CPUs(); n < 1 || n > runtime.NumCPU() {
-		t.Errorf("%d CPUs of %d", n, runtime.NumCPU())
-	}
-	if runtime.GOMAXPROCS(0) != 7 {
-		t.Errorf("GOMAXPROCS is %d afterwards", runtime.GOMAXPROCS(0))
 	}
 }
 

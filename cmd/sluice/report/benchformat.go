@@ -57,7 +57,7 @@ func (r *Report) config(experimentName string) []benchfmt.Config {
 	add("goos", r.Machine.OS)
 	add("goarch", r.Machine.Arch)
 	add("cpu", r.Machine.CPU)
-	add("cpus", strconv.Itoa(r.Machine.CPUs))
+	add("cpus", strconv.Itoa(r.Machine.Whole())) // who fits a law wants no point above them
 	add("go", r.Machine.Go)
 	add("sluice", r.Machine.Version)
 	add("date", r.Started.UTC().Format("2006-01-02T15:04:05Z"))

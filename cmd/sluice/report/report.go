@@ -205,7 +205,7 @@ func (r *Report) point(experimentName string, p *experiment.Point, o *measure.Ou
 		X:              p.X,
 		Labels:         p.Labels,
 		Procs:          p.Procs,
-		Oversubscribed: p.Procs > r.Machine.CPUs,
+		Oversubscribed: p.Procs > r.Machine.Whole(),
 		Count:          p.Count,
 		Finished:       o.Finished,
 		Usage:          o.Usage,

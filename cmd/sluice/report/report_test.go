@@ -250,3 +250,25 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+// What a quota does not grant is no CPU: points above it are oversubscribed, and who
+// reads the benchmark format for a law is told so.
+func TestQuotaOversubscribes(t *testing.T) {
+	quota := 1.5
+	machine := Machine{CPUs: 16, Quota: &quota}
+	r := New(machine, time.Time{}, experiment.Standard, false, []Run{pretendedExperiment(false)})
+	for _, p := range r.Experiments[0].Sections[0].Points {
+		if p.Oversubscribed != (p.Procs > 1) {
+			t.Errorf("GOMAXPROCS %d under a quota of %v: oversubscribed %v", p.Procs, quota, p.Oversubscribed)
+		}
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "GOMAXPROCS exceeds the 1 CPU of this machine") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	for _, c := range r.config("") {
+		if c.Key == "cpus" && string(c.Value) != "1" {
+			t.Errorf("results.txt says %s CPUs", c.Value)
+		}
+	}
+}

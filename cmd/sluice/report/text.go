@@ -22,7 +22,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.summaryText(&b)
 	b.WriteString("\n")
 	if r.anyOversubscribed() {
-		fmt.Fprintf(&b, "* oversubscribed: GOMAXPROCS exceeds the %d CPUs of this machine\n", r.Machine.CPUs)
+		fmt.Fprintf(&b, "* oversubscribed: GOMAXPROCS exceeds the %s of this machine\n", plural(r.Machine.Whole(), "CPU"))
 	}
 	for _, note := range r.Footnotes() {
 		b.WriteString(wrap(note, textWidth, "  "))

@@ -48,8 +48,8 @@ func (r *Report) warnings() []warning {
 			"too few for an interval. Bars show their range.", plural(few, "point"), points, stat.MinSamples)})
 	}
 	if over > 0 {
-		all = append(all, warning{Title: "Oversubscribed", Text: fmt.Sprintf("At %s of %d GOMAXPROCS exceeds the %d CPUs of this machine. "+
-			"Those figures tell how robust a channel is, and nothing about how it scales.", plural(over, "point"), points, r.Machine.CPUs)})
+		all = append(all, warning{Title: "Oversubscribed", Text: fmt.Sprintf("At %s of %d GOMAXPROCS exceeds the %s of this machine. "+
+			"Those figures tell how robust a channel is, and nothing about how it scales.", plural(over, "point"), points, plural(r.Machine.Whole(), "CPU"))})
 	}
 	return all
 }
