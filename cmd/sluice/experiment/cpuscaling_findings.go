@@ -129,7 +129,11 @@ func carries(who string, by axis, places []place) string {
 	return who + " carries " + enumerate(clear) + "; " + asMuch + enumerate(same) + "."
 }
 
+// factor writes how many times as much it is: with its interval, if there is one.
 func factor(gain stat.Change) string {
+	if gain.Confidence == 0 {
+		return fmt.Sprintf("%.2f (no interval)", 1+gain.Median)
+	}
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", 1+gain.Median, 1+gain.Lo, 1+gain.Hi)
 }
 
@@ -148,9 +152,9 @@ func (m *Measured) fromOneCPU(shape shape) string {
 	case few.Confidence == 0 || many.Confidence == 0:
 		text += ", of too few repetitions to tell from noise"
 	case few.Lo > many.Hi:
-		text += fmt.Sprintf(": divided by %.1f", few.Median/many.Median)
+		text += fmt.Sprintf(": divided by %.2f", few.Median/many.Median)
 	case few.Hi < many.Lo:
-		text += fmt.Sprintf(": times %.1f", many.Median/few.Median)
+		text += fmt.Sprintf(": times %.2f", many.Median/few.Median)
 	default:
 		text += ": no difference beyond noise"
 	}

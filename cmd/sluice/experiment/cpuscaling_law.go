@@ -64,7 +64,7 @@ func scalingLaw(counts []int, times [][]float64) string {
 			peaks = append(peaks, float64(peak(law)))
 		}
 	}
-	return peakText(law, counts[len(counts)-1], stat.Summarize(peaks))
+	return peakText(law, counts[0], counts[len(counts)-1], stat.Summarize(peaks))
 }
 
 // at makes a point of a time in ns.
@@ -80,14 +80,14 @@ func peak(law predict.Law) int {
 
 // peakText says where a law has its peak, if within the most CPUs that were measured,
 // and where the rounds have theirs.
-func peakText(law predict.Law, most int, peaks stat.Summary) string {
+func peakText(law predict.Law, fewest, most int, peaks stat.Summary) string {
 	count := func(n float64) string {
 		if n > float64(most) {
 			return "beyond " + strconv.Itoa(most)
 		}
 		return strconv.Itoa(int(math.Round(n)))
 	}
-	text := fmt.Sprintf("the scaling law through 1 to %d CPUs (σ %.2g, κ %.2g) ", most, law.Sigma, law.Kappa)
+	text := fmt.Sprintf("the scaling law through %d to %d CPUs (σ %.2g, κ %.2g) ", fewest, most, law.Sigma, law.Kappa)
 	if n := peak(law); n > most {
 		text += fmt.Sprintf("has no peak up to %d", most)
 	} else {

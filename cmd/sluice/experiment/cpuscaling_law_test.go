@@ -59,3 +59,9 @@ func TestTwoCountsHaveNoLaw(t *testing.T) {
 		t.Errorf("the law is spoken of %d times:\n%s", said, strings.Join(findings, "\n"))
 	}
 }
+
+// A sweep may begin above one CPU, and then the law does not begin there.
+func TestLawNamesItsCounts(t *testing.T) {
+	findings := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8, Procs: []int{2, 4, 8}}, func(string, *Point) float64 { return 100 })).Findings
+	contains(t, findings, "the scaling law through 2 to 8 CPUs")
+}

@@ -170,7 +170,7 @@ func directSummary(m *Measured) []string {
 		if change, ok := m.change("one-way", panel, "0", native, withHandOff); ok {
 			price := stat.Summarize(m.Samples("one-way", panel, "0", native, measure.NsPerOp))
 			summary = []string{fmt.Sprintf("At %s a value handed over by a built-in channel without a buffer costs %.0f ns; "+
-				"by sluice.Rendezvous %.2f (%.2f to %.2f) times that.", m.markedPanel("one-way", panel), price.Median, 1+change.Median, 1+change.Lo, 1+change.Hi)}
+				"by sluice.Rendezvous %s times that.", m.markedPanel("one-way", panel), price.Median, factor(change))}
 			if panel == atProcs("2") {
 				break
 			}

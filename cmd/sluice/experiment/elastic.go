@@ -362,10 +362,10 @@ func elasticFindings(m *Measured) []string {
 
 // bestBuffer names the size of both built-in channels that was fastest.
 func (m *Measured) bestBuffer() string {
-	medians := make(map[string]float64) // ns per value
+	samples, medians := make(map[string][]float64), make(map[string]float64) // ns per value
 	for _, x := range m.xs("buffers", bothAtOnce) {
-		if samples := m.Samples("buffers", bothAtOnce, x, flushingPump, measure.NsPerOp); len(samples) > 0 {
-			medians[x] = stat.Summarize(samples).Median
+		if found := m.Samples("buffers", bothAtOnce, x, flushingPump, measure.NsPerOp); len(found) > 0 {
+			samples[x], medians[x] = found, stat.Summarize(found).Median
 		}
 	}
 	if len(medians) < 2 {
@@ -373,6 +373,9 @@ func (m *Measured) bestBuffer() string {
 	}
 	sizes := slices.SortedFunc(maps.Keys(medians), func(a, b string) int { return cmp.Compare(medians[a], medians[b]) })
 	best, worst := sizes[0], sizes[len(sizes)-1]
+	if !stat.Between(samples[best], samples[worst]).Clear() {
+		return "Of the sizes tried for its two buffers none makes the published flushing pump faster than another, both ends at work, beyond noise."
+	}
 	return fmt.Sprintf("Of the sizes tried for its two buffers, the published flushing pump was fastest, both ends at work, "+
 		"with %s slots (%.0f ns per value) and slowest with %s (%.0f ns).", best, medians[best], worst, medians[worst])
 }

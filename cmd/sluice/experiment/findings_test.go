@@ -177,3 +177,16 @@ func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
 		t.Errorf("on two CPUs: %s", said)
 	}
 }
+
+// Where nothing makes a difference, no size of a buffer is called the fastest.
+func TestNoFastestBufferOfEquals(t *testing.T) {
+	m := pretend(elasticStudy, Scale{CPUs: 4}, func(string, *Point) float64 { return 100 })
+	contains(t, elasticFindings(m), "none makes the published flushing pump faster than another, both ends at work, beyond noise.")
+}
+
+// Of too few repetitions there is no interval to be written.
+func TestFactorsOfTooFewRepetitions(t *testing.T) {
+	cost := func(who string, _ *Point) float64 { return float64(100 * len(who)) }
+	contains(t, elasticFindings(pretend(elasticStudy, Scale{CPUs: 4, Count: 2}, cost)), "takes 1.06 (no interval) times as long at GOMAXPROCS 1")
+	contains(t, directSummary(pretend(directSendStudy, Scale{CPUs: 4, Count: 2}, cost)), "by sluice.Rendezvous 1.00 (no interval) times that.")
+}

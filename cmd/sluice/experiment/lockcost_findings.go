@@ -160,11 +160,11 @@ func lockSummary(m *Measured) []string {
 		case everywhere:
 			said += fmt.Sprintf("; no job of %s or more needs batches.", nameOfJob(least.at))
 		default:
-			said += fmt.Sprintf("; through the former, jobs shorter than %s lose more than 1 %% and are cheaper done in batches.", nameOfJob(least.at))
+			said += fmt.Sprintf("; through the former, jobs shorter than %s, lose more than 1 %% and are cheaper done in batches.", least.text(nameOfJob))
 		}
 		summary = []string{said}
 		if batch, ok := m.batchFor(time.Microsecond, boundedBatches); ok && (batch.found == interpolated || batch.found == reached) {
-			summary = append(summary, fmt.Sprintf("Jobs of 1 µs lose less than 1 %% in batches of %s.", nameOfBatch(batch.at)))
+			summary = append(summary, fmt.Sprintf("Through a sluice.Bounded, jobs of 1 µs lose less than 1 %% in batches of %s.", batch.text(nameOfBatch)))
 		}
 		if panel == atProcs("2") {
 			break

@@ -71,7 +71,8 @@ func TestLockSummary(t *testing.T) {
 	contains(t, c.Summary, "At GOMAXPROCS 2 a hand-over costs 30.0 (30.0 to 30.0) ns by a built-in channel of 1024 slots and "+
 		"150 (150 to 150) ns plus 50.4 (50.1 to 50.7) % of the job's time by one without a buffer; "+
 		"through the former, jobs shorter than ")
-	contains(t, c.Summary, "Jobs of 1 µs lose less than 1 % in batches of ")
+	contains(t, c.Summary, " (6.76 µs to 21.9 µs), interpolated, lose more than 1 % and are cheaper done in batches.")
+	contains(t, c.Summary, "Through a sluice.Bounded, jobs of 1 µs lose less than 1 % in batches of 47 (30 to 99), interpolated.")
 	if len(c.Tables) != 4 {
 		t.Errorf("%d tables, want 4", len(c.Tables))
 	}

@@ -87,7 +87,7 @@ func ratio(who string, by axis, places []place) string {
 			parts = append(parts, "as long, within noise, "+at)
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%.2f (%.2f to %.2f)%s %s", 1+c.Median, 1+c.Lo, 1+c.Hi, times, at))
+		parts = append(parts, factor(c)+times+" "+at)
 		times = ""
 	}
 	if len(parts) == 0 {
