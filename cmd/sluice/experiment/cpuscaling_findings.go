@@ -334,7 +334,7 @@ func (m *Measured) shardFrom() []string {
 	builtIn, _ := m.change("producers", "", from.X, who, native)
 	ours, _ := m.change("producers", "", from.X, who, ownBounded)
 	return []string{fmt.Sprintf("On %s, from %s on, more than one channel pays: %s carries %s times as much as one built-in channel "+
-		"of %d slots, and %s times as much as one sluice.Bounded.",
+		"of %d slots, and %s times as much as one sluice.Bounded. (Each lane of a Sharded has as many slots as the one channel.)",
 		plural(from.Procs, "CPU", ""), producers(from.X), who, factor(builtIn), studySlots, factor(ours))}
 }
 

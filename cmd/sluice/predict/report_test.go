@@ -95,7 +95,7 @@ func TestReportText(t *testing.T) {
 		}, []string{"No law", "Left out"}},
 		{"two CPUs", two, []string{
 			"carries most at 2 CPUs: 40.0 M/s", "so its peak may lie beyond", "A law cannot be fitted from 2 counts, so nothing is said beyond 2 CPUs.", "measure at least 3",
-			"Lanes: 2 on 2 CPUs give at most 60.0 M/s", "Batches: of 64 on 2 CPUs give at most", "1.7 to 2x short", "Own cost: 2.8 ns an item",
+			"Lanes: 2 on 2 CPUs give at most 60.0 M/s", "Batches: of 64 on 2 CPUs give about", "1.7 to 2x short", "Own cost: 2.8 ns an item",
 			"Measured beside, a chan of slices of 64 on 2 CPUs: 250 M/s", "sluice.Sharded with lanes as it sees fit, on 2 CPUs: 40.0 M/s",
 			"Left out: GOMAXPROCS 8 16, above the 2 CPUs. That is a test of robustness", "sharded, FAA",
 		}, []string{"extrapolated", "The law:"}},

@@ -156,6 +156,7 @@ func (s Score) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "Order of designs, above %d CPUs: right for %d of %d pairs (%.1f %%) more than %dx apart.\n",
 			order.Above, order.Right, order.Pairs, 100*order.Share(), FarApart)
 	}
+	fmt.Fprintln(w, "The bands are never of the source they are held against; which model to use, and their level, was chosen on all of these curves.")
 	_, err := fmt.Fprintln(w, s.verdict())
 	return err
 }

@@ -166,7 +166,7 @@ func (r *Report) writeLanes(b *bytes.Buffer) {
 func (r *Report) writeBatches(b *bytes.Buffer) {
 	c := r.Ceilings
 	for _, batch := range c.Batches {
-		fmt.Fprintf(b, "Batches: of %d on %d CPUs give at most %s, T/B plus the item's own cost (from a figure that is %s, %s).\n",
+		fmt.Fprintf(b, "Batches: of %d on %d CPUs give about %s, T/B plus the item's own cost (from a figure that is %s, %s).\n",
 			batch.Parts, c.CPUs, rate(batch.X), batch.Mode, batch.band())
 	}
 	own := fmt.Sprintf("%.1f ns an item, from batches of %d on one CPU", c.OwnCost, workload.BatchSize)
