@@ -143,14 +143,9 @@ func cpuValues(s Scale) int {
 	return max(least, 1_000*cpuHome(s))
 }
 
-// cpuPoint returns a point of a sweep over GOMAXPROCS, without entries. Who reads
-// results.txt for a law must see in the name which points are no data.
+// cpuPoint returns a point of a sweep over GOMAXPROCS, without entries.
 func (s Scale) cpuPoint(section, panel, work string, procs int) *Point {
-	var labels []measure.Label
-	if procs > s.cpus() {
-		labels = []measure.Label{{Key: "ps", Value: "oversubscribed"}}
-	}
-	return s.point(section, panel, work, strconv.Itoa(procs), procs, cpuValues(s), labels)
+	return s.point(section, panel, work, strconv.Itoa(procs), procs, cpuValues(s), nil)
 }
 
 // carry enters c in the work of carrying n values, with its lock waits.

@@ -45,6 +45,10 @@ func TestPointsBeyondTheCPUs(t *testing.T) {
 				if p.Beyond != (p.Procs > 3) {
 					t.Errorf("%s, %s: beyond three CPUs: %v", e.Name, p.Name, p.Beyond)
 				}
+				marked := slices.ContainsFunc(p.Labels, func(l measure.Label) bool { return l.Value == "oversubscribed" })
+				if marked != p.Beyond {
+					t.Errorf("%s, %s: beyond three CPUs %v, and so named in results.txt: %v", e.Name, p.Name, p.Beyond, marked)
+				}
 				if p.Beyond {
 					beyond++
 				}

@@ -12,7 +12,8 @@ import (
 // length.
 const usualPerValue = 50 * time.Nanosecond
 
-// point returns a timed point without entries.
+// point returns a timed point without entries. Who reads results.txt for a law must
+// see in the name which points are no data.
 func (s Scale) point(section, panel, work, x string, procs, n int, labels []measure.Label) *Point {
 	all := []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: work}, {Key: "n", Value: strconv.Itoa(n)}}
 	name := section
@@ -22,6 +23,9 @@ func (s Scale) point(section, panel, work, x string, procs, n int, labels []meas
 	all = append(all, labels...)
 	for _, label := range all[2:] {
 		name += ", " + label.Key + " " + label.Value
+	}
+	if procs > s.cpus() {
+		all = append(all, measure.Label{Key: "ps", Value: "oversubscribed"})
 	}
 	return &Point{
 		Panel:  panel,
