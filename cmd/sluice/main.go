@@ -1,5 +1,5 @@
-// Sluice measures what channels cost on the machine it runs on, and compares
-// what it measured.
+// Sluice measures what channels cost on the machine it runs on, compares what it
+// measured, and reads what a running service shows of its channels.
 //
 //	sluice lab                           all experiments, in about two minutes
 //	sluice lab -quick                    the smallest sweep, in a few seconds
@@ -19,6 +19,10 @@
 //	sluice compare before after                      what differs between two runs, and is it noise?
 //	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5 %
 //	sluice compare before after -threshold 10 -json  with another limit, for a program
+//
+//	sluice doctor localhost:6060               what a service shows of itself, in five seconds
+//	sluice doctor -save monday localhost:6060  the same, and keep it
+//	sluice doctor monday                       read again what was kept
 //
 // A run of the lab prints its tables and findings and leaves three files in ./sluice-lab
 // or in the directory given by -o: report.html, a page with charts that needs
@@ -89,6 +93,7 @@ type commands struct {
 	Compare compareCommand `cmd:"" help:"Say what differs between two runs, and whether it is noise."`
 	Predict predictCommand `cmd:"" help:"Say where one channel peaks and what would help it, and how sure that is."`
 	Report  reportCommand  `cmd:"" help:"Write a report again from its results.json."`
+	Doctor  doctorCommand  `cmd:"" help:"Read what a service shows of itself."`
 }
 
 // exit is how kong's wish to exit travels to run.

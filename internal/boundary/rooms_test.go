@@ -175,6 +175,7 @@ var rooms = map[string]room{
 			"./cmd/sluice/host":          "where it is run, and how quiet it is there",
 			"./cmd/sluice/measure":       "runs it",
 			"./cmd/sluice/predict":       "says how a curve goes on",
+			"./cmd/sluice/profile":       "reads what a service shows of itself",
 			"./cmd/sluice/progress":      "says how far it is",
 			"./cmd/sluice/report":        "writes what came out",
 			"./cmd/sluice/stat":          "the rule by which a point is run longer",
@@ -215,6 +216,12 @@ var rooms = map[string]room{
 			"./cmd/sluice/measure":       measuring,
 			"./cmd/sluice/stat":          "medians and intervals of what was measured",
 			"golang.org/x/perf/benchfmt": "reads the curve from results.txt",
+		},
+	},
+	"cmd/sluice/profile": {
+		imports: permissions{
+			"github.com/google/pprof/profile": "the format of profiles",
+			"golang.org/x/exp/trace":          "the format of execution traces",
 		},
 	},
 	"cmd/sluice/progress": {

@@ -39,8 +39,8 @@ type Capture struct {
 
 // A Missing is a part that was looked for in vain.
 type Missing struct {
-	Kind   Kind
-	Reason string // one line
+	Kind   Kind   `json:"kind"`
+	Reason string `json:"reason"` // one line
 }
 
 // A Kind is one of the things that a service shows of itself.

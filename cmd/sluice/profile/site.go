@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -87,4 +88,14 @@ func (s Site) String() string {
 		return s.At.String()
 	}
 	return string(s.Op) + " at " + s.At.String()
+}
+
+// compare orders sites by place, so that equal figures are printed in the same
+// order every time.
+func (s Site) compare(o Site) int {
+	return cmp.Or(s.At.compare(o.At), cmp.Compare(s.Op, o.Op), s.Caller.compare(o.Caller))
+}
+
+func (f Frame) compare(o Frame) int {
+	return cmp.Or(cmp.Compare(f.Function, o.Function), cmp.Compare(f.File, o.File), cmp.Compare(f.Line, o.Line))
 }

@@ -1,0 +1,118 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+)
+
+// maxGoroutines bounds counts that a file claims; a process of a million
+// goroutines needs some gigabytes for their stacks.
+const maxGoroutines = math.MaxInt32
+
+// readGoroutines makes Goroutines of the pprof form of a goroutine profile, or
+// of a leak profile, which looks alike.
+func readGoroutines(p *pprof.Profile) (*Goroutines, error) {
+	g := &Goroutines{InKnown: true}
+	sites := map[Site]*GoroutineSite{}
+	for _, sample := range p.Sample {
+		n := sample.Value[0]
+		if n < 0 || n > maxGoroutines || g.Total > maxGoroutines-int(n) {
+			return nil, errors.New("has an impossible number of goroutines")
+		}
+		g.Total += int(n)
+		s := framesOf(sample)
+		if own(s) {
+			continue
+		}
+		p := place(s)
+		if p.site.At.Function == "" {
+			continue
+		}
+		site := sites[p.site]
+		if site == nil {
+			site = &GoroutineSite{Site: p.site, Root: p.root}
+			sites[p.site] = site
+		}
+		site.In += int(n)
+	}
+	g.collect(sites)
+	return g, nil
+}
+
+func (g *Goroutines) collect(sites map[Site]*GoroutineSite) {
+	g.Sites = make([]GoroutineSite, 0, len(sites))
+	for _, site := range sites {
+		g.Sites = append(g.Sites, *site)
+	}
+	g.sort()
+}
+
+func (g *Goroutines) sort() {
+	slices.SortFunc(g.Sites, func(a, b GoroutineSite) int {
+		return cmp.Or(cmp.Compare(max(b.Count(), b.Runnable), max(a.Count(), a.Runnable)), a.Site.compare(b.Site))
+	})
+}
+
+// join completes the pprof form g by the states that a text knows. The two were
+// not taken at the same instant: counts may differ.
+func (g *Goroutines) join(text *Goroutines) *Goroutines {
+	if g == nil || text == nil {
+		return cmp.Or(g, text)
+	}
+	j := &Goroutines{
+		Total: text.Total, States: text.States, StatesKnown: true, InKnown: true,
+		Sites: slices.Clone(g.Sites),
+	}
+	at := map[Site]int{}
+	for i, site := range j.Sites {
+		at[site.Site] = i
+	}
+	// A text without a state of waiting says where a goroutine is, but not in what.
+	place := map[Site]int{}
+	for i, site := range j.Sites {
+		key := Site{At: site.At, Caller: site.Caller}
+		if _, ok := place[key]; !ok {
+			place[key] = i
+		}
+	}
+	for _, site := range text.Sites {
+		i, ok := at[site.Site]
+		if ranged := site.Site; !ok && site.Op == Receive {
+			ranged.Op = Range
+			i, ok = at[ranged]
+		}
+		if !ok && site.Op == Other {
+			i, ok = place[site.Site]
+		}
+		if !ok {
+			j.Sites = append(j.Sites, site)
+			continue
+		}
+		into := &j.Sites[i]
+		into.Waiting += site.Waiting
+		into.Runnable += site.Runnable
+		into.Longest = max(into.Longest, site.Longest)
+		into.NilChan = into.NilChan || site.NilChan
+		into.CreatedBy = site.CreatedBy
+	}
+	j.sort()
+	return j
+}
+
+// since compares g with an earlier snapshot, apart before it.
+func (g *Goroutines) since(before *Goroutines, apart time.Duration) {
+	g.GrowthKnown, g.Earlier, g.Apart = true, before.Total, apart
+	earlier := map[Site]int{}
+	for _, site := range before.Sites {
+		earlier[site.Site] += site.Count()
+	}
+	for i := range g.Sites {
+		site := &g.Sites[i]
+		site.Earlier = earlier[site.Site]
+	}
+}

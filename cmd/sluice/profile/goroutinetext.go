@@ -1,0 +1,214 @@
+package profile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxText = 512 << 20 // bytes of a text; net/http/pprof stops at 64 MB
+	maxLine = 64 << 10  // bytes of a line
+)
+
+// states are the runtime's words for why a goroutine waits.
+var states = map[string]Op{
+	"chan send":           Send,
+	"chan receive":        Receive,
+	"select":              Select,
+	"sync.Mutex.Lock":     Lock,
+	"sync.RWMutex.Lock":   Lock,
+	"sync.RWMutex.RLock":  Lock,
+	"semacquire":          Lock,
+	"sync.Cond.Wait":      Wait,
+	"sync.WaitGroup.Wait": Wait,
+	"sleep":               Sleep,
+	"IO wait":             IO,
+	"syscall":             IO,
+}
+
+// active are the states of goroutines that run or could.
+var active = map[string]bool{
+	"running": true, "runnable": true, "copystack": true, "preempted": true, "idle": true, "dead": true,
+}
+
+// A goroutine is one paragraph of a text.
+type goroutine struct {
+	state     string
+	waited    time.Duration
+	nilChan   bool
+	frames    stack
+	createdBy Frame
+}
+
+// readGoroutineText makes Goroutines of the debug=2 form, which is what a crash
+// prints, too.
+func readGoroutineText(r io.Reader) (*Goroutines, error) {
+	g := &Goroutines{StatesKnown: true, States: map[string]int{}}
+	sites := map[Site]*GoroutineSite{}
+	lines := textLines{in: bufio.NewReaderSize(io.LimitReader(r, maxText), maxLine)}
+	var current *goroutine
+	for {
+		line, err := lines.next()
+		if header, ok := parseHeader(line); ok {
+			current.count(g, sites)
+			current = header
+		} else if current != nil {
+			current.parse(line)
+		}
+		if err != nil {
+			current.count(g, sites)
+			if !errors.Is(err, io.EOF) {
+				return nil, err
+			}
+			break
+		}
+	}
+	if g.Total == 0 {
+		return nil, errors.New("has no goroutines")
+	}
+	g.collect(sites)
+	return g, nil
+}
+
+// textLines reads lines and leaves out what is beyond maxLine of each.
+type textLines struct{ in *bufio.Reader }
+
+func (t textLines) next() (string, error) {
+	line, err := t.in.ReadSlice('\n')
+	text := strings.TrimRight(string(line), "\r\n")
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = t.in.ReadSlice('\n')
+	}
+	return text, err
+}
+
+// parseHeader reads "goroutine 7 [chan receive (nil chan), 3 minutes, locked to thread]:".
+func parseHeader(line string) (*goroutine, bool) {
+	rest, ok := strings.CutPrefix(line, "goroutine ")
+	if !ok {
+		return nil, false
+	}
+	id, rest, ok := strings.Cut(rest, " ")
+	if _, err := strconv.ParseUint(id, 10, 64); err != nil || !ok {
+		return nil, false
+	}
+	_, rest, opened := strings.Cut(rest, "[")
+	status, end, closed := strings.Cut(rest, "]")
+	if !opened || !closed || !strings.HasSuffix(end, ":") {
+		return nil, false
+	}
+	g := &goroutine{}
+	for i, part := range strings.Split(status, ", ") {
+		if i == 0 {
+			g.state, g.nilChan = stateOf(part)
+		} else if n, ok := strings.CutSuffix(part, " minutes"); ok {
+			// As many minutes as fit into an int32 are 4000 years.
+			if minutes, err := strconv.ParseInt(n, 10, 32); err == nil && minutes > 0 && minutes < maxMinutes {
+				g.waited = time.Duration(minutes) * time.Minute
+			}
+		}
+	}
+	return g, true
+}
+
+// maxMinutes is a hundred years, which is in the range of a time.Duration.
+const maxMinutes = 100 * 365 * 24 * 60
+
+// stateOf takes the remarks off a state, and says whether it is a wait that
+// cannot end.
+func stateOf(status string) (state string, forever bool) {
+	for _, remark := range []string{" (scan)", " (leaked)", " (durable)"} {
+		status = strings.Replace(status, remark, "", 1)
+	}
+	for _, remark := range []string{" (nil chan)", " (no cases)"} {
+		if s, ok := strings.CutSuffix(status, remark); ok {
+			return s, true
+		}
+	}
+	return status, false
+}
+
+// parse reads a line below the header: a call, a file of the call before, or by
+// whom the goroutine was created.
+func (g *goroutine) parse(line string) {
+	if where, ok := strings.CutPrefix(line, "\t"); ok {
+		file, number := fileLine(where)
+		switch last := len(g.frames) - 1; {
+		case g.createdBy.Function != "" && g.createdBy.File == "":
+			g.createdBy.File, g.createdBy.Line = file, number
+		case last >= 0 && g.frames[last].File == "":
+			g.frames[last].File, g.frames[last].Line = file, number
+		}
+		return
+	}
+	if creator, ok := strings.CutPrefix(line, "created by "); ok {
+		creator, _, _ = strings.Cut(creator, " in goroutine ")
+		g.createdBy.Function = plain(creator)
+		return
+	}
+	if paren := strings.LastIndexByte(line, '('); paren > 0 && strings.HasSuffix(line, ")") && len(g.frames) < maxFrames {
+		g.frames = append(g.frames, Frame{Function: plain(line[:paren])})
+	}
+}
+
+// fileLine reads "example.com/q/queue.go:17 +0x1d".
+func fileLine(where string) (file string, line int) {
+	where, _, _ = strings.Cut(where, " +0x")
+	colon := strings.LastIndexByte(where, ':')
+	if colon < 0 {
+		return where, 0
+	}
+	n, err := strconv.ParseInt(where[colon+1:], 10, 32)
+	if err != nil {
+		return where, 0
+	}
+	return where[:colon], int(n)
+}
+
+// count adds the goroutine to the totals and to its site.
+func (g *goroutine) count(into *Goroutines, sites map[Site]*GoroutineSite) {
+	if g == nil {
+		return
+	}
+	into.Total++
+	into.States[g.state]++
+	p := place(g.frames)
+	if own(g.frames) || p.site.At.Function == "" {
+		return
+	}
+	running := active[g.state]
+	if op, ok := states[g.state]; ok && !running {
+		p.site.Op = op
+	}
+	site := sites[p.site]
+	if site == nil {
+		site = &GoroutineSite{Site: p.site, CreatedBy: g.createdBy, Root: p.root}
+		sites[p.site] = site
+	}
+	if running {
+		site.Runnable++
+		return
+	}
+	site.Waiting++
+	site.Longest = max(site.Longest, g.waited)
+	site.NilChan = site.NilChan || g.nilChan
+}
+
+// looksLikeText reports whether head begins a debug=2 text, or says why not if
+// it is a text of another kind.
+func looksLikeText(head []byte) (bool, error) {
+	line, _, _ := strings.Cut(string(head), "\n")
+	if _, ok := parseHeader(strings.TrimRight(line, "\r")); ok {
+		return true, nil
+	}
+	kind, _, ok := strings.Cut(line, " profile: total ")
+	if ok {
+		return false, fmt.Errorf("is the debug=1 text of a %s profile: save it without debug, or goroutines with debug=2", kind)
+	}
+	return false, nil
+}

@@ -1,0 +1,217 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+)
+
+// A part is one file, read. One of the pointers is set, as kind says.
+type part struct {
+	name string
+	kind Kind
+	at   time.Time // when it was taken; zero if it does not say
+
+	cpu         *CPU
+	contentions *Contentions
+	goroutines  *Goroutines
+	trace       *Trace
+	procs       int // GOMAXPROCS as the trace says; 0 if it does not
+	reading     *Reading
+}
+
+// parts is what a capture is put together from.
+type parts struct {
+	header *Header
+	files  []part
+}
+
+// perKind is how many files of a kind can be made use of: before and after.
+var perKind = map[Kind]int{
+	KindCPU: 1, KindTrace: 1, KindLeak: 1,
+	KindMutex: 2, KindBlock: 2, KindGoroutine: 2, KindGoroutineText: 2, KindMetrics: 2,
+}
+
+func (p *parts) put(file part, err error) error {
+	if err != nil {
+		return err
+	}
+	if file.reading != nil {
+		file.at = file.reading.At
+	}
+	n := 0
+	for _, other := range p.files {
+		if other.kind == file.kind {
+			n++
+		}
+	}
+	if n == perKind[file.kind] {
+		return fmt.Errorf("is one %s file too many: %d can be used at a time", file.kind, n)
+	}
+	p.files = append(p.files, file)
+	return nil
+}
+
+// of returns the files of a kind: the last, and the one before it.
+func (p *parts) of(kind Kind) (before, after *part) {
+	var files []*part
+	for i := range p.files {
+		if p.files[i].kind == kind {
+			files = append(files, &p.files[i])
+		}
+	}
+	slices.SortStableFunc(files, func(a, b *part) int {
+		if a.early() != b.early() {
+			return cmp.Compare(b.earlyRank(), a.earlyRank())
+		}
+		return a.at.Compare(b.at)
+	})
+	switch len(files) {
+	case 0:
+		return nil, nil
+	case 1:
+		return nil, files[0]
+	}
+	return files[0], files[1]
+}
+
+// early reports whether the name says that this is the earlier of two.
+func (f *part) early() bool {
+	base := filepath.Base(f.name)
+	base, _, _ = strings.Cut(base, ".")
+	return strings.HasSuffix(base, "-before")
+}
+
+func (f *part) earlyRank() int {
+	if f.early() {
+		return 1
+	}
+	return 0
+}
+
+// apart is the time between two files, 0 if it is not known.
+func apart(before, after *part) time.Duration {
+	if before.at.IsZero() || after.at.IsZero() {
+		return 0
+	}
+	return max(0, after.at.Sub(before.at))
+}
+
+func timeOf(p *pprof.Profile) time.Time {
+	if p.TimeNanos <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, p.TimeNanos).UTC()
+}
+
+// capture puts the parts together.
+func (p *parts) capture() (*Capture, error) {
+	if len(p.files) == 0 {
+		return nil, errors.New("there is nothing to read")
+	}
+	c := &Capture{}
+	if _, f := p.of(KindCPU); f != nil {
+		c.CPU, c.Start, c.Window = f.cpu, f.at, f.cpu.Window
+	}
+	for kind, into := range map[Kind]**Contentions{KindMutex: &c.Mutex, KindBlock: &c.Block} {
+		var err error
+		if *into, err = p.contentions(kind); err != nil {
+			return nil, err
+		}
+	}
+	c.unused()
+	c.Goroutines = p.goroutines()
+	if _, f := p.of(KindLeak); f != nil {
+		c.Leaks = &Leaks{Total: f.goroutines.Total, Sites: f.goroutines.Sites}
+	}
+	if _, f := p.of(KindTrace); f != nil {
+		c.Trace, c.GOMAXPROCS = f.trace, f.procs
+		c.Window = cmp.Or(c.Window, f.trace.Window)
+	}
+	if before, after := p.of(KindMetrics); after != nil {
+		c.Metrics = &Metrics{After: after.reading}
+		if before != nil {
+			c.Metrics.Before = before.reading
+		}
+		c.Window = cmp.Or(c.Window, c.Metrics.Window())
+		c.GoVersion, c.CPUs = after.reading.GoVersion, after.reading.CPUs
+		if procs, ok := c.Metrics.GOMAXPROCS(); ok {
+			c.GOMAXPROCS = procs
+		}
+	}
+	if h := p.header; h != nil {
+		c.Target = h.Target
+		c.GoVersion = cmp.Or(c.GoVersion, h.GoVersion)
+		c.GOMAXPROCS = cmp.Or(c.GOMAXPROCS, h.GOMAXPROCS)
+		c.CPUs = cmp.Or(c.CPUs, h.CPUs)
+		c.Missing = append(slices.Clone(h.Missing), c.Missing...)
+		if c.Start.IsZero() {
+			c.Start = h.Start
+		}
+	}
+	return c, nil
+}
+
+// unused takes out profiles of waits in which there is nothing since the process
+// began: they are off, unless a program of goroutines never waited.
+func (c *Capture) unused() {
+	if c.Mutex != nil && c.Mutex.Window == 0 && c.Mutex.count() == 0 {
+		c.Mutex = nil
+		c.Missing = append(c.Missing, Missing{KindMutex, "it is empty: the service does not call runtime.SetMutexProfileFraction, or nothing ever waited"})
+	}
+	if c.Block != nil && c.Block.Window == 0 && c.Block.count() == 0 {
+		c.Block = nil
+		c.Missing = append(c.Missing, Missing{KindBlock, "it is empty: the service does not call runtime.SetBlockProfileRate"})
+	}
+}
+
+func (p *parts) contentions(kind Kind) (*Contentions, error) {
+	before, after := p.of(kind)
+	switch {
+	case after == nil:
+		return nil, nil
+	case before == nil, after.contentions.count() == 0:
+		return after.contentions, nil
+	}
+	// What is counted since a process began does not shrink, but for rounding.
+	const rounding = 2
+	if after.contentions.count() < before.contentions.count()/rounding {
+		return nil, &FileError{after.name, fmt.Errorf("has fewer events than %s, which is earlier: the process began anew in between", before.name)}
+	}
+	return after.contentions.since(before.contentions, apart(before, after)), nil
+}
+
+func (c *Contentions) count() int64 {
+	n := c.Runtime.Count + c.Own.Count
+	for _, site := range c.Sites {
+		n += site.Count
+	}
+	return n
+}
+
+// goroutines joins both forms, and compares with earlier ones.
+func (p *parts) goroutines() *Goroutines {
+	before, after := p.of(KindGoroutine)
+	textBefore, textAfter := p.of(KindGoroutineText)
+	var g, text *Goroutines
+	if after != nil {
+		g = after.goroutines
+	}
+	if textAfter != nil {
+		text = textAfter.goroutines
+	}
+	joined := g.join(text)
+	switch {
+	case before != nil:
+		joined.since(before.goroutines, apart(before, after))
+	case textBefore != nil && g == nil:
+		joined.since(textBefore.goroutines, 0)
+	}
+	return joined
+}

@@ -1,0 +1,187 @@
+package profile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	pprof "github.com/google/pprof/profile"
+)
+
+// Limits of profiles in the pprof format. A profile of a busy service has some
+// thousand stacks and under a megabyte; what is beyond these limits is an attack or a
+// mistake, and would take gigabytes once decoded.
+const (
+	maxProfile  = 64 << 20 // bytes, unpacked
+	maxMessages = 1 << 20  // samples, locations, functions, strings
+)
+
+var (
+	errEmpty     = errors.New("is empty")
+	errTruncated = errors.New("ends too early: it was not written to its end")
+)
+
+// unpack decompresses data if it is compressed.
+func unpack(data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		return data, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, unpacking(err)
+	}
+	raw, err := io.ReadAll(io.LimitReader(z, maxProfile+1))
+	if err != nil {
+		return nil, unpacking(err)
+	}
+	if len(raw) > maxProfile {
+		return nil, fmt.Errorf("is larger than %d MB when unpacked", maxProfile>>20)
+	}
+	return raw, nil
+}
+
+func unpacking(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return errTruncated
+	}
+	return fmt.Errorf("cannot be unpacked: %w", err)
+}
+
+// parseProfile decodes raw, an unpacked profile.
+func parseProfile(raw []byte) (p *pprof.Profile, err error) {
+	// The decoder is not made for hostile input; whatever it trips over is a
+	// property of the file.
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = nil, fmt.Errorf("is no valid profile: %v", r)
+		}
+	}()
+	if err := countMessages(raw); err != nil {
+		return nil, err
+	}
+	if p, err = pprof.ParseUncompressed(raw); err != nil {
+		return nil, fmt.Errorf("is no valid profile: %w", err)
+	}
+	if err := p.CheckValid(); err != nil {
+		return nil, fmt.Errorf("is no valid profile: %w", err)
+	}
+	return p, nil
+}
+
+// Wire types of protocol buffers.
+const (
+	wireVarint = 0
+	wire64     = 1
+	wireBytes  = 2
+	wire32     = 5
+)
+
+// countMessages walks over the fields of a profile, without decoding them, and
+// refuses what no profile is, or one of too many: two bytes in the file can be a
+// hundred in memory.
+func countMessages(raw []byte) error {
+	for n := 0; len(raw) > 0; n++ {
+		if n > maxMessages {
+			return fmt.Errorf("has more than %d entries", maxMessages)
+		}
+		key, size := binary.Uvarint(raw)
+		if size <= 0 || key>>3 == 0 || key>>3 > 32 {
+			return errors.New("is no profile")
+		}
+		raw = raw[size:]
+		skip := uint64(0)
+		switch key & 7 {
+		case wireVarint:
+			_, size := binary.Uvarint(raw)
+			if size <= 0 {
+				return errTruncated
+			}
+			skip = uint64(size)
+		case wire64:
+			skip = 8
+		case wire32:
+			skip = 4
+		case wireBytes:
+			length, size := binary.Uvarint(raw)
+			if size <= 0 {
+				return errTruncated
+			}
+			raw, skip = raw[size:], length
+		default:
+			return errors.New("is no profile")
+		}
+		if skip > uint64(len(raw)) {
+			return errTruncated
+		}
+		raw = raw[skip:]
+	}
+	return nil
+}
+
+// kindOf says what p is by its sample types.
+func kindOf(p *pprof.Profile) (Kind, error) {
+	var types []string
+	for _, t := range p.SampleType {
+		types = append(types, t.Type)
+	}
+	switch {
+	case slices.Contains(types, "cpu"):
+		return KindCPU, nil
+	case slices.Contains(types, "delay"):
+		return lockOrBlock(p), nil
+	case slices.Contains(types, "goroutine"):
+		return KindGoroutine, nil
+	case slices.Contains(types, "goroutineleak"):
+		return KindLeak, nil
+	}
+	return "", fmt.Errorf("is a profile of %s, of which nothing about channels can be said", strings.Join(types, ", "))
+}
+
+// lockOrBlock tells mutex from block profiles, whose sample types are the same:
+// the first has those who release, the second those who wait. It returns "" if
+// there are no samples to tell by.
+func lockOrBlock(p *pprof.Profile) Kind {
+	for _, sample := range p.Sample {
+		for _, f := range framesOf(sample) {
+			if !hidden(f) {
+				break
+			}
+			if strings.HasPrefix(f.Function, "runtime.unlock") || strings.HasPrefix(f.Function, "runtime._LostContended") ||
+				strings.HasSuffix(f.Function, "Unlock") {
+				return KindMutex
+			}
+			if _, ok := entry(f.Function); ok {
+				return KindBlock
+			}
+		}
+	}
+	return ""
+}
+
+// valueOf returns the index of a sample type, -1 if p has none of that name.
+func valueOf(p *pprof.Profile, name string) int {
+	return slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == name })
+}
+
+// framesOf returns the stack of a sample, inlined calls included.
+func framesOf(sample *pprof.Sample) stack {
+	var s stack
+	for _, location := range sample.Location {
+		for _, line := range location.Line {
+			if len(s) == maxFrames {
+				return s
+			}
+			f := Frame{Line: int(line.Line)}
+			if line.Function != nil {
+				f.Function, f.File = plain(line.Function.Name), line.Function.Filename
+			}
+			s = append(s, f)
+		}
+	}
+	return s
+}

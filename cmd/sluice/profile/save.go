@@ -1,0 +1,78 @@
+package profile
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Header is what capture.json says beside the profiles. Zero values are not
+// known.
+type Header struct {
+	Format     string    `json:"format"`
+	Target     string    `json:"target"` // without user and password
+	Start      time.Time `json:"start,omitzero"`
+	GoVersion  string    `json:"go,omitempty"`
+	GOMAXPROCS int       `json:"gomaxprocs,omitempty"`
+	CPUs       int       `json:"cpus,omitempty"`
+	Missing    []Missing `json:"missing,omitempty"`
+}
+
+const headerFormat = "sluice capture 1"
+
+// headerFile is where the Header of a saved capture is.
+const headerFile = "capture.json"
+
+// A File is one thing as the service sent it.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Vacant makes sure that dir is an empty folder, so that nothing can be
+// overwritten in it.
+func Vacant(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if len(entries) > 0 {
+		return &FileError{dir, errors.New("is not empty, and nothing is overwritten: name a new folder")}
+	}
+	return nil
+}
+
+// Save writes what the capture was made of to dir, which must be empty or not
+// exist, so that Open(dir) gives the same capture again.
+func (s *Service) Save(dir string) error {
+	if err := Vacant(dir); err != nil {
+		return err
+	}
+	header, err := json.MarshalIndent(s.header(), "", "  ")
+	if err != nil {
+		return err
+	}
+	files := append([]File{{headerFile, append(header, '\n')}}, s.files...)
+	for _, file := range files {
+		if err := write(filepath.Join(dir, file.Name), file.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write makes a file that was not there.
+func write(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(0o644))
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}

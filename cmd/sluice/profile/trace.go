@@ -1,0 +1,287 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/exp/trace"
+)
+
+// maxTrace is the largest trace, in bytes. Of a trace only one generation, about
+// a second, is in memory at a time.
+const maxTrace = 1 << 30
+
+// readTrace makes a Trace of an execution trace, and returns GOMAXPROCS if the
+// trace says so.
+func readTrace(r io.Reader) (t *Trace, procs int, err error) {
+	// The decoder is not made for hostile input; whatever it trips over is a
+	// property of the file.
+	defer func() {
+		if r := recover(); r != nil {
+			t, procs, err = nil, 0, fmt.Errorf("is no valid execution trace: %v", r)
+		}
+	}()
+	limited := &io.LimitedReader{R: r, N: maxTrace}
+	events, err := trace.NewReader(limited)
+	if err != nil {
+		return nil, 0, fmt.Errorf("is no execution trace that can be read: %s", firstLine(err.Error()))
+	}
+	tally := traceTally{
+		trace:      &Trace{},
+		goroutines: map[trace.GoID]*traced{},
+		stacks:     map[trace.Stack]placed{},
+		pairs:      map[[2]Site]int64{},
+		sites:      map[Site]*TraceSite{},
+		stages:     map[string]*Stage{},
+	}
+	for {
+		event, err := events.ReadEvent()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			if limited.N == 0 {
+				return nil, 0, fmt.Errorf("is larger than %d MB", maxTrace>>20)
+			}
+			if tally.transitions == 0 {
+				return nil, 0, errTruncated
+			}
+			tally.trace.Truncated = true
+			break
+		}
+		tally.add(event)
+	}
+	if tally.transitions == 0 {
+		return nil, 0, errors.New("is an execution trace without events of goroutines")
+	}
+	return tally.result(), tally.procs, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// A traceTally adds up events.
+type traceTally struct {
+	trace       *Trace
+	goroutines  map[trace.GoID]*traced
+	stacks      map[trace.Stack]placed // of this generation: a goroutine stops at the same few places
+	pairs       map[[2]Site]int64
+	sites       map[Site]*TraceSite
+	stages      map[string]*Stage
+	transitions int
+	first, last trace.Time
+	procs       int
+}
+
+// A traced is what is known of a goroutine while the trace goes on.
+type traced struct {
+	state trace.GoState
+	since trace.Time
+	site  Site // where it waits; Op is Other and At is zero if that was before the trace
+	root  string
+	own   bool // it waits on behalf of a handler that serves profiles
+
+	running, runnable, waiting time.Duration
+}
+
+// spend books time in the state that g is in.
+func (g *traced) spend(until trace.Time) {
+	d := until.Sub(g.since)
+	switch g.state {
+	case trace.GoRunning, trace.GoSyscall:
+		g.running += d
+	case trace.GoRunnable:
+		g.runnable += d
+	case trace.GoWaiting:
+		g.waiting += d
+	}
+}
+
+func (t *traceTally) add(event trace.Event) {
+	if t.first == 0 {
+		t.first = event.Time()
+	}
+	t.last = event.Time()
+	switch event.Kind() {
+	case trace.EventSync:
+		// Stacks of different generations are never equal, and keep theirs alive.
+		clear(t.stacks)
+	case trace.EventMetric:
+		if m := event.Metric(); m.Name == metricGOMAXPROCS && m.Value.Kind() == trace.ValueUint64 {
+			t.procs = int(min(m.Value.Uint64(), 1<<20))
+		}
+	case trace.EventStateTransition:
+		if change := event.StateTransition(); change.Resource.Kind == trace.ResourceGoroutine {
+			t.transition(event, change)
+		}
+	}
+}
+
+// transition follows one goroutine from state to state.
+func (t *traceTally) transition(event trace.Event, change trace.StateTransition) {
+	t.transitions++
+	id := change.Resource.Goroutine()
+	from, to := change.Goroutine()
+	g := t.goroutines[id]
+	if g == nil {
+		g = &traced{state: from, since: event.Time()}
+		t.goroutines[id] = g
+	} else {
+		g.spend(event.Time())
+	}
+	if change.Stack != trace.NoStack && from != trace.GoNotExist {
+		if root := t.place(change.Stack).root; root != "" {
+			g.root = root
+		}
+	}
+	switch {
+	case from == trace.GoNotExist && change.Stack != trace.NoStack:
+		g.root = t.place(change.Stack).root // the stack that it begins with
+	case from.Executing() && to == trace.GoWaiting:
+		g.site = t.waiting(change)
+		g.own = t.place(change.Stack).site.At.Function == ownSite
+		if !g.own {
+			t.site(g.site).Parks++
+		}
+	case from == trace.GoWaiting && to == trace.GoRunnable:
+		t.woken(event, g)
+	}
+	if to == trace.GoNotExist {
+		t.finish(g)
+		delete(t.goroutines, id)
+		return
+	}
+	g.state, g.since = to, event.Time()
+}
+
+// waiting is where, and in what, a goroutine parks.
+func (t *traceTally) waiting(change trace.StateTransition) Site {
+	site := t.place(change.Stack).site
+	if site.Op == Other {
+		site.Op = reasons[change.Reason]
+	}
+	return site
+}
+
+// reasons are the trace's words for why a goroutine waits, for stacks that do
+// not tell.
+var reasons = map[string]Op{
+	"chan send": Send, "chan receive": Receive, "select": Select, "forever": Select,
+	"sleep": Sleep, "network": IO,
+}
+
+// woken books the end of a wait, and who ended it.
+func (t *traceTally) woken(event trace.Event, g *traced) {
+	known := g.site.At.Function != ""
+	if g.own {
+		return
+	}
+	if known {
+		t.site(g.site).Waited += event.Time().Sub(g.since)
+	}
+	// A timer or the network poller wakes on no goroutine's behalf.
+	if event.Goroutine() == trace.NoGoroutine || event.Stack() == trace.NoStack {
+		return
+	}
+	waker := t.place(event.Stack()).site
+	if waker.At.Function == ownSite {
+		return
+	}
+	t.trace.Wakeups++
+	if known && waker.At.Function != "" {
+		t.pairs[[2]Site{waker, g.site}]++
+	}
+}
+
+func (t *traceTally) site(s Site) *TraceSite {
+	site := t.sites[s]
+	if site == nil {
+		site = &TraceSite{Site: s}
+		t.sites[s] = site
+	}
+	return site
+}
+
+// ownSite stands for the functions that serve profiles and traces.
+const ownSite = "serving profiles"
+
+// place is place of the stack s, remembered.
+func (t *traceTally) place(s trace.Stack) placed {
+	if p, ok := t.stacks[s]; ok {
+		return p
+	}
+	var frames stack
+	for f := range s.Frames() {
+		if len(frames) == maxFrames {
+			break
+		}
+		frames = append(frames, Frame{Function: plain(f.Func), File: f.File, Line: int(f.Line)})
+	}
+	p := place(frames)
+	p.below = nil
+	if own(frames) {
+		p.site = Site{At: Frame{Function: ownSite}}
+	}
+	t.stacks[s] = p
+	return p
+}
+
+// finish books a goroutine that ended, or that is there at the end of the trace.
+func (t *traceTally) finish(g *traced) {
+	if g.own {
+		return
+	}
+	t.trace.Running += g.running
+	t.trace.Runnable += g.runnable
+	root := cmp.Or(g.root, "?")
+	stage := t.stages[root]
+	if stage == nil {
+		stage = &Stage{Root: root}
+		t.stages[root] = stage
+	}
+	stage.Count++
+	stage.Running += g.running
+	stage.Runnable += g.runnable
+	stage.Waiting += g.waiting
+}
+
+func (t *traceTally) result() *Trace {
+	for _, g := range t.goroutines {
+		g.spend(t.last)
+		if g.state == trace.GoWaiting && !g.own && g.site.At.Function != "" {
+			site := t.site(g.site)
+			site.Still++
+			site.Waited += t.last.Sub(g.since)
+		}
+		t.finish(g)
+	}
+	t.trace.Window = t.last.Sub(t.first)
+	for sites, count := range t.pairs {
+		t.trace.Pairs = append(t.trace.Pairs, Pair{Waker: sites[0], Sleeper: sites[1], Count: count})
+	}
+	slices.SortFunc(t.trace.Pairs, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), a.Waker.compare(b.Waker), a.Sleeper.compare(b.Sleeper))
+	})
+	for _, site := range t.sites {
+		if site.At.Function != "" {
+			t.trace.Sites = append(t.trace.Sites, *site)
+		}
+	}
+	slices.SortFunc(t.trace.Sites, func(a, b TraceSite) int {
+		return cmp.Or(cmp.Compare(b.Waited, a.Waited), a.Site.compare(b.Site))
+	})
+	for _, stage := range t.stages {
+		t.trace.Stages = append(t.trace.Stages, *stage)
+	}
+	slices.SortFunc(t.trace.Stages, func(a, b Stage) int {
+		return cmp.Or(cmp.Compare(b.Running, a.Running), cmp.Compare(a.Root, b.Root))
+	})
+	return t.trace
+}
