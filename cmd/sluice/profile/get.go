@@ -14,13 +14,18 @@ import (
 	"unicode"
 )
 
-// Limits of one request. grace is added to the time for which the service is
-// asked to watch itself.
+// Limits of one request.
 const (
 	dialTime     = 5 * time.Second
-	grace        = 15 * time.Second
+	usualGrace   = 15 * time.Second
 	maxRedirects = 3
 )
+
+// A getter asks one host, and gives up grace after an answer was due.
+type getter struct {
+	client *http.Client
+	grace  time.Duration
+}
 
 // errStatus is an answer other than 200.
 type errStatus struct {
@@ -35,10 +40,10 @@ func (e *errStatus) Error() string {
 	return fmt.Sprintf("answers %d %s: %s", e.code, http.StatusText(e.code), e.reason)
 }
 
-// newClient returns a client that leaves no connection behind, and that talks
+// newGetter returns a getter that leaves no connection behind, and that talks
 // to no other host than the one it was told to.
-func newClient() *http.Client {
-	return &http.Client{
+func newGetter() getter {
+	return getter{grace: usualGrace, client: &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: dialTime}).DialContext,
@@ -59,21 +64,21 @@ func newClient() *http.Client {
 			}
 			return nil
 		},
-	}
+	}}
 }
 
 // get fetches u, which takes the service watch to answer, and at most limit bytes.
-func get(ctx context.Context, client *http.Client, u *url.URL, watch time.Duration, limit int64) ([]byte, error) {
-	limited, cancel := context.WithTimeout(ctx, watch+grace)
+func (g getter) get(ctx context.Context, u *url.URL, watch time.Duration, limit int64) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, watch+g.grace)
 	defer cancel()
-	data, err := request(limited, client, u, limit)
+	data, err := request(limited, g.client, u, limit)
 	switch {
 	case err == nil:
 		return data, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
-		return nil, fmt.Errorf("does not answer within %s", watch+grace)
+		return nil, fmt.Errorf("does not answer within %s", watch+g.grace)
 	}
 	return nil, err
 }

@@ -18,7 +18,7 @@ import (
 // no setting of it is changed.
 type Service struct {
 	base    *url.URL
-	client  *http.Client
+	getter  getter
 	metrics []*url.URL // pages that may have metrics; after the first reading, those that have
 	files   []File
 	parts   parts
@@ -34,7 +34,7 @@ func At(target, metrics string) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{base: base, client: newClient()}
+	s := &Service{base: base, getter: newGetter()}
 	if metrics != "" {
 		page, err := base.Parse(metrics)
 		if err != nil || page.Host != base.Host {
@@ -248,7 +248,7 @@ func (s *Service) leaks(ctx context.Context) error {
 
 // fetch gets a page, reads it and keeps it.
 func (s *Service) fetch(ctx context.Context, u *url.URL, file string, watch time.Duration, limit int64) error {
-	data, err := get(ctx, s.client, u, watch, limit)
+	data, err := s.getter.get(ctx, u, watch, limit)
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (s *Service) findMetrics(ctx context.Context) error {
 }
 
 func (s *Service) reading(ctx context.Context, u *url.URL) (*Reading, error) {
-	data, err := get(ctx, s.client, u, 0, maxMetrics)
+	data, err := s.getter.get(ctx, u, 0, maxMetrics)
 	if err != nil {
 		return nil, err
 	}
