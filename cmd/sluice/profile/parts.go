@@ -116,16 +116,16 @@ func (p *parts) capture() (*Capture, error) {
 		return nil, errors.New("there is nothing to read")
 	}
 	c := &Capture{}
+	var err error
 	if _, f := p.of(KindCPU); f != nil {
 		c.CPU, c.Start, c.Window = f.cpu, f.at, f.cpu.Window
 	}
-	for kind, into := range map[Kind]**Contentions{KindMutex: &c.Mutex, KindBlock: &c.Block} {
-		var err error
-		if *into, err = p.contentions(kind); err != nil {
-			return nil, err
-		}
+	if c.Mutex, err = p.contentions(c, KindMutex, "runtime.SetMutexProfileFraction, or nothing ever waited"); err != nil {
+		return nil, err
 	}
-	c.unused()
+	if c.Block, err = p.contentions(c, KindBlock, "runtime.SetBlockProfileRate"); err != nil {
+		return nil, err
+	}
 	c.Goroutines = p.goroutines()
 	if _, f := p.of(KindLeak); f != nil {
 		c.Leaks = &Leaks{Total: f.goroutines.Total, Sites: f.goroutines.Sites}
@@ -158,25 +158,17 @@ func (p *parts) capture() (*Capture, error) {
 	return c, nil
 }
 
-// unused takes out profiles of waits in which there is nothing since the process
-// began: they are off, unless a program of goroutines never waited.
-func (c *Capture) unused() {
-	if c.Mutex != nil && c.Mutex.Window == 0 && c.Mutex.count() == 0 {
-		c.Mutex = nil
-		c.Missing = append(c.Missing, Missing{KindMutex, "it is empty: the service does not call runtime.SetMutexProfileFraction, or nothing ever waited"})
-	}
-	if c.Block != nil && c.Block.Window == 0 && c.Block.count() == 0 {
-		c.Block = nil
-		c.Missing = append(c.Missing, Missing{KindBlock, "it is empty: the service does not call runtime.SetBlockProfileRate"})
-	}
-}
-
-func (p *parts) contentions(kind Kind) (*Contentions, error) {
+// contentions returns a profile of waits, less what was before. One that is empty
+// since the process began is off: it is missing from c, for want of a call of setting.
+func (p *parts) contentions(c *Capture, kind Kind, setting string) (*Contentions, error) {
 	before, after := p.of(kind)
 	switch {
 	case after == nil:
 		return nil, nil
-	case before == nil, after.contentions.count() == 0:
+	case after.contentions.count() == 0:
+		c.Missing = append(c.Missing, Missing{kind, "it is empty: the service does not call " + setting})
+		return nil, nil
+	case before == nil:
 		return after.contentions, nil
 	}
 	// What is counted since a process began does not shrink, but for rounding.

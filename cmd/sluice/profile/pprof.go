@@ -86,7 +86,7 @@ const (
 // hundred in memory.
 func countMessages(raw []byte) error {
 	for n := 0; len(raw) > 0; n++ {
-		if n > maxMessages {
+		if n == maxMessages {
 			return fmt.Errorf("has more than %d entries", maxMessages)
 		}
 		key, size := binary.Uvarint(raw)
