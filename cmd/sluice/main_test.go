@@ -71,6 +71,7 @@ func results(t *testing.T, dir string) (s summary) {
 func TestManual(t *testing.T) {
 	ways := map[string]func(*testing.T, []string){
 		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
+		"doctor": manualDoctor,
 	}
 	commands := manual(t)
 	for name := range ways {

@@ -32,13 +32,13 @@ type File struct {
 	Data []byte
 }
 
-// Vacant makes sure that dir is an empty folder, so that nothing can be
-// overwritten in it.
+// Vacant reports by an error that dir is neither an empty folder nor a name that
+// is free.
 func Vacant(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -52,6 +52,9 @@ func Vacant(dir string) error {
 // exist, so that Open(dir) gives the same capture again.
 func (s *Service) Save(dir string) error {
 	if err := Vacant(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	header, err := json.MarshalIndent(s.header(), "", "  ")

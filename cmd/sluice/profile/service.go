@@ -111,14 +111,17 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 	return s.capture()
 }
 
-// watchCPU takes the CPU profile, or lets as much time pass: the counters of
-// before and after tell something of a window without it, too.
+// watchCPU takes the CPU profile. If there is none it lets as much time pass: the
+// counters of before and after tell something of a window without it, too.
 func (s *Service) watchCPU(ctx context.Context, d time.Duration) error {
 	// net/http/pprof takes whole seconds, and 30 for what is none.
 	d = max(d.Truncate(time.Second), time.Second)
 	end := time.Now().Add(d)
 	if err := s.try(ctx, KindCPU, func() error { return s.watched(ctx, "profile", "cpu.pprof", d, maxProfile) }); err != nil {
 		return err
+	}
+	if _, taken := s.parts.of(KindCPU); taken != nil {
+		return nil
 	}
 	return pause(ctx, time.Until(end))
 }

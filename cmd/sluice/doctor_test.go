@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/profile"
+)
+
+// pprofServer serves the profiles of this process, as any service does.
+func pprofServer(t *testing.T) (address string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+// manualDoctor watches this process in place of localhost:6060, and for one second.
+func manualDoctor(t *testing.T, command []string) {
+	address := pprofServer(t)
+	args := slices.Clone(command[1:])
+	if i := slices.Index(args, "localhost:6060"); i >= 0 {
+		args[i] = address
+		args = append(args, "-seconds", "1")
+	} else if status, _, stderr := sluice(t, 0, "doctor", "-seconds", "1", "-save", "monday", address); status != 0 {
+		t.Fatalf("status %d\n%s", status, stderr)
+	}
+	status, stdout, stderr := sluice(t, 0, args...)
+	if status != 0 || !strings.Contains(stdout, address) || !strings.Contains(stdout, "goroutines: ") {
+		t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
+	}
+	_, err := os.Stat("monday/capture.json")
+	if saved := err == nil; saved != slices.Contains(command, "monday") {
+		t.Errorf("saved: %v", saved)
+	}
+}
+
+func TestDoctorJSON(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if status, _, stderr := sluice(t, 0, "doctor", "-seconds", "1", "-trace", "-block", "-save", "a", pprofServer(t)); status != 0 {
+		t.Fatalf("status %d\n%s", status, stderr)
+	}
+	status, stdout, stderr := sluice(t, 0, "doctor", "-json", "a")
+	var c profile.Capture
+	if err := json.Unmarshal([]byte(stdout), &c); status != 0 || err != nil {
+		t.Fatalf("status %d, %v\n%s", status, err, stderr)
+	}
+	if c.Trace == nil || c.Goroutines == nil || c.CPU == nil || c.Window == 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Each mistake is a line, and status 2; nothing is written.
+func TestDoctorMistakes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	address := pprofServer(t)
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	if err := os.WriteFile("empty", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll("full/of", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "target"},
+		{[]string{"nonesuch"}, "no such file"},
+		{[]string{"empty"}, "empty: is empty"},
+		{[]string{"full"}, "no profile"},
+		{[]string{"empty", address}, "one service at a time"},
+		{[]string{"-save", "x", "empty"}, "-save"},
+		{[]string{"-trace", "empty"}, "-trace"},
+		{[]string{"-metrics", "/m", "empty"}, "-metrics"},
+		{[]string{"-seconds", "0", address}, "-seconds"},
+		{[]string{"-seconds", "601", address}, "from 1 to 600"},
+		{[]string{"-save", "full", address}, "full: is not empty"},
+		{[]string{"-save", "empty", address}, "empty"},
+		{[]string{"-metrics", "http://elsewhere.example/", address}, "same host"},
+		{[]string{"ftp://" + address}, "ftp://"},
+		{[]string{web.URL}, "answers 404 Not Found"},
+		{[]string{"127.0.0.1:1"}, "refused"},
+	} {
+		status, stdout, stderr := sluice(t, 0, append([]string{"doctor"}, test.args...)...)
+		if status != statusUsage || stdout != "" || !strings.Contains(stderr, test.want) {
+			t.Errorf("doctor %q: status %d, want %d and %q\n%s%s", test.args, status, statusUsage, test.want, stdout, stderr)
+		}
+	}
+	entries, err := os.ReadDir(".")
+	if err != nil || len(entries) != 2 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// Ctrl-C while a service is watched ends the watch, and writes nothing.
+func TestDoctorInterrupt(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done() // until the client is gone
+	}))
+	defer hanging.Close()
+	var stdout, stderr strings.Builder
+	status := run(ctx, []string{"doctor", "-save", "x", hanging.URL}, &stdout, &stderr)
+	if status != statusInterrupted || stdout.Len() > 0 {
+		t.Errorf("status %d, want %d\n%s%s", status, statusInterrupted, &stdout, &stderr)
+	}
+	if _, err := os.Stat("x"); err == nil {
+		t.Error("a folder is left behind")
+	}
+}

@@ -1,0 +1,383 @@
+package profile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A fake is a service that sends profiles made by hand.
+type fake struct {
+	*httptest.Server
+	asked *[]string // paths and queries, in order
+}
+
+// serve starts a fake with the usual pages, changed by pages: path to handler.
+func serve(t *testing.T, pages map[string]http.HandlerFunc) fake {
+	t.Helper()
+	var lock sync.Mutex
+	asked := []string{}
+	counts := map[string]int64{}
+	usual := map[string]func(n int64) []byte{
+		"/debug/pprof/profile":   func(int64) []byte { return cpuDrawing(spent(time.Second, sendStack...)).bytes(t) },
+		"/debug/pprof/goroutine": func(n int64) []byte { return goroutineDrawing(there(10*n, sendStack...)).bytes(t) },
+		"/debug/pprof/mutex": func(n int64) []byte {
+			return waitDrawing(waited(n, time.Second, below("runtime.unlock", "runtime.chansend")...)).bytes(t)
+		},
+		"/debug/pprof/block": func(n int64) []byte { return waitDrawing(waited(5*n, time.Second, sendStack...)).bytes(t) },
+		"/debug/pprof/trace": func(int64) []byte { return tracedExchange(t) },
+		"/debug/metrics": func(n int64) []byte {
+			r := &Reading{At: noon.Add(time.Duration(n) * time.Second), GoVersion: "go1.26.8", CPUs: 2,
+				Values:     map[string]float64{metricMutexWait: float64(n), metricGOMAXPROCS: 2},
+				Histograms: map[string]Histogram{metricLatencies: {Counts: []uint64{uint64(1000 * n)}, Bounds: []float64{0, 1}}}}
+			text, err := json.Marshal(r)
+			if err != nil {
+				t.Error(err)
+			}
+			return text
+		},
+	}
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		lock.Lock()
+		asked = append(asked, r.URL.RequestURI())
+		counts[r.URL.Path]++
+		n := counts[r.URL.Path]
+		lock.Unlock()
+		if page, ok := pages[r.URL.Path]; ok {
+			page(w, r)
+		} else if r.URL.Query().Get("debug") == "2" {
+			w.Write([]byte(hotText))
+		} else if page, ok := usual[r.URL.Path]; ok {
+			w.Header().Set("Content-Type", "application/octet-stream")
+			w.Write(page(n))
+		} else {
+			http.NotFound(w, r)
+		}
+	}
+	f := fake{httptest.NewServer(http.HandlerFunc(handler)), &asked}
+	t.Cleanup(f.Close)
+	return f
+}
+
+// at is the service at f, which need not be waited for long.
+func (f fake) at(t *testing.T) *Service {
+	t.Helper()
+	s, err := At(f.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func watch(t *testing.T, s *Service, extra ...Kind) *Capture {
+	t.Helper()
+	c, err := s.Watch(t.Context(), time.Nanosecond, extra...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// What costs a service least comes first, and nothing that was not asked for.
+func TestOrder(t *testing.T) {
+	f := serve(t, nil)
+	c := watch(t, f.at(t))
+	want := []string{
+		"/debug/pprof/goroutine", "/debug/pprof/mutex", "/debug/metrics", "/debug/pprof/profile?seconds=1",
+		"/debug/metrics", "/debug/pprof/goroutine", "/debug/pprof/goroutine?debug=2", "/debug/pprof/mutex", "/debug/pprof/goroutineleak",
+	}
+	if !reflect.DeepEqual(*f.asked, want) {
+		t.Errorf("asked for %q\nwant %q", *f.asked, want)
+	}
+	wait, _ := c.Metrics.MutexWait()
+	if wait != time.Second || c.CPU == nil || c.Mutex.Sites[0].Count != 1 || c.GOMAXPROCS != 2 || c.Block != nil || c.Trace != nil {
+		t.Errorf("waited %v, %+v", wait, c)
+	}
+	if g := c.Goroutines; g.Earlier != 10 || !g.GrowthKnown || !g.StatesKnown {
+		t.Errorf("%+v", g)
+	}
+	if len(c.Missing) != 1 || c.Missing[0].Kind != KindLeak || !strings.Contains(c.Missing[0].Reason, "GOEXPERIMENT") {
+		t.Errorf("missing %+v", c.Missing)
+	}
+}
+
+// What was saved is read as it was watched.
+func TestSave(t *testing.T) {
+	f := serve(t, nil)
+	address := strings.Replace(f.URL, "http://", "http://user:secret@", 1)
+	s, err := At(address, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := watch(t, s, KindBlock, KindTrace)
+	if watched.Block == nil || watched.Trace == nil {
+		t.Fatalf("%+v", watched)
+	}
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	if err := s.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(watched, opened) {
+		t.Errorf("watched %+v\n\nopened %+v", watched, opened)
+	}
+	if opened.Target != f.URL+"/debug/pprof/" || s.Target() != f.URL+"/debug/pprof" {
+		t.Errorf("target %q, %q", opened.Target, s.Target())
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil || strings.Contains(string(text), "secret") {
+			t.Errorf("%s has the password, or %v", entry.Name(), err)
+		}
+	}
+	var file *FileError
+	if err := s.Save(dir); !errors.As(err, &file) || !strings.Contains(err.Error(), "nothing is overwritten") {
+		t.Errorf("saved twice: %v", err)
+	}
+}
+
+func TestMore(t *testing.T) {
+	f := serve(t, nil)
+	s := f.at(t)
+	watch(t, s)
+	for range 2 { // a second time takes the place of the first
+		c, err := s.More(t.Context(), KindTrace, time.Second)
+		if err != nil || c.Trace == nil || c.CPU == nil {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		c, err = s.More(t.Context(), KindBlock, time.Nanosecond)
+		if err != nil || c.Block == nil || c.Block.Sites[0].Count != 5 || c.Trace == nil {
+			t.Fatalf("%+v, %v", c, err)
+		}
+	}
+	c, err := s.More(t.Context(), KindCPU, time.Second)
+	if err != nil || len(c.Missing) != 2 || !strings.Contains(c.Missing[1].Reason, "cannot be taken afterwards") {
+		t.Errorf("%+v, %v", c.Missing, err)
+	}
+}
+
+// A trace is shorter where more happens.
+func TestTraceTime(t *testing.T) {
+	rate := func(perSecond uint64) *Capture {
+		reading := func(at time.Time, n uint64) *Reading {
+			return &Reading{At: at, Histograms: map[string]Histogram{metricLatencies: {Counts: []uint64{n / wakeupsPerSample}}}}
+		}
+		return &Capture{Metrics: &Metrics{Before: reading(noon, 0), After: reading(noon.Add(time.Second), perSecond)}}
+	}
+	for name, test := range map[string]struct {
+		c       *Capture
+		d, want time.Duration
+	}{
+		"not known": {&Capture{}, time.Minute, unsizedTrace},
+		"idle":      {rate(80), time.Minute, maxTraceTime},
+		"busy":      {rate(traceSize / tracePerWakeup), time.Minute, time.Second},
+		"storm":     {rate(1 << 40), time.Minute, minTraceTime},
+		"asked":     {rate(80), 300 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		if got := traceTime(test.c, test.d); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// Pages that are not there leave a note, and the rest is taken.
+func TestParts(t *testing.T) {
+	refuse := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusInternalServerError)
+		w.Write([]byte("Could not enable CPU profiling:\x1b[31m already in use\nmore\n"))
+	}
+	f := serve(t, map[string]http.HandlerFunc{
+		"/debug/pprof/profile": refuse, "/debug/metrics": http.NotFound, "/debug/pprof/mutex": http.NotFound,
+	})
+	c := watch(t, f.at(t))
+	reasons := map[Kind]string{}
+	for _, m := range c.Missing {
+		reasons[m.Kind] = m.Reason
+	}
+	if got := reasons[KindCPU]; got != "answers 500 Internal Server Error: Could not enable CPU profiling:[31m already in use" {
+		t.Errorf("CPU: %q", got)
+	}
+	if reasons[KindMutex] != "answers 404 Not Found" || !strings.Contains(reasons[KindMetrics], "no page") || c.Goroutines == nil || c.CPU != nil {
+		t.Errorf("%q, %+v", reasons, c)
+	}
+}
+
+// Without a page of its own, metrics come from Prometheus' or from expvar.
+func TestMetricsPages(t *testing.T) {
+	prometheus := func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte("# HELP x\ngo_sched_gomaxprocs_threads 6\ngo_secret_thing 7\n"))
+	}
+	f := serve(t, map[string]http.HandlerFunc{"/debug/metrics": http.NotFound, "/metrics": prometheus})
+	s := f.at(t)
+	if c := watch(t, s); c.GOMAXPROCS != 6 || c.Metrics.Window() <= 0 {
+		t.Errorf("%+v", c.Metrics)
+	}
+	f = serve(t, map[string]http.HandlerFunc{"/debug/metrics": http.NotFound, "/own": prometheus})
+	s, err := At(f.URL, "/own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := watch(t, s); c.GOMAXPROCS != 6 {
+		t.Errorf("%+v", c.Metrics)
+	}
+	if _, err := At(f.URL, "http://elsewhere.example/metrics"); err == nil {
+		t.Error("metrics are fetched from another host")
+	}
+}
+
+// An address that is no service says so in a line, and nothing goes on.
+func TestNoService(t *testing.T) {
+	elsewhere := httptest.NewServer(http.NotFoundHandler())
+	defer elsewhere.Close()
+	for name, test := range map[string]struct {
+		page http.HandlerFunc
+		want string
+	}{
+		"404":          {http.NotFound, "answers 404 Not Found"},
+		"a web page":   {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html><body>hello")) }, "answers with a web page"},
+		"another host": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "redirects to another host"},
+		"in a circle":  {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirects more than 3 times"},
+		"to https":     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://"+r.Host, http.StatusFound) }, "redirects from http to https"},
+		"nothing":      {func(http.ResponseWriter, *http.Request) {}, "answers with nothing"},
+		"noise":        {func(w http.ResponseWriter, _ *http.Request) { w.Write(noise(100)) }, "nothing that a Go service shows"},
+		"half an answer": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			w.Write(noise(10))
+		}, "ends its answer too early"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := serve(t, map[string]http.HandlerFunc{"/debug/pprof/goroutine": test.page})
+			_, err := f.at(t).Watch(t.Context(), time.Nanosecond)
+			var file *FileError
+			if !errors.As(err, &file) || !strings.HasPrefix(err.Error(), f.URL+"/debug/pprof/: ") || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want a line with %q", err, test.want)
+			}
+		})
+	}
+}
+
+// More than the limit is not taken, however it comes.
+func TestTooMuch(t *testing.T) {
+	f := serve(t, map[string]http.HandlerFunc{"/big": func(w http.ResponseWriter, _ *http.Request) {
+		for range 3 {
+			w.Write(make([]byte, 1<<20))
+		}
+	}})
+	s := f.at(t)
+	u, err := s.base.Parse("/big")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.getter.get(t.Context(), u, 0, 2<<20); err == nil || err.Error() != "answers with more than 2 MB" {
+		t.Errorf("%v", err)
+	}
+	if data, err := s.getter.get(t.Context(), u, 0, 3<<20); err != nil || len(data) != 3<<20 {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+}
+
+// In a bubble with a network in memory, whatever is left running when the test
+// ends is an error.
+func TestHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, end := silent(t)
+		defer end()
+		began := time.Now()
+		_, err := s.Watch(t.Context(), time.Second)
+		if err == nil || !strings.HasSuffix(err.Error(), "does not answer within 15s") {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != usualGrace {
+			t.Errorf("took %v, want %v", took, usualGrace)
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, end := silent(t)
+		defer end()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := s.Watch(ctx, time.Hour)
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+// silent is a service that takes connections and says nothing.
+func silent(t *testing.T) (s *Service, end func()) {
+	t.Helper()
+	s, err := At("silent.example:80", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var others []net.Conn
+	transport := s.getter.client.Transport.(*http.Transport)
+	transport.Proxy = nil
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		ours, other := net.Pipe()
+		others = append(others, other)
+		go func() { // takes the question
+			for buffer := make([]byte, 1024); ; {
+				if _, err := other.Read(buffer); err != nil {
+					return
+				}
+			}
+		}()
+		return ours, nil
+	}
+	return s, func() {
+		for _, other := range others {
+			other.Close()
+		}
+	}
+}
+
+func TestTargets(t *testing.T) {
+	for target, want := range map[string]string{
+		"localhost:6060":        "http://localhost:6060/debug/pprof/",
+		":6060":                 "http://localhost:6060/debug/pprof/",
+		"[::1]:6060":            "http://[::1]:6060/debug/pprof/",
+		"http://h:1/":           "http://h:1/debug/pprof/",
+		"https://h/debug/pprof": "https://h/debug/pprof/",
+		"h:1/x/debug/pprof/":    "http://h:1/x/debug/pprof/",
+		"http://user:secret@h:1/debug/pprof/?a=b": "http://h:1/debug/pprof/",
+	} {
+		u, err := baseOf(target)
+		if err != nil || shown(u) != want || !IsAddress(target) {
+			t.Errorf("%s: %v, %v, an address: %v", target, u, err, IsAddress(target))
+		}
+	}
+	for _, target := range []string{"ftp://h:1/", "http://", "http://user:secret@h:x/", "http:// h"} {
+		if u, err := baseOf(target); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, %v", target, u, err)
+		}
+	}
+	for _, name := range []string{"cpu.pprof", "a/b", "C:folder", "file:0", "file:99999", "host", ""} {
+		if IsAddress(name) {
+			t.Errorf("%q is taken for an address", name)
+		}
+	}
+}
