@@ -109,7 +109,7 @@ func Read(dir string) (*Report, error) {
 // appended would be cheaper, but a second form of the same figures that everybody
 // had to read; ten milliseconds a point are little beside the second that it takes.
 func (r *Report) Save(dir string) error {
-	return replace(filepath.Join(dir, JSONFile), r.WriteJSON)
+	return Replace(filepath.Join(dir, JSONFile), r.WriteJSON)
 }
 
 // WriteFiles writes the three files of the report. Each replaces its predecessor
@@ -117,12 +117,14 @@ func (r *Report) Save(dir string) error {
 func (r *Report) WriteFiles(dir string) error {
 	return errors.Join(
 		r.Save(dir),
-		replace(filepath.Join(dir, BenchmarksFile), r.WriteBenchmarks),
-		replace(filepath.Join(dir, PageFile), r.WritePage),
+		Replace(filepath.Join(dir, BenchmarksFile), r.WriteBenchmarks),
+		Replace(filepath.Join(dir, PageFile), r.WritePage),
 	)
 }
 
-func replace(path string, write func(io.Writer) error) (err error) {
+// Replace writes a file as a whole: a reader sees what was there or all that is new,
+// never half of it.
+func Replace(path string, write func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func TestReplaceKeepsTheOldFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := errors.New("disk full")
-	err := replace(path, func(w io.Writer) error {
+	err := Replace(path, func(w io.Writer) error {
 		_, err := io.WriteString(w, "ne")
 		return errors.Join(err, full)
 	})

@@ -17,8 +17,11 @@ import (
 //go:embed page.html
 var pageText string
 
+// Style is how pages of this tool look, in light and in dark, on a screen and on a
+// phone. Charts of package plot need it.
+//
 //go:embed page.css
-var pageStyle string
+var Style string
 
 var pageTemplate = template.Must(template.New("page").
 	Funcs(template.FuncMap{"unbroken": unbroken}).
@@ -79,8 +82,8 @@ type pageTable struct {
 func (r *Report) WritePage(w io.Writer) error {
 	p := page{
 		Report:   r,
-		Policy:   policy(pageStyle),
-		Style:    template.CSS(pageStyle),
+		Policy:   Policy(Style),
+		Style:    template.CSS(Style),
 		When:     r.Started.Format("2 January 2006, 15:04 MST"),
 		Length:   time.Duration(r.Took).Round(time.Second).String(),
 		Topology: topology(r.Machine),
@@ -100,8 +103,9 @@ func (r *Report) WritePage(w io.Writer) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// policy allows this one style, and nothing else.
-func policy(style string) string {
+// Policy is what a page with this style says to browsers: they are to allow this one
+// style, and nothing else.
+func Policy(style string) string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; base-uri 'none'; form-action 'none'"

@@ -96,7 +96,7 @@ func TestPageToFile(t *testing.T) {
 	if path == "" {
 		path = filepath.Join(t.TempDir(), PageFile)
 	}
-	if err := replace(path, crowded().WritePage); err != nil {
+	if err := Replace(path, crowded().WritePage); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != render(t, crowded().WritePage) {

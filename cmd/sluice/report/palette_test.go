@@ -22,7 +22,7 @@ func TestStyles(t *testing.T) {
 	}
 	for _, letter := range []string{"n", "p", "s"} {
 		for i := range shades {
-			if !strings.Contains(pageStyle, fmt.Sprintf(".%s%d {", letter, i)) {
+			if !strings.Contains(Style, fmt.Sprintf(".%s%d {", letter, i)) {
 				t.Errorf("page.css has no shade %d of family %s", i, letter)
 			}
 		}
@@ -35,7 +35,7 @@ func unstyled(page string) (missing []string) {
 	_, body, _ := strings.Cut(page, "</style>")
 	for _, match := range regexp.MustCompile(`class="([^"]+)"`).FindAllStringSubmatch(body, -1) {
 		for class := range strings.FieldsSeq(match[1]) {
-			if class != "mark" && !regexp.MustCompile(`\.`+class+`\b`).MatchString(pageStyle) {
+			if class != "mark" && !regexp.MustCompile(`\.`+class+`\b`).MatchString(Style) {
 				missing = append(missing, class)
 			}
 		}
@@ -140,7 +140,7 @@ const (
 )
 
 func TestPalette(t *testing.T) {
-	for name, colours := range themes(t, pageStyle) {
+	for name, colours := range themes(t, Style) {
 		for _, wrong := range faults(colours) {
 			t.Errorf("%s: %s", name, wrong)
 		}
@@ -148,7 +148,7 @@ func TestPalette(t *testing.T) {
 	for _, planted := range []struct{ name, hex, says string }{
 		{"soft", "#8a9299", "text"}, {"s3", "#c0d8f0", "mark"}, {"p0", "#33383d", "families"}, {"s2", "#2b6be5", "apart"},
 	} {
-		colours := themes(t, pageStyle)["light"]
+		colours := themes(t, Style)["light"]
 		colours[planted.name] = parseColour(t, planted.hex)
 		if wrong := faults(colours); len(wrong) == 0 || !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
 			t.Errorf("of %s = %s it is said: %q", planted.name, planted.hex, wrong)

@@ -1,0 +1,108 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/sluice-go/sluice/cmd/sluice/profile"
+)
+
+// worthIt is the gain below which a remedy is no reason to call channels the
+// problem: measured ones scatter by 5 %.
+const worthIt = 1.15
+
+// verdict answers: are channels the problem? A leak is a fault, and holds nothing
+// back yet.
+func (f *facts) verdict(findings []Finding) Verdict {
+	channels, above := false, false // is it channels, and does something else come first
+	other := false
+	for i := range findings {
+		found := &findings[i]
+		switch best := found.Best(); {
+		case found.Channels && found.Kind == Leak:
+			channels = true
+		case found.Channels && best != nil && best.Gain.Mid >= worthIt:
+			channels = true
+		case !found.Channels && !channels:
+			above, other = true, true
+		case !found.Channels:
+			other = true
+		}
+	}
+	switch {
+	case channels && above:
+		return Partly
+	case channels:
+		return Yes
+	case other:
+		return No
+	case f.capture.CPU == nil:
+		return NotSaid
+	case !f.busy:
+		return Idle
+	}
+	return No
+}
+
+// answer is the verdict in a sentence or two.
+func (f *facts) answer(v Verdict, findings []Finding) string {
+	switch v {
+	case Idle:
+		return "There was too little to do to tell: " + f.sparse + ". What follows from states and waits alone is below."
+	case NotSaid:
+		return "It cannot be told: " + f.sparse + "."
+	case No:
+		if len(findings) == 0 {
+			return fmt.Sprintf("Channels are not the problem: they take %s of CPU time%s, and nothing else stands out.",
+				percent(f.channelCPU()), f.ofCores())
+		}
+		return "Channels are not the problem. " + findings[0].Text
+	case Partly:
+		for _, found := range findings {
+			if found.Channels {
+				return "Channels are only part of the problem. " + findings[0].Text + " Then: " + found.Text
+			}
+		}
+	}
+	for _, found := range findings {
+		if found.Channels {
+			return "Channels are the problem. " + found.Text
+		}
+	}
+	return ""
+}
+
+func (f *facts) ofCores() string {
+	if f.avail == 0 || f.cores == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" on %s of %s cores", number(f.cores), number(f.avail))
+}
+
+// unknown lists what is missing, and what would get it.
+func (f *facts) unknown() []Unknown {
+	c := f.capture
+	missing := []Unknown{}
+	add := func(isMissing bool, what, flags string) {
+		if isMissing {
+			missing = append(missing, Unknown{what, "sluice doctor " + flags + c.Target})
+		}
+	}
+	add(c.CPU == nil, "what CPU time is spent on, and whether channels take much of it", "-seconds 10 ")
+	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; look again under load", "-seconds 30 ")
+	add(c.Goroutines == nil || !c.Goroutines.StatesKnown, "which goroutines wait, and for what", "")
+	add(c.Metrics == nil || f.metricsWindow() == 0, "how many Ps sleep in channel locks, and how many wake-ups there are: there are no two readings of runtime/metrics", "")
+	add(f.metricsWindow() > 0 && f.syncWait == nil, "whether channels' locks or package sync's are waited for: there is no mutex profile", "")
+	add(f.procs == 0, "how many cores the service may use (GOMAXPROCS)", "")
+	add(f.channel > 0 && c.Trace == nil && c.Block == nil, "who wakes whom, how long goroutines wait where, and items a second", "-trace ")
+	for _, m := range c.Missing {
+		missing = append(missing, Unknown{fmt.Sprintf("the %s: %s", longName(m.Kind), m.Reason), ""})
+	}
+	return missing
+}
+
+func longName(k profile.Kind) string {
+	if k == profile.KindTrace || k == profile.KindMetrics {
+		return string(k)
+	}
+	return string(k) + " profile"
+}

@@ -1,0 +1,211 @@
+// Package finding says what is wrong with the channels of a service, what to do,
+// and what that would give: it judges what package profile read.
+//
+// A diagnosis is several findings, each with its figures and where they are
+// from, and never one label. What is not known is said to be not known, with
+// the command that would get it. The rules are lists, a file for each family:
+//
+//	locks.go     a channel's lock is what everybody waits for
+//	handover.go  passing a value costs more than what is done with it
+//	selects.go   selects, and polling
+//	stages.go    who is slow behind a channel
+//	leaks.go     goroutines that wait for ever
+//	elsewhere.go it is not the channels
+//
+// What may enter: rules, each with its reason and the figures that it was tuned
+// on; the prices that gains are predicted from; and the forms in which a
+// diagnosis is written. No profile is read here.
+package finding
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sluice-go/sluice/cmd/sluice/profile"
+)
+
+// Schema is the version of the JSON form. It changes when a reader of the old
+// form would misread the new one.
+const Schema = 1
+
+// A Diagnosis is what a capture says. It is the JSON form as it stands; what is
+// null there is not known.
+type Diagnosis struct {
+	Schema     int         `json:"schema"`
+	Target     string      `json:"target"`
+	GoVersion  string      `json:"go,omitempty"`
+	Window     float64     `json:"window_seconds"` // 0 if not known
+	GOMAXPROCS int         `json:"gomaxprocs"`     // 0 if not known
+	CPUs       int         `json:"cpus"`           // 0 if not known
+	Verdict    Verdict     `json:"verdict"`
+	Answer     string      `json:"answer"`
+	Shares     Shares      `json:"shares"`
+	Findings   []Finding   `json:"findings"`   // what matters most first
+	Operations []Operation `json:"operations"` // the dearest first
+	Partners   []Partners  `json:"partners"`
+	Unknown    []Unknown   `json:"unknown"`
+	Prices     Prices      `json:"prices"`
+}
+
+// A Verdict answers: are channels the problem?
+type Verdict string
+
+// The verdicts.
+const (
+	Yes     Verdict = "yes"
+	Partly  Verdict = "partly" // something else costs more
+	No      Verdict = "no"
+	Idle    Verdict = "idle" // there was too little to do to tell
+	NotSaid Verdict = "not known"
+)
+
+// Shares are the figures that the verdict is from.
+type Shares struct {
+	Cores        *float64 `json:"cores_used"`
+	ChannelCPU   *float64 `json:"channel_share_of_cpu"`      // operations, and the scheduler's work after those that parked
+	ChannelCores *float64 `json:"channel_share_of_cores"`    // the same, and Ps asleep in channel locks, of the cores there are
+	Asleep       *float64 `json:"asleep_in_channel_locks"`   // mean number of Ps
+	SyncWait     *float64 `json:"blocked_on_sync"`           // mean number of goroutines
+	Collector    *float64 `json:"collector_share_of_cpu"`    // allocation included
+	User         *float64 `json:"user_code_share_of_cpu"`    //
+	Wakeups      *float64 `json:"wakeups_per_second"`        // goroutines made to run
+	WakeupCores  *float64 `json:"cores_by_price_of_wakeups"` // what these should cost
+}
+
+// A Kind names what a finding is about. Programs compare it.
+type Kind string
+
+// A Finding is one thing that holds the service back, or will.
+type Finding struct {
+	Kind       Kind       `json:"kind"`
+	Channels   bool       `json:"channels"` // it is about how channels are used
+	Text       string     `json:"text"`
+	At         *Place     `json:"at"`
+	Share      *float64   `json:"share_of_cores"` // of what the service could use, lost to it
+	Confidence Confidence `json:"confidence"`
+	Evidence   []Evidence `json:"evidence"`
+	Remedies   []Remedy   `json:"remedies"` // what should give most first
+	Not        []Not      `json:"not"`
+}
+
+// Confidence is how sure a finding is.
+type Confidence string
+
+// Confidence in words: High if two independent profiles agree or one leaves no
+// other reading; Low if something else could look the same.
+const (
+	High   Confidence = "high"
+	Medium Confidence = "medium"
+	Low    Confidence = "low"
+)
+
+// Evidence is a figure and the profile that it is from.
+type Evidence struct {
+	Text string       `json:"text"`
+	From profile.Kind `json:"from"`
+}
+
+// Unknown is what could not be said, and what would tell.
+type Unknown struct {
+	What    string `json:"what"`
+	Command string `json:"command"`
+}
+
+// A Place is an operation, for people and for programs.
+type Place struct {
+	Op       profile.Op `json:"op"`
+	Function string     `json:"function"`
+	File     string     `json:"file"`
+	Line     int        `json:"line"`
+	Caller   string     `json:"caller,omitempty"` // with file and line
+}
+
+func place(s profile.Site) Place {
+	p := Place{Op: s.Op, Function: s.At.Function, File: s.At.File, Line: s.At.Line}
+	if s.Caller != (profile.Frame{}) {
+		p.Caller = s.Caller.String()
+	}
+	return p
+}
+
+// String is for people.
+func (p Place) String() string {
+	site := profile.Site{Op: p.Op, At: profile.Frame{Function: p.Function, File: p.File, Line: p.Line}}
+	return site.String()
+}
+
+// A rule looks for one kind of finding.
+type rule struct {
+	kind   Kind
+	reason string // why there is the rule, and the figures that it was tuned on
+	// instead names findings that this one explains better, and that are
+	// left out beside it.
+	instead []Kind
+	shares  bool // needs shares of CPU time: below the floor it is not asked
+	look    func(*facts) *Finding
+}
+
+// rules is every rule there is.
+var rules = slices.Concat(lockRules, handOverRules, selectRules, stageRules, leakRules, elsewhereRules)
+
+// Diagnose judges a capture. Prices say what an operation costs.
+func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
+	f := gather(capture, prices)
+	d := &Diagnosis{
+		Schema: Schema, Target: capture.Target, GoVersion: capture.GoVersion, Window: f.window,
+		GOMAXPROCS: f.procs, CPUs: f.cpus, Prices: prices,
+		Shares: f.shares(), Findings: []Finding{}, Operations: f.operations, Partners: f.partners(),
+		Unknown: f.unknown(),
+	}
+	explained := make(map[Kind]bool)
+	for _, r := range rules {
+		if r.shares && !f.busy {
+			continue
+		}
+		found := r.look(f)
+		if found == nil {
+			continue
+		}
+		found.Kind = r.kind
+		if found.Remedies == nil {
+			found.Remedies = []Remedy{}
+		}
+		if found.Not == nil {
+			found.Not = []Not{}
+		}
+		slices.SortStableFunc(found.Remedies, func(a, b Remedy) int { return cmp.Compare(b.Gain.Mid, a.Gain.Mid) })
+		d.Findings = append(d.Findings, *found)
+		for _, kind := range r.instead {
+			explained[kind] = true
+		}
+	}
+	d.Findings = slices.DeleteFunc(d.Findings, func(f Finding) bool { return explained[f.Kind] })
+	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
+	d.Verdict = f.verdict(d.Findings)
+	d.Answer = f.answer(d.Verdict, d.Findings)
+	return d
+}
+
+// weight orders findings: by what they take, a guess behind what is sure.
+func (f *Finding) weight() float64 {
+	w := 0.0
+	if f.Share != nil {
+		w = *f.Share
+	}
+	if f.Confidence == Low {
+		w /= 2
+	}
+	return w
+}
+
+// Best is the remedy that should give most, nil if nothing would.
+func (f *Finding) Best() *Remedy {
+	if len(f.Remedies) == 0 {
+		return nil
+	}
+	return &f.Remedies[0]
+}
+
+func (f *Finding) says(from profile.Kind, text string) {
+	f.Evidence = append(f.Evidence, Evidence{Text: text, From: from})
+}

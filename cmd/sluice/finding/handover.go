@@ -1,0 +1,195 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/sluice-go/sluice/cmd/sluice/profile"
+)
+
+// Findings about what it costs to hand a value over.
+const (
+	HandOver  Kind = "hand-over"
+	TinyJobs  Kind = "tiny jobs"
+	TakeTurns Kind = "both ends park"
+)
+
+const (
+	// handOverShare of CPU time, parks included. Pools of 1 µs jobs had 0.5 to
+	// 0.7, of 100 µs 0.03 to 0.08: their best remedy gave ×1.07.
+	handOverShare = 0.15
+	// idleCores is the part of the cores that must idle for parking to be what
+	// holds back a service that spends little on channels.
+	idleCores = 0.15
+	// turnsShare of CPU time in channels, parks included: with less, cores idle for
+	// another reason. Stages that took turns had 0.08 and 0.10.
+	turnsShare = 0.03
+	// busyWakeups a second, for each core there is: fewer do not idle it.
+	busyWakeups = 2_000
+	// poolOf is how many goroutines that do the same are a pool.
+	poolOf = 3
+)
+
+var handOverRules = []rule{
+	{
+		kind: HandOver, shares: true, look: handOver,
+		reason: "unbuffered pipeline: 27 % of CPU after parks, buffer ×2.9; ping-pong 34 %",
+	},
+	{
+		kind: TinyJobs, shares: true, look: tinyJobs, instead: []Kind{HandOver, HotChannel},
+		reason: "pool of 1 µs jobs: buffer ×2.1, batch ×2.3; of 100 µs jobs ×1.07, which is not found",
+	},
+	{
+		kind: TakeTurns, shares: true, look: takeTurns, instead: []Kind{PlainCPU},
+		reason: "channel and scheduler only 8 % of CPU, but 30 % of the cores idle with both ends parking: buffer ×1.48",
+	},
+}
+
+// handsOver reports whether channels cost much and it is not by their locks.
+func (f *facts) handsOver() bool {
+	return f.channelCPU() >= handOverShare && f.locked() < lockBound && f.weight(notPlain) < mostly
+}
+
+func notPlain(o *Operation) bool { return o.Op == profile.Select || polls(o) }
+
+// senders is how many goroutines are known to be in sends that cost anything.
+func (f *facts) senders() int {
+	sum := 0
+	for i := range f.operations {
+		if o := &f.operations[i]; sends(o) && o.Weight >= smallSite {
+			n, _ := o.count()
+			sum += n
+		}
+	}
+	return sum
+}
+
+func handOver(f *facts) *Finding {
+	o := f.dearest(anyOp)
+	if o == nil || !f.handsOver() {
+		return nil
+	}
+	found := f.handOverFinding(o)
+	found.Text = fmt.Sprintf("Handing values over costs more than it need: the dearest is %s.", o)
+	// One goroutine keeps one core busy with what is no handing over.
+	fused := 1 / max(f.cores*(1-f.switching()), 1.0/mostGain)
+	if f.avail == 0 {
+		fused = bounded(1, f.switching(), 1)
+	}
+	found.Remedies = append(f.handOverRemedies(),
+		Remedy{Fuse, "let one goroutine do what two stages do, where their work is short",
+			between(fused*0.6, fused, fused*max(1, f.avail)), "what is left of the work, on one core at least and on all at most"})
+	found.Not = []Not{{Shard, "the channel's lock is hardly waited for: more channels would each park and wake as often."}}
+	return found
+}
+
+// tinyJobs is a hand-over with a pool at one end.
+func tinyJobs(f *facts) *Finding {
+	if f.channelCPU() < handOverShare || f.weight(notPlain) >= mostly || f.senders() >= crowd {
+		return nil
+	}
+	var pool *Operation
+	for i := range f.operations {
+		o := &f.operations[i]
+		if n, _ := o.count(); receives(o) && n >= poolOf && (pool == nil || o.Weight > pool.Weight) {
+			pool = o
+		}
+	}
+	if pool == nil || pool.Weight < smallSite && waits(pool) == 0 {
+		return nil
+	}
+	n, _ := pool.count()
+	found := f.handOverFinding(pool)
+	found.Text = fmt.Sprintf("The jobs are too small for what it costs to hand them to a pool: %s, in %d goroutines.", pool, n)
+	found.says(profile.KindGoroutine, fmt.Sprintf("%d goroutines receive at this line", n))
+	found.Remedies = f.handOverRemedies()
+	found.Not = []Not{
+		{MoreReceivers, "the pool's goroutines wait for jobs already: more of them only wait in a longer line."},
+		{Shard, "the channel's lock is hardly waited for: it is parking and waking that costs."},
+	}
+	return found
+}
+
+func (f *facts) handOverFinding(o *Operation) *Finding {
+	found := &Finding{Channels: true, At: &o.Place, Share: known(max(f.channelCores(), f.channelCPU()*f.used())), Confidence: Medium}
+	found.says(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, and %s in the scheduler after they parked",
+		percent(f.channel/f.cpu), percent(f.parked/f.cpu)))
+	if f.wakeups != nil {
+		cores := *f.wakeups * f.prices.Wakeup * 1e-9
+		found.says(profile.KindMetrics, fmt.Sprintf("%s wake-ups a second: at %s each that is %s cores",
+			count(*f.wakeups), duration(f.prices.Wakeup*1e-9), number(cores)))
+		if f.cores > 0 && cores >= handOverShare/2*f.cores {
+			found.Confidence = High
+		}
+	}
+	return found
+}
+
+func (f *facts) handOverRemedies() []Remedy {
+	p := f.prices
+	return []Remedy{
+		{Buffer, "give the channel slots, 128 or so, if it has none or few",
+			f.removing(removable(p.HandOver, p.Buffered)), byBound},
+		{Batch, "send slices of values (sluice.Batcher, sluice.Batches; sluice.Workers sizes its own)",
+			around(bounded(f.used(), f.switching(), removable(p.HandOver, p.OwnSlices))), byBound + "; the scheduler's other work counted in"},
+	}
+}
+
+// switching is the share of CPU time that goes where nothing is handed over any
+// more: channels, and the scheduler as far as it works for them.
+func (f *facts) switching() float64 {
+	share := f.channelCPU()
+	if all := f.capture.CPU.By[profile.AfterPark].Seconds(); all > 0 {
+		// What readParks held back as too much for channels, and what the scheduler
+		// does beside, is theirs as far as the parks are.
+		rest := f.share(profile.AfterPark, profile.Scheduling) - f.parked/f.cpu
+		share += rest * min(1, f.parked/all*1.5)
+	}
+	return min(share, 1)
+}
+
+// takeTurns is for programs whose channels cost little CPU time, and yet keep the
+// cores from working: each end waits for the other in turn.
+func takeTurns(f *facts) *Finding {
+	if f.avail == 0 || f.channelCPU() >= handOverShare || f.channelCPU() < turnsShare ||
+		f.share(profile.Collecting, profile.Allocating) >= collectorShare || f.used() > 1-idleCores || f.wakeups == nil ||
+		*f.wakeups < busyWakeups*f.avail {
+		return nil
+	}
+	from, to := f.bothPark()
+	if from == nil || to == nil {
+		return nil
+	}
+	found := &Finding{Channels: true, At: &from.Place, Share: known(1 - f.used()), Confidence: Medium}
+	found.Text = fmt.Sprintf("Both ends wait for each other in turn, and cores idle meanwhile: %s and %s.", from, to)
+	found.says(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; channels and the scheduler after them take only %s of that",
+		number(f.cores), number(f.avail), percent(f.channelCPU())))
+	found.says(profile.KindMetrics, fmt.Sprintf("%s wake-ups a second", count(*f.wakeups)))
+	if from.Parks == nil {
+		found.Confidence = Low // one look at where goroutines wait is no count of how often
+	}
+	mid := bounded(f.used(), f.channelCPU(), removable(f.prices.HandOver, f.prices.Buffered))
+	found.Remedies = []Remedy{{Buffer, "give the channel slots, so that each end can work while the other one does",
+		between(1, mid, mid*gainAbove), byBound}}
+	found.Not = []Not{
+		{Shard, "nobody waits for the channel's lock."},
+		{FewerPs, "the cores are not contended: they idle."},
+	}
+	return found
+}
+
+// bothPark returns the send and the receive where most is waited, nil where
+// nobody waits.
+func (f *facts) bothPark() (from, to *Operation) {
+	for i := range f.operations {
+		o := &f.operations[i]
+		parks := waits(o) > 0 || o.wake > 0 && o.Parks == nil
+		switch {
+		case !parks || o.Weight == 0:
+		case sends(o) && (from == nil || waits(o) > waits(from)):
+			from = o
+		case receives(o) && (to == nil || waits(o) > waits(to)):
+			to = o
+		}
+	}
+	return from, to
+}

@@ -1,0 +1,63 @@
+package finding
+
+import (
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/profile"
+)
+
+// TestPartners: seen in the trace, likely if there is one candidate, else a guess.
+func TestPartners(t *testing.T) {
+	other := at(profile.Send, "other")
+	elsewhere := profile.Site{Op: profile.Range, At: profile.Frame{Function: "example.com/r.drain", File: "r.go", Line: 3}}
+	two := cpu(1, shares{profile.ChannelWork: 1}, on{send, 0.5, 0, 0}, on{receive, 0.5, 0, 0})
+	for _, test := range []struct {
+		name  string
+		parts []part
+		want  []Partners
+	}{
+		{"seen", []part{two, woke(profile.Pair{Waker: send, Sleeper: receive, Count: 100}, profile.Pair{Waker: receive, Sleeper: send, Count: 20})},
+			[]Partners{{Sender: place(send), Receiver: place(receive), Sure: Seen, PerSec: known(120)}}},
+		{"only one candidate", []part{two}, []Partners{{Sender: place(send), Receiver: place(receive), Sure: Likely}}},
+		{"two senders", []part{cpu(1, shares{profile.ChannelWork: 1}, on{send, 0.4, 0, 0}, on{other, 0.3, 0, 0}, on{receive, 0.3, 0, 0})},
+			[]Partners{{Sender: place(send), Receiver: place(receive), Sure: Guess}, {Sender: place(other), Receiver: place(receive), Sure: Guess}}},
+		{"by package", []part{cpu(1, shares{profile.ChannelWork: 1}, on{send, 0.4, 0, 0}, on{elsewhere, 0.4, 0, 0}, on{receive, 0.2, 0, 0})},
+			[]Partners{{Sender: place(send), Receiver: place(receive), Sure: Guess}}},
+		{"a select that nothing else faces", []part{cpu(1, shares{profile.ChannelWork: 1}, on{send, 0.5, 0, 0}, on{choose, 0.5, 0, 0})},
+			[]Partners{{Sender: place(send), Receiver: place(choose), Sure: Likely}}},
+		{"too small", []part{cpu(1, shares{profile.ChannelWork: 1}, on{send, 0.99, 0, 0}, on{receive, 0.01, 0, 0})}, nil},
+		{"none", nil, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := diagnose(test.parts...).Partners
+			if len(got) != len(test.want) {
+				t.Fatalf("got %+v", got)
+			}
+			for i, p := range got {
+				want := test.want[i]
+				if p.Sender != want.Sender || p.Receiver != want.Receiver || p.Sure != want.Sure {
+					t.Errorf("got %+v, want %+v", p, want)
+				}
+				if (p.PerSec == nil) != (want.PerSec == nil) || value(p.PerSec) != value(want.PerSec) {
+					t.Errorf("%v times a second, want %v", value(p.PerSec), value(want.PerSec))
+				}
+			}
+		})
+	}
+}
+
+// TestItems: those at which somebody was woken are the least there were.
+func TestItems(t *testing.T) {
+	d := diagnose(woke(profile.Pair{Waker: send, Sleeper: receive, Count: 700}, profile.Pair{Waker: unlock, Sleeper: send, Count: 50}))
+	if len(d.Operations) != 2 {
+		t.Fatalf("operations: %+v", d.Operations)
+	}
+	for _, o := range d.Operations {
+		near(t, string(o.Op), o.Items, 700)
+	}
+	for _, o := range diagnose(hotService...).Operations {
+		if o.Items != nil {
+			t.Errorf("%s: %v values a second, from no trace", o.Place, *o.Items)
+		}
+	}
+}
