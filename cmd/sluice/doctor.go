@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/finding"
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
 )
 
@@ -20,25 +20,37 @@ type doctorCommand struct {
 	Block   bool     `help:"Read the block profile too, if the service takes one: that costs busy channels half their speed."`
 	Trace   bool     `help:"Take an execution trace too, of two seconds at most: it slows a busy service down meanwhile."`
 	Save    string   `placeholder:"DIR" help:"Keep what the service sent in this new folder, to be read again later."`
+	Prices  string   `placeholder:"FILE" help:"Compute gains from this results.json of sluice lab, best of a run on the service's machine."`
+	HTML    string   `name:"html" placeholder:"FILE" help:"Write a page too."`
 	JSON    bool     `name:"json" help:"Write JSON instead of text."`
 }
 
 // Limits of -seconds.
 const maxWatch = 600
 
-// Run reads, and says what was read.
+// Run reads, and says what is wrong.
 func (c *doctorCommand) Run(ctx context.Context, to streams) error {
+	prices := finding.Reference()
+	if c.Prices != "" { // now, and not after the service was troubled in vain
+		var err error
+		if prices, err = finding.ReadPrices(c.Prices); err != nil {
+			return inputError{err}
+		}
+	}
 	capture, err := c.capture(ctx, to)
 	if err != nil {
 		return explain(ctx, err)
 	}
-	if c.JSON {
-		encoder := json.NewEncoder(to.stdout)
-		encoder.SetIndent("", " ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(capture)
+	diagnosis := finding.Diagnose(capture, prices)
+	if c.HTML != "" {
+		if err := diagnosis.WritePageFile(c.HTML); err != nil {
+			return inputError{err}
+		}
 	}
-	return capture.WriteFacts(to.stdout)
+	if c.JSON {
+		return diagnosis.WriteJSON(to.stdout)
+	}
+	return diagnosis.WriteText(to.stdout)
 }
 
 // explain says which errors are the target's, or the command line's, and which
@@ -123,6 +135,7 @@ Examples:
   sluice doctor localhost:6060                 watch a service for five seconds
   sluice doctor -save monday localhost:6060    and keep what it sent
   sluice doctor monday                         read that again
+  sluice doctor -html page.html monday         and write a page
   sluice doctor cpu.pprof goroutines.txt       read what you have
 
 The service must import net/http/pprof, and need not use sluice. Profiles are

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-go/sluice/cmd/sluice/profile"
+	"github.com/sluice-go/sluice/cmd/sluice/finding"
 )
 
 // pprofServer serves the profiles of this process, as any service does.
@@ -37,8 +37,11 @@ func manualDoctor(t *testing.T, command []string) {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	status, stdout, stderr := sluice(t, 0, args...)
-	if status != 0 || !strings.Contains(stdout, address) || !strings.Contains(stdout, "goroutines: ") {
+	if status != 0 || !strings.Contains(stdout, address) || !strings.Contains(stdout, "Gains are computed from prices") {
 		t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
+	}
+	if page, err := os.ReadFile("page.html"); slices.Contains(command, "-html") && (err != nil || !strings.Contains(string(page), address)) {
+		t.Errorf("the page: %v\n%s", err, page)
 	}
 	_, err := os.Stat("monday/capture.json")
 	if saved := err == nil; saved != slices.Contains(command, "monday") {
@@ -52,12 +55,13 @@ func TestDoctorJSON(t *testing.T) {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	status, stdout, stderr := sluice(t, 0, "doctor", "-json", "a")
-	var c profile.Capture
-	if err := json.Unmarshal([]byte(stdout), &c); status != 0 || err != nil {
+	var d finding.Diagnosis
+	if err := json.Unmarshal([]byte(stdout), &d); status != 0 || err != nil {
 		t.Fatalf("status %d, %v\n%s", status, err, stderr)
 	}
-	if c.Trace == nil || c.Goroutines == nil || c.CPU == nil || c.Window == 0 {
-		t.Errorf("%+v", c)
+	// A test that waits for its own profiles does nothing else.
+	if d.Schema != finding.Schema || d.Verdict != finding.Idle || d.Shares.Cores == nil || d.Window == 0 || !d.Prices.Guesses {
+		t.Errorf("%+v", d)
 	}
 }
 
@@ -85,6 +89,8 @@ func TestDoctorMistakes(t *testing.T) {
 		{[]string{"-save", "x", "empty"}, "-save"},
 		{[]string{"-trace", "empty"}, "-trace"},
 		{[]string{"-metrics", "/m", "empty"}, "-metrics"},
+		{[]string{"-prices", "empty", address}, "empty: is no results.json"},
+		{[]string{"-prices", "nonesuch", address}, "nonesuch"},
 		{[]string{"-seconds", "0", address}, "-seconds"},
 		{[]string{"-seconds", "601", address}, "from 1 to 600"},
 		{[]string{"-save", "full", address}, "full: is not empty"},

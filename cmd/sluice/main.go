@@ -1,5 +1,5 @@
 // Sluice measures what channels cost on the machine it runs on, compares what it
-// measured, and reads what a running service shows of its channels.
+// measured, and says which channel holds a running service back.
 //
 //	sluice lab                           all experiments, in about two minutes
 //	sluice lab -quick                    the smallest sweep, in a few seconds
@@ -20,9 +20,10 @@
 //	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5 %
 //	sluice compare before after -threshold 10 -json  with another limit, for a program
 //
-//	sluice doctor localhost:6060               what a service shows of itself, in five seconds
-//	sluice doctor -save monday localhost:6060  the same, and keep it
-//	sluice doctor monday                       read again what was kept
+//	sluice doctor localhost:6060                 are channels the problem, and what to do, in five seconds
+//	sluice doctor -save monday localhost:6060    the same, and keep what the service sent
+//	sluice doctor monday                         read again what was kept
+//	sluice doctor -html page.html monday         and write a page
 //
 // A run of the lab prints its tables and findings and leaves three files in ./sluice-lab
 // or in the directory given by -o: report.html, a page with charts that needs
@@ -93,7 +94,7 @@ type commands struct {
 	Compare compareCommand `cmd:"" help:"Say what differs between two runs, and whether it is noise."`
 	Predict predictCommand `cmd:"" help:"Say where one channel peaks and what would help it, and how sure that is."`
 	Report  reportCommand  `cmd:"" help:"Write a report again from its results.json."`
-	Doctor  doctorCommand  `cmd:"" help:"Read what a service shows of itself."`
+	Doctor  doctorCommand  `cmd:"" help:"Say which channel holds a service back, and what to do."`
 }
 
 // exit is how kong's wish to exit travels to run.

@@ -172,6 +172,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./cmd/sluice/compare":       "says what differs between two runs",
 			"./cmd/sluice/experiment":    "what there is to run",
+			"./cmd/sluice/finding":       "what is wrong with a service",
 			"./cmd/sluice/host":          "where it is run, and how quiet it is there",
 			"./cmd/sluice/measure":       "runs it",
 			"./cmd/sluice/predict":       "says how a curve goes on",
@@ -197,6 +198,13 @@ var rooms = map[string]room{
 			"./cmd/sluice/measure": measuring,
 			"./cmd/sluice/predict": "the law that a sweep over CPUs follows",
 			"./cmd/sluice/stat":    "findings are differences beyond noise",
+		},
+	},
+	"cmd/sluice/finding": {
+		imports: permissions{
+			"./cmd/sluice/plot":    "predicted gains on the page",
+			"./cmd/sluice/profile": "what is judged",
+			"./cmd/sluice/report":  "the style of all pages",
 		},
 	},
 	"cmd/sluice/host": {

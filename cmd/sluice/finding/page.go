@@ -13,11 +13,17 @@ import (
 //go:embed page.html
 var pageText string
 
+// pageStyle is what this page has beside the style of all.
+//
+//go:embed page.css
+var pageStyle string
+
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // page is what the template reads.
 type page struct {
 	*Diagnosis
+	Policy     string
 	Style      template.CSS
 	Head       string
 	Findings   []pageFinding
@@ -39,7 +45,8 @@ type pageRow struct {
 
 // WritePage writes a page that refers to nothing outside itself.
 func (d *Diagnosis) WritePage(w io.Writer) error {
-	p := page{Diagnosis: d, Style: report.Style, Head: d.head(), PricesLine: d.Prices.sentence()}
+	style := report.Style + pageStyle
+	p := page{Diagnosis: d, Policy: report.Policy(style), Style: template.CSS(style), Head: d.head(), PricesLine: d.Prices.sentence()}
 	for i := range d.Findings {
 		p.Findings = append(p.Findings, pageFinding{&d.Findings[i], capital(string(d.Findings[i].Kind)), d.Findings[i].chart()})
 	}
