@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// quotesVictim: goroutines that stay for ever.
+var _ = register(victim{
+	Name: "quotes",
+	About: "A service asks two suppliers for a quote and takes the first answer. The slower one's " +
+		"goroutine then sends into a channel without buffer that nobody reads any more, and stays for ever.",
+	Channels: true,
+	Leak:     true,
+	Sites:    []site{{send, "main.(*quotes).ask"}},
+	Right:    []string{buffer},
+	builds: map[string]build{
+		asFound: func(s *service) { startQuotes(s, 0) },
+		// Room for both answers: nobody waits, and the channel is collected.
+		buffer: func(s *service) { startQuotes(s, 2) },
+	},
+})
+
+// A request comes every quotesPause and takes a supplier about quotesTake.
+const (
+	quotesPause = 20 * time.Millisecond
+	quotesTake  = 2 * time.Millisecond
+)
+
+type quotes struct {
+	capacity int
+}
+
+func startQuotes(s *service, capacity int) {
+	q := &quotes{capacity: capacity}
+	go q.serve(s.counter())
+}
+
+func (q *quotes) serve(done *counter) {
+	for request := uint64(0); ; request++ {
+		time.Sleep(quotesPause)
+		if q.best(context.Background(), request) > 0 {
+			done.add(1)
+		}
+	}
+}
+
+// best returns the first answer.
+func (q *quotes) best(ctx context.Context, request uint64) uint64 {
+	answers := make(chan uint64, q.capacity)
+	go q.ask(answers, request, quotesTake)
+	go q.ask(answers, request, 2*quotesTake)
+	select {
+	case answer := <-answers:
+		return answer
+	case <-ctx.Done():
+		return 0
+	}
+}
+
+func (q *quotes) ask(answers chan<- uint64, request uint64, take time.Duration) {
+	time.Sleep(take)
+	answers <- grind(request, 100)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Names of remedies, as the doctor says them. A victim has those built that can be
+// built for it, the tempting and useless ones too: what they give is measured.
+const (
+	asFound       = "none" // no remedy
+	buffer        = "buffer"
+	batch         = "batch"
+	shard         = "shard"
+	elastic       = "elastic"
+	handOff       = "hand-off"
+	mergeSelects  = "merge-selects"
+	ownDone       = "own-done"
+	fewerPs       = "fewer-ps"
+	moreReceivers = "more-receivers"
+	fuseStages    = "fuse-stages"
+	mutex         = "mutex"   // sync.Mutex, and a slice or a map, in place of a channel
+	wait          = "wait"    // a blocking operation in place of polling
+	nothing       = "nothing" // leave the channels as they are
+)
+
+// What else holds a service back, where channels do not.
+const (
+	byMutex      = "mutex"
+	byCollector  = "collector"
+	byDownstream = "downstream"
+	bySlowStage  = "slow-stage"
+	byCPU        = "cpu"
+	byIdleness   = "idle"
+)
+
+// Operations, as the doctor says them.
+const (
+	send        = "send"
+	receive     = "receive"
+	selecting   = "select"
+	pollReceive = "poll receive"
+)
+
+// A victim is a service and the right answers about it.
+type victim struct {
+	Name  string `json:"name"`
+	About string `json:"about"` // what the service does, and what is wrong with it
+	// HeldOut is whether no rule may be tuned on it.
+	HeldOut bool `json:"heldOut"`
+	// Channels is whether channels are what holds it back; Instead is what does
+	// if they are not.
+	Channels bool   `json:"channels"`
+	Instead  string `json:"instead,omitempty"`
+	// Leak is whether it leaves goroutines blocked for ever.
+	Leak bool `json:"leak,omitempty"`
+	// Sites are operations of which any is a right answer to "where": both ends of
+	// the channel in question. Empty where no channel is to blame.
+	Sites []site `json:"sites,omitempty"`
+	// Right are the remedies of which any is a right answer.
+	Right []string `json:"right"`
+	// Remedies are those that are built, asFound not among them.
+	Remedies []string `json:"remedies"`
+	builds   map[string]build
+}
+
+// A site is an operation in a function.
+type site struct {
+	Op   string `json:"op"`
+	Func string `json:"func"`
+}
+
+// A build starts the goroutines of a service and returns.
+type build func(*service)
+
+var registered []victim
+
+// register makes a victim known. The file of each calls it once, to initialize a
+// variable that it does not otherwise need. Every victim can be run with fewer Ps,
+// which needs no building.
+func register(v victim) victim {
+	v.builds = maps.Clone(v.builds)
+	found := v.builds[asFound]
+	v.builds[fewerPs] = func(s *service) {
+		runtime.GOMAXPROCS(1)
+		found(s)
+	}
+	for name := range v.builds {
+		if name != asFound {
+			v.Remedies = append(v.Remedies, name)
+		}
+	}
+	slices.Sort(v.Remedies)
+	registered = append(registered, v)
+	return v
+}
+
+// all returns the victims by name, those for tuning first.
+func all() []victim {
+	victims := slices.Clone(registered)
+	slices.SortFunc(victims, func(a, b victim) int {
+		if a.HeldOut != b.HeldOut {
+			if a.HeldOut {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return victims
+}
+
+// find returns the named victim and its build with the named remedy.
+func find(name, remedy string) (victim, build, error) {
+	var names []string
+	for _, v := range all() {
+		names = append(names, v.Name)
+		if v.Name != name {
+			continue
+		}
+		b, ok := v.builds[remedy]
+		if !ok {
+			return v, nil, fmt.Errorf("no remedy of %s is called %q; there are: %s, %s",
+				name, remedy, asFound, strings.Join(v.Remedies, ", "))
+		}
+		return v, b, nil
+	}
+	return victim{}, nil, fmt.Errorf("no victim is called %q; there are: %s", name, strings.Join(names, ", "))
+}
