@@ -1,40 +1,48 @@
 package main
 
 import (
+	"encoding/json"
 	"math"
 	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
-	"slices"
 	"time"
 )
 
-// dumped is all metrics of the runtime that are numbers and histograms, with
-// what they do not say: when, by which Go, on how many processors.
-type dumped struct {
-	Time      time.Time      `json:"time"`
-	GoVersion string         `json:"goVersion"`
-	CPUs      int            `json:"cpus"`
-	Metrics   map[string]any `json:"metrics"`
+// A dump is all metrics of the runtime that are numbers or histograms, with what
+// they do not say: when, by which Go, on how many processors.
+type dump struct {
+	Go      string         `json:"go"`
+	CPUs    int            `json:"cpus"`
+	Time    time.Time      `json:"time"`
+	Metrics map[string]any `json:"metrics"`
 }
 
-// A histogram counts values; Buckets are the bounds, one more than Counts. JSON
-// knows no infinity: the bounds at the ends may be the largest numbers instead.
+// A histogram counts values between bounds, of which there is one more.
 type histogram struct {
-	Counts  []uint64  `json:"counts"`
-	Buckets []float64 `json:"buckets"`
+	Counts  []uint64 `json:"counts"`
+	Buckets []bound  `json:"buckets"`
 }
 
-func runtimeMetrics() dumped {
+// A bound may be infinite, which JSON has no number for.
+type bound float64
+
+func (b bound) MarshalJSON() ([]byte, error) {
+	switch {
+	case math.IsInf(float64(b), 1):
+		return []byte(`"+Inf"`), nil
+	case math.IsInf(float64(b), -1):
+		return []byte(`"-Inf"`), nil
+	}
+	return json.Marshal(float64(b))
+}
+
+func runtimeMetrics() dump {
 	var samples []metrics.Sample
 	for _, d := range metrics.All() {
 		samples = append(samples, metrics.Sample{Name: d.Name})
 	}
 	metrics.Read(samples)
-	d := dumped{Time: time.Now(), GoVersion: runtime.Version(), CPUs: runtime.NumCPU(), Metrics: map[string]any{}}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		d.GoVersion = info.GoVersion
-	}
+	d := dump{Go: runtime.Version(), CPUs: runtime.NumCPU(), Time: time.Now(), Metrics: map[string]any{}}
 	for _, sample := range samples {
 		switch sample.Value.Kind() {
 		case metrics.KindUint64:
@@ -42,18 +50,16 @@ func runtimeMetrics() dumped {
 		case metrics.KindFloat64:
 			d.Metrics[sample.Name] = sample.Value.Float64()
 		case metrics.KindFloat64Histogram:
-			h := sample.Value.Float64Histogram()
-			d.Metrics[sample.Name] = histogram{Counts: h.Counts, Buckets: finite(h.Buckets)}
+			d.Metrics[sample.Name] = newHistogram(sample.Value.Float64Histogram())
 		}
 	}
 	return d
 }
 
-// finite returns the bounds with the largest numbers in place of infinities.
-func finite(bounds []float64) []float64 {
-	bounds = slices.Clone(bounds)
-	for i, b := range bounds {
-		bounds[i] = min(max(b, -math.MaxFloat64), math.MaxFloat64)
+func newHistogram(h *metrics.Float64Histogram) histogram {
+	bounds := make([]bound, len(h.Buckets))
+	for i, b := range h.Buckets {
+		bounds[i] = bound(b)
 	}
-	return bounds
+	return histogram{h.Counts, bounds}
 }

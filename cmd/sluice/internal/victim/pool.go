@@ -8,6 +8,7 @@ var _ = register(victim{
 		"each job costs a park and a wake-up, which cost as much as the job.",
 	Channels: true,
 	Sites:    []site{{send, "main.(*pool).dispatch"}, {receive, "main.(*pool).worker"}},
+	Ask:      []string{"block"},
 	Right:    []string{buffer, batch},
 	builds: map[string]build{
 		asFound: func(s *service) { startPool(s, tinyJob, 0) },

@@ -13,6 +13,7 @@ var _ = register(victim{
 	Channels: true,
 	Leak:     true,
 	Sites:    []site{{send, "main.(*quotes).ask"}},
+	Ask:      []string{"trace"},
 	Right:    []string{buffer},
 	builds: map[string]build{
 		asFound: func(s *service) { startQuotes(s, 0) },

@@ -9,6 +9,7 @@ var _ = register(victim{
 		"quicker waits for the other. A fifth of the processors is idle although there is work.",
 	Channels: true,
 	Sites:    []site{{send, "main.(*uneven).render"}, {receive, "main.(*uneven).ship"}},
+	Ask:      []string{"trace"},
 	Right:    []string{buffer},
 	builds: map[string]build{
 		asFound: func(s *service) { startUneven(s, 0) },

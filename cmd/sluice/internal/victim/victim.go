@@ -63,6 +63,9 @@ type victim struct {
 	Sites []site `json:"sites,omitempty"`
 	// Right are the remedies of which any is a right answer.
 	Right []string `json:"right"`
+	// Ask are profiles beside the usual that a capture is to have, "block" and
+	// "trace": a few fixtures have them, for they are large.
+	Ask []string `json:"ask,omitempty"`
 	// Remedies are those that are built, asFound not among them.
 	Remedies []string `json:"remedies"`
 	builds   map[string]build
