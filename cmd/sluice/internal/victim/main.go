@@ -43,6 +43,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	remedy := flags.String("remedy", asFound, "the `name` of a remedy that is built for it")
 	addr := flags.String("addr", "localhost:0", "`address` to listen at; port 0 is any free one")
 	procs := flags.Int("procs", 0, "GOMAXPROCS; 0 leaves it to the runtime")
+	block := flags.Int("block", 0, "nanoseconds waited for each sample of the block profile; 0 for no such profile")
 	life := flags.Duration("for", time.Hour, "how long to run at most, so that none is ever left behind")
 	list := flags.Bool("list", false, "print all victims, with their right answers, as JSON")
 	if err := flags.Parse(args); err != nil {
@@ -56,8 +57,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 	case flags.NArg() > 0:
 		err = fmt.Errorf("what is %q?", flags.Arg(0))
-	case *procs < 0 || *life <= 0:
-		err = fmt.Errorf("-procs is %d and -for is %v: neither may be negative, nor -for zero", *procs, *life)
+	case *procs < 0 || *block < 0 || *life <= 0:
+		err = fmt.Errorf("-procs is %d, -block is %d and -for is %v: none may be negative, nor -for zero", *procs, *block, *life)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "victim: %v\n", err)
@@ -71,6 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if *procs > 0 {
 		runtime.GOMAXPROCS(*procs)
 	}
+	runtime.SetBlockProfileRate(*block)
 	ctx, cancel := context.WithTimeout(ctx, *life)
 	defer cancel()
 	fmt.Fprintf(stdout, "%s, remedy %s: http://%s/debug/pprof/\n", v.Name, *remedy, listener.Addr())

@@ -150,6 +150,18 @@ func TestProcs(t *testing.T) {
 	}
 }
 
+// A block profile is there if it is asked for, and only then.
+func TestBlock(t *testing.T) {
+	for rate, want := range map[string]bool{"0": false, "1": true} {
+		address := launch(t, "-victim", "standby", "-block", rate)
+		get(t, address+"/debug/pprof/trace?seconds=0.05") // some jobs long
+		body := string(get(t, address+"/debug/pprof/block?debug=1"))
+		if got := strings.Contains(body, "(*standby).worker"); got != want {
+			t.Errorf("-block %s: the profile has the workers: %v, want %v\n%s", rate, got, want, body)
+		}
+	}
+}
+
 // command runs the program to its end, in this process.
 func command(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
@@ -166,7 +178,8 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"-victim", "nobody"}, `no victim is called "nobody"`},
 		{[]string{"-victim", "ledger", "-remedy", "prayer"}, `no remedy of ledger is called "prayer"; there are: none, fewer-ps, mutex`},
 		{[]string{"-victim", "ledger", "mutex"}, `what is "mutex"?`},
-		{[]string{"-victim", "ledger", "-procs", "-1"}, "neither may be negative"},
+		{[]string{"-victim", "ledger", "-procs", "-1"}, "-procs is -1"},
+		{[]string{"-victim", "ledger", "-block", "-1"}, "none may be negative"},
 		{[]string{"-victim", "ledger", "-for", "0s"}, "nor -for zero"},
 		{[]string{"-victim", "ledger", "-addr", "nowhere"}, "missing port"},
 		{[]string{"-prognosis"}, "flag provided but not defined"},

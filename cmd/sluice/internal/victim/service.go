@@ -16,17 +16,9 @@ import (
 type service struct {
 	victim, remedy string
 	started        time.Time
-	// mutexes is the fraction of contended mutexes that the profile samples, as
-	// runtime.SetMutexProfileFraction takes it.
+
 	mu       sync.Mutex
 	counters []*counter
-	routes   []route
-}
-
-// A route is a path that a victim serves beside those of every service.
-type route struct {
-	pattern string
-	handler http.HandlerFunc
 }
 
 // A counter counts the items that one goroutine has done, in a cache line of its
@@ -79,9 +71,6 @@ func (s *service) serve(ctx context.Context, listener net.Listener) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/metrics", func(w http.ResponseWriter, _ *http.Request) { answer(w, runtimeMetrics()) })
 	mux.HandleFunc("/stats", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.reading()) })
-	for _, r := range s.routes {
-		mux.HandleFunc(r.pattern, r.handler)
-	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	// Serve fails when it is closed, at the end of the process; there is nobody to tell.

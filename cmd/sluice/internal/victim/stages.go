@@ -10,7 +10,7 @@ var _ = register(victim{
 		{send, "main.(*stages).parse"}, {receive, "main.(*stages).enrich"}, {send, "main.(*stages).enrich"},
 		{receive, "main.(*stages).filter"}, {send, "main.(*stages).filter"}, {receive, "main.(*stages).tally"},
 	},
-	Ask:   []string{"block", "trace"},
+	Ask:   []string{"block"},
 	Right: []string{buffer, batch, fuseStages},
 	builds: map[string]build{
 		asFound:    func(s *service) { startStages(s, 0) },

@@ -13,6 +13,7 @@ var _ = register(victim{
 		"a millisecond for the answer. Nobody computes; everybody waits for the store.",
 	Instead: byDownstream,
 	Sites:   []site{{send, "main.(*uploader).source"}, {receive, "main.(*uploader).upload"}},
+	Ask:     []string{"trace"},
 	Right:   []string{moreReceivers},
 	builds: map[string]build{
 		asFound:       func(s *service) { startUploader(s, 64, 1) },
