@@ -176,7 +176,7 @@ func TestWrongCommandLines(t *testing.T) {
 	}{
 		{nil, `no victim is called ""; there are: catalog`},
 		{[]string{"-victim", "nobody"}, `no victim is called "nobody"`},
-		{[]string{"-victim", "ledger", "-remedy", "prayer"}, `no remedy of ledger is called "prayer"; there are: none, fewer-ps, mutex`},
+		{[]string{"-victim", "ledger", "-remedy", "prayer"}, `no remedy of ledger is called "prayer"; there are: none, fewer Ps, mutex`},
 		{[]string{"-victim", "ledger", "mutex"}, `what is "mutex"?`},
 		{[]string{"-victim", "ledger", "-procs", "-1"}, "-procs is -1"},
 		{[]string{"-victim", "ledger", "-block", "-1"}, "none may be negative"},

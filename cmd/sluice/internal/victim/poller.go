@@ -7,7 +7,7 @@ var _ = register(victim{
 		"That takes a processor from those who fill the queues.",
 	Channels: true,
 	Sites:    []site{{pollReceive, "main.(*poller).poll"}},
-	Right:    []string{wait, mergeSelects},
+	Right:    []string{block, mergeSelects},
 	builds: map[string]build{
 		asFound: func(s *service) {
 			p := startTenants(8)
@@ -17,7 +17,7 @@ var _ = register(victim{
 			p := startTenants(1024)
 			go p.poll(s.counter())
 		},
-		wait: func(s *service) {
+		block: func(s *service) {
 			p := startTenants(8)
 			go p.receive(s.counter())
 		},

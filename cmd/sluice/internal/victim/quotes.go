@@ -14,9 +14,13 @@ var _ = register(victim{
 	Leak:     true,
 	Sites:    []site{{send, "main.(*quotes).ask"}},
 	Ask:      []string{"trace"},
-	Right:    []string{buffer},
+	Right:    []string{endIt, buffer},
 	builds: map[string]build{
 		asFound: func(s *service) { startQuotes(s, 0) },
+		endIt: func(s *service) {
+			q := &quotes{giveUp: true}
+			go q.serve(s.counter())
+		},
 		// Room for both answers: nobody waits, and the channel is collected.
 		buffer: func(s *service) { startQuotes(s, 2) },
 	},
@@ -30,6 +34,7 @@ const (
 
 type quotes struct {
 	capacity int
+	giveUp   bool // who asks ends with the request
 }
 
 func startQuotes(s *service, capacity int) {
@@ -49,6 +54,14 @@ func (q *quotes) serve(done *counter) {
 // best returns the first answer.
 func (q *quotes) best(ctx context.Context, request uint64) uint64 {
 	answers := make(chan uint64, q.capacity)
+	if q.giveUp {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		go askOrLeave(ctx, answers, request, quotesTake)
+		go askOrLeave(ctx, answers, request, 2*quotesTake)
+		return <-answers
+	}
 	go q.ask(answers, request, quotesTake)
 	go q.ask(answers, request, 2*quotesTake)
 	select {
@@ -62,4 +75,12 @@ func (q *quotes) best(ctx context.Context, request uint64) uint64 {
 func (q *quotes) ask(answers chan<- uint64, request uint64, take time.Duration) {
 	time.Sleep(take)
 	answers <- grind(request, 100)
+}
+
+func askOrLeave(ctx context.Context, answers chan<- uint64, request uint64, take time.Duration) {
+	time.Sleep(take)
+	select {
+	case answers <- grind(request, 100):
+	case <-ctx.Done():
+	}
 }

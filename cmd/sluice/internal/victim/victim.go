@@ -18,13 +18,14 @@ const (
 	shard         = "shard"
 	elastic       = "elastic"
 	handOff       = "hand-off"
-	mergeSelects  = "merge-selects"
-	ownDone       = "own-done"
-	fewerPs       = "fewer-ps"
-	moreReceivers = "more-receivers"
-	fuseStages    = "fuse-stages"
+	mergeSelects  = "merge selects"
+	ownDone       = "own done"
+	fewerPs       = "fewer Ps"
+	moreReceivers = "more receivers"
+	fuseStages    = "fuse stages"
 	mutex         = "mutex"   // sync.Mutex, and a slice or a map, in place of a channel
-	wait          = "wait"    // a blocking operation in place of polling
+	block         = "block"   // an operation that waits in place of polling
+	endIt         = "end it"  // a way out for goroutines that wait for ever
 	nothing       = "nothing" // leave the channels as they are
 )
 

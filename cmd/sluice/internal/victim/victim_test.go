@@ -15,7 +15,7 @@ func complaints(v victim) (found []string) {
 		}
 	}
 	remedies := []string{buffer, batch, shard, elastic, handOff, mergeSelects, ownDone, fewerPs, moreReceivers,
-		fuseStages, mutex, wait, nothing}
+		fuseStages, mutex, block, endIt, nothing}
 	causes := []string{byMutex, byCollector, byDownstream, bySlowStage, byCPU, byIdleness}
 	complain(!regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(v.Name), "the name is no word")
 	complain(len(v.About) < 80, "its story is not told")
@@ -68,7 +68,7 @@ func TestComplaints(t *testing.T) {
 		"channels are the problem, and no operation is":  func(v *victim) { v.Sites = nil },
 		"it leaks, and not by channels":                  func(v *victim) { v.Leak, v.Channels, v.Instead = true, false, byCPU },
 		"no answer is right":                             func(v *victim) { v.Right = nil },
-		"a right remedy is not built: own-done":          func(v *victim) { v.Right = []string{ownDone} },
+		"a right remedy is not built: own done":          func(v *victim) { v.Right = []string{ownDone} },
 		"the doctor knows no such remedy: prayer":        func(v *victim) { v.builds["prayer"] = v.builds[batch] },
 		"no such operation: give":                        func(v *victim) { v.Sites = []site{{"give", "main.main"}} },
 		"no such profile: heap":                          func(v *victim) { v.Ask = []string{"heap"} },
