@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// tryLive runs a victim as found, asks the doctor about its address, applies the
+// remedy that it names, and measures what that gives.
+func tryLive(ctx context.Context, w io.Writer, built programs, p patient, rounds int) error {
+	o, err := consult(ctx, built, p)
+	if err != nil {
+		return err
+	}
+	t := newTruth(p, 0, nil)
+	best := o.best()
+	fmt.Fprintf(w, "%s: %s\n", p.Name, o.Answer)
+	if best.Name != nothing {
+		if _, t.Gains, err = measure(ctx, built.victim, p.Name, []string{best.Name}, rounds); err != nil {
+			return err
+		}
+	}
+	m := judge(t, o)
+	fmt.Fprintln(w, line(t, o, m))
+	if m[0] == Wrong || m[1] == Wrong || m[2] == Wrong {
+		return fmt.Errorf("%s: %w", p.Name, errBelow)
+	}
+	return nil
+}
+
+// consult asks the doctor about a victim that runs as found.
+func consult(ctx context.Context, built programs, p patient) (*opinion, error) {
+	running, err := start(ctx, built.victim, p.Name, asFound)
+	if err != nil {
+		return nil, err
+	}
+	defer running.stop()
+	if err := pause(ctx, captureWarmUp); err != nil {
+		return nil, err
+	}
+	return ask(ctx, built.doctor, "-seconds", fmt.Sprint(captureSeconds), running.Address)
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// A Mark is a right or a wrong answer, or none where there was no question.
+type Mark int
+
+// The marks.
+const (
+	Unasked Mark = iota
+	Wrong
+	Right
+)
+
+func (m Mark) String() string { return [...]string{"-", "WRONG", "right"}[m] }
+
+func mark(right bool) Mark {
+	if right {
+		return Right
+	}
+	return Wrong
+}
+
+// The questions, as the score prints them.
+var questions = [...]string{"channels?", "where", "remedy", "gain"}
+
+// Marks are the marks of one fixture, one for each question.
+type Marks [len(questions)]Mark
+
+// judge compares what the doctor said with what is true.
+//
+// "where" asks for the operation of the first finding on channels. A receive and a
+// range are one: the runtime tells them apart by the compiler's choice. "remedy"
+// asks for the first remedy that is named. "gain" asks whether what was measured of
+// that remedy lies in the range that was predicted for it; a remedy that no victim
+// has built is not asked for.
+func judge(t *Truth, o *opinion) (m Marks) {
+	p := &t.Patient
+	yes, said := o.channels()
+	m[0] = mark(said && yes == p.Channels)
+	if p.Channels {
+		chief := o.chief()
+		m[1] = mark(chief != nil && chief.At != nil && slices.ContainsFunc(p.Sites, chief.At.is))
+	}
+	best := o.best()
+	m[2] = mark(slices.Contains(p.Right, best.Name))
+	if g, ok := t.gain(best.Name); ok && !p.Leak {
+		m[3] = mark(best.Gain.Low <= g.Median && g.Median <= best.Gain.High)
+	}
+	return m
+}
+
+// is reports whether the doctor's place is the true one. Its functions have their
+// package's path in front, the victims' only main.
+func (w *where) is(p place) bool {
+	op := w.Op
+	if op == "range" {
+		op = "receive"
+	}
+	return op == p.Op && w.Function == p.Func
+}
+
+// A set is fixtures that are scored together, with the bar that it must reach.
+type set struct {
+	name string
+	bar  [len(questions)]float64 // parts of the right answers, from 0 to 1
+}
+
+// The bars. That of the held-out set was set before any rule had seen it.
+var (
+	tuningSet  = set{"tuning", [...]float64{0.9, 0.85, 0.8, 0.6}}
+	heldOutSet = set{"held-out", [...]float64{0.8, 0.6, 0.6, 0.4}}
+)
+
+// A sheet is the score of one set.
+type sheet struct {
+	set   set
+	right [len(questions)]int
+	asked [len(questions)]int
+	lines []string
+}
+
+func (s *sheet) add(t *Truth, o *opinion) {
+	m := judge(t, o)
+	for i, mark := range m {
+		if mark != Unasked {
+			s.asked[i]++
+		}
+		if mark == Right {
+			s.right[i]++
+		}
+	}
+	s.lines = append(s.lines, line(t, o, m))
+}
+
+// line is one fixture's line: its marks, and what was said beside what is true.
+func line(t *Truth, o *opinion, m Marks) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %-18s", t.Patient.Name)
+	for i, mark := range m {
+		fmt.Fprintf(&b, " %-*s", len(questions[i]), mark)
+	}
+	best := o.best()
+	fmt.Fprintf(&b, "  %s: %s x%.2f (%.2f to %.2f)", o.Verdict, best.Name, best.Gain.Mid, best.Gain.Low, best.Gain.High)
+	if g, ok := t.gain(best.Name); ok {
+		fmt.Fprintf(&b, ", measured x%.2f", g.Median)
+	}
+	if m[2] == Wrong {
+		fmt.Fprintf(&b, "; right: %s", strings.Join(t.Patient.Right, ", "))
+	}
+	return b.String()
+}
+
+// reached reports whether each question's share of right answers is at the bar.
+func (s *sheet) reached() bool {
+	for i := range questions {
+		if float64(s.right[i]) < s.set.bar[i]*float64(s.asked[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *sheet) write(w io.Writer) {
+	fmt.Fprintf(w, "%s set\n  %-18s", s.set.name, "")
+	for _, q := range questions {
+		fmt.Fprintf(w, " %-5s", q)
+	}
+	fmt.Fprintln(w)
+	for _, line := range s.lines {
+		fmt.Fprintln(w, line)
+	}
+	for i, q := range questions {
+		fmt.Fprintf(w, "  %-9s %2d of %2d right, bar %.0f %%\n", q, s.right[i], s.asked[i], 100*s.set.bar[i])
+	}
+	if !s.reached() {
+		fmt.Fprintf(w, "  BELOW THE BAR\n")
+	}
+}
+
+// score asks the doctor about every fixture below root, and writes the sheets, one
+// for each set. It reports whether all bars were reached.
+func score(ctx context.Context, w io.Writer, program, root string) (bool, error) {
+	dirs, err := fixtures(root)
+	if err != nil {
+		return false, err
+	}
+	tuning, heldOut := &sheet{set: tuningSet}, &sheet{set: heldOutSet}
+	for _, dir := range dirs {
+		t, err := readTruth(dir)
+		if err != nil {
+			return false, err
+		}
+		o, err := ask(ctx, program, dir)
+		if err != nil {
+			return false, err
+		}
+		if t.Patient.HeldOut {
+			heldOut.add(t, o)
+		} else {
+			tuning.add(t, o)
+		}
+	}
+	all := true
+	for _, s := range []*sheet{tuning, heldOut} {
+		if len(s.lines) == 0 {
+			continue
+		}
+		s.write(w)
+		all = all && s.reached()
+	}
+	return all, nil
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// said makes an opinion of the doctor's JSON.
+func said(t *testing.T, text string) *opinion {
+	t.Helper()
+	o := new(opinion)
+	if err := json.Unmarshal([]byte(text), o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// batchIt is the opinion that fits pains.
+const batchIt = `{"verdict": "yes", "findings": [
+	{"kind": "other", "channels": false, "remedies": []},
+	{"kind": "hot", "channels": true, "at": {"op": "range", "function": "main.g"}, "remedies": [
+		{"name": "batch", "gain": {"low": 2, "mid": 3.1, "high": 4}}, {"name": "buffer", "gain": {"low": 1, "mid": 1, "high": 1}}]}]}`
+
+func TestJudge(t *testing.T) {
+	const healthyOpinion = `{"verdict": "no", "findings": [{"kind": "cpu", "channels": false, "remedies": []}]}`
+	for name, c := range map[string]struct {
+		truth   *Truth
+		opinion string
+		want    Marks
+	}{
+		"all right":                 {pains(), batchIt, Marks{Right, Right, Right, Right}},
+		"partly is yes":             {pains(), strings.Replace(batchIt, "yes", "partly", 1), Marks{Right, Right, Right, Right}},
+		"no":                        {pains(), strings.Replace(batchIt, "yes", "no", 1), Marks{Wrong, Right, Right, Right}},
+		"not known is no answer":    {healthy(), strings.Replace(healthyOpinion, `"no"`, `"not known"`, 1), Marks{Wrong, Unasked, Right, Unasked}},
+		"another function":          {pains(), strings.Replace(batchIt, "main.g", "main.h", 1), Marks{Right, Wrong, Right, Right}},
+		"another operation there":   {pains(), strings.Replace(batchIt, "range", "send", 1), Marks{Right, Wrong, Right, Right}},
+		"no place":                  {pains(), strings.Replace(batchIt, `"at"`, `"not"`, 1), Marks{Right, Wrong, Right, Right}},
+		"a tempting remedy":         {pains(), strings.Replace(batchIt, "batch", "buffer", 1), Marks{Right, Right, Wrong, Wrong}},
+		"too much promised":         {pains(), strings.Replace(batchIt, `"low": 2,`, `"low": 3.05,`, 1), Marks{Right, Right, Right, Wrong}},
+		"too little promised":       {pains(), strings.Replace(batchIt, `"high": 4}`, `"high": 2.9}`, 1), Marks{Right, Right, Right, Wrong}},
+		"a remedy that nobody has":  {pains(), strings.Replace(batchIt, "batch", "prayer", 1), Marks{Right, Right, Wrong, Unasked}},
+		"nothing found":             {pains(), `{"verdict": "idle"}`, Marks{Wrong, Wrong, Wrong, Unasked}},
+		"healthy":                   {healthy(), healthyOpinion, Marks{Right, Unasked, Right, Unasked}},
+		"healthy and idle":          {healthy(), `{"verdict": "idle"}`, Marks{Right, Unasked, Right, Unasked}},
+		"healthy, found to be sick": {healthy(), batchIt, Marks{Wrong, Unasked, Wrong, Unasked}},
+	} {
+		if got := judge(c.truth, said(t, c.opinion)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Of a leak no gain is asked.
+func TestJudgeLeak(t *testing.T) {
+	leak := pains()
+	leak.Patient.Leak = true
+	if got, want := judge(leak, said(t, batchIt)), (Marks{Right, Right, Right, Unasked}); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestSheet(t *testing.T) {
+	s := &sheet{set: set{"some", [...]float64{1, 1, 0.5, 0.5}}}
+	s.add(pains(), said(t, batchIt))
+	s.add(pains(), said(t, strings.Replace(batchIt, "batch", "buffer", 1)))
+	s.add(healthy(), said(t, `{"verdict": "idle"}`))
+	if !s.reached() {
+		t.Errorf("below the bar with %v of %v", s.right, s.asked)
+	}
+	var out bytes.Buffer
+	s.write(&out)
+	for _, want := range []string{
+		"some set\n",
+		"pains              right     right WRONG  WRONG  yes: buffer x3.10 (2.00 to 4.00), measured x1.00; right: batch, shard\n",
+		"channels?  3 of  3 right, bar 100 %\n",
+		"where      2 of  2 right, bar 100 %\n",
+		"remedy     2 of  3 right, bar 50 %\n",
+		"gain       1 of  2 right, bar 50 %\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "BELOW") {
+		t.Errorf("it says that it is below the bar:\n%s", out.String())
+	}
+	s.add(healthy(), said(t, batchIt))
+	s.write(&out)
+	if s.reached() || !strings.Contains(out.String(), "BELOW THE BAR") {
+		t.Errorf("not below the bar with %v of %v", s.right, s.asked)
+	}
+}
+
+// The bars are no gift: who says always the same does not reach them.
+func TestBars(t *testing.T) {
+	for _, always := range []string{batchIt, `{"verdict": "no"}`} {
+		s := &sheet{set: heldOutSet}
+		for _, truth := range []*Truth{pains(), healthy()} {
+			s.add(truth, said(t, always))
+		}
+		if s.reached() {
+			t.Errorf("%s reaches the bar", always)
+		}
+	}
+}
