@@ -190,6 +190,15 @@ var rooms = map[string]room{
 			"golang.org/x/perf/benchunit": "figures as benchstat writes them",
 		},
 	},
+	"cmd/sluice/internal/victim": {
+		imports: permissions{"./": "remedies are built of the library's kinds too"},
+	},
+	"cmd/sluice/internal/trial": {
+		imports: permissions{
+			"./cmd/sluice/host":               "the machine that figures are from",
+			"github.com/google/pprof/profile": "the path of the program is taken out of fixtures",
+		},
+	},
 	"cmd/sluice/experiment": {
 		imports: permissions{
 			"./":                   theLibrary,

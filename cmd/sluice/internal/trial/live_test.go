@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+)
+
+// From a victim's address to the remedy, and to what the remedy gives. What is
+// asserted are answers: whether channels are the problem, where, and what to do.
+// Gains hang on how busy the machine is: they are printed beside the prediction,
+// and -live measures them with more rounds.
+func TestLive(t *testing.T) {
+	names := []string{"ledger", "slow-upload", "unbuffered-stages"}
+	if testing.Short() {
+		names = names[:1]
+	}
+	programs, all := patientsOf(t)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(all, func(p patient) bool { return p.Name == name })
+			if i < 0 {
+				t.Fatal("there is no such victim")
+			}
+			var out bytes.Buffer
+			if err := tryLive(t.Context(), &out, programs, all[i], 1); err != nil {
+				t.Error(err)
+			}
+			t.Log(out.String())
+		})
+	}
+}
