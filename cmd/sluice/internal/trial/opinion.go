@@ -87,11 +87,11 @@ func (o *opinion) channels() (yes, said bool) {
 	return false, false
 }
 
-// chief is the finding that the doctor puts first of those on channels, nil if there
-// is none.
-func (o *opinion) chief() *finding {
+// chief is the finding that the doctor puts first of those that are on channels, or
+// of those that are not, nil if there is none.
+func (o *opinion) chief(channels bool) *finding {
 	for i := range o.Findings {
-		if o.Findings[i].Channels {
+		if o.Findings[i].Channels == channels {
 			return &o.Findings[i]
 		}
 	}

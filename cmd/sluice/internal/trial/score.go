@@ -30,13 +30,18 @@ func mark(right bool) Mark {
 // The questions, as the score prints them.
 var questions = [...]string{"channels?", "where", "remedy", "gain"}
 
+// markWidth is the columns that a question or a mark takes.
+const markWidth = 9
+
 // Marks are the marks of one fixture, one for each question.
 type Marks [len(questions)]Mark
 
 // judge compares what the doctor said with what is true.
 //
-// "where" asks for the operation of the first finding on channels. A receive and a
-// range are one: the runtime tells them apart by the compiler's choice. "remedy"
+// "where" asks for the operation of the first finding on channels, or where these are
+// not the problem and there is a place all the same, such as the queue in front of a
+// slow stage, of the first finding that is not on channels. A receive and a range
+// are one: the runtime tells them apart by the compiler's choice. "remedy"
 // asks for the first remedy that is named. "gain" asks whether what was measured of
 // that remedy lies in the range that was predicted for it; a remedy that no victim
 // has built is not asked for.
@@ -44,8 +49,8 @@ func judge(t *Truth, o *opinion) (m Marks) {
 	p := &t.Patient
 	yes, said := o.channels()
 	m[0] = mark(said && yes == p.Channels)
-	if p.Channels {
-		chief := o.chief()
+	if len(p.Sites) > 0 {
+		chief := o.chief(p.Channels)
 		m[1] = mark(chief != nil && chief.At != nil && slices.ContainsFunc(p.Sites, chief.At.is))
 	}
 	best := o.best()
@@ -103,8 +108,8 @@ func (s *sheet) add(t *Truth, o *opinion) {
 func line(t *Truth, o *opinion, m Marks) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %-18s", t.Patient.Name)
-	for i, mark := range m {
-		fmt.Fprintf(&b, " %-*s", len(questions[i]), mark)
+	for _, mark := range m {
+		fmt.Fprintf(&b, " %-*s", markWidth, mark)
 	}
 	best := o.best()
 	fmt.Fprintf(&b, "  %s: %s x%.2f (%.2f to %.2f)", o.Verdict, best.Name, best.Gain.Mid, best.Gain.Low, best.Gain.High)
@@ -130,7 +135,7 @@ func (s *sheet) reached() bool {
 func (s *sheet) write(w io.Writer) {
 	fmt.Fprintf(w, "%s set\n  %-18s", s.set.name, "")
 	for _, q := range questions {
-		fmt.Fprintf(w, " %-5s", q)
+		fmt.Fprintf(w, " %-*s", markWidth, q)
 	}
 	fmt.Fprintln(w)
 	for _, line := range s.lines {

@@ -52,6 +52,20 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// The queue in front of a slow stage is asked for too: it is on no channel's account.
+func TestJudgeSlowStage(t *testing.T) {
+	slow := pains()
+	slow.Patient.Channels, slow.Patient.Instead = false, "slow-stage"
+	opinion := strings.Replace(strings.Replace(batchIt, "yes", "no", 1), `"channels": true`, `"channels": false`, 1)
+	if got, want := judge(slow, said(t, opinion)), (Marks{Right, Wrong, Right, Right}); got != want {
+		t.Errorf("the first finding is another: %v, want %v", got, want)
+	}
+	opinion = strings.Replace(opinion, `{"kind": "other", "channels": false, "remedies": []},`, "", 1)
+	if got, want := judge(slow, said(t, opinion)), (Marks{Right, Right, Right, Right}); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Of a leak no gain is asked.
 func TestJudgeLeak(t *testing.T) {
 	leak := pains()
@@ -73,7 +87,7 @@ func TestSheet(t *testing.T) {
 	s.write(&out)
 	for _, want := range []string{
 		"some set\n",
-		"pains              right     right WRONG  WRONG  yes: buffer x3.10 (2.00 to 4.00), measured x1.00; right: batch, shard\n",
+		"pains              right     right     WRONG     WRONG      yes: buffer x3.10 (2.00 to 4.00), measured x1.00; right: batch, shard\n",
 		"channels?  3 of  3 right, bar 100 %\n",
 		"where      2 of  2 right, bar 100 %\n",
 		"remedy     2 of  3 right, bar 50 %\n",
