@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // tryLive runs a victim as found, asks the doctor about its address, applies the
@@ -23,7 +24,7 @@ func tryLive(ctx context.Context, w io.Writer, built programs, p patient, rounds
 	}
 	m := judge(t, o)
 	fmt.Fprintln(w, line(t, o, m))
-	if m[0] == Wrong || m[1] == Wrong || m[2] == Wrong {
+	if slices.Contains(m[:len(m)-1], Wrong) { // all but the gain
 		return fmt.Errorf("%s: %w", p.Name, errBelow)
 	}
 	return nil

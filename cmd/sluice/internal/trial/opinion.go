@@ -81,10 +81,24 @@ func (o *opinion) channels() (yes, said bool) {
 	switch o.Verdict {
 	case "yes", "partly":
 		return true, true
-	case "no", "idle":
+	case "no", idle:
 		return false, true
 	}
 	return false, false
+}
+
+// idle is the verdict on a service that has next to nothing to do.
+const idle = "idle"
+
+// kind is what the doctor puts first, or idle if it says that.
+func (o *opinion) kind() string {
+	switch {
+	case len(o.Findings) > 0:
+		return o.Findings[0].Kind
+	case o.Verdict == idle:
+		return idle
+	}
+	return ""
 }
 
 // chief is the finding that the doctor puts first of those that are on channels, or

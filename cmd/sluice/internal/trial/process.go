@@ -50,6 +50,15 @@ type patient struct {
 	Remedies []string `json:"remedies"`
 }
 
+// cause is the kind of finding that must come first, "" where channels are the
+// problem: there the doctor may name it as it likes.
+func (p *patient) cause() string {
+	if p.Leak {
+		return "leak"
+	}
+	return p.Instead
+}
+
 // A place is an operation in a function.
 type place struct {
 	Op   string `json:"op"`

@@ -24,27 +24,27 @@ const batchIt = `{"verdict": "yes", "findings": [
 		{"name": "batch", "gain": {"low": 2, "mid": 3.1, "high": 4}}, {"name": "buffer", "gain": {"low": 1, "mid": 1, "high": 1}}]}]}`
 
 func TestJudge(t *testing.T) {
-	const healthyOpinion = `{"verdict": "no", "findings": [{"kind": "cpu", "channels": false, "remedies": []}]}`
+	const healthyOpinion = `{"verdict": "no", "findings": [{"kind": "plain CPU", "channels": false, "remedies": []}]}`
 	for name, c := range map[string]struct {
 		truth   *Truth
 		opinion string
 		want    Marks
 	}{
-		"all right":                 {pains(), batchIt, Marks{Right, Right, Right, Right}},
-		"partly is yes":             {pains(), strings.Replace(batchIt, "yes", "partly", 1), Marks{Right, Right, Right, Right}},
-		"no":                        {pains(), strings.Replace(batchIt, "yes", "no", 1), Marks{Wrong, Right, Right, Right}},
-		"not known is no answer":    {healthy(), strings.Replace(healthyOpinion, `"no"`, `"not known"`, 1), Marks{Wrong, Unasked, Right, Unasked}},
-		"another function":          {pains(), strings.Replace(batchIt, "main.g", "main.h", 1), Marks{Right, Wrong, Right, Right}},
-		"another operation there":   {pains(), strings.Replace(batchIt, "range", "send", 1), Marks{Right, Wrong, Right, Right}},
-		"no place":                  {pains(), strings.Replace(batchIt, `"at"`, `"not"`, 1), Marks{Right, Wrong, Right, Right}},
-		"a tempting remedy":         {pains(), strings.Replace(batchIt, "batch", "buffer", 1), Marks{Right, Right, Wrong, Wrong}},
-		"too much promised":         {pains(), strings.Replace(batchIt, `"low": 2,`, `"low": 3.05,`, 1), Marks{Right, Right, Right, Wrong}},
-		"too little promised":       {pains(), strings.Replace(batchIt, `"high": 4}`, `"high": 2.9}`, 1), Marks{Right, Right, Right, Wrong}},
-		"a remedy that nobody has":  {pains(), strings.Replace(batchIt, "batch", "prayer", 1), Marks{Right, Right, Wrong, Unasked}},
-		"nothing found":             {pains(), `{"verdict": "idle"}`, Marks{Wrong, Wrong, Wrong, Unasked}},
-		"healthy":                   {healthy(), healthyOpinion, Marks{Right, Unasked, Right, Unasked}},
-		"healthy and idle":          {healthy(), `{"verdict": "idle"}`, Marks{Right, Unasked, Right, Unasked}},
-		"healthy, found to be sick": {healthy(), batchIt, Marks{Wrong, Unasked, Wrong, Unasked}},
+		"all right":                 {pains(), batchIt, Marks{Right, Unasked, Right, Right, Right}},
+		"partly is yes":             {pains(), strings.Replace(batchIt, "yes", "partly", 1), Marks{Right, Unasked, Right, Right, Right}},
+		"no":                        {pains(), strings.Replace(batchIt, "yes", "no", 1), Marks{Wrong, Unasked, Right, Right, Right}},
+		"not known is no answer":    {healthy(), strings.Replace(healthyOpinion, `"no"`, `"not known"`, 1), Marks{Wrong, Right, Unasked, Right, Unasked}},
+		"another function":          {pains(), strings.Replace(batchIt, "main.g", "main.h", 1), Marks{Right, Unasked, Wrong, Right, Right}},
+		"another operation there":   {pains(), strings.Replace(batchIt, "range", "send", 1), Marks{Right, Unasked, Wrong, Right, Right}},
+		"no place":                  {pains(), strings.Replace(batchIt, `"at"`, `"not"`, 1), Marks{Right, Unasked, Wrong, Right, Right}},
+		"a tempting remedy":         {pains(), strings.Replace(batchIt, "batch", "buffer", 1), Marks{Right, Unasked, Right, Wrong, Wrong}},
+		"too much promised":         {pains(), strings.Replace(batchIt, `"low": 2,`, `"low": 3.05,`, 1), Marks{Right, Unasked, Right, Right, Wrong}},
+		"too little promised":       {pains(), strings.Replace(batchIt, `"high": 4}`, `"high": 2.9}`, 1), Marks{Right, Unasked, Right, Right, Wrong}},
+		"a remedy that nobody has":  {pains(), strings.Replace(batchIt, "batch", "prayer", 1), Marks{Right, Unasked, Right, Wrong, Unasked}},
+		"nothing found":             {pains(), `{"verdict": "idle"}`, Marks{Wrong, Unasked, Wrong, Wrong, Unasked}},
+		"healthy":                   {healthy(), healthyOpinion, Marks{Right, Right, Unasked, Right, Unasked}},
+		"healthy and idle":          {healthy(), `{"verdict": "idle"}`, Marks{Right, Wrong, Unasked, Right, Unasked}},
+		"healthy, found to be sick": {healthy(), batchIt, Marks{Wrong, Wrong, Unasked, Wrong, Unasked}},
 	} {
 		if got := judge(c.truth, said(t, c.opinion)); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -55,13 +55,13 @@ func TestJudge(t *testing.T) {
 // The queue in front of a slow stage is asked for too: it is on no channel's account.
 func TestJudgeSlowStage(t *testing.T) {
 	slow := pains()
-	slow.Patient.Channels, slow.Patient.Instead = false, "slow-stage"
+	slow.Patient.Channels, slow.Patient.Instead = false, "hot"
 	opinion := strings.Replace(strings.Replace(batchIt, "yes", "no", 1), `"channels": true`, `"channels": false`, 1)
-	if got, want := judge(slow, said(t, opinion)), (Marks{Right, Wrong, Right, Right}); got != want {
+	if got, want := judge(slow, said(t, opinion)), (Marks{Right, Wrong, Wrong, Right, Right}); got != want {
 		t.Errorf("the first finding is another: %v, want %v", got, want)
 	}
 	opinion = strings.Replace(opinion, `{"kind": "other", "channels": false, "remedies": []},`, "", 1)
-	if got, want := judge(slow, said(t, opinion)), (Marks{Right, Right, Right, Right}); got != want {
+	if got, want := judge(slow, said(t, opinion)), (Marks{Right, Right, Right, Right, Right}); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -70,13 +70,21 @@ func TestJudgeSlowStage(t *testing.T) {
 func TestJudgeLeak(t *testing.T) {
 	leak := pains()
 	leak.Patient.Leak = true
-	if got, want := judge(leak, said(t, batchIt)), (Marks{Right, Right, Right, Unasked}); got != want {
-		t.Errorf("%v, want %v", got, want)
+	for kind, what := range map[string]Mark{"other": Wrong, "leak": Right} {
+		opinion := strings.Replace(batchIt, `"other"`, `"`+kind+`"`, 1)
+		if got, want := judge(leak, said(t, opinion)), (Marks{Right, what, Right, Right, Unasked}); got != want {
+			t.Errorf("found to be a %s: %v, want %v", kind, got, want)
+		}
+	}
+	idler := healthy()
+	idler.Patient.Instead = idle
+	if got, want := judge(idler, said(t, `{"verdict": "idle"}`)), (Marks{Right, Right, Unasked, Right, Unasked}); got != want {
+		t.Errorf("idle: %v, want %v", got, want)
 	}
 }
 
 func TestSheet(t *testing.T) {
-	s := &sheet{set: set{"some", [...]float64{1, 1, 0.5, 0.5}}}
+	s := &sheet{set: set{"some", [...]float64{1, 0, 1, 0.5, 0.5}}}
 	s.add(pains(), said(t, batchIt))
 	s.add(pains(), said(t, strings.Replace(batchIt, "batch", "buffer", 1)))
 	s.add(healthy(), said(t, `{"verdict": "idle"}`))
@@ -87,8 +95,10 @@ func TestSheet(t *testing.T) {
 	s.write(&out)
 	for _, want := range []string{
 		"some set\n",
-		"pains              right     right     WRONG     WRONG      yes: buffer x3.10 (2.00 to 4.00), measured x1.00; right: batch, shard\n",
+		"pains              right     -         right     WRONG     WRONG      yes: buffer x3.10 (2.00 to 4.00), measured x1.00; right: batch, shard\n",
+		"healthy            right     WRONG     -         right     -          idle: nothing x1.00 (1.00 to 1.00); found \"idle\", and it is \"plain CPU\"\n",
 		"channels?  3 of  3 right, bar 100 %\n",
+		"what       0 of  1 right, bar 0 %\n",
 		"where      2 of  2 right, bar 100 %\n",
 		"remedy     2 of  3 right, bar 50 %\n",
 		"gain       1 of  2 right, bar 50 %\n",

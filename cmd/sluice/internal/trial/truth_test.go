@@ -23,7 +23,7 @@ func pains() *Truth {
 // healthy is a truth about a victim with nothing wrong.
 func healthy() *Truth {
 	return &Truth{
-		Patient: patient{Name: "healthy", Instead: "cpu", Right: []string{nothing}},
+		Patient: patient{Name: "healthy", Instead: "plain CPU", Right: []string{nothing}},
 		Gains:   []Gain{{"buffer", 1.02, 1, 1.1, 5}, {"fewer Ps", 0.5, 0.5, 0.5, 5}},
 	}
 }

@@ -29,13 +29,13 @@ const (
 	nothing       = "nothing" // leave the channels as they are
 )
 
-// What else holds a service back, where channels do not.
+// What else holds a service back, where channels do not, as the doctor says it.
 const (
-	byMutex      = "mutex"
+	byMutex      = "sync.Mutex"
 	byCollector  = "collector"
-	byDownstream = "downstream"
-	bySlowStage  = "slow-stage"
-	byCPU        = "cpu"
+	byDownstream = "downstream I/O"
+	bySlowStage  = "slow stage"
+	byCPU        = "plain CPU"
 	byIdleness   = "idle"
 )
 
