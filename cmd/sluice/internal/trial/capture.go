@@ -23,9 +23,9 @@ const (
 	blockRate      = "10000" // ns waited for each sample of the block profile, where there is one
 )
 
-// capture runs a victim as found, lets the doctor save what it shows of itself in a
-// folder with the victim's name, measures the remedies, and writes the truth beside
-// it. A fixture that was there before is replaced only when all of that is done.
+// capture measures the remedies of a victim, runs it as found, lets the doctor save
+// what it shows of itself in a folder of root with the victim's name, and writes the
+// truth beside it. A fixture that was there before is replaced only when all of that is done.
 func capture(ctx context.Context, w io.Writer, programs programs, p patient, root string, rounds int) error {
 	rate, gains, err := measure(ctx, programs.victim, p.Name, p.Remedies, rounds)
 	if err != nil {
@@ -34,9 +34,6 @@ func capture(ctx context.Context, w io.Writer, programs programs, p patient, roo
 	t := newTruth(p, rate, gains)
 	if err := t.check(); err != nil {
 		fmt.Fprintf(w, "note: %v\n", err)
-	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return err
 	}
 	fresh, err := os.MkdirTemp(root, ".new-")
 	if err != nil {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +11,55 @@ import (
 
 	"github.com/google/pprof/profile"
 )
+
+// A fixture is made anew in place of the old one, and the doctor reads it. The victim
+// is one that needs little CPU.
+func TestCapture(t *testing.T) {
+	root := t.TempDir()
+	old := filepath.Join(root, "standby", "old")
+	if err := os.MkdirAll(old, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr := trial(t.Context(), "-capture", "standby", "-o", root, "-rounds", "1")
+	if status != 0 || !strings.Contains(stdout, "items/s, ") {
+		t.Fatalf("status %d, %s%s", status, stdout, stderr)
+	}
+	if _, err := os.Stat(old); err == nil {
+		t.Error("what was in the old fixture is in the new one")
+	}
+	dirs, err := fixtures(root)
+	if err != nil || len(dirs) != 1 || dirs[0] != filepath.Join(root, "standby") {
+		t.Fatalf("fixtures %q, %v", dirs, err)
+	}
+	truth, err := readTruth(dirs[0])
+	if err != nil || truth.check() != nil || truth.Rate <= 0 || len(truth.Gains) != len(truth.Patient.Remedies) {
+		t.Errorf("truth %+v, %v", truth, err)
+	}
+	programs, _ := patientsOf(t)
+	if o, err := ask(t.Context(), programs.doctor, dirs[0]); err != nil || o.Verdict != idle {
+		t.Errorf("the doctor says %+v, %v", o, err)
+	}
+	if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {
+		t.Errorf("there is more than the fixture: %v, %v", entries, err)
+	}
+}
+
+// An old fixture stays when there is no new one.
+func TestCaptureInVain(t *testing.T) {
+	root := t.TempDir()
+	old := filepath.Join(root, "standby", "old")
+	if err := os.MkdirAll(old, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := capture(ctx, io.Discard, programs{victim: os.Args[0]}, patient{Name: "standby"}, root, 1); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(old); err != nil {
+		t.Error(err)
+	}
+}
 
 func TestForgetPaths(t *testing.T) {
 	dir := t.TempDir()

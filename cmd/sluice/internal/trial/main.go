@@ -107,6 +107,21 @@ func (o *options) check(rest []string) error {
 	case o.rounds < 1 || o.rounds > 100:
 		return usageError{fmt.Errorf("-rounds is %d, not from 1 to 100", o.rounds)}
 	}
+	return o.checkFolder()
+}
+
+// checkFolder makes sure, before anything is built or measured, that there are
+// fixtures to score, or that there is a folder to put them in.
+func (o *options) checkFolder() (err error) {
+	switch {
+	case o.score != "":
+		_, err = fixtures(o.score)
+	case o.capture != "":
+		err = os.MkdirAll(o.out, 0o755)
+	}
+	if err != nil {
+		return usageError{err}
+	}
 	return nil
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,6 +17,10 @@ func trial(ctx context.Context, args ...string) (status int, stdout, stderr stri
 }
 
 func TestWrongCommandLines(t *testing.T) {
+	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	const one = "give one of -score, -live, -measure and -capture"
 	for _, c := range []struct {
 		args []string
@@ -25,6 +31,9 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"-score", "a", "b"}, `what is "b"?`},
 		{[]string{"-capture", "ledger"}, "-capture needs a folder: -o"},
 		{[]string{"-live", "ledger", "-rounds", "0"}, "-rounds is 0, not from 1 to 100"},
+		{[]string{"-score", empty}, "no folder in it has a truth.json"},
+		{[]string{"-capture", "ledger", "-o", file}, "file"},
+		{[]string{"-measure", "nobody"}, `no victim is called "nobody"`},
 		{[]string{"-cure", "ledger"}, "flag provided but not defined"},
 	} {
 		status, stdout, stderr := trial(t.Context(), c.args...)

@@ -32,6 +32,8 @@ func launch(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Args[0], append(args, "-for", "2m")...)
 	command.Env = append(os.Environ(), asVictim+"=1")
+	var stderr bytes.Buffer // where panics and races are reported
+	command.Stderr = &stderr
 	stdout, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +44,9 @@ func launch(t *testing.T, args ...string) (address string) {
 	t.Cleanup(func() {
 		command.Process.Kill()
 		_ = command.Wait() // killed: how it ended is known
+		if stderr.Len() > 0 {
+			t.Errorf("%q:\n%s", args, stderr.String())
+		}
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
