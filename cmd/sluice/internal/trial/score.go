@@ -93,6 +93,7 @@ type sheet struct {
 	right [len(questions)]int
 	asked [len(questions)]int
 	lines []string
+	wide  []float64 // of each range that "gain" asked about, its high over its low
 }
 
 func (s *sheet) add(t *Truth, o *opinion) {
@@ -104,6 +105,9 @@ func (s *sheet) add(t *Truth, o *opinion) {
 		if mark == Right {
 			s.right[i]++
 		}
+	}
+	if best := o.best(); m[len(m)-1] != Unasked && best.Gain.Low > 0 {
+		s.wide = append(s.wide, best.Gain.High/best.Gain.Low)
 	}
 	s.lines = append(s.lines, line(t, o, m))
 }
@@ -150,6 +154,9 @@ func (s *sheet) write(w io.Writer) {
 	}
 	for i, q := range questions {
 		fmt.Fprintf(w, "  %-9s %2d of %2d right, bar %.0f %%\n", q, s.right[i], s.asked[i], 100*s.set.bar[i])
+	}
+	if len(s.wide) > 0 {
+		fmt.Fprintf(w, "  the predicted ranges reach from 1 to %.1f in the median: a wide one is easily right\n", median(s.wide))
 	}
 	if !s.reached() {
 		fmt.Fprintf(w, "  BELOW THE BAR\n")

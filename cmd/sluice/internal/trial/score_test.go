@@ -102,6 +102,7 @@ func TestSheet(t *testing.T) {
 		"where      2 of  2 right, bar 100 %\n",
 		"remedy     2 of  3 right, bar 50 %\n",
 		"gain       1 of  2 right, bar 50 %\n",
+		"reach from 1 to 2.0 in the median",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
