@@ -17,7 +17,7 @@ func tryLive(ctx context.Context, w io.Writer, built programs, p patient, rounds
 	t := newTruth(p, 0, nil)
 	best := o.best()
 	fmt.Fprintf(w, "%s: %s\n", p.Name, o.Answer)
-	if best.Name != nothing {
+	if slices.Contains(p.Remedies, best.Name) {
 		if _, t.Gains, err = measure(ctx, built.victim, p.Name, []string{best.Name}, rounds); err != nil {
 			return err
 		}
