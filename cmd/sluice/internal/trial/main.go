@@ -7,7 +7,7 @@
 //
 // -score asks the doctor about fixtures, which are what victims have shown of
 // themselves and the right answers beside it, and prints how many of its answers
-// are right. It keeps apart those that rules may be tuned on and those that they
+// are right, against a bar for each question. It keeps apart those that rules may be tuned on and those that they
 // may not. -live does the same with a victim that runs: it asks the doctor about it,
 // applies the remedy that is named, and measures the gain beside the one predicted.
 // -measure measures the gain of every remedy of a victim; -capture does that too
@@ -143,8 +143,8 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 		}
 	}
 	if o.score != "" {
-		good, err := score(ctx, stdout, built.doctor, o.score)
-		if err == nil && !good {
+		sheets, err := score(ctx, stdout, built.doctor, o.score)
+		if err == nil && slices.ContainsFunc(sheets, func(s *sheet) bool { return !s.reached() }) {
 			err = errBelow
 		}
 		return err

@@ -164,21 +164,21 @@ func (s *sheet) write(w io.Writer) {
 }
 
 // score asks the doctor about every fixture below root, and writes the sheets, one
-// for each set. It reports whether all bars were reached.
-func score(ctx context.Context, w io.Writer, program, root string) (bool, error) {
+// for each set that has fixtures there. It returns them.
+func score(ctx context.Context, w io.Writer, program, root string) ([]*sheet, error) {
 	dirs, err := fixtures(root)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	tuning, heldOut := &sheet{set: tuningSet}, &sheet{set: heldOutSet}
 	for _, dir := range dirs {
 		t, err := readTruth(dir)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		o, err := ask(ctx, program, dir)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if t.Patient.HeldOut {
 			heldOut.add(t, o)
@@ -186,13 +186,9 @@ func score(ctx context.Context, w io.Writer, program, root string) (bool, error)
 			tuning.add(t, o)
 		}
 	}
-	all := true
-	for _, s := range []*sheet{tuning, heldOut} {
-		if len(s.lines) == 0 {
-			continue
-		}
+	sheets := slices.DeleteFunc([]*sheet{tuning, heldOut}, func(s *sheet) bool { return len(s.lines) == 0 })
+	for _, s := range sheets {
 		s.write(w)
-		all = all && s.reached()
 	}
-	return all, nil
+	return sheets, nil
 }
