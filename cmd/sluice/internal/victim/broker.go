@@ -1,6 +1,6 @@
 package main
 
-// brokerVictim: one dispatcher, a channel for each client.
+// One dispatcher, a channel for each client.
 var _ = register(victim{
 	Name: "broker",
 	About: "A dispatcher sends each message to 24 clients, over a channel without buffer for each. It stops at " +

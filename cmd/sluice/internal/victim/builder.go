@@ -1,6 +1,6 @@
 package main
 
-// decoderVictim: the collector.
+// The collector.
 var _ = register(victim{
 	Name: "tree-builder",
 	About: "Four builders take messages from a channel, make a tree of small nodes of each, and keep the last " +

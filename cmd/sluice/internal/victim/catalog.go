@@ -2,7 +2,7 @@ package main
 
 import "sync"
 
-// catalogVictim: a mutex.
+// A mutex.
 var _ = register(victim{
 	Name: "catalog",
 	About: "Sixteen workers take queries from a channel, and each looks up and updates one map under one mutex, " +

@@ -1,6 +1,6 @@
 package main
 
-// sessionsVictim: one done channel in every select.
+// One done channel in every select.
 var _ = register(victim{
 	Name: "shared-done",
 	About: "Eight connections each have a reader and a writer with a channel of their own between them, and " +

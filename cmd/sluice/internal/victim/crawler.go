@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// crawlerVictim: fetchers that wait for the network, and a collector.
+// Fetchers that wait for the network, and a collector.
 var _ = register(victim{
 	Name: "crawler",
 	About: "Six fetchers take pages from a frontier, ask a server that needs a millisecond for each, and hand what " +

@@ -1,6 +1,6 @@
 package main
 
-// encoderVictim: one receiver that computes.
+// One receiver that computes.
 var _ = register(victim{
 	Name: "slow-encoder",
 	About: "Eight sources wait for one encoder, which computes for a twentieth of a millisecond for each item " +

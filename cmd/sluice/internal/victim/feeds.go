@@ -2,7 +2,7 @@ package main
 
 import "reflect"
 
-// feedsVictim: a select whose cases are known at run time only.
+// A select whose cases are known at run time only.
 var _ = register(victim{
 	Name: "feeds",
 	About: "A reader waits for whichever of 40 feeds has a price with reflect.Select, because there may be more " +

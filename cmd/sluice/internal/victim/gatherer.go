@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// gathererVictim is a gatherer of metrics as they are often written.
+// A gatherer of metrics as they are often written.
 var _ = register(victim{
 	Name: "gatherer",
 	About: "64 connections read samples and send each one over the same channel to one goroutine, which adds " +

@@ -1,6 +1,6 @@
 package main
 
-// hubVictim: a select of many cases.
+// A select of many cases.
 var _ = register(victim{
 	Name: "hub",
 	About: "A hub selects among the channels of 32 sources. Each time round it locks all 32, and " +

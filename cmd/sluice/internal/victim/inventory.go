@@ -2,7 +2,7 @@ package main
 
 import "sync"
 
-// inventoryVictim: an actor, with a map of its own and requests over channels.
+// An actor, with a map of its own and requests over channels.
 var _ = register(victim{
 	Name: "inventory",
 	About: "One goroutine owns the stock. Twelve tills ask it over a channel and wait for the answer on a channel that " +

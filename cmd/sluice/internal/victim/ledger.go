@@ -2,7 +2,7 @@ package main
 
 import "sync"
 
-// ledgerVictim: a channel used as a lock.
+// A channel used as a lock.
 var _ = register(victim{
 	Name: "ledger",
 	About: "Sixteen clerks book on accounts that a channel of capacity 1 protects: who sends into it " +

@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// limiterVictim: a limit that is meant.
+// A limit that is meant.
 var _ = register(victim{
 	Name: "limiter",
 	About: "Workers wait for a tick of a rate limiter, or for the end, before each call: the limit is a " +

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// loglinesVictim: a formatter behind many tailers.
+// A formatter behind many tailers.
 var _ = register(victim{
 	Name: "loglines",
 	About: "Twelve tailers send entries to one formatter, which makes lines of them with fmt and hands them to a " +

@@ -1,6 +1,6 @@
 package main
 
-// pollerVictim: select with default in a loop.
+// Select with default in a loop.
 var _ = register(victim{
 	Name: "poller",
 	About: "A scheduler asks the queues of four tenants in turn with select and default, without end. " +

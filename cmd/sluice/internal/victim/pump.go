@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// pumpVictim: a channel without bound, made of two channels and a goroutine.
+// A channel without bound, made of two channels and a goroutine.
 var _ = register(victim{
 	Name: "pump",
 	About: "Events go through the usual channel without bound: a goroutine takes each from one channel, " +

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// quotesVictim: goroutines that stay for ever.
+// Goroutines that stay for ever.
 var _ = register(victim{
 	Name: "quotes",
 	About: "A service asks two suppliers for a quote and takes the first answer. The slower one's " +

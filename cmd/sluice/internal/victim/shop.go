@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// shopVictim: nothing is wrong.
+// Nothing is wrong.
 var _ = register(victim{
 	Name: "shop",
 	About: "A web shop answers searches over HTTP: it sorts a thousand articles and encodes the best as JSON. " +

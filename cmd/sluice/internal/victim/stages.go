@@ -1,6 +1,6 @@
 package main
 
-// stagesVictim: a line of stages that each do little.
+// A line of stages that each do little.
 var _ = register(victim{
 	Name: "unbuffered-stages",
 	About: "Records go through four stages joined by channels without buffer. Each stage does a tenth of a " +

@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// standbyVictim: nothing to do.
+// Nothing to do.
 var _ = register(victim{
 	Name: "standby",
 	About: "64 workers wait for jobs, of which there are a hundred a second. All of them wait all the time, as " +

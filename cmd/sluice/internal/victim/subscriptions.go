@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// subscriptionsVictim: goroutines that wait for a close that never comes.
+// Goroutines that wait for a close that never comes.
 var _ = register(victim{
 	Name: "subscriptions",
 	About: "Each client that comes gets a channel and a goroutine that ranges over it. When the client goes, it is " +

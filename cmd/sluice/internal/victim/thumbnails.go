@@ -6,7 +6,7 @@ import (
 	"image/jpeg"
 )
 
-// thumbnailsVictim: three stages with enough to do.
+// Three stages with enough to do.
 var _ = register(victim{
 	Name: "thumbnails",
 	About: "Pictures are decoded, made smaller and encoded by three stages of several goroutines, joined by short " +

@@ -2,7 +2,7 @@ package main
 
 import "math/rand/v2"
 
-// handoversVictim: two stages with work of changing length.
+// Two stages with work of changing length.
 var _ = register(victim{
 	Name: "uneven-stages",
 	About: "Two stages of equal mean work but uneven times are joined by a channel without buffer: whoever is " +

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// uploaderVictim: one receiver that waits for another service.
+// One receiver that waits for another service.
 var _ = register(victim{
 	Name: "slow-upload",
 	About: "Four sources fill a queue that one uploader empties: it writes each item to a store over TCP and waits " +
