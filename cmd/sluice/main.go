@@ -52,6 +52,10 @@
 // by CGO_ENABLED=0 go build -o sluice ./cmd/sluice, the program is one static file:
 // copy it to the production host and run ./sluice lab cpu-scaling there.
 //
+// The doctor reads a service's /debug/pprof address, or saved profiles, traces and
+// metrics of it. It changes no setting of the service, and asks for what costs it
+// most only with -block and -trace.
+//
 // The exit status is 0 if all was measured, 1 if something failed or, where that
 // was asked for, became worse, 2 if the command line or a file that it names was
 // wrong or cannot be used, and 130 if the run was interrupted.

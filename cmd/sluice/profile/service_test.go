@@ -49,6 +49,9 @@ func serve(t *testing.T, pages map[string]http.HandlerFunc) fake {
 		},
 	}
 	handler := func(w http.ResponseWriter, r *http.Request) {
+		if !r.Close {
+			t.Errorf("the connection for %s is left open", r.URL)
+		}
 		lock.Lock()
 		asked = append(asked, r.URL.RequestURI())
 		counts[r.URL.Path]++

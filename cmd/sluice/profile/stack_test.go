@@ -13,6 +13,7 @@ func TestPlain(t *testing.T) {
 		"main.Map[go.shape.[]uint8,go.shape.int].func1": "main.Map.func1",
 		"main.broken[":                                  "main.broken",
 		"":                                              "",
+		"main.a]b[int]c":                                "main.abc",
 	} {
 		if got := plain(name); got != want {
 			t.Errorf("plain(%q) = %q, want %q", name, got, want)

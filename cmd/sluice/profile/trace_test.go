@@ -105,6 +105,10 @@ func TestTruncatedTrace(t *testing.T) {
 			t.Errorf("cut to %d: %q", cut, err)
 		}
 	}
+	tr, _, err := readTrace(bytes.NewReader(append(bytes.Clone(whole), noise(100)...)))
+	if err != nil || !tr.Truncated || tr.Wakeups < exchanges {
+		t.Errorf("broken after the first second: %+v, %v", tr, err)
+	}
 	if _, _, err := readTrace(bytes.NewReader(whole[:len(whole)/1000+16])); err == nil {
 		t.Error("a header alone is a trace")
 	}
