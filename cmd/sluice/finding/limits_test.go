@@ -77,9 +77,9 @@ func TestLimits(t *testing.T) {
 		{"hand-over, of CPU time", HandOver, 0.15, false, func(v float64) []part { return contended(v, 0) }},
 		{"both sides of a lock, of the channels' cost", UsedAsLock, 0.50, false, func(v float64) []part {
 			return []part{cpu(2, shares{profile.ChannelWork: 1}, on{acquire, v / 2, 0, 0}, on{release, v / 2, 0, 0},
-				on{choose, (1 - v) / 2, 0, 0}, on{poll, (1 - v) / 2, 0, 0}), goroutinesAt(in(acquire, 15, 14), in(choose, 3, 0))}
+				on{choose, 1 - v, 0, 0}), goroutinesAt(in(acquire, 15, 14), in(choose, 3, 0))}
 		}},
-		{"cores idle", TakeTurns, 1.7, true, func(v float64) []part { return turns(v, 0.1, 60_000) }},
+		{"cores in use of 1.7, by a twentieth", TakeTurns, 1, true, func(v float64) []part { return turns(1.7+(v-1)/2, 0.1, 60_000) }},
 		{"channels of those that take turns", TakeTurns, 0.03, false, func(v float64) []part { return turns(1.2, v, 60_000) }},
 		{"wake-ups a second on two cores", TakeTurns, 4000, false, func(v float64) []part { return turns(1.2, 0.1, v) }},
 		{"a pool, of CPU time", TinyJobs, 0.15, false, func(v float64) []part { return pool(v, 8) }},
