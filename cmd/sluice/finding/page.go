@@ -51,7 +51,9 @@ func (d *Diagnosis) WritePage(w io.Writer) error {
 		p.Findings = append(p.Findings, pageFinding{&d.Findings[i], capital(string(d.Findings[i].Kind)), d.Findings[i].chart()})
 	}
 	for i := range d.Operations {
-		p.Rows = append(p.Rows, d.Operations[i].row())
+		if !d.Operations[i].quiet() {
+			p.Rows = append(p.Rows, d.Operations[i].row())
+		}
 	}
 	for i := range d.Partners {
 		p.Pairs = append(p.Pairs, d.Partners[i].sentence())
