@@ -103,5 +103,6 @@ test: ## every test of every module: what the README says
 	go test work
 
 .PHONY: results
-results: ## measure the table of floors and goals anew
+results: ## measure the table of floors and goals anew; the guides quote it
 	go run ./bench/cmd/ratios -peers -o bench/RESULTS.md
+	go test ./docs -run TestFigures -update

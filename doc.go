@@ -13,6 +13,9 @@
 // [Workers] and [Map] for jobs, [Select] over several channels at once, [Merge]
 // and [Broadcast], and [Ends] for built-in channels.
 //
+// Which kind to take, also when it is the built-in one, how to move to it, and
+// recipes are in the folder docs: choosing.md, moving.md and recipes.md.
+//
 // # What every kind promises
 //
 // Send and Recv take a [context.Context]. The context matters only when the

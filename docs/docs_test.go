@@ -17,7 +17,8 @@ const checkout = ".."
 func TestDocuments(t *testing.T) {
 	top := os.DirFS(checkout)
 	documents := find(t, top, ".md")
-	for _, needed := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/adr/README.md"} {
+	for _, needed := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/adr/README.md",
+		"docs/choosing.md", "docs/moving.md", "docs/recipes.md"} {
 		if !slices.Contains(documents, needed) {
 			t.Errorf("there is no %s", needed)
 		}
@@ -106,7 +107,7 @@ func TestPlanted(t *testing.T) {
 		"bin/run":          {Data: []byte("exit 0\n")},
 		"docs/more.md":     {Data: []byte("# More\n")},
 	}
-	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), `make test`\n\n" +
+	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), `make test`, `New[T](nil)`, [`more`](docs/more.md)\n\n" +
 		"```sh\ngo run ./cmd/tool -x  # comment\ngo test work\ngo test ./lib\ngo test ./...\nmake test\nbash bin/run\n```\n\n" +
 		"```go\nSend(1)\n// Output:\n```\n"
 	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
@@ -115,6 +116,7 @@ func TestPlanted(t *testing.T) {
 	}
 	for _, planted := range []struct{ text, says string }{
 		{"[gone](docs/gone.md)", "leads nowhere"},
+		{"[`gone`](docs/gone.md), `more`", "leads nowhere"},
 		{"`make coffee`", "no target coffee"},
 		{"`go test ./gone`", "no folder gone"},
 		{"```sh\nmake coffee\n```", "no target coffee"},

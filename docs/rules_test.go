@@ -15,6 +15,7 @@ import (
 )
 
 var (
+	quoted = regexp.MustCompile("`[^`\n]*`")
 	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	inline = regexp.MustCompile("`((?:make|go) [^`]+)`")
 	target = regexp.MustCompile(`(?m)^([a-z0-9/-]+):`)
@@ -37,7 +38,7 @@ func checkDocument(top fs.FS, name string) (wrong []string) {
 		complain("%v", err)
 		return wrong
 	}
-	for _, match := range link.FindAllStringSubmatch(prose, -1) {
+	for _, match := range link.FindAllStringSubmatch(quoted.ReplaceAllString(prose, ""), -1) {
 		to, _, _ := strings.Cut(match[1], "#")
 		if to == "" || strings.Contains(to, "://") {
 			continue

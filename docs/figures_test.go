@@ -1,0 +1,272 @@
+package docs
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the figures of the guides anew, from bench/RESULTS.md")
+
+// TestFigures holds the figures of the guides against those that were measured.
+// A guide is a document of this folder.
+func TestFigures(t *testing.T) {
+	top := os.DirFS(checkout)
+	measured, err := readResults(text(t, top, "bench/RESULTS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	guides, err := fs.Glob(top, "docs/*.md")
+	if err != nil || len(guides) == 0 {
+		t.Fatalf("no guides: %v", err)
+	}
+	tables := 0
+	for _, name := range guides {
+		written := text(t, top, name)
+		want, n, wrong := measured.quote(written)
+		tables += n
+		for _, w := range wrong {
+			t.Errorf("%s: %s", name, w)
+		}
+		switch {
+		case want == written || len(wrong) > 0:
+		case *update:
+			if err := os.WriteFile(path.Join(checkout, name), []byte(want), 0o666); err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Errorf("%s has figures that are not those of bench/RESULTS.md: go test ./docs -update writes them anew\n%s", name, firstDifference(written, want))
+		}
+	}
+	if tables == 0 {
+		t.Error("no guide has a table of figures")
+	}
+}
+
+// TestFiguresPlanted breaks each rule for figures once.
+func TestFiguresPlanted(t *testing.T) {
+	measured, err := readResults("- machine: M1\n- Go: go9\n- commit: c0ffee\n- date: today\n" +
+		"\n## GOMAXPROCS=2\n\n| row | reference | ratio | of rounds | ours ns |\n|---|---|--:|---|--:|\n" +
+		"| A 1->1 | native | 2.00 | 1.10-2.20 | 7.5 |\n| B 1->1 | native | 1.10 | 1.00-1.20 | 7.5 |\n" +
+		"\n## Peers\n\n| P | row | reference | peer |\n|--:|---|--:|--:|\n| 2 | A 1->1 | 15.0 | 9.1 (1.65) |\n| 2 | B 1->1 | 15.0 | 9.1 (1.65) |\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := "# T\n\nText.\n\nM1; go9; commit c0ffee; today; from [all figures](../bench/RESULTS.md):\n\n" +
+		"| take | row | P | reference | ratio | ours ns | peer |\n|---|---|--:|---|--:|--:|--:|\n" +
+		"| that | A 1->1 | 2 | native | 2.00 | 7.5 | 9.1 (1.65) |\n| more | - | - | - | - | - | - |\n\n| a | b |\n|---|---|\n| c | 4 |\n"
+	if want, n, wrong := measured.quote(good); want != good || n != 1 || len(wrong) > 0 {
+		t.Fatalf("nothing is planted yet, but: %d tables, %q\n%s", n, wrong, want)
+	}
+	for _, stale := range []struct{ from, to string }{
+		{"| 2.00 |", "| 2.01 |"},
+		{"| 7.5 |", "| |"},
+		{"9.1 (1.65)", "9.1"},
+		{"| native |", "| other |"},
+		{"commit c0ffee", "commit decaf"},
+		{"; go9;", "; go8;"},
+	} {
+		if got, _, wrong := measured.quote(strings.Replace(good, stale.from, stale.to, 1)); got != good || len(wrong) > 0 {
+			t.Errorf("%q instead of %q: %q, and it becomes\n%s", stale.to, stale.from, wrong, got)
+		}
+	}
+	for _, planted := range []struct{ from, to, says string }{
+		{"A 1->1", "C 1->1", "no row"},
+		{"A 1->1", "B 1->1", "does not speak for that"},
+		{"| that |", "| built-in `chan` |", "does not speak for built-in"},
+		{"| 2 | native", "| 4 | native", "no row"},
+		{"| ratio |", "| ratios |", "no column ratios"},
+		{"from [all", "of [all", "where its figures are from"},
+		{"Text.", "It is 3.5 times as fast.", "3.5 times"},
+		{"Text.", "It costs 30 ns.", "30 ns"},
+		{"Text.", "It saves 30%.", "30%"},
+		{"| that | A", "| A", "cells"},
+	} {
+		_, _, wrong := measured.quote(strings.Replace(good, planted.from, planted.to, 1))
+		if len(wrong) != 1 || !strings.Contains(wrong[0], planted.says) {
+			t.Errorf("%q instead of %q: got %q, want one complaint with %q", planted.to, planted.from, wrong, planted.says)
+		}
+	}
+	if _, err := readResults("- machine: M1\n"); err == nil {
+		t.Error("results without Go, commit and date are taken")
+	}
+}
+
+// results are what bench/RESULTS.md says: the cells of each row by GOMAXPROCS, name
+// of the row, and column, and where it is from.
+type results struct {
+	cells map[[3]string]string
+	from  string
+}
+
+var (
+	section = regexp.MustCompile(`^## GOMAXPROCS=(\d+)$`)
+	fact    = regexp.MustCompile(`(?m)^- (machine|Go|commit|date): (.+)$`)
+	loose   = regexp.MustCompile(`\d(?:[0-9.,]*) ?(?:ns|µs|ms|times|%|×)`)
+)
+
+// source ends the line that says where a table's figures are from.
+const source = "; from [all figures](../bench/RESULTS.md):"
+
+// readResults reads bench/RESULTS.md. A table is of the GOMAXPROCS of its section,
+// or has a column P.
+func readResults(text string) (results, error) {
+	r := results{cells: map[[3]string]string{}}
+	facts := map[string]string{}
+	for _, match := range fact.FindAllStringSubmatch(text, -1) {
+		if _, known := facts[match[1]]; !known { // the first are those of the tables
+			facts[match[1]] = match[2]
+		}
+	}
+	if len(facts) < 4 {
+		return r, fmt.Errorf("bench/RESULTS.md lacks its machine, Go, commit or date: %v", facts)
+	}
+	r.from = fmt.Sprintf("%s; %s; commit %s; %s", facts["machine"], facts["Go"], facts["commit"], facts["date"])
+	procs, columns := "", []string(nil)
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") {
+			procs = ""
+			if match := section.FindStringSubmatch(line); match != nil {
+				procs = match[1]
+			}
+		}
+		cells := cellsOf(line)
+		if cells == nil {
+			columns = nil
+			continue
+		}
+		if columns == nil {
+			columns = cells
+			continue
+		}
+		at, p := slices.Index(columns, "row"), procs
+		if i := slices.Index(columns, "P"); i >= 0 {
+			p = cells[i]
+		}
+		if at < 0 || p == "" || len(cells) != len(columns) {
+			continue
+		}
+		for i, column := range columns {
+			key := [3]string{p, cells[at], column}
+			if _, known := r.cells[key]; !known {
+				r.cells[key] = cells[i]
+			}
+		}
+	}
+	return r, nil
+}
+
+// quote returns the guide with the figures as they were measured, and how many
+// tables have some. In a table with the columns row and P, all columns after the
+// first of these two are quotes, or dashes in a row named -; what stands before it
+// is the author's. Prose has no figures: nobody could tell where they are from.
+// Advice in a column take is held against the figures: who is told to take the
+// built-in channel must not lose by it in every round, and who is told to take
+// something else must gain in every one.
+func (r results) quote(guide string) (quoted string, tables int, wrong []string) {
+	lines := strings.SplitAfter(guide, "\n")
+	var columns []string
+	fenced := false
+	for i, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "```") {
+			fenced = !fenced
+		}
+		cells := cellsOf(trimmed)
+		switch {
+		case fenced:
+		case cells == nil:
+			columns = nil
+			if found := loose.FindString(line); found != "" {
+				wrong = append(wrong, fmt.Sprintf("%q stands in prose: quote a row", found))
+			}
+		case columns == nil:
+			columns = cells
+			if !isFigures(columns) {
+				continue
+			}
+			tables++
+			if i < 2 || !strings.HasSuffix(strings.TrimSpace(lines[i-2]), source) {
+				wrong = append(wrong, "a table does not say where its figures are from: "+trimmed)
+				continue
+			}
+			lines[i-2] = r.from + source + "\n"
+		case isFigures(columns) && !strings.HasPrefix(trimmed, "|--") && !strings.HasPrefix(trimmed, "|:"):
+			var err error
+			if lines[i], err = r.row(columns, cells); err != nil {
+				wrong = append(wrong, err.Error())
+			}
+		}
+	}
+	return strings.Join(lines, ""), tables, wrong
+}
+
+// row returns a guide's row as it was measured.
+func (r results) row(columns, cells []string) (string, error) {
+	if len(cells) != len(columns) {
+		return "", fmt.Errorf("%d cells under %d columns: %s", len(cells), len(columns), cells)
+	}
+	name, procs := slices.Index(columns, "row"), slices.Index(columns, "P")
+	if cells[name] == "-" { // nothing was measured
+		for i := min(name, procs); i < len(columns); i++ {
+			cells[i] = "-"
+		}
+		return "| " + strings.Join(cells, " | ") + " |\n", nil
+	}
+	if _, known := r.cells[[3]string{cells[procs], cells[name], "row"}]; !known {
+		return "", fmt.Errorf("bench/RESULTS.md has no row %s at P=%s", cells[name], cells[procs])
+	}
+	for i := min(name, procs); i < len(columns); i++ {
+		if i == name || i == procs {
+			continue
+		}
+		cell, known := r.cells[[3]string{cells[procs], cells[name], columns[i]}]
+		if !known {
+			return "", fmt.Errorf("bench/RESULTS.md has no column %s for %s at P=%s", columns[i], cells[name], cells[procs])
+		}
+		cells[i] = cell
+	}
+	if advice := slices.Index(columns, "take"); advice >= 0 {
+		worst, _, _ := strings.Cut(r.cells[[3]string{cells[procs], cells[name], "of rounds"}], "-")
+		ratio, err := strconv.ParseFloat(worst, 64)
+		if builtIn := strings.HasPrefix(cells[advice], "built-in "); err != nil || builtIn != (ratio <= 1) {
+			return "", fmt.Errorf("%s at P=%s: the worst round is %s, which does not speak for %s", cells[name], cells[procs], worst, cells[advice])
+		}
+	}
+	return "| " + strings.Join(cells, " | ") + " |\n", nil
+}
+
+func isFigures(columns []string) bool {
+	return slices.Contains(columns, "row") && slices.Contains(columns, "P")
+}
+
+// cellsOf are the cells of a line of a table, nil if it is none.
+func cellsOf(line string) (cells []string) {
+	inner, ok := strings.CutPrefix(line, "|")
+	if !ok {
+		return nil
+	}
+	for cell := range strings.SplitSeq(strings.TrimSuffix(inner, "|"), "|") {
+		cells = append(cells, strings.TrimSpace(cell))
+	}
+	return cells
+}
+
+// firstDifference shows the first line that differs.
+func firstDifference(got, want string) string {
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(gotLines), len(wantLines)) {
+		if gotLines[i] != wantLines[i] {
+			return fmt.Sprintf("line %d\n got %s\nwant %s", i+1, gotLines[i], wantLines[i])
+		}
+	}
+	return ""
+}
