@@ -105,9 +105,9 @@ func TestPlanted(t *testing.T) {
 		"lib/lib.go":       {Data: []byte("package lib\n")},
 		"lib/lib_test.go":  {Data: []byte("package lib\n\nfunc Example() {\n\tSend(1)\n\t// Output:\n}\n")},
 		"bin/run":          {Data: []byte("exit 0\n")},
-		"docs/more.md":     {Data: []byte("# More\n")},
+		"docs/more.md":     {Data: []byte("# More of `it`!\n")},
 	}
-	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), `make test`, `New[T](nil)`, [`more`](docs/more.md)\n\n" +
+	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), [its](docs/more.md#more-of-it), `make test`, `New[T](nil)`, [`more`](docs/more.md)\n\n" +
 		"```sh\ngo run ./cmd/tool -x  # comment\ngo test work\ngo test ./lib\ngo test ./...\nmake test\nbash bin/run\n```\n\n" +
 		"```go\nSend(1)\n// Output:\n```\n"
 	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
@@ -117,6 +117,8 @@ func TestPlanted(t *testing.T) {
 	for _, planted := range []struct{ text, says string }{
 		{"[gone](docs/gone.md)", "leads nowhere"},
 		{"[`gone`](docs/gone.md), `more`", "leads nowhere"},
+		{"[part](#gone)", "no heading for the link to #gone"},
+		{"[part](docs/more.md#less)", "docs/more.md has no heading for the link to #less"},
 		{"`make coffee`", "no target coffee"},
 		{"`go test ./gone`", "no folder gone"},
 		{"```sh\nmake coffee\n```", "no target coffee"},

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 var (
@@ -39,12 +40,20 @@ func checkDocument(top fs.FS, name string) (wrong []string) {
 		return wrong
 	}
 	for _, match := range link.FindAllStringSubmatch(quoted.ReplaceAllString(prose, ""), -1) {
-		to, _, _ := strings.Cut(match[1], "#")
-		if to == "" || strings.Contains(to, "://") {
+		to, part, _ := strings.Cut(match[1], "#")
+		if strings.Contains(to, "://") {
 			continue
 		}
-		if _, err := fs.Stat(top, path.Join(path.Dir(name), to)); err != nil {
+		at := path.Join(path.Dir(name), to)
+		if to == "" {
+			at = name
+		}
+		if _, err := fs.Stat(top, at); err != nil {
 			complain("the link to %s leads nowhere", to)
+			continue
+		}
+		if target, err := fs.ReadFile(top, at); part != "" && (err != nil || !slices.Contains(anchors(string(target)), part)) {
+			complain("%s has no heading for the link to #%s", at, part)
 		}
 	}
 	for _, match := range inline.FindAllStringSubmatch(prose, -1) {
@@ -70,6 +79,27 @@ func checkDocument(top fs.FS, name string) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// anchors are the names by which links reach the headings of a document, as GitHub
+// makes them of plain words.
+func anchors(document string) (names []string) {
+	prose, _, _ := split(document)
+	for line := range strings.Lines(prose) {
+		if heading := strings.TrimLeft(line, "#"); heading != line {
+			plain := strings.Map(func(r rune) rune {
+				switch {
+				case r == ' ':
+					return '-'
+				case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+					return unicode.ToLower(r)
+				}
+				return -1
+			}, strings.TrimSpace(heading))
+			names = append(names, plain)
+		}
+	}
+	return names
 }
 
 // A fence is a block of code in a document.
