@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
@@ -59,5 +60,25 @@ func TestItems(t *testing.T) {
 		if o.Items != nil {
 			t.Errorf("%s: %v values a second, from no trace", o.Place, *o.Items)
 		}
+	}
+}
+
+// TestManyPartners: every sender may meet every receiver, so there may be more
+// pairs than operations.
+func TestManyPartners(t *testing.T) {
+	var pairs []profile.Pair
+	for _, from := range []string{"a", "bb", "ccc", "dddd"} {
+		for _, to := range []string{"v", "ww", "xxx"} {
+			pairs = append(pairs, profile.Pair{Waker: at(profile.Send, from), Sleeper: at(profile.Receive, to), Count: 10})
+		}
+	}
+	d := diagnose(woke(pairs...))
+	var b strings.Builder
+	if err := d.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Partners) != 12 || len(d.Operations) != 7 || strings.Count(b.String(), "seen to wake") != shownOperations ||
+		!strings.Contains(b.String(), "and 4 more") {
+		t.Errorf("%d pairs of %d operations:\n%s", len(d.Partners), len(d.Operations), b.String())
 	}
 }

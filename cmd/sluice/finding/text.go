@@ -187,9 +187,6 @@ func (d *Diagnosis) partnersText(b *strings.Builder) {
 		if i == 0 {
 			b.WriteString("\nWho sends, who receives\n")
 		}
-		if d.Operations[i].quiet() {
-			continue
-		}
 		if i >= shownOperations {
 			fmt.Fprintf(b, "  … and %d more: -json has all\n", len(d.Partners)-i)
 			return
