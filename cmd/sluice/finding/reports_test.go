@@ -74,6 +74,21 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestHarmless: what files name steers no terminal, and makes no lines.
+func TestHarmless(t *testing.T) {
+	evil := at(profile.Send, "Put\x1b[31m\nleft\u202eright")
+	d := diagnose(cpu(2, shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}, on{evil, 1, 0.8, 0}), func(c *profile.Capture) {
+		c.Target, c.GoVersion = "http://a\x07b/\nc", "go1\r26"
+	})
+	var b bytes.Buffer
+	if err := d.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b\x07\r\u202e") || strings.Contains(b.String(), "\nleft") || !strings.Contains(b.String(), "Put?[31m?left?right") {
+		t.Errorf("%q", b.String())
+	}
+}
+
 // TestJSON: lists are never null, and what is not known is, and not 0.
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer

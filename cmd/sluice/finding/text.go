@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -56,7 +57,7 @@ func (d *Diagnosis) WriteText(w io.Writer) error {
 	for _, u := range d.Unknown {
 		b.WriteString(wrap("- "+u.What, "  "))
 		if u.Command != "" {
-			b.WriteString("    " + u.Command + "\n")
+			b.WriteString("    " + harmless(u.Command) + "\n")
 		}
 	}
 	b.WriteString("\n" + wrap(d.head(), "  "))
@@ -215,7 +216,7 @@ func (p *Partners) sentence() string {
 // figures tied to their signs. The first line is taken to stand behind one as
 // long.
 func wrap(text, indent string) string {
-	text = strings.NewReplacer(" %", "\u00a0%").Replace(text)
+	text = strings.ReplaceAll(harmless(text), " %", "\u00a0%")
 	margin := utf8.RuneCountInString(indent)
 	var b strings.Builder
 	used := margin
@@ -234,4 +235,15 @@ func wrap(text, indent string) string {
 		used += n
 	}
 	return strings.ReplaceAll(b.String(), "\u00a0", " ") + "\n"
+}
+
+// harmless replaces what would steer a terminal, or begin a line of its own:
+// names come from files that anybody may have written.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
 }

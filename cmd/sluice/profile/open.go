@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	pprof "github.com/google/pprof/profile"
 )
@@ -20,7 +21,15 @@ type FileError struct {
 	Err  error
 }
 
-func (e *FileError) Error() string { return e.Name + ": " + e.Err.Error() }
+// Error is one line, whatever names a file has in it.
+func (e *FileError) Error() string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, e.Name+": "+e.Err.Error())
+}
 
 func (e *FileError) Unwrap() error { return e.Err }
 

@@ -161,6 +161,8 @@ func TestOpenBad(t *testing.T) {
 		"a bomb of fields": {zipped(t, many), "entries"},
 		"nameless":         {waitDrawing().bytes(t), "name it mutex or block"},
 		"a trace's header": {[]byte("go 1.26 trace\x00\x00\x00"), "without events"},
+		"debug=1, hostile": {[]byte("gor\x1b[31moutine profile: total 7\n"), "text of a gor?[31moutine profile"},
+		"two lines":        {(drawing{types: []string{"al\nloc/count"}}).bytes(t), "al?loc"},
 		"impossible":       {cpuDrawing(drawn{[]int64{1, -1}, sendStack}).bytes(t), "impossible CPU times"},
 	} {
 		t.Run(name, func(t *testing.T) {
