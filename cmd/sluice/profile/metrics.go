@@ -45,6 +45,9 @@ const (
 	metricCgoCalls   = "/cgo/go-to-c-calls:calls"
 )
 
+// maxSeconds is a time that no process has waited, in the range of a time.Duration.
+const maxSeconds = 1e9
+
 // wakeupsPerSample: the runtime times one of eight transitions from runnable to
 // running (gTrackingPeriod).
 const wakeupsPerSample = 8
@@ -80,7 +83,10 @@ func (m *Metrics) Last(name string) (float64, bool) {
 // GOMAXPROCS times the window.
 func (m *Metrics) MutexWait() (time.Duration, bool) {
 	s, ok := m.Delta(metricMutexWait)
-	return time.Duration(s * float64(time.Second)), ok
+	if !ok || s > maxSeconds {
+		return 0, false
+	}
+	return time.Duration(max(0, s) * float64(time.Second)), true
 }
 
 // Wakeups is an estimate of how often goroutines went from runnable to running.
@@ -97,7 +103,7 @@ func (m *Metrics) Wakeups() (float64, bool) {
 		}
 		n -= float64(before.Total())
 	}
-	return n * wakeupsPerSample, true
+	return max(0, n) * wakeupsPerSample, true
 }
 
 // GOMAXPROCS at the end of the window.
@@ -115,7 +121,29 @@ func (m *Metrics) AllocatedBytes() (float64, bool) { return m.Delta(metricAllocB
 // CgoCalls is how often Go called C.
 func (m *Metrics) CgoCalls() (float64, bool) { return m.Delta(metricCgoCalls) }
 
+// count is a metric that counts what there is now. What no process has is not ok.
 func (m *Metrics) count(name string) (int, bool) {
 	v, ok := m.Last(name)
-	return int(v), ok
+	if !ok || !(v >= 1 && v <= maxGoroutines) {
+		return 0, false
+	}
+	return int(v), true
+}
+
+// began reports whether the process began anew between the readings: counters are
+// since it began, and grow. Some are sums that the runtime reads while they change,
+// and may be a little less than before.
+func (m *Metrics) began() bool {
+	if m.Before == nil {
+		return false
+	}
+	const rounding = 2
+	for _, name := range []string{metricMutexWait, metricCycles, metricAllocBytes, metricCgoCalls} {
+		after, ok := m.After.Values[name]
+		if ok && after < m.Before.Values[name]/rounding {
+			return true
+		}
+	}
+	after, ok := m.After.Histograms[metricLatencies]
+	return ok && after.Total() < m.Before.Histograms[metricLatencies].Total()/rounding
 }

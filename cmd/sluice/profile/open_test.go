@@ -3,6 +3,7 @@ package profile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -186,6 +187,7 @@ func TestOpenBadSets(t *testing.T) {
 		"two CPU profiles":     {map[string][]byte{"a": cpu, "b": cpu}, "one cpu file too many: 1 can be used"},
 		"three block profiles": {map[string][]byte{"a": wait(1), "b": wait(2), "c": wait(3)}, "one block file too many: 2 can be used"},
 		"a restart":            {map[string][]byte{"block": wait(10), "block-before": wait(100)}, "the process began anew"},
+		"counters that shrink": {map[string][]byte{"m.json": metricsOf(5), "m-before.json": metricsOf(100)}, "the process began anew"},
 		"nothing of ours":      {map[string][]byte{"README": []byte("text")}, "there is no profile"},
 		"nothing":              {nil, "there is no profile"},
 		"a broken one":         {map[string][]byte{"a": cpu, "b": cpu[:len(cpu)-9]}, "ends too early"},
@@ -200,4 +202,8 @@ func TestOpenBadSets(t *testing.T) {
 	if _, err := Open(); err == nil {
 		t.Error("nothing at all is a capture")
 	}
+}
+
+func metricsOf(cycles int) []byte {
+	return fmt.Appendf(nil, `{"metrics": {%q: %d}}`, metricCycles, cycles)
 }

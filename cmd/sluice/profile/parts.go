@@ -138,6 +138,9 @@ func (p *parts) capture() (*Capture, error) {
 		c.Metrics = &Metrics{After: after.reading}
 		if before != nil {
 			c.Metrics.Before = before.reading
+			if c.Metrics.began() {
+				return nil, &FileError{after.name, fmt.Errorf("has less in its counters than %s, which is earlier: the process began anew in between", before.name)}
+			}
 		}
 		c.Window = cmp.Or(c.Window, c.Metrics.Window())
 		c.GoVersion, c.CPUs = after.reading.GoVersion, after.reading.CPUs

@@ -105,6 +105,19 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// TestAbsurdReadings: what no process has is not known.
+func TestAbsurdReadings(t *testing.T) {
+	for _, v := range []float64{-4, 0, 0.5, 1e300} {
+		m := Metrics{After: &Reading{Values: map[string]float64{metricGOMAXPROCS: v, metricMutexWait: v}}}
+		if n, ok := m.GOMAXPROCS(); ok {
+			t.Errorf("GOMAXPROCS %v is taken for %d", v, n)
+		}
+		if wait, _ := m.MutexWait(); wait < 0 || v > maxSeconds && wait != 0 {
+			t.Errorf("a wait of %v s is taken for %v", v, wait)
+		}
+	}
+}
+
 func TestBadReadings(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"cut off":            {`{"metrics": {"/sched/gomaxprocs:threads": 3, "/sched/lat`, errTruncated.Error()},
