@@ -76,12 +76,12 @@ func leakFinding(s profile.GoroutineSite, sure Confidence) *Finding {
 // leakGrows compares two snapshots.
 func (f *facts) leakGrows() *Finding {
 	g := f.capture.Goroutines
-	if g == nil || !g.GrowthKnown {
+	if g == nil || !g.GrowthKnown || !crowding(g) {
 		return nil
 	}
 	most, more := -1, 0
 	for i, s := range g.Sites {
-		if grown := growth(s); s.Op.Channel() && grown > more {
+		if grown := min(growth(s), g.Total-g.Earlier); s.Op.Channel() && grown > more {
 			most, more = i, grown
 		}
 	}
@@ -108,10 +108,17 @@ func growth(s profile.GoroutineSite) int {
 	return grown
 }
 
+// crowding reports whether there are more goroutines than before in all, by as
+// many as a leak takes. Those of a pool move between two operations, and then
+// there are more at one place because there are fewer at another.
+func crowding(g *profile.Goroutines) bool {
+	return g.Total-g.Earlier >= growthCount
+}
+
 // grows reports whether a site grew.
 func (f *facts) grows(site profile.Site) bool {
 	g := f.capture.Goroutines
-	if g == nil || !g.GrowthKnown {
+	if g == nil || !g.GrowthKnown || !crowding(g) {
 		return false
 	}
 	for _, s := range g.Sites {

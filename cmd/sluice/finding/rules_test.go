@@ -144,11 +144,15 @@ func TestLeaks(t *testing.T) {
 		return func(c *profile.Capture) {
 			site := stuck
 			site.Earlier, site.Longest = earlier, 0
-			c.Goroutines = &profile.Goroutines{StatesKnown: true, InKnown: true, GrowthKnown: true, Apart: watched, Sites: []profile.GoroutineSite{site}}
+			c.Goroutines = &profile.Goroutines{StatesKnown: true, InKnown: true, GrowthKnown: true, Apart: watched, Earlier: 1000, Total: 1300 - earlier, Sites: []profile.GoroutineSite{site}}
 		}
 	}
 	proof := func(c *profile.Capture) {
 		c.Leaks = &profile.Leaks{Total: 300, Sites: []profile.GoroutineSite{stuck}}
+	}
+	moved := func(c *profile.Capture) {
+		grown(200)(c)
+		c.Goroutines.Total = c.Goroutines.Earlier
 	}
 	short := stuck
 	short.Longest = 4 * time.Minute
@@ -161,6 +165,7 @@ func TestLeaks(t *testing.T) {
 		{"proved", proof, High},
 		{"growing", grown(200), Medium},
 		{"steady", grown(299), ""},
+		{"moved there from elsewhere", moved, ""},
 		{"growing a little", grown(260), ""},
 		{"long", goroutinesAt(stuck), Low},
 		{"not long", goroutinesAt(short), ""},
