@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
 )
@@ -83,16 +84,23 @@ func (f *facts) unknown() []Unknown {
 	c := f.capture
 	missing := []Unknown{}
 	add := func(isMissing bool, what, flags string) {
-		if isMissing {
-			missing = append(missing, Unknown{what, "sluice doctor " + flags + c.Target})
+		if !isMissing {
+			return
 		}
+		command := ""
+		// Files say what they say, however they are asked; and what a saved header
+		// calls an address may be more than one to a shell.
+		if profile.IsAddress(c.Target) && !strings.ContainsAny(c.Target, " \t\n;&|$`<>()'\"\\") {
+			command = "sluice doctor " + flags + c.Target
+		}
+		missing = append(missing, Unknown{what, command})
 	}
 	add(c.CPU == nil, "what CPU time is spent on, and whether channels take much of it", "-seconds 10 ")
 	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; look again under load", "-seconds 30 ")
 	add(c.Goroutines == nil || !c.Goroutines.StatesKnown, "which goroutines wait, and for what", "")
-	add(c.Metrics == nil || f.metricsWindow() == 0, "how many Ps sleep in channel locks, and how many wake-ups there are: there are no two readings of runtime/metrics", "")
+	add(c.Metrics == nil || f.metricsWindow() == 0, "how many Ps sleep in channel locks, and how many wake-ups there are: there are no two readings of runtime/metrics", "-metrics PATH ")
 	add(f.metricsWindow() > 0 && f.syncWait == nil, "whether channels' locks or package sync's are waited for: there is no mutex profile", "")
-	add(f.procs == 0, "how many cores the service may use (GOMAXPROCS)", "")
+	add(f.procs == 0, "how many cores the service may use (GOMAXPROCS)", "-trace ")
 	add(f.channel > 0 && c.Trace == nil && c.Block == nil, "who wakes whom, how long goroutines wait where, and items a second", "-trace ")
 	for _, m := range c.Missing {
 		missing = append(missing, Unknown{fmt.Sprintf("the %s: %s", longName(m.Kind), m.Reason), ""})

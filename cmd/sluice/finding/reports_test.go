@@ -174,7 +174,7 @@ func TestUnknown(t *testing.T) {
 	for what, command := range map[string]string{
 		"what CPU time is spent on":      "sluice doctor -seconds 10 localhost:6060",
 		"which goroutines wait":          "sluice doctor localhost:6060",
-		"two readings of runtime/metric": "sluice doctor localhost:6060",
+		"two readings of runtime/metric": "sluice doctor -metrics PATH localhost:6060",
 	} {
 		if !has(d, what, command) {
 			t.Errorf("%q with %q is not in %+v", what, command, d.Unknown)
@@ -185,6 +185,14 @@ func TestUnknown(t *testing.T) {
 	}
 	if d := diagnose(idlePool...); !has(d, "look again under load", "sluice doctor -seconds 30 localhost:6060") {
 		t.Errorf("of an idle pool: %+v", d.Unknown)
+	}
+	files := func(c *profile.Capture) { c.Target, c.GOMAXPROCS = "cpu.pprof goroutines.txt", 0 }
+	if d := diagnose(files); !has(d, "GOMAXPROCS", "") || !has(d, "which goroutines wait", "") {
+		t.Errorf("files have no command: %+v", d.Unknown)
+	}
+	shell := func(c *profile.Capture) { c.Target = "http://localhost:6060/;reboot" }
+	if d := diagnose(shell); !has(d, "which goroutines wait", "") {
+		t.Errorf("a command with a command in it: %+v", d.Unknown)
 	}
 	refused := func(c *profile.Capture) {
 		c.Missing = []profile.Missing{{Kind: profile.KindMutex, Reason: "it was refused"}}
