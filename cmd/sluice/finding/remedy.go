@@ -62,7 +62,8 @@ func around(mid float64) Range { return between(mid*gainBelow, mid, mid*gainAbov
 // between bounds a range to what can be.
 func between(low, mid, high float64) Range {
 	fit := func(v float64) float64 { return min(mostGain, max(neverWorse, v)) }
-	r := Range{Low: fit(low), Mid: fit(mid), High: fit(high)}
+	// Prices of some machine may stand in another order than those of the reference.
+	r := Range{Low: fit(min(low, mid, high)), Mid: fit(mid), High: fit(max(low, mid, high))}
 	r.Mid = min(max(r.Mid, r.Low), r.High)
 	return r
 }

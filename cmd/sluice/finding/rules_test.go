@@ -132,7 +132,10 @@ func TestBoundedGain(t *testing.T) {
 	if r := between(bounded(0, 1, 1), bounded(0, 1, 1), bounded(0, 1, 1)); r.High != mostGain || r.Low != mostGain {
 		t.Errorf("an endless gain is %s", r)
 	}
-	if r := between(0.1, 5, 3); r.Low != neverWorse || r.Mid != 3 {
+	if r := between(4, 1, 1.6); r != (Range{1, 1, 4}) {
+		t.Errorf("a range of prices in another order is %+v", r)
+	}
+	if r := between(0.1, 5, 3); r.Low != neverWorse || r.Mid != 5 || r.High != 5 {
 		t.Errorf("a range is %+v", r)
 	}
 }
