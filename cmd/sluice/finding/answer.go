@@ -40,6 +40,8 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		return NotSaid
 	case !f.busy:
 		return Idle
+	case f.channelCPU() >= handOverShare:
+		return NotSaid // as much as in programs that a remedy helped, and no rule knows why
 	}
 	return No
 }
@@ -50,6 +52,10 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 	case Idle:
 		return "There was too little to do to tell: " + f.sparse + ". What follows from states and waits alone is below."
 	case NotSaid:
+		if f.busy {
+			return fmt.Sprintf("Channels take %s of CPU time%s, and it cannot be told why, or what would help: no rule fits what the profiles say.",
+				percent(f.channelCPU()), f.ofCores())
+		}
 		return "It cannot be told: " + f.sparse + "."
 	case No:
 		if len(findings) == 0 {

@@ -3,6 +3,7 @@ package finding
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,6 +119,18 @@ func TestSeveralFindings(t *testing.T) {
 		goroutinesAt(in(send, 64, 2)))
 	if d.Verdict != Partly || len(d.Findings) != 2 || d.Findings[0].Kind != Collector || d.Findings[1].Kind != HotChannel {
 		t.Errorf("said %s: %s, %d findings", d.Verdict, d.Answer, len(d.Findings))
+	}
+}
+
+// TestUnexplained: much CPU time in channels that no rule explains is no all-clear.
+func TestUnexplained(t *testing.T) {
+	d := diagnose(cpu(1.5, shares{profile.ChannelWork: 0.5, profile.UserCode: 0.5}, on{choose, 0.5, 0.05, 0}), goroutinesAt(in(choose, 8, 3)))
+	if d.Verdict != NotSaid || len(d.Findings) != 0 || !strings.Contains(d.Answer, "Channels take 50 % of CPU time") {
+		t.Errorf("said %s: %s, %+v", d.Verdict, d.Answer, d.Findings)
+	}
+	d = diagnose(cpu(1, shares{profile.ChannelWork: 0.1, profile.UserCode: 0.9}, on{send, 0.1, 0, 0}))
+	if d.Verdict != No {
+		t.Errorf("of little: said %s: %s", d.Verdict, d.Answer)
 	}
 }
 
