@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
@@ -40,7 +41,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		return NotSaid
 	case !f.busy:
 		return Idle
-	case f.channelCPU() >= handOverShare:
+	case f.channelCPU() >= handOverShare && !slices.ContainsFunc(findings, func(found Finding) bool { return found.Best() != nil }):
 		return NotSaid // as much as in programs that a remedy helped, and no rule knows why
 	}
 	return No
@@ -52,7 +53,10 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 	case Idle:
 		return "There was too little to do to tell: " + f.sparse + ". What follows from states and waits alone is below."
 	case NotSaid:
-		if f.busy {
+		switch {
+		case len(findings) > 0:
+			return "It cannot be told whether channels are the problem. " + findings[0].Text
+		case f.busy:
 			return fmt.Sprintf("Channels take %s of CPU time%s, and it cannot be told why, or what would help: no rule fits what the profiles say.",
 				percent(f.channelCPU()), f.ofCores())
 		}

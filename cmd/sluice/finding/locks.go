@@ -35,7 +35,7 @@ var lockRules = []rule{
 			"bigger buffer ×0.94, batch ×3.5, shard ×3.6, one P ×1.8",
 	},
 	{
-		kind: SharedDone, shares: true, look: sharedDone, instead: []Kind{HotChannel, HandOver},
+		kind: SharedDone, shares: true, look: sharedDone, instead: []Kind{HotChannel, HandOver, ManyCases},
 		reason: "every goroutine selects on a done channel of all: its lock is taken by each select; " +
 			"own done channel ×3.3, no done case ×7.8",
 	},

@@ -134,6 +134,33 @@ func TestUnexplained(t *testing.T) {
 	}
 }
 
+// TestDropping: a send with default may be there to drop values, and is not
+// told to wait for who receives.
+func TestDropping(t *testing.T) {
+	offer := at(profile.PollSend, "offer")
+	d := diagnose(cpu(1.2, shares{profile.ChannelWork: 0.3, profile.UserCode: 0.7}, on{offer, 0.3, 0, 0}))
+	f := d.found(Polling)
+	if f == nil || d.Verdict != NotSaid || len(f.Remedies) != 0 || !strings.Contains(d.Answer, "drops") {
+		t.Errorf("said %s: %s, %+v", d.Verdict, d.Answer, f)
+	}
+}
+
+// TestFewCases: nothing says how many cases a select has, and nothing is promised
+// to one of two. Selects of many goroutines are not of many cases.
+func TestFewCases(t *testing.T) {
+	d := diagnose(cpu(1.3, shares{profile.ChannelWork: 0.9, profile.UserCode: 0.1}, on{choose, 0.7, 0.1, 0}, on{send, 0.2, 0, 0}),
+		goroutinesAt(in(choose, 1, 0)))
+	if f := d.found(ManyCases); f == nil || f.Best().Gain.Low != 1 {
+		t.Errorf("found %+v", d.Findings)
+	}
+	write, read := at(profile.Select, "write"), at(profile.Select, "read")
+	d = diagnose(cpu(1.6, shares{profile.ChannelWork: 0.25, profile.ChannelLock: 0.7, profile.UserCode: 0.05}, on{write, 0.5, 0.4, 0}, on{read, 0.45, 0.3, 0}),
+		goroutinesAt(in(write, 1, 0), in(read, 1, 1)))
+	if len(d.Findings) != 1 || d.Findings[0].Kind != SharedDone {
+		t.Errorf("found %+v", d.Findings)
+	}
+}
+
 // TestBoundedGain is the formula, at its ends.
 func TestBoundedGain(t *testing.T) {
 	for _, test := range []struct{ used, share, removable, want float64 }{

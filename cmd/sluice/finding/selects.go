@@ -58,7 +58,7 @@ func manyCases(f *facts) *Finding {
 		return nil
 	}
 	found := &Finding{Channels: true, At: &o.Place, Share: known(f.channelCores()), Confidence: Medium}
-	found.Text = fmt.Sprintf("A select with many cases costs more than the values it takes: %s.", o)
+	found.Text = fmt.Sprintf("A select costs more than the values it takes, as one of many cases does: %s.", o)
 	share := value(o.CPU) / f.cpu
 	found.says(profile.KindCPU, fmt.Sprintf("%s of CPU time is in this select", percent(share)))
 	if n, ok := o.count(); ok {
@@ -67,11 +67,12 @@ func manyCases(f *facts) *Finding {
 		found.Confidence = Low
 	}
 	// A case more costs Case, and a value of one merged channel Buffered. Stacks
-	// do not say how many cases there are: the middle is for 64.
+	// do not say how many cases there are: the middle is for 64. Of two, one of them
+	// done, there is nothing to merge.
 	price := f.prices.Buffered + 64*f.prices.Case
 	mid := f.saving(price, f.prices.Buffered)
-	found.Remedies = []Remedy{{MergeSelects, "let the senders send on one channel, with their name in the value, and receive from that",
-		between(mid/3, mid, mid*1.5), fmt.Sprintf("%s a case, for 64 cases; stacks do not say how many there are", duration(f.prices.Case*1e-9))}}
+	found.Remedies = []Remedy{{MergeSelects, "if the cases are many, let the senders send on one channel, with their name in the value, and receive from that",
+		between(1, mid, mid*1.5), fmt.Sprintf("%s a case, for 64 cases; stacks do not say how many there are", duration(f.prices.Case*1e-9))}}
 	found.Not = []Not{
 		{Buffer, "a select looks at and locks all its channels for each value, however many values they hold."},
 		{Shard, "more channels are more cases."},
@@ -148,7 +149,7 @@ func polling(f *facts) *Finding {
 	found.says(profile.KindCPU, fmt.Sprintf("%s of CPU time is in selects with default, %s in yielding between them",
 		percent(share), percent(yields)))
 	if o.Op == profile.PollSend {
-		found.Confidence = Medium // dropping what does not fit is a purpose
+		return dropping(found, o)
 	}
 	// The loop around the tries costs as much as they do, up to its one core.
 	freed := (share + yields) * f.cores
@@ -158,5 +159,17 @@ func polling(f *facts) *Finding {
 		between(1, mid, mid*gainAbove), fmt.Sprintf("it frees %s cores; throughput grows by them only where somebody needs them",
 			number(freed))}}
 	found.Not = []Not{{Buffer, "the loop asks as often whether the channel has one slot or a thousand."}}
+	return found
+}
+
+// dropping is polling by a send. Dropping what does not fit is a purpose, which
+// waiting would defeat: nothing is to be done to the channel before that is known.
+func dropping(found *Finding, o *Operation) *Finding {
+	found.Confidence = Low
+	found.Text = fmt.Sprintf("A loop offers values to a channel, and drops those that do not fit or tries again: %s.", o)
+	found.Not = []Not{
+		{Block, "without its default case the loop waits for who receives, and goes at their pace: right only if no value may be dropped."},
+		{Buffer, "a channel that is full stays full, however many slots it has, if who receives is slower."},
+	}
 	return found
 }
