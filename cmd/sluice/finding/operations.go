@@ -143,6 +143,9 @@ func (t *sites) items(trace *profile.Trace) {
 	}
 	for _, p := range trace.Pairs {
 		for _, s := range []profile.Site{p.Waker, p.Sleeper} {
+			if p.Waker.Op == profile.Close {
+				continue // it wakes many, and hands none a value
+			}
 			if o := t.of(s); o != nil && p.Waker.Op.Channel() && p.Sleeper.Op.Channel() {
 				o.Items = known(value(o.Items) + float64(p.Count)/window)
 			}

@@ -63,6 +63,22 @@ func TestItems(t *testing.T) {
 	}
 }
 
+// TestCloseIsNoValue: who is woken by a close got no value.
+func TestCloseIsNoValue(t *testing.T) {
+	d := diagnose(woke(profile.Pair{Waker: at(profile.Close, "stop"), Sleeper: receive, Count: 1000},
+		profile.Pair{Waker: send, Sleeper: receive, Count: 10}))
+	for i := range d.Operations {
+		switch o := &d.Operations[i]; o.Op {
+		case profile.Close:
+			if o.Items != nil {
+				t.Errorf("a close of %v values", *o.Items)
+			}
+		default:
+			near(t, o.String(), o.Items, 10)
+		}
+	}
+}
+
 // TestManyPartners: every sender may meet every receiver, so there may be more
 // pairs than operations.
 func TestManyPartners(t *testing.T) {
