@@ -167,7 +167,7 @@ func (o *Operation) figures(shares bool) []string {
 	add(o.Asleep, "Ps asleep %s")
 	add(o.Waited, "waited %s")
 	switch {
-	case o.In != nil && o.Waiting != nil:
+	case o.In != nil && o.Waiting != nil && *o.In >= *o.Waiting: // else they are of two instants
 		list = append(list, fmt.Sprintf("%s in it, %d wait", goroutines(*o.In), *o.Waiting))
 	case o.Waiting != nil:
 		list = append(list, fmt.Sprintf("%s waiting", goroutines(*o.Waiting)))
