@@ -62,11 +62,15 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		}
 		return "It cannot be told: " + f.sparse + "."
 	case No:
-		if len(findings) == 0 {
-			return fmt.Sprintf("Channels are not the problem: they take %s of CPU time%s, and nothing else stands out.",
-				percent(f.channelCPU()), f.ofCores())
+		which := "Channels"
+		if f.inSluice() >= handOverShare {
+			which = "Built-in channels"
 		}
-		return "Channels are not the problem. " + findings[0].Text
+		if len(findings) == 0 {
+			return fmt.Sprintf("%s are not the problem: they take %s of CPU time%s, and nothing else stands out.",
+				which, percent(f.channelCPU()), f.ofCores())
+		}
+		return which + " are not the problem. " + findings[0].Text
 	case Partly:
 		for _, found := range findings {
 			if found.Channels {

@@ -149,12 +149,35 @@ func plainCPU(f *facts) *Finding {
 	}
 	found := &Finding{Share: known(share * f.used()), Confidence: High}
 	found.Text = fmt.Sprintf("The program's own code takes %s of CPU time: it computes, and is healthy.", percent(share))
+	own := f.inSluice()
+	if own >= handOverShare {
+		found.Confidence = Low
+		found.Text = fmt.Sprintf("The program's own code takes %s of CPU time, sluice's channels in it %s: "+
+			"only built-in channels are judged here.", percent(share), percent(own))
+	}
 	if users := f.capture.CPU.Users; len(users) > 0 {
 		found.says(profile.KindCPU, fmt.Sprintf("most of it, %s of CPU time, in %s", percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
 	}
 	found.says(profile.KindCPU, fmt.Sprintf("channels take %s", percent(f.channelCPU())))
 	found.Not = nothing("with so little in channels no change to them gave more than ×1.08.")
 	return found
+}
+
+// inSluice is the share of CPU time in the channels of this module. They are Go
+// code, and in a profile part of the program.
+func (f *facts) inSluice() float64 {
+	if f.capture.CPU == nil || f.cpu <= 0 {
+		return 0
+	}
+	const module = "github.com/sluice-go/sluice"
+	spent := 0.0
+	for _, u := range f.capture.CPU.Users {
+		pkg := profile.Frame{Function: u.Function}.Package()
+		if pkg == module || strings.HasPrefix(pkg, module+"/internal/") {
+			spent += u.Self.Seconds()
+		}
+	}
+	return spent / f.cpu
 }
 
 // serving reports whether a goroutine waits for connections or requests, which a
