@@ -155,6 +155,16 @@ func TestOwnChannels(t *testing.T) {
 	}
 }
 
+// TestRoomOutside: more receivers help who waits outside, though nothing says how
+// many cores there are.
+func TestRoomOutside(t *testing.T) {
+	d := diagnose(cpu(0.03, shares{profile.UserCode: 1}), goroutinesAt(in(send, 4, 4), in(sink, 1, 1)),
+		func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 })
+	if f := d.found(Downstream); f == nil || f.Best().Gain != (Range{2, 4, 5}) {
+		t.Errorf("found %+v", f)
+	}
+}
+
 // TestDropping: a send with default may be there to drop values, and is not
 // told to wait for who receives.
 func TestDropping(t *testing.T) {

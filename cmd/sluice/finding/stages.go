@@ -92,6 +92,9 @@ func downstream(f *facts) *Finding {
 	found.says(profile.KindCPU, fmt.Sprintf("%s cores in use: nobody computes", number(f.cores)))
 	// Four times the receivers is what was tried; cores bound it where they are short.
 	room := 1 / f.used()
+	if f.avail == 0 { // there is one core at least
+		room = 1 / max(f.cores, 1.0/mostGain)
+	}
 	found.Remedies = []Remedy{{MoreReceivers, "let four times as many goroutines receive and wait outside at once, as far as the other side bears it",
 		between(min(2, room), min(4, room), min(5, room)), "waits outside overlap, until the other side or the cores are full"}}
 	found.Not = []Not{
