@@ -202,6 +202,19 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// TestTwoInstants: of two snapshots that do not agree the larger one is said.
+func TestTwoInstants(t *testing.T) {
+	for _, test := range []struct {
+		all, waiting int
+		want         string
+	}{{5, 3, "5 goroutines in it, 3 wait"}, {0, 3, "3 goroutines waiting"}} {
+		o := Operation{In: &test.all, Waiting: &test.waiting}
+		if got := strings.Join(o.figures(false), ", "); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
 // TestWording of figures.
 func TestWording(t *testing.T) {
 	for got, want := range map[string]string{

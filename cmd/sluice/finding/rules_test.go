@@ -265,6 +265,14 @@ func TestLeaks(t *testing.T) {
 	if d.found(Downstream) != nil {
 		t.Error("a leak is taken for a queue")
 	}
+	// Those that moved there are.
+	d = diagnose(cpu(0.01, shares{profile.UserCode: 1}), moved, func(c *profile.Capture) {
+		c.Goroutines.Sites[0].Op = profile.Send
+		c.Goroutines.Sites = append(c.Goroutines.Sites, in(sink, 3, 3))
+	})
+	if d.found(Downstream) == nil {
+		t.Errorf("goroutines that moved to a queue are none: %+v", d.Findings)
+	}
 }
 
 // TestServing: a server that waits for requests is not slow downstream I/O.
