@@ -47,7 +47,10 @@ func TestLimits(t *testing.T) {
 	leaking := func(now, earlier int, longest time.Duration) []part {
 		site := profile.GoroutineSite{Site: receive, In: now, Waiting: now, Earlier: earlier, Longest: longest}
 		return []part{func(c *profile.Capture) {
-			c.Goroutines = &profile.Goroutines{StatesKnown: true, InKnown: true, GrowthKnown: earlier > 0, Sites: []profile.GoroutineSite{site}}
+			c.Goroutines = &profile.Goroutines{
+				StatesKnown: true, InKnown: true, GrowthKnown: earlier > 0, Total: now, Earlier: earlier,
+				Sites: []profile.GoroutineSite{site},
+			}
 		}}
 	}
 	for _, test := range []struct {
