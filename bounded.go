@@ -34,12 +34,12 @@ func NewBounded[T any](capacity int, o *Options[T]) *Bounded[T] {
 	config := o.config("NewBounded", capacity)
 	return &Bounded[T]{newChannel(config, func(c engine.Config[T]) engine.Engine[T] {
 		if capacity < chainCapacity {
-			return handoff.New(c)
+			return named("Bounded", c, handoff.New(c))
 		}
 		if capacity > ringBytes/max(1, sizeOf[T]()) {
 			c.Elastic = true
 		}
-		return chain.New(c)
+		return named("Bounded", c, chain.New(c))
 	})}
 }
 

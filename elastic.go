@@ -21,8 +21,8 @@ func NewElastic[T any](limit int, o *Options[T]) *Elastic[T] {
 		// Sizes are added up under one lock, and a large value keeps its
 		// place before smaller ones: that is what handoff does.
 		if c.Size != nil {
-			return handoff.New(c)
+			return named("Elastic", c, handoff.New(c))
 		}
-		return chain.New(c)
+		return named("Elastic", c, chain.New(c))
 	})}
 }

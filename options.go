@@ -11,7 +11,8 @@ import (
 // changed and used again. A combination that makes no sense for the kind panics
 // in the constructor.
 type Options[T any] struct {
-	// Name is shown in Stats. It need not be unique.
+	// Name is shown in Stats, and has [Channels] list the channel. It need not
+	// be unique. Empty is no name.
 	Name string
 
 	// Overflow says what a send does that finds no room. The default is Block.

@@ -15,6 +15,6 @@ type Rendezvous[T any] struct{ channel[T] }
 func NewRendezvous[T any](o *Options[T]) *Rendezvous[T] {
 	config := o.config("NewRendezvous", 0)
 	return &Rendezvous[T]{newChannel(config, func(c engine.Config[T]) engine.Engine[T] {
-		return handoff.New(c)
+		return named("Rendezvous", c, handoff.New(c))
 	})}
 }

@@ -42,7 +42,7 @@ func NewSharded[T any](limit int, o *Options[T]) *Sharded[T] {
 	s := new(Sharded[T])
 	s.channel = newChannel(o.config("NewSharded", limit), func(c engine.Config[T]) engine.Engine[T] {
 		s.lanes = lanes.New(c)
-		return s.lanes
+		return named("Sharded", c, s.lanes)
 	})
 	return s
 }

@@ -1,0 +1,111 @@
+package sluice
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"sync"
+	"weak"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// A Named is a channel that was made with [Options.Name], as [Channels] lists it.
+// It does not keep the channel alive.
+type Named struct {
+	ID   uint64 // counts named channels from 1 as they are made; names need not be unique
+	Name string
+	Kind string // "Rendezvous", "Bounded", "Elastic" or "Sharded"
+
+	look func() (engine.Stats, bool)
+}
+
+// Stats is that of the channel; ok is false if it is garbage by now, and for the
+// zero Named. It briefly holds up senders and receivers, as every Stats does.
+func (n Named) Stats() (stats Stats, ok bool) {
+	if n.look == nil {
+		return Stats{}, false
+	}
+	s, ok := n.look()
+	return Stats(s), ok
+}
+
+// Channels returns the channels that were made with a name, in the order in which
+// they were made, until they are garbage: closed ones too. It looks into none of
+// them, and costs one allocation. A channel without a name is never listed, and
+// no operation of one that has a name is slower for it: only making it is.
+func Channels() []Named { return listed.all() }
+
+// listed are the channels with a name. What is listed is an engine: a Lane, a
+// Case or what Ready returned keeps that in use when its kind is garbage.
+var listed registry
+
+// A registry holds entries in ascending order of ID. One whose channel is garbage
+// stays as a gap, without its look, until half of them are gaps: so leaving costs a
+// search, whatever number of channels there is.
+type registry struct {
+	mu      sync.Mutex
+	last    uint64 // ID
+	entries []Named
+	gaps    int
+}
+
+// named lists e, which is to be the engine of a kind, if config names it.
+func named[T, E any, P interface {
+	*E
+	engine.Engine[T]
+}](kind string, config engine.Config[T], e P) engine.Engine[T] {
+	if config.Name == "" {
+		return e
+	}
+	held := weak.Make((*E)(e))
+	id := listed.add(config.Name, kind, func() (engine.Stats, bool) {
+		e := P(held.Value())
+		if e == nil {
+			return engine.Stats{}, false
+		}
+		return e.Stats(), true
+	})
+	runtime.AddCleanup((*E)(e), listed.remove, id)
+	return e
+}
+
+func (r *registry) add(name, kind string, look func() (engine.Stats, bool)) (id uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last++
+	r.entries = append(r.entries, Named{r.last, name, kind, look})
+	return r.last
+}
+
+func (r *registry) remove(id uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, found := slices.BinarySearchFunc(r.entries, id, func(n Named, id uint64) int { return cmp.Compare(n.ID, id) })
+	if !found || r.entries[at].look == nil {
+		return
+	}
+	r.entries[at] = Named{ID: id}
+	if r.gaps++; r.gaps > len(r.entries)/2 {
+		r.entries = r.present()
+		r.gaps = 0
+	}
+}
+
+// all returns a copy of what is listed.
+func (r *registry) all() []Named {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.present()
+}
+
+// present copies the entries but for the gaps. The lock is held.
+func (r *registry) present() []Named {
+	out := make([]Named, 0, len(r.entries)-r.gaps)
+	for _, n := range r.entries {
+		if n.look != nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package sluice_test
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// listedAs returns what Channels lists under a name.
+func listedAs(name string) (found []sluice.Named) {
+	for _, n := range sluice.Channels() {
+		if n.Name == name {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// Each kind, over each of its engines, is listed as what it is, with its figures.
+func TestChannelsListsKinds(t *testing.T) {
+	name := t.Name()
+	o := &sluice.Options[int]{Name: name}
+	sized := &sluice.Options[int]{Name: name, LimitBytes: 100, Size: func(int) int { return 1 }}
+	all := []sluice.Chan[int]{
+		sluice.NewRendezvous(o), sluice.NewBounded(4, o), sluice.NewBounded(64, o), sluice.NewBounded(1<<20, o),
+		sluice.NewElastic(64, o), sluice.NewElastic(64, sized), sluice.NewSharded(64, o),
+		sluice.NewBounded(64, &sluice.Options[int]{Name: name, SingleSender: true}),
+	}
+	want := []string{"Rendezvous", "Bounded", "Bounded", "Bounded", "Elastic", "Elastic", "Sharded", "Bounded"}
+	for i, c := range all {
+		for range min(i, c.Cap()) {
+			if err := c.TrySend(1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	found := listedAs(name)
+	if len(found) != len(all) {
+		t.Fatalf("%d are listed of %d", len(found), len(all))
+	}
+	for i, n := range found {
+		stats, ok := n.Stats()
+		if !ok || n.Kind != want[i] || stats != all[i].Stats() {
+			t.Errorf("%d: %s, %v, %+v; want %s, %+v", i, n.Kind, ok, stats, want[i], all[i].Stats())
+		}
+		if i > 0 && n.ID <= found[i-1].ID {
+			t.Errorf("ID %d follows %d", n.ID, found[i-1].ID)
+		}
+	}
+	runtime.KeepAlive(all)
+}
+
+func TestChannelsWithoutNameAreNotListed(t *testing.T) {
+	before := len(sluice.Channels())
+	c := sluice.NewBounded[int](64, nil)
+	d := sluice.NewSharded[int](64, &sluice.Options[int]{})
+	if after := len(sluice.Channels()); after > before {
+		t.Errorf("%d channels are listed, before it were %d", after, before)
+	}
+	if _, ok := (sluice.Named{}).Stats(); ok {
+		t.Error("the zero Named has Stats")
+	}
+	runtime.KeepAlive(c)
+	runtime.KeepAlive(d)
+}
+
+// The list keeps nothing alive, and what is garbage leaves it; the others stay,
+// in order.
+func TestChannelsForgetsGarbage(t *testing.T) {
+	const made, kept = 100, 7
+	name := t.Name()
+	var stay []*sluice.Bounded[int]
+	for i := range made {
+		c := sluice.NewBounded[int](64, &sluice.Options[int]{Name: name})
+		if err := c.TrySend(i); err != nil { // not drained
+			t.Fatal(err)
+		}
+		if i%(made/kept) == 0 && len(stay) < kept {
+			stay = append(stay, c)
+		}
+	}
+	all := listedAs(name)
+	runtime.GC()
+	alive := slices.DeleteFunc(slices.Clone(all), func(n sluice.Named) bool { _, ok := n.Stats(); return !ok })
+	if len(all) != made || len(alive) != kept {
+		t.Fatalf("%d were listed, %d are alive, %d are referred to", len(all), len(alive), kept)
+	}
+	for len(listedAs(name)) > kept { // the test's deadline ends it if they stay
+		runtime.GC()
+		runtime.Gosched()
+	}
+	for i, n := range listedAs(name) {
+		if n.ID != alive[i].ID {
+			t.Errorf("%d: ID %d, want %d", i, n.ID, alive[i].ID)
+		}
+	}
+	runtime.KeepAlive(stay)
+}
+
+// A Lane keeps its channel in use, so it stays listed when nothing else does.
+func TestChannelsListsWhatALaneKeeps(t *testing.T) {
+	lane := sluice.NewSharded[int](64, &sluice.Options[int]{Name: t.Name()}).Lane()
+	runtime.GC()
+	runtime.GC()
+	if err := lane.Send(context.Background(), 1); err != nil {
+		t.Fatal(err)
+	}
+	found := listedAs(t.Name())
+	if len(found) != 1 {
+		t.Fatalf("%d are listed", len(found))
+	}
+	if stats, ok := found[0].Stats(); !ok || stats.Len != 1 {
+		t.Errorf("%+v, %v", stats, ok)
+	}
+	runtime.KeepAlive(lane)
+}
