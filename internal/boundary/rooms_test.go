@@ -33,6 +33,19 @@ var rooms = map[string]room{
 			"./sluicetest": "every kind must pass the suite",
 		},
 	},
+	"debug": {
+		imports: permissions{
+			"./":            "the channels to show, by their public names",
+			"bytes":         "an event is written at once",
+			"embed":         "the page is part of the program",
+			"encoding/json": "what a page and a program are told",
+			"maps":          "the columns, by name, for a complaint",
+			"net/http":      "it is a handler; nothing in the library but this one may be reached from outside",
+			"net/url":       "queries",
+			"sync":          "clients share what was seen",
+			"time":          "rates are by the clock, and an update comes once a second",
+		},
+	},
 	"internal/engine": {
 		imports: permissions{
 			"./internal/park": "what the places of a Select have in common",

@@ -1,0 +1,51 @@
+// Package debug shows the channels of a running program: a page that is live, and
+// the same as JSON.
+//
+// Nothing is registered by importing it. A program says where, and on which
+// address:
+//
+//	mux := http.NewServeMux()
+//	mux.Handle("/debug/sluice", debug.Handler())
+//	http.ListenAndServe("localhost:6060", mux)
+//
+// Listed are the channels of [sluice.Channels]: those made with a name.
+//
+// # Who may see it
+//
+// Do not serve it on an address that strangers reach. It tells the names of
+// channels and how busy they are, and each page that is open makes work. It asks
+// for no password: put it on localhost, or behind what does. It never shows a
+// value, changes nothing, loads nothing from elsewhere, and runs no script but its
+// own (Content-Security-Policy).
+//
+// # Queries
+//
+// A GET without a query is the page. These are its parameters, each at most once:
+//
+//	format   html (the default), json, or events: the JSON once a second, as
+//	         server-sent events; css and js are the page's own
+//	channel  the ID of a channel: only that one; no other but format goes with it
+//	filter   only names that contain this, in either case
+//	kind     only rendezvous, bounded, elastic or sharded
+//	sort     id, name, kind, fill, len, sent, received, dropped, senders,
+//	         receivers, high, lanes or bytes; sent, received and dropped go by rate
+//	order    asc or desc; without it, ids, names and kinds ascend, figures descend
+//	page     from 1
+//	size     channels on a page: from 1 to 200, 50 without it
+//
+// JSON is a [Report]. A query that is anything else is answered by status 400 and
+// a line that says what is wrong; a channel that is gone by 404; a method other
+// than GET by 405; more than 64 streams at once by 503.
+//
+// # Cost
+//
+// Counting is part of every channel, whether anybody looks or not. While a page is
+// open, or JSON is asked for, all named channels are asked for their Stats at most
+// once a second, for all who look together: BenchmarkUpdate says what that costs
+// with 10,000 channels, and BenchmarkChannel what a channel notices of it. There is
+// no goroutine but those of requests. A stream ends when its client goes away, or
+// takes nothing for ten seconds, or when [net/http.Server.Shutdown] is called.
+//
+// A handler keeps the figures of the last look, some 300 bytes a channel, and no
+// channel.
+package debug

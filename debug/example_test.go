@@ -1,0 +1,44 @@
+package debug_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/debug"
+)
+
+// A program that serves the page where only the machine itself can ask for it.
+func ExampleHandler() {
+	mux := http.NewServeMux()
+	mux.Handle("/debug/sluice", debug.Handler())
+	server := httptest.NewServer(mux) // in a service: http.ListenAndServe("localhost:6060", mux)
+	defer server.Close()
+
+	orders := sluice.NewBounded[string](8, &sluice.Options[string]{Name: "orders"})
+	if err := orders.TrySend("tea"); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	answer, err := http.Get(server.URL + "/debug/sluice?format=json&filter=orders")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer answer.Body.Close()
+	var report debug.Report
+	if err := json.NewDecoder(answer.Body).Decode(&report); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range report.Channels {
+		fmt.Printf("%s %s: %d of %d, next send into slot %d\n", c.Kind, c.Name, c.Len, *c.Cap, *c.SendIndex)
+	}
+	runtime.KeepAlive(orders)
+	// Output:
+	// Bounded orders: 1 of 8, next send into slot 1
+}

@@ -1,0 +1,330 @@
+"use strict";
+
+// The page is empty but for what the stream says. Names go into it as text, never
+// as HTML; nothing here makes HTML of a string.
+
+const at = id => document.getElementById(id);
+const query = new URLSearchParams(location.search);
+query.delete("format");
+const one = query.has("channel");
+const remembered = 60; // looks, a second each
+const histories = new Map(); // by ID: the last looks at a channel of this page
+let source, paused = false, again;
+
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const whole = new Intl.NumberFormat("en");
+const rate = r => r === null ? "–" : short.format(r);
+
+function seconds(s) {
+  if (s === 0) return "0 s";
+  for (const [unit, size] of [["h", 3600], ["min", 60], ["s", 1], ["ms", 1e-3], ["µs", 1e-6]]) {
+    if (s >= size) return `${short.format(s / size)} ${unit}`;
+  }
+  return `${short.format(s * 1e9)} ns`;
+}
+
+function bytes(n) {
+  for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {
+    if (n >= size) return `${short.format(n / size)} ${unit}`;
+  }
+  return `${n} B`;
+}
+
+const fill = c => c.cap ? c.len / c.cap : c.len;
+const fillWords = c => c.cap === null ? short.format(c.len) : c.cap === 0 ? "no slots" : `${short.format(c.len)} of ${short.format(c.cap)}`;
+
+function remember(c) {
+  let h = histories.get(c.id);
+  if (!h) histories.set(c.id, h = { fill: [], sent: [], received: [] });
+  for (const [key, value] of [["fill", fill(c)], ["sent", c.sentRate], ["received", c.receivedRate]]) {
+    if (value !== null) h[key].push(value);
+    if (h[key].length > remembered) h[key].shift();
+  }
+  return h;
+}
+
+// What the stream says.
+
+function connect() {
+  disconnect();
+  const q = new URLSearchParams(query);
+  q.set("format", "events");
+  source = new EventSource("?" + q);
+  source.onmessage = event => show(JSON.parse(event.data));
+  source.addEventListener("gone", () => { disconnect(); say("this channel is garbage now: nothing refers to it", true); });
+  source.onerror = () => {
+    say("no connection: trying again", true);
+    if (source.readyState === EventSource.CLOSED) again = setTimeout(connect, 5000);
+  };
+}
+
+function disconnect() {
+  clearTimeout(again);
+  if (source) source.close();
+}
+
+function say(text, bad) {
+  at("status").textContent = text;
+  at("status").classList.toggle("warn", Boolean(bad));
+}
+
+function show(report) {
+  say(`${new Date(report.time).toLocaleTimeString()} · ${whole.format(report.named)} with a name`);
+  if (one) showOne(report.channels[0]); else showList(report);
+}
+
+// The list.
+
+const heads = ["name", "kind", "fill", "in", "out", "dropped", "senders waiting", "receivers waiting", "high water", "lanes"];
+const rows = new Map();
+
+function newRow(id) {
+  const row = document.createElement("tr");
+  const cells = heads.map(head => {
+    const cell = row.insertCell();
+    cell.dataset.is = head;
+    return cell;
+  });
+  const link = document.createElement("a");
+  link.href = "?channel=" + id;
+  link.dir = "auto";
+  cells[0].append(link);
+  const texts = cells.map((cell, i) => i === 0 ? link : cell.appendChild(document.createElement("span")));
+  const lines = { fill: spark(""), sent: spark(""), received: spark("out") };
+  cells[2].append(lines.fill);
+  cells[3].append(lines.sent);
+  cells[4].append(lines.received);
+  const durations = [6, 7].map(i => cells[i].appendChild(document.createElement("small")));
+  return { row, cells, texts, lines, durations };
+}
+
+function showList(report) {
+  const body = at("rows"), seen = new Set();
+  report.channels.forEach((c, i) => {
+    seen.add(c.id);
+    if (!rows.has(c.id)) rows.set(c.id, newRow(c.id));
+    const r = rows.get(c.id), h = remember(c);
+    const texts = [c.name, c.kind + (c.closed ? ", closed" : ""), fillWords(c), rate(c.sentRate), rate(c.receivedRate),
+      short.format(c.dropped), short.format(c.senders.now), short.format(c.receivers.now), short.format(c.highWater), String(c.lanes)];
+    texts.forEach((text, k) => { if (r.texts[k].textContent !== text) r.texts[k].textContent = text; });
+    [c.senders, c.receivers].forEach((side, k) => { r.durations[k].textContent = howLong(side); });
+    r.row.classList.toggle("closed", c.closed);
+    r.cells[2].classList.toggle("hot", c.cap > 0 && c.len >= c.cap);
+    r.cells[5].classList.toggle("hot", c.droppedRate > 0);
+    r.cells[6].classList.toggle("hot", c.senders.now > 0);
+    r.cells[6].title = r.cells[7].title = "how long: the mean of the last second's waits, or since when at least the same ones wait";
+    draw(r.lines.fill, h.fill, c.cap ? 1 : 0);
+    draw(r.lines.sent, h.sent, 0);
+    draw(r.lines.received, h.received, 0);
+    if (body.children[i] !== r.row) body.insertBefore(r.row, body.children[i] || null);
+  });
+  for (const [id, r] of rows) {
+    if (seen.has(id)) continue;
+    r.row.remove();
+    rows.delete(id);
+    histories.delete(id);
+  }
+  at("none").hidden = report.channels.length > 0;
+  at("none").textContent = report.named ? "No channel matches." : "No channel has a name: set Options.Name.";
+  at("where").textContent = `page ${whole.format(report.page)} of ${whole.format(report.pages)}, ${whole.format(report.matching)} channels`;
+  at("previous").disabled = report.page <= 1;
+  at("next").disabled = report.page >= report.pages;
+  at("previous").onclick = () => ask("page", report.page - 1);
+  at("next").onclick = () => ask("page", report.page + 1);
+  const q = new URLSearchParams(query);
+  q.set("format", "json");
+  at("json").href = "?" + q;
+}
+
+function howLong(side) {
+  if (side.now > 0 && side.since > 0) return `for ${seconds(side.since)} or more`;
+  if (side.mean > 0) return `mean ${seconds(side.mean)}`;
+  return "";
+}
+
+// ask changes the query. Whatever changes but the page leads to the first page.
+function ask(name, value) {
+  if (name !== "page") query.delete("page");
+  if (value === "") query.delete(name); else query.set(name, value);
+  history.replaceState(null, "", "?" + query);
+  if (!paused) connect();
+}
+
+// One channel.
+
+function showOne(c) {
+  document.title = "sluice: " + c.name;
+  at("name").textContent = c.name;
+  at("what").textContent = `${c.kind} ${c.id}${c.closed ? ", closed" : ""}`;
+  const h = remember(c);
+  const words = inWords(c);
+  at("inside").replaceChildren(inside(c, words));
+  at("words").textContent = words;
+  const lines = [["fill", h.fill, c.cap ? 1 : 0, fillWords(c), ""], ["in", h.sent, 0, rate(c.sentRate) + "/s", ""], ["out", h.received, 0, rate(c.receivedRate) + "/s", "out"]];
+  at("lines").replaceChildren(...lines.map(([what, values, top, now, kind]) => {
+    const line = document.createElement("div"), svg = spark(kind);
+    draw(svg, values, top);
+    line.append(what, svg, now);
+    return line;
+  }));
+  const side = s => `${whole.format(s.now)} now${s.since > 0 ? `, the same for ${seconds(s.since)} or more` : ""}; ${short.format(s.waits)} waits, ${seconds(s.total)} in all${s.mean > 0 ? `, lately ${seconds(s.mean)} each` : ""}`;
+  figures([
+    ["Queued", `${whole.format(c.len)}, at most ${whole.format(c.highWater)} so far${c.kind === "Sharded" ? " in one lane" : ""}`],
+    ["Capacity", c.cap === null ? "unlimited" : whole.format(c.cap)],
+    ["Sent", whole.format(c.sent)], ["Received", whole.format(c.received)],
+    ["Dropped", `${whole.format(c.dropped)}${c.droppedRate > 0 ? `, ${rate(c.droppedRate)}/s` : ""}`],
+    ["Senders waiting", side(c.senders)], ["Receivers waiting", side(c.receivers)],
+    ["Memory", bytes(c.bytes)], ["Lanes", String(c.lanes)],
+    ["Last change of lanes", c.laneChange || "none"],
+  ]);
+}
+
+function figures(pairs) {
+  at("figures").replaceChildren(...pairs.flatMap(([name, value]) => {
+    const dt = document.createElement("dt"), dd = document.createElement("dd");
+    dt.textContent = name;
+    dd.textContent = value;
+    return [dt, dd];
+  }));
+}
+
+function inWords(c) {
+  const place = c.kind === "Rendezvous" ? "no slots: values are handed over"
+    : c.sendIndex !== null ? `${whole.format(c.len)} of ${whole.format(c.cap)} slots filled, send index ${whole.format(c.sendIndex)}, receive index ${whole.format(c.receiveIndex)}`
+    : c.kind === "Sharded" ? `${whole.format(c.lanes)} lanes, ${whole.format(c.len)} values in all`
+    : `${whole.format(c.len)} values, ${c.cap === null ? "no limit" : "limit " + whole.format(c.cap)}`;
+  return `${place}; ${whole.format(c.senders.now)} wait to send, ${whole.format(c.receivers.now)} to receive`;
+}
+
+// Drawing.
+
+function el(name, attributes, ...children) {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const key in attributes) e.setAttribute(key, attributes[key]);
+  e.append(...children);
+  return e;
+}
+
+function spark(kind) {
+  return el("svg", { class: "spark " + kind, viewBox: "0 0 60 20", preserveAspectRatio: "none", "aria-hidden": "true" }, el("path", { d: "" }));
+}
+
+// draw draws values, the last one at the right end, up to top or their largest.
+function draw(svg, values, top) {
+  const most = top || Math.max(...values, 1e-9);
+  const points = values.map((v, i) => `${(60 - values.length + i + 1).toFixed(0)} ${(19 - 18 * Math.min(1, v / most)).toFixed(1)}`);
+  svg.firstChild.setAttribute("d", points.length > 1 ? "M" + points.join("L") : "");
+}
+
+const ring = { x: 180, y: 112, outer: 68, inner: 43 };
+
+function onRing(turns, radius) {
+  return `${(ring.x + radius * Math.sin(2 * Math.PI * turns)).toFixed(1)} ${(ring.y - radius * Math.cos(2 * Math.PI * turns)).toFixed(1)}`;
+}
+
+// sector is a piece of the ring; one of a whole turn is two halves, as an arc that
+// ends where it begins is none.
+function sector(from, to, kind) {
+  if (to - from <= 0) return [];
+  if (to - from > 0.999) return [...sector(from, from + 0.5, kind), ...sector(from + 0.5, from + 0.999, kind)];
+  const large = to - from > 0.5 ? 1 : 0;
+  return [el("path", { class: kind, d: `M${onRing(from, ring.outer)}A${ring.outer} ${ring.outer} 0 ${large} 1 ${onRing(to, ring.outer)}L${onRing(to, ring.inner)}A${ring.inner} ${ring.inner} 0 ${large} 0 ${onRing(from, ring.inner)}z` })];
+}
+
+const label = (x, y, text, kind = "", anchor = "middle") => el("text", { x, y, class: kind, "text-anchor": anchor }, text);
+
+// inside draws a channel as it is: what it holds, and who waits on either side.
+function inside(c, words) {
+  const svg = el("svg", { class: "inside", viewBox: "0 0 360 236", role: "img", "aria-label": words });
+  if (c.sendIndex !== null) svg.append(...theRing(c));
+  else if (c.kind === "Sharded") svg.append(...theLanes(c));
+  else if (c.kind === "Elastic") svg.append(...theTank(c));
+  else svg.append(el("circle", { cx: ring.x, cy: ring.y, r: 30, class: "slot" }), label(ring.x, ring.y + 4, "hand over"));
+  svg.append(...line(c.senders, 36, "senders"), ...line(c.receivers, 324, "receivers"));
+  return svg;
+}
+
+function theRing(c) {
+  const parts = [], turn = i => i / c.cap;
+  if (c.cap <= 48) {
+    for (let i = 0; i < c.cap; i++) {
+      const behind = (i - c.receiveIndex + c.cap) % c.cap;
+      parts.push(...sector(turn(i), turn(i + 1), behind < c.len ? "slot filled" : "slot"));
+    }
+  } else {
+    const from = turn(c.receiveIndex), to = from + turn(c.len);
+    parts.push(...sector(to, from + 1, "slot"), ...sector(from, to, "slot filled"));
+  }
+  // One arrow points from outside, the other from inside: at the same slot neither
+  // hides the other.
+  const arrow = (index, from, to, kind) => {
+    const middle = turn(index + 0.5), half = 5 / from / (2 * Math.PI);
+    parts.push(el("path", { class: kind, d: `M${onRing(middle, to)}L${onRing(middle - half, from)}L${onRing(middle + half, from)}z` }));
+  };
+  arrow(c.sendIndex, ring.outer + 15, ring.outer + 2, "send");
+  arrow(c.receiveIndex, ring.inner - 15, ring.inner - 2, "receive");
+  parts.push(label(ring.x, ring.y - 1, short.format(c.len)), label(ring.x, ring.y + 13, "of " + short.format(c.cap), "dim"));
+  parts.push(el("path", { class: "send", d: "M56 226l10 0l-5 -9z" }), label(72, 226, `send index ${c.sendIndex}`, "", "start"));
+  parts.push(el("path", { class: "receive", d: "M196 226l10 0l-5 -9z" }), label(212, 226, `receive index ${c.receiveIndex}`, "", "start"));
+  return parts;
+}
+
+// theTank is full at the limit. Where that is far above what there ever was, a tank
+// would look empty for ever: then it is full at the high-water mark.
+function theTank(c) {
+  const far = c.cap === null || c.cap > 16 * Math.max(1, c.highWater);
+  const most = far ? Math.max(1, c.highWater) : c.cap, height = 150, top = 30;
+  const level = v => top + height * (1 - Math.min(1, v / most));
+  return [
+    el("rect", { x: 130, y: top, width: 100, height, class: "slot" }),
+    el("rect", { x: 130, y: level(c.len), width: 100, height: top + height - level(c.len), class: "slot filled" }),
+    el("line", { x1: 122, x2: 238, y1: level(c.highWater), y2: level(c.highWater), class: "mark" }),
+    label(180, 200, `${short.format(c.len)} queued, at most ${short.format(c.highWater)}`),
+    label(180, 216, far ? `the limit, ${c.cap === null ? "none" : short.format(c.cap)}, is far above` : `limit ${short.format(c.cap)}`, "dim"),
+  ];
+}
+
+function theLanes(c) {
+  const drawn = Math.min(c.lanes, 12), parts = [], gap = 150 / drawn, height = Math.min(16, gap - 3);
+  for (let i = 0; i < drawn; i++) {
+    const y = 30 + gap * i + (gap - height) / 2;
+    parts.push(el("rect", { x: 110, y, width: 140, height, rx: 3, class: "slot" }));
+  }
+  parts.push(label(180, 200, `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"}${c.lanes > drawn ? `, ${drawn} of them drawn` : ""}`));
+  parts.push(label(180, 216, `${short.format(c.len)} queued in all, at most ${short.format(c.highWater)} in one`, "dim"));
+  return parts;
+}
+
+function line(side, x, what) {
+  const parts = [label(x, 30, "waiting", "dim"), label(x, 44, what, "dim")];
+  if (side.now === 0) parts.push(label(x, 74, "none", "dim"));
+  for (let i = 0; i < Math.min(side.now, 4); i++) parts.push(el("circle", { cx: x, cy: 70 + 26 * i, r: 10, class: "waiter" }));
+  if (side.now > 4) parts.push(label(x, 176, "+ " + short.format(side.now - 4), "dim"));
+  if (side.now > 0 && side.since > 0) parts.push(label(x, 194, seconds(side.since) + "+", "dim"));
+  return parts;
+}
+
+// Controls.
+
+at(one ? "one" : "list").hidden = false;
+if (one) at("onejson").href = `?channel=${query.get("channel")}&format=json`;
+for (const name of ["filter", "kind", "sort", "order"]) {
+  const control = at(name);
+  if (query.has(name)) control.value = query.get(name);
+  let typing;
+  control.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => ask(name, control.value), name === "filter" ? 250 : 0);
+  });
+}
+at("pause").addEventListener("click", () => {
+  paused = !paused;
+  at("pause").textContent = paused ? "Go on" : "Pause";
+  at("pause").setAttribute("aria-pressed", String(paused));
+  if (paused) { disconnect(); say("paused"); } else connect();
+});
+// A page that nobody sees asks for nothing.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) disconnect(); else if (!paused) connect();
+});
+if (!document.hidden) connect();

@@ -1,0 +1,192 @@
+package debug
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A Report is the answer to format=json, and each event of format=events.
+type Report struct {
+	Time     time.Time `json:"time"`     // of the look at the channels
+	Over     float64   `json:"over"`     // seconds that rates are of; 0 if there are none yet: ask again a second later
+	Named    int       `json:"named"`    // channels with a name in the program
+	Matching int       `json:"matching"` // those of them that the query asks for
+	Page     int       `json:"page"`     // the last one there is, if the query asks for one past it
+	Pages    int       `json:"pages"`    // at least 1
+	Channels []Channel `json:"channels"` // of the page
+}
+
+// A Channel is what is known of one channel, all at one moment but for the rates,
+// which are of the time between two looks and null before the second.
+type Channel struct {
+	ID    uint64 `json:"id"`
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+	Len   int    `json:"len"`   // values queued
+	Cap   *int   `json:"cap"`   // capacity or limit, in values; null if unlimited
+	Lanes int    `json:"lanes"` // 1 but for a Sharded
+	// SendIndex and ReceiveIndex are the slots of the next value sent and the next
+	// one received, counted from 0; null where there is no ring of slots.
+	SendIndex    *int `json:"sendIndex"`
+	ReceiveIndex *int `json:"receiveIndex"`
+
+	Sent     uint64 `json:"sent"`
+	Received uint64 `json:"received"`
+	Dropped  uint64 `json:"dropped"`
+	// Values a second.
+	SentRate     *float64 `json:"sentRate"`
+	ReceivedRate *float64 `json:"receivedRate"`
+	DroppedRate  *float64 `json:"droppedRate"`
+
+	Senders   Waiting `json:"senders"`
+	Receivers Waiting `json:"receivers"`
+
+	HighWater  int    `json:"highWater"` // the most values ever queued, of a Sharded in one lane
+	Bytes      int64  `json:"bytes"`     // memory held for values and for spare room
+	Closed     bool   `json:"closed"`
+	LaneChange string `json:"laneChange"` // how the number of lanes changed last, and why
+}
+
+// Waiting is one side of a channel.
+type Waiting struct {
+	Now   int     `json:"now"`   // goroutines parked
+	Waits uint64  `json:"waits"` // times one parked
+	Total float64 `json:"total"` // seconds spent in waits that have ended, estimated
+	// Since is for how many seconds at least the same goroutines have waited, as
+	// far as looks tell: nobody came, and nobody went. 0 if nobody waits.
+	Since float64 `json:"since"`
+	// Mean is that of the waits between two looks, in seconds, estimated; null if
+	// there are no two looks.
+	Mean *float64 `json:"mean"`
+}
+
+// A column is what channels can be sorted by.
+type column struct {
+	figure  bool // the largest is what one looks for
+	compare func(a, b *sighting) int
+}
+
+var columns = map[string]column{
+	"id":        {false, byID},
+	"name":      {false, func(a, b *sighting) int { return strings.Compare(a.stats.Name, b.stats.Name) }},
+	"kind":      {false, func(a, b *sighting) int { return strings.Compare(a.kind, b.kind) }},
+	"fill":      by(fill),
+	"len":       by(func(s *sighting) int { return s.stats.Len }),
+	"sent":      by(func(s *sighting) float64 { return s.rates.sent }),
+	"received":  by(func(s *sighting) float64 { return s.rates.received }),
+	"dropped":   by(func(s *sighting) float64 { return s.rates.dropped }),
+	"senders":   by(func(s *sighting) int { return s.stats.SendersWaiting }),
+	"receivers": by(func(s *sighting) int { return s.stats.ReceiversWaiting }),
+	"high":      by(func(s *sighting) int { return s.stats.HighWater }),
+	"lanes":     by(func(s *sighting) int { return s.stats.Lanes }),
+	"bytes":     by(func(s *sighting) int64 { return s.stats.Bytes }),
+}
+
+func columnNames() []string { return slices.Sorted(maps.Keys(columns)) }
+
+func byID(a, b *sighting) int { return cmp.Compare(a.id, b.id) }
+
+func by[F cmp.Ordered](figure func(*sighting) F) column {
+	return column{true, func(a, b *sighting) int { return cmp.Compare(figure(a), figure(b)) }}
+}
+
+// fill is the part of the capacity that is in use, 0 without one.
+func fill(s *sighting) float64 {
+	if s.stats.Cap == 0 {
+		return 0
+	}
+	return float64(s.stats.Len) / float64(s.stats.Cap)
+}
+
+// report picks from l what q asks for. It is not found if q asks for a channel
+// that is not there.
+func (q *query) report(l *look) (r Report, found bool) {
+	r = Report{Time: l.at, Over: l.over.Seconds(), Named: len(l.seen)}
+	matching := q.matching(l.seen)
+	if q.channel != 0 && len(matching) == 0 {
+		return r, false
+	}
+	r.Matching = len(matching)
+	r.Pages = max(1, (len(matching)+q.size-1)/q.size)
+	r.Page = min(q.page, r.Pages)
+	from := (r.Page - 1) * q.size
+	to := min(from+q.size, len(matching))
+	slices.SortFunc(matching, q.compare)
+	r.Channels = make([]Channel, 0, to-from)
+	for _, s := range matching[from:to] {
+		r.Channels = append(r.Channels, s.channel(l.at))
+	}
+	return r, true
+}
+
+// matching returns what q does not filter out.
+func (q *query) matching(seen []sighting) []*sighting {
+	if q.channel != 0 {
+		at, found := slices.BinarySearchFunc(seen, q.channel, func(s sighting, id uint64) int { return cmp.Compare(s.id, id) })
+		if !found {
+			return nil
+		}
+		return []*sighting{&seen[at]}
+	}
+	out := make([]*sighting, 0, len(seen))
+	for i := range seen {
+		s := &seen[i]
+		if q.kind != "" && !strings.EqualFold(s.kind, q.kind) {
+			continue
+		}
+		if q.filter != "" && !strings.Contains(strings.ToLower(s.stats.Name), q.filter) {
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// compare is the order that q asks for; equals are in order of ID.
+func (q *query) compare(a, b *sighting) int {
+	c := columns[q.sort].compare(a, b)
+	if q.desc {
+		c = -c
+	}
+	return cmp.Or(c, byID(a, b))
+}
+
+// channel turns s into what is told of it.
+func (s *sighting) channel(at time.Time) Channel {
+	st := &s.stats
+	c := Channel{
+		ID: s.id, Name: st.Name, Kind: s.kind, Len: st.Len, Lanes: st.Lanes,
+		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
+		Senders:   waiting(at, st.SendersWaiting, st.SendWaits, st.SendWaitTime, s.sendersSame),
+		Receivers: waiting(at, st.ReceiversWaiting, st.RecvWaits, st.RecvWaitTime, s.receiversSame),
+		HighWater: st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.LaneChange,
+	}
+	if st.Cap != sluice.Unlimited {
+		c.Cap = &st.Cap
+	}
+	if s.kind == "Bounded" {
+		capacity := uint64(st.Cap)
+		send, receive := int(st.Sent%capacity), int((st.Sent-uint64(st.Len))%capacity)
+		c.SendIndex, c.ReceiveIndex = &send, &receive
+	}
+	if s.rates.known {
+		r := s.rates
+		c.SentRate, c.ReceivedRate, c.DroppedRate = &r.sent, &r.received, &r.dropped
+		send, receive := r.sendWait.Seconds(), r.recvWait.Seconds()
+		c.Senders.Mean, c.Receivers.Mean = &send, &receive
+	}
+	return c
+}
+
+func waiting(at time.Time, now int, waits uint64, total time.Duration, same time.Time) Waiting {
+	w := Waiting{Now: now, Waits: waits, Total: total.Seconds()}
+	if !same.IsZero() {
+		w.Since = at.Sub(same).Seconds()
+	}
+	return w
+}
