@@ -1,0 +1,182 @@
+package debug
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// made is a look at channels that are made up.
+func made(stats ...sluice.Stats) *look {
+	l := &look{at: time.Unix(1000, 0), over: time.Second}
+	for i, s := range stats {
+		l.seen = append(l.seen, sighting{id: uint64(i + 1), kind: cmp.Or(s.LaneChange, "Bounded"), stats: s})
+		l.seen[i].stats.LaneChange = ""
+		l.seen[i].rates = rates{known: true, sent: float64(s.Sent), received: float64(s.Received), dropped: float64(s.Dropped)}
+	}
+	return l
+}
+
+// ids asks for a report and returns whom it lists.
+func ids(t *testing.T, l *look, raw string) string {
+	t.Helper()
+	q, err := parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, found := q.report(l)
+	if !found {
+		t.Fatalf("%s: not found", raw)
+	}
+	var all []uint64
+	for _, c := range r.Channels {
+		all = append(all, c.ID)
+	}
+	return fmt.Sprintf("%v of %d, page %d of %d", all, r.Matching, r.Page, r.Pages)
+}
+
+func TestOrderFilterAndPages(t *testing.T) {
+	l := made(
+		sluice.Stats{Name: "b", Cap: 10, Len: 5, Sent: 7, Received: 2, Lanes: 1, HighWater: 6, Bytes: 80},
+		sluice.Stats{Name: "Ab", Cap: 100, Len: 6, Sent: 9, Received: 1, Dropped: 2, SendersWaiting: 3, Lanes: 1, HighWater: 9, Bytes: 70, LaneChange: "Elastic"},
+		sluice.Stats{Name: "c", Cap: 0, Sent: 8, Received: 8, ReceiversWaiting: 2, Lanes: 1, LaneChange: "Rendezvous"},
+		sluice.Stats{Name: "b", Cap: 4, Len: 4, Sent: 4, Lanes: 5, HighWater: 4, Bytes: 90, LaneChange: "Sharded"},
+	)
+	for raw, want := range map[string]string{
+		"":                             "[2 1 4 3] of 4, page 1 of 1",
+		"order=desc":                   "[3 1 4 2] of 4, page 1 of 1",
+		"sort=id":                      "[1 2 3 4] of 4, page 1 of 1",
+		"sort=kind":                    "[1 2 3 4] of 4, page 1 of 1",
+		"sort=fill":                    "[4 1 2 3] of 4, page 1 of 1",
+		"sort=fill&order=asc":          "[3 2 1 4] of 4, page 1 of 1",
+		"sort=len":                     "[2 1 4 3] of 4, page 1 of 1",
+		"sort=sent":                    "[2 3 1 4] of 4, page 1 of 1",
+		"sort=received":                "[3 1 2 4] of 4, page 1 of 1",
+		"sort=dropped":                 "[2 1 3 4] of 4, page 1 of 1",
+		"sort=senders":                 "[2 1 3 4] of 4, page 1 of 1",
+		"sort=receivers":               "[3 1 2 4] of 4, page 1 of 1",
+		"sort=high":                    "[2 1 4 3] of 4, page 1 of 1",
+		"sort=lanes":                   "[4 1 2 3] of 4, page 1 of 1",
+		"sort=bytes":                   "[4 1 2 3] of 4, page 1 of 1",
+		"filter=B":                     "[2 1 4] of 3, page 1 of 1",
+		"filter=zz":                    "[] of 0, page 1 of 1",
+		"kind=sharded":                 "[4] of 1, page 1 of 1",
+		"sort=id&size=3":               "[1 2 3] of 4, page 1 of 2",
+		"sort=id&size=3&page=2":        "[4] of 4, page 2 of 2",
+		"sort=id&size=3&page=99":       "[4] of 4, page 2 of 2",
+		"sort=id&size=1&page=3":        "[3] of 4, page 3 of 4",
+		"channel=3":                    "[3] of 1, page 1 of 1",
+		"filter=b&kind=bounded&size=1": "[1] of 1, page 1 of 1",
+	} {
+		if got := ids(t, l, raw); got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+	for name := range columns {
+		if _, err := parse("sort=" + name); err != nil || !strings.Contains(pageOf(t), `value="`+name+`"`) {
+			t.Errorf("sort=%s: %v, or the page does not offer it", name, err)
+		}
+	}
+}
+
+func pageOf(t *testing.T) string {
+	t.Helper()
+	text, err := assets.ReadFile("page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The indices are the slots that the counts lead to, after turns, and after drops of
+// the oldest, which take from the ring without being received.
+func TestIndices(t *testing.T) {
+	for _, capacity := range []int{3, 40} {
+		t.Run(fmt.Sprint(capacity), func(t *testing.T) {
+			c := sluice.NewBounded[int](capacity, &sluice.Options[int]{Name: t.Name(), Overflow: sluice.DropOldest})
+			send, receive := 0, 0
+			for i := range 5 * capacity {
+				if err := c.TrySend(i); err != nil {
+					t.Fatal(err)
+				}
+				send++
+				if c.Len() == capacity && send-receive > capacity {
+					receive++
+				}
+				if i%5 == 4 && i < 3*capacity {
+					if _, err := c.TryRecv(); err != nil {
+						t.Fatal(err)
+					}
+					receive++
+				}
+				l := take(time.Now(), nil)
+				at := slices.IndexFunc(l.seen, func(s sighting) bool { return s.stats.Name == t.Name() })
+				got := l.seen[at].channel(l.at)
+				if *got.SendIndex != send%capacity || *got.ReceiveIndex != receive%capacity {
+					t.Fatalf("after %d sends: %d and %d, want %d and %d", i+1, *got.SendIndex, *got.ReceiveIndex, send%capacity, receive%capacity)
+				}
+			}
+			runtime.KeepAlive(c)
+		})
+	}
+}
+
+// What has no limit says null, which is no number that a script would round; what has
+// no ring has no indices.
+func TestUnlimited(t *testing.T) {
+	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
+	s := sluice.NewSharded[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
+	r := reportOf(t, Handler(), "filter="+t.Name())
+	if len(r.Channels) != 2 {
+		t.Fatalf("%d channels", len(r.Channels))
+	}
+	for _, c := range r.Channels {
+		if c.Cap != nil || c.SendIndex != nil || c.ReceiveIndex != nil {
+			t.Errorf("%s: capacity %v, indices %v %v", c.Kind, c.Cap, c.SendIndex, c.ReceiveIndex)
+		}
+	}
+	runtime.KeepAlive(e)
+	runtime.KeepAlive(s)
+}
+
+// Rates are of the time between two looks, and of none that is long ago; a channel
+// that is new, or gone, does not shift those of the others.
+func TestRatesFollowTheirChannel(t *testing.T) {
+	now := time.Unix(5000, 0)
+	o := func(i int) *sluice.Options[int] { return &sluice.Options[int]{Name: fmt.Sprint(t.Name(), i)} }
+	a, b := sluice.NewElastic[int](1000, o(0)), sluice.NewElastic[int](1000, o(1))
+	before := take(now, nil)
+	// A channel that was there before the two and is not any more.
+	before.seen = append([]sighting{{id: 0}}, before.seen...)
+	c := sluice.NewElastic[int](1000, o(2))
+	for i, to := range []*sluice.Elastic[int]{a, b, c} {
+		for range 10 * (i + 1) {
+			if err := to.TrySend(1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, test := range []struct {
+		later time.Duration
+		want  string
+	}{{2 * time.Second, "true 5, true 10, false 0"}, {time.Minute, "false 0, false 0, false 0"}} {
+		var got []string
+		for _, s := range take(now.Add(test.later), before).seen {
+			if strings.HasPrefix(s.stats.Name, t.Name()) {
+				got = append(got, fmt.Sprint(s.rates.known, " ", s.rates.sent))
+			}
+		}
+		if strings.Join(got, ", ") != test.want {
+			t.Errorf("after %v: %q, want %s", test.later, got, test.want)
+		}
+	}
+	runtime.KeepAlive(a)
+	runtime.KeepAlive(b)
+	runtime.KeepAlive(c)
+}

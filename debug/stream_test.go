@@ -1,0 +1,271 @@
+package debug
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A client keeps what a stream writes.
+type client struct {
+	*httptest.ResponseRecorder
+	mu      sync.Mutex
+	flushed int
+	fails   bool
+}
+
+func newClient() *client { return &client{ResponseRecorder: httptest.NewRecorder()} }
+
+func (c *client) Write(text []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fails {
+		return 0, fmt.Errorf("the connection is gone")
+	}
+	return c.Body.Write(text)
+}
+
+func (c *client) FlushError() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flushed = c.Body.Len()
+	return nil
+}
+
+// events returns what was flushed.
+func (c *client) events(t *testing.T) (reports []Report, names []string) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for event := range strings.SplitSeq(strings.TrimSuffix(string(c.Body.Bytes()[:c.flushed]), "\n\n"), "\n\n") {
+		if name, ok := strings.CutPrefix(event, "event: "); ok {
+			name, _, _ = strings.Cut(name, "\n")
+			names = append(names, name)
+			continue
+		}
+		text, ok := strings.CutPrefix(event, "data: ")
+		var r Report
+		if err := json.Unmarshal([]byte(text), &r); err != nil || !ok {
+			t.Fatalf("%v in %q", err, event)
+		}
+		reports = append(reports, r)
+	}
+	return reports, names
+}
+
+// open begins a stream, in a goroutine that closes done when the handler returns.
+func open(ctx context.Context, h http.Handler, query string) (c *client, done chan struct{}) {
+	c, done = newClient(), make(chan struct{})
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?format=events&"+query, nil)
+	go func() { defer close(done); h.ServeHTTP(c, r) }()
+	return c, done
+}
+
+// An update comes at once and then each second, with the rates of that second; the
+// stream ends with its client, and leaves no goroutine: the bubble would not end.
+func TestStreamUpdatesEachSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sluice.NewBounded[int](100, &sluice.Options[int]{Name: t.Name()})
+		ctx, leave := context.WithCancel(t.Context())
+		stream, done := open(ctx, Handler(), "filter="+t.Name())
+		synctest.Wait()
+		for range 3 {
+			for range 20 {
+				if err := c.TrySend(1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := c.TryRecv(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		reports, _ := stream.events(t)
+		if len(reports) != 4 {
+			t.Fatalf("%d updates in 3 seconds", len(reports))
+		}
+		if first := reports[0]; first.Over != 0 || first.Channels[0].SentRate != nil || first.Channels[0].Senders.Mean != nil {
+			t.Errorf("the first one has rates: %+v", first)
+		}
+		for i, r := range reports[1:] {
+			s := r.Channels[0]
+			if r.Over != 1 || *s.SentRate != 20 || *s.ReceivedRate != 1 || *s.DroppedRate != 0 || s.Len != 19*(i+1) {
+				t.Errorf("%d: over %v s, rates %v %v %v, %d queued", i, r.Over, *s.SentRate, *s.ReceivedRate, *s.DroppedRate, s.Len)
+			}
+		}
+		leave()
+		<-done
+		time.Sleep(time.Minute)
+		if after, _ := stream.events(t); len(after) != 4 {
+			t.Errorf("%d updates after the client left", len(after)-4)
+		}
+		runtime.KeepAlive(c)
+	})
+}
+
+// A connection that fails ends the stream without its context.
+func TestStreamEndsWhenWritingFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream, done := open(t.Context(), Handler(), "")
+		synctest.Wait()
+		stream.mu.Lock()
+		stream.fails = true
+		stream.mu.Unlock()
+		time.Sleep(time.Second)
+		<-done
+	})
+}
+
+// Who waits, and since when at least: as long as nobody comes or goes.
+func TestStreamSaysHowLongTheSameWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sluice.NewRendezvous[int](&sluice.Options[int]{Name: t.Name()})
+		var senders sync.WaitGroup
+		send := func() { senders.Go(func() { _ = c.Send(context.Background(), 1) }) }
+		send()
+		synctest.Wait()
+		ctx, leave := context.WithCancel(t.Context())
+		stream, done := open(ctx, Handler(), "filter="+t.Name())
+		time.Sleep(3500 * time.Millisecond)
+		send() // the line is another one from now on
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		reports, _ := stream.events(t)
+		var now []int
+		var since []float64
+		for _, r := range reports {
+			now = append(now, r.Channels[0].Senders.Now)
+			since = append(since, r.Channels[0].Senders.Since)
+			if r.Channels[0].Receivers.Since != 0 {
+				t.Error("nobody waits to receive, but since when is said")
+			}
+		}
+		if got, want := fmt.Sprint(now, since), "[1 1 1 1 2 2] [0 1 2 3 0 1]"; got != want {
+			t.Errorf("waiting, since: %s, want %s", got, want)
+		}
+		leave()
+		<-done
+		c.Close()
+		senders.Wait()
+	})
+}
+
+// Two clients share a look, and each gets all of them.
+func TestStreamsShareLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancel(t.Context())
+		h := Handler()
+		one, oneDone := open(ctx, h, "")
+		time.Sleep(300 * time.Millisecond)
+		two, twoDone := open(ctx, h, "")
+		time.Sleep(5100 * time.Millisecond)
+		synctest.Wait()
+		a, _ := one.events(t)
+		b, _ := two.events(t)
+		if len(a) != 6 || len(b) != 6 {
+			t.Fatalf("%d and %d updates", len(a), len(b))
+		}
+		for i := range a {
+			if !a[i].Time.Equal(b[i].Time) {
+				t.Errorf("update %d: looks at %v and %v", i, a[i].Time, b[i].Time)
+			}
+		}
+		leave()
+		<-oneDone
+		<-twoDone
+	})
+}
+
+// There are at most so many streams, and one that has ended makes room.
+func TestStreamsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := Handler()
+		ctx, leave := context.WithCancel(t.Context())
+		var all []chan struct{}
+		for range maxStreams {
+			_, done := open(ctx, h, "")
+			all = append(all, done)
+		}
+		synctest.Wait()
+		refused := get(h, "format=events")
+		if refused.Code != http.StatusServiceUnavailable || refused.Header().Get("Retry-After") == "" {
+			t.Errorf("one more: %d %s", refused.Code, refused.Body)
+		}
+		leave()
+		for _, done := range all {
+			<-done
+		}
+		again, stop := context.WithCancel(t.Context())
+		c, done := open(again, h, "")
+		synctest.Wait()
+		if reports, _ := c.events(t); len(reports) != 1 {
+			t.Errorf("%d updates once there is room", len(reports))
+		}
+		stop()
+		<-done
+	})
+}
+
+// A channel that is garbage ends its own stream, and says so.
+func TestStreamOfOneEndsWithIt(t *testing.T) {
+	h := Handler().(*handler)
+	h.monitor.last = &look{at: time.Now(), seen: []sighting{{id: 1 << 60, kind: "Bounded", stats: sluice.Stats{Name: "x", Cap: 1}}}}
+	synctest.Test(t, func(t *testing.T) {
+		h.monitor.last.at = time.Now()
+		stream, done := open(t.Context(), h, fmt.Sprintf("channel=%d", uint64(1)<<60))
+		<-done // no such channel in the next look
+		reports, names := stream.events(t)
+		if len(reports) != 1 || fmt.Sprint(names) != "[gone]" {
+			t.Errorf("%d updates, then %q", len(reports), names)
+		}
+	})
+}
+
+// Over a real connection: a client that closes it, and a server that shuts down,
+// both end the handler.
+func TestStreamEndsOverNetwork(t *testing.T) {
+	for _, way := range []string{"client leaves", "server shuts down"} {
+		t.Run(way, func(t *testing.T) {
+			h, ended := Handler(), make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				defer close(ended)
+				h.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			answer, err := http.Get(server.URL + "?format=events")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
+				t.Errorf("it is of type %s", kind)
+			}
+			lines := bufio.NewReader(answer.Body)
+			line, err := lines.ReadBytes('\n')
+			if err != nil || !bytes.HasPrefix(line, []byte("data: {")) {
+				t.Fatalf("%q, %v", line, err)
+			}
+			if way == "client leaves" {
+				if err := answer.Body.Close(); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := server.Config.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			<-ended // or the test's deadline ends it
+		})
+	}
+}
