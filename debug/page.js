@@ -191,7 +191,7 @@ function figures(pairs) {
 function inWords(c) {
   const place = c.kind === "Rendezvous" ? "no slots: values are handed over"
     : c.sendIndex !== null ? `${whole.format(c.len)} of ${whole.format(c.cap)} slots filled, send index ${whole.format(c.sendIndex)}, receive index ${whole.format(c.receiveIndex)}`
-    : c.kind === "Sharded" ? `${whole.format(c.lanes)} lanes, ${whole.format(c.len)} values in all`
+    : c.kind === "Sharded" ? `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"}, ${whole.format(c.len)} values in all`
     : `${whole.format(c.len)} values, ${c.cap === null ? "no limit" : "limit " + whole.format(c.cap)}`;
   return `${place}; ${whole.format(c.senders.now)} wait to send, ${whole.format(c.receivers.now)} to receive`;
 }
