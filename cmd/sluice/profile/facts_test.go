@@ -1,10 +1,155 @@
 package profile
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
 )
+
+// listed is how many lines of each list WriteFacts writes.
+const listed = 8
+
+// WriteFacts writes what is in c, without any judgement.
+func (c *Capture) WriteFacts(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s\n", c.Target)
+	fmt.Fprintf(out, "  watched %s, %s, GOMAXPROCS %s, CPUs %s\n",
+		known(c.Window > 0, c.Window.Round(time.Millisecond)), known(c.GoVersion != "", c.GoVersion),
+		known(c.GOMAXPROCS > 0, c.GOMAXPROCS), known(c.CPUs > 0, c.CPUs))
+	c.CPU.write(out)
+	c.Metrics.write(out)
+	c.Mutex.write(out, "mutex profile: who made others wait")
+	c.Block.write(out, "block profile: who waited")
+	c.Goroutines.write(out)
+	if c.Leaks != nil {
+		fmt.Fprintf(out, "\nleaked goroutines: %d\n", c.Leaks.Total)
+		for _, s := range head(c.Leaks.Sites) {
+			fmt.Fprintf(out, "  %8d  %s\n", s.In, s.line())
+		}
+	}
+	c.Trace.write(out)
+	if len(c.Missing) > 0 {
+		fmt.Fprintf(out, "\nnot there\n")
+		for _, m := range c.Missing {
+			fmt.Fprintf(out, "  %s: %s\n", m.Kind, m.Reason)
+		}
+	}
+	return out.Flush()
+}
+
+func known[T any](ok bool, v T) string {
+	if !ok {
+		return "not known"
+	}
+	return fmt.Sprint(v)
+}
+
+func head[T any](list []T) []T { return list[:min(len(list), listed)] }
+
+// line is a Site with its caller.
+func (s Site) line() string {
+	if s.Caller.Function == "" {
+		return s.String()
+	}
+	return s.String() + ", for " + s.Caller.String()
+}
+
+func (c *CPU) write(out io.Writer) {
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(out, "\nCPU: %.2f s", c.Total.Seconds())
+	if c.Window > 0 {
+		fmt.Fprintf(out, ", %.2f cores", c.Cores())
+	}
+	fmt.Fprintln(out)
+	for _, category := range []Category{
+		ChannelWork, ChannelLock, AfterPark, Scheduling, Locking, Collecting, Allocating,
+		SystemCalls, UserCode, Profiling, OtherRuntime,
+	} {
+		if d := c.By[category]; d > 0 {
+			fmt.Fprintf(out, "  %7.1f %%  %s\n", 100*c.Share(category), category)
+		}
+	}
+	for _, s := range head(c.Sites) {
+		fmt.Fprintf(out, "  %7.2f s  %s\n", s.Time.Seconds(), s.line())
+	}
+}
+
+func (m *Metrics) write(out io.Writer) {
+	if m == nil {
+		return
+	}
+	fmt.Fprintf(out, "\nmetrics, %s\n", within(m.Window()))
+	if d, ok := m.MutexWait(); ok {
+		fmt.Fprintf(out, "  %10.3f s  waited for mutexes and locks of the runtime\n", d.Seconds())
+	}
+	if n, ok := m.Wakeups(); ok {
+		fmt.Fprintf(out, "  %12.0f  goroutines went from runnable to running\n", n)
+	}
+	if n, ok := m.Cycles(); ok {
+		fmt.Fprintf(out, "  %12.0f  collections\n", n)
+	}
+}
+
+func within(d time.Duration) string {
+	if d <= 0 {
+		return "since the process began"
+	}
+	return "in " + d.Round(time.Millisecond).String()
+}
+
+func (c *Contentions) write(out io.Writer, title string) {
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(out, "\n%s, %s\n", title, within(c.Window))
+	for _, s := range head(c.Sites) {
+		fmt.Fprintf(out, "  %10.3f s  %9d times  %s\n", s.Delay.Seconds(), s.Count, s.line())
+	}
+}
+
+func (g *Goroutines) write(out io.Writer) {
+	if g == nil {
+		return
+	}
+	fmt.Fprintf(out, "\ngoroutines: %d", g.Total)
+	if g.GrowthKnown {
+		fmt.Fprintf(out, ", %d before", g.Earlier)
+	}
+	fmt.Fprintln(out)
+	for _, s := range head(g.Sites) {
+		var remarks []string
+		if g.InKnown && s.In > 0 && g.StatesKnown && s.Waiting != s.In {
+			remarks = append(remarks, fmt.Sprintf("%d of them waiting", s.Waiting))
+		}
+		if s.Longest > 0 {
+			remarks = append(remarks, fmt.Sprintf("longest %.0f min", s.Longest.Minutes()))
+		}
+		text := s.line()
+		if len(remarks) > 0 {
+			text += ": " + strings.Join(remarks, ", ")
+		}
+		fmt.Fprintf(out, "  %8d  %s\n", max(s.Count(), s.Runnable), text)
+	}
+}
+
+func (t *Trace) write(out io.Writer) {
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(out, "\ntrace of %s: %d goroutines woken by another\n", t.Window.Round(time.Millisecond), t.Wakeups)
+	if t.Truncated {
+		fmt.Fprintf(out, "  the file was cut off: what follows is of what comes before\n")
+	}
+	for _, p := range head(t.Pairs) {
+		fmt.Fprintf(out, "  %9d times  %s\n%18swoke %s\n", p.Count, p.Waker.line(), "", p.Sleeper.line())
+	}
+}
 
 func facts(t *testing.T, c *Capture) string {
 	t.Helper()
