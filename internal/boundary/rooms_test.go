@@ -6,6 +6,7 @@ const (
 	theContract = "the words that kinds and engines share"
 	contenders  = "the channels to compare, as bench describes them"
 	workloads   = "the jobs to give them"
+	lineBreaks  = "text on a terminal is broken into lines"
 	measuring   = "what a measured point is"
 )
 
@@ -199,6 +200,7 @@ var rooms = map[string]room{
 	},
 	"cmd/sluice/compare": {
 		imports: permissions{
+			"./cmd/sluice/prose":          lineBreaks,
 			"golang.org/x/perf/benchfmt":  "the files that it compares",
 			"golang.org/x/perf/benchmath": "medians and tests as benchstat has them",
 			"golang.org/x/perf/benchunit": "figures as benchstat writes them",
@@ -227,6 +229,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./cmd/sluice/plot":    "predicted gains on the page",
 			"./cmd/sluice/profile": "what is judged",
+			"./cmd/sluice/prose":   lineBreaks,
 			"./cmd/sluice/report":  "the style of all pages",
 		},
 	},
@@ -239,7 +242,8 @@ var rooms = map[string]room{
 			"github.com/google/pprof/profile": "the block profile, as Go itself reads it",
 		},
 	},
-	"cmd/sluice/plot": {},
+	"cmd/sluice/plot":  {},
+	"cmd/sluice/prose": {},
 	"cmd/sluice/predict": {
 		imports: permissions{
 			"./bench/contender":          contenders,
@@ -268,6 +272,7 @@ var rooms = map[string]room{
 			"./cmd/sluice/host":          "where they were measured",
 			"./cmd/sluice/measure":       measuring,
 			"./cmd/sluice/plot":          "charts on the page",
+			"./cmd/sluice/prose":         lineBreaks,
 			"./cmd/sluice/stat":          "medians and intervals",
 			"golang.org/x/perf/benchfmt": "results.txt as benchstat reads it",
 		},

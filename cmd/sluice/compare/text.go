@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/perf/benchunit"
+
+	"github.com/sluice-go/sluice/cmd/sluice/prose"
 )
 
 // textWidth is what everything fits into: a terminal of 80 columns.
@@ -232,24 +234,5 @@ func writeOnly(b *strings.Builder, word string, keys []Key) {
 	}
 }
 
-// wrap breaks text between words into lines of at most textWidth characters.
-// Lines after the first begin with indent. A word that is too long stays whole.
-func wrap(text, indent string) string {
-	var b strings.Builder
-	used := 0
-	for i, word := range strings.Split(text, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case used+1+n > textWidth:
-			b.WriteString("\n" + indent)
-			used = utf8.RuneCountInString(indent)
-		default:
-			b.WriteString(" ")
-			used++
-		}
-		b.WriteString(strings.ReplaceAll(word, unbroken, " "))
-		used += n
-	}
-	return b.String() + "\n"
-}
+// wrap is prose.Wrap to textWidth.
+func wrap(text, indent string) string { return prose.Wrap(text, textWidth, 0, indent) }

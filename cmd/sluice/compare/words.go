@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/perf/benchunit"
+
+	"github.com/sluice-go/sluice/cmd/sluice/prose"
 )
 
 // warnings are what a reader must know before any figure.
@@ -214,8 +216,7 @@ func percent(fraction float64) string {
 	return fmt.Sprintf("%+.1f"+unbroken+"%%", 100*fraction)
 }
 
-// unbroken is a space at which no line ends.
-const unbroken = "\u00a0"
+const unbroken = prose.NoBreak
 
 // percentOf writes a share as the user gave it: "5 %".
 func percentOf(fraction float64) string {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sluice-go/sluice/cmd/sluice/prose"
 )
 
 // textWidth is what everything fits into: a terminal of 80 columns.
@@ -216,25 +218,8 @@ func (p *Partners) sentence() string {
 // figures tied to their signs. The first line is taken to stand behind one as
 // long.
 func wrap(text, indent string) string {
-	text = strings.ReplaceAll(harmless(text), " %", "\u00a0%")
-	margin := utf8.RuneCountInString(indent)
-	var b strings.Builder
-	used := margin
-	for i, word := range strings.Split(text, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case used+1+n > textWidth:
-			b.WriteString("\n" + indent)
-			used = margin
-		default:
-			b.WriteString(" ")
-			used++
-		}
-		b.WriteString(word)
-		used += n
-	}
-	return strings.ReplaceAll(b.String(), "\u00a0", " ") + "\n"
+	text = strings.ReplaceAll(harmless(text), " %", prose.NoBreak+"%")
+	return prose.Wrap(text, textWidth, utf8.RuneCountInString(indent), indent)
 }
 
 // harmless replaces what would steer a terminal, or begin a line of its own:

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/prose"
 )
 
 // WriteText writes tables and findings for a terminal.
@@ -163,27 +164,10 @@ func (s *Section) text(b *strings.Builder) {
 
 // unbroken ties figures to their signs, so that no line begins with "%".
 func unbroken(text string) string {
-	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(text)
+	return strings.NewReplacer(" %", prose.NoBreak+"%", " ± ", prose.NoBreak+"±"+prose.NoBreak).Replace(text)
 }
 
-// wrap breaks text into lines of at most width characters; lines after the
-// first begin with indent.
+// wrap is prose.Wrap of text whose figures keep their signs.
 func wrap(text string, width int, indent string) string {
-	var b strings.Builder
-	used := 0
-	for i, word := range strings.Split(unbroken(text), " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case used+1+n > width:
-			b.WriteString("\n" + indent)
-			used = utf8.RuneCountInString(indent)
-		default:
-			b.WriteString(" ")
-			used++
-		}
-		b.WriteString(strings.ReplaceAll(word, "\u00a0", " "))
-		used += n
-	}
-	return b.String() + "\n"
+	return prose.Wrap(unbroken(text), width, 0, indent)
 }
