@@ -126,7 +126,7 @@ func parseProcs(list string) ([]int, error) {
 func (labCommand) Help() string {
 	return strings.TrimSpace(`
 Examples:
-  sluice lab                           all experiments, in about two minutes
+  sluice lab                           all experiments, in under three minutes
   sluice lab -quick                    the smallest sweep, in a few seconds
   sluice lab direct-send -procs 1,2,8  one experiment, with these GOMAXPROCS
   sluice lab elastic -published        the published sweep as it was published

@@ -1,7 +1,7 @@
 // Sluice measures what channels cost on the machine it runs on, compares what it
 // measured, and says which channel holds a running service back.
 //
-//	sluice lab                           all experiments, in about two minutes
+//	sluice lab                           all experiments, in under three minutes
 //	sluice lab -quick                    the smallest sweep, in a few seconds
 //	sluice lab elastic                   one experiment
 //	sluice lab direct-send -procs 1,2,8  with these values of GOMAXPROCS
