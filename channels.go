@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// A Named is a channel that was made with [Options.Name], as [Channels] lists it.
-// It does not keep the channel alive.
+// A Named is a channel that was made with [Options.Name], or that somebody enlisted,
+// as [Channels] lists it. It does not keep the channel alive.
 type Named struct {
 	ID   uint64 // counts named channels from 1 as they are made; names need not be unique
 	Name string
-	Kind string // "Rendezvous", "Bounded", "Elastic" or "Sharded"
+	Kind string // "Rendezvous", "Bounded", "Elastic" or "Sharded", or what [Enlist] was told
 
-	look func() (engine.Stats, bool)
+	look func() (Stats, bool)
 }
 
 // Stats is that of the channel; ok is false if it is garbage by now, and for the
@@ -26,12 +26,11 @@ func (n Named) Stats() (stats Stats, ok bool) {
 	if n.look == nil {
 		return Stats{}, false
 	}
-	s, ok := n.look()
-	return Stats(s), ok
+	return n.look()
 }
 
-// Channels returns the channels that were made with a name, in the order in which
-// they were made, until they are garbage: closed ones too. It looks into none of
+// Channels returns the channels that have a name, in the order in which they were
+// made or enlisted, until they are garbage: closed ones too. It looks into none of
 // them, and costs one allocation. A channel without a name is never listed, and
 // no operation of one that has a name is slower for it: only making it is.
 func Channels() []Named { return listed.all() }
@@ -50,27 +49,46 @@ type registry struct {
 	gaps    int
 }
 
+// Enlist lists c under a name as a channel of a kind that is not one of this
+// package, so that [Channels], and all who show them, tell of it too: until it is
+// garbage, for it is held weakly. Stats may be called at any time by any goroutine.
+// An empty name lists nothing, as with [Options.Name]; a nil c panics.
+func Enlist[C any, P interface {
+	*C
+	Stats() Stats
+}](name, kind string, c P) {
+	if c == nil {
+		panic("sluice: Enlist of a nil channel")
+	}
+	enlist(name, kind, (*C)(c), func(c *C) Stats { return P(c).Stats() })
+}
+
+// enlist holds c weakly in the list, if it has a name.
+func enlist[C any](name, kind string, c *C, stats func(*C) Stats) {
+	if name == "" {
+		return
+	}
+	held := weak.Make(c)
+	id := listed.add(name, kind, func() (Stats, bool) {
+		c := held.Value()
+		if c == nil {
+			return Stats{}, false
+		}
+		return stats(c), true
+	})
+	runtime.AddCleanup(c, listed.remove, id)
+}
+
 // named lists e, which is to be the engine of a kind, if config names it.
 func named[T, E any, P interface {
 	*E
 	engine.Engine[T]
 }](kind string, config engine.Config[T], e P) engine.Engine[T] {
-	if config.Name == "" {
-		return e
-	}
-	held := weak.Make((*E)(e))
-	id := listed.add(config.Name, kind, func() (engine.Stats, bool) {
-		e := P(held.Value())
-		if e == nil {
-			return engine.Stats{}, false
-		}
-		return e.Stats(), true
-	})
-	runtime.AddCleanup((*E)(e), listed.remove, id)
+	enlist(config.Name, kind, (*E)(e), func(e *E) Stats { return Stats(P(e).Stats()) })
 	return e
 }
 
-func (r *registry) add(name, kind string, look func() (engine.Stats, bool)) (id uint64) {
+func (r *registry) add(name, kind string, look func() (Stats, bool)) (id uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last++

@@ -117,3 +117,54 @@ func TestChannelsListsWhatALaneKeeps(t *testing.T) {
 	}
 	runtime.KeepAlive(lane)
 }
+
+// A tank is a channel of somebody else's kind.
+type tank struct{ fill int }
+
+func (t *tank) Stats() sluice.Stats {
+	return sluice.Stats{Len: t.fill, BytesOnDisk: 7, Warning: "leaks"}
+}
+
+// What is enlisted is listed as it was told, after those made before, and not kept
+// alive; without a name it is not listed.
+func TestEnlist(t *testing.T) {
+	name := t.Name()
+	first := sluice.NewBounded[int](64, &sluice.Options[int]{Name: name})
+	mine := &tank{fill: 3}
+	sluice.Enlist(name, "Tank", mine)
+	sluice.Enlist("", "Tank", &tank{fill: 5})
+	found := listedAs(name)
+	if len(found) != 2 || found[0].Kind != "Bounded" || found[1].Kind != "Tank" {
+		t.Fatalf("listed are %v", found)
+	}
+	if stats, ok := found[1].Stats(); !ok || stats != mine.Stats() {
+		t.Errorf("Stats are %+v, %v", stats, ok)
+	}
+	for _, n := range sluice.Channels() {
+		if n.Name == "" {
+			t.Errorf("listed without a name: %+v", n)
+		}
+	}
+	runtime.KeepAlive(mine)
+	runtime.KeepAlive(first)
+	mine = nil
+	for range 100 {
+		if runtime.GC(); len(listedAs(name)) == 1 {
+			break
+		}
+		runtime.Gosched()
+	}
+	if _, ok := found[1].Stats(); ok {
+		t.Error("an enlisted channel is kept alive")
+	}
+	runtime.KeepAlive(first)
+}
+
+func TestEnlistRefusesNil(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("Enlist of nil did not panic")
+		}
+	}()
+	sluice.Enlist[tank](t.Name(), "Tank", nil)
+}

@@ -31,4 +31,11 @@ type Stats struct {
 	// LaneChange says how the number of lanes changed last, and why; empty if
 	// it never did, and for kinds without lanes.
 	LaneChange string
+
+	// BytesOnDisk is what a kind that keeps values on a disk uses of it.
+	BytesOnDisk int64
+
+	// Warning says what weakens the channel's promises as it is set up, in one
+	// sentence; empty if nothing does.
+	Warning string
 }

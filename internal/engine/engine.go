@@ -112,4 +112,7 @@ type Stats struct {
 	Closed    bool
 
 	LaneChange string
+
+	BytesOnDisk int64
+	Warning     string
 }
