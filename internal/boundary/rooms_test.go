@@ -8,6 +8,7 @@ const (
 	workloads   = "the jobs to give them"
 	lineBreaks  = "text on a terminal is broken into lines"
 	measuring   = "what a measured point is"
+	addedUp     = "which figures there are, added up by name"
 )
 
 // rooms is the table. Imports point one way: commands to packages, kinds to
@@ -45,6 +46,16 @@ var rooms = map[string]room{
 			"net/url":       "queries",
 			"sync":          "clients share what was seen",
 			"time":          "rates are by the clock, and an update comes once a second",
+		},
+	},
+	"metrics/internal/tally": {
+		imports: permissions{
+			"./":           "the channels to add up, by their public names",
+			"math":         "the capacity of a channel without a limit",
+			"sync":         "one look at a time",
+			"time":         "Stats reports durations; no clock is read",
+			"unicode":      "names that can be shown",
+			"unicode/utf8": "names that can be shown",
 		},
 	},
 	"internal/engine": {
@@ -141,6 +152,36 @@ var rooms = map[string]room{
 			"github.com/anishathalye/porcupine": "checks histories for linearizability",
 		},
 		tests: permissions{"go.uber.org/goleak": "no goroutine may be left"},
+	},
+
+	// What tells metrics systems of channels: a module for each.
+	"metrics/prometheus": {
+		imports: permissions{
+			"./metrics/internal/tally":                       addedUp,
+			"github.com/prometheus/client_golang/prometheus": "whom it tells",
+		},
+		tests: permissions{
+			"./": theLibrary,
+			"github.com/prometheus/client_golang/prometheus/promhttp": "a program that is scraped",
+			"github.com/prometheus/client_golang/prometheus/testutil": "Prometheus's own lint",
+			"github.com/prometheus/client_model/go":                   "what a scrape came to",
+			"github.com/prometheus/common/expfmt":                     "reads what is told as Prometheus does",
+			"github.com/prometheus/common/model":                      "which names are valid",
+		},
+	},
+	"metrics/otel": {
+		imports: permissions{
+			"./metrics/internal/tally":           addedUp,
+			"go.opentelemetry.io/otel/attribute": "what a figure is of",
+			"go.opentelemetry.io/otel/metric":    "whom it tells",
+		},
+		tests: permissions{
+			"./": theLibrary,
+			"go.opentelemetry.io/otel/exporters/stdout/stdoutmetric": "one export",
+			"go.opentelemetry.io/otel/metric/noop":                   "a provider that refuses",
+			"go.opentelemetry.io/otel/sdk/metric":                    "a provider with readers",
+			"go.opentelemetry.io/otel/sdk/metric/metricdata":         "what a reader collected",
+		},
 	},
 
 	// The comparisons.

@@ -1,0 +1,72 @@
+package tally
+
+import (
+	"math"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// counts are what a channel counted so far: of each the highest that was seen.
+type counts struct {
+	sent, received, dropped    uint64
+	sendWaits, recvWaits       uint64
+	sendWaitTime, recvWaitTime time.Duration
+}
+
+// add adds a channel to the series: of the counts what is new since past, which it
+// brings up to date.
+func (s *Series) add(now *sluice.Stats, past *counts) {
+	s.Sent += step(&past.sent, now.Sent)
+	s.Received += step(&past.received, now.Received)
+	s.Dropped += step(&past.dropped, now.Dropped)
+	s.SendWaits += step(&past.sendWaits, now.SendWaits)
+	s.RecvWaits += step(&past.recvWaits, now.RecvWaits)
+	s.SendWaitTime += time.Duration(step(&past.sendWaitTime, now.SendWaitTime))
+	s.RecvWaitTime += time.Duration(step(&past.recvWaitTime, now.RecvWaitTime))
+
+	if now.Closed {
+		s.Closed++
+	} else {
+		s.Open++
+	}
+	if now.Warning != "" {
+		s.Warned++
+	}
+	s.Senders += int64(now.SendersWaiting)
+	s.Receivers += int64(now.ReceiversWaiting)
+	s.Queued += int64(now.Len)
+	s.Capacity = capacity(s.Capacity, now.Cap)
+	s.HighWater = max(s.HighWater, int64(now.HighWater))
+	s.Lanes += int64(now.Lanes)
+	s.Memory += now.Bytes
+	s.Disk += now.BytesOnDisk
+}
+
+// step is how far now is above past, which it raises.
+func step[N uint64 | time.Duration](past *N, now N) int64 {
+	if now <= *past {
+		return 0
+	}
+	by := now - *past
+	*past = now
+	return int64(by)
+}
+
+// capacity is sum and one more, Infinite if either is or both together would be.
+func capacity(sum int64, more int) int64 {
+	if more == sluice.Unlimited || int64(more) > math.MaxInt64-sum {
+		return Infinite
+	}
+	return sum + int64(more)
+}
+
+// clearGauges sets to zero what is not counted in steps.
+func (s *Series) clearGauges() {
+	*s = Series{
+		Name: s.Name, Kind: s.Kind,
+		Sent: s.Sent, Received: s.Received, Dropped: s.Dropped,
+		SendWaits: s.SendWaits, RecvWaits: s.RecvWaits,
+		SendWaitTime: s.SendWaitTime, RecvWaitTime: s.RecvWaitTime,
+	}
+}

@@ -1,0 +1,264 @@
+package tally
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// Channels of the same name and kind are one series; of the high-water mark it is the
+// largest, of everything else the sum.
+func TestLookAddsUp(t *testing.T) {
+	w := newWorld(10)
+	w.channel("a", "x", sluice.Stats{
+		Len: 1, Cap: 2, Lanes: 3, Sent: 4, Received: 5, Dropped: 6, SendWaits: 7, RecvWaits: 8, SendWaitTime: 9, RecvWaitTime: 10,
+		SendersWaiting: 11, ReceiversWaiting: 12, HighWater: 13, Bytes: 14, BytesOnDisk: 15, Closed: true, Warning: "w",
+	})
+	w.channel("a", "y", sluice.Stats{Sent: 1, Lanes: 1})
+	w.channel("a", "x", sluice.Stats{
+		Len: 100, Cap: 100, Lanes: 100, Sent: 100, Received: 100, Dropped: 100, SendWaits: 100, RecvWaits: 100, SendWaitTime: 100, RecvWaitTime: 100,
+		SendersWaiting: 100, ReceiversWaiting: 100, HighWater: 12, Bytes: 100, BytesOnDisk: 100,
+	})
+	want := Look{Series: []Series{
+		{
+			Name: "a", Kind: "x", Open: 1, Closed: 1, Warned: 1, Sent: 104, Received: 105, Dropped: 106,
+			SendWaits: 107, RecvWaits: 108, SendWaitTime: 109, RecvWaitTime: 110, Senders: 111, Receivers: 112,
+			Queued: 101, Capacity: 102, HighWater: 13, Lanes: 103, Memory: 114, Disk: 115,
+		},
+		{Name: "a", Kind: "y", Open: 1, Sent: 1, Lanes: 1},
+	}}
+	for range 3 { // the second look finds nothing new
+		if got := w.Look(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got  %+v\nwant %+v", got, want)
+		}
+	}
+}
+
+// No counter falls when a channel is garbage, gauges do; and what its name's other
+// channels count from then on is added.
+func TestCountersKeepWhatTheDeadCounted(t *testing.T) {
+	w := newWorld(10)
+	dead, alive := w.sent("a", 1000), w.sent("a", 10)
+	if got := w.sums(t)["a"]; got != 1010 {
+		t.Fatalf("%d of two", got)
+	}
+	w.garbage(dead)
+	alive.send(1)
+	look := w.Look()
+	if s := look.Series[0]; s.Sent != 1011 || s.Open != 1 || s.Lanes != 1 {
+		t.Errorf("after the death of one: %+v", s)
+	}
+	w.garbage(alive)
+	look = w.Look()
+	if s := look.Series[0]; s.Sent != 1011 || s.Open != 0 || s.Lanes != 0 {
+		t.Errorf("after the death of both: %+v", s)
+	}
+	if len(w.last) != 0 {
+		t.Errorf("%d channels are remembered", len(w.last))
+	}
+	w.sent("a", 5)
+	if got := w.sums(t)["a"]; got != 1016 {
+		t.Errorf("%d with a third", got)
+	}
+}
+
+// The same with a channel of the library that really is garbage: the tally keeps it
+// not alive.
+func TestRealGarbage(t *testing.T) {
+	name := t.Name()
+	tally := New("TestRealGarbage", 1<<20)
+	find := func() (found Series) {
+		for _, s := range tally.Look().Series {
+			if s.Name == name {
+				found = s
+			}
+		}
+		return found
+	}
+	c := sluice.NewBounded[int](8, &sluice.Options[int]{Name: name})
+	for range 5 {
+		if err := c.TrySend(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := find(); s.Sent != 5 || s.Queued != 5 || s.Capacity != 8 || s.Open != 1 || s.Kind != "Bounded" {
+		t.Fatalf("%+v", s)
+	}
+	c.Close()
+	if s := find(); s.Open != 0 || s.Closed != 1 {
+		t.Errorf("closed: %+v", s)
+	}
+	c = nil
+	reallyGarbage(name)
+	if s := find(); s.Sent != 5 || s.Queued != 0 || s.Capacity != 0 || s.Closed != 0 {
+		t.Errorf("garbage: %+v", s)
+	}
+	_ = c
+}
+
+// A count that falls is a mistake of the channel's, and no beginning.
+func TestCountsThatFall(t *testing.T) {
+	w := newWorld(10)
+	f := w.channel("a", "x", sluice.Stats{Sent: 100, RecvWaitTime: time.Second})
+	w.Look()
+	for _, now := range []struct {
+		sent, want uint64
+		spent      time.Duration
+	}{{90, 100, 0}, {0, 100, time.Second / 2}, {100, 100, time.Second}, {101, 101, time.Second}, {1 << 62, 1 << 62, time.Second}} {
+		f.mu.Lock()
+		f.stats.Sent, f.stats.RecvWaitTime = now.sent, now.spent
+		f.mu.Unlock()
+		if s := w.Look().Series[0]; s.Sent != int64(now.want) || s.RecvWaitTime != time.Second {
+			t.Errorf("it counts %d, the series %d, %v", now.sent, s.Sent, s.RecvWaitTime)
+		}
+	}
+}
+
+func TestCapacityWithoutLimit(t *testing.T) {
+	for _, test := range []struct {
+		caps []int
+		want int64
+	}{
+		{[]int{1, sluice.Unlimited, 1}, Infinite},
+		{[]int{sluice.Unlimited, sluice.Unlimited}, Infinite},
+		{[]int{0, 0}, 0},
+		{[]int{sluice.Unlimited - 1}, int64(sluice.Unlimited - 1)},
+	} {
+		w := newWorld(10)
+		for _, c := range test.caps {
+			w.channel("a", "x", sluice.Stats{Cap: c})
+		}
+		if got := w.Look().Series[0].Capacity; got != test.want {
+			t.Errorf("%d: %d, want %d", test.caps, got, test.want)
+		}
+	}
+	if got := capacity(1<<62, 1<<30); got != 1<<62+1<<30 {
+		t.Errorf("a large sum is %d", got)
+	}
+	if got := capacity(Infinite-1, 2); got != Infinite {
+		t.Errorf("a sum too large is %d", got)
+	}
+}
+
+// Looks that overlap tell each of what is at least what was there when it began, and
+// never less than one that ended before.
+func TestConcurrentLooks(t *testing.T) {
+	const lookers, looks = 4, 200
+	w := newWorld(10)
+	f := w.sent("a", 1)
+	var done sync.WaitGroup
+	for range lookers {
+		done.Go(func() {
+			var before int64
+			for range looks {
+				f.send(1)
+				now := w.Look().Series[0].Sent
+				if now <= before {
+					t.Errorf("%d follows %d", now, before)
+				}
+				before = now
+			}
+		})
+	}
+	done.Wait()
+	if got := w.sums(t)["a"]; got != 1+lookers*looks {
+		t.Errorf("%d in the end", got)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	defer func() {
+		if got := fmt.Sprint(recover()); got != "sluice: Fn: MaxNames is -1, below 0" {
+			t.Errorf("it panics with %q", got)
+		}
+	}()
+	if New("Fn", 0).limit != DefaultLimit {
+		t.Error("0 is not the default")
+	}
+	New("Fn", -1)
+}
+
+// Every figure of Stats is told, but for those that are texts.
+func TestAllOfStatsIsTold(t *testing.T) {
+	texts := map[string]bool{"Name": true, "LaneChange": true}
+	fields := reflect.TypeFor[sluice.Stats]()
+	for i := range fields.NumField() {
+		var stats sluice.Stats
+		switch field := reflect.ValueOf(&stats).Elem().Field(i); field.Kind() {
+		case reflect.Int, reflect.Int64:
+			field.SetInt(7)
+		case reflect.Uint64:
+			field.SetUint(7)
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.String:
+			field.SetString("text")
+		default:
+			t.Fatalf("%s is a %s", fields.Field(i).Name, field.Kind())
+		}
+		var with, without Series
+		with.add(&stats, new(counts))
+		without.add(new(sluice.Stats), new(counts))
+		if name := fields.Field(i).Name; (with == without) != texts[name] {
+			t.Errorf("Stats.%s: %+v", name, with)
+		}
+	}
+}
+
+// Every figure of a Series is in one part of one instrument, and no two parts tell of
+// the same one.
+func TestAllOfSeriesIsTold(t *testing.T) {
+	fields := reflect.TypeFor[Series]()
+	told := map[string]string{}
+	for i := range fields.NumField() {
+		name := fields.Field(i).Name
+		if fields.Field(i).Type.Kind() == reflect.String {
+			continue
+		}
+		var s Series
+		reflect.ValueOf(&s).Elem().Field(i).SetInt(7)
+		var parts []string
+		for _, in := range Instruments {
+			for _, part := range in.Parts {
+				if part.Of(&s) == 7 {
+					parts = append(parts, in.Name+" "+part.Value)
+				}
+			}
+		}
+		if len(parts) != 1 {
+			t.Errorf("%s is told by %q", name, parts)
+			continue
+		}
+		told[parts[0]] = name
+		if in := strings.Fields(parts[0])[0]; strings.Contains(name, "Time") != strings.Contains(in, "time") {
+			t.Errorf("%s is told by %s", name, in)
+		}
+	}
+	parts := 0
+	for _, in := range Instruments {
+		parts += len(in.Parts)
+		if (in.Split == "") != (len(in.Parts) == 1) {
+			t.Errorf("%s is split by %q into %d", in.Name, in.Split, len(in.Parts))
+		}
+	}
+	if parts != len(told) {
+		t.Errorf("%d parts tell of %d fields: %v", parts, len(told), maps.Values(told))
+	}
+}
+
+func TestFloat(t *testing.T) {
+	in := Instrument{Unit: "s"}
+	if got := in.Float(int64(1500 * time.Millisecond)); got != 1.5 {
+		t.Errorf("%v s", got)
+	}
+	in.Unit = "By"
+	if got := in.Float(1500); got != 1500 {
+		t.Errorf("%v bytes", got)
+	}
+}

@@ -1,0 +1,90 @@
+package tally
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A fake is a channel whose figures a test sets.
+type fake struct {
+	id uint64
+
+	mu    sync.Mutex
+	stats sluice.Stats
+}
+
+func (f *fake) Stats() sluice.Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stats
+}
+
+func (f *fake) send(n uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stats.Sent += n
+}
+
+// A world is a tally that sees the channels of one test, which it also keeps alive.
+type world struct {
+	*Tally
+	alive []*fake // by ascending ID
+}
+
+func newWorld(limit int) *world {
+	w := &world{Tally: New("newWorld", limit)}
+	w.channels = func() []sluice.Named {
+		return slices.DeleteFunc(sluice.Channels(), func(n sluice.Named) bool { return w.find(n.ID) < 0 })
+	}
+	return w
+}
+
+func (w *world) find(id uint64) int {
+	return slices.IndexFunc(w.alive, func(f *fake) bool { return f.id == id })
+}
+
+// channel makes a channel.
+func (w *world) channel(name, kind string, stats sluice.Stats) *fake {
+	f := &fake{stats: stats}
+	sluice.Enlist(name, kind, f)
+	listed := sluice.Channels()
+	f.id = listed[len(listed)-1].ID
+	w.alive = append(w.alive, f)
+	return f
+}
+
+// sent makes a channel that counted n values and returns it.
+func (w *world) sent(name string, n uint64) *fake {
+	return w.channel(name, "fake", sluice.Stats{Sent: n, Lanes: 1})
+}
+
+// garbage ends a channel, as far as the tally can tell.
+func (w *world) garbage(f *fake) {
+	at := w.find(f.id)
+	w.alive = slices.Delete(w.alive, at, at+1)
+}
+
+// sums looks, and returns what was sent under each name.
+func (w *world) sums(t *testing.T) map[string]int64 {
+	t.Helper()
+	sums := map[string]int64{}
+	for _, s := range w.Look().Series {
+		if _, twice := sums[s.Name]; twice {
+			t.Fatalf("two series of the name %q", s.Name)
+		}
+		sums[s.Name] = s.Sent
+	}
+	return sums
+}
+
+// reallyGarbage collects until the list has no channel of a name.
+func reallyGarbage(name string) {
+	for slices.ContainsFunc(sluice.Channels(), func(n sluice.Named) bool { return n.Name == name }) {
+		runtime.GC() // the test's deadline ends it if the channel stays
+		runtime.Gosched()
+	}
+}

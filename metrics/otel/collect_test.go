@@ -1,0 +1,115 @@
+package sluiceotel
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// everyName is more names than all tests together use.
+var everyName = &Options{MaxNames: 1 << 20}
+
+// keep keeps channels alive to the end of a test.
+func keep(c any) { runtime.KeepAlive(c) }
+
+// observed registers with a provider of its own, whose readers it returns.
+func observed(t *testing.T, o *Options, readers ...*metric.ManualReader) {
+	t.Helper()
+	var options []metric.Option
+	for _, r := range readers {
+		options = append(options, metric.WithReader(r))
+	}
+	provider := metric.NewMeterProvider(options...)
+	t.Cleanup(func() {
+		if err := provider.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := Register(provider, o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// told are the metrics of one collection, by name.
+type told map[string]metricdata.Metrics
+
+func collect(t *testing.T, reader *metric.ManualReader) told {
+	t.Helper()
+	var resource metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &resource); err != nil {
+		t.Fatal(err)
+	}
+	out := told{}
+	for _, s := range resource.ScopeMetrics {
+		if s.Scope.Name != "github.com/sluice-go/sluice/metrics/otel" {
+			t.Errorf("the scope is %q", s.Scope.Name)
+		}
+		for _, m := range s.Metrics {
+			out[m.Name] = m
+		}
+	}
+	return out
+}
+
+// A point is a data point of either number.
+type point struct {
+	attributes attribute.Set
+	value      float64
+}
+
+// points returns the data points of a metric whose attributes have these among them,
+// given as "key=value", and what instrument they are of.
+func (all told) points(name string, with ...string) (found []point, instrument string) {
+	var points []point
+	switch data := all[name].Data.(type) {
+	case metricdata.Sum[int64]:
+		points, instrument = pointsOf(data.DataPoints), sumOf(data.IsMonotonic)
+	case metricdata.Sum[float64]:
+		points, instrument = pointsOf(data.DataPoints), sumOf(data.IsMonotonic)
+	case metricdata.Gauge[int64]:
+		points, instrument = pointsOf(data.DataPoints), "Gauge"
+	}
+	for _, p := range points {
+		has := map[string]bool{}
+		for _, pair := range p.attributes.ToSlice() {
+			has[fmt.Sprintf("%s=%s", pair.Key, pair.Value.AsString())] = true
+		}
+		all := true
+		for _, w := range with {
+			all = all && has[w]
+		}
+		if all {
+			found = append(found, p)
+		}
+	}
+	return found, instrument
+}
+
+func sumOf(monotonic bool) string {
+	if monotonic {
+		return "Counter"
+	}
+	return "UpDownCounter"
+}
+
+func pointsOf[N int64 | float64](points []metricdata.DataPoint[N]) (out []point) {
+	for _, p := range points {
+		out = append(out, point{p.Attributes, float64(p.Value)})
+	}
+	return out
+}
+
+// value returns the one value with these attributes, and fails if there is not just one.
+func (all told) value(t *testing.T, name string, with ...string) float64 {
+	t.Helper()
+	points, _ := all.points(name, with...)
+	if len(points) != 1 {
+		t.Fatalf("%s%q has %d points", name, with, len(points))
+	}
+	return points[0].value
+}

@@ -1,0 +1,55 @@
+package sluiceotel_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"runtime"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/sluice-go/sluice"
+	sluiceotel "github.com/sluice-go/sluice/metrics/otel"
+)
+
+// A service has its channels observed. In place of the manual reader stands the
+// periodic one of an exporter.
+func Example() {
+	ctx := context.Background()
+	orders := sluice.NewBounded[string](128, &sluice.Options[string]{Name: "orders"})
+	if err := orders.TrySend("tea"); err != nil {
+		log.Fatal(err)
+	}
+
+	reader := metric.NewManualReader()
+	provider := metric.NewMeterProvider(metric.WithReader(reader))
+	registration, err := sluiceotel.Register(provider, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var told metricdata.ResourceMetrics
+	if err := reader.Collect(ctx, &told); err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range told.ScopeMetrics[0].Metrics {
+		sums, ok := m.Data.(metricdata.Sum[int64])
+		for _, point := range sums.DataPoints {
+			name, _ := point.Attributes.Value("sluice.channel.name")
+			if ok && name.AsString() == "orders" && (m.Name == "sluice.channel.sent" || m.Name == "sluice.channel.limit") {
+				fmt.Println(m.Name, name.AsString(), point.Value, m.Unit)
+			}
+		}
+	}
+	runtime.KeepAlive(orders)
+
+	if err := registration.Unregister(); err != nil {
+		log.Fatal(err)
+	}
+	if err := provider.Shutdown(ctx); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// sluice.channel.sent orders 1 {value}
+	// sluice.channel.limit orders 128 {value}
+}

@@ -1,0 +1,333 @@
+package sluiceotel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.opentelemetry.io/otel/exporters/stdout/stdoutmetric"
+	api "go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A collection tells what the channel knows.
+func TestCollect(t *testing.T) {
+	ctx, name := t.Context(), "sluice.channel.name="+t.Name()
+	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: t.Name(), Overflow: sluice.DropOldest})
+	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
+	reader := metric.NewManualReader()
+	observed(t, everyName, reader)
+
+	waiting := make(chan error)
+	go func() {
+		_, err := c.Recv(ctx)
+		waiting <- err
+	}()
+	for c.Stats().ReceiversWaiting == 0 { // the test's deadline ends it if it does not
+		runtime.Gosched()
+	}
+	if got := collect(t, reader).value(t, "sluice.channel.waiting", name, "sluice.channel.kind=Bounded", "sluice.channel.side=receive"); got != 1 {
+		t.Errorf("%v receivers wait", got)
+	}
+	if err := c.Send(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting; err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if err := c.Send(ctx, i); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Send(ctx, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Close()
+
+	all := collect(t, reader)
+	stats := c.Stats()
+	send, receive := "sluice.channel.side=send", "sluice.channel.side=receive"
+	for _, want := range []struct {
+		name  string
+		value float64
+		with  []string
+	}{
+		{"sluice.channel.sent", 6, nil},
+		{"sluice.channel.received", 1, nil},
+		{"sluice.channel.dropped", 2, nil},
+		{"sluice.channel.waits", 1, []string{receive}},
+		{"sluice.channel.waits", 0, []string{send}},
+		{"sluice.channel.wait.time", stats.RecvWaitTime.Seconds(), []string{receive}},
+		{"sluice.channel.wait.time", 0, []string{send}},
+		{"sluice.channel.waiting", 0, []string{receive}},
+		{"sluice.channel.waiting", 0, []string{send}},
+		{"sluice.channel.usage", 3, nil},
+		{"sluice.channel.limit", 3, nil},
+		{"sluice.channel.high_water", float64(stats.HighWater), nil},
+		{"sluice.channel.memory.usage", float64(stats.Bytes), nil},
+		{"sluice.channel.disk.usage", 0, nil},
+		{"sluice.channel.lanes", 1, nil},
+		{"sluice.channels", 1, []string{"sluice.channel.state=open"}},
+		{"sluice.channels", 0, []string{"sluice.channel.state=closed"}},
+		{"sluice.channel.warned", 0, nil},
+	} {
+		if got := all.value(t, want.name, append(want.with, name, "sluice.channel.kind=Bounded")...); got != want.value {
+			t.Errorf("%s%q is %v, want %v", want.name, want.with, got, want.value)
+		}
+	}
+	if limits, _ := all.points("sluice.channel.limit", name, "sluice.channel.kind=Elastic"); len(limits) > 0 {
+		t.Errorf("without a limit it is %v", limits)
+	}
+	if got := all.value(t, "sluice.channels", name, "sluice.channel.kind=Elastic", "sluice.channel.state=closed"); got != 1 {
+		t.Errorf("%v are closed", got)
+	}
+	keep(c)
+	keep(e)
+}
+
+// A reader that wants differences gets them, also when another one reads too.
+func TestReadersOfBothTemporalities(t *testing.T) {
+	total := metric.NewManualReader()
+	since := metric.NewManualReader(metric.WithTemporalitySelector(func(metric.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }))
+	observed(t, everyName, total, since)
+	c := sluice.NewBounded[int](100, &sluice.Options[int]{Name: t.Name()})
+	for i := range 3 {
+		for range 10 {
+			if err := c.TrySend(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		name := "sluice.channel.name=" + t.Name()
+		if got := collect(t, total).value(t, "sluice.channel.sent", name); got != float64(10*i+10) {
+			t.Errorf("%v in all", got)
+		}
+		if got := collect(t, since).value(t, "sluice.channel.sent", name); got != 10 {
+			t.Errorf("%v since the last one", got)
+		}
+	}
+	keep(c)
+}
+
+// An export is what an exporter takes: JSON knows neither infinity nor bytes that are no
+// text.
+func TestExport(t *testing.T) {
+	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name() + "\"\n\xff"})
+	var out strings.Builder
+	exporter, err := stdoutmetric.New(stdoutmetric.WithWriter(&out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := metric.NewMeterProvider(metric.WithReader(metric.NewPeriodicReader(exporter)))
+	if _, err := Register(provider, everyName); err != nil {
+		t.Fatal(err)
+	}
+	if err := provider.Shutdown(t.Context()); err != nil { // exports once
+		t.Fatal(err)
+	}
+	var exported struct {
+		ScopeMetrics []struct{ Metrics []struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(out.String()), &exported); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if len(exported.ScopeMetrics) != 1 || len(exported.ScopeMetrics[0].Metrics) < 14 {
+		t.Errorf("%+v", exported)
+	}
+	if !strings.Contains(out.String(), t.Name()+`\"`+"\ufffd\ufffd") {
+		t.Errorf("the name is not in %s", out.String())
+	}
+	keep(c)
+}
+
+func TestMaxNames(t *testing.T) {
+	var all []*sluice.Bounded[int]
+	for i := range 5 {
+		all = append(all, sluice.NewBounded[int](4, &sluice.Options[int]{Name: fmt.Sprint(t.Name(), i)}))
+	}
+	reader := metric.NewManualReader()
+	observed(t, &Options{MaxNames: 1}, reader)
+	told := collect(t, reader)
+	if points, _ := told.points("sluice.channel.sent"); len(points) != 2 {
+		t.Errorf("%d points, want one and that of the others", len(points))
+	}
+	if got := told.value(t, "sluice.channel.other_names"); got < 4 {
+		t.Errorf("%v other names", got)
+	}
+	if got := told.value(t, "sluice.channels", "sluice.channel.name=_OTHER", "sluice.channel.kind=_OTHER", "sluice.channel.state=open"); got < 4 {
+		t.Errorf("%v others", got)
+	}
+	keep(all)
+}
+
+func TestUnregister(t *testing.T) {
+	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: t.Name()})
+	reader := metric.NewManualReader()
+	provider := metric.NewMeterProvider(metric.WithReader(reader))
+	registration, err := Register(provider, everyName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := collect(t, reader); len(told) != 15 {
+		t.Errorf("%d metrics", len(told))
+	}
+	if err := registration.Unregister(); err != nil {
+		t.Fatal(err)
+	}
+	if told := collect(t, reader); len(told) != 0 {
+		t.Errorf("%d metrics of nobody", len(told))
+	}
+	if err := provider.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	keep(c)
+}
+
+// Collections at the same time, while channels work, are made and become garbage: no
+// counter falls from one to the next.
+func TestConcurrentCollections(t *testing.T) {
+	const collections = 50
+	readers := []*metric.ManualReader{metric.NewManualReader(), metric.NewManualReader(), metric.NewManualReader()}
+	observed(t, everyName, readers...)
+	ctx, stop := context.WithCancel(t.Context())
+	var working, collecting sync.WaitGroup
+	working.Go(func() {
+		for ctx.Err() == nil {
+			c := sluice.NewBounded[int](64, &sluice.Options[int]{Name: t.Name()})
+			for i := range 64 {
+				if err := c.TrySend(i); err != nil {
+					t.Error(err)
+				}
+			}
+			runtime.Gosched()
+		}
+	})
+	for _, reader := range append(readers, readers...) { // two at a time of each
+		collecting.Go(func() {
+			var before float64
+			for range collections {
+				now, _ := collect(t, reader).points("sluice.channel.sent", "sluice.channel.name="+t.Name())
+				for _, p := range now {
+					if p.value < before {
+						t.Errorf("it fell from %v to %v", before, p.value)
+					}
+					before = p.value
+				}
+			}
+		})
+	}
+	collecting.Wait()
+	stop()
+	working.Wait()
+}
+
+// What the provider refuses is the caller's to know.
+func TestRefusedByTheProvider(t *testing.T) {
+	for _, refused := range []string{"sluice.channel.sent", "sluice.channel.wait.time", "sluice.channel.high_water", "sluice.channel.other_names", "callback"} {
+		registration, err := Register(refusing{what: refused}, nil)
+		if registration != nil || !errors.Is(err, errRefused) || !strings.Contains(err.Error(), refused) {
+			t.Errorf("%s: %v, %v", refused, registration, err)
+		}
+	}
+	if _, err := Register(noop.NewMeterProvider(), nil); err != nil {
+		t.Errorf("a provider for nobody: %v", err)
+	}
+}
+
+var errRefused = errors.New("refused")
+
+// refusing is a provider, and its meter, that refuses one instrument or the callback.
+type refusing struct {
+	noop.MeterProvider
+	what string
+}
+
+type refusingMeter struct {
+	noop.Meter
+	what string
+}
+
+func (r refusing) Meter(string, ...api.MeterOption) api.Meter { return refusingMeter{what: r.what} }
+
+func (r refusingMeter) refuse(what string) error {
+	if what == r.what {
+		return errRefused
+	}
+	return nil
+}
+
+func (r refusingMeter) Int64ObservableCounter(name string, _ ...api.Int64ObservableCounterOption) (api.Int64ObservableCounter, error) {
+	return noop.Int64ObservableCounter{}, r.refuse(name)
+}
+
+func (r refusingMeter) Float64ObservableCounter(name string, _ ...api.Float64ObservableCounterOption) (api.Float64ObservableCounter, error) {
+	return noop.Float64ObservableCounter{}, r.refuse(name)
+}
+
+func (r refusingMeter) Int64ObservableUpDownCounter(name string, _ ...api.Int64ObservableUpDownCounterOption) (api.Int64ObservableUpDownCounter, error) {
+	return noop.Int64ObservableUpDownCounter{}, r.refuse(name)
+}
+
+func (r refusingMeter) Int64ObservableGauge(name string, _ ...api.Int64ObservableGaugeOption) (api.Int64ObservableGauge, error) {
+	return noop.Int64ObservableGauge{}, r.refuse(name)
+}
+
+func (r refusingMeter) RegisterCallback(api.Callback, ...api.Observable) (api.Registration, error) {
+	return noop.Registration{}, r.refuse("callback")
+}
+
+func TestRefused(t *testing.T) {
+	for _, refused := range []struct {
+		provider api.MeterProvider
+		options  *Options
+		says     string
+	}{
+		{nil, nil, "sluice: Register: nil provider"},
+		{noop.NewMeterProvider(), &Options{MaxNames: -1}, "sluice: Register: MaxNames is -1, below 0"},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != refused.says {
+					t.Errorf("it panics with %q, want %q", got, refused.says)
+				}
+			}()
+			_, _ = Register(refused.provider, refused.options)
+		}()
+	}
+}
+
+// A collection of ten thousand channels, of as many names as have attributes by default,
+// and of as many names as the SDK takes.
+func BenchmarkCollect(b *testing.B) {
+	const channels = 10_000
+	for _, names := range []int{100, 999} {
+		b.Run(fmt.Sprintf("channels=%d/names=%d", channels, names), func(b *testing.B) {
+			all := make([]*sluice.Bounded[int], channels)
+			for i := range all {
+				all[i] = sluice.NewBounded[int](64, &sluice.Options[int]{Name: fmt.Sprintf("%s-%d", strings.Repeat("n", 16), i%names)})
+			}
+			reader := metric.NewManualReader()
+			provider := metric.NewMeterProvider(metric.WithReader(reader))
+			if _, err := Register(provider, &Options{MaxNames: names}); err != nil {
+				b.Fatal(err)
+			}
+			var into metricdata.ResourceMetrics
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := reader.Collect(b.Context(), &into); err != nil {
+					b.Fatal(err)
+				}
+			}
+			keep(all)
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package sluiceprom
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluice-go/sluice"
+)
+
+const page = "../../docs/metrics.md"
+
+// The table of the page is what is exposed: texts, names, types and what splits them.
+func TestPageTable(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: t.Name()})
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(NewCollector(everyName))
+	gathered, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, family := range gathered {
+		split := "no name, no kind"
+		for _, pair := range family.GetMetric()[0].GetLabel() {
+			switch label := pair.GetName(); label {
+			case "name", "kind":
+				if split == "no name, no kind" {
+					split = "-"
+				}
+			default:
+				split = label
+			}
+		}
+		told = append(told, fmt.Sprintf("%s | `%s` | %s | %s", family.GetHelp(), family.GetName(), strings.ToLower(family.GetType().String()), split))
+	}
+	var written []string
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(strings.Trim(line, "| \n"), " | "); len(cells) == 7 && strings.HasPrefix(cells[1], "`") {
+			written = append(written, strings.Join([]string{cells[0], cells[1], cells[2], cells[6]}, " | "))
+		}
+	}
+	slices.Sort(told)
+	slices.Sort(written)
+	if !slices.Equal(told, written) {
+		t.Errorf("%s has\n%s\nexposed is\n%s", page, strings.Join(written, "\n"), strings.Join(told, "\n"))
+	}
+	keep(c)
+}
+
+// The queries of the page ask for what there is.
+func TestPageQueries(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, queries := expose(t), 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		if len(cells) != 2 || !strings.HasSuffix(cells[0], "?") {
+			continue
+		}
+		queries++
+		for _, wrong := range checkQuery(strings.Trim(cells[1], "`"), metrics, nil) {
+			t.Errorf("%s: %s", cells[0], wrong)
+		}
+	}
+	if queries < 5 {
+		t.Errorf("the page has %d queries", queries)
+	}
+}

@@ -1,0 +1,90 @@
+package sluiceprom
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// selection is a metric with what is asked of its labels and over which time,
+	// and the function around it, if any.
+	selection = regexp.MustCompile(`(?:(\w+)\()?\b(sluice_\w+)(?:\{([^{}]*)\})?(\[[^\]]*\])?`)
+	matcher   = regexp.MustCompile(`^(\w+)(=~|=)"([^"]*)"$`)
+	grouping  = regexp.MustCompile(`\bby \(([^)]*)\)`)
+	variable  = regexp.MustCompile(`\$(\w+)`)
+	inBraces  = regexp.MustCompile(`\{\{(\w+)\}\}`)
+)
+
+// ofTargets are labels that Prometheus itself adds.
+var ofTargets = []string{"job", "instance"}
+
+// valuesOf are the values of a label that has few.
+var valuesOf = map[string][]string{"side": {"send", "receive"}, "state": {"open", "closed"}}
+
+// checkQuery returns what is wrong with a PromQL query, as far as names, labels and
+// the types of metrics go. It does not parse one: the parser would bring all of
+// Prometheus.
+func checkQuery(query string, metrics exposed, variables []string) (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	if strings.Count(query, "(") != strings.Count(query, ")") {
+		say("parentheses do not match")
+	}
+	for _, v := range variable.FindAllStringSubmatch(query, -1) {
+		if !slices.Contains(variables, v[1]) {
+			say("there is no variable %s before it", v[1])
+		}
+	}
+	found := selection.FindAllStringSubmatch(query, -1)
+	if len(found) == 0 {
+		say("it asks for nothing")
+	}
+	for _, f := range found {
+		function, name, labels, over := f[1], f[2], f[3], f[4]
+		m, known := metrics[name]
+		if !known {
+			say("there is no metric %s", name)
+			continue
+		}
+		switch rate := strings.HasSuffix(function, "rate") || function == "increase"; {
+		case rate && !m.counter:
+			say("%s is a gauge, and has no rate", name)
+		case !rate && m.counter:
+			say("%s is a counter: look at its rate", name)
+		case rate != (over != ""):
+			say("%s: a rate is over a time, and nothing else is", name)
+		}
+		has := func(label string) {
+			if !slices.Contains(m.labels, label) && !slices.Contains(ofTargets, label) {
+				say("%s has no label %s", name, label)
+			}
+		}
+		for part := range strings.SplitSeq(labels, ", ") {
+			if part == "" {
+				continue
+			}
+			match := matcher.FindStringSubmatch(part)
+			if match == nil {
+				say("%s is no condition", part)
+				continue
+			}
+			has(match[1])
+			if values := valuesOf[match[1]]; values != nil && !slices.Contains(values, match[3]) {
+				say("%s is never %s", match[1], match[3])
+			}
+		}
+		for _, label := range labelsBy(query) {
+			has(label)
+		}
+	}
+	return wrong
+}
+
+// labelsBy are the labels that a query groups by.
+func labelsBy(query string) (labels []string) {
+	for _, g := range grouping.FindAllStringSubmatch(query, -1) {
+		labels = append(labels, strings.Split(g[1], ", ")...)
+	}
+	return labels
+}
