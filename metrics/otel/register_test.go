@@ -192,6 +192,25 @@ func TestUnregister(t *testing.T) {
 	keep(c)
 }
 
+// Why Register is to be called once.
+func TestRegisteredTwice(t *testing.T) {
+	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: t.Name()})
+	reader := metric.NewManualReader()
+	provider := metric.NewMeterProvider(metric.WithReader(reader))
+	for range 2 {
+		if _, err := Register(provider, everyName); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := collect(t, reader).value(t, "sluice.channel.limit", "sluice.channel.name="+t.Name()); got != 6 {
+		t.Errorf("the limit of 3 is %v: the comment of Register says that it is told twice", got)
+	}
+	if err := provider.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	keep(c)
+}
+
 // Collections at the same time, while channels work, are made and become garbage: no
 // counter falls from one to the next.
 func TestConcurrentCollections(t *testing.T) {

@@ -109,7 +109,7 @@ func checkDashboard(text []byte, metrics exposed) (wrong []string) {
 		return []string{err.Error()}
 	}
 	var queries []string
-	sources := map[string]source{} // of what asks
+	sources := map[string]source{}           // of what asks
 	variables := []string{"__rate_interval"} // Grafana's own
 	for _, v := range d.Templating.List {
 		variables = append(variables, v.Name)
@@ -126,16 +126,8 @@ func checkDashboard(text []byte, metrics exposed) (wrong []string) {
 			say("there is no variable %s", want)
 		}
 	}
-	for i, p := range d.Panels {
-		for _, before := range d.Panels[:i] {
-			a, b := p.GridPos, before.GridPos
-			if a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H {
-				say("%s and %s overlap", p.Title, before.Title)
-			}
-			if p.ID == before.ID {
-				say("%s and %s have the same number", p.Title, before.Title)
-			}
-		}
+	wrong = append(wrong, checkLayout(d.Panels)...)
+	for _, p := range d.Panels {
 		if p.Type == "row" {
 			continue
 		}
@@ -164,6 +156,22 @@ func checkDashboard(text []byte, metrics exposed) (wrong []string) {
 	for name := range metrics {
 		if !slices.ContainsFunc(queries, func(q string) bool { return regexp.MustCompile(name + `\b`).MatchString(q) }) {
 			say("nothing shows %s", name)
+		}
+	}
+	return wrong
+}
+
+// checkLayout returns which panels are in each other's way.
+func checkLayout(panels []panel) (wrong []string) {
+	for i, p := range panels {
+		for _, before := range panels[:i] {
+			a, b := p.GridPos, before.GridPos
+			if a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H {
+				wrong = append(wrong, p.Title+" and "+before.Title+" overlap")
+			}
+			if p.ID == before.ID {
+				wrong = append(wrong, p.Title+" and "+before.Title+" have the same number")
+			}
 		}
 	}
 	return wrong

@@ -30,15 +30,15 @@ func (t *Tally) found(k key) *group {
 }
 
 // evict takes its series from the group that has been without channels for longest,
-// if one is. The channels that die are known before the first one joins, so if there
-// is none there will be none in this look.
+// if one is: one that this look has not found, nor will. The channels that died are
+// known before the first one joins, so if there is none there will be none in this look.
 func (t *Tally) evict() bool {
 	if t.full == t.looks {
 		return false
 	}
 	oldest := -1
 	for i, g := range t.own {
-		if g.channels == 0 && g.seen < t.looks && (oldest < 0 || g.seen < t.own[oldest].seen) {
+		if g.seen < t.looks && (oldest < 0 || g.seen < t.own[oldest].seen) {
 			oldest = i
 		}
 	}

@@ -73,6 +73,19 @@ func TestEviction(t *testing.T) {
 	}
 }
 
+// That there was no place in one look says nothing of the next.
+func TestPlaceInTheNextLook(t *testing.T) {
+	w := newWorld(1)
+	a := w.sent("a", 1)
+	w.sent("b", 2)
+	w.Look()
+	w.garbage(a)
+	w.sent("c", 4)
+	if got, want := w.sums(t), map[string]int64{"c": 4, Other: 2}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // A name that has channels stays where it is, also when there is a place again; when
 // all of them are garbage and it comes back, it can have one, and begins at zero.
 func TestNamesDoNotMove(t *testing.T) {

@@ -23,8 +23,8 @@
 //
 // What a channel counts after the last look that found it is lost when it becomes
 // garbage, and one that lives and dies between two looks is never seen: nothing can be
-// read of garbage, and to look at every death would cost programs that nobody
-// looks at.
+// read of garbage. A finalizer could, but a channel that has one and holds a value that
+// leads back to it would never be garbage.
 //
 // # A bound on the number of series
 //

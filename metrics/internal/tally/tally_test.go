@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -100,6 +101,30 @@ func TestRealGarbage(t *testing.T) {
 		t.Errorf("garbage: %+v", s)
 	}
 	_ = c
+}
+
+// A channel that is garbage between being listed and being looked at is not there,
+// whether it was there before or not.
+func TestGarbageOnceListed(t *testing.T) {
+	w := newWorld(10)
+	known := w.sent("known", 7)
+	w.Look()
+	fresh := w.sent("fresh", 1)
+	listed := w.channels()
+	w.channels = func() []sluice.Named { return listed }
+	w.alive, known, fresh = nil, nil, nil
+	for _, n := range listed {
+		for ok := true; ok; _, ok = n.Stats() { // the test's deadline ends it if it stays
+			runtime.GC()
+		}
+	}
+	for range 2 {
+		look := w.Look()
+		if len(listed) != 2 || len(look.Series) != 1 || look.Series[0].Sent != 7 || look.Series[0].Open != 0 || len(w.last) != 0 {
+			t.Errorf("%d are listed: %+v", len(listed), look)
+		}
+	}
+	_, _ = known, fresh
 }
 
 // A count that falls is a mistake of the channel's, and no beginning.
