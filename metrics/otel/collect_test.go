@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -16,6 +17,12 @@ var everyName = &Options{MaxNames: 1 << 20}
 
 // keep keeps channels alive to the end of a test.
 func keep(c any) { runtime.KeepAlive(c) }
+
+// unique is a name that nothing else has, nor a run of the same test before, whose
+// channels may not be garbage yet.
+func unique(t *testing.T) string { return fmt.Sprint(t.Name(), "#", runs.Add(1)) }
+
+var runs atomic.Uint64
 
 // observed registers with a provider of its own, whose readers it returns.
 func observed(t *testing.T, o *Options, readers ...*metric.ManualReader) {

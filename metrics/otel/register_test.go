@@ -21,9 +21,10 @@ import (
 
 // A collection tells what the channel knows.
 func TestCollect(t *testing.T) {
-	ctx, name := t.Context(), "sluice.channel.name="+t.Name()
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: t.Name(), Overflow: sluice.DropOldest})
-	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
+	ctx, name := t.Context(), unique(t)
+	named := "sluice.channel.name=" + name
+	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: name, Overflow: sluice.DropOldest})
+	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: name})
 	reader := metric.NewManualReader()
 	observed(t, everyName, reader)
 
@@ -32,10 +33,10 @@ func TestCollect(t *testing.T) {
 		_, err := c.Recv(ctx)
 		waiting <- err
 	}()
-	for c.Stats().ReceiversWaiting == 0 { // the test's deadline ends it if it does not
+	for c.Stats().ReceiversWaiting == 0 || c.Stats().RecvWaits == 0 { // the test's deadline ends it if it does not
 		runtime.Gosched()
 	}
-	if got := collect(t, reader).value(t, "sluice.channel.waiting", name, "sluice.channel.kind=Bounded", "sluice.channel.side=receive"); got != 1 {
+	if got := collect(t, reader).value(t, "sluice.channel.waiting", named, "sluice.channel.kind=Bounded", "sluice.channel.side=receive"); got != 1 {
 		t.Errorf("%v receivers wait", got)
 	}
 	if err := c.Send(ctx, 1); err != nil {
@@ -81,14 +82,14 @@ func TestCollect(t *testing.T) {
 		{"sluice.channels", 0, []string{"sluice.channel.state=closed"}},
 		{"sluice.channel.warned", 0, nil},
 	} {
-		if got := all.value(t, want.name, append(want.with, name, "sluice.channel.kind=Bounded")...); got != want.value {
+		if got := all.value(t, want.name, append(want.with, named, "sluice.channel.kind=Bounded")...); got != want.value {
 			t.Errorf("%s%q is %v, want %v", want.name, want.with, got, want.value)
 		}
 	}
-	if limits, _ := all.points("sluice.channel.limit", name, "sluice.channel.kind=Elastic"); len(limits) > 0 {
+	if limits, _ := all.points("sluice.channel.limit", named, "sluice.channel.kind=Elastic"); len(limits) > 0 {
 		t.Errorf("without a limit it is %v", limits)
 	}
-	if got := all.value(t, "sluice.channels", name, "sluice.channel.kind=Elastic", "sluice.channel.state=closed"); got != 1 {
+	if got := all.value(t, "sluice.channels", named, "sluice.channel.kind=Elastic", "sluice.channel.state=closed"); got != 1 {
 		t.Errorf("%v are closed", got)
 	}
 	keep(c)
@@ -97,21 +98,22 @@ func TestCollect(t *testing.T) {
 
 // A reader that wants differences gets them, also when another one reads too.
 func TestReadersOfBothTemporalities(t *testing.T) {
+	name := unique(t)
 	total := metric.NewManualReader()
 	since := metric.NewManualReader(metric.WithTemporalitySelector(func(metric.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }))
 	observed(t, everyName, total, since)
-	c := sluice.NewBounded[int](100, &sluice.Options[int]{Name: t.Name()})
+	c := sluice.NewBounded[int](100, &sluice.Options[int]{Name: name})
 	for i := range 3 {
 		for range 10 {
 			if err := c.TrySend(i); err != nil {
 				t.Fatal(err)
 			}
 		}
-		name := "sluice.channel.name=" + t.Name()
-		if got := collect(t, total).value(t, "sluice.channel.sent", name); got != float64(10*i+10) {
+		named := "sluice.channel.name=" + name
+		if got := collect(t, total).value(t, "sluice.channel.sent", named); got != float64(10*i+10) {
 			t.Errorf("%v in all", got)
 		}
-		if got := collect(t, since).value(t, "sluice.channel.sent", name); got != 10 {
+		if got := collect(t, since).value(t, "sluice.channel.sent", named); got != 10 {
 			t.Errorf("%v since the last one", got)
 		}
 	}
@@ -121,7 +123,8 @@ func TestReadersOfBothTemporalities(t *testing.T) {
 // An export is what an exporter takes: JSON knows neither infinity nor bytes that are no
 // text.
 func TestExport(t *testing.T) {
-	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name() + "\"\n\xff"})
+	name := unique(t)
+	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: name + "\"\n\xff"})
 	var out strings.Builder
 	exporter, err := stdoutmetric.New(stdoutmetric.WithWriter(&out))
 	if err != nil {
@@ -143,16 +146,17 @@ func TestExport(t *testing.T) {
 	if len(exported.ScopeMetrics) != 1 || len(exported.ScopeMetrics[0].Metrics) < 14 {
 		t.Errorf("%+v", exported)
 	}
-	if !strings.Contains(out.String(), t.Name()+`\"`+"\ufffd\ufffd") {
+	if !strings.Contains(out.String(), name+`\"`+"\ufffd\ufffd") {
 		t.Errorf("the name is not in %s", out.String())
 	}
 	keep(c)
 }
 
 func TestMaxNames(t *testing.T) {
+	name := unique(t)
 	var all []*sluice.Bounded[int]
 	for i := range 5 {
-		all = append(all, sluice.NewBounded[int](4, &sluice.Options[int]{Name: fmt.Sprint(t.Name(), i)}))
+		all = append(all, sluice.NewBounded[int](4, &sluice.Options[int]{Name: fmt.Sprint(name, i)}))
 	}
 	reader := metric.NewManualReader()
 	observed(t, &Options{MaxNames: 1}, reader)
@@ -170,7 +174,7 @@ func TestMaxNames(t *testing.T) {
 }
 
 func TestUnregister(t *testing.T) {
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: t.Name()})
+	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: unique(t)})
 	reader := metric.NewManualReader()
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
 	registration, err := Register(provider, everyName)
@@ -194,7 +198,8 @@ func TestUnregister(t *testing.T) {
 
 // Why Register is to be called once.
 func TestRegisteredTwice(t *testing.T) {
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: t.Name()})
+	name := unique(t)
+	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: name})
 	reader := metric.NewManualReader()
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
 	for range 2 {
@@ -202,7 +207,7 @@ func TestRegisteredTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := collect(t, reader).value(t, "sluice.channel.limit", "sluice.channel.name="+t.Name()); got != 6 {
+	if got := collect(t, reader).value(t, "sluice.channel.limit", "sluice.channel.name="+name); got != 6 {
 		t.Errorf("the limit of 3 is %v: the comment of Register says that it is told twice", got)
 	}
 	if err := provider.Shutdown(t.Context()); err != nil {
@@ -214,6 +219,7 @@ func TestRegisteredTwice(t *testing.T) {
 // Collections at the same time, while channels work, are made and become garbage: no
 // counter falls from one to the next.
 func TestConcurrentCollections(t *testing.T) {
+	name := unique(t)
 	const collections = 50
 	readers := []*metric.ManualReader{metric.NewManualReader(), metric.NewManualReader(), metric.NewManualReader()}
 	observed(t, everyName, readers...)
@@ -221,7 +227,7 @@ func TestConcurrentCollections(t *testing.T) {
 	var working, collecting sync.WaitGroup
 	working.Go(func() {
 		for ctx.Err() == nil {
-			c := sluice.NewBounded[int](64, &sluice.Options[int]{Name: t.Name()})
+			c := sluice.NewBounded[int](64, &sluice.Options[int]{Name: name})
 			for i := range 64 {
 				if err := c.TrySend(i); err != nil {
 					t.Error(err)
@@ -234,7 +240,7 @@ func TestConcurrentCollections(t *testing.T) {
 		collecting.Go(func() {
 			var before float64
 			for range collections {
-				now, _ := collect(t, reader).points("sluice.channel.sent", "sluice.channel.name="+t.Name())
+				now, _ := collect(t, reader).points("sluice.channel.sent", "sluice.channel.name="+name)
 				for _, p := range now {
 					if p.value < before {
 						t.Errorf("it fell from %v to %v", before, p.value)

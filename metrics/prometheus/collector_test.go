@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,9 +19,15 @@ import (
 // keep keeps channels alive to the end of a test.
 func keep(c any) { runtime.KeepAlive(c) }
 
+// unique is a name that nothing else has, nor a run of the same test before, whose
+// channels may not be garbage yet.
+func unique(t *testing.T) string { return fmt.Sprint(t.Name(), "#", runs.Add(1)) }
+
+var runs atomic.Uint64
+
 // The names, types and texts are those that Prometheus's own lint likes.
 func TestLint(t *testing.T) {
-	c := sluice.NewSharded[int](3, &sluice.Options[int]{Name: t.Name()})
+	c := sluice.NewSharded[int](3, &sluice.Options[int]{Name: unique(t)})
 	problems, err := testutil.CollectAndLint(NewCollector(everyName))
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
@@ -46,11 +53,12 @@ func TestRegisteredTwice(t *testing.T) {
 
 // Each name has as many series as Options says.
 func TestSeriesOfAName(t *testing.T) {
-	c := sluice.NewRendezvous[int](&sluice.Options[int]{Name: t.Name()})
+	name := unique(t)
+	c := sluice.NewRendezvous[int](&sluice.Options[int]{Name: name})
 	told := scrape(t, serve(t, everyName))
 	n := 0
 	for metric := range told {
-		n += len(told.values(metric, "name="+t.Name()))
+		n += len(told.values(metric, "name="+name))
 	}
 	if n != 18 {
 		t.Errorf("%d series", n)
@@ -70,13 +78,14 @@ func TestRefused(t *testing.T) {
 // Scrapes at the same time, while channels work, are made and become garbage: each is
 // whole, and no counter falls from one to the next.
 func TestConcurrentScrapes(t *testing.T) {
+	name := unique(t)
 	const scrapers, scrapes = 4, 20
 	address := serve(t, everyName)
 	ctx, stop := context.WithCancel(t.Context())
 	var working, scraping sync.WaitGroup
 	working.Go(func() {
 		for ctx.Err() == nil {
-			c := sluice.NewBounded[int](64, &sluice.Options[int]{Name: t.Name()})
+			c := sluice.NewBounded[int](64, &sluice.Options[int]{Name: name})
 			for i := range 64 {
 				if err := c.TrySend(i); err != nil {
 					t.Error(err)
@@ -90,7 +99,7 @@ func TestConcurrentScrapes(t *testing.T) {
 			var before float64
 			for range scrapes {
 				told := scrape(t, address)
-				for _, now := range told.values("sluice_channel_sent_total", "name="+t.Name()) {
+				for _, now := range told.values("sluice_channel_sent_total", "name="+name) {
 					if now < before {
 						t.Errorf("it fell from %v to %v", before, now)
 					}

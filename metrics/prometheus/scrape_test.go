@@ -87,9 +87,10 @@ func (f families) values(metric string, labels ...string) (values []float64) {
 
 // A running program, scraped over HTTP: the scrape tells what the channel knows.
 func TestScrape(t *testing.T) {
-	ctx, name := t.Context(), "name="+t.Name()
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: t.Name(), Overflow: sluice.DropOldest})
-	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
+	ctx, name := t.Context(), unique(t)
+	named := "name=" + name
+	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: name, Overflow: sluice.DropOldest})
+	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: name})
 	address := serve(t, everyName)
 
 	waiting := make(chan error)
@@ -97,11 +98,11 @@ func TestScrape(t *testing.T) {
 		_, err := c.Recv(ctx)
 		waiting <- err
 	}()
-	for c.Stats().ReceiversWaiting == 0 { // the test's deadline ends it if it does not
+	for c.Stats().ReceiversWaiting == 0 || c.Stats().RecvWaits == 0 { // the test's deadline ends it if it does not
 		runtime.Gosched()
 	}
 	told := scrape(t, address)
-	if got := told.value(t, "sluice_channel_waiting", name, "kind=Bounded", "side=receive"); got != 1 {
+	if got := told.value(t, "sluice_channel_waiting", named, "kind=Bounded", "side=receive"); got != 1 {
 		t.Errorf("%v receivers wait", got)
 	}
 	if err := c.Send(ctx, 1); err != nil {
@@ -146,25 +147,28 @@ func TestScrape(t *testing.T) {
 		{"sluice_channels", 0, []string{"state=closed"}},
 		{"sluice_channel_warned", 0, nil},
 	} {
-		if got := told.value(t, want.metric, append(want.labels, name, "kind=Bounded")...); got != want.value {
+		if got := told.value(t, want.metric, append(want.labels, named, "kind=Bounded")...); got != want.value {
 			t.Errorf("%s%q is %v, want %v", want.metric, want.labels, got, want.value)
 		}
 	}
-	if got := told.value(t, "sluice_channel_limit", name, "kind=Elastic"); got != math.Inf(1) {
+	if got := told.value(t, "sluice_channel_limit", named, "kind=Elastic"); got != math.Inf(1) {
 		t.Errorf("without a limit it is %v", got)
 	}
-	if got := told.value(t, "sluice_channels", name, "kind=Elastic", "state=closed"); got != 1 {
+	if got := told.value(t, "sluice_channels", named, "kind=Elastic", "state=closed"); got != 1 {
 		t.Errorf("%v are closed", got)
 	}
+	keep(c)
+	keep(e)
 }
 
 // A kind from outside has more to tell, and is told of too.
 func TestEnlisted(t *testing.T) {
+	name := unique(t)
 	c := &onDisk{sluice.Stats{BytesOnDisk: 4096, Warning: "sync is off", Lanes: 1}}
-	sluice.Enlist(t.Name(), "Spill", c)
+	sluice.Enlist(name, "Spill", c)
 	told := scrape(t, serve(t, everyName))
 	for metric, want := range map[string]float64{"sluice_channel_disk_usage_bytes": 4096, "sluice_channel_warned": 1, "sluice_channel_lanes": 1} {
-		if got := told.value(t, metric, "name="+t.Name(), "kind=Spill"); got != want {
+		if got := told.value(t, metric, "name="+name, "kind=Spill"); got != want {
 			t.Errorf("%s is %v, want %v", metric, got, want)
 		}
 	}
@@ -178,8 +182,9 @@ func (c *onDisk) Stats() sluice.Stats { return c.stats }
 // Names from outside arrive as they are shown, in each format, and make no second
 // series, label or line.
 func TestHostileNames(t *testing.T) {
-	hostile := t.Name() + "\"} 1\n# TYPE x counter\nx{a=\"\\\xff"
-	shown := t.Name() + "\"} 1\ufffd# TYPE x counter\ufffdx{a=\"\\\ufffd"
+	name := unique(t)
+	hostile := name + "\"} 1\n# TYPE x counter\nx{a=\"\\\xff"
+	shown := name + "\"} 1\ufffd# TYPE x counter\ufffdx{a=\"\\\ufffd"
 	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: hostile})
 	address := serve(t, everyName)
 	for _, accept := range []string{
@@ -223,9 +228,10 @@ func TestHostileNames(t *testing.T) {
 
 // Past the limit names are counted together, and how many they are is told.
 func TestMaxNames(t *testing.T) {
+	name := unique(t)
 	var all []*sluice.Bounded[int]
 	for i := range 5 {
-		c := sluice.NewBounded[int](4, &sluice.Options[int]{Name: fmt.Sprint(t.Name(), i)})
+		c := sluice.NewBounded[int](4, &sluice.Options[int]{Name: fmt.Sprint(name, i)})
 		if err := c.TrySend(i); err != nil {
 			t.Fatal(err)
 		}
