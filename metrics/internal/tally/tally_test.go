@@ -107,12 +107,12 @@ func TestRealGarbage(t *testing.T) {
 // whether it was there before or not.
 func TestGarbageOnceListed(t *testing.T) {
 	w := newWorld(10)
-	known := w.sent("known", 7)
+	w.sent("known", 7)
 	w.Look()
-	fresh := w.sent("fresh", 1)
+	w.sent("fresh", 1)
 	listed := w.channels()
 	w.channels = func() []sluice.Named { return listed }
-	w.alive, known, fresh = nil, nil, nil
+	w.alive = nil
 	for _, n := range listed {
 		for ok := true; ok; _, ok = n.Stats() { // the test's deadline ends it if it stays
 			runtime.GC()
@@ -124,7 +124,6 @@ func TestGarbageOnceListed(t *testing.T) {
 			t.Errorf("%d are listed: %+v", len(listed), look)
 		}
 	}
-	_, _ = known, fresh
 }
 
 // A count that falls is a mistake of the channel's, and no beginning.
