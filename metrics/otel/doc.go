@@ -2,7 +2,7 @@
 //
 //	registration, err := sluiceotel.Register(otel.GetMeterProvider(), nil)
 //
-// Every channel that was made with a name is in it, [sluice.Enlist]ed ones too. The
+// Every channel that was made with a name is in it, and those that were enlisted. The
 // instruments are observable ones with a single callback, so all figures of a
 // collection are of one look at the channels; that happens when a reader collects, and
 // costs nothing in between: no goroutine, no timer, nothing on the way of a value.

@@ -3,7 +3,7 @@
 //	registry.MustRegister(sluiceprom.NewCollector(nil))
 //	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 //
-// Every channel that was made with a name is in it, [sluice.Enlist]ed ones too. It
+// Every channel that was made with a name is in it, and those that were enlisted. It
 // looks at them when it is asked, and costs nothing in between: no goroutine, no
 // timer, nothing on the way of a value.
 //
