@@ -2,7 +2,6 @@ package finding
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
@@ -19,6 +18,9 @@ func (f *facts) verdict(findings []Finding) Verdict {
 	other := false
 	for i := range findings {
 		found := &findings[i]
+		if found.Minor {
+			continue
+		}
 		switch best := found.Best(); {
 		case found.Channels && found.Kind == Leak:
 			channels = true
@@ -39,9 +41,9 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		return No
 	case f.capture.CPU == nil:
 		return NotSaid
-	case !f.busy:
+	case !f.loaded:
 		return Idle
-	case f.channelCPU() >= handOverShare && !slices.ContainsFunc(findings, func(found Finding) bool { return found.Best() != nil }):
+	case f.channelCPU() >= handOverShare:
 		return NotSaid // as much as in programs that a remedy helped, and no rule knows why
 	}
 	return No
@@ -49,8 +51,13 @@ func (f *facts) verdict(findings []Finding) Verdict {
 
 // answer is the verdict in a sentence or two.
 func (f *facts) answer(v Verdict, findings []Finding) string {
+	findings, minor := split(findings)
 	switch v {
 	case Idle:
+		if f.busy {
+			return fmt.Sprintf("There was too little to do to tell: %s cores are in use, and nobody waits behind a channel. "+
+				"What CPU time is spent on holds nothing back.", number(f.cores))
+		}
 		return "There was too little to do to tell: " + f.sparse + ". What follows from states and waits alone is below."
 	case NotSaid:
 		switch {
@@ -67,8 +74,12 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			which = "Built-in channels"
 		}
 		if len(findings) == 0 {
-			return fmt.Sprintf("%s are not the problem: they take %s of CPU time%s, and nothing else stands out.",
+			text := fmt.Sprintf("%s are not the problem: they take %s of CPU time%s, and nothing else stands out.",
 				which, percent(f.channelCPU()), f.ofCores())
+			if len(minor) > 0 {
+				text += " Nearest to it: " + minor[0].Text
+			}
+			return text
 		}
 		return which + " are not the problem. " + findings[0].Text
 	case Partly:
@@ -84,6 +95,18 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		}
 	}
 	return ""
+}
+
+// split puts minor findings apart.
+func split(findings []Finding) (major, minor []Finding) {
+	for _, found := range findings {
+		if found.Minor {
+			minor = append(minor, found)
+		} else {
+			major = append(major, found)
+		}
+	}
+	return major, minor
 }
 
 func (f *facts) ofCores() string {

@@ -93,6 +93,37 @@ func contentions(delays map[profile.Site]float64) *profile.Contentions {
 	return all
 }
 
+// staged are goroutines that began with functions: how many, and the parts of the CPU
+// time that they work and are in operations.
+func staged(all ...stagePart) part {
+	return func(c *profile.Capture) {
+		if c.Goroutines == nil {
+			goroutinesAt()(c)
+		}
+		for _, s := range all {
+			root := "example.com/q." + s.root
+			of := func(share float64) time.Duration { return time.Duration(share * float64(c.CPU.Total)) }
+			c.CPU.Stages = append(c.CPU.Stages, profile.CPUStage{Root: root, Work: of(s.work), Channel: of(s.channel)})
+			here := profile.GoroutineSite{Site: at(profile.Other, s.root), In: s.n, Root: root}
+			for i := range c.Goroutines.Sites {
+				if site := &c.Goroutines.Sites[i]; site.At.Function == root {
+					site.Root = root
+					here.In -= site.In
+				}
+			}
+			if here.In > 0 {
+				c.Goroutines.Sites = append(c.Goroutines.Sites, here)
+			}
+		}
+	}
+}
+
+type stagePart struct {
+	root          string
+	n             int
+	work, channel float64
+}
+
 // goroutinesAt are two forms of one snapshot.
 func goroutinesAt(sites ...profile.GoroutineSite) part {
 	return func(c *profile.Capture) {
@@ -117,10 +148,10 @@ func woke(pairs ...profile.Pair) part {
 
 func diagnose(parts ...part) *Diagnosis { return Diagnose(service(parts...), Reference()) }
 
-// found returns the finding of a kind, nil if there is none.
+// found returns the finding of a kind, nil if there is none or a minor one.
 func (d *Diagnosis) found(kind Kind) *Finding {
 	for i := range d.Findings {
-		if d.Findings[i].Kind == kind {
+		if d.Findings[i].Kind == kind && !d.Findings[i].Minor {
 			return &d.Findings[i]
 		}
 	}

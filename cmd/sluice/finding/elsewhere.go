@@ -55,7 +55,7 @@ func nothing(why string) []Not { return []Not{{Buffer, why}, {Shard, why}} }
 
 func collector(f *facts) *Finding {
 	share := f.share(profile.Collecting, profile.Allocating)
-	if share < collectorShare {
+	if share < f.limit(collectorShare) {
 		return nil
 	}
 	found := &Finding{Share: known(share * f.used()), Confidence: High}
@@ -77,7 +77,7 @@ func syncMutex(f *facts) *Finding {
 	procs := max(1, f.procs)
 	states := f.blockedOnSync()
 	byTime := waiting >= syncWaiting*float64(procs)
-	if !byTime && (!f.busy || share < syncShare) {
+	if !byTime && (!f.busy || share < f.limit(syncShare)) {
 		return nil
 	}
 	found := &Finding{Share: known(max(share, 1-f.used()) * min(1, max(share, waiting/float64(procs)))), Confidence: Medium}
@@ -132,7 +132,7 @@ func (f *facts) blockedOnSync() int {
 
 func kernel(f *facts) *Finding {
 	share := f.share(profile.SystemCalls)
-	if share < kernelShare {
+	if share < f.limit(kernelShare) {
 		return nil
 	}
 	found := &Finding{Share: known(share * f.used()), Confidence: Medium}
@@ -184,7 +184,7 @@ func (f *facts) inSluice() float64 {
 // server does when all is well.
 func serving(s profile.GoroutineSite) bool {
 	for _, frame := range []profile.Frame{s.At, s.Caller, {Function: s.Root}} {
-		if strings.HasPrefix(frame.Function, "net/http.") || strings.HasPrefix(frame.Function, "net.(*TCPListener)") {
+		if strings.HasPrefix(frame.Function, "net/http.") {
 			return true
 		}
 	}

@@ -9,6 +9,9 @@ import (
 // What makes a capture too small to take shares of.
 const (
 	floorCores = 0.1 // mean cores in use. An idle pool uses 0.01, a service that waits for its downstream 0.03
+	// loadCores in use: goroutines that only wait for each other keep one core at work in
+	// turns. A service that uses less waits for something else, or has little to do.
+	loadCores = 0.5
 	// floorSamples of CPU time. A share of 30 samples is known to ± 9 % at best.
 	floorSamples = 30
 )
@@ -40,6 +43,7 @@ type facts struct {
 	cpu    float64 // CPU seconds, less those that profiles cost
 	busy   bool    // above the floor: shares mean something
 	sparse string  // why not
+	loaded bool    // enough is in use for what CPU time is spent on to hold anything back
 
 	channel   float64 // CPU seconds in channel operations, their locks included
 	lock      float64 // of it in locks
@@ -52,11 +56,14 @@ type facts struct {
 	syncWait    *float64 // mean goroutines blocked on package sync
 	wakeups     *float64 // per second
 
+	slack float64 // 1, or lower where rules look for what is minor
+
 	operations []Operation
+	stages     []stage // the busiest first
 }
 
 func gather(c *profile.Capture, prices Prices) *facts {
-	f := &facts{capture: c, prices: prices, procs: c.GOMAXPROCS, cpus: c.CPUs, window: c.Window.Seconds()}
+	f := &facts{slack: 1, capture: c, prices: prices, procs: c.GOMAXPROCS, cpus: c.CPUs, window: c.Window.Seconds()}
 	if m := c.Metrics; m != nil {
 		if n, ok := m.GOMAXPROCS(); ok && f.procs == 0 {
 			f.procs = n
@@ -73,6 +80,7 @@ func gather(c *profile.Capture, prices Prices) *facts {
 		f.avail = float64(f.cpus)
 	}
 	f.readCPU()
+	f.readStages()
 	f.readLocks()
 	if m := c.Metrics; m != nil {
 		if window := f.metricsWindow(); window > 0 {
@@ -122,6 +130,7 @@ func (f *facts) readCPU() {
 	default:
 		f.busy = true
 	}
+	f.loaded = f.busy && (f.window == 0 || f.cores >= loadCores)
 	f.lock = cpu.By[profile.ChannelLock].Seconds()
 	f.channel = cpu.By[profile.ChannelWork].Seconds() + f.lock
 	f.readParks()

@@ -172,8 +172,12 @@ func TestFloor(t *testing.T) {
 	if d := diagnose(cpu(0.09, hot, on{send, 1, 0.8, 0})); d.Verdict != Idle || len(d.Findings) > 0 || d.Shares.ChannelCPU != nil {
 		t.Errorf("with 0.09 cores it is %s: %s", d.Verdict, d.Answer)
 	}
-	if d := diagnose(cpu(0.11, hot, on{send, 1, 0.8, 0})); d.Verdict == Idle {
-		t.Errorf("with 0.11 cores it is %s: %s", d.Verdict, d.Answer)
+	// Above it shares are told; what they are spent on matters from half a core on.
+	if d := diagnose(cpu(0.45, hot, on{send, 1, 0.8, 0})); d.Verdict != Idle || d.Shares.ChannelCPU == nil || !strings.Contains(d.Answer, "0.45 cores are in use") {
+		t.Errorf("with 0.45 cores it is %s: %s", d.Verdict, d.Answer)
+	}
+	if d := diagnose(cpu(0.55, hot, on{send, 1, 0.8, 0})); d.Verdict != Yes {
+		t.Errorf("with 0.55 cores it is %s: %s", d.Verdict, d.Answer)
 	}
 	short := func(c *profile.Capture) { c.CPU.Window /= 100; c.CPU.Total /= 100; c.Window /= 100 }
 	if d := diagnose(cpu(2, hot, on{send, 1, 0.8, 0}), short); d.Verdict != Idle || !strings.Contains(d.Answer, "20 samples") {
@@ -204,14 +208,14 @@ func TestOwnHandlers(t *testing.T) {
 	}
 }
 
-// TestInIsNotWaiting: 65 in chansend may all be runnable: no backlog, no slow stage.
+// TestInIsNotWaiting: 65 in chansend may all be runnable: no backlog in front of
+// something outside.
 func TestInIsNotWaiting(t *testing.T) {
-	busy := cpu(1, shares{profile.UserCode: 0.97, profile.ChannelWork: 0.03}, on{send, 0.03, 0, 0})
-	runnable := diagnose(busy, goroutinesAt(in(send, 65, 0)))
-	if runnable.found(SlowStage) != nil {
+	quiet := cpu(0.03, shares{profile.UserCode: 1})
+	if d := diagnose(quiet, goroutinesAt(in(send, 65, 0), in(sink, 1, 1))); d.found(Downstream) != nil {
 		t.Error("goroutines that could run are taken for a backlog")
 	}
-	if waiting := diagnose(busy, goroutinesAt(in(send, 65, 64))); waiting.found(SlowStage) == nil {
+	if d := diagnose(quiet, goroutinesAt(in(send, 65, 64), in(sink, 1, 1))); d.found(Downstream) == nil {
 		t.Error("goroutines that wait are not taken for a backlog")
 	}
 }

@@ -6,6 +6,7 @@
 // the command that would get it. The rules are lists, a file for each family:
 //
 //	locks.go     a channel's lock is what everybody waits for
+//	exclusion.go a channel stands for a mutex
 //	handover.go  passing a value costs more than what is done with it
 //	selects.go   selects, and polling
 //	stages.go    who is slow behind a channel
@@ -19,6 +20,7 @@ package finding
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
@@ -82,10 +84,18 @@ type Finding struct {
 	Text       string     `json:"text"`
 	At         *Place     `json:"at"`
 	Share      *float64   `json:"share_of_cores"` // of what the service could use, lost to it
+	Minor      bool       `json:"minor"`          // just below what is a finding: for who looks again
 	Confidence Confidence `json:"confidence"`
 	Evidence   []Evidence `json:"evidence"`
 	Remedies   []Remedy   `json:"remedies"` // what should give most first
 	Not        []Not      `json:"not"`
+	Wants      *Want      `json:"wants"` // null if nothing more would decide it
+}
+
+// A Want is what would decide whether a finding is right, and what about it.
+type Want struct {
+	Kind profile.Kind `json:"kind"`
+	What string       `json:"what"`
 }
 
 // Confidence is how sure a finding is.
@@ -146,7 +156,7 @@ type rule struct {
 }
 
 // rules is every rule there is.
-var rules = slices.Concat(lockRules, handOverRules, selectRules, stageRules, leakRules, elsewhereRules)
+var rules = slices.Concat(lockRules, exclusionRules, handOverRules, selectRules, stageRules, leakRules, elsewhereRules)
 
 // Diagnose judges a capture. Prices say what an operation costs.
 func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
@@ -157,9 +167,45 @@ func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
 		Shares: f.shares(), Findings: []Finding{}, Operations: f.operations, Partners: f.partners(),
 		Unknown: f.unknown(),
 	}
+	d.Findings = f.findings()
+	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
+	d.Verdict = f.verdict(d.Findings)
+	d.Answer = f.answer(d.Verdict, d.Findings)
+	return d
+}
+
+// nearly is the part of a limit from which on a finding is made all the same, as a minor
+// one: a share of 14 % is no other service than one of 16 %.
+const nearly = 0.7
+
+// findings asks all rules, and then those that found nothing once more, with lower
+// limits.
+func (f *facts) findings() []Finding {
 	explained := make(map[Kind]bool)
+	major := f.ask(explained)
+	channels := slices.ContainsFunc(major, func(found Finding) bool { return found.Channels })
+	for _, found := range major {
+		explained[found.Kind] = true
+	}
+	f.slack = nearly
+	defer func() { f.slack = 1 }()
+	for _, found := range f.ask(explained) {
+		if found.Channels && channels {
+			continue // what is to be done to channels is said
+		}
+		found.Minor, found.Remedies, found.Confidence, found.Wants = true, []Remedy{}, Low, nil
+		major = append(major, found)
+	}
+	return major
+}
+
+// ask asks the rules for kinds that are not explained, and adds those that a finding
+// explains better.
+func (f *facts) ask(explained map[Kind]bool) []Finding {
+	all := []Finding{}
+	before := maps.Clone(explained)
 	for _, r := range rules {
-		if r.shares && !f.busy {
+		if r.shares && !f.loaded || before[r.kind] {
 			continue
 		}
 		found := r.look(f)
@@ -167,30 +213,50 @@ func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
 			continue
 		}
 		found.Kind = r.kind
-		if found.Remedies == nil {
-			found.Remedies = []Remedy{}
-		}
-		if found.Not == nil {
-			found.Not = []Not{}
-		}
-		slices.SortStableFunc(found.Remedies, func(a, b Remedy) int { return cmp.Compare(b.Gain.Mid, a.Gain.Mid) })
-		d.Findings = append(d.Findings, *found)
+		found.finish(f)
+		all = append(all, *found)
 		for _, kind := range r.instead {
 			explained[kind] = true
 		}
 	}
-	d.Findings = slices.DeleteFunc(d.Findings, func(f Finding) bool { return explained[f.Kind] })
-	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
-	d.Verdict = f.verdict(d.Findings)
-	d.Answer = f.answer(d.Verdict, d.Findings)
-	return d
+	return slices.DeleteFunc(all, func(found Finding) bool { return explained[found.Kind] })
 }
 
-// weight orders findings: by what they take, a guess behind what is sure.
+// limit is a share from which on there is a finding.
+func (f *facts) limit(share float64) float64 { return share * f.slack }
+
+// finish completes what a rule returned.
+func (f *Finding) finish(of *facts) {
+	if f.Remedies == nil {
+		f.Remedies = []Remedy{}
+	}
+	if f.Not == nil {
+		f.Not = []Not{}
+	}
+	slices.SortStableFunc(f.Remedies, func(a, b Remedy) int { return cmp.Compare(b.Gain.Mid, a.Gain.Mid) })
+	if of.avail == 0 && f.Share != nil {
+		f.Confidence = f.Confidence.less()
+		f.says(profile.KindMetrics, "how many cores there are is not known (GOMAXPROCS): shares and gains are as if all were in use")
+	}
+}
+
+// less is the confidence one step down.
+func (c Confidence) less() Confidence {
+	if c == High {
+		return Medium
+	}
+	return Low
+}
+
+// weight orders findings: by what they take, a guess behind what is sure, and what is
+// minor last.
 func (f *Finding) weight() float64 {
 	w := 0.0
+	if f.Minor {
+		w = -1
+	}
 	if f.Share != nil {
-		w = *f.Share
+		w += *f.Share
 	}
 	if f.Confidence == Low {
 		w /= 2
@@ -205,6 +271,8 @@ func (f *Finding) Best() *Remedy {
 	}
 	return &f.Remedies[0]
 }
+
+func (f *Finding) decides(kind profile.Kind, what string) { f.Wants = &Want{kind, what} }
 
 func (f *Finding) says(from profile.Kind, text string) {
 	f.Evidence = append(f.Evidence, Evidence{Text: text, From: from})

@@ -25,6 +25,9 @@ const (
 	turnsShare = 0.03
 	// busyWakeups a second, for each core there is: fewer do not idle it.
 	busyWakeups = 2_000
+	// parks is the part of the channels' cost in parking and waking from which on more
+	// slots help.
+	parks = 0.15
 	// poolOf is how many goroutines that do the same are a pool.
 	poolOf = 3
 )
@@ -46,10 +49,10 @@ var handOverRules = []rule{
 
 // handsOver reports whether channels cost much and it is not by their locks.
 func (f *facts) handsOver() bool {
-	return f.channelCPU() >= handOverShare && f.locked() < lockBound && f.weight(notPlain) < mostly
+	return f.channelCPU() >= f.limit(handOverShare) && f.locked() < lockBound && f.weight(handsNothing) < mostly
 }
 
-func notPlain(o *Operation) bool { return o.Op == profile.Select || polls(o) }
+func handsNothing(o *Operation) bool { return polls(o) || o.Op == profile.Close }
 
 // senders is how many goroutines are known to be in sends that cost anything.
 func (f *facts) senders() int {
@@ -70,21 +73,18 @@ func handOver(f *facts) *Finding {
 	}
 	found := f.handOverFinding(o)
 	found.Text = fmt.Sprintf("Handing values over costs more than it need: the dearest is %s.", o)
-	// One goroutine keeps one core busy with what is no handing over.
-	fused := 1 / max(f.cores*(1-f.switching()), 1.0/mostGain)
-	if f.avail == 0 {
-		fused = bounded(1, f.switching(), 1)
-	}
-	found.Remedies = append(f.handOverRemedies(),
-		Remedy{Fuse, "let one goroutine do what two stages do, where their work is short",
-			between(fused*0.6, fused, fused*max(1, f.avail)), "what is left of the work, on one core at least and on all at most"})
-	found.Not = []Not{{Shard, "the channel's lock is hardly waited for: more channels would each park and wake as often."}}
+	now := f.load(coldWork)
+	f.handOverRemedies(found)
+	found.Remedies = append(found.Remedies,
+		Remedy{Fuse, "let one goroutine do what two stages do, where their work is short", now.fused(f.avail),
+			"what is left of the work, on one core at least and on all at most"})
+	found.Not = append(found.Not, Not{Shard, "the channel's lock is hardly waited for: more channels would each cost as much."})
 	return found
 }
 
 // tinyJobs is a hand-over with a pool at one end.
 func tinyJobs(f *facts) *Finding {
-	if f.channelCPU() < handOverShare || f.weight(notPlain) >= mostly || f.senders() >= crowd {
+	if f.channelCPU() < f.limit(handOverShare) || f.weight(polls) >= mostly || f.senders() >= crowd {
 		return nil
 	}
 	var pool *Operation
@@ -101,11 +101,10 @@ func tinyJobs(f *facts) *Finding {
 	found := f.handOverFinding(pool)
 	found.Text = fmt.Sprintf("The jobs are too small for what it costs to hand them to a pool: %s, in %d goroutines.", pool, n)
 	found.says(profile.KindGoroutine, fmt.Sprintf("%d goroutines receive at this line", n))
-	found.Remedies = f.handOverRemedies()
-	found.Not = []Not{
-		{MoreReceivers, "the pool's goroutines wait for jobs already: more of them only wait in a longer line."},
-		{Shard, "the channel's lock is hardly waited for: it is parking and waking that costs."},
-	}
+	f.handOverRemedies(found)
+	found.Not = append(found.Not,
+		Not{MoreReceivers, "the pool's goroutines wait for jobs already: more of them only wait in a longer line."},
+		Not{Shard, "the channel's lock is hardly waited for: it is handing over that costs."})
 	return found
 }
 
@@ -124,14 +123,33 @@ func (f *facts) handOverFinding(o *Operation) *Finding {
 	return found
 }
 
-func (f *facts) handOverRemedies() []Remedy {
-	p := f.prices
-	return []Remedy{
-		{Buffer, "give the channel slots, 128 or so, if it has none or few",
-			f.removing(removable(p.HandOver, p.Buffered)), byBound},
-		{Batch, "send slices of values (sluice.Batcher, sluice.Batches; sluice.Workers sizes its own)",
-			around(bounded(f.used(), f.switching(), removable(p.HandOver, p.OwnSlices))), byBound + "; the scheduler's other work counted in"},
+// parking is the part of the channels' cost that parking and waking is. Channels that
+// were hardly ever empty or full had 0.05 of it and less, those without slots 0.3 to 0.7.
+func (f *facts) parking() float64 {
+	woken := 0.0
+	for i := range f.operations {
+		woken += f.operations[i].wake
 	}
+	if f.channel+f.parked == 0 {
+		return 0
+	}
+	return (f.parked + woken) / (f.channel + f.parked)
+}
+
+// handOverRemedies adds remedies for the price that is paid: that of a hand-over, or
+// that of a channel which has slots already.
+func (f *facts) handOverRemedies(found *Finding) {
+	p, now := f.prices, f.load(coldWork)
+	price := p.HandOver
+	if f.parking() < parks {
+		price = p.Buffered
+		found.Not = append(found.Not, Not{Buffer, "hardly anybody parks: the channel has room, and it is the passing itself that costs."})
+	} else {
+		found.Remedies = append(found.Remedies, Remedy{Buffer, "give the channel slots, 128 or so, if it has none or few",
+			f.gain(now, after(price, p.Buffered, p.Buffered)), byLoad})
+	}
+	found.Remedies = append(found.Remedies, Remedy{Batch, "send slices of values (sluice.Batcher, sluice.Batches; sluice.Workers sizes its own)",
+		f.gain(now, after(price, p.OwnSlices, price/slice)), byLoad})
 }
 
 // switching is the share of CPU time that goes where nothing is handed over any
@@ -167,9 +185,9 @@ func takeTurns(f *facts) *Finding {
 	if from.Parks == nil {
 		found.Confidence = Low // one look at where goroutines wait is no count of how often
 	}
-	mid := bounded(f.used(), f.channelCPU(), removable(f.prices.HandOver, f.prices.Buffered))
+	p := f.prices
 	found.Remedies = []Remedy{{Buffer, "give the channel slots, so that each end can work while the other one does",
-		between(1, mid, mid*gainAbove), byBound}}
+		f.gain(f.load(coldWork), after(p.HandOver, p.Buffered, p.Buffered)), byLoad}}
 	found.Not = []Not{
 		{Shard, "nobody waits for the channel's lock."},
 		{FewerPs, "the cores are not contended: they idle."},
@@ -182,9 +200,9 @@ func takeTurns(f *facts) *Finding {
 func (f *facts) bothPark() (from, to *Operation) {
 	for i := range f.operations {
 		o := &f.operations[i]
-		parks := waits(o) > 0 || o.wake > 0 && o.Parks == nil
+		parked := waits(o) > 0 || o.wake > 0 && o.Parks == nil
 		switch {
-		case !parks || o.Weight == 0:
+		case !parked || o.Weight == 0:
 		case sends(o) && (from == nil || waits(o) > waits(from)):
 			from = o
 		case receives(o) && (to == nil || waits(o) > waits(to)):

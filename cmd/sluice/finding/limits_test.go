@@ -14,6 +14,7 @@ import (
 // once more because they are decisions: who moves one moves it here too.
 func TestLimits(t *testing.T) {
 	poll := at(profile.PollReceive, "poll")
+	other := at(profile.Close, "end")
 	acquire, release := at(profile.Send, "book"), at(profile.Receive, "book")
 	many := func(n float64) int { return int(n + 0.5) }
 	user := func(cores, share float64, rest profile.Category) part {
@@ -38,8 +39,11 @@ func TestLimits(t *testing.T) {
 			on{choose, share * (1 - 2*ends), 0, 0}, on{send, share * ends, 0, 0}, on{receive, share * ends, 0, 0}),
 			goroutinesAt(in(choose, goroutines, 1))}
 	}
-	backlog := func(cores, share float64, n int) []part {
-		return []part{user(cores, share, profile.OtherRuntime), goroutinesAt(in(send, n, n))}
+	// backlog has one goroutine at the other end, which uses so much of a core, and of
+	// that such a part for its work.
+	backlog := func(slow, work float64, n int) []part {
+		return []part{cpu(1, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{other, 0.001, 0, 0}), goroutinesAt(in(send, n, 0)),
+			staged(stagePart{"(*Bus).Put", n, 0, 0.01}, stagePart{"consume", 1, slow * work, slow * (1 - work)})}
 	}
 	outside := func(cores float64, n int) []part {
 		return []part{user(cores, 1, profile.OtherRuntime), goroutinesAt(in(send, n, n), in(sink, 1, 1))}
@@ -78,7 +82,7 @@ func TestLimits(t *testing.T) {
 		{"its lock, of its cost", HotChannel, 0.30, false, func(v float64) []part { return contended(0.9, v) }},
 		{"a channel's lock, where parking counts", HandOver, 0.30, true, func(v float64) []part { return contended(0.9, v) }},
 		{"hand-over, of CPU time", HandOver, 0.15, false, func(v float64) []part { return contended(v, 0) }},
-		{"both sides of a lock, of the channels' cost", UsedAsLock, 0.50, false, func(v float64) []part {
+		{"both sides of a lock, of the channels' cost", UsedAsLock, 0.80, false, func(v float64) []part {
 			return []part{cpu(2, shares{profile.ChannelWork: 1}, on{acquire, v / 2, 0, 0}, on{release, v / 2, 0, 0},
 				on{choose, 1 - v, 0, 0}), goroutinesAt(in(acquire, 15, 14), in(choose, 3, 0))}
 		}},
@@ -94,8 +98,8 @@ func TestLimits(t *testing.T) {
 			return []part{cpu(1.9, shares{profile.ChannelWork: v, profile.UserCode: 1 - v}, on{poll, v, 0, 0})}
 		}},
 		{"goroutines in a queue", SlowStage, 1.5, false, func(v float64) []part { return backlog(1, 1, many(v)) }},
-		{"cores of a slow stage", SlowStage, 0.5, false, func(v float64) []part { return backlog(v, 1, 8) }},
-		{"user code of a slow stage", SlowStage, 0.5, false, func(v float64) []part { return backlog(1, v, 8) }},
+		{"a core that a slow stage uses", SlowStage, 0.75, false, func(v float64) []part { return backlog(v, 1, 8) }},
+		{"work of a slow stage", SlowStage, 0.70, false, func(v float64) []part { return backlog(1, v, 8) }},
 		{"cores, waiting for others", Downstream, 0.5, true, func(v float64) []part { return outside(v, 8) }},
 		{"goroutines in a queue for others", Downstream, 1.5, false, func(v float64) []part { return outside(0.03, many(v)) }},
 		{"more goroutines", Leak, 10, false, func(v float64) []part { return leaking(20+many(v), 20, 0) }},

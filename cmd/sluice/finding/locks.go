@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
 )
@@ -10,7 +11,6 @@ import (
 const (
 	HotChannel Kind = "hot channel"
 	SharedDone Kind = "shared done channel"
-	UsedAsLock Kind = "channel used as a lock"
 )
 
 const (
@@ -21,9 +21,11 @@ const (
 	lockBound = 0.30
 	// mostly: an operation that all others together cannot outweigh.
 	mostly = 0.50
-	// bestCase: how much more than the price a remedy of a hot channel gave at
-	// most. Prices are of a channel that is busy, not of one that is fought for.
-	bestCase = 1.6
+	// slice is how many values the doctor tells to send at a time.
+	slice = 64
+	// doneWorst and doneBest are the parts of the time in locks that own done channels
+	// freed selects from: 0.65 where both other ends were busy, 0.9 where they were not.
+	doneWorst, doneBest = 0.60, 0.90
 	// crowd is how many goroutines at least contend for a lock.
 	crowd = 2
 )
@@ -39,18 +41,14 @@ var lockRules = []rule{
 		reason: "every goroutine selects on a done channel of all: its lock is taken by each select; " +
 			"own done channel ×3.3, no done case ×7.8",
 	},
-	{
-		kind: UsedAsLock, shares: true, look: usedAsLock, instead: []Kind{HotChannel, HandOver, SharedDone},
-		reason: "the same function sends and receives, and waits at one of them only: sync.Mutex ×1.54",
-	},
 }
 
 // hot reports whether channels take enough to be worth a remedy.
 func (f *facts) hot() bool {
 	if f.avail == 0 { // then only the share of the CPU time is known
-		return f.channelCPU() >= hotShare
+		return f.channelCPU() >= f.limit(hotShare)
 	}
-	return f.channelCores() >= hotShare
+	return f.channelCores() >= f.limit(hotShare)
 }
 
 // lockEvidence adds what all findings on locks are from.
@@ -97,15 +95,15 @@ func hotChannel(f *facts) *Finding {
 	if lone, ok := o.count(); ok && lone < crowd {
 		found.Confidence = Low
 	}
-	p := f.prices
+	p, now := f.prices, f.load(hotWork)
 	used, channels := f.engaged()
 	oneP := 1 / max(used*max(1, f.avail)*(1-channels*removable(p.Contended, p.OneP)), 1.0/mostGain)
 	found.Remedies = []Remedy{
+		// Slices of its own cost a sender little; those that pass a mutex or a timer on the way, more.
 		{Batch, "send slices of 64 values, one slice a send (sluice.Batcher collects them, and flushes after a linger)",
-			between(f.saving(p.Contended, p.Batched), f.saving(p.Contended, p.OwnSlices), bestCase*f.saving(p.Contended, p.OwnSlices)),
-			byPrices + ": from slices that all senders share to slices of their own"},
+			f.gain(now, after(p.Contended, math.Sqrt(p.OwnSlices*p.Batched), p.Contended/slice)), byLoad},
 		{Shard, "give each sender a channel, or a lane of sluice.Sharded, if no order among senders is needed",
-			between(f.saving(p.Contended, p.Batched), f.saving(p.Contended, p.Sharded), bestCase*f.saving(p.Contended, p.Sharded)), byPrices},
+			f.gain(now, after(p.Contended, p.Batched, p.Sharded/2)), byLoad},
 		{FewerPs, "run with a lower GOMAXPROCS, if the service does little beside this channel",
 			around(oneP), "measured prices on one P against those on all, with one core in place of those used"},
 	}
@@ -141,78 +139,16 @@ func sharedDone(f *facts) *Finding {
 	if counted {
 		found.says(profile.KindGoroutine, fmt.Sprintf("%d goroutines are in selects", goroutines))
 	}
-	// The lock of the shared channel is all of what is locked but the share that
-	// the select's own channels would have alone.
-	part := f.locked() * f.weight(isSelect)
-	used, channels := f.engaged()
-	mid := bounded(used, channels*part/max(f.weight(isSelect), mostly), 0.9)
+	// A select still locks its own channels, for which two goroutines may meet.
+	locked := f.locked()
+	keep := stay{worst: 1 - locked*doneWorst, best: 1 - locked*doneBest}
 	found.Remedies = []Remedy{
 		{OwnDone, "give each goroutine a done channel or a context of its own, or none: close the channel of values, or look at done once in many values",
-			between(mid*gainBelow, mid, mid*2.5), byBound + "; the most is for no done case at all"},
+			f.gain(f.load(coldWork), keep), byLoad + "; more if there is no done case at all"},
 	}
 	found.Not = []Not{
 		{Buffer, "the selects do not wait for room: they take the lock of the shared channel whether anything is ready or not."},
 		{Shard, "more channels of values leave the done channel, which all selects still lock."},
 	}
 	return found
-}
-
-// usedAsLock looks for operations on both sides in one function: a lock's waiters
-// wait at one of them only, at the other nobody ever does. A stage of a pipeline
-// waits at both.
-func usedAsLock(f *facts) *Finding {
-	s, r := f.dearest(sends), f.dearest(receives)
-	if s == nil || r == nil || !f.hot() || !sameFunction(s, r) || f.weight(isOneOf(s, r)) < mostly {
-		return nil
-	}
-	taking, giving := s, r // sem <- x to lock
-	if waits(r) > waits(s) {
-		taking, giving = r, s // <-token to lock
-	}
-	if waits(taking) == 0 || waits(giving)*10 > waits(taking) {
-		return nil
-	}
-	found := &Finding{Channels: true, At: &taking.Place, Share: known(f.channelCores()), Confidence: Medium}
-	found.Text = fmt.Sprintf("A channel is used as a lock: %s takes it, and the same function gives it back at line %d.",
-		taking, giving.Line)
-	f.lockEvidence(found)
-	found.says(profile.KindGoroutine, fmt.Sprintf("goroutines wait at the %s only, never at the %s", taking.Op, giving.Op))
-	// Who waits for a channel always parks and is handed it; who waits for a mutex
-	// tries a few times first, and may take it in passing.
-	mid := f.saving(f.prices.HandOver, f.prices.Mutex)
-	found.Remedies = []Remedy{{Mutex, "use a sync.Mutex, if the channel has one slot and no select is on it",
-		between(mid*0.5, mid, mid*gainAbove), byPrices + "; ×1.54 and ×3.6 in programs like this"}}
-	found.Not = []Not{
-		{Buffer, "slots are how many may be inside at once: more of them are another program."},
-		{Batch, "no values move: there is nothing to collect."},
-	}
-	return found
-}
-
-func sameFunction(a, b *Operation) bool {
-	if a.site.At.Function == b.site.At.Function {
-		return true
-	}
-	// Lock and Unlock, methods of a type that wraps the channel, on behalf of one caller.
-	return a.site.Caller.Function != "" && a.site.Caller.Function == b.site.Caller.Function &&
-		a.site.At.Package() == b.site.At.Package()
-}
-
-func isOneOf(all ...*Operation) func(*Operation) bool {
-	return func(o *Operation) bool {
-		for _, one := range all {
-			if one == o {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// waits is how much is waited at an operation: parks, else goroutines.
-func waits(o *Operation) int64 {
-	if o.Parks != nil {
-		return *o.Parks
-	}
-	return int64(deref(o.Waiting))
 }

@@ -245,3 +245,22 @@ func anyOp(*Operation) bool      { return true }
 func (o *Operation) count() (int, bool) {
 	return max(deref(o.In), deref(o.Waiting)), o.In != nil || o.Waiting != nil
 }
+
+func isOneOf(all ...*Operation) func(*Operation) bool {
+	return func(o *Operation) bool {
+		for _, one := range all {
+			if one == o {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// waits is how much is waited at an operation: parks, else goroutines.
+func waits(o *Operation) int64 {
+	if o.Parks != nil {
+		return *o.Parks
+	}
+	return int64(deref(o.Waiting))
+}

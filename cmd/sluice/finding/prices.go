@@ -22,17 +22,18 @@ type Prices struct {
 	Wakeup    float64 `json:"wakeup_ns"`          // a goroutine parked, and woken
 	Case      float64 `json:"select_case_ns"`     // one more case of a select
 	Mutex     float64 `json:"mutex_ns"`           // a Lock and its Unlock, in turns on two CPUs
+	Fought    float64 `json:"fought_mutex_ns"`    // the same where goroutines park on it every time
 	Guesses   bool    `json:"of_another_machine"` // nobody measured where the service runs
 }
 
 // Reference is what is used where nobody measured: medians of this project's
-// own runs, in November 2026, Contended with 100 slots and 100 workers. Case and
-// Mutex are not in results.json.
+// own runs, in November 2026, Contended with 100 slots and 100 workers. Case,
+// Mutex and Fought are not in results.json.
 func Reference() Prices {
 	return Prices{
 		Source:   "a reference machine (AMD EPYC, 2 CPUs, linux/amd64, go1.26.8)",
 		HandOver: 145, Buffered: 35, Contended: 63, Batched: 23, OwnSlices: 3.3, Sharded: 13.5, OneP: 30,
-		Wakeup: 152, Case: 20, Mutex: 20, Guesses: true,
+		Wakeup: 152, Case: 20, Mutex: 20, Fought: 250, Guesses: true,
 	}
 }
 

@@ -74,19 +74,6 @@ func bounded(used, share, removable float64) float64 {
 	return 1 / (max(used, 1.0/mostGain) * (1 - min(1, share)*removable))
 }
 
-// removing predicts for pools and pipelines: what the channel takes is CPU time,
-// and cores that idle do so because both ends park.
-func (f *facts) removing(removable float64) Range {
-	return around(bounded(f.used(), f.channelCPU(), removable))
-}
-
-// saving predicts where cores are in use or asleep in locks: a price is
-// replaced by another one, on the channel's share of that.
-func (f *facts) saving(price, better float64) float64 {
-	used, channels := f.engaged()
-	return bounded(used, channels, removable(price, better))
-}
-
 // removable is the part of a price that another one saves, from 0 to 1.
 func removable(price, better float64) float64 {
 	if price <= 0 {
@@ -97,7 +84,5 @@ func removable(price, better float64) float64 {
 
 // Words for where a gain is from.
 const (
-	byBound  = "(cores there are / used) / (1 − channel share × removable share); within 15 % for pools and pipelines"
-	byPrices = "measured prices of a value, on the channel's share of the cores"
-	byNature = "other programs with the same fault; no profile says how much it is in this one"
+	byLoad = "what the service has to do besides, on the cores there are at most and on those in use at least, and measured prices of what stays"
 )

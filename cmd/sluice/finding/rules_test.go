@@ -29,6 +29,17 @@ func TestRules(t *testing.T) {
 		on{acquire, 0.1, 0.01, 0}, on{release, 0.19, 0.05, 0.1})
 	turns := cpu(1.4, shares{profile.ChannelWork: 0.05, profile.AfterPark: 0.03, profile.UserCode: 0.92}, on{send, 0.03, 0, 0.01}, on{receive, 0.02, 0, 0.01})
 	computing := cpu(1.05, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{send, 0.01, 0, 0})
+	encoder := staged(stagePart{"(*Bus).Put", 8, 0.02, 0.01}, stagePart{"consume", 1, 0.97, 0})
+	ask, answer := at(profile.Send, "ask"), at(profile.Receive, "ask")
+	serve, reply := at(profile.Range, "serve"), at(profile.Send, "serve")
+	answer.At.Line, reply.At.Line = answer.At.Line+1, reply.At.Line+1
+	asking := cpu(1.05, shares{profile.ChannelWork: 0.28, profile.ChannelLock: 0.1, profile.AfterPark: 0.38, profile.UserCode: 0.24},
+		on{answer, 0.11, 0.02, 0.08}, on{serve, 0.1, 0.03, 0.06}, on{ask, 0.1, 0.02, 0.01}, on{reply, 0.07, 0.02, 0.01})
+	asked := goroutinesAt(in(ask, 10, 5), in(reply, 1, 1))
+	served := func(c *profile.Capture) {
+		all := time.Duration(0.28 * float64(c.CPU.Total)) // 0.11 of it its own work
+		c.CPU.Users = append(c.CPU.Users, profile.UserTime{Function: reply.At.Function, Self: all / 6, All: all})
+	}
 	waiting := cpu(0.03, shares{profile.UserCode: 0.5, profile.SystemCalls: 0.5})
 	for _, test := range []struct {
 		kind     Kind
@@ -48,11 +59,14 @@ func TestRules(t *testing.T) {
 			[]part{shared, metrics(0, 0), goroutinesAt(in(write, 1, 0))}},
 		{UsedAsLock, []part{asLock, goroutinesAt(in(acquire, 15, 14))}, Yes, Mutex, 3.6, Batch,
 			[]part{asLock, goroutinesAt(in(acquire, 15, 14), in(release, 9, 9))}},
+		{Actor, []part{asking, asked, served}, Yes, Mutex, 1.68, Buffer,
+			[]part{asking, asked, served, woke(profile.Pair{Waker: ask, Sleeper: reply, Count: 1000})}},
 		{ManyCases, []part{selects, many}, Yes, MergeSelects, 30, Buffer, []part{shared, metrics(0.2, 0), goroutinesAt(in(write, 8, 5), in(read, 8, 1))}},
 		{Pump, []part{pumped, goroutinesAt(in(choose, 1, 0))}, Yes, Elastic, 3.5, Shard, []part{selects, many}},
 		{Polling, []part{cpu(1.9, shares{profile.ChannelWork: 0.36, profile.UserCode: 0.64}, on{poll, 0.36, 0, 0})}, Yes, Block, 1.98, Buffer,
 			[]part{cpu(1.9, shares{profile.ChannelWork: 0.05, profile.UserCode: 0.95}, on{poll, 0.05, 0, 0})}},
-		{SlowStage, []part{computing, goroutinesAt(in(send, 8, 6))}, No, MoreReceivers, 1.99, Buffer, []part{computing, goroutinesAt(in(send, 1, 1))}},
+		{SlowStage, []part{computing, goroutinesAt(in(send, 8, 6)), encoder}, No, MoreReceivers, 1.99, Buffer,
+			[]part{computing, goroutinesAt(in(send, 8, 6)), staged(stagePart{"(*Bus).Put", 8, 0.5, 0.01}, stagePart{"consume", 1, 0.49, 0})}},
 		{Downstream, []part{waiting, goroutinesAt(in(send, 4, 4), in(sink, 1, 1))}, No, MoreReceivers, 3.75, Buffer,
 			[]part{waiting, goroutinesAt(in(receive, 4, 4), in(sink, 1, 1))}},
 		{Collector, []part{cpu(1.7, shares{profile.Collecting: 0.6, profile.Allocating: 0.27, profile.ChannelWork: 0.01, profile.UserCode: 0.12}, on{send, 0.01, 0, 0}),
@@ -82,8 +96,8 @@ func TestRules(t *testing.T) {
 			if len(f.Evidence) == 0 {
 				t.Error("no evidence")
 			}
-			if len(d.Findings) > 1 {
-				t.Errorf("beside it: %+v", d.Findings[1:])
+			if major, _ := split(d.Findings); len(major) > 1 {
+				t.Errorf("beside it: %+v", major[1:])
 			}
 			if n := diagnose(test.without...); n.found(test.kind) != nil {
 				t.Errorf("its neighbour has it too: %s", n.found(test.kind).Text)
@@ -108,7 +122,7 @@ func TestEveryRule(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 16 {
+	if len(seen) != 18 {
 		t.Errorf("%d rules", len(seen))
 	}
 }
@@ -124,7 +138,7 @@ func TestSeveralFindings(t *testing.T) {
 
 // TestUnexplained: much CPU time in channels that no rule explains is no all-clear.
 func TestUnexplained(t *testing.T) {
-	d := diagnose(cpu(1.5, shares{profile.ChannelWork: 0.5, profile.UserCode: 0.5}, on{choose, 0.5, 0.05, 0}), goroutinesAt(in(choose, 8, 3)))
+	d := diagnose(cpu(1.5, shares{profile.ChannelWork: 0.5, profile.UserCode: 0.5}, on{at(profile.PollReceive, "peek"), 0.1, 0, 0}, on{at(profile.Close, "end"), 0.4, 0.05, 0}))
 	if d.Verdict != NotSaid || len(d.Findings) != 0 || !strings.Contains(d.Answer, "Channels take 50 % of CPU time") {
 		t.Errorf("said %s: %s, %+v", d.Verdict, d.Answer, d.Findings)
 	}
@@ -170,7 +184,7 @@ func TestRoomOutside(t *testing.T) {
 func TestDropping(t *testing.T) {
 	offer := at(profile.PollSend, "offer")
 	d := diagnose(cpu(1.2, shares{profile.ChannelWork: 0.3, profile.UserCode: 0.7}, on{offer, 0.3, 0, 0}))
-	f := d.found(Polling)
+	f := d.found(Dropping)
 	if f == nil || d.Verdict != NotSaid || len(f.Remedies) != 0 || !strings.Contains(d.Answer, "drops") {
 		t.Errorf("said %s: %s, %+v", d.Verdict, d.Answer, f)
 	}
@@ -181,7 +195,7 @@ func TestDropping(t *testing.T) {
 func TestFewCases(t *testing.T) {
 	d := diagnose(cpu(1.3, shares{profile.ChannelWork: 0.9, profile.UserCode: 0.1}, on{choose, 0.7, 0.1, 0}, on{send, 0.2, 0, 0}),
 		goroutinesAt(in(choose, 1, 0)))
-	if f := d.found(ManyCases); f == nil || f.Best().Gain.Low != 1 {
+	if f := d.found(ManyCases); f == nil || f.Best().Gain.Low > 1 {
 		t.Errorf("found %+v", d.Findings)
 	}
 	write, read := at(profile.Select, "write"), at(profile.Select, "read")

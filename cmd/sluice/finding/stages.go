@@ -16,17 +16,18 @@ const (
 	// backedUp is how many goroutines wait to send before somebody is said to be
 	// slow behind the channel: one is caught so in any program.
 	backedUp = 2
-	// stageCores in use: below, the slow one is not computing.
-	stageCores = 0.5
-	// stageUser is the share of CPU time in code of the program.
-	stageUser = 0.5
+	// stageLow and stageMid are what more receivers gave at least, and usually, of what
+	// the cores allow: they share the memory, and the other stages run beside them.
+	stageLow, stageMid = 0.55, 0.80
+	// stageOut: of so many goroutines of a stage that waits outside one may do something else.
+	stageOut = 4
 	// downstreamCores in use: a service that waits for others used 0.02 to 0.4.
 	downstreamCores = 0.5
 )
 
 var stageRules = []rule{
 	{
-		kind: SlowStage, shares: true, look: slowStage, instead: []Kind{PlainCPU},
+		kind: SlowStage, shares: true, look: slowStage, instead: []Kind{PlainCPU, TakeTurns},
 		reason: "slow consumer by CPU: senders wait, one core computes, the others idle; buffer ×1.0",
 	},
 	{
@@ -52,43 +53,82 @@ func (f *facts) backlog() (*Operation, int) {
 }
 
 func slowStage(f *facts) *Finding {
-	o, n := f.backlog()
-	cpu := f.capture.CPU
-	if n < backedUp || f.avail == 0 || f.channelCPU() >= handOverShare || f.share(profile.UserCode) < stageUser ||
-		f.cores < stageCores || f.used() > 1-idleCores || len(cpu.Users) == 0 {
+	slow := f.limiting()
+	if slow == nil || f.used() > 1-idleCores {
 		return nil
 	}
-	who := cpu.Users[0]
+	o := f.before(slow)
+	if o == nil {
+		return nil // nobody hands it anything: it is as fast as it is
+	}
 	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
 	found.Text = fmt.Sprintf("The stage behind %s computes and cannot keep up; other cores idle.", o)
-	found.says(profile.KindGoroutineText, goroutines(n)+" waiting to send")
-	found.says(profile.KindCPU, fmt.Sprintf("%s of %s cores in use, %s of it in %s",
-		number(f.cores), number(f.avail), percent(who.Self.Seconds()/f.cpu), who.Function))
-	mid := bounded(f.used(), f.channelCPU(), 0)
+	n, _ := o.count()
+	found.says(profile.KindGoroutine, goroutines(n)+" in the sends that it receives from")
+	found.says(profile.KindCPU, fmt.Sprintf("%s of %s cores in use, %s of them by the %d of %s, which can use no more",
+		number(f.cores), number(f.avail), number(slow.work+slow.channel), slow.n, profile.Frame{Function: slow.root}))
+	if deref(o.Waiting) >= backedUp {
+		found.Confidence = High
+		found.says(profile.KindGoroutineText, goroutines(*o.Waiting)+" waiting to send")
+	}
+	if users := f.capture.CPU.Users; len(users) > 0 {
+		found.says(profile.KindCPU, fmt.Sprintf("%s of CPU time in %s", percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
+	}
+	// Cores that idle for want of this stage are used by more of it, whatever else.
+	gain := f.gain(f.load(0), stay{1, 1}, slow.root)
+	gain.Low = max(gain.Low, gain.High*stageLow)
+	gain.Mid = max(gain.Mid, gain.High*stageMid)
 	found.Remedies = []Remedy{{MoreReceivers, "let more goroutines receive, as many as there are cores, if the work can be done apart",
-		around(mid), byBound}}
+		gain, byLoad}}
 	found.Not = []Not{
 		{Buffer, "the channel is full because what is behind it is slow: a longer line is served no faster (×1.0 when tried)."},
 		{Shard, "the channel's lock is not waited for."},
-		{Batch, fmt.Sprintf("channels take %s of CPU time: there is nothing to save.", percent(f.channelCPU()))},
+		{Batch, fmt.Sprintf("channels take %s of CPU time: there is little to save.", percent(f.channelCPU()))},
 	}
 	return found
+}
+
+// before is the send that fills the channel in front of a stage: the one where most
+// goroutines are that are not of the stage itself, at least backedUp if only stacks say
+// so, one if it waits. A stage's own sends go on to the next one.
+func (f *facts) before(s *stage) *Operation {
+	var most *Operation
+	there := 0
+	for i := range f.operations {
+		o := &f.operations[i]
+		n, _ := o.count()
+		switch {
+		case o.Op != profile.Send && o.Op != profile.Select || o.root == "" || o.root == s.root || f.grows(o.site) || ofRuntime(o.root):
+		case n < backedUp && deref(o.Waiting) == 0 && value(o.CPU) == 0:
+		case most == nil || deref(o.Waiting) > deref(most.Waiting) || deref(o.Waiting) == deref(most.Waiting) && n > there:
+			most, there = o, n
+		}
+	}
+	return most
 }
 
 // downstream needs no shares: that senders wait and nobody computes is seen by
 // states alone.
 func downstream(f *facts) *Finding {
 	o, n := f.backlog()
-	if n < backedUp || f.capture.CPU == nil || f.cores >= downstreamCores || f.channelCores() >= hotShare {
+	if n == 0 || f.capture.CPU == nil || f.cores >= downstreamCores || f.channelCores() >= hotShare {
 		return nil
 	}
-	where, waiting := f.waitingOutside()
-	if waiting == 0 {
+	out := f.waitingOutside(o)
+	if out == nil || n < backedUp && !f.steady(o, out) {
 		return nil
 	}
 	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
-	found.Text = fmt.Sprintf("What receives behind %s waits for something outside, at %s.", o, where)
-	found.says(profile.KindGoroutineText, fmt.Sprintf("%s waiting to send, %d in %s", goroutines(n), waiting, where))
+	found.Text = fmt.Sprintf("What receives behind %s waits for something outside, at %s.", o, out.At)
+	if out.Op == profile.Sleep {
+		found.Confidence = Low
+		found.Text = fmt.Sprintf("What receives behind %s sleeps, at %s: for something outside, or to keep a pace that is meant.", o, out.At)
+	}
+	if n < backedUp {
+		found.Confidence = Low
+		found.decides(profile.KindTrace, "whether the one that waits to send waits for these")
+	}
+	found.says(profile.KindGoroutineText, fmt.Sprintf("%s waiting to send, %d in %s", goroutines(n), out.Count(), out.At))
 	found.says(profile.KindCPU, fmt.Sprintf("%s cores in use: nobody computes", number(f.cores)))
 	// Four times the receivers is what was tried; cores bound it where they are short.
 	room := 1 / f.used()
@@ -104,17 +144,42 @@ func downstream(f *facts) *Finding {
 	return found
 }
 
-// waitingOutside returns where most goroutines wait in the network, in a system
-// call or asleep, those that listen for connections left out.
-func (f *facts) waitingOutside() (at profile.Frame, n int) {
+// waitingOutside returns where most goroutines wait in the network or in a system
+// call, or else asleep, who listens for connections and who sends at o left out; nil
+// if there is nobody.
+func (f *facts) waitingOutside(o *Operation) *profile.GoroutineSite {
 	g := f.capture.Goroutines
 	if g == nil {
-		return at, 0
+		return nil
 	}
-	for _, s := range g.Sites {
-		if (s.Op == profile.IO || s.Op == profile.Sleep) && !serving(s) && s.Count() > n {
-			at, n = s.At, s.Count()
+	var most *profile.GoroutineSite
+	for i := range g.Sites {
+		s := &g.Sites[i]
+		switch {
+		case s.Op != profile.IO && s.Op != profile.Sleep, serving(*s), ofRuntime(s.Root), s.Root != "" && s.Root == o.root, s.Count() == 0:
+		case most == nil || most.Op == profile.Sleep && s.Op == profile.IO || most.Op == s.Op && s.Count() > most.Count():
+			most = s
 		}
 	}
-	return at, n
+	return most
+}
+
+// steady reports whether one goroutine that waits to send is a queue: it did so in
+// both snapshots, and the goroutines of the same repository that wait outside are all
+// that there are of their stage, so that nobody is left to receive.
+func (f *facts) steady(o *Operation, out *profile.GoroutineSite) bool {
+	g := f.capture.Goroutines
+	if !g.GrowthKnown || !neighbours(o.Function, out.Root) {
+		return false
+	}
+	elsewhere := 0
+	for _, s := range g.Sites {
+		switch {
+		case s.Site == o.site && s.Earlier == 0:
+			return false
+		case s.Root == out.Root && s.Site != out.Site:
+			elsewhere += s.Count()
+		}
+	}
+	return elsewhere*stageOut <= out.Count()
 }

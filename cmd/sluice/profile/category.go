@@ -56,6 +56,16 @@ func inWake(below stack) bool {
 	return false
 }
 
+// inAllocation reports whether below makes something.
+func inAllocation(below stack) bool {
+	for _, f := range below {
+		if category, ok := clueOf(f.Function); ok {
+			return category == Allocating
+		}
+	}
+	return false
+}
+
 // A clue puts a stack into a category by the beginning of a function's name.
 type clue struct {
 	prefix   string

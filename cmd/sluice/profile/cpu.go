@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -17,8 +18,7 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 	}
 	t := cpuTally{
 		cpu:   &CPU{Window: max(0, time.Duration(p.DurationNanos)), Period: max(0, time.Duration(p.Period)), By: map[Category]time.Duration{}},
-		sites: map[Site]*CPUSite{},
-		users: map[string]*UserTime{},
+		sites: map[Site]*CPUSite{}, users: map[string]*UserTime{}, stages: map[string]*CPUStage{},
 	}
 	for _, sample := range p.Sample {
 		spent := time.Duration(sample.Value[value])
@@ -27,14 +27,30 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 		}
 		t.add(framesOf(sample), spent)
 	}
+	if err := t.cpu.possible(); err != nil {
+		return nil, err
+	}
 	return t.result(), nil
+}
+
+// maxCores is more cores than any machine has that Go runs on.
+const maxCores = 1 << 14
+
+// possible refuses a window in which no machine could have spent so much: every
+// share and gain would be nonsense.
+func (c *CPU) possible() error {
+	if c.Window > 0 && c.Total.Seconds() > maxCores*c.Window.Seconds() {
+		return fmt.Errorf("has %s of CPU time in %s: one of the two is wrong", c.Total, c.Window)
+	}
+	return nil
 }
 
 // A cpuTally adds up samples.
 type cpuTally struct {
-	cpu   *CPU
-	sites map[Site]*CPUSite
-	users map[string]*UserTime
+	cpu    *CPU
+	sites  map[Site]*CPUSite
+	users  map[string]*UserTime
+	stages map[string]*CPUStage
 }
 
 func (t *cpuTally) add(s stack, spent time.Duration) {
@@ -52,6 +68,9 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 			t.sites[p.site] = site
 		}
 		site.Time += spent
+		if inAllocation(p.below) {
+			site.New += spent
+		}
 		switch {
 		case category == ChannelLock:
 			site.Lock += spent
@@ -59,6 +78,7 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 			site.Wake += spent
 		}
 	}
+	t.stage(p.root, category, spent)
 	seen := map[string]bool{}
 	for _, f := range s[len(p.below):] {
 		if hidden(f) || seen[f.Function] {
@@ -69,6 +89,24 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 	}
 	if category == UserCode {
 		t.user(p.site.At.Function).Self += spent
+	}
+}
+
+// stage books time on the goroutines that began with root, which is empty for the
+// runtime's own.
+func (t *cpuTally) stage(root string, category Category, spent time.Duration) {
+	if root == "" {
+		return
+	}
+	s := t.stages[root]
+	if s == nil {
+		s = &CPUStage{Root: root}
+		t.stages[root] = s
+	}
+	if category == ChannelWork || category == ChannelLock {
+		s.Channel += spent
+	} else {
+		s.Work += spent
 	}
 }
 
@@ -93,6 +131,12 @@ func (t *cpuTally) result() *CPU {
 	}
 	slices.SortFunc(t.cpu.Users, func(a, b UserTime) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.All, a.All), cmp.Compare(a.Function, b.Function))
+	})
+	for _, stage := range t.stages {
+		t.cpu.Stages = append(t.cpu.Stages, *stage)
+	}
+	slices.SortFunc(t.cpu.Stages, func(a, b CPUStage) int {
+		return cmp.Or(cmp.Compare(b.Work+b.Channel, a.Work+a.Channel), cmp.Compare(a.Root, b.Root))
 	})
 	return t.cpu
 }

@@ -167,7 +167,7 @@ func fileLine(where string) (file string, line int) {
 	if err != nil {
 		return where, 0
 	}
-	return where[:colon], int(n)
+	return where[:colon], lineOf(n)
 }
 
 // count adds the goroutine to the totals and to its site.
@@ -182,7 +182,7 @@ func (g *goroutine) count(into *Goroutines, sites map[Site]*GoroutineSite) {
 		return
 	}
 	running := active[g.state]
-	if op, ok := states[g.state]; ok && !running {
+	if op, ok := states[g.state]; ok && !running && p.site.Op != Accept {
 		p.site.Op = op
 	}
 	site := sites[p.site]

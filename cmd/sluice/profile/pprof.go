@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -168,6 +169,14 @@ func valueOf(p *pprof.Profile, name string) int {
 	return slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == name })
 }
 
+// lineOf is the line that a file claims, 0 if no source has it.
+func lineOf(n int64) int {
+	if n < 0 || n > math.MaxInt32 {
+		return 0
+	}
+	return int(n)
+}
+
 // framesOf returns the stack of a sample, inlined calls included.
 func framesOf(sample *pprof.Sample) stack {
 	var s stack
@@ -176,7 +185,7 @@ func framesOf(sample *pprof.Sample) stack {
 			if len(s) == maxFrames {
 				return s
 			}
-			f := Frame{Line: int(line.Line)}
+			f := Frame{Line: lineOf(line.Line)}
 			if line.Function != nil {
 				f.Function, f.File = plain(line.Function.Name), line.Function.Filename
 			}

@@ -67,6 +67,7 @@ type CPU struct {
 	By     map[Category]time.Duration // sums up to Total
 	Sites  []CPUSite                  // operations, the dearest first: those on channels, and Lock and Wait
 	Users  []UserTime                 // functions of the service, the one with the most Self first
+	Stages []CPUStage                 // goroutines by the function that they began with, the dearest first
 }
 
 // Cores is the mean number of cores in use, 0 if the window is not known.
@@ -112,6 +113,7 @@ const (
 type CPUSite struct {
 	Site
 	Time time.Duration // all of it
+	New  time.Duration // of it allocating, as reflect.Select does
 	Lock time.Duration // of it taking and releasing the channel's lock
 	Wake time.Duration // of it making another goroutine runnable
 }
@@ -121,6 +123,14 @@ type UserTime struct {
 	Function string        // generic arguments left out
 	Self     time.Duration // in it and in what it calls of the runtime, less the other categories
 	All      time.Duration // with everything that it calls, of all categories
+}
+
+// A CPUStage is the CPU time of the goroutines that began with one function: of as
+// many as there are of them, no more cores than that can be used.
+type CPUStage struct {
+	Root    string
+	Work    time.Duration // all that is not the next
+	Channel time.Duration // in operations on channels
 }
 
 // Contentions is a mutex or a block profile.

@@ -28,6 +28,8 @@ const (
 	Sleep Op = "sleep" // time.Sleep
 	IO    Op = "I/O"   // the network poller, a system call
 	Other Op = ""      // none of these, or not known
+
+	Accept Op = "accept" // listening for connections: I/O that nothing waits behind
 )
 
 // Channel reports whether op is an operation on channels.
@@ -57,8 +59,11 @@ func (f Frame) String() string {
 	if f.Function == "" {
 		return "?"
 	}
-	if f.File == "" {
+	switch {
+	case f.File == "":
 		return path.Base(f.Function)
+	case f.Line == 0:
+		return fmt.Sprintf("%s (%s)", path.Base(f.Function), path.Base(strings.ReplaceAll(f.File, `\`, "/")))
 	}
 	return fmt.Sprintf("%s (%s:%d)", path.Base(f.Function), path.Base(strings.ReplaceAll(f.File, `\`, "/")), f.Line)
 }

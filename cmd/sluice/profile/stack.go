@@ -83,6 +83,8 @@ var entries = map[string]Op{
 	"runtime.chanrecv2":              Range,
 	"runtime.selectgo":               Select,
 	"runtime.reflect_rselect":        Select,
+	"reflect.Select":                 Select, // and what it makes and copies for all cases, every time
+	"reflect.rselect":                Select,
 	"runtime.block":                  Select, // of no cases
 	"runtime.selectnbsend":           PollSend,
 	"runtime.selectnbrecv":           PollReceive,
@@ -106,6 +108,9 @@ func entry(function string) (Op, bool) {
 		if strings.HasPrefix(function, waits) {
 			return Wait, true
 		}
+	}
+	if function == "internal/poll.(*FD).Accept" {
+		return Accept, true
 	}
 	if strings.HasPrefix(function, "syscall.") || strings.HasPrefix(function, "internal/poll.") {
 		return IO, true
@@ -135,7 +140,7 @@ func place(s stack) placed {
 		}
 	}
 	p := placed{site: Site{Op: op}, below: s[:at]}
-	if op == IO {
+	if op == IO || op == Accept {
 		at = beyond(s, at)
 	}
 	for i := at; i < len(s); i++ {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -222,7 +223,7 @@ func (t *traceTally) place(s trace.Stack) placed {
 		if len(frames) == maxFrames {
 			break
 		}
-		frames = append(frames, Frame{Function: plain(f.Func), File: f.File, Line: int(f.Line)})
+		frames = append(frames, Frame{Function: plain(f.Func), File: f.File, Line: lineOf(int64(min(f.Line, math.MaxInt64)))})
 	}
 	p := place(frames)
 	p.below = nil

@@ -164,8 +164,12 @@ func TestScore(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(out.String())
-	if len(sheets) != 2 || len(sheets[0].lines)+len(sheets[1].lines) != len(all) {
-		t.Fatalf("%d sheets of %d victims", len(sheets), len(all))
+	scored := 0
+	for _, s := range sheets {
+		scored += len(s.lines)
+	}
+	if scored != len(all) {
+		t.Fatalf("%d of %d victims were scored", scored, len(all))
 	}
 	if tuning := sheets[0]; tuning.set.name != tuningSet.name || !tuning.reached() {
 		t.Errorf("the doctor is below the bar of the %s set", tuning.set.name)

@@ -89,11 +89,12 @@ var (
 
 // A sheet is the score of one set.
 type sheet struct {
-	set   set
-	right [len(questions)]int
-	asked [len(questions)]int
-	lines []string
-	wide  []float64 // of each range that "gain" asked about, its high over its low
+	set    set
+	right  [len(questions)]int
+	asked  [len(questions)]int
+	lines  []string
+	missed []string  // a line for each wrong answer
+	wide   []float64 // of each range that "gain" asked about, its high over its low
 }
 
 func (s *sheet) add(t *Truth, o *opinion) {
@@ -110,6 +111,32 @@ func (s *sheet) add(t *Truth, o *opinion) {
 		s.wide = append(s.wide, best.Gain.High/best.Gain.Low)
 	}
 	s.lines = append(s.lines, line(t, o, m))
+	for i, mark := range m {
+		if mark == Wrong {
+			s.missed = append(s.missed, fmt.Sprintf("%s, %s: %s", t.Patient.Name, questions[i], miss(i, t, o)))
+		}
+	}
+}
+
+// miss says what the doctor said to a question, and what is true.
+func miss(question int, t *Truth, o *opinion) string {
+	p, best := &t.Patient, o.best()
+	switch questions[question] {
+	case "channels?":
+		return fmt.Sprintf("said %q, and channels are the problem: %v", o.Verdict, p.Channels)
+	case "what":
+		return fmt.Sprintf("found %q, and it is %q", o.kind(), p.cause())
+	case "where":
+		said := "nowhere"
+		if chief := o.chief(p.Channels); chief != nil && chief.At != nil {
+			said = chief.At.Op + " in " + chief.At.Function
+		}
+		return fmt.Sprintf("said %s, and it is %s in %s", said, p.Sites[0].Op, p.Sites[0].Func)
+	case "remedy":
+		return fmt.Sprintf("said %q, and right is %s", best.Name, strings.Join(p.Right, " or "))
+	}
+	g, _ := t.gain(best.Name)
+	return fmt.Sprintf("%s was to give x%.2f to x%.2f, and gave x%.2f", best.Name, best.Gain.Low, best.Gain.High, g.Median)
 }
 
 // line is one fixture's line: its marks, and what was said beside what is true.
@@ -123,12 +150,6 @@ func line(t *Truth, o *opinion, m Marks) string {
 	fmt.Fprintf(&b, "  %s: %s x%.2f (%.2f to %.2f)", o.Verdict, best.Name, best.Gain.Mid, best.Gain.Low, best.Gain.High)
 	if g, ok := t.gain(best.Name); ok {
 		fmt.Fprintf(&b, ", measured x%.2f", g.Median)
-	}
-	if m[1] == Wrong {
-		fmt.Fprintf(&b, "; found %q, and it is %q", o.kind(), t.Patient.cause())
-	}
-	if m[3] == Wrong {
-		fmt.Fprintf(&b, "; right: %s", strings.Join(t.Patient.Right, ", "))
 	}
 	return b.String()
 }
@@ -152,19 +173,46 @@ func (s *sheet) write(w io.Writer) {
 	for _, line := range s.lines {
 		fmt.Fprintln(w, line)
 	}
+}
+
+// compareSets writes what all sets reached, side by side, and every miss.
+func compareSets(w io.Writer, sheets []*sheet) {
+	const column = 22
+	row := func(head string, cell func(*sheet) string) {
+		line := fmt.Sprintf("%-14s", head)
+		for _, s := range sheets {
+			line += fmt.Sprintf("  %-*s", column, cell(s))
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
+	}
+	row("", func(s *sheet) string { return s.set.name + " set" })
 	for i, q := range questions {
-		fmt.Fprintf(w, "  %-9s %2d of %2d right, bar %.0f %%\n", q, s.right[i], s.asked[i], 100*s.set.bar[i])
+		row(q, func(s *sheet) string {
+			return fmt.Sprintf("%2d of %2d, bar %.0f %%", s.right[i], s.asked[i], 100*s.set.bar[i])
+		})
 	}
-	if len(s.wide) > 0 {
-		fmt.Fprintf(w, "  the predicted ranges reach from 1 to %.1f in the median: a wide one is easily right\n", median(s.wide))
-	}
-	if !s.reached() {
-		fmt.Fprintf(w, "  BELOW THE BAR\n")
+	// A wide range is easily right.
+	row("high over low", func(s *sheet) string {
+		if len(s.wide) == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.1f in the median", median(s.wide))
+	})
+	row("", func(s *sheet) string {
+		if s.reached() {
+			return "at the bar"
+		}
+		return "BELOW THE BAR"
+	})
+	for _, s := range sheets {
+		for _, missed := range s.missed {
+			fmt.Fprintf(w, "%s miss: %s\n", s.set.name, missed)
+		}
 	}
 }
 
 // score asks the doctor about every fixture below root, and writes the sheets, one
-// for each set that has fixtures there. It returns them.
+// for each set that has fixtures there, and both side by side. It returns them.
 func score(ctx context.Context, w io.Writer, program, root string) ([]*sheet, error) {
 	dirs, err := fixtures(root)
 	if err != nil {
@@ -190,5 +238,6 @@ func score(ctx context.Context, w io.Writer, program, root string) ([]*sheet, er
 	for _, s := range sheets {
 		s.write(w)
 	}
+	compareSets(w, sheets)
 	return sheets, nil
 }

@@ -5,7 +5,6 @@ var _ = register(victim{
 	Name: "broker",
 	About: "A dispatcher sends each message to 24 clients, over a channel without buffer for each. It stops at " +
 		"every one of them until that client's goroutine runs.",
-	HeldOut:  true,
 	Channels: true,
 	Sites:    []site{{send, "main.(*broker).dispatch"}, {receive, "main.(*subscriber).consume"}},
 	Right:    []string{buffer, batch},

@@ -7,7 +7,6 @@ var _ = register(victim{
 	Name: "feeds",
 	About: "A reader waits for whichever of 40 feeds has a price with reflect.Select, because there may be more " +
 		"tomorrow. Each price costs a look at all of them.",
-	HeldOut:  true,
 	Channels: true,
 	Sites:    []site{{selecting, "main.(*feeds).read"}, {send, "main.(*feeds).feed"}},
 	Right:    []string{mergeSelects},

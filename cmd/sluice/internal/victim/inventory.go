@@ -7,7 +7,6 @@ var _ = register(victim{
 	Name: "inventory",
 	About: "One goroutine owns the stock. Twelve tills ask it over a channel and wait for the answer on a channel that " +
 		"each request brings along: two hand-overs and an allocation for a look into a map.",
-	HeldOut:  true,
 	Channels: true,
 	Sites: []site{
 		{send, "main.(*inventory).take"}, {receive, "main.(*inventory).take"},

@@ -7,7 +7,6 @@ var _ = register(victim{
 	Name: "limiter",
 	About: "Workers wait for a tick of a rate limiter, or for the end, before each call: the limit is a " +
 		"thousand calls a second, and it is kept. They wait because they are to.",
-	HeldOut: true,
 	Instead: byIdleness,
 	Right:   []string{nothing},
 	builds: map[string]build{

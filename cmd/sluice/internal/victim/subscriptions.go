@@ -7,7 +7,6 @@ var _ = register(victim{
 	Name: "subscriptions",
 	About: "Each client that comes gets a channel and a goroutine that ranges over it. When the client goes, it is " +
 		"taken out of the table, and nobody closes the channel: the goroutine stays for ever.",
-	HeldOut:  true,
 	Channels: true,
 	Leak:     true,
 	Sites:    []site{{receive, "main.(*subscription).deliver"}},

@@ -11,7 +11,6 @@ var _ = register(victim{
 	Name: "thumbnails",
 	About: "Pictures are decoded, made smaller and encoded by three stages of several goroutines, joined by short " +
 		"channels. Each stage computes for a good part of a millisecond: the processors are the limit.",
-	HeldOut: true,
 	Instead: byCPU,
 	Right:   []string{nothing},
 	builds: map[string]build{
