@@ -16,13 +16,17 @@ const (
 // asks a goroutine and waits for its answer does both too, but pays the other ends.
 const lockOnly = 0.80
 
+// otherHalf is the part of the channels' cost that the cheaper operation of a question
+// or an answer takes at least: one with a slot, which never waits, took 0.02.
+const otherHalf = 0.01
+
 var exclusionRules = []rule{
 	{
 		kind: UsedAsLock, shares: true, look: usedAsLock, instead: []Kind{HotChannel, HandOver, SharedDone},
 		reason: "the same function sends and receives, and waits at one of them only: sync.Mutex ×1.54 and ×3.6",
 	},
 	{
-		kind: Actor, shares: true, look: actor, instead: []Kind{HotChannel, HandOver, TinyJobs},
+		kind: Actor, shares: true, look: actor, instead: []Kind{HotChannel, HandOver, TinyJobs, ManyCases},
 		reason: "many send a request and wait for the answer of one goroutine, which does little for it: " +
 			"two hand-overs where a mutex would do; sync.Mutex ×1.7, which was itself fought for",
 	},
@@ -73,11 +77,11 @@ func sameFunction(a, b *Operation) bool {
 // receives and then sends: question and answer. All stages of a pipeline receive
 // first.
 func actor(f *facts) *Finding {
-	if !f.hot() || f.locked() >= lockBound {
+	if !f.hot() {
 		return nil
 	}
-	asks, answer := f.inOneFunction(sends, receives)
-	asked, answers := f.inOneFunction(receives, sends)
+	asks, answer := f.inOneFunctionOrSelect(sends, receives)
+	asked, answers := f.inOneFunctionOrSelect(receives, sends)
 	if asks == nil || asked == nil || asks.Function == asked.Function ||
 		f.weight(isOneOf(asks, answer, asked, answers)) < mostly || !f.confirms(asks, asked, answers, answer) {
 		return nil
@@ -112,12 +116,27 @@ func (f *facts) inOneFunction(first, second func(*Operation) bool) (a, b *Operat
 		}
 		for j := range f.operations {
 			b := &f.operations[j]
-			if second(b) && b.Weight >= smallSite && b.Function == a.Function && b.Line > a.Line {
+			if second(b) && b.Weight >= otherHalf && b.Function == a.Function && b.Line > a.Line {
 				return a, b
 			}
 		}
 	}
 	return nil, nil
+}
+
+// inOneFunctionOrSelect takes a select for one of the two as well: who asks, and who is
+// asked, may look at a context too. Two selects are any stage of a pipeline.
+func (f *facts) inOneFunctionOrSelect(first, second func(*Operation) bool) (a, b *Operation) {
+	isSelect := isOp(profile.Select)
+	or := func(ok func(*Operation) bool) func(*Operation) bool {
+		return func(o *Operation) bool { return ok(o) || isSelect(o) }
+	}
+	if a, b = f.inOneFunction(first, second); a == nil {
+		if a, b = f.inOneFunction(or(first), second); a == nil {
+			a, b = f.inOneFunction(first, or(second))
+		}
+	}
+	return a, b
 }
 
 // confirms reports whether a trace, if there is one, has the first of each pair of

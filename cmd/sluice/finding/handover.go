@@ -28,6 +28,8 @@ const (
 	// parks is the part of the channels' cost in parking and waking from which on more
 	// slots help.
 	parks = 0.15
+	// bothEnds: prices are of the time between two values, while both ends work.
+	bothEnds = 2
 	// poolOf is how many goroutines that do the same are a pool.
 	poolOf = 3
 )
@@ -49,7 +51,7 @@ var handOverRules = []rule{
 
 // handsOver reports whether channels cost much and it is not by their locks.
 func (f *facts) handsOver() bool {
-	return f.channelCPU() >= f.limit(handOverShare) && f.locked() < lockBound && f.weight(handsNothing) < mostly
+	return f.channelCPU() >= f.limit(handOverShare) && (f.locked() < lockBound || !f.crowded()) && f.weight(handsNothing) < mostly
 }
 
 func handsNothing(o *Operation) bool { return polls(o) || o.Op == profile.Close }
@@ -140,16 +142,18 @@ func (f *facts) parking() float64 {
 // that of a channel which has slots already.
 func (f *facts) handOverRemedies(found *Finding) {
 	p, now := f.prices, f.load(coldWork)
-	price := p.HandOver
+	// Selects of both ends look at two cases each, as of a channel and a context.
+	looking := 4 * p.Case * f.weight(isOp(profile.Select))
+	price, buffered := p.HandOver+looking, p.Buffered+looking
 	if f.parking() < parks {
-		price = p.Buffered
+		price = buffered
 		found.Not = append(found.Not, Not{Buffer, "hardly anybody parks: the channel has room, and it is the passing itself that costs."})
 	} else {
 		found.Remedies = append(found.Remedies, Remedy{Buffer, "give the channel slots, 128 or so, if it has none or few",
-			f.gain(now, after(price, p.Buffered, p.Buffered)), byLoad})
+			f.gain(now, after(price, buffered, buffered)), byLoad})
 	}
 	found.Remedies = append(found.Remedies, Remedy{Batch, "send slices of values (sluice.Batcher, sluice.Batches; sluice.Workers sizes its own)",
-		f.gain(now, after(price, p.OwnSlices, price/slice)), byLoad})
+		f.gain(now, after(price, p.Batched, bothEnds*p.OwnSlices)), byLoad})
 }
 
 // switching is the share of CPU time that goes where nothing is handed over any

@@ -160,10 +160,15 @@ func TestParksBound(t *testing.T) {
 
 // TestCrowd: one goroutine fights with nobody.
 func TestCrowd(t *testing.T) {
-	for n, want := range map[int]Confidence{1: Low, 2: High} {
-		d := diagnose(append(slices.Clone(hotService), goroutinesAt(in(send, n, 0)))...)
-		if got := d.found(HotChannel).Confidence; got != want {
-			t.Errorf("with %d goroutines the confidence is %s", n, got)
+	for n, want := range map[int]Kind{1: HandOver, 2: HotChannel} {
+		d := diagnose(append(slices.Clone(hotService), goroutinesAt(in(send, n, 0), in(receive, 1, 0)))...)
+		if d.found(want) == nil {
+			t.Errorf("with %d goroutines it is %s", n, d.Answer)
 		}
+	}
+	// Those that compute at the moment are of the crowd too.
+	d := diagnose(append(slices.Clone(hotService), goroutinesAt(in(send, 1, 0), in(receive, 1, 0)), staged(stagePart{"(*Bus).Put", 64, 0.1, 0.5}))...)
+	if d.found(HotChannel) == nil {
+		t.Errorf("with 63 elsewhere it is %s", d.Answer)
 	}
 }

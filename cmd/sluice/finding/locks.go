@@ -23,6 +23,8 @@ const (
 	mostly = 0.50
 	// slice is how many values the doctor tells to send at a time.
 	slice = 64
+	// elsewhereToo: outside of selects, the least part of the channels' cost there that says something.
+	elsewhereToo = 0.10
 	// doneWorst and doneBest are the parts of the time in locks that own done channels
 	// freed selects from: 0.65 where both other ends were busy, 0.9 where they were not.
 	doneWorst, doneBest = 0.60, 0.90
@@ -77,9 +79,32 @@ func (f *facts) lockConfidence() Confidence {
 	return Medium
 }
 
+// crowded reports whether more goroutines use channels than one at either end of each:
+// two that meet at a lock are handing over. What is not known is taken to be so.
+func (f *facts) crowded() bool {
+	known := false
+	for i := range f.operations {
+		o := &f.operations[i]
+		if o.Weight < smallSite {
+			continue
+		}
+		n, ok := o.count()
+		for _, s := range f.stages {
+			if s.root == o.root && s.n > n {
+				n = s.n
+			}
+		}
+		known = known || ok
+		if n >= crowd {
+			return true
+		}
+	}
+	return !known
+}
+
 func hotChannel(f *facts) *Finding {
 	o := f.dearest(anyOp)
-	if o == nil || !f.hot() || f.locked() < lockBound {
+	if o == nil || !f.hot() || f.locked() < lockBound || !f.crowded() {
 		return nil
 	}
 	// The send is what there are many of, and what is to be changed.
@@ -91,9 +116,6 @@ func hotChannel(f *facts) *Finding {
 	f.lockEvidence(found)
 	if n, ok := o.count(); ok && n >= crowd {
 		found.says(profile.KindGoroutine, fmt.Sprintf("%d goroutines are in this operation", n))
-	}
-	if lone, ok := o.count(); ok && lone < crowd {
-		found.Confidence = Low
 	}
 	p, now := f.prices, f.load(hotWork)
 	used, channels := f.engaged()
@@ -116,10 +138,25 @@ func hotChannel(f *facts) *Finding {
 	return found
 }
 
+// fightsOutside reports whether the operations that are not chosen wait for locks as
+// well. A done channel is in selects only: then it is the channel of values.
+func (f *facts) fightsOutside(chosen func(*Operation) bool) bool {
+	lock, spent := 0.0, 0.0
+	for i := range f.operations {
+		if o := &f.operations[i]; !chosen(o) {
+			lock, spent = lock+value(o.Lock)+value(o.Asleep), spent+o.cost()
+		}
+	}
+	return spent > 0 && lock >= lockBound*spent && 1-f.weight(chosen) >= elsewhereToo
+}
+
 func sharedDone(f *facts) *Finding {
 	isSelect := isOp(profile.Select)
 	o := f.dearest(isSelect)
 	if o == nil || !f.hot() || f.weight(isSelect) < mostly || f.locked() < lockBound {
+		return nil
+	}
+	if f.fightsOutside(isSelect) {
 		return nil
 	}
 	goroutines, counted := 0, false

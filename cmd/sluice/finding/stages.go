@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
@@ -145,7 +146,7 @@ func downstream(f *facts) *Finding {
 }
 
 // waitingOutside returns where most goroutines wait in the network or in a system
-// call, or else asleep, who listens for connections and who sends at o left out; nil
+// call, or else asleep, who listens for connections left out; nil
 // if there is nobody.
 func (f *facts) waitingOutside(o *Operation) *profile.GoroutineSite {
 	g := f.capture.Goroutines
@@ -156,12 +157,27 @@ func (f *facts) waitingOutside(o *Operation) *profile.GoroutineSite {
 	for i := range g.Sites {
 		s := &g.Sites[i]
 		switch {
-		case s.Op != profile.IO && s.Op != profile.Sleep, serving(*s), ofRuntime(s.Root), s.Root != "" && s.Root == o.root, s.Count() == 0:
-		case most == nil || most.Op == profile.Sleep && s.Op == profile.IO || most.Op == s.Op && s.Count() > most.Count():
+		case s.Op != profile.IO && s.Op != profile.Sleep, serving(*s), ofRuntime(s.Root), s.Count() == 0:
+		case most == nil || cmp.Or(cmp.Compare(f.behind(s, o), f.behind(most, o)), cmp.Compare(s.Count(), most.Count())) > 0:
 			most = s
 		}
 	}
 	return most
+}
+
+// behind ranks who waits outside by how likely it is that they receive what is sent
+// at o: another stage in the network, one that sleeps, senders themselves, as of a
+// semaphore, and last the goroutine that the program began with.
+func (f *facts) behind(s *profile.GoroutineSite, o *Operation) int {
+	switch {
+	case s.Root == "main.main":
+		return 0
+	case s.Root != "" && s.Root == o.root:
+		return 1
+	case s.Op == profile.Sleep:
+		return 2
+	}
+	return 3
 }
 
 // steady reports whether one goroutine that waits to send is a queue: it did so in
