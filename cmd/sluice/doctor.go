@@ -19,6 +19,7 @@ type doctorCommand struct {
 	Metrics string   `placeholder:"PATH" help:"Page of the service that has its runtime/metrics, as JSON or for Prometheus. Default: /debug/metrics, /metrics or /debug/vars."`
 	Block   bool     `help:"Read the block profile too, if the service takes one: that costs busy channels half their speed."`
 	Trace   bool     `help:"Take an execution trace too, of two seconds at most: it slows a busy service down meanwhile."`
+	Cheap   bool     `help:"Take no trace that was not asked for. Otherwise one of half a second at most is taken where a finding hangs on it."`
 	Save    string   `placeholder:"DIR" help:"Keep what the service sent in this new folder, to be read again later."`
 	Prices  string   `placeholder:"FILE" help:"Compute gains from this results.json of sluice lab, best of a run on the service's machine."`
 	HTML    string   `name:"html" placeholder:"FILE" help:"Write a page too."`
@@ -37,11 +38,10 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 			return inputError{err}
 		}
 	}
-	capture, err := c.capture(ctx, to)
+	diagnosis, err := c.diagnose(ctx, prices, to)
 	if err != nil {
 		return explain(ctx, err)
 	}
-	diagnosis := finding.Diagnose(capture, prices)
 	if c.HTML != "" {
 		if err := diagnosis.WritePageFile(c.HTML); err != nil {
 			return inputError{err}
@@ -67,8 +67,8 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// capture reads saved files, or watches a service.
-func (c *doctorCommand) capture(ctx context.Context, to streams) (*profile.Capture, error) {
+// diagnose reads saved files, or watches a service.
+func (c *doctorCommand) diagnose(ctx context.Context, prices finding.Prices, to streams) (*finding.Diagnosis, error) {
 	if c.Seconds < 1 || c.Seconds > maxWatch {
 		return nil, c.misused("-seconds must be from 1 to %d", maxWatch)
 	}
@@ -79,10 +79,14 @@ func (c *doctorCommand) capture(ctx context.Context, to streams) (*profile.Captu
 		}
 	}
 	if live == 0 {
-		if c.Save != "" || c.Block || c.Trace || c.Metrics != "" {
-			return nil, c.misused("-save, -block, -trace and -metrics are for a service, and there is no address of one")
+		if c.Save != "" || c.Block || c.Trace || c.Cheap || c.Metrics != "" {
+			return nil, c.misused("-save, -block, -trace, -cheap and -metrics are for a service, and there is no address of one")
 		}
-		return profile.Open(c.Targets...)
+		capture, err := profile.Open(c.Targets...)
+		if err != nil {
+			return nil, err
+		}
+		return finding.Diagnose(capture, prices), nil
 	}
 	if len(c.Targets) > 1 {
 		return nil, c.misused("one service at a time, or files: an address goes with nothing else")
@@ -91,15 +95,16 @@ func (c *doctorCommand) capture(ctx context.Context, to streams) (*profile.Captu
 	if err != nil {
 		return nil, usageError{error: err, command: "doctor"}
 	}
-	return c.watch(ctx, service, to)
+	return c.watch(ctx, service, prices, to)
 }
 
 func (c *doctorCommand) misused(format string, args ...any) error {
 	return usageError{error: fmt.Errorf(format, args...), command: "doctor"}
 }
 
-// watch watches a service, and keeps what it sent if that was asked for.
-func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, to streams) (*profile.Capture, error) {
+// watch watches a service, gets what a finding hangs on, and keeps what it sent if
+// that was asked for.
+func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, prices finding.Prices, to streams) (*finding.Diagnosis, error) {
 	if c.Save != "" {
 		// Now, and not after the service was troubled in vain.
 		if err := profile.Vacant(c.Save); err != nil {
@@ -118,14 +123,38 @@ func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, to 
 	if err != nil {
 		return nil, err
 	}
+	diagnosis := finding.Diagnose(capture, prices)
+	if want := diagnosis.Want(); want != nil && !c.Cheap {
+		if diagnosis, err = c.decide(ctx, service, prices, want, to); err != nil {
+			return nil, err
+		}
+	}
 	if c.Save == "" {
-		return capture, nil
+		return diagnosis, nil
 	}
 	if err := service.Save(c.Save); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(to.stderr, "saved in %s\n", c.Save)
-	return capture, nil
+	return diagnosis, nil
+}
+
+// decidingTrace is how long a trace may be that nobody asked for.
+const decidingTrace = 500 * time.Millisecond
+
+// decide takes what a finding hangs on, and judges again.
+func (c *doctorCommand) decide(ctx context.Context, service *profile.Service, prices finding.Prices, want *finding.Want, to streams) (*finding.Diagnosis, error) {
+	fmt.Fprintf(to.stderr, "taking a %s of %s at most: it decides %s\n", want.Kind, decidingTrace, want.What)
+	capture, err := service.More(ctx, want.Kind, decidingTrace)
+	if err != nil {
+		return nil, err
+	}
+	diagnosis := finding.Diagnose(capture, prices)
+	if capture.Trace != nil { // else it is said to be missing
+		diagnosis.Taken = append(diagnosis.Taken, fmt.Sprintf("a trace of %s, which decides %s",
+			capture.Trace.Window.Round(time.Millisecond), want.What))
+	}
+	return diagnosis, nil
 }
 
 // Help is shown below the flags.
@@ -139,7 +168,8 @@ Examples:
   sluice doctor cpu.pprof goroutines.txt       read what you have
 
 The service must import net/http/pprof, and need not use sluice. Profiles are
-only read: no setting of the service is changed. The more it shows, the more can
+only read: no setting of the service is changed. Where a finding hangs on it, a
+trace of half a second at most is taken; -cheap forbids that. The more it shows, the more can
 be said: runtime.SetMutexProfileFraction for the mutex profile, and a page with
 its runtime/metrics.
 `)

@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
@@ -121,16 +122,9 @@ func (f *facts) unknown() []Unknown {
 	c := f.capture
 	missing := []Unknown{}
 	add := func(isMissing bool, what, flags string) {
-		if !isMissing {
-			return
+		if isMissing {
+			missing = append(missing, Unknown{what, f.command(flags)})
 		}
-		command := ""
-		// Files say what they say, however they are asked; and what a saved header
-		// calls an address may be more than one to a shell.
-		if profile.IsAddress(c.Target) && !strings.ContainsAny(c.Target, " \t\n;&|$`<>()'\"\\") {
-			command = "sluice doctor " + flags + c.Target
-		}
-		missing = append(missing, Unknown{what, command})
 	}
 	add(c.CPU == nil, "what CPU time is spent on, and whether channels take much of it", "-seconds 10 ")
 	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; look again under load", "-seconds 30 ")
@@ -138,11 +132,42 @@ func (f *facts) unknown() []Unknown {
 	add(c.Metrics == nil || f.metricsWindow() == 0, "how many Ps sleep in channel locks, and how many wake-ups there are: there are no two readings of runtime/metrics", "-metrics PATH ")
 	add(f.metricsWindow() > 0 && f.syncWait == nil, "whether channels' locks or package sync's are waited for: there is no mutex profile", "")
 	add(f.procs == 0, "how many cores the service may use (GOMAXPROCS)", "-trace ")
-	add(f.channel > 0 && c.Trace == nil && c.Block == nil, "who wakes whom, how long goroutines wait where, and items a second", "-trace ")
+	add(f.channel > 0 && c.Trace == nil, "who wakes whom, and items a second", "-trace ")
+	// A trace is of a moment, and a block profile of the whole time that is watched.
+	waits := slices.ContainsFunc(f.operations, func(o Operation) bool { return deref(o.Waiting) > 0 })
+	offered := !slices.ContainsFunc(c.Missing, func(m profile.Missing) bool { return m.Kind == profile.KindBlock })
+	add(waits && c.Block == nil && c.Trace == nil && offered, "how long goroutines wait, and where most: the block profile has it, if the service calls runtime.SetBlockProfileRate", "-block ")
+	add(c.Block != nil && c.Block.Window == 0, "how long goroutines waited lately: the block profile is one reading, and has all waits since the process began", "-block ")
 	for _, m := range c.Missing {
 		missing = append(missing, Unknown{fmt.Sprintf("the %s: %s", longName(m.Kind), m.Reason), ""})
 	}
 	return missing
+}
+
+// command is how to ask the service again, "" if it has no address: files say what
+// they say, however they are asked; and what a saved header calls an address may be
+// more than one to a shell.
+func (f *facts) command(flags string) string {
+	target := f.capture.Target
+	if !profile.IsAddress(target) || strings.ContainsAny(target, " \t\n;&|$`<>()'\"\\") {
+		return ""
+	}
+	return "sluice doctor " + flags + target
+}
+
+// undecided lists what findings hang on.
+func (f *facts) undecided(findings []Finding) (all []Unknown) {
+	for _, found := range findings {
+		if found.Wants == nil {
+			continue
+		}
+		command := f.command("-trace ")
+		if command == "" {
+			command = "curl -o trace.out 'http://HOST:PORT/debug/pprof/trace?seconds=0.2', and name trace.out with the other files"
+		}
+		all = append(all, Unknown{found.Wants.What + ": " + string(found.Kind) + " hangs on it", command})
+	}
+	return all
 }
 
 func longName(k profile.Kind) string {

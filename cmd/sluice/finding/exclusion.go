@@ -95,7 +95,7 @@ func actor(f *facts) *Finding {
 		found.Confidence = High
 		found.says(profile.KindTrace, "each side was seen to wake the other")
 	} else {
-		found.decides(profile.KindTrace, "whether these two wake each other")
+		found.decides(f, "whether these two wake each other")
 	}
 	found.Remedies = []Remedy{f.mutex("let who asks do it, under a sync.Mutex; or let a request ask for several things at once",
 		f.workIn(asked.Function), true, 2)}

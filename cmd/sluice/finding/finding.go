@@ -46,6 +46,7 @@ type Diagnosis struct {
 	Operations []Operation `json:"operations"` // the dearest first
 	Partners   []Partners  `json:"partners"`
 	Unknown    []Unknown   `json:"unknown"`
+	Taken      []string    `json:"taken"` // what was asked for beside the usual, and why
 	Prices     Prices      `json:"prices"`
 }
 
@@ -165,10 +166,11 @@ func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
 		Schema: Schema, Target: capture.Target, GoVersion: capture.GoVersion, Window: f.window,
 		GOMAXPROCS: f.procs, CPUs: f.cpus, Prices: prices,
 		Shares: f.shares(), Findings: []Finding{}, Operations: f.operations, Partners: f.partners(),
-		Unknown: f.unknown(),
+		Unknown: f.unknown(), Taken: []string{},
 	}
 	d.Findings = f.findings()
 	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
+	d.Unknown = append(d.Unknown, f.undecided(d.Findings)...)
 	d.Verdict = f.verdict(d.Findings)
 	d.Answer = f.answer(d.Verdict, d.Findings)
 	return d
@@ -264,6 +266,17 @@ func (f *Finding) weight() float64 {
 	return w
 }
 
+// Want is what would decide the finding that matters most of those that hang on
+// something, nil if none does.
+func (d *Diagnosis) Want() *Want {
+	for i := range d.Findings {
+		if w := d.Findings[i].Wants; w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
 // Best is the remedy that should give most, nil if nothing would.
 func (f *Finding) Best() *Remedy {
 	if len(f.Remedies) == 0 {
@@ -272,7 +285,12 @@ func (f *Finding) Best() *Remedy {
 	return &f.Remedies[0]
 }
 
-func (f *Finding) decides(kind profile.Kind, what string) { f.Wants = &Want{kind, what} }
+// decides says what a finding hangs on. What there is already does not decide it.
+func (f *Finding) decides(of *facts, what string) {
+	if of.capture.Trace == nil {
+		f.Wants = &Want{profile.KindTrace, what}
+	}
+}
 
 func (f *Finding) says(from profile.Kind, text string) {
 	f.Evidence = append(f.Evidence, Evidence{Text: text, From: from})

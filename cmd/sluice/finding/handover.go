@@ -30,6 +30,8 @@ const (
 	parks = 0.15
 	// bothEnds: prices are of the time between two values, while both ends work.
 	bothEnds = 2
+	// rarely: of so many waits at one end, one at the other is by chance.
+	rarely = 20
 	// poolOf is how many goroutines that do the same are a pool.
 	poolOf = 3
 )
@@ -178,7 +180,7 @@ func takeTurns(f *facts) *Finding {
 		return nil
 	}
 	from, to := f.bothPark()
-	if from == nil || to == nil {
+	if from == nil || to == nil || from.Parks != nil && to.Parks != nil && oneSided(*from.Parks, *to.Parks) {
 		return nil
 	}
 	found := &Finding{Channels: true, At: &from.Place, Share: known(1 - f.used()), Confidence: Medium}
@@ -188,6 +190,7 @@ func takeTurns(f *facts) *Finding {
 	found.says(profile.KindMetrics, fmt.Sprintf("%s wake-ups a second", count(*f.wakeups)))
 	if from.Parks == nil {
 		found.Confidence = Low // one look at where goroutines wait is no count of how often
+		found.decides(f, "whether both ends wait for each other, or one of them only")
 	}
 	p := f.prices
 	found.Remedies = []Remedy{{Buffer, "give the channel slots, so that each end can work while the other one does",
@@ -198,6 +201,10 @@ func takeTurns(f *facts) *Finding {
 	}
 	return found
 }
+
+// oneSided reports whether one end hardly ever waits: then it is slow, and they do
+// not take turns.
+func oneSided(a, b int64) bool { return min(a, b)*rarely < max(a, b) }
 
 // bothPark returns the send and the receive where most is waited, nil where
 // nobody waits.

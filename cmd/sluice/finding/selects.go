@@ -87,7 +87,7 @@ func manyCases(f *facts) *Finding {
 		gain = f.gain(now, f.merged(now, cases))
 	} else { // as of a hub of 64, if it is one, and nothing for one of two
 		found.Confidence = Low
-		found.decides(profile.KindTrace, "how many values the select takes, and so how many cases it has")
+		found.decides(f, "how many values the select takes, and so how many cases it has")
 		gain = f.gain(now, after(p.Buffered+2*p.Case, p.Buffered+2*p.Case, 0))
 		gain.Low, gain.Mid = min(1, gain.Low), f.gain(now, after(p.Buffered+64*p.Case, p.Contended, p.Buffered)).Mid
 		from = "stacks do not say how many cases there are"

@@ -111,38 +111,118 @@ func (f *facts) before(s *stage) *Operation {
 // downstream needs no shares: that senders wait and nobody computes is seen by
 // states alone.
 func downstream(f *facts) *Finding {
-	o, n := f.backlog()
-	if n == 0 || f.capture.CPU == nil || f.cores >= downstreamCores || f.channelCores() >= hotShare {
+	if f.capture.CPU == nil || f.cores >= downstreamCores || f.channelCores() >= hotShare {
 		return nil
+	}
+	o, n := f.backlog()
+	if n == 0 {
+		return f.tokens()
 	}
 	out := f.waitingOutside(o)
-	if out == nil || n < backedUp && !f.steady(o, out) {
-		return nil
+	if out == nil {
+		return f.tokens()
 	}
-	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
+	seen, told := f.wakes(out, o)
+	if n < backedUp && (told && !seen || !told && !f.steady(o, out)) {
+		return f.tokens()
+	}
+	found := f.outside(o, out)
 	found.Text = fmt.Sprintf("What receives behind %s waits for something outside, at %s.", o, out.At)
 	if out.Op == profile.Sleep {
 		found.Confidence = Low
 		found.Text = fmt.Sprintf("What receives behind %s sleeps, at %s: for something outside, or to keep a pace that is meant.", o, out.At)
 	}
-	if n < backedUp {
+	if n < backedUp && !seen {
 		found.Confidence = Low
-		found.decides(profile.KindTrace, "whether the one that waits to send waits for these")
+		found.decides(f, "whether the one that waits to send waits for these")
 	}
-	found.says(profile.KindGoroutineText, fmt.Sprintf("%s waiting to send, %d in %s", goroutines(n), out.Count(), out.At))
-	found.says(profile.KindCPU, fmt.Sprintf("%s cores in use: nobody computes", number(f.cores)))
-	// Four times the receivers is what was tried; cores bound it where they are short.
-	room := 1 / f.used()
-	if f.avail == 0 { // there is one core at least
-		room = 1 / max(f.cores, 1.0/mostGain)
-	}
-	found.Remedies = []Remedy{{MoreReceivers, "let four times as many goroutines receive and wait outside at once, as far as the other side bears it",
-		between(min(2, room), min(4, room), min(5, room)), "waits outside overlap, until the other side or the cores are full"}}
+	found.Remedies = []Remedy{f.moreOutside("let four times as many goroutines receive and wait outside at once, as far as the other side bears it")}
 	found.Not = []Not{
 		{Buffer, "the channel is full because the other side is slow: a longer line is served no faster (×1.0 when tried)."},
 		{Batch, "channels cost next to nothing here. Batches towards the other side are another matter, and may well help."},
 	}
 	return found
+}
+
+// tokens is for a channel that holds what is needed to go outside, such as
+// connections: goroutines wait to receive one, others of the same kind have one and
+// wait outside. A pool of workers that take their jobs by a receive and not by a range
+// looks alike: a trace has who gives back wake who takes.
+func (f *facts) tokens() *Finding {
+	g := f.capture.Goroutines
+	if g == nil || !g.InKnown {
+		return nil
+	}
+	for i := range f.operations {
+		o := &f.operations[i]
+		if o.Op != profile.Receive || deref(o.Waiting) < backedUp || o.root == "" {
+			continue
+		}
+		for j := range g.Sites {
+			out := &g.Sites[j]
+			if out.Root != o.root || out.Op != profile.IO && out.Op != profile.Sleep || out.Count() == 0 || serving(*out) {
+				continue
+			}
+			gives, told := f.gives(o)
+			if told && !gives {
+				continue
+			}
+			found := f.outside(o, out)
+			found.Text = fmt.Sprintf("Goroutines wait for one of few tokens or connections, %s, while others that have one wait outside, at %s.", o, out.At)
+			if !told {
+				found.Confidence = Low
+				found.decides(f, "whether those that wait take what the others give back")
+			}
+			found.Remedies = []Remedy{f.moreOutside("put four times as many tokens or connections into the channel, as far as the other side bears it")}
+			found.Not = []Not{{Batch, "channels cost next to nothing here."}}
+			return found
+		}
+	}
+	return nil
+}
+
+// gives reports whether a send in the function of a receive wakes it, and whether
+// there is a trace that would say so.
+func (f *facts) gives(o *Operation) (seen, told bool) {
+	for _, p := range f.pairs() {
+		if p.Sleeper == o.site {
+			told = true
+			seen = seen || p.Waker.Op.Sends() && p.Waker.At.Function == o.Function
+		}
+	}
+	return seen, told
+}
+
+// wakes reports whether the goroutines that wait outside wake who waits at o, and
+// whether there is a trace that would say so.
+func (f *facts) wakes(out *profile.GoroutineSite, o *Operation) (seen, told bool) {
+	for _, p := range f.pairs() {
+		if p.Sleeper == o.site {
+			told = true
+			by := p.Waker.At.Function
+			seen = seen || by == out.Root || by == out.At.Function || p.Waker.Caller.Function == out.Root
+		}
+	}
+	return seen, told
+}
+
+// outside is a finding on who waits outside while others wait at o.
+func (f *facts) outside(o *Operation, out *profile.GoroutineSite) *Finding {
+	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
+	found.says(profile.KindGoroutineText, fmt.Sprintf("%s waiting to %s, %d in %s", goroutines(deref(o.Waiting)), o.Op, out.Count(), out.At))
+	found.says(profile.KindCPU, fmt.Sprintf("%s cores in use: nobody computes", number(f.cores)))
+	return found
+}
+
+// moreOutside is four times as many goroutines outside, which is what was tried; cores
+// bound it where they are short.
+func (f *facts) moreOutside(how string) Remedy {
+	room := 1 / f.used()
+	if f.avail == 0 { // there is one core at least
+		room = 1 / max(f.cores, 1.0/mostGain)
+	}
+	return Remedy{MoreReceivers, how, between(min(2, room), min(4, room), min(5, room)),
+		"waits outside overlap, until the other side or the cores are full"}
 }
 
 // waitingOutside returns where most goroutines wait in the network or in a system

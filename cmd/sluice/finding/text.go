@@ -62,6 +62,12 @@ func (d *Diagnosis) WriteText(w io.Writer) error {
 			b.WriteString("    " + harmless(u.Command) + "\n")
 		}
 	}
+	for i, taken := range d.Taken {
+		if i == 0 {
+			b.WriteString("\nTaken beside the usual\n")
+		}
+		b.WriteString(wrap("- "+taken, "  "))
+	}
 	b.WriteString("\n" + wrap(d.head(), "  "))
 	b.WriteString(wrap(d.Prices.sentence(), "  "))
 	_, err := io.WriteString(w, b.String())

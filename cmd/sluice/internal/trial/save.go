@@ -23,7 +23,7 @@ const (
 // save lets the doctor save what a running victim shows in dir, with the profiles
 // that the victim asks for.
 func save(ctx context.Context, doctor string, running *process, dir string, also []string) error {
-	args := []string{"doctor", "-save", dir, "-seconds", strconv.Itoa(captureSeconds)}
+	args := []string{"doctor", "-cheap", "-save", dir, "-seconds", strconv.Itoa(captureSeconds)}
 	if slices.Contains(also, askBlock) {
 		args = append(args, "-block")
 	}
