@@ -161,6 +161,9 @@ func (f *facts) readParks() {
 		}
 	case f.capture.Block != nil && len(f.capture.Block.Sites) > 0:
 		f.parkBasis = "by the waits in the block profile"
+		if f.capture.Block.Window == 0 {
+			f.parkBasis += " since the process began"
+		}
 		for _, s := range f.capture.Block.Sites {
 			count(s.Op, float64(s.Count))
 		}

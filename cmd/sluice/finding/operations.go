@@ -16,9 +16,10 @@ type Operation struct {
 	Lock       *float64 `json:"lock_cpu_seconds"`      // of it in the channel's lock
 	AfterPark  *float64 `json:"after_park_cpu_seconds"`
 	Asleep     *float64 `json:"asleep_p_seconds"` // in the channel's lock, holding a P
-	Waited     *float64 `json:"waited_seconds"`   // of all goroutines together
+	Waited     *float64 `json:"waited_seconds"`   // of all goroutines together, within WaitWindow, as the next
 	Parks      *int64   `json:"parks"`
-	In         *int     `json:"goroutines_in"` // inside of it, waiting or able to run
+	WaitWindow *float64 `json:"wait_window_seconds"` // that of the trace or block profile; 0 since the process began
+	In         *int     `json:"goroutines_in"`       // inside of it, waiting or able to run
 	Waiting    *int     `json:"goroutines_waiting"`
 	Items      *float64 `json:"items_per_second_at_least"` // those at which somebody was woken
 	ParksFrom  string   `json:"after_park_from,omitempty"`
@@ -48,14 +49,14 @@ func (f *facts) perSite() []Operation {
 	if c.Block != nil {
 		for _, s := range c.Block.Sites {
 			if o := table.of(s.Site); o != nil {
-				o.Waited, o.Parks = known(s.Delay.Seconds()), &s.Count
+				o.Waited, o.Parks, o.WaitWindow = known(s.Delay.Seconds()), &s.Count, known(c.Block.Window.Seconds())
 			}
 		}
 	}
 	if c.Trace != nil {
 		for _, s := range c.Trace.Sites {
 			if o := table.of(s.Site); o != nil {
-				o.Waited, o.Parks = known(s.Waited.Seconds()), &s.Parks
+				o.Waited, o.Parks, o.WaitWindow = known(s.Waited.Seconds()), &s.Parks, known(c.Trace.Window.Seconds())
 			}
 		}
 		table.items(c.Trace)

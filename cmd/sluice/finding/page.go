@@ -95,8 +95,19 @@ func (o *Operation) row() pageRow {
 	}
 	return pageRow{Where: o.label(), Cells: []string{
 		percent(o.Weight), cell(o.CPU, duration), cell(o.Lock, duration), cell(o.AfterPark, duration),
-		cell(o.Asleep, duration), cell(o.Waited, duration), goroutines, cell(o.Items, count),
+		cell(o.Asleep, duration), o.waitedCell(), goroutines, cell(o.Items, count),
 	}}
+}
+
+// waitedCell is the time waited, with its own window.
+func (o *Operation) waitedCell() string {
+	if o.Waited == nil {
+		return "–"
+	}
+	if value(o.WaitWindow) == 0 {
+		return duration(*o.Waited) + " ever"
+	}
+	return duration(*o.Waited) + " in " + duration(*o.WaitWindow)
 }
 
 // WritePageFile writes the page to a file, which is replaced as a whole.

@@ -173,7 +173,6 @@ func (o *Operation) figures(shares bool) []string {
 	add(o.Lock, "of it in the lock %s")
 	add(o.AfterPark, "CPU after parks %s")
 	add(o.Asleep, "Ps asleep %s")
-	add(o.Waited, "waited %s")
 	switch {
 	case o.In != nil && o.Waiting != nil && *o.In >= *o.Waiting: // else they are of two instants
 		list = append(list, fmt.Sprintf("%s in it, %d wait", goroutines(*o.In), *o.Waiting))
@@ -182,11 +181,25 @@ func (o *Operation) figures(shares bool) []string {
 	case o.In != nil:
 		list = append(list, goroutines(*o.In)+" in it, waiting or not")
 	}
-	if o.Items != nil {
-		list = append(list, count(*o.Items)+" values/s at least")
-	}
+	list = append(list, o.waits()...)
 	if len(list) == 0 {
 		return []string{"no figures"}
+	}
+	return list
+}
+
+// waits lists what is known from a trace or a block profile, whose time is another
+// one than that of the figures before it: it is said with them.
+func (o *Operation) waits() (list []string) {
+	if o.Waited != nil && *o.Waited > 0 {
+		within := " in " + duration(value(o.WaitWindow))
+		if value(o.WaitWindow) == 0 {
+			within = " since the process began"
+		}
+		list = append(list, "waited "+duration(*o.Waited)+within)
+	}
+	if o.Items != nil {
+		list = append(list, count(*o.Items)+" values/s at least")
 	}
 	return list
 }

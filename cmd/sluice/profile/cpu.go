@@ -33,12 +33,19 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 	return t.result(), nil
 }
 
-// maxCores is more cores than any machine has that Go runs on.
-const maxCores = 1 << 14
+const (
+	// maxCores is more cores than any machine has that Go runs on.
+	maxCores = 1 << 14
+	// maxWindow is longer than anybody takes one CPU profile.
+	maxWindow = 30 * 24 * time.Hour
+)
 
 // possible refuses a window in which no machine could have spent so much: every
 // share and gain would be nonsense.
 func (c *CPU) possible() error {
+	if c.Window > maxWindow {
+		return fmt.Errorf("is said to be of %s: nobody takes a CPU profile for so long", c.Window)
+	}
 	if c.Window > 0 && c.Total.Seconds() > maxCores*c.Window.Seconds() {
 		return fmt.Errorf("has %s of CPU time in %s: one of the two is wrong", c.Total, c.Window)
 	}

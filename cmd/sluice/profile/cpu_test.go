@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -98,6 +99,46 @@ func TestReadCPU(t *testing.T) {
 	}
 	if c.Users[0].Function != "main.work" {
 		t.Errorf("first of users is %s", c.Users[0].Function)
+	}
+}
+
+// Time is booked on the function that its goroutine began with, whatever it calls; the
+// runtime's own has none.
+func TestStages(t *testing.T) {
+	const unit = 10 * time.Millisecond
+	c, err := readCPU(cpuDrawing(
+		spent(3*unit, "runtime.lock2", "runtime.chansend", "runtime.chansend1", "main.put m.go:3", "main.reader m.go:9"),
+		spent(2*unit, "main.parse m.go:5", "main.reader m.go:10", "main.start.gowrap1 m.go:1"),
+		spent(1*unit, "runtime.mallocgc", "runtime.newobject", "main.parse m.go:6", "main.reader m.go:10"),
+		spent(4*unit, "main.write m.go:20"),
+		spent(9*unit, "runtime.schedule", "runtime.park_m", "runtime.mcall"),
+	).profile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []CPUStage{{"main.reader", 3 * unit, 3 * unit}, {"main.write", 4 * unit, 0}}
+	if !slices.Equal(c.Stages, want) {
+		t.Errorf("stages %+v, want %+v", c.Stages, want)
+	}
+}
+
+// What reflect.Select makes and copies for its cases is part of the select.
+func TestReflectSelect(t *testing.T) {
+	const unit = 10 * time.Millisecond
+	c, err := readCPU(cpuDrawing(
+		spent(2*unit, "runtime.selectgo", "reflect.rselect", "reflect.Select", "main.read m.go:7"),
+		spent(3*unit, "runtime.mallocgc", "runtime.makeslice", "reflect.Select", "main.read m.go:7"),
+		spent(1*unit, "reflect.Value.pointer", "reflect.Select", "main.read m.go:7"),
+		spent(5*unit, "runtime.mallocgc", "runtime.makeslice", "main.read m.go:8"),
+	).profile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Sites) != 1 || c.Sites[0].Op != Select || c.Sites[0].Time != 6*unit || c.Sites[0].New != 3*unit {
+		t.Errorf("sites %+v", c.Sites)
+	}
+	if c.By[Allocating] != 5*unit || c.By[UserCode] != 0 {
+		t.Errorf("categories %v", c.By)
 	}
 }
 

@@ -16,15 +16,17 @@ import (
 
 // Limits of one request.
 const (
-	dialTime     = 5 * time.Second
-	usualGrace   = 15 * time.Second
-	maxRedirects = 3
+	dialTime      = 5 * time.Second
+	usualGrace    = 15 * time.Second
+	usualPatience = 40 * time.Second // in all requests together, beside the time that is watched
+	maxRedirects  = 3
 )
 
-// A getter asks one host, and gives up grace after an answer was due.
+// A getter asks one host, and gives up grace after an answer was due, and patience
+// after all answers were.
 type getter struct {
-	client *http.Client
-	grace  time.Duration
+	client          *http.Client
+	grace, patience time.Duration
 }
 
 // errStatus is an answer other than 200.
@@ -43,7 +45,7 @@ func (e *errStatus) Error() string {
 // newGetter returns a getter that leaves no connection behind, and that talks
 // to no other host than the one it was told to.
 func newGetter() getter {
-	return getter{grace: usualGrace, client: &http.Client{
+	return getter{grace: usualGrace, patience: usualPatience, client: &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: dialTime}).DialContext,
@@ -67,9 +69,9 @@ func newGetter() getter {
 	}}
 }
 
-// get fetches u, which takes the service watch to answer, and at most limit bytes.
-func (g getter) get(ctx context.Context, u *url.URL, watch time.Duration, limit int64) ([]byte, error) {
-	limited, cancel := context.WithTimeout(ctx, watch+g.grace)
+// get fetches u, within the time given, and at most limit bytes.
+func (g getter) get(ctx context.Context, u *url.URL, within time.Duration, limit int64) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	data, err := request(limited, g.client, u, limit)
 	switch {
@@ -78,7 +80,7 @@ func (g getter) get(ctx context.Context, u *url.URL, watch time.Duration, limit 
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
-		return nil, fmt.Errorf("does not answer within %s", watch+g.grace)
+		return nil, fmt.Errorf("does not answer within %s", within.Round(time.Millisecond))
 	}
 	return nil, err
 }

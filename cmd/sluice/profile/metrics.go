@@ -107,7 +107,10 @@ func (m *Metrics) Wakeups() (float64, bool) {
 }
 
 // GOMAXPROCS at the end of the window.
-func (m *Metrics) GOMAXPROCS() (int, bool) { return m.count(metricGOMAXPROCS) }
+func (m *Metrics) GOMAXPROCS() (int, bool) {
+	n, ok := m.count(metricGOMAXPROCS)
+	return n, ok && n <= maxCores
+}
 
 // Goroutines at the end of the window.
 func (m *Metrics) Goroutines() (int, bool) { return m.count(metricGoroutines) }

@@ -210,6 +210,9 @@ func (p *parts) readJSON(name string, r io.Reader) error {
 		if header.Format != headerFormat {
 			return fmt.Errorf("is of the format %.40q, and this program knows %q", header.Format, headerFormat)
 		}
+		if !(header.GOMAXPROCS >= 0 && header.GOMAXPROCS <= maxCores && header.CPUs >= 0 && header.CPUs <= maxCores) {
+			return fmt.Errorf("says that GOMAXPROCS is %d on %d CPUs, which cannot be", header.GOMAXPROCS, header.CPUs)
+		}
 		p.header = &header
 		return nil
 	}

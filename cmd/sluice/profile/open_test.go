@@ -140,6 +140,13 @@ func TestOpenEmptyProfile(t *testing.T) {
 	}
 }
 
+// drawingOf is a CPU profile of a second that claims to be of another time.
+func drawingOf(window time.Duration) drawing {
+	d := cpuDrawing(spent(time.Second, sendStack...))
+	d.window = window
+	return d
+}
+
 func TestOpenBad(t *testing.T) {
 	good := cpuDrawing(spent(time.Second, sendStack...)).bytes(t)
 	heap := drawing{types: []string{"alloc_objects/count", "inuse_space/bytes"}}
@@ -164,6 +171,10 @@ func TestOpenBad(t *testing.T) {
 		"a trace's header": {[]byte("go 1.26 trace\x00\x00\x00"), "without events"},
 		"debug=1, hostile": {[]byte("gor\x1b[31moutine profile: total 7\n"), "text of a gor?[31moutine profile"},
 		"two lines":        {(drawing{types: []string{"al\nloc/count"}}).bytes(t), "al?loc"},
+		"a moment":         {drawingOf(time.Nanosecond).bytes(t), "has 1s of CPU time in 1ns"},
+		"a century":        {drawingOf(100 * 365 * 24 * time.Hour).bytes(t), "nobody takes a CPU profile for so long"},
+		"too many Ps":      {[]byte(`{"format": "sluice capture 1", "gomaxprocs": 1000000}`), "GOMAXPROCS is 1000000"},
+		"fewer than no Ps": {[]byte(`{"format": "sluice capture 1", "cpus": -1}`), "on -1 CPUs"},
 		"impossible":       {cpuDrawing(drawn{[]int64{1, -1}, sendStack}).bytes(t), "impossible CPU times"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -124,7 +124,10 @@ func (r *Reading) parseJSON(text []byte) error {
 	}
 	var header jsonReading
 	if json.Unmarshal(text, &header) == nil {
-		r.GoVersion, r.CPUs, r.At = header.Go, max(0, header.CPUs), header.Time
+		r.GoVersion, r.At = header.Go, header.Time
+		if header.CPUs > 0 && header.CPUs <= maxCores {
+			r.CPUs = header.CPUs
+		}
 	}
 	for key, value := range page {
 		if strings.HasPrefix(key, "/") {

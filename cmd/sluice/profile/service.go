@@ -24,6 +24,7 @@ type Service struct {
 	parts   parts
 	missing []Missing
 	start   time.Time
+	due     time.Time // when all that is not asked for yet is left out; zero before Watch
 }
 
 // At returns the service at target: the address of its /debug/pprof/, or host:port.
@@ -60,9 +61,11 @@ func At(target, metrics string) (*Service, error) {
 // afterwards, and short.
 //
 // An error means that nothing could be had, or that ctx was done; what else
-// could not be had is in Capture.Missing.
+// could not be had is in Capture.Missing. It takes no longer than d and the patience
+// of the getter, however many requests hang.
 func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*Capture, error) {
 	s.start = time.Now().UTC()
+	s.due = time.Now().Add(d.Truncate(time.Second) + s.getter.patience)
 	// Every service has goroutines: whoever does not answer this is none.
 	if err := s.profile(ctx, "goroutine", "goroutine-before.pprof"); err != nil {
 		if ctx.Err() != nil {
@@ -106,7 +109,7 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 		}
 	}
 	if slices.Contains(extra, KindTrace) {
-		return s.More(ctx, KindTrace, d)
+		return s.more(ctx, KindTrace, d)
 	}
 	return s.capture()
 }
@@ -123,7 +126,7 @@ func (s *Service) watchCPU(ctx context.Context, d time.Duration) error {
 	if _, taken := s.parts.of(KindCPU); taken != nil {
 		return nil
 	}
-	return pause(ctx, time.Until(end))
+	return pause(ctx, min(time.Until(end), time.Until(s.due)))
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -169,6 +172,11 @@ const maxTraceFetched = 256 << 20
 // trace up to 60 % of its speed meanwhile, a block profile nothing beyond what
 // it already costs where the service has turned it on.
 func (s *Service) More(ctx context.Context, kind Kind, d time.Duration) (*Capture, error) {
+	s.due = time.Now().Add(d + s.getter.patience)
+	return s.more(ctx, kind, d)
+}
+
+func (s *Service) more(ctx context.Context, kind Kind, d time.Duration) (*Capture, error) {
 	s.missing = slices.DeleteFunc(s.missing, func(m Missing) bool { return m.Kind == kind })
 	s.drop(kind)
 	err := s.try(ctx, kind, func() error {
@@ -210,6 +218,10 @@ func (s *Service) drop(kind Kind) {
 // try runs one step. A step that fails leaves a note in missing; only the end
 // of ctx ends the whole.
 func (s *Service) try(ctx context.Context, kind Kind, step func() error) error {
+	if !time.Now().Before(s.due) {
+		s.missing = append(s.missing, Missing{kind, s.tooSlow().Error()})
+		return ctx.Err()
+	}
 	err := step()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -218,6 +230,19 @@ func (s *Service) try(ctx context.Context, kind Kind, step func() error) error {
 		s.missing = append(s.missing, Missing{kind, err.Error()})
 	}
 	return nil
+}
+
+// tooSlow is the reason why something was not asked for any more.
+func (s *Service) tooSlow() error {
+	return fmt.Errorf("was not asked for: the service was given %s beside the time it is watched, and took more", s.getter.patience)
+}
+
+// left is the time for an answer that is due after watch.
+func (s *Service) left(watch time.Duration) time.Duration {
+	if s.due.IsZero() {
+		return watch + s.getter.grace
+	}
+	return max(0, min(watch+s.getter.grace, time.Until(s.due)))
 }
 
 // page is the URL of a profile with one parameter of its query.
@@ -251,7 +276,7 @@ func (s *Service) leaks(ctx context.Context) error {
 
 // fetch gets a page, reads it and keeps it.
 func (s *Service) fetch(ctx context.Context, u *url.URL, file string, watch time.Duration, limit int64) error {
-	data, err := s.getter.get(ctx, u, watch, limit)
+	data, err := s.getter.get(ctx, u, s.left(watch), limit)
 	if err != nil {
 		return err
 	}
@@ -269,6 +294,9 @@ func (s *Service) findMetrics(ctx context.Context) error {
 	var found *Reading
 	var at *url.URL
 	for _, u := range s.metrics {
+		if !time.Now().Before(s.due) {
+			break
+		}
 		reading, err := s.reading(ctx, u)
 		if err != nil {
 			continue // readMetrics says that there was none
@@ -293,7 +321,7 @@ func (s *Service) findMetrics(ctx context.Context) error {
 }
 
 func (s *Service) reading(ctx context.Context, u *url.URL) (*Reading, error) {
-	data, err := s.getter.get(ctx, u, 0, maxMetrics)
+	data, err := s.getter.get(ctx, u, s.left(0), maxMetrics)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,12 @@
 package profile
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -157,6 +160,35 @@ func TestSave(t *testing.T) {
 	}
 }
 
+// A folder that cannot be written whole is not there at all, and one that was there
+// and empty is as it was.
+func TestSaveInVain(t *testing.T) {
+	s := serve(t, nil).at(t)
+	watch(t, s)
+	s.files = append(s.files, File{"no/such/folder", nil})
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"new", "empty"} {
+		if err := s.Save(filepath.Join(root, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(root, "*"))
+	hidden, _ := filepath.Glob(filepath.Join(root, ".*"))
+	if err != nil || len(left) != 1 || len(hidden) != 0 {
+		t.Errorf("there is %q, %q, %v", left, hidden, err)
+	}
+	if err := Vacant("."); err == nil || !strings.Contains(err.Error(), "name a new one") {
+		t.Errorf("the folder that one is in: %v", err)
+	}
+	s.files = s.files[:len(s.files)-1]
+	if err := s.Save(filepath.Join(root, "empty")); err != nil {
+		t.Errorf("into an empty folder: %v", err)
+	}
+}
+
 func TestMore(t *testing.T) {
 	f := serve(t, nil)
 	s := f.at(t)
@@ -290,10 +322,10 @@ func TestTooMuch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.getter.get(t.Context(), u, 0, 2<<20); err == nil || err.Error() != "answers with more than 2 MB" {
+	if _, err := s.getter.get(t.Context(), u, usualGrace, 2<<20); err == nil || err.Error() != "answers with more than 2 MB" {
 		t.Errorf("%v", err)
 	}
-	if data, err := s.getter.get(t.Context(), u, 0, 3<<20); err != nil || len(data) != 3<<20 {
+	if data, err := s.getter.get(t.Context(), u, usualGrace, 3<<20); err != nil || len(data) != 3<<20 {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 }
@@ -302,7 +334,7 @@ func TestTooMuch(t *testing.T) {
 // ends is an error.
 func TestHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, end := silent(t)
+		s, end := silent(t, nil)
 		defer end()
 		began := time.Now()
 		_, err := s.Watch(t.Context(), time.Second)
@@ -317,7 +349,7 @@ func TestHangs(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, end := silent(t)
+		s, end := silent(t, nil)
 		defer end()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -329,8 +361,42 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// silent is a service that takes connections and says nothing.
-func silent(t *testing.T) (s *Service, end func()) {
+// A service that answers the first question and none after it is not waited for at
+// every step: all of them together have a limit, and what was not asked is said.
+func TestHangsAtEachStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, end := silent(t, map[string][]byte{"/debug/pprof/goroutine": goroutineDrawing(there(3, sendStack...)).bytes(t)})
+		defer end()
+		began := time.Now()
+		c, err := s.Watch(t.Context(), time.Second, KindBlock, KindTrace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != time.Second+usualPatience {
+			t.Errorf("took %v, want %v", took, time.Second+usualPatience)
+		}
+		unasked := 0
+		for _, m := range c.Missing {
+			if strings.Contains(m.Reason, "was not asked for: the service was given 40s") {
+				unasked++
+			}
+		}
+		if unasked < 5 || c.Missing[0].Reason != "does not answer within 15s" {
+			t.Errorf("missing %+v", c.Missing)
+		}
+		// A trace that is asked for afterwards is given time of its own.
+		began = time.Now()
+		if _, err := s.More(t.Context(), KindTrace, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != unsizedTrace+usualGrace {
+			t.Errorf("the trace was waited for %v", took)
+		}
+	})
+}
+
+// silent is a service that takes connections, and answers only what is in answers.
+func silent(t *testing.T, answers map[string][]byte) (s *Service, end func()) {
 	t.Helper()
 	s, err := At("silent.example:80", "")
 	if err != nil {
@@ -342,11 +408,13 @@ func silent(t *testing.T) (s *Service, end func()) {
 	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		ours, other := net.Pipe()
 		others = append(others, other)
-		go func() { // takes the question
-			for buffer := make([]byte, 1024); ; {
-				if _, err := other.Read(buffer); err != nil {
-					return
-				}
+		go func() {
+			request, err := http.ReadRequest(bufio.NewReader(other))
+			if err != nil {
+				return
+			}
+			if answer, ok := answers[request.URL.RequestURI()]; ok {
+				fmt.Fprintf(other, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
 			}
 		}()
 		return ours, nil

@@ -116,7 +116,7 @@ func (t *traceTally) add(event trace.Event) {
 		clear(t.stacks)
 	case trace.EventMetric:
 		if m := event.Metric(); m.Name == metricGOMAXPROCS && m.Value.Kind() == trace.ValueUint64 {
-			t.procs = int(min(m.Value.Uint64(), 1<<20))
+			t.procs = int(min(m.Value.Uint64(), maxCores))
 		}
 	case trace.EventStateTransition:
 		if change := event.StateTransition(); change.Resource.Kind == trace.ResourceGoroutine {
