@@ -88,18 +88,26 @@ func (f *facts) crowded() bool {
 		if o.Weight < smallSite {
 			continue
 		}
-		n, ok := o.count()
-		for _, s := range f.stages {
-			if s.root == o.root && s.n > n {
-				n = s.n
-			}
-		}
-		known = known || ok
+		n := f.crowd(o)
+		_, counted := o.count()
+		known = known || counted
 		if n >= crowd {
 			return true
 		}
 	}
 	return !known
+}
+
+// crowd is how many goroutines use an operation, those of the same stage that are
+// elsewhere at the moment counted in; 0 if not known.
+func (f *facts) crowd(o *Operation) int {
+	n, _ := o.count()
+	for _, s := range f.stages {
+		if o.root != "" && s.root == o.root {
+			n = max(n, s.n)
+		}
+	}
+	return n
 }
 
 func hotChannel(f *facts) *Finding {
