@@ -7,9 +7,11 @@ import (
 	"net/http/httptest"
 	"net/http/pprof"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/finding"
 )
@@ -65,6 +67,49 @@ func TestDoctorJSON(t *testing.T) {
 	}
 }
 
+// holder has one of few tokens until the test ends, or waits for one.
+func holder(tokens, held chan struct{}, end <-chan struct{}) {
+	<-tokens
+	held <- struct{}{}
+	for {
+		select {
+		case <-end:
+			return
+		default:
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// A finding that hangs on a trace gets a short one, which is said, unless that is
+// forbidden; and it is saved with the rest.
+func TestDoctorDecides(t *testing.T) {
+	t.Chdir(t.TempDir())
+	tokens, held, end := make(chan struct{}, 1), make(chan struct{}, 8), make(chan struct{})
+	t.Cleanup(func() {
+		close(tokens)
+		close(end)
+	})
+	tokens <- struct{}{}
+	for range 8 {
+		go holder(tokens, held, end)
+	}
+	<-held
+	address := pprofServer(t)
+	for flag, want := range map[string]bool{"-json": true, "-cheap": false} {
+		dir := "saved" + flag
+		status, stdout, stderr := sluice(t, 0, "doctor", "-seconds", "1", flag, "-save", dir, address)
+		if status != 0 {
+			t.Fatalf("status %d\n%s", status, stderr)
+		}
+		_, err := os.Stat(filepath.Join(dir, "trace.out"))
+		told := strings.Contains(stderr, "taking a trace of 500ms at most: it decides whether those that wait take what the others give back")
+		if told != want || (err == nil) != want || strings.Contains(stdout, "which decides whether those that wait") != want {
+			t.Errorf("%s: told %v, saved %v\n%s%s", flag, told, err, stderr, stdout)
+		}
+	}
+}
+
 // Each mistake is a line, and status 2; nothing is written.
 func TestDoctorMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -88,6 +133,8 @@ func TestDoctorMistakes(t *testing.T) {
 		{[]string{"empty", address}, "one service at a time"},
 		{[]string{"-save", "x", "empty"}, "-save"},
 		{[]string{"-trace", "empty"}, "-trace"},
+		{[]string{"-cheap", "empty"}, "-cheap"},
+		{[]string{"-save", ".", address}, "the folder that you are in"},
 		{[]string{"-metrics", "/m", "empty"}, "-metrics"},
 		{[]string{"-prices", "empty", address}, "empty: is no results.json"},
 		{[]string{"-prices", "nonesuch", address}, "nonesuch"},

@@ -121,7 +121,8 @@ func TestStageGain(t *testing.T) {
 	roughly(t, "the upper end", found.Best().Gain.High, 2/1.25*1.2)
 	roughly(t, "the lower end", found.Best().Gain.Low, 2/1.25*1.2*stageLow)
 	// A stage of two goroutines on two cores has all there are.
-	d = diagnose(busy, goroutinesAt(in(send, 12, 0)), staged(stagePart{"(*Bus).Put", 12, 0.2, 0.03}, stagePart{"consume", 2, 0.75, 0.02}))
+	busier := cpu(1.65, shares{profile.UserCode: 0.95, profile.ChannelWork: 0.05}, on{send, 0.03, 0, 0}, on{receive, 0.02, 0, 0})
+	d = diagnose(busier, goroutinesAt(in(send, 12, 0)), staged(stagePart{"(*Bus).Put", 12, 0.02, 0.03}, stagePart{"consume", 2, 0.93, 0.02}))
 	if d.found(SlowStage) != nil {
 		t.Error("a stage with a goroutine for each core is said to be slow")
 	}

@@ -229,9 +229,10 @@ func TestUnknownCores(t *testing.T) {
 // TestStagesThatSelect: a select of each stage, on its channel and a context, is
 // handing over; one of nearly all the cost is of many cases, by what a value costs it.
 func TestStagesThatSelect(t *testing.T) {
-	first, second := at(profile.Select, "parse"), at(profile.Select, "render")
-	stages := cpu(1.1, shares{profile.ChannelWork: 0.6, profile.AfterPark: 0.2, profile.UserCode: 0.2}, on{first, 0.33, 0, 0.1}, on{second, 0.27, 0, 0.1})
-	if d := diagnose(stages, metrics(0, 2_000_000), goroutinesAt(in(first, 1, 0), in(second, 1, 1))); d.found(ManyCases) != nil || d.found(HandOver) == nil {
+	first, second, third := at(profile.Select, "read"), at(profile.Select, "parse"), at(profile.Select, "render")
+	stages := cpu(1.1, shares{profile.ChannelWork: 0.6, profile.AfterPark: 0.2, profile.UserCode: 0.2},
+		on{first, 0.22, 0, 0.1}, on{second, 0.2, 0, 0.1}, on{third, 0.18, 0, 0.1})
+	if d := diagnose(stages, metrics(0, 200_000), goroutinesAt(in(first, 1, 0), in(second, 1, 1), in(third, 1, 1))); d.found(ManyCases) != nil || d.found(HandOver) == nil {
 		t.Errorf("stages: %s", d.Answer)
 	}
 	hub := cpu(1.1, shares{profile.ChannelWork: 0.8, profile.UserCode: 0.2}, on{choose, 0.8, 0, 0})
@@ -243,6 +244,22 @@ func TestStagesThatSelect(t *testing.T) {
 		if f := d.found(ManyCases); (f != nil) != test.want {
 			t.Errorf("%v values a second: %s", test.wakeups, d.Answer)
 		}
+	}
+}
+
+// TestWhoAsksIsNoPump: its own sends and receives are of one goroutine, and not at
+// either end of another.
+func TestWhoAsksIsNoPump(t *testing.T) {
+	ask, answer := at(profile.Send, "ask"), at(profile.Receive, "ask")
+	between := func(to profile.Site) *Diagnosis {
+		return diagnose(cpu(1.1, shares{profile.ChannelWork: 0.6, profile.AfterPark: 0.2, profile.UserCode: 0.2},
+			on{choose, 0.3, 0, 0.1}, on{ask, 0.2, 0, 0.1}, on{to, 0.1, 0, 0.1}), goroutinesAt(in(choose, 1, 1), in(ask, 1, 0)))
+	}
+	if d := between(answer); d.found(Pump) != nil {
+		t.Errorf("found %s", d.Answer)
+	}
+	if d := between(receive); d.found(Pump) == nil {
+		t.Errorf("between two others: %s", d.Answer)
 	}
 }
 

@@ -3,6 +3,7 @@ package profile
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestPlain(t *testing.T) {
@@ -139,5 +140,34 @@ func TestOps(t *testing.T) {
 	got := strings.Join([]string{channel, sends, receives}, "|")
 	if want := "send,receive,range,select,poll send,poll receive,close,|send,poll send,|receive,range,poll receive,"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// A line that no source has is not shown, and not taken for one of another place.
+func TestImpossibleLines(t *testing.T) {
+	c, err := readCPU(cpuDrawing(spent(time.Second, "runtime.chansend1", "main.f m.go:-7")).profile())
+	if err != nil || len(c.Sites) != 1 || c.Sites[0].String() != "send at main.f (m.go)" {
+		t.Errorf("%v, %v", c.Sites, err)
+	}
+	for n, want := range map[int64]int{-1: 0, 0: 0, 17: 17, 1 << 40: 0} {
+		if got := lineOf(n); got != want {
+			t.Errorf("line %d is %d", n, got)
+		}
+	}
+}
+
+// Who listens for connections waits for nothing of the program's.
+func TestAccept(t *testing.T) {
+	for want, function := range map[Op]string{Accept: "internal/poll.(*FD).Accept", IO: "internal/poll.(*FD).Read"} {
+		p := place(frames("internal/poll.runtime_pollWait", function, "net.(*netFD).any net.go:1", "main.serve m.go:3"))
+		if p.site.Op != want || p.site.At.Function != "main.serve" {
+			t.Errorf("%s: %+v", function, p.site)
+		}
+	}
+	text := "goroutine 7 [IO wait]:\ninternal/poll.runtime_pollWait(0x1)\n\tnetpoll.go:345 +0x1\ninternal/poll.(*FD).Accept(0x1)\n\tfd.go:1 +0x1\n" +
+		"net.(*netFD).accept(0x1)\n\tfd.go:1 +0x1\nmain.serve()\n\tm.go:3 +0x1\n"
+	g, err := readGoroutineText(strings.NewReader(text))
+	if err != nil || len(g.Sites) != 1 || g.Sites[0].Op != Accept || g.Sites[0].Waiting != 1 {
+		t.Errorf("%+v, %v", g, err)
 	}
 }
