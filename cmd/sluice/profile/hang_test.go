@@ -1,0 +1,110 @@
+package profile
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// In a bubble with a network in memory, whatever is left running when the test
+// ends is an error.
+func TestHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, end := silent(t, nil)
+		defer end()
+		began := time.Now()
+		_, err := s.Watch(t.Context(), time.Second)
+		if err == nil || !strings.HasSuffix(err.Error(), "does not answer within 15s") {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != usualGrace {
+			t.Errorf("took %v, want %v", took, usualGrace)
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, end := silent(t, nil)
+		defer end()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := s.Watch(ctx, time.Hour)
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+// A service that answers the first question and none after it is not waited for at
+// every step: all of them together have a limit, and what was not asked is said.
+func TestHangsAtEachStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, end := silent(t, map[string][]byte{"/debug/pprof/goroutine": goroutineDrawing(there(3, sendStack...)).bytes(t)})
+		defer end()
+		began := time.Now()
+		c, err := s.Watch(t.Context(), time.Second, KindBlock, KindTrace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != time.Second+usualPatience {
+			t.Errorf("took %v, want %v", took, time.Second+usualPatience)
+		}
+		unasked := 0
+		for _, m := range c.Missing {
+			if strings.Contains(m.Reason, "was not asked for: the service was given 40s") {
+				unasked++
+			}
+		}
+		if unasked < 5 || c.Missing[0].Reason != "does not answer within 15s" {
+			t.Errorf("missing %+v", c.Missing)
+		}
+		// A trace that is asked for afterwards is given time of its own.
+		began = time.Now()
+		if _, err := s.More(t.Context(), KindTrace, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != unsizedTrace+usualGrace {
+			t.Errorf("the trace was waited for %v", took)
+		}
+	})
+}
+
+// silent is a service that takes connections, and answers only what is in answers.
+func silent(t *testing.T, answers map[string][]byte) (s *Service, end func()) {
+	t.Helper()
+	s, err := At("silent.example:80", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var others []net.Conn
+	transport := s.getter.client.Transport.(*http.Transport)
+	transport.Proxy = nil
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		ours, other := net.Pipe()
+		others = append(others, other)
+		go func() {
+			request, err := http.ReadRequest(bufio.NewReader(other))
+			if err != nil {
+				return
+			}
+			if answer, ok := answers[request.URL.RequestURI()]; ok {
+				fmt.Fprintf(other, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
+			}
+		}()
+		return ours, nil
+	}
+	return s, func() {
+		for _, other := range others {
+			other.Close()
+		}
+	}
+}
