@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -70,6 +71,9 @@ type victim struct {
 	// Remedies are those that are built, asFound not among them.
 	Remedies []string `json:"remedies"`
 	builds   map[string]build
+	// stretches may be given in place of builds: a test can then compare what
+	// comes out of them.
+	stretches map[string]stretch
 }
 
 // A site is an operation in a function.
@@ -81,6 +85,19 @@ type site struct {
 // A build starts the goroutines of a service and returns.
 type build func(*service)
 
+// A stretch runs a service until it has done that many items and everything that it
+// started has ended, and returns a digest of what came out. A remedy changes how long
+// it takes, and not the digest.
+type stretch func(s *service, items int) (digest uint64)
+
+// endless is more items than a process does before it ends.
+const endless = math.MaxInt
+
+// build is the service that nobody stops.
+func (f stretch) build(s *service) {
+	go f(s, endless)
+}
+
 var registered []victim
 
 // register makes a victim known. The file of each calls it once, to initialize a
@@ -88,6 +105,12 @@ var registered []victim
 // which needs no building.
 func register(v victim) victim {
 	v.builds = maps.Clone(v.builds)
+	if v.stretches != nil {
+		v.builds = make(map[string]build)
+	}
+	for name, f := range v.stretches {
+		v.builds[name] = f.build
+	}
 	found := v.builds[asFound]
 	v.builds[fewerPs] = func(s *service) {
 		runtime.GOMAXPROCS(1)
