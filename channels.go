@@ -17,7 +17,8 @@ type Named struct {
 	Name string
 	Kind string // "Rendezvous", "Bounded", "Elastic" or "Sharded", or what [Enlist] was told
 
-	look func() (Stats, bool)
+	look   func() (Stats, bool)
+	inside func() (Inside, bool) // nil if it was enlisted
 }
 
 // Stats is that of the channel; ok is false if it is garbage by now, and for the
@@ -60,23 +61,31 @@ func Enlist[C any, P interface {
 	if c == nil {
 		panic("sluice: Enlist of a nil channel")
 	}
-	enlist(name, kind, (*C)(c), func(c *C) Stats { return P(c).Stats() })
+	enlist(name, kind, (*C)(c), func(c *C) Stats { return P(c).Stats() }, nil)
 }
 
-// enlist holds c weakly in the list, if it has a name.
-func enlist[C any](name, kind string, c *C, stats func(*C) Stats) {
+// enlist holds c weakly in the list, if it has a name. A nil inside cannot be looked at.
+func enlist[C any](name, kind string, c *C, stats func(*C) Stats, inside func(*C) Inside) {
 	if name == "" {
 		return
 	}
 	held := weak.Make(c)
-	id := listed.add(name, kind, func() (Stats, bool) {
+	n := Named{Name: name, Kind: kind, look: through(held, stats)}
+	if inside != nil {
+		n.inside = through(held, inside)
+	}
+	runtime.AddCleanup(c, listed.remove, listed.add(n))
+}
+
+// through looks at what held refers to, if that is not garbage.
+func through[C, F any](held weak.Pointer[C], look func(*C) F) func() (F, bool) {
+	return func() (figures F, ok bool) {
 		c := held.Value()
 		if c == nil {
-			return Stats{}, false
+			return figures, false
 		}
-		return stats(c), true
-	})
-	runtime.AddCleanup(c, listed.remove, id)
+		return look(c), true
+	}
 }
 
 // named lists e, which is to be the engine of a kind, if config names it.
@@ -84,15 +93,19 @@ func named[T, E any, P interface {
 	*E
 	engine.Engine[T]
 }](kind string, config engine.Config[T], e P) engine.Engine[T] {
-	enlist(config.Name, kind, (*E)(e), func(e *E) Stats { return Stats(P(e).Stats()) })
+	enlist(config.Name, kind, (*E)(e),
+		func(e *E) Stats { return Stats(P(e).Stats()) },
+		func(e *E) Inside { return insideOf(P(e).Inside(most)) })
 	return e
 }
 
-func (r *registry) add(name, kind string, look func() (Stats, bool)) (id uint64) {
+// add lists n, and gives it its ID.
+func (r *registry) add(n Named) (id uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last++
-	r.entries = append(r.entries, Named{r.last, name, kind, look})
+	n.ID = r.last
+	r.entries = append(r.entries, n)
 	return r.last
 }
 

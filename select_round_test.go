@@ -50,7 +50,7 @@ func TestSelectChosenInVain(t *testing.T) {
 	if chosen, err := Select(ctx, s); chosen != nil || err != context.Canceled {
 		t.Errorf("one was chosen: %v, %v, after %d looks", chosen != nil, err, tries)
 	}
-	if waiting, waits, _ := s.line.Counts(); !s.line.Idle() || waiting != 0 || waits != 0 {
+	if waiting, waits, _, _ := s.line.Counts(0); !s.line.Idle() || waiting != 0 || waits != 0 {
 		t.Errorf("%d in line, %d waits", waiting, waits)
 	}
 }

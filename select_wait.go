@@ -145,6 +145,7 @@ func (r *round) counter(at int) engine.Counter { return r.cases[r.counters[at]].
 
 // run returns the case that has proceeded, nil if done was closed first.
 func (r *round) run(done <-chan struct{}) (Case, error) {
+	r.choice().Start()
 	for {
 		r.choice().Look()
 		if c, err := r.joinLines(); c != nil {

@@ -72,6 +72,7 @@ var rooms = map[string]room{
 			"reflect":           "does T hold pointers? asked once a channel: slots without need no clearing",
 			"runtime":           "with one P a yield comes before the line",
 			"sync":              "Ready's token is posted under a mutex, off every fast path",
+			"time":              "for how long somebody has waited; no clock is read",
 			"unsafe":            "Sizeof, and nothing else of it",
 		},
 		pointers: permissions{"layout_test.go": "where an engine lies in its cache lines"},
@@ -84,6 +85,7 @@ var rooms = map[string]room{
 			"math":              "the largest capacity",
 			"runtime":           "how many Ps there are; a yield comes before the line; a handle that is garbage",
 			"sync":              "a sync.Pool gives back to a P what was put back there",
+			"time":              "for how long somebody has waited; no clock is read",
 			"unsafe":            "where a goroutine's stack lies",
 		},
 		pointers: permissions{
@@ -97,6 +99,7 @@ var rooms = map[string]room{
 			"./internal/park":   "the only place that waits",
 			"./internal/ring":   "the buffer of the values queued",
 			"runtime":           "one yield before parking",
+			"time":              "for how long somebody has waited; no clock is read",
 			"unsafe":            "Sizeof, and nothing else of it",
 		},
 	},

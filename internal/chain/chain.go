@@ -286,13 +286,6 @@ func (e *Engine[T]) queued(tail, head uint64) int {
 // Cap implements engine.Engine.
 func (e *Engine[T]) Cap() int { return int(e.limit) }
 
-// Stats implements engine.Engine. It holds both locks.
-func (e *Engine[T]) Stats() engine.Stats {
-	e.Hold()
-	defer e.Release()
-	return e.Held()
-}
-
 // sizeOf is the size of a T in a slot, in bytes.
 func sizeOf[T any]() int {
 	var zero T

@@ -1,6 +1,11 @@
 package chain
 
-import "github.com/sluice-go/sluice/internal/engine"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
+)
 
 // Hold takes the locks of both sides, in the order send, receive, as does a send
 // that drops the oldest value: nothing moves until Release.
@@ -15,8 +20,16 @@ func (e *Engine[T]) Release() {
 	e.send.unlock(e.send.word.Load() &^ (locked | sleepers))
 }
 
-// Held is Stats under Hold.
-func (e *Engine[T]) Held() engine.Stats {
+// Stats implements engine.Engine. It holds both locks.
+func (e *Engine[T]) Stats() engine.Stats {
+	now := park.Now()
+	e.Hold()
+	defer e.Release()
+	return e.Held(now)
+}
+
+// Held is Stats under Hold, of the time now.
+func (e *Engine[T]) Held(now time.Duration) engine.Stats {
 	s, r := e.send.word.Load(), e.recv.word.Load()
 	tail, head := s&^flags, r&^flags
 	dropped := e.dropped.Load()
@@ -41,7 +54,46 @@ func (e *Engine[T]) Held() engine.Stats {
 	} else {
 		out.Bytes = int64(len(e.send.buf)) * int64(sizeOf[T]())
 	}
-	out.SendersWaiting, out.SendWaits, out.SendWaitTime = e.senders.Counts()
-	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = e.receivers.Counts()
+	out.SendersWaiting, out.SendWaits, out.SendWaitTime, out.OldestSender = e.senders.Counts(now)
+	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime, out.OldestReceiver = e.receivers.Counts(now)
+	return out
+}
+
+// Inside implements engine.Engine. It holds both locks, as Stats does, and allocates
+// before that.
+func (e *Engine[T]) Inside(most int) engine.Inside {
+	senders, receivers := make([]time.Duration, 0, most), make([]time.Duration, 0, most)
+	rings := make([]engine.Ring, 0, most)
+	now := park.Now()
+	e.Hold()
+	defer e.Release()
+	return engine.Inside{
+		Stats:     e.Held(now),
+		Senders:   e.senders.Ages(senders, now),
+		Receivers: e.receivers.Ages(receivers, now),
+		Ready:     e.ready.Load() != nil,
+		Rings:     e.rings(rings),
+	}
+}
+
+// rings appends to out what is in each segment, beginning with the receivers' one,
+// until out is full. Both locks are held: only who holds the senders' links a
+// segment, and only who holds the receivers' takes one out.
+func (e *Engine[T]) rings(out []engine.Ring) []engine.Ring {
+	tail, receive := e.send.word.Load()&^flags, e.recv.word.Load()&^flags
+	for seg := e.recv.seg; seg != nil && len(out) < cap(out); seg = seg.next.Load() {
+		send := tail
+		if seg.next.Load() != nil {
+			send = seg.end
+		}
+		slot := func(index uint64) int { return int(index >> shift & uint64(len(seg.buf)-1)) }
+		out = append(out, engine.Ring{
+			Slots:   len(seg.buf),
+			Len:     int((send - receive) >> shift),
+			Send:    slot(send),
+			Receive: slot(receive),
+		})
+		receive = send
+	}
 	return out
 }

@@ -35,6 +35,9 @@ type Engine[T any] interface {
 	Len() int
 	Cap() int
 	Stats() Stats
+	// Inside is Stats and what that adds up, of one moment. Each list in it has at
+	// most so many entries.
+	Inside(most int) Inside
 	// NewPlace returns a place for a Select that sends *value, or receives
 	// into it. It is a Counter if the engine serves its waiters.
 	NewPlace(value *T, sends bool) Place
@@ -106,6 +109,9 @@ type Stats struct {
 	RecvWaitTime     time.Duration
 	SendersWaiting   int
 	ReceiversWaiting int
+
+	OldestSender   time.Duration
+	OldestReceiver time.Duration
 
 	HighWater int
 	Bytes     int64

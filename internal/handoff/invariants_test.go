@@ -95,7 +95,7 @@ func checkFree[T comparable](e *Engine[T]) error {
 			return fmt.Errorf("more than %d waiters", e.frees)
 		}
 		if *w != fresh || tokens(w) != 0 {
-			return fmt.Errorf("waiter %d is not as new: %+v, %d tokens", n, *w, tokens(w))
+			return fmt.Errorf("waiter %d is not as new: %+v, %d tokens", n, w, tokens(w))
 		}
 	}
 	if n != e.frees || n > maxFree {

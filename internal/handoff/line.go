@@ -1,6 +1,10 @@
 package handoff
 
-import "github.com/sluice-go/sluice/internal/park"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/internal/park"
+)
 
 // A verdict is how a wait ended.
 type verdict uint8
@@ -20,6 +24,7 @@ type waiter[T any] struct {
 	parked     bool // asleep: whoever serves it puts the token down
 	verdict    verdict
 	parker     park.Parker
+	since      park.Since // of its own: see began
 	size       int
 	value      T
 
@@ -37,6 +42,14 @@ func (w *waiter[T]) claim() bool {
 	may, unpark := w.choice.Serve(w.number)
 	w.parked = unpark
 	return may
+}
+
+// began is when the goroutine of w did.
+func (w *waiter[T]) began() *park.Since {
+	if w.choice != nil {
+		return w.choice.Since()
+	}
+	return &w.since
 }
 
 // maxFree bounds how many waiters are kept for the next time.
@@ -62,6 +75,7 @@ func (e *Engine[T]) recycle(w *waiter[T]) {
 	w.value = zero
 	w.verdict = left
 	w.parked = false
+	w.since.Reset()
 	w.next, e.free = e.free, w
 	e.frees++
 }
@@ -116,6 +130,23 @@ func (l *line[T]) empty() bool {
 		l.pop()
 	}
 	return l.first == nil
+}
+
+// ages appends to ages for how long each of those in line has waited until now, the
+// first one first, until ages is full: it does not grow.
+func (l *line[T]) ages(ages []time.Duration, now time.Duration) []time.Duration {
+	for w := l.first; w != nil && len(ages) < cap(ages); w = w.next {
+		ages = append(ages, w.began().Age(now))
+	}
+	return ages
+}
+
+// oldest is for how long the first one in line has waited until now.
+func (l *line[T]) oldest(now time.Duration) time.Duration {
+	if l.first == nil {
+		return 0
+	}
+	return l.first.began().Age(now)
 }
 
 // pop takes the first waiter out; there is one. Whoever pops it serves it, if it

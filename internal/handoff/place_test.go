@@ -133,7 +133,7 @@ func TestPlaceIsPassedOver(t *testing.T) {
 			t.Errorf("served: %v, %v, %d", done, err, got)
 		}
 		if p.Leave(); p.waiter.value != 0 || p.waiter.choice != nil || p.joined {
-			t.Errorf("after it: %+v", p.waiter)
+			t.Errorf("after it: %+v", &p.waiter)
 		}
 		_ = e.TrySend(4)
 		if synctest.Wait(); later.v != 4 {

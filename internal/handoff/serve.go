@@ -70,7 +70,7 @@ func (e *Engine[T]) wait(stop <-chan struct{}, l *line[T], w *waiter[T]) verdict
 	w.parked = true
 	weight := l.waits.Count()
 	e.lock.Unlock()
-	woken := l.waits.Park(w.parker, stop, weight)
+	woken := l.waits.Park(w.parker, stop, weight, &w.since)
 	e.lock.Lock()
 	if !woken && !w.queued { // served meanwhile: the token is on its way
 		e.lock.Unlock()

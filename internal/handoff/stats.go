@@ -1,9 +1,11 @@
 package handoff
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // announce puts down the token of Ready. It may be one too many, never one too
@@ -45,8 +47,34 @@ func (e *Engine[T]) Cap() int { return e.config.Limit }
 
 // Stats implements engine.Engine.
 func (e *Engine[T]) Stats() engine.Stats {
+	now := park.Now()
 	e.lock.Lock()
 	defer e.lock.Unlock()
+	return e.stats(now)
+}
+
+// Inside implements engine.Engine.
+func (e *Engine[T]) Inside(most int) engine.Inside {
+	senders, receivers := make([]time.Duration, 0, most), make([]time.Duration, 0, most)
+	rings := make([]engine.Ring, 0, 1)
+	now := park.Now()
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	if slots := e.buf.Size(); slots > 0 {
+		receive, send := e.buf.Slots()
+		rings = append(rings, engine.Ring{Slots: slots, Len: e.buf.Len(), Send: send, Receive: receive})
+	}
+	return engine.Inside{
+		Stats:     e.stats(now),
+		Senders:   e.senders.ages(senders, now),
+		Receivers: e.receivers.ages(receivers, now),
+		Ready:     e.ready != nil,
+		Rings:     rings,
+	}
+}
+
+// stats are those of now. The lock is held.
+func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 	var zero T
 	slot, size := int64(unsafe.Sizeof(zero)), int64(unsafe.Sizeof(0))
 	return engine.Stats{
@@ -63,6 +91,8 @@ func (e *Engine[T]) Stats() engine.Stats {
 		RecvWaitTime:     e.receivers.waits.Spent(),
 		SendersWaiting:   e.senders.n,
 		ReceiversWaiting: e.receivers.n,
+		OldestSender:     e.senders.oldest(now),
+		OldestReceiver:   e.receivers.oldest(now),
 		HighWater:        e.high,
 		Bytes:            int64(e.buf.Size())*slot + int64(e.sizes.Size())*size,
 		Closed:           e.closed,

@@ -2,8 +2,10 @@ package lanes
 
 import (
 	"math"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // Cap implements engine.Engine: the limit of each lane, times their number.
@@ -59,18 +61,25 @@ func (s *set[T]) sums() (heads, tails uint64) {
 
 // Stats implements engine.Engine.
 func (e *Engine[T]) Stats() engine.Stats {
+	now := park.Now()
 	s := e.hold()
+	defer s.release()
+	return e.held(s, now)
+}
+
+// held is Stats of the time now, with the locks of all lanes.
+func (e *Engine[T]) held(s *set[T], now time.Duration) engine.Stats {
 	out := s.gone
 	for _, l := range s.all {
-		add(&out, l.Held())
+		add(&out, l.Held(now))
 	}
 	out.Dropped += e.dropped.Load()
-	waiting, waits, spent := e.senders.Counts()
+	waiting, waits, spent, oldest := e.senders.Counts(now)
 	out.SendersWaiting += waiting
 	out.SendWaits += waits
 	out.SendWaitTime += spent
-	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = e.receivers.Counts()
-	s.release()
+	out.OldestSender = max(out.OldestSender, oldest)
+	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime, out.OldestReceiver = e.receivers.Counts(now)
 	out.Name = e.config.Name
 	out.Cap = e.capOf(s)
 	out.Lanes = s.active + s.private()
@@ -88,6 +97,7 @@ func add(sum *engine.Stats, l engine.Stats) {
 	sum.SendWaits += l.SendWaits
 	sum.SendWaitTime += l.SendWaitTime
 	sum.SendersWaiting += l.SendersWaiting
+	sum.OldestSender = max(sum.OldestSender, l.OldestSender)
 	sum.HighWater = max(sum.HighWater, l.HighWater)
 	sum.Bytes += l.Bytes
 }

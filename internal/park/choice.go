@@ -38,6 +38,7 @@ type Choice struct {
 	state  atomic.Uint32
 	parker Parker
 	naps   uint64
+	since  Since // of the call, as its waiters tell it
 }
 
 const (
@@ -47,6 +48,12 @@ const (
 	asleep
 	chosen // and up: plus the number of a place
 )
+
+// Start begins a call: none of its places has joined yet.
+func (c *Choice) Start() { c.since.Reset() }
+
+// Since is when the call began to wait.
+func (c *Choice) Since() *Since { return &c.since }
 
 // Look makes the goroutine one that lines may wake. It has no token to come.
 func (c *Choice) Look() {
@@ -83,12 +90,12 @@ func (c *Choice) Doze() bool {
 func (c *Choice) Sleep(done <-chan struct{}) (woken bool, spent time.Duration) {
 	c.naps++
 	weight := weightOf(c.naps)
-	if weight == 0 {
-		return c.sleep(done), 0
-	}
-	start := time.Now()
+	start := c.since.Begin()
 	woken = c.sleep(done)
-	return woken, time.Since(start) * time.Duration(weight)
+	if weight > 0 {
+		spent = (Now() - start) * time.Duration(weight)
+	}
+	return woken, spent
 }
 
 func (c *Choice) sleep(done <-chan struct{}) bool {

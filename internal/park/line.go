@@ -10,6 +10,7 @@ type waiter struct {
 	next, prev *waiter
 	queued     bool
 	parker     Parker
+	since      Since // of its own: see began
 
 	// Of a waiter that is one of several of its goroutine: see enter.
 	choice *Choice
@@ -100,10 +101,11 @@ func (l *Line) rejoin(w *waiter) {
 }
 
 // requeue is rejoin at the end of the line, for a waiter that got a part of what it
-// waits for.
+// waits for: for the rest it waits from now on.
 func (l *Line) requeue(w *waiter) {
 	l.lock.Lock()
 	l.inFlight = false
+	w.since.Reset()
 	l.append(w)
 	l.lock.Unlock()
 }
@@ -111,7 +113,7 @@ func (l *Line) requeue(w *waiter) {
 // park waits until w is woken, or done is closed: then it returns false. Either
 // way w is still the caller's to rejoin or leave with.
 func (l *Line) park(w *waiter, done <-chan struct{}) bool {
-	return l.waits.Park(w.parker, done, l.waits.Count())
+	return l.waits.Park(w.parker, done, l.waits.Count(), &w.since)
 }
 
 // leave takes w out of the line and ends its wake-up if it has one; woken says
@@ -130,6 +132,7 @@ func (l *Line) leave(w *waiter, woken bool) {
 		l.inFlight = false
 	}
 	l.update()
+	w.since.Reset()
 	if l.frees < maxFree {
 		w.next, l.free = l.free, w
 		l.frees++
@@ -228,12 +231,35 @@ func (l *Line) exit(w *waiter) {
 // Tally returns the line's count of waits.
 func (l *Line) Tally() *Tally { return &l.waits }
 
-// Counts returns how many goroutines wait now, how often one has parked, and
-// an estimate of the time that they were parked in all.
-func (l *Line) Counts() (waiting int, waits uint64, spent time.Duration) {
+// began is when the goroutine of w did.
+func (w *waiter) began() *Since {
+	if w.choice != nil {
+		return &w.choice.since
+	}
+	return &w.since
+}
+
+// Counts returns how many goroutines wait now, how often one has parked, an
+// estimate of the time that they were parked in all, and for how long the first one
+// in line has waited until now.
+func (l *Line) Counts(now time.Duration) (waiting int, waits uint64, spent, oldest time.Duration) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	return l.n, l.waits.Waits(), l.waits.Spent()
+	if l.first != nil {
+		oldest = l.first.began().Age(now)
+	}
+	return l.n, l.waits.Waits(), l.waits.Spent(), oldest
+}
+
+// Ages appends to ages for how long each of those in line has waited until now, the
+// first one first, until ages is full: it does not grow.
+func (l *Line) Ages(ages []time.Duration, now time.Duration) []time.Duration {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	for w := l.first; w != nil && len(ages) < cap(ages); w = w.next {
+		ages = append(ages, w.began().Age(now))
+	}
+	return ages
 }
 
 func (l *Line) prepend(w *waiter) {

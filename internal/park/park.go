@@ -41,9 +41,9 @@ func (p Parker) Park(done <-chan struct{}) bool {
 // for each time that it was announced as parked.
 func (p Parker) Unpark() { p.token <- struct{}{} }
 
-// A Tally counts waits and adds up how long they took. Reading the clock twice
-// costs half as much as a wait itself: the first 16 waits are timed, later one
-// in sixteen, which then speaks for sixteen.
+// A Tally counts waits and adds up how long they took. When a wait begins is noted
+// each time (see Since); when it ends, the clock is read for the first 16 waits, and
+// later for one in sixteen, which then speaks for sixteen.
 type Tally struct {
 	waits   atomic.Uint64
 	choices atomic.Uint64 // waits of goroutines that have several places
@@ -74,14 +74,13 @@ func (t *Tally) CountChoice() { t.choices.Add(1) }
 // Spend adds the time of a wait that was counted by CountChoice.
 func (t *Tally) Spend(d time.Duration) { t.spent.Add(int64(d)) }
 
-// Park is Parker.Park, timed as weight says.
-func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64) bool {
-	if weight == 0 {
-		return p.Park(done)
-	}
-	start := time.Now()
+// Park is Parker.Park, timed as weight says. since is the waiter's own.
+func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64, since *Since) bool {
+	start := since.Begin()
 	woken := p.Park(done)
-	t.spent.Add(int64(time.Since(start)) * weight)
+	if weight > 0 {
+		t.spent.Add(int64(Now()-start) * weight)
+	}
 	return woken
 }
 

@@ -56,7 +56,7 @@ func TestOneWakeUpInFlight(t *testing.T) {
 	l.Wake()
 	expect(t, &l, waking, "with one woken")
 	l.Wake()
-	if waiting, _, _ := l.Counts(); waiting != 2 {
+	if waiting, _, _, _ := l.Counts(0); waiting != 2 {
 		t.Fatalf("%d wait after a second Wake, want 2: one wake-up was in flight", waiting)
 	}
 	if !l.park(a, nil) {
@@ -143,7 +143,7 @@ func TestTallyOfTime(t *testing.T) {
 			l.park(w, nil)
 			l.leave(w, true)
 		}
-		if _, waits, spent := l.Counts(); waits != 176 || spent != 176*time.Second {
+		if _, waits, spent, _ := l.Counts(0); waits != 176 || spent != 176*time.Second {
 			t.Errorf("%d waits of a second each took %v", waits, spent)
 		}
 	})

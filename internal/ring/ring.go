@@ -25,6 +25,13 @@ func (r *Ring[T]) Len() int { return int(r.tail - r.head) }
 // Size returns the number of slots.
 func (r *Ring[T]) Size() int { return len(r.buf) }
 
+// Slots returns where the next value is taken from, and where the next one goes, as
+// long as Push does not double the buffer. The ring must have slots.
+func (r *Ring[T]) Slots() (head, tail int) {
+	mask := uint(len(r.buf) - 1)
+	return int(r.head & mask), int(r.tail & mask)
+}
+
 // Push appends v, and doubles the buffer if it is full. Amortized O(1).
 func (r *Ring[T]) Push(v T) {
 	if r.Len() == len(r.buf) {

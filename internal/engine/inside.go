@@ -1,0 +1,25 @@
+package engine
+
+import "time"
+
+// An Inside is what a channel holds, and who waits for it, at one moment: what Stats
+// adds up. What its fields mean is told at the public type.
+type Inside struct {
+	Stats              Stats
+	Senders, Receivers []time.Duration
+	Ready              bool
+	Rings              []Ring
+	Lanes              []Lane
+}
+
+// A Ring has the fields of the public type, in its order, and converts to it.
+type Ring struct{ Slots, Len, Send, Receive int }
+
+// A Lane has the fields of the public type, in its order, and converts to it.
+type Lane struct {
+	Private, InUse bool
+	Len, Cap       int
+	HighWater      int
+	Senders        int
+	OldestSender   time.Duration
+}
