@@ -87,8 +87,10 @@ func TestInsideShowsWhoWaits(t *testing.T) {
 		recv := func() { _, _ = c.Recv(ctx) }
 		choose := func(cases ...sluice.Case) func() { return func() { _, _ = sluice.Select(ctx, cases...) } }
 		empty := sluice.NewBounded[int](20, nil)
+		toSend := choose(sluice.OnRecv(empty), sluice.OnSend(c, 1)) // each used again
+		toReceive := choose(sluice.OnRecv[int](c), sluice.OnRecv(empty))
 		for round := range 2 {
-			for _, f := range []func(){recv, choose(sluice.OnRecv[int](c), sluice.OnRecv(empty)), recv} {
+			for _, f := range []func(){recv, toReceive, recv} {
 				go f()
 				synctest.Wait()
 				time.Sleep(time.Second)
@@ -105,7 +107,7 @@ func TestInsideShowsWhoWaits(t *testing.T) {
 			seconds(t, "receivers", inside.Receivers, inside.Stats.OldestReceiver)
 			for c.TrySend(0) == nil {
 			}
-			for _, f := range []func(){send, choose(sluice.OnRecv(empty), sluice.OnSend(c, 1)), send} {
+			for _, f := range []func(){send, toSend, send} {
 				go f()
 				synctest.Wait()
 				time.Sleep(time.Second)
@@ -160,6 +162,37 @@ func TestInsideIsBounded(t *testing.T) {
 		if len(inside.Senders) != 64 || inside.Stats.SendersWaiting != many || inside.Senders[63] != (many-63)*time.Second {
 			t.Errorf("%d are listed of %d: %v", len(inside.Senders), inside.Stats.SendersWaiting, inside.Senders)
 		}
+	})
+}
+
+// Of those who wait in several lines the oldest are listed, the oldest first.
+func TestInsideMergesLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const each = 30
+		c := sluice.NewSharded(1, &sluice.Options[int]{Name: t.Name(), Lanes: 2})
+		for c.TrySend(0) == nil {
+		}
+		for i := range 3 * each {
+			go func() {
+				if i%3 == 0 {
+					_ = c.Send(context.Background(), 0)
+					return
+				}
+				_ = c.SendKey(context.Background(), uint64(i), 0)
+			}()
+			synctest.Wait()
+			time.Sleep(time.Second)
+		}
+		inside := look(t, listedAs(t.Name())[0])
+		for i, age := range inside.Senders {
+			if age != time.Duration(3*each-i)*time.Second {
+				t.Fatalf("number %d has waited for %v: %v", i, age, inside.Senders)
+			}
+		}
+		if len(inside.Senders) != 64 || slices.ContainsFunc(inside.Lanes, func(l sluice.LaneInside) bool { return l.Senders == 0 }) {
+			t.Errorf("%d are listed: %+v", len(inside.Senders), inside.Lanes)
+		}
+		c.Close()
 	})
 }
 

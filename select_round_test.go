@@ -50,8 +50,8 @@ func TestSelectChosenInVain(t *testing.T) {
 	if chosen, err := Select(ctx, s); chosen != nil || err != context.Canceled {
 		t.Errorf("one was chosen: %v, %v, after %d looks", chosen != nil, err, tries)
 	}
-	if waiting, waits, _, _ := s.line.Counts(0); !s.line.Idle() || waiting != 0 || waits != 0 {
-		t.Errorf("%d in line, %d waits", waiting, waits)
+	if l := s.line.Look(0, nil); !s.line.Idle() || l.Waiting != 0 || l.Waits != 0 {
+		t.Errorf("%d in line, %d waits", l.Waiting, l.Waits)
 	}
 }
 

@@ -22,20 +22,23 @@ func (e *Engine[T]) Release() {
 
 // Stats implements engine.Engine. It holds both locks.
 func (e *Engine[T]) Stats() engine.Stats {
+	var in engine.Inside
 	now := park.Now()
 	e.Hold()
 	defer e.Release()
-	return e.Held(now)
+	e.Held(now, &in)
+	return in.Stats
 }
 
-// Held is Stats under Hold, of the time now.
-func (e *Engine[T]) Held(now time.Duration) engine.Stats {
+// Held looks at the channel under Hold, at the time now: it fills in the Stats, and
+// appends who waits as far as there is room.
+func (e *Engine[T]) Held(now time.Duration, in *engine.Inside) {
 	s, r := e.send.word.Load(), e.recv.word.Load()
 	tail, head := s&^flags, r&^flags
 	dropped := e.dropped.Load()
 	length := e.queued(tail, head)
 	e.send.high = max(e.send.high, e.recv.high, uint64(length))
-	out := engine.Stats{
+	in.Stats = engine.Stats{
 		Name:      e.name,
 		Len:       length,
 		Cap:       int(e.limit),
@@ -46,6 +49,7 @@ func (e *Engine[T]) Held(now time.Duration) engine.Stats {
 		HighWater: int(e.send.high),
 		Closed:    s&closed != 0,
 	}
+	out := &in.Stats
 	if e.overflow == engine.DropOldest {
 		out.Received -= dropped // a value dropped moved the head, too
 	}
@@ -54,26 +58,25 @@ func (e *Engine[T]) Held(now time.Duration) engine.Stats {
 	} else {
 		out.Bytes = int64(len(e.send.buf)) * int64(sizeOf[T]())
 	}
-	out.SendersWaiting, out.SendWaits, out.SendWaitTime, out.OldestSender = e.senders.Counts(now)
-	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime, out.OldestReceiver = e.receivers.Counts(now)
-	return out
+	senders, receivers := e.senders.Look(now, in.Senders), e.receivers.Look(now, in.Receivers)
+	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
+	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
+	out.OldestSender, out.OldestReceiver = senders.Oldest, receivers.Oldest
+	in.Senders, in.Receivers = senders.Ages, receivers.Ages
 }
 
 // Inside implements engine.Engine. It holds both locks, as Stats does, and allocates
 // before that.
 func (e *Engine[T]) Inside(most int) engine.Inside {
-	senders, receivers := make([]time.Duration, 0, most), make([]time.Duration, 0, most)
-	rings := make([]engine.Ring, 0, most)
+	in := engine.NewInside(most)
+	in.Rings = make([]engine.Ring, 0, most)
 	now := park.Now()
 	e.Hold()
 	defer e.Release()
-	return engine.Inside{
-		Stats:     e.Held(now),
-		Senders:   e.senders.Ages(senders, now),
-		Receivers: e.receivers.Ages(receivers, now),
-		Ready:     e.ready.Load() != nil,
-		Rings:     e.rings(rings),
-	}
+	e.Held(now, &in)
+	in.Ready = e.ready.Load() != nil
+	in.Rings = e.rings(in.Rings)
+	return in
 }
 
 // rings appends to out what is in each segment, beginning with the receivers' one,

@@ -12,6 +12,11 @@ type Inside struct {
 	Lanes              []Lane
 }
 
+// NewInside returns one with room for so many waiters on either side.
+func NewInside(most int) Inside {
+	return Inside{Senders: make([]time.Duration, 0, most), Receivers: make([]time.Duration, 0, most)}
+}
+
 // A Ring has the fields of the public type, in its order, and converts to it.
 type Ring struct{ Slots, Len, Send, Receive int }
 

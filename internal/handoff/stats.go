@@ -55,22 +55,21 @@ func (e *Engine[T]) Stats() engine.Stats {
 
 // Inside implements engine.Engine.
 func (e *Engine[T]) Inside(most int) engine.Inside {
-	senders, receivers := make([]time.Duration, 0, most), make([]time.Duration, 0, most)
-	rings := make([]engine.Ring, 0, 1)
+	in := engine.NewInside(most)
+	rings := make([]engine.Ring, 1)
 	now := park.Now()
 	e.lock.Lock()
 	defer e.lock.Unlock()
+	in.Stats = e.stats(now)
+	in.Senders = e.senders.ages(in.Senders, now)
+	in.Receivers = e.receivers.ages(in.Receivers, now)
+	in.Ready = e.ready != nil
 	if slots := e.buf.Size(); slots > 0 {
 		receive, send := e.buf.Slots()
-		rings = append(rings, engine.Ring{Slots: slots, Len: e.buf.Len(), Send: send, Receive: receive})
+		rings[0] = engine.Ring{Slots: slots, Len: e.buf.Len(), Send: send, Receive: receive}
+		in.Rings = rings
 	}
-	return engine.Inside{
-		Stats:     e.stats(now),
-		Senders:   e.senders.ages(senders, now),
-		Receivers: e.receivers.ages(receivers, now),
-		Ready:     e.ready != nil,
-		Rings:     rings,
-	}
+	return in
 }
 
 // stats are those of now. The lock is held.

@@ -2,7 +2,6 @@ package lanes
 
 import (
 	"math"
-	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
@@ -61,31 +60,12 @@ func (s *set[T]) sums() (heads, tails uint64) {
 
 // Stats implements engine.Engine.
 func (e *Engine[T]) Stats() engine.Stats {
+	var in engine.Inside
 	now := park.Now()
 	s := e.hold()
 	defer s.release()
-	return e.held(s, now)
-}
-
-// held is Stats of the time now, with the locks of all lanes.
-func (e *Engine[T]) held(s *set[T], now time.Duration) engine.Stats {
-	out := s.gone
-	for _, l := range s.all {
-		add(&out, l.Held(now))
-	}
-	out.Dropped += e.dropped.Load()
-	waiting, waits, spent, oldest := e.senders.Counts(now)
-	out.SendersWaiting += waiting
-	out.SendWaits += waits
-	out.SendWaitTime += spent
-	out.OldestSender = max(out.OldestSender, oldest)
-	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime, out.OldestReceiver = e.receivers.Counts(now)
-	out.Name = e.config.Name
-	out.Cap = e.capOf(s)
-	out.Lanes = s.active + s.private()
-	out.Closed = s.closed
-	out.LaneChange = s.change.String()
-	return out
+	e.held(s, now, &in)
+	return in.Stats
 }
 
 // add adds the counts of a lane to sum.

@@ -121,7 +121,7 @@ func TestLineOfChoices(t *testing.T) {
 	expect(t, &l, wanted, "after a wake-up in vain")
 	b.Doze()
 	l.Wake()
-	if waiting, _, _, _ := l.Counts(0); b.Chosen() != 2 || waiting != 2 {
+	if waiting := l.Look(0, nil).Waiting; b.Chosen() != 2 || waiting != 2 {
 		t.Fatalf("one that was woken in vain is not the first: %d chosen, %d wait", b.Chosen(), waiting)
 	}
 	b.sleep(nil)

@@ -239,27 +239,28 @@ func (w *waiter) began() *Since {
 	return &w.since
 }
 
-// Counts returns how many goroutines wait now, how often one has parked, an
-// estimate of the time that they were parked in all, and for how long the first one
-// in line has waited until now.
-func (l *Line) Counts(now time.Duration) (waiting int, waits uint64, spent, oldest time.Duration) {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	if l.first != nil {
-		oldest = l.first.began().Age(now)
-	}
-	return l.n, l.waits.Waits(), l.waits.Spent(), oldest
+// A Look is what there is to see of a line at one moment.
+type Look struct {
+	Waiting int             // goroutines in line
+	Waits   uint64          // times that one has parked
+	Spent   time.Duration   // parked in all, by those who are back: an estimate
+	Oldest  time.Duration   // for how long the first in line has waited
+	Ages    []time.Duration // and each, from the first one on
 }
 
-// Ages appends to ages for how long each of those in line has waited until now, the
-// first one first, until ages is full: it does not grow.
-func (l *Line) Ages(ages []time.Duration, now time.Duration) []time.Duration {
+// Look looks at the line. Ages are of the time now, appended to ages until that is
+// full: it does not grow.
+func (l *Line) Look(now time.Duration, ages []time.Duration) Look {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	for w := l.first; w != nil && len(ages) < cap(ages); w = w.next {
-		ages = append(ages, w.began().Age(now))
+	look := Look{Waiting: l.n, Waits: l.waits.Waits(), Spent: l.waits.Spent(), Ages: ages}
+	if l.first != nil {
+		look.Oldest = l.first.began().Age(now)
 	}
-	return ages
+	for w := l.first; w != nil && len(look.Ages) < cap(ages); w = w.next {
+		look.Ages = append(look.Ages, w.began().Age(now))
+	}
+	return look
 }
 
 func (l *Line) prepend(w *waiter) {

@@ -56,7 +56,7 @@ func TestOneWakeUpInFlight(t *testing.T) {
 	l.Wake()
 	expect(t, &l, waking, "with one woken")
 	l.Wake()
-	if waiting, _, _, _ := l.Counts(0); waiting != 2 {
+	if waiting := l.Look(0, nil).Waiting; waiting != 2 {
 		t.Fatalf("%d wait after a second Wake, want 2: one wake-up was in flight", waiting)
 	}
 	if !l.park(a, nil) {
@@ -143,8 +143,8 @@ func TestTallyOfTime(t *testing.T) {
 			l.park(w, nil)
 			l.leave(w, true)
 		}
-		if _, waits, spent, _ := l.Counts(0); waits != 176 || spent != 176*time.Second {
-			t.Errorf("%d waits of a second each took %v", waits, spent)
+		if got := l.Look(0, nil); got.Waits != 176 || got.Spent != 176*time.Second {
+			t.Errorf("%d waits of a second each took %v", got.Waits, got.Spent)
 		}
 	})
 }

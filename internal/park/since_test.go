@@ -16,12 +16,9 @@ func expectAges(t *testing.T, l *Line, want ...int) {
 	for _, seconds := range want {
 		ages = append(ages, time.Duration(seconds)*time.Second)
 	}
-	if got := l.Ages(make([]time.Duration, 0, len(want)+1), Now()); !slices.Equal(got, ages) {
-		t.Errorf("they have waited for %v, want %v", got, ages)
-	}
-	waiting, _, _, oldest := l.Counts(Now())
-	if first := append(ages, 0)[0]; waiting != len(want) || oldest != first {
-		t.Errorf("%d wait, the first for %v, want %d, %v", waiting, oldest, len(want), first)
+	got := l.Look(Now(), make([]time.Duration, 0, len(want)+1))
+	if first := append(ages, 0)[0]; !slices.Equal(got.Ages, ages) || got.Waiting != len(want) || got.Oldest != first {
+		t.Errorf("they have waited for %v, want %v: %+v", got.Ages, ages, got)
 	}
 }
 
@@ -43,7 +40,7 @@ func TestAgesInLine(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(3 * time.Second)
 		expectAges(t, &l, 5, 3)
-		if got := l.Ages(make([]time.Duration, 0, 1), Now()); len(got) != 1 || got[0] != 5*time.Second {
+		if got := l.Look(Now(), make([]time.Duration, 0, 1)).Ages; len(got) != 1 || got[0] != 5*time.Second {
 			t.Errorf("of two, one asked for: %v", got)
 		}
 		l.Wake()
