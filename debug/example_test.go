@@ -36,9 +36,9 @@ func ExampleHandler() {
 		return
 	}
 	for _, c := range report.Channels {
-		fmt.Printf("%s %s: %d of %d, next send into slot %d\n", c.Kind, c.Name, c.Len, *c.Cap, *c.SendIndex)
+		fmt.Printf("%s %s: %d of %d\n", c.Kind, c.Name, c.Len, *c.Cap)
 	}
 	runtime.KeepAlive(orders)
 	// Output:
-	// Bounded orders: 1 of 8, next send into slot 1
+	// Bounded orders: 1 of 8
 }

@@ -35,15 +35,11 @@ type look struct {
 	seen []sighting
 }
 
-// A sighting is one channel in a look.
+// A sighting is one channel in a look. It does not keep the channel.
 type sighting struct {
-	id    uint64
-	kind  string
+	sluice.Named
 	stats sluice.Stats
 	rates rates
-	// sendersSame and receiversSame are since when at least the same goroutines
-	// wait: nobody joined the line, and as many are in it. Zero if nobody waits.
-	sendersSame, receiversSame time.Time
 }
 
 // rates are of the time between two looks, all zero if there is only one.
@@ -79,46 +75,28 @@ func take(now time.Time, before *look) *look {
 		if !ok {
 			continue // it is garbage since
 		}
-		for len(past) > 0 && past[0].id < c.ID {
+		for len(past) > 0 && past[0].ID < c.ID {
 			past = past[1:]
 		}
-		next.seen = append(next.seen, sighting{id: c.ID, kind: c.Kind, stats: stats})
-		s := &next.seen[len(next.seen)-1]
-		if len(past) > 0 && past[0].id == c.ID {
-			s.compare(&past[0], now, next.over)
-		} else {
-			s.sendersSame = since(now, stats.SendersWaiting, false, time.Time{})
-			s.receiversSame = since(now, stats.ReceiversWaiting, false, time.Time{})
+		seen := sighting{Named: c, stats: stats}
+		if len(past) > 0 && past[0].ID == c.ID {
+			seen.rates = ratesOf(&past[0].stats, &stats, next.over)
 		}
+		next.seen = append(next.seen, seen)
 	}
 	return next
 }
 
-// compare fills in what two sightings of a channel tell.
-func (s *sighting) compare(before *sighting, now time.Time, over time.Duration) {
-	a, b := &before.stats, &s.stats
+// ratesOf is what two looks at a channel tell, over that time.
+func ratesOf(was, is *sluice.Stats, over time.Duration) rates {
 	perSecond := func(was, is uint64) float64 { return float64(is-was) / over.Seconds() }
-	s.rates = rates{
+	return rates{
 		known:    true,
-		sent:     perSecond(a.Sent, b.Sent),
-		received: perSecond(a.Received, b.Received),
-		dropped:  perSecond(a.Dropped, b.Dropped),
-		sendWait: mean(b.SendWaitTime-a.SendWaitTime, b.SendWaits-a.SendWaits),
-		recvWait: mean(b.RecvWaitTime-a.RecvWaitTime, b.RecvWaits-a.RecvWaits),
-	}
-	s.sendersSame = since(now, b.SendersWaiting, a.SendWaits == b.SendWaits && a.SendersWaiting == b.SendersWaiting, before.sendersSame)
-	s.receiversSame = since(now, b.ReceiversWaiting, a.RecvWaits == b.RecvWaits && a.ReceiversWaiting == b.ReceiversWaiting, before.receiversSame)
-}
-
-// since is when a line became what it is, as far as looks tell.
-func since(now time.Time, waiting int, same bool, before time.Time) time.Time {
-	switch {
-	case waiting == 0:
-		return time.Time{}
-	case same:
-		return before
-	default:
-		return now
+		sent:     perSecond(was.Sent, is.Sent),
+		received: perSecond(was.Received, is.Received),
+		dropped:  perSecond(was.Dropped, is.Dropped),
+		sendWait: mean(is.SendWaitTime-was.SendWaitTime, is.SendWaits-was.SendWaits),
+		recvWait: mean(is.RecvWaitTime-was.RecvWaitTime, is.RecvWaits-was.RecvWaits),
 	}
 }
 

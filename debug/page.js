@@ -112,7 +112,7 @@ function showList(report) {
     r.cells[2].classList.toggle("hot", c.cap > 0 && c.len >= c.cap);
     r.cells[5].classList.toggle("hot", c.droppedRate > 0);
     r.cells[6].classList.toggle("hot", c.senders.now > 0);
-    r.cells[6].title = r.cells[7].title = "how long: the mean of the last second's waits, or since when at least the same ones wait";
+    r.cells[6].title = r.cells[7].title = "how long: the first in line, or if nobody waits now, the mean of the last second's waits";
     draw(r.lines.fill, h.fill, c.cap ? 1 : 0);
     draw(r.lines.sent, h.sent, 0);
     draw(r.lines.received, h.received, 0);
@@ -137,7 +137,7 @@ function showList(report) {
 }
 
 function howLong(side) {
-  if (side.now > 0 && side.since > 0) return `for ${seconds(side.since)} or more`;
+  if (side.now > 0) return `oldest ${seconds(side.since)}`;
   if (side.mean > 0) return `mean ${seconds(side.mean)}`;
   return "";
 }
@@ -167,7 +167,7 @@ function showOne(c) {
     line.append(what, svg, now);
     return line;
   }));
-  const side = s => `${whole.format(s.now)} now${s.since > 0 ? `, the same for ${seconds(s.since)} or more` : ""}; ${short.format(s.waits)} waits, ${seconds(s.total)} in all${s.mean > 0 ? `, lately ${seconds(s.mean)} each` : ""}`;
+  const side = s => `${whole.format(s.now)} now${s.now > 0 ? `, the first for ${seconds(s.since)}` : ""}; ${short.format(s.waits)} waits, ${seconds(s.total)} in all${s.mean > 0 ? `, lately ${seconds(s.mean)} each` : ""}`;
   figures([
     ["Queued", `${whole.format(c.len)}, at most ${whole.format(c.highWater)} so far${c.kind === "Sharded" ? " in one lane" : ""}`],
     ["Capacity", c.cap === null ? "unlimited" : whole.format(c.cap)],
@@ -175,9 +175,47 @@ function showOne(c) {
     ["Dropped", `${whole.format(c.dropped)}${c.droppedRate > 0 ? `, ${rate(c.droppedRate)}/s` : ""}`],
     ["Senders waiting", side(c.senders)], ["Receivers waiting", side(c.receivers)],
     ["Memory", bytes(c.bytes)], ["Lanes", String(c.lanes)],
-    ["Last change of lanes", c.laneChange || "none"],
+    ...(c.kind === "Sharded" ? [["Last change of lanes", c.laneChange || "none"]] : []),
+    ...(c.bytesOnDisk > 0 ? [["On disk", bytes(c.bytesOnDisk)]] : []),
+    ...(c.warning ? [["Warning", c.warning]] : []),
+    ...(c.inside && c.inside.ready ? [["Ready", "in use: who waits for it in a native select is not in line"]] : []),
   ]);
+  showLine("senders", "Senders in line", c.senders.now, c.inside ? c.inside.senders : []);
+  showLine("receivers", "Receivers in line", c.receivers.now, c.inside ? c.inside.receivers : []);
+  showLanes(c);
 }
+
+// showLine lists for how long each one in line has waited, the first one first.
+function showLine(where, title, now, ages) {
+  const items = ages.map(age => make("li", seconds(age)));
+  const more = now > ages.length ? [make("p", `and ${whole.format(now - ages.length)} more`, "soft")] : [];
+  at(where).replaceChildren(make("h3", title), ...(now > 0 ? [make("ol", "", "", items), ...more] : [make("p", "nobody", "soft")]));
+}
+
+// showLanes lists what each lane holds, and who waits for room in it and no other.
+function showLanes(c) {
+  const lanes = c.inside ? c.inside.lanes : [];
+  at("lanes").hidden = lanes.length === 0;
+  const items = lanes.map(l => {
+    const words = [l.cap === null ? `${whole.format(l.len)} queued` : `${whole.format(l.len)} of ${short.format(l.cap)}`, `at most ${whole.format(l.highWater)}`];
+    if (l.private) words.push("private");
+    if (!l.inUse) words.push("not in use");
+    if (l.senders > 0) words.push(`${whole.format(l.senders)} wait for it, the first for ${seconds(l.oldestSender)}`);
+    return make("li", words.join(", "));
+  });
+  at("lanes").replaceChildren(make("h3", "Lanes"), make("ol", "", "", items));
+}
+
+function make(name, text, kind = "", children = []) {
+  const e = document.createElement(name);
+  e.textContent = text;
+  if (kind) e.className = kind;
+  e.append(...children);
+  return e;
+}
+
+// theOneRing is that of a channel whose values lie in one, as far as is known.
+const theOneRing = c => c.kind === "Bounded" && c.inside && c.inside.rings.length === 1 ? c.inside.rings[0] : null;
 
 function figures(pairs) {
   at("figures").replaceChildren(...pairs.flatMap(([name, value]) => {
@@ -190,10 +228,16 @@ function figures(pairs) {
 
 function inWords(c) {
   const place = c.kind === "Rendezvous" ? "no slots: values are handed over"
-    : c.sendIndex !== null ? `${whole.format(c.len)} of ${whole.format(c.cap)} slots filled, send index ${whole.format(c.sendIndex)}, receive index ${whole.format(c.receiveIndex)}`
+    : theOneRing(c) ? `${whole.format(c.len)} of ${whole.format(c.cap)} values, in a ring of ${whole.format(theOneRing(c).slots)} slots, send index ${whole.format(theOneRing(c).send)}, receive index ${whole.format(theOneRing(c).receive)}`
     : c.kind === "Sharded" ? `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"}, ${whole.format(c.len)} values in all`
-    : `${whole.format(c.len)} values, ${c.cap === null ? "no limit" : "limit " + whole.format(c.cap)}`;
+    : `${whole.format(c.len)} values${c.inside && c.inside.rings.length > 0 ? ` in ${inRings(c.inside.rings)}` : ""}, ${c.cap === null ? "no limit" : "limit " + whole.format(c.cap)}`;
   return `${place}; ${whole.format(c.senders.now)} wait to send, ${whole.format(c.receivers.now)} to receive`;
+}
+
+// inRings says in how many, of how many slots: at most 64 are told of.
+function inRings(rings) {
+  const slots = rings.reduce((sum, r) => sum + r.slots, 0);
+  return `${rings.length === 1 ? "a ring" : `${rings.length === 64 ? "64 or more" : rings.length} rings`} of ${whole.format(slots)} slots`;
 }
 
 // Drawing.
@@ -236,23 +280,24 @@ const label = (x, y, text, kind = "", anchor = "middle") => el("text", { x, y, c
 // inside draws a channel as it is: what it holds, and who waits on either side.
 function inside(c, words) {
   const svg = el("svg", { class: "inside", viewBox: "0 0 360 236", role: "img", "aria-label": words });
-  if (c.sendIndex !== null) svg.append(...theRing(c));
+  if (theOneRing(c)) svg.append(...theRing(c, theOneRing(c)));
   else if (c.kind === "Sharded") svg.append(...theLanes(c));
   else if (c.kind === "Elastic") svg.append(...theTank(c));
   else svg.append(el("circle", { cx: ring.x, cy: ring.y, r: 30, class: "slot" }), label(ring.x, ring.y + 4, "hand over"));
-  svg.append(...line(c.senders, 36, "senders"), ...line(c.receivers, 324, "receivers"));
+  svg.append(...line(c.senders, c.inside ? c.inside.senders : [], 36, "senders"));
+  svg.append(...line(c.receivers, c.inside ? c.inside.receivers : [], 324, "receivers"));
   return svg;
 }
 
-function theRing(c) {
-  const parts = [], turn = i => i / c.cap;
-  if (c.cap <= 48) {
-    for (let i = 0; i < c.cap; i++) {
-      const behind = (i - c.receiveIndex + c.cap) % c.cap;
-      parts.push(...sector(turn(i), turn(i + 1), behind < c.len ? "slot filled" : "slot"));
+function theRing(c, r) {
+  const parts = [], turn = i => i / r.slots;
+  if (r.slots <= 64) {
+    for (let i = 0; i < r.slots; i++) {
+      const behind = (i - r.receive + r.slots) % r.slots;
+      parts.push(...sector(turn(i), turn(i + 1), behind < r.len ? "slot filled" : "slot"));
     }
   } else {
-    const from = turn(c.receiveIndex), to = from + turn(c.len);
+    const from = turn(r.receive), to = from + turn(r.len);
     parts.push(...sector(to, from + 1, "slot"), ...sector(from, to, "slot filled"));
   }
   // One arrow points from outside, the other from inside: at the same slot neither
@@ -261,11 +306,11 @@ function theRing(c) {
     const middle = turn(index + 0.5), half = 5 / from / (2 * Math.PI);
     parts.push(el("path", { class: kind, d: `M${onRing(middle, to)}L${onRing(middle - half, from)}L${onRing(middle + half, from)}z` }));
   };
-  arrow(c.sendIndex, ring.outer + 15, ring.outer + 2, "send");
-  arrow(c.receiveIndex, ring.inner - 15, ring.inner - 2, "receive");
+  arrow(r.send, ring.outer + 15, ring.outer + 2, "send");
+  arrow(r.receive, ring.inner - 15, ring.inner - 2, "receive");
   parts.push(label(ring.x, ring.y - 1, short.format(c.len)), label(ring.x, ring.y + 13, "of " + short.format(c.cap), "dim"));
-  parts.push(el("path", { class: "send", d: "M56 226l10 0l-5 -9z" }), label(72, 226, `send index ${c.sendIndex}`, "", "start"));
-  parts.push(el("path", { class: "receive", d: "M196 226l10 0l-5 -9z" }), label(212, 226, `receive index ${c.receiveIndex}`, "", "start"));
+  parts.push(el("path", { class: "send", d: "M56 226l10 0l-5 -9z" }), label(72, 226, `send index ${r.send}`, "", "start"));
+  parts.push(el("path", { class: "receive", d: "M196 226l10 0l-5 -9z" }), label(212, 226, `receive index ${r.receive}`, "", "start"));
   return parts;
 }
 
@@ -284,23 +329,33 @@ function theTank(c) {
   ];
 }
 
+// theLanes fills each lane as it is; without a limit, or far below it, to the most that
+// there ever was in one.
 function theLanes(c) {
-  const drawn = Math.min(c.lanes, 12), parts = [], gap = 150 / drawn, height = Math.min(16, gap - 3);
-  for (let i = 0; i < drawn; i++) {
-    const y = 30 + gap * i + (gap - height) / 2;
-    parts.push(el("rect", { x: 110, y, width: 140, height, rx: 3, class: "slot" }));
-  }
-  parts.push(label(180, 200, `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"}${c.lanes > drawn ? `, ${drawn} of them drawn` : ""}`));
+  const lanes = c.inside ? c.inside.lanes : [], all = Math.max(lanes.length, c.lanes);
+  const drawn = lanes.slice(0, 12), parts = [], gap = 150 / Math.max(1, drawn.length), height = Math.min(16, gap - 3);
+  drawn.forEach((l, i) => {
+    const most = l.cap === null || l.cap > 16 * Math.max(1, c.highWater) ? Math.max(1, c.highWater) : l.cap;
+    const y = 30 + gap * i + (gap - height) / 2, x = 110;
+    parts.push(el("rect", { x, y, width: 140, height, rx: 3, class: l.inUse ? "slot" : "slot idle" }));
+    if (l.len > 0) parts.push(el("rect", { x, y, width: 140 * Math.min(1, l.len / most), height, rx: 3, class: "slot filled" }));
+    for (let k = 0; k < Math.min(l.senders, 3); k++) parts.push(el("circle", { cx: x - 10 - 9 * k, cy: y + height / 2, r: 3.5, class: "waiter" }));
+  });
+  parts.push(label(180, 200, `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"} in use${all > drawn.length ? `, ${drawn.length} drawn` : ""}`));
   parts.push(label(180, 216, `${short.format(c.len)} queued in all, at most ${short.format(c.highWater)} in one`, "dim"));
   return parts;
 }
 
-function line(side, x, what) {
+// line draws the first in line, each with for how long it has waited.
+function line(side, ages, x, what) {
   const parts = [label(x, 30, "waiting", "dim"), label(x, 44, what, "dim")];
   if (side.now === 0) parts.push(label(x, 74, "none", "dim"));
-  for (let i = 0; i < Math.min(side.now, 4); i++) parts.push(el("circle", { cx: x, cy: 70 + 26 * i, r: 10, class: "waiter" }));
-  if (side.now > 4) parts.push(label(x, 176, "+ " + short.format(side.now - 4), "dim"));
-  if (side.now > 0 && side.since > 0) parts.push(label(x, 194, seconds(side.since) + "+", "dim"));
+  const drawn = Math.min(side.now, 4);
+  for (let i = 0; i < drawn; i++) {
+    parts.push(el("circle", { cx: x, cy: 62 + 33 * i, r: 8, class: "waiter" }));
+    if (i < ages.length) parts.push(label(x, 83 + 33 * i, seconds(ages[i]), "dim"));
+  }
+  if (side.now > drawn) parts.push(label(x, 204, "+ " + short.format(side.now - drawn), "dim"));
   return parts;
 }
 

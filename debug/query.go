@@ -30,7 +30,17 @@ const (
 	inOneChannel = "channel"
 )
 
-var kinds = []string{"rendezvous", "bounded", "elastic", "sharded"}
+// kinds are what a query calls them; what is none of ours is other.
+var kinds = []string{"rendezvous", "bounded", "elastic", "sharded", other}
+
+const other = "other"
+
+func kindOf(kind string) string {
+	if name := strings.ToLower(kind); slices.Contains(kinds, name) {
+		return name
+	}
+	return other
+}
 
 // parse reads the part of an address behind its question mark.
 func parse(raw string) (query, error) {

@@ -21,7 +21,7 @@ type Report struct {
 	Channels []Channel `json:"channels"` // of the page
 }
 
-// A Channel is what is known of one channel, all at one moment but for the rates,
+// A Channel is what is known of one channel, all of one moment but for the rates,
 // which are of the time between two looks and null before the second.
 type Channel struct {
 	ID    uint64 `json:"id"`
@@ -30,10 +30,6 @@ type Channel struct {
 	Len   int    `json:"len"`   // values queued
 	Cap   *int   `json:"cap"`   // capacity or limit, in values; null if unlimited
 	Lanes int    `json:"lanes"` // 1 but for a Sharded
-	// SendIndex and ReceiveIndex are the slots of the next value sent and the next
-	// one received, counted from 0; null where there is no ring of slots.
-	SendIndex    *int `json:"sendIndex"`
-	ReceiveIndex *int `json:"receiveIndex"`
 
 	Sent     uint64 `json:"sent"`
 	Received uint64 `json:"received"`
@@ -50,6 +46,13 @@ type Channel struct {
 	Bytes      int64  `json:"bytes"`     // memory held for values and for spare room
 	Closed     bool   `json:"closed"`
 	LaneChange string `json:"laneChange"` // how the number of lanes changed last, and why
+
+	BytesOnDisk int64  `json:"bytesOnDisk"`
+	Warning     string `json:"warning"` // what weakens the channel's promises; empty if nothing does
+
+	// Inside is for a query that asks for one channel, and null for all others, and
+	// where a channel is of a foreign kind.
+	Inside *Inside `json:"inside"`
 }
 
 // Waiting is one side of a channel.
@@ -57,8 +60,7 @@ type Waiting struct {
 	Now   int     `json:"now"`   // goroutines parked
 	Waits uint64  `json:"waits"` // times one parked
 	Total float64 `json:"total"` // seconds spent in waits that have ended, estimated
-	// Since is for how many seconds at least the same goroutines have waited, as
-	// far as looks tell: nobody came, and nobody went. 0 if nobody waits.
+	// Since is for how many seconds the first in line has waited; 0 if nobody waits.
 	Since float64 `json:"since"`
 	// Mean is that of the waits between two looks, in seconds, estimated; null if
 	// there are no two looks.
@@ -72,24 +74,26 @@ type column struct {
 }
 
 var columns = map[string]column{
-	"id":        {false, byID},
-	"name":      {false, func(a, b *sighting) int { return strings.Compare(a.stats.Name, b.stats.Name) }},
-	"kind":      {false, func(a, b *sighting) int { return strings.Compare(a.kind, b.kind) }},
-	"fill":      by(fill),
-	"len":       by(func(s *sighting) int { return s.stats.Len }),
-	"sent":      by(func(s *sighting) float64 { return s.rates.sent }),
-	"received":  by(func(s *sighting) float64 { return s.rates.received }),
-	"dropped":   by(func(s *sighting) float64 { return s.rates.dropped }),
-	"senders":   by(func(s *sighting) int { return s.stats.SendersWaiting }),
-	"receivers": by(func(s *sighting) int { return s.stats.ReceiversWaiting }),
-	"high":      by(func(s *sighting) int { return s.stats.HighWater }),
-	"lanes":     by(func(s *sighting) int { return s.stats.Lanes }),
-	"bytes":     by(func(s *sighting) int64 { return s.stats.Bytes }),
+	"id":             {false, byID},
+	"name":           {false, func(a, b *sighting) int { return strings.Compare(a.Name, b.Name) }},
+	"kind":           {false, func(a, b *sighting) int { return strings.Compare(a.Kind, b.Kind) }},
+	"fill":           by(fill),
+	"len":            by(func(s *sighting) int { return s.stats.Len }),
+	"sent":           by(func(s *sighting) float64 { return s.rates.sent }),
+	"received":       by(func(s *sighting) float64 { return s.rates.received }),
+	"dropped":        by(func(s *sighting) float64 { return s.rates.dropped }),
+	"senders":        by(func(s *sighting) int { return s.stats.SendersWaiting }),
+	"receivers":      by(func(s *sighting) int { return s.stats.ReceiversWaiting }),
+	"oldestsender":   by(func(s *sighting) time.Duration { return s.stats.OldestSender }),
+	"oldestreceiver": by(func(s *sighting) time.Duration { return s.stats.OldestReceiver }),
+	"high":           by(func(s *sighting) int { return s.stats.HighWater }),
+	"lanes":          by(func(s *sighting) int { return s.stats.Lanes }),
+	"bytes":          by(func(s *sighting) int64 { return s.stats.Bytes }),
 }
 
 func columnNames() []string { return slices.Sorted(maps.Keys(columns)) }
 
-func byID(a, b *sighting) int { return cmp.Compare(a.id, b.id) }
+func byID(a, b *sighting) int { return cmp.Compare(a.ID, b.ID) }
 
 func by[F cmp.Ordered](figure func(*sighting) F) column {
 	return column{true, func(a, b *sighting) int { return cmp.Compare(figure(a), figure(b)) }}
@@ -119,7 +123,10 @@ func (q *query) report(l *look) (r Report, found bool) {
 	slices.SortFunc(matching, q.compare)
 	r.Channels = make([]Channel, 0, to-from)
 	for _, s := range matching[from:to] {
-		r.Channels = append(r.Channels, s.channel(l.at))
+		r.Channels = append(r.Channels, s.channel())
+	}
+	if q.channel != 0 {
+		r.Time, r.Channels[0] = matching[0].inside(l.at)
 	}
 	return r, true
 }
@@ -127,7 +134,7 @@ func (q *query) report(l *look) (r Report, found bool) {
 // matching returns what q does not filter out.
 func (q *query) matching(seen []sighting) []*sighting {
 	if q.channel != 0 {
-		at, found := slices.BinarySearchFunc(seen, q.channel, func(s sighting, id uint64) int { return cmp.Compare(s.id, id) })
+		at, found := slices.BinarySearchFunc(seen, q.channel, func(s sighting, id uint64) int { return cmp.Compare(s.ID, id) })
 		if !found {
 			return nil
 		}
@@ -136,10 +143,10 @@ func (q *query) matching(seen []sighting) []*sighting {
 	out := make([]*sighting, 0, len(seen))
 	for i := range seen {
 		s := &seen[i]
-		if q.kind != "" && !strings.EqualFold(s.kind, q.kind) {
+		if q.kind != "" && q.kind != kindOf(s.Kind) {
 			continue
 		}
-		if q.filter != "" && !strings.Contains(strings.ToLower(s.stats.Name), q.filter) {
+		if q.filter != "" && !strings.Contains(strings.ToLower(s.Name), q.filter) {
 			continue
 		}
 		out = append(out, s)
@@ -157,22 +164,15 @@ func (q *query) compare(a, b *sighting) int {
 }
 
 // channel turns s into what is told of it.
-func (s *sighting) channel(at time.Time) Channel {
+func (s *sighting) channel() Channel {
 	st := &s.stats
 	c := Channel{
-		ID: s.id, Name: st.Name, Kind: s.kind, Len: st.Len, Lanes: st.Lanes,
+		ID: s.ID, Name: s.Name, Kind: s.Kind, Len: st.Len, Cap: limit(st.Cap), Lanes: st.Lanes,
 		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
-		Senders:   waiting(at, st.SendersWaiting, st.SendWaits, st.SendWaitTime, s.sendersSame),
-		Receivers: waiting(at, st.ReceiversWaiting, st.RecvWaits, st.RecvWaitTime, s.receiversSame),
+		Senders:   Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
+		Receivers: Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
 		HighWater: st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.LaneChange,
-	}
-	if st.Cap != sluice.Unlimited {
-		c.Cap = &st.Cap
-	}
-	if s.kind == "Bounded" {
-		capacity := uint64(st.Cap)
-		send, receive := int(st.Sent%capacity), int((st.Sent-uint64(st.Len))%capacity)
-		c.SendIndex, c.ReceiveIndex = &send, &receive
+		BytesOnDisk: st.BytesOnDisk, Warning: st.Warning,
 	}
 	if s.rates.known {
 		r := s.rates
@@ -183,10 +183,10 @@ func (s *sighting) channel(at time.Time) Channel {
 	return c
 }
 
-func waiting(at time.Time, now int, waits uint64, total time.Duration, same time.Time) Waiting {
-	w := Waiting{Now: now, Waits: waits, Total: total.Seconds()}
-	if !same.IsZero() {
-		w.Since = at.Sub(same).Seconds()
+// limit is a capacity, nil without one.
+func limit(capacity int) *int {
+	if capacity == sluice.Unlimited {
+		return nil
 	}
-	return w
+	return &capacity
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 func made(stats ...sluice.Stats) *look {
 	l := &look{at: time.Unix(1000, 0), over: time.Second}
 	for i, s := range stats {
-		l.seen = append(l.seen, sighting{id: uint64(i + 1), kind: cmp.Or(s.LaneChange, "Bounded"), stats: s})
+		l.seen = append(l.seen, sighting{Named: sluice.Named{ID: uint64(i + 1), Name: s.Name, Kind: cmp.Or(s.LaneChange, "Bounded")}, stats: s})
 		l.seen[i].stats.LaneChange = ""
 		l.seen[i].rates = rates{known: true, sent: float64(s.Sent), received: float64(s.Received), dropped: float64(s.Dropped)}
 	}
@@ -94,41 +93,7 @@ func pageOf(t *testing.T) string {
 	return string(text)
 }
 
-// The indices are the slots that the counts lead to, after turns, and after drops of
-// the oldest, which take from the ring without being received.
-func TestIndices(t *testing.T) {
-	for _, capacity := range []int{3, 40} {
-		t.Run(fmt.Sprint(capacity), func(t *testing.T) {
-			c := sluice.NewBounded[int](capacity, &sluice.Options[int]{Name: t.Name(), Overflow: sluice.DropOldest})
-			send, receive := 0, 0
-			for i := range 5 * capacity {
-				if err := c.TrySend(i); err != nil {
-					t.Fatal(err)
-				}
-				send++
-				if c.Len() == capacity && send-receive > capacity {
-					receive++
-				}
-				if i%5 == 4 && i < 3*capacity {
-					if _, err := c.TryRecv(); err != nil {
-						t.Fatal(err)
-					}
-					receive++
-				}
-				l := take(time.Now(), nil)
-				at := slices.IndexFunc(l.seen, func(s sighting) bool { return s.stats.Name == t.Name() })
-				got := l.seen[at].channel(l.at)
-				if *got.SendIndex != send%capacity || *got.ReceiveIndex != receive%capacity {
-					t.Fatalf("after %d sends: %d and %d, want %d and %d", i+1, *got.SendIndex, *got.ReceiveIndex, send%capacity, receive%capacity)
-				}
-			}
-			runtime.KeepAlive(c)
-		})
-	}
-}
-
-// What has no limit says null, which is no number that a script would round; what has
-// no ring has no indices.
+// What has no limit says null, which is no number that a script would round.
 func TestUnlimited(t *testing.T) {
 	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
 	s := sluice.NewSharded[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
@@ -137,8 +102,8 @@ func TestUnlimited(t *testing.T) {
 		t.Fatalf("%d channels", len(r.Channels))
 	}
 	for _, c := range r.Channels {
-		if c.Cap != nil || c.SendIndex != nil || c.ReceiveIndex != nil {
-			t.Errorf("%s: capacity %v, indices %v %v", c.Kind, c.Cap, c.SendIndex, c.ReceiveIndex)
+		if c.Cap != nil || c.Inside != nil {
+			t.Errorf("%s: capacity %v, inside %v", c.Kind, c.Cap, c.Inside)
 		}
 	}
 	runtime.KeepAlive(e)
@@ -153,7 +118,7 @@ func TestRatesFollowTheirChannel(t *testing.T) {
 	a, b := sluice.NewElastic[int](1000, o(0)), sluice.NewElastic[int](1000, o(1))
 	before := take(now, nil)
 	// A channel that was there before the two and is not any more.
-	before.seen = append([]sighting{{id: 0}}, before.seen...)
+	before.seen = append([]sighting{{}}, before.seen...)
 	c := sluice.NewElastic[int](1000, o(2))
 	for i, to := range []*sluice.Elastic[int]{a, b, c} {
 		for range 10 * (i + 1) {
@@ -168,7 +133,7 @@ func TestRatesFollowTheirChannel(t *testing.T) {
 	}{{2 * time.Second, "true 5, true 10, false 0"}, {time.Minute, "false 0, false 0, false 0"}} {
 		var got []string
 		for _, s := range take(now.Add(test.later), before).seen {
-			if strings.HasPrefix(s.stats.Name, t.Name()) {
+			if strings.HasPrefix(s.Name, t.Name()) {
 				got = append(got, fmt.Sprint(s.rates.known, " ", s.rates.sent))
 			}
 		}

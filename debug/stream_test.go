@@ -129,8 +129,8 @@ func TestStreamEndsWhenWritingFails(t *testing.T) {
 	})
 }
 
-// Who waits, and since when at least: as long as nobody comes or goes.
-func TestStreamSaysHowLongTheSameWait(t *testing.T) {
+// For how long the first in line has waited, whoever comes behind it.
+func TestStreamSaysHowLongTheFirstWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewRendezvous[int](&sluice.Options[int]{Name: t.Name()})
 		var senders sync.WaitGroup
@@ -140,7 +140,7 @@ func TestStreamSaysHowLongTheSameWait(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		stream, done := open(ctx, Handler(), "filter="+t.Name())
 		time.Sleep(3500 * time.Millisecond)
-		send() // the line is another one from now on
+		send()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		reports, _ := stream.events(t)
@@ -153,7 +153,7 @@ func TestStreamSaysHowLongTheSameWait(t *testing.T) {
 				t.Error("nobody waits to receive, but since when is said")
 			}
 		}
-		if got, want := fmt.Sprint(now, since), "[1 1 1 1 2 2] [0 1 2 3 0 1]"; got != want {
+		if got, want := fmt.Sprint(now, since), "[1 1 1 1 2 2] [0 1 2 3 4 5]"; got != want {
 			t.Errorf("waiting, since: %s, want %s", got, want)
 		}
 		leave()
@@ -222,7 +222,7 @@ func TestStreamsAreBounded(t *testing.T) {
 // A channel that is garbage ends its own stream, and says so.
 func TestStreamOfOneEndsWithIt(t *testing.T) {
 	h := Handler().(*handler)
-	h.monitor.last = &look{at: time.Now(), seen: []sighting{{id: 1 << 60, kind: "Bounded", stats: sluice.Stats{Name: "x", Cap: 1}}}}
+	h.monitor.last = &look{at: time.Now(), seen: []sighting{{Named: sluice.Named{ID: 1 << 60, Kind: "Bounded"}, stats: sluice.Stats{Name: "x", Cap: 1}}}}
 	synctest.Test(t, func(t *testing.T) {
 		h.monitor.last.at = time.Now()
 		stream, done := open(t.Context(), h, fmt.Sprintf("channel=%d", uint64(1)<<60))

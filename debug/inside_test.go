@@ -1,0 +1,136 @@
+package debug
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// idOf returns the ID of the one channel of that name.
+func idOf(t *testing.T, name string) uint64 {
+	t.Helper()
+	var ids []uint64
+	for _, n := range sluice.Channels() {
+		if n.Name == name {
+			ids = append(ids, n.ID)
+		}
+	}
+	if len(ids) != 1 {
+		t.Fatalf("%s: %d channels", name, len(ids))
+	}
+	return ids[0]
+}
+
+// one returns the inside of the channel of the test's name as JSON, and what is told
+// around it.
+func one(t *testing.T, h *handler) (string, Report) {
+	t.Helper()
+	synctest.Wait()
+	r := reportOf(t, h, fmt.Sprint("channel=", idOf(t, t.Name())))
+	text, err := json.Marshal(r.Channels[0].Inside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text), r
+}
+
+// The report of one channel tells of each one who waits, and where the values are:
+// of now, and not of the last look. Other reports do not.
+func TestInsideOfOneChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(handler)
+		c := sluice.NewBounded[int](5, &sluice.Options[int]{Name: t.Name()})
+		got, first := one(t, h)
+		if want := `{"senders":[],"receivers":[],"ready":false,"rings":[{"slots":8,"len":0,"send":0,"receive":0}],"lanes":[]}`; got != want {
+			t.Errorf("when it is new: %s", got)
+		}
+		for i := range 6 {
+			if err := c.TrySend(i); i < 5 && err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := c.TryRecv(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.TrySend(0); err != nil {
+			t.Fatal(err)
+		}
+		c.Ready()
+		var senders sync.WaitGroup
+		for range 2 {
+			senders.Go(func() { _ = c.Send(context.Background(), 1) })
+			synctest.Wait()
+			time.Sleep(100 * time.Millisecond)
+		}
+		got, second := one(t, h)
+		if want := `{"senders":[0.2,0.1],"receivers":[],"ready":true,"rings":[{"slots":8,"len":5,"send":6,"receive":1}],"lanes":[]}`; got != want {
+			t.Errorf("with two who wait: %s", got)
+		}
+		s := second.Channels[0].Senders
+		if first.Channels[0].Len != 0 || second.Channels[0].Len != 5 || s.Now != 2 || s.Since != 0.2 || !second.Time.Equal(time.Now()) {
+			t.Errorf("%+v, then %+v at %v", first.Channels[0], second.Channels[0], second.Time)
+		}
+		if list := reportOf(t, h, "filter="+t.Name()); list.Channels[0].Inside != nil || !list.Time.Equal(first.Time) {
+			t.Errorf("a list tells of an inside: %+v", list)
+		}
+		c.Close()
+		senders.Wait()
+	})
+}
+
+func TestInsideOfLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sluice.NewSharded(sluice.Unlimited, &sluice.Options[int]{Name: t.Name(), Lanes: 1})
+		lane := c.Lane()
+		for range 3 {
+			if err := lane.Send(context.Background(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, _ := one(t, new(handler))
+		lanes := `"lanes":[{"private":false,"inUse":true,"len":0,"cap":null,"highWater":0,"senders":0,"oldestSender":0},` +
+			`{"private":true,"inUse":true,"len":3,"cap":null,"highWater":3,"senders":0,"oldestSender":0}]}`
+		if !strings.HasSuffix(got, lanes) {
+			t.Error(got)
+		}
+		c.Close()
+		runtime.KeepAlive(lane)
+	})
+}
+
+// A spring is a kind of channel that sluice does not know.
+type spring struct{ full bool }
+
+func (s *spring) Stats() sluice.Stats {
+	return sluice.Stats{Len: 4, Cap: math.MaxInt, SendersWaiting: 1, OldestSender: time.Minute, BytesOnDisk: 1 << 20, Warning: "it leaks"}
+}
+
+// A foreign kind has no inside; but it is listed, and found as other.
+func TestForeignKind(t *testing.T) {
+	s := new(spring)
+	sluice.Enlist(t.Name(), "Spring", s)
+	h := new(handler)
+	for _, raw := range []string{"filter=" + t.Name(), "kind=other", fmt.Sprint("channel=", idOf(t, t.Name()))} {
+		r := reportOf(t, h, raw)
+		if len(r.Channels) != 1 {
+			t.Fatalf("%s: %d channels", raw, len(r.Channels))
+		}
+		c := r.Channels[0]
+		if c.Kind != "Spring" || c.Inside != nil || c.Len != 4 || c.Cap != nil || c.Senders.Since != 60 || c.BytesOnDisk != 1<<20 || c.Warning != "it leaks" {
+			t.Errorf("%s: %+v", raw, c)
+		}
+	}
+	if r := reportOf(t, h, "kind=bounded&filter="+t.Name()); r.Matching != 0 {
+		t.Errorf("a Spring is found as Bounded: %+v", r)
+	}
+	runtime.KeepAlive(s)
+}
