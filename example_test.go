@@ -56,6 +56,39 @@ func ExampleRendezvous() {
 	// sluice: channel full
 }
 
+// A channel that has a name is listed as long as anybody uses it: here, who waits for
+// what, when a program seems to hang.
+func ExampleChannels() {
+	ctx, cancel := context.WithCancel(context.Background())
+	orders := sluice.NewBounded[string](2, &sluice.Options[string]{Name: "orders"})
+	done := make(chan error)
+	for _, order := range []string{"soup", "tea", "cake"} {
+		go func() { done <- orders.Send(ctx, order) }() // the last one finds no room
+	}
+	<-done
+	<-done
+
+	for _, channel := range sluice.Channels() {
+		if channel.Name != "orders" {
+			continue
+		}
+		for {
+			inside, ok := channel.Inside()
+			if ok && len(inside.Senders) == 1 && inside.Senders[0] > 0 {
+				fmt.Printf("%s: %d of %d queued, waiting to send: %d\n",
+					channel.Kind, inside.Stats.Len, inside.Stats.Cap, inside.Stats.SendersWaiting)
+				break
+			}
+			time.Sleep(time.Millisecond) // it is on its way to sleep
+		}
+	}
+	cancel()
+	fmt.Println(<-done)
+	// Output:
+	// Bounded: 2 of 2 queued, waiting to send: 1
+	// context canceled
+}
+
 // With one slot and DropOldest a Bounded is a mailbox that holds the freshest
 // value. OnDrop sees what was displaced.
 func ExampleBounded_mailbox() {

@@ -23,7 +23,7 @@ type Stats struct {
 	RecvWaitTime     time.Duration // time receivers spent parked (estimated)
 	SendersWaiting   int           // senders parked now
 	ReceiversWaiting int           // receivers parked now
-	OldestSender     time.Duration // for how long the first sender in line has been waiting; 0 without one
+	OldestSender     time.Duration // for how long the first sender in line has been waiting; 0 without one, or if it is not known
 	OldestReceiver   time.Duration // and the first receiver
 
 	HighWater int   // the most values ever queued, of a Sharded in one lane; at most a sixteenth too low

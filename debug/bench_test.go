@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,54 +76,89 @@ func BenchmarkUpdate(b *testing.B) {
 	runtime.KeepAlive(channels)
 }
 
-// BenchmarkChannel is what a value costs through a channel without a name, with one,
-// and with one while a page is open on it: three figures that should be the same.
+// BenchmarkChannel is what a value costs, from one goroutine to another, through a
+// channel without a name, with one, while a page is open that lists it, and while its
+// own page is, which looks inside: figures that should be the same. They are measured
+// in turns, and each is divided by that without a name of the same round. One page
+// update falls into each turn that has a page; -benchtime=12x is a minute for each kind.
 func BenchmarkChannel(b *testing.B) {
 	for _, kind := range []struct {
 		name string
 		make func(*sluice.Options[int]) sluice.Chan[int]
 	}{
+		{"Rendezvous", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewRendezvous(o) }},
 		{"Bounded", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewBounded(128, o) }},
 		{"Sharded", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewSharded(128, o) }},
 	} {
-		for _, state := range []string{"no name", "named", "page open"} {
-			b.Run(kind.name+"/"+state, func(b *testing.B) {
-				o := new(sluice.Options[int])
-				if state != "no name" {
-					o.Name = b.Name()
+		b.Run(kind.name, func(b *testing.B) {
+			states := []string{"unnamed", "named", "listed", "page"}
+			cost := make(map[string][]float64) // ns a value, by round
+			for round := range b.N {
+				for i := range states {
+					state := states[(i+round)%len(states)]
+					o := new(sluice.Options[int])
+					if state != "unnamed" {
+						o.Name = fmt.Sprint(b.Name(), " ", state, " ", round)
+					}
+					c := kind.make(o)
+					leave := func() {}
+					switch state {
+					case "listed":
+						leave = openPage(b, "")
+					case "page":
+						all := sluice.Channels()
+						leave = openPage(b, fmt.Sprint("channel=", all[len(all)-1].ID))
+					}
+					cost[state] = append(cost[state], pass(c, 1200*time.Millisecond))
+					leave()
 				}
-				c := kind.make(o)
-				if state == "page open" {
-					defer openPage(b)()
+			}
+			b.ReportMetric(0, "ns/op") // of a round: says nothing
+			b.ReportMetric(middle(cost["unnamed"], 0.5), "ns/value")
+			for _, state := range states[1:] {
+				ratios := make([]float64, b.N)
+				for round := range ratios {
+					ratios[round] = cost[state][round] / cost["unnamed"][round]
 				}
-				pass(b, c)
-			})
-		}
+				b.ReportMetric(middle(ratios, 0.25), state+"-lower")
+				b.ReportMetric(middle(ratios, 0.5), state+"-median")
+				b.ReportMetric(middle(ratios, 0.75), state+"-upper")
+			}
+		})
 	}
 }
 
-// pass sends values from one goroutine and receives them in another.
-func pass(b *testing.B, c sluice.Chan[int]) {
+// middle is what that part of the figures does not exceed.
+func middle(figures []float64, part float64) float64 {
+	sorted := slices.Sorted(slices.Values(figures))
+	return sorted[int(part*float64(len(sorted)-1))]
+}
+
+// pass sends values from one goroutine, and receives them in another, for a while. It
+// returns nanoseconds a value.
+func pass(c sluice.Chan[int], while time.Duration) float64 {
 	ctx := context.Background()
+	start, n := time.Now(), 0
 	go func() {
-		for i := range b.N {
-			_ = c.Send(ctx, i) // nobody closes it before
+		for time.Since(start) < while {
+			for i := range 1000 { // one look at the clock vanishes in them
+				_ = c.Send(ctx, i) // nobody closes it before
+			}
 		}
 		c.Close()
 	}()
-	b.ResetTimer()
 	for {
 		if _, err := c.Recv(ctx); err != nil {
-			break
+			return float64(time.Since(start)) / float64(n)
 		}
+		n++
 	}
-	b.StopTimer()
 }
 
 // openPage reads a stream until it is called off.
-func openPage(b *testing.B) (leave func()) {
+func openPage(b *testing.B, raw string) (leave func()) {
 	server := httptest.NewServer(Handler())
-	answer, err := http.Get(server.URL + "?format=events")
+	answer, err := http.Get(server.URL + "?format=events&" + raw)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,11 +24,13 @@
 //
 //	format   html (the default), json, or events: the JSON once a second, as
 //	         server-sent events; css and js are the page's own
-//	channel  the ID of a channel: only that one; no other but format goes with it
+//	channel  the ID of a channel: only that one, with its inside: who is in line and
+//	         for how long, rings, lanes; no other but format goes with it
 //	filter   only names that contain this, in either case
-//	kind     only rendezvous, bounded, elastic or sharded
-//	sort     id, name, kind, fill, len, sent, received, dropped, senders,
-//	         receivers, high, lanes or bytes; sent, received and dropped go by rate
+//	kind     only rendezvous, bounded, elastic or sharded; or other, for foreign kinds
+//	sort     id, name, kind, fill, len, sent, received, dropped, senders, receivers,
+//	         oldestsender, oldestreceiver, high, lanes or bytes; sent, received and
+//	         dropped go by rate
 //	order    asc or desc; without it, ids, names and kinds ascend, figures descend
 //	page     from 1
 //	size     channels on a page: from 1 to 200, 50 without it
