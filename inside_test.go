@@ -240,6 +240,26 @@ func TestInsideRings(t *testing.T) {
 	})
 }
 
+// However long an Elastic is, so many of its rings are listed: those that are received
+// from first.
+func TestInsideListsTheFirstRings(t *testing.T) {
+	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
+	for i := range 200_000 {
+		if err := c.TrySend(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inside, ok := listedAs(t.Name())[0].Inside()
+	sum := 0
+	for _, r := range inside.Rings {
+		sum += r.Len
+	}
+	if !ok || len(inside.Rings) != 64 || inside.Rings[0].Receive != 0 || sum == 0 || sum >= inside.Stats.Len {
+		t.Errorf("%d rings, with %d of %d values", len(inside.Rings), sum, inside.Stats.Len)
+	}
+	runtime.KeepAlive(c)
+}
+
 // ringsAre says what does not fit together.
 func ringsAre(inside sluice.Inside, one bool) string {
 	sum := 0

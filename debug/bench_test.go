@@ -78,9 +78,12 @@ func BenchmarkUpdate(b *testing.B) {
 
 // BenchmarkChannel is what a value costs, from one goroutine to another, through a
 // channel without a name, with one, while a page is open that lists it, and while its
-// own page is, which looks inside: figures that should be the same. They are measured
-// in turns, and each is divided by that without a name of the same round. One page
-// update falls into each turn that has a page; -benchtime=12x is a minute for each kind.
+// own page is, which looks inside. They are measured in turns, and each is divided by
+// that without a name of the same round. One update falls into each turn that has a
+// page; -benchtime=10x is a minute for each kind.
+//
+// Connected is what any connection costs that the program has open, though nothing
+// happens on it: a P without work asks the network then. That is no doing of a page.
 func BenchmarkChannel(b *testing.B) {
 	for _, kind := range []struct {
 		name string
@@ -91,7 +94,7 @@ func BenchmarkChannel(b *testing.B) {
 		{"Sharded", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewSharded(128, o) }},
 	} {
 		b.Run(kind.name, func(b *testing.B) {
-			states := []string{"unnamed", "named", "listed", "page"}
+			states := []string{"unnamed", "named", "connected", "listed", "page"}
 			cost := make(map[string][]float64) // ns a value, by round
 			for round := range b.N {
 				for i := range states {
@@ -103,11 +106,13 @@ func BenchmarkChannel(b *testing.B) {
 					c := kind.make(o)
 					leave := func() {}
 					switch state {
+					case "connected":
+						leave = openPage(b, http.HandlerFunc(idle), "")
 					case "listed":
-						leave = openPage(b, "")
+						leave = openPage(b, Handler(), "")
 					case "page":
 						all := sluice.Channels()
-						leave = openPage(b, fmt.Sprint("channel=", all[len(all)-1].ID))
+						leave = openPage(b, Handler(), fmt.Sprint("channel=", all[len(all)-1].ID))
 					}
 					cost[state] = append(cost[state], pass(c, 1200*time.Millisecond))
 					leave()
@@ -155,9 +160,15 @@ func pass(c sluice.Chan[int], while time.Duration) float64 {
 	}
 }
 
+// idle answers, and then says nothing.
+func idle(w http.ResponseWriter, r *http.Request) {
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
 // openPage reads a stream until it is called off.
-func openPage(b *testing.B, raw string) (leave func()) {
-	server := httptest.NewServer(Handler())
+func openPage(b *testing.B, h http.Handler, raw string) (leave func()) {
+	server := httptest.NewServer(h)
 	answer, err := http.Get(server.URL + "?format=events&" + raw)
 	if err != nil {
 		b.Fatal(err)

@@ -1,8 +1,10 @@
 package lanes
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
@@ -32,20 +34,42 @@ func TestServedBehindBatch(t *testing.T) {
 // A sender of a lane that has found it shut, and has yet to leave its line, does
 // not count as waiting once the lane is gone.
 func TestNobodyWaitsInGoneLanes(t *testing.T) {
-	e := fixed(1, 1)
-	h := laneOn(t, e)
-	var stay park.Stay
-	stay.Join(h.l.Senders(), nil) // as a Send does
-	h.l.Hold()
-	h.l.Shut() // as Close does, up to here
-	h.l.Release()
-	if _, err := e.TryRecv(); err != engine.ErrEmpty {
-		t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		e := fixed(1, 1)
+		h := laneOn(t, e)
+		var stay park.Stay
+		stay.Join(h.l.Senders(), nil) // as a Send does
+		go stay.Wait()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		h.l.Hold()
+		h.l.Shut() // as Close does, up to here
+		h.l.Release()
+		if _, err := e.TryRecv(); err != engine.ErrEmpty {
+			t.Fatal(err)
+		}
+		h.l.Senders().WakeAll()
+		synctest.Wait()
+		stay.Leave()
+		if s := e.Stats(); s.SendersWaiting != 0 || s.OldestSender != 0 || s.Lanes != 1 {
+			t.Errorf("nobody waits: %+v", s)
+		}
+	})
+}
+
+// A lane that was not needed any more is still shown, as one that is not in use.
+func TestInsideShowsLanesOutOfUse(t *testing.T) {
+	e := fixed(3, 1)
+	e.shrink(e.set.Load(), 1)
+	var inUse []bool
+	for _, l := range e.Inside(3).Lanes {
+		inUse = append(inUse, l.InUse)
 	}
-	h.l.Senders().WakeAll()
-	stay.Leave()
-	if s := e.Stats(); s.SendersWaiting != 0 || s.Lanes != 1 {
-		t.Errorf("nobody waits: %+v", s)
+	if want := []bool{true, true, false}; !slices.Equal(inUse, want) {
+		t.Errorf("in use: %v, want %v", inUse, want)
+	}
+	if some := e.Inside(2).Lanes; len(some) != 2 {
+		t.Errorf("asked for two lanes: %+v", some)
 	}
 }
 
