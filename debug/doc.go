@@ -43,11 +43,22 @@
 //
 // Counting is part of every channel, whether anybody looks or not. While a page is
 // open, or JSON is asked for, all named channels are asked for their Stats at most
-// once a second, for all who look together: BenchmarkUpdate says what that costs
-// with 10,000 channels, and BenchmarkChannel what a channel notices of it. There is
-// no goroutine but those of requests. A stream ends when its client goes away, or
-// takes nothing for ten seconds, or when [net/http.Server.Shutdown] is called.
+// once a second, for all who look together. With 10,000 channels that takes 0.4 to
+// 0.7 % of a core, depending on the order (BenchmarkUpdate).
 //
-// A handler keeps the figures of the last look, some 300 bytes a channel, and no
+// A value takes so many times as long as through a channel without a name, one to one
+// at GOMAXPROCS=2, the median of 11 rounds in turns and its quartiles
+// (BenchmarkChannel, both 2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go 1.26.8, in
+// the version that this text came with):
+//
+//	            without a name  with a name       on an open page   its own page open
+//	Rendezvous  146 ns          1.00 (0.98-1.02)  1.07 (1.05-1.07)  1.08 (1.06-1.09)
+//	Bounded     19 ns           1.03 (0.99-1.07)  1.01 (0.98-1.03)  1.01 (1.00-1.04)
+//	Sharded     59 ns           0.97 (0.95-1.04)  0.89 (0.86-0.94)  0.95 (0.87-1.05)
+//
+// There is no goroutine but those of requests. A stream ends when its client goes
+// away, or takes nothing for ten seconds, or when [net/http.Server.Shutdown] is called.
+//
+// A handler keeps the figures of the last look, some 350 bytes a channel, and no
 // channel.
 package debug

@@ -17,12 +17,13 @@ const (
 )
 
 // A waiter is one goroutine that waits, with the value that it sends, or that
-// it was handed.
+// it was handed. With a value of one word it is a cache line long.
 type waiter[T any] struct {
 	next, prev *waiter[T]
 	queued     bool // in its line
 	parked     bool // asleep: whoever serves it puts the token down
 	verdict    verdict
+	number     int32 // with choice
 	parker     park.Parker
 	since      park.Since // of its own: see began
 	size       int
@@ -30,7 +31,6 @@ type waiter[T any] struct {
 
 	// Of a waiter that is one of several of a Select: see place.
 	choice *park.Choice
-	number int
 }
 
 // claim reports whether a waiter that was taken out of its line is to be served:
@@ -39,7 +39,7 @@ func (w *waiter[T]) claim() bool {
 	if w.choice == nil {
 		return true
 	}
-	may, unpark := w.choice.Serve(w.number)
+	may, unpark := w.choice.Serve(int(w.number))
 	w.parked = unpark
 	return may
 }
@@ -74,8 +74,10 @@ func (e *Engine[T]) recycle(w *waiter[T]) {
 	var zero T
 	w.value = zero
 	w.verdict = left
-	w.parked = false
-	w.since.Reset()
+	if w.parked {
+		w.parked = false
+		w.since.Reset()
+	}
 	w.next, e.free = e.free, w
 	e.frees++
 }

@@ -132,7 +132,7 @@ func (p *place[T]) Join(c *park.Choice, number int) {
 	if w.queued {
 		return
 	}
-	w.choice, w.number, w.parker = c, number, c.Parker()
+	w.choice, w.number, w.parker = c, int32(number), c.Parker()
 	w.verdict, w.parked = left, false
 	if p.joined {
 		p.line.pushFront(w)

@@ -21,14 +21,16 @@ import (
 //     all, and true but for a moment: the goroutine is about to park.
 //   - One that was woken in vain keeps its place in line, and when it began.
 //
-// The clock is read once for each time that a goroutine parks, and never by one
-// that found something to do while it paused or yielded, as nearly all do when both
-// sides are busy: in 42 rows of one to eight senders and receivers, at capacities 0,
-// 1 and 128, at most 3 % of the values make anybody park. So it is not to be seen in
-// them: all of them together took 1.01 of the time without, from 0.96 to 1.17,
-// those at capacities 0 and 1, with less noise, 0.99 (12 rounds in turns; 2026-11-21,
-// AMD EPYC Zen 5 VM with 2 cores, Go 1.26.8). A clock that somebody moves on once in a
-// while would save 24 ns a park, and need a timer or a goroutine of its own.
+// The clock is read once for each time that a goroutine parks, and never by one that
+// found something to do while it paused or yielded, as nearly all do when both sides
+// are busy: in 42 rows of one to eight senders and receivers, at capacities 0, 1 and
+// 128, GOMAXPROCS 1, 2 and 8, at most 3 % of the values made anybody park. They took
+// 1.006 of the time without all this (geometric mean), single rows 0.96 to 1.05 at
+// capacities 0 and 1. Where a third of the values do, one that goes round a ring of 50
+// Bounded at GOMAXPROCS=2, it took 1.12, and 1.05 with the clock alone (16 to 30 rounds
+// in turns; 2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go 1.26.8). A clock that
+// somebody moves on once in a while would save 24 ns a park, and need a timer or a
+// goroutine of its own.
 type Since struct{ at atomic.Int64 } // ns of Now; 0: not begun
 
 // epoch is what Now counts from: any time will do. In a testing/synctest bubble
