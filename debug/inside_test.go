@@ -108,7 +108,7 @@ func TestInsideOfLanes(t *testing.T) {
 }
 
 // A spring is a kind of channel that sluice does not know.
-type spring struct{ full bool }
+type spring struct{ _ int }
 
 func (s *spring) Stats() sluice.Stats {
 	return sluice.Stats{Len: 4, Cap: math.MaxInt, SendersWaiting: 1, OldestSender: time.Minute, BytesOnDisk: 1 << 20, Warning: "it leaks"}
