@@ -25,6 +25,11 @@
 //	sluice doctor monday                         read again what was kept
 //	sluice doctor -html page.html monday         and write a page
 //
+//	sluice watch localhost:6060             the channels of a running service, live in the terminal
+//	sluice watch localhost:6060 -sort sent  the busiest ones first
+//	sluice watch localhost:6060 | head      a table, once, where there is no terminal
+//	sluice watch localhost:6060 -n 10       another look every ten seconds, in either
+//
 // A run of the lab prints its tables and findings and leaves three files in ./sluice-lab
 // or in the directory given by -o: report.html, a page with charts that needs
 // nothing beside itself; results.txt, in the Go benchmark format, for benchstat;
@@ -55,6 +60,10 @@
 // The doctor reads a service's /debug/pprof address, or saved profiles, traces and
 // metrics of it. It changes no setting of the service, and asks for what costs it
 // most only with -block and -trace.
+//
+// Watching shows what package debug serves at /debug/sluice. In a terminal, q quits,
+// ? says what the other keys do, and a service that goes away is asked again until
+// it is back. NO_COLOR is respected.
 //
 // The exit status is 0 if all was measured, 1 if something failed or, where that
 // was asked for, became worse, 2 if the command line or a file that it names was
@@ -99,6 +108,7 @@ type commands struct {
 	Predict predictCommand `cmd:"" help:"Say where one channel peaks and what would help it, and how sure that is."`
 	Report  reportCommand  `cmd:"" help:"Write a report again from its results.json."`
 	Doctor  doctorCommand  `cmd:"" help:"Say which channel holds a service back, and what to do."`
+	Watch   watchCommand   `cmd:"" help:"Show the channels of a running service, live."`
 }
 
 // exit is how kong's wish to exit travels to run.

@@ -71,7 +71,7 @@ func results(t *testing.T, dir string) (s summary) {
 func TestManual(t *testing.T) {
 	ways := map[string]func(*testing.T, []string){
 		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
-		"doctor": manualDoctor,
+		"doctor": manualDoctor, "watch": manualWatch,
 	}
 	commands := manual(t)
 	for name := range ways {
@@ -165,6 +165,7 @@ func TestHelp(t *testing.T) {
 		"predict": {"--procs=LIST", "--from=FILE", "--llc=N", "--curves=FILE", "--score"},
 		"compare": {"--threshold=PERCENT", "--alpha=LEVEL", "--fail-on-regression", "benchstat -table pkg,experiment"},
 		"report":  {"results.json", "nothing is measured"},
+		"watch":   {"--kind=KIND", "NO_COLOR", "?format=json"},
 	}
 	for name, wanted := range also {
 		for _, flag := range []string{"-help", "--help", "-h"} {

@@ -239,7 +239,12 @@ var rooms = map[string]room{
 			"./cmd/sluice/progress":      "says how far it is",
 			"./cmd/sluice/report":        "writes what came out",
 			"./cmd/sluice/stat":          "the rule by which a point is run longer",
+			"./cmd/sluice/watch":         "shows the channels of a service",
 			"github.com/alecthomas/kong": "the command line",
+		},
+		tests: permissions{
+			"./":      theLibrary,
+			"./debug": "a service to watch",
 		},
 	},
 	"cmd/sluice/compare": {
@@ -324,6 +329,20 @@ var rooms = map[string]room{
 	"cmd/sluice/stat": {
 		imports: permissions{"golang.org/x/perf/benchmath": "intervals and tests without our own mathematics"},
 	},
+	"cmd/sluice/watch": {
+		imports: permissions{
+			"./cmd/sluice/prose":                   lineBreaks,
+			"./debug":                              "what a service answers",
+			"github.com/clipperhouse/displaywidth": "how many cells a name takes",
+			"github.com/gdamore/tcell/v3":          "the terminal",
+			"github.com/gdamore/tcell/v3/color":    "its palette",
+			"golang.org/x/term":                    "is it a terminal?",
+		},
+		tests: permissions{
+			"./":                             theLibrary,
+			"github.com/gdamore/tcell/v3/vt": "a terminal to test with",
+		},
+	},
 
 	// What checks the repository and is no part of it.
 	"tools/page": {
@@ -333,6 +352,18 @@ var rooms = map[string]room{
 			"github.com/chromedp/cdproto/log":       "what the browser says of a page",
 			"github.com/chromedp/cdproto/network":   "what a page asks for",
 			"github.com/chromedp/cdproto/runtime":   "what a script says and throws",
+		},
+	},
+	"tools/live": {
+		imports: permissions{
+			"./tools/page":                 "the browser, and what holds of every page",
+			"github.com/chromedp/chromedp": "drives the browser",
+		},
+	},
+	"tools/live/service": {
+		imports: permissions{
+			"./":      "channels to look at",
+			"./debug": "the page that is checked",
 		},
 	},
 }

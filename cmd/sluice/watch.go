@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/watch"
+)
+
+type watchCommand struct {
+	Address string `arg:"" help:"The service: host:port, or the URL of its /debug/sluice. What the address of its page asks for in a browser counts here too."`
+	Every   *int   `short:"n" placeholder:"SECONDS" help:"Time between two looks, in seconds. Default: 1; a single look where the output is no terminal."`
+	Filter  string `placeholder:"TEXT" help:"Only channels whose names contain this, in either case."`
+	Kind    string `placeholder:"KIND" help:"Only rendezvous, bounded, elastic, sharded or other ones."`
+	Sort    string `placeholder:"COLUMN" help:"Sort by name, fill, sent, received, dropped, senders, receivers, oldestsender, oldestreceiver, len, high, bytes, lanes, kind or id; sent, received and dropped go by rate."`
+	Order   string `placeholder:"ORDER" help:"asc or desc. Default: names, kinds and ids ascend, figures descend."`
+}
+
+// Limits of -n, in seconds.
+const maxEvery = 3600
+
+// Run shows channels until it is told to stop.
+func (c *watchCommand) Run(ctx context.Context, to streams) error {
+	service, query, err := c.query()
+	if err != nil {
+		return usageError{error: err, command: "watch"}
+	}
+	first, err := service.Ask(ctx, query)
+	if err != nil {
+		return stopped(ctx, inputError{fmt.Errorf("%s: %w", service, err)})
+	}
+	var period time.Duration
+	if c.Every != nil {
+		period = time.Duration(*c.Every) * time.Second
+	}
+	if !watch.IsTerminal(to.stdout) {
+		if err := watch.Table(ctx, to.stdout, service, query, first, period); err != nil {
+			return stopped(ctx, fmt.Errorf("%s: %w", service, err))
+		}
+		return nil
+	}
+	return stopped(ctx, watch.Live(ctx, service, query, first, max(period, time.Second)))
+}
+
+// stopped is err, or that of an interrupt if there was one.
+func stopped(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// query is what the command line asks for.
+func (c *watchCommand) query() (*watch.Service, watch.Query, error) {
+	service, query, err := watch.At(c.Address)
+	if err != nil {
+		return nil, query, err
+	}
+	for _, given := range []struct {
+		flag string
+		to   *string
+	}{{c.Filter, &query.Filter}, {c.Kind, &query.Kind}, {c.Sort, &query.Sort}, {c.Order, &query.Order}} {
+		if given.flag != "" {
+			*given.to = given.flag
+		}
+	}
+	if c.Every != nil && (*c.Every < 1 || *c.Every > maxEvery) {
+		return nil, query, fmt.Errorf("-n must be from 1 to %d", maxEvery)
+	}
+	return service, query, query.Check()
+}
+
+// Help is shown below the flags.
+func (watchCommand) Help() string {
+	return strings.TrimSpace(`
+Examples:
+  sluice watch localhost:6060             live, in the terminal
+  sluice watch localhost:6060 -sort sent  the busiest channels first
+  sluice watch localhost:6060 | head      a table, once
+  sluice watch localhost:6060 -n 10       another look every ten seconds
+
+The service must serve debug.Handler, and shows channels that have a name. In the
+terminal, ? says what keys do; q and Ctrl-C quit. Colours are left out if NO_COLOR
+is set. A service that goes away is asked again every two seconds. For a program,
+the handler answers ?format=json.
+`)
+}

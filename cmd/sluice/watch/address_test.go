@@ -1,0 +1,120 @@
+package watch
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/debug"
+)
+
+func TestAt(t *testing.T) {
+	for _, test := range []struct{ target, address, title string }{
+		{"localhost:6060", "http://localhost:6060/debug/sluice", "localhost:6060"},
+		{":6060", "http://localhost:6060/debug/sluice", "localhost:6060"},
+		{"127.0.0.1", "http://127.0.0.1/debug/sluice", "127.0.0.1"},
+		{"[::1]:6060", "http://[::1]:6060/debug/sluice", "[::1]:6060"},
+		{"http://host:6060", "http://host:6060/debug/sluice", "host:6060"},
+		{"http://host:6060/", "http://host:6060/debug/sluice", "host:6060"},
+		{"host:6060/debug/sluice", "http://host:6060/debug/sluice", "host:6060"},
+		{"http://host:6060/debug/sluice#x", "http://host:6060/debug/sluice", "host:6060"},
+		{"https://host/inside/channels/", "https://host/inside/channels/", "https://host/inside/channels/"},
+		{"http://me:secret@host:6060", "http://host:6060/debug/sluice", "host:6060"},
+	} {
+		s, q, err := At(test.target)
+		if err != nil || s.String() != test.address || s.short() != test.title || q != (Query{Page: 1}) {
+			t.Errorf("%s: %v, %q, %+v, %v", test.target, s, s.short(), q, err)
+		}
+	}
+	// The address of a page in a browser.
+	_, q, err := At("localhost:6060/debug/sluice?sort=sent&filter=a+b&kind=bounded&order=asc&page=3&size=20&format=html")
+	if want := (Query{Filter: "a b", Kind: "bounded", Sort: "sent", Order: "asc", Page: 3}); err != nil || q != want {
+		t.Errorf("%+v, %v, want %+v", q, err, want)
+	}
+	if _, q, err = At("localhost:6060?channel=7"); err != nil || q.Channel != 7 {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+func TestAtRefuses(t *testing.T) {
+	for _, test := range []struct{ target, says string }{
+		{"ftp://host/", `begins with "ftp://", expected host:port`},
+		{"http://", "has no host"},
+		{"", "has no host"},
+		{"http://me:secret@host:bad/", "cannot be understood: expected host:port"},
+		{"a b", "cannot be understood: expected host:port"},
+		{"host:6060?sort=speed", `nothing is sorted by "speed", but by name, fill`},
+		{"host:6060?kind=pipe", `no kind "pipe", but rendezvous`},
+		{"host:6060?order=up", `"up", not asc or desc`},
+		{"host:6060?page=0", "page 0 does not exist"},
+		{"host:6060?page=x", "page=x, which cannot be understood"},
+		{"host:6060?channel=x%1b", `channel=x\x1b, which cannot`},
+		{"host:6060?speed=1", "speed=1, which cannot"},
+		{"host:6060?page=1&page=2", "page=1, which cannot"},
+		{"host:6060?%zz", "cannot be understood"},
+	} {
+		_, _, err := At(test.target)
+		if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %q", test.target, err, test.says)
+		}
+	}
+}
+
+// The handler takes each query that can be made here, and knows no more kinds and
+// sortings than there are here.
+func TestHandlerAgrees(t *testing.T) {
+	handler := debug.Handler()
+	status := func(query string) (int, string) {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", path+"?"+query, nil))
+		return w.Code, w.Body.String()
+	}
+	for _, kind := range kinds {
+		for _, sort := range append(Sortings(), "") {
+			for _, order := range []string{"", "asc", "desc"} {
+				q := Query{Filter: "a&b ü", Kind: kind, Sort: sort, Order: order, Page: 2, channelsOnPage: maxSize + 50}
+				if code, said := status(q.encode()); code != http.StatusOK || q.Check() != nil {
+					t.Errorf("%+v: %d %s; %v", q, code, said, q.Check())
+				}
+			}
+		}
+	}
+	for parameter, ours := range map[string][]string{"sort": Sortings(), "kind": Kinds()} {
+		_, said := status(parameter + "=nonesuch")
+		_, list, found := strings.Cut(strings.TrimSpace(said), "not one of ")
+		theirs := strings.Split(list, ", ")
+		slices.Sort(ours)
+		slices.Sort(theirs)
+		if !found || !slices.Equal(ours, theirs) {
+			t.Errorf("%s: %q here, the handler says %q", parameter, ours, said)
+		}
+	}
+	if code, _ := status((&Query{}).encode()); code != http.StatusOK {
+		t.Error("an empty query is refused")
+	}
+}
+
+func TestSortings(t *testing.T) {
+	q := Query{Page: 5}
+	var seen []string
+	for range sortings {
+		s, descends := q.sorting()
+		if descends != s.figure {
+			t.Errorf("%s: descends %v", s.key, descends)
+		}
+		seen = append(seen, s.key)
+		q.turn()
+		if _, turned := q.sorting(); turned == descends {
+			t.Errorf("%s: turned around it is the same", s.key)
+		}
+		q.sortBy(1)
+	}
+	if !slices.Equal(seen, Sortings()) || q.Sort != "name" || q.Order != "" || q.Page != 1 {
+		t.Errorf("%q, then %+v", seen, q)
+	}
+	if q.sortBy(-1); q.Sort != "id" {
+		t.Errorf("one step back from name is %q", q.Sort)
+	}
+}

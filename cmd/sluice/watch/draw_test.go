@@ -1,0 +1,295 @@
+package watch
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/sluice-go/sluice/debug"
+)
+
+var update = flag.Bool("update", false, "store the screens anew")
+
+// golden compares a screen with the stored one.
+func golden(t *testing.T, name string, g *grid) {
+	t.Helper()
+	sound(t, g)
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(g.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := g.String(); got != string(want) {
+		t.Errorf("%s is another screen, store it with -update if it is meant:\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+// sound checks what holds of every screen: nothing steers the terminal, and each line
+// is as wide as the screen.
+func sound(t *testing.T, g *grid) {
+	t.Helper()
+	for y := range g.height {
+		width := 0
+		for x := range g.width {
+			text := g.at(x, y).text
+			if bad := steering(text); bad != "" {
+				t.Errorf("the cell at %d, %d has %s", x, y, bad)
+			}
+			width += displaywidth.String(text)
+		}
+		if width != g.width {
+			t.Errorf("line %d is %d cells wide on a screen of %d", y, width, g.width)
+		}
+	}
+}
+
+// busy is a service with a channel of each kind, and with what makes trouble.
+func busy() *debug.Report {
+	rates := func(c debug.Channel, in, out, lost float64) debug.Channel {
+		c.SentRate, c.ReceivedRate, c.DroppedRate = &in, &out, &lost
+		return c
+	}
+	r := &debug.Report{Time: noon, Over: 1, Named: 1234, Matching: 1234, Page: 1, Pages: 62, Channels: []debug.Channel{
+		rates(debug.Channel{
+			ID: 3, Name: "orders/parsed", Kind: "Bounded", Len: 11, Cap: new(16), Lanes: 1,
+			Sent: 123_456_789, Received: 123_456_778, HighWater: 16, Bytes: 4096,
+			Senders:   debug.Waiting{Waits: 999, Total: 12.5, Mean: new(0.0021)},
+			Receivers: debug.Waiting{Now: 2, Waits: 31, Total: 0.4, Since: 3.3, Mean: new(0.0)},
+			Inside:    &debug.Inside{Receivers: []float64{3.3, 0.0021}, Rings: []debug.Ring{{Slots: 16, Len: 11, Send: 4, Receive: 9}}},
+		}, 15_300, 15_289, 0),
+		rates(debug.Channel{
+			ID: 4, Name: "stuck", Kind: "Bounded", Len: 1024, Cap: new(1024), Lanes: 1,
+			Sent: 1024, HighWater: 1024, Bytes: 8192, Senders: debug.Waiting{Now: 40, Waits: 40, Since: 3700, Mean: new(0.0)},
+			Inside: &debug.Inside{Senders: []float64{3700, 61, 5}, Ready: true, Rings: []debug.Ring{{Slots: 1024, Len: 1024, Send: 512, Receive: 512}}},
+		}, 0, 0, 0),
+		rates(debug.Channel{ID: 5, Name: "hand-off", Kind: "Rendezvous", Cap: new(0), Lanes: 1, Sent: 70, Received: 70}, 7, 7, 0),
+		rates(debug.Channel{
+			ID: 6, Name: "log lines", Kind: "Elastic", Len: 40_000, Lanes: 1, Sent: 2_000_000, Received: 1_960_000,
+			HighWater: 90_000, Bytes: 1 << 20,
+		}, 100_000, 98_000, 0),
+		rates(debug.Channel{
+			ID: 7, Name: "latest", Kind: "Bounded", Len: 1, Cap: new(1), Lanes: 1, Inside: &debug.Inside{Rings: []debug.Ring{{Slots: 1, Len: 1}}},
+			Sent: 900, Received: 100, Dropped: 799, HighWater: 1, Bytes: 8,
+		}, 90, 10, 80),
+		rates(debug.Channel{
+			ID: 8, Name: "metrics", Kind: "Sharded", Len: 300, Cap: new(1024), Lanes: 4, Sent: 5_000_000, Received: 4_999_700,
+			HighWater: 200, Bytes: 16384, LaneChange: "2 to 4: senders met 1200 times in 10 ms",
+			Inside: &debug.Inside{Lanes: []debug.Lane{
+				{InUse: true, Len: 200, Cap: new(256), HighWater: 200, Senders: 3, OldestSender: 0.5}, {InUse: true, Len: 100, Cap: new(256)},
+				{Private: true, InUse: true, Cap: new(256)}, {Cap: new(256)},
+			}},
+		}, 1e6, 1e6, 0),
+		{ID: 9, Name: "retry", Kind: "Elastic", Len: 3, Cap: new(100), Lanes: 1, Sent: 3, HighWater: 12, Closed: true, BytesOnDisk: 5 << 30, Warning: "the disk is slow: what was accepted may be lost with the power"},
+		{ID: 10, Name: "evil\x1b[2J\x1b]0;title\x07\u202e", Kind: "Bou\x1bnded", Cap: new(8), Lanes: 1, LaneChange: "\x1b[31m", Warning: "\x1b[2J"},
+		{ID: 11, Name: "日本語のチャンネルの名前", Kind: "Bounded", Cap: new(8), Lanes: 1, Inside: &debug.Inside{Rings: []debug.Ring{{Slots: 8}}}},
+	}}
+	return r
+}
+
+// screen is a model of that size which has seen busy some times, with rates that grow
+// and shrink.
+func screen(width, height int, keys ...key) *model {
+	m := newModel("localhost:6060", Query{Page: 1})
+	m.resize(width, height)
+	for i := range 12 {
+		m.show(wave(busy(), i))
+	}
+	for _, k := range keys {
+		before := m.open
+		if m.press(k); m.open != before && m.open != 0 {
+			for i := range 12 {
+				m.show(only(wave(busy(), i), m.open))
+			}
+		}
+	}
+	return m
+}
+
+func wave(r *debug.Report, i int) *debug.Report {
+	if i == 0 {
+		for k := range r.Channels {
+			r.Channels[k].SentRate, r.Channels[k].ReceivedRate = nil, nil
+		}
+		return r
+	}
+	if i == 11 {
+		return r
+	}
+	part := 0.5 + 0.5*math.Sin(float64(i))
+	for k := range r.Channels {
+		c := &r.Channels[k]
+		c.Len = int(float64(c.Len) * part)
+		if c.SentRate != nil {
+			*c.SentRate *= part
+			*c.ReceivedRate *= 1 - part
+		}
+	}
+	return r
+}
+
+func only(r *debug.Report, id uint64) *debug.Report {
+	r.Channels = slices.DeleteFunc(r.Channels, func(c debug.Channel) bool { return c.ID != id })
+	return r
+}
+
+func TestScreens(t *testing.T) {
+	down := func(n int) []key { return slices.Repeat([]key{keyDown}, n) }
+	for _, test := range []struct {
+		name          string
+		width, height int
+		keys          []key
+	}{
+		{"list-80x24", 80, 24, nil},
+		{"list-40x20", 40, 20, nil},
+		{"list-120x40", 120, 40, []key{"s", "o", "t"}},
+		{"list-200x12", 200, 12, down(8)},
+		{"list-20x6", 20, 6, nil},
+		{"filter-80x24", 80, 24, []key{"/", "l", "o", "g"}},
+		{"help-80x24", 80, 24, []key{"?"}},
+		{"help-40x12", 40, 12, []key{"?", keyDown, keyNext}},
+		{"ring-80x24", 80, 24, []key{keyEnter}},
+		{"ring-40x20", 40, 20, []key{keyEnter}},
+		{"ring-40x20-scrolled", 40, 20, []key{keyEnter, keyNext}},
+		{"full-120x40", 120, 40, []key{keyDown, keyEnter}},
+		{"hand-off-80x24", 80, 24, append(down(2), keyEnter)},
+		{"tank-80x24", 80, 24, append(down(3), keyEnter)},
+		{"one-slot-80x24", 80, 24, append(down(4), keyEnter)},
+		{"lanes-80x24", 80, 24, append(down(5), keyEnter)},
+		{"closed-80x24", 80, 24, append(down(6), keyEnter)},
+		{"hostile-80x24", 80, 24, append(down(7), keyEnter)},
+		{"wide-40x20", 40, 20, append(down(8), keyEnter)},
+	} {
+		t.Run(test.name, func(t *testing.T) { golden(t, test.name, screen(test.width, test.height, test.keys...).draw()) })
+	}
+}
+
+// What is said when there is nothing to show, or nothing new.
+func TestStates(t *testing.T) {
+	m := newModel("service", Query{Page: 1})
+	m.resize(60, 10)
+	says := func(want string) {
+		t.Helper()
+		g := m.draw()
+		if sound(t, g); !strings.Contains(g.String(), want) {
+			t.Errorf("%q is not on\n%s", want, g)
+		}
+	}
+	says("asking")
+	m.show(&debug.Report{Time: noon, Page: 1, Pages: 1})
+	says("No channel has a name: set Options.Name.")
+	m.show(&debug.Report{Time: noon, Page: 1, Pages: 1, Named: 5})
+	says("No channel matches: Esc shows all.")
+	m.query.Filter, m.query.Kind = "a\x1bb", "bounded"
+	says(`by name; only bounded; name contains “a\x1bb”`)
+	m.press(" ")
+	says("paused: space goes on")
+	m.fail(errors.New("connection \x1brefused"), 2*time.Second)
+	says(`connection \x1brefused; asking again every 2s`)
+	m.fail(errGone, 0)
+	says("this channel is garbage now")
+}
+
+// What is not of now does not look as if it were.
+func TestFaded(t *testing.T) {
+	m := screen(80, 24)
+	count := func() (n int) {
+		for _, c := range m.draw().cells {
+			if c.style == values || c.style == chosen {
+				n++
+			}
+		}
+		return n
+	}
+	if count() == 0 {
+		t.Error("a screen without marks")
+	}
+	if m.fail(errors.New("x"), time.Second); count() != 0 {
+		t.Error("the screen of a lost service looks alive")
+	}
+}
+
+// What waits, is full or is dropped stands out, and nothing else.
+func TestHot(t *testing.T) {
+	g := screen(80, 24, keyEnd).draw()
+	for y, want := range map[int]string{3: "", 4: "1.02k/1.02k 40", 5: "", 6: "", 7: "1/1 799", 8: "", 9: ""} {
+		var hots strings.Builder
+		for x := range g.width {
+			if c := g.at(x, y); c.style == hot {
+				hots.WriteString(c.text)
+			} else {
+				hots.WriteString(" ")
+			}
+		}
+		if got := strings.Join(strings.Fields(hots.String()), " "); got != want {
+			t.Errorf("line %d: %q is hot, want %q", y, got, want)
+		}
+	}
+}
+
+// No size is too small, and none makes a screen that is not sound.
+func TestSizes(t *testing.T) {
+	for _, keys := range [][]key{nil, {keyEnter}, {keyDown, keyDown, keyDown, keyEnter, keyNext}, {"?"}, {"/", "x"}} {
+		for _, width := range []int{0, 1, 2, 3, 5, 11, 12, 17, 30, 79, 81, 500} {
+			for _, height := range []int{0, 1, 2, 3, 4, 6, 33, 100} {
+				m := screen(80, 24, keys...)
+				m.resize(width, height)
+				sound(t, m.draw())
+				if m.query.channelsOnPage < 1 || m.query.channelsOnPage > maxSize {
+					t.Errorf("%d lines: %d channels on a page", height, m.query.channelsOnPage)
+				}
+			}
+		}
+	}
+}
+
+// FuzzDraw draws whatever a service may answer.
+func FuzzDraw(f *testing.F) {
+	whole, err := json.Marshal(busy())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(whole), 80, 24)
+	for _, channel := range []string{
+		`{"id":1,"name":"a","kind":"Bounded","len":-5,"cap":-1,"lanes":-3,"inside":{"rings":[{"slots":8,"len":-1,"send":-1,"receive":99}],"senders":[-1,1e308]}}`,
+		`{"id":1,"len":9223372036854775807,"cap":9223372036854775807,"kind":"Bounded","inside":{"rings":[{"slots":9223372036854775807,"len":5,"send":9223372036854775807,"receive":9223372036854775806}]},"highWater":-1}`,
+		`{"id":1,"cap":0,"kind":"Bounded","inside":{"rings":[{"slots":0}]},"senders":{"now":9223372036854775807,"since":1e308,"total":-1e308}}`,
+		`{"id":1,"kind":"Sharded","lanes":9223372036854775807,"inside":{"lanes":[{"len":-1,"cap":-9,"senders":-3},{"len":9223372036854775807,"senders":9223372036854775807,"oldestSender":-1}]},"sentRate":1e308,"receivedRate":-1e308,"droppedRate":1e-308}`,
+		`{"id":1,"kind":"Elastic","cap":null,"len":5,"highWater":-9223372036854775808,"bytes":-9223372036854775808}`,
+	} {
+		f.Add(fmt.Sprintf(`{"time":"9999-12-31T23:59:59Z","named":-1,"page":-9,"pages":-9,"channels":[%s,%[1]s]}`, channel), 40, 20)
+	}
+	f.Fuzz(func(t *testing.T, text string, width, height int) {
+		var report, one debug.Report
+		if json.Unmarshal([]byte(text), &report) != nil || json.Unmarshal([]byte(text), &one) != nil {
+			return
+		}
+		m := newModel("fuzz", Query{Page: 1})
+		m.resize(clamp(width, 300), clamp(height, 100))
+		for range 3 {
+			m.show(&report)
+			sound(t, m.draw())
+		}
+		m.press(keyDown)
+		m.press(keyEnter)
+		one.Channels = one.Channels[:min(1, len(one.Channels))]
+		for range 3 {
+			m.show(&one)
+			sound(t, m.draw())
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package watch
+
+import (
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// A style says what a text is, not how it looks: look, in style.go, does.
+type style uint8
+
+const (
+	plain   style = iota
+	soft          // said beside
+	strong        // names
+	hot           // waits, is full, is lost
+	values        // what is there, or goes in
+	outward       // what goes out
+	bar           // the first and the last line
+	chosen        // where the keys act
+)
+
+// A grid is a screen of cells before it is shown.
+type grid struct {
+	width, height int
+	cells         []cell
+}
+
+// A cell holds one character as people see it. One that is two cells wide leaves the
+// cell to its right without a text.
+type cell struct {
+	text  string
+	style style
+}
+
+func newGrid(width, height int) *grid {
+	g := &grid{width, height, make([]cell, max(0, width)*max(0, height))}
+	for i := range g.cells {
+		g.cells[i].text = " "
+	}
+	return g
+}
+
+// at is the cell at x, y, nil if it is outside.
+func (g *grid) at(x, y int) *cell {
+	if x < 0 || y < 0 || x >= g.width || y >= g.height {
+		return nil
+	}
+	return &g.cells[y*g.width+x]
+}
+
+// put writes s from x on, in at most room cells, and returns where it ends. What has
+// no room is cut, and a … says so. Whatever s is, no cell holds what steers a terminal.
+func (g *grid) put(x, y, room int, s string, st style) int {
+	s = clean(s)
+	room = min(room, g.width-x)
+	cut := displaywidth.String(s) > room
+	if cut {
+		room-- // for the …
+	}
+	from := x
+	each := displaywidth.StringGraphemes(s)
+	for each.Next() {
+		text, width := each.Value(), each.Width()
+		if width == 0 {
+			continue // a mark on nothing
+		}
+		if x+width > from+room {
+			break
+		}
+		g.set(x, y, cell{text, st})
+		for i := 1; i < width; i++ {
+			g.set(x+i, y, cell{"", st})
+		}
+		x += width
+	}
+	if cut && room >= 0 {
+		g.set(x, y, cell{"…", st})
+		x++
+	}
+	return x
+}
+
+// right writes s so that it ends before x+room.
+func (g *grid) right(x, y, room int, s string, st style) {
+	g.put(x+max(0, room-displaywidth.String(s)), y, room, s, st)
+}
+
+func (g *grid) set(x, y int, c cell) {
+	if at := g.at(x, y); at != nil {
+		*at = c
+	}
+}
+
+// paint gives a whole row a style, but for what is marked already.
+func (g *grid) paint(y int, st style) {
+	for x := range g.width {
+		if c := g.at(x, y); c != nil && (st == chosen || st == bar || c.style == plain) {
+			c.style = st
+		}
+	}
+}
+
+// fade makes all that is drawn so far something said beside.
+func (g *grid) fade() {
+	for i := range g.cells {
+		g.cells[i].style = soft
+	}
+}
+
+// copy copies rows of another grid, from the given one on.
+func (g *grid) copy(y, rows int, from *grid, first int) {
+	for row := range rows {
+		for x := range min(g.width, from.width) {
+			if c := from.at(x, first+row); c != nil {
+				g.set(x, y+row, *c)
+			}
+		}
+	}
+}
+
+// String is the text of a grid, its lines without spaces at the end.
+func (g *grid) String() string {
+	var b strings.Builder
+	for y := range g.height {
+		var line strings.Builder
+		for x := range g.width {
+			line.WriteString(g.at(x, y).text)
+		}
+		b.WriteString(strings.TrimRight(line.String(), " "))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// eighths are bars of one to eight parts of a cell's height, and of its width.
+var (
+	eighths    = []rune(" ▁▂▃▄▅▆▇█")
+	horizontal = []rune(" ▏▎▍▌▋▊▉█")
+)
+
+// spark draws the last of values, each as high as it is beside top, or beside the
+// largest of them if top is 0, the last one at the right end of width cells. A value
+// that is not 0 can be seen.
+func (g *grid) spark(x, y, width, height int, values []float64, top float64, st style) {
+	values = values[max(0, len(values)-width):]
+	if top <= 0 {
+		for _, v := range values {
+			top = max(top, v)
+		}
+	}
+	for i, v := range values {
+		column := x + width - len(values) + i
+		parts := 0
+		if v > 0 && top > 0 {
+			parts = max(1, int(min(1, v/top)*float64(8*height)+0.5))
+		}
+		for row := range height {
+			filled := min(8, max(0, parts-8*row))
+			if filled == 0 && row > 0 {
+				continue
+			}
+			if filled == 0 {
+				g.set(column, y+height-1, cell{"▁", soft}) // the ground, or it would look like no figure
+				continue
+			}
+			g.set(column, y+height-1-row, cell{string(eighths[filled]), st})
+		}
+	}
+}
+
+// gauge draws part of most as a bar of width cells. A part that is not 0 can be seen.
+func (g *grid) gauge(x, y, width int, part, most float64, st style) {
+	parts := 0
+	if part > 0 && most > 0 {
+		parts = max(1, int(min(1, part/most)*float64(8*width)+0.5))
+	}
+	for i := range width {
+		if filled := min(8, parts-8*i); filled > 0 {
+			g.set(x+i, y, cell{string(horizontal[filled]), st})
+		} else {
+			g.set(x+i, y, cell{"·", soft})
+		}
+	}
+}

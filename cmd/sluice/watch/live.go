@@ -1,0 +1,207 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/gdamore/tcell/v3"
+	"golang.org/x/term"
+
+	report "github.com/sluice-go/sluice/debug"
+)
+
+// retryPause is how long a service that does not answer is left alone.
+const retryPause = 2 * time.Second
+
+// IsTerminal says whether w is a terminal on which a screen can be drawn.
+func IsTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// Live shows a service on a terminal, from a first report on, until the person at it
+// quits or ctx is done; then it returns the error of ctx. The terminal is as it was
+// before when Live returns, and when it panics.
+func Live(ctx context.Context, s *Service, q Query, first *report.Report, period time.Duration) error {
+	screen, err := tcell.NewScreen(tcell.OptEscapeTimeout(50 * time.Millisecond))
+	if err != nil {
+		return fmt.Errorf("this terminal cannot be used: %w", err)
+	}
+	return live(ctx, screen, s, q, first, period, retryPause)
+}
+
+// A watcher is a model, what it is shown on, and what it waits for.
+type watcher struct {
+	screen  tcell.Screen
+	service *Service
+	model   *model
+	period  time.Duration
+	retry   time.Duration
+
+	asked   Query // of the question under way, or of the last
+	cancel  context.CancelFunc
+	answers chan answer
+	next    *time.Timer // when to ask again
+}
+
+type answer struct {
+	to     Query
+	report *report.Report
+	err    error
+	panic  any // which goes on where the terminal is given back
+}
+
+func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *report.Report, period, retry time.Duration) error {
+	if err := screen.Init(); err != nil {
+		return fmt.Errorf("this terminal cannot be used: %w", err)
+	}
+	defer screen.Fini() // also when something panics: the goroutine of the screen is this one
+	w := &watcher{
+		screen: screen, service: s, model: newModel(s.short(), q), period: period, retry: retry,
+		answers: make(chan answer), next: time.NewTimer(period), cancel: func() {},
+	}
+	defer w.next.Stop()
+	defer func() { w.cancel() }()
+	w.model.resize(screen.Size())
+	w.model.show(first)
+	w.ask(ctx) // at once: the screen decides how many channels are on a page
+	for !w.model.leaving {
+		w.show()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case event, open := <-screen.EventQ():
+			if !open {
+				return nil // the terminal is gone
+			}
+			w.handle(event)
+		case a := <-w.answers:
+			w.take(a)
+		case <-w.next.C:
+			if !w.model.paused && !w.model.isFinal() {
+				w.ask(ctx)
+			}
+		}
+		if w.model.asks() != w.asked {
+			w.ask(ctx)
+		}
+	}
+	return nil
+}
+
+// ask asks what the model asks for, and forgets the question before.
+func (w *watcher) ask(ctx context.Context) {
+	w.cancel()
+	asking, cancel := context.WithCancel(ctx)
+	q := w.model.asks()
+	w.cancel, w.asked = cancel, q
+	w.next.Stop()
+	go func() {
+		a := answer{to: q}
+		defer func() {
+			if p := recover(); p != nil {
+				a.panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
+			}
+			select {
+			case w.answers <- a:
+			case <-asking.Done():
+			}
+		}()
+		a.report, a.err = w.service.Ask(asking, q)
+	}()
+}
+
+// take takes an answer, and says when to ask again.
+func (w *watcher) take(a answer) {
+	switch {
+	case a.panic != nil:
+		panic(a.panic)
+	case a.to != w.asked:
+		return // a page that nobody looks at any more
+	case a.err == nil:
+		w.model.show(a.report)
+	case a.err == errGone:
+		w.model.fail(a.err, 0)
+	default:
+		w.model.fail(a.err, w.retry)
+		w.next.Reset(w.retry)
+		return
+	}
+	w.next.Reset(w.period)
+}
+
+func (w *watcher) handle(event tcell.Event) {
+	switch e := event.(type) {
+	case *tcell.EventResize:
+		w.screen.Sync()
+		w.model.resize(w.screen.Size())
+	case *tcell.EventKey:
+		paused := w.model.paused
+		if k := pressed(e); k != "" {
+			w.model.press(k)
+		}
+		if paused && !w.model.paused {
+			w.next.Reset(0)
+		}
+	}
+}
+
+// pressed is the model's name of a key, "" if it has none.
+func pressed(e *tcell.EventKey) key {
+	switch e.Key() {
+	case tcell.KeyRune:
+		if e.Modifiers()&(tcell.ModCtrl|tcell.ModAlt|tcell.ModMeta) != 0 {
+			return ""
+		}
+		return key(e.Str())
+	case tcell.KeyUp:
+		return keyUp
+	case tcell.KeyDown:
+		return keyDown
+	case tcell.KeyHome:
+		return keyHome
+	case tcell.KeyEnd:
+		return keyEnd
+	case tcell.KeyPgDn, tcell.KeyRight:
+		return keyNext
+	case tcell.KeyPgUp, tcell.KeyLeft:
+		return keyPrevious
+	case tcell.KeyEnter:
+		return keyEnter
+	case tcell.KeyEscape:
+		return keyEscape
+	case tcell.KeyBackspace:
+		return keyErase
+	case tcell.KeyCtrlU:
+		return keyClear
+	case tcell.KeyCtrlC:
+		return keyInterrupt
+	}
+	return ""
+}
+
+// words is a text that this terminal can show.
+func (w *watcher) words(text string) string {
+	if w.screen.CharacterSet() == "US-ASCII" {
+		return plainer.Replace(text)
+	}
+	return text
+}
+
+// show brings the model to the screen.
+func (w *watcher) show() {
+	g := w.model.draw()
+	w.screen.Clear()
+	for y := range g.height {
+		for x := range g.width {
+			if c := g.at(x, y); c.text != "" {
+				w.screen.Put(x, y, w.words(c.text), look(c.style))
+			}
+		}
+	}
+	w.screen.Show()
+}

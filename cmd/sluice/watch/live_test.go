@@ -1,0 +1,404 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gdamore/tcell/v3"
+	"github.com/gdamore/tcell/v3/color"
+	"github.com/gdamore/tcell/v3/vt"
+)
+
+// A terminal is emulated. What is written to it is kept, and whether it was given back.
+type terminal struct {
+	vt.MockTerm
+	mu            sync.Mutex
+	written       bytes.Buffer
+	starts, stops int
+	outer         *testing.T
+}
+
+func (m *terminal) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	m.written.Write(p)
+	m.mu.Unlock()
+	return m.MockTerm.Write(p)
+}
+
+func (m *terminal) Start() error {
+	m.mu.Lock()
+	m.starts++
+	m.mu.Unlock()
+	return m.MockTerm.Start()
+}
+
+func (m *terminal) Stop() error {
+	m.mu.Lock()
+	m.stops++
+	m.mu.Unlock()
+	return m.MockTerm.Stop()
+}
+
+// isRestored says that the terminal is as it was before: given back, and neither on its
+// other screen nor without a cursor.
+func (m *terminal) isRestored() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text := m.written.String()
+	off := func(begin, end string) bool { return strings.LastIndex(text, end) > strings.LastIndex(text, begin) }
+	return m.starts > 0 && m.stops >= m.starts && off("\x1b[?1049h", "\x1b[?1049l") && off("\x1b[?25l", "\x1b[?25h")
+}
+
+// text is what a person would read.
+func (m *terminal) text() string {
+	var b strings.Builder
+	size, _ := m.WindowSize()
+	for y := range size.Height {
+		for x := range size.Width {
+			b.WriteString(m.GetCell(vt.Coord{X: vt.Col(x), Y: vt.Row(y)}).C)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// shows waits until the screen has want on it.
+func (m *terminal) shows(want string) {
+	m.outer.Helper()
+	watchdog := time.Now().Add(20 * time.Second)
+	for !strings.Contains(m.text(), want) {
+		if time.Now().After(watchdog) {
+			m.outer.Fatalf("%q never was on the screen:\n%s", want, m.text())
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A fragile screen panics when it is told to.
+type fragile struct {
+	tcell.Screen
+	breaks atomic.Bool
+}
+
+func (f *fragile) Show() {
+	if f.breaks.Load() {
+		panic("planted")
+	}
+	f.Screen.Show()
+}
+
+// An ending is how live ended, and whether the terminal was given back by then.
+type ending struct {
+	err      error
+	panic    any
+	restored bool
+}
+
+// begin shows a service on an emulated terminal.
+func begin(t *testing.T, ctx context.Context, s *Service) (*terminal, *fragile, <-chan ending) {
+	t.Helper()
+	return beginIn(t, ctx, s, "C.UTF-8", often)
+}
+
+// often is the period of tests that wait for the next look.
+const often = 5 * time.Millisecond
+
+func beginIn(t *testing.T, ctx context.Context, s *Service, locale string, period time.Duration) (*terminal, *fragile, <-chan ending) {
+	t.Helper()
+	for name, value := range map[string]string{"TERM": "xterm-256color", "COLORTERM": "", "LC_ALL": locale, "LINES": "", "COLUMNS": ""} {
+		t.Setenv(name, value)
+	}
+	m := &terminal{MockTerm: vt.NewMockTerm(vt.MockOptSize{X: 80, Y: 24}), outer: t}
+	real, err := tcell.NewTerminfoScreenFromTty(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Ask(ctx, Query{Page: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen := &fragile{Screen: real}
+	ended := make(chan ending, 1)
+	go func() {
+		var e ending
+		defer func() {
+			e.panic, e.restored = recover(), m.isRestored()
+			ended <- e
+		}()
+		e.err = live(ctx, screen, s, Query{Page: 1}, first, period, often)
+	}()
+	return m, screen, ended
+}
+
+// A flaky service can go away, be another one, and come back.
+type flaky struct {
+	pages
+	instead atomic.Pointer[http.HandlerFunc]
+}
+
+func (f *flaky) do(h http.HandlerFunc) { f.instead.Store(&h) }
+
+func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h := f.instead.Load(); h != nil && *h != nil {
+		(*h)(w, r)
+		return
+	}
+	q := Query{Page: 1}
+	if err := q.read(r.URL.RawQuery); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	q.channelsOnPage = 19
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(f.answer(q))
+}
+
+func TestLive(t *testing.T) {
+	f := &flaky{pages: 45}
+	s, server := serve(t, f)
+	m, _, ended := begin(t, t.Context(), s)
+	m.shows("page 1 of 3, 45 channels")
+	m.KeyTap(vt.KeyDown)
+	m.KeyTap(vt.KeyEnter)
+	m.shows("c2  Bounded 2")
+	m.KeyTap(vt.KeyEsc)
+	m.shows("page 1 of 3")
+	m.KeyTap(vt.KeyPgDn)
+	m.shows("page 2 of 3")
+	m.SetSize(vt.Coord{X: 40, Y: 12})
+	m.shows("⏎ open  / filter       \n") // all that a line of 40 has room for
+	m.SetSize(vt.Coord{X: 80, Y: 24})
+	m.shows("n p page")
+
+	f.do(http.NotFound)
+	m.shows("answers 404 Not Found: is debug.Handler registered there?; asking again every")
+	m.shows("c20 ") // what was last seen is still there
+	f.do(nil)
+	m.shows("by name")
+
+	// Gone with its port, and back on it.
+	address := strings.TrimPrefix(server.URL, "http://")
+	server.Close()
+	m.shows("connection refused; asking again every 5ms")
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(path, f)
+	again := &http.Server{Handler: mux}
+	go func() { _ = again.Serve(l) }()
+	defer again.Close()
+	m.shows("by name")
+
+	m.KeyTap(vt.KeyQ)
+	if e := <-ended; e != (ending{restored: true}) {
+		t.Errorf("after q: %+v", e)
+	}
+}
+
+// What a key asks for is asked at once, and not at the next look.
+func TestAtOnce(t *testing.T) {
+	s, _ := serve(t, &flaky{pages: 45})
+	m, _, ended := beginIn(t, t.Context(), s, "C.UTF-8", time.Hour)
+	m.shows("page 1 of 3")
+	m.KeyTap(vt.KeyPgDn)
+	m.shows("page 2 of 3")
+	m.KeyTap(vt.KeySpace)
+	m.shows("paused")
+	m.KeyTap(vt.KeyEnter)
+	m.shows("c20  Bounded 20")
+	m.KeyTap(vt.KeyQ)
+	<-ended
+}
+
+// An answer to an earlier question is not shown as if it were one to the last.
+func TestLateAnswer(t *testing.T) {
+	w := &watcher{model: modelOf(25, 15), asked: Query{Page: 2}, next: time.NewTimer(time.Hour)}
+	defer w.next.Stop()
+	before := w.model.report
+	w.take(answer{to: Query{Page: 1}, report: pages(1).answer(Query{Page: 1})})
+	w.take(answer{to: Query{Page: 1}, err: errGone})
+	if w.model.report != before || w.model.wrong != nil {
+		t.Errorf("%+v, %v", w.model.report, w.model.wrong)
+	}
+	if w.take(answer{to: w.asked, err: errGone}); w.model.wrong != errGone {
+		t.Errorf("the answer to the last question: %v", w.model.wrong)
+	}
+}
+
+// A channel that is garbage stays on the screen, with word of it, and the way back
+// is open.
+func TestGone(t *testing.T) {
+	f := &flaky{pages: 3}
+	s, _ := serve(t, f)
+	m, _, ended := begin(t, t.Context(), s)
+	m.shows("c3")
+	m.KeyTap(vt.KeyEnter)
+	m.shows("c1  Bounded 1")
+	f.do(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("channel") {
+			http.Error(w, "sluice: there is no such channel, or no more", http.StatusNotFound)
+			return
+		}
+		f.do(nil)
+		f.ServeHTTP(w, r)
+	})
+	m.shows("this channel is garbage now")
+	m.shows("c1  Bounded 1")
+	m.KeyTap(vt.KeyEsc)
+	m.shows("c3")
+	m.KeyTap(vt.KeyQ)
+	if e := <-ended; e != (ending{restored: true}) {
+		t.Errorf("%+v", e)
+	}
+}
+
+// However it ends, the terminal is as it was before.
+func TestRestored(t *testing.T) {
+	var panicking atomic.Bool
+	for _, test := range []struct {
+		name string
+		end  func(m *terminal, screen *fragile, signal context.CancelFunc)
+		want ending
+	}{
+		{"q", func(m *terminal, _ *fragile, _ context.CancelFunc) { m.KeyTap(vt.KeyQ) }, ending{restored: true}},
+		{"Ctrl-C", func(m *terminal, _ *fragile, _ context.CancelFunc) { m.KeyTap(vt.KeyLCtrl, vt.KeyC) }, ending{restored: true}},
+		{"a signal", func(_ *terminal, _ *fragile, signal context.CancelFunc) { signal() }, ending{err: context.Canceled, restored: true}},
+		{"a panic while it draws", func(_ *terminal, screen *fragile, _ context.CancelFunc) { screen.breaks.Store(true) }, ending{panic: "planted", restored: true}},
+		{"a panic while it asks", func(*terminal, *fragile, context.CancelFunc) { panicking.Store(true) }, ending{panic: "planted", restored: true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, signal := context.WithCancel(t.Context())
+			defer signal()
+			s, _ := serve(t, &flaky{pages: 3})
+			s.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+				if panicking.Load() {
+					panic("planted")
+				}
+				return http.DefaultTransport.RoundTrip(r)
+			})
+			m, screen, ended := begin(t, ctx, s)
+			m.shows("c3")
+			if m.isRestored() {
+				t.Error("restored while it is in use")
+			}
+			test.end(m, screen, signal)
+			e := <-ended
+			// With a panic comes the stack of where it was.
+			if said, ok := e.panic.(string); ok && strings.HasPrefix(said, "planted\n") && strings.Contains(said, "Ask(") {
+				e.panic = "planted"
+			}
+			if e != test.want {
+				t.Errorf("%+v, want %+v", e, test.want)
+			}
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Colours, and none with NO_COLOR. A name that would clear the screen does not.
+func TestColours(t *testing.T) {
+	for _, noColour := range []string{"", "1"} {
+		t.Run("NO_COLOR="+noColour, func(t *testing.T) {
+			t.Setenv("NO_COLOR", noColour)
+			s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_ = json.NewEncoder(w).Encode(busy())
+			}))
+			m, _, ended := begin(t, t.Context(), s)
+			m.shows("hand-off")
+			m.KeyTap(vt.KeyQ)
+			<-ended
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			text := m.written.String()
+			for _, colour := range []int{63, 131} {
+				if coloured := strings.Contains(text, fmt.Sprintf("38;5;%d", colour)) || strings.Contains(text, fmt.Sprintf("38:5:%d", colour)); coloured == (noColour != "") {
+					t.Errorf("colour %d: %v", colour, coloured)
+				}
+			}
+			if strings.Contains(text, "]0;title") && !strings.Contains(text, `\x1b]0;title`) || strings.Contains(text, "\u202e") || strings.Contains(text, "\x1b]0;title") {
+				t.Error("a name steers the terminal")
+			}
+		})
+	}
+}
+
+// A terminal without Unicode is written to in ASCII, and each figure still says
+// something.
+func TestASCII(t *testing.T) {
+	s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		report := busy()
+		if r.URL.Query().Has("channel") {
+			report = only(report, 3)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(report)
+	}))
+	m, _, ended := beginIn(t, t.Context(), s, "C", often)
+	m.shows("orders/parsed      Bounded          11/16")
+	m.KeyTap(vt.KeyEnter)
+	m.shows("slots       ###")
+	m.shows("oo wait, since 3.3s 2.1ms")
+	m.KeyTap(vt.KeyQ)
+	<-ended
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, b := range m.written.Bytes() {
+		if b >= utf8.RuneSelf {
+			t.Fatalf("byte %#x is written to a terminal that knows ASCII", b)
+		}
+	}
+}
+
+// The colours can be read on white and on black.
+func TestContrast(t *testing.T) {
+	linear := func(v int32) float64 {
+		x := float64(v) / 255
+		if x <= 0.04045 {
+			return x / 12.92
+		}
+		return math.Pow((x+0.055)/1.055, 2.4)
+	}
+	for name, c := range map[string]color.Color{"values": colourOfValues, "outward": colourOutward, "hot": colourOfHot} {
+		r, g, b := c.RGB()
+		l := 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
+		if white, black := 1.05/(l+0.05), (l+0.05)/0.05; white < 4.3 || black < 4.3 {
+			t.Errorf("%s: contrast %.1f on white, %.1f on black", name, white, black)
+		}
+	}
+}
+
+// Each key of a keyboard that the model knows is handed to it.
+func TestPressed(t *testing.T) {
+	for want, event := range map[key]*tcell.EventKey{
+		"a": tcell.NewEventKey(tcell.KeyRune, "a", 0), " ": tcell.NewEventKey(tcell.KeyRune, " ", 0),
+		keyUp: tcell.NewEventKey(tcell.KeyUp, "", 0), keyDown: tcell.NewEventKey(tcell.KeyDown, "", 0),
+		keyHome: tcell.NewEventKey(tcell.KeyHome, "", 0), keyEnd: tcell.NewEventKey(tcell.KeyEnd, "", 0),
+		keyNext: tcell.NewEventKey(tcell.KeyRight, "", 0), keyPrevious: tcell.NewEventKey(tcell.KeyPgUp, "", 0),
+		keyErase: tcell.NewEventKey(tcell.KeyBackspace, "", 0), keyClear: tcell.NewEventKey(tcell.KeyCtrlU, "u", tcell.ModCtrl),
+		keyInterrupt: tcell.NewEventKey(tcell.KeyCtrlC, "c", tcell.ModCtrl), "": tcell.NewEventKey(tcell.KeyRune, "q", tcell.ModAlt),
+	} {
+		if got := pressed(event); got != want {
+			t.Errorf("%s is %q, want %q", event.Name(), got, want)
+		}
+	}
+	if got := pressed(tcell.NewEventKey(tcell.KeyF5, "", 0)); got != "" {
+		t.Errorf("F5 is %q", got)
+	}
+}

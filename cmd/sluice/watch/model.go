@@ -1,0 +1,259 @@
+package watch
+
+import (
+	"errors"
+	"time"
+	"unicode"
+
+	"github.com/sluice-go/sluice/debug"
+)
+
+// A model knows what is to be shown. Keys, reports and sizes change it; it asks
+// nobody and draws on demand.
+type model struct {
+	service string // its address
+	query   Query  // of the list; Channel is 0
+	open    uint64 // the channel whose own view is shown, 0 for the list
+	opened  identity
+
+	report *debug.Report // the last that came, nil before the first
+	list   *debug.Report // that of the list, while a channel is open
+	past   histories
+	wrong  error // why there is no newer one
+	pause  time.Duration
+	paused bool
+
+	chosen  uint64 // ID of the row where the keys act
+	row     int    // where it was
+	typing  bool   // the filter
+	before  string // the filter before it was typed
+	help    bool
+	scroll  int // of a channel's own view and of the help
+	leaving bool
+
+	width, height int
+}
+
+// identity is what stays of a channel as long as it is one.
+type identity struct{ name, kind string }
+
+func newModel(service string, q Query) *model {
+	m := &model{service: service, query: q, past: histories{}}
+	m.open, m.query.Channel = q.Channel, 0
+	return m
+}
+
+// Lines of a list beside its rows: two above, heads, two below.
+const besideRows = 5
+
+// resize tells how large the screen is.
+func (m *model) resize(width, height int) {
+	m.width, m.height = width, height
+	m.query.channelsOnPage = min(maxSize, max(1, height-besideRows))
+}
+
+// asks is what to ask for now.
+func (m *model) asks() Query {
+	q := m.query
+	q.Channel = m.open
+	return q
+}
+
+// show takes what the service answered to asks.
+func (m *model) show(report *debug.Report) {
+	m.wrong = nil
+	if m.open != 0 {
+		if len(report.Channels) != 1 {
+			m.fail(errors.New("answers with another number of channels than the one asked for"), 0)
+			return
+		}
+		c := &report.Channels[0]
+		is := identity{c.Name, c.Kind}
+		if m.opened != is && m.opened != (identity{}) {
+			m.fail(errOther, 0)
+			return
+		}
+		m.opened = is
+	}
+	m.report = report
+	m.past.add(report)
+	if m.open != 0 {
+		return
+	}
+	m.query.Page = max(1, min(m.query.Page, report.Page))
+	m.row = max(0, min(m.row, len(report.Channels)-1))
+	for i := range report.Channels {
+		if report.Channels[i].ID == m.chosen {
+			m.row = i
+			return
+		}
+	}
+	m.chosen = 0
+	if len(report.Channels) > 0 {
+		m.chosen = report.Channels[m.row].ID
+	}
+}
+
+// errOther is why a channel's own view stands still after a restart: IDs are given
+// anew.
+var errOther = errors.New("another channel has this number now: the service has started anew")
+
+// fail takes that there was no answer, and when the service is asked again; a pause of
+// 0 is for what does not change by asking.
+func (m *model) fail(why error, again time.Duration) { m.wrong, m.pause = why, again }
+
+// isFinal says that the channel shown is no more.
+func (m *model) isFinal() bool { return m.wrong == errGone || m.wrong == errOther }
+
+// A key is what a person pressed: one of the names below, or a character.
+type key string
+
+const (
+	keyUp, keyDown, keyHome, keyEnd         key = "up", "down", "home", "end"
+	keyNext, keyPrevious                    key = "pgdn", "pgup"
+	keyEnter, keyEscape, keyErase, keyClear key = "enter", "esc", "erase", "clear"
+	keyInterrupt                            key = "ctrl-c"
+)
+
+// press does what a key is for.
+func (m *model) press(k key) {
+	switch {
+	case k == keyInterrupt:
+		m.leaving = true
+	case m.typing:
+		m.typeFilter(k)
+	case k == "q":
+		m.leaving = true
+	case k == "?":
+		m.help, m.scroll = !m.help, 0
+	case m.help:
+		m.scrolled(k)
+		if k == keyEscape || k == keyEnter || k == keyErase {
+			m.help, m.scroll = false, 0
+		}
+	case k == " ":
+		m.paused = !m.paused
+	case m.open != 0:
+		m.scrolled(k)
+		if k == keyEscape || k == keyErase || k == keyEnter {
+			m.leave()
+		}
+	default:
+		m.pressInList(k)
+	}
+}
+
+func (m *model) scrolled(k key) {
+	switch k {
+	case keyUp, "k":
+		m.scroll = max(0, m.scroll-1)
+	case keyDown, "j":
+		m.scroll++ // drawing knows where the end is
+	case keyNext:
+		m.scroll += max(1, m.height-4)
+	case keyPrevious:
+		m.scroll = max(0, m.scroll-max(1, m.height-4))
+	case keyHome:
+		m.scroll = 0
+	}
+}
+
+// leave goes back to the list.
+func (m *model) leave() {
+	m.open, m.opened, m.scroll, m.wrong = 0, identity{}, 0, nil
+	m.report, m.list = m.list, nil // until there is a newer one
+}
+
+func (m *model) pressInList(k key) {
+	switch k {
+	case keyUp, "k":
+		m.choose(m.row - 1)
+	case keyDown, "j":
+		m.choose(m.row + 1)
+	case keyHome:
+		m.choose(0)
+	case keyEnd:
+		m.choose(m.rows() - 1)
+	case keyNext, "n":
+		m.turnPage(1)
+	case keyPrevious, "p":
+		m.turnPage(-1)
+	case keyEnter:
+		if m.rows() > 0 {
+			m.open, m.opened, m.scroll, m.help = m.chosen, identity{}, 0, false
+			m.report, m.list = nil, m.report
+		}
+	case "/":
+		m.typing, m.before = true, m.query.Filter
+	case keyEscape:
+		m.query.Filter, m.query.Kind, m.query.Page = "", "", 1
+	case "s":
+		m.query.sortBy(1)
+	case "S":
+		m.query.sortBy(-1)
+	case "o":
+		m.query.turn()
+	case "t":
+		m.query.nextKind()
+	}
+}
+
+// maxFilter is how long a filter is at most, in runes.
+const maxFilter = 100
+
+// typeFilter takes a key for the filter, which acts as it is typed.
+func (m *model) typeFilter(k key) {
+	runes := []rune(m.query.Filter)
+	switch k {
+	case keyEnter:
+		m.typing = false
+	case keyEscape:
+		m.typing, m.query.Filter = false, m.before
+	case keyErase:
+		if len(runes) > 0 {
+			m.query.Filter = string(runes[:len(runes)-1])
+		}
+	case keyClear:
+		m.query.Filter = ""
+	default:
+		if r := []rune(k); len(r) == 1 && unicode.IsPrint(r[0]) && len(runes) < maxFilter {
+			m.query.Filter += string(k)
+		}
+	}
+	m.query.Page = 1
+}
+
+func (m *model) rows() int {
+	if m.report == nil || m.open != 0 {
+		return 0
+	}
+	return len(m.report.Channels)
+}
+
+// choose goes to a row, or from the ends of a page to the next one.
+func (m *model) choose(row int) {
+	switch {
+	case m.rows() == 0:
+	case row < 0:
+		if m.query.Page > 1 {
+			m.turnPage(-1)
+			m.row = m.query.channelsOnPage - 1
+		}
+	case row >= m.rows():
+		if m.query.Page < m.report.Pages {
+			m.turnPage(1)
+		}
+	default:
+		m.row, m.chosen = row, m.report.Channels[row].ID
+	}
+}
+
+func (m *model) turnPage(by int) {
+	if m.report == nil {
+		return
+	}
+	page := max(1, min(m.query.Page+by, m.report.Pages))
+	if page != m.query.Page {
+		m.query.Page, m.row, m.chosen = page, 0, 0
+	}
+}

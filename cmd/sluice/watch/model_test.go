@@ -1,0 +1,238 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/debug"
+)
+
+// pages answers as a service with so many channels does, which are called c1, c2, ...
+type pages int
+
+func (n pages) answer(q Query) *debug.Report {
+	if q.Channel != 0 {
+		return &debug.Report{Time: noon, Named: int(n), Matching: 1, Page: 1, Pages: 1, Channels: []debug.Channel{n.channel(int(q.Channel))}}
+	}
+	size := max(1, q.channelsOnPage)
+	r := &debug.Report{Time: noon, Named: int(n), Matching: int(n), Pages: max(1, (int(n)+size-1)/size)}
+	r.Page = max(1, min(q.Page, r.Pages))
+	for i := (r.Page-1)*size + 1; i <= min(int(n), r.Page*size); i++ {
+		r.Channels = append(r.Channels, n.channel(i))
+	}
+	return r
+}
+
+func (n pages) channel(id int) debug.Channel {
+	return debug.Channel{ID: uint64(id), Name: fmt.Sprintf("c%d", id), Kind: "Bounded", Cap: new(8)}
+}
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
+
+// press presses keys, named in words, and has each question answered.
+func (n pages) press(m *model, keys string) {
+	for word := range strings.FieldsSeq(keys) {
+		if word == "space" {
+			word = " "
+		}
+		before := m.asks()
+		m.press(key(word))
+		if m.asks() != before {
+			m.show(n.answer(m.asks()))
+		}
+	}
+}
+
+func modelOf(n pages, height int) *model {
+	m := newModel("service", Query{Page: 1})
+	m.resize(80, height)
+	m.show(n.answer(m.asks()))
+	return m
+}
+
+// Where keys lead: the row, the page, the channel that is open.
+func TestChoosing(t *testing.T) {
+	for _, test := range []struct {
+		keys string
+		want string // chosen, page, open
+	}{
+		{"", "1 1 0"},
+		{"down j", "3 1 0"},
+		{"down down up", "2 1 0"},
+		{"up k", "1 1 0"},
+		{"end", "10 1 0"},
+		{"end home", "1 1 0"},
+		{"end down", "11 2 0"},
+		{"n", "11 2 0"},
+		{"pgdn pgdn pgdn", "21 3 0"},
+		{"n n end", "25 3 0"},
+		{"n n end down", "25 3 0"},
+		{"n up", "10 1 0"},
+		{"n p p", "1 1 0"},
+		{"down enter", "2 1 2"},
+		{"down enter esc", "2 1 0"},
+		{"down enter erase", "2 1 0"},
+		{"down enter down n pgdn s t o /", "2 1 2"},
+		{"down enter esc down", "3 1 0"},
+		{"? down enter down", "2 1 0"},
+		{"x é unknown", "1 1 0"},
+	} {
+		m := modelOf(25, 10+besideRows)
+		pages(25).press(m, test.keys)
+		if got := fmt.Sprint(m.chosen, m.query.Page, m.open); got != test.want || m.leaving {
+			t.Errorf("%q: %s, want %s; leaving %v", test.keys, got, test.want, m.leaving)
+		}
+	}
+}
+
+// What keys ask for.
+func TestAsking(t *testing.T) {
+	for _, test := range []struct {
+		keys string
+		want Query
+	}{
+		{"s", Query{Sort: "fill", Page: 1}},
+		{"s s S", Query{Sort: "fill", Page: 1}},
+		{"n s", Query{Sort: "fill", Page: 1}},
+		{"o", Query{Order: "desc", Page: 1}},
+		{"o o", Query{Order: "asc", Page: 1}},
+		{"s o", Query{Sort: "fill", Order: "asc", Page: 1}},
+		{"n t", Query{Kind: "rendezvous", Page: 1}},
+		{"t t t t t t", Query{Page: 1}},
+		{"n / q s 日", Query{Filter: "qs日", Page: 1}},
+		{"/ a b erase enter q", Query{Filter: "a", Page: 1}},
+		{"/ a enter / b esc", Query{Filter: "a", Page: 1}},
+		{"/ a b clear c", Query{Filter: "c", Page: 1}},
+		{"/ a enter t esc", Query{Page: 1}},
+		{"/ erase a pgdn up \x07 ab", Query{Filter: "a", Page: 1}},
+	} {
+		m := modelOf(25, 10+besideRows)
+		pages(25).press(m, test.keys)
+		test.want.channelsOnPage = 10
+		if got := m.asks(); got != test.want {
+			t.Errorf("%q: %+v, want %+v", test.keys, got, test.want)
+		}
+	}
+	m := modelOf(25, 30)
+	pages(25).press(m, "/"+strings.Repeat(" y", 2*maxFilter))
+	if len(m.query.Filter) != maxFilter {
+		t.Errorf("a filter of %d", len(m.query.Filter))
+	}
+}
+
+// Quitting works from everywhere, but a q in a filter is one.
+func TestQuitting(t *testing.T) {
+	for keys, want := range map[string]bool{
+		"q": true, "ctrl-c": true, "enter q": true, "? q": true, "/ q": false, "/ ctrl-c": true, "/ q enter q": true, "space q": true, "esc": false,
+	} {
+		m := modelOf(25, 30)
+		pages(25).press(m, keys)
+		if m.leaving != want {
+			t.Errorf("%q: leaving %v", keys, m.leaving)
+		}
+	}
+}
+
+// The chosen row is a channel and not a place: it moves when others do.
+func TestChosenMoves(t *testing.T) {
+	m := modelOf(3, 30)
+	m.press(keyDown)
+	report := pages(3).answer(m.asks())
+	report.Channels[0], report.Channels[1] = report.Channels[1], report.Channels[0]
+	if m.show(report); m.row != 0 || m.chosen != 2 {
+		t.Errorf("row %d, channel %d", m.row, m.chosen)
+	}
+	report.Channels = report.Channels[1:] // it is gone
+	if m.show(report); m.row != 0 || m.chosen != 1 {
+		t.Errorf("row %d, channel %d", m.row, m.chosen)
+	}
+	report.Channels = nil
+	if m.show(report); m.row != 0 || m.chosen != 0 {
+		t.Errorf("row %d, channel %d", m.row, m.chosen)
+	}
+	m.press(keyEnter)
+	if m.press(keyDown); m.open != 0 {
+		t.Errorf("channel %d of an empty list is open", m.open)
+	}
+}
+
+// A page past the last one is the last one from then on.
+func TestPageThatIsGone(t *testing.T) {
+	m := modelOf(25, 10+besideRows)
+	pages(25).press(m, "n n")
+	m.show(pages(11).answer(m.asks()))
+	if m.query.Page != 2 || m.chosen != 11 {
+		t.Errorf("page %d, channel %d", m.query.Page, m.chosen)
+	}
+}
+
+// After a restart the service gives an ID to another channel: its view must not show
+// it as if it were the same.
+func TestAnotherChannel(t *testing.T) {
+	m := modelOf(3, 30)
+	pages(3).press(m, "down enter")
+	report := pages(3).answer(m.asks())
+	report.Channels[0].Name = "other"
+	m.show(report)
+	if !m.isFinal() || m.report.Channels[0].Name != "c2" {
+		t.Errorf("%v, %+v", m.wrong, m.report)
+	}
+	if m.press(keyEscape); m.wrong != nil || m.open != 0 || m.rows() != 3 {
+		t.Errorf("back in the list: %v, %d rows", m.wrong, m.rows())
+	}
+	m.press(keyEnter)
+	m.show(&debug.Report{Time: noon})
+	if m.wrong == nil || m.isFinal() {
+		t.Errorf("of an answer without the channel: %v", m.wrong)
+	}
+}
+
+// What is remembered belongs to a channel, and to none that has its ID later.
+func TestHistories(t *testing.T) {
+	h := histories{}
+	look := func(name string, sent uint64, rate *float64) {
+		h.add(&debug.Report{Channels: []debug.Channel{{ID: 1, Name: name, Sent: sent, Len: int(sent), SentRate: rate, ReceivedRate: rate}}})
+	}
+	look("a", 1, nil)
+	look("a", 2, new(5.0))
+	if got := fmt.Sprint(h[1].fill, h[1].sent, h[1].arrived); got != "[1 2] [5] [5]" {
+		t.Error(got)
+	}
+	look("a", 1, nil) // it counts anew
+	if got := fmt.Sprint(h[1].fill, h[1].sent); got != "[1] []" {
+		t.Error(got)
+	}
+	look("b", 3, nil)
+	if got := fmt.Sprint(h[1].fill); got != "[3]" {
+		t.Error(got)
+	}
+	for i := range 2 * remembered {
+		look("b", uint64(3+i), new(float64(i)))
+	}
+	if len(h[1].fill) != remembered || len(h[1].sent) != remembered || h[1].sent[remembered-1] != 2*remembered-1 {
+		t.Errorf("%d and %d looks are remembered", len(h[1].fill), len(h[1].sent))
+	}
+	if h.add(&debug.Report{}); len(h) != 0 {
+		t.Errorf("%d channels are remembered that are not shown", len(h))
+	}
+}
+
+func TestPausing(t *testing.T) {
+	m := modelOf(3, 30)
+	for _, want := range []bool{true, false} {
+		if m.press(" "); m.paused != want {
+			t.Errorf("paused: %v", m.paused)
+		}
+	}
+	m.fail(errors.New("x"), time.Second)
+	if m.isFinal() {
+		t.Error("a service that does not answer is given up")
+	}
+	m.fail(errGone, 0)
+	if !m.isFinal() {
+		t.Error("a channel that is gone is asked for again")
+	}
+}

@@ -1,0 +1,164 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/debug"
+)
+
+// serve serves h at the custom path, and returns the service.
+func serve(t *testing.T, h http.Handler) (*Service, *httptest.Server) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle(path, h)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return at(t, server.URL), server
+}
+
+func at(t *testing.T, target string) *Service {
+	t.Helper()
+	s, _, err := At(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The real handler, and a channel of each engine.
+func TestAsk(t *testing.T) {
+	ring := sluice.NewBounded[int](16, &sluice.Options[int]{Name: "watch ask ring"})
+	tank := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: "watch ask tank"})
+	for v := range 3 {
+		if err := ring.TrySend(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, _ := serve(t, debug.Handler())
+	report, err := s.Ask(t.Context(), Query{Filter: "Watch ASK"})
+	if err != nil || report.Matching != 2 || len(report.Channels) != 2 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if c := report.Channels[0]; c.Name != "watch ask ring" || c.Len != 3 || *c.Cap != 16 {
+		t.Errorf("%+v", c)
+	}
+	if c := report.Channels[1]; c.Name != "watch ask tank" || c.Cap != nil {
+		t.Errorf("%+v", c)
+	}
+	id := report.Channels[0].ID
+	if report, err = s.Ask(t.Context(), Query{Channel: id, Filter: "nothing"}); err != nil || report.Channels[0].ID != id || report.Channels[0].Inside.Rings[0].Send != 3 {
+		t.Errorf("by its ID: %+v, %v", report, err)
+	}
+	if _, err := s.Ask(t.Context(), Query{Channel: 1 << 60}); err != errGone {
+		t.Errorf("of no channel: %v", err)
+	}
+	if _, err := s.Ask(t.Context(), Query{Filter: strings.Repeat("x", 5000)}); err == nil || !strings.Contains(err.Error(), "answers 400: the query has 5") {
+		t.Errorf("of too long a query: %v", err)
+	}
+	runtime.KeepAlive(ring)
+	runtime.KeepAlive(tank)
+}
+
+// Each answer that is none makes one line that says what it is, without anything
+// that steers a terminal.
+func TestNoAnswer(t *testing.T) {
+	web := func(status int, media, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", media)
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}
+	}
+	for _, test := range []struct {
+		name string
+		h    http.HandlerFunc
+		says string
+	}{
+		{"nobody there", http.NotFound, "answers 404 Not Found: is debug.Handler registered there?"},
+		{"a web page", web(200, "text/html; charset=utf-8", "<!doctype html>"), "answers with a web page, not with JSON"},
+		{"text", web(200, "text/plain", "hello"), "no report of channels"},
+		{"other JSON", web(200, "application/json", `{"ok": true}`), "no report of channels"},
+		{"null", web(200, "application/json", `null`), "no report of channels"},
+		{"nothing", web(200, "application/json", ``), "no report of channels"},
+		{"two reports", web(200, "application/json", `{"time":"2026-01-02T03:04:05Z"}{}`), "no report of channels"},
+		{"out of range", web(200, "application/json", `{"time":"2026-01-02T03:04:05Z","named":1e99}`), "no report of channels"},
+		{"too much", web(200, "application/json", `{"x":"`+strings.Repeat("x", maxAnswer)+`"}`), "answers with more than 16 MiB"},
+		{"locked", web(401, "text/plain", "who are you?"), "answers 401 Unauthorized"},
+		{"hostile", web(503, "text/plain", "sluice: \x1b[2Jbusy\nmore"), `answers 503: \x1b[2Jbusy`},
+		{"to another host", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.2:1/", http.StatusFound)
+		}, "redirects to http://127.0.0.2:1: not followed"},
+		{"round and round", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, path, http.StatusFound)
+		}, "redirects more than 3 times"},
+		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "{")
+		}, "ends its answer too early"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, _ := serve(t, test.h)
+			_, err := s.Ask(t.Context(), Query{})
+			if err == nil || !strings.Contains(err.Error(), test.says) || steering(err.Error()) != "" {
+				t.Errorf("%q, want %q", fmt.Sprint(err), test.says)
+			}
+		})
+	}
+}
+
+// A service that takes the question and says nothing is given up; who quits does not
+// wait for it.
+func TestHanging(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	s, _ := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done() // until the client is gone
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	if _, err := s.Ask(ctx, Query{}); err != context.Canceled {
+		t.Errorf("after quitting: %v", err)
+	}
+	s.within = time.Millisecond
+	if _, err := s.Ask(t.Context(), Query{}); err == nil || err.Error() != "does not answer within 1ms" {
+		t.Errorf("of a service that hangs: %v", err)
+	}
+}
+
+// An address at which nobody listens, with a password that must not be repeated.
+func TestRefused(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = at(t, "http://me:secret@"+address).Ask(t.Context(), Query{})
+	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A redirect of the same host, such as to a path with a slash, is followed.
+func TestRedirect(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/channels/", debug.Handler())
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	report, err := at(t, server.URL+"/channels").Ask(t.Context(), Query{})
+	if err != nil || report.Page != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}

@@ -1,0 +1,126 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/debug"
+)
+
+// answers serves reports as package debug does.
+func answers(report func(q Query) *debug.Report) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q := Query{Page: 1}
+		if err := q.read(r.URL.RawQuery); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		q.channelsOnPage = maxSize
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(report(q))
+	}
+}
+
+func TestTable(t *testing.T) {
+	s, _ := serve(t, answers(func(Query) *debug.Report { r := busy(); r.Pages = 1; return r }))
+	var out strings.Builder
+	if err := Table(t.Context(), &out, s, Query{Page: 1}, busy(), 0); err != nil {
+		t.Fatal(err)
+	}
+	want := `2026-01-02 12:00:00  1,234 channels with a name, 9 shown
+NAME                             KIND             FILL         IN/S   OUT/S  DROPS  SEND  SINCE   RECV  SINCE  HIGH   LANES  MEMORY
+orders/parsed                    Bounded          11/16        15.3k  15.3k  0      0     ~2.1ms  2     3.3s   16     1      4 KiB
+stuck                            Bounded          1.02k/1.02k  0      0      0      40    1.0h    0     –      1.02k  1      8 KiB
+hand-off                         Rendezvous       no slots     7      7      0      0     –       0     –      0      1      0 B
+log lines                        Elastic          40k          100k   98k    0      0     –       0     –      90k    1      1 MiB
+latest                           Bounded          1/1          90     10     799    0     –       0     –      1      1      8 B
+metrics                          Sharded          300/1.02k    1M     1M     0      0     –       0     –      200    4      16 KiB
+retry                            Elastic, closed  3/100        –      –      0      0     –       0     –      12     1      0 B
+evil\x1b[2J\x1b]0;title\a\u202e  Bou\x1bnded      0/8          –      –      0      0     –       0     –      0      1      0 B
+日本語のチャンネルの名前         Bounded          0/8          –      –      0      0     –       0     –      0      1      0 B
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// A table has the channels of all pages.
+func TestTableOfMany(t *testing.T) {
+	var asked atomic.Int64
+	s, _ := serve(t, answers(func(q Query) *debug.Report {
+		asked.Add(1)
+		r := pages(10_000).answer(q)
+		r.Over = 1
+		return r
+	}))
+	var out strings.Builder
+	first := &debug.Report{Over: 1}
+	if err := Table(t.Context(), &out, s, Query{Page: 1}, first, 0); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != 10_002 || asked.Load() != 50 || !strings.Contains(out.String(), "\nc10000 ") {
+		t.Errorf("%d lines after %d questions", lines, asked.Load())
+	}
+}
+
+// A service that has ever more pages is not followed for ever.
+func TestTableEnds(t *testing.T) {
+	s, _ := serve(t, answers(func(q Query) *debug.Report {
+		r := &debug.Report{Time: noon, Over: 1, Pages: 1 << 30, Channels: make([]debug.Channel, 5_000)}
+		if q.Filter == "none" {
+			r.Channels = nil
+		}
+		return r
+	}))
+	var out strings.Builder
+	err := Table(t.Context(), &out, s, Query{Page: 1}, &debug.Report{Over: 1}, 0)
+	if err == nil || err.Error() != "answers with more than 100000 channels" || out.Len() > 0 {
+		t.Errorf("%v, and %d bytes", err, out.Len())
+	}
+	if err := Table(t.Context(), &out, s, Query{Page: 1, Filter: "none"}, &debug.Report{Over: 1}, 0); err != nil || strings.Count(out.String(), "\n") != 2 {
+		t.Errorf("of empty pages: %v\n%s", err, &out)
+	}
+}
+
+// A table each period, until the context ends, or the service, or the reader.
+func TestTables(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asked atomic.Int64
+	s, server := serve(t, answers(func(q Query) *debug.Report {
+		if asked.Add(1) == 3 {
+			cancel()
+		}
+		return pages(1).answer(q)
+	}))
+	var out strings.Builder
+	first := &debug.Report{Over: 1}
+	if err := Table(ctx, &out, s, Query{Page: 1}, first, time.Millisecond); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if tables := strings.Count(out.String(), "NAME"); tables < 2 || tables > 3 {
+		t.Errorf("%d tables:\n%s", tables, &out)
+	}
+	if err := Table(t.Context(), broken{}, s, Query{Page: 1}, first, time.Hour); err != errBroken {
+		t.Errorf("of a reader that is gone: %v", err)
+	}
+	server.Close()
+	if err := Table(t.Context(), &out, s, Query{Page: 1}, first, time.Hour); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("of a service that is gone: %v", err)
+	}
+	if err := Table(ctx, &out, s, Query{Page: 1}, &debug.Report{}, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("while it waits for rates: %v", err)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errBroken }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	library "github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/debug"
+)
+
+// channelServer serves the channels of this process, as any service does.
+func channelServer(t *testing.T) (address string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/debug/sluice", debug.Handler())
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+// manualWatch watches this process in place of localhost:6060. One that goes on is
+// interrupted by whoever reads it.
+func manualWatch(t *testing.T, command []string) {
+	c := library.NewBounded[int](16, &library.Options[int]{Name: "manual\x1b[2J"})
+	defer runtime.KeepAlive(c)
+	args := slices.Clone(command[1:])
+	if pipe := slices.Index(args, "|"); pipe >= 0 {
+		args = args[:pipe]
+	}
+	args[1] = channelServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	want := 0
+	out := &interrupter{cancel: cancel}
+	if slices.Contains(args, "-n") {
+		out.after, want = 3, statusInterrupted
+	}
+	var stderr strings.Builder
+	status := run(ctx, args, out, &stderr)
+	if status != want || !strings.Contains(out.String(), `manual\x1b[2J  Bounded  0/16  `) || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("status %d, want %d\n%s%s", status, want, out, &stderr)
+	}
+}
+
+// Each mistake, and each address that is none, is a line and status 2.
+func TestWatchMistakes(t *testing.T) {
+	address := channelServer(t)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/debug") {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+	}))
+	defer web.Close()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "<address>"},
+		{[]string{"ftp://" + address}, "ftp://"},
+		{[]string{"http://"}, "no host"},
+		{[]string{address + "?speed=1"}, "speed=1"},
+		{[]string{"-n", "0", address}, "-n must be from 1 to 3600"},
+		{[]string{"-n", "3601", address}, "-n must be from 1 to 3600"},
+		{[]string{"-n", "0.5", address}, "--every"},
+		{[]string{"-sort", "speed", address}, `nothing is sorted by "speed"`},
+		{[]string{"-kind", "pipe", address}, `no kind "pipe"`},
+		{[]string{"-order", "up", address}, "not asc or desc"},
+		{[]string{address, "other"}, "unexpected argument other"},
+		{[]string{web.URL}, "/debug/sluice: answers 404 Not Found: is debug.Handler registered there?"},
+		{[]string{web.URL + "/index"}, "/index: answers with a web page"},
+		{[]string{"127.0.0.1:1"}, "http://127.0.0.1:1/debug/sluice: dial tcp 127.0.0.1:1"},
+		{[]string{address + "?channel=99999999"}, "this channel is garbage now"},
+	} {
+		status, stdout, stderr := sluice(t, 0, append([]string{"watch"}, test.args...)...)
+		first, hint, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
+		if status != statusUsage || stdout != "" || !strings.Contains(first, test.want) || hint != "" && !strings.HasPrefix(hint, "Run 'sluice") {
+			t.Errorf("watch %q: status %d, want %d and %q\n%s%s", test.args, status, statusUsage, test.want, stdout, stderr)
+		}
+	}
+}
+
+// What the flags ask for goes before what the address asks for.
+func TestWatchAsks(t *testing.T) {
+	c := watchCommand{Address: "host:1?sort=sent&filter=a", Filter: "b", Order: "asc", Kind: "elastic"}
+	_, q, err := c.query()
+	if err != nil || q.Sort != "sent" || q.Filter != "b" || q.Order != "asc" || q.Kind != "elastic" {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+// Ctrl-C before the service answered.
+func TestWatchInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done() // until the client is gone
+	}))
+	defer hanging.Close()
+	var stdout, stderr strings.Builder
+	status := run(ctx, []string{"watch", hanging.URL}, &stdout, &stderr)
+	if status != statusInterrupted || stdout.Len() > 0 || stderr.String() != "sluice: interrupted\n" {
+		t.Errorf("status %d, want %d\n%s%s", status, statusInterrupted, &stdout, &stderr)
+	}
+}
