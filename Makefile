@@ -98,6 +98,11 @@ lab: ## the lab once, with its smallest sweep
 page: ## report.html in a headless Chromium: quiet, alone, readable, printable
 	cd tools && GOWORK=off go vet ./page && GOWORK=off go test -count=1 -timeout=5m ./page $(PAGE)
 
+# LIVE are more flags for it: -shots DIR leaves screenshots.
+.PHONY: live
+live: ## the page of package debug in a headless Chromium, with a program behind it
+	cd tools && GOWORK=off go vet ./live/... && GOWORK=off go test -count=1 -timeout=5m ./live $(LIVE)
+
 .PHONY: test
 test: ## every test of every module: what the README says
 	go test work

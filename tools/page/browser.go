@@ -77,7 +77,7 @@ var (
 	Paper     = View{"paper", 680, "dark", "print"}
 )
 
-// A Page is a file, open in a tab.
+// A Page is open in a tab.
 type Page struct {
 	ctx   context.Context
 	url   string
@@ -92,15 +92,24 @@ func Open(browser context.Context, file string, view View) (*Page, func(), error
 	if err != nil {
 		return nil, nil, err
 	}
+	return Visit(browser, "file://"+filepath.ToSlash(path), view)
+}
+
+// Visit opens the page at an address in a tab of the browser and waits until it has
+// loaded.
+func Visit(browser context.Context, url string, view View) (*Page, func(), error) {
 	ctx, end := chromedp.NewContext(browser)
-	p := &Page{ctx: ctx, url: "file://" + filepath.ToSlash(path)}
-	err = errors.Join(chromedp.Listen(ctx, p.hear), p.enable(), p.look(view), chromedp.Do(ctx, chromedp.Navigate(p.url)))
+	p := &Page{ctx: ctx, url: url}
+	err := errors.Join(chromedp.Listen(ctx, p.hear), p.enable(), p.look(view), chromedp.Do(ctx, chromedp.Navigate(p.url)))
 	if err != nil {
 		end()
 		return nil, nil, fmt.Errorf("opening %s: %w", p.url, err)
 	}
 	return p, end, nil
 }
+
+// Context is that of the tab: what chromedp does with it, it does there.
+func (p *Page) Context() context.Context { return p.ctx }
 
 func (p *Page) enable() error {
 	_, requests := chromedp.Call(p.ctx, network.Enable, network.EnableParams{})

@@ -16,8 +16,8 @@ import (
 //go:embed checks.js
 var checks string
 
-// ask runs one of the checks of checks.js.
-func (p *Page) ask(check string) []string {
+// Ask runs one of the checks of checks.js.
+func (p *Page) Ask(check string) []string {
 	wrong, err := chromedp.Run(p.ctx, chromedp.Evaluate[[]string]("("+checks+")."+check+"()", chromedp.EvalAwaitPromise))
 	if err != nil {
 		return []string{check + ": " + err.Error()}
@@ -30,6 +30,13 @@ func (p *Page) Quiet() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.said)
+}
+
+// Asked returns the addresses of all requests so far.
+func (p *Page) Asked() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.asked)
 }
 
 // Alone complains of each request but that for the page itself.
@@ -50,9 +57,9 @@ func (p *Page) Alone() []string {
 
 // Check complains of everything that is wrong with a page in its view.
 func (p *Page) Check(view View) []string {
-	wrong := slices.Concat(p.ask("labels"), p.ask("axes"), p.ask("contrast"), p.ask("width"), p.ask("reach"))
+	wrong := slices.Concat(p.Ask("labels"), p.Ask("axes"), p.Ask("contrast"), p.Ask("width"), p.Ask("reach"))
 	if view.Media == "print" {
-		wrong = append(wrong, p.ask("paper")...)
+		wrong = append(wrong, p.Ask("paper")...)
 	}
 	return slices.Concat(wrong, p.Quiet(), p.Alone())
 }

@@ -211,7 +211,7 @@ func charts(t *testing.T, file string, view View) []byte {
 	t.Helper()
 	view.Width = 400
 	p := open(t, file, view)
-	for _, wrong := range p.ask("strip") {
+	for _, wrong := range p.Ask("strip") {
 		t.Fatal(wrong)
 	}
 	_, data, err := p.Screenshot()

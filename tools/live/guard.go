@@ -1,0 +1,56 @@
+package live
+
+import (
+	"slices"
+	"strings"
+)
+
+// Alone complains of each request to anybody but the program.
+func (s *Session) Alone() {
+	asked := s.Asked()
+	for _, url := range asked {
+		if !strings.HasPrefix(url, s.origin+"/debug/sluice") {
+			s.complain("the page asked for %s", url)
+		}
+	}
+	if len(asked) < 4 { // the page, its style, its script, its events
+		s.complain("only %q were seen: others may have been missed", asked)
+	}
+}
+
+// intruders are put into the page, and the directives by which its policy stops them are
+// returned.
+const intruders = `(async () => {
+	const stopped = new Set();
+	document.addEventListener("securitypolicyviolation", e => stopped.add(e.effectiveDirective));
+	const script = document.createElement("script"), image = document.createElement("img"), style = document.createElement("style");
+	script.textContent = "window.planted = 1";
+	image.setAttribute("onerror", "window.planted = 2");
+	style.textContent = "body { color: red }";
+	document.body.append(script, image, style);
+	image.dispatchEvent(new Event("error"));
+	image.src = "http://127.0.0.1:9/x.png";
+	await fetch("http://127.0.0.1:9/x").catch(() => {});
+	for (let i = 0; i < 50 && stopped.size < 5; i++) await new Promise(r => setTimeout(r, 20));
+	script.remove(), image.remove(), style.remove();
+	return [...stopped];
+})()`
+
+// Guarded complains if what gets into the page from outside can run, load or ask.
+func (s *Session) Guarded() {
+	s.Filled()
+	stopped := eval[[]string](s, intruders)
+	s.until("window.planted === undefined", "a script that was put into the page has run")
+	for _, directive := range []string{"script-src-elem", "script-src-attr", "style-src-elem", "img-src", "connect-src"} {
+		if !slices.Contains(stopped, directive) {
+			s.complain("the policy did not stop %s", directive)
+		}
+	}
+}
+
+// Escapes complains if a name that is HTML is not shown as what it is.
+func (s *Session) Escapes(hostile string) {
+	s.Filled()
+	s.until(names+".includes("+literal(hostile)+")", "a name with < in it is not shown as it is")
+	s.until(`!document.querySelector("#rows img, #rows script") && window.planted === undefined`, "a name became a part of the page")
+}

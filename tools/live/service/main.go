@@ -1,0 +1,124 @@
+// Service is a program with named channels of each kind under load, for whoever looks
+// at the page of package debug: the test of package live, or a person.
+//
+//	go run ./live/service -addr localhost:6060
+//
+// It says the address of the page on its first line.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/debug"
+)
+
+// Names of channels that the test asks for.
+const (
+	still   = "still"                                                     // of 16 slots, 5 are filled for ever
+	stuck   = "stuck"                                                     // full, and 40 senders wait for ever
+	hostile = `<img src=x onerror="planted=1"><script>planted=1</script>` // a name is text
+)
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:0", "address to serve on")
+	many := flag.Int("many", 0, "so many idle channels besides")
+	life := flag.Duration("for", 5*time.Minute, "end after this time")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), *life)
+	defer cancel()
+	kept, err := channels(ctx, *many)
+	if err != nil {
+		fail(err)
+	}
+	listener, err := net.Listen("tcp", *addr)
+	if err != nil {
+		fail(err)
+	}
+	fmt.Printf("http://%s/debug/sluice\n", listener.Addr())
+	mux := http.NewServeMux()
+	mux.Handle("/debug/sluice", debug.Handler())
+	server := &http.Server{Handler: mux}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(listener); err != http.ErrServerClosed {
+		fail(err)
+	}
+	runtime.KeepAlive(kept) // or they would leave the list
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "service:", err)
+	os.Exit(1)
+}
+
+// A both is a channel of any kind.
+type both interface {
+	sluice.Sender[int]
+	sluice.Receiver[int]
+}
+
+// channels makes them, and sets those to work that are to be.
+func channels(ctx context.Context, many int) (kept []both, err error) {
+	named := func(name string) *sluice.Options[int] { return &sluice.Options[int]{Name: name} }
+	busy := []both{
+		sluice.NewRendezvous[int](named("busy/rendezvous")),
+		sluice.NewBounded[int](64, named("busy/bounded")),
+		sluice.NewElastic[int](10_000, named("busy/elastic")),
+		sluice.NewSharded[int](256, named("busy/sharded")),
+	}
+	for _, c := range busy {
+		work(ctx, c, 4, 2)
+	}
+	idle := func(capacity, filled int, o *sluice.Options[int]) both {
+		c := sluice.NewBounded[int](capacity, o)
+		for v := range filled {
+			if failed := c.TrySend(v); failed != nil {
+				err = failed
+			}
+		}
+		kept = append(kept, c)
+		return c
+	}
+	idle(16, 5, named(still))
+	work(ctx, idle(32, 32, named(stuck)), 40, 0)
+	idle(8, 0, named(hostile))
+	idle(4, 1, named("closed")).Close()
+	idle(8, 3, named("日本語の名前"))
+	latest := idle(1, 0, &sluice.Options[int]{Name: "latest", Overflow: sluice.DropOldest})
+	work(ctx, latest, 2, 1)
+	for i := range 12 {
+		idle(8, i%8, named(fmt.Sprintf("orders/%02d", i)))
+	}
+	for i := range many {
+		idle(64, i%64, named(fmt.Sprintf("connection/%05d", i)))
+	}
+	return append(kept, busy...), err
+}
+
+// work has goroutines send and receive, at a pace that leaves the machine idle.
+func work(ctx context.Context, c both, senders, receivers int) {
+	for range senders {
+		go func() {
+			for v := 0; c.Send(ctx, v) == nil; v++ {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
+	}
+	for range receivers {
+		go func() {
+			for {
+				if _, err := c.Recv(ctx); err != nil {
+					return
+				}
+				time.Sleep(2 * time.Millisecond)
+			}
+		}()
+	}
+}
