@@ -1,0 +1,5 @@
+package main
+
+import "context"
+
+func bench(ctx context.Context, args []string, to streams) error { return nil }

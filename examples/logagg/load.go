@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sluice-go/sluice/examples/logagg/traffic"
+)
+
+// load sends lines to a service, and says what it must have counted.
+func load(ctx context.Context, args []string, to streams) error {
+	flags := flag.NewFlagSet("logagg load [flags]", flag.ContinueOnError)
+	address := flags.String("tcp", "", "send to this `address`")
+	lines := flags.Int("lines", 1_000_000, "how many `lines` in all")
+	connections := flags.Int("connections", 64, "over how many `connections`, each of which is a host")
+	seed := flags.Uint64("seed", 1, "which lines: a `number`")
+	truthFile := flags.String("truth", "", "write the counts that they lead to into this new `file`, in the form of the service's")
+	ahead := flags.Bool("ahead", false, "make all lines in memory, say ready, and send them once a line comes from the standard input: for measurements")
+	if err := parseFlags(flags, args, to); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return misused("%q is too much", flags.Arg(0))
+	case *address == "":
+		return misused("-tcp is missing: where should the lines go?")
+	case *lines < 1 || *connections < 1 || *connections > *lines:
+		return misused("-lines is %d and -connections %d: both must be above 0, and no connection without a line", *lines, *connections)
+	}
+	l := traffic.Load{Seed: *seed, Lines: *lines, Connections: *connections}
+	if *ahead {
+		prepared := l.Prepare()
+		fmt.Fprintln(to.stdout, "ready")
+		if _, err := bufio.NewReader(to.stdin).ReadString('\n'); err != nil {
+			return err
+		}
+		return prepared.Send(ctx, *address)
+	}
+	var file *os.File
+	if *truthFile != "" {
+		var err error
+		if file, err = os.OpenFile(*truthFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); err != nil {
+			return misuseError{fmt.Errorf("-truth: %w", err)}
+		}
+		defer file.Close()
+	}
+	began := time.Now()
+	truth, err := l.Send(ctx, *address)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(to.stdout, "sent %d lines, of which %d are malformed, over %d connections in %.1f s\n",
+		truth.Lines, truth.Malformed, *connections, time.Since(began).Seconds())
+	if file == nil {
+		return nil
+	}
+	if _, err := file.Write(truth.Table.AppendJSON(nil)); err != nil {
+		return err
+	}
+	return file.Close()
+}

@@ -1,0 +1,95 @@
+package parse
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/leodido/go-syslog/v4/rfc3164"
+	"github.com/leodido/go-syslog/v4/rfc5424"
+)
+
+// FuzzSyslog holds the splitting of headers against go-syslog: what that accepts as a
+// message of RFC 5424 or 3164 is one here, of the same program and with the same text.
+// The reverse does not hold: fields that are passed over are not judged here.
+func FuzzSyslog(f *testing.F) {
+	for _, seed := range []string{
+		"<134>1 2026-11-21T15:04:05Z web-07 checkout 4711 - - text",
+		`<0>1 - - - - - [a@1 x="\]\"\\" y="b]"][c] ` + "\ufefftext",
+		"<134>1 - - a - - -",
+		"<13>Nov 21 15:04:05 web-07 nginx[12]: text: more",
+		"<13>Nov  1 15:04:05 web-07 nginx: text",
+		"<999>1 - - - - - -",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		name, message, ok := splitSyslog(line)
+		parsed, err := rfc5424.NewParser().Parse(bytes.Clone(line))
+		if m, _ := parsed.(*rfc5424.SyslogMessage); err == nil && m.Valid() && m.Version == 1 {
+			want := bytes.TrimPrefix([]byte(value(m.Message)), byteOrderMark)
+			if !ok || string(name) != value(m.Appname) || !bytes.Equal(message, want) {
+				t.Errorf("%q: got %q, %q, %v; want %q, %q", line, name, message, ok, value(m.Appname), want)
+			}
+			return
+		}
+		parsed, err = rfc3164.NewParser(rfc3164.WithYear(rfc3164.Year{YYYY: time.Now().Year()})).Parse(bytes.Clone(line))
+		if m, _ := parsed.(*rfc3164.SyslogMessage); err == nil && m.Valid() && m.Appname != nil && *m.Appname != "" {
+			if !ok || string(name) != *m.Appname {
+				t.Errorf("%q: got %q, %v; want %q", line, name, ok, *m.Appname)
+			}
+		}
+	})
+}
+
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// FuzzParse: whatever a line is, a parser that has seen others says the same of it as a
+// new one, and an event holds what it promises.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{combined, common, object, "<134>1 - - a - - - " + combined, "", "\x00\xff"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		experienced := NewParser("none")
+		for _, other := range []string{combined, object, "<134>1 - - a - - - " + common} {
+			if _, err := experienced.Parse([]byte(other)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, gotErr := experienced.Parse(line)
+		want, wantErr := NewParser("none").Parse(line)
+		if got != want || gotErr != wantErr {
+			t.Errorf("%q: got %v, %v, from a new parser %v, %v", line, got, gotErr, want, wantErr)
+		}
+		if gotErr == nil && (got.Status < 100 || got.Status > 999 || got.Bytes < 0 || got.Service.Value() == "" || got.Tick) {
+			t.Errorf("%q: got %v", line, got)
+		}
+	})
+}
+
+// FuzzMinute holds the minute of the combined format against time.Parse.
+func FuzzMinute(f *testing.F) {
+	for _, seed := range []string{"21/Nov/2026:15:04:05 +0000", "29/Feb/2028:23:59:59 -1130", "31/Apr/2026:15:04:05 +0000", "21/Nov/2026:15:04:6x +0000"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) != timeBytes {
+			return
+		}
+		p := NewParser("none")
+		for round := range 2 { // the second one remembers
+			got, ok := p.combinedMinute([]byte(text))
+			want, err := time.Parse(timeLayout, text)
+			_, inRange := MinuteOf(want)
+			if ok != (err == nil && inRange) || ok && !got.Time().Equal(want.UTC().Truncate(time.Minute)) {
+				t.Errorf("%q, round %d: got %v, %v, want %v, %v", text, round, got.Time(), ok, want, err)
+			}
+		}
+	})
+}

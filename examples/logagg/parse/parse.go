@@ -1,0 +1,201 @@
+package parse
+
+import (
+	"bytes"
+	"time"
+	"unique"
+
+	"github.com/valyala/fastjson"
+)
+
+// maxService bounds the name of a service, in bytes: that of RFC 5424 is 48.
+const maxService = 255
+
+// known bounds the names that a Parser remembers.
+const known = 1024
+
+// A Parser reads lines of one stream. It is for one goroutine: what it remembers, the
+// minute and the services met last, is what neighbouring lines have in common, and
+// spares them most of the work.
+type Parser struct {
+	json     fastjson.Parser
+	fallback unique.Handle[string] // the service of lines that name none
+
+	services map[string]unique.Handle[string]
+	service  unique.Handle[string] // of the line before
+	name     string                // its name
+
+	stamp  [stampBytes]byte // time of the line before, without its seconds
+	minute Minute           // what that is; meaningless while stamp is zero
+}
+
+// NewParser returns a Parser. fallback is the service of lines that name none.
+func NewParser(fallback string) *Parser {
+	return &Parser{fallback: unique.Make(fallback), services: map[string]unique.Handle[string]{}}
+}
+
+// Parse returns what line says, or one of the errors of this package. It keeps nothing
+// of line, and does not allocate but for a service that it meets for the first time.
+func (p *Parser) Parse(line []byte) (Event, error) {
+	service := p.fallback
+	if len(line) > 0 && line[0] == '<' {
+		name, message, ok := splitSyslog(line)
+		if !ok {
+			return Event{}, ErrSyslog
+		}
+		if len(name) > 0 {
+			if service, ok = p.intern(name); !ok {
+				return Event{}, ErrService
+			}
+		}
+		line = message
+	}
+	if len(line) > 0 && line[0] == '{' {
+		return p.parseJSON(line, service)
+	}
+	return p.parseCombined(line, service)
+}
+
+// intern returns the service of that name. A name must be printable ASCII or UTF-8
+// without control characters.
+func (p *Parser) intern(name []byte) (unique.Handle[string], bool) {
+	if string(name) == p.name && len(name) > 0 {
+		return p.service, true
+	}
+	service, met := p.services[string(name)]
+	if !met {
+		if len(name) == 0 || len(name) > maxService || !isText(name) {
+			return service, false
+		}
+		if len(p.services) == known {
+			clear(p.services)
+		}
+		service = unique.Make(string(name))
+		p.services[service.Value()] = service
+	}
+	p.service, p.name = service, service.Value()
+	return service, true
+}
+
+// parseCombined reads
+//
+//	HOST IDENT USER [21/Nov/2026:15:04:05 +0000] "REQUEST" STATUS BYTES "REFERER" "AGENT"
+//
+// The last two may be missing: that is the common log format.
+func (p *Parser) parseCombined(line []byte, service unique.Handle[string]) (Event, error) {
+	open := bytes.IndexByte(line, '[')
+	if open < 6 || line[open-1] != ' ' || bytes.Count(line[:open], space) < 3 {
+		return Event{}, ErrCombined
+	}
+	rest := line[open+1:]
+	if len(rest) < timeBytes+2 || rest[timeBytes] != ']' || rest[timeBytes+1] != ' ' {
+		return Event{}, ErrTime
+	}
+	minute, ok := p.combinedMinute(rest[:timeBytes])
+	if !ok {
+		return Event{}, ErrTime
+	}
+	rest, ok = passQuoted(rest[timeBytes+2:])
+	if !ok || len(rest) < 6 || rest[0] != ' ' || rest[4] != ' ' {
+		return Event{}, ErrCombined
+	}
+	status, ok := number(rest[1:4])
+	if !ok || status < 100 {
+		return Event{}, ErrStatus
+	}
+	size, rest, _ := bytes.Cut(rest[5:], space)
+	sent, ok := number(size)
+	if !ok && string(size) != "-" {
+		return Event{}, ErrBytes
+	}
+	if len(rest) > 0 && !isReferrerAndAgent(rest) {
+		return Event{}, ErrCombined
+	}
+	return Event{Service: service, Minute: minute, Status: uint16(status), Bytes: sent}, nil
+}
+
+var space = []byte{' '}
+
+// isReferrerAndAgent reports whether two quoted strings stand there, and nothing else:
+// a line that was cut off is no line.
+func isReferrerAndAgent(rest []byte) bool {
+	rest, ok := passQuoted(rest)
+	if !ok || len(rest) == 0 || rest[0] != ' ' {
+		return false
+	}
+	rest, ok = passQuoted(rest[1:])
+	return ok && len(rest) == 0
+}
+
+// passQuoted returns what follows the quoted string at the begin of text. Servers
+// escape quotes in it by a backslash.
+func passQuoted(text []byte) (rest []byte, ok bool) {
+	if len(text) == 0 || text[0] != '"' {
+		return nil, false
+	}
+	for at := 1; ; {
+		i := bytes.IndexByte(text[at:], '"')
+		if i < 0 {
+			return nil, false
+		}
+		at += i + 1
+		escapes := 0
+		for text[at-2-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return text[at:], true
+		}
+	}
+}
+
+// parseJSON reads an object with the members time (RFC 3339), status, and, if they are
+// there, service and bytes. Others are passed over.
+func (p *Parser) parseJSON(line []byte, service unique.Handle[string]) (Event, error) {
+	v, err := p.json.ParseBytes(line)
+	if err != nil || v.Type() != fastjson.TypeObject {
+		return Event{}, ErrJSON
+	}
+	var t time.Time
+	if err := t.UnmarshalText(v.GetStringBytes("time")); err != nil {
+		return Event{}, ErrTime
+	}
+	minute, ok := MinuteOf(t)
+	if !ok {
+		return Event{}, ErrTime
+	}
+	status := v.GetInt("status")
+	if status < 100 || status > 999 {
+		return Event{}, ErrStatus
+	}
+	var sent int64
+	if size := v.Get("bytes"); size != nil {
+		if sent, err = size.Int64(); err != nil || sent < 0 {
+			return Event{}, ErrBytes
+		}
+	}
+	if name := v.Get("service"); name != nil {
+		text, err := name.StringBytes()
+		if err != nil {
+			return Event{}, ErrService
+		}
+		if service, ok = p.intern(text); !ok {
+			return Event{}, ErrService
+		}
+	}
+	return Event{Service: service, Minute: minute, Status: uint16(status), Bytes: sent}, nil
+}
+
+// number reads digits, at most 18 of them.
+func number(digits []byte) (n int64, ok bool) {
+	if len(digits) == 0 || len(digits) > 18 {
+		return 0, false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
+}

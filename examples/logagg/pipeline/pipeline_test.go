@@ -1,0 +1,290 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/examples/logagg/count"
+	"github.com/sluice-go/sluice/examples/logagg/input"
+	"github.com/sluice-go/sluice/examples/logagg/queue"
+	"github.com/sluice-go/sluice/examples/logagg/traffic"
+)
+
+// A recorder is a sink that adds up what it is given, and fails as it is told.
+type recorder struct {
+	mu     sync.Mutex
+	tables int
+	all    *count.Table
+	ship   func(ctx context.Context) error
+}
+
+func (r *recorder) Ship(ctx context.Context, t *count.Table) error {
+	if r.ship != nil {
+		if err := r.ship(ctx); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tables++
+	r.all.Merge(t)
+	return nil
+}
+
+// config returns a pipeline's, without sources.
+func config(t *testing.T, kind string, batch int, sink Sink) Config {
+	t.Helper()
+	q, err := queue.New(kind, queue.Options{Capacity: 64, Batch: batch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{Queue: q, Sink: sink, MaxLine: 8 << 10, Service: "none", Rows: 50, Grace: time.Minute}
+}
+
+// hosts returns sources of what many hosts write, and what it must lead to.
+func hosts(number, lines int) (sources []input.Source, truth *traffic.Truth) {
+	truth = traffic.NewTruth()
+	for i := range number {
+		host, text := traffic.NewHost(5, i, lines), []byte(nil)
+		for range lines {
+			text = host.Append(text, truth)
+		}
+		sources = append(sources, input.Text(fmt.Sprint("host ", i), bytes.NewReader(text)))
+	}
+	return sources, truth
+}
+
+// TestExact: with every channel, batched or not, the counts are those of the lines, and
+// the account is balanced.
+func TestExact(t *testing.T) {
+	for _, kind := range queue.Names() {
+		for _, batch := range []int{1, 16} {
+			t.Run(fmt.Sprint(kind, " ", batch), func(t *testing.T) {
+				r := &recorder{all: count.NewTable()}
+				c := config(t, kind, batch, r)
+				var truth *traffic.Truth
+				c.Sources, truth = hosts(8, 1000)
+				c.Interval = time.Millisecond // ticks come between the lines, however many
+				seen := count.NewTable()
+				c.Counted = seen.Merge
+				p := New(c)
+				if err := p.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				l := p.Ledger()
+				if err := l.Balanced(); err != nil || l.In != truth.Lines || l.Malformed != truth.Malformed || l.Unshipped+l.Rejected+l.Dropped > 0 {
+					t.Errorf("%v: %v, of %d lines %d are malformed", err, l, truth.Lines, truth.Malformed)
+				}
+				want := string(truth.Table.AppendJSON(nil))
+				if got := string(r.all.AppendJSON(nil)); got != want {
+					t.Errorf("shipped:\n%swant:\n%s", got, want)
+				}
+				if got := string(seen.AppendJSON(nil)); got != want {
+					t.Errorf("seen:\n%swant:\n%s", got, want)
+				}
+				if p.Delay(0.5) <= 0 || p.Delay(1) < p.Delay(0) {
+					t.Errorf("delays of %v, %v, %v", p.Delay(0), p.Delay(0.5), p.Delay(1))
+				}
+			})
+		}
+	}
+}
+
+// TestBackpressure: a sink that does not take anything stops the reading, with no more
+// in memory than the parts may hold; and then all comes through.
+func TestBackpressure(t *testing.T) {
+	for _, kind := range queue.Names() {
+		synctest.Test(t, func(t *testing.T) {
+			down := make(chan struct{})
+			r := &recorder{all: count.NewTable(), ship: func(context.Context) error {
+				<-down
+				return nil
+			}}
+			c := config(t, kind, 16, r)
+			c.Rows = 4
+			sources, truth := hosts(4, 20_000)
+			c.Sources = sources
+			p := New(c)
+			ended := make(chan error, 1)
+			go func() { ended <- p.Run(t.Context()) }()
+			synctest.Wait() // all wait for the sink
+			l := p.Ledger()
+			if l.In > 10_000 || l.Shipped > 0 {
+				t.Errorf("%s: while nothing is shipped, the account is %v", kind, l)
+			}
+			close(down)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if l := p.Ledger(); l.Balanced() != nil || l.Shipped != truth.Lines-truth.Malformed {
+				t.Errorf("%s: %v", kind, l)
+			}
+			if got, want := string(r.all.AppendJSON(nil)), string(truth.Table.AppendJSON(nil)); got != want {
+				t.Errorf("%s: shipped:\n%swant:\n%s", kind, got, want)
+			}
+		})
+	}
+}
+
+// TestGrace: a service that is told to end waits for its sink for a while, and then says
+// what it could not ship.
+func TestGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{all: count.NewTable(), ship: func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		c := config(t, "bounded", 16, r)
+		c.Rows = 4
+		c.Sources, _ = hosts(4, 20_000)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Hour, cancel)
+		p, began := New(c), time.Now()
+		if err := p.Run(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took != time.Hour+c.Grace {
+			t.Errorf("it ended after %v", took)
+		}
+		if l := p.Ledger(); l.Balanced() != nil || l.Shipped > 0 || l.Unshipped != l.Counted || l.Counted == 0 {
+			t.Errorf("%v", l)
+		}
+	})
+}
+
+// TestInterval: counts are shipped when it is time, while more lines come.
+func TestInterval(t *testing.T) {
+	for _, kind := range queue.Names() {
+		synctest.Test(t, func(t *testing.T) {
+			r := &recorder{all: count.NewTable()}
+			c := config(t, kind, 16, r)
+			c.Interval = time.Second
+			lines, typed := io.Pipe()
+			c.Sources = []input.Source{input.Stream("stdin", lines)}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			p := New(c)
+			go func() { ended <- p.Run(ctx) }()
+			const line = `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5` + "\n"
+			for n := range 3 {
+				if _, err := io.WriteString(typed, strings.Repeat(line, 10)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(1500 * time.Millisecond)
+				synctest.Wait()
+				if l := p.Ledger(); l.Shipped != int64(10*(n+1)) {
+					t.Errorf("%s: after %d s: %v", kind, 2*n+2, l)
+				}
+			}
+			cancel()
+			if err := <-ended; err != nil || r.tables != 3 {
+				t.Errorf("%s: %v, %d tables", kind, err, r.tables)
+			}
+			typed.Close()
+		})
+	}
+}
+
+// TestRefused: a table that the sink refuses is not shipped, and the next one is.
+func TestRefused(t *testing.T) {
+	refused := errors.New("refused")
+	first := true
+	r := &recorder{all: count.NewTable()}
+	r.ship = func(context.Context) error {
+		if !first {
+			return nil
+		}
+		first = false
+		return refused
+	}
+	c := config(t, "bounded", 16, r)
+	c.Rows = 10
+	c.Sources, _ = hosts(2, 1000)
+	p := New(c)
+	if err := p.Run(t.Context()); !errors.Is(err, refused) {
+		t.Errorf("got %v", err)
+	}
+	if l := p.Ledger(); l.Balanced() != nil || l.Shipped == 0 || l.Unshipped == 0 {
+		t.Errorf("%v", l)
+	}
+}
+
+// TestSourceFails: the others go on, and the error is reported.
+func TestSourceFails(t *testing.T) {
+	broken := errors.New("broken")
+	r := &recorder{all: count.NewTable()}
+	c := config(t, "elastic", 1, r)
+	sources, truth := hosts(2, 100)
+	c.Sources = append(sources, func(context.Context, *input.Intake) error { return broken })
+	p := New(c)
+	if err := p.Run(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if l := p.Ledger(); l.Balanced() != nil || l.In != truth.Lines {
+		t.Errorf("%v", l)
+	}
+}
+
+// TestOverflow: under each policy that loses lines, the loss is accounted for.
+func TestOverflow(t *testing.T) {
+	for _, policy := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		q, err := queue.New("bounded", queue.Options{Capacity: 4, Batch: 4, Overflow: policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{all: count.NewTable()}
+		c := config(t, "bounded", 4, r)
+		c.Queue, c.Interval = q, time.Millisecond
+		sources, truth := hosts(8, 2000)
+		c.Sources = sources
+		p := New(c)
+		if err := p.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if l := p.Ledger(); l.Balanced() != nil || l.In != truth.Lines || r.all.Lines() != l.Counted {
+			t.Errorf("%v: %v", policy, l)
+		}
+	}
+}
+
+// TestBalanced: an account with a line too few or too many is found out.
+func TestBalanced(t *testing.T) {
+	good := Ledger{In: 10, Counted: 4, Malformed: 3, Rejected: 2, Dropped: 1, Shipped: 3, Unshipped: 1}
+	if err := good.Balanced(); err != nil {
+		t.Error(err)
+	}
+	for _, spoil := range []func(*Ledger){
+		func(l *Ledger) { l.In++ }, func(l *Ledger) { l.Counted-- }, func(l *Ledger) { l.Malformed++ }, func(l *Ledger) { l.Rejected-- },
+		func(l *Ledger) { l.Dropped++ }, func(l *Ledger) { l.Shipped-- }, func(l *Ledger) { l.Unshipped++ },
+	} {
+		bad := good
+		spoil(&bad)
+		if bad.Balanced() == nil {
+			t.Errorf("%v passes for balanced", bad)
+		}
+	}
+}
+
+func TestDelays(t *testing.T) {
+	var d delays
+	if d.quantile(0.99) != 0 {
+		t.Error("there is a delay before there is one")
+	}
+	for n := range 2 * remembered {
+		d.add(int64(n))
+	}
+	for q, want := range map[float64]time.Duration{0: remembered, 0.5: remembered * 3 / 2, 1: 2*remembered - 1} {
+		if got := d.quantile(q); got != want {
+			t.Errorf("quantile %v is %d, not %d", q, got, want)
+		}
+	}
+}

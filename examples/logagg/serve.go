@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/examples/logagg/count"
+	"github.com/sluice-go/sluice/examples/logagg/input"
+	"github.com/sluice-go/sluice/examples/logagg/pipeline"
+	"github.com/sluice-go/sluice/examples/logagg/queue"
+	"github.com/sluice-go/sluice/examples/logagg/sink"
+)
+
+// sample is what is counted when nothing else is named: lines of package traffic.
+//
+//go:embed testdata/sample.log
+var sample []byte
+
+// defaultBatch is the size of a batch where batching is on.
+const defaultBatch = 64
+
+// settings are the flags of the service.
+type settings struct {
+	files []string
+	tcp   string
+
+	channel  string
+	batch    int
+	capacity int
+	overflow string
+
+	sink     string
+	interval time.Duration
+	rows     int
+
+	limits  input.Limits
+	grace   time.Duration
+	maxLine int
+	service string
+
+	aside      string
+	asideBytes int64
+	debug      string
+}
+
+func parseSettings(args []string, to streams) (settings, error) {
+	s := settings{batch: defaultBatch}
+	flags := flag.NewFlagSet("logagg [flags] [file, or - for the standard input]...", flag.ContinueOnError)
+	flags.StringVar(&s.tcp, "tcp", "", "take syslog connections at this `address`")
+	flags.StringVar(&s.channel, "channel", "bounded", "the hot channel's `kind`: "+strings.Join(queue.Names(), ", "))
+	flags.Func("batch", "how many events readers send at once: `on, off` or a number (default on, 64)", s.setBatch)
+	flags.IntVar(&s.capacity, "capacity", 4096, "`events` that the hot channel can queue; of a sharded one each lane")
+	flags.StringVar(&s.overflow, "overflow", "block", "what a full channel does: block, reject, drop-newest or drop-oldest, as a `policy`")
+	flags.StringVar(&s.sink, "o", "", "append counts to this `file`, post them to a server at http://…, or - for the standard output, which is the default but for the sample")
+	flags.DurationVar(&s.interval, "every", time.Second, "ship counts each time this `duration` has passed")
+	flags.IntVar(&s.rows, "rows", 10_000, "ship counts also when there are this many `rows` of them")
+	flags.IntVar(&s.limits.Connections, "connections", 1024, "the most `connections` at once")
+	flags.DurationVar(&s.limits.Patience, "patience", 5*time.Minute, "close a connection that completes no line for this `duration`")
+	flags.DurationVar(&s.limits.Drain, "drain", 250*time.Millisecond, "at the end, go on reading what clients have sent for this `duration`")
+	flags.DurationVar(&s.grace, "grace", 10*time.Second, "at the end, give the sink this `duration` to take the rest")
+	flags.IntVar(&s.maxLine, "max-line", 8<<10, "`bytes` of the longest line")
+	flags.StringVar(&s.service, "service", "unknown", "the `name` of the service of lines that name none")
+	flags.StringVar(&s.aside, "aside", "", "append malformed lines to this `file`, as JSON")
+	flags.Int64Var(&s.asideBytes, "aside-bytes", 64<<20, "the most `bytes` that are appended to it")
+	flags.StringVar(&s.debug, "debug", "", "serve /debug/pprof, /debug/sluice and /metrics at this `address`: for trusted clients only")
+	if err := parseFlags(flags, args, to); err != nil {
+		return s, err
+	}
+	s.files = flags.Args()
+	return s, s.check()
+}
+
+func (s *settings) setBatch(value string) (err error) {
+	switch value {
+	case "on":
+		s.batch = defaultBatch
+	case "off":
+		s.batch = 1
+	default:
+		if s.batch, err = strconv.Atoi(value); err != nil {
+			return errors.New("it is on, off or a number")
+		}
+	}
+	return nil
+}
+
+// check refuses what makes no sense. Package queue checks what is said of the channel.
+func (s *settings) check() error {
+	for _, flag := range []struct {
+		name string
+		ok   bool
+		want string
+	}{
+		{"every", s.interval > 0, "above 0"},
+		{"rows", s.rows > 0 && s.rows <= 1e6, "from 1 to 1000000"},
+		{"connections", s.limits.Connections > 0, "above 0"},
+		{"patience", s.limits.Patience > 0, "above 0"},
+		{"drain", s.limits.Drain >= 0, "0 or above"},
+		{"grace", s.grace >= 0, "0 or above"},
+		{"max-line", s.maxLine > 0 && s.maxLine <= 1<<20, "from 1 to 1048576"},
+		{"service", s.service != "", "a name"},
+		{"aside-bytes", s.asideBytes >= 0, "0 or above"},
+	} {
+		if !flag.ok {
+			return misused("-%s must be %s", flag.name, flag.want)
+		}
+	}
+	return nil
+}
+
+// isSample says whether there is nothing to read.
+func (s *settings) isSample() bool { return len(s.files) == 0 && s.tcp == "" }
+
+// queue returns the hot channel.
+func (s *settings) queue() (queue.Queue, error) {
+	policy, err := queue.Policy(s.overflow)
+	if err != nil {
+		return nil, misuseError{err}
+	}
+	q, err := queue.New(s.channel, queue.Options{Capacity: s.capacity, Batch: s.batch, Overflow: policy, Name: "lines"})
+	if err != nil {
+		return nil, misuseError{err}
+	}
+	return q, nil
+}
+
+// sources opens all that is to be read. report is told at which address connections are
+// taken.
+func (s *settings) sources(to streams, report *log.Logger) ([]input.Source, error) {
+	if s.isSample() {
+		return []input.Source{input.Text("sample", bytes.NewReader(sample))}, nil
+	}
+	var sources []input.Source
+	for _, name := range s.files {
+		source, err := input.Stream("stdin", to.stdin), error(nil)
+		if name != "-" {
+			source, err = input.File(name)
+		}
+		if err != nil {
+			return nil, misuseError{err}
+		}
+		sources = append(sources, source)
+	}
+	if s.tcp != "" {
+		listener, err := net.Listen("tcp", s.tcp)
+		if err != nil {
+			return nil, misuseError{fmt.Errorf("-tcp: %w", err)}
+		}
+		report.Printf("syslog is taken at %s", listener.Addr())
+		sources = append(sources, input.TCP(listener, s.limits))
+	}
+	return sources, nil
+}
+
+// openSink opens the sink, and says where the summary goes: not among the counts.
+func (s *settings) openSink(to streams, report *log.Logger) (out *sink.Sink, summary io.Writer, err error) {
+	switch {
+	case s.sink == "" && s.isSample():
+		return sink.Nowhere(), to.stdout, nil
+	case s.sink == "", s.sink == "-":
+		out, err = sink.Open("-", to.stdout)
+		summary = to.stderr
+	default:
+		out, err = sink.Open(s.sink, to.stdout)
+		summary = to.stdout
+	}
+	if err != nil {
+		return nil, nil, misuseError{err}
+	}
+	out.Retries = func(err error, wait time.Duration) {
+		report.Printf("not shipped: %v; next try in %v", err, wait.Round(time.Millisecond))
+	}
+	return out, summary, nil
+}
+
+// openAside opens the file for malformed lines, if there is to be one.
+func (s *settings) openAside() (*input.Aside, io.Closer, error) {
+	if s.aside == "" {
+		return nil, io.NopCloser(nil), nil
+	}
+	file, err := os.OpenFile(s.aside, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, nil, misuseError{fmt.Errorf("-aside: %w", err)}
+	}
+	return input.NewAside(file, s.asideBytes), file, nil
+}
+
+// serve is the service.
+func serve(ctx context.Context, args []string, to streams) error {
+	s, err := parseSettings(args, to)
+	if err != nil {
+		return err
+	}
+	report := log.New(to.stderr, "logagg: ", 0)
+	hot, err := s.queue()
+	if err != nil {
+		return err
+	}
+	out, summaryTo, err := s.openSink(to, report)
+	if err != nil {
+		return err
+	}
+	aside, asideFile, err := s.openAside()
+	if err != nil {
+		return errors.Join(err, out.Close())
+	}
+	sources, err := s.sources(to, report)
+	if err != nil {
+		return errors.Join(err, out.Close(), asideFile.Close())
+	}
+	if s.isSample() {
+		fmt.Fprintf(to.stdout, "Nothing is named to be read, so this is a sample: the log of a small shop, through a channel of the kind %s.\n\n", s.channel)
+	}
+	summary := count.NewSummary()
+	p := pipeline.New(pipeline.Config{
+		Sources: sources, Queue: hot, Sink: out, Counted: summary.Add,
+		MaxLine: s.maxLine, Service: s.service, Aside: aside,
+		Interval: s.interval, Rows: s.rows, Grace: s.grace,
+	})
+	stopDebugging, err := s.serveDebug(p, report)
+	if err != nil {
+		return errors.Join(err, out.Close(), asideFile.Close())
+	}
+	defer stopDebugging()
+	err = errors.Join(p.Run(ctx), out.Close(), asideFile.Close())
+	if aside != nil {
+		err = errors.Join(err, aside.Err())
+	}
+	return errors.Join(err, s.tell(summaryTo, summary, p.Ledger()))
+}
+
+// tell writes the end: what was counted, and the account of all lines.
+func (s *settings) tell(w io.Writer, summary *count.Summary, ledger pipeline.Ledger) error {
+	if _, err := summary.WriteTo(w); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%v\n", ledger)
+	if ledger.TooLong+ledger.Truncated > 0 {
+		fmt.Fprintf(w, "of the malformed %d are too long and %d cut off\n", ledger.TooLong, ledger.Truncated)
+	}
+	if ledger.Refused+ledger.Slow > 0 {
+		fmt.Fprintf(w, "connections: %d refused, %d closed for want of a line\n", ledger.Refused, ledger.Slow)
+	}
+	if s.isSample() {
+		fmt.Fprint(w, "\nThe same as a service, and a million lines to count:\n"+
+			"  go run ./examples/logagg -tcp 127.0.0.1:5514 -debug 127.0.0.1:6060\n"+
+			"  go run ./examples/logagg load -tcp 127.0.0.1:5514\n")
+	}
+	return ledger.Balanced()
+}

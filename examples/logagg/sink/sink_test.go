@@ -1,0 +1,233 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unique"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/sluice-go/sluice/examples/logagg/count"
+	"github.com/sluice-go/sluice/examples/logagg/parse"
+)
+
+// table returns a table of one row, and what is shipped of it.
+func table(lines int) (*count.Table, string) {
+	t := count.NewTable()
+	for range lines {
+		t.Add(parse.Event{Service: unique.Make("web"), Status: 200, Bytes: 10})
+	}
+	return t, string(t.AppendJSON(nil))
+}
+
+// atOnce tries again without a wait.
+func atOnce() backoff.BackOff { return new(backoff.ZeroBackOff) }
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "counts")
+	if err := os.WriteFile(path, []byte("before\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "before\n"
+	for lines := range 3 { // the first table is empty
+		table, text := table(lines)
+		if err := s.Ship(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+		want += text
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestStream(t *testing.T) {
+	var out strings.Builder
+	s, err := Open("-", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, want := table(1)
+	if err := errors.Join(s.Ship(t.Context(), table), s.Close()); err != nil || out.String() != want {
+		t.Errorf("got %q, %v, want %q", out.String(), err, want)
+	}
+	if err := Nowhere().Ship(t.Context(), table); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, place := range []string{"", "http://", "https://\x00", filepath.Join(t.TempDir(), "no", "folder")} {
+		if _, err := Open(place, nil); err == nil {
+			t.Errorf("%q was opened", place)
+		}
+	}
+}
+
+// narrow takes a few bytes at a time, and fails after each of them: a full disk on
+// which somebody makes room.
+type narrow struct{ strings.Builder }
+
+func (n *narrow) deliver(_ context.Context, _ int64, text []byte) (int, error) {
+	taken, _ := n.Write(text[:min(len(text), 7)])
+	if taken < len(text) {
+		return taken, syscall.ENOSPC
+	}
+	return taken, nil
+}
+
+func (n *narrow) Close() error { return nil }
+
+// TestPartial: what was written is not written again.
+func TestPartial(t *testing.T) {
+	var out narrow
+	retries := 0
+	s := &Sink{Pace: atOnce, to: &out, Retries: func(err error, _ time.Duration) {
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Error(err)
+		}
+		retries++
+	}}
+	table, want := table(1)
+	if err := s.Ship(t.Context(), table); err != nil || out.String() != want {
+		t.Errorf("got %q, %v, want %q", out.String(), err, want)
+	}
+	if retries != (len(want)-1)/7 {
+		t.Errorf("%d retries", retries)
+	}
+}
+
+// A recorder is a server that answers as it is told.
+type recorder struct {
+	answers []int // status codes, then 200
+	headers http.Header
+	bodies  []string
+	keys    []string
+}
+
+func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body)
+	r.bodies = append(r.bodies, string(body))
+	r.keys = append(r.keys, request.Header.Get("Idempotency-Key"))
+	for name, values := range r.headers {
+		w.Header()[name] = values
+	}
+	if n := len(r.bodies) - 1; n < len(r.answers) {
+		w.WriteHeader(r.answers[n])
+	}
+}
+
+func TestHTTP(t *testing.T) {
+	r := &recorder{answers: []int{500, 429, 408, 503}, headers: http.Header{"Retry-After": {"0"}}}
+	server := httptest.NewServer(r)
+	defer server.Close()
+	s, err := Open(server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Pace = atOnce
+	one, text := table(1)
+	two, other := table(2)
+	if err := errors.Join(s.Ship(t.Context(), one), s.Ship(t.Context(), two), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.bodies) != 6 {
+		t.Fatalf("%d requests", len(r.bodies))
+	}
+	for i, body := range r.bodies {
+		if i < 5 && (body != text || r.keys[i] != r.keys[0]) || i == 5 && (body != other || r.keys[i] == r.keys[0]) {
+			t.Errorf("request %d: %q with the key %q", i, body, r.keys[i])
+		}
+	}
+	if r.keys[0] == "" {
+		t.Error("the key is empty")
+	}
+}
+
+// TestRefusedForGood: a table that will never be taken is not sent again.
+func TestRefusedForGood(t *testing.T) {
+	for _, status := range []int{302, 400, 404, 413} {
+		r := &recorder{answers: []int{status}}
+		server := httptest.NewServer(r)
+		s, err := Open(server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, _ := table(1)
+		if err := s.Ship(t.Context(), one); err == nil || len(r.bodies) != 1 {
+			t.Errorf("%d: %v after %d requests", status, err, len(r.bodies))
+		}
+		server.Close()
+	}
+}
+
+// failing is down until a time.
+type failing struct {
+	until time.Time
+	tries []time.Time
+	err   error
+}
+
+func (f *failing) deliver(_ context.Context, _ int64, text []byte) (int, error) {
+	f.tries = append(f.tries, time.Now())
+	if time.Now().Before(f.until) {
+		return 0, f.err
+	}
+	return len(text), nil
+}
+
+func (f *failing) Close() error { return nil }
+
+// TestBackoff: the waits grow, and stay below their limit; a server's word counts.
+func TestBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := &failing{until: time.Now().Add(time.Hour), err: errors.New("down")}
+		s := &Sink{Pace: pace, to: down}
+		one, _ := table(1)
+		if err := s.Ship(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < len(down.tries); i++ {
+			wait := down.tries[i].Sub(down.tries[i-1])
+			ideal := min(longestWait, firstWait<<min(i-1, 20))
+			if wait < ideal/2 || wait > ideal+ideal/2 {
+				t.Errorf("wait %d is %v, far from %v", i, wait, ideal)
+			}
+		}
+		asked := &failing{until: time.Now().Add(time.Minute), err: &backoff.RetryAfterError{Duration: time.Minute}}
+		s.to = asked
+		if err := s.Ship(t.Context(), one); err != nil || len(asked.tries) != 2 {
+			t.Errorf("%v after %d tries", err, len(asked.tries))
+		}
+	})
+}
+
+// TestGivesUp: when ctx is done, the table is not shipped, and that is said.
+func TestGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		s := &Sink{Pace: pace, to: &failing{until: time.Now().Add(time.Hour), err: errors.New("down")}}
+		one, _ := table(1)
+		if err := s.Ship(ctx, one); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
