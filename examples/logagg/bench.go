@@ -1,5 +1,98 @@
 package main
 
-import "context"
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
 
-func bench(ctx context.Context, args []string, to streams) error { return nil }
+	"github.com/sluice-go/sluice/bench/results"
+	"github.com/sluice-go/sluice/examples/logagg/speed"
+)
+
+// section is the name of our part of bench/RESULTS.md.
+const section = "logagg"
+
+// bench compares the channels, and prints the table.
+func bench(ctx context.Context, args []string, to streams) error {
+	flags := flag.NewFlagSet("logagg bench [flags]", flag.ContinueOnError)
+	s := speed.Settings{}
+	flags.IntVar(&s.Lines, "lines", 300_000, "`lines` of one run")
+	flags.IntVar(&s.Connections, "connections", 64, "`connections` that they come over")
+	flags.IntVar(&s.Capacity, "capacity", 4096, "`events` that the hot channel can queue; of a sharded one each lane")
+	flags.IntVar(&s.Batch, "batch", defaultBatch, "`events` of a batch, where batching is on")
+	flags.IntVar(&s.Rounds, "rounds", 6, "`rounds` for each figure, which is their median")
+	procs := flags.String("procs", "1,2,8", "values of GOMAXPROCS, a comma-separated `list`")
+	out := flags.String("o", "", "also put the table into this Markdown `file`, in place of the one that it has from here")
+	if err := parseFlags(flags, args, to); err != nil {
+		return err
+	}
+	for field := range strings.SplitSeq(*procs, ",") {
+		p, err := strconv.Atoi(field)
+		if err != nil || p < 1 {
+			return misused("-procs: %q is not a number of processors", field)
+		}
+		s.Procs = append(s.Procs, p)
+	}
+	switch {
+	case flags.NArg() > 0:
+		return misused("%q is too much", flags.Arg(0))
+	case s.Lines < 1 || s.Connections < 1 || s.Connections > s.Lines:
+		return misused("-lines is %d and -connections %d: both must be above 0, and no connection without a line", s.Lines, s.Connections)
+	case s.Batch < 2 || s.Batch > s.Capacity:
+		return misused("-batch is %d, not from 2 to the capacity of %d", s.Batch, s.Capacity)
+	case s.Rounds < 1:
+		return misused("-rounds is %d, below 1", s.Rounds)
+	}
+	s.Prepare = func(ctx context.Context, address string) (func() error, error) { return prepare(ctx, s, address) }
+	host, began := results.Here(), time.Now()
+	figures, err := s.Measure(ctx, func(done, all int) { fmt.Fprintf(to.stderr, "logagg: %d of %d rounds\n", done, all) })
+	if err != nil {
+		return err
+	}
+	table := s.Markdown(host, began, figures)
+	if *out != "" {
+		if err := results.PutFile(*out, section, table); err != nil {
+			return misuseError{err}
+		}
+	}
+	_, err = io.WriteString(to.stdout, table)
+	return err
+}
+
+// prepare starts this program anew, to send the lines.
+func prepare(ctx context.Context, s speed.Settings, address string) (send func() error, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	child := exec.CommandContext(ctx, program, "load", "-ahead", "-tcp", address,
+		"-lines", strconv.Itoa(s.Lines), "-connections", strconv.Itoa(s.Connections))
+	child.Stderr = os.Stderr
+	say, err := child.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	hear, err := child.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := child.Start(); err != nil {
+		return nil, err
+	}
+	if line, err := bufio.NewReader(hear).ReadString('\n'); err != nil {
+		return nil, fmt.Errorf("the sender said %q: %w, %w", line, err, child.Wait())
+	}
+	return func() error {
+		if _, err := fmt.Fprintln(say); err != nil {
+			return err
+		}
+		return child.Wait()
+	}, nil
+}

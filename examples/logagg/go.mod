@@ -6,7 +6,11 @@ require (
 	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/leodido/go-syslog/v4 v4.5.0
 	github.com/sluice-go/sluice v0.0.0
+	github.com/sluice-go/sluice/bench v0.0.0
 	github.com/valyala/fastjson v1.6.10
 )
 
-replace github.com/sluice-go/sluice => ../../
+replace (
+	github.com/sluice-go/sluice => ../../
+	github.com/sluice-go/sluice/bench => ../../bench
+)

@@ -27,6 +27,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/sluice-go/sluice/bench/results"
 )
 
 // settings are the command's flags.
@@ -104,7 +106,7 @@ func report(s settings) error {
 	if len(rows) == 0 {
 		return fmt.Errorf("-rows: no row matches %q", s.rows)
 	}
-	host := describe()
+	host := results.Here()
 	began := time.Now()
 	fmt.Println(host)
 	fmt.Println(heading)
@@ -116,10 +118,7 @@ func report(s settings) error {
 	if s.out == "" {
 		return nil
 	}
-	f, err := os.Create(s.out)
-	if err != nil {
-		return err
-	}
-	writeMarkdown(f, document{s, host, began, len(rows) * len(s.procs), lines})
-	return f.Close()
+	var body strings.Builder
+	writeMarkdown(&body, document{s, host, began, len(rows) * len(s.procs), lines})
+	return results.WriteBody(s.out, body.String())
 }

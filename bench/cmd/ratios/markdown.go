@@ -8,12 +8,13 @@ import (
 
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/peers"
+	"github.com/sluice-go/sluice/bench/results"
 )
 
 // A document is what a Markdown file tells.
 type document struct {
 	settings settings
-	host     host
+	host     results.Host
 	began    time.Time
 	asked    int // figures
 	lines    []line
@@ -22,8 +23,7 @@ type document struct {
 func writeMarkdown(w io.Writer, d document) {
 	fmt.Fprintf(w, "# Floors, goals, and what was measured\n\n")
 	fmt.Fprintf(w, "Written by `go run ./bench/cmd/ratios`; see there for the method.\n\n")
-	fmt.Fprintf(w, "- machine: %s, %d cores, %s\n- Go: %s\n- commit: %s\n- date: %s\n",
-		d.host.cpu, d.host.cores, d.host.system, d.host.version, d.host.commit, d.began.UTC().Format("2006-01-02 15:04 UTC"))
+	fmt.Fprint(w, d.host.Markdown(d.began))
 	fmt.Fprintf(w, "- medians of %d rounds of %v each, uint64 values\n\n", d.settings.rounds, d.settings.run)
 	if len(d.lines) < d.asked {
 		fmt.Fprintf(w, "**Interrupted: %d of %d figures were measured.**\n\n", len(d.lines), d.asked)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/results"
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
@@ -274,7 +275,7 @@ func TestMarkdown(t *testing.T) {
 	var b strings.Builder
 	writeMarkdown(&b, document{
 		settings: s,
-		host:     host{cpu: "Abacus 1", cores: 3, system: "linux/wood", version: "go9", commit: "abc"},
+		host:     results.Host{CPU: "Abacus 1", Cores: 3, System: "linux/wood", Go: "go9", Commit: "abc"},
 		began:    time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC),
 		asked:    9,
 		lines:    lines,

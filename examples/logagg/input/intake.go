@@ -60,10 +60,7 @@ type counts struct{ lines, malformed, tooLong, truncated, rejected int64 }
 // read reads the stream to its end. It returns nil at the end, or what ended it.
 func (s *stream) read(ctx context.Context) error {
 	s.sender = s.in.Queue.Sender()
-	defer func() {
-		s.settle()
-		s.sender.Close()
-	}()
+	defer s.settle()
 	parser := parse.NewParser(s.in.Service)
 	lines := frame.NewReader(s, s.in.MaxLine, s.text)
 	for {

@@ -113,7 +113,6 @@ func (p *Pipeline) read(ctx context.Context) error {
 // whoever counts waits in one place and needs no select.
 func (p *Pipeline) tick(ctx context.Context) {
 	sender := p.config.Queue.Sender()
-	defer sender.Close()
 	ticker := time.NewTicker(p.config.Interval)
 	defer ticker.Stop()
 	for {

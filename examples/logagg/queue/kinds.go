@@ -27,7 +27,14 @@ var kinds = []Kind{
 			return sluice.NewElastic(o.Capacity, options)
 		})
 	}},
-	{"sharded", allPolicies, newSharded},
+	// Senders share the lanes, for counts do not depend on the order of lines. A lane for
+	// each connection, by Sharded.Lane, keeps the order; but then there are as many queues
+	// as connections, each of which can fill up, and lines wait twice as long in them.
+	{"sharded", allPolicies, func(o Options) Queue {
+		return newOwn(o, func(options *sluice.Options[parse.Event]) channel {
+			return sluice.NewSharded(o.Capacity, options)
+		})
+	}},
 }
 
 // A channel is what a queue needs of any kind of sluice.
@@ -43,18 +50,11 @@ const received = 256
 // own is a queue over a channel of sluice.
 type own struct {
 	channel channel
-	lane    func() lane // an end for one sender
 	batch   int
 	dropped atomic.Int64
 }
 
-// A lane is what one sender sends on, and closes if it is only its own.
-type lane struct {
-	sluice.BatchSender[parse.Event]
-	close func()
-}
-
-// newOwn returns a queue over the channel that make returns. All its senders share it.
+// newOwn returns a queue over the channel that make returns.
 func newOwn(o Options, make func(*sluice.Options[parse.Event]) channel) *own {
 	q := &own{batch: o.Batch}
 	options := &sluice.Options[parse.Event]{Name: o.Name, Overflow: o.Overflow, SingleReceiver: true}
@@ -66,29 +66,14 @@ func newOwn(o Options, make func(*sluice.Options[parse.Event]) channel) *own {
 		}
 	}
 	q.channel = make(options)
-	q.lane = func() lane { return lane{q.channel, func() {}} }
-	return q
-}
-
-// newSharded returns a queue whose senders have a lane each.
-func newSharded(o Options) Queue {
-	var sharded *sluice.Sharded[parse.Event]
-	q := newOwn(o, func(options *sluice.Options[parse.Event]) channel {
-		sharded = sluice.NewSharded(o.Capacity, options)
-		return sharded
-	})
-	q.lane = func() lane {
-		l := sharded.Lane()
-		return lane{l, l.Close}
-	}
 	return q
 }
 
 func (q *own) Sender() Sender {
 	if q.batch == 1 {
-		return single{q.lane()}
+		return single{q.channel}
 	}
-	return &batched{lane: q.lane(), kept: make([]parse.Event, 0, q.batch)}
+	return &batched{channel: q.channel, kept: make([]parse.Event, 0, q.batch)}
 }
 
 // All takes as many events as there are, also when they were sent one by one: that waits
@@ -110,22 +95,21 @@ func (q *own) Dropped() int64 { return q.dropped.Load() }
 func (q *own) Len() int       { return q.channel.Len() }
 
 // single sends one event at a time.
-type single struct{ lane lane }
+type single struct{ channel channel }
 
 func (s single) Send(e parse.Event) int {
-	if s.lane.Send(context.Background(), e) != nil {
+	if s.channel.Send(context.Background(), e) != nil {
 		return events([]parse.Event{e}) // full, and the policy is Reject
 	}
 	return 0
 }
 
 func (s single) Flush() int { return 0 }
-func (s single) Close()     { s.lane.close() }
 
 // batched keeps events until there is a batch of them.
 type batched struct {
-	lane lane
-	kept []parse.Event
+	channel channel
+	kept    []parse.Event
 }
 
 func (b *batched) Send(e parse.Event) int {
@@ -137,13 +121,11 @@ func (b *batched) Send(e parse.Event) int {
 }
 
 func (b *batched) Flush() int {
-	sent, _ := b.lane.SendBatch(context.Background(), b.kept) // what was not sent is counted below
+	sent, _ := b.channel.SendBatch(context.Background(), b.kept) // what was not sent is counted below
 	rejected := events(b.kept[sent:])
 	b.kept = b.kept[:0]
 	return rejected
 }
-
-func (b *batched) Close() { b.lane.close() }
 
 // events counts those that are no ticks.
 func events(es []parse.Event) (n int) {

@@ -64,7 +64,6 @@ func (s nativeWaiting) Send(e parse.Event) int {
 }
 
 func (s nativeWaiting) Flush() int { return 0 }
-func (s nativeWaiting) Close()     {}
 
 // nativeTrying sends under a policy that does not wait.
 type nativeTrying struct{ q *native }
@@ -79,7 +78,6 @@ func (s nativeTrying) Send(e parse.Event) int {
 }
 
 func (s nativeTrying) Flush() int { return 0 }
-func (s nativeTrying) Close()     {}
 
 // refused counts events for which there was no room, as the policy says.
 func refused(overflow sluice.Overflow, dropped *atomic.Int64, es []parse.Event) (rejected int) {
@@ -153,5 +151,3 @@ func (s *nativeBatcher) Flush() int {
 	s.kept = s.q.free.Get().(*batch)
 	return 0
 }
-
-func (s *nativeBatcher) Close() {}

@@ -18,13 +18,13 @@ import (
 
 // A Queue carries events from many senders to one receiver.
 type Queue interface {
-	// Sender returns the end of one sending goroutine.
+	// Sender returns an end for one sending goroutine.
 	Sender() Sender
 	// All receives until the queue is closed and drained, as many events at once as the
 	// kind can take without waiting for them: at least one. A slice is valid until the
 	// loop's next turn. Only one goroutine at a time may receive.
 	All() iter.Seq[[]parse.Event]
-	// Close ends the sending, after all senders are closed.
+	// Close ends the sending. No sender may be used any more, and each must be flushed.
 	Close()
 	// Dropped is how many events the overflow policy has discarded. Ticks do not count.
 	Dropped() int64
@@ -32,7 +32,8 @@ type Queue interface {
 	Len() int
 }
 
-// A Sender is one goroutine's way into a Queue. A send waits for room if the policy is
+// A Sender is one goroutine's way into a Queue. What it sends may be overtaken by what it
+// sends later: nothing that is counted depends on the order. A send waits for room if the policy is
 // Block, however long: whoever wants to end that drains the queue.
 type Sender interface {
 	// Send sends e, or keeps it for the next batch. It returns how many events were
@@ -41,8 +42,6 @@ type Sender interface {
 	// Flush sends what is kept. Readers do so before they wait for more input, so no
 	// event waits for others to come and no timer is needed.
 	Flush() (rejected int)
-	// Close says that no more is sent by this end. It must be flushed.
-	Close()
 }
 
 // Options are what can be chosen of a queue besides its kind.

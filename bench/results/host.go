@@ -1,4 +1,4 @@
-package main
+package results
 
 import (
 	"fmt"
@@ -6,28 +6,36 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"time"
 )
 
-// A host is what the figures depend on besides the code.
-type host struct {
-	cpu     string
-	cores   int
-	system  string
-	version string // of Go
-	commit  string
+// A Host is what figures depend on besides the code.
+type Host struct {
+	CPU    string
+	Cores  int
+	System string
+	Go     string
+	Commit string
 }
 
-func (h host) String() string {
-	return fmt.Sprintf("%s, %d cores, %s, %s, commit %s", h.cpu, h.cores, h.system, h.version, h.commit)
+func (h Host) String() string {
+	return fmt.Sprintf("%s, %d cores, %s, %s, commit %s", h.CPU, h.Cores, h.System, h.Go, h.Commit)
 }
 
-func describe() host {
-	return host{
-		cpu:     cpuModel(),
-		cores:   runtime.NumCPU(),
-		system:  runtime.GOOS + "/" + runtime.GOARCH,
-		version: runtime.Version(),
-		commit:  commit(),
+// Markdown is the list of facts that stands above figures which were begun at a time.
+func (h Host) Markdown(began time.Time) string {
+	return fmt.Sprintf("- machine: %s, %d cores, %s\n- Go: %s\n- commit: %s\n- date: %s\n",
+		h.CPU, h.Cores, h.System, h.Go, h.Commit, began.UTC().Format("2006-01-02 15:04 UTC"))
+}
+
+// Here describes this machine and this checkout.
+func Here() Host {
+	return Host{
+		CPU:    cpuModel(),
+		Cores:  runtime.NumCPU(),
+		System: runtime.GOOS + "/" + runtime.GOARCH,
+		Go:     runtime.Version(),
+		Commit: commit(),
 	}
 }
 

@@ -1,0 +1,84 @@
+// Package results is what the commands have in common that write bench/RESULTS.md: on
+// what they have measured, and how each writes its own part and leaves alone that of
+// the others.
+//
+// A part of a command other than ratios, whose table is the document's body, is a
+// section between two comments, and has facts of its own: its commit and date.
+//
+// What may enter this package: the form of that document.
+package results
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+func begin(name string) string { return "<!-- begin " + name + " -->\n" }
+func end(name string) string   { return "<!-- end " + name + " -->\n" }
+
+const anyBegin = "<!-- begin "
+
+// Put returns the document with text as the section of that name, in place of the one
+// that was there, or behind all else.
+func Put(document, name, text string) (string, error) {
+	section := begin(name) + "\n" + strings.TrimSpace(text) + "\n\n" + end(name)
+	before, rest, found := strings.Cut(document, begin(name))
+	if !found {
+		return strings.TrimRight(document, "\n") + "\n\n" + section, nil
+	}
+	_, after, ended := strings.Cut(rest, end(name))
+	if !ended {
+		return "", unended(name)
+	}
+	return before + section + after, nil
+}
+
+// Sections returns all sections of the document, as they are, for whoever writes the
+// rest anew.
+func Sections(document string) (string, error) {
+	var sections strings.Builder
+	for {
+		_, rest, found := strings.Cut(document, anyBegin)
+		if !found {
+			return sections.String(), nil
+		}
+		name, _, _ := strings.Cut(rest, " -->")
+		text, after, ended := strings.Cut(anyBegin+rest, end(name))
+		if !ended {
+			return "", unended(name)
+		}
+		sections.WriteString("\n" + text + end(name))
+		document = after
+	}
+}
+
+func unended(name string) error {
+	return fmt.Errorf("the section %s has no end: %q is missing", name, strings.TrimSpace(end(name)))
+}
+
+// PutFile puts a section into the document in a file, which need not exist.
+func PutFile(path, name, text string) error {
+	document, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	written, err := Put(string(document), name, text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.WriteFile(path, []byte(strings.TrimLeft(written, "\n")), 0o666)
+}
+
+// WriteBody writes the document in a file anew, but for its sections.
+func WriteBody(path, body string) error {
+	document, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	sections, err := Sections(string(document))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.WriteFile(path, []byte(body+sections), 0o666)
+}
