@@ -16,8 +16,11 @@ import (
 	"github.com/sluice-go/sluice/examples/logagg/speed"
 )
 
-// section is the name of our part of bench/RESULTS.md.
-const section = "logagg"
+// The names of our parts of bench/RESULTS.md.
+const (
+	figuresSection = "logagg"
+	sharesSection  = "logagg shares"
+)
 
 // bench compares the channels, and prints the table.
 func bench(ctx context.Context, args []string, to streams) error {
@@ -29,6 +32,7 @@ func bench(ctx context.Context, args []string, to streams) error {
 	flags.IntVar(&s.Batch, "batch", defaultBatch, "`events` of a batch, where batching is on")
 	flags.IntVar(&s.Rounds, "rounds", 6, "`rounds` for each figure, which is their median")
 	procs := flags.String("procs", "1,2,8", "values of GOMAXPROCS, a comma-separated `list`")
+	shares := flags.Bool("shares", false, "show where the CPU time goes instead, by a profile at the first of -procs")
 	out := flags.String("o", "", "also put the table into this Markdown `file`, in place of the one that it has from here")
 	if err := parseFlags(flags, args, to); err != nil {
 		return err
@@ -51,12 +55,14 @@ func bench(ctx context.Context, args []string, to streams) error {
 		return misused("-rounds is %d, below 1", s.Rounds)
 	}
 	s.Prepare = func(ctx context.Context, address string) (func() error, error) { return prepare(ctx, s, address) }
-	host, began := results.Here(), time.Now()
-	figures, err := s.Measure(ctx, func(done, all int) { fmt.Fprintf(to.stderr, "logagg: %d of %d rounds\n", done, all) })
+	section, measure := figuresSection, figures
+	if *shares {
+		section, measure = sharesSection, profiles
+	}
+	table, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(to.stderr, "logagg: %d of %d\n", done, all) })
 	if err != nil {
 		return err
 	}
-	table := s.Markdown(host, began, figures)
 	if *out != "" {
 		if err := results.PutFile(*out, section, table); err != nil {
 			return misuseError{err}
@@ -64,6 +70,28 @@ func bench(ctx context.Context, args []string, to streams) error {
 	}
 	_, err = io.WriteString(to.stdout, table)
 	return err
+}
+
+// figures measures all variants, and returns their section.
+func figures(ctx context.Context, s speed.Settings, told func(done, all int)) (string, error) {
+	host, began := results.Here(), time.Now()
+	measured, err := s.Measure(ctx, told)
+	if err != nil {
+		return "", err
+	}
+	return s.Markdown(host, began, measured), nil
+}
+
+// profiles takes profiles of the built-in channel and of the kind that stands in for it,
+// and returns their section.
+func profiles(ctx context.Context, s speed.Settings, told func(done, all int)) (string, error) {
+	host, began := results.Here(), time.Now()
+	taken, err := s.Profile(ctx, []speed.Variant{{Kind: "native", Batch: 1}, {Kind: "bounded", Batch: 1},
+		{Kind: "native", Batch: s.Batch}, {Kind: "bounded", Batch: s.Batch}}, told)
+	if err != nil {
+		return "", err
+	}
+	return s.MarkdownShares(host, began, taken), nil
 }
 
 // prepare starts this program anew, to send the lines.
