@@ -110,4 +110,6 @@ test: ## every test of every module: what the README says
 .PHONY: results
 results: ## measure the table of floors and goals anew; the guides quote it
 	go run ./bench/cmd/ratios -peers -o bench/RESULTS.md
+	go run ./examples/logagg bench -o bench/RESULTS.md
+	go run ./examples/logagg bench -shares -procs 2 -rounds 12 -o bench/RESULTS.md
 	go test ./docs -run TestFigures -update

@@ -32,8 +32,10 @@ func (s *settings) serveDebug(p *pipeline.Pipeline, report *log.Logger) (stop fu
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.Handle("/debug/sluice", debug.Handler())
+	mux.Handle("/metrics", newMetrics(p))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }() // fails when it is closed, at the end
 	return func() { server.Close() }, nil

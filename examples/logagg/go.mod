@@ -6,12 +6,26 @@ require (
 	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/leodido/go-syslog/v4 v4.5.0
+	github.com/prometheus/client_golang v1.25.0
 	github.com/sluice-go/sluice v0.0.0
 	github.com/sluice-go/sluice/bench v0.0.0
+	github.com/sluice-go/sluice/metrics/prometheus v0.0.0
 	github.com/valyala/fastjson v1.6.10
+)
+
+require (
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/prometheus/client_model v0.6.3 // indirect
+	github.com/prometheus/common v0.72.0 // indirect
+	github.com/prometheus/procfs v0.22.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace (
 	github.com/sluice-go/sluice => ../../
 	github.com/sluice-go/sluice/bench => ../../bench
+	github.com/sluice-go/sluice/metrics/prometheus => ../../metrics/prometheus
 )

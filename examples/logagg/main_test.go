@@ -272,12 +272,16 @@ func TestDebug(t *testing.T) {
 	s := start(t, "-debug", "127.0.0.1:0", "-o", filepath.Join(t.TempDir(), "counts"))
 	top := strings.TrimSuffix(s.debug, "/debug/sluice")
 	for path, says := range map[string]string{
-		"/debug/sluice?format=json":     `"lines"`,
-		"/debug/pprof/":                 "goroutine",
-		"/debug/pprof/mutex?debug=1":    "sampling period=100",
-		"/debug/pprof/profile?seconds=": "",
+		"/debug/sluice?format=json":      `"lines"`,
+		"/debug/pprof/":                  "goroutine",
+		"/debug/pprof/mutex?debug=1":     "sampling period=100",
+		"/debug/pprof/symbol":            "num_symbols",
+		"/metrics":                       "\nsluice_channel_limit{kind=\"Bounded\",name=\"lines\"}",
+		"/metrics?account":               "\nlogagg_lines_total{fate=\"counted\"} 0\n",
+		"/metrics?connections":           "\nlogagg_connections 0\n",
+		"/metrics?what doctor looks for": "\ngo_sync_mutex_wait_total_seconds_total ",
 	} {
-		response, err := http.Get(top + strings.TrimSuffix(path, "profile?seconds="))
+		response, err := http.Get(top + strings.ReplaceAll(path, " ", "+"))
 		if err != nil {
 			t.Fatal(err)
 		}

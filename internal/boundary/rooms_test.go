@@ -8,6 +8,7 @@ const (
 	workloads   = "the jobs to give them"
 	lineBreaks  = "text on a terminal is broken into lines"
 	measuring   = "what a measured point is"
+	theEvent    = "what a line says"
 	addedUp     = "which figures there are, added up by name"
 )
 
@@ -222,8 +223,94 @@ var rooms = map[string]room{
 			"./bench/cacheline": "a figure says little without the distance of the cores",
 			"./bench/contender": contenders,
 			"./bench/peers":     "the table shows them beside our rows",
+			"./bench/results":   "the machine, and the form of the document",
 			"./bench/workload":  workloads,
 		},
+	},
+
+	"bench/results": {},
+
+	// The examples: commands at the top, then pipeline -> input, sink -> queue, count ->
+	// parse.
+	"examples/logagg": {
+		imports: permissions{
+			"./bench/results":                                "its table stands beside the others",
+			"./debug":                                        "the live page",
+			"./examples/logagg/count":                        "the summary at the end",
+			"./examples/logagg/input":                        "what is read",
+			"./examples/logagg/pipeline":                     "the service",
+			"./examples/logagg/queue":                        "its hot channel",
+			"./examples/logagg/sink":                         "where counts go",
+			"./examples/logagg/speed":                        "the comparison of channels",
+			"./examples/logagg/traffic":                      "lines to send to a service",
+			"./metrics/prometheus":                           "the channels for Prometheus",
+			"github.com/prometheus/client_golang/prometheus": "the service's own metrics",
+			"github.com/prometheus/client_golang/prometheus/collectors": "the runtime's and the process's",
+			"github.com/prometheus/client_golang/prometheus/promhttp":   "the page of metrics",
+		},
+		tests: permissions{
+			"./examples/logagg/frame": "the sample is written line by line",
+			"./examples/logagg/parse": "counts from a file are sorted as a table is",
+		},
+	},
+	"examples/logagg/frame": {},
+	"examples/logagg/parse": {
+		imports: permissions{"github.com/valyala/fastjson": "JSON at a tenth of encoding/json's time, and without allocating"},
+		tests: permissions{
+			"github.com/leodido/go-syslog/v4/rfc3164": "what headers say, from a parser that others trust",
+			"github.com/leodido/go-syslog/v4/rfc5424": "the same",
+		},
+	},
+	"examples/logagg/queue": {
+		imports: permissions{
+			"./":                      "the channels to choose from",
+			"./examples/logagg/parse": theEvent,
+		},
+	},
+	"examples/logagg/count": {
+		imports: permissions{"./examples/logagg/parse": theEvent},
+	},
+	"examples/logagg/sink": {
+		imports: permissions{
+			"./examples/logagg/count":        "what is shipped",
+			"github.com/cenkalti/backoff/v5": "when to try again",
+		},
+		tests: permissions{"./examples/logagg/parse": theEvent},
+	},
+	"examples/logagg/input": {
+		imports: permissions{
+			"./examples/logagg/frame": "where lines end",
+			"./examples/logagg/parse": "what they say",
+			"./examples/logagg/queue": "where that goes",
+		},
+	},
+	"examples/logagg/pipeline": {
+		imports: permissions{
+			"./":                      "tables on their way to the sink",
+			"./examples/logagg/count": "the stage that counts",
+			"./examples/logagg/input": "the stage that reads",
+			"./examples/logagg/parse": theEvent,
+			"./examples/logagg/queue": "what lies between",
+		},
+		tests: permissions{"./examples/logagg/traffic": "lines, and what they must lead to"},
+	},
+	"examples/logagg/traffic": {
+		imports: permissions{
+			"./examples/logagg/count": "what lines must lead to",
+			"./examples/logagg/parse": theEvent,
+		},
+		tests: permissions{"./examples/logagg/frame": "what was written is read again"},
+	},
+	"examples/logagg/speed": {
+		imports: permissions{
+			"./bench/results":                 "the machine, and the form of the document",
+			"./examples/logagg/input":         "a source of connections",
+			"./examples/logagg/pipeline":      "what is measured",
+			"./examples/logagg/queue":         "in which variants",
+			"./examples/logagg/sink":          "one that costs nothing",
+			"github.com/google/pprof/profile": "where CPU time goes",
+		},
+		tests: permissions{"./examples/logagg/traffic": "lines to send"},
 	},
 
 	// The tool: flags at the top, then experiment -> measure -> stat -> report.

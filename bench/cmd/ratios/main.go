@@ -13,7 +13,8 @@
 // of the ratios of the rounds, so that a machine that is slow for a while is slow
 // for both. With them it measures what a cache line between two cores takes, which
 // is what a virtual machine changes most. It is no test: it always exits with 0 unless it could not measure.
-// An interrupt prints what was measured until then.
+// An interrupt prints what was measured until then. In the file that -o names, sections
+// of other commands stay as they are.
 package main
 
 import (

@@ -118,7 +118,7 @@ func (c counts) addTo(in *Intake) {
 		to *atomic.Int64
 	}{
 		{c.lines, &in.Lines},
-		{c.malformed, &in.Malformed},
+		{c.malformed, &in.Malformed}, // before its parts: see pipeline.Ledger
 		{c.tooLong, &in.TooLong},
 		{c.truncated, &in.Truncated},
 		{c.rejected, &in.Rejected},

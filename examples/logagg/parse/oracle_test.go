@@ -93,3 +93,25 @@ func FuzzMinute(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkSyslog is why headers are split here.
+func BenchmarkSyslog(b *testing.B) {
+	line := []byte("<134>1 2026-11-21T15:04:05.123456Z web-07 checkout 4711 - - " + combined)
+	b.Run("here", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, _, ok := splitSyslog(line); !ok {
+				b.Fatal("refused")
+			}
+		}
+	})
+	b.Run("go-syslog", func(b *testing.B) {
+		parser := rfc5424.NewParser()
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := parser.Parse(line); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

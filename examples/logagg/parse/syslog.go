@@ -2,10 +2,11 @@ package parse
 
 import "bytes"
 
-// The header is split here and not by github.com/leodido/go-syslog/v4, which is the
-// better parser: all that is wanted of it is where two fields lie, and for that its 422
-// ns and 7 allocations a message would be the dearest step of the service by far. The
-// tests hold this file against it.
+// The header is split here and not by github.com/leodido/go-syslog/v4, which is the more
+// complete parser: all that is wanted of it is where two fields lie, and for that its 422
+// ns and 7 allocations a message would be more than all the rest of a line costs (median
+// of BenchmarkSyslog, 2026-11-21, AMD EPYC VM with 2 cores, Go 1.26.8). The tests hold
+// this file against it.
 
 // maxPriority is the largest PRI: facility 23, severity 7.
 const maxPriority = 191

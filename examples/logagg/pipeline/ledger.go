@@ -10,7 +10,8 @@ import (
 //	In      = Counted + Malformed + Rejected + Dropped
 //	Counted = Shipped + Unshipped
 //
-// While a pipeline runs, what is on its way is missing from the right side.
+// While a pipeline runs, its figures are of slightly different moments, and what is on
+// its way is missing; but none of them ever falls.
 type Ledger struct {
 	In        int64 // lines read
 	Counted   int64
@@ -33,9 +34,9 @@ func (p *Pipeline) Ledger() Ledger {
 	return Ledger{
 		In:          in.Lines.Load(),
 		Counted:     p.counted.Load(),
-		Malformed:   in.Malformed.Load(),
-		TooLong:     in.TooLong.Load(),
+		TooLong:     in.TooLong.Load(), // before Malformed, of which they are a part
 		Truncated:   in.Truncated.Load(),
+		Malformed:   in.Malformed.Load(),
 		Rejected:    in.Rejected.Load(),
 		Dropped:     p.config.Queue.Dropped(),
 		Shipped:     p.shipped.Load(),
