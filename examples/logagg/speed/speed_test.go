@@ -135,7 +135,7 @@ func TestProfile(t *testing.T) {
 	}
 	all[0].All, all[0].CPU = 4*time.Millisecond, map[string]time.Duration{"channel": time.Millisecond, other: 3 * time.Millisecond}
 	text := s.MarkdownShares(results.Host{Commit: "c0ffee"}, time.Now(), all)
-	for _, want := range []string{"- commit: c0ffee", "| native | 1 | 1000 | 250 (25 %) | 0 (0 %) |", " 750 (75 %) |\n"} {
+	for _, want := range []string{"- commit: c0ffee", "| native | 1 | 1000 | 1.33 | 250 (25 %) | 0 (0 %) |", " 750 (75 %) |\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
