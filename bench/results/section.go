@@ -34,6 +34,16 @@ func Put(document, name, text string) (string, error) {
 	return before + section + after, nil
 }
 
+// Get returns the text of the section of that name, or nothing.
+func Get(document, name string) string {
+	_, rest, _ := strings.Cut(document, begin(name))
+	text, _, ended := strings.Cut(rest, end(name))
+	if !ended {
+		return ""
+	}
+	return strings.TrimSpace(text) + "\n"
+}
+
 // Sections returns all sections of the document, as they are, for whoever writes the
 // rest anew.
 func Sections(document string) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -59,6 +60,11 @@ func bench(ctx context.Context, args []string, to streams) error {
 	if *shares {
 		section, measure = sharesSection, profiles
 	}
+	if *out != "" {
+		if err := canTake(*out, section); err != nil { // now, and not after a minute
+			return misuseError{fmt.Errorf("-o: %w", err)}
+		}
+	}
 	table, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(to.stderr, "logagg: %d of %d\n", done, all) })
 	if err != nil {
 		return err
@@ -69,6 +75,25 @@ func bench(ctx context.Context, args []string, to streams) error {
 		}
 	}
 	_, err = io.WriteString(to.stdout, table)
+	return err
+}
+
+// canTake returns what keeps a file from taking a section.
+func canTake(path, section string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if os.IsNotExist(err) {
+		_, err = os.Stat(filepath.Dir(path))
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	document, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	_, err = results.Put(string(document), section, "")
 	return err
 }
 

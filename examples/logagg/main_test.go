@@ -3,8 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -14,18 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
-	"unique"
 
-	"github.com/sluice-go/sluice/examples/logagg/count"
 	"github.com/sluice-go/sluice/examples/logagg/frame"
-	"github.com/sluice-go/sluice/examples/logagg/parse"
-	"github.com/sluice-go/sluice/examples/logagg/queue"
 	"github.com/sluice-go/sluice/examples/logagg/traffic"
 )
 
@@ -94,158 +85,6 @@ func sampleLines(t *testing.T) (text []byte) {
 	return text
 }
 
-// A service is one that runs in the test.
-type service struct {
-	t              *testing.T
-	address, debug string
-	cancel         func()
-	status         chan int
-	stdout         bytes.Buffer
-	stderr         strings.Builder
-	logged         sync.WaitGroup
-}
-
-// start starts a service on TCP, and waits until it listens.
-func start(t *testing.T, args ...string) *service {
-	t.Helper()
-	s := &service{t: t, status: make(chan int, 1)}
-	var ctx context.Context
-	ctx, s.cancel = context.WithCancel(t.Context())
-	read, stderr := io.Pipe()
-	go func() {
-		s.status <- run(ctx, append([]string{"-tcp", "127.0.0.1:0", "-drain", "10s"}, args...), streams{strings.NewReader(""), &s.stdout, stderr})
-		stderr.Close()
-	}()
-	listens := make(chan bool, 1)
-	s.logged.Go(func() {
-		defer close(listens)
-		for lines := bufio.NewScanner(read); lines.Scan(); {
-			fmt.Fprintln(&s.stderr, lines.Text())
-			if _, at, ok := strings.Cut(lines.Text(), "debugging at "); ok {
-				s.debug = at
-			}
-			if _, at, ok := strings.Cut(lines.Text(), "syslog is taken at "); ok {
-				s.address = at
-			}
-			if s.address != "" && (s.debug != "" || !strings.Contains(strings.Join(args, " "), "-debug")) {
-				select {
-				case listens <- true:
-				default:
-				}
-			}
-		}
-	})
-	if !<-listens {
-		t.Fatalf("it does not listen: %s", s.stderr.String())
-	}
-	return s
-}
-
-// stop ends the service gracefully, and returns its status.
-func (s *service) stop() int {
-	s.cancel()
-	status := <-s.status
-	s.logged.Wait()
-	return status
-}
-
-// TestEndToEnd sends lines over TCP to a service with each channel, batched or not, that
-// ships to a file or a server: the counts must be those of the lines, one by one.
-func TestEndToEnd(t *testing.T) {
-	const lines = 20_000
-	for _, kind := range queue.Names() {
-		for _, batch := range []string{"on", "off"} {
-			t.Run(kind+" "+batch, func(t *testing.T) {
-				dir := t.TempDir()
-				counts, truth, aside := filepath.Join(dir, "counts"), filepath.Join(dir, "truth"), filepath.Join(dir, "aside")
-				s := start(t, "-channel", kind, "-batch", batch, "-o", counts, "-aside", aside, "-every", "10ms")
-				var sent, errors strings.Builder
-				status := run(t.Context(), []string{"load", "-tcp", s.address, "-lines", strconv.Itoa(lines), "-connections", "64", "-truth", truth},
-					streams{strings.NewReader(""), &sent, &errors})
-				if status != 0 || !strings.Contains(sent.String(), "sent 20000 lines") {
-					t.Fatalf("load: status %d, %s%s", status, sent.String(), errors.String())
-				}
-				var malformed int
-				if _, err := fmt.Sscanf(sent.String(), "sent 20000 lines, of which %d are", &malformed); err != nil {
-					t.Fatal(err)
-				}
-				settled(t, counts, lines-malformed) // so that all connections were accepted
-				if status := s.stop(); status != 0 {
-					t.Fatalf("status %d: %s", status, s.stderr.String())
-				}
-				if got, want := merged(t, counts), merged(t, truth); got != want {
-					t.Errorf("counted\n%swant\n%s", got, want)
-				}
-				account := fmt.Sprintf("in %d = counted %d + malformed %d + rejected 0 + dropped 0\ncounted %d = shipped %d + not shipped 0",
-					lines, lines-malformed, malformed, lines-malformed, lines-malformed)
-				if !strings.Contains(s.stdout.String(), account) {
-					t.Errorf("the account is not %s, but %s", account, s.stdout.String())
-				}
-				if kept, err := os.ReadFile(aside); err != nil || bytes.Count(kept, []byte("\n")) != malformed {
-					t.Errorf("%d lines are kept aside, not %d: %v", bytes.Count(kept, []byte("\n")), malformed, err)
-				}
-			})
-		}
-	}
-}
-
-// settled waits until that many lines are counted in a file.
-func settled(t *testing.T, path string, lines int) {
-	t.Helper()
-	for {
-		sum := int64(0)
-		for _, row := range rows(t, path) {
-			sum += row.Lines
-		}
-		if sum >= int64(lines) {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// rows are the counts in a file.
-func rows(t *testing.T, path string) (all []count.Row) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(text) {
-		var row count.Row
-		if err := json.Unmarshal(line, &row); err != nil {
-			if !bytes.HasSuffix(line, []byte("\n")) {
-				break // it is being written
-			}
-			t.Fatalf("%q: %v", line, err)
-		}
-		all = append(all, row)
-	}
-	return all
-}
-
-// merged adds up the counts in a file.
-func merged(t *testing.T, path string) string {
-	sums := map[count.Row]count.Row{}
-	for _, row := range rows(t, path) {
-		k := count.Row{Minute: row.Minute, Service: row.Service, Status: row.Status}
-		sum := sums[k]
-		sum.Lines, sum.Bytes = sum.Lines+row.Lines, sum.Bytes+row.Bytes
-		sums[k] = sum
-	}
-	table := traffic.NewTruth().Table // to be sorted by
-	for k := range sums {
-		minute, _ := parse.MinuteOf(k.Minute)
-		table.Add(parse.Event{Service: unique.Make(k.Service), Minute: minute, Status: uint16(k.Status)})
-	}
-	var text strings.Builder
-	for _, row := range table.Rows() {
-		sum := sums[count.Row{Minute: row.Minute, Service: row.Service, Status: row.Status}]
-		fmt.Fprintln(&text, row.Minute, row.Service, row.Status, sum.Lines, sum.Bytes)
-	}
-	return text.String()
-}
-
 // TestInputs: files and the standard input together, counts among nothing else on the
 // standard output, and a summary beside it.
 func TestInputs(t *testing.T) {
@@ -308,6 +147,10 @@ func TestBadInput(t *testing.T) {
 	if err := os.WriteFile(exists, []byte("mine"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	damaged := filepath.Join(dir, "damaged")
+	if err := os.WriteFile(damaged, []byte("<!-- begin logagg -->\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct{ args, says string }{
 		{"-nonsense", "not defined"},
 		{"-channel pipe", `no channel "pipe"`},
@@ -338,6 +181,14 @@ func TestBadInput(t *testing.T) {
 		{"load -tcp x -lines 3 -connections 4", "-connections 4"},
 		{"load -tcp x more", `"more" is too much`},
 		{"load -tcp x -truth " + exists, "exists"},
+		{"bench -procs 1,x", `"x" is not a number`},
+		{"bench -batch 1", "-batch is 1"},
+		{"bench -rounds 0", "-rounds is 0"},
+		{"bench -lines 3", "-lines is 3"},
+		{"bench more", `"more" is too much`},
+		{"bench -o " + dir, "is a directory"},
+		{"bench -o " + filepath.Join(dir, "no", "folder"), "no such file"},
+		{"bench -o " + damaged, "has no end"},
 	} {
 		var out, errors strings.Builder
 		status := run(t.Context(), strings.Fields(test.args), streams{strings.NewReader(""), &out, &errors})
