@@ -43,7 +43,6 @@ type Host struct {
 	step    time.Duration // from line to line, on average
 	form    form
 	line    []byte
-	body    []byte
 }
 
 // A form is how a host writes a line.
