@@ -1,0 +1,136 @@
+package codec_test
+
+import (
+	"bytes"
+	"errors"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/codec"
+)
+
+type event struct {
+	Host string
+	N    int
+}
+
+type line string
+
+type chunk []byte
+
+// onlyWritten has one half of a binary form.
+type onlyWritten struct{ N int }
+
+func (onlyWritten) AppendBinary(b []byte) ([]byte, error) { return append(b, "half"...), nil }
+
+// fragile refuses to be written, and to be read.
+type fragile struct{}
+
+var errFragile = errors.New("fragile")
+
+func (fragile) AppendBinary(b []byte) ([]byte, error) { return b, errFragile }
+func (*fragile) UnmarshalBinary([]byte) error         { return errFragile }
+
+// check sends v there and back by the default codec, which must be the one named.
+func check[T any](t *testing.T, name string, v T, form string) {
+	t.Helper()
+	c := codec.Default[T]()
+	if c.Name() != name {
+		t.Errorf("%T: the default is %q, want %q", v, c.Name(), name)
+	}
+	b, err := c.Append([]byte("before"), v)
+	if err != nil {
+		t.Errorf("%T: %v", v, err)
+		return
+	}
+	rest, found := bytes.CutPrefix(b, []byte("before"))
+	if !found {
+		t.Errorf("%T: Append changed what was there: %q", v, b)
+	}
+	if form != "" && string(rest) != form {
+		t.Errorf("%T: form %q, want %q", v, rest, form)
+	}
+	got, err := c.Decode(rest)
+	if err != nil {
+		t.Errorf("%T: %v", v, err)
+	}
+	clear(b) // as its owner may
+	if !reflect.DeepEqual(got, v) {
+		t.Errorf("%T: %v came back as %v", v, v, got)
+	}
+}
+
+func TestDefault(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 0, 0, 7, time.UTC)
+	addr, page := netip.MustParseAddr("::1"), &url.URL{Scheme: "http", Host: "a.example"}
+	check(t, "raw", []byte{0, 0xff, '"'}, "\x00\xff\"")
+	check(t, "raw", []byte(nil), "")
+	check(t, "raw", "\xff\x00 no JSON", "\xff\x00 no JSON")
+	check(t, "raw", "", "")
+	check(t, "binary", at, "")
+	check(t, "binary", addr, "")
+	check(t, "binary", &addr, "")
+	check(t, "binary", *page, "http://a.example")
+	check(t, "binary", page, "http://a.example")
+	check(t, "json", line("a"), `"a"`)
+	check(t, "json", chunk("a"), `"YQ=="`)
+	check(t, "json", event{"a", 7}, `{"Host":"a","N":7}`)
+	check(t, "json", &event{"a", 7}, `{"Host":"a","N":7}`)
+	check(t, "json", (*event)(nil), "null")
+	check(t, "json", uint64(1)<<63+1, "9223372036854775809")
+	check(t, "json", struct{}{}, "{}")
+	check(t, "json", onlyWritten{3}, `{"N":3}`)
+	check(t, "json", &onlyWritten{3}, `{"N":3}`)
+	check[any](t, "json", "a", `"a"`)
+}
+
+// JSON is JSON also for what has another default.
+func TestJSON(t *testing.T) {
+	c := codec.JSON[string]()
+	b, err := c.Append(nil, "a")
+	if err != nil || string(b) != `"a"` || c.Name() != "json" {
+		t.Errorf("%s: %s, %v", c.Name(), b, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	fails := func(what string, b []byte, err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", what, err, want)
+		}
+		if string(b) != "before" {
+			t.Errorf("%s: left %q", what, b)
+		}
+	}
+	before := []byte("before")
+	b, err := codec.Default[*time.Time]().Append(before, nil)
+	fails("a nil pointer", b, err, "nil pointer")
+	b, err = codec.Default[func()]().Append(before, func() {})
+	fails("a func", b, err, "unsupported type")
+	b, err = codec.Default[fragile]().Append(before, fragile{})
+	fails("its own error", b, err, "fragile")
+
+	_, err = codec.Default[fragile]().Decode(nil)
+	fails("reading it", before, err, "fragile")
+	_, err = codec.Default[*fragile]().Decode(nil)
+	fails("reading a pointer to it", before, err, "fragile")
+	_, err = codec.Default[event]().Decode([]byte(`{"N":1`))
+	fails("reading half of it", before, err, "unexpected end")
+	_, err = codec.Default[event]().Decode([]byte(`{} {}`))
+	fails("reading two", before, err, "after top-level value")
+}
+
+// Decode of raw bytes must not hand out the caller's memory.
+func TestDecodeCopies(t *testing.T) {
+	b := []byte("abc")
+	v, err := codec.Default[[]byte]().Decode(b)
+	b[0] = 'x'
+	if err != nil || string(v) != "abc" {
+		t.Errorf("the value changed with the buffer: %q, %v", v, err)
+	}
+}
