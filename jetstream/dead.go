@@ -1,0 +1,100 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-go/sluice"
+)
+
+// headerReason says why a message is a dead letter.
+const headerReason = "Sluice-Reason"
+
+// deadLetters is the way to the channel of dead letters. It is made with the first.
+type deadLetters struct {
+	mu   sync.Mutex
+	made bool
+}
+
+// deadConfig is the config of the channel of dead letters: one without limits, from
+// which nothing goes to further dead letters.
+func (c *core) deadConfig() config {
+	config := c.config
+	config.name += deadSuffix
+	config.limit, config.limitBytes = sluice.Unlimited, 0
+	config.maxTries, config.strict, config.dead = 0, false, true
+	return config
+}
+
+// openDead opens the channel of dead letters, over the same connection.
+func (c *core) openDead(ctx context.Context) (*core, error) {
+	if c.left.Load() {
+		return nil, ErrLeft
+	}
+	return openCore(ctx, c.deadConfig(), c.link.share())
+}
+
+// exhausted tells whether p was delivered too often, and is dead by now. Who had it
+// the last time said nothing, as those who die do.
+func (c *core) exhausted(p *parcel) bool {
+	if c.config.maxTries == 0 || p.tries <= c.config.maxTries {
+		return false
+	}
+	c.bury(p, "it was not acknowledged the last time")
+	return true
+}
+
+// bury moves p to the dead letters: it is stored there, then acknowledged here. If
+// that breaks off in between it happens again, and the identity of the dead letter
+// keeps it from being there twice. If it fails, p comes again.
+func (c *core) bury(p *parcel, reason string) {
+	ctx, cancel := context.WithTimeout(c.leaving, buryWait)
+	defer cancel()
+	err := c.store(ctx, p, fmt.Sprintf("delivered %d times: %s", p.tries, reason))
+	if err == nil {
+		err = c.acknowledge(p)
+	}
+	if err != nil {
+		c.log.Error("jetstream: a dead letter cannot be stored, and comes again", "sequence", p.key.seq, "error", err)
+		c.giveBack(p, c.config.nackWait)
+		return
+	}
+	c.tally.dead.Add(1)
+	c.log.Warn("jetstream: a value went to the dead letters", "sequence", p.key.seq, "reason", reason, "tries", p.tries)
+}
+
+const buryWait = 2 * attempt
+
+// store stores p as a dead letter.
+func (c *core) store(ctx context.Context, p *parcel, reason string) error {
+	config := c.deadConfig()
+	to := newCore(config, c.link)
+	if err := c.makeDead(ctx, to); err != nil {
+		return err
+	}
+	m := &nats.Msg{Subject: to.subject, Data: p.data, Header: nats.Header{
+		headerReason:       {reason},
+		natsjs.MsgIDHeader: {strconv.FormatUint(p.key.seq, 10) + "." + strconv.FormatInt(p.key.time, 10)},
+	}}
+	_, err := c.link.js.PublishMsg(ctx, m)
+	return err
+}
+
+// makeDead makes the stream of dead letters, once.
+func (c *core) makeDead(ctx context.Context, to *core) error {
+	c.dead.mu.Lock()
+	defer c.dead.mu.Unlock()
+	if c.dead.made {
+		return nil
+	}
+	if err := to.findStream(ctx); err != nil {
+		return err
+	}
+	c.dead.made = true
+	return nil
+}
