@@ -96,6 +96,9 @@ func openCore(ctx context.Context, config config, l *link) (c *core, err error) 
 	if err := c.findConsumer(ctx); err != nil {
 		return c, err
 	}
+	if err := c.subscribe(); err != nil {
+		return c, fmt.Errorf("jetstream: Open: %w", err)
+	}
 	c.checkSync(ctx)
 	c.news, err = l.nc.Subscribe(advisory+config.name, func(*nats.Msg) { c.task(func() { _ = c.look(c.leaving) }) })
 	if err != nil {

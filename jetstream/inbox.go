@@ -2,10 +2,10 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice"
@@ -14,25 +14,26 @@ import (
 // An inbox is what was delivered to this process and is in nobody's hands yet, and
 // who waits for more. Invariants, while mu is free:
 //
-//   - somebody who waits in line and was not woken sees ready empty;
-//   - asked is what requests under way may still bring. If somebody waits, it is
-//     above 0, or a request just ended and is about to be followed by the next;
+//   - who is in line, and so was not woken, sees ready empty, or somebody else was
+//     woken for each value in it;
+//   - if somebody wants a value, a request that waits is under way, or failing says
+//     that the next one is about to be made, or minding runs, which sees to it;
 //   - a value in ready belongs to the inbox; take makes it its caller's.
-//
-// A request is a Fetch of the client: for those who wait, one that waits too; for
-// those who will likely come, one that takes what is there (depth). None is broken
-// off: the servers would count what it brings as delivered, and wait for AckWait.
 type inbox struct {
 	mu       sync.Mutex
 	consumer natsjs.Consumer
-	ready    []*parcel // in the order of the stream
+	ready    []*parcel // in the order of delivery
 	line     []*receiver
-	asked    int
-	filling  bool // a request that takes what is there is under way
+	waits    pull        // for who waits
+	tries    pull        // for who does not
+	trying   sync.Mutex  // held by who tries; before mu
+	failing  bool        // the next request is about to be made, a little later
+	minding  *time.Timer // gives up a request without a sign of life
 	// depth is how many values may be here before they are wanted: it doubles when
 	// receivers outrun it, and halves when values lie for longer than stale.
 	depth   int
 	pending uint64      // how many more there were for us at the last delivery
+	taken   uint64      // values, so far
 	idle    *time.Timer // gives back what nobody receives; nil if nothing is here
 	// signal is the channel of Ready; nil if nobody called that. If somebody did,
 	// one value is to be here, for TryRecv.
@@ -49,36 +50,26 @@ const (
 	stale = 20 * time.Millisecond
 	// idleAfter: what lay for so long goes back, for others.
 	idleAfter = time.Second
-	// fetchWait is how long a request waits at the servers, who say every
-	// fetchBeat that it does: without that it is made again.
-	fetchWait = 5 * time.Second
-	fetchBeat = time.Second
+	// tryWait is the longest that who tries waits for the servers' answer.
+	tryWait = time.Second
 )
 
 // take receives up to len(buf) values: it waits for one, then takes what is here. The
 // caller owns them, and must settle each.
 func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 	in := &c.inbox
-	var tally func()
-	defer func() {
-		if tally != nil {
-			tally()
-		}
-	}()
-	for {
+	end := func() {}
+	defer func() { end() }()
+	for first := true; ; first = false {
 		in.mu.Lock()
-		if n := c.pop(buf); n > 0 {
+		n, err := c.here(buf)
+		if n > 0 || err != nil {
 			in.mu.Unlock()
-			return n, nil
-		}
-		if err := c.ended(); err != nil {
-			in.mu.Unlock()
-			return 0, err
+			return n, err
 		}
 		if ctx.Err() != nil {
 			in.mu.Unlock()
-			n, err := c.tryTake(buf)
-			if err == sluice.ErrEmpty {
+			if n, err = c.tryTake(buf); err == sluice.ErrEmpty {
 				err = contextError(ctx)
 			}
 			return n, err
@@ -88,8 +79,8 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 		c.ask()
 		c.watchDrain()
 		in.mu.Unlock()
-		if tally == nil {
-			tally = c.tally.recvWait()
+		if first {
+			end = c.tally.recvWait()
 		}
 		select {
 		case <-r.wake:
@@ -99,51 +90,64 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 	}
 }
 
-// tryTake is take without waiting for a value, only for the servers' answer.
+// tryTake is take without waiting for a value, only for the servers' answer. That there
+// is nothing must be true of one moment, of the servers and of what is here: if others
+// took something meanwhile, or it is on its way by a request of ours, it asks again.
 func (c *core) tryTake(buf []*parcel) (int, error) {
 	in := &c.inbox
-	in.mu.Lock()
-	n, err, consumer := c.pop(buf), c.ended(), in.consumer
-	in.mu.Unlock()
-	if n > 0 || err != nil {
-		return n, err
+	in.trying.Lock()
+	defer in.trying.Unlock()
+	for {
+		in.mu.Lock()
+		n, err := c.here(buf)
+		if n > 0 || err != nil {
+			in.mu.Unlock()
+			return n, err
+		}
+		done, taken := make(chan struct{}), in.taken
+		in.tries.done = done
+		c.request(&in.tries, pullRequest{Batch: min(len(buf), c.config.prefetch), NoWait: true})
+		in.mu.Unlock()
+		answered := c.answered(done)
+		if c.closed.Load() {
+			_ = c.look(c.leaving) // it may be drained
+		}
+		in.mu.Lock()
+		n, err = c.here(buf)
+		again := answered && (in.taken != taken || in.tries.crowded && in.waits.left > 0)
+		in.mu.Unlock()
+		if n > 0 || err != nil {
+			return n, err
+		}
+		if !again {
+			return 0, sluice.ErrEmpty
+		}
 	}
-	batch, err := consumer.FetchNoWait(len(buf))
-	if err != nil {
-		return 0, sluice.ErrEmpty // as far as can be known without a connection
-	}
-	for m := range batch.Messages() {
-		c.arrive(m)
-	}
-	in.mu.Lock()
-	n = c.pop(buf)
-	in.mu.Unlock()
-	if n > 0 {
-		return n, nil
-	}
-	if c.closed.Load() {
-		_ = c.look(c.leaving)
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if err := c.ended(); err != nil {
-		return 0, err
-	}
-	return 0, sluice.ErrEmpty
 }
 
-// pop moves values from ready to buf, and has more fetched if receivers outrun what
-// is here. The lock is held.
-func (c *core) pop(buf []*parcel) int {
+// answered waits until done, or as long as who tries waits.
+func (c *core) answered(done <-chan struct{}) bool {
+	timer := time.NewTimer(tryWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C: // empty, as far as can be known without the servers
+		return false
+	}
+}
+
+// here takes what is here, or tells why nothing will ever be. The lock is held.
+func (c *core) here(buf []*parcel) (int, error) {
 	in := &c.inbox
 	n := copy(buf, in.ready)
 	if n == 0 {
-		return 0
+		return 0, c.ended()
 	}
 	clear(in.ready[:n])
 	in.ready = in.ready[n:]
-	now := time.Now()
-	if now.Sub(buf[n-1].came) > stale {
+	in.taken += uint64(n)
+	if time.Since(buf[n-1].came) > stale {
 		in.depth = max(1, in.depth/2)
 	} else if len(in.ready) == 0 {
 		in.depth = min(2*in.depth, c.config.prefetch)
@@ -153,117 +157,48 @@ func (c *core) pop(buf []*parcel) int {
 		in.stopIdle()
 	}
 	c.announce()
-	c.fill()
 	c.ask()
-	return n
+	return n, nil
 }
 
-// fill requests what is there, up to depth, if less than half of that is here. The
-// lock is held.
-func (c *core) fill() {
-	in := &c.inbox
-	here := len(in.ready) + in.asked
-	if in.filling || in.pending == 0 || 2*here > in.depth || c.ended() != nil {
-		return
-	}
-	in.filling = true
-	c.request(in.depth-here, true)
+// wants tells whether somebody waits for a value. The lock is held.
+func (in *inbox) wants() bool {
+	return len(in.line) > 0 || in.signal != nil && len(in.ready) == 0
 }
 
-// ask makes sure that there is a value on the way to each who waits. The lock is held.
+// ask makes the next request, unless one is under way, if somebody waits for a value;
+// or if there are more, and less than half of what receivers will soon want is here.
+// The lock is held.
 func (c *core) ask() {
 	in := &c.inbox
+	if in.waits.left > 0 || in.failing || c.ended() != nil {
+		return
+	}
 	need := len(in.line)
-	if in.signal != nil && len(in.ready) == 0 {
+	if in.signal != nil {
 		need = max(need, 1)
 	}
-	if need <= in.asked || c.ended() != nil {
-		return
+	need -= len(in.ready)
+	ahead := in.depth - len(in.ready)
+	switch {
+	case need > 0 && in.depth == 1:
+		c.request(&in.waits, pullRequest{Batch: need, Expires: pullWait, Heartbeat: pullBeat})
+	case need > 0: // all that is there when the first one comes
+		c.request(&in.waits, pullRequest{Batch: max(need, ahead), NoWait: true, Expires: pullWait, Heartbeat: pullBeat})
+	case in.pending > 0 && 2*len(in.ready) <= in.depth:
+		c.request(&in.waits, pullRequest{Batch: ahead, NoWait: true})
 	}
-	c.request(need-in.asked, false)
+	c.mind()
 }
 
-// request makes a request for n values in a goroutine of its own: for what is there,
-// to fill up, or one that waits. The lock is held.
-func (c *core) request(n int, filling bool) {
+// deliver puts a message into ready, and wakes the first in line. The lock is held.
+func (c *core) deliver(m *nats.Msg) {
 	in := &c.inbox
-	if c.left.Load() {
-		return
-	}
-	in.asked += n
-	consumer := in.consumer
-	c.tasks.Go(func() {
-		left := n
-		batch, err := c.fetch(consumer, n, filling)
-		if err == nil {
-			for m := range batch.Messages() {
-				left--
-				in.mu.Lock()
-				in.asked--
-				in.mu.Unlock()
-				c.arrive(m)
-			}
-			err = batch.Error()
-		}
-		c.requestEnded(left, filling, err)
-	})
-}
-
-func (c *core) fetch(consumer natsjs.Consumer, n int, filling bool) (natsjs.MessageBatch, error) {
-	if filling {
-		return consumer.FetchNoWait(n)
-	}
-	// Until nothing can come any more.
-	ctx, cancel := context.WithTimeout(c.coming, fetchWait)
-	context.AfterFunc(ctx, cancel)
-	return consumer.Fetch(n, natsjs.FetchContext(ctx), natsjs.FetchHeartbeat(fetchBeat))
-}
-
-// requestEnded accounts for what a request did not bring, and asks again for those
-// who wait.
-func (c *core) requestEnded(left int, filling bool, err error) {
-	in := &c.inbox
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) && c.open() {
-		// A leader gone, a connection lost, the consumer gone. How things are must
-		// be known before the next request, which comes after a random pause: all
-		// clients see this at once.
-		if errors.Is(err, natsjs.ErrConsumerDeleted) {
-			c.restore(c.leaving, "somebody deleted its consumer")
-		}
-		_ = c.look(c.leaving)
-		_ = c.pause(c.coming, betweenRequests)
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.asked -= left
-	if filling {
-		in.filling = false
-	}
-	if left > 0 && err == nil {
-		in.pending = 0
-	}
-	c.ask()
-}
-
-const betweenRequests = 50 * time.Millisecond
-
-// open tells whether values may still come.
-func (c *core) open() bool {
-	c.inbox.mu.Lock()
-	defer c.inbox.mu.Unlock()
-	return c.ended() == nil
-}
-
-// arrive puts a message into ready, and wakes the first in line.
-func (c *core) arrive(m natsjs.Msg) {
 	p, err := newParcel(m)
 	if err != nil {
 		c.log.Warn("jetstream: a message that is no delivery", "error", err)
 		return
 	}
-	in := &c.inbox
-	in.mu.Lock()
-	defer in.mu.Unlock()
 	in.pending = p.pending
 	if c.left.Load() {
 		c.giveBack(p, 0)
@@ -297,6 +232,10 @@ func (c *core) changed() {
 		return
 	}
 	c.dry()
+	if in.minding != nil {
+		in.minding.Stop()
+		in.minding = nil
+	}
 	for len(in.line) > 0 {
 		in.wakeOne()
 	}
@@ -359,24 +298,32 @@ func (in *inbox) stopIdle() {
 	}
 }
 
-// idled gives back what has been here for too long; one value stays for Ready.
+// idled gives back what has been here for too long. One value stays for Ready, marked
+// as in progress: given back again and again, it would run out of tries.
 func (c *core) idled() {
 	in := &c.inbox
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	now, kept := time.Now(), 0
 	for _, p := range in.ready {
-		if now.Sub(p.came) < idleAfter || in.signal != nil && kept == 0 && now.Sub(p.came) < c.config.ackWait/2 {
+		forReady := in.signal != nil && kept == 0
+		if forReady && now.Sub(p.came) > c.config.ackWait/3 && c.link.nc.Publish(p.reply, sayProgress) == nil {
+			p.came = now
+		}
+		if now.Sub(p.came) < idleAfter || forReady && now.Sub(p.came) < c.config.ackWait/2 {
 			in.ready[kept] = p
 			kept++
 			continue
 		}
 		c.giveBack(p, 0)
 	}
-	clear(in.ready[kept:])
+	if kept < len(in.ready) {
+		clear(in.ready[kept:])
+		in.depth = 1
+	}
 	in.ready = in.ready[:kept]
-	in.depth = 1
 	if in.idle = nil; kept > 0 {
 		c.startIdle()
 	}
+	c.ask()
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	natsjs "github.com/nats-io/nats.go/jetstream"
 )
 
 // A parcel is a delivered message. It is in the inbox, then in somebody's hands until
@@ -32,14 +31,14 @@ type key struct {
 	time int64 // ns
 }
 
-func newParcel(m natsjs.Msg) (*parcel, error) {
+func newParcel(m *nats.Msg) (*parcel, error) {
 	meta, err := m.Metadata()
 	if err != nil {
 		return nil, err
 	}
 	return &parcel{
 		key:   key{meta.Sequence.Stream, meta.Timestamp.UnixNano()},
-		reply: m.Reply(), data: m.Data(), reason: m.Headers().Get(headerReason),
+		reply: m.Reply, data: m.Data, reason: m.Header.Get(headerReason),
 		tries: int(min(meta.NumDelivered, 1<<30)), pending: meta.NumPending, came: time.Now(),
 	}, nil
 }

@@ -26,7 +26,7 @@ type flow struct {
 // newFlow returns a flow of about total values, sent one by one.
 func newFlow(k Kind, senders, receivers, total int) *flow {
 	return &flow{
-		k: k, senders: senders, receivers: receivers, each: max(2, total/senders),
+		k: k, senders: senders, receivers: receivers, each: max(2, k.fewer(total)/senders),
 		send:    func(c Channel[uint64], _ int, vs []uint64) error { return sendEach(c, vs) },
 		receive: recvEach,
 	}
@@ -146,7 +146,7 @@ func testFlow(t *testing.T, k Kind) {
 	if testing.Short() {
 		shapes = shapes[:min(len(shapes), 5)]
 	}
-	inBothWorlds(t, func(t *testing.T) {
+	k.inBothWorlds(t, func(t *testing.T) {
 		for _, shape := range shapes {
 			total := rounds(6000)
 			newFlow(k, shape[0], shape[1], total).run(t)

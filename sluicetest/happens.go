@@ -10,14 +10,14 @@ import (
 // values prove it on this machine; the race detector, on every machine.
 func testHappensBefore(t *testing.T, k Kind) {
 	t.Run("send before its receive", func(t *testing.T) {
-		inBothWorlds(t, k.testSendBeforeRecv)
+		k.inBothWorlds(t, k.testSendBeforeRecv)
 	})
 	t.Run("close before the receive that fails", func(t *testing.T) {
-		inBothWorlds(t, k.testCloseBeforeRecv)
+		k.inBothWorlds(t, k.testCloseBeforeRecv)
 	})
 	if k.blocks() {
 		t.Run("receive before the send that needs its room", func(t *testing.T) {
-			inBothWorlds(t, k.testRecvBeforeSend)
+			k.inBothWorlds(t, k.testRecvBeforeSend)
 		})
 	}
 	if k.Capacity == 1 && k.blocks() && !k.OneSender && !k.OneReceiver {
@@ -54,7 +54,7 @@ func (k Kind) testSendBeforeRecv(t *testing.T) {
 }
 
 func (k Kind) testCloseBeforeRecv(t *testing.T) {
-	for range rounds(200) {
+	for range k.fewer(rounds(200)) {
 		c := k.numbers(t)
 		written := 0
 		var receivers sync.WaitGroup

@@ -3,6 +3,8 @@ package sluicetest
 import (
 	"context"
 	"iter"
+	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +41,12 @@ type Kind struct {
 	// Allocates says that operations allocate. Those of a channel of this
 	// library do not, in steady state.
 	Allocates bool
+	// Remote says that values leave the process, for a server perhaps: what an
+	// operation waits for can be nothing that the process sees. So no test of such a
+	// kind runs in a bubble, only those of remotely do, with fewer rounds; what may
+	// lag behind is waited for, such as Len and the sight of a value sent; and a send
+	// always waits, so that none is expected to succeed under a context that is done.
+	Remote bool
 	// Memory, if set, is what the kind promises about its use of memory.
 	Memory *Memory
 
@@ -143,6 +151,13 @@ var tests = []test{
 	{"Memory", Kind.promisesMemory, testMemory},
 }
 
+// remotely are the tests that have a part to which a remote kind can be held. The
+// others need a bubble, or count what of a server is in this process too.
+var remotely = []string{
+	"Sequence", "Close", "ReadyFlow", "Elements", "Flow", "Oneshot", "TryContention",
+	"CloseStorm", "CancelStorm", "ChaosContext", "HappensBefore",
+}
+
 // Run runs the suite against k, each test of it as a sub-test of t. Tests of
 // promises that k does not make are left out. It must not run in parallel with
 // other tests: some of its tests count goroutines and measure the heap.
@@ -155,7 +170,7 @@ func Run(t *testing.T, k Kind) {
 		t.Fatalf("sluicetest: Run: Capacity is %d, PassedOver %d, Lanes %d", k.Capacity, k.PassedOver, k.Lanes)
 	}
 	for _, test := range tests {
-		if test.applies != nil && !test.applies(k) {
+		if test.applies != nil && !test.applies(k) || k.Remote && !slices.Contains(remotely, test.name) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
@@ -234,9 +249,41 @@ func rounds(n int) int {
 	return n
 }
 
+// fewer is n, or of a remote kind a part of it.
+func (k Kind) fewer(n int) int {
+	if k.Remote {
+		return max(1, n/20)
+	}
+	return n
+}
+
+// has tells whether Len of c is n; of a remote kind, it waits until it is.
+func (k Kind) has(c interface{ Len() int }, n int) bool {
+	for k.Remote && c.Len() != n {
+		runtime.Gosched()
+	}
+	return c.Len() == n
+}
+
+// tryRecv is TryRecv of a value that was sent; of a remote kind, once it is seen.
+func tryRecv[T any](k Kind, c Channel[T]) (T, error) {
+	for {
+		v, err := c.TryRecv()
+		if !k.Remote || err != sluice.ErrEmpty {
+			return v, err
+		}
+		runtime.Gosched()
+	}
+}
+
 // inBothWorlds runs f as two sub-tests, in a bubble and outside. A goroutine
-// that hangs is seen at once in a bubble; outside, waiting is what users get.
-func inBothWorlds(t *testing.T, f func(t *testing.T)) {
+// that hangs is seen at once in a bubble; outside, waiting is what users get. A
+// remote kind is there only.
+func (k Kind) inBothWorlds(t *testing.T, f func(t *testing.T)) {
+	if k.Remote {
+		t.Run("plain", f)
+		return
+	}
 	t.Run("bubble", func(t *testing.T) { synctest.Test(t, f) })
 	if !t.Failed() {
 		t.Run("plain", f)

@@ -36,7 +36,7 @@ func testOverflow(t *testing.T, k Kind) {
 	}
 	t.Run("reenter", func(t *testing.T) { synctest.Test(t, k.testDropReenters) })
 	t.Run("panic", func(t *testing.T) { synctest.Test(t, k.testDropPanics) })
-	inBothWorlds(t, k.testDropFlow)
+	k.inBothWorlds(t, k.testDropFlow)
 }
 
 // testOverflowExact sends three values too many.

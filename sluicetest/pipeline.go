@@ -16,12 +16,12 @@ import (
 // testPipelines builds things out of several channels of the kind, as programs
 // do. A send waits in all of them, so only kinds that block are asked.
 func testPipelines(t *testing.T, k Kind) {
-	t.Run("relay", func(t *testing.T) { inBothWorlds(t, k.testRelay) })
+	t.Run("relay", func(t *testing.T) { k.inBothWorlds(t, k.testRelay) })
 	if k.Order != AnyOrder {
-		t.Run("sieve", func(t *testing.T) { inBothWorlds(t, k.testSieve) })
+		t.Run("sieve", func(t *testing.T) { k.inBothWorlds(t, k.testSieve) })
 	}
-	t.Run("exchange", func(t *testing.T) { inBothWorlds(t, k.testExchange) })
-	t.Run("select", func(t *testing.T) { inBothWorlds(t, k.testSelect) })
+	t.Run("exchange", func(t *testing.T) { k.inBothWorlds(t, k.testExchange) })
+	t.Run("select", func(t *testing.T) { k.inBothWorlds(t, k.testSelect) })
 	t.Run("time limits", func(t *testing.T) { synctest.Test(t, k.testTimeLimits) })
 	t.Run("stacks", k.testStacks)
 }

@@ -168,7 +168,7 @@ func testReadyFlow(t *testing.T, k Kind) {
 	if k.Overflow != sluice.Block {
 		return
 	}
-	inBothWorlds(t, func(t *testing.T) {
+	k.inBothWorlds(t, func(t *testing.T) {
 		for _, shape := range k.shapes([][2]int{{1, 1}, {8, 1}, {4, 4}}) {
 			for _, most := range []int{1, math.MaxInt} {
 				f := newFlow(k, shape[0], shape[1], rounds(3000))

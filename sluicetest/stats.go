@@ -16,7 +16,7 @@ import (
 func testStats(t *testing.T, k Kind) {
 	t.Run("rest", func(t *testing.T) { synctest.Test(t, k.testStatsAtRest) })
 	t.Run("wait time", func(t *testing.T) { synctest.Test(t, k.testWaitTime) })
-	inBothWorlds(t, k.testStatsInUse)
+	k.inBothWorlds(t, k.testStatsInUse)
 }
 
 func (k Kind) testStatsAtRest(t *testing.T) {
