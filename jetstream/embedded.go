@@ -64,8 +64,8 @@ func useServer(dir string) (*embedded, error) {
 }
 
 // startServer starts a server that has one user. servers.mu is held.
-func startServer(dir string, passes bool) (e *embedded, err error) {
-	e = &embedded{dir: dir, passes: passes, lock: flock.New(filepath.Join(dir, lockName)), users: 1}
+func startServer(dir string, passes bool) (_ *embedded, err error) {
+	e := &embedded{dir: dir, passes: passes, lock: flock.New(filepath.Join(dir, lockName)), users: 1}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.stop())

@@ -37,8 +37,8 @@ const (
 )
 
 // newLink connects as c says.
-func newLink(c *config) (l *link, err error) {
-	l = &link{nc: c.conn, owned: c.conn == nil, users: 1}
+func newLink(c *config) (_ *link, err error) {
+	l := &link{nc: c.conn, owned: c.conn == nil, users: 1}
 	l.life, l.cut = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {

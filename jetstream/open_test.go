@@ -1,0 +1,237 @@
+package jetstream
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-go/sluice"
+)
+
+func TestOptionsRefused(t *testing.T) {
+	for want, o := range map[string]*Options[int]{
+		"nil Options":                  nil,
+		"Name is empty":                {},
+		`Name is "a.b"`:                {Name: "a.b"},
+		"Name has 201 bytes":           {Name: strings.Repeat("a", 201)},
+		"Conn is set, and URL":         {Name: "a", Conn: &nats.Conn{}, URL: "nats://127.0.0.1"},
+		"URL is set, and Dir":          {Name: "a", Dir: "/", URL: "nats://127.0.0.1"},
+		"Limit is -1":                  {Name: "a", Limit: -1},
+		"LimitBytes is -1":             {Name: "a", LimitBytes: -1},
+		"Replicas is 2":                {Name: "a", Replicas: 2, URL: "nats://127.0.0.1"},
+		"there is one server":          {Name: "a", Replicas: 3},
+		"Dedupe is 1ms":                {Name: "a", Dedupe: time.Millisecond},
+		"Prefetch is -1":               {Name: "a", Prefetch: -1},
+		"AckWait is 1ms":               {Name: "a", AckWait: time.Millisecond},
+		"MaxWork is -1ns":              {Name: "a", MaxWork: -1},
+		"connecting to nats://127.0.0": {Name: "a", URL: "nats://127.0.0.1:1"},
+	} {
+		c, err := Open(t.Context(), o)
+		if c != nil || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Open: %v, want one line with %q", err, want)
+		}
+	}
+}
+
+// A second opening finds the channel, if it wants the same.
+func TestOpenAgain(t *testing.T) {
+	dir := t.TempDir()
+	mustSend(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
+	mustRecv(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
+	for want, o := range map[string]Options[string]{
+		"Limit is 1048576, not 7":   {Limit: 7},
+		"LimitBytes is -1, not 7":   {LimitBytes: 7},
+		"Dedupe is 30s, not 1m0s":   {Dedupe: time.Minute},
+		"AckWait is 30s, not 1m0s":  {AckWait: time.Minute},
+		"Strict is false, not true": {Strict: true},
+	} {
+		o.Name, o.Dir = "jobs", dir
+		if _, err := Open(t.Context(), &o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open with other settings: %v, want %q", err, want)
+		}
+	}
+	if _, err := Open(t.Context(), &Options[int]{Name: "jobs", Dir: dir}); err == nil || !strings.Contains(err.Error(), "the codec is raw, not json") {
+		t.Errorf("Open with another codec: %v", err)
+	}
+}
+
+// A stream of somebody else is not taken for a channel.
+func TestOpenForeign(t *testing.T) {
+	s := listening(t, nil)
+	js, err := natsjs.New(client(t, s.ClientURL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), natsjs.StreamConfig{Name: "jobs", Subjects: []string{"theirs"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), &Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1})
+	if err == nil || !strings.Contains(err.Error(), "no channel of this version") {
+		t.Errorf("Open of a foreign stream: %v", err)
+	}
+	_, err = Open(t.Context(), &Options[int]{Name: "more", URL: s.ClientURL()})
+	if err == nil || !strings.Contains(err.Error(), "replicas > 1 not supported") {
+		t.Errorf("Open of three replicas on one server: %v", err)
+	}
+}
+
+// What was sent is there after everything ended, and the folder is one process's.
+func TestReopen(t *testing.T) {
+	dir := t.TempDir()
+	c := open(t, Options[string]{Name: "jobs", Dir: dir})
+	mustSend(t, c, "a", "b")
+	mustRecv(t, c, "a")
+	leave(t, c)
+	c = open(t, Options[string]{Name: "jobs", Dir: dir})
+	mustRecv(t, c, "b")
+	if _, err := startServer(dir, false); err == nil || !strings.Contains(err.Error(), "another process has its server there") {
+		t.Errorf("a second server in one folder: %v", err)
+	}
+	c.Close()
+	leave(t, c)
+	c = open(t, Options[string]{Name: "jobs", Dir: dir})
+	if err := c.Send(patient(t), "c"); err != sluice.ErrClosed {
+		t.Errorf("Send to a channel that was closed before it was opened: %v", err)
+	}
+	if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
+		t.Errorf("Recv from it: %v", err)
+	}
+}
+
+func TestDirUnusable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), &Options[int]{Name: "a", Dir: file}); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("Open in a file: %v", err)
+	}
+}
+
+// Without Dir the folder is deleted with the server.
+func TestPassingDir(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	c := open(t, Options[int]{})
+	dir := c.core.link.server.dir
+	if _, err := os.Stat(dir); err != nil {
+		t.Fatal(err)
+	}
+	leave(t, c)
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the folder of a server that is gone: %v", err)
+	}
+}
+
+// A channel that is garbage is left, with its connection and its server.
+func TestAbandoned(t *testing.T) {
+	var held *core
+	func() {
+		c, err := Open(t.Context(), &Options[int]{Name: "abandoned"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = c.core
+	}()
+	until(t, "an abandoned channel is left", func() bool {
+		runtime.GC()
+		return held.left.Load() && held.link.nc.IsClosed()
+	})
+	held.tasks.Wait()
+}
+
+// A connection of the caller's is used, and stays.
+func TestConn(t *testing.T) {
+	s := listening(t, nil)
+	nc := client(t, s.ClientURL())
+	c := open(t, Options[string]{Name: "jobs", Conn: nc, Replicas: 1})
+	mustSend(t, c, "a")
+	mustRecv(t, c, "a")
+	leave(t, c)
+	if !nc.IsConnected() {
+		t.Error("Leave closed a connection that is not its own")
+	}
+	if n := nc.NumSubscriptions(); n != 1 { // the client's own, for answers
+		t.Errorf("%d subscriptions are left", n)
+	}
+}
+
+// How often servers sync is asked of those who may know it, and said in Stats and log.
+func TestSyncWarning(t *testing.T) {
+	accounts := func(o *server.Options) {
+		system, values := server.NewAccount("SYS"), server.NewAccount("VALUES")
+		o.Accounts = []*server.Account{system, values}
+		o.SystemAccount = "SYS"
+		o.Users = []*server.User{
+			{Username: "admin", Password: "a", Account: system},
+			{Username: "app", Password: "b", Account: values},
+		}
+	}
+	for _, test := range []struct {
+		name, want string
+		system     string
+		change     func(o *server.Options)
+	}{
+		{"lax", "one syncs every 2m0s", "admin:a", func(o *server.Options) { o.SyncAlways = false }},
+		{"always", "", "admin:a", nil},
+		{"unasked", "is not known: only a user of the system account", "", nil},
+		{"not allowed", "is it a user of the system account?", "app:b", nil},
+		{"wrong password", "asking the servers failed", "admin:wrong", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := listening(t, func(o *server.Options) {
+				accounts(o)
+				if test.change != nil {
+					test.change(o)
+				}
+			})
+			values, err := s.LookupAccount("VALUES")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := values.EnableJetStream(nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			var j journal
+			o := Options[int]{Name: "jobs", Replicas: 1, Log: j.log(), URL: with(s, "app:b")}
+			if test.system != "" {
+				o.System = with(s, test.system)
+			}
+			got := open(t, o).Stats().Warning
+			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
+				t.Errorf("Stats.Warning is %q, want %q", got, test.want)
+			}
+			if test.want != "" && !strings.Contains(j.String(), "power loss") {
+				t.Errorf("the log does not say it: %s", j.String())
+			}
+		})
+	}
+}
+
+// with is the URL of s for a user.
+func with(s *server.Server, user string) string {
+	return strings.Replace(s.ClientURL(), "nats://", "nats://"+user+"@", 1)
+}
+
+// The channel is listed among those of the process, for the live page.
+func TestListed(t *testing.T) {
+	c := open(t, Options[int]{Name: "listed", Limit: 5})
+	mustSend(t, c, 1, 2)
+	for _, n := range sluice.Channels() {
+		if n.Name != "listed" {
+			continue
+		}
+		s, ok := n.Stats()
+		if n.Kind != "JetStream" || !ok || s.Len != 2 || s.Cap != 5 || s.Sent != 2 || s.BytesOnDisk == 0 || s.Warning != "" {
+			t.Errorf("listed as %q, %v, %+v", n.Kind, ok, s)
+		}
+		return
+	}
+	t.Error("not listed")
+}

@@ -1,0 +1,161 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
+)
+
+// TestMain: whatever a test starts ends with it, also what the servers inside start.
+func TestMain(m *testing.M) {
+	if serve() {
+		return
+	}
+	status := m.Run()
+	if status == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			status = 1
+		}
+	}
+	os.Exit(status)
+}
+
+var opened atomic.Int64
+
+// open opens a channel, of a name of its own unless o has one, and of a folder of its
+// own unless o says where. It is left at the end of the test.
+func open[T any](t testing.TB, o Options[T]) *Channel[T] {
+	t.Helper()
+	if o.Name == "" {
+		o.Name = fmt.Sprint("channel-", opened.Add(1))
+	}
+	c, err := Open(t.Context(), &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { leave(t, c) })
+	return c
+}
+
+func leave[T any](t testing.TB, c *Channel[T]) {
+	t.Helper()
+	if err := c.Leave(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// patient is a context that ends only when the test hangs.
+func patient(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// until waits until what becomes true.
+func until(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for ctx := patient(t); !is(); time.Sleep(time.Millisecond) {
+		if ctx.Err() != nil {
+			t.Fatalf("it did not happen: %s", what)
+		}
+	}
+}
+
+func mustSend[T any](t testing.TB, c *Channel[T], vs ...T) {
+	t.Helper()
+	for _, v := range vs {
+		if err := c.Send(patient(t), v); err != nil {
+			t.Fatalf("Send: %v", err)
+		}
+	}
+}
+
+func mustRecv[T comparable](t testing.TB, c *Channel[T], want ...T) {
+	t.Helper()
+	for _, w := range want {
+		if v, err := c.Recv(patient(t)); v != w || err != nil {
+			t.Fatalf("Recv: %v, %v, want %v", v, err, w)
+		}
+	}
+}
+
+func mustDeliver[T any](t testing.TB, c *Channel[T]) *Delivery[T] {
+	t.Helper()
+	d, err := c.Deliveries().Recv(patient(t))
+	if err != nil {
+		t.Fatalf("Recv: %v", err)
+	}
+	return d
+}
+
+// A journal is a log to look at.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func (j *journal) log() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+// mute is a log for tests that make trouble on purpose.
+func mute() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// listening starts a server on loopback, for tests that are its clients by URL.
+func listening(t testing.TB, change func(*server.Options)) *server.Server {
+	t.Helper()
+	o := &server.Options{
+		ServerName: "one", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
+		JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
+	}
+	if change != nil {
+		change(o)
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the server does not start")
+	}
+	t.Cleanup(func() { stop(s) })
+	return s
+}
+
+func stop(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+// client connects to where a channel's values are.
+func client(t testing.TB, url string) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
