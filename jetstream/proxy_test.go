@@ -1,0 +1,113 @@
+package jetstream
+
+import (
+	"net"
+	"sync"
+	"testing"
+)
+
+// A proxy stands between a client and its server, and can break off what passes.
+type proxy struct {
+	to       string
+	listener net.Listener
+	all      sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+	deaf  bool // what the server says is swallowed
+	mute  bool // what the client says is
+	shut  bool // connections are refused
+}
+
+func newProxy(t testing.TB, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{to: to, listener: l, conns: map[net.Conn]struct{}{}}
+	p.all.Go(p.accept)
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.cut(true)
+		p.all.Wait()
+	})
+	return p
+}
+
+func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
+
+func (p *proxy) accept() {
+	for {
+		in, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", p.to)
+		if err != nil || !p.keep(in, out) {
+			_ = in.Close()
+			if out != nil {
+				_ = out.Close()
+			}
+			continue
+		}
+		p.all.Go(func() { p.pass(out, in, false) })
+		p.all.Go(func() { p.pass(in, out, true) })
+	}
+}
+
+func (p *proxy) keep(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shut {
+		return false
+	}
+	for _, c := range conns {
+		p.conns[c] = struct{}{}
+	}
+	return true
+}
+
+func (p *proxy) pass(to, from net.Conn, fromServer bool) {
+	defer to.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		p.mu.Lock()
+		swallow := p.deaf && fromServer || p.mute && !fromServer
+		p.mu.Unlock()
+		if !swallow {
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// deafen swallows what the server says from now on.
+func (p *proxy) deafen() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = true
+}
+
+// silence swallows what the client says from now on.
+func (p *proxy) silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mute = true
+}
+
+// cut breaks all connections; if shut, new ones are refused.
+func (p *proxy) cut(shut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shut, p.deaf, p.mute = shut, false, false
+	for c := range p.conns {
+		_ = c.Close()
+	}
+	clear(p.conns)
+}

@@ -1,0 +1,328 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-go/sluice"
+)
+
+// behindProxy is a channel whose connection can be broken.
+func behindProxy(t *testing.T, o Options[string]) (*Channel[string], *proxy, *server.Server) {
+	t.Helper()
+	s := listening(t, nil)
+	p := newProxy(t, s.Addr().String())
+	o.URL, o.Replicas, o.Log = p.url(), 1, mute()
+	return open(t, o), p, s
+}
+
+// storedIn counts what is stored, by a connection of its own.
+func storedIn(t *testing.T, s *server.Server, name string) uint64 {
+	t.Helper()
+	js, err := natsjs.New(client(t, s.ClientURL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream.CachedInfo().State.Msgs
+}
+
+// Send nil says that the value is stored; the answer of the servers may get lost, and
+// the connection with it: the same value is then sent again, and stored once.
+func TestSendRepeats(t *testing.T) {
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+	for i := range 5 {
+		p.deafen()
+		sent := make(chan error)
+		go func() { sent <- c.Send(patient(t), fmt.Sprint(i)) }()
+		until(t, "the value is stored", func() bool { return storedIn(t, s, "jobs") == uint64(i+1) })
+		p.cut(false)
+		if err := <-sent; err != nil {
+			t.Fatalf("Send: %v", err)
+		}
+	}
+	if n := storedIn(t, s, "jobs"); n != 5 {
+		t.Errorf("%d stored of 5 sent", n)
+	}
+	mustRecv(t, c, "0", "1", "2", "3", "4")
+}
+
+// The same of a batch: it is stored once, in order.
+func TestSendBatchRepeats(t *testing.T) {
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+	var want []string
+	for i := range 3 {
+		batch := make([]string, 100)
+		for j := range batch {
+			batch[j] = fmt.Sprint(i, ".", j)
+		}
+		want = append(want, batch...)
+		p.deafen()
+		sent := make(chan error)
+		go func() {
+			_, err := c.SendBatch(patient(t), batch)
+			sent <- err
+		}()
+		until(t, "the batch is stored", func() bool { return storedIn(t, s, "jobs") == uint64(100*(i+1)) })
+		p.cut(false)
+		if err := <-sent; err != nil {
+			t.Fatalf("SendBatch: %v", err)
+		}
+	}
+	mustRecv(t, c, want...)
+	until(t, "all is acknowledged", func() bool { return c.Len() == 0 })
+}
+
+// unanswered makes a Send whose value is stored and whose answer is lost, under a context
+// that ends then.
+func unanswered(t *testing.T, c *Channel[string], p *proxy, s *server.Server) *UnknownError {
+	t.Helper()
+	before := storedIn(t, s, c.core.config.name)
+	ctx, cancel := context.WithCancel(t.Context())
+	p.deafen()
+	sent := make(chan error)
+	go func() { sent <- c.Send(ctx, "a") }()
+	until(t, "the value is stored", func() bool { return storedIn(t, s, c.core.config.name) == before+1 })
+	cancel()
+	p.cut(true)
+	err := <-sent
+	var u *UnknownError
+	if !errors.As(err, &u) || !errors.Is(err, ErrUnknown) {
+		t.Fatalf("Send whose answer is lost: %v, want %v", err, ErrUnknown)
+	}
+	for _, no := range []error{context.Canceled, sluice.ErrClosed, sluice.ErrFull} {
+		if errors.Is(err, no) {
+			t.Errorf("what is unknown is said to be %v", no)
+		}
+	}
+	p.cut(false)
+	return u
+}
+
+// An error that is unknown can be settled: the repetition is known for one.
+func TestUnknownRetry(t *testing.T) {
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+	u := unanswered(t, c, p, s)
+	for range 3 {
+		if err := u.Retry(patient(t)); err != nil {
+			t.Fatalf("Retry: %v", err)
+		}
+	}
+	if n := storedIn(t, s, "jobs"); n != 1 {
+		t.Errorf("%d stored after Retry", n)
+	}
+}
+
+// After the window a repetition would be taken for a new value.
+func TestUnknownTooLate(t *testing.T) {
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs", Dedupe: time.Second})
+	u := unanswered(t, c, p, s)
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	until(t, "it is too late", func() bool { return errors.Is(u.Retry(done), ErrTooLate) })
+	if n := storedIn(t, s, "jobs"); n != 1 {
+		t.Errorf("%d stored", n)
+	}
+}
+
+// What fails with the error of the context, or closed, or left, is not stored.
+func TestSendFails(t *testing.T) {
+	c := open(t, Options[string]{Limit: 1})
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Send(done, "a"); err != context.Canceled {
+		t.Errorf("Send under a context that is done: %v", err)
+	}
+	mustSend(t, c, "a")
+	if err := c.TrySend("b"); err != sluice.ErrFull {
+		t.Errorf("TrySend to a full channel: %v", err)
+	}
+	waiting, stop := context.WithCancel(t.Context())
+	sent := make(chan error)
+	go func() { sent <- c.Send(waiting, "c") }()
+	until(t, "a sender waits", func() bool { return c.Stats().SendersWaiting == 1 })
+	stop()
+	if err := <-sent; err != context.Canceled {
+		t.Errorf("Send that waited for room: %v", err)
+	}
+	go func() {
+		n, err := c.SendBatch(t.Context(), []string{"d", "e"})
+		if n != 0 {
+			t.Errorf("SendBatch to a full channel sent %d", n)
+		}
+		sent <- err
+	}()
+	until(t, "a sender waits", func() bool { return c.Stats().SendersWaiting == 1 })
+	c.Close()
+	if err := <-sent; err != sluice.ErrClosed {
+		t.Errorf("SendBatch that waited for room at Close: %v", err)
+	}
+	for _, err := range []error{c.Send(t.Context(), "f"), c.TrySend("f")} {
+		if err != sluice.ErrClosed {
+			t.Errorf("a send to a closed channel: %v", err)
+		}
+	}
+	mustRecv(t, c, "a")
+	if v, err := c.Recv(patient(t)); err != sluice.ErrClosed {
+		t.Errorf("Recv from a closed and drained channel: %q, %v", v, err)
+	}
+	leave(t, c)
+	if err := c.Send(t.Context(), "g"); err != ErrLeft {
+		t.Errorf("Send after Leave: %v", err)
+	}
+	if _, err := c.Recv(t.Context()); err != ErrLeft {
+		t.Errorf("Recv after Leave: %v", err)
+	}
+}
+
+// A batch is larger than what fits: what fits is sent, and the rest waits for room.
+func TestSendBatchRoom(t *testing.T) {
+	c := open(t, Options[int]{Limit: 10})
+	want := make([]int, 100)
+	for i := range want {
+		want[i] = i
+	}
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		if n, err := c.SendBatch(patient(t), want); n != len(want) || err != nil {
+			t.Errorf("SendBatch: %d, %v", n, err)
+		}
+	})
+	mustRecv(t, c, want...)
+	sender.Wait()
+}
+
+// Many batches at once are each whole, and each in order.
+func TestSendBatchesWhole(t *testing.T) {
+	c := open(t, Options[[2]int]{})
+	const senders, each = 20, 60
+	var all sync.WaitGroup
+	for s := range senders {
+		all.Go(func() {
+			batch := make([][2]int, each)
+			for i := range batch {
+				batch[i] = [2]int{s, i}
+			}
+			if n, err := c.SendBatch(patient(t), batch); n != each || err != nil {
+				t.Errorf("SendBatch: %d, %v", n, err)
+			}
+		})
+	}
+	all.Wait()
+	var seen []int
+	for range senders {
+		first, err := c.Recv(patient(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, first[0])
+		for i := 1; i < each; i++ {
+			if v, err := c.Recv(patient(t)); v != [2]int{first[0], i} || err != nil {
+				t.Fatalf("after value %d of sender %d: %v, %v", i-1, first[0], v, err)
+			}
+		}
+	}
+	if slices.Sort(seen); len(slices.Compact(seen)) != senders {
+		t.Errorf("received batches of %v", seen)
+	}
+}
+
+// Servers that know no batches get one value after the other; Open says so.
+func TestSendBatchOldServers(t *testing.T) {
+	s := listening(t, nil)
+	js, err := natsjs.New(client(t, s.ClientURL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options[int]{Name: "old", URL: s.ClientURL(), Replicas: 1, Log: mute()}
+	config, _, err := o.resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := newCore(config, &link{}).streamConfig()
+	stream.AllowAtomicPublish = false
+	if _, err := js.CreateStream(t.Context(), stream); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, o)
+	if n, err := c.SendBatch(t.Context(), []int{1, 2, 3}); n != 3 || err != nil {
+		t.Errorf("SendBatch: %d, %v", n, err)
+	}
+	mustRecv(t, c, 1, 2, 3)
+	if w := c.Stats().Warning; !strings.Contains(w, "SendBatch sends one after the other") {
+		t.Errorf("Stats.Warning: %q", w)
+	}
+}
+
+// What is too large for a message is one clear error, and nothing is sent.
+func TestTooLarge(t *testing.T) {
+	c := open(t, Options[string]{})
+	large := strings.Repeat("a", 1<<20)
+	_, batchErr := c.SendBatch(t.Context(), []string{"b", large})
+	for _, err := range []error{c.Send(t.Context(), large), c.TrySend(large), batchErr} {
+		if !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "the value has 1048576 bytes, and the servers take messages of 1048576") {
+			t.Errorf("a value of a mebibyte: %v", err)
+		}
+	}
+	if n := c.Len(); n != 0 {
+		t.Errorf("%d are stored", n)
+	}
+	fits := large[:1<<20-overhead]
+	mustSend(t, c, fits)
+	mustRecv(t, c, fits)
+	many := slices.Repeat([]string{fits}, 10) // more bytes than a run has
+	if n, err := c.SendBatch(patient(t), many); n != 10 || err != nil {
+		t.Fatalf("SendBatch of 10 MiB: %d, %v", n, err)
+	}
+	mustRecv(t, c, many...)
+}
+
+// A value that cannot be written ends a batch at that place.
+func TestSendBatchCodec(t *testing.T) {
+	c := open(t, Options[any]{})
+	n, err := c.SendBatch(t.Context(), []any{"a", "b", func() {}, "c"})
+	if n != 2 || err == nil || !strings.Contains(err.Error(), "unsupported type") {
+		t.Errorf("SendBatch with a func as its third: %d, %v", n, err)
+	}
+	mustRecv(t, c, any("a"), any("b"))
+}
+
+// A stream that somebody deleted is an error of those who wait, too.
+func TestGone(t *testing.T) {
+	s := listening(t, nil)
+	c := open(t, Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
+	js, err := natsjs.New(client(t, s.ClientURL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	received := make(chan error)
+	go func() {
+		_, err := c.Recv(patient(t))
+		received <- err
+	}()
+	until(t, "a receiver waits", func() bool { return c.Stats().ReceiversWaiting == 1 })
+	if err := js.DeleteStream(t.Context(), "jobs"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-received; err != ErrGone {
+		t.Errorf("Recv: %v", err)
+	}
+	if err := c.Send(patient(t), 1); err != ErrGone {
+		t.Errorf("Send: %v", err)
+	}
+	if err := c.Seal(patient(t)); err != ErrGone {
+		t.Errorf("Seal: %v", err)
+	}
+}
