@@ -185,7 +185,7 @@ func (c *core) ask() {
 		c.request(&in.waits, pullRequest{Batch: need, Expires: pullWait, Heartbeat: pullBeat})
 	case need > 0: // all that is there when the first one comes
 		c.request(&in.waits, pullRequest{Batch: max(need, ahead), NoWait: true, Expires: pullWait, Heartbeat: pullBeat})
-	case in.pending > 0 && 2*len(in.ready) <= in.depth:
+	case in.pending > 0 && in.depth > 1 && 2*len(in.ready) <= in.depth:
 		c.request(&in.waits, pullRequest{Batch: ahead, NoWait: true})
 	}
 	c.mind()

@@ -151,6 +151,9 @@ func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 			c.replicas = 1
 		}
 	}
+	if c.strict {
+		c.prefetch = 1 // there is never another one to fetch
+	}
 	if c.log == nil {
 		c.log = slog.Default()
 	}

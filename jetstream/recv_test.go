@@ -1,0 +1,426 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-go/sluice"
+)
+
+// At least once: what was given back, or held by somebody who left, comes again.
+func TestRedelivery(t *testing.T) {
+	dir := t.TempDir()
+	o := Options[string]{Name: "jobs", Dir: dir, NackWait: -1, AckWait: time.Second}
+	c := open(t, o)
+	mustSend(t, c, "a")
+	d := mustDeliver(t, c)
+	if d.Value != "a" || d.Tries != 1 || string(d.Form) != "a" || d.Reason != "" || d.Err != nil {
+		t.Errorf("a first delivery: %+v", d)
+	}
+	if err := d.Nack(); err != nil {
+		t.Fatal(err)
+	}
+	if d = mustDeliver(t, c); d.Value != "a" || d.Tries != 2 {
+		t.Errorf("a second delivery: %+v", d)
+	}
+	other := open(t, o)
+	leave(t, c) // with d in hand, as somebody who dies has
+	if d = mustDeliver(t, other); d.Value != "a" || d.Tries != 3 {
+		t.Errorf("a third delivery: %+v", d)
+	}
+	if err := d.AckConfirmed(patient(t)); err != nil {
+		t.Fatal(err)
+	}
+	if n := other.Len(); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+	for _, err := range []error{d.Ack(), d.Nack(), d.AckConfirmed(t.Context()), d.InProgress()} {
+		if err != ErrSettled {
+			t.Errorf("of a delivery that is acknowledged: %v", err)
+		}
+	}
+}
+
+// What is in hand is marked as in progress without being asked.
+func TestInProgress(t *testing.T) {
+	s := listening(t, nil)
+	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, AckWait: time.Second, Log: mute()})
+	heard, err := client(t, s.ClientURL()).SubscribeSync("$JS.ACK.jobs.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustSend(t, c, "a")
+	d := mustDeliver(t, c)
+	for range 4 { // more than AckWait
+		m, err := heard.NextMsgWithContext(patient(t))
+		if err != nil || string(m.Data) != string(sayProgress) {
+			t.Fatalf("of a delivery in hand: %v, %v", m, err)
+		}
+	}
+	if d.Ack() == nil { // unless the machine stood still
+		if m, err := heard.NextMsgWithContext(patient(t)); err != nil || string(m.Data) != string(sayAck) {
+			t.Errorf("of one acknowledged: %v, %v", m, err)
+		}
+	}
+}
+
+// A delivery that lapsed is somebody else's: what is said of it is refused.
+func TestLapsed(t *testing.T) {
+	c := open(t, Options[string]{Log: mute(), MaxWork: time.Nanosecond})
+	mustSend(t, c, "a", "b")
+	d, other := mustDeliver(t, c), mustDeliver(t, c)
+	c.core.mark()
+	if err := d.Ack(); err != ErrLapsed {
+		t.Errorf("Ack after MaxWork: %v", err)
+	}
+	if err := other.InProgress(); err != ErrLapsed {
+		t.Errorf("InProgress after MaxWork: %v", err)
+	}
+	if n := c.Len(); n != 2 {
+		t.Errorf("%d stored, want the 2 that nobody acknowledged", n)
+	}
+
+	c = open(t, Options[string]{Log: mute()})
+	mustSend(t, c, "a")
+	d = mustDeliver(t, c)
+	c.core.held.mu.Lock()
+	d.parcel.alive = d.parcel.alive.Add(-c.core.config.ackWait) // as if the process had stood still
+	c.core.held.mu.Unlock()
+	if err := d.Nack(); err != ErrLapsed {
+		t.Errorf("Nack after AckWait without a mark: %v", err)
+	}
+}
+
+// An acknowledgement may be lost with the connection. The value comes again, and this
+// process knows it.
+func TestAckLost(t *testing.T) {
+	c, p, _ := behindProxy(t, Options[string]{Name: "jobs", AckWait: time.Second})
+	mustSend(t, c, "a", "b")
+	d := mustDeliver(t, c)
+	p.silence()
+	if err := d.Ack(); err != nil {
+		t.Fatal(err)
+	}
+	p.cut(false)
+	mustRecv(t, c, "b")
+	go func() { _, _ = c.Recv(c.core.leaving) }() // it comes to who waits
+	until(t, "it is acknowledged again", func() bool { return c.Len() == 0 })
+	if n := c.Stats().Received; n != 2 {
+		t.Errorf("%d received of 2", n)
+	}
+}
+
+// One who stalls with values fetched in advance gives them back: nobody starves.
+func TestPrefetchGivenBack(t *testing.T) {
+	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Prefetch: 16}
+	stalled, other := open(t, o), open(t, o)
+	const total = 200
+	for i := range total {
+		mustSend(t, stalled, i)
+	}
+	var seen []int
+	for range total / 2 { // fast enough to have more fetched
+		v, err := stalled.Recv(patient(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, v)
+	}
+	stalled.core.inbox.mu.Lock()
+	if n := len(stalled.core.inbox.ready); n > o.Prefetch {
+		t.Errorf("%d are fetched in advance", n)
+	}
+	stalled.core.inbox.mu.Unlock()
+	for range total / 2 {
+		v, err := other.Recv(patient(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, v)
+	}
+	if slices.Sort(seen); len(slices.Compact(seen)) != total {
+		t.Errorf("of %d values %d arrived", total, len(slices.Compact(seen)))
+	}
+}
+
+// Strict: nobody gets a value before the one before it is done, whatever happens to it.
+func TestStrict(t *testing.T) {
+	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Strict: true, NackWait: -1}
+	c, other := open(t, o), open(t, o)
+	mustSend(t, c, 1, 2, 3)
+	for want := 1; want <= 3; want++ {
+		d := mustDeliver(t, c)
+		if _, err := other.TryRecv(); err != sluice.ErrEmpty {
+			t.Errorf("TryRecv while another has a value in hand: %v", err)
+		}
+		if err := d.Nack(); err != nil {
+			t.Fatal(err)
+		}
+		c, other = other, c
+		if d = mustDeliver(t, c); d.Value != want {
+			t.Errorf("received %d, want %d", d.Value, want)
+		}
+		if err := d.Ack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// After MaxTries a value goes to the dead letters, with the reason; so does at once
+// what cannot be read.
+func TestDeadLetters(t *testing.T) {
+	c := open(t, Options[int]{Name: "jobs", NackWait: -1, MaxTries: 2, Log: mute()})
+	mustSend(t, c, 1)
+	if _, err := c.core.link.js.Publish(t.Context(), c.core.subject, []byte("no number")); err != nil {
+		t.Fatal(err)
+	}
+	mustSend(t, c, 2)
+	for range 3 {
+		d := mustDeliver(t, c)
+		if d.Value == 2 {
+			if err := d.Ack(); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := d.Nack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Seal(patient(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
+		t.Errorf("Recv after all were done or dead: %v", err)
+	}
+	if s := c.Stats(); s.Dropped != 2 {
+		t.Errorf("Stats.Dropped is %d, want the 2 dead letters", s.Dropped)
+	}
+	dead, err := c.DeadLetters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave(t, dead)
+	var reasons []string
+	for range 2 {
+		d := mustDeliver(t, dead)
+		reasons = append(reasons, d.Reason)
+		if unread := d.Err != nil; unread != (string(d.Form) == "no number") || !unread && d.Value != 1 {
+			t.Errorf("a dead letter: %+v", d)
+		}
+		if err := d.Ack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(reasons)
+	if len(reasons) != 2 || !strings.HasPrefix(reasons[0], "delivered 1 times: its bytes are no value of the codec json") ||
+		reasons[1] != "delivered 2 times: it was given back the last time" {
+		t.Errorf("reasons: %q", reasons)
+	}
+}
+
+// Who dies with a value in hand, again and again, says nothing: it is dead all the same.
+func TestDeadLetterOfTheSilent(t *testing.T) {
+	c := open(t, Options[int]{NackWait: -1, MaxTries: 1, Log: mute()})
+	mustSend(t, c, 1)
+	p := mustDeliver(t, c).parcel
+	c.core.giveBack(p, 0) // as the servers do after AckWait
+	if err := c.core.release(p); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = c.Recv(c.core.leaving) }()
+	until(t, "it is dead", func() bool { return c.Stats().Dropped == 1 })
+	dead, err := c.DeadLetters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave(t, dead)
+	if d := mustDeliver(t, dead); d.Reason != "delivered 2 times: it was not acknowledged the last time" {
+		t.Errorf("its reason: %q", d.Reason)
+	}
+}
+
+// Without dead letters a value comes again and again.
+func TestNoDeadLetters(t *testing.T) {
+	c := open(t, Options[int]{NackWait: -1, MaxTries: -1})
+	mustSend(t, c, 1)
+	for i := range 15 {
+		d := mustDeliver(t, c)
+		if d.Tries != i+1 {
+			t.Errorf("try %d is said to be %d", i+1, d.Tries)
+		}
+		if err := d.Nack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Workers of sluice work on deliveries: what fails is done again, and the end is the
+// end of all.
+func TestWorkers(t *testing.T) {
+	c := open(t, Options[int]{NackWait: -1})
+	const jobs = 300
+	batch := make([]int, jobs)
+	for i := range batch {
+		batch[i] = i
+	}
+	if n, err := c.SendBatch(patient(t), batch); n != jobs || err != nil {
+		t.Fatal(n, err)
+	}
+	c.Close()
+	var mu sync.Mutex
+	done, failed := map[int]int{}, map[int]bool{}
+	err := sluice.Workers(patient(t), c.Deliveries(), 4, Settle(func(_ context.Context, job int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if job%3 == 0 && !failed[job] {
+			failed[job] = true
+			return errors.New("not today")
+		}
+		done[job]++
+		return nil
+	}), &sluice.WorkersOptions[*Delivery[int]]{Undone: func(d *Delivery[int]) { _ = d.Nack() }})
+	if err != nil {
+		t.Errorf("Workers: %v", err)
+	}
+	for i := range jobs {
+		if done[i] != 1 {
+			t.Errorf("job %d was done %d times", i, done[i])
+		}
+	}
+}
+
+// Ready is for a select beside native channels.
+func TestReady(t *testing.T) {
+	c := open(t, Options[int]{})
+	ready := c.Ready()
+	select {
+	case <-ready:
+		t.Fatal("Ready of an empty channel")
+	default:
+	}
+	for i := range 3 {
+		mustSend(t, c, i)
+		<-ready
+		for {
+			v, err := c.TryRecv()
+			if err == nil && v == i {
+				break
+			}
+			if err != sluice.ErrEmpty {
+				t.Fatalf("TryRecv: %d, %v", v, err)
+			}
+		}
+	}
+	c.Close()
+	for range ready {
+	}
+}
+
+// A connection that breaks is waited for, on both sides, and nothing is lost.
+func TestReconnects(t *testing.T) {
+	c, p, _ := behindProxy(t, Options[string]{Name: "jobs", AckWait: 2 * time.Second})
+	var all sync.WaitGroup
+	const total = 300
+	seen := map[string]int{}
+	all.Go(func() {
+		for v := range c.All(patient(t)) {
+			seen[v]++
+		}
+	})
+	for i := range total {
+		mustSend(t, c, strings.Repeat("a", i+1))
+		if i%60 == 30 {
+			p.cut(false)
+		}
+	}
+	c.Close()
+	all.Wait()
+	if len(seen) != total {
+		t.Errorf("%d arrived of %d", len(seen), total)
+	}
+	for v, n := range seen {
+		if n > 1 {
+			t.Errorf("value %d arrived %d times", len(v), n)
+		}
+	}
+}
+
+// Leave releases who waits.
+func TestLeaveReleases(t *testing.T) {
+	c := open(t, Options[int]{Limit: 1})
+	results := make(chan error)
+	go func() {
+		_, err := c.Recv(patient(t))
+		results <- err
+	}()
+	until(t, "a receiver waits", func() bool { return c.Stats().ReceiversWaiting == 1 })
+	leave(t, c)
+	if err := <-results; err != ErrLeft {
+		t.Errorf("Recv at Leave: %v", err)
+	}
+	if _, err := c.DeadLetters(t.Context()); err != ErrLeft {
+		t.Errorf("DeadLetters after Leave: %v", err)
+	}
+	c.Close() // does nothing
+	if err := c.Seal(t.Context()); err != ErrLeft {
+		t.Errorf("Seal after Leave: %v", err)
+	}
+}
+
+// Close is for all processes: who waits elsewhere is told, once the rest is drained.
+func TestCloseElsewhere(t *testing.T) {
+	o := Options[int]{Name: "jobs", Dir: t.TempDir()}
+	here, there := open(t, o), open(t, o)
+	mustSend(t, here, 1)
+	d := mustDeliver(t, there)
+	received := make(chan error)
+	go func() {
+		_, err := here.Recv(patient(t))
+		received <- err
+	}()
+	until(t, "a receiver waits", func() bool { return here.Stats().ReceiversWaiting == 1 })
+	there.Close()
+	if err := here.Send(patient(t), 2); err != sluice.ErrClosed {
+		t.Errorf("Send to a channel closed elsewhere: %v", err)
+	}
+	if n := here.Stats().ReceiversWaiting; n != 1 {
+		t.Error("a receiver went while a value may still come back")
+	}
+	if err := d.Ack(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-received; err != sluice.ErrClosed {
+		t.Errorf("Recv after the last value was acknowledged elsewhere: %v", err)
+	}
+}
+
+// A Close that the servers do not confirm is tried on.
+func TestCloseUnconfirmed(t *testing.T) {
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+	p.cut(true)
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := c.Seal(short); err == nil || !strings.Contains(err.Error(), `closing channel "jobs"`) {
+		t.Errorf("Seal without a connection: %v", err)
+	}
+	if err := c.Send(t.Context(), "a"); err != sluice.ErrClosed {
+		t.Errorf("Send after Seal: %v", err)
+	}
+	p.cut(false)
+	if err := c.Seal(patient(t)); err != nil {
+		t.Errorf("Seal: %v", err)
+	}
+	js, err := natsjs.New(client(t, s.ClientURL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stream, err := js.Stream(t.Context(), "jobs"); err != nil || !stream.CachedInfo().Config.Sealed {
+		t.Errorf("the stream is not sealed: %v", err)
+	}
+}
