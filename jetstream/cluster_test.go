@@ -34,7 +34,7 @@ type process struct {
 }
 
 // begin starts a process.
-func begin(t *testing.T, r role) *process {
+func begin(t testing.TB, r role) *process {
 	t.Helper()
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -86,13 +86,13 @@ func (p *process) count() int {
 
 // A cluster is three servers, each a process.
 type cluster struct {
-	t     *testing.T
+	t     testing.TB
 	roles [3]role
 	nodes [3]*process // nil: dead
 	urls  string
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{t: t}
 	var ports [6]int

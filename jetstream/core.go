@@ -86,14 +86,16 @@ func openCore(ctx context.Context, config config, l *link) (c *core, err error) 
 	c = newCore(config, l)
 	defer func() {
 		if err != nil {
-			_ = c.depart(ctx) // err says it all
+			_ = c.depart(context.Background()) // err says it all
 			c = nil
 		}
 	}()
-	if err := c.findStream(ctx); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	if err := c.insist(ctx, c.findStream); err != nil {
 		return c, err
 	}
-	if err := c.findConsumer(ctx); err != nil {
+	if err := c.insist(ctx, c.findConsumer); err != nil {
 		return c, err
 	}
 	if err := c.subscribe(); err != nil {
@@ -106,6 +108,29 @@ func openCore(ctx context.Context, config config, l *link) (c *core, err error) 
 	}
 	return c, c.look(ctx)
 }
+
+// openWait is the longest that Open waits for servers that are there and elect a
+// leader, or are about to be there.
+const openWait = 30 * time.Second
+
+// insist calls f until the servers have an answer for it: a cluster that has just
+// begun drops questions until it has a leader.
+func (c *core) insist(ctx context.Context, f func(ctx context.Context) error) error {
+	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+		once, cancel := context.WithTimeout(ctx, lookWait)
+		err := f(once)
+		cancel()
+		api := (*natsjs.APIError)(nil)
+		away := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) ||
+			errors.Is(err, natsjs.ErrJetStreamNotEnabled) || errors.As(err, &api) && api.Code == codeAway
+		if !away || ctx.Err() != nil || c.pause(ctx, wait) != nil {
+			return err
+		}
+	}
+}
+
+// codeAway is the code of errors that pass: no leader, not enough servers yet.
+const codeAway = 503
 
 func newCore(config config, l *link) *core {
 	c := &core{

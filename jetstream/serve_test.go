@@ -162,4 +162,3 @@ func (r role) receiver() error {
 		_ = d.Ack() // or it comes again
 	}
 }
-

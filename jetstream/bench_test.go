@@ -1,0 +1,256 @@
+//go:build unix
+
+package jetstream
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+)
+
+// A contender moves values through a stream.
+type contender struct {
+	name string
+	// send stores all of them, one by one or in batches; the value is written over
+	// between.
+	send  func(ctx context.Context, value []byte, n int, stamp func([]byte)) error
+	batch func(ctx context.Context, value []byte, n int, stamp func([]byte)) error
+	// receive takes n, acknowledges each, and shows them.
+	receive func(ctx context.Context, n int, got func([]byte)) error
+}
+
+// plain is the client library used as its documents show: synchronous publishing, or
+// asynchronous with a bounded window; a consumer with its own prefetch.
+func plain(b *testing.B, nc *nats.Conn, replicas int) contender {
+	js, err := natsjs.New(nc, natsjs.WithPublishAsyncMaxPending(256))
+	if err != nil {
+		b.Fatal(err)
+	}
+	name := fmt.Sprint("plain-", opened.Add(1))
+	stream, err := js.CreateStream(b.Context(), natsjs.StreamConfig{
+		Name: name, Subjects: []string{name}, Retention: natsjs.WorkQueuePolicy, Discard: natsjs.DiscardNew, Replicas: replicas,
+		Duplicates: defaultDedupe,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	consumer, err := stream.CreateConsumer(b.Context(), natsjs.ConsumerConfig{Durable: "c", AckPolicy: natsjs.AckExplicitPolicy, MaxAckPending: maxOut})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var ids ids
+	return contender{
+		name: "plain",
+		send: func(ctx context.Context, value []byte, n int, stamp func([]byte)) error {
+			for range n {
+				stamp(value)
+				if _, err := js.Publish(ctx, name, value, natsjs.WithMsgID(ids.next())); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		batch: func(ctx context.Context, value []byte, n int, stamp func([]byte)) error {
+			for range n {
+				stamp(value)
+				if _, err := js.PublishAsync(name, slices.Clone(value), natsjs.WithMsgID(ids.next()), natsjs.WithStallWait(time.Minute)); err != nil {
+					return err
+				}
+			}
+			<-js.PublishAsyncComplete()
+			return nil
+		},
+		receive: func(ctx context.Context, n int, got func([]byte)) error {
+			messages, err := consumer.Messages()
+			if err != nil {
+				return err
+			}
+			defer messages.Stop()
+			for range n {
+				m, err := messages.Next()
+				if err != nil {
+					return err
+				}
+				got(m.Data())
+				if err := m.Ack(); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// ids are identities as a user of the client library makes them.
+type ids struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (i *ids) next() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.n++
+	return fmt.Sprint("sender.", i.n)
+}
+
+func ours(b *testing.B, nc *nats.Conn, replicas int) contender {
+	c := open(b, Options[[]byte]{Conn: nc, Replicas: replicas, Log: mute()})
+	return contender{
+		name: "sluice",
+		send: func(ctx context.Context, value []byte, n int, stamp func([]byte)) error {
+			for range n {
+				stamp(value)
+				if err := c.Send(ctx, value); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		batch: func(ctx context.Context, value []byte, n int, stamp func([]byte)) error {
+			vs := make([][]byte, min(n, 256))
+			for left := n; left > 0; left -= len(vs) {
+				vs = vs[:min(left, len(vs))]
+				for i := range vs {
+					stamp(value)
+					vs[i] = slices.Clone(value)
+				}
+				if _, err := c.SendBatch(ctx, vs); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		receive: func(ctx context.Context, n int, got func([]byte)) error {
+			for range n {
+				v, err := c.Recv(ctx)
+				if err != nil {
+					return err
+				}
+				got(v)
+			}
+			return nil
+		},
+	}
+}
+
+// BenchmarkAgainstPlain moves values from senders to one receiver, by the client library
+// and by a channel, in turn. It reports of each the medians over the rounds: messages a
+// second, and the median and the 99th percentile of the time from the call of the send
+// to the receive, in microseconds; and the ratio of the speeds. -benchtime=6x is six
+// rounds.
+func BenchmarkAgainstPlain(b *testing.B) {
+	for _, where := range []string{"embedded", "cluster"} {
+		for _, size := range []int{16, 1024} {
+			for _, way := range []struct {
+				name       string
+				senders, n int
+				batch      bool
+			}{
+				{"one by one", 4, 2000, false},
+				{"batches", 1, 4000, true},
+			} {
+				b.Run(fmt.Sprintf("%s/%d bytes/%s", where, size, way.name), func(b *testing.B) {
+					nc, replicas := benchServer(b, where)
+					contenders := []contender{plain(b, nc, replicas), ours(b, nc, replicas)}
+					speeds, p50s, p99s := [2][]float64{}, [2][]float64{}, [2][]float64{}
+					for b.Loop() {
+						for i, c := range contenders {
+							speed, p50, p99 := round(b, c, way.senders, way.n, size, way.batch)
+							speeds[i] = append(speeds[i], speed)
+							p50s[i] = append(p50s[i], p50)
+							p99s[i] = append(p99s[i], p99)
+						}
+					}
+					for i, c := range contenders {
+						b.ReportMetric(median(speeds[i]), c.name+"-msg/s")
+						b.ReportMetric(median(p50s[i]), c.name+"-p50-µs")
+						b.ReportMetric(median(p99s[i]), c.name+"-p99-µs")
+					}
+					b.ReportMetric(median(speeds[1])/median(speeds[0]), "ratio")
+					b.ReportMetric(0, "ns/op")
+				})
+			}
+		}
+	}
+}
+
+// round moves n values and returns messages a second, and percentiles in µs.
+func round(b *testing.B, c contender, senders, n, size int, batch bool) (speed, p50, p99 float64) {
+	b.Helper()
+	ctx := patient(b)
+	begin := time.Now()
+	delays := make([]float64, 0, n)
+	stamp := func(v []byte) { binary.LittleEndian.PutUint64(v, uint64(time.Since(begin))) }
+	send := c.send
+	if batch {
+		send = c.batch
+	}
+	var all sync.WaitGroup
+	for range senders {
+		all.Go(func() {
+			if err := send(ctx, make([]byte, size), n/senders, stamp); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	err := c.receive(ctx, n, func(v []byte) {
+		sent := time.Duration(binary.LittleEndian.Uint64(v))
+		delays = append(delays, float64(time.Since(begin)-sent)/1e3)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	total := time.Since(begin)
+	all.Wait()
+	slices.Sort(delays)
+	return float64(n) / total.Seconds(), delays[n/2], delays[n*99/100]
+}
+
+func median(vs []float64) float64 {
+	slices.Sort(vs)
+	return vs[len(vs)/2]
+}
+
+// benchServer returns a connection to one synced server in this process, or to three in
+// processes of their own.
+func benchServer(b *testing.B, where string) (*nats.Conn, int) {
+	b.Helper()
+	if where == "embedded" {
+		s, err := server.NewServer(&server.Options{
+			DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: b.TempDir(), SyncAlways: true,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.Start()
+		b.Cleanup(func() { stop(s) })
+		nc, err := nats.Connect("", nats.InProcessServer(s))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(nc.Close)
+		return nc, 1
+	}
+	c := newCluster(b)
+	c.start()
+	var nc *nats.Conn
+	until(b, "the cluster is there", func() (ok bool) {
+		ch, err := Open(patient(b), &Options[int]{Name: "there", URL: c.urls, Log: mute()})
+		if err != nil {
+			return false
+		}
+		leave(b, ch)
+		nc = client(b, c.urls)
+		return true
+	})
+	return nc, 3
+}
