@@ -8,6 +8,7 @@ require (
 	github.com/nats-io/nats.go v1.55.0
 	github.com/nats-io/nuid v1.0.1
 	github.com/sluice-go/sluice v0.0.0
+	go.uber.org/goleak v1.3.0
 )
 
 require (

@@ -190,6 +190,21 @@ var rooms = map[string]room{
 			"go.opentelemetry.io/otel/metric/noop":                   "a provider that refuses",
 			"go.opentelemetry.io/otel/sdk/metric":                    "a provider with readers",
 			"go.opentelemetry.io/otel/sdk/metric/metricdata":         "what a reader collected",
+	// Past one process.
+	"jetstream": {
+		imports: permissions{
+			"./":                     "what the channel is one of",
+			"./codec":                "the form of values",
+			"github.com/gofrs/flock": "one process for each folder of the server inside, on every system",
+			"github.com/nats-io/nats-server/v2/server": "the server inside of the process",
+			"github.com/nats-io/nats.go":               "the client of the servers",
+			"github.com/nats-io/nats.go/jetstream":     "its part for what is stored",
+			"github.com/nats-io/nuid":                  "who it is that sends, never twice the same",
+		},
+		tests: permissions{
+			"./jetstream":        "examples, and the suite, are a user's",
+			"./sluicetest":       "it is a channel",
+			"go.uber.org/goleak": "no goroutine may be left",
 		},
 	},
 

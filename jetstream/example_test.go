@@ -1,0 +1,77 @@
+package jetstream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/jetstream"
+)
+
+// A channel is opened, and used like any other. With a URL the servers are elsewhere, and
+// so may receivers be.
+func Example() {
+	ctx := context.Background()
+	c, err := jetstream.Open(ctx, &jetstream.Options[string]{Name: "greetings"})
+	if err != nil {
+		panic(err)
+	}
+	defer c.Leave(ctx)
+	if err := c.Send(ctx, "hello"); err != nil {
+		panic(err)
+	}
+	if _, err := c.SendBatch(ctx, []string{"and", "goodbye"}); err != nil {
+		panic(err)
+	}
+	c.Close() // for every process
+	for v := range c.All(ctx) {
+		fmt.Println(v)
+	}
+	// Output:
+	// hello
+	// and
+	// goodbye
+}
+
+// Jobs that must not be lost with the worker that has them are received as deliveries:
+// what fails comes again, and what fails too often goes to the dead letters.
+func ExampleSettle() {
+	ctx := context.Background()
+	c, err := jetstream.Open(ctx, &jetstream.Options[int]{
+		Name: "jobs", MaxTries: 2, NackWait: -1, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer c.Leave(ctx)
+	if _, err := c.SendBatch(ctx, []int{20, 0}); err != nil {
+		panic(err)
+	}
+	c.Close()
+	err = sluice.Workers(ctx, c.Deliveries(), 1, jetstream.Settle(func(_ context.Context, n int) error {
+		if n == 0 {
+			return errors.New("division by zero")
+		}
+		fmt.Println(100 / n)
+		return nil
+	}), nil)
+	if err != nil {
+		panic(err)
+	}
+	dead, err := c.DeadLetters(ctx)
+	if err != nil {
+		panic(err)
+	}
+	defer dead.Leave(ctx)
+	d, err := dead.Deliveries().Recv(ctx)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(d.Value, d.Reason)
+	_ = d.Ack()
+	// Output:
+	// 5
+	// 0 delivered 2 times: it was given back the last time
+}
