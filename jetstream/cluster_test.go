@@ -204,6 +204,7 @@ var faults = []struct {
 // from several senders and receivers, each a process. Every value is accounted for:
 // what was sent arrives, though more than once perhaps.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	for _, fault := range faults {
 		if fault.name != faults[0].name && !*allFaults {
 			continue

@@ -38,6 +38,7 @@ func lossy(t *testing.T) Options[int] {
 
 // After such a loss numbers are given again. The consumer would pass over those values.
 func TestLossAtOpen(t *testing.T) {
+	t.Parallel()
 	c := open(t, lossy(t))
 	mustRecv(t, c, 0, 1, 2, 3, 4)
 	mustSend(t, c, 20, 21)

@@ -42,6 +42,7 @@ func storedIn(t *testing.T, s *server.Server, name string) uint64 {
 // Send nil says that the value is stored; the answer of the servers may get lost, and
 // the connection with it: the same value is then sent again, and stored once.
 func TestSendRepeats(t *testing.T) {
+	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
 	for i := range 5 {
 		p.deafen()
@@ -127,6 +128,7 @@ func TestUnknownRetry(t *testing.T) {
 
 // After the window a repetition would be taken for a new value.
 func TestUnknownTooLate(t *testing.T) {
+	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs", Dedupe: time.Second})
 	u := unanswered(t, c, p, s)
 	done, cancel := context.WithCancel(t.Context())

@@ -249,12 +249,16 @@ func rounds(n int) int {
 	return n
 }
 
-// fewer is n, or of a remote kind a part of it.
+// fewer is n, a number of rounds; of a remote kind, for which one takes a hundred times
+// as long, as few as with -short.
 func (k Kind) fewer(n int) int {
-	if k.Remote {
-		return max(1, n/20)
+	switch {
+	case !k.Remote:
+		return n
+	case testing.Short():
+		return max(1, n/10)
 	}
-	return n
+	return max(1, n/100)
 }
 
 // has tells whether Len of c is n; of a remote kind, it waits until it is.

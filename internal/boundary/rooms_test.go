@@ -202,7 +202,6 @@ var rooms = map[string]room{
 			"github.com/nats-io/nuid":                  "who it is that sends, never twice the same",
 		},
 		tests: permissions{
-			"./jetstream":        "examples, and the suite, are a user's",
 			"./sluicetest":       "it is a channel",
 			"go.uber.org/goleak": "no goroutine may be left",
 		},
