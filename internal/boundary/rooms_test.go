@@ -57,6 +57,8 @@ var rooms = map[string]room{
 			"time":         "Stats reports durations; no clock is read",
 			"unicode":      "names that can be shown",
 			"unicode/utf8": "names that can be shown",
+		},
+	},
 	"codec": {
 		imports: permissions{
 			"encoding":      "types that have a form of their own",
@@ -190,6 +192,9 @@ var rooms = map[string]room{
 			"go.opentelemetry.io/otel/metric/noop":                   "a provider that refuses",
 			"go.opentelemetry.io/otel/sdk/metric":                    "a provider with readers",
 			"go.opentelemetry.io/otel/sdk/metric/metricdata":         "what a reader collected",
+		},
+	},
+
 	// Past one process.
 	"jetstream": {
 		imports: permissions{
