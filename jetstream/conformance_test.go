@@ -36,7 +36,7 @@ func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() *jet
 // TestConformance: the channel is one of sluice, so far as a channel can be that is not
 // in this process. What cannot be, the suite leaves out: see Kind.Remote.
 func TestConformance(t *testing.T) {
-	for _, capacity := range []int{1, 16} {
+	for _, capacity := range []int{2, 16} {
 		t.Run(fmt.Sprint("limit ", capacity), func(t *testing.T) {
 			dir := t.TempDir()
 			sluicetest.Run(t, sluicetest.Kind{
