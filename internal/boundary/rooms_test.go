@@ -57,6 +57,11 @@ var rooms = map[string]room{
 			"time":         "Stats reports durations; no clock is read",
 			"unicode":      "names that can be shown",
 			"unicode/utf8": "names that can be shown",
+	"codec": {
+		imports: permissions{
+			"encoding":      "types that have a form of their own",
+			"encoding/json": "the form of those that have none",
+			"reflect":       "a pointer to such a type, which is to be made",
 		},
 	},
 	"codec": {
