@@ -1,0 +1,160 @@
+package spill
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"testing"
+	"weak"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/sluicetest"
+)
+
+// fixed writes numbers in 8 bytes, so that tests know how many find room.
+type fixed struct{}
+
+func (fixed) Name() string { return "fixed" }
+
+func (fixed) Append(b []byte, v uint64) ([]byte, error) {
+	return binary.LittleEndian.AppendUint64(b, v), nil
+}
+
+func (fixed) Decode(b []byte) (uint64, error) {
+	if len(b) != 8 {
+		return 0, fmt.Errorf("%d bytes, not 8", len(b))
+	}
+	return binary.LittleEndian.Uint64(b), nil
+}
+
+// whole writes a Giant as it is: as JSON it is a third of a megabyte.
+type whole struct{}
+
+func (whole) Name() string                                        { return "whole" }
+func (whole) Append(b []byte, v sluicetest.Giant) ([]byte, error) { return append(b, v[:]...), nil }
+func (whole) Decode(b []byte) (v sluicetest.Giant, err error) {
+	if copy(v[:], b) != len(v) || len(b) != len(v) {
+		err = fmt.Errorf("%d bytes, not %d", len(b), len(v))
+	}
+	return v, err
+}
+
+// addresses writes a number for each pointer and reads the same pointer again, as
+// the suite compares them. It keeps nothing alive.
+type addresses struct {
+	mu   sync.Mutex
+	seen []weak.Pointer[sluicetest.Parcel]
+}
+
+func (*addresses) Name() string { return "addresses" }
+
+func (a *addresses) Append(b []byte, v *sluicetest.Parcel) ([]byte, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen = append(a.seen, weak.Make(v))
+	return binary.LittleEndian.AppendUint64(b, uint64(len(a.seen)-1)), nil
+}
+
+func (a *addresses) Decode(b []byte) (*sluicetest.Parcel, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seen[binary.LittleEndian.Uint64(b)].Value(), nil
+}
+
+// counted is a channel of which the test knows how many values it holds, as all of
+// them are of one size.
+type counted[T any] struct {
+	*Overflow[T]
+	capacity int
+}
+
+func (c counted[T]) Cap() int { return c.capacity }
+
+func (c counted[T]) Stats() sluice.Stats {
+	s := c.Overflow.Stats()
+	s.Cap = c.capacity
+	return s
+}
+
+// A shape is how many values an Overflow holds in memory and on disk; 0 on disk is
+// as many as there are.
+type shape struct {
+	memory, disk int
+	sized        bool // by a function, and so by a meter
+	block        int  // bytes; 0 for the default
+}
+
+func (s shape) String() string {
+	name := fmt.Sprintf("%d in memory", s.memory)
+	if s.disk > 0 {
+		name += fmt.Sprintf(", %d on disk", s.disk)
+	}
+	if s.sized {
+		name += ", sized"
+	}
+	if s.block > 0 {
+		name += fmt.Sprintf(", blocks of %d", s.block)
+	}
+	return name
+}
+
+func (s shape) capacity() int {
+	if s.disk == 0 {
+		return sluice.Unlimited
+	}
+	return s.memory + s.disk
+}
+
+// open makes an Overflow of the shape, whose values count size bytes in memory and
+// have a form of so many.
+func open[T any](t *testing.T, s shape, size, form int, as codec.Codec[T]) sluicetest.Channel[T] {
+	o := &Options[T]{Limit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + form)), Codec: as}
+	if s.sized {
+		o.Size = func(T) int { return size }
+	}
+	c, err := Open(t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.block > 0 {
+		c.backlog.blockSize, c.backlog.segmentSize = s.block, int64(4*s.block)
+	}
+	return counted[T]{c, s.capacity()}
+}
+
+func TestConformance(t *testing.T) {
+	for _, s := range []shape{
+		{memory: 1, disk: 1},
+		{memory: 4, disk: 7, block: 30},
+		{memory: 4, disk: 7, block: 30, sized: true},
+		{memory: 100, sized: true, block: 100},
+		{memory: 50, block: 100},
+		{memory: 1 << 20},
+	} {
+		t.Run(s.String(), func(t *testing.T) {
+			sluicetest.Run(t, sluicetest.Kind{
+				Capacity:   s.capacity(),
+				PassedOver: 32,
+				Allocates:  true,
+				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
+					return open[uint64](t, s, 8, 8, fixed{})
+				},
+				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
+					s := s
+					s.sized = true
+					return open[*sluicetest.Parcel](t, s, 8, 8, new(addresses))
+				},
+				Strings: func() sluicetest.Channel[string] {
+					return open[string](t, s, 25, 20, nil)
+				},
+				Empties: func() sluicetest.Channel[struct{}] {
+					return open[struct{}](t, s, 1, 2, nil)
+				},
+				Giants: func() sluicetest.Channel[sluicetest.Giant] {
+					return open[sluicetest.Giant](t, s, 1<<16, 1<<16, whole{})
+				},
+			})
+		})
+	}
+}

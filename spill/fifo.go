@@ -1,0 +1,36 @@
+package spill
+
+// A fifo is a queue in a slice: what has left it is cleared at once, and moved out
+// when it is half of it, so that a value costs O(1) and the memory follows the
+// length.
+type fifo[E any] struct {
+	all  []E
+	head int
+}
+
+func (q *fifo[E]) len() int { return len(q.all) - q.head }
+
+func (q *fifo[E]) push(e E) { q.all = append(q.all, e) }
+
+// first returns the oldest element. There must be one.
+func (q *fifo[E]) first() E { return q.all[q.head] }
+
+// pop removes the oldest element and returns it. There must be one.
+func (q *fifo[E]) pop() E {
+	var none E
+	e := q.all[q.head]
+	q.all[q.head] = none
+	q.head++
+	if q.head*2 >= len(q.all) {
+		rest := q.all[q.head:]
+		if cap(q.all) > 64 && len(rest)*4 < cap(q.all) {
+			q.all = append(make([]E, 0, 2*len(rest)), rest...)
+		} else {
+			n := copy(q.all, rest)
+			clear(q.all[n:])
+			q.all = q.all[:n]
+		}
+		q.head = 0
+	}
+	return e
+}

@@ -1,0 +1,114 @@
+package spill
+
+import (
+	"cmp"
+	"context"
+	"time"
+)
+
+// A line is where senders wait, in their order, for room on disk. It belongs to the
+// holder of the lock of its channel.
+//
+// A waiter belongs to the goroutine that waits, its fields to the holder of the
+// lock as long as it is in line. Whoever takes it out of the line decides what
+// became of it (serve), once. A context that ends the wait takes it out under the
+// lock; if it is gone already, it was served, and that is what counts.
+type line struct {
+	first, last *waiter
+	n           int
+	waits       uint64
+	spent       time.Duration
+}
+
+type waiter struct {
+	next, prev *waiter
+	record     []byte
+	err        error         // what became of it; read once served is closed
+	served     chan struct{} // made by the one who waits, as testing/synctest asks for
+}
+
+// serve ends the wait of w, which has left the line.
+func (w *waiter) serve(err error) {
+	w.err = err
+	close(w.served)
+}
+
+func (l *line) push(w *waiter) {
+	w.prev = l.last
+	if l.last == nil {
+		l.first = w
+	} else {
+		l.last.next = w
+	}
+	l.last = w
+	l.n++
+	l.waits++
+}
+
+// pop takes the first one out, or returns nil.
+func (l *line) pop() *waiter {
+	w := l.first
+	if w != nil {
+		l.remove(w)
+	}
+	return w
+}
+
+func (l *line) remove(w *waiter) {
+	if w.prev == nil {
+		l.first = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		l.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.next, w.prev = nil, nil
+	l.n--
+}
+
+// A turn is how far a call is on its way to wait.
+type turn struct {
+	asked bool            // the context
+	over  error           // it was done by then
+	done  <-chan struct{} // it ends the wait
+}
+
+// ask asks ctx, which is a user's code and may panic: no lock is held.
+func (t *turn) ask(ctx context.Context) {
+	t.asked = true
+	t.done, t.over = ctx.Done(), ctx.Err()
+}
+
+// wait has record appended by somebody else. The lock is held, but for the wait.
+func (c *Overflow[T]) wait(ctx context.Context, turn *turn, record []byte) error {
+	w := &waiter{record: record, served: make(chan struct{})}
+	c.line.push(w)
+	c.set(spilling|pressed, 0)
+	c.settle() // since pressed is set
+	c.mu.Unlock()
+	start := time.Now()
+	cancelled := false
+	select {
+	case <-w.served:
+	case <-turn.done:
+		cancelled = true
+	}
+	c.mu.Lock()
+	c.line.spent += time.Since(start)
+	if cancelled {
+		select {
+		case <-w.served:
+		default:
+			c.line.remove(w)
+			c.settle() // the one behind may be smaller, and fit
+			c.mu.Unlock()
+			err := cmp.Or(ctx.Err(), context.Canceled) // a user's code, again
+			c.mu.Lock()
+			return err
+		}
+	}
+	return w.err
+}

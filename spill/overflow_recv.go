@@ -1,0 +1,256 @@
+package spill
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/sluice-go/sluice"
+)
+
+// Recv receives the next value, and waits while there is none.
+//
+// It fails with [sluice.ErrClosed] once the channel is closed and drained; with the
+// context's error if it would have to wait under a context that is done; and once
+// the channel has failed, when all that came before is received, with that failure,
+// which names the file or the codec. After an error nothing was consumed. A read
+// under way is not cut short by the context. A nil context panics.
+//
+// A value that was on disk is a copy, made by the codec.
+func (c *Overflow[T]) Recv(ctx context.Context) (T, error) {
+	if ctx == nil {
+		panic("spill: Recv: nil context")
+	}
+	for {
+		if c.state.Load()&spilling != 0 {
+			v, err := c.TryRecv()
+			if err != sluice.ErrEmpty {
+				return v, err
+			}
+			continue // it is direct by now
+		}
+		v, err := c.head.Recv(ctx)
+		if err != nil {
+			return v, c.ended(err)
+		}
+		c.took(v)
+		return v, nil
+	}
+}
+
+// TryRecv receives the next value if there is one. Otherwise it fails with
+// [sluice.ErrEmpty], or as Recv does. It may read a block.
+func (c *Overflow[T]) TryRecv() (T, error) {
+	for {
+		state := c.state.Load()
+		v, err := c.head.TryRecv()
+		switch {
+		case err == nil:
+			c.took(v)
+			return v, nil
+		case err != sluice.ErrEmpty:
+			return v, c.ended(err)
+		case state&spilling != 0:
+			c.fetch()
+		case c.state.Load() == state:
+			return v, err
+		}
+	}
+}
+
+// RecvBatch waits for a value like Recv, then takes as many as there are, up to
+// len(buf), into buf, in order, from disk too. n > 0 implies err == nil; an error is
+// as for Recv.
+func (c *Overflow[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
+	if ctx == nil {
+		panic("spill: RecvBatch: nil context")
+	}
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	spilled := c.state.Load()&spilling != 0
+	if spilled {
+		if buf[0], err = c.Recv(ctx); err == nil {
+			n = 1
+		}
+	} else {
+		n, err = c.head.RecvBatch(ctx, buf)
+		spilled = c.state.Load()&spilling != 0
+		c.tookAll(buf[:n])
+	}
+	if err != nil {
+		return 0, c.ended(err)
+	}
+	for n < len(buf) && spilled { // once more when it is direct again
+		spilled = c.state.Load()&spilling != 0
+		more, err := c.head.RecvBatch(never, buf[n:])
+		if err != nil && spilled {
+			c.fetch()
+		}
+		c.tookAll(buf[n : n+more])
+		n += more
+	}
+	return n, nil
+}
+
+// never is the context of one who does not wait.
+var never = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// ended is an error of head as one of the channel.
+func (c *Overflow[T]) ended(err error) error {
+	if err == sluice.ErrClosed {
+		return c.end()
+	}
+	return err
+}
+
+// took does what is due when v has left head.
+func (c *Overflow[T]) took(v T) {
+	if c.size != nil {
+		c.meter.release(c.weight(v))
+	}
+	if state := c.state.Load(); state&spilling != 0 {
+		c.readAhead(state)
+	}
+}
+
+func (c *Overflow[T]) tookAll(vs []T) {
+	if len(vs) == 0 {
+		return
+	}
+	if c.size != nil {
+		total := int64(0)
+		for _, v := range vs {
+			total += c.weight(v)
+		}
+		c.meter.release(total)
+	}
+	if state := c.state.Load(); state&spilling != 0 {
+		c.readAhead(state)
+	}
+}
+
+// weight is what v counts in the meter.
+func (c *Overflow[T]) weight(v T) int64 { return min(int64(c.size(v)), c.plan.limit) }
+
+// isLow reports whether head should be filled from the backlog.
+func (c *Overflow[T]) isLow() bool {
+	if c.size == nil {
+		return int64(c.head.Len()) <= c.low
+	}
+	return c.meter.held() <= c.low
+}
+
+// readAhead is called by one who took something out of head while the channel is
+// spilling.
+func (c *Overflow[T]) readAhead(state uint64) {
+	switch {
+	case state&pressed != 0:
+		c.mu.Lock()
+	case !c.isLow():
+		return
+	case c.head.Len() == 0:
+		c.mu.Lock()
+	case !c.mu.TryLock():
+		return
+	}
+	c.settle()
+	c.mu.Unlock()
+}
+
+// fetch is called by one who found head empty while the channel was spilling. If it
+// moves nothing, somebody is about to add to head, or to count out what it took.
+func (c *Overflow[T]) fetch() {
+	c.mu.Lock()
+	moved := c.settle()
+	c.mu.Unlock()
+	if !moved {
+		runtime.Gosched()
+	}
+}
+
+// settle moves records to head and lets senders have the room, and makes the
+// channel direct if nothing is left. It reports whether something moved. The lock
+// is held.
+func (c *Overflow[T]) settle() (moved bool) {
+	for {
+		progress := c.refill()
+		for w := c.line.first; w != nil && c.fits(w.record); w = c.line.first {
+			c.line.pop()
+			w.serve(c.append(w.record))
+			progress = true
+		}
+		moved = moved || progress
+		if c.line.n == 0 || !progress {
+			break
+		}
+	}
+	if c.line.n == 0 {
+		c.set(0, pressed)
+		if c.backlog.records == 0 && c.state.Load()&spilling != 0 {
+			c.backlog.release()
+			c.set(0, spilling)
+			if c.state.Load()&closed != 0 {
+				c.head.Close()
+			}
+		}
+	}
+	return moved
+}
+
+// refill moves records to head while there is room, some at a time. The lock is
+// held.
+func (c *Overflow[T]) refill() (moved bool) {
+	for n := 0; n < refillRecords && c.backlog.records > 0; n++ {
+		if err := c.decodeNext(); err != nil {
+			c.fail(err)
+			return true
+		}
+		if c.size != nil && !c.meter.admit(c.next.size) {
+			break
+		}
+		if err := c.head.TrySend(c.next.value); err != nil {
+			break // full of values of one size: they are counted by head itself
+		}
+		c.backlog.drop(c.next.record)
+		c.next = decoded[T]{}
+		moved = true
+	}
+	return moved
+}
+
+// decodeNext makes next the first record of the backlog.
+func (c *Overflow[T]) decodeNext() (err error) {
+	if c.next.there {
+		return nil
+	}
+	record, err := c.backlog.first()
+	if err != nil {
+		return err
+	}
+	value, err := decode(c.plan.codec, record)
+	if err != nil {
+		return err
+	}
+	c.next = decoded[T]{there: true, value: value, record: record}
+	if c.size != nil {
+		c.next.size = c.weight(value)
+	}
+	return nil
+}
+
+// fail ends the channel: what is in head can be received, and then err.
+func (c *Overflow[T]) fail(err error) {
+	c.failure = err
+	c.lost += c.backlog.records
+	c.backlog.discard()
+	c.next = decoded[T]{}
+	c.set(failed|closed, spilling|pressed)
+	for w := c.line.pop(); w != nil; w = c.line.pop() {
+		w.serve(err)
+	}
+	c.head.Close()
+}

@@ -1,0 +1,246 @@
+package spill
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-go/sluice"
+)
+
+// Send sends v. Below the limit it does what an Elastic does; beyond, v goes to
+// disk, and Send waits only for room below the disk limit.
+//
+// It returns nil once v was accepted; [sluice.ErrClosed] if the channel is closed,
+// also when that happens during the wait; [sluice.ErrTooLarge] if v alone is above
+// the limit, or its record above the disk limit; the context's error if it would
+// have to wait under a context that is done; an error of the codec; or one that names
+// the file that could not be made or written, and why. After an error v is never
+// delivered, and the channel goes on: the next Send tries again. A write under
+// way is not cut short by the context. A nil context panics.
+func (c *Overflow[T]) Send(ctx context.Context, v T) error {
+	if ctx == nil {
+		panic("spill: Send: nil context")
+	}
+	if c.state.Load()&flags == 0 {
+		if err := c.sendDirect(v); err != sluice.ErrFull {
+			return err
+		}
+	}
+	return c.sendOne(ctx, v)
+}
+
+// TrySend sends v if that is possible without waiting. It returns nil,
+// [sluice.ErrFull] at the disk limit, or what Send does. It may write a block.
+func (c *Overflow[T]) TrySend(v T) error {
+	if c.state.Load()&flags == 0 {
+		if err := c.sendDirect(v); err != sluice.ErrFull {
+			return err
+		}
+	}
+	return c.sendOne(nil, v) //nolint:staticcheck // nil: never wait
+}
+
+// SendBatch sends the values of vs in order, and returns how many it sent, always a
+// prefix of vs; the error is nil only if that is all of them, and otherwise as for
+// Send. Values of other senders may come between. vs is not kept.
+func (c *Overflow[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
+	if ctx == nil {
+		panic("spill: SendBatch: nil context")
+	}
+	for n < len(vs) {
+		if c.state.Load()&flags == 0 {
+			sent, err := c.sendRun(ctx, vs[n:])
+			n += sent
+			if err == nil {
+				continue
+			}
+			if err != sluice.ErrFull {
+				return n, err
+			}
+		}
+		sent, err := c.sendPart(ctx, vs[n:])
+		n += sent
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// sendDirect adds v to head, if there is room. The channel was direct.
+func (c *Overflow[T]) sendDirect(v T) error {
+	if c.size == nil {
+		return c.direct(v, 0)
+	}
+	size, err := c.sizeOf(v)
+	if err != nil {
+		return err
+	}
+	return c.direct(v, size)
+}
+
+// direct is sendDirect of a value whose size is known.
+func (c *Overflow[T]) direct(v T, size int64) error {
+	if c.size != nil && !c.meter.admit(size) {
+		return sluice.ErrFull
+	}
+	err := c.head.TrySend(v)
+	if err != nil && c.size != nil {
+		c.meter.release(size)
+	}
+	if err == sluice.ErrClosed {
+		return c.end()
+	}
+	return err
+}
+
+// sizeOf is the size that a sender counts for v.
+func (c *Overflow[T]) sizeOf(v T) (int64, error) {
+	size := c.size(v)
+	if size < 0 {
+		panic(fmt.Sprintf("spill: Send: Options.Size returned %d, below 0", size))
+	}
+	if int64(size) > c.plan.limit {
+		return 0, sluice.ErrTooLarge
+	}
+	return int64(size), nil
+}
+
+// runLength is how many values of a batch are admitted at once.
+const runLength = 64
+
+// sendRun adds the first values of vs to head. It returns ErrFull if the first one
+// that it did not add finds no room.
+func (c *Overflow[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
+	if c.size == nil {
+		n, err = c.head.SendBatch(ctx, vs)
+		if err == sluice.ErrClosed {
+			err = c.end()
+		}
+		return n, err
+	}
+	vs = vs[:min(len(vs), runLength)]
+	total := int64(0)
+	for _, v := range vs {
+		size, err := c.sizeOf(v)
+		if err != nil {
+			break // sent one by one, the right one fails
+		}
+		total += size
+		n++
+	}
+	if n > 1 && c.meter.admit(total) {
+		sent, err := c.head.SendBatch(ctx, vs[:n])
+		if err != nil { // closed: head has no limit of its own
+			for _, v := range vs[sent:n] {
+				c.meter.release(int64(c.size(v)))
+			}
+			return sent, c.end()
+		}
+		return n, nil
+	}
+	for n = 0; n < len(vs); n++ {
+		if err := c.sendDirect(vs[n]); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// sendOne is sendPart of one value.
+func (c *Overflow[T]) sendOne(ctx context.Context, v T) error {
+	p := c.parcels.Get().(*parcel[T])
+	p.one[0] = v
+	_, err := c.sendParcel(ctx, p, p.one[:])
+	p.one = [1]T{}
+	c.parcels.Put(p)
+	return err
+}
+
+// sendPart sends some of the first values of vs, at least one if err is nil.
+func (c *Overflow[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
+	p := c.parcels.Get().(*parcel[T])
+	n, err = c.sendParcel(ctx, p, vs)
+	c.parcels.Put(p)
+	return n, err
+}
+
+// sendParcel sends the first values of vs, by way of p, wherever there is room for
+// them: as many as it takes to make the lock cheap. With a nil ctx it does not wait.
+func (c *Overflow[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T) (n int, err error) {
+	if c.state.Load()&closed != 0 {
+		return 0, c.end()
+	}
+	if err := p.fill(&c.plan, c.size, vs); err != nil {
+		return 0, err
+	}
+	var turn turn
+	c.mu.Lock()
+	for n < len(p.ends) && err == nil {
+		var waits bool
+		if waits, err = c.sendNext(p, n); !waits {
+			if err == nil {
+				n++
+			}
+			continue
+		}
+		switch {
+		case ctx == nil:
+			err = sluice.ErrFull
+		case turn.over != nil:
+			err = turn.over
+		case !turn.asked: // a user's code: without the lock, then look again
+			c.mu.Unlock()
+			turn.ask(ctx)
+			c.mu.Lock()
+		default:
+			if err = c.wait(ctx, &turn, p.record(n)); err == nil {
+				n++
+			}
+		}
+	}
+	if c.isLow() || c.line.n > 0 {
+		c.settle()
+	}
+	c.mu.Unlock()
+	return n, err
+}
+
+// sendNext sends value n of p, or says that there is no room on disk. The lock is
+// held.
+func (c *Overflow[T]) sendNext(p *parcel[T], n int) (waits bool, err error) {
+	state := c.state.Load()
+	switch {
+	case state&failed != 0:
+		return false, c.failure
+	case state&closed != 0:
+		return false, sluice.ErrClosed
+	case state&spilling == 0:
+		if err := c.direct(p.values[n], p.sizes[n]); err != sluice.ErrFull {
+			return false, err
+		}
+	}
+	record := p.record(n)
+	if c.line.n > 0 || !c.fits(record) {
+		c.settle()
+		if c.line.n > 0 || !c.fits(record) {
+			return true, nil
+		}
+	}
+	return false, c.append(record)
+}
+
+// fits reports whether there is room for record on disk.
+func (c *Overflow[T]) fits(record []byte) bool {
+	return int64(len(record)) <= c.plan.diskLimit-c.backlog.bytes
+}
+
+// append adds a record to the backlog. Whoever calls it looks at head afterwards.
+func (c *Overflow[T]) append(record []byte) error {
+	if err := c.backlog.append(record); err != nil {
+		return err
+	}
+	c.set(spilling, 0)
+	c.high = max(c.high, c.head.Len()+c.backlog.records)
+	return nil
+}
