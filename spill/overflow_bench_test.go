@@ -1,0 +1,102 @@
+package spill
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// move sends n values from several goroutines and receives them in one.
+func move[T any](b *testing.B, c sluice.Chan[T], senders int, v T) {
+	var all sync.WaitGroup
+	for s := range senders {
+		all.Go(func() {
+			for range (b.N + s) / senders {
+				if err := c.Send(context.Background(), v); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range b.N {
+		if _, err := c.Recv(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	all.Wait()
+}
+
+// BenchmarkBelow compares what an Overflow costs as long as it needs no disk with an
+// Elastic that has no limit, and with one that has the same limit in bytes.
+func BenchmarkBelow(b *testing.B) {
+	const limit = 1 << 40
+	for _, senders := range []int{1, 8} {
+		shape := fmt.Sprintf("%dto1/", senders)
+		b.Run(shape+"uint64/elastic", func(b *testing.B) {
+			move(b, sluice.NewElastic[uint64](sluice.Unlimited, nil), senders, 1)
+		})
+		b.Run(shape+"uint64/overflow", func(b *testing.B) {
+			move(b, below[uint64](b, limit), senders, 1)
+		})
+		line := make([]byte, 1024)
+		b.Run(shape+"bytes/elastic", func(b *testing.B) {
+			move(b, sluice.NewElastic[[]byte](sluice.Unlimited, nil), senders, line)
+		})
+		b.Run(shape+"bytes/elastic-limit", func(b *testing.B) {
+			o := &sluice.Options[[]byte]{LimitBytes: limit, Size: func(v []byte) int { return len(v) }}
+			move(b, sluice.NewElastic(sluice.Unlimited, o), senders, line)
+		})
+		b.Run(shape+"bytes/overflow", func(b *testing.B) {
+			move(b, below[[]byte](b, limit), senders, line)
+		})
+	}
+}
+
+func below[T any](b *testing.B, limit int64) sluice.Chan[T] {
+	c, err := Open(b.TempDir(), &Options[T]{Limit: limit})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+// BenchmarkThrough fills a channel far beyond its limit, and drains it, while the
+// sender goes on: every record goes to disk and back.
+func BenchmarkThrough(b *testing.B) {
+	for _, size := range []int{16, 1024} {
+		b.Run(fmt.Sprint(size, "B"), func(b *testing.B) {
+			c, err := Open(b.TempDir(), &Options[[]byte]{Limit: 1 << 20})
+			if err != nil {
+				b.Fatal(err)
+			}
+			record := make([]byte, size)
+			ahead := max(64<<20/size, 1)
+			b.SetBytes(int64(size))
+			var all sync.WaitGroup
+			filled := make(chan struct{})
+			all.Go(func() {
+				for i := range b.N {
+					if err := c.Send(context.Background(), record); err != nil {
+						b.Error(err)
+					}
+					if i == ahead {
+						close(filled)
+					}
+				}
+				c.Close()
+				if b.N <= ahead {
+					close(filled)
+				}
+			})
+			<-filled
+			for range c.All(context.Background()) {
+			}
+			all.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
+		})
+	}
+}

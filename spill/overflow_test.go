@@ -1,0 +1,514 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/codec"
+)
+
+// on makes an Overflow on a disk, with small blocks.
+func on[T any](t *testing.T, disk files, o *Options[T]) *Overflow[T] {
+	t.Helper()
+	p, err := o.plan("Open")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newOverflow(p, disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.backlog.blockSize, c.backlog.segmentSize = 200, 900
+	return c
+}
+
+// TestBoundary walks at random over the boundary between memory and disk and back,
+// with records from none to several blocks long, and compares with a plain slice.
+func TestBoundary(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		disk := new(faulty)
+		c := on(t, disk, &Options[[]byte]{Limit: 1500})
+		var want [][]byte
+		crossings := 0
+		for step := range 3000 {
+			sends := rng.IntN(100) < 30+40*(step/300%2)
+			switch {
+			case sends && rng.IntN(4) > 0:
+				v := bytes.Repeat([]byte{byte(step)}, rng.IntN(rng.IntN(1300)+1))
+				if err := c.TrySend(v); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, v)
+			case sends:
+				batch := make([][]byte, rng.IntN(40))
+				for i := range batch {
+					batch[i] = bytes.Repeat([]byte{byte(step + i)}, rng.IntN(100))
+				}
+				if n, err := c.SendBatch(never, batch); n != len(batch) || err != nil {
+					t.Fatal(n, err)
+				}
+				want = append(want, batch...)
+			default:
+				buf := make([][]byte, 1+rng.IntN(5)*rng.IntN(9))
+				n, err := c.RecvBatch(never, buf)
+				if n != min(len(buf), len(want)) || (err != nil) != (len(want) == 0) {
+					t.Fatalf("seed %d, step %d: RecvBatch into %d with %d queued: %d, %v", seed, step, len(buf), len(want), n, err)
+				}
+				for i, v := range buf[:n] {
+					if !bytes.Equal(v, want[i]) {
+						t.Fatalf("seed %d, step %d: received %d bytes, sent %d", seed, step, len(v), len(want[i]))
+					}
+				}
+				want = want[n:]
+			}
+			if c.Len() != len(want) {
+				t.Fatalf("seed %d, step %d: Len is %d with %d queued", seed, step, c.Len(), len(want))
+			}
+			if c.Stats().BytesOnDisk > 0 {
+				crossings++
+			}
+		}
+		if crossings == 0 {
+			t.Errorf("seed %d: never on disk", seed)
+		}
+		for range want {
+			if _, err := c.TryRecv(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		atRest(t, c, disk)
+	}
+}
+
+// atRest asserts that a drained channel is as new.
+func atRest[T any](t *testing.T, c *Overflow[T], disk *faulty) {
+	t.Helper()
+	if s := c.Stats(); s.Len != 0 || s.BytesOnDisk != 0 || c.state.Load()&spilling != 0 || disk.opened() != 0 {
+		t.Errorf("a drained channel: %+v, %d files open", s, disk.opened())
+	}
+	if c.meter != nil && c.meter.held() != 0 {
+		t.Errorf("a drained channel counts %d bytes", c.meter.held())
+	}
+}
+
+// spilled fills c until n values are queued, of 100 bytes each, numbered.
+func spilled(t *testing.T, c *Overflow[[]byte], n int) {
+	t.Helper()
+	for i := range n {
+		if err := c.TrySend(numbered(i)); err != nil {
+			t.Fatalf("value %d: %v", i, err)
+		}
+	}
+}
+
+func numbered(i int) []byte {
+	v := make([]byte, 100)
+	copy(v, fmt.Sprint(i))
+	return v
+}
+
+// drained receives first … last-1 and nothing else.
+func drained(t *testing.T, c *Overflow[[]byte], first, last int) {
+	t.Helper()
+	for i := first; i < last; i++ {
+		v, err := c.TryRecv()
+		if err != nil || !bytes.Equal(v, numbered(i)) {
+			t.Fatalf("received %.9q, %v, want %d", v, err, i)
+		}
+	}
+	if v, err := c.TryRecv(); err != sluice.ErrEmpty {
+		t.Fatalf("received %.9q, %v, want nothing", v, err)
+	}
+}
+
+// TestWriteFails: a Send that the disk refuses says which file and why, what was
+// accepted stays, and when there is room again it goes on.
+func TestWriteFails(t *testing.T) {
+	for name, fault := range map[string]struct {
+		set  func(*faulty)
+		says []string
+	}{
+		"full":        {func(d *faulty) { d.onWrite = full }, []string{"segment-", "no space left"}},
+		"short write": {func(d *faulty) { d.onWrite = short }, []string{"segment-", "short write"}},
+		"read-only":   {func(d *faulty) { d.onMake = syscallReadOnly }, []string{"folder/segment", "read-only"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := new(faulty)
+			c := on(t, disk, &Options[[]byte]{Limit: 1000})
+			disk.mu.Lock()
+			fault.set(disk)
+			disk.mu.Unlock()
+			sent := 0
+			var err error
+			for ; err == nil; sent++ {
+				err = c.Send(context.Background(), numbered(sent))
+			}
+			sent--
+			for _, says := range fault.says {
+				if !strings.Contains(err.Error(), says) {
+					t.Errorf("the error is %q, want it to say %q", err, says)
+				}
+			}
+			if c.Len() != sent {
+				t.Fatalf("Len is %d, sent %d", c.Len(), sent)
+			}
+			if n, again := c.SendBatch(context.Background(), [][]byte{numbered(sent)}); n != 0 || again == nil {
+				t.Fatalf("SendBatch to a disk that is still full: %d, %v", n, again)
+			}
+			disk.mu.Lock()
+			disk.onWrite, disk.onMake = nil, nil
+			disk.mu.Unlock()
+			if err := c.Send(context.Background(), numbered(sent)); err != nil {
+				t.Fatalf("there is room again: %v", err)
+			}
+			for range 20 {
+				sent++
+				if err := c.TrySend(numbered(sent)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			drained(t, c, 0, sent+1)
+			atRest(t, c, disk)
+		})
+	}
+}
+
+var syscallReadOnly = &fs.PathError{Op: "open", Path: "folder/segment", Err: errors.New("read-only file system")}
+
+// TestReadFails: what was accepted before is received, then everybody gets the
+// failure, parked receivers and senders too.
+func TestReadFails(t *testing.T) {
+	flip := func(b []byte) (int, error) {
+		b[7] ^= 1
+		return len(b), nil
+	}
+	fails := func([]byte) (int, error) { return 0, errors.New("input/output error") }
+	for name, fault := range map[string]struct {
+		read func([]byte) (int, error)
+		says string
+	}{
+		"error":       {fails, "input/output error"},
+		"flipped bit": {flip, "not those that were written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := &faulty{onRead: fault.read}
+			c := on(t, disk, &Options[[]byte]{Limit: 1000})
+			spilled(t, c, 60)
+			received := 0
+			var err error
+			for ; err == nil; received++ {
+				_, err = c.Recv(context.Background())
+			}
+			received--
+			if received < 8 || !strings.Contains(err.Error(), fault.says) || !strings.Contains(err.Error(), "segment-") {
+				t.Fatalf("received %d, then %v", received, err)
+			}
+			for what, again := range map[string]error{
+				"TryRecv": second(c.TryRecv()), "TrySend": c.TrySend(nil), "Send": c.Send(context.Background(), nil),
+				"RecvBatch": second(c.RecvBatch(context.Background(), make([][]byte, 3))),
+				"SendBatch": second(c.SendBatch(context.Background(), make([][]byte, 3))),
+			} {
+				if again == nil || again.Error() != err.Error() {
+					t.Errorf("%s of a channel that has failed: %v", what, again)
+				}
+			}
+			s := c.Stats()
+			if s.Warning != err.Error() || int(s.Dropped) != 60-received || s.Len != 0 || !s.Closed || s.BytesOnDisk != 0 || disk.opened() != 0 {
+				t.Errorf("received %d, %d files open, but %+v", received, disk.opened(), s)
+			}
+		})
+	}
+}
+
+func second[A any](_ A, err error) error { return err }
+
+// TestFailureWakes: receivers that wait, and senders, learn of a failure.
+func TestFailureWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := new(faulty)
+		c := on(t, disk, &Options[[]byte]{Limit: 200, DiskLimit: 600})
+		for c.TrySend(numbered(0)) == nil {
+		}
+		var errs [3]error
+		for i := range errs {
+			go func() { errs[i] = c.Send(context.Background(), numbered(1)) }()
+		}
+		synctest.Wait()
+		if s := c.Stats(); s.SendersWaiting != 3 {
+			t.Fatalf("%d wait", s.SendersWaiting)
+		}
+		disk.mu.Lock()
+		disk.onRead = func([]byte) (int, error) { return 0, errors.New("broken") }
+		disk.mu.Unlock()
+		for range 5 {
+			_, _ = c.TryRecv()
+		}
+		synctest.Wait()
+		for _, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), "broken") {
+				t.Errorf("a sender that waited: %v", err)
+			}
+		}
+	})
+}
+
+// TestFolder: what can be wrong with the folder, on a real disk.
+func TestFolder(t *testing.T) {
+	top := t.TempDir()
+	plain := filepath.Join(top, "file")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir, says := range map[string]string{
+		plain:                          "not a folder",
+		filepath.Join(top, "no/where"): "no such file",
+		filepath.Join(plain, "below"):  "not a directory",
+	} {
+		if _, err := Open[int](dir, nil); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("Open: %v, want an error with %q and %q", err, says, dir)
+		}
+	}
+	dir := filepath.Join(top, "new")
+	c, err := Open(dir, &Options[[]byte]{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.backlog.blockSize = 300
+	spilled(t, c, 20)
+	if left, err := os.ReadDir(dir); len(left) > 0 || err != nil || c.Stats().BytesOnDisk == 0 {
+		t.Fatalf("%d bytes on disk, but the folder shows %v, %v", c.Stats().BytesOnDisk, left, err)
+	}
+	// The folder vanishes: the open segment goes on, the next cannot be made.
+	c.backlog.segmentSize = 1
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	sent := 20
+	for err = nil; err == nil; sent++ {
+		err = c.TrySend(numbered(sent))
+	}
+	sent--
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
+		t.Fatalf("the folder is gone: %v", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.TrySend(numbered(sent)); err != nil {
+		t.Fatalf("the folder is back: %v", err)
+	}
+	drained(t, c, 0, sent+1)
+}
+
+// TestTooLarge: a value above the limit, and a record above the disk limit.
+func TestTooLarge(t *testing.T) {
+	c := on(t, new(faulty), &Options[[]byte]{Limit: 1024, DiskLimit: 600})
+	for _, err := range []error{
+		c.TrySend(make([]byte, 1001)), c.Send(context.Background(), make([]byte, 1001)),
+		second(c.SendBatch(context.Background(), [][]byte{make([]byte, 1001)})),
+	} {
+		if err != sluice.ErrTooLarge {
+			t.Errorf("above the limit: %v", err)
+		}
+	}
+	if err := c.TrySend(make([]byte, 1000)); err != nil {
+		t.Errorf("the largest value: %v", err)
+	}
+	if err := c.TrySend(make([]byte, 597)); err != sluice.ErrTooLarge {
+		t.Errorf("a record above the disk limit: %v", err)
+	}
+	n, err := c.SendBatch(context.Background(), [][]byte{make([]byte, 596-100), {}, make([]byte, 1001), {}})
+	if n != 2 || err != sluice.ErrTooLarge {
+		t.Errorf("a batch with one too large as its third: %d, %v", n, err)
+	}
+	if c.Len() != 3 {
+		t.Errorf("Len is %d", c.Len())
+	}
+}
+
+// fragile is a codec that fails on some values.
+type fragile struct{ codec.Codec[string] }
+
+func (f fragile) Append(b []byte, v string) ([]byte, error) {
+	switch v {
+	case "panic":
+		panic("no form")
+	case "error":
+		return b[:0], errors.New("no form")
+	case "nothing":
+		return nil, nil
+	}
+	return f.Codec.Append(b, v)
+}
+
+func (f fragile) Decode(b []byte) (string, error) {
+	switch string(b) {
+	case "late panic":
+		panic("no value")
+	case "late error":
+		return "", errors.New("no value")
+	}
+	return f.Codec.Decode(b)
+}
+
+// TestFragileCodec: what a codec does harms the value in its hands, or ends the
+// channel with the codec's name; it never hangs it.
+func TestFragileCodec(t *testing.T) {
+	o := &Options[string]{Limit: 60, Codec: fragile{codec.Default[string]()}}
+	c := on(t, new(faulty), o)
+	for _, v := range []string{"in memory", "is full now", "spilled"} {
+		if err := c.TrySend(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != "no form" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		_ = c.TrySend("panic")
+	}()
+	for v, says := range map[string]string{"error": `codec "raw": Append: no form`, "nothing": "less than the"} {
+		if err := c.TrySend(v); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", v, err)
+		}
+	}
+	if n, err := c.SendBatch(context.Background(), []string{"a", "error", "b"}); n != 1 || err == nil {
+		t.Errorf("a batch whose second has no form: %d, %v", n, err)
+	}
+	for _, want := range []string{"in memory", "is full now", "spilled", "a"} {
+		if v, err := c.TryRecv(); v != want || err != nil {
+			t.Errorf("received %q, %v, want %q", v, err, want)
+		}
+	}
+	for _, v := range []string{"late panic", "late error"} {
+		c := on(t, new(faulty), o)
+		for _, v := range []string{"in memory", "is full now", v, "after"} {
+			if err := c.TrySend(v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if _, err := c.TryRecv(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := c.TryRecv(); err == nil || !strings.Contains(err.Error(), `codec "raw": Decode`) || !strings.Contains(err.Error(), "no value") {
+			t.Errorf("%s: %v", v, err)
+		}
+	}
+}
+
+// TestCancelledInLine: one who leaves the line gives way to a smaller one behind it.
+func TestCancelledInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := on(t, new(faulty), &Options[[]byte]{Limit: 124, DiskLimit: 300})
+		spilled(t, c, 3) // 92 bytes of the disk limit are left
+		ctx, cancel := context.WithCancel(context.Background())
+		var large, small error
+		go func() { large = c.Send(ctx, numbered(98)) }()
+		synctest.Wait()
+		go func() { small = c.Send(context.Background(), []byte("small")) }()
+		synctest.Wait()
+		if s := c.Stats(); s.SendersWaiting != 2 || c.TrySend(nil) != sluice.ErrFull {
+			t.Fatalf("the line is not kept: %+v", s)
+		}
+		cancel()
+		synctest.Wait()
+		if s := c.Stats(); s.SendersWaiting != 0 || large != context.Canceled || small != nil || s.Len != 4 {
+			t.Fatalf("the first one left: %v, %v, %+v", large, small, s)
+		}
+	})
+}
+
+// TestCloseSpilled: what was accepted before Close is received after it, those who
+// waited for room are refused, and nothing is left open.
+func TestCloseSpilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := new(faulty)
+		c := on(t, disk, &Options[[]byte]{Limit: 500, DiskLimit: 3000})
+		n := 0
+		for ; c.TrySend(numbered(n)) == nil; n++ {
+		}
+		waiting := errors.New("still waiting")
+		err := waiting
+		go func() { err = c.Send(context.Background(), numbered(n)) }()
+		synctest.Wait()
+		if err != waiting || disk.opened() == 0 {
+			t.Fatalf("a Send to a full disk: %v, %d files", err, disk.opened())
+		}
+		c.Close()
+		c.Close()
+		synctest.Wait()
+		if err != sluice.ErrClosed || c.TrySend(nil) != sluice.ErrClosed {
+			t.Fatalf("a Send that waited at Close: %v", err)
+		}
+		i := 0
+		for v := range c.All(context.Background()) {
+			if !bytes.Equal(v, numbered(i)) {
+				t.Fatalf("received %.9q, want %d", v, i)
+			}
+			i++
+		}
+		if _, err := c.Recv(context.Background()); i != n || err != sluice.ErrClosed {
+			t.Fatalf("received %d of %d, then %v", i, n, err)
+		}
+		<-c.Ready()
+		atRest(t, c, disk)
+	})
+}
+
+// TestOptions: what makes no sense is an error that says what.
+func TestOptions(t *testing.T) {
+	for says, err := range map[string]error{
+		"Limit is -1":       second(Open[int](t.TempDir(), &Options[int]{Limit: -1})),
+		"DiskLimit is -1":   second(Open[int](t.TempDir(), &Options[int]{DiskLimit: -1})),
+		"below the 8 bytes": second(Open[int64](t.TempDir(), &Options[int64]{Limit: 7})),
+		"Options.Size must": second(Open[*int](t.TempDir(), nil)),
+		"has pointers":      second(Open[[2]struct{ s []int }](t.TempDir(), nil)),
+		"name of the codec": second(Open(t.TempDir(), &Options[int]{Codec: nameless{}})),
+	} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q", err, says)
+		}
+	}
+	defer func() {
+		if p := fmt.Sprint(recover()); !strings.Contains(p, "Size returned -1") {
+			t.Errorf("a negative size: %s", p)
+		}
+	}()
+	c, err := Open(t.TempDir(), &Options[*int]{Size: func(*int) int { return -1 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.TrySend(nil)
+}
+
+type nameless struct{ codec.Codec[int] }
+
+func (nameless) Name() string { return "with\nnewline" }
+
+// TestListed: a channel with a name is among those of the live page.
+func TestListed(t *testing.T) {
+	c := on(t, new(faulty), &Options[[]byte]{Name: "lines", Limit: 500})
+	spilled(t, c, 20)
+	for _, named := range sluice.Channels() {
+		s, ok := named.Stats()
+		if named.Name == "lines" && named.Kind == "spill.Overflow" && ok && s.BytesOnDisk > 0 && s.Len == 20 && s.Bytes > 400 {
+			return
+		}
+	}
+	t.Error("it is not listed")
+}
