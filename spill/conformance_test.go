@@ -158,3 +158,93 @@ func TestConformance(t *testing.T) {
 		})
 	}
 }
+
+// countedAcked is counted for a Durable of plain values.
+type countedAcked[T any] struct {
+	Acked[T]
+	capacity int
+}
+
+func (c countedAcked[T]) Cap() int { return c.capacity }
+
+func (c countedAcked[T]) Stats() sluice.Stats {
+	s := c.Acked.Stats()
+	s.Cap = c.capacity
+	return s
+}
+
+// A durableShape is how many values a Durable may store, and how many of them it
+// keeps in memory.
+type durableShape struct {
+	capacity, memory int
+	bolt             bool
+}
+
+func (s durableShape) String() string {
+	name := fmt.Sprintf("%d, %d in memory", s.capacity, s.memory)
+	if s.capacity == sluice.Unlimited {
+		name = fmt.Sprintf("any number, %d in memory", s.memory)
+	}
+	if s.bolt {
+		name += ", bbolt"
+	}
+	return name
+}
+
+// openDurable makes a Durable of the shape, whose values have a form of so many bytes.
+func openDurable[T any](t *testing.T, s durableShape, form int, as codec.Codec[T]) sluicetest.Channel[T] {
+	o := &Options[T]{Codec: as, Limit: int64(s.memory * form)}
+	if s.capacity != sluice.Unlimited {
+		o.DiskLimit = int64(s.capacity * (form + recordCost))
+	}
+	if !s.bolt {
+		return countedAcked[T]{durableOn(newMemoryStore(), o).Acked(), s.capacity}
+	}
+	p, err := o.plan("OpenDurable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, has, err := opening{noSync: true}.open(t.TempDir(), p.codec.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newDurable(p, file, has)
+	t.Cleanup(func() {
+		if err := c.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	})
+	return countedAcked[T]{c.Acked(), s.capacity}
+}
+
+func TestDurableConformance(t *testing.T) {
+	for _, s := range []durableShape{
+		{capacity: 1, memory: 1},
+		{capacity: 11, memory: 4},
+		{capacity: sluice.Unlimited, memory: 100},
+		{capacity: 12, memory: 3, bolt: true},
+	} {
+		t.Run(s.String(), func(t *testing.T) {
+			sluicetest.Run(t, sluicetest.Kind{
+				Capacity:   s.capacity,
+				PassedOver: 0,
+				Allocates:  true,
+				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
+					return openDurable[uint64](t, s, 8, fixed{})
+				},
+				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
+					return openDurable[*sluicetest.Parcel](t, s, 8, new(addresses))
+				},
+				Strings: func() sluicetest.Channel[string] {
+					return openDurable[string](t, s, 20, nil)
+				},
+				Empties: func() sluicetest.Channel[struct{}] {
+					return openDurable[struct{}](t, s, 2, nil)
+				},
+				Giants: func() sluicetest.Channel[sluicetest.Giant] {
+					return openDurable[sluicetest.Giant](t, s, 1<<16, whole{})
+				},
+			})
+		})
+	}
+}

@@ -3,11 +3,13 @@ package spill
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 )
 
-// A line is where senders wait, in their order, for room on disk. It belongs to the
-// holder of the lock of its channel.
+// A line is where goroutines wait in their order: senders for room on disk, and in a
+// Durable receivers for a record. It belongs to the holder of the lock of its
+// channel.
 //
 // A waiter belongs to the goroutine that waits, its fields to the holder of the
 // lock as long as it is in line. Whoever takes it out of the line decides what
@@ -22,7 +24,8 @@ type line struct {
 
 type waiter struct {
 	next, prev *waiter
-	record     []byte
+	need       int64         // bytes on disk, of a sender
+	record     stored        // what a sender of an Overflow sends; what a receiver gets
 	err        error         // what became of it; read once served is closed
 	served     chan struct{} // made by the one who waits, as testing/synctest asks for
 }
@@ -82,33 +85,26 @@ func (t *turn) ask(ctx context.Context) {
 	t.done, t.over = ctx.Done(), ctx.Err()
 }
 
-// wait has record appended by somebody else. The lock is held, but for the wait.
-func (c *Overflow[T]) wait(ctx context.Context, turn *turn, record []byte) error {
-	w := &waiter{record: record, served: make(chan struct{})}
-	c.line.push(w)
-	c.set(spilling|pressed, 0)
-	c.settle() // since pressed is set
-	c.mu.Unlock()
+// await waits until w, which is in line, was served, or the context is done, and
+// returns in the latter case false: then w is still in line. mu, which guards the
+// line, is held before and after.
+func (l *line) await(mu *sync.Mutex, w *waiter, turn *turn) (served bool) {
+	mu.Unlock()
 	start := time.Now()
-	cancelled := false
 	select {
 	case <-w.served:
 	case <-turn.done:
-		cancelled = true
 	}
-	c.mu.Lock()
-	c.line.spent += time.Since(start)
-	if cancelled {
-		select {
-		case <-w.served:
-		default:
-			c.line.remove(w)
-			c.settle() // the one behind may be smaller, and fit
-			c.mu.Unlock()
-			err := cmp.Or(ctx.Err(), context.Canceled) // a user's code, again
-			c.mu.Lock()
-			return err
-		}
+	mu.Lock()
+	l.spent += time.Since(start)
+	select {
+	case <-w.served:
+		return true
+	default:
+		return false
 	}
-	return w.err
 }
+
+// contextError is the error of a context whose Done channel is closed: never nil,
+// whatever the context of a user says.
+func contextError(ctx context.Context) error { return cmp.Or(ctx.Err(), context.Canceled) }

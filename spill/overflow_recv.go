@@ -178,9 +178,9 @@ func (c *Overflow[T]) fetch() {
 func (c *Overflow[T]) settle() (moved bool) {
 	for {
 		progress := c.refill()
-		for w := c.line.first; w != nil && c.fits(w.record); w = c.line.first {
+		for w := c.line.first; w != nil && c.fits(w.record.form); w = c.line.first {
 			c.line.pop()
-			w.serve(c.append(w.record))
+			w.serve(c.append(w.record.form))
 			progress = true
 		}
 		moved = moved || progress

@@ -150,19 +150,17 @@ func (c *Overflow[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
 // sendOne is sendPart of one value.
 func (c *Overflow[T]) sendOne(ctx context.Context, v T) error {
 	p := c.parcels.Get().(*parcel[T])
+	defer p.release(&c.parcels)
 	p.one[0] = v
 	_, err := c.sendParcel(ctx, p, p.one[:])
-	p.one = [1]T{}
-	c.parcels.Put(p)
 	return err
 }
 
 // sendPart sends some of the first values of vs, at least one if err is nil.
 func (c *Overflow[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
 	p := c.parcels.Get().(*parcel[T])
-	n, err = c.sendParcel(ctx, p, vs)
-	c.parcels.Put(p)
-	return n, err
+	defer p.release(&c.parcels)
+	return c.sendParcel(ctx, p, vs)
 }
 
 // sendParcel sends the first values of vs, by way of p, wherever there is room for
@@ -243,4 +241,21 @@ func (c *Overflow[T]) append(record []byte) error {
 	c.set(spilling, 0)
 	c.high = max(c.high, c.head.Len()+c.backlog.records)
 	return nil
+}
+
+// wait has record appended by somebody else. The lock is held, but for the wait.
+func (c *Overflow[T]) wait(ctx context.Context, turn *turn, record []byte) error {
+	w := &waiter{record: stored{form: record}, served: make(chan struct{})}
+	c.line.push(w)
+	c.set(spilling|pressed, 0)
+	c.settle() // since pressed is set
+	if c.line.await(&c.mu, w, turn) {
+		return w.err
+	}
+	c.line.remove(w)
+	c.settle() // the one behind may be smaller, and fit
+	c.mu.Unlock()
+	err := contextError(ctx) // a user's code, again
+	c.mu.Lock()
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
@@ -32,9 +33,6 @@ const (
 // fill encodes the first values of vs, as many as a parcel holds, and before one
 // that fails. It fails if that is the first.
 func (p *parcel[T]) fill(plan *plan[T], size func(T) int, vs []T) error {
-	if cap(p.bytes) > parcelKept {
-		p.bytes = nil
-	}
 	p.bytes, p.ends, p.sizes, p.values = p.bytes[:0], p.ends[:0], p.sizes[:0], vs
 	for i, v := range vs {
 		err := p.add(plan, size, v)
@@ -46,6 +44,15 @@ func (p *parcel[T]) fill(plan *plan[T], size func(T) int, vs []T) error {
 		}
 	}
 	return nil
+}
+
+// release puts p back where it came from, without what it was given.
+func (p *parcel[T]) release(to *sync.Pool) {
+	p.one, p.values = [1]T{}, nil
+	if cap(p.bytes) > parcelKept {
+		p.bytes = nil
+	}
+	to.Put(p)
 }
 
 // add encodes v.
@@ -83,6 +90,9 @@ func (p *parcel[T]) record(i int) []byte {
 	}
 	return p.bytes[start:p.ends[i]]
 }
+
+// form returns the form of value i: its record without the header.
+func (p *parcel[T]) form(i int) []byte { return p.record(i)[header:] }
 
 // encode appends the form of v to b.
 func encode[T any](codec codec.Codec[T], b []byte, v T) ([]byte, error) {

@@ -1,0 +1,221 @@
+package spill
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/sluice-go/sluice"
+)
+
+// ErrSettled: the delivery was acknowledged, or given back, before.
+var ErrSettled = errors.New("spill: the delivery was settled before")
+
+// errGap cannot be: numbers that were stored and not removed are missing.
+var errGap = errors.New("spill: records are missing in the file")
+
+// A Delivery is a value on loan: it is stored until Ack, and comes back after Nack,
+// and when the queue is opened again without either.
+type Delivery[T any] struct {
+	// Value is a copy of what was sent, made by the codec.
+	Value T
+	// Tries is how often the value was delivered since the queue was opened, with
+	// this one; from 1.
+	Tries int
+
+	from    *Durable[T]
+	record  stored
+	settled bool // guarded by from.mu
+}
+
+// Ack says that the value is done, and returns when it is removed on disk for good:
+// after nil it never comes back. It shares its write with senders and other
+// acknowledgements; for many at once see [Durable.Ack].
+//
+// It fails with [ErrSettled] if the delivery was settled before, with
+// [sluice.ErrClosed] after Shutdown, or with an error that names the file: then the
+// delivery is as before, and Ack can be tried again.
+func (d *Delivery[T]) Ack() error { return d.from.ack(d) }
+
+// Nack gives the value back: it is delivered again, before all that was stored after
+// it. Nothing is written. It fails with [ErrSettled] or [sluice.ErrClosed] like Ack.
+//
+// Receivers that got ErrClosed from a drained channel have to ask again for what is
+// given back after that.
+func (d *Delivery[T]) Nack() error {
+	c := d.from
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.settleable(d); err != nil {
+		return err
+	}
+	d.settled = true
+	c.back(d.record)
+	return nil
+}
+
+// settleable is why d cannot be settled, or nil. The lock is held.
+func (c *Durable[T]) settleable(d *Delivery[T]) error {
+	switch {
+	case d.settled:
+		return ErrSettled
+	case c.failure != nil:
+		return c.failure
+	case c.stopped:
+		return sluice.ErrClosed
+	default:
+		return nil
+	}
+}
+
+// Ack acknowledges deliveries of this channel, all in one write: all of them, or none
+// if it fails, as [Delivery.Ack] may. One of another channel panics.
+func (c *Durable[T]) Ack(ds ...*Delivery[T]) error {
+	if len(ds) == 0 {
+		return nil
+	}
+	return c.ack(ds...)
+}
+
+func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
+	c.mu.Lock()
+	for i, d := range ds {
+		if d.from != c {
+			c.restore(ds[:i])
+			c.mu.Unlock()
+			panic("spill: Ack: a delivery of another channel")
+		}
+		if err := c.settleable(d); err != nil {
+			c.restore(ds[:i])
+			c.mu.Unlock()
+			return err
+		}
+		d.settled = true
+	}
+	b, leads := c.join()
+	for _, d := range ds {
+		b.drops = append(b.drops, d.record.number)
+		b.freed += int64(len(d.record.form)) + recordCost
+	}
+	c.mu.Unlock()
+	err := c.await(nil, b, leads, 0, 0) //nolint:staticcheck // nil: nothing ends it
+	if err != nil {
+		c.mu.Lock()
+		c.restore(ds)
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// restore makes deliveries unsettled again.
+func (c *Durable[T]) restore(ds []*Delivery[T]) {
+	for _, d := range ds {
+		d.settled = false
+	}
+}
+
+// A RecordError is that a stored record is not what the codec can read. Whoever
+// receives it has given the record back: it comes again, first of all, unless Drop
+// removes it.
+type RecordError struct {
+	Form []byte // what is stored
+	Err  error  // what the codec says
+
+	drop func() error
+}
+
+func (e *RecordError) Error() string { return e.Err.Error() }
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// Drop removes the record for good, as Ack does.
+func (e *RecordError) Drop() error { return e.drop() }
+
+// deliver makes a Delivery of a record in the caller's hands.
+func (c *Durable[T]) deliver(record stored, tries int) (*Delivery[T], error) {
+	v, err := decode(c.plan.codec, record.form)
+	if err == nil {
+		return &Delivery[T]{Value: v, Tries: tries, from: c, record: record}, nil
+	}
+	c.mu.Lock()
+	c.back(record)
+	c.mu.Unlock()
+	return nil, &RecordError{Form: record.form, Err: err, drop: func() error { return c.drop(record.number) }}
+}
+
+// drop removes a record that was given back.
+func (c *Durable[T]) drop(number uint64) error {
+	c.mu.Lock()
+	record, ok := c.returned.take(number)
+	if !ok {
+		c.mu.Unlock()
+		return ErrSettled
+	}
+	c.returned.bytes -= int64(len(record.form))
+	c.queued--
+	c.received++
+	c.unsettled++
+	c.mu.Unlock()
+	d := &Delivery[T]{from: c, record: record}
+	err := d.Ack()
+	if err != nil {
+		_ = d.Nack()
+	}
+	return err
+}
+
+// An Acked is a Durable as a channel of plain values: each is acknowledged as it is
+// received, so nothing comes twice, and what a process was working on when it died is
+// gone: at most once. Sending is that of the Durable.
+type Acked[T any] struct{ *Durable[T] }
+
+// Acked returns c as a channel of plain values.
+func (c *Durable[T]) Acked() Acked[T] { return Acked[T]{c} }
+
+// Recv receives the next value like [Durable.Recv], and acknowledges it. If that
+// fails, the value is given back.
+func (a Acked[T]) Recv(ctx context.Context) (v T, err error) {
+	d, err := a.Durable.Recv(ctx)
+	if err != nil {
+		return v, err
+	}
+	return a.accept(d)
+}
+
+// TryRecv is Recv, but for that it does not wait for a value: see [Durable.TryRecv].
+func (a Acked[T]) TryRecv() (v T, err error) {
+	d, err := a.Durable.TryRecv()
+	if err != nil {
+		return v, err
+	}
+	return a.accept(d)
+}
+
+func (a Acked[T]) accept(d *Delivery[T]) (v T, err error) {
+	if err := d.Ack(); err != nil {
+		_ = d.Nack()
+		return v, err
+	}
+	return d.Value, nil
+}
+
+// RecvBatch is [Durable.RecvBatch], and acknowledges all that it received at once.
+func (a Acked[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
+	ds := make([]*Delivery[T], len(buf))
+	n, err = a.Durable.RecvBatch(ctx, ds)
+	if err == nil {
+		err = a.Ack(ds[:n]...)
+	}
+	if err != nil {
+		for _, d := range ds[:n] {
+			_ = d.Nack()
+		}
+		return 0, err
+	}
+	for i, d := range ds[:n] {
+		buf[i] = d.Value
+	}
+	return n, nil
+}
+
+// All is [Durable.All], of acknowledged values.
+func (a Acked[T]) All(ctx context.Context) iter.Seq[T] { return all(a.Recv, ctx) }

@@ -1,0 +1,87 @@
+package spill
+
+import (
+	"errors"
+	"sync"
+)
+
+// memoryStore is a store that fails when it is told to, and remembers how it was
+// used.
+type memoryStore struct {
+	mu      sync.Mutex
+	records map[uint64][]byte
+	writes  int
+	busy    bool
+	closed  bool
+	// onWrite is called, without the lock, before each write; an error fails it,
+	// and with errUnknown in it the write is done all the same.
+	onWrite func(first uint64, forms [][]byte, drops []uint64) error
+	onRead  func() error
+}
+
+func newMemoryStore() *memoryStore { return &memoryStore{records: map[uint64][]byte{}} }
+
+func (s *memoryStore) write(first uint64, forms [][]byte, drops []uint64) error {
+	s.mu.Lock()
+	if s.busy || s.closed {
+		panic("two writes at once, or one to a closed store")
+	}
+	s.busy = true
+	s.writes++
+	s.mu.Unlock()
+	var err error
+	if s.onWrite != nil {
+		err = s.onWrite(first, forms, drops)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = false
+	if err != nil && !errors.Is(err, errUnknown) {
+		return err
+	}
+	for i, form := range forms {
+		s.records[first+uint64(i)] = append([]byte{}, form...)
+	}
+	for _, n := range drops {
+		if _, ok := s.records[n]; !ok {
+			panic("what is removed was not there")
+		}
+		delete(s.records, n)
+	}
+	return err
+}
+
+func (s *memoryStore) read(from, to uint64, most int64) (records []stored, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.onRead != nil {
+		if err := s.onRead(); err != nil {
+			return nil, err
+		}
+	}
+	for n := from; n < to && most > 0; n++ {
+		if form, ok := s.records[n]; ok {
+			records = append(records, stored{n, append([]byte{}, form...)})
+			most -= int64(len(form)) + 1
+		}
+	}
+	return records, nil
+}
+
+func (s *memoryStore) size() int64 { return 0 }
+
+func (s *memoryStore) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// durableOn makes a Durable on a store that is empty.
+func durableOn[T any](s store, o *Options[T]) *Durable[T] {
+	p, err := o.plan("OpenDurable")
+	if err != nil {
+		panic(err)
+	}
+	return newDurable(p, s, inventory{first: 1, next: 1})
+}
