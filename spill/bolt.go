@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -182,8 +183,8 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// inspect looks at the ends of a file before it is mapped for writing: to read a page
-// that is not there would end the process.
+// inspect looks at a file before bbolt reads it for writing: to meet a page that is
+// not there, or not what it should be, would end the process.
 func (o opening) inspect(path string) error {
 	return guarded(path, "open", func() error {
 		info, err := os.Stat(path)
@@ -210,6 +211,9 @@ func (o opening) inspect(path string) error {
 			if tx.Size() > info.Size() {
 				return fmt.Errorf("%s: truncated: it has %d bytes, and should have %d", path, info.Size(), tx.Size())
 			}
+			if err := walkFile(path, db.Info().PageSize); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
 			return nil
 		})
 	})
@@ -217,15 +221,23 @@ func (o opening) inspect(path string) error {
 
 // recognize checks that the file is a queue of ours, for that codec.
 func (s *boltStore) recognize(tx *bolt.Tx, codec string) error {
+	if err := s.recognizeFormat(tx); err != nil {
+		return err
+	}
+	if c := string(tx.Bucket(aboutBucket).Get(codecKey)); c != codec {
+		return fmt.Errorf("%s: its records are in the form of codec %q, not %q", s.path, c, codec)
+	}
+	return nil
+}
+
+// recognizeFormat checks that the file is a queue of ours.
+func (s *boltStore) recognizeFormat(tx *bolt.Tx) error {
 	about := tx.Bucket(aboutBucket)
 	if about == nil || tx.Bucket(recordsBucket) == nil {
 		return fmt.Errorf("%s: a database, but not a queue", s.path)
 	}
 	if v := string(about.Get(versionKey)); v != formatVersion {
 		return fmt.Errorf("%s: format version %q; this program reads version %q", s.path, v, formatVersion)
-	}
-	if c := string(about.Get(codecKey)); c != codec {
-		return fmt.Errorf("%s: its records are in the form of codec %q, not %q", s.path, c, codec)
 	}
 	return nil
 }
@@ -235,7 +247,7 @@ func (s *boltStore) take(records *bolt.Bucket) (has inventory, err error) {
 	has.next = 1
 	cursor := records.Cursor()
 	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
-		if len(k) != 8 || number(k) == 0 || len(v) < sumSize {
+		if len(k) != 8 || number(k) < has.next || number(k) == math.MaxUint64 || len(v) < sumSize {
 			return has, fmt.Errorf("%s: damaged: a record with the key %x and %d bytes", s.path, k, len(v))
 		}
 		if has.records++; has.records == 1 {

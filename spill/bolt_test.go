@@ -1,0 +1,389 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/codec"
+	bolt "go.etcd.io/bbolt"
+)
+
+// reopen opens a queue without syncs.
+func reopen(dir string) (*Durable[[]byte], error) {
+	p, err := (&Options[[]byte]{Limit: 1000}).plan("OpenDurable")
+	if err != nil {
+		return nil, err
+	}
+	s, has, err := opening{noSync: true}.open(dir, p.codec.Name())
+	if err != nil {
+		return nil, err
+	}
+	return newDurable(p, s, has), nil
+}
+
+// queueOf makes a queue with the records 0 … n-1 and returns its folder.
+func queueOf(t testing.TB, n int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vs [][]byte
+	for i := range n {
+		vs = append(vs, numbered(i))
+	}
+	if sent, err := c.SendBatch(context.Background(), vs); sent != n || err != nil {
+		t.Fatal(sent, err)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestReopen: what was not acknowledged is there, in order, also what was delivered
+// or given back; what was acknowledged is not.
+func TestReopen(t *testing.T) {
+	dir := queueOf(t, 100)
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := c.Stats(); s.Len != 100 || s.Sent != 100 || s.BytesOnDisk < 100*100 {
+		t.Errorf("100 records are there: %+v", s)
+	}
+	var ds []*Delivery[[]byte]
+	for range 60 {
+		d, err := c.TryRecv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ds = append(ds, d)
+	}
+	if err := errors.Join(c.Ack(ds[:10]...), ds[20].Ack(), ds[30].Nack()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"Ack": ds[40].Ack(), "Nack": ds[41].Nack(), "Send": c.Send(context.Background(), nil),
+		"Recv": second(c.Recv(context.Background())), "TryRecv": second(c.TryRecv()),
+	} {
+		if err != sluice.ErrClosed {
+			t.Errorf("%s after Shutdown: %v", what, err)
+		}
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Errorf("Shutdown again: %v", err)
+	}
+	if c, err = reopen(dir); err != nil {
+		t.Fatal(err)
+	}
+	for i := 10; i < 100; i++ {
+		if i == 20 {
+			continue
+		}
+		if d, err := c.TryRecv(); err != nil || !bytes.Equal(d.Value, numbered(i)) || d.Tries != 1 {
+			t.Fatalf("record %d: %v, %v", i, d, err)
+		}
+	}
+	if _, err := c.TryRecv(); err != sluice.ErrEmpty {
+		t.Errorf("a record too many: %v", err)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damage applies f to the file of a queue.
+func damage(t *testing.T, dir string, f func([]byte) []byte) {
+	t.Helper()
+	path := filepath.Join(dir, queueFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, f(b), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// about changes what the file says of itself.
+func about(t *testing.T, dir string, change func(tx *bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(filepath.Join(dir, queueFile), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(change), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNotAQueue: files that are not what they should be are refused, by an error
+// that names the file and the reason, and left as they are.
+func TestNotAQueue(t *testing.T) {
+	for says, spoil := range map[string]func(t *testing.T, dir string){
+		"it is empty":   func(t *testing.T, dir string) { damage(t, dir, func([]byte) []byte { return nil }) },
+		"not a queue, ": func(t *testing.T, dir string) { damage(t, dir, func([]byte) []byte { return []byte("some text") }) },
+		"not a queue, or damaged": func(t *testing.T, dir string) {
+			damage(t, dir, func(b []byte) []byte { return bytes.Repeat([]byte("foreign "), len(b)/8) })
+		},
+		"truncated": func(t *testing.T, dir string) { damage(t, dir, func(b []byte) []byte { return b[:3*4096] }) },
+		"not a regular file": func(t *testing.T, dir string) {
+			if err := errors.Join(os.Remove(filepath.Join(dir, queueFile)), os.Mkdir(filepath.Join(dir, queueFile), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		`version "2"`: func(t *testing.T, dir string) {
+			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(aboutBucket).Put(versionKey, []byte("2")) })
+		},
+		`codec "protobuf", not "raw"`: func(t *testing.T, dir string) {
+			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(aboutBucket).Put(codecKey, []byte("protobuf")) })
+		},
+		"but not a queue": func(t *testing.T, dir string) {
+			about(t, dir, func(tx *bolt.Tx) error { return tx.DeleteBucket(aboutBucket) })
+		},
+		"with the key 0102": func(t *testing.T, dir string) {
+			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put([]byte{1, 2}, make([]byte, 9)) })
+		},
+		"page 5 says that it is page": func(t *testing.T, dir string) {
+			damage(t, dir, func(b []byte) []byte {
+				b[5*4096]++
+				return b
+			})
+		},
+	} {
+		t.Run(says, func(t *testing.T) {
+			dir := queueOf(t, 500)
+			spoil(t, dir)
+			path := filepath.Join(dir, queueFile)
+			before, _ := os.ReadFile(path)
+			_, err := OpenDurable[[]byte](dir, nil)
+			if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path) {
+				t.Errorf("OpenDurable: %v, want %q and the file", err, says)
+			}
+			if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+				t.Error("the file was changed")
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "*.new-*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// TestDurableFolder: the folder is made, but not its parent.
+func TestDurableFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "no", "where")
+	if _, err := OpenDurable[int](dir, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("without a parent: %v", err)
+	}
+	if _, err := OpenDurable(dir, &Options[int]{DiskLimit: -1}); err == nil || !strings.Contains(err.Error(), "DiskLimit is -1") {
+		t.Errorf("a bad option: %v", err)
+	}
+}
+
+// TestChangedRecord: a record that is not what was stored is an error of Recv that
+// names it, not a value.
+func TestChangedRecord(t *testing.T) {
+	dir := queueOf(t, 8654)
+	damage(t, dir, func(b []byte) []byte {
+		at := bytes.LastIndex(b, numbered(8643))
+		b[at+50] ^= 4
+		return b
+	})
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	received := 0
+	for err == nil {
+		if _, err = c.TryRecv(); err == nil {
+			received++
+		}
+	}
+	if !strings.Contains(err.Error(), "record 8644") || !strings.Contains(err.Error(), queueFile) {
+		t.Errorf("received %d, then %v", received, err)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOneAtATime: the second one is told that the queue is in use, until the first
+// one has left.
+func TestOneAtATime(t *testing.T) {
+	dir := t.TempDir()
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"OpenDurable": second(reopen(dir)), "Compact": func() error { _, _, err := Compact(dir); return err }()} {
+		if err == nil || !strings.Contains(err.Error(), "in use by another") || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s of a queue that is open: %v", what, err)
+		}
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPagesAreUsedAgain: a queue that is filled and drained again and again stays as
+// large as it was once, and Compact makes it small and keeps what is in it.
+func TestPagesAreUsedAgain(t *testing.T) {
+	dir := t.TempDir()
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := make([][]byte, 3000)
+	for i := range batch {
+		batch[i] = numbered(i)
+	}
+	buf := make([]*Delivery[[]byte], 200)
+	largest := int64(0)
+	for round := range 10 {
+		if n, err := c.SendBatch(context.Background(), batch); n != len(batch) || err != nil {
+			t.Fatal(n, err)
+		}
+		for c.Len() > 0 {
+			n, err := c.RecvBatch(context.Background(), buf)
+			if err = errors.Join(err, c.Ack(buf[:n]...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		size := c.Stats().BytesOnDisk
+		if round == 1 {
+			largest = size
+		}
+		if round > 1 && size > largest {
+			t.Fatalf("round %d: the file has %d bytes, after the first rounds %d", round, size, largest)
+		}
+	}
+	if n, err := c.SendBatch(context.Background(), batch[:50]); n != 50 || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	before, after, err := Compact(dir)
+	if err != nil || before != largest || after > before/3 {
+		t.Errorf("Compact: from %d to %d, %v", before, after, err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("the folder has %v", left)
+	}
+	if c, err = reopen(dir); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if d, err := c.TryRecv(); err != nil || !bytes.Equal(d.Value, numbered(i)) {
+			t.Fatalf("record %d after Compact: %v, %v", i, d, err)
+		}
+	}
+	if c.Len() != 0 {
+		t.Errorf("%d records too many", c.Len())
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Compact(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Compact of nothing: %v", err)
+	}
+}
+
+// FuzzDamage changes bytes of a queue, or cuts it: opening it and receiving all
+// returns what was sent or an error, and nothing else, whatever they are.
+func FuzzDamage(f *testing.F) {
+	whole, err := os.ReadFile(filepath.Join(queueOf(f, 200), queueFile))
+	if err != nil {
+		f.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 300 {
+		f.Add(rng.Uint32(), byte(rng.Uint32()), uint32(len(whole)), rng.Uint32(), byte(1<<rng.IntN(8)))
+	}
+	for page := range uint32(6) { // what headers are made of
+		for field := range uint32(48) {
+			f.Add(page*4096+field, byte(rng.Uint32()|1), uint32(len(whole)), uint32(0), byte(0))
+		}
+	}
+	for page := range uint32(9) {
+		f.Add(uint32(0), byte(0), page*4096, uint32(0), byte(0))
+	}
+	f.Fuzz(func(t *testing.T, at1 uint32, xor1 byte, length, at2 uint32, xor2 byte) {
+		b := bytes.Clone(whole)
+		b[int(at1)%len(b)] ^= xor1
+		b[int(at2)%len(b)] ^= xor2
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, queueFile), b[:min(int(length), len(b))], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := reopen(dir)
+		if err != nil {
+			return
+		}
+		defer func() { _ = c.Shutdown() }()
+		for range 300 {
+			d, err := c.TryRecv()
+			if err != nil {
+				return
+			}
+			known := false
+			for i := range 200 {
+				known = known || bytes.Equal(d.Value, numbered(i))
+			}
+			if !known {
+				t.Fatalf("received %q, which was never sent", d.Value)
+			}
+		}
+		t.Fatal("more records than were sent")
+	})
+}
+
+// TestUndecodable: a record that the codec does not take comes again until it is
+// dropped, and what is behind it is not lost.
+func TestUndecodable(t *testing.T) {
+	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{codec.Default[string]()}})
+	for _, v := range []string{"late panic", "late error", "fine"} {
+		if err := c.TrySend(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, v := range []string{"late panic", "late error"} {
+		var bad *RecordError
+		for range 2 {
+			if _, err := c.TryRecv(); !errors.As(err, &bad) || string(bad.Form) != v || !strings.Contains(err.Error(), "no value") {
+				t.Fatalf("%s: %v", v, err)
+			}
+		}
+		if err := bad.Drop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := bad.Drop(); err != ErrSettled {
+			t.Errorf("dropped again: %v", err)
+		}
+	}
+	d, err := c.TryRecv()
+	if err != nil || d.Value != "fine" || d.Ack() != nil || c.Unsettled() != 0 || c.bytes != 0 {
+		t.Errorf("behind them: %v, %v; %d unsettled, %d bytes", d, err, c.Unsettled(), c.bytes)
+	}
+}

@@ -1,0 +1,159 @@
+package spill
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+)
+
+// A walk goes over the pages of a bbolt file that are in use, and checks that each is
+// where and what it should be. bbolt does so too when it opens a file, but in a
+// goroutine of its own, whose panic ends the process: a damaged queue is to be an
+// error. It knows the format of the file that bbolt has had since 2013: a page begins
+// with its number (8 bytes), its kind (2), the count of its elements (2) and how many
+// pages more it has (4), and its elements follow, 16 bytes each; numbers are in the
+// order of the machine's bytes.
+type walk struct {
+	file     io.ReaderAt
+	pageSize int64
+	end      uint64 // pages below it are in use, or free
+	seen     map[uint64]bool
+}
+
+const (
+	pageHeader  = 16
+	pageElement = 16
+
+	branchPage = 1
+	leafPage   = 2
+
+	bucketElement = 1 // of a leaf: its value is the root of a bucket, and what counts in it
+	bucketHeader  = 16
+
+	metaLength = 64
+	magic      = 0xED0CDAED
+
+	deepest = 64 // levels of pages; a tree of the largest file has 8
+)
+
+var errDamaged = errors.New("damaged")
+
+// walkFile walks over the file at path, whose meta pages bbolt has found to be right.
+func walkFile(path string, pageSize int) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	w := &walk{file: file, pageSize: int64(pageSize), seen: map[uint64]bool{}}
+	root, err := w.meta()
+	if err == nil {
+		err = w.page(root, 0)
+	}
+	return err
+}
+
+// meta reads both meta pages, and returns the root of the newer one.
+func (w *walk) meta() (root uint64, err error) {
+	newest, found := uint64(0), false
+	for i := range int64(2) {
+		buf := make([]byte, metaLength)
+		if _, err := w.file.ReadAt(buf, i*w.pageSize+pageHeader); err != nil {
+			return 0, err
+		}
+		sum := fnv.New64a()
+		_, _ = sum.Write(buf[:metaLength-8])
+		if binary.NativeEndian.Uint32(buf) != magic || binary.NativeEndian.Uint64(buf[metaLength-8:]) != sum.Sum64() {
+			continue // half written by a process that died: the other one counts
+		}
+		if id := binary.NativeEndian.Uint64(buf[48:]); !found || id > newest {
+			newest, found = id, true
+			root, w.end = binary.NativeEndian.Uint64(buf[16:]), binary.NativeEndian.Uint64(buf[40:])
+		}
+	}
+	if !found {
+		return 0, fmt.Errorf("%w: no meta page is right", errDamaged)
+	}
+	return root, nil
+}
+
+// page walks over a page and those below it.
+func (w *walk) page(id uint64, depth int) error {
+	head := make([]byte, pageHeader)
+	if id < 2 || id >= w.end || depth > deepest {
+		return fmt.Errorf("%w: page %d at depth %d, of %d", errDamaged, id, depth, w.end)
+	}
+	if _, err := w.file.ReadAt(head, int64(id)*w.pageSize); err != nil {
+		return fmt.Errorf("%w: page %d: %w", errDamaged, id, err)
+	}
+	more := uint64(binary.NativeEndian.Uint32(head[12:]))
+	if binary.NativeEndian.Uint64(head) != id || more >= w.end-id {
+		return fmt.Errorf("%w: page %d says that it is page %d, and %d more", errDamaged, id, binary.NativeEndian.Uint64(head), more)
+	}
+	for i := id; i <= id+more; i++ {
+		if w.seen[i] {
+			return fmt.Errorf("%w: page %d is used twice", errDamaged, i)
+		}
+		w.seen[i] = true
+	}
+	page := make([]byte, int64(1+more)*w.pageSize)
+	if _, err := w.file.ReadAt(page, int64(id)*w.pageSize); err != nil {
+		return fmt.Errorf("%w: page %d: %w", errDamaged, id, err)
+	}
+	return w.elements(id, page, depth)
+}
+
+// elements walks over what is in a page, or in a bucket that is part of one.
+func (w *walk) elements(id uint64, page []byte, depth int) error {
+	kind, count := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
+	if kind != branchPage && kind != leafPage || pageHeader+count*pageElement > len(page) || kind == branchPage && count == 0 {
+		return fmt.Errorf("%w: page %d has kind %#x and %d elements", errDamaged, id, kind, count)
+	}
+	for i := range count {
+		at := pageHeader + i*pageElement
+		element := page[at : at+pageElement]
+		if kind == branchPage {
+			position, key := number32(element), number32(element[4:])
+			if position+key > len(page)-at {
+				return fmt.Errorf("%w: element %d of page %d is outside of it", errDamaged, i, id)
+			}
+			if err := w.page(binary.NativeEndian.Uint64(element[8:]), depth+1); err != nil {
+				return err
+			}
+			continue
+		}
+		position, key, length := number32(element[4:]), number32(element[8:]), number32(element[12:])
+		if position+key+length > len(page)-at {
+			return fmt.Errorf("%w: element %d of page %d is outside of it", errDamaged, i, id)
+		}
+		if number32(element)&bucketElement == 0 {
+			continue
+		}
+		value := page[at+position+key:][:length]
+		if err := w.bucket(id, value, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bucket walks over a bucket, which has pages of its own, or is part of page id.
+func (w *walk) bucket(id uint64, value []byte, depth int) error {
+	if len(value) < bucketHeader {
+		return fmt.Errorf("%w: a bucket of %d bytes in page %d", errDamaged, len(value), id)
+	}
+	if root := binary.NativeEndian.Uint64(value); root != 0 {
+		return w.page(root, depth+1)
+	}
+	if len(value) < bucketHeader+pageHeader || depth > deepest {
+		return fmt.Errorf("%w: a bucket of %d bytes in page %d", errDamaged, len(value), id)
+	}
+	return w.elements(id, value[bucketHeader:], depth+1)
+}
+
+// number32 is a length or a position: at most a quarter of what an int holds, or more
+// than any page has.
+func number32(b []byte) int { return int(min(binary.NativeEndian.Uint32(b), 1<<29)) }

@@ -1,0 +1,68 @@
+package spill
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// compactStep is how many bytes a transaction of Compact moves.
+const compactStep = 4 << 20
+
+// Compact makes the file of the queue in dir as small as what is stored in it. A
+// Durable uses again the space of what was acknowledged, but never gives it back to
+// the disk: its file is as large as the queue ever was. The queue must not be open;
+// a second copy needs room meanwhile. It returns the sizes in bytes.
+//
+// A crash, or a full disk, leaves the old file; the new one replaces it in one step.
+func Compact(dir string) (before, after int64, err error) {
+	if before, after, err = (opening{}).compact(dir); err != nil {
+		err = fmt.Errorf("spill: Compact: %w", err)
+	}
+	return before, after, err
+}
+
+func (o opening) compact(dir string) (before, after int64, err error) {
+	path := filepath.Join(dir, queueFile)
+	if _, err := os.Stat(path); err != nil {
+		return 0, 0, err
+	}
+	if err := o.inspect(path); err != nil {
+		return 0, 0, err
+	}
+	old, err := o.lock(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, old.Close()) }()
+	s := &boltStore{db: old, path: path}
+	err = old.View(func(tx *bolt.Tx) error { return s.recognizeFormat(tx) })
+	if err != nil {
+		return 0, 0, err
+	}
+	before = s.size()
+	made, err := os.CreateTemp(dir, queueFile+".new-*")
+	if err != nil {
+		return 0, 0, err
+	}
+	name := made.Name()
+	defer func() { _ = os.Remove(name) }() // after the rename it is not there
+	if err := made.Close(); err != nil {
+		return 0, 0, err
+	}
+	smaller, err := bolt.Open(name, 0o600, o.options())
+	if err != nil {
+		return 0, 0, err
+	}
+	err = guarded(path, "compact", func() error { return bolt.Compact(smaller, old, compactStep) })
+	if err = errors.Join(err, smaller.Sync(), smaller.Close()); err != nil {
+		return 0, 0, err
+	}
+	if err := os.Rename(name, path); err != nil {
+		return 0, 0, err
+	}
+	return before, s.size(), syncFolder(dir)
+}
