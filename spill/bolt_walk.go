@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func walkFile(path string, pageSize int) error {
 	w := &walk{file: file, pageSize: int64(pageSize), seen: map[uint64]bool{}}
 	root, err := w.meta()
 	if err == nil {
-		err = w.page(root, 0)
+		err = w.page(root, 0, bounds{})
 	}
 	return err
 }
@@ -80,8 +81,11 @@ func (w *walk) meta() (root uint64, err error) {
 	return root, nil
 }
 
+// bounds are what keys must not be below, and must be below; nil is no bound.
+type bounds struct{ first, end []byte }
+
 // page walks over a page and those below it.
-func (w *walk) page(id uint64, depth int) error {
+func (w *walk) page(id uint64, depth int, keys bounds) error {
 	head := make([]byte, pageHeader)
 	if id < 2 || id >= w.end || depth > deepest {
 		return fmt.Errorf("%w: page %d at depth %d, of %d", errDamaged, id, depth, w.end)
@@ -103,55 +107,87 @@ func (w *walk) page(id uint64, depth int) error {
 	if _, err := w.file.ReadAt(page, int64(id)*w.pageSize); err != nil {
 		return fmt.Errorf("%w: page %d: %w", errDamaged, id, err)
 	}
-	return w.elements(id, page, depth)
+	return w.elements(id, page, depth, keys)
 }
 
 // elements walks over what is in a page, or in a bucket that is part of one.
-func (w *walk) elements(id uint64, page []byte, depth int) error {
+func (w *walk) elements(id uint64, page []byte, depth int, keys bounds) error {
 	kind, count := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
 	if kind != branchPage && kind != leafPage || pageHeader+count*pageElement > len(page) || kind == branchPage && count == 0 {
 		return fmt.Errorf("%w: page %d has kind %#x and %d elements", errDamaged, id, kind, count)
 	}
+	var before *element
 	for i := range count {
-		at := pageHeader + i*pageElement
-		element := page[at : at+pageElement]
-		if kind == branchPage {
-			position, key := number32(element), number32(element[4:])
-			if position+key > len(page)-at {
-				return fmt.Errorf("%w: element %d of page %d is outside of it", errDamaged, i, id)
-			}
-			if err := w.page(binary.NativeEndian.Uint64(element[8:]), depth+1); err != nil {
+		e, err := elementOf(page, kind, i)
+		if err != nil {
+			return fmt.Errorf("%w: element %d of page %d: %w", errDamaged, i, id, err)
+		}
+		if before == nil && bytes.Compare(e.key, keys.first) < 0 ||
+			before != nil && bytes.Compare(e.key, before.key) <= 0 ||
+			keys.end != nil && bytes.Compare(e.key, keys.end) >= 0 {
+			return fmt.Errorf("%w: element %d of page %d is not in order", errDamaged, i, id)
+		}
+		if before != nil {
+			if err := w.below(id, before, depth, e.key); err != nil {
 				return err
 			}
-			continue
 		}
-		position, key, length := number32(element[4:]), number32(element[8:]), number32(element[12:])
-		if position+key+length > len(page)-at {
-			return fmt.Errorf("%w: element %d of page %d is outside of it", errDamaged, i, id)
-		}
-		if number32(element)&bucketElement == 0 {
-			continue
-		}
-		value := page[at+position+key:][:length]
-		if err := w.bucket(id, value, depth); err != nil {
-			return err
-		}
+		before = &e
 	}
-	return nil
+	if before == nil {
+		return nil
+	}
+	return w.below(id, before, depth, keys.end)
 }
 
-// bucket walks over a bucket, which has pages of its own, or is part of page id.
-func (w *walk) bucket(id uint64, value []byte, depth int) error {
-	if len(value) < bucketHeader {
-		return fmt.Errorf("%w: a bucket of %d bytes in page %d", errDamaged, len(value), id)
+// An element is one of a page: of a branch, the first key of the page that it leads
+// to; of a leaf, a key and its value.
+type element struct {
+	key, value []byte
+	bucket     bool   // the value is one
+	child      uint64 // not 0 in a branch
+}
+
+var errOutside = errors.New("outside of its page")
+
+func elementOf(page []byte, kind uint16, i int) (e element, err error) {
+	at := pageHeader + i*pageElement
+	fields := page[at : at+pageElement]
+	if kind == branchPage {
+		position, key := number32(fields), number32(fields[4:])
+		if e.child = binary.NativeEndian.Uint64(fields[8:]); position+key > len(page)-at || e.child == 0 {
+			return e, errOutside
+		}
+		e.key = page[at+position:][:key]
+		return e, nil
 	}
-	if root := binary.NativeEndian.Uint64(value); root != 0 {
-		return w.page(root, depth+1)
+	position, key, value := number32(fields[4:]), number32(fields[8:]), number32(fields[12:])
+	if position+key+value > len(page)-at {
+		return e, errOutside
 	}
-	if len(value) < bucketHeader+pageHeader || depth > deepest {
-		return fmt.Errorf("%w: a bucket of %d bytes in page %d", errDamaged, len(value), id)
+	e.key, e.value = page[at+position:][:key], page[at+position+key:][:value]
+	e.bucket = number32(fields)&bucketElement != 0
+	return e, nil
+}
+
+// below walks over what an element of page id leads to, whose keys are below end.
+func (w *walk) below(id uint64, e *element, depth int, end []byte) error {
+	if e.child != 0 {
+		return w.page(e.child, depth+1, bounds{e.key, end})
 	}
-	return w.elements(id, value[bucketHeader:], depth+1)
+	if !e.bucket {
+		return nil
+	}
+	// A bucket has pages of its own, or is part of this one.
+	if len(e.value) >= bucketHeader {
+		if root := binary.NativeEndian.Uint64(e.value); root != 0 {
+			return w.page(root, depth+1, bounds{})
+		}
+	}
+	if len(e.value) < bucketHeader+pageHeader || depth > deepest {
+		return fmt.Errorf("%w: a bucket of %d bytes in page %d", errDamaged, len(e.value), id)
+	}
+	return w.elements(id, e.value[bucketHeader:], depth+1, bounds{})
 }
 
 // number32 is a length or a position: at most a quarter of what an int holds, or more

@@ -1,0 +1,115 @@
+// Package crash is the proof of what a Durable promises when a process is killed, or
+// the power fails: a load for a process that is to die, the ledger that it keeps, and
+// the account of every record. It is used by tests, and by powercut.
+package crash
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+
+	"github.com/sluice-go/sluice/spill"
+)
+
+// The child keeps a ledger on its standard output, a line for each fact, written at
+// once, as its letter and the numbers of records:
+//
+//	O  the queue is about to be opened; P it is open
+//	T  a send begins; S it returned nil
+//	R  a record was received; B its acknowledgement begins; A it returned nil
+//	E  something failed
+//
+// So what is not in the ledger had not happened when the process was killed, or had
+// and was not yet noted: between T and S, and between B and A, both may be.
+func note(letter string, ids ...uint64) {
+	line := []byte(letter)
+	for _, id := range ids {
+		line = strconv.AppendUint(append(line, ' '), id, 16)
+	}
+	_, _ = os.Stdout.Write(append(line, '\n'))
+}
+
+// A record's number has the generation of the process, its sender, and a count.
+func recordID(generation, sender, n uint64) uint64 { return generation<<40 | sender<<32 | n }
+
+// Content is the record of a number: it is known by it, whatever its length.
+func Content(id uint64) []byte {
+	rng := rand.New(rand.NewPCG(id, 9))
+	v := binary.BigEndian.AppendUint64(nil, id)
+	for range rng.IntN(1400) {
+		v = append(v, byte(rng.Uint32()))
+	}
+	return v
+}
+
+// Load is what the child does until it is killed: eight goroutines send, one by one
+// and in batches, one receives, four acknowledge nine of ten records.
+func Load(dir string, generation uint64) error {
+	note("O")
+	c, err := spill.OpenDurable(dir, &spill.Options[[]byte]{Limit: 64 << 10, DiskLimit: 4 << 20})
+	if err != nil {
+		return err
+	}
+	note("P")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	for s := range uint64(8) {
+		go func() { cancel(sendLoad(ctx, c, generation, s)) }()
+	}
+	acks := make(chan *spill.Delivery[[]byte], 16)
+	for range 4 {
+		go func() {
+			for d := range acks {
+				id := binary.BigEndian.Uint64(d.Value)
+				note("B", id)
+				if err := d.Ack(); err != nil {
+					cancel(err)
+					return
+				}
+				note("A", id)
+			}
+		}()
+	}
+	for n := 0; ; n++ {
+		d, err := c.Recv(ctx)
+		if err != nil {
+			return context.Cause(ctx)
+		}
+		id := binary.BigEndian.Uint64(d.Value)
+		if !bytes.Equal(d.Value, Content(id)) {
+			return fmt.Errorf("record %x is not what was sent", id)
+		}
+		note("R", id)
+		if n%10 != 3 {
+			select {
+			case acks <- d:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func sendLoad(ctx context.Context, c *spill.Durable[[]byte], generation, sender uint64) error {
+	for n := uint64(0); ; {
+		var ids []uint64
+		var values [][]byte
+		for range 1 + sender%3*7 {
+			id := recordID(generation, sender, n)
+			n++
+			ids, values = append(ids, id), append(values, Content(id))
+		}
+		note("T", ids...)
+		if len(ids) == 1 {
+			if err := c.Send(ctx, values[0]); err != nil {
+				return err
+			}
+		} else if _, err := c.SendBatch(ctx, values); err != nil {
+			return err
+		}
+		note("S", ids...)
+	}
+}
