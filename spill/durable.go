@@ -307,8 +307,8 @@ func (c *Durable[T]) Unsettled() int {
 }
 
 // Stats returns one consistent view of the channel's counters. Sent counts what was
-// found at OpenDurable too; Received, deliveries that were not given back; Bytes is
-// memory, BytesOnDisk the file; Warning is the failure of a channel that has failed.
+// found at OpenDurable too, and again what was given back; Received, deliveries; Bytes
+// is memory, BytesOnDisk the file; Warning is the failure of a channel that has failed.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

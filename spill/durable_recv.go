@@ -159,7 +159,7 @@ func (c *Durable[T]) back(record stored) {
 	heap.Push(&c.returned, record)
 	c.returned.bytes += int64(len(record.form))
 	c.queued++
-	c.received--
+	c.sent++ // once more: sums do not fall
 	c.unsettled--
 	c.settle()
 }

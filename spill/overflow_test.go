@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/codec"
 )
 
 // on makes an Overflow on a disk, with small blocks.
@@ -337,80 +336,6 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// fragile is a codec that fails on some values.
-type fragile struct{ codec.Codec[string] }
-
-func (f fragile) Append(b []byte, v string) ([]byte, error) {
-	switch v {
-	case "panic":
-		panic("no form")
-	case "error":
-		return b[:0], errors.New("no form")
-	case "nothing":
-		return nil, nil
-	}
-	return f.Codec.Append(b, v)
-}
-
-func (f fragile) Decode(b []byte) (string, error) {
-	switch string(b) {
-	case "late panic":
-		panic("no value")
-	case "late error":
-		return "", errors.New("no value")
-	}
-	return f.Codec.Decode(b)
-}
-
-// TestFragileCodec: what a codec does harms the value in its hands, or ends the
-// channel with the codec's name; it never hangs it.
-func TestFragileCodec(t *testing.T) {
-	o := &Options[string]{Limit: 60, Codec: fragile{codec.Default[string]()}}
-	c := on(t, new(faulty), o)
-	for _, v := range []string{"in memory", "is full now", "spilled"} {
-		if err := c.TrySend(v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	func() {
-		defer func() {
-			if p := recover(); p != "no form" {
-				t.Errorf("recovered %v", p)
-			}
-		}()
-		_ = c.TrySend("panic")
-	}()
-	for v, says := range map[string]string{"error": `codec "raw": Append: no form`, "nothing": "less than the"} {
-		if err := c.TrySend(v); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", v, err)
-		}
-	}
-	if n, err := c.SendBatch(context.Background(), []string{"a", "error", "b"}); n != 1 || err == nil {
-		t.Errorf("a batch whose second has no form: %d, %v", n, err)
-	}
-	for _, want := range []string{"in memory", "is full now", "spilled", "a"} {
-		if v, err := c.TryRecv(); v != want || err != nil {
-			t.Errorf("received %q, %v, want %q", v, err, want)
-		}
-	}
-	for _, v := range []string{"late panic", "late error"} {
-		c := on(t, new(faulty), o)
-		for _, v := range []string{"in memory", "is full now", v, "after"} {
-			if err := c.TrySend(v); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for range 2 {
-			if _, err := c.TryRecv(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := c.TryRecv(); err == nil || !strings.Contains(err.Error(), `codec "raw": Decode`) || !strings.Contains(err.Error(), "no value") {
-			t.Errorf("%s: %v", v, err)
-		}
-	}
-}
-
 // TestCancelledInLine: one who leaves the line gives way to a smaller one behind it.
 func TestCancelledInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -468,47 +393,4 @@ func TestCloseSpilled(t *testing.T) {
 		<-c.Ready()
 		atRest(t, c, disk)
 	})
-}
-
-// TestOptions: what makes no sense is an error that says what.
-func TestOptions(t *testing.T) {
-	for says, err := range map[string]error{
-		"Limit is -1":       second(Open[int](t.TempDir(), &Options[int]{Limit: -1})),
-		"DiskLimit is -1":   second(Open[int](t.TempDir(), &Options[int]{DiskLimit: -1})),
-		"below the 8 bytes": second(Open[int64](t.TempDir(), &Options[int64]{Limit: 7})),
-		"Options.Size must": second(Open[*int](t.TempDir(), nil)),
-		"has pointers":      second(Open[[2]struct{ s []int }](t.TempDir(), nil)),
-		"name of the codec": second(Open(t.TempDir(), &Options[int]{Codec: nameless{}})),
-	} {
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("got %v, want %q", err, says)
-		}
-	}
-	defer func() {
-		if p := fmt.Sprint(recover()); !strings.Contains(p, "Size returned -1") {
-			t.Errorf("a negative size: %s", p)
-		}
-	}()
-	c, err := Open(t.TempDir(), &Options[*int]{Size: func(*int) int { return -1 }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = c.TrySend(nil)
-}
-
-type nameless struct{ codec.Codec[int] }
-
-func (nameless) Name() string { return "with\nnewline" }
-
-// TestListed: a channel with a name is among those of the live page.
-func TestListed(t *testing.T) {
-	c := on(t, new(faulty), &Options[[]byte]{Name: "lines", Limit: 500})
-	spilled(t, c, 20)
-	for _, named := range sluice.Channels() {
-		s, ok := named.Stats()
-		if named.Name == "lines" && named.Kind == "spill.Overflow" && ok && s.BytesOnDisk > 0 && s.Len == 20 && s.Bytes > 400 {
-			return
-		}
-	}
-	t.Error("it is not listed")
 }

@@ -57,6 +57,8 @@ var rooms = map[string]room{
 			"time":         "Stats reports durations; no clock is read",
 			"unicode":      "names that can be shown",
 			"unicode/utf8": "names that can be shown",
+		},
+	},
 	"codec": {
 		imports: permissions{
 			"encoding":      "types that have a form of their own",
@@ -168,6 +170,34 @@ var rooms = map[string]room{
 			"github.com/anishathalye/porcupine": "checks histories for linearizability",
 		},
 		tests: permissions{"go.uber.org/goleak": "no goroutine may be left"},
+	},
+
+	// Channels that do not end with the memory, or the process.
+	"spill": {
+		imports: permissions{
+			"./":                      "the head of the queue is an Elastic; errors and Stats are those of the library",
+			"./codec":                 "values as bytes",
+			"go.etcd.io/bbolt":        "what a Durable stores in",
+			"go.etcd.io/bbolt/errors": "a lock that somebody else has",
+			"unsafe":                  "Sizeof, and nothing else of it",
+		},
+		tests: permissions{
+			"./sluicetest":           "both kinds must pass the suite",
+			"./spill/internal/crash": "the load that is killed, and its account",
+		},
+	},
+	"spill/internal/crash": {
+		imports: permissions{
+			"./":      "how a queue says that it is empty",
+			"./spill": "what is put to the proof",
+		},
+	},
+	"spill/internal/powercut": {
+		imports: permissions{
+			"./spill/internal/crash": "the load, and its account",
+			"unsafe":                 "the argument of a system call",
+		},
+		pointers: permissions{"main.go": "the argument of a system call"},
 	},
 
 	// What tells metrics systems of channels: a module for each.

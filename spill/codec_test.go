@@ -1,0 +1,84 @@
+package spill
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/codec"
+)
+
+// fragile is a codec that fails on some values.
+type fragile struct{ codec.Codec[string] }
+
+func (f fragile) Append(b []byte, v string) ([]byte, error) {
+	switch v {
+	case "panic":
+		panic("no form")
+	case "error":
+		return b[:0], errors.New("no form")
+	case "nothing":
+		return nil, nil
+	}
+	return f.Codec.Append(b, v)
+}
+
+func (f fragile) Decode(b []byte) (string, error) {
+	switch string(b) {
+	case "late panic":
+		panic("no value")
+	case "late error":
+		return "", errors.New("no value")
+	}
+	return f.Codec.Decode(b)
+}
+
+// TestFragileCodec: what a codec does harms the value in its hands, or ends the
+// channel with the codec's name; it never hangs it.
+func TestFragileCodec(t *testing.T) {
+	o := &Options[string]{Limit: 60, Codec: fragile{codec.Default[string]()}}
+	c := on(t, new(faulty), o)
+	for _, v := range []string{"in memory", "is full now", "spilled"} {
+		if err := c.TrySend(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != "no form" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		_ = c.TrySend("panic")
+	}()
+	for v, says := range map[string]string{"error": `codec "raw": Append: no form`, "nothing": "less than the"} {
+		if err := c.TrySend(v); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", v, err)
+		}
+	}
+	if n, err := c.SendBatch(context.Background(), []string{"a", "error", "b"}); n != 1 || err == nil {
+		t.Errorf("a batch whose second has no form: %d, %v", n, err)
+	}
+	for _, want := range []string{"in memory", "is full now", "spilled", "a"} {
+		if v, err := c.TryRecv(); v != want || err != nil {
+			t.Errorf("received %q, %v, want %q", v, err, want)
+		}
+	}
+	for _, v := range []string{"late panic", "late error"} {
+		c := on(t, new(faulty), o)
+		for _, v := range []string{"in memory", "is full now", v, "after"} {
+			if err := c.TrySend(v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if _, err := c.TryRecv(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := c.TryRecv(); err == nil || !strings.Contains(err.Error(), `codec "raw": Decode`) || !strings.Contains(err.Error(), "no value") {
+			t.Errorf("%s: %v", v, err)
+		}
+	}
+}
