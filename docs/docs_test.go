@@ -18,7 +18,7 @@ func TestDocuments(t *testing.T) {
 	top := os.DirFS(checkout)
 	documents := find(t, top, ".md")
 	for _, needed := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/adr/README.md",
-		"docs/choosing.md", "docs/metrics.md", "docs/moving.md", "docs/recipes.md"} {
+		"docs/choosing.md", "docs/metrics.md", "docs/moving.md", "docs/recipes.md", "docs/spill.md"} {
 		if !slices.Contains(documents, needed) {
 			t.Errorf("there is no %s", needed)
 		}
