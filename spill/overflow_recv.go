@@ -32,7 +32,9 @@ func (c *Overflow[T]) Recv(ctx context.Context) (T, error) {
 		if err != nil {
 			return v, c.ended(err)
 		}
-		c.took(v)
+		if c.size != nil || c.state.Load()&spilling != 0 { // else took does nothing
+			c.took(v)
+		}
 		return v, nil
 	}
 }

@@ -21,9 +21,19 @@ func (c *Overflow[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("spill: Send: nil context")
 	}
+	// The two ways of head are written out here: a call more is a tenth of a value.
 	if c.state.Load()&flags == 0 {
-		if err := c.sendDirect(v); err != sluice.ErrFull {
-			return err
+		var err error
+		if c.size == nil {
+			err = c.head.TrySend(v)
+		} else {
+			err = c.sendSized(v)
+		}
+		if err == nil {
+			return nil
+		}
+		if err != sluice.ErrFull {
+			return c.ended(err)
 		}
 	}
 	return c.sendOne(ctx, v)
@@ -72,11 +82,25 @@ func (c *Overflow[T]) sendDirect(v T) error {
 	if c.size == nil {
 		return c.direct(v, 0)
 	}
-	size, err := c.sizeOf(v)
-	if err != nil {
+	return c.sendSized(v)
+}
+
+// sendSized is sendDirect of a value that the meter counts.
+func (c *Overflow[T]) sendSized(v T) error {
+	size := int64(c.size(v))
+	if uint64(size) > uint64(c.plan.limit) { // or negative
+		_, err := c.sizeOf(v)
 		return err
 	}
-	return c.direct(v, size)
+	if !c.meter.admit(size) {
+		return sluice.ErrFull
+	}
+	err := c.head.TrySend(v)
+	if err != nil {
+		c.meter.release(size)
+		return c.ended(err)
+	}
+	return nil
 }
 
 // direct is sendDirect of a value whose size is known.
