@@ -2,6 +2,7 @@ package spill
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 
 	"github.com/sluice-go/sluice"
@@ -229,6 +230,11 @@ func (c *Overflow[T]) decodeNext() (err error) {
 	if c.next.there {
 		return nil
 	}
+	defer func() { // Size is a user's code, and the lock is held
+		if p := recover(); p != nil {
+			err = fmt.Errorf("spill: Options.Size panicked: %v", p)
+		}
+	}()
 	record, err := c.backlog.first()
 	if err != nil {
 		return err
@@ -237,10 +243,11 @@ func (c *Overflow[T]) decodeNext() (err error) {
 	if err != nil {
 		return err
 	}
-	c.next = decoded[T]{there: true, value: value, record: record}
+	size := int64(0)
 	if c.size != nil {
-		c.next.size = c.weight(value)
+		size = c.weight(value)
 	}
+	c.next = decoded[T]{there: true, value: value, size: size, record: record}
 	return nil
 }
 
