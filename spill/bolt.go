@@ -36,6 +36,11 @@ import (
 type boltStore struct {
 	db   *bolt.DB
 	path string
+
+	reserve reserve
+	short   bool // the reserve was given up
+	// update is db.Update; tests have disks that are full.
+	update func(func(*bolt.Tx) error) error
 }
 
 const (
@@ -83,7 +88,8 @@ func (o opening) open(dir, codec string) (s *boltStore, has inventory, err error
 	if err != nil {
 		return nil, has, err
 	}
-	s = &boltStore{db: db, path: path}
+	s = &boltStore{db: db, path: path, reserve: o.reserve(dir), update: db.Update}
+	s.short = s.reserve.hold() != nil // a full disk, or the one who left: see write
 	err = s.guard("open", func() error {
 		return db.View(func(tx *bolt.Tx) error {
 			if err := s.recognize(tx, codec); err != nil {
@@ -287,8 +293,24 @@ func unseal(sealed []byte) ([]byte, error) {
 }
 
 func (s *boltStore) write(first uint64, forms [][]byte, drops []uint64) error {
+	if len(forms) > 0 && s.short {
+		if err := s.reserve.hold(); err != nil {
+			return err
+		}
+		s.short = false
+	}
+	err := s.commit(first, forms, drops)
+	if err != nil && len(forms) == 0 && !errors.Is(err, errUnknown) && s.reserve.give() {
+		s.short = true
+		err = s.commit(first, forms, drops)
+	}
+	return err
+}
+
+// commit is write, tried once.
+func (s *boltStore) commit(first uint64, forms [][]byte, drops []uint64) error {
 	err := s.guard("write", func() error {
-		return s.db.Update(func(tx *bolt.Tx) error {
+		return s.update(func(tx *bolt.Tx) error {
 			records := tx.Bucket(recordsBucket)
 			records.FillPercent = fillPercent
 			var key [8]byte
@@ -362,7 +384,11 @@ func (s *boltStore) size() int64 {
 	return info.Size()
 }
 
-func (s *boltStore) close() error { return s.db.Close() }
+// close leaves no reserve behind: nobody is there to give it up.
+func (s *boltStore) close() error {
+	s.reserve.give()
+	return s.db.Close()
+}
 
 func (s *boltStore) guard(what string, f func() error) error { return guarded(s.path, what, f) }
 

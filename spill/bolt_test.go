@@ -387,3 +387,50 @@ func TestUndecodable(t *testing.T) {
 		t.Errorf("behind them: %v, %v; %d unsettled, %d bytes", d, err, c.Unsettled(), c.bytes)
 	}
 }
+
+// TestFullDisk: on a disk that is full nothing can be stored, but what is there can be
+// acknowledged: that is what the reserve is for, and it is made again.
+func TestFullDisk(t *testing.T) {
+	dir := queueOf(t, 5)
+	path := filepath.Join(dir, reserveFile)
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.store.(*boltStore)
+	full := errors.New("no space left on device")
+	s.update = func(f func(*bolt.Tx) error) error {
+		if _, err := os.Stat(path); err == nil {
+			return full
+		}
+		return s.db.Update(f)
+	}
+	if err := c.Send(context.Background(), nil); err != full || c.Len() != 5 {
+		t.Errorf("Send: %v", err)
+	}
+	if err := mustRecv(t, c, 0).Ack(); err != nil {
+		t.Errorf("Ack: %v", err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil { // the reserve cannot be made
+		t.Fatal(err)
+	}
+	if err := c.Send(context.Background(), nil); err == nil || !strings.Contains(err.Error(), reserveFile) {
+		t.Errorf("Send without a reserve: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	s.update = s.db.Update
+	if err := errors.Join(c.Send(context.Background(), numbered(5)), mustRecv(t, c, 1).Ack()); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != reserveSize {
+		t.Errorf("the reserve was not made again: %v", err)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left in the folder: %v", left)
+	}
+}

@@ -15,7 +15,16 @@ type commit struct {
 	members int
 	lead    chan struct{} // the token to lead; has room for it
 	done    chan struct{} // closed when it was published
-	err     error
+	err     error         // of those who send
+	dropErr error         // of those who acknowledge
+}
+
+// result is what became of b for a member.
+func (b *commit) result(sends bool) error {
+	if sends {
+		return b.err
+	}
+	return b.dropErr
 }
 
 // Send stores v, and waits for room below the disk limit, and until v is on disk for
@@ -158,9 +167,10 @@ func (c *Durable[T]) join() (b *commit, leads bool) {
 // await waits until b is published, and writes it if the caller is to lead. With a
 // ctx, n forms from at on are withdrawn when that is done first.
 func (c *Durable[T]) await(ctx context.Context, b *commit, leads bool, at, n int) error {
+	sends := n > 0
 	if leads {
 		c.write(b)
-		return b.err
+		return b.result(sends)
 	}
 	var over <-chan struct{}
 	if ctx != nil {
@@ -168,15 +178,15 @@ func (c *Durable[T]) await(ctx context.Context, b *commit, leads bool, at, n int
 	}
 	select {
 	case <-b.done:
-		return b.err
+		return b.result(sends)
 	case <-b.lead:
 		c.write(b)
-		return b.err
+		return b.result(sends)
 	case <-over:
 	}
 	if !c.withdraw(b, at, n) { // too late
 		<-b.done
-		return b.err
+		return b.result(sends)
 	}
 	return contextError(ctx)
 }
@@ -223,6 +233,10 @@ func (c *Durable[T]) write(b *commit) {
 	if b.err = failure; failure == nil && len(forms)+len(b.drops) > 0 {
 		b.err = c.store.write(first, forms, b.drops)
 	}
+	b.dropErr = b.err
+	if b.err != nil && failure == nil && len(forms) > 0 && len(b.drops) > 0 && !errors.Is(b.err, errUnknown) {
+		b.dropErr = c.store.write(first, nil, b.drops) // on a full disk there may be room for that
+	}
 
 	c.mu.Lock()
 	c.publish(b, forms)
@@ -247,24 +261,27 @@ func (c *Durable[T]) rest() {
 // publish makes known what came of b. The lock is held.
 func (c *Durable[T]) publish(b *commit, forms [][]byte) {
 	c.adding -= len(forms)
-	if b.err != nil {
+	if b.err == nil {
+		c.admit(forms)
+		c.sent += uint64(len(forms))
+		c.queued += len(forms)
+		c.high = max(c.high, c.queued)
+	} else {
 		for _, form := range forms {
 			c.bytes -= int64(len(form)) + recordCost
 		}
-		if errors.Is(b.err, errUnknown) {
-			c.fail(b.err)
-		}
-		c.settle()
-		return
 	}
-	c.admit(forms)
-	c.sent += uint64(len(forms))
-	c.queued += len(forms)
-	c.high = max(c.high, c.queued)
-	c.bytes -= b.freed
-	c.unsettled -= len(b.drops)
-	for _, n := range b.drops {
-		delete(c.tries, n)
+	if b.dropErr == nil {
+		c.bytes -= b.freed
+		c.unsettled -= len(b.drops)
+		for _, n := range b.drops {
+			delete(c.tries, n)
+		}
+	}
+	for _, err := range []error{b.err, b.dropErr} {
+		if errors.Is(err, errUnknown) {
+			c.fail(err)
+		}
 	}
 	c.settle()
 }

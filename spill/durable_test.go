@@ -209,6 +209,40 @@ func TestCommitFails(t *testing.T) {
 	mustRecv(t, c, 1)
 }
 
+// TestMixedCommitFails: when the records of a commit find no room, what it was to
+// remove is removed all the same.
+func TestMixedCommitFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := small(0)
+		if err := c.TrySend(numbered(0)); err != nil {
+			t.Fatal(err)
+		}
+		d := mustRecv(t, c, 0)
+		gate, full := make(chan struct{}), errors.New("full")
+		s.onWrite = func(_ uint64, forms [][]byte, _ []uint64) error {
+			<-gate
+			if len(forms) > 0 {
+				return full
+			}
+			return nil
+		}
+		errs := make([]error, 3)
+		for i, f := range []func() error{
+			func() error { return c.TrySend(numbered(1)) }, // leads; the others meet in the next one
+			func() error { return c.TrySend(numbered(2)) },
+			d.Ack,
+		} {
+			go func() { errs[i] = f() }()
+			synctest.Wait()
+		}
+		close(gate)
+		synctest.Wait()
+		if errs[0] != full || errs[1] != full || errs[2] != nil || len(s.records) != 0 || c.bytes != 0 || c.Unsettled() != 0 {
+			t.Errorf("%v; %d records, %d bytes, %d unsettled", errs, len(s.records), c.bytes, c.Unsettled())
+		}
+	})
+}
+
 // TestUnknownOutcome: after a write of which nobody knows what became the channel has
 // failed, for everybody, and says so.
 func TestUnknownOutcome(t *testing.T) {

@@ -1,0 +1,127 @@
+package spill
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+// TestCrossingRace sends two values through a memory for one, again and again, to
+// two receivers who take one each: at each crossing of the boundary one of them may
+// just be going to sleep while the sender goes over to the disk, or the other one
+// takes the last value of the memory. Whoever must move the record on has to notice,
+// or all sleep, which the bubble reports.
+func TestCrossingRace(t *testing.T) {
+	for _, sized := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			o := &Options[uint64]{Limit: 8, Codec: fixed{}}
+			if sized {
+				o.Size = func(uint64) int { return 8 }
+			}
+			c := on(t, new(faulty), o)
+			var receivers [2]chan int
+			var done sync.WaitGroup
+			for r := range receivers {
+				receivers[r] = make(chan int)
+				go func() {
+					for pause := range receivers[r] {
+						for range pause { // to meet each moment of a send
+							_ = c.state.Load()
+						}
+						if _, err := c.Recv(context.Background()); err != nil {
+							t.Error(err)
+						}
+						done.Done()
+					}
+				}()
+			}
+			for round := range 60_000 {
+				done.Add(2)
+				receivers[0] <- round % 7 * 20
+				receivers[1] <- round % 11 * 40
+				for v := range uint64(2) {
+					if err := c.Send(context.Background(), v); err != nil {
+						t.Fatal(err)
+					}
+				}
+				done.Wait()
+			}
+			for _, r := range receivers {
+				close(r)
+			}
+			if c.Len() != 0 {
+				t.Errorf("%d values are left", c.Len())
+			}
+		})
+	}
+}
+
+// TestLastTakerWaits: one who takes the last value out of memory while somebody else
+// has the lock waits for it, and moves the next record: others may sleep in there.
+func TestLastTakerWaits(t *testing.T) {
+	c := on(t, new(faulty), &Options[uint64]{Limit: 8, Codec: fixed{}})
+	for v := range uint64(2) {
+		if err := c.TrySend(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.mu.Lock()
+	var taker sync.WaitGroup
+	taker.Go(func() {
+		if v, err := c.TryRecv(); v != 0 || err != nil {
+			t.Error(v, err)
+		}
+	})
+	for c.head.Len() > 0 {
+		runtime.Gosched()
+	}
+	for range 1000 { // it finds the lock taken
+		runtime.Gosched()
+	}
+	c.mu.Unlock()
+	taker.Wait()
+	if c.head.Len() != 1 || c.state.Load()&spilling != 0 {
+		t.Errorf("after the last value was taken %d are in memory", c.head.Len())
+	}
+}
+
+// TestTryRecvTruth: TryRecv does not say "empty" to one of two receivers who claim
+// only what was sent before.
+func TestTryRecvTruth(t *testing.T) {
+	c := on(t, new(faulty), &Options[uint64]{Limit: 8, Codec: fixed{}})
+	const n = 200_000
+	var sent, claimed atomic.Int64
+	var all sync.WaitGroup
+	all.Go(func() {
+		for v := range uint64(n) {
+			if err := c.TrySend(v); err != nil {
+				t.Error(err)
+			}
+			sent.Add(1)
+		}
+	})
+	for range 2 {
+		all.Go(func() {
+			for {
+				claim := claimed.Load()
+				if claim == n {
+					return
+				}
+				if claim == sent.Load() {
+					runtime.Gosched()
+					continue
+				}
+				if claimed.CompareAndSwap(claim, claim+1) {
+					if _, err := c.TryRecv(); err != nil {
+						t.Errorf("%d of %d values were there: %v", sent.Load()-claim, n, err)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+}
