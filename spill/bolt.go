@@ -65,7 +65,7 @@ type opening struct{ noSync bool }
 
 func (o opening) options() *bolt.Options {
 	return &bolt.Options{
-		Timeout: lockPatience, NoSync: o.noSync, NoGrowSync: o.noSync, NoStatistics: true,
+		Timeout: lockPatience, NoSync: o.noSync, NoGrowSync: o.noSync,
 		NoFreelistSync: true, FreelistType: bolt.FreelistMapType,
 	}
 }
@@ -294,10 +294,10 @@ func unseal(sealed []byte) ([]byte, error) {
 
 func (s *boltStore) write(first uint64, forms [][]byte, drops []uint64) error {
 	if len(forms) > 0 && s.short {
-		if err := s.reserve.hold(); err != nil {
+		err := s.reserve.hold()
+		if s.short = err != nil; err != nil && !s.roomy(forms) {
 			return err
 		}
-		s.short = false
 	}
 	err := s.commit(first, forms, drops)
 	if err != nil && len(forms) == 0 && !errors.Is(err, errUnknown) && s.reserve.give() {
@@ -305,6 +305,16 @@ func (s *boltStore) write(first uint64, forms [][]byte, drops []uint64) error {
 		err = s.commit(first, forms, drops)
 	}
 	return err
+}
+
+// roomy reports whether the file has so much free space inside that forms leave more
+// than a reserve of it.
+func (s *boltStore) roomy(forms [][]byte) bool {
+	need := int64(2 * reserveSize)
+	for _, form := range forms {
+		need += 2 * int64(len(form))
+	}
+	return int64(s.db.Stats().FreePageN)*int64(s.db.Info().PageSize) > need
 }
 
 // commit is write, tried once.

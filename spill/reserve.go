@@ -8,7 +8,8 @@ import (
 // A reserve is a file that holds a little of the disk for the time when the disk is
 // full. bbolt writes a page anew to change it, so on a full disk even what removes
 // records fails, and the queue could never be drained again. Then the reserve is given
-// up for those who acknowledge, and until it can be made again nothing is stored.
+// up for those who acknowledge, and until it can be made again nothing is stored but what
+// finds room in the file itself, with as much to spare.
 type reserve struct {
 	path string
 	sync bool
