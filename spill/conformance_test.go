@@ -2,6 +2,7 @@ package spill
 
 import (
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"sync"
 	"testing"
@@ -123,15 +124,22 @@ func open[T any](t *testing.T, s shape, size, form int, as codec.Codec[T]) sluic
 	return counted[T]{c, s.capacity()}
 }
 
+var allShapes = flag.Bool("spill.shapes", false, "run the conformance suite against more shapes, which takes a minute more")
+
 func TestConformance(t *testing.T) {
-	for _, s := range []shape{
-		{memory: 1, disk: 1},
-		{memory: 4, disk: 7, block: 30},
+	shapes := []shape{
 		{memory: 4, disk: 7, block: 30, sized: true},
-		{memory: 100, sized: true, block: 100},
 		{memory: 50, block: 100},
-		{memory: 1 << 20},
-	} {
+	}
+	if *allShapes {
+		shapes = append(shapes,
+			shape{memory: 1, disk: 1},
+			shape{memory: 4, disk: 7, block: 30},
+			shape{memory: 100, sized: true, block: 100},
+			shape{memory: 1 << 20},
+		)
+	}
+	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:   s.capacity(),
@@ -218,12 +226,17 @@ func openDurable[T any](t *testing.T, s durableShape, form int, as codec.Codec[T
 }
 
 func TestDurableConformance(t *testing.T) {
-	for _, s := range []durableShape{
-		{capacity: 1, memory: 1},
-		{capacity: 11, memory: 4},
-		{capacity: sluice.Unlimited, memory: 100},
-		{capacity: 12, memory: 3, bolt: true},
-	} {
+	shapes := []durableShape{{capacity: 11, memory: 4}}
+	if *allShapes {
+		shapes = append(shapes,
+			durableShape{capacity: 1, memory: 1},
+			durableShape{capacity: sluice.Unlimited, memory: 100},
+		)
+	}
+	if *allShapes || testing.Short() { // each channel makes a file: all rounds take half a minute
+		shapes = append(shapes, durableShape{capacity: 12, memory: 3, bolt: true})
+	}
+	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:   s.capacity,

@@ -1,0 +1,135 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
+)
+
+// TestMeter: never more than the limit, and all of it.
+func TestMeter(t *testing.T) {
+	m := meter{limit: 10}
+	for i, step := range []struct {
+		admit, release int64
+		want           bool
+	}{
+		{admit: 10, want: true}, {admit: 1}, {release: 5, admit: 6}, {admit: 5, want: true}, {admit: 1}, {release: 10, admit: 10, want: true}, {admit: 1},
+	} {
+		m.release(step.release)
+		if got := m.admit(step.admit); got != step.want || m.held() > m.limit {
+			t.Errorf("step %d: admitted %v, %d held", i, got, m.held())
+		}
+	}
+}
+
+// TestOneFile: one who reads right behind the writer wears out one file.
+func TestOneFile(t *testing.T) {
+	disk := new(faulty)
+	c := on(t, disk, &Options[[]byte]{Limit: 124})
+	made := disk.made
+	spilled(t, c, 3)
+	for range 500 {
+		if err := c.TrySend(numbered(0)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.TryRecv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if disk.made > made+1 || c.Stats().BytesOnDisk > 900 {
+		t.Errorf("%d files were made, of %d bytes", disk.made-made, c.Stats().BytesOnDisk)
+	}
+}
+
+// TestLeadershipEnds: the last one who leaves a commit with the token in its hands
+// ends leadership; a commit that was taken cannot be left.
+func TestLeadershipEnds(t *testing.T) {
+	c, _ := small(0)
+	b, _ := c.join()
+	b.lead <- struct{}{}
+	if !c.withdraw(b, 0, 0) || c.leading || c.pending != nil {
+		t.Errorf("the last one left: leading %v, pending %v", c.leading, c.pending)
+	}
+	b, leads := c.join()
+	c.pending = nil // taken
+	if !leads || c.withdraw(b, 0, 0) || b.members != 1 {
+		t.Errorf("a commit was left while it was written")
+	}
+}
+
+// TestNackServes: what is given back goes to a receiver that waits.
+func TestNackServes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := small(0)
+		if err := c.TrySend(numbered(0)); err != nil {
+			t.Fatal(err)
+		}
+		d := mustRecv(t, c, 0)
+		var again *Delivery[[]byte]
+		go func() { again, _ = c.Recv(context.Background()) }()
+		synctest.Wait()
+		if err := d.Nack(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if again == nil || again.Tries != 2 {
+			t.Errorf("a receiver that waited got %v", again)
+		}
+		c.Close()
+		synctest.Wait()
+	})
+}
+
+// TestWindowOrder: what is sent while older records are in the file alone comes
+// after them, also when there is room in memory again.
+func TestWindowOrder(t *testing.T) {
+	c, _ := small(0)
+	for i := range 30 {
+		if err := c.TrySend(numbered(i)); err != nil {
+			t.Fatal(err)
+		}
+		if i == 20 {
+			for j := range 5 {
+				mustRecv(t, c, j)
+			}
+		}
+	}
+	for i := 5; i < 30; i++ {
+		mustRecv(t, c, i)
+	}
+}
+
+// TestCloseDuringCommit: a receiver that waits gets what was on its way at Close, and
+// only then is told that there is no more.
+func TestCloseDuringCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := small(0)
+		gate := make(chan struct{})
+		s.onWrite = func(uint64, [][]byte, []uint64) error {
+			<-gate
+			return nil
+		}
+		sent, second := errors.New("not yet"), errors.New("not yet")
+		var d *Delivery[[]byte]
+		go func() { sent = c.Send(context.Background(), numbered(0)) }()
+		go func() {
+			d, _ = c.Recv(context.Background())
+			_, second = c.Recv(context.Background())
+		}()
+		synctest.Wait()
+		c.Close()
+		synctest.Wait()
+		if d != nil || second == sluice.ErrClosed {
+			t.Fatal("a receiver did not wait for what was on its way")
+		}
+		close(gate)
+		synctest.Wait()
+		if sent != nil || d == nil || !bytes.Equal(d.Value, numbered(0)) || second != sluice.ErrClosed {
+			t.Errorf("sent %v, received %v, then %v", sent, d, second)
+		}
+	})
+}
