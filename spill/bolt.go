@@ -35,6 +35,7 @@ import (
 // opened.
 type boltStore struct {
 	db   *bolt.DB
+	file *os.File // of db
 	path string
 
 	reserve reserve
@@ -84,11 +85,11 @@ func (o opening) open(dir, codec string) (s *boltStore, has inventory, err error
 	if err := o.inspect(path); err != nil {
 		return nil, has, err
 	}
-	db, err := o.lock(path)
+	db, file, err := o.lock(path)
 	if err != nil {
 		return nil, has, err
 	}
-	s = &boltStore{db: db, path: path, reserve: o.reserve(dir), update: db.Update}
+	s = &boltStore{db: db, file: file, path: path, reserve: o.reserve(dir), update: db.Update}
 	s.short = s.reserve.hold() != nil // a full disk, or the one who left: see write
 	err = s.guard("open", func() error {
 		return db.View(func(tx *bolt.Tx) error {
@@ -108,9 +109,8 @@ func (o opening) open(dir, codec string) (s *boltStore, has inventory, err error
 
 // lock opens the file alone. It may have been replaced by a compacted one while we
 // waited for its lock: then that one is opened.
-func (o opening) lock(path string) (db *bolt.DB, err error) {
+func (o opening) lock(path string) (db *bolt.DB, opened *os.File, err error) {
 	for {
-		var opened *os.File
 		options := o.options()
 		options.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
 			var err error
@@ -122,16 +122,16 @@ func (o opening) lock(path string) (db *bolt.DB, err error) {
 			return err
 		})
 		if err != nil {
-			return nil, inUse(path, err)
+			return nil, nil, inUse(path, err)
 		}
 		ours, err1 := opened.Stat()
 		named, err2 := os.Stat(path)
 		if err := errors.Join(err1, err2); err != nil {
 			_ = db.Close()
-			return nil, err
+			return nil, nil, err
 		}
 		if os.SameFile(ours, named) {
-			return db, nil
+			return db, opened, nil
 		}
 		_ = db.Close()
 	}
@@ -280,14 +280,14 @@ func seal(form []byte) []byte {
 	return append(sealed, form...)
 }
 
-// unseal returns the form, a copy, if it is what was stored.
+// unseal returns the form, a copy, and an error if it is not what was stored.
 func unseal(sealed []byte) ([]byte, error) {
 	if len(sealed) < sumSize {
 		return nil, fmt.Errorf("it has %d bytes, less than a checksum", len(sealed))
 	}
 	form := append([]byte{}, sealed[sumSize:]...)
 	if crc32.Checksum(form, castagnoli) != binary.LittleEndian.Uint32(sealed) {
-		return nil, fmt.Errorf("its %d bytes are not those that were stored", len(form))
+		return form, fmt.Errorf("its %d bytes are not those that were stored", len(form))
 	}
 	return form, nil
 }
@@ -340,10 +340,26 @@ func (s *boltStore) commit(first uint64, forms [][]byte, drops []uint64) error {
 			return nil
 		})
 	})
-	if err != nil && !s.unchanged(first, forms, drops) {
+	if err == nil {
+		return s.inPlace()
+	}
+	if !s.unchanged(first, forms, drops) {
 		return errors.Join(err, errUnknown)
 	}
 	return err
+}
+
+// inPlace fails if the file is not the one by its name any more: what was written to
+// it nobody will find.
+func (s *boltStore) inPlace() error {
+	named, err := os.Stat(s.path)
+	if err == nil {
+		var ours os.FileInfo
+		if ours, err = s.file.Stat(); err == nil && os.SameFile(ours, named) {
+			return nil
+		}
+	}
+	return errors.Join(fmt.Errorf("spill: write %s: the file has vanished, or was replaced", s.path), err, errUnknown)
 }
 
 // unchanged reports whether a write that failed left the file as it was: the last of
@@ -374,11 +390,15 @@ func (s *boltStore) read(from, to uint64, most int64) (records []stored, err err
 			cursor := tx.Bucket(recordsBucket).Cursor()
 			for k, v := cursor.Seek(key[:]); k != nil && number(k) < to && most > 0; k, v = cursor.Next() {
 				form, err := unseal(v)
-				if err != nil {
-					return fmt.Errorf("%s: record %d: %w", s.path, number(k), err)
+				if err != nil && len(records) > 0 {
+					break // the good ones first
 				}
-				records = append(records, stored{number(k), form})
-				most -= int64(len(v))
+				r := stored{number: number(k), form: form}
+				if err != nil {
+					r.damaged = fmt.Errorf("%s: record %d: %w", s.path, r.number, err)
+				}
+				records = append(records, r)
+				most -= r.size()
 			}
 			return nil
 		})

@@ -33,7 +33,7 @@ func (o opening) compact(dir string) (before, after int64, err error) {
 	if err := o.inspect(path); err != nil {
 		return 0, 0, err
 	}
-	old, err := o.lock(path)
+	old, _, err := o.lock(path)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -38,7 +38,8 @@ type Delivery[T any] struct {
 func (d *Delivery[T]) Ack() error { return d.from.ack(d) }
 
 // Nack gives the value back: it is delivered again, before all that was stored after
-// it. Nothing is written. It fails with [ErrSettled] or [sluice.ErrClosed] like Ack.
+// it. Nothing is written; until then it is held in memory, beyond the limit if need be. It
+// fails with [ErrSettled] or [sluice.ErrClosed] like Ack.
 //
 // Receivers that got ErrClosed from a drained channel have to ask again for what is
 // given back after that.
@@ -98,7 +99,7 @@ func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
 		b.freed += int64(len(d.record.form)) + recordCost
 	}
 	c.mu.Unlock()
-	err := c.await(nil, b, leads, 0, 0) //nolint:staticcheck // nil: nothing ends it
+	err := c.await(nil, new(turn), b, leads, 0, 0) //nolint:staticcheck // nil: nothing ends it
 	if err != nil {
 		c.mu.Lock()
 		c.restore(ds)
@@ -114,12 +115,13 @@ func (c *Durable[T]) restore(ds []*Delivery[T]) {
 	}
 }
 
-// A RecordError is that a stored record is not what the codec can read. Whoever
+// A RecordError is that a stored record is not what the codec can read, or not what
+// was stored. Whoever
 // receives it has given the record back: it comes again, first of all, unless Drop
 // removes it.
 type RecordError struct {
 	Form []byte // what is stored
-	Err  error  // what the codec says
+	Err  error  // what is wrong with it
 
 	drop func() error
 }
@@ -132,7 +134,11 @@ func (e *RecordError) Drop() error { return e.drop() }
 
 // deliver makes a Delivery of a record in the caller's hands.
 func (c *Durable[T]) deliver(record stored, tries int) (*Delivery[T], error) {
-	v, err := decode(c.plan.codec, record.form)
+	var v T
+	err := record.damaged
+	if err == nil {
+		v, err = decode(c.plan.codec, record.form)
+	}
 	if err == nil {
 		return &Delivery[T]{Value: v, Tries: tries, from: c, record: record}, nil
 	}
@@ -150,7 +156,7 @@ func (c *Durable[T]) drop(number uint64) error {
 		c.mu.Unlock()
 		return ErrSettled
 	}
-	c.returned.bytes -= int64(len(record.form))
+	c.returned.bytes -= record.size()
 	c.queued--
 	c.received++
 	c.unsettled++

@@ -101,6 +101,7 @@ type Durable[T any] struct {
 	receivers line // for a record
 	closed    bool
 	stopped   bool
+	shut      chan struct{} // closed when the file is
 	failure   error
 	ready     chan struct{} // nil until Ready is called
 
@@ -143,6 +144,7 @@ func newDurable[T any](p plan[T], s store, has inventory) *Durable[T] {
 		upto: has.first, tail: has.next, queued: has.records, high: has.records, sent: uint64(has.records),
 		bytes: has.bytes + int64(has.records)*recordCost,
 		tries: map[uint64]int{},
+		shut:  make(chan struct{}),
 	}
 	c.parcels.New = func() any { return new(parcel[T]) }
 	sluice.Enlist(p.name, "spill.Durable", c)
@@ -176,14 +178,16 @@ func (c *Durable[T]) close(err error) {
 // Shutdown ends the use of the channel: all calls fail with ErrClosed from now on,
 // waiting ones and those of deliveries included, a commit under way is waited for,
 // and the file is closed, for somebody else to open. What was not acknowledged is
-// there then. It does nothing the second time.
+// there then. A second call waits for the first.
 func (c *Durable[T]) Shutdown() error {
 	c.mu.Lock()
 	if c.stopped {
 		c.mu.Unlock()
+		<-c.shut
 		return nil
 	}
 	c.stopped = true
+	defer close(c.shut)
 	c.close(sluice.ErrClosed)
 	for w := c.receivers.pop(); w != nil; w = c.receivers.pop() {
 		w.serve(sluice.ErrClosed)

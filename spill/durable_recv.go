@@ -115,7 +115,7 @@ func (c *Durable[T]) next() (record stored, err error) {
 	switch {
 	case len(c.returned.records) > 0:
 		record = heap.Pop(&c.returned).(stored)
-		c.returned.bytes -= int64(len(record.form))
+		c.returned.bytes -= record.size()
 	case c.window.len() > 0 || c.upto < c.tail:
 		if c.window.len() == 0 {
 			if err := c.look(); err != nil {
@@ -123,7 +123,7 @@ func (c *Durable[T]) next() (record stored, err error) {
 			}
 		}
 		record = c.window.pop()
-		c.inWindow -= int64(len(record.form))
+		c.inWindow -= record.size()
 	default:
 		return record, nil
 	}
@@ -148,7 +148,7 @@ func (c *Durable[T]) look() error {
 	}
 	for _, r := range records {
 		c.window.push(r)
-		c.inWindow += int64(len(r.form))
+		c.inWindow += r.size()
 	}
 	c.upto = records[len(records)-1].number + 1
 	return nil
@@ -157,7 +157,7 @@ func (c *Durable[T]) look() error {
 // back takes a delivered record back into the queue. The lock is held.
 func (c *Durable[T]) back(record stored) {
 	heap.Push(&c.returned, record)
-	c.returned.bytes += int64(len(record.form))
+	c.returned.bytes += record.size()
 	c.queued++
 	c.sent++ // once more: sums do not fall
 	c.unsettled--

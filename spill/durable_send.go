@@ -87,8 +87,13 @@ func (c *Durable[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T) (n in
 	if c.plan.diskLimit-recordCost < int64(len(p.form(0))) {
 		return 0, sluice.ErrTooLarge
 	}
+	// The context is a user's code: it is asked while nothing of ours depends on it.
+	var turn turn
+	if ctx != nil {
+		turn.ask(ctx)
+	}
 	c.mu.Lock()
-	n, err = c.reserve(ctx, p)
+	n, err = c.reserve(ctx, p, &turn)
 	if err != nil {
 		c.mu.Unlock()
 		return 0, err
@@ -100,7 +105,7 @@ func (c *Durable[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T) (n in
 	}
 	c.adding += n
 	c.mu.Unlock()
-	if err := c.await(ctx, b, leads, at, n); err != nil {
+	if err := c.await(ctx, &turn, b, leads, at, n); err != nil {
 		return 0, err
 	}
 	return n, nil
@@ -108,45 +113,37 @@ func (c *Durable[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T) (n in
 
 // reserve takes room for the first values of p, at least one, and waits for it. The
 // lock is held.
-func (c *Durable[T]) reserve(ctx context.Context, p *parcel[T]) (n int, err error) {
-	var turn turn
-	for {
-		if err := c.refused(); err != nil {
-			return 0, err
-		}
-		for n < len(p.ends) && c.senders.n == 0 && c.fits(c.cost(p, n)) {
-			c.bytes += c.cost(p, n)
-			n++
-		}
-		switch {
-		case n > 0:
-			return n, nil
-		case ctx == nil:
-			return 0, sluice.ErrFull
-		case turn.over != nil:
-			return 0, turn.over
-		case !turn.asked: // a user's code: without the lock, then look again
-			c.mu.Unlock()
-			turn.ask(ctx)
-			c.mu.Lock()
-			continue
-		}
-		w := &waiter{need: c.cost(p, 0), served: make(chan struct{})}
-		c.senders.push(w)
-		if c.senders.await(&c.mu, w, &turn) {
-			if w.err == nil && c.refused() != nil {
-				c.bytes -= w.need
-				return 0, c.refused()
-			}
-			return 1, w.err
-		}
-		c.senders.remove(w)
-		c.settle() // the one behind may be smaller, and fit
-		c.mu.Unlock()
-		err = contextError(ctx) // a user's code, again
-		c.mu.Lock()
+func (c *Durable[T]) reserve(ctx context.Context, p *parcel[T], turn *turn) (n int, err error) {
+	if err := c.refused(); err != nil {
 		return 0, err
 	}
+	for n < len(p.ends) && c.senders.n == 0 && c.fits(c.cost(p, n)) {
+		c.bytes += c.cost(p, n)
+		n++
+	}
+	switch {
+	case n > 0:
+		return n, nil
+	case ctx == nil:
+		return 0, sluice.ErrFull
+	case turn.over != nil:
+		return 0, turn.over
+	}
+	w := &waiter{need: c.cost(p, 0), served: make(chan struct{})}
+	c.senders.push(w)
+	if c.senders.await(&c.mu, w, turn) {
+		if w.err == nil && c.refused() != nil {
+			c.bytes -= w.need
+			return 0, c.refused()
+		}
+		return 1, w.err
+	}
+	c.senders.remove(w)
+	c.settle() // the one behind may be smaller, and fit
+	c.mu.Unlock()
+	err = contextError(ctx) // a user's code, again
+	c.mu.Lock()
+	return 0, err
 }
 
 func (c *Durable[T]) cost(p *parcel[T], i int) int64 {
@@ -164,17 +161,13 @@ func (c *Durable[T]) join() (b *commit, leads bool) {
 	return c.pending, leads
 }
 
-// await waits until b is published, and writes it if the caller is to lead. With a
-// ctx, n forms from at on are withdrawn when that is done first.
-func (c *Durable[T]) await(ctx context.Context, b *commit, leads bool, at, n int) error {
+// await waits until b is published, and writes it if the caller is to lead. If
+// the turn is over first, n forms from at on are withdrawn.
+func (c *Durable[T]) await(ctx context.Context, turn *turn, b *commit, leads bool, at, n int) error {
 	sends := n > 0
 	if leads {
 		c.write(b)
 		return b.result(sends)
-	}
-	var over <-chan struct{}
-	if ctx != nil {
-		over = ctx.Done()
 	}
 	select {
 	case <-b.done:
@@ -182,7 +175,7 @@ func (c *Durable[T]) await(ctx context.Context, b *commit, leads bool, at, n int
 	case <-b.lead:
 		c.write(b)
 		return b.result(sends)
-	case <-over:
+	case <-turn.done:
 	}
 	if !c.withdraw(b, at, n) { // too late
 		<-b.done
@@ -296,9 +289,11 @@ func (c *Durable[T]) admit(forms [][]byte) {
 	}
 	total, n := 0, 0
 	for _, form := range forms {
-		if c.inWindow+int64(total+len(form)) > c.plan.limit {
+		size := stored{form: form}.size()
+		if c.inWindow+size > c.plan.limit {
 			break
 		}
+		c.inWindow += size
 		total += len(form)
 		n++
 	}
@@ -306,8 +301,7 @@ func (c *Durable[T]) admit(forms [][]byte) {
 	for i, form := range forms[:n] {
 		start := len(block)
 		block = append(block, form...)
-		c.window.push(stored{first + uint64(i), block[start:len(block):len(block)]})
+		c.window.push(stored{number: first + uint64(i), form: block[start:len(block):len(block)]})
 	}
-	c.inWindow += int64(total)
 	c.upto += uint64(n)
 }

@@ -61,7 +61,7 @@ func (s *memoryStore) read(from, to uint64, most int64) (records []stored, err e
 	}
 	for n := from; n < to && most > 0; n++ {
 		if form, ok := s.records[n]; ok {
-			records = append(records, stored{n, append([]byte{}, form...)})
+			records = append(records, stored{number: n, form: append([]byte{}, form...)})
 			most -= int64(len(form)) + 1
 		}
 	}

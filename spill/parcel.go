@@ -27,7 +27,7 @@ const (
 	// One whose buffer has become larger is not kept.
 	parcelKept = 1 << 20
 
-	maxRecord = math.MaxInt32 // the form of a value, in bytes
+	maxRecord = math.MaxInt32 - 16 // the form of a value, in bytes; bbolt takes little more
 )
 
 // fill encodes the first values of vs, as many as a parcel holds, and before one

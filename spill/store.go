@@ -1,6 +1,9 @@
 package spill
 
-import "errors"
+import (
+	"errors"
+	"unsafe"
+)
 
 // A store keeps the records of a Durable under ascending numbers. It is the whole of
 // what is asked of a database; bolt.go has the one that is used.
@@ -14,7 +17,7 @@ type store interface {
 	write(first uint64, forms [][]byte, drops []uint64) error
 	// read returns records with numbers from from up to, but not including, to,
 	// in order: as many as have about most bytes, and one at least if there is
-	// one. The forms are the caller's.
+	// one. The forms are the caller's. One that is damaged comes alone.
 	read(from, to uint64, most int64) ([]stored, error)
 	// size is how many bytes the file has.
 	size() int64
@@ -23,9 +26,13 @@ type store interface {
 
 // stored is a record of a store.
 type stored struct {
-	number uint64
-	form   []byte
+	number  uint64
+	form    []byte
+	damaged error // the form is not what was stored; or nil
 }
+
+// size is the memory that a record takes, in bytes.
+func (r stored) size() int64 { return int64(len(r.form)) + int64(unsafe.Sizeof(r)) }
 
 // inventory is what a store holds when it is opened.
 type inventory struct {

@@ -1,0 +1,156 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// TestDamagedRecord: one record that is not what was stored keeps nobody from the
+// others, and can be dropped.
+func TestDamagedRecord(t *testing.T) {
+	dir := queueOf(t, 60)
+	damage(t, dir, func(b []byte) []byte {
+		b[bytes.LastIndex(b, numbered(43))+50] ^= 4
+		return b
+	})
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		if i != 43 {
+			mustRecv(t, c, i)
+			continue
+		}
+		var bad *RecordError
+		if _, err := c.TryRecv(); !errors.As(err, &bad) || !strings.Contains(err.Error(), "record 44") || len(bad.Form) != 100 {
+			t.Fatalf("the damaged one: %v", err)
+		}
+		if err := bad.Drop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestVanishedFolder: a Send to a file that nobody can find any more fails, and so
+// does all that follows.
+func TestVanishedFolder(t *testing.T) {
+	dir := t.TempDir() + "/of-its-own"
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := c.Send(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "vanished") || !strings.Contains(err.Error(), dir) {
+			t.Errorf("Send: %v", err)
+		}
+	}
+	again, err := reopen(dir)
+	if err != nil || again.Len() != 0 || c.Stats().Warning == "" {
+		t.Errorf("a new queue in its place: %v", err)
+	}
+	if err := errors.Join(again.Shutdown(), c.Shutdown()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSmallRecords: the limit holds for records without a byte too.
+func TestSmallRecords(t *testing.T) {
+	c, _ := small(0)
+	if n, err := c.SendBatch(context.Background(), make([][]byte, 10_000)); n != 10_000 || err != nil {
+		t.Fatal(n, err)
+	}
+	if s := c.Stats(); c.window.len() > 100 || s.Bytes > 1000 || s.Bytes == 0 {
+		t.Errorf("%d records in a window of 1000 bytes: %d bytes", c.window.len(), s.Bytes)
+	}
+}
+
+// breaking is a context whose Done is a user's code that ends in its own way.
+type breaking struct {
+	context.Context
+	with func()
+}
+
+func (b breaking) Done() <-chan struct{} {
+	b.with()
+	return nil
+}
+
+// TestContextBreaks: a send whose context panics, or ends the goroutine, while a
+// commit is written leaves nothing behind, and nobody waits for it.
+func TestContextBreaks(t *testing.T) {
+	for name, with := range map[string]func(){"panic": func() { panic("a user's") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s := small(0)
+				gate := make(chan struct{})
+				s.onWrite = func(uint64, [][]byte, []uint64) error {
+					<-gate
+					return nil
+				}
+				var first, third error
+				go func() { first = c.Send(context.Background(), numbered(1)) }()
+				synctest.Wait()
+				go func() {
+					defer func() { _ = recover() }()
+					_ = c.Send(breaking{context.Background(), with}, numbered(2))
+				}()
+				synctest.Wait()
+				go func() { third = c.Send(context.Background(), numbered(3)) }()
+				synctest.Wait()
+				close(gate)
+				synctest.Wait()
+				mustRecv(t, c, 1)
+				mustRecv(t, c, 3)
+				if err := errors.Join(first, third, c.Shutdown()); err != nil || c.Len() != 0 || c.leading || c.bytes != 2*108 {
+					t.Errorf("%v; %d left, leading %v, %d bytes", err, c.Len(), c.leading, c.bytes)
+				}
+			})
+		})
+	}
+}
+
+// TestShutdownTwice: the second call returns when the file is closed, not before.
+func TestShutdownTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := small(0)
+		gate := make(chan struct{})
+		s.onWrite = func(uint64, [][]byte, []uint64) error {
+			<-gate
+			return nil
+		}
+		var returned [2]bool
+		go func() { _ = c.Send(context.Background(), nil) }()
+		synctest.Wait()
+		for i := range returned {
+			go func() {
+				_ = c.Shutdown()
+				returned[i] = true
+			}()
+			synctest.Wait()
+		}
+		if returned[0] || returned[1] {
+			t.Errorf("returned during a commit: %v", returned)
+		}
+		close(gate)
+		synctest.Wait()
+		if !returned[0] || !returned[1] || !s.closed {
+			t.Errorf("returned %v, closed %v", returned, s.closed)
+		}
+	})
+}
