@@ -144,7 +144,6 @@ func newDurable[T any](p plan[T], s store, has inventory) *Durable[T] {
 		upto: has.first, tail: has.next, queued: has.records, high: has.records, sent: uint64(has.records),
 		bytes: has.bytes + int64(has.records)*recordCost,
 		tries: map[uint64]int{},
-		shut:  make(chan struct{}),
 	}
 	c.parcels.New = func() any { return new(parcel[T]) }
 	sluice.Enlist(p.name, "spill.Durable", c)
@@ -187,6 +186,7 @@ func (c *Durable[T]) Shutdown() error {
 		return nil
 	}
 	c.stopped = true
+	c.shut = make(chan struct{}) // not before: testing/synctest asks who made it
 	defer close(c.shut)
 	c.close(sluice.ErrClosed)
 	for w := c.receivers.pop(); w != nil; w = c.receivers.pop() {
