@@ -23,15 +23,19 @@ type Options[T any] struct {
 
 	// Limit is how many bytes of values are held in memory, at most: what comes
 	// on top goes to disk, or in a [Durable] is read again when its turn comes. 0
-	// stands for DefaultLimit. Buffers for blocks on their way, a MiB or two, are
-	// not counted, nor what the garbage collector has yet to free.
+	// stands for DefaultLimit. Not counted are buffers for blocks on their way, a
+	// MiB or two or a few times the largest record if that is more, the record
+	// that each waiting sender has ready, and what the garbage collector has yet
+	// to free.
 	Limit int64
 
 	// Size says how many bytes of memory a value holds. It is needed by an
-	// Overflow of values with pointers in them, but for []byte and string,
-	// and used by no other kind. It is called by senders and again by receivers,
-	// must say the same each time, must not be negative, and must not use the
-	// channel.
+	// Overflow of values with pointers in them, but for []byte, which counts its
+	// capacity, and string, its length; it is used by no other kind. It is called
+	// by senders and again by receivers, with a lock held for what comes from
+	// disk: it must be quick, must say the same each time, must not be negative,
+	// and must not use the channel. If it panics on a value from disk, which the
+	// codec may have changed, the channel has failed.
 	Size func(v T) int
 
 	// DiskLimit bounds the bytes that wait on disk, or have a place there, in the
@@ -91,7 +95,7 @@ func (p *plan[T]) weigh() error {
 		return nil
 	}
 	t := reflect.TypeFor[T]()
-	if p.size = knownSize[T](); p.size != nil {
+	if p.size = knownSize[T](p.limit); p.size != nil {
 		return nil
 	}
 	if hasPointers(t) {
@@ -105,9 +109,18 @@ func (p *plan[T]) weigh() error {
 	return nil
 }
 
-// knownSize is the size of []byte and string: the bytes, and what points to them.
-func knownSize[T any]() func(T) int {
-	size, _ := any(func(b []byte) int { return len(b) + int(unsafe.Sizeof(b)) }).(func(T) int)
+// knownSize is the size of []byte and string: the bytes, and what points to them. A
+// slice keeps all of its capacity in memory. One that is within the limit by what is
+// in it is counted as no more than that: it can be sent, and fills the memory alone.
+func knownSize[T any](limit int64) func(T) int {
+	size, _ := any(func(b []byte) int {
+		head := int(unsafe.Sizeof(b))
+		used, held := len(b)+head, cap(b)+head
+		if int64(held) > limit {
+			return max(used, int(min(limit, int64(held))))
+		}
+		return held
+	}).(func(T) int)
 	if size == nil {
 		size, _ = any(func(s string) int { return len(s) + int(unsafe.Sizeof(s)) }).(func(T) int)
 	}

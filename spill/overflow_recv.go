@@ -246,6 +246,9 @@ func (c *Overflow[T]) decodeNext() (err error) {
 	size := int64(0)
 	if c.size != nil {
 		size = c.weight(value)
+		if size < 0 { // it must not make room
+			return fmt.Errorf("spill: Options.Size returned %d, below 0", size)
+		}
 	}
 	c.next = decoded[T]{there: true, value: value, size: size, record: record}
 	return nil

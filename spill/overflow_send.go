@@ -12,11 +12,12 @@ import (
 //
 // It returns nil once v was accepted; [sluice.ErrClosed] if the channel is closed,
 // also when that happens during the wait; [sluice.ErrTooLarge] if v alone is above
-// the limit, or its record above the disk limit; the context's error if it would
-// have to wait under a context that is done; an error of the codec; or one that names
-// the file that could not be made or written, and why. After an error v is never
-// delivered, and the channel goes on: the next Send tries again. A write under
-// way is not cut short by the context. A nil context panics.
+// the limit; the context's error if it would have to wait under a context that is
+// done; and if v has to go to disk, ErrTooLarge if its record is above the disk limit,
+// an error of the codec, or one that names the file that could not be made or written,
+// and why. After an error v is never delivered, and the channel goes on, unless it has
+// failed (see Recv): the next Send tries again. A write under way is not cut short by
+// the context. A nil context panics.
 func (c *Overflow[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("spill: Send: nil context")
@@ -245,7 +246,10 @@ func (c *Overflow[T]) sendNext(p *parcel[T], n int) (waits bool, err error) {
 	record := p.record(n)
 	if c.line.n > 0 || !c.fits(record) {
 		c.settle()
-		if c.line.n > 0 || !c.fits(record) {
+		switch {
+		case c.state.Load()&failed != 0: // by what was read: there is room, for nothing
+			return false, c.failure
+		case c.line.n > 0 || !c.fits(record):
 			return true, nil
 		}
 	}

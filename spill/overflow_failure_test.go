@@ -1,0 +1,174 @@
+package spill
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
+)
+
+// TestFailureFoundBySender: a sender at the disk limit moves records to make room,
+// and so may be the one who finds that they cannot be read. There is room then, but
+// it is that of a channel that has failed.
+func TestFailureFoundBySender(t *testing.T) {
+	broken := errors.New("broken")
+	for name, send := range map[string]func(*Overflow[[]byte], []byte) error{
+		"TrySend": (*Overflow[[]byte]).TrySend,
+		"Send": func(c *Overflow[[]byte], v []byte) error {
+			return c.Send(context.Background(), v)
+		},
+		"SendBatch": func(c *Overflow[[]byte], v []byte) error {
+			return second(c.SendBatch(context.Background(), [][]byte{v, v}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := &faulty{onRead: func([]byte) (int, error) { return 0, broken }}
+			c := on(t, disk, &Options[[]byte]{Limit: 500, DiskLimit: 2000})
+			spilled(t, c, 4+19) // all there is room for; nothing was read yet
+			if s := c.Stats(); s.Warning != "" || s.BytesOnDisk == 0 {
+				t.Fatalf("%d on disk, %q", s.BytesOnDisk, s.Warning)
+			}
+			if err := send(c, numbered(23)); !errors.Is(err, broken) {
+				t.Fatalf("sent to a channel that has failed: %v", err)
+			}
+			got := 0
+			_, err := c.TryRecv()
+			for ; err == nil; _, err = c.TryRecv() {
+				got++
+			}
+			if s := c.Stats(); got != 4 || !errors.Is(err, broken) || s.Sent != 23 || s.Dropped != 19 || s.Len != 0 {
+				t.Errorf("received %d, then %v: %+v", got, err, s)
+			}
+			if disk.opened() != 0 {
+				t.Errorf("%d files open", disk.opened())
+			}
+		})
+	}
+}
+
+// partly is a value of which JSON keeps a part.
+type partly struct {
+	Shown  string
+	hidden *int
+}
+
+// TestSizeFromDisk: a Size that does not stand what comes back from disk ends the
+// channel; it neither hangs it nor breaks its count.
+func TestSizeFromDisk(t *testing.T) {
+	for name, size := range map[string]func(partly) int{
+		"panicked": func(v partly) int { return *v.hidden },
+		"returned -1, below 0": func(v partly) int {
+			if v.hidden == nil {
+				return -1
+			}
+			return *v.hidden
+		},
+	} {
+		fifty := 50
+		disk := new(faulty)
+		c := on(t, disk, &Options[partly]{Limit: 100, Size: size})
+		for range 5 {
+			if err := c.TrySend(partly{"shown", &fifty}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := 0
+		_, err := c.Recv(context.Background())
+		for ; err == nil; _, err = c.Recv(context.Background()) {
+			got++
+		}
+		if got != 2 || !strings.Contains(err.Error(), "Options.Size "+name) {
+			t.Errorf("received %d, then %v", got, err)
+		}
+		if again := c.TrySend(partly{"shown", &fifty}); again != err {
+			t.Errorf("TrySend afterwards: %v", again)
+		}
+		if c.meter.held() != 0 {
+			t.Errorf("%d bytes counted in an empty channel", c.meter.held())
+		}
+	}
+}
+
+// TestCapacityCounts: a slice holds its capacity in memory, whatever it has in it.
+func TestCapacityCounts(t *testing.T) {
+	c := on(t, new(faulty), &Options[[]byte]{Limit: 64 << 10})
+	for range 100 {
+		if err := c.TrySend(append(make([]byte, 0, 4096), 'x')); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if held := c.head.Len() * 4096; held > 64<<10 {
+		t.Errorf("%d bytes in memory, above the limit of 64 KiB", held)
+	}
+	// What is within the limit is taken, however large what it is a part of.
+	c = on(t, new(faulty), &Options[[]byte]{Limit: 1000})
+	large := make([]byte, 1<<20)
+	for i, want := range []error{nil, nil, sluice.ErrTooLarge} {
+		if err := c.TrySend(large[:[]int{1, 976, 977}[i]]); err != want {
+			t.Errorf("value %d: %v, want %v", i, err, want)
+		}
+	}
+	if c.head.Len() != 1 {
+		t.Errorf("%d such slices are held in memory at once", c.head.Len())
+	}
+}
+
+// TestRoomIsPassedOn: each receive that lets a record move to memory lets one sender
+// go on that waits for room on disk, though memory is far from low.
+func TestRoomIsPassedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := on(t, new(faulty), &Options[uint64]{Limit: 80, DiskLimit: 36, Codec: fixed{}})
+		for i := range uint64(10 + 3) {
+			if err := c.TrySend(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range uint64(2) {
+			go func() { _ = c.Send(context.Background(), 13+i) }()
+			synctest.Wait()
+		}
+		for i := range uint64(2) {
+			if v, err := c.TryRecv(); v != i || err != nil {
+				t.Fatal(v, err)
+			}
+			synctest.Wait()
+			if s := c.Stats(); s.SendersWaiting != 1-int(i) || s.SendWaits != 2 || s.Len != 13 {
+				t.Fatalf("after %d receives: %+v", i+1, s)
+			}
+		}
+		for i := uint64(2); i < 15; i++ {
+			if v, err := c.TryRecv(); v != i || err != nil {
+				t.Fatal(v, err)
+			}
+		}
+	})
+}
+
+// TestSpilledStats: what is counted of a channel that goes to disk and comes back.
+func TestSpilledStats(t *testing.T) {
+	c := on(t, new(faulty), &Options[uint64]{Limit: 80, Codec: fixed{}})
+	for i := range uint64(100) {
+		if err := c.TrySend(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// 16 records of 12 bytes fill a block of 200: 5 of them, and 10 in memory.
+	s := c.Stats()
+	if s.Len != 100 || s.HighWater != 100 || s.Sent != 100 || s.Received != 0 || s.BytesOnDisk != 5*16*12 {
+		t.Errorf("sent: %+v", s)
+	}
+	if memory := c.head.Stats().Bytes; s.Bytes < memory+120 {
+		t.Errorf("Bytes is %d, with %d in the head and a tail of 10 records", s.Bytes, memory)
+	}
+	for range 100 {
+		if _, err := c.TryRecv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := c.Stats(); s.Len != 0 || s.HighWater != 100 || s.Sent != 100 || s.Received != 100 || s.BytesOnDisk != 0 || s.Dropped != 0 {
+		t.Errorf("received: %+v", s)
+	}
+}
