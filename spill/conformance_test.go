@@ -109,12 +109,12 @@ func (s shape) capacity() int {
 
 // open makes an Overflow of the shape, whose values count size bytes in memory and
 // have a form of so many.
-func open[T any](t *testing.T, s shape, size, form int, as codec.Codec[T]) sluicetest.Channel[T] {
+func open[T any](t *testing.T, dir string, s shape, size, form int, as codec.Codec[T]) sluicetest.Channel[T] {
 	o := &Options[T]{Limit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + form)), Codec: as}
 	if s.sized {
 		o.Size = func(T) int { return size }
 	}
-	c, err := Open(t.TempDir(), o)
+	c, err := Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,26 +141,27 @@ func TestConformance(t *testing.T) {
 	}
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
+			dir := t.TempDir() // one for all: the suite makes very many channels
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:   s.capacity(),
 				PassedOver: 32,
 				Allocates:  true,
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
-					return open[uint64](t, s, 8, 8, fixed{})
+					return open[uint64](t, dir, s, 8, 8, fixed{})
 				},
 				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
 					s := s
 					s.sized = true
-					return open[*sluicetest.Parcel](t, s, 8, 8, new(addresses))
+					return open[*sluicetest.Parcel](t, dir, s, 8, 8, new(addresses))
 				},
 				Strings: func() sluicetest.Channel[string] {
-					return open[string](t, s, 25, 20, nil)
+					return open[string](t, dir, s, 25, 20, nil)
 				},
 				Empties: func() sluicetest.Channel[struct{}] {
-					return open[struct{}](t, s, 1, 2, nil)
+					return open[struct{}](t, dir, s, 1, 2, nil)
 				},
 				Giants: func() sluicetest.Channel[sluicetest.Giant] {
-					return open[sluicetest.Giant](t, s, 1<<16, 1<<16, whole{})
+					return open[sluicetest.Giant](t, dir, s, 1<<16, 1<<16, whole{})
 				},
 			})
 		})
