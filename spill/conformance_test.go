@@ -2,7 +2,6 @@ package spill
 
 import (
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"sync"
 	"testing"
@@ -124,14 +123,12 @@ func open[T any](t *testing.T, dir string, s shape, size, form int, as codec.Cod
 	return counted[T]{c, s.capacity()}
 }
 
-var allShapes = flag.Bool("spill.shapes", false, "run the conformance suite against more shapes, which takes a minute more")
-
 func TestConformance(t *testing.T) {
 	shapes := []shape{
 		{memory: 4, disk: 7, block: 30, sized: true},
 		{memory: 50, block: 100},
 	}
-	if *allShapes {
+	if !testing.Short() {
 		shapes = append(shapes,
 			shape{memory: 1, disk: 1},
 			shape{memory: 4, disk: 7, block: 30},
@@ -228,14 +225,12 @@ func openDurable[T any](t *testing.T, s durableShape, form int, as codec.Codec[T
 
 func TestDurableConformance(t *testing.T) {
 	shapes := []durableShape{{capacity: 11, memory: 4}}
-	if *allShapes {
+	if !testing.Short() {
 		shapes = append(shapes,
 			durableShape{capacity: 1, memory: 1},
 			durableShape{capacity: sluice.Unlimited, memory: 100},
+			durableShape{capacity: 12, memory: 3, bolt: true}, // each channel makes a file
 		)
-	}
-	if *allShapes || testing.Short() { // each channel makes a file: all rounds take half a minute
-		shapes = append(shapes, durableShape{capacity: 12, memory: 3, bolt: true})
 	}
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {

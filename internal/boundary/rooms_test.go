@@ -66,13 +66,6 @@ var rooms = map[string]room{
 			"reflect":       "a pointer to such a type, which is to be made",
 		},
 	},
-	"codec": {
-		imports: permissions{
-			"encoding":      "types that have a form of their own",
-			"encoding/json": "the form of those that have none",
-			"reflect":       "a pointer to such a type, which is to be made",
-		},
-	},
 	"internal/engine": {
 		imports: permissions{
 			"./internal/park": "what the places of a Select have in common",
