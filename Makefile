@@ -10,6 +10,9 @@ MODULES = $(shell go list -m -f '{{.Dir}}')
 # The library without its conformance suite's own tests.
 LIBRARY := . ./internal/...
 
+# What shows the library's channels, and takes values past it.
+AROUND := ./debug ./codec ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill/... ./jetstream/... ./examples/logagg/...
+
 QEMU := qemu-aarch64-static
 
 each-module = @set -e; for dir in $(MODULES); do echo "$${dir\#$(CURDIR)}/: $(1)"; (cd $$dir && GOWORK=off $(1)); done
@@ -78,9 +81,10 @@ checked: ## the library's tests in a build that checks promises
 # One package at a time: a suite beside another one has half a machine, and takes a
 # channel that is slow for one that hangs.
 .PHONY: race
-race: ## race detector, -short, 1, 2 and 8 Ps: engines ten times, the rest once
+race: ## race detector, -short: engines ten times and the library once with 1, 2 and 8 Ps, what is around it once
 	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 ./internal/park ./internal/ring ./internal/chain ./internal/handoff
 	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 . ./sluicetest/... ./stress/...
+	go test -race -short -shuffle=on -p=1 $(AROUND)
 
 .PHONY: race-long
 race-long: ## race detector, ten times all of the library: before a release
