@@ -16,6 +16,7 @@ import (
 func testStats(t *testing.T, k Kind) {
 	t.Run("rest", func(t *testing.T) { synctest.Test(t, k.testStatsAtRest) })
 	t.Run("wait time", func(t *testing.T) { synctest.Test(t, k.testWaitTime) })
+	t.Run("oldest", func(t *testing.T) { synctest.Test(t, k.testOldest) })
 	k.inBothWorlds(t, k.testStatsInUse)
 }
 
@@ -166,9 +167,10 @@ func (k Kind) testStatsInUse(t *testing.T) {
 		var watching sync.WaitGroup
 		f := newFlow(k, shape[0], shape[1], rounds(3000))
 		var failure error
+		began := time.Now()
 		f.send = func(c Channel[uint64], sender int, vs []uint64) error {
 			if sender == 0 {
-				watching.Go(func() { failure = k.watchStats(c) })
+				watching.Go(func() { failure = k.watchStats(c, began) })
 			}
 			return sendMixed(c, sender, vs)
 		}
@@ -181,8 +183,8 @@ func (k Kind) testStatsInUse(t *testing.T) {
 	}
 }
 
-// watchStats looks until c is closed and drained.
-func (k Kind) watchStats(c Channel[uint64]) error {
+// watchStats looks until c, which was made after began, is closed and drained.
+func (k Kind) watchStats(c Channel[uint64], began time.Time) error {
 	var last sluice.Stats
 	for {
 		s, queued := c.Stats(), c.Len()
@@ -204,6 +206,10 @@ func (k Kind) watchStats(c Channel[uint64]) error {
 			return fmt.Errorf("a counter went back: %+v after %+v", s, last)
 		case s.SendersWaiting < 0 || s.ReceiversWaiting < 0:
 			return fmt.Errorf("fewer than nobody waits: %+v", s)
+		case s.SendersWaiting == 0 && s.OldestSender != 0 || s.ReceiversWaiting == 0 && s.OldestReceiver != 0:
+			return fmt.Errorf("nobody waits, and has for so long: %+v", s)
+		case s.OldestSender < 0 || s.OldestReceiver < 0 || max(s.OldestSender, s.OldestReceiver) > time.Since(began):
+			return fmt.Errorf("somebody waits for longer than there was time: %+v", s)
 		case s.Closed && s.Len == 0:
 			return nil
 		}

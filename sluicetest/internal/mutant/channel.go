@@ -40,12 +40,15 @@ type Channel[T any] struct {
 	turn int
 	kept []T
 	idle []byte
+	// Since when they waited who were seen last: see oldest.
+	lastSender, lastReceiver time.Time
 }
 
 // A waiter is a goroutine in a line.
 type waiter[T any] struct {
 	value   T
 	outcome chan error // one slot
+	began   time.Time
 }
 
 // New returns a channel with the given fault.
@@ -353,6 +356,8 @@ func (c *Channel[T]) Stats() sluice.Stats {
 	s.Closed = c.closed
 	s.SendersWaiting = len(c.senders)
 	s.ReceiversWaiting = len(c.receivers)
+	s.OldestSender = c.oldest(c.senders, &c.lastSender)
+	s.OldestReceiver = c.oldest(c.receivers, &c.lastReceiver)
 	return s
 }
 

@@ -59,6 +59,10 @@ const (
 	// Len, Stats and OnDrop.
 	LyingLen    Fault = "Len counts the waiting senders"
 	Timeless    Fault = "the time of waits is not counted"
+	AgeStays    Fault = "somebody is said to wait for so long when nobody waits"
+	AgeReused   Fault = "a wait is as old as the one before it"
+	AgeOfLast   Fault = "the age told is that of the last sender in line"
+	AgeStops    Fault = "the age of a sender does not grow beyond a second"
 	LateCount   Fault = "a value is counted as received after it is gone"
 	UnlockedLen Fault = "Len reads without the lock"
 	DropTwice   Fault = "OnDrop sees each value twice"
@@ -70,7 +74,7 @@ var Faults = []Fault{
 	MissedSender, MissedReceiver, MissedReady, ForgetsRest, OneWake, CloseWakesOne, Ghost,
 	CancelWins, ContextFirst, AsksInLine, NilError,
 	LIFO, LastComeFirst, BatchHog, ExtraSlot, EarlyReturn, BatchMiscount, Prefetch, DropOnClose, DoubleClose,
-	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle, Allocates, SharedWaiters, LyingLen, Timeless, LateCount, UnlockedLen, DropTwice, DropLocked,
+	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle, Allocates, SharedWaiters, LyingLen, Timeless, AgeStays, AgeReused, AgeOfLast, AgeStops, LateCount, UnlockedLen, DropTwice, DropLocked,
 }
 
 func (c *Channel[T]) is(f Fault) bool { return c.fault == f }
@@ -131,9 +135,9 @@ var outcomes = sync.Pool{New: func() any { return make(chan error, 1) }}
 
 func (c *Channel[T]) newWaiter(v T) *waiter[T] {
 	if c.is(SharedWaiters) {
-		return &waiter[T]{value: v, outcome: outcomes.Get().(chan error)}
+		return &waiter[T]{value: v, outcome: outcomes.Get().(chan error), began: time.Now()}
 	}
-	return &waiter[T]{value: v, outcome: make(chan error, 1)}
+	return &waiter[T]{value: v, outcome: make(chan error, 1), began: time.Now()}
 }
 
 // giveBack is called when w was served.
@@ -175,6 +179,29 @@ func (c *Channel[T]) timed(begin time.Time) time.Duration {
 		return 0
 	}
 	return time.Since(begin)
+}
+
+// oldest is for how long the first in line has waited. last is when the one that was
+// seen last began to.
+func (c *Channel[T]) oldest(line []*waiter[T], last *time.Time) time.Duration {
+	if len(line) == 0 {
+		if c.is(AgeStays) && !last.IsZero() {
+			return time.Since(*last)
+		}
+		return 0
+	}
+	began, sends := line[0].began, last == &c.lastSender
+	switch {
+	case sends && c.is(AgeOfLast):
+		began = line[len(line)-1].began
+	case c.is(AgeReused) && !last.IsZero():
+		began = *last
+	}
+	*last = began
+	if sends && c.is(AgeStops) {
+		return min(time.Second, time.Since(began))
+	}
+	return time.Since(began)
 }
 
 // dawdle is called by a waiter that was cancelled: others may serve it meanwhile.
