@@ -414,3 +414,58 @@ func TestInsideWhileInUse(t *testing.T) {
 		})
 	}
 }
+
+// One that was woken in vain, as another was faster, waits on in its place, and since
+// when it began.
+func TestInsideKeepsWhoWasWokenInVain(t *testing.T) {
+	without := func(o *sluice.Options[int]) sluice.Chan[int] {
+		o.NoHandOff = true
+		return sluice.NewBounded(3, o)
+	}
+	for i, k := range append(namedKinds(), namedKind{"Bounded", without}) {
+		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := context.Background()
+				c := k.make(&sluice.Options[int]{Name: t.Name()})
+				n := listedAs(t.Name())[0]
+				if c.Cap() == 0 {
+					return // whoever waits is served, or nobody has come
+				}
+				defer c.Close()
+				wait := func(f func()) {
+					for range 2 {
+						go f()
+						synctest.Wait()
+						time.Sleep(time.Second)
+					}
+				}
+				wait(func() { _, _ = c.Recv(ctx) })
+				if _ = c.Send(ctx, 1); c.Len() == 0 {
+					return // likewise
+				}
+				for range 3 { // too few for one to starve
+					if _, err := c.TryRecv(); err != nil {
+						t.Fatal(err)
+					}
+					inside := look(t, n)
+					seconds(t, "receivers", inside.Receivers, inside.Stats.OldestReceiver, 2, 1)
+					_ = c.Send(ctx, 1)
+				}
+				synctest.Wait()
+				_ = c.Send(ctx, 1)
+				synctest.Wait()
+				for c.TrySend(1) == nil {
+				}
+				wait(func() { _ = c.Send(ctx, 1) })
+				for range 3 {
+					_, _ = c.TryRecv()
+					if err := c.TrySend(1); err != nil {
+						t.Fatal(err)
+					}
+					inside := look(t, n)
+					seconds(t, "senders", inside.Senders, inside.Stats.OldestSender, 2, 1)
+				}
+			})
+		})
+	}
+}

@@ -69,6 +69,7 @@ package handoff
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
@@ -159,9 +160,9 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	// fetch the value. One that may not has to hand it over.
 	handOff := !e.config.NoHandOff || ctx == nil || e.config.Overflow != engine.Block || ctx.Err() != nil
 	var stop <-chan struct{}
-	var over error                       // ctx was done when it was asked
-	asked := ctx == context.Background() // nothing to ask
-	called := false                      // out of the line, to look again
+	var over error                           // ctx was done when it was asked
+	asked := ctx == context.Background()     // nothing to ask
+	called, began := false, time.Duration(0) // out of the line, to look again
 	for {
 		e.lock.Lock()
 		if handOff {
@@ -194,10 +195,11 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 		}
 		w := e.waiter()
 		w.value, w.size = v, size
-		e.senders.push(w)
+		e.senders.join(w, called, began)
 		e.announce()
 		e.callReceiver()
 		verdict := e.wait(stop, &e.senders, w)
+		began = w.since.At()
 		e.recycle(w)
 		if verdict == left && e.config.Size != nil {
 			e.admit() // the one behind may be smaller, and fit
@@ -219,8 +221,9 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 // Recv implements engine.Engine.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	var stop <-chan struct{}
-	var over error                       // ctx was done when it was asked
-	asked := ctx == context.Background() // nothing to ask
+	var over error                           // ctx was done when it was asked
+	asked := ctx == context.Background()     // nothing to ask
+	called, began := false, time.Duration(0) // as in send
 	for {
 		e.lock.Lock()
 		if e.buf.Len() > 0 {
@@ -248,10 +251,10 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 			continue
 		}
 		w := e.waiter()
-		e.receivers.push(w)
+		e.receivers.join(w, called, began)
 		e.lock.Unlock()
 		verdict := e.wait(stop, &e.receivers, w)
-		v = w.value
+		v, began = w.value, w.since.At()
 		e.recycle(w)
 		e.lock.Unlock()
 		switch verdict {
@@ -262,6 +265,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		case left:
 			return v, engine.ContextError(ctx)
 		}
+		called = true
 	}
 }
 

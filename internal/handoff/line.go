@@ -74,10 +74,8 @@ func (e *Engine[T]) recycle(w *waiter[T]) {
 	var zero T
 	w.value = zero
 	w.verdict = left
-	if w.parked {
-		w.parked = false
-		w.since.Reset()
-	}
+	w.parked = false
+	w.since.Reset()
 	w.next, e.free = e.free, w
 	e.frees++
 }
@@ -87,6 +85,17 @@ type line[T any] struct {
 	first, last *waiter[T]
 	n           int
 	waits       park.Tally
+}
+
+// join queues w. One that was called out of the line, and looked in vain, keeps its
+// place, and when it began to wait.
+func (l *line[T]) join(w *waiter[T], called bool, began time.Duration) {
+	if !called {
+		l.push(w)
+		return
+	}
+	w.since.GoOn(began)
+	l.pushFront(w)
 }
 
 func (l *line[T]) push(w *waiter[T]) {

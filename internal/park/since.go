@@ -19,7 +19,8 @@ import (
 //   - A reader and Begin may meet: the word is atomic, and 64 bits on every machine,
 //     so a reader sees the whole of it or that nothing has begun. That is no age at
 //     all, and true but for a moment: the goroutine is about to park.
-//   - One that was woken in vain keeps its place in line, and when it began.
+//   - One that was woken in vain keeps its place in line, and when it began: also
+//     if it comes back with another waiter (GoOn, where it could Reset).
 //
 // The clock is read once for each time that a goroutine parks, and never by one that
 // found something to do while it paused or yielded, as nearly all do when both sides
@@ -57,9 +58,15 @@ func (s *Since) Reset() {
 	}
 }
 
+// At is when the wait began, by Now; 0 if it has not.
+func (s *Since) At() time.Duration { return time.Duration(s.at.Load()) }
+
+// GoOn makes it one that began then, by At of the one before.
+func (s *Since) GoOn(at time.Duration) { s.at.Store(int64(at)) }
+
 // Age is for how long the wait has lasted until now; 0 if it has not begun.
 func (s *Since) Age(now time.Duration) time.Duration {
-	at := time.Duration(s.at.Load())
+	at := s.At()
 	if at == 0 {
 		return 0
 	}
