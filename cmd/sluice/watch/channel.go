@@ -84,22 +84,28 @@ func (b *body) waiting(who string, w *debug.Waiting, ages []float64) {
 		b.put(labelled, b.y, b.width-labelled, "none waits", soft)
 		return
 	}
-	circles := min(w.Now, maxCircles, max(1, (b.width-labelled)/4))
-	x := b.put(labelled, b.y, b.width-labelled, strings.Repeat("○", circles), hot)
+	room := b.width - labelled
+	circles := min(w.Now, maxCircles, max(1, room/4))
 	text := " wait"
 	if w.Now > circles {
 		text = fmt.Sprintf(" and %s more wait", short(float64(w.Now-circles)))
 	}
+	first := ""
 	switch {
 	case len(ages) > 1:
-		words := make([]string, min(len(ages), circles))
-		for i := range words {
-			words[i] = seconds(ages[i])
-		}
-		text += ", since " + strings.Join(words, " ")
+		text, first = text+", since ", seconds(ages[0])
 	case w.Since > 0:
-		text += ", the first since " + seconds(w.Since)
+		text, first = text+", the first since ", seconds(w.Since)
 	}
+	if circles+len(text)+len(first) > room && w.Since > 0 { // for how long says more than circles do
+		b.put(labelled, b.y, room, fmt.Sprintf("%s wait, first since %s", short(float64(w.Now)), seconds(w.Since)), hot)
+		return
+	}
+	text += first
+	for _, age := range ages[min(1, len(ages)):min(len(ages), circles)] {
+		text += " " + seconds(age)
+	}
+	x := b.put(labelled, b.y, room, strings.Repeat("○", circles), hot)
 	b.put(x, b.y, b.width-x, text, plain)
 }
 

@@ -293,3 +293,31 @@ func FuzzDraw(f *testing.F) {
 		}
 	})
 }
+
+// What a list is sorted by is shown, however narrow the screen.
+func TestTheColumnOfTheOrderIsShown(t *testing.T) {
+	for _, s := range sortings {
+		heads := slices.ContainsFunc(columns, func(c column) bool { return c.sort == s.key && c.head != "" })
+		if !heads {
+			continue // names always are; age and what is queued have no column of their own
+		}
+		for _, width := range []int{40, 80, 120} {
+			m := newModel("localhost:6060", Query{Page: 1, Sort: s.key})
+			m.resize(width, 10)
+			m.show(busy())
+			if heads, _, _ := strings.Cut(strings.SplitN(m.draw().String(), "\n", 3)[2], "\n"); !strings.ContainsAny(heads, "▾▴") {
+				t.Errorf("by %s, on %d cells: %s", s.key, width, heads)
+			}
+		}
+	}
+}
+
+// Where there is no room for circles, how many wait, and for how long, is still said.
+func TestHowLongIsSaidOnANarrowScreen(t *testing.T) {
+	m := newModel("localhost:6060", Query{Page: 1, Channel: 4})
+	m.resize(40, 20)
+	r := busy()
+	r.Channels = r.Channels[1:2]
+	m.show(r)
+	golden(t, "full-40x20", m.draw())
+}

@@ -76,21 +76,29 @@ func most(c *debug.Channel) float64 {
 	return float64(*c.Cap)
 }
 
-// fitting returns the columns for which there is room, and what is left for names.
-func fitting(width int) (shown []column, name int) {
+// fitting returns the columns for which there is room, and what is left for names. The
+// column that the list is sorted by comes first of all: an order by what is not to be
+// seen looks like none.
+func fitting(width int, sorted string) (shown []column, name int) {
+	rank := func(c column) int {
+		if c.sort == sorted && c.head != "" {
+			return 0
+		}
+		return c.rank
+	}
 	name = width
 	ranked := slices.Clone(columns)
-	slices.SortFunc(ranked, func(a, b column) int { return cmp.Compare(a.rank, b.rank) })
-	last := 0
+	slices.SortFunc(ranked, func(a, b column) int { return cmp.Compare(rank(a), rank(b)) })
+	last := -1
 	for _, c := range ranked {
 		if name-c.width-1 < max(minName, width/forNames) {
 			break
 		}
 		name -= c.width + 1
-		last = c.rank
+		last = rank(c)
 	}
 	for _, c := range columns {
-		if c.rank <= last {
+		if rank(c) <= last {
 			shown = append(shown, c)
 		}
 	}
@@ -99,7 +107,8 @@ func fitting(width int) (shown []column, name int) {
 
 // drawList draws the rows and what stands above and below them.
 func (m *model) drawList(g *grid) {
-	shown, name := fitting(g.width)
+	sorted, _ := m.query.sorting()
+	shown, name := fitting(g.width, sorted.key)
 	m.drawHeads(g, 2, shown, name)
 	for i := range m.rows() {
 		y := 3 + i
