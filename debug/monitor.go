@@ -89,14 +89,15 @@ func take(now time.Time, before *look) *look {
 
 // ratesOf is what two looks at a channel tell, over that time.
 func ratesOf(was, is *sluice.Stats, over time.Duration) rates {
-	perSecond := func(was, is uint64) float64 { return float64(is-was) / over.Seconds() }
+	// A count that falls, as it may in a foreign kind that starts anew, is no rate.
+	perSecond := func(was, is uint64) float64 { return float64(is-min(was, is)) / over.Seconds() }
 	return rates{
 		known:    true,
 		sent:     perSecond(was.Sent, is.Sent),
 		received: perSecond(was.Received, is.Received),
 		dropped:  perSecond(was.Dropped, is.Dropped),
-		sendWait: mean(is.SendWaitTime-was.SendWaitTime, is.SendWaits-was.SendWaits),
-		recvWait: mean(is.RecvWaitTime-was.RecvWaitTime, is.RecvWaits-was.RecvWaits),
+		sendWait: mean(is.SendWaitTime-was.SendWaitTime, is.SendWaits-min(was.SendWaits, is.SendWaits)),
+		recvWait: mean(is.RecvWaitTime-was.RecvWaitTime, is.RecvWaits-min(was.RecvWaits, is.RecvWaits)),
 	}
 }
 

@@ -35,7 +35,9 @@ const fillWords = c => c.cap === null ? short.format(c.len) : c.cap === 0 ? "no 
 
 function remember(c) {
   let h = histories.get(c.id);
-  if (!h) histories.set(c.id, h = { fill: [], sent: [], received: [] });
+  // A program that starts anew gives its IDs to other channels.
+  if (!h || h.name !== c.name || c.sent < h.total) histories.set(c.id, h = { name: c.name, fill: [], sent: [], received: [] });
+  h.total = c.sent;
   for (const [key, value] of [["fill", fill(c)], ["sent", c.sentRate], ["received", c.receivedRate]]) {
     if (value !== null) h[key].push(value);
     if (h[key].length > remembered) h[key].shift();
@@ -203,7 +205,8 @@ function showLanes(c) {
     if (l.senders > 0) words.push(`${whole.format(l.senders)} wait for it, the first for ${seconds(l.oldestSender)}`);
     return make("li", words.join(", "));
   });
-  at("lanes").replaceChildren(make("h3", "Lanes"), make("ol", "", "", items));
+  const more = lanes.length >= 64 ? [make("p", "no more than 64 are listed", "soft")] : [];
+  at("lanes").replaceChildren(make("h3", "Lanes"), make("ol", "", "", items), ...more);
 }
 
 function make(name, text, kind = "", children = []) {

@@ -147,3 +147,12 @@ func TestRatesFollowTheirChannel(t *testing.T) {
 	runtime.KeepAlive(b)
 	runtime.KeepAlive(c)
 }
+
+// A count that falls is no rate: a kind that is not ours may start anew.
+func TestRatesOfCountsThatFall(t *testing.T) {
+	high := sluice.Stats{Sent: 9, Received: 8, Dropped: 7, SendWaits: 6, RecvWaits: 5}
+	got := ratesOf(&high, &sluice.Stats{SendWaitTime: time.Second, RecvWaitTime: time.Second}, time.Second)
+	if got != (rates{known: true}) {
+		t.Errorf("%+v", got)
+	}
+}

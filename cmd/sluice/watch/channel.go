@@ -202,7 +202,12 @@ func (b *body) lanes(c *debug.Channel, lanes []debug.Lane) {
 		}
 		b.y++
 	}
-	b.put(labelled, b.y, b.width-labelled, fmt.Sprintf("%s lanes in use, %s queued in all, at most %s in one", whole(c.Lanes), whole(c.Len), whole(c.HighWater)), plain)
+	text := fmt.Sprintf("%s lanes in use, ", whole(c.Lanes))
+	if len(lanes) > maxLanes {
+		text += fmt.Sprintf("%d drawn, ", maxLanes)
+	}
+	text += fmt.Sprintf("%s queued in all, at most %s in one", whole(c.Len), whole(c.HighWater))
+	b.put(labelled, b.y, b.width-labelled, text, plain)
 	b.y++
 }
 

@@ -321,3 +321,17 @@ func TestHowLongIsSaidOnANarrowScreen(t *testing.T) {
 	m.show(r)
 	golden(t, "full-40x20", m.draw())
 }
+
+// Lanes that are not drawn are not kept quiet about.
+func TestLanesThatAreNotDrawn(t *testing.T) {
+	m := newModel("localhost:6060", Query{Page: 1, Channel: 1})
+	m.resize(80, 40)
+	for _, n := range []int{maxLanes, maxLanes + 1} {
+		m.show(&debug.Report{Time: noon, Channels: []debug.Channel{{
+			ID: 1, Kind: "Sharded", Lanes: n, Inside: &debug.Inside{Lanes: make([]debug.Lane, n)},
+		}}})
+		if told := strings.Contains(m.draw().String(), "12 drawn"); told != (n > maxLanes) {
+			t.Errorf("%d lanes:\n%s", n, m.draw())
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,21 +61,29 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// all asks for one page after the other.
+// all asks for one page after the other. Meanwhile channels come and go, and what has
+// moved to another page is listed once; a page with nothing new is the last.
 func all(ctx context.Context, s *Service, q Query) (*debug.Report, error) {
 	q.channelsOnPage = maxSize
 	var whole *debug.Report
+	listed := map[uint64]bool{}
 	for {
 		page, err := s.Ask(ctx, q)
 		if err != nil {
 			return nil, err
 		}
+		fresh := slices.DeleteFunc(page.Channels, func(c debug.Channel) bool {
+			was := listed[c.ID]
+			listed[c.ID] = true
+			return was
+		})
 		if whole == nil {
 			whole = page
+			whole.Channels = fresh
 		} else {
-			whole.Channels = append(whole.Channels, page.Channels...)
+			whole.Channels = append(whole.Channels, fresh...)
 		}
-		if q.Page >= page.Pages || len(page.Channels) == 0 {
+		if q.Page >= page.Pages || len(fresh) == 0 {
 			return whole, nil
 		}
 		if len(whole.Channels) > maxListed {

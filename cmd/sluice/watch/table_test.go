@@ -76,6 +76,9 @@ func TestTableEnds(t *testing.T) {
 		if q.Filter == "none" {
 			r.Channels = nil
 		}
+		for i := range r.Channels {
+			r.Channels[i].ID = uint64(q.Page*len(r.Channels) + i)
+		}
 		return r
 	}))
 	var out strings.Builder
@@ -124,3 +127,27 @@ var errBroken = errors.New("broken")
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+// A channel that moves to the next page while they are asked for is listed once, and
+// pages that go on with what was there are not followed.
+func TestTableListsEachOnce(t *testing.T) {
+	var asked atomic.Int64
+	s, _ := serve(t, answers(func(q Query) *debug.Report {
+		asked.Add(1)
+		r := &debug.Report{Time: noon, Over: 1, Pages: 1 << 30}
+		for id := 2*q.Page - 1; id <= min(2*q.Page+1, 5); id++ { // the last one moves on
+			r.Channels = append(r.Channels, pages(9).channel(id))
+		}
+		if q.Page > 3 {
+			r.Channels = append(r.Channels, pages(9).channel(1))
+		}
+		return r
+	}))
+	var out strings.Builder
+	if err := Table(t.Context(), &out, s, Query{Page: 1}, &debug.Report{Over: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != 2+5 || asked.Load() != 3 {
+		t.Errorf("after %d questions:\n%s", asked.Load(), &out)
+	}
+}
