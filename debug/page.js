@@ -9,7 +9,7 @@ query.delete("format");
 const one = query.has("channel");
 const remembered = 60; // looks, a second each
 const histories = new Map(); // by ID: the last looks at a channel of this page
-let source, paused = false, again;
+let source, paused = false, again, last = 0;
 
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const whole = new Intl.NumberFormat("en");
@@ -35,9 +35,7 @@ const fillWords = c => c.cap === null ? short.format(c.len) : c.cap === 0 ? "no 
 
 function remember(c) {
   let h = histories.get(c.id);
-  // A program that starts anew gives its IDs to other channels.
-  if (!h || h.name !== c.name || c.sent < h.total) histories.set(c.id, h = { name: c.name, fill: [], sent: [], received: [] });
-  h.total = c.sent;
+  if (!h) histories.set(c.id, h = { fill: [], sent: [], received: [] });
   for (const [key, value] of [["fill", fill(c)], ["sent", c.sentRate], ["received", c.receivedRate]]) {
     if (value !== null) h[key].push(value);
     if (h[key].length > remembered) h[key].shift();
@@ -71,6 +69,11 @@ function say(text, bad) {
 }
 
 function show(report) {
+  const now = Date.parse(report.time);
+  // After a pause lines would leave it out; and a program that has started anew gives
+  // its IDs to other channels. Browsers try again after 3 seconds or more.
+  if (now - last > 2500) histories.clear();
+  last = now;
   say(`${new Date(report.time).toLocaleTimeString()} · ${whole.format(report.named)} with a name`);
   if (one) showOne(report.channels[0]); else showList(report);
 }

@@ -91,9 +91,11 @@ func (s *Session) Turns() {
 }
 
 // Returns complains if the page does not say that the program is gone, or does not come
-// back with it. stop and start do that to the program.
+// back with it, without a past. stop and start do that to the program.
 func (s *Session) Returns(stop, start func() error) {
 	s.Filled()
+	points := `[...document.querySelectorAll("#rows tr")].find(r => r.querySelector("a").textContent === "still").querySelector("path").getAttribute("d").split("L").length`
+	s.until(points+" > 3", "no line grows")
 	if err := stop(); err != nil {
 		s.complain("%v", err)
 	}
@@ -101,5 +103,7 @@ func (s *Session) Returns(stop, start func() error) {
 	if err := start(); err != nil {
 		s.complain("%v", err)
 	}
+	s.until(`!/^no connection/.test(document.getElementById("status").textContent)`, "no line moves")
+	s.until(points+" < 4", "the past of another program is drawn")
 	s.Moves()
 }

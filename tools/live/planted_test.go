@@ -153,6 +153,7 @@ func TestPlantedRestart(t *testing.T) {
 	}{
 		{fault{from: `again = setTimeout(connect, 5000)`, to: `source.close()`}, "no line moves"},
 		{fault{from: `say("no connection: trying again", true);`, to: ``}, "it is not said that the program is gone"},
+		{fault{from: `if (now - last > 2500) histories.clear();`, to: ``}, "the past of another program is drawn"},
 	} {
 		p := begin(t)
 		between := plant(t, p.address, test.fault)
