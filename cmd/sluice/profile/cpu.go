@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	pprof "github.com/google/pprof/profile"
@@ -30,7 +31,20 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 	if err := t.cpu.possible(); err != nil {
 		return nil, err
 	}
+	if len(p.Sample) > 0 && !ofGo(p) {
+		return nil, errors.New("names no function as Go does (package.function): it is of another language, or without names")
+	}
 	return t.result(), nil
+}
+
+// ofGo reports whether any function has a name that a Go linker gives. Other languages
+// use the same format; their programs would be all user code, and so healthy.
+func ofGo(p *pprof.Profile) bool {
+	return slices.ContainsFunc(p.Function, func(f *pprof.Function) bool {
+		name := f.Name[strings.LastIndexByte(f.Name, '/')+1:]
+		pkg, function, ok := strings.Cut(name, ".")
+		return ok && pkg != "" && function != "" && !strings.Contains(name, "::")
+	})
 }
 
 const (

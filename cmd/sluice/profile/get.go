@@ -98,6 +98,9 @@ func request(ctx context.Context, client *http.Client, u *url.URL, limit int64) 
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("closes the connection without an answer")
+		}
 		return nil, err
 	}
 	defer response.Body.Close()

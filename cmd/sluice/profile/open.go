@@ -55,6 +55,9 @@ func Open(paths ...string) (*Capture, error) {
 		}
 	}
 	c, err := parts.capture()
+	if errors.Is(err, errNothing) { // the header of a saved capture alone
+		return nil, &FileError{strings.Join(paths, " "), err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +93,7 @@ func (p *parts) open(path string) error {
 		}
 	}
 	if found == len(p.files) {
-		return &FileError{path, errors.New("there is no profile, trace or reading of metrics in this folder")}
+		return &FileError{path, errNothing}
 	}
 	return nil
 }

@@ -175,6 +175,9 @@ func TestOpenBad(t *testing.T) {
 		"a century":        {drawingOf(100 * 365 * 24 * time.Hour).bytes(t), "nobody takes a CPU profile for so long"},
 		"too many Ps":      {[]byte(`{"format": "sluice capture 1", "gomaxprocs": 1000000}`), "GOMAXPROCS is 1000000"},
 		"fewer than no Ps": {[]byte(`{"format": "sluice capture 1", "cpus": -1}`), "on -1 CPUs"},
+		"a header alone":   {[]byte(`{"format": "sluice capture 1"}`), "no profile, trace or reading"},
+		"of C++":           {cpuDrawing(spent(time.Second, "std::sort<Key.a>", "main")).bytes(t), "names no function as Go does"},
+		"without names":    {cpuDrawing(spent(time.Second, "", ".")).bytes(t), "names no function as Go does"},
 		"impossible":       {cpuDrawing(drawn{[]int64{1, -1}, sendStack}).bytes(t), "impossible CPU times"},
 	} {
 		t.Run(name, func(t *testing.T) {

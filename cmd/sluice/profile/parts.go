@@ -110,10 +110,13 @@ func timeOf(p *pprof.Profile) time.Time {
 	return time.Unix(0, p.TimeNanos).UTC()
 }
 
+// errNothing is of a set of files that has no profile among them.
+var errNothing = errors.New("there is no profile, trace or reading of metrics in it")
+
 // capture puts the parts together.
 func (p *parts) capture() (*Capture, error) {
 	if len(p.files) == 0 {
-		return nil, errors.New("there is nothing to read")
+		return nil, errNothing
 	}
 	c := &Capture{}
 	var err error

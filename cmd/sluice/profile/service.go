@@ -219,7 +219,7 @@ func (s *Service) drop(kind Kind) {
 // of ctx ends the whole.
 func (s *Service) try(ctx context.Context, kind Kind, step func() error) error {
 	if !time.Now().Before(s.due) {
-		s.missing = append(s.missing, Missing{kind, s.tooSlow().Error()})
+		s.miss(kind, s.tooSlow())
 		return ctx.Err()
 	}
 	err := step()
@@ -227,9 +227,17 @@ func (s *Service) try(ctx context.Context, kind Kind, step func() error) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		s.missing = append(s.missing, Missing{kind, err.Error()})
+		s.miss(kind, err)
 	}
 	return nil
+}
+
+// miss notes why a kind could not be had. A counter is asked for twice, and why it was
+// not there the first time says as much.
+func (s *Service) miss(kind Kind, why error) {
+	if !slices.ContainsFunc(s.missing, func(m Missing) bool { return m.Kind == kind }) {
+		s.missing = append(s.missing, Missing{kind, why.Error()})
+	}
 }
 
 // tooSlow is the reason why something was not asked for any more.

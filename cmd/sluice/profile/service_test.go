@@ -246,6 +246,9 @@ func TestParts(t *testing.T) {
 	if got := reasons[KindCPU]; got != "answers 500 Internal Server Error: Could not enable CPU profiling:[31m already in use" {
 		t.Errorf("CPU: %q", got)
 	}
+	if len(c.Missing) != len(reasons) {
+		t.Errorf("more than one note of a kind: %+v", c.Missing)
+	}
 	if reasons[KindMutex] != "answers 404 Not Found" || !strings.Contains(reasons[KindMetrics], "no page") || c.Goroutines == nil || c.CPU != nil {
 		t.Errorf("%q, %+v", reasons, c)
 	}
@@ -289,6 +292,7 @@ func TestNoService(t *testing.T) {
 		"to https":     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://"+r.Host, http.StatusFound) }, "redirects from http to https"},
 		"nothing":      {func(http.ResponseWriter, *http.Request) {}, "answers with nothing"},
 		"noise":        {func(w http.ResponseWriter, _ *http.Request) { w.Write(noise(100)) }, "nothing that a Go service shows"},
+		"a connection closed": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "closes the connection without an answer"},
 		"half an answer": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			w.Write(noise(10))
