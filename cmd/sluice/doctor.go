@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/finding"
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
+	"github.com/sluice-go/sluice/cmd/sluice/report"
 )
 
 type doctorCommand struct {
@@ -38,19 +39,26 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 			return inputError{err}
 		}
 	}
+	if c.HTML != "" { // now, too
+		if err := report.Replaceable(c.HTML); err != nil {
+			return inputError{err}
+		}
+	}
 	diagnosis, err := c.diagnose(ctx, prices, to)
 	if err != nil {
 		return explain(ctx, err)
 	}
-	if c.HTML != "" {
-		if err := diagnosis.WritePageFile(c.HTML); err != nil {
-			return inputError{err}
-		}
-	}
+	write := diagnosis.WriteText
 	if c.JSON {
-		return diagnosis.WriteJSON(to.stdout)
+		write = diagnosis.WriteJSON
 	}
-	return diagnosis.WriteText(to.stdout)
+	if err := write(to.stdout); err != nil || c.HTML == "" {
+		return err
+	}
+	if err := diagnosis.WritePageFile(c.HTML); err != nil {
+		return inputError{err}
+	}
+	return nil
 }
 
 // explain says which errors are the target's, or the command line's, and which

@@ -138,6 +138,9 @@ func TestDoctorMistakes(t *testing.T) {
 		{[]string{"-metrics", "/m", "empty"}, "-metrics"},
 		{[]string{"-prices", "empty", address}, "empty: is no results.json"},
 		{[]string{"-prices", "nonesuch", address}, "nonesuch"},
+		{[]string{"-html", "nonesuch/page.html", address}, "nonesuch: no such file or directory"},
+		{[]string{"-html", "empty/page.html", address}, "empty is no folder"},
+		{[]string{"-html", "full", address}, "full: is a folder"},
 		{[]string{"-seconds", "0", address}, "-seconds"},
 		{[]string{"-seconds", "601", address}, "from 1 to 600"},
 		{[]string{"-save", "full", address}, "full: is not empty"},
@@ -148,6 +151,9 @@ func TestDoctorMistakes(t *testing.T) {
 		{[]string{"127.0.0.1:1"}, "refused"},
 	} {
 		status, stdout, stderr := sluice(t, 0, append([]string{"doctor"}, test.args...)...)
+		if slices.Contains(test.args, address) && strings.Contains(stderr, "watching") {
+			t.Errorf("doctor %q: the service is troubled in vain", test.args)
+		}
 		if status != statusUsage || stdout != "" || !strings.Contains(stderr, test.want) {
 			t.Errorf("doctor %q: status %d, want %d and %q\n%s%s", test.args, status, statusUsage, test.want, stdout, stderr)
 		}

@@ -122,6 +122,19 @@ func (r *Report) WriteFiles(dir string) error {
 	)
 }
 
+// Replaceable is why Replace would fail at path as far as that can be told before
+// there is anything to write: the folder is not there, or path is one.
+func Replaceable(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return &fs.PathError{Op: "write", Path: path, Err: errors.New("is a folder")}
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("%s is no folder", filepath.Dir(path))}
+	}
+	return err
+}
+
 // Replace writes a file as a whole: a reader sees what was there or all that is new,
 // never half of it.
 func Replace(path string, write func(io.Writer) error) (err error) {
