@@ -23,7 +23,7 @@ type Sureness string
 const (
 	Seen   Sureness = "seen"   // in the trace one woke the other
 	Likely Sureness = "likely" // there is no other candidate that costs anything
-	Guess  Sureness = "guess"  // the dearest candidate in the same package
+	Guess  Sureness = "guess"  // the dearest candidate in the same package, of another function if there is one
 )
 
 // smallSite is the share of the channels' cost below which an operation is no
@@ -58,28 +58,48 @@ func (f *facts) partners() []Partners {
 		}
 	}
 	pairs := []Partners{}
+	taken := make(map[*Operation]bool)
 	for _, s := range from {
-		r, sure := partner(s, to)
+		r, sure := partner(s, to, taken)
 		if len(from) > 1 && sure == Likely {
 			sure = Guess
 		}
 		if r != nil {
+			taken[r] = true
 			pairs = append(pairs, Partners{Sender: s.Place, Receiver: r.Place, Sure: sure})
 		}
 	}
 	return pairs
 }
 
-func partner(s *Operation, to []*Operation) (*Operation, Sureness) {
+// partner is who receives what is sent at s: the dearest in the same package, rather of
+// another function, for a stage receives from one channel and sends to the next, and
+// rather one that no dearer send was given.
+func partner(s *Operation, to []*Operation, taken map[*Operation]bool) (*Operation, Sureness) {
 	if len(to) == 1 {
 		return to[0], Likely
 	}
+	var best *Operation
+	rank := -1
 	for _, r := range to {
-		if r.site.At.Package() == s.site.At.Package() {
-			return r, Guess
+		if r.site.At.Package() != s.site.At.Package() {
+			continue
+		}
+		n := 0
+		if r.site.At.Function != s.site.At.Function {
+			n += 2
+		}
+		if !taken[r] {
+			n++
+		}
+		if n > rank {
+			best, rank = r, n
 		}
 	}
-	return nil, ""
+	if best == nil {
+		return nil, ""
+	}
+	return best, Guess
 }
 
 // seenPartners takes who woke whom, in either direction, the most frequent first.
