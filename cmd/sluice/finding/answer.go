@@ -55,6 +55,9 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 	findings, minor := split(findings)
 	switch v {
 	case Idle:
+		if starved := f.starved(); starved != "" {
+			return "It cannot be told by what it uses. " + starved
+		}
 		if f.busy {
 			return fmt.Sprintf("There was too little to do to tell: %s cores are in use, and nobody waits behind a channel. "+
 				"What CPU time is spent on holds nothing back.", number(f.cores))
@@ -75,8 +78,11 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			which = "Built-in channels"
 		}
 		if len(findings) == 0 {
-			text := fmt.Sprintf("%s are not the problem: they take %s of CPU time%s, and nothing else stands out.",
-				which, percent(f.channelCPU()), f.ofCores())
+			text := fmt.Sprintf("%s are not the problem: they take %s of CPU time%s", which, percent(f.channelCPU()), f.ofCores())
+			if starved := f.starved(); starved != "" {
+				return text + ". " + starved
+			}
+			text += ", and nothing else stands out."
 			if len(minor) > 0 {
 				text += " Nearest to it: " + minor[0].Text
 			}
@@ -96,6 +102,32 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		}
 	}
 	return ""
+}
+
+const (
+	// starvedCores is the part of the cores there are below which a service whose
+	// goroutines are able to run does not get what it could use.
+	starvedCores = 0.70
+	// starvedQueue is how many goroutines are able to run then, for each P: with work
+	// for all of them the runtime leaves no P idle.
+	starvedQueue = 2
+)
+
+// starved is for a service that computes, has more goroutines able to run than Ps, and
+// uses fewer cores than it may: somebody else has them, or a limit on CPU time does.
+// One look at the goroutines is no proof, and makes no verdict. Goroutines that hand
+// over to each other are able to run as well, for moments.
+func (f *facts) starved() string {
+	g := f.capture.Goroutines
+	if g == nil || !f.busy || f.avail == 0 || f.used() >= starvedCores || f.share(profile.UserCode) < userShare {
+		return ""
+	}
+	able := g.States["runnable"] // the one that is running serves the profile
+	if float64(able) < starvedQueue*f.avail {
+		return ""
+	}
+	return fmt.Sprintf("It computes on %s of %s cores, and yet %s were able to run and did not when it was looked at: "+
+		"likely it is not given more, by a limit on its CPU time or by others on the machine.", number(f.cores), number(f.avail), goroutines(able))
 }
 
 // split puts minor findings apart.
@@ -138,6 +170,7 @@ func (f *facts) unknown() []Unknown {
 	offered := !slices.ContainsFunc(c.Missing, func(m profile.Missing) bool { return m.Kind == profile.KindBlock })
 	add(waits && c.Block == nil && c.Trace == nil && offered, "how long goroutines wait, and where most: the block profile has it, if the service calls runtime.SetBlockProfileRate", "-block ")
 	add(c.Block != nil && c.Block.Window == 0, "how long goroutines waited lately: the block profile is one reading, and has all waits since the process began", "-block ")
+	add(c.Trace != nil && c.Trace.Truncated, "what came after the end of the trace: the file ends within an event, and was not written to its end", "-trace ")
 	for _, m := range c.Missing {
 		missing = append(missing, Unknown{fmt.Sprintf("the %s: %s", longName(m.Kind), m.Reason), ""})
 	}

@@ -112,6 +112,11 @@ func (f *facts) readCPU() {
 	cpu := f.capture.CPU
 	if cpu == nil {
 		f.sparse = "there is no CPU profile"
+		for _, m := range f.capture.Missing {
+			if m.Kind == profile.KindCPU {
+				f.sparse += " (" + m.Reason + ")"
+			}
+		}
 		return
 	}
 	f.cores = cpu.Cores()

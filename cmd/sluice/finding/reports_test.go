@@ -230,3 +230,42 @@ func TestWording(t *testing.T) {
 		}
 	}
 }
+
+// Two columns are for a page with a list of contents, which this one has not: else the
+// findings stand in the narrow one.
+func TestPageIsOneColumn(t *testing.T) {
+	var b bytes.Buffer
+	if err := diagnose(hotService...).WritePage(&b); err != nil {
+		t.Fatal(err)
+	}
+	grids := regexp.MustCompile(`(?m)^\s*(body\S*)[^{]*\{ display: grid`).FindAllStringSubmatch(b.String(), -1)
+	if strings.Contains(b.String(), "<nav") || len(grids) != 1 || grids[0][1] != "body:has(>" {
+		t.Errorf("the body is a grid by %q", grids)
+	}
+}
+
+// A heading stands over something.
+func TestNoEmptyList(t *testing.T) {
+	var b bytes.Buffer
+	d := diagnose(cpu(0.3, shares{profile.UserCode: 1}), goroutinesAt(profile.GoroutineSite{Site: send, In: 1, Waiting: 1}))
+	if err := d.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Operations) != 1 || strings.Contains(b.String(), "Operations on channels") {
+		t.Errorf("%s", b.String())
+	}
+}
+
+// A trace that was cut off is said to be.
+func TestCutOff(t *testing.T) {
+	for _, cut := range []bool{true, false} {
+		d := diagnose(woke(profile.Pair{Waker: send, Sleeper: receive, Count: 7}), func(c *profile.Capture) { c.Trace.Truncated = cut })
+		said := false
+		for _, u := range d.Unknown {
+			said = said || strings.Contains(u.What, "after the end of the trace")
+		}
+		if said != cut {
+			t.Errorf("cut off %v, and %+v", cut, d.Unknown)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,7 +38,7 @@ func (d *Diagnosis) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "\n%s", wrap(fmt.Sprintf("%d. %s", i+1, heading), "   "))
 		d.Findings[i].text(&b)
 	}
-	if len(d.Operations) > 0 {
+	if slices.ContainsFunc(d.Operations, func(o Operation) bool { return !o.quiet() }) {
 		b.WriteString("\nOperations on channels, the dearest first\n")
 	}
 	for i := range d.Operations {
@@ -196,7 +197,7 @@ func (o *Operation) waits() (list []string) {
 		if value(o.WaitWindow) == 0 {
 			within = " since the process began"
 		}
-		list = append(list, "waited "+duration(*o.Waited)+within)
+		list = append(list, "waited "+duration(*o.Waited)+" together"+within)
 	}
 	if o.Items != nil {
 		list = append(list, count(*o.Items)+" values/s at least")

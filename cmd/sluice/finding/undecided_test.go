@@ -151,12 +151,12 @@ func TestWindowsOfWaits(t *testing.T) {
 		with part
 		want string
 	}{
-		{woke(profile.Pair{Waker: send, Sleeper: receive, Count: 10}), "waited 1 s in 1 s"},
-		{block(map[profile.Site]float64{receive: 5}), "waited 5 s in 10.0 s"},
+		{woke(profile.Pair{Waker: send, Sleeper: receive, Count: 10}), "waited 1 s together in 1 s"},
+		{block(map[profile.Site]float64{receive: 5}), "waited 5 s together in 10.0 s"},
 		{func(c *profile.Capture) {
 			block(map[profile.Site]float64{receive: 5})(c)
 			c.Block.Window = 0
-		}, "waited 5 s since the process began"},
+		}, "waited 5 s together since the process began"},
 	} {
 		d := diagnose(append(slices.Clone(pipelineService), test.with)...)
 		var text, page bytes.Buffer
@@ -166,7 +166,7 @@ func TestWindowsOfWaits(t *testing.T) {
 		if flat := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(flat, test.want) {
 			t.Errorf("%q is not in %s", test.want, flat)
 		}
-		cell := strings.NewReplacer("waited ", "", " since the process began", " ever").Replace(test.want)
+		cell := strings.NewReplacer("waited ", "", " together", "", " since the process began", " ever").Replace(test.want)
 		if err := d.WritePage(&page); err != nil || !strings.Contains(page.String(), cell) {
 			t.Errorf("%q is not in the page: %v", cell, err)
 		}
@@ -292,6 +292,36 @@ func TestRoom(t *testing.T) {
 		ruled := slices.ContainsFunc(f.Not, func(n Not) bool { return n.Name == Buffer })
 		if has != test.want || ruled == test.want {
 			t.Errorf("with %v after parks: %+v, not %+v", test.parked, f.Remedies, f.Not)
+		}
+	}
+}
+
+// A service that computes, has goroutines able to run and does not get the cores is not
+// said to have little to do. What hands over has such goroutines for moments.
+func TestStarved(t *testing.T) {
+	able := func(n int) part {
+		return func(c *profile.Capture) {
+			goroutinesAt()(c)
+			c.Goroutines.States = map[string]int{"runnable": n, "running": 1}
+		}
+	}
+	computing := shares{profile.UserCode: 0.61, profile.Scheduling: 0.39}
+	for name, test := range map[string]struct {
+		parts []part
+		want  bool
+	}{
+		"half a core of two":  {[]part{cpu(0.4, computing), able(4)}, true},
+		"more, not all":       {[]part{cpu(1.3, computing), able(4)}, true},
+		"one too few":         {[]part{cpu(0.4, computing), able(3)}, false},
+		"nearly all cores":    {[]part{cpu(1.5, computing), able(4)}, false},
+		"hands over":          {[]part{cpu(0.4, shares{profile.UserCode: 0.59}), able(4)}, false},
+		"below the floor":     {[]part{cpu(0.09, computing), able(4)}, false},
+		"goroutines unknown":  {[]part{cpu(0.4, computing)}, false},
+		"cores are not known": {[]part{cpu(0.4, computing), able(4), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }}, false},
+	} {
+		d := diagnose(test.parts...)
+		if got := strings.Contains(d.Answer, "were able to run and did not"); got != test.want || test.want && strings.Contains(d.Answer, "too little to do") {
+			t.Errorf("%s: %s", name, d.Answer)
 		}
 	}
 }
