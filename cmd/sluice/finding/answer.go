@@ -104,14 +104,10 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 	return ""
 }
 
-const (
-	// starvedCores is the part of the cores there are below which a service whose
-	// goroutines are able to run does not get what it could use.
-	starvedCores = 0.70
-	// starvedQueue is how many goroutines are able to run then, for each P: with work
-	// for all of them the runtime leaves no P idle.
-	starvedQueue = 2
-)
+// starvedQueue is how many goroutines are able to run, for each P, where not all cores
+// are in use and something else must have them: with work for all of them the runtime
+// leaves no P idle.
+const starvedQueue = 2
 
 // starved is for a service that computes, has more goroutines able to run than Ps, and
 // uses fewer cores than it may: somebody else has them, or a limit on CPU time does.
@@ -119,7 +115,7 @@ const (
 // over to each other are able to run as well, for moments.
 func (f *facts) starved() string {
 	g := f.capture.Goroutines
-	if g == nil || !f.busy || f.avail == 0 || f.used() >= starvedCores || f.share(profile.UserCode) < userShare {
+	if g == nil || !f.busy || f.avail == 0 || f.used() >= busyCores || f.share(profile.UserCode) < userShare {
 		return ""
 	}
 	able := g.States["runnable"] // the one that is running serves the profile

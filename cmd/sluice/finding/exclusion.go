@@ -26,7 +26,7 @@ var exclusionRules = []rule{
 		reason: "the same function sends and receives, and waits at one of them only: sync.Mutex ×1.54 and ×3.6",
 	},
 	{
-		kind: Actor, shares: true, look: actor, instead: []Kind{HotChannel, HandOver, TinyJobs, ManyCases},
+		kind: Actor, shares: true, look: actor, instead: []Kind{HotChannel, HandOver, TinyJobs, ManyCases, OneValue},
 		reason: "many send a request and wait for the answer of one goroutine, which does little for it: " +
 			"two hand-overs where a mutex would do; sync.Mutex ×1.7, which was itself fought for",
 	},

@@ -11,6 +11,7 @@ const (
 	HandOver  Kind = "hand-over"
 	TinyJobs  Kind = "tiny jobs"
 	TakeTurns Kind = "both ends park"
+	OneValue  Kind = "channel for each value"
 )
 
 const (
@@ -28,6 +29,12 @@ const (
 	// parks is the part of the channels' cost in parking and waking from which on more
 	// slots help.
 	parks = 0.15
+	// madeAnew is the part of the channels' cost in making them from which on they are made
+	// for each value: 0.3 was measured then, and nothing where they stay.
+	madeAnew = 0.05
+	// madeHere is the part of the channels' cost at an operation of the function that
+	// makes them.
+	madeHere = 0.10
 	// bothEnds: prices are of the time between two values, while both ends work.
 	bothEnds = 2
 	// rarely: of so many waits at one end, one at the other is by chance.
@@ -44,6 +51,10 @@ var handOverRules = []rule{
 	{
 		kind: TinyJobs, shares: true, look: tinyJobs, instead: []Kind{HandOver, HotChannel},
 		reason: "pool of 1 µs jobs: buffer ×2.1, batch ×2.3; of 100 µs jobs ×1.07, which is not found",
+	},
+	{
+		kind: OneValue, shares: true, look: oneValue, instead: []Kind{HandOver, TinyJobs},
+		reason: "a channel and a goroutine for each call: 0, 1 or 128 slots ×1.0, the call itself ×2.1 and ×5.5",
 	},
 	{
 		kind: TakeTurns, shares: true, look: takeTurns, instead: []Kind{PlainCPU},
@@ -110,6 +121,44 @@ func tinyJobs(f *facts) *Finding {
 		Not{MoreReceivers, "the pool's goroutines wait for jobs already: more of them only wait in a longer line."},
 		Not{Shard, "the channel's lock is hardly waited for: it is handing over that costs."})
 	return found
+}
+
+// oneValue is a hand-over by a channel that is made for it: a future, or the answer to
+// one question. Slots and batches are for channels that carry many values.
+func oneValue(f *facts) *Finding {
+	if !f.handsOver() {
+		return nil
+	}
+	for _, u := range f.capture.CPU.Users {
+		made := u.Makes.Seconds()
+		if made == 0 || made < madeAnew*(f.channel+f.parked) {
+			continue
+		}
+		o := f.dearest(func(o *Operation) bool { return o.site.At.Function == u.Function })
+		if o == nil || o.Weight < madeHere {
+			continue
+		}
+		found := f.handOverFinding(o)
+		found.Text = fmt.Sprintf("A channel is made for each value that it hands over: %s.", o)
+		found.says(profile.KindCPU, fmt.Sprintf("%s of CPU time goes into making channels in this function", percent(made/f.cpu)))
+		found.Remedies = []Remedy{{Fuse, "call what fills the channel, where nothing else is done meanwhile; or ask for several values at a time",
+			f.gain(f.called(made), stay{ownCost, 0}), byLoad}}
+		const once = "the channel carries one value and is thrown away: of 0, 1 or 128 slots all were as fast."
+		found.Not = []Not{{Buffer, once}, {Shard, "each hand-over has a channel of its own already."}}
+		return found
+	}
+	return nil
+}
+
+// called is the load of which a call would take away, beside the channels' cost, the CPU
+// seconds of making them, and at best the goroutines that are started for them.
+func (f *facts) called(made float64) load {
+	l, unit := f.load(coldWork), 1.0
+	if f.window > 0 {
+		unit = f.cpu / f.window
+	}
+	l.gone = min(l.own, l.gone+unit*(made/f.cpu+f.share(profile.Scheduling)))
+	return l
 }
 
 func (f *facts) handOverFinding(o *Operation) *Finding {

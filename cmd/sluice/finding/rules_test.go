@@ -30,6 +30,8 @@ func TestRules(t *testing.T) {
 	turns := cpu(1.4, shares{profile.ChannelWork: 0.05, profile.AfterPark: 0.03, profile.UserCode: 0.92}, on{send, 0.03, 0, 0.01}, on{receive, 0.02, 0, 0.01})
 	computing := cpu(1.05, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{send, 0.01, 0, 0})
 	encoder := staged(stagePart{"(*Bus).Put", 8, 0.02, 0.01}, stagePart{"consume", 1, 0.97, 0})
+	future := cpu(1, shares{profile.ChannelWork: 0.13, profile.ChannelLock: 0.07, profile.AfterPark: 0.11, profile.Allocating: 0.15, profile.Scheduling: 0.25, profile.UserCode: 0.29},
+		on{send, 0.1, 0.04, 0.05}, on{receive, 0.1, 0.03, 0})
 	ask, answer := at(profile.Send, "ask"), at(profile.Receive, "ask")
 	serve, reply := at(profile.Range, "serve"), at(profile.Send, "serve")
 	answer.At.Line, reply.At.Line = answer.At.Line+1, reply.At.Line+1
@@ -61,6 +63,8 @@ func TestRules(t *testing.T) {
 			[]part{asLock, goroutinesAt(in(acquire, 15, 14), in(release, 9, 9))}},
 		{Actor, []part{asking, asked, served}, Yes, Mutex, 1.68, Buffer,
 			[]part{asking, asked, served, woke(profile.Pair{Waker: ask, Sleeper: reply, Count: 1000})}},
+		{OneValue, []part{future, making(0.06, "consume")}, Yes, Fuse, 5.5, Buffer, []part{future, making(0.06, "elsewhere")}},
+		{Actor, []part{asking, asked, served, making(0.06, "ask")}, Yes, Mutex, 1.68, Buffer, []part{future, making(0.06, "consume")}},
 		{ManyCases, []part{selects, many}, Yes, MergeSelects, 30, Buffer, []part{shared, metrics(0.2, 0), goroutinesAt(in(write, 8, 5), in(read, 8, 1))}},
 		{Pump, []part{pumped, goroutinesAt(in(choose, 1, 0))}, Yes, Elastic, 3.5, Shard, []part{selects, many}},
 		{Polling, []part{cpu(1.9, shares{profile.ChannelWork: 0.36, profile.UserCode: 0.64}, on{poll, 0.36, 0, 0})}, Yes, Block, 1.98, Buffer,
@@ -122,7 +126,7 @@ func TestEveryRule(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 18 {
+	if len(seen) != 19 {
 		t.Errorf("%d rules", len(seen))
 	}
 }

@@ -56,6 +56,16 @@ func inWake(below stack) bool {
 	return false
 }
 
+// makesChannel reports whether below makes a channel.
+func makesChannel(below stack) bool {
+	for _, f := range below {
+		if strings.HasPrefix(f.Function, "runtime.makechan") {
+			return true
+		}
+	}
+	return false
+}
+
 // inAllocation reports whether below makes something.
 func inAllocation(below stack) bool {
 	for _, f := range below {

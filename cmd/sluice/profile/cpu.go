@@ -108,6 +108,9 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 		seen[f.Function] = true
 		t.user(f.Function).All += spent
 	}
+	if p.site.At.Function != "" && makesChannel(p.below) {
+		t.user(p.site.At.Function).Makes += spent
+	}
 	if category == UserCode {
 		t.user(p.site.At.Function).Self += spent
 	}

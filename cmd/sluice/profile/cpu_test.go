@@ -65,11 +65,13 @@ func TestReadCPU(t *testing.T) {
 		spent(5*unit, "main.work hot.go:9", "main.work hot.go:8", "main.producer hot.go:20"),
 		spent(2*unit, "sync.(*Mutex).Lock", "main.work hot.go:10", "main.producer hot.go:20"),
 		spent(3*unit, below("runtime.cputicks", "runtime.chansend")...),
+		spent(2*unit, "runtime.mallocgc", "runtime.makechan", "main.future hot.go:30"),
+		spent(1*unit, "runtime.mallocgc", "runtime.newobject", "main.future hot.go:31"),
 	).profile())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Total != 20*unit || c.Window != time.Second || c.Period != unit || c.Cores() != 0.2 {
+	if c.Total != 23*unit || c.Window != time.Second || c.Period != unit || c.Cores() != 0.23 {
 		t.Errorf("total %v in %v by %v: %v cores", c.Total, c.Window, c.Period, c.Cores())
 	}
 	var sum time.Duration
@@ -79,8 +81,8 @@ func TestReadCPU(t *testing.T) {
 	if sum != c.Total {
 		t.Errorf("categories make %v of %v", sum, c.Total)
 	}
-	if got := c.Share(ChannelWork, ChannelLock); got != 0.3 {
-		t.Errorf("channels have a share of %v, want 0.3", got)
+	if got := c.Share(ChannelWork, ChannelLock); got != 6.0/23 {
+		t.Errorf("channels have a share of %v, want 6 of 23", got)
 	}
 	want := CPUSite{Site: sendSite, Time: 6 * unit, Lock: 3 * unit, Wake: 2 * unit}
 	if len(c.Sites) != 2 || c.Sites[0] != want || c.Sites[1].Op != Lock {
@@ -96,6 +98,9 @@ func TestReadCPU(t *testing.T) {
 	}
 	if got := users["main.producer"]; got.Self != 0 || got.All != 13*unit {
 		t.Errorf("main.producer %+v", got)
+	}
+	if got := users["main.future"]; got.Makes != 2*unit || got.All != 3*unit {
+		t.Errorf("main.future %+v", got)
 	}
 	if c.Users[0].Function != "main.work" {
 		t.Errorf("first of users is %s", c.Users[0].Function)

@@ -123,6 +123,7 @@ type UserTime struct {
 	Function string        // generic arguments left out
 	Self     time.Duration // in it and in what it calls of the runtime, less the other categories
 	All      time.Duration // with everything that it calls, of all categories
+	Makes    time.Duration // of All, making channels at a line of its own
 }
 
 // A CPUStage is the CPU time of the goroutines that began with one function: of as

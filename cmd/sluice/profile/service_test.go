@@ -285,13 +285,13 @@ func TestNoService(t *testing.T) {
 		page http.HandlerFunc
 		want string
 	}{
-		"404":          {http.NotFound, "answers 404 Not Found"},
-		"a web page":   {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html><body>hello")) }, "answers with a web page"},
-		"another host": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "redirects to another host"},
-		"in a circle":  {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirects more than 3 times"},
-		"to https":     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://"+r.Host, http.StatusFound) }, "redirects from http to https"},
-		"nothing":      {func(http.ResponseWriter, *http.Request) {}, "answers with nothing"},
-		"noise":        {func(w http.ResponseWriter, _ *http.Request) { w.Write(noise(100)) }, "nothing that a Go service shows"},
+		"404":                 {http.NotFound, "answers 404 Not Found"},
+		"a web page":          {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html><body>hello")) }, "answers with a web page"},
+		"another host":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "redirects to another host"},
+		"in a circle":         {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirects more than 3 times"},
+		"to https":            {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://"+r.Host, http.StatusFound) }, "redirects from http to https"},
+		"nothing":             {func(http.ResponseWriter, *http.Request) {}, "answers with nothing"},
+		"noise":               {func(w http.ResponseWriter, _ *http.Request) { w.Write(noise(100)) }, "nothing that a Go service shows"},
 		"a connection closed": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "closes the connection without an answer"},
 		"half an answer": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
