@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -38,6 +40,8 @@ type boltStore struct {
 	file *os.File // of db
 	path string
 
+	length atomic.Int64 // of the file, at least: it grows, and never gets smaller
+
 	reserve reserve
 	short   bool // the reserve was given up
 	// update is db.Update; tests have disks that are full.
@@ -46,6 +50,7 @@ type boltStore struct {
 
 const (
 	queueFile     = "queue.db"
+	unfinished    = queueFile + ".new-" // and a number
 	formatVersion = "1"
 
 	lockPatience = 250 * time.Millisecond // for a process that is just ending
@@ -89,8 +94,8 @@ func (o opening) open(dir, codec string) (s *boltStore, has inventory, err error
 	if err != nil {
 		return nil, has, err
 	}
+	removeUnfinished(dir)
 	s = &boltStore{db: db, file: file, path: path, reserve: o.reserve(dir), update: db.Update}
-	s.short = s.reserve.hold() != nil // a full disk, or the one who left: see write
 	err = s.guard("open", func() error {
 		return db.View(func(tx *bolt.Tx) error {
 			if err := s.recognize(tx, codec); err != nil {
@@ -104,6 +109,8 @@ func (o opening) open(dir, codec string) (s *boltStore, has inventory, err error
 		_ = db.Close()
 		return nil, has, err
 	}
+	s.length.Store(s.size())
+	s.short = s.reserve.hold() != nil // a full disk, or the one who left: see write
 	return s, has, nil
 }
 
@@ -148,7 +155,7 @@ func inUse(path string, err error) error {
 // create makes an empty queue, complete, and then gives it its name; somebody else
 // may have been faster.
 func (o opening) create(dir, path, codec string) error {
-	made, err := os.CreateTemp(dir, queueFile+".new-*")
+	made, err := os.CreateTemp(dir, unfinished+"*")
 	if err != nil {
 		return err
 	}
@@ -174,10 +181,25 @@ func (o opening) create(dir, path, codec string) error {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(name, path); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
+	if err := os.Link(name, path); err != nil {
+		if _, missing := os.Stat(path); missing != nil {
+			return err
+		}
 	}
 	return syncFolder(dir)
+}
+
+// removeUnfinished removes what was left by processes that died in create, or in
+// Compact, where it may be as large as the queue. Whoever calls it has the queue for
+// itself, so nobody compacts it; and create does without its file once there is a queue.
+// What cannot be removed costs room, and nothing else.
+func removeUnfinished(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), unfinished) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // syncFolder makes the names in a folder durable.
@@ -203,8 +225,13 @@ func (o opening) inspect(path string) error {
 		if info.Size() == 0 {
 			return fmt.Errorf("%s: not a queue: it is empty", path)
 		}
+		var file *os.File // by this name there may be another one by now
 		options := o.options()
 		options.ReadOnly = true
+		options.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
+			file, err = os.OpenFile(name, flag, mode)
+			return file, err
+		}
 		db, err := bolt.Open(path, 0o600, options)
 		if errors.Is(err, berrors.ErrTimeout) {
 			return inUse(path, err)
@@ -217,7 +244,7 @@ func (o opening) inspect(path string) error {
 			if tx.Size() > info.Size() {
 				return fmt.Errorf("%s: truncated: it has %d bytes, and should have %d", path, info.Size(), tx.Size())
 			}
-			if err := walkFile(path, db.Info().PageSize); err != nil {
+			if err := walkFile(file, db.Info().PageSize); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			return nil
@@ -356,6 +383,7 @@ func (s *boltStore) inPlace() error {
 	if err == nil {
 		var ours os.FileInfo
 		if ours, err = s.file.Stat(); err == nil && os.SameFile(ours, named) {
+			s.length.Store(ours.Size())
 			return nil
 		}
 	}
@@ -414,13 +442,27 @@ func (s *boltStore) size() int64 {
 	return info.Size()
 }
 
-// close leaves no reserve behind: nobody is there to give it up.
+// close leaves no reserve behind: nobody is there to give it up. That of a queue that
+// came in the place of this one is not ours.
 func (s *boltStore) close() error {
-	s.reserve.give()
+	if s.inPlace() == nil {
+		s.reserve.give()
+	}
 	return s.db.Close()
 }
 
-func (s *boltStore) guard(what string, f func() error) error { return guarded(s.path, what, f) }
+// guard runs f like guarded, unless the file was cut by somebody: bbolt begins a
+// transaction with a look at what would be a fault then, and keeps its locks for ever.
+func (s *boltStore) guard(what string, f func() error) error {
+	info, err := s.file.Stat()
+	if had := s.length.Load(); err == nil && info.Size() < had {
+		err = fmt.Errorf("it has %d bytes, and had %d", info.Size(), had)
+	}
+	if err != nil {
+		return fmt.Errorf("spill: %s %s: damaged: %w", what, s.path, err)
+	}
+	return guarded(s.path, what, f)
+}
 
 // guarded runs f, and makes an error of a panic: bbolt panics when pages do not say
 // what they should, and the file is mapped, so that a missing page is a fault.

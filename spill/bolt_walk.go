@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"os"
 )
 
 // A walk goes over the pages of a bbolt file that are in use, and checks that each is
@@ -42,13 +41,8 @@ const (
 
 var errDamaged = errors.New("damaged")
 
-// walkFile walks over the file at path, whose meta pages bbolt has found to be right.
-func walkFile(path string, pageSize int) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
+// walkFile walks over a file whose meta pages bbolt has found to be right.
+func walkFile(file io.ReaderAt, pageSize int) error {
 	w := &walk{file: file, pageSize: int64(pageSize), seen: map[uint64]bool{}}
 	root, err := w.meta()
 	if err == nil {

@@ -44,7 +44,8 @@ func (o opening) compact(dir string) (before, after int64, err error) {
 		return 0, 0, err
 	}
 	before = s.size()
-	made, err := os.CreateTemp(dir, queueFile+".new-*")
+	removeUnfinished(dir)
+	made, err := os.CreateTemp(dir, unfinished+"*")
 	if err != nil {
 		return 0, 0, err
 	}

@@ -24,8 +24,9 @@ type Delivery[T any] struct {
 	Tries int
 
 	from    *Durable[T]
-	record  stored
-	settled bool // guarded by from.mu
+	number  uint64
+	cost    int64 // bytes of the disk limit
+	settled bool  // guarded by from.mu
 }
 
 // Ack says that the value is done, and returns when it is removed on disk for good:
@@ -38,8 +39,8 @@ type Delivery[T any] struct {
 func (d *Delivery[T]) Ack() error { return d.from.ack(d) }
 
 // Nack gives the value back: it is delivered again, before all that was stored after
-// it. Nothing is written; until then it is held in memory, beyond the limit if need be. It
-// fails with [ErrSettled] or [sluice.ErrClosed] like Ack.
+// it. Nothing is written; when its turn comes it is read again from the file. It fails
+// with [ErrSettled] or [sluice.ErrClosed] like Ack.
 //
 // Receivers that got ErrClosed from a drained channel have to ask again for what is
 // given back after that.
@@ -51,7 +52,7 @@ func (d *Delivery[T]) Nack() error {
 		return err
 	}
 	d.settled = true
-	c.back(d.record)
+	c.back(d.number)
 	return nil
 }
 
@@ -70,7 +71,7 @@ func (c *Durable[T]) settleable(d *Delivery[T]) error {
 }
 
 // Ack acknowledges deliveries of this channel, all in one write: all of them, or none
-// if it fails, as [Delivery.Ack] may. One of another channel panics.
+// if it fails, as [Delivery.Ack] may. One of another channel panics, and so does nil.
 func (c *Durable[T]) Ack(ds ...*Delivery[T]) error {
 	if len(ds) == 0 {
 		return nil
@@ -79,13 +80,13 @@ func (c *Durable[T]) Ack(ds ...*Delivery[T]) error {
 }
 
 func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
+	for _, d := range ds {
+		if d == nil || d.from != c {
+			panic("spill: Ack: a delivery of another channel, or none")
+		}
+	}
 	c.mu.Lock()
 	for i, d := range ds {
-		if d.from != c {
-			c.restore(ds[:i])
-			c.mu.Unlock()
-			panic("spill: Ack: a delivery of another channel")
-		}
 		if err := c.settleable(d); err != nil {
 			c.restore(ds[:i])
 			c.mu.Unlock()
@@ -95,8 +96,8 @@ func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
 	}
 	b, leads := c.join()
 	for _, d := range ds {
-		b.drops = append(b.drops, d.record.number)
-		b.freed += int64(len(d.record.form)) + recordCost
+		b.drops = append(b.drops, d.number)
+		b.freed += d.cost
 	}
 	c.mu.Unlock()
 	err := c.await(nil, new(turn), b, leads, 0, 0) //nolint:staticcheck // nil: nothing ends it
@@ -116,9 +117,8 @@ func (c *Durable[T]) restore(ds []*Delivery[T]) {
 }
 
 // A RecordError is that a stored record is not what the codec can read, or not what
-// was stored. Whoever
-// receives it has given the record back: it comes again, first of all, unless Drop
-// removes it.
+// was stored. Whoever receives it has given the record back: it comes again, first of
+// all, unless Drop removes it.
 type RecordError struct {
 	Form []byte // what is stored
 	Err  error  // what is wrong with it
@@ -129,39 +129,40 @@ type RecordError struct {
 func (e *RecordError) Error() string { return e.Err.Error() }
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Drop removes the record for good, as Ack does.
+// Drop removes the record for good, as Ack does. It fails with [ErrSettled] if that was
+// done before, or somebody else has just received the record: then it is theirs to drop.
 func (e *RecordError) Drop() error { return e.drop() }
 
 // deliver makes a Delivery of a record in the caller's hands.
 func (c *Durable[T]) deliver(record stored, tries int) (*Delivery[T], error) {
+	d := &Delivery[T]{from: c, number: record.number, cost: int64(len(record.form)) + recordCost}
 	var v T
 	err := record.damaged
 	if err == nil {
 		v, err = decode(c.plan.codec, record.form)
 	}
 	if err == nil {
-		return &Delivery[T]{Value: v, Tries: tries, from: c, record: record}, nil
+		d.Value, d.Tries = v, tries
+		return d, nil
 	}
 	c.mu.Lock()
-	c.back(record)
+	c.back(d.number)
 	c.mu.Unlock()
-	return nil, &RecordError{Form: record.form, Err: err, drop: func() error { return c.drop(record.number) }}
+	return nil, &RecordError{Form: record.form, Err: err, drop: func() error { return c.drop(d.number, d.cost) }}
 }
 
 // drop removes a record that was given back.
-func (c *Durable[T]) drop(number uint64) error {
+func (c *Durable[T]) drop(number uint64, cost int64) error {
 	c.mu.Lock()
-	record, ok := c.returned.take(number)
-	if !ok {
+	if !c.returned.take(number) {
 		c.mu.Unlock()
 		return ErrSettled
 	}
-	c.returned.bytes -= record.size()
 	c.queued--
 	c.received++
 	c.unsettled++
 	c.mu.Unlock()
-	d := &Delivery[T]{from: c, record: record}
+	d := &Delivery[T]{from: c, number: number, cost: cost}
 	err := d.Ack()
 	if err != nil {
 		_ = d.Nack()

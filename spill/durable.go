@@ -27,7 +27,7 @@ import (
 // receive them and as long as they are not acknowledged, so the queue in memory is
 // only a window on what the file holds:
 //
-//	returned     given back by receivers, lowest number first
+//	returned     given back by receivers, lowest number first; read again
 //	window       records from the file, or on their way through, up to number upto
 //	file         the rest: upto … tail-1
 //
@@ -88,7 +88,7 @@ type Durable[T any] struct {
 	idle    chan struct{}
 	adding  int // records in commits, pending or being written
 
-	returned recordHeap
+	returned numbers
 	window   fifo[stored]
 	inWindow int64 // bytes
 	upto     uint64
@@ -321,7 +321,7 @@ func (c *Durable[T]) Stats() sluice.Stats {
 		Sent: c.sent, Received: c.received, HighWater: c.high,
 		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
 		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,
-		Bytes: c.inWindow + c.returned.bytes, BytesOnDisk: c.store.size(), Closed: c.closed,
+		Bytes: c.inWindow + c.returned.bytes(), BytesOnDisk: c.store.size(), Closed: c.closed,
 	}
 	if c.failure != nil {
 		s.Warning = c.failure.Error()

@@ -3,6 +3,7 @@ package spill
 import (
 	"container/heap"
 	"context"
+	"slices"
 
 	"github.com/sluice-go/sluice"
 )
@@ -113,9 +114,11 @@ func (c *Durable[T]) receive(ctx context.Context, turn *turn) (record stored, tr
 // held.
 func (c *Durable[T]) next() (record stored, err error) {
 	switch {
-	case len(c.returned.records) > 0:
-		record = heap.Pop(&c.returned).(stored)
-		c.returned.bytes -= record.size()
+	case len(c.returned) > 0:
+		if record, err = c.again(c.returned[0]); err != nil {
+			return stored{}, err
+		}
+		heap.Pop(&c.returned)
 	case c.window.len() > 0 || c.upto < c.tail:
 		if c.window.len() == 0 {
 			if err := c.look(); err != nil {
@@ -154,40 +157,52 @@ func (c *Durable[T]) look() error {
 	return nil
 }
 
+// again reads a record that was given back. It is not kept in memory: what receivers
+// give back is theirs to choose, and may be more than the limit.
+func (c *Durable[T]) again(number uint64) (record stored, err error) {
+	records, err := c.store.read(number, number+1, 1)
+	if err == nil && len(records) == 0 {
+		err = errGap
+	}
+	if err != nil {
+		return record, err
+	}
+	return records[0], nil
+}
+
 // back takes a delivered record back into the queue. The lock is held.
-func (c *Durable[T]) back(record stored) {
-	heap.Push(&c.returned, record)
-	c.returned.bytes += record.size()
+func (c *Durable[T]) back(number uint64) {
+	heap.Push(&c.returned, number)
 	c.queued++
 	c.sent++ // once more: sums do not fall
 	c.unsettled--
 	c.settle()
 }
 
-// A heap holds records, the lowest number first.
-type recordHeap struct {
-	records []stored
-	bytes   int64 // of their forms
-}
+// numbers are those of records, the lowest one first: a heap.
+type numbers []uint64
 
-func (h *recordHeap) Len() int           { return len(h.records) }
-func (h *recordHeap) Less(i, j int) bool { return h.records[i].number < h.records[j].number }
-func (h *recordHeap) Swap(i, j int)      { h.records[i], h.records[j] = h.records[j], h.records[i] }
-func (h *recordHeap) Push(r any)         { h.records = append(h.records, r.(stored)) }
-func (h *recordHeap) Pop() any {
-	last := len(h.records) - 1
-	r := h.records[last]
-	h.records[last] = stored{}
-	h.records = h.records[:last]
-	return r
-}
-
-// take removes the record of that number, if it is there.
-func (h *recordHeap) take(number uint64) (record stored, ok bool) {
-	for i, r := range h.records {
-		if r.number == number {
-			return heap.Remove(h, i).(stored), true
-		}
+func (h *numbers) Len() int           { return len(*h) }
+func (h *numbers) Less(i, j int) bool { return (*h)[i] < (*h)[j] }
+func (h *numbers) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
+func (h *numbers) Push(n any)         { *h = append(*h, n.(uint64)) }
+func (h *numbers) Pop() any {
+	last := len(*h) - 1
+	n := (*h)[last]
+	if *h = (*h)[:last]; last == 0 {
+		*h = nil
 	}
-	return record, false
+	return n
 }
+
+// take removes number, and reports whether it was there.
+func (h *numbers) take(number uint64) bool {
+	i := slices.Index(*h, number)
+	if i >= 0 {
+		heap.Remove(h, i)
+	}
+	return i >= 0
+}
+
+// bytes is the memory that they take.
+func (h *numbers) bytes() int64 { return int64(len(*h)) * 8 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -153,4 +154,98 @@ func TestShutdownTwice(t *testing.T) {
 			t.Errorf("returned %v, closed %v", returned, s.closed)
 		}
 	})
+}
+
+// TestCutWhileOpen: a file that somebody cuts while it is open ends the channel by an
+// error: nobody hangs, Shutdown least of all, and the file is free for others.
+func TestCutWhileOpen(t *testing.T) {
+	for name, first := range map[string]func(c *Durable[[]byte]) error{
+		"Send": func(c *Durable[[]byte]) error { return c.Send(context.Background(), numbered(0)) },
+		"Recv": func(c *Durable[[]byte]) error { return second(c.TryRecv()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := queueOf(t, 50)
+			c, err := reopen(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, queueFile)
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+			for i, err := range []error{first(c), first(c), second(c.TryRecv()), c.Send(context.Background(), nil)} {
+				if err == nil || !strings.Contains(err.Error(), path) {
+					t.Errorf("call %d: %v", i, err)
+				}
+			}
+			if err := c.Shutdown(); err != nil {
+				t.Error(err)
+			}
+			if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), "it is empty") {
+				t.Errorf("opened again: %v", err)
+			}
+		})
+	}
+}
+
+// TestAckOfNone: a delivery that is none is a panic, as one of another channel is,
+// and harms nobody else.
+func TestAckOfNone(t *testing.T) {
+	c, _ := small(0)
+	if err := c.TrySend(numbered(0)); err != nil {
+		t.Fatal(err)
+	}
+	d := mustRecv(t, c, 0)
+	func() {
+		defer func() {
+			if p := recover(); p == nil {
+				t.Error("no panic")
+			}
+		}()
+		_ = c.Ack(d, nil)
+	}()
+	if !c.mu.TryLock() {
+		t.Fatal("the lock is held")
+	}
+	c.mu.Unlock()
+	if err := d.Ack(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGivenBackInMemory: what is given back does not stay in memory beyond the limit,
+// and comes back as it was, from the file.
+func TestGivenBackInMemory(t *testing.T) {
+	c, s := small(0)
+	var ds []*Delivery[[]byte]
+	for i := range 100 {
+		if err := c.TrySend(numbered(i)); err != nil {
+			t.Fatal(err)
+		}
+		ds = append(ds, mustRecv(t, c, i))
+	}
+	for _, d := range ds {
+		if err := d.Nack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bytes := c.Stats().Bytes; bytes > 100*32 || bytes == 0 {
+		t.Errorf("100 records of 100 bytes were given back: %d bytes in memory", bytes)
+	}
+	broken := errors.New("read queue.db: input/output error")
+	s.onRead = func() error { return broken }
+	for range 2 {
+		if _, err := c.TryRecv(); err != broken || c.Len() != 100 {
+			t.Fatalf("a disk that fails: %v, %d left", err, c.Len())
+		}
+	}
+	s.onRead = nil
+	for i := range 100 {
+		if d, err := c.TryRecv(); err != nil || !bytes.Equal(d.Value, numbered(i)) || d.Tries != 2 || d.Ack() != nil {
+			t.Fatalf("record %d: %v, %v", i, d, err)
+		}
+	}
+	if s := c.Stats(); s.Bytes != 0 || c.bytes != 0 {
+		t.Errorf("%d bytes in memory, %d of the disk", s.Bytes, c.bytes)
+	}
 }

@@ -1,0 +1,113 @@
+package spill
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// names lists what is in a folder.
+func names(t *testing.T, dir string) (all string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		all += e.Name() + " "
+	}
+	return all
+}
+
+// TestLeftovers: what a process left that died while it made a queue, or a smaller one,
+// is removed by who has the queue next; what is not of that kind stays.
+func TestLeftovers(t *testing.T) {
+	leave := func(t *testing.T, dir string) {
+		for _, name := range []string{"queue.db.new-17", "queue.db.new-4", "queue.db.newer", "mine"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const want = "mine queue.db queue.db.newer "
+	dir := t.TempDir()
+	leave(t, dir)
+	c, err := reopen(dir) // makes the queue
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Shutdown(); err != nil || names(t, dir) != want {
+		t.Errorf("after OpenDurable: %v, %v", names(t, dir), err)
+	}
+	leave(t, dir)
+	if _, _, err := Compact(dir); err != nil || names(t, dir) != want {
+		t.Errorf("after Compact: %v, %v", names(t, dir), err)
+	}
+}
+
+// TestMadeByMany: of many who make a queue in one folder at once one gets it, and
+// each of the others does when it is free: nobody takes the half made file of another
+// for a leftover and fails by that.
+func TestMadeByMany(t *testing.T) {
+	for range 5 {
+		dir := t.TempDir()
+		var made sync.WaitGroup
+		var mu sync.Mutex
+		opened := 0
+		for range 6 {
+			made.Go(func() {
+				c, err := reopen(dir)
+				if err == nil {
+					mu.Lock()
+					opened++
+					mu.Unlock()
+					err = c.Shutdown()
+				}
+				if err != nil && !strings.Contains(err.Error(), "in use") {
+					t.Error(err)
+				}
+			})
+		}
+		made.Wait()
+		if got := names(t, dir); opened == 0 || got != "queue.db " {
+			t.Errorf("%d opened it, left: %s", opened, got)
+		}
+	}
+}
+
+// TestRefusedLeavesNothing: a queue that is refused has nothing new beside it.
+func TestRefusedLeavesNothing(t *testing.T) {
+	dir := queueOf(t, 5)
+	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(aboutBucket).Put(codecKey, []byte("other")) })
+	if _, err := reopen(dir); err == nil || names(t, dir) != "queue.db " {
+		t.Errorf("%v; left: %s", err, names(t, dir))
+	}
+}
+
+// TestReserveOfAnother: a Durable whose file was replaced leaves alone what belongs to
+// the queue that came in its place.
+func TestReserveOfAnother(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "queue")
+	c, err := OpenDurable[[]byte](dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenDurable[[]byte](dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, dir)
+	if err := c.Shutdown(); err != nil || names(t, dir) != before {
+		t.Errorf("Shutdown of the first: %v; of %q there is %q", err, before, names(t, dir))
+	}
+	if err := again.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+}
