@@ -241,6 +241,10 @@ func (o opening) inspect(path string) error {
 		}
 		defer func() { _ = db.Close() }()
 		return db.View(func(tx *bolt.Tx) error {
+			info, err := file.Stat() // again: it may have grown until we had its lock
+			if err != nil {
+				return err
+			}
 			if tx.Size() > info.Size() {
 				return fmt.Errorf("%s: truncated: it has %d bytes, and should have %d", path, info.Size(), tx.Size())
 			}

@@ -1,8 +1,10 @@
 package spill
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,5 +111,32 @@ func TestReserveOfAnother(t *testing.T) {
 	}
 	if err := again.Shutdown(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestGrownMeanwhile: a queue that grows while somebody waits for it, and is free then,
+// is whole.
+func TestGrownMeanwhile(t *testing.T) {
+	for range 5 {
+		dir := queueOf(t, 10)
+		c, err := reopen(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var waits sync.WaitGroup
+		waits.Go(func() {
+			if _, _, err := Compact(dir); err != nil && !strings.Contains(err.Error(), "in use") {
+				t.Error(err)
+			}
+		})
+		for range 20 {
+			if n, err := c.SendBatch(context.Background(), slices.Repeat([][]byte{numbered(1)}, 100)); err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if err := c.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+		waits.Wait()
 	}
 }
