@@ -133,3 +133,48 @@ func TestCloseDuringCommit(t *testing.T) {
 		}
 	})
 }
+
+// TestWindowEnds: a record that does not fit into memory ends the window, however small
+// those behind it are.
+func TestWindowEnds(t *testing.T) {
+	c, _ := small(0)
+	var sent [][]byte
+	for i := range 6 {
+		sent = append(sent, bytes.Repeat([]byte{byte(i)}, []int{100, 2000, 10}[i%3]))
+	}
+	if n, err := c.SendBatch(context.Background(), sent); n != 6 || err != nil {
+		t.Fatal(n, err)
+	}
+	for i, want := range sent {
+		if d, err := c.TryRecv(); err != nil || !bytes.Equal(d.Value, want) {
+			t.Fatalf("record %d: %v, %v", i, d, err)
+		}
+	}
+	if c.inWindow != 0 {
+		t.Errorf("%d bytes in an empty window", c.inWindow)
+	}
+}
+
+// TestLeaverGivesWay: a sender that stops to wait for room lets a smaller one go
+// that waited behind it.
+func TestLeaverGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := small(130)
+		if err := c.TrySend(numbered(0)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		var first error
+		second := errors.New("still waits")
+		go func() { first = c.Send(ctx, numbered(1)) }()
+		synctest.Wait()
+		go func() { second = c.Send(context.Background(), nil) }()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if first != context.Canceled || second != nil {
+			t.Errorf("the one who left: %v; the one behind: %v", first, second)
+		}
+		c.Close()
+	})
+}
