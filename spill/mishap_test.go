@@ -229,6 +229,9 @@ func TestGivenBackInMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if s := c.Stats(); s.Sent != 200 || s.Received != 100 || s.Len != 100 {
+		t.Errorf("the sums: %+v", s)
+	}
 	if bytes := c.Stats().Bytes; bytes > 100*32 || bytes == 0 {
 		t.Errorf("100 records of 100 bytes were given back: %d bytes in memory", bytes)
 	}
@@ -282,4 +285,31 @@ func TestMixedCommitUnknown(t *testing.T) {
 			t.Errorf("%v; %d writes", errs, s.writes)
 		}
 	})
+}
+
+// TestGap: a record that is not in the file any more is an error of those who would
+// receive it, and no end of the process.
+func TestGap(t *testing.T) {
+	c, s := small(0)
+	for i := range 30 { // more than the window holds
+		if err := c.TrySend(numbered(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := mustRecv(t, c, 0).Nack(); err != nil {
+		t.Fatal(err)
+	}
+	first := s.records[1]
+	clear(s.records)
+	if _, err := c.TryRecv(); err != errGap {
+		t.Errorf("one that was given back: %v", err)
+	}
+	s.records[1] = first
+	var err error
+	for err == nil {
+		_, err = c.TryRecv()
+	}
+	if err != errGap || c.Len() == 0 {
+		t.Errorf("one beyond the window: %v, %d left", err, c.Len())
+	}
 }
