@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/sluice-go/sluice/codec"
 )
 
 // TestDamagedRecord: one record that is not what was stored keeps nobody from the
@@ -311,5 +313,29 @@ func TestGap(t *testing.T) {
 	}
 	if err != errGap || c.Len() == 0 {
 		t.Errorf("one beyond the window: %v, %d left", err, c.Len())
+	}
+}
+
+// TestDropBehind: a record is dropped wherever it is among those given back.
+func TestDropBehind(t *testing.T) {
+	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{codec.Default[string]()}})
+	for _, v := range []string{"fine", "late error"} {
+		if err := c.TrySend(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := c.TryRecv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad *RecordError
+	if _, err := c.TryRecv(); !errors.As(err, &bad) {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.Nack(), bad.Drop()); err != nil || c.Len() != 1 {
+		t.Errorf("%v; %d left", err, c.Len())
+	}
+	if d, err = c.TryRecv(); err != nil || d.Value != "fine" || d.Ack() != nil || c.bytes != 0 {
+		t.Errorf("%v, %v; %d bytes", d, err, c.bytes)
 	}
 }
