@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
 )
 
@@ -337,5 +338,8 @@ func TestDropBehind(t *testing.T) {
 	}
 	if d, err = c.TryRecv(); err != nil || d.Value != "fine" || d.Ack() != nil || c.bytes != 0 {
 		t.Errorf("%v, %v; %d bytes", d, err, c.bytes)
+	}
+	if _, err := c.TryRecv(); err != sluice.ErrEmpty {
+		t.Errorf("what was dropped came back: %v", err)
 	}
 }
