@@ -57,7 +57,7 @@ type streams struct {
 // A command is what a first argument chooses.
 type command func(ctx context.Context, args []string, to streams) error
 
-var commands = map[string]command{"load": load, "bench": bench}
+var commands = map[string]command{"ship": ship, "aggregate": aggregate, "load": load, "bench": bench}
 
 // run returns the exit status.
 func run(ctx context.Context, args []string, to streams) int {

@@ -12,7 +12,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/examples/logagg/count"
@@ -30,14 +29,17 @@ var sample []byte
 // defaultBatch is the size of a batch where batching is on.
 const defaultBatch = 64
 
+// defaultCapacity is that of the hot channel, in events.
+const defaultCapacity = 4096
+
 // settings are the flags of the service.
 type settings struct {
+	role  role
 	files []string
 	tcp   string
 
 	channel  string
-	batch    int
-	capacity int
+	queue    queue.Options
 	overflow string
 
 	sink     string
@@ -54,26 +56,20 @@ type settings struct {
 	debug      string
 }
 
-func parseSettings(args []string, to streams) (settings, error) {
-	s := settings{batch: defaultBatch}
-	flags := flag.NewFlagSet("logagg [flags] [file, or - for the standard input]...", flag.ContinueOnError)
-	flags.StringVar(&s.tcp, "tcp", "", "take syslog connections at this `address`")
-	flags.StringVar(&s.channel, "channel", "bounded", "the hot channel's `kind`: "+strings.Join(queue.Names(), ", "))
-	flags.Func("batch", "how many events readers send at once: `on, off` or a number (default on, 64)", s.setBatch)
-	flags.IntVar(&s.capacity, "capacity", 4096, "`events` that the hot channel can queue; of a sharded one each lane")
-	flags.StringVar(&s.overflow, "overflow", "block", "what a full channel does: block, reject, drop-newest or drop-oldest, as a `policy`")
-	flags.StringVar(&s.sink, "o", "", "append counts to this `file`, post them to a server at http://…, or - for the standard output, which is the default but for the sample")
-	flags.DurationVar(&s.interval, "every", time.Second, "ship counts each time this `duration` has passed")
-	flags.IntVar(&s.rows, "rows", 10_000, "ship counts also when there are this many `rows` of them")
-	flags.IntVar(&s.limits.Connections, "connections", 1024, "the most `connections` at once")
-	flags.DurationVar(&s.limits.Patience, "patience", 5*time.Minute, "close a connection that completes no line for this `duration`")
-	flags.DurationVar(&s.limits.Drain, "drain", 250*time.Millisecond, "at the end, go on reading what clients have sent for this `duration`")
-	flags.DurationVar(&s.grace, "grace", 10*time.Second, "at the end, give the sink this `duration` to take the rest")
-	flags.IntVar(&s.maxLine, "max-line", 8<<10, "`bytes` of the longest line")
-	flags.StringVar(&s.service, "service", "unknown", "the `name` of the service of lines that name none")
-	flags.StringVar(&s.aside, "aside", "", "append malformed lines to this `file`, as JSON")
-	flags.Int64Var(&s.asideBytes, "aside-bytes", 64<<20, "the most `bytes` that are appended to it")
+func parseSettings(part role, args []string, to streams) (settings, error) {
+	s := settings{role: part, queue: part.queue(to)}
+	flags := flag.NewFlagSet(part.name, flag.ContinueOnError)
+	flags.DurationVar(&s.grace, "grace", 10*time.Second, "at the end, give the sink and servers this `duration` to take the rest")
 	flags.StringVar(&s.debug, "debug", "", "serve /debug/pprof, /debug/sluice and /metrics at this `address`: for trusted clients only")
+	s.queueFlags(flags)
+	if part.reads {
+		s.readFlags(flags)
+	}
+	if part.counts {
+		flags.StringVar(&s.sink, "o", "", "append counts to this `file`, post them to a server at http://…, or - for the standard output, which is the default but for the sample")
+		flags.DurationVar(&s.interval, "every", time.Second, "ship counts each time this `duration` has passed")
+		flags.IntVar(&s.rows, "rows", 10_000, "ship counts also when there are this many `rows` of them")
+	}
 	if err := parseFlags(flags, args, to); err != nil {
 		return s, err
 	}
@@ -81,59 +77,77 @@ func parseSettings(args []string, to streams) (settings, error) {
 	return s, s.check()
 }
 
+func (s *settings) readFlags(flags *flag.FlagSet) {
+	flags.StringVar(&s.tcp, "tcp", "", "take syslog connections at this `address`")
+	flags.IntVar(&s.limits.Connections, "connections", 1024, "the most `connections` at once")
+	flags.DurationVar(&s.limits.Patience, "patience", 5*time.Minute, "close a connection that completes no line for this `duration`")
+	flags.DurationVar(&s.limits.Drain, "drain", 250*time.Millisecond, "at the end, go on reading what clients have sent for this `duration`")
+	flags.IntVar(&s.maxLine, "max-line", 8<<10, "`bytes` of the longest line")
+	flags.StringVar(&s.service, "service", "unknown", "the `name` of the service of lines that name none")
+	flags.StringVar(&s.aside, "aside", "", "append malformed lines to this `file`, as JSON")
+	flags.Int64Var(&s.asideBytes, "aside-bytes", 64<<20, "the most `bytes` that are appended to it")
+	flags.Func("batch", "how many events readers send at once: `on, off` or a number (default on, 64)", s.setBatch)
+}
+
 func (s *settings) setBatch(value string) (err error) {
 	switch value {
 	case "on":
-		s.batch = defaultBatch
+		s.queue.Batch = defaultBatch
 	case "off":
-		s.batch = 1
+		s.queue.Batch = 1
 	default:
-		if s.batch, err = strconv.Atoi(value); err != nil {
+		if s.queue.Batch, err = strconv.Atoi(value); err != nil {
 			return errors.New("it is on, off or a number")
 		}
 	}
 	return nil
 }
 
-// check refuses what makes no sense. Package queue checks what is said of the channel.
+// check refuses what makes no sense, before anything is opened.
 func (s *settings) check() error {
+	reads, counts := s.role.reads, s.role.counts
+	if !reads && len(s.files) > 0 {
+		return misused("%q is too much: an aggregator reads nothing itself", s.files[0])
+	}
+	if !counts && len(s.files) == 0 && s.tcp == "" {
+		return misused("nothing is named to be read, neither a file nor -tcp")
+	}
 	for _, flag := range []struct {
 		name string
 		ok   bool
 		want string
 	}{
-		{"every", s.interval > 0, "above 0"},
-		{"rows", s.rows > 0 && s.rows <= 1e6, "from 1 to 1000000"},
-		{"connections", s.limits.Connections > 0, "above 0"},
-		{"patience", s.limits.Patience > 0, "above 0"},
+		{"every", !counts || s.interval > 0, "above 0"},
+		{"rows", !counts || s.rows > 0 && s.rows <= 1e6, "from 1 to 1000000"},
+		{"connections", !reads || s.limits.Connections > 0, "above 0"},
+		{"patience", !reads || s.limits.Patience > 0, "above 0"},
 		{"drain", s.limits.Drain >= 0, "0 or above"},
 		{"grace", s.grace >= 0, "0 or above"},
-		{"max-line", s.maxLine > 0 && s.maxLine <= 1<<20, "from 1 to 1048576"},
-		{"service", s.service != "", "a name"},
+		{"max-line", !reads || s.maxLine > 0 && s.maxLine <= 1<<20, "from 1 to 1048576"},
+		{"service", !reads || s.service != "", "a name"},
 		{"aside-bytes", s.asideBytes >= 0, "0 or above"},
+		{"disk-bytes", s.queue.DiskBytes >= 0, "0 or above, where 0 is no limit"},
+		{"nats", s.queue.NATS != "" || !s.role.isHalf(), "where the servers are that carry the lines to the other half"},
+		{"nats", s.queue.NATS == "" || s.channel == "jetstream", "left out, or the channel jetstream"},
+		{"dir", s.queue.Dir == "" || s.channel == "spill" || s.channel == "durable", "left out, or the channel spill or durable"},
 	} {
 		if !flag.ok {
 			return misused("-%s must be %s", flag.name, flag.want)
 		}
 	}
+	policy, err := queue.Policy(s.overflow)
+	if err != nil {
+		return misuseError{err}
+	}
+	s.queue.Overflow = policy
+	if err := queue.Check(s.channel, s.queue); err != nil {
+		return misuseError{err}
+	}
 	return nil
 }
 
 // isSample says whether there is nothing to read.
-func (s *settings) isSample() bool { return len(s.files) == 0 && s.tcp == "" }
-
-// queue returns the hot channel.
-func (s *settings) queue() (queue.Queue, error) {
-	policy, err := queue.Policy(s.overflow)
-	if err != nil {
-		return nil, misuseError{err}
-	}
-	q, err := queue.New(s.channel, queue.Options{Capacity: s.capacity, Batch: s.batch, Overflow: policy, Name: "lines"})
-	if err != nil {
-		return nil, misuseError{err}
-	}
-	return q, nil
-}
+func (s *settings) isSample() bool { return s.role == whole && len(s.files) == 0 && s.tcp == "" }
 
 // sources opens all that is to be read. report is told at which address connections are
 // taken.
@@ -142,6 +156,9 @@ func (s *settings) sources(to streams, report *log.Logger) ([]input.Source, erro
 		return []input.Source{input.Text("sample", bytes.NewReader(sample))}, nil
 	}
 	var sources []input.Source
+	if !s.role.reads {
+		sources = append(sources, pipeline.Until)
+	}
 	for _, name := range s.files {
 		source, err := input.Stream("stdin", to.stdin), error(nil)
 		if name != "-" {
@@ -166,6 +183,8 @@ func (s *settings) sources(to streams, report *log.Logger) ([]input.Source, erro
 // openSink opens the sink, and says where the summary goes: not among the counts.
 func (s *settings) openSink(to streams, report *log.Logger) (out *sink.Sink, summary io.Writer, err error) {
 	switch {
+	case !s.role.counts:
+		return sink.Nowhere(), to.stderr, nil
 	case s.sink == "" && s.isSample():
 		return sink.Nowhere(), to.stdout, nil
 	case s.sink == "", s.sink == "-":
@@ -198,15 +217,16 @@ func (s *settings) openAside() (*input.Aside, io.Closer, error) {
 
 // serve is the service.
 func serve(ctx context.Context, args []string, to streams) error {
-	s, err := parseSettings(args, to)
+	return servePart(ctx, whole, args, to)
+}
+
+// servePart is the service, or a half of it.
+func servePart(ctx context.Context, part role, args []string, to streams) error {
+	s, err := parseSettings(part, args, to)
 	if err != nil {
 		return err
 	}
 	report := log.New(to.stderr, "logagg: ", 0)
-	hot, err := s.queue()
-	if err != nil {
-		return err
-	}
 	out, summaryTo, err := s.openSink(to, report)
 	if err != nil {
 		return err
@@ -219,18 +239,26 @@ func serve(ctx context.Context, args []string, to streams) error {
 	if err != nil {
 		return errors.Join(err, out.Close(), asideFile.Close())
 	}
+	hot, err := queue.New(s.channel, s.queue)
+	if err != nil {
+		return errors.Join(misuseError{err}, out.Close(), asideFile.Close())
+	}
 	if s.isSample() {
 		fmt.Fprintf(to.stdout, "Nothing is named to be read, so this is a sample: the log of a small shop, through a channel of the kind %s.\n\n", s.channel)
 	}
 	summary := count.NewSummary()
-	p := pipeline.New(pipeline.Config{
+	config := pipeline.Config{
 		Sources: sources, Queue: hot, Sink: out, Counted: summary.Add,
 		MaxLine: s.maxLine, Service: s.service, Aside: aside,
 		Interval: s.interval, Rows: s.rows, Grace: s.grace,
-	})
+	}
+	if !part.counts {
+		config.Sink = nil
+	}
+	p := pipeline.New(config)
 	stopDebugging, err := s.serveDebug(p, report)
 	if err != nil {
-		return errors.Join(err, out.Close(), asideFile.Close())
+		return errors.Join(err, hot.End(), out.Close(), asideFile.Close())
 	}
 	defer stopDebugging()
 	err = errors.Join(p.Run(ctx), out.Close(), asideFile.Close())
@@ -242,10 +270,13 @@ func serve(ctx context.Context, args []string, to streams) error {
 
 // tell writes the end: what was counted, and the account of all lines.
 func (s *settings) tell(w io.Writer, summary *count.Summary, ledger pipeline.Ledger) error {
-	if _, err := summary.WriteTo(w); err != nil {
-		return err
+	if s.role.counts {
+		if _, err := summary.WriteTo(w); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "\n%v\n", ledger)
+	fmt.Fprintf(w, "%v\n", ledger)
 	if ledger.TooLong+ledger.Truncated > 0 {
 		fmt.Fprintf(w, "of the malformed %d are too long and %d cut off\n", ledger.TooLong, ledger.Truncated)
 	}

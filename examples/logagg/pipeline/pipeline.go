@@ -3,6 +3,9 @@
 //	sources ---> queue ---> one goroutine that counts ---> one that ships ---> sink
 //	(many)     (chosen)        (package count)      (one table)
 //
+// A pipeline without a sink ends at the queue, and one whose source is Until begins there:
+// two halves, which may be far from each other.
+//
 // Each stage waits for the next one, so a sink that fails stops the shipping, then the
 // counting, once its table is full, then the readers, and then the clients, whose TCP
 // windows close. Memory stays bounded all the while.
@@ -29,7 +32,7 @@ import (
 type Config struct {
 	Sources []input.Source
 	Queue   queue.Queue
-	Sink    Sink
+	Sink    Sink               // nil: what the queue holds is counted elsewhere
 	Counted func(*count.Table) // sees each table before it is shipped, if set
 
 	MaxLine  int           // bytes of the longest line
@@ -50,7 +53,7 @@ type Sink interface {
 type Pipeline struct {
 	config Config
 	intake input.Intake
-	tables *sluice.Bounded[*count.Table] // counted, to be shipped
+	tables *sluice.Bounded[parcel] // counted, to be shipped
 	delays delays
 
 	counted   atomic.Int64 // events
@@ -58,15 +61,30 @@ type Pipeline struct {
 	unshipped atomic.Int64 // and those in tables that never will be
 }
 
+// A parcel is a table, and the receipt for what it counts.
+type parcel struct {
+	*count.Table
+	receipt queue.Receipt
+}
+
+// Until is the source of those who read nothing: it ends when ctx is done.
+func Until(ctx context.Context, _ *input.Intake) error {
+	<-ctx.Done()
+	return nil
+}
+
 // New returns a pipeline that does not run yet.
 func New(c Config) *Pipeline {
-	p := &Pipeline{config: c, tables: sluice.NewBounded[*count.Table](1, &sluice.Options[*count.Table]{Name: "tables"})}
+	p := &Pipeline{config: c, tables: sluice.NewBounded[parcel](1, &sluice.Options[parcel]{Name: "tables"})}
 	began := time.Now()
 	p.intake.Queue = c.Queue
 	p.intake.MaxLine = c.MaxLine
 	p.intake.Service = c.Service
 	p.intake.Aside = c.Aside
 	p.intake.Clock = func() int64 { return int64(time.Since(began)) }
+	if c.Queue.Account().Apart { // what others have read is counted here
+		p.intake.Clock = func() int64 { return time.Now().UnixNano() }
+	}
 	return p
 }
 
@@ -76,19 +94,29 @@ func New(c Config) *Pipeline {
 func (p *Pipeline) Run(ctx context.Context) error {
 	shipping, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
-	grace := time.AfterFunc(time.Hour, giveUp)
+	grace := time.AfterFunc(time.Hour, func() {
+		giveUp()
+		p.config.Queue.GiveUp()
+	})
 	grace.Stop()
 	defer grace.Stop()
 	defer context.AfterFunc(ctx, func() { grace.Reset(p.config.Grace) })()
 
 	var stages sync.WaitGroup
 	var shipped error
-	stages.Go(func() { shipped = p.ship(shipping) })
-	stages.Go(p.count)
-	read := p.read(ctx)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	if p.config.Sink != nil {
+		stages.Go(func() { shipped = p.ship(shipping) })
+		stages.Go(func() {
+			p.count()
+			stop() // a queue that nobody receives from is not to be filled
+		})
+	}
+	read := p.read(reading)
 	p.config.Queue.Close()
 	stages.Wait()
-	return errors.Join(read, shipped)
+	return errors.Join(read, shipped, p.config.Queue.End())
 }
 
 // read runs all sources, and the clock beside them, and returns when all have ended.
@@ -96,7 +124,7 @@ func (p *Pipeline) read(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	var clock, sources sync.WaitGroup
-	if p.config.Interval > 0 {
+	if p.config.Interval > 0 && p.config.Sink != nil {
 		clock.Go(func() { p.tick(running) })
 	}
 	failed := make([]error, len(p.config.Sources))
@@ -131,20 +159,22 @@ func (p *Pipeline) tick(ctx context.Context) {
 // update of the count that others see: a look at the clock costs as much as counting.
 const sampled = 64
 
+// maxOwed is how many receipts may be outstanding for one table: the table can be small
+// while the sink is away, but what it counts is held where it came from.
+const maxOwed = 1 << 14
+
 // count counts what comes out of the queue until that is closed and drained. A table is
-// handed over at each tick if the one before is gone, and otherwise goes on growing;
-// one that is full waits.
+// handed over after a tick if the one before is gone, and otherwise goes on growing; one
+// that is full waits. That is between two receives, so that a receipt is for whole ones.
 func (p *Pipeline) count() {
 	defer p.tables.Close()
 	table, n := count.NewTable(), int64(0)
 	for events := range p.config.Queue.All() {
+		ticked := false
 		for i := range events {
 			e := &events[i]
 			if e.Tick {
-				p.counted.Store(n)
-				if table.Lines() > 0 && p.tables.TrySend(table) == nil {
-					table = count.NewTable()
-				}
+				ticked = true
 				continue
 			}
 			table.Add(*e)
@@ -152,10 +182,14 @@ func (p *Pipeline) count() {
 				p.delays.add(p.intake.Clock() - e.Read)
 				p.counted.Store(n)
 			}
-			if table.Len() >= p.config.Rows {
-				p.hand(table)
-				table = count.NewTable()
-			}
+		}
+		full := table.Len() >= p.config.Rows || p.config.Queue.Owed() >= maxOwed
+		if ticked {
+			p.counted.Store(n)
+		}
+		if table.Lines() > 0 && (full || ticked && p.tables.Len() == 0) {
+			p.hand(table)
+			table = count.NewTable()
 		}
 	}
 	p.counted.Store(n)
@@ -167,7 +201,7 @@ func (p *Pipeline) count() {
 // hand waits until the table before is gone. Nobody closes tables meanwhile, and the
 // context is never done: it cannot fail.
 func (p *Pipeline) hand(table *count.Table) {
-	if err := p.tables.Send(context.Background(), table); err != nil {
+	if err := p.tables.Send(context.Background(), parcel{table, p.config.Queue.Receipt()}); err != nil {
 		panic("pipeline: " + err.Error())
 	}
 }
@@ -177,14 +211,20 @@ func (p *Pipeline) hand(table *count.Table) {
 func (p *Pipeline) ship(ctx context.Context) (failed error) {
 	for table := range p.tables.All(context.Background()) {
 		if p.config.Counted != nil {
-			p.config.Counted(table)
+			p.config.Counted(table.Table)
 		}
-		err := p.config.Sink.Ship(ctx, table)
+		err := p.config.Sink.Ship(ctx, table.Table)
 		if err == nil {
 			p.shipped.Add(table.Lines())
+			table.receipt.Done() // not before: a crash until now loses nothing
 			continue
 		}
 		p.unshipped.Add(table.Lines())
+		if ctx.Err() != nil {
+			table.receipt.Return()
+		} else {
+			table.receipt.Done() // the sink refuses it, and would the next time
+		}
 		if failed == nil {
 			failed = err
 		}

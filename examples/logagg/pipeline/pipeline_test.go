@@ -50,6 +50,16 @@ func config(t *testing.T, kind string, batch int, sink Sink) Config {
 	return Config{Queue: q, Sink: sink, MaxLine: 8 << 10, Service: "none", Rows: 50, Grace: time.Minute}
 }
 
+// inMemory are the kinds that wait for nothing but goroutines: those for synctest.
+func inMemory() (names []string) {
+	for _, kind := range queue.Kinds() {
+		if !kind.Outside {
+			names = append(names, kind.Name)
+		}
+	}
+	return names
+}
+
 // hosts returns sources of what many hosts write, and what it must lead to.
 func hosts(number, lines int) (sources []input.Source, truth *traffic.Truth) {
 	truth = traffic.NewTruth()
@@ -102,7 +112,7 @@ func TestExact(t *testing.T) {
 // TestBackpressure: a sink that does not take anything stops the reading, with no more
 // in memory than the parts may hold; and then all comes through.
 func TestBackpressure(t *testing.T) {
-	for _, kind := range queue.Names() {
+	for _, kind := range inMemory() {
 		synctest.Test(t, func(t *testing.T) {
 			down := make(chan struct{})
 			r := &recorder{all: count.NewTable(), ship: func(context.Context) error {
@@ -163,7 +173,7 @@ func TestGrace(t *testing.T) {
 
 // TestInterval: counts are shipped when it is time, while more lines come.
 func TestInterval(t *testing.T) {
-	for _, kind := range queue.Names() {
+	for _, kind := range inMemory() {
 		synctest.Test(t, func(t *testing.T) {
 			r := &recorder{all: count.NewTable()}
 			c := config(t, kind, 16, r)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync/atomic"
 
@@ -16,25 +17,31 @@ var (
 
 // kinds are the channels that can be chosen, the built-in one first.
 var kinds = []Kind{
-	{"native", nativePolicies, newNative},
-	{"bounded", allPolicies, func(o Options) Queue {
+	{"native", nativePolicies, newNative, false},
+	{"bounded", allPolicies, func(o Options) (Queue, error) {
 		return newOwn(o, func(options *sluice.Options[parse.Event]) channel {
 			return sluice.NewBounded(o.Capacity, options)
-		})
-	}},
-	{"elastic", allPolicies, func(o Options) Queue {
+		}), nil
+	}, false},
+	{"elastic", allPolicies, func(o Options) (Queue, error) {
 		return newOwn(o, func(options *sluice.Options[parse.Event]) channel {
 			return sluice.NewElastic(o.Capacity, options)
-		})
-	}},
+		}), nil
+	}, false},
 	// Senders share the lanes, for counts do not depend on the order of lines. A lane for
 	// each connection, by Sharded.Lane, keeps the order; but then there are as many queues
 	// as connections, each of which can fill up, and lines wait twice as long in them.
-	{"sharded", allPolicies, func(o Options) Queue {
+	{"sharded", allPolicies, func(o Options) (Queue, error) {
 		return newOwn(o, func(options *sluice.Options[parse.Event]) channel {
 			return sluice.NewSharded(o.Capacity, options)
-		})
-	}},
+		}), nil
+	}, false},
+	// These keep events on disk or at servers. Who takes them does not want to lose any,
+	// so a full one is waited for. A batch is one record, or message, but for spill,
+	// which takes events one by one as long as they fit into memory.
+	{"spill", nativePolicies[:1], newSpill, true},
+	{"durable", nativePolicies[:1], newDurable, true},
+	{"jetstream", nativePolicies[:1], newJetStream, true},
 }
 
 // A channel is what a queue needs of any kind of sluice.
@@ -49,9 +56,11 @@ const received = 256
 
 // own is a queue over a channel of sluice.
 type own struct {
+	inProcess
 	channel channel
 	batch   int
 	dropped atomic.Int64
+	failed  atomic.Pointer[error] // the first failure that is none for want of room
 }
 
 // newOwn returns a queue over the channel that make returns.
@@ -71,9 +80,9 @@ func newOwn(o Options, make func(*sluice.Options[parse.Event]) channel) *own {
 
 func (q *own) Sender() Sender {
 	if q.batch == 1 {
-		return single{q.channel}
+		return single{q}
 	}
-	return &batched{channel: q.channel, kept: make([]parse.Event, 0, q.batch)}
+	return &batched{q: q, kept: make([]parse.Event, 0, q.batch)}
 }
 
 // All takes as many events as there are, also when they were sent one by one: that waits
@@ -84,7 +93,8 @@ func (q *own) All() iter.Seq[[]parse.Event] {
 		for {
 			n, err := q.channel.RecvBatch(context.Background(), buf)
 			if err != nil || !yield(buf[:n]) {
-				return // closed and drained, or the loop was left
+				q.note(err)
+				return // closed and drained, failed, or the loop was left
 			}
 		}
 	}
@@ -94,12 +104,27 @@ func (q *own) Close()         { q.channel.Close() }
 func (q *own) Dropped() int64 { return q.dropped.Load() }
 func (q *own) Len() int       { return q.channel.Len() }
 
+// note keeps a failure. A channel in memory has none.
+func (q *own) note(err error) {
+	if err != nil && !errors.Is(err, sluice.ErrFull) && !errors.Is(err, sluice.ErrClosed) {
+		q.failed.CompareAndSwap(nil, &err)
+	}
+}
+
+func (q *own) End() error {
+	if err := q.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // single sends one event at a time.
-type single struct{ channel channel }
+type single struct{ q *own }
 
 func (s single) Send(e parse.Event) int {
-	if s.channel.Send(context.Background(), e) != nil {
-		return events([]parse.Event{e}) // full, and the policy is Reject
+	if err := s.q.channel.Send(context.Background(), e); err != nil {
+		s.q.note(err)
+		return events([]parse.Event{e}) // full, and the policy is Reject; or a disk fails
 	}
 	return 0
 }
@@ -108,8 +133,8 @@ func (s single) Flush() int { return 0 }
 
 // batched keeps events until there is a batch of them.
 type batched struct {
-	channel channel
-	kept    []parse.Event
+	q    *own
+	kept []parse.Event
 }
 
 func (b *batched) Send(e parse.Event) int {
@@ -121,7 +146,8 @@ func (b *batched) Send(e parse.Event) int {
 }
 
 func (b *batched) Flush() int {
-	sent, _ := b.channel.SendBatch(context.Background(), b.kept) // what was not sent is counted below
+	sent, err := b.q.channel.SendBatch(context.Background(), b.kept)
+	b.q.note(err)
 	rejected := events(b.kept[sent:])
 	b.kept = b.kept[:0]
 	return rejected

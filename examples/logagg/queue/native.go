@@ -15,20 +15,21 @@ import (
 
 // native is a chan of events.
 type native struct {
+	inProcess
 	events   chan parse.Event
 	overflow sluice.Overflow
 	dropped  atomic.Int64
 }
 
-func newNative(o Options) Queue {
+func newNative(o Options) (Queue, error) {
 	if o.Batch > 1 {
 		return &nativeBatches{
 			// As many events as the capacity says, and at least one batch.
 			batches: make(chan *batch, max(1, o.Capacity/o.Batch)), size: o.Batch, overflow: o.Overflow,
 			free: sync.Pool{New: func() any { return &batch{make([]parse.Event, 0, o.Batch)} }},
-		}
+		}, nil
 	}
-	return &native{events: make(chan parse.Event, o.Capacity), overflow: o.Overflow}
+	return &native{events: make(chan parse.Event, o.Capacity), overflow: o.Overflow}, nil
 }
 
 // Sender returns the queue itself: nothing belongs to one sender.
@@ -90,6 +91,7 @@ func refused(overflow sluice.Overflow, dropped *atomic.Int64, es []parse.Event) 
 
 // nativeBatches is a chan of slices.
 type nativeBatches struct {
+	inProcess
 	batches  chan *batch
 	size     int
 	overflow sluice.Overflow

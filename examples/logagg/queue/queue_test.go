@@ -12,10 +12,15 @@ import (
 	"github.com/sluice-go/sluice/examples/logagg/parse"
 )
 
-const (
-	senders = 8
-	each    = 2000 // events of a sender
-)
+const senders = 8
+
+// each is how many events a sender has: to store one costs a sync.
+func (k Kind) each() int {
+	if k.Outside {
+		return 200
+	}
+	return 2000
+}
 
 // TestAccount: whatever the channel, the policy and the batch, each event is received
 // once, rejected or dropped.
@@ -28,7 +33,11 @@ func TestAccount(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					rejected, received := exchange(t, q)
+					each := int64(kind.each())
+					rejected, received := exchange(t, q, kind.each())
+					if err := q.End(); err != nil {
+						t.Error(err)
+					}
 					if sum := received + rejected + q.Dropped(); sum != senders*each {
 						t.Errorf("of %d events %d were received, %d rejected and %d dropped: %d in all", senders*each, received, rejected, q.Dropped(), sum)
 					}
@@ -48,7 +57,7 @@ func TestAccount(t *testing.T) {
 }
 
 // exchange sends from many goroutines, ticks between the events, and receives in one.
-func exchange(t *testing.T, q Queue) (rejected, received int64) {
+func exchange(t *testing.T, q Queue, each int) (rejected, received int64) {
 	var running sync.WaitGroup
 	refused := make([]int64, senders)
 	for i := range senders {
@@ -67,7 +76,10 @@ func exchange(t *testing.T, q Queue) (rejected, received int64) {
 		running.Wait()
 		q.Close()
 	}()
-	seen := make([][each]bool, senders)
+	seen := make([][]bool, senders)
+	for i := range seen {
+		seen[i] = make([]bool, each)
+	}
 	for events := range q.All() {
 		if len(events) == 0 {
 			t.Error("it received nothing")
@@ -173,6 +185,9 @@ func TestLeave(t *testing.T) {
 			if len(events) != 1 || events[0].Service.Value() != "b" {
 				t.Errorf("%s: got %v", name, events)
 			}
+		}
+		if err := q.End(); err != nil {
+			t.Error(err)
 		}
 	}
 }

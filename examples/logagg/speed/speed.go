@@ -33,6 +33,10 @@ type Settings struct {
 	Rounds      int
 	Procs       []int // values of GOMAXPROCS
 
+	// Outside compares the kinds that keep events outside of the memory of the process,
+	// instead of those that do not: batched, as nobody would pay a sync for each line.
+	Outside bool
+
 	// Prepare makes ready what sends Lines lines over Connections connections to an
 	// address. It returns how to have them sent.
 	Prepare func(ctx context.Context, address string) (send func() error, err error)
@@ -51,11 +55,17 @@ func (v Variant) String() string {
 	return v.Kind + ", batches"
 }
 
-// Variants returns all of them, those without batches first, and native first among them.
+// Variants returns those to compare, without batches first, and native first among them.
 func (s Settings) Variants() (all []Variant) {
-	for _, batch := range []int{1, s.Batch} {
-		for _, kind := range queue.Names() {
-			all = append(all, Variant{kind, batch})
+	batches := []int{1, s.Batch}
+	if s.Outside {
+		batches = batches[1:]
+	}
+	for _, batch := range batches {
+		for _, kind := range queue.Kinds() {
+			if kind.Outside == s.Outside || kind.Name == "native" {
+				all = append(all, Variant{kind.Name, batch})
+			}
 		}
 	}
 	return all

@@ -1,0 +1,101 @@
+package parse
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"unique"
+)
+
+// forms are events at the ends of what there is.
+func forms() []Event {
+	return []Event{
+		{},
+		{Tick: true},
+		{Service: unique.Make(""), Status: 200},
+		{Service: unique.Make("web"), Minute: math.MaxUint32, Status: math.MaxUint16, Bytes: math.MaxInt64, Read: math.MinInt64, Tick: true},
+		{Service: unique.Make("web"), Minute: 1, Status: 404, Bytes: -1, Read: 1},
+	}
+}
+
+// TestForm: events are read as they were written, one by one and one after the other.
+func TestForm(t *testing.T) {
+	var batch []byte
+	for _, want := range forms() {
+		form, err := want.AppendBinary([]byte("x"))
+		if err != nil || form[0] != 'x' {
+			t.Fatalf("%v: %v, %q", want, err, form)
+		}
+		var got Event
+		if err := got.UnmarshalBinary(form[1:]); err != nil || got != want {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+		for n := range form[1:] {
+			if err := got.UnmarshalBinary(form[1 : 1+n]); !errors.Is(err, errForm) {
+				t.Errorf("%v, cut off after %d bytes: %v, %v", want, n, got, err)
+			}
+		}
+		if err := got.UnmarshalBinary(append(form[1:], 0)); !errors.Is(err, errForm) {
+			t.Errorf("%v, with a byte more: %v", want, err)
+		}
+		batch = want.Append(batch)
+	}
+	var got Event
+	for _, want := range forms() {
+		var err error
+		if batch, err = got.Cut(batch); err != nil || got != want {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+	}
+	if len(batch) > 0 {
+		t.Errorf("%d bytes are left", len(batch))
+	}
+}
+
+// TestFormTooLarge: a number that no event has is no form, and neither is a name that is
+// longer than what there is.
+func TestFormTooLarge(t *testing.T) {
+	for _, form := range []string{
+		"\x80\x80\x80\x80\x10\x00\x00\x00\x00", // the minute 1<<32
+		"\x00\x80\x80\x08\x00\x00\x00",         // the status 1<<17
+		"\x00\x00\x00\x00\x03a",
+		"\x00\x00\x00\x00\x82\x01" + strings.Repeat("a", 128), // of 129
+		"\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a",
+	} {
+		var e Event
+		if err := e.UnmarshalBinary([]byte(form)); !errors.Is(err, errForm) {
+			t.Errorf("%q is %v", form, e)
+		}
+	}
+}
+
+// FuzzForm: whatever the bytes, they are an event that is written and read again the
+// same, or an error.
+func FuzzForm(f *testing.F) {
+	for _, e := range forms() {
+		f.Add(e.Append(nil))
+	}
+	f.Fuzz(func(t *testing.T, form []byte) {
+		var e, again Event
+		if e.UnmarshalBinary(form) != nil {
+			return
+		}
+		if err := again.UnmarshalBinary(e.Append(nil)); err != nil || again != e {
+			t.Errorf("%q is %v, then %v, %v", form, e, again, err)
+		}
+	})
+}
+
+// TestCutAllocates: lines of one service after the other allocate nothing.
+func TestCutAllocates(t *testing.T) {
+	e := Event{Service: unique.Make("web"), Minute: 29_000_000, Status: 200, Bytes: 1000, Read: 1e9}
+	form, into := e.Append(nil), e
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := into.Cut(form); err != nil {
+			t.Error(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
