@@ -2,19 +2,17 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,71 +77,6 @@ func holds(t *testing.T, url string, batches uint64) {
 	}
 }
 
-// A books takes tables by HTTP, and adds up what each aggregator has shipped, by the path
-// that it ships to.
-type books struct {
-	*httptest.Server
-	mu   sync.Mutex
-	rows map[string][]count.Row // by path
-	hold string                 // path whose next table is taken, but never answered
-	held chan int64             // its lines
-}
-
-func newBooks(t *testing.T) *books {
-	b := &books{rows: map[string][]count.Row{}, held: make(chan int64, 1)}
-	ending := make(chan struct{})
-	b.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if b.take(t, r) {
-			select {
-			case <-r.Context().Done():
-			case <-ending:
-			}
-		}
-	}))
-	t.Cleanup(func() {
-		close(ending)
-		b.Server.Close()
-	})
-	return b
-}
-
-func (b *books) take(t *testing.T, r *http.Request) (hold bool) {
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		return false // whoever sent it has died before it was sent
-	}
-	lines := int64(0)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for line := range bytes.Lines(text) {
-		var row count.Row
-		if err := json.Unmarshal(line, &row); err != nil {
-			t.Errorf("%q: %v", line, err)
-		}
-		b.rows[r.URL.Path] = append(b.rows[r.URL.Path], row)
-		lines += row.Lines
-	}
-	if hold = r.URL.Path == b.hold; hold {
-		b.hold = ""
-		b.held <- lines
-	}
-	return hold
-}
-
-// sums are the lines in all tables, by minute, service and status.
-func (b *books) sums() (sums map[count.Row]int64, all int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	sums = map[count.Row]int64{}
-	for _, rows := range b.rows {
-		for _, row := range rows {
-			sums[count.Row{Minute: row.Minute, Service: row.Service, Status: row.Status}] += row.Lines
-			all += row.Lines
-		}
-	}
-	return sums, all
-}
-
 // A child is a half of the service, in a process of its own.
 type child struct {
 	command *exec.Cmd
@@ -187,7 +120,7 @@ func startChild(t *testing.T, args ...string) *child {
 			}
 		}
 	})
-	if args[0] == "ship" {
+	if slices.Contains(args, "-debug") {
 		if c.address, c.debug = <-listens, <-debugs; c.debug == "" {
 			t.Fatalf("it does not begin: %s", c.said.String())
 		}

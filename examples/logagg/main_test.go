@@ -176,6 +176,22 @@ func TestBadInput(t *testing.T) {
 		{"-o http:// -", "not the address of a server"},
 		{"-tcp " + taken.Addr().String(), "in use"},
 		{"-debug " + taken.Addr().String() + " -", "in use"},
+		{"-channel spill -overflow reject", "no overflow policy reject"},
+		{"-channel durable -batch 4000", "the batch is 4000"},
+		{"-channel spill -dir " + exists, "not a folder"},
+		{"-channel durable -dir " + exists, "not a folder"},
+		{"-channel bounded -dir " + dir, "-dir must be left out"},
+		{"-channel durable -nats nats://127.0.0.1:1", "-nats must be left out"},
+		{"-disk-bytes -1", "-disk-bytes must be"},
+		{"-channel jetstream -nats nats://127.0.0.1:1", "connecting to nats://127.0.0.1:1"},
+		{"ship -tcp 127.0.0.1:0", "-nats must be"},
+		{"ship -nats nats://127.0.0.1:1", "nothing is named to be read"},
+		{"ship -nats nats://127.0.0.1:1 -every 1s -", "not defined: -every"},
+		{"aggregate -o -", "-nats must be"},
+		{"aggregate -nats nats://127.0.0.1:1 -tcp x", "not defined: -tcp"},
+		{"aggregate -nats nats://127.0.0.1:1 more", `"more" is too much`},
+		{"aggregate -nats nats://127.0.0.1:1 -replicas 2", "Replicas is 2"},
+		{"aggregate -nats nats://127.0.0.1:1", "connecting to nats://127.0.0.1:1"},
 		{"load", "-tcp is missing"},
 		{"load -tcp x -lines 0", "-lines is 0"},
 		{"load -tcp x -lines 3 -connections 4", "-connections 4"},
@@ -202,7 +218,7 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"-h"}, {"load", "-help"}, {"bench", "-h"}} {
+	for _, args := range [][]string{{"-h"}, {"ship", "-h"}, {"aggregate", "-h"}, {"load", "-help"}, {"bench", "-h"}} {
 		var out, errors strings.Builder
 		if status := run(t.Context(), args, streams{nil, &out, &errors}); status != 0 || errors.Len() > 0 || !strings.Contains(out.String(), "Usage of logagg") {
 			t.Errorf("%q: status %d, %q, %q", args, status, out.String(), errors.String())

@@ -301,8 +301,11 @@ var rooms = map[string]room{
 			"github.com/prometheus/client_golang/prometheus/promhttp":   "the page of metrics",
 		},
 		tests: permissions{
-			"./examples/logagg/frame": "the sample is written line by line",
-			"./examples/logagg/parse": "counts from a file are sorted as a table is",
+			"./examples/logagg/frame":                  "the sample is written line by line",
+			"./examples/logagg/parse":                  "counts from a file are sorted as a table is",
+			"github.com/nats-io/nats-server/v2/server": "servers between two halves, which are stopped and killed",
+			"github.com/nats-io/nats.go":               "how much is left in them",
+			"github.com/nats-io/nats.go/jetstream":     "the same",
 		},
 	},
 	"examples/logagg/frame": {},
@@ -316,6 +319,8 @@ var rooms = map[string]room{
 	"examples/logagg/queue": {
 		imports: permissions{
 			"./":                      "the channels to choose from",
+			"./jetstream":             "one of them, at servers",
+			"./spill":                 "two of them, on disk",
 			"./examples/logagg/parse": theEvent,
 		},
 	},

@@ -284,6 +284,81 @@ func TestBalanced(t *testing.T) {
 	}
 }
 
+// TestBalancedApart: of a queue that is apart, what was read and what was counted are
+// accounts of their own, and what is doubtful is said.
+func TestBalancedApart(t *testing.T) {
+	good := Ledger{Apart: true, In: 10, Sent: 4, Malformed: 3, Rejected: 2, Dropped: 1, Counted: 50, Shipped: 49, Unshipped: 1, Again: 7, Doubtful: 5}
+	if err := good.Balanced(); err != nil {
+		t.Error(err)
+	}
+	for _, spoil := range []func(*Ledger){
+		func(l *Ledger) { l.In++ }, func(l *Ledger) { l.Sent-- }, func(l *Ledger) { l.Shipped-- }, func(l *Ledger) { l.Apart = false },
+	} {
+		bad := good
+		spoil(&bad)
+		if bad.Balanced() == nil {
+			t.Errorf("%v passes for balanced", bad)
+		}
+	}
+	want := `in 10 = sent 4 + malformed 3 + rejected 2 + dropped 1
+counted 50 = shipped 49 + not shipped 1
+of the counted 7 had been delivered before: at most these are counted twice
+of 5 it is not known how often they are stored: never, once or twice`
+	if good.String() != want {
+		t.Errorf("got\n%v\nwant\n%s", good, want)
+	}
+}
+
+// TestReceipts: what the queue has lent is settled once the sink has it or has refused
+// it, and goes back if the time is over.
+func TestReceipts(t *testing.T) {
+	refused := errors.New("refused")
+	for _, test := range []struct {
+		name string
+		ship func(context.Context) error
+		left int // batches that the next one receives
+	}{
+		{"shipped", func(context.Context) error { return nil }, 0},
+		{"refused", func(context.Context) error { return refused }, 0},
+		{"given up", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 1},
+	} {
+		dir := t.TempDir()
+		open := func() queue.Queue {
+			q, err := queue.New("durable", queue.Options{Capacity: 64, Batch: 16, Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return q
+		}
+		c := config(t, "native", 1, &recorder{all: count.NewTable(), ship: test.ship})
+		c.Queue, c.Grace = open(), 0
+		c.Sources = []input.Source{input.Text("one line", strings.NewReader(
+			`203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5`+"\n"))}
+		ctx, cancel := context.WithCancel(t.Context())
+		p := New(c)
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(ctx) }()
+		for test.left > 0 && p.Ledger().Counted == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if test.left > 0 {
+			cancel()
+		}
+		<-ended
+		cancel()
+		if l := p.Ledger(); l.Balanced() != nil || !l.Apart || l.In != 1 || l.Sent != 1 || l.Counted != 1 {
+			t.Errorf("%s: %v", test.name, l)
+		}
+		q := open()
+		if q.Len() != test.left {
+			t.Errorf("%s: %d are left, not %d", test.name, q.Len(), test.left)
+		}
+		if err := q.End(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestDelays(t *testing.T) {
 	var d delays
 	if d.quantile(0.99) != 0 {
