@@ -20,6 +20,7 @@ import (
 // The names of our parts of bench/RESULTS.md.
 const (
 	figuresSection = "logagg"
+	outsideSection = "logagg outside"
 	sharesSection  = "logagg shares"
 )
 
@@ -33,6 +34,7 @@ func bench(ctx context.Context, args []string, to streams) error {
 	flags.IntVar(&s.Batch, "batch", defaultBatch, "`events` of a batch, where batching is on")
 	flags.IntVar(&s.Rounds, "rounds", 6, "`rounds` for each figure, which is their median")
 	procs := flags.String("procs", "1,2,8", "values of GOMAXPROCS, a comma-separated `list`")
+	flags.BoolVar(&s.Outside, "outside", false, "compare the channels that keep events on disk or at servers, instead of those in memory")
 	shares := flags.Bool("shares", false, "show where the CPU time goes instead, by a profile at the first of -procs")
 	out := flags.String("o", "", "also put the table into this Markdown `file`, in place of the one that it has from here")
 	if err := parseFlags(flags, args, to); err != nil {
@@ -52,11 +54,16 @@ func bench(ctx context.Context, args []string, to streams) error {
 		return misused("-lines is %d and -connections %d: both must be above 0, and no connection without a line", s.Lines, s.Connections)
 	case s.Batch < 2 || s.Batch > s.Capacity:
 		return misused("-batch is %d, not from 2 to the capacity of %d", s.Batch, s.Capacity)
+	case s.Outside && *shares:
+		return misused("-outside and -shares: one of them at a time")
 	case s.Rounds < 1:
 		return misused("-rounds is %d, below 1", s.Rounds)
 	}
 	s.Prepare = func(ctx context.Context, address string) (func() error, error) { return prepare(ctx, s, address) }
 	section, measure := figuresSection, figures
+	if s.Outside {
+		section = outsideSection
+	}
 	if *shares {
 		section, measure = sharesSection, profiles
 	}
@@ -103,6 +110,9 @@ func figures(ctx context.Context, s speed.Settings, told func(done, all int)) (s
 	measured, err := s.Measure(ctx, told)
 	if err != nil {
 		return "", err
+	}
+	if s.Outside {
+		return s.MarkdownOutside(host, began, measured), nil
 	}
 	return s.Markdown(host, began, measured), nil
 }

@@ -199,6 +199,7 @@ func TestBadInput(t *testing.T) {
 		{"load -tcp x -truth " + exists, "exists"},
 		{"bench -procs 1,x", `"x" is not a number`},
 		{"bench -batch 1", "-batch is 1"},
+		{"bench -outside -shares", "one of them at a time"},
 		{"bench -rounds 0", "-rounds is 0"},
 		{"bench -lines 3", "-lines is 3"},
 		{"bench more", `"more" is too much`},

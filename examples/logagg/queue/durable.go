@@ -109,7 +109,7 @@ func (d *disk) receive(ctx context.Context, buf []onDisk) (int, error) {
 func (d *disk) closeSending() { d.queue.Close() }
 
 // rest is receive: nobody else sends, so a queue that is closed says when it is empty.
-func (d *disk) rest(ctx context.Context, buf []onDisk, _ int) (int, error) {
+func (d *disk) rest(ctx context.Context, buf []onDisk, _ func() int) (int, error) {
 	return d.receive(ctx, buf)
 }
 

@@ -91,7 +91,7 @@ const lookAgain = time.Millisecond
 
 // rest cannot wait for the channel to say that it is drained: it does so once all is
 // settled, and what is on loan will be settled after rest has ended.
-func (s *servers) rest(ctx context.Context, buf []onServers, owed int) (int, error) {
+func (s *servers) rest(ctx context.Context, buf []onServers, owed func() int) (int, error) {
 	for ctx.Err() == nil {
 		d, err := s.channel.Deliveries().TryRecv()
 		if err == nil {
@@ -101,7 +101,11 @@ func (s *servers) rest(ctx context.Context, buf []onServers, owed int) (int, err
 		if !errors.Is(err, sluice.ErrEmpty) {
 			return 0, err
 		}
-		if !s.inside || s.channel.Len() <= owed {
+		if !s.inside {
+			return 0, sluice.ErrClosed
+		}
+		// In this order: what is settled in between is missing in owed alone.
+		if stored := s.channel.Len(); stored <= owed() {
 			return 0, sluice.ErrClosed
 		}
 		time.Sleep(lookAgain)

@@ -22,8 +22,9 @@ type store[D any] interface {
 	// closeSending ends the sending by this process.
 	closeSending()
 	// rest receives what is left after that, without waiting for what others send. It
-	// fails with ErrClosed if that is nothing. owed is how many packets are on loan.
-	rest(ctx context.Context, buf []D, owed int) (int, error)
+	// fails with ErrClosed if that is nothing. owed is how many packets are on loan, at
+	// most: it falls before one is settled.
+	rest(ctx context.Context, buf []D, owed func() int) (int, error)
 	// open returns what is in a packet, and whether it may have been delivered before.
 	open(D) (events []parse.Event, again bool)
 	// settle removes packets for good, unsettle has them delivered again, to whoever
@@ -158,7 +159,7 @@ func (q *stored[D]) All() iter.Seq[[]parse.Event] {
 			case !closed:
 				n, err = q.store.receive(ctx, buf[:])
 			case q.drains:
-				n, err = q.store.rest(q.living, buf[:], int(q.owed.Load()))
+				n, err = q.store.rest(q.living, buf[:], q.Owed)
 			default:
 				return
 			}
@@ -208,10 +209,10 @@ type receipt[D any] struct {
 func (r receipt[D]) Done() {
 	ctx, cancel := r.q.lastWords()
 	defer cancel()
+	r.q.owed.Add(-int64(len(r.loans)))
 	if err := r.q.store.settle(ctx, r.loans); err != nil {
 		r.q.fail(fmt.Errorf("counted and shipped, but not removed from where it is stored, so it will be counted again: %w", err))
 	}
-	r.q.owed.Add(-int64(len(r.loans)))
 }
 
 func (r receipt[D]) Return() {
@@ -219,8 +220,8 @@ func (r receipt[D]) Return() {
 		r.Done() // nobody will ever come to receive it
 		return
 	}
-	r.q.store.unsettle(r.loans)
 	r.q.owed.Add(-int64(len(r.loans)))
+	r.q.store.unsettle(r.loans)
 }
 
 // lastWords returns a context that ends a while after GiveUp.
@@ -234,6 +235,9 @@ func (q *stored[D]) lastWords() (context.Context, context.CancelFunc) {
 const farewell = 5 * time.Second
 
 func (q *stored[D]) GiveUp() {
+	if !q.account.Apart {
+		return // nobody would go on with it: it is drained, as one in memory is
+	}
 	q.giveUp()
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,7 +115,7 @@ func TestTicksStay(t *testing.T) {
 // TestGiveUp ends a receiver that waits and a sender for whom there is no room; the
 // events of that one are rejected, and the end says why.
 func TestGiveUp(t *testing.T) {
-	q := opened(t, "jetstream", Options{})
+	q := opened(t, "durable", Options{Dir: t.TempDir()})
 	ended := make(chan []int64)
 	go func() { ended <- next(q) }()
 	q.GiveUp()
@@ -125,7 +126,7 @@ func TestGiveUp(t *testing.T) {
 		t.Error(err)
 	}
 
-	q = opened(t, "durable", Options{DiskBytes: 64})
+	q = opened(t, "durable", Options{Dir: t.TempDir(), DiskBytes: 64})
 	rejected := make(chan int)
 	go func() { rejected <- send(q, make([]int64, 100)...) }()
 	for q.Account().Sent == 0 {
@@ -137,6 +138,59 @@ func TestGiveUp(t *testing.T) {
 	}
 	if err := q.End(); err == nil || !strings.Contains(err.Error(), "not stored: context canceled") {
 		t.Errorf("the end is %v", err)
+	}
+}
+
+// A witness is a store that looks at what is owed when something is settled.
+type witness struct {
+	*disk
+	owed func() int
+	saw  []int
+}
+
+func (w *witness) settle(ctx context.Context, ps []onDisk) error {
+	w.saw = append(w.saw, w.owed())
+	return w.disk.settle(ctx, ps)
+}
+
+// TestOwedFallsFirst: what is settled is not owed any more, for else what is left in a
+// store could be mistaken for it, and never be received.
+func TestOwedFallsFirst(t *testing.T) {
+	under := opened(t, "durable", Options{}).(*stored[onDisk])
+	w := &witness{disk: under.store.(*disk)}
+	q := newStored[onDisk](Options{Batch: 2}, w, false, true)
+	w.owed = q.Owed
+	send(q, 1, 2, 3, 4)
+	next(q)
+	first := q.Receipt()
+	next(q)
+	q.Receipt().Done()
+	first.Return()
+	if len(w.saw) != 2 || w.saw[0] != 1 || w.saw[1] != 0 {
+		t.Errorf("while two were settled %v were owed", w.saw)
+	}
+	if err := q.End(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNobodyElse: a queue that ends with the process is drained, whoever gives up.
+func TestNobodyElse(t *testing.T) {
+	for _, kind := range []string{"durable", "jetstream"} {
+		q, received := opened(t, kind, Options{}), 0
+		send(q, 1, 2, 3, 4, 5)
+		q.GiveUp()
+		q.Close()
+		for events := range q.All() {
+			received += len(events)
+			q.Receipt().Return() // to nobody
+		}
+		if received != 5 || q.Len() > 0 {
+			t.Errorf("%s: %d were received, %d are left", kind, received, q.Len())
+		}
+		if err := q.End(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

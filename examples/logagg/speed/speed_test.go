@@ -56,6 +56,26 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestOutside: the kinds that keep events outside have rows of their own, beside the
+// built-in channel.
+func TestOutside(t *testing.T) {
+	s := small(500)
+	s.Outside, s.Procs = true, []int{2}
+	figures, err := s.Measure(t.Context(), func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := s.MarkdownOutside(results.Host{Go: "go9", Commit: "c0ffee"}, time.Now(), figures)
+	for _, kind := range []string{"native", "spill", "durable", "jetstream"} {
+		if strings.Count(text, "| logagg "+kind+", batches | 2 | native, batches | ") != 1 {
+			t.Errorf("%s has no row in %s", kind, text)
+		}
+	}
+	if len(figures) != 4 {
+		t.Errorf("%d figures", len(figures))
+	}
+}
+
 // TestFails: what went wrong is said, and a measurement without a sender ends.
 func TestFails(t *testing.T) {
 	s := small(100)

@@ -26,17 +26,22 @@ func (s Settings) Markdown(host results.Host, began time.Time, figures []Figure)
 		"full queues, and of a fair turn for each client. The reference is the built-in channel, batched\n" +
 		"(a channel of slices) where the row is.\n")
 	text.WriteString("\n| row | P | reference | ratio | of rounds | lines a second | CPU ns a line | p99 delay ms |\n|---|--:|---|--:|---|--:|--:|--:|\n")
-	for _, f := range figures {
-		reference := find(figures, f.Procs, native(f.Batch))
-		ratio, least, most := f.against(reference)
-		fmt.Fprintf(&text, "| logagg %v | %d | %v | %.2f | %.2f-%.2f | %.0f | %.0f | %.1f |\n",
-			f.Variant, f.Procs, reference.Variant, ratio, least, most, f.median(perSecond), f.median(cpu), f.median(delay)/1e6)
-	}
+	s.rows(&text, figures)
 	text.WriteString("\n")
 	for _, procs := range s.Procs {
 		text.WriteString(verdict(figures, procs))
 	}
 	return text.String()
+}
+
+// rows writes the rows of the table.
+func (s Settings) rows(text *strings.Builder, figures []Figure) {
+	for _, f := range figures {
+		reference := find(figures, f.Procs, native(f.Batch))
+		ratio, least, most := f.against(reference)
+		fmt.Fprintf(text, "| logagg %v | %d | %v | %.2f | %.2f-%.2f | %.0f | %.0f | %.1f |\n",
+			f.Variant, f.Procs, reference.Variant, ratio, least, most, f.median(perSecond), f.median(cpu), f.median(delay)/1e6)
+	}
 }
 
 func native(batch int) Variant { return Variant{"native", batch} }
