@@ -9,6 +9,9 @@
 //	logagg -tcp :5514 -o http://counts.example/in     takes syslog, and ships to a server
 //	logagg -tcp :5514 -debug localhost:6060           shows its profiles, its channels and its metrics
 //	logagg -tcp :5514 -channel sharded -batch off     another hot channel, and one event at a time
+//	logagg -tcp :5514 -channel durable -dir queue     loses nothing that it has stored, also when it is killed
+//	logagg ship -tcp :5514 -nats nats://a,nats://b    takes syslog, and has it counted elsewhere:
+//	logagg aggregate -nats nats://a,nats://b          there, in as many processes as are needed
 //	logagg load -tcp localhost:5514                   sends it a million lines over 64 connections
 //	logagg bench                                      compares the channels on this machine
 //
@@ -19,6 +22,12 @@
 //
 // An interrupt ends the service gracefully: what clients have sent is read, counted and
 // shipped, and the account of all lines is printed. A second one ends it on the spot.
+//
+// With the channel spill, what does not fit into memory is on disk; with durable all is,
+// and a service that was killed goes on with it at its next start; with jetstream it is at
+// NATS servers, or, without -nats, at one inside of the process, to try it out. What has
+// left the process is acknowledged once its counts were shipped. So it is counted at least
+// once, and the account says how much may have been counted twice.
 //
 // The exit status is 0 if all that was counted was shipped, 1 if something failed, and 2
 // if the command line, or a file that it names, cannot be used.
