@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"unique"
@@ -109,6 +110,28 @@ func TestTicksStay(t *testing.T) {
 		if err := q.End(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestTickWakes: a receiver that waits for events hears the clock.
+func TestTickWakes(t *testing.T) {
+	q := opened(t, "durable", Options{})
+	ticked := make(chan bool)
+	go func() {
+		for events := range q.All() {
+			ticked <- events[0].Tick
+			return
+		}
+	}()
+	for q.(*stored[onDisk]).store.(*disk).queue.Stats().ReceiversWaiting == 0 {
+		runtime.Gosched()
+	}
+	q.Sender().Send(parse.Event{Tick: true})
+	if !<-ticked {
+		t.Error("it received something else")
+	}
+	if err := q.End(); err != nil {
+		t.Error(err)
 	}
 }
 
