@@ -117,6 +117,8 @@ func TestDebug(t *testing.T) {
 		"/debug/pprof/symbol":            "num_symbols",
 		"/metrics":                       "\nsluice_channel_limit{kind=\"Bounded\",name=\"lines\"}",
 		"/metrics?account":               "\nlogagg_lines_total{fate=\"counted\"} 0\n",
+		"/metrics?halves":                "\nlogagg_lines_total{fate=\"sent\"} 0\n",
+		"/metrics?doubts":                "\nlogagg_doubtful_lines_total{how=\"delivered again\"} 0\n",
 		"/metrics?connections":           "\nlogagg_connections 0\n",
 		"/metrics?what doctor looks for": "\ngo_sync_mutex_wait_total_seconds_total ",
 	} {

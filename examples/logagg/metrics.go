@@ -34,13 +34,14 @@ var (
 	lines     = prometheus.NewDesc("logagg_lines_total", "Lines by what became of them.", []string{"fate"}, nil)
 	malformed = prometheus.NewDesc("logagg_malformed_lines_total", "Malformed lines by what is wrong with them.", []string{"why"}, nil)
 	shipped   = prometheus.NewDesc("logagg_counted_lines_total", "Counted lines by what became of their counts.", []string{"fate"}, nil)
+	doubtful  = prometheus.NewDesc("logagg_doubtful_lines_total", "Lines of a channel that other processes share which may have been counted twice, or not at all, by what happened to them.", []string{"how"}, nil)
 	open      = prometheus.NewDesc("logagg_connections", "Connections open now.", nil, nil)
 	closed    = prometheus.NewDesc("logagg_connections_closed_total", "Connections that the service closed of itself.", []string{"why"}, nil)
 	delay     = prometheus.NewDesc("logagg_delay_seconds", "Time from when a line was read until it was counted, over the latest lines.", []string{"quantile"}, nil)
 )
 
 func (a account) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{linesRead, lines, malformed, shipped, open, closed, delay} {
+	for _, desc := range []*prometheus.Desc{linesRead, lines, malformed, shipped, doubtful, open, closed, delay} {
 		out <- desc
 	}
 }
@@ -52,6 +53,7 @@ func (a account) Collect(out chan<- prometheus.Metric) {
 	}
 	counter(linesRead, l.In)
 	counter(lines, l.Counted, "counted")
+	counter(lines, l.Sent, "sent")
 	counter(lines, l.Malformed, "malformed")
 	counter(lines, l.Rejected, "rejected")
 	counter(lines, l.Dropped, "dropped")
@@ -60,6 +62,8 @@ func (a account) Collect(out chan<- prometheus.Metric) {
 	counter(malformed, l.Malformed-l.TooLong-l.Truncated, "unknown form")
 	counter(shipped, l.Shipped, "shipped")
 	counter(shipped, l.Unshipped, "not shipped")
+	counter(doubtful, l.Again, "delivered again")
+	counter(doubtful, l.Doubtful, "sent without an answer")
 	counter(closed, l.Refused, "too many")
 	counter(closed, l.Slow, "too slow")
 	out <- prometheus.MustNewConstMetric(open, prometheus.GaugeValue, float64(l.Connections))

@@ -42,6 +42,9 @@ type Ledger struct {
 // Ledger returns the account as it is now.
 func (p *Pipeline) Ledger() Ledger {
 	in, apart := &p.intake, p.config.Queue.Account()
+	if !apart.Apart {
+		apart.Sent = 0 // it is counted here, and that is enough of an account
+	}
 	return Ledger{
 		Apart: apart.Apart, Sent: apart.Sent, Again: apart.Again, Doubtful: apart.Doubtful,
 		In:          in.Lines.Load(),

@@ -54,7 +54,7 @@ func newSpill(o Options) (Queue, error) {
 	if err != nil {
 		return nil, errors.Join(err, place.remove())
 	}
-	return spilling{&own{channel: c, batch: o.Batch}, place}, nil
+	return spilling{&own{channel: c, batch: o.Batch, log: o.logger()}, place}, nil
 }
 
 func (q spilling) End() error { return errors.Join(q.own.End(), q.folder.remove()) }

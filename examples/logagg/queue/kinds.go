@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
@@ -61,6 +62,7 @@ type own struct {
 	batch   int
 	dropped atomic.Int64
 	failed  atomic.Pointer[error] // the first failure that is none for want of room
+	log     *slog.Logger          // is told of it, in a kind that can fail
 }
 
 // newOwn returns a queue over the channel that make returns.
@@ -107,7 +109,9 @@ func (q *own) Len() int       { return q.channel.Len() }
 // note keeps a failure. A channel in memory has none.
 func (q *own) note(err error) {
 	if err != nil && !errors.Is(err, sluice.ErrFull) && !errors.Is(err, sluice.ErrClosed) {
-		q.failed.CompareAndSwap(nil, &err)
+		if q.failed.CompareAndSwap(nil, &err) {
+			q.log.Error("the channel fails", "error", err)
+		}
 	}
 }
 

@@ -109,7 +109,15 @@ type Options struct {
 	Stream   string        // name of the channel at the servers; "" is DefaultStream
 	Replicas int           // servers that store each packet; 0 is as module jetstream does
 	AckWait  time.Duration // until what somebody has who died is given to others; likewise
-	Log      *slog.Logger
+
+	Log *slog.Logger // is told at once what End tells at the end; nil for nobody
+}
+
+func (o Options) logger() *slog.Logger {
+	if o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Log
 }
 
 // A Kind is one choice of channel.

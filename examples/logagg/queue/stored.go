@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,7 @@ type stored[D any] struct {
 	store   store[D]
 	batch   int
 	account Account
+	log     *slog.Logger
 	drains  bool // at the end what is stored is received first
 
 	living context.Context // until GiveUp
@@ -61,7 +63,7 @@ type stored[D any] struct {
 }
 
 func newStored[D any](o Options, in store[D], apart, drains bool) *stored[D] {
-	q := &stored[D]{store: in, batch: o.Batch, account: Account{Apart: apart}, drains: drains}
+	q := &stored[D]{store: in, batch: o.Batch, account: Account{Apart: apart}, log: o.logger(), drains: drains}
 	q.living, q.giveUp = context.WithCancel(context.Background())
 	q.listening, q.interrupt = context.WithCancel(q.living)
 	return q
@@ -104,12 +106,16 @@ func (p *packer[D]) Flush() (rejected int) {
 	return 0
 }
 
-// fail notes the first failure; the account has the extent of all.
+// fail tells the first failure, now and at the end; the account has the extent of all.
 func (q *stored[D]) fail(err error) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.failure == nil {
+	first := q.failure == nil
+	if first {
 		q.failure = err
+	}
+	q.mu.Unlock()
+	if first {
+		q.log.Error("the channel fails", "error", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -220,7 +221,8 @@ func TestNobodyElse(t *testing.T) {
 // TestFolderGone: a disk that fails rejects what it cannot take, and the end says so.
 func TestFolderGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
-	q := opened(t, "spill", Options{Dir: dir})
+	var log strings.Builder
+	q := opened(t, "spill", Options{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -229,6 +231,9 @@ func TestFolderGone(t *testing.T) {
 	}
 	if err := q.End(); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("the end is %v", err)
+	}
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), dir) {
+		t.Errorf("the log is %s", log.String())
 	}
 }
 
