@@ -293,7 +293,7 @@ func TestHalves(t *testing.T) {
 func TestBrokerRestarts(t *testing.T) {
 	dir, sink, clients := t.TempDir(), newBooks(t), &crowd{dir: t.TempDir()}
 	first := broker(t, dir, 0)
-	servers := []string{"-nats", first.ClientURL(), "-replicas", "1"}
+	servers := []string{"-nats", first.ClientURL(), "-replicas", "1", "-ack-wait", "2s"}
 	shipper := startChild(t, append(append([]string{"ship"}, servers...), shipping...)...)
 	aggregator := startChild(t, append([]string{"aggregate", "-every", "20ms", "-o", sink.URL}, servers...)...)
 	clients.send(t, shipper, 2000)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // servers is a store over a channel of module jetstream.
 type servers struct {
 	channel  *jetstream.Channel[[]parse.Event]
+	log      *slog.Logger
 	inside   bool         // the server is inside of this process, and ends with it
 	doubtful atomic.Int64 // events that may be stored twice, or though they were rejected
 }
@@ -40,7 +42,7 @@ func newJetStream(o Options) (Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &servers{channel: c, inside: o.NATS == ""}
+	s := &servers{channel: c, log: o.logger(), inside: o.NATS == ""}
 	return inServers{newStored(o, s, !s.inside, s.inside || o.Drain), s}, nil
 }
 
@@ -116,18 +118,33 @@ func (s *servers) rest(ctx context.Context, buf []onServers, owed func() int) (i
 func (s *servers) open(d onServers) (events []parse.Event, again bool) { return d.Value, d.Tries > 1 }
 
 // settle says of each packet that it is done, and waits until the servers know of the
-// last one: what one connection says arrives in its order. Of what has lapsed they hear
-// nothing; it comes again.
-func (s *servers) settle(ctx context.Context, ds []onServers) (err error) {
+// last one: what one connection says arrives in its order. What they did not hear comes
+// again, and whoever counts it then says that it may have been counted before: that is
+// told, and no failure.
+func (s *servers) settle(ctx context.Context, ds []onServers) error {
+	unheard := 0
 	for i, d := range ds {
-		if i < len(ds)-1 {
-			err = errors.Join(err, s.insist(ctx, d, d.Ack))
-		} else {
-			err = errors.Join(err, s.insist(ctx, d, func() error { return d.AckConfirmed(ctx) }))
+		say := d.Ack
+		if i == len(ds)-1 {
+			say = func() error {
+				ctx, cancel := context.WithTimeout(ctx, answerWait)
+				defer cancel()
+				return d.AckConfirmed(ctx)
+			}
+		}
+		if s.insist(ctx, d, say) != nil {
+			unheard++
 		}
 	}
-	return err
+	if unheard > 0 {
+		s.log.Warn("what was counted and shipped may come again: the servers were away", "batches", unheard)
+	}
+	return nil
 }
+
+// answerWait is the longest that servers have for an answer: it is lost with the
+// connection that it was to come by.
+const answerWait = 5 * time.Second
 
 // insist waits for a connection, as a word that cannot be sent is a word that is lost,
 // then says it.
