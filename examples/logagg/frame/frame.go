@@ -120,7 +120,8 @@ func (r *Reader) cut() (line []byte, err error, found bool) {
 	i := bytes.IndexByte(window[r.scanned:], '\n')
 	if i < 0 {
 		r.scanned = len(window)
-		if len(window) <= r.max {
+		// What comes next may be its line feed, and what ends it does not count.
+		if len(trim(window)) <= r.max && len(window) < len(r.buf) {
 			return nil, nil, false
 		}
 		r.skipLine = true

@@ -53,6 +53,7 @@ func TestNext(t *testing.T) {
 		{"half a count", "4 <1>a1", false, []string{"<1>a", "cut: 1"}},
 		{"half a counted line", "9 <1>a", false, []string{"cut: 9 <1>a"}},
 		{"just not too long", long[:limit] + "\nok\n", false, []string{long[:limit], "ok"}},
+		{"just not too long, but for its end", long[:limit] + "\r\x00\r\nok\n", false, []string{long[:limit], "ok"}},
 		{"too long", long + "\nok\n", false, []string{"long: " + long[:limit], "ok"}},
 		{"too long by one", long[:limit+1] + "\nok\n", false, []string{"long: " + long[:limit], "ok"}},
 		{"too long at the end", long, true, []string{"long: " + long[:limit]}},
@@ -71,6 +72,15 @@ func TestNext(t *testing.T) {
 				t.Errorf("byte by byte: got %q, %v, want %q", slowly, err, test.want)
 			}
 		})
+	}
+}
+
+// TestEndless: ends of a line that never end fill the buffer, and no more than that.
+func TestEndless(t *testing.T) {
+	nothing := strings.Repeat("\x00", 2*bufferBytes)
+	got, err := read(strings.NewReader(nothing+"\nok\n"), false)
+	if err != io.EOF || !slices.Equal(got, []string{"long: " + nothing[:limit], "ok"}) {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 
