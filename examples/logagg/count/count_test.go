@@ -3,6 +3,7 @@ package count
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -48,6 +49,33 @@ func TestTable(t *testing.T) {
 	}
 	if !slices.Equal(whole.AppendJSON(nil), merged.AppendJSON(nil)) {
 		t.Error("the order of rows depends on that of events")
+	}
+}
+
+// TestClaims: clients can claim any size and any minute; no sum becomes negative, and
+// what is counted can be shipped.
+func TestClaims(t *testing.T) {
+	const line = `203.0.113.9 - - [31/Dec/9999:23:59:59 +0000] "GET / HTTP/1.1" 200 999999999999999999`
+	e, err := parse.NewParser("web").Parse([]byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, other, summary := NewTable(), NewTable(), NewSummary()
+	for range 20 {
+		table.Add(e)
+		other.Add(e)
+	}
+	table.Merge(other)
+	if got := table.Rows(); len(got) != 1 || got[0].Lines != 40 || got[0].Bytes != math.MaxInt64 {
+		t.Errorf("got %v", got)
+	}
+	summary.Add(table)
+	summary.Add(other)
+	if summary.all.bytes != math.MaxInt64 {
+		t.Errorf("the summary has %d", summary.all.bytes)
+	}
+	if text := table.AppendJSON(nil); !json.Valid(text) {
+		t.Errorf("got %q", text)
 	}
 }
 

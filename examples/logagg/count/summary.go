@@ -77,14 +77,14 @@ func (s *Summary) totals() []*total {
 	return sums
 }
 
-func (sum *total) add(k key, more tally) {
-	sum.lines += more.lines
-	sum.bytes += more.bytes
-	sum.classes[min(k.status/100, 9)] += more.lines
-	if sum.minutes == nil {
-		sum.minutes = map[parse.Minute]int64{}
+func (t *total) add(k key, more tally) {
+	t.lines += more.lines
+	t.bytes = sum(t.bytes, more.bytes)
+	t.classes[min(k.status/100, 9)] += more.lines
+	if t.minutes == nil {
+		t.minutes = map[parse.Minute]int64{}
 	}
-	sum.minutes[k.minute] += more.lines
+	t.minutes[k.minute] += more.lines
 }
 
 // WriteTo writes a table: a service a line, the busiest first.

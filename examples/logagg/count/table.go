@@ -7,6 +7,7 @@ package count
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +34,15 @@ type Table struct {
 
 type tally struct{ lines, bytes int64 }
 
+// sum adds sizes. A client can claim whatever it likes of a response, so the sum stays at
+// the largest number that there is instead of becoming a negative one.
+func sum(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
 // NewTable returns an empty Table.
 func NewTable() *Table { return &Table{rows: map[key]int{}} }
 
@@ -51,7 +61,7 @@ func (t *Table) add(k key, more tally) {
 	}
 	row := &t.tally[at]
 	row.lines += more.lines
-	row.bytes += more.bytes
+	row.bytes = sum(row.bytes, more.bytes)
 	t.lines += more.lines
 }
 
@@ -74,7 +84,7 @@ type Row struct {
 	Service string    `json:"service"`
 	Status  int       `json:"status"`
 	Lines   int64     `json:"lines"`
-	Bytes   int64     `json:"bytes"` // the sum over the responses
+	Bytes   int64     `json:"bytes"` // the sum over the responses, or the largest int64
 }
 
 // Rows returns all counts, by minute, service and status.

@@ -29,10 +29,14 @@ type Minute uint32
 // Time returns the beginning of m.
 func (m Minute) Time() time.Time { return time.Unix(int64(m)*60, 0).UTC() }
 
-// MinuteOf returns the minute of t; ok is false if that is before 1970, or too far ahead.
+// lastMinute is the last one of the year 9999. RFC 3339 and JSON can write none after it,
+// but a line can name one: late on the last day of that year, west of Greenwich.
+const lastMinute Minute = 4223371679
+
+// MinuteOf returns the minute of t; ok is false if that is before 1970 or after 9999.
 func MinuteOf(t time.Time) (m Minute, ok bool) {
 	seconds := t.Unix()
-	if seconds < 0 || seconds/60 > int64(^Minute(0)) {
+	if seconds < 0 || seconds/60 > int64(lastMinute) {
 		return 0, false
 	}
 	return Minute(seconds / 60), true

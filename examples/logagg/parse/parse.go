@@ -14,6 +14,11 @@ const maxService = 255
 // known bounds the names that a Parser remembers.
 const known = 1024
 
+// keptJSON bounds, in bytes, the lines whose memory is kept for the next one. A line of
+// nothing but short numbers takes more than 100 times its size while it is looked at, and
+// a thousand connections must not hold that each.
+const keptJSON = 2 << 10
+
 // A Parser reads lines of one stream. It is for one goroutine: what it remembers, the
 // minute and the services met last, is what neighbouring lines have in common, and
 // spares them most of the work.
@@ -152,6 +157,9 @@ func passQuoted(text []byte) (rest []byte, ok bool) {
 // parseJSON reads an object with the members time (RFC 3339), status, and, if they are
 // there, service and bytes. Others are passed over.
 func (p *Parser) parseJSON(line []byte, service unique.Handle[string]) (Event, error) {
+	if len(line) > keptJSON {
+		defer func() { p.json = fastjson.Parser{} }()
+	}
 	v, err := p.json.ParseBytes(line)
 	if err != nil || v.Type() != fastjson.TypeObject {
 		return Event{}, ErrJSON

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"errors"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +70,8 @@ func TestMalformed(t *testing.T) {
 		{strings.Replace(combined, " 200 ", " 2000 ", 1), ErrCombined},
 		{strings.Replace(combined, "5316", "many", 1), ErrBytes},
 		{strings.Replace(combined, "5316", "9999999999999999999", 1), ErrBytes},
+		{strings.Replace(combined, "21/Nov/2026:15:04:05 +0000", "31/Dec/9999:23:59:59 -0001", 1), ErrTime},
+		{`{"time":"9999-12-31T23:59:59-12:00","status":200}`, ErrTime},
 		{`{"time":`, ErrJSON},
 		{`{} {}`, ErrJSON},
 		{`{"status":200}`, ErrTime},
@@ -158,4 +161,46 @@ func BenchmarkParse(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestMinuteOf: the range is that which JSON has for times.
+func TestMinuteOf(t *testing.T) {
+	for _, test := range []struct {
+		seconds int64
+		want    bool
+	}{
+		{-1, false},
+		{0, true},
+		{time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).Unix(), true},
+		{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix(), false},
+	} {
+		at := time.Unix(test.seconds, 0)
+		minute, ok := MinuteOf(at)
+		if ok != test.want || ok && !minute.Time().Equal(at.UTC().Truncate(time.Minute)) {
+			t.Errorf("%v: got %v, %v", at.UTC(), minute.Time(), ok)
+		}
+		if _, err := minute.Time().MarshalJSON(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestMemory: one line of short numbers does not make its connection dear for ever.
+func TestMemory(t *testing.T) {
+	line := []byte("{\"a\":[" + strings.Repeat("1,", 500_000) + "1]}")
+	parser := NewParser("none")
+	if _, err := parser.Parse(line); err != ErrTime {
+		t.Fatal(err)
+	}
+	var with, without runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&with)
+	runtime.KeepAlive(parser)
+	parser = nil
+	runtime.GC()
+	runtime.ReadMemStats(&without)
+	if held := int64(with.HeapAlloc) - int64(without.HeapAlloc); held > int64(len(line)) {
+		t.Errorf("%d bytes are held after a line of %d", held, len(line))
+	}
+	runtime.KeepAlive(line)
 }
