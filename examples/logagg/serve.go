@@ -200,6 +200,7 @@ func (s *settings) openSink(to streams, report *log.Logger) (out *sink.Sink, sum
 	out.Retries = func(err error, wait time.Duration) {
 		report.Printf("not shipped: %v; next try in %v", err, wait.Round(time.Millisecond))
 	}
+	out.Lost = func(err error, lines int64) { report.Printf("the counts of %d lines are lost: %v", lines, err) }
 	return out, summary, nil
 }
 

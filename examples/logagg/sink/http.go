@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,7 +32,20 @@ func newServer(address string) (*server, error) {
 	if err != nil || parsed.Host == "" {
 		return nil, fmt.Errorf("%q is not the address of a server", address)
 	}
-	return &server{address, rand.Text(), http.Client{Timeout: requestTime}}, nil
+	return &server{address, rand.Text(), http.Client{Timeout: requestTime, CheckRedirect: redirected}}, nil
+}
+
+// maxRedirects bounds how often a server can send one table elsewhere.
+const maxRedirects = 10
+
+// redirected follows a redirection only with the table in hand. After 301, 302 and 303 a
+// client asks for the other address with a GET: what that answers says nothing of the
+// table, which nobody has got.
+func redirected(next *http.Request, before []*http.Request) error {
+	if next.Method != http.MethodPost || len(before) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // deliver succeeds on any status from 200 to 299. 408, 429 and those from 500 are worth
@@ -42,7 +56,6 @@ func (s *server) deliver(ctx context.Context, table int64, text []byte) (int, er
 	if err != nil {
 		return 0, backoff.Permanent(err)
 	}
-
 	request.Header.Set("Content-Type", "application/x-ndjson")
 	request.Header.Set("Idempotency-Key", s.run+"-"+strconv.FormatInt(table, 10))
 	response, err := s.client.Do(request)
@@ -59,14 +72,23 @@ func (s *server) deliver(ctx context.Context, table int64, text []byte) (int, er
 	err = fmt.Errorf("%s answers %s", s.address, response.Status)
 	switch {
 	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500:
-		if seconds, wrong := strconv.Atoi(response.Header.Get("Retry-After")); wrong == nil && seconds >= 0 {
-			// A server cannot ask for more than we would wait for by ourselves.
-			wait := min(time.Duration(seconds)*time.Second, longestWait)
+		if wait := retryAfter(response.Header); wait > 0 {
 			return 0, fmt.Errorf("%w, %w", err, &backoff.RetryAfterError{Duration: wait})
 		}
 		return 0, err
 	}
 	return 0, backoff.Permanent(err)
+}
+
+// retryAfter is how long a server asks to be left alone, and 0 if it does not say so in
+// seconds. It cannot ask for more than we would wait for by ourselves, nor for no wait at
+// all: that would be a storm of requests.
+func retryAfter(header http.Header) time.Duration {
+	seconds, err := strconv.ParseUint(header.Get("Retry-After"), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return time.Duration(min(seconds, uint64(longestWait/time.Second))) * time.Second
 }
 
 func (s *server) Close() error {

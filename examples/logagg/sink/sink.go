@@ -24,6 +24,7 @@ import (
 // A Sink takes tables of counts, one after the other.
 type Sink struct {
 	Retries func(err error, wait time.Duration) // told of each delivery that failed, if set
+	Lost    func(err error, lines int64)        // told of each table that is given up, if set
 	Pace    func() backoff.BackOff              // how long to wait between two deliveries of one table
 
 	to     destination
@@ -47,7 +48,7 @@ func Open(place string, stdout io.Writer) (*Sink, error) {
 	case place == "":
 		return nil, errors.New("the sink has no name")
 	case place == "-":
-		s.to = stream{stdout}
+		s.to = &stream{Writer: stdout}
 	case strings.HasPrefix(place, "http://"), strings.HasPrefix(place, "https://"):
 		server, err := newServer(place)
 		if err != nil {
@@ -55,17 +56,17 @@ func Open(place string, stdout io.Writer) (*Sink, error) {
 		}
 		s.to = server
 	default:
-		file, err := os.OpenFile(place, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+		file, err := openAppended(place)
 		if err != nil {
 			return nil, fmt.Errorf("the sink: %w", err)
 		}
-		s.to = appended{file}
+		s.to = file
 	}
 	return s, nil
 }
 
 // Nowhere returns a sink for whoever wants nothing but the summary.
-func Nowhere() *Sink { return &Sink{Pace: pace, to: stream{io.Discard}} }
+func Nowhere() *Sink { return &Sink{Pace: pace, to: &stream{Writer: io.Discard}} }
 
 // The first wait between two deliveries, and the longest.
 const (
@@ -82,39 +83,82 @@ func pace() backoff.BackOff {
 }
 
 // Ship delivers t, however often that takes. It returns nil once t is delivered as a
-// whole; otherwise ctx is done, or the destination refuses t for good.
+// whole; otherwise ctx is done, or the destination refuses t for good. The error also has
+// that of the last try.
 func (s *Sink) Ship(ctx context.Context, t *count.Table) error {
 	if t.Lines() == 0 {
 		return nil
 	}
 	s.text = t.AppendJSON(s.text[:0])
 	rest := s.text
+	var last error
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		n, err := s.to.deliver(ctx, s.tables, rest)
+		var n int
+		n, last = s.to.deliver(ctx, s.tables, rest)
 		rest = rest[n:]
-		return struct{}{}, err
+		return struct{}{}, last
 	}, backoff.WithBackOff(s.Pace()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
 		if s.Retries != nil {
 			s.Retries(err, wait)
 		}
 	}))
 	s.tables++
+	if err != nil && !errors.Is(last, err) {
+		err = fmt.Errorf("given up, for there was no time left (%w): %w", err, last)
+	}
+	if err != nil && s.Lost != nil {
+		s.Lost(err, t.Lines())
+	}
 	return err
 }
 
 // Close closes the destination. What was shipped to a file is on its disk then.
 func (s *Sink) Close() error { return s.to.Close() }
 
-// stream is a writer that is not ours to close.
-type stream struct{ io.Writer }
+// stream is a writer that is not ours to close. A write that was cut short, by a full disk
+// for example, goes on where it stopped.
+type stream struct {
+	io.Writer
+	torn  bool  // what was written ends within a row
+	table int64 // of that row
+}
 
-func (s stream) deliver(_ context.Context, _ int64, text []byte) (int, error) { return s.Write(text) }
-func (s stream) Close() error                                                 { return nil }
+func (s *stream) deliver(_ context.Context, table int64, text []byte) (int, error) {
+	if s.torn && table != s.table {
+		// The rest of the row was given up with its table. This one begins a new line.
+		if _, err := s.Write([]byte{'\n'}); err != nil {
+			return 0, err
+		}
+		s.torn = false
+	}
+	n, err := s.Write(text)
+	if n > 0 {
+		s.torn, s.table = text[n-1] != '\n', table
+	}
+	return n, err
+}
 
-// appended is a file. A write that was cut short, by a full disk for example, goes on
-// where it stopped.
-type appended struct{ *os.File }
+func (s *stream) Close() error { return nil }
 
-func (f appended) deliver(_ context.Context, _ int64, text []byte) (int, error) { return f.Write(text) }
+// appended is a file of ours.
+type appended struct {
+	stream
+	file *os.File
+}
 
-func (f appended) Close() error { return errors.Join(f.Sync(), f.File.Close()) }
+func openAppended(path string) (*appended, error) {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return &appended{stream{Writer: file}, file}, nil
+}
+
+// Close brings a file to its disk. A device or a pipe has none.
+func (a *appended) Close() error {
+	info, err := a.file.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = a.file.Sync()
+	}
+	return errors.Join(err, a.file.Close())
+}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -114,6 +115,60 @@ func TestPartial(t *testing.T) {
 	}
 }
 
+// TestTorn: a row that was given up in its middle does not spoil the first one of the next
+// table.
+func TestTorn(t *testing.T) {
+	var out strings.Builder
+	full := true
+	s := &Sink{Pace: atOnce, to: &stream{Writer: writer(func(text []byte) (int, error) {
+		if !full {
+			return out.Write(text)
+		}
+		n, _ := out.Write(text[:7-min(7, out.Len())])
+		return n, syscall.ENOSPC
+	})}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	one, text := table(1)
+	lost := int64(0)
+	s.Lost = func(err error, lines int64) {
+		if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%v does not say why", err)
+		}
+		lost += lines
+	}
+	two, other := table(2)
+	for _, table := range []*count.Table{one, two} {
+		if err := s.Ship(ctx, table); err == nil {
+			t.Error("shipped to a full disk")
+		}
+	}
+	full = false
+	if err := errors.Join(s.Ship(ctx, two), s.Ship(ctx, one)); err != nil {
+		t.Error(err)
+	}
+	if want := text[:7] + "\n" + other + text; out.String() != want || lost != 3 {
+		t.Errorf("got %q, %d lines lost, want %q, 3", out.String(), lost, want)
+	}
+}
+
+// A writer is a function.
+type writer func(text []byte) (int, error)
+
+func (w writer) Write(text []byte) (int, error) { return w(text) }
+
+// TestDevice: what has no disk cannot be brought there, and that is no failure.
+func TestDevice(t *testing.T) {
+	s, err := Open(os.DevNull, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := table(1)
+	if err := errors.Join(s.Ship(t.Context(), one), s.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A recorder is a server that answers as it is told.
 type recorder struct {
 	answers []int // status codes, then 200
@@ -175,6 +230,51 @@ func TestRefusedForGood(t *testing.T) {
 			t.Errorf("%d: %v after %d requests", status, err, len(r.bodies))
 		}
 		server.Close()
+	}
+}
+
+// TestRedirected: a table goes where a server sends it, or it is not shipped.
+func TestRedirected(t *testing.T) {
+	for status, follows := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
+		got := &recorder{}
+		mux := http.NewServeMux()
+		mux.Handle("/", http.RedirectHandler("/there", status))
+		mux.Handle("/there", got)
+		server := httptest.NewServer(mux)
+		s, err := Open(server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, text := table(1)
+		err = s.Ship(t.Context(), one)
+		if follows && (err != nil || len(got.bodies) != 1 || got.bodies[0] != text) || !follows && (err == nil || len(got.bodies) != 0) {
+			t.Errorf("%d: %v, and there arrived %q", status, err, got.bodies)
+		}
+		server.Close()
+	}
+	round := &recorder{answers: slices.Repeat([]int{307}, 100), headers: http.Header{"Location": {"/"}}}
+	server := httptest.NewServer(round)
+	defer server.Close()
+	s, err := Open(server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := table(1)
+	if err := s.Ship(t.Context(), one); err == nil || len(round.bodies) > maxRedirects+1 {
+		t.Errorf("%v after %d requests in a circle", err, len(round.bodies))
+	}
+}
+
+// TestRetryAfter: a server cannot ask for a storm of requests, nor to be left alone for
+// ever.
+func TestRetryAfter(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "-1": 0, "soon": 0, "Sat, 21 Nov 2026 15:04:05 GMT": 0,
+		"1": time.Second, "31": longestWait, "9999999999": longestWait, "99999999999999999999": longestWait,
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {value}}); got != want {
+			t.Errorf("%q: %v, not %v", value, got, want)
+		}
 	}
 }
 
