@@ -7,23 +7,45 @@ import (
 	"os"
 )
 
-// File returns the source that is one file. It fails now if there is no such file.
+// File returns the source that is one file. It fails now if there is no such file. What
+// can wait for somebody, such as a named pipe, is opened and read as a Stream is.
 func File(path string) (Source, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("is a directory")}
+	case !info.Mode().IsRegular():
+		return Stream(path, &lazy{path: path}), nil
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
-	}
-	info, err := file.Stat()
-	if err == nil && info.IsDir() {
-		err = &os.PathError{Op: "read", Path: path, Err: errors.New("is a directory")}
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
 	}
 	return func(ctx context.Context, in *Intake) error {
 		defer file.Close()
 		return Text(path, file)(ctx, in)
 	}, nil
+}
+
+// lazy is a file that is opened by the first read: to open a named pipe is to wait for
+// whoever writes to it. It is closed after its end.
+type lazy struct {
+	path string
+	file *os.File
+}
+
+func (l *lazy) Read(p []byte) (n int, err error) {
+	if l.file == nil {
+		if l.file, err = os.Open(l.path); err != nil {
+			return 0, err
+		}
+	}
+	if n, err = l.file.Read(p); err != nil {
+		l.file.Close()
+	}
+	return n, err
 }
 
 // Text returns the source of a text that never waits for long, as that of a file.
