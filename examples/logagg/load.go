@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ func load(ctx context.Context, args []string, to streams) error {
 	connections := flags.Int("connections", 64, "over how many `connections`, each of which is a host")
 	seed := flags.Uint64("seed", 1, "which lines: a `number`")
 	truthFile := flags.String("truth", "", "write the counts that they lead to into this new `file`, in the form of the service's")
+	repeat := flags.Int("repeat", 1, "send the lines this `number` of times: the first time they are made and kept in memory, so that the sender is not what bounds the load")
 	ahead := flags.Bool("ahead", false, "make all lines in memory, say ready, and send them once a line comes from the standard input: for measurements")
 	if err := parseFlags(flags, args, to); err != nil {
 		return err
@@ -30,36 +32,49 @@ func load(ctx context.Context, args []string, to streams) error {
 		return misused("-tcp is missing: where should the lines go?")
 	case *lines < 1 || *connections < 1 || *connections > *lines:
 		return misused("-lines is %d and -connections %d: both must be above 0, and no connection without a line", *lines, *connections)
+	case *repeat < 1:
+		return misused("-repeat is %d, below 1", *repeat)
 	}
 	l := traffic.Load{Seed: *seed, Lines: *lines, Connections: *connections}
-	if *ahead {
+	send := func() (*traffic.Truth, error) { return l.Send(ctx, *address) }
+	if *ahead || *repeat > 1 {
 		prepared := l.Prepare()
+		send = func() (*traffic.Truth, error) { return prepared.Send(ctx, *address, *repeat) }
+	}
+	if *ahead {
 		fmt.Fprintln(to.stdout, "ready")
 		if _, err := bufio.NewReader(to.stdin).ReadString('\n'); err != nil {
 			return err
 		}
-		return prepared.Send(ctx, *address)
 	}
-	var file *os.File
-	if *truthFile != "" {
-		var err error
-		if file, err = os.OpenFile(*truthFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); err != nil {
-			return misuseError{fmt.Errorf("-truth: %w", err)}
+	return withTruth(*truthFile, func() (*traffic.Truth, error) {
+		began := time.Now()
+		truth, err := send()
+		if err == nil {
+			fmt.Fprintf(to.stdout, "sent %d lines, of which %d are malformed, over %d connections in %.1f s\n",
+				truth.Lines, truth.Malformed, *connections, time.Since(began).Seconds())
 		}
-		defer file.Close()
+		return truth, err
+	})
+}
+
+// withTruth has lines sent, and writes their truth into a new file, if there is to be
+// one. A file that it cannot complete it removes.
+func withTruth(path string, send func() (*traffic.Truth, error)) (err error) {
+	if path == "" {
+		_, err = send()
+		return err
 	}
-	began := time.Now()
-	truth, err := l.Send(ctx, *address)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
-		return err
+		return misuseError{fmt.Errorf("-truth: %w", err)}
 	}
-	fmt.Fprintf(to.stdout, "sent %d lines, of which %d are malformed, over %d connections in %.1f s\n",
-		truth.Lines, truth.Malformed, *connections, time.Since(began).Seconds())
-	if file == nil {
-		return nil
+	truth, err := send()
+	if err == nil {
+		_, err = file.Write(truth.Table.AppendJSON(nil))
 	}
-	if _, err := file.Write(truth.Table.AppendJSON(nil)); err != nil {
-		return err
+	if err = errors.Join(err, file.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
 	}
-	return file.Close()
+	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -197,6 +198,7 @@ func TestBadInput(t *testing.T) {
 		{"load", "-tcp is missing"},
 		{"load -tcp x -lines 0", "-lines is 0"},
 		{"load -tcp x -lines 3 -connections 4", "-connections 4"},
+		{"load -tcp x -repeat 0", "-repeat is 0"},
 		{"load -tcp x more", `"more" is too much`},
 		{"load -tcp x -truth " + exists, "exists"},
 		{"bench -procs 1,x", `"x" is not a number`},
@@ -220,11 +222,30 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+// TestLoadFails: a load that was not sent leaves no truth behind.
+func TestLoadFails(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := filepath.Join(t.TempDir(), "truth")
+	var out, errors strings.Builder
+	if status := run(ctx, []string{"load", "-tcp", "127.0.0.1:1", "-truth", path}, streams{nil, &out, &errors}); status != 1 || strings.Count(errors.String(), "\n") != 1 {
+		t.Errorf("status %d, %q", status, errors.String())
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is there: %v", err)
+	}
+}
+
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"-h"}, {"ship", "-h"}, {"aggregate", "-h"}, {"load", "-help"}, {"bench", "-h"}} {
 		var out, errors strings.Builder
 		if status := run(t.Context(), args, streams{nil, &out, &errors}); status != 0 || errors.Len() > 0 || !strings.Contains(out.String(), "Usage of logagg") {
 			t.Errorf("%q: status %d, %q, %q", args, status, out.String(), errors.String())
+		}
+		for name := range commands {
+			if len(args) == 1 && !strings.Contains(out.String(), "logagg "+name) {
+				t.Errorf("%s is not named: %q", name, out.String())
+			}
 		}
 	}
 }

@@ -71,6 +71,9 @@ func parseSettings(part role, args []string, to streams) (settings, error) {
 		flags.IntVar(&s.rows, "rows", 10_000, "ship counts also when there are this many `rows` of them")
 	}
 	if err := parseFlags(flags, args, to); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(to.stdout, "Two commands tell of themselves by -h: logagg load sends lines to a service, logagg bench compares the channels.\n")
+		}
 		return s, err
 	}
 	s.files = flags.Args()

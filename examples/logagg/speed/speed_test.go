@@ -19,7 +19,7 @@ func small(lines int) Settings {
 	s := Settings{Lines: lines, Connections: 8, Capacity: 128, Batch: 16, Rounds: 2, Procs: []int{1, 2}}
 	s.Prepare = func(ctx context.Context, address string) (func() error, error) {
 		prepared := traffic.Load{Seed: 1, Lines: s.Lines, Connections: s.Connections}.Prepare()
-		return func() error { return prepared.Send(ctx, address) }, nil
+		return func() error { _, err := prepared.Send(ctx, address, 1); return err }, nil
 	}
 	return s
 }

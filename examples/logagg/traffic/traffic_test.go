@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 
@@ -57,15 +58,15 @@ func parsed(t *testing.T, r io.Reader) *Truth {
 	}
 }
 
-// TestSend: what arrives is what was to be sent, made ahead or not.
+// TestSend: what arrives is what was to be sent, made ahead or not, and once or more.
 func TestSend(t *testing.T) {
 	load := Load{Seed: 3, Lines: 1003, Connections: 7}
 	var truths []*Truth
-	for _, ahead := range []bool{false, true} {
+	for _, ahead := range []int{0, 1, 3} {
 		truth, got := exchange(t, load, ahead)
-		if truth.Lines != int64(load.Lines) || got.Lines != truth.Lines || got.Malformed != truth.Malformed ||
+		if truth.Lines != int64(load.Lines*max(1, ahead)) || got.Lines != truth.Lines || got.Malformed != truth.Malformed ||
 			!bytes.Equal(got.Table.AppendJSON(nil), truth.Table.AppendJSON(nil)) {
-			t.Errorf("made ahead %v: %d lines arrived, and %d were to", ahead, got.Lines, truth.Lines)
+			t.Errorf("made ahead for %d times: %d lines arrived, and %d were to", ahead, got.Lines, truth.Lines)
 		}
 		truths = append(truths, truth)
 	}
@@ -74,7 +75,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-func exchange(t *testing.T, load Load, ahead bool) (truth, got *Truth) {
+// exchange sends a load to a listener, made ahead for that many times, or 0 if not.
+func exchange(t *testing.T, load Load, ahead int) (truth, got *Truth) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -95,9 +97,8 @@ func exchange(t *testing.T, load Load, ahead bool) (truth, got *Truth) {
 			})
 		}
 	})
-	if ahead {
-		prepared := load.Prepare()
-		truth, err = prepared.Truth, prepared.Send(t.Context(), listener.Addr().String())
+	if ahead > 0 {
+		truth, err = load.Prepare().Send(t.Context(), listener.Addr().String(), ahead)
 	} else {
 		truth, err = load.Send(t.Context(), listener.Addr().String())
 	}
@@ -112,7 +113,19 @@ func exchange(t *testing.T, load Load, ahead bool) (truth, got *Truth) {
 	return truth, got
 }
 
+// TestSendFails: one error is told, however many connections have it.
 func TestSendFails(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close() // nobody is there from now on
+	_, err = (Load{Lines: 9, Connections: 9}).Send(t.Context(), listener.Addr().String())
+	var refused *net.OpError
+	if !errors.As(err, &refused) || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "9 of 9 ") {
+		t.Errorf("got %v", err)
+	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := (Load{Lines: 1, Connections: 1}).Send(ctx, "127.0.0.1:1"); !errors.Is(err, context.Canceled) {
