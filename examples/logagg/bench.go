@@ -28,7 +28,8 @@ const (
 func bench(ctx context.Context, args []string, to streams) error {
 	flags := flag.NewFlagSet("logagg bench [flags]", flag.ContinueOnError)
 	s := speed.Settings{}
-	flags.IntVar(&s.Lines, "lines", 300_000, "`lines` of one run")
+	lines := flags.Int("lines", 300_000, "`lines` that are made for one run")
+	repeat := flags.Int("repeat", 10, "how many `times` they are sent, one after the other: a run must be long beside the delays in it")
 	flags.IntVar(&s.Connections, "connections", 64, "`connections` that they come over")
 	flags.IntVar(&s.Capacity, "capacity", 4096, "`events` that the hot channel can queue; of a sharded one each lane")
 	flags.IntVar(&s.Batch, "batch", defaultBatch, "`events` of a batch, where batching is on")
@@ -47,11 +48,14 @@ func bench(ctx context.Context, args []string, to streams) error {
 		}
 		s.Procs = append(s.Procs, p)
 	}
+	s.Lines = *lines * *repeat
 	switch {
 	case flags.NArg() > 0:
 		return misused("%q is too much", flags.Arg(0))
-	case s.Lines < 1 || s.Connections < 1 || s.Connections > s.Lines:
-		return misused("-lines is %d and -connections %d: both must be above 0, and no connection without a line", s.Lines, s.Connections)
+	case *lines < 1 || s.Connections < 1 || s.Connections > *lines:
+		return misused("-lines is %d and -connections %d: both must be above 0, and no connection without a line", *lines, s.Connections)
+	case *repeat < 1:
+		return misused("-repeat is %d, below 1", *repeat)
 	case s.Batch < 2 || s.Batch > s.Capacity:
 		return misused("-batch is %d, not from 2 to the capacity of %d", s.Batch, s.Capacity)
 	case s.Outside && *shares:
@@ -59,7 +63,9 @@ func bench(ctx context.Context, args []string, to streams) error {
 	case s.Rounds < 1:
 		return misused("-rounds is %d, below 1", s.Rounds)
 	}
-	s.Prepare = func(ctx context.Context, address string) (func() error, error) { return prepare(ctx, s, address) }
+	s.Prepare = func(ctx context.Context, address string) (func() error, error) {
+		return prepare(ctx, address, *lines, *repeat, s.Connections)
+	}
 	section, measure := figuresSection, figures
 	if s.Outside {
 		section = outsideSection
@@ -130,13 +136,13 @@ func profiles(ctx context.Context, s speed.Settings, told func(done, all int)) (
 }
 
 // prepare starts this program anew, to send the lines.
-func prepare(ctx context.Context, s speed.Settings, address string) (send func() error, err error) {
+func prepare(ctx context.Context, address string, lines, repeat, connections int) (send func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	child := exec.CommandContext(ctx, program, "load", "-ahead", "-tcp", address,
-		"-lines", strconv.Itoa(s.Lines), "-connections", strconv.Itoa(s.Connections))
+		"-lines", strconv.Itoa(lines), "-repeat", strconv.Itoa(repeat), "-connections", strconv.Itoa(connections))
 	child.Stderr = os.Stderr
 	say, err := child.StdinPipe()
 	if err != nil {

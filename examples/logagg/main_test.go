@@ -206,6 +206,7 @@ func TestBadInput(t *testing.T) {
 		{"bench -outside -shares", "one of them at a time"},
 		{"bench -rounds 0", "-rounds is 0"},
 		{"bench -lines 3", "-lines is 3"},
+		{"bench -repeat 0", "-repeat is 0"},
 		{"bench more", `"more" is too much`},
 		{"bench -o " + dir, "is a directory"},
 		{"bench -o " + filepath.Join(dir, "no", "folder"), "no such file"},

@@ -22,6 +22,7 @@ import (
 const (
 	good    = `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5` + "\n"
 	maxLine = 200 // bytes
+	readAt  = 1   // nanoseconds, by the clock of an intake
 )
 
 // intake returns an intake whose events are received by another goroutine; received
@@ -36,11 +37,16 @@ func intake(t *testing.T) (in *Intake, received func() int) {
 	go func() {
 		sum := 0
 		for events := range q.All() {
+			for _, e := range events {
+				if e.Read != readAt {
+					t.Errorf("an event was read at %d, not at %d", e.Read, readAt)
+				}
+			}
 			sum += len(events)
 		}
 		n <- sum
 	}()
-	return &Intake{Queue: q, MaxLine: maxLine, Service: "none", Clock: func() int64 { return 1 }}, func() int {
+	return &Intake{Queue: q, MaxLine: maxLine, Service: "none", Clock: func() int64 { return readAt }}, func() int {
 		q.Close()
 		return <-n
 	}
@@ -342,6 +348,13 @@ func TestAside(t *testing.T) {
 	want := `{"from":"x","why":"why","line":"` + strings.Repeat("y", maxKept) + `","cut":true}` + "\n" + `{"from":"x","why":"why","line":"\u0000z"}` + "\n"
 	if out.String() != want {
 		t.Errorf("got %s", out.String())
+	}
+	exact := NewAside(&out, int64(len(want)))
+	out.Reset()
+	exact.add("x", bytes.Repeat([]byte("y"), maxKept+1), errors.New("why"))
+	exact.add("x", []byte("\x00z"), errors.New("why"))
+	if out.String() != want {
+		t.Errorf("with just enough room: got %s", out.String())
 	}
 	_, broken := io.Pipe()
 	broken.CloseWithError(errors.New("full"))

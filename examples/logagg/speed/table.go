@@ -23,7 +23,9 @@ func (s Settings) Markdown(host results.Host, began time.Time, figures []Figure)
 	text.WriteString("From the socket to the table of counts: reading, framing, parsing, the channel, counting.\n" +
 		"The CPU is that of the service, its share of the kernel's included. The delay is from when a\n" +
 		"line was read until it was counted, while clients send as fast as they can: so it is that of\n" +
-		"full queues, and of a fair turn for each client. The reference is the built-in channel, batched\n" +
+		"full queues, and of a fair turn for each client. It is not that of a line sent at a given rate:\n" +
+		"a reader that waits for room leaves the lines behind it in their sockets, where no clock runs\n" +
+		"for them. And no line can wait for longer than its run takes. The reference is the built-in channel, batched\n" +
 		"(a channel of slices) where the row is.\n")
 	text.WriteString("\n| row | P | reference | ratio | of rounds | lines a second | CPU ns a line | p99 delay ms |\n|---|--:|---|--:|---|--:|--:|--:|\n")
 	s.rows(&text, figures)
