@@ -84,10 +84,8 @@ func (c *core) sendWhole(ctx context.Context, forms [][]byte) (full bool, err er
 	}
 	defer func() { <-c.inFlight }()
 	id := c.identity()
-	err = c.send(ctx, &shipment{store: func(ctx context.Context) error { return c.storeRun(ctx, id, forms) }}, forServers)
-	if err == nil {
-		c.tally.sent.Add(uint64(len(forms)))
-	}
+	run := &shipment{values: len(forms), store: func(ctx context.Context) error { return c.storeRun(ctx, id, forms) }}
+	err = c.send(ctx, run, forServers)
 	if err == sluice.ErrFull {
 		return true, nil
 	}

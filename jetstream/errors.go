@@ -40,7 +40,10 @@ var (
 // its context, or because the channel is closed or full, stored nothing.
 type UnknownError struct {
 	Cause error
-	again func(ctx context.Context) error
+	// Values is how many it is about: 1 of Send, and of SendBatch the length of the
+	// run after those that are known to be stored. Retry stores all of them.
+	Values int
+	again  func(ctx context.Context) error
 }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("%v: %v", ErrUnknown, e.Cause) }

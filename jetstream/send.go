@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -24,7 +25,11 @@ func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 
 // A shipment is something to store, one value or a run, with its identity.
 type shipment struct {
-	store func(ctx context.Context) error // one attempt
+	store  func(ctx context.Context) error // one attempt
+	values int                             // in it
+	// repeating is held by Retry, which anybody may call.
+	repeating sync.Mutex
+	done      bool // it is known to be stored, and counted
 	// first is when the first attempt was made whose outcome is unknown: from then
 	// on the outcome of all is, until one is known to have stored it.
 	first time.Time
@@ -61,6 +66,10 @@ func (c *core) send(ctx context.Context, s *shipment, p patience) error {
 		err := s.store(ctx)
 		switch judge(err) {
 		case stored:
+			if !s.done {
+				s.done = true
+				c.tally.sent.Add(uint64(s.values))
+			}
 			return nil
 		case sealed:
 			c.closed.Store(true)
@@ -98,8 +107,14 @@ func (c *core) fail(s *shipment, err error) error {
 		return err
 	}
 	return &UnknownError{
-		Cause: err,
+		Cause:  err,
+		Values: s.values,
 		again: func(ctx context.Context) error {
+			s.repeating.Lock()
+			defer s.repeating.Unlock()
+			if s.done {
+				return nil
+			}
 			if time.Since(s.first) > c.config.dedupe/2 {
 				return ErrTooLate
 			}
@@ -117,7 +132,7 @@ func (c *core) waitForRoom(ctx context.Context, wait time.Duration) error {
 // one returns a shipment of one value.
 func (c *core) one(form []byte) *shipment {
 	m := &nats.Msg{Subject: c.subject, Data: form, Header: nats.Header{natsjs.MsgIDHeader: {c.identity()}}}
-	return &shipment{store: func(ctx context.Context) error {
+	return &shipment{values: 1, store: func(ctx context.Context) error {
 		ctx, cancel := c.link.attempt(ctx, attempt)
 		defer cancel()
 		_, err := c.link.js.PublishMsg(ctx, m, natsjs.WithRetryAttempts(0))
@@ -130,21 +145,26 @@ func (c *core) sendOne(ctx context.Context, form []byte, p patience) error {
 	if err := c.fits(form); err != nil {
 		return err
 	}
-	err := c.send(ctx, c.one(form), p)
-	if err == nil {
-		c.tally.sent.Add(1)
-	}
-	return err
+	return c.send(ctx, c.one(form), p)
 }
 
 // overhead is more than the headers of a message of ours take, in bytes.
 const overhead = 512
 
-// fits refuses what the servers take in no message.
+// leastAdded is the least that a server adds to the subject and the form of a value
+// that it stores, in bytes: its own figures (30 and 4), and the header with the identity.
+const leastAdded = 30 + 4 + 51
+
+// fits refuses what the servers take in no message, and what the channel has no room for
+// when it is empty: a sender would wait for ever.
 func (c *core) fits(form []byte) error {
 	if most := c.link.nc.MaxPayload(); most > 0 && int64(len(form))+overhead > most {
 		return fmt.Errorf("jetstream: %w: the value has %d bytes, and the servers take messages of %d, of which %d are for headers (max_payload)",
 			sluice.ErrTooLarge, len(form), most, overhead)
+	}
+	if size := int64(len(form) + len(c.subject) + leastAdded); c.config.limitBytes > 0 && size > c.config.limitBytes {
+		return fmt.Errorf("jetstream: %w: the value takes %d bytes, and the channel has LimitBytes of %d",
+			sluice.ErrTooLarge, size, c.config.limitBytes)
 	}
 	return nil
 }

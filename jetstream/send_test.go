@@ -124,6 +124,40 @@ func TestUnknownRetry(t *testing.T) {
 	if n := storedIn(t, s, "jobs"); n != 1 {
 		t.Errorf("%d stored after Retry", n)
 	}
+	if n := c.Stats().Sent; n != 1 || u.Values != 1 {
+		t.Errorf("Stats.Sent is %d after Retry of %d value", n, u.Values)
+	}
+}
+
+// Of a batch it is known how many values the error is about, and Retry settles these.
+func TestSendBatchUnknown(t *testing.T) {
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+	batch := make([]string, maxRun+10)
+	ctx, cancel := context.WithCancel(t.Context())
+	p.deafen()
+	sent := make(chan int)
+	var err error
+	go func() {
+		var n int
+		n, err = c.SendBatch(ctx, batch)
+		sent <- n
+	}()
+	until(t, "a run is stored", func() bool { return storedIn(t, s, "jobs") == maxRun })
+	cancel()
+	p.cut(false)
+	n := <-sent
+	u := (*UnknownError)(nil)
+	if !errors.As(err, &u) || n != 0 || u.Values != maxRun {
+		t.Fatalf("SendBatch whose answer is lost: %d, %v, about %+v", n, err, u)
+	}
+	for range 2 {
+		if err := u.Retry(patient(t)); err != nil {
+			t.Fatalf("Retry: %v", err)
+		}
+	}
+	if stored, n := storedIn(t, s, "jobs"), c.Stats().Sent; stored != maxRun || n != maxRun {
+		t.Errorf("%d stored after Retry, Stats.Sent is %d", stored, n)
+	}
 }
 
 // After the window a repetition would be taken for a new value.
@@ -289,6 +323,18 @@ func TestTooLarge(t *testing.T) {
 		t.Fatalf("SendBatch of 10 MiB: %d, %v", n, err)
 	}
 	mustRecv(t, c, many...)
+}
+
+// A value for which there is no room in an empty channel is refused: it would wait for ever.
+func TestLargerThanLimitBytes(t *testing.T) {
+	c := open(t, Options[string]{LimitBytes: 1000})
+	fits := strings.Repeat("a", 1000-leastAdded-len(c.core.subject))
+	if err := c.TrySend(fits + "a"); !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "takes 1001 bytes, and the channel has LimitBytes of 1000") {
+		t.Errorf("a value that does not fit: %v", err)
+	}
+	if err := c.TrySend(fits); err != nil {
+		t.Errorf("a value that just fits: %v", err)
+	}
 }
 
 // A value that cannot be written ends a batch at that place.
