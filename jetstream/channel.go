@@ -52,12 +52,16 @@ func (c *Channel[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("jetstream: Send: nil context")
 	}
+	defer runtime.KeepAlive(c) // what waits is no garbage
 	return c.sendOne(ctx, v, forRoom)
 }
 
 // TrySend is one attempt to store v, which waits for nothing but the answer. It fails
 // with [sluice.ErrFull] if there is no room, and otherwise as Send.
-func (c *Channel[T]) TrySend(v T) error { return c.sendOne(context.Background(), v, never) }
+func (c *Channel[T]) TrySend(v T) error {
+	defer runtime.KeepAlive(c)
+	return c.sendOne(context.Background(), v, never)
+}
 
 func (c *Channel[T]) sendOne(ctx context.Context, v T, p patience) error {
 	if err := c.core.refusesSends(); err != nil {
@@ -85,6 +89,7 @@ func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if len(vs) == 0 {
 		return 0, nil
 	}
+	defer runtime.KeepAlive(c)
 	if err := c.core.refusesSends(); err != nil {
 		return 0, err
 	}
@@ -169,6 +174,9 @@ func receive[T, Out any](c *Channel[T], buf []Out, take func([]*parcel) (int, er
 		n := 0
 		var bad error
 		for _, p := range parcels[:taken] {
+			if c.core.overdue(p) { // the process stood still: it comes again
+				continue
+			}
 			value, err := c.codec.Decode(p.data)
 			if err != nil && !c.core.config.dead {
 				c.core.bury(p, "its bytes are no value of the codec "+c.codec.Name()+": "+err.Error())
@@ -225,10 +233,16 @@ func (c *Channel[T]) Ready() <-chan struct{} { return c.core.readySignal() }
 // ErrClosed. It waits for the servers, ten seconds at most; if they do not confirm it
 // by then, that is logged, said in Stats, and tried on until the process leaves. Seal
 // says whether it succeeded.
-func (c *Channel[T]) Close() { c.core.close() }
+func (c *Channel[T]) Close() {
+	defer runtime.KeepAlive(c)
+	c.core.close()
+}
 
 // Seal is Close, with an error: nil says that the servers have confirmed it.
-func (c *Channel[T]) Seal(ctx context.Context) error { return c.core.seal(ctx) }
+func (c *Channel[T]) Seal(ctx context.Context) error {
+	defer runtime.KeepAlive(c)
+	return c.core.seal(ctx)
+}
 
 // Leave ends the use of the channel by this process, and nothing else: values that
 // nobody received go back, connections end, and so does the server inside, with its

@@ -83,7 +83,9 @@ func (c *core) depart(ctx context.Context) error {
 		return nil
 	}
 	for _, p := range in.ready {
-		c.giveBack(p, 0)
+		if !c.overdue(p) {
+			c.giveBack(p, 0)
+		}
 	}
 	in.ready = nil
 	in.stopIdle()

@@ -61,6 +61,7 @@ type core struct {
 
 	asking    sync.Mutex // held while the stream is looked at
 	suspected suspicion
+	sealedAt  time.Time // when the stream was first seen sealed
 }
 
 // What is stored with a stream beside its settings.
@@ -268,6 +269,7 @@ func (c *core) look(ctx context.Context) error {
 	defer c.asking.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
+	asked := time.Now()
 	info, err := c.stream.Info(ctx)
 	if err != nil {
 		if errors.Is(err, natsjs.ErrStreamNotFound) {
@@ -280,12 +282,26 @@ func (c *core) look(ctx context.Context) error {
 	c.tally.see(info)
 	if info.Config.Sealed {
 		c.closed.Store(true)
-		if info.State.Msgs == 0 {
+		if c.sealedAt.IsZero() {
+			c.sealedAt = time.Now()
+		}
+		if info.State.Msgs == 0 && asked.Sub(c.sealedAt) >= c.underWay() {
 			c.drained.Store(true)
 		}
 		c.changed()
 	}
 	return c.repair(ctx, info)
+}
+
+// underWay is how long values may still come to a stream that is sealed. Servers that
+// agree on each value take one before the seal, and store it after: a stream that is
+// sealed and empty may fill again. But a Send is told nil within one attempt, or it is
+// not: a value that comes later than that is nobody's to miss.
+func (c *core) underWay() time.Duration {
+	if c.config.replicas == 1 {
+		return 0
+	}
+	return attempt
 }
 
 // lookWait is the longest that a question about the stream waits for its answer.

@@ -33,10 +33,10 @@ func (c *core) deadConfig() config {
 
 // openDead opens the channel of dead letters, over the same connection.
 func (c *core) openDead(ctx context.Context) (*core, error) {
-	if c.left.Load() {
+	if c.left.Load() || !c.link.share() {
 		return nil, ErrLeft
 	}
-	return openCore(ctx, c.deadConfig(), c.link.share())
+	return openCore(ctx, c.deadConfig(), c.link)
 }
 
 // exhausted tells whether p was delivered too often, and is dead by now. Who had it

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -27,7 +28,7 @@ type Delivery[T any] struct {
 	// Form is what was stored: the value as the codec wrote it.
 	Form []byte
 
-	core    *core
+	channel *Channel[T] // which is no garbage while one of its deliveries is in hand
 	parcel  *parcel
 	settled atomic.Bool
 }
@@ -36,21 +37,25 @@ type Delivery[T any] struct {
 // the connection breaks first, the value may come again. An error says that they
 // certainly will not hear of it: ErrLapsed, ErrSettled, or there is no connection.
 func (d *Delivery[T]) Ack() error {
-	return d.settle(func() error { return d.core.acknowledge(d.parcel) })
+	return d.settle(func() error { return d.channel.core.acknowledge(d.parcel) })
 }
 
 // AckConfirmed is Ack, and waits until the servers have confirmed it: then the value
-// does not come again. With another error than ErrLapsed and ErrSettled it may or may
-// not.
+// does not come again. An answer that gets lost with its connection is asked for again,
+// until AckWait is over. With another error than ErrLapsed and ErrSettled the value may
+// or may not come again.
 func (d *Delivery[T]) AckConfirmed(ctx context.Context) error {
-	return d.settle(func() error { return d.core.confirm(ctx, d.parcel) })
+	if ctx == nil {
+		panic("jetstream: AckConfirmed: nil context")
+	}
+	return d.settle(func() error { return d.channel.core.confirm(ctx, d.parcel) })
 }
 
 // Nack says that the value is to be delivered again, after Options.NackWait, to
 // anybody; or to the dead letters, if it had Options.MaxTries.
 func (d *Delivery[T]) Nack() error {
 	return d.settle(func() error {
-		c := d.core
+		c := d.channel.core
 		if c.config.maxTries > 0 && d.Tries >= c.config.maxTries {
 			c.bury(d.parcel, "it was given back the last time")
 			return nil
@@ -64,16 +69,16 @@ func (d *Delivery[T]) Nack() error {
 // anyway: call it before something that must not be done twice, and that is to be
 // done only if the delivery has not lapsed.
 func (d *Delivery[T]) InProgress() error {
-	h := &d.core.held
+	h := &d.channel.core.held
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case d.settled.Load():
 		return ErrSettled
-	case h.of[d.parcel.key] != d.parcel:
+	case h.of[d.parcel.key] != d.parcel, d.channel.core.lapsed(d.parcel, time.Now()):
 		return ErrLapsed
 	}
-	return h.progress(d.parcel, d.core.link.nc)
+	return h.progress(d.parcel, d.channel.core.link.nc)
 }
 
 // settle says what became of d, once.
@@ -81,12 +86,12 @@ func (d *Delivery[T]) settle(say func() error) error {
 	if d.settled.Swap(true) {
 		return ErrSettled
 	}
-	err := d.core.release(d.parcel)
+	err := d.channel.core.release(d.parcel)
 	if err == nil {
 		err = say()
 	}
-	if d.core.closed.Load() {
-		d.core.changed() // it may have been the last one
+	if d.channel.core.closed.Load() {
+		d.channel.core.changed() // it may have been the last one
 	}
 	return err
 }
@@ -145,6 +150,6 @@ func (r Deliveries[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (int, 
 func (r Deliveries[T]) receive(buf []*Delivery[T], take func([]*parcel) (int, error)) (int, error) {
 	return receive(r.c, buf, take, func(p *parcel, v T, bad error) (*Delivery[T], error) {
 		r.c.core.hold(p)
-		return &Delivery[T]{Value: v, Tries: p.tries, Reason: p.reason, Err: bad, Form: p.data, core: r.c.core, parcel: p}, nil
+		return &Delivery[T]{Value: v, Tries: p.tries, Reason: p.reason, Err: bad, Form: p.data, channel: r.c, parcel: p}, nil
 	})
 }

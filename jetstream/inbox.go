@@ -69,6 +69,9 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 		}
 		if ctx.Err() != nil {
 			in.mu.Unlock()
+			if !first { // it has waited: what there was would have come
+				return 0, contextError(ctx)
+			}
 			if n, err = c.tryTake(buf); err == sluice.ErrEmpty {
 				err = contextError(ctx)
 			}
@@ -95,6 +98,8 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 // took something meanwhile, or it is on its way by a request of ours, it asks again.
 func (c *core) tryTake(buf []*parcel) (int, error) {
 	in := &c.inbox
+	patience := time.NewTimer(tryWait) // also with those who try before it
+	defer patience.Stop()
 	in.trying.Lock()
 	defer in.trying.Unlock()
 	for {
@@ -108,7 +113,7 @@ func (c *core) tryTake(buf []*parcel) (int, error) {
 		in.tries.done = done
 		c.request(&in.tries, pullRequest{Batch: min(len(buf), c.config.prefetch), NoWait: true})
 		in.mu.Unlock()
-		answered := c.answered(done)
+		answered := answered(done, patience.C)
 		if c.closed.Load() {
 			_ = c.look(c.leaving) // it may be drained
 		}
@@ -126,13 +131,11 @@ func (c *core) tryTake(buf []*parcel) (int, error) {
 }
 
 // answered waits until done, or as long as who tries waits.
-func (c *core) answered(done <-chan struct{}) bool {
-	timer := time.NewTimer(tryWait)
-	defer timer.Stop()
+func answered(done <-chan struct{}, late <-chan time.Time) bool {
 	select {
 	case <-done:
 		return true
-	case <-timer.C: // empty, as far as can be known without the servers
+	case <-late: // empty, as far as can be known without the servers
 		return false
 	}
 }
@@ -263,7 +266,7 @@ func (c *core) quit(r *receiver) {
 func (c *core) known(p *parcel) bool {
 	for _, mine := range c.inbox.ready {
 		if mine.key == p.key {
-			mine.reply = p.reply
+			mine.reply, mine.came, mine.tries = p.reply, p.came, p.tries
 			return true
 		}
 	}
@@ -306,6 +309,9 @@ func (c *core) idled() {
 	defer in.mu.Unlock()
 	now, kept := time.Now(), 0
 	for _, p := range in.ready {
+		if c.overdue(p) {
+			continue
+		}
 		forReady := in.signal != nil && kept == 0
 		if forReady && now.Sub(p.came) > c.config.ackWait/3 && c.link.nc.Publish(p.reply, sayProgress) == nil {
 			p.came = now

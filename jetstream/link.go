@@ -113,12 +113,15 @@ func (l *link) attempt(ctx context.Context, most time.Duration) (context.Context
 	return ctx, func() { stop(); cancel() }
 }
 
-// share returns l for one more user, who closes it too.
-func (l *link) share() *link {
+// share counts one more user, who closes l too. It fails if the last one has.
+func (l *link) share() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.users == 0 {
+		return false
+	}
 	l.users++
-	return l
+	return true
 }
 
 // close ends one use of the link. The last one ends the connection and the server, so far as they are the link's.

@@ -82,8 +82,12 @@ func (c *core) hold(p *parcel) {
 	h := &c.held
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p.alive, p.until = p.came, time.Now().Add(c.config.maxWork)
+	now := time.Now()
+	p.alive, p.until = p.came, now.Add(c.config.maxWork)
 	h.of[p.key] = p
+	if now.Sub(p.came) > c.config.ackWait/3 { // it lay here; the next mark may be too late
+		_ = h.progress(p, c.link.nc)
+	}
 	if h.timer == nil {
 		h.timer = time.AfterFunc(c.config.ackWait/3, c.mark)
 	}
@@ -123,6 +127,10 @@ func (h *held) progress(p *parcel, nc *nats.Conn) (err error) {
 func (c *core) lapsed(p *parcel, now time.Time) bool {
 	return now.Sub(p.alive) >= c.config.ackWait || now.After(p.until)
 }
+
+// overdue tells whether somebody else may have p, which is in nobody's hands here. Nothing
+// may be said of it then: the servers would take it for a word of that one.
+func (c *core) overdue(p *parcel) bool { return time.Since(p.came) >= c.config.ackWait }
 
 // release takes p out of hand. It fails if it is not there, or has lapsed.
 func (c *core) release(p *parcel) error {
@@ -191,11 +199,31 @@ func (h *held) renew(p *parcel, nc *nats.Conn) bool {
 	return true
 }
 
-// confirm tells the servers that p is done, and waits until they know.
+// confirm tells the servers that p is done, and waits until they know. An answer may be
+// lost with its connection: it says so again then, until somebody else may have p.
 func (c *core) confirm(ctx context.Context, p *parcel) error {
-	_, err := c.link.nc.RequestWithContext(ctx, p.reply, sayAck)
-	if err == nil {
-		c.acknowledged(p)
+	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+		err := c.confirmOnce(ctx, p)
+		if err == nil {
+			c.acknowledged(p)
+			return nil
+		}
+		switch {
+		case c.left.Load():
+			return ErrLeft
+		case ctx.Err() != nil:
+			return contextError(ctx)
+		case time.Since(p.alive) >= c.config.ackWait:
+			return err
+		}
+		_ = c.pause(ctx, wait) // the next attempt tells what ended it
 	}
+}
+
+func (c *core) confirmOnce(ctx context.Context, p *parcel) error {
+	once, cancel := c.link.attempt(ctx, attempt)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)() // unlike a Send, it can be left open
+	_, err := c.link.nc.RequestWithContext(once, p.reply, sayAck)
 	return err
 }

@@ -1,0 +1,216 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// stoodStill makes a value that was fetched look as if the process had stood still since,
+// for so long that somebody else may have it.
+func stoodStill[T any](t *testing.T, c *Channel[T]) {
+	t.Helper()
+	in := &c.core.inbox
+	until(t, "a value is fetched", func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if len(in.ready) == 0 {
+			return false
+		}
+		in.ready[0].came = in.ready[0].came.Add(-c.core.config.ackWait)
+		return true
+	})
+}
+
+// A process that stood still has values that others may have by now: it neither hands
+// them out nor says anything of them, as the servers would take that for a word of others.
+func TestOverdue(t *testing.T) {
+	s := listening(t, nil)
+	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
+	heard, err := client(t, s.ClientURL()).SubscribeSync("$JS.ACK.jobs.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Ready() // has a value fetched
+	mustSend(t, c, "a")
+	stoodStill(t, c)
+	if v, err := c.TryRecv(); err != sluice.ErrEmpty {
+		t.Errorf("TryRecv of what others may have: %q, %v", v, err)
+	}
+	mustSend(t, c, "b")
+	stoodStill(t, c)
+	c.core.idled()
+	mustSend(t, c, "c")
+	stoodStill(t, c)
+	leave(t, c)
+	if n, _, err := heard.Pending(); n != 0 || err != nil {
+		t.Errorf("%d words of what others may have, %v", n, err)
+	}
+}
+
+// What lay here for a part of AckWait is marked as it is handed out: the next mark of
+// all that is in hand may come too late for it.
+func TestHandedOutLate(t *testing.T) {
+	c := open(t, Options[string]{Log: mute()})
+	mustSend(t, c, "a")
+	p := mustDeliver(t, c).parcel
+	p.came = p.came.Add(-c.core.config.ackWait / 2)
+	c.core.hold(p)
+	c.core.held.mu.Lock()
+	defer c.core.held.mu.Unlock()
+	if !p.alive.After(p.came) {
+		t.Error("it is not marked as in progress")
+	}
+}
+
+// A value that lies here and is delivered again is as fresh as the second delivery.
+func TestKnownIsFresh(t *testing.T) {
+	c := open(t, Options[string]{Log: mute()})
+	in := &c.core.inbox
+	old := &parcel{key: key{7, 7}, reply: "old", tries: 1, came: time.Now().Add(-time.Minute)}
+	again := &parcel{key: key{7, 7}, reply: "again", tries: 2, came: time.Now()}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ready = []*parcel{old}
+	if !c.core.known(again) || old.came != again.came || old.reply != "again" || old.tries != 2 {
+		t.Errorf("after the second delivery: %+v", old)
+	}
+	in.ready = nil
+}
+
+// InProgress is asked before what must not be done twice: it must know by itself that
+// the process stood still.
+func TestInProgressLapsed(t *testing.T) {
+	c := open(t, Options[string]{Log: mute()})
+	mustSend(t, c, "a")
+	d := mustDeliver(t, c)
+	if err := d.InProgress(); err != nil {
+		t.Errorf("InProgress of what is in hand: %v", err)
+	}
+	c.core.held.mu.Lock()
+	d.parcel.alive = d.parcel.alive.Add(-c.core.config.ackWait)
+	c.core.held.mu.Unlock()
+	if err := d.InProgress(); err != ErrLapsed {
+		t.Errorf("InProgress after AckWait without a mark: %v", err)
+	}
+}
+
+// The answer to AckConfirmed may be lost with its connection: it is asked for again.
+func TestAckConfirmedRepeats(t *testing.T) {
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+	mustSend(t, c, "a", "b")
+	d := mustDeliver(t, c)
+	p.deafen()
+	confirmed := make(chan error)
+	go func() { confirmed <- d.AckConfirmed(patient(t)) }()
+	until(t, "it is acknowledged", func() bool { return storedIn(t, s, "jobs") == 1 })
+	p.cut(false)
+	if err := <-confirmed; err != nil {
+		t.Errorf("AckConfirmed: %v", err)
+	}
+	if err := mustDeliver(t, c).AckConfirmed(canceled()); err != context.Canceled {
+		t.Errorf("AckConfirmed under a context that is done: %v", err)
+	}
+}
+
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// Receivers that gave up waiting do not ask servers that say nothing, one after the other.
+func TestCanceledAtOnce(t *testing.T) {
+	c, p, _ := behindProxy(t, Options[string]{Name: "jobs"})
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if _, err := c.Recv(ctx); err != context.Canceled {
+				t.Errorf("Recv: %v", err)
+			}
+		})
+	}
+	until(t, "they wait", func() bool { return c.Stats().ReceiversWaiting == 20 })
+	p.deafen()
+	in := &c.core.inbox
+	in.trying.Lock() // as somebody has who tries, for as long as the servers are silent
+	cancel()
+	all.Wait()
+	in.trying.Unlock()
+	p.cut(false)
+	mustSend(t, c, "a") // there is a connection again
+}
+
+// A channel is no garbage while one of its deliveries is in hand.
+func TestDeliveryHoldsChannel(t *testing.T) {
+	o := Options[int]{Name: "jobs", Dir: t.TempDir()}
+	other := open(t, o)
+	d, held := func() (*Delivery[int], *core) {
+		c, err := Open(t.Context(), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustSend(t, c, 1)
+		return mustDeliver(t, c), c.core
+	}()
+	collected := make(chan struct{}) // something that is garbage, at the same time
+	runtime.AddCleanup(new(int64), func(struct{}) { close(collected) }, struct{}{})
+	until(t, "garbage is collected", func() bool {
+		runtime.GC()
+		select {
+		case <-collected:
+			return true
+		default:
+			return false
+		}
+	})
+	if err := d.AckConfirmed(patient(t)); err != nil {
+		t.Errorf("AckConfirmed: %v", err)
+	}
+	if n := other.Len(); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+	until(t, "the channel is left", func() bool {
+		runtime.GC()
+		return held.left.Load() && held.link.nc.IsClosed()
+	})
+	held.tasks.Wait()
+}
+
+// DeadLetters that comes too late for Leave does not end the server under others.
+func TestDeadLettersAtLeave(t *testing.T) {
+	dir := t.TempDir()
+	c, other := open(t, Options[int]{Name: "a", Dir: dir}), open(t, Options[int]{Name: "b", Dir: dir})
+	leave(t, c)
+	c.core.left.Store(false) // as DeadLetters saw it a moment before
+	if _, err := c.DeadLetters(t.Context()); err != ErrLeft {
+		t.Errorf("DeadLetters: %v", err)
+	}
+	c.core.left.Store(true)
+	mustSend(t, other, 1)
+}
+
+// Of several servers a sealed and empty stream may fill again, with values under way to
+// the others: who receives is not told of the end before these have come.
+func TestDrainedLate(t *testing.T) {
+	c := open(t, Options[int]{})
+	c.core.config.replicas = 3 // as it were
+	if err := c.Seal(patient(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.TryRecv(); !errors.Is(err, sluice.ErrEmpty) {
+		t.Errorf("TryRecv at once after the seal: %v", err)
+	}
+	c.core.asking.Lock()
+	c.core.sealedAt = c.core.sealedAt.Add(-attempt)
+	c.core.asking.Unlock()
+	if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
+		t.Errorf("Recv when all attempts before the seal are over: %v", err)
+	}
+}
