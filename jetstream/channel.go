@@ -247,7 +247,8 @@ func (c *Channel[T]) Seal(ctx context.Context) error {
 // Leave ends the use of the channel by this process, and nothing else: values that
 // nobody received go back, connections end, and so does the server inside, with its
 // last channel. Operations under way fail with [ErrLeft]. Deliveries in hand should be
-// settled before; others come again after AckWait.
+// settled before; others come again after AckWait, and so does, after the next Open, what
+// was fetched in advance as the server inside ended.
 func (c *Channel[T]) Leave(ctx context.Context) error { return c.core.depart(ctx) }
 
 // Len returns how many values are stored, delivered ones that are not acknowledged

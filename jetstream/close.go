@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	natsjs "github.com/nats-io/nats.go/jetstream"
@@ -102,8 +103,22 @@ func (c *core) depart(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, lookWait)
 		defer cancel()
 		err = c.link.nc.FlushWithContext(ctx)
+		c.heard(ctx)
 	}
 	return errors.Join(err, c.link.close())
+}
+
+// heard waits until the servers have dealt with what they were told of deliveries: they
+// have a queue of that, which a server inside that ends forgets. The mark of a delivery
+// that there never was changes nothing, and is answered in its turn.
+func (c *core) heard(ctx context.Context) {
+	if c.stream == nil || c.gone.Load() {
+		return // no Open that succeeded; nobody to answer
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	none := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", c.config.name, consumerName, math.MaxInt64)
+	_, _ = c.link.nc.RequestWithContext(ctx, none, sayProgress) // what is lost comes again after AckWait
 }
 
 // abandon leaves a channel that is garbage. It must not hold up the other cleanups.

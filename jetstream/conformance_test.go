@@ -36,8 +36,10 @@ func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() *jet
 // TestConformance: the channel is one of sluice, so far as a channel can be that is not
 // in this process. What cannot be, the suite leaves out: see Kind.Remote.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, capacity := range []int{2, 16} {
 		t.Run(fmt.Sprint("limit ", capacity), func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity: capacity, Order: sluicetest.PerSender, PassedOver: sluicetest.NoBound,

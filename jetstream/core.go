@@ -146,6 +146,7 @@ func newCore(config config, l *link) *core {
 	c.coming, c.dry = context.WithCancel(c.leaving)
 	c.inbox.depth = 1
 	c.held.of = map[key]*parcel{}
+	c.held.every = config.ackWait / 3
 	return c
 }
 

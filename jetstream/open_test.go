@@ -16,6 +16,7 @@ import (
 )
 
 func TestOptionsRefused(t *testing.T) {
+	t.Parallel()
 	for want, o := range map[string]*Options[int]{
 		"nil Options":                  nil,
 		"Name is empty":                {},
@@ -42,6 +43,7 @@ func TestOptionsRefused(t *testing.T) {
 
 // A second opening finds the channel, if it wants the same.
 func TestOpenAgain(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	mustSend(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
 	mustRecv(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
@@ -64,6 +66,7 @@ func TestOpenAgain(t *testing.T) {
 
 // A stream of somebody else is not taken for a channel.
 func TestOpenForeign(t *testing.T) {
+	t.Parallel()
 	s := listening(t, nil)
 	js, err := natsjs.New(client(t, s.ClientURL()))
 	if err != nil {
@@ -84,10 +87,12 @@ func TestOpenForeign(t *testing.T) {
 
 // What was sent is there after everything ended, and the folder is one process's.
 func TestReopen(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := open(t, Options[string]{Name: "jobs", Dir: dir})
-	mustSend(t, c, "a", "b")
+	mustSend(t, c, "a")
 	mustRecv(t, c, "a")
+	mustSend(t, c, "b") // only now: fetched in advance, it would come after AckWait
 	leave(t, c)
 	c = open(t, Options[string]{Name: "jobs", Dir: dir})
 	mustRecv(t, c, "b")
@@ -106,6 +111,7 @@ func TestReopen(t *testing.T) {
 }
 
 func TestDirUnusable(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -148,6 +154,7 @@ func TestAbandoned(t *testing.T) {
 
 // A connection of the caller's is used, and stays.
 func TestConn(t *testing.T) {
+	t.Parallel()
 	s := listening(t, nil)
 	nc := client(t, s.ClientURL())
 	c := open(t, Options[string]{Name: "jobs", Conn: nc, Replicas: 1})
@@ -164,6 +171,7 @@ func TestConn(t *testing.T) {
 
 // How often servers sync is asked of those who may know it, and said in Stats and log.
 func TestSyncWarning(t *testing.T) {
+	t.Parallel()
 	accounts := func(o *server.Options) {
 		system, values := server.NewAccount("SYS"), server.NewAccount("VALUES")
 		o.Accounts = []*server.Account{system, values}

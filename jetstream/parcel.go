@@ -72,6 +72,7 @@ type held struct {
 	circle  []key
 	next    int
 	timer   *time.Timer // of the next marks; nil if nothing is in hand
+	every   time.Duration
 }
 
 // remembered is how many acknowledged values are known again: some 2 MB.
@@ -85,11 +86,11 @@ func (c *core) hold(p *parcel) {
 	now := time.Now()
 	p.alive, p.until = p.came, now.Add(c.config.maxWork)
 	h.of[p.key] = p
-	if now.Sub(p.came) > c.config.ackWait/3 { // it lay here; the next mark may be too late
+	if now.Sub(p.came) > h.every { // it lay here; the next mark may be too late
 		_ = h.progress(p, c.link.nc)
 	}
 	if h.timer == nil {
-		h.timer = time.AfterFunc(c.config.ackWait/3, c.mark)
+		h.timer = time.AfterFunc(h.every, c.mark)
 	}
 }
 
@@ -109,7 +110,7 @@ func (c *core) mark() {
 		}
 	}
 	if h.timer = nil; len(h.of) > 0 && !c.left.Load() {
-		h.timer = time.AfterFunc(c.config.ackWait/3, c.mark)
+		h.timer = time.AfterFunc(h.every, c.mark)
 	}
 }
 

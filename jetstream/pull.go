@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -21,6 +22,12 @@ import (
 // Tried and lost: Fetch of the client library. It has a goroutine for each request, so
 // two requests hand over their values in any order; and it cannot ask for what will be
 // there at the first value, only for a number that it then waits for.
+//
+// Tried and lost: a request of 16 that stays at the servers after its first value, so that
+// the next ones come without being asked for. Measured in turn, against the client doing
+// the same: the median delay of a value sent one by one was 1.0 to 1.9 of the client's
+// without it, and 0.7 to 1.8 with it; better in a cluster at 1 KiB, worse inside. That is
+// not worth 16 values that come to whoever stalls.
 
 // A pull is the request under way on one of the two subjects, or none.
 type pull struct {
@@ -32,6 +39,7 @@ type pull struct {
 	done    chan struct{}
 	// crowded: the servers refused it, as requests before it will take what is there.
 	crowded bool
+	atOnce  bool // it is answered at once, by what is there or by a status
 }
 
 // pullRequest is what servers are sent.
@@ -48,6 +56,8 @@ const (
 	pullWait = 10 * time.Second
 	pullBeat = time.Second
 	pullLost = 2500 * time.Millisecond
+	// answerWait is the longest that who leaves waits for such an answer.
+	answerWait = 200 * time.Millisecond
 	// betweenPulls is about how long it takes until the next request, if one ended
 	// badly: all processes see a leader go at once.
 	betweenPulls = 50 * time.Millisecond
@@ -86,15 +96,33 @@ func (c *core) subscribe() error {
 	return nil
 }
 
-// unsubscribe ends the pulls, and gives back what they brought and nobody took.
+// unsubscribe ends the pulls, and gives back what they brought and nobody took. What is on
+// its way to a subject that is gone would be nobody's until AckWait: so what is about to
+// be answered is waited for, the servers are told not to send more, and what they sent
+// before they heard of it comes before their answer to the ping of the flush.
 func (c *core) unsubscribe(arrivals <-chan *nats.Msg) {
 	in := &c.inbox
+	ctx, cancel := context.WithTimeout(context.Background(), answerWait)
+	defer cancel()
+	for in.answering() && ctx.Err() == nil && c.link.nc.IsConnected() {
+		select {
+		case m := <-arrivals:
+			c.arrive(m)
+		case <-ctx.Done():
+		}
+	}
+	for _, p := range []*pull{&in.waits, &in.tries} {
+		_ = p.sub.Drain() // the connection may be closed already
+	}
+	if c.link.nc.IsConnected() {
+		flush, cancel := context.WithTimeout(context.Background(), lookWait)
+		defer cancel()
+		_ = c.link.nc.FlushWithContext(flush) // if it is lost, it comes after AckWait
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, p := range []*pull{&in.waits, &in.tries} {
-		if p.sub != nil {
-			_ = p.sub.Unsubscribe() // the connection may be closed already
-		}
+		_ = p.sub.Unsubscribe() // it may be done already
 		p.end()
 	}
 	for {
@@ -109,10 +137,17 @@ func (c *core) unsubscribe(arrivals <-chan *nats.Msg) {
 	}
 }
 
+// answering tells whether a request is under way that the servers answer at once.
+func (in *inbox) answering() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.tries.left > 0 || in.waits.left > 0 && in.waits.atOnce
+}
+
 // request sends a request. The lock is held, and no other is under way on p.
 func (c *core) request(p *pull, r pullRequest) {
 	p.id++
-	p.left, p.sign, p.crowded = r.Batch, time.Now(), false
+	p.left, p.sign, p.crowded, p.atOnce = r.Batch, time.Now(), false, r.NoWait && r.Expires == 0
 	body, err := json.Marshal(r)
 	if err == nil {
 		err = c.link.nc.PublishRequest(c.pullSubject(), p.subject+strconv.FormatUint(p.id, 10), body)

@@ -53,14 +53,18 @@ func TestRedelivery(t *testing.T) {
 func TestInProgress(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
-	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, AckWait: 3 * time.Second, Log: mute()})
+	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, AckWait: time.Minute, Log: mute()})
+	if c.core.held.every != 20*time.Second {
+		t.Errorf("marks come every %v of an AckWait of a minute", c.core.held.every)
+	}
+	c.core.held.every = 10 * time.Millisecond
 	heard, err := client(t, s.ClientURL()).SubscribeSync("$JS.ACK.jobs.>")
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
-	for range 4 { // over more than AckWait
+	for range 4 {
 		m, err := heard.NextMsgWithContext(patient(t))
 		if err != nil || string(m.Data) != string(sayProgress) {
 			t.Fatalf("of a delivery in hand: %v, %v", m, err)
@@ -77,6 +81,7 @@ func TestInProgress(t *testing.T) {
 
 // A delivery that lapsed is somebody else's: what is said of it is refused.
 func TestLapsed(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[string]{Log: mute(), MaxWork: time.Nanosecond})
 	mustSend(t, c, "a", "b")
 	d, other := mustDeliver(t, c), mustDeliver(t, c)
@@ -183,6 +188,7 @@ func TestStrict(t *testing.T) {
 // After MaxTries a value goes to the dead letters, with the reason; so does at once
 // what cannot be read.
 func TestDeadLetters(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[int]{Name: "jobs", NackWait: -1, MaxTries: 2, Log: mute()})
 	mustSend(t, c, 1)
 	if _, err := c.core.link.js.Publish(t.Context(), c.core.subject, []byte("no number")); err != nil {
@@ -233,6 +239,7 @@ func TestDeadLetters(t *testing.T) {
 
 // Who dies with a value in hand, again and again, says nothing: it is dead all the same.
 func TestDeadLetterOfTheSilent(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[int]{NackWait: -1, MaxTries: 1, Log: mute()})
 	mustSend(t, c, 1)
 	p := mustDeliver(t, c).parcel
@@ -254,6 +261,7 @@ func TestDeadLetterOfTheSilent(t *testing.T) {
 
 // Without dead letters a value comes again and again.
 func TestNoDeadLetters(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[int]{NackWait: -1, MaxTries: -1})
 	mustSend(t, c, 1)
 	for i := range 15 {
@@ -270,6 +278,7 @@ func TestNoDeadLetters(t *testing.T) {
 // Workers of sluice work on deliveries: what fails is done again, and the end is the
 // end of all.
 func TestWorkers(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[int]{NackWait: -1})
 	const jobs = 300
 	batch := make([]int, jobs)
@@ -304,6 +313,7 @@ func TestWorkers(t *testing.T) {
 
 // Ready is for a select beside native channels.
 func TestReady(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[int]{})
 	ready := c.Ready()
 	select {
@@ -332,7 +342,7 @@ func TestReady(t *testing.T) {
 // A connection that breaks is waited for, on both sides, and nothing is lost.
 func TestReconnects(t *testing.T) {
 	t.Parallel()
-	c, p, _ := behindProxy(t, Options[string]{Name: "jobs", AckWait: 2 * time.Second})
+	c, p, _ := behindProxy(t, Options[string]{Name: "jobs", AckWait: time.Second})
 	var all sync.WaitGroup
 	const total = 300
 	seen := map[string]int{}
@@ -361,6 +371,7 @@ func TestReconnects(t *testing.T) {
 
 // Leave releases who waits.
 func TestLeaveReleases(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[int]{Limit: 1})
 	results := make(chan error)
 	go func() {
@@ -383,6 +394,7 @@ func TestLeaveReleases(t *testing.T) {
 
 // Close is for all processes: who waits elsewhere is told, once the rest is drained.
 func TestCloseElsewhere(t *testing.T) {
+	t.Parallel()
 	o := Options[int]{Name: "jobs", Dir: t.TempDir()}
 	here, there := open(t, o), open(t, o)
 	mustSend(t, here, 1)
@@ -410,6 +422,7 @@ func TestCloseElsewhere(t *testing.T) {
 
 // A Close that the servers do not confirm is tried on.
 func TestCloseUnconfirmed(t *testing.T) {
+	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
 	p.cut(true)
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

@@ -62,6 +62,7 @@ func TestSendRepeats(t *testing.T) {
 
 // The same of a batch: it is stored once, in order.
 func TestSendBatchRepeats(t *testing.T) {
+	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
 	var want []string
 	for i := range 3 {
@@ -114,6 +115,7 @@ func unanswered(t *testing.T, c *Channel[string], p *proxy, s *server.Server) *U
 
 // An error that is unknown can be settled: the repetition is known for one.
 func TestUnknownRetry(t *testing.T) {
+	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
 	u := unanswered(t, c, p, s)
 	for range 3 {
@@ -131,6 +133,7 @@ func TestUnknownRetry(t *testing.T) {
 
 // Of a batch it is known how many values the error is about, and Retry settles these.
 func TestSendBatchUnknown(t *testing.T) {
+	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
 	batch := make([]string, maxRun+10)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -175,6 +178,7 @@ func TestUnknownTooLate(t *testing.T) {
 
 // What fails with the error of the context, or closed, or left, is not stored.
 func TestSendFails(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[string]{Limit: 1})
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -225,6 +229,7 @@ func TestSendFails(t *testing.T) {
 
 // A batch is larger than what fits: what fits is sent, and the rest waits for room.
 func TestSendBatchRoom(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[int]{Limit: 10})
 	want := make([]int, 100)
 	for i := range want {
@@ -242,6 +247,7 @@ func TestSendBatchRoom(t *testing.T) {
 
 // Many batches at once are each whole, and each in order.
 func TestSendBatchesWhole(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[[2]int]{})
 	const senders, each = 20, 60
 	var all sync.WaitGroup
@@ -277,6 +283,7 @@ func TestSendBatchesWhole(t *testing.T) {
 
 // Servers that know no batches get one value after the other; Open says so.
 func TestSendBatchOldServers(t *testing.T) {
+	t.Parallel()
 	s := listening(t, nil)
 	js, err := natsjs.New(client(t, s.ClientURL()))
 	if err != nil {
@@ -304,6 +311,7 @@ func TestSendBatchOldServers(t *testing.T) {
 
 // What is too large for a message is one clear error, and nothing is sent.
 func TestTooLarge(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[string]{})
 	large := strings.Repeat("a", 1<<20)
 	_, batchErr := c.SendBatch(t.Context(), []string{"b", large})
@@ -327,6 +335,7 @@ func TestTooLarge(t *testing.T) {
 
 // A value for which there is no room in an empty channel is refused: it would wait for ever.
 func TestLargerThanLimitBytes(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[string]{LimitBytes: 1000})
 	fits := strings.Repeat("a", 1000-leastAdded-len(c.core.subject))
 	if err := c.TrySend(fits + "a"); !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "takes 1001 bytes, and the channel has LimitBytes of 1000") {
@@ -339,6 +348,7 @@ func TestLargerThanLimitBytes(t *testing.T) {
 
 // A value that cannot be written ends a batch at that place.
 func TestSendBatchCodec(t *testing.T) {
+	t.Parallel()
 	c := open(t, Options[any]{})
 	n, err := c.SendBatch(t.Context(), []any{"a", "b", func() {}, "c"})
 	if n != 2 || err == nil || !strings.Contains(err.Error(), "unsupported type") {
@@ -349,6 +359,7 @@ func TestSendBatchCodec(t *testing.T) {
 
 // A stream that somebody deleted is an error of those who wait, too.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
 	js, err := natsjs.New(client(t, s.ClientURL()))
