@@ -13,8 +13,8 @@ import (
 // process that dies all deliveries come again, after Options.AckWait.
 //
 // As long as it is in hand it is marked as in progress, so a job may take longer
-// than AckWait. It lapses after Options.MaxWork, and when no mark reached the servers
-// for AckWait, as in a process that was stopped: then somebody else may have it, and
+// than AckWait. It lapses after Options.MaxWork, and when no mark could be sent to the
+// servers for AckWait, as in a process that was stopped: then somebody else may have it, and
 // what is said of it here is refused with ErrLapsed.
 type Delivery[T any] struct {
 	// Value is what was sent.
