@@ -117,7 +117,7 @@ func (c *core) heard(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
-	none := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", c.config.name, consumerName, math.MaxInt64)
+	none := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", c.config.name, consumerName, int64(math.MaxInt64))
 	_, _ = c.link.nc.RequestWithContext(ctx, none, sayProgress) // what is lost comes again after AckWait
 }
 

@@ -53,7 +53,7 @@ func TestOverdue(t *testing.T) {
 	stoodStill(t, c)
 	leave(t, c)
 	m, err := heard.NextMsgWithContext(patient(t))
-	if err != nil || !strings.Contains(m.Subject, fmt.Sprint(math.MaxInt64)) { // Leave's, of none
+	if err != nil || !strings.Contains(m.Subject, fmt.Sprint(int64(math.MaxInt64))) { // Leave's, of none
 		t.Errorf("a word of what others may have: %v, %v", m, err)
 	}
 }
