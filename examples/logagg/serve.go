@@ -72,7 +72,7 @@ func parseSettings(part role, args []string, to streams) (settings, error) {
 	}
 	if err := parseFlags(flags, args, to); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(to.stdout, "Two commands tell of themselves by -h: logagg load sends lines to a service, logagg bench compares the channels.\n")
+			fmt.Fprint(to.stdout, "Commands tell of themselves by -h: logagg ship and logagg aggregate are the service in two halves, logagg load sends lines to a service, logagg bench compares the channels.\n")
 		}
 		return s, err
 	}
