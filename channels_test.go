@@ -119,7 +119,10 @@ func TestChannelsListsWhatALaneKeeps(t *testing.T) {
 }
 
 // A tank is a channel of somebody else's kind.
-type tank struct{ fill int }
+type tank struct {
+	fill  int
+	pipes []int // with a pointer: what has none shares its memory with others while small, and lives as long
+}
 
 func (t *tank) Stats() sluice.Stats {
 	return sluice.Stats{Len: t.fill, BytesOnDisk: 7, Warning: "leaks"}
