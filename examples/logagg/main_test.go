@@ -237,6 +237,18 @@ func TestLoadFails(t *testing.T) {
 	}
 }
 
+// TestLost: a server that refuses counts for good is told of when it does so.
+func TestLost(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	var out, errors strings.Builder
+	line := `203.0.113.5 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5`
+	status := run(t.Context(), []string{"-o", server.URL, "-"}, streams{strings.NewReader(line), &out, &errors})
+	if status != 1 || !strings.Contains(errors.String(), "the counts of 1 lines are lost: ") || !strings.Contains(out.String(), "shipped 0 + not shipped 1") {
+		t.Errorf("status %d, %q, %q", status, out.String(), errors.String())
+	}
+}
+
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"-h"}, {"ship", "-h"}, {"aggregate", "-h"}, {"load", "-help"}, {"bench", "-h"}} {
 		var out, errors strings.Builder

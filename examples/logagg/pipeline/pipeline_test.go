@@ -373,3 +373,17 @@ func TestDelays(t *testing.T) {
 		}
 	}
 }
+
+// TestDelay: a delay is from when a line was read, and not from when the clock began.
+func TestDelay(t *testing.T) {
+	c := config(t, "bounded", 16, &recorder{all: count.NewTable()})
+	c.Sources, _ = hosts(1, 1000)
+	p := New(c)
+	p.intake.Clock = func() int64 { return int64(time.Hour) }
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if p.delays.met == 0 || p.Delay(0.99) != 0 {
+		t.Errorf("%d delays, of up to %v by a clock that stands still", p.delays.met, p.Delay(0.99))
+	}
+}

@@ -86,21 +86,19 @@ func TestOpenRefuses(t *testing.T) {
 // which somebody makes room.
 type narrow struct{ strings.Builder }
 
-func (n *narrow) deliver(_ context.Context, _ int64, text []byte) (int, error) {
-	taken, _ := n.Write(text[:min(len(text), 7)])
+func (n *narrow) Write(text []byte) (int, error) {
+	taken, _ := n.Builder.Write(text[:min(len(text), 7)])
 	if taken < len(text) {
 		return taken, syscall.ENOSPC
 	}
 	return taken, nil
 }
 
-func (n *narrow) Close() error { return nil }
-
 // TestPartial: what was written is not written again.
 func TestPartial(t *testing.T) {
 	var out narrow
 	retries := 0
-	s := &Sink{Pace: atOnce, to: &out, Retries: func(err error, _ time.Duration) {
+	s := &Sink{Pace: atOnce, to: &stream{Writer: &out}, Retries: func(err error, _ time.Duration) {
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Error(err)
 		}
