@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/sluice-go/sluice"
 )
 
@@ -250,5 +252,68 @@ func TestLeaveOnTheWay(t *testing.T) {
 		if len(seen) != 5 {
 			t.Errorf("received %v", seen)
 		}
+	}
+}
+
+// A receiver that was woken and gives up hands the wake-up on: the value is for the next.
+func TestQuitHandsOn(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	in := &c.core.inbox
+	first, second := &receiver{make(chan struct{})}, &receiver{make(chan struct{})}
+	in.mu.Lock()
+	in.line = []*receiver{first, second}
+	in.ready = []*parcel{{came: time.Now()}}
+	in.wakeOne()
+	in.mu.Unlock()
+	c.core.quit(first)
+	select {
+	case <-second.wake:
+	case <-patient(t).Done():
+		t.Error("nobody was woken for a value that is here")
+	}
+	in.mu.Lock()
+	in.ready = nil // it was none
+	in.mu.Unlock()
+}
+
+// How many values may be here before they are wanted follows the receivers, within bounds.
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Prefetch: 8})
+	in := &c.core.inbox
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for i, step := range []struct {
+		lay  time.Duration
+		want int
+	}{{0, 2}, {0, 4}, {0, 8}, {0, 8}, {stale, 4}, {stale, 2}, {stale, 1}, {stale, 1}} {
+		in.ready = []*parcel{{came: time.Now().Add(-2 * step.lay)}}
+		if n, err := c.core.here(make([]*parcel, 1)); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if in.depth != step.want {
+			t.Errorf("step %d: the depth is %d, want %d", i, in.depth, step.want)
+		}
+	}
+}
+
+// A request that brought all that it was for is over.
+func TestRequestOver(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	in := &c.core.inbox
+	in.mu.Lock()
+	in.waits.left = 2
+	in.mu.Unlock()
+	for _, left := range []int{1, 0} {
+		c.core.arrive(&nats.Msg{Sub: in.waits.sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"})
+		in.mu.Lock()
+		if in.waits.left != left {
+			t.Errorf("%d are said to be missing, want %d", in.waits.left, left)
+		}
+		clear(in.ready)
+		in.ready = nil
+		in.mu.Unlock()
 	}
 }

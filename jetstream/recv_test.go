@@ -130,7 +130,7 @@ func TestAckLost(t *testing.T) {
 // One who stalls with values fetched in advance gives them back: nobody starves.
 func TestPrefetchGivenBack(t *testing.T) {
 	t.Parallel()
-	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Prefetch: 16}
+	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Prefetch: 16, AckWait: 2 * time.Hour} // that is not it
 	stalled, other := open(t, o), open(t, o)
 	const total = 200
 	for i := range total {
