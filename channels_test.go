@@ -2,6 +2,8 @@ package sluice_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
@@ -120,8 +122,8 @@ func TestChannelsListsWhatALaneKeeps(t *testing.T) {
 
 // A tank is a channel of somebody else's kind.
 type tank struct {
-	fill  int
-	pipes []int // with a pointer: what has none shares its memory with others while small, and lives as long
+	fill int
+	_    []int // with a pointer: what has none shares its memory with others while small, and lives as long
 }
 
 func (t *tank) Stats() sluice.Stats {
@@ -131,7 +133,7 @@ func (t *tank) Stats() sluice.Stats {
 // What is enlisted is listed as it was told, after those made before, and not kept
 // alive; without a name it is not listed.
 func TestEnlist(t *testing.T) {
-	name := t.Name()
+	name := fmt.Sprint(t.Name(), rand.Uint64()) // what runs before listed may live on
 	first := sluice.NewBounded[int](64, &sluice.Options[int]{Name: name})
 	mine := &tank{fill: 3}
 	sluice.Enlist(name, "Tank", mine)

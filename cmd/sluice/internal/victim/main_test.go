@@ -180,7 +180,7 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		says string
 	}{
-		{nil, `no victim is called ""; there are: catalog`},
+		{nil, `no victim is called ""; there are: broker`},
 		{[]string{"-victim", "nobody"}, `no victim is called "nobody"`},
 		{[]string{"-victim", "ledger", "-remedy", "prayer"}, `no remedy of ledger is called "prayer"; there are: none, fewer Ps, mutex`},
 		{[]string{"-victim", "ledger", "mutex"}, `what is "mutex"?`},
