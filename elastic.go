@@ -18,11 +18,15 @@ func NewElastic[T any](limit int, o *Options[T]) *Elastic[T] {
 	config := o.config("NewElastic", limit)
 	config.Elastic = true
 	return &Elastic[T]{newChannel(config, func(c engine.Config[T]) engine.Engine[T] {
-		// Sizes are added up under one lock, and a large value keeps its
-		// place before smaller ones: that is what handoff does.
-		if c.Size != nil {
+		switch {
+		case c.Size == nil:
+			return named("Elastic", c, chain.New(c))
+		case c.Overflow == engine.Reject: // nobody waits for room
+			return named("Elastic", c, chain.NewMetered(c))
+		default:
+			// Sizes are added up under one lock, and a large value keeps its
+			// place before smaller ones: that is what handoff does.
 			return named("Elastic", c, handoff.New(c))
 		}
-		return named("Elastic", c, chain.New(c))
 	})}
 }

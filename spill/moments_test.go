@@ -10,22 +10,6 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// TestMeter: never more than the limit, and all of it.
-func TestMeter(t *testing.T) {
-	m := meter{limit: 10}
-	for i, step := range []struct {
-		admit, release int64
-		want           bool
-	}{
-		{admit: 10, want: true}, {admit: 1}, {release: 5, admit: 6}, {admit: 5, want: true}, {admit: 1}, {release: 10, admit: 10, want: true}, {admit: 1},
-	} {
-		m.release(step.release)
-		if got := m.admit(step.admit); got != step.want || m.held() > m.limit {
-			t.Errorf("step %d: admitted %v, %d held", i, got, m.held())
-		}
-	}
-}
-
 // TestOneFile: one who reads right behind the writer wears out one file.
 func TestOneFile(t *testing.T) {
 	disk := new(faulty)

@@ -155,9 +155,3 @@ func printable(name string) bool {
 	}
 	return len(name) >= 1 && len(name) <= 64
 }
-
-// sizeOf is the size of a T in a slot, in bytes.
-func sizeOf[T any]() int64 {
-	var zero T
-	return int64(unsafe.Sizeof(zero))
-}

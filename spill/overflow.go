@@ -26,8 +26,8 @@ import (
 //	spilling --- the backlog is empty, and nobody waits to add to it ----> direct
 //
 // A direct channel is its head: Send and Recv are those of the Elastic, with one or
-// two loads of the state, and for values of different sizes a meter. Spilling,
-// senders append to the backlog, and receivers, who still receive from head alone,
+// two loads of the state: of values of different sizes it knows the limit in bytes,
+// and adds them up under a lock that it takes anyway. Spilling, senders append to the backlog, and receivers, who still receive from head alone,
 // move records from there to head (refill) before it is empty. There is no
 // goroutine that could be left behind: whoever needs a record moves some.
 //
@@ -69,9 +69,7 @@ import (
 //     moves records into head, which wakes those who wait there.
 //   - One who takes the last value of head waits for the lock. Before that it does
 //     without if somebody has it: another receiver will come by.
-//   - A record is not moved because of bytes that are counted in and not yet in head,
-//     or out of head and not yet counted out. Who does either looks at the state
-//     afterwards: the one at the receive of its value, the other at once.
+//   - An empty head takes any record: what is received counts no more at once.
 //   - A receiver that finds head empty and the channel spilling does not wait: it
 //     takes the lock and moves records.
 //
@@ -118,9 +116,8 @@ const (
 type Overflow[T any] struct {
 	state atomic.Uint64
 	head  *sluice.Elastic[T]
-	size  func(T) int // nil: head counts values, all of one size
-	meter *meter      // of head, with size
-	low   int64       // bytes, or without size values: head is filled below it
+	size  func(T) int  // nil: head counts values, all of one size
+	low   atomic.Int64 // head is filled from disk when it has no more values
 	plan  plan[T]
 
 	parcels sync.Pool // of *parcel[T]
@@ -138,7 +135,6 @@ type Overflow[T any] struct {
 type decoded[T any] struct {
 	there  bool
 	value  T
-	size   int64
 	record []byte
 }
 
@@ -174,14 +170,14 @@ func newOverflow[T any](p plan[T], files files) (*Overflow[T], error) {
 	c := &Overflow[T]{size: p.size, plan: p, backlog: newBacklog(files, p.diskLimit)}
 	c.parcels.New = func() any { return new(parcel[T]) }
 	slots := sluice.Unlimited
+	o := &sluice.Options[T]{Overflow: sluice.Reject}
 	if c.size != nil {
-		c.meter = &meter{limit: p.limit}
-		c.low = min(p.limit/2, readAhead)
+		o.LimitBytes, o.Size = p.limit, c.weight
 	} else {
 		slots = p.slots
-		c.low = min(p.limit/2, readAhead) / (p.limit / int64(slots))
+		c.low.Store(c.lowOf(slots))
 	}
-	c.head = sluice.NewElastic(slots, &sluice.Options[T]{Overflow: sluice.Reject})
+	c.head = sluice.NewElastic(slots, o)
 	sluice.Enlist(p.name, "spill.Overflow", c)
 	return c, nil
 }
@@ -275,9 +271,6 @@ func (c *Overflow[T]) Stats() sluice.Stats {
 	state := c.state.Load()
 	s := c.head.Stats()
 	s.Bytes += int64(cap(c.backlog.tail) + cap(c.backlog.aheadBuf))
-	if c.size != nil {
-		s.Bytes += max(c.meter.held()-int64(s.Len)*sizeOf[T](), 0)
-	}
 	s.Name, s.Cap = c.plan.name, sluice.Unlimited
 	s.Len += c.backlog.records
 	s.Sent += uint64(c.backlog.records + c.lost)

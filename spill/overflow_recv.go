@@ -33,8 +33,8 @@ func (c *Overflow[T]) Recv(ctx context.Context) (T, error) {
 		if err != nil {
 			return v, c.ended(err)
 		}
-		if c.size != nil || c.state.Load()&spilling != 0 { // else took does nothing
-			c.took(v)
+		if c.state.Load()&spilling != 0 { // else took does nothing
+			c.took()
 		}
 		return v, nil
 	}
@@ -48,7 +48,7 @@ func (c *Overflow[T]) TryRecv() (T, error) {
 		v, err := c.head.TryRecv()
 		switch {
 		case err == nil:
-			c.took(v)
+			c.took()
 			return v, nil
 		case err != sluice.ErrEmpty:
 			return v, c.ended(err)
@@ -78,7 +78,9 @@ func (c *Overflow[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error)
 	} else {
 		n, err = c.head.RecvBatch(ctx, buf)
 		spilled = c.state.Load()&spilling != 0
-		c.tookAll(buf[:n])
+		if n > 0 {
+			c.took()
+		}
 	}
 	if err != nil {
 		return 0, c.ended(err)
@@ -89,7 +91,9 @@ func (c *Overflow[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error)
 		if err != nil && spilled {
 			c.fetch()
 		}
-		c.tookAll(buf[n : n+more])
+		if more > 0 {
+			c.took()
+		}
 		n += more
 	}
 	return n, nil
@@ -110,41 +114,31 @@ func (c *Overflow[T]) ended(err error) error {
 	return err
 }
 
-// took does what is due when v has left head.
-func (c *Overflow[T]) took(v T) {
-	if c.size != nil {
-		c.meter.release(c.weight(v))
-	}
+// took does what is due when values have left head.
+func (c *Overflow[T]) took() {
 	if state := c.state.Load(); state&spilling != 0 {
 		c.readAhead(state)
 	}
 }
 
-func (c *Overflow[T]) tookAll(vs []T) {
-	if len(vs) == 0 {
-		return
-	}
-	if c.size != nil {
-		total := int64(0)
-		for _, v := range vs {
-			total += c.weight(v)
-		}
-		c.meter.release(total)
-	}
-	if state := c.state.Load(); state&spilling != 0 {
-		c.readAhead(state)
-	}
-}
-
-// weight is what v counts in the meter.
-func (c *Overflow[T]) weight(v T) int64 { return min(int64(c.size(v)), c.plan.limit) }
+// weight is what v counts in head. What comes back from disk is taken, whatever the
+// codec has made of it.
+func (c *Overflow[T]) weight(v T) int { return int(min(int64(c.size(v)), c.plan.limit)) }
 
 // isLow reports whether head should be filled from the backlog.
-func (c *Overflow[T]) isLow() bool {
-	if c.size == nil {
-		return int64(c.head.Len()) <= c.low
+func (c *Overflow[T]) isLow() bool { return int64(c.head.Len()) <= c.low.Load() }
+
+// isFull takes note that head has no room: as many values as it has are many.
+func (c *Overflow[T]) isFull() {
+	if c.size != nil {
+		c.low.Store(c.lowOf(c.head.Len()))
 	}
-	return c.meter.held() <= c.low
+}
+
+// lowOf is how many values are few for a head that is full with n of them.
+func (c *Overflow[T]) lowOf(n int) int64 {
+	part := float64(min(c.plan.limit/2, readAhead)) / float64(c.plan.limit)
+	return int64(float64(n) * part)
 }
 
 // readAhead is called by one who took something out of head while the channel is
@@ -212,11 +206,12 @@ func (c *Overflow[T]) refill() (moved bool) {
 			c.fail(err)
 			return true
 		}
-		if c.size != nil && !c.meter.admit(c.next.size) {
+		if err := c.place(c.next.value); err == sluice.ErrFull {
+			c.isFull()
 			break
-		}
-		if err := c.head.TrySend(c.next.value); err != nil {
-			break // full of values of one size: they are counted by head itself
+		} else if err != nil {
+			c.fail(err)
+			return true
 		}
 		c.backlog.drop(c.next.record)
 		c.next = decoded[T]{}
@@ -243,14 +238,12 @@ func (c *Overflow[T]) decodeNext() (err error) {
 	if err != nil {
 		return err
 	}
-	size := int64(0)
 	if c.size != nil {
-		size = c.weight(value)
-		if size < 0 { // it must not make room
+		if size := c.size(value); size < 0 { // it must not make room
 			return fmt.Errorf("spill: Options.Size returned %d, below 0", size)
 		}
 	}
-	c.next = decoded[T]{there: true, value: value, size: size, record: record}
+	c.next = decoded[T]{there: true, value: value, record: record}
 	return nil
 }
 

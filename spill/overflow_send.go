@@ -81,54 +81,41 @@ func (c *Overflow[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) 
 // sendDirect adds v to head, if there is room. The channel was direct.
 func (c *Overflow[T]) sendDirect(v T) error {
 	if c.size == nil {
-		return c.direct(v, 0)
+		return c.ended(c.head.TrySend(v))
 	}
 	return c.sendSized(v)
 }
 
 // sendSized is sendDirect of a value that the meter counts.
 func (c *Overflow[T]) sendSized(v T) error {
-	size := int64(c.size(v))
-	if uint64(size) > uint64(c.plan.limit) { // or negative
-		_, err := c.sizeOf(v)
-		return err
+	if uint64(c.size(v)) > uint64(c.plan.limit) { // or negative
+		return c.refuse(v)
 	}
-	if !c.meter.admit(size) {
-		return sluice.ErrFull
-	}
-	err := c.head.TrySend(v)
-	if err != nil {
-		c.meter.release(size)
+	if err := c.head.TrySend(v); err != nil {
 		return c.ended(err)
 	}
 	return nil
 }
 
-// direct is sendDirect of a value whose size is known.
-func (c *Overflow[T]) direct(v T, size int64) error {
-	if c.size != nil && !c.meter.admit(size) {
-		return sluice.ErrFull
-	}
-	err := c.head.TrySend(v)
-	if err != nil && c.size != nil {
-		c.meter.release(size)
-	}
-	if err == sluice.ErrClosed {
-		return c.end()
-	}
-	return err
-}
-
-// sizeOf is the size that a sender counts for v.
-func (c *Overflow[T]) sizeOf(v T) (int64, error) {
-	size := c.size(v)
-	if size < 0 {
+// refuse is the error of a value that no memory holds.
+func (c *Overflow[T]) refuse(v T) error {
+	if size := c.size(v); size < 0 {
 		panic(fmt.Sprintf("spill: Send: Options.Size returned %d, below 0", size))
 	}
-	if int64(size) > c.plan.limit {
-		return 0, sluice.ErrTooLarge
+	return sluice.ErrTooLarge
+}
+
+// place adds v to head under the lock. Its size was asked for before: head asks
+// again, and a user's code must not end the call now.
+func (c *Overflow[T]) place(v T) (err error) {
+	if c.size != nil {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("spill: Options.Size panicked: %v", p)
+			}
+		}()
 	}
-	return int64(size), nil
+	return c.head.TrySend(v)
 }
 
 // runLength is how many values of a batch are admitted at once.
@@ -145,31 +132,17 @@ func (c *Overflow[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
 		return n, err
 	}
 	vs = vs[:min(len(vs), runLength)]
-	total := int64(0)
 	for _, v := range vs {
-		size, err := c.sizeOf(v)
-		if err != nil {
-			break // sent one by one, the right one fails
+		if uint64(c.size(v)) > uint64(c.plan.limit) {
+			break
 		}
-		total += size
 		n++
 	}
-	if n > 1 && c.meter.admit(total) {
-		sent, err := c.head.SendBatch(ctx, vs[:n])
-		if err != nil { // closed: head has no limit of its own
-			for _, v := range vs[sent:n] {
-				c.meter.release(int64(c.size(v)))
-			}
-			return sent, c.end()
-		}
-		return n, nil
+	if n == 0 {
+		return 0, c.refuse(vs[0])
 	}
-	for n = 0; n < len(vs); n++ {
-		if err := c.sendDirect(vs[n]); err != nil {
-			return n, err
-		}
-	}
-	return n, nil
+	n, err = c.head.SendBatch(ctx, vs[:n])
+	return n, c.ended(err)
 }
 
 // sendOne is sendPart of one value.
@@ -239,9 +212,10 @@ func (c *Overflow[T]) sendNext(p *parcel[T], n int) (waits bool, err error) {
 	case state&closed != 0:
 		return false, sluice.ErrClosed
 	case state&spilling == 0:
-		if err := c.direct(p.values[n], p.sizes[n]); err != sluice.ErrFull {
+		if err := c.place(p.values[n]); err != sluice.ErrFull {
 			return false, err
 		}
+		c.isFull()
 	}
 	record := p.record(n)
 	if c.line.n > 0 || !c.fits(record) {

@@ -15,7 +15,6 @@ import (
 type parcel[T any] struct {
 	one    [1]T // a place for a value that is sent alone
 	values []T  // the caller's
-	sizes  []int64
 	bytes  []byte
 	ends   []int // of the records, in bytes
 }
@@ -33,7 +32,7 @@ const (
 // fill encodes the first values of vs, as many as a parcel holds, and before one
 // that fails. It fails if that is the first.
 func (p *parcel[T]) fill(plan *plan[T], size func(T) int, vs []T) error {
-	p.bytes, p.ends, p.sizes, p.values = p.bytes[:0], p.ends[:0], p.sizes[:0], vs
+	p.bytes, p.ends, p.values = p.bytes[:0], p.ends[:0], vs
 	for i, v := range vs {
 		err := p.add(plan, size, v)
 		if err != nil && i == 0 {
@@ -57,9 +56,9 @@ func (p *parcel[T]) release(to *sync.Pool) {
 
 // add encodes v.
 func (p *parcel[T]) add(plan *plan[T], size func(T) int, v T) error {
-	weight := 0
 	if size != nil {
-		if weight = size(v); weight < 0 {
+		weight := size(v)
+		if weight < 0 {
 			panic(fmt.Sprintf("spill: Send: Options.Size returned %d, below 0", weight))
 		}
 		if int64(weight) > plan.limit {
@@ -78,7 +77,6 @@ func (p *parcel[T]) add(plan *plan[T], size func(T) int, v T) error {
 	binary.LittleEndian.PutUint32(bytes[start:], uint32(length-header))
 	p.bytes = bytes
 	p.ends = append(p.ends, len(bytes))
-	p.sizes = append(p.sizes, int64(weight))
 	return nil
 }
 

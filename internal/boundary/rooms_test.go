@@ -76,6 +76,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./internal/engine": theContract,
 			"./internal/park":   "the only place that waits",
+			"./internal/ring":   "the marks of a meter",
 			"math":              "the largest limit",
 			"reflect":           "does T hold pointers? asked once a channel: slots without need no clearing",
 			"runtime":           "with one P a yield comes before the line",

@@ -132,12 +132,13 @@ type Engine[T any] struct {
 	keepSlots      int      // receivers shed a larger ring if they empty the channel
 	ready          atomic.Pointer[Readiness]
 	dropped        atomic.Uint64
+	meter          *meter // of a Metered
 
 	// The goroutines that wait, to send or to receive. They are the sides' own
 	// lines, unless this is a lane: see lane.go.
 	senders, receivers *park.Line
 	others             *park.Line // more senders, who wait for room here or elsewhere; or nil
-	_                  [cacheLine - 104%cacheLine]byte
+	_                  [cacheLine - 112%cacheLine]byte
 
 	send side[T]
 	recv side[T]

@@ -58,6 +58,9 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Inside) {
 	} else {
 		out.Bytes = int64(len(e.send.buf)) * int64(sizeOf[T]())
 	}
+	if e.meter != nil {
+		out.Bytes += e.meter.held(head, tail)
+	}
 	senders, receivers := e.senders.Look(now, in.Senders), e.receivers.Look(now, in.Receivers)
 	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent

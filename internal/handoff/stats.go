@@ -93,7 +93,7 @@ func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 		OldestSender:     e.senders.oldest(now),
 		OldestReceiver:   e.receivers.oldest(now),
 		HighWater:        e.high,
-		Bytes:            int64(e.buf.Size())*slot + int64(e.sizes.Size())*size,
+		Bytes:            int64(e.buf.Size())*slot + int64(e.sizes.Size())*size + e.bytes,
 		Closed:           e.closed,
 	}
 }

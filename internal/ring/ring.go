@@ -41,6 +41,14 @@ func (r *Ring[T]) Push(v T) {
 	r.tail++
 }
 
+// First returns the oldest value. The ring must not be empty.
+func (r *Ring[T]) First() T {
+	if r.head == r.tail {
+		panic("ring: First of an empty ring")
+	}
+	return r.buf[r.head&uint(len(r.buf)-1)]
+}
+
 // Pop removes and returns the oldest value. The ring must not be empty.
 func (r *Ring[T]) Pop() T {
 	if r.head == r.tail {

@@ -1,0 +1,196 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/ring"
+)
+
+// A Metered is an Engine with a limit in bytes as well, whose senders never wait:
+// without room they get ErrFull. Sizes are added up under the lock that a sender
+// takes anyway; receivers do nothing that those of an Engine do not.
+type Metered[T any] struct {
+	*Engine[T]
+	size func(T) int
+}
+
+// A meter knows how many bytes are queued without being told of a receive.
+//
+//   - sum is the bytes of all values ever sent, out those of the values that are
+//     known to have been received. Both run freely and wrap; sum - out is never
+//     below what is queued, and never above limit.
+//   - A mark says what sum was before a value of that index. There is one each grain
+//     bytes. So senders who have used up the room that they know of look at the head,
+//     once a run, and the last mark that it has passed is the new out: less than a
+//     grain below the truth. Of an empty channel the truth is known.
+//   - All of it belongs to the holder of the send lock. A mark is at least a grain
+//     after the one before, so there are never more than limit/grain + 1.
+type meter struct {
+	limit, grain uint64
+	sum, out     uint64
+	marked       uint64 // sum at the last mark
+	marks        ring.Ring[mark]
+	_            [cacheLine]byte // receivers write what lies behind
+}
+
+type mark struct{ index, sum uint64 }
+
+const (
+	// grains is how many marks a full channel has, about: what it may refuse too
+	// early is limit/grains bytes. Below so many bytes a meter is exact.
+	grains = 256
+	// weighed is how many values of a batch are sent under one lock.
+	weighed = 64
+)
+
+// NewMetered returns an engine for config.Limit values and config.LimitBytes bytes,
+// with the policy Reject.
+func NewMetered[T any](config engine.Config[T]) *Metered[T] { return newMeteredAt(config, 0) }
+
+// newMeteredAt is NewMetered with the first index given, for tests of the wrap.
+func newMeteredAt[T any](config engine.Config[T], first uint64) *Metered[T] {
+	config.SingleSender = false // it would work without the lock
+	e := newAt(config, first)
+	limit := uint64(config.LimitBytes)
+	e.meter = &meter{limit: limit, grain: max(limit/grains, 1)}
+	return &Metered[T]{Engine: e, size: config.Size}
+}
+
+// weigh returns the size of v. method is what the user called. No lock is held: it
+// is a user's code.
+func (m *Metered[T]) weigh(v T, method string) (uint64, error) {
+	size := m.size(v)
+	if size < 0 {
+		panic(fmt.Sprintf("sluice: %s: Options.Size returned %d, below 0", method, size))
+	}
+	if uint64(size) > m.meter.limit {
+		return 0, engine.ErrTooLarge
+	}
+	return uint64(size), nil
+}
+
+// Send implements engine.Engine. It is the fast path, as that of an Engine.
+func (m *Metered[T]) Send(_ context.Context, v T) error { return m.send(v, "Send") }
+
+// TrySend implements engine.Engine.
+func (m *Metered[T]) TrySend(v T) error { return m.send(v, "TrySend") }
+
+func (m *Metered[T]) send(v T, method string) error {
+	size := uint64(m.size(v))
+	if size > m.meter.limit { // or negative
+		_, err := m.weigh(v, method)
+		return err
+	}
+	e := m.Engine
+	s := &e.send
+	word := s.word.Load()
+	if word&flags != 0 || !s.word.CompareAndSwap(word, word|locked) {
+		return m.sendOne(v, size)
+	}
+	if !m.fits(word, size) || word == s.bound && !e.room(word, e.recv.word.Load()) {
+		s.unlock(word)
+		return engine.ErrFull
+	}
+	e.meter.count(word+one, size)
+	s.buf[(word>>shift)&uint64(len(s.buf)-1)] = v
+	s.unlock(word + one)
+	if e.receivers.Waiting() {
+		e.receivers.Wake()
+	}
+	return nil
+}
+
+// sendOne is the slow path of send.
+func (m *Metered[T]) sendOne(v T, size uint64) error {
+	_, err := m.sendRun([]T{v}, []uint64{size})
+	return err
+}
+
+// SendBatch implements engine.Engine.
+func (m *Metered[T]) SendBatch(_ context.Context, vs []T) (n int, err error) {
+	var sizes [weighed]uint64
+	for n < len(vs) && err == nil {
+		run := 0
+		for _, v := range vs[n:min(n+weighed, len(vs))] {
+			if sizes[run], err = m.weigh(v, "SendBatch"); err != nil {
+				break
+			}
+			run++
+		}
+		sent, full := m.sendRun(vs[n:n+run], sizes[:run])
+		n += sent
+		if full != nil {
+			err = full
+		}
+	}
+	return n, err
+}
+
+// sendRun sends the first of vs, as many as there is room for, and fails if that is
+// not all of them.
+func (m *Metered[T]) sendRun(vs []T, sizes []uint64) (n int, err error) {
+	e := m.Engine
+	word := e.send.lock()
+	if word&closed != 0 {
+		e.send.unlock(word)
+		return 0, engine.ErrClosed
+	}
+	index := word &^ flags
+	room := e.limit - e.between(index, e.recv.word.Load())
+	for n < len(vs) && uint64(n) < room && m.fits(index, sizes[n]) {
+		index += one
+		e.meter.count(index, sizes[n])
+		n++
+	}
+	e.put(word, vs[:n], new(turn))
+	if n < len(vs) {
+		err = engine.ErrFull
+	}
+	return n, err
+}
+
+// fits reports whether there is room for so many bytes before index, which is that of
+// the next value. The caller holds the send lock.
+func (m *Metered[T]) fits(index, size uint64) bool {
+	meter := m.meter
+	if size <= meter.room() {
+		return true
+	}
+	meter.look(m.recv.word.Load()&^flags, index)
+	return size <= meter.room()
+}
+
+// room is how many bytes there is room for, as far as is known.
+func (m *meter) room() uint64 { return m.limit - (m.sum - m.out) }
+
+// count adds the size of the value before index.
+func (m *meter) count(index, size uint64) {
+	m.sum += size
+	if m.sum-m.marked >= m.grain {
+		m.mark(index)
+	}
+}
+
+// mark sets a mark before the value of index.
+func (m *meter) mark(index uint64) {
+	m.marked = m.sum
+	m.marks.Push(mark{index, m.sum})
+}
+
+// look takes note of what has been received; index is where the next value goes.
+func (m *meter) look(head, index uint64) {
+	for m.marks.Len() > 0 && index-m.marks.First().index >= index-head {
+		m.out = m.marks.Pop().sum
+	}
+	if head == index {
+		m.out = m.sum
+	}
+}
+
+// held is how many bytes are queued, at most a grain too many.
+func (m *meter) held(head, tail uint64) int64 {
+	m.look(head, tail)
+	return int64(m.sum - m.out)
+}

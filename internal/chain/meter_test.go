@@ -1,0 +1,163 @@
+package chain
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+func itself(v int) int { return v }
+
+// metered makes an engine whose indices begin before they wrap.
+func metered(limit int, bytes int64) *Metered[int] {
+	return newMeteredAt(engine.Config[int]{Limit: limit, Elastic: true, LimitBytes: bytes, Size: itself, Overflow: engine.Reject}, beforeWrap)
+}
+
+// heldBy is how many bytes are queued, as Stats says.
+func heldBy(m *Metered[int]) int64 {
+	m.Hold()
+	defer m.Release()
+	var in engine.Inside
+	m.Held(0, &in)
+	return in.Stats.Bytes - m.elastic.held()
+}
+
+// TestMeterAgainstSlice: a metered engine never holds more than its limit, refuses
+// nothing that is a grain below it, is exact where a grain is a byte, and goes on
+// as an engine does.
+func TestMeterAgainstSlice(t *testing.T) {
+	for _, limit := range []int64{1, 10, 511, 5000, 1 << 20, math.MaxInt64} {
+		for seed := range uint64(20) {
+			rng := rand.New(rand.NewPCG(seed, uint64(limit)))
+			m := metered(200, limit)
+			early := int64(m.meter.grain) - 1
+			var model []int
+			held := int64(0)
+			for step := range 3000 {
+				largest := int(max(limit/int64(1+rng.IntN(60)), 1))
+				switch rng.IntN(4 + step/500%2) {
+				case 0:
+					v := rng.IntN(largest) + rng.IntN(2) // the limit itself, too
+					err := m.TrySend(v)
+					room := len(model) < 200
+					switch {
+					case err == nil && (!room || int64(v) > limit-held):
+						t.Fatalf("limit %d: %d was taken with %d in %d values", limit, v, held, len(model))
+					case err == engine.ErrFull && room && held <= limit-early && int64(v) <= limit-early-held:
+						t.Fatalf("limit %d: %d was refused with %d in %d values", limit, v, held, len(model))
+					case err == nil:
+						model, held = append(model, v), held+int64(v)
+					case err != engine.ErrFull:
+						t.Fatal(err)
+					}
+				case 1:
+					vs := make([]int, 1+rng.IntN(150))
+					for i := range vs {
+						vs[i] = rng.IntN(largest)
+					}
+					n, err := m.SendBatch(context.Background(), vs)
+					if (err == nil) != (n == len(vs)) {
+						t.Fatal(n, err)
+					}
+					for _, v := range vs[:n] {
+						model, held = append(model, v), held+int64(v)
+					}
+					if held > limit || len(model) > 200 {
+						t.Fatalf("limit %d: %d held in %d values", limit, held, len(model))
+					}
+				default:
+					buf := make([]int, 1+rng.IntN(100)*rng.IntN(2))
+					n, _ := m.recvSlow(nil, buf) //nolint:staticcheck // nil: never wait
+					if n != min(len(buf), len(model)) {
+						t.Fatalf("received %d of %d", n, len(model))
+					}
+					for i, v := range buf[:n] {
+						if v != model[i] {
+							t.Fatalf("received %d, sent %d", v, model[i])
+						}
+						held -= int64(v)
+					}
+					model = model[n:]
+				}
+				if marks := m.meter.marks.Len(); uint64(marks) > m.meter.limit/m.meter.grain+1 {
+					t.Fatalf("limit %d: %d marks", limit, marks)
+				}
+				if said := heldBy(m); said < held || said-held > early || len(model) == 0 && said != 0 {
+					t.Fatalf("limit %d: Stats says %d of %d bytes", limit, said, held)
+				}
+			}
+		}
+	}
+}
+
+// TestMeterRefuses: what no room will do for, and what nobody may say.
+func TestMeterRefuses(t *testing.T) {
+	m := metered(9, 100)
+	if n, err := m.SendBatch(context.Background(), []int{1, 2, 101, 3}); n != 2 || err != engine.ErrTooLarge {
+		t.Errorf("a batch with one too large as its third: %d, %v", n, err)
+	}
+	for name, send := range map[string]func(){
+		"Send":      func() { _ = m.Send(context.Background(), -1) },
+		"TrySend":   func() { _ = m.TrySend(-1) },
+		"SendBatch": func() { _, _ = m.SendBatch(context.Background(), []int{-1}) },
+	} {
+		func() {
+			defer func() {
+				if got, want := recover(), "sluice: "+name+": Options.Size returned -1, below 0"; got != want {
+					t.Errorf("%s: %v, want %q", name, got, want)
+				}
+			}()
+			send()
+		}()
+	}
+	m.Close()
+	if err := m.TrySend(1); err != engine.ErrClosed {
+		t.Error(err)
+	}
+	if n, err := m.SendBatch(context.Background(), []int{1}); n != 0 || err != engine.ErrClosed {
+		t.Error(n, err)
+	}
+}
+
+// TestMeterStorm: with many on both sides the bytes queued stay within the limit,
+// nothing is lost, and in the end all of the room is there.
+func TestMeterStorm(t *testing.T) {
+	const each, limit = 20_000, 3000
+	m := metered(math.MaxInt>>8, limit)
+	var left, refused, received atomic.Int64
+	var all sync.WaitGroup
+	for s := range 4 {
+		all.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(s), 9))
+			for range each {
+				v := rng.IntN(100)
+				for m.TrySend(v) != nil {
+					refused.Add(1)
+					if held := heldBy(m); held > limit || held < 0 {
+						t.Errorf("%d bytes held", held)
+					}
+				}
+				left.Add(int64(v))
+			}
+		})
+	}
+	for range 3 {
+		all.Go(func() {
+			for v, err := m.Recv(context.Background()); err == nil; v, err = m.Recv(context.Background()) {
+				if n := received.Add(1); n == 4*each {
+					m.Close()
+				}
+				left.Add(-int64(v))
+			}
+		})
+	}
+	all.Wait()
+	if left.Load() != 0 || heldBy(m) != 0 {
+		t.Errorf("%d bytes were not received, %d are held, %d values were refused", left.Load(), heldBy(m), refused.Load())
+	}
+}
