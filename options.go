@@ -39,8 +39,8 @@ type Options[T any] struct {
 	// besides its limit in values. 0 means no such bound. Size must be set with
 	// it; it is called once a value, by the sender (a Select that does not
 	// send at once calls it again), and must not be negative nor use the
-	// channel. With Reject a byte costs no lock of its own, and a value may be
-	// refused when the sum is up to a 256th of LimitBytes below it.
+	// channel. With Reject it is cheap, and a value may be refused that would
+	// have left up to a 256th of LimitBytes free.
 	LimitBytes int64
 	Size       func(v T) int
 

@@ -39,7 +39,7 @@ func TestMeterAgainstSlice(t *testing.T) {
 			var model []int
 			held := int64(0)
 			for step := range 3000 {
-				largest := int(max(limit/int64(1+rng.IntN(60)), 1))
+				largest := int(min(max(limit/int64(1+rng.IntN(60)), 1), math.MaxInt))
 				switch rng.IntN(4 + step/500%2) {
 				case 0:
 					v := rng.IntN(largest) + rng.IntN(2) // the limit itself, too
