@@ -8,7 +8,7 @@ import (
 )
 
 // What a side writes for each value lies in one cache line, and none of it in a
-// line of the other side.
+// line of the other side, nor of anybody else: the meter, which is the senders', too.
 func TestSidesAreAligned(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("laid out for 64 bits")
@@ -19,6 +19,10 @@ func TestSidesAreAligned(t *testing.T) {
 			if at := uintptr(unsafe.Pointer(s)); at%cacheLine != 0 || unsafe.Offsetof(s.debt) != cacheLine {
 				t.Fatalf("a side at %#x, with %d bytes before debt", at, unsafe.Offsetof(s.debt))
 			}
+		}
+		m := metered(100, 1000)
+		if at, size := uintptr(unsafe.Pointer(m.meter)), unsafe.Sizeof(*m.meter); at%cacheLine != 0 || size != 2*cacheLine {
+			t.Fatalf("a meter of %d bytes at %#x", size, at)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func heldBy(m *Metered[int]) int64 {
 	defer m.Release()
 	var in engine.Inside
 	m.Held(0, &in)
-	return in.Stats.Bytes - m.elastic.held()
+	return in.Stats.Bytes - m.elastic.held() - m.meter.own()
 }
 
 // TestMeterAgainstSlice: a metered engine never holds more than its limit, refuses
@@ -84,8 +84,8 @@ func TestMeterAgainstSlice(t *testing.T) {
 					}
 					model = model[n:]
 				}
-				if marks := m.meter.marks.Len(); uint64(marks) > m.meter.limit/m.meter.grain+1 {
-					t.Fatalf("limit %d: %d marks", limit, marks)
+				if marks := m.meter.marks.Len(); uint64(marks) > m.meter.limit/m.meter.grain+1 || m.meter.own() > 8<<10 {
+					t.Fatalf("limit %d: %d marks in %d bytes", limit, marks, m.meter.own())
 				}
 				if said := heldBy(m); said < held || said-held > early || len(model) == 0 && said != 0 {
 					t.Fatalf("limit %d: Stats says %d of %d bytes", limit, said, held)
@@ -116,11 +116,64 @@ func TestMeterRefuses(t *testing.T) {
 		}()
 	}
 	m.Close()
+	if n, err := m.SendBatch(context.Background(), []int{101}); n != 0 || err != engine.ErrTooLarge || m.TrySend(101) != err {
+		t.Errorf("too large, and the channel is closed: %d, %v", n, err)
+	}
 	if err := m.TrySend(1); err != engine.ErrClosed {
 		t.Error(err)
 	}
 	if n, err := m.SendBatch(context.Background(), []int{1}); n != 0 || err != engine.ErrClosed {
 		t.Error(n, err)
+	}
+}
+
+// TestMeterAsksOnce: the size of each value is asked for once, also of those that are
+// refused, so what is sent is what was counted, whatever a size says later.
+func TestMeterAsksOnce(t *testing.T) {
+	asked, says := 0, 0
+	m := NewMetered(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 100, Overflow: engine.Reject, Size: func(int) int {
+		asked++
+		says = 101 - says // too large, and not, in turns
+		return says
+	}})
+	for i, want := range []error{engine.ErrTooLarge, nil, engine.ErrTooLarge} {
+		if err := m.TrySend(i); err != want || asked != i+1 || m.Len() != (i+1)/2 {
+			t.Errorf("TrySend %d: %v, asked for %d sizes, %d queued", i, err, asked, m.Len())
+		}
+	}
+	if n, err := m.SendBatch(context.Background(), []int{1, 2, 3}); n != 1 || err != engine.ErrTooLarge || asked != 5 {
+		t.Errorf("SendBatch: %d, %v, asked for %d sizes", n, err, asked)
+	}
+}
+
+// TestMeterAllocates nothing, neither on the fast path nor on the slow one, which
+// Ready makes of all sends.
+func TestMeterAllocates(t *testing.T) {
+	for _, observed := range []bool{false, true} {
+		m := metered(1000, 5000)
+		if observed {
+			m.Ready()
+		}
+		vs, buf := make([]int, 100), make([]int, 1000)
+		for i := range vs {
+			vs[i] = 20
+		}
+		round := func() {
+			for range 300 { // more than there is room for
+				_ = m.TrySend(20)
+			}
+			for range 4 {
+				_, _ = m.RecvBatch(context.Background(), buf[:60])
+				_, _ = m.SendBatch(context.Background(), vs)
+			}
+			for range 250 {
+				_, _ = m.TryRecv()
+			}
+		}
+		round()
+		if n := testing.AllocsPerRun(10, round); n != 0 {
+			t.Errorf("observed %v: %v allocations", observed, n)
+		}
 	}
 }
 
