@@ -104,7 +104,7 @@ func (s shape) kind() sluicetest.Kind {
 	switch {
 	case s.withoutHandOff:
 		k.PassedOver = sluicetest.NoBound
-	case s.elastic && !s.bytes || s.capacity >= manySlots:
+	case s.elastic && (!s.bytes || s.overflow == sluice.Reject) || s.capacity >= manySlots:
 		k.PassedOver = passedOver
 	}
 	return k
@@ -177,5 +177,9 @@ func TestElastic(t *testing.T) {
 	for _, limit := range []int{1, 5, 1000} {
 		conform(t, shape{elastic: true, capacity: limit, bytes: true})
 	}
-	conform(t, shape{elastic: true, capacity: 5, bytes: true, overflow: sluice.DropOldest})
+	for _, overflow := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		conform(t, shape{elastic: true, capacity: 5, bytes: true, overflow: overflow})
+	}
+	conform(t, shape{elastic: true, capacity: 500, bytes: true, overflow: sluice.Reject})
+	conform(t, shape{elastic: true, capacity: 5, bytes: true, overflow: sluice.Reject, oneSender: true, oneReceiver: true})
 }

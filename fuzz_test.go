@@ -51,7 +51,7 @@ type reference struct {
 	shape
 	c       sluicetest.Channel[uint64]
 	queue   []uint64
-	bytes   int      // of queue
+	held    int      // bytes in queue
 	dropped []uint64 // by the reference
 	seen    []uint64 // by OnDrop
 	closed  bool
@@ -73,13 +73,26 @@ func newReference(s shape) *reference {
 
 // fits tells whether there is room for v.
 func (r *reference) fits(v uint64) bool {
-	return len(r.queue) < r.capacity && (!r.sizes || r.bytes+sizeOf(v) <= r.capacity+1)
+	return len(r.queue) < r.capacity && (!r.sizes || r.held+sizeOf(v) <= r.capacity+1)
+}
+
+// mayRefuse tells whether an Elastic that rejects may say that there is no room for
+// v though there is: see Options.LimitBytes.
+func (r *reference) mayRefuse(v uint64) bool {
+	if !r.elastic || r.overflow != sluice.Reject || !r.bytes && !r.sizes {
+		return false
+	}
+	limit, queued, size := r.capacity, len(r.queue), 1
+	if r.sizes {
+		limit, queued, size = r.capacity+1, r.held, sizeOf(v)
+	}
+	return limit-queued-size < limit/256-1
 }
 
 // shift takes the oldest value.
 func (r *reference) shift() (v uint64) {
 	v, r.queue = r.queue[0], r.queue[1:]
-	r.bytes -= sizeOf(v)
+	r.held -= sizeOf(v)
 	return v
 }
 
@@ -102,7 +115,7 @@ func (r *reference) accept(v uint64, full error) error {
 		return full
 	}
 	r.queue = append(r.queue, v)
-	r.bytes += sizeOf(v)
+	r.held += sizeOf(v)
 	r.sent++
 	r.high = max(r.high, len(r.queue))
 	return nil
@@ -130,24 +143,24 @@ func (r *reference) send(how string, n int) error {
 		r.next++
 	}
 	full := context.Canceled
-	if how == "TrySend" {
-		full = sluice.ErrFull
-	}
-	for wantN < n && want == nil {
-		if want = r.accept(vs[wantN], full); want == nil {
-			wantN++
-		}
-	}
 	switch how {
 	case "TrySend":
+		full = sluice.ErrFull
 		got = r.c.TrySend(vs[0])
 	case "Send":
 		got = r.c.Send(closedContext(), vs[0])
 	default:
 		gotN, got = r.c.SendBatch(closedContext(), vs)
-		if gotN != wantN {
-			return fmt.Errorf("%s(%d): %d, %v, want %d, %v", how, n, gotN, got, wantN, want)
+	}
+	for wantN < n && want == nil {
+		if got == sluice.ErrFull && wantN == gotN && r.mayRefuse(vs[wantN]) {
+			want = got
+		} else if want = r.accept(vs[wantN], full); want == nil {
+			wantN++
 		}
+	}
+	if how == "SendBatch" && gotN != wantN {
+		return fmt.Errorf("%s(%d): %d, %v, want %d, %v", how, n, gotN, got, wantN, want)
 	}
 	if got != want {
 		return fmt.Errorf("%s(%d): %v, want %v", how, n, got, want)
@@ -298,6 +311,15 @@ func FuzzAgainstSlice(f *testing.F) {
 			f.Add(append([]byte{capacity, 0, 0, single & 1, single >> 1}, deep...))
 		}
 	}
+	// Full in bytes, and with room again that is told in parts.
+	brim := slices.Concat(slices.Repeat([]byte{3, 59}, 8), slices.Repeat([]byte{4, 0, 5, 3, 2, 6, 1, 0, 6, 7, 3, 9}, 30))
+	for capacity := range byte(len(capacities)) {
+		for _, overflow := range []byte{1, 3} {
+			for _, sizes := range []byte{1, 2} {
+				f.Add(slices.Concat([]byte{capacity, overflow, 1, 0, 0, 0, sizes}, brim, brim))
+			}
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := tape(data)
 		drawn := s.shape()
@@ -330,6 +352,7 @@ func TestReferenceTellsApart(t *testing.T) {
 		{capacity: 3, overflow: sluice.DropNewest},
 		{capacity: 3, overflow: sluice.DropOldest},
 		{capacity: 3, elastic: true, sizes: true},
+		{capacity: 3, elastic: true, sizes: true, overflow: sluice.Reject},
 	}
 	const sends = "\x00\x00\x00\x00\x02\x02\x03\x03"
 	for _, claimed := range shapes {
