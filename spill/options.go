@@ -32,10 +32,10 @@ type Options[T any] struct {
 	// Size says how many bytes of memory a value holds. It is needed by an
 	// Overflow of values with pointers in them, but for []byte, which counts its
 	// capacity, and string, its length; it is used by no other kind. It is called
-	// by senders and again by receivers, with a lock held for what comes from
-	// disk: it must be quick, must say the same each time, must not be negative,
-	// and must not use the channel. If it panics on a value from disk, which the
-	// codec may have changed, the channel has failed.
+	// by senders, more than once for a value, and by whoever moves one back from
+	// disk, with a lock held then: it must be quick, must say the same each time,
+	// must not be negative, and must not use the channel. If it panics on a value
+	// from disk, which the codec may have changed, the channel has failed.
 	Size func(v T) int
 
 	// DiskLimit bounds the bytes that wait on disk, or have a place there, in the
@@ -154,4 +154,10 @@ func printable(name string) bool {
 		}
 	}
 	return len(name) >= 1 && len(name) <= 64
+}
+
+// sizeOf is the size of a T in a slot, in bytes.
+func sizeOf[T any]() int64 {
+	var zero T
+	return int64(unsafe.Sizeof(zero))
 }

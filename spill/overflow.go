@@ -26,10 +26,11 @@ import (
 //	spilling --- the backlog is empty, and nobody waits to add to it ----> direct
 //
 // A direct channel is its head: Send and Recv are those of the Elastic, with one or
-// two loads of the state: of values of different sizes it knows the limit in bytes,
-// and adds them up under a lock that it takes anyway. Spilling, senders append to the backlog, and receivers, who still receive from head alone,
-// move records from there to head (refill) before it is empty. There is no
-// goroutine that could be left behind: whoever needs a record moves some.
+// two loads of the state. Values of different sizes are added up by the Elastic, under
+// a lock that its senders take anyway. Spilling, senders append to the backlog, and
+// receivers, who still receive from head alone, move records from there to head
+// (refill) before it is empty. There is no goroutine that could be left behind:
+// whoever needs a record moves some.
 //
 //   - The lock guards the backlog, the line of senders, the state, and who moves
 //     records. It is held while a block is written or read. It is not needed to
@@ -69,7 +70,8 @@ import (
 //     moves records into head, which wakes those who wait there.
 //   - One who takes the last value of head waits for the lock. Before that it does
 //     without if somebody has it: another receiver will come by.
-//   - An empty head takes any record: what is received counts no more at once.
+//   - An empty head takes any record, of whatever size. One that is not empty may
+//     refuse one that would fit: then there is a receive to come.
 //   - A receiver that finds head empty and the channel spilling does not wait: it
 //     takes the lock and moves records.
 //
@@ -270,6 +272,9 @@ func (c *Overflow[T]) Stats() sluice.Stats {
 	defer c.mu.Unlock()
 	state := c.state.Load()
 	s := c.head.Stats()
+	if c.size != nil { // which tells of the slots, too
+		s.Bytes -= int64(s.Len) * sizeOf[T]()
+	}
 	s.Bytes += int64(cap(c.backlog.tail) + cap(c.backlog.aheadBuf))
 	s.Name, s.Cap = c.plan.name, sluice.Unlimited
 	s.Len += c.backlog.records

@@ -169,3 +169,18 @@ func TestSpilledStats(t *testing.T) {
 		t.Errorf("received: %+v", s)
 	}
 }
+
+// TestBytesOnce: the slot of a value is counted once, though its size tells of it.
+func TestBytesOnce(t *testing.T) {
+	const limit = 64 << 10
+	each := 8 + sizeOf[[]byte]()
+	c := on(t, new(faulty), &Options[[]byte]{Limit: limit})
+	for i := range limit / each {
+		if err := c.TrySend(make([]byte, 8)); err != nil {
+			t.Fatal(err)
+		}
+		if s := c.Stats(); s.Bytes < int64(s.Len)*each || s.Bytes > int64(s.Len)*each+20<<10 {
+			t.Fatalf("%d values of %d bytes: Bytes is %d", i+1, each, s.Bytes)
+		}
+	}
+}

@@ -159,7 +159,7 @@ func (c *Overflow[T]) readAhead(state uint64) {
 }
 
 // fetch is called by one who found head empty while the channel was spilling. If it
-// moves nothing, somebody is about to add to head, or to count out what it took.
+// moves nothing, somebody else has added to head, or all that was left is there.
 func (c *Overflow[T]) fetch() {
 	c.mu.Lock()
 	moved := c.settle()
