@@ -52,7 +52,7 @@ func NewMetered[T any](config engine.Config[T]) *Metered[T] { return newMeteredA
 
 // newMeteredAt is NewMetered with the first index given, for tests of the wrap.
 func newMeteredAt[T any](config engine.Config[T], first uint64) *Metered[T] {
-	config.SingleSender = false // it would work without the lock
+	config.SingleSender = false // it takes the lock, so it may have large rings
 	e := newAt(config, first)
 	limit := uint64(config.LimitBytes)
 	e.meter = &meter{limit: limit, grain: max(limit/grains, 1)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,20 +32,21 @@ func heldBy(m *Metered[int]) int64 {
 // nothing that is a grain below it, is exact where a grain is a byte, and goes on
 // as an engine does.
 func TestMeterAgainstSlice(t *testing.T) {
+	const slots = 1000
 	for _, limit := range []int64{1, 10, 511, 5000, 1 << 20, math.MaxInt64} {
 		for seed := range uint64(20) {
 			rng := rand.New(rand.NewPCG(seed, uint64(limit)))
-			m := metered(200, limit)
-			early := int64(m.meter.grain) - 1
+			m := metered(slots, limit)
+			early := max(limit/256, 1) - 1
 			var model []int
 			held := int64(0)
 			for step := range 3000 {
-				largest := int(min(max(limit/int64(1+rng.IntN(60)), 1), math.MaxInt))
+				largest := int(min(max(limit/int64(1+rng.IntN(600)), 1), math.MaxInt))
 				switch rng.IntN(4 + step/500%2) {
 				case 0:
 					v := rng.IntN(largest) + rng.IntN(2) // the limit itself, too
 					err := m.TrySend(v)
-					room := len(model) < 200
+					room := len(model) < slots
 					switch {
 					case err == nil && (!room || int64(v) > limit-held):
 						t.Fatalf("limit %d: %d was taken with %d in %d values", limit, v, held, len(model))
@@ -58,7 +60,7 @@ func TestMeterAgainstSlice(t *testing.T) {
 				case 1:
 					vs := make([]int, 1+rng.IntN(150))
 					for i := range vs {
-						vs[i] = rng.IntN(largest)
+						vs[i] = rng.IntN(largest) + rng.IntN(2)
 					}
 					n, err := m.SendBatch(context.Background(), vs)
 					if (err == nil) != (n == len(vs)) {
@@ -67,7 +69,7 @@ func TestMeterAgainstSlice(t *testing.T) {
 					for _, v := range vs[:n] {
 						model, held = append(model, v), held+int64(v)
 					}
-					if held > limit || len(model) > 200 {
+					if held > limit || len(model) > slots {
 						t.Fatalf("limit %d: %d held in %d values", limit, held, len(model))
 					}
 				default:
@@ -146,6 +148,18 @@ func TestMeterAsksOnce(t *testing.T) {
 	}
 }
 
+// TestMeterSingleSender: a single sender has the large rings of many, as it takes the
+// lock that lets receivers exchange them.
+func TestMeterSingleSender(t *testing.T) {
+	m := NewMetered(engine.Config[int]{Limit: 1 << 20, Elastic: true, LimitBytes: 1 << 40, Size: itself, Overflow: engine.Reject, SingleSender: true})
+	if n, err := m.SendBatch(context.Background(), make([]int, 100_000)); n != 100_000 || err != nil {
+		t.Fatal(n, err)
+	}
+	if slots := len(m.Engine.send.buf); slots != largeBytes/sizeOf[int]() {
+		t.Errorf("a ring of %d slots", slots)
+	}
+}
+
 // TestMeterAllocates nothing, neither on the fast path nor on the slow one, which
 // Ready makes of all sends.
 func TestMeterAllocates(t *testing.T) {
@@ -180,7 +194,7 @@ func TestMeterAllocates(t *testing.T) {
 // TestMeterStorm: with many on both sides the bytes queued stay within the limit,
 // nothing is lost, and in the end all of the room is there.
 func TestMeterStorm(t *testing.T) {
-	const each, limit = 20_000, 3000
+	const each, limit = 5000, 3000
 	m := metered(math.MaxInt>>8, limit)
 	var left, refused, received atomic.Int64
 	var all sync.WaitGroup
@@ -194,6 +208,7 @@ func TestMeterStorm(t *testing.T) {
 					if held := heldBy(m); held > limit || held < 0 {
 						t.Errorf("%d bytes held", held)
 					}
+					runtime.Gosched()
 				}
 				left.Add(int64(v))
 			}
