@@ -40,22 +40,27 @@ func TestMeterAgainstSlice(t *testing.T) {
 			early := max(limit/256, 1) - 1
 			var model []int
 			held := int64(0)
+			check := func(v int, err error) {
+				t.Helper()
+				room := len(model) < slots
+				switch {
+				case err == nil && (!room || int64(v) > limit-held):
+					t.Fatalf("limit %d: %d was taken with %d in %d values", limit, v, held, len(model))
+				case err == engine.ErrFull && room && held <= limit-early && int64(v) <= limit-early-held:
+					t.Fatalf("limit %d: %d was refused with %d in %d values", limit, v, held, len(model))
+				case err != nil && err != engine.ErrFull:
+					t.Fatal(err)
+				}
+			}
 			for step := range 3000 {
 				largest := int(min(max(limit/int64(1+rng.IntN(600)), 1), math.MaxInt))
 				switch rng.IntN(4 + step/500%2) {
 				case 0:
 					v := rng.IntN(largest) + rng.IntN(2) // the limit itself, too
 					err := m.TrySend(v)
-					room := len(model) < slots
-					switch {
-					case err == nil && (!room || int64(v) > limit-held):
-						t.Fatalf("limit %d: %d was taken with %d in %d values", limit, v, held, len(model))
-					case err == engine.ErrFull && room && held <= limit-early && int64(v) <= limit-early-held:
-						t.Fatalf("limit %d: %d was refused with %d in %d values", limit, v, held, len(model))
-					case err == nil:
+					check(v, err)
+					if err == nil {
 						model, held = append(model, v), held+int64(v)
-					case err != engine.ErrFull:
-						t.Fatal(err)
 					}
 				case 1:
 					vs := make([]int, 1+rng.IntN(150))
@@ -67,10 +72,11 @@ func TestMeterAgainstSlice(t *testing.T) {
 						t.Fatal(n, err)
 					}
 					for _, v := range vs[:n] {
+						check(v, nil)
 						model, held = append(model, v), held+int64(v)
 					}
-					if held > limit || len(model) > slots {
-						t.Fatalf("limit %d: %d held in %d values", limit, held, len(model))
+					if err != nil {
+						check(vs[n], err)
 					}
 				default:
 					buf := make([]int, 1+rng.IntN(100)*rng.IntN(2))
@@ -102,6 +108,9 @@ func TestMeterRefuses(t *testing.T) {
 	m := metered(9, 100)
 	if n, err := m.SendBatch(context.Background(), []int{1, 2, 101, 3}); n != 2 || err != engine.ErrTooLarge {
 		t.Errorf("a batch with one too large as its third: %d, %v", n, err)
+	}
+	if n, err := m.SendBatch(context.Background(), []int{60, 60, 101}); n != 1 || err != engine.ErrFull {
+		t.Errorf("a batch without room for its second, and the third too large: %d, %v", n, err)
 	}
 	for name, send := range map[string]func(){
 		"Send":      func() { _ = m.Send(context.Background(), -1) },
