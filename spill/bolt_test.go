@@ -173,6 +173,13 @@ func TestNotAQueue(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path) {
 				t.Errorf("OpenDurable: %v, want %q and the file", err, says)
 			}
+			// By its form it may be a queue all the same.
+			if !strings.HasPrefix(says, "codec") && !strings.HasPrefix(says, "with the key") {
+				_, _, err := Compact(dir)
+				if err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "spill: Compact: ") {
+					t.Errorf("Compact: %v, want %q", err, says)
+				}
+			}
 			if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 				t.Error("the file was changed")
 			}
@@ -368,18 +375,31 @@ func TestUndecodable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, v := range []string{"late panic", "late error"} {
+	s := c.store.(*memoryStore)
+	for i, v := range []string{"late panic", "late error"} {
 		var bad *RecordError
 		for range 2 {
 			if _, err := c.TryRecv(); !errors.As(err, &bad) || string(bad.Form) != v || !strings.Contains(err.Error(), "no value") {
 				t.Fatalf("%s: %v", v, err)
 			}
 		}
+		full := errors.New("full")
+		s.onWrite = func(uint64, [][]byte, []uint64) error { return full }
+		if err := bad.Drop(); err != full {
+			t.Errorf("dropped on a full disk: %v", err)
+		}
+		s.onWrite = nil
 		if err := bad.Drop(); err != nil {
 			t.Fatal(err)
 		}
 		if err := bad.Drop(); err != ErrSettled {
 			t.Errorf("dropped again: %v", err)
+		}
+		if s := c.Stats(); s.Len != 2-i || s.Sent-s.Received != uint64(s.Len) {
+			t.Errorf("after a Drop: %+v", s)
+		}
+		if v == "late error" && errors.Unwrap(bad) == nil {
+			t.Error("a RecordError without what is wrong")
 		}
 	}
 	d, err := c.TryRecv()

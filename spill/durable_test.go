@@ -88,7 +88,14 @@ func TestSettledOnce(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if len(s.records) != 3 || open.Ack() != nil || len(s.records) != 2 || c.Ack() != nil {
+	if err := acked.Ack(); err != ErrSettled {
+		t.Errorf("after an Ack of it and another: %v", err)
+	}
+	writes := s.writes
+	if c.Ack() != nil || s.writes != writes {
+		t.Errorf("%d writes of nothing", s.writes-writes)
+	}
+	if len(s.records) != 3 || open.Ack() != nil || len(s.records) != 2 {
 		t.Errorf("%d records are left", len(s.records))
 	}
 	other, _ := small(0)

@@ -1,0 +1,142 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/codec"
+	bolt "go.etcd.io/bbolt"
+)
+
+// TestStoreReads as much as it was asked for, copies, and damaged records alone.
+func TestStoreReads(t *testing.T) {
+	dir := queueOf(t, 20)
+	s, has, err := opening{noSync: true}.open(dir, codec.Default[[]byte]().Name())
+	if err != nil || has.records != 20 {
+		t.Fatal(has, err)
+	}
+	err = s.db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket(recordsBucket).Put([]byte{7: 5}, []byte("no checksum"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []stored
+	for _, test := range []struct {
+		from, to uint64
+		most     int64
+		n        int
+		damaged  bool
+	}{
+		{1, 4, 1 << 20, 3, false},
+		{1, 100, 1 << 20, 4, false}, // and before the damaged one
+		{5, 100, 1 << 20, 16, true},
+		{6, 100, 1, 1, false},
+		{6, 100, 250, 2, false},
+		{19, 100, 1 << 20, 2, false},
+		{3, 3, 1 << 20, 0, false},
+	} {
+		records, err := s.read(test.from, test.to, test.most)
+		if err != nil || len(records) != test.n || test.n > 0 && records[0].number != test.from {
+			t.Errorf("%+v: %d records, %v", test, len(records), err)
+			continue
+		}
+		for i, r := range records {
+			broken := test.damaged && i == 0
+			if (r.damaged != nil) != broken || !broken && !bytes.Equal(r.form, numbered(int(r.number)-1)) {
+				t.Errorf("%+v: record %d is %q, %v", test, r.number, r.form, r.damaged)
+			}
+			if broken && (string(r.form) != "hecksum" || !strings.Contains(r.damaged.Error(), queueFile+": record 5")) {
+				t.Errorf("a damaged record is %q, %v", r.form, r.damaged)
+			}
+		}
+		kept = append(kept, records...)
+	}
+	if err := s.close(); err != nil { // the pages that they came from are gone
+		t.Fatal(err)
+	}
+	for _, r := range kept {
+		if r.damaged == nil && !bytes.Equal(r.form, numbered(int(r.number)-1)) {
+			t.Errorf("record %d became %q", r.number, r.form)
+		}
+	}
+}
+
+// TestDoneAndFailed: a write that was done, though it says that it failed, ends the
+// channel: it is not tried again, nor called undone, neither what it stored nor what
+// it removed. Deliveries then say so too.
+func TestDoneAndFailed(t *testing.T) {
+	broken := errors.New("sync: input/output error")
+	for what, call := range map[string]func(c *Durable[[]byte], d *Delivery[[]byte]) error{
+		"Send": func(c *Durable[[]byte], _ *Delivery[[]byte]) error { return c.Send(context.Background(), numbered(9)) },
+		"Ack":  func(_ *Durable[[]byte], d *Delivery[[]byte]) error { return d.Ack() },
+	} {
+		c, err := reopen(queueOf(t, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, other := mustRecv(t, c, 0), mustRecv(t, c, 1)
+		s, writes := c.store.(*boltStore), 0
+		s.update = func(f func(*bolt.Tx) error) error {
+			writes++
+			return errors.Join(s.db.Update(f), broken)
+		}
+		for i, err := range []error{call(c, d), other.Ack(), other.Nack(), c.Send(context.Background(), nil)} {
+			if !errors.Is(err, broken) || !errors.Is(err, errUnknown) {
+				t.Errorf("%s, then call %d: %v", what, i, err)
+			}
+		}
+		if err := c.Shutdown(); err != nil || writes != 1 {
+			t.Errorf("%s: %d writes, %v", what, writes, err)
+		}
+	}
+}
+
+// TestRoomInTheFile: without a reserve what has room among the free pages of the file
+// is stored, what has not is refused, and acknowledgements go on in any case.
+func TestRoomInTheFile(t *testing.T) {
+	dir := queueOf(t, 40_000)
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		ds := make([]*Delivery[[]byte], 200)
+		for i := range ds {
+			if ds[i], err = c.TryRecv(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Ack(ds[:199]...); err != nil {
+			t.Fatal(err)
+		}
+		if err := ds[199].Nack(); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := c.TryRecv(); err != nil || d.Tries != 2 || d.Ack() != nil {
+			t.Fatal(d, err)
+		}
+	}
+	path := filepath.Join(dir, reserveFile)
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil { // it cannot be made
+		t.Fatal(err)
+	}
+	c.store.(*boltStore).short = true
+	if err := c.Send(context.Background(), make([]byte, 8<<20)); err == nil || !strings.Contains(err.Error(), reserveFile) {
+		t.Errorf("a record larger than what is free: %v", err)
+	}
+	if err := c.Send(context.Background(), numbered(0)); err != nil {
+		t.Errorf("a small one: %v", err)
+	}
+	if err := mustRecv(t, c, 0).Ack(); err != nil {
+		t.Errorf("Ack: %v", err)
+	}
+	if err := errors.Join(os.Remove(path), c.Shutdown()); err != nil {
+		t.Fatal(err)
+	}
+}
