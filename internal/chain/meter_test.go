@@ -112,6 +112,22 @@ func TestMeterRefuses(t *testing.T) {
 	if n, err := m.SendBatch(context.Background(), []int{60, 60, 101}); n != 1 || err != engine.ErrFull {
 		t.Errorf("a batch without room for its second, and the third too large: %d, %v", n, err)
 	}
+	few := metered(2, 100)
+	ready := few.Ready()
+	if n, err := few.SendBatch(context.Background(), []int{1, 2, 3}); n != 2 || err != engine.ErrFull {
+		t.Errorf("a batch of three into two slots: %d, %v", n, err)
+	}
+	if <-ready; few.Len() != 2 {
+		t.Errorf("%d queued", few.Len())
+	}
+	_, _ = few.TryRecv()
+	_, _ = few.TryRecv()
+	for len(ready) > 0 {
+		<-ready
+	}
+	if err := few.TrySend(1); err != nil || len(ready) != 1 {
+		t.Errorf("TrySend: %v; Ready has %d tokens", err, len(ready))
+	}
 	for name, send := range map[string]func(){
 		"Send":      func() { _ = m.Send(context.Background(), -1) },
 		"TrySend":   func() { _ = m.TrySend(-1) },
