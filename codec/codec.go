@@ -44,20 +44,27 @@ type Codec[T any] interface {
 //
 // A named type whose underlying type is []byte or string is one of the last two:
 // it may have methods that say how it wants to be written.
-func Default[T any]() Codec[T] {
+//
+// It fails for a struct that embeds what has such methods, [time.Time] or another, and
+// has more fields: the methods are the struct's too, they write the time, and the other
+// fields would be lost without an error. So it does for a type in which JSON finds such a
+// struct, at any depth, but behind an interface. The remedy is a name for the field, or to
+// say which codec.
+func Default[T any]() (Codec[T], error) {
 	if c, ok := any(raw{}).(Codec[T]); ok {
-		return c
+		return c, nil
 	}
 	if c, ok := any(text{}).(Codec[T]); ok {
-		return c
+		return c, nil
 	}
+	t := reflect.TypeFor[T]()
 	if _, ok := any(new(T)).(binaryForm); ok {
-		return binary[T]{}
+		return binary[T]{}, losing(t, ofBinary, anyField)
 	}
-	if t := reflect.TypeFor[T](); t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[binaryForm]()) {
-		return pointed[T]{t.Elem()}
+	if t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[binaryForm]()) {
+		return pointed[T]{t.Elem()}, losing(t.Elem(), ofBinary, anyField)
 	}
-	return JSON[T]()
+	return JSON[T](), losingJSON(t, map[reflect.Type]bool{})
 }
 
 // raw is the form of []byte.
@@ -79,6 +86,17 @@ func (text) Decode(b []byte) (string, error)           { return string(b), nil }
 type binaryForm interface {
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler
+}
+
+// Binary returns the codec "binary": what the methods of T say. It is the default of most
+// such types; to ask for it says that the methods write all of a T, which Default cannot
+// know of a struct that embeds something with such methods.
+func Binary[T any, P interface {
+	*T
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}]() Codec[T] {
+	return binary[T]{}
 }
 
 // binary is the form that a T, or the pointer to it, has by its own methods.
@@ -119,8 +137,8 @@ func (p pointed[T]) Decode(b []byte) (T, error) {
 }
 
 // JSON returns the codec "json", whatever T is: encoding/json, so what that loses
-// is lost, such as fields without a capital and the difference between invalid
-// UTF-8 strings. What it cannot encode, such as a func, is an error of Append.
+// is lost, such as fields without a capital, the difference between invalid UTF-8 strings,
+// and what stands beside an embedded field that has methods for JSON or text. What it cannot encode, such as a func, is an error of Append.
 func JSON[T any]() Codec[T] { return asJSON[T]{} }
 
 type asJSON[T any] struct{}

@@ -35,10 +35,20 @@ var errFragile = errors.New("fragile")
 func (fragile) AppendBinary(b []byte) ([]byte, error) { return b, errFragile }
 func (*fragile) UnmarshalBinary([]byte) error         { return errFragile }
 
+// byDefault is the default, of types that have one.
+func byDefault[T any](t *testing.T) codec.Codec[T] {
+	t.Helper()
+	c, err := codec.Default[T]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // check sends v there and back by the default codec, which must be the one named.
 func check[T any](t *testing.T, name string, v T, form string) {
 	t.Helper()
-	c := codec.Default[T]()
+	c := byDefault[T](t)
 	if c.Name() != name {
 		t.Errorf("%T: the default is %q, want %q", v, c.Name(), name)
 	}
@@ -108,27 +118,27 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	before := []byte("before")
-	b, err := codec.Default[*time.Time]().Append(before, nil)
+	b, err := byDefault[*time.Time](t).Append(before, nil)
 	fails("a nil pointer", b, err, "nil pointer")
-	b, err = codec.Default[func()]().Append(before, func() {})
+	b, err = byDefault[func()](t).Append(before, func() {})
 	fails("a func", b, err, "unsupported type")
-	b, err = codec.Default[fragile]().Append(before, fragile{})
+	b, err = byDefault[fragile](t).Append(before, fragile{})
 	fails("its own error", b, err, "fragile")
 
-	_, err = codec.Default[fragile]().Decode(nil)
+	_, err = byDefault[fragile](t).Decode(nil)
 	fails("reading it", before, err, "fragile")
-	_, err = codec.Default[*fragile]().Decode(nil)
+	_, err = byDefault[*fragile](t).Decode(nil)
 	fails("reading a pointer to it", before, err, "fragile")
-	_, err = codec.Default[event]().Decode([]byte(`{"N":1`))
+	_, err = byDefault[event](t).Decode([]byte(`{"N":1`))
 	fails("reading half of it", before, err, "unexpected end")
-	_, err = codec.Default[event]().Decode([]byte(`{} {}`))
+	_, err = byDefault[event](t).Decode([]byte(`{} {}`))
 	fails("reading two", before, err, "after top-level value")
 }
 
 // Decode of raw bytes must not hand out the caller's memory.
 func TestDecodeCopies(t *testing.T) {
 	b := []byte("abc")
-	v, err := codec.Default[[]byte]().Decode(b)
+	v, err := byDefault[[]byte](t).Decode(b)
 	b[0] = 'x'
 	if err != nil || string(v) != "abc" {
 		t.Errorf("the value changed with the buffer: %q, %v", v, err)

@@ -13,6 +13,7 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/codec"
 )
 
 func TestOptionsRefused(t *testing.T) {
@@ -39,6 +40,20 @@ func TestOptionsRefused(t *testing.T) {
 			t.Errorf("Open: %v, want one line with %q", err, want)
 		}
 	}
+}
+
+// A type of which the default codec would lose fields is refused, unless it is told which
+// codec to take.
+func TestOpenLoses(t *testing.T) {
+	t.Parallel()
+	type stamped struct {
+		time.Time
+		Host string
+	}
+	if _, err := Open[stamped](t.Context(), &Options[stamped]{Name: "a"}); err == nil || !strings.Contains(err.Error(), "jetstream: Open: codec: ") {
+		t.Errorf("Open: %v", err)
+	}
+	open(t, Options[stamped]{Codec: codec.JSON[stamped]()})
 }
 
 // A second opening finds the channel, if it wants the same.

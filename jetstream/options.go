@@ -133,7 +133,10 @@ func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 	}
 	form := o.Codec
 	if form == nil {
-		form = codec.Default[T]()
+		var err error
+		if form, err = codec.Default[T](); err != nil {
+			return config{}, nil, fmt.Errorf("jetstream: Open: %w", err)
+		}
 	}
 	c := config{
 		name: o.Name, url: o.URL, nats: o.NATS, conn: o.Conn, dir: o.Dir,

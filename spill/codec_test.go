@@ -38,7 +38,7 @@ func (f fragile) Decode(b []byte) (string, error) {
 // TestFragileCodec: what a codec does harms the value in its hands, or ends the
 // channel with the codec's name; it never hangs it.
 func TestFragileCodec(t *testing.T) {
-	o := &Options[string]{Limit: 60, Codec: fragile{codec.Default[string]()}}
+	o := &Options[string]{Limit: 60, Codec: fragile{codec.JSON[string]()}}
 	c := on(t, new(faulty), o)
 	for _, v := range []string{"in memory", "is full now", "spilled"} {
 		if err := c.TrySend(v); err != nil {

@@ -319,7 +319,7 @@ func TestGap(t *testing.T) {
 
 // TestDropBehind: a record is dropped wherever it is among those given back.
 func TestDropBehind(t *testing.T) {
-	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{codec.Default[string]()}})
+	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{codec.JSON[string]()}})
 	for _, v := range []string{"fine", "late error"} {
 		if err := c.TrySend(v); err != nil {
 			t.Fatal(err)

@@ -67,10 +67,13 @@ func (o *Options[T]) plan(function string) (plan[T], error) {
 	}
 	p := plan[T]{name: o.Name, limit: o.Limit, diskLimit: o.DiskLimit, codec: o.Codec, size: o.Size}
 	refuse := func(format string, args ...any) (plan[T], error) {
-		return p, fmt.Errorf("spill: %s: %s", function, fmt.Sprintf(format, args...))
+		return p, fmt.Errorf("spill: "+function+": "+format, args...)
 	}
 	if p.codec == nil {
-		p.codec = codec.Default[T]()
+		var err error
+		if p.codec, err = codec.Default[T](); err != nil {
+			return refuse("%w", err)
+		}
 	}
 	switch {
 	case p.limit < 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
@@ -18,6 +19,10 @@ func TestOptions(t *testing.T) {
 		"Options.Size must": second(Open[*int](t.TempDir(), nil)),
 		"has pointers":      second(Open[[2]struct{ s []int }](t.TempDir(), nil)),
 		"name of the codec": second(Open(t.TempDir(), &Options[int]{Codec: nameless{}})),
+		"its field Host be lost": second(Open[struct {
+			time.Time
+			Host string
+		}](t.TempDir(), nil)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want %q", err, says)
