@@ -24,6 +24,11 @@ func (c *core) close() {
 	if err == nil || errors.Is(err, ErrGone) || c.left.Load() {
 		return
 	}
+	c.closeLater(err)
+}
+
+// closeLater goes on with a Close that failed so far.
+func (c *core) closeLater(err error) {
 	c.warn(warnClose, "Close is not confirmed by the servers yet: others may still send")
 	c.log.Error("jetstream: Close is not confirmed, and tried on", "error", err)
 	c.task(func() {

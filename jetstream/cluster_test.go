@@ -257,6 +257,36 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestKilled: what the server inside has confirmed survives kill -9 of the process.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	o := clusterChannel("")
+	o.Dir = t.TempDir()
+	sender := begin(t, role{Kind: "sender", Dir: o.Dir})
+	until(t, "values are stored", func() bool { return sender.count() >= 200 })
+	if err := sender.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = sender.finish() // it was killed
+	c := open(t, o)
+	arrived := map[string]bool{}
+	c.Close()
+	for v := range c.All(patient(t)) {
+		arrived[v] = true
+	}
+	stored := 0
+	for _, line := range sender.printed() {
+		if v, ok := strings.CutPrefix(line, "+"); ok {
+			if stored++; !arrived[v] {
+				t.Errorf("%s is lost", v)
+			}
+		}
+	}
+	if stored < 200 {
+		t.Errorf("%d are stored", stored)
+	}
+}
+
 // account checks that every value sent arrived, and reports what else there is to say.
 func account(t *testing.T, senders, receivers []*process) {
 	t.Helper()

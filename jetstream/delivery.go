@@ -13,9 +13,9 @@ import (
 // process that dies all deliveries come again, after Options.AckWait.
 //
 // As long as it is in hand it is marked as in progress, so a job may take longer
-// than AckWait. It lapses after Options.MaxWork, and when no mark could be sent to the
-// servers for AckWait, as in a process that was stopped: then somebody else may have it, and
-// what is said of it here is refused with ErrLapsed.
+// than AckWait. It lapses after Options.MaxWork, and when no mark is known to have reached
+// the servers for AckWait, as in a process that was stopped or cut off from them: then
+// somebody else may have it, and what is said of it here is refused with ErrLapsed.
 type Delivery[T any] struct {
 	// Value is what was sent.
 	Value T
@@ -78,7 +78,7 @@ func (d *Delivery[T]) InProgress() error {
 	case h.of[d.parcel.key] != d.parcel, d.channel.core.lapsed(d.parcel, time.Now()):
 		return ErrLapsed
 	}
-	return h.progress(d.parcel, d.channel.core.link.nc)
+	return d.channel.core.link.nc.Publish(d.parcel.reply, sayProgress)
 }
 
 // settle says what became of d, once.

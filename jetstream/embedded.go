@@ -85,7 +85,8 @@ func startServer(dir string, passes bool) (_ *embedded, err error) {
 		return nil, fmt.Errorf("jetstream: a server in %s: %w", dir, err)
 	}
 	e.server.Start()
-	if !e.server.ReadyForConnections(startWait) || !e.server.JetStreamEnabled() {
+	// What it has was read by now, or it will not be.
+	if !e.server.JetStreamEnabled() || !e.server.ReadyForConnections(startWait) {
 		return nil, fmt.Errorf("jetstream: the server in %s does not start: is it a folder of another kind, or without room?", dir)
 	}
 	servers.of[dir] = e

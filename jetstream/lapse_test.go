@@ -69,11 +69,33 @@ func TestHandedOutLate(t *testing.T) {
 	p := mustDeliver(t, c).parcel
 	p.came = p.came.Add(-c.core.config.ackWait / 2)
 	c.core.hold(p)
-	c.core.held.mu.Lock()
-	defer c.core.held.mu.Unlock()
-	if !p.alive.After(p.came) {
-		t.Error("it is not marked as in progress")
+	until(t, "the servers have heard that it is worked on", func() bool {
+		c.core.held.mu.Lock()
+		defer c.core.held.mu.Unlock()
+		return p.alive.After(p.came)
+	})
+}
+
+// A process may be cut off from its servers with no sign of it: what it says goes nowhere.
+// Its deliveries lapse before somebody else gets them, and not when the connection is found
+// to be broken.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	c, p, _ := behindProxy(t, Options[string]{Name: "jobs", AckWait: time.Second})
+	mustSend(t, c, "a")
+	d := mustDeliver(t, c)
+	began := d.parcel.came
+	until(t, "its marks are heard", func() bool {
+		c.core.held.mu.Lock()
+		defer c.core.held.mu.Unlock()
+		return d.parcel.alive.After(began)
+	})
+	p.silence()
+	until(t, "it has lapsed", func() bool { return d.InProgress() == ErrLapsed })
+	if n := c.core.link.nc.Reconnects; !c.core.link.nc.IsConnected() || n > 0 {
+		t.Errorf("only as the connection was found to be broken, %d times", n)
 	}
+	p.cut(false)
 }
 
 // A value that lies here and is delivered again is as fresh as the second delivery.

@@ -19,9 +19,9 @@ type parcel struct {
 	tries   int    // deliveries so far, with this one
 	pending uint64 // values behind it that nobody has yet
 	came    time.Time
-	// alive is when the servers were last told that it is worked on, until when
-	// they will be.
-	alive, until time.Time
+	// In hand, guarded by held.mu: marked is when it was last marked as in progress, alive
+	// the same of a mark that the servers are known to have heard, until when it will be.
+	marked, alive, until time.Time
 }
 
 // A key is which message of a stream it is. The time tells apart two that have one
@@ -62,7 +62,9 @@ func (c *core) giveBack(p *parcel, after time.Duration) {
 
 // held are the parcels in hand, and what became of the last ones. In hand a parcel
 // is marked as in progress, so that nobody else gets it, for as long as the servers
-// hear of it in time: it lapses when they did not.
+// hear of it in time: it lapses when they may not have. A mark that was sent may have
+// gone nowhere, while the connection is not known to be broken. So the last one of each
+// round is a request: its answer says that all before it were heard.
 type held struct {
 	mu sync.Mutex
 	of map[key]*parcel
@@ -82,15 +84,20 @@ const remembered = 1 << 14
 func (c *core) hold(p *parcel) {
 	h := &c.held
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	now := time.Now()
 	p.alive, p.until = p.came, now.Add(c.config.maxWork)
 	h.of[p.key] = p
-	if now.Sub(p.came) > h.every { // it lay here; the next mark may be too late
-		_ = h.progress(p, c.link.nc)
+	late := now.Sub(p.came) > h.every // it lay here; the next mark may be too late
+	if late {
+		p.marked = now
 	}
 	if h.timer == nil {
 		h.timer = time.AfterFunc(h.every, c.mark)
+	}
+	reply := p.reply
+	h.mu.Unlock()
+	if late {
+		c.task(func() { c.vouch(reply, now) })
 	}
 }
 
@@ -98,29 +105,44 @@ func (c *core) hold(p *parcel) {
 func (c *core) mark() {
 	h := &c.held
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := time.Now()
+	now, last := time.Now(), ""
 	for key, p := range h.of {
 		if c.lapsed(p, now) {
 			delete(h.of, key)
 			c.log.Warn("jetstream: a delivery has lapsed, others may get it",
 				"sequence", key.seq, "since", now.Sub(p.came).Round(time.Second))
-		} else {
-			h.progress(p, c.link.nc)
+		} else if c.link.nc.Publish(p.reply, sayProgress) == nil {
+			p.marked, last = now, p.reply
 		}
 	}
 	if h.timer = nil; len(h.of) > 0 && !c.left.Load() {
 		h.timer = time.AfterFunc(h.every, c.mark)
 	}
+	h.mu.Unlock()
+	if last != "" {
+		c.task(func() { c.vouch(last, now) })
+	}
 }
 
-// progress tells the servers that p is worked on. The lock is held.
-func (h *held) progress(p *parcel, nc *nats.Conn) (err error) {
-	now := time.Now()
-	if err = nc.Publish(p.reply, sayProgress); err == nil {
-		p.alive = now
+// vouch marks once more, by a request. Its answer says that the marks made by then were
+// heard; of what lapsed before the answer it says nothing, as somebody else may have got
+// it before they were.
+func (c *core) vouch(reply string, made time.Time) {
+	ctx, cancel := c.link.attempt(c.leaving, attempt)
+	defer cancel()
+	defer context.AfterFunc(c.leaving, cancel)() // who leaves does not wait for it
+	if _, err := c.link.nc.RequestWithContext(ctx, reply, sayProgress); err != nil {
+		return // the next one may be heard
 	}
-	return err
+	h := &c.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	for _, p := range h.of {
+		if p.marked.After(p.alive) && !p.marked.After(made) && !c.lapsed(p, now) {
+			p.alive = p.marked
+		}
+	}
 }
 
 // lapsed tells whether somebody else may have p. The servers count from when they
@@ -195,8 +217,8 @@ func (h *held) renew(p *parcel, nc *nats.Conn) bool {
 	if mine == nil {
 		return false
 	}
-	mine.reply, mine.tries = p.reply, p.tries
-	_ = h.progress(mine, nc) // it lapses if that is lost
+	mine.reply, mine.tries, mine.alive = p.reply, p.tries, p.came
+	_ = nc.Publish(mine.reply, sayProgress) // and again with the next round
 	return true
 }
 

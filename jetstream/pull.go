@@ -209,6 +209,7 @@ func (c *core) told(p *pull, status string, header nats.Header) {
 			}
 			return
 		}
+		c.tasks.Go(func() { _ = c.look(c.leaving) }) // the word of a Close may have been lost
 	default: // 409, 503 and others: a leader gone, the consumer gone
 		p.end()
 		c.failed(status + " " + header.Get("Description"))

@@ -311,34 +311,6 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// Ready is for a select beside native channels.
-func TestReady(t *testing.T) {
-	t.Parallel()
-	c := open(t, Options[int]{})
-	ready := c.Ready()
-	select {
-	case <-ready:
-		t.Fatal("Ready of an empty channel")
-	default:
-	}
-	for i := range 3 {
-		mustSend(t, c, i)
-		<-ready
-		for {
-			v, err := c.TryRecv()
-			if err == nil && v == i {
-				break
-			}
-			if err != sluice.ErrEmpty {
-				t.Fatalf("TryRecv: %d, %v", v, err)
-			}
-		}
-	}
-	c.Close()
-	for range ready {
-	}
-}
-
 // A connection that breaks is waited for, on both sides, and nothing is lost.
 func TestReconnects(t *testing.T) {
 	t.Parallel()

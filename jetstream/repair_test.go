@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	natsjs "github.com/nats-io/nats.go/jetstream"
 )
 
 // lossy is a channel whose servers forgot values in a power loss, but not that they
@@ -46,4 +48,86 @@ func TestLossAtOpen(t *testing.T) {
 	if w := c.Stats().Warning; !strings.Contains(w, "have lost values that they had confirmed") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
+}
+
+// A consumer that somebody deleted is made anew: who waits goes on waiting, and gets what
+// comes.
+func TestConsumerDeleted(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	received := make(chan int)
+	go func() {
+		v, err := c.Recv(patient(t))
+		if err != nil {
+			t.Error(err)
+		}
+		received <- v
+	}()
+	until(t, "a receiver waits", func() bool { return c.Stats().ReceiversWaiting == 1 })
+	if err := c.core.stream.DeleteConsumer(t.Context(), consumerName); err != nil {
+		t.Fatal(err)
+	}
+	mustSend(t, c, 7)
+	if v := <-received; v != 7 {
+		t.Errorf("received %d", v)
+	}
+}
+
+// A value that seems to be passed over, and does so still a moment later, is: the consumer
+// is made anew. Whatever speaks against it begins the suspicion anew.
+func TestPassedOver(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	look := func(first, msgs, floor, pending uint64, inHand int) {
+		t.Helper()
+		info := &natsjs.StreamInfo{State: natsjs.StreamState{FirstSeq: first, Msgs: msgs}}
+		state := &natsjs.ConsumerInfo{AckFloor: natsjs.SequenceInfo{Stream: floor}, NumPending: pending, NumAckPending: inHand}
+		if err := c.core.repairPassedOver(t.Context(), info, state); err != nil {
+			t.Error(err)
+		}
+	}
+	suspected := &c.core.suspected
+	c.core.asking.Lock() // nobody else looks
+	defer c.core.asking.Unlock()
+	for what, other := range map[string]func(){
+		"nothing is stored":         func() { look(3, 0, 5, 0, 0) },
+		"some are to be delivered":  func() { look(3, 1, 5, 1, 0) },
+		"some are in hand":          func() { look(3, 1, 5, 0, 1) },
+		"the first is not yet done": func() { look(3, 1, 2, 0, 0) },
+	} {
+		look(3, 1, 3, 0, 0)
+		if suspected.first != 3 || suspected.since.IsZero() {
+			t.Errorf("what is passed over is not suspected: %+v", *suspected)
+		}
+		if other(); suspected.first != 0 {
+			t.Errorf("%s, and it is suspected on", what)
+		}
+	}
+	look(3, 1, 5, 0, 0)
+	look(4, 1, 5, 0, 0)
+	if suspected.first != 4 {
+		t.Error("another value is suspected for the one before it")
+	}
+	look(4, 1, 5, 0, 0) // too soon
+	if w := c.core.warnings.String(); w != "" {
+		t.Errorf("it is taken for sure: %q", w)
+	}
+	suspected.since = suspected.since.Add(-convincing)
+	before := consumerOf(t, c).Created
+	look(4, 1, 5, 0, 0)
+	if w := c.core.warnings.String(); !strings.Contains(w, "it had done with everything up to 5, but 4 is stored") {
+		t.Errorf("the warning: %q", w)
+	}
+	if !consumerOf(t, c).Created.After(before) || suspected.first != 0 {
+		t.Errorf("the consumer is the one that passed it over, or suspected itself: %+v", *suspected)
+	}
+}
+
+func consumerOf(t *testing.T, c *Channel[int]) *natsjs.ConsumerInfo {
+	t.Helper()
+	consumer, err := c.core.stream.Consumer(t.Context(), consumerName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return consumer.CachedInfo()
 }

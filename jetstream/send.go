@@ -66,13 +66,12 @@ func (c *core) send(ctx context.Context, s *shipment, p patience) error {
 		err := s.store(ctx)
 		switch judge(err) {
 		case stored:
-			if !s.done {
-				s.done = true
-				c.tally.sent.Add(uint64(s.values))
-			}
+			s.done = true // nobody sends it again
+			c.tally.sent.Add(uint64(s.values))
 			return nil
 		case sealed:
 			c.closed.Store(true)
+			c.changed() // who waits here need not have heard of it
 			return c.fail(s, sluice.ErrClosed)
 		case refused:
 			return c.fail(s, refusal(err))

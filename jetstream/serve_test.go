@@ -33,7 +33,7 @@ type role struct {
 	Routes          []string
 	Dir             string
 	Always          bool // sync every write
-	// of the others
+	// of the others; without a URL the server is inside of the process, in Dir
 	URL    string
 	Number int
 }
@@ -98,6 +98,7 @@ func clusterChannel(urls string) Options[string] {
 // time between two that were stored, in milliseconds.
 func (r role) sender() error {
 	o := clusterChannel(r.URL)
+	o.Dir = r.Dir
 	c, err := Open(context.Background(), &o)
 	if err != nil {
 		return err

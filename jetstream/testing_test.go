@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -60,6 +61,26 @@ func patient(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// withCancel is a context that the test ends.
+func withCancel(t testing.TB) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	return ctx, cancel
+}
+
+// newest is a parcel that has just come, whose values nobody sent.
+func newest(seq uint64) *parcel {
+	return &parcel{key: key{seq: seq}, tries: 1, came: time.Now(), reply: "nobody"}
+}
+
+// status is what servers say of the request under way on p. The lock is held.
+func status(p *pull, code string) *nats.Msg {
+	return &nats.Msg{
+		Sub: p.sub, Subject: p.subject + strconv.FormatUint(p.id, 10),
+		Header: nats.Header{headerStatus: {code}},
+	}
 }
 
 // until waits until what becomes true.

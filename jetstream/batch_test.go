@@ -1,0 +1,197 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A run has as many values as the servers take, and no more bytes than a run should,
+// unless its first has more by itself.
+func TestRunOf(t *testing.T) {
+	t.Parallel()
+	form := func(bytes int) []byte { return make([]byte, bytes) }
+	small := form(1)
+	for _, test := range []struct {
+		forms [][]byte
+		most  int
+		want  int
+	}{
+		{[][]byte{small}, maxRun, 1},
+		{[][]byte{small, small, small}, 2, 2},
+		{[][]byte{small, small, small}, 3, 3},
+		{[][]byte{form(maxRunBytes - 1), small, small}, maxRun, 2},
+		{[][]byte{form(maxRunBytes), small}, maxRun, 1},
+		{[][]byte{form(maxRunBytes + 1), small}, maxRun, 1},
+		{[][]byte{small, form(maxRunBytes)}, maxRun, 1},
+	} {
+		if got := runOf(test.forms, test.most); got != test.want {
+			t.Errorf("%d forms, of which the first has %d bytes: %d in a run, want %d", len(test.forms), len(test.forms[0]), got, test.want)
+		}
+	}
+}
+
+// There are so many runs under way, and one more waits for a place: until its context is
+// done, or the process leaves.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	for range maxInFlight {
+		if err := c.core.takePlace(canceled()); err != nil { // there is one: it does not wait
+			t.Fatal(err)
+		}
+	}
+	if n, err := c.SendBatch(canceled(), []int{1, 2}); n != 0 || err != context.Canceled {
+		t.Errorf("SendBatch without a place: %d, %v", n, err)
+	}
+	<-c.core.inFlight
+	for range 3 { // it gives its place back
+		if n, err := c.SendBatch(patient(t), []int{1, 2}); n != 2 || err != nil {
+			t.Errorf("SendBatch with a place: %d, %v", n, err)
+		}
+	}
+	if n := len(c.core.inFlight); n != maxInFlight-1 {
+		t.Errorf("%d places are taken of %d", n, maxInFlight-1)
+	}
+	c.core.inFlight <- struct{}{}
+	sent := make(chan error)
+	go func() {
+		_, err := c.SendBatch(patient(t), []int{1, 2})
+		sent <- err
+	}()
+	leave(t, c)
+	if err := <-sent; err != ErrLeft {
+		t.Errorf("SendBatch at Leave: %v", err)
+	}
+}
+
+// A batch of any length is stored in order: none, one, and one more than a run has.
+func TestSendBatchLengths(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	next, received := 0, 0
+	for _, n := range []int{0, 1, 2, maxRun, maxRun + 1, 2*maxRun + 2} {
+		batch := make([]int, n)
+		for i := range batch {
+			batch[i] = next
+			next++
+		}
+		if sent, err := c.SendBatch(patient(t), batch); sent != n || err != nil {
+			t.Fatalf("SendBatch of %d: %d, %v", n, sent, err)
+		}
+	}
+	if n := c.Len(); n != next {
+		t.Errorf("%d stored of %d", n, next)
+	}
+	for buf := make([]int, 100); received < next; {
+		n, err := c.RecvBatch(patient(t), buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range buf[:n] {
+			if v != received {
+				t.Fatalf("received %d, want %d", v, received)
+			}
+			received++
+		}
+	}
+	if s := c.Stats(); s.Sent != uint64(next) || s.Received != uint64(next) {
+		t.Errorf("of %d: %+v", next, s)
+	}
+}
+
+// What failed after something unknown happened is unknown, whatever it failed with then;
+// Retry settles it, and counts it once.
+func TestUnknownStays(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Limit: 1})
+	for what, second := range map[string]error{
+		"the context is done": context.Canceled,
+		"closed":              answer(codeSealed, ""),
+		"refused":             answer(codeTooLarge, ""),
+		"full":                answer(codeStoreFailed, textFullValues),
+	} {
+		ctx, cancel := withCancel(t)
+		attempts := 0
+		s := &shipment{values: 3, store: func(context.Context) error {
+			switch attempts++; {
+			case attempts == 1 && second == context.Canceled:
+				cancel()
+				return context.DeadlineExceeded
+			case attempts == 1:
+				return context.DeadlineExceeded
+			case attempts == 2 && second != context.Canceled:
+				return second
+			}
+			return nil
+		}}
+		var u *UnknownError
+		if err := c.core.send(ctx, s, forServers); !errors.As(err, &u) || u.Values != 3 {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		c.core.closed.Store(false) // nobody has closed it
+		before := c.Stats().Sent
+		for range 3 {
+			if err := u.Retry(t.Context()); err != nil {
+				t.Errorf("%s, then Retry: %v", what, err)
+			}
+		}
+		if n := c.Stats().Sent - before; n != 3 {
+			t.Errorf("%s: Retry counts %d values", what, n)
+		}
+	}
+}
+
+// One attempt is one: TrySend does not wait for servers that are away, or silent.
+func TestOneAttempt(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	for _, test := range []struct {
+		answer error
+		is     error
+		values uint64
+	}{
+		{nil, nil, 2},
+		{answer(codeStoreFailed, textFullBytes), sluice.ErrFull, 0},
+		{nats.ErrNoResponders, nats.ErrNoResponders, 0},
+		{context.DeadlineExceeded, ErrUnknown, 0},
+	} {
+		attempts, before := 0, c.Stats().Sent
+		s := &shipment{values: 2, store: func(context.Context) error { attempts++; return test.answer }}
+		if err := c.core.send(t.Context(), s, never); !errors.Is(err, test.is) || attempts != 1 {
+			t.Errorf("%v: %v after %d attempts, want %v", test.answer, err, attempts, test.is)
+		}
+		if n := c.Stats().Sent - before; n != test.values {
+			t.Errorf("%v: %d values are counted", test.answer, n)
+		}
+	}
+}
+
+// The window in which a repetition is known for one counts from the beginning of the first
+// attempt whose outcome is unknown.
+func TestTriesEnd(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	attempts := 0
+	s := &shipment{values: 1, store: func(context.Context) error { attempts++; return context.DeadlineExceeded }}
+	s.first, s.cause = time.Now().Add(-c.core.config.dedupe/2-time.Second), context.DeadlineExceeded
+	if err := c.core.send(patient(t), s, forRoom); !errors.Is(err, ErrUnknown) || attempts != 0 {
+		t.Errorf("after the window: %v, and %d attempts", err, attempts)
+	}
+	s.first = time.Time{}
+	begun := time.Now()
+	err := c.core.send(patient(t), s, never)
+	if !errors.Is(err, ErrUnknown) || s.first.Before(begun) || s.first.After(time.Now()) || attempts != 1 {
+		t.Errorf("the window begins at %v, %v", s.first, err)
+	}
+	first := s.first
+	if err := c.core.send(patient(t), s, never); !errors.Is(err, ErrUnknown) || s.first != first {
+		t.Errorf("the window begins anew with each attempt: %v", err)
+	}
+}

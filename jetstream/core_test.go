@@ -1,0 +1,215 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-go/sluice"
+)
+
+// alone is a core without servers.
+func alone(c config) *core {
+	c.log = mute()
+	return newCore(c, lively())
+}
+
+// Open asks again while nobody can answer, and no longer.
+func TestInsist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := alone(config{})
+		defer c.leave()
+		no := errors.New("no")
+		for _, away := range []error{
+			context.DeadlineExceeded, nats.ErrNoResponders, natsjs.ErrJetStreamNotEnabled,
+			&natsjs.APIError{Code: codeAway}, fmt.Errorf("wrapped: %w", nats.ErrNoResponders),
+		} {
+			for _, last := range []error{nil, no, &natsjs.APIError{Code: 400}, context.Canceled} {
+				asked := 0
+				err := c.insist(context.Background(), func(ctx context.Context) error {
+					if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > lookWait {
+						t.Errorf("a question may take until %v", deadline)
+					}
+					if asked++; asked < 5 {
+						return away
+					}
+					return last
+				})
+				if err != last || asked != 5 {
+					t.Errorf("%v, then %v: %v after %d questions", away, last, err, asked)
+				}
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := c.insist(ctx, func(context.Context) error { return nats.ErrNoResponders }); err != nats.ErrNoResponders {
+			t.Errorf("when Open may not take longer: %v", err)
+		}
+	})
+}
+
+// A pause ends with its time, with room, with Leave, and with its context: that is the
+// error.
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := alone(config{})
+		ctx, cancel := context.WithCancel(context.Background())
+		takes := func(want error, least, most time.Duration) {
+			t.Helper()
+			begin := time.Now()
+			if err := c.pause(ctx, time.Hour); err != want || time.Since(begin) < least || time.Since(begin) > most {
+				t.Errorf("a pause of about an hour: %v after %v", err, time.Since(begin))
+			}
+		}
+		takes(nil, time.Hour/2, 3*time.Hour/2)
+		c.acknowledged(newest(1))
+		c.acknowledged(newest(2)) // there is one token
+		takes(nil, 0, 0)
+		takes(nil, time.Hour/2, 3*time.Hour/2)
+		cancel()
+		takes(context.Canceled, 0, 0)
+		ctx = context.Background()
+		c.leave()
+		takes(nil, 0, 0)
+	})
+}
+
+// What a stream that is there must have in common with the one that is wanted.
+func TestDisagreement(t *testing.T) {
+	t.Parallel()
+	c := alone(config{name: "jobs", codec: "raw", limit: 5, limitBytes: 7, replicas: 3, dedupe: time.Minute})
+	want := c.streamConfig()
+	if err := c.disagreement(want, want); err != nil {
+		t.Errorf("with itself: %v", err)
+	}
+	for text, change := range map[string]func(s *natsjs.StreamConfig){
+		"the codec is json, not raw": func(s *natsjs.StreamConfig) {
+			s.Metadata = map[string]string{metaCodec: "json", metaVersion: version}
+		},
+		"no channel of this version": func(s *natsjs.StreamConfig) { s.Metadata = map[string]string{metaCodec: "raw", metaVersion: "0"} },
+		"Limit is 6, not 5":          func(s *natsjs.StreamConfig) { s.MaxMsgs = 6 },
+		"LimitBytes is -1, not 7":    func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
+		"Replicas is 1, not 3":       func(s *natsjs.StreamConfig) { s.Replicas = 1 },
+		"Dedupe is 1s, not 1m0s":     func(s *natsjs.StreamConfig) { s.Duplicates = time.Second },
+	} {
+		got := want
+		change(&got)
+		if err := c.disagreement(got, want); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %q", err, text)
+		}
+	}
+}
+
+// The settings that the promises rest on.
+func TestStreamConfig(t *testing.T) {
+	t.Parallel()
+	s := alone(config{name: "jobs", limit: sluice.Unlimited, replicas: 3, dedupe: time.Minute}).streamConfig()
+	if s.MaxMsgs != -1 || s.MaxBytes != -1 || s.Replicas != 3 || s.Duplicates != time.Minute {
+		t.Errorf("without limits: %+v", s)
+	}
+	if s.Discard != natsjs.DiscardNew || s.Retention != natsjs.WorkQueuePolicy || s.Storage != natsjs.FileStorage || !s.AllowAtomicPublish {
+		t.Errorf("old values give way, or values are not stored on disk: %+v", s)
+	}
+	s = alone(config{limit: 5, limitBytes: 7}).streamConfig()
+	if s.MaxMsgs != 5 || s.MaxBytes != 7 {
+		t.Errorf("with limits: %+v", s)
+	}
+}
+
+// The reasons for which nothing is sent or received, and which comes before which.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		left, closed, drained, gone bool
+		send, recv                  error
+	}{
+		{},
+		{closed: true, send: sluice.ErrClosed},
+		{closed: true, drained: true, send: sluice.ErrClosed, recv: sluice.ErrClosed},
+		{gone: true, send: ErrGone, recv: ErrGone},
+		{closed: true, gone: true, send: sluice.ErrClosed, recv: ErrGone},
+		{left: true, closed: true, drained: true, gone: true, send: ErrLeft, recv: ErrLeft},
+	} {
+		c := alone(config{})
+		c.left.Store(test.left)
+		c.closed.Store(test.closed)
+		c.drained.Store(test.drained)
+		c.gone.Store(test.gone)
+		if send, recv := c.refusesSends(), c.ended(); send != test.send || recv != test.recv {
+			t.Errorf("%+v: %v and %v", test, send, recv)
+		}
+	}
+}
+
+// One who left begins nothing more.
+func TestTaskAfterLeave(t *testing.T) {
+	t.Parallel()
+	c := alone(config{})
+	ran := make(chan struct{}, 2)
+	c.task(func() { ran <- struct{}{} })
+	c.tasks.Wait()
+	c.left.Store(true)
+	c.task(func() { ran <- struct{}{} })
+	c.tasks.Wait()
+	if len(ran) != 1 {
+		t.Errorf("%d of 1 tasks ran", len(ran))
+	}
+}
+
+// Identities are of one value each, and of one sender each.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 3 {
+		c := alone(config{})
+		for range 3 {
+			id := c.identity()
+			if seen[id] || len(id) > 50 { // leastAdded counts on it
+				t.Errorf("identity %q", id)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+// A Close that is not confirmed is tried on, and Stats says so until it is.
+func TestCloseLater(t *testing.T) {
+	t.Parallel()
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+	p.cut(true)
+	c.core.closeLater(errors.New("no connection"))
+	if w := c.Stats().Warning; !strings.Contains(w, "Close is not confirmed") {
+		t.Errorf("Stats.Warning: %q", w)
+	}
+	p.cut(false)
+	until(t, "the warning is withdrawn", func() bool { return !strings.Contains(c.Stats().Warning, "Close") })
+	js, err := natsjs.New(client(t, s.ClientURL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stream, err := js.Stream(t.Context(), "jobs"); err != nil || !stream.CachedInfo().Config.Sealed {
+		t.Errorf("the stream is not sealed: %v", err)
+	}
+}
+
+// Leave twice is Leave once; Close of what is sealed already is no error.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	for range 2 {
+		c.Close()
+		if err := c.Seal(patient(t)); err != nil {
+			t.Errorf("Seal: %v", err)
+		}
+	}
+	for range 2 {
+		leave(t, c)
+	}
+}

@@ -1,0 +1,84 @@
+package jetstream
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// A dead letter that is stored again, as the word that it is done was lost, is there once.
+func TestDeadLetterOnce(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	p := newest(1)
+	p.data = []byte("1")
+	other := newest(2)
+	other.data = []byte("2")
+	for _, p := range []*parcel{p, p, other} {
+		if err := c.core.store(t.Context(), p, "a reason"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dead, err := c.DeadLetters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave(t, dead)
+	if n := dead.Len(); n != 2 {
+		t.Errorf("%d dead letters of 2", n)
+	}
+}
+
+// A dead letter that cannot be stored comes again, and is not counted.
+func TestDeadLetterFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	// Something else has the name.
+	foreign := open(t, Options[string]{Name: "jobs" + deadSuffix, Dir: dir})
+	c := open(t, Options[int]{Name: "jobs", Dir: dir, NackWait: -1, MaxTries: 2, Log: mute()})
+	mustSend(t, c, 1)
+	for want := range 2 {
+		d := mustDeliver(t, c)
+		if d.Tries != want+1 {
+			t.Errorf("try %d, want %d", d.Tries, want+1)
+		}
+		if err := d.Nack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := c.Stats().Dropped; n != 0 || c.Len() != 1 || foreign.Len() != 0 {
+		t.Errorf("%d dead letters, of the %d that are stored", n, c.Len())
+	}
+}
+
+// Who receives dead letters as values gets an error for one that is none; it comes again,
+// for who receives deliveries. Among themselves dead letters do not die.
+func TestDeadLetterUnreadable(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{NackWait: -1, MaxTries: 1, Log: mute()})
+	if err := c.core.store(t.Context(), &parcel{key: key{seq: 1}, data: []byte("no number")}, "a reason"); err != nil {
+		t.Fatal(err)
+	}
+	dead, err := c.DeadLetters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave(t, dead)
+	for range 3 {
+		if v, err := dead.Recv(patient(t)); err == nil || !strings.Contains(err.Error(), "invalid character") {
+			t.Errorf("Recv of a dead letter that cannot be read: %d, %v", v, err)
+		}
+	}
+	called := false
+	d := mustDeliver(t, dead)
+	settle := Settle(func(context.Context, int) error { called = true; return nil })
+	if err := settle(t.Context(), d); err != nil || called {
+		t.Errorf("Settle of what cannot be read: %v, called: %v", err, called)
+	}
+	if d = mustDeliver(t, dead); d.Tries != 5 || d.Reason != "a reason" || string(d.Form) != "no number" || d.Err == nil {
+		t.Errorf("the fifth time: %+v", d)
+	}
+	if s := dead.Stats(); s.Received != 2 || s.Dropped != 0 {
+		t.Errorf("Stats of the dead letters: %+v", s)
+	}
+}

@@ -1,0 +1,91 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-go/sluice"
+)
+
+func answer(code server.ErrorIdentifier, text string) error {
+	return &natsjs.APIError{ErrorCode: natsjs.ErrorCode(code), Description: text}
+}
+
+// What an answer means decides over loss and duplicates. The servers' names for their
+// codes are in the server that is used here.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err  error
+		want outcome
+	}{
+		{nil, stored},
+		{answer(server.JSAtomicPublishContainsDuplicateMessageErr, ""), stored},
+		{answer(server.JSStreamSealedErr, ""), sealed},
+		{answer(server.JSAtomicPublishIncompleteBatchErr, ""), absent},
+		{answer(server.JSAtomicPublishTooManyInflight, ""), absent},
+		{answer(server.JSStreamMessageExceedsMaximumErr, ""), refused},
+		{answer(server.JSAtomicPublishDisabledErr, ""), refused},
+		{answer(server.JSAtomicPublishTooLargeBatchErrF, ""), refused},
+		{answer(server.JSStreamStoreFailedF, server.ErrMaxMsgs.Error()), full},
+		{answer(server.JSStreamStoreFailedF, server.ErrMaxBytes.Error()), full},
+		{answer(server.JSStreamStoreFailedF, "disk full"), unknown}, // some of it may be there
+		{answer(server.JSClusterNotLeaderErr, ""), unknown},
+		{fmt.Errorf("wrapped: %w", answer(server.JSStreamSealedErr, "")), sealed},
+		{nats.ErrNoResponders, absent},
+		{natsjs.ErrNoStreamResponse, absent},
+		{nats.ErrReconnectBufExceeded, absent},
+		{nats.ErrDisconnected, absent},
+		{nats.ErrConnectionClosed, refused},
+		{nats.ErrConnectionDraining, refused},
+		{nats.ErrMaxPayload, refused},
+		{nats.ErrTimeout, unknown},
+		{context.Canceled, unknown}, // of an attempt: the answer may be on its way
+		{context.DeadlineExceeded, unknown},
+		{natsjs.ErrInvalidJSAck, unknown},
+	} {
+		if got := judge(test.err); got != test.want {
+			t.Errorf("%v is judged %d, want %d", test.err, got, test.want)
+		}
+	}
+}
+
+// What is refused is said in the words of this package and of sluice.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	other := answer(server.JSAtomicPublishTooLargeBatchErrF, "batch too large")
+	for _, test := range []struct{ err, want error }{
+		{nats.ErrConnectionClosed, ErrLeft},
+		{nats.ErrConnectionDraining, ErrLeft},
+		{nats.ErrMaxPayload, sluice.ErrTooLarge},
+		{answer(server.JSStreamMessageExceedsMaximumErr, ""), sluice.ErrTooLarge},
+		{other, other},
+	} {
+		got := refusal(test.err)
+		if !errors.Is(got, test.want) {
+			t.Errorf("%v is refused as %v, want %v", test.err, got, test.want)
+		}
+		if errors.Is(got, sluice.ErrTooLarge) != (test.want == sluice.ErrTooLarge) || errors.Is(got, ErrLeft) != (test.want == ErrLeft) {
+			t.Errorf("%v is refused as %v, which is more than it is", test.err, got)
+		}
+	}
+}
+
+// A context that is about to be done is an error all the same: nil would say success.
+func TestContextError(t *testing.T) {
+	t.Parallel()
+	if err := contextError(context.Background()); err != context.Canceled {
+		t.Errorf("of a context without an error yet: %v", err)
+	}
+	expired, cancel := context.WithTimeout(context.Background(), 0)
+	defer cancel()
+	if err := contextError(expired); err != context.DeadlineExceeded {
+		t.Errorf("of one that has expired: %v", err)
+	}
+}

@@ -1,0 +1,71 @@
+package jetstream
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// lively is a link without a connection, which nothing here asks for.
+func lively() *link {
+	l := &link{users: 1}
+	l.life, l.cut = context.WithCancel(context.Background())
+	return l
+}
+
+// An attempt outlives the context of its caller, who would not know what became of it,
+// and does not outlive the connection, which will bring no answer.
+func TestAttempt(t *testing.T) {
+	t.Parallel()
+	l := lively()
+	ctx, cancel := l.attempt(canceled(), time.Hour)
+	defer cancel()
+	if ctx.Err() != nil {
+		t.Errorf("an attempt ended with its caller: %v", ctx.Err())
+	}
+	l.broke()
+	<-ctx.Done()
+	l.mended()
+	next, cancel := l.attempt(t.Context(), time.Hour)
+	defer cancel()
+	if next.Err() != nil {
+		t.Errorf("an attempt ended with the connection before: %v", next.Err())
+	}
+	l.mended() // without broke, as when one connection follows the other
+	<-next.Done()
+	short, cancel := l.attempt(t.Context(), 0)
+	defer cancel()
+	<-short.Done()
+	if short.Err() != context.DeadlineExceeded {
+		t.Errorf("an attempt that had no time: %v", short.Err())
+	}
+	last, cancel := l.attempt(t.Context(), time.Hour)
+	defer cancel()
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	<-last.Done()
+}
+
+// A link ends with its last user, and does not begin again.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	l := lively()
+	if !l.share() {
+		t.Fatal("a link in use is not shared")
+	}
+	for range 2 {
+		if l.life.Err() != nil {
+			t.Error("it ended before its last user")
+		}
+		if err := l.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.life.Err() == nil || l.share() {
+		t.Error("it goes on after its last user")
+	}
+	if l.mended(); l.life.Err() == nil {
+		t.Error("a connection that came back after the end begins a life")
+	}
+}

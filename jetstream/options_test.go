@@ -1,0 +1,95 @@
+package jetstream
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/sluice-go/sluice"
+)
+
+// The defaults are those of the documentation.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c, form, err := (&Options[int]{Name: "a"}).resolve()
+	if err != nil || form.Name() != "json" || c.codec != "json" {
+		t.Fatal(err, form, c.codec)
+	}
+	if c.limit != 1<<20 || c.serverLimit() != 1<<20 || c.limitBytes != 0 || c.replicas != 1 || c.dedupe != 30*time.Second || c.prefetch != 256 {
+		t.Errorf("of what is stored: %+v", c)
+	}
+	if c.ackWait != 30*time.Second || c.nackWait != time.Second || c.maxWork != time.Hour || c.maxTries != 10 || c.strict || c.log == nil {
+		t.Errorf("of deliveries: %+v", c)
+	}
+	for what, o := range map[string]*Options[int]{"URL": {Name: "a", URL: "nats://a"}, "Conn": {Name: "a", Conn: &nats.Conn{}}} {
+		if c, _, err := o.resolve(); err != nil || c.replicas != 3 {
+			t.Errorf("with %s: %d replicas, %v", what, c.replicas, err)
+		}
+	}
+	c, _, err = (&Options[int]{Name: "a", NackWait: -1, MaxTries: -1, Strict: true, Prefetch: 7, Limit: sluice.Unlimited}).resolve()
+	if err != nil || c.nackWait != 0 || c.maxTries != 0 || c.prefetch != 1 || c.serverLimit() != -1 {
+		t.Errorf("below 0, strict and without a limit: %+v, %v", c, err)
+	}
+	d := (&core{config: c}).deadConfig()
+	if d.name != "a-dead" || d.limit != sluice.Unlimited || d.limitBytes != 0 || d.maxTries != 0 || d.strict || !d.dead {
+		t.Errorf("of dead letters: %+v", d)
+	}
+}
+
+// What is just within the bounds is taken.
+func TestOptionsTaken(t *testing.T) {
+	t.Parallel()
+	for _, o := range []*Options[int]{
+		{Name: strings.Repeat("a", maxName)},
+		{Name: "azAZ09-_"},
+		{Name: "a", URL: "nats://a", Replicas: 5},
+		{Name: "a", URL: "nats://a", Replicas: 1},
+		{Name: "a", Limit: 1, LimitBytes: 1, Dedupe: time.Second, Prefetch: 1, AckWait: time.Second, MaxWork: 1, MaxTries: 1, NackWait: 1},
+	} {
+		if _, _, err := o.resolve(); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	for _, r := range "./:@[`{ \x00é" { // beside the letters and digits
+		if !notInName(r) {
+			t.Errorf("%q is taken in a name", r)
+		}
+	}
+}
+
+// A folder is one, however it is named: its channels share a server.
+func TestDirByAnotherName(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	c, other := open(t, Options[int]{Name: "jobs", Dir: "here"}), open(t, Options[int]{Name: "jobs", Dir: filepath.Join(dir, "here")})
+	if c.core.link.server != other.core.link.server {
+		t.Error("two servers in one folder")
+	}
+	leave(t, c)
+	mustSend(t, other, 1) // the server is there for its other user
+	mustRecv(t, other, 1)
+}
+
+// A server that does not start gives its folder free.
+func TestServerFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inWay := filepath.Join(dir, "jetstream")
+	if err := os.WriteFile(inWay, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := Options[int]{Name: "jobs", Dir: dir}
+	if c, err := Open(t.Context(), &o); err == nil || c != nil || !strings.Contains(err.Error(), "the server in "+dir+" does not start") {
+		t.Errorf("Open where a file is in the way: %v", err)
+	}
+	if err := os.Remove(inWay); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, o)
+	mustSend(t, c, 1)
+	mustRecv(t, c, 1)
+}

@@ -1,0 +1,234 @@
+package jetstream
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// An answer vouches for the marks that were made before it was asked for, of what is in
+// hand, and has not lapsed: that may be somebody else's mark by now.
+func TestVouch(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[string]{Log: mute()})
+	mustSend(t, c, "a")
+	p := mustDeliver(t, c).parcel
+	h, now := &c.core.held, time.Now()
+	for _, test := range []struct {
+		what          string
+		marked, alive time.Time
+		want          time.Time
+	}{
+		{"a mark made before", now.Add(-time.Second), now.Add(-5 * time.Second), now.Add(-time.Second)},
+		{"a mark made at once", now, now.Add(-5 * time.Second), now},
+		{"a mark made after", now.Add(time.Second), now.Add(-5 * time.Second), now.Add(-5 * time.Second)},
+		{"a mark that was vouched for", now.Add(-5 * time.Second), now.Add(-time.Second), now.Add(-time.Second)},
+		{"a mark of what has lapsed", now.Add(-time.Second), now.Add(-time.Hour), now.Add(-time.Hour)},
+	} {
+		h.mu.Lock()
+		p.marked, p.alive = test.marked, test.alive
+		h.mu.Unlock()
+		c.core.vouch(p.reply, now)
+		h.mu.Lock()
+		if !p.alive.Equal(test.want) {
+			t.Errorf("%s: alive %v before, want %v", test.what, now.Sub(p.alive), now.Sub(test.want))
+		}
+		h.mu.Unlock()
+	}
+}
+
+// What was acknowledged here is known again, up to a bound, and then forgotten: the oldest
+// first.
+func TestSettledIsBounded(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[string]{Log: mute()})
+	h := &c.core.held
+	for seq := range uint64(remembered + 2) {
+		c.core.acknowledged(newest(seq + 1))
+	}
+	if len(h.settled) != remembered || len(h.circle) != remembered {
+		t.Errorf("%d and %d are remembered", len(h.settled), len(h.circle))
+	}
+	for seq, want := range map[uint64]bool{1: false, 2: false, 3: true, remembered: true, remembered + 2: true, remembered + 3: false} {
+		if got := h.renew(newest(seq), c.core.link.nc); got != want {
+			t.Errorf("value %d is known: %v, want %v", seq, got, want)
+		}
+	}
+	if h.renew(&parcel{key: key{seq: 3, time: 1}, reply: "nobody"}, c.core.link.nc) {
+		t.Error("another value of the same number is taken for one that was acknowledged")
+	}
+}
+
+// A second delivery of what is in hand is the one that its word is for, from then on.
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	s := listening(t, nil)
+	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
+	heard, err := client(t, s.ClientURL()).SubscribeSync("again")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustSend(t, c, "a")
+	d := mustDeliver(t, c)
+	again := &parcel{key: d.parcel.key, reply: "again", tries: 2, came: time.Now()}
+	if !c.core.held.renew(again, c.core.link.nc) {
+		t.Error("what is in hand is taken for new")
+	}
+	if err := d.Ack(); err != nil {
+		t.Fatal(err)
+	}
+	if !c.core.held.renew(again, c.core.link.nc) {
+		t.Error("what was acknowledged is taken for new")
+	}
+	for _, want := range [][]byte{sayProgress, sayAck, sayAck} {
+		m, err := heard.NextMsgWithContext(patient(t))
+		if err != nil || string(m.Data) != string(want) {
+			t.Fatalf("of the second delivery: %v, %v, want %s", m, err, want)
+		}
+	}
+	if d.parcel.tries != 2 || d.parcel.alive != again.came {
+		t.Errorf("after the second delivery: %+v", d.parcel)
+	}
+}
+
+// A timer runs only while something is in hand.
+func TestMarksEnd(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[string]{Log: mute()})
+	h := &c.core.held
+	running := func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.timer != nil
+	}
+	mustSend(t, c, "a", "b", "c")
+	a, b := mustDeliver(t, c), mustDeliver(t, c)
+	for i, d := range []*Delivery[string]{a, b} {
+		if !running() {
+			t.Errorf("nothing is marked with %d in hand", 2-i)
+		}
+		c.core.mark()
+		if err := d.Ack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if running() {
+		t.Error("it runs with nothing in hand")
+	}
+	c.core.mark() // of a timer that had fired before
+	if running() {
+		t.Error("it runs again with nothing in hand")
+	}
+	mustDeliver(t, c)
+	leave(t, c)
+	c.core.mark()
+	if running() {
+		t.Error("it runs on after Leave")
+	}
+}
+
+// listen hears what is said to somebody, in order, for as long as the test.
+func listen(t *testing.T, s *server.Server, subjects ...string) (next func() string) {
+	t.Helper()
+	nc, heard := client(t, s.ClientURL()), make(chan *nats.Msg, 64)
+	for _, subject := range subjects {
+		if _, err := nc.ChanSubscribe(subject, heard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return func() string {
+		t.Helper()
+		select {
+		case m := <-heard:
+			return m.Subject + " " + string(m.Data)
+		case <-patient(t).Done():
+			t.Fatal("nothing is said")
+			return ""
+		}
+	}
+}
+
+// The servers are told how long to wait with what was given back: NackWait after Nack, and
+// not at all with what nobody has seen.
+func TestNackWait(t *testing.T) {
+	t.Parallel()
+	s := listening(t, nil)
+	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, NackWait: time.Minute, MaxTries: -1, Log: mute()})
+	mustSend(t, c, "a")
+	d := mustDeliver(t, c)
+	next := listen(t, s, d.parcel.reply, "unseen")
+	if err := d.Nack(); err != nil {
+		t.Fatal(err)
+	}
+	c.core.giveBack(&parcel{reply: "unseen"}, 0)
+	for _, want := range []string{d.parcel.reply + ` -NAK {"delay": 60000000000}`, "unseen -NAK"} {
+		if got := next(); got != want {
+			t.Errorf("said %q, want %q", got, want)
+		}
+	}
+}
+
+// What nobody received for a while goes back. One value stays for Ready, and is marked: it
+// would run out of tries.
+func TestIdled(t *testing.T) {
+	t.Parallel()
+	s := listening(t, nil)
+	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
+	next := listen(t, s, "lay.*", "end")
+	in := &c.core.inbox
+	third := c.core.config.ackWait / 3
+	for _, test := range []struct {
+		what   string
+		signal bool
+		lay    []time.Duration
+		kept   int
+		said   []string
+	}{
+		{"fresh", false, []time.Duration{0, 0}, 2, nil},
+		{"stale", false, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 1, []string{"lay.0 -NAK", "lay.1 -NAK"}},
+		{"of others", false, []time.Duration{4 * third, 0}, 1, nil},
+		{"for Ready", true, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 2, []string{"lay.1 -NAK"}},
+		{"for Ready for long", true, []time.Duration{third + idleAfter}, 1, []string{"lay.0 +WPI"}},
+	} {
+		in.mu.Lock()
+		if in.signal = nil; test.signal {
+			in.signal = make(chan struct{}, 1)
+		}
+		now := time.Now()
+		for i, lay := range test.lay {
+			p := newest(uint64(i))
+			p.reply, p.came = fmt.Sprint("lay.", i), now.Add(-lay)
+			in.ready = append(in.ready, p)
+		}
+		in.depth = 8
+		in.mu.Unlock()
+		c.core.idled()
+		in.mu.Lock()
+		if len(in.ready) != test.kept || (in.idle == nil) != (test.kept == 0) {
+			t.Errorf("%s: %d are kept, want %d; %v", test.what, len(in.ready), test.kept, in.idle)
+		}
+		if shrunk := test.kept < len(test.lay); (in.depth == 1) != shrunk {
+			t.Errorf("%s: the depth is %d", test.what, in.depth)
+		}
+		if p := in.ready[0]; test.signal && now.Sub(p.came) > third {
+			t.Errorf("%s: the one that was marked is still as old as before", test.what)
+		}
+		in.ready, in.signal = nil, nil
+		in.stopIdle()
+		in.mu.Unlock()
+		if err := c.core.link.nc.Publish("end", nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range append(test.said, "end ") {
+			if got := next(); got != want {
+				t.Errorf("%s: said %q, want %q", test.what, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package jetstream
+
+import (
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// Ready is for a select beside native channels.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	ready := c.Ready()
+	if c.Ready() != ready {
+		t.Error("a second call returns another channel")
+	}
+	select {
+	case <-ready:
+		t.Fatal("Ready of an empty channel")
+	default:
+	}
+	for i := range 3 {
+		mustSend(t, c, i)
+		<-ready
+		for {
+			v, err := c.TryRecv()
+			if err == nil && v == i {
+				break
+			}
+			if err != sluice.ErrEmpty {
+				t.Fatalf("TryRecv: %d, %v", v, err)
+			}
+		}
+	}
+	c.Close()
+	for range ready {
+	}
+}
+
+// Who takes one of two values leaves Ready readable for the other; who asks for Ready when
+// a value is here already, or the channel is closed, finds it so.
+func TestReadyOfWhatIsHere(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	in := &c.core.inbox
+	in.mu.Lock()
+	in.ready = []*parcel{newest(1), newest(2)}
+	in.mu.Unlock()
+	for range 2 {
+		<-c.Ready()
+		in.mu.Lock()
+		if n, err := c.core.here(make([]*parcel, 1)); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+		in.mu.Unlock()
+	}
+	select {
+	case <-c.Ready():
+		t.Error("Ready of an empty channel")
+	default:
+	}
+	other := open(t, Options[int]{})
+	other.Close()
+	for range other.Ready() {
+	}
+	left := open(t, Options[int]{})
+	ready := left.Ready()
+	leave(t, left)
+	for range ready {
+	}
+}
+
+// What says that a channel was closed may be lost: a receiver that waits, and Ready, learn
+// of it from a Send that was refused here, and from a request that has waited long enough.
+func TestCloseUnheard(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, learn := range map[string]func(c *Channel[int]){
+		"by a Send": func(c *Channel[int]) {
+			if err := c.TrySend(1); err != sluice.ErrClosed {
+				t.Errorf("TrySend: %v", err)
+			}
+		},
+		"by a request": func(c *Channel[int]) {
+			in := &c.core.inbox
+			in.mu.Lock()
+			m := status(&in.waits, "408")
+			m.Header.Set(headerPending, "1")
+			in.mu.Unlock()
+			c.core.arrive(m)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options[int]{Name: "jobs", Dir: dir + "/" + name}
+			here, there := open(t, o), open(t, o)
+			if err := here.core.news.Unsubscribe(); err != nil {
+				t.Fatal(err)
+			}
+			here.core.news = nil
+			ready, received := here.Ready(), make(chan error)
+			go func() {
+				_, err := here.Recv(patient(t))
+				received <- err
+			}()
+			until(t, "a receiver waits", func() bool { return here.Stats().ReceiversWaiting == 1 })
+			there.Close()
+			learn(here)
+			if err := <-received; err != sluice.ErrClosed {
+				t.Errorf("Recv: %v", err)
+			}
+			for range ready {
+			}
+		})
+	}
+}
+
+// Who watches a closed channel stops when nobody waits for its end any more, and the next
+// who waits begins again.
+func TestWatching(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	mustSend(t, c, 1)
+	d := mustDeliver(t, c)
+	c.Close()
+	in := &c.core.inbox
+	watched := func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return in.watching
+	}
+	for range 2 {
+		ctx, cancel := withCancel(t)
+		received := make(chan error)
+		go func() {
+			_, err := c.Recv(ctx)
+			received <- err
+		}()
+		until(t, "it is watched", watched)
+		cancel()
+		if err := <-received; err != ctx.Err() {
+			t.Errorf("Recv: %v", err)
+		}
+		until(t, "it is not", func() bool { return !watched() })
+	}
+	if err := d.Ack(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
+		t.Errorf("Recv: %v", err)
+	}
+}

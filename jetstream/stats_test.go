@@ -1,0 +1,109 @@
+package jetstream
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-go/sluice"
+)
+
+// Waits are counted to the moment, those under way as well as those that are over.
+func TestWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var of tally
+		w := &of.sendWaits
+		sees := func(n uint64, now int, total time.Duration) {
+			t.Helper()
+			if w.n != n || w.now != now || w.time() != total {
+				t.Errorf("%d waits, %d now, of %v; want %d, %d, %v", w.n, w.now, w.time(), n, now, total)
+			}
+		}
+		sees(0, 0, 0)
+		first := of.sendWait()
+		time.Sleep(time.Second)
+		sees(1, 1, time.Second)
+		second := of.sendWait()
+		time.Sleep(time.Second)
+		sees(2, 2, 3*time.Second)
+		first()
+		time.Sleep(time.Second)
+		sees(2, 1, 4*time.Second)
+		second()
+		time.Sleep(time.Second)
+		sees(2, 0, 4*time.Second)
+		of.recvWait()()
+		if of.recvWaits.n != 1 || w.n != 2 {
+			t.Errorf("a wait of a receiver: %d of receivers, %d of senders", of.recvWaits.n, w.n)
+		}
+	})
+}
+
+// The high-water mark does not fall with the level.
+func TestHighWater(t *testing.T) {
+	t.Parallel()
+	var of tally
+	for _, stored := range []uint64{3, 7, 2} {
+		of.see(&natsjs.StreamInfo{State: natsjs.StreamState{Msgs: stored, Bytes: 10 * stored}})
+	}
+	if of.stored != 2 || of.bytes != 20 || of.highWater != 7 {
+		t.Errorf("after 3, 7 and 2: %d values, %d bytes, the high-water mark %d", of.stored, of.bytes, of.highWater)
+	}
+}
+
+// A warning is logged once, told as long as it holds, and withdrawn.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	var j journal
+	c := newCore(config{log: j.log()}, &link{})
+	for range 2 {
+		c.warn(warnSync, "zeal")
+		c.warn(warnClose, "ardour")
+	}
+	if got := c.warnings.String(); got != "ardour; zeal" {
+		t.Errorf("two warnings: %q", got)
+	}
+	if n := strings.Count(j.String(), "zeal"); n != 1 {
+		t.Errorf("logged %d times", n)
+	}
+	c.warn(warnClose, "")
+	if got := c.warnings.String(); got != "zeal" {
+		t.Errorf("one is withdrawn: %q", got)
+	}
+	c.warn(warnSync, "more zeal")
+	if got := c.warnings.String(); got != "more zeal" || !strings.Contains(j.String(), "more zeal") {
+		t.Errorf("one has changed: %q", got)
+	}
+}
+
+// Each number of Stats is about what it says, and after Leave what was last known.
+func TestStats(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Limit: 3})
+	mustSend(t, c, 1)
+	if n, err := c.SendBatch(patient(t), []int{2, 3}); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := c.TrySend(4); err != sluice.ErrFull {
+		t.Errorf("TrySend: %v", err)
+	}
+	if s := c.Stats(); s.Len != 3 || s.Cap != 3 || s.HighWater != 3 || s.Sent != 3 || s.Received != 0 || s.Lanes != 1 || s.SendWaits != 0 || s.Closed {
+		t.Errorf("after three were sent: %+v", s)
+	}
+	mustRecv(t, c, 1, 2)
+	until(t, "it is acknowledged", func() bool { return c.Len() == 1 })
+	if s := c.Stats(); s.Len != 1 || s.HighWater != 3 || s.Sent != 3 || s.Received != 2 || s.RecvWaits == 0 || s.RecvWaitTime == 0 || s.ReceiversWaiting != 0 {
+		t.Errorf("after two were received: %+v", s)
+	}
+	c.Close()
+	if s := c.Stats(); !s.Closed {
+		t.Errorf("after Close: %+v", s)
+	}
+	leave(t, c)
+	if s := c.Stats(); s.Len != 1 || s.BytesOnDisk == 0 || s.Dropped != 0 || c.Len() != 1 || c.Cap() != 3 {
+		t.Errorf("after Leave: %+v", s)
+	}
+}

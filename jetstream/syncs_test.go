@@ -1,0 +1,64 @@
+package jetstream
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	natsjs "github.com/nats-io/nats.go/jetstream"
+)
+
+// One server that is lax, or does not say, is named; those that do not store the channel
+// do not matter, unless it is not known who does.
+func TestLax(t *testing.T) {
+	t.Parallel()
+	tells := func(name string, always bool) varz {
+		var v varz
+		v.Server.Name = name
+		v.Data.JetStream.Config.SyncAlways = always
+		v.Data.JetStream.Config.SyncInterval = time.Minute
+		return v
+	}
+	found := map[string]varz{"a": tells("a", true), "b": tells("b", false), "c": tells("c", true)}
+	for _, test := range []struct {
+		holders []string
+		want    string
+	}{
+		{[]string{"a", "c"}, ""},
+		{[]string{"b", "a"}, ": b syncs every 1m0s"},
+		{[]string{"d", "b", "a"}, ": b syncs every 1m0s, d does not say"},
+		{nil, ": b syncs every 1m0s"},
+	} {
+		got := lax(test.holders, found)
+		if (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
+			t.Errorf("of %v: %q, want %q", test.holders, got, test.want)
+		}
+	}
+}
+
+// knownAs is a stream of which this is known.
+type knownAs struct {
+	natsjs.Stream
+	info natsjs.StreamInfo
+}
+
+func (s knownAs) CachedInfo() *natsjs.StreamInfo { return &s.info }
+
+func TestHolders(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		cluster *natsjs.ClusterInfo
+		want    []string
+	}{
+		{nil, nil},
+		{&natsjs.ClusterInfo{Leader: "alone"}, nil},
+		{&natsjs.ClusterInfo{Name: "three", Leader: "a", Replicas: []*natsjs.PeerInfo{{Name: "b"}, {Name: "c"}}}, []string{"a", "b", "c"}},
+		{&natsjs.ClusterInfo{Name: "three", Replicas: []*natsjs.PeerInfo{{Name: "b"}, {Name: "c"}}}, []string{"b", "c"}},
+	} {
+		c := core{stream: knownAs{info: natsjs.StreamInfo{Cluster: test.cluster}}}
+		if got := c.holders(); !slices.Equal(got, test.want) {
+			t.Errorf("of %+v: %q, want %q", test.cluster, got, test.want)
+		}
+	}
+}
