@@ -30,9 +30,9 @@ var servers = struct {
 	of map[string]*embedded
 }{of: map[string]*embedded{}}
 
-// startWait is far more than the few milliseconds that a server needs for an empty
-// folder: one with a backlog reads it first.
-const startWait = time.Minute
+// startWait need not be long: a server that begins has read its folder before Start
+// returns, however long that takes, and is ready then or never.
+const startWait = time.Second
 
 // lockName is the file in a folder by which processes exclude each other.
 const lockName = "sluice.lock"
@@ -85,8 +85,7 @@ func startServer(dir string, passes bool) (_ *embedded, err error) {
 		return nil, fmt.Errorf("jetstream: a server in %s: %w", dir, err)
 	}
 	e.server.Start()
-	// What it has was read by now, or it will not be.
-	if !e.server.JetStreamEnabled() || !e.server.ReadyForConnections(startWait) {
+	if !e.server.ReadyForConnections(startWait) || !e.server.JetStreamEnabled() {
 		return nil, fmt.Errorf("jetstream: the server in %s does not start: is it a folder of another kind, or without room?", dir)
 	}
 	servers.of[dir] = e
