@@ -58,15 +58,33 @@ func TestPlaces(t *testing.T) {
 	if n := len(c.core.inFlight); n != maxInFlight-1 {
 		t.Errorf("%d places are taken of %d", n, maxInFlight-1)
 	}
-	c.core.inFlight <- struct{}{}
-	sent := make(chan error)
+	crowded := alone(config{})
+	for range maxInFlight {
+		crowded.inFlight <- struct{}{}
+	}
+	crowded.leave()
+	if err := crowded.takePlace(patient(t)); err != ErrLeft {
+		t.Errorf("who waits for a place at Leave: %v", err)
+	}
+}
+
+// Of a batch that ends half way it is told how much of it is stored.
+func TestSendBatchHalf(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Limit: 2})
+	ctx, cancel := withCancel(t)
+	sent := make(chan int)
 	go func() {
-		_, err := c.SendBatch(patient(t), []int{1, 2})
-		sent <- err
+		n, err := c.SendBatch(ctx, []int{1, 2, 3, 4})
+		if err != context.Canceled {
+			t.Errorf("SendBatch: %v", err)
+		}
+		sent <- n
 	}()
-	leave(t, c)
-	if err := <-sent; err != ErrLeft {
-		t.Errorf("SendBatch at Leave: %v", err)
+	until(t, "it waits for room", func() bool { s := c.Stats(); return s.Len == 2 && s.SendersWaiting == 1 })
+	cancel()
+	if n := <-sent; n != 2 {
+		t.Errorf("%d of 2 are said to be stored", n)
 	}
 }
 

@@ -208,6 +208,9 @@ func TestTwice(t *testing.T) {
 		if err := c.Seal(patient(t)); err != nil {
 			t.Errorf("Seal: %v", err)
 		}
+		if !c.core.drained.Load() {
+			t.Error("what is sealed and empty is not known to be drained")
+		}
 	}
 	for range 2 {
 		leave(t, c)

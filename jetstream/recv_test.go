@@ -396,11 +396,14 @@ func TestCloseElsewhere(t *testing.T) {
 func TestCloseUnconfirmed(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+	ready := c.Ready()
 	p.cut(true)
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := c.Seal(short); err == nil || !strings.Contains(err.Error(), `closing channel "jobs"`) {
 		t.Errorf("Seal without a connection: %v", err)
+	}
+	for range ready { // it is closed here
 	}
 	if err := c.Send(t.Context(), "a"); err != sluice.ErrClosed {
 		t.Errorf("Send after Seal: %v", err)

@@ -357,6 +357,18 @@ func TestSendBatchCodec(t *testing.T) {
 	mustRecv(t, c, any("a"), any("b"))
 }
 
+// A sender finds out by itself that somebody deleted the stream.
+func TestGoneForSenders(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	if err := c.core.link.js.DeleteStream(t.Context(), c.core.config.name); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send(patient(t), 1); err != ErrGone {
+		t.Errorf("Send: %v", err)
+	}
+}
+
 // A stream that somebody deleted is an error of those who wait, too.
 func TestGone(t *testing.T) {
 	t.Parallel()
