@@ -18,7 +18,8 @@ type (
 	}
 	stampedBy struct { // by way of a pointer
 		*time.Time
-		host string //nolint:unused // it is to be lost
+		//lint:ignore U1000 it is to be lost
+		host string
 	}
 	deeper struct {
 		stamped
@@ -55,8 +56,9 @@ type (
 	plainText struct{}
 	unseen    struct {
 		forJSON
-		host    string //nolint:unused // JSON does not write it
-		Ignored int    `json:"-"`
+		//lint:ignore U1000 JSON does not write it
+		host    string
+		Ignored int `json:"-"`
 	}
 	listOf struct {
 		N    int
@@ -68,7 +70,8 @@ type (
 	}
 	ring   struct{ Next *ring }
 	hidden struct {
-		v       withJSON //nolint:unused // JSON does not write it
+		//lint:ignore U1000 JSON does not write it
+		v       withJSON
 		Ignored withJSON `json:"-"`
 		Any     any
 	}

@@ -202,7 +202,8 @@ func TestCloseLater(t *testing.T) {
 // Leave twice is Leave once; Close of what is sealed already is no error.
 func TestTwice(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{})
+	dir := t.TempDir()
+	c, other := open(t, Options[int]{Name: "a", Dir: dir}), open(t, Options[int]{Name: "b", Dir: dir})
 	for range 2 {
 		c.Close()
 		if err := c.Seal(patient(t)); err != nil {
@@ -215,4 +216,5 @@ func TestTwice(t *testing.T) {
 	for range 2 {
 		leave(t, c)
 	}
+	mustSend(t, other, 1) // its server is there
 }

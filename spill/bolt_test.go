@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/codec"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -369,7 +368,7 @@ func FuzzDamage(f *testing.F) {
 // TestUndecodable: a record that the codec does not take comes again until it is
 // dropped, and what is behind it is not lost.
 func TestUndecodable(t *testing.T) {
-	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{codec.JSON[string]()}})
+	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{raw()}})
 	for _, v := range []string{"late panic", "late error", "fine"} {
 		if err := c.TrySend(v); err != nil {
 			t.Fatal(err)

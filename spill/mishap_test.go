@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/codec"
 )
 
 // TestDamagedRecord: one record that is not what was stored keeps nobody from the
@@ -319,7 +318,7 @@ func TestGap(t *testing.T) {
 
 // TestDropBehind: a record is dropped wherever it is among those given back.
 func TestDropBehind(t *testing.T) {
-	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{codec.JSON[string]()}})
+	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{raw()}})
 	for _, v := range []string{"fine", "late error"} {
 		if err := c.TrySend(v); err != nil {
 			t.Fatal(err)
