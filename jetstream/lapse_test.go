@@ -135,7 +135,7 @@ func TestInProgressLapsed(t *testing.T) {
 // The answer to AckConfirmed may be lost with its connection: it is asked for again.
 func TestAckConfirmedRepeats(t *testing.T) {
 	t.Parallel()
-	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs", AckWait: 5 * time.Second})
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
 	p.deafen()

@@ -104,19 +104,20 @@ func TestOpenForeign(t *testing.T) {
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := open(t, Options[string]{Name: "jobs", Dir: dir})
+	o := Options[string]{Name: "jobs", Dir: dir, AckWait: time.Second} // what was under way comes soon
+	c := open(t, o)
 	mustSend(t, c, "a")
 	mustRecv(t, c, "a")
 	mustSend(t, c, "b") // only now: fetched in advance, it would come after AckWait
 	leave(t, c)
-	c = open(t, Options[string]{Name: "jobs", Dir: dir})
+	c = open(t, o)
 	mustRecv(t, c, "b")
 	if _, err := startServer(dir, false); err == nil || !strings.Contains(err.Error(), "another process has its server there") {
 		t.Errorf("a second server in one folder: %v", err)
 	}
 	c.Close()
 	leave(t, c)
-	c = open(t, Options[string]{Name: "jobs", Dir: dir})
+	c = open(t, o)
 	if err := c.Send(patient(t), "c"); err != sluice.ErrClosed {
 		t.Errorf("Send to a channel that was closed before it was opened: %v", err)
 	}
