@@ -9,14 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-go/sluice/codec"
 	bolt "go.etcd.io/bbolt"
 )
 
 // TestStoreReads as much as it was asked for, copies, and damaged records alone.
 func TestStoreReads(t *testing.T) {
 	dir := queueOf(t, 20)
-	s, has, err := opening{noSync: true}.open(dir, codec.Default[[]byte]().Name())
+	s, has, err := opening{noSync: true}.open(dir, raw().Name())
 	if err != nil || has.records != 20 {
 		t.Fatal(has, err)
 	}
