@@ -89,13 +89,9 @@ func (o *Operation) row() pageRow {
 		}
 		return write(*p)
 	}
-	goroutines := "–"
-	if n, ok := o.count(); ok {
-		goroutines = fmt.Sprint(n)
-	}
 	return pageRow{Where: o.label(), Cells: []string{
 		percent(o.Weight), cell(o.CPU, duration), cell(o.Lock, duration), cell(o.AfterPark, duration),
-		cell(o.Asleep, duration), o.waitedCell(), goroutines, cell(o.Items, count),
+		cell(o.Asleep, duration), o.waitedCell(), o.goroutinesCell(), cell(o.Items, count),
 	}}
 }
 
@@ -108,6 +104,19 @@ func (o *Operation) waitedCell() string {
 		return duration(*o.Waited) + " ever"
 	}
 	return duration(*o.Waited) + " in " + duration(*o.WaitWindow)
+}
+
+// goroutinesCell is those that are in the operation, and those of them that wait.
+func (o *Operation) goroutinesCell() string {
+	switch {
+	case o.both():
+		return fmt.Sprintf("%d, %d wait", *o.In, *o.Waiting)
+	case o.Waiting != nil:
+		return fmt.Sprintf("%d wait", *o.Waiting)
+	case o.In != nil:
+		return fmt.Sprint(*o.In)
+	}
+	return "–"
 }
 
 // WritePageFile writes the page to a file, which is replaced as a whole.

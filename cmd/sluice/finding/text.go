@@ -175,7 +175,7 @@ func (o *Operation) figures(shares bool) []string {
 	add(o.AfterPark, "CPU after parks %s")
 	add(o.Asleep, "Ps asleep %s")
 	switch {
-	case o.In != nil && o.Waiting != nil && *o.In >= *o.Waiting: // else they are of two instants
+	case o.both():
 		list = append(list, fmt.Sprintf("%s in it, %d wait", goroutines(*o.In), *o.Waiting))
 	case o.Waiting != nil:
 		list = append(list, fmt.Sprintf("%s waiting", goroutines(*o.Waiting)))
@@ -188,6 +188,10 @@ func (o *Operation) figures(shares bool) []string {
 	}
 	return list
 }
+
+// both reports whether all goroutines in the operation and those that wait there are
+// known, of one instant: those that wait are in it.
+func (o *Operation) both() bool { return o.In != nil && o.Waiting != nil && *o.In >= *o.Waiting }
 
 // waits lists what is known from a trace or a block profile, whose time is another
 // one than that of the figures before it: it is said with them.
