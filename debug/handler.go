@@ -55,7 +55,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch q.format {
 	case "json":
-		report, found := q.report(h.monitor.look())
+		report, found := q.report(h.monitor.lookFor(q))
 		if !found {
 			refuse(w, http.StatusNotFound, gone)
 			return

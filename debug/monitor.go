@@ -1,6 +1,9 @@
 package debug
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,14 +20,16 @@ const (
 	stale = 10 * time.Second
 )
 
-// A monitor looks at all named channels, at most once in fresh, for all clients
-// together. Two looks in a row make a rate.
+// A monitor looks at all named channels, or at one that a client asks for, each at most
+// once in fresh, for all clients together. Two looks in a row make a rate. Who asks for
+// one channel does not have the others looked at, however many they are.
 //
 // Both are in ascending order of ID, and so is what Channels returns: what a
 // channel was before is found by walking along.
 type monitor struct {
 	mu   sync.Mutex
-	last *look
+	last *look            // at all channels
+	ones map[uint64]*look // at one channel, by its ID: not older than stale, nor of a channel that is gone
 }
 
 // A look is what was seen at one time. It is never changed, so clients read it
@@ -33,6 +38,8 @@ type look struct {
 	at   time.Time
 	over time.Duration // since the look before; 0 if there is none to compare with
 	seen []sighting
+
+	named int // channels with a name, seen or not
 }
 
 // A sighting is one channel in a look. It does not keep the channel.
@@ -49,7 +56,15 @@ type rates struct {
 	sendWait, recvWait      time.Duration // mean of the waits that ended; 0 if none did
 }
 
-// look returns a look that is fresh.
+// lookFor returns a fresh look that answers a query.
+func (m *monitor) lookFor(q query) *look {
+	if q.channel != 0 {
+		return m.lookAt(q.channel)
+	}
+	return m.look()
+}
+
+// look returns a look at all channels that is fresh.
 func (m *monitor) look() *look {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,20 +86,85 @@ func take(now time.Time, before *look) *look {
 	channels := sluice.Channels()
 	next.seen = make([]sighting, 0, len(channels))
 	for _, c := range channels {
-		stats, ok := c.Stats()
-		if !ok {
-			continue // it is garbage since
-		}
 		for len(past) > 0 && past[0].ID < c.ID {
 			past = past[1:]
 		}
-		seen := sighting{Named: c, stats: stats}
+		var was *sighting
 		if len(past) > 0 && past[0].ID == c.ID {
-			seen.rates = ratesOf(&past[0].stats, &stats, next.over)
+			was = &past[0]
 		}
-		next.seen = append(next.seen, seen)
+		next.see(c, was)
 	}
+	next.named = len(next.seen)
 	return next
+}
+
+// see looks at c, and compares it with what it was, if that is known.
+func (l *look) see(c sluice.Named, was *sighting) {
+	stats, ok := c.Stats()
+	if !ok {
+		return // it is garbage since
+	}
+	seen := sighting{Named: c, stats: stats}
+	if was != nil {
+		seen.rates = ratesOf(&was.stats, &stats, l.over)
+	}
+	l.seen = append(l.seen, seen)
+}
+
+// lookAt returns a look that is fresh and has the channel of that ID in it, if there is
+// one.
+func (m *monitor) lookAt(id uint64) *look {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	before := m.last
+	if one := m.ones[id]; one != nil && (before == nil || one.at.After(before.at)) {
+		before = one
+	}
+	var was *sighting
+	if before != nil {
+		was = before.of(id)
+	}
+	if was != nil && now.Sub(before.at) < fresh {
+		return before
+	}
+	next := &look{at: now}
+	if was != nil && now.Sub(before.at) <= stale {
+		next.over = now.Sub(before.at)
+	} else {
+		was = nil
+	}
+	channels := sluice.Channels()
+	next.named = len(channels)
+	if at, found := slices.BinarySearchFunc(channels, id, func(c sluice.Named, id uint64) int { return cmp.Compare(c.ID, id) }); found {
+		next.see(channels[at], was)
+	}
+	m.remember(id, next)
+	return next
+}
+
+// remember keeps a look at one channel, if it is there, and forgets those that are of
+// no use any more.
+func (m *monitor) remember(id uint64, next *look) {
+	maps.DeleteFunc(m.ones, func(_ uint64, one *look) bool { return next.at.Sub(one.at) > stale })
+	if len(next.seen) == 0 {
+		delete(m.ones, id)
+		return
+	}
+	if m.ones == nil {
+		m.ones = make(map[uint64]*look)
+	}
+	m.ones[id] = next
+}
+
+// of returns what was seen of a channel, nil if it was not there.
+func (l *look) of(id uint64) *sighting {
+	at, found := slices.BinarySearchFunc(l.seen, id, func(s sighting, id uint64) int { return cmp.Compare(s.ID, id) })
+	if !found {
+		return nil
+	}
+	return &l.seen[at]
 }
 
 // ratesOf is what two looks at a channel tell, over that time.

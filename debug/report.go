@@ -110,8 +110,8 @@ func fill(s *sighting) float64 {
 // report picks from l what q asks for. It is not found if q asks for a channel
 // that is not there.
 func (q *query) report(l *look) (r Report, found bool) {
-	r = Report{Time: l.at, Over: l.over.Seconds(), Named: len(l.seen)}
-	matching := q.matching(l.seen)
+	r = Report{Time: l.at, Over: l.over.Seconds(), Named: l.named}
+	matching := q.matching(l)
 	if q.channel != 0 && len(matching) == 0 {
 		return r, false
 	}
@@ -132,17 +132,16 @@ func (q *query) report(l *look) (r Report, found bool) {
 }
 
 // matching returns what q does not filter out.
-func (q *query) matching(seen []sighting) []*sighting {
+func (q *query) matching(l *look) []*sighting {
 	if q.channel != 0 {
-		at, found := slices.BinarySearchFunc(seen, q.channel, func(s sighting, id uint64) int { return cmp.Compare(s.ID, id) })
-		if !found {
-			return nil
+		if s := l.of(q.channel); s != nil {
+			return []*sighting{s}
 		}
-		return []*sighting{&seen[at]}
+		return nil
 	}
-	out := make([]*sighting, 0, len(seen))
-	for i := range seen {
-		s := &seen[i]
+	out := make([]*sighting, 0, len(l.seen))
+	for i := range l.seen {
+		s := &l.seen[i]
 		if q.kind != "" && q.kind != kindOf(s.Kind) {
 			continue
 		}

@@ -26,7 +26,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, q query) {
 		return
 	}
 	defer h.end()
-	if _, found := q.report(h.monitor.look()); !found {
+	if _, found := q.report(h.monitor.lookFor(q)); !found {
 		refuse(w, http.StatusNotFound, gone)
 		return
 	}
@@ -35,7 +35,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, q query) {
 	defer ticker.Stop()
 	out := http.NewResponseController(w)
 	for {
-		report, found := q.report(h.monitor.look())
+		report, found := q.report(h.monitor.lookFor(q))
 		// Without a deadline, a client that reads nothing would be waited for.
 		// A server may offer none; then its own, if any, counts.
 		_ = out.SetWriteDeadline(time.Now().Add(takeWithin))
