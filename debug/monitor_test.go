@@ -89,7 +89,8 @@ func TestOneAfterAll(t *testing.T) {
 		if n := other.looks.Load(); n != 2 {
 			t.Errorf("the other channel was looked at %d times, and all twice", n)
 		}
-		// One that was made since then is there all the same.
+		// One that was made since the last look at all is there all the same.
+		all()
 		late := new(meter)
 		sluice.Enlist("late "+t.Name(), "Meter", late)
 		if r := reportOf(t, h, fmt.Sprint("channel=", idOf(t, "late "+t.Name()))); r.Matching != 1 {
