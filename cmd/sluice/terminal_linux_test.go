@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// pseudoTerminal returns both ends of a terminal of 80 by 24.
+func pseudoTerminal(t *testing.T) (master, terminal *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { master.Close() })
+	var locked, n int32
+	size := [4]uint16{24, 80}
+	for request, value := range map[uintptr]unsafe.Pointer{
+		syscall.TIOCSPTLCK: unsafe.Pointer(&locked), syscall.TIOCGPTN: unsafe.Pointer(&n), syscall.TIOCSWINSZ: unsafe.Pointer(&size),
+	} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(value)); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return master, terminal
+}
+
+// watching runs sluice watch on a terminal of its own until it has drawn there, and
+// returns what it wrote since, when it has ended.
+func watching(t *testing.T) (program *exec.Cmd, ended func() (wrote string, status int)) {
+	t.Helper()
+	master, terminal := pseudoTerminal(t)
+	program = exec.Command(os.Args[0], "watch", channelServer(t))
+	program.Env = append(os.Environ(), asProgram+"=1", "TERM=xterm-256color")
+	program.Stdin, program.Stdout, program.Stderr = terminal, terminal, terminal
+	program.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = program.Process.Kill() })
+	terminal.Close() // so that its end ends what is read
+	var wrote bytes.Buffer
+	buffer := make([]byte, 4096)
+	more := func() bool {
+		n, err := master.Read(buffer)
+		wrote.Write(buffer[:n])
+		if err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, io.EOF) { // EIO: nobody has the other end
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	for !strings.Contains(wrote.String(), "channels") {
+		if !more() {
+			t.Fatalf("nothing was drawn: %q", wrote.String())
+		}
+	}
+	return program, func() (string, int) {
+		for more() {
+		}
+		_ = program.Wait() // its status says it
+		return wrote.String(), program.ProcessState.ExitCode()
+	}
+}
+
+// Whatever ends it, the terminal is as it was before: on its first screen, and with a
+// cursor.
+func TestSignalsGiveTheTerminalBack(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(signal.String(), func(t *testing.T) {
+			program, ended := watching(t)
+			if err := program.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			wrote, status := ended()
+			off := func(begin, end string) bool {
+				return strings.Contains(wrote, begin) && strings.LastIndex(wrote, end) > strings.LastIndex(wrote, begin)
+			}
+			if status != statusInterrupted || !off("\x1b[?1049h", "\x1b[?1049l") || !off("\x1b[?25l", "\x1b[?25h") {
+				t.Errorf("status %d, want %d; the terminal was left by %q", status, statusInterrupted, wrote[max(0, len(wrote)-200):])
+			}
+		})
+	}
+}
+
+// What nohup starts goes on when its terminal is closed.
+func TestNohup(t *testing.T) {
+	asked := make(chan struct{})
+	answer := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked <- struct{}{}
+		<-answer
+		http.Error(w, "closed for today", http.StatusTeapot)
+	}))
+	defer server.Close()
+	// A shell is there on every Linux; exec makes it the program, which inherits what is ignored.
+	program := exec.Command("/bin/sh", "-c", `trap "" HUP; exec "$0" watch "$1"`, os.Args[0], server.URL)
+	program.Env = append(os.Environ(), asProgram+"=1")
+	var stderr bytes.Buffer
+	program.Stderr = &stderr
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer program.Process.Kill()
+	<-asked
+	if err := program.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	close(answer)
+	_ = program.Wait() // its status says it
+	if status := program.ProcessState.ExitCode(); status != statusUsage || !strings.Contains(stderr.String(), "418") {
+		t.Errorf("status %d, %s", status, &stderr)
+	}
+}
