@@ -189,7 +189,8 @@ const (
 	// saturated is how busy each goroutine of a stage is that holds the others back:
 	// with more than that in use the rest is the scheduler's, and chance.
 	saturated = 0.75
-	// ownWork is the least part of that which is work and not passing on values.
+	// ownWork is the least part of that which is work, and neither passing on values nor
+	// making timers for that.
 	ownWork = 0.70
 )
 
@@ -199,7 +200,7 @@ func (f *facts) limiting() *stage {
 	for i := range f.stages {
 		s := &f.stages[i]
 		busy := s.work + s.channel
-		if s.n > 0 && float64(s.n) < f.avail && busy >= saturated*float64(s.n) && s.work >= ownWork*busy && !ofRuntime(s.root) {
+		if s.n > 0 && float64(s.n) < f.avail && busy >= saturated*float64(s.n) && s.work-f.timersIn(s.root) >= ownWork*busy && !ofRuntime(s.root) {
 			return s
 		}
 	}

@@ -54,7 +54,7 @@ var elsewhereRules = []rule{
 func nothing(why string) []Not { return []Not{{Buffer, why}, {Shard, why}} }
 
 func collector(f *facts) *Finding {
-	share := f.share(profile.Collecting, profile.Allocating)
+	share := f.share(profile.Collecting, profile.Allocating) - f.collectorForTimers()
 	if share < f.limit(collectorShare) {
 		return nil
 	}

@@ -9,6 +9,7 @@
 //	exclusion.go a channel stands for a mutex
 //	handover.go  passing a value costs more than what is done with it
 //	selects.go   selects, and polling
+//	timers.go    timers that selects make
 //	stages.go    who is slow behind a channel
 //	leaks.go     goroutines that wait for ever
 //	elsewhere.go it is not the channels
@@ -157,7 +158,7 @@ type rule struct {
 }
 
 // rules is every rule there is.
-var rules = slices.Concat(lockRules, exclusionRules, handOverRules, selectRules, stageRules, leakRules, elsewhereRules)
+var rules = slices.Concat(lockRules, exclusionRules, handOverRules, selectRules, timerRules, stageRules, leakRules, elsewhereRules)
 
 // Diagnose judges a capture. Prices say what an operation costs.
 func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {

@@ -153,11 +153,8 @@ func oneValue(f *facts) *Finding {
 // called is the load of which a call would take away, beside the channels' cost, the CPU
 // seconds of making them, and at best the goroutines that are started for them.
 func (f *facts) called(made float64) load {
-	l, unit := f.load(coldWork), 1.0
-	if f.window > 0 {
-		unit = f.cpu / f.window
-	}
-	l.gone = min(l.own, l.gone+unit*(made/f.cpu+f.share(profile.Scheduling)))
+	l := f.load(coldWork)
+	l.gone = min(l.own, l.gone+f.loadUnit()*(made/f.cpu+f.share(profile.Scheduling)))
 	return l
 }
 

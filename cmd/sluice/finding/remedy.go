@@ -17,6 +17,7 @@ const (
 	Fuse          RemedyName = "fuse stages"    // one goroutine does the work of two
 	Mutex         RemedyName = "mutex"          // sync.Mutex in place of a channel as a lock
 	Block         RemedyName = "block"          // a receive without default
+	OneTimer      RemedyName = "one timer"      // that is reset, in place of one for each round
 	End           RemedyName = "end it"         // a way out for goroutines that wait for ever
 	NoChange      RemedyName = "nothing"        // to the channels
 )

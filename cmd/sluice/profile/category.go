@@ -66,6 +66,17 @@ func makesChannel(below stack) bool {
 	return false
 }
 
+// makesTimer returns the line that s makes a timer at, if it does.
+func makesTimer(s stack) (at Frame, ok bool) {
+	s = s[:min(len(s), maxFrames)]
+	for i := len(s) - 2; i >= 0; i-- {
+		if f := s[i].Function; (f == "time.After" || f == "time.NewTimer") && !hidden(s[i+1]) {
+			return s[i+1], true
+		}
+	}
+	return Frame{}, false
+}
+
 // inAllocation reports whether below makes something.
 func inAllocation(below stack) bool {
 	for _, f := range below {

@@ -20,6 +20,7 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 	t := cpuTally{
 		cpu:   &CPU{Window: max(0, time.Duration(p.DurationNanos)), Period: max(0, time.Duration(p.Period)), By: map[Category]time.Duration{}},
 		sites: map[Site]*CPUSite{}, users: map[string]*UserTime{}, stages: map[string]*CPUStage{},
+		timers: map[timerLine]*CPUTimers{},
 	}
 	for _, sample := range p.Sample {
 		spent := time.Duration(sample.Value[value])
@@ -72,6 +73,13 @@ type cpuTally struct {
 	sites  map[Site]*CPUSite
 	users  map[string]*UserTime
 	stages map[string]*CPUStage
+	timers map[timerLine]*CPUTimers
+}
+
+// A timerLine is where timers are made, and by whom.
+type timerLine struct {
+	at   Frame
+	root string
 }
 
 func (t *cpuTally) add(s stack, spent time.Duration) {
@@ -100,6 +108,9 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 		}
 	}
 	t.stage(p.root, category, spent)
+	if at, ok := makesTimer(s); ok && category != Collecting {
+		t.timer(timerLine{at, p.root}, category, spent)
+	}
 	seen := map[string]bool{}
 	for _, f := range s[len(p.below):] {
 		if hidden(f) || seen[f.Function] {
@@ -134,6 +145,19 @@ func (t *cpuTally) stage(root string, category Category, spent time.Duration) {
 	}
 }
 
+// timer books time on a line that makes timers.
+func (t *cpuTally) timer(line timerLine, category Category, spent time.Duration) {
+	timers := t.timers[line]
+	if timers == nil {
+		timers = &CPUTimers{At: line.at, Root: line.root}
+		t.timers[line] = timers
+	}
+	timers.Time += spent
+	if category == Allocating {
+		timers.New += spent
+	}
+}
+
 func (t *cpuTally) user(function string) *UserTime {
 	u := t.users[function]
 	if u == nil {
@@ -161,6 +185,12 @@ func (t *cpuTally) result() *CPU {
 	}
 	slices.SortFunc(t.cpu.Stages, func(a, b CPUStage) int {
 		return cmp.Or(cmp.Compare(b.Work+b.Channel, a.Work+a.Channel), cmp.Compare(a.Root, b.Root))
+	})
+	for _, timers := range t.timers {
+		t.cpu.Timers = append(t.cpu.Timers, *timers)
+	}
+	slices.SortFunc(t.cpu.Timers, func(a, b CPUTimers) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), a.At.compare(b.At), cmp.Compare(a.Root, b.Root))
 	})
 	return t.cpu
 }

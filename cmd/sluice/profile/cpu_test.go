@@ -172,3 +172,36 @@ func TestImpossibleCPU(t *testing.T) {
 		}
 	}
 }
+
+// Timers are the line's that asks for them, by the goroutine that does, and what the
+// collector takes of them on the way is the collector's.
+func TestTimersOfLines(t *testing.T) {
+	const unit = 10 * time.Millisecond
+	from := func(line string, inner ...string) []string {
+		return append(inner, "time.NewTimer sleep.go:80", "time.After sleep.go:202", "main.listen m.go:"+line, "main.run m.go:1")
+	}
+	own := []string{"time.newTimer", "time.NewTimer sleep.go:80", "main.other m.go:9"}
+	c, err := readCPU(cpuDrawing(
+		drawn{[]int64{1, int64(unit)}, from("5", "runtime.mallocgc", "runtime.makechan")},
+		drawn{[]int64{1, int64(unit)}, from("5", "time.newTimer")},
+		drawn{[]int64{1, int64(unit)}, from("5", "runtime.gcAssistAlloc", "runtime.mallocgc", "runtime.makechan")},
+		drawn{[]int64{1, int64(unit)}, from("6", "runtime.nanotime")},
+		drawn{[]int64{1, int64(unit)}, own},
+		drawn{[]int64{1, int64(unit)}, own},
+		drawn{[]int64{1, int64(unit)}, own},
+		drawn{[]int64{1, int64(unit)}, []string{"time.Now time.go:1", "main.listen m.go:5", "main.run m.go:1"}},
+		drawn{[]int64{1, int64(unit)}, []string{"time.NewTimer sleep.go:80"}},
+	).profile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(function string, line int) Frame { return Frame{function, "m.go", line} }
+	want := []CPUTimers{
+		{at("main.other", 9), "main.other", 3 * unit, 0},
+		{at("main.listen", 5), "main.run", 2 * unit, unit},
+		{at("main.listen", 6), "main.run", unit, 0},
+	}
+	if !slices.Equal(c.Timers, want) {
+		t.Errorf("%+v, want %+v", c.Timers, want)
+	}
+}

@@ -68,6 +68,7 @@ type CPU struct {
 	Sites  []CPUSite                  // operations, the dearest first: those on channels, and Lock and Wait
 	Users  []UserTime                 // functions of the service, the one with the most Self first
 	Stages []CPUStage                 // goroutines by the function that they began with, the dearest first
+	Timers []CPUTimers                // lines that make timers, the dearest first
 }
 
 // Cores is the mean number of cores in use, 0 if the window is not known.
@@ -132,6 +133,16 @@ type CPUStage struct {
 	Root    string
 	Work    time.Duration // all that is not the next
 	Channel time.Duration // in operations on channels
+}
+
+// CPUTimers is the CPU time of making timers at a line of the program: of time.After
+// and time.NewTimer, their channels included. What goroutines do that wait for them is
+// an operation's.
+type CPUTimers struct {
+	At   Frame
+	Root string        // the function that the goroutines began with
+	Time time.Duration // less what the collector took of it
+	New  time.Duration // of it allocating
 }
 
 // Contentions is a mutex or a block profile.

@@ -24,8 +24,9 @@ const (
 	fewerPs       = "fewer Ps"
 	moreReceivers = "more receivers"
 	fuseStages    = "fuse stages"
-	mutex         = "mutex"   // sync.Mutex, and a slice or a map, in place of a channel
-	block         = "block"   // an operation that waits in place of polling
+	mutex         = "mutex" // sync.Mutex, and a slice or a map, in place of a channel
+	block         = "block" // an operation that waits in place of polling
+	oneTimer      = "one timer"
 	endIt         = "end it"  // a way out for goroutines that wait for ever
 	nothing       = "nothing" // leave the channels as they are
 )

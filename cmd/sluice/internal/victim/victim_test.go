@@ -15,7 +15,7 @@ func complaints(v victim) (found []string) {
 		}
 	}
 	remedies := []string{buffer, batch, shard, elastic, handOff, mergeSelects, ownDone, fewerPs, moreReceivers,
-		fuseStages, mutex, block, endIt, nothing}
+		fuseStages, mutex, block, oneTimer, endIt, nothing}
 	causes := []string{byMutex, byCollector, byDownstream, bySlowStage, byCPU, byIdleness}
 	complain(!regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(v.Name), "the name is no word")
 	complain(len(v.About) < 80, "its story is not told")
