@@ -19,7 +19,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 	other := false
 	for i := range findings {
 		found := &findings[i]
-		if found.Minor {
+		if found.Minor || found.Kind.ofTrace() {
 			continue
 		}
 		switch best := found.Best(); {

@@ -12,6 +12,7 @@
 //	timers.go    timers that selects make
 //	stages.go    who is slow behind a channel
 //	leaks.go     goroutines that wait for ever
+//	traced.go    what a trace alone says of who waits
 //	elsewhere.go it is not the channels
 //
 // What may enter: rules, each with its reason and the figures that it was tuned
@@ -158,7 +159,7 @@ type rule struct {
 }
 
 // rules is every rule there is.
-var rules = slices.Concat(lockRules, exclusionRules, handOverRules, selectRules, timerRules, stageRules, leakRules, elsewhereRules)
+var rules = slices.Concat(lockRules, exclusionRules, handOverRules, selectRules, timerRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
 // Diagnose judges a capture. Prices say what an operation costs.
 func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {

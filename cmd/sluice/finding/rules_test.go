@@ -126,7 +126,7 @@ func TestEveryRule(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 20 {
+	if len(seen) != 22 {
 		t.Errorf("%d rules", len(seen))
 	}
 }
