@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"log"
 	"net"
 	"net/http"
@@ -19,14 +18,7 @@ const mutexSample = 100
 
 // serveDebug serves what an engineer, or sluice doctor, wants to know of the process, at
 // an address that only they should reach. It returns how to end that.
-func (s *settings) serveDebug(p *pipeline.Pipeline, report *log.Logger) (stop func(), err error) {
-	if s.debug == "" {
-		return func() {}, nil
-	}
-	listener, err := net.Listen("tcp", s.debug)
-	if err != nil {
-		return nil, misuseError{fmt.Errorf("-debug: %w", err)}
-	}
+func serveDebug(listener net.Listener, p *pipeline.Pipeline, report *log.Logger) (stop func()) {
 	report.Printf("debugging at http://%s/debug/sluice", listener.Addr())
 	runtime.SetMutexProfileFraction(mutexSample)
 	mux := http.NewServeMux()
@@ -38,5 +30,5 @@ func (s *settings) serveDebug(p *pipeline.Pipeline, report *log.Logger) (stop fu
 	mux.Handle("/metrics", newMetrics(p))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }() // fails when it is closed, at the end
-	return func() { server.Close() }, nil
+	return func() { server.Close() }
 }

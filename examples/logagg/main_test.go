@@ -17,7 +17,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sluice-go/sluice/examples/logagg/count"
 	"github.com/sluice-go/sluice/examples/logagg/frame"
+	"github.com/sluice-go/sluice/examples/logagg/pipeline"
 	"github.com/sluice-go/sluice/examples/logagg/traffic"
 )
 
@@ -220,6 +222,68 @@ func TestBadInput(t *testing.T) {
 	}
 	if text, err := os.ReadFile(exists); err != nil || string(text) != "mine" {
 		t.Errorf("a file was overwritten: %q, %v", text, err)
+	}
+}
+
+// TestMistakesMakeNoFiles: what cannot be listened at, read or reached is found out before
+// the files for counts and malformed lines are made.
+func TestMistakesMakeNoFiles(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, args := range []string{
+		"-tcp " + taken.Addr().String(), "-debug " + taken.Addr().String() + " -", "-tcp 127.0.0.1:0 -debug nowhere",
+		filepath.Join(t.TempDir(), "gone"), "-channel jetstream -nats nats://127.0.0.1:1 -",
+	} {
+		dir := t.TempDir()
+		files := []string{"-o", filepath.Join(dir, "counts"), "-aside", filepath.Join(dir, "aside")}
+		var out, errors strings.Builder
+		if status := run(t.Context(), append(files, strings.Fields(args)...), streams{strings.NewReader(""), &out, &errors}); status != 2 || strings.Count(errors.String(), "\n") != 1 {
+			t.Errorf("%s: status %d, %s", args, status, errors.String())
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s leaves %v, %v", args, left, err)
+		}
+	}
+	// A sink that cannot be opened gives the addresses back.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	for range 2 {
+		var out, errors strings.Builder
+		args := []string{"-tcp", address, "-o", t.TempDir()}
+		if status := run(t.Context(), args, streams{nil, &out, &errors}); status != 2 || !strings.Contains(errors.String(), "is a directory") {
+			t.Errorf("status %d, %s", status, errors.String())
+		}
+	}
+}
+
+// TestUnbalanced: an account with a hole in it is an error.
+func TestUnbalanced(t *testing.T) {
+	s := settings{role: whole, files: []string{"-"}}
+	summary := count.NewSummary(nil)
+	if err := s.tell(io.Discard, summary, pipeline.Ledger{In: 2, Counted: 2, Shipped: 2}); err != nil {
+		t.Error(err)
+	}
+	if err := s.tell(io.Discard, summary, pipeline.Ledger{In: 2, Counted: 1, Shipped: 1}); err == nil {
+		t.Error("a line is missing, and nobody says so")
+	}
+}
+
+// TestAheadIsTold: a client that claims the year 9999 leaves the others their bars.
+func TestAheadIsTold(t *testing.T) {
+	lines := `203.0.113.5 - - [21/Nov/2025:15:04:05 +0000] "GET / HTTP/1.1" 200 5
+203.0.113.5 - - [31/Dec/9999:23:59:59 +0000] "GET / HTTP/1.1" 200 5
+`
+	var out, errors strings.Builder
+	status := run(t.Context(), []string{"-"}, streams{strings.NewReader(lines), &out, &errors})
+	if status != 0 || !strings.Contains(errors.String(), "from 15:04 to 15:04 on 21 November 2025") || !strings.Contains(errors.String(), "\n1 of all lines are in no bar") {
+		t.Errorf("status %d: %s", status, errors.String())
 	}
 }
 

@@ -152,9 +152,37 @@ func (s *settings) check() error {
 // isSample says whether there is nothing to read.
 func (s *settings) isSample() bool { return s.role == whole && len(s.files) == 0 && s.tcp == "" }
 
-// sources opens all that is to be read. report is told at which address connections are
-// taken.
-func (s *settings) sources(to streams, report *log.Logger) ([]input.Source, error) {
+// listeners are at the addresses that the flags name, nil where they name none.
+type listeners struct{ tcp, debug net.Listener }
+
+// listen takes the addresses. It is done before any file is made: an address that is
+// taken leaves none behind.
+func (s *settings) listen() (l listeners, err error) {
+	if s.tcp != "" {
+		if l.tcp, err = net.Listen("tcp", s.tcp); err != nil {
+			return l, misuseError{fmt.Errorf("-tcp: %w", err)}
+		}
+	}
+	if s.debug != "" {
+		if l.debug, err = net.Listen("tcp", s.debug); err != nil {
+			l.close()
+			return l, misuseError{fmt.Errorf("-debug: %w", err)}
+		}
+	}
+	return l, nil
+}
+
+// close gives the addresses back, those too that somebody has closed already.
+func (l listeners) close() {
+	for _, listener := range []net.Listener{l.tcp, l.debug} {
+		if listener != nil {
+			listener.Close()
+		}
+	}
+}
+
+// sources opens all that is to be read.
+func (s *settings) sources(to streams, syslog net.Listener) ([]input.Source, error) {
 	if s.isSample() {
 		return []input.Source{input.Text("sample", bytes.NewReader(sample))}, nil
 	}
@@ -172,15 +200,18 @@ func (s *settings) sources(to streams, report *log.Logger) ([]input.Source, erro
 		}
 		sources = append(sources, source)
 	}
-	if s.tcp != "" {
-		listener, err := net.Listen("tcp", s.tcp)
-		if err != nil {
-			return nil, misuseError{fmt.Errorf("-tcp: %w", err)}
-		}
-		report.Printf("syslog is taken at %s", listener.Addr())
-		sources = append(sources, input.TCP(listener, s.limits))
+	if syslog != nil {
+		sources = append(sources, input.TCP(syslog, s.limits))
 	}
 	return sources, nil
+}
+
+// clock is what lines cannot be ahead of; the sample's time is its own.
+func (s *settings) clock() func() time.Time {
+	if s.isSample() {
+		return nil
+	}
+	return time.Now
 }
 
 // openSink opens the sink, and says where the summary goes: not among the counts.
@@ -231,26 +262,35 @@ func servePart(ctx context.Context, part role, args []string, to streams) error 
 		return err
 	}
 	report := log.New(to.stderr, "logagg: ", 0)
-	out, summaryTo, err := s.openSink(to, report)
+	// What makes files comes last, so that a mistake elsewhere leaves no empty one.
+	at, err := s.listen()
 	if err != nil {
 		return err
 	}
-	aside, asideFile, err := s.openAside()
+	defer at.close()
+	sources, err := s.sources(to, at.tcp)
 	if err != nil {
-		return errors.Join(err, out.Close())
-	}
-	sources, err := s.sources(to, report)
-	if err != nil {
-		return errors.Join(err, out.Close(), asideFile.Close())
+		return err
 	}
 	hot, err := queue.New(s.channel, s.queue)
 	if err != nil {
-		return errors.Join(misuseError{err}, out.Close(), asideFile.Close())
+		return misuseError{err}
+	}
+	out, summaryTo, err := s.openSink(to, report)
+	if err != nil {
+		return errors.Join(err, hot.End())
+	}
+	aside, asideFile, err := s.openAside()
+	if err != nil {
+		return errors.Join(err, hot.End(), out.Close())
+	}
+	if at.tcp != nil {
+		report.Printf("syslog is taken at %s", at.tcp.Addr())
 	}
 	if s.isSample() {
 		fmt.Fprintf(to.stdout, "Nothing is named to be read, so this is a sample: the log of a small shop, through a channel of the kind %s.\n\n", s.channel)
 	}
-	summary := count.NewSummary()
+	summary := count.NewSummary(s.clock())
 	config := pipeline.Config{
 		Sources: sources, Queue: hot, Sink: out, Counted: summary.Add,
 		MaxLine: s.maxLine, Service: s.service, Aside: aside,
@@ -260,11 +300,9 @@ func servePart(ctx context.Context, part role, args []string, to streams) error 
 		config.Sink = nil
 	}
 	p := pipeline.New(config)
-	stopDebugging, err := s.serveDebug(p, report)
-	if err != nil {
-		return errors.Join(err, hot.End(), out.Close(), asideFile.Close())
+	if at.debug != nil {
+		defer serveDebug(at.debug, p, report)()
 	}
-	defer stopDebugging()
 	err = errors.Join(p.Run(ctx), out.Close(), asideFile.Close())
 	if aside != nil {
 		err = errors.Join(err, aside.Err())

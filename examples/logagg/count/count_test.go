@@ -60,7 +60,7 @@ func TestClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, other, summary := NewTable(), NewTable(), NewSummary()
+	table, other, summary := NewTable(), NewTable(), NewSummary(nil)
 	for range 20 {
 		table.Add(e)
 		other.Add(e)
@@ -99,7 +99,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	s := NewSummary()
+	s := NewSummary(nil)
 	first, second := NewTable(), NewTable()
 	for range 7 {
 		first.Add(event("web", 0, 200, 1e6))
@@ -130,7 +130,7 @@ func TestSummary(t *testing.T) {
 // TestSummaryBounded: neither names nor minutes nor lines far from all others make it
 // grow without end, and none is missing from the sum.
 func TestSummaryBounded(t *testing.T) {
-	s := NewSummary()
+	s := NewSummary(nil)
 	const tables = 3
 	for n := range tables {
 		table := NewTable()
@@ -153,9 +153,46 @@ func TestSummaryBounded(t *testing.T) {
 	}
 }
 
+// TestAhead: a line that claims a time to come is counted, and leaves the bars of the
+// others alone.
+func TestAhead(t *testing.T) {
+	const day = 24 * 60
+	s := NewSummary(noon.Time)
+	table := NewTable()
+	for _, minute := range []int{0, 0, 2, day, day + 1, 4_000_000} {
+		table.Add(event("web", minute, 200, 0))
+	}
+	s.Add(table)
+	var text strings.Builder
+	if _, err := s.WriteTo(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"to 12:00 on 22 November 2026;", "\n2 of all lines are in no bar: the time that they claim is yet to come.\n"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	if s.all.lines != 6 || s.services["web"].lines != 6 || s.latest != noon+day {
+		t.Errorf("%d lines, %d of web, the latest at %v", s.all.lines, s.services["web"].lines, s.latest.Time())
+	}
+	// Without it, all is as it was.
+	first, second := NewSummary(noon.Time), NewTable()
+	second.Add(event("web", 0, 200, 0))
+	second.Add(event("web", 2, 200, 0))
+	first.Add(second)
+	late := NewTable()
+	late.Add(event("late", 5_000_000, 200, 0))
+	first.Add(late)
+	text.Reset()
+	if _, err := first.WriteTo(&text); err != nil || !strings.Contains(text.String(), "   █ █\n") || !strings.Contains(text.String(), "0.00\n") ||
+		!strings.Contains(text.String(), "from 12:00 to 12:02 on 21 November 2026") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
 func TestEmptySummary(t *testing.T) {
 	var text strings.Builder
-	if _, err := NewSummary().WriteTo(&text); err != nil || !strings.Contains(text.String(), "all") || strings.Contains(text.String(), "from") {
+	if _, err := NewSummary(nil).WriteTo(&text); err != nil || !strings.Contains(text.String(), "all") || strings.Contains(text.String(), "from") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }

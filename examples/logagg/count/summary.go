@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sluice-go/sluice/examples/logagg/parse"
@@ -25,8 +27,14 @@ type Summary struct {
 	services map[string]*total
 	others   total // of the services beyond maxServices
 	all      total
-	latest   parse.Minute
+	latest   parse.Minute // of those in bars
+	ahead    total        // of lines that claim a time yet to come
+	now      func() time.Time
 }
+
+// maxAhead is how far the clock of who writes a line, or the zone that it thinks it is in,
+// may be ahead of ours.
+const maxAhead = 24 * time.Hour
 
 // A total is that of one service.
 type total struct {
@@ -35,15 +43,25 @@ type total struct {
 	minutes      map[parse.Minute]int64 // lines, of the last maxMinutes
 }
 
-// NewSummary returns the summary of no tables.
-func NewSummary() *Summary { return &Summary{services: map[string]*total{}} }
+// NewSummary returns the summary of no tables. Lines of more than a day after now are in
+// no bar: a single one of the year 9999 would leave nothing of the others'. A nil now is
+// for lines that may be of any time.
+func NewSummary(now func() time.Time) *Summary {
+	return &Summary{services: map[string]*total{}, now: now}
+}
 
 // Add adds what t has counted.
 func (s *Summary) Add(t *Table) {
+	horizon := s.horizon()
 	for i, k := range t.keys {
-		s.latest = max(s.latest, k.minute)
-		s.all.add(k, t.tally[i])
-		s.of(k.service.Value()).add(k, t.tally[i])
+		isPast := k.minute <= horizon
+		if isPast {
+			s.latest = max(s.latest, k.minute)
+		} else {
+			s.ahead.add(k, t.tally[i], false)
+		}
+		s.all.add(k, t.tally[i], isPast)
+		s.of(k.service.Value()).add(k, t.tally[i], isPast)
 	}
 	oldest := s.latest - min(s.latest, maxMinutes-1)
 	for _, sum := range append(s.totals(), &s.all) {
@@ -53,6 +71,16 @@ func (s *Summary) Add(t *Table) {
 			}
 		}
 	}
+}
+
+// horizon is the last minute that lines can be of.
+func (s *Summary) horizon() parse.Minute {
+	if s.now != nil {
+		if minute, ok := parse.MinuteOf(s.now().Add(maxAhead)); ok {
+			return minute
+		}
+	}
+	return math.MaxUint32
 }
 
 // of returns the total that lines of a service are added to.
@@ -77,10 +105,13 @@ func (s *Summary) totals() []*total {
 	return sums
 }
 
-func (t *total) add(k key, more tally) {
+func (t *total) add(k key, more tally, inBar bool) {
 	t.lines += more.lines
 	t.bytes = sum(t.bytes, more.bytes)
 	t.classes[min(k.status/100, 9)] += more.lines
+	if !inBar {
+		return
+	}
 	if t.minutes == nil {
 		t.minutes = map[parse.Minute]int64{}
 	}
@@ -108,6 +139,9 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	if len(s.all.minutes) > 0 {
 		text = fmt.Appendf(text, "The bars are minutes, from %s to %s; the fullest one of a line is its busiest.\n",
 			first.Time().Format("15:04"), last.Time().Format("15:04 on 2 January 2006"))
+	}
+	if s.ahead.lines > 0 {
+		text = fmt.Appendf(text, "%d of all lines are in no bar: the time that they claim is yet to come.\n", s.ahead.lines)
 	}
 	n, err := w.Write(text)
 	return int64(n), err

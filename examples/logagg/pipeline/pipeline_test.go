@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,6 +107,23 @@ func TestExact(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestFullTable: a table with as many rows as there may be is shipped, and not the one
+// after it.
+func TestFullTable(t *testing.T) {
+	r := &recorder{all: count.NewTable()}
+	c := config(t, "native", 1, r)
+	var rows []int
+	c.Rows, c.Counted = 2, func(t *count.Table) { rows = append(rows, t.Len()) }
+	const line = `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" %d 5` + "\n"
+	c.Sources = []input.Source{input.Text("one", strings.NewReader(fmt.Sprintf(strings.Repeat(line, 6), 200, 200, 201, 202, 203, 204)))}
+	if err := New(c).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(rows, []int{2, 2, 1}) {
+		t.Errorf("tables of %v rows", rows)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -147,6 +148,37 @@ func TestTorn(t *testing.T) {
 	}
 	if want := text[:7] + "\n" + other + text; out.String() != want || lost != 3 {
 		t.Errorf("got %q, %d lines lost, want %q, 3", out.String(), lost, want)
+	}
+}
+
+// TestTornBetweenRows: a table that was given up after a whole row has torn none, and the
+// next one follows without an empty line.
+func TestTornBetweenRows(t *testing.T) {
+	var out strings.Builder
+	full := true
+	s := &Sink{Pace: atOnce, to: &stream{Writer: writer(func(text []byte) (int, error) {
+		if !full {
+			return out.Write(text)
+		}
+		row, _, _ := bytes.Cut(text, []byte("\n"))
+		n, _ := out.Write(text[:len(row)+1])
+		return n, syscall.ENOSPC
+	})}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	one, other := table(1)
+	two, _ := table(1)
+	two.Add(parse.Event{Service: unique.Make("web"), Status: 404})
+	first, _, _ := strings.Cut(string(two.AppendJSON(nil)), "\n")
+	if err := s.Ship(ctx, two); err == nil {
+		t.Error("shipped to a full disk")
+	}
+	full = false
+	if err := s.Ship(ctx, one); err != nil {
+		t.Error(err)
+	}
+	if want := first + "\n" + other; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
 

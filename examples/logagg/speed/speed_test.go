@@ -25,7 +25,7 @@ func small(lines int) Settings {
 }
 
 func TestMeasure(t *testing.T) {
-	before := runtime.GOMAXPROCS(0)
+	before, used := runtime.GOMAXPROCS(0), cpuTime()
 	s, told := small(2000), 0
 	figures, err := s.Measure(t.Context(), func(done, all int) {
 		if told++; done != told || all != 4 {
@@ -38,6 +38,7 @@ func TestMeasure(t *testing.T) {
 	if len(figures) != 2*len(s.Variants()) || told != 4 || runtime.GOMAXPROCS(0) != before {
 		t.Errorf("%d figures, told %d times, GOMAXPROCS is %d", len(figures), told, runtime.GOMAXPROCS(0))
 	}
+	used = cpuTime() - used // by all runs, and what is between them
 	for _, f := range figures {
 		if len(f.Runs) != s.Rounds {
 			t.Errorf("%v: %d rounds", f.Variant, len(f.Runs))
@@ -46,7 +47,11 @@ func TestMeasure(t *testing.T) {
 			if run.PerSecond <= 0 || run.Delay <= 0 || cpuTime() > 0 && run.CPU <= 0 {
 				t.Errorf("%v: %+v", f.Variant, run)
 			}
+			used -= run.CPU * time.Duration(s.Lines)
 		}
+	}
+	if used < 0 {
+		t.Errorf("all runs together have used %v more CPU time than the process", -used)
 	}
 	text := s.Markdown(results.Host{Go: "go9", Commit: "c0ffee"}, time.Now(), figures)
 	for _, f := range figures {
