@@ -284,7 +284,7 @@ func TestRoom(t *testing.T) {
 	for _, test := range []struct {
 		parked float64
 		want   bool
-	}{{0.05, false}, {0.10, true}} {
+	}{{0.085, false}, {0.087, true}} {
 		d := diagnose(cpu(1.9, shares{profile.ChannelWork: 0.5, profile.AfterPark: test.parked, profile.UserCode: 0.5 - test.parked},
 			on{send, 0.25, 0, 0.001}, on{receive, 0.25, 0, 0.001}), goroutinesAt(in(send, 1, 0), in(receive, 1, 0)))
 		f := d.found(HandOver)
