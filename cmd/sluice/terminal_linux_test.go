@@ -12,7 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // pseudoTerminal returns both ends of a terminal of 80 by 24.
@@ -23,14 +24,10 @@ func pseudoTerminal(t *testing.T) (master, terminal *os.File) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { master.Close() })
-	var locked, n int32
-	size := [4]uint16{24, 80}
-	for request, value := range map[uintptr]unsafe.Pointer{
-		syscall.TIOCSPTLCK: unsafe.Pointer(&locked), syscall.TIOCGPTN: unsafe.Pointer(&n), syscall.TIOCSWINSZ: unsafe.Pointer(&size),
-	} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(value)); errno != 0 {
-			t.Fatal(errno)
-		}
+	fd := int(master.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err := errors.Join(err, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0), unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80})); err != nil {
+		t.Fatal(err)
 	}
 	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {

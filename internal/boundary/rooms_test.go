@@ -388,8 +388,9 @@ var rooms = map[string]room{
 			"github.com/alecthomas/kong": "the command line",
 		},
 		tests: permissions{
-			"./":      theLibrary,
-			"./debug": "a service to watch",
+			"golang.org/x/sys/unix": "a terminal of its own, to be left as it was",
+			"./":                    theLibrary,
+			"./debug":               "a service to watch",
 		},
 	},
 	"cmd/sluice/compare": {
