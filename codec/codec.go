@@ -137,8 +137,9 @@ func (p pointed[T]) Decode(b []byte) (T, error) {
 }
 
 // JSON returns the codec "json", whatever T is: encoding/json, so what that loses
-// is lost, such as fields without a capital, the difference between invalid UTF-8 strings,
-// and what stands beside an embedded field that has methods for JSON or text. What it cannot encode, such as a func, is an error of Append.
+// is lost, such as fields without a capital, the difference between invalid UTF-8
+// strings, and what stands beside an embedded field that has methods for JSON or text.
+// What it cannot encode, such as a func, is an error of Append.
 func JSON[T any]() Codec[T] { return asJSON[T]{} }
 
 type asJSON[T any] struct{}
