@@ -88,17 +88,13 @@ func (c *core) depart(ctx context.Context) error {
 		in.mu.Unlock()
 		return nil
 	}
-	for _, p := range in.ready {
-		if !c.overdue(p) {
-			c.giveBack(p, 0)
-		}
-	}
-	in.ready = nil
+	in.returned, in.ready = in.ready, nil
 	in.stopIdle()
 	in.mu.Unlock()
 	c.leave()
 	c.changed()
 	c.tasks.Wait()
+	c.returnAll()
 	c.stopMarks()
 	if c.news != nil {
 		_ = c.news.Unsubscribe() // the connection may be closed already
@@ -111,6 +107,20 @@ func (c *core) depart(ctx context.Context) error {
 		c.heard(ctx)
 	}
 	return errors.Join(err, c.link.close())
+}
+
+// returnAll gives back what nobody received. It comes after the end of all requests: one that
+// stands would bring the same values again.
+func (c *core) returnAll() {
+	in := &c.inbox
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, p := range in.returned {
+		if !c.overdue(p) {
+			c.giveBack(p, 0)
+		}
+	}
+	in.returned = nil
 }
 
 // heard waits until the servers have dealt with what they were told of deliveries: they

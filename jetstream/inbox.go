@@ -24,17 +24,21 @@ type inbox struct {
 	consumer natsjs.Consumer
 	ready    []*parcel // in the order of delivery
 	line     []*receiver
-	waits    pull        // for who waits
+	waits    [2]pull     // for who waits
 	tries    pull        // for who does not
 	trying   sync.Mutex  // held by who tries; before mu
 	failing  bool        // the next request is about to be made, a little later
 	minding  *time.Timer // gives up a request without a sign of life
-	// depth is how many values may be here before they are wanted: it doubles when
-	// receivers outrun it, and halves when values lie for longer than stale.
-	depth   int
-	pending uint64      // how many more there were for us at the last delivery
-	taken   uint64      // values, so far
-	idle    *time.Timer // gives back what nobody receives; nil if nothing is here
+	// depth is how many values may be here, or asked for, before they are wanted: it
+	// doubles when receivers take half of it and come back sooner than stale; it halves
+	// when values lie for longer, and follows what came when a request ends.
+	depth    int
+	quiet    bool        // no value came, as long as the last request stood
+	taken    uint64      // values, so far
+	tookAt   time.Time   // the last ones
+	last     bool        // who leaves has asked what is there
+	returned []*parcel   // what goes back when nothing can come any more
+	idle     *time.Timer // gives back what nobody receives; nil if nothing is here
 	// signal is the channel of Ready; nil if nobody called that. If somebody did,
 	// one value is to be here, for TryRecv.
 	signal   chan struct{}
@@ -46,7 +50,8 @@ type inbox struct {
 type receiver struct{ wake chan struct{} }
 
 const (
-	// stale: a value that lay for so long was fetched too early.
+	// stale: a value that lay for so long was fetched too early; and to who comes back
+	// later than that, a round trip to the servers makes no difference.
 	stale = 20 * time.Millisecond
 	// idleAfter: what lay for so long goes back, for others.
 	idleAfter = time.Second
@@ -79,7 +84,7 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 		}
 		r := &receiver{wake: make(chan struct{})}
 		in.line = append(in.line, r)
-		c.ask()
+		c.ask(false)
 		c.watchDrain()
 		in.mu.Unlock()
 		if first {
@@ -119,7 +124,7 @@ func (c *core) tryTake(buf []*parcel) (int, error) {
 		}
 		in.mu.Lock()
 		n, err = c.here(buf)
-		again := answered && (in.taken != taken || in.tries.crowded && in.waits.left > 0)
+		again := answered && (in.taken != taken || in.tries.crowded && in.awaits())
 		in.mu.Unlock()
 		if n > 0 || err != nil {
 			return n, err
@@ -150,17 +155,21 @@ func (c *core) here(buf []*parcel) (int, error) {
 	clear(in.ready[:n])
 	in.ready = in.ready[n:]
 	in.taken += uint64(n)
-	if time.Since(buf[n-1].came) > stale {
+	now := time.Now()
+	left, _ := in.underWay()
+	switch here := len(in.ready) + left; {
+	case now.Sub(buf[n-1].came) > stale:
 		in.depth = max(1, in.depth/2)
-	} else if len(in.ready) == 0 {
+	case 2*here <= in.depth && now.Sub(in.tookAt) < stale:
 		in.depth = min(2*in.depth, c.config.prefetch)
 	}
+	in.tookAt = now
 	if len(in.ready) == 0 {
 		in.ready = nil
 		in.stopIdle()
 	}
 	c.announce()
-	c.ask()
+	c.ask(true)
 	return n, nil
 }
 
@@ -169,29 +178,42 @@ func (in *inbox) wants() bool {
 	return len(in.line) > 0 || in.signal != nil && len(in.ready) == 0
 }
 
-// ask makes the next request, unless one is under way, if somebody waits for a value;
-// or if there are more, and less than half of what receivers will soon want is here.
-// The lock is held.
-func (c *core) ask() {
+// awaits tells whether a request of who waits is under way. The lock is held.
+func (in *inbox) awaits() bool {
+	left, _ := in.underWay()
+	return left > 0
+}
+
+// ask makes the next request, if it is time. The lock is held.
+func (c *core) ask(took bool) {
 	in := &c.inbox
-	if in.waits.left > 0 || in.failing || c.ended() != nil {
+	if in.failing || c.ended() != nil {
 		return
 	}
+	left, free := in.underWay()
+	if r := in.next(took, left); r.Batch > 0 && free != nil {
+		c.request(free, r)
+	}
+	c.mind()
+}
+
+// next returns the next request, if those under way bring left values more: one is needed if
+// somebody waits for a value that they will not bring; or, when something was just taken, if
+// they and what is here are half of what receivers will soon want, at most. The lock is held.
+func (in *inbox) next(took bool, left int) pullRequest {
 	need := len(in.line)
 	if in.signal != nil {
 		need = max(need, 1)
 	}
-	need -= len(in.ready)
-	ahead := in.depth - len(in.ready)
+	need -= len(in.ready) + left
+	ahead := in.depth - len(in.ready) - left
 	switch {
-	case need > 0 && in.depth == 1:
-		c.request(&in.waits, pullRequest{Batch: need, Expires: pullWait, Heartbeat: pullBeat})
-	case need > 0: // all that is there when the first one comes
-		c.request(&in.waits, pullRequest{Batch: max(need, ahead), NoWait: true, Expires: pullWait, Heartbeat: pullBeat})
-	case in.pending > 0 && in.depth > 1 && 2*len(in.ready) <= in.depth:
-		c.request(&in.waits, pullRequest{Batch: ahead, NoWait: true})
+	case need > 0 && (in.quiet || in.depth == 1):
+		return pullRequest{Batch: need, Expires: pullWait, Heartbeat: pullBeat}
+	case need > 0, took && in.depth > 1 && 2*ahead >= in.depth:
+		return pullRequest{Batch: max(need, ahead), Expires: pullStands}
 	}
-	c.mind()
+	return pullRequest{}
 }
 
 // deliver puts a message into ready, and wakes the first in line. The lock is held.
@@ -202,9 +224,9 @@ func (c *core) deliver(m *nats.Msg) {
 		c.log.Warn("jetstream: a message that is no delivery", "error", err)
 		return
 	}
-	in.pending = p.pending
+	in.quiet = false
 	if c.left.Load() {
-		c.giveBack(p, 0)
+		in.returned = append(in.returned, p)
 		return
 	}
 	if p.tries > 1 && c.known(p) {
@@ -331,5 +353,5 @@ func (c *core) idled() {
 	if in.idle = nil; kept > 0 {
 		c.startIdle()
 	}
-	c.ask()
+	c.ask(false)
 }

@@ -260,6 +260,7 @@ func TestLeaveOnTheWay(t *testing.T) {
 	other := open(t, o)
 	for range 20 {
 		c := open(t, o)
+		overIn(t, other)
 		mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
 		mustRecv(t, c, 1, 2, 3) // and asks for what comes after that
 		leave(t, c)
@@ -307,10 +308,15 @@ func TestDepth(t *testing.T) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for i, step := range []struct {
-		lay  time.Duration
-		want int
-	}{{0, 2}, {0, 4}, {0, 8}, {0, 8}, {stale, 4}, {stale, 2}, {stale, 1}, {stale, 1}} {
-		in.ready = []*parcel{{came: time.Now().Add(-2 * step.lay)}}
+		late, lay  bool // the receivers, before; the value
+		left, want int
+	}{
+		{true, false, 0, 1}, {false, false, 0, 2}, {false, false, 1, 4}, {false, false, 3, 4}, {true, false, 0, 4},
+		{false, false, 0, 8}, {false, false, 0, 8}, {false, true, 0, 4}, {false, true, 0, 2}, {false, true, 0, 1}, {false, true, 0, 1},
+	} {
+		at := map[bool]time.Time{true: time.Now().Add(-2 * stale), false: time.Now().Add(time.Hour)} // however long this takes
+		in.ready, in.tookAt = []*parcel{{came: at[step.lay]}}, at[step.late]
+		in.waits[0].left, in.waits[1].left, in.waits[0].sign = step.left, 0, at[false]
 		if n, err := c.core.here(make([]*parcel, 1)); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
@@ -326,13 +332,13 @@ func TestRequestOver(t *testing.T) {
 	c := open(t, Options[int]{})
 	in := &c.core.inbox
 	in.mu.Lock()
-	in.waits.left = 2
+	in.waits[1].left = 2
 	in.mu.Unlock()
 	for _, left := range []int{1, 0} {
-		c.core.arrive(&nats.Msg{Sub: in.waits.sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"})
+		c.core.arrive(&nats.Msg{Sub: in.waits[1].sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"})
 		in.mu.Lock()
-		if in.waits.left != left {
-			t.Errorf("%d are said to be missing, want %d", in.waits.left, left)
+		if in.waits[1].left != left {
+			t.Errorf("%d are said to be missing, want %d", in.waits[1].left, left)
 		}
 		clear(in.ready)
 		in.ready = nil

@@ -57,8 +57,9 @@ type Options[T any] struct {
 	// acknowledged: order at the receivers, one value at a time in all of them.
 	Strict bool
 	// Prefetch is the most values that wait in this process for a receiver, 256 by
-	// default. It takes as many only while they are received as fast as they come,
-	// and gives back what nobody received for a second.
+	// default. It asks for as many only while receivers come back at once, for what
+	// is sent within a tenth of a second, and gives back what nobody received for
+	// a second.
 	Prefetch int
 	// AckWait is how long after its last sign of life a delivery is given to
 	// somebody else, 30 s by default, at least a second. Deliveries in hand are

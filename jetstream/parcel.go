@@ -12,13 +12,12 @@ import (
 // A parcel is a delivered message. It is in the inbox, then in somebody's hands until
 // that one settles it.
 type parcel struct {
-	key     key
-	reply   string // where to tell the servers what became of it; guarded by held.mu in hand
-	data    []byte
-	reason  string // why it is a dead letter
-	tries   int    // deliveries so far, with this one
-	pending uint64 // values behind it that nobody has yet
-	came    time.Time
+	key    key
+	reply  string // where to tell the servers what became of it; guarded by held.mu in hand
+	data   []byte
+	reason string // why it is a dead letter
+	tries  int    // deliveries so far, with this one
+	came   time.Time
 	// In hand, guarded by held.mu: marked is when it was last marked as in progress, alive
 	// the same of a mark that the servers are known to have heard, until when it will be.
 	marked, alive, until time.Time
@@ -39,7 +38,7 @@ func newParcel(m *nats.Msg) (*parcel, error) {
 	return &parcel{
 		key:   key{meta.Sequence.Stream, meta.Timestamp.UnixNano()},
 		reply: m.Reply, data: m.Data, reason: m.Header.Get(headerReason),
-		tries: int(min(meta.NumDelivered, 1<<30)), pending: meta.NumPending, came: time.Now(),
+		tries: int(min(meta.NumDelivered, 1<<30)), came: time.Now(),
 	}, nil
 }
 

@@ -14,32 +14,40 @@ import (
 // ADR-13): a message that says how many and for how long, whose answers are the values
 // themselves, and a status message at an end that is not that all of them came.
 //
-// There are two, each with a subject of its own: one for those who wait, one for those
-// who try. Both bring their answers into one Go channel, which one goroutine reads: so
-// values come to the inbox in the order in which the servers delivered them. A request
-// belongs to the inbox's lock from pull to end.
+// Each way of asking has a subject of its own; all bring their answers into one Go channel,
+// which one goroutine reads: so values come to the inbox in the order in which the servers
+// delivered them. A request belongs to the inbox's lock from pull to end. Three ways:
+//
+//   - Who tries asks for what is there, and is answered at once.
+//   - Who waits, while values come seldom, asks for one value, for a long time.
+//   - While values are taken faster than stale, a request stands: it is for as many as
+//     receivers are expected to take soon (inbox.depth), and is made before they are
+//     wanted, as soon as half of that was taken. So no value waits for a request to make
+//     its way to the servers. Two of them overlap: the next one is there before the
+//     last one is used up.
+//
+// A standing request serves whoever stalls, too, who holds what comes. So it ends soon,
+// after pullStands, and only a receiver who comes back has the next one made: who stalls
+// gets no more than depth, of what is sent within pullStands.
 //
 // Tried and lost: Fetch of the client library. It has a goroutine for each request, so
-// two requests hand over their values in any order; and it cannot ask for what will be
-// there at the first value, only for a number that it then waits for.
+// two requests hand over their values in any order.
 //
-// Tried and lost: a request of 16 that stays at the servers after its first value, so that
-// the next ones come without being asked for. Measured in turn, against the client doing
-// the same: the median delay of a value sent one by one was 1.0 to 1.9 of the client's
-// without it, and 0.7 to 1.8 with it; better in a cluster at 1 KiB, worse inside. That is
-// not worth 16 values that come to whoever stalls.
+// Tried and lost: requests for all that is there at the first value (NoWait with Expires).
+// They end as the first value has come, so the second one waits for the next request: a
+// round trip for each value, and a status message.
 
-// A pull is the request under way on one of the two subjects, or none.
+// A pull is the request under way on one of the subjects, or none.
 type pull struct {
 	subject string // and a number, of the request
 	sub     *nats.Subscription
 	id      uint64
 	left    int       // values that it may still bring; 0: none is under way
+	brought int       // values, so far
 	sign    time.Time // when the servers were last heard of
 	done    chan struct{}
 	// crowded: the servers refused it, as requests before it will take what is there.
 	crowded bool
-	atOnce  bool // it is answered at once, by what is there or by a status
 }
 
 // pullRequest is what servers are sent.
@@ -51,18 +59,18 @@ type pullRequest struct {
 }
 
 const (
-	// pullWait is how long a request waits at the servers, who say every pullBeat
-	// that it does. Without a sign for pullLost, it is made again.
+	// pullWait is how long a request for one value waits at the servers, who say every
+	// pullBeat that it does. Without a sign for pullLost, it is made again.
 	pullWait = 10 * time.Second
 	pullBeat = time.Second
 	pullLost = 2500 * time.Millisecond
-	// answerWait is the longest that who leaves waits for such an answer.
-	answerWait = 200 * time.Millisecond
+	// pullStands is how long one for many values stays there.
+	pullStands = 100 * time.Millisecond
 	// betweenPulls is about how long it takes until the next request, if one ended
 	// badly: all processes see a leader go at once.
 	betweenPulls = 50 * time.Millisecond
-	// crowded is the same if others' requests had been made before.
-	crowded = 5 * time.Millisecond
+	// answerWait is the longest that who leaves waits for an answer under way.
+	answerWait = 200 * time.Millisecond
 
 	headerStatus  = "Status"
 	headerPending = "Nats-Pending-Messages"
@@ -71,10 +79,10 @@ const (
 // subscribe makes the subjects of pulls, and reads what comes.
 func (c *core) subscribe() error {
 	in := &c.inbox
-	// What can come: two full requests, and what statuses there are beside them. What
+	// What can come: three full requests, and what statuses there are beside them. What
 	// does not fit is lost, and comes again after AckWait.
 	arrivals := make(chan *nats.Msg, 3*c.config.prefetch+1024)
-	for _, p := range []*pull{&in.waits, &in.tries} {
+	for _, p := range in.pulls() {
 		p.subject = c.link.nc.NewRespInbox() + "."
 		sub, err := c.link.nc.ChanSubscribe(p.subject+"*", arrivals)
 		if err != nil {
@@ -96,22 +104,22 @@ func (c *core) subscribe() error {
 	return nil
 }
 
-// unsubscribe ends the pulls, and gives back what they brought and nobody took. What is on
-// its way to a subject that is gone would be nobody's until AckWait: so what is about to
-// be answered is waited for, the servers are told not to send more, and what they sent
-// before they heard of it comes before their answer to the ping of the flush.
+// unsubscribe ends the pulls. What is on its way to a subject that is gone may be nobody's
+// until AckWait: so what is about to come is waited for, the servers are told not to send
+// more, and what they sent before they heard of it comes before their answer to the ping of
+// the flush.
 func (c *core) unsubscribe(arrivals <-chan *nats.Msg) {
 	in := &c.inbox
 	ctx, cancel := context.WithTimeout(context.Background(), answerWait)
 	defer cancel()
-	for in.answering() && ctx.Err() == nil && c.link.nc.IsConnected() {
+	for c.expects() && ctx.Err() == nil && c.link.nc.IsConnected() {
 		select {
 		case m := <-arrivals:
 			c.arrive(m)
 		case <-ctx.Done():
 		}
 	}
-	for _, p := range []*pull{&in.waits, &in.tries} {
+	for _, p := range in.pulls() {
 		_ = p.sub.Drain() // the connection may be closed already
 	}
 	if c.link.nc.IsConnected() {
@@ -121,7 +129,7 @@ func (c *core) unsubscribe(arrivals <-chan *nats.Msg) {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for _, p := range []*pull{&in.waits, &in.tries} {
+	for _, p := range in.pulls() {
 		_ = p.sub.Unsubscribe() // it may be done already
 		p.end()
 	}
@@ -137,17 +145,44 @@ func (c *core) unsubscribe(arrivals <-chan *nats.Msg) {
 	}
 }
 
-// answering tells whether a request is under way that the servers answer at once.
-func (in *inbox) answering() bool {
+// expects tells, as nobody will receive any more, whether something is about to come: the
+// answer to who tries, or what a request of who waits brings. That is known when a request
+// of what is there is answered after it: that nothing is there, but not that what is there
+// is for requests before it.
+func (c *core) expects() bool {
+	in := &c.inbox
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.tries.left > 0 || in.waits.left > 0 && in.waits.atOnce
+	if in.tries.left == 0 && c.left.Load() && in.awaits() && (!in.last || in.tries.crowded) {
+		in.last = true
+		c.request(&in.tries, pullRequest{Batch: 1, NoWait: true})
+	}
+	return in.tries.left > 0
+}
+
+// pulls are all requests.
+func (in *inbox) pulls() []*pull { return []*pull{&in.waits[0], &in.waits[1], &in.tries} }
+
+// underWay returns how many values the requests of who waits may still bring, and one that
+// is not under way, or nil. What the servers gave no sign of for pullLost is given up. The
+// lock is held.
+func (in *inbox) underWay() (left int, free *pull) {
+	for i := range in.waits {
+		p := &in.waits[i]
+		if p.left > 0 && time.Since(p.sign) >= pullLost {
+			p.end()
+		}
+		if left += p.left; p.left == 0 {
+			free = p
+		}
+	}
+	return left, free
 }
 
 // request sends a request. The lock is held, and no other is under way on p.
 func (c *core) request(p *pull, r pullRequest) {
 	p.id++
-	p.left, p.sign, p.crowded, p.atOnce = r.Batch, time.Now(), false, r.NoWait && r.Expires == 0
+	p.left, p.brought, p.sign, p.crowded = r.Batch, 0, time.Now(), false
 	body, err := json.Marshal(r)
 	if err == nil {
 		err = c.link.nc.PublishRequest(c.pullSubject(), p.subject+strconv.FormatUint(p.id, 10), body)
@@ -175,9 +210,11 @@ func (c *core) arrive(m *nats.Msg) {
 	in := &c.inbox
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	p := &in.waits
-	if m.Sub == in.tries.sub {
-		p = &in.tries
+	p := &in.tries
+	for i := range in.waits {
+		if m.Sub == in.waits[i].sub {
+			p = &in.waits[i]
+		}
 	}
 	p.sign = time.Now()
 	if status := m.Header.Get(headerStatus); status != "" && len(m.Data) == 0 {
@@ -186,37 +223,33 @@ func (c *core) arrive(m *nats.Msg) {
 		}
 		return
 	}
+	p.brought++
 	if p.left--; p.left <= 0 {
 		p.end()
 	}
 	c.deliver(m)
-	c.ask()
+	c.ask(false)
 }
 
 // told deals with a status. The lock is held.
 func (c *core) told(p *pull, status string, header nats.Header) {
+	in := &c.inbox
 	switch status {
 	case "100": // a sign of life
-		return
-	case "404": // nothing there, or nothing more
-		c.inbox.pending = 0
+	case "404": // nothing there
+		p.end()
 	case "408": // it has waited long enough; or what is there is for others before it
-		if header.Get(headerPending) == "" {
-			p.crowded = true
-			p.end()
-			if p == &c.inbox.waits {
-				c.askLater(crowded)
-			}
-			return
+		p.end()
+		if p.crowded = header.Get(headerPending) == ""; p != &in.tries {
+			in.depth = max(1, min(in.depth, 2*p.brought))
+			in.quiet = in.quiet || p.brought == 0
+			c.ask(false)
 		}
 		c.tasks.Go(func() { _ = c.look(c.leaving) }) // the word of a Close may have been lost
 	default: // 409, 503 and others: a leader gone, the consumer gone
 		p.end()
 		c.failed(status + " " + header.Get("Description"))
-		return
 	}
-	p.end()
-	c.ask()
 }
 
 // failed has the stream looked at before the next request. The lock is held.
@@ -233,23 +266,7 @@ func (c *core) failed(why string) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.failing = false
-		c.ask()
-	})
-}
-
-// askLater asks again after about d. The lock is held.
-func (c *core) askLater(d time.Duration) {
-	in := &c.inbox
-	if in.failing || c.left.Load() {
-		return
-	}
-	in.failing = true
-	c.tasks.Go(func() {
-		_ = wait(c.coming, jitter(d))
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		in.failing = false
-		c.ask()
+		c.ask(false)
 	})
 }
 
@@ -264,10 +281,7 @@ func (c *core) mind() {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.minding = nil
-		if in.waits.left > 0 && time.Since(in.waits.sign) >= pullLost {
-			in.waits.end()
-		}
-		if in.waits.left == 0 && in.wants() {
+		if left, _ := in.underWay(); left == 0 && in.wants() {
 			c.failed("no sign of it")
 		}
 		c.mind()

@@ -26,35 +26,30 @@ func TestAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	waits := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullWait, Heartbeat: pullBeat} }
-	waitsForAll := func(n int) pullRequest {
-		return pullRequest{Batch: n, NoWait: true, Expires: pullWait, Heartbeat: pullBeat}
-	}
+	stands := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullStands} }
 	in := &c.core.inbox
 	for _, test := range []struct {
 		what        string
 		line, ready int
 		signal      bool
 		depth       int
-		pending     uint64
-		left        int
+		left        [2]int // what the two requests of who waits may still bring
+		soon        bool
 		failing     bool
 		want        pullRequest
 	}{
 		{what: "nobody wants any", depth: 1},
 		{what: "one waits", line: 1, depth: 1, want: waits(1)},
 		{what: "three wait", line: 3, depth: 1, want: waits(3)},
-		{what: "one for each is here", line: 2, ready: 2, depth: 1},
-		{what: "one for two is here", line: 2, ready: 1, depth: 1, want: waits(1)},
-		{what: "one waits, and others will come", line: 1, depth: 8, want: waitsForAll(8)},
-		{what: "more wait than will come", line: 10, depth: 8, want: waitsForAll(10)},
+		{what: "one waits, and others will come", line: 1, depth: 8, want: stands(8)},
 		{what: "Ready", signal: true, depth: 1, want: waits(1)},
-		{what: "Ready, and one waits", signal: true, line: 1, depth: 1, want: waits(1)},
 		{what: "Ready, and a value is here", signal: true, ready: 1, depth: 1},
-		{what: "half of what is soon wanted is here", ready: 4, depth: 8, pending: 5, want: pullRequest{Batch: 4, NoWait: true}},
-		{what: "more than half of it is", ready: 5, depth: 8, pending: 5},
-		{what: "there is no more", depth: 8},
-		{what: "nothing is soon wanted", depth: 1, pending: 5},
-		{what: "a request is under way", line: 1, depth: 1, left: 1},
+		{what: "soon half of what is wanted is here", soon: true, ready: 4, depth: 8, want: stands(4)},
+		{what: "later half of it is", ready: 4, depth: 8},
+		{what: "a request for as many is under way", line: 1, depth: 1, left: [2]int{1, 0}},
+		{what: "one for less is", line: 3, depth: 1, left: [2]int{1, 0}, want: waits(2)},
+		{what: "the other one for less is", line: 3, depth: 1, left: [2]int{0, 1}, want: waits(2)},
+		{what: "both are", line: 3, depth: 1, left: [2]int{1, 1}},
 		{what: "one is about to be made", line: 1, depth: 1, failing: true},
 	} {
 		in.mu.Lock()
@@ -62,21 +57,25 @@ func TestAsk(t *testing.T) {
 		if in.signal = nil; test.signal {
 			in.signal = make(chan struct{}, 1)
 		}
-		in.depth, in.pending, in.waits.left, in.failing = test.depth, test.pending, test.left, test.failing
-		c.core.ask()
-		if asked := in.waits.left; asked != max(test.left, test.want.Batch) {
-			t.Errorf("%s: %d may be on their way, want %d", test.what, asked, test.want.Batch)
+		in.depth, in.failing = test.depth, test.failing
+		for i, left := range test.left {
+			in.waits[i].left, in.waits[i].sign = left, time.Now().Add(time.Hour) // it is not given up
+		}
+		c.core.ask(test.soon)
+		if left, _ := in.underWay(); left != test.left[0]+test.left[1]+test.want.Batch {
+			t.Errorf("%s: %d may be on their way, of which %v were; want %d more", test.what, left, test.left, test.want.Batch)
 		}
 		if mindful := in.minding != nil; mindful && !in.wants() {
 			t.Errorf("%s: a request is minded that nobody waits for", test.what)
 		} else if in.minding != nil {
 			in.minding.Stop()
 			in.minding = nil
-		} else if test.want.Expires > 0 {
+		} else if in.wants() {
 			t.Errorf("%s: nobody minds whether the request is lost", test.what)
 		}
-		in.line, in.ready, in.signal, in.failing, in.pending = nil, nil, nil, false, 0
-		in.waits.end()
+		in.line, in.ready, in.signal, in.failing = nil, nil, nil, false
+		in.waits[0].end()
+		in.waits[1].end()
 		in.mu.Unlock()
 		if err := c.core.link.nc.Publish("end", nil); err != nil { // after what was asked
 			t.Fatal(err)
@@ -101,28 +100,27 @@ func TestTold(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
-	for _, test := range []struct {
+	for i, test := range []struct {
 		status, pending string
 		ofTries         bool
 		left            int
 		crowded, later  bool
-		nothing         bool // is there any more
 	}{
 		{status: "100", left: 5},
-		{status: "404", nothing: true},
-		{status: "404", ofTries: true, nothing: true},
+		{status: "404"},
+		{status: "404", ofTries: true},
 		{status: "408", pending: "5"},
-		{status: "408", crowded: true, later: true},
+		{status: "408", crowded: true},
 		{status: "408", ofTries: true, crowded: true},
 		{status: "409", later: true},
 		{status: "503", later: true},
 	} {
 		in.mu.Lock()
-		p, other := &in.waits, &in.tries
+		p, other := &in.waits[i%2], &in.tries
 		if test.ofTries {
 			p, other = other, p
 		}
-		in.pending, p.left, other.left, p.crowded = 7, 5, 5, false
+		p.left, other.left, p.crowded = 5, 5, false
 		p.sign = time.Time{}
 		done := make(chan struct{})
 		p.done = done
@@ -144,8 +142,8 @@ func TestTold(t *testing.T) {
 		in.mu.Unlock()
 		c.core.arrive(m)
 		in.mu.Lock()
-		if p.left != test.left || other.left != 5 || p.crowded != test.crowded || in.failing != test.later || (in.pending == 0) != test.nothing {
-			t.Errorf("%+v: left %d, of the other %d, crowded %v, failing %v, pending %d", test, p.left, other.left, p.crowded, in.failing, in.pending)
+		if p.left != test.left || other.left != 5 || p.crowded != test.crowded || in.failing != test.later {
+			t.Errorf("%+v: left %d, of the other %d, crowded %v, failing %v", test, p.left, other.left, p.crowded, in.failing)
 		}
 		select {
 		case <-done:
@@ -168,7 +166,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// A waiter that was refused for a crowd, or whose request broke, asks again.
+// Who waits longer than a request does, or whose request broke, has another one made.
 func TestAsksAgain(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
@@ -182,18 +180,24 @@ func TestAsksAgain(t *testing.T) {
 			}
 			received <- v
 		}()
-		var refused *nats.Msg
+		var over *nats.Msg
+		made := func() (n uint64) { return in.waits[0].id + in.waits[1].id }
+		before := uint64(0)
 		until(t, "a request is under way", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			refused = status(&in.waits, code)
-			return in.waits.left > 0
+			for i := range in.waits {
+				if p := &in.waits[i]; p.left > 0 {
+					over, before = status(p, code), made()
+				}
+			}
+			return over != nil
 		})
-		c.core.arrive(refused)
+		c.core.arrive(over)
 		until(t, "the next one is", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			return in.waits.left > 0 && status(&in.waits, code).Subject != refused.Subject
+			return made() == before+1 && in.awaits()
 		})
 		mustSend(t, c, i)
 		if v := <-received; v != i {
@@ -203,7 +207,7 @@ func TestAsksAgain(t *testing.T) {
 }
 
 // A request that got lost, with no sign of that, is made again.
-func TestRequestLost(t *testing.T) {
+func TestRequestLostRepeats(t *testing.T) {
 	t.Parallel()
 	c, p, _ := behindProxy(t, Options[string]{Name: "jobs"})
 	p.silence()
@@ -214,17 +218,18 @@ func TestRequestLost(t *testing.T) {
 	}()
 	in := &c.core.inbox
 	id := uint64(0)
-	until(t, "a request is under way", func() bool {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		id = in.waits.id
-		return in.waits.left > 0
-	})
-	until(t, "another one is", func() bool {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		return in.waits.id > id
-	})
+	for _, what := range []string{"a request is under way", "another one is"} {
+		until(t, what, func() bool {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			made := in.waits[0].id + in.waits[1].id
+			if made == id || !in.awaits() {
+				return false
+			}
+			id = made
+			return true
+		})
+	}
 	p.cut(false)
 	mustSend(t, c, "a")
 	if err := <-received; err != nil {
@@ -240,7 +245,7 @@ func TestTryAsksAgain(t *testing.T) {
 	in := &c.core.inbox
 	for what, meanwhile := range map[string]func(){
 		"another took one":    func() { in.taken++ },
-		"one is on its way":   func() { in.tries.crowded, in.waits.left = true, 1 },
+		"one is on its way":   func() { in.tries.crowded, in.waits[0].left, in.waits[0].sign = true, 1, time.Now().Add(time.Hour) },
 		"the servers say so":  nil,
 		"crowded, but no one": func() { in.tries.crowded = true },
 	} {
@@ -274,7 +279,7 @@ func TestTryAsksAgain(t *testing.T) {
 		if again {
 			<-silent
 			in.mu.Lock()
-			in.waits.left = 0
+			in.waits[0].left = 0
 			c.core.told(&in.tries, "404", nil)
 			in.mu.Unlock()
 		}

@@ -11,7 +11,7 @@ func (c *core) readySignal() <-chan struct{} {
 	if in.signal == nil {
 		in.signal = make(chan struct{}, 1)
 		c.announce()
-		c.ask()
+		c.ask(false)
 	}
 	return in.signal
 }

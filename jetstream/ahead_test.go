@@ -1,0 +1,166 @@
+package jetstream
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/sluice-go/sluice"
+)
+
+// overIn waits until the requests of a channel are over that nobody receives from.
+func overIn[T any](t *testing.T, c *Channel[T]) {
+	t.Helper()
+	in := &c.core.inbox
+	until(t, "its requests are over", func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return !in.awaits()
+	})
+}
+
+// Which request is made, and when none is: what receivers did not take lately, nobody asks
+// for in advance.
+func TestNextRequest(t *testing.T) {
+	t.Parallel()
+	one := pullRequest{Batch: 1, Expires: pullWait, Heartbeat: pullBeat}
+	stands := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullStands} }
+	for _, test := range []struct {
+		name                     string
+		line, ready, left, depth int
+		signal, quiet, took      bool
+		want                     pullRequest
+	}{
+		{name: "nobody waits", depth: 8},
+		{name: "the first one waits", line: 1, depth: 1, quiet: true, want: one},
+		{name: "Ready waits", signal: true, depth: 1, want: one},
+		{name: "Ready has one", signal: true, ready: 1, depth: 1},
+		{name: "several wait, one is asked for", line: 3, left: 1, depth: 1, want: pullRequest{Batch: 2, Expires: pullWait, Heartbeat: pullBeat}},
+		{name: "one waits, one is asked for", line: 1, left: 1, depth: 1, quiet: true},
+		{name: "it was quiet", line: 1, depth: 8, quiet: true, want: one},
+		{name: "values flow", line: 1, depth: 8, want: stands(8)},
+		{name: "more wait than lately took", line: 9, depth: 8, want: stands(9)},
+		{name: "all was taken", took: true, depth: 8, want: stands(8)},
+		{name: "half was taken", took: true, ready: 1, left: 3, depth: 8, want: stands(4)},
+		{name: "less than half was taken", took: true, ready: 1, left: 4, depth: 8},
+		{name: "something else happened", depth: 8},
+		{name: "taken one by one", took: true, depth: 1},
+	} {
+		in := inbox{line: make([]*receiver, test.line), ready: make([]*parcel, test.ready), depth: test.depth, quiet: test.quiet}
+		if test.signal {
+			in.signal = make(chan struct{})
+		}
+		if got := in.next(test.took, test.left); got != test.want {
+			t.Errorf("%s: the next request is %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// A request that ended tells how many values come: the next one is not for many more.
+func TestRequestEnds(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	in := &c.core.inbox
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, test := range []struct {
+		brought, depth int
+		quiet          bool
+	}{{100, 16, false}, {4, 8, false}, {1, 2, false}, {0, 1, true}} {
+		in.depth, in.quiet = 16, false
+		p := &in.waits[0]
+		p.left, p.brought = 1, test.brought
+		c.core.told(p, "408", nats.Header{headerPending: {"1"}})
+		if in.depth != test.depth || in.quiet != test.quiet || p.left != 0 {
+			t.Errorf("after a request that brought %d: depth %d, quiet %v, %d still to come; want depth %d, quiet %v, 0",
+				test.brought, in.depth, in.quiet, p.left, test.depth, test.quiet)
+		}
+	}
+}
+
+// While values flow, two requests overlap; who stalls has no third one made, not even when
+// both are over.
+func TestAsksAhead(t *testing.T) {
+	t.Parallel()
+	s := listening(t, nil)
+	c := open(t, Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Prefetch: 4, Log: mute()})
+	asked, err := client(t, s.ClientURL()).SubscribeSync(c.core.pullSubject())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &c.core.inbox
+	soon := time.Now().Add(time.Hour) // whenever that is, it is not late
+	in.mu.Lock()                      // so nothing ends meanwhile
+	for _, came := range []int{0, 2, 2} {
+		in.waits[1].left -= came
+		in.ready, in.tookAt = []*parcel{{came: soon}}, soon
+		if n, err := c.core.here(make([]*parcel, 1)); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+	}
+	in.mu.Unlock()
+	for _, n := range []int{2, 4, 2} { // all of the two, then two of the four
+		m, err := asked.NextMsgWithContext(patient(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r pullRequest
+		if err := json.Unmarshal(m.Data, &r); err != nil || r != (pullRequest{Batch: n, Expires: pullStands}) {
+			t.Errorf("asked for %+v (%v), want %d that stand", r, err, n)
+		}
+	}
+	overIn(t, c)
+	if _, err := c.TryRecv(); err != sluice.ErrEmpty { // asks after whatever was asked before
+		t.Errorf("TryRecv: %v", err)
+	}
+	m, err := asked.NextMsgWithContext(patient(t))
+	if err != nil || string(m.Data) != `{"batch":1,"no_wait":true}` {
+		t.Errorf("after both were over, asked for %s, %v", m.Data, err)
+	}
+}
+
+// A request without a sign of life is given up, and another one made in its place.
+func TestRequestLost(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	in := &c.core.inbox
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.waits[0].left, in.waits[0].sign = 3, time.Now().Add(time.Hour)
+	in.waits[1].left, in.waits[1].sign = 4, time.Now().Add(-pullLost)
+	if left, free := in.underWay(); left != 3 || free != &in.waits[1] {
+		t.Errorf("%d are to come, want the 3 of a request that lives; free is %+v", left, free)
+	}
+	in.waits[1].left, in.waits[1].sign = 4, time.Now().Add(time.Hour)
+	if left, free := in.underWay(); left != 7 || free != nil {
+		t.Errorf("%d are to come, want 7 of two requests; free is %+v", left, free)
+	}
+	in.waits[0].left, in.waits[1].left = 0, 0
+}
+
+// Who leaves gives each value back once: one that comes back to it by a request that still
+// stands would lose a try with each turn.
+func TestLeaveGivesBackOnce(t *testing.T) {
+	t.Parallel()
+	o := Options[int]{Name: "jobs", Dir: t.TempDir(), AckWait: 2 * time.Hour}
+	other := open(t, o)
+	for range 20 {
+		c := open(t, o)
+		overIn(t, other)
+		c.core.inbox.depth = 32
+		mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
+		mustRecv(t, c, 1) // and asks for many more than there are
+		leave(t, c)
+		for range 7 {
+			d := mustDeliver(t, other)
+			if d.Tries > 2 {
+				t.Errorf("value %d was delivered %d times", d.Value, d.Tries)
+			}
+			if err := d.Ack(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
