@@ -40,7 +40,7 @@ func BenchmarkPaced(b *testing.B) {
 			for _, pace := range paces {
 				b.Run(fmt.Sprintf("%s/%d bytes/%s", where, size, pace.name), func(b *testing.B) {
 					nc, replicas := benchServer(b, where)
-					contenders := []contender{plain(b, nc, replicas), ours(b, nc, replicas)}
+					contenders := both(b, nc, replicas)
 					p50s, p99s := [2][]float64{}, [2][]float64{}
 					for b.Loop() {
 						for i, c := range contenders {
