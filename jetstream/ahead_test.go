@@ -30,7 +30,7 @@ func TestNextRequest(t *testing.T) {
 	for _, test := range []struct {
 		name                     string
 		line, ready, left, depth int
-		signal, quiet, took      bool
+		signal, quiet, soon      bool
 		want                     pullRequest
 	}{
 		{name: "nobody waits", depth: 8},
@@ -42,17 +42,17 @@ func TestNextRequest(t *testing.T) {
 		{name: "it was quiet", line: 1, depth: 8, quiet: true, want: one},
 		{name: "values flow", line: 1, depth: 8, want: stands(8)},
 		{name: "more wait than lately took", line: 9, depth: 8, want: stands(9)},
-		{name: "all was taken", took: true, depth: 8, want: stands(8)},
-		{name: "half was taken", took: true, ready: 1, left: 3, depth: 8, want: stands(4)},
-		{name: "less than half was taken", took: true, ready: 1, left: 4, depth: 8},
-		{name: "something else happened", depth: 8},
-		{name: "taken one by one", took: true, depth: 1},
+		{name: "all was taken, soon", soon: true, depth: 8, want: stands(8)},
+		{name: "half was taken, soon", soon: true, ready: 1, left: 3, depth: 8, want: stands(4)},
+		{name: "less than half was taken", soon: true, ready: 1, left: 4, depth: 8},
+		{name: "all was taken, late", depth: 8},
+		{name: "taken one by one", soon: true, depth: 1},
 	} {
 		in := inbox{line: make([]*receiver, test.line), ready: make([]*parcel, test.ready), depth: test.depth, quiet: test.quiet}
 		if test.signal {
 			in.signal = make(chan struct{})
 		}
-		if got := in.next(test.took, test.left); got != test.want {
+		if got := in.next(test.soon, test.left); got != test.want {
 			t.Errorf("%s: the next request is %+v, want %+v", test.name, got, test.want)
 		}
 	}
@@ -66,16 +66,16 @@ func TestRequestEnds(t *testing.T) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, test := range []struct {
-		brought, depth int
-		quiet          bool
-	}{{100, 16, false}, {4, 8, false}, {1, 2, false}, {0, 1, true}} {
-		in.depth, in.quiet = 16, false
+		left, brought, before, depth int
+		quiet                        bool
+	}{{1, 15, 16, 16, false}, {8, 8, 16, 16, false}, {9, 7, 16, 8, false}, {16, 0, 16, 8, true}, {1, 0, 1, 1, true}} {
+		in.depth, in.quiet = test.before, false
 		p := &in.waits[0]
-		p.left, p.brought = 1, test.brought
+		p.left, p.brought = test.left, test.brought
 		c.core.told(p, "408", nats.Header{headerPending: {"1"}})
 		if in.depth != test.depth || in.quiet != test.quiet || p.left != 0 {
-			t.Errorf("after a request that brought %d: depth %d, quiet %v, %d still to come; want depth %d, quiet %v, 0",
-				test.brought, in.depth, in.quiet, p.left, test.depth, test.quiet)
+			t.Errorf("after a request that brought %d of %d: depth %d, quiet %v, %d still to come; want depth %d, quiet %v, 0",
+				test.brought, test.left+test.brought, in.depth, in.quiet, p.left, test.depth, test.quiet)
 		}
 	}
 }

@@ -31,7 +31,7 @@ type inbox struct {
 	minding  *time.Timer // gives up a request without a sign of life
 	// depth is how many values may be here, or asked for, before they are wanted: it
 	// doubles when receivers take half of it and come back sooner than stale; it halves
-	// when values lie for longer, and follows what came when a request ends.
+	// when values lie for longer, and when a request ends of which less than half came.
 	depth    int
 	quiet    bool        // no value came, as long as the last request stood
 	taken    uint64      // values, so far
@@ -157,10 +157,11 @@ func (c *core) here(buf []*parcel) (int, error) {
 	in.taken += uint64(n)
 	now := time.Now()
 	left, _ := in.underWay()
+	soon := now.Sub(in.tookAt) < stale
 	switch here := len(in.ready) + left; {
 	case now.Sub(buf[n-1].came) > stale:
 		in.depth = max(1, in.depth/2)
-	case 2*here <= in.depth && now.Sub(in.tookAt) < stale:
+	case soon && 2*here <= in.depth:
 		in.depth = min(2*in.depth, c.config.prefetch)
 	}
 	in.tookAt = now
@@ -169,7 +170,7 @@ func (c *core) here(buf []*parcel) (int, error) {
 		in.stopIdle()
 	}
 	c.announce()
-	c.ask(true)
+	c.ask(soon)
 	return n, nil
 }
 
@@ -185,22 +186,23 @@ func (in *inbox) awaits() bool {
 }
 
 // ask makes the next request, if it is time. The lock is held.
-func (c *core) ask(took bool) {
+func (c *core) ask(soon bool) {
 	in := &c.inbox
 	if in.failing || c.ended() != nil {
 		return
 	}
 	left, free := in.underWay()
-	if r := in.next(took, left); r.Batch > 0 && free != nil {
+	if r := in.next(soon, left); r.Batch > 0 && free != nil {
 		c.request(free, r)
 	}
 	c.mind()
 }
 
 // next returns the next request, if those under way bring left values more: one is needed if
-// somebody waits for a value that they will not bring; or, when something was just taken, if
-// they and what is here are half of what receivers will soon want, at most. The lock is held.
-func (in *inbox) next(took bool, left int) pullRequest {
+// somebody waits for a value that they will not bring; or, when something was taken and soon
+// after that something else, if they and what is here are half of what receivers will soon
+// want, at most. The lock is held.
+func (in *inbox) next(soon bool, left int) pullRequest {
 	need := len(in.line)
 	if in.signal != nil {
 		need = max(need, 1)
@@ -210,7 +212,7 @@ func (in *inbox) next(took bool, left int) pullRequest {
 	switch {
 	case need > 0 && (in.quiet || in.depth == 1):
 		return pullRequest{Batch: need, Expires: pullWait, Heartbeat: pullBeat}
-	case need > 0, took && in.depth > 1 && 2*ahead >= in.depth:
+	case need > 0, soon && in.depth > 1 && 2*ahead >= in.depth:
 		return pullRequest{Batch: max(need, ahead), Expires: pullStands}
 	}
 	return pullRequest{}

@@ -84,7 +84,11 @@ func TestCloseUnheard(t *testing.T) {
 		"by a request": func(c *Channel[int]) {
 			in := &c.core.inbox
 			in.mu.Lock()
-			m := status(&in.waits, "408")
+			p := &in.waits[0]
+			if p.left == 0 || p.expires != pullWait { // none has brought anything
+				t.Errorf("the request that waits is %+v", p)
+			}
+			m := status(p, "408")
 			m.Header.Set(headerPending, "1")
 			in.mu.Unlock()
 			c.core.arrive(m)
