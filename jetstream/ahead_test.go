@@ -86,8 +86,12 @@ func TestAsksAhead(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Prefetch: 4, Log: mute()})
-	asked, err := client(t, s.ClientURL()).SubscribeSync(c.core.pullSubject())
+	witness := client(t, s.ClientURL())
+	asked, err := witness.SubscribeSync(c.core.pullSubject())
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := witness.Flush(); err != nil { // the server knows of it
 		t.Fatal(err)
 	}
 	in := &c.core.inbox
