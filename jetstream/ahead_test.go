@@ -104,6 +104,7 @@ func TestAsksAhead(t *testing.T) {
 			t.Error(n, err)
 		}
 	}
+	in.waits[0].brought, in.waits[1].brought = 4, 4 // as if they had: the depth stays
 	in.mu.Unlock()
 	for _, n := range []int{2, 4, 2} { // all of the two, then two of the four
 		m, err := asked.NextMsgWithContext(patient(t))
@@ -156,6 +157,11 @@ func TestLeaveGivesBackOnce(t *testing.T) {
 		c.core.inbox.depth = 32
 		mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
 		mustRecv(t, c, 1) // and asks for many more than there are
+		until(t, "all are fetched", func() bool {
+			c.core.inbox.mu.Lock()
+			defer c.core.inbox.mu.Unlock()
+			return len(c.core.inbox.ready) == 7
+		})
 		leave(t, c)
 		for range 7 {
 			d := mustDeliver(t, other)
