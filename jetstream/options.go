@@ -73,7 +73,7 @@ type Options[T any] struct {
 	MaxWork time.Duration
 	// MaxTries is how often a value is delivered before it goes to the dead
 	// letters: 10 by default; below 0 there are none. A delivery that was given
-	// back unseen counts too.
+	// back unseen counts too, so with 1 nothing is fetched in advance.
 	MaxTries int
 
 	// System is the URL of a user of the system account, SystemNATS more options
@@ -155,8 +155,9 @@ func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 			c.replicas = 1
 		}
 	}
-	if c.strict {
-		c.prefetch = 1 // there is never another one to fetch
+	if c.strict || c.maxTries == 1 {
+		// There is never another one to fetch; or one given back unseen would be dead.
+		c.prefetch = 1
 	}
 	if c.log == nil {
 		c.log = slog.Default()
