@@ -213,3 +213,67 @@ func TestTriesEnd(t *testing.T) {
 		t.Errorf("the window begins anew with each attempt: %v", err)
 	}
 }
+
+// Who receives several gets what is there at once, however long it works between two calls.
+func TestRecvBatchAtOnce(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{AckWait: 2 * time.Hour, Log: mute()})
+	in := &c.core.inbox
+	buf := make([]int, 100)
+	for round := range 3 {
+		if n, err := c.SendBatch(patient(t), make([]int, 250)); n != 250 || err != nil {
+			t.Fatal(n, err)
+		}
+		until(t, "the consumer knows of them", func() bool { return consumerOf(t, c).NumPending == 250 })
+		for _, want := range []int{100, 100, 50} {
+			in.mu.Lock()
+			in.tookAt = time.Time{} // a long time ago
+			in.mu.Unlock()
+			n, err := c.RecvBatch(patient(t), buf)
+			if n != want || err != nil {
+				t.Errorf("round %d: RecvBatch: %d, %v, want %d", round, n, err, want)
+			}
+		}
+	}
+	if w := c.Stats().RecvWaits; w != 0 {
+		t.Errorf("%d receivers waited for what was there", w)
+	}
+}
+
+// RecvBatch obeys its context also while the servers say nothing of what is there, and waits
+// on when they never do.
+func TestRecvBatchDeaf(t *testing.T) {
+	t.Parallel()
+	c, p, _ := behindProxy(t, Options[string]{Name: "jobs"})
+	p.deafen()
+	ctx, cancel := withCancel(t)
+	asked := func() bool {
+		c.core.inbox.mu.Lock()
+		defer c.core.inbox.mu.Unlock()
+		return c.core.inbox.tries.left > 0
+	}
+	ended := make(chan error)
+	go func() {
+		_, err := c.RecvBatch(ctx, make([]string, 8))
+		ended <- err
+	}()
+	until(t, "it asks for what is there", asked)
+	cancel()
+	if err := <-ended; err != context.Canceled {
+		t.Errorf("RecvBatch: %v", err)
+	}
+	go func() {
+		_, err := c.RecvBatch(patient(t), make([]string, 8))
+		ended <- err
+	}()
+	until(t, "it waits for one", func() bool {
+		c.core.inbox.mu.Lock()
+		defer c.core.inbox.mu.Unlock()
+		return len(c.core.inbox.line) == 1
+	})
+	p.cut(false)
+	mustSend(t, c, "a")
+	if err := <-ended; err != nil {
+		t.Errorf("RecvBatch: %v", err)
+	}
+}

@@ -61,7 +61,8 @@ type core struct {
 
 	asking    sync.Mutex // held while the stream is looked at
 	suspected suspicion
-	sealedAt  time.Time // when the stream was first seen sealed
+	sealedAt  time.Time    // when the stream was first seen sealed
+	looked    atomic.Int64 // when it was last looked at, in ns since epoch
 }
 
 // What is stored with a stream beside its settings.
@@ -280,6 +281,7 @@ func (c *core) look(ctx context.Context) error {
 		}
 		return err
 	}
+	c.looked.Store(int64(asked.Sub(epoch)))
 	c.tally.see(info)
 	if info.Config.Sealed {
 		c.closed.Store(true)

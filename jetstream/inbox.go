@@ -61,11 +61,16 @@ const (
 
 // take receives up to len(buf) values: it waits for one, then takes what is here. The
 // caller owns them, and must settle each.
+//
+// Who wants several, and for whom no request is under way, first asks for what is there:
+// it comes in one answer. A request for one would bring one, and one for several would be
+// answered by the first, with the rest left lying until the next call.
 func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 	in := &c.inbox
 	end := func() {}
 	defer func() { end() }()
-	for first := true; ; first = false {
+	several, waited := len(buf) > 1, false
+	for {
 		in.mu.Lock()
 		n, err := c.here(buf)
 		if n > 0 || err != nil {
@@ -74,7 +79,7 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 		}
 		if ctx.Err() != nil {
 			in.mu.Unlock()
-			if !first { // it has waited: what there was would have come
+			if waited { // it has waited: what there was would have come
 				return 0, contextError(ctx)
 			}
 			if n, err = c.tryTake(buf); err == sluice.ErrEmpty {
@@ -82,13 +87,24 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 			}
 			return n, err
 		}
+		if several && !in.awaits() && in.trying.TryLock() {
+			several = false
+			in.mu.Unlock()
+			patience, cancel := context.WithTimeout(ctx, tryWait)
+			n, err = c.tryUntil(patience.Done(), buf)
+			cancel()
+			if in.trying.Unlock(); n > 0 || err != sluice.ErrEmpty {
+				return n, err
+			}
+			continue // something may have come since
+		}
 		r := &receiver{wake: make(chan struct{})}
 		in.line = append(in.line, r)
 		c.ask(false)
 		c.watchDrain()
 		in.mu.Unlock()
-		if first {
-			end = c.tally.recvWait()
+		if !waited {
+			waited, end = true, c.tally.recvWait()
 		}
 		select {
 		case <-r.wake:
@@ -103,10 +119,16 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 // took something meanwhile, or it is on its way by a request of ours, it asks again.
 func (c *core) tryTake(buf []*parcel) (int, error) {
 	in := &c.inbox
-	patience := time.NewTimer(tryWait) // also with those who try before it
-	defer patience.Stop()
+	patience, cancel := context.WithTimeout(context.Background(), tryWait) // also with those who try before it
+	defer cancel()
 	in.trying.Lock()
 	defer in.trying.Unlock()
+	return c.tryUntil(patience.Done(), buf)
+}
+
+// tryUntil is tryTake of whoever holds trying, until late.
+func (c *core) tryUntil(late <-chan struct{}, buf []*parcel) (int, error) {
+	in := &c.inbox
 	for {
 		in.mu.Lock()
 		n, err := c.here(buf)
@@ -118,9 +140,11 @@ func (c *core) tryTake(buf []*parcel) (int, error) {
 		in.tries.done = done
 		c.request(&in.tries, pullRequest{Batch: min(len(buf), c.config.prefetch), NoWait: true})
 		in.mu.Unlock()
-		answered := answered(done, patience.C)
-		if c.closed.Load() {
-			_ = c.look(c.leaving) // it may be drained
+		answered := answered(done, late)
+		if c.closed.Load() || time.Since(epoch)-time.Duration(c.looked.Load()) >= pullWait {
+			// It may be drained. And who only tries has no request that ends, so looks
+			// as often: the word of a Close may have been lost.
+			_ = c.look(c.leaving)
 		}
 		in.mu.Lock()
 		n, err = c.here(buf)
@@ -136,7 +160,7 @@ func (c *core) tryTake(buf []*parcel) (int, error) {
 }
 
 // answered waits until done, or as long as who tries waits.
-func answered(done <-chan struct{}, late <-chan time.Time) bool {
+func answered(done, late <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true

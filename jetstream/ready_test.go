@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -71,7 +72,8 @@ func TestReadyOfWhatIsHere(t *testing.T) {
 }
 
 // What says that a channel was closed may be lost: a receiver that waits, and Ready, learn
-// of it from a Send that was refused here, and from a request that has waited long enough.
+// of it from a Send that was refused here, from a request that has waited long enough, and
+// as often by looking, if nobody does but try.
 func TestCloseUnheard(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -81,11 +83,22 @@ func TestCloseUnheard(t *testing.T) {
 				t.Errorf("TrySend: %v", err)
 			}
 		},
+		"by who tries": func(c *Channel[int]) {
+			c.core.looked.Store(int64(time.Since(epoch) - pullWait)) // as if it was so long ago
+			// A second look makes sure that nothing is left.
+			if _, err := c.TryRecv(); err != sluice.ErrClosed && err != sluice.ErrEmpty || !c.core.closed.Load() {
+				t.Errorf("TryRecv: %v, and closed is %v", err, c.core.closed.Load())
+			}
+		},
 		"by a request": func(c *Channel[int]) {
 			in := &c.core.inbox
 			in.mu.Lock()
+			_, free := in.underWay()
 			p := &in.waits[0]
-			if p.left == 0 || p.expires != pullWait { // none has brought anything
+			if free == p {
+				p = &in.waits[1]
+			}
+			if p.left == 0 || p.expires != pullWait {
 				t.Errorf("the request that waits is %+v", p)
 			}
 			m := status(p, "408")
