@@ -142,7 +142,33 @@ func TestRequestLost(t *testing.T) {
 	if left, free := in.underWay(); left != 7 || free != nil {
 		t.Errorf("%d are to come, want 7 of two requests; free is %+v", left, free)
 	}
+	in.waits[1].expires, in.waits[1].sign = pullStands, time.Now().Add(-standsLost)
+	if left, free := in.underWay(); left != 3 || free != &in.waits[1] {
+		t.Errorf("%d are to come, want the 3 of a request that lives; free is %+v, which should have ended", left, free)
+	}
 	in.waits[0].left, in.waits[1].left = 0, 0
+}
+
+// Who waits has lost requests found out when they count as lost, not some time later.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	long, stands := pull{left: 1, expires: pullWait}, pull{left: 1, expires: pullStands}
+	in := inbox{}
+	if d := in.patience(); d != noneYet {
+		t.Errorf("without a request: %v, want %v", d, noneYet)
+	}
+	in.waits[0], in.waits[0].sign = long, time.Now().Add(time.Hour)
+	if d := in.patience(); d != pullLost {
+		t.Errorf("with one that has just given a sign: %v, want %v", d, pullLost)
+	}
+	in.waits[1], in.waits[1].sign = stands, time.Now()
+	if d := in.patience(); d > standsLost {
+		t.Errorf("with one that stands beside it: %v, want %v at most", d, standsLost)
+	}
+	in.waits[1], in.waits[1].sign = long, time.Now().Add(-time.Second)
+	if d := in.patience(); d > pullLost-time.Second {
+		t.Errorf("with one that gave its last sign a second ago: %v, want %v at most", d, pullLost-time.Second)
+	}
 }
 
 // Who leaves gives each value back once: one that comes back to it by a request that still

@@ -71,8 +71,12 @@ const (
 	pullWait = 10 * time.Second
 	pullBeat = time.Second
 	pullLost = 2500 * time.Millisecond
-	// pullStands is how long one for many values stays there.
+	// pullStands is how long one for many values stays there. Its end must have come by
+	// standsLost.
 	pullStands = 100 * time.Millisecond
+	standsLost = time.Second
+	// noneYet is how long until the next attempt of a request that could not be sent.
+	noneYet = 250 * time.Millisecond
 	// betweenPulls is about how long it takes until the next request, if one ended
 	// badly: all processes see a leader go at once.
 	betweenPulls = 50 * time.Millisecond
@@ -170,13 +174,20 @@ func (c *core) expects() bool {
 // pulls are all requests.
 func (in *inbox) pulls() []*pull { return []*pull{&in.waits[0], &in.waits[1], &in.tries} }
 
+// deadline is when the request counts as lost, if there is no sign of it until then.
+func (p *pull) deadline() time.Time {
+	if p.expires == pullStands {
+		return p.sign.Add(standsLost)
+	}
+	return p.sign.Add(pullLost)
+}
+
 // underWay returns how many values the requests of who waits may still bring, and one that
-// is not under way, or nil. What the servers gave no sign of for pullLost is given up. The
-// lock is held.
+// is not under way, or nil. What counts as lost is given up. The lock is held.
 func (in *inbox) underWay() (left int, free *pull) {
 	for i := range in.waits {
 		p := &in.waits[i]
-		if p.left > 0 && time.Since(p.sign) >= pullLost {
+		if p.left > 0 && time.Until(p.deadline()) <= 0 {
 			p.end()
 		}
 		if left += p.left; p.left == 0 {
@@ -291,13 +302,30 @@ func (c *core) mind() {
 	if in.minding != nil || !in.wants() || c.ended() != nil {
 		return
 	}
-	in.minding = time.AfterFunc(pullLost, func() {
+	in.minding = time.AfterFunc(in.patience(), func() {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.minding = nil
-		if left, _ := in.underWay(); left == 0 && in.wants() {
-			c.failed("no sign of it")
+		if left, _ := in.underWay(); left == 0 && in.wants() && !in.failing && c.ended() == nil {
+			// Servers that have just lost a leader may deliver values before they can
+			// tell how the stream is: who waits does not wait for that, too.
+			c.tasks.Go(func() { _ = c.look(c.leaving) })
+			c.ask(false)
 		}
 		c.mind()
 	})
+}
+
+// patience is how long until a request that is under way now counts as lost. The lock is held.
+func (in *inbox) patience() time.Duration {
+	if !in.awaits() {
+		return noneYet
+	}
+	soonest := pullLost
+	for i := range in.waits {
+		if p := &in.waits[i]; p.left > 0 {
+			soonest = min(soonest, time.Until(p.deadline()))
+		}
+	}
+	return soonest
 }
