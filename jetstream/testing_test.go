@@ -3,6 +3,7 @@ package jetstream
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -21,6 +22,10 @@ import (
 func TestMain(m *testing.M) {
 	if serve() {
 		return
+	}
+	// They wait more than they compute. This is the default: the command line comes later.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	status := m.Run()
 	if status == 0 {
