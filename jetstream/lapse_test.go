@@ -320,13 +320,16 @@ func TestDepth(t *testing.T) {
 		if n, err := c.core.here(make([]*parcel, 1)); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
+		if in.taken != uint64(i+1) {
+			t.Errorf("step %d: %d were taken", i, in.taken)
+		}
 		if in.depth != step.want {
 			t.Errorf("step %d: the depth is %d, want %d", i, in.depth, step.want)
 		}
 	}
 }
 
-// A request that brought all that it was for is over.
+// A request that brought all that it was for is over, and who tries is told.
 func TestRequestOver(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
@@ -343,5 +346,51 @@ func TestRequestOver(t *testing.T) {
 		clear(in.ready)
 		in.ready = nil
 		in.mu.Unlock()
+	}
+	done := make(chan struct{})
+	in.mu.Lock()
+	in.tries.left, in.tries.done = 1, done
+	in.mu.Unlock()
+	c.core.arrive(&nats.Msg{Sub: in.tries.sub, Reply: "$JS.ACK.s.c.1.2.2.1.0"})
+	select {
+	case <-done:
+	default:
+		t.Error("who tries waits on, with all that it asked for here")
+	}
+	in.mu.Lock()
+	in.ready = nil
+	in.mu.Unlock()
+}
+
+// A receiver that is woken for what another took waits on: that is one wait.
+func TestWaitsOn(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	received := make(chan int, 1)
+	go func() {
+		v, err := c.Recv(patient(t))
+		if err != nil {
+			t.Error(err)
+		}
+		received <- v
+	}()
+	in := &c.core.inbox
+	for range 3 {
+		until(t, "it waits", func() bool {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			if len(in.line) == 0 {
+				return false
+			}
+			in.wakeOne()
+			return true
+		})
+	}
+	mustSend(t, c, 7)
+	if v := <-received; v != 7 {
+		t.Errorf("received %d", v)
+	}
+	if s := c.Stats(); s.RecvWaits != 1 || s.ReceiversWaiting != 0 {
+		t.Errorf("%d waits, %d waiting on", s.RecvWaits, s.ReceiversWaiting)
 	}
 }

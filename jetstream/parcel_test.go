@@ -232,3 +232,37 @@ func TestIdled(t *testing.T) {
 		}
 	}
 }
+
+// Only what is in hand can be released, not another delivery of the same value.
+func TestReleaseOfOthers(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	mine, other := newest(7), newest(7)
+	c.core.hold(mine)
+	if err := c.core.release(other); err != ErrLapsed {
+		t.Errorf("release of what is not in hand: %v", err)
+	}
+	if err := c.core.release(mine); err != nil {
+		t.Errorf("release: %v", err)
+	}
+}
+
+// What was confirmed is known if it comes again; who has left does not go on confirming.
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	mustSend(t, c, 1)
+	d := mustDeliver(t, c)
+	if err := d.AckConfirmed(patient(t)); err != nil {
+		t.Fatal(err)
+	}
+	again := *d.parcel
+	if again.tries++; !c.core.held.renew(&again, c.core.link.nc) {
+		t.Error("a value that was confirmed is not known")
+	}
+	leave(t, c)
+	p := newest(8)
+	if p.alive = time.Now().Add(time.Hour); c.core.confirm(patient(t), p) != ErrLeft {
+		t.Error("who has left goes on confirming")
+	}
+}

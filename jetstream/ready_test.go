@@ -166,3 +166,30 @@ func TestWatching(t *testing.T) {
 		t.Errorf("Recv: %v", err)
 	}
 }
+
+// The word of a Close comes at once: who waits does not learn of it only as its request ends.
+func TestCloseHeard(t *testing.T) {
+	t.Parallel()
+	o := Options[int]{Name: "jobs", Dir: t.TempDir()}
+	here, there := open(t, o), open(t, o)
+	received := make(chan error, 1)
+	go func() {
+		_, err := here.Recv(patient(t))
+		received <- err
+	}()
+	in := &here.core.inbox
+	until(t, "a request is under way", func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return in.awaits()
+	})
+	there.Close()
+	if err := <-received; err != sluice.ErrClosed {
+		t.Errorf("Recv: %v", err)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.quiet {
+		t.Error("only as its request ended")
+	}
+}

@@ -86,6 +86,11 @@ func TestLapsed(t *testing.T) {
 	mustSend(t, c, "a", "b")
 	d, other := mustDeliver(t, c), mustDeliver(t, c)
 	c.core.mark()
+	c.core.held.mu.Lock()
+	if n := len(c.core.held.of); n > 0 {
+		t.Errorf("%d of what has lapsed are still in hand", n)
+	}
+	c.core.held.mu.Unlock()
 	if err := d.Ack(); err != ErrLapsed {
 		t.Errorf("Ack after MaxWork: %v", err)
 	}

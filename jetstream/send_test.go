@@ -378,17 +378,22 @@ func TestGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	received := make(chan error)
+	received := make(chan error, 1)
 	go func() {
-		_, err := c.Recv(patient(t))
+		_, err := c.Recv(context.Background()) // an end of its context would tell it, too
 		received <- err
 	}()
 	until(t, "a receiver waits", func() bool { return c.Stats().ReceiversWaiting == 1 })
 	if err := js.DeleteStream(t.Context(), "jobs"); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-received; err != ErrGone {
-		t.Errorf("Recv: %v", err)
+	select {
+	case err := <-received:
+		if err != ErrGone {
+			t.Errorf("Recv: %v", err)
+		}
+	case <-patient(t).Done():
+		t.Error("who waits is not told")
 	}
 	if err := c.Send(patient(t), 1); err != ErrGone {
 		t.Errorf("Send: %v", err)
