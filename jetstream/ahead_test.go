@@ -200,3 +200,25 @@ func TestLeaveGivesBackOnce(t *testing.T) {
 		}
 	}
 }
+
+// Who waits on when a request ends has the next one made at once.
+func TestNextAtOnce(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	in := &c.core.inbox
+	in.mu.Lock()
+	in.line = []*receiver{{make(chan struct{})}}
+	p := &in.waits[0]
+	p.left, p.sign = 1, time.Now().Add(time.Hour)
+	m := status(p, "408")
+	in.mu.Unlock()
+	c.core.arrive(m)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.awaits() {
+		t.Error("none is under way")
+	}
+	in.line = nil
+	in.waits[0].end()
+	in.waits[1].end()
+}
