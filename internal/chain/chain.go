@@ -54,7 +54,8 @@
 //
 // A goroutine that comes by may overtake a parked one. One that was woken in
 // vain keeps its place in the line, and after maxLosses times it is served first:
-// see starving.go. A batch that went in part goes to the end of the line.
+// see starving.go. A batch that went in part goes to the end of the line. When
+// batches have waited there for long, others overtake them no more: see strict.go.
 //
 // # Tried and lost
 //
@@ -108,8 +109,10 @@ type side[T any] struct {
 	contended atomic.Uint32
 	_         [cacheLine - 60%cacheLine]byte
 
-	debt *T // see starving.go
-	paid bool
+	debt   *T // see starving.go
+	paid   bool
+	strict bool   // of the senders: see strict.go
+	served uint32 // values
 
 	own      park.Line
 	atWork   park.Patience // with the other side, while none of it waits

@@ -65,7 +65,7 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 // never waits.
 func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	s := &e.send
-	var turn turn
+	turn := turn{batch: len(vs) > 1 && ctx != nil}
 	for {
 		word := s.lock()
 		if s.collect(&turn) {
@@ -78,8 +78,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 			}
 			break
 		}
-		n += e.put(word, vs[n:], &turn)
-		if n == len(vs) {
+		if n += e.offer(word, vs[n:], &turn); n == len(vs) {
 			break
 		}
 		if e.overflow != engine.Block {
@@ -92,7 +91,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		if turn.stay.Ended() {
 			break
 		}
-		s.wait(ctx, &turn, &e.recv, e.senders, e.receivers, e.pause)
+		e.waitForRoom(ctx, &turn)
 	}
 	if turn.stay.Leave() && e.Len() < int(e.limit) {
 		e.senders.Wake()
@@ -101,6 +100,26 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		err = engine.ContextError(ctx)
 	}
 	return n, err
+}
+
+// waitForRoom is one step on the way to sleep of a sender.
+func (e *Engine[T]) waitForRoom(ctx context.Context, turn *turn) {
+	e.send.wait(ctx, turn, &e.recv, e.senders, e.receivers, e.pause)
+	if turn.batch && turn.stay.Woken() {
+		turn.waited = turn.stay.Age()
+	}
+}
+
+// offer is put, but for a batch that leaves the room there is to others.
+func (e *Engine[T]) offer(word uint64, vs []T, turn *turn) (n int) {
+	if len(vs) == 0 || !e.standsBack(word, turn) {
+		return e.put(word, vs, turn)
+	}
+	e.send.unlock(word)
+	if turn.stay.Joined() && e.senders.Waiting() {
+		e.senders.Wake()
+	}
+	return 0
 }
 
 // put sends the first of vs, as many as there is room for, and returns how many
@@ -120,6 +139,7 @@ func (e *Engine[T]) put(word uint64, vs []T, turn *turn) (n int) {
 	}
 	switch {
 	case n > 0:
+		s.serve(turn, index)
 		turn.progress()
 		word = s.sated(turn, word)
 	case len(vs) > 0:

@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/park"
 )
@@ -29,6 +30,9 @@ type turn struct {
 	pauses   int
 	yielded  bool
 	losses   int
+
+	batch  bool          // of values to send, by a sender that may wait
+	waited time.Duration // in line, when a batch was woken last
 }
 
 // wait does the next thing a call can do that found nothing to do: pause, yield,

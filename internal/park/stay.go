@@ -1,5 +1,7 @@
 package park
 
+import "time"
+
 // A Stay is how one call waits in a Line, from the moment when nothing is left to
 // it but to wait. The call looks for something to do after each step; a step is
 // one call of a method here:
@@ -90,6 +92,10 @@ func (s *Stay) Wait() {
 
 // Woken reports whether the goroutine knows that it holds the line's wake-up.
 func (s *Stay) Woken() bool { return s.state == holding }
+
+// Age is for how long the goroutine, which is woken, has kept its place in line. It
+// reads the clock.
+func (s *Stay) Age() time.Duration { return s.waiter.since.Age(Now()) }
 
 // Move notes that the goroutine got a part of what it waits for: if it must wait
 // for the rest, it does so behind those who wait.

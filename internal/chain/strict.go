@@ -1,0 +1,61 @@
+package chain
+
+import "time"
+
+// A batch that finds no room waits in line, and those who run already take what room
+// there is before it is awake. That is what makes a channel fast, but each of them may
+// fill all of it before the next one in line is served: of 64 senders at GOMAXPROCS=1
+// the last one waited while 64 times the capacity went through. So if a batch in line
+// has waited for long, the channel is strict: batches that come by join the line too.
+//
+//   - Each batch that was woken and got room makes the channel strict, or ends that,
+//     by how long it has waited. So a channel whose line moves fast never is.
+//   - For each goroutine that is served in line, others may still send overtaking
+//     values: a goroutine put to sleep for each batch would be dear if these are short.
+//   - While the queue is short, others may send what they like: receivers must not
+//     wait for a goroutine that has yet to come to a P.
+//   - A Try call, and a Send of one value, never stand back.
+//   - strict and served, which is where the tail was when one in line was served last,
+//     belong to the holder of the send lock.
+//
+// Why nobody waits for ever with room in the channel: who stands back in line has
+// found room. Either a wake-up is on its way: whoever holds it takes the room, and
+// passes the wake-up on if some is left. Or none is: then who stands back wakes the
+// first in line, be it itself, as a receiver would.
+
+const (
+	// As long as a sync.Mutex lets a goroutine wait before it is handed over.
+	long       = time.Millisecond
+	overtaking = 256
+	// The queue is short below this part of the limit.
+	shortPart = 8
+)
+
+// standsBack reports whether a sender of a batch, with something to send, must leave
+// the room that there is to those in line. The caller holds the lock and got word
+// with it.
+func (e *Engine[T]) standsBack(word uint64, t *turn) bool {
+	s := &e.send
+	switch {
+	case !s.strict || !t.batch || e.senders.Idle():
+		return false
+	case t.stay.Woken() || t.stay.Ended():
+		return false
+	case uint32(word>>shift)-s.served < overtaking:
+		return false
+	}
+	queued := e.between(word, e.recv.word.Load())
+	return queued >= e.limit/shortPart && queued < e.limit
+}
+
+// serve notes that the tail has come to index by what a sender sent; if that was woken
+// in line, it was served.
+func (s *side[T]) serve(t *turn, index uint64) {
+	if !t.stay.Woken() {
+		return
+	}
+	s.served = uint32(index >> shift)
+	if t.batch {
+		s.strict = t.waited >= long
+	}
+}

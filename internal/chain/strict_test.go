@@ -1,0 +1,243 @@
+package chain
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// A crowd is a channel with senders of batches in line.
+type crowd struct {
+	t *testing.T
+	e *Engine[int]
+}
+
+const (
+	crowdLimit = 4 * overtaking
+	batchSize  = 64
+)
+
+// sender returns one of a batch that goes step by step.
+func (c crowd) sender(size int) *stepper {
+	return &stepper{e: c.e, vs: make([]int, size), turn: turn{batch: size > 1}}
+}
+
+// parked returns a sender of a batch that sleeps in line.
+func (c crowd) parked() *stepper {
+	s := c.sender(batchSize)
+	s.join()
+	go s.wait()
+	synctest.Wait()
+	return s
+}
+
+// recv receives n values, which wakes the first in line, and waits until that is awake.
+func (c crowd) recv(n int) {
+	c.t.Helper()
+	if got, err := c.e.RecvBatch(nil, make([]int, n)); got != n { //nolint:staticcheck // nil: never wait
+		c.t.Fatalf("received %d of %d: %v", got, n, err)
+	}
+	synctest.Wait()
+}
+
+// looks asserts whether a look of s gets its batch through.
+func (c crowd) looks(s *stepper, want bool, who string) {
+	c.t.Helper()
+	if all := s.look(); all != want {
+		c.t.Fatalf("%s sent %d of %d values", who, s.n, len(s.vs))
+	}
+}
+
+// inCrowd runs test with a channel whose first sender in line has waited for a time and
+// was served then, and with another that is parked. Its strictness shows if that was long.
+func inCrowd(t *testing.T, waited time.Duration, test func(c crowd, next *stepper)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := crowd{t, New(engine.Config[int]{Limit: crowdLimit})}
+		if _, err := c.e.SendBatch(nil, make([]int, crowdLimit)); err != nil { //nolint:staticcheck // nil: never wait
+			t.Fatal(err)
+		}
+		first := c.parked()
+		next := c.parked()
+		time.Sleep(waited)
+		c.recv(batchSize)
+		c.looks(first, true, "the first in line")
+		test(c, next)
+	})
+}
+
+// overtake has strangers send as many values as may overtake one in line.
+func (c crowd) overtake() {
+	c.t.Helper()
+	for range overtaking / batchSize {
+		c.looks(c.sender(batchSize), true, "a stranger at first")
+	}
+}
+
+// When batches wait for long, others overtake each of them by so many values and no more,
+// and then wait behind them; and each in line is woken in its turn.
+func TestOvertakenForLong(t *testing.T) {
+	inCrowd(t, long, func(c crowd, next *stepper) {
+		c.recv(crowdLimit * 3 / 4) // next is awake
+		c.overtake()
+		stranger := c.sender(batchSize)
+		c.looks(stranger, false, "a stranger too many")
+		stranger.join()
+		c.looks(stranger, false, "a stranger that has joined")
+		c.looks(next, true, "the next in line")
+		stranger.wait() // next has passed its wake-up on, or this never ends
+		c.looks(stranger, true, "who was woken")
+	})
+}
+
+// A channel whose line moves fast is not strict: neither at first, nor any more.
+func TestOvertakenForAMoment(t *testing.T) {
+	inCrowd(t, long-1, func(c crowd, next *stepper) {
+		c.recv(crowdLimit * 3 / 4)
+		c.overtake()
+		c.looks(c.sender(batchSize), true, "a stranger")
+		c.looks(next, true, "the next in line")
+	})
+	inCrowd(t, long, func(c crowd, next *stepper) {
+		late := c.parked()
+		c.recv(batchSize)
+		c.looks(next, true, "who has waited for long")
+		last := c.parked()
+		c.recv(crowdLimit * 3 / 4)
+		c.looks(late, true, "who has not")
+		c.overtake()
+		c.looks(c.sender(batchSize), true, "a stranger")
+		synctest.Wait()
+		c.looks(last, true, "the last in line")
+	})
+}
+
+// Who has no other place to be goes on in a strict channel too.
+func TestMayOvertake(t *testing.T) {
+	for name, test := range map[string]func(c crowd, next *stepper){
+		"one value": func(c crowd, next *stepper) {
+			c.looks(c.sender(1), true, "a Send")
+		},
+		"Try": func(c crowd, next *stepper) {
+			if n, err := c.e.SendBatch(nil, make([]int, batchSize)); n != batchSize { //nolint:staticcheck // nil: never wait
+				c.t.Errorf("a Try call sent %d values: %v", n, err)
+			}
+		},
+		"short queue": func(c crowd, next *stepper) {
+			c.recv(c.e.Len() - crowdLimit/shortPart + 1)
+			c.looks(c.sender(batchSize), true, "a stranger at a short queue")
+			c.looks(c.sender(batchSize), false, "a stranger when it is none any more")
+		},
+		"ended": func(c crowd, next *stepper) {
+			s := c.sender(batchSize)
+			s.turn.stay.End()
+			c.looks(s, true, "who looks for the last time")
+		},
+		"nobody in line": func(c crowd, next *stepper) {
+			c.looks(next, true, "the next in line")
+			c.overtake()
+			c.looks(c.sender(batchSize), true, "a stranger")
+			next = c.sender(1)
+			c.looks(next, true, "a Send")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inCrowd(t, long, func(c crowd, next *stepper) {
+				c.recv(crowdLimit * 3 / 4)
+				c.overtake()
+				if test(c, next); next.n == 0 {
+					c.looks(next, true, "the next in line")
+				}
+			})
+		})
+	}
+}
+
+// Who stands back in line while no wake-up is on its way wakes the first one, here
+// itself: there is room, and nobody else may ever come.
+func TestStandsBackAlone(t *testing.T) {
+	inCrowd(t, long, func(c crowd, next *stepper) {
+		c.recv(crowdLimit * 3 / 4)
+		c.overtake()
+		stranger := c.sender(batchSize)
+		c.looks(stranger, false, "a stranger too many")
+		c.looks(next, true, "the next in line")
+		c.overtake()
+		for !stranger.turn.stay.Joined() {
+			stranger.wait()
+		}
+		c.looks(stranger, false, "one that is overtaken on its way into the line")
+		stranger.wait() // or this never ends
+		c.looks(stranger, true, "who woke itself")
+	})
+}
+
+// Who is in line at a full channel does not wake itself: that would go round for ever.
+func TestStandsBackWhenFull(t *testing.T) {
+	inCrowd(t, long, func(c crowd, next *stepper) {
+		c.recv(overtaking)
+		c.overtake()
+		c.looks(next, false, "the next in line")
+		next.wait() // back in line
+		c.looks(next, false, "who was woken in vain")
+		if !c.e.senders.Waiting() {
+			t.Error("somebody is awake to send into a full channel")
+		}
+		c.recv(batchSize)
+		next.wait()
+		c.looks(next, true, "the next in line")
+	})
+}
+
+// Many senders of batches to a channel that is too slow: none of them fails, whatever
+// the order, and a context that ends leaves the others their room.
+func TestStrictWithEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const senders, batches = 20, 30
+		e := New(engine.Config[int]{Limit: crowdLimit})
+		sent, received, strict := make([]int, senders), 0, 0
+		var sending sync.WaitGroup
+		for i := range senders {
+			sending.Go(func() {
+				for b := range batches {
+					ctx, cancel := context.WithCancel(context.Background())
+					if (i+b)%3 == 0 {
+						ctx, cancel = context.WithTimeout(context.Background(), 3*long)
+					}
+					n, err := e.SendBatch(ctx, make([]int, batchSize))
+					if sent[i] += n; n < batchSize && err != context.DeadlineExceeded {
+						t.Errorf("%d of a batch were sent: %v", n, err)
+					}
+					cancel()
+				}
+			})
+		}
+		go func() {
+			sending.Wait()
+			e.Close()
+		}()
+		for buf := make([]int, crowdLimit/4); ; time.Sleep(long / 2) {
+			n, err := e.RecvBatch(context.Background(), buf)
+			if err != nil {
+				break
+			}
+			received += n
+			word := e.send.lock()
+			if e.send.strict {
+				strict++
+			}
+			e.send.unlock(word)
+		}
+		sum := 0
+		for _, n := range sent {
+			sum += n
+		}
+		if sum != received || strict == 0 {
+			t.Errorf("%d values were sent, %d received; strict at %d looks", sum, received, strict)
+		}
+	})
+}
