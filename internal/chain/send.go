@@ -112,11 +112,11 @@ func (e *Engine[T]) waitForRoom(ctx context.Context, turn *turn) {
 
 // offer is put, but for a batch that leaves the room there is to others.
 func (e *Engine[T]) offer(word uint64, vs []T, turn *turn) (n int) {
-	if len(vs) == 0 || !e.standsBack(word, turn) {
+	if !e.standsBack(word, turn) {
 		return e.put(word, vs, turn)
 	}
 	e.send.unlock(word)
-	if turn.stay.Joined() && e.senders.Waiting() {
+	if e.senders.Waiting() {
 		e.senders.Wake()
 	}
 	return 0

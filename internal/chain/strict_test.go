@@ -116,6 +116,24 @@ func TestOvertakenForAMoment(t *testing.T) {
 	})
 }
 
+// A Send of one value, which does not know for how long it has waited, ends nothing.
+func TestServedBetween(t *testing.T) {
+	inCrowd(t, long, func(c crowd, next *stepper) {
+		c.recv(batchSize)
+		c.looks(next, true, "the next in line")
+		one := c.sender(1)
+		one.join()
+		last := c.parked()
+		c.recv(crowdLimit * 3 / 4)
+		one.wait()
+		c.looks(one, true, "a Send")
+		synctest.Wait() // last has its wake-up
+		c.overtake()
+		c.looks(c.sender(batchSize), false, "a stranger too many")
+		c.looks(last, true, "the last in line")
+	})
+}
+
 // Who has no other place to be goes on in a strict channel too.
 func TestMayOvertake(t *testing.T) {
 	for name, test := range map[string]func(c crowd, next *stepper){
