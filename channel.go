@@ -40,9 +40,10 @@ func (c *channel[T]) Send(ctx context.Context, v T) error {
 func (c *channel[T]) TrySend(v T) error { return c.engine.TrySend(v) }
 
 // SendBatch sends the values of vs in order, and waits whenever there is no
-// room. It returns how many it sent, always a prefix of vs; the error is nil
-// only if that is all of them, and otherwise as for Send. Values of other
-// senders may come between those of one batch. An empty batch returns 0, nil.
+// room, or whenever others who wait for room have done so for long: then it goes to
+// the end of their line. It returns how many it sent, always a prefix of vs; the
+// error is nil only if that is all of them, and otherwise as for Send. Values of
+// other senders may come between those of one batch. An empty batch returns 0, nil.
 //
 // A batch costs one hand-over for each run of values that there is room for,
 // not one for each value. vs is not kept.

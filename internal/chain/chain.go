@@ -55,7 +55,8 @@
 // A goroutine that comes by may overtake a parked one. One that was woken in
 // vain keeps its place in the line, and after maxLosses times it is served first:
 // see starving.go. A batch that went in part goes to the end of the line. When
-// batches have waited there for long, others overtake them no more: see strict.go.
+// batches have waited there for long, other batches overtake them only by so many
+// values: see strict.go.
 //
 // # Tried and lost
 //

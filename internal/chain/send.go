@@ -110,7 +110,8 @@ func (e *Engine[T]) waitForRoom(ctx context.Context, turn *turn) {
 	}
 }
 
-// offer is put, but for a batch that leaves the room there is to others.
+// offer is put, but for a batch that leaves the room there is to those in line: then it
+// sees to it that one of them is awake, as nobody else may ever come.
 func (e *Engine[T]) offer(word uint64, vs []T, turn *turn) (n int) {
 	if !e.standsBack(word, turn) {
 		return e.put(word, vs, turn)

@@ -11,10 +11,12 @@ import "time"
 //   - Each batch that was woken and got room makes the channel strict, or ends that,
 //     by how long it has waited. So a channel whose line moves fast never is.
 //   - For each goroutine that is served in line, others may still send overtaking
-//     values: a goroutine put to sleep for each batch would be dear if these are short.
+//     values, and the rest of the batch that goes beyond these: a goroutine put to sleep
+//     for each batch would be dear if these are short.
 //   - While the queue is short, others may send what they like: receivers must not
 //     wait for a goroutine that has yet to come to a P.
 //   - A Try call, and a Send of one value, never stand back.
+//   - Who stands back does nothing for one that starves: that is the first in line.
 //   - strict and served, which is where the tail was when one in line was served last,
 //     belong to the holder of the send lock.
 //
@@ -43,9 +45,8 @@ const (
 	shortPart = 8
 )
 
-// standsBack reports whether a sender of a batch, with something to send, must leave
-// the room that there is to those in line. The caller holds the lock and got word
-// with it.
+// standsBack reports whether a sender must leave the room that there is to those in
+// line. The caller holds the lock and got word with it.
 func (e *Engine[T]) standsBack(word uint64, t *turn) bool {
 	s := &e.send
 	switch {

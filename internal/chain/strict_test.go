@@ -56,8 +56,14 @@ func (c crowd) looks(s *stepper, want bool, who string) {
 // was served then, and with another that is parked. Its strictness shows if that was long.
 func inCrowd(t *testing.T, waited time.Duration, test func(c crowd, next *stepper)) {
 	t.Helper()
+	inCrowdAt(t, 0, waited, test)
+}
+
+// inCrowdAt is inCrowd with the first index given.
+func inCrowdAt(t *testing.T, first uint64, waited time.Duration, test func(c crowd, next *stepper)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := crowd{t, New(engine.Config[int]{Limit: crowdLimit})}
+		c := crowd{t, newAt(engine.Config[int]{Limit: crowdLimit}, first&(1<<(64-shift)-1))}
 		if _, err := c.e.SendBatch(nil, make([]int, crowdLimit)); err != nil { //nolint:staticcheck // nil: never wait
 			t.Fatal(err)
 		}
@@ -150,6 +156,18 @@ func TestMayOvertake(t *testing.T) {
 			c.looks(c.sender(batchSize), true, "a stranger at a short queue")
 			c.looks(c.sender(batchSize), false, "a stranger when it is none any more")
 		},
+		"a queue that is not short": func(c crowd, next *stepper) {
+			c.recv(c.e.Len() - crowdLimit/shortPart)
+			c.looks(c.sender(batchSize), false, "a stranger")
+		},
+		"room for one": func(c crowd, next *stepper) {
+			one := make([]int, crowdLimit-c.e.Len()-1)
+			_, _ = c.e.SendBatch(nil, one) //nolint:staticcheck // nil: never wait
+			if stranger := c.sender(batchSize); stranger.look() || stranger.n > 0 {
+				c.t.Errorf("a stranger sent %d values", stranger.n)
+			}
+			c.recv(batchSize)
+		},
 		"ended": func(c crowd, next *stepper) {
 			s := c.sender(batchSize)
 			s.turn.stay.End()
@@ -191,6 +209,15 @@ func TestStandsBackAlone(t *testing.T) {
 		c.looks(stranger, false, "one that is overtaken on its way into the line")
 		stranger.wait() // or this never ends
 		c.looks(stranger, true, "who woke itself")
+
+		c.e.send.strict, c.e.send.served = true, c.e.send.served-overtaking
+		first := c.sender(batchSize)
+		for !first.turn.stay.Joined() {
+			first.wait()
+		}
+		c.looks(c.sender(batchSize), false, "a stranger, who is in no line")
+		first.wait() // or this never ends
+		c.looks(first, true, "who was woken by a stranger")
 	})
 }
 
@@ -256,6 +283,99 @@ func TestStrictWithEnds(t *testing.T) {
 		}
 		if sum != received || strict == 0 {
 			t.Errorf("%d values were sent, %d received; strict at %d looks", sum, received, strict)
+		}
+	})
+}
+
+// The count of values that overtook goes on where the indices wrap, and where what is
+// kept of them does.
+func TestOvertakenAcrossTheWrap(t *testing.T) {
+	for _, wrap := range []uint64{0, 1 << 32} { // of the indices, and of their lower half
+		inCrowdAt(t, wrap-crowdLimit-batchSize-overtaking/2, long, func(c crowd, next *stepper) {
+			c.recv(crowdLimit * 3 / 4)
+			c.overtake()
+			c.looks(c.sender(batchSize), false, "a stranger too many")
+			c.e.send.served -= 1 << 31
+			c.looks(c.sender(batchSize), false, "a stranger when that was ages ago")
+			c.looks(next, true, "the next in line")
+			c.overtake()
+		})
+	}
+}
+
+// One value less than may overtake leaves a batch the right to go.
+func TestOvertakenToTheLast(t *testing.T) {
+	inCrowd(t, long, func(c crowd, next *stepper) {
+		c.recv(crowdLimit * 3 / 4)
+		c.looks(c.sender(overtaking-1), true, "a stranger at first")
+		c.looks(c.sender(batchSize), true, "a stranger before the last value")
+		c.looks(c.sender(batchSize), false, "a stranger too many")
+	})
+}
+
+// What SendBatch is given says who stands back: two values are a batch, one is not.
+func TestWhoStandsBack(t *testing.T) {
+	inCrowd(t, long, func(c crowd, next *stepper) {
+		c.recv(crowdLimit * 3 / 4)
+		c.overtake()
+		sent := [3]int{}
+		for size := range sent {
+			go func() { sent[size], _ = c.e.SendBatch(context.Background(), make([]int, size)) }()
+		}
+		if synctest.Wait(); sent[1] != 1 || sent[2] != 0 {
+			t.Errorf("of one value and of two were sent %v", sent[1:])
+		}
+		c.looks(next, true, "the next in line")
+		if synctest.Wait(); sent[2] != 2 {
+			t.Error("a batch that stood back was not woken")
+		}
+	})
+}
+
+// A batch that got a part has waited for the rest from then on.
+func TestStrictByTheLastPart(t *testing.T) {
+	inCrowd(t, long, func(c crowd, next *stepper) {
+		c.recv(batchSize)
+		c.looks(next, true, "the next in line")
+		slow := c.sender(2 * batchSize)
+		slow.join()
+		for i, strict := range []bool{true, false} {
+			go slow.wait()
+			synctest.Wait()
+			if strict {
+				time.Sleep(long)
+			}
+			c.recv(batchSize)
+			if c.looks(slow, i == 1, "a batch"); c.e.send.strict != strict {
+				t.Errorf("part %d of a batch makes strict %v", i, !strict)
+			}
+			if i == 0 {
+				slow.wait()
+				c.looks(slow, false, "back in line")
+			}
+		}
+	})
+}
+
+// Who stands back does nothing for one that starves, as another would: that one is the
+// first in line, and is served there.
+func TestStandsBackBesideStarving(t *testing.T) {
+	inCrowd(t, long, func(c crowd, next *stepper) {
+		c.recv(overtaking)
+		c.overtake()
+		next.turn.losses = maxLosses - 1
+		c.looks(next, false, "who was woken in vain once too often")
+		next.wait() // back in line
+		c.looks(next, false, "who starves")
+		if c.e.send.word.Load()&starving == 0 {
+			t.Fatal("it does not starve")
+		}
+		go next.wait()
+		c.recv(2 * batchSize)
+		c.looks(c.sender(batchSize), false, "a stranger")
+		c.looks(next, true, "who starves")
+		if word := c.e.send.word.Load(); word&flags != 0 || c.e.send.paid {
+			t.Errorf("of a batch that starved the bits %#x stay; paid for: %v", word&flags, c.e.send.paid)
 		}
 	})
 }
