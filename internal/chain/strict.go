@@ -26,11 +26,14 @@ import "time"
 // first in line, be it itself, as a receiver would.
 //
 // Batches of 64 from 64 connections of examples/logagg, 4096 slots: 99 % of the lines
-// were counted 63, 37 and 30 ms after they were read, at GOMAXPROCS 1, 2 and 8, and now
-// 9.5, 12 and 19; with a chan of slices, which gives room to those in line first, 8, 13
-// and 16. Lines a second are 0.97, 0.98 and 1.06 of what they were, as more goroutines
-// sleep (means of two medians of 3 rounds, in turns). Rows of batches in bench are as
-// they were (medians of 9). All on 2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go 1.26.8.
+// were counted 60, 19 and 19 ms after they were read, at GOMAXPROCS 1, 2 and 8, and now
+// 7.4, 7.6 and 6.3; of an Elastic 57, 23 and 19, and now 8.1, 6.8 and 8.1; of a chan of
+// slices, which gives room to those in line first, 4, 6 and 7. Lines a second are 1.00,
+// 0.99 and 1.04 of what they were, of an Elastic 0.98, 0.99 and 1.03; those of the chan,
+// which is the same before and after, 1.02, 1.03 and 1.06 (medians of 6 rounds, in turns).
+// Rows of bench/cmd/ratios, before by after: 1.00 of batches, 1.00 of single values
+// (geometric means of 18 and 39, 12 rounds in turns). All on 2026-11-21, AMD EPYC Zen 5
+// VM with 2 cores, Go 1.26.8.
 //
 // Tried: a line that is strict whatever the waits. With 128 slots and batches of 64 of
 // which nothing is made, 8 to 1, 0.7 to 0.8 of the values at GOMAXPROCS 2 and 8. So, at
