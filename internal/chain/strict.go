@@ -32,8 +32,11 @@ import "time"
 // 0.99 and 1.04 of what they were, of an Elastic 0.98, 0.99 and 1.03; those of the chan,
 // which is the same before and after, 1.02, 1.03 and 1.06 (medians of 6 rounds, in turns).
 // Rows of bench/cmd/ratios, before by after: 1.00 of batches, 1.00 of single values
-// (geometric means of 18 and 39, 12 rounds in turns). All on 2026-11-21, AMD EPYC Zen 5
-// VM with 2 cores, Go 1.26.8.
+// (geometric means of 18 and 39, 12 rounds in turns). What it costs shows where the channel
+// is always full and nothing is made of the values, as more goroutines sleep: of what it
+// was, 0.83 to 1.08 of the values with batches of 64 from 8 and 64 senders, 128 and 1024
+// slots, and 0.66 to 0.93 with batches of 8 from 64 senders (medians of 4 rounds). All on
+// 2026-11-21, AMD EPYC Zen 5 VM with 2 cores, Go 1.26.8.
 //
 // Tried: a line that is strict whatever the waits. With 128 slots and batches of 64 of
 // which nothing is made, 8 to 1, 0.7 to 0.8 of the values at GOMAXPROCS 2 and 8. So, at
