@@ -108,12 +108,13 @@ type side[T any] struct {
 	high  uint64      // most values this side has seen queued
 	// contended is how often the lock was not to be had at once.
 	contended atomic.Uint32
-	_         [cacheLine - 60%cacheLine]byte
+	strict    bool // of the senders: see strict.go
+	_         [cacheLine - 61%cacheLine]byte
 
-	debt   *T // see starving.go
-	paid   bool
-	strict bool   // of the senders: see strict.go
-	served uint32 // values
+	debt    *T // see starving.go
+	paid    bool
+	batches uint8  // this and served of the senders: see strict.go
+	served  uint32 // values
 
 	own      park.Line
 	atWork   park.Patience // with the other side, while none of it waits

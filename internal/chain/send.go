@@ -78,7 +78,9 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 			}
 			break
 		}
-		if n += e.offer(word, vs[n:], &turn); n == len(vs) {
+		if s.strict && e.standsBack(word, &turn) {
+			// Those in line go first.
+		} else if n += e.put(word, vs[n:], &turn); n == len(vs) {
 			break
 		}
 		if e.overflow != engine.Block {
@@ -91,7 +93,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		if turn.stay.Ended() {
 			break
 		}
-		e.waitForRoom(ctx, &turn)
+		s.wait(ctx, &turn, &e.recv, e.senders, e.receivers, e.pause)
 	}
 	if turn.stay.Leave() && e.Len() < int(e.limit) {
 		e.senders.Wake()
@@ -100,27 +102,6 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		err = engine.ContextError(ctx)
 	}
 	return n, err
-}
-
-// waitForRoom is one step on the way to sleep of a sender.
-func (e *Engine[T]) waitForRoom(ctx context.Context, turn *turn) {
-	e.send.wait(ctx, turn, &e.recv, e.senders, e.receivers, e.pause)
-	if turn.batch && turn.stay.Woken() {
-		turn.waited = turn.stay.Age()
-	}
-}
-
-// offer is put, but for a batch that leaves the room there is to those in line: then it
-// sees to it that one of them is awake, as nobody else may ever come.
-func (e *Engine[T]) offer(word uint64, vs []T, turn *turn) (n int) {
-	if !e.standsBack(word, turn) {
-		return e.put(word, vs, turn)
-	}
-	e.send.unlock(word)
-	if e.senders.Waiting() {
-		e.senders.Wake()
-	}
-	return 0
 }
 
 // put sends the first of vs, as many as there is room for, and returns how many
@@ -140,7 +121,9 @@ func (e *Engine[T]) put(word uint64, vs []T, turn *turn) (n int) {
 	}
 	switch {
 	case n > 0:
-		s.serve(turn, index)
+		if turn.stay.Woken() {
+			s.serve(turn, index)
+		}
 		turn.progress()
 		word = s.sated(turn, word)
 	case len(vs) > 0:

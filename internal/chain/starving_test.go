@@ -25,7 +25,10 @@ func (s *stepper) look() bool {
 	if side.collect(&s.turn) {
 		s.n++
 	}
-	if s.n += s.e.offer(word, s.vs[s.n:], &s.turn); s.n < len(s.vs) {
+	if side.strict && s.e.standsBack(word, &s.turn) {
+		return false
+	}
+	if s.n += s.e.put(word, s.vs[s.n:], &s.turn); s.n < len(s.vs) {
 		return false
 	}
 	if s.turn.stay.Leave() && s.e.Len() < int(s.e.limit) {
@@ -37,7 +40,7 @@ func (s *stepper) look() bool {
 // wait is one step on the way to sleep. It blocks only if nobody has woken the
 // stepper.
 func (s *stepper) wait() {
-	s.e.waitForRoom(context.Background(), &s.turn)
+	s.e.send.wait(context.Background(), &s.turn, &s.e.recv, s.e.senders, s.e.receivers, s.e.pause)
 }
 
 // join takes the steps until s is in the line, and looks from there.

@@ -44,9 +44,11 @@ func (c crowd) recv(n int) {
 	synctest.Wait()
 }
 
-// looks asserts whether a look of s gets its batch through.
+// looks asserts whether a look of s gets its batch through. If that was woken, it is one
+// of those that read the clock.
 func (c crowd) looks(s *stepper, want bool, who string) {
 	c.t.Helper()
+	c.e.send.batches = askEach - 1
 	if all := s.look(); all != want {
 		c.t.Fatalf("%s sent %d of %d values", who, s.n, len(s.vs))
 	}
@@ -100,7 +102,7 @@ func TestOvertakenForLong(t *testing.T) {
 	})
 }
 
-// A channel whose line moves fast is not strict: neither at first, nor any more.
+// A channel whose line moves fast is not strict.
 func TestOvertakenForAMoment(t *testing.T) {
 	inCrowd(t, long-1, func(c crowd, next *stepper) {
 		c.recv(crowdLimit * 3 / 4)
@@ -108,17 +110,48 @@ func TestOvertakenForAMoment(t *testing.T) {
 		c.looks(c.sender(batchSize), true, "a stranger")
 		c.looks(next, true, "the next in line")
 	})
+}
+
+// A channel that is strict stays so as long as its line does not move fast, also if nobody
+// waits for long there any more.
+func TestStrictUntilFast(t *testing.T) {
+	for waited, strict := range map[time.Duration]bool{moment: false, moment + 1: true} {
+		inCrowd(t, long, func(c crowd, next *stepper) {
+			late := c.parked()
+			c.recv(batchSize)
+			c.looks(next, true, "who has waited for long")
+			last := c.parked()
+			time.Sleep(waited)
+			c.recv(crowdLimit * 3 / 4)
+			c.looks(late, true, "who has not")
+			c.overtake()
+			c.looks(c.sender(batchSize), !strict, "a stranger")
+			synctest.Wait()
+			c.looks(last, true, "the last in line")
+		})
+	}
+}
+
+// One in so many batches that are served reads the clock, however long the others have
+// waited, and values sent alone do not count.
+func TestWhoReadsTheClock(t *testing.T) {
 	inCrowd(t, long, func(c crowd, next *stepper) {
-		late := c.parked()
 		c.recv(batchSize)
-		c.looks(next, true, "who has waited for long")
-		last := c.parked()
-		c.recv(crowdLimit * 3 / 4)
-		c.looks(late, true, "who has not")
-		c.overtake()
-		c.looks(c.sender(batchSize), true, "a stranger")
-		synctest.Wait()
-		c.looks(last, true, "the last in line")
+		c.looks(next, true, "the next in line")
+		for i := 1; i <= 2*askEach; i++ {
+			for _, size := range []int{1, batchSize} {
+				c.e.send.strict = i%2 == 0
+				s := c.sender(size)
+				s.join()
+				go s.wait()
+				synctest.Wait()
+				c.recv(size)
+				strict := c.e.send.strict && (size == 1 || i%askEach != 0)
+				if s.look(); c.e.send.strict != strict {
+					t.Errorf("batch %d, %d values: strict is %v", i, size, !strict)
+				}
+			}
+		}
 	})
 }
 

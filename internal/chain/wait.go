@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"runtime"
-	"time"
 
 	"github.com/sluice-go/sluice/internal/park"
 )
@@ -27,12 +26,10 @@ const (
 type turn struct {
 	stay     park.Stay // in the line of its side
 	starving bool      // raised the starving bit of its side
+	batch    bool      // of values to send, by a sender that may wait
 	pauses   int
 	yielded  bool
 	losses   int
-
-	batch  bool          // of values to send, by a sender that may wait
-	waited time.Duration // in line, when a batch was woken last
 }
 
 // wait does the next thing a call can do that found nothing to do: pause, yield,
