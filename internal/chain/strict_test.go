@@ -108,6 +108,11 @@ func TestOvertakenForAMoment(t *testing.T) {
 		c.recv(crowdLimit * 3 / 4)
 		c.overtake()
 		c.looks(c.sender(batchSize), true, "a stranger")
+		sent := 0
+		go func() { sent, _ = c.e.SendBatch(context.Background(), make([]int, batchSize)) }()
+		if synctest.Wait(); sent != batchSize {
+			t.Errorf("SendBatch sent %d values", sent)
+		}
 		c.looks(next, true, "the next in line")
 	})
 }
