@@ -20,8 +20,8 @@ import "time"
 //   - A Try call, and a Send of one value, never stand back.
 //   - Who stands back does nothing for one that starves: that is the first in line.
 //   - strict, batches, which counts those, and served, which is where the tail was when
-//     one in line was served last, belong to the holder of the send lock. strict lies beside the word, as each batch
-//     reads it.
+//     one in line was served last, belong to the holder of the send lock. strict lies
+//     beside the word, as each batch reads it.
 //
 // Why nobody waits for ever with room in the channel: who stands back in line has
 // found room. Either a wake-up is on its way: whoever holds it takes the room, and
