@@ -119,6 +119,7 @@ type Overflow[T any] struct {
 	state atomic.Uint64
 	head  *sluice.Elastic[T]
 	size  func(T) int  // nil: head counts values, all of one size
+	asked func(T) int  // size, if it is a user's: see weight
 	low   atomic.Int64 // head is filled from disk when it has no more values
 	plan  plan[T]
 
@@ -173,11 +174,14 @@ func newOverflow[T any](p plan[T], files files) (*Overflow[T], error) {
 	c.parcels.New = func() any { return new(parcel[T]) }
 	slots := sluice.Unlimited
 	o := &sluice.Options[T]{Overflow: sluice.Reject}
-	if c.size != nil {
-		o.LimitBytes, o.Size = p.limit, c.weight
-	} else {
+	switch {
+	case c.size == nil:
 		slots = p.slots
 		c.low.Store(c.lowOf(slots))
+	case p.known:
+		o.LimitBytes, o.Size = p.limit, c.size
+	default:
+		o.LimitBytes, o.Size, c.asked = p.limit, c.weight, c.size
 	}
 	c.head = sluice.NewElastic(slots, o)
 	sluice.Enlist(p.name, "spill.Overflow", c)

