@@ -193,15 +193,15 @@ func TestCutWhileOpen(t *testing.T) {
 // TestAckOfNone: a delivery that is none is a panic, as one of another channel is,
 // and harms nobody else.
 func TestAckOfNone(t *testing.T) {
-	c, _ := small(0)
+	c, store := small(0)
 	if err := c.TrySend(numbered(0)); err != nil {
 		t.Fatal(err)
 	}
 	d := mustRecv(t, c, 0)
 	func() {
 		defer func() {
-			if p := recover(); p == nil {
-				t.Error("no panic")
+			if p, want := recover(), "spill: Ack: a delivery of another channel, or none"; p != want {
+				t.Errorf("panicked with %v, want %q", p, want)
 			}
 		}()
 		_ = c.Ack(d, nil)
@@ -210,8 +210,12 @@ func TestAckOfNone(t *testing.T) {
 		t.Fatal("the lock is held")
 	}
 	c.mu.Unlock()
-	if err := d.Ack(); err != nil {
-		t.Error(err)
+	before := store.writes
+	if err := c.Ack(); err != nil || store.writes != before {
+		t.Errorf("Ack of no deliveries: %v, and %d writes", err, store.writes-before)
+	}
+	if err := d.Ack(); err != nil || store.writes != before+1 {
+		t.Errorf("%v, after %d writes", err, store.writes-before)
 	}
 }
 

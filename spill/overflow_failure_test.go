@@ -89,6 +89,35 @@ func TestSizeFromDisk(t *testing.T) {
 	}
 }
 
+// stretching is a codec of []byte that gives back more than it was given.
+type stretching struct{}
+
+func (stretching) Name() string                              { return "stretching" }
+func (stretching) Append(b []byte, v []byte) ([]byte, error) { return append(b, v...), nil }
+func (stretching) Decode(b []byte) ([]byte, error)           { return make([]byte, 100*len(b)), nil }
+
+// TestStretched: a codec that makes a slice larger than the limit is named, once all
+// before that was received. What it leaves within the limit is none of our business.
+func TestStretched(t *testing.T) {
+	for limit, want := range map[int64]int{100: 3, 100_000: 10} {
+		c := on(t, new(faulty), &Options[[]byte]{Limit: limit, Codec: stretching{}})
+		for range 10 {
+			if err := c.Send(context.Background(), make([]byte, 8)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Close()
+		got := 0
+		_, err := c.Recv(context.Background())
+		for ; err == nil; _, err = c.Recv(context.Background()) {
+			got++
+		}
+		if failed := strings.Contains(err.Error(), `codec "stretching": Decode returned 824 bytes`); got != want || failed != (got < 10) {
+			t.Errorf("limit %d: received %d, then %v", limit, got, err)
+		}
+	}
+}
+
 // TestCapacityCounts: a slice holds its capacity in memory, whatever it has in it.
 func TestCapacityCounts(t *testing.T) {
 	c := on(t, new(faulty), &Options[[]byte]{Limit: 64 << 10})
