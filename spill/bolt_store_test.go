@@ -139,3 +139,19 @@ func TestRoomInTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestUnseal: what is too short for a checksum is an error, as what has changed is.
+func TestUnseal(t *testing.T) {
+	form, err := unseal(seal([]byte("form")))
+	if err != nil || string(form) != "form" {
+		t.Errorf("%q, %v", form, err)
+	}
+	changed := seal([]byte("form"))
+	changed[sumSize]++
+	if form, err := unseal(changed); err == nil || string(form) != "gorm" {
+		t.Errorf("changed: %q, %v", form, err)
+	}
+	if form, err := unseal(changed[:sumSize-1]); form != nil || err == nil || err.Error() != "it has 3 bytes, less than a checksum" {
+		t.Errorf("cut: %q, %v", form, err)
+	}
+}
