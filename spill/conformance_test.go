@@ -3,6 +3,8 @@ package spill
 import (
 	"encoding/binary"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"weak"
@@ -210,8 +212,13 @@ func openDurable[T any](t *testing.T, s durableShape, form int, as codec.Codec[T
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, has, err := opening{noSync: true}.open(t.TempDir(), p.codec.Name())
+	dir := t.TempDir()
+	file, has, err := opening{noSync: true}.open(dir, p.codec.Name())
 	if err != nil {
+		t.Fatal(err)
+	}
+	// The folders stay until the test ends, and there are thousands.
+	if err := os.Truncate(filepath.Join(dir, reserveFile), 0); err != nil {
 		t.Fatal(err)
 	}
 	c := newDurable(p, file, has)
