@@ -28,8 +28,12 @@ var (
 	codecKey      = []byte("codec")
 )
 
-// An opening is how a bolt file is opened. Tests leave out the syncs.
-type opening struct{ noSync bool }
+// An opening is how a bolt file is opened. Tests leave out the syncs, and have copies
+// fail.
+type opening struct {
+	noSync bool
+	copy   func(to, from *bolt.DB, step int64) error // nil: bolt.Compact
+}
 
 func (o opening) options() *bolt.Options {
 	return &bolt.Options{

@@ -58,7 +58,11 @@ func (o opening) compact(dir string) (before, after int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	err = guarded(path, "compact", func() error { return bolt.Compact(smaller, old, compactStep) })
+	transfer := o.copy
+	if transfer == nil {
+		transfer = bolt.Compact
+	}
+	err = guarded(path, "compact", func() error { return transfer(smaller, old, compactStep) })
 	if err = errors.Join(err, smaller.Sync(), smaller.Close()); err != nil {
 		return 0, 0, err
 	}

@@ -1,0 +1,100 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// TestPagesAreUsedAgain: a queue that is filled and drained again and again stays as
+// large as it was once, and Compact makes it small and keeps what is in it.
+func TestPagesAreUsedAgain(t *testing.T) {
+	dir := t.TempDir()
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := make([][]byte, 3000)
+	for i := range batch {
+		batch[i] = numbered(i)
+	}
+	buf := make([]*Delivery[[]byte], 200)
+	largest := int64(0)
+	for round := range 10 {
+		if n, err := c.SendBatch(context.Background(), batch); n != len(batch) || err != nil {
+			t.Fatal(n, err)
+		}
+		for c.Len() > 0 {
+			n, err := c.RecvBatch(context.Background(), buf)
+			if err = errors.Join(err, c.Ack(buf[:n]...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		size := c.Stats().BytesOnDisk
+		if round == 1 {
+			largest = size
+		}
+		if round > 1 && size > largest {
+			t.Fatalf("round %d: the file has %d bytes, after the first rounds %d", round, size, largest)
+		}
+	}
+	if n, err := c.SendBatch(context.Background(), batch[:50]); n != 50 || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	before, after, err := Compact(dir)
+	if err != nil || before != largest || after > before/3 {
+		t.Errorf("Compact: from %d to %d, %v", before, after, err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("the folder has %v", left)
+	}
+	if c, err = reopen(dir); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if d, err := c.TryRecv(); err != nil || !bytes.Equal(d.Value, numbered(i)) {
+			t.Fatalf("record %d after Compact: %v, %v", i, d, err)
+		}
+	}
+	if c.Len() != 0 {
+		t.Errorf("%d records too many", c.Len())
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Compact(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Compact of nothing: %v", err)
+	}
+}
+
+// TestCompactFails: a copy that breaks off leaves the old file as it was, and nothing
+// beside it.
+func TestCompactFails(t *testing.T) {
+	dir := queueOf(t, 100)
+	before, err := os.ReadFile(filepath.Join(dir, queueFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("no space left on device")
+	broken := opening{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
+		return errors.Join(bolt.Compact(to, from, step), full)
+	}}
+	if _, _, err := broken.compact(dir); !errors.Is(err, full) {
+		t.Errorf("Compact: %v, want %v", err, full)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, queueFile)); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the queue has changed from %d to %d bytes: %v", len(before), len(after), err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("the folder has %v", left)
+	}
+}
