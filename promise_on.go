@@ -36,8 +36,8 @@ type promised[T any] struct {
 
 // A promise is that at most one goroutine at a time is inside.
 type promise struct {
-	made   bool
 	where  string
+	made   bool
 	inside atomic.Int32
 }
 
