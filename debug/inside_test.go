@@ -120,7 +120,7 @@ func TestForeignKind(t *testing.T) {
 	s := new(spring)
 	sluice.Enlist(t.Name(), "Spring", s)
 	h := new(handler)
-	for _, raw := range []string{"filter=" + t.Name(), "kind=other", fmt.Sprint("channel=", idOf(t, t.Name()))} {
+	for _, raw := range []string{"filter=" + t.Name(), "kind=other&filter=" + t.Name(), fmt.Sprint("channel=", idOf(t, t.Name()))} {
 		r := reportOf(t, h, raw)
 		if len(r.Channels) != 1 {
 			t.Fatalf("%s: %d channels", raw, len(r.Channels))
