@@ -8,12 +8,31 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sluice-go/sluice"
 )
+
+// names are those of the tests that run.
+var names struct {
+	sync.Map // of *testing.T
+	made     atomic.Int64
+}
+
+// nameOf is a name for t's channels, and another one each time that it runs: those of
+// the run before may not be garbage yet.
+func nameOf(t *testing.T) string {
+	name, known := names.Load(t)
+	if !known {
+		name = fmt.Sprintf("%s.%d.", t.Name(), names.made.Add(1))
+		names.Store(t, name)
+		t.Cleanup(func() { names.Delete(t) })
+	}
+	return name.(string)
+}
 
 // idOf returns the ID of the one channel of that name.
 func idOf(t *testing.T, name string) uint64 {
@@ -35,7 +54,7 @@ func idOf(t *testing.T, name string) uint64 {
 func one(t *testing.T, h *handler) (string, Report) {
 	t.Helper()
 	synctest.Wait()
-	r := reportOf(t, h, fmt.Sprint("channel=", idOf(t, t.Name())))
+	r := reportOf(t, h, fmt.Sprint("channel=", idOf(t, nameOf(t))))
 	text, err := json.Marshal(r.Channels[0].Inside)
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +67,8 @@ func one(t *testing.T, h *handler) (string, Report) {
 func TestInsideOfOneChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(handler)
-		c := sluice.NewBounded[int](5, &sluice.Options[int]{Name: t.Name()})
-		before := reportOf(t, h, "filter="+t.Name())
+		c := sluice.NewBounded[int](5, &sluice.Options[int]{Name: nameOf(t)})
+		before := reportOf(t, h, "filter="+nameOf(t))
 		got, first := one(t, h)
 		if want := `{"senders":[],"receivers":[],"ready":false,"rings":[{"slots":8,"len":0,"send":0,"receive":0}],"lanes":[]}`; got != want {
 			t.Errorf("when it is new: %s", got)
@@ -80,7 +99,7 @@ func TestInsideOfOneChannel(t *testing.T) {
 		if first.Channels[0].Len != 0 || second.Channels[0].Len != 5 || s.Now != 2 || s.Since != 0.2 || !second.Time.Equal(time.Now()) {
 			t.Errorf("%+v, then %+v at %v", first.Channels[0], second.Channels[0], second.Time)
 		}
-		if list := reportOf(t, h, "filter="+t.Name()); list.Channels[0].Inside != nil || !list.Time.Equal(before.Time) {
+		if list := reportOf(t, h, "filter="+nameOf(t)); list.Channels[0].Inside != nil || !list.Time.Equal(before.Time) {
 			t.Errorf("a list tells of an inside: %+v", list)
 		}
 		c.Close()
@@ -90,7 +109,7 @@ func TestInsideOfOneChannel(t *testing.T) {
 
 func TestInsideOfLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewSharded(sluice.Unlimited, &sluice.Options[int]{Name: t.Name(), Lanes: 1})
+		c := sluice.NewSharded(sluice.Unlimited, &sluice.Options[int]{Name: nameOf(t), Lanes: 1})
 		lane := c.Lane()
 		for range 3 {
 			if err := lane.Send(context.Background(), 1); err != nil {
@@ -118,9 +137,9 @@ func (s *spring) Stats() sluice.Stats {
 // A foreign kind has no inside; but it is listed, and found as other.
 func TestForeignKind(t *testing.T) {
 	s := new(spring)
-	sluice.Enlist(t.Name(), "Spring", s)
+	sluice.Enlist(nameOf(t), "Spring", s)
 	h := new(handler)
-	for _, raw := range []string{"filter=" + t.Name(), "kind=other&filter=" + t.Name(), fmt.Sprint("channel=", idOf(t, t.Name()))} {
+	for _, raw := range []string{"filter=" + nameOf(t), "kind=other&filter=" + nameOf(t), fmt.Sprint("channel=", idOf(t, nameOf(t)))} {
 		r := reportOf(t, h, raw)
 		if len(r.Channels) != 1 {
 			t.Fatalf("%s: %d channels", raw, len(r.Channels))
@@ -130,7 +149,7 @@ func TestForeignKind(t *testing.T) {
 			t.Errorf("%s: %+v", raw, c)
 		}
 	}
-	if r := reportOf(t, h, "kind=bounded&filter="+t.Name()); r.Matching != 0 {
+	if r := reportOf(t, h, "kind=bounded&filter="+nameOf(t)); r.Matching != 0 {
 		t.Errorf("a Spring is found as Bounded: %+v", r)
 	}
 	runtime.KeepAlive(s)

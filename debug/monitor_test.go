@@ -23,9 +23,9 @@ func (m *meter) Stats() sluice.Stats {
 func metered(t *testing.T) (asked, other *meter, id uint64) {
 	t.Helper()
 	asked, other = new(meter), new(meter)
-	sluice.Enlist(t.Name(), "Meter", asked)
-	sluice.Enlist("beside "+t.Name(), "Meter", other)
-	return asked, other, idOf(t, t.Name())
+	sluice.Enlist(nameOf(t), "Meter", asked)
+	sluice.Enlist("beside "+nameOf(t), "Meter", other)
+	return asked, other, idOf(t, nameOf(t))
 }
 
 // Who asks for one channel has that one looked at, once in a period, and no other: there
@@ -92,8 +92,8 @@ func TestOneAfterAll(t *testing.T) {
 		// One that was made since the last look at all is there all the same.
 		all()
 		late := new(meter)
-		sluice.Enlist("late "+t.Name(), "Meter", late)
-		if r := reportOf(t, h, fmt.Sprint("channel=", idOf(t, "late "+t.Name()))); r.Matching != 1 {
+		sluice.Enlist("late "+nameOf(t), "Meter", late)
+		if r := reportOf(t, h, fmt.Sprint("channel=", idOf(t, "late "+nameOf(t)))); r.Matching != 1 {
 			t.Errorf("a new channel: %+v", r)
 		}
 		runtime.KeepAlive(asked)

@@ -97,9 +97,9 @@ func pageOf(t *testing.T) string {
 
 // What has no limit says null, which is no number that a script would round.
 func TestUnlimited(t *testing.T) {
-	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
-	s := sluice.NewSharded[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
-	r := reportOf(t, Handler(), "filter="+t.Name())
+	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: nameOf(t)})
+	s := sluice.NewSharded[int](sluice.Unlimited, &sluice.Options[int]{Name: nameOf(t)})
+	r := reportOf(t, Handler(), "filter="+nameOf(t))
 	if len(r.Channels) != 2 {
 		t.Fatalf("%d channels", len(r.Channels))
 	}
@@ -116,7 +116,7 @@ func TestUnlimited(t *testing.T) {
 // that is new, or gone, does not shift those of the others.
 func TestRatesFollowTheirChannel(t *testing.T) {
 	now := time.Unix(5000, 0)
-	o := func(i int) *sluice.Options[int] { return &sluice.Options[int]{Name: fmt.Sprint(t.Name(), i)} }
+	o := func(i int) *sluice.Options[int] { return &sluice.Options[int]{Name: fmt.Sprint(nameOf(t), i)} }
 	a, b := sluice.NewElastic[int](1000, o(0)), sluice.NewElastic[int](1000, o(1))
 	before := take(now, nil)
 	// A channel that was there before the two and is not any more.
@@ -135,7 +135,7 @@ func TestRatesFollowTheirChannel(t *testing.T) {
 	}{{2 * time.Second, "true 5, true 10, false 0"}, {time.Minute, "false 0, false 0, false 0"}} {
 		var got []string
 		for _, s := range take(now.Add(test.later), before).seen {
-			if strings.HasPrefix(s.Name, t.Name()) {
+			if strings.HasPrefix(s.Name, nameOf(t)) {
 				got = append(got, fmt.Sprint(s.rates.known, " ", s.rates.sent))
 			}
 		}

@@ -77,9 +77,9 @@ func open(ctx context.Context, h http.Handler, query string) (c *client, done ch
 // stream ends with its client, and leaves no goroutine: the bubble would not end.
 func TestStreamUpdatesEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewBounded[int](100, &sluice.Options[int]{Name: t.Name()})
+		c := sluice.NewBounded[int](100, &sluice.Options[int]{Name: nameOf(t)})
 		ctx, leave := context.WithCancel(t.Context())
-		stream, done := open(ctx, Handler(), "filter="+t.Name())
+		stream, done := open(ctx, Handler(), "filter="+nameOf(t))
 		synctest.Wait()
 		for range 3 {
 			for range 20 {
@@ -132,13 +132,13 @@ func TestStreamEndsWhenWritingFails(t *testing.T) {
 // For how long the first in line has waited, whoever comes behind it.
 func TestStreamSaysHowLongTheFirstWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewRendezvous[int](&sluice.Options[int]{Name: t.Name()})
+		c := sluice.NewRendezvous[int](&sluice.Options[int]{Name: nameOf(t)})
 		var senders sync.WaitGroup
 		send := func() { senders.Go(func() { _ = c.Send(context.Background(), 1) }) }
 		send()
 		synctest.Wait()
 		ctx, leave := context.WithCancel(t.Context())
-		stream, done := open(ctx, Handler(), "filter="+t.Name())
+		stream, done := open(ctx, Handler(), "filter="+nameOf(t))
 		time.Sleep(3500 * time.Millisecond)
 		send()
 		time.Sleep(2 * time.Second)
