@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,6 +42,10 @@ func pseudoTerminal(t *testing.T) (master, terminal *os.File) {
 // returns what it wrote since, when it has ended.
 func watching(t *testing.T) (program *exec.Cmd, ended func() (wrote string, status int)) {
 	t.Helper()
+	// What is caught here is not ignored there, even if nohup runs the tests.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
 	master, terminal := pseudoTerminal(t)
 	program = exec.Command(os.Args[0], "watch", channelServer(t))
 	program.Env = append(os.Environ(), asProgram+"=1", "TERM=xterm-256color")
@@ -77,10 +82,10 @@ func watching(t *testing.T) (program *exec.Cmd, ended func() (wrote string, stat
 // Whatever ends it, the terminal is as it was before: on its first screen, and with a
 // cursor.
 func TestSignalsGiveTheTerminalBack(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
-		t.Run(signal.String(), func(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(s.String(), func(t *testing.T) {
 			program, ended := watching(t)
-			if err := program.Process.Signal(signal); err != nil {
+			if err := program.Process.Signal(s); err != nil {
 				t.Fatal(err)
 			}
 			wrote, status := ended()
