@@ -216,34 +216,46 @@ func TestCommitFails(t *testing.T) {
 	mustRecv(t, c, 1)
 }
 
+// mixed has two records sent and a delivery acknowledged at once: the first record leads
+// a commit, the others meet in the next one. It returns what each was told, in that
+// order. It is for bubbles.
+func mixed(t *testing.T, c *Durable[[]byte], s *memoryStore, onWrite func(forms [][]byte, drops []uint64) error) []error {
+	t.Helper()
+	if err := c.TrySend(numbered(0)); err != nil {
+		t.Fatal(err)
+	}
+	d := mustRecv(t, c, 0)
+	gate := make(chan struct{})
+	s.onWrite = func(_ uint64, forms [][]byte, drops []uint64) error {
+		<-gate
+		return onWrite(forms, drops)
+	}
+	errs := make([]error, 3)
+	for i, f := range []func() error{
+		func() error { return c.TrySend(numbered(1)) },
+		func() error { return c.TrySend(numbered(2)) },
+		d.Ack,
+	} {
+		go func() { errs[i] = f() }()
+		synctest.Wait()
+	}
+	close(gate)
+	synctest.Wait()
+	return errs
+}
+
 // TestMixedCommitFails: when the records of a commit find no room, what it was to
 // remove is removed all the same.
 func TestMixedCommitFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
-		if err := c.TrySend(numbered(0)); err != nil {
-			t.Fatal(err)
-		}
-		d := mustRecv(t, c, 0)
-		gate, full := make(chan struct{}), errors.New("full")
-		s.onWrite = func(_ uint64, forms [][]byte, _ []uint64) error {
-			<-gate
+		full := errors.New("full")
+		errs := mixed(t, c, s, func(forms [][]byte, _ []uint64) error {
 			if len(forms) > 0 {
 				return full
 			}
 			return nil
-		}
-		errs := make([]error, 3)
-		for i, f := range []func() error{
-			func() error { return c.TrySend(numbered(1)) }, // leads; the others meet in the next one
-			func() error { return c.TrySend(numbered(2)) },
-			d.Ack,
-		} {
-			go func() { errs[i] = f() }()
-			synctest.Wait()
-		}
-		close(gate)
-		synctest.Wait()
+		})
 		if errs[0] != full || errs[1] != full || errs[2] != nil || len(s.records) != 0 || c.bytes != 0 || c.Unsettled() != 0 {
 			t.Errorf("%v; %d records, %d bytes, %d unsettled", errs, len(s.records), c.bytes, c.Unsettled())
 		}

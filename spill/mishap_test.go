@@ -264,29 +264,12 @@ func TestGivenBackInMemory(t *testing.T) {
 func TestMixedCommitUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
-		if err := c.TrySend(numbered(0)); err != nil {
-			t.Fatal(err)
-		}
-		d := mustRecv(t, c, 0)
-		gate := make(chan struct{})
-		s.onWrite = func(_ uint64, forms [][]byte, drops []uint64) error {
-			<-gate
+		errs := mixed(t, c, s, func(forms [][]byte, drops []uint64) error {
 			if len(forms) > 0 && len(drops) > 0 {
 				return errUnknown
 			}
 			return nil
-		}
-		errs := make([]error, 3)
-		for i, f := range []func() error{
-			func() error { return c.TrySend(numbered(1)) }, // leads; the others meet in the next one
-			func() error { return c.TrySend(numbered(2)) },
-			d.Ack,
-		} {
-			go func() { errs[i] = f() }()
-			synctest.Wait()
-		}
-		close(gate)
-		synctest.Wait()
+		})
 		if errs[0] != nil || errs[1] != errUnknown || errs[2] != errUnknown || s.writes != 3 || c.Shutdown() != nil {
 			t.Errorf("%v; %d writes", errs, s.writes)
 		}

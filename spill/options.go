@@ -57,8 +57,7 @@ type plan[T any] struct {
 	diskLimit int64 // never 0
 	codec     codec.Codec[T]
 	size      func(T) int
-	known     bool // size is knownSize
-	slots     int  // if size is nil: how many values of one size the limit holds
+	slots     int // if size is nil: how many values of one size the limit holds
 }
 
 // plan checks o in the name of function.
@@ -100,7 +99,6 @@ func (p *plan[T]) weigh() error {
 	}
 	t := reflect.TypeFor[T]()
 	if p.size = knownSize[T](p.limit); p.size != nil {
-		p.known = true
 		return nil
 	}
 	if hasPointers(t) {

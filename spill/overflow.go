@@ -163,6 +163,7 @@ func Open[T any](dir string, o *Options[T]) (*Overflow[T], error) {
 }
 
 func newOverflow[T any](p plan[T], files files) (*Overflow[T], error) {
+	asked := p.size
 	if err := p.weigh(); err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func newOverflow[T any](p plan[T], files files) (*Overflow[T], error) {
 	if err := trial.Close(); err != nil {
 		return nil, fmt.Errorf("spill: Open: %w", err)
 	}
-	c := &Overflow[T]{size: p.size, plan: p, backlog: newBacklog(files, p.diskLimit)}
+	c := &Overflow[T]{size: p.size, asked: asked, plan: p, backlog: newBacklog(files, p.diskLimit)}
 	c.parcels.New = func() any { return new(parcel[T]) }
 	slots := sluice.Unlimited
 	o := &sluice.Options[T]{Overflow: sluice.Reject}
@@ -181,10 +182,10 @@ func newOverflow[T any](p plan[T], files files) (*Overflow[T], error) {
 	case c.size == nil:
 		slots = p.slots
 		c.low.Store(c.lowOf(slots))
-	case p.known:
+	case c.asked == nil:
 		o.LimitBytes, o.Size = p.limit, c.size
 	default:
-		o.LimitBytes, o.Size, c.asked = p.limit, c.weight, c.size
+		o.LimitBytes, o.Size = p.limit, c.weight
 	}
 	c.head = sluice.NewElastic(slots, o)
 	sluice.Enlist(p.name, "spill.Overflow", c)
