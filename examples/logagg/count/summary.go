@@ -28,7 +28,7 @@ type Summary struct {
 	others   total // of the services beyond maxServices
 	all      total
 	latest   parse.Minute // of those in bars
-	ahead    total        // of lines that claim a time yet to come
+	ahead    int64        // lines that claim a time yet to come
 	now      func() time.Time
 }
 
@@ -58,7 +58,7 @@ func (s *Summary) Add(t *Table) {
 		if isPast {
 			s.latest = max(s.latest, k.minute)
 		} else {
-			s.ahead.add(k, t.tally[i], false)
+			s.ahead += t.tally[i].lines
 		}
 		s.all.add(k, t.tally[i], isPast)
 		s.of(k.service.Value()).add(k, t.tally[i], isPast)
@@ -140,8 +140,8 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 		text = fmt.Appendf(text, "The bars are minutes, from %s to %s; the fullest one of a line is its busiest.\n",
 			first.Time().Format("15:04"), last.Time().Format("15:04 on 2 January 2006"))
 	}
-	if s.ahead.lines > 0 {
-		text = fmt.Appendf(text, "%d of all lines are in no bar: the time that they claim is yet to come.\n", s.ahead.lines)
+	if s.ahead > 0 {
+		text = fmt.Appendf(text, "%d of all lines are in no bar: the time that they claim is yet to come.\n", s.ahead)
 	}
 	n, err := w.Write(text)
 	return int64(n), err
