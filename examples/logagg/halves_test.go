@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,7 +66,7 @@ func holds(t *testing.T, url string, batches uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
+	for !t.Failed() {
 		stream, err := js.Stream(t.Context(), queue.DefaultStream)
 		if err != nil && !errors.Is(err, natsjs.ErrStreamNotFound) { // the first one makes it
 			t.Fatal(err)
@@ -75,11 +76,14 @@ func holds(t *testing.T, url string, batches uint64) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	t.FailNow()
 }
 
-// A child is a half of the service, in a process of its own.
+// A child is a half of the service, in a process of its own. One that ends before it is
+// told to fails its test, and who waits for something gives up then.
 type child struct {
 	command *exec.Cmd
+	told    atomic.Bool // to end
 	said    strings.Builder
 	reading sync.WaitGroup
 	address string // where it takes syslog, if it does
@@ -87,6 +91,8 @@ type child struct {
 	sent    int    // lines, to that address
 }
 
+// startChild starts one, and waits until it listens where it is to, and so is in the
+// channel: one that begins later finds what its test has done to the servers.
 func startChild(t *testing.T, args ...string) *child {
 	t.Helper()
 	program, err := os.Executable()
@@ -104,12 +110,17 @@ func startChild(t *testing.T, args ...string) *child {
 		t.Fatal(err)
 	}
 	write.Close()
-	t.Cleanup(func() { _ = c.command.Process.Kill() }) // it may have ended long ago
+	t.Cleanup(c.kill)
 	listens, debugs := make(chan string, 1), make(chan string, 1)
 	c.reading.Go(func() {
-		defer close(listens)
-		defer close(debugs)
-		defer read.Close()
+		defer func() {
+			if !c.told.Load() {
+				t.Errorf("%q has ended by itself: %s", args, c.said.String())
+			}
+			read.Close()
+			close(listens)
+			close(debugs)
+		}()
 		for lines := bufio.NewScanner(read); lines.Scan(); {
 			fmt.Fprintln(&c.said, lines.Text())
 			if _, at, ok := strings.Cut(lines.Text(), "syslog is taken at "); ok {
@@ -120,22 +131,33 @@ func startChild(t *testing.T, args ...string) *child {
 			}
 		}
 	})
-	if slices.Contains(args, "-debug") {
-		if c.address, c.debug = <-listens, <-debugs; c.debug == "" {
-			t.Fatalf("it does not begin: %s", c.said.String())
-		}
+	if slices.Contains(args, "-tcp") {
+		c.address = <-listens
+	}
+	c.debug = <-debugs
+	if t.Failed() {
+		t.FailNow()
 	}
 	return c
+}
+
+// kill ends it on the spot, if it has not ended.
+func (c *child) kill() {
+	c.told.Store(true)
+	_ = c.command.Process.Kill()
+	c.reading.Wait()
+	_ = c.command.Wait()
 }
 
 // hasRead waits until a shipper has read all that was sent to it.
 func (c *child) hasRead(t *testing.T) {
 	t.Helper()
-	for want := fmt.Sprintf("\nlogagg_lines_read_total %v\n", float64(c.sent)); ; time.Sleep(10 * time.Millisecond) {
+	for want := fmt.Sprintf("\nlogagg_lines_read_total %v\n", float64(c.sent)); !t.Failed(); time.Sleep(10 * time.Millisecond) {
 		if strings.Contains(get(t, c.debug+"/metrics"), want) {
 			return
 		}
 	}
+	t.FailNow()
 }
 
 // get returns a page.
@@ -156,6 +178,7 @@ func get(t *testing.T, address string) string {
 // stop ends it gracefully, and returns what it has said.
 func (c *child) stop(t *testing.T) string {
 	t.Helper()
+	c.told.Store(true)
 	if err := c.command.Process.Signal(os.Interrupt); err != nil {
 		t.Error(err)
 	}
@@ -225,8 +248,11 @@ func (c *crowd) check(t *testing.T, counted map[count.Row]int64) (more int64) {
 	return more
 }
 
-// shipping are the flags of a shipper of these tests.
-var shipping = []string{"-tcp", "127.0.0.1:0", "-debug", "127.0.0.1:0", "-drain", "10s"}
+// The flags of the halves in these tests.
+var (
+	shipping    = []string{"-tcp", "127.0.0.1:0", "-debug", "127.0.0.1:0", "-drain", "10s"}
+	aggregating = []string{"-debug", "127.0.0.1:0", "-every", "20ms", "-o"}
+)
 
 // TestHalves: two shippers and two aggregators, each a process. One aggregator is killed
 // at the worst moment: its sink has taken a table, and it does not know. No line is lost,
@@ -241,8 +267,8 @@ func TestHalves(t *testing.T) {
 	for range 2 {
 		shippers = append(shippers, half("ship", shipping...))
 	}
-	doomed := half("aggregate", "-every", "20ms", "-o", sink.URL+"/doomed")
-	spared := half("aggregate", "-every", "20ms", "-o", sink.URL+"/spared")
+	doomed := half("aggregate", append(aggregating, sink.URL+"/doomed")...)
+	spared := half("aggregate", append(aggregating, sink.URL+"/spared")...)
 	for _, s := range shippers {
 		clients.send(t, s, 5000)
 	}
@@ -252,18 +278,14 @@ func TestHalves(t *testing.T) {
 	sink.hold = "/doomed"
 	sink.mu.Unlock()
 	var lines int64
-	for n := 0; lines == 0; n++ { // until the doomed one has got some of them
+	for n := 0; lines == 0 && !t.Failed(); n++ { // until the doomed one has got some of them
 		clients.send(t, shippers[n%2], 1000)
 		select {
 		case lines = <-sink.held:
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	if err := doomed.command.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	doomed.reading.Wait()
-	_ = doomed.command.Wait() // it was killed
+	doomed.kill()
 	for _, s := range shippers {
 		clients.send(t, s, 5000)
 	}
@@ -295,8 +317,9 @@ func TestBrokerRestarts(t *testing.T) {
 	first := broker(t, dir, 0)
 	servers := []string{"-nats", first.ClientURL(), "-replicas", "1", "-ack-wait", "2s"}
 	shipper := startChild(t, append(append([]string{"ship"}, servers...), shipping...)...)
-	aggregator := startChild(t, append([]string{"aggregate", "-every", "20ms", "-o", sink.URL}, servers...)...)
+	aggregator := startChild(t, append(append([]string{"aggregate"}, servers...), append(aggregating, sink.URL)...)...)
 	clients.send(t, shipper, 2000)
+	shipper.hasRead(t)
 	holds(t, first.ClientURL(), 0)
 
 	port := first.Addr().(*net.TCPAddr).Port

@@ -171,7 +171,7 @@ func TestDurableCrash(t *testing.T) {
 	sink.hold = "/first"
 	sink.mu.Unlock()
 	var lines int64
-	for lines == 0 {
+	for lines == 0 && !t.Failed() {
 		clients.send(t, first, 500)
 		select {
 		case lines = <-sink.held:
@@ -179,11 +179,7 @@ func TestDurableCrash(t *testing.T) {
 		}
 	}
 	first.hasRead(t) // and, as it waits for more, stored
-	if err := first.command.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	first.reading.Wait()
-	_ = first.command.Wait() // it was killed
+	first.kill()
 
 	var out, failed strings.Builder
 	ctx, cancel := context.WithCancel(t.Context())
