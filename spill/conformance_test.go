@@ -115,10 +115,7 @@ func open[T any](t *testing.T, dir string, s shape, size, form int, as codec.Cod
 	if s.sized {
 		o.Size = func(T) int { return size }
 	}
-	c, err := Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := toTheFull(t, folder(dir), o)
 	if s.block > 0 {
 		c.backlog.blockSize, c.backlog.segmentSize = s.block, int64(4*s.block)
 	}

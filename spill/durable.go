@@ -33,7 +33,7 @@ import (
 //
 // Who wants the next record takes the first there is. window is read from the file
 // when it is empty and upto < tail; a commit adds to it if upto == tail, and there is
-// room. So below the limit nothing is ever read from the disk.
+// room in the share of the limit. So below that nothing is ever read from the disk.
 //
 // # Group commit
 //
@@ -131,6 +131,7 @@ func OpenDurable[T any](dir string, o *Options[T]) (*Durable[T], error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
+	p.limit = share(p.memory)
 	s, has, err := opening{}.open(dir, p.codec.Name())
 	if err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/spill"
 )
 
-// A channel of lines that holds a megabyte of them in memory, and the rest on disk.
+// A channel of lines that takes a megabyte of memory, and has the rest on disk.
 func ExampleOpen() {
 	ctx := context.Background()
 	lines, err := spill.Open(os.TempDir(), &spill.Options[string]{Limit: 1 << 20})

@@ -77,7 +77,8 @@ func (s *memoryStore) close() error {
 	return nil
 }
 
-// durableOn makes a Durable on a store that is empty.
+// durableOn makes a Durable on a store that is empty, whose records may take all of
+// Limit, as toTheFull does.
 func durableOn[T any](s store, o *Options[T]) *Durable[T] {
 	p, err := o.plan("OpenDurable")
 	if err != nil {

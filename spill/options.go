@@ -2,15 +2,17 @@ package spill
 
 import (
 	"fmt"
+	"math"
 	"reflect"
+	"runtime/metrics"
 	"unsafe"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
 )
 
-// DefaultLimit is how many bytes of values are held in memory if [Options.Limit]
-// does not say: 64 MiB.
+// DefaultLimit is how many bytes of memory a channel may take if [Options.Limit] does
+// not say: 64 MiB.
 const DefaultLimit = 64 << 20
 
 // Options are the choices that have a default. A nil *Options means all
@@ -21,12 +23,18 @@ type Options[T any] struct {
 	// need not be unique. Empty is no name.
 	Name string
 
-	// Limit is how many bytes of values are held in memory, at most: what comes
-	// on top goes to disk, or in a [Durable] is read again when its turn comes. 0
-	// stands for DefaultLimit. Not counted are buffers for blocks on their way, a
-	// MiB or two or a few times the largest record if that is more, the record
-	// that each waiting sender has ready, and what the garbage collector has yet
-	// to free.
+	// Limit is how many bytes of memory the channel may make the process take: its
+	// values, and the room that the garbage collector wants beside them. The collector
+	// looks only when the heap has grown by GOGC percent of what is alive, so values get
+	// 100/(100+GOGC) of Limit: half of it by default, two thirds at GOGC=50, and all of
+	// it with GOGC=off, when the heap grows to GOMEMLIMIT whatever a channel holds. What
+	// comes on top goes to disk, or in a [Durable] is read again when its turn comes. For
+	// n bytes of values at the default GOGC, ask for 2n. 0 stands for DefaultLimit.
+	//
+	// GOGC is read once, when the channel is opened, also as debug.SetGCPercent has set
+	// it. Not counted are buffers for blocks on their way, a MiB or two or a few times the
+	// largest record if that is more, the record that each waiting sender has ready, and
+	// what the program makes and drops while the collector is at work.
 	Limit int64
 
 	// Size says how many bytes of memory a value holds. It is needed by an
@@ -53,7 +61,8 @@ type Options[T any] struct {
 // A plan is what an Options says, checked, with its defaults in place.
 type plan[T any] struct {
 	name      string
-	limit     int64
+	memory    int64 // Options.Limit, never 0
+	limit     int64 // what values may take of it: all, until a constructor makes it their share
 	diskLimit int64 // never 0
 	codec     codec.Codec[T]
 	size      func(T) int
@@ -65,7 +74,7 @@ func (o *Options[T]) plan(function string) (plan[T], error) {
 	if o == nil {
 		o = new(Options[T])
 	}
-	p := plan[T]{name: o.Name, limit: o.Limit, diskLimit: o.DiskLimit, codec: o.Codec, size: o.Size}
+	p := plan[T]{name: o.Name, memory: o.Limit, diskLimit: o.DiskLimit, codec: o.Codec, size: o.Size}
 	refuse := func(format string, args ...any) (plan[T], error) {
 		return p, fmt.Errorf("spill: "+function+": "+format, args...)
 	}
@@ -76,20 +85,38 @@ func (o *Options[T]) plan(function string) (plan[T], error) {
 		}
 	}
 	switch {
-	case p.limit < 0:
-		return refuse("Limit is %d, below 0", p.limit)
+	case p.memory < 0:
+		return refuse("Limit is %d, below 0", p.memory)
 	case p.diskLimit < 0:
 		return refuse("DiskLimit is %d, below 0", p.diskLimit)
 	case !printable(p.codec.Name()):
 		return refuse("the name of the codec is %q, not 1 to 64 bytes of printable ASCII", p.codec.Name())
 	}
-	if p.limit == 0 {
-		p.limit = DefaultLimit
+	if p.memory == 0 {
+		p.memory = DefaultLimit
 	}
+	p.limit = p.memory
 	if p.diskLimit == 0 {
 		p.diskLimit = int64(^uint64(0) >> 1)
 	}
 	return p, nil
+}
+
+// share is how many of memory bytes values may take: with what the collector lets pile
+// up beside that much it is all of them. It is 1 at least.
+//
+// Tried and lost: nothing that a channel does when it is full saves that room. To force
+// a collection marks the whole heap of the process, whatever its size; to move values on
+// to disk lowers the collector's goal only after its next round.
+func share(memory int64) int64 {
+	gogc := []metrics.Sample{{Name: "/gc/gogc:percent"}} // debug has no way to read it
+	metrics.Read(gogc)
+	percent := gogc[0].Value.Uint64()
+	if percent == math.MaxUint64 { // off
+		return memory
+	}
+	all := 100 + int64(percent)
+	return max(memory/all*100+memory%all*100/all, 1) // in two parts: it must not overflow
 }
 
 // weigh completes the plan of a channel that holds values themselves.
@@ -106,7 +133,8 @@ func (p *plan[T]) weigh() error {
 	}
 	each := max(int64(t.Size()), 1)
 	if p.limit < each {
-		return fmt.Errorf("spill: Open: Limit is %d, below the %d bytes of one %v", p.limit, each, t)
+		return fmt.Errorf("spill: Open: Limit is %d, of which values may take %d: below the %d bytes of one %v",
+			p.memory, p.limit, each, t)
 	}
 	p.slots = int(min(p.limit/each, int64(sluice.Unlimited)))
 	return nil

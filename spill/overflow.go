@@ -110,11 +110,11 @@ const (
 const (
 	// How much a refill moves at once: about a block.
 	refillRecords = 512
-	// head is filled from disk below this, or half the limit if that is less.
+	// head is filled from disk below this, or half of what values may take if that is less.
 	readAhead = 4 << 20
 )
 
-// An Overflow is an elastic FIFO with a limit in bytes, beyond which it goes on on
+// An Overflow is an elastic FIFO with a limit in memory, beyond which it goes on on
 // disk. Make one with [Open]. Its methods may be used by many goroutines at once.
 //
 // It conforms to package sluicetest, as the kinds of package sluice do.
@@ -159,6 +159,7 @@ func Open[T any](dir string, o *Options[T]) (*Overflow[T], error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, fmt.Errorf("spill: Open: %w", err)
 	}
+	p.limit = share(p.memory)
 	return newOverflow(p, folder(dir))
 }
 

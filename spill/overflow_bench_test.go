@@ -69,7 +69,7 @@ func below[T any](b *testing.B, limit int64) sluice.Chan[T] {
 func BenchmarkThrough(b *testing.B) {
 	for _, size := range []int{16, 1024} {
 		b.Run(fmt.Sprint(size, "B"), func(b *testing.B) {
-			c, err := Open(b.TempDir(), &Options[[]byte]{Limit: 1 << 20})
+			c, err := Open(b.TempDir(), &Options[[]byte]{Limit: 2 << 20}) // 1 MiB for values
 			if err != nil {
 				b.Fatal(err)
 			}

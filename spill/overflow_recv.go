@@ -245,7 +245,7 @@ func (c *Overflow[T]) decodeNext() (err error) {
 		case size < 0: // it must not make room
 			return fmt.Errorf("spill: Options.Size returned %d, below 0", size)
 		case c.asked == nil && int64(size) > c.plan.limit:
-			return fmt.Errorf("spill: codec %q: Decode returned %d bytes for what was below the limit of %d",
+			return fmt.Errorf("spill: codec %q: Decode returned %d bytes for what was within the %d that values may take",
 				c.plan.codec.Name(), size, c.plan.limit)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 //
 // It returns nil once v was accepted; [sluice.ErrClosed] if the channel is closed,
 // also when that happens during the wait; [sluice.ErrTooLarge] if v alone is above
-// the limit; the context's error if it would have to wait under a context that is
-// done; and if v has to go to disk, ErrTooLarge if its record is above the disk limit,
-// an error of the codec, or one that names the file that could not be made or written,
-// and why. After an error v is never delivered, and the channel goes on, unless it has
+// what values may take of the limit (see Options.Limit); the context's error if it would
+// have to wait under a context that is done; and if v has to go to disk, ErrTooLarge if
+// its record is above the disk limit, an error of the codec, or one that names the file
+// that could not be made or written, and why. After an error v is never delivered, and the channel goes on, unless it has
 // failed (see Recv): the next Send tries again. A write under way is not cut short by
 // the context. A nil context panics.
 func (c *Overflow[T]) Send(ctx context.Context, v T) error {

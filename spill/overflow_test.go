@@ -19,6 +19,15 @@ import (
 // on makes an Overflow on a disk, with small blocks.
 func on[T any](t *testing.T, disk files, o *Options[T]) *Overflow[T] {
 	t.Helper()
+	c := toTheFull(t, disk, o)
+	c.backlog.blockSize, c.backlog.segmentSize = 200, 900
+	return c
+}
+
+// toTheFull makes an Overflow whose values may take all of Limit, which Open does not
+// let them: tests that count bytes do so under any GOGC.
+func toTheFull[T any](t *testing.T, disk files, o *Options[T]) *Overflow[T] {
+	t.Helper()
 	p, err := o.plan("Open")
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +36,6 @@ func on[T any](t *testing.T, disk files, o *Options[T]) *Overflow[T] {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.backlog.blockSize, c.backlog.segmentSize = 200, 900
 	return c
 }
 

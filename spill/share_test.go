@@ -1,0 +1,169 @@
+package spill
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// shares is what values get of 6000 bytes, by GOGC; below 0 is off.
+var shares = map[int]int64{50: 4000, 100: 3000, 200: 2000, 0: 6000, -1: 6000}
+
+// setGOGC sets it until the test ends.
+func setGOGC(t *testing.T, percent int) {
+	was := debug.SetGCPercent(percent)
+	t.Cleanup(func() { debug.SetGCPercent(was) })
+}
+
+// eachShare runs a test under every GOGC of shares.
+func eachShare(t *testing.T, test func(t *testing.T, share int64)) {
+	for percent, share := range shares {
+		t.Run(fmt.Sprint("GOGC=", percent), func(t *testing.T) {
+			setGOGC(t, percent)
+			test(t, share)
+		})
+	}
+}
+
+// TestShare: what values get of a limit and what the collector lets pile up beside
+// them is the limit, whatever its size.
+func TestShare(t *testing.T) {
+	eachShare(t, func(t *testing.T, want int64) {
+		if got := share(6000); got != want {
+			t.Errorf("%d of 6000 bytes, want %d", got, want)
+		}
+	})
+	setGOGC(t, 100)
+	for memory, want := range map[int64]int64{1: 1, 2: 1, 101: 50, math.MaxInt64: math.MaxInt64 / 2} {
+		if got := share(memory); got != want {
+			t.Errorf("%d of %d bytes, want %d", got, memory, want)
+		}
+	}
+	setGOGC(t, math.MaxInt32)
+	if got := share(1 << 20); got != 1 {
+		t.Errorf("%d bytes at the largest GOGC, want 1", got)
+	}
+}
+
+// TestShareOfOverflow: values are in memory up to their share, the next one goes to
+// disk, and one above it is refused.
+func TestShareOfOverflow(t *testing.T) {
+	length := func(v *[]byte) int { return len(*v) }
+	eachShare(t, func(t *testing.T, share int64) {
+		sizes := opened(t, &Options[[]byte]{Limit: 6000})
+		asked := opened(t, &Options[*[]byte]{Limit: 6000, Size: length})
+		slots := opened(t, &Options[uint64]{Limit: 6000})
+		debug.SetGCPercent(75) // it is read once
+		large := make([]byte, share+1)
+		for by, err := range map[string]error{
+			"Send":                sizes.Send(never, large[:share-23]),
+			"SendBatch":           second(sizes.SendBatch(never, [][]byte{large[:share-23]})),
+			"Send with Size":      asked.Send(never, &large),
+			"SendBatch with Size": second(asked.SendBatch(never, []*[]byte{&large})),
+		} {
+			if err != sluice.ErrTooLarge {
+				t.Errorf("%s of a value above %d bytes: %v", by, share, err)
+			}
+		}
+		value := make([]byte, 100)
+		for range share {
+			if err := sizes.TrySend(value[24:]); err != nil {
+				t.Fatal(err)
+			}
+			if err := asked.TrySend(&value); err != nil {
+				t.Fatal(err)
+			}
+			if err := slots.TrySend(1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := [...]int64{share / 100, share / 100, share / 8}
+		got := [...]int64{int64(sizes.head.Len()), int64(asked.head.Len()), int64(slots.head.Len())}
+		if got != want {
+			t.Errorf("%d values in memory, want %d", got, want)
+		}
+		drain(t, sizes)
+		if err := sizes.TrySend(large[:share-24]); err != nil || sizes.head.Len() != 1 {
+			t.Errorf("a value of all %d bytes: %v", share, err)
+		}
+	})
+}
+
+func opened[T any](t *testing.T, o *Options[T]) *Overflow[T] {
+	t.Helper()
+	c, err := Open(t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// drain receives all there is.
+func drain[T any](t *testing.T, c *Overflow[T]) {
+	t.Helper()
+	for c.Len() > 0 {
+		if _, err := c.TryRecv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestShareOfDurable: records are kept in memory up to their share, those that are
+// sent and those that are read again, and a larger one is not refused.
+func TestShareOfDurable(t *testing.T) {
+	eachShare(t, func(t *testing.T, share int64) {
+		c, err := OpenDurable(t.TempDir(), &Options[[]byte]{Limit: 6000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := c.Shutdown(); err != nil {
+				t.Error(err)
+			}
+		})
+		debug.SetGCPercent(75) // it is read once
+		vs := make([][]byte, 200)
+		for i := range vs {
+			vs[i] = numbered(i)
+		}
+		if n, err := c.SendBatch(t.Context(), vs); n != len(vs) || err != nil {
+			t.Fatal(n, err)
+		}
+		record := stored{form: vs[0]}.size()
+		if held := c.Stats().Bytes; held > share || held <= share-record {
+			t.Errorf("%d bytes of what was sent are in memory, want %d", held, share)
+		}
+		for i := range vs {
+			d, err := c.TryRecv()
+			if err != nil || !bytes.Equal(d.Value, vs[i]) {
+				t.Fatalf("value %d: %v", i, err)
+			}
+			if held := c.Stats().Bytes; held > share {
+				t.Fatalf("%d bytes are in memory once value %d was received, want %d at most", held, i, share)
+			}
+		}
+		if err := c.Send(t.Context(), make([]byte, 7000)); err != nil {
+			t.Error(err)
+		}
+		if d, err := c.TryRecv(); err != nil || len(d.Value) != 7000 {
+			t.Errorf("a value above the limit: %v", err)
+		}
+	})
+}
+
+// TestShareTooSmall: a limit of which no value gets enough is refused, and says so.
+func TestShareTooSmall(t *testing.T) {
+	setGOGC(t, 100)
+	_, err := Open(t.TempDir(), &Options[uint64]{Limit: 15})
+	if says := "Limit is 15, of which values may take 7: below the 8 bytes of one uint64"; err == nil || !strings.HasSuffix(err.Error(), says) {
+		t.Errorf("got %v, want %q", err, says)
+	}
+	if _, err := Open(t.TempDir(), &Options[uint64]{Limit: 16}); err != nil {
+		t.Error(err)
+	}
+}
