@@ -36,6 +36,10 @@ func (f folder) remove() error {
 // there anyway.
 const eventBytes = 32
 
+// limit is that of a channel that holds capacity events in memory: half of it is the
+// collector's, unless somebody has set GOGC.
+func (o Options) limit() int64 { return 2 * int64(o.Capacity) * eventBytes }
+
 // spilling is a queue of the kind spill: what comes on top of the capacity is on disk.
 type spilling struct {
 	*own
@@ -48,7 +52,7 @@ func newSpill(o Options) (Queue, error) {
 		return nil, err
 	}
 	c, err := spill.Open(place.path, &spill.Options[parse.Event]{
-		Name: o.Name, Limit: int64(o.Capacity) * eventBytes, DiskLimit: o.DiskBytes,
+		Name: o.Name, Limit: o.limit(), DiskLimit: o.DiskBytes,
 		Size: func(parse.Event) int { return eventBytes },
 	})
 	if err != nil {
@@ -77,7 +81,7 @@ func newDurable(o Options) (Queue, error) {
 		return nil, err
 	}
 	q, err := spill.OpenDurable(place.path, &spill.Options[[]parse.Event]{
-		Name: o.Name, Limit: int64(o.Capacity) * eventBytes, DiskLimit: o.DiskBytes, Codec: packets{},
+		Name: o.Name, Limit: o.limit(), DiskLimit: o.DiskBytes, Codec: packets{},
 	})
 	if err != nil {
 		return nil, errors.Join(err, place.remove())
