@@ -33,8 +33,10 @@ type Options[T any] struct {
 	//
 	// GOGC is read once, when the channel is opened, also as debug.SetGCPercent has set
 	// it. Not counted are buffers for blocks on their way, a MiB or two or a few times the
-	// largest record if that is more, the record that each waiting sender has ready, and
-	// what the program makes and drops while the collector is at work.
+	// largest record if that is more, the record that each waiting sender has ready, what
+	// the allocator rounds values up by, unless Size or a capacity tells, and what the
+	// program makes and drops while the collector is at work; nor, of a Durable, what the
+	// kernel keeps in memory of its file, and takes back when it needs room.
 	Limit int64
 
 	// Size says how many bytes of memory a value holds. It is needed by an
