@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 func TestStoreReads(t *testing.T) {
 	dir := queueOf(t, 20)
 	s, has, err := opening{noSync: true}.open(dir, raw().Name())
-	if err != nil || has.records != 20 {
+	if want := (inventory{first: 1, next: 21, records: 20, bytes: 2000}); err != nil || has != want {
 		t.Fatal(has, err)
 	}
 	err = s.db.Update(func(tx *bolt.Tx) error {
@@ -25,6 +26,7 @@ func TestStoreReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	one := (stored{form: numbered(0)}).size()
 	var kept []stored
 	for _, test := range []struct {
 		from, to uint64
@@ -36,7 +38,8 @@ func TestStoreReads(t *testing.T) {
 		{1, 100, 1 << 20, 4, false}, // and before the damaged one
 		{5, 100, 1 << 20, 16, true},
 		{6, 100, 1, 1, false},
-		{6, 100, 250, 2, false},
+		{6, 100, one, 1, false},
+		{6, 100, one + 1, 2, false},
 		{19, 100, 1 << 20, 2, false},
 		{3, 3, 1 << 20, 0, false},
 	} {
@@ -74,6 +77,8 @@ func TestDoneAndFailed(t *testing.T) {
 	for what, call := range map[string]func(c *Durable[[]byte], d *Delivery[[]byte]) error{
 		"Send": func(c *Durable[[]byte], _ *Delivery[[]byte]) error { return c.Send(context.Background(), numbered(9)) },
 		"Ack":  func(_ *Durable[[]byte], d *Delivery[[]byte]) error { return d.Ack() },
+
+		"Ack, and the file cannot be read": func(_ *Durable[[]byte], d *Delivery[[]byte]) error { return d.Ack() },
 	} {
 		c, err := reopen(queueOf(t, 5))
 		if err != nil {
@@ -83,7 +88,11 @@ func TestDoneAndFailed(t *testing.T) {
 		s, writes := c.store.(*boltStore), 0
 		s.update = func(f func(*bolt.Tx) error) error {
 			writes++
-			return errors.Join(s.db.Update(f), broken)
+			err := s.db.Update(f)
+			if strings.HasSuffix(what, "read") {
+				err = s.db.Close()
+			}
+			return errors.Join(err, broken)
 		}
 		for i, err := range []error{call(c, d), other.Ack(), other.Nack(), c.Send(context.Background(), nil)} {
 			if !errors.Is(err, broken) || !errors.Is(err, errUnknown) {
@@ -122,10 +131,12 @@ func TestRoomInTheFile(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, reserveFile)
-	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil { // it cannot be made
+	if err := errors.Join(c.Shutdown(), os.Mkdir(path, 0o700)); err != nil { // it cannot be made
 		t.Fatal(err)
 	}
-	c.store.(*boltStore).short = true
+	if c, err = reopen(dir); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Send(context.Background(), make([]byte, 8<<20)); err == nil || !strings.Contains(err.Error(), reserveFile) {
 		t.Errorf("a record larger than what is free: %v", err)
 	}
@@ -137,6 +148,37 @@ func TestRoomInTheFile(t *testing.T) {
 	}
 	if err := errors.Join(os.Remove(path), c.Shutdown()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestGuarded: what bbolt panics with, and a page that the file does not have any more, are
+// errors that name the file. Outside of that a fault is what it was.
+func TestGuarded(t *testing.T) {
+	s, _, err := opening{noSync: true}.open(queueOf(t, 500), raw().Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []func() error{
+		func() error { panic("page 7 is no leaf") },
+		func() error {
+			return s.db.View(func(tx *bolt.Tx) error {
+				if err := os.Truncate(s.path, 0); err != nil {
+					t.Error(err)
+				}
+				_, err := s.take(tx.Bucket(recordsBucket))
+				return err
+			})
+		},
+	} {
+		if err := s.guard("read", f); err == nil || !strings.HasPrefix(err.Error(), "spill: read "+s.path+": damaged: ") {
+			t.Errorf("guard: %v", err)
+		}
+	}
+	if debug.SetPanicOnFault(false) {
+		t.Error("a fault is a panic from then on")
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
 	}
 }
 

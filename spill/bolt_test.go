@@ -138,7 +138,7 @@ func TestNotAQueue(t *testing.T) {
 		"not a queue, or damaged": func(t *testing.T, dir string) {
 			damage(t, dir, func(b []byte) []byte { return bytes.Repeat([]byte("foreign "), len(b)/8) })
 		},
-		"truncated": func(t *testing.T, dir string) { damage(t, dir, func(b []byte) []byte { return b[:3*4096] }) },
+		"truncated: it has": func(t *testing.T, dir string) { damage(t, dir, func(b []byte) []byte { return b[:3*4096] }) },
 		"not a regular file": func(t *testing.T, dir string) {
 			if err := errors.Join(os.Remove(filepath.Join(dir, queueFile)), os.Mkdir(filepath.Join(dir, queueFile), 0o700)); err != nil {
 				t.Fatal(err)
@@ -155,6 +155,17 @@ func TestNotAQueue(t *testing.T) {
 		},
 		"with the key 0102": func(t *testing.T, dir string) {
 			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put([]byte{1, 2}, make([]byte, 9)) })
+		},
+		"with the key 0000000000000000 ": func(t *testing.T, dir string) {
+			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put(make([]byte, 8), make([]byte, 9)) })
+		},
+		"with the key ffffffffffffffff ": func(t *testing.T, dir string) {
+			about(t, dir, func(tx *bolt.Tx) error {
+				return tx.Bucket(recordsBucket).Put(bytes.Repeat([]byte{0xff}, 8), make([]byte, 9))
+			})
+		},
+		"with the key 0000000000000007 and 3 bytes": func(t *testing.T, dir string) {
+			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put([]byte{7: 7}, make([]byte, 3)) })
 		},
 		"page 5 says that it is page": func(t *testing.T, dir string) {
 			damage(t, dir, func(b []byte) []byte {
@@ -228,19 +239,31 @@ func TestChangedRecord(t *testing.T) {
 }
 
 // TestOneAtATime: the second one is told that the queue is in use, until the first
-// one has left.
+// one has left; so it is by who only reads the file, as a program for such files does.
 func TestOneAtATime(t *testing.T) {
 	dir := t.TempDir()
 	c, err := reopen(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, err := range map[string]error{"OpenDurable": second(reopen(dir)), "Compact": func() error { _, _, err := Compact(dir); return err }()} {
-		if err == nil || !strings.Contains(err.Error(), "in use by another") || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s of a queue that is open: %v", what, err)
+	refused := func() {
+		t.Helper()
+		for what, err := range map[string]error{"OpenDurable": second(reopen(dir)), "Compact": func() error { _, _, err := Compact(dir); return err }()} {
+			if err == nil || !strings.Contains(err.Error(), "in use by another") || !strings.Contains(err.Error(), dir) {
+				t.Errorf("%s of a queue that is open: %v", what, err)
+			}
 		}
 	}
+	refused()
 	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	reads, err := bolt.Open(filepath.Join(dir, queueFile), 0o600, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused()
+	if err := reads.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again, err := reopen(dir)
@@ -366,17 +389,17 @@ func TestFullDisk(t *testing.T) {
 	if err := mustRecv(t, c, 0).Ack(); err != nil {
 		t.Errorf("Ack: %v", err)
 	}
+	s.update = s.db.Update
 	if err := os.Mkdir(path, 0o700); err != nil { // the reserve cannot be made
 		t.Fatal(err)
 	}
 	if err := c.Send(context.Background(), nil); err == nil || !strings.Contains(err.Error(), reserveFile) {
 		t.Errorf("Send without a reserve: %v", err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
+	if err := errors.Join(mustRecv(t, c, 1).Ack(), os.Remove(path)); err != nil {
+		t.Errorf("Ack without a reserve: %v", err)
 	}
-	s.update = s.db.Update
-	if err := errors.Join(c.Send(context.Background(), numbered(5)), mustRecv(t, c, 1).Ack()); err != nil {
+	if err := errors.Join(c.Send(context.Background(), numbered(5)), mustRecv(t, c, 2).Ack()); err != nil {
 		t.Errorf("there is room again: %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() != reserveSize {

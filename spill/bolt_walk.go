@@ -34,7 +34,6 @@ const (
 	bucketHeader  = 16
 
 	metaLength = 64
-	magic      = 0xED0CDAED
 
 	deepest = 64 // levels of pages; a tree of the largest file has 8
 )
@@ -61,7 +60,7 @@ func (w *walk) meta() (root uint64, err error) {
 		}
 		sum := fnv.New64a()
 		_, _ = sum.Write(buf[:metaLength-8])
-		if binary.NativeEndian.Uint32(buf) != magic || binary.NativeEndian.Uint64(buf[metaLength-8:]) != sum.Sum64() {
+		if binary.NativeEndian.Uint64(buf[metaLength-8:]) != sum.Sum64() {
 			continue // half written by a process that died: the other one counts
 		}
 		if id := binary.NativeEndian.Uint64(buf[48:]); !found || id > newest {

@@ -27,9 +27,6 @@ func Compact(dir string) (before, after int64, err error) {
 
 func (o opening) compact(dir string) (before, after int64, err error) {
 	path := filepath.Join(dir, queueFile)
-	if _, err := os.Stat(path); err != nil {
-		return 0, 0, err
-	}
 	if err := o.inspect(path); err != nil {
 		return 0, 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -76,25 +77,41 @@ func TestPagesAreUsedAgain(t *testing.T) {
 	}
 }
 
-// TestCompactFails: a copy that breaks off leaves the old file as it was, and nothing
-// beside it.
+// TestCompactFails: a copy that breaks off leaves the old file as it was, nothing beside it,
+// and free for others.
 func TestCompactFails(t *testing.T) {
 	dir := queueOf(t, 100)
-	before, err := os.ReadFile(filepath.Join(dir, queueFile))
+	path := filepath.Join(dir, queueFile)
+	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	full := errors.New("no space left on device")
-	broken := opening{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
-		return errors.Join(bolt.Compact(to, from, step), full)
+	for how, breaks := range map[string]func() error{
+		"an error": func() error { return full },
+		"a panic":  func() error { panic(full) },
+	} {
+		broken := opening{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
+			return errors.Join(bolt.Compact(to, from, step), breaks())
+		}}
+		if _, _, err := broken.compact(dir); err == nil || !strings.Contains(err.Error(), full.Error()) {
+			t.Errorf("Compact, by %s: %v", how, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("the queue has changed from %d to %d bytes: %v", len(before), len(after), err)
+		}
+		c, err := reopen(dir)
+		if err != nil {
+			t.Fatalf("after Compact, by %s: %v", how, err)
+		}
+		if err := c.Shutdown(); err != nil || names(t, dir) != "queue.db " {
+			t.Errorf("%v; the folder has %s", err, names(t, dir))
+		}
+	}
+	taken := opening{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
+		return errors.Join(bolt.Compact(to, from, step), os.Remove(path), os.Mkdir(path, 0o700))
 	}}
-	if _, _, err := broken.compact(dir); !errors.Is(err, full) {
-		t.Errorf("Compact: %v, want %v", err, full)
-	}
-	if after, err := os.ReadFile(filepath.Join(dir, queueFile)); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the queue has changed from %d to %d bytes: %v", len(before), len(after), err)
-	}
-	if left, _ := os.ReadDir(dir); len(left) != 1 {
-		t.Errorf("the folder has %v", left)
+	if _, _, err := taken.compact(dir); err == nil || names(t, dir) != "queue.db " {
+		t.Errorf("Compact of what became a folder: %v; left: %s", err, names(t, dir))
 	}
 }

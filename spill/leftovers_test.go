@@ -1,7 +1,10 @@
 package spill
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,6 +51,64 @@ func TestLeftovers(t *testing.T) {
 	leave(t, dir)
 	if _, _, err := Compact(dir); err != nil || names(t, dir) != want {
 		t.Errorf("after Compact: %v, %v", names(t, dir), err)
+	}
+	// Who is refused, as the queue is made smaller, does not take that for left.
+	busy := opening{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
+		if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), "in use") {
+			t.Errorf("opened while it is made smaller: %v", err)
+		}
+		return bolt.Compact(to, from, step)
+	}}
+	if _, _, err := busy.compact(dir); err != nil || names(t, dir) != want {
+		t.Errorf("after Compact beside OpenDurable: %v, %v", names(t, dir), err)
+	}
+}
+
+// TestMadeMeanwhile: who makes a queue, and finds that another was faster, leaves that one
+// as it is and nothing of its own; so does who cannot give its queue the name.
+func TestMadeMeanwhile(t *testing.T) {
+	dir := queueOf(t, 3)
+	path := filepath.Join(dir, queueFile)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (opening{noSync: true}).create(dir, path, "another"); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the faster one's is not there any more: %v", err)
+	}
+	if err := (opening{noSync: true}).create(dir, filepath.Join(dir, "no", "where"), "another"); err == nil {
+		t.Error("created where no folder is")
+	}
+	if _, _, err := (opening{noSync: true}).lock(filepath.Join(dir, "gone")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("opened what is not there any more: %v", err)
+	}
+	if got := names(t, dir); got != "queue.db " {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// TestReserve: what is no whole reserve is made one, and one that is there is left alone: on
+// a full disk it could not be made again. It is given up once.
+func TestReserve(t *testing.T) {
+	r := reserve{path: filepath.Join(t.TempDir(), reserveFile)}
+	if r.give() {
+		t.Error("given up before it was made")
+	}
+	for what, n := range map[string]int{"nothing": 0, "half": reserveSize / 2, "more": 2 * reserveSize, "one": reserveSize} {
+		there := bytes.Repeat([]byte{7}, n)
+		if err := os.WriteFile(r.path, there, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := r.hold()
+		if got, _ := os.ReadFile(r.path); err != nil || len(got) != reserveSize || n == reserveSize && !bytes.Equal(got, there) {
+			t.Errorf("%s was there, and then %d bytes: %v", what, len(got), err)
+		}
+		if !r.give() || r.give() {
+			t.Errorf("%s was there, and then: there is nothing to give up, or it is twice", what)
+		}
 	}
 }
 

@@ -62,6 +62,9 @@ func TestVanishedFolder(t *testing.T) {
 		if err := c.Send(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "vanished") || !strings.Contains(err.Error(), dir) {
 			t.Errorf("Send: %v", err)
 		}
+		if n := c.Stats().BytesOnDisk; n != 0 {
+			t.Errorf("%d bytes on the disk", n)
+		}
 	}
 	again, err := reopen(dir)
 	if err != nil || again.Len() != 0 || c.Stats().Warning == "" {
@@ -162,8 +165,9 @@ func TestShutdownTwice(t *testing.T) {
 // error: nobody hangs, Shutdown least of all, and the file is free for others.
 func TestCutWhileOpen(t *testing.T) {
 	for name, first := range map[string]func(c *Durable[[]byte]) error{
-		"Send": func(c *Durable[[]byte]) error { return c.Send(context.Background(), numbered(0)) },
-		"Recv": func(c *Durable[[]byte]) error { return second(c.TryRecv()) },
+		"Send":  func(c *Durable[[]byte]) error { return c.Send(context.Background(), numbered(0)) },
+		"Recv":  func(c *Durable[[]byte]) error { return second(c.TryRecv()) },
+		"grown": func(c *Durable[[]byte]) error { return second(c.TryRecv()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := queueOf(t, 50)
@@ -171,8 +175,14 @@ func TestCutWhileOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join(dir, queueFile)
-			if err := os.Truncate(path, 0); err != nil {
+			path, length, says := filepath.Join(dir, queueFile), int64(0), "it is empty"
+			if name == "grown" { // and cut to what it was when it was opened
+				length, says = c.Stats().BytesOnDisk, "truncated"
+				if n, err := c.SendBatch(context.Background(), make([][]byte, 20_000)); err != nil || c.Stats().BytesOnDisk == length {
+					t.Fatalf("%d records, and the file has %d bytes: %v", n, length, err)
+				}
+			}
+			if err := os.Truncate(path, length); err != nil {
 				t.Fatal(err)
 			}
 			for i, err := range []error{first(c), first(c), second(c.TryRecv()), c.Send(context.Background(), nil)} {
@@ -183,7 +193,7 @@ func TestCutWhileOpen(t *testing.T) {
 			if err := c.Shutdown(); err != nil {
 				t.Error(err)
 			}
-			if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), "it is empty") {
+			if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("opened again: %v", err)
 			}
 		})

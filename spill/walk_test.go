@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // pages is a file of bbolt in memory.
@@ -34,7 +37,9 @@ func (p pages) count(id uint64) int { return int(binary.NativeEndian.Uint16(p.pa
 
 // TestWalkFinds: each thing that can be wrong with a page is found, and said.
 func TestWalkFinds(t *testing.T) {
-	file, err := os.ReadFile(filepath.Join(queueOf(t, 500), queueFile))
+	dir, large := queueOf(t, 500), []byte{6: 9, 7: 9} // of several pages, the last one
+	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put(large, make([]byte, 3*4096)) })
+	file, err := os.ReadFile(filepath.Join(dir, queueFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +48,13 @@ func TestWalkFinds(t *testing.T) {
 	root, err := w.meta()
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Which meta page is the newer one is told by what it says, not by its place.
+	swapped := pages(bytes.Clone(whole))
+	copy(swapped[pageHeader:][:metaLength], whole[4096+pageHeader:])
+	copy(swapped[4096+pageHeader:][:metaLength], whole[pageHeader:])
+	if other, err := (&walk{file: bytes.NewReader(swapped), pageSize: 4096}).meta(); other != root || err != nil {
+		t.Errorf("the root is page %d, and %d if the meta pages change places: %v", root, other, err)
 	}
 	// The root has two buckets: the records, in pages of their own, and about, inside.
 	records, err := elementOf(whole.page(root), leafPage, 0)
@@ -53,6 +65,9 @@ func TestWalkFinds(t *testing.T) {
 	child := func(i int) uint64 { return binary.NativeEndian.Uint64(whole.element(branch, i)[8:]) }
 	first, second := child(0), child(1)
 	last := child(whole.count(branch) - 1)
+	if more := whole.page(last)[12]; more == 0 {
+		t.Fatal("the last page is one, not several")
+	}
 
 	put16, put32, put64 := binary.NativeEndian.PutUint16, binary.NativeEndian.PutUint32, binary.NativeEndian.PutUint64
 	for _, test := range []struct {
@@ -61,12 +76,19 @@ func TestWalkFinds(t *testing.T) {
 	}{
 		{"nothing", "", func(pages) {}},
 		{"a meta page that was half written", "", func(p pages) { p[4096+pageHeader+20] ^= 1 }},
+		{"the other one that was", "", func(p pages) { p[pageHeader+20] ^= 1 }},
 		{"both meta pages", "no meta page is right", func(p pages) { p[pageHeader+20] ^= 1; p[4096+pageHeader+20] ^= 1 }},
 		{"a page that is a meta page", "page 1 at depth", func(p pages) { put64(p.element(branch, 0)[8:], 1) }},
 		{"a page beyond the end", "at depth", func(p pages) { put64(p.element(branch, 0)[8:], w.end) }},
 		{"a page that says it is another", "says that it is page", func(p pages) { p.page(first)[0]++ }},
 		{"a page that goes on beyond the end", "more", func(p pages) { put32(p.page(first)[12:], uint32(w.end-first)) }},
 		{"a page in two places", "is used twice", func(p pages) { put64(p.element(branch, 1)[8:], first) }},
+		{"a page in the midst of another", "is used twice", func(p pages) {
+			inside := p.page(last + 1)
+			put64(inside, last+1)
+			put16(inside[8:], leafPage)
+			put64(p.element(branch, 0)[8:], last+1)
+		}},
 		{"a page below itself", "is used twice", func(p pages) { put64(p.element(branch, 0)[8:], branch) }},
 		{"a kind that there is not", "has kind", func(p pages) { put16(p.page(first)[8:], 0x10) }},
 		{"more elements than there is room for", "elements", func(p pages) { put16(p.page(first)[10:], 256) }},
@@ -105,7 +127,38 @@ func TestWalkFinds(t *testing.T) {
 			t.Errorf("%s: %v, want %q", test.what, err, test.says)
 		}
 	}
-	if err := walkFile(bytes.NewReader(whole[:second*4096]), 4096); err == nil {
-		t.Error("a file that ends in the middle: no error")
+	for _, n := range []uint64{second * 4096, second*4096 + pageHeader + 1} {
+		if err := walkFile(bytes.NewReader(whole[:n]), 4096); !errors.Is(err, errDamaged) || !errors.Is(err, io.EOF) {
+			t.Errorf("a file that ends in the middle: %v", err)
+		}
+	}
+	w.seen = map[uint64]bool{}
+	if err := w.page(branch, 0, bounds{end: large}); !errors.Is(err, errDamaged) {
+		t.Errorf("the last key of all is one of the next page: %v", err)
+	}
+}
+
+// TestWalkDeep: pages that lead on and on are not followed to the end, which may be as far as
+// the file is long; nor are buckets within buckets.
+func TestWalkDeep(t *testing.T) {
+	chain := make(pages, 4096*(deepest+10))
+	end := uint64(len(chain) / 4096)
+	for id := uint64(2); id < end; id++ {
+		head, e := chain.page(id), chain.element(id, 0)
+		binary.NativeEndian.PutUint64(head, id)
+		binary.NativeEndian.PutUint16(head[8:], branchPage)
+		binary.NativeEndian.PutUint16(head[10:], 1)
+		binary.NativeEndian.PutUint64(e[8:], id+1)
+	}
+	w := &walk{file: bytes.NewReader(chain), pageSize: 4096, end: end, seen: map[uint64]bool{}}
+	if err := w.page(2, 0, bounds{}); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "at depth 65") {
+		t.Errorf("a chain of pages: %v", err)
+	}
+	bucket := &element{bucket: true, value: make([]byte, bucketHeader+pageHeader)}
+	binary.NativeEndian.PutUint16(bucket.value[bucketHeader+8:], leafPage)
+	for depth, whole := range map[int]bool{deepest: true, deepest + 1: false} {
+		if err := w.below(2, bucket, depth, nil); (err == nil) != whole {
+			t.Errorf("a bucket at depth %d: %v", depth, err)
+		}
 	}
 }

@@ -1,0 +1,24 @@
+package spill
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestReserveFails: of a reserve that does not fit on the disk nothing is left.
+func TestReserveFails(t *testing.T) {
+	r := reserve{path: filepath.Join(t.TempDir(), reserveFile)}
+	if err := os.Symlink("/dev/full", r.path); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.hold(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("hold: %v", err)
+	}
+	if _, err := os.Lstat(r.path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("left: %v", err)
+	}
+}
