@@ -36,6 +36,7 @@ func TestNextRequest(t *testing.T) {
 		{name: "nobody waits", depth: 8},
 		{name: "the first one waits", line: 1, depth: 1, quiet: true, want: one},
 		{name: "Ready waits", signal: true, depth: 1, want: one},
+		{name: "Ready waits, and one does", line: 1, signal: true, depth: 1, want: one},
 		{name: "Ready has one", signal: true, ready: 1, depth: 1},
 		{name: "several wait, one is asked for", line: 3, left: 1, depth: 1, want: pullRequest{Batch: 2, Expires: pullWait, Heartbeat: pullBeat}},
 		{name: "one waits, one is asked for", line: 1, left: 1, depth: 1, quiet: true},
@@ -147,6 +148,10 @@ func TestRequestLost(t *testing.T) {
 		t.Errorf("%d are to come, want the 3 of a request that lives; free is %+v, which should have ended", left, free)
 	}
 	in.waits[0].left, in.waits[1].left = 0, 0
+	c.core.link.nc.Close()
+	if c.core.request(&in.waits[0], pullRequest{Batch: 1}); in.waits[0].left != 0 {
+		t.Error("a request that could not be sent is under way")
+	}
 }
 
 // Who waits has lost requests found out when they count as lost, not some time later.
@@ -201,24 +206,119 @@ func TestLeaveGivesBackOnce(t *testing.T) {
 	}
 }
 
-// Who waits on when a request ends has the next one made at once.
+// Who waits on when a request ends has the next one made at once: also as what came was
+// settled here before; and as it ended badly, as soon as the stream was looked at.
 func TestNextAtOnce(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
+	c.core.acknowledged(&parcel{key: key{1, 1}})
+	for _, code := range []string{"408", "409", ""} {
+		in.mu.Lock()
+		in.line = []*receiver{{make(chan struct{})}}
+		p := &in.waits[0]
+		p.left, p.sign = 1, time.Now().Add(time.Hour)
+		m := status(p, code)
+		if code == "" {
+			m = &nats.Msg{Sub: p.sub, Reply: "$JS.ACK.s.c.2.1.1.1.0"} // the second delivery of it
+		}
+		in.mu.Unlock()
+		c.core.arrive(m)
+		until(t, "nothing is put off", func() bool {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			if in.failing {
+				return false
+			}
+			if !in.awaits() {
+				t.Errorf("after %q none is under way", code)
+			}
+			in.line = nil
+			in.waits[0].end()
+			in.waits[1].end()
+			return true
+		})
+	}
+}
+
+// As long as somebody waits and no request is under way, it is seen to: not while one is
+// about to be made, but afterwards; and the stream is looked at, too.
+func TestMind(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	in := &c.core.inbox
 	in.mu.Lock()
-	in.line = []*receiver{{make(chan struct{})}}
-	p := &in.waits[0]
-	p.left, p.sign = 1, time.Now().Add(time.Hour)
-	m := status(p, "408")
+	in.line, in.failing = []*receiver{{make(chan struct{})}}, true
+	c.core.mind()
+	first := in.minding
 	in.mu.Unlock()
-	c.core.arrive(m)
+	until(t, "it is minded on", func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if in.awaits() {
+			t.Error("a request is made beside the one that is about to be")
+		}
+		return in.minding != nil && in.minding != first
+	})
+	c.core.looked.Store(0)
+	in.mu.Lock()
+	in.failing = false
+	in.mu.Unlock()
+	until(t, "a request is under way, and the stream was looked at", func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return in.awaits() && c.core.looked.Load() != 0
+	})
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if !in.awaits() {
-		t.Error("none is under way")
+	if in.quiet {
+		t.Error("it was looked at only as the request ended")
 	}
 	in.line = nil
-	in.waits[0].end()
-	in.waits[1].end()
+}
+
+// Who leaves asks once whether what was asked for is about to come, and again only if the
+// servers have not said: and takes what comes meanwhile.
+func TestExpects(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	in := &c.core.inbox
+	for _, test := range []struct {
+		what                         string
+		left, awaits, crowded, again bool
+		want                         bool
+	}{
+		{what: "it stays", awaits: true},
+		{what: "nothing was asked for", left: true},
+		{what: "one was", left: true, awaits: true, want: true},
+		{what: "the servers have said", left: true, awaits: true, again: true},
+		{what: "they have not", left: true, awaits: true, again: true, crowded: true, want: true},
+	} {
+		in.mu.Lock()
+		in.tries.end()
+		if in.waits[0].left = 0; test.awaits {
+			in.waits[0].left, in.waits[0].sign = 1, time.Now().Add(time.Hour)
+		}
+		in.last, in.tries.crowded = test.again, test.crowded
+		in.mu.Unlock()
+		c.core.left.Store(test.left)
+		if got := c.core.expects(); got != test.want || got && !in.last {
+			t.Errorf("%s: expects %v, asked %v", test.what, got, in.last)
+		}
+		c.core.left.Store(false)
+	}
+	in.mu.Lock()
+	in.tries.id++ // what is said of those before is about others
+	in.tries.left = 1
+	in.mu.Unlock()
+	c.core.left.Store(true)
+	arrivals := make(chan *nats.Msg, 1)
+	arrivals <- &nats.Msg{Sub: in.tries.sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"}
+	c.core.unsubscribe(arrivals)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.returned) != 1 || in.awaits() || in.tries.left != 0 {
+		t.Errorf("%d are to be given back, want the one that came: %+v", len(in.returned), in.tries)
+	}
+	c.core.left.Store(false)
 }

@@ -36,7 +36,8 @@ func TestDeadLetterFails(t *testing.T) {
 	dir := t.TempDir()
 	// Something else has the name.
 	foreign := open(t, Options[string]{Name: "jobs" + deadSuffix, Dir: dir})
-	c := open(t, Options[int]{Name: "jobs", Dir: dir, NackWait: -1, MaxTries: 2, Log: mute()})
+	o := Options[int]{Name: "jobs", Dir: dir, AckWait: 2 * time.Hour, NackWait: -1, MaxTries: 2, Log: mute()}
+	c := open(t, o)
 	mustSend(t, c, 1)
 	for want := range 2 {
 		d := mustDeliver(t, c)
@@ -49,6 +50,10 @@ func TestDeadLetterFails(t *testing.T) {
 	}
 	if n := c.Stats().Dropped; n != 0 || c.Len() != 1 || foreign.Len() != 0 {
 		t.Errorf("%d dead letters, of the %d that are stored", n, c.Len())
+	}
+	o.MaxTries = -1
+	if d := mustDeliver(t, open(t, o)); d.Tries < 3 {
+		t.Errorf("it comes again as try %d", d.Tries)
 	}
 }
 

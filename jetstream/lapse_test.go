@@ -335,13 +335,16 @@ func TestRequestOver(t *testing.T) {
 	c := open(t, Options[int]{})
 	in := &c.core.inbox
 	in.mu.Lock()
-	in.waits[1].left = 2
+	in.depth, in.waits[1].left, in.waits[1].sign = 8, 2, time.Now()
 	in.mu.Unlock()
 	for _, left := range []int{1, 0} {
 		c.core.arrive(&nats.Msg{Sub: in.waits[1].sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"})
 		in.mu.Lock()
-		if in.waits[1].left != left {
-			t.Errorf("%d are said to be missing, want %d", in.waits[1].left, left)
+		if p := in.waits[1]; p.left != left || p.brought != 2-left {
+			t.Errorf("%d are said to be missing and %d to have come, want %d of 2", p.left, p.brought, left)
+		}
+		if in.waits[0].left > 0 {
+			t.Error("more are asked for, and nobody comes back for them")
 		}
 		clear(in.ready)
 		in.ready = nil

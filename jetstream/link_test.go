@@ -18,24 +18,31 @@ func lively() *link {
 func TestAttempt(t *testing.T) {
 	t.Parallel()
 	l := lively()
+	ends := func(ctx context.Context) {
+		t.Helper()
+		select {
+		case <-ctx.Done():
+		case <-patient(t).Done():
+			t.Fatal("an attempt goes on")
+		}
+	}
 	ctx, cancel := l.attempt(canceled(), time.Hour)
 	defer cancel()
 	if ctx.Err() != nil {
 		t.Errorf("an attempt ended with its caller: %v", ctx.Err())
 	}
 	l.broke()
-	<-ctx.Done()
-	l.mended()
+	ends(ctx)
+	if l.mended(); l.life.Err() != nil {
+		t.Error("a connection that came back begins no life")
+	}
 	next, cancel := l.attempt(t.Context(), time.Hour)
 	defer cancel()
-	if next.Err() != nil {
-		t.Errorf("an attempt ended with the connection before: %v", next.Err())
-	}
 	l.mended() // without broke, as when one connection follows the other
-	<-next.Done()
+	ends(next)
 	short, cancel := l.attempt(t.Context(), 0)
 	defer cancel()
-	<-short.Done()
+	ends(short)
 	if short.Err() != context.DeadlineExceeded {
 		t.Errorf("an attempt that had no time: %v", short.Err())
 	}
@@ -44,7 +51,7 @@ func TestAttempt(t *testing.T) {
 	if err := l.close(); err != nil {
 		t.Fatal(err)
 	}
-	<-last.Done()
+	ends(last)
 }
 
 // A link ends with its last user, and does not begin again.

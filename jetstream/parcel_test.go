@@ -239,6 +239,7 @@ func TestReleaseOfOthers(t *testing.T) {
 	c := open(t, Options[int]{Log: mute()})
 	mine, other := newest(7), newest(7)
 	c.core.hold(mine)
+	other.alive, other.until = mine.alive, mine.until // it has not lapsed by itself
 	if err := c.core.release(other); err != ErrLapsed {
 		t.Errorf("release of what is not in hand: %v", err)
 	}

@@ -121,7 +121,7 @@ func TestTold(t *testing.T) {
 			p, other = other, p
 		}
 		p.left, other.left, p.crowded = 5, 5, false
-		p.sign = time.Time{}
+		p.sign, in.depth, in.quiet = time.Time{}, 8, false
 		done := make(chan struct{})
 		p.done = done
 		before := status(p, test.status)
@@ -144,6 +144,9 @@ func TestTold(t *testing.T) {
 		in.mu.Lock()
 		if p.left != test.left || other.left != 5 || p.crowded != test.crowded || in.failing != test.later {
 			t.Errorf("%+v: left %d, of the other %d, crowded %v, failing %v", test, p.left, other.left, p.crowded, in.failing)
+		}
+		if test.ofTries && (in.depth != 8 || in.quiet) {
+			t.Errorf("%+v: what who tries was told is taken for a pause: depth %d, quiet %v", test, in.depth, in.quiet)
 		}
 		select {
 		case <-done:

@@ -262,6 +262,9 @@ func TestDeadLetterOfTheSilent(t *testing.T) {
 	if d := mustDeliver(t, dead); d.Reason != "delivered 2 times: it was not acknowledged the last time" {
 		t.Errorf("its reason: %q", d.Reason)
 	}
+	if n := c.Stats().Received; n != 1 {
+		t.Errorf("%d were handed out, one of them dead", n)
+	}
 }
 
 // Without dead letters a value comes again and again.

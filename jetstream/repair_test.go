@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,42 @@ func TestLossAtOpen(t *testing.T) {
 	mustRecv(t, c, 20, 21)
 	if w := c.Stats().Warning; !strings.Contains(w, "have lost values that they had confirmed") {
 		t.Errorf("Stats.Warning: %q", w)
+	}
+}
+
+// hasDelivered is a consumer that says so.
+type hasDelivered struct {
+	natsjs.Consumer
+	upTo uint64
+}
+
+func (h hasDelivered) Info(context.Context) (*natsjs.ConsumerInfo, error) {
+	return &natsjs.ConsumerInfo{Delivered: natsjs.SequenceInfo{Stream: h.upTo}}, nil
+}
+
+// What was sent and delivered since the stream was looked at is no loss; what was delivered
+// and is beyond the stream as it is now is one.
+func TestDeliveredMeanwhile(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	mustSend(t, c, 1)
+	mustDeliver(t, c)
+	c.core.asking.Lock()
+	defer c.core.asking.Unlock()
+	if err := c.core.repair(t.Context(), &natsjs.StreamInfo{}); err != nil || c.core.warnings.String() != "" {
+		t.Errorf("%v; the warning: %q", err, c.core.warnings.String())
+	}
+	if err := c.core.repair(canceled(), &natsjs.StreamInfo{}); err == nil {
+		t.Error("who does not hear of the consumer takes that for well")
+	}
+	c.core.inbox.mu.Lock()
+	c.core.inbox.consumer = hasDelivered{upTo: 15}
+	c.core.inbox.mu.Unlock()
+	if err := c.core.repair(t.Context(), &natsjs.StreamInfo{}); err != nil {
+		t.Error(err)
+	}
+	if w := c.core.warnings.String(); !strings.Contains(w, "it had delivered up to 15, and the last stored is 1") {
+		t.Errorf("the warning: %q", w)
 	}
 }
 

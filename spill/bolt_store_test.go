@@ -20,6 +20,10 @@ func TestStoreReads(t *testing.T) {
 	if want := (inventory{first: 1, next: 21, records: 20, bytes: 2000}); err != nil || has != want {
 		t.Fatal(has, err)
 	}
+	empty, has, err := opening{noSync: true}.open(t.TempDir(), raw().Name())
+	if want := (inventory{first: 1, next: 1}); err != nil || has != want || empty.close() != nil {
+		t.Fatal(has, err)
+	}
 	err = s.db.Update(func(tx *bolt.Tx) error {
 		return tx.Bucket(recordsBucket).Put([]byte{7: 5}, []byte("no checksum"))
 	})
@@ -106,10 +110,20 @@ func TestDoneAndFailed(t *testing.T) {
 }
 
 // TestRoomInTheFile: without a reserve what has room among the free pages of the file
-// is stored, what has not is refused, and acknowledgements go on in any case.
+// is stored, what has not is refused, and acknowledgements go on in any case. What was
+// stored in order has full pages: none is to come between.
 func TestRoomInTheFile(t *testing.T) {
 	dir := queueOf(t, 40_000)
 	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.store.(*boltStore).db.View(func(tx *bolt.Tx) error {
+		if pages := tx.Bucket(recordsBucket).Stats(); pages.LeafInuse < pages.LeafAlloc/10*9 {
+			t.Errorf("%d bytes in pages of %d", pages.LeafInuse, pages.LeafAlloc)
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,28 +90,6 @@ func TestMadeMeanwhile(t *testing.T) {
 	}
 }
 
-// TestReserve: what is no whole reserve is made one, and one that is there is left alone: on
-// a full disk it could not be made again. It is given up once.
-func TestReserve(t *testing.T) {
-	r := reserve{path: filepath.Join(t.TempDir(), reserveFile)}
-	if r.give() {
-		t.Error("given up before it was made")
-	}
-	for what, n := range map[string]int{"nothing": 0, "half": reserveSize / 2, "more": 2 * reserveSize, "one": reserveSize} {
-		there := bytes.Repeat([]byte{7}, n)
-		if err := os.WriteFile(r.path, there, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		err := r.hold()
-		if got, _ := os.ReadFile(r.path); err != nil || len(got) != reserveSize || n == reserveSize && !bytes.Equal(got, there) {
-			t.Errorf("%s was there, and then %d bytes: %v", what, len(got), err)
-		}
-		if !r.give() || r.give() {
-			t.Errorf("%s was there, and then: there is nothing to give up, or it is twice", what)
-		}
-	}
-}
-
 // TestMadeByMany: of many who make a queue in one folder at once one gets it, and
 // each of the others does when it is free: nobody takes the half made file of another
 // for a leftover and fails by that.
@@ -148,30 +126,6 @@ func TestRefusedLeavesNothing(t *testing.T) {
 	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(aboutBucket).Put(codecKey, []byte("other")) })
 	if _, err := reopen(dir); err == nil || names(t, dir) != "queue.db " {
 		t.Errorf("%v; left: %s", err, names(t, dir))
-	}
-}
-
-// TestReserveOfAnother: a Durable whose file was replaced leaves alone what belongs to
-// the queue that came in its place.
-func TestReserveOfAnother(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "queue")
-	c, err := OpenDurable[[]byte](dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	again, err := OpenDurable[[]byte](dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := names(t, dir)
-	if err := c.Shutdown(); err != nil || names(t, dir) != before {
-		t.Errorf("Shutdown of the first: %v; of %q there is %q", err, before, names(t, dir))
-	}
-	if err := again.Shutdown(); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -127,7 +127,7 @@ func TestWalkFinds(t *testing.T) {
 			t.Errorf("%s: %v, want %q", test.what, err, test.says)
 		}
 	}
-	for _, n := range []uint64{second * 4096, second*4096 + pageHeader + 1} {
+	for _, n := range []uint64{root * 4096, root*4096 + pageHeader + 1} {
 		if err := walkFile(bytes.NewReader(whole[:n]), 4096); !errors.Is(err, errDamaged) || !errors.Is(err, io.EOF) {
 			t.Errorf("a file that ends in the middle: %v", err)
 		}

@@ -1,0 +1,106 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// TestReserve: what is no whole reserve is made one, and one that is there is left alone: on
+// a full disk it could not be made again. It is given up once.
+func TestReserve(t *testing.T) {
+	r := reserve{path: filepath.Join(t.TempDir(), reserveFile)}
+	if r.give() {
+		t.Error("given up before it was made")
+	}
+	for what, n := range map[string]int{"nothing": 0, "half": reserveSize / 2, "more": 2 * reserveSize, "one": reserveSize} {
+		there := bytes.Repeat([]byte{7}, n)
+		if err := os.WriteFile(r.path, there, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := r.hold()
+		if got, _ := os.ReadFile(r.path); err != nil || len(got) != reserveSize || n == reserveSize && !bytes.Equal(got, there) {
+			t.Errorf("%s was there, and then %d bytes: %v", what, len(got), err)
+		}
+		if !r.give() || r.give() {
+			t.Errorf("%s was there, and then: there is nothing to give up, or it is twice", what)
+		}
+	}
+}
+
+// TestFullDisk: on a disk that is full nothing can be stored, but what is there can be
+// acknowledged: that is what the reserve is for, and it is made again.
+func TestFullDisk(t *testing.T) {
+	dir := queueOf(t, 5)
+	path := filepath.Join(dir, reserveFile)
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.store.(*boltStore)
+	full := errors.New("no space left on device")
+	s.update = func(f func(*bolt.Tx) error) error {
+		if _, err := os.Stat(path); err == nil {
+			return full
+		}
+		return s.db.Update(f)
+	}
+	if err := c.Send(context.Background(), nil); err != full || c.Len() != 5 {
+		t.Errorf("Send: %v", err)
+	}
+	if err := mustRecv(t, c, 0).Ack(); err != nil {
+		t.Errorf("Ack: %v", err)
+	}
+	s.update = s.db.Update
+	if err := os.Mkdir(path, 0o700); err != nil { // the reserve cannot be made
+		t.Fatal(err)
+	}
+	if err := c.Send(context.Background(), nil); err == nil || !strings.Contains(err.Error(), reserveFile) {
+		t.Errorf("Send without a reserve: %v", err)
+	}
+	if err := errors.Join(mustRecv(t, c, 1).Ack(), os.Remove(path)); err != nil {
+		t.Errorf("Ack without a reserve: %v", err)
+	}
+	if err := errors.Join(c.Send(context.Background(), numbered(5)), mustRecv(t, c, 2).Ack()); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != reserveSize {
+		t.Errorf("the reserve was not made again: %v", err)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left in the folder: %v", left)
+	}
+}
+
+// TestReserveOfAnother: a Durable whose file was replaced leaves alone what belongs to
+// the queue that came in its place.
+func TestReserveOfAnother(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "queue")
+	c, err := OpenDurable[[]byte](dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenDurable[[]byte](dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, dir)
+	if err := c.Shutdown(); err != nil || names(t, dir) != before {
+		t.Errorf("Shutdown of the first: %v; of %q there is %q", err, before, names(t, dir))
+	}
+	if err := again.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+}
