@@ -25,9 +25,6 @@ func (c *core) repair(ctx context.Context, info *natsjs.StreamInfo) error {
 	c.inbox.mu.Lock()
 	consumer := c.inbox.consumer
 	c.inbox.mu.Unlock()
-	if consumer == nil {
-		return nil // being opened
-	}
 	state, err := consumer.Info(ctx)
 	switch {
 	case errors.Is(err, natsjs.ErrConsumerNotFound):

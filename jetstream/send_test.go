@@ -355,6 +355,9 @@ func TestSendBatchCodec(t *testing.T) {
 		t.Errorf("SendBatch with a func as its third: %d, %v", n, err)
 	}
 	mustRecv(t, c, any("a"), any("b"))
+	if n, err := c.SendBatch(canceled(), []any{"a", func() {}}); n != 0 || err != context.Canceled {
+		t.Errorf("SendBatch, of which nothing was sent: %d, %v", n, err)
+	}
 }
 
 // A sender finds out by itself that somebody deleted the stream.
