@@ -4,10 +4,12 @@ package jetstream
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -23,14 +25,19 @@ import (
 
 var allFaults = flag.Bool("cluster.all", false, "test the cluster with every fault, not only a dead leader")
 
-// A process is this binary in another role.
+// A process is this binary in another role. It ends with its test at the latest, also
+// with one that fails: what lives on holds up who reads the output of the tests.
 type process struct {
+	t     testing.TB
+	role  role
 	cmd   *exec.Cmd
 	input io.Closer
-	ended sync.WaitGroup // its output is read
+	ended chan struct{} // closed when its output is read to the end
+	wait  func() error
 
 	mu    sync.Mutex
 	lines []string
+	told  bool // it may end
 }
 
 // begin starts a process.
@@ -40,7 +47,7 @@ func begin(t testing.TB, r role) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(os.Args[0])}
+	p := &process{t: t, role: r, cmd: exec.Command(os.Args[0]), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
 	p.cmd.Stderr = os.Stderr
 	input, err := p.cmd.StdinPipe()
@@ -55,21 +62,83 @@ func begin(t testing.TB, r role) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p.ended.Go(func() {
-		for lines := bufio.NewScanner(output); lines.Scan(); {
-			p.mu.Lock()
-			p.lines = append(p.lines, lines.Text())
-			p.mu.Unlock()
-		}
+	p.wait = sync.OnceValue(func() error {
+		<-p.ended
+		return p.cmd.Wait()
 	})
+	go p.read(output)
+	t.Cleanup(p.kill)
 	return p
 }
 
-// finish waits for the process, having ended its input.
+// read keeps what the process prints. One that ends before it may has failed, and says
+// why on stderr.
+func (p *process) read(output io.Reader) {
+	defer close(p.ended)
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		p.mu.Lock()
+		p.lines = append(p.lines, lines.Text())
+		p.mu.Unlock()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if drained := len(p.lines) > 0 && p.lines[len(p.lines)-1] == theEnd; !p.told && !drained {
+		p.t.Errorf("%v has ended by itself", p)
+	}
+}
+
+// theEnd is the last line of a receiver from a channel that is closed and drained.
+var theEnd = "=" + sluice.ErrClosed.Error()
+
+func (p *process) String() string {
+	return fmt.Sprintf("%s %s%d (process %d)", p.role.Kind, p.role.Name, p.role.Number, p.cmd.Process.Pid)
+}
+
+// mayEnd says that the process is not expected to go on.
+func (p *process) mayEnd() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = true
+}
+
+// finish waits for the process, having ended its input. Of one that does not end the
+// stacks are on stderr.
 func (p *process) finish() error {
+	p.mayEnd()
 	_ = p.input.Close()
-	p.ended.Wait()
-	return p.cmd.Wait()
+	select {
+	case <-p.ended:
+	case <-patient(p.t).Done():
+		p.t.Errorf("%v does not end", p)
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	}
+	return p.wait()
+}
+
+// kill is kill -9. It may have ended already.
+func (p *process) kill() {
+	p.mayEnd()
+	_ = p.cmd.Process.Kill()
+	_ = p.wait()
+}
+
+// until waits until what becomes true of the process, or it has ended.
+func (p *process) until(what string, is func() bool) {
+	p.t.Helper()
+	until(p.t, fmt.Sprintf("%v: %s", p, what), func() bool {
+		if is() {
+			return true
+		}
+		select {
+		case <-p.ended:
+			if !is() { // nor by its last words
+				p.t.Fatalf("%v has ended: %s", p, what)
+			}
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 func (p *process) printed() []string {
@@ -92,18 +161,28 @@ type cluster struct {
 	urls  string
 }
 
+// freePorts returns ports for servers that begin later, and on the same ones once more.
+// They are not of those that systems give to who asks for any port: what takes one of
+// these while its server is away, be it the near end of a connection, keeps it away.
+func freePorts(t testing.TB, n int) (ports []int) {
+	t.Helper()
+	const first, count = 20_000, 12_000 // Linux gives from 32768 on, others from 49152
+	for tries := 0; len(ports) < n; tries++ {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", first+rand.N(count)))
+		if err == nil {
+			defer l.Close() // only now: none comes twice
+			ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		} else if tries == count {
+			t.Fatal(err)
+		}
+	}
+	return ports
+}
+
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{t: t}
-	var ports [6]int
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
+	ports := freePorts(t, 6)
 	var routes, urls []string
 	for i := range c.roles {
 		routes = append(routes, fmt.Sprint("nats-route://127.0.0.1:", ports[3+i]))
@@ -122,11 +201,6 @@ func (c *cluster) start() {
 	for i := range c.nodes {
 		c.begin(i)
 	}
-	c.t.Cleanup(func() {
-		for i := range c.nodes {
-			c.kill(i)
-		}
-	})
 }
 
 func (c *cluster) begin(i int) {
@@ -136,20 +210,19 @@ func (c *cluster) begin(i int) {
 	}
 }
 
-// kill is kill -9.
 func (c *cluster) kill(i int) {
-	if c.nodes[i] != nil {
-		_ = c.nodes[i].cmd.Process.Kill()
-		_ = c.nodes[i].finish()
-		c.nodes[i] = nil
-	}
+	c.nodes[i].kill()
+	c.nodes[i] = nil
 }
 
-// leader returns which node leads the stream, as seen by ch.
+// leader returns which node leads the stream, as seen by ch. A question that comes while
+// there is none is dropped: so each waits for its answer for a while only.
 func (c *cluster) leader(ch *Channel[string]) (leader int) {
 	c.t.Helper()
 	until(c.t, "there is a leader", func() bool {
-		info, err := ch.core.stream.Info(patient(c.t))
+		ctx, cancel := context.WithTimeout(c.t.Context(), lookWait)
+		defer cancel()
+		info, err := ch.core.stream.Info(ctx)
 		if err != nil || info.Cluster == nil || info.Cluster.Leader == "" {
 			return false
 		}
@@ -184,7 +257,9 @@ var faults = []struct {
 	}},
 	{"rolling restart", func(c *cluster, ch *Channel[string], goesOn func()) {
 		for i := range c.nodes {
-			_ = c.nodes[i].finish()
+			if err := c.nodes[i].finish(); err != nil {
+				c.t.Errorf("a server: %v", err)
+			}
 			c.nodes[i] = nil
 			c.begin(i)
 			goesOn()
@@ -216,7 +291,9 @@ func TestCluster(t *testing.T) {
 			var ch *Channel[string]
 			until(t, "the cluster is there", func() (ok bool) {
 				var err error
-				ch, err = Open(patient(t), &o)
+				if ch, err = Open(patient(t), &o); err != nil {
+					t.Log(err) // after half a minute
+				}
 				return err == nil
 			})
 			defer leave(t, ch)
@@ -228,7 +305,7 @@ func TestCluster(t *testing.T) {
 			goesOn := func() {
 				for _, p := range append(senders[:3:3], receivers...) {
 					from := p.count()
-					until(t, "all go on", func() bool { return p.count() >= from+100 })
+					p.until("all go on", func() bool { return p.count() >= from+100 })
 				}
 			}
 			goesOn()
@@ -244,9 +321,9 @@ func TestCluster(t *testing.T) {
 				t.Errorf("Send after Close: %v", err)
 			}
 			for _, p := range receivers {
-				until(t, "a receiver sees the end", func() bool {
+				p.until("it sees the end", func() bool {
 					lines := p.printed()
-					return len(lines) > 0 && lines[len(lines)-1] == "="+sluice.ErrClosed.Error()
+					return len(lines) > 0 && lines[len(lines)-1] == theEnd
 				})
 				if err := p.finish(); err != nil {
 					t.Errorf("a receiver: %v", err)
@@ -263,11 +340,8 @@ func TestKilled(t *testing.T) {
 	o := clusterChannel("")
 	o.Dir = t.TempDir()
 	sender := begin(t, role{Kind: "sender", Dir: o.Dir})
-	until(t, "values are stored", func() bool { return sender.count() >= 200 })
-	if err := sender.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = sender.finish() // it was killed
+	sender.until("values are stored", func() bool { return sender.count() >= 200 })
+	sender.kill()
 	c := open(t, o)
 	arrived := map[string]bool{}
 	c.Close()

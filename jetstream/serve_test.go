@@ -80,11 +80,27 @@ func (r role) server() error {
 	if err != nil {
 		return err
 	}
+	s.SetLogger(lastWords{}, false, false)
 	s.Start()
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	stop(s)
 	return nil
 }
+
+// lastWords is the log of a server that says what it cannot live with, as that it cannot
+// listen on its port, and dies of it: without a log it stays, and serves nobody.
+type lastWords struct{}
+
+func (lastWords) Fatalf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "server: "+format+"\n", args...)
+	os.Exit(1)
+}
+
+func (lastWords) Errorf(string, ...any)  {}
+func (lastWords) Warnf(string, ...any)   {}
+func (lastWords) Noticef(string, ...any) {}
+func (lastWords) Debugf(string, ...any)  {}
+func (lastWords) Tracef(string, ...any)  {}
 
 // clusterChannel is the channel that all roles use.
 func clusterChannel(urls string) Options[string] {
