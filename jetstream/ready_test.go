@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/sluice-go/sluice"
 )
 
@@ -92,18 +94,19 @@ func TestCloseUnheard(t *testing.T) {
 		},
 		"by a request": func(c *Channel[int]) {
 			in := &c.core.inbox
-			in.mu.Lock()
-			_, free := in.underWay()
-			p := &in.waits[0]
-			if free == p {
-				p = &in.waits[1]
-			}
-			if p.left == 0 || p.expires != pullWait {
-				t.Errorf("the request that waits is %+v", p)
-			}
-			m := status(p, "408")
-			m.Header.Set(headerPending, "1")
-			in.mu.Unlock()
+			var m *nats.Msg
+			until(t, "a request waits", func() bool { // one that got lost is made again
+				in.mu.Lock()
+				defer in.mu.Unlock()
+				_, free := in.underWay()
+				p := &in.waits[0]
+				if free == p {
+					p = &in.waits[1]
+				}
+				m = status(p, "408")
+				m.Header.Set(headerPending, "1")
+				return p.left > 0 && p.expires == pullWait
+			})
 			c.core.arrive(m)
 		},
 	} {
