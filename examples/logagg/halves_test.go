@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -28,12 +29,28 @@ import (
 	"github.com/sluice-go/sluice/examples/logagg/queue"
 )
 
-// broker starts a NATS server on a port, or on any if that is 0, with its files in dir.
+// freePort returns a port for who listens there later, or once more. It is not of those
+// that systems give to who asks for any port: what takes it meanwhile, be it the near end
+// of a connection, keeps its owner away.
+func freePort(t *testing.T) int {
+	t.Helper()
+	const first, count = 20_000, 12_000 // Linux gives from 32768 on, others from 49152
+	for tries := 0; ; tries++ {
+		port := first + rand.N(count)
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
+		if err == nil {
+			l.Close()
+			return port
+		}
+		if tries == count {
+			t.Fatal(err)
+		}
+	}
+}
+
+// broker starts a NATS server on a port, with its files in dir.
 func broker(t *testing.T, dir string, port int) *server.Server {
 	t.Helper()
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: port, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir, SyncAlways: true,
 	})
@@ -258,7 +275,7 @@ var (
 // at the worst moment: its sink has taken a table, and it does not know. No line is lost,
 // and none is counted twice but those that were not acknowledged.
 func TestHalves(t *testing.T) {
-	server, sink, clients := broker(t, t.TempDir(), 0), newBooks(t), &crowd{dir: t.TempDir()}
+	server, sink, clients := broker(t, t.TempDir(), server.RANDOM_PORT), newBooks(t), &crowd{dir: t.TempDir()}
 	servers := []string{"-nats", server.ClientURL(), "-replicas", "1", "-ack-wait", "2s"}
 	half := func(name string, more ...string) *child {
 		return startChild(t, append(append([]string{name}, servers...), more...)...)
@@ -316,7 +333,8 @@ func TestHalves(t *testing.T) {
 // TestBrokerRestarts: neither half minds that the servers are away for a while.
 func TestBrokerRestarts(t *testing.T) {
 	dir, sink, clients := t.TempDir(), newBooks(t), &crowd{dir: t.TempDir()}
-	first := broker(t, dir, 0)
+	port := freePort(t)
+	first := broker(t, dir, port)
 	servers := []string{"-nats", first.ClientURL(), "-replicas", "1", "-ack-wait", "2s"}
 	shipper := startChild(t, append(append([]string{"ship"}, servers...), shipping...)...)
 	aggregator := startChild(t, append(append([]string{"aggregate"}, servers...), append(aggregating, sink.URL)...)...)
@@ -324,7 +342,6 @@ func TestBrokerRestarts(t *testing.T) {
 	shipper.hasRead(t)
 	holds(t, first.ClientURL(), 0)
 
-	port := first.Addr().(*net.TCPAddr).Port
 	stopBroker(first)
 	clients.send(t, shipper, 2000) // they wait, in the shipper and before it
 	second := broker(t, dir, port)
@@ -345,7 +362,7 @@ func TestBrokerRestarts(t *testing.T) {
 // TestGiveUp: a shipper whose servers do not come back ends after its grace, and tells
 // how many lines it has lost with that.
 func TestGiveUp(t *testing.T) {
-	s := broker(t, t.TempDir(), 0)
+	s := broker(t, t.TempDir(), server.RANDOM_PORT)
 	text := strings.Repeat(`203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5`+"\n", 10)
 	read, write := io.Pipe()
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -248,12 +248,7 @@ func TestMistakesMakeNoFiles(t *testing.T) {
 		}
 	}
 	// A sink that cannot be opened gives the addresses back.
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
+	address := fmt.Sprint("127.0.0.1:", freePort(t))
 	for range 2 {
 		var out, errors strings.Builder
 		args := []string{"-tcp", address, "-o", t.TempDir()}

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"github.com/sluice-go/sluice/debug"
 	"github.com/sluice-go/sluice/examples/logagg/count"
 	"github.com/sluice-go/sluice/examples/logagg/queue"
@@ -149,7 +151,7 @@ func TestSeen(t *testing.T) {
 // TestSeenWarning: of servers of which nobody knows how often they sync, the page and
 // the metrics of a half warn.
 func TestSeenWarning(t *testing.T) {
-	s := broker(t, t.TempDir(), 0)
+	s := broker(t, t.TempDir(), server.RANDOM_PORT)
 	shipper := startChild(t, append([]string{"ship", "-nats", s.ClientURL(), "-replicas", "1"}, shipping...)...)
 	listed(t, shipper.debug+"/debug/sluice", "JetStream", func(c debug.Channel) bool { return strings.Contains(c.Warning, "sync") })
 	if page := get(t, shipper.debug+"/metrics"); !strings.Contains(page, "\nsluice_channel_warned{kind=\"JetStream\",name=\"logagg\"} 1\n") {
