@@ -108,7 +108,7 @@ func openCore(ctx context.Context, config config, l *link) (c *core, err error) 
 	if err != nil {
 		return c, fmt.Errorf("jetstream: Open: %w", err)
 	}
-	return c, c.look(ctx)
+	return c, c.insist(ctx, c.look)
 }
 
 // openWait is the longest that Open waits for servers that are there and elect a

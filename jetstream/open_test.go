@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -76,6 +77,31 @@ func TestOpenAgain(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), &Options[int]{Name: "jobs", Dir: dir}); err == nil || !strings.Contains(err.Error(), "the codec is raw, not json") {
 		t.Errorf("Open with another codec: %v", err)
+	}
+}
+
+// Servers that elect a leader drop questions: Open repeats each of its own, also the last
+// one, of how the stream is.
+func TestOpenLooksAgain(t *testing.T) {
+	t.Parallel()
+	s := listening(t, nil)
+	o := Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()}
+	open(t, o)
+	p := newProxy(t, s.Addr().String())
+	asked := 0
+	p.edit = func(said []byte) {
+		if at := bytes.Index(said, []byte("STREAM.INFO.jobs ")); at >= 0 {
+			if asked++; asked == 2 { // not the first one, which finds the stream
+				said[at] = 'X' // nobody answers to that
+			}
+		}
+	}
+	o.URL = p.url()
+	open(t, o)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if asked != 3 {
+		t.Errorf("it asked %d times, one of them in vain", asked)
 	}
 }
 

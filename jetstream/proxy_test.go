@@ -14,9 +14,10 @@ type proxy struct {
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
-	deaf  bool // what the server says is swallowed
-	mute  bool // what the client says is
-	shut  bool // connections are refused
+	deaf  bool              // what the server says is swallowed
+	mute  bool              // what the client says is
+	edit  func(said []byte) // changes what the client says; or nil
+	shut  bool              // connections are refused
 }
 
 func newProxy(t testing.TB, to string) *proxy {
@@ -75,6 +76,9 @@ func (p *proxy) pass(to, from net.Conn, fromServer bool) {
 		n, err := from.Read(buf)
 		p.mu.Lock()
 		swallow := p.deaf && fromServer || p.mute && !fromServer
+		if !fromServer && p.edit != nil {
+			p.edit(buf[:n])
+		}
 		p.mu.Unlock()
 		if !swallow {
 			if _, err := to.Write(buf[:n]); err != nil {
