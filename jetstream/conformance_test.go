@@ -2,6 +2,7 @@ package jetstream_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -16,8 +17,8 @@ var made atomic.Int64
 
 // opener returns a function that opens a channel of its own each time, all of one
 // server inside of the process.
-func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() *jetstream.Channel[T] {
-	return func() *jetstream.Channel[T] {
+func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() certain[T] {
+	return func() certain[T] {
 		o := o
 		o.Dir, o.Name = dir, fmt.Sprint("channel-", made.Add(1))
 		c, err := jetstream.Open(context.Background(), &o)
@@ -29,8 +30,44 @@ func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() *jet
 				t.Error(err)
 			}
 		})
-		return c
+		return certain[T]{c}
 	}
+}
+
+// A certain channel finds out what became of a value of which a send does not know it, as
+// a sender of sluice wants to: that is so where the server took longer for its answer than
+// an attempt waits, as it may with a crowd of senders and a slow disk.
+type certain[T any] struct{ *jetstream.Channel[T] }
+
+func (c certain[T]) Send(ctx context.Context, v T) error {
+	_, err := settled(c.Channel.Send(ctx, v))
+	return err
+}
+
+func (c certain[T]) TrySend(v T) error {
+	_, err := settled(c.Channel.TrySend(v))
+	return err
+}
+
+func (c certain[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
+	for {
+		sent, failure := c.Channel.SendBatch(ctx, vs[n:])
+		more, err := settled(failure)
+		if n += sent + more; err != nil || more == 0 {
+			return n, err
+		}
+	}
+}
+
+// settled returns how many values are stored after all, and the error of a send if that is
+// another.
+func settled(err error) (stored int, _ error) {
+	for unknown := (*jetstream.UnknownError)(nil); errors.As(err, &unknown); time.Sleep(time.Millisecond) {
+		if err = unknown.Retry(context.Background()); err == nil {
+			return unknown.Values, nil
+		}
+	}
+	return 0, err
 }
 
 // TestConformance: the channel is one of sluice, so far as a channel can be that is not
