@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +100,8 @@ func TestKilledAndResumed(t *testing.T) {
 	dir := t.TempDir()
 	sluice(t, 0, append(small, "-o", dir)...) // whose files must not be taken for those of the run that is killed
 	child := exec.Command(os.Args[0], append(small, "-o", dir)...)
-	child.Env = append(os.Environ(), asProgram+"=1")
+	// It is to be resumed here, with as many Ps.
+	child.Env = append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0)))
 	progress, err := child.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
