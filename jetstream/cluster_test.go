@@ -289,11 +289,14 @@ func TestCluster(t *testing.T) {
 			c.start()
 			o := clusterChannel(c.urls)
 			var ch *Channel[string]
-			until(t, "the cluster is there", func() (ok bool) {
-				var err error
-				if ch, err = Open(patient(t), &o); err != nil {
-					t.Log(err) // after half a minute
+			var err error
+			defer func() {
+				if err != nil {
+					t.Log(err)
 				}
+			}()
+			until(t, "the cluster is there", func() bool {
+				ch, err = Open(patient(t), &o)
 				return err == nil
 			})
 			defer leave(t, ch)
