@@ -40,7 +40,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		return Yes
 	case other:
 		return No
-	case f.capture.CPU == nil:
+	case f.capture.CPU == nil, f.isDenied():
 		return NotSaid
 	case !f.loaded:
 		return Idle
@@ -65,6 +65,8 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		return "There was too little to do to tell: " + f.sparse + ". What follows from states and waits alone is below."
 	case NotSaid:
 		switch {
+		case f.isDenied():
+			return "It cannot be told by what it uses. " + f.starved()
 		case len(findings) > 0:
 			return "It cannot be told whether channels are the problem. " + findings[0].Text
 		case f.busy:
@@ -114,6 +116,10 @@ const starvedQueue = 2
 // One look at the goroutines is no proof, and makes no verdict. Goroutines that hand
 // over to each other are able to run as well, for moments.
 func (f *facts) starved() string {
+	if f.isDenied() {
+		return fmt.Sprintf("It used %s cores, and in the mean %s of its goroutines were able to run and waited for one, a millisecond and longer: "+
+			"likely it is not given more, by a limit on its CPU time or by others on the machine.", number(f.cores), number(f.denied))
+	}
 	g := f.capture.Goroutines
 	if g == nil || !f.busy || f.avail == 0 || f.used() >= busyCores || f.share(profile.UserCode) < userShare {
 		return ""
@@ -156,6 +162,7 @@ func (f *facts) unknown() []Unknown {
 	}
 	add(c.CPU == nil, "what CPU time is spent on, and whether channels take much of it", "-seconds 10 ")
 	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; look again under load", "-seconds 30 ")
+	add(f.isDenied(), "how the service is when it is given what it asks for: look again then. "+f.starved(), "")
 	add(c.Goroutines == nil || !c.Goroutines.StatesKnown, "which goroutines wait, and for what", "")
 	add(c.Metrics == nil || f.metricsWindow() == 0, "how many Ps sleep in channel locks, and how many wake-ups there are: there are no two readings of runtime/metrics", "-metrics PATH ")
 	add(f.metricsWindow() > 0 && f.syncWait == nil, "whether channels' locks or package sync's are waited for: there is no mutex profile", "")

@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/profile"
 )
@@ -12,6 +13,12 @@ const (
 	// loadCores in use: goroutines that only wait for each other keep one core at work in
 	// turns. A service that uses less waits for something else, or has little to do.
 	loadCores = 0.5
+	// longRunnable: a goroutine that is able to run waits for microseconds, where there is a
+	// P for it and a core for that: the thread wakes. Where somebody else has the core it
+	// waits for a slice of the system's scheduler. Of services that use less than
+	// loadCores on a machine of their own none has waits of that length worth telling, and
+	// of those beside four busy neighbours on two cores 0.5 to 1.3 goroutines are in one.
+	longRunnable = time.Millisecond
 	// floorSamples of CPU time. A share of 30 samples is known to ± 9 % at best.
 	floorSamples = 30
 )
@@ -44,6 +51,7 @@ type facts struct {
 	busy   bool    // above the floor: shares mean something
 	sparse string  // why not
 	loaded bool    // enough is in use for what CPU time is spent on to hold anything back
+	denied float64 // mean goroutines that waited for a core which others must have; 0 if not known
 
 	channel   float64 // CPU seconds in channel operations, their locks included
 	lock      float64 // of it in locks
@@ -79,7 +87,11 @@ func gather(c *profile.Capture, prices Prices) *facts {
 	if f.cpus > 0 && (f.procs == 0 || f.cpus < f.procs) {
 		f.avail = float64(f.cpus)
 	}
+	f.readDenied()
 	f.readCPU()
+	if f.isDenied() {
+		f.avail = 0 // those that it does not use are somebody else's
+	}
 	f.readStages()
 	f.readLocks()
 	if m := c.Metrics; m != nil {
@@ -128,17 +140,38 @@ func (f *facts) readCPU() {
 		period = 0.01
 	}
 	switch {
-	case f.window > 0 && f.cores < floorCores:
+	case f.window > 0 && f.wanted() < floorCores:
 		f.sparse = fmt.Sprintf("it used %s cores: below %s no share is taken", number(f.cores), number(floorCores))
 	case f.cpu/period < floorSamples:
 		f.sparse = fmt.Sprintf("the CPU profile has %.0f samples: below %d no share is taken", f.cpu/period, floorSamples)
 	default:
 		f.busy = true
 	}
-	f.loaded = f.busy && (f.window == 0 || f.cores >= loadCores)
+	f.loaded = f.busy && (f.window == 0 || f.wanted() >= loadCores)
 	f.lock = cpu.By[profile.ChannelLock].Seconds()
 	f.channel = cpu.By[profile.ChannelWork].Seconds() + f.lock
 	f.readParks()
+}
+
+// readDenied finds out whether a service that uses little would use more. Of one that uses
+// much, what waits to run is in line behind the service itself.
+func (f *facts) readDenied() {
+	cpu := f.capture.CPU
+	if cpu == nil || cpu.Cores() >= loadCores || f.metricsWindow() == 0 {
+		return
+	}
+	if d, ok := f.capture.Metrics.Runnable(longRunnable); ok {
+		f.denied = d.Seconds() / f.metricsWindow()
+	}
+}
+
+// wanted is how many cores the service would use, had nobody else any of them. Shares of
+// CPU time are the same then: neighbours take from all that it does.
+func (f *facts) wanted() float64 { return f.cores + f.denied }
+
+// isDenied is whether it uses little because it is not given more.
+func (f *facts) isDenied() bool {
+	return f.denied > 0 && f.cores < loadCores && f.wanted() >= loadCores
 }
 
 // readParks tells the scheduler's work after parks on channels from that after
@@ -346,6 +379,9 @@ func (f *facts) shares() Shares {
 		s.Cores = known(f.cores)
 	}
 	s.Asleep, s.SyncWait, s.Wakeups = f.asleep, f.syncWait, f.wakeups
+	if f.isDenied() {
+		s.Denied = known(f.denied)
+	}
 	if f.wakeups != nil {
 		s.WakeupCores = known(*f.wakeups * f.prices.Wakeup * 1e-9)
 	}

@@ -75,6 +75,7 @@ type Shares struct {
 	User         *float64 `json:"user_code_share_of_cpu"`    //
 	Wakeups      *float64 `json:"wakeups_per_second"`        // goroutines made to run
 	WakeupCores  *float64 `json:"cores_by_price_of_wakeups"` // what these should cost
+	Denied       *float64 `json:"denied_a_core"`             // mean number of goroutines, where others have what it asks for; null where they do not
 }
 
 // A Kind names what a finding is about. Programs compare it.
@@ -240,7 +241,11 @@ func (f *Finding) finish(of *facts) {
 	slices.SortStableFunc(f.Remedies, func(a, b Remedy) int { return cmp.Compare(b.Gain.Mid, a.Gain.Mid) })
 	if of.avail == 0 && f.Share != nil {
 		f.Confidence = f.Confidence.less()
-		f.says(profile.KindMetrics, "how many cores there are is not known (GOMAXPROCS): shares and gains are as if all were in use")
+		why := "how many cores there are is not known (GOMAXPROCS)"
+		if of.isDenied() {
+			why = "it is not given the cores that it asks for"
+		}
+		f.says(profile.KindMetrics, why+": shares and gains are as if all were in use")
 	}
 }
 

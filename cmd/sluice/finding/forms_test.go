@@ -28,6 +28,7 @@ var notSaid = map[string]struct{ forms, why string }{
 	"Shares.User":        {"json", "likewise"},
 	"Shares.Wakeups":     {"json", "likewise"},
 	"Shares.WakeupCores": {"json", "likewise"},
+	"Shares.Denied":      {"json", "what is not known says it in words"},
 
 	"Findings.Kind":           {"json page", "the sentence below a heading on the page is the heading of the text"},
 	"Findings.Channels":       {"json", "the answer says it"},

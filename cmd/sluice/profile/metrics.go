@@ -106,6 +106,31 @@ func (m *Metrics) Wakeups() (float64, bool) {
 	return max(0, n) * wakeupsPerSample, true
 }
 
+// Runnable is an estimate of the time that goroutines were able to run and did not, in
+// waits of at least the given length: a lower bound of it, as a histogram has them.
+func (m *Metrics) Runnable(least time.Duration) (time.Duration, bool) {
+	after, ok := m.After.Histograms[metricLatencies]
+	if !ok || len(after.Bounds) <= len(after.Counts) {
+		return 0, false
+	}
+	var before Histogram
+	if m.Before != nil {
+		if before, ok = m.Before.Histograms[metricLatencies]; !ok || len(before.Counts) != len(after.Counts) {
+			return 0, false
+		}
+	}
+	seconds := 0.0
+	for i, n := range after.Counts {
+		if before.Counts != nil {
+			n -= min(n, before.Counts[i])
+		}
+		if from := after.Bounds[i]; n > 0 && from >= least.Seconds() {
+			seconds += float64(n) * wakeupsPerSample * from
+		}
+	}
+	return time.Duration(min(seconds, maxSeconds) * float64(time.Second)), true
+}
+
 // GOMAXPROCS at the end of the window.
 func (m *Metrics) GOMAXPROCS() (int, bool) {
 	n, ok := m.count(metricGOMAXPROCS)

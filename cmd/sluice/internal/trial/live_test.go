@@ -10,7 +10,8 @@ import (
 // asserted are answers: whether channels are the problem, where, and what to do.
 // Gains hang on how busy the machine is: they are printed beside the prediction,
 // and -live measures them with more rounds. The victims are those whose answers stay
-// the same beside a neighbour who takes both processors.
+// the same beside a neighbour who takes both processors; beside more of them there may
+// be none, which the doctor must say then, and why.
 func TestLive(t *testing.T) {
 	names := []string{"unbuffered-stages", "poller", "slow-upload"}
 	if testing.Short() {

@@ -30,7 +30,17 @@ type opinion struct {
 	Verdict  string    `json:"verdict"`
 	Answer   string    `json:"answer"`
 	Findings []finding `json:"findings"`
+	Shares   struct {
+		Denied *float64 `json:"denied_a_core"`
+	} `json:"shares"`
 }
+
+// withheld is whether the doctor gives no answer, as others had the processors that its
+// patient asked for.
+func (o *opinion) withheld() bool { return o.Verdict == unknown && o.Shares.Denied != nil }
+
+// unknown is the verdict of a doctor that cannot tell.
+const unknown = "not known"
 
 // A finding is one thing that the doctor found.
 type finding struct {

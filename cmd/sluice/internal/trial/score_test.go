@@ -140,3 +140,17 @@ func TestBars(t *testing.T) {
 		}
 	}
 }
+
+// No answer is withheld only where the doctor says that others had the processors.
+func TestWithheld(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"verdict": "not known", "shares": {"denied_a_core": 0.9}}`:  true,
+		`{"verdict": "not known", "shares": {"denied_a_core": null}}`: false,
+		`{"verdict": "no", "shares": {"denied_a_core": 0.9}}`:         false,
+		`{"verdict": "idle"}`: false,
+	} {
+		if got := said(t, text).withheld(); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package finding
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/profile"
+)
+
+// denied are two readings of runtime/metrics between which n goroutines in the mean were
+// able to run and waited so long for a core each time.
+func denied(n float64, each time.Duration) part {
+	return func(c *profile.Capture) {
+		metrics(0, 0)(c)
+		counts := []uint64{800, 0}
+		for _, r := range []*profile.Reading{c.Metrics.Before, c.Metrics.After} {
+			r.Histograms["/sched/latencies:seconds"] = profile.Histogram{Counts: counts, Bounds: []float64{0, each.Seconds(), 1}}
+			counts = []uint64{800, uint64(n * watched.Seconds() / each.Seconds() / 8)}
+		}
+	}
+}
+
+// TestDenied: of a service that uses little because others have the cores, what it spends
+// its time on is told all the same, and that they have them.
+func TestDenied(t *testing.T) {
+	const how = "how the service is when it is given what it asks for"
+	spent := shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}
+	for name, test := range map[string]struct {
+		cores   float64
+		waits   part
+		verdict Verdict
+		said    bool
+	}{
+		"it has little to do":          {0.35, metrics(0, 0), Idle, false},
+		"it waits for others":          {0.35, denied(0.2, time.Millisecond), Yes, true},
+		"hardly":                       {0.35, denied(0.1, time.Millisecond), Idle, false},
+		"for its own threads":          {0.35, denied(0.9, 100*time.Microsecond), Idle, false},
+		"it gets next to nothing":      {0.07, denied(0.9, 5*time.Millisecond), Yes, true},
+		"too little for any share":     {0.01, denied(0.9, 5*time.Millisecond), NotSaid, true},
+		"it has enough":                {0.55, denied(5, time.Millisecond), Yes, false},
+		"there is one reading":         {0.35, onlyAfter(denied(0.9, time.Millisecond)), Idle, false},
+		"nothing, and little to do":    {0.07, metrics(0, 0), Idle, false},
+		"its histogram has no bounds ": {0.35, unbounded(denied(0.9, time.Millisecond)), Idle, false},
+	} {
+		d := diagnose(cpu(test.cores, spent, on{send, 1, 0.8, 0}), test.waits)
+		said := ""
+		for _, u := range d.Unknown {
+			if strings.HasPrefix(u.What, how) {
+				said = u.What
+			}
+		}
+		if d.Verdict != test.verdict || (d.Shares.Denied != nil) != test.said || (said != "") != test.said || test.said && !strings.Contains(said, "by others on the machine") {
+			t.Errorf("%s: said %s, %q; want %s\n%s", name, d.Verdict, said, test.verdict, d.Answer)
+		}
+	}
+	// What fits no rule is not said to be well, nor to be too little.
+	d := diagnose(cpu(0.35, shares{profile.OtherRuntime: 1}), denied(0.9, time.Millisecond))
+	const why = "It cannot be told by what it uses. It used 0.35 cores, and in the mean 0.90 of its goroutines were able to run and waited for one"
+	if d.Verdict != NotSaid || !strings.HasPrefix(d.Answer, why) {
+		t.Errorf("said %s: %s", d.Verdict, d.Answer)
+	}
+	// Cores that others have are none that a remedy could use.
+	d = diagnose(cpu(0.35, spent, on{send, 1, 0.8, 0}), denied(0.9, time.Millisecond))
+	if f := d.Findings[0]; !strings.Contains(evidence(&f), "it is not given the cores that it asks for: shares and gains are as if all were in use") || f.Confidence == High {
+		t.Errorf("%+v", f)
+	}
+}
+
+func onlyAfter(p part) part {
+	return func(c *profile.Capture) {
+		p(c)
+		c.Metrics.Before = nil
+	}
+}
+
+func unbounded(p part) part {
+	return func(c *profile.Capture) {
+		p(c)
+		c.Metrics.After.Histograms["/sched/latencies:seconds"] = profile.Histogram{Counts: []uint64{800, 1 << 30}}
+	}
+}
