@@ -31,6 +31,7 @@ const (
 // predecessor within two per cent.
 func Footprint(n, steps int, create func() Queue) []Figure {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	settled() // what pools hold, and what is waited for by cleanups, goes with the second collection
 	before, allocated := settled()
 	queue := create()
 	alive, peak := before, before
