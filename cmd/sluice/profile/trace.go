@@ -162,14 +162,21 @@ func (t *traceTally) transition(event trace.Event, change trace.StateTransition)
 	g.state, g.since = to, event.Time()
 }
 
-// waiting is where, and in what, a goroutine parks.
+// waiting is where, and in what, a goroutine parks. An operation that allocates may have to
+// help the collector, and wait for it: that is no wait for the other side.
 func (t *traceTally) waiting(change trace.StateTransition) Site {
 	site := t.place(change.Stack).site
-	if site.Op == Other {
+	switch {
+	case strings.HasPrefix(change.Reason, collecting):
+		site.Op = Other
+	case site.Op == Other:
 		site.Op = reasons[change.Reason]
 	}
 	return site
 }
+
+// collecting begins the trace's words for waits for the collector.
+const collecting = "GC "
 
 // reasons are the trace's words for why a goroutine waits, for stacks that do
 // not tell.

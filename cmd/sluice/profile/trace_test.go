@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	exp "golang.org/x/exp/trace"
 )
 
 // exchanges is how many values an exchange hands over.
@@ -90,6 +92,38 @@ func TestTrace(t *testing.T) {
 	}
 	if all := strings.Join(roots, " "); !strings.Contains(all, "WaitGroup") && !strings.Contains(all, "exchange.func1") {
 		t.Errorf("stages %q", roots)
+	}
+}
+
+// A goroutine that waits for the collector within a send waits for no receiver.
+func TestParkedForTheCollector(t *testing.T) {
+	events, err := exp.NewReader(bytes.NewReader(tracedExchange(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally, seen := traceTally{stacks: map[exp.Stack]placed{}}, 0
+	for {
+		event, err := events.ReadEvent()
+		if err != nil {
+			break
+		}
+		if event.Kind() != exp.EventStateTransition {
+			continue
+		}
+		change := event.StateTransition()
+		if change.Reason != "chan send" {
+			continue
+		}
+		for reason, want := range map[string]Op{change.Reason: Send, "GC mark assist wait for work": Other} {
+			change.Reason = reason
+			if site := tally.waiting(change); site.Op != want || site.At.Function != here+"give" {
+				t.Errorf("%s: %+v", reason, site)
+			}
+		}
+		seen++
+	}
+	if seen == 0 {
+		t.Error("nobody has parked in a send")
 	}
 }
 
