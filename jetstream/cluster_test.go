@@ -3,19 +3,13 @@
 package jetstream
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,134 +18,6 @@ import (
 )
 
 var allFaults = flag.Bool("cluster.all", false, "test the cluster with every fault, not only a dead leader")
-
-// A process is this binary in another role. It ends with its test at the latest, also
-// with one that fails: what lives on holds up who reads the output of the tests.
-type process struct {
-	t     testing.TB
-	role  role
-	cmd   *exec.Cmd
-	input io.Closer
-	ended chan struct{} // closed when its output is read to the end
-	wait  func() error
-
-	mu    sync.Mutex
-	lines []string
-	told  bool // it may end
-}
-
-// begin starts a process.
-func begin(t testing.TB, r role) *process {
-	t.Helper()
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{t: t, role: r, cmd: exec.Command(os.Args[0]), ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
-	p.cmd.Stderr = os.Stderr
-	input, err := p.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.input = input
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p.wait = sync.OnceValue(func() error {
-		<-p.ended
-		return p.cmd.Wait()
-	})
-	go p.read(output)
-	t.Cleanup(p.kill)
-	return p
-}
-
-// read keeps what the process prints. One that ends before it may has failed, and says
-// why on stderr.
-func (p *process) read(output io.Reader) {
-	defer close(p.ended)
-	for lines := bufio.NewScanner(output); lines.Scan(); {
-		p.mu.Lock()
-		p.lines = append(p.lines, lines.Text())
-		p.mu.Unlock()
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if drained := len(p.lines) > 0 && p.lines[len(p.lines)-1] == theEnd; !p.told && !drained {
-		p.t.Errorf("%v has ended by itself", p)
-	}
-}
-
-// theEnd is the last line of a receiver from a channel that is closed and drained.
-var theEnd = "=" + sluice.ErrClosed.Error()
-
-func (p *process) String() string {
-	return fmt.Sprintf("%s %s%d (process %d)", p.role.Kind, p.role.Name, p.role.Number, p.cmd.Process.Pid)
-}
-
-// mayEnd says that the process is not expected to go on.
-func (p *process) mayEnd() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.told = true
-}
-
-// finish waits for the process, having ended its input. Of one that does not end the
-// stacks are on stderr.
-func (p *process) finish() error {
-	p.mayEnd()
-	_ = p.input.Close()
-	select {
-	case <-p.ended:
-	case <-patient(p.t).Done():
-		p.t.Errorf("%v does not end", p)
-		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
-	}
-	return p.wait()
-}
-
-// kill is kill -9. It may have ended already.
-func (p *process) kill() {
-	p.mayEnd()
-	_ = p.cmd.Process.Kill()
-	_ = p.wait()
-}
-
-// until waits until what becomes true of the process, or it has ended.
-func (p *process) until(what string, is func() bool) {
-	p.t.Helper()
-	until(p.t, fmt.Sprintf("%v: %s", p, what), func() bool {
-		if is() {
-			return true
-		}
-		select {
-		case <-p.ended:
-			if !is() { // nor by its last words
-				p.t.Fatalf("%v has ended: %s", p, what)
-			}
-			return true
-		default:
-			return false
-		}
-	})
-}
-
-func (p *process) printed() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]string(nil), p.lines...)
-}
-
-func (p *process) count() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.lines)
-}
 
 // A cluster is three servers, each a process.
 type cluster struct {
