@@ -28,6 +28,7 @@ type service struct {
 	address, debug string
 	cancel         func()
 	status         chan int
+	ended          chan struct{} // closed then
 	stdout         bytes.Buffer
 	stderr         strings.Builder
 	logged         sync.WaitGroup
@@ -36,13 +37,14 @@ type service struct {
 // start starts a service on TCP, and waits until it listens.
 func start(t *testing.T, args ...string) *service {
 	t.Helper()
-	s := &service{t: t, status: make(chan int, 1)}
+	s := &service{t: t, status: make(chan int, 1), ended: make(chan struct{})}
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(t.Context())
 	read, stderr := io.Pipe()
 	go func() {
 		s.status <- run(ctx, append([]string{"-tcp", "127.0.0.1:0", "-drain", "10s"}, args...), streams{strings.NewReader(""), &s.stdout, stderr})
 		stderr.Close()
+		close(s.ended)
 	}()
 	listens := make(chan bool, 1)
 	s.logged.Go(func() {
@@ -67,6 +69,18 @@ func start(t *testing.T, args ...string) *service {
 		t.Fatalf("it does not listen: %s", s.stderr.String())
 	}
 	return s
+}
+
+// goesOn fails the test if the service has ended by itself: what it is waited for to do
+// will not happen then.
+func (s *service) goesOn() {
+	s.t.Helper()
+	select {
+	case <-s.ended:
+		s.logged.Wait()
+		s.t.Fatalf("it has ended, with status %d: %s", <-s.status, s.stderr.String())
+	default:
+	}
 }
 
 // stop ends the service gracefully, and returns its status.
@@ -100,7 +114,7 @@ func TestEndToEnd(t *testing.T) {
 				if _, err := fmt.Sscanf(sent.String(), "sent %d lines, of which %d are", &lines, &malformed); err != nil {
 					t.Fatal(err)
 				}
-				settled(t, counts, lines-malformed) // so that all connections were accepted
+				s.settled(counts, lines-malformed) // so that all connections were accepted
 				if status := s.stop(); status != 0 {
 					t.Fatalf("status %d: %s", status, s.stderr.String())
 				}
@@ -120,18 +134,18 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// settled waits until that many lines are counted in a file.
-func settled(t *testing.T, path string, lines int) {
-	t.Helper()
-	for {
+// settled waits until that many lines are counted in its file.
+func (s *service) settled(path string, lines int) {
+	s.t.Helper()
+	for ; ; time.Sleep(5 * time.Millisecond) {
 		sum := int64(0)
-		for _, row := range rows(t, path) {
+		for _, row := range rows(s.t, path) {
 			sum += row.Lines
 		}
 		if sum >= int64(lines) {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
+		s.goesOn()
 	}
 }
 
