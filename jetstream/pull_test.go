@@ -272,7 +272,14 @@ func TestTryAsksAgain(t *testing.T) {
 			_, err := c.core.tryUntil(nil, make([]*parcel, 1)) // it is never too late
 			result <- err
 		}()
-		<-silent
+		asks := func() {
+			select {
+			case <-silent:
+			case err := <-result:
+				t.Fatalf("%s: who tries does not ask, and gets %v", what, err)
+			}
+		}
+		asks()
 		in.mu.Lock() // what follows happens before who tries sees the answer
 		c.core.told(&in.tries, "404", nil)
 		if meanwhile != nil {
@@ -281,7 +288,7 @@ func TestTryAsksAgain(t *testing.T) {
 		in.mu.Unlock()
 		again := what == "another took one" || what == "one is on its way"
 		if again {
-			<-silent
+			asks()
 			in.mu.Lock()
 			in.waits[0].left = 0
 			c.core.told(&in.tries, "404", nil)
