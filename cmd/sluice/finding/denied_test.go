@@ -33,8 +33,8 @@ func TestDenied(t *testing.T) {
 		said    bool
 	}{
 		"it has little to do":          {0.35, metrics(0, 0), Idle, false},
-		"it waits for others":          {0.35, denied(0.2, time.Millisecond), Yes, true},
-		"hardly":                       {0.35, denied(0.1, time.Millisecond), Idle, false},
+		"it waits for others":          {0.35, denied(0.11, time.Millisecond), Yes, true},
+		"hardly":                       {0.35, denied(0.09, time.Millisecond), Idle, false},
 		"for its own threads":          {0.35, denied(0.9, 100*time.Microsecond), Idle, false},
 		"it gets next to nothing":      {0.07, denied(0.9, 5*time.Millisecond), Yes, true},
 		"too little for any share":     {0.01, denied(0.9, 5*time.Millisecond), NotSaid, true},

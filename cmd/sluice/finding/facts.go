@@ -19,6 +19,8 @@ const (
 	// loadCores on a machine of their own none has waits of that length worth telling, and
 	// of those beside four busy neighbours on two cores 0.5 to 1.3 goroutines are in one.
 	longRunnable = time.Millisecond
+	// deniedWaits: mean goroutines in such a wait. Of those services it was at most 0.03.
+	deniedWaits = 0.1
 	// floorSamples of CPU time. A share of 30 samples is known to ± 9 % at best.
 	floorSamples = 30
 )
@@ -140,14 +142,14 @@ func (f *facts) readCPU() {
 		period = 0.01
 	}
 	switch {
-	case f.window > 0 && f.wanted() < floorCores:
+	case f.window > 0 && f.cores < floorCores && !f.isDenied():
 		f.sparse = fmt.Sprintf("it used %s cores: below %s no share is taken", number(f.cores), number(floorCores))
 	case f.cpu/period < floorSamples:
 		f.sparse = fmt.Sprintf("the CPU profile has %.0f samples: below %d no share is taken", f.cpu/period, floorSamples)
 	default:
 		f.busy = true
 	}
-	f.loaded = f.busy && (f.window == 0 || f.wanted() >= loadCores)
+	f.loaded = f.busy && (f.window == 0 || f.cores >= loadCores || f.isDenied())
 	f.lock = cpu.By[profile.ChannelLock].Seconds()
 	f.channel = cpu.By[profile.ChannelWork].Seconds() + f.lock
 	f.readParks()
@@ -165,14 +167,9 @@ func (f *facts) readDenied() {
 	}
 }
 
-// wanted is how many cores the service would use, had nobody else any of them. Shares of
-// CPU time are the same then: neighbours take from all that it does.
-func (f *facts) wanted() float64 { return f.cores + f.denied }
-
-// isDenied is whether it uses little because it is not given more.
-func (f *facts) isDenied() bool {
-	return f.denied > 0 && f.cores < loadCores && f.wanted() >= loadCores
-}
+// isDenied is whether it uses little because it is not given more. Shares of CPU time are
+// what they would be then: neighbours take from all that it does.
+func (f *facts) isDenied() bool { return f.denied >= deniedWaits }
 
 // readParks tells the scheduler's work after parks on channels from that after
 // others: it has no frame of the program. Counts of parks are best, then who
