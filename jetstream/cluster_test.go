@@ -98,30 +98,34 @@ func (c *cluster) leader(ch *Channel[string]) (leader int) {
 	return leader
 }
 
-// faults are what happens to the cluster. Each leaves it whole.
-var faults = []struct {
-	name string
-	do   func(c *cluster, ch *Channel[string], goesOn func())
-}{
-	{"leader killed", func(c *cluster, ch *Channel[string], goesOn func()) {
+// A fault is what happens to the cluster, and leaves it whole. One that closes does it to
+// a channel that is being closed.
+type fault struct {
+	name   string
+	closes bool
+	do     func(c *cluster, ch *Channel[string], goesOn func())
+}
+
+var faults = []fault{
+	{"leader killed", false, func(c *cluster, ch *Channel[string], goesOn func()) {
 		dead := c.leader(ch)
 		c.kill(dead)
 		goesOn()
 		c.begin(dead)
 	}},
-	{"follower killed", func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"follower killed", false, func(c *cluster, ch *Channel[string], goesOn func()) {
 		dead := (c.leader(ch) + 1) % 3
 		c.kill(dead)
 		goesOn()
 		c.begin(dead)
 	}},
-	{"leader stopped for 4 s", func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"leader stopped for 4 s", false, func(c *cluster, ch *Channel[string], goesOn func()) {
 		p := c.nodes[c.leader(ch)].cmd.Process
 		_ = p.Signal(syscall.SIGSTOP)
 		time.Sleep(4 * time.Second)
 		_ = p.Signal(syscall.SIGCONT)
 	}},
-	{"rolling restart", func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"rolling restart", false, func(c *cluster, ch *Channel[string], goesOn func()) {
 		for i := range c.nodes {
 			if err := c.nodes[i].finish(); err != nil {
 				c.t.Errorf("a server: %v", err)
@@ -131,7 +135,7 @@ var faults = []struct {
 			goesOn()
 		}
 	}},
-	{"all killed", func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"all killed", false, func(c *cluster, ch *Channel[string], goesOn func()) {
 		for i := range c.nodes {
 			c.kill(i)
 		}
@@ -139,7 +143,27 @@ var faults = []struct {
 			c.begin(i)
 		}
 	}},
+	{"leader stopped as Close begins", true, func(c *cluster, ch *Channel[string], goesOn func()) {
+		p := c.nodes[c.leader(ch)].cmd.Process
+		closed := make(chan struct{})
+		go func() { defer close(closed); ch.Close() }()
+		time.Sleep(rand.N(5 * time.Millisecond)) // in some rounds before the servers heard of it, in some after
+		_ = p.Signal(syscall.SIGSTOP)
+		time.Sleep(electedBy)
+		_ = p.Signal(syscall.SIGCONT)
+		<-closed
+	}},
+	{"leader killed after Close", true, func(c *cluster, ch *Channel[string], goesOn func()) {
+		dead := c.leader(ch)
+		ch.Close()
+		c.kill(dead)
+		time.Sleep(rand.N(electedBy))
+		c.begin(dead)
+	}},
 }
+
+// electedBy is when servers have elected another leader, mostly.
+const electedBy = 10 * time.Second
 
 // TestCluster: three servers, each a process, and what may happen to them under load
 // from several senders and receivers, each a process. Every value is accounted for:
@@ -179,7 +203,9 @@ func TestCluster(t *testing.T) {
 			}
 			goesOn()
 			fault.do(c, ch, goesOn)
-			goesOn()
+			if !fault.closes {
+				goesOn()
+			}
 			for _, p := range senders {
 				if err := p.finish(); err != nil {
 					t.Errorf("a sender: %v", err)

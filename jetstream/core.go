@@ -61,7 +61,7 @@ type core struct {
 
 	asking    sync.Mutex // held while the stream is looked at
 	suspected suspicion
-	sealedAt  time.Time    // when the stream was first seen sealed
+	ending    ending
 	looked    atomic.Int64 // when it was last looked at, in ns since epoch
 }
 
@@ -274,6 +274,7 @@ func (c *core) look(ctx context.Context) error {
 	asked := time.Now()
 	info, err := c.stream.Info(ctx)
 	if err != nil {
+		c.ending = ending{}
 		if errors.Is(err, natsjs.ErrStreamNotFound) {
 			c.gone.Store(true)
 			c.changed()
@@ -285,26 +286,14 @@ func (c *core) look(ctx context.Context) error {
 	c.tally.see(info)
 	if info.Config.Sealed {
 		c.closed.Store(true)
-		if c.sealedAt.IsZero() {
-			c.sealedAt = time.Now()
-		}
-		if info.State.Msgs == 0 && asked.Sub(c.sealedAt) >= c.underWay() {
+		if c.over(info, asked, time.Now()) {
 			c.drained.Store(true)
 		}
 		c.changed()
+	} else {
+		c.ending = ending{}
 	}
 	return c.repair(ctx, info)
-}
-
-// underWay is how long values may still come to a stream that is sealed. Servers that
-// agree on each value take one before the seal, and store it after: a stream that is
-// sealed and empty may fill again. But a Send is told nil within one attempt, or it is
-// not: a value that comes later than that is nobody's to miss.
-func (c *core) underWay() time.Duration {
-	if c.config.replicas == 1 {
-		return 0
-	}
-	return attempt
 }
 
 // lookWait is the longest that a question about the stream waits for its answer.

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -232,33 +231,6 @@ func TestDeadLettersAtLeave(t *testing.T) {
 	}
 	c.core.left.Store(true)
 	mustSend(t, other, 1)
-}
-
-// Of several servers a sealed and empty stream may fill again, with values under way to
-// the others: who receives is not told of the end before these have come.
-func TestDrainedLate(t *testing.T) {
-	t.Parallel()
-	c := open(t, Options[int]{})
-	c.core.config.replicas = 3 // as it were
-	if err := c.Seal(patient(t)); err != nil {
-		t.Fatal(err)
-	}
-	sealed := func(at func(seen time.Time) time.Time) {
-		c.core.asking.Lock()
-		defer c.core.asking.Unlock()
-		if c.core.sealedAt.IsZero() {
-			t.Error("it is not known since when the stream is sealed")
-		}
-		c.core.sealedAt = at(c.core.sealedAt)
-	}
-	sealed(func(time.Time) time.Time { return time.Now().Add(time.Hour) }) // whenever this goes on, it is at once
-	if _, err := c.TryRecv(); !errors.Is(err, sluice.ErrEmpty) {
-		t.Errorf("TryRecv at once after the seal: %v", err)
-	}
-	sealed(func(time.Time) time.Time { return time.Now().Add(-attempt) })
-	if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
-		t.Errorf("Recv when all attempts before the seal are over: %v", err)
-	}
 }
 
 // What is on its way to a process that leaves is given back, too: nobody waits for it until

@@ -1,0 +1,70 @@
+package jetstream
+
+import (
+	"testing"
+	"time"
+
+	natsjs "github.com/nats-io/nats.go/jetstream"
+)
+
+// Of several servers a sealed and empty stream may fill again, and who answers for it need
+// not lead it any more: what is asked, what is answered, and when that is the end.
+func TestOver(t *testing.T) {
+	t.Parallel()
+	long, ago := attempt+time.Second, time.Now().Add(-time.Hour)
+	ms := time.Millisecond
+	type answer struct {
+		after  time.Duration // asked so long after the first one
+		leader string
+		since  time.Time
+		msgs   uint64
+		heard  []time.Duration // since each of the others was
+		failed bool            // no answer
+		over   bool
+	}
+	two := []time.Duration{ms, ms}
+	for _, test := range []struct {
+		name    string
+		answers []answer
+	}{
+		{"at once, and an attempt later", []answer{
+			{leader: "a", heard: two}, {after: attempt / 2, leader: "a", heard: two}, {after: long, leader: "a", heard: two, over: true}}},
+		{"it fills again", []answer{
+			{leader: "a", heard: two}, {after: long, leader: "a", msgs: 1, heard: two}, {after: 2 * long, leader: "a", heard: two, over: true}}},
+		{"another leader", []answer{{leader: "a", heard: two}, {after: long, leader: "b", heard: two}}},
+		{"elected once more", []answer{{leader: "a", since: ago, heard: two}, {after: long, leader: "a", since: ago.Add(ms), heard: two}}},
+		{"the same leader", []answer{{leader: "a", since: ago, heard: two}, {after: long, leader: "a", since: ago, heard: two, over: true}}},
+		{"no leader, again and again", []answer{{heard: two}, {after: long, heard: two}, {after: 2 * long, heard: two}}},
+		{"a leader that is gone in between", []answer{{leader: "a", heard: two}, {after: ms, heard: two}, {after: long, leader: "a", heard: two}}},
+		{"one of the others is dead", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, ms}, over: true}}},
+		{"one of the others never was there", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{0, ms}, over: true}}},
+		{"a leader that is cut off", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, heardLately}}}},
+		{"a leader that never heard of the others", []answer{{leader: "a"}, {after: long, leader: "a", heard: []time.Duration{0, 0}}}},
+		{"a question without an answer", []answer{{leader: "a", heard: two}, {failed: true}, {after: long, leader: "a", heard: two}}},
+	} {
+		c := alone(config{replicas: 3})
+		for i, a := range test.answers {
+			if a.failed {
+				c.ending = ending{} // as look does
+				continue
+			}
+			info := &natsjs.StreamInfo{Cluster: &natsjs.ClusterInfo{Leader: a.leader}, State: natsjs.StreamState{Msgs: a.msgs}}
+			if !a.since.IsZero() {
+				info.Cluster.LeaderSince = &a.since
+			}
+			for _, d := range a.heard {
+				info.Cluster.Replicas = append(info.Cluster.Replicas, &natsjs.PeerInfo{Active: d})
+			}
+			at := time.Now().Add(a.after)
+			if over := c.over(info, at, at); over != a.over {
+				t.Errorf("%s: answer %d: over: %v, want %v", test.name, i, over, a.over)
+			}
+		}
+	}
+	one := alone(config{replicas: 1})
+	for msgs := range uint64(2) {
+		if over := one.over(&natsjs.StreamInfo{State: natsjs.StreamState{Msgs: msgs}}, time.Now(), time.Now()); over != (msgs == 0) {
+			t.Errorf("of one server with %d values: over: %v", msgs, over)
+		}
+	}
+}
