@@ -58,6 +58,7 @@ type core struct {
 	tally    tally
 	warnings warnings
 	dead     deadLetters
+	tries    tries
 
 	asking    sync.Mutex // held while the stream is looked at
 	suspected suspicion

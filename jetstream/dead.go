@@ -39,16 +39,6 @@ func (c *core) openDead(ctx context.Context) (*core, error) {
 	return openCore(ctx, c.deadConfig(), c.link)
 }
 
-// exhausted tells whether p was delivered too often, and is dead by now. Who had it
-// the last time said nothing, as those who die do.
-func (c *core) exhausted(p *parcel) bool {
-	if c.config.maxTries == 0 || p.tries <= c.config.maxTries {
-		return false
-	}
-	c.bury(p, "it was not acknowledged the last time")
-	return true
-}
-
 // bury moves p to the dead letters: it is stored there, then acknowledged here. If
 // that breaks off in between it happens again, and the identity of the dead letter
 // keeps it from being there twice. If it fails, p comes again.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A dead letter that is stored again, as the word that it is done was lost, is there once.
@@ -86,27 +85,5 @@ func TestDeadLetterUnreadable(t *testing.T) {
 	}
 	if s := dead.Stats(); s.Received != 2 || s.Dropped != 0 {
 		t.Errorf("Stats of the dead letters: %+v", s)
-	}
-}
-
-// A value given back unseen counts as tried: with one try nothing may be fetched that nobody
-// waits for, or it would be dead without ever having been received.
-func TestOneTry(t *testing.T) {
-	t.Parallel()
-	c := open(t, Options[int]{MaxTries: 1})
-	mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
-	in := &c.core.inbox
-	for range 8 {
-		in.mu.Lock()
-		in.tookAt = time.Now().Add(time.Hour) // it comes back at once, whenever that is
-		in.mu.Unlock()
-		if _, err := c.Recv(patient(t)); err != nil {
-			t.Fatal(err)
-		}
-		in.mu.Lock()
-		if left, _ := in.underWay(); left+len(in.ready) > 0 {
-			t.Errorf("%d are here, %d asked for, and nobody waits for them", len(in.ready), left)
-		}
-		in.mu.Unlock()
 	}
 }

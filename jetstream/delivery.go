@@ -19,7 +19,8 @@ import (
 type Delivery[T any] struct {
 	// Value is what was sent.
 	Value T
-	// Tries is how often it was delivered, with this one; from 1.
+	// Tries is how often it was delivered, with this one; from 1. That may be more often
+	// than a worker had it: Options.MaxTries.
 	Tries int
 	// Reason is why it is a dead letter; empty of any other.
 	Reason string
@@ -52,15 +53,11 @@ func (d *Delivery[T]) AckConfirmed(ctx context.Context) error {
 }
 
 // Nack says that the value is to be delivered again, after Options.NackWait, to
-// anybody; or to the dead letters, if it had Options.MaxTries.
+// anybody; or to the dead letters, if it had Options.MaxTries. It waits until the servers
+// have noted the first try, or the dead letter, two to four seconds at most.
 func (d *Delivery[T]) Nack() error {
 	return d.settle(func() error {
-		c := d.channel.core
-		if c.config.maxTries > 0 && d.Tries >= c.config.maxTries {
-			c.bury(d.parcel, "it was given back the last time")
-			return nil
-		}
-		c.giveBack(d.parcel, c.config.nackWait)
+		d.channel.core.again(d.parcel)
 		return nil
 	})
 }
@@ -148,7 +145,12 @@ func (r Deliveries[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (int, 
 }
 
 func (r Deliveries[T]) receive(buf []*Delivery[T], take func([]*parcel) (int, error)) (int, error) {
-	return receive(r.c, buf, take, func(p *parcel, v T, bad error) (*Delivery[T], error) {
+	weighed := func(parcels []*parcel) (int, error) {
+		n, err := take(parcels)
+		r.c.core.weigh(parcels[:n])
+		return n, err
+	}
+	return receive(r.c, buf, weighed, func(p *parcel, v T, bad error) (*Delivery[T], error) {
 		r.c.core.hold(p)
 		return &Delivery[T]{Value: v, Tries: p.tries, Reason: p.reason, Err: bad, Form: p.data, channel: r.c, parcel: p}, nil
 	})

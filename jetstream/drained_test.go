@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -65,6 +66,21 @@ func TestOver(t *testing.T) {
 	for msgs := range uint64(2) {
 		if over := one.over(&natsjs.StreamInfo{State: natsjs.StreamState{Msgs: msgs}}, time.Now(), time.Now()); over != (msgs == 0) {
 			t.Errorf("of one server with %d values: over: %v", msgs, over)
+		}
+	}
+}
+
+// A question that is not answered, and an answer that the stream is not sealed, begin the
+// wait anew.
+func TestEndingAnew(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{})
+	ctx, cancel := withCancel(t)
+	cancel()
+	for name, ctx := range map[string]context.Context{"no answer": ctx, "not sealed": patient(t)} {
+		c.core.ending = ending{leader: "a"}
+		if err := c.core.look(ctx); (err != nil) != (ctx.Err() != nil) || c.core.ending.leader != "" {
+			t.Errorf("%s: look: %v, and the leader who sealed it is %q", name, err, c.core.ending.leader)
 		}
 	}
 }

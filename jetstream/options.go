@@ -71,9 +71,12 @@ type Options[T any] struct {
 	// MaxWork is how long a delivery in hand is marked as in progress, an hour by
 	// default: a forgotten one comes back then.
 	MaxWork time.Duration
-	// MaxTries is how often a value is delivered before it goes to the dead
-	// letters: 10 by default; below 0 there are none. A delivery that was given
-	// back unseen counts too, so with 1 nothing is fetched in advance.
+	// MaxTries is how often a worker has a value in hands, as a Delivery, before it
+	// goes to the dead letters: 10 by default; below 0 there are none. What was
+	// delivered to a process and given back unseen does not count, nor does a first
+	// delivery that ended without a word, as a process that dies has more than what
+	// its workers had: so a value that kills its worker is tried once more. Not so
+	// with 1: then every delivery is noted before it is handed out, by one more write.
 	MaxTries int
 
 	// System is the URL of a user of the system account, SystemNATS more options
@@ -155,9 +158,8 @@ func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 			c.replicas = 1
 		}
 	}
-	if c.strict || c.maxTries == 1 {
-		// There is never another one to fetch; or one given back unseen would be dead.
-		c.prefetch = 1
+	if c.strict {
+		c.prefetch = 1 // there is never another one to fetch
 	}
 	if c.log == nil {
 		c.log = slog.Default()

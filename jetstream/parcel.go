@@ -17,6 +17,8 @@ type parcel struct {
 	data   []byte
 	reason string // why it is a dead letter
 	tries  int    // deliveries so far, with this one
+	had    int    // tries so far, with this one; 1 if they cannot be too many
+	noted  bool   // this one is
 	came   time.Time
 	// In hand, guarded by held.mu: marked is when it was last marked as in progress, alive
 	// the same of a mark that the servers are known to have heard, until when it will be.
@@ -197,6 +199,7 @@ func (c *core) acknowledged(p *parcel) {
 	}
 	h.settled[p.key] = struct{}{}
 	h.mu.Unlock()
+	c.forget(p)
 	select {
 	case c.room <- struct{}{}:
 	default:

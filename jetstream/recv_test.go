@@ -251,31 +251,6 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
-// Who dies with a value in hand, again and again, says nothing: it is dead all the same.
-func TestDeadLetterOfTheSilent(t *testing.T) {
-	t.Parallel()
-	c := open(t, Options[int]{NackWait: -1, MaxTries: 1, Log: mute()})
-	mustSend(t, c, 1)
-	p := mustDeliver(t, c).parcel
-	c.core.giveBack(p, 0) // as the servers do after AckWait
-	if err := c.core.release(p); err != nil {
-		t.Fatal(err)
-	}
-	go func() { _, _ = c.Recv(c.core.leaving) }()
-	until(t, "it is dead", func() bool { return c.Stats().Dropped == 1 })
-	dead, err := c.DeadLetters(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer leave(t, dead)
-	if d := mustDeliver(t, dead); d.Reason != "delivered 2 times: it was not acknowledged the last time" {
-		t.Errorf("its reason: %q", d.Reason)
-	}
-	if n := c.Stats().Received; n != 1 {
-		t.Errorf("%d were handed out, one of them dead", n)
-	}
-}
-
 // Without dead letters a value comes again and again.
 func TestNoDeadLetters(t *testing.T) {
 	t.Parallel()

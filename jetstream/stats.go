@@ -77,6 +77,7 @@ const (
 	warnBatches = "batches"
 	warnClose   = "close"
 	warnLost    = "lost"
+	warnTries   = "tries"
 )
 
 // warn logs a warning and keeps it for Stats; an empty text withdraws it.

@@ -1,0 +1,150 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	natsjs "github.com/nats-io/nats.go/jetstream"
+)
+
+// A try is a delivery that a worker had in hands. What servers count is more than that:
+// every delivery, also to a process that fetched a value in advance, and gave it back or
+// died before a worker of it saw it. One value that kills its process would take with it all
+// that were fetched with it. So tries are noted, in a stream beside that of the channel:
+//
+//   - a note is a message; the notes of a value have a subject of their own, so the servers
+//     know how many there are;
+//   - a value is noted before it is handed out, from its second delivery on. A first one
+//     that nobody spoke of counts as unseen, and one that was given back is noted then: so
+//     values that are done at once, which are most, cost nothing. With a MaxTries of 1 the
+//     first one is noted, too;
+//   - notes are read when the servers count enough deliveries for a dead letter, and are
+//     deleted with their value.
+//
+// A note that is lost is one more try. So a value is not buried that had less than MaxTries,
+// and one that had one more is.
+//
+// Tried and lost: to fetch nothing in advance where tries count. It takes a round trip for
+// each value, and still there are receivers that gave up before their value came.
+type tries struct {
+	mu    sync.Mutex
+	notes natsjs.Stream // nil until the first one
+}
+
+const (
+	// triesSuffix is what the name of the stream of notes ends with.
+	triesSuffix = "-tries"
+	// Notes of values that nobody settled as a delivery go at last by age, or number.
+	maxNotes   = 1 << 20
+	notesStand = 30 * 24 * time.Hour
+)
+
+// noteSubject is the subject of the notes of p.
+func (c *core) noteSubject(p *parcel) string {
+	return c.subject + triesSuffix + "." + strconv.FormatUint(p.key.seq, 10) + "." + strconv.FormatInt(p.key.time, 10)
+}
+
+// weigh counts the tries of parcels that are about to be handed out, and notes them.
+func (c *core) weigh(parcels []*parcel) {
+	var all sync.WaitGroup
+	for _, p := range parcels {
+		switch p.had = 1; {
+		case c.config.maxTries > 1 && p.tries == 1, c.config.maxTries == 0, c.overdue(p):
+		default:
+			all.Go(func() { c.try(c.count, p) })
+		}
+	}
+	all.Wait()
+}
+
+// try does something with the notes, for as long as an attempt takes. What fails is told in
+// Stats until something succeeds.
+func (c *core) try(do func(ctx context.Context, p *parcel) error, p *parcel) {
+	ctx, cancel := context.WithTimeout(c.leaving, min(attempt, c.config.ackWait/2))
+	defer cancel()
+	err := c.makeNotes(ctx)
+	if err == nil {
+		err = do(ctx, p)
+	}
+	switch {
+	case err == nil:
+		c.warn(warnTries, "")
+	case !c.left.Load():
+		c.warn(warnTries, fmt.Sprintf("tries cannot be counted, so values may be tried more than MaxTries: %v", err))
+	}
+}
+
+// count says in p.had which try is about to be made, if it can be one too many, and notes it.
+func (c *core) count(ctx context.Context, p *parcel) error {
+	if p.tries > 1 && p.tries >= c.config.maxTries {
+		info, err := c.tries.notes.Info(ctx, natsjs.WithSubjectFilter(c.noteSubject(p)))
+		if err != nil {
+			return err
+		}
+		before := int(info.State.Subjects[c.noteSubject(p)])
+		p.had, p.noted = p.had+before, before > 0
+		if before >= c.config.maxTries {
+			return nil // it is not handed out
+		}
+	}
+	return c.note(ctx, p)
+}
+
+// note notes a try. Nobody knows then which one it is.
+func (c *core) note(ctx context.Context, p *parcel) error {
+	_, err := c.link.js.Publish(ctx, c.noteSubject(p), nil)
+	p.noted = p.noted || err == nil
+	return err
+}
+
+// forget deletes the notes of p, which is done. Nobody waits for that.
+func (c *core) forget(p *parcel) {
+	if p.noted { // what is lost goes by age
+		_ = c.link.nc.Publish(natsjs.DefaultAPIPrefix+"STREAM.PURGE."+c.config.name+triesSuffix,
+			fmt.Appendf(nil, `{"filter":%q}`, c.noteSubject(p)))
+	}
+}
+
+// makeNotes makes the stream of notes, or finds it.
+func (c *core) makeNotes(ctx context.Context) (err error) {
+	t := &c.tries
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.notes == nil {
+		t.notes, err = c.link.js.CreateStream(ctx, natsjs.StreamConfig{
+			Name: c.config.name + triesSuffix, Subjects: []string{c.subject + triesSuffix + ".>"},
+			Description: "tries of a channel of sluice", Storage: natsjs.FileStorage, Replicas: c.config.replicas,
+			MaxMsgs: maxNotes, MaxAge: notesStand, Duplicates: c.config.dedupe,
+		})
+		if err != nil {
+			t.notes = nil // an interface that holds nothing is not nil
+		}
+	}
+	return err
+}
+
+// again gives p back, as a worker had it and wants it to be tried again; or has it buried.
+func (c *core) again(p *parcel) {
+	if p.had >= c.config.maxTries && c.config.maxTries > 0 {
+		c.bury(p, "it was given back the last time")
+		return
+	}
+	if c.config.maxTries > 0 && !p.noted {
+		c.try(c.note, p)
+	}
+	if time.Since(p.alive) < c.config.ackWait { // or it comes again, and may be somebody's
+		c.giveBack(p, c.config.nackWait)
+	}
+}
+
+// exhausted tells whether p had all its tries before, and buries it.
+func (c *core) exhausted(p *parcel) bool {
+	if c.config.maxTries == 0 || p.had <= c.config.maxTries {
+		return false
+	}
+	c.bury(p, "it was not acknowledged the last time")
+	return true
+}

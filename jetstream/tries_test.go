@@ -1,0 +1,175 @@
+package jetstream
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-go/sluice"
+)
+
+// unseen has n values fetched that nobody waits for, and given back as they lay too long.
+func unseen[T any](t *testing.T, c *Channel[T], n int) {
+	t.Helper()
+	in := &c.core.inbox
+	in.mu.Lock()
+	_, free := in.underWay()
+	c.core.request(free, pullRequest{Batch: n, Expires: pullStands})
+	in.mu.Unlock()
+	until(t, "they came", func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return len(in.ready) == n
+	})
+	in.mu.Lock()
+	for _, p := range in.ready {
+		p.came = p.came.Add(-idleAfter)
+	}
+	in.mu.Unlock()
+	c.core.idled()
+}
+
+// silent ends a delivery as those do whose process dies: without a word, it comes again.
+func silent[T any](t *testing.T, d *Delivery[T]) {
+	t.Helper()
+	d.channel.core.giveBack(d.parcel, 0) // as the servers do after AckWait
+	if err := d.channel.core.release(d.parcel); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// noted returns how many notes there are of values of c.
+func noted[T any](t *testing.T, c *Channel[T]) int {
+	t.Helper()
+	stream, err := c.core.link.js.Stream(patient(t), c.core.config.name+triesSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(stream.CachedInfo().State.Msgs)
+}
+
+// A try is a delivery that a worker had in hands. What was fetched and given back unseen, by
+// whatever process, however often, has all of its tries left; and nothing is kept of them.
+func TestTriesInHand(t *testing.T) {
+	t.Parallel()
+	for most := 1; most <= 3; most++ {
+		dir := t.TempDir()
+		c := open(t, Options[int]{Name: "jobs", Dir: dir, Prefetch: 1, NackWait: -1, MaxTries: most, Log: mute()})
+		stalls := open(t, Options[int]{Name: "jobs", Dir: dir, NackWait: -1, MaxTries: most, Log: mute()})
+		mustSend(t, c, 1, 2)
+		for try := range most {
+			for range 3 {
+				unseen(t, stalls, 2)
+			}
+			if n := c.Stats().Dropped; n != 0 {
+				t.Fatalf("MaxTries %d: %d are dead after %d tries", most, n, try)
+			}
+			for range 2 {
+				if d := mustDeliver(t, c); d.Value == 2 && try == most-1 {
+					if err := d.Ack(); err != nil {
+						t.Error(err)
+					}
+				} else if err := d.Nack(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		until(t, "one is dead, one is done", func() bool { return c.Stats().Dropped == 1 && c.Len() == 0 })
+		until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
+	}
+}
+
+// Who dies with a value in hand, again and again, says nothing: it is dead all the same, with
+// one try more than MaxTries, as the first may have been another one's. Not so with one.
+func TestDeadLetterOfTheSilent(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int]int{1: 1, 2: 3, 3: 4} {
+		c := open(t, Options[int]{NackWait: -1, MaxTries: most, Log: mute()})
+		mustSend(t, c, 1)
+		for range want {
+			silent(t, mustDeliver(t, c))
+		}
+		ctx, cancel := withCancel(t)
+		go func() {
+			until(t, "it is dead", func() bool { return c.Stats().Dropped == 1 })
+			cancel()
+		}()
+		if d, err := c.Deliveries().Recv(ctx); err == nil {
+			t.Errorf("MaxTries %d: try %d: %+v", most, want+1, d)
+		}
+		dead, err := c.DeadLetters(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave(t, dead)
+		if d := mustDeliver(t, dead); !strings.HasSuffix(d.Reason, " times: it was not acknowledged the last time") {
+			t.Errorf("its reason: %q", d.Reason)
+		}
+		until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
+	}
+}
+
+// Who receives values has them once they are handed out: no try is one too many.
+func TestTriesOfValues(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{MaxTries: 1})
+	mustSend(t, c, 1, 2, 3)
+	for range 3 {
+		unseen(t, c, 3)
+	}
+	mustRecv(t, c, 1, 2, 3)
+	if s := c.Stats(); s.Dropped != 0 || s.Warning != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Where tries cannot be noted, values are handed out all the same, and Stats says so until
+// they can.
+func TestTriesUnknown(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Name: "jobs", NackWait: -1, MaxTries: 2, Log: mute()})
+	foreign := natsjs.StreamConfig{Name: "jobs" + triesSuffix, Subjects: []string{"other"}}
+	if _, err := c.core.link.js.CreateStream(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	mustSend(t, c, 1)
+	for range 5 {
+		if err := mustDeliver(t, c).Nack(); err != nil {
+			t.Fatal(err)
+		}
+		if w := c.Stats().Warning; !strings.Contains(w, "tries cannot be counted") {
+			t.Fatalf("Stats.Warning: %q", w)
+		}
+	}
+	if err := c.core.link.js.DeleteStream(t.Context(), foreign.Name); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := mustDeliver(t, c).Nack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := c.Stats(); s.Dropped != 1 || s.Warning != "" {
+		t.Errorf("after two tries that are noted: %+v", s)
+	}
+}
+
+// Who waited for a note for so long that somebody else may have the value says nothing of it.
+func TestNackLate(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxTries: 2})
+	mustSend(t, c, 1)
+	p := mustDeliver(t, c).parcel
+	p.alive = p.alive.Add(-2 * time.Hour)
+	c.core.again(p)
+	if _, err := c.TryRecv(); err != sluice.ErrEmpty {
+		t.Errorf("TryRecv: %v: it was given back", err)
+	}
+	p.alive = time.Now()
+	c.core.again(p)
+	if n := noted(t, c); n != 1 {
+		t.Errorf("%d notes of one try", n)
+	}
+}
