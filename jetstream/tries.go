@@ -27,7 +27,7 @@ import (
 // A note that is lost is one more try. So a value is not buried that had less than MaxTries,
 // and one that had one more is.
 //
-// Tried and lost: to fetch nothing in advance where tries count. It takes a round trip for
+// Not taken: to fetch nothing in advance where tries count. It takes a round trip for
 // each value, and still there are receivers that gave up before their value came.
 type tries struct {
 	mu    sync.Mutex
