@@ -281,3 +281,26 @@ func TestRecvBatchDeaf(t *testing.T) {
 		t.Errorf("RecvBatch: %v", err)
 	}
 }
+
+// What was stored as its sender left, and was not answered, is unknown; what is sent over a
+// connection that is closed is not stored.
+func TestLeaveUnanswered(t *testing.T) {
+	t.Parallel()
+	for values := 1; values <= 2; values++ {
+		c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
+		p.deafen()
+		sent := make(chan error)
+		go func() {
+			_, err := c.SendBatch(patient(t), []string{"a", "b"}[:values])
+			sent <- err
+		}()
+		until(t, "they are stored", func() bool { return storedIn(t, s, "jobs") == uint64(values) })
+		c.core.link.nc.Close() // as Leave does at its end
+		if err := <-sent; !errors.Is(err, ErrUnknown) {
+			t.Errorf("SendBatch of %d that are stored: %v", values, err)
+		}
+		if err := c.Send(patient(t), "late"); err != ErrLeft {
+			t.Errorf("Send over a closed connection: %v", err)
+		}
+	}
+}

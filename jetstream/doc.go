@@ -28,7 +28,7 @@
 //     after random times.
 //   - Who receives [Channel.Deliveries] acknowledges each value or gives it back. It
 //     comes again after NackWait, after AckWait from one who died, and after MaxTries
-//     goes to the dead letters.
+//     in somebody's hands goes to the dead letters.
 //
 // A rendezvous, an exact Len, and a Select across machines are not possible, so they
 // are not offered. What a Try call tells is what the servers saw: a value sent a moment
@@ -38,8 +38,9 @@
 //
 // A Channel is a codec over a core, which has the connection (link.go), sends (send.go,
 // batch.go), requests values (pull.go) and keeps those fetched and who waits for them
-// (inbox.go), and those in hand (parcel.go). What is true of the stream the servers
-// know; the core looks at it when something tells that it changed.
+// (inbox.go), and those in hand (parcel.go), and how often they were (tries.go). What is
+// true of the stream the servers know; the core looks at it when something tells that it
+// changed, and at the end for whether it is the end (drained.go).
 //
 // What may enter: this one engine. What values look like as bytes is package codec's
 // business, what a channel is that of package sluice.

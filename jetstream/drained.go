@@ -43,7 +43,7 @@ func (c *core) over(info *natsjs.StreamInfo, asked, answered time.Time) bool {
 		return info.State.Msgs == 0
 	}
 	now, e := ending{}, &c.ending
-	if cluster := info.Cluster; cluster != nil && cluster.Leader != "" {
+	if cluster := info.Cluster; cluster != nil {
 		now.leader, now.since = cluster.Leader, answered
 		if cluster.LeaderSince != nil {
 			now.elected = *cluster.LeaderSince

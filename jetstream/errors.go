@@ -112,7 +112,9 @@ func judge(err error) outcome {
 			return absent
 		}
 	}
-	for _, never := range []error{nats.ErrConnectionClosed, nats.ErrConnectionDraining, nats.ErrMaxPayload} {
+	// Not ErrConnectionClosed: that of a request that waits for its answer is the same as of
+	// one that was not written.
+	for _, never := range []error{ErrLeft, nats.ErrConnectionDraining, nats.ErrMaxPayload} {
 		if errors.Is(err, never) {
 			return refused
 		}
@@ -124,7 +126,7 @@ func judge(err error) outcome {
 func refusal(err error) error {
 	api := (*natsjs.APIError)(nil)
 	switch {
-	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrConnectionDraining):
+	case errors.Is(err, ErrLeft), errors.Is(err, nats.ErrConnectionDraining):
 		return ErrLeft
 	case errors.Is(err, nats.ErrMaxPayload):
 		return fmt.Errorf("%w: %w", sluice.ErrTooLarge, err)

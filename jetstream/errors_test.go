@@ -42,7 +42,8 @@ func TestJudge(t *testing.T) {
 		{natsjs.ErrNoStreamResponse, absent},
 		{nats.ErrReconnectBufExceeded, absent},
 		{nats.ErrDisconnected, absent},
-		{nats.ErrConnectionClosed, refused},
+		{nats.ErrConnectionClosed, unknown}, // as it was closed, the answer was under way
+		{ErrLeft, refused},
 		{nats.ErrConnectionDraining, refused},
 		{nats.ErrMaxPayload, refused},
 		{nats.ErrTimeout, unknown},
@@ -61,7 +62,7 @@ func TestRefusal(t *testing.T) {
 	t.Parallel()
 	other := answer(server.JSAtomicPublishTooLargeBatchErrF, "batch too large")
 	for _, test := range []struct{ err, want error }{
-		{nats.ErrConnectionClosed, ErrLeft},
+		{ErrLeft, ErrLeft},
 		{nats.ErrConnectionDraining, ErrLeft},
 		{nats.ErrMaxPayload, sluice.ErrTooLarge},
 		{answer(server.JSStreamMessageExceedsMaximumErr, ""), sluice.ErrTooLarge},

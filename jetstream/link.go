@@ -113,6 +113,9 @@ func (l *link) attempt(ctx context.Context, most time.Duration) (context.Context
 	return ctx, func() { stop(); cancel() }
 }
 
+// closed tells whether nothing can be written any more, ever.
+func (l *link) closed() bool { return l.nc != nil && l.nc.IsClosed() }
+
 // share counts one more user, who closes l too. It fails if the last one has.
 func (l *link) share() bool {
 	l.mu.Lock()

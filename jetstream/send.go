@@ -62,8 +62,10 @@ func (c *core) send(ctx context.Context, s *shipment, p patience) error {
 		if !s.first.IsZero() && time.Since(s.first) > c.config.dedupe/2 {
 			return c.fail(s, s.cause)
 		}
-		begin := time.Now()
-		err := s.store(ctx)
+		begin, err := time.Now(), ErrLeft
+		if !c.link.closed() {
+			err = s.store(ctx)
+		}
 		switch judge(err) {
 		case stored:
 			s.done = true // nobody sends it again
