@@ -51,9 +51,8 @@ func (c *core) noteSubject(p *parcel) string {
 func (c *core) weigh(parcels []*parcel) {
 	var all sync.WaitGroup
 	for _, p := range parcels {
-		switch p.had = 1; {
-		case c.config.maxTries > 1 && p.tries == 1, c.config.maxTries == 0, c.overdue(p):
-		default:
+		p.had = 1
+		if most := c.config.maxTries; most == 1 || most > 1 && p.tries > 1 {
 			all.Go(func() { c.try(c.count, p) })
 		}
 	}
@@ -84,11 +83,7 @@ func (c *core) count(ctx context.Context, p *parcel) error {
 		if err != nil {
 			return err
 		}
-		before := int(info.State.Subjects[c.noteSubject(p)])
-		p.had, p.noted = p.had+before, before > 0
-		if before >= c.config.maxTries {
-			return nil // it is not handed out
-		}
+		p.had += int(info.State.Subjects[c.noteSubject(p)])
 	}
 	return c.note(ctx, p)
 }
@@ -96,7 +91,7 @@ func (c *core) count(ctx context.Context, p *parcel) error {
 // note notes a try. Nobody knows then which one it is.
 func (c *core) note(ctx context.Context, p *parcel) error {
 	_, err := c.link.js.Publish(ctx, c.noteSubject(p), nil)
-	p.noted = p.noted || err == nil
+	p.noted = err == nil
 	return err
 }
 
@@ -119,9 +114,6 @@ func (c *core) makeNotes(ctx context.Context) (err error) {
 			Description: "tries of a channel of sluice", Storage: natsjs.FileStorage, Replicas: c.config.replicas,
 			MaxMsgs: maxNotes, MaxAge: notesStand, Duplicates: c.config.dedupe,
 		})
-		if err != nil {
-			t.notes = nil // an interface that holds nothing is not nil
-		}
 	}
 	return err
 }

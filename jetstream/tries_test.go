@@ -154,6 +154,11 @@ func TestTriesUnknown(t *testing.T) {
 	if s := c.Stats(); s.Dropped != 1 || s.Warning != "" {
 		t.Errorf("after two tries that are noted: %+v", s)
 	}
+	leave(t, c)
+	c.core.weigh([]*parcel{{key: key{seq: 1}, tries: 2}})
+	if w := c.Stats().Warning; w != "" {
+		t.Errorf("Stats.Warning of who left: %q", w)
+	}
 }
 
 // Who waited for a note for so long that somebody else may have the value says nothing of it.
