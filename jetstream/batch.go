@@ -19,6 +19,12 @@ import (
 //
 // Tried and lost: messages published without waiting for the answer to each. Where
 // one is not stored and those after it are, to repeat it changes the order.
+//
+// Not taken: shorter runs, of 128, where several servers store them. They bring the median
+// delay of a sender at full speed from 1.5 of the client's to 0.8, for a tenth of the speed,
+// and for a sync each where every write is synced: so it is the caller's choice, by the
+// length of what SendBatch is given. maxInFlight does not bear on it, as a sender has one run
+// under way; the delay is that of the queue at the receiver.
 
 const (
 	maxRun      = 1000    // values in a run: what servers take
