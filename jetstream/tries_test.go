@@ -107,6 +107,9 @@ func TestDeadLetterOfTheSilent(t *testing.T) {
 		if d := mustDeliver(t, dead); !strings.HasSuffix(d.Reason, " times: it was not acknowledged the last time") {
 			t.Errorf("its reason: %q", d.Reason)
 		}
+		if n := c.Stats().Received; n != uint64(want) {
+			t.Errorf("MaxTries %d: %d were handed out, one of them dead", most, n)
+		}
 		until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
 	}
 }
