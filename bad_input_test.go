@@ -202,6 +202,25 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestKnownSizes: without Size a []byte counts its capacity, and a string its length,
+// and what points to them, whatever the policy.
+func TestKnownSizes(t *testing.T) {
+	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		bytes := sluice.NewElastic(9, &sluice.Options[[]byte]{LimitBytes: 255, Overflow: policy})
+		texts := sluice.NewElastic(9, &sluice.Options[string]{LimitBytes: 255, Overflow: policy})
+		for range 3 { // two fit
+			_ = bytes.TrySend(make([]byte, 1, 100))
+			_ = texts.TrySend(strings.Repeat("s", 100))
+		}
+		if bytes.Len() != 2 || texts.Len() != 2 {
+			t.Errorf("%v: %d slices and %d strings within the limit", policy, bytes.Len(), texts.Len())
+		}
+		if got := []error{bytes.TrySend(make([]byte, 255)), texts.TrySend(strings.Repeat("s", 255))}; got[0] != sluice.ErrTooLarge || got[1] != got[0] {
+			t.Errorf("%v: values above the limit: %v", policy, got)
+		}
+	}
+}
+
 // TestSizesDoNotWrap: a sum of sizes beyond an int64 is too much, not little.
 func TestSizesDoNotWrap(t *testing.T) {
 	c := sluice.NewElastic(3, &sluice.Options[int]{LimitBytes: math.MaxInt64, Size: func(v int) int { return v }})

@@ -22,7 +22,12 @@ func NewElastic[T any](limit int, o *Options[T]) *Elastic[T] {
 		case c.Size == nil:
 			return named("Elastic", c, chain.New(c))
 		case c.Overflow == engine.Reject: // nobody waits for room
-			return named("Elastic", c, chain.NewMetered(c))
+			m := chain.NewMetered(c)
+			e := named("Elastic", c, m)
+			if c.SizeIsKnown {
+				e = chain.Known(m)
+			}
+			return e
 		default:
 			// Sizes are added up under one lock, and a large value keeps its
 			// place before smaller ones: that is what handoff does.

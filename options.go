@@ -39,8 +39,11 @@ type Options[T any] struct {
 	// besides its limit in values. 0 means no such bound. Size must be set with
 	// it; it is called once a value, by the sender (a Select that does not
 	// send at once calls it again), and must not be negative nor use the
-	// channel. With Reject it is cheap, and a value may be refused that would
-	// have left up to a 256th of LimitBytes free.
+	// channel. Only for []byte and string it may be nil, which costs less than a
+	// call: then they count what they hold, capacity or length, and what points to
+	// it; a slice that is above the limit by its capacity alone counts as the limit.
+	// With Reject the limit is cheap, and a value may be refused that would have
+	// left up to a 256th of LimitBytes free.
 	LimitBytes int64
 	Size       func(v T) int
 
@@ -132,8 +135,8 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 		refuse("Size is set, but only an Elastic has a limit in bytes")
 	case o.LimitBytes < 0:
 		refuse("LimitBytes is %d, below 1", o.LimitBytes)
-	case o.LimitBytes > 0 && o.Size == nil:
-		refuse("LimitBytes is %d, but Size is nil", o.LimitBytes)
+	case o.LimitBytes > 0 && o.Size == nil && engine.KnownSize[T](o.LimitBytes) == nil:
+		refuse("LimitBytes is %d, but Size is nil, and the values are neither []byte nor string", o.LimitBytes)
 	case o.LimitBytes == 0 && o.Size != nil:
 		refuse("Size is set, but LimitBytes is 0")
 	case (elastic || sharded) && o.NoHandOff:
@@ -145,6 +148,10 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 	case sharded && o.SingleSender:
 		refuse("SingleSender is set, but many senders are what lanes are for")
 	}
+	size := o.Size
+	if o.LimitBytes > 0 && size == nil {
+		size = engine.KnownSize[T](o.LimitBytes)
+	}
 	return engine.Config[T]{
 		Name:           o.Name,
 		Limit:          limit,
@@ -155,7 +162,8 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 		SingleReceiver: o.SingleReceiver,
 		Shrink:         engine.Shrink(o.Shrink),
 		LimitBytes:     o.LimitBytes,
-		Size:           o.Size,
+		Size:           size,
+		SizeIsKnown:    o.Size == nil,
 		NoHandOff:      o.NoHandOff,
 		Lanes:          o.Lanes,
 	}

@@ -81,7 +81,7 @@ func (c *Durable[T]) sendOne(ctx context.Context, v T) error {
 // sendParcel stores the first values of vs, by way of p: at least one if err is nil.
 // With a nil ctx it does not wait for room, nor give up.
 func (c *Durable[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T) (n int, err error) {
-	if err := p.fill(&c.plan, nil, vs); err != nil {
+	if err := p.fill(&c.plan, nil, vs, ""); err != nil {
 		return 0, err
 	}
 	if c.plan.diskLimit-recordCost < int64(len(p.form(0))) {

@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,16 +27,31 @@ func TestOptions(t *testing.T) {
 			t.Errorf("got %v, want %q", err, says)
 		}
 	}
-	defer func() {
-		if p := fmt.Sprint(recover()); !strings.Contains(p, "Size returned -1") {
-			t.Errorf("a negative size: %s", p)
+}
+
+// TestNegativeSize: it is told in the name of the method that was called, below the
+// limit and beyond.
+func TestNegativeSize(t *testing.T) {
+	for _, beyond := range []bool{false, true} {
+		c := on(t, new(faulty), &Options[int]{Limit: 100, Size: func(v int) int { return v }})
+		if beyond {
+			_, _ = c.SendBatch(t.Context(), []int{99, 99})
 		}
-	}()
-	c, err := Open(t.TempDir(), &Options[*int]{Size: func(*int) int { return -1 }})
-	if err != nil {
-		t.Fatal(err)
+		for method, send := range map[string]func(){
+			"Send":      func() { _ = c.Send(t.Context(), -1) },
+			"TrySend":   func() { _ = c.TrySend(-1) },
+			"SendBatch": func() { _, _ = c.SendBatch(t.Context(), []int{-1}) },
+		} {
+			func() {
+				defer func() {
+					if p, want := recover(), "spill: "+method+": Options.Size returned -1, below 0"; p != want {
+						t.Errorf("beyond the limit: %v: %v, want %q", beyond, p, want)
+					}
+				}()
+				send()
+			}()
+		}
 	}
-	_ = c.TrySend(nil)
 }
 
 type nameless struct{ codec.Codec[int] }

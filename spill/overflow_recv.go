@@ -21,23 +21,36 @@ func (c *Overflow[T]) Recv(ctx context.Context) (T, error) {
 	if ctx == nil {
 		panic("spill: Recv: nil context")
 	}
-	for {
-		if c.state.Load()&spilling != 0 {
-			v, err := c.TryRecv()
-			if err != sluice.ErrEmpty {
-				return v, err
-			}
-			continue // it is direct by now
-		}
+	// Direct before and after, and a value: all else is another call, the last one, so
+	// that nothing has to be kept across a call.
+	if c.state.Load()&spilling == 0 {
 		v, err := c.head.Recv(ctx)
-		if err != nil {
-			return v, c.ended(err)
+		if err == nil && c.state.Load()&spilling == 0 {
+			return v, nil
 		}
-		if c.state.Load()&spilling != 0 { // else took does nothing
-			c.took()
-		}
-		return v, nil
+		return c.received(v, err)
 	}
+	return c.recvSpilling(ctx)
+}
+
+// received does what is due when head gave v, or failed with err, to a Recv.
+func (c *Overflow[T]) received(v T, err error) (T, error) {
+	if err != nil {
+		return v, c.ended(err)
+	}
+	c.took()
+	return v, nil
+}
+
+// recvSpilling is Recv of a channel that was spilling.
+func (c *Overflow[T]) recvSpilling(ctx context.Context) (T, error) {
+	for c.state.Load()&spilling != 0 {
+		v, err := c.TryRecv()
+		if err != sluice.ErrEmpty {
+			return v, err
+		}
+	}
+	return c.received(c.head.Recv(ctx)) // direct by now
 }
 
 // TryRecv receives the next value if there is one. Otherwise it fails with

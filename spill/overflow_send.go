@@ -29,7 +29,7 @@ func (c *Overflow[T]) Send(ctx context.Context, v T) error {
 		if c.asked == nil {
 			err = c.head.Send(ctx, v)
 		} else {
-			err = c.sendSized(v)
+			err = c.sendSized(v, "Send")
 		}
 		if err == nil {
 			return nil
@@ -38,7 +38,7 @@ func (c *Overflow[T]) Send(ctx context.Context, v T) error {
 			return c.ended(err)
 		}
 	}
-	return c.sendOne(ctx, v)
+	return c.sendOne(ctx, v, "Send")
 }
 
 // TrySend sends v if that is possible without waiting. It returns nil,
@@ -49,7 +49,7 @@ func (c *Overflow[T]) TrySend(v T) error {
 			return err
 		}
 	}
-	return c.sendOne(nil, v) //nolint:staticcheck // nil: never wait
+	return c.sendOne(nil, v, "TrySend") //nolint:staticcheck // nil: never wait
 }
 
 // SendBatch sends the values of vs in order, and returns how many it sent, always a
@@ -79,18 +79,19 @@ func (c *Overflow[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) 
 	return n, nil
 }
 
-// sendDirect adds v to head, if there is room. The channel was direct.
+// sendDirect is TrySend to head. The channel was direct.
 func (c *Overflow[T]) sendDirect(v T) error {
 	if c.asked == nil {
 		return c.ended(c.head.TrySend(v))
 	}
-	return c.sendSized(v)
+	return c.sendSized(v, "TrySend")
 }
 
-// sendSized is sendDirect of a value whose size a user's code says.
-func (c *Overflow[T]) sendSized(v T) error {
+// sendSized adds a value to head whose size a user's code says. method is what the
+// user called.
+func (c *Overflow[T]) sendSized(v T, method string) error {
 	if uint64(c.asked(v)) > uint64(c.plan.limit) { // or negative
-		return c.refuse(v)
+		return c.refuse(v, method)
 	}
 	if err := c.head.TrySend(v); err != nil {
 		return c.ended(err)
@@ -99,11 +100,16 @@ func (c *Overflow[T]) sendSized(v T) error {
 }
 
 // refuse is the error of a value that no memory holds.
-func (c *Overflow[T]) refuse(v T) error {
+func (c *Overflow[T]) refuse(v T, method string) error {
 	if size := c.asked(v); size < 0 {
-		panic(fmt.Sprintf("spill: Send: Options.Size returned %d, below 0", size))
+		panic(negative(size, method))
 	}
 	return sluice.ErrTooLarge
+}
+
+// negative is what a method panics with if a user's code says that size.
+func negative(size int, method string) string {
+	return fmt.Sprintf("spill: %s: Options.Size returned %d, below 0", method, size)
 }
 
 // place adds v to head under the lock. Its size was asked for before: head asks
@@ -137,18 +143,18 @@ func (c *Overflow[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
 		n++
 	}
 	if n == 0 {
-		return 0, c.refuse(vs[0])
+		return 0, c.refuse(vs[0], "SendBatch")
 	}
 	n, err = c.head.SendBatch(ctx, vs[:n])
 	return n, c.ended(err)
 }
 
 // sendOne is sendPart of one value.
-func (c *Overflow[T]) sendOne(ctx context.Context, v T) error {
+func (c *Overflow[T]) sendOne(ctx context.Context, v T, method string) error {
 	p := c.parcels.Get().(*parcel[T])
 	defer p.release(&c.parcels)
 	p.one[0] = v
-	_, err := c.sendParcel(ctx, p, p.one[:])
+	_, err := c.sendParcel(ctx, p, p.one[:], method)
 	return err
 }
 
@@ -156,16 +162,16 @@ func (c *Overflow[T]) sendOne(ctx context.Context, v T) error {
 func (c *Overflow[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
 	p := c.parcels.Get().(*parcel[T])
 	defer p.release(&c.parcels)
-	return c.sendParcel(ctx, p, vs)
+	return c.sendParcel(ctx, p, vs, "SendBatch")
 }
 
 // sendParcel sends the first values of vs, by way of p, wherever there is room for
 // them: as many as it takes to make the lock cheap. With a nil ctx it does not wait.
-func (c *Overflow[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T) (n int, err error) {
+func (c *Overflow[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T, method string) (n int, err error) {
 	if c.state.Load()&closed != 0 {
 		return 0, c.end()
 	}
-	if err := p.fill(&c.plan, c.size, vs); err != nil {
+	if err := p.fill(&c.plan, c.size, vs, method); err != nil {
 		return 0, err
 	}
 	var turn turn

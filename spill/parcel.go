@@ -31,10 +31,11 @@ const (
 
 // fill encodes the first values of vs, as many as a parcel holds, and before one
 // that fails. It fails if that is the first.
-func (p *parcel[T]) fill(plan *plan[T], size func(T) int, vs []T) error {
+// method is what the user called.
+func (p *parcel[T]) fill(plan *plan[T], size func(T) int, vs []T, method string) error {
 	p.bytes, p.ends, p.values = p.bytes[:0], p.ends[:0], vs
 	for i, v := range vs {
-		err := p.add(plan, size, v)
+		err := p.add(plan, size, v, method)
 		if err != nil && i == 0 {
 			return err
 		}
@@ -55,11 +56,11 @@ func (p *parcel[T]) release(to *sync.Pool) {
 }
 
 // add encodes v.
-func (p *parcel[T]) add(plan *plan[T], size func(T) int, v T) error {
+func (p *parcel[T]) add(plan *plan[T], size func(T) int, v T, method string) error {
 	if size != nil {
 		weight := size(v)
 		if weight < 0 {
-			panic(fmt.Sprintf("spill: Send: Options.Size returned %d, below 0", weight))
+			panic(negative(weight, method))
 		}
 		if int64(weight) > plan.limit {
 			return sluice.ErrTooLarge

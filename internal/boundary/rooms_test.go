@@ -68,6 +68,7 @@ var rooms = map[string]room{
 	},
 	"internal/engine": {
 		imports: permissions{
+			"unsafe":          "Sizeof, and nothing else of it",
 			"./internal/park": "what the places of a Select have in common",
 			"time":            "Stats reports durations; no clock is read",
 		},

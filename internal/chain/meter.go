@@ -73,23 +73,39 @@ func refusal(size int, method string) error {
 	return engine.ErrTooLarge
 }
 
-// Send implements engine.Engine. It is the fast path, as that of an Engine.
+// Send implements engine.Engine.
 func (m *Metered[T]) Send(_ context.Context, v T) error {
-	asked := m.size(v) // once, and without a lock: it is a user's code
-	e := m.Engine
-	s, meter, size := &e.send, m.meter, uint64(asked)
-	if size > meter.limit { // or negative
-		return refusal(asked, "Send")
+	size := m.size(v) // once, and without a lock: it is a user's code
+	if uint64(size) > m.meter.limit {
+		return refusal(size, "Send")
 	}
+	return m.send(v, uint64(size))
+}
+
+// TrySend implements engine.Engine. Send does not wait either.
+func (m *Metered[T]) TrySend(v T) error {
+	size := m.size(v)
+	if uint64(size) > m.meter.limit {
+		return refusal(size, "TrySend")
+	}
+	return m.send(v, uint64(size))
+}
+
+// send sends a value of a size within the limit. It is the fast path, as that of an
+// Engine. All calls but those after the unlock are its last: so v stays in registers,
+// and nothing is between the two steps of the lock that need not be.
+func (m *Metered[T]) send(v T, size uint64) error {
+	e, meter := m.Engine, m.meter
+	s := &e.send
 	word := s.word.Load()
 	if word&flags != 0 || !s.word.CompareAndSwap(word, word|locked) {
 		return m.sendOne(v, size)
 	}
-	if size > meter.easy && !m.fits(word, size) || word == s.bound && !e.room(word, e.recv.word.Load()) {
-		s.unlock(word)
-		return engine.ErrFull
+	easy := meter.easy
+	if size > easy || word == s.bound {
+		return m.sendLocked(v, size, word)
 	}
-	meter.count(word+one, size)
+	meter.easy = easy - size
 	s.buf[(word>>shift)&uint64(len(s.buf)-1)] = v
 	s.unlock(word + one)
 	if e.receivers.Waiting() {
@@ -98,12 +114,25 @@ func (m *Metered[T]) Send(_ context.Context, v T) error {
 	return nil
 }
 
-// TrySend implements engine.Engine.
-func (m *Metered[T]) TrySend(v T) error {
-	return m.Send(nil, v) //nolint:staticcheck // it never waits
+// sendLocked is send by one who has the lock, and got word with it, and has to look
+// for room or to set a mark.
+func (m *Metered[T]) sendLocked(v T, size, word uint64) error {
+	e := m.Engine
+	s := &e.send
+	if !m.fits(word, size) || word == s.bound && !e.room(word, e.recv.word.Load()) {
+		s.unlock(word)
+		return engine.ErrFull
+	}
+	m.meter.count(word+one, size)
+	s.buf[(word>>shift)&uint64(len(s.buf)-1)] = v
+	s.unlock(word + one)
+	if e.receivers.Waiting() {
+		e.receivers.Wake()
+	}
+	return nil
 }
 
-// sendOne is the slow path of Send.
+// sendOne is the slow path of send.
 func (m *Metered[T]) sendOne(v T, size uint64) error {
 	_, err := m.sendRun([]T{v}, []uint64{size})
 	return err
@@ -174,9 +203,7 @@ func (m *meter) sum() uint64 { return m.ahead - m.easy }
 // room is how many bytes there is room for, as far as is known.
 func (m *meter) room() uint64 { return m.limit - (m.sum() - m.out) }
 
-// count adds the size of the value before index. It must stay small enough to be
-// inlined: with calls here and for room, and one between TrySend and what it does, a
-// value of 24 bytes took a tenth longer.
+// count adds the size of the value before index.
 func (m *meter) count(index, size uint64) {
 	if size <= m.easy {
 		m.easy -= size

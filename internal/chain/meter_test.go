@@ -133,7 +133,7 @@ func TestMeterRefuses(t *testing.T) {
 		send func()
 	}{
 		{"Send", func() { _ = m.Send(context.Background(), -1) }},
-		{"Send", func() { _ = m.TrySend(-1) }},
+		{"TrySend", func() { _ = m.TrySend(-1) }},
 		{"SendBatch", func() { _, _ = m.SendBatch(context.Background(), []int{-1}) }},
 	} {
 		func() {

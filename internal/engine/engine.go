@@ -88,6 +88,7 @@ type Config[T any] struct {
 	Shrink         Shrink
 	LimitBytes     int64
 	Size           func(T) int
+	SizeIsKnown    bool // Size is that of KnownSize
 	NoHandOff      bool
 	Lanes          int // 0: as many as are needed
 }

@@ -1,0 +1,50 @@
+package spill
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestInlined: in a program that imports this package alone, no step of the fast
+// paths is a call that the compiler could have spared: see inlined.go.
+func TestInlined(t *testing.T) {
+	const program = `package main
+
+import "github.com/sluice-go/sluice/spill"
+
+func main() {
+	c, _ := spill.Open[[]byte](".", nil)
+	_ = c.TrySend(nil)
+	_, _ = c.TryRecv()
+}
+`
+	dir := t.TempDir()
+	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	code, err := exec.Command("go", "tool", "objdump", "-s", `(internal/chain|spill)\..*\)\.(Send|send|Recv|wakeSender)$`, binary).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := 0
+	for line := range strings.Lines(string(code)) {
+		if strings.HasPrefix(line, "TEXT ") {
+			functions++
+		}
+		for _, callee := range []string{"sync/atomic.(*", "park.(*Line).Waiting"} {
+			if strings.Contains(line, "CALL") && strings.Contains(line, callee) {
+				t.Errorf("not inlined: %s", strings.TrimSpace(line))
+			}
+		}
+	}
+	if functions < 6 {
+		t.Errorf("%d functions were found, not Send and Recv of the channel and its engines:\n%s", functions, code)
+	}
+}
