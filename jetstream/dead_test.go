@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A dead letter that is stored again, as the word that it is done was lost, is there once.
