@@ -187,9 +187,13 @@ func TestMemory(t *testing.T) {
 
 // Whatever the way the last value goes, 4 KiB are left at most.
 func TestDrained(t *testing.T) {
+	step := 61
+	if testing.Short() {
+		step *= 8
+	}
 	for _, shrink := range []engine.Shrink{engine.ShrinkHalf, engine.ShrinkEmpty} {
 		for single := range 4 {
-			for n := 1; n < 4000; n += 61 {
+			for n := 1; n < 4000; n += step {
 				e := New(engine.Config[uint64]{
 					Limit: math.MaxInt, Elastic: true, Shrink: shrink,
 					SingleSender: single&1 != 0, SingleReceiver: single&2 != 0,

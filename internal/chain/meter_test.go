@@ -33,8 +33,12 @@ func heldBy(m *Metered[int]) int64 {
 // as an engine does.
 func TestMeterAgainstSlice(t *testing.T) {
 	const slots = 1000
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 4
+	}
 	for _, limit := range []int64{1, 10, 511, 5000, 1 << 20, math.MaxInt64} {
-		for seed := range uint64(20) {
+		for seed := range seeds {
 			rng := rand.New(rand.NewPCG(seed, uint64(limit)))
 			m := metered(slots, limit)
 			early := max(limit/256, 1) - 1

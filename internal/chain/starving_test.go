@@ -197,9 +197,13 @@ func TestPlaceAfterAPart(t *testing.T) {
 // each combination of promises.
 func TestSwingsAllocateNothing(t *testing.T) {
 	const swings = 200
+	levels := []int{1, 144, 1168, 100, 1000, 5000}
+	if testing.Short() {
+		levels = levels[:3]
+	}
 	for single := range 4 {
 		for _, shrink := range []engine.Shrink{engine.ShrinkHalf, engine.ShrinkEmpty, engine.NoShrink} {
-			for _, level := range []int{1, 100, 144, 1000, 1168, 5000} {
+			for _, level := range levels {
 				for _, by := range []int{20, 100, 300} {
 					if by > 200 && by > level {
 						continue // more than the spare memory that may be kept
