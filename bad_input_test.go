@@ -221,6 +221,25 @@ func TestKnownSizes(t *testing.T) {
 	}
 }
 
+// TestBytesOfKnownSizes: what points to the bytes of a value is in its slot, and is not
+// counted a second time.
+func TestBytesOfKnownSizes(t *testing.T) {
+	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		known := sluice.NewElastic(99, &sluice.Options[string]{LimitBytes: 255, Overflow: policy})
+		asked := sluice.NewElastic(99, &sluice.Options[string]{LimitBytes: 255, Overflow: policy, Size: func(s string) int { return len(s) }})
+		for n := range 10 {
+			if got, want := known.Stats().Bytes, asked.Stats().Bytes; got != want {
+				t.Errorf("%v: %d bytes with %d strings, want %d", policy, got, n, want)
+			}
+			_, _ = known.TrySend("four"), asked.TrySend("four")
+			if n%3 == 0 {
+				_, _ = known.TryRecv()
+				_, _ = asked.TryRecv()
+			}
+		}
+	}
+}
+
 // TestSizesDoNotWrap: a sum of sizes beyond an int64 is too much, not little.
 func TestSizesDoNotWrap(t *testing.T) {
 	c := sluice.NewElastic(3, &sluice.Options[int]{LimitBytes: math.MaxInt64, Size: func(v int) int { return v }})

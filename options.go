@@ -163,7 +163,7 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 		Shrink:         engine.Shrink(o.Shrink),
 		LimitBytes:     o.LimitBytes,
 		Size:           size,
-		SizeIsKnown:    o.Size == nil,
+		SizeIsKnown:    o.LimitBytes > 0 && o.Size == nil,
 		NoHandOff:      o.NoHandOff,
 		Lanes:          o.Lanes,
 	}

@@ -27,7 +27,7 @@ type Stats struct {
 	OldestReceiver   time.Duration // and the first receiver
 
 	HighWater int   // the most values ever queued, of a Sharded in one lane; at most a sixteenth too low
-	Bytes     int64 // memory held for queued values and for spare room; with Options.Size, what that says, too
+	Bytes     int64 // memory held for queued values and for spare room; with Options.LimitBytes also what Size says
 	Closed    bool
 
 	// LaneChange says how the number of lanes changed last, and why; empty if

@@ -281,7 +281,7 @@ func (c *Overflow[T]) Stats() sluice.Stats {
 	defer c.mu.Unlock()
 	state := c.state.Load()
 	s := c.head.Stats()
-	if c.size != nil { // which tells of the slots, too
+	if c.asked != nil { // which tells of the slots, too
 		s.Bytes -= int64(s.Len) * sizeOf[T]()
 	}
 	s.Bytes += int64(cap(c.backlog.tail) + cap(c.backlog.aheadBuf))

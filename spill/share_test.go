@@ -166,4 +166,52 @@ func TestShareTooSmall(t *testing.T) {
 	if _, err := Open(t.TempDir(), &Options[uint64]{Limit: 16}); err != nil {
 		t.Error(err)
 	}
+	// One of a known size takes what points to it, even if it is empty.
+	head := sizeOf[string]()
+	if _, err := Open(t.TempDir(), &Options[string]{Limit: 2*head - 1}); err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("below the %d bytes of one string", head)) {
+		t.Errorf("strings of which none fits: %v", err)
+	}
+	if err := opened(t, &Options[string]{Limit: 2 * head}).TrySend(""); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSameSizes: a value counts as much below the limit, where the Elastic knows sizes,
+// as beyond it, where an Overflow does.
+func TestSameSizes(t *testing.T) {
+	const limit = 200 // of so few bytes an Elastic is exact
+	same := func(what any, took bool, size int) {
+		if want := size <= limit-50; took != want {
+			t.Errorf("%v of %d bytes: beside 50 others it was taken: %v", what, size, took)
+		}
+	}
+	slice, text := sizeOf[[]byte](), sizeOf[string]()
+	for length := range limit {
+		for _, more := range []int{0, 1, 70, limit} {
+			v := make([]byte, length, length+more)
+			c := sluice.NewElastic(9, &sluice.Options[[]byte]{LimitBytes: limit, Overflow: sluice.Reject})
+			_ = c.TrySend(make([]byte, 50-slice))
+			same(fmt.Sprint(length, more), c.TrySend(v) == nil, knownSize[[]byte](limit)(v))
+			c = sluice.NewElastic(9, &sluice.Options[[]byte]{LimitBytes: limit, Overflow: sluice.Reject})
+			if err, size := c.TrySend(v), knownSize[[]byte](limit)(v); (err == nil) != (size <= limit) {
+				t.Errorf("length %d, capacity %d, %d bytes alone: %v", length, length+more, size, err)
+			}
+		}
+		s := strings.Repeat("s", length)
+		c := sluice.NewElastic(9, &sluice.Options[string]{LimitBytes: limit, Overflow: sluice.Reject})
+		_ = c.TrySend(strings.Repeat("s", int(50-text)))
+		same(length, c.TrySend(s) == nil, knownSize[string](limit)(s))
+	}
+}
+
+// TestBytesInMemory: what is in the slots of head is counted once, whoever says the sizes.
+func TestBytesInMemory(t *testing.T) {
+	known := opened(t, &Options[string]{})
+	asked := opened(t, &Options[string]{Size: func(s string) int { return len(s) + int(sizeOf[string]()) }})
+	for range 10 {
+		_, _ = known.TrySend("four"), asked.TrySend("four")
+	}
+	if got, want := known.Stats().Bytes, asked.Stats().Bytes; got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
 }

@@ -38,7 +38,8 @@ type meter struct {
 	ahead, out   uint64
 	marked       uint64 // sum at the last mark
 	marks        ring.Ring[mark]
-	_            [40]byte // two whole lines: see TestSidesAreAligned
+	head         int64    // bytes of each size that are its slot's, and counted there
+	_            [32]byte // two whole lines: see TestSidesAreAligned
 }
 
 type mark struct{ index, sum uint64 }
@@ -61,6 +62,9 @@ func newMeteredAt[T any](config engine.Config[T], first uint64) *Metered[T] {
 	e := newAt(config, first)
 	limit := uint64(config.LimitBytes)
 	e.meter = &meter{limit: limit, grain: max(limit/grains, 1)}
+	if config.SizeIsKnown {
+		e.meter.head = int64(sizeOf[T]())
+	}
 	return &Metered[T]{Engine: e, size: config.Size, meter: e.meter}
 }
 
@@ -233,11 +237,11 @@ func (m *meter) look(head, index uint64) {
 	}
 }
 
-// held is how many bytes are queued, less than a grain too many, and what the marks
-// take.
+// held is how many bytes are queued outside of the slots, less than a grain too many,
+// and what the marks take.
 func (m *meter) held(head, tail uint64) int64 {
 	m.look(head, tail)
-	return int64(m.sum()-m.out) + m.own()
+	return int64(m.sum()-m.out) - int64((tail-head)>>shift)*m.head + m.own()
 }
 
 // own is the memory of the marks, at most 8 KiB. It stays: a channel that was full of

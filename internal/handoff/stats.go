@@ -76,6 +76,10 @@ func (e *Engine[T]) Inside(most int) engine.Inside {
 func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 	var zero T
 	slot, size := int64(unsafe.Sizeof(zero)), int64(unsafe.Sizeof(0))
+	bytes := int64(e.buf.Size())*slot + int64(e.sizes.Size())*size + e.bytes
+	if e.config.SizeIsKnown { // with what is in the slot
+		bytes -= int64(e.buf.Len()) * slot
+	}
 	return engine.Stats{
 		Name:             e.config.Name,
 		Len:              e.buf.Len(),
@@ -93,7 +97,7 @@ func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 		OldestSender:     e.senders.oldest(now),
 		OldestReceiver:   e.receivers.oldest(now),
 		HighWater:        e.high,
-		Bytes:            int64(e.buf.Size())*slot + int64(e.sizes.Size())*size + e.bytes,
+		Bytes:            bytes,
 		Closed:           e.closed,
 	}
 }
