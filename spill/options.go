@@ -127,16 +127,17 @@ func (p *plan[T]) weigh() error {
 		return nil
 	}
 	t := reflect.TypeFor[T]()
-	if p.size = knownSize[T](p.limit); p.size != nil {
-		return nil
-	}
-	if hasPointers(t) {
+	p.size = knownSize[T](p.limit)
+	if p.size == nil && hasPointers(t) {
 		return fmt.Errorf("spill: Open: Options.Size must say how many bytes a %v holds, as it has pointers in it", t)
 	}
 	each := max(int64(t.Size()), 1)
 	if p.limit < each {
 		return fmt.Errorf("spill: Open: Limit is %d, of which values may take %d: below the %d bytes of one %v",
 			p.memory, p.limit, each, t)
+	}
+	if p.size != nil {
+		return nil
 	}
 	p.slots = int(min(p.limit/each, int64(sluice.Unlimited)))
 	return nil
