@@ -26,7 +26,7 @@ func main() {
 	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-race=false", "-o", binary, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	code, err := exec.Command("go", "tool", "objdump", "-s", `(internal/chain|spill)\..*\)\.(Send|send|Recv|wakeSender)$`, binary).Output()
