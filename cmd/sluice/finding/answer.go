@@ -118,7 +118,7 @@ const starvedQueue = 2
 func (f *facts) starved() string {
 	if f.isDenied() {
 		return fmt.Sprintf("It used %s cores, and in the mean %s of its goroutines were able to run and waited for one, a millisecond and longer: "+
-			"likely it is not given more, by a limit on its CPU time or by others on the machine.", number(f.cores), number(f.denied))
+			"it is not given more, by a limit on its CPU time or by others on the machine, or its work comes in bursts.", number(f.cores), number(f.denied))
 	}
 	g := f.capture.Goroutines
 	if g == nil || !f.busy || f.avail == 0 || f.used() >= busyCores || f.share(profile.UserCode) < userShare {

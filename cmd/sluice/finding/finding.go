@@ -75,7 +75,7 @@ type Shares struct {
 	User         *float64 `json:"user_code_share_of_cpu"`    //
 	Wakeups      *float64 `json:"wakeups_per_second"`        // goroutines made to run
 	WakeupCores  *float64 `json:"cores_by_price_of_wakeups"` // what these should cost
-	Denied       *float64 `json:"denied_a_core"`             // mean number of goroutines, where others have what it asks for; null where they do not
+	Denied       *float64 `json:"denied_a_core"`             // mean number of goroutines that waited for one though few are used; null where few wait
 }
 
 // A Kind names what a finding is about. Programs compare it.
@@ -243,7 +243,7 @@ func (f *Finding) finish(of *facts) {
 		f.Confidence = f.Confidence.less()
 		why := "how many cores there are is not known (GOMAXPROCS)"
 		if of.isDenied() {
-			why = "it is not given the cores that it asks for"
+			why = "its goroutines wait for cores, though it uses few"
 		}
 		f.says(profile.KindMetrics, why+": shares and gains are as if all were in use")
 	}
