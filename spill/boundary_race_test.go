@@ -2,6 +2,7 @@ package spill
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -85,6 +86,40 @@ func TestLastTakerWaits(t *testing.T) {
 	taker.Wait()
 	if c.head.Len() != 1 || c.state.Load()&spilling != 0 {
 		t.Errorf("after the last value was taken %d are in memory", c.head.Len())
+	}
+}
+
+// TestRecvOutrun: a Recv that saw the channel spilling, and whose value somebody else has
+// taken, waits as one that saw it direct, and hears why the channel has failed.
+func TestRecvOutrun(t *testing.T) {
+	c := on(t, new(faulty), &Options[uint64]{Limit: 8, Codec: fixed{}})
+	for v := range uint64(2) {
+		if err := c.TrySend(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := errors.New("broken")
+	ended := make(chan error, 1)
+	c.mu.Lock()
+	_, _ = c.head.TryRecv() // without a look at what is on disk
+	go func() {
+		_, err := c.Recv(context.Background())
+		ended <- err
+	}()
+	for range 1000 { // it finds the lock taken
+		runtime.Gosched()
+	}
+	c.settle()
+	_, _ = c.head.TryRecv()
+	c.mu.Unlock()
+	for c.head.Stats().ReceiversWaiting == 0 && len(ended) == 0 {
+		runtime.Gosched()
+	}
+	c.mu.Lock()
+	c.fail(broken)
+	c.mu.Unlock()
+	if err := <-ended; err != broken {
+		t.Errorf("got %v, want %v", err, broken)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -159,6 +160,28 @@ func TestMeterRefuses(t *testing.T) {
 	if n, err := m.SendBatch(context.Background(), []int{1}); n != 0 || err != engine.ErrClosed {
 		t.Error(n, err)
 	}
+}
+
+// TestMeterWakes: a sender wakes who waits to receive, whether it had to set a mark or not.
+func TestMeterWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metered(9, 1<<20)
+		for _, marks := range []bool{true, false} {
+			if marks != (m.meter.easy < 5) {
+				t.Fatalf("%d bytes may come without a mark", m.meter.easy)
+			}
+			got := 0
+			go func() { got, _ = m.Recv(context.Background()) }()
+			synctest.Wait()
+			if err := m.TrySend(5); err != nil {
+				t.Fatal(err)
+			}
+			if synctest.Wait(); got != 5 {
+				t.Errorf("with a mark to set: %v: nobody was woken", marks)
+				m.Close()
+			}
+		}
+	})
 }
 
 // TestMeterAsksOnce: the size of each value is asked for once, also of those that are
