@@ -15,9 +15,9 @@ import (
 // what values may take of the limit (see Options.Limit); the context's error if it would
 // have to wait under a context that is done; and if v has to go to disk, ErrTooLarge if
 // its record is above the disk limit, an error of the codec, or one that names the file
-// that could not be made or written, and why. After an error v is never delivered, and the channel goes on, unless it has
-// failed (see Recv): the next Send tries again. A write under way is not cut short by
-// the context. A nil context panics.
+// that could not be made or written, and why. After an error v is never delivered, and
+// the channel goes on, unless it has failed (see Recv): the next Send tries again. A
+// write under way is not cut short by the context. A nil context panics.
 func (c *Overflow[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("spill: Send: nil context")

@@ -30,8 +30,7 @@ const (
 )
 
 // fill encodes the first values of vs, as many as a parcel holds, and before one
-// that fails. It fails if that is the first.
-// method is what the user called.
+// that fails. It fails if that is the first. method is what the user called.
 func (p *parcel[T]) fill(plan *plan[T], size func(T) int, vs []T, method string) error {
 	p.bytes, p.ends, p.values = p.bytes[:0], p.ends[:0], vs
 	for i, v := range vs {
