@@ -101,7 +101,7 @@ func TestAsksAhead(t *testing.T) {
 	for _, came := range []int{0, 2, 2} {
 		in.waits[1].left -= came
 		in.ready, in.tookAt = []*parcel{{came: soon}}, soon
-		if n, err := c.core.here(make([]*parcel, 1)); n != 1 || err != nil {
+		if n, err := c.core.here(make([]*parcel, 1), toKeep); n != 1 || err != nil {
 			t.Error(n, err)
 		}
 	}

@@ -131,7 +131,7 @@ func (c *Channel[T]) Recv(ctx context.Context) (T, error) {
 // of the servers, a second at most.
 func (c *Channel[T]) TryRecv() (T, error) {
 	var buf [1]T
-	_, err := c.receive(buf[:], c.core.tryTake)
+	_, err := c.receive(buf[:], func(parcels []*parcel) (int, error) { return c.core.tryTake(parcels, toKeep) })
 	return buf[0], err
 }
 
@@ -141,7 +141,7 @@ func (c *Channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 	if ctx == nil {
 		panic("jetstream: RecvBatch: nil context")
 	}
-	return c.receive(buf, func(parcels []*parcel) (int, error) { return c.core.take(ctx, parcels) })
+	return c.receive(buf, func(parcels []*parcel) (int, error) { return c.core.take(ctx, parcels, toKeep) })
 }
 
 func (c *Channel[T]) receive(buf []T, take func([]*parcel) (int, error)) (int, error) {

@@ -132,22 +132,25 @@ func (r Deliveries[T]) Recv(ctx context.Context) (*Delivery[T], error) {
 // answer of the servers.
 func (r Deliveries[T]) TryRecv() (*Delivery[T], error) {
 	var buf [1]*Delivery[T]
-	_, err := r.receive(buf[:], r.c.core.tryTake)
+	_, err := r.receive(buf[:], func(parcels []*parcel) (int, error) { return r.c.core.tryTake(parcels, toTry) })
 	return buf[0], err
 }
 
-// RecvBatch waits for a value, then takes as many as are here, up to len(buf).
+// RecvBatch waits for a value, then takes as many as are here, up to len(buf); but of those
+// that come again only one: if it kills the process, the others were not tried.
 func (r Deliveries[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (int, error) {
 	if ctx == nil {
 		panic("jetstream: RecvBatch: nil context")
 	}
-	return r.receive(buf, func(parcels []*parcel) (int, error) { return r.c.core.take(ctx, parcels) })
+	return r.receive(buf, func(parcels []*parcel) (int, error) { return r.c.core.take(ctx, parcels, toTry) })
 }
 
 func (r Deliveries[T]) receive(buf []*Delivery[T], take func([]*parcel) (int, error)) (int, error) {
 	weighed := func(parcels []*parcel) (int, error) {
 		n, err := take(parcels)
-		r.c.core.weigh(parcels[:n])
+		for _, p := range parcels[:n] {
+			r.c.core.weigh(p)
+		}
 		return n, err
 	}
 	return receive(r.c, buf, weighed, func(p *parcel, v T, bad error) (*Delivery[T], error) {

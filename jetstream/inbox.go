@@ -46,6 +46,14 @@ type inbox struct {
 	watching bool // somebody watches what is closed be drained
 }
 
+// use is what values are taken for.
+type use uint8
+
+const (
+	toKeep use = iota // with being handed out it is done
+	toTry             // as a delivery
+)
+
 // A receiver waits in line. It is woken once: whoever wakes it takes it out.
 type receiver struct{ wake chan struct{} }
 
@@ -59,20 +67,20 @@ const (
 	tryWait = time.Second
 )
 
-// take receives up to len(buf) values: it waits for one, then takes what is here. The
-// caller owns them, and must settle each.
+// take receives up to len(buf) values: it waits for one, then takes what is here; of those
+// to be tried no more than one whose try is noted. The caller owns them, and must settle each.
 //
 // Who wants several, and for whom no request is under way, first asks for what is there:
 // it comes in one answer. A request for one would bring one, and one for several would be
 // answered by the first, with the rest left lying until the next call.
-func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
+func (c *core) take(ctx context.Context, buf []*parcel, use use) (int, error) {
 	in := &c.inbox
 	end := func() {}
 	defer func() { end() }()
 	several, waited := len(buf) > 1, false
 	for {
 		in.mu.Lock()
-		n, err := c.here(buf)
+		n, err := c.here(buf, use)
 		if n > 0 || err != nil {
 			in.mu.Unlock()
 			return n, err
@@ -82,7 +90,7 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 			if waited { // it has waited: what there was would have come
 				return 0, contextError(ctx)
 			}
-			if n, err = c.tryTake(buf); err == sluice.ErrEmpty {
+			if n, err = c.tryTake(buf, use); err == sluice.ErrEmpty {
 				err = contextError(ctx)
 			}
 			return n, err
@@ -91,7 +99,7 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 			several = false
 			in.mu.Unlock()
 			patience, cancel := context.WithTimeout(ctx, tryWait)
-			n, err = c.tryUntil(patience.Done(), buf)
+			n, err = c.tryUntil(patience.Done(), buf, use)
 			cancel()
 			if in.trying.Unlock(); n > 0 || err != sluice.ErrEmpty {
 				return n, err
@@ -117,21 +125,21 @@ func (c *core) take(ctx context.Context, buf []*parcel) (int, error) {
 // tryTake is take without waiting for a value, only for the servers' answer. That there
 // is nothing must be true of one moment, of the servers and of what is here: if others
 // took something meanwhile, or it is on its way by a request of ours, it asks again.
-func (c *core) tryTake(buf []*parcel) (int, error) {
+func (c *core) tryTake(buf []*parcel, use use) (int, error) {
 	in := &c.inbox
 	patience, cancel := context.WithTimeout(context.Background(), tryWait) // also with those who try before it
 	defer cancel()
 	in.trying.Lock()
 	defer in.trying.Unlock()
-	return c.tryUntil(patience.Done(), buf)
+	return c.tryUntil(patience.Done(), buf, use)
 }
 
 // tryUntil is tryTake of whoever holds trying, until late.
-func (c *core) tryUntil(late <-chan struct{}, buf []*parcel) (int, error) {
+func (c *core) tryUntil(late <-chan struct{}, buf []*parcel, use use) (int, error) {
 	in := &c.inbox
 	for {
 		in.mu.Lock()
-		n, err := c.here(buf)
+		n, err := c.here(buf, use)
 		if n > 0 || err != nil {
 			in.mu.Unlock()
 			return n, err
@@ -147,7 +155,7 @@ func (c *core) tryUntil(late <-chan struct{}, buf []*parcel) (int, error) {
 			_ = c.look(c.leaving)
 		}
 		in.mu.Lock()
-		n, err = c.here(buf)
+		n, err = c.here(buf, use)
 		again := answered && (in.taken != taken || in.tries.crowded && in.awaits())
 		in.mu.Unlock()
 		if n > 0 || err != nil {
@@ -170,9 +178,13 @@ func answered(done, late <-chan struct{}) bool {
 }
 
 // here takes what is here, or tells why nothing will ever be. The lock is held.
-func (c *core) here(buf []*parcel) (int, error) {
+func (c *core) here(buf []*parcel, use use) (int, error) {
 	in := &c.inbox
-	n := copy(buf, in.ready)
+	n := min(len(buf), len(in.ready))
+	if use == toTry {
+		n = c.together(in.ready[:n])
+	}
+	copy(buf, in.ready[:n])
 	if n == 0 {
 		return 0, c.ended()
 	}

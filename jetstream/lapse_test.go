@@ -298,7 +298,7 @@ func TestDepth(t *testing.T) {
 		at := map[bool]time.Time{true: time.Now().Add(-2 * stale), false: time.Now().Add(time.Hour)} // however long this takes
 		in.ready, in.tookAt = []*parcel{{came: at[step.lay]}}, at[step.late]
 		in.waits[0].left, in.waits[1].left, in.waits[0].sign = step.left, 0, at[false]
-		if n, err := c.core.here(make([]*parcel, 1)); n != 1 || err != nil {
+		if n, err := c.core.here(make([]*parcel, 1), toKeep); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
 		if in.taken != uint64(i+1) {

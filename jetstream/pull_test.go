@@ -269,7 +269,7 @@ func TestTryAsksAgain(t *testing.T) {
 		in.tries.subject = sub.Subject[:len(sub.Subject)-1]
 		in.mu.Unlock()
 		go func() {
-			_, err := c.core.tryUntil(nil, make([]*parcel, 1)) // it is never too late
+			_, err := c.core.tryUntil(nil, make([]*parcel, 1), toKeep) // it is never too late
 			result <- err
 		}()
 		asks := func() {

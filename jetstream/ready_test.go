@@ -52,7 +52,7 @@ func TestReadyOfWhatIsHere(t *testing.T) {
 	for range 2 {
 		<-c.Ready()
 		in.mu.Lock()
-		if n, err := c.core.here(make([]*parcel, 1)); n != 1 || err != nil {
+		if n, err := c.core.here(make([]*parcel, 1), toKeep); n != 1 || err != nil {
 			t.Error(n, err)
 		}
 		in.mu.Unlock()

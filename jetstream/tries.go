@@ -2,7 +2,9 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -21,17 +23,19 @@ import (
 //     that nobody spoke of counts as unseen, and one that was given back is noted then: so
 //     values that are done at once, which are most, cost nothing. With a MaxTries of 1 the
 //     first one is noted, too;
+//   - what comes again is handed out one value at a time: of those that lie in hands beside
+//     one that kills its process, none was tried;
 //   - notes are read when the servers count enough deliveries for a dead letter, and are
 //     deleted with their value.
 //
-// A note that is lost is one more try. So a value is not buried that had less than MaxTries,
-// and one that had one more is.
+// A note that is lost is one more try, and one that may be there is not written twice. So a
+// value is not buried that had less than MaxTries, and one that had one more is.
 //
 // Not taken: to fetch nothing in advance where tries count. It takes a round trip for
 // each value, and still there are receivers that gave up before their value came.
 type tries struct {
 	mu    sync.Mutex
-	notes natsjs.Stream // nil until the first one
+	notes natsjs.Stream // nil until the first one, and after what failed
 }
 
 const (
@@ -47,75 +51,110 @@ func (c *core) noteSubject(p *parcel) string {
 	return c.subject + triesSuffix + "." + strconv.FormatUint(p.key.seq, 10) + "." + strconv.FormatInt(p.key.time, 10)
 }
 
-// weigh counts the tries of parcels that are about to be handed out, and notes them.
-func (c *core) weigh(parcels []*parcel) {
-	var all sync.WaitGroup
-	for _, p := range parcels {
-		p.had = 1
-		if most := c.config.maxTries; most == 1 || most > 1 && p.tries > 1 {
-			all.Go(func() { c.try(c.count, p) })
+// counts tells whether the next try of p is noted before it is made.
+func (c *core) counts(p *parcel) bool {
+	most := c.config.maxTries
+	return most == 1 || most > 1 && p.tries > 1
+}
+
+// together returns how many of the parcels may be in hands at once: those before the first one
+// whose try is noted, or that one.
+func (c *core) together(parcels []*parcel) int {
+	for i, p := range parcels {
+		if c.counts(p) {
+			return max(i, 1)
 		}
 	}
-	all.Wait()
+	return len(parcels)
+}
+
+// weigh counts the tries of p, which is about to be handed out, and notes it. What is overdue
+// is not handed out.
+func (c *core) weigh(p *parcel) {
+	if p.had = 1; c.counts(p) && !c.overdue(p) {
+		c.try(c.count, p)
+	}
 }
 
 // try does something with the notes, for as long as an attempt takes. What fails is told in
 // Stats until something succeeds.
-func (c *core) try(do func(ctx context.Context, p *parcel) error, p *parcel) {
+func (c *core) try(do func(ctx context.Context, notes natsjs.Stream, p *parcel) error, p *parcel) {
 	ctx, cancel := context.WithTimeout(c.leaving, min(attempt, c.config.ackWait/2))
 	defer cancel()
-	err := c.makeNotes(ctx)
+	notes, err := c.findNotes(ctx)
 	if err == nil {
-		err = do(ctx, p)
+		err = do(ctx, notes, p)
 	}
 	switch {
 	case err == nil:
 		c.warn(warnTries, "")
 	case !c.left.Load():
+		c.loseNotes() // they may have been deleted
 		c.warn(warnTries, fmt.Sprintf("tries cannot be counted, so values may be tried more than MaxTries: %v", err))
 	}
 }
 
 // count says in p.had which try is about to be made, if it can be one too many, and notes it.
-func (c *core) count(ctx context.Context, p *parcel) error {
+func (c *core) count(ctx context.Context, notes natsjs.Stream, p *parcel) error {
 	if p.tries > 1 && p.tries >= c.config.maxTries {
-		info, err := c.tries.notes.Info(ctx, natsjs.WithSubjectFilter(c.noteSubject(p)))
+		info, err := notes.Info(ctx, natsjs.WithSubjectFilter(c.noteSubject(p)))
 		if err != nil {
 			return err
 		}
 		p.had += int(info.State.Subjects[c.noteSubject(p)])
 	}
-	return c.note(ctx, p)
+	return c.note(ctx, notes, p)
 }
 
 // note notes a try. Nobody knows then which one it is.
-func (c *core) note(ctx context.Context, p *parcel) error {
+func (c *core) note(ctx context.Context, _ natsjs.Stream, p *parcel) error {
 	_, err := c.link.js.Publish(ctx, c.noteSubject(p), nil)
-	p.noted = err == nil
+	known := judge(err)
+	p.noted = known == stored || known == unknown
 	return err
 }
 
 // forget deletes the notes of p, which is done. Nobody waits for that.
 func (c *core) forget(p *parcel) {
-	if p.noted { // what is lost goes by age
+	if p.noted || p.tries > 1 && c.config.maxTries > 0 { // what is lost goes by age
 		_ = c.link.nc.Publish(natsjs.DefaultAPIPrefix+"STREAM.PURGE."+c.config.name+triesSuffix,
 			fmt.Appendf(nil, `{"filter":%q}`, c.noteSubject(p)))
 	}
 }
 
-// makeNotes makes the stream of notes, or finds it.
-func (c *core) makeNotes(ctx context.Context) (err error) {
+// findNotes finds the stream of notes, or makes it. It outlives its channel, so one that is
+// there may have other settings.
+func (c *core) findNotes(ctx context.Context) (natsjs.Stream, error) {
 	t := &c.tries
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.notes == nil {
-		t.notes, err = c.link.js.CreateStream(ctx, natsjs.StreamConfig{
-			Name: c.config.name + triesSuffix, Subjects: []string{c.subject + triesSuffix + ".>"},
+	if t.notes != nil {
+		return t.notes, nil
+	}
+	name, subject := c.config.name+triesSuffix, c.subject+triesSuffix+".>"
+	notes, err := c.link.js.Stream(ctx, name)
+	if errors.Is(err, natsjs.ErrStreamNotFound) {
+		notes, err = c.link.js.CreateStream(ctx, natsjs.StreamConfig{
+			Name: name, Subjects: []string{subject},
 			Description: "tries of a channel of sluice", Storage: natsjs.FileStorage, Replicas: c.config.replicas,
 			MaxMsgs: maxNotes, MaxAge: notesStand, Duplicates: c.config.dedupe,
 		})
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(notes.CachedInfo().Config.Subjects, subject) {
+		return nil, fmt.Errorf("the stream %q is another one", name)
+	}
+	t.notes = notes
+	return notes, nil
+}
+
+// loseNotes has the stream of notes looked for anew.
+func (c *core) loseNotes() {
+	c.tries.mu.Lock()
+	defer c.tries.mu.Unlock()
+	c.tries.notes = nil
 }
 
 // again gives p back, as a worker had it and wants it to be tried again; or has it buried.

@@ -158,7 +158,7 @@ func TestTriesUnknown(t *testing.T) {
 		t.Errorf("after two tries that are noted: %+v", s)
 	}
 	leave(t, c)
-	c.core.weigh([]*parcel{{key: key{seq: 1}, tries: 2}})
+	c.core.weigh(&parcel{key: key{seq: 1}, tries: 2, came: time.Now()})
 	if w := c.Stats().Warning; w != "" {
 		t.Errorf("Stats.Warning of who left: %q", w)
 	}
@@ -179,5 +179,148 @@ func TestNackLate(t *testing.T) {
 	c.core.again(p)
 	if n := noted(t, c); n != 1 {
 		t.Errorf("%d notes of one try", n)
+	}
+}
+
+// Who stood still has a value that is somebody else's by now: it is not handed out, so that is
+// no try.
+func TestTriesOverdue(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxTries: 2, NackWait: -1})
+	mustSend(t, c, 1)
+	if err := mustDeliver(t, c).Nack(); err != nil {
+		t.Fatal(err)
+	}
+	in := &c.core.inbox
+	in.mu.Lock()
+	_, free := in.underWay()
+	c.core.request(free, pullRequest{Batch: 1, Expires: pullStands})
+	in.mu.Unlock()
+	until(t, "it came again", func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		for _, p := range in.ready {
+			p.came = time.Now().Add(-2 * time.Hour)
+		}
+		return len(in.ready) == 1
+	})
+	if d, err := c.Deliveries().TryRecv(); err != sluice.ErrEmpty {
+		t.Errorf("TryRecv of what may be somebody else's: %+v, %v", d, err)
+	}
+	if n := noted(t, c); n != 1 {
+		t.Errorf("%d notes of one try", n)
+	}
+}
+
+// Whoever has done with a value, its notes go: also who receives values, who notes none.
+func TestNotesGo(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{MaxTries: 3, NackWait: -1})
+	mustSend(t, c, 1)
+	for range 2 {
+		if err := mustDeliver(t, c).Nack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := noted(t, c); n != 2 {
+		t.Errorf("%d notes of two tries", n)
+	}
+	mustRecv(t, c, 1)
+	until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
+}
+
+// A note whose answer is lost may be there: another one of the same try would bury the value
+// before it had MaxTries.
+func TestNoteUnanswered(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxTries: 3, NackWait: -1, Log: mute()})
+	mustSend(t, c, 1)
+	silent(t, mustDeliver(t, c))
+	if err := mustDeliver(t, c).Nack(); err != nil {
+		t.Fatal(err)
+	}
+	notes, err := c.core.link.js.Stream(patient(t), c.core.config.name+triesSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutely := notes.CachedInfo().Config
+	mutely.NoAck = true
+	if _, err := c.core.link.js.UpdateStream(patient(t), mutely); err != nil {
+		t.Fatal(err)
+	}
+	d := mustDeliver(t, c)
+	if w := c.Stats().Warning; !strings.Contains(w, "tries cannot be counted") {
+		t.Errorf("Stats.Warning: %q", w)
+	}
+	if err := d.Nack(); err != nil {
+		t.Fatal(err)
+	}
+	if n := noted(t, c); n != 2 {
+		t.Errorf("%d notes of two tries", n)
+	}
+}
+
+// Notes outlive their channel, which may be made anew with other settings; and somebody may
+// delete them. Tries count all the same.
+func TestNotesStay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	o := Options[int]{Name: "jobs", Dir: dir, NackWait: -1, MaxTries: 2, Log: mute()}
+	before := open(t, o)
+	mustSend(t, before, 1)
+	if err := mustDeliver(t, before).Nack(); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.core.link.js.DeleteStream(t.Context(), "jobs"); err != nil {
+		t.Fatal(err)
+	}
+	o.Dedupe = time.Minute
+	c := open(t, o)
+	mustSend(t, c, 1, 2)
+	for range 2 {
+		if err := mustDeliver(t, c).Nack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w := c.Stats().Warning; w != "" {
+		t.Errorf("of a channel with notes of another Dedupe: %q", w)
+	}
+	if err := c.core.link.js.DeleteStream(t.Context(), "jobs"+triesSuffix); err != nil {
+		t.Fatal(err)
+	}
+	for range 6 { // the first note after that is lost, at most
+		if d, err := c.Deliveries().TryRecv(); err == nil {
+			_ = d.Nack()
+		}
+	}
+	if s := c.Stats(); s.Dropped != 2 || s.Warning != "" {
+		t.Errorf("after the notes were deleted: %+v", s)
+	}
+}
+
+// Values that lie in hands beside one that kills its process were not tried: of those that
+// come again a worker has one at a time.
+func TestTriesOfBatch(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{MaxTries: 2})
+	mustSend(t, c, 1, 2, 3, 4)
+	unseen(t, c, 4)
+	mustSend(t, c, 5)
+	buf := make([]*Delivery[int], 8)
+	total := 0
+	for total < 5 {
+		n, err := c.Deliveries().RecvBatch(patient(t), buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range buf[:n] {
+			if d.Tries > 1 && n > 1 {
+				t.Errorf("value %d, which comes again, is one of %d", d.Value, n)
+			}
+		}
+		total += n
+		if got := noted(t, c); got > total {
+			t.Errorf("%d notes of %d tries", got, total)
+		}
 	}
 }
