@@ -39,7 +39,7 @@ const heardLately = 3 * time.Second
 // over tells whether the stream, which is sealed, is empty for good: so info says, for
 // which the servers were asked and which they answered at these times.
 func (c *core) over(info *natsjs.StreamInfo, asked, answered time.Time) bool {
-	if c.config.replicas == 1 {
+	if info.Config.Replicas == 1 { // now: that can be changed, unlike Options
 		return info.State.Msgs == 0
 	}
 	now, e := ending{}, &c.ending
@@ -52,17 +52,17 @@ func (c *core) over(info *natsjs.StreamInfo, asked, answered time.Time) bool {
 	if now.leader != e.leader || !now.elected.Equal(e.elected) {
 		*e = now
 	}
-	return e.leader != "" && info.State.Msgs == 0 && asked.Sub(e.since) >= attempt &&
-		c.leads(info.Cluster)
+	return e.leader != "" && info.State.Msgs == 0 && asked.Sub(e.since) >= attempt && leads(info)
 }
 
-// leads tells whether the leader has heard of a majority lately.
-func (c *core) leads(cluster *natsjs.ClusterInfo) bool {
-	heard := 1 // of itself
-	for _, other := range cluster.Replicas {
+// leads tells whether the leader has heard of a majority lately: of all, as there are more of
+// them than Replicas while the stream moves to other servers.
+func leads(info *natsjs.StreamInfo) bool {
+	heard, all := 1, max(info.Config.Replicas, 1+len(info.Cluster.Replicas)) // of itself
+	for _, other := range info.Cluster.Replicas {
 		if other.Active > 0 && other.Active < heardLately { // 0: never
 			heard++
 		}
 	}
-	return heard > c.config.replicas/2
+	return heard > all/2
 }

@@ -39,17 +39,21 @@ func TestOver(t *testing.T) {
 		{"a leader that is gone in between", []answer{{leader: "a", heard: two}, {after: ms, heard: two}, {after: long, leader: "a", heard: two}}},
 		{"one of the others is dead", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, ms}, over: true}}},
 		{"one of the others never was there", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{0, ms}, over: true}}},
+		{"a leader that is cut off as the stream moves", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{ms, ms, time.Hour, 0, 0}}}},
 		{"a leader that is cut off", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, heardLately}}}},
 		{"a leader that never heard of the others", []answer{{leader: "a"}, {after: long, leader: "a", heard: []time.Duration{0, 0}}}},
 		{"a question without an answer", []answer{{leader: "a", heard: two}, {failed: true}, {after: long, leader: "a", heard: two}}},
 	} {
-		c := alone(config{replicas: 3})
+		c := alone(config{replicas: 1}) // as it was, until somebody added two
 		for i, a := range test.answers {
 			if a.failed {
 				c.ending = ending{} // as look does
 				continue
 			}
-			info := &natsjs.StreamInfo{Cluster: &natsjs.ClusterInfo{Leader: a.leader}, State: natsjs.StreamState{Msgs: a.msgs}}
+			info := &natsjs.StreamInfo{
+				Config:  natsjs.StreamConfig{Replicas: 3},
+				Cluster: &natsjs.ClusterInfo{Leader: a.leader}, State: natsjs.StreamState{Msgs: a.msgs},
+			}
 			if !a.since.IsZero() {
 				info.Cluster.LeaderSince = &a.since
 			}
@@ -62,9 +66,10 @@ func TestOver(t *testing.T) {
 			}
 		}
 	}
-	one := alone(config{replicas: 1})
+	one := alone(config{replicas: 3}) // as it was, until somebody took two away
 	for msgs := range uint64(2) {
-		if over := one.over(&natsjs.StreamInfo{State: natsjs.StreamState{Msgs: msgs}}, time.Now(), time.Now()); over != (msgs == 0) {
+		info := &natsjs.StreamInfo{Config: natsjs.StreamConfig{Replicas: 1}, State: natsjs.StreamState{Msgs: msgs}}
+		if over := one.over(info, time.Now(), time.Now()); over != (msgs == 0) {
 			t.Errorf("of one server with %d values: over: %v", msgs, over)
 		}
 	}

@@ -19,7 +19,9 @@ import (
 // Strict and the codec.
 type Options[T any] struct {
 	// Name is the channel's, and that of its stream: the same name at the same
-	// servers is the same channel, in every process. Letters, digits, '-' and '_'.
+	// servers is the same channel, in every process. Letters, digits, '-' and '_'. The
+	// streams of its dead letters and of the notes of tries are named like it, with
+	// "-dead" and "-tries" after that: no other channel should be.
 	Name string
 
 	// URL is where the servers are, as nats.Connect takes it: several with commas

@@ -142,7 +142,7 @@ func TestTriesUnknown(t *testing.T) {
 		if err := mustDeliver(t, c).Nack(); err != nil {
 			t.Fatal(err)
 		}
-		if w := c.Stats().Warning; !strings.Contains(w, "tries cannot be counted") {
+		if w := c.Stats().Warning; !strings.Contains(w, `MaxTries: the stream "jobs-tries" is another one`) {
 			t.Fatalf("Stats.Warning: %q", w)
 		}
 	}
@@ -227,6 +227,16 @@ func TestNotesGo(t *testing.T) {
 	}
 	mustRecv(t, c, 1)
 	until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
+	once := open(t, Options[int]{MaxTries: 1})
+	mustSend(t, once, 1)
+	d := mustDeliver(t, once)
+	if n := noted(t, once); n != 1 {
+		t.Errorf("%d notes of the only try", n)
+	}
+	if err := d.Ack(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "no notes are left of the only try", func() bool { return noted(t, once) == 0 })
 }
 
 // A note whose answer is lost may be there: another one of the same try would bury the value
@@ -295,6 +305,30 @@ func TestNotesStay(t *testing.T) {
 	}
 	if s := c.Stats(); s.Dropped != 2 || s.Warning != "" {
 		t.Errorf("after the notes were deleted: %+v", s)
+	}
+}
+
+// How many of what is here a worker may have in hands at once, by how often each was delivered.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		maxTries, want int
+		deliveries     []int
+	}{
+		{2, 0, nil},
+		{2, 3, []int{1, 1, 1}},
+		{2, 2, []int{1, 1, 2, 2}},
+		{2, 1, []int{2, 1, 1}},
+		{1, 1, []int{1, 1}},
+		{0, 3, []int{1, 2, 3}},
+	} {
+		var parcels []*parcel
+		for _, n := range test.deliveries {
+			parcels = append(parcels, &parcel{tries: n})
+		}
+		if n := alone(config{maxTries: test.maxTries}).together(parcels); n != test.want {
+			t.Errorf("MaxTries %d, delivered %v times: %d at once, want %d", test.maxTries, test.deliveries, n, test.want)
+		}
 	}
 }
 
