@@ -167,9 +167,12 @@ func TestTriesUnknown(t *testing.T) {
 // Who waited for a note for so long that somebody else may have the value says nothing of it.
 func TestNackLate(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxTries: 2})
+	c := open(t, Options[int]{AckWait: 2 * time.Hour, NackWait: -1, MaxTries: 2})
 	mustSend(t, c, 1)
 	p := mustDeliver(t, c).parcel
+	if err := c.core.release(p); err != nil { // as Nack does
+		t.Fatal(err)
+	}
 	p.alive = p.alive.Add(-2 * time.Hour)
 	c.core.again(p)
 	if _, err := c.TryRecv(); err != sluice.ErrEmpty {
