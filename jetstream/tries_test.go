@@ -175,6 +175,7 @@ func TestNackLate(t *testing.T) {
 	}
 	p.alive = p.alive.Add(-2 * time.Hour)
 	c.core.again(p)
+	c.core.heard(patient(t))
 	if _, err := c.TryRecv(); err != sluice.ErrEmpty {
 		t.Errorf("TryRecv: %v: it was given back", err)
 	}
@@ -332,6 +333,22 @@ func TestTogether(t *testing.T) {
 		if n := alone(config{maxTries: test.maxTries}).together(parcels); n != test.want {
 			t.Errorf("MaxTries %d, delivered %v times: %d at once, want %d", test.maxTries, test.deliveries, n, test.want)
 		}
+	}
+}
+
+// Who receives values has as many as are here, however often they were delivered.
+func TestTogetherToKeep(t *testing.T) {
+	t.Parallel()
+	for use, want := range map[use]int{toKeep: 3, toTry: 1} {
+		c := alone(config{maxTries: 1, prefetch: 8})
+		in := &c.inbox
+		in.mu.Lock()
+		in.ready = []*parcel{newest(1), newest(2), newest(3)}
+		n, err := c.here(make([]*parcel, 8), use)
+		if n != want || err != nil || len(in.ready) != 3-want {
+			t.Errorf("%d, %v, and %d are left; want %d", n, err, len(in.ready), want)
+		}
+		in.mu.Unlock()
 	}
 }
 
