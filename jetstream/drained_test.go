@@ -16,6 +16,7 @@ func TestOver(t *testing.T) {
 	ms := time.Millisecond
 	type answer struct {
 		after  time.Duration // asked so long after the first one
+		took   time.Duration // until it was answered
 		leader string
 		since  time.Time
 		msgs   uint64
@@ -32,6 +33,8 @@ func TestOver(t *testing.T) {
 			{leader: "a", heard: two}, {after: attempt / 2, leader: "a", heard: two}, {after: long, leader: "a", heard: two, over: true}}},
 		{"it fills again", []answer{
 			{leader: "a", heard: two}, {after: long, leader: "a", msgs: 1, heard: two}, {after: 2 * long, leader: "a", heard: two, over: true}}},
+		{"the first answer took long", []answer{{took: attempt, leader: "a", heard: two}, {after: long, leader: "a", heard: two}, {after: 2 * long, leader: "a", heard: two, over: true}}},
+		{"the last answer took long", []answer{{leader: "a", heard: two}, {after: attempt / 2, took: attempt, leader: "a", heard: two}}},
 		{"another leader", []answer{{leader: "a", heard: two}, {after: long, leader: "b", heard: two}}},
 		{"elected once more", []answer{{leader: "a", since: ago, heard: two}, {after: long, leader: "a", since: ago.Add(ms), heard: two}}},
 		{"the same leader", []answer{{leader: "a", since: ago, heard: two}, {after: long, leader: "a", since: ago, heard: two, over: true}}},
@@ -61,7 +64,7 @@ func TestOver(t *testing.T) {
 				info.Cluster.Replicas = append(info.Cluster.Replicas, &natsjs.PeerInfo{Active: d})
 			}
 			at := time.Now().Add(a.after)
-			if over := c.over(info, at, at); over != a.over {
+			if over := c.over(info, at, at.Add(a.took)); over != a.over {
 				t.Errorf("%s: answer %d: over: %v, want %v", test.name, i, over, a.over)
 			}
 		}
