@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,25 @@ func TestTriesUnknown(t *testing.T) {
 	c.core.weigh(&parcel{key: key{seq: 1}, tries: 2, came: time.Now()})
 	if w := c.Stats().Warning; w != "" {
 		t.Errorf("Stats.Warning of who left: %q", w)
+	}
+}
+
+// Who waits for a note still has the value in time, whatever AckWait is.
+func TestTryInTime(t *testing.T) {
+	t.Parallel()
+	for ackWait, most := range map[time.Duration]time.Duration{time.Second: time.Second / 2, time.Hour: attempt} {
+		c := open(t, Options[int]{AckWait: ackWait})
+		asked := false
+		c.core.try(func(ctx context.Context, _ natsjs.Stream, _ *parcel) error {
+			deadline, ok := ctx.Deadline()
+			if asked = true; !ok || time.Until(deadline) > most {
+				t.Errorf("AckWait %v: a note may take until %v", ackWait, deadline)
+			}
+			return nil
+		}, newest(1))
+		if !asked {
+			t.Error("nothing was done")
+		}
 	}
 }
 
