@@ -79,6 +79,7 @@ type Options[T any] struct {
 	// delivery that ended without a word, as a process that dies has more than what
 	// its workers had: so a value that kills its worker is tried once more. Not so
 	// with 1: then every delivery is noted before it is handed out, by one more write.
+	// What is noted a receiver is given one value at a time, also by RecvBatch.
 	MaxTries int
 
 	// System is the URL of a user of the system account, SystemNATS more options

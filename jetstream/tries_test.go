@@ -41,16 +41,6 @@ func silent[T any](t *testing.T, d *Delivery[T]) {
 	}
 }
 
-// noted returns how many notes there are of values of c.
-func noted[T any](t *testing.T, c *Channel[T]) int {
-	t.Helper()
-	stream, err := c.core.link.js.Stream(patient(t), c.core.config.name+triesSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int(stream.CachedInfo().State.Msgs)
-}
-
 // A try is a delivery that a worker had in hands. What was fetched and given back unseen, by
 // whatever process, however often, has all of its tries left; and nothing is kept of them.
 func TestTriesInHand(t *testing.T) {
@@ -130,41 +120,6 @@ func TestTriesOfValues(t *testing.T) {
 }
 
 // Where tries cannot be noted, values are handed out all the same, and Stats says so until
-// they can.
-func TestTriesUnknown(t *testing.T) {
-	t.Parallel()
-	c := open(t, Options[int]{Name: "jobs", NackWait: -1, MaxTries: 2, Log: mute()})
-	foreign := natsjs.StreamConfig{Name: "jobs" + triesSuffix, Subjects: []string{"other"}}
-	if _, err := c.core.link.js.CreateStream(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
-	mustSend(t, c, 1)
-	for range 5 {
-		if err := mustDeliver(t, c).Nack(); err != nil {
-			t.Fatal(err)
-		}
-		if w := c.Stats().Warning; !strings.Contains(w, `MaxTries: the stream "jobs-tries" is another one`) {
-			t.Fatalf("Stats.Warning: %q", w)
-		}
-	}
-	if err := c.core.link.js.DeleteStream(t.Context(), foreign.Name); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := mustDeliver(t, c).Nack(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if s := c.Stats(); s.Dropped != 1 || s.Warning != "" {
-		t.Errorf("after two tries that are noted: %+v", s)
-	}
-	leave(t, c)
-	c.core.weigh(&parcel{key: key{seq: 1}, tries: 2, came: time.Now()})
-	if w := c.Stats().Warning; w != "" {
-		t.Errorf("Stats.Warning of who left: %q", w)
-	}
-}
-
 // Who waits for a note still has the value in time, whatever AckWait is.
 func TestTryInTime(t *testing.T) {
 	t.Parallel()
@@ -181,28 +136,6 @@ func TestTryInTime(t *testing.T) {
 		if !asked {
 			t.Error("nothing was done")
 		}
-	}
-}
-
-// Who waited for a note for so long that somebody else may have the value says nothing of it.
-func TestNackLate(t *testing.T) {
-	t.Parallel()
-	c := open(t, Options[int]{AckWait: 2 * time.Hour, NackWait: -1, MaxTries: 2})
-	mustSend(t, c, 1)
-	p := mustDeliver(t, c).parcel
-	if err := c.core.release(p); err != nil { // as Nack does
-		t.Fatal(err)
-	}
-	p.alive = p.alive.Add(-2 * time.Hour)
-	c.core.again(p)
-	c.core.heard(patient(t))
-	if _, err := c.TryRecv(); err != sluice.ErrEmpty {
-		t.Errorf("TryRecv: %v: it was given back", err)
-	}
-	p.alive = time.Now()
-	c.core.again(p)
-	if n := noted(t, c); n != 1 {
-		t.Errorf("%d notes of one try", n)
 	}
 }
 
@@ -236,102 +169,8 @@ func TestTriesOverdue(t *testing.T) {
 	}
 }
 
-// Whoever has done with a value, its notes go: also who receives values, who notes none.
-func TestNotesGo(t *testing.T) {
-	t.Parallel()
-	c := open(t, Options[int]{MaxTries: 3, NackWait: -1})
-	mustSend(t, c, 1)
-	for range 2 {
-		if err := mustDeliver(t, c).Nack(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := noted(t, c); n != 2 {
-		t.Errorf("%d notes of two tries", n)
-	}
-	mustRecv(t, c, 1)
-	until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
-	once := open(t, Options[int]{MaxTries: 1})
-	mustSend(t, once, 1)
-	d := mustDeliver(t, once)
-	if n := noted(t, once); n != 1 {
-		t.Errorf("%d notes of the only try", n)
-	}
-	if err := d.Ack(); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "no notes are left of the only try", func() bool { return noted(t, once) == 0 })
-}
-
 // A note whose answer is lost may be there: another one of the same try would bury the value
-// before it had MaxTries.
-func TestNoteUnanswered(t *testing.T) {
-	t.Parallel()
-	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxTries: 3, NackWait: -1, Log: mute()})
-	mustSend(t, c, 1)
-	silent(t, mustDeliver(t, c))
-	if err := mustDeliver(t, c).Nack(); err != nil {
-		t.Fatal(err)
-	}
-	notes, err := c.core.link.js.Stream(patient(t), c.core.config.name+triesSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mutely := notes.CachedInfo().Config
-	mutely.NoAck = true
-	if _, err := c.core.link.js.UpdateStream(patient(t), mutely); err != nil {
-		t.Fatal(err)
-	}
-	d := mustDeliver(t, c)
-	if w := c.Stats().Warning; !strings.Contains(w, "tries cannot be counted") {
-		t.Errorf("Stats.Warning: %q", w)
-	}
-	if err := d.Nack(); err != nil {
-		t.Fatal(err)
-	}
-	if n := noted(t, c); n != 2 {
-		t.Errorf("%d notes of two tries", n)
-	}
-}
-
 // Notes outlive their channel, which may be made anew with other settings; and somebody may
-// delete them. Tries count all the same.
-func TestNotesStay(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	o := Options[int]{Name: "jobs", Dir: dir, NackWait: -1, MaxTries: 2, Log: mute()}
-	before := open(t, o)
-	mustSend(t, before, 1)
-	if err := mustDeliver(t, before).Nack(); err != nil {
-		t.Fatal(err)
-	}
-	if err := before.core.link.js.DeleteStream(t.Context(), "jobs"); err != nil {
-		t.Fatal(err)
-	}
-	o.Dedupe = time.Minute
-	c := open(t, o)
-	mustSend(t, c, 1, 2)
-	for range 2 {
-		if err := mustDeliver(t, c).Nack(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if w := c.Stats().Warning; w != "" {
-		t.Errorf("of a channel with notes of another Dedupe: %q", w)
-	}
-	if err := c.core.link.js.DeleteStream(t.Context(), "jobs"+triesSuffix); err != nil {
-		t.Fatal(err)
-	}
-	for range 6 { // the first note after that is lost, at most
-		if d, err := c.Deliveries().TryRecv(); err == nil {
-			_ = d.Nack()
-		}
-	}
-	if s := c.Stats(); s.Dropped != 2 || s.Warning != "" {
-		t.Errorf("after the notes were deleted: %+v", s)
-	}
-}
-
 // How many of what is here a worker may have in hands at once, by how often each was delivered.
 func TestTogether(t *testing.T) {
 	t.Parallel()
