@@ -13,13 +13,14 @@ import (
 const worthIt = 1.15
 
 // verdict answers: are channels the problem? A leak is a fault, and holds nothing
-// back yet.
+// back yet. Shares of little CPU time make no verdict, also where more is asked for:
+// it may be that others have it, and as well that a little work comes in bursts.
 func (f *facts) verdict(findings []Finding) Verdict {
 	channels, above := false, false // is it channels, and does something else come first
 	other := false
 	for i := range findings {
 		found := &findings[i]
-		if found.Minor || found.Kind.ofTrace() {
+		if found.Minor || found.Kind.ofTrace() || f.isDenied() && found.Kind.ofShares() {
 			continue
 		}
 		switch best := found.Best(); {
@@ -66,7 +67,11 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 	case NotSaid:
 		switch {
 		case f.isDenied():
-			return "It cannot be told by what it uses. " + f.starved()
+			text := "It cannot be told by what it uses. " + f.starved()
+			if len(findings) > 0 {
+				text += " What shares of that show is below."
+			}
+			return text
 		case len(findings) > 0:
 			return "It cannot be told whether channels are the problem. " + findings[0].Text
 		case f.busy:

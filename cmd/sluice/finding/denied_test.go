@@ -21,8 +21,8 @@ func denied(n float64, each time.Duration) part {
 	}
 }
 
-// TestDenied: of a service that uses little because others have the cores, what it spends
-// its time on is told all the same, and that they have them.
+// TestDenied: of a service that uses little, perhaps because others have the cores, what it
+// spends its time on is told all the same, and that they may have them; it makes no verdict.
 func TestDenied(t *testing.T) {
 	const how = "how the service is when it is given what it asks for"
 	spent := shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}
@@ -33,10 +33,10 @@ func TestDenied(t *testing.T) {
 		said    bool
 	}{
 		"it has little to do":          {0.35, metrics(0, 0), Idle, false},
-		"it waits for others":          {0.35, denied(0.11, time.Millisecond), Yes, true},
+		"it waits for others":          {0.35, denied(0.11, time.Millisecond), NotSaid, true},
 		"hardly":                       {0.35, denied(0.09, time.Millisecond), Idle, false},
 		"for its own threads":          {0.35, denied(0.9, 100*time.Microsecond), Idle, false},
-		"it gets next to nothing":      {0.07, denied(0.9, 5*time.Millisecond), Yes, true},
+		"it gets next to nothing":      {0.07, denied(0.9, 5*time.Millisecond), NotSaid, true},
 		"too little for any share":     {0.01, denied(0.9, 5*time.Millisecond), NotSaid, true},
 		"it has enough":                {0.55, denied(5, time.Millisecond), Yes, false},
 		"there is one reading":         {0.35, onlyAfter(denied(0.9, time.Millisecond)), Idle, false},
@@ -60,6 +60,13 @@ func TestDenied(t *testing.T) {
 	if d.Verdict != NotSaid || !strings.HasPrefix(d.Answer, why) {
 		t.Errorf("said %s: %s", d.Verdict, d.Answer)
 	}
+	// What states and waits say does not hang on what it uses.
+	outside := goroutinesAt(in(send, 4, 4), in(sink, 1, 1))
+	for _, waits := range []part{metrics(0, 0), denied(0.9, time.Millisecond)} {
+		if d := diagnose(cpu(0.03, shares{profile.UserCode: 1}), waits, outside); d.Verdict != No {
+			t.Errorf("of a service that waits outside: said %s: %s", d.Verdict, d.Answer)
+		}
+	}
 	// Of a profile that does not say how long it took it is not known what is used.
 	d = diagnose(cpu(2, spent), denied(0.9, time.Millisecond), func(c *profile.Capture) { c.CPU.Window = 0 })
 	if d.Shares.Denied != nil || strings.Contains(d.Answer, "It used 0 cores") {
@@ -67,6 +74,9 @@ func TestDenied(t *testing.T) {
 	}
 	// Cores that others have are none that a remedy could use.
 	d = diagnose(cpu(0.35, spent, on{send, 1, 0.8, 0}), denied(0.9, time.Millisecond))
+	if !strings.HasSuffix(d.Answer, " What shares of that show is below.") {
+		t.Errorf("said %s", d.Answer)
+	}
 	if f := d.Findings[0]; !strings.Contains(evidence(&f), "its goroutines wait for cores, though it uses few: shares and gains are as if all were in use") || f.Confidence == High {
 		t.Errorf("%+v", f)
 	}

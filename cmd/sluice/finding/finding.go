@@ -162,6 +162,11 @@ type rule struct {
 // rules is every rule there is.
 var rules = slices.Concat(lockRules, exclusionRules, handOverRules, selectRules, timerRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
+// ofShares is whether findings of a kind follow from shares of CPU time.
+func (k Kind) ofShares() bool {
+	return slices.ContainsFunc(rules, func(r rule) bool { return r.kind == k && r.shares })
+}
+
 // Diagnose judges a capture. Prices say what an operation costs.
 func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
 	f := gather(capture, prices)
