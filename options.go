@@ -118,6 +118,10 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 	}
 	elastic := function == "NewElastic"
 	sharded := function == "NewSharded"
+	size := o.Size
+	if o.LimitBytes > 0 && size == nil {
+		size = engine.KnownSize[T](o.LimitBytes)
+	}
 	switch {
 	case int(o.Overflow) >= len(overflowNames):
 		refuse("Overflow is %v, which is no policy", o.Overflow)
@@ -135,7 +139,7 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 		refuse("Size is set, but only an Elastic has a limit in bytes")
 	case o.LimitBytes < 0:
 		refuse("LimitBytes is %d, below 1", o.LimitBytes)
-	case o.LimitBytes > 0 && o.Size == nil && engine.KnownSize[T](o.LimitBytes) == nil:
+	case o.LimitBytes > 0 && size == nil:
 		refuse("LimitBytes is %d, but Size is nil, and the values are neither []byte nor string", o.LimitBytes)
 	case o.LimitBytes == 0 && o.Size != nil:
 		refuse("Size is set, but LimitBytes is 0")
@@ -147,10 +151,6 @@ func (o *Options[T]) config(function string, limit int) engine.Config[T] {
 		refuse("Lanes is %d, not from 0 to %d", o.Lanes, maxLanes)
 	case sharded && o.SingleSender:
 		refuse("SingleSender is set, but many senders are what lanes are for")
-	}
-	size := o.Size
-	if o.LimitBytes > 0 && size == nil {
-		size = engine.KnownSize[T](o.LimitBytes)
 	}
 	return engine.Config[T]{
 		Name:           o.Name,

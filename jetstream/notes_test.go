@@ -20,6 +20,7 @@ func noted[T any](t *testing.T, c *Channel[T]) int {
 	return int(stream.CachedInfo().State.Msgs)
 }
 
+// Where tries cannot be noted, values are handed out all the same, and Stats says so until
 // they can.
 func TestTriesUnknown(t *testing.T) {
 	t.Parallel()

@@ -119,7 +119,6 @@ func TestTriesOfValues(t *testing.T) {
 	}
 }
 
-// Where tries cannot be noted, values are handed out all the same, and Stats says so until
 // Who waits for a note still has the value in time, whatever AckWait is.
 func TestTryInTime(t *testing.T) {
 	t.Parallel()

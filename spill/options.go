@@ -68,7 +68,7 @@ type plan[T any] struct {
 	diskLimit int64 // never 0
 	codec     codec.Codec[T]
 	size      func(T) int
-	slots     int // if size is nil: how many values of one size the limit holds
+	slots     int // how many values the limit holds, if what is in their slots is all of them
 }
 
 // plan checks o in the name of function.
@@ -135,9 +135,6 @@ func (p *plan[T]) weigh() error {
 	if p.limit < each {
 		return fmt.Errorf("spill: Open: Limit is %d, of which values may take %d: below the %d bytes of one %v",
 			p.memory, p.limit, each, t)
-	}
-	if p.size != nil {
-		return nil
 	}
 	p.slots = int(min(p.limit/each, int64(sluice.Unlimited)))
 	return nil

@@ -40,7 +40,7 @@ func BenchmarkBelow(b *testing.B) {
 			move(b, sluice.NewElastic[uint64](sluice.Unlimited, nil), senders, 1)
 		})
 		b.Run(shape+"uint64/overflow", func(b *testing.B) {
-			move(b, below[uint64](b, limit), senders, 1)
+			move(b, opened(b, &Options[uint64]{Limit: limit}), senders, 1)
 		})
 		line := make([]byte, 1024)
 		b.Run(shape+"bytes/elastic", func(b *testing.B) {
@@ -51,17 +51,9 @@ func BenchmarkBelow(b *testing.B) {
 			move(b, sluice.NewElastic(sluice.Unlimited, o), senders, line)
 		})
 		b.Run(shape+"bytes/overflow", func(b *testing.B) {
-			move(b, below[[]byte](b, limit), senders, line)
+			move(b, opened(b, &Options[[]byte]{Limit: limit}), senders, line)
 		})
 	}
-}
-
-func below[T any](b *testing.B, limit int64) sluice.Chan[T] {
-	c, err := Open(b.TempDir(), &Options[T]{Limit: limit})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return c
 }
 
 // BenchmarkThrough fills a channel far beyond its limit, and drains it, while the

@@ -94,7 +94,7 @@ func TestShareOfOverflow(t *testing.T) {
 	})
 }
 
-func opened[T any](t *testing.T, o *Options[T]) *Overflow[T] {
+func opened[T any](t testing.TB, o *Options[T]) *Overflow[T] {
 	t.Helper()
 	c, err := Open(t.TempDir(), o)
 	if err != nil {

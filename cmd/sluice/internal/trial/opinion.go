@@ -35,8 +35,8 @@ type opinion struct {
 	} `json:"shares"`
 }
 
-// withheld is whether the doctor gives no answer, as others had the processors that its
-// patient asked for.
+// withheld is whether the doctor gives no answer, as its patient used little and waited for
+// processors, which others may have had.
 func (o *opinion) withheld() bool { return o.Verdict == unknown && o.Shares.Denied != nil }
 
 // unknown is the verdict of a doctor that cannot tell.
