@@ -11,7 +11,7 @@ MODULES = $(shell go list -m -f '{{.Dir}}')
 LIBRARY := . ./internal/...
 
 # What shows the library's channels, and takes values past it.
-AROUND := ./debug ./codec ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill/... ./jetstream/... ./examples/logagg/...
+AROUND := ./debug ./codec ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill/... ./jetstream/... ./bench/logagg/...
 
 QEMU := qemu-aarch64-static
 
@@ -114,6 +114,6 @@ test: ## every test of every module: what the README says
 .PHONY: results
 results: ## measure the table of floors and goals anew; the guides quote it
 	go run ./bench/cmd/ratios -peers -o bench/RESULTS.md
-	go run ./examples/logagg bench -o bench/RESULTS.md
-	go run ./examples/logagg bench -shares -procs 2 -rounds 12 -o bench/RESULTS.md
+	go run ./bench/logagg bench -o bench/RESULTS.md
+	go run ./bench/logagg bench -shares -procs 2 -rounds 12 -o bench/RESULTS.md
 	go test ./docs -run TestFigures -update

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sluice-go/sluice/cmd/sluice/compare"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/compare"
 )
 
 type compareCommand struct {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice/cmd/sluice/finding"
-	"github.com/sluice-go/sluice/cmd/sluice/profile"
-	"github.com/sluice-go/sluice/cmd/sluice/report"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/doctor"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 type doctorCommand struct {
@@ -32,10 +32,10 @@ const maxWatch = 600
 
 // Run reads, and says what is wrong.
 func (c *doctorCommand) Run(ctx context.Context, to streams) error {
-	prices := finding.Reference()
+	prices := doctor.Reference()
 	if c.Prices != "" { // now, and not after the service was troubled in vain
 		var err error
-		if prices, err = finding.ReadPrices(c.Prices); err != nil {
+		if prices, err = doctor.ReadPrices(c.Prices); err != nil {
 			return inputError{err}
 		}
 	}
@@ -76,7 +76,7 @@ func explain(ctx context.Context, err error) error {
 }
 
 // diagnose reads saved files, or watches a service.
-func (c *doctorCommand) diagnose(ctx context.Context, prices finding.Prices, to streams) (*finding.Diagnosis, error) {
+func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to streams) (*doctor.Diagnosis, error) {
 	if c.Seconds < 1 || c.Seconds > maxWatch {
 		return nil, c.misused("-seconds must be from 1 to %d", maxWatch)
 	}
@@ -94,7 +94,7 @@ func (c *doctorCommand) diagnose(ctx context.Context, prices finding.Prices, to 
 		if err != nil {
 			return nil, err
 		}
-		return finding.Diagnose(capture, prices), nil
+		return doctor.Diagnose(capture, prices), nil
 	}
 	if len(c.Targets) > 1 {
 		return nil, c.misused("one service at a time, or files: an address goes with nothing else")
@@ -112,7 +112,7 @@ func (c *doctorCommand) misused(format string, args ...any) error {
 
 // watch watches a service, gets what a finding hangs on, and keeps what it sent if
 // that was asked for.
-func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, prices finding.Prices, to streams) (*finding.Diagnosis, error) {
+func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, prices doctor.Prices, to streams) (*doctor.Diagnosis, error) {
 	if c.Save != "" {
 		// Now, and not after the service was troubled in vain.
 		if err := profile.Vacant(c.Save); err != nil {
@@ -131,7 +131,7 @@ func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, pri
 	if err != nil {
 		return nil, err
 	}
-	diagnosis := finding.Diagnose(capture, prices)
+	diagnosis := doctor.Diagnose(capture, prices)
 	if want := diagnosis.Want(); want != nil && !c.Cheap {
 		if diagnosis, err = c.decide(ctx, service, prices, want, to); err != nil {
 			return nil, err
@@ -151,13 +151,13 @@ func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, pri
 const decidingTrace = 500 * time.Millisecond
 
 // decide takes what a finding hangs on, and judges again.
-func (c *doctorCommand) decide(ctx context.Context, service *profile.Service, prices finding.Prices, want *finding.Want, to streams) (*finding.Diagnosis, error) {
+func (c *doctorCommand) decide(ctx context.Context, service *profile.Service, prices doctor.Prices, want *doctor.Want, to streams) (*doctor.Diagnosis, error) {
 	fmt.Fprintf(to.stderr, "taking a %s of %s at most: it decides %s\n", want.Kind, decidingTrace, want.What)
 	capture, err := service.More(ctx, want.Kind, decidingTrace)
 	if err != nil {
 		return nil, err
 	}
-	diagnosis := finding.Diagnose(capture, prices)
+	diagnosis := doctor.Diagnose(capture, prices)
 	if capture.Trace != nil { // else it is said to be missing
 		diagnosis.Taken = append(diagnosis.Taken, fmt.Sprintf("a trace of %s, which decides %s",
 			capture.Trace.Window.Round(time.Millisecond), want.What))

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice/cmd/sluice/finding"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/doctor"
 )
 
 // pprofServer serves the profiles of this process, as any service does.
@@ -57,12 +57,12 @@ func TestDoctorJSON(t *testing.T) {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	status, stdout, stderr := sluice(t, 0, "doctor", "-json", "a")
-	var d finding.Diagnosis
+	var d doctor.Diagnosis
 	if err := json.Unmarshal([]byte(stdout), &d); status != 0 || err != nil {
 		t.Fatalf("status %d, %v\n%s", status, err, stderr)
 	}
 	// A test that waits for its own profiles does nothing else.
-	if d.Schema != finding.Schema || d.Verdict != finding.Idle || d.Shares.Cores == nil || d.Window == 0 || !d.Prices.Guesses {
+	if d.Schema != doctor.Schema || d.Verdict != doctor.Idle || d.Shares.Cores == nil || d.Window == 0 || !d.Prices.Guesses {
 		t.Errorf("%+v", d)
 	}
 }

@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/sluice-go/sluice/cmd/sluice/report"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 // Two runs at once would replace each other's files.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sluice-go/sluice/cmd/sluice/experiment"
-	"github.com/sluice-go/sluice/cmd/sluice/report"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 type labCommand struct {
@@ -66,7 +66,7 @@ func (c *labCommand) session(to streams) (*session, error) {
 		}
 		return s, nil
 	}
-	experiments, err := experiment.Select(c.Experiments)
+	experiments, err := lab.Select(c.Experiments)
 	if err != nil {
 		return nil, usageError{err, "lab"}
 	}
@@ -80,13 +80,13 @@ func (c *labCommand) session(to streams) (*session, error) {
 	return newSession(to, experiments, scale, c.Out), nil
 }
 
-func (c *labCommand) scale() (experiment.Scale, error) {
-	var scale experiment.Scale
+func (c *labCommand) scale() (lab.Scale, error) {
+	var scale lab.Scale
 	switch {
 	case c.Quick:
-		scale.Size = experiment.Quick
+		scale.Size = lab.Quick
 	case c.Published:
-		scale.Size = experiment.AsPublished
+		scale.Size = lab.AsPublished
 	}
 	if c.Count != nil {
 		if *c.Count < 1 || *c.Count > maxCount {

@@ -6,26 +6,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice/cmd/sluice/experiment"
-	"github.com/sluice-go/sluice/cmd/sluice/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
 // listExperiments prints what there is to run.
 func listExperiments(w io.Writer) error {
 	var b strings.Builder
-	for _, e := range experiment.All() {
+	for _, e := range lab.All() {
 		fmt.Fprintf(&b, "%s\n  asks    %s\n  after   %s, “%s”, %d\n", e.Name, e.Title, e.Source.Author, e.Source.Title, e.Source.Year)
 		fmt.Fprintf(&b, "  sweeps  %s\n", strings.Join(sweeps(e), "\n          "))
 		var takes []string
-		for _, size := range experiment.Sizes() {
-			points := pointsOf(e.Sections(experiment.Scale{Size: size}))
+		for _, size := range lab.Sizes() {
+			points := pointsOf(e.Sections(lab.Scale{Size: size}))
 			takes = append(takes, fmt.Sprintf("%v %s", roughly(measure.Estimate(points)), size))
 		}
 		fmt.Fprintf(&b, "  takes   about %s\n\n", strings.Join(takes, ", "))
 	}
 	total := time.Duration(0)
-	for _, e := range experiment.All() {
-		total += measure.Estimate(pointsOf(e.Sections(experiment.Scale{})))
+	for _, e := range lab.All() {
+		total += measure.Estimate(pointsOf(e.Sections(lab.Scale{})))
 	}
 	fmt.Fprintf(&b, "All of them take about %v; up to a quarter more if the machine is noisy.\n", roughly(total))
 	_, err := io.WriteString(w, b.String())
@@ -34,9 +34,9 @@ func listExperiments(w io.Writer) error {
 
 // sweeps returns a line for each section of the default run: its title, what is on
 // its axis, and how many points and contenders it has.
-func sweeps(e experiment.Experiment) []string {
+func sweeps(e lab.Experiment) []string {
 	var lines []string
-	for _, section := range e.Sections(experiment.Scale{}) {
+	for _, section := range e.Sections(lab.Scale{}) {
 		line := section.Title
 		if section.Axis != "" {
 			line += ", by " + section.Axis

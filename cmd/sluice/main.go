@@ -85,7 +85,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sluice-go/sluice/cmd/sluice/experiment"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
 // Exit statuses.
@@ -142,7 +142,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 		kong.Description("Measure what channels cost on this machine."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.Vars{"experiments": strings.Join(experiment.Names(), ", ")},
+		kong.Vars{"experiments": strings.Join(lab.Names(), ", ")},
 	)
 	if err != nil {
 		panic(err) // the declarations above are wrong

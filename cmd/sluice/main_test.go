@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-go/sluice/cmd/sluice/experiment"
-	"github.com/sluice-go/sluice/cmd/sluice/report"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 // An interrupter is an error stream that presses Ctrl-C when so many lines of
@@ -161,7 +161,7 @@ func manual(t *testing.T) [][]string {
 // The help of a command shows the same examples as the manual.
 func TestHelp(t *testing.T) {
 	also := map[string][]string{
-		"lab":     append(experiment.Names(), "--procs", "--count", "--resume", "Ctrl-C"),
+		"lab":     append(lab.Names(), "--procs", "--count", "--resume", "Ctrl-C"),
 		"predict": {"--procs=LIST", "--from=FILE", "--llc=N", "--curves=FILE", "--score"},
 		"compare": {"--threshold=PERCENT", "--alpha=LEVEL", "--fail-on-regression", "benchstat -table pkg,experiment"},
 		"report":  {"results.json", "nothing is measured"},
@@ -204,7 +204,7 @@ func TestMistakes(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"lab elastc", statusUsage, `no experiment is called "elastc"; there are: ` + strings.Join(experiment.Names(), ", ")},
+		{"lab elastc", statusUsage, `no experiment is called "elastc"; there are: ` + strings.Join(lab.Names(), ", ")},
 		{"lab -procs 1,x", statusUsage, `"x" is no number of processors from 1 to 4096; write for example -procs 1,2,`},
 		{"lab -procs 0", statusUsage, `"0" is no number of processors`},
 		{"lab -procs ,", statusUsage, `"" is no number of processors`},

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice/cmd/sluice/host"
-	"github.com/sluice-go/sluice/cmd/sluice/measure"
-	"github.com/sluice-go/sluice/cmd/sluice/predict"
-	"github.com/sluice-go/sluice/cmd/sluice/progress"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/progress"
 )
 
 type predictCommand struct {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-go/sluice/cmd/sluice/host"
-	"github.com/sluice-go/sluice/cmd/sluice/predict"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 )
 
 // curve is a file of curves of three machines. Of the last, nobody knows what its

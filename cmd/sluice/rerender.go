@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/sluice-go/sluice/cmd/sluice/report"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 type reportCommand struct {

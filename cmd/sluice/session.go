@@ -9,12 +9,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-go/sluice/cmd/sluice/experiment"
-	"github.com/sluice-go/sluice/cmd/sluice/host"
-	"github.com/sluice-go/sluice/cmd/sluice/measure"
-	"github.com/sluice-go/sluice/cmd/sluice/progress"
-	"github.com/sluice-go/sluice/cmd/sluice/report"
-	"github.com/sluice-go/sluice/cmd/sluice/stat"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/progress"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
 // Limits of one pass; see measure.Runner. The longest honest pass is 12 s of work in
@@ -35,7 +35,7 @@ const (
 type session struct {
 	to       streams
 	dir      string
-	scale    experiment.Scale
+	scale    lab.Scale
 	stall    time.Duration
 	machine  report.Machine
 	load     string    // of this sitting; machine has that of the first
@@ -46,7 +46,7 @@ type session struct {
 }
 
 // newSession lays out the points of all experiments.
-func newSession(to streams, experiments []experiment.Experiment, scale experiment.Scale, dir string) *session {
+func newSession(to streams, experiments []lab.Experiment, scale lab.Scale, dir string) *session {
 	s := &session{to: to, dir: dir, scale: scale, stall: stall, machine: host.This(), started: time.Now()}
 	s.load = s.machine.Load
 	if s.scale.CPUs == 0 {
@@ -67,7 +67,7 @@ func newSession(to streams, experiments []experiment.Experiment, scale experimen
 	return s
 }
 
-func pointsOf(sections []experiment.Section) []*measure.Point {
+func pointsOf(sections []lab.Section) []*measure.Point {
 	var points []*measure.Point
 	for _, section := range sections {
 		for _, point := range section.Points {
@@ -90,7 +90,7 @@ func resumed(to streams, dir string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, ok := experiment.SizeNamed(r.Size)
+	size, ok := lab.SizeNamed(r.Size)
 	if !ok {
 		return nil, fmt.Errorf("-resume: the run in %s is of the size %q, which there is not", dir, r.Size)
 	}
@@ -98,11 +98,11 @@ func resumed(to streams, dir string) (*session, error) {
 	for _, e := range r.Experiments {
 		names = append(names, e.Name)
 	}
-	experiments, err := experiment.Select(names)
+	experiments, err := lab.Select(names)
 	if err != nil {
 		return nil, fmt.Errorf("-resume: %w", err)
 	}
-	s := newSession(to, experiments, experiment.Scale{Size: size, Procs: r.Procs, Count: r.Count}, dir)
+	s := newSession(to, experiments, lab.Scale{Size: size, Procs: r.Procs, Count: r.Count}, dir)
 	if differs := s.machine.Differs(r.Machine); differs != "" {
 		return nil, fmt.Errorf("-resume: the run in %s is of another %s; measure anew, to another directory by -o", dir, differs)
 	}
@@ -216,7 +216,7 @@ func wide(o *measure.Outcome) bool {
 // soon.
 func (s *session) noise() *host.Noise {
 	watching := 400 * time.Millisecond
-	if s.scale.Size == experiment.Quick {
+	if s.scale.Size == lab.Quick {
 		watching = 40 * time.Millisecond
 	}
 	noise := host.MeasureNoise(watching)

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice/cmd/sluice/experiment"
-	"github.com/sluice-go/sluice/cmd/sluice/measure"
-	"github.com/sluice-go/sluice/cmd/sluice/report"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 // asProgram, set in the environment, makes the test binary the program itself: one
@@ -338,7 +338,7 @@ func TestNoRegularFile(t *testing.T) {
 func TestNowhereToSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	var stdout, stderr bytes.Buffer
-	s := newSession(streams{&stdout, &stderr}, []experiment.Experiment{pretended("quiet", sound)}, experiment.Scale{}, dir)
+	s := newSession(streams{&stdout, &stderr}, []lab.Experiment{pretended("quiet", sound)}, lab.Scale{}, dir)
 	if err := s.run(t.Context()); err == nil || !errors.Is(err, os.ErrNotExist) || complain(&stderr, err) != statusFailed {
 		t.Errorf("error %v", err)
 	}
@@ -349,28 +349,28 @@ func TestList(t *testing.T) {
 	if status != 0 {
 		t.Fatal(stderr)
 	}
-	for _, e := range experiment.All() {
-		for _, want := range []string{e.Name, e.Title, e.Source.Author, e.Source.Title, e.Sections(experiment.Scale{})[0].Title} {
+	for _, e := range lab.All() {
+		for _, want := range []string{e.Name, e.Title, e.Source.Author, e.Source.Title, e.Sections(lab.Scale{})[0].Title} {
 			if !strings.Contains(stdout, want) {
 				t.Errorf("the list lacks %q of %s:\n%s", want, e.Name, stdout)
 			}
 		}
 	}
-	if n := strings.Count(stdout, " standard, "); n != len(experiment.All()) {
+	if n := strings.Count(stdout, " standard, "); n != len(lab.All()) {
 		t.Errorf("%d experiments say how long they take:\n%s", n, stdout)
 	}
 }
 
 // pretended is an experiment of one point with the given entries.
-func pretended(name string, entries ...measure.Entry) experiment.Experiment {
-	return experiment.Experiment{
+func pretended(name string, entries ...measure.Entry) lab.Experiment {
+	return lab.Experiment{
 		Name: name, Title: "What?",
-		Sections: func(experiment.Scale) []experiment.Section {
+		Sections: func(lab.Scale) []lab.Section {
 			point := measure.Point{Name: "only", Procs: 1, Count: 6, Entries: entries}
-			return []experiment.Section{{Name: "only", Title: "Only", Measures: []experiment.Measure{experiment.PerValue},
-				Points: []*experiment.Point{{Point: point}}}}
+			return []lab.Section{{Name: "only", Title: "Only", Measures: []lab.Measure{lab.PerValue},
+				Points: []*lab.Point{{Point: point}}}}
 		},
-		Conclude: func(*experiment.Measured) experiment.Conclusion { return experiment.Conclusion{} },
+		Conclude: func(*lab.Measured) lab.Conclusion { return lab.Conclusion{} },
 	}
 }
 
@@ -395,7 +395,7 @@ func TestFailuresAreNamed(t *testing.T) {
 			dir := t.TempDir()
 			var stdout, stderr bytes.Buffer
 			e := pretended("faulty", sound, measure.Entry{Contender: name, Pass: faulty.pass})
-			s := newSession(streams{&stdout, &stderr}, []experiment.Experiment{e}, experiment.Scale{}, dir)
+			s := newSession(streams{&stdout, &stderr}, []lab.Experiment{e}, lab.Scale{}, dir)
 			s.stall = 500 * time.Millisecond
 			err := s.run(t.Context())
 			if status := complain(&stderr, err); !errors.Is(err, errIncomplete) || status != statusFailed {
@@ -417,7 +417,7 @@ func TestFailuresAreNamed(t *testing.T) {
 
 // The plan is that of the CPUs that are granted, not of those that there are.
 func TestPlanKnowsTheCPUs(t *testing.T) {
-	s := newSession(streams{}, experiment.All(), experiment.Scale{Size: experiment.Quick}, t.TempDir())
+	s := newSession(streams{}, lab.All(), lab.Scale{Size: lab.Quick}, t.TempDir())
 	if want := s.machine.Whole(); s.scale.CPUs != want {
 		t.Errorf("planned for %d CPUs, want %d", s.scale.CPUs, want)
 	}

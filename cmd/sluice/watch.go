@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice/cmd/sluice/watch"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/watch"
 )
 
 type watchCommand struct {

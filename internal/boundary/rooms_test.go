@@ -286,107 +286,107 @@ var rooms = map[string]room{
 
 	// The examples: commands at the top, then pipeline -> input, sink -> queue, count ->
 	// parse.
-	"examples/logagg": {
+	"bench/logagg": {
 		imports: permissions{
 			"./bench/results":                                "its table stands beside the others",
 			"./debug":                                        "the live page",
-			"./examples/logagg/count":                        "the summary at the end",
-			"./examples/logagg/input":                        "what is read",
-			"./examples/logagg/pipeline":                     "the service",
-			"./examples/logagg/queue":                        "its hot channel",
-			"./examples/logagg/sink":                         "where counts go",
-			"./examples/logagg/speed":                        "the comparison of channels",
-			"./examples/logagg/traffic":                      "lines to send to a service",
+			"./bench/logagg/count":                           "the summary at the end",
+			"./bench/logagg/input":                           "what is read",
+			"./bench/logagg/pipeline":                        "the service",
+			"./bench/logagg/queue":                           "its hot channel",
+			"./bench/logagg/sink":                            "where counts go",
+			"./bench/logagg/speed":                           "the comparison of channels",
+			"./bench/logagg/traffic":                         "lines to send to a service",
 			"./metrics/prometheus":                           "the channels for Prometheus",
 			"github.com/prometheus/client_golang/prometheus": "the service's own metrics",
 			"github.com/prometheus/client_golang/prometheus/collectors": "the runtime's and the process's",
 			"github.com/prometheus/client_golang/prometheus/promhttp":   "the page of metrics",
 		},
 		tests: permissions{
-			"./examples/logagg/frame":                  "the sample is written line by line",
-			"./examples/logagg/parse":                  "counts from a file are sorted as a table is",
+			"./bench/logagg/frame":                     "the sample is written line by line",
+			"./bench/logagg/parse":                     "counts from a file are sorted as a table is",
 			"github.com/nats-io/nats-server/v2/server": "servers between two halves, which are stopped and killed",
 			"github.com/nats-io/nats.go":               "how much is left in them",
 			"github.com/nats-io/nats.go/jetstream":     "the same",
 		},
 	},
-	"examples/logagg/frame": {},
-	"examples/logagg/parse": {
+	"bench/logagg/frame": {},
+	"bench/logagg/parse": {
 		imports: permissions{"github.com/valyala/fastjson": "JSON at a tenth of encoding/json's time, and without allocating"},
 		tests: permissions{
 			"github.com/leodido/go-syslog/v4/rfc3164": "what headers say, from a parser that others trust",
 			"github.com/leodido/go-syslog/v4/rfc5424": "the same",
 		},
 	},
-	"examples/logagg/queue": {
+	"bench/logagg/queue": {
 		imports: permissions{
-			"./":                      "the channels to choose from",
-			"./jetstream":             "one of them, at servers",
-			"./spill":                 "two of them, on disk",
-			"./examples/logagg/parse": theEvent,
+			"./":                   "the channels to choose from",
+			"./jetstream":          "one of them, at servers",
+			"./spill":              "two of them, on disk",
+			"./bench/logagg/parse": theEvent,
 		},
 	},
-	"examples/logagg/count": {
-		imports: permissions{"./examples/logagg/parse": theEvent},
+	"bench/logagg/count": {
+		imports: permissions{"./bench/logagg/parse": theEvent},
 	},
-	"examples/logagg/sink": {
+	"bench/logagg/sink": {
 		imports: permissions{
-			"./examples/logagg/count":        "what is shipped",
+			"./bench/logagg/count":           "what is shipped",
 			"github.com/cenkalti/backoff/v5": "when to try again",
 		},
-		tests: permissions{"./examples/logagg/parse": theEvent},
+		tests: permissions{"./bench/logagg/parse": theEvent},
 	},
-	"examples/logagg/input": {
+	"bench/logagg/input": {
 		imports: permissions{
-			"./examples/logagg/frame": "where lines end",
-			"./examples/logagg/parse": "what they say",
-			"./examples/logagg/queue": "where that goes",
+			"./bench/logagg/frame": "where lines end",
+			"./bench/logagg/parse": "what they say",
+			"./bench/logagg/queue": "where that goes",
 		},
 	},
-	"examples/logagg/pipeline": {
+	"bench/logagg/pipeline": {
 		imports: permissions{
-			"./":                      "tables on their way to the sink",
-			"./examples/logagg/count": "the stage that counts",
-			"./examples/logagg/input": "the stage that reads",
-			"./examples/logagg/parse": theEvent,
-			"./examples/logagg/queue": "what lies between",
+			"./":                   "tables on their way to the sink",
+			"./bench/logagg/count": "the stage that counts",
+			"./bench/logagg/input": "the stage that reads",
+			"./bench/logagg/parse": theEvent,
+			"./bench/logagg/queue": "what lies between",
 		},
-		tests: permissions{"./examples/logagg/traffic": "lines, and what they must lead to"},
+		tests: permissions{"./bench/logagg/traffic": "lines, and what they must lead to"},
 	},
-	"examples/logagg/traffic": {
+	"bench/logagg/traffic": {
 		imports: permissions{
-			"./examples/logagg/count": "what lines must lead to",
-			"./examples/logagg/parse": theEvent,
+			"./bench/logagg/count": "what lines must lead to",
+			"./bench/logagg/parse": theEvent,
 		},
-		tests: permissions{"./examples/logagg/frame": "what was written is read again"},
+		tests: permissions{"./bench/logagg/frame": "what was written is read again"},
 	},
-	"examples/logagg/speed": {
+	"bench/logagg/speed": {
 		imports: permissions{
 			"./bench/results":                 "the machine, and the form of the document",
-			"./examples/logagg/input":         "a source of connections",
-			"./examples/logagg/pipeline":      "what is measured",
-			"./examples/logagg/queue":         "in which variants",
-			"./examples/logagg/sink":          "one that costs nothing",
+			"./bench/logagg/input":            "a source of connections",
+			"./bench/logagg/pipeline":         "what is measured",
+			"./bench/logagg/queue":            "in which variants",
+			"./bench/logagg/sink":             "one that costs nothing",
 			"github.com/google/pprof/profile": "where CPU time goes",
 		},
-		tests: permissions{"./examples/logagg/traffic": "lines to send"},
+		tests: permissions{"./bench/logagg/traffic": "lines to send"},
 	},
 
 	// The tool: flags at the top, then experiment -> measure -> stat -> report.
 	"cmd/sluice": {
 		imports: permissions{
-			"./cmd/sluice/compare":       "says what differs between two runs",
-			"./cmd/sluice/experiment":    "what there is to run",
-			"./cmd/sluice/finding":       "what is wrong with a service",
-			"./cmd/sluice/host":          "where it is run, and how quiet it is there",
-			"./cmd/sluice/measure":       "runs it",
-			"./cmd/sluice/predict":       "says how a curve goes on",
-			"./cmd/sluice/profile":       "reads what a service shows of itself",
-			"./cmd/sluice/progress":      "says how far it is",
-			"./cmd/sluice/report":        "writes what came out",
-			"./cmd/sluice/stat":          "the rule by which a point is run longer",
-			"./cmd/sluice/watch":         "shows the channels of a service",
-			"github.com/alecthomas/kong": "the command line",
+			"./cmd/sluice/internal/compare":  "says what differs between two runs",
+			"./cmd/sluice/internal/lab":      "what there is to run",
+			"./cmd/sluice/internal/doctor":   "what is wrong with a service",
+			"./cmd/sluice/internal/host":     "where it is run, and how quiet it is there",
+			"./cmd/sluice/internal/measure":  "runs it",
+			"./cmd/sluice/internal/predict":  "says how a curve goes on",
+			"./cmd/sluice/internal/profile":  "reads what a service shows of itself",
+			"./cmd/sluice/internal/progress": "says how far it is",
+			"./cmd/sluice/internal/report":   "writes what came out",
+			"./cmd/sluice/internal/stat":     "the rule by which a point is run longer",
+			"./cmd/sluice/internal/watch":    "shows the channels of a service",
+			"github.com/alecthomas/kong":     "the command line",
 		},
 		tests: permissions{
 			"golang.org/x/sys/unix": "a terminal of its own, to be left as it was",
@@ -394,91 +394,91 @@ var rooms = map[string]room{
 			"./debug":               "a service to watch",
 		},
 	},
-	"cmd/sluice/compare": {
+	"cmd/sluice/internal/compare": {
 		imports: permissions{
-			"./cmd/sluice/prose":          lineBreaks,
-			"golang.org/x/perf/benchfmt":  "the files that it compares",
-			"golang.org/x/perf/benchmath": "medians and tests as benchstat has them",
-			"golang.org/x/perf/benchunit": "figures as benchstat writes them",
+			"./cmd/sluice/internal/format": lineBreaks,
+			"golang.org/x/perf/benchfmt":   "the files that it compares",
+			"golang.org/x/perf/benchmath":  "medians and tests as benchstat has them",
+			"golang.org/x/perf/benchunit":  "figures as benchstat writes them",
 		},
 	},
-	"cmd/sluice/internal/victim": {
+	"cmd/sluice/doctorlab/victim": {
 		imports: permissions{"./": "remedies are built of the library's kinds too"},
 	},
-	"cmd/sluice/internal/trial": {
+	"cmd/sluice/doctorlab/trial": {
 		imports: permissions{
-			"./cmd/sluice/host":               "the machine that figures are from",
+			"./cmd/sluice/internal/host":      "the machine that figures are from",
 			"github.com/google/pprof/profile": "the path of the program is taken out of fixtures",
 		},
 	},
-	"cmd/sluice/experiment": {
+	"cmd/sluice/internal/lab": {
 		imports: permissions{
-			"./":                   theLibrary,
-			"./bench/contender":    contenders,
-			"./bench/workload":     workloads,
-			"./cmd/sluice/measure": measuring,
-			"./cmd/sluice/predict": "the law that a sweep over CPUs follows",
-			"./cmd/sluice/stat":    "findings are differences beyond noise",
+			"./":                            theLibrary,
+			"./bench/contender":             contenders,
+			"./bench/workload":              workloads,
+			"./cmd/sluice/internal/measure": measuring,
+			"./cmd/sluice/internal/predict": "the law that a sweep over CPUs follows",
+			"./cmd/sluice/internal/stat":    "findings are differences beyond noise",
 		},
 	},
-	"cmd/sluice/finding": {
+	"cmd/sluice/internal/doctor": {
 		imports: permissions{
-			"./cmd/sluice/plot":    "predicted gains on the page",
-			"./cmd/sluice/profile": "what is judged",
-			"./cmd/sluice/prose":   lineBreaks,
-			"./cmd/sluice/report":  "the style of all pages",
+			"./cmd/sluice/internal/plot":    "predicted gains on the page",
+			"./cmd/sluice/internal/profile": "what is judged",
+			"./cmd/sluice/internal/format":  lineBreaks,
+			"./cmd/sluice/internal/report":  "the style of all pages",
 		},
 	},
-	"cmd/sluice/host": {
+	"cmd/sluice/internal/host": {
 		imports: permissions{"./bench/cacheline": "how far the cores are from each other"},
 	},
-	"cmd/sluice/measure": {
+	"cmd/sluice/internal/measure": {
 		imports: permissions{
-			"./cmd/sluice/host":               "who else used the machine meanwhile",
+			"./cmd/sluice/internal/host":      "who else used the machine meanwhile",
 			"github.com/google/pprof/profile": "the block profile, as Go itself reads it",
 		},
 	},
-	"cmd/sluice/plot":  {},
-	"cmd/sluice/prose": {},
-	"cmd/sluice/predict": {
+	"cmd/sluice/internal/plot":   {},
+	"cmd/sluice/internal/format": {},
+	"cmd/sluice/internal/predict": {
 		imports: permissions{
-			"./bench/contender":          contenders,
-			"./bench/workload":           workloads,
-			"./cmd/sluice/measure":       measuring,
-			"./cmd/sluice/stat":          "medians and intervals of what was measured",
-			"golang.org/x/perf/benchfmt": "reads the curve from results.txt",
+			"./bench/contender":             contenders,
+			"./bench/workload":              workloads,
+			"./cmd/sluice/internal/measure": measuring,
+			"./cmd/sluice/internal/stat":    "medians and intervals of what was measured",
+			"golang.org/x/perf/benchfmt":    "reads the curve from results.txt",
 		},
 	},
-	"cmd/sluice/profile": {
+	"cmd/sluice/internal/profile": {
 		imports: permissions{
 			"github.com/google/pprof/profile": "the format of profiles",
 			"golang.org/x/exp/trace":          "the format of execution traces",
 		},
 	},
-	"cmd/sluice/progress": {
+	"cmd/sluice/internal/progress": {
 		imports: permissions{
-			"./cmd/sluice/measure":              measuring,
+			"./cmd/sluice/internal/measure":     measuring,
 			"github.com/schollz/progressbar/v3": "the bar on a terminal",
 			"golang.org/x/term":                 "is it a terminal?",
 		},
 	},
-	"cmd/sluice/report": {
+	"cmd/sluice/internal/report": {
 		imports: permissions{
-			"./cmd/sluice/experiment":    "what the figures mean",
-			"./cmd/sluice/host":          "where they were measured",
-			"./cmd/sluice/measure":       measuring,
-			"./cmd/sluice/plot":          "charts on the page",
-			"./cmd/sluice/prose":         lineBreaks,
-			"./cmd/sluice/stat":          "medians and intervals",
-			"golang.org/x/perf/benchfmt": "results.txt as benchstat reads it",
+			"./cmd/sluice/internal/lab":     "what the figures mean",
+			"./cmd/sluice/internal/host":    "where they were measured",
+			"./cmd/sluice/internal/measure": measuring,
+			"./cmd/sluice/internal/plot":    "charts on the page",
+			"./cmd/sluice/internal/format":  lineBreaks,
+			"./cmd/sluice/internal/stat":    "medians and intervals",
+			"golang.org/x/perf/benchfmt":    "results.txt as benchstat reads it",
 		},
 	},
-	"cmd/sluice/stat": {
+	"cmd/sluice/internal/stat": {
 		imports: permissions{"golang.org/x/perf/benchmath": "intervals and tests without our own mathematics"},
 	},
-	"cmd/sluice/watch": {
+	"cmd/sluice/internal/watch": {
 		imports: permissions{
-			"./cmd/sluice/prose":                   lineBreaks,
+			"./cmd/sluice/internal/format":         lineBreaks,
 			"./debug":                              "what a service answers",
 			"github.com/clipperhouse/displaywidth": "how many cells a name takes",
 			"github.com/gdamore/tcell/v3":          "the terminal",

@@ -55,7 +55,7 @@
 //
 // A line that is strict, as in package chain, for batches without a lane of their own: of
 // 64 senders 99 % of the values took 14, 11 and 18 ms at GOMAXPROCS 1, 2 and 8, and 8, 12
-// and 17 without (medians of 6 rounds of examples/logagg, 2026-11-21, AMD EPYC Zen 5 VM with 2
+// and 17 without (medians of 6 rounds of bench/logagg, 2026-11-21, AMD EPYC Zen 5 VM with 2
 // cores, Go 1.26.8). Those who come by are held up already: they leave a lane alone in
 // which there is little room, until they join the line themselves.
 package lanes

@@ -68,7 +68,7 @@ func pages(t *testing.T) string {
 // run of everything; and one of a run that was interrupted.
 func makePages(dir string) error {
 	return errors.Join(
-		inTop("test", "-count=1", "./cmd/sluice/report", "-run=^TestPageToFile$", "-args", "-page", filepath.Join(dir, "made-up.html")),
+		inTop("test", "-count=1", "./cmd/sluice/internal/report", "-run=^TestPageToFile$", "-args", "-page", filepath.Join(dir, "made-up.html")),
 		inTop("build", "-o", filepath.Join(dir, "sluice"), "./cmd/sluice"),
 		run(exec.Command(filepath.Join(dir, "sluice"), "lab", "-quick", "-procs", "1,2", "-o", filepath.Join(dir, "quick"))),
 		interrupt(exec.Command(filepath.Join(dir, "sluice"), "lab", "-o", filepath.Join(dir, "interrupted"))),

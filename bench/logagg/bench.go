@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/logagg/speed"
+	"github.com/sluice-go/sluice/bench/results"
+)
+
+// The names of our parts of bench/RESULTS.md.
+const (
+	figuresSection = "logagg"
+	outsideSection = "logagg outside"
+	sharesSection  = "logagg shares"
+)
+
+// bench compares the channels, and prints the table.
+func bench(ctx context.Context, args []string, to streams) error {
+	flags := flag.NewFlagSet("logagg bench [flags]", flag.ContinueOnError)
+	s := speed.Settings{}
+	lines := flags.Int("lines", 300_000, "`lines` that are made for one run")
+	repeat := flags.Int("repeat", 10, "how many `times` they are sent, one after the other: a run must be long beside the delays in it")
+	flags.IntVar(&s.Connections, "connections", 64, "`connections` that they come over")
+	flags.IntVar(&s.Capacity, "capacity", 4096, "`events` that the hot channel can queue; of a sharded one each lane")
+	flags.IntVar(&s.Batch, "batch", defaultBatch, "`events` of a batch, where batching is on")
+	flags.IntVar(&s.Rounds, "rounds", 6, "`rounds` for each figure, which is their median")
+	procs := flags.String("procs", "1,2,8", "values of GOMAXPROCS, a comma-separated `list`")
+	flags.BoolVar(&s.Outside, "outside", false, "compare the channels that keep events on disk or at servers, instead of those in memory")
+	shares := flags.Bool("shares", false, "show where the CPU time goes instead, by a profile at the first of -procs")
+	out := flags.String("o", "", "also put the table into this Markdown `file`, in place of the one that it has from here")
+	if err := parseFlags(flags, args, to); err != nil {
+		return err
+	}
+	for field := range strings.SplitSeq(*procs, ",") {
+		p, err := strconv.Atoi(field)
+		if err != nil || p < 1 {
+			return misused("-procs: %q is not a number of processors", field)
+		}
+		s.Procs = append(s.Procs, p)
+	}
+	s.Lines = *lines * *repeat
+	switch {
+	case flags.NArg() > 0:
+		return misused("%q is too much", flags.Arg(0))
+	case *lines < 1 || s.Connections < 1 || s.Connections > *lines:
+		return misused("-lines is %d and -connections %d: both must be above 0, and no connection without a line", *lines, s.Connections)
+	case *repeat < 1:
+		return misused("-repeat is %d, below 1", *repeat)
+	case s.Batch < 2 || s.Batch > s.Capacity:
+		return misused("-batch is %d, not from 2 to the capacity of %d", s.Batch, s.Capacity)
+	case s.Outside && *shares:
+		return misused("-outside and -shares: one of them at a time")
+	case s.Rounds < 1:
+		return misused("-rounds is %d, below 1", s.Rounds)
+	}
+	s.Prepare = func(ctx context.Context, address string) (func() error, error) {
+		return prepare(ctx, address, *lines, *repeat, s.Connections)
+	}
+	section, measure := figuresSection, figures
+	if s.Outside {
+		section = outsideSection
+	}
+	if *shares {
+		section, measure = sharesSection, profiles
+	}
+	if *out != "" {
+		if err := canTake(*out, section); err != nil { // now, and not after a minute
+			return misuseError{fmt.Errorf("-o: %w", err)}
+		}
+	}
+	table, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(to.stderr, "logagg: %d of %d\n", done, all) })
+	if err != nil {
+		return err
+	}
+	if *out != "" {
+		if err := results.PutFile(*out, section, table); err != nil {
+			return misuseError{err}
+		}
+	}
+	_, err = io.WriteString(to.stdout, table)
+	return err
+}
+
+// canTake returns what keeps a file from taking a section.
+func canTake(path, section string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if os.IsNotExist(err) {
+		_, err = os.Stat(filepath.Dir(path))
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	document, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	_, err = results.Put(string(document), section, "")
+	return err
+}
+
+// figures measures all variants, and returns their section.
+func figures(ctx context.Context, s speed.Settings, told func(done, all int)) (string, error) {
+	host, began := results.Here(), time.Now()
+	measured, err := s.Measure(ctx, told)
+	if err != nil {
+		return "", err
+	}
+	if s.Outside {
+		return s.MarkdownOutside(host, began, measured), nil
+	}
+	return s.Markdown(host, began, measured), nil
+}
+
+// profiles takes profiles of the built-in channel and of the kind that stands in for it,
+// and returns their section.
+func profiles(ctx context.Context, s speed.Settings, told func(done, all int)) (string, error) {
+	host, began := results.Here(), time.Now()
+	taken, err := s.Profile(ctx, []speed.Variant{{Kind: "native", Batch: 1}, {Kind: "bounded", Batch: 1},
+		{Kind: "native", Batch: s.Batch}, {Kind: "bounded", Batch: s.Batch}}, told)
+	if err != nil {
+		return "", err
+	}
+	return s.MarkdownShares(host, began, taken), nil
+}
+
+// prepare starts this program anew, to send the lines.
+func prepare(ctx context.Context, address string, lines, repeat, connections int) (send func() error, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	child := exec.CommandContext(ctx, program, "load", "-ahead", "-tcp", address,
+		"-lines", strconv.Itoa(lines), "-repeat", strconv.Itoa(repeat), "-connections", strconv.Itoa(connections))
+	child.Stderr = os.Stderr
+	say, err := child.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	hear, err := child.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := child.Start(); err != nil {
+		return nil, err
+	}
+	if line, err := bufio.NewReader(hear).ReadString('\n'); err != nil {
+		return nil, fmt.Errorf("the sender said %q: %w, %w", line, err, child.Wait())
+	}
+	return func() error {
+		if _, err := fmt.Fprintln(say); err != nil {
+			return err
+		}
+		return child.Wait()
+	}, nil
+}

@@ -1,0 +1,210 @@
+package count
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unique"
+
+	"github.com/sluice-go/sluice/bench/logagg/parse"
+)
+
+var noon, _ = parse.MinuteOf(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+
+func event(service string, minute, status int, bytes int64) parse.Event {
+	return parse.Event{Service: unique.Make(service), Minute: noon + parse.Minute(minute), Status: uint16(status), Bytes: bytes}
+}
+
+// TestTable holds a table, and one that was merged of several, against sums by hand.
+func TestTable(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	want := map[string][2]int64{}
+	whole, parts := NewTable(), []*Table{NewTable(), NewTable(), NewTable()}
+	for n := range 5000 {
+		e := event(fmt.Sprint("service-", random.IntN(5)), random.IntN(3), 200+random.IntN(3), random.Int64N(100))
+		whole.Add(e)
+		parts[n%3].Add(e)
+		name := fmt.Sprint(e.Minute, e.Service.Value(), e.Status)
+		want[name] = [2]int64{want[name][0] + 1, want[name][1] + e.Bytes}
+	}
+	merged := NewTable()
+	for _, part := range parts {
+		merged.Merge(part)
+	}
+	for _, table := range []*Table{whole, merged} {
+		if table.Lines() != 5000 || table.Len() != len(want) {
+			t.Errorf("%d lines in %d rows, not in %d", table.Lines(), table.Len(), len(want))
+		}
+		for _, row := range table.Rows() {
+			minute, _ := parse.MinuteOf(row.Minute)
+			if got := [2]int64{row.Lines, row.Bytes}; got != want[fmt.Sprint(minute, row.Service, row.Status)] {
+				t.Errorf("%v: want %v", row, want[fmt.Sprint(minute, row.Service, row.Status)])
+			}
+		}
+	}
+	if !slices.Equal(whole.AppendJSON(nil), merged.AppendJSON(nil)) {
+		t.Error("the order of rows depends on that of events")
+	}
+}
+
+// TestClaims: clients can claim any size and any minute; no sum becomes negative, and
+// what is counted can be shipped.
+func TestClaims(t *testing.T) {
+	const line = `203.0.113.9 - - [31/Dec/9999:23:59:59 +0000] "GET / HTTP/1.1" 200 999999999999999999`
+	e, err := parse.NewParser("web").Parse([]byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, other, summary := NewTable(), NewTable(), NewSummary(nil)
+	for range 20 {
+		table.Add(e)
+		other.Add(e)
+	}
+	table.Merge(other)
+	if got := table.Rows(); len(got) != 1 || got[0].Lines != 40 || got[0].Bytes != math.MaxInt64 {
+		t.Errorf("got %v", got)
+	}
+	summary.Add(table)
+	summary.Add(other)
+	if summary.all.bytes != math.MaxInt64 {
+		t.Errorf("the summary has %d", summary.all.bytes)
+	}
+	if text := table.AppendJSON(nil); !json.Valid(text) {
+		t.Errorf("got %q", text)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	table := NewTable()
+	for _, e := range []parse.Event{event("b\"", 1, 200, 5), event("a", 1, 404, 0), event("a", 0, 500, 7), event("a", 1, 404, 2)} {
+		table.Add(e)
+	}
+	want := `{"minute":"2026-11-21T12:00:00Z","service":"a","status":500,"lines":1,"bytes":7}
+{"minute":"2026-11-21T12:01:00Z","service":"a","status":404,"lines":2,"bytes":2}
+{"minute":"2026-11-21T12:01:00Z","service":"b\"","status":200,"lines":1,"bytes":5}
+`
+	text := table.AppendJSON([]byte("x"))
+	if string(text) != "x"+want {
+		t.Errorf("got %s", text)
+	}
+	var row Row
+	if err := json.Unmarshal([]byte(strings.SplitAfter(want, "\n")[0]), &row); err != nil || row != table.Rows()[0] {
+		t.Errorf("read back: %v, %v", row, err)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	s := NewSummary(nil)
+	first, second := NewTable(), NewTable()
+	for range 7 {
+		first.Add(event("web", 0, 200, 1e6))
+	}
+	first.Add(event("web", 2, 301, 0))
+	second.Add(event("web", 2, 404, 0))
+	second.Add(event("mail", 1, 999, 10_000))
+	s.Add(first)
+	s.Add(second)
+	var got strings.Builder
+	if _, err := s.WriteTo(&got); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"service lines 2xx 3xx 4xx 5xx MB",
+		"web 9 7 1 1 0 7.00 █ ▃",
+		"mail 1 0 0 0 0 0.01 █",
+		"all 10 7 1 1 0 7.01 █▂▃",
+		"The bars are minutes, from 12:00 to 12:02 on 21 November 2026; the fullest one of a line is its busiest.",
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
+		if i >= len(want) || strings.Join(strings.Fields(line), " ") != want[i] {
+			t.Errorf("line %d: %q", i, line)
+		}
+	}
+}
+
+// TestSummaryBounded: neither names nor minutes nor lines far from all others make it
+// grow without end, and none is missing from the sum.
+func TestSummaryBounded(t *testing.T) {
+	s := NewSummary(nil)
+	const tables = 3
+	for n := range tables {
+		table := NewTable()
+		for i := range maxServices {
+			table.Add(event(fmt.Sprint(n, i), 100*n+i%200, 200, 1))
+		}
+		s.Add(table)
+	}
+	s.Add(NewTable())
+	var lines int64
+	for _, sum := range s.totals() {
+		lines += sum.lines
+	}
+	if len(s.services) != maxServices || len(s.all.minutes) > maxMinutes || lines != tables*maxServices || s.all.lines != lines {
+		t.Errorf("%d services, %d minutes, %d lines, %d in all", len(s.services), len(s.all.minutes), lines, s.all.lines)
+	}
+	var text strings.Builder
+	if _, err := s.WriteTo(&text); err != nil || !strings.Contains(text.String(), "(others)") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
+// TestAhead: a line that claims a time to come is counted, and leaves the bars of the
+// others alone.
+func TestAhead(t *testing.T) {
+	const day = 24 * 60
+	s := NewSummary(noon.Time)
+	table := NewTable()
+	for _, minute := range []int{0, 0, 2, day, day + 1, 4_000_000} {
+		table.Add(event("web", minute, 200, 0))
+	}
+	s.Add(table)
+	var text strings.Builder
+	if _, err := s.WriteTo(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"to 12:00 on 22 November 2026;", "\n2 of all lines are in no bar: the time that they claim is yet to come.\n"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	if s.all.lines != 6 || s.services["web"].lines != 6 || s.latest != noon+day {
+		t.Errorf("%d lines, %d of web, the latest at %v", s.all.lines, s.services["web"].lines, s.latest.Time())
+	}
+	// Without it, all is as it was.
+	first, second := NewSummary(noon.Time), NewTable()
+	second.Add(event("web", 0, 200, 0))
+	second.Add(event("web", 2, 200, 0))
+	first.Add(second)
+	late := NewTable()
+	late.Add(event("late", 5_000_000, 200, 0))
+	first.Add(late)
+	text.Reset()
+	if _, err := first.WriteTo(&text); err != nil || !strings.Contains(text.String(), "   █ █\n") || !strings.Contains(text.String(), "0.00\n") ||
+		!strings.Contains(text.String(), "from 12:00 to 12:02 on 21 November 2026") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
+func TestEmptySummary(t *testing.T) {
+	var text strings.Builder
+	if _, err := NewSummary(nil).WriteTo(&text); err != nil || !strings.Contains(text.String(), "all") || strings.Contains(text.String(), "from") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	table := NewTable()
+	events := make([]parse.Event, 1000)
+	for i := range events {
+		events[i] = event(fmt.Sprint(i%7), i%10, 200+i%14, 1)
+	}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		table.Add(events[n%len(events)])
+	}
+}

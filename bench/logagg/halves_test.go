@@ -1,0 +1,390 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-go/sluice/bench/logagg/count"
+	"github.com/sluice-go/sluice/bench/logagg/queue"
+)
+
+// freePort returns a port for who listens there later, or once more. It is not of those
+// that systems give to who asks for any port: what takes it meanwhile, be it the near end
+// of a connection, keeps its owner away.
+func freePort(t *testing.T) int {
+	t.Helper()
+	const first, count = 20_000, 12_000 // Linux gives from 32768 on, others from 49152
+	for tries := 0; ; tries++ {
+		port := first + rand.N(count)
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
+		if err == nil {
+			l.Close()
+			return port
+		}
+		if tries == count {
+			t.Fatal(err)
+		}
+	}
+}
+
+// broker starts a NATS server on a port, with its files in dir.
+func broker(t *testing.T, dir string, port int) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: port, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir, SyncAlways: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the broker does not start")
+	}
+	t.Cleanup(func() { stopBroker(s) })
+	return s
+}
+
+func stopBroker(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+// holds waits until as many batches are stored in the channel that shippers and
+// aggregators share.
+func holds(t *testing.T, url string, batches uint64) {
+	t.Helper()
+	conn, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := natsjs.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !t.Failed() {
+		stream, err := js.Stream(t.Context(), queue.DefaultStream)
+		if err != nil && !errors.Is(err, natsjs.ErrStreamNotFound) { // the first one makes it
+			t.Fatal(err)
+		}
+		if err == nil && stream.CachedInfo().State.Msgs == batches {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.FailNow()
+}
+
+// A child is a half of the service, in a process of its own. One that ends before it is
+// told to fails its test, and who waits for something gives up then.
+type child struct {
+	command *exec.Cmd
+	told    atomic.Bool // to end
+	said    strings.Builder
+	reading sync.WaitGroup
+	address string // where it takes syslog, if it does
+	debug   string // where its metrics are, if it does
+	sent    int    // lines, to that address
+}
+
+// startChild starts one, and waits until it listens where it is to, and so is in the
+// channel: one that begins later finds what its test has done to the servers.
+func startChild(t *testing.T, args ...string) *child {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &child{command: exec.Command(program, args...)}
+	c.command.Env = append(os.Environ(), asCommand+"=1")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.command.Stdout, c.command.Stderr = write, write
+	if err := c.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	t.Cleanup(c.kill)
+	listens, debugs := make(chan string, 1), make(chan string, 1)
+	c.reading.Go(func() {
+		defer func() {
+			if !c.told.Load() {
+				t.Errorf("%q has ended by itself: %s", args, c.said.String())
+			}
+			read.Close()
+			close(listens)
+			close(debugs)
+		}()
+		for lines := bufio.NewScanner(read); lines.Scan(); {
+			fmt.Fprintln(&c.said, lines.Text())
+			if _, at, ok := strings.Cut(lines.Text(), "syslog is taken at "); ok {
+				listens <- at
+			}
+			if _, at, ok := strings.Cut(lines.Text(), "debugging at "); ok {
+				debugs <- strings.TrimSuffix(at, "/debug/sluice")
+			}
+		}
+	})
+	if slices.Contains(args, "-tcp") {
+		c.address = <-listens
+	}
+	c.debug = <-debugs
+	if t.Failed() {
+		t.FailNow()
+	}
+	return c
+}
+
+// kill ends it on the spot, if it has not ended.
+func (c *child) kill() {
+	c.told.Store(true)
+	_ = c.command.Process.Kill()
+	c.reading.Wait()
+	_ = c.command.Wait()
+}
+
+// hasRead waits until a shipper has read all that was sent to it.
+func (c *child) hasRead(t *testing.T) {
+	t.Helper()
+	for want := fmt.Sprintf("\nlogagg_lines_read_total %v\n", float64(c.sent)); !t.Failed(); time.Sleep(10 * time.Millisecond) {
+		if strings.Contains(get(t, c.debug+"/metrics"), want) {
+			return
+		}
+	}
+	t.FailNow()
+}
+
+// get returns a page.
+func get(t *testing.T, address string) string {
+	t.Helper()
+	response, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%s: %s, %v", address, response.Status, err)
+	}
+	return string(text)
+}
+
+// stop ends it gracefully, and returns what it has said.
+func (c *child) stop(t *testing.T) string {
+	t.Helper()
+	c.told.Store(true)
+	if err := c.command.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	c.reading.Wait()
+	if err := c.command.Wait(); err != nil {
+		t.Errorf("%v: %s", err, c.said.String())
+	}
+	return c.said.String()
+}
+
+// figure is the number in what a process has said, by a pattern with one group; 0 if it
+// says nothing of it.
+func figure(t *testing.T, said, pattern string) int64 {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(said)
+	if found == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(found[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A crowd sends lines to shippers, and knows what must come of them.
+type crowd struct {
+	dir   string
+	loads int
+	truth []string // files
+}
+
+// send sends lines to a shipper, other ones each time.
+func (c *crowd) send(t *testing.T, to *child, lines int) {
+	t.Helper()
+	c.loads++
+	to.sent += lines
+	truth := filepath.Join(c.dir, fmt.Sprint("truth", c.loads))
+	c.truth = append(c.truth, truth)
+	var out, failed strings.Builder
+	if status := run(t.Context(), []string{"load", "-tcp", to.address, "-lines", strconv.Itoa(lines), "-connections", "8",
+		"-seed", strconv.Itoa(c.loads), "-truth", truth}, streams{strings.NewReader(""), &out, &failed}); status != 0 {
+		t.Errorf("load: status %d: %s", status, failed.String())
+	}
+}
+
+// check holds what was counted against what was sent. It returns how many lines were
+// counted more than once; none may be missing.
+func (c *crowd) check(t *testing.T, counted map[count.Row]int64) (more int64) {
+	t.Helper()
+	want := map[count.Row]int64{}
+	for _, file := range c.truth {
+		for _, row := range rows(t, file) {
+			want[count.Row{Minute: row.Minute, Service: row.Service, Status: row.Status}] += row.Lines
+		}
+	}
+	for row, lines := range want {
+		if counted[row] < lines {
+			t.Errorf("%v: %d lines were counted of %d", row, counted[row], lines)
+		}
+		more += counted[row] - lines
+		delete(counted, row)
+	}
+	if len(counted) > 0 {
+		t.Errorf("nobody has sent %v", counted)
+	}
+	return more
+}
+
+// The flags of the halves in these tests.
+var (
+	shipping    = []string{"-tcp", "127.0.0.1:0", "-debug", "127.0.0.1:0", "-drain", "10s"}
+	aggregating = []string{"-debug", "127.0.0.1:0", "-every", "20ms", "-o"}
+)
+
+// TestHalves: two shippers and two aggregators, each a process. One aggregator is killed
+// at the worst moment: its sink has taken a table, and it does not know. No line is lost,
+// and none is counted twice but those that were not acknowledged.
+func TestHalves(t *testing.T) {
+	server, sink, clients := broker(t, t.TempDir(), server.RANDOM_PORT), newBooks(t), &crowd{dir: t.TempDir()}
+	servers := []string{"-nats", server.ClientURL(), "-replicas", "1", "-ack-wait", "2s"}
+	half := func(name string, more ...string) *child {
+		return startChild(t, append(append([]string{name}, servers...), more...)...)
+	}
+	var shippers []*child
+	for range 2 {
+		shippers = append(shippers, half("ship", shipping...))
+	}
+	doomed := half("aggregate", append(aggregating, sink.URL+"/doomed")...)
+	spared := half("aggregate", append(aggregating, sink.URL+"/spared")...)
+	for _, s := range shippers {
+		clients.send(t, s, 5000)
+	}
+	holds(t, server.ClientURL(), 0)
+
+	sink.mu.Lock()
+	sink.hold = "/doomed"
+	sink.mu.Unlock()
+	var lines int64
+	for n := 0; lines == 0 && !t.Failed(); n++ { // until the doomed one has got some of them
+		clients.send(t, shippers[n%2], 1000)
+		select {
+		case lines = <-sink.held:
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	// It may have got some from the other one, which stood still for too long.
+	again := figure(t, get(t, doomed.debug+"/metrics"), `logagg_doubtful_lines_total{how="delivered again"} (\d+)`)
+	doomed.kill()
+	for _, s := range shippers {
+		clients.send(t, s, 5000)
+	}
+
+	sent := int64(0)
+	for _, s := range shippers {
+		s.hasRead(t)
+		said := s.stop(t)
+		sent += figure(t, said, `in \d+ = sent (\d+) `)
+		if n := figure(t, said, `rejected (\d+)`); n > 0 {
+			t.Errorf("a shipper has not got rid of %d lines", n)
+		}
+	}
+	holds(t, server.ClientURL(), 0)
+	said := spared.stop(t)
+	again += figure(t, said, `of the counted (\d+) had been delivered before`)
+	counted, all := sink.sums()
+	more := clients.check(t, counted)
+	t.Logf("%d lines sent and stored, %d counted: %d of them twice. The sink had a table of %d that was not acknowledged; %d were delivered again",
+		sent, all, more, lines, again)
+	if all != sent+more || more < lines || more > again {
+		t.Errorf("that does not fit")
+	}
+}
+
+// TestBrokerRestarts: neither half minds that the servers are away for a while.
+func TestBrokerRestarts(t *testing.T) {
+	dir, sink, clients := t.TempDir(), newBooks(t), &crowd{dir: t.TempDir()}
+	port := freePort(t)
+	first := broker(t, dir, port)
+	servers := []string{"-nats", first.ClientURL(), "-replicas", "1", "-ack-wait", "2s"}
+	shipper := startChild(t, append(append([]string{"ship"}, servers...), shipping...)...)
+	aggregator := startChild(t, append(append([]string{"aggregate"}, servers...), append(aggregating, sink.URL)...)...)
+	clients.send(t, shipper, 2000)
+	shipper.hasRead(t)
+	holds(t, first.ClientURL(), 0)
+
+	stopBroker(first)
+	clients.send(t, shipper, 2000) // they wait, in the shipper and before it
+	second := broker(t, dir, port)
+	clients.send(t, shipper, 2000)
+	shipper.hasRead(t)
+	said := shipper.stop(t)
+	holds(t, second.ClientURL(), 0)
+	if sent, doubt := figure(t, said, `sent (\d+) `), figure(t, said, `of (\d+) it is not known`); sent == 0 || doubt > 0 {
+		t.Errorf("%d lines are stored, %d perhaps", sent, doubt)
+	}
+	again := figure(t, aggregator.stop(t), `of the counted (\d+) had been delivered before`)
+	counted, _ := sink.sums()
+	if more := clients.check(t, counted); more > again {
+		t.Errorf("%d lines were counted twice, but %d delivered again", more, again)
+	}
+}
+
+// TestGiveUp: a shipper whose servers do not come back ends after its grace, and tells
+// how many lines it has lost with that.
+func TestGiveUp(t *testing.T) {
+	s := broker(t, t.TempDir(), server.RANDOM_PORT)
+	text := strings.Repeat(`203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5`+"\n", 10)
+	read, write := io.Pipe()
+	ctx, interrupt := context.WithCancel(t.Context())
+	var out, failed strings.Builder
+	status := make(chan int)
+	go func() {
+		status <- run(ctx, []string{"ship", "-nats", s.ClientURL(), "-replicas", "1", "-grace", "1ms", "-"}, streams{read, &out, &failed})
+	}()
+	enter := func(text string) {
+		if _, err := io.WriteString(write, text); err != nil {
+			t.Error(err)
+		}
+	}
+	enter(text)
+	enter("the next line, ") // it is asked for once those before are stored
+	holds(t, s.ClientURL(), 1)
+	stopBroker(s)
+	enter("which is malformed\n" + text)
+	enter("the rest") // those before have been read
+	interrupt()
+	if got := <-status; got != 1 || !strings.Contains(failed.String(), "not stored") ||
+		!strings.Contains(failed.String(), "in 21 = sent 10 + malformed 1 + rejected 10 ") {
+		t.Errorf("status %d: %s%s", got, out.String(), failed.String())
+	}
+}

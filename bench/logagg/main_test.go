@@ -1,0 +1,379 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sluice-go/sluice/bench/logagg/count"
+	"github.com/sluice-go/sluice/bench/logagg/frame"
+	"github.com/sluice-go/sluice/bench/logagg/pipeline"
+	"github.com/sluice-go/sluice/bench/logagg/traffic"
+)
+
+var update = flag.Bool("update", false, "write the sample and its golden output anew")
+
+// asCommand, if it is in the environment, makes the test program the command itself.
+const asCommand = "LOGAGG_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main() // which exits
+	}
+	os.Exit(m.Run())
+}
+
+// TestSample: the run without flags shows what it always shows.
+func TestSample(t *testing.T) {
+	const log, golden = "testdata/sample.log", "testdata/sample.golden"
+	written := sampleLines(t)
+	if *update {
+		if err := os.WriteFile(log, written, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		sample = written
+	}
+	if !bytes.Equal(sample, written) {
+		t.Errorf("%s is not what package traffic writes: run with -update", log)
+	}
+	var out, errors strings.Builder
+	if status := run(t.Context(), nil, streams{strings.NewReader(""), &out, &errors}); status != 0 || errors.Len() > 0 {
+		t.Errorf("status %d: %s", status, errors.String())
+	}
+	if *update {
+		if err := os.WriteFile(golden, []byte(out.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// sampleLines are lines of a few hosts, in turn, and of both kinds bare as well. Each ends
+// with a line feed, so that they can be read.
+func sampleLines(t *testing.T) (text []byte) {
+	t.Helper()
+	const hosts, lines = 10, 40
+	truth := traffic.NewTruth()
+	var writers []*traffic.Host
+	for i := range hosts {
+		writers = append(writers, traffic.NewHost(10, i, lines))
+	}
+	for range lines {
+		for _, host := range writers {
+			line, err := frame.NewReader(bytes.NewReader(host.Append(nil, truth)), 8<<10, true).Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append(append(text, line...), '\n')
+		}
+	}
+	return text
+}
+
+// TestInputs: files and the standard input together, counts among nothing else on the
+// standard output, and a summary beside it.
+func TestInputs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "access.log")
+	const line = `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" %d 5` + "\n"
+	if err := os.WriteFile(path, fmt.Appendf(nil, strings.Repeat(line, 2), 200, 404), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out, errors strings.Builder
+	stdin := strings.NewReader(fmt.Sprintf(line, 200) + "garbage\n")
+	if status := run(t.Context(), []string{"-service", "web", path, "-"}, streams{stdin, &out, &errors}); status != 0 {
+		t.Fatalf("status %d: %s", status, errors.String())
+	}
+	want := `{"minute":"2026-11-21T15:04:00Z","service":"web","status":200,"lines":2,"bytes":10}
+{"minute":"2026-11-21T15:04:00Z","service":"web","status":404,"lines":1,"bytes":5}
+`
+	if out.String() != want || !strings.Contains(errors.String(), "in 4 = counted 3 + malformed 1 ") {
+		t.Errorf("got %s%s", out.String(), errors.String())
+	}
+}
+
+// TestDebug: what an engineer looks for is there, and the hot channel is listed.
+func TestDebug(t *testing.T) {
+	s := start(t, "-debug", "127.0.0.1:0", "-o", filepath.Join(t.TempDir(), "counts"))
+	top := strings.TrimSuffix(s.debug, "/debug/sluice")
+	for path, says := range map[string]string{
+		"/debug/sluice?format=json":      `"lines"`,
+		"/debug/pprof/":                  "goroutine",
+		"/debug/pprof/mutex?debug=1":     "sampling period=100",
+		"/debug/pprof/symbol":            "num_symbols",
+		"/metrics":                       "\nsluice_channel_limit{kind=\"Bounded\",name=\"lines\"}",
+		"/metrics?account":               "\nlogagg_lines_total{fate=\"counted\"} 0\n",
+		"/metrics?halves":                "\nlogagg_lines_total{fate=\"sent\"} 0\n",
+		"/metrics?doubts":                "\nlogagg_doubtful_lines_total{how=\"delivered again\"} 0\n",
+		"/metrics?connections":           "\nlogagg_connections 0\n",
+		"/metrics?what doctor looks for": "\ngo_sync_mutex_wait_total_seconds_total ",
+	} {
+		response, err := http.Get(top + strings.ReplaceAll(path, " ", "+"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK || !strings.Contains(string(body), says) {
+			t.Errorf("%s: %s, without %s", path, response.Status, says)
+		}
+	}
+	if status := s.stop(); status != 0 {
+		t.Errorf("status %d: %s", status, s.stderr.String())
+	}
+}
+
+// TestBadInput: one line on stderr, status 2, and nothing is written.
+func TestBadInput(t *testing.T) {
+	dir := t.TempDir()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	exists := filepath.Join(dir, "exists")
+	if err := os.WriteFile(exists, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	damaged := filepath.Join(dir, "damaged")
+	if err := os.WriteFile(damaged, []byte("<!-- begin logagg -->\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ args, says string }{
+		{"-nonsense", "not defined"},
+		{"-channel pipe", `no channel "pipe"`},
+		{"-channel native -overflow drop-oldest", "no overflow policy drop-oldest"},
+		{"-overflow most", `no overflow policy "most"`},
+		{"-batch some", "on, off or a number"},
+		{"-batch 0", "the batch is 0"},
+		{"-capacity 0", "the capacity is 0"},
+		{"-capacity many", "invalid value"},
+		{"-every 0s", "-every must be"},
+		{"-rows 0", "-rows must be"},
+		{"-connections 0", "-connections must be"},
+		{"-patience 0s", "-patience must be"},
+		{"-drain -1s", "-drain must be"},
+		{"-grace -1s", "-grace must be"},
+		{"-max-line 0", "-max-line must be"},
+		{"-aside-bytes -1", "-aside-bytes must be"},
+		{"-service= -", "-service must be"},
+		{dir, "is a directory"},
+		{filepath.Join(dir, "gone"), "no such file"},
+		{"-o " + filepath.Join(dir, "no", "folder") + " -", "no such file"},
+		{"-aside " + filepath.Join(dir, "no", "folder") + " -", "no such file"},
+		{"-o http:// -", "not the address of a server"},
+		{"-tcp " + taken.Addr().String(), "in use"},
+		{"-debug " + taken.Addr().String() + " -", "in use"},
+		{"-channel spill -overflow reject", "no overflow policy reject"},
+		{"-channel durable -batch 4000", "the batch is 4000"},
+		{"-channel spill -dir " + exists, "not a folder"},
+		{"-channel durable -dir " + exists, "not a folder"},
+		{"-channel bounded -dir " + dir, "-dir must be left out"},
+		{"-channel durable -nats nats://127.0.0.1:1", "-nats must be left out"},
+		{"-disk-bytes -1", "-disk-bytes must be"},
+		{"-channel jetstream -nats nats://127.0.0.1:1", "connecting to nats://127.0.0.1:1"},
+		{"ship -tcp 127.0.0.1:0", "-nats must be"},
+		{"ship -nats nats://127.0.0.1:1", "nothing is named to be read"},
+		{"ship -nats nats://127.0.0.1:1 -every 1s -", "not defined: -every"},
+		{"aggregate -o -", "-nats must be"},
+		{"aggregate -nats nats://127.0.0.1:1 -tcp x", "not defined: -tcp"},
+		{"aggregate -nats nats://127.0.0.1:1 more", `"more" is too much`},
+		{"aggregate -nats nats://127.0.0.1:1 -replicas 2", "Replicas is 2"},
+		{"aggregate -nats nats://127.0.0.1:1", "connecting to nats://127.0.0.1:1"},
+		{"load", "-tcp is missing"},
+		{"load -tcp x -lines 0", "-lines is 0"},
+		{"load -tcp x -lines 3 -connections 4", "-connections 4"},
+		{"load -tcp x -repeat 0", "-repeat is 0"},
+		{"load -tcp x more", `"more" is too much`},
+		{"load -tcp x -truth " + exists, "exists"},
+		{"bench -procs 1,x", `"x" is not a number`},
+		{"bench -batch 1", "-batch is 1"},
+		{"bench -outside -shares", "one of them at a time"},
+		{"bench -rounds 0", "-rounds is 0"},
+		{"bench -lines 3", "-lines is 3"},
+		{"bench -repeat 0", "-repeat is 0"},
+		{"bench more", `"more" is too much`},
+		{"bench -o " + dir, "is a directory"},
+		{"bench -o " + filepath.Join(dir, "no", "folder"), "no such file"},
+		{"bench -o " + damaged, "has no end"},
+	} {
+		var out, errors strings.Builder
+		status := run(t.Context(), strings.Fields(test.args), streams{strings.NewReader(""), &out, &errors})
+		if status != 2 || out.Len() > 0 || strings.Count(errors.String(), "\n") != 1 || !strings.Contains(errors.String(), test.says) {
+			t.Errorf("%s: status %d, %q, %q, want %q", test.args, status, out.String(), errors.String(), test.says)
+		}
+	}
+	if text, err := os.ReadFile(exists); err != nil || string(text) != "mine" {
+		t.Errorf("a file was overwritten: %q, %v", text, err)
+	}
+}
+
+// TestMistakesMakeNoFiles: what cannot be listened at, read or reached is found out before
+// the files for counts and malformed lines are made.
+func TestMistakesMakeNoFiles(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, args := range []string{
+		"-tcp " + taken.Addr().String(), "-debug " + taken.Addr().String() + " -", "-tcp 127.0.0.1:0 -debug nowhere",
+		filepath.Join(t.TempDir(), "gone"), "-channel jetstream -nats nats://127.0.0.1:1 -",
+	} {
+		dir := t.TempDir()
+		files := []string{"-o", filepath.Join(dir, "counts"), "-aside", filepath.Join(dir, "aside")}
+		var out, errors strings.Builder
+		if status := run(t.Context(), append(files, strings.Fields(args)...), streams{strings.NewReader(""), &out, &errors}); status != 2 || strings.Count(errors.String(), "\n") != 1 {
+			t.Errorf("%s: status %d, %s", args, status, errors.String())
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s leaves %v, %v", args, left, err)
+		}
+	}
+	// A sink that cannot be opened gives the addresses back.
+	address := fmt.Sprint("127.0.0.1:", freePort(t))
+	for range 2 {
+		var out, errors strings.Builder
+		args := []string{"-tcp", address, "-o", t.TempDir()}
+		if status := run(t.Context(), args, streams{nil, &out, &errors}); status != 2 || !strings.Contains(errors.String(), "is a directory") {
+			t.Errorf("status %d, %s", status, errors.String())
+		}
+	}
+}
+
+// TestUnbalanced: an account with a hole in it is an error.
+func TestUnbalanced(t *testing.T) {
+	s := settings{role: whole, files: []string{"-"}}
+	summary := count.NewSummary(nil)
+	if err := s.tell(io.Discard, summary, pipeline.Ledger{In: 2, Counted: 2, Shipped: 2}); err != nil {
+		t.Error(err)
+	}
+	if err := s.tell(io.Discard, summary, pipeline.Ledger{In: 2, Counted: 1, Shipped: 1}); err == nil {
+		t.Error("a line is missing, and nobody says so")
+	}
+}
+
+// TestAheadIsTold: a client that claims the year 9999 leaves the others their bars.
+func TestAheadIsTold(t *testing.T) {
+	lines := `203.0.113.5 - - [21/Nov/2025:15:04:05 +0000] "GET / HTTP/1.1" 200 5
+203.0.113.5 - - [31/Dec/9999:23:59:59 +0000] "GET / HTTP/1.1" 200 5
+`
+	var out, errors strings.Builder
+	status := run(t.Context(), []string{"-"}, streams{strings.NewReader(lines), &out, &errors})
+	if status != 0 || !strings.Contains(errors.String(), "from 15:04 to 15:04 on 21 November 2025") || !strings.Contains(errors.String(), "\n1 of all lines are in no bar") {
+		t.Errorf("status %d: %s", status, errors.String())
+	}
+}
+
+// TestLoadFails: a load that was not sent leaves no truth behind.
+func TestLoadFails(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := filepath.Join(t.TempDir(), "truth")
+	var out, errors strings.Builder
+	if status := run(ctx, []string{"load", "-tcp", "127.0.0.1:1", "-truth", path}, streams{nil, &out, &errors}); status != 1 || strings.Count(errors.String(), "\n") != 1 {
+		t.Errorf("status %d, %q", status, errors.String())
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is there: %v", err)
+	}
+}
+
+// TestLost: a server that refuses counts for good is told of when it does so.
+func TestLost(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	var out, errors strings.Builder
+	line := `203.0.113.5 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5`
+	status := run(t.Context(), []string{"-o", server.URL, "-"}, streams{strings.NewReader(line), &out, &errors})
+	if status != 1 || !strings.Contains(errors.String(), "the counts of 1 lines are lost: ") || !strings.Contains(out.String(), "shipped 0 + not shipped 1") {
+		t.Errorf("status %d, %q, %q", status, out.String(), errors.String())
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"-h"}, {"ship", "-h"}, {"aggregate", "-h"}, {"load", "-help"}, {"bench", "-h"}} {
+		var out, errors strings.Builder
+		if status := run(t.Context(), args, streams{nil, &out, &errors}); status != 0 || errors.Len() > 0 || !strings.Contains(out.String(), "Usage of logagg") {
+			t.Errorf("%q: status %d, %q, %q", args, status, out.String(), errors.String())
+		}
+		for name := range commands {
+			if len(args) == 1 && !strings.Contains(out.String(), "logagg "+name) {
+				t.Errorf("%s is not named: %q", name, out.String())
+			}
+		}
+	}
+}
+
+// TestInterrupts: after the first signal the process waits for its sink, which fails;
+// the second one ends it on the spot.
+func TestInterrupts(t *testing.T) {
+	asked := make(chan bool, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		select {
+		case asked <- true:
+		default:
+		}
+	}))
+	defer server.Close()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(program, "-o", server.URL, "-every", "1ms", "-grace", "24h", "-")
+	command.Env = append(os.Environ(), asCommand+"=1")
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What ignores interrupts, as a shell has it with what it runs in the background, hands
+	// that down; what catches them does not.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt)
+	defer signal.Stop(caught)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(stdin, `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if strings.Contains(lines.Text(), "once more") {
+			break
+		}
+	}
+	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, stderr) }() // Wait closes it
+	if err := command.Wait(); err == nil || !strings.Contains(err.Error(), "interrupt") {
+		t.Errorf("it ended with %v", err)
+	}
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/sluice-go/sluice/bench/logagg/count"
+	"github.com/sluice-go/sluice/bench/logagg/queue"
+	"github.com/sluice-go/sluice/debug"
+)
+
+// A books takes tables by HTTP, and adds up what each aggregator has shipped, by the path
+// that it ships to.
+type books struct {
+	*httptest.Server
+	mu   sync.Mutex
+	rows map[string][]count.Row // by path
+	hold string                 // path whose next table is taken, but not answered
+	held chan int64             // its lines
+
+	answer func() // to the one that was held, and to all others
+}
+
+func newBooks(t *testing.T) *books {
+	b := &books{rows: map[string][]count.Row{}, held: make(chan int64, 1)}
+	ending := make(chan struct{})
+	b.answer = sync.OnceFunc(func() { close(ending) })
+	b.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if b.take(t, r) {
+			select {
+			case <-r.Context().Done():
+			case <-ending:
+			}
+		}
+	}))
+	t.Cleanup(func() {
+		b.answer()
+		b.Server.Close()
+	})
+	return b
+}
+
+func (b *books) take(t *testing.T, r *http.Request) (hold bool) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return false // whoever sent it has died before it was sent
+	}
+	lines := int64(0)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for line := range bytes.Lines(text) {
+		var row count.Row
+		if err := json.Unmarshal(line, &row); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+		b.rows[r.URL.Path] = append(b.rows[r.URL.Path], row)
+		lines += row.Lines
+	}
+	if hold = r.URL.Path == b.hold; hold {
+		b.hold = ""
+		b.held <- lines
+	}
+	return hold
+}
+
+// sums are the lines in all tables, by minute, service and status.
+func (b *books) sums() (sums map[count.Row]int64, all int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sums = map[count.Row]int64{}
+	for _, rows := range b.rows {
+		for _, row := range rows {
+			sums[count.Row{Minute: row.Minute, Service: row.Service, Status: row.Status}] += row.Lines
+			all += row.Lines
+		}
+	}
+	return sums, all
+}
+
+// listed waits until the live page of a service lists a channel as it should be.
+func listed(t *testing.T, address, kind string, is func(debug.Channel) bool) {
+	t.Helper()
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		var report debug.Report
+		if err := json.Unmarshal([]byte(get(t, address+"?format=json")), &report); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range report.Channels {
+			if c.Kind == kind && is(c) {
+				return
+			}
+		}
+	}
+}
+
+// TestSeen: while the sink does not answer, the page and the metrics tell how much of a
+// channel is on disk; and how it is when all has been shipped.
+func TestSeen(t *testing.T) {
+	for channel, kind := range map[string]string{"spill": "spill.Overflow", "durable": "spill.Durable", "jetstream": "JetStream"} {
+		t.Run(channel, func(t *testing.T) {
+			sink, clients := newBooks(t), &crowd{dir: t.TempDir()}
+			sink.hold = "/"
+			s := start(t, "-channel", channel, "-capacity", "1", "-batch", "off", "-rows", "20", "-every", "10ms",
+				"-o", sink.URL+"/", "-debug", "127.0.0.1:0")
+			lines := 400
+			if channel == "spill" {
+				lines = 40_000 // more than the block that it collects before it writes
+			}
+			itself := &child{address: s.address, debug: strings.TrimSuffix(s.debug, "/debug/sluice")}
+			clients.send(t, itself, lines)
+			select {
+			case <-sink.held:
+			case <-s.ended:
+				s.goesOn()
+			}
+			listed(t, s.debug, kind, func(c debug.Channel) bool { return c.BytesOnDisk > 0 && c.Len > 0 && c.Warning == "" })
+			name := "lines"
+			if channel == "jetstream" {
+				name = queue.DefaultStream
+			}
+			usage := fmt.Sprintf("\nsluice_channel_disk_usage_bytes{kind=%q,name=%q} ", kind, name)
+			_, rest, found := strings.Cut(get(t, itself.debug+"/metrics"), usage)
+			value, _, _ := strings.Cut(rest, "\n")
+			if n, err := strconv.ParseFloat(value, 64); !found || err != nil || n <= 0 {
+				t.Errorf("%s: %q, %v", usage, value, err)
+			}
+			sink.answer()
+			itself.hasRead(t)
+			if status := s.stop(); status != 0 {
+				t.Errorf("status %d: %s", status, s.stderr.String())
+			}
+			counted, _ := sink.sums()
+			if more := clients.check(t, counted); more > 0 {
+				t.Errorf("%d lines were counted twice", more)
+			}
+		})
+	}
+}
+
+// TestSeenWarning: of servers of which nobody knows how often they sync, the page and
+// the metrics of a half warn.
+func TestSeenWarning(t *testing.T) {
+	s := broker(t, t.TempDir(), server.RANDOM_PORT)
+	shipper := startChild(t, append([]string{"ship", "-nats", s.ClientURL(), "-replicas", "1"}, shipping...)...)
+	listed(t, shipper.debug+"/debug/sluice", "JetStream", func(c debug.Channel) bool { return strings.Contains(c.Warning, "sync") })
+	if page := get(t, shipper.debug+"/metrics"); !strings.Contains(page, "\nsluice_channel_warned{kind=\"JetStream\",name=\"logagg\"} 1\n") {
+		t.Errorf("no warning in %s", page)
+	}
+	shipper.stop(t)
+}
+
+// TestDurableCrash: a service with a durable channel is killed, when its sink has taken a
+// table and the rest waits on disk. The next one goes on, and says how many lines at most
+// are counted twice.
+func TestDurableCrash(t *testing.T) {
+	sink, clients, dir := newBooks(t), &crowd{dir: t.TempDir()}, filepath.Join(t.TempDir(), "queue")
+	args := []string{"-channel", "durable", "-dir", dir, "-tcp", "127.0.0.1:0", "-debug", "127.0.0.1:0", "-drain", "10s", "-every", "10ms"}
+	first := startChild(t, append(args, "-o", sink.URL+"/first")...)
+	clients.send(t, first, 2000)
+	first.hasRead(t)
+	sink.mu.Lock()
+	sink.hold = "/first"
+	sink.mu.Unlock()
+	var lines int64
+	for lines == 0 && !t.Failed() {
+		clients.send(t, first, 500)
+		select {
+		case lines = <-sink.held:
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	first.hasRead(t) // and, as it waits for more, stored
+	first.kill()
+
+	var out, failed strings.Builder
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // it has nothing to read, and drains what is there
+	args = []string{"-channel", "durable", "-dir", dir, "-o", sink.URL + "/second", "-"}
+	if status := run(ctx, args, streams{strings.NewReader(""), &out, &failed}); status != 0 {
+		t.Errorf("status %d: %s", status, failed.String())
+	}
+	again := figure(t, out.String(), `of the counted (\d+) had been delivered before`)
+	counted, _ := sink.sums()
+	if more := clients.check(t, counted); more < lines || more > again {
+		t.Errorf("the sink had a table of %d lines that was not acknowledged; %d were counted twice, of %d said", lines, more, again)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) == 0 {
+		t.Errorf("the folder that was named is gone: %v, %v", entries, err)
+	}
+}
+
+// TestPassingFolder: a folder that nobody named is gone with the process.
+func TestPassingFolder(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range queue.Kinds() {
+		dir := t.TempDir()
+		command := exec.Command(program, "-channel", kind.Name)
+		command.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+dir, "TMP="+dir)
+		if text, err := command.CombinedOutput(); err != nil || !bytes.Contains(text, []byte("of the kind "+kind.Name)) {
+			t.Errorf("%s: %v, %s", kind.Name, err, text)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s leaves %v, %v", kind.Name, left, err)
+		}
+	}
+}

@@ -1,0 +1,407 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bench/logagg/count"
+	"github.com/sluice-go/sluice/bench/logagg/input"
+	"github.com/sluice-go/sluice/bench/logagg/queue"
+	"github.com/sluice-go/sluice/bench/logagg/traffic"
+)
+
+// A recorder is a sink that adds up what it is given, and fails as it is told.
+type recorder struct {
+	mu     sync.Mutex
+	tables int
+	all    *count.Table
+	ship   func(ctx context.Context) error
+}
+
+func (r *recorder) Ship(ctx context.Context, t *count.Table) error {
+	if r.ship != nil {
+		if err := r.ship(ctx); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tables++
+	r.all.Merge(t)
+	return nil
+}
+
+// config returns a pipeline's, without sources.
+func config(t *testing.T, kind string, batch int, sink Sink) Config {
+	t.Helper()
+	q, err := queue.New(kind, queue.Options{Capacity: 64, Batch: batch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{Queue: q, Sink: sink, MaxLine: 8 << 10, Service: "none", Rows: 50, Grace: time.Minute}
+}
+
+// inMemory are the kinds that wait for nothing but goroutines: those for synctest.
+func inMemory() (names []string) {
+	for _, kind := range queue.Kinds() {
+		if !kind.Outside {
+			names = append(names, kind.Name)
+		}
+	}
+	return names
+}
+
+// hosts returns sources of what many hosts write, and what it must lead to.
+func hosts(number, lines int) (sources []input.Source, truth *traffic.Truth) {
+	truth = traffic.NewTruth()
+	for i := range number {
+		host, text := traffic.NewHost(5, i, lines), []byte(nil)
+		for range lines {
+			text = host.Append(text, truth)
+		}
+		sources = append(sources, input.Text(fmt.Sprint("host ", i), bytes.NewReader(text)))
+	}
+	return sources, truth
+}
+
+// TestExact: with every channel, batched or not, the counts are those of the lines, and
+// the account is balanced.
+func TestExact(t *testing.T) {
+	for _, kind := range queue.Names() {
+		for _, batch := range []int{1, 16} {
+			t.Run(fmt.Sprint(kind, " ", batch), func(t *testing.T) {
+				r := &recorder{all: count.NewTable()}
+				c := config(t, kind, batch, r)
+				var truth *traffic.Truth
+				c.Sources, truth = hosts(8, 1000)
+				c.Interval = time.Millisecond // ticks come between the lines, however many
+				seen := count.NewTable()
+				c.Counted = seen.Merge
+				p := New(c)
+				if err := p.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				l := p.Ledger()
+				if err := l.Balanced(); err != nil || l.In != truth.Lines || l.Malformed != truth.Malformed || l.Unshipped+l.Rejected+l.Dropped > 0 {
+					t.Errorf("%v: %v, of %d lines %d are malformed", err, l, truth.Lines, truth.Malformed)
+				}
+				want := string(truth.Table.AppendJSON(nil))
+				if got := string(r.all.AppendJSON(nil)); got != want {
+					t.Errorf("shipped:\n%swant:\n%s", got, want)
+				}
+				if got := string(seen.AppendJSON(nil)); got != want {
+					t.Errorf("seen:\n%swant:\n%s", got, want)
+				}
+				if p.Delay(0.5) <= 0 || p.Delay(1) < p.Delay(0) {
+					t.Errorf("delays of %v, %v, %v", p.Delay(0), p.Delay(0.5), p.Delay(1))
+				}
+			})
+		}
+	}
+}
+
+// TestFullTable: a table with as many rows as there may be is shipped, and not the one
+// after it.
+func TestFullTable(t *testing.T) {
+	r := &recorder{all: count.NewTable()}
+	c := config(t, "native", 1, r)
+	var rows []int
+	c.Rows, c.Counted = 2, func(t *count.Table) { rows = append(rows, t.Len()) }
+	const line = `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" %d 5` + "\n"
+	c.Sources = []input.Source{input.Text("one", strings.NewReader(fmt.Sprintf(strings.Repeat(line, 6), 200, 200, 201, 202, 203, 204)))}
+	if err := New(c).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(rows, []int{2, 2, 1}) {
+		t.Errorf("tables of %v rows", rows)
+	}
+}
+
+// TestBackpressure: a sink that does not take anything stops the reading, with no more
+// in memory than the parts may hold; and then all comes through.
+func TestBackpressure(t *testing.T) {
+	for _, kind := range inMemory() {
+		synctest.Test(t, func(t *testing.T) {
+			down := make(chan struct{})
+			r := &recorder{all: count.NewTable(), ship: func(context.Context) error {
+				<-down
+				return nil
+			}}
+			c := config(t, kind, 16, r)
+			c.Rows = 4
+			sources, truth := hosts(4, 20_000)
+			c.Sources = sources
+			p := New(c)
+			ended := make(chan error, 1)
+			go func() { ended <- p.Run(t.Context()) }()
+			synctest.Wait() // all wait for the sink
+			l := p.Ledger()
+			if l.In > 10_000 || l.Shipped > 0 {
+				t.Errorf("%s: while nothing is shipped, the account is %v", kind, l)
+			}
+			close(down)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if l := p.Ledger(); l.Balanced() != nil || l.Shipped != truth.Lines-truth.Malformed {
+				t.Errorf("%s: %v", kind, l)
+			}
+			if got, want := string(r.all.AppendJSON(nil)), string(truth.Table.AppendJSON(nil)); got != want {
+				t.Errorf("%s: shipped:\n%swant:\n%s", kind, got, want)
+			}
+		})
+	}
+}
+
+// TestGrace: a service that is told to end waits for its sink for a while, and then says
+// what it could not ship.
+func TestGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{all: count.NewTable(), ship: func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		c := config(t, "bounded", 16, r)
+		c.Rows = 4
+		c.Sources, _ = hosts(4, 20_000)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Hour, cancel)
+		p, began := New(c), time.Now()
+		if err := p.Run(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took != time.Hour+c.Grace {
+			t.Errorf("it ended after %v", took)
+		}
+		if l := p.Ledger(); l.Balanced() != nil || l.Shipped > 0 || l.Unshipped != l.Counted || l.Counted == 0 {
+			t.Errorf("%v", l)
+		}
+	})
+}
+
+// TestInterval: counts are shipped when it is time, while more lines come.
+func TestInterval(t *testing.T) {
+	for _, kind := range inMemory() {
+		synctest.Test(t, func(t *testing.T) {
+			r := &recorder{all: count.NewTable()}
+			c := config(t, kind, 16, r)
+			c.Interval = time.Second
+			lines, typed := io.Pipe()
+			c.Sources = []input.Source{input.Stream("stdin", lines)}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			p := New(c)
+			go func() { ended <- p.Run(ctx) }()
+			const line = `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5` + "\n"
+			for n := range 3 {
+				if _, err := io.WriteString(typed, strings.Repeat(line, 10)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(1500 * time.Millisecond)
+				synctest.Wait()
+				if l := p.Ledger(); l.Shipped != int64(10*(n+1)) {
+					t.Errorf("%s: after %d s: %v", kind, 2*n+2, l)
+				}
+			}
+			cancel()
+			if err := <-ended; err != nil || r.tables != 3 {
+				t.Errorf("%s: %v, %d tables", kind, err, r.tables)
+			}
+			typed.Close()
+		})
+	}
+}
+
+// TestRefused: a table that the sink refuses is not shipped, and the next one is.
+func TestRefused(t *testing.T) {
+	refused := errors.New("refused")
+	first := true
+	r := &recorder{all: count.NewTable()}
+	r.ship = func(context.Context) error {
+		if !first {
+			return nil
+		}
+		first = false
+		return refused
+	}
+	c := config(t, "bounded", 16, r)
+	c.Rows = 10
+	c.Sources, _ = hosts(2, 1000)
+	p := New(c)
+	if err := p.Run(t.Context()); !errors.Is(err, refused) {
+		t.Errorf("got %v", err)
+	}
+	if l := p.Ledger(); l.Balanced() != nil || l.Shipped == 0 || l.Unshipped == 0 {
+		t.Errorf("%v", l)
+	}
+}
+
+// TestSourceFails: the others go on, and the error is reported.
+func TestSourceFails(t *testing.T) {
+	broken := errors.New("broken")
+	r := &recorder{all: count.NewTable()}
+	c := config(t, "elastic", 1, r)
+	sources, truth := hosts(2, 100)
+	c.Sources = append(sources, func(context.Context, *input.Intake) error { return broken })
+	p := New(c)
+	if err := p.Run(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if l := p.Ledger(); l.Balanced() != nil || l.In != truth.Lines {
+		t.Errorf("%v", l)
+	}
+}
+
+// TestOverflow: under each policy that loses lines, the loss is accounted for.
+func TestOverflow(t *testing.T) {
+	for _, policy := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		q, err := queue.New("bounded", queue.Options{Capacity: 4, Batch: 4, Overflow: policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{all: count.NewTable()}
+		c := config(t, "bounded", 4, r)
+		c.Queue, c.Interval = q, time.Millisecond
+		sources, truth := hosts(8, 2000)
+		c.Sources = sources
+		p := New(c)
+		if err := p.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if l := p.Ledger(); l.Balanced() != nil || l.In != truth.Lines || r.all.Lines() != l.Counted {
+			t.Errorf("%v: %v", policy, l)
+		}
+	}
+}
+
+// TestBalanced: an account with a line too few or too many is found out.
+func TestBalanced(t *testing.T) {
+	good := Ledger{In: 10, Counted: 4, Malformed: 3, Rejected: 2, Dropped: 1, Shipped: 3, Unshipped: 1}
+	if err := good.Balanced(); err != nil {
+		t.Error(err)
+	}
+	for _, spoil := range []func(*Ledger){
+		func(l *Ledger) { l.In++ }, func(l *Ledger) { l.Counted-- }, func(l *Ledger) { l.Malformed++ }, func(l *Ledger) { l.Rejected-- },
+		func(l *Ledger) { l.Dropped++ }, func(l *Ledger) { l.Shipped-- }, func(l *Ledger) { l.Unshipped++ },
+	} {
+		bad := good
+		spoil(&bad)
+		if bad.Balanced() == nil {
+			t.Errorf("%v passes for balanced", bad)
+		}
+	}
+}
+
+// TestBalancedApart: of a queue that is apart, what was read and what was counted are
+// accounts of their own, and what is doubtful is said.
+func TestBalancedApart(t *testing.T) {
+	good := Ledger{Apart: true, In: 10, Sent: 4, Malformed: 3, Rejected: 2, Dropped: 1, Counted: 50, Shipped: 49, Unshipped: 1, Again: 7, Doubtful: 5}
+	if err := good.Balanced(); err != nil {
+		t.Error(err)
+	}
+	for _, spoil := range []func(*Ledger){
+		func(l *Ledger) { l.In++ }, func(l *Ledger) { l.Sent-- }, func(l *Ledger) { l.Shipped-- }, func(l *Ledger) { l.Apart = false },
+	} {
+		bad := good
+		spoil(&bad)
+		if bad.Balanced() == nil {
+			t.Errorf("%v passes for balanced", bad)
+		}
+	}
+	want := `in 10 = sent 4 + malformed 3 + rejected 2 + dropped 1
+counted 50 = shipped 49 + not shipped 1
+of the counted 7 had been delivered before: at most these are counted twice
+of 5 it is not known how often they are stored: never, once or twice`
+	if good.String() != want {
+		t.Errorf("got\n%v\nwant\n%s", good, want)
+	}
+}
+
+// TestReceipts: what the queue has lent is settled once the sink has it or has refused
+// it, and goes back if the time is over.
+func TestReceipts(t *testing.T) {
+	refused := errors.New("refused")
+	for _, test := range []struct {
+		name string
+		ship func(context.Context) error
+		left int // batches that the next one receives
+	}{
+		{"shipped", func(context.Context) error { return nil }, 0},
+		{"refused", func(context.Context) error { return refused }, 0},
+		{"given up", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 1},
+	} {
+		dir := t.TempDir()
+		open := func() queue.Queue {
+			q, err := queue.New("durable", queue.Options{Capacity: 64, Batch: 16, Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return q
+		}
+		c := config(t, "native", 1, &recorder{all: count.NewTable(), ship: test.ship})
+		c.Queue, c.Grace = open(), 0
+		c.Sources = []input.Source{input.Text("one line", strings.NewReader(
+			`203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5`+"\n"))}
+		ctx, cancel := context.WithCancel(t.Context())
+		p := New(c)
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(ctx) }()
+		for test.left > 0 && p.Ledger().Counted == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if test.left > 0 {
+			cancel()
+		}
+		<-ended
+		cancel()
+		if l := p.Ledger(); l.Balanced() != nil || !l.Apart || l.In != 1 || l.Sent != 1 || l.Counted != 1 {
+			t.Errorf("%s: %v", test.name, l)
+		}
+		q := open()
+		if q.Len() != test.left {
+			t.Errorf("%s: %d are left, not %d", test.name, q.Len(), test.left)
+		}
+		if err := q.End(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestDelays(t *testing.T) {
+	var d delays
+	if d.quantile(0.99) != 0 {
+		t.Error("there is a delay before there is one")
+	}
+	for n := range 2 * remembered {
+		d.add(int64(n))
+	}
+	for q, want := range map[float64]time.Duration{0: remembered, 0.5: remembered * 3 / 2, 1: 2*remembered - 1} {
+		if got := d.quantile(q); got != want {
+			t.Errorf("quantile %v is %d, not %d", q, got, want)
+		}
+	}
+}
+
+// TestDelay: a delay is from when a line was read, and not from when the clock began.
+func TestDelay(t *testing.T) {
+	c := config(t, "bounded", 16, &recorder{all: count.NewTable()})
+	c.Sources, _ = hosts(1, 1000)
+	p := New(c)
+	p.intake.Clock = func() int64 { return int64(time.Hour) }
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if p.delays.met == 0 || p.Delay(0.99) != 0 {
+		t.Errorf("%d delays, of up to %v by a clock that stands still", p.delays.met, p.Delay(0.99))
+	}
+}

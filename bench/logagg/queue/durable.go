@@ -1,0 +1,136 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+
+	"github.com/sluice-go/sluice/bench/logagg/parse"
+	"github.com/sluice-go/sluice/spill"
+)
+
+// A folder is where a kind keeps its files: one that the user has named, or one that is
+// removed at the end.
+type folder struct {
+	path   string
+	passes bool
+}
+
+func openFolder(named string) (folder, error) {
+	if named != "" {
+		return folder{path: named}, nil
+	}
+	made, err := os.MkdirTemp("", "logagg-")
+	return folder{made, true}, err
+}
+
+func (f folder) remove() error {
+	if !f.passes {
+		return nil
+	}
+	return os.RemoveAll(f.path)
+}
+
+// eventBytes is what an event takes in memory: it has one pointer, to a name that is
+// there anyway.
+const eventBytes = 32
+
+// limit is that of a channel that holds capacity events in memory: half of it is the
+// collector's, unless somebody has set GOGC.
+func (o Options) limit() int64 { return 2 * int64(o.Capacity) * eventBytes }
+
+// spilling is a queue of the kind spill: what comes on top of the capacity is on disk.
+type spilling struct {
+	*own
+	folder folder
+}
+
+func newSpill(o Options) (Queue, error) {
+	place, err := openFolder(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	c, err := spill.Open(place.path, &spill.Options[parse.Event]{
+		Name: o.Name, Limit: o.limit(), DiskLimit: o.DiskBytes,
+		Size: func(parse.Event) int { return eventBytes },
+	})
+	if err != nil {
+		return nil, errors.Join(err, place.remove())
+	}
+	return spilling{&own{channel: c, batch: o.Batch, log: o.logger()}, place}, nil
+}
+
+func (q spilling) End() error { return errors.Join(q.own.End(), q.folder.remove()) }
+
+// disk is a store over a spill.Durable.
+type disk struct {
+	queue  *spill.Durable[[]parse.Event]
+	folder folder
+	found  atomic.Int64 // packets of the life before, not yet received
+	damage error        // of the receiver
+}
+
+type onDisk = *spill.Delivery[[]parse.Event]
+
+// newDurable returns a queue that the process after this one goes on with, if its folder
+// is there by then.
+func newDurable(o Options) (Queue, error) {
+	place, err := openFolder(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	q, err := spill.OpenDurable(place.path, &spill.Options[[]parse.Event]{
+		Name: o.Name, Limit: o.limit(), DiskLimit: o.DiskBytes, Codec: packets{},
+	})
+	if err != nil {
+		return nil, errors.Join(err, place.remove())
+	}
+	d := &disk{queue: q, folder: place}
+	d.found.Store(int64(q.Len()))
+	return newStored(o, d, !place.passes, true), nil
+}
+
+func (d *disk) send(ctx context.Context, events []parse.Event) error {
+	return d.queue.Send(ctx, events)
+}
+
+// receive drops records that the disk has changed: nobody can count them. The end tells.
+func (d *disk) receive(ctx context.Context, buf []onDisk) (int, error) {
+	for {
+		n, err := d.queue.RecvBatch(ctx, buf)
+		damaged := (*spill.RecordError)(nil)
+		if !errors.As(err, &damaged) {
+			return n, err
+		}
+		d.damage = errors.Join(d.damage, err)
+		if err := damaged.Drop(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (d *disk) closeSending() { d.queue.Close() }
+
+// rest is receive: nobody else sends, so a queue that is closed says when it is empty.
+func (d *disk) rest(ctx context.Context, buf []onDisk, _ func() int) (int, error) {
+	return d.receive(ctx, buf)
+}
+
+// open says of all that was there at the start that it may have been delivered before:
+// what the process had counted when it died, only that process knew.
+func (d *disk) open(p onDisk) (events []parse.Event, again bool) {
+	return p.Value, d.found.Add(-1) >= 0
+}
+
+func (d *disk) settle(_ context.Context, ps []onDisk) error { return d.queue.Ack(ps...) }
+
+// unsettle does nothing: what is not settled is there when the queue is opened again,
+// and before that nobody could do better with it.
+func (d *disk) unsettle([]onDisk) {}
+
+func (d *disk) len() int { return d.queue.Len() }
+
+func (d *disk) end() error {
+	return errors.Join(d.damage, d.queue.Shutdown(), d.folder.remove())
+}

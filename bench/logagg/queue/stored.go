@@ -1,0 +1,269 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bench/logagg/parse"
+)
+
+// A store keeps packets of events outside of the memory of the process. D is how it
+// delivers one, on loan until it is settled.
+type store[D any] interface {
+	// send returns nil once the packet is stored.
+	send(ctx context.Context, events []parse.Event) error
+	receive(ctx context.Context, buf []D) (int, error)
+	// closeSending ends the sending by this process.
+	closeSending()
+	// rest receives what is left after that, without waiting for what others send. It
+	// fails with ErrClosed if that is nothing. owed is how many packets are on loan, at
+	// most: it falls before one is settled.
+	rest(ctx context.Context, buf []D, owed func() int) (int, error)
+	// open returns what is in a packet, and whether it may have been delivered before.
+	open(D) (events []parse.Event, again bool)
+	// settle removes packets for good, unsettle has them delivered again, to whoever
+	// comes next.
+	settle(ctx context.Context, packets []D) error
+	unsettle([]D)
+	len() int
+	// end gives up all that is held outside of the process. What is stored stays so if
+	// it was to.
+	end() error
+}
+
+// stored is a queue over a store. Ticks do not go into it: they are of this process, and
+// of this moment.
+type stored[D any] struct {
+	store   store[D]
+	batch   int
+	account Account
+	log     *slog.Logger
+	drains  bool // at the end what is stored is received first
+
+	living context.Context // until GiveUp
+	giveUp context.CancelFunc
+
+	mu        sync.Mutex
+	ticked    bool
+	closed    bool
+	listening context.Context // what the receiver waits under: done at each tick
+	interrupt context.CancelFunc
+	loans     []D // received since the last receipt
+	failure   error
+
+	owed                  atomic.Int64 // packets on loan
+	sent, received, again atomic.Int64 // events
+}
+
+func newStored[D any](o Options, in store[D], apart, drains bool) *stored[D] {
+	q := &stored[D]{store: in, batch: o.Batch, account: Account{Apart: apart}, log: o.logger(), drains: drains}
+	q.living, q.giveUp = context.WithCancel(context.Background())
+	q.listening, q.interrupt = context.WithCancel(q.living)
+	return q
+}
+
+func (q *stored[D]) Sender() Sender {
+	return &packer[D]{q: q, kept: make([]parse.Event, 0, q.batch)}
+}
+
+// packer sends batches as packets.
+type packer[D any] struct {
+	q    *stored[D]
+	kept []parse.Event
+}
+
+func (p *packer[D]) Send(e parse.Event) int {
+	if e.Tick {
+		p.q.tick()
+		return 0
+	}
+	p.kept = append(p.kept, e)
+	if len(p.kept) < cap(p.kept) {
+		return 0
+	}
+	return p.Flush()
+}
+
+func (p *packer[D]) Flush() (rejected int) {
+	n := len(p.kept)
+	if n == 0 {
+		return 0
+	}
+	err := p.q.store.send(p.q.living, p.kept)
+	p.kept = p.kept[:0]
+	if err != nil {
+		p.q.fail(fmt.Errorf("not stored: %w", err))
+		return n
+	}
+	p.q.sent.Add(int64(n))
+	return 0
+}
+
+// fail tells the first failure, now and at the end; the account has the extent of all.
+func (q *stored[D]) fail(err error) {
+	q.mu.Lock()
+	first := q.failure == nil
+	if first {
+		q.failure = err
+	}
+	q.mu.Unlock()
+	if first {
+		q.log.Error("the channel fails", "error", err)
+	}
+}
+
+// tick interrupts the receiver. A tick that comes before the last one was received is
+// one with it.
+func (q *stored[D]) tick() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ticked = true
+	q.interrupt()
+}
+
+func (q *stored[D]) Close() {
+	q.store.closeSending()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.interrupt()
+}
+
+// turn returns what the receiver is to do next: to hand out a tick, or to wait under ctx,
+// or, once the queue is closed, to receive what is left.
+func (q *stored[D]) turn() (ctx context.Context, ticked, closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.listening.Err() != nil && !q.closed {
+		q.listening, q.interrupt = context.WithCancel(q.living)
+	}
+	ticked, q.ticked = q.ticked, false
+	return q.listening, ticked, q.closed
+}
+
+var aTick = []parse.Event{{Tick: true}}
+
+// All receives packets one by one: who leaves the loop has had all that was taken.
+func (q *stored[D]) All() iter.Seq[[]parse.Event] {
+	return func(yield func([]parse.Event) bool) {
+		var buf [1]D
+		for q.living.Err() == nil {
+			ctx, ticked, closed := q.turn()
+			if ticked && !yield(aTick) {
+				return
+			}
+			var n int
+			var err error
+			switch {
+			case !closed:
+				n, err = q.store.receive(ctx, buf[:])
+			case q.drains:
+				n, err = q.store.rest(q.living, buf[:], q.Owed)
+			default:
+				return
+			}
+			switch {
+			case n > 0:
+				if !yield(q.lend(buf[0])) {
+					return
+				}
+			case errors.Is(err, sluice.ErrClosed), q.living.Err() != nil:
+				return
+			case closed || ctx.Err() == nil: // and not a tick, or Close
+				q.fail(fmt.Errorf("not received: %w", err))
+				return
+			}
+		}
+	}
+}
+
+// lend notes that a packet is on loan, and opens it.
+func (q *stored[D]) lend(d D) []parse.Event {
+	events, again := q.store.open(d)
+	q.received.Add(int64(len(events)))
+	if again {
+		q.again.Add(int64(len(events)))
+	}
+	q.owed.Add(1)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.loans = append(q.loans, d)
+	return events
+}
+
+// Receipt is for all packets on loan since the last one.
+func (q *stored[D]) Receipt() Receipt {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	loans := q.loans
+	q.loans = nil
+	return receipt[D]{q, loans}
+}
+
+type receipt[D any] struct {
+	q     *stored[D]
+	loans []D
+}
+
+func (r receipt[D]) Done() {
+	ctx, cancel := r.q.lastWords()
+	defer cancel()
+	r.q.owed.Add(-int64(len(r.loans)))
+	if err := r.q.store.settle(ctx, r.loans); err != nil {
+		r.q.fail(fmt.Errorf("counted and shipped, but not removed from where it is stored, so it will be counted again: %w", err))
+	}
+}
+
+func (r receipt[D]) Return() {
+	if !r.q.account.Apart {
+		r.Done() // nobody will ever come to receive it
+		return
+	}
+	r.q.owed.Add(-int64(len(r.loans)))
+	r.q.store.unsettle(r.loans)
+}
+
+// lastWords returns a context that ends a while after GiveUp.
+func (q *stored[D]) lastWords() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	stop := context.AfterFunc(q.living, func() { time.AfterFunc(farewell, cancel) })
+	return ctx, func() { stop(); cancel() }
+}
+
+// farewell is how long servers have to hear the last words of this process.
+const farewell = 5 * time.Second
+
+func (q *stored[D]) GiveUp() {
+	if !q.account.Apart {
+		return // nobody would go on with it: it is drained, as one in memory is
+	}
+	q.giveUp()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.interrupt()
+}
+
+func (q *stored[D]) Account() Account {
+	a := q.account
+	a.Sent, a.Received, a.Again = q.sent.Load(), q.received.Load(), q.again.Load()
+	return a
+}
+
+func (q *stored[D]) Owed() int      { return int(q.owed.Load()) }
+func (q *stored[D]) Dropped() int64 { return 0 } // every policy but Block is refused
+func (q *stored[D]) Len() int       { return q.store.len() }
+
+func (q *stored[D]) End() error {
+	q.giveUp()
+	err := q.store.end()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return errors.Join(q.failure, err)
+}

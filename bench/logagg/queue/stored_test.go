@@ -1,0 +1,253 @@
+package queue
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unique"
+
+	"github.com/sluice-go/sluice/bench/logagg/parse"
+)
+
+// opened returns a queue of that kind, with batches of two, and ends it with the test.
+func opened(t *testing.T, kind string, o Options) Queue {
+	t.Helper()
+	o.Capacity, o.Batch = 64, 2
+	q, err := New(kind, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// send sends events with these sizes.
+func send(q Queue, sizes ...int64) (rejected int) {
+	s := q.Sender()
+	for _, n := range sizes {
+		rejected += s.Send(parse.Event{Service: unique.Make("web"), Bytes: n})
+	}
+	return rejected + s.Flush()
+}
+
+// next receives one batch, and returns the sizes.
+func next(q Queue) (sizes []int64) {
+	for events := range q.All() {
+		for _, e := range events {
+			sizes = append(sizes, e.Bytes)
+		}
+		break
+	}
+	return sizes
+}
+
+// TestReceipts: what is done does not come again in the next life of a queue, and what
+// was given back, or was not settled at all, does.
+func TestReceipts(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "queue")
+	q := opened(t, "durable", Options{Dir: dir})
+	send(q, 1, 2, 3, 4, 5, 6, 7)
+	next(q)
+	done := q.Receipt()
+	next(q)
+	back := q.Receipt()
+	next(q)
+	if q.Owed() != 3 {
+		t.Errorf("%d are owed", q.Owed())
+	}
+	done.Done()
+	back.Return()
+	if q.Owed() != 1 {
+		t.Errorf("%d are owed", q.Owed())
+	}
+	if a := q.Account(); a != (Account{Apart: true, Sent: 7, Received: 6}) {
+		t.Errorf("the account is %+v", a)
+	}
+	if err := q.End(); err != nil {
+		t.Error(err)
+	}
+
+	q = opened(t, "durable", Options{Dir: dir})
+	send(q, 8)
+	var got []int64
+	for range 4 {
+		got = append(got, next(q)...)
+		q.Receipt().Done()
+	}
+	if len(got) != 6 || got[0] != 3 || got[5] != 8 {
+		t.Errorf("the next life received %v", got)
+	}
+	if a := q.Account(); a != (Account{Apart: true, Sent: 1, Received: 6, Again: 5}) {
+		t.Errorf("the account is %+v", a)
+	}
+	if err := q.End(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTicksStay: a tick comes to the receiver here, and does not go into the store.
+func TestTicksStay(t *testing.T) {
+	for _, kind := range []string{"durable", "jetstream"} {
+		q := opened(t, kind, Options{})
+		q.Sender().Send(parse.Event{Tick: true})
+		if q.Len() > 0 {
+			t.Errorf("%s: a tick is stored", kind)
+		}
+		for events := range q.All() {
+			if len(events) != 1 || !events[0].Tick {
+				t.Errorf("%s: received %v", kind, events)
+			}
+			break
+		}
+		received := make(chan []int64)
+		go func() { received <- next(q) }()
+		send(q, 5)
+		if got := <-received; len(got) != 1 || got[0] != 5 {
+			t.Errorf("%s: after a tick it received %v", kind, got)
+		}
+		if err := q.End(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTickWakes: a receiver that waits for events hears the clock.
+func TestTickWakes(t *testing.T) {
+	q := opened(t, "durable", Options{})
+	ticked := make(chan bool)
+	go func() {
+		for events := range q.All() {
+			ticked <- events[0].Tick
+			return
+		}
+	}()
+	for q.(*stored[onDisk]).store.(*disk).queue.Stats().ReceiversWaiting == 0 {
+		runtime.Gosched()
+	}
+	q.Sender().Send(parse.Event{Tick: true})
+	if !<-ticked {
+		t.Error("it received something else")
+	}
+	if err := q.End(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGiveUp ends a receiver that waits and a sender for whom there is no room; the
+// events of that one are rejected, and the end says why.
+func TestGiveUp(t *testing.T) {
+	q := opened(t, "durable", Options{Dir: t.TempDir()})
+	ended := make(chan []int64)
+	go func() { ended <- next(q) }()
+	q.GiveUp()
+	if got := <-ended; got != nil {
+		t.Errorf("received %v", got)
+	}
+	if err := q.End(); err != nil {
+		t.Error(err)
+	}
+
+	q = opened(t, "durable", Options{Dir: t.TempDir(), DiskBytes: 64})
+	rejected := make(chan int)
+	go func() { rejected <- send(q, make([]int64, 100)...) }()
+	for q.Account().Sent == 0 {
+		next(q) // and keep it: the room is not free before it is settled
+	}
+	q.GiveUp()
+	if n := <-rejected; n == 0 || int64(n)+q.Account().Sent != 100 {
+		t.Errorf("%d rejected, %d sent", n, q.Account().Sent)
+	}
+	if err := q.End(); err == nil || !strings.Contains(err.Error(), "not stored: context canceled") {
+		t.Errorf("the end is %v", err)
+	}
+}
+
+// A witness is a store that looks at what is owed when something is settled.
+type witness struct {
+	*disk
+	owed func() int
+	saw  []int
+}
+
+func (w *witness) settle(ctx context.Context, ps []onDisk) error {
+	w.saw = append(w.saw, w.owed())
+	return w.disk.settle(ctx, ps)
+}
+
+// TestOwedFallsFirst: what is settled is not owed any more, for else what is left in a
+// store could be mistaken for it, and never be received.
+func TestOwedFallsFirst(t *testing.T) {
+	under := opened(t, "durable", Options{}).(*stored[onDisk])
+	w := &witness{disk: under.store.(*disk)}
+	q := newStored[onDisk](Options{Batch: 2}, w, false, true)
+	w.owed = q.Owed
+	send(q, 1, 2, 3, 4)
+	next(q)
+	first := q.Receipt()
+	next(q)
+	q.Receipt().Done()
+	first.Return()
+	if len(w.saw) != 2 || w.saw[0] != 1 || w.saw[1] != 0 {
+		t.Errorf("while two were settled %v were owed", w.saw)
+	}
+	if err := q.End(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNobodyElse: a queue that ends with the process is drained, whoever gives up.
+func TestNobodyElse(t *testing.T) {
+	for _, kind := range []string{"durable", "jetstream"} {
+		q, received := opened(t, kind, Options{}), 0
+		send(q, 1, 2, 3, 4, 5)
+		q.GiveUp()
+		q.Close()
+		for events := range q.All() {
+			received += len(events)
+			q.Receipt().Return() // to nobody
+		}
+		if received != 5 || q.Len() > 0 {
+			t.Errorf("%s: %d were received, %d are left", kind, received, q.Len())
+		}
+		if err := q.End(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestFolderGone: a disk that fails rejects what it cannot take, and the end says so.
+func TestFolderGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "folder")
+	var log strings.Builder
+	q := opened(t, "spill", Options{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if rejected := send(q, make([]int64, 100_000)...); rejected == 0 {
+		t.Error("nothing is rejected")
+	}
+	if err := q.End(); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("the end is %v", err)
+	}
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), dir) {
+		t.Errorf("the log is %s", log.String())
+	}
+}
+
+// TestPackets: a packet is read as it was written, and one that was cut off is none.
+func TestPackets(t *testing.T) {
+	want := []parse.Event{{Service: unique.Make("web"), Bytes: 1}, {Service: unique.Make("mail"), Status: 200}, {}}
+	form, err := packets{}.Append(nil, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := (packets{}).Decode(form); err != nil || len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := (packets{}).Decode(form[:len(form)-1]); err == nil {
+		t.Errorf("of one that was cut off: %v", got)
+	}
+}

@@ -1,0 +1,363 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unique"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/sluice-go/sluice/bench/logagg/count"
+	"github.com/sluice-go/sluice/bench/logagg/parse"
+)
+
+// table returns a table of one row, and what is shipped of it.
+func table(lines int) (*count.Table, string) {
+	t := count.NewTable()
+	for range lines {
+		t.Add(parse.Event{Service: unique.Make("web"), Status: 200, Bytes: 10})
+	}
+	return t, string(t.AppendJSON(nil))
+}
+
+// atOnce tries again without a wait.
+func atOnce() backoff.BackOff { return new(backoff.ZeroBackOff) }
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "counts")
+	if err := os.WriteFile(path, []byte("before\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "before\n"
+	for lines := range 3 { // the first table is empty
+		table, text := table(lines)
+		if err := s.Ship(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+		want += text
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestStream(t *testing.T) {
+	var out strings.Builder
+	s, err := Open("-", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, want := table(1)
+	if err := errors.Join(s.Ship(t.Context(), table), s.Close()); err != nil || out.String() != want {
+		t.Errorf("got %q, %v, want %q", out.String(), err, want)
+	}
+	if err := Nowhere().Ship(t.Context(), table); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, place := range []string{"", "http://", "https://\x00", filepath.Join(t.TempDir(), "no", "folder")} {
+		if _, err := Open(place, nil); err == nil {
+			t.Errorf("%q was opened", place)
+		}
+	}
+}
+
+// narrow takes a few bytes at a time, and fails after each of them: a full disk on
+// which somebody makes room.
+type narrow struct{ strings.Builder }
+
+func (n *narrow) Write(text []byte) (int, error) {
+	taken, _ := n.Builder.Write(text[:min(len(text), 7)])
+	if taken < len(text) {
+		return taken, syscall.ENOSPC
+	}
+	return taken, nil
+}
+
+// TestPartial: what was written is not written again.
+func TestPartial(t *testing.T) {
+	var out narrow
+	retries := 0
+	s := &Sink{Pace: atOnce, to: &stream{Writer: &out}, Retries: func(err error, _ time.Duration) {
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Error(err)
+		}
+		retries++
+	}}
+	table, want := table(1)
+	if err := s.Ship(t.Context(), table); err != nil || out.String() != want {
+		t.Errorf("got %q, %v, want %q", out.String(), err, want)
+	}
+	if retries != (len(want)-1)/7 {
+		t.Errorf("%d retries", retries)
+	}
+}
+
+// TestTorn: a row that was given up in its middle does not spoil the first one of the next
+// table.
+func TestTorn(t *testing.T) {
+	var out strings.Builder
+	full := true
+	s := &Sink{Pace: atOnce, to: &stream{Writer: writer(func(text []byte) (int, error) {
+		if !full {
+			return out.Write(text)
+		}
+		n, _ := out.Write(text[:7-min(7, out.Len())])
+		return n, syscall.ENOSPC
+	})}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	one, text := table(1)
+	lost := int64(0)
+	s.Lost = func(err error, lines int64) {
+		if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%v does not say why", err)
+		}
+		lost += lines
+	}
+	two, other := table(2)
+	for _, table := range []*count.Table{one, two} {
+		if err := s.Ship(ctx, table); err == nil {
+			t.Error("shipped to a full disk")
+		}
+	}
+	full = false
+	if err := errors.Join(s.Ship(ctx, two), s.Ship(ctx, one)); err != nil {
+		t.Error(err)
+	}
+	if want := text[:7] + "\n" + other + text; out.String() != want || lost != 3 {
+		t.Errorf("got %q, %d lines lost, want %q, 3", out.String(), lost, want)
+	}
+}
+
+// TestTornBetweenRows: a table that was given up after a whole row has torn none, and the
+// next one follows without an empty line.
+func TestTornBetweenRows(t *testing.T) {
+	var out strings.Builder
+	full := true
+	s := &Sink{Pace: atOnce, to: &stream{Writer: writer(func(text []byte) (int, error) {
+		if !full {
+			return out.Write(text)
+		}
+		row, _, _ := bytes.Cut(text, []byte("\n"))
+		n, _ := out.Write(text[:len(row)+1])
+		return n, syscall.ENOSPC
+	})}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	one, other := table(1)
+	two, _ := table(1)
+	two.Add(parse.Event{Service: unique.Make("web"), Status: 404})
+	first, _, _ := strings.Cut(string(two.AppendJSON(nil)), "\n")
+	if err := s.Ship(ctx, two); err == nil {
+		t.Error("shipped to a full disk")
+	}
+	full = false
+	if err := s.Ship(ctx, one); err != nil {
+		t.Error(err)
+	}
+	if want := first + "\n" + other; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+// A writer is a function.
+type writer func(text []byte) (int, error)
+
+func (w writer) Write(text []byte) (int, error) { return w(text) }
+
+// TestDevice: what has no disk cannot be brought there, and that is no failure.
+func TestDevice(t *testing.T) {
+	s, err := Open(os.DevNull, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := table(1)
+	if err := errors.Join(s.Ship(t.Context(), one), s.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A recorder is a server that answers as it is told.
+type recorder struct {
+	answers []int // status codes, then 200
+	headers http.Header
+	bodies  []string
+	keys    []string
+}
+
+func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body)
+	r.bodies = append(r.bodies, string(body))
+	r.keys = append(r.keys, request.Header.Get("Idempotency-Key"))
+	for name, values := range r.headers {
+		w.Header()[name] = values
+	}
+	if n := len(r.bodies) - 1; n < len(r.answers) {
+		w.WriteHeader(r.answers[n])
+	}
+}
+
+func TestHTTP(t *testing.T) {
+	r := &recorder{answers: []int{500, 429, 408, 503}, headers: http.Header{"Retry-After": {"0"}}}
+	server := httptest.NewServer(r)
+	defer server.Close()
+	s, err := Open(server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Pace = atOnce
+	one, text := table(1)
+	two, other := table(2)
+	if err := errors.Join(s.Ship(t.Context(), one), s.Ship(t.Context(), two), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.bodies) != 6 {
+		t.Fatalf("%d requests", len(r.bodies))
+	}
+	for i, body := range r.bodies {
+		if i < 5 && (body != text || r.keys[i] != r.keys[0]) || i == 5 && (body != other || r.keys[i] == r.keys[0]) {
+			t.Errorf("request %d: %q with the key %q", i, body, r.keys[i])
+		}
+	}
+	if r.keys[0] == "" {
+		t.Error("the key is empty")
+	}
+}
+
+// TestRefusedForGood: a table that will never be taken is not sent again.
+func TestRefusedForGood(t *testing.T) {
+	for _, status := range []int{302, 400, 404, 413} {
+		r := &recorder{answers: []int{status}}
+		server := httptest.NewServer(r)
+		s, err := Open(server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, _ := table(1)
+		if err := s.Ship(t.Context(), one); err == nil || len(r.bodies) != 1 {
+			t.Errorf("%d: %v after %d requests", status, err, len(r.bodies))
+		}
+		server.Close()
+	}
+}
+
+// TestRedirected: a table goes where a server sends it, or it is not shipped.
+func TestRedirected(t *testing.T) {
+	for status, follows := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
+		got := &recorder{}
+		mux := http.NewServeMux()
+		mux.Handle("/", http.RedirectHandler("/there", status))
+		mux.Handle("/there", got)
+		server := httptest.NewServer(mux)
+		s, err := Open(server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, text := table(1)
+		err = s.Ship(t.Context(), one)
+		if follows && (err != nil || len(got.bodies) != 1 || got.bodies[0] != text) || !follows && (err == nil || len(got.bodies) != 0) {
+			t.Errorf("%d: %v, and there arrived %q", status, err, got.bodies)
+		}
+		server.Close()
+	}
+	round := &recorder{answers: slices.Repeat([]int{307}, 100), headers: http.Header{"Location": {"/"}}}
+	server := httptest.NewServer(round)
+	defer server.Close()
+	s, err := Open(server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := table(1)
+	if err := s.Ship(t.Context(), one); err == nil || len(round.bodies) > maxRedirects+1 {
+		t.Errorf("%v after %d requests in a circle", err, len(round.bodies))
+	}
+}
+
+// TestRetryAfter: a server cannot ask for a storm of requests, nor to be left alone for
+// ever.
+func TestRetryAfter(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "-1": 0, "soon": 0, "Sat, 21 Nov 2026 15:04:05 GMT": 0,
+		"1": time.Second, "31": longestWait, "9999999999": longestWait, "99999999999999999999": longestWait,
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {value}}); got != want {
+			t.Errorf("%q: %v, not %v", value, got, want)
+		}
+	}
+}
+
+// failing is down until a time.
+type failing struct {
+	until time.Time
+	tries []time.Time
+	err   error
+}
+
+func (f *failing) deliver(_ context.Context, _ int64, text []byte) (int, error) {
+	f.tries = append(f.tries, time.Now())
+	if time.Now().Before(f.until) {
+		return 0, f.err
+	}
+	return len(text), nil
+}
+
+func (f *failing) Close() error { return nil }
+
+// TestBackoff: the waits grow, and stay below their limit; a server's word counts.
+func TestBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := &failing{until: time.Now().Add(time.Hour), err: errors.New("down")}
+		s := &Sink{Pace: pace, to: down}
+		one, _ := table(1)
+		if err := s.Ship(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < len(down.tries); i++ {
+			wait := down.tries[i].Sub(down.tries[i-1])
+			ideal := min(longestWait, firstWait<<min(i-1, 20))
+			if wait < ideal/2 || wait > ideal+ideal/2 {
+				t.Errorf("wait %d is %v, far from %v", i, wait, ideal)
+			}
+		}
+		asked := &failing{until: time.Now().Add(time.Minute), err: &backoff.RetryAfterError{Duration: time.Minute}}
+		s.to = asked
+		if err := s.Ship(t.Context(), one); err != nil || len(asked.tries) != 2 {
+			t.Errorf("%v after %d tries", err, len(asked.tries))
+		}
+	})
+}
+
+// TestGivesUp: when ctx is done, the table is not shipped, and that is said.
+func TestGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		s := &Sink{Pace: pace, to: &failing{until: time.Now().Add(time.Hour), err: errors.New("down")}}
+		one, _ := table(1)
+		if err := s.Ship(ctx, one); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package speed
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/sluice-go/sluice/bench/results"
+)
+
+// A part is what CPU time goes to. A sample belongs to the first part that one of its
+// functions belongs to, from the innermost function outwards.
+type part struct {
+	name      string
+	functions []string // begins of their names
+}
+
+const module = "github.com/sluice-go/sluice/"
+
+// parts tell the channel from the work on both sides of it. What the runtime does to park
+// and to wake belongs to the channel where the channel calls it; what its scheduler does
+// by itself, between two goroutines, is a part of its own.
+var parts = []part{
+	{"channel", []string{module + "bench/logagg/queue.", module + "internal/", "github.com/sluice-go/sluice.",
+		"runtime.chansend", "runtime.chanrecv", "runtime.selectgo", "runtime.selectnb"}},
+	{"reading", []string{"net.(*conn).Read", "net.(*TCPConn).Read", "internal/poll."}},
+	{"framing", []string{module + "bench/logagg/frame."}},
+	{"parsing", []string{module + "bench/logagg/parse.", "github.com/valyala/fastjson."}},
+	{"counting", []string{module + "bench/logagg/count.", module + "bench/logagg/pipeline.(*Pipeline).count"}},
+	{"collector", []string{"runtime.gcBgMarkWorker", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart"}},
+	{"scheduler", []string{"runtime.mcall", "runtime.schedule", "runtime.findRunnable", "runtime.mstart", "runtime.park_m", "runtime.goexit0", "runtime.morestack"}},
+}
+
+// other is what belongs to no part.
+const other = "other"
+
+// partOf returns the part of one sample's stack, innermost function first.
+func partOf(stack []string) string {
+	for _, function := range stack {
+		for _, p := range parts {
+			for _, begin := range p.functions {
+				if strings.HasPrefix(function, begin) {
+					return p.name
+				}
+			}
+		}
+	}
+	return other
+}
+
+// Shares are where the CPU time of one variant went.
+type Shares struct {
+	Variant
+	Procs int
+	CPU   map[string]time.Duration // by part
+	All   time.Duration
+}
+
+// Profile runs each variant Rounds times and takes a CPU profile of it meanwhile, at the
+// first of Procs.
+func (s Settings) Profile(ctx context.Context, variants []Variant, told func(done, all int)) (all []Shares, err error) {
+	procs := s.Procs[0]
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+	for i, v := range variants {
+		var taken bytes.Buffer
+		if err := pprof.StartCPUProfile(&taken); err != nil {
+			return nil, err
+		}
+		for range s.Rounds {
+			if _, err = s.run(ctx, v); err != nil {
+				break
+			}
+		}
+		pprof.StopCPUProfile()
+		if err != nil {
+			return nil, fmt.Errorf("%v at GOMAXPROCS=%d: %w", v, procs, err)
+		}
+		shares, err := read(&taken)
+		if err != nil {
+			return nil, err
+		}
+		shares.Variant, shares.Procs = v, procs
+		all = append(all, shares)
+		told(i+1, len(variants))
+	}
+	return all, nil
+}
+
+// read adds up a CPU profile by parts.
+func read(taken *bytes.Buffer) (Shares, error) {
+	shares := Shares{CPU: map[string]time.Duration{}}
+	p, err := profile.Parse(taken)
+	if err != nil {
+		return shares, err
+	}
+	for _, sample := range p.Sample {
+		var stack []string
+		for _, location := range sample.Location {
+			for _, line := range location.Line {
+				stack = append(stack, line.Function.Name)
+			}
+		}
+		spent := time.Duration(sample.Value[len(sample.Value)-1]) // the last one is CPU time
+		shares.CPU[partOf(stack)] += spent
+		shares.All += spent
+	}
+	return shares, nil
+}
+
+// MarkdownShares returns a section of bench/RESULTS.md.
+func (s Settings) MarkdownShares(host results.Host, began time.Time, all []Shares) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "## Where a log aggregator's CPU time goes\n\n")
+	fmt.Fprintf(&text, "Written by `go run ./bench/logagg bench -shares`; see `bench/logagg/speed/shares.go` for the parts.\n\n")
+	text.WriteString(host.Markdown(began))
+	fmt.Fprintf(&text, "- CPU profiles of %d runs of %d lines over %d connections each; a channel of %d events; batches of %d\n\n",
+		s.Rounds, s.Lines, s.Connections, s.Capacity, s.Batch)
+	text.WriteString("Nanoseconds of CPU time a line, and in brackets the share of all. The channel includes parking and\n" +
+		"waking that it does itself; the scheduler is what the runtime does between two goroutines.\n" +
+		"No channel, however fast, can save more than its own column and the scheduler's: at no cost at all it\n" +
+		"would make the service as many times as fast, for the same CPU time, as the bound says.\n\n")
+	text.WriteString("| variant | GOMAXPROCS | all ns | bound |")
+	names := append(partNames(), other)
+	for _, name := range names {
+		fmt.Fprintf(&text, " %s |", name)
+	}
+	fmt.Fprintf(&text, "\n|---|--:|--:|--:|%s\n", strings.Repeat("--:|", len(names)))
+	lines := time.Duration(s.Lines * s.Rounds)
+	for _, shares := range all {
+		fmt.Fprintf(&text, "| %v | %d | %d | %.2f |", shares.Variant, shares.Procs, shares.All/lines, shares.bound())
+		for _, name := range names {
+			fmt.Fprintf(&text, " %d (%.0f %%) |", shares.CPU[name]/lines, 100*float64(shares.CPU[name])/float64(max(1, shares.All)))
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
+}
+
+// bound is how many times as fast the service would be with a channel that costs nothing.
+func (s Shares) bound() float64 {
+	rest := s.All - s.CPU["channel"] - s.CPU["scheduler"]
+	return float64(s.All) / float64(max(1, rest))
+}
+
+func partNames() (names []string) {
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}

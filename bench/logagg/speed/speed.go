@@ -1,0 +1,195 @@
+// Package speed measures the whole service, from the socket to the sink, with each
+// channel in its middle: lines a second, CPU time a line, and how long a line is on its
+// way.
+//
+// All variants take turns within a round, each round begins with another one, and every
+// figure is the median of the rounds, so that a machine that is slow for a while is slow
+// for all. The lines come from another process: what they cost there does not count.
+//
+// What may enter this package: how figures come about, and how they are told.
+package speed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/logagg/input"
+	"github.com/sluice-go/sluice/bench/logagg/pipeline"
+	"github.com/sluice-go/sluice/bench/logagg/queue"
+	"github.com/sluice-go/sluice/bench/logagg/sink"
+)
+
+// Settings say what is measured.
+type Settings struct {
+	Lines       int // of one run
+	Connections int
+	Capacity    int // of the hot channel, in events
+	Batch       int // events, where batching is on
+	Rounds      int
+	Procs       []int // values of GOMAXPROCS
+
+	// Outside compares the kinds that keep events outside of the memory of the process,
+	// instead of those that do not: batched, as nobody would pay a sync for each line.
+	Outside bool
+
+	// Prepare makes ready what sends Lines lines over Connections connections to an
+	// address. It returns how to have them sent.
+	Prepare func(ctx context.Context, address string) (send func() error, err error)
+}
+
+// A Variant is one way to build the service.
+type Variant struct {
+	Kind  string
+	Batch int
+}
+
+func (v Variant) String() string {
+	if v.Batch == 1 {
+		return v.Kind
+	}
+	return v.Kind + ", batches"
+}
+
+// Variants returns those to compare, without batches first, and native first among them.
+func (s Settings) Variants() (all []Variant) {
+	batches := []int{1, s.Batch}
+	if s.Outside {
+		batches = batches[1:]
+	}
+	for _, batch := range batches {
+		for _, kind := range queue.Kinds() {
+			if kind.Outside == s.Outside || kind.Name == "native" {
+				all = append(all, Variant{kind.Name, batch})
+			}
+		}
+	}
+	return all
+}
+
+// A Run is what was measured in one round of one variant.
+type Run struct {
+	PerSecond float64       // lines
+	CPU       time.Duration // of this process, for one line
+	Delay     time.Duration // the 99th percentile, from when a line was read until it was counted
+}
+
+// A Figure has all rounds of one variant.
+type Figure struct {
+	Variant
+	Procs int
+	Runs  []Run
+}
+
+// Measure runs all variants. told hears of each round that is done. If ctx is done it
+// returns the rounds that are complete.
+func (s Settings) Measure(ctx context.Context, told func(done, all int)) ([]Figure, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var figures []Figure
+	variants, done := s.Variants(), 0
+	for _, procs := range s.Procs {
+		runtime.GOMAXPROCS(procs)
+		runs := make([][]Run, len(variants))
+		for round := range s.Rounds {
+			for i := range variants {
+				at := (i + round) % len(variants)
+				run, err := s.run(ctx, variants[at])
+				if err != nil {
+					return figures, fmt.Errorf("%v at GOMAXPROCS=%d: %w", variants[at], procs, err)
+				}
+				runs[at] = append(runs[at], run)
+			}
+			done++
+			told(done, s.Rounds*len(s.Procs))
+		}
+		for i, v := range variants {
+			figures = append(figures, Figure{v, procs, runs[i]})
+		}
+	}
+	return figures, nil
+}
+
+// limits never hold anybody up here.
+var limits = input.Limits{Connections: 1 << 20, Patience: time.Hour, Drain: time.Hour}
+
+// pollEvery is how often the account is looked at to see whether all lines have come.
+const pollEvery = 200 * time.Microsecond
+
+// run measures one variant once.
+func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
+	hot, err := queue.New(v.Kind, queue.Options{Capacity: s.Capacity, Batch: v.Batch})
+	if err != nil {
+		return Run{}, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return Run{}, err
+	}
+	send, err := s.Prepare(ctx, listener.Addr().String())
+	if err != nil {
+		return Run{}, errors.Join(err, listener.Close())
+	}
+	p := pipeline.New(pipeline.Config{
+		Sources: []input.Source{input.TCP(listener, limits)}, Queue: hot, Sink: sink.Nowhere(),
+		MaxLine: 8 << 10, Service: "unknown", Interval: time.Second, Rows: 10_000,
+	})
+	runtime.GC() // what the run before has left is not this one's
+
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended, sent := make(chan error, 1), make(chan error, 1)
+	began, used := time.Now(), cpuTime()
+	go func() { ended <- p.Run(running) }()
+	go func() { sent <- send() }()
+	for ctx.Err() == nil && p.Ledger().In < int64(s.Lines) {
+		time.Sleep(pollEvery)
+	}
+	stop()
+	err = <-ended
+	took, usedUp := time.Since(began), cpuTime()-used
+	err = errors.Join(err, <-sent, ctx.Err())
+	account := p.Ledger()
+	if err == nil {
+		err = account.Balanced()
+	}
+	if err == nil && (account.In != int64(s.Lines) || account.Shipped+account.Malformed != account.In) {
+		err = fmt.Errorf("lines are missing: %v", account)
+	}
+	return Run{
+		PerSecond: float64(s.Lines) / took.Seconds(),
+		CPU:       usedUp / time.Duration(s.Lines),
+		Delay:     p.Delay(0.99),
+	}, err
+}
+
+// median is that of one property of the runs; of an even number it is the mean of the
+// two in the middle.
+func (f Figure) median(of func(Run) float64) float64 {
+	values := make([]float64, len(f.Runs))
+	for i, run := range f.Runs {
+		values[i] = of(run)
+	}
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+func perSecond(r Run) float64 { return r.PerSecond }
+func cpu(r Run) float64       { return float64(r.CPU) }
+func delay(r Run) float64     { return float64(r.Delay) }
+
+// against returns how much faster f is than reference, round by round: the median, the
+// least and the most.
+func (f Figure) against(reference Figure) (ratio, least, most float64) {
+	ratios := make([]Run, len(f.Runs))
+	for i := range f.Runs {
+		ratios[i].PerSecond = f.Runs[i].PerSecond / reference.Runs[i].PerSecond
+	}
+	one := func(r Run) float64 { return r.PerSecond }
+	compare := func(a, b Run) int { return int(a.PerSecond*1e6) - int(b.PerSecond*1e6) }
+	return Figure{Runs: ratios}.median(one), slices.MinFunc(ratios, compare).PerSecond, slices.MaxFunc(ratios, compare).PerSecond
+}

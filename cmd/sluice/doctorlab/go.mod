@@ -1,0 +1,17 @@
+module github.com/sluice-go/sluice/cmd/sluice/doctorlab
+
+go 1.26.0
+
+replace (
+	github.com/sluice-go/sluice => ../../../
+	github.com/sluice-go/sluice/bench => ../../../bench
+	github.com/sluice-go/sluice/cmd/sluice => ../
+)
+
+require (
+	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
+	github.com/sluice-go/sluice v0.0.0
+	github.com/sluice-go/sluice/cmd/sluice v0.0.0-00010101000000-000000000000
+)
+
+require github.com/sluice-go/sluice/bench v0.0.0 // indirect

@@ -1,0 +1,238 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/perf/benchunit"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+)
+
+// textWidth is what everything fits into: a terminal of 80 columns.
+const textWidth = 80
+
+// listed is how many of a list of names or lines the text shows. JSON has all.
+const listed = 10
+
+// WriteText writes the comparison for a terminal: warnings, the summary in
+// words, and a table for each sweep and unit.
+func (c *Comparison) WriteText(w io.Writer) error {
+	var b strings.Builder
+	c.head(&b)
+	b.WriteString("\n")
+	for i := range c.Units {
+		b.WriteString(wrap(c.Units[i].sentence(c.Points), "  "))
+	}
+	b.WriteString(wrap(c.conclusion(), "  "))
+	c.tables(&b)
+	for _, alone := range []struct {
+		word string
+		keys []Key
+	}{{"OLD", c.OnlyOld}, {"NEW", c.OnlyNew}} {
+		writeOnly(&b, alone.word, alone.keys)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// head names the runs, and warns.
+func (c *Comparison) head(b *strings.Builder) {
+	for _, side := range c.sides() {
+		line := side.word + "  " + side.Path
+		for _, key := range []string{dateKey, "go", "cpu", versionKey} {
+			if values := side.values(key); len(values) > 0 {
+				line += ", " + list(values)
+			}
+		}
+		b.WriteString(wrap(line, "     "))
+	}
+	b.WriteString("\n")
+	for _, warning := range c.warnings() {
+		b.WriteString(wrap("WARNING: "+warning, "  "))
+	}
+	b.WriteString(wrap(c.twoRuns(), "  "))
+	for i := range c.Readings {
+		b.WriteString(wrap(c.Readings[i].sentence(), "  "))
+	}
+}
+
+// tables writes the points, a table for each run of points with one heading.
+func (c *Comparison) tables(b *strings.Builder) {
+	b.WriteString("\n" + wrap("Median ± 95 % interval, change, p of the Mann-Whitney U test, repetitions. "+
+		"~ is noise; - worse, + better, = who knows, ! a regression, ? no more than the machine's own.", "  "))
+	for from := 0; from < len(c.Points); {
+		heading := c.Points[from].heading()
+		to := from + 1
+		for to < len(c.Points) && c.Points[to].heading() == heading {
+			to++
+		}
+		b.WriteString("\n" + wrap(heading, "  "))
+		writeTable(b, c.Points[from:to])
+		from = to
+	}
+}
+
+// heading is the line above a table: what its points share.
+func (p *Point) heading() string {
+	var parts []string
+	if p.Package != "" {
+		parts = append(parts, p.Package)
+	}
+	if p.Experiment != "" {
+		parts = append(parts, p.Experiment)
+	}
+	if sweep := p.split().sweep; sweep != "" {
+		parts = append(parts, sweep)
+	}
+	return strings.Join(append(parts, p.Unit), ", ")
+}
+
+// subheading is the line above the rows of one setting, "" for none.
+func (p *Point) subheading() string {
+	n := p.split()
+	var parts []string
+	if n.setting != "" {
+		parts = append(parts, n.setting)
+	}
+	if n.procs != "" {
+		parts = append(parts, "GOMAXPROCS "+n.procs)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// The columns of a row. The first is aligned to the left, the others to the
+// right.
+const (
+	labelColumn = iota
+	oldColumn
+	oldRange
+	newColumn
+	newRange
+	deltaColumn
+	pColumn
+	nColumn
+	columns
+)
+
+type row [columns]string
+
+// between is what stands before each column.
+var between = row{"", "  ", " ± ", "  ", " ± ", "  ", "  ", "  "}
+
+func (p *Point) row() row {
+	scale := benchunit.CommonScale([]float64{p.Old.Median, p.New.Median}, benchunit.ClassOf(p.Unit))
+	r := row{
+		p.mark() + p.split().label,
+		scale.Format(p.Old.Median), p.Old.Range,
+		scale.Format(p.New.Median), p.New.Range,
+		p.Delta, fmt.Sprintf("%.3f", p.P), strconv.Itoa(p.Old.N),
+	}
+	if p.Exact {
+		r[pColumn] = "exact"
+	}
+	if p.New.N != p.Old.N {
+		r[nColumn] += "+" + strconv.Itoa(p.New.N)
+	}
+	return r
+}
+
+// mark is two characters before the label.
+func (p *Point) mark() string {
+	first, second := " ", " "
+	switch p.Verdict {
+	case Worse:
+		first = "-"
+	case Better:
+		first = "+"
+	case Higher, Lower:
+		first = "="
+	}
+	if p.Regression {
+		first = "!"
+	}
+	if len(p.Explained) > 0 {
+		second = "?"
+	}
+	return first + second
+}
+
+// writeTable writes rows of one unit, their settings on lines of their own. A
+// label that is too long for its column has a line of its own too.
+func writeTable(b *strings.Builder, points []Point) {
+	rows := []row{{"", "OLD", "", "NEW", "", "change", "p", "n"}}
+	for i := range points {
+		rows = append(rows, points[i].row())
+	}
+	var widths [columns]int
+	figures := 0
+	for column := labelColumn; column < columns; column++ {
+		for _, r := range rows {
+			widths[column] = max(widths[column], utf8.RuneCountInString(r[column]))
+		}
+		if column > labelColumn {
+			figures += utf8.RuneCountInString(between[column]) + widths[column]
+		}
+	}
+	widths[labelColumn] = min(widths[labelColumn], max(0, textWidth-figures))
+	writeRow(b, rows[0], widths)
+	setting := ""
+	for i, r := range rows[1:] {
+		if s := points[i].subheading(); s != setting {
+			setting = s
+			b.WriteString(wrap(" "+s, "   "))
+		}
+		writeRow(b, r, widths)
+	}
+}
+
+func writeRow(b *strings.Builder, r row, widths [columns]int) {
+	var line strings.Builder
+	label := r[labelColumn]
+	if utf8.RuneCountInString(label) > widths[labelColumn] {
+		b.WriteString(label + "\n")
+		label = ""
+	}
+	line.WriteString(label + pad(label, widths[labelColumn]))
+	for column := oldColumn; column < columns; column++ {
+		space := between[column]
+		if r[column] == "" {
+			space = strings.Repeat(" ", utf8.RuneCountInString(space))
+		}
+		line.WriteString(space + pad(r[column], widths[column]) + r[column])
+	}
+	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}
+
+func pad(text string, width int) string {
+	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+}
+
+func writeOnly(b *strings.Builder, word string, keys []Key) {
+	if len(keys) == 0 {
+		return
+	}
+	b.WriteString("\n" + only(word, keys) + "\n")
+	last, shown, left := "", 0, 0
+	for _, key := range keys {
+		switch {
+		case key.Name == last:
+			continue
+		case shown == listed:
+			left++
+		default:
+			shown++
+			b.WriteString("  " + key.Name + "\n")
+		}
+		last = key.Name
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "  … and %d more; -json lists all\n", left)
+	}
+}
+
+// wrap is format.Wrap to textWidth.
+func wrap(text, indent string) string { return format.Wrap(text, textWidth, 0, indent) }

@@ -1,0 +1,261 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/perf/benchunit"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+)
+
+// warnings are what a reader must know before any figure.
+func (c *Comparison) warnings() (all []string) {
+	for _, d := range c.Differences {
+		if !d.Expected {
+			all = append(all, fmt.Sprintf("%s is %s in OLD and %s in NEW: a change may be of that alone.", d.Key, list(d.Old), list(d.New)))
+		}
+	}
+	for _, side := range c.sides() {
+		for _, s := range side.mixed() {
+			if s.Key == dateKey {
+				continue // runs joined, as is recommended
+			}
+			all = append(all, fmt.Sprintf("%s holds %d values of %s: %s. Their figures are taken together.",
+				side.word, len(s.Values), s.Key, list(s.Values)))
+		}
+		for i, line := range side.Skipped {
+			if i == listed {
+				all = append(all, fmt.Sprintf("%s: and %d more such lines are left out.", side.word, len(side.Skipped)-i))
+				break
+			}
+			all = append(all, fmt.Sprintf("%s: left out, no result: %s.", side.word, line))
+		}
+	}
+	return all
+}
+
+type side struct {
+	*Run
+	word string
+}
+
+func (c *Comparison) sides() []side { return []side{{&c.Old, "OLD"}, {&c.New, "NEW"}} }
+
+// twoRuns says what a comparison across runs can tell.
+func (c *Comparison) twoRuns() string {
+	const machine = "What the machine does differently from one run to the next (clock frequency, neighbours, temperature)"
+	const advice = "To tell them apart, run old and new in turns, several times each, and compare the files of each joined into one."
+	was, is := c.Old.began(), c.New.began()
+	var text string
+	switch c.arrangement() {
+	case inTurns:
+		text = fmt.Sprintf("OLD is %d runs, NEW %d, measured in turns. %s is part of the noise, not of the changes below, as far as so many runs show it.",
+			len(was), len(is), machine)
+	case blocks:
+		text = fmt.Sprintf("OLD is %d runs, NEW %d, all of one before all of the other. %s is in part the noise, in part the changes below. Run them in turns instead.",
+			len(was), len(is), machine)
+	case single:
+		text = "These are two runs"
+		if len(was) == 1 && len(is) == 1 {
+			order := "after"
+			if is[0].Before(was[0]) {
+				order = "BEFORE"
+			}
+			text += fmt.Sprintf(", NEW begun %v %s OLD", roughly(is[0].Sub(was[0]).Abs()), order)
+		}
+		text += ". “Beyond noise” means the noise within each run. " + machine + " is part of every change below. " + advice
+	}
+	if version := c.sameVersion(); version != "" {
+		text += " Both are of " + version + ": what differs is not the code of sluice."
+	}
+	return text
+}
+
+// roughly drops what nobody wants to know of a long time.
+func roughly(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%.0f days", d.Hours()/24)
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%.0f h", d.Hours())
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
+}
+
+// sentence says what the runs measured of their machine, and what that explains.
+func (r *Reading) sentence() string {
+	if r.Unit == spreadUnit {
+		text := fmt.Sprintf("%s was %s"+unbroken+"%% in OLD and %s"+unbroken+"%% in NEW", r.Key, number(r.Old), number(r.New))
+		if r.Explains == 0 {
+			return text + "."
+		}
+		return text + fmt.Sprintf(": of the changes beyond noise, %d %s no larger than that (marked ?).", r.Explains, are(r.Explains))
+	}
+	drift := r.New/r.Old - 1
+	text := fmt.Sprintf("%s was %s %s in OLD and %s %[3]s in NEW (%[5]s)", r.Key, number(r.Old), r.Unit, number(r.New), percent(drift))
+	if r.Explains == 0 {
+		return text + "."
+	}
+	return text + fmt.Sprintf(": of the changes beyond noise, %d %s no larger than the machine's own (marked ?).", r.Explains, are(r.Explains))
+}
+
+// sentence sums up one unit.
+func (u *UnitTally) sentence(points []Point) string {
+	few := u.Counts[TooFew]
+	if few == u.Points {
+		return fmt.Sprintf("%s: %s %s too few repetitions to tell%s.", u.Unit, plural(few, "point"), has(few), u.most(TooFew, points))
+	}
+	verdicts := []Verdict{Worse, Better}
+	if points[u.first(points)].better == 0 {
+		verdicts = []Verdict{Higher, Lower}
+	}
+	var parts []string
+	for i, verdict := range verdicts {
+		n := u.Counts[verdict]
+		part := fmt.Sprintf("%s %s %s", count(n), are(n), u.word(verdict))
+		if i == 0 {
+			part = fmt.Sprintf("%s of %s %s %s beyond noise", count(n), plural(u.Points, "point"), are(n), u.word(verdict))
+		}
+		parts = append(parts, part+u.most(verdict, points))
+	}
+	text := u.Unit + ": " + strings.Join(parts, "; ") + "."
+	if few > 0 {
+		text += fmt.Sprintf(" %d %s too few repetitions to tell%s.", few, has(few), u.most(TooFew, points))
+	}
+	if g := float64(u.Geomean); !math.IsNaN(g) {
+		text += fmt.Sprintf(" Geometric mean of all: %s.", percent(g))
+	}
+	return text
+}
+
+// most names the point of a verdict that changed most, if any changed.
+func (u *UnitTally) most(v Verdict, points []Point) string {
+	i, ok := u.Most[v]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(", the largest change: %s (%s)", points[i].Name, points[i].change())
+}
+
+func (u *UnitTally) first(points []Point) int {
+	return slices.IndexFunc(points, func(p Point) bool { return p.Unit == u.Unit })
+}
+
+// word says a verdict in the words of the unit.
+func (u *UnitTally) word(v Verdict) string {
+	switch {
+	case v == Worse && timed(u.Unit):
+		return "slower"
+	case v == Better && timed(u.Unit):
+		return "faster"
+	}
+	return string(v)
+}
+
+// conclusion says what the decision is, and how it was made.
+func (c *Comparison) conclusion() string {
+	d := &c.Decision
+	var text string
+	limit := percentOf(c.Threshold)
+	if d.Regressions == 0 {
+		text = fmt.Sprintf("No regression: no point is worse by more than %s beyond noise", limit)
+	} else {
+		text = fmt.Sprintf("REGRESSION: %s %s worse by more than %s beyond noise (marked !)",
+			plural(d.Regressions, "point"), are(d.Regressions), limit)
+	}
+	text += fmt.Sprintf(". Judged together: %s, at alpha %v (Benjamini-Hochberg).", plural(d.Tested, "point"), c.Alpha)
+	if chance := c.Alpha * float64(d.Tested); chance >= 1 {
+		text += fmt.Sprintf(" One by one, about %.0f of them would differ by chance alone.", chance)
+	}
+	switch {
+	case d.AtOnce == 0:
+		text += " No regression could have been found: there are too few repetitions."
+	case d.AtOnce > 1:
+		text += fmt.Sprintf(" With so few repetitions, fewer than %d regressions at once cannot be told from chance: measure more.", d.AtOnce)
+	}
+	if d.Regressions > 0 && c.arrangement() != inTurns {
+		text += " Two runs of the same code can differ like this: measure in turns before you believe it."
+	}
+	if d.Undirected > 0 {
+		text += fmt.Sprintf(" Of %s it is not known whether more is better: say so in the file, by a line such as “Unit widgets better=higher”.",
+			plural(d.Undirected, "point"))
+	}
+	return text
+}
+
+// only names what is in one file alone.
+func only(word string, keys []Key) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	var names []string
+	for _, key := range keys {
+		if !slices.Contains(names, key.Name) {
+			names = append(names, key.Name)
+		}
+	}
+	return fmt.Sprintf("Only in %s: %s", word, plural(len(names), "benchmark"))
+}
+
+func (p *Point) change() string {
+	if math.IsInf(float64(p.Change), 0) {
+		return "from 0 to " + benchunit.Scale(p.New.Median, benchunit.ClassOf(p.Unit))
+	}
+	return percent(float64(p.Change))
+}
+
+// percent writes a change with its sign: "+4.2 %".
+func percent(fraction float64) string {
+	return fmt.Sprintf("%+.1f"+unbroken+"%%", 100*fraction)
+}
+
+const unbroken = format.NoBreak
+
+// percentOf writes a share as the user gave it: "5 %".
+func percentOf(fraction float64) string {
+	return strconv.FormatFloat(math.Round(1e6*fraction)/1e4, 'f', -1, 64) + unbroken + "%"
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+func list(values []string) string {
+	if len(values) == 0 {
+		return "not said"
+	}
+	return strings.Join(values, ", ")
+}
+
+func count(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return strconv.Itoa(n)
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func has(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
+}

@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+)
+
+// TestEdgesOfLeaks: a fifth more goroutines than before, and a hundred that wait long, are
+// where chance ends.
+func TestEdgesOfLeaks(t *testing.T) {
+	grown := func(from, to int) bool {
+		site := in(receive, to, to)
+		site.Earlier = from
+		return diagnose(goroutinesAt(site), before, func(c *profile.Capture) { c.Goroutines.Earlier, c.Goroutines.Total = from, to }).found(Leak) != nil
+	}
+	if grown(100, 119) || !grown(100, 120) || grown(10, 19) || !grown(10, 20) {
+		t.Errorf("from 100 to 119 %v, to 120 %v; from 10 to 19 %v, to 20 %v", grown(100, 119), grown(100, 120), grown(10, 19), grown(10, 20))
+	}
+	long := func(n int, waits time.Duration) bool {
+		site := in(receive, n, n)
+		site.Longest = waits
+		return diagnose(goroutinesAt(site)).found(Leak) != nil
+	}
+	if long(99, longWait) || !long(100, longWait) || long(100, longWait-time.Minute) {
+		t.Errorf("99 %v, 100 %v, a minute less %v", long(99, longWait), long(100, longWait), long(100, longWait-time.Minute))
+	}
+}
+
+// TestEdgesOfSelects: five cases are many, and a select is what channels cost from half of
+// that on.
+func TestEdgesOfSelects(t *testing.T) {
+	of := func(senders int, weight float64) bool {
+		return diagnose(cpu(1.3, shares{profile.ChannelWork: 0.9, profile.UserCode: 0.1}, on{choose, 0.9 * weight, 0, 0}, on{send, 0.9 * (1 - weight), 0, 0}),
+			goroutinesAt(in(choose, 1, 0), in(send, senders, 0))).found(ManyCases) != nil
+	}
+	if of(4, 0.9) || !of(5, 0.9) || of(5, 0.49) || !of(5, 0.51) {
+		t.Errorf("4 cases %v, 5 %v; with 0.49 of the cost %v, 0.51 %v", of(4, 0.9), of(5, 0.9), of(5, 0.49), of(5, 0.51))
+	}
+}
+
+// TestEdgeOfStages: one of four goroutines that wait outside may be elsewhere, one of
+// three is somebody who could receive.
+func TestEdgeOfStages(t *testing.T) {
+	of := func(outside int) bool {
+		return diagnose(quiet, goroutinesAt(rooted(send, 1, 1, "seed"), rooted(sink, outside, outside, "fetch"), rooted(at(profile.Other, "fetch2"), 1, 1, "fetch")), before).found(Downstream) != nil
+	}
+	if of(3) || !of(4) {
+		t.Errorf("one beside 3 %v, beside 4 %v", of(3), of(4))
+	}
+}

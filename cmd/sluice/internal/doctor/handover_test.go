@@ -1,0 +1,101 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+)
+
+// making is a part of the CPU time in which a function of the example makes channels.
+func making(share float64, function string) part {
+	return func(c *profile.Capture) {
+		c.CPU.Users = append(c.CPU.Users, profile.UserTime{
+			Function: "example.com/q." + function, Makes: secs(share * c.CPU.Total.Seconds()),
+		})
+	}
+}
+
+// TestMadeForEachValue: channels that are made now and then carry many values, and one
+// made in a function whose operations cost nothing is another one.
+func TestMadeForEachValue(t *testing.T) {
+	spent := func(receives float64) part {
+		return cpu(1, shares{profile.ChannelWork: 0.4, profile.UserCode: 0.6}, on{send, 0.4 - receives, 0, 0}, on{receive, receives, 0, 0})
+	}
+	for _, test := range []struct {
+		made, receives float64
+		want           bool
+	}{{0.022, 0.2, true}, {0.018, 0.2, false}, {0, 0.2, false}, {0.1, 0.044, true}, {0.1, 0.036, false}} {
+		d := diagnose(spent(test.receives), making(test.made, "consume"))
+		if (d.found(OneValue) != nil) != test.want || (d.found(HandOver) == nil) != test.want {
+			t.Errorf("%v making, %v receiving: %s", test.made, test.receives, d.Answer)
+		}
+	}
+}
+
+// TestManySendersAreNoPool: a pool that several feed is none that jobs are too small for.
+func TestManySendersAreNoPool(t *testing.T) {
+	for n, want := range map[int]bool{1: true, 2: false} {
+		d := diagnose(append(slices.Clone(pipelineService), goroutinesAt(in(send, n, 1), in(receive, 4, 2)))...)
+		if (d.found(TinyJobs) != nil) != want {
+			t.Errorf("with %d senders: %s", n, d.Answer)
+		}
+	}
+}
+
+// TestWakeupsConfirm: so many wake-ups that their price is in the CPU time are a second
+// witness of hand-overs; a few are none.
+func TestWakeupsConfirm(t *testing.T) {
+	for wakeups, want := range map[float64]Confidence{400_000: Medium, 700_000: High} { // at 152 ns, and 0.0825 cores
+		d := diagnose(append(slices.Clone(pipelineService), metrics(0, wakeups))...)
+		if f := d.found(HandOver); f == nil || f.Confidence != want {
+			t.Errorf("with %v wake-ups a second: %+v", wakeups, f)
+		}
+	}
+}
+
+// TestSelectsCost: a hand-over by selects looks at cases, which slots do not take away.
+func TestSelectsCost(t *testing.T) {
+	gain := func(from, to profile.Site) float64 {
+		d := diagnose(cpu(1.1, shares{profile.ChannelWork: 0.35, profile.AfterPark: 0.27, profile.UserCode: 0.38}, on{from, 0.2, 0, 0.1}, on{to, 0.15, 0, 0.05}),
+			goroutinesAt(in(from, 4, 1), in(to, 4, 1)))
+		for _, f := range d.Findings {
+			for _, r := range f.Remedies {
+				if r.Name == Buffer {
+					return r.Gain.Mid
+				}
+			}
+		}
+		t.Fatalf("no buffer: %s", d.Answer)
+		return 0
+	}
+	offer, take := at(profile.Select, "offer"), at(profile.Select, "take")
+	if plain, selected := gain(send, receive), gain(offer, take); selected >= plain {
+		t.Errorf("slots give selects ×%v, and plain operations ×%v", selected, plain)
+	}
+}
+
+// TestGuessesStandBehind: a guess that is dearer stands behind what is sure.
+func TestGuessesStandBehind(t *testing.T) {
+	sure := Finding{Share: known(0.3), Confidence: Medium}
+	guess := Finding{Share: known(0.5), Confidence: Low}
+	if sure.weight() <= guess.weight() {
+		t.Errorf("a guess weighs %v, and what is sure %v", guess.weight(), sure.weight())
+	}
+}
+
+// TestCalled: with the channel, a call takes away the goroutine that is started for it.
+func TestCalled(t *testing.T) {
+	of := func(rest profile.Category) *Finding {
+		return diagnose(cpu(1, shares{profile.ChannelWork: 0.4, profile.UserCode: 0.3, rest: 0.3}, on{send, 0.2, 0, 0}, on{receive, 0.2, 0, 0}),
+			making(0.07, "consume")).found(OneValue)
+	}
+	starts, works := of(profile.Scheduling), of(profile.OtherRuntime)
+	if text := evidence(starts); !strings.Contains(text, "7 % of CPU time goes into making channels") {
+		t.Errorf("evidence: %s", text)
+	}
+	if s, w := starts.Best().Gain, works.Best().Gain; s.Mid <= w.Mid {
+		t.Errorf("a call gives %s where goroutines are started, and %s where not", s, w)
+	}
+}

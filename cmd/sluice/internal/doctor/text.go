@@ -1,0 +1,258 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+)
+
+// textWidth is what everything fits into: a terminal of 80 columns.
+const textWidth = 80
+
+// shownOperations is how many operations the text has; JSON has all.
+const shownOperations = 8
+
+// WriteJSON writes the diagnosis as it is.
+func (d *Diagnosis) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", " ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(d)
+}
+
+// WriteText writes the diagnosis for a terminal, the answer first.
+func (d *Diagnosis) WriteText(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(wrap(d.Answer, ""))
+	for i := range d.Findings {
+		heading := d.Findings[i].Text
+		if strings.Contains(d.Answer, heading) { // it was just said
+			heading = string(d.Findings[i].Kind)
+		}
+		fmt.Fprintf(&b, "\n%s", wrap(fmt.Sprintf("%d. %s", i+1, heading), "   "))
+		d.Findings[i].text(&b)
+	}
+	if slices.ContainsFunc(d.Operations, func(o Operation) bool { return !o.quiet() }) {
+		b.WriteString("\nOperations on channels, the dearest first\n")
+	}
+	for i := range d.Operations {
+		if d.Operations[i].quiet() {
+			continue
+		}
+		if i >= shownOperations {
+			fmt.Fprintf(&b, "  … and %d more: -json has all\n", len(d.Operations)-i)
+			break
+		}
+		o := &d.Operations[i]
+		b.WriteString("  " + wrap(o.label(), "    "))
+		b.WriteString("    " + wrap(strings.Join(o.figures(d.Shares.ChannelCPU != nil), ", "), "    "))
+	}
+	d.partnersText(&b)
+	if len(d.Unknown) > 0 {
+		b.WriteString("\nNot known\n")
+	}
+	for _, u := range d.Unknown {
+		b.WriteString(wrap("- "+u.What, "  "))
+		if u.Command != "" {
+			b.WriteString("    " + harmless(u.Command) + "\n")
+		}
+	}
+	for i, taken := range d.Taken {
+		if i == 0 {
+			b.WriteString("\nTaken beside the usual\n")
+		}
+		b.WriteString(wrap("- "+taken, "  "))
+	}
+	b.WriteString("\n" + wrap(d.head(), "  "))
+	b.WriteString(wrap(d.Prices.sentence(), "  "))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// head says what was looked at.
+func (d *Diagnosis) head() string {
+	parts := []string{d.Target}
+	if d.GoVersion != "" {
+		parts = append(parts, d.GoVersion)
+	}
+	if d.Window > 0 {
+		parts = append(parts, "watched for "+duration(d.Window))
+	}
+	switch {
+	case d.GOMAXPROCS > 0 && d.CPUs > 0:
+		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d on %d CPUs", d.GOMAXPROCS, d.CPUs))
+	case d.GOMAXPROCS > 0:
+		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d", d.GOMAXPROCS))
+	}
+	if c := d.Shares.Cores; c != nil {
+		parts = append(parts, number(*c)+" cores used")
+	}
+	if c := d.Shares.ChannelCPU; c != nil {
+		parts = append(parts, "channels "+percent(*c)+" of CPU time")
+	}
+	if c := d.Shares.ChannelCores; c != nil {
+		parts = append(parts, percent(*c)+" of the cores")
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// sentence says whose prices gains are computed from.
+func (p Prices) sentence() string {
+	text := "Gains are computed from prices measured by " + p.Source + "."
+	if p.Guesses {
+		text = "Gains are computed from prices of " + p.Source + ", not of the service's: " +
+			"run sluice lab there and give its results.json to -prices."
+	}
+	return text
+}
+
+func (f *Finding) text(b *strings.Builder) {
+	for i, r := range f.Remedies {
+		word := "  or "
+		if i == 0 {
+			word = "  do "
+		}
+		b.WriteString("   " + wrap(fmt.Sprintf("%s%s, %s: %s.", word, r.Name, r.Gain, r.How), "        "))
+	}
+	for _, n := range merged(f.Not) {
+		b.WriteString("   " + wrap(fmt.Sprintf("  not %s: %s", n.Name, n.Why), "        "))
+	}
+	for i, e := range f.Evidence {
+		if i == 0 {
+			fmt.Fprintf(b, "     because (confidence: %s)\n", f.Confidence)
+		}
+		b.WriteString("     " + wrap(fmt.Sprintf("- %s [%s]", e.Text, e.From), "       "))
+	}
+}
+
+// merged joins remedies that are ruled out for one reason.
+func merged(not []Not) []Not {
+	var all []Not
+	for _, n := range not {
+		if last := len(all) - 1; last >= 0 && all[last].Why == n.Why {
+			all[last].Name += ", " + n.Name
+			continue
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// quiet reports whether nothing says more of an operation than that somebody is
+// there, as in every program.
+func (o *Operation) quiet() bool {
+	n, _ := o.count()
+	return o.Weight == 0 && n <= 1 && value(o.Waited) == 0
+}
+
+// label names the operation, and on whose behalf it is.
+func (o *Operation) label() string {
+	if o.Caller != "" {
+		return o.String() + ", called by " + o.Caller
+	}
+	return o.String()
+}
+
+// figures lists what is known, the operation's share where shares mean something.
+func (o *Operation) figures(shares bool) []string {
+	var list []string
+	add := func(p *float64, format string) {
+		if p != nil && *p > 0 {
+			list = append(list, fmt.Sprintf(format, duration(*p)))
+		}
+	}
+	if shares && o.Weight > 0 {
+		list = append(list, percent(o.Weight)+" of the channels' cost")
+	}
+	add(o.CPU, "CPU %s")
+	add(o.Lock, "of it in the lock %s")
+	add(o.AfterPark, "CPU after parks %s")
+	add(o.Asleep, "Ps asleep %s")
+	switch {
+	case o.both():
+		list = append(list, fmt.Sprintf("%s in it, %d wait", goroutines(*o.In), *o.Waiting))
+	case o.Waiting != nil:
+		list = append(list, fmt.Sprintf("%s waiting", goroutines(*o.Waiting)))
+	case o.In != nil:
+		list = append(list, goroutines(*o.In)+" in it, waiting or not")
+	}
+	list = append(list, o.waits()...)
+	if len(list) == 0 {
+		return []string{"no figures"}
+	}
+	return list
+}
+
+// both reports whether all goroutines in the operation and those that wait there are
+// known, of one instant: those that wait are in it.
+func (o *Operation) both() bool { return o.In != nil && o.Waiting != nil && *o.In >= *o.Waiting }
+
+// waits lists what is known from a trace or a block profile, whose time is another
+// one than that of the figures before it: it is said with them.
+func (o *Operation) waits() (list []string) {
+	if o.Waited != nil && *o.Waited > 0 {
+		within := " in " + duration(value(o.WaitWindow))
+		if value(o.WaitWindow) == 0 {
+			within = " since the process began"
+		}
+		list = append(list, "waited "+duration(*o.Waited)+" together"+within)
+	}
+	if o.Items != nil {
+		list = append(list, count(*o.Items)+" values/s at least")
+	}
+	return list
+}
+
+func (d *Diagnosis) partnersText(b *strings.Builder) {
+	for i, p := range d.Partners {
+		if i == 0 {
+			b.WriteString("\nWho sends, who receives\n")
+		}
+		if i >= shownOperations {
+			fmt.Fprintf(b, "  … and %d more: -json has all\n", len(d.Partners)-i)
+			return
+		}
+		b.WriteString("  " + wrap(p.sentence(), "    "))
+	}
+}
+
+func (p *Partners) sentence() string {
+	text := fmt.Sprintf("%s → %s", p.Sender, p.Receiver)
+	switch p.Sure {
+	case Seen:
+		text += ": seen to wake each other"
+		if p.PerSec != nil {
+			text += ", " + count(*p.PerSec) + " times a second"
+		}
+	case Likely:
+		text += ": likely, there is no other candidate"
+	case Guess:
+		text += ": a guess; -trace would tell"
+	}
+	return text
+}
+
+// wrap breaks text into lines that fit behind an indent of their own, with
+// figures tied to their signs. The first line is taken to stand behind one as
+// long.
+func wrap(text, indent string) string {
+	text = strings.ReplaceAll(harmless(text), " %", format.NoBreak+"%")
+	return format.Wrap(text, textWidth, utf8.RuneCountInString(indent), indent)
+}
+
+// harmless replaces what would steer a terminal, or begin a line of its own:
+// names come from files that anybody may have written.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,327 @@
+package doctor
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+)
+
+// quiet is a service that hardly uses CPU.
+var quiet = cpu(0.03, shares{profile.UserCode: 1})
+
+// rooted is goroutines that wait at a site, and began with a function.
+func rooted(site profile.Site, n, earlier int, root string) profile.GoroutineSite {
+	s := in(site, n, n)
+	s.Earlier, s.Root = earlier, "example.com/q."+root
+	return s
+}
+
+// before gives goroutines an earlier snapshot.
+func before(c *profile.Capture) { c.Goroutines.GrowthKnown = true }
+
+// TestOneSender: a single goroutine that waits to send is a queue if it did so twice
+// and all that could receive wait outside; a trace says so for certain, or the contrary.
+func TestOneSender(t *testing.T) {
+	seed, fetch := rooted(send, 1, 1, "seed"), rooted(sink, 6, 6, "fetch")
+	taking := at(profile.Range, "fetch")
+	woken := func(by profile.Site) part { return woke(profile.Pair{Waker: by, Sleeper: send, Count: 100}) }
+	for _, test := range []struct {
+		name  string
+		parts []part
+		sure  Confidence // "" for no finding
+	}{
+		{"twice", []part{goroutinesAt(seed, fetch), before}, Low},
+		{"once", []part{goroutinesAt(rooted(send, 1, 0, "seed"), fetch), before}, ""},
+		{"one snapshot", []part{goroutinesAt(seed, fetch)}, ""},
+		{"receivers elsewhere", []part{goroutinesAt(seed, fetch, rooted(at(profile.Other, "fetch2"), 2, 2, "fetch")), before}, ""},
+		{"one elsewhere", []part{goroutinesAt(seed, fetch, rooted(at(profile.Other, "fetch2"), 1, 1, "fetch")), before}, Low},
+		{"a library's", []part{goroutinesAt(seed, func() profile.GoroutineSite { s := fetch; s.Root = "net/rpc.input"; return s }()), before}, ""},
+		{"woken by them", []part{goroutinesAt(rooted(send, 1, 0, "seed"), fetch), woken(taking)}, Medium},
+		{"woken by another", []part{goroutinesAt(seed, fetch), before, woken(receive)}, ""},
+		{"two", []part{goroutinesAt(rooted(send, 2, 0, "seed"), fetch)}, Medium},
+		{"those who sleep", []part{goroutinesAt(rooted(send, 2, 0, "seed"), rooted(at(profile.Sleep, "pace"), 6, 6, "pace"))}, Low},
+		{"the main goroutine", []part{goroutinesAt(rooted(send, 2, 0, "seed"), func() profile.GoroutineSite { s := fetch; s.Root = "os/signal.loop"; return s }())}, ""},
+	} {
+		d := diagnose(append([]part{quiet}, test.parts...)...)
+		f := d.found(Downstream)
+		switch {
+		case f == nil && test.sure != "", f != nil && f.Confidence != test.sure:
+			t.Errorf("%s: found %+v", test.name, f)
+		case f != nil && f.At.Function != send.At.Function:
+			t.Errorf("%s: at %s", test.name, f.At)
+		}
+	}
+}
+
+// TestTokens: who waits for a connection that others of its kind hold looks like a
+// worker without a job; who gives back wakes who takes, and only a trace has that.
+func TestTokens(t *testing.T) {
+	take, give := at(profile.Receive, "query"), at(profile.Send, "query")
+	waiting, outside := rooted(take, 28, 28, "query"), rooted(at(profile.IO, "query"), 4, 4, "query")
+	trace := func(by profile.Site) part { return woke(profile.Pair{Waker: by, Sleeper: take, Count: 100}) }
+	d := diagnose(quiet, goroutinesAt(waiting, outside))
+	f := d.found(Downstream)
+	if f == nil || f.Confidence != Low || f.Best().Name != MoreReceivers || d.Want() == nil || d.Want().Kind != profile.KindTrace {
+		t.Fatalf("without a trace: %+v", f)
+	}
+	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(give)).found(Downstream); f == nil || f.Confidence != Medium || f.Wants != nil {
+		t.Errorf("given back: %+v", f)
+	}
+	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(send)).found(Downstream); f != nil {
+		t.Errorf("a worker: %+v", f)
+	}
+	ranging := waiting
+	ranging.Op = profile.Range
+	if f = diagnose(quiet, goroutinesAt(ranging, outside)).found(Downstream); f != nil {
+		t.Errorf("a worker that ranges: %+v", f)
+	}
+	other := outside
+	other.Root = "example.com/q.other"
+	if f = diagnose(quiet, goroutinesAt(waiting, other)).found(Downstream); f != nil {
+		t.Errorf("others are outside: %+v", f)
+	}
+}
+
+// TestTurnsAreTold: a trace in which one end hardly ever waits has no turns in it.
+func TestTurnsAreTold(t *testing.T) {
+	turns := cpu(1.4, shares{profile.ChannelWork: 0.05, profile.AfterPark: 0.03, profile.UserCode: 0.92}, on{send, 0.03, 0, 0.01}, on{receive, 0.02, 0, 0.01})
+	waits := goroutinesAt(in(send, 1, 1), in(receive, 1, 1))
+	d := diagnose(turns, metrics(0, 60_000), waits)
+	if f := d.found(TakeTurns); f == nil || f.Wants == nil || f.Confidence != Low {
+		t.Errorf("without a trace: %+v", f)
+	}
+	for _, test := range []struct {
+		sends, receives int64
+		want            bool
+	}{{1000, 900, true}, {1000, 51, true}, {1000, 49, false}, {49, 1000, false}} {
+		traced := woke(profile.Pair{Waker: receive, Sleeper: send, Count: test.sends}, profile.Pair{Waker: send, Sleeper: receive, Count: test.receives})
+		f := diagnose(turns, metrics(0, 60_000), waits, traced).found(TakeTurns)
+		if (f != nil) != test.want || f != nil && f.Wants != nil {
+			t.Errorf("%d and %d waits: %+v", test.sends, test.receives, f)
+		}
+	}
+}
+
+// TestUndecided: what a finding hangs on is asked of files by a command, and of nobody
+// once there is a trace.
+func TestUndecided(t *testing.T) {
+	parts := []part{quiet, goroutinesAt(rooted(send, 1, 1, "seed"), rooted(sink, 6, 6, "fetch")), before}
+	for target, want := range map[string]string{"localhost:6060": "sluice doctor -trace localhost:6060", "cpu.pprof": "curl -o trace.out 'http://HOST:PORT/debug/pprof/trace"} {
+		d := diagnose(append(parts, func(c *profile.Capture) { c.Target = target })...)
+		i := slices.IndexFunc(d.Unknown, func(u Unknown) bool { return strings.Contains(u.What, "hangs on it") })
+		if i < 0 || !strings.HasPrefix(d.Unknown[i].Command, want) {
+			t.Errorf("%s: %+v", target, d.Unknown)
+		}
+	}
+}
+
+// TestBlockIsNamed where goroutines wait and nothing says for how long, unless the
+// service is known not to have it.
+func TestBlockIsNamed(t *testing.T) {
+	named := func(parts ...part) bool {
+		return slices.ContainsFunc(diagnose(parts...).Unknown, func(u Unknown) bool { return strings.Contains(u.Command, "-block") })
+	}
+	waiting := goroutinesAt(in(receive, 4, 4))
+	off := func(c *profile.Capture) { c.Missing = []profile.Missing{{Kind: profile.KindBlock, Reason: "off"}} }
+	ever := block(map[profile.Site]float64{receive: 5})
+	for _, test := range []struct {
+		name  string
+		parts []part
+		want  bool
+	}{
+		{"waiting", []part{quiet, waiting}, true},
+		{"running", []part{quiet, goroutinesAt(in(receive, 4, 0))}, false},
+		{"off", []part{quiet, waiting, off}, false},
+		{"there", []part{quiet, waiting, ever}, false},
+		{"since the process began", []part{quiet, waiting, ever, func(c *profile.Capture) { c.Block.Window = 0 }}, true},
+		{"traced", []part{quiet, waiting, woke()}, false},
+	} {
+		if got := named(test.parts...); got != test.want {
+			t.Errorf("%s: named %v", test.name, got)
+		}
+	}
+}
+
+// TestWindowsOfWaits: waits say of which time they are, for it is not that of CPU time.
+func TestWindowsOfWaits(t *testing.T) {
+	for _, test := range []struct {
+		with part
+		want string
+	}{
+		{woke(profile.Pair{Waker: send, Sleeper: receive, Count: 10}), "waited 1 s together in 1 s"},
+		{block(map[profile.Site]float64{receive: 5}), "waited 5 s together in 10.0 s"},
+		{func(c *profile.Capture) {
+			block(map[profile.Site]float64{receive: 5})(c)
+			c.Block.Window = 0
+		}, "waited 5 s together since the process began"},
+	} {
+		d := diagnose(append(slices.Clone(pipelineService), test.with)...)
+		var text, page bytes.Buffer
+		if err := d.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		if flat := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(flat, test.want) {
+			t.Errorf("%q is not in %s", test.want, flat)
+		}
+		cell := strings.NewReplacer("waited ", "", " together", "", " since the process began", " ever").Replace(test.want)
+		if err := d.WritePage(&page); err != nil || !strings.Contains(page.String(), cell) {
+			t.Errorf("%q is not in the page: %v", cell, err)
+		}
+	}
+}
+
+// TestMinor: a share a little below its limit is said and decides nothing; far below
+// it is not worth a word.
+func TestMinor(t *testing.T) {
+	poll := at(profile.PollReceive, "poll")
+	polls := func(share float64) *Diagnosis {
+		return diagnose(cpu(1.9, shares{profile.ChannelWork: share, profile.UserCode: 0.5, profile.OtherRuntime: 0.5 - share}, on{poll, share, 0, 0}))
+	}
+	d := polls(0.14)
+	if d.Verdict != No || len(d.Findings) != 1 || !d.Findings[0].Minor || d.Findings[0].Kind != Polling || len(d.Findings[0].Remedies) > 0 {
+		t.Errorf("just below: %s, %+v", d.Answer, d.Findings)
+	}
+	if !strings.Contains(d.Answer, "Nearest to it: A loop asks") {
+		t.Errorf("just below: %s", d.Answer)
+	}
+	if d = polls(0.10); len(d.Findings) > 0 {
+		t.Errorf("far below: %+v", d.Findings)
+	}
+	// Beside what is found it stands last, and not beside another about channels.
+	d = diagnose(cpu(1.99, shares{profile.UserCode: 0.7, profile.SystemCalls: 0.3}))
+	if len(d.Findings) != 2 || d.Findings[0].Kind != PlainCPU || d.Findings[1].Kind != Kernel || !d.Findings[1].Minor {
+		t.Errorf("beside: %+v", d.Findings)
+	}
+}
+
+// TestDroppingHasNoCliff: sends that drop are said beside what takes the time, and the
+// verdict is the same on both sides of their limit.
+func TestDroppingHasNoCliff(t *testing.T) {
+	offer := at(profile.PollSend, "offer")
+	for _, share := range []float64{0.14, 0.16} {
+		d := diagnose(cpu(1.9, shares{profile.ChannelWork: share, profile.UserCode: 1 - share}, on{offer, share, 0, 0}))
+		last := d.Findings[len(d.Findings)-1]
+		if d.Verdict != No || d.Findings[0].Kind != PlainCPU || last.Kind != Dropping || last.Minor != (share < 0.15) {
+			t.Errorf("at %v: %s, %+v", share, d.Answer, d.Findings)
+		}
+	}
+}
+
+// TestUnknownCores: where nothing says how many cores there are, shares are as if all
+// were in use, and less is sure of it.
+func TestUnknownCores(t *testing.T) {
+	known := diagnose(pipelineService...).found(HandOver)
+	unknown := diagnose(append(slices.Clone(pipelineService), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 })...).found(HandOver)
+	if known.Confidence != High || unknown.Confidence != Medium {
+		t.Errorf("known: %s, not known: %s", known.Confidence, unknown.Confidence)
+	}
+	if !strings.Contains(unknown.Evidence[len(unknown.Evidence)-1].Text, "GOMAXPROCS") {
+		t.Errorf("it is not said: %+v", unknown.Evidence)
+	}
+	if unknown.Best().Gain.High >= known.Best().Gain.High {
+		t.Errorf("cores that idle are promised where none are known: %s, %s", unknown.Best().Gain, known.Best().Gain)
+	}
+}
+
+// TestStagesThatSelect: a select of each stage, on its channel and a context, is
+// handing over; one of nearly all the cost is of many cases, by what a value costs it.
+func TestStagesThatSelect(t *testing.T) {
+	first, second, third := at(profile.Select, "read"), at(profile.Select, "parse"), at(profile.Select, "render")
+	stages := cpu(1.1, shares{profile.ChannelWork: 0.6, profile.AfterPark: 0.2, profile.UserCode: 0.2},
+		on{first, 0.22, 0, 0.1}, on{second, 0.2, 0, 0.1}, on{third, 0.18, 0, 0.1})
+	if d := diagnose(stages, metrics(0, 200_000), goroutinesAt(in(first, 1, 0), in(second, 1, 1), in(third, 1, 1))); d.found(ManyCases) != nil || d.found(HandOver) == nil {
+		t.Errorf("stages: %s", d.Answer)
+	}
+	hub := cpu(1.1, shares{profile.ChannelWork: 0.8, profile.UserCode: 0.2}, on{choose, 0.8, 0, 0})
+	for _, test := range []struct {
+		wakeups float64
+		want    bool
+	}{{500_000, true}, {3_200_000, false}} { // 1760 and 275 ns each
+		d := diagnose(hub, metrics(0, test.wakeups), goroutinesAt(in(choose, 1, 0)))
+		if f := d.found(ManyCases); (f != nil) != test.want {
+			t.Errorf("%v values a second: %s", test.wakeups, d.Answer)
+		}
+	}
+}
+
+// TestWhoAsksIsNoPump: its own sends and receives are of one goroutine, and not at
+// either end of another.
+func TestWhoAsksIsNoPump(t *testing.T) {
+	ask, answer := at(profile.Send, "ask"), at(profile.Receive, "ask")
+	between := func(to profile.Site) *Diagnosis {
+		return diagnose(cpu(1.1, shares{profile.ChannelWork: 0.6, profile.AfterPark: 0.2, profile.UserCode: 0.2},
+			on{choose, 0.3, 0, 0.1}, on{ask, 0.2, 0, 0.1}, on{to, 0.1, 0, 0.1}), goroutinesAt(in(choose, 1, 1), in(ask, 1, 0)))
+	}
+	if d := between(answer); d.found(Pump) != nil {
+		t.Errorf("found %s", d.Answer)
+	}
+	if d := between(receive); d.found(Pump) == nil {
+		t.Errorf("between two others: %s", d.Answer)
+	}
+}
+
+// TestDoneOrValues: where plain operations wait for locks too, it is the channel of
+// values that everybody meets at.
+func TestDoneOrValues(t *testing.T) {
+	offer := at(profile.Select, "offer")
+	of := func(lock float64) *Diagnosis {
+		return diagnose(cpu(1.8, shares{profile.ChannelWork: 0.5 - lock, profile.ChannelLock: 0.4 + lock, profile.UserCode: 0.1},
+			on{offer, 0.6, 0.4, 0}, on{receive, 0.3, lock, 0}), metrics(0.2, 100_000), goroutinesAt(in(offer, 48, 2), in(receive, 1, 0)))
+	}
+	if d := of(0.02); d.found(SharedDone) == nil {
+		t.Errorf("selects wait alone: %s", d.Answer)
+	}
+	if d := of(0.2); d.found(HotChannel) == nil || d.found(SharedDone) != nil {
+		t.Errorf("all wait: %s", d.Answer)
+	}
+}
+
+// TestRoom: where hardly anybody parks, slots are there already.
+func TestRoom(t *testing.T) {
+	for _, test := range []struct {
+		parked float64
+		want   bool
+	}{{0.085, false}, {0.087, true}} {
+		d := diagnose(cpu(1.9, shares{profile.ChannelWork: 0.5, profile.AfterPark: test.parked, profile.UserCode: 0.5 - test.parked},
+			on{send, 0.25, 0, 0.001}, on{receive, 0.25, 0, 0.001}), goroutinesAt(in(send, 1, 0), in(receive, 1, 0)))
+		f := d.found(HandOver)
+		has := slices.ContainsFunc(f.Remedies, func(r Remedy) bool { return r.Name == Buffer })
+		ruled := slices.ContainsFunc(f.Not, func(n Not) bool { return n.Name == Buffer })
+		if has != test.want || ruled == test.want {
+			t.Errorf("with %v after parks: %+v, not %+v", test.parked, f.Remedies, f.Not)
+		}
+	}
+}
+
+// A service that computes, has goroutines able to run and does not get the cores is not
+// said to have little to do. What hands over has such goroutines for moments.
+func TestStarved(t *testing.T) {
+	able := func(n int) part {
+		return func(c *profile.Capture) {
+			goroutinesAt()(c)
+			c.Goroutines.States = map[string]int{"runnable": n, "running": 1}
+		}
+	}
+	computing := shares{profile.UserCode: 0.61, profile.Scheduling: 0.39}
+	for name, test := range map[string]struct {
+		parts []part
+		want  bool
+	}{
+		"half a core of two":  {[]part{cpu(0.4, computing), able(4)}, true},
+		"more, not all":       {[]part{cpu(1.3, computing), able(4)}, true},
+		"one too few":         {[]part{cpu(0.4, computing), able(3)}, false},
+		"nearly all cores":    {[]part{cpu(1.5, computing), able(4)}, false},
+		"hands over":          {[]part{cpu(0.4, shares{profile.UserCode: 0.59}), able(4)}, false},
+		"below the floor":     {[]part{cpu(0.09, computing), able(4)}, false},
+		"goroutines unknown":  {[]part{cpu(0.4, computing)}, false},
+		"cores are not known": {[]part{cpu(0.4, computing), able(4), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }}, false},
+	} {
+		d := diagnose(test.parts...)
+		if got := strings.Contains(d.Answer, "were able to run and did not"); got != test.want || test.want && strings.Contains(d.Answer, "too little to do") {
+			t.Errorf("%s: %s", name, d.Answer)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package lab
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+)
+
+// The study's work is done by either contender at each kind of capacity, and a value
+// that is missing or wrong is an error.
+func TestSharingProvesItsWork(t *testing.T) {
+	for _, s := range sharers {
+		for _, capacity := range []int{0, 1, 25, 2 * totalRound} {
+			for _, workers := range []int{1, 10} {
+				if err := s.round(capacity, workers); err != nil {
+					t.Errorf("capacity %d, %d workers: %v", capacity, workers, err)
+				}
+			}
+		}
+	}
+	fault := func(spoil func(*total)) sharer {
+		return sharer{"faulty", func(capacity int) sharing {
+			c := shareNative(capacity)
+			work := c.work
+			c.work = func(t *total) { work(t); spoil(t) }
+			return c
+		}}
+	}
+	for name, spoil := range map[string]func(*total){
+		"a value less": func(t *total) { t.count.Add(^uint32(0)) },
+		"a wrong sum":  func(t *total) { t.sum.Add(1) },
+	} {
+		s := fault(spoil)
+		if _, err := s.timed(5, 1).Pass(); err == nil || !strings.Contains(err.Error(), "faulty: received") {
+			t.Errorf("%s, timed: %v", name, err)
+		}
+		if _, err := s.blocked(5, 1, 1).Pass(); err == nil {
+			t.Errorf("%s, blocked: no error", name)
+		}
+	}
+}
+
+// Whoever is parked on a side is counted there. In a bubble the wait is certain:
+// synctest.Wait returns once all others are parked.
+func TestBlockedSides(t *testing.T) {
+	for _, s := range sharers {
+		for _, capacity := range []int{0, 1, 25, 2 * totalRound} {
+			// blocked runs one side until it is parked, and then the other.
+			blocked := func(first, second func(sharing)) map[string]time.Duration {
+				spent, err := measure.Blocked(func() error {
+					synctest.Test(t, func(*testing.T) {
+						c := s.share(capacity)
+						go first(c)
+						synctest.Wait()
+						second(c)
+					})
+					return nil
+				}, sideOf)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return spent
+			}
+			produce := func(c sharing) { c.produce() }
+			work := func(c sharing) { c.work(new(total)) }
+			roomForAll := capacity > totalRound
+			spent := blocked(work, produce)
+			if spent[blockedReceive] <= 0 || roomForAll && spent[blockedSend] != 0 {
+				t.Errorf("%s, capacity %d, the worker waits first: %v", s.name, capacity, spent)
+			}
+			spent = blocked(produce, work)
+			if spent[blockedSend] > 0 == roomForAll || roomForAll && spent[blockedReceive] != 0 {
+				t.Errorf("%s, capacity %d, the sender waits first: %v", s.name, capacity, spent)
+			}
+		}
+	}
+}
+
+func TestSideOf(t *testing.T) {
+	const root = library + "/cmd/sluice/internal/lab.shareSluice.func2"
+	for want, stacks := range map[string][][]string{
+		blockedSend: {
+			{"runtime.chansend1", library + "/cmd/sluice/internal/lab.shareNative.func1"},
+			{"runtime.chanrecv1", library + "/internal/park.Parker.Park", library + ".(*channel[...]).Send", root},
+		},
+		blockedReceive: {
+			{"runtime.chanrecv2", library + "/cmd/sluice/internal/lab.shareNative.func2"},
+			{"runtime.selectgo", library + "/internal/park.Parker.Park", library + ".(*channel[...]).Recv", root},
+		},
+		"": {
+			{"sync.(*WaitGroup).Wait", library + "/cmd/sluice/internal/lab.sharer.round"},
+			{"runtime.chanrecv1", "runtime.gcBgMarkStartWorkers", library + "/cmd/sluice/internal/measure.waits"},
+			{"runtime.selectgo", library + "/cmd/sluice/internal/measure.(*Runner).pass"},
+			{"runtime.chanrecv1", library + ".(*channel[...]).Recv", "main.main"},
+			{"sync.(*Mutex).Lock", root},
+		},
+	} {
+		for _, stack := range stacks {
+			if got := sideOf(stack); got != want {
+				t.Errorf("%v is counted as %q, want %q", stack, got, want)
+			}
+		}
+	}
+}
+
+// A buffer of made-up worth: the built-in channel takes half the time with 25 slots
+// or more, and less than that within noise with the most; ours takes a tenth less
+// everywhere.
+func madeUpBuffers(contender string, p *Point) float64 {
+	ns := 100.0
+	switch p.X {
+	case studyBuffer, "100":
+		ns = 50
+	case "1024":
+		ns = 49.99
+	}
+	if contender == withHandOff {
+		ns *= 0.9
+	}
+	return ns
+}
+
+func TestBuffersConclusion(t *testing.T) {
+	c := buffersConclusion(pretend(buffersStudy, Scale{CPUs: 8}, madeUpBuffers))
+	for _, want := range []string{
+		"One sender and 10 workers: a built-in channel's buffer of 25 slots, in place of none, saves 50.0 % ± 0.3 % at GOMAXPROCS 2 and 50.0 % ± 0.3 % at 8.",
+		"One sender and 100 workers: a built-in channel gains nothing beyond noise by more than 25 slots at GOMAXPROCS 2 and 25 at 8.",
+		"One sender and 1 worker, capacity 0: sluice, in place of the built-in channel, saves 10.0 % ± 0.0 % at GOMAXPROCS 2",
+		"at GOMAXPROCS 2, 10 workers, all goroutines of a built-in channel added up: 100 ns in send and 100 ns in receive without a buffer, " +
+			"50 ns in send and 50 ns in receive with 25 slots, 0.50 (0.50 to 0.50) of it; the author found a fifth.",
+	} {
+		contains(t, c.Findings, want)
+	}
+	contains(t, c.Summary, "At GOMAXPROCS 2, 10 workers behind one sender, a value through a built-in channel takes 100 ns without a buffer "+
+		"and 50 ns with 25 slots; more than 25 slots save nothing beyond noise.")
+	if len(c.Summary) != 1 {
+		t.Errorf("%d sentences for the first page", len(c.Summary))
+	}
+}
+
+// Where a larger buffer still saves time, none is said to be enough; nor where
+// there is too little to tell.
+func TestNoBufferIsEnough(t *testing.T) {
+	falling := func(_ string, p *Point) float64 {
+		capacity, _ := strconv.Atoi(p.X)
+		return 1000 / float64(capacity+1)
+	}
+	for name, m := range map[string]*Measured{
+		"falling":  pretend(buffersStudy, Scale{CPUs: 8}, falling),
+		"too few":  pretend(buffersStudy, Scale{CPUs: 8, Count: 2}, madeUpBuffers),
+		"no noise": pretend(buffersStudy, Scale{CPUs: 8, Count: 5}, func(string, *Point) float64 { return 1 }),
+	} {
+		for _, f := range buffersFindings(m) {
+			if strings.Contains(f, "gains nothing") {
+				t.Errorf("%s: %s", name, f)
+			}
+		}
+	}
+	m := pretend(buffersStudy, Scale{CPUs: 8, Count: 2}, madeUpBuffers)
+	contains(t, buffersFindings(m), "no difference beyond noise; the author found a fifth.")
+}
+
+// The pictures keep the rules that their captions explain.
+func TestPicturesOfAChannelHold(t *testing.T) {
+	if len(insides) != 3 {
+		t.Fatalf("%d pictures, want empty, half full and full", len(insides))
+	}
+	for _, p := range insides {
+		s := p.Inside
+		if s.Title == "" || p.Caption == "" {
+			t.Errorf("a picture without words: %+v", p)
+		}
+		if (s.ReceiveIndex+s.Queued)%s.Capacity != s.SendIndex {
+			t.Errorf("%s: %d values from index %d do not end before %d", s.Title, s.Queued, s.ReceiveIndex, s.SendIndex)
+		}
+		if len(s.Receivers) > 0 != (s.Queued == 0) || len(s.Senders) > 0 != (s.Queued == s.Capacity) {
+			t.Errorf("%s: %d of %d slots are filled, %v wait to send, %v to receive", s.Title, s.Queued, s.Capacity, s.Senders, s.Receivers)
+		}
+	}
+}

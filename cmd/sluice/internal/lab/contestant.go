@@ -1,0 +1,118 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+)
+
+// Capacities that are no number of slots.
+const (
+	slotEach  = -1 // as many slots as values are sent
+	unbounded = -2
+)
+
+// A contestant is a contender as a study enters it: with a capacity, and moving
+// values one by one or in batches.
+type contestant struct {
+	name      string
+	contender contender.Contender
+	capacity  int
+	batch     bool
+}
+
+var background = context.Background()
+
+// Names of contestants that appear in more than one experiment.
+const (
+	nativeUnbuffered = "native, unbuffered"
+	native1024       = "native, 1024 slots"
+	nativeSlotEach   = "native, N slots"
+	bounded1024      = "sluice.Bounded, 1024 slots"
+	boundedSlotEach  = "sluice.Bounded, N slots"
+	elastic          = "sluice.Elastic"
+	elasticBatches   = "sluice.Elastic, batches"
+	ends             = "sluice.Ends"
+	rendezvous       = "sluice.Rendezvous"
+	simplePump       = "published, simple"
+	flushingPump     = "published, flushing"
+)
+
+// published enters the elastic channel of the first study.
+func published(name string, p contender.Published) contestant {
+	return contestant{name, p.Contender(), unbounded, false}
+}
+
+func ownElastic(name string, mode sluice.ShrinkMode) contestant {
+	return contestant{name, contender.Elastic(background, &sluice.Options[uint64]{Shrink: mode}), unbounded, false}
+}
+
+// bothAtOnce enters c in the work of sending n values while they are received.
+func (c contestant) bothAtOnce(n int) measure.Entry {
+	capacity := c.slots(n)
+	if c.batch {
+		return c.entry(workload.OneWayBatches(capacity, 1, 1), n)
+	}
+	return c.entry(workload.OneWay(capacity, 1, 1), n)
+}
+
+// fillFirst enters c in the work of sending n values before the first is
+// received, or says why it cannot do that.
+func (c contestant) fillFirst(n int) (entry measure.Entry, whyNot string) {
+	switch {
+	case c.capacity == 0:
+		return entry, "no buffer to be filled first"
+	case c.capacity > 0:
+		return entry, "more values are sent before the first is received than it holds"
+	case c.batch:
+		return c.entry(workload.FillDrainBatches(), n), ""
+	}
+	return c.entry(workload.FillDrain(), n), ""
+}
+
+func (c contestant) slots(n int) int {
+	switch c.capacity {
+	case slotEach:
+		return n
+	case unbounded:
+		return 1 // means nothing to it
+	}
+	return c.capacity
+}
+
+func (c contestant) entry(w workload.Workload, n int) measure.Entry {
+	return measure.Entry{Contender: c.name, Pass: func() (measure.Reading, error) {
+		result, err := w.Run(c.contender, uint64(n))
+		return measure.Reading{Ops: int(result.Items), Elapsed: result.Elapsed}, err
+	}}
+}
+
+// footprint enters c in the work of holding n values, sent in so many steps.
+func (c contestant) footprint(n, steps int) measure.Entry {
+	return measure.Entry{Contender: c.name, Pass: func() (measure.Reading, error) {
+		var wrong error
+		var channel contender.Channel
+		figures := measure.Footprint(n, steps, func() measure.Queue {
+			channel = c.contender.Make(c.slots(n))
+			return measure.Queue{
+				Fill: func(lo, hi int) { channel.SendRange(uint64(lo), uint64(hi)) },
+				Empty: func(n int) {
+					for want := range uint64(n) {
+						if v, ok := channel.Recv(); (!ok || v != want) && wrong == nil {
+							wrong = fmt.Errorf("%s: received %d (%v) where %d was due", c.name, v, ok, want)
+						}
+					}
+				},
+			}
+		})
+		channel.Close()
+		if v, ok := channel.Recv(); ok && wrong == nil {
+			wrong = fmt.Errorf("%s: received %d after all %d values", c.name, v, n)
+		}
+		return measure.Reading{Ops: n, Figures: figures}, wrong
+	}}
+}

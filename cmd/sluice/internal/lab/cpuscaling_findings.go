@@ -1,0 +1,363 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+func cpuConclusion(m *Measured) Conclusion {
+	c := Conclusion{Summary: m.shardFrom(), Tables: m.remedyTables()}
+	for _, shape := range shapes {
+		c.Findings = append(c.Findings, m.fromOneCPU(shape))
+	}
+	c.Findings = append(c.Findings, m.laws()...)
+	for _, shape := range shapes {
+		c.Findings = append(c.Findings, effect("Selecting on data and a close channel, in place of range ("+shape.name+"),",
+			atGOMAXPROCS, m.within("shapes", "", shape.of(native), shape.of(nativeSelects))))
+	}
+	c.Findings = append(c.Findings, effect("As many consumers as producers, in place of one,", atGOMAXPROCS,
+		m.within("shapes", "", manyToOne.of(native), manyToMany.of(native))))
+	for _, capacity := range cpuCapacities[1:] {
+		c.Findings = append(c.Findings, effect(fmt.Sprintf("A capacity of %d, in place of none,", capacity), atGOMAXPROCS,
+			m.within("capacity", "", withSlots(native, 0), withSlots(native, capacity))))
+	}
+	for _, panel := range []string{oneConsumer, matched} {
+		c.Findings = append(c.Findings, m.alone(panel), m.best(panel))
+		c.Findings = append(c.Findings, m.together(panel)...)
+	}
+	for _, who := range moreThanOne {
+		c.Findings = append(c.Findings, carries(who+", beside one channel,", axis{"with ", "with "}, m.byProducers(who)))
+	}
+	c.Findings = slices.DeleteFunc(c.Findings, func(f string) bool { return f == "" })
+	return c
+}
+
+// counted returns the points of a panel that are data, with their places.
+func (m *Measured) counted(section, panel string) []*Point {
+	var points []*Point
+	for _, s := range m.sections {
+		if s.Name != section {
+			continue
+		}
+		for _, p := range s.Points {
+			if p.Panel == panel && !p.Beyond {
+				points = append(points, p)
+			}
+		}
+	}
+	return points
+}
+
+// scaling returns the counts of CPUs at which somebody was measured, in ascending
+// order, and the times of each. A GOMAXPROCS above the CPUs is none.
+func (m *Measured) scaling(section, panel, who string) (counts []int, times [][]float64) {
+	for _, p := range m.counted(section, panel) {
+		if samples := m.Samples(section, panel, p.X, who, measure.NsPerOp); len(samples) > 0 {
+			counts, times = append(counts, p.Procs), append(times, samples)
+		}
+	}
+	return counts, times
+}
+
+// within compares two contenders by GOMAXPROCS, as far as there are CPUs.
+func (m *Measured) within(section, panel, base, other string) []place {
+	var places []place
+	for _, p := range m.counted(section, panel) {
+		if c, ok := m.change(section, panel, p.X, base, other); ok {
+			places = append(places, place{p.X, c})
+		}
+	}
+	return places
+}
+
+// byProducers compares who with one channel, by the number of producers.
+func (m *Measured) byProducers(who string) []place {
+	places := m.gains("producers", "", native, who)
+	for i := range places {
+		places[i].name = producers(places[i].name)
+	}
+	return places
+}
+
+// gains says how much more other carries than base, as a fraction of what base
+// does, as far as there are CPUs.
+func (m *Measured) gains(section, panel, base, other string) []place {
+	return m.within(section, panel, other, base)
+}
+
+// most returns the place with the most CPUs of those at which base was measured.
+func (m *Measured) most(section, panel, base string) (x string, ok bool) {
+	for _, p := range m.counted(section, panel) {
+		if len(m.Samples(section, panel, p.X, base, measure.NsPerOp)) > 0 {
+			x, ok = p.X, true
+		}
+	}
+	return x, ok
+}
+
+// carries says how much who carries: "who carries 2.15 (1.67 to 2.40) times as much
+// at GOMAXPROCS 2; as much, within noise, at 1". It is empty if there are no places.
+func carries(who string, by axis, places []place) string {
+	var clear, same []string
+	times, at := " times as much", by.first // each said once
+	for _, p := range places {
+		if p.change.Confidence == 0 || p.change.Clear() {
+			clear = append(clear, factor(p.change)+times+" "+at+p.name)
+			times, at = "", by.later
+		}
+	}
+	for _, p := range places {
+		if p.change.Confidence > 0 && !p.change.Clear() {
+			same = append(same, at+p.name)
+			at = by.later
+		}
+	}
+	const asMuch = "as much, within noise, "
+	switch {
+	case len(places) == 0:
+		return ""
+	case len(clear) == 0:
+		return who + " carries " + asMuch + enumerate(same) + "."
+	case len(same) == 0:
+		return who + " carries " + enumerate(clear) + "."
+	}
+	return who + " carries " + enumerate(clear) + "; " + asMuch + enumerate(same) + "."
+}
+
+// factor writes how many times as much it is: with its interval, if there is one.
+func factor(gain stat.Change) string {
+	if gain.Confidence == 0 {
+		return fmt.Sprintf("%.2f (no interval)", 1+gain.Median)
+	}
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", 1+gain.Median, 1+gain.Lo, 1+gain.Hi)
+}
+
+// fromOneCPU says what becomes of one built-in channel from the fewest CPUs to
+// the most.
+func (m *Measured) fromOneCPU(shape shape) string {
+	counts, sweep := m.scaling("shapes", "", shape.of(native))
+	if len(counts) < 2 {
+		return ""
+	}
+	last := len(counts) - 1
+	few, many := Throughput.Show(stat.Summarize(sweep[0])), Throughput.Show(stat.Summarize(sweep[last]))
+	text := fmt.Sprintf("One built-in channel, %s, carries %.1f (%.1f to %.1f) million values per second on %s and %.1f (%.1f to %.1f) on %d",
+		shape.name, few.Median, few.Lo, few.Hi, plural(counts[0], "CPU", ""), many.Median, many.Lo, many.Hi, counts[last])
+	switch {
+	case few.Confidence == 0 || many.Confidence == 0:
+		text += ", of too few repetitions to tell from noise"
+	case few.Lo > many.Hi:
+		text += fmt.Sprintf(": divided by %.2f", few.Median/many.Median)
+	case few.Hi < many.Lo:
+		text += fmt.Sprintf(": times %.2f", many.Median/few.Median)
+	default:
+		text += ": no difference beyond noise"
+	}
+	if shape.name == manyToOne.name {
+		text += "; published: divided by three from 1 to 128 CPUs"
+	}
+	return text + "."
+}
+
+// A gained is a remedy with what it brings at one place.
+type gained struct {
+	remedy
+	gain stat.Change
+}
+
+// gained returns the remedies that were measured at the place with the most CPUs, best
+// first.
+func (m *Measured) gained(panel string) (x string, all []gained) {
+	x, ok := m.most("remedies", panel, native)
+	if !ok {
+		return "", nil
+	}
+	procs, err := strconv.Atoi(x)
+	if err != nil {
+		panic("experiment: the axis of the remedies is GOMAXPROCS: " + err.Error())
+	}
+	for _, r := range cpuRoster(procs)[1:] {
+		if c, ok := m.change("remedies", panel, x, r.name, native); ok {
+			all = append(all, gained{r, c})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b gained) int { return cmp.Compare(b.gain.Median, a.gain.Median) })
+	return x, all
+}
+
+// alone says what each remedy brings by itself.
+func (m *Measured) alone(panel string) string {
+	x, all := m.gained(panel)
+	var clear, nothing, unknown []string
+	for _, g := range all {
+		switch {
+		case len(g.parts) > 0:
+		case g.gain.Confidence == 0:
+			unknown = append(unknown, g.name)
+		case g.gain.Clear():
+			clear = append(clear, "“"+g.name+"” "+factor(g.gain))
+		default:
+			nothing = append(nothing, "“"+g.name+"”")
+		}
+	}
+	var text string
+	switch {
+	case len(clear) > 0:
+		text = fmt.Sprintf("Times the throughput of one channel, each remedy alone (%s, GOMAXPROCS %s): %s.", panel, x, enumerate(clear))
+	case len(nothing) > 0:
+		text = fmt.Sprintf("No remedy alone makes a difference beyond noise (%s, GOMAXPROCS %s).", panel, x)
+	case len(unknown) > 0:
+		return fmt.Sprintf("Remedies (%s, GOMAXPROCS %s): too few repetitions to tell from noise.", panel, x)
+	default:
+		return ""
+	}
+	if len(clear) > 0 && len(nothing) > 0 {
+		text += " No difference beyond noise: " + enumerate(nothing) + "."
+	}
+	return text
+}
+
+// best names the remedy that carries most, and whether it is beyond noise ahead
+// of the next.
+func (m *Measured) best(panel string) string {
+	x, all := m.gained(panel)
+	if len(all) < 2 || !all[0].gain.Clear() || all[0].gain.Median < 0 {
+		return ""
+	}
+	first, next := all[0], all[1]
+	text := fmt.Sprintf("Best of all remedies (%s, GOMAXPROCS %s): “%s”, with %s times the throughput of one channel; ",
+		panel, x, first.name, factor(first.gain))
+	lead, _ := m.change("remedies", panel, x, first.name, next.name)
+	if lead.Clear() && lead.Median > 0 {
+		return text + "beyond noise ahead of “" + next.name + "”."
+	}
+	return text + "not beyond noise ahead of “" + next.name + "”."
+}
+
+// together says what each combination adds to the best of its parts.
+func (m *Measured) together(panel string) []string {
+	x, all := m.gained(panel)
+	var findings []string
+	for _, g := range all {
+		if len(g.parts) == 0 {
+			continue
+		}
+		for _, part := range all { // the best comes first
+			if !slices.Contains(g.parts, part.name) {
+				continue
+			}
+			c, _ := m.change("remedies", panel, x, g.name, part.name)
+			findings = append(findings, carries(
+				fmt.Sprintf("The combination “%s”, beside the best of its parts, “%s” (%s),", g.name, part.name, panel),
+				atGOMAXPROCS, []place{{x, c}}))
+			break
+		}
+	}
+	return findings
+}
+
+// remedyTables lists what each remedy brings at the most CPUs, best first.
+func (m *Measured) remedyTables() []Table {
+	var tables []Table
+	for _, panel := range []string{oneConsumer, matched} {
+		x, all := m.gained(panel)
+		if len(all) == 0 {
+			continue
+		}
+		table := Table{
+			Title: "Remedies at GOMAXPROCS " + x + ", " + panel,
+			Text: "Throughput as a multiple of that of one built-in channel in the same rounds, with its interval, and the time spent " +
+				"waiting for locks as a share of the time of all Ps.",
+			Head: []string{"remedy", "times one channel", "interval", "lock waits, %"},
+		}
+		one := gained{remedy: remedy{contestant: contestant{name: native}}}
+		for _, g := range append([]gained{one}, all...) {
+			row := []string{g.name, fmt.Sprintf("%.2f", 1+g.gain.Median), verdict(g.gain), ""}
+			if waits := m.Samples("remedies", panel, x, g.name, measure.LockWait); len(waits) > 0 {
+				row[3] = fmt.Sprintf("%.1f", stat.Summarize(waits).Median)
+			}
+			table.Rows = append(table.Rows, row)
+		}
+		tables = append(tables, table)
+	}
+	return tables
+}
+
+// verdict is the interval of a gain, or why there is none.
+func verdict(gain stat.Change) string {
+	switch {
+	case gain.N == 0:
+		return "itself"
+	case gain.Confidence == 0:
+		return "too few repetitions"
+	case !gain.Clear():
+		return "no difference beyond noise"
+	}
+	return fmt.Sprintf("%.2f to %.2f", 1+gain.Lo, 1+gain.Hi)
+}
+
+// moreThanOne are those who have more than one lock, in the section of
+// producers.
+var moreThanOne = []string{nativeFan2, ownSharded, ownLanes}
+
+// shardFrom says from how many producers on more than one channel pays: the
+// smallest number at which, and at each larger one, somebody with more than one
+// lock carries more, beyond noise, than one channel. That is the built-in one and ours:
+// to be faster than the first, one of the second is enough.
+func (m *Measured) shardFrom() []string {
+	var from, last *Point
+	var who string
+	for _, p := range m.counted("producers", "") {
+		winner, seen := m.winner(p.X)
+		switch {
+		case !seen:
+			continue
+		case winner == "":
+			from = nil
+		case from == nil:
+			from, who = p, winner
+		}
+		last = p
+	}
+	switch {
+	case last == nil:
+		return nil
+	case from == nil:
+		return []string{fmt.Sprintf("On %s one channel holds its own: with %s nobody of those with several carries more than a "+
+			"sluice.Bounded and a built-in channel, beyond noise.", plural(last.Procs, "CPU", ""), producers(last.X))}
+	}
+	builtIn, _ := m.change("producers", "", from.X, who, native)
+	ours, _ := m.change("producers", "", from.X, who, ownBounded)
+	return []string{fmt.Sprintf("On %s, from %s on, more than one channel pays: %s carries %s times as much as one built-in channel "+
+		"of %d slots, and %s times as much as one sluice.Bounded. (Each lane of a Sharded has as many slots as the one channel.)",
+		plural(from.Procs, "CPU", ""), producers(from.X), who, factor(builtIn), studySlots, factor(ours))}
+}
+
+// winner returns who of moreThanOne is ahead of one channel, beyond noise, and the
+// farthest; "" if nobody is. seen is false if nobody was measured often enough to
+// tell.
+func (m *Measured) winner(x string) (winner string, seen bool) {
+	most := 0.0
+	for _, who := range moreThanOne {
+		builtIn, _ := m.change("producers", "", x, who, native)
+		ours, _ := m.change("producers", "", x, who, ownBounded)
+		seen = seen || builtIn.Confidence > 0 && ours.Confidence > 0
+		if builtIn.Clear() && builtIn.Median > most && ours.Clear() && ours.Median > 0 {
+			winner, most = who, builtIn.Median
+		}
+	}
+	return winner, seen
+}
+
+// producers writes a place on the axis of producers.
+func producers(x string) string {
+	if x == "1" {
+		return "1 producer"
+	}
+	return x + " producers"
+}

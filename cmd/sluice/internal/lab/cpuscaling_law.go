@@ -1,0 +1,119 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// noPeak stands for the peak of a law that only rises.
+const noPeak = math.MaxInt32
+
+// laws fits a law to one built-in channel in each shape. All shapes were measured
+// at the same counts of CPUs.
+func (m *Measured) laws() []string {
+	var laws []string
+	for _, shape := range shapes {
+		counts, times := m.scaling("shapes", "", shape.of(native))
+		switch {
+		case len(counts) == 0:
+			return nil
+		case len(counts) < predict.MinCounts:
+			return []string{tooFew(len(counts))}
+		}
+		laws = append(laws, "One built-in channel, "+shape.name+": "+scalingLaw(counts, times)+".")
+	}
+	return laws
+}
+
+// tooFew says that there is no law.
+func tooFew(counts int) string {
+	verb := "are"
+	if counts == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s %s too few for a scaling law: run this on the machine in question.", plural(counts, "count", "of CPUs"), verb)
+}
+
+// scalingLaw fits a law to the times, in ns per value, at each of some counts of CPUs
+// in ascending order, and says where it peaks.
+//
+// How sure the peak is, the rounds tell: a law is fitted to the i-th figures of all
+// counts, for each i, and the interval is that of the peaks.
+func scalingLaw(counts []int, times [][]float64) string {
+	var points []predict.Point
+	rounds := noPeak
+	for i, count := range counts {
+		points = append(points, at(count, stat.Summarize(times[i]).Median))
+		rounds = min(rounds, len(times[i]))
+	}
+	law, err := predict.Fit(points)
+	if err != nil {
+		return "no scaling law is drawn: " + err.Error()
+	}
+	var peaks []float64
+	for round := range rounds {
+		var points []predict.Point
+		for i, count := range counts {
+			points = append(points, at(count, times[i][round]))
+		}
+		if law, err := predict.Fit(points); err == nil {
+			peaks = append(peaks, float64(peak(law)))
+		}
+	}
+	return peakText(law, counts[0], counts[len(counts)-1], stat.Summarize(peaks))
+}
+
+// at makes a point of a time in ns.
+func at(count int, ns float64) predict.Point { return predict.Point{Procs: count, X: 1e9 / ns} }
+
+// peak returns the count of CPUs of the highest throughput.
+func peak(law predict.Law) int {
+	if n, _ := law.Peak(); n > 0 {
+		return n
+	}
+	return noPeak
+}
+
+// peakText says where a law has its peak, if within the most CPUs that were measured,
+// and where the rounds have theirs.
+func peakText(law predict.Law, fewest, most int, peaks stat.Summary) string {
+	count := func(n float64) string {
+		if n > float64(most) {
+			return "beyond " + strconv.Itoa(most)
+		}
+		return strconv.Itoa(int(math.Round(n)))
+	}
+	text := fmt.Sprintf("the scaling law through %d to %d CPUs (σ %.2g, κ %.2g) ", fewest, most, law.Sigma, law.Kappa)
+	if n := peak(law); n > most {
+		text += fmt.Sprintf("has no peak up to %d", most)
+	} else {
+		text += fmt.Sprintf("has its peak at %s, with %.1f million values per second", plural(n, "CPU", ""), law.At(float64(n))/1e6)
+	}
+	switch lo, hi := count(peaks.Lo), count(peaks.Hi); {
+	case peaks.N == 0:
+		text += "; no round follows a law by itself"
+	case peaks.Confidence == 0:
+		text += "; of too few rounds to say how sure that is"
+	case lo == hi:
+		text += "; the rounds agree"
+	default:
+		text += "; fitted round by round it is at " + lo + " to " + hi
+	}
+	return text
+}
+
+// plural writes a count with its noun and what follows: "1 count of CPUs".
+func plural(n int, noun, rest string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	text := strconv.Itoa(n) + " " + noun
+	if rest != "" {
+		text += " " + rest
+	}
+	return text
+}

@@ -1,0 +1,402 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// Panels of the elastic experiment: the study's Seq and Con, and a load of ours.
+const (
+	fillFirst  = "fill first, then drain"
+	bothAtOnce = "both at once"
+	swinging   = "swinging around a power of two"
+)
+
+// Names of contestants that only this experiment knows.
+const (
+	boundedOneToOne = "sluice.Bounded, 1024, 1:1"
+
+	shrinkHalf     = "published, halves below a half"
+	shrinkEmpty    = "published, when empty"
+	shrinkNever    = "published, never"
+	shrinkQuarter  = "lazier: halves below a quarter"
+	shrinkIntended = "when empty, as intended"
+	presized       = "pre-sized, never"
+	ownHalf        = "sluice.Elastic, ShrinkHalf"
+	ownEmpty       = "sluice.Elastic, ShrinkEmpty"
+	ownNever       = "sluice.Elastic, NoShrink"
+)
+
+// elasticStudy is the study of a channel that grows.
+var elasticStudy = register(Experiment{
+	Name:  "elastic",
+	Title: "How much does a growable channel cost?",
+	Prediction: "A goroutine between two built-in channels costs at least one more hand-over for each value, so it takes " +
+		"more than twice the time of one channel. A queue that grows in place needs no goroutine, and costs no more " +
+		"than a built-in channel of 1024 slots.",
+	Source: Source{
+		Author:  "N. Patavalis",
+		Title:   "Elastic channels",
+		Year:    2014,
+		Machine: "2-core notebook",
+		Go:      "1.3 era",
+	},
+	Notes: []string{
+		"The author's profile found about half of the time in the runtime's selectgo.",
+		"The published elastic channel is written from its description. As published, its flushing pump " +
+			"loses the value that it receives after 1024 in a row; the contender mends that and keeps the rest, " +
+			"a ShrinkEmpty that frees nothing included.",
+		"“1:1” is a sluice.Bounded of 1024 slots made with SingleSender and SingleReceiver.",
+		"Except where shrinking is the question, the published channel never shrinks: that is its fastest mode.",
+		"The published columns without a GOMAXPROCS are compared with GOMAXPROCS 1, the default of Go at that time.",
+	},
+	Sections:    elasticSections,
+	Published:   elasticPublished(),
+	PublishedIn: PerOperation,
+	Conclude:    elasticConclusion,
+})
+
+func elasticPublished() []Published {
+	const section = "procs"
+	rows := []struct {
+		name, panel, contender, ours string
+		values                       [3]float64
+	}{
+		{"native, unbuffered", bothAtOnce, nativeUnbuffered, rendezvous, [3]float64{425, 403, 553}},
+		{"native, 1024 slots", bothAtOnce, native1024, bounded1024, [3]float64{215, 212, 406}},
+		{"elastic Seq", fillFirst, "", elastic, [3]float64{1599, 562, 407}},
+		{"elastic Con", bothAtOnce, "", elastic, [3]float64{1974, 637, 396}},
+	}
+	columns := []struct{ name, pump, x string }{
+		{"simple", simplePump, "1"},
+		{"flushing", flushingPump, "1"},
+		{"flushing, GOMAXPROCS=4", flushingPump, "4"},
+	}
+	var figures []Published
+	for _, row := range rows {
+		for i, column := range columns {
+			who := row.contender
+			if who == "" {
+				who = column.pump
+			}
+			figures = append(figures, Published{
+				Row: row.name, Column: column.name, Value: row.values[i],
+				Section: section, Panel: row.panel, X: column.x, Contender: who, Ours: row.ours,
+			})
+		}
+	}
+	return figures
+}
+
+// asPublished is the elastic channel of the study, with its buffers.
+func asPublished(pump contender.Pump, shrink contender.PublishedShrink) contender.Published {
+	return contender.Published{Pump: pump, Shrink: shrink, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer}
+}
+
+// elasticRoster is everybody who is asked to do the study's two works.
+func elasticRoster() []contestant {
+	native, bounded := contender.Native(), contender.Bounded(background, nil)
+	oneToOne := &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true}
+	return []contestant{
+		{nativeUnbuffered, native, 0, false},
+		{native1024, native, 1024, false},
+		{nativeSlotEach, native, slotEach, false},
+		published(simplePump, asPublished(contender.Simple, contender.PublishedNoShrink)),
+		published(flushingPump, asPublished(contender.Flushing, contender.PublishedNoShrink)),
+		{rendezvous, contender.Rendezvous(background, nil), 0, false},
+		{bounded1024, bounded, 1024, false},
+		{boundedOneToOne, contender.Bounded(background, oneToOne), 1024, false},
+		{boundedSlotEach, bounded, slotEach, false},
+		{elastic, contender.Elastic(background, nil), unbounded, false},
+		{elasticBatches, contender.Elastic(background, nil), unbounded, true},
+		{ends, contender.Ends(nil), unbounded, false},
+	}
+}
+
+func elasticSections(s Scale) []Section {
+	sections := []Section{elasticProcs(s)}
+	switch s.Size {
+	case AsPublished:
+		return sections
+	case Standard:
+		sections = append(sections, elasticLength(s))
+	}
+	return append(sections, elasticShrink(s), elasticBuffers(s), elasticMemory(s))
+}
+
+// seqAndCon returns the study's two works as points at one place.
+func (s Scale) seqAndCon(section, x string, procs, n int, roster []contestant, labels ...measure.Label) []*Point {
+	seq := s.point(section, fillFirst, "seq", x, procs, n, labels)
+	con := s.point(section, bothAtOnce, "con", x, procs, n, labels)
+	for _, c := range roster {
+		if entry, whyNot := c.fillFirst(n); whyNot == "" {
+			seq.Entries = append(seq.Entries, entry)
+		} else {
+			seq.LeftOut = append(seq.LeftOut, measure.LeftOut{Contender: c.name, Reason: whyNot})
+		}
+		con.Entries = append(con.Entries, c.bothAtOnce(n))
+	}
+	return []*Point{seq, con}
+}
+
+// stepTakes is what a step of measuring memory takes: a collection of garbage.
+const stepTakes = 2500 * time.Microsecond
+
+func elasticProcs(s Scale) Section {
+	n := [...]int{Standard: 100_000, Quick: 5_000, AsPublished: 1_000_000}[s.Size]
+	study := s.doubling(4)
+	if s.Size == AsPublished {
+		study = []int{1, 4}
+	}
+	var points []*Point
+	for _, procs := range s.procs(study...) {
+		points = append(points, s.seqAndCon("procs", strconv.Itoa(procs), procs, n, elasticRoster())...)
+	}
+	return Section{
+		Name:  "procs",
+		Title: "The study's two loads, by GOMAXPROCS",
+		Text: "One goroutine sends " + thousands(n) + " values and closes; the values are received in order, " +
+			"either after the last was sent or by a second goroutine meanwhile.",
+		Axis:     "GOMAXPROCS",
+		Measures: []Measure{PerValue},
+		Points:   byPanel(points),
+	}
+}
+
+func elasticLength(s Scale) Section {
+	procs := s.home(1, 2, 4)
+	// Those whose buffer stays as it is are no different at another length.
+	roster := slices.DeleteFunc(elasticRoster(), func(c contestant) bool { return c.capacity >= 0 })
+	var points []*Point
+	for _, n := range []int{2_000, 20_000, 200_000} {
+		points = append(points, s.seqAndCon("length", short(n), procs, n, roster)...)
+	}
+	return Section{
+		Name:     "length",
+		Title:    "How many values",
+		Text:     "The same, by the number of values: the more are queued, the more often a queue must grow.",
+		Axis:     "values sent",
+		Measures: []Measure{PerValue},
+		Points:   byPanel(points),
+	}
+}
+
+// shrinkRoster is the published flushing pump in each mode, what its author
+// would have tried next, and our modes.
+func shrinkRoster(n int) []contestant {
+	flushing := func(name string, shrink contender.PublishedShrink) contestant {
+		return published(name, asPublished(contender.Flushing, shrink))
+	}
+	large := asPublished(contender.Flushing, contender.PublishedNoShrink)
+	large.Slots = powerOfTwo(n)
+	return []contestant{
+		{nativeSlotEach, contender.Native(), slotEach, false},
+		flushing(shrinkHalf, contender.PublishedShrinkHalf),
+		flushing(shrinkQuarter, contender.LazyShrinkHalf),
+		flushing(shrinkEmpty, contender.PublishedShrinkEmpty),
+		flushing(shrinkIntended, contender.FreeWhenEmpty),
+		flushing(shrinkNever, contender.PublishedNoShrink),
+		published(presized, large),
+		ownElastic(ownHalf, sluice.ShrinkHalf),
+		ownElastic(ownEmpty, sluice.ShrinkEmpty),
+		ownElastic(ownNever, sluice.NoShrink),
+	}
+}
+
+// A queue that swings around a power of two is what hurts a shrinking ring that has
+// no hysteresis. swingAround values are queued when the swing is at its lowest, so
+// that the queue proper, which lies between two buffers of 128 slots in the published
+// channel, crosses 4096.
+const (
+	swingAround = 4096 + 64
+	swingWidth  = 256
+)
+
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(n-1)) }
+
+func elasticShrink(s Scale) Section {
+	n := [...]int{Standard: 100_000, Quick: 5_000}[s.Size]
+	procs := s.home(1, 2, 4)
+	roster := shrinkRoster(n)
+	points := s.seqAndCon("shrink", "", procs, n, roster)
+	swing := s.point("shrink", swinging, "swing", "", procs, n, nil)
+	for _, c := range roster {
+		swing.Entries = append(swing.Entries, c.entry(workload.Swing(swingAround, swingWidth), n))
+	}
+	return Section{
+		Name:  "shrink",
+		Title: "Shrinking: when, how eagerly, or never",
+		Text: "What the study left open: a pre-sized queue, lazier shrinking, and none. Pre-sized means slots for " +
+			thousands(n) + " values from the start. The third load sends and receives " + strconv.Itoa(swingWidth) +
+			" values in turn while about " + thousands(swingAround) + " are queued.",
+		Measures: []Measure{PerValue},
+		Points:   append(points, swing),
+	}
+}
+
+func elasticBuffers(s Scale) Section {
+	n := [...]int{Standard: 100_000, Quick: 5_000}[s.Size]
+	procs := s.home(1, 2, 4)
+	sizes := []int{0, 16, 128, 1024}
+	if s.Size == Quick {
+		sizes = []int{0, 128}
+	}
+	const usual = contender.PublishedBuffer
+	var points []*Point
+	for _, size := range sizes {
+		x := strconv.Itoa(size)
+		label := func(vary string) []measure.Label {
+			return []measure.Label{{Key: "vary", Value: vary}, {Key: "slots", Value: x}}
+		}
+		points = append(points, s.seqAndCon("buffers", x, procs, n, pumps(size, size), label("both")...)...)
+		for _, one := range []struct {
+			vary          string
+			send, receive int
+		}{{"send", size, usual}, {"receive", usual, size}} {
+			panel := bothAtOnce + ", " + one.vary + " buffer alone"
+			p := s.point("buffers", panel, "con", x, procs, n, label(one.vary))
+			for _, c := range pumps(one.send, one.receive) {
+				p.Entries = append(p.Entries, c.bothAtOnce(n))
+			}
+			points = append(points, p)
+		}
+	}
+	return Section{
+		Name:  "buffers",
+		Title: "The two built-in channels of the published form",
+		Text: "The pump sits between two built-in channels of 128 slots each. Here both have another size, " +
+			"and then one of them alone.",
+		Axis:     "slots",
+		Measures: []Measure{PerValue},
+		Points:   byPanel(points),
+	}
+}
+
+func pumps(send, receive int) []contestant {
+	of := func(pump contender.Pump) contender.Published {
+		return contender.Published{Pump: pump, SendBuffer: send, RecvBuffer: receive}
+	}
+	return []contestant{published(simplePump, of(contender.Simple)), published(flushingPump, of(contender.Flushing))}
+}
+
+func elasticMemory(s Scale) Section {
+	n := [...]int{Standard: 250_000, Quick: 10_000}[s.Size]
+	point := s.point("memory", "", "memory", "", s.home(1, 2, 4), n, nil)
+	point.Target = 0
+	steps := 24                                     // enough that no two doublings share one, but for the smallest
+	point.Count = min(point.Count, stat.MinSamples) // the figures hardly vary
+	if s.Size == Quick {
+		point.Count, steps = min(point.Count, 2), 16
+	}
+	point.Pass = time.Duration(steps) * stepTakes
+	roster := append(shrinkRoster(n),
+		contestant{boundedSlotEach, contender.Bounded(background, nil), slotEach, false},
+		contestant{ends, contender.Ends(nil), unbounded, false})
+	for _, c := range roster {
+		point.Entries = append(point.Entries, c.footprint(n, steps))
+	}
+	return Section{
+		Name:  "memory",
+		Title: "Memory held",
+		Text: "Heap memory held while " + thousands(n) + " values of 8 bytes are queued, at the worst moment of " +
+			"filling and when all are in; and what is left once they are drained and the channel is still open.",
+		Measures: []Measure{
+			{Unit: measure.BytesPeak, Title: "worst while filling", Axis: "bytes per value"},
+			{Unit: measure.BytesFull, Title: "when full", Axis: "bytes per value"},
+			{Unit: measure.BytesDrained, Title: "after the drain", Axis: "KiB in all", Per: 1024},
+		},
+		Points: []*Point{point},
+	}
+}
+
+func elasticConclusion(m *Measured) Conclusion {
+	return Conclusion{Summary: elasticSummary(m), Findings: elasticFindings(m)}
+}
+
+// elasticSummary compares the two elastic channels at the study's own load.
+func elasticSummary(m *Measured) []string {
+	said := effect("A channel that grows, sluice.Elastic in place of a goroutine between two built-in channels,", atGOMAXPROCS,
+		m.across("procs", bothAtOnce, flushingPump, elastic))
+	if said == "" {
+		return nil
+	}
+	return []string{said}
+}
+
+func elasticFindings(m *Measured) []string {
+	const beside = "Beside a built-in channel of 1024 slots, both ends at work, "
+	findings := []string{
+		ratio(beside+"the published flushing pump", atGOMAXPROCS, m.across("procs", bothAtOnce, native1024, flushingPump)),
+		ratio(beside+"sluice.Elastic", atGOMAXPROCS, m.across("procs", bothAtOnce, native1024, elastic)),
+	}
+	for _, change := range []struct{ subject, base, other string }{
+		{"sluice.Elastic, in place of the published flushing pump", flushingPump, elastic},
+		{"sluice.Ends, in place of the published flushing pump", flushingPump, ends},
+		{"Batches of 64 through sluice.Elastic, in place of single values", elastic, elasticBatches},
+		{"Flushing in the published pump, in place of a select for each value", simplePump, flushingPump},
+	} {
+		for _, panel := range []string{fillFirst, bothAtOnce} {
+			findings = append(findings,
+				effect(change.subject+" ("+panel+"),", atGOMAXPROCS, m.across("procs", panel, change.base, change.other)))
+		}
+	}
+	findings = append(findings,
+		effect("Left open by the study: a pre-sized queue", withLoad, m.acrossPanels("shrink", "", shrinkNever, presized)),
+		effect("Left open by the study: shrinking below a quarter, in place of a half,", withLoad, m.acrossPanels("shrink", "", shrinkHalf, shrinkQuarter)),
+		effect("Left open by the study: not shrinking, in place of shrinking below a half,", withLoad, m.acrossPanels("shrink", "", shrinkHalf, shrinkNever)),
+		m.bestBuffer(),
+		m.memory())
+	return slices.DeleteFunc(findings, func(f string) bool { return f == "" })
+}
+
+// bestBuffer names the size of both built-in channels that was fastest.
+func (m *Measured) bestBuffer() string {
+	samples, medians := make(map[string][]float64), make(map[string]float64) // ns per value
+	for _, x := range m.xs("buffers", bothAtOnce) {
+		if found := m.Samples("buffers", bothAtOnce, x, flushingPump, measure.NsPerOp); len(found) > 0 {
+			samples[x], medians[x] = found, stat.Summarize(found).Median
+		}
+	}
+	if len(medians) < 2 {
+		return ""
+	}
+	sizes := slices.SortedFunc(maps.Keys(medians), func(a, b string) int { return cmp.Compare(medians[a], medians[b]) })
+	best, worst := sizes[0], sizes[len(sizes)-1]
+	if !stat.Between(samples[best], samples[worst]).Clear() {
+		return "Of the sizes tried for its two buffers none makes the published flushing pump faster than another, both ends at work, beyond noise."
+	}
+	return fmt.Sprintf("Of the sizes tried for its two buffers, the published flushing pump was fastest, both ends at work, "+
+		"with %s slots (%.0f ns per value) and slowest with %s (%.0f ns).", best, medians[best], worst, medians[worst])
+}
+
+func (m *Measured) memory() string {
+	held := func(who string) (string, bool) {
+		var medians [3]float64
+		for i, unit := range []string{measure.BytesPeak, measure.BytesFull, measure.BytesDrained} {
+			samples := m.Samples("memory", "", "", who, unit)
+			if len(samples) == 0 {
+				return "", false
+			}
+			medians[i] = stat.Summarize(samples).Median
+		}
+		return fmt.Sprintf("%.1f bytes at the worst moment of filling, %.1f when full, and %.1f KiB in all after the drain",
+			medians[0], medians[1], medians[2]/1024), true
+	}
+	theirs, ok := held(shrinkHalf)
+	ours, ok2 := held(ownHalf)
+	if !ok || !ok2 {
+		return ""
+	}
+	return "Per queued value of 8 bytes, the published channel that halves holds " + theirs + "; sluice.Elastic holds " + ours + "."
+}

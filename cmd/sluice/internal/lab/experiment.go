@@ -1,0 +1,284 @@
+// Package experiment says what the lab measures: each published study as it was
+// published, and the questions that its author left open.
+//
+// What may enter: one file for each study, with its question, what we predict,
+// its sweep, its contenders, the figures that its author published, and what to
+// conclude; and here, what a study consists of. To add the next one, add its file:
+// it registers itself. Nothing here measures or prints.
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// registered holds what the files of this package have registered.
+var registered []Experiment
+
+// register makes an experiment known to the lab. The file of each calls it once, to
+// initialize a variable that it does not otherwise need.
+func register(e Experiment) Experiment {
+	registered = append(registered, e)
+	return e
+}
+
+// All returns the experiments that the lab knows, in the order in which it runs
+// them: that of their studies.
+func All() []Experiment {
+	all := slices.Clone(registered)
+	slices.SortFunc(all, func(a, b Experiment) int {
+		return cmp.Or(cmp.Compare(a.Source.Year, b.Source.Year), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// Names returns the names of [All].
+func Names() []string {
+	var names []string
+	for _, e := range All() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// Select returns the named experiments, or all of them if none is named. It
+// fails on a name that it does not know, and tells which it does.
+func Select(names []string) ([]Experiment, error) {
+	if len(names) == 0 {
+		return All(), nil
+	}
+	var selected []Experiment
+	for _, name := range names {
+		i := slices.IndexFunc(All(), func(e Experiment) bool { return e.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no experiment is called %q; there are: %s", name, strings.Join(Names(), ", "))
+		}
+		if !slices.ContainsFunc(selected, func(e Experiment) bool { return e.Name == name }) {
+			selected = append(selected, All()[i])
+		}
+	}
+	return selected, nil
+}
+
+// An Experiment is a study that can be repeated.
+type Experiment struct {
+	Name  string // as on the command line
+	Title string // its question
+	// Prediction is what we expect before measuring, and why: a sentence or two that
+	// the figures can prove wrong.
+	Prediction string
+	Source     Source
+	Notes      []string // what a reader must know before the figures
+	Pictures   []Picture
+	Sections   func(Scale) []Section
+	// Published is what the author measured, each figure with the place of the
+	// same measurement here. All are in PublishedIn, in its unit in words.
+	Published   []Published
+	PublishedIn Measure
+	// Conclude says what the figures tell. It draws nothing from what was not
+	// measured: of no figures at all it returns the zero Conclusion.
+	Conclude func(*Measured) Conclusion
+}
+
+// A Conclusion is what an experiment tells about this machine.
+type Conclusion struct {
+	// Summary is what to know if nothing else is read: a sentence or two, with
+	// figures, for the first page of the report.
+	Summary []string
+	// Findings are the answers to the questions of the study, each a sentence or two.
+	Findings []string
+	// Tables hold figures that were derived from the measured ones.
+	Tables []Table
+}
+
+// A Table is a small table of derived figures.
+type Table struct {
+	Title string     `json:"title"`
+	Text  string     `json:"text"` // how the figures were derived
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"` // as wide as Head
+}
+
+// A Source tells where and when the published figures come from.
+type Source struct {
+	Author  string `json:"author"`
+	Title   string `json:"title"`
+	Year    int    `json:"year"`
+	Machine string `json:"machine"`
+	Go      string `json:"go"`
+}
+
+// A Published figure is a fact about another machine: shown beside what is
+// measured here, and never expected of it.
+type Published struct {
+	Row, Column string  // in the author's table
+	Value       float64 // in Experiment.PublishedIn
+	Section     string  // where the same work is measured here
+	Panel, X    string
+	Contender   string // who does the same here as in the study
+	Ours        string // and who of this library does that job
+}
+
+// A Picture shows the inside of a channel at one moment.
+type Picture struct {
+	Inside  Inside `json:"inside"`
+	Caption string `json:"caption"`
+}
+
+// Inside is the state of a channel: a ring of slots, and two lines of goroutines.
+type Inside struct {
+	Title        string   `json:"title"` // of the state, such as "Empty"
+	Capacity     int      `json:"capacity"`
+	Queued       int      `json:"queued"`        // values in the ring
+	SendIndex    int      `json:"send_index"`    // slot of the next value sent
+	ReceiveIndex int      `json:"receive_index"` // slot of the next value received
+	Senders      []string `json:"senders"`       // who waits to send, the first in line first
+	Receivers    []string `json:"receivers"`     // who waits to receive
+}
+
+// A Section is one sweep of an experiment.
+type Section struct {
+	Name     string // one word, part of the benchmark names
+	Title    string
+	Text     string // what is done, in a sentence or two
+	Axis     string // what X is; "" if there is one X only
+	Measures []Measure
+	// Stacked says that the measures are parts of a whole, in one unit: they are
+	// drawn on top of each other, a bar for each place on the axis.
+	Stacked bool
+	Points  []*Point
+}
+
+// A Measure is a figure that a section is about.
+type Measure struct {
+	Unit  string `json:"unit"`  // as measured
+	Title string `json:"title"` // "" if the section has one measure only
+	Axis  string `json:"axis"`  // the unit in words
+	// Per is how many of the measured unit make one of the unit in words, such
+	// as 1024 if bytes are shown as KiB. 0 means 1.
+	Per float64 `json:"per,omitempty"`
+	// Rate, if not 0, turns the figure around: what is shown is Rate divided by it,
+	// such as 1000 to show ns/op as millions a second.
+	Rate float64 `json:"rate,omitempty"`
+	// Above, if not 0, is what is subtracted from the figure before it is shown, such
+	// as 1 to show 1.26 times an ideal as an overhead of 0.26. The rest may be close
+	// to 0 or below it, so its interval is written in its own unit, and a chart draws
+	// what is less than Floor, which is in the unit in words, at Floor.
+	Above float64 `json:"above,omitempty"`
+	Floor float64 `json:"floor,omitempty"`
+}
+
+// Show returns a summary in the unit in words.
+func (m Measure) Show(s stat.Summary) stat.Summary {
+	if m.Rate != 0 {
+		return s.Inverse(m.Rate)
+	}
+	s = s.Above(m.Above)
+	if m.Per != 0 {
+		return s.In(m.Per)
+	}
+	return s
+}
+
+// PerOperation is the measure of published figures, and of what is timed and is
+// no value sent.
+var PerOperation = Measure{Unit: measure.NsPerOp, Axis: "ns per operation"}
+
+// PerValue is the measure of the sections that time values.
+var PerValue = Measure{Unit: measure.NsPerOp, Axis: "ns per value"}
+
+// Throughput is the measure of the sections in which more is better.
+var Throughput = Measure{Unit: measure.NsPerOp, Axis: "million values per second", Rate: 1000}
+
+// A Point is one place in a section: a chart, and a place on its axis.
+type Point struct {
+	measure.Point
+	Panel string
+	X     string
+	// Beyond says that there are more Ps than CPUs: the point tests robustness, and is
+	// no data of how anything scales.
+	Beyond bool
+}
+
+// Size is how much of an experiment is run.
+type Size uint8
+
+const (
+	Standard    Size = iota // the published sweep and the open questions, in half a minute each
+	Quick                   // the smallest sweep: a second or two, for a machine that is to show that all works
+	AsPublished             // the published sweep alone, each figure from a second of work
+)
+
+var sizeNames = [...]string{"standard", "quick", "published"}
+
+func (s Size) String() string { return sizeNames[s] }
+
+// Sizes returns all sizes.
+func Sizes() []Size { return []Size{Standard, Quick, AsPublished} }
+
+// SizeNamed returns the size whose String is name; ok is false if there is none.
+func SizeNamed(name string) (size Size, ok bool) {
+	i := slices.Index(sizeNames[:], name)
+	return Size(max(0, i)), i >= 0
+}
+
+// A Scale is the part of a plan that the user chooses.
+type Scale struct {
+	Size  Size
+	Procs []int // values of GOMAXPROCS to sweep; nil for those of the study
+	Count int   // repetitions; 0 for the size's own
+	CPUs  int   // of the machine that is measured; 0 for those of this one
+}
+
+// cpus returns the number of CPUs of the machine that is measured.
+func (s Scale) cpus() int {
+	if s.CPUs > 0 {
+		return s.CPUs
+	}
+	return runtime.NumCPU()
+}
+
+// count returns the repetitions of each timed point: enough for an interval
+// that does not hang on its two extremes.
+func (s Scale) count() int {
+	switch {
+	case s.Count > 0:
+		return s.Count
+	case s.Size == Standard:
+		return 9
+	}
+	return 6
+}
+
+// target returns how long each repetition of a timed point is to take.
+func (s Scale) target() time.Duration {
+	return [...]time.Duration{12 * time.Millisecond, time.Millisecond, time.Second}[s.Size]
+}
+
+// procs returns the values of GOMAXPROCS: the user's, or 2 alone if quick, or
+// those of the study.
+func (s Scale) procs(study ...int) []int {
+	switch {
+	case len(s.Procs) > 0:
+		return s.Procs
+	case s.Size == Quick:
+		return []int{2}
+	}
+	return study
+}
+
+// home returns the GOMAXPROCS of the sections that sweep something else.
+func (s Scale) home(study ...int) int {
+	procs := s.procs(study...)
+	if slices.Contains(procs, 2) {
+		return 2
+	}
+	return procs[0]
+}

@@ -1,0 +1,250 @@
+package lab
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+)
+
+var sizes = []Size{Standard, Quick, AsPublished}
+
+// each calls f with every section of every experiment at every size.
+func each(t *testing.T, f func(t *testing.T, e Experiment, s Scale, section Section)) {
+	for _, e := range All() {
+		for _, size := range sizes {
+			t.Run(e.Name+"/"+size.String(), func(t *testing.T) {
+				scale := Scale{Size: size}
+				for _, section := range e.Sections(scale) {
+					f(t, e, scale, section)
+				}
+			})
+		}
+	}
+}
+
+func TestSelect(t *testing.T) {
+	all, err := Select(nil)
+	if err != nil || len(all) != len(All()) {
+		t.Errorf("Select(nil) = %d experiments, %v", len(all), err)
+	}
+	one, err := Select([]string{"direct-send", "direct-send"})
+	if err != nil || len(one) != 1 || one[0].Name != "direct-send" {
+		t.Errorf("naming one twice gives %d experiments, %v", len(one), err)
+	}
+	_, err = Select([]string{"elastic", "elastc"})
+	if err == nil {
+		t.Fatal("an unknown name passed")
+	}
+	for _, want := range append(Names(), "elastc") {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q does not name %q", err, want)
+		}
+	}
+}
+
+// Every experiment says what is asked, what is expected and where it comes from, and
+// they are run in the order of the studies.
+func TestExperimentsAreWhole(t *testing.T) {
+	year := 0
+	for _, e := range All() {
+		if e.Name == "" || e.Title == "" || e.Prediction == "" || e.Source.Author == "" || e.PublishedIn.Unit == "" || len(e.Published) == 0 {
+			t.Errorf("%q lacks a part: %+v", e.Name, e)
+		}
+		if e.Source.Year < year {
+			t.Errorf("%s, of %d, comes after a study of %d", e.Name, e.Source.Year, year)
+		}
+		year = e.Source.Year
+	}
+	if len(All()) == 0 {
+		t.Error("no file has registered an experiment")
+	}
+}
+
+// Every point must name who takes part, by distinct names, and with a reason
+// whoever is left out.
+func TestPointsNameTheirContenders(t *testing.T) {
+	each(t, func(t *testing.T, _ Experiment, _ Scale, section Section) {
+		if len(section.Points) == 0 || len(section.Measures) == 0 || section.Title == "" || section.Text == "" {
+			t.Fatalf("section %q has %d points, %d measures, title %q", section.Name, len(section.Points), len(section.Measures), section.Title)
+		}
+		for _, p := range section.Points {
+			seen := make(map[string]bool)
+			for _, entry := range p.Entries {
+				if entry.Contender == "" || seen[entry.Contender] || entry.Pass == nil {
+					t.Errorf("%s: bad entry %q", p.Name, entry.Contender)
+				}
+				seen[entry.Contender] = true
+			}
+			if len(p.Entries) < 2 {
+				t.Errorf("%s compares %d contenders", p.Name, len(p.Entries))
+			}
+			for _, out := range p.LeftOut {
+				if seen[out.Contender] {
+					t.Errorf("%s: %s takes part and is left out", p.Name, out.Contender)
+				}
+				if out.Contender == "" || out.Reason == "" {
+					t.Errorf("%s: %q is left out because %q", p.Name, out.Contender, out.Reason)
+				}
+			}
+		}
+	})
+}
+
+// Each sweep with the study's own loads has the built-in channel, the study's
+// remedy and a kind of ours.
+func TestEveryFamilyTakesPart(t *testing.T) {
+	each(t, func(t *testing.T, e Experiment, _ Scale, section Section) {
+		if section.Name == "buffers" {
+			return // of the published form alone
+		}
+		families := []string{"native", "sluice"}
+		if e.Name == "elastic" {
+			families = append(families, "published")
+		}
+		for _, p := range section.Points {
+			for _, family := range families {
+				if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return strings.HasPrefix(e.Contender, family) }) {
+					t.Errorf("%s: nobody of %q takes part", p.Name, family)
+				}
+			}
+		}
+	})
+}
+
+// Whoever has no buffer, or one too small, is left out of filling first by name.
+func TestWhoCannotFillFirstIsLeftOut(t *testing.T) {
+	section := elasticProcs(Scale{})
+	for _, p := range section.Points {
+		var out []string
+		for _, l := range p.LeftOut {
+			out = append(out, l.Contender)
+		}
+		want := []string{nativeUnbuffered, native1024, rendezvous, bounded1024, boundedOneToOne}
+		if p.Panel == bothAtOnce {
+			want = nil
+		}
+		if !slices.Equal(out, want) {
+			t.Errorf("%s leaves out %v, want %v", p.Name, out, want)
+		}
+	}
+}
+
+// No two points may be the same benchmark: their figures would be mixed.
+func TestPointsDiffer(t *testing.T) {
+	for _, e := range All() {
+		for _, size := range sizes {
+			seen := make(map[string]string)
+			for _, section := range e.Sections(Scale{Size: size}) {
+				for _, p := range section.Points {
+					key := strconv.Itoa(p.Procs) + " " + section.Name
+					for _, label := range p.Labels {
+						key += " " + label.Key + "=" + label.Value
+					}
+					if other, ok := seen[key]; ok {
+						t.Errorf("%s %v: panels %q and %q have the same benchmark %s", e.Name, size, other, p.Panel, key)
+					}
+					seen[key] = p.Panel
+				}
+			}
+		}
+	}
+}
+
+// Every published figure must have its place in the sweep as published, with
+// the contenders it names, and no place there may be without one.
+func TestPublishedFiguresHaveTheirPlace(t *testing.T) {
+	for _, e := range All() {
+		sections := e.Sections(Scale{Size: AsPublished, CPUs: 128}) // a machine as large as any of them
+		for _, f := range e.Published {
+			found := false
+			for _, section := range sections {
+				for _, p := range section.Points {
+					if section.Name != f.Section || p.Panel != f.Panel || p.X != f.X {
+						continue
+					}
+					found = true
+					for _, who := range []string{f.Contender, f.Ours} {
+						if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == who }) {
+							t.Errorf("%s, %s, %s: %s does not take part", e.Name, f.Row, f.Column, who)
+						}
+					}
+				}
+			}
+			if !found {
+				t.Errorf("%s, %s, %s: no point at %s, %q, %q", e.Name, f.Row, f.Column, f.Section, f.Panel, f.X)
+			}
+			if f.Value <= 0 {
+				t.Errorf("%s, %s, %s: published value %v", e.Name, f.Row, f.Column, f.Value)
+			}
+		}
+	}
+}
+
+func TestPublishedTables(t *testing.T) {
+	want := map[string]int{"elastic": 12, "direct-send": 10, "lock-cost": 10, "buffers": 4, "cpu-scaling": 3}
+	for _, e := range All() {
+		if len(e.Published) != want[e.Name] {
+			t.Errorf("%s shows %d published figures, want %d", e.Name, len(e.Published), want[e.Name])
+		}
+		if e.Source.Author == "" || e.Source.Year == 0 || e.Source.Machine == "" || e.Source.Go == "" {
+			t.Errorf("%s does not tell its source: %+v", e.Name, e.Source)
+		}
+	}
+}
+
+func TestProcs(t *testing.T) {
+	given := []int{1, 3, 16}
+	for _, e := range All() {
+		seen := make(map[int]bool)
+		for _, section := range e.Sections(Scale{Procs: given}) {
+			for _, p := range section.Points {
+				seen[p.Procs] = true
+				if !slices.Contains(given, p.Procs) {
+					t.Errorf("%s, %s: GOMAXPROCS %d was not asked for", e.Name, p.Name, p.Procs)
+				}
+			}
+		}
+		if len(seen) != len(given) {
+			t.Errorf("%s sweeps %d of the %d values of GOMAXPROCS", e.Name, len(seen), len(given))
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for _, e := range All() {
+		for _, section := range e.Sections(Scale{Count: 3}) {
+			for _, p := range section.Points {
+				if p.Count != 3 {
+					t.Errorf("%s, %s: %d repetitions, want 3", e.Name, p.Name, p.Count)
+				}
+			}
+		}
+	}
+}
+
+// Every entry of the smallest sweep must do its work with a tally that is right.
+func TestEveryEntryWorks(t *testing.T) {
+	each(t, func(t *testing.T, _ Experiment, s Scale, section Section) {
+		if s.Size != Quick {
+			return
+		}
+		for _, p := range section.Points {
+			for _, entry := range p.Entries {
+				reading, err := entry.Pass()
+				if err != nil {
+					t.Errorf("%s: %s: %v", p.Name, entry.Contender, err)
+				}
+				for _, m := range section.Measures {
+					timed := m.Unit == measure.NsPerOp && reading.Ops > 0 && reading.Elapsed > 0
+					figure := slices.ContainsFunc(reading.Figures, func(f measure.Figure) bool { return f.Unit == m.Unit })
+					if timed == figure {
+						t.Errorf("%s: %s: no figure in %s: %+v", p.Name, entry.Contender, m.Unit, reading)
+					}
+				}
+			}
+		}
+	})
+}

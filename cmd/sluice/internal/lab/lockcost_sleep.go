@@ -1,0 +1,174 @@
+package lab
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// lockSleep is the study as published: its jobs sleep.
+func lockSleep(s Scale) Section {
+	section := Section{
+		Name:  "sleep",
+		Title: "Jobs that sleep, as published",
+		Text: "Three workers whose jobs are a time.Sleep. A sleep lasts longer than it is told to: “no channel” is what " +
+			"the sleeps alone are above the ideal.",
+		Axis:     "size of a job",
+		Measures: []Measure{overhead},
+	}
+	sizes := studySleeps[:]
+	switch s.Size {
+	case Standard:
+		sizes = sizes[:3] // the rest takes too long for a default
+	case Quick:
+		sizes = sizes[1:2]
+	}
+	for _, procs := range s.procs(1, 2) {
+		for _, size := range sizes {
+			jobs := s.sleeps(size)
+			p := s.point("sleep", atProcs(strconv.Itoa(procs)), "sleep", span(size), procs, jobs, []measure.Label{jobLabel(size)})
+			p.Target = 0 // a sleep needs no warming up
+			p.Pass = time.Duration(jobs/farmWorkers) * max(size, shortestSleep)
+			if s.Size == AsPublished && s.Count == 0 {
+				p.Count = 1 // as in the study: one run of all sizes takes minutes
+			}
+			p.Entries = append(p.Entries, sleeping(alone, size, jobs, func(job func()) (time.Duration, error) {
+				return workload.Alone(farmWorkers, uint64(jobs), 1, job), nil
+			}))
+			for _, c := range lockRoster() {
+				switch c.name {
+				case nativeSlices, rendezvous, elastic, workersPool, batcherMap:
+					continue
+				case native1024, bounded1024:
+					if s.Size == AsPublished {
+						continue
+					}
+				}
+				p.Entries = append(p.Entries, sleeping(c.name, size, jobs, func(job func()) (time.Duration, error) {
+					return workload.Farm(c.farm, farmWorkers, uint64(jobs), job)
+				}))
+			}
+			p.LeftOut = notSleeping
+			section.Points = append(section.Points, p)
+		}
+	}
+	return section
+}
+
+// shortestSleep is about how long the shortest sleep lasts on most systems.
+const shortestSleep = time.Millisecond
+
+const fewerThanABatch = "of the longer sleeps a run has fewer than a batch"
+
+// notSleeping names those whom the sleeps leave out.
+var notSleeping = []measure.LeftOut{
+	{Contender: nativeSlices, Reason: fewerThanABatch},
+	{Contender: batcherMap, Reason: fewerThanABatch},
+}
+
+// sleeps returns how many jobs a run has: those of the study, 12 s of work, or
+// those of some milliseconds; always as many for each worker.
+func (s Scale) sleeps(size time.Duration) int {
+	work := [...]time.Duration{
+		Standard: 30 * time.Millisecond, Quick: 3 * time.Millisecond, AsPublished: 12 * time.Second,
+	}[s.Size]
+	if s.Size != AsPublished && size < time.Millisecond {
+		work /= 5 // a sleep this short lasts much longer than it is told to
+	}
+	return max(1, int(work/size)/farmWorkers) * farmWorkers
+}
+
+// sleeping enters what run does with jobs that sleep.
+func sleeping(name string, size time.Duration, jobs int, run func(job func()) (time.Duration, error)) measure.Entry {
+	return measure.Entry{Contender: name, Pass: func() (measure.Reading, error) {
+		took, err := run(func() { time.Sleep(size) })
+		if err != nil {
+			return measure.Reading{}, err
+		}
+		ideal := time.Duration(jobs/farmWorkers) * size
+		return farmed(jobs, float64(took)/float64(ideal), float64(took)/float64(jobs)), nil
+	}}
+}
+
+// A slack is the overhead of sleeps in per cent, and what of it is whose. All three
+// are of pairs that were measured in one round.
+type slack struct {
+	all, timer stat.Summary
+	channels   stat.Change // a difference in points of per cent, not a ratio
+}
+
+// slack tells the timer's part of the published farm's overhead from the channels'.
+func (m *Measured) slack(panel, x string) (s slack, ok bool) {
+	without := m.Samples("sleep", panel, x, alone, timesIdeal)
+	with := m.Samples("sleep", panel, x, publishedFarm, timesIdeal)
+	if len(without) == 0 || len(with) == 0 {
+		return s, false
+	}
+	return slack{
+		all:      overhead.Show(stat.Summarize(with)),
+		timer:    overhead.Show(stat.Summarize(without)),
+		channels: stat.Change{Summary: stat.Summarize(differences(without, with)).In(overhead.Per)},
+	}, true
+}
+
+// operation returns what a channel operation cost as the study reckons: what the
+// channels add, divided by the two hand-overs of each job.
+func (s slack) operation(size time.Duration) stat.Summary {
+	perJob := float64(size) / farmWorkers / float64(time.Microsecond)
+	return s.channels.In(100 * handOvers / perJob)
+}
+
+func (m *Measured) sleepTable() Table {
+	t := Table{
+		Title: "The timer and the channels",
+		Text: "Overhead of the sleeping jobs as published; of the same sleeps without channels in the same round, which is the " +
+			"timer's slack; and the difference, which is all that the channels can have cost. The study took the whole " +
+			"for the channels' and reckoned 21 µs for an operation, two of them for each job.",
+		Head: []string{"sleeps", "overhead, %", "without channels, %", "the channels' share, points", "for each operation, µs"},
+	}
+	for _, panel := range m.panels("sleep") {
+		for _, size := range studySleeps {
+			s, ok := m.slack(panel, span(size))
+			if !ok {
+				continue
+			}
+			operation := "not beyond noise"
+			switch {
+			case s.channels.Confidence == 0:
+				operation = "no interval"
+			case s.channels.Clear() && s.channels.Median > 0:
+				operation = within(s.operation(size))
+			}
+			t.Rows = append(t.Rows, []string{
+				panel + ", " + span(size), within(s.all), within(s.timer), within(s.channels.Summary), operation,
+			})
+		}
+	}
+	return t
+}
+
+// timer says whose the overhead of the smallest sleep is.
+func (m *Measured) timer(panel string) string {
+	for _, size := range studySleeps {
+		s, ok := m.slack(panel, span(size))
+		if !ok {
+			continue
+		}
+		said := fmt.Sprintf("Sleeps of %s at %s, as published, have an overhead of %s %%; without any channel they have %s %%: ",
+			span(size), m.marked(panel, "sleep", panel, span(size)), within(s.all), within(s.timer))
+		switch {
+		case s.channels.Confidence == 0:
+			return said + "how much of it is the channels' cannot be told from so few repetitions."
+		case s.channels.Clear() && s.channels.Median < 0:
+			return said + "that is the timer's, and the sleeps slack less where channels hand them out."
+		case s.channels.Clear():
+			return said + "that is the timer's, and the channels add " + within(s.channels.Summary) + " points."
+		}
+		return said + "that is the timer's, and what the channels add is not beyond noise."
+	}
+	return ""
+}

@@ -1,0 +1,401 @@
+package lab
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// pretendFarms measures lock-cost with overheads, as a fraction of the ideal, made up
+// by over. The i-th repetition takes i per mille of the ideal more, for all alike,
+// but for the sleeps, which are all the same.
+func pretendFarms(s Scale, over func(contender string, p *Point, job time.Duration) float64) *Measured {
+	sections := lockCostStudy.Sections(s)
+	var outcomes []measure.Outcome
+	for _, section := range sections {
+		for _, p := range section.Points {
+			job := jobOf(p)
+			outcome := measure.Outcome{Point: &p.Point}
+			for _, entry := range p.Entries {
+				result := measure.Result{Contender: entry.Contender}
+				for i := range p.Count {
+					ratio := 1 + over(entry.Contender, p, job)
+					if section.Name != "sleep" {
+						ratio += float64(i) / 1000
+					}
+					reading := farmed(1, ratio, ratio*float64(job))
+					result.Repetitions = append(result.Repetitions, measure.Repetition{Ops: 1, Figures: reading.Figures})
+				}
+				outcome.Results = append(outcome.Results, result)
+			}
+			outcomes = append(outcomes, outcome)
+		}
+	}
+	return NewMeasured(sections, outcomes)
+}
+
+// jobOf reads the size of a point's jobs from its labels.
+func jobOf(p *Point) time.Duration {
+	i := slices.IndexFunc(p.Labels, func(l measure.Label) bool { return l.Key == "job" })
+	d, err := time.ParseDuration(p.Labels[i].Value)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// constantCost is a hand-over of so many ns, whatever the job.
+func constantCost(ns float64) func(string, *Point, time.Duration) float64 {
+	return func(_ string, _ *Point, job time.Duration) float64 { return handOvers * ns / float64(job) }
+}
+
+func TestLockSummary(t *testing.T) {
+	m := pretendFarms(Scale{CPUs: 2}, func(who string, p *Point, job time.Duration) float64 {
+		switch {
+		case p.Procs == 1:
+			return 10
+		case who == nativeUnbuffered:
+			return constantCost(150)(who, p, job) + 0.5
+		case who == boundedBatches && job == time.Microsecond:
+			return 0.26 / float64(batchOf(p))
+		}
+		return constantCost(30)(who, p, job)
+	})
+	c := lockConclusion(m)
+	contains(t, c.Summary, "At GOMAXPROCS 2 a hand-over costs 30.0 (30.0 to 30.0) ns by a built-in channel of 1024 slots and "+
+		"150 (150 to 150) ns plus 50.4 (50.1 to 50.7) % of the job's time by one without a buffer; "+
+		"through the former, jobs shorter than ")
+	contains(t, c.Summary, " (6.76 µs to 21.9 µs), interpolated, lose more than 1 % and are cheaper done in batches.")
+	contains(t, c.Summary, "Through a sluice.Bounded, jobs of 1 µs lose less than 1 % in batches of 47 (30 to 99), interpolated.")
+	if len(c.Tables) != 4 {
+		t.Errorf("%d tables, want 4", len(c.Tables))
+	}
+	for _, table := range c.Tables {
+		for _, row := range table.Rows {
+			if len(row) != len(table.Head) {
+				t.Errorf("%s: the row of %s has %d cells, the head %d", table.Title, row[0], len(row), len(table.Head))
+			}
+		}
+	}
+}
+
+func batchOf(p *Point) int {
+	i := slices.IndexFunc(p.Labels, func(l measure.Label) bool { return l.Key == "batch" })
+	n := 0
+	for _, digit := range p.Labels[i].Value {
+		n = 10*n + int(digit-'0')
+	}
+	return n
+}
+
+// The summary says so where no job is large enough, and where all are.
+func TestLockSummaryAtTheEnds(t *testing.T) {
+	for _, tt := range []struct {
+		ns   float64
+		want string
+	}{
+		{10_000, "; jobs of up to 100 µs are cheaper done in batches."},
+		{0.1, "; no job of 100 ns or more needs batches."},
+	} {
+		contains(t, lockConclusion(pretendFarms(Scale{CPUs: 2}, constantCost(tt.ns))).Summary, tt.want)
+	}
+}
+
+func TestLockFindings(t *testing.T) {
+	m := pretendFarms(Scale{CPUs: 2}, func(who string, p *Point, job time.Duration) float64 {
+		switch {
+		case p.Panel == "" && who == workersBacklog:
+			return 0.25
+		case p.Panel == "" && who == publishedFarm:
+			return 1.5
+		case p.LeftOut != nil && strings.HasPrefix(p.Name, "sleep"):
+			if who == publishedFarm && p.Procs == 2 {
+				return 0.6
+			}
+			return 0.5
+		case who == mapPool:
+			return 0
+		}
+		return constantCost(50)(who, p, job)
+	})
+	findings := lockFindings(m)
+	contains(t, findings, "At GOMAXPROCS 1 a hand-over of a job or a result costs 50.0 (50.0 to 50.0) ns by “published”")
+	contains(t, findings, "“sluice.Map”: at most 100 ns, measured")
+	contains(t, findings, "The batch that brings jobs of 100 ns under 1 % — “native, slices”: not within 1024, measured")
+	contains(t, findings, "sluice.Map in place of native, 1024 slots saves 49.9 % ± 0.1 % at GOMAXPROCS 1 and 49.9 % ± 0.1 % at 2.")
+	contains(t, findings, "needs for itself 20.3 (20.1 to 20.4) % with jobs of 0.1 µs")
+	contains(t, findings, "lose 150 (150 to 151) % with 1, 150 (150 to 151) % with 3")
+	contains(t, findings, "Sleeps of 100 µs at GOMAXPROCS 1, as published, have an overhead of 50.0 (50.0 to 50.0) %; without any channel "+
+		"they have 50.0 (50.0 to 50.0) %: that is the timer's, and what the channels add is not beyond noise.")
+	contains(t, findings, "the channels add 10.0 (10.0 to 10.0) points.")
+	// 10 points of 100 µs, which three workers share, over two operations.
+	if row := m.sleepTable().Rows[3]; row[0] != "GOMAXPROCS 2, 100 µs" || row[4] != "1.67 (1.67 to 1.67)" {
+		t.Errorf("row %q", row)
+	}
+}
+
+// Without intervals nothing is told from noise.
+func TestLockFindingsOfTooFewRepetitions(t *testing.T) {
+	c := lockConclusion(pretendFarms(Scale{CPUs: 2, Count: 2}, constantCost(50)))
+	contains(t, c.Findings, "cannot be told from so few repetitions")
+	contains(t, c.Findings, ", interpolated, no interval")
+	if row := c.Tables[3].Rows[0]; row[4] != "no interval" {
+		t.Errorf("without intervals an operation costs %q", row[4])
+	}
+	contains(t, c.Summary, "50.0 (no interval) ns")
+}
+
+func TestLockTablesOfPart(t *testing.T) {
+	m := pretendFarms(Scale{CPUs: 2, Size: AsPublished}, constantCost(50))
+	c := lockConclusion(m)
+	if len(c.Tables) != 1 || c.Tables[0].Title != m.sleepTable().Title || len(c.Summary) != 0 {
+		t.Errorf("of sleeps alone: summary %q, tables %+v", c.Summary, c.Tables)
+	}
+	// Quick has too few sizes for a line, and enough for a threshold.
+	c = lockConclusion(pretendFarms(Scale{CPUs: 2, Size: Quick}, constantCost(50)))
+	if len(c.Tables) != 3 || len(c.Summary) != 0 {
+		t.Errorf("of a quick run: summary %q, %d tables", c.Summary, len(c.Tables))
+	}
+}
+
+// stepsOf has an overhead and the half of its interval's width for each place, from
+// 100 on, by factors of ten.
+func stepsOf(overs ...[2]float64) []step {
+	var steps []step
+	at := 100.0
+	for _, o := range overs {
+		steps = append(steps, step{at, stat.Summary{N: 9, Median: o[0], Lo: o[0] - o[1], Hi: o[0] + o[1], Confidence: 0.96}})
+		at *= 10
+	}
+	return steps
+}
+
+func TestThreshold(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		steps []step
+		want  string
+	}{
+		{"between two, by a power", stepsOf([2]float64{1000, 0}, [2]float64{4, 0}, [2]float64{0.5, 0}), "4.64 µs, interpolated"},
+		{"with its interval", stepsOf([2]float64{50, 1}, [2]float64{4, 2}, [2]float64{0.5, 0.4}), "4.64 µs (2 µs to 8.8 µs), interpolated"},
+		{"to beyond the last", stepsOf([2]float64{50, 1}, [2]float64{4, 1}, [2]float64{0.9, 0.4}), "8.5 µs (4.1 µs to beyond 10 µs), interpolated"},
+		{"nowhere", stepsOf([2]float64{50, 1}, [2]float64{10, 1}), "not within 1 µs, measured"},
+		{"everywhere", stepsOf([2]float64{0.5, 0.1}, [2]float64{0.1, 0.1}), "at most 100 ns, measured"},
+		{"no faster than in proportion", stepsOf([2]float64{4, 0}, [2]float64{-3, 0}), "400 ns, interpolated"},
+		{"though no later than was measured", stepsOf([2]float64{100, 0}, [2]float64{0.5, 0}), "1 µs, measured"},
+		{"noise that rises", stepsOf([2]float64{4, 1}, [2]float64{0.9, 0.3}, [2]float64{1.05, 0.3}, [2]float64{0.5, 0.3}),
+			"960 ns (620 ns to 28.2 µs), interpolated"},
+		{"a wild figure counts little", stepsOf([2]float64{50, 1}, [2]float64{-8, 60}, [2]float64{7, 1}, [2]float64{0.5, 0.1}),
+			"70 µs (60 µs to 80 µs), interpolated"},
+		{"intervals that exclude each other", stepsOf([2]float64{4, 1}, [2]float64{0.5, 0.1}, [2]float64{3, 1.5}, [2]float64{0.5, 0.1}),
+			"472 ns (574 ns to 20.3 µs), interpolated"},
+	} {
+		found, ok := thresholdOf(tt.steps)
+		if got := found.text(nameOfJob); !ok || got != tt.want {
+			t.Errorf("%s: %q (%v), want %q", tt.name, got, ok, tt.want)
+		}
+	}
+	if _, ok := thresholdOf(stepsOf([2]float64{50, 1})); ok {
+		t.Error("a threshold of one place")
+	}
+}
+
+func TestNameOfBatch(t *testing.T) {
+	for size, want := range map[float64]string{1: "1", 1.2: "2", 17.5: "18", 64: "64", 64.0000001: "64"} {
+		if got := nameOfBatch(size); got != want {
+			t.Errorf("batch of %v is %s, want %s", size, got, want)
+		}
+	}
+}
+
+func TestLineBeyond(t *testing.T) {
+	ideals := []float64{100, 300, 1000, 3000, 10_000}
+	for _, tt := range []struct {
+		name                          string
+		constant, slope               float64 // that made the times
+		wantConstant, wantSlope, near float64
+	}{
+		{"both", 60, 0.2, 60, 0.2, 1e-9},
+		{"constant alone", 60, 0, 60, 0, 1e-9},
+		{"slope alone", 0, 0.2, 0, 0.2, 1e-9},
+		{"no negative slope", 60, -0.01, 57, 0, 3},
+		{"no negative constant", -10, 0.3, 0, 0.27, 0.02},
+	} {
+		var elapsed []float64
+		for _, x := range ideals {
+			elapsed = append(elapsed, x+tt.constant+tt.slope*x)
+		}
+		constant, slope := lineBeyond(ideals, elapsed)
+		if constant < 0 || slope < 0 {
+			t.Errorf("%s: %v and %v, one of them below nothing", tt.name, constant, slope)
+		}
+		if math.Abs(constant-tt.wantConstant) > tt.near || math.Abs(slope-tt.wantSlope) > min(tt.near, 0.02) {
+			t.Errorf("%s: %v and %v, want %v and %v", tt.name, constant, slope, tt.wantConstant, tt.wantSlope)
+		}
+	}
+}
+
+// Whoever batches by hand is entered only where a batch is not the whole run, and
+// is left out by name elsewhere.
+func TestNoBatchHoldsUpARun(t *testing.T) {
+	sections := []Section{lockBusy(Scale{}), lockBacklog(Scale{})}
+	for i, who := range []string{nativeSlices, byHandBacklog} {
+		in, out := 0, 0
+		for _, p := range sections[i].Points {
+			takesPart := slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == who })
+			leftOut := slices.ContainsFunc(p.LeftOut, func(l measure.LeftOut) bool { return l.Contender == who })
+			long := farmBatch*jobOf(p) > heldUp
+			if takesPart == long || leftOut != long {
+				t.Errorf("%s: %s takes part %v, is left out %v, batch too long %v", p.Name, who, takesPart, leftOut, long)
+			}
+			if takesPart {
+				in++
+			} else {
+				out++
+			}
+		}
+		if in == 0 || out == 0 {
+			t.Errorf("%s takes part in %d points, and not in %d", who, in, out)
+		}
+	}
+	for _, p := range lockBatch(Scale{}).Points {
+		if work := time.Duration(batchOf(p)) * jobOf(p); work > heldUp {
+			t.Errorf("%s: a batch is %v of work", p.Name, work)
+		}
+	}
+}
+
+// The timer is told from the channels in one round: both take part in each point, and
+// all sleep as long.
+func TestSleepsAloneTakePart(t *testing.T) {
+	for _, size := range sizes {
+		for _, p := range lockSleep(Scale{Size: size}).Points {
+			for _, who := range []string{alone, publishedFarm} {
+				if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == who }) {
+					t.Errorf("%v, %s: %s does not take part", size, p.Name, who)
+				}
+			}
+		}
+	}
+}
+
+// What a channel adds is the difference of a round, not of two medians: here each
+// round has another slack, and the channels add as much in every one.
+func TestSlackIsOfPairs(t *testing.T) {
+	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
+	for _, outcome := range m.outcomes {
+		for i := range outcome.Results {
+			for j := range outcome.Results[i].Repetitions {
+				ratio := 1.5 + float64((j*7)%9) // another one in each round
+				if outcome.Results[i].Contender == publishedFarm {
+					ratio += 0.02
+				}
+				outcome.Results[i].Repetitions[j].Figures = farmed(1, ratio, ratio).Figures
+			}
+		}
+	}
+	s, ok := m.slack(atProcs("1"), "1 ms")
+	if !ok || math.Abs(s.channels.Median-2) > 1e-9 || !s.channels.Clear() || s.channels.Hi-s.channels.Lo > 1e-9 {
+		t.Errorf("the channels add %+v (%v), want 2 in each round", s.channels, ok)
+	}
+	if s.timer.Hi-s.timer.Lo < 100 {
+		t.Errorf("the timer's part varies by %v points, and should by hundreds", s.timer.Hi-s.timer.Lo)
+	}
+}
+
+// Three measured sizes make a line, of whichever contender has them; two do not.
+func TestCostNeedsThreeSizes(t *testing.T) {
+	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
+	panel := atProcs("1")
+	for i, want := range []bool{true, true, true, false} { // of five up to 10 µs
+		if _, ok := m.cost(panel, native1024); ok != want {
+			t.Errorf("with %d sizes gone: %v, want %v", i, ok, want)
+		}
+		gone := 0
+		for _, outcome := range m.outcomes {
+			p := outcome.Point
+			if !strings.HasPrefix(p.Name, "busy") || p.Procs != 1 || gone == 1 {
+				continue
+			}
+			if r := outcome.Result(native1024); len(r.Repetitions) > 0 && jobOf(&Point{Point: *p}) <= fittedUpTo {
+				r.Repetitions, gone = nil, 1
+			}
+		}
+	}
+}
+
+// A farm that loses a job has no figure.
+func TestFarmsAreChecked(t *testing.T) {
+	honest := contender.NativeFarm(8)
+	lossy := contender.Farm{Name: "lossy", Run: func(workers int, n uint64, job func()) (contender.Tally, time.Duration) {
+		return honest.Run(workers, n-1, job)
+	}}
+	g := Scale{Size: Quick}.grind(farmWorkers, 1, 1, time.Microsecond)
+	if r, err := g.farm("lossy", lossy).Pass(); err == nil || r.Figures != nil {
+		t.Errorf("figures %v, error %v", r.Figures, err)
+	}
+	if _, err := g.farm("honest", honest).Pass(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The study's work is 12 s in all, and always the same for each worker.
+func TestSleeps(t *testing.T) {
+	for _, size := range studySleeps {
+		if n := (Scale{Size: AsPublished}).sleeps(size); time.Duration(n)*size != 12*time.Second {
+			t.Errorf("%d sleeps of %v are not 12 s", n, size)
+		}
+		for _, s := range sizes {
+			if n := (Scale{Size: s}).sleeps(size); n < farmWorkers || n%farmWorkers != 0 {
+				t.Errorf("%v: %d sleeps of %v for %d workers", s, n, size, farmWorkers)
+			}
+		}
+	}
+}
+
+// A run must hold several batches, and of single jobs enough that the last one is
+// little beside the whole.
+func TestGrind(t *testing.T) {
+	for _, size := range jobSizes {
+		for _, batch := range batchSizes {
+			if time.Duration(batch)*size > heldUp {
+				continue
+			}
+			g := Scale{}.grind(farmWorkers, 2, batch, size).inBatches(batch)
+			if g.jobs < 8*batch || g.jobs < 60 || g.pairs < 1 || g.portion < batch || time.Duration(g.portion)*size > heldUp {
+				t.Errorf("jobs of %v in batches of %d: %+v", size, batch, g)
+			}
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		100: "100 ns", 300 * time.Microsecond: "300 µs", 1500: "1.5 µs", time.Millisecond: "1 ms", time.Second: "1 s",
+	} {
+		if got := span(d); got != want {
+			t.Errorf("%v is written %q, want %q", time.Duration(d), got, want)
+		}
+	}
+}
+
+// Channels cannot cost less than nothing: where sleeps slack less with them, nothing is
+// charged to an operation.
+func TestSleepsThatSlackLessWithChannels(t *testing.T) {
+	m := pretendFarms(Scale{CPUs: 2}, func(who string, p *Point, job time.Duration) float64 {
+		if who == alone {
+			return 0.6
+		}
+		return 0.5
+	})
+	contains(t, lockFindings(m), "that is the timer's, and the sleeps slack less where channels hand them out.")
+	if row := m.sleepTable().Rows[0]; row[4] != "not beyond noise" {
+		t.Errorf("row %q", row)
+	}
+}

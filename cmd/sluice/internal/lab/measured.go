@@ -1,0 +1,142 @@
+package lab
+
+import (
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// Measured is what findings are drawn from: sections with their outcomes, which
+// may be incomplete.
+type Measured struct {
+	sections []Section
+	outcomes map[*measure.Point]*measure.Outcome
+}
+
+// NewMeasured joins the sections of an experiment with the outcomes of its
+// points.
+func NewMeasured(sections []Section, outcomes []measure.Outcome) *Measured {
+	m := &Measured{sections, make(map[*measure.Point]*measure.Outcome)}
+	for i := range outcomes {
+		m.outcomes[outcomes[i].Point] = &outcomes[i]
+	}
+	return m
+}
+
+// Samples returns the figures of one contender at one place, nil if there are
+// none.
+func (m *Measured) Samples(section, panel, x, contender, unit string) []float64 {
+	for _, s := range m.sections {
+		if s.Name != section {
+			continue
+		}
+		for _, point := range s.Points {
+			if point.Panel != panel || point.X != x {
+				continue
+			}
+			if result := m.outcomes[&point.Point].Result(contender); result != nil {
+				return result.Samples(unit)
+			}
+		}
+	}
+	return nil
+}
+
+// xs returns the places on the axis of a panel, in order.
+func (m *Measured) xs(section, panel string) []string {
+	var xs []string
+	for _, s := range m.sections {
+		if s.Name != section {
+			continue
+		}
+		for _, point := range s.Points {
+			if point.Panel == panel {
+				xs = append(xs, point.X)
+			}
+		}
+	}
+	return xs
+}
+
+// panels returns the panels of a section, in order.
+func (m *Measured) panels(section string) []string {
+	var panels []string
+	for _, s := range m.sections {
+		if s.Name != section {
+			continue
+		}
+		for _, point := range s.Points {
+			if len(panels) == 0 || panels[len(panels)-1] != point.Panel {
+				panels = append(panels, point.Panel)
+			}
+		}
+	}
+	return panels
+}
+
+// beyond reports whether a place has more Ps than there are CPUs.
+func (m *Measured) beyond(section, panel, x string) bool {
+	for _, s := range m.sections {
+		for _, p := range s.Points {
+			if s.Name == section && p.Panel == panel && p.X == x {
+				return p.Beyond
+			}
+		}
+	}
+	return false
+}
+
+// marked names a place, and says so if it has more Ps than there are CPUs: a finding
+// there is one of robustness.
+func (m *Measured) marked(name, section, panel, x string) string {
+	if m.beyond(section, panel, x) {
+		return name + " (oversubscribed)"
+	}
+	return name
+}
+
+// markedPanel does the same for a panel whose places have the same Ps, which its name
+// begins with: "GOMAXPROCS 8 (oversubscribed), 10 workers".
+func (m *Measured) markedPanel(section, panel string) string {
+	procs, rest, more := strings.Cut(panel, ", ")
+	if xs := m.xs(section, panel); len(xs) > 0 {
+		procs = m.marked(procs, section, panel, xs[0])
+	}
+	if more {
+		return procs + ", " + rest
+	}
+	return procs
+}
+
+// change returns how the time of one contender relates to that of another at
+// the same point; ok is false if either was not measured.
+func (m *Measured) change(section, panel, x, base, other string) (c stat.Change, ok bool) {
+	c = stat.Compare(
+		m.Samples(section, panel, x, base, measure.NsPerOp),
+		m.Samples(section, panel, x, other, measure.NsPerOp))
+	return c, c.N > 0
+}
+
+// across compares two contenders at each place on the axis of a panel.
+func (m *Measured) across(section, panel, base, other string) []place {
+	var places []place
+	for _, x := range m.xs(section, panel) {
+		if c, ok := m.change(section, panel, x, base, other); ok {
+			places = append(places, place{m.marked(x, section, panel, x), c})
+		}
+	}
+	return places
+}
+
+// acrossPanels compares two contenders at the same place of each panel, which is
+// quoted as the name of a load.
+func (m *Measured) acrossPanels(section, x, base, other string) []place {
+	var places []place
+	for _, panel := range m.panels(section) {
+		if c, ok := m.change(section, panel, x, base, other); ok {
+			places = append(places, place{m.marked("“"+panel+"”", section, panel, x), c})
+		}
+	}
+	return places
+}

@@ -1,0 +1,71 @@
+package lab
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+)
+
+// usualPerValue is what a value takes in most entries, for the estimate of the run's
+// length.
+const usualPerValue = 50 * time.Nanosecond
+
+// point returns a timed point without entries. Who reads results.txt for a law must
+// see in the name which points are no data.
+func (s Scale) point(section, panel, work, x string, procs, n int, labels []measure.Label) *Point {
+	all := []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: work}, {Key: "n", Value: strconv.Itoa(n)}}
+	name := section
+	if work != section {
+		name += " " + work
+	}
+	all = append(all, labels...)
+	for _, label := range all[2:] {
+		name += ", " + label.Key + " " + label.Value
+	}
+	if procs > s.cpus() {
+		all = append(all, measure.Label{Key: "ps", Value: "oversubscribed"})
+	}
+	return &Point{
+		Panel:  panel,
+		X:      x,
+		Beyond: procs > s.cpus(),
+		Point: measure.Point{
+			Name:   fmt.Sprintf("%s, GOMAXPROCS %d", name, procs),
+			Labels: all,
+			Procs:  procs,
+			Count:  s.count(),
+			Target: s.target(),
+			Pass:   time.Duration(n) * usualPerValue,
+		},
+	}
+}
+
+// byPanel orders points so that those of one panel are together.
+func byPanel(points []*Point) []*Point {
+	var ordered []*Point
+	seen := make(map[string]bool)
+	for _, first := range points {
+		if seen[first.Panel] {
+			continue
+		}
+		seen[first.Panel] = true
+		for _, p := range points {
+			if p.Panel == first.Panel {
+				ordered = append(ordered, p)
+			}
+		}
+	}
+	return ordered
+}
+
+// doubling returns 1, 2, 4 … up to the CPUs of the machine, and at least up to
+// least: a study's own values, and what the machine adds to them.
+func (s Scale) doubling(least int) []int {
+	var procs []int
+	for p := 1; p <= max(least, s.cpus()); p *= 2 {
+		procs = append(procs, p)
+	}
+	return procs
+}

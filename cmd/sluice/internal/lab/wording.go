@@ -1,0 +1,123 @@
+package lab
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// A place is a setting, such as "2", and what was found there.
+type place struct {
+	name   string
+	change stat.Change
+}
+
+// An axis says how the first place of a finding is introduced, and how the
+// others are.
+type axis struct{ first, later string }
+
+var (
+	atGOMAXPROCS = axis{"at GOMAXPROCS ", "at "}
+	withLoad     = axis{"with the load ", "with "}
+)
+
+// effect says what happens to a time when subject takes the place of what it is
+// compared with: "A hand-off saves 12 % ± 3 % at GOMAXPROCS 1 and 8 % ± 2 % at 2;
+// it makes no difference beyond noise at 8." It is empty if there are no places.
+func effect(subject string, by axis, places []place) string {
+	verdicts := []struct {
+		verb, rest string
+		of         func(stat.Change) bool
+		size       func(stat.Change) string
+	}{
+		{"saves", "", func(c stat.Change) bool { return c.Clear() && c.Median < 0 },
+			func(c stat.Change) string { return c.String() + " " }},
+		{"costs", "", func(c stat.Change) bool { return c.Clear() && c.Median >= 0 },
+			func(c stat.Change) string { return c.String() + " more " }},
+		{"makes no difference beyond noise", "", func(c stat.Change) bool { return c.Confidence > 0 && !c.Clear() },
+			func(stat.Change) string { return "" }},
+		{"changes the time by", ", of too few repetitions to tell from noise", func(c stat.Change) bool { return c.Confidence == 0 },
+			func(c stat.Change) string { return fmt.Sprintf("%+.0f %% ", 100*c.Median) }},
+	}
+	var parts []string
+	at := by.first
+	for _, verdict := range verdicts {
+		var said []string
+		for _, p := range places {
+			if verdict.of(p.change) {
+				said = append(said, verdict.size(p.change)+at+p.name)
+				at = by.later
+			}
+		}
+		if len(said) > 0 {
+			parts = append(parts, verdict.verb+" "+enumerate(said)+verdict.rest)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return subject + " " + strings.Join(parts, "; it ") + "."
+}
+
+// anyClear reports whether any of the places has a change beyond noise, or one of
+// which that is not known.
+func anyClear(places []place) bool {
+	for _, p := range places {
+		if p.change.Confidence == 0 || p.change.Clear() {
+			return true
+		}
+	}
+	return false
+}
+
+// ratio says how long who takes: "who takes 2.15 (1.67 to 2.40) times as long
+// at GOMAXPROCS 2". It is empty if there are no places.
+func ratio(who string, by axis, places []place) string {
+	var parts []string
+	times := " times as long" // said once
+	for i, p := range places {
+		c := p.change
+		at := by.later + p.name
+		if i == 0 {
+			at = by.first + p.name
+		}
+		if c.Confidence > 0 && !c.Clear() {
+			parts = append(parts, "as long, within noise, "+at)
+			continue
+		}
+		parts = append(parts, factor(c)+times+" "+at)
+		times = ""
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return who + " takes " + enumerate(parts) + "."
+}
+
+// enumerate joins phrases: "a, b and c".
+func enumerate(phrases []string) string {
+	last := len(phrases) - 1
+	if last < 1 {
+		return strings.Join(phrases, "")
+	}
+	return strings.Join(phrases[:last], ", ") + " and " + phrases[last]
+}
+
+// short writes a round n: "2 k", "1 M".
+func short(n int) string {
+	if n >= 1_000_000 {
+		return strconv.Itoa(n/1_000_000) + " M"
+	}
+	return strconv.Itoa(n/1_000) + " k"
+}
+
+// thousands writes n with a space between groups of three digits.
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + " " + digits[i:]
+	}
+	return digits
+}

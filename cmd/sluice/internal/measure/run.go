@@ -1,0 +1,216 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
+)
+
+// An Observer is told how a run gets on. Its methods are called from one
+// goroutine, never while a pass is timed.
+type Observer interface {
+	Start(point *Point, entry string) // before each repetition
+	Done()                            // after it, or instead of it when the entry was given up
+	More(steps int)                   // so many repetitions come in addition
+}
+
+// A Runner holds what all points of a run share.
+type Runner struct {
+	Observer Observer
+	// Stall is how long one pass may take before its entry is given up. The
+	// goroutines of such a pass cannot be stopped; they are left behind.
+	Stall time.Duration
+	// Grace is how long an interrupt waits for the pass under way.
+	Grace time.Duration
+	// Usage reads what was used of the machine until now. It is called before and
+	// after each repetition; nil if nobody wants to know.
+	Usage func() host.Usage
+	// Longer says which points are run longer than planned; nil is none.
+	Longer *Longer
+	// Finished is told of each point that was measured to its end; nil is nobody.
+	Finished func(*Outcome)
+}
+
+// Run measures the points in order and returns an Outcome for each of them. When
+// ctx ends it stops after the pass under way; the outcomes then tell what is
+// missing. GOMAXPROCS is as before when it returns.
+func (r *Runner) Run(ctx context.Context, points []*Point) []Outcome {
+	outcomes := NewOutcomes(points)
+	r.Continue(ctx, outcomes)
+	return outcomes
+}
+
+// Continue is Run for outcomes of which some are finished: it leaves these alone.
+// The others must have no repetition.
+func (r *Runner) Continue(ctx context.Context, outcomes []Outcome) {
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	for i := range outcomes {
+		if outcomes[i].Finished || ctx.Err() != nil {
+			continue
+		}
+		runtime.GOMAXPROCS(outcomes[i].Point.Procs)
+		r.point(ctx, &outcomes[i])
+		if outcomes[i].Finished && r.Finished != nil {
+			r.Finished(&outcomes[i])
+		}
+	}
+}
+
+// point measures all rounds of a point, and more of them if that is the rule. Once
+// the planned ones are there it is finished: an interrupt of those in addition
+// takes nothing away.
+func (r *Runner) point(ctx context.Context, outcome *Outcome) {
+	planned := outcome.Point.Count
+	if !r.rounds(ctx, outcome, 0, planned) {
+		return
+	}
+	outcome.Finished = true
+	if r.Longer == nil {
+		return
+	}
+	r.Longer.plannedTime += outcome.timed()
+	for done := planned; ; {
+		more := r.Longer.more(outcome, done)
+		if more == 0 {
+			return
+		}
+		r.Observer.More(more * len(outcome.Point.Entries))
+		if !r.rounds(ctx, outcome, done, done+more) {
+			return
+		}
+		done += more
+	}
+}
+
+// rounds takes one repetition of each entry, then the next of each: what disturbs
+// the machine for a while disturbs all of them. Each round begins with another
+// entry, so that none always runs after the same one. It reports whether all were
+// taken, which only an interrupt prevents.
+func (r *Runner) rounds(ctx context.Context, outcome *Outcome, from, to int) bool {
+	point := outcome.Point
+	n := len(point.Entries)
+	for round := from; round < to; round++ {
+		for turn := range n {
+			i := (round + turn) % n
+			entry, result := &point.Entries[i], &outcome.Results[i]
+			r.Observer.Start(point, entry.Contender)
+			if result.Err == nil {
+				repetition, usage, err := r.repetition(ctx, entry, point.Target, round == 0)
+				switch {
+				case ctx.Err() != nil:
+					return false // the figure, if any, may be of a disturbed pass
+				case err != nil:
+					result.Err = fmt.Errorf("repetition %d of %d: %w", round+1, to, err)
+				default:
+					result.Repetitions = append(result.Repetitions, repetition)
+					outcome.use(usage)
+				}
+			}
+			r.Observer.Done()
+		}
+	}
+	return true
+}
+
+// repetition takes one repetition of an entry and returns what was used of the
+// machine meanwhile. The first of an entry is preceded by a pass that does not
+// count: it brings code and memory in.
+func (r *Runner) repetition(ctx context.Context, entry *Entry, target time.Duration, first bool) (Repetition, *host.Usage, error) {
+	if first && target > 0 {
+		if _, err := r.pass(ctx, entry); err != nil {
+			return Repetition{}, nil, err
+		}
+	}
+	runtime.GC() // nobody pays for the garbage of the one before
+	if r.Usage == nil {
+		repetition, err := r.fill(ctx, entry, target)
+		return repetition, nil, err
+	}
+	before := r.Usage()
+	repetition, err := r.fill(ctx, entry, target)
+	used := r.Usage().Since(before)
+	return repetition, &used, err
+}
+
+// fill repeats the pass until it has been timed for target and returns the mean.
+func (r *Runner) fill(ctx context.Context, entry *Entry, target time.Duration) (Repetition, error) {
+	var total Reading
+	for {
+		reading, err := r.pass(ctx, entry)
+		if err != nil {
+			return Repetition{}, err
+		}
+		if reading.Figures != nil && reading.Elapsed == 0 {
+			return Repetition{Ops: max(1, reading.Ops), Figures: reading.Figures}, nil
+		}
+		if reading.Ops < 1 || reading.Elapsed <= 0 {
+			return Repetition{}, fmt.Errorf("a pass of %d operations took %v", reading.Ops, reading.Elapsed)
+		}
+		total.add(reading)
+		if total.Elapsed >= target {
+			ns := float64(total.Elapsed.Nanoseconds()) / float64(total.Ops)
+			return Repetition{Ops: total.Ops, Figures: append([]Figure{{NsPerOp, ns}}, total.Figures...)}, nil
+		}
+	}
+}
+
+// add counts a further pass, which has the same figures.
+func (r *Reading) add(pass Reading) {
+	r.Ops += pass.Ops
+	r.Elapsed += pass.Elapsed
+	if r.Figures == nil {
+		r.Figures = make([]Figure, len(pass.Figures))
+	}
+	for i, figure := range pass.Figures {
+		share := float64(pass.Elapsed) / float64(r.Elapsed)
+		r.Figures[i].Unit = figure.Unit
+		r.Figures[i].Value += share * (figure.Value - r.Figures[i].Value)
+	}
+}
+
+// pass runs one pass on a goroutine of its own: a contender that hangs or panics
+// there must not take the other results with it.
+func (r *Runner) pass(ctx context.Context, entry *Entry) (Reading, error) {
+	if err := ctx.Err(); err != nil {
+		return Reading{}, err
+	}
+	type answer struct {
+		reading Reading
+		err     error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = fmt.Errorf("panic: %v", p)
+			}
+			answers <- a
+		}()
+		a.reading, a.err = entry.Pass()
+	}()
+	stall := time.NewTimer(r.Stall)
+	defer stall.Stop()
+	select {
+	case a := <-answers:
+		return a.reading, a.err
+	case <-stall.C:
+		return Reading{}, fmt.Errorf("%w after %v", errStalled, r.Stall)
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(r.Grace)
+	defer grace.Stop()
+	select {
+	case a := <-answers:
+		return a.reading, a.err
+	case <-grace.C:
+		return Reading{}, ctx.Err()
+	}
+}
+
+var errStalled = errors.New("no end of the pass")

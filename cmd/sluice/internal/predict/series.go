@@ -1,0 +1,193 @@
+package predict
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// A Series is a sweep as it was read from a file: one thing by number of CPUs.
+type Series struct {
+	Name   string
+	Curve  Curve // what the file says of it; its points are the medians
+	Counts []Count
+}
+
+// ReadSeries reads every series of a file, which is either a file of curves or in
+// the Go benchmark format, and that with at least one of two counts of CPUs. The
+// name serves for messages.
+func ReadSeries(r io.Reader, name string) ([]Series, error) {
+	in := bufio.NewReader(r)
+	head, _ := in.Peek(len("source,"))
+	if string(head) != "source," {
+		return readBenchmarks(in, name)
+	}
+	curves, err := ReadCurves(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var all []Series
+	for _, c := range curves {
+		s := Series{Name: strings.Join([]string{c.Source, c.Machine, c.Version, c.Workload}, " | "), Curve: c}
+		for _, p := range c.Points {
+			s.Counts = append(s.Counts, Count{p.Procs, p.X, p.X, p.X, 1})
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// oversubscribed is the word by which the name of a benchmark says that it had
+// more Ps than there were CPUs.
+const oversubscribed = "oversubscribed"
+
+// secondsPerOp is how package benchfmt gives ns/op.
+const secondsPerOp = "sec/op"
+
+func readBenchmarks(r io.Reader, name string) ([]Series, error) {
+	type sample struct {
+		series Series
+		x      map[int][]float64
+	}
+	var samples []*sample
+	reader := benchfmt.NewReader(r, name)
+	for reader.Scan() {
+		result, ok := reader.Result().(*benchfmt.Result)
+		if !ok {
+			continue // a line of another kind, or one that is broken: benchmarks are mixed with output
+		}
+		seconds, ok := result.Value(secondsPerOp)
+		series, procs := splitName(string(result.Name))
+		if !ok || seconds <= 0 || strings.Contains(series, oversubscribed) {
+			continue
+		}
+		i := slices.IndexFunc(samples, func(s *sample) bool { return s.series.Name == series })
+		if i < 0 {
+			i = len(samples)
+			machine, os, arch := result.GetConfig("cpu"), result.GetConfig("goos"), result.GetConfig("goarch")
+			c := Curve{Machine: join(machine, join(os, arch, "/"), " "), Version: goName(result.GetConfig("go")), Workload: series, Kind: Shared}
+			c.CPUs, _ = strconv.Atoi(result.GetConfig("cpus"))
+			samples = append(samples, &sample{Series{Name: series, Curve: c}, map[int][]float64{}})
+		}
+		samples[i].x[procs] = append(samples[i].x[procs], 1/seconds)
+	}
+	if err := reader.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var all []Series
+	for _, s := range samples {
+		if len(s.x) > 1 {
+			s.series.Counts = counts(s.x)
+			s.series.Curve.Points = medians(s.series.Counts)
+			all = append(all, s.series)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: no benchmark in it was measured with two values of GOMAXPROCS, and it is no file of curves", name)
+	}
+	return all, nil
+}
+
+// goName writes "go1.26.8" as curves name a version: "Go 1.26.8".
+func goName(version string) string {
+	if number, ok := strings.CutPrefix(version, "go1."); ok {
+		return "Go 1." + number
+	}
+	return version
+}
+
+func join(a, b, with string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + with + b
+}
+
+// splitName returns the name of a benchmark without GOMAXPROCS, and that.
+func splitName(name string) (string, int) {
+	if i := strings.LastIndexByte(name, '-'); i >= 0 {
+		if procs, err := strconv.Atoi(name[i+1:]); err == nil && procs > 0 {
+			return name[:i], procs
+		}
+	}
+	return name, 1
+}
+
+// counts summarises samples of operations per second.
+func counts(samples map[int][]float64) []Count {
+	var all []Count
+	for procs, xs := range samples {
+		s := stat.Summarize(xs)
+		all = append(all, Count{procs, s.Median, s.Lo, s.Hi, s.N})
+	}
+	slices.SortFunc(all, func(a, b Count) int { return a.Procs - b.Procs })
+	return all
+}
+
+func medians(counts []Count) []Point {
+	points := make([]Point, len(counts))
+	for i, c := range counts {
+		points[i] = Point{c.Procs, c.X}
+	}
+	return points
+}
+
+// ErrWhich asks for one series of several.
+var ErrWhich = errors.New("say which series by -series and a part of its name")
+
+// Choose returns the one series whose name has part in it, or is part.
+func Choose(all []Series, part string) (Series, error) {
+	var found []Series
+	for _, s := range all {
+		if s.Name == part {
+			return s, nil
+		}
+		if strings.Contains(s.Name, part) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Series{}, fmt.Errorf("no series has %q in its name; %w; there are:%s", part, ErrWhich, names(all))
+	case 1:
+		return found[0], nil
+	}
+	return Series{}, fmt.Errorf("%d series: %w:%s", len(found), ErrWhich, names(found))
+}
+
+// names lists series, each in a line.
+func names(all []Series) string {
+	const most = 20
+	var text strings.Builder
+	for i, s := range all {
+		if i == most {
+			fmt.Fprintf(&text, "\n  … and %d more", len(all)-most)
+			break
+		}
+		text.WriteString("\n  " + s.Name)
+	}
+	return text.String()
+}
+
+// Limit sets the counts apart that are above the CPUs of the machine that was
+// measured: more Ps than CPUs are a test of robustness, and no point of a curve.
+func (s *Series) Limit(cpus int) {
+	kept := s.Counts[:0:0]
+	for _, c := range s.Counts {
+		if c.Procs > cpus {
+			s.Curve.Above = append(s.Curve.Above, c.Procs)
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	slices.Sort(s.Curve.Above)
+	s.Counts, s.Curve.Points = kept, medians(kept)
+}

@@ -1,0 +1,126 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+)
+
+// A Sweep measures this machine: P producers share one channel on P CPUs.
+type Sweep struct {
+	Procs       []int // values of GOMAXPROCS
+	Count       int   // repetitions
+	Capacity    int   // slots of the channel
+	OneConsumer bool  // in place of as many as producers
+}
+
+// What a sweep measures besides the channel itself: values of either remedy.
+const (
+	oneByOne  = "one by one"
+	inBatches = "in batches"
+	inLanes   = "in lanes"
+)
+
+// Size of the work.
+const (
+	passValues = 20_000
+	target     = 50 * time.Millisecond // of one repetition
+)
+
+// Doublings returns 1, 2, 4 … and cpus.
+func Doublings(cpus int) []int {
+	var procs []int
+	for n := 1; n < cpus; n *= 2 {
+		procs = append(procs, n)
+	}
+	return append(procs, cpus)
+}
+
+// Workload names what is measured, for the file of curves.
+func (s Sweep) Workload() string {
+	consumers := "as many consumers"
+	if s.OneConsumer {
+		consumers = "1 consumer"
+	}
+	return fmt.Sprintf("one chan uint64, GOMAXPROCS producers, %s, capacity %d", consumers, s.Capacity)
+}
+
+// Points lays out the sweep. Each repetition of all counts comes before the next of
+// any: what disturbs the machine for a while disturbs all of them.
+func (s Sweep) Points() []*measure.Point {
+	var points []*measure.Point
+	for round := range s.Count {
+		for i := range s.Procs {
+			procs := s.Procs[(round+i)%len(s.Procs)]
+			points = append(points, &measure.Point{
+				Name:    fmt.Sprintf("GOMAXPROCS %d, repetition %d of %d", procs, round+1, s.Count),
+				Procs:   procs,
+				Count:   1,
+				Target:  target,
+				Entries: s.entries(procs),
+			})
+		}
+	}
+	return points
+}
+
+func (s Sweep) entries(procs int) []measure.Entry {
+	consumers := procs
+	if s.OneConsumer {
+		consumers = 1
+	}
+	enter := func(name string, w workload.Workload, c contender.Contender) measure.Entry {
+		return measure.Entry{Contender: name, Pass: func() (measure.Reading, error) {
+			result, err := w.Run(c, passValues)
+			return measure.Reading{Ops: int(result.Items), Elapsed: result.Elapsed}, err
+		}}
+	}
+	return []measure.Entry{
+		enter(oneByOne, workload.OneWay(s.Capacity, procs, consumers), contender.Native()),
+		enter(inBatches, workload.OneWayBatches(s.Capacity, procs, consumers), contender.NativeSlices()),
+		enter(inLanes, workload.OneWay(s.Capacity, procs, consumers), contender.Sharded(context.Background(), nil)),
+	}
+}
+
+// A Swept is what a sweep found.
+type Swept struct {
+	Single  []Count `json:"one_by_one"`
+	Batches []Count `json:"in_batches,omitempty"` // of workload.BatchSize values
+	Lanes   []Count `json:"in_lanes,omitempty"`   // through sluice.Sharded
+}
+
+// Collect takes the figures out of the outcomes of Points. It fails with what
+// failed there. What an interrupt left undone is not in it.
+func (s Sweep) Collect(outcomes []measure.Outcome) (Swept, error) {
+	by := map[string]map[int][]float64{}
+	for _, outcome := range outcomes {
+		for i := range outcome.Results {
+			result := &outcome.Results[i]
+			if result.Err != nil {
+				return Swept{}, fmt.Errorf("GOMAXPROCS %d, %s: %w", outcome.Point.Procs, result.Contender, result.Err)
+			}
+			if by[result.Contender] == nil {
+				by[result.Contender] = map[int][]float64{}
+			}
+			for _, ns := range result.Samples(measure.NsPerOp) {
+				xs := by[result.Contender]
+				xs[outcome.Point.Procs] = append(xs[outcome.Point.Procs], 1e9/ns)
+			}
+		}
+	}
+	return Swept{counts(by[oneByOne]), counts(by[inBatches]), counts(by[inLanes])}, nil
+}
+
+// countAt returns the count of that many CPUs.
+func countAt(counts []Count, procs int) (Count, bool) {
+	i := slices.IndexFunc(counts, func(c Count) bool { return c.Procs == procs })
+	if i < 0 {
+		return Count{}, false
+	}
+	return counts[i], true
+}

@@ -1,0 +1,117 @@
+// Package progress shows how a run of the lab gets on: a bar on a terminal,
+// plain lines anywhere else.
+//
+// What may enter: ways to show a measure.Observer's events. None of them may
+// work while a pass is timed, so none has a goroutine or a timer.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+)
+
+// A Display is an Observer that must be told the end.
+type Display interface {
+	measure.Observer
+	// Finish leaves the terminal clean for what is written next.
+	Finish()
+}
+
+// New returns a bar if w is a terminal and lines otherwise. steps is the number
+// of repetitions to come.
+func New(w io.Writer, steps int) Display {
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		width, _, err := term.GetSize(int(file.Fd()))
+		if err != nil {
+			width = 80
+		}
+		return newBar(w, steps, width)
+	}
+	return &lines{w: w, steps: steps, began: time.Now()}
+}
+
+// bar is a progress bar with the setting that is being measured after it.
+type bar struct {
+	bar   *progressbar.ProgressBar
+	room  int // characters for the name of a point
+	point *measure.Point
+}
+
+// besides is what a bar takes in a line without the name of a point: the bar
+// itself, per cent, times.
+const besides = 46
+
+func newBar(w io.Writer, steps, width int) *bar {
+	return &bar{
+		room: max(0, width-besides),
+		bar: progressbar.NewOptions(steps,
+			progressbar.OptionSetWriter(w),
+			progressbar.OptionSetWidth(20),
+			progressbar.OptionSetTheme(progressbar.Theme{
+				Saucer: "━", SaucerHead: "━", SaucerPadding: " ", BarStart: "", BarEnd: "",
+			}),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionShowDescriptionAtLineEnd(),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionSetPredictTime(true),
+		),
+	}
+}
+
+func (b *bar) Start(point *measure.Point, _ string) {
+	if point == b.point {
+		return
+	}
+	b.point = point
+	b.bar.Describe(cut(point.Name, b.room))
+}
+
+// cut shortens s to n characters: a line that wraps would scroll the terminal.
+func cut(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	if n < 2 {
+		return ""
+	}
+	return string(runes[:n-1]) + "…"
+}
+
+func (b *bar) Done() { _ = b.bar.Add(1) } // a terminal that cannot be written to shows no bar
+
+// More moves the end: the time left grows with it.
+func (b *bar) More(steps int) { b.bar.ChangeMax(b.bar.GetMax() + steps) }
+
+func (b *bar) Finish() { _ = b.bar.Clear() }
+
+// lines writes a line for each point, when it begins.
+type lines struct {
+	w     io.Writer
+	steps int
+	done  int
+	began time.Time
+	point *measure.Point
+}
+
+func (l *lines) Start(point *measure.Point, _ string) {
+	if point == l.point {
+		return
+	}
+	l.point = point
+	fmt.Fprintf(l.w, "%3d %%  %4s  %s\n", 100*l.done/l.steps, time.Since(l.began).Round(time.Second), point.Name)
+}
+
+func (l *lines) Done() { l.done++ }
+
+func (l *lines) More(steps int) { l.steps += steps }
+
+func (l *lines) Finish() {}

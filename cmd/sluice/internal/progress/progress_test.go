@@ -1,0 +1,87 @@
+package progress
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+)
+
+func TestLines(t *testing.T) {
+	var out bytes.Buffer
+	display := New(&out, 4)
+	for _, name := range []string{"first", "second"} {
+		point := &measure.Point{Name: name}
+		for range 2 {
+			display.Start(point, "contender")
+			display.Done()
+		}
+	}
+	display.Finish()
+	want := regexp.MustCompile(`^  0 %    0s  first\n 50 %    0s  second\n$`)
+	if !want.Match(out.Bytes()) {
+		t.Errorf("progress reads\n%s", &out)
+	}
+}
+
+// A line of the bar that is wider than the terminal would scroll it.
+func TestBarFitsTheTerminal(t *testing.T) {
+	const width = 100
+	var out bytes.Buffer
+	display := newBar(&out, 200, width)
+	point := &measure.Point{Name: strings.Repeat("a long name ", 20)}
+	for range 200 {
+		display.Start(point, "contender")
+		display.Done()
+	}
+	display.Finish()
+	longest := 0
+	for line := range strings.FieldsFuncSeq(out.String(), func(r rune) bool { return r == '\r' || r == '\n' }) {
+		longest = max(longest, utf8.RuneCountInString(line))
+	}
+	if longest == 0 || longest > width {
+		t.Errorf("the longest line has %d characters, the terminal %d", longest, width)
+	}
+	if !strings.Contains(out.String(), "a long name") || !strings.Contains(out.String(), "…") {
+		t.Errorf("the bar does not name the point:\n%q", out.String())
+	}
+	if !strings.HasSuffix(out.String(), "\r") && !strings.HasSuffix(out.String(), "\x1b[2K") {
+		t.Errorf("the bar is not cleared at the end: %q", out.String()[max(0, out.Len()-60):])
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, tt := range []struct {
+		s    string
+		n    int
+		want string
+	}{{"short", 9, "short"}, {"exactly", 7, "exactly"}, {"too long", 5, "too …"}, {"any", 1, ""}, {"größer", 4, "grö…"}} {
+		if got := cut(tt.s, tt.n); got != tt.want {
+			t.Errorf("cut(%q, %d) = %q, want %q", tt.s, tt.n, got, tt.want)
+		}
+	}
+}
+
+// When points are run longer the share that is done falls back, and never passes
+// the whole.
+func TestMore(t *testing.T) {
+	var out bytes.Buffer
+	display := New(&out, 2)
+	for _, name := range []string{"first", "second"} {
+		display.Start(&measure.Point{Name: name}, "contender")
+		display.Done()
+		display.More(2)
+	}
+	display.Start(&measure.Point{Name: "third"}, "contender")
+	if got := strings.Fields(out.String()); len(got) != 12 || got[4] != "25" || got[8] != "33" {
+		t.Errorf("progress reads\n%s", &out)
+	}
+	bar := newBar(&out, 2, 80)
+	bar.More(3)
+	if got := bar.bar.GetMax(); got != 5 {
+		t.Errorf("the bar ends at %d, want 5", got)
+	}
+}

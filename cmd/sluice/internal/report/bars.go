@@ -1,0 +1,55 @@
+package report
+
+import (
+	"html/template"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
+)
+
+// bars draws the parts that a section's measures are, a chart for each contender of
+// the panel: whoever is compared in them is compared with itself.
+func (p *Panel) bars(s *Section, colours palette) []plot.Bars {
+	var charts []plot.Bars
+	for _, contender := range p.Contenders {
+		chart := plot.Bars{Title: contender + ", " + p.Name, XAxis: s.Axis, YAxis: s.Measures[0].Axis, Better: better(s.Measures[0]), Class: colours[contender]}
+		for _, point := range p.Points {
+			chart.X = append(chart.X, point.X)
+		}
+		for _, m := range s.Measures {
+			chart.Parts = append(chart.Parts, plot.Part{Name: m.Title, At: p.values(contender, m)})
+		}
+		charts = append(charts, chart)
+	}
+	return charts
+}
+
+// values returns what a contender reached, by the index of the point.
+func (p *Panel) values(contender string, m lab.Measure) map[int]plot.Value {
+	values := make(map[int]plot.Value)
+	for i, point := range p.Points {
+		if value, ok := point.entry(contender).value(m); ok {
+			values[i] = value
+		}
+	}
+	return values
+}
+
+// stacked draws all panels of a section whose measures are parts of a whole, on one
+// scale.
+func (s *Section) stacked(colours palette) []template.HTML {
+	var charts []plot.Bars
+	var cover []plot.Value
+	for _, panel := range s.panels() {
+		for _, chart := range panel.bars(s, colours) {
+			charts = append(charts, chart)
+			cover = append(cover, chart.Heights()...)
+		}
+	}
+	var drawn []template.HTML
+	for _, chart := range charts {
+		chart.Cover = cover
+		drawn = append(drawn, template.HTML(chart.SVG()))
+	}
+	return drawn
+}

@@ -1,0 +1,242 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// covers returns the values of all panels, by measure: their charts are to be
+// compared, so they share a scale.
+func (s *Section) covers() map[lab.Measure][]plot.Value {
+	covers := make(map[lab.Measure][]plot.Value)
+	for _, m := range s.Measures {
+		for i := range s.Points {
+			for j := range s.Points[i].Entries {
+				if value, ok := s.Points[i].Entries[j].value(m); ok {
+					covers[m] = append(covers[m], value)
+				}
+			}
+		}
+	}
+	return covers
+}
+
+// charts draws a panel: lines if it has an axis with several places, else rows.
+func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colours palette) []string {
+	title := cmp.Or(m.Title, p.Name)
+	if len(p.Points) == 1 {
+		chart := p.rows(capital(cmp.Or(title, s.Title)), s, m)
+		chart.Cover = cover
+		return []string{chart.SVG()}
+	}
+	var drawn []string
+	for _, group := range groups(p.Contenders) {
+		chart := p.lines(group.of(title, s.Title), s, m, colours)
+		chart.Cover = cover
+		for i := range chart.Series {
+			chart.Series[i].Ghost = !slices.Contains(group.members, chart.Series[i].Name)
+		}
+		drawn = append(drawn, chart.SVG())
+	}
+	return drawn
+}
+
+// better says which direction of a measure is good.
+func better(m lab.Measure) string {
+	if m.Rate != 0 {
+		return "more is better"
+	}
+	return "less is better"
+}
+
+func (p *Panel) lines(title string, s *Section, m lab.Measure, colours palette) plot.Lines {
+	chart := plot.Lines{
+		Title: title, XAxis: s.Axis, YAxis: chartUnit(m), Better: better(m),
+		Shaded: p.oversubscribedFrom(), Shade: "oversubscribed",
+	}
+	for _, point := range p.Points {
+		chart.X = append(chart.X, point.X)
+	}
+	for _, contender := range p.Contenders {
+		family := familyOf(contender)
+		chart.Series = append(chart.Series, plot.Series{
+			Name: contender, Class: colours[contender], Shape: family.shape, Dashed: family.dashed,
+			At: p.values(contender, m),
+		})
+	}
+	return chart
+}
+
+func (p *Panel) rows(title string, s *Section, m lab.Measure) plot.Rows {
+	chart := plot.Rows{Title: title, Axis: chartUnit(m), Better: better(m)}
+	if s.Axis != "" {
+		chart.Title += ", " + s.Axis + " " + p.Points[0].X
+	}
+	for _, contender := range p.Contenders {
+		entry := p.Points[0].entry(contender)
+		row := plot.Row{Label: contender, Value: cell(entry, m)}
+		if value, ok := entry.value(m); ok {
+			// The label names the row: the mark need only tell the family.
+			family := familyOf(contender)
+			row.Marks = []plot.Mark{{Class: family.Class, Shape: family.shape, Value: value}}
+		}
+		chart.Rows = append(chart.Rows, row)
+	}
+	return chart
+}
+
+// A group is the contenders that a chart names. It shows the others as ghosts.
+type group struct {
+	title   string // "" if it is the only one
+	members []string
+}
+
+// of returns the title of a group's chart. That of the section stands above it
+// anyway, so it is said again only if there is nothing else to say.
+func (g group) of(panel, section string) string {
+	switch {
+	case g.title == "":
+		return capital(cmp.Or(panel, section))
+	case panel == "":
+		return capital(g.title)
+	}
+	return capital(panel + ": " + g.title)
+}
+
+func capital(title string) string { return strings.ToUpper(title[:1]) + title[1:] }
+
+// crowd is how many names a chart can have before a reader loses the lines. Of
+// more, there is a chart for each family, of at most groupSize names, beside the
+// built-in channels, which are what everything is compared with: all of them if
+// they are a few, else the first.
+const (
+	crowd     = 8
+	groupSize = 10
+	company   = 3
+)
+
+// groups divides the contenders of a panel.
+func groups(contenders []string) []group {
+	if len(contenders) <= crowd {
+		return []group{{members: contenders}}
+	}
+	members := make(map[string][]string)
+	for _, contender := range contenders {
+		letter := familyOf(contender).letter
+		members[letter] = append(members[letter], contender)
+	}
+	natives := members[builtIn.letter]
+	beside := natives
+	if len(natives) > company {
+		beside = natives[:1]
+	}
+	members[builtIn.letter] = natives[len(beside):]
+	var all []group
+	for _, family := range families {
+		rest := members[family.letter]
+		parts := (len(rest) + groupSize - len(beside) - 1) / (groupSize - len(beside))
+		for part := range parts {
+			g := group{title: family.Name}
+			if parts > 1 {
+				g.title += fmt.Sprintf(", part %d of %d", part+1, parts)
+			}
+			from, to := part*len(rest)/parts, (part+1)*len(rest)/parts
+			g.members = slices.Concat(beside, rest[from:to])
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// value returns what a chart shows of an entry; ok is false if it has no figure.
+// e may be nil.
+func (e *Entry) value(m lab.Measure) (v plot.Value, ok bool) {
+	if e == nil || e.Error != "" {
+		return v, false
+	}
+	s, ok := e.summary(m)
+	v = plotted(e.Contender, m, s)
+	v.Each = e.each(m)
+	return v, ok
+}
+
+// each returns every repetition in the unit that is shown.
+func (e *Entry) each(m lab.Measure) []float64 {
+	var all []float64
+	for _, repetition := range e.Repetitions {
+		for _, figure := range repetition.Figures {
+			if figure.Unit == m.Unit {
+				one := stat.Summary{N: 1, Median: figure.Value, Lo: figure.Value, Hi: figure.Value}
+				all = append(all, drawnAt(m, m.Show(one).Median))
+			}
+		}
+	}
+	return all
+}
+
+func plotted(who string, m lab.Measure, s stat.Summary) plot.Value {
+	what := "interval"
+	if s.Confidence == 0 {
+		what = "range"
+	}
+	return plot.Value{
+		Mid: drawnAt(m, s.Median), Lo: drawnAt(m, s.Lo), Hi: drawnAt(m, s.Hi), Firm: s.Confidence > 0,
+		Tip: fmt.Sprintf("%s: %s %s, %s %s to %s, %d repetitions",
+			who, digits(s.Median), m.Axis, what, digits(s.Lo), digits(s.Hi), s.N),
+	}
+}
+
+// chartUnit is the unit in words, and what its scale does not show.
+func chartUnit(m lab.Measure) string {
+	if m.Floor == 0 {
+		return m.Axis
+	}
+	return fmt.Sprintf("%s, %v or less drawn as that", m.Axis, m.Floor)
+}
+
+// drawnAt returns where on the scale a figure is drawn.
+func drawnAt(m lab.Measure, v float64) float64 {
+	if m.Floor > 0 {
+		return max(v, m.Floor)
+	}
+	return v
+}
+
+// besideLift keeps the marks of one row apart.
+const besideLift = 3.5
+
+// besideChart has a row for each published figure: the hollow mark is what was
+// published, the others were measured here.
+func (e *Experiment) besideChart() plot.Rows {
+	unit := e.BesideIn.Axis
+	chart := plot.Rows{Title: "Published → the same here → sluice here", Axis: chartUnit(e.BesideIn), Better: better(e.BesideIn)}
+	for _, b := range e.Beside {
+		row := plot.Row{Label: b.Row + ", " + b.Column, Value: digits(b.Published)}
+		tip := fmt.Sprintf("published: %s %s", digits(b.Published), unit)
+		row.Marks = append(row.Marks, plot.Mark{Class: "then", Shape: plot.Diamond,
+			Value: plot.Value{Mid: b.Published, Lo: b.Published, Hi: b.Published, Firm: true, Tip: tip}})
+		for _, here := range []struct {
+			name string
+			s    *stat.Summary
+			lift float64
+		}{{b.Contender, b.Measured, besideLift}, {b.Ours, b.OursTakes, -besideLift}} {
+			if here.s == nil {
+				row.Value += " → –"
+				continue
+			}
+			row.Value += " → " + digits(here.s.Median)
+			family := familyOf(here.name)
+			row.Marks = append(row.Marks, plot.Mark{
+				Class: family.Class, Shape: family.shape, Lift: here.lift, Value: plotted(here.name, e.BesideIn, *here.s),
+			})
+		}
+		chart.Rows = append(chart.Rows, row)
+	}
+	return chart
+}

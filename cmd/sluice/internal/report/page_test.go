@@ -1,0 +1,269 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// crowded is a report with figures made up, of all that is hard to draw: many
+// contenders with long names, rates, outliers, places that are oversubscribed,
+// failures, gaps.
+func crowded() *Report {
+	contenders := []string{
+		"native, unbuffered", "native, 1024 slots", "native, N slots", "native, time.After in a select",
+		"published, simple", "published, flushing", "published, several channels by the clock's nanoseconds",
+		"sluice.Rendezvous", "sluice.Bounded, 1024 slots", "sluice.Elastic", "sluice.Elastic, batches", "sluice.Sharded", "sluice.Sharded, lanes and batches",
+	}
+	e := Experiment{
+		Name: "crowded", Title: "Can a crowd be told apart?", Prediction: "Yes: by shape, dashes and colour.",
+		Source:   lab.Source{Author: "A. Nobody", Title: "Nothing", Year: 2001, Machine: "abacus", Go: "0.1"},
+		Notes:    []string{"All figures are made up."},
+		Summary:  []string{"A made-up hand-over costs 157 ns ± 3 %: below jobs of 16 µs, batch."},
+		Findings: []string{"The first takes 2.24 (2.20 to 2.25) times as long.", "The second saves 12 % ± 3 %."},
+		Derived: []lab.Table{{Title: "The smallest job", Text: "Interpolated.", Head: []string{"by", "job"},
+			Rows: [][]string{{"native, unbuffered", "16 µs"}, {"sluice.Elastic", "2 µs"}}}},
+		BesideIn: lab.PerOperation,
+	}
+	rate := Section{Name: "rate", Title: "By GOMAXPROCS", Text: "Values go through.", Axis: "GOMAXPROCS", Measures: []lab.Measure{lab.Throughput}}
+	for i, procs := range []int{1, 2, 4, 64, 128} {
+		rate.Points = append(rate.Points, crowd13(contenders, "", fmt.Sprint(procs), procs, 40+16*float64(i*i)))
+	}
+	rate.Points[4].Entries[3] = Entry{Contender: contenders[3], Error: "received 9 values of 10"}
+	cost := Section{Name: "cost", Title: "By capacity", Text: "The same, slower.", Axis: "capacity, in values", Measures: []lab.Measure{lab.PerValue}}
+	for i, capacity := range []string{"0", "1", "1000", "1 000 000", "10 000 000"} {
+		cost.Points = append(cost.Points, crowd13(contenders[3:9], "one way", capacity, 2, 150-30*float64(i)))
+	}
+	memory := Section{Name: "memory", Title: "Memory", Text: "Held.", Measures: []lab.Measure{lab.PerOperation}}
+	memory.Points = append(memory.Points, crowd13(contenders[4:], "at the peak, while all producers are at work and nobody receives", "", 2, 12))
+	e.Sections = []Section{rate, cost, memory}
+	summary := stat.Summarize([]float64{95, 96, 97, 98, 99, 100, 101})
+	for i, column := range []string{"capacity 0", "capacity 10, of a request and its response"} {
+		e.Beside = append(e.Beside, Beside{Row: "(a) one way, 1 CPU", Column: column, Published: 425 / float64(1+9*i),
+			Contender: contenders[5*i], Measured: &summary, Ours: "sluice.Elastic"})
+	}
+	e.Beside[1].OursTakes = &summary
+	return &Report{
+		Schema: Schema, Machine: Machine{CPU: "Made-up CPU", CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.26", Version: "commit 0123456789ab"},
+		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: Duration(61 * time.Second), Size: lab.Quick.String(),
+		Interrupted: true, Missing: []string{"crowded, By capacity: all"}, Failures: []string{"crowded: received 9 values of 10"},
+		Experiments: []Experiment{e},
+	}
+}
+
+// crowd13 is a point with nine repetitions of each contender, the i-th of which
+// takes base times 1 + i/3. The last repetition is an outlier, every third one far
+// away.
+func crowd13(contenders []string, panel, x string, procs int, base float64) Point {
+	point := Point{Panel: panel, X: x, Procs: procs, Oversubscribed: procs > 2}
+	for i, contender := range contenders {
+		entry := Entry{Contender: contender, Summaries: make(map[string]stat.Summary)}
+		var samples []float64
+		for round := range 9 {
+			ns := base * (1 + float64(i)/3) * (1 + 0.01*float64(round))
+			if round == 8 {
+				ns *= []float64{1.2, 1.3, 30}[i%3]
+			}
+			samples = append(samples, ns)
+			entry.Repetitions = append(entry.Repetitions, measure.Repetition{Ops: 1000, Figures: []measure.Figure{{Unit: measure.NsPerOp, Value: ns}}})
+		}
+		entry.Summaries[measure.NsPerOp] = stat.Summarize(samples)
+		point.Entries = append(point.Entries, entry)
+	}
+	return point
+}
+
+// pageFile is how the checks in a browser, in tools/page, get a page that is the
+// same each time.
+var pageFile = flag.String("page", "", "write the made-up page to this file")
+
+func TestPageToFile(t *testing.T) {
+	path := *pageFile
+	if path == "" {
+		path = filepath.Join(t.TempDir(), PageFile)
+	}
+	if err := Replace(path, crowded().WritePage); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != render(t, crowded().WritePage) {
+		t.Errorf("%s is not the page: %v", path, err)
+	}
+}
+
+// The page must be whole by itself: nothing in it may make a browser fetch.
+func TestPageIsSelfContained(t *testing.T) {
+	for _, r := range []*Report{pretended(false), crowded()} {
+		if fetched := fetches(render(t, r.WritePage)); len(fetched) > 0 {
+			t.Errorf("the page fetches %q", fetched)
+		}
+	}
+	for _, bad := range []string{
+		`<img src="x.png">`, `<script src=a.js></script>`, `<link rel="stylesheet" href="a.css">`,
+		`<style>@import "a.css";</style>`, `<p style="background:url(a.png)">`, `<a href="https://example.com">`,
+	} {
+		if len(fetches(bad)) == 0 {
+			t.Errorf("the check would not notice %s", bad)
+		}
+	}
+}
+
+var insideLink = regexp.MustCompile(`href="#[a-z-]+"`)
+
+// fetches returns what in a page refers to something outside it.
+func fetches(page string) []string {
+	page = insideLink.ReplaceAllString(page, "")
+	return regexp.MustCompile(`(?i)(src|href|action|data)\s*=|url\(|@import|https?://|<script|<link|<iframe|<object`).FindAllString(page, -1)
+}
+
+// The policy must allow the style as it stands in the page, to the letter.
+func TestPolicyAllowsTheStyle(t *testing.T) {
+	page := render(t, crowded().WritePage)
+	_, rest, _ := strings.Cut(page, "<style>")
+	style, _, _ := strings.Cut(rest, "</style>")
+	sum := sha256.Sum256([]byte(style))
+	want := "style-src &#39;sha256-" + strings.ReplaceAll(base64.StdEncoding.EncodeToString(sum[:]), "+", "&#43;") + "&#39;"
+	if !strings.Contains(page, want) {
+		t.Errorf("the policy lacks %s", want)
+	}
+	if strings.Contains(page, " style=") {
+		t.Error("the policy forbids style attributes, and there are some")
+	}
+}
+
+func TestPage(t *testing.T) {
+	page := render(t, pretended(true).WritePage)
+	for _, want := range []string{
+		"What does a made-up channel cost?", "A. Nobody", "abacus", "Go: 0.1", // the source
+		`A made-up channel costs 10 ns. <a href="#made-up">`,     // the summary, with the way to its experiment
+		"It costs &lt; nothing.",                                 // the prediction
+		"Made-up CPU, 2 usable", "go1.26", "commit 0123456789ab", // the machine
+		"A finding of 12\u00a0%\u00a0±\u00a03\u00a0%", "&lt;b&gt;", // findings, escaped
+		"By division.", `<th scope="row">small</th><td>1 µs</td>`, // derived
+		"425 → 10.3 → 20.3",                                         // published beside measured
+		"oversubscribed",                                            // in the chart
+		"sluice.Small (too small for &lt;this&gt;)",                 // left out, by name
+		"received 9 values of 10",                                   // failed, by name
+		"made-up, memory, GOMAXPROCS : all",                         // missing, by name
+		"native, 8 slots: 10.3 ns per value, interval 10.0 to 10.6", // intervals
+		"ns per value · less is better",                             // the direction
+		`<code class="command">sluice lab made-up</code>`,           // how to repeat it
+		"<title>", "prefers-color-scheme: dark", "width=device-width", "@media print",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "ZgotmplZ") {
+		t.Error("the template refused a value")
+	}
+	if n := len(chartsOf(page)); n != 2 || !strings.Contains(page, "Not measured in this run.") { // published, by GOMAXPROCS
+		t.Errorf("%d charts, want 2, and a word on the section that was not measured", n)
+	}
+	if n := len(chartsOf(render(t, pretended(false).WritePage))); n != 4 { // two of memory besides
+		t.Errorf("%d charts of the whole run, want 4", n)
+	}
+}
+
+func chartsOf(page string) []string {
+	return regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
+}
+
+// Each link leads to a place of the page, and each chart is XML with a name for a
+// screen reader and a table below it.
+func TestPageIsWhole(t *testing.T) {
+	page := render(t, crowded().WritePage)
+	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(page, `id="`+link[1]+`"`) {
+			t.Errorf("the link to %s leads nowhere", link[1])
+		}
+	}
+	charts := chartsOf(page)
+	for _, title := range []string{">Built-in channels</text>", ">Published remedies</text>", ">Sluice</text>", ">One way</text>"} {
+		if !strings.Contains(page, title) {
+			t.Errorf("no chart has the title %s", title)
+		}
+	}
+	if len(charts) != 6 { // published, three for the crowd, capacity, memory
+		t.Errorf("%d charts, want 6", len(charts))
+	}
+	for _, chart := range charts {
+		var drawing struct {
+			Label string `xml:"aria-label,attr"`
+		}
+		if err := xml.Unmarshal([]byte(chart), &drawing); err != nil || drawing.Label == "" {
+			t.Errorf("chart %q: %v", drawing.Label, err)
+		}
+	}
+	if tables := strings.Count(page, "<table>"); tables != 5 { // three sections, published, derived
+		t.Errorf("%d tables, want 5", tables)
+	}
+	for _, want := range []string{"more is better", "Quick size", "At 3 points of 11 GOMAXPROCS exceeds", "sluice lab crowded -quick"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// Nothing measured at all still gives a page.
+func TestPageOfNothing(t *testing.T) {
+	r := &Report{Interrupted: true, Experiments: []Experiment{{Name: "none", Sections: []Section{{Title: "S"}}}}}
+	var b bytes.Buffer
+	if err := r.WritePage(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Too little was measured", "Interrupted", "Not measured in this run."} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// Every contender of a crowd has its name in one chart at least, and no chart has
+// more than a reader can follow.
+func TestGroups(t *testing.T) {
+	names := slices.Concat(numbered("native", 6), numbered("sluice", 17), numbered("published", 17))
+	for n := range len(names) + 1 {
+		seen := make(map[string]bool)
+		all := groups(names[:n])
+		for _, g := range all {
+			if len(g.members) > groupSize || (len(all) > 1) != (g.title != "") {
+				t.Errorf("of %d contenders a chart %q has %d", n, g.title, len(g.members))
+			}
+			for _, name := range g.members {
+				seen[name] = true
+			}
+		}
+		if len(seen) != n {
+			t.Errorf("of %d contenders %d are named", n, len(seen))
+		}
+	}
+	var titles []string
+	for _, g := range groups(slices.Concat(names[:6], numbered("published", 10), numbered("sluice", 3))) {
+		titles = append(titles, g.title)
+	}
+	want := []string{"built-in channels", "published remedies, part 1 of 2", "published remedies, part 2 of 2", "sluice"}
+	if !slices.Equal(titles, want) {
+		t.Errorf("charts %q, want %q", titles, want)
+	}
+}
+
+func numbered(name string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint(name, " ", i))
+	}
+	return names
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
+)
+
+// A family is who made a contender. Charts tell families apart by colour, by shape
+// and by dashes: page.css says why these.
+type family struct {
+	Name   string // in the key
+	Class  string // in the style: of its first member
+	Sign   string // in the key, what Shape draws
+	letter string // of its colour classes
+	shape  plot.Shape
+	dashed bool
+}
+
+var (
+	builtIn   = family{Name: "built-in channels", Class: "n0", Sign: "■", letter: "n", shape: plot.Square}
+	published = family{Name: "published remedies", Class: "p0", Sign: "▲", letter: "p", shape: plot.Triangle, dashed: true}
+	ours      = family{Name: "sluice", Class: "s0", Sign: "●", letter: "s", shape: plot.Dot}
+	families  = []family{builtIn, published, ours}
+)
+
+// familyOf tells the family by the name.
+func familyOf(contender string) family {
+	switch {
+	case strings.HasPrefix(contender, "native"):
+		return builtIn
+	case strings.HasPrefix(contender, "sluice"):
+		return ours
+	}
+	return published
+}
+
+// A palette gives each contender of an experiment one colour class, the same in
+// all its charts: the letter of its family, numbered by appearance.
+type palette map[string]string
+
+// shades is how many classes of each family page.css knows.
+const shades = 7
+
+func newPalette(e *Experiment) palette {
+	colours := make(palette)
+	used := make(map[string]int)
+	for _, section := range e.Sections {
+		for _, point := range section.Points {
+			for _, entry := range point.Entries {
+				if _, ok := colours[entry.Contender]; ok {
+					continue
+				}
+				letter := familyOf(entry.Contender).letter
+				colours[entry.Contender] = fmt.Sprintf("%s%d", letter, used[letter]%shades)
+				used[letter]++
+			}
+		}
+	}
+	return colours
+}

@@ -1,0 +1,194 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Every class that a page uses must have its style, and every contender a colour
+// that exists.
+func TestStyles(t *testing.T) {
+	for _, r := range []*Report{crowded(), stacked()} {
+		for _, class := range unstyled(render(t, r.WritePage)) {
+			t.Errorf("class %q has no style", class)
+		}
+	}
+	if got := unstyled(`</style><p class="soft planted">`); len(got) != 1 {
+		t.Errorf("of a planted class it is said: %q", got)
+	}
+	for _, letter := range []string{"n", "p", "s"} {
+		for i := range shades {
+			if !strings.Contains(Style, fmt.Sprintf(".%s%d {", letter, i)) {
+				t.Errorf("page.css has no shade %d of family %s", i, letter)
+			}
+		}
+	}
+}
+
+// unstyled returns the classes of a page that the style does not know. Some are
+// there for the checks of the page, or for a family that is not in it.
+func unstyled(page string) (missing []string) {
+	_, body, _ := strings.Cut(page, "</style>")
+	for _, match := range regexp.MustCompile(`class="([^"]+)"`).FindAllStringSubmatch(body, -1) {
+		for class := range strings.FieldsSeq(match[1]) {
+			if class != "mark" && !regexp.MustCompile(`\.`+class+`\b`).MatchString(Style) {
+				missing = append(missing, class)
+			}
+		}
+	}
+	return missing
+}
+
+// A theme is the colours of page.css by name, in light or in the dark.
+type theme map[string]colour
+
+// A colour is red, green and blue, linear, from 0 to 1.
+type colour [3]float64
+
+// themes reads the colours from a style: those of light come first, and dark
+// overrides them.
+func themes(t *testing.T, style string) map[string]theme {
+	t.Helper()
+	light, dark, found := strings.Cut(style, "prefers-color-scheme: dark")
+	if !found {
+		t.Fatal("the style has no dark theme")
+	}
+	dark, _, _ = strings.Cut(dark, "\n}\n")
+	all := map[string]theme{"light": make(theme), "dark": make(theme)}
+	for name, text := range map[string]string{"light": light, "dark": dark} {
+		for _, match := range regexp.MustCompile(`--([a-z0-9]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(text, -1) {
+			all[name][match[1]] = parseColour(t, match[2])
+		}
+	}
+	return all
+}
+
+func parseColour(t *testing.T, hex string) (c colour) {
+	t.Helper()
+	for i := range c {
+		v, err := strconv.ParseUint(hex[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := float64(v) / 255; s <= 0.04045 {
+			c[i] = s / 12.92
+		} else {
+			c[i] = math.Pow((s+0.055)/1.055, 2.4)
+		}
+	}
+	return c
+}
+
+// contrast is that of WCAG 2.2: from 1 to 21.
+func contrast(a, b colour) float64 {
+	luminance := func(c colour) float64 { return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2] }
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// eyes are how people see colours: most, and those with the two common forms of
+// colour blindness. The matrices, for linear colours, are those of Machado,
+// Oliveira and Fernandes, 2009, at full severity.
+var eyes = map[string][3][3]float64{
+	"most":        {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+	"deuteranope": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
+	"protanope":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
+}
+
+// distance is that of CIELAB, 1976, as seen by the eyes that tell the two least
+// apart. A difference of 2.3 is just noticeable.
+func distance(a, b colour) float64 {
+	least := math.Inf(1)
+	for _, eye := range eyes {
+		p, q := labColor(seen(a, eye)), labColor(seen(b, eye))
+		least = min(least, math.Sqrt(math.Pow(p[0]-q[0], 2)+math.Pow(p[1]-q[1], 2)+math.Pow(p[2]-q[2], 2)))
+	}
+	return least
+}
+
+func seen(c colour, eye [3][3]float64) (s colour) {
+	for i, row := range eye {
+		s[i] = min(1, max(0, row[0]*c[0]+row[1]*c[1]+row[2]*c[2]))
+	}
+	return s
+}
+
+func labColor(c colour) [3]float64 {
+	f := func(v float64) float64 {
+		if v > 0.008856 {
+			return math.Cbrt(v)
+		}
+		return 7.787*v + 16.0/116
+	}
+	x := f((0.4124*c[0] + 0.3576*c[1] + 0.1805*c[2]) / 0.95047)
+	y := f(0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2])
+	z := f((0.0193*c[0] + 0.1192*c[1] + 0.9505*c[2]) / 1.08883)
+	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
+}
+
+// What is required of the palette: text of WCAG level AA, marks of at least 3:1,
+// families far apart, shades of one family apart.
+const (
+	textContrast   = 4.5
+	markContrast   = 3.0
+	familyDistance = 25
+	shadeDistance  = 6
+)
+
+func TestPalette(t *testing.T) {
+	for name, colours := range themes(t, Style) {
+		for _, wrong := range faults(colours) {
+			t.Errorf("%s: %s", name, wrong)
+		}
+	}
+	for _, planted := range []struct{ name, hex, says string }{
+		{"soft", "#8a9299", "text"}, {"s3", "#c0d8f0", "mark"}, {"p0", "#33383d", "families"}, {"s2", "#2b6be5", "apart"},
+	} {
+		colours := themes(t, Style)["light"]
+		colours[planted.name] = parseColour(t, planted.hex)
+		if wrong := faults(colours); len(wrong) == 0 || !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
+			t.Errorf("of %s = %s it is said: %q", planted.name, planted.hex, wrong)
+		}
+	}
+}
+
+func faults(colours theme) (wrong []string) {
+	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	for _, ground := range []string{"paper", "shade"} {
+		for _, name := range []string{"ink", "soft", "warn", "link"} {
+			if c := contrast(colours[name], colours[ground]); c < textContrast {
+				complain("text of %s on %s: %.2f", name, ground, c)
+			}
+		}
+		for _, name := range classes() {
+			if c := contrast(colours[name], colours[ground]); c < markContrast {
+				complain("mark of %s on %s: %.2f", name, ground, c)
+			}
+		}
+	}
+	for i, a := range classes() {
+		for _, b := range classes()[:i] {
+			d := distance(colours[a], colours[b])
+			if a[1] == '0' && b[1] == '0' && d < familyDistance {
+				complain("the families of %s and %s: %.1f", a, b, d)
+			}
+			if a[0] == b[0] && d < shadeDistance {
+				complain("%s and %s are %.1f apart", a, b, d)
+			}
+		}
+	}
+	return wrong
+}
+
+func classes() (names []string) {
+	for _, letter := range []string{"n", "p", "s"} {
+		for i := range shades {
+			names = append(names, fmt.Sprint(letter, i))
+		}
+	}
+	return names
+}

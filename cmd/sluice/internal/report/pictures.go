@@ -1,0 +1,21 @@
+package report
+
+import (
+	"html/template"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
+)
+
+// A drawing is a picture of an experiment as the page shows it.
+type drawing struct {
+	SVG     template.HTML
+	Caption string
+}
+
+func (e *Experiment) drawings() []drawing {
+	var all []drawing
+	for _, p := range e.Pictures {
+		all = append(all, drawing{template.HTML(plot.Inside(p.Inside).SVG()), p.Caption})
+	}
+	return all
+}

@@ -1,0 +1,372 @@
+// Package report turns what was measured into what is read: tables for a
+// terminal, results.txt for benchstat, results.json, and report.html, a page
+// that needs nothing beside itself.
+//
+// What may enter: the model that all four are written from, and one file for
+// each of them. Nothing here measures or decides; the findings come from the
+// experiments.
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// Schema is the version of results.json. It changes when a reader of the old
+// form would misread the new one.
+const Schema = 1
+
+// Tool is who writes results.json.
+const Tool = "sluice lab"
+
+// A Machine is what the figures are of.
+type Machine = host.Machine
+
+// A Report is a run of the lab. It is results.json as it stands.
+type Report struct {
+	Schema      int          `json:"schema"`
+	Tool        string       `json:"tool"`
+	Machine     Machine      `json:"machine"`
+	Started     time.Time    `json:"started"`
+	Took        Duration     `json:"took_seconds"`
+	Sittings    []Sitting    `json:"sittings"`
+	Size        string       `json:"size"`
+	Procs       []int        `json:"procs,omitempty"` // as asked for; empty for the study's own
+	Count       int          `json:"count,omitempty"` // as asked for; 0 for the size's own
+	Interrupted bool         `json:"interrupted"`
+	Missing     []string     `json:"missing,omitempty"`  // what an interrupt prevented
+	Failures    []string     `json:"failures,omitempty"` // what went wrong, by name
+	Experiments []Experiment `json:"experiments"`
+}
+
+// A Sitting is one run of the program. A report has several if it was interrupted and
+// resumed; the figures of one point are always of one sitting.
+type Sitting struct {
+	Started time.Time `json:"started"`
+	Took    Duration  `json:"took_seconds"`
+	Load    string    `json:"load,omitempty"`
+	// Before and After are the noise of the machine before the first point and after
+	// the last, nil if that was not measured.
+	Before *host.Noise `json:"noise_before"`
+	After  *host.Noise `json:"noise_after"`
+}
+
+// A Duration is written to JSON in seconds.
+type Duration time.Duration
+
+// MarshalJSON writes d in seconds, to the millisecond.
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "%.3f", time.Duration(d).Seconds()), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (d *Duration) UnmarshalJSON(text []byte) error {
+	seconds, err := strconv.ParseFloat(string(text), 64)
+	*d = Duration(math.Round(seconds*1e3)) * Duration(time.Millisecond)
+	return err
+}
+
+// An Experiment is one study: its source, what was found, and the figures.
+type Experiment struct {
+	Name       string        `json:"name"`
+	Title      string        `json:"title"`
+	Prediction string        `json:"prediction"`
+	Source     lab.Source    `json:"source"`
+	Notes      []string      `json:"notes"`
+	Summary    []string      `json:"summary"`
+	Findings   []string      `json:"findings"`
+	Derived    []lab.Table   `json:"derived"`
+	Pictures   []lab.Picture `json:"pictures,omitempty"`
+	BesideIn   lab.Measure   `json:"published_in"`
+	Beside     []Beside      `json:"published"`
+	Sections   []Section     `json:"sections"`
+}
+
+// Beside is a published figure with the same work as measured here, by the same
+// contender and by ours. A nil summary was not measured.
+type Beside struct {
+	Row       string        `json:"row"`
+	Column    string        `json:"column"`
+	Published float64       `json:"published"` // in Experiment.BesideIn, as all figures
+	Contender string        `json:"contender"`
+	Measured  *stat.Summary `json:"measured"`
+	Ours      string        `json:"ours"`
+	OursTakes *stat.Summary `json:"ours_measured"`
+}
+
+// A Section is one sweep.
+type Section struct {
+	Name     string        `json:"name"`
+	Title    string        `json:"title"`
+	Text     string        `json:"text"`
+	Axis     string        `json:"axis"`
+	Measures []lab.Measure `json:"measures"`
+	Stacked  bool          `json:"stacked,omitempty"` // the measures are parts of a whole
+	Points   []Point       `json:"points"`
+}
+
+// A Point is one setting with the figures of all contenders.
+type Point struct {
+	Name           string            `json:"name"`
+	Panel          string            `json:"panel"`
+	X              string            `json:"x"`
+	Labels         []measure.Label   `json:"labels"`
+	Procs          int               `json:"gomaxprocs"`
+	Oversubscribed bool              `json:"oversubscribed"` // GOMAXPROCS above the number of CPUs
+	Count          int               `json:"count"`          // rounds planned; a point that was run longer has more
+	Finished       bool              `json:"finished"`
+	Sitting        int               `json:"sitting"`              // in which it was measured, from 0
+	Usage          *host.Usage       `json:"usage,omitempty"`      // of the machine during the repetitions
+	Disturbed      []string          `json:"disturbed,omitempty"`  // by what, beyond the stated levels
+	Collecting     string            `json:"collecting,omitempty"` // what the garbage collector took, if much
+	Entries        []Entry           `json:"entries"`
+	LeftOut        []measure.LeftOut `json:"left_out"`
+}
+
+// An Entry is one contender at a point.
+type Entry struct {
+	Contender   string                  `json:"contender"`
+	Summaries   map[string]stat.Summary `json:"summaries"` // by unit
+	Repetitions []measure.Repetition    `json:"repetitions"`
+	Missing     int                     `json:"missing"` // repetitions that an interrupt prevented
+	// Wide is true if the interval of the time is wider than stat.Precise although
+	// the point was run longer, as far as the rule allows.
+	Wide bool `json:"wide,omitempty"`
+	// Outliers are the indices of repetitions that lie far from the others, by unit.
+	// They count in all figures.
+	Outliers map[string][]int `json:"outliers,omitempty"`
+	Error    string           `json:"error,omitempty"`
+}
+
+// A Run is an experiment with its sections and what was measured of them.
+type Run struct {
+	Experiment lab.Experiment
+	Sections   []lab.Section
+	Outcomes   []measure.Outcome // of all points of all sections, in order
+}
+
+// New returns the report of some runs. It fills everything but Took.
+func New(machine Machine, started time.Time, size lab.Size, interrupted bool, runs []Run) *Report {
+	r := &Report{
+		Schema:      Schema,
+		Tool:        Tool,
+		Machine:     machine,
+		Started:     started,
+		Size:        size.String(),
+		Interrupted: interrupted,
+	}
+	for _, run := range runs {
+		r.add(run)
+	}
+	return r
+}
+
+func (r *Report) add(run Run) {
+	e := Experiment{
+		Name:       run.Experiment.Name,
+		Title:      run.Experiment.Title,
+		Prediction: run.Experiment.Prediction,
+		Source:     run.Experiment.Source,
+		Notes:      run.Experiment.Notes,
+		Pictures:   run.Experiment.Pictures,
+		BesideIn:   run.Experiment.PublishedIn,
+	}
+	next := 0
+	for _, s := range run.Sections {
+		section := Section{Name: s.Name, Title: s.Title, Text: s.Text, Axis: s.Axis, Measures: s.Measures, Stacked: s.Stacked}
+		for _, p := range s.Points {
+			section.Points = append(section.Points, r.point(e.Name, p, &run.Outcomes[next]))
+			next++
+		}
+		e.Sections = append(e.Sections, section)
+	}
+	measured := lab.NewMeasured(run.Sections, run.Outcomes)
+	conclusion := run.Experiment.Conclude(measured)
+	e.Summary, e.Findings, e.Derived = conclusion.Summary, conclusion.Findings, conclusion.Tables
+	for _, p := range run.Experiment.Published {
+		e.Beside = append(e.Beside, beside(p, e.BesideIn, measured))
+	}
+	r.Experiments = append(r.Experiments, e)
+}
+
+func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) Point {
+	point := Point{
+		Name:           p.Name,
+		Panel:          p.Panel,
+		X:              p.X,
+		Labels:         p.Labels,
+		Procs:          p.Procs,
+		Oversubscribed: p.Procs > r.Machine.Whole(),
+		Count:          p.Count,
+		Finished:       o.Finished,
+		Usage:          o.Usage,
+		Sitting:        o.Sitting,
+		LeftOut:        p.LeftOut,
+	}
+	var missing []string
+	untouched := true
+	for i := range o.Results {
+		entry := entryOf(&o.Results[i])
+		entry.Missing = o.Missing(i)
+		if entry.Error != "" {
+			r.Failures = append(r.Failures, fmt.Sprintf("%s, %s: %s: %s", experimentName, p.Name, entry.Contender, entry.Error))
+		}
+		if entry.Missing > 0 {
+			missing = append(missing, fmt.Sprintf("%s: %d of %d repetitions", entry.Contender, entry.Missing, o.Point.Count))
+		}
+		untouched = untouched && entry.Missing == o.Point.Count
+		point.Entries = append(point.Entries, entry)
+	}
+	if o.Usage != nil && point.timed() {
+		point.Disturbed = o.Usage.Disturbances(r.Machine.CPUs, p.Procs)
+		point.Collecting = o.Usage.Collecting(p.Procs)
+	}
+	switch {
+	case untouched:
+		r.Missing = append(r.Missing, fmt.Sprintf("%s, %s: all", experimentName, p.Name))
+	case len(missing) > 0:
+		r.Missing = append(r.Missing, fmt.Sprintf("%s, %s: %s", experimentName, p.Name, strings.Join(missing, "; ")))
+	}
+	return point
+}
+
+// timed reports whether any figure depends on who else uses the CPUs: a number of
+// bytes does not, and is taken by collecting garbage.
+func (p *Point) timed() bool {
+	for _, entry := range p.Entries {
+		for unit := range entry.Summaries {
+			if !strings.HasPrefix(unit, "B") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func entryOf(result *measure.Result) Entry {
+	entry := Entry{
+		Contender:   result.Contender,
+		Summaries:   make(map[string]stat.Summary),
+		Repetitions: result.Repetitions,
+	}
+	for _, repetition := range result.Repetitions {
+		for _, figure := range repetition.Figures {
+			if _, done := entry.Summaries[figure.Unit]; done {
+				continue
+			}
+			samples := result.Samples(figure.Unit)
+			entry.Summaries[figure.Unit] = stat.Summarize(samples)
+			if outliers := stat.Outliers(samples); outliers != nil {
+				if entry.Outliers == nil {
+					entry.Outliers = make(map[string][]int)
+				}
+				entry.Outliers[figure.Unit] = outliers
+			}
+		}
+	}
+	entry.Wide = entry.Summaries[measure.NsPerOp].Wide()
+	if result.Err != nil {
+		entry.Error = result.Err.Error()
+	}
+	return entry
+}
+
+func beside(p lab.Published, in lab.Measure, m *lab.Measured) Beside {
+	summary := func(contender string) *stat.Summary {
+		samples := m.Samples(p.Section, p.Panel, p.X, contender, in.Unit)
+		if len(samples) == 0 {
+			return nil
+		}
+		s := in.Show(stat.Summarize(samples))
+		return &s
+	}
+	return Beside{
+		Row: p.Row, Column: p.Column, Published: p.Value,
+		Contender: p.Contender, Measured: summary(p.Contender),
+		Ours: p.Ours, OursTakes: summary(p.Ours),
+	}
+}
+
+// left is a reason to be left out, and whom it concerns.
+type left struct {
+	reason string
+	who    []string
+}
+
+// A Panel is the points of a section that share a chart, with their contenders
+// in order of appearance.
+type Panel struct {
+	Name       string
+	Points     []*Point
+	Contenders []string
+}
+
+// panels splits a section into its charts.
+func (s *Section) panels() []Panel {
+	var panels []Panel
+	for i := range s.Points {
+		point := &s.Points[i]
+		if len(panels) == 0 || panels[len(panels)-1].Name != point.Panel {
+			panels = append(panels, Panel{Name: point.Panel})
+		}
+		panel := &panels[len(panels)-1]
+		panel.Points = append(panel.Points, point)
+		for _, entry := range point.Entries {
+			if !slices.Contains(panel.Contenders, entry.Contender) {
+				panel.Contenders = append(panel.Contenders, entry.Contender)
+			}
+		}
+	}
+	return panels
+}
+
+// oversubscribedFrom returns the index of the first point from which on
+// GOMAXPROCS exceeds the CPUs, len(p.Points) if it nowhere does.
+func (p *Panel) oversubscribedFrom() int {
+	from := len(p.Points)
+	for from > 0 && p.Points[from-1].Oversubscribed {
+		from--
+	}
+	return from
+}
+
+// leftOut returns who is missing from a panel and why, by reason.
+func (p *Panel) leftOut() []left {
+	var all []left
+	for _, point := range p.Points {
+		for _, out := range point.LeftOut {
+			i := slices.IndexFunc(all, func(l left) bool { return l.reason == out.Reason })
+			if i < 0 {
+				i = len(all)
+				all = append(all, left{reason: out.Reason})
+			}
+			if !slices.Contains(all[i].who, out.Contender) {
+				all[i].who = append(all[i].who, out.Contender)
+			}
+		}
+	}
+	return all
+}
+
+// String reads "native, unbuffered; sluice.Rendezvous (no buffer to be filled)":
+// names have commas of their own.
+func (l left) String() string { return strings.Join(l.who, "; ") + " (" + l.reason + ")" }
+
+// entry returns the figures of a contender at a point, or nil.
+func (p *Point) entry(contender string) *Entry {
+	for i := range p.Entries {
+		if p.Entries[i].Contender == contender {
+			return &p.Entries[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
+)
+
+// A table has a row for each contender. The caption stands over the first
+// column.
+type table struct {
+	caption string
+	head    []string // of the other columns
+	units   []string // below head, or nil
+	rows    [][]string
+}
+
+// tables lays out a panel: a column for each place on the axis, or for each
+// measure if there is one place only.
+func (p *Panel) tables(s *Section) []table {
+	if len(p.Points) == 1 && len(s.Measures) > 1 {
+		t := table{caption: p.Name, rows: p.rowHeads()}
+		for _, m := range s.Measures {
+			t.head = append(t.head, m.Title)
+			t.units = append(t.units, m.Axis)
+			p.fill(&t, p.Points[0], m)
+		}
+		return []table{t}
+	}
+	var all []table
+	for _, m := range s.Measures {
+		t := table{caption: p.caption(s, m), rows: p.rowHeads()}
+		for i, point := range p.Points {
+			t.head = append(t.head, p.columnHead(s, m, i))
+			p.fill(&t, point, m)
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+func (p *Panel) rowHeads() [][]string {
+	rows := make([][]string, len(p.Contenders))
+	for i, contender := range p.Contenders {
+		rows[i] = []string{contender}
+	}
+	return rows
+}
+
+// fill appends a column.
+func (p *Panel) fill(t *table, point *Point, m lab.Measure) {
+	for i, contender := range p.Contenders {
+		t.rows[i] = append(t.rows[i], cell(point.entry(contender), m))
+	}
+}
+
+// caption names panel and unit; the unit is in the column's head if there is
+// one place only.
+func (p *Panel) caption(s *Section, m lab.Measure) string {
+	caption := p.Name
+	if m.Title != "" {
+		caption = strings.TrimPrefix(caption+", "+m.Title, ", ")
+	}
+	if p.oversubscribedFrom() == 0 && s.commonProcs() == 0 {
+		caption += oversubscribed(true)
+	}
+	if s.Axis == "" {
+		return caption
+	}
+	return strings.TrimPrefix(caption+"; "+m.Axis+", by "+s.Axis, "; ")
+}
+
+func (p *Panel) columnHead(s *Section, m lab.Measure, i int) string {
+	head := p.Points[i].X
+	switch {
+	case s.Axis == "":
+		head = m.Axis
+	case s.Axis == "GOMAXPROCS" && p.Points[i].Oversubscribed:
+		head += "*"
+	}
+	return head
+}
+
+// heading is the title with what all points of the section share, unless the
+// tables and charts say it anyway.
+func (s *Section) heading() string {
+	procs := s.commonProcs()
+	if procs == 0 || s.Axis == "GOMAXPROCS" || strings.HasPrefix(s.Points[0].Panel, "GOMAXPROCS") {
+		return s.Title
+	}
+	return fmt.Sprintf("%s (GOMAXPROCS %d%s)", s.Title, procs, oversubscribed(s.Points[0].Oversubscribed))
+}
+
+func oversubscribed(is bool) string {
+	if is {
+		return ", oversubscribed"
+	}
+	return ""
+}
+
+// commonProcs returns the GOMAXPROCS of all points, or 0 if they differ.
+func (s *Section) commonProcs() int {
+	procs := 0
+	for i := range s.Points {
+		if procs != 0 && s.Points[i].Procs != procs {
+			return 0
+		}
+		procs = s.Points[i].Procs
+	}
+	return procs
+}
+
+// cell is what a table shows of an entry: a figure, or why there is none.
+func cell(e *Entry, m lab.Measure) string {
+	switch {
+	case e == nil:
+		return "left out"
+	case e.Error != "":
+		return "FAILED"
+	}
+	s, ok := e.summary(m)
+	if !ok {
+		return "missing"
+	}
+	return figure(&s, m) + e.marks(m.Unit)
+}
+
+// marks point to the footnotes that a figure needs.
+func (e *Entry) marks(unit string) string {
+	marks := ""
+	if len(e.Outliers[unit]) > 0 {
+		marks += outlierMark
+	}
+	if e.Wide && unit == measure.NsPerOp {
+		marks += wideMark
+	}
+	return marks
+}
+
+// summary returns the figure in the unit that is shown.
+func (e *Entry) summary(m lab.Measure) (s stat.Summary, ok bool) {
+	s, ok = e.Summaries[m.Unit]
+	return m.Show(s), ok
+}
+
+// figure writes a summary, "not run" if it is nil.
+func figure(s *stat.Summary, m lab.Measure) string {
+	if s == nil {
+		return "not run"
+	}
+	return strings.TrimSpace(digits(s.Median) + " " + spread(*s, m))
+}
+
+// besideTable lists the published figures beside the measured ones.
+func (e *Experiment) besideTable() table {
+	t := table{head: []string{"published", "the same, here", "sluice, here"}, caption: e.BesideIn.Axis}
+	for _, p := range e.Beside {
+		t.rows = append(t.rows, []string{
+			p.Row + ", " + p.Column, digits(p.Published), figure(p.Measured, e.BesideIn), figure(p.OursTakes, e.BesideIn),
+		})
+	}
+	return t
+}
+
+// derivedTable lays out a table that an experiment derived.
+func derivedTable(t lab.Table) table {
+	return table{caption: t.Head[0], head: t.Head[1:], rows: t.Rows}
+}
+
+// write aligns the columns: the first to the left, the others to the right.
+func (t table) write(b *strings.Builder) {
+	rows := [][]string{append([]string{t.caption}, t.head...)}
+	if t.units != nil {
+		rows = append(rows, append([]string{""}, t.units...))
+	}
+	rows = append(rows, t.rows...)
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+		}
+	}
+	for _, row := range rows {
+		line := "  " + row[0] + pad(row[0], widths[0])
+		for i, text := range row[1:] {
+			line += "  " + pad(text, widths[i+1]) + text
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// pad returns the spaces that make text n characters wide.
+func pad(text string, n int) string {
+	return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(text)))
+}
