@@ -3,6 +3,7 @@ package sluice
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -104,12 +105,60 @@ func (c *channel[T]) All(ctx context.Context) iter.Seq[T] {
 	}
 }
 
-// Ready returns a channel for use in a select beside other native channels. It
-// becomes readable when TryRecv may succeed, or the channel is closed; whoever
-// reads from it should then call TryRecv until that fails with ErrEmpty. A
-// value may still go to somebody else in between. The same channel is
-// returned each time; after Close it is closed.
+// TryRecvBatch receives as many values as there are now, up to len(buf), into buf, in
+// order. If there are none it fails with [ErrEmpty], or with [ErrClosed] once the
+// channel is closed and drained. An empty buf returns 0, nil.
+func (c *channel[T]) TryRecvBatch(buf []T) (n int, err error) {
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	n, err = c.engine.RecvBatch(expired{}, buf)
+	if err == context.Canceled {
+		err = ErrEmpty
+	}
+	return n, err
+}
+
+// Values returns a loop over the values of the channel, which receives until the channel
+// is closed and drained, or ctx is done while it waits. It panics if ctx is nil. It
+// allocates once per loop, not per value.
+func (c *channel[T]) Values(ctx context.Context) *Values[T] {
+	if ctx == nil {
+		panic("sluice: Values: nil context")
+	}
+	return &Values[T]{ctx: ctx, r: c.engine}
+}
+
+// Ready returns a channel for a select statement beside built-in channels:
+//
+//	case _, ok := <-jobs.Ready():
+//		for job := range jobs.Drain() {
+//			…
+//		}
+//		if !ok {
+//			return // closed and drained
+//		}
+//
+// It becomes readable when a value can be received, and stays readable while values are
+// left; after Close it is closed. Another goroutine may receive the value first. Every
+// call returns the same channel.
 func (c *channel[T]) Ready() <-chan struct{} { return c.engine.Ready() }
+
+// Drain returns an iterator over the values that are queued when the loop begins; it
+// never waits. It is the body of a case that reads from [Bounded.Ready]: continue, break
+// and return mean in it what they mean in the case of a built-in channel. Values that a
+// loop leaves, or that are sent meanwhile, make Ready readable again. After Close, when
+// Ready is closed, it yields all that is left.
+func (c *channel[T]) Drain() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for left := max(1, c.engine.Len()); left > 0; left-- {
+			v, err := c.engine.TryRecv()
+			if err != nil || !yield(v) {
+				return
+			}
+		}
+	}
+}
 
 // Close closes the channel: sends fail from now on, waiting ones included, and
 // what is buffered stays receivable. It never waits for a receiver, may be
@@ -125,3 +174,19 @@ func (c *channel[T]) Cap() int { return c.engine.Cap() }
 // Stats returns one consistent view of the channel's counters. It briefly holds
 // up senders and receivers: call it once a second, not once a value.
 func (c *channel[T]) Stats() Stats { return Stats(c.engine.Stats()) }
+
+// expired is a context that was done from the start: what can proceed under it
+// proceeds, and nothing waits.
+type expired struct{}
+
+func (expired) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+func (expired) Done() <-chan struct{}                   { return alreadyDone }
+func (expired) Err() error                              { return context.Canceled }
+func (expired) Value(any) any                           { return nil }
+
+// alreadyDone is closed.
+var alreadyDone = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()

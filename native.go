@@ -7,20 +7,6 @@ import (
 	"sync"
 )
 
-// A Chan is both ends of a channel at once, with all that the kinds of this
-// package offer. One of your own keeps what their methods promise, and fails
-// with no other errors.
-type Chan[T any] interface {
-	Sender[T]
-	Receiver[T]
-	SendBatch(ctx context.Context, vs []T) (n int, err error)
-	RecvBatch(ctx context.Context, buf []T) (n int, err error)
-	Ready() <-chan struct{}
-	Len() int
-	Cap() int
-	Stats() Stats
-}
-
 // nativeBuffer is the size of the built-in channels at both ends, and of the
 // runs that a pump moves: as in the study that this form comes from.
 const nativeBuffer = 128

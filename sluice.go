@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"iter"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -56,6 +57,34 @@ type BatchReceiver[T any] interface {
 	// RecvBatch waits for a value, then takes as many as there are, up to
 	// len(buf). n > 0 implies err == nil.
 	RecvBatch(ctx context.Context, buf []T) (n int, err error)
+}
+
+// A Channel is all that the kinds of this package have in common: the type for a struct
+// field or a parameter that any kind fits. A type of your own that implements it keeps
+// what the methods of [Bounded] promise, and fails with no other errors.
+type Channel[T any] interface {
+	Sender[T]
+	Receiver[T]
+	SendBatch(ctx context.Context, vs []T) (n int, err error)
+	RecvBatch(ctx context.Context, buf []T) (n int, err error)
+	TryRecvBatch(buf []T) (n int, err error)
+	Values(ctx context.Context) *Values[T]
+	Ready() <-chan struct{}
+	Drain() iter.Seq[T]
+	Len() int
+	Cap() int
+	Stats() Stats
+}
+
+// Chan is what a Channel was before it had TryRecvBatch, Values and Drain.
+type Chan[T any] interface {
+	BatchSender[T]
+	RecvBatch(ctx context.Context, buf []T) (n int, err error)
+	Receiver[T]
+	Ready() <-chan struct{}
+	Len() int
+	Cap() int
+	Stats() Stats
 }
 
 // Unlimited is the limit of an [Elastic] that may grow until memory ends. It is

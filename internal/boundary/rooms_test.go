@@ -30,7 +30,7 @@ var rooms = map[string]room{
 			"sync":               "Ends and Workers wait for their goroutines, and Ends is stopped once; the list of named channels has a mutex",
 			"weak":               "the list of named channels keeps none of them alive",
 			"unsafe":             "Sizeof, and nothing else of it",
-			"time":               "Stats reports durations, a linger is timed; no clock is read",
+			"time":               "Stats reports durations, a linger is timed, a context has a deadline; no clock is read",
 		},
 		tests: permissions{
 			"./sluicetest": "every kind must pass the suite",
@@ -66,6 +66,7 @@ var rooms = map[string]room{
 			"reflect":       "a pointer to such a type, which is to be made",
 		},
 	},
+	"internal/stage": {}, // nothing but methods of what it is given
 	"internal/engine": {
 		imports: permissions{
 			"unsafe":          "Sizeof, and nothing else of it",

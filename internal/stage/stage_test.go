@@ -1,0 +1,33 @@
+package stage
+
+import "testing"
+
+type channel struct{ closed, shared bool }
+
+func (c *channel) Close()       { c.closed = true }
+func (c *channel) Shared() bool { return c.shared }
+
+type wrapper struct{ r any }
+
+func (w wrapper) LeftOpen() any { return w.r }
+
+func TestEnd(t *testing.T) {
+	own, shared, left := new(channel), &channel{shared: true}, new(channel)
+	End(own)
+	End(shared)
+	End(wrapper{left})
+	End(struct{}{}) // no Close
+	End(nil)
+	if !own.closed || shared.closed || left.closed {
+		t.Errorf("closed: own %v, shared %v, left open %v", own.closed, shared.closed, left.closed)
+	}
+}
+
+func TestUnwrap(t *testing.T) {
+	c := new(channel)
+	for _, r := range []any{c, wrapper{c}, wrapper{wrapper{c}}} {
+		if Unwrap(r) != c {
+			t.Errorf("Unwrap(%T) is not the channel", r)
+		}
+	}
+}
