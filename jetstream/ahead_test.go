@@ -178,7 +178,7 @@ func TestPatience(t *testing.T) {
 
 // Who leaves gives each value back once: one that comes back to it by a request that still
 // stands would lose a try with each turn.
-func TestLeaveGivesBackOnce(t *testing.T) {
+func TestShutdownGivesBackOnce(t *testing.T) {
 	t.Parallel()
 	o := Options[int]{Name: "jobs", Dir: t.TempDir(), AckWait: 2 * time.Hour}
 	other := open(t, o)
@@ -196,8 +196,8 @@ func TestLeaveGivesBackOnce(t *testing.T) {
 		leave(t, c)
 		for range 7 {
 			d := mustDeliver(t, other)
-			if d.Tries > 2 {
-				t.Errorf("value %d was delivered %d times", d.Value, d.Tries)
+			if d.Attempt > 2 {
+				t.Errorf("value %d was delivered %d times", d.Value, d.Attempt)
 			}
 			if err := d.Ack(); err != nil {
 				t.Fatal(err)

@@ -109,7 +109,7 @@ func (c *core) takePlace(ctx context.Context) error {
 	case c.inFlight <- struct{}{}:
 		return nil
 	case <-c.leaving.Done():
-		return ErrLeft
+		return ErrShutdown
 	case <-ctx.Done():
 		return contextError(ctx)
 	}

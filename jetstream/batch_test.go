@@ -63,8 +63,8 @@ func TestPlaces(t *testing.T) {
 		crowded.inFlight <- struct{}{}
 	}
 	crowded.leave()
-	if err := crowded.takePlace(patient(t)); err != ErrLeft {
-		t.Errorf("who waits for a place at Leave: %v", err)
+	if err := crowded.takePlace(patient(t)); err != ErrShutdown {
+		t.Errorf("who waits for a place at Shutdown: %v", err)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestTriesEnd(t *testing.T) {
 	c := open(t, Options[int]{})
 	attempts := 0
 	s := &shipment{values: 1, store: func(context.Context) error { attempts++; return context.DeadlineExceeded }}
-	s.first, s.cause = time.Now().Add(-c.core.config.dedupe/2-time.Second), context.DeadlineExceeded
+	s.first, s.cause = time.Now().Add(-c.core.config.dedupeWindow/2-time.Second), context.DeadlineExceeded
 	if err := c.core.send(patient(t), s, forRoom); !errors.Is(err, ErrUnknown) || attempts != 0 {
 		t.Errorf("after the window: %v, and %d attempts", err, attempts)
 	}
@@ -284,7 +284,7 @@ func TestRecvBatchDeaf(t *testing.T) {
 
 // What was stored as its sender left, and was not answered, is unknown; what is sent over a
 // connection that is closed is not stored.
-func TestLeaveUnanswered(t *testing.T) {
+func TestShutdownUnanswered(t *testing.T) {
 	t.Parallel()
 	for values := 1; values <= 2; values++ {
 		c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
@@ -295,11 +295,11 @@ func TestLeaveUnanswered(t *testing.T) {
 			sent <- err
 		}()
 		until(t, "they are stored", func() bool { return storedIn(t, s, "jobs") == uint64(values) })
-		c.core.link.nc.Close() // as Leave does at its end
+		c.core.link.nc.Close() // as Shutdown does at its end
 		if err := <-sent; !errors.Is(err, ErrUnknown) {
 			t.Errorf("SendBatch of %d that are stored: %v", values, err)
 		}
-		if err := c.Send(patient(t), "late"); err != ErrLeft {
+		if err := c.Send(patient(t), "late"); err != ErrShutdown {
 			t.Errorf("Send over a closed connection: %v", err)
 		}
 	}

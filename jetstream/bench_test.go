@@ -38,7 +38,7 @@ func plain(b *testing.B, nc *nats.Conn, replicas int) contender {
 	name := fmt.Sprint("plain-", opened.Add(1))
 	stream, err := js.CreateStream(b.Context(), natsjs.StreamConfig{
 		Name: name, Subjects: []string{name}, Retention: natsjs.WorkQueuePolicy, Discard: natsjs.DiscardNew, Replicas: replicas,
-		Duplicates: defaultDedupe,
+		Duplicates: defaultDedupeWindow,
 	})
 	if err != nil {
 		b.Fatal(err)

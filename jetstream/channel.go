@@ -18,7 +18,7 @@ type Channel[T any] struct {
 }
 
 // Open finds the channel that o names, or makes it. ctx is for opening it, no longer.
-// Whoever opened it should [Channel.Leave] it at the end; one that is garbage is left
+// Whoever opened it should [Channel.Shutdown] it at the end; one that is garbage is left
 // all the same.
 func Open[T any](ctx context.Context, o *Options[T]) (*Channel[T], error) {
 	config, form, err := o.resolve()
@@ -42,7 +42,7 @@ func newChannel[T any](opened *core, form codec.Codec[T]) *Channel[T] {
 // Send stores v, and waits while there is no room, or no connection. Nil says that it
 // is stored by a majority of the servers. It fails with
 //
-//   - [sluice.ErrClosed], [ErrLeft], [ErrGone], [sluice.ErrTooLarge], the error of the
+//   - [sluice.ErrClosed], [ErrShutdown], [ErrDeleted], [sluice.ErrTooLarge], the error of the
 //     codec, or that of ctx: then v is not stored;
 //   - an [UnknownError]: then that is not known.
 //
@@ -119,7 +119,7 @@ func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 // is gone. Where that must not be, receive [Channel.Deliveries].
 //
 // It fails with [sluice.ErrClosed] once the channel is closed, by whoever it was, and
-// drained, and otherwise as Recv of any channel; with [ErrLeft] and [ErrGone]. After
+// drained, and otherwise as Recv of any channel; with [ErrShutdown] and [ErrDeleted]. After
 // an error nothing was consumed. A connection that breaks is waited for.
 func (c *Channel[T]) Recv(ctx context.Context) (T, error) {
 	var buf [1]T
@@ -147,7 +147,7 @@ func (c *Channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 func (c *Channel[T]) receive(buf []T, take func([]*parcel) (int, error)) (int, error) {
 	return receive(c, buf, take, func(p *parcel, v T, bad error) (T, error) {
 		if bad != nil { // a dead letter, which should be received as a delivery
-			c.core.giveBack(p, c.core.config.nackWait)
+			c.core.giveBack(p, c.core.config.nackDelay)
 			return v, bad
 		}
 		return v, c.core.acknowledge(p)
@@ -222,6 +222,10 @@ func (c *Channel[T]) All(ctx context.Context) iter.Seq[T] {
 // Deliveries returns the receiving side for jobs: who receives acknowledges.
 func (c *Channel[T]) Deliveries() Deliveries[T] { return Deliveries[T]{c} }
 
+// Shared reports true: other processes use the channel too, so a stage that ends early
+// does not close it.
+func (c *Channel[T]) Shared() bool { return true }
+
 // Ready returns a channel for use in a select beside native channels. It becomes
 // readable when TryRecv may succeed, or the channel is closed; whoever reads from it
 // should call TryRecv until that fails. From the first call on, one value is fetched
@@ -231,25 +235,25 @@ func (c *Channel[T]) Ready() <-chan struct{} { return c.core.readySignal() }
 // Close closes the channel, for all processes and for good: the servers take no more
 // values, what is stored stays receivable, and once that is acknowledged receivers get
 // ErrClosed. It waits for the servers, ten seconds at most; if they do not confirm it
-// by then, that is logged, said in Stats, and tried on until the process leaves. Seal
+// by then, that is logged, said in Stats, and tried on until the process leaves. CloseContext
 // says whether it succeeded.
 func (c *Channel[T]) Close() {
 	defer runtime.KeepAlive(c)
 	c.core.close()
 }
 
-// Seal is Close, with an error: nil says that the servers have confirmed it.
-func (c *Channel[T]) Seal(ctx context.Context) error {
+// CloseContext is Close, with an error: nil says that the servers have confirmed it.
+func (c *Channel[T]) CloseContext(ctx context.Context) error {
 	defer runtime.KeepAlive(c)
 	return c.core.seal(ctx)
 }
 
-// Leave ends the use of the channel by this process, and nothing else: values that
+// Shutdown ends the use of the channel by this process, and nothing else: values that
 // nobody received go back, connections end, and so does the server inside, with its
-// last channel. Operations under way fail with [ErrLeft]. Deliveries in hand should be
+// last channel. Operations under way fail with [ErrShutdown]. Deliveries in hand should be
 // settled before; others come again after AckWait, and so does, after the next Open, what
 // was fetched in advance as the server inside ended.
-func (c *Channel[T]) Leave(ctx context.Context) error { return c.core.depart(ctx) }
+func (c *Channel[T]) Shutdown(ctx context.Context) error { return c.core.depart(ctx) }
 
 // Len returns how many values are stored, delivered ones that are not acknowledged
 // among them. It asks the servers; if they do not answer it is what they last said.
@@ -263,7 +267,7 @@ func (c *Channel[T]) Cap() int { return c.core.config.limit }
 // one. Warning says what endangers the promises.
 func (c *Channel[T]) Stats() sluice.Stats { return c.core.stats() }
 
-// DeadLetters opens the channel of those values that were delivered MaxTries times
+// DeadLetters opens the channel of those values that were delivered MaxDeliver times
 // without being acknowledged, or whose bytes could not be read. It is a channel like
 // any other, named like this one with "-dead" after that: it must be left, too.
 // Receive it by Deliveries, which tell the reason.

@@ -21,7 +21,7 @@ func (c *core) close() {
 	ctx, cancel := context.WithTimeout(c.leaving, sealWait)
 	defer cancel()
 	err := c.seal(ctx)
-	if err == nil || errors.Is(err, ErrGone) || c.left.Load() {
+	if err == nil || errors.Is(err, ErrDeleted) || c.left.Load() {
 		return
 	}
 	c.closeLater(err)
@@ -33,7 +33,7 @@ func (c *core) closeLater(err error) {
 	c.log.Error("jetstream: Close is not confirmed, and tried on", "error", err)
 	c.task(func() {
 		for !c.left.Load() {
-			if err := c.seal(c.leaving); err == nil || errors.Is(err, ErrGone) {
+			if err := c.seal(c.leaving); err == nil || errors.Is(err, ErrDeleted) {
 				c.warn(warnClose, "")
 				return
 			}
@@ -45,7 +45,7 @@ func (c *core) closeLater(err error) {
 // process sends nothing; what it has under way may still be stored.
 func (c *core) seal(ctx context.Context) error {
 	if c.left.Load() {
-		return ErrLeft
+		return ErrShutdown
 	}
 	c.closed.Store(true)
 	c.changed()
@@ -57,7 +57,7 @@ func (c *core) seal(ctx context.Context) error {
 		if errors.Is(err, natsjs.ErrStreamNotFound) {
 			c.gone.Store(true)
 			c.changed()
-			return ErrGone
+			return ErrDeleted
 		}
 		if ctx.Err() != nil || c.pause(ctx, wait) != nil || c.left.Load() {
 			return fmt.Errorf("jetstream: closing channel %q: %w", c.config.name, err)
@@ -80,7 +80,7 @@ func (c *core) sealOnce(ctx context.Context) error {
 	return err
 }
 
-// depart leaves the channel: see [Channel.Leave].
+// depart leaves the channel: see [Channel.Shutdown].
 func (c *core) depart(ctx context.Context) error {
 	in := &c.inbox
 	in.mu.Lock()

@@ -26,7 +26,7 @@ func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() cert
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := c.Leave(context.Background()); err != nil {
+			if err := c.Shutdown(context.Background()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -185,7 +185,7 @@ func (c *core) streamConfig() natsjs.StreamConfig {
 		Description: "a channel of sluice",
 		Retention:   natsjs.WorkQueuePolicy, Storage: natsjs.FileStorage, Replicas: c.config.replicas,
 		Discard: natsjs.DiscardNew, MaxMsgs: c.config.serverLimit(), MaxBytes: limitBytes,
-		Duplicates: c.config.dedupe, AllowAtomicPublish: true,
+		Duplicates: c.config.dedupeWindow, AllowAtomicPublish: true,
 		Metadata: map[string]string{metaCodec: c.config.codec, metaVersion: version},
 	}
 }
@@ -204,7 +204,7 @@ func (c *core) disagreement(got, want natsjs.StreamConfig) error {
 		{"Limit", got.MaxMsgs, want.MaxMsgs},
 		{"LimitBytes", got.MaxBytes, want.MaxBytes},
 		{"Replicas", got.Replicas, want.Replicas},
-		{"Dedupe", got.Duplicates, want.Duplicates},
+		{"DedupeWindow", got.Duplicates, want.Duplicates},
 	} {
 		if property.got != property.want {
 			return c.disagree(property.name, property.got, property.want)
@@ -224,7 +224,7 @@ func (c *core) findConsumer(ctx context.Context) error {
 		Durable: consumerName, AckPolicy: natsjs.AckExplicitPolicy, DeliverPolicy: natsjs.DeliverAllPolicy,
 		AckWait: c.config.ackWait, MaxDeliver: -1, MaxAckPending: maxOut,
 	}
-	if c.config.strict {
+	if c.config.ordered {
 		want.MaxAckPending = 1
 	}
 	consumer, err := c.stream.Consumer(ctx, consumerName)
@@ -239,7 +239,7 @@ func (c *core) findConsumer(ctx context.Context) error {
 	case got.AckWait != want.AckWait:
 		return c.disagree("AckWait", got.AckWait, want.AckWait)
 	case got.MaxAckPending != want.MaxAckPending:
-		return c.disagree("Strict", got.MaxAckPending == 1, c.config.strict)
+		return c.disagree("Ordered", got.MaxAckPending == 1, c.config.ordered)
 	}
 	c.inbox.mu.Lock()
 	c.inbox.consumer = consumer
@@ -279,7 +279,7 @@ func (c *core) look(ctx context.Context) error {
 		if errors.Is(err, natsjs.ErrStreamNotFound) {
 			c.gone.Store(true)
 			c.changed()
-			return ErrGone
+			return ErrDeleted
 		}
 		return err
 	}
@@ -318,11 +318,11 @@ func (c *core) pause(ctx context.Context, d time.Duration) error {
 func (c *core) refusesSends() error {
 	switch {
 	case c.left.Load():
-		return ErrLeft
+		return ErrShutdown
 	case c.closed.Load():
 		return sluice.ErrClosed
 	case c.gone.Load():
-		return ErrGone
+		return ErrDeleted
 	}
 	return nil
 }

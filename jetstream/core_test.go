@@ -55,7 +55,7 @@ func TestInsist(t *testing.T) {
 	})
 }
 
-// A pause ends with its time, with room, with Leave, and with its context: that is the
+// A pause ends with its time, with room, with Shutdown, and with its context: that is the
 // error.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestPause(t *testing.T) {
 // What a stream that is there must have in common with the one that is wanted.
 func TestDisagreement(t *testing.T) {
 	t.Parallel()
-	c := alone(config{name: "jobs", codec: "raw", limit: 5, limitBytes: 7, replicas: 3, dedupe: time.Minute})
+	c := alone(config{name: "jobs", codec: "raw", limit: 5, limitBytes: 7, replicas: 3, dedupeWindow: time.Minute})
 	want := c.streamConfig()
 	if err := c.disagreement(want, want); err != nil {
 		t.Errorf("with itself: %v", err)
@@ -93,11 +93,11 @@ func TestDisagreement(t *testing.T) {
 		"the codec is json, not raw": func(s *natsjs.StreamConfig) {
 			s.Metadata = map[string]string{metaCodec: "json", metaVersion: version}
 		},
-		"no channel of this version": func(s *natsjs.StreamConfig) { s.Metadata = map[string]string{metaCodec: "raw", metaVersion: "0"} },
-		"Limit is 6, not 5":          func(s *natsjs.StreamConfig) { s.MaxMsgs = 6 },
-		"LimitBytes is -1, not 7":    func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
-		"Replicas is 1, not 3":       func(s *natsjs.StreamConfig) { s.Replicas = 1 },
-		"Dedupe is 1s, not 1m0s":     func(s *natsjs.StreamConfig) { s.Duplicates = time.Second },
+		"no channel of this version":   func(s *natsjs.StreamConfig) { s.Metadata = map[string]string{metaCodec: "raw", metaVersion: "0"} },
+		"Limit is 6, not 5":            func(s *natsjs.StreamConfig) { s.MaxMsgs = 6 },
+		"LimitBytes is -1, not 7":      func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
+		"Replicas is 1, not 3":         func(s *natsjs.StreamConfig) { s.Replicas = 1 },
+		"DedupeWindow is 1s, not 1m0s": func(s *natsjs.StreamConfig) { s.Duplicates = time.Second },
 	} {
 		got := want
 		change(&got)
@@ -110,7 +110,7 @@ func TestDisagreement(t *testing.T) {
 // The settings that the promises rest on.
 func TestStreamConfig(t *testing.T) {
 	t.Parallel()
-	s := alone(config{name: "jobs", limit: sluice.Unlimited, replicas: 3, dedupe: time.Minute}).streamConfig()
+	s := alone(config{name: "jobs", limit: sluice.Unlimited, replicas: 3, dedupeWindow: time.Minute}).streamConfig()
 	if s.MaxMsgs != -1 || s.MaxBytes != -1 || s.Replicas != 3 || s.Duplicates != time.Minute {
 		t.Errorf("without limits: %+v", s)
 	}
@@ -133,9 +133,9 @@ func TestEnded(t *testing.T) {
 		{},
 		{closed: true, send: sluice.ErrClosed},
 		{closed: true, drained: true, send: sluice.ErrClosed, recv: sluice.ErrClosed},
-		{gone: true, send: ErrGone, recv: ErrGone},
-		{closed: true, gone: true, send: sluice.ErrClosed, recv: ErrGone},
-		{left: true, closed: true, drained: true, gone: true, send: ErrLeft, recv: ErrLeft},
+		{gone: true, send: ErrDeleted, recv: ErrDeleted},
+		{closed: true, gone: true, send: sluice.ErrClosed, recv: ErrDeleted},
+		{left: true, closed: true, drained: true, gone: true, send: ErrShutdown, recv: ErrShutdown},
 	} {
 		c := alone(config{})
 		c.left.Store(test.left)
@@ -149,7 +149,7 @@ func TestEnded(t *testing.T) {
 }
 
 // One who left begins nothing more.
-func TestTaskAfterLeave(t *testing.T) {
+func TestTaskAfterShutdown(t *testing.T) {
 	t.Parallel()
 	c := alone(config{})
 	ran := make(chan struct{}, 2)
@@ -199,15 +199,15 @@ func TestCloseLater(t *testing.T) {
 	}
 }
 
-// Leave twice is Leave once; Close of what is sealed already is no error.
+// Shutdown twice is Shutdown once; Close of what is sealed already is no error.
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c, other := open(t, Options[int]{Name: "a", Dir: dir}), open(t, Options[int]{Name: "b", Dir: dir})
 	for range 2 {
 		c.Close()
-		if err := c.Seal(patient(t)); err != nil {
-			t.Errorf("Seal: %v", err)
+		if err := c.CloseContext(patient(t)); err != nil {
+			t.Errorf("CloseContext: %v", err)
 		}
 		if !c.core.drained.Load() {
 			t.Error("what is sealed and empty is not known to be drained")

@@ -27,14 +27,14 @@ func (c *core) deadConfig() config {
 	config := c.config
 	config.name += deadSuffix
 	config.limit, config.limitBytes = sluice.Unlimited, 0
-	config.maxTries, config.strict, config.dead = 0, false, true
+	config.maxDeliver, config.ordered, config.dead = 0, false, true
 	return config
 }
 
 // openDead opens the channel of dead letters, over the same connection.
 func (c *core) openDead(ctx context.Context) (*core, error) {
 	if c.left.Load() || !c.link.share() {
-		return nil, ErrLeft
+		return nil, ErrShutdown
 	}
 	return openCore(ctx, c.deadConfig(), c.link)
 }
@@ -51,7 +51,7 @@ func (c *core) bury(p *parcel, reason string) {
 	}
 	if err != nil {
 		c.log.Error("jetstream: a dead letter cannot be stored, and comes again", "sequence", p.key.seq, "error", err)
-		c.giveBack(p, c.config.nackWait)
+		c.giveBack(p, c.config.nackDelay)
 		return
 	}
 	c.tally.dead.Add(1)

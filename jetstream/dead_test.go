@@ -36,13 +36,13 @@ func TestDeadLetterFails(t *testing.T) {
 	dir := t.TempDir()
 	// Something else has the name.
 	foreign := open(t, Options[string]{Name: "jobs" + deadSuffix, Dir: dir})
-	o := Options[int]{Name: "jobs", Dir: dir, AckWait: 2 * time.Hour, NackWait: -1, MaxTries: 2, Log: mute()}
+	o := Options[int]{Name: "jobs", Dir: dir, AckWait: 2 * time.Hour, NackDelay: -1, MaxDeliver: 2, Log: mute()}
 	c := open(t, o)
 	mustSend(t, c, 1)
 	for want := range 2 {
 		d := mustDeliver(t, c)
-		if d.Tries != want+1 {
-			t.Errorf("try %d, want %d", d.Tries, want+1)
+		if d.Attempt != want+1 {
+			t.Errorf("try %d, want %d", d.Attempt, want+1)
 		}
 		if err := d.Nack(); err != nil {
 			t.Fatal(err)
@@ -51,9 +51,9 @@ func TestDeadLetterFails(t *testing.T) {
 	if n := c.Stats().Dropped; n != 0 || c.Len() != 1 || foreign.Len() != 0 {
 		t.Errorf("%d dead letters, of the %d that are stored", n, c.Len())
 	}
-	o.MaxTries = -1
-	if d := mustDeliver(t, open(t, o)); d.Tries < 3 {
-		t.Errorf("it comes again as try %d", d.Tries)
+	o.MaxDeliver = -1
+	if d := mustDeliver(t, open(t, o)); d.Attempt < 3 {
+		t.Errorf("it comes again as try %d", d.Attempt)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestDeadLetterFails(t *testing.T) {
 // for who receives deliveries. Among themselves dead letters do not die.
 func TestDeadLetterUnreadable(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{NackWait: -1, MaxTries: 1, Log: mute()})
+	c := open(t, Options[int]{NackDelay: -1, MaxDeliver: 1, Log: mute()})
 	if err := c.core.store(t.Context(), &parcel{key: key{seq: 1}, data: []byte("no number")}, "a reason"); err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +77,11 @@ func TestDeadLetterUnreadable(t *testing.T) {
 	}
 	called := false
 	d := mustDeliver(t, dead)
-	settle := Settle(func(context.Context, int) error { called = true; return nil })
+	settle := AckEach(func(context.Context, int) error { called = true; return nil })
 	if err := settle(t.Context(), d); err != nil || called {
-		t.Errorf("Settle of what cannot be read: %v, called: %v", err, called)
+		t.Errorf("AckEach of what cannot be read: %v, called: %v", err, called)
 	}
-	if d = mustDeliver(t, dead); d.Tries != 5 || d.Reason != "a reason" || string(d.Form) != "no number" || d.Err == nil {
+	if d = mustDeliver(t, dead); d.Attempt != 5 || d.Reason != "a reason" || string(d.Raw) != "no number" || d.Err == nil {
 		t.Errorf("the fifth time: %+v", d)
 	}
 	if s := dead.Stats(); s.Received != 2 || s.Dropped != 0 {

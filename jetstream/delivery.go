@@ -9,25 +9,25 @@ import (
 )
 
 // A Delivery is a value in somebody's hands, who says what became of it: Ack, and it
-// is done; Nack, and it is delivered again, after Options.NackWait, to anybody. Of a
+// is done; Nack, and it is delivered again, after Options.NackDelay, to anybody. Of a
 // process that dies all deliveries come again, after Options.AckWait.
 //
 // As long as it is in hand it is marked as in progress, so a job may take longer
-// than AckWait. It lapses after Options.MaxWork, and when no mark is known to have reached
+// than AckWait. It lapses after Options.MaxInProgress, and when no mark is known to have reached
 // the servers for AckWait, as in a process that was stopped or cut off from them: then
-// somebody else may have it, and what is said of it here is refused with ErrLapsed.
+// somebody else may have it, and what is said of it here is refused with ErrExpired.
 type Delivery[T any] struct {
 	// Value is what was sent.
 	Value T
-	// Tries is how often it was delivered, with this one; from 1. That may be more often
-	// than a worker had it: Options.MaxTries.
-	Tries int
+	// Attempt is how often it was delivered, with this one; from 1. That may be more often
+	// than a worker had it: Options.MaxDeliver.
+	Attempt int
 	// Reason is why it is a dead letter; empty of any other.
 	Reason string
 	// Err is why the bytes of a dead letter could not be read; then Value is zero.
 	Err error
-	// Form is what was stored: the value as the codec wrote it.
-	Form []byte
+	// Raw is what was stored: the value as the codec wrote it.
+	Raw []byte
 
 	channel *Channel[T] // which is no garbage while one of its deliveries is in hand
 	parcel  *parcel
@@ -36,24 +36,24 @@ type Delivery[T any] struct {
 
 // Ack says that the value is done. It does not wait for the servers to hear of it: if
 // the connection breaks first, the value may come again. An error says that they
-// certainly will not hear of it: ErrLapsed, ErrSettled, or there is no connection.
+// certainly will not hear of it: ErrExpired, ErrSettled, or there is no connection.
 func (d *Delivery[T]) Ack() error {
 	return d.settle(func() error { return d.channel.core.acknowledge(d.parcel) })
 }
 
-// AckConfirmed is Ack, and waits until the servers have confirmed it: then the value
+// AckSync is Ack, and waits until the servers have confirmed it: then the value
 // does not come again. An answer that gets lost with its connection is asked for again,
-// until AckWait is over. With another error than ErrLapsed and ErrSettled the value may
+// until AckWait is over. With another error than ErrExpired and ErrSettled the value may
 // or may not come again.
-func (d *Delivery[T]) AckConfirmed(ctx context.Context) error {
+func (d *Delivery[T]) AckSync(ctx context.Context) error {
 	if ctx == nil {
-		panic("jetstream: AckConfirmed: nil context")
+		panic("jetstream: AckSync: nil context")
 	}
 	return d.settle(func() error { return d.channel.core.confirm(ctx, d.parcel) })
 }
 
-// Nack says that the value is to be delivered again, after Options.NackWait, to
-// anybody; or to the dead letters, if it had Options.MaxTries. It waits until the servers
+// Nack says that the value is to be delivered again, after Options.NackDelay, to
+// anybody; or to the dead letters, if it had Options.MaxDeliver. It waits until the servers
 // have noted the first try, or the dead letter, two to four seconds at most.
 func (d *Delivery[T]) Nack() error {
 	return d.settle(func() error {
@@ -73,7 +73,7 @@ func (d *Delivery[T]) InProgress() error {
 	case d.settled.Load():
 		return ErrSettled
 	case h.of[d.parcel.key] != d.parcel, d.channel.core.lapsed(d.parcel, time.Now()):
-		return ErrLapsed
+		return ErrExpired
 	}
 	return d.channel.core.link.nc.Publish(d.parcel.reply, sayProgress)
 }
@@ -93,11 +93,11 @@ func (d *Delivery[T]) settle(say func() error) error {
 	return err
 }
 
-// Settle returns the function that [sluice.Workers] is to call for deliveries: it
+// AckEach returns the function that [sluice.Workers] is to call for deliveries: it
 // calls f with the value, then acknowledges it, or gives it back if f failed. The
 // error of f ends no worker; one of a connection that is lost does not either, as
 // the value comes again.
-func Settle[T any](f func(ctx context.Context, v T) error) func(ctx context.Context, d *Delivery[T]) error {
+func AckEach[T any](f func(ctx context.Context, v T) error) func(ctx context.Context, d *Delivery[T]) error {
 	return func(ctx context.Context, d *Delivery[T]) error {
 		var err error
 		if err = d.Err; err == nil {
@@ -115,10 +115,13 @@ func Settle[T any](f func(ctx context.Context, v T) error) func(ctx context.Cont
 // Deliveries is the receiving side of a channel whose values are acknowledged by
 // whoever works on them. It is a [sluice.BatchReceiver], for [sluice.Workers]:
 //
-//	err := sluice.Workers(ctx, c.Deliveries(), 8, jetstream.Settle(work), nil)
+//	err := sluice.Workers(ctx, c.Deliveries(), 8, jetstream.AckEach(work), nil)
 type Deliveries[T any] struct{ c *Channel[T] }
 
 var _ sluice.BatchReceiver[*Delivery[int]] = Deliveries[int]{}
+
+// Shared reports true: see [Channel.Shared].
+func (r Deliveries[T]) Shared() bool { return true }
 
 // Recv receives the next value. It fails with ErrClosed once the channel is closed
 // and every value of it is acknowledged: until then one may come back.
@@ -155,6 +158,6 @@ func (r Deliveries[T]) receive(buf []*Delivery[T], take func([]*parcel) (int, er
 	}
 	return receive(r.c, buf, weighed, func(p *parcel, v T, bad error) (*Delivery[T], error) {
 		r.c.core.hold(p)
-		return &Delivery[T]{Value: v, Tries: p.tries, Reason: p.reason, Err: bad, Form: p.data, channel: r.c, parcel: p}, nil
+		return &Delivery[T]{Value: v, Attempt: p.tries, Reason: p.reason, Err: bad, Raw: p.data, channel: r.c, parcel: p}, nil
 	})
 }

@@ -16,18 +16,18 @@
 //     ([Options].System), and what is lax or not known is said in the log and in Stats.
 //   - An error of Send means that it is unknown whether the value is stored, and is an
 //     [UnknownError], unless it is ErrClosed, ErrFull, that of the context or of the
-//     value, ErrLeft or ErrGone. Identities of sender and number make the retry safe
-//     within [Options].Dedupe: Send retries by itself, and Retry does later.
+//     value, ErrShutdown or ErrDeleted. Identities of sender and number make the retry safe
+//     within [Options].DedupeWindow: Send retries by itself, and Retry does later.
 //   - At least once. One sender's values keep their order, with one Send at a time;
 //     SendBatch keeps it by runs that are stored whole or not at all. Several
-//     receivers, and what is delivered again, mix it; [Options].Strict does not let
+//     receivers, and what is delivered again, mix it; [Options].Ordered does not let
 //     that happen, one value at a time.
 //   - Close is for every process: later sends fail with ErrClosed anywhere, the rest
 //     drains, then receives fail with it.
 //   - A full channel is full at once: TrySend says ErrFull, Send waits, and tries again
 //     after random times.
 //   - Who receives [Channel.Deliveries] acknowledges each value or gives it back. It
-//     comes again after NackWait, after AckWait from one who died, and after MaxTries
+//     comes again after NackDelay, after AckWait from one who died, and after MaxDeliver
 //     in somebody's hands goes to the dead letters.
 //
 // A rendezvous, an exact Len, and a Select across machines are not possible, so they

@@ -17,19 +17,19 @@ import (
 var (
 	// ErrUnknown: whether the value is stored is not known. See [UnknownError].
 	ErrUnknown = errors.New("jetstream: not known whether the value is stored")
-	// ErrLeft: this process has left the channel, which goes on without it. What
+	// ErrShutdown: this process has left the channel, which goes on without it. What
 	// failed with it has not happened.
-	ErrLeft = errors.New("jetstream: this process has left the channel")
-	// ErrGone: somebody deleted the channel at the servers. What failed with it has
+	ErrShutdown = errors.New("jetstream: this process has left the channel")
+	// ErrDeleted: somebody deleted the channel at the servers. What failed with it has
 	// not happened.
-	ErrGone = errors.New("jetstream: the channel is gone from the servers")
+	ErrDeleted = errors.New("jetstream: the channel is gone from the servers")
 	// ErrTooLate: the window in which a repetition is known for one is over, so
 	// to repeat might store the value twice.
 	ErrTooLate = errors.New("jetstream: too late to repeat without risk")
-	// ErrLapsed: the delivery was without a sign of life for so long, or in hand
-	// for longer than Options.MaxWork, that somebody else may have it by now.
+	// ErrExpired: the delivery was without a sign of life for so long, or in hand
+	// for longer than Options.MaxInProgress, that somebody else may have it by now.
 	// Nothing was told to the servers.
-	ErrLapsed = errors.New("jetstream: the delivery has lapsed")
+	ErrExpired = errors.New("jetstream: the delivery has lapsed")
 	// ErrSettled: the delivery was acknowledged, or given back, before.
 	ErrSettled = errors.New("jetstream: the delivery is settled already")
 )
@@ -53,7 +53,7 @@ func (e *UnknownError) Is(target error) bool { return target == ErrUnknown }
 
 // Retry sends what that Send had sent, under the same identity: if it was stored, it
 // is not stored again. It fails as Send does, and with ErrTooLate, without asking,
-// once half of the window Options.Dedupe has passed since the Send.
+// once half of the window Options.DedupeWindow has passed since the Send.
 func (e *UnknownError) Retry(ctx context.Context) error { return e.again(ctx) }
 
 // outcome is what is known after an attempt to store something.
@@ -114,7 +114,7 @@ func judge(err error) outcome {
 	}
 	// Not ErrConnectionClosed: that of a request that waits for its answer is the same as of
 	// one that was not written.
-	for _, never := range []error{ErrLeft, nats.ErrConnectionDraining, nats.ErrMaxPayload} {
+	for _, never := range []error{ErrShutdown, nats.ErrConnectionDraining, nats.ErrMaxPayload} {
 		if errors.Is(err, never) {
 			return refused
 		}
@@ -126,8 +126,8 @@ func judge(err error) outcome {
 func refusal(err error) error {
 	api := (*natsjs.APIError)(nil)
 	switch {
-	case errors.Is(err, ErrLeft), errors.Is(err, nats.ErrConnectionDraining):
-		return ErrLeft
+	case errors.Is(err, ErrShutdown), errors.Is(err, nats.ErrConnectionDraining):
+		return ErrShutdown
 	case errors.Is(err, nats.ErrMaxPayload):
 		return fmt.Errorf("%w: %w", sluice.ErrTooLarge, err)
 	case errors.As(err, &api) && api.ErrorCode == codeTooLarge:

@@ -43,7 +43,7 @@ func TestJudge(t *testing.T) {
 		{nats.ErrReconnectBufExceeded, absent},
 		{nats.ErrDisconnected, absent},
 		{nats.ErrConnectionClosed, unknown}, // as it was closed, the answer was under way
-		{ErrLeft, refused},
+		{ErrShutdown, refused},
 		{nats.ErrConnectionDraining, refused},
 		{nats.ErrMaxPayload, refused},
 		{nats.ErrTimeout, unknown},
@@ -62,8 +62,8 @@ func TestRefusal(t *testing.T) {
 	t.Parallel()
 	other := answer(server.JSAtomicPublishTooLargeBatchErrF, "batch too large")
 	for _, test := range []struct{ err, want error }{
-		{ErrLeft, ErrLeft},
-		{nats.ErrConnectionDraining, ErrLeft},
+		{ErrShutdown, ErrShutdown},
+		{nats.ErrConnectionDraining, ErrShutdown},
 		{nats.ErrMaxPayload, sluice.ErrTooLarge},
 		{answer(server.JSStreamMessageExceedsMaximumErr, ""), sluice.ErrTooLarge},
 		{other, other},
@@ -72,7 +72,7 @@ func TestRefusal(t *testing.T) {
 		if !errors.Is(got, test.want) {
 			t.Errorf("%v is refused as %v, want %v", test.err, got, test.want)
 		}
-		if errors.Is(got, sluice.ErrTooLarge) != (test.want == sluice.ErrTooLarge) || errors.Is(got, ErrLeft) != (test.want == ErrLeft) {
+		if errors.Is(got, sluice.ErrTooLarge) != (test.want == sluice.ErrTooLarge) || errors.Is(got, ErrShutdown) != (test.want == ErrShutdown) {
 			t.Errorf("%v is refused as %v, which is more than it is", test.err, got)
 		}
 	}

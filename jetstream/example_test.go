@@ -18,7 +18,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer c.Leave(ctx)
+	defer c.Shutdown(ctx)
 	if err := c.Send(ctx, "hello"); err != nil {
 		panic(err)
 	}
@@ -37,20 +37,20 @@ func Example() {
 
 // Jobs that must not be lost with the worker that has them are received as deliveries:
 // what fails comes again, and what fails too often goes to the dead letters.
-func ExampleSettle() {
+func ExampleAckEach() {
 	ctx := context.Background()
 	c, err := jetstream.Open(ctx, &jetstream.Options[int]{
-		Name: "jobs", MaxTries: 2, NackWait: -1, Log: slog.New(slog.DiscardHandler),
+		Name: "jobs", MaxDeliver: 2, NackDelay: -1, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		panic(err)
 	}
-	defer c.Leave(ctx)
+	defer c.Shutdown(ctx)
 	if _, err := c.SendBatch(ctx, []int{20, 0}); err != nil {
 		panic(err)
 	}
 	c.Close()
-	err = sluice.Workers(ctx, c.Deliveries(), 1, jetstream.Settle(func(_ context.Context, n int) error {
+	err = sluice.Workers(ctx, c.Deliveries(), 1, jetstream.AckEach(func(_ context.Context, n int) error {
 		if n == 0 {
 			return errors.New("division by zero")
 		}
@@ -64,7 +64,7 @@ func ExampleSettle() {
 	if err != nil {
 		panic(err)
 	}
-	defer dead.Leave(ctx)
+	defer dead.Shutdown(ctx)
 	d, err := dead.Deliveries().Recv(ctx)
 	if err != nil {
 		panic(err)

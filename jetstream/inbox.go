@@ -337,11 +337,11 @@ func (c *core) known(p *parcel) bool {
 func (c *core) ended() error {
 	switch {
 	case c.left.Load():
-		return ErrLeft
+		return ErrShutdown
 	case c.drained.Load():
 		return sluice.ErrClosed
 	case c.gone.Load():
-		return ErrGone
+		return ErrDeleted
 	}
 	return nil
 }

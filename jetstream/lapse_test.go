@@ -54,7 +54,7 @@ func TestOverdue(t *testing.T) {
 	stoodStill(t, c)
 	leave(t, c)
 	m, err := heard.NextMsgWithContext(patient(t))
-	if err != nil || !strings.Contains(m.Subject, fmt.Sprint(int64(math.MaxInt64))) { // Leave's, of none
+	if err != nil || !strings.Contains(m.Subject, fmt.Sprint(int64(math.MaxInt64))) { // Shutdown's, of none
 		t.Errorf("a word of what others may have: %v, %v", m, err)
 	}
 }
@@ -84,7 +84,7 @@ func TestCutOff(t *testing.T) {
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
 	until(t, "its marks are heard", func() bool {
-		if d.InProgress() == ErrLapsed { // this process stood still: it comes again
+		if d.InProgress() == ErrExpired { // this process stood still: it comes again
 			d = mustDeliver(t, c)
 		}
 		c.core.held.mu.Lock()
@@ -92,7 +92,7 @@ func TestCutOff(t *testing.T) {
 		return d.parcel.alive.After(d.parcel.came)
 	})
 	p.silence()
-	until(t, "it has lapsed", func() bool { return d.InProgress() == ErrLapsed })
+	until(t, "it has lapsed", func() bool { return d.InProgress() == ErrExpired })
 	if n := c.core.link.nc.Reconnects; !c.core.link.nc.IsConnected() || n > 0 {
 		t.Errorf("only as the connection was found to be broken, %d times", n)
 	}
@@ -117,7 +117,7 @@ func TestKnownIsFresh(t *testing.T) {
 
 // InProgress is asked before what must not be done twice: it must know by itself that
 // the process stood still.
-func TestInProgressLapsed(t *testing.T) {
+func TestInProgressExpired(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
 	mustSend(t, c, "a")
@@ -128,28 +128,28 @@ func TestInProgressLapsed(t *testing.T) {
 	c.core.held.mu.Lock()
 	d.parcel.alive = d.parcel.alive.Add(-c.core.config.ackWait)
 	c.core.held.mu.Unlock()
-	if err := d.InProgress(); err != ErrLapsed {
+	if err := d.InProgress(); err != ErrExpired {
 		t.Errorf("InProgress after AckWait without a mark: %v", err)
 	}
 }
 
-// The answer to AckConfirmed may be lost with its connection: it is asked for again.
-func TestAckConfirmedRepeats(t *testing.T) {
+// The answer to AckSync may be lost with its connection: it is asked for again.
+func TestAckSyncRepeats(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs", AckWait: 5 * time.Second})
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
 	p.deafen()
 	confirmed := make(chan error)
-	go func() { confirmed <- d.AckConfirmed(patient(t)) }()
+	go func() { confirmed <- d.AckSync(patient(t)) }()
 	until(t, "it is acknowledged", func() bool { return storedIn(t, s, "jobs") == 0 })
 	p.cut(false)
 	if err := <-confirmed; err != nil {
-		t.Errorf("AckConfirmed: %v", err)
+		t.Errorf("AckSync: %v", err)
 	}
 	mustSend(t, c, "b")
-	if err := mustDeliver(t, c).AckConfirmed(canceled()); err != context.Canceled {
-		t.Errorf("AckConfirmed under a context that is done: %v", err)
+	if err := mustDeliver(t, c).AckSync(canceled()); err != context.Canceled {
+		t.Errorf("AckSync under a context that is done: %v", err)
 	}
 }
 
@@ -206,8 +206,8 @@ func TestDeliveryHoldsChannel(t *testing.T) {
 			return false
 		}
 	})
-	if err := d.AckConfirmed(patient(t)); err != nil {
-		t.Errorf("AckConfirmed: %v", err)
+	if err := d.AckSync(patient(t)); err != nil {
+		t.Errorf("AckSync: %v", err)
 	}
 	if n := other.Len(); n != 0 {
 		t.Errorf("%d are left", n)
@@ -219,14 +219,14 @@ func TestDeliveryHoldsChannel(t *testing.T) {
 	held.tasks.Wait()
 }
 
-// DeadLetters that comes too late for Leave does not end the server under others.
-func TestDeadLettersAtLeave(t *testing.T) {
+// DeadLetters that comes too late for Shutdown does not end the server under others.
+func TestDeadLettersAtShutdown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c, other := open(t, Options[int]{Name: "a", Dir: dir}), open(t, Options[int]{Name: "b", Dir: dir})
 	leave(t, c)
 	c.core.left.Store(false) // as DeadLetters saw it a moment before
-	if _, err := c.DeadLetters(t.Context()); err != ErrLeft {
+	if _, err := c.DeadLetters(t.Context()); err != ErrShutdown {
 		t.Errorf("DeadLetters: %v", err)
 	}
 	c.core.left.Store(true)
@@ -235,7 +235,7 @@ func TestDeadLettersAtLeave(t *testing.T) {
 
 // What is on its way to a process that leaves is given back, too: nobody waits for it until
 // AckWait.
-func TestLeaveOnTheWay(t *testing.T) {
+func TestShutdownOnTheWay(t *testing.T) {
 	t.Parallel()
 	o := Options[int]{Name: "jobs", Dir: t.TempDir(), AckWait: 2 * time.Hour}
 	other := open(t, o)

@@ -24,7 +24,7 @@ func noted[T any](t *testing.T, c *Channel[T]) int {
 // they can.
 func TestTriesUnknown(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{Name: "jobs", NackWait: -1, MaxTries: 2, Log: mute()})
+	c := open(t, Options[int]{Name: "jobs", NackDelay: -1, MaxDeliver: 2, Log: mute()})
 	foreign := natsjs.StreamConfig{Name: "jobs" + triesSuffix, Subjects: []string{"other"}}
 	if _, err := c.core.link.js.CreateStream(t.Context(), foreign); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestTriesUnknown(t *testing.T) {
 		if err := mustDeliver(t, c).Nack(); err != nil {
 			t.Fatal(err)
 		}
-		if w := c.Stats().Warning; !strings.Contains(w, `MaxTries: the stream "jobs-tries" is another one`) {
+		if w := c.Stats().Warning; !strings.Contains(w, `MaxDeliver: the stream "jobs-tries" is another one`) {
 			t.Fatalf("Stats.Warning: %q", w)
 		}
 	}
@@ -59,7 +59,7 @@ func TestTriesUnknown(t *testing.T) {
 // Who waited for a note for so long that somebody else may have the value says nothing of it.
 func TestNackLate(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{AckWait: 2 * time.Hour, NackWait: -1, MaxTries: 2})
+	c := open(t, Options[int]{AckWait: 2 * time.Hour, NackDelay: -1, MaxDeliver: 2})
 	mustSend(t, c, 1)
 	p := mustDeliver(t, c).parcel
 	if err := c.core.release(p); err != nil { // as Nack does
@@ -81,7 +81,7 @@ func TestNackLate(t *testing.T) {
 // Whoever has done with a value, its notes go: also who receives values, who notes none.
 func TestNotesGo(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{MaxTries: 3, NackWait: -1})
+	c := open(t, Options[int]{MaxDeliver: 3, NackDelay: -1})
 	mustSend(t, c, 1)
 	for range 2 {
 		if err := mustDeliver(t, c).Nack(); err != nil {
@@ -93,7 +93,7 @@ func TestNotesGo(t *testing.T) {
 	}
 	mustRecv(t, c, 1)
 	until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
-	once := open(t, Options[int]{MaxTries: 1})
+	once := open(t, Options[int]{MaxDeliver: 1})
 	mustSend(t, once, 1)
 	d := mustDeliver(t, once)
 	if n := noted(t, once); n != 1 {
@@ -105,10 +105,10 @@ func TestNotesGo(t *testing.T) {
 	until(t, "no notes are left of the only try", func() bool { return noted(t, once) == 0 })
 }
 
-// before it had MaxTries.
+// before it had MaxDeliver.
 func TestNoteUnanswered(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxTries: 3, NackWait: -1, Log: mute()})
+	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxDeliver: 3, NackDelay: -1, Log: mute()})
 	mustSend(t, c, 1)
 	silent(t, mustDeliver(t, c))
 	if err := mustDeliver(t, c).Nack(); err != nil {
@@ -139,7 +139,7 @@ func TestNoteUnanswered(t *testing.T) {
 func TestNotesStay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := Options[int]{Name: "jobs", Dir: dir, NackWait: -1, MaxTries: 2, Log: mute()}
+	o := Options[int]{Name: "jobs", Dir: dir, NackDelay: -1, MaxDeliver: 2, Log: mute()}
 	before := open(t, o)
 	mustSend(t, before, 1)
 	if err := mustDeliver(t, before).Nack(); err != nil {
@@ -148,7 +148,7 @@ func TestNotesStay(t *testing.T) {
 	if err := before.core.link.js.DeleteStream(t.Context(), "jobs"); err != nil {
 		t.Fatal(err)
 	}
-	o.Dedupe = time.Minute
+	o.DedupeWindow = time.Minute
 	c := open(t, o)
 	mustSend(t, c, 1, 2)
 	for range 2 {
@@ -157,7 +157,7 @@ func TestNotesStay(t *testing.T) {
 		}
 	}
 	if w := c.Stats().Warning; w != "" {
-		t.Errorf("of a channel with notes of another Dedupe: %q", w)
+		t.Errorf("of a channel with notes of another DedupeWindow: %q", w)
 	}
 	if err := c.core.link.js.DeleteStream(t.Context(), "jobs"+triesSuffix); err != nil {
 		t.Fatal(err)

@@ -30,10 +30,10 @@ func TestOptionsRefused(t *testing.T) {
 		"LimitBytes is -1":             {Name: "a", LimitBytes: -1},
 		"Replicas is 2":                {Name: "a", Replicas: 2, URL: "nats://127.0.0.1"},
 		"there is one server":          {Name: "a", Replicas: 3},
-		"Dedupe is 1ms":                {Name: "a", Dedupe: time.Millisecond},
+		"DedupeWindow is 1ms":          {Name: "a", DedupeWindow: time.Millisecond},
 		"Prefetch is -1":               {Name: "a", Prefetch: -1},
 		"AckWait is 1ms":               {Name: "a", AckWait: time.Millisecond},
-		"MaxWork is -1ns":              {Name: "a", MaxWork: -1},
+		"MaxInProgress is -1ns":        {Name: "a", MaxInProgress: -1},
 		"connecting to nats://127.0.0": {Name: "a", URL: "nats://127.0.0.1:1"},
 	} {
 		c, err := Open(t.Context(), o)
@@ -64,11 +64,11 @@ func TestOpenAgain(t *testing.T) {
 	mustSend(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
 	mustRecv(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
 	for want, o := range map[string]Options[string]{
-		"Limit is 1048576, not 7":   {Limit: 7},
-		"LimitBytes is -1, not 7":   {LimitBytes: 7},
-		"Dedupe is 30s, not 1m0s":   {Dedupe: time.Minute},
-		"AckWait is 30s, not 1m0s":  {AckWait: time.Minute},
-		"Strict is false, not true": {Strict: true},
+		"Limit is 1048576, not 7":       {Limit: 7},
+		"LimitBytes is -1, not 7":       {LimitBytes: 7},
+		"DedupeWindow is 30s, not 1m0s": {DedupeWindow: time.Minute},
+		"AckWait is 30s, not 1m0s":      {AckWait: time.Minute},
+		"Ordered is false, not true":    {Ordered: true},
 	} {
 		o.Name, o.Dir = "jobs", dir
 		if _, err := Open(t.Context(), &o); err == nil || !strings.Contains(err.Error(), want) {
@@ -204,7 +204,7 @@ func TestConn(t *testing.T) {
 	mustRecv(t, c, "a")
 	leave(t, c)
 	if !nc.IsConnected() {
-		t.Error("Leave closed a connection that is not its own")
+		t.Error("Shutdown closed a connection that is not its own")
 	}
 	if n := nc.NumSubscriptions(); n != 1 { // the client's own, for answers
 		t.Errorf("%d subscriptions are left", n)

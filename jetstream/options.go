@@ -15,8 +15,8 @@ import (
 
 // Options say which channel to open. Only Name is required; every other zero value
 // is a default. What all processes of a channel must agree on is stored with it, and
-// Open fails in whoever does not: Limit, LimitBytes, Replicas, Dedupe, AckWait,
-// Strict and the codec.
+// Open fails in whoever does not: Limit, LimitBytes, Replicas, DedupeWindow, AckWait,
+// Ordered and the codec.
 type Options[T any] struct {
 	// Name is the channel's, and that of its stream: the same name at the same
 	// servers is the same channel, in every process. Letters, digits, '-' and '_'. The
@@ -29,7 +29,7 @@ type Options[T any] struct {
 	URL string
 	// NATS are more options of the connection: credentials, certificates.
 	NATS []nats.Option
-	// Conn, if set, is used instead of a new connection, and stays open at Leave.
+	// Conn, if set, is used instead of a new connection, and stays open at Shutdown.
 	// It should have been made with nats.ReconnectBufSize(-1): what it would keep
 	// back while it is disconnected may be sent when it is too late to be known
 	// for a repetition.
@@ -51,13 +51,13 @@ type Options[T any] struct {
 	// Codec is the form of the values. The default is codec.Default.
 	Codec codec.Codec[T]
 
-	// Dedupe is the window in which the servers know a repetition for one, 30 s by
+	// DedupeWindow is the window in which the servers know a repetition for one, 30 s by
 	// default. They keep every identity in memory for so long: about 150 bytes a
 	// Send, or a run of SendBatch.
-	Dedupe time.Duration
-	// Strict hands out a value only when the one before it, anywhere, was
+	DedupeWindow time.Duration
+	// Ordered hands out a value only when the one before it, anywhere, was
 	// acknowledged: order at the receivers, one value at a time in all of them.
-	Strict bool
+	Ordered bool
 	// Prefetch is the most values that wait in this process for a receiver, 256 by
 	// default. It asks for as many only while receivers come back at once, for what
 	// is sent within a tenth of a second, and gives back what nobody received for
@@ -67,20 +67,20 @@ type Options[T any] struct {
 	// somebody else, 30 s by default, at least a second. Deliveries in hand are
 	// marked as in progress every third of it.
 	AckWait time.Duration
-	// NackWait is how long after Nack a value is delivered again: a second by
+	// NackDelay is how long after Nack a value is delivered again: a second by
 	// default; below 0 at once.
-	NackWait time.Duration
-	// MaxWork is how long a delivery in hand is marked as in progress, an hour by
+	NackDelay time.Duration
+	// MaxInProgress is how long a delivery in hand is marked as in progress, an hour by
 	// default: a forgotten one comes back then.
-	MaxWork time.Duration
-	// MaxTries is how often a worker has a value in hands, as a Delivery, before it
+	MaxInProgress time.Duration
+	// MaxDeliver is how often a worker has a value in hands, as a Delivery, before it
 	// goes to the dead letters: 10 by default; below 0 there are none. What was
 	// delivered to a process and given back unseen does not count, nor does a first
 	// delivery that ended without a word, as a process that dies has more than what
 	// its workers had: so a value that kills its worker is tried once more. Not so
 	// with 1: then every delivery is noted before it is handed out, by one more write.
 	// What is noted a receiver is given one value at a time, also by RecvBatch.
-	MaxTries int
+	MaxDeliver int
 
 	// System is the URL of a user of the system account, SystemNATS more options
 	// of that connection. Only such a user can ask servers how often they sync
@@ -94,36 +94,36 @@ type Options[T any] struct {
 
 // config is Options with defaults filled in, for any T.
 type config struct {
-	name              string
-	url               string
-	nats              []nats.Option
-	conn              *nats.Conn
-	dir               string
-	limit             int // sluice.Unlimited for none
-	limitBytes        int64
-	replicas          int
-	codec             string
-	dedupe            time.Duration
-	strict            bool
-	prefetch          int
-	ackWait, nackWait time.Duration
-	maxWork           time.Duration
-	maxTries          int // 0 for no dead letters
-	system            string
-	systemNATS        []nats.Option
-	log               *slog.Logger
-	dead              bool // it is the channel of another one's dead letters
+	name               string
+	url                string
+	nats               []nats.Option
+	conn               *nats.Conn
+	dir                string
+	limit              int // sluice.Unlimited for none
+	limitBytes         int64
+	replicas           int
+	codec              string
+	dedupeWindow       time.Duration
+	ordered            bool
+	prefetch           int
+	ackWait, nackDelay time.Duration
+	maxInProgress      time.Duration
+	maxDeliver         int // 0 for no dead letters
+	system             string
+	systemNATS         []nats.Option
+	log                *slog.Logger
+	dead               bool // it is the channel of another one's dead letters
 }
 
 const (
-	defaultLimit    = 1 << 20
-	defaultDedupe   = 30 * time.Second
-	defaultPrefetch = 256
-	defaultAckWait  = 30 * time.Second
-	defaultNackWait = time.Second
-	defaultMaxWork  = time.Hour
-	defaultMaxTries = 10
-	clusterReplicas = 3
+	defaultLimit         = 1 << 20
+	defaultDedupeWindow  = 30 * time.Second
+	defaultPrefetch      = 256
+	defaultAckWait       = 30 * time.Second
+	defaultNackDelay     = time.Second
+	defaultMaxInProgress = time.Hour
+	defaultMaxDeliver    = 10
+	clusterReplicas      = 3
 
 	// deadSuffix is what the name of a channel's dead letters ends with.
 	deadSuffix = "-dead"
@@ -148,20 +148,20 @@ func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 	c := config{
 		name: o.Name, url: o.URL, nats: o.NATS, conn: o.Conn, dir: o.Dir,
 		limit: or(o.Limit, defaultLimit), limitBytes: o.LimitBytes,
-		replicas: o.Replicas, codec: form.Name(), dedupe: or(o.Dedupe, defaultDedupe),
-		strict: o.Strict, prefetch: or(o.Prefetch, defaultPrefetch),
-		ackWait: or(o.AckWait, defaultAckWait), nackWait: or(o.NackWait, defaultNackWait),
-		maxWork: or(o.MaxWork, defaultMaxWork), maxTries: or(o.MaxTries, defaultMaxTries),
+		replicas: o.Replicas, codec: form.Name(), dedupeWindow: or(o.DedupeWindow, defaultDedupeWindow),
+		ordered: o.Ordered, prefetch: or(o.Prefetch, defaultPrefetch),
+		ackWait: or(o.AckWait, defaultAckWait), nackDelay: or(o.NackDelay, defaultNackDelay),
+		maxInProgress: or(o.MaxInProgress, defaultMaxInProgress), maxDeliver: or(o.MaxDeliver, defaultMaxDeliver),
 		system: o.System, systemNATS: o.SystemNATS, log: o.Log,
 	}
-	c.nackWait, c.maxTries = max(0, c.nackWait), max(0, c.maxTries)
+	c.nackDelay, c.maxDeliver = max(0, c.nackDelay), max(0, c.maxDeliver)
 	if c.replicas == 0 {
 		c.replicas = clusterReplicas
 		if c.embedded() {
 			c.replicas = 1
 		}
 	}
-	if c.strict {
+	if c.ordered {
 		c.prefetch = 1 // there is never another one to fetch
 	}
 	if c.log == nil {
@@ -194,14 +194,14 @@ func (c *config) check() error {
 		return refuse("Replicas is %d, not 1, 3 or 5", c.replicas)
 	case c.embedded() && c.replicas != 1:
 		return refuse("Replicas is %d, but there is one server, inside of the process", c.replicas)
-	case c.dedupe < time.Second:
-		return refuse("Dedupe is %v, below a second", c.dedupe)
+	case c.dedupeWindow < time.Second:
+		return refuse("DedupeWindow is %v, below a second", c.dedupeWindow)
 	case c.prefetch < 1:
 		return refuse("Prefetch is %d, below 1", c.prefetch)
 	case c.ackWait < time.Second:
 		return refuse("AckWait is %v, below a second", c.ackWait)
-	case c.maxWork < 0:
-		return refuse("MaxWork is %v, below 0", c.maxWork)
+	case c.maxInProgress < 0:
+		return refuse("MaxInProgress is %v, below 0", c.maxInProgress)
 	}
 	return nil
 }

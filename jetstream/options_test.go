@@ -19,10 +19,10 @@ func TestDefaults(t *testing.T) {
 	if err != nil || form.Name() != "json" || c.codec != "json" {
 		t.Fatal(err, form, c.codec)
 	}
-	if c.limit != 1<<20 || c.serverLimit() != 1<<20 || c.limitBytes != 0 || c.replicas != 1 || c.dedupe != 30*time.Second || c.prefetch != 256 {
+	if c.limit != 1<<20 || c.serverLimit() != 1<<20 || c.limitBytes != 0 || c.replicas != 1 || c.dedupeWindow != 30*time.Second || c.prefetch != 256 {
 		t.Errorf("of what is stored: %+v", c)
 	}
-	if c.ackWait != 30*time.Second || c.nackWait != time.Second || c.maxWork != time.Hour || c.maxTries != 10 || c.strict || c.log == nil {
+	if c.ackWait != 30*time.Second || c.nackDelay != time.Second || c.maxInProgress != time.Hour || c.maxDeliver != 10 || c.ordered || c.log == nil {
 		t.Errorf("of deliveries: %+v", c)
 	}
 	for what, o := range map[string]*Options[int]{"URL": {Name: "a", URL: "nats://a"}, "Conn": {Name: "a", Conn: &nats.Conn{}}} {
@@ -30,12 +30,12 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("with %s: %d replicas, %v", what, c.replicas, err)
 		}
 	}
-	c, _, err = (&Options[int]{Name: "a", NackWait: -1, MaxTries: -1, Strict: true, Prefetch: 7, Limit: sluice.Unlimited}).resolve()
-	if err != nil || c.nackWait != 0 || c.maxTries != 0 || c.prefetch != 1 || c.serverLimit() != -1 {
+	c, _, err = (&Options[int]{Name: "a", NackDelay: -1, MaxDeliver: -1, Ordered: true, Prefetch: 7, Limit: sluice.Unlimited}).resolve()
+	if err != nil || c.nackDelay != 0 || c.maxDeliver != 0 || c.prefetch != 1 || c.serverLimit() != -1 {
 		t.Errorf("below 0, strict and without a limit: %+v, %v", c, err)
 	}
 	d := (&core{config: c}).deadConfig()
-	if d.name != "a-dead" || d.limit != sluice.Unlimited || d.limitBytes != 0 || d.maxTries != 0 || d.strict || !d.dead {
+	if d.name != "a-dead" || d.limit != sluice.Unlimited || d.limitBytes != 0 || d.maxDeliver != 0 || d.ordered || !d.dead {
 		t.Errorf("of dead letters: %+v", d)
 	}
 }
@@ -48,7 +48,7 @@ func TestOptionsTaken(t *testing.T) {
 		{Name: "azAZ09-_"},
 		{Name: "a", URL: "nats://a", Replicas: 5},
 		{Name: "a", URL: "nats://a", Replicas: 1},
-		{Name: "a", Limit: 1, LimitBytes: 1, Dedupe: time.Second, Prefetch: 1, AckWait: time.Second, MaxWork: 1, MaxTries: 1, NackWait: 1},
+		{Name: "a", Limit: 1, LimitBytes: 1, DedupeWindow: time.Second, Prefetch: 1, AckWait: time.Second, MaxInProgress: 1, MaxDeliver: 1, NackDelay: 1},
 	} {
 		if _, _, err := o.resolve(); err != nil {
 			t.Errorf("%+v: %v", o, err)

@@ -86,7 +86,7 @@ func (c *core) hold(p *parcel) {
 	h := &c.held
 	h.mu.Lock()
 	now := time.Now()
-	p.alive, p.until = p.came, now.Add(c.config.maxWork)
+	p.alive, p.until = p.came, now.Add(c.config.maxInProgress)
 	h.of[p.key] = p
 	late := now.Sub(p.came) > h.every // it lay here; the next mark may be too late
 	if late {
@@ -162,7 +162,7 @@ func (c *core) release(p *parcel) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.of[p.key] != p {
-		return ErrLapsed
+		return ErrExpired
 	}
 	delete(h.of, p.key)
 	if len(h.of) == 0 && h.timer != nil {
@@ -170,7 +170,7 @@ func (c *core) release(p *parcel) error {
 		h.timer = nil
 	}
 	if c.lapsed(p, time.Now()) {
-		return ErrLapsed
+		return ErrExpired
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (c *core) confirm(ctx context.Context, p *parcel) error {
 		}
 		switch {
 		case c.left.Load():
-			return ErrLeft
+			return ErrShutdown
 		case ctx.Err() != nil:
 			return contextError(ctx)
 		case time.Since(p.alive) >= c.config.ackWait:

@@ -126,7 +126,7 @@ func TestMarksEnd(t *testing.T) {
 	leave(t, c)
 	c.core.mark()
 	if running() {
-		t.Error("it runs on after Leave")
+		t.Error("it runs on after Shutdown")
 	}
 }
 
@@ -154,12 +154,12 @@ func listen(t *testing.T, s *server.Server, subjects ...string) (next func() str
 	}
 }
 
-// The servers are told how long to wait with what was given back: NackWait after Nack, and
+// The servers are told how long to wait with what was given back: NackDelay after Nack, and
 // not at all with what nobody has seen.
-func TestNackWait(t *testing.T) {
+func TestNackDelay(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
-	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, NackWait: time.Minute, MaxTries: -1, Log: mute()})
+	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, NackDelay: time.Minute, MaxDeliver: -1, Log: mute()})
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
 	next := listen(t, s, d.parcel.reply, "unseen")
@@ -240,7 +240,7 @@ func TestReleaseOfOthers(t *testing.T) {
 	mine, other := newest(7), newest(7)
 	c.core.hold(mine)
 	other.alive, other.until = mine.alive, mine.until // it has not lapsed by itself
-	if err := c.core.release(other); err != ErrLapsed {
+	if err := c.core.release(other); err != ErrExpired {
 		t.Errorf("release of what is not in hand: %v", err)
 	}
 	if err := c.core.release(mine); err != nil {
@@ -249,12 +249,12 @@ func TestReleaseOfOthers(t *testing.T) {
 }
 
 // What was confirmed is known if it comes again; who has left does not go on confirming.
-func TestConfirmed(t *testing.T) {
+func TestAckSync(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	mustSend(t, c, 1)
 	d := mustDeliver(t, c)
-	if err := d.AckConfirmed(patient(t)); err != nil {
+	if err := d.AckSync(patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	again := *d.parcel
@@ -263,7 +263,7 @@ func TestConfirmed(t *testing.T) {
 	}
 	leave(t, c)
 	p := newest(8)
-	if p.alive = time.Now().Add(time.Hour); c.core.confirm(patient(t), p) != ErrLeft {
+	if p.alive = time.Now().Add(time.Hour); c.core.confirm(patient(t), p) != ErrShutdown {
 		t.Error("who has left goes on confirming")
 	}
 }

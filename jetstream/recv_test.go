@@ -17,25 +17,25 @@ import (
 // At least once: what was given back comes again, until it is acknowledged.
 func TestRedelivery(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[string]{NackWait: -1})
+	c := open(t, Options[string]{NackDelay: -1})
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
-	if d.Value != "a" || d.Tries != 1 || string(d.Form) != "a" || d.Reason != "" || d.Err != nil {
+	if d.Value != "a" || d.Attempt != 1 || string(d.Raw) != "a" || d.Reason != "" || d.Err != nil {
 		t.Errorf("a first delivery: %+v", d)
 	}
 	if err := d.Nack(); err != nil {
 		t.Fatal(err)
 	}
-	if d = mustDeliver(t, c); d.Value != "a" || d.Tries != 2 {
+	if d = mustDeliver(t, c); d.Value != "a" || d.Attempt != 2 {
 		t.Errorf("a second delivery: %+v", d)
 	}
-	if err := d.AckConfirmed(patient(t)); err != nil {
+	if err := d.AckSync(patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	if n := c.Len(); n != 0 {
 		t.Errorf("%d are left", n)
 	}
-	for _, err := range []error{d.Ack(), d.Nack(), d.AckConfirmed(t.Context()), d.InProgress()} {
+	for _, err := range []error{d.Ack(), d.Nack(), d.AckSync(t.Context()), d.InProgress()} {
 		if err != ErrSettled {
 			t.Errorf("of a delivery that is acknowledged: %v", err)
 		}
@@ -48,9 +48,9 @@ func TestRedeliveryOfTheGone(t *testing.T) {
 	o := Options[string]{Name: "jobs", Dir: t.TempDir(), AckWait: time.Second}
 	c, other := open(t, o), open(t, o)
 	mustSend(t, c, "a")
-	before := mustDeliver(t, c).Tries
+	before := mustDeliver(t, c).Attempt
 	leave(t, c) // with it in hand, as somebody who dies has
-	if d := mustDeliver(t, other); d.Value != "a" || d.Tries <= before {
+	if d := mustDeliver(t, other); d.Value != "a" || d.Attempt <= before {
 		t.Errorf("a delivery after the %d of who left: %+v", before, d)
 	}
 }
@@ -86,9 +86,9 @@ func TestInProgress(t *testing.T) {
 }
 
 // A delivery that lapsed is somebody else's: what is said of it is refused.
-func TestLapsed(t *testing.T) {
+func TestExpired(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[string]{Log: mute(), MaxWork: time.Nanosecond})
+	c := open(t, Options[string]{Log: mute(), MaxInProgress: time.Nanosecond})
 	mustSend(t, c, "a", "b")
 	d, other := mustDeliver(t, c), mustDeliver(t, c)
 	c.core.mark()
@@ -97,11 +97,11 @@ func TestLapsed(t *testing.T) {
 		t.Errorf("%d of what has lapsed are still in hand", n)
 	}
 	c.core.held.mu.Unlock()
-	if err := d.Ack(); err != ErrLapsed {
-		t.Errorf("Ack after MaxWork: %v", err)
+	if err := d.Ack(); err != ErrExpired {
+		t.Errorf("Ack after MaxInProgress: %v", err)
 	}
-	if err := other.InProgress(); err != ErrLapsed {
-		t.Errorf("InProgress after MaxWork: %v", err)
+	if err := other.InProgress(); err != ErrExpired {
+		t.Errorf("InProgress after MaxInProgress: %v", err)
 	}
 	if n := c.Len(); n != 2 {
 		t.Errorf("%d stored, want the 2 that nobody acknowledged", n)
@@ -113,7 +113,7 @@ func TestLapsed(t *testing.T) {
 	c.core.held.mu.Lock()
 	d.parcel.alive = d.parcel.alive.Add(-c.core.config.ackWait) // as if the process had stood still
 	c.core.held.mu.Unlock()
-	if err := d.Nack(); err != ErrLapsed {
+	if err := d.Nack(); err != ErrExpired {
 		t.Errorf("Nack after AckWait without a mark: %v", err)
 	}
 }
@@ -175,10 +175,10 @@ func TestPrefetchGivenBack(t *testing.T) {
 	}
 }
 
-// Strict: nobody gets a value before the one before it is done, whatever happens to it.
-func TestStrict(t *testing.T) {
+// Ordered: nobody gets a value before the one before it is done, whatever happens to it.
+func TestOrdered(t *testing.T) {
 	t.Parallel()
-	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Strict: true, NackWait: -1}
+	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Ordered: true, NackDelay: -1}
 	c, other := open(t, o), open(t, o)
 	mustSend(t, c, 1, 2, 3)
 	for want := 1; want <= 3; want++ {
@@ -199,11 +199,11 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// After MaxTries a value goes to the dead letters, with the reason; so does at once
+// After MaxDeliver a value goes to the dead letters, with the reason; so does at once
 // what cannot be read.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{Name: "jobs", NackWait: -1, MaxTries: 2, Log: mute()})
+	c := open(t, Options[int]{Name: "jobs", NackDelay: -1, MaxDeliver: 2, Log: mute()})
 	mustSend(t, c, 1)
 	if _, err := c.core.link.js.Publish(t.Context(), c.core.subject, []byte("no number")); err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func TestDeadLetters(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Seal(patient(t)); err != nil {
+	if err := c.CloseContext(patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
@@ -237,7 +237,7 @@ func TestDeadLetters(t *testing.T) {
 	for range 2 {
 		d := mustDeliver(t, dead)
 		reasons = append(reasons, d.Reason)
-		if unread := d.Err != nil; unread != (string(d.Form) == "no number") || !unread && d.Value != 1 {
+		if unread := d.Err != nil; unread != (string(d.Raw) == "no number") || !unread && d.Value != 1 {
 			t.Errorf("a dead letter: %+v", d)
 		}
 		if err := d.Ack(); err != nil {
@@ -254,12 +254,12 @@ func TestDeadLetters(t *testing.T) {
 // Without dead letters a value comes again and again.
 func TestNoDeadLetters(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{NackWait: -1, MaxTries: -1})
+	c := open(t, Options[int]{NackDelay: -1, MaxDeliver: -1})
 	mustSend(t, c, 1)
 	for i := range 15 {
 		d := mustDeliver(t, c)
-		if d.Tries != i+1 {
-			t.Errorf("try %d is said to be %d", i+1, d.Tries)
+		if d.Attempt != i+1 {
+			t.Errorf("try %d is said to be %d", i+1, d.Attempt)
 		}
 		if err := d.Nack(); err != nil {
 			t.Fatal(err)
@@ -271,7 +271,7 @@ func TestNoDeadLetters(t *testing.T) {
 // end of all.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{NackWait: -1})
+	c := open(t, Options[int]{NackDelay: -1})
 	const jobs = 300
 	batch := make([]int, jobs)
 	for i := range batch {
@@ -283,7 +283,7 @@ func TestWorkers(t *testing.T) {
 	c.Close()
 	var mu sync.Mutex
 	done, failed := map[int]int{}, map[int]bool{}
-	err := sluice.Workers(patient(t), c.Deliveries(), 4, Settle(func(_ context.Context, job int) error {
+	err := sluice.Workers(patient(t), c.Deliveries(), 4, AckEach(func(_ context.Context, job int) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if job%3 == 0 && !failed[job] {
@@ -333,8 +333,8 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
-// Leave releases who waits.
-func TestLeaveReleases(t *testing.T) {
+// Shutdown releases who waits.
+func TestShutdownReleases(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Limit: 1})
 	results := make(chan error)
@@ -344,15 +344,15 @@ func TestLeaveReleases(t *testing.T) {
 	}()
 	until(t, "a receiver waits", func() bool { return c.Stats().ReceiversWaiting == 1 })
 	leave(t, c)
-	if err := <-results; err != ErrLeft {
-		t.Errorf("Recv at Leave: %v", err)
+	if err := <-results; err != ErrShutdown {
+		t.Errorf("Recv at Shutdown: %v", err)
 	}
-	if _, err := c.DeadLetters(t.Context()); err != ErrLeft {
-		t.Errorf("DeadLetters after Leave: %v", err)
+	if _, err := c.DeadLetters(t.Context()); err != ErrShutdown {
+		t.Errorf("DeadLetters after Shutdown: %v", err)
 	}
 	c.Close() // does nothing
-	if err := c.Seal(t.Context()); err != ErrLeft {
-		t.Errorf("Seal after Leave: %v", err)
+	if err := c.CloseContext(t.Context()); err != ErrShutdown {
+		t.Errorf("CloseContext after Shutdown: %v", err)
 	}
 }
 
@@ -392,17 +392,17 @@ func TestCloseUnconfirmed(t *testing.T) {
 	p.cut(true)
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if err := c.Seal(short); err == nil || !strings.Contains(err.Error(), `closing channel "jobs"`) {
-		t.Errorf("Seal without a connection: %v", err)
+	if err := c.CloseContext(short); err == nil || !strings.Contains(err.Error(), `closing channel "jobs"`) {
+		t.Errorf("CloseContext without a connection: %v", err)
 	}
 	for range ready { // it is closed here
 	}
 	if err := c.Send(t.Context(), "a"); err != sluice.ErrClosed {
-		t.Errorf("Send after Seal: %v", err)
+		t.Errorf("Send after CloseContext: %v", err)
 	}
 	p.cut(false)
-	if err := c.Seal(patient(t)); err != nil {
-		t.Errorf("Seal: %v", err)
+	if err := c.CloseContext(patient(t)); err != nil {
+		t.Errorf("CloseContext: %v", err)
 	}
 	js, err := natsjs.New(client(t, s.ClientURL()))
 	if err != nil {

@@ -25,7 +25,7 @@ func lossy(t *testing.T) Options[int] {
 	c = open(t, o)
 	mustSend(t, c, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 	for range 15 {
-		if err := mustDeliver(t, c).AckConfirmed(patient(t)); err != nil {
+		if err := mustDeliver(t, c).AckSync(patient(t)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -59,10 +59,10 @@ func (c *core) send(ctx context.Context, s *shipment, p patience) error {
 		if err := c.refusesSends(); err != nil {
 			return c.fail(s, err)
 		}
-		if !s.first.IsZero() && time.Since(s.first) > c.config.dedupe/2 {
+		if !s.first.IsZero() && time.Since(s.first) > c.config.dedupeWindow/2 {
 			return c.fail(s, s.cause)
 		}
-		begin, err := time.Now(), ErrLeft
+		begin, err := time.Now(), ErrShutdown
 		if !c.link.closed() {
 			err = s.store(ctx)
 		}
@@ -116,7 +116,7 @@ func (c *core) fail(s *shipment, err error) error {
 			if s.done {
 				return nil
 			}
-			if time.Since(s.first) > c.config.dedupe/2 {
+			if time.Since(s.first) > c.config.dedupeWindow/2 {
 				return ErrTooLate
 			}
 			return c.send(ctx, s, forServers)

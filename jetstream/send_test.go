@@ -166,7 +166,7 @@ func TestSendBatchUnknown(t *testing.T) {
 // After the window a repetition would be taken for a new value.
 func TestUnknownTooLate(t *testing.T) {
 	t.Parallel()
-	c, p, s := behindProxy(t, Options[string]{Name: "jobs", Dedupe: time.Second})
+	c, p, s := behindProxy(t, Options[string]{Name: "jobs", DedupeWindow: time.Second})
 	u := unanswered(t, c, p, s)
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -219,11 +219,11 @@ func TestSendFails(t *testing.T) {
 		t.Errorf("Recv from a closed and drained channel: %q, %v", v, err)
 	}
 	leave(t, c)
-	if err := c.Send(t.Context(), "g"); err != ErrLeft {
-		t.Errorf("Send after Leave: %v", err)
+	if err := c.Send(t.Context(), "g"); err != ErrShutdown {
+		t.Errorf("Send after Shutdown: %v", err)
 	}
-	if _, err := c.Recv(t.Context()); err != ErrLeft {
-		t.Errorf("Recv after Leave: %v", err)
+	if _, err := c.Recv(t.Context()); err != ErrShutdown {
+		t.Errorf("Recv after Shutdown: %v", err)
 	}
 }
 
@@ -361,19 +361,19 @@ func TestSendBatchCodec(t *testing.T) {
 }
 
 // A sender finds out by itself that somebody deleted the stream.
-func TestGoneForSenders(t *testing.T) {
+func TestDeletedForSenders(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	if err := c.core.link.js.DeleteStream(t.Context(), c.core.config.name); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Send(patient(t), 1); err != ErrGone {
+	if err := c.Send(patient(t), 1); err != ErrDeleted {
 		t.Errorf("Send: %v", err)
 	}
 }
 
 // A stream that somebody deleted is an error of those who wait, too.
-func TestGone(t *testing.T) {
+func TestDeleted(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
@@ -392,16 +392,16 @@ func TestGone(t *testing.T) {
 	}
 	select {
 	case err := <-received:
-		if err != ErrGone {
+		if err != ErrDeleted {
 			t.Errorf("Recv: %v", err)
 		}
 	case <-patient(t).Done():
 		t.Error("who waits is not told")
 	}
-	if err := c.Send(patient(t), 1); err != ErrGone {
+	if err := c.Send(patient(t), 1); err != ErrDeleted {
 		t.Errorf("Send: %v", err)
 	}
-	if err := c.Seal(patient(t)); err != ErrGone {
-		t.Errorf("Seal: %v", err)
+	if err := c.CloseContext(patient(t)); err != ErrDeleted {
+		t.Errorf("CloseContext: %v", err)
 	}
 }

@@ -105,7 +105,7 @@ func (lastWords) Tracef(string, ...any)  {}
 // clusterChannel is the channel that all roles use.
 func clusterChannel(urls string) Options[string] {
 	return Options[string]{
-		Name: "jobs", URL: urls, AckWait: 5 * time.Second, NackWait: -1, Limit: sluice.Unlimited, Log: mute(),
+		Name: "jobs", URL: urls, AckWait: 5 * time.Second, NackDelay: -1, Limit: sluice.Unlimited, Log: mute(),
 	}
 }
 
@@ -150,7 +150,7 @@ func (r role) sender() error {
 		time.Sleep(time.Millisecond) // a load, not a flood
 	}
 	tell("~", fmt.Sprint(longest.Milliseconds()))
-	return c.Leave(context.Background())
+	return c.Shutdown(context.Background())
 }
 
 // receiver prints what it receives until the channel is closed and drained, then "="
@@ -163,7 +163,7 @@ func (r role) receiver() error {
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = c.Leave(context.Background())
+		_ = c.Shutdown(context.Background())
 	}()
 	out := bufio.NewWriter(os.Stdout)
 	for {

@@ -79,7 +79,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Each number of Stats is about what it says, and after Leave what was last known.
+// Each number of Stats is about what it says, and after Shutdown what was last known.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Limit: 3})
@@ -104,6 +104,6 @@ func TestStats(t *testing.T) {
 	}
 	leave(t, c)
 	if s := c.Stats(); s.Len != 1 || s.BytesOnDisk < 10 || s.Dropped != 0 || c.Len() != 1 || c.Cap() != 3 {
-		t.Errorf("after Leave: %+v", s)
+		t.Errorf("after Shutdown: %+v", s)
 	}
 }

@@ -56,7 +56,7 @@ func open[T any](t testing.TB, o Options[T]) *Channel[T] {
 
 func leave[T any](t testing.TB, c *Channel[T]) {
 	t.Helper()
-	if err := c.Leave(context.Background()); err != nil {
+	if err := c.Shutdown(context.Background()); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 //     know how many there are;
 //   - a value is noted before it is handed out, from its second delivery on. A first one
 //     that nobody spoke of counts as unseen, and one that was given back is noted then: so
-//     values that are done at once, which are most, cost nothing. With a MaxTries of 1 the
+//     values that are done at once, which are most, cost nothing. With a MaxDeliver of 1 the
 //     first one is noted, too;
 //   - what comes again is handed out one value at a time: of those that lie in hands beside
 //     one that kills its process, none was tried;
@@ -29,7 +29,7 @@ import (
 //     deleted with their value.
 //
 // A note that is lost is one more try, and one that may be there is not written twice. So a
-// value is not buried that had less than MaxTries, and one that had one more is.
+// value is not buried that had less than MaxDeliver, and one that had one more is.
 //
 // Not taken: to fetch nothing in advance where tries count. It takes a round trip for
 // each value, and still there are receivers that gave up before their value came.
@@ -53,7 +53,7 @@ func (c *core) noteSubject(p *parcel) string {
 
 // counts tells whether the next try of p is noted before it is made.
 func (c *core) counts(p *parcel) bool {
-	most := c.config.maxTries
+	most := c.config.maxDeliver
 	return most == 1 || most > 1 && p.tries > 1
 }
 
@@ -90,13 +90,13 @@ func (c *core) try(do func(ctx context.Context, notes natsjs.Stream, p *parcel) 
 		c.warn(warnTries, "")
 	case !c.left.Load():
 		c.loseNotes() // they may have been deleted
-		c.warn(warnTries, fmt.Sprintf("tries cannot be counted, so values may be tried more than MaxTries: %v", err))
+		c.warn(warnTries, fmt.Sprintf("tries cannot be counted, so values may be tried more than MaxDeliver: %v", err))
 	}
 }
 
 // count says in p.had which try is about to be made, if it can be one too many, and notes it.
 func (c *core) count(ctx context.Context, notes natsjs.Stream, p *parcel) error {
-	if p.tries > 1 && p.tries >= c.config.maxTries {
+	if p.tries > 1 && p.tries >= c.config.maxDeliver {
 		info, err := notes.Info(ctx, natsjs.WithSubjectFilter(c.noteSubject(p)))
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (c *core) note(ctx context.Context, _ natsjs.Stream, p *parcel) error {
 
 // forget deletes the notes of p, which is done. Nobody waits for that.
 func (c *core) forget(p *parcel) {
-	if p.noted || p.tries > 1 && c.config.maxTries > 0 { // what is lost goes by age
+	if p.noted || p.tries > 1 && c.config.maxDeliver > 0 { // what is lost goes by age
 		_ = c.link.nc.Publish(natsjs.DefaultAPIPrefix+"STREAM.PURGE."+c.config.name+triesSuffix,
 			fmt.Appendf(nil, `{"filter":%q}`, c.noteSubject(p)))
 	}
@@ -137,7 +137,7 @@ func (c *core) findNotes(ctx context.Context) (natsjs.Stream, error) {
 		notes, err = c.link.js.CreateStream(ctx, natsjs.StreamConfig{
 			Name: name, Subjects: []string{subject},
 			Description: "tries of a channel of sluice", Storage: natsjs.FileStorage, Replicas: c.config.replicas,
-			MaxMsgs: maxNotes, MaxAge: notesStand, Duplicates: c.config.dedupe,
+			MaxMsgs: maxNotes, MaxAge: notesStand, Duplicates: c.config.dedupeWindow,
 		})
 	}
 	if err != nil {
@@ -159,21 +159,21 @@ func (c *core) loseNotes() {
 
 // again gives p back, as a worker had it and wants it to be tried again; or has it buried.
 func (c *core) again(p *parcel) {
-	if p.had >= c.config.maxTries && c.config.maxTries > 0 {
+	if p.had >= c.config.maxDeliver && c.config.maxDeliver > 0 {
 		c.bury(p, "it was given back the last time")
 		return
 	}
-	if c.config.maxTries > 0 && !p.noted {
+	if c.config.maxDeliver > 0 && !p.noted {
 		c.try(c.note, p)
 	}
 	if time.Since(p.alive) < c.config.ackWait { // or it comes again, and may be somebody's
-		c.giveBack(p, c.config.nackWait)
+		c.giveBack(p, c.config.nackDelay)
 	}
 }
 
 // exhausted tells whether p had all its tries before, and buries it.
 func (c *core) exhausted(p *parcel) bool {
-	if c.config.maxTries == 0 || p.had <= c.config.maxTries {
+	if c.config.maxDeliver == 0 || p.had <= c.config.maxDeliver {
 		return false
 	}
 	c.bury(p, "it was not acknowledged the last time")

@@ -47,15 +47,15 @@ func TestTriesInHand(t *testing.T) {
 	t.Parallel()
 	for most := 1; most <= 3; most++ {
 		dir := t.TempDir()
-		c := open(t, Options[int]{Name: "jobs", Dir: dir, Prefetch: 1, NackWait: -1, MaxTries: most, Log: mute()})
-		stalls := open(t, Options[int]{Name: "jobs", Dir: dir, NackWait: -1, MaxTries: most, Log: mute()})
+		c := open(t, Options[int]{Name: "jobs", Dir: dir, Prefetch: 1, NackDelay: -1, MaxDeliver: most, Log: mute()})
+		stalls := open(t, Options[int]{Name: "jobs", Dir: dir, NackDelay: -1, MaxDeliver: most, Log: mute()})
 		mustSend(t, c, 1, 2)
 		for try := range most {
 			for range 3 {
 				unseen(t, stalls, 2)
 			}
 			if n := c.Stats().Dropped; n != 0 {
-				t.Fatalf("MaxTries %d: %d are dead after %d tries", most, n, try)
+				t.Fatalf("MaxDeliver %d: %d are dead after %d tries", most, n, try)
 			}
 			for range 2 {
 				if d := mustDeliver(t, c); d.Value == 2 && try == most-1 {
@@ -73,11 +73,11 @@ func TestTriesInHand(t *testing.T) {
 }
 
 // Who dies with a value in hand, again and again, says nothing: it is dead all the same, with
-// one try more than MaxTries, as the first may have been another one's. Not so with one.
+// one try more than MaxDeliver, as the first may have been another one's. Not so with one.
 func TestDeadLetterOfTheSilent(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int]int{1: 1, 2: 3, 3: 4} {
-		c := open(t, Options[int]{NackWait: -1, MaxTries: most, Log: mute()})
+		c := open(t, Options[int]{NackDelay: -1, MaxDeliver: most, Log: mute()})
 		mustSend(t, c, 1)
 		for range want {
 			silent(t, mustDeliver(t, c))
@@ -88,7 +88,7 @@ func TestDeadLetterOfTheSilent(t *testing.T) {
 			cancel()
 		}()
 		if d, err := c.Deliveries().Recv(ctx); err == nil {
-			t.Errorf("MaxTries %d: try %d: %+v", most, want+1, d)
+			t.Errorf("MaxDeliver %d: try %d: %+v", most, want+1, d)
 		}
 		dead, err := c.DeadLetters(t.Context())
 		if err != nil {
@@ -99,7 +99,7 @@ func TestDeadLetterOfTheSilent(t *testing.T) {
 			t.Errorf("its reason: %q", d.Reason)
 		}
 		if n := c.Stats().Received; n != uint64(want) {
-			t.Errorf("MaxTries %d: %d were handed out, one of them dead", most, n)
+			t.Errorf("MaxDeliver %d: %d were handed out, one of them dead", most, n)
 		}
 		until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
 	}
@@ -108,7 +108,7 @@ func TestDeadLetterOfTheSilent(t *testing.T) {
 // Who receives values has them once they are handed out: no try is one too many.
 func TestTriesOfValues(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{MaxTries: 1})
+	c := open(t, Options[int]{MaxDeliver: 1})
 	mustSend(t, c, 1, 2, 3)
 	for range 3 {
 		unseen(t, c, 3)
@@ -142,7 +142,7 @@ func TestTryInTime(t *testing.T) {
 // no try.
 func TestTriesOverdue(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxTries: 2, NackWait: -1})
+	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxDeliver: 2, NackDelay: -1})
 	mustSend(t, c, 1)
 	if err := mustDeliver(t, c).Nack(); err != nil {
 		t.Fatal(err)
@@ -174,8 +174,8 @@ func TestTriesOverdue(t *testing.T) {
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		maxTries, want int
-		deliveries     []int
+		maxDeliver, want int
+		deliveries       []int
 	}{
 		{2, 0, nil},
 		{2, 3, []int{1, 1, 1}},
@@ -188,8 +188,8 @@ func TestTogether(t *testing.T) {
 		for _, n := range test.deliveries {
 			parcels = append(parcels, &parcel{tries: n})
 		}
-		if n := alone(config{maxTries: test.maxTries}).together(parcels); n != test.want {
-			t.Errorf("MaxTries %d, delivered %v times: %d at once, want %d", test.maxTries, test.deliveries, n, test.want)
+		if n := alone(config{maxDeliver: test.maxDeliver}).together(parcels); n != test.want {
+			t.Errorf("MaxDeliver %d, delivered %v times: %d at once, want %d", test.maxDeliver, test.deliveries, n, test.want)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func TestTogether(t *testing.T) {
 func TestTogetherToKeep(t *testing.T) {
 	t.Parallel()
 	for use, want := range map[use]int{toKeep: 3, toTry: 1} {
-		c := alone(config{maxTries: 1, prefetch: 8})
+		c := alone(config{maxDeliver: 1, prefetch: 8})
 		in := &c.inbox
 		in.mu.Lock()
 		in.ready = []*parcel{newest(1), newest(2), newest(3)}
@@ -214,7 +214,7 @@ func TestTogetherToKeep(t *testing.T) {
 // come again a worker has one at a time.
 func TestTriesOfBatch(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{MaxTries: 2})
+	c := open(t, Options[int]{MaxDeliver: 2})
 	mustSend(t, c, 1, 2, 3, 4)
 	unseen(t, c, 4)
 	mustSend(t, c, 5)
@@ -226,7 +226,7 @@ func TestTriesOfBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range buf[:n] {
-			if d.Tries > 1 && n > 1 {
+			if d.Attempt > 1 && n > 1 {
 				t.Errorf("value %d, which comes again, is one of %d", d.Value, n)
 			}
 		}

@@ -26,8 +26,8 @@ type onServers = *jetstream.Delivery[[]parse.Event]
 // DefaultStream is the name of the channel at the servers if there is no other.
 const DefaultStream = "logagg"
 
-// maxWork is how long a packet may be in hand: as long as a sink may be down.
-const maxWork = 24 * time.Hour
+// maxInProgress is how long a packet may be in hand: as long as a sink may be down.
+const maxInProgress = 24 * time.Hour
 
 // newJetStream returns a queue that is in servers: those that are named, and then it is
 // shared with all who name them; or one inside of this process.
@@ -37,7 +37,7 @@ func newJetStream(o Options) (Queue, error) {
 	}
 	c, err := jetstream.Open(context.Background(), &jetstream.Options[[]parse.Event]{
 		Name: cmp.Or(o.Stream, DefaultStream), URL: o.NATS, Replicas: o.Replicas, AckWait: o.AckWait,
-		Codec: packets{}, MaxWork: maxWork, Log: o.Log,
+		Codec: packets{}, MaxInProgress: maxInProgress, Log: o.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *servers) rest(ctx context.Context, buf []onServers, owed func() int) (i
 	return 0, ctx.Err()
 }
 
-func (s *servers) open(d onServers) (events []parse.Event, again bool) { return d.Value, d.Tries > 1 }
+func (s *servers) open(d onServers) (events []parse.Event, again bool) { return d.Value, d.Attempt > 1 }
 
 // settle says of each packet that it is done, and waits until the servers know of the
 // last one: what one connection says arrives in its order. What they did not hear comes
@@ -129,7 +129,7 @@ func (s *servers) settle(ctx context.Context, ds []onServers) error {
 			say = func() error {
 				ctx, cancel := context.WithTimeout(ctx, answerWait)
 				defer cancel()
-				return d.AckConfirmed(ctx)
+				return d.AckSync(ctx)
 			}
 		}
 		if s.insist(ctx, d, say) != nil {
@@ -154,7 +154,7 @@ func (s *servers) insist(ctx context.Context, d onServers, say func() error) err
 		switch {
 		case err == nil:
 			return say()
-		case errors.Is(err, jetstream.ErrLapsed), ctx.Err() != nil:
+		case errors.Is(err, jetstream.ErrExpired), ctx.Err() != nil:
 			return err
 		}
 		time.Sleep(lookAgain)
@@ -172,5 +172,5 @@ func (s *servers) len() int { return s.channel.Len() }
 func (s *servers) end() error {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	return s.channel.Leave(ctx)
+	return s.channel.Shutdown(ctx)
 }
