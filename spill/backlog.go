@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// A backlog is a FIFO of records on disk: what an Overflow holds beyond its memory.
+// A backlog is a FIFO of records on disk: what an Elastic holds beyond its memory.
 //
 // # States and ownership
 //

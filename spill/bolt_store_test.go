@@ -140,7 +140,7 @@ func TestRoomInTheFile(t *testing.T) {
 		if err := ds[199].Nack(); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := c.TryRecv(); err != nil || d.Tries != 2 || d.Ack() != nil {
+		if d, err := c.TryRecv(); err != nil || d.Attempt != 2 || d.Ack() != nil {
 			t.Fatal(d, err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // reopen opens a queue without syncs.
 func reopen(dir string) (*Durable[[]byte], error) {
-	p, err := (&Options[[]byte]{Limit: 1000}).plan("OpenDurable")
+	p, err := (&DurableOptions[[]byte]{MemoryLimit: 1000}).config()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func TestReopen(t *testing.T) {
 		if i == 20 {
 			continue
 		}
-		if d, err := c.TryRecv(); err != nil || !bytes.Equal(d.Value, numbered(i)) || d.Tries != 1 {
+		if d, err := c.TryRecv(); err != nil || !bytes.Equal(d.Value, numbered(i)) || d.Attempt != 1 {
 			t.Fatalf("record %d: %v, %v", i, d, err)
 		}
 	}
@@ -206,7 +206,7 @@ func TestDurableFolder(t *testing.T) {
 	if _, err := OpenDurable[int](dir, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("without a parent: %v", err)
 	}
-	if _, err := OpenDurable(dir, &Options[int]{DiskLimit: -1}); err == nil || !strings.Contains(err.Error(), "DiskLimit is -1") {
+	if _, err := OpenDurable(dir, &DurableOptions[int]{DiskLimit: -1}); err == nil || !strings.Contains(err.Error(), "DiskLimit is -1") {
 		t.Errorf("a bad option: %v", err)
 	}
 }
@@ -327,7 +327,7 @@ func FuzzDamage(f *testing.F) {
 // TestUndecodable: a record that the codec does not take comes again until it is
 // dropped, and what is behind it is not lost.
 func TestUndecodable(t *testing.T) {
-	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{raw()}})
+	c := durableOn(newMemoryStore(), &DurableOptions[string]{Codec: fragile{raw()}})
 	for _, v := range []string{"late panic", "late error", "fine"} {
 		if err := c.TrySend(v); err != nil {
 			t.Fatal(err)
@@ -337,7 +337,7 @@ func TestUndecodable(t *testing.T) {
 	for i, v := range []string{"late panic", "late error"} {
 		var bad *RecordError
 		for range 2 {
-			if _, err := c.TryRecv(); !errors.As(err, &bad) || string(bad.Form) != v || !strings.Contains(err.Error(), "no value") {
+			if _, err := c.TryRecv(); !errors.As(err, &bad) || string(bad.Raw) != v || !strings.Contains(err.Error(), "no value") {
 				t.Fatalf("%s: %v", v, err)
 			}
 		}
@@ -361,7 +361,7 @@ func TestUndecodable(t *testing.T) {
 		}
 	}
 	d, err := c.TryRecv()
-	if err != nil || d.Value != "fine" || d.Ack() != nil || c.Unsettled() != 0 || c.bytes != 0 {
-		t.Errorf("behind them: %v, %v; %d unsettled, %d bytes", d, err, c.Unsettled(), c.bytes)
+	if err != nil || d.Value != "fine" || d.Ack() != nil || c.InFlight() != 0 || c.bytes != 0 {
+		t.Errorf("behind them: %v, %v; %d unsettled, %d bytes", d, err, c.InFlight(), c.bytes)
 	}
 }

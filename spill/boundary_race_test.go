@@ -18,7 +18,7 @@ import (
 func TestCrossingRace(t *testing.T) {
 	for _, sized := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			o := &Options[uint64]{Limit: 8, Codec: fixed{}}
+			o := &ElasticOptions[uint64]{MemoryLimit: 8, Codec: fixed{}}
 			if sized {
 				o.Size = func(uint64) int { return 8 }
 			}
@@ -63,7 +63,7 @@ func TestCrossingRace(t *testing.T) {
 // TestLastTakerWaits: one who takes the last value out of memory while somebody else
 // has the lock waits for it, and moves the next record: others may sleep in there.
 func TestLastTakerWaits(t *testing.T) {
-	c := on(t, new(faulty), &Options[uint64]{Limit: 8, Codec: fixed{}})
+	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 8, Codec: fixed{}})
 	for v := range uint64(2) {
 		if err := c.TrySend(v); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestLastTakerWaits(t *testing.T) {
 // TestRecvOutrun: a Recv that saw the channel spilling, and whose value somebody else has
 // taken, waits as one that saw it direct, and hears why the channel has failed.
 func TestRecvOutrun(t *testing.T) {
-	c := on(t, new(faulty), &Options[uint64]{Limit: 8, Codec: fixed{}})
+	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 8, Codec: fixed{}})
 	for v := range uint64(2) {
 		if err := c.TrySend(v); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestRecvOutrun(t *testing.T) {
 // TestTryRecvTruth: TryRecv does not say "empty" to one of two receivers who claim
 // only what was sent before.
 func TestTryRecvTruth(t *testing.T) {
-	c := on(t, new(faulty), &Options[uint64]{Limit: 8, Codec: fixed{}})
+	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 8, Codec: fixed{}})
 	const n = 200_000
 	var sent, claimed atomic.Int64
 	var all sync.WaitGroup

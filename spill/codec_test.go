@@ -47,7 +47,7 @@ func raw() codec.Codec[string] {
 // TestFragileCodec: what a codec does harms the value in its hands, or ends the
 // channel with the codec's name; it never hangs it.
 func TestFragileCodec(t *testing.T) {
-	o := &Options[string]{Limit: 60, Codec: fragile{raw()}}
+	o := &ElasticOptions[string]{MemoryLimit: 60, Codec: fragile{raw()}}
 	c := on(t, new(faulty), o)
 	for _, v := range []string{"in memory", "is full now", "spilled"} {
 		if err := c.TrySend(v); err != nil {
@@ -97,7 +97,7 @@ func TestFragileCodec(t *testing.T) {
 func TestFragileSize(t *testing.T) {
 	for left := range 2 { // it is asked by the channel, and by the memory
 		calls := math.MaxInt
-		c := on(t, new(faulty), &Options[string]{Limit: 1, Size: func(string) int {
+		c := on(t, new(faulty), &ElasticOptions[string]{MemoryLimit: 1, Size: func(string) int {
 			if calls--; calls < 0 {
 				panic("no size")
 			}

@@ -67,19 +67,19 @@ func (a *addresses) Decode(b []byte) (*sluicetest.Parcel, error) {
 // counted is a channel of which the test knows how many values it holds, as all of
 // them are of one size.
 type counted[T any] struct {
-	*Overflow[T]
+	*Elastic[T]
 	capacity int
 }
 
 func (c counted[T]) Cap() int { return c.capacity }
 
 func (c counted[T]) Stats() sluice.Stats {
-	s := c.Overflow.Stats()
+	s := c.Elastic.Stats()
 	s.Cap = c.capacity
 	return s
 }
 
-// A shape is how many values an Overflow holds in memory and on disk; 0 on disk is
+// A shape is how many values an Elastic holds in memory and on disk; 0 on disk is
 // as many as there are.
 type shape struct {
 	memory, disk int
@@ -108,10 +108,10 @@ func (s shape) capacity() int {
 	return s.memory + s.disk
 }
 
-// open makes an Overflow of the shape, whose values count size bytes in memory and
+// open makes an Elastic of the shape, whose values count size bytes in memory and
 // have a form of so many.
 func open[T any](t *testing.T, dir string, s shape, size, form int, as codec.Codec[T]) sluicetest.Channel[T] {
-	o := &Options[T]{Limit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + form)), Codec: as}
+	o := &ElasticOptions[T]{MemoryLimit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + form)), Codec: as}
 	if s.sized {
 		o.Size = func(T) int { return size }
 	}
@@ -164,16 +164,16 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// countedAcked is counted for a Durable of plain values.
-type countedAcked[T any] struct {
-	Acked[T]
+// countedAutoAck is counted for a Durable of plain values.
+type countedAutoAck[T any] struct {
+	AutoAck[T]
 	capacity int
 }
 
-func (c countedAcked[T]) Cap() int { return c.capacity }
+func (c countedAutoAck[T]) Cap() int { return c.capacity }
 
-func (c countedAcked[T]) Stats() sluice.Stats {
-	s := c.Acked.Stats()
+func (c countedAutoAck[T]) Stats() sluice.Stats {
+	s := c.AutoAck.Stats()
 	s.Cap = c.capacity
 	return s
 }
@@ -198,14 +198,14 @@ func (s durableShape) String() string {
 
 // openDurable makes a Durable of the shape, whose values have a form of so many bytes.
 func openDurable[T any](t *testing.T, s durableShape, form int, as codec.Codec[T]) sluicetest.Channel[T] {
-	o := &Options[T]{Codec: as, Limit: int64(s.memory * form)}
+	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * form)}
 	if s.capacity != sluice.Unlimited {
 		o.DiskLimit = int64(s.capacity * (form + recordCost))
 	}
 	if !s.bolt {
-		return countedAcked[T]{durableOn(newMemoryStore(), o).Acked(), s.capacity}
+		return countedAutoAck[T]{durableOn(newMemoryStore(), o).AutoAck(), s.capacity}
 	}
-	p, err := o.plan("OpenDurable")
+	p, err := o.config()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func openDurable[T any](t *testing.T, s durableShape, form int, as codec.Codec[T
 			t.Error(err)
 		}
 	})
-	return countedAcked[T]{c.Acked(), s.capacity}
+	return countedAutoAck[T]{c.AutoAck(), s.capacity}
 }
 
 func TestDurableConformance(t *testing.T) {

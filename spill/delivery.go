@@ -19,9 +19,9 @@ var errGap = errors.New("spill: records are missing in the file")
 type Delivery[T any] struct {
 	// Value is a copy of what was sent, made by the codec.
 	Value T
-	// Tries is how often the value was delivered since the queue was opened, with
+	// Attempt is how often the value was delivered since the queue was opened, with
 	// this one; from 1.
-	Tries int
+	Attempt int
 
 	from    *Durable[T]
 	number  uint64
@@ -120,8 +120,8 @@ func (c *Durable[T]) restore(ds []*Delivery[T]) {
 // was stored. Whoever receives it has given the record back: it comes again, first of
 // all, unless Drop removes it.
 type RecordError struct {
-	Form []byte // what is stored
-	Err  error  // what is wrong with it
+	Raw []byte // what is stored
+	Err error  // what is wrong with it
 
 	drop func() error
 }
@@ -139,16 +139,16 @@ func (c *Durable[T]) deliver(record stored, tries int) (*Delivery[T], error) {
 	var v T
 	err := record.damaged
 	if err == nil {
-		v, err = decode(c.plan.codec, record.form)
+		v, err = decode(c.config.codec, record.form)
 	}
 	if err == nil {
-		d.Value, d.Tries = v, tries
+		d.Value, d.Attempt = v, tries
 		return d, nil
 	}
 	c.mu.Lock()
 	c.back(d.number)
 	c.mu.Unlock()
-	return nil, &RecordError{Form: record.form, Err: err, drop: func() error { return c.drop(d.number, d.cost) }}
+	return nil, &RecordError{Raw: record.form, Err: err, drop: func() error { return c.drop(d.number, d.cost) }}
 }
 
 // drop removes a record that was given back.
@@ -170,17 +170,17 @@ func (c *Durable[T]) drop(number uint64, cost int64) error {
 	return err
 }
 
-// An Acked is a Durable as a channel of plain values: each is acknowledged as it is
+// An AutoAck is a Durable as a channel of plain values: each is acknowledged as it is
 // received, so nothing comes twice, and what a process was working on when it died is
 // gone: at most once. Sending is that of the Durable.
-type Acked[T any] struct{ *Durable[T] }
+type AutoAck[T any] struct{ *Durable[T] }
 
-// Acked returns c as a channel of plain values.
-func (c *Durable[T]) Acked() Acked[T] { return Acked[T]{c} }
+// AutoAck returns c as a channel of plain values.
+func (c *Durable[T]) AutoAck() AutoAck[T] { return AutoAck[T]{c} }
 
 // Recv receives the next value like [Durable.Recv], and acknowledges it. If that
 // fails, the value is given back.
-func (a Acked[T]) Recv(ctx context.Context) (v T, err error) {
+func (a AutoAck[T]) Recv(ctx context.Context) (v T, err error) {
 	d, err := a.Durable.Recv(ctx)
 	if err != nil {
 		return v, err
@@ -189,7 +189,7 @@ func (a Acked[T]) Recv(ctx context.Context) (v T, err error) {
 }
 
 // TryRecv is Recv, but for that it does not wait for a value: see [Durable.TryRecv].
-func (a Acked[T]) TryRecv() (v T, err error) {
+func (a AutoAck[T]) TryRecv() (v T, err error) {
 	d, err := a.Durable.TryRecv()
 	if err != nil {
 		return v, err
@@ -197,7 +197,7 @@ func (a Acked[T]) TryRecv() (v T, err error) {
 	return a.accept(d)
 }
 
-func (a Acked[T]) accept(d *Delivery[T]) (v T, err error) {
+func (a AutoAck[T]) accept(d *Delivery[T]) (v T, err error) {
 	if err := d.Ack(); err != nil {
 		_ = d.Nack()
 		return v, err
@@ -206,7 +206,7 @@ func (a Acked[T]) accept(d *Delivery[T]) (v T, err error) {
 }
 
 // RecvBatch is [Durable.RecvBatch], and acknowledges all that it received at once.
-func (a Acked[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
+func (a AutoAck[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	ds := make([]*Delivery[T], len(buf))
 	n, err = a.Durable.RecvBatch(ctx, ds)
 	if err == nil {
@@ -225,4 +225,4 @@ func (a Acked[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 }
 
 // All is [Durable.All], of acknowledged values.
-func (a Acked[T]) All(ctx context.Context) iter.Seq[T] { return all(a.Recv, ctx) }
+func (a AutoAck[T]) All(ctx context.Context) iter.Seq[T] { return all(a.Recv, ctx) }

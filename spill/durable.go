@@ -78,7 +78,7 @@ import (
 // A Durable is a FIFO on disk that survives the process. Make one with
 // [OpenDurable]. Its methods may be used by many goroutines at once.
 type Durable[T any] struct {
-	plan    plan[T]
+	config  config[T]
 	store   store
 	parcels sync.Pool // of *parcel[T]
 
@@ -123,8 +123,8 @@ const recordCost = 8
 // it as it is. Call [Durable.Shutdown] at the end.
 //
 // Opening reads all of the file, once.
-func OpenDurable[T any](dir string, o *Options[T]) (*Durable[T], error) {
-	p, err := o.plan("OpenDurable")
+func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
+	p, err := o.config()
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +139,9 @@ func OpenDurable[T any](dir string, o *Options[T]) (*Durable[T], error) {
 	return newDurable(p, s, has), nil
 }
 
-func newDurable[T any](p plan[T], s store, has inventory) *Durable[T] {
+func newDurable[T any](p config[T], s store, has inventory) *Durable[T] {
 	c := &Durable[T]{
-		plan: p, store: s,
+		config: p, store: s,
 		upto: has.first, tail: has.next, queued: has.records, high: has.records, sent: uint64(has.records),
 		bytes: has.bytes + int64(has.records)*recordCost,
 		tries: map[uint64]int{},
@@ -261,7 +261,7 @@ func (c *Durable[T]) settle() {
 // drained reports whether nothing is queued, nor will be but what is given back.
 func (c *Durable[T]) drained() bool { return c.closed && c.queued == 0 && c.adding == 0 }
 
-func (c *Durable[T]) fits(need int64) bool { return need <= c.plan.diskLimit-c.bytes }
+func (c *Durable[T]) fits(need int64) bool { return need <= c.config.diskLimit-c.bytes }
 
 // announce makes Ready readable if TryRecv would succeed.
 func (c *Durable[T]) announce() {
@@ -304,8 +304,8 @@ func (c *Durable[T]) Len() int {
 // Cap returns [sluice.Unlimited]: the limit is in bytes.
 func (c *Durable[T]) Cap() int { return sluice.Unlimited }
 
-// Unsettled returns how many deliveries were neither acknowledged nor given back.
-func (c *Durable[T]) Unsettled() int {
+// InFlight returns how many deliveries were neither acknowledged nor given back.
+func (c *Durable[T]) InFlight() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unsettled
@@ -318,7 +318,7 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := sluice.Stats{
-		Name: c.plan.name, Len: c.queued, Cap: sluice.Unlimited, Lanes: 1,
+		Name: c.config.name, Len: c.queued, Cap: sluice.Unlimited, Lanes: 1,
 		Sent: c.sent, Received: c.received, HighWater: c.high,
 		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
 		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,

@@ -68,7 +68,7 @@ func BenchmarkDurable(b *testing.B) {
 func BenchmarkBacklog(b *testing.B) {
 	const records, batch = 64 << 10, 100
 	for range b.N {
-		c, err := OpenDurable(b.TempDir(), &Options[[]byte]{Limit: 2 << 20}) // 1 MiB for values
+		c, err := OpenDurable(b.TempDir(), &DurableOptions[[]byte]{MemoryLimit: 2 << 20}) // 1 MiB for values
 		if err != nil {
 			b.Fatal(err)
 		}

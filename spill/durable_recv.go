@@ -142,7 +142,7 @@ const lookAhead = 1 << 20
 
 // look reads the window from the file.
 func (c *Durable[T]) look() error {
-	records, err := c.store.read(c.upto, c.tail, min(c.plan.limit, lookAhead))
+	records, err := c.store.read(c.upto, c.tail, min(c.config.limit, lookAhead))
 	if err != nil {
 		return err
 	}

@@ -81,10 +81,10 @@ func (c *Durable[T]) sendOne(ctx context.Context, v T) error {
 // sendParcel stores the first values of vs, by way of p: at least one if err is nil.
 // With a nil ctx it does not wait for room, nor give up.
 func (c *Durable[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T) (n int, err error) {
-	if err := p.fill(&c.plan, nil, vs, ""); err != nil {
+	if err := p.fill(&c.config, nil, vs, ""); err != nil {
 		return 0, err
 	}
-	if c.plan.diskLimit-recordCost < int64(len(p.form(0))) {
+	if c.config.diskLimit-recordCost < int64(len(p.form(0))) {
 		return 0, sluice.ErrTooLarge
 	}
 	// The context is a user's code: it is asked while nothing of ours depends on it.
@@ -290,7 +290,7 @@ func (c *Durable[T]) admit(forms [][]byte) {
 	total, n := 0, 0
 	for _, form := range forms {
 		size := stored{form: form}.size()
-		if c.inWindow+size > c.plan.limit {
+		if c.inWindow+size > c.config.limit {
 			break
 		}
 		c.inWindow += size

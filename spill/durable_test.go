@@ -15,7 +15,7 @@ import (
 // small is a Durable on a store in memory, for records of 100 bytes.
 func small(limit int64) (*Durable[[]byte], *memoryStore) {
 	s := newMemoryStore()
-	return durableOn(s, &Options[[]byte]{Limit: 1000, DiskLimit: limit}), s
+	return durableOn(s, &DurableOptions[[]byte]{MemoryLimit: 1000, DiskLimit: limit}), s
 }
 
 // mustRecv receives record i.
@@ -46,12 +46,12 @@ func TestNackOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c.Len() != 14 || c.Unsettled() != 16 {
-		t.Errorf("%d queued, %d unsettled", c.Len(), c.Unsettled())
+	if c.Len() != 14 || c.InFlight() != 16 {
+		t.Errorf("%d queued, %d unsettled", c.Len(), c.InFlight())
 	}
 	for _, i := range []int{3, 5, 7, 12} {
-		if d := mustRecv(t, c, i); d.Tries != 2 {
-			t.Errorf("record %d: delivered for the %d. time", i, d.Tries)
+		if d := mustRecv(t, c, i); d.Attempt != 2 {
+			t.Errorf("record %d: delivered for the %d. time", i, d.Attempt)
 		} else {
 			ds[i] = d
 		}
@@ -62,9 +62,9 @@ func TestNackOrder(t *testing.T) {
 	if err := c.Ack(ds...); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.records) != 0 || c.bytes != 0 || len(c.tries) != 0 || c.Unsettled() != 0 || c.inWindow != 0 {
+	if len(s.records) != 0 || c.bytes != 0 || len(c.tries) != 0 || c.InFlight() != 0 || c.inWindow != 0 {
 		t.Errorf("all is acknowledged, but %d records, %d bytes, %d tries, %d unsettled, %d in the window are left",
-			len(s.records), c.bytes, len(c.tries), c.Unsettled(), c.inWindow)
+			len(s.records), c.bytes, len(c.tries), c.InFlight(), c.inWindow)
 	}
 }
 
@@ -256,8 +256,8 @@ func TestMixedCommitFails(t *testing.T) {
 			}
 			return nil
 		})
-		if errs[0] != full || errs[1] != full || errs[2] != nil || len(s.records) != 0 || c.bytes != 0 || c.Unsettled() != 0 {
-			t.Errorf("%v; %d records, %d bytes, %d unsettled", errs, len(s.records), c.bytes, c.Unsettled())
+		if errs[0] != full || errs[1] != full || errs[2] != nil || len(s.records) != 0 || c.bytes != 0 || c.InFlight() != 0 {
+			t.Errorf("%v; %d records, %d bytes, %d unsettled", errs, len(s.records), c.bytes, c.InFlight())
 		}
 	})
 }
@@ -434,7 +434,7 @@ func TestAckedFails(t *testing.T) {
 	}
 	full := errors.New("full")
 	s.onWrite = func(uint64, [][]byte, []uint64) error { return full }
-	a := c.Acked()
+	a := c.AutoAck()
 	for what, err := range map[string]error{
 		"Recv": second(a.Recv(context.Background())), "TryRecv": second(a.TryRecv()),
 		"RecvBatch": second(a.RecvBatch(context.Background(), make([][]byte, 2))),

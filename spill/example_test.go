@@ -12,7 +12,7 @@ import (
 // A channel of lines that takes a megabyte of memory, and has the rest on disk.
 func ExampleOpen() {
 	ctx := context.Background()
-	lines, err := spill.Open(os.TempDir(), &spill.Options[string]{Limit: 1 << 20})
+	lines, err := spill.OpenElastic(os.TempDir(), &spill.ElasticOptions[string]{MemoryLimit: 1 << 20})
 	if err != nil {
 		fmt.Println(err) // names the folder, and why nothing can be written there
 		return

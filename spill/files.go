@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// files makes the files that an Overflow writes. It is an interface so that tests
+// files makes the files that an Elastic writes. It is an interface so that tests
 // can have disks that are full, or fail.
 type files interface {
 	// create makes a file that nobody else can reach, and that is gone when it

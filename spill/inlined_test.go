@@ -16,7 +16,7 @@ func TestInlined(t *testing.T) {
 import "github.com/sluice-go/sluice/spill"
 
 func main() {
-	c, _ := spill.Open[[]byte](".", nil)
+	c, _ := spill.OpenElastic[[]byte](".", nil)
 	_ = c.TrySend(nil)
 	_, _ = c.TryRecv()
 }

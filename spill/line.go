@@ -25,7 +25,7 @@ type line struct {
 type waiter struct {
 	next, prev *waiter
 	need       int64         // bytes on disk, of a sender
-	record     stored        // what a sender of an Overflow sends; what a receiver gets
+	record     stored        // what a sender of an Elastic sends; what a receiver gets
 	err        error         // what became of it; read once served is closed
 	served     chan struct{} // made by the one who waits, as testing/synctest asks for
 }

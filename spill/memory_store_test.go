@@ -78,9 +78,9 @@ func (s *memoryStore) close() error {
 }
 
 // durableOn makes a Durable on a store that is empty, whose records may take all of
-// Limit, as toTheFull does.
-func durableOn[T any](s store, o *Options[T]) *Durable[T] {
-	p, err := o.plan("OpenDurable")
+// MemoryLimit, as toTheFull does.
+func durableOn[T any](s store, o *DurableOptions[T]) *Durable[T] {
+	p, err := o.config()
 	if err != nil {
 		panic(err)
 	}

@@ -32,7 +32,7 @@ func TestDamagedRecord(t *testing.T) {
 			continue
 		}
 		var bad *RecordError
-		if _, err := c.TryRecv(); !errors.As(err, &bad) || !strings.Contains(err.Error(), "record 44") || len(bad.Form) != 100 {
+		if _, err := c.TryRecv(); !errors.As(err, &bad) || !strings.Contains(err.Error(), "record 44") || len(bad.Raw) != 100 {
 			t.Fatalf("the damaged one: %v", err)
 		}
 		if err := bad.Drop(); err != nil {
@@ -260,7 +260,7 @@ func TestGivenBackInMemory(t *testing.T) {
 	}
 	s.onRead = nil
 	for i := range 100 {
-		if d, err := c.TryRecv(); err != nil || !bytes.Equal(d.Value, numbered(i)) || d.Tries != 2 || d.Ack() != nil {
+		if d, err := c.TryRecv(); err != nil || !bytes.Equal(d.Value, numbered(i)) || d.Attempt != 2 || d.Ack() != nil {
 			t.Fatalf("record %d: %v, %v", i, d, err)
 		}
 	}
@@ -315,7 +315,7 @@ func TestGap(t *testing.T) {
 
 // TestDropBehind: a record is dropped wherever it is among those given back.
 func TestDropBehind(t *testing.T) {
-	c := durableOn(newMemoryStore(), &Options[string]{Codec: fragile{raw()}})
+	c := durableOn(newMemoryStore(), &DurableOptions[string]{Codec: fragile{raw()}})
 	for _, v := range []string{"fine", "late error"} {
 		if err := c.TrySend(v); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // TestOneFile: one who reads right behind the writer wears out one file.
 func TestOneFile(t *testing.T) {
 	disk := new(faulty)
-	c := on(t, disk, &Options[[]byte]{Limit: 124})
+	c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 124})
 	made := disk.made
 	spilled(t, c, 3)
 	for range 500 {
@@ -60,7 +60,7 @@ func TestNackServes(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if again == nil || again.Tries != 2 {
+		if again == nil || again.Attempt != 2 {
 			t.Errorf("a receiver that waited got %v", again)
 		}
 		c.Close()

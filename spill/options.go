@@ -5,157 +5,176 @@ import (
 	"math"
 	"reflect"
 	"runtime/metrics"
-	"unsafe"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// DefaultLimit is how many bytes of memory a channel may take if [Options.Limit] does
-// not say: 64 MiB.
-const DefaultLimit = 64 << 20
+// DefaultMemoryLimit is the MemoryLimit of a channel whose options do not set one:
+// 64 MiB.
+const DefaultMemoryLimit = 64 << 20
 
-// Options are the choices that have a default. A nil *Options means all
-// defaults. They are copied: an Options value may be changed and used again. One
-// that makes no sense is an error of the constructor.
-type Options[T any] struct {
-	// Name is shown in Stats, and has [sluice.Channels] list the channel. It
-	// need not be unique. Empty is no name.
+// ElasticOptions are the options of [OpenElastic]. The zero value, like nil, selects
+// the defaults. OpenElastic returns an error for invalid values. It copies the
+// options, so the caller may reuse them.
+type ElasticOptions[T any] struct {
+	// Name identifies the channel in Stats, and registers it in package inspect.
+	// It need not be unique. A channel without a name is not registered.
 	Name string
 
-	// Limit is how many bytes of memory the channel may make the process take: its
-	// values, and the room that the garbage collector wants beside them. The collector
-	// looks only when the heap has grown by GOGC percent of what is alive, so values get
-	// 100/(100+GOGC) of Limit: half of it by default, two thirds at GOGC=50, and all of
-	// it with GOGC=off, when the heap grows to GOMEMLIMIT whatever a channel holds. What
-	// comes on top goes to disk, or in a [Durable] is read again when its turn comes. For
-	// n bytes of values at the default GOGC, ask for 2n. 0 stands for DefaultLimit.
+	// MemoryLimit bounds the memory that the channel makes the process use, in
+	// bytes: the queued values, and the garbage that accumulates beside them until
+	// the collector runs. The collector starts when the heap has grown by GOGC
+	// percent of the live heap, so values get 100/(100+GOGC) of MemoryLimit: half of
+	// it by default, two thirds at GOGC=50, all of it with GOGC=off. To keep n bytes
+	// of values in memory at the default GOGC, set MemoryLimit to 2n. Values beyond
+	// that go to disk. 0 selects DefaultMemoryLimit.
 	//
-	// GOGC is read once, when the channel is opened, also as debug.SetGCPercent has set
-	// it. Not counted are buffers for blocks on their way, a MiB or two or a few times the
-	// largest record if that is more, the record that each waiting sender has ready, what
-	// the allocator rounds values up by, unless Size or a capacity tells, and what the
-	// program makes and drops while the collector is at work; nor, of a Durable, what the
-	// kernel keeps in memory of its file, and takes back when it needs room.
-	Limit int64
+	// GOGC is read once, when the channel is opened; a value set by
+	// debug.SetGCPercent counts. MemoryLimit does not cover I/O buffers (1 or 2 MiB,
+	// or a few times the largest record), the encoded record of each waiting sender,
+	// rounding up by the allocator (unless Size or a capacity includes it), and
+	// garbage that the program makes while the collector runs.
+	MemoryLimit int64
 
-	// Size says how many bytes of memory a value holds. It is needed by an
-	// Overflow of values with pointers in them, but for []byte, which counts its
-	// capacity, and string, its length; it is used by no other kind. It is called
-	// by senders, more than once for a value, and by whoever moves one back from
-	// disk, with a lock held then: it must be quick, must say the same each time,
-	// must not be negative, and must not use the channel. If it panics on a value
-	// from disk, which the codec may have changed, the channel has failed.
-	Size func(v T) int
-
-	// DiskLimit bounds the bytes that wait on disk, or have a place there, in the
-	// form that the codec gives them, with what is kept beside each record: 4
-	// bytes in an Overflow, 8 in a Durable. A Send waits for room. 0 stands for
-	// as much as the disk holds. Files are a little larger: see BytesOnDisk in
-	// [sluice.Stats].
+	// DiskLimit bounds the bytes on disk: the encoded values, plus 4 bytes for each
+	// record. At the limit, Send waits for room. 0 means no limit. The files are
+	// slightly larger: see BytesOnDisk in [sluice.Stats].
 	DiskLimit int64
 
-	// Codec turns values into bytes and back. Nil stands for
-	// codec.Default[T]. It must not use the channel.
+	// Size returns the memory that a value holds, in bytes. It is required if values
+	// contain pointers, except for []byte (which counts its capacity) and string (its
+	// length). Senders call it, possibly several times for one value, and so does the
+	// goroutine that moves a value back from disk, with a lock held: Size must be
+	// fast, must return the same result each time, must not be negative, and must not
+	// use the channel. If it panics for a value that was read from disk, the channel
+	// fails.
+	Size func(v T) int
+
+	// Codec encodes and decodes values. Nil selects codec.Default[T]. It must not use
+	// the channel.
 	Codec codec.Codec[T]
 }
 
-// A plan is what an Options says, checked, with its defaults in place.
-type plan[T any] struct {
+// DurableOptions are the options of [OpenDurable]. The zero value, like nil, selects
+// the defaults. OpenDurable returns an error for invalid values. It copies the
+// options, so the caller may reuse them.
+type DurableOptions[T any] struct {
+	// Name identifies the channel in Stats, and registers it in package inspect.
+	// It need not be unique. A channel without a name is not registered.
+	Name string
+
+	// MemoryLimit bounds the memory for the records that the channel keeps at hand
+	// for receivers, in bytes, including the garbage beside them: see
+	// [ElasticOptions]. Records beyond that are read from the file when their turn
+	// comes. The page cache of the file is not counted. 0 selects
+	// DefaultMemoryLimit.
+	MemoryLimit int64
+
+	// DiskLimit bounds the bytes on disk: the encoded values, plus 8 bytes for each
+	// record. At the limit, Send waits for room. 0 means no limit. The file is
+	// slightly larger: see BytesOnDisk in [sluice.Stats].
+	DiskLimit int64
+
+	// Codec encodes and decodes values. Nil selects codec.Default[T]. It must not use
+	// the channel.
+	Codec codec.Codec[T]
+}
+
+// A config is a set of options, checked, with the defaults filled in.
+type config[T any] struct {
+	function  string // the constructor, for errors
 	name      string
-	memory    int64 // Options.Limit, never 0
-	limit     int64 // what values may take of it: all, until a constructor makes it their share
+	memory    int64 // MemoryLimit, never 0
+	limit     int64 // the share of memory for values; all of it until the constructor computes the share
 	diskLimit int64 // never 0
 	codec     codec.Codec[T]
 	size      func(T) int
-	slots     int // how many values the limit holds, if what is in their slots is all of them
+	slots     int // how many values the limit holds, if each is as large as its slot
 }
 
-// plan checks o in the name of function.
-func (o *Options[T]) plan(function string) (plan[T], error) {
+func (o *ElasticOptions[T]) config() (config[T], error) {
 	if o == nil {
-		o = new(Options[T])
+		o = new(ElasticOptions[T])
 	}
-	p := plan[T]{name: o.Name, memory: o.Limit, diskLimit: o.DiskLimit, codec: o.Codec, size: o.Size}
-	refuse := func(format string, args ...any) (plan[T], error) {
-		return p, fmt.Errorf("spill: "+function+": "+format, args...)
+	c := config[T]{function: "OpenElastic", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, size: o.Size}
+	return c.check()
+}
+
+func (o *DurableOptions[T]) config() (config[T], error) {
+	if o == nil {
+		o = new(DurableOptions[T])
 	}
-	if p.codec == nil {
+	c := config[T]{function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec}
+	return c.check()
+}
+
+// check fills in the defaults, and rejects invalid options.
+func (c config[T]) check() (config[T], error) {
+	if c.codec == nil {
 		var err error
-		if p.codec, err = codec.Default[T](); err != nil {
-			return refuse("%w", err)
+		if c.codec, err = codec.Default[T](); err != nil {
+			return c, c.invalid("%w", err)
 		}
 	}
 	switch {
-	case p.memory < 0:
-		return refuse("Limit is %d, below 0", p.memory)
-	case p.diskLimit < 0:
-		return refuse("DiskLimit is %d, below 0", p.diskLimit)
-	case !printable(p.codec.Name()):
-		return refuse("the name of the codec is %q, not 1 to 64 bytes of printable ASCII", p.codec.Name())
+	case c.memory < 0:
+		return c, c.invalid("MemoryLimit is %d, want at least 0", c.memory)
+	case c.diskLimit < 0:
+		return c, c.invalid("DiskLimit is %d, want at least 0", c.diskLimit)
+	case !printable(c.codec.Name()):
+		return c, c.invalid("invalid codec name %q (want 1 to 64 bytes of printable ASCII)", c.codec.Name())
 	}
-	if p.memory == 0 {
-		p.memory = DefaultLimit
+	if c.memory == 0 {
+		c.memory = DefaultMemoryLimit
 	}
-	p.limit = p.memory
-	if p.diskLimit == 0 {
-		p.diskLimit = int64(^uint64(0) >> 1)
+	c.limit = c.memory
+	if c.diskLimit == 0 {
+		c.diskLimit = math.MaxInt64
 	}
-	return p, nil
+	return c, nil
 }
 
-// share is how many of memory bytes values may take: with what the collector lets pile
-// up beside that much it is all of them. It is 1 at least.
+// invalid returns an error in the name of the constructor.
+func (c *config[T]) invalid(format string, args ...any) error {
+	return fmt.Errorf("spill: "+c.function+": "+format, args...)
+}
+
+// share returns how many of memory bytes values may use, so that values and the
+// garbage beside them stay within memory. It returns at least 1.
 //
-// Tried and lost: nothing that a channel does when it is full saves that room. To force
-// a collection marks the whole heap of the process, whatever its size; to move values on
-// to disk lowers the collector's goal only after its next round.
+// Work at the limit does not help: a forced collection marks the whole heap of the
+// process, and moving values to disk lowers the collector's goal only after its next
+// cycle (docs/adr/0013-spill.md).
 func share(memory int64) int64 {
-	gogc := []metrics.Sample{{Name: "/gc/gogc:percent"}} // debug has no way to read it
+	gogc := []metrics.Sample{{Name: "/gc/gogc:percent"}} // package debug cannot read it
 	metrics.Read(gogc)
 	percent := gogc[0].Value.Uint64()
 	if percent == math.MaxUint64 { // off
 		return memory
 	}
 	all := 100 + int64(percent)
-	return max(memory/all*100+memory%all*100/all, 1) // in two parts: it must not overflow
+	return max(memory/all*100+memory%all*100/all, 1) // in two parts, to avoid overflow
 }
 
-// weigh completes the plan of a channel that holds values themselves.
-func (p *plan[T]) weigh() error {
-	if p.size != nil {
+// weigh sets size and slots, for a channel that holds the values themselves.
+func (c *config[T]) weigh() error {
+	if c.size != nil {
 		return nil
 	}
 	t := reflect.TypeFor[T]()
-	p.size = knownSize[T](p.limit)
-	if p.size == nil && hasPointers(t) {
-		return fmt.Errorf("spill: Open: Options.Size must say how many bytes a %v holds, as it has pointers in it", t)
+	c.size = engine.KnownSize[T](c.limit)
+	if c.size == nil && hasPointers(t) {
+		return c.invalid("ElasticOptions.Size is required, because a %v contains pointers", t)
 	}
 	each := max(int64(t.Size()), 1)
-	if p.limit < each {
-		return fmt.Errorf("spill: Open: Limit is %d, of which values may take %d: below the %d bytes of one %v",
-			p.memory, p.limit, each, t)
+	if c.limit < each {
+		return c.invalid("MemoryLimit is %d, which leaves %d bytes for values (want at least %d, the size of a %v)",
+			c.memory, c.limit, each, t)
 	}
-	p.slots = int(min(p.limit/each, int64(sluice.Unlimited)))
+	c.slots = int(min(c.limit/each, int64(sluice.Unlimited)))
 	return nil
-}
-
-// knownSize is the size of []byte and string: the bytes, and what points to them. A
-// slice keeps all of its capacity in memory. One that is within the limit by what is
-// in it is counted as no more than that: it can be sent, and fills the memory alone.
-func knownSize[T any](limit int64) func(T) int {
-	size, _ := any(func(b []byte) int {
-		head := int(unsafe.Sizeof(b))
-		used, held := len(b)+head, cap(b)+head
-		if int64(held) > limit {
-			return max(used, int(min(limit, int64(held))))
-		}
-		return held
-	}).(func(T) int)
-	if size == nil {
-		size, _ = any(func(s string) int { return len(s) + int(unsafe.Sizeof(s)) }).(func(T) int)
-	}
-	return size
 }
 
 // hasPointers reports whether a value of type t can hold more than its own size.
@@ -187,8 +206,5 @@ func printable(name string) bool {
 	return len(name) >= 1 && len(name) <= 64
 }
 
-// sizeOf is the size of a T in a slot, in bytes.
-func sizeOf[T any]() int64 {
-	var zero T
-	return int64(unsafe.Sizeof(zero))
-}
+// sizeOf returns the size of a T in a slot, in bytes.
+func sizeOf[T any]() int64 { return int64(reflect.TypeFor[T]().Size()) }

@@ -12,13 +12,13 @@ import (
 // TestOptions: what makes no sense is an error that says what.
 func TestOptions(t *testing.T) {
 	for says, err := range map[string]error{
-		"Limit is -1":       second(Open[int](t.TempDir(), &Options[int]{Limit: -1})),
-		"DiskLimit is -1":   second(Open[int](t.TempDir(), &Options[int]{DiskLimit: -1})),
-		"below the 8 bytes": second(Open[int64](t.TempDir(), &Options[int64]{Limit: 7})),
-		"Options.Size must": second(Open[*int](t.TempDir(), nil)),
-		"has pointers":      second(Open[[2]struct{ s []int }](t.TempDir(), nil)),
-		"name of the codec": second(Open(t.TempDir(), &Options[int]{Codec: nameless{}})),
-		"its field Host be lost": second(Open[struct {
+		"MemoryLimit is -1":               second(OpenElastic[int](t.TempDir(), &ElasticOptions[int]{MemoryLimit: -1})),
+		"DiskLimit is -1":                 second(OpenElastic[int](t.TempDir(), &ElasticOptions[int]{DiskLimit: -1})),
+		"want at least 8":                 second(OpenElastic[int64](t.TempDir(), &ElasticOptions[int64]{MemoryLimit: 7})),
+		"ElasticOptions.Size is required": second(OpenElastic[*int](t.TempDir(), nil)),
+		"contains pointers":               second(OpenElastic[[2]struct{ s []int }](t.TempDir(), nil)),
+		"codec name":                      second(OpenElastic(t.TempDir(), &ElasticOptions[int]{Codec: nameless{}})),
+		"its field Host be lost": second(OpenElastic[struct {
 			time.Time
 			Host string
 		}](t.TempDir(), nil)),
@@ -33,7 +33,7 @@ func TestOptions(t *testing.T) {
 // limit and beyond.
 func TestNegativeSize(t *testing.T) {
 	for _, beyond := range []bool{false, true} {
-		c := on(t, new(faulty), &Options[int]{Limit: 100, Size: func(v int) int { return v }})
+		c := on(t, new(faulty), &ElasticOptions[int]{MemoryLimit: 100, Size: func(v int) int { return v }})
 		if beyond {
 			_, _ = c.SendBatch(t.Context(), []int{99, 99})
 		}
@@ -44,7 +44,7 @@ func TestNegativeSize(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					if p, want := recover(), "spill: "+method+": Options.Size returned -1, below 0"; p != want {
+					if p, want := recover(), "spill: "+method+": ElasticOptions.Size returned -1, below 0"; p != want {
 						t.Errorf("beyond the limit: %v: %v, want %q", beyond, p, want)
 					}
 				}()
@@ -60,11 +60,11 @@ func (nameless) Name() string { return "with\nnewline" }
 
 // TestListed: a channel with a name is among those of the live page.
 func TestListed(t *testing.T) {
-	c := on(t, new(faulty), &Options[[]byte]{Name: "lines", Limit: 500})
+	c := on(t, new(faulty), &ElasticOptions[[]byte]{Name: "lines", MemoryLimit: 500})
 	spilled(t, c, 20)
 	for _, named := range sluice.Channels() {
 		s, ok := named.Stats()
-		if named.Name == "lines" && named.Kind == "spill.Overflow" && ok && s.BytesOnDisk > 0 && s.Len == 20 && s.Bytes > 400 {
+		if named.Name == "lines" && named.Kind == "spill.Elastic" && ok && s.BytesOnDisk > 0 && s.Len == 20 && s.Bytes > 400 {
 			return
 		}
 	}

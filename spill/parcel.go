@@ -31,10 +31,10 @@ const (
 
 // fill encodes the first values of vs, as many as a parcel holds, and before one
 // that fails. It fails if that is the first. method is what the user called.
-func (p *parcel[T]) fill(plan *plan[T], size func(T) int, vs []T, method string) error {
+func (p *parcel[T]) fill(config *config[T], size func(T) int, vs []T, method string) error {
 	p.bytes, p.ends, p.values = p.bytes[:0], p.ends[:0], vs
 	for i, v := range vs {
-		err := p.add(plan, size, v, method)
+		err := p.add(config, size, v, method)
 		if err != nil && i == 0 {
 			return err
 		}
@@ -55,23 +55,23 @@ func (p *parcel[T]) release(to *sync.Pool) {
 }
 
 // add encodes v.
-func (p *parcel[T]) add(plan *plan[T], size func(T) int, v T, method string) error {
+func (p *parcel[T]) add(config *config[T], size func(T) int, v T, method string) error {
 	if size != nil {
 		weight := size(v)
 		if weight < 0 {
 			panic(negative(weight, method))
 		}
-		if int64(weight) > plan.limit {
+		if int64(weight) > config.limit {
 			return sluice.ErrTooLarge
 		}
 	}
 	start := len(p.bytes)
-	bytes, err := encode(plan.codec, append(p.bytes, 0, 0, 0, 0), v)
+	bytes, err := encode(config.codec, append(p.bytes, 0, 0, 0, 0), v)
 	if err != nil {
 		return err
 	}
 	length := len(bytes) - start
-	if int64(length) > plan.diskLimit || length-header > maxRecord {
+	if int64(length) > config.diskLimit || length-header > maxRecord {
 		return sluice.ErrTooLarge
 	}
 	binary.LittleEndian.PutUint32(bytes[start:], uint32(length-header))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // shares is what values get of 6000 bytes, by GOGC; below 0 is off.
@@ -50,14 +51,14 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShareOfOverflow: values are in memory up to their share, the next one goes to
+// TestShareOfElastic: values are in memory up to their share, the next one goes to
 // disk, and one above it is refused.
-func TestShareOfOverflow(t *testing.T) {
+func TestShareOfElastic(t *testing.T) {
 	length := func(v *[]byte) int { return len(*v) }
 	eachShare(t, func(t *testing.T, share int64) {
-		sizes := opened(t, &Options[[]byte]{Limit: 6000})
-		asked := opened(t, &Options[*[]byte]{Limit: 6000, Size: length})
-		slots := opened(t, &Options[uint64]{Limit: 6000})
+		sizes := opened(t, &ElasticOptions[[]byte]{MemoryLimit: 6000})
+		asked := opened(t, &ElasticOptions[*[]byte]{MemoryLimit: 6000, Size: length})
+		slots := opened(t, &ElasticOptions[uint64]{MemoryLimit: 6000})
 		debug.SetGCPercent(75) // it is read once
 		large := make([]byte, share+1)
 		for by, err := range map[string]error{
@@ -94,9 +95,9 @@ func TestShareOfOverflow(t *testing.T) {
 	})
 }
 
-func opened[T any](t testing.TB, o *Options[T]) *Overflow[T] {
+func opened[T any](t testing.TB, o *ElasticOptions[T]) *Elastic[T] {
 	t.Helper()
-	c, err := Open(t.TempDir(), o)
+	c, err := OpenElastic(t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func opened[T any](t testing.TB, o *Options[T]) *Overflow[T] {
 }
 
 // drain receives all there is.
-func drain[T any](t *testing.T, c *Overflow[T]) {
+func drain[T any](t *testing.T, c *Elastic[T]) {
 	t.Helper()
 	for c.Len() > 0 {
 		if _, err := c.TryRecv(); err != nil {
@@ -117,7 +118,7 @@ func drain[T any](t *testing.T, c *Overflow[T]) {
 // sent and those that are read again, and a larger one is not refused.
 func TestShareOfDurable(t *testing.T) {
 	eachShare(t, func(t *testing.T, share int64) {
-		c, err := OpenDurable(t.TempDir(), &Options[[]byte]{Limit: 6000})
+		c, err := OpenDurable(t.TempDir(), &DurableOptions[[]byte]{MemoryLimit: 6000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,25 +160,25 @@ func TestShareOfDurable(t *testing.T) {
 // TestShareTooSmall: a limit of which no value gets enough is refused, and says so.
 func TestShareTooSmall(t *testing.T) {
 	setGOGC(t, 100)
-	_, err := Open(t.TempDir(), &Options[uint64]{Limit: 15})
-	if says := "Limit is 15, of which values may take 7: below the 8 bytes of one uint64"; err == nil || !strings.HasSuffix(err.Error(), says) {
+	_, err := OpenElastic(t.TempDir(), &ElasticOptions[uint64]{MemoryLimit: 15})
+	if says := "MemoryLimit is 15, which leaves 7 bytes for values (want at least 8, the size of a uint64)"; err == nil || !strings.HasSuffix(err.Error(), says) {
 		t.Errorf("got %v, want %q", err, says)
 	}
-	if _, err := Open(t.TempDir(), &Options[uint64]{Limit: 16}); err != nil {
+	if _, err := OpenElastic(t.TempDir(), &ElasticOptions[uint64]{MemoryLimit: 16}); err != nil {
 		t.Error(err)
 	}
 	// One of a known size takes what points to it, even if it is empty.
 	head := sizeOf[string]()
-	if _, err := Open(t.TempDir(), &Options[string]{Limit: 2*head - 1}); err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("below the %d bytes of one string", head)) {
+	if _, err := OpenElastic(t.TempDir(), &ElasticOptions[string]{MemoryLimit: 2*head - 1}); err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("(want at least %d, the size of a string)", head)) {
 		t.Errorf("strings of which none fits: %v", err)
 	}
-	if err := opened(t, &Options[string]{Limit: 2 * head}).TrySend(""); err != nil {
+	if err := opened(t, &ElasticOptions[string]{MemoryLimit: 2 * head}).TrySend(""); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestSameSizes: a value counts as much below the limit, where the Elastic knows sizes,
-// as beyond it, where an Overflow does.
+// as beyond it, where an Elastic does.
 func TestSameSizes(t *testing.T) {
 	const limit = 200 // of so few bytes an Elastic is exact
 	same := func(what any, took bool, size int) {
@@ -191,23 +192,23 @@ func TestSameSizes(t *testing.T) {
 			v := make([]byte, length, length+more)
 			c := sluice.NewElastic(9, &sluice.Options[[]byte]{LimitBytes: limit, Overflow: sluice.Reject})
 			_ = c.TrySend(make([]byte, 50-slice))
-			same(fmt.Sprint(length, more), c.TrySend(v) == nil, knownSize[[]byte](limit)(v))
+			same(fmt.Sprint(length, more), c.TrySend(v) == nil, engine.KnownSize[[]byte](limit)(v))
 			c = sluice.NewElastic(9, &sluice.Options[[]byte]{LimitBytes: limit, Overflow: sluice.Reject})
-			if err, size := c.TrySend(v), knownSize[[]byte](limit)(v); (err == nil) != (size <= limit) {
+			if err, size := c.TrySend(v), engine.KnownSize[[]byte](limit)(v); (err == nil) != (size <= limit) {
 				t.Errorf("length %d, capacity %d, %d bytes alone: %v", length, length+more, size, err)
 			}
 		}
 		s := strings.Repeat("s", length)
 		c := sluice.NewElastic(9, &sluice.Options[string]{LimitBytes: limit, Overflow: sluice.Reject})
 		_ = c.TrySend(strings.Repeat("s", int(50-text)))
-		same(length, c.TrySend(s) == nil, knownSize[string](limit)(s))
+		same(length, c.TrySend(s) == nil, engine.KnownSize[string](limit)(s))
 	}
 }
 
 // TestBytesInMemory: what is in the slots of head is counted once, whoever says the sizes.
 func TestBytesInMemory(t *testing.T) {
-	known := opened(t, &Options[string]{})
-	asked := opened(t, &Options[string]{Size: func(s string) int { return len(s) + int(sizeOf[string]()) }})
+	known := opened(t, &ElasticOptions[string]{})
+	asked := opened(t, &ElasticOptions[string]{Size: func(s string) int { return len(s) + int(sizeOf[string]()) }})
 	for range 10 {
 		_, _ = known.TrySend("four"), asked.TrySend("four")
 	}

@@ -21,7 +21,7 @@ var mostResident = flag.Int64("spill.resident", 0, "how many bytes of the proces
 func TestThroughLimit(t *testing.T) {
 	const size = 1024
 	dir := t.TempDir()
-	c, err := Open(dir, &Options[[]byte]{Limit: *throughLimit})
+	c, err := OpenElastic(dir, &ElasticOptions[[]byte]{MemoryLimit: *throughLimit})
 	if err != nil {
 		t.Fatal(err)
 	}

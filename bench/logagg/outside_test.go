@@ -111,7 +111,7 @@ func listed(t *testing.T, address, kind string, is func(debug.Channel) bool) {
 // TestSeen: while the sink does not answer, the page and the metrics tell how much of a
 // channel is on disk; and how it is when all has been shipped.
 func TestSeen(t *testing.T) {
-	for channel, kind := range map[string]string{"spill": "spill.Overflow", "durable": "spill.Durable", "jetstream": "JetStream"} {
+	for channel, kind := range map[string]string{"spill": "spill.Elastic", "durable": "spill.Durable", "jetstream": "JetStream"} {
 		t.Run(channel, func(t *testing.T) {
 			sink, clients := newBooks(t), &crowd{dir: t.TempDir()}
 			sink.hold = "/"

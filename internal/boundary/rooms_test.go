@@ -173,8 +173,9 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./":                      "the head of the queue is an Elastic; errors and Stats are those of the library",
 			"./codec":                 "values as bytes",
-			"go.etcd.io/bbolt":        "what a Durable stores in",
-			"go.etcd.io/bbolt/errors": "a lock that somebody else has",
+			"./internal/engine":       "the size of a []byte and a string, as the library counts it",
+			"go.etcd.io/bbolt":        "the database of a Durable",
+			"go.etcd.io/bbolt/errors": "a file that another process has locked",
 			"unsafe":                  "Sizeof, and nothing else of it",
 		},
 		tests: permissions{

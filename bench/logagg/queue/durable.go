@@ -51,8 +51,8 @@ func newSpill(o Options) (Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := spill.Open(place.path, &spill.Options[parse.Event]{
-		Name: o.Name, Limit: o.limit(), DiskLimit: o.DiskBytes,
+	c, err := spill.OpenElastic(place.path, &spill.ElasticOptions[parse.Event]{
+		Name: o.Name, MemoryLimit: o.limit(), DiskLimit: o.DiskBytes,
 		Size: func(parse.Event) int { return eventBytes },
 	})
 	if err != nil {
@@ -80,8 +80,8 @@ func newDurable(o Options) (Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := spill.OpenDurable(place.path, &spill.Options[[]parse.Event]{
-		Name: o.Name, Limit: o.limit(), DiskLimit: o.DiskBytes, Codec: packets{},
+	q, err := spill.OpenDurable(place.path, &spill.DurableOptions[[]parse.Event]{
+		Name: o.Name, MemoryLimit: o.limit(), DiskLimit: o.DiskBytes, Codec: packets{},
 	})
 	if err != nil {
 		return nil, errors.Join(err, place.remove())

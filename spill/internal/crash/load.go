@@ -50,7 +50,7 @@ func Content(id uint64) []byte {
 // and in batches, one receives, four acknowledge nine of ten records.
 func Load(dir string, generation uint64) error {
 	note("O")
-	c, err := spill.OpenDurable(dir, &spill.Options[[]byte]{Limit: 64 << 10, DiskLimit: 4 << 20})
+	c, err := spill.OpenDurable(dir, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20})
 	if err != nil {
 		return err
 	}

@@ -15,18 +15,18 @@ import (
 // it is that of a channel that has failed.
 func TestFailureFoundBySender(t *testing.T) {
 	broken := errors.New("broken")
-	for name, send := range map[string]func(*Overflow[[]byte], []byte) error{
-		"TrySend": (*Overflow[[]byte]).TrySend,
-		"Send": func(c *Overflow[[]byte], v []byte) error {
+	for name, send := range map[string]func(*Elastic[[]byte], []byte) error{
+		"TrySend": (*Elastic[[]byte]).TrySend,
+		"Send": func(c *Elastic[[]byte], v []byte) error {
 			return c.Send(context.Background(), v)
 		},
-		"SendBatch": func(c *Overflow[[]byte], v []byte) error {
+		"SendBatch": func(c *Elastic[[]byte], v []byte) error {
 			return second(c.SendBatch(context.Background(), [][]byte{v, v}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := &faulty{onRead: func([]byte) (int, error) { return 0, broken }}
-			c := on(t, disk, &Options[[]byte]{Limit: 500, DiskLimit: 2000})
+			c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, DiskLimit: 2000})
 			spilled(t, c, 4+19) // all there is room for; nothing was read yet
 			if s := c.Stats(); s.Warning != "" || s.BytesOnDisk == 0 {
 				t.Fatalf("%d on disk, %q", s.BytesOnDisk, s.Warning)
@@ -69,7 +69,7 @@ func TestSizeFromDisk(t *testing.T) {
 	} {
 		fifty := 50
 		disk := new(faulty)
-		c := on(t, disk, &Options[partly]{Limit: 100, Size: size})
+		c := on(t, disk, &ElasticOptions[partly]{MemoryLimit: 100, Size: size})
 		for range 5 {
 			if err := c.TrySend(partly{"shown", &fifty}); err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestSizeFromDisk(t *testing.T) {
 		for ; err == nil; _, err = c.Recv(context.Background()) {
 			got++
 		}
-		if got != 2 || !strings.Contains(err.Error(), "Options.Size "+name) {
+		if got != 2 || !strings.Contains(err.Error(), "ElasticOptions.Size "+name) {
 			t.Errorf("received %d, then %v", got, err)
 		}
 		if again := c.TrySend(partly{"shown", &fifty}); again != err {
@@ -100,7 +100,7 @@ func (stretching) Decode(b []byte) ([]byte, error)           { return make([]byt
 // before that was received. What it leaves within the limit is none of our business.
 func TestStretched(t *testing.T) {
 	for limit, want := range map[int64]int{100: 3, 100_000: 10} {
-		c := on(t, new(faulty), &Options[[]byte]{Limit: limit, Codec: stretching{}})
+		c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: limit, Codec: stretching{}})
 		for range 10 {
 			if err := c.Send(context.Background(), make([]byte, 8)); err != nil {
 				t.Fatal(err)
@@ -120,7 +120,7 @@ func TestStretched(t *testing.T) {
 
 // TestCapacityCounts: a slice holds its capacity in memory, whatever it has in it.
 func TestCapacityCounts(t *testing.T) {
-	c := on(t, new(faulty), &Options[[]byte]{Limit: 64 << 10})
+	c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 64 << 10})
 	for range 100 {
 		if err := c.TrySend(append(make([]byte, 0, 4096), 'x')); err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestCapacityCounts(t *testing.T) {
 		t.Errorf("%d bytes in memory, above the limit of 64 KiB", held)
 	}
 	// What is within the limit is taken, however large what it is a part of.
-	c = on(t, new(faulty), &Options[[]byte]{Limit: 1000})
+	c = on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 1000})
 	large := make([]byte, 1<<20)
 	for i, want := range []error{nil, nil, sluice.ErrTooLarge} {
 		if err := c.TrySend(large[:[]int{1, 976, 977}[i]]); err != want {
@@ -146,7 +146,7 @@ func TestCapacityCounts(t *testing.T) {
 // go on that waits for room on disk, though memory is far from low.
 func TestRoomIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := on(t, new(faulty), &Options[uint64]{Limit: 80, DiskLimit: 36, Codec: fixed{}})
+		c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 80, DiskLimit: 36, Codec: fixed{}})
 		for i := range uint64(10 + 3) {
 			if err := c.TrySend(i); err != nil {
 				t.Fatal(err)
@@ -175,7 +175,7 @@ func TestRoomIsPassedOn(t *testing.T) {
 
 // TestSpilledStats: what is counted of a channel that goes to disk and comes back.
 func TestSpilledStats(t *testing.T) {
-	c := on(t, new(faulty), &Options[uint64]{Limit: 80, Codec: fixed{}})
+	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 80, Codec: fixed{}})
 	for i := range uint64(100) {
 		if err := c.TrySend(i); err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestSpilledStats(t *testing.T) {
 func TestBytesOnce(t *testing.T) {
 	const limit = 64 << 10
 	each := 8 + sizeOf[[]byte]()
-	c := on(t, new(faulty), &Options[[]byte]{Limit: limit})
+	c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: limit})
 	for i := range limit / each {
 		if err := c.TrySend(make([]byte, 8)); err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func move[T any](b *testing.B, c sluice.Chan[T], senders int, v T) {
 	all.Wait()
 }
 
-// BenchmarkBelow compares what an Overflow costs as long as it needs no disk with an
+// BenchmarkBelow compares what an Elastic costs as long as it needs no disk with an
 // Elastic that has no limit, and with one that has the same limit in bytes.
 func BenchmarkBelow(b *testing.B) {
 	const limit = 1 << 40
@@ -40,7 +40,7 @@ func BenchmarkBelow(b *testing.B) {
 			move(b, sluice.NewElastic[uint64](sluice.Unlimited, nil), senders, 1)
 		})
 		b.Run(shape+"uint64/overflow", func(b *testing.B) {
-			move(b, opened(b, &Options[uint64]{Limit: limit}), senders, 1)
+			move(b, opened(b, &ElasticOptions[uint64]{MemoryLimit: limit}), senders, 1)
 		})
 		line := make([]byte, 1024)
 		b.Run(shape+"bytes/elastic", func(b *testing.B) {
@@ -51,7 +51,7 @@ func BenchmarkBelow(b *testing.B) {
 			move(b, sluice.NewElastic(sluice.Unlimited, o), senders, line)
 		})
 		b.Run(shape+"bytes/overflow", func(b *testing.B) {
-			move(b, opened(b, &Options[[]byte]{Limit: limit}), senders, line)
+			move(b, opened(b, &ElasticOptions[[]byte]{MemoryLimit: limit}), senders, line)
 		})
 	}
 }
@@ -61,7 +61,7 @@ func BenchmarkBelow(b *testing.B) {
 func BenchmarkThrough(b *testing.B) {
 	for _, size := range []int{16, 1024} {
 		b.Run(fmt.Sprint(size, "B"), func(b *testing.B) {
-			c, err := Open(b.TempDir(), &Options[[]byte]{Limit: 2 << 20}) // 1 MiB for values
+			c, err := OpenElastic(b.TempDir(), &ElasticOptions[[]byte]{MemoryLimit: 2 << 20}) // 1 MiB for values
 			if err != nil {
 				b.Fatal(err)
 			}

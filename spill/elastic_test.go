@@ -16,23 +16,23 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// on makes an Overflow on a disk, with small blocks.
-func on[T any](t *testing.T, disk files, o *Options[T]) *Overflow[T] {
+// on makes an Elastic on a disk, with small blocks.
+func on[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elastic[T] {
 	t.Helper()
 	c := toTheFull(t, disk, o)
 	c.backlog.blockSize, c.backlog.segmentSize = 200, 900
 	return c
 }
 
-// toTheFull makes an Overflow whose values may take all of Limit, which Open does not
+// toTheFull makes an Elastic whose values may take all of MemoryLimit, which Open does not
 // let them: tests that count bytes do so under any GOGC.
-func toTheFull[T any](t *testing.T, disk files, o *Options[T]) *Overflow[T] {
+func toTheFull[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elastic[T] {
 	t.Helper()
-	p, err := o.plan("Open")
+	p, err := o.config()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newOverflow(p, disk)
+	c, err := newElastic(p, disk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestBoundary(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		disk := new(faulty)
-		c := on(t, disk, &Options[[]byte]{Limit: 1500})
+		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 1500})
 		var want [][]byte
 		crossings := 0
 		for step := range 3000 {
@@ -99,7 +99,7 @@ func TestBoundary(t *testing.T) {
 }
 
 // atRest asserts that a drained channel is as new.
-func atRest[T any](t *testing.T, c *Overflow[T], disk *faulty) {
+func atRest[T any](t *testing.T, c *Elastic[T], disk *faulty) {
 	t.Helper()
 	if s := c.Stats(); s.Len != 0 || s.BytesOnDisk != 0 || c.state.Load()&spilling != 0 || disk.opened() != 0 {
 		t.Errorf("a drained channel: %+v, %d files open", s, disk.opened())
@@ -107,7 +107,7 @@ func atRest[T any](t *testing.T, c *Overflow[T], disk *faulty) {
 }
 
 // spilled fills c until n values are queued, of 100 bytes each, numbered.
-func spilled(t *testing.T, c *Overflow[[]byte], n int) {
+func spilled(t *testing.T, c *Elastic[[]byte], n int) {
 	t.Helper()
 	for i := range n {
 		if err := c.TrySend(numbered(i)); err != nil {
@@ -123,7 +123,7 @@ func numbered(i int) []byte {
 }
 
 // drained receives first … last-1 and nothing else.
-func drained(t *testing.T, c *Overflow[[]byte], first, last int) {
+func drained(t *testing.T, c *Elastic[[]byte], first, last int) {
 	t.Helper()
 	for i := first; i < last; i++ {
 		v, err := c.TryRecv()
@@ -149,7 +149,7 @@ func TestWriteFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := new(faulty)
-			c := on(t, disk, &Options[[]byte]{Limit: 1000})
+			c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 1000})
 			disk.mu.Lock()
 			fault.set(disk)
 			disk.mu.Unlock()
@@ -207,7 +207,7 @@ func TestReadFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := &faulty{onRead: fault.read}
-			c := on(t, disk, &Options[[]byte]{Limit: 1000})
+			c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 1000})
 			spilled(t, c, 60)
 			received := 0
 			var err error
@@ -241,7 +241,7 @@ func second[A any](_ A, err error) error { return err }
 func TestFailureWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := new(faulty)
-		c := on(t, disk, &Options[[]byte]{Limit: 200, DiskLimit: 600})
+		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 200, DiskLimit: 600})
 		for c.TrySend(numbered(0)) == nil {
 		}
 		var errs [3]error
@@ -279,12 +279,12 @@ func TestFolder(t *testing.T) {
 		filepath.Join(top, "no/where"): "no such file",
 		filepath.Join(plain, "below"):  "not a directory",
 	} {
-		if _, err := Open[int](dir, nil); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), dir) {
+		if _, err := OpenElastic[int](dir, nil); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("Open: %v, want an error with %q and %q", err, says, dir)
 		}
 	}
 	dir := filepath.Join(top, "new")
-	c, err := Open(dir, &Options[[]byte]{Limit: 1000})
+	c, err := OpenElastic(dir, &ElasticOptions[[]byte]{MemoryLimit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestFolder(t *testing.T) {
 
 // TestTooLarge: a value above the limit, and a record above the disk limit.
 func TestTooLarge(t *testing.T) {
-	c := on(t, new(faulty), &Options[[]byte]{Limit: 1024, DiskLimit: 600})
+	c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 1024, DiskLimit: 600})
 	for _, err := range []error{
 		c.TrySend(make([]byte, 1001)), c.Send(context.Background(), make([]byte, 1001)),
 		second(c.SendBatch(context.Background(), [][]byte{make([]byte, 1001)})),
@@ -344,7 +344,7 @@ func TestTooLarge(t *testing.T) {
 // TestCancelledInLine: one who leaves the line gives way to a smaller one behind it.
 func TestCancelledInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := on(t, new(faulty), &Options[[]byte]{Limit: 124, DiskLimit: 300})
+		c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 124, DiskLimit: 300})
 		spilled(t, c, 3) // 92 bytes of the disk limit are left
 		ctx, cancel := context.WithCancel(context.Background())
 		var large, small error
@@ -368,7 +368,7 @@ func TestCancelledInLine(t *testing.T) {
 func TestCloseSpilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := new(faulty)
-		c := on(t, disk, &Options[[]byte]{Limit: 500, DiskLimit: 3000})
+		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, DiskLimit: 3000})
 		n := 0
 		for ; c.TrySend(numbered(n)) == nil; n++ {
 		}

@@ -17,7 +17,7 @@ import (
 // under way is not cut short by the context. A nil context panics.
 //
 // A value that was on disk is a copy, made by the codec.
-func (c *Overflow[T]) Recv(ctx context.Context) (T, error) {
+func (c *Elastic[T]) Recv(ctx context.Context) (T, error) {
 	if ctx == nil {
 		panic("spill: Recv: nil context")
 	}
@@ -34,7 +34,7 @@ func (c *Overflow[T]) Recv(ctx context.Context) (T, error) {
 }
 
 // received does what is due when head gave v, or failed with err, to a Recv.
-func (c *Overflow[T]) received(v T, err error) (T, error) {
+func (c *Elastic[T]) received(v T, err error) (T, error) {
 	if err != nil {
 		return v, c.ended(err)
 	}
@@ -43,7 +43,7 @@ func (c *Overflow[T]) received(v T, err error) (T, error) {
 }
 
 // recvSpilling is Recv of a channel that was spilling.
-func (c *Overflow[T]) recvSpilling(ctx context.Context) (T, error) {
+func (c *Elastic[T]) recvSpilling(ctx context.Context) (T, error) {
 	for c.state.Load()&spilling != 0 {
 		v, err := c.TryRecv()
 		if err != sluice.ErrEmpty {
@@ -55,7 +55,7 @@ func (c *Overflow[T]) recvSpilling(ctx context.Context) (T, error) {
 
 // TryRecv receives the next value if there is one. Otherwise it fails with
 // [sluice.ErrEmpty], or as Recv does. It may read a block.
-func (c *Overflow[T]) TryRecv() (T, error) {
+func (c *Elastic[T]) TryRecv() (T, error) {
 	for {
 		state := c.state.Load()
 		v, err := c.head.TryRecv()
@@ -76,7 +76,7 @@ func (c *Overflow[T]) TryRecv() (T, error) {
 // RecvBatch waits for a value like Recv, then takes as many as there are, up to
 // len(buf), into buf, in order, from disk too. n > 0 implies err == nil; an error is
 // as for Recv.
-func (c *Overflow[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
+func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	if ctx == nil {
 		panic("spill: RecvBatch: nil context")
 	}
@@ -120,7 +120,7 @@ var never = func() context.Context {
 }()
 
 // ended is an error of head as one of the channel.
-func (c *Overflow[T]) ended(err error) error {
+func (c *Elastic[T]) ended(err error) error {
 	if err == sluice.ErrClosed {
 		return c.end()
 	}
@@ -128,7 +128,7 @@ func (c *Overflow[T]) ended(err error) error {
 }
 
 // took does what is due when values have left head.
-func (c *Overflow[T]) took() {
+func (c *Elastic[T]) took() {
 	if state := c.state.Load(); state&spilling != 0 {
 		c.readAhead(state)
 	}
@@ -138,27 +138,27 @@ func (c *Overflow[T]) took() {
 // disk is taken, whatever the codec has made of it: so head cannot tell what is too
 // large, and a sender asks before. Of a slice or a string no codec may make a longer
 // one (see decodeNext), and a sender saves a fifth of the time.
-func (c *Overflow[T]) weight(v T) int { return int(min(int64(c.size(v)), c.plan.limit)) }
+func (c *Elastic[T]) weight(v T) int { return int(min(int64(c.size(v)), c.config.limit)) }
 
 // isLow reports whether head should be filled from the backlog.
-func (c *Overflow[T]) isLow() bool { return int64(c.head.Len()) <= c.low.Load() }
+func (c *Elastic[T]) isLow() bool { return int64(c.head.Len()) <= c.low.Load() }
 
 // isFull takes note that head has no room: as many values as it has are many.
-func (c *Overflow[T]) isFull() {
+func (c *Elastic[T]) isFull() {
 	if c.size != nil {
 		c.low.Store(c.lowOf(c.head.Len()))
 	}
 }
 
 // lowOf is how many values are few for a head that is full with n of them.
-func (c *Overflow[T]) lowOf(n int) int64 {
-	part := float64(min(c.plan.limit/2, readAhead)) / float64(c.plan.limit)
+func (c *Elastic[T]) lowOf(n int) int64 {
+	part := float64(min(c.config.limit/2, readAhead)) / float64(c.config.limit)
 	return int64(float64(n) * part)
 }
 
 // readAhead is called by one who took something out of head while the channel is
 // spilling.
-func (c *Overflow[T]) readAhead(state uint64) {
+func (c *Elastic[T]) readAhead(state uint64) {
 	switch {
 	case state&pressed != 0:
 		c.mu.Lock()
@@ -175,7 +175,7 @@ func (c *Overflow[T]) readAhead(state uint64) {
 
 // fetch is called by one who found head empty while the channel was spilling. If it
 // moves nothing, somebody else has added to head, or all that was left is there.
-func (c *Overflow[T]) fetch() {
+func (c *Elastic[T]) fetch() {
 	c.mu.Lock()
 	moved := c.settle()
 	c.mu.Unlock()
@@ -187,7 +187,7 @@ func (c *Overflow[T]) fetch() {
 // settle moves records to head and lets senders have the room, and makes the
 // channel direct if nothing is left. It reports whether something moved. The lock
 // is held.
-func (c *Overflow[T]) settle() (moved bool) {
+func (c *Elastic[T]) settle() (moved bool) {
 	for {
 		progress := c.refill()
 		for w := c.line.first; w != nil && c.fits(w.record.form); w = c.line.first {
@@ -215,7 +215,7 @@ func (c *Overflow[T]) settle() (moved bool) {
 
 // refill moves records to head while there is room, some at a time. The lock is
 // held.
-func (c *Overflow[T]) refill() (moved bool) {
+func (c *Elastic[T]) refill() (moved bool) {
 	for n := 0; n < refillRecords && c.backlog.records > 0; n++ {
 		if err := c.decodeNext(); err != nil {
 			c.fail(err)
@@ -236,30 +236,30 @@ func (c *Overflow[T]) refill() (moved bool) {
 }
 
 // decodeNext makes next the first record of the backlog.
-func (c *Overflow[T]) decodeNext() (err error) {
+func (c *Elastic[T]) decodeNext() (err error) {
 	if c.next.there {
 		return nil
 	}
 	defer func() { // Size is a user's code, and the lock is held
 		if p := recover(); p != nil {
-			err = fmt.Errorf("spill: Options.Size panicked: %v", p)
+			err = fmt.Errorf("spill: ElasticOptions.Size panicked: %v", p)
 		}
 	}()
 	record, err := c.backlog.first()
 	if err != nil {
 		return err
 	}
-	value, err := decode(c.plan.codec, record)
+	value, err := decode(c.config.codec, record)
 	if err != nil {
 		return err
 	}
 	if c.size != nil {
 		switch size := c.size(value); {
 		case size < 0: // it must not make room
-			return fmt.Errorf("spill: Options.Size returned %d, below 0", size)
-		case c.asked == nil && int64(size) > c.plan.limit:
+			return fmt.Errorf("spill: ElasticOptions.Size returned %d, below 0", size)
+		case c.asked == nil && int64(size) > c.config.limit:
 			return fmt.Errorf("spill: codec %q: Decode returned %d bytes for what was within the %d that values may take",
-				c.plan.codec.Name(), size, c.plan.limit)
+				c.config.codec.Name(), size, c.config.limit)
 		}
 	}
 	c.next = decoded[T]{there: true, value: value, record: record}
@@ -267,7 +267,7 @@ func (c *Overflow[T]) decodeNext() (err error) {
 }
 
 // fail ends the channel: what is in head can be received, and then err.
-func (c *Overflow[T]) fail(err error) {
+func (c *Elastic[T]) fail(err error) {
 	c.failure = err
 	c.lost += c.backlog.records
 	c.backlog.discard()

@@ -19,7 +19,7 @@ func TestBoundaryStorm(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		memory := 1 + rng.IntN(6)
-		o := &Options[uint64]{Limit: int64(memory * 8), Codec: fixed{}}
+		o := &ElasticOptions[uint64]{MemoryLimit: int64(memory * 8), Codec: fixed{}}
 		if rng.IntN(3) > 0 {
 			o.DiskLimit = int64(24 * (1 + rng.IntN(10)))
 		}
@@ -32,14 +32,14 @@ func TestBoundaryStorm(t *testing.T) {
 		storm(t, c, rng, 1+rng.IntN(4), 1+rng.IntN(4))
 		atRest(t, c, disk)
 		if t.Failed() {
-			t.Fatalf("seed %d: %d bytes in memory, %d on disk, sized: %v", seed, o.Limit, o.DiskLimit, o.Size != nil)
+			t.Fatalf("seed %d: %d bytes in memory, %d on disk, sized: %v", seed, o.MemoryLimit, o.DiskLimit, o.Size != nil)
 		}
 	}
 }
 
 // storm sends by some goroutines and receives by others until c is closed and
 // drained. A value is its sender, and its number there.
-func storm(t *testing.T, c *Overflow[uint64], rng *rand.Rand, senders, receivers int) {
+func storm(t *testing.T, c *Elastic[uint64], rng *rand.Rand, senders, receivers int) {
 	t.Helper()
 	accepted, received := make([][]uint64, senders), make([][]uint64, receivers)
 	var arrived atomic.Int64
@@ -93,7 +93,7 @@ func storm(t *testing.T, c *Overflow[uint64], rng *rand.Rand, senders, receivers
 // sendAnyhow sends first and the numbers after it until the channel is closed, which
 // it does itself in the middle if it is to end early, or it has sent enough. It
 // returns what was accepted.
-func sendAnyhow(c *Overflow[uint64], rng *rand.Rand, first uint64, early bool) (accepted []uint64) {
+func sendAnyhow(c *Elastic[uint64], rng *rand.Rand, first uint64, early bool) (accepted []uint64) {
 	for v := first; v < first+200; {
 		if early && v > first+100 {
 			c.Close()
@@ -129,7 +129,7 @@ func sendAnyhow(c *Overflow[uint64], rng *rand.Rand, first uint64, early bool) (
 
 // receiveAnyhow receives until the channel is closed and drained: in one manner only,
 // which waits, or in all of them.
-func receiveAnyhow(c *Overflow[uint64], rng *rand.Rand, arrived *atomic.Int64) (received []uint64) {
+func receiveAnyhow(c *Elastic[uint64], rng *rand.Rand, arrived *atomic.Int64) (received []uint64) {
 	manner := rng.IntN(6)
 	for {
 		way := manner
@@ -172,7 +172,7 @@ func patience(rng *rand.Rand) (context.Context, context.CancelFunc) {
 // TestRaceIntoLine has one receive make room while a sender finds none, and nobody
 // receive after that: one of the two must see the other.
 func TestRaceIntoLine(t *testing.T) {
-	c := on(t, new(faulty), &Options[uint64]{Limit: 80, DiskLimit: 12, Codec: fixed{}})
+	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 80, DiskLimit: 12, Codec: fixed{}})
 	for v := range uint64(11) {
 		if err := c.TrySend(v); err != nil {
 			t.Fatal(err)

@@ -12,13 +12,13 @@ import (
 //
 // It returns nil once v was accepted; [sluice.ErrClosed] if the channel is closed,
 // also when that happens during the wait; [sluice.ErrTooLarge] if v alone is above
-// what values may take of the limit (see Options.Limit); the context's error if it would
+// what values may take of the limit (see Options.MemoryLimit); the context's error if it would
 // have to wait under a context that is done; and if v has to go to disk, ErrTooLarge if
 // its record is above the disk limit, an error of the codec, or one that names the file
 // that could not be made or written, and why. After an error v is never delivered, and
 // the channel goes on, unless it has failed (see Recv): the next Send tries again. A
 // write under way is not cut short by the context. A nil context panics.
-func (c *Overflow[T]) Send(ctx context.Context, v T) error {
+func (c *Elastic[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("spill: Send: nil context")
 	}
@@ -43,7 +43,7 @@ func (c *Overflow[T]) Send(ctx context.Context, v T) error {
 
 // TrySend sends v if that is possible without waiting. It returns nil,
 // [sluice.ErrFull] at the disk limit, or what Send does. It may write a block.
-func (c *Overflow[T]) TrySend(v T) error {
+func (c *Elastic[T]) TrySend(v T) error {
 	if c.state.Load()&flags == 0 {
 		if err := c.sendDirect(v); err != sluice.ErrFull {
 			return err
@@ -55,7 +55,7 @@ func (c *Overflow[T]) TrySend(v T) error {
 // SendBatch sends the values of vs in order, and returns how many it sent, always a
 // prefix of vs; the error is nil only if that is all of them, and otherwise as for
 // Send. Values of other senders may come between. vs is not kept.
-func (c *Overflow[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
+func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if ctx == nil {
 		panic("spill: SendBatch: nil context")
 	}
@@ -80,7 +80,7 @@ func (c *Overflow[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) 
 }
 
 // sendDirect is TrySend to head. The channel was direct.
-func (c *Overflow[T]) sendDirect(v T) error {
+func (c *Elastic[T]) sendDirect(v T) error {
 	if c.asked == nil {
 		return c.ended(c.head.TrySend(v))
 	}
@@ -89,8 +89,8 @@ func (c *Overflow[T]) sendDirect(v T) error {
 
 // sendSized adds a value to head whose size a user's code says. method is what the
 // user called.
-func (c *Overflow[T]) sendSized(v T, method string) error {
-	if uint64(c.asked(v)) > uint64(c.plan.limit) { // or negative
+func (c *Elastic[T]) sendSized(v T, method string) error {
+	if uint64(c.asked(v)) > uint64(c.config.limit) { // or negative
 		return c.refuse(v, method)
 	}
 	if err := c.head.TrySend(v); err != nil {
@@ -100,7 +100,7 @@ func (c *Overflow[T]) sendSized(v T, method string) error {
 }
 
 // refuse is the error of a value that no memory holds.
-func (c *Overflow[T]) refuse(v T, method string) error {
+func (c *Elastic[T]) refuse(v T, method string) error {
 	if size := c.asked(v); size < 0 {
 		panic(negative(size, method))
 	}
@@ -109,16 +109,16 @@ func (c *Overflow[T]) refuse(v T, method string) error {
 
 // negative is what a method panics with if a user's code says that size.
 func negative(size int, method string) string {
-	return fmt.Sprintf("spill: %s: Options.Size returned %d, below 0", method, size)
+	return fmt.Sprintf("spill: %s: ElasticOptions.Size returned %d, below 0", method, size)
 }
 
 // place adds v to head under the lock. Its size was asked for before: head asks
 // again, and a user's code must not end the call now.
-func (c *Overflow[T]) place(v T) (err error) {
+func (c *Elastic[T]) place(v T) (err error) {
 	if c.size != nil {
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("spill: Options.Size panicked: %v", p)
+				err = fmt.Errorf("spill: ElasticOptions.Size panicked: %v", p)
 			}
 		}()
 	}
@@ -130,14 +130,14 @@ const runLength = 64
 
 // sendRun adds the first values of vs to head. It returns ErrFull if the first one
 // that it did not add finds no room.
-func (c *Overflow[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
+func (c *Elastic[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
 	if c.asked == nil {
 		n, err = c.head.SendBatch(ctx, vs)
 		return n, c.ended(err)
 	}
 	vs = vs[:min(len(vs), runLength)]
 	for _, v := range vs {
-		if uint64(c.asked(v)) > uint64(c.plan.limit) {
+		if uint64(c.asked(v)) > uint64(c.config.limit) {
 			break
 		}
 		n++
@@ -150,7 +150,7 @@ func (c *Overflow[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
 }
 
 // sendOne is sendPart of one value.
-func (c *Overflow[T]) sendOne(ctx context.Context, v T, method string) error {
+func (c *Elastic[T]) sendOne(ctx context.Context, v T, method string) error {
 	p := c.parcels.Get().(*parcel[T])
 	defer p.release(&c.parcels)
 	p.one[0] = v
@@ -159,7 +159,7 @@ func (c *Overflow[T]) sendOne(ctx context.Context, v T, method string) error {
 }
 
 // sendPart sends some of the first values of vs, at least one if err is nil.
-func (c *Overflow[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
+func (c *Elastic[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
 	p := c.parcels.Get().(*parcel[T])
 	defer p.release(&c.parcels)
 	return c.sendParcel(ctx, p, vs, "SendBatch")
@@ -167,11 +167,11 @@ func (c *Overflow[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
 
 // sendParcel sends the first values of vs, by way of p, wherever there is room for
 // them: as many as it takes to make the lock cheap. With a nil ctx it does not wait.
-func (c *Overflow[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T, method string) (n int, err error) {
+func (c *Elastic[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T, method string) (n int, err error) {
 	if c.state.Load()&closed != 0 {
 		return 0, c.end()
 	}
-	if err := p.fill(&c.plan, c.size, vs, method); err != nil {
+	if err := p.fill(&c.config, c.size, vs, method); err != nil {
 		return 0, err
 	}
 	var turn turn
@@ -208,7 +208,7 @@ func (c *Overflow[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T, meth
 
 // sendNext sends value n of p, or says that there is no room on disk. The lock is
 // held.
-func (c *Overflow[T]) sendNext(p *parcel[T], n int) (waits bool, err error) {
+func (c *Elastic[T]) sendNext(p *parcel[T], n int) (waits bool, err error) {
 	state := c.state.Load()
 	switch {
 	case state&failed != 0:
@@ -235,12 +235,12 @@ func (c *Overflow[T]) sendNext(p *parcel[T], n int) (waits bool, err error) {
 }
 
 // fits reports whether there is room for record on disk.
-func (c *Overflow[T]) fits(record []byte) bool {
-	return int64(len(record)) <= c.plan.diskLimit-c.backlog.bytes
+func (c *Elastic[T]) fits(record []byte) bool {
+	return int64(len(record)) <= c.config.diskLimit-c.backlog.bytes
 }
 
 // append adds a record to the backlog. Whoever calls it looks at head afterwards.
-func (c *Overflow[T]) append(record []byte) error {
+func (c *Elastic[T]) append(record []byte) error {
 	if err := c.backlog.append(record); err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (c *Overflow[T]) append(record []byte) error {
 }
 
 // wait has record appended by somebody else. The lock is held, but for the wait.
-func (c *Overflow[T]) wait(ctx context.Context, turn *turn, record []byte) error {
+func (c *Elastic[T]) wait(ctx context.Context, turn *turn, record []byte) error {
 	w := &waiter{record: stored{form: record}, served: make(chan struct{})}
 	c.line.push(w)
 	c.set(spilling|pressed, 0)

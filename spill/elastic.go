@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/codec"
 )
 
-// How an Overflow works.
+// How an Elastic works.
 //
 // # States and ownership
 //
@@ -114,17 +114,17 @@ const (
 	readAhead = 4 << 20
 )
 
-// An Overflow is an elastic FIFO with a limit in memory, beyond which it goes on on
-// disk. Make one with [Open]. Its methods may be used by many goroutines at once.
+// An Elastic is an elastic FIFO with a limit in memory, beyond which it goes on on
+// disk. Make one with [OpenElastic]. Its methods may be used by many goroutines at once.
 //
 // It conforms to package sluicetest, as the kinds of package sluice do.
-type Overflow[T any] struct {
-	state atomic.Uint64
-	head  *sluice.Elastic[T]
-	size  func(T) int  // nil: head counts values, all of one size
-	asked func(T) int  // size, if it is a user's: see weight
-	low   atomic.Int64 // head is filled from disk when it has no more values
-	plan  plan[T]
+type Elastic[T any] struct {
+	state  atomic.Uint64
+	head   *sluice.Elastic[T]
+	size   func(T) int  // nil: head counts values, all of one size
+	asked  func(T) int  // size, if it is a user's: see weight
+	low    atomic.Int64 // head is filled from disk when it has no more values
+	config config[T]
 
 	parcels sync.Pool // of *parcel[T]
 
@@ -144,38 +144,38 @@ type decoded[T any] struct {
 	record []byte
 }
 
-// Open returns an empty Overflow whose files are made in the folder dir, which is
+// OpenElastic returns an empty Elastic whose files are made in the folder dir, which is
 // made if only that is missing. The files have no names: nobody else can open them,
 // and their space is free when the channel is drained, garbage, or the process
 // has ended in whatever way. So any number of channels may use one folder.
 //
 // An error names what is wrong: an option, or the folder if no file can be made
 // there.
-func Open[T any](dir string, o *Options[T]) (*Overflow[T], error) {
-	p, err := o.plan("Open")
+func OpenElastic[T any](dir string, o *ElasticOptions[T]) (*Elastic[T], error) {
+	p, err := o.config()
 	if err != nil {
 		return nil, err
 	}
 	if err := makeFolder(dir); err != nil {
-		return nil, fmt.Errorf("spill: Open: %w", err)
+		return nil, fmt.Errorf("spill: OpenElastic: %w", err)
 	}
 	p.limit = share(p.memory)
-	return newOverflow(p, folder(dir))
+	return newElastic(p, folder(dir))
 }
 
-func newOverflow[T any](p plan[T], files files) (*Overflow[T], error) {
+func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 	asked := p.size
 	if err := p.weigh(); err != nil {
 		return nil, err
 	}
 	trial, err := files.create()
 	if err != nil {
-		return nil, fmt.Errorf("spill: Open: %w", err)
+		return nil, fmt.Errorf("spill: OpenElastic: %w", err)
 	}
 	if err := trial.Close(); err != nil {
-		return nil, fmt.Errorf("spill: Open: %w", err)
+		return nil, fmt.Errorf("spill: OpenElastic: %w", err)
 	}
-	c := &Overflow[T]{size: p.size, asked: asked, plan: p, backlog: newBacklog(files, p.diskLimit)}
+	c := &Elastic[T]{size: p.size, asked: asked, config: p, backlog: newBacklog(files, p.diskLimit)}
 	c.parcels.New = func() any { return new(parcel[T]) }
 	slots := sluice.Unlimited
 	o := &sluice.Options[T]{Overflow: sluice.Reject}
@@ -189,14 +189,14 @@ func newOverflow[T any](p plan[T], files files) (*Overflow[T], error) {
 		o.LimitBytes, o.Size = p.limit, c.weight
 	}
 	c.head = sluice.NewElastic(slots, o)
-	sluice.Enlist(p.name, "spill.Overflow", c)
+	sluice.Enlist(p.name, "spill.Elastic", c)
 	return c, nil
 }
 
 // Close closes the channel: sends fail from now on, waiting ones included, and
 // what is queued stays receivable. It never waits for a receiver, and does nothing
 // the second time.
-func (c *Overflow[T]) Close() {
+func (c *Elastic[T]) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	state := c.state.Load()
@@ -215,7 +215,7 @@ func (c *Overflow[T]) Close() {
 }
 
 // set changes flags of the state. The lock is held.
-func (c *Overflow[T]) set(on, off uint64) {
+func (c *Elastic[T]) set(on, off uint64) {
 	state := c.state.Load()
 	if to := state&^off | on; to != state {
 		c.state.Swap(to + change)
@@ -223,7 +223,7 @@ func (c *Overflow[T]) set(on, off uint64) {
 }
 
 // end is the error of a channel that takes or gives nothing more.
-func (c *Overflow[T]) end() error {
+func (c *Elastic[T]) end() error {
 	if c.state.Load()&failed == 0 {
 		return sluice.ErrClosed
 	}
@@ -233,7 +233,7 @@ func (c *Overflow[T]) end() error {
 }
 
 // Len returns how many values are queued, in memory and on disk.
-func (c *Overflow[T]) Len() int {
+func (c *Elastic[T]) Len() int {
 	for range 4 {
 		state := c.state.Load()
 		n := c.head.Len()
@@ -245,18 +245,18 @@ func (c *Overflow[T]) Len() int {
 }
 
 // Cap returns [sluice.Unlimited]: the limits are in bytes.
-func (c *Overflow[T]) Cap() int { return sluice.Unlimited }
+func (c *Elastic[T]) Cap() int { return sluice.Unlimited }
 
 // Ready is as that of the kinds of package sluice: a channel that becomes readable
 // when TryRecv may succeed, or the channel is closed; whoever reads from it should
 // then call TryRecv until that fails. After Close it is closed as soon as all that
 // is left is in memory, and readable before.
-func (c *Overflow[T]) Ready() <-chan struct{} { return c.head.Ready() }
+func (c *Elastic[T]) Ready() <-chan struct{} { return c.head.Ready() }
 
 // All returns an iterator that receives until the channel is closed and drained,
 // has failed, or ctx is done while it waits. It does not tell which: use Recv where
 // a disk that fails must not go unnoticed, or look at Stats().Warning.
-func (c *Overflow[T]) All(ctx context.Context) iter.Seq[T] { return all(c.Recv, ctx) }
+func (c *Elastic[T]) All(ctx context.Context) iter.Seq[T] { return all(c.Recv, ctx) }
 
 // all is All, by the Recv of a channel.
 func all[T any](recv func(context.Context) (T, error), ctx context.Context) iter.Seq[T] {
@@ -276,7 +276,7 @@ func all[T any](recv func(context.Context) (T, error), ctx context.Context) iter
 // Stats returns one consistent view of the channel's counters. Cap is
 // sluice.Unlimited; Bytes is memory, BytesOnDisk what the files hold; Warning is
 // the failure of a channel that has failed, and Dropped what was lost by it.
-func (c *Overflow[T]) Stats() sluice.Stats {
+func (c *Elastic[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	state := c.state.Load()
@@ -285,7 +285,7 @@ func (c *Overflow[T]) Stats() sluice.Stats {
 		s.Bytes -= int64(s.Len) * sizeOf[T]()
 	}
 	s.Bytes += int64(cap(c.backlog.tail) + cap(c.backlog.aheadBuf))
-	s.Name, s.Cap = c.plan.name, sluice.Unlimited
+	s.Name, s.Cap = c.config.name, sluice.Unlimited
 	s.Len += c.backlog.records
 	s.Sent += uint64(c.backlog.records + c.lost)
 	s.Dropped = uint64(c.lost)
