@@ -374,6 +374,17 @@ var rooms = map[string]room{
 		tests: permissions{"./bench/logagg/traffic": "lines to send"},
 	},
 
+	// The doctor's evaluation: services with known bottlenecks, and their scores.
+	"bench/doctorlab/scenario": {
+		imports: permissions{"./": "some remedies use the library's kinds"},
+	},
+	"bench/doctorlab/trial": {
+		imports: permissions{
+			"./bench/results":                 "the machine that figures are from",
+			"github.com/google/pprof/profile": "removes the program's path from fixtures",
+		},
+	},
+
 	// The tool: flags at the top, then experiment -> measure -> stat -> report.
 	"cmd/sluice": {
 		imports: permissions{
@@ -402,15 +413,6 @@ var rooms = map[string]room{
 			"golang.org/x/perf/benchfmt":   "the files that it compares",
 			"golang.org/x/perf/benchmath":  "medians and tests as benchstat has them",
 			"golang.org/x/perf/benchunit":  "figures as benchstat writes them",
-		},
-	},
-	"cmd/sluice/doctorlab/victim": {
-		imports: permissions{"./": "remedies are built of the library's kinds too"},
-	},
-	"cmd/sluice/doctorlab/trial": {
-		imports: permissions{
-			"./cmd/sluice/internal/host":      "the machine that figures are from",
-			"github.com/google/pprof/profile": "the path of the program is taken out of fixtures",
 		},
 	},
 	"cmd/sluice/internal/lab": {

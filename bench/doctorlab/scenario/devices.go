@@ -1,0 +1,100 @@
+package main
+
+import (
+	"hash/fnv"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Three hundred that have little to do.
+var _ = register(scenario{
+	Name: "devices",
+	About: "A gateway keeps a goroutine for each of three hundred devices, which selects among commands, its keep-alive " +
+		"ticker and the end. Somebody sends a hundred commands a second and waits for the answer to each. All wait " +
+		"nearly all the time, because there is nearly nothing to do.",
+	HeldOut: true,
+	Instead: byIdleness,
+	Right:   []string{nothing},
+	stretches: map[string]stretch{
+		asFound: func(s *service, items int) uint64 { return newGateway(0).run(s, items) },
+		buffer:  func(s *service, items int) uint64 { return newGateway(32).run(s, items) },
+	},
+})
+
+const (
+	deviceCount  = 300
+	commandPause = 10 * time.Millisecond
+	keepAlive    = 5 * time.Second
+)
+
+// An instruction is for one device, which answers over the channel that it brings along.
+type instruction struct {
+	text   string
+	answer chan uint64
+}
+
+type device struct {
+	number   int
+	commands chan instruction
+	alive    int // keep-alives
+}
+
+type gateway struct {
+	devices [deviceCount]device
+	quit    chan struct{}
+}
+
+func newGateway(capacity int) *gateway {
+	g := &gateway{quit: make(chan struct{})}
+	for i := range g.devices {
+		g.devices[i] = device{number: i, commands: make(chan instruction, capacity)}
+	}
+	return g
+}
+
+func (g *gateway) run(s *service, items int) uint64 {
+	var running sync.WaitGroup
+	for i := range g.devices {
+		running.Go(func() { g.devices[i].session(g.quit) })
+	}
+	defer running.Wait()
+	defer close(g.quit)
+	return g.operate(s.counter(), items)
+}
+
+// operate sends commands at its pace.
+func (g *gateway) operate(done *counter, items int) (digest uint64) {
+	pause := time.NewTicker(commandPause)
+	defer pause.Stop()
+	answers := make(chan uint64, 1)
+	for n := range items {
+		<-pause.C
+		g.devices[n%deviceCount].commands <- instruction{text: "set " + strconv.Itoa(n), answer: answers}
+		digest = digest*31 + <-answers
+		done.add(1)
+	}
+	return digest
+}
+
+func (d *device) session(quit <-chan struct{}) {
+	ticker := time.NewTicker(keepAlive)
+	defer ticker.Stop()
+	for {
+		select {
+		case c := <-d.commands:
+			c.answer <- d.obey(c.text)
+		case <-ticker.C:
+			d.alive++
+		case <-quit:
+			return
+		}
+	}
+}
+
+func (d *device) obey(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	h.Write(strconv.AppendInt(nil, int64(d.number), 10))
+	return grind(h.Sum64(), 1000)
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asScenario in the environment makes the test's program the scenarios' program.
+const asScenario = "SLUICE_TEST_AS_SCENARIO"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asScenario) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// launch runs the scenarios' program and returns the address that it prints. It is
+// killed when the test ends.
+func launch(t *testing.T, args ...string) (address string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), os.Args[0], append(args, "-for", "2m")...)
+	command.Env = append(os.Environ(), asScenario+"=1")
+	var stderr bytes.Buffer // where panics and races are reported
+	command.Stderr = &stderr
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		command.Process.Kill()
+		_ = command.Wait() // killed: how it ended is known
+		if stderr.Len() > 0 {
+			t.Errorf("%q:\n%s", args, stderr.String())
+		}
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("it printed %q: %v", line, err)
+	}
+	_, address, ok := strings.Cut(strings.TrimSpace(line), "http://")
+	if !ok {
+		t.Fatalf("no address in %q", line)
+	}
+	return "http://" + strings.TrimSuffix(address, "/debug/pprof/")
+}
+
+func get(t *testing.T, url string) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", url, response.Status, err)
+	}
+	return body
+}
+
+// Every scenario does items as found and with each remedy: its first item ends the
+// wait, and only the test's own time-out would end a wait in vain. As found, the
+// functions that hold the right answer are there to be seen.
+func TestEveryBuildWorks(t *testing.T) {
+	for _, v := range all() {
+		for _, remedy := range append([]string{asFound}, v.Remedies...) {
+			t.Run(v.Name+"/"+remedy, func(t *testing.T) {
+				address := launch(t, "-scenario", v.Name, "-remedy", remedy)
+				var r reading
+				for r.Items == 0 {
+					time.Sleep(5 * time.Millisecond)
+					if err := json.Unmarshal(get(t, address+"/stats"), &r); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if r.Scenario != v.Name || r.Remedy != remedy || r.Seconds <= 0 {
+					t.Errorf("/stats answers %+v", r)
+				}
+				if remedy == asFound {
+					lookForSites(t, v, address)
+				}
+			})
+		}
+	}
+}
+
+// lookForSites looks until each function of the right answer was on some stack.
+func lookForSites(t *testing.T, v scenario, address string) {
+	t.Helper()
+	missing := slices.Clone(v.Sites)
+	for len(missing) > 0 {
+		stacks := get(t, address+"/debug/pprof/goroutine?debug=2")
+		stacks = bytes.ReplaceAll(stacks, []byte("[...]"), nil) // sites have no generic arguments
+		missing = slices.DeleteFunc(missing, func(s site) bool {
+			// The test's binary has its package's path where the program has main.
+			return bytes.Contains(stacks, []byte(strings.TrimPrefix(s.Func, "main")+"("))
+		})
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	address := launch(t, "-scenario", "standby")
+	var d struct {
+		Go      string
+		CPUs    int
+		Time    time.Time
+		Metrics map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(get(t, address+"/debug/metrics"), &d); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(d.Go, "go1.") || d.CPUs < 1 || d.Time.IsZero() {
+		t.Errorf("header %+v", d)
+	}
+	for _, name := range []string{"/sync/mutex/wait/total:seconds", "/sched/gomaxprocs:threads"} {
+		var v float64
+		if err := json.Unmarshal(d.Metrics[name], &v); err != nil {
+			t.Errorf("%s is %s: %v", name, d.Metrics[name], err)
+		}
+	}
+	var h struct {
+		Counts  []uint64
+		Buckets []any
+	}
+	if err := json.Unmarshal(d.Metrics["/sched/latencies:seconds"], &h); err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Counts) == 0 || len(h.Buckets) != len(h.Counts)+1 || h.Buckets[len(h.Counts)] != "+Inf" {
+		t.Errorf("latencies have %d counts and %d bounds, the last of them %v", len(h.Counts), len(h.Buckets), h.Buckets[len(h.Buckets)-1])
+	}
+}
+
+func TestProcs(t *testing.T) {
+	address := launch(t, "-scenario", "standby", "-procs", "3")
+	if body := string(get(t, address+"/debug/metrics")); !strings.Contains(body, `"/sched/gomaxprocs:threads":3`) {
+		t.Error("GOMAXPROCS is not 3")
+	}
+}
+
+// A block profile is there if it is asked for, and only then.
+func TestBlock(t *testing.T) {
+	for rate, want := range map[string]bool{"0": false, "1": true} {
+		address := launch(t, "-scenario", "standby", "-block", rate)
+		get(t, address+"/debug/pprof/trace?seconds=0.05") // some jobs long
+		body := string(get(t, address+"/debug/pprof/block?debug=1"))
+		if got := strings.Contains(body, "(*standby).worker"); got != want {
+			t.Errorf("-block %s: the profile has the workers: %v, want %v\n%s", rate, got, want, body)
+		}
+	}
+}
+
+// command runs the program to its end, in this process.
+func command(args ...string) (status int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	status = run(context.Background(), args, &out, &err)
+	return status, out.String(), err.String()
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, `no scenario is called ""; there are: broker`},
+		{[]string{"-scenario", "nobody"}, `no scenario is called "nobody"`},
+		{[]string{"-scenario", "ledger", "-remedy", "prayer"}, `no remedy of ledger is called "prayer"; there are: none, fewer Ps, mutex`},
+		{[]string{"-scenario", "ledger", "mutex"}, `what is "mutex"?`},
+		{[]string{"-scenario", "ledger", "-procs", "-1"}, "-procs is -1"},
+		{[]string{"-scenario", "ledger", "-block", "-1"}, "none may be negative"},
+		{[]string{"-scenario", "ledger", "-for", "0s"}, "nor -for zero"},
+		{[]string{"-scenario", "ledger", "-addr", "nowhere"}, "missing port"},
+		{[]string{"-prognosis"}, "flag provided but not defined"},
+	} {
+		status, stdout, stderr := command(c.args...)
+		if status != 2 || stdout != "" || !strings.Contains(stderr, c.says) {
+			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and %q", c.args, status, stdout, stderr, c.says)
+		}
+	}
+}
+
+// A scenario ends by itself.
+func TestFor(t *testing.T) {
+	if status, stdout, stderr := command("-scenario", "standby", "-for", "1ms"); status != 0 || !strings.HasPrefix(stdout, "standby, remedy none: http://") {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+}
+
+func TestList(t *testing.T) {
+	status, stdout, stderr := command("-list")
+	var list []scenario
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil || status != 0 || stderr != "" {
+		t.Fatalf("status %d, %v, %s", status, err, stderr)
+	}
+	if len(list) != len(registered) {
+		t.Errorf("%d listed, %d registered", len(list), len(registered))
+	}
+}

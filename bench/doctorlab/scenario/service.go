@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A service is what each scenario is: it counts its items and shows itself.
+type service struct {
+	scenario, remedy string
+	started          time.Time
+
+	mu       sync.Mutex
+	counters []*counter
+}
+
+// A counter counts the items that one goroutine has done, in a cache line of its
+// own: counting must not become the bottleneck that is looked for.
+type counter struct {
+	done atomic.Int64
+	_    [120]byte
+}
+
+func (c *counter) add(n int) { c.done.Add(int64(n)) }
+
+// counter returns a new counter of the service's items.
+func (s *service) counter() *counter {
+	c := new(counter)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counters = append(s.counters, c)
+	return c
+}
+
+// A reading is what /stats answers.
+type reading struct {
+	Scenario string  `json:"scenario"`
+	Remedy   string  `json:"remedy"`
+	Items    int64   `json:"items"`
+	Seconds  float64 `json:"seconds"` // since the start
+}
+
+func (s *service) reading() reading {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := reading{Scenario: s.scenario, Remedy: s.remedy, Seconds: time.Since(s.started).Seconds()}
+	for _, c := range s.counters {
+		r.Items += c.done.Load()
+	}
+	return r
+}
+
+// mutexSample is how many contended mutexes there are for each that the profile
+// samples; services that have it on use 5 to 1000.
+const mutexSample = 10
+
+// serve answers requests until the context is done. The goroutines of the scenario
+// are left as they are: the process ends next.
+func (s *service) serve(ctx context.Context, listener net.Listener) {
+	runtime.SetMutexProfileFraction(mutexSample)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/debug/metrics", func(w http.ResponseWriter, _ *http.Request) { answer(w, runtimeMetrics()) })
+	mux.HandleFunc("/stats", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.reading()) })
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	// Serve fails when it is closed, at the end of the process; there is nobody to tell.
+	_ = server.Serve(listener)
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	// The only failure is a client that went away.
+	_ = json.NewEncoder(w).Encode(v)
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// programsDir is where TestMain lets programs be built.
+var programsDir string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, remove, err := workspace()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer remove()
+		programsDir = dir
+		return m.Run()
+	}())
+}
+
+// built builds both programs, once.
+var built = sync.OnceValues(func() (p programs, err error) {
+	ctx := context.Background()
+	if p.scenario, err = buildScenarios(ctx, programsDir); err != nil {
+		return p, err
+	}
+	p.doctor, err = buildDoctor(ctx, programsDir)
+	return p, err
+})
+
+// scenariosOf returns the programs and what the scenarios' one says of its scenarios.
+func scenariosOf(t *testing.T) (programs, []scenario) {
+	t.Helper()
+	programs, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := scenarios(t.Context(), programs.scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return programs, all
+}
+
+// A fixture says the same as its scenario does today, and its figures bear the right
+// answers out; there is one for every scenario.
+func TestFixturesAreTrue(t *testing.T) {
+	_, all := scenariosOf(t)
+	for _, p := range all {
+		truth, err := readTruth(filepath.Join("testdata", p.Name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !reflect.DeepEqual(truth.Scenario, p) {
+			t.Errorf("%s: the fixture has %+v, the program says %+v", p.Name, truth.Scenario, p)
+		}
+		if err := truth.check(); err != nil {
+			t.Error(err)
+		}
+		if len(truth.Gains) != len(p.Remedies) || truth.Date == "" || truth.Machine.Go == "" {
+			t.Errorf("%s: the truth is not whole: %+v", p.Name, truth)
+		}
+	}
+	if dirs, err := fixtures("testdata"); err != nil || len(dirs) != len(all) {
+		t.Errorf("%d fixtures for %d scenarios, %v", len(dirs), len(all), err)
+	}
+}
+
+// maxFixtures is how much all fixtures may add to the repository, in bytes.
+const maxFixtures = 6 << 20
+
+// What is kept is about the scenarios and not about who made it.
+func TestFixturesTellNothingElse(t *testing.T) {
+	size := 0
+	err := filepath.WalkDir("testdata", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		size += len(data)
+		if filepath.Ext(name) == ".pprof" {
+			for _, path := range strange(t, name) {
+				t.Errorf("%s has %q", name, path)
+			}
+		}
+		for _, path := range private(t, data) {
+			t.Errorf("%s has %q", name, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if size > maxFixtures {
+		t.Errorf("the fixtures have %d kB, and may have %d", size>>10, maxFixtures>>10)
+	}
+}
+
+// private returns beginnings of paths of machines that are in data, packed or not.
+func private(t *testing.T, data []byte) (found []string) {
+	t.Helper()
+	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		r, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"/home/", "/root/", "/tmp/", "/Users/", "/usr/", "/var/", `C:\`} {
+		if bytes.Contains(data, []byte(path)) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+func TestPrivate(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := io.Copy(w, strings.NewReader("main.go at /home/somebody/main.go")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range [][]byte{packed.Bytes(), []byte("/home/somebody")} {
+		if got := private(t, data); len(got) != 1 || got[0] != "/home/" {
+			t.Errorf("%q of %.20q", got, data)
+		}
+	}
+	if got := private(t, []byte("github.com/sluice-go/sluice/main.go runtime/chan.go")); len(got) != 0 {
+		t.Errorf("%q of what is public", got)
+	}
+}
+
+// The rules have not become worse on what they were tuned on, and every fixture was
+// scored. The score of the held-out set is printed and asserts nothing: a test that
+// must pass would be tuned for, and then nothing is held out any more. The command's
+// exit status has the bars of both.
+func TestScore(t *testing.T) {
+	programs, all := scenariosOf(t)
+	var out bytes.Buffer
+	sheets, err := score(t.Context(), &out, programs.doctor, "testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(out.String())
+	scored := 0
+	for _, s := range sheets {
+		scored += len(s.lines)
+	}
+	if scored != len(all) {
+		t.Fatalf("%d of %d scenarios were scored", scored, len(all))
+	}
+	if tuning := sheets[0]; tuning.set.name != tuningSet.name || !tuning.reached() {
+		t.Errorf("the doctor is below the bar of the %s set", tuning.set.name)
+	}
+}

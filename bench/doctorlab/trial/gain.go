@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// asFound is the scenario without a remedy.
+const asFound = "none"
+
+// How gains are measured: each round runs the scenario as found and with every
+// remedy, one after the other, so that a neighbour who takes the machine for a
+// while takes it from all of them.
+const (
+	warmUp      = 300 * time.Millisecond
+	rateWindow  = time.Second
+	usualRounds = 5
+)
+
+// A Gain is by what a remedy multiplied the items per second: the median over
+// rounds of its rate over the rate as found in the same round, and the extremes.
+type Gain struct {
+	Remedy string  `json:"remedy"`
+	Median float64 `json:"median"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Rounds int     `json:"rounds"`
+}
+
+// Rates is what one round measured, in items per second, by remedy.
+type rates map[string]float64
+
+// measure runs the scenario as found and with the remedies, in turns.
+func measure(ctx context.Context, program, name string, remedies []string, rounds int) (base float64, gains []Gain, err error) {
+	var all []rates
+	for range rounds {
+		round := rates{}
+		for _, remedy := range append([]string{asFound}, remedies...) {
+			rate, err := measureOnce(ctx, program, name, remedy)
+			if err != nil {
+				return 0, nil, fmt.Errorf("%s with remedy %s: %w", name, remedy, err)
+			}
+			round[remedy] = rate
+		}
+		all = append(all, round)
+	}
+	base, gains = compare(all, remedies)
+	return base, gains, nil
+}
+
+func measureOnce(ctx context.Context, program, name, remedy string) (float64, error) {
+	p, err := start(ctx, program, name, remedy)
+	if err != nil {
+		return 0, err
+	}
+	defer p.stop()
+	if err := pause(ctx, warmUp); err != nil {
+		return 0, err
+	}
+	return p.rate(ctx, rateWindow)
+}
+
+// compare returns the median rate as found, and the gain of each remedy, the
+// largest first.
+func compare(all []rates, remedies []string) (base float64, gains []Gain) {
+	var found []float64
+	for _, round := range all {
+		found = append(found, round[asFound])
+	}
+	for _, remedy := range remedies {
+		var times []float64
+		for _, round := range all {
+			times = append(times, round[remedy]/round[asFound])
+		}
+		gains = append(gains, Gain{remedy, median(times), slices.Min(times), slices.Max(times), len(all)})
+	}
+	slices.SortStableFunc(gains, func(a, b Gain) int {
+		switch {
+		case a.Median > b.Median:
+			return -1
+		case a.Median < b.Median:
+			return 1
+		}
+		return 0
+	})
+	return median(found), gains
+}
+
+// median of at least one value.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

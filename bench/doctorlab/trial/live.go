@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// tryLive runs a scenario as found, asks the doctor about its address, applies the
+// remedy that it names, and measures what that gives.
+func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, rounds int) error {
+	o, err := consult(ctx, built, p)
+	if err != nil {
+		return err
+	}
+	t := newTruth(p, 0, nil)
+	best := o.best()
+	fmt.Fprintf(w, "%s: %s\n", p.Name, o.Answer)
+	if o.withheld() {
+		return nil // no answer is not a wrong one
+	}
+	if slices.Contains(p.Remedies, best.Name) {
+		if _, t.Gains, err = measure(ctx, built.scenario, p.Name, []string{best.Name}, rounds); err != nil {
+			return err
+		}
+	}
+	m := judge(t, o)
+	fmt.Fprintln(w, line(t, o, m))
+	if slices.Contains(m[:len(m)-1], Wrong) { // all but the gain
+		return fmt.Errorf("%s: %w", p.Name, errBelow)
+	}
+	return nil
+}
+
+// consult asks the doctor about a scenario that runs as found.
+func consult(ctx context.Context, built programs, p scenario) (*opinion, error) {
+	running, err := start(ctx, built.scenario, p.Name, asFound)
+	if err != nil {
+		return nil, err
+	}
+	defer running.stop()
+	if err := pause(ctx, captureWarmUp); err != nil {
+		return nil, err
+	}
+	return ask(ctx, built.doctor, "-seconds", fmt.Sprint(captureSeconds), running.Address)
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// trial runs the program.
+func trial(ctx context.Context, args ...string) (status int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	status = run(ctx, args, &out, &err)
+	return status, out.String(), err.String()
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const one = "give one of -score, -live, -measure and -capture"
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, one},
+		{[]string{"-score", "a", "-live", "b"}, one},
+		{[]string{"-score", "a", "b"}, `what is "b"?`},
+		{[]string{"-capture", "ledger"}, "-capture needs a folder: -o"},
+		{[]string{"-live", "ledger", "-rounds", "0"}, "-rounds is 0, not from 1 to 100"},
+		{[]string{"-score", empty}, "no folder in it has a truth.json"},
+		{[]string{"-capture", "ledger", "-o", file}, "file"},
+		{[]string{"-measure", "nobody"}, `no scenario is called "nobody"`},
+		{[]string{"-cure", "ledger"}, "flag provided but not defined"},
+	} {
+		status, stdout, stderr := trial(t.Context(), c.args...)
+		if status != statusUsage || stdout != "" || !strings.Contains(stderr, c.says) {
+			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and %q", c.args, status, stdout, stderr, c.says)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all := []scenario{{Name: "a"}, {Name: "b"}, {Name: "c", HeldOut: true}}
+	for list, want := range map[string]string{
+		"b": "b", "b,a": "b a", "all": "a b c", "tuning": "a b", "held-out": "c", "held-out,a": "c a",
+	} {
+		chosen, err := choose(all, list)
+		var names []string
+		for _, p := range chosen {
+			names = append(names, p.Name)
+		}
+		if got := strings.Join(names, " "); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", list, got, err, want)
+		}
+	}
+	if _, err := choose(all, "a,d"); err == nil || !strings.Contains(err.Error(), `no scenario is called "d"`) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// scenarios is the package of the scenarios' program.
+const scenarioProgram = "github.com/sluice-go/sluice/bench/doctorlab/scenario"
+
+// Limits of what a scenario may take.
+const (
+	startLimit  = 20 * time.Second
+	answerLimit = 10 * time.Second
+	processLife = 5 * time.Minute // it ends by itself after that, whatever becomes of us
+)
+
+// buildScenarios builds the scenarios' program in dir, without paths of this machine in
+// it, and returns its path.
+func buildScenarios(ctx context.Context, dir string) (string, error) {
+	program := filepath.Join(dir, "scenario.exe")
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, scenarioProgram)
+	if out, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("the scenarios do not build: %w\n%s", err, out)
+	}
+	return program, nil
+}
+
+// A scenario is what the scenarios' program says of one of them.
+type scenario struct {
+	Name     string   `json:"name"`
+	About    string   `json:"about"`
+	HeldOut  bool     `json:"heldOut"`
+	Channels bool     `json:"channels"`
+	Instead  string   `json:"instead,omitempty"`
+	Leak     bool     `json:"leak,omitempty"`
+	Sites    []place  `json:"sites,omitempty"`
+	Right    []string `json:"right"`
+	Ask      []string `json:"ask,omitempty"`
+	Remedies []string `json:"remedies"`
+}
+
+// cause is the kind of finding that must come first, "" where channels are the
+// problem: there the doctor may name it as it likes.
+func (p *scenario) cause() string {
+	if p.Leak {
+		return "leak"
+	}
+	return p.Instead
+}
+
+// A place is an operation in a function.
+type place struct {
+	Op   string `json:"op"`
+	Func string `json:"func"`
+}
+
+// scenarios asks the program for all of its scenarios, those for tuning first.
+func scenarios(ctx context.Context, program string) ([]scenario, error) {
+	out, err := exec.CommandContext(ctx, program, "-list").Output()
+	if err != nil {
+		return nil, fmt.Errorf("the scenarios' list: %w", err)
+	}
+	var all []scenario
+	if err := json.Unmarshal(out, &all); err != nil {
+		return nil, fmt.Errorf("the scenarios' list: %w", err)
+	}
+	return all, nil
+}
+
+// A process is a scenario that runs.
+type process struct {
+	Address string // http://host:port
+	command *exec.Cmd
+	stderr  *strings.Builder
+}
+
+// start starts a scenario with a remedy and more flags, and returns when it listens.
+func start(ctx context.Context, program, name, remedy string, flags ...string) (*process, error) {
+	p := &process{stderr: new(strings.Builder)}
+	p.command = exec.CommandContext(ctx, program,
+		append([]string{"-scenario", name, "-remedy", remedy, "-for", processLife.String()}, flags...)...)
+	p.command.Stderr = p.stderr
+	p.command.WaitDelay = time.Second
+	stdout, err := p.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.command.Start(); err != nil {
+		return nil, err
+	}
+	give := time.AfterFunc(startLimit, func() { p.command.Process.Kill() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	give.Stop()
+	_, address, ok := strings.Cut(strings.TrimSpace(line), "http://")
+	if err != nil || !ok {
+		p.stop()
+		return nil, fmt.Errorf("%s with remedy %s did not start: %s", name, remedy, strings.TrimSpace(p.stderr.String()))
+	}
+	p.Address = "http://" + strings.TrimSuffix(address, "/debug/pprof/")
+	return p, nil
+}
+
+// stop ends the scenario and waits until it has ended.
+func (p *process) stop() {
+	p.command.Process.Kill()
+	// It was killed: how it ended is known.
+	_ = p.command.Wait()
+}
+
+// A reading is what a scenario says of its work.
+type reading struct {
+	Items   int64   `json:"items"`
+	Seconds float64 `json:"seconds"`
+}
+
+var client = http.Client{Timeout: answerLimit}
+
+func (p *process) stats(ctx context.Context) (r reading, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Address+"/stats", nil)
+	if err != nil {
+		return r, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return r, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(body, &r)
+}
+
+// rate is how many items a second the scenario does, over a window.
+func (p *process) rate(ctx context.Context, window time.Duration) (float64, error) {
+	before, err := p.stats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := pause(ctx, window); err != nil {
+		return 0, err
+	}
+	after, err := p.stats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if after.Items <= before.Items || after.Seconds <= before.Seconds {
+		return 0, errors.New("it does nothing")
+	}
+	return float64(after.Items-before.Items) / (after.Seconds - before.Seconds), nil
+}
+
+// pause waits, or until the context is done.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// workspace is a folder for the time of a run.
+func workspace() (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp("", "sluice-trial")
+	return dir, func() { os.RemoveAll(dir) }, err
+}
