@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/doctor"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
@@ -82,7 +83,7 @@ func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to s
 	}
 	live := 0
 	for _, target := range c.Targets {
-		if _, err := os.Stat(target); err != nil && profile.IsAddress(target) {
+		if _, err := os.Stat(target); err != nil && address.Like(target) {
 			live++
 		}
 	}

@@ -10,6 +10,7 @@ const (
 	measuring   = "what a measured point is"
 	theEvent    = "what a line says"
 	addedUp     = "which figures there are, added up by name"
+	addresses   = "the address of a service, as it is given on a command line"
 )
 
 // rooms is the table. Imports point one way: commands to packages, kinds to
@@ -388,6 +389,7 @@ var rooms = map[string]room{
 	// The tool: flags at the top, then experiment -> measure -> stat -> report.
 	"cmd/sluice": {
 		imports: permissions{
+			"./cmd/sluice/internal/address":  addresses,
 			"./cmd/sluice/internal/compare":  "says what differs between two runs",
 			"./cmd/sluice/internal/lab":      "what there is to run",
 			"./cmd/sluice/internal/doctor":   "what is wrong with a service",
@@ -407,6 +409,7 @@ var rooms = map[string]room{
 			"./debug":               "a service to watch",
 		},
 	},
+	"cmd/sluice/internal/address": {},
 	"cmd/sluice/internal/compare": {
 		imports: permissions{
 			"./cmd/sluice/internal/format": lineBreaks,
@@ -427,6 +430,7 @@ var rooms = map[string]room{
 	},
 	"cmd/sluice/internal/doctor": {
 		imports: permissions{
+			"./cmd/sluice/internal/address": addresses,
 			"./cmd/sluice/internal/plot":    "predicted gains on the page",
 			"./cmd/sluice/internal/profile": "what is judged",
 			"./cmd/sluice/internal/format":  lineBreaks,
@@ -455,8 +459,12 @@ var rooms = map[string]room{
 	},
 	"cmd/sluice/internal/profile": {
 		imports: permissions{
-			"github.com/google/pprof/profile": "the format of profiles",
-			"golang.org/x/exp/trace":          "the format of execution traces",
+			"./cmd/sluice/internal/address":         addresses,
+			"github.com/google/pprof/profile":       "the format of profiles",
+			"github.com/prometheus/client_model/go": "samples that expfmt has parsed",
+			"github.com/prometheus/common/expfmt":   "the text format of Prometheus",
+			"github.com/prometheus/common/model":    "the names that expfmt accepts",
+			"golang.org/x/exp/trace":                "the format of execution traces",
 		},
 	},
 	"cmd/sluice/internal/progress": {
@@ -482,6 +490,7 @@ var rooms = map[string]room{
 	},
 	"cmd/sluice/internal/watch": {
 		imports: permissions{
+			"./cmd/sluice/internal/address":        addresses,
 			"./cmd/sluice/internal/format":         lineBreaks,
 			"./debug":                              "what a service answers",
 			"github.com/clipperhouse/displaywidth": "how many cells a name takes",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -190,7 +191,7 @@ func (f *facts) unknown() []Unknown {
 // more than one to a shell.
 func (f *facts) command(flags string) string {
 	target := f.capture.Target
-	if !profile.IsAddress(target) || strings.ContainsAny(target, " \t\n;&|$`<>()'\"\\") {
+	if !address.Like(target) || strings.ContainsAny(target, " \t\n;&|$`<>()'\"\\") {
 		return ""
 	}
 	return "sluice doctor " + flags + target

@@ -1,13 +1,11 @@
 package profile
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -187,100 +185,4 @@ func (r *Reading) memstats(text json.RawMessage) {
 			r.Values[name] = *v
 		}
 	}
-}
-
-// promNames are the names that Prometheus' Go collector gives to metrics.
-var promNames = map[string]string{
-	"go_sync_mutex_wait_total_seconds_total": metricMutexWait,
-	"go_sched_latencies_seconds":             metricLatencies,
-	"go_sched_gomaxprocs_threads":            metricGOMAXPROCS,
-	"go_sched_goroutines_goroutines":         metricGoroutines,
-	"go_goroutines":                          metricGoroutines,
-	"go_gc_cycles_total_gc_cycles_total":     metricCycles,
-	"go_gc_heap_allocs_bytes_total":          metricAllocBytes,
-	"go_memstats_alloc_bytes_total":          metricAllocBytes,
-	"go_cgo_go_to_c_calls_calls_total":       metricCgoCalls,
-}
-
-// parsePrometheus reads the text format of Prometheus and of OpenMetrics.
-func (r *Reading) parsePrometheus(text string) error {
-	buckets := map[string]map[float64]float64{}
-	lines := bufio.NewScanner(strings.NewReader(text))
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		name, labels, value, ok := sample(lines.Text())
-		if !ok {
-			continue
-		}
-		if name == "go_info" {
-			r.GoVersion = label(labels, "version")
-		}
-		if metric, ok := promNames[name]; ok {
-			r.Values[metric] = value
-		}
-		family, ok := strings.CutSuffix(name, "_bucket")
-		if metric, known := promNames[family]; ok && known {
-			if bound, err := strconv.ParseFloat(label(labels, "le"), 64); err == nil && !math.IsNaN(bound) {
-				if buckets[metric] == nil {
-					buckets[metric] = map[float64]float64{}
-				}
-				buckets[metric][bound] = value
-			}
-		}
-	}
-	for metric, cumulative := range buckets {
-		h, err := histogramOf(cumulative)
-		if err != nil {
-			return fmt.Errorf("%s: %w", metric, err)
-		}
-		r.Histograms[metric] = h
-	}
-	return lines.Err()
-}
-
-// sample reads a line: name{label="value"} number.
-func sample(line string) (name, labels string, value float64, ok bool) {
-	if !strings.HasPrefix(line, "go_") {
-		return "", "", 0, false
-	}
-	name, rest, ok := strings.Cut(line, " ")
-	if brace := strings.IndexByte(line, '{'); brace >= 0 {
-		name = line[:brace]
-		labels, rest, ok = strings.Cut(line[brace+1:], "}")
-	}
-	fields := strings.Fields(rest) // the value, and perhaps a time
-	if !ok || len(fields) == 0 {
-		return "", "", 0, false
-	}
-	value, err := strconv.ParseFloat(fields[0], 64)
-	return name, labels, value, err == nil && !math.IsNaN(value) && !math.IsInf(value, 0)
-}
-
-// label returns the value of a label without quotes inside, "" if there is none.
-func label(labels, name string) string {
-	for part := range strings.SplitSeq(labels, ",") {
-		if key, value, _ := strings.Cut(strings.TrimSpace(part), "="); key == name {
-			return strings.Trim(value, `"`)
-		}
-	}
-	return ""
-}
-
-// histogramOf makes a Histogram of the counts at and below each bound.
-func histogramOf(cumulative map[float64]float64) (Histogram, error) {
-	h := Histogram{Bounds: []float64{math.Inf(-1)}}
-	bounds := make([]float64, 0, len(cumulative))
-	for b := range cumulative {
-		bounds = append(bounds, b)
-	}
-	slices.Sort(bounds)
-	below := 0.0
-	for _, b := range bounds {
-		n := cumulative[b] - below
-		if n < 0 || n > math.MaxInt64 {
-			return Histogram{}, errors.New("the buckets of the histogram do not grow")
-		}
-		h.Counts, h.Bounds, below = append(h.Counts, uint64(n)), append(h.Bounds, b), cumulative[b]
-	}
-	return h, nil
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 )
 
 // A Service is a running process that serves net/http/pprof. It is only read:
@@ -31,9 +33,13 @@ type Service struct {
 // metrics is the address or path of a page with its runtime metrics, "" to look where
 // they usually are. Nothing is asked yet.
 func At(target, metrics string) (*Service, error) {
-	base, err := baseOf(target)
+	base, err := address.Parse(target, "/debug/pprof/")
 	if err != nil {
 		return nil, err
+	}
+	base.RawQuery = ""
+	if !strings.HasSuffix(base.Path, "/") {
+		base.Path += "/"
 	}
 	s := &Service{base: base, getter: newGetter()}
 	if metrics != "" {
@@ -71,7 +77,7 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &FileError{shown(s.base), err}
+		return nil, &FileError{address.Redacted(s.base), err}
 	}
 	counters := []Kind{KindMutex}
 	if slices.Contains(extra, KindBlock) {
@@ -367,7 +373,7 @@ func (s *Service) readMetrics(ctx context.Context, file string) error {
 
 func (s *Service) header() *Header {
 	return &Header{
-		Format: headerFormat, Target: shown(s.base), Start: s.start, Missing: s.missing,
+		Format: headerFormat, Target: address.Redacted(s.base), Start: s.start, Missing: s.missing,
 	}
 }
 
@@ -377,4 +383,4 @@ func (s *Service) capture() (*Capture, error) {
 }
 
 // Target is the address, without user and password.
-func (s *Service) Target() string { return strings.TrimSuffix(shown(s.base), "/") }
+func (s *Service) Target() string { return strings.TrimSuffix(address.Redacted(s.base), "/") }

@@ -331,27 +331,18 @@ func TestTooMuch(t *testing.T) {
 
 func TestTargets(t *testing.T) {
 	for target, want := range map[string]string{
-		"localhost:6060":        "http://localhost:6060/debug/pprof/",
-		":6060":                 "http://localhost:6060/debug/pprof/",
-		"[::1]:6060":            "http://[::1]:6060/debug/pprof/",
-		"http://h:1/":           "http://h:1/debug/pprof/",
-		"https://h/debug/pprof": "https://h/debug/pprof/",
-		"h:1/x/debug/pprof/":    "http://h:1/x/debug/pprof/",
-		"http://user:secret@h:1/debug/pprof/?a=b": "http://h:1/debug/pprof/",
+		":6060":                 "http://localhost:6060/debug/pprof",
+		"http://h:1/":           "http://h:1/debug/pprof",
+		"https://h/debug/pprof": "https://h/debug/pprof",
+		"h:1/x/debug/pprof/":    "http://h:1/x/debug/pprof",
+		"http://user:secret@h:1/debug/pprof/?a=b": "http://h:1/debug/pprof",
 	} {
-		u, err := baseOf(target)
-		if err != nil || shown(u) != want || !IsAddress(target) {
-			t.Errorf("%s: %v, %v, an address: %v", target, u, err, IsAddress(target))
+		s, err := At(target, "")
+		if err != nil || s.Target() != want || !strings.HasSuffix(s.base.String(), "/debug/pprof/") {
+			t.Errorf("%s: %v, %v", target, s, err)
 		}
 	}
-	for _, target := range []string{"ftp://h:1/", "http://", "http://user:secret@h:x/", "http:// h"} {
-		if u, err := baseOf(target); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v, %v", target, u, err)
-		}
-	}
-	for _, name := range []string{"cpu.pprof", "a/b", "C:folder", "file:0", "file:99999", "host", ""} {
-		if IsAddress(name) {
-			t.Errorf("%q is taken for an address", name)
-		}
+	if s, err := At("http://user:secret@h:x/", ""); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v, %v", s, err)
 	}
 }

@@ -40,11 +40,11 @@ func TestAt(t *testing.T) {
 
 func TestAtRefuses(t *testing.T) {
 	for _, test := range []struct{ target, says string }{
-		{"ftp://host/", `begins with "ftp://", expected host:port`},
+		{"ftp://host/", `unsupported scheme "ftp" (want host:port`},
 		{"http://", "has no host"},
 		{"", "has no host"},
-		{"http://me:secret@host:bad/", "cannot be understood: expected host:port"},
-		{"a b", "cannot be understood: expected host:port"},
+		{"http://me:secret@host:bad/", "invalid address (want host:port"},
+		{"a b", "invalid address (want host:port"},
 		{"host:6060?sort=speed", `nothing is sorted by "speed", but by name, fill`},
 		{"host:6060?kind=pipe", `no kind "pipe", but rendezvous`},
 		{"host:6060?order=up", `"up", not asc or desc`},
