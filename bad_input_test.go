@@ -269,29 +269,12 @@ func TestSendersThatNobodyMade(t *testing.T) {
 		"*sluice.Sharded[int]":    new(sluice.Sharded[int]),
 		"*sluice.Lane[int]":       (*sluice.Lane[int])(nil),
 	} {
-		from, in := sluice.NewBounded[int](1, nil), make(chan int, 1)
-		_ = from.TrySend(1)
+		in := make(chan int, 1)
 		in <- 1
-		mustPanic(t, "Merge", []string{word}, func() { _, _ = sluice.Merge[int](ctx, s, from) })
 		mustPanic(t, "From", []string{word}, func() { _, _ = sluice.From[int](ctx, s, in) })
 		mustPanic(t, "NewBatcher", []string{word}, func() { sluice.NewBatcher(s, 1, 0) })
-		if from.Len() != 1 || len(in) != 1 {
+		if len(in) != 1 {
 			t.Errorf("%s: a value is lost", word)
 		}
-	}
-}
-
-// sink is a sender for which a nil pointer will do.
-type sink struct{ sluice.Sender[int] }
-
-func (*sink) Send(context.Context, int) error { return nil }
-
-// TestMergeNilWillDo: a nil pointer is refused only where it cannot send.
-func TestMergeNilWillDo(t *testing.T) {
-	c := sluice.NewBounded[int](1, nil)
-	_ = c.TrySend(1)
-	c.Close()
-	if unsent, err := sluice.Merge(context.Background(), (*sink)(nil), c); unsent != nil || err != nil || c.Len() != 0 {
-		t.Errorf("%v, %v", unsent, err)
 	}
 }

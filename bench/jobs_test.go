@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // jobLengths are how long the jobs of the benchmarks below take.
@@ -59,15 +60,15 @@ func backlog(n int) *sluice.Elastic[int] {
 func BenchmarkShare(b *testing.B) {
 	for _, length := range jobLengths {
 		b.Run(length.String(), func(b *testing.B) {
-			turns, workers := workload.Turns(length), min(runtime.GOMAXPROCS(0), runtime.NumCPU())
-			jobs := int(20*time.Millisecond/length) * workers
+			turns, count := workload.Turns(length), min(runtime.GOMAXPROCS(0), runtime.NumCPU())
+			jobs := int(20*time.Millisecond/length) * count
 			var loops, pools time.Duration
 			for b.Loop() {
 				began := time.Now()
 				var all sync.WaitGroup
-				for range workers {
+				for range count {
 					all.Go(func() {
-						for range jobs / workers {
+						for range jobs / count {
 							_ = workload.Busy(turns)
 						}
 					})
@@ -76,7 +77,7 @@ func BenchmarkShare(b *testing.B) {
 				loops += time.Since(began)
 				c := backlog(jobs)
 				began = time.Now()
-				_ = sluice.Workers(context.Background(), c, workers, func(context.Context, int) error {
+				_ = workers.Run(context.Background(), c, count, func(context.Context, int) error {
 					_ = workload.Busy(turns)
 					return nil
 				}, nil)
@@ -90,12 +91,12 @@ func BenchmarkShare(b *testing.B) {
 
 // BenchmarkOneJob: a job at a time, and a wait for its end: what idle workers cost.
 func BenchmarkOneJob(b *testing.B) {
-	for _, workers := range []int{1, 3, 100} {
+	for _, count := range []int{1, 3, 100} {
 		done := make(chan struct{}, 1)
-		b.Run(fmt.Sprintf("%d/native", workers), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%d/native", count), func(b *testing.B) {
 			c := make(chan int, 1024)
 			var all sync.WaitGroup
-			for range workers {
+			for range count {
 				all.Go(func() {
 					for range c {
 						done <- struct{}{}
@@ -109,11 +110,11 @@ func BenchmarkOneJob(b *testing.B) {
 			close(c)
 			all.Wait()
 		})
-		b.Run(fmt.Sprintf("%d/Workers", workers), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%d/Workers", count), func(b *testing.B) {
 			c := sluice.NewBounded[int](1024, nil)
 			var all sync.WaitGroup
 			all.Go(func() {
-				_ = sluice.Workers(context.Background(), c, workers, func(context.Context, int) error {
+				_ = workers.Run(context.Background(), c, count, func(context.Context, int) error {
 					done <- struct{}{}
 					return nil
 				}, nil)
@@ -158,8 +159,8 @@ func BenchmarkMap(b *testing.B) {
 	for _, ordered := range []bool{false, true} {
 		b.Run(fmt.Sprintf("ordered=%v", ordered), func(b *testing.B) {
 			c := backlog(b.N)
-			m := sluice.Map(context.Background(), c, 3, func(_ context.Context, v int) (int, error) { return v, nil },
-				&sluice.MapOptions[int]{Ordered: ordered})
+			m := workers.Map(context.Background(), c, 3, func(_ context.Context, v int) (int, error) { return v, nil },
+				&workers.MapOptions[int]{Ordered: ordered})
 			b.ReportAllocs()
 			b.ResetTimer()
 			n := 0

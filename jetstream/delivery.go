@@ -93,7 +93,7 @@ func (d *Delivery[T]) settle(say func() error) error {
 	return err
 }
 
-// AckEach returns the function that [sluice.Workers] is to call for deliveries: it
+// AckEach returns the function that [workers.Run] is to call for deliveries: it
 // calls f with the value, then acknowledges it, or gives it back if f failed. The
 // error of f ends no worker; one of a connection that is lost does not either, as
 // the value comes again.
@@ -113,9 +113,9 @@ func AckEach[T any](f func(ctx context.Context, v T) error) func(ctx context.Con
 }
 
 // Deliveries is the receiving side of a channel whose values are acknowledged by
-// whoever works on them. It is a [sluice.BatchReceiver], for [sluice.Workers]:
+// whoever works on them. It is a [sluice.BatchReceiver], for [workers.Run]:
 //
-//	err := sluice.Workers(ctx, c.Deliveries(), 8, jetstream.AckEach(work), nil)
+//	err := workers.Run(ctx, c.Deliveries(), 8, jetstream.AckEach(work), nil)
 type Deliveries[T any] struct{ c *Channel[T] }
 
 var _ sluice.BatchReceiver[*Delivery[int]] = Deliveries[int]{}

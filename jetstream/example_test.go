@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/jetstream"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // A channel is opened, and used like any other. With a URL the servers are elsewhere, and
@@ -50,7 +50,7 @@ func ExampleAckEach() {
 		panic(err)
 	}
 	c.Close()
-	err = sluice.Workers(ctx, c.Deliveries(), 1, jetstream.AckEach(func(_ context.Context, n int) error {
+	err = workers.Run(ctx, c.Deliveries(), 1, jetstream.AckEach(func(_ context.Context, n int) error {
 		if n == 0 {
 			return errors.New("division by zero")
 		}

@@ -12,6 +12,7 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // At least once: what was given back comes again, until it is acknowledged.
@@ -283,7 +284,7 @@ func TestWorkers(t *testing.T) {
 	c.Close()
 	var mu sync.Mutex
 	done, failed := map[int]int{}, map[int]bool{}
-	err := sluice.Workers(patient(t), c.Deliveries(), 4, AckEach(func(_ context.Context, job int) error {
+	err := workers.Run(patient(t), c.Deliveries(), 4, AckEach(func(_ context.Context, job int) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if job%3 == 0 && !failed[job] {
@@ -292,7 +293,7 @@ func TestWorkers(t *testing.T) {
 		}
 		done[job]++
 		return nil
-	}), &sluice.WorkersOptions[*Delivery[int]]{Undone: func(d *Delivery[int]) { _ = d.Nack() }})
+	}), &workers.RunOptions[*Delivery[int]]{OnUnprocessed: func(d *Delivery[int]) { _ = d.Nack() }})
 	if err != nil {
 		t.Errorf("Workers: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // A Farm hands jobs to workers, and the results back: what the study "Go Lock Cost"
@@ -254,17 +255,17 @@ func BoundedBatchFarm(ctx context.Context, size int) Farm {
 	}
 }
 
-// WorkersFarm is sluice.Workers over a sluice.Bounded, and another one for the
+// WorkersFarm is workers.Run over a sluice.Bounded, and another one for the
 // results, which are sent one by one.
 func WorkersFarm(ctx context.Context) Farm {
 	return Farm{
 		Name: "sluice.Workers",
-		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
+		Run: func(count int, n uint64, job func()) (Tally, time.Duration) {
 			jobs, results := sluice.NewBounded[uint64](farmSlots, nil), sluice.NewBounded[uint64](farmSlots, nil)
 			return shop{
 				feed: func() { bounded{ctx, jobs}.SendRange(0, n); jobs.Close() },
 				work: func() {
-					_ = sluice.Workers(ctx, jobs, workers, func(ctx context.Context, v uint64) error {
+					_ = workers.Run(ctx, jobs, count, func(ctx context.Context, v uint64) error {
 						job()
 						return results.Send(ctx, v)
 					}, nil)
@@ -276,23 +277,23 @@ func WorkersFarm(ctx context.Context) Farm {
 	}
 }
 
-// MapFarm is sluice.Map over a sluice.Bounded: the receiver is the loop over its
+// MapFarm is workers.Map over a sluice.Bounded: the receiver is the loop over its
 // results. With a size above 1 the feeder has a sluice.Batcher of that size, and no
 // worker takes more than that at once.
 func MapFarm(ctx context.Context, size int) Farm {
 	f := Farm{Name: "sluice.Map"}
-	var o *sluice.MapOptions[uint64]
+	var o *workers.MapOptions[uint64]
 	if size > 1 {
 		f.Name = fmt.Sprintf("sluice.Batcher %d, Map", size)
-		o = &sluice.MapOptions[uint64]{WorkersOptions: sluice.WorkersOptions[uint64]{MaxBatch: size}}
+		o = &workers.MapOptions[uint64]{MaxBatch: size}
 	}
-	f.Run = func(workers int, n uint64, job func()) (Tally, time.Duration) {
+	f.Run = func(count int, n uint64, job func()) (Tally, time.Duration) {
 		jobs := sluice.NewBounded[uint64](max(4*size, farmSlots), nil)
 		feed := bounded{ctx, jobs}.SendRange
 		if size > 1 {
 			feed = batching{bounded: bounded{ctx, jobs}, size: size}.SendRange
 		}
-		results := sluice.Map(ctx, jobs, workers, func(_ context.Context, v uint64) (uint64, error) {
+		results := workers.Map(ctx, jobs, count, func(_ context.Context, v uint64) (uint64, error) {
 			job()
 			return v, nil
 		}, o)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // A Pool is a channel whose values are jobs for some workers.
@@ -42,9 +43,9 @@ func (e ends) Serve(workers int, job func(v uint64)) {
 	})
 }
 
-// Serve is sluice.Workers.
-func (k bounded) Serve(workers int, job func(v uint64)) {
-	err := sluice.Workers(k.ctx, k.c, workers, func(_ context.Context, v uint64) error {
+// Serve is workers.Run.
+func (k bounded) Serve(count int, job func(v uint64)) {
+	err := workers.Run(k.ctx, k.c, count, func(_ context.Context, v uint64) error {
 		job(v)
 		return nil
 	}, nil)
@@ -75,7 +76,7 @@ func (k byHand) Serve(workers int, job func(v uint64)) {
 }
 
 // ByHand is sluice.Bounded with workers that take batches of 64, whatever a job
-// takes, and keep what they have: what Workers does without being told, and what
+// takes, and keep what they have: what workers.Run does without being told, and what
 // it must not do.
 func ByHand(ctx context.Context) Contender {
 	return own("sluice.Bounded, 64 by hand", Buffered, ctx, nil, func(capacity int) Channel {

@@ -22,19 +22,36 @@ var rooms = map[string]room{
 			"./internal/engine":  theContract,
 			"./internal/chain":   "the engine of kinds with many slots",
 			"./internal/handoff": "the engine of kinds with few or none",
-			"./internal/crew":    "what Workers and Map run",
 			"./internal/lanes":   "the engine of kinds for many CPUs",
 			"./internal/park":    "a Select waits in several lines at once, the owner of a Batcher for its timer's flush",
 			"math":               "the largest number of values",
 			"math/rand/v2":       "a Select chooses among what is ready at random",
-			"runtime":            "a Select yields once before it parks; a worker has a thread if it is to, and its Goexit goes on in the caller; a named channel that is garbage leaves the list",
-			"sync":               "Ends and Workers wait for their goroutines, and Ends is stopped once; the list of named channels has a mutex",
+			"runtime":            "a Select yields once before it parks; a named channel that is garbage leaves the list",
+			"sync":               "Ends waits for its goroutines, and is stopped once; the list of named channels has a mutex",
 			"weak":               "the list of named channels keeps none of them alive",
 			"unsafe":             "Sizeof, and nothing else of it",
 			"time":               "Stats reports durations, a linger is timed, a context has a deadline; no clock is read",
 		},
 		tests: permissions{
 			"./sluicetest": "every kind must pass the suite",
+		},
+	},
+	"workers": {
+		imports: permissions{
+			"./":                  "where jobs come from, and how it says that it is closed",
+			"./internal/engine":   theContract,
+			"./internal/workpool": "what Run and Map run",
+			"runtime":             "a worker can have a thread of its own, and its Goexit goes on in the caller",
+			"sync":                "callers wait for the workers",
+			"time":                "the options have durations; no clock is read",
+		},
+	},
+	"fan": {
+		imports: permissions{
+			"./": "what values come from and go to, and Select",
+		},
+		tests: permissions{
+			"./sluicetest": "values that must not be kept alive",
 		},
 	},
 	"debug": {
@@ -115,7 +132,7 @@ var rooms = map[string]room{
 			"unsafe":            "Sizeof, and nothing else of it",
 		},
 	},
-	"internal/crew": {
+	"internal/workpool": {
 		imports: permissions{
 			"./internal/park": "the only place that waits",
 			"math":            "no limit is the largest number",
@@ -241,6 +258,7 @@ var rooms = map[string]room{
 		},
 		tests: permissions{
 			"./sluicetest":       "it is a channel",
+			"./workers":          "they work on deliveries",
 			"go.uber.org/goleak": "no goroutine may be left",
 		},
 	},
@@ -249,6 +267,7 @@ var rooms = map[string]room{
 	"bench": {
 		tests: permissions{
 			"./":                theLibrary,
+			"./workers":         theLibrary,
 			"./bench/contender": contenders,
 			"./bench/peers":     "contenders made of other libraries",
 			"./bench/workload":  workloads,
@@ -256,7 +275,10 @@ var rooms = map[string]room{
 	},
 	"bench/cacheline": {},
 	"bench/contender": {
-		imports: permissions{"./": theLibrary},
+		imports: permissions{
+			"./":        theLibrary,
+			"./workers": theLibrary,
+		},
 	},
 	"bench/workload": {
 		imports: permissions{"./bench/contender": contenders},

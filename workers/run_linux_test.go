@@ -1,4 +1,4 @@
-package sluice_test
+package workers_test
 
 import (
 	"context"
@@ -7,18 +7,18 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
-// TestWorkersLockOSThread: each worker has a thread of its own, however often it is
+// TestRunLockOSThread: each worker has a thread of its own, however often it is
 // put aside.
-func TestWorkersLockOSThread(t *testing.T) {
+func TestRunLockOSThread(t *testing.T) {
 	const jobs, n = 300, 3
 	var mu sync.Mutex
 	threads := map[int]int{}
 	var meet sync.WaitGroup // of the first three jobs: all workers do some
 	meet.Add(n)
-	err := sluice.Workers(t.Context(), backlog(jobs), n, func(_ context.Context, job int) error {
+	err := workers.Run(t.Context(), backlog(jobs), n, func(_ context.Context, job int) error {
 		if job < n {
 			meet.Done()
 			meet.Wait()
@@ -34,7 +34,7 @@ func TestWorkersLockOSThread(t *testing.T) {
 		threads[thread]++
 		mu.Unlock()
 		return nil
-	}, &sluice.WorkersOptions[int]{LockOSThread: true})
+	}, &workers.RunOptions[int]{LockOSThread: true})
 	if err != nil || len(threads) != n {
 		t.Errorf("error %v, %d threads for %d workers: %v", err, len(threads), n, threads)
 	}

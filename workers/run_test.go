@@ -1,4 +1,4 @@
-package sluice_test
+package workers_test
 
 import (
 	"context"
@@ -8,12 +8,14 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // A timesheet accounts for numbered jobs: each is done once or undone once.
@@ -36,10 +38,10 @@ func (l *timesheet) do(job int) {
 	}
 }
 
-// undone is an Undone.
+// undone is an OnUnprocessed.
 func (l *timesheet) undone(job int) {
 	if l.in.Swap(true) {
-		l.t.Error("Undone was called while it ran")
+		l.t.Error("OnUnprocessed was called while it ran")
 	}
 	l.left++
 	if l.fates[job].Add(1) != 1 {
@@ -95,7 +97,7 @@ func feed(ctx context.Context, s sluice.Chan[int], n int) (sent int) {
 	return sent
 }
 
-func TestWorkersDoEachJobOnce(t *testing.T) {
+func TestRunDoesEachJobOnce(t *testing.T) {
 	for name, make := range jobChannels {
 		for _, n := range []int{1, 2, 3, 16, 200} {
 			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
@@ -105,13 +107,13 @@ func TestWorkersDoEachJobOnce(t *testing.T) {
 					feed(t.Context(), c, jobs)
 					c.Close()
 				}()
-				err := sluice.Workers(t.Context(), c, n, func(_ context.Context, job int) error {
+				err := workers.Run(t.Context(), c, n, func(_ context.Context, job int) error {
 					l.do(job)
 					if job%97 == 0 {
 						runtime.Gosched()
 					}
 					return nil
-				}, &sluice.WorkersOptions[int]{Undone: l.undone})
+				}, &workers.RunOptions[int]{OnUnprocessed: l.undone})
 				if err != nil || l.left != 0 {
 					t.Errorf("error %v, %d jobs undone", err, l.left)
 				}
@@ -162,9 +164,9 @@ func warm(t *testing.T, c sluice.Chan[int]) {
 	synctest.Wait()
 }
 
-// TestWorkersRest: whenever all is at rest, as many jobs run as there are workers,
+// TestRunRest: whenever all is at rest, as many jobs run as there are workers,
 // or jobs: none lies in a hand, or in the channel, beside an idle worker.
-func TestWorkersRest(t *testing.T) {
+func TestRunRest(t *testing.T) {
 	for name, make := range jobChannels {
 		if name == "Rendezvous" {
 			continue // the test's sends would wait
@@ -178,7 +180,7 @@ func TestWorkersRest(t *testing.T) {
 					var g gate
 					ended := false
 					go func() {
-						err := sluice.Workers(t.Context(), c, n, func(_ context.Context, job int) error {
+						err := workers.Run(t.Context(), c, n, func(_ context.Context, job int) error {
 							if job == quick {
 								return nil
 							}
@@ -219,7 +221,7 @@ func TestWorkersRest(t *testing.T) {
 						g.release(random.IntN(len(g.running)), nil)
 					}
 					if synctest.Wait(); !ended {
-						t.Error("the channel is closed and drained, but Workers has not ended")
+						t.Error("the channel is closed and drained, but Run has not ended")
 					}
 				})
 			})
@@ -229,13 +231,13 @@ func TestWorkersRest(t *testing.T) {
 
 var errPlanted = errors.New("planted")
 
-// TestWorkersReenter: f sends jobs, and runs pools.
-func TestWorkersReenter(t *testing.T) {
+// TestRunReenter: f sends jobs, and runs pools.
+func TestRunReenter(t *testing.T) {
 	c := sluice.NewElastic[int](sluice.Unlimited, nil)
 	c.TrySend(12)
 	var pending, done atomic.Int64
 	pending.Store(1)
-	err := sluice.Workers(t.Context(), c, 3, func(ctx context.Context, depth int) error {
+	err := workers.Run(t.Context(), c, 3, func(ctx context.Context, depth int) error {
 		done.Add(1)
 		if depth > 0 {
 			pending.Add(2)
@@ -250,15 +252,15 @@ func TestWorkersReenter(t *testing.T) {
 		inner := sluice.NewBounded[int](depth+1, nil)
 		inner.TrySend(depth)
 		inner.Close()
-		return sluice.Workers(ctx, inner, 2, func(context.Context, int) error { return nil }, nil)
+		return workers.Run(ctx, inner, 2, func(context.Context, int) error { return nil }, nil)
 	}, nil)
 	if err != nil || done.Load() != 1<<13-1 {
 		t.Errorf("%d jobs done, error %v", done.Load(), err)
 	}
 }
 
-// TestWorkersKeepNothingAlive: a job that was done can be collected.
-func TestWorkersKeepNothingAlive(t *testing.T) {
+// TestRunKeepNothingAlive: a job that was done can be collected.
+func TestRunKeepNothingAlive(t *testing.T) {
 	c := sluice.NewElastic[*[100]int](sluice.Unlimited, nil)
 	var freed atomic.Int64
 	const jobs = 1000
@@ -271,7 +273,7 @@ func TestWorkersKeepNothingAlive(t *testing.T) {
 	var count atomic.Int64
 	go func() {
 		defer close(done)
-		sluice.Workers(t.Context(), c, 3, func(context.Context, *[100]int) error {
+		workers.Run(t.Context(), c, 3, func(context.Context, *[100]int) error {
 			count.Add(1)
 			return nil
 		}, nil)
@@ -284,9 +286,9 @@ func TestWorkersKeepNothingAlive(t *testing.T) {
 	<-done
 }
 
-// TestWorkersDoNotAllocate: a job costs no allocation, neither in a stream nor by
+// TestRunDoNotAllocate: a job costs no allocation, neither in a stream nor by
 // itself.
-func TestWorkersDoNotAllocate(t *testing.T) {
+func TestRunDoNotAllocate(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
@@ -296,7 +298,7 @@ func TestWorkersDoNotAllocate(t *testing.T) {
 		var left atomic.Int64
 		go func() {
 			defer close(ended)
-			sluice.Workers(context.Background(), c, 3, func(context.Context, int) error {
+			workers.Run(context.Background(), c, 3, func(context.Context, int) error {
 				if left.Add(-1) == 0 {
 					all <- struct{}{}
 				}
@@ -319,22 +321,44 @@ func TestWorkersDoNotAllocate(t *testing.T) {
 	}
 }
 
-func TestWorkersBadInput(t *testing.T) {
+func TestRunBadInput(t *testing.T) {
 	ctx := context.Background()
 	c := sluice.NewBounded[int](1, nil)
 	f := func(context.Context, int) error { return nil }
-	type options = sluice.WorkersOptions[int]
+	type options = workers.RunOptions[int]
 	workers := func(ctx context.Context, r sluice.BatchReceiver[int], n int, f func(context.Context, int) error, o *options) func() {
-		return func() { sluice.Workers(ctx, r, n, f, o) }
+		return func() { workers.Run(ctx, r, n, f, o) }
 	}
-	mustPanic(t, "Workers", []string{"nil context"}, workers(nil, c, 1, f, nil))
-	mustPanic(t, "Workers", []string{"nil receiver"}, workers(ctx, nil, 1, f, nil))
-	mustPanic(t, "Workers", []string{"nil f"}, workers(ctx, c, 1, nil, nil))
-	mustPanic(t, "Workers", []string{"n is 0"}, workers(ctx, c, 0, f, nil))
-	mustPanic(t, "Workers", []string{"n is -3"}, workers(ctx, c, -3, f, nil))
-	mustPanic(t, "Workers", []string{"HandOver is 1"}, workers(ctx, c, 1, f, &options{HandOver: 1}))
-	mustPanic(t, "Workers", []string{"HandOver is -0.5"}, workers(ctx, c, 1, f, &options{HandOver: -0.5}))
-	mustPanic(t, "Workers", []string{"HandOver is NaN"}, workers(ctx, c, 1, f, &options{HandOver: math.NaN()}))
-	mustPanic(t, "Workers", []string{"Hold is -1ns"}, workers(ctx, c, 1, f, &options{Hold: -1}))
-	mustPanic(t, "Workers", []string{"MaxBatch is -2"}, workers(ctx, c, 1, f, &options{MaxBatch: -2}))
+	mustPanic(t, "Run", []string{"nil context"}, workers(nil, c, 1, f, nil))
+	mustPanic(t, "Run", []string{"nil receiver"}, workers(ctx, nil, 1, f, nil))
+	mustPanic(t, "Run", []string{"nil f"}, workers(ctx, c, 1, nil, nil))
+	mustPanic(t, "Run", []string{"n is 0"}, workers(ctx, c, 0, f, nil))
+	mustPanic(t, "Run", []string{"n is -3"}, workers(ctx, c, -3, f, nil))
+	mustPanic(t, "Run", []string{"MaxOverhead is 1"}, workers(ctx, c, 1, f, &options{MaxOverhead: 1}))
+	mustPanic(t, "Run", []string{"MaxOverhead is -0.5"}, workers(ctx, c, 1, f, &options{MaxOverhead: -0.5}))
+	mustPanic(t, "Run", []string{"MaxOverhead is NaN"}, workers(ctx, c, 1, f, &options{MaxOverhead: math.NaN()}))
+	mustPanic(t, "Run", []string{"MaxDelay is -1ns"}, workers(ctx, c, 1, f, &options{MaxDelay: -1}))
+	mustPanic(t, "Run", []string{"MaxBatch is -2"}, workers(ctx, c, 1, f, &options{MaxBatch: -2}))
+}
+
+// mustPanic requires that f panics with a text that names function and has words.
+func mustPanic(t *testing.T, function string, words []string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		message, ok := recover().(string)
+		if !ok {
+			t.Errorf("no panic with a text")
+			return
+		}
+		if !strings.HasPrefix(message, "workers: "+function+": ") {
+			t.Errorf("panic %q does not name the function %s", message, function)
+		}
+		for _, word := range words {
+			if !strings.Contains(message, word) {
+				t.Errorf("panic %q does not say %q", message, word)
+			}
+		}
+	}()
+	f()
 }

@@ -1,4 +1,4 @@
-package sluice_test
+package workers_test
 
 import (
 	"context"
@@ -13,14 +13,15 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // mappings are the two orders, with windows that are narrow and wide.
-var mappings = map[string]sluice.MapOptions[int]{
+var mappings = map[string]workers.MapOptions[int]{
 	"unordered": {},
 	"ordered":   {Ordered: true},
-	"window 1":  {Ordered: true, Window: 1},
-	"window 5":  {Ordered: true, Window: 5},
+	"window 1":  {Ordered: true, MaxAhead: 1},
+	"window 5":  {Ordered: true, MaxAhead: 5},
 }
 
 // backlog is a closed channel with the jobs 0 … n-1.
@@ -52,7 +53,7 @@ func TestMapYieldsEachResultOnce(t *testing.T) {
 						feed(t.Context(), c, jobs)
 						c.Close()
 					}()
-					m := sluice.Map(t.Context(), c, n, square, &o)
+					m := workers.Map(t.Context(), c, n, square, &o)
 					results := slices.Collect(m.All())
 					if !o.Ordered {
 						slices.Sort(results)
@@ -74,7 +75,7 @@ func TestMapYieldsEachResultOnce(t *testing.T) {
 // TestMapIsLazyAndOnce: nothing happens before the loop, and a second one panics.
 func TestMapIsLazyAndOnce(t *testing.T) {
 	c := backlog(3)
-	m := sluice.Map(t.Context(), c, 2, square, nil)
+	m := workers.Map(t.Context(), c, 2, square, nil)
 	all := m.All()
 	if c.Len() != 3 || m.Err() != nil {
 		t.Errorf("%d of 3 jobs left before the loop", c.Len())
@@ -82,7 +83,7 @@ func TestMapIsLazyAndOnce(t *testing.T) {
 	for range all {
 	}
 	for _, again := range []iter.Seq[int]{all, m.All()} {
-		mustPanic(t, "Mapping.All", []string{"before"}, func() {
+		mustPanic(t, "Results.All", []string{"before"}, func() {
 			for range again {
 				t.Error("a second loop yields")
 			}
@@ -98,13 +99,13 @@ func TestMapWindow(t *testing.T) {
 			const jobs = 500
 			var begun atomic.Int64
 			free := make(chan struct{})
-			m := sluice.Map(t.Context(), backlog(jobs), 3, func(_ context.Context, job int) (int, error) {
+			m := workers.Map(t.Context(), backlog(jobs), 3, func(_ context.Context, job int) (int, error) {
 				begun.Add(1)
 				if job == 0 {
 					<-free
 				}
 				return job, nil
-			}, &sluice.MapOptions[int]{Ordered: true, Window: width})
+			}, &workers.MapOptions[int]{Ordered: true, MaxAhead: width})
 			go func() {
 				synctest.Wait()
 				if begun.Load() != int64(width) {
@@ -123,14 +124,14 @@ func TestMapWindow(t *testing.T) {
 // worker that computed it does next.
 func TestMapDoesNotHoldResults(t *testing.T) {
 	for name, o := range mappings {
-		if o.Window > 0 {
+		if o.MaxAhead > 0 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := sluice.NewElastic[int](sluice.Unlimited, nil)
 				free := make(chan struct{})
-				m := sluice.Map(t.Context(), c, 2, func(_ context.Context, job int) (int, error) {
+				m := workers.Map(t.Context(), c, 2, func(_ context.Context, job int) (int, error) {
 					if job == 999 || job == 500 {
 						<-free
 					}
@@ -178,7 +179,7 @@ func TestMapBackpressure(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const jobs, n = 20_000, 3
 				var begun atomic.Int64
-				m := sluice.Map(t.Context(), backlog(jobs), n, func(_ context.Context, job int) (int, error) {
+				m := workers.Map(t.Context(), backlog(jobs), n, func(_ context.Context, job int) (int, error) {
 					begun.Add(1)
 					return job, nil
 				}, &o)
@@ -192,7 +193,7 @@ func TestMapBackpressure(t *testing.T) {
 					// one in the hands of each worker.
 					limit := int64(results + n*128 + 128 + n)
 					if o.Ordered {
-						limit = int64(results + max(o.Window, 64) + max(o.Window, 1024))
+						limit = int64(results + max(o.MaxAhead, 64) + max(o.MaxAhead, 1024))
 					}
 					if begun.Load() > limit {
 						t.Errorf("%d jobs begun at result %d, more than %d", begun.Load(), results, limit)
@@ -206,7 +207,7 @@ func TestMapBackpressure(t *testing.T) {
 	}
 }
 
-// TestMapRest is TestWorkersRest for the ordered crew, whose workers receive in turn.
+// TestMapRest is TestRunRest for the ordered crew, whose workers receive in turn.
 func TestMapRest(t *testing.T) {
 	for seed := range uint64(12) {
 		synctest.Test(t, func(t *testing.T) {
@@ -222,12 +223,12 @@ func TestMapRest(t *testing.T) {
 			var yielded atomic.Int64
 			ended := false
 			go func() {
-				m := sluice.Map(t.Context(), c, n, func(_ context.Context, job int) (int, error) {
+				m := workers.Map(t.Context(), c, n, func(_ context.Context, job int) (int, error) {
 					mu.Lock()
 					running[job] = true
 					mu.Unlock()
 					return job, <-pass[job]
-				}, &sluice.MapOptions[int]{Ordered: true, Window: width})
+				}, &workers.MapOptions[int]{Ordered: true, MaxAhead: width})
 				for job := range m.All() {
 					if job != int(yielded.Load()) {
 						t.Errorf("job %d yielded after %d", job, yielded.Load())
@@ -294,11 +295,11 @@ func TestMapKeepsNothingAlive(t *testing.T) {
 			c.TrySend(i)
 		}
 		var freed atomic.Int64
-		m := sluice.Map(t.Context(), c, 3, func(context.Context, int) (*[100]int, error) {
+		m := workers.Map(t.Context(), c, 3, func(context.Context, int) (*[100]int, error) {
 			p := new([100]int)
 			runtime.AddCleanup(p, func(int) { freed.Add(1) }, 0)
 			return p, nil
-		}, &sluice.MapOptions[int]{Ordered: ordered})
+		}, &workers.MapOptions[int]{Ordered: ordered})
 		results := 0
 		for range m.All() {
 			if results++; results < 1000 {
@@ -320,7 +321,7 @@ func TestMapDoesNotAllocate(t *testing.T) {
 	const jobs = 100_000
 	for name, o := range mappings {
 		n := testing.AllocsPerRun(1, func() {
-			m := sluice.Map(context.Background(), backlog(jobs), 3, square, &o)
+			m := workers.Map(context.Background(), backlog(jobs), 3, square, &o)
 			for range m.All() {
 			}
 		})
@@ -333,21 +334,21 @@ func TestMapDoesNotAllocate(t *testing.T) {
 func TestMapBadInput(t *testing.T) {
 	ctx := context.Background()
 	c := sluice.NewBounded[int](1, nil)
-	type options = sluice.MapOptions[int]
+	type options = workers.MapOptions[int]
 	mapping := func(ctx context.Context, r sluice.BatchReceiver[int], n int, f func(context.Context, int) (int, error), o *options) func() {
-		return func() { sluice.Map(ctx, r, n, f, o) }
+		return func() { workers.Map(ctx, r, n, f, o) }
 	}
 	mustPanic(t, "Map", []string{"nil context"}, mapping(nil, c, 1, square, nil))
 	mustPanic(t, "Map", []string{"nil receiver"}, mapping(ctx, nil, 1, square, nil))
 	mustPanic(t, "Map", []string{"nil f"}, mapping(ctx, c, 1, nil, nil))
 	mustPanic(t, "Map", []string{"n is 0"}, mapping(ctx, c, 0, square, nil))
-	mustPanic(t, "Map", []string{"Window is -1"}, mapping(ctx, c, 1, square, &options{Ordered: true, Window: -1}))
-	mustPanic(t, "Map", []string{"Window is 1073741825"}, mapping(ctx, c, 1, square, &options{Ordered: true, Window: 1<<30 + 1}))
-	mustPanic(t, "Map", []string{"Window is 5", "Ordered"}, mapping(ctx, c, 1, square, &options{Window: 5}))
-	mustPanic(t, "Map", []string{"Hold is -1ns"}, mapping(ctx, c, 1, square, &options{WorkersOptions: sluice.WorkersOptions[int]{Hold: -1}}))
+	mustPanic(t, "Map", []string{"MaxAhead is -1"}, mapping(ctx, c, 1, square, &options{Ordered: true, MaxAhead: -1}))
+	mustPanic(t, "Map", []string{"MaxAhead is 1073741825"}, mapping(ctx, c, 1, square, &options{Ordered: true, MaxAhead: 1<<30 + 1}))
+	mustPanic(t, "Map", []string{"MaxAhead is 5", "Ordered"}, mapping(ctx, c, 1, square, &options{MaxAhead: 5}))
+	mustPanic(t, "Map", []string{"MaxDelay is -1ns"}, mapping(ctx, c, 1, square, &options{MaxDelay: -1}))
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	m := sluice.Map(cancelled, c, 1, square, nil)
+	m := workers.Map(cancelled, c, 1, square, nil)
 	for range m.All() {
 		t.Error("yields under a context that is done")
 	}

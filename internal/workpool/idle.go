@@ -1,4 +1,4 @@
-package crew
+package workpool
 
 import (
 	"context"
@@ -35,17 +35,17 @@ func (l *leadership) Err() error {
 }
 
 // leadable reports whether an idle worker could become leader.
-func (c *Crew[T]) leadable() bool {
+func (c *Pool[T]) leadable() bool {
 	return c.leader.Load() == nil && !c.closed.Load() && (c.Room == nil || c.room() > 0)
 }
 
 // unclaimed reports whether some hand has surplus.
-func (c *Crew[T]) unclaimed() bool { return c.board.each(0, c.surplus) }
+func (c *Pool[T]) unclaimed() bool { return c.board.each(0, c.surplus) }
 
 // share wakes an idle worker if there is something for one to do: surplus, or to
 // lead. A follower if there is one, who passes it on; otherwise the leader, unless
 // a follower is on its way.
-func (c *Crew[T]) share() {
+func (c *Pool[T]) share() {
 	switch {
 	case c.line.Waiting():
 		if c.leadable() || c.unclaimed() {
@@ -59,7 +59,7 @@ func (c *Crew[T]) share() {
 }
 
 // call wakes an idle worker, the one that share would.
-func (c *Crew[T]) call() {
+func (c *Pool[T]) call() {
 	switch {
 	case c.line.Waiting():
 		c.line.Wake()
@@ -71,7 +71,7 @@ func (c *Crew[T]) call() {
 // leads makes the worker the leader, if there is none, and waits for the source.
 // led reports whether it was leader, found whether it has jobs now.
 func (w *worker[T]) leads() (found, led bool) {
-	c := w.crew
+	c := w.pool
 	if !c.leadable() {
 		return false, false
 	}
@@ -103,7 +103,7 @@ func (w *worker[T]) leads() (found, led bool) {
 // follower must lead.
 func (w *worker[T]) resign() {
 	w.owes = true
-	w.crew.leader.Swap(nil)
+	w.pool.leader.Swap(nil)
 }
 
 // A lull is how far a worker without jobs has come on its way to the line.
@@ -162,7 +162,7 @@ func (l *lull) over(p *park.Patience, jobs int) {
 
 // follow waits in the line until there may be something to do.
 func (w *worker[T]) follow() {
-	c := w.crew
+	c := w.pool
 	var stay park.Stay
 	stay.Join(&c.line, nil)
 	if c.active.Add(-1) == 0 && c.closed.Load() {

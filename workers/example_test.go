@@ -1,4 +1,4 @@
-package sluice_test
+package workers_test
 
 import (
 	"context"
@@ -8,11 +8,12 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // Three workers add up what a producer sends. How many values a worker takes at
 // once is its own affair.
-func ExampleWorkers() {
+func ExampleRun() {
 	ctx := context.Background()
 	jobs := sluice.NewBounded[int](128, nil)
 	go func() {
@@ -25,7 +26,7 @@ func ExampleWorkers() {
 	}()
 
 	var total atomic.Int64
-	err := sluice.Workers(ctx, jobs, 3, func(_ context.Context, job int) error {
+	err := workers.Run(ctx, jobs, 3, func(_ context.Context, job int) error {
 		total.Add(int64(job))
 		return nil
 	}, nil)
@@ -35,7 +36,7 @@ func ExampleWorkers() {
 
 // The first error ends the workers. What they had taken and not begun is handed
 // back, and what they had not taken is still in the channel.
-func ExampleWorkers_undone() {
+func ExampleRun_unprocessed() {
 	ctx := context.Background()
 	jobs := sluice.NewElastic[int](sluice.Unlimited, nil)
 	for job := range 1000 {
@@ -45,14 +46,14 @@ func ExampleWorkers_undone() {
 
 	var done atomic.Int64
 	undone := 0
-	err := sluice.Workers(ctx, jobs, 3, func(_ context.Context, job int) error {
+	err := workers.Run(ctx, jobs, 3, func(_ context.Context, job int) error {
 		done.Add(1)
 		if job == 500 {
 			return errors.New("the disk is full")
 		}
 		return nil
-	}, &sluice.WorkersOptions[int]{
-		Undone: func(job int) { undone++ },
+	}, &workers.RunOptions[int]{
+		OnUnprocessed: func(job int) { undone++ },
 	})
 	fmt.Println(err)
 	fmt.Println(int(done.Load()) + undone + jobs.Len())
@@ -72,7 +73,7 @@ func ExampleMap() {
 	words.Close()
 
 	parse := func(_ context.Context, word string) (int, error) { return strconv.Atoi(word) }
-	numbers := sluice.Map(ctx, words, 3, parse, &sluice.MapOptions[string]{Ordered: true})
+	numbers := workers.Map(ctx, words, 3, parse, &workers.MapOptions[string]{Ordered: true})
 	for n := range numbers.All() {
 		fmt.Println(n)
 	}
@@ -84,7 +85,7 @@ func ExampleMap() {
 }
 
 // A loop that has what it wants leaves: the workers have ended when it has.
-func ExampleMapping_All() {
+func ExampleResults_All() {
 	ctx := context.Background()
 	numbers := sluice.NewElastic[int](sluice.Unlimited, nil)
 	for n := range 1000 {
@@ -92,7 +93,7 @@ func ExampleMapping_All() {
 	}
 
 	half := func(_ context.Context, n int) (float64, error) { return float64(n) / 2, nil }
-	halves := sluice.Map(ctx, numbers, 3, half, &sluice.MapOptions[int]{Ordered: true})
+	halves := workers.Map(ctx, numbers, 3, half, &workers.MapOptions[int]{Ordered: true})
 	for h := range halves.All() {
 		if h > 1 {
 			fmt.Println(h)
@@ -108,14 +109,14 @@ func ExampleMapping_All() {
 // A panic of f comes out of Workers, with the stack at which it happened.
 func ExamplePanicError() {
 	defer func() {
-		var p *sluice.PanicError
+		var p *workers.PanicError
 		if err, _ := recover().(error); errors.As(err, &p) {
 			fmt.Println(p.Value, len(p.Stack) > 0)
 		}
 	}()
 	jobs := sluice.NewBounded[int](1, nil)
 	_ = jobs.TrySend(0)
-	_ = sluice.Workers(context.Background(), jobs, 2, func(_ context.Context, job int) error {
+	_ = workers.Run(context.Background(), jobs, 2, func(_ context.Context, job int) error {
 		panic("no such job")
 	}, nil)
 	// Output: no such job true

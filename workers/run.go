@@ -1,4 +1,6 @@
-package sluice
+// Package workers runs a function for each value of a channel in several goroutines.
+// [Run] calls it for its effect, [Map] yields its results.
+package workers
 
 import (
 	"context"
@@ -8,24 +10,25 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-go/sluice/internal/crew"
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/workpool"
 )
 
-// WorkersOptions are the choices of [Workers] that have a default: its zero value
+// RunOptions are the choices of [Run] that have a default: its zero value
 // says what a nil pointer says. What makes no sense panics.
-type WorkersOptions[T any] struct {
-	// HandOver is the share of the workers' time that taking jobs may cost,
+type RunOptions[T any] struct {
+	// MaxOverhead is the share of the workers' time that taking jobs may cost,
 	// above 0 and below 1. The default is 0.01. It is a goal: as long as jobs
-	// come in slowly, or Hold or MaxBatch ask for small batches, it costs more.
-	HandOver float64
+	// come in slowly, or MaxDelay or MaxBatch ask for small batches, it costs more.
+	MaxOverhead float64
 
-	// Hold is the longest time that a job may wait in a worker's hands: a
+	// MaxDelay is the longest time that a job may wait in a worker's hands: a
 	// worker takes no more jobs at once than it should get done within it. When
 	// f suddenly becomes slower than it was, the jobs behind it are done by other
 	// workers: at once by idle ones, by busy ones when they have waited for so
 	// long. The default is a millisecond.
-	Hold time.Duration
+	MaxDelay time.Duration
 
 	// MaxBatch is the most jobs that a worker takes at once. The default is 256.
 	MaxBatch int
@@ -33,12 +36,12 @@ type WorkersOptions[T any] struct {
 	// LockOSThread runs each worker on a thread of its own, which ends with it.
 	LockOSThread bool
 
-	// Undone, if set, is called exactly once with each job that was received
+	// OnUnprocessed, if set, is called exactly once with each job that was received
 	// and never given to f, as there may be when Workers ends early. It is
 	// called by the goroutine that called Workers, when all workers have ended,
 	// for one job after the other, in no particular order. If it panics, so does
 	// Workers, and the jobs after that stay unseen.
-	Undone func(job T)
+	OnUnprocessed func(job T)
 }
 
 // Workers receives jobs from r and calls f for each, in n goroutines, until r is
@@ -47,7 +50,7 @@ type WorkersOptions[T any] struct {
 //
 //   - f returns an error: Workers returns the first one;
 //   - ctx is done: Workers returns its error, also if f fails because of it;
-//   - r fails with something else than [ErrClosed]: Workers returns that;
+//   - r fails with something else than [sluice.ErrClosed]: Workers returns that;
 //   - f panics: Workers panics in the caller's goroutine, with a [*PanicError];
 //   - f calls [runtime.Goexit], as t.FailNow does: so does Workers in the caller's.
 //
@@ -55,7 +58,7 @@ type WorkersOptions[T any] struct {
 // errors. The calls of f that are under way are waited for. f gets a context that
 // is done as soon as Workers is to end early, with the error as its cause, and in
 // any case when Workers returns. Each job received was given to f once or, at an
-// early end, to Undone.
+// early end, to OnUnprocessed.
 //
 // Jobs are begun in about the order in which r hands them out. f may send to r, may
 // call Workers, and may wait for other jobs as long as one of the n workers is
@@ -63,9 +66,9 @@ type WorkersOptions[T any] struct {
 //
 // A worker takes several jobs at once where they are short. What f takes and what
 // taking costs is measured, by one look at the clock for each batch; the number
-// is such that taking costs a hundredth of the time ([WorkersOptions.HandOver]),
+// is such that taking costs a hundredth of the time ([RunOptions.MaxOverhead]),
 // and that no job waits in a worker's hands for longer than a millisecond, as far as
-// what was measured tells (Hold). It begins at one and at most doubles; a batch
+// what was measured tells (MaxDelay). It begins at one and at most doubles; a batch
 // that took long ends that at once. Idle workers take jobs out of others' hands,
 // also while their holder is inside f: so as long as one is idle, no job received
 // waits. All but one of the idle workers wait outside r.
@@ -76,62 +79,64 @@ type WorkersOptions[T any] struct {
 // must end when its context does.
 //
 // It does not allocate for each job. A nil ctx, r or f panics, as does n below 1.
-func Workers[T any](ctx context.Context, r BatchReceiver[T], n int, f func(context.Context, T) error, o *WorkersOptions[T]) error {
-	requireJob("Workers", ctx, r, n, f != nil)
-	config := o.config("Workers", r, n)
+func Run[T any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func(context.Context, T) error, o *RunOptions[T]) error {
+	requireJob("Run", ctx, r, n, f != nil)
+	config := o.config("Run", r, n)
 	s := newStaff(ctx, config, o)
 	if s == nil {
 		return ctx.Err()
 	}
-	s.crew.Do = func(_ int, _ uint64, job T) error { return s.why(f(s.work, job)) }
+	s.pool.Do = func(_ int, _ uint64, job T) error { return s.why(f(s.work, job)) }
 	s.start(func() {})
 	return rethrow(s.end())
 }
 
 // requireJob panics, in the name of function, if an argument is missing.
-func requireJob[T any](function string, ctx context.Context, r BatchReceiver[T], n int, f bool) {
+func requireJob[T any](function string, ctx context.Context, r sluice.BatchReceiver[T], n int, f bool) {
 	switch {
 	case ctx == nil:
-		panic("sluice: " + function + ": nil context")
+		panic("workers: " + function + ": nil context")
 	case r == nil:
-		panic("sluice: " + function + ": nil receiver")
+		panic("workers: " + function + ": nil receiver")
 	case !f:
-		panic("sluice: " + function + ": nil f")
+		panic("workers: " + function + ": nil f")
 	}
-	requirePositive(function, "n", n)
+	if n < 1 {
+		panic(fmt.Sprintf("workers: %s: n is %d, below 1", function, n))
+	}
 }
 
 const (
-	defaultHandOver = 0.01
-	defaultHold     = time.Millisecond
+	defaultOverhead = 0.01
+	defaultDelay    = time.Millisecond
 	defaultMaxBatch = 256
 )
 
 // config checks o for function, and turns it into what a crew reads.
-func (o *WorkersOptions[T]) config(function string, r BatchReceiver[T], n int) crew.Config[T] {
-	c := crew.Config[T]{
-		Source: r, Closed: ErrClosed, Workers: n,
-		Share: defaultHandOver, Hold: defaultHold, Most: defaultMaxBatch,
+func (o *RunOptions[T]) config(function string, r sluice.BatchReceiver[T], n int) workpool.Config[T] {
+	c := workpool.Config[T]{
+		Source: r, Closed: sluice.ErrClosed, Workers: n,
+		Share: defaultOverhead, Hold: defaultDelay, Most: defaultMaxBatch,
 	}
 	if o == nil {
 		return c
 	}
 	refuse := func(format string, args ...any) {
-		panic("sluice: " + function + ": " + fmt.Sprintf(format, args...))
+		panic("workers: " + function + ": " + fmt.Sprintf(format, args...))
 	}
 	switch {
-	case !(o.HandOver >= 0 && o.HandOver < 1):
-		refuse("HandOver is %v, not between 0 and 1", o.HandOver)
-	case o.Hold < 0:
-		refuse("Hold is %v, below 0", o.Hold)
+	case !(o.MaxOverhead >= 0 && o.MaxOverhead < 1):
+		refuse("MaxOverhead is %v, not between 0 and 1", o.MaxOverhead)
+	case o.MaxDelay < 0:
+		refuse("MaxDelay is %v, below 0", o.MaxDelay)
 	case o.MaxBatch < 0:
 		refuse("MaxBatch is %d, below 0", o.MaxBatch)
 	}
-	if o.HandOver > 0 {
-		c.Share = o.HandOver
+	if o.MaxOverhead > 0 {
+		c.Share = o.MaxOverhead
 	}
-	if o.Hold > 0 {
-		c.Hold = o.Hold
+	if o.MaxDelay > 0 {
+		c.Hold = o.MaxDelay
 	}
 	if o.MaxBatch > 0 {
 		c.Most = min(o.MaxBatch, 1<<30)
@@ -141,31 +146,37 @@ func (o *WorkersOptions[T]) config(function string, r BatchReceiver[T], n int) c
 
 // A staff is a crew with its goroutines.
 type staff[T any] struct {
-	crew      *crew.Crew[T]
+	pool      *workpool.Pool[T]
 	ctx, work context.Context // the caller's, and f's
 	cancel    context.CancelCauseFunc
-	options   *WorkersOptions[T]
+	options   *RunOptions[T]
 	workers   sync.WaitGroup
 	watch     func() bool   // ends the watch over ctx
 	watched   chan struct{} // closed when ctx has stopped the crew
 }
 
 // newStaff returns a crew without goroutines, or nil if ctx is done.
-func newStaff[T any](ctx context.Context, config crew.Config[T], o *WorkersOptions[T]) *staff[T] {
+func newStaff[T any](ctx context.Context, config workpool.Config[T], o *RunOptions[T]) *staff[T] {
 	if ctx.Err() != nil {
 		return nil
 	}
 	if o == nil {
-		o = new(WorkersOptions[T])
+		o = new(RunOptions[T])
 	}
 	copied := *o
 	s := &staff[T]{ctx: ctx, options: &copied, watched: make(chan struct{})}
-	s.crew = crew.New(config)
+	s.pool = workpool.New(config)
 	// Last, as it stays with ctx until it is cancelled.
-	s.work, s.cancel = context.WithCancelCause(honest{ctx})
-	s.crew.Context, s.crew.Cancel = s.work, s.cancel
+	s.work, s.cancel = context.WithCancelCause(causeOf{ctx})
+	s.pool.Context, s.pool.Cancel = s.work, s.cancel
 	return s
 }
+
+// causeOf is a parent for contexts of the standard library, which ask Err only when
+// Done is closed, and end the program if it is nil then.
+type causeOf struct{ context.Context }
+
+func (c causeOf) Err() error { return engine.ContextError(c.Context) }
 
 // why returns the error of f, or that of ctx if it is done: f may have failed
 // because of it.
@@ -178,13 +189,13 @@ func (s *staff[T]) why(err error) error {
 
 // start starts the goroutines. The last one to end calls ended.
 func (s *staff[T]) start(ended func()) {
-	s.watch = context.AfterFunc(honest{s.ctx}, func() {
+	s.watch = context.AfterFunc(causeOf{s.ctx}, func() {
 		defer close(s.watched)
-		s.crew.Stop(engine.ContextError(s.ctx))
+		s.pool.Stop(engine.ContextError(s.ctx))
 	})
 	var running atomic.Int64
-	running.Store(int64(s.crew.Workers))
-	for i := range s.crew.Workers {
+	running.Store(int64(s.pool.Workers))
+	for i := range s.pool.Workers {
 		s.workers.Go(func() {
 			defer func() { // f may call Goexit
 				if running.Add(-1) == 0 {
@@ -194,27 +205,27 @@ func (s *staff[T]) start(ended func()) {
 			if s.options.LockOSThread {
 				runtime.LockOSThread() // for good: the thread ends
 			}
-			s.crew.Work(i)
+			s.pool.Work(i)
 		})
 	}
 }
 
 // end waits for the goroutines, reports what is undone, and returns how the crew
 // ended.
-func (s *staff[T]) end() crew.Outcome {
+func (s *staff[T]) end() workpool.Outcome {
 	s.workers.Wait()
 	if !s.watch() {
 		<-s.watched
 	}
 	s.cancel(nil)
-	if undone := s.options.Undone; undone != nil {
-		s.crew.Leftover(undone)
+	if undone := s.options.OnUnprocessed; undone != nil {
+		s.pool.Leftover(undone)
 	}
-	return s.crew.Outcome()
+	return s.pool.Outcome()
 }
 
 // rethrow returns the error of an outcome, or panics or exits as f did.
-func rethrow(o crew.Outcome) error {
+func rethrow(o workpool.Outcome) error {
 	if o.Panic != nil {
 		panic(&PanicError{o.Panic, o.Stack})
 	}
@@ -224,7 +235,7 @@ func rethrow(o crew.Outcome) error {
 	return o.Err
 }
 
-// A PanicError is what [Workers] and the loop over a [Mapping] panic with when f
+// A PanicError is what [Run] and the loop over the results of [Map] panic with when f
 // has: the value of that panic, and the stack at which it happened, in another
 // goroutine. Its text has both.
 type PanicError struct {

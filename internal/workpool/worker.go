@@ -1,4 +1,4 @@
-package crew
+package workpool
 
 import (
 	"context"
@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// A worker is one goroutine of the crew. Others see its hand only.
+// A worker is one goroutine of the pool. Others see its hand only.
 type worker[T any] struct {
 	hand hand[T]
 
-	crew    *Crew[T]
+	pool    *Pool[T]
 	id      int
 	gauge   gauge
 	now     int64 // when the last batch ended, or the leader got jobs
@@ -27,9 +27,9 @@ type worker[T any] struct {
 }
 
 // find gets the worker a batch, and waits for it if need be. It returns false
-// when the crew is over.
+// when the pool is over.
 func (w *worker[T]) find() bool {
-	c := w.crew
+	c := w.pool
 	var lull lull
 	for !c.over() {
 		found := w.rescue() || w.receive() || w.steal()
@@ -55,7 +55,7 @@ func (w *worker[T]) find() bool {
 // run runs the batch, as far as nobody steals it. The worker owns the job in slot
 // 0.
 func (w *worker[T]) run() {
-	c, base := w.crew, w.hand.base
+	c, base := w.pool, w.hand.base
 	ran := 0
 	w.first = false
 	for slot, ok := 0, true; ok; slot, ok = w.hand.claim() {
@@ -86,7 +86,7 @@ func (w *worker[T]) got(n int, base uint64) bool {
 	if n == 0 {
 		return false
 	}
-	c := w.crew
+	c := w.pool
 	w.batch, w.first = n, true
 	w.hand.base = base
 	if n > 1 {
@@ -111,7 +111,7 @@ func (done) Value(any) any               { return nil }
 // receive takes what the source has, without waiting. Where jobs are numbered it
 // is the leader while it does, so that numbers follow the order of receiving.
 func (w *worker[T]) receive() bool {
-	c := w.crew
+	c := w.pool
 	if c.closed.Load() {
 		return false
 	}
@@ -139,19 +139,19 @@ func (w *worker[T]) receive() bool {
 }
 
 // take receives from the source.
-func (c *Crew[T]) take(ctx context.Context, buf []T) (n int, err error) {
+func (c *Pool[T]) take(ctx context.Context, buf []T) (n int, err error) {
 	n, err = c.Source.RecvBatch(ctx, buf)
 	if n < 0 || n > len(buf) {
-		panic(fmt.Sprintf("sluice: workers: RecvBatch into room for %d returned %d, %v", len(buf), n, err))
+		panic(fmt.Sprintf("workers: RecvBatch into room for %d returned %d, %v", len(buf), n, err))
 	}
 	return n, err
 }
 
 // room is how many jobs the leader may receive.
-func (c *Crew[T]) room() int { return c.Room(c.next.Load()) }
+func (c *Pool[T]) room() int { return c.Room(c.next.Load()) }
 
 // number gives numbers to n jobs received, and returns the first.
-func (c *Crew[T]) number(n int) (first uint64) {
+func (c *Pool[T]) number(n int) (first uint64) {
 	if c.Room == nil {
 		return 0
 	}
@@ -161,7 +161,7 @@ func (c *Crew[T]) number(n int) (first uint64) {
 }
 
 // failed is told an error of the source.
-func (c *Crew[T]) failed(err error) {
+func (c *Pool[T]) failed(err error) {
 	if errors.Is(err, c.Closed) {
 		c.closed.Store(true)
 	} else {
@@ -171,7 +171,7 @@ func (c *Crew[T]) failed(err error) {
 
 // steal takes from the first hand that has surplus.
 func (w *worker[T]) steal() bool {
-	c := w.crew
+	c := w.pool
 	return c.board.each(w.id, func(victim int) bool {
 		return c.surplus(victim) && w.stealFrom(victim)
 	})
@@ -179,7 +179,7 @@ func (w *worker[T]) steal() bool {
 
 // surplus reports whether the hand of a worker has surplus, and lowers its bit
 // on the board if not.
-func (c *Crew[T]) surplus(victim int) bool {
+func (c *Pool[T]) surplus(victim int) bool {
 	if c.workers[victim].hand.surplus() > 0 {
 		return true
 	}
@@ -191,7 +191,7 @@ func (c *Crew[T]) surplus(victim int) bool {
 // lowered. Then it raises the bit, and calls an idle worker: who refilled the hand
 // may have looked for somebody to call while the bit was down, and an idle worker
 // for surplus.
-func (c *Crew[T]) refilled(victim int) bool {
+func (c *Pool[T]) refilled(victim int) bool {
 	if c.workers[victim].hand.surplus() == 0 {
 		return false
 	}
@@ -201,7 +201,7 @@ func (c *Crew[T]) refilled(victim int) bool {
 }
 
 func (w *worker[T]) stealFrom(victim int) bool {
-	h := &w.crew.workers[victim].hand
+	h := &w.pool.workers[victim].hand
 	n := min((h.surplus()+1)/2, w.gauge.size())
 	if n == 0 {
 		return false
@@ -218,7 +218,7 @@ const patrol = 4
 // than it was measured. Busy workers do it before they receive more, so that even
 // with no idle worker nothing lies in a hand until its holder comes back.
 func (w *worker[T]) rescue() bool {
-	c := w.crew
+	c := w.pool
 	hold := int64(c.Hold)
 	if w.now-w.patrolled < hold {
 		return false

@@ -1,4 +1,4 @@
-package crew
+package workpool
 
 import (
 	"context"
@@ -284,7 +284,7 @@ func TestHiddenSurplus(t *testing.T) {
 			owner.hand.room(3)
 			owner.got(3, 0) // finds the bit up
 			c.board.lower(0)
-			owner.crew.share()
+			owner.pool.share()
 			follow()
 			if back != 0 || l.Err() != nil {
 				t.Fatal("hidden surplus was seen: this test shows nothing")

@@ -1,4 +1,4 @@
-// Package crew is a fixed number of workers that take jobs from one source in
+// Package workpool is a fixed number of workers that take jobs from one source in
 // batches, and do them one by one. It sizes the batches by what it measures, and
 // leaves no job lying in one worker's hands while another worker is idle.
 //
@@ -30,7 +30,7 @@
 // woken for surplus. The leader can be, too: the context that it waits under ends
 // when it is interrupted.
 //
-//	busy --nothing to do--> leader     if there is none: CAS of crew.leader
+//	busy --nothing to do--> leader     if there is none: CAS of Pool.leader
 //	     --nothing to do--> follower   if there is one: a lull, then Stay.Join
 //	leader   --jobs, or interrupted--> resigns, looks again
 //	follower --woken-----------------> leaves, looks again
@@ -47,7 +47,7 @@
 //     leader, Join), then looks again: for surplus on the board, for the end, and
 //     as a follower for a missing leader.
 //   - Whoever publishes surplus, by a swap of the span, then looks for a follower
-//     to wake, or else for a leader to interrupt (Crew.share). Whoever resigns
+//     to wake, or else for a leader to interrupt (Pool.share). Whoever resigns
 //     swaps leader first, and looks for a follower before it runs a job. So of the
 //     two, the one who waits and the one who changes, one sees the other.
 //   - Whoever lowers a bit of the board and has to raise it again, because the hand
@@ -67,9 +67,9 @@
 // and drained, nobody leads any more; whoever finds nothing goes into the line,
 // from which surplus that shows up still calls it. A worker goes there with an
 // empty hand, so once active is 0 there is no job left anywhere: the last one
-// ends the crew. Stop ends it at once: workers see it before they claim another
+// ends the pool. Stop ends it at once: workers see it before they claim another
 // job, and what is left in the hands is Leftover.
-package crew
+package workpool
 
 import (
 	"context"
@@ -87,13 +87,13 @@ type Source[T any] interface {
 	RecvBatch(ctx context.Context, buf []T) (n int, err error)
 }
 
-// Config is what a crew is told.
+// Config is what a pool is told.
 type Config[T any] struct {
 	Source  Source[T]
 	Closed  error // what Source fails with when it is closed and drained
 	Workers int
 
-	// Do runs a job. Its error stops the crew. seq counts the jobs in the order in
+	// Do runs a job. Its error stops the pool. seq counts the jobs in the order in
 	// which they were received, if Room is set.
 	Do func(worker int, seq uint64, job T) error
 
@@ -110,8 +110,8 @@ type Config[T any] struct {
 	Room func(next uint64) int
 }
 
-// A Crew is the workers and what they share. New makes one.
-type Crew[T any] struct {
+// A Pool is the workers and what they share. New makes one.
+type Pool[T any] struct {
 	Config[T]
 	epoch   time.Time
 	workers []worker[T]
@@ -135,7 +135,7 @@ type Crew[T any] struct {
 	stops   bool
 }
 
-// An Outcome is how a crew ended.
+// An Outcome is how a pool ended.
 type Outcome struct {
 	Err    error // of the first Stop
 	Panic  any   // the first one of Do, or of Source
@@ -143,9 +143,9 @@ type Outcome struct {
 	Exited bool // by runtime.Goexit
 }
 
-// New returns a crew. Work runs it.
-func New[T any](config Config[T]) *Crew[T] {
-	c := &Crew[T]{
+// New returns a pool. Work runs it.
+func New[T any](config Config[T]) *Pool[T] {
+	c := &Pool[T]{
 		Config:  config,
 		epoch:   time.Now(),
 		workers: make([]worker[T], config.Workers),
@@ -155,7 +155,7 @@ func New[T any](config Config[T]) *Crew[T] {
 	c.limit.Store(math.MaxUint64)
 	for i := range c.workers {
 		w := &c.workers[i]
-		w.crew, w.id, w.cursor = c, i, i
+		w.pool, w.id, w.cursor = c, i, i
 		w.gauge = newGauge(config.Share, config.Hold, config.Most)
 	}
 	return c
@@ -163,7 +163,7 @@ func New[T any](config Config[T]) *Crew[T] {
 
 // Work is the life of worker i, in the calling goroutine. A panic of Do ends it,
 // and is kept in the outcome.
-func (c *Crew[T]) Work(i int) {
+func (c *Pool[T]) Work(i int) {
 	ended := false
 	defer func() {
 		if ended {
@@ -183,8 +183,8 @@ func (c *Crew[T]) Work(i int) {
 	ended = true
 }
 
-// Stop ends the crew. The first one's cause is kept.
-func (c *Crew[T]) Stop(cause error) {
+// Stop ends the pool. The first one's cause is kept.
+func (c *Pool[T]) Stop(cause error) {
 	c.lock.Lock()
 	first := !c.stops
 	if c.stops = true; first {
@@ -202,7 +202,7 @@ func (c *Crew[T]) Stop(cause error) {
 
 // Limit makes seq the last job that is run, unless a lower one is already:
 // nothing more is received, and what is above it in the hands is left over.
-func (c *Crew[T]) Limit(seq uint64) {
+func (c *Pool[T]) Limit(seq uint64) {
 	for limit := c.limit.Load(); seq < limit; limit = c.limit.Load() {
 		if c.limit.CompareAndSwap(limit, seq) {
 			break
@@ -213,7 +213,7 @@ func (c *Crew[T]) Limit(seq uint64) {
 }
 
 // Advanced says that Room has grown.
-func (c *Crew[T]) Advanced() {
+func (c *Pool[T]) Advanced() {
 	if c.line.Waiting() && c.leadable() {
 		c.line.Wake()
 	}
@@ -221,7 +221,7 @@ func (c *Crew[T]) Advanced() {
 
 // Leftover calls f with each job that was received and not given to Do. All
 // workers have ended.
-func (c *Crew[T]) Leftover(f func(T)) {
+func (c *Pool[T]) Leftover(f func(T)) {
 	for i := range c.workers {
 		w := &c.workers[i]
 		if w.first {
@@ -236,8 +236,8 @@ func (c *Crew[T]) Leftover(f func(T)) {
 	}
 }
 
-// Outcome returns how the crew ended. All workers have.
-func (c *Crew[T]) Outcome() Outcome { return c.outcome }
+// Outcome returns how the pool ended. All workers have.
+func (c *Pool[T]) Outcome() Outcome { return c.outcome }
 
 // errPanicked and errExited are the causes that f's context ends with.
 type stopError string
@@ -245,11 +245,11 @@ type stopError string
 func (e stopError) Error() string { return string(e) }
 
 const (
-	errPanicked stopError = "sluice: a worker has panicked"
-	errExited   stopError = "sluice: a worker has called runtime.Goexit"
+	errPanicked stopError = "workers: a worker has panicked"
+	errExited   stopError = "workers: a worker has called runtime.Goexit"
 )
 
-func (c *Crew[T]) panicked(value any, stack []byte) {
+func (c *Pool[T]) panicked(value any, stack []byte) {
 	c.lock.Lock()
 	if c.outcome.Panic == nil {
 		c.outcome.Panic, c.outcome.Stack = value, stack
@@ -258,7 +258,7 @@ func (c *Crew[T]) panicked(value any, stack []byte) {
 	c.Stop(errPanicked)
 }
 
-func (c *Crew[T]) exited() {
+func (c *Pool[T]) exited() {
 	c.lock.Lock()
 	c.outcome.Exited = true
 	c.lock.Unlock()
@@ -266,7 +266,7 @@ func (c *Crew[T]) exited() {
 }
 
 // over reports whether there is nothing left to do for anybody.
-func (c *Crew[T]) over() bool { return c.stopped.Load() || c.finished.Load() }
+func (c *Pool[T]) over() bool { return c.stopped.Load() || c.finished.Load() }
 
-// clock returns the time since the crew was made, in nanoseconds.
-func (c *Crew[T]) clock() int64 { return int64(time.Since(c.epoch)) }
+// clock returns the time since the pool was made, in nanoseconds.
+func (c *Pool[T]) clock() int64 { return int64(time.Since(c.epoch)) }

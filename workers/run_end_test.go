@@ -1,4 +1,4 @@
-package sluice_test
+package workers_test
 
 import (
 	"context"
@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
-// TestWorkersEndEarly ends pools in each way, at random moments, and accounts for all jobs.
-func TestWorkersEndEarly(t *testing.T) {
+// TestRunEndEarly ends pools in each way, at random moments, and accounts for all jobs.
+func TestRunEndEarly(t *testing.T) {
 	const jobs = 2000
 	for name, make := range jobChannels {
 		for _, way := range []string{"error", "cancel", "panic", "Goexit", "close"} {
@@ -39,7 +40,7 @@ func TestWorkersEndEarly(t *testing.T) {
 							value = recover()
 							exited = !returned && value == nil
 						}()
-						err = sluice.Workers(ctx, c, n, func(ctx context.Context, job int) error {
+						err = workers.Run(ctx, c, n, func(ctx context.Context, job int) error {
 							l.do(job)
 							if ctx.Err() != nil {
 								after.Add(1)
@@ -63,7 +64,7 @@ func TestWorkersEndEarly(t *testing.T) {
 								runtime.Gosched()
 							}
 							return nil
-						}, &sluice.WorkersOptions[int]{Undone: l.undone})
+						}, &workers.RunOptions[int]{OnUnprocessed: l.undone})
 						returned = true
 					})
 					all.Wait()
@@ -75,21 +76,21 @@ func TestWorkersEndEarly(t *testing.T) {
 						t.Errorf("%d of %d workers went on", after.Load(), n)
 					}
 					cause := context.Cause(inside)
-					p, _ := value.(*sluice.PanicError)
+					p, _ := value.(*workers.PanicError)
 					switch {
 					case way == "error" && (err != errPlanted || cause != errPlanted):
-						t.Errorf("Workers returned %v, and f's context ended with %v", err, cause)
+						t.Errorf("Run returned %v, and f's context ended with %v", err, cause)
 					case way == "cancel" && (err != context.Canceled):
-						t.Errorf("Workers returned %v", err)
+						t.Errorf("Run returned %v", err)
 					case way == "close" && (err != nil || l.left > 0):
-						t.Errorf("Workers returned %v, with %d jobs undone", err, l.left)
+						t.Errorf("Run returned %v, with %d jobs undone", err, l.left)
 					case way == "Goexit" && !exited:
-						t.Error("Workers has not exited")
+						t.Error("Run has not exited")
 					case way == "panic" && (p == nil || !errors.Is(p, errPlanted) || !strings.Contains(p.Error(), "planted") ||
-						!strings.Contains(p.Error(), "TestWorkersEndEarly")):
-						t.Errorf("Workers panicked with %v", value)
+						!strings.Contains(p.Error(), "TestRunEndEarly")):
+						t.Errorf("Run panicked with %v", value)
 					case way != "panic" && value != nil, way != "Goexit" && exited:
-						t.Errorf("Workers panicked with %v, exited %v", value, exited)
+						t.Errorf("Run panicked with %v, exited %v", value, exited)
 					}
 				}
 			})
@@ -105,13 +106,13 @@ func goFeed(c sluice.Chan[int], jobs int) (fed func() int) {
 	return func() int { return <-sent }
 }
 
-// TestWorkersCancelAtRest: a pool ends that waits for jobs, and one whose f waits.
-func TestWorkersCancelAtRest(t *testing.T) {
+// TestRunCancelAtRest: a pool ends that waits for jobs, and one whose f waits.
+func TestRunCancelAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewElastic[int](sluice.Unlimited, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		err := sluice.Workers(ctx, c, 5, func(ctx context.Context, _ int) error { return nil }, nil)
+		err := workers.Run(ctx, c, 5, func(ctx context.Context, _ int) error { return nil }, nil)
 		if err != context.DeadlineExceeded {
 			t.Errorf("idle workers ended with %v", err)
 		}
@@ -121,28 +122,28 @@ func TestWorkersCancelAtRest(t *testing.T) {
 			c.TrySend(i)
 		}
 		time.AfterFunc(time.Second, cancel)
-		err = sluice.Workers(ctx, c, 5, func(ctx context.Context, job int) error {
+		err = workers.Run(ctx, c, 5, func(ctx context.Context, job int) error {
 			l.do(job)
 			<-ctx.Done()
 			return errPlanted // because of ctx
-		}, &sluice.WorkersOptions[int]{Undone: l.undone})
+		}, &workers.RunOptions[int]{OnUnprocessed: l.undone})
 		if err != context.Canceled || l.done.Load() != 5 {
 			t.Errorf("ended with %v after %d jobs", err, l.done.Load())
 		}
 		l.balance(100, c)
-		if err := sluice.Workers(ctx, c, 5, func(context.Context, int) error { panic("run") }, nil); err != context.Canceled {
+		if err := workers.Run(ctx, c, 5, func(context.Context, int) error { panic("run") }, nil); err != context.Canceled {
 			t.Errorf("under a context that is done: %v", err)
 		}
 	})
 }
 
-// TestWorkersContext: once ctx is done its error counts, and when Workers has returned
+// TestRunContext: once ctx is done its error counts, and when Run has returned
 // f's context is done.
-func TestWorkersContext(t *testing.T) {
+func TestRunContext(t *testing.T) {
 	for _, fails := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
 		var inside context.Context
-		err := sluice.Workers(ctx, backlog(1), 1, func(ctx context.Context, _ int) error {
+		err := workers.Run(ctx, backlog(1), 1, func(ctx context.Context, _ int) error {
 			inside = ctx
 			if fails {
 				cancel()
@@ -157,22 +158,22 @@ func TestWorkersContext(t *testing.T) {
 	}
 }
 
-// TestWorkersOutcomes: a panic counts before the error that came first.
-func TestWorkersOutcomes(t *testing.T) {
+// TestRunOutcomes: a panic counts before the error that came first.
+func TestRunOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewBounded[int](3, nil)
 		for i := range 3 {
 			c.TrySend(i)
 		}
 		defer func() {
-			p, ok := recover().(*sluice.PanicError)
+			p, ok := recover().(*workers.PanicError)
 			if !ok || p.Value != "late" || p.Unwrap() != nil {
 				t.Errorf("panicked with %v", p)
 			}
 		}()
 		var begun sync.WaitGroup
 		begun.Add(3)
-		sluice.Workers(t.Context(), c, 3, func(ctx context.Context, job int) error {
+		workers.Run(t.Context(), c, 3, func(ctx context.Context, job int) error {
 			begun.Done()
 			begun.Wait()
 			switch job {
@@ -210,23 +211,23 @@ func (p panicking) RecvBatch(ctx context.Context, buf []int) (int, error) {
 	return p.Chan.RecvBatch(ctx, buf)
 }
 
-func TestWorkersFailingReceiver(t *testing.T) {
+func TestRunFailingReceiver(t *testing.T) {
 	c := sluice.NewBounded[int](3, nil)
 	c.Close()
 	nothing := func(context.Context, int) error { return nil }
-	if err := sluice.Workers(t.Context(), broken{c}, 3, nothing, nil); err != errPlanted {
-		t.Errorf("Workers returned %v", err)
+	if err := workers.Run(t.Context(), broken{c}, 3, nothing, nil); err != errPlanted {
+		t.Errorf("Run returned %v", err)
 	}
 	defer func() {
-		if p, _ := recover().(*sluice.PanicError); p == nil || !errors.Is(p, errPlanted) {
+		if p, _ := recover().(*workers.PanicError); p == nil || !errors.Is(p, errPlanted) {
 			t.Errorf("panicked with %v", p)
 		}
 	}()
-	sluice.Workers(t.Context(), panicking{sluice.NewBounded[int](3, nil)}, 3, nothing, nil)
+	workers.Run(t.Context(), panicking{sluice.NewBounded[int](3, nil)}, 3, nothing, nil)
 }
 
-// TestWorkersUndonePanics: that panic is the caller's.
-func TestWorkersUndonePanics(t *testing.T) {
+// TestRunUndonePanics: that panic is the caller's.
+func TestRunUndonePanics(t *testing.T) {
 	defer func() {
 		if v := recover(); v != "undone" {
 			t.Errorf("panicked with %v", v)
@@ -237,12 +238,12 @@ func TestWorkersUndonePanics(t *testing.T) {
 	c.SendBatch(t.Context(), make([]int, jobs))
 	c.Close()
 	calls := 0
-	err := sluice.Workers(t.Context(), c, 1, func(context.Context, int) error {
+	err := workers.Run(t.Context(), c, 1, func(context.Context, int) error {
 		if calls++; jobs-c.Len() > calls { // there are more in its hands
 			return errPlanted
 		}
 		return nil
-	}, &sluice.WorkersOptions[int]{Undone: func(int) { panic("undone") }})
+	}, &workers.RunOptions[int]{OnUnprocessed: func(int) { panic("undone") }})
 	t.Errorf("Workers: %v: nothing was undone", err)
 }
 
@@ -256,12 +257,12 @@ func (e evasive) Done() <-chan struct{} { return e.done }
 func (e evasive) Err() error            { return nil }
 
 // Such a context ends Workers all the same.
-func TestWorkersUnderEvasiveContext(t *testing.T) {
+func TestRunUnderEvasiveContext(t *testing.T) {
 	lie := evasive{t.Context(), make(chan struct{})}
 	c := sluice.NewBounded[int](1, nil)
 	time.AfterFunc(0, func() { close(lie.done) })
-	if err := sluice.Workers(lie, c, 2, func(context.Context, int) error { return nil }, nil); err != context.Canceled {
-		t.Errorf("Workers: %v", err)
+	if err := workers.Run(lie, c, 2, func(context.Context, int) error { return nil }, nil); err != context.Canceled {
+		t.Errorf("Run: %v", err)
 	}
 }
 
@@ -274,16 +275,16 @@ type inventing struct {
 func (i inventing) RecvBatch(context.Context, []int) (int, error) { return i.n, nil }
 
 // A receiver that returns a number out of range is found out before f is called.
-func TestWorkersInventedJobs(t *testing.T) {
+func TestRunInventedJobs(t *testing.T) {
 	for _, n := range []int{-1, 1000} {
 		func() {
 			defer func() {
-				if p, ok := recover().(*sluice.PanicError); !ok || !strings.Contains(p.Error(), fmt.Sprintf("RecvBatch into room for 1 returned %d", n)) {
+				if p, ok := recover().(*workers.PanicError); !ok || !strings.Contains(p.Error(), fmt.Sprintf("RecvBatch into room for 1 returned %d", n)) {
 					t.Errorf("%d jobs: %v", n, p)
 				}
 			}()
 			f := func(context.Context, int) error { t.Error("f was called"); return nil }
-			_ = sluice.Workers(t.Context(), inventing{sluice.NewBounded[int](1, nil), n}, 1, f, nil)
+			_ = workers.Run(t.Context(), inventing{sluice.NewBounded[int](1, nil), n}, 1, f, nil)
 		}()
 	}
 }

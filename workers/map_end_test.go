@@ -1,4 +1,4 @@
-package sluice_test
+package workers_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // TestMapLeave leaves the loop at random positions, in each way: when the loop
@@ -33,8 +34,8 @@ func TestMapLeave(t *testing.T) {
 					c := backlog(jobs)
 					var inside atomic.Int64
 					o := o
-					o.Undone = l.undone
-					m := sluice.Map(t.Context(), c, n, func(ctx context.Context, job int) (int, error) {
+					o.OnUnprocessed = l.undone
+					m := workers.Map(t.Context(), c, n, func(ctx context.Context, job int) (int, error) {
 						inside.Add(1)
 						defer inside.Add(-1)
 						l.do(job)
@@ -98,10 +99,10 @@ func TestMapFails(t *testing.T) {
 					l := newTimesheet(t, jobs)
 					c := backlog(jobs)
 					o := o
-					o.Undone = l.undone
+					o.OnUnprocessed = l.undone
 					var failed atomic.Bool
 					var succeeded atomic.Int64
-					m := sluice.Map(ctx, c, n, func(ctx context.Context, job int) (int, error) {
+					m := workers.Map(ctx, c, n, func(ctx context.Context, job int) (int, error) {
 						l.do(job)
 						if way == "error" && o.Ordered && job < bad && ctx.Err() != nil {
 							t.Errorf("job %d was cancelled because of job %d", job, bad)
@@ -151,7 +152,7 @@ func TestMapFails(t *testing.T) {
 					} else if len(results) != int(succeeded.Load()) {
 						t.Errorf("%d results of %d jobs that were done", len(results), succeeded.Load())
 					}
-					p, _ := value.(*sluice.PanicError)
+					p, _ := value.(*workers.PanicError)
 					switch {
 					case way == "error" && m.Err() != errPlanted,
 						way == "cancel" && m.Err() != context.Canceled && len(results) < jobs,
@@ -171,14 +172,14 @@ func TestMapFirstFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTimesheet(t, 100)
 		c := backlog(100)
-		m := sluice.Map(t.Context(), c, 4, func(_ context.Context, job int) (int, error) {
+		m := workers.Map(t.Context(), c, 4, func(_ context.Context, job int) (int, error) {
 			l.do(job)
 			time.Sleep(time.Duration(100-job) * time.Second)
 			if job > 1 {
 				return 0, fmt.Errorf("job %d", job)
 			}
 			return job, nil
-		}, &sluice.MapOptions[int]{Ordered: true, WorkersOptions: sluice.WorkersOptions[int]{Undone: l.undone}})
+		}, &workers.MapOptions[int]{Ordered: true, OnUnprocessed: l.undone})
 		results := slices.Collect(m.All())
 		if len(results) != 2 || m.Err() == nil || m.Err().Error() != "job 2" {
 			t.Errorf("%d results, then %v", len(results), m.Err())
@@ -193,7 +194,7 @@ func TestMapReceivesNoMoreAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewElastic[int](sluice.Unlimited, nil)
 		free := make(chan struct{})
-		m := sluice.Map(t.Context(), c, 3, func(_ context.Context, job int) (int, error) {
+		m := workers.Map(t.Context(), c, 3, func(_ context.Context, job int) (int, error) {
 			switch job {
 			case 0:
 				<-free
@@ -204,7 +205,7 @@ func TestMapReceivesNoMoreAfterFailure(t *testing.T) {
 				t.Error("a job after the failed one was begun")
 			}
 			return job, nil
-		}, &sluice.MapOptions[int]{Ordered: true})
+		}, &workers.MapOptions[int]{Ordered: true})
 		results := 0
 		go func() {
 			for range m.All() {
@@ -242,7 +243,7 @@ func TestMapRunsOnlyWhatComesBeforeFailure(t *testing.T) {
 			var mu sync.Mutex
 			var running []int
 			limit := jobs
-			m := sluice.Map(t.Context(), c, 4, func(_ context.Context, job int) (int, error) {
+			m := workers.Map(t.Context(), c, 4, func(_ context.Context, job int) (int, error) {
 				l.do(job)
 				if job < warming {
 					return job, nil
@@ -254,7 +255,7 @@ func TestMapRunsOnlyWhatComesBeforeFailure(t *testing.T) {
 				running = append(running, job)
 				mu.Unlock()
 				return job, <-pass[job]
-			}, &sluice.MapOptions[int]{Ordered: true, WorkersOptions: sluice.WorkersOptions[int]{Undone: l.undone}})
+			}, &workers.MapOptions[int]{Ordered: true, OnUnprocessed: l.undone})
 			results, ended := 0, false
 			go func() {
 				for range m.All() {
@@ -297,7 +298,7 @@ func TestMapRunsOnlyWhatComesBeforeFailure(t *testing.T) {
 func TestMapLeaveAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := backlog(3)
-		m := sluice.Map(t.Context(), c, 1, func(_ context.Context, job int) (int, error) {
+		m := workers.Map(t.Context(), c, 1, func(_ context.Context, job int) (int, error) {
 			if job == 1 {
 				return 0, errPlanted
 			}

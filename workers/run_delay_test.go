@@ -1,4 +1,4 @@
-package sluice_test
+package workers_test
 
 import (
 	"context"
@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
 )
 
-// TestWorkersStuckHolder: what one worker holds is done by the others while it is
+// TestRunStuckHolder: what one worker holds is done by the others while it is
 // stuck, also after the channel was closed.
-func TestWorkersStuckHolder(t *testing.T) {
+func TestRunStuckHolder(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			const jobs, n = 500, 4
 			c := sluice.NewElastic[int](sluice.Unlimited, nil)
 			l := newTimesheet(t, jobs)
 			free := make(chan struct{})
-			go sluice.Workers(t.Context(), c, n, func(_ context.Context, job int) error {
+			go workers.Run(t.Context(), c, n, func(_ context.Context, job int) error {
 				if job == quick {
 					return nil
 				}
@@ -49,16 +50,16 @@ func TestWorkersStuckHolder(t *testing.T) {
 	}
 }
 
-// TestWorkersRescue: jobs behind one that is unexpectedly slow are done by workers
-// that are busy, too, once they were held for longer than Hold.
-func TestWorkersRescue(t *testing.T) {
+// TestRunRescue: jobs behind one that is unexpectedly slow are done by workers
+// that are busy, too, once they were held for longer than MaxDelay.
+func TestRunRescue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hold = 10 * time.Millisecond
 		c := sluice.NewElastic[int](sluice.Unlimited, nil)
 		var slow, fast atomic.Int64
 		var begun sync.Map // of jobs 1 … 99, how long after the start
 		start := time.Now()
-		go sluice.Workers(t.Context(), c, 2, func(_ context.Context, job int) error {
+		go workers.Run(t.Context(), c, 2, func(_ context.Context, job int) error {
 			switch {
 			case job == quick:
 			case job == 0:
@@ -71,7 +72,7 @@ func TestWorkersRescue(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			return nil
-		}, &sluice.WorkersOptions[int]{Hold: hold})
+		}, &workers.RunOptions[int]{MaxDelay: hold})
 		warm(t, c)
 		run := make([]int, 100, 10_000)
 		for i := range run {
@@ -101,9 +102,9 @@ func TestWorkersRescue(t *testing.T) {
 	})
 }
 
-// TestWorkersHoldTime: with steady jobs and all workers busy none waits in a hand
-// for longer than Hold; and hands are used, where jobs are short.
-func TestWorkersHoldTime(t *testing.T) {
+// TestRunHoldTime: with steady jobs and all workers busy none waits in a hand
+// for longer than MaxDelay; and hands are used, where jobs are short.
+func TestRunHoldTime(t *testing.T) {
 	for _, each := range []time.Duration{time.Microsecond, 30 * time.Microsecond, 3 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			const jobs, n, hold = 20_000, 3, 2 * time.Millisecond
@@ -114,7 +115,7 @@ func TestWorkersHoldTime(t *testing.T) {
 			}
 			spy.SendBatch(t.Context(), run)
 			spy.Close()
-			err := sluice.Workers(t.Context(), spy, n, func(_ context.Context, job int) error {
+			err := workers.Run(t.Context(), spy, n, func(_ context.Context, job int) error {
 				spy.mu.Lock()
 				received := spy.received[job]
 				spy.mu.Unlock()
@@ -123,7 +124,7 @@ func TestWorkersHoldTime(t *testing.T) {
 				}
 				time.Sleep(each)
 				return nil
-			}, &sluice.WorkersOptions[int]{Hold: hold, HandOver: 0.001})
+			}, &workers.RunOptions[int]{MaxDelay: hold, MaxOverhead: 0.001})
 			if err != nil {
 				t.Error(err)
 			}
@@ -166,10 +167,10 @@ func (s *spy) RecvBatch(ctx context.Context, buf []int) (int, error) {
 }
 
 // A job that is slow shrinks batches at once.
-func TestWorkersShrinkAtOnce(t *testing.T) {
+func TestRunShrinkAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spy := &spy{Chan: sluice.NewElastic[int](sluice.Unlimited, nil)}
-		go sluice.Workers(t.Context(), spy, 1, func(_ context.Context, job int) error {
+		go workers.Run(t.Context(), spy, 1, func(_ context.Context, job int) error {
 			if job != quick {
 				time.Sleep(time.Second)
 			}

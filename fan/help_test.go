@@ -1,0 +1,86 @@
+package fan_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/fan"
+)
+
+// anyKind returns a channel of each kind, by name.
+func anyKind() map[string]sluice.Chan[int] {
+	return map[string]sluice.Chan[int]{
+		"Rendezvous": sluice.NewRendezvous[int](nil),
+		"Bounded 1":  sluice.NewBounded[int](1, nil),
+		"Bounded 64": sluice.NewBounded[int](64, nil),
+		"Elastic":    sluice.NewElastic[int](sluice.Unlimited, nil),
+	}
+}
+
+// full fills c with nines.
+func full(c sluice.Chan[int]) sluice.Chan[int] {
+	for range c.Cap() {
+		_ = c.TrySend(9)
+	}
+	return c
+}
+
+// mustPanic requires that f panics with a text that names function and has words.
+func mustPanic(t *testing.T, function string, words []string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		message, ok := recover().(string)
+		if !ok {
+			t.Errorf("no panic with a text")
+			return
+		}
+		for _, word := range append(words, function+": ") {
+			if !strings.Contains(message, word) {
+				t.Errorf("panic %q does not say %q", message, word)
+			}
+		}
+	}()
+	f()
+}
+
+// TestSendersThatNobodyMade: they are refused before a value is received.
+func TestSendersThatNobodyMade(t *testing.T) {
+	ctx := context.Background()
+	for word, s := range map[string]sluice.BatchSender[int]{
+		"nil sender":              nil,
+		"*sluice.Rendezvous[int]": (*sluice.Rendezvous[int])(nil),
+		"*sluice.Bounded[int]":    (*sluice.Bounded[int])(nil),
+		"*sluice.Elastic[int]":    (*sluice.Elastic[int])(nil),
+		"*sluice.Sharded[int]":    new(sluice.Sharded[int]),
+		"*sluice.Lane[int]":       (*sluice.Lane[int])(nil),
+	} {
+		from := sluice.NewBounded[int](1, nil)
+		_ = from.TrySend(1)
+		function := "OnSend"
+		if s == nil || word == "*sluice.Lane[int]" {
+			function = "In"
+		}
+		mustPanic(t, function, []string{word}, func() { _, _ = fan.In[int](ctx, s, from) })
+		if from.Len() != 1 {
+			t.Errorf("%s: a value is lost", word)
+		}
+	}
+}
+
+// sink is a sender for which a nil pointer will do.
+type sink struct{ sluice.Sender[int] }
+
+func (*sink) Send(context.Context, int) error { return nil }
+
+// TestInNilWillDo: a nil pointer is refused only where it cannot send.
+func TestInNilWillDo(t *testing.T) {
+	c := sluice.NewBounded[int](1, nil)
+	_ = c.TrySend(1)
+	c.Close()
+	if unsent, err := fan.In(context.Background(), (*sink)(nil), c); unsent != nil || err != nil || c.Len() != 0 {
+		t.Errorf("%v, %v", unsent, err)
+	}
+}

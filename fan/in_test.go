@@ -1,0 +1,262 @@
+package fan_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"weak"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/fan"
+	"github.com/sluice-go/sluice/sluicetest"
+)
+
+// oneByOne is a Sender that takes no batches.
+type oneByOne struct{ sluice.Sender[int] }
+
+// TestIn: each value arrives once, those of a source in order, from sources of
+// every kind and into every kind.
+func TestIn(t *testing.T) {
+	const n = 1000
+	for kind := range anyKind() {
+		for _, batches := range []bool{true, false} {
+			t.Run(fmt.Sprint(kind, " batches ", batches), func(t *testing.T) {
+				ctx := context.Background()
+				into := anyKind()[kind]
+				var sources []sluice.Receiver[int]
+				for _, c := range anyKind() {
+					base := len(sources) * n
+					sources = append(sources, c)
+					go func() {
+						defer c.Close()
+						for i := range n {
+							_ = c.Send(ctx, base+i)
+						}
+					}()
+				}
+				go func() {
+					s := sluice.Sender[int](into)
+					if !batches {
+						s = oneByOne{into}
+					}
+					if unsent, err := fan.In(ctx, s, sources...); unsent != nil || err != nil {
+						t.Errorf("%v, %v", unsent, err)
+					}
+					into.Close()
+				}()
+				next := make([]int, len(sources))
+				for v, err := into.Recv(ctx); err == nil; v, err = into.Recv(ctx) {
+					if source := v / n; v%n != next[source] {
+						t.Fatalf("source %d: %d after %d", source, v%n, next[source]-1)
+					}
+					next[v/n]++
+				}
+				for source, got := range next {
+					if got != n {
+						t.Errorf("source %d: %d of %d arrived", source, got, n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestInHandsBack: what is in hand when it ends early is what In returns:
+// nothing is lost, whenever that is.
+func TestInHandsBack(t *testing.T) {
+	const n = 300
+	ctx := context.Background()
+	for cut := range 40 {
+		for _, how := range []string{"cancel", "close", "reject", "idle"} {
+			synctest.Test(t, func(t *testing.T) {
+				o := &sluice.Options[int]{}
+				if how == "reject" {
+					o.Overflow = sluice.Reject
+				}
+				a, b, into := sluice.NewElastic[int](n, nil), sluice.NewBounded[int](1, nil), sluice.NewBounded(3*cut/2+1, o)
+				go func() {
+					for i := range n {
+						_ = b.Send(ctx, i)
+					}
+				}()
+				if how != "idle" {
+					full(a)
+				}
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				var unsent []int
+				var failed error
+				go func() { unsent, failed = fan.In(ctx, into, a, b) }()
+				synctest.Wait()
+				want := context.Canceled
+				switch how {
+				case "close":
+					into.Close()
+					want = sluice.ErrClosed
+				case "reject":
+					want = sluice.ErrFull
+				default:
+					cancel()
+				}
+				if synctest.Wait(); failed != want || how != "idle" && len(unsent) == 0 {
+					t.Errorf("%s: %d values, %v, want %v", how, len(unsent), failed, want)
+				}
+				b.Close()
+				ones := 0
+				var order []int
+				count := func(v int) {
+					if order = append(order, v); v == 9 {
+						ones++
+					}
+				}
+				for v, err := into.TryRecv(); err == nil; v, err = into.TryRecv() {
+					count(v)
+				}
+				for _, v := range unsent {
+					count(v)
+				}
+				for v, err := b.TryRecv(); err == nil; v, err = b.TryRecv() {
+					count(v)
+				}
+				// Those of b are 0, 1, 2, … without a gap, but for a 9 from a.
+				next, nines := 0, 0
+				for _, v := range order {
+					if v == next {
+						next++
+					} else if v == 9 {
+						nines++
+					} else {
+						t.Fatalf("%s: %d after %d", how, v, next-1)
+					}
+				}
+				left := a.Len()
+				if total := nines + left; how != "idle" && total != n {
+					t.Errorf("%s: %d of %d values of the other source are there", how, total, n)
+				}
+			})
+		}
+	}
+}
+
+// TestInBadInput: and Out.
+func TestInBadInput(t *testing.T) {
+	ctx := context.Background()
+	c := sluice.NewBounded[int](1, nil)
+	mustPanic(t, "In", []string{"nil context"}, func() { _, _ = fan.In(nil, c) })
+	mustPanic(t, "In", []string{"nil sender"}, func() { _, _ = fan.In[int](ctx, nil) })
+	mustPanic(t, "Out", []string{"nil context"}, func() { _, _, _ = fan.Out(nil, c) })
+	mustPanic(t, "Out", []string{"nil receiver"}, func() { _, _, _ = fan.Out[int](ctx, nil) })
+	if unsent, err := fan.In[int](ctx, c); unsent != nil || err != nil {
+		t.Errorf("In of nothing: %v, %v", unsent, err)
+	}
+	_ = c.TrySend(1)
+	if v, missed, err := fan.Out[int](ctx, c); v != 0 || missed != nil || err != sluice.ErrClosed || c.Len() != 1 {
+		t.Errorf("Out to nobody: %v, %v, %v", v, missed, err)
+	}
+}
+
+func drained(c sluice.Receiver[int]) (vs []int) {
+	for v, err := c.TryRecv(); err == nil; v, err = c.TryRecv() {
+		vs = append(vs, v)
+	}
+	return vs
+}
+
+// TestNothingIsRetained: neither keeps a value that it has carried.
+func TestNothingIsRetained(t *testing.T) {
+	type channel = sluice.Chan[*sluicetest.Parcel]
+	merge := func(ctx context.Context, to, from channel) {
+		_, _ = fan.In(ctx, to, sluice.Receiver[*sluicetest.Parcel](from))
+	}
+	broadcast := func(ctx context.Context, to, from channel) {
+		_, _, _ = fan.Out(ctx, from, sluice.Sender[*sluicetest.Parcel](to))
+	}
+	room, none := sluice.NewBounded[*sluicetest.Parcel](1, nil), sluice.NewRendezvous[*sluicetest.Parcel](nil)
+	for name, test := range map[string]struct {
+		carry func(ctx context.Context, to, from channel)
+		to    channel
+	}{"In": {merge, room}, "Out": {broadcast, room}, "In, waiting": {merge, none}, "Out, waiting": {broadcast, none}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		from, to := sluice.NewBounded[*sluicetest.Parcel](1, nil), test.to
+		var all sync.WaitGroup
+		all.Go(func() { test.carry(ctx, to, from) })
+		pointers := make([]weak.Pointer[sluicetest.Parcel], 100)
+		for i := range pointers {
+			p := new(sluicetest.Parcel)
+			pointers[i] = weak.Make(p)
+			_ = from.Send(ctx, p)
+			for to.Len() == 0 && to.Stats().SendersWaiting == 0 {
+				runtime.Gosched() // until the carrier waits, if it must
+			}
+			_, _ = to.Recv(ctx)
+		}
+		for from.Stats().ReceiversWaiting == 0 { // the last send has yet to return
+			runtime.Gosched()
+		}
+		runtime.GC()
+		for i, p := range pointers {
+			if p.Value() != nil {
+				t.Errorf("%s keeps value %d", name, i)
+			}
+		}
+		cancel()
+		all.Wait()
+	}
+}
+
+// In allocates at the start only, from however many sources.
+func TestInDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, sources := range []int{8, 9} {
+		ctx, cancel := context.WithCancel(context.Background())
+		into := sluice.NewBounded[int](64, nil)
+		var rs []sluice.Receiver[int]
+		var cs []*sluice.Bounded[int]
+		for range sources {
+			c := sluice.NewBounded[int](64, nil)
+			rs, cs = append(rs, c), append(cs, c)
+		}
+		go func() { _, _ = fan.In(ctx, into, rs...) }()
+		i := 0
+		step := func() {
+			_ = cs[i%len(cs)].Send(ctx, 1)
+			_, _ = into.Recv(ctx)
+			i++
+		}
+		for range 100 {
+			step()
+		}
+		if n := testing.AllocsPerRun(2000, step); n != 0 {
+			t.Errorf("%d sources: %v allocations a value", sources, n)
+		}
+		cancel()
+	}
+}
+
+// What In hands back keeps nothing alive that was sent.
+func TestInUnsentRetains(t *testing.T) {
+	type big struct{ _ [1 << 10]byte }
+	in, out := sluice.NewBounded[*big](64, nil), sluice.NewBounded(40, &sluice.Options[*big]{Overflow: sluice.Reject})
+	first := new(big)
+	w := weak.Make(first)
+	_ = in.TrySend(first)
+	first = nil
+	for range 50 {
+		_ = in.TrySend(new(big))
+	}
+	unsent, err := fan.In[*big](context.Background(), out, in)
+	_, _ = out.TryRecv()
+	runtime.GC()
+	runtime.GC()
+	if w.Value() != nil {
+		t.Errorf("%d unsent, %v: a value sent and received is kept by them", len(unsent), err)
+	}
+	runtime.KeepAlive(unsent)
+	runtime.KeepAlive(out)
+	runtime.KeepAlive(in)
+}

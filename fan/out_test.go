@@ -1,0 +1,126 @@
+package fan_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/fan"
+)
+
+// TestOut: each subscriber gets each value, in order, whatever its kind; and
+// one that is slow does not keep a value from the others.
+func TestOut(t *testing.T) {
+	const n = 500
+	ctx := context.Background()
+	source := sluice.NewElastic[int](n, nil)
+	for i := range n {
+		_ = source.TrySend(i)
+	}
+	source.Close()
+	var subscribers []sluice.Sender[int]
+	var all sync.WaitGroup
+	for kind, c := range anyKind() {
+		subscribers = append(subscribers, c)
+		all.Go(func() {
+			for want := range n {
+				if v, err := c.Recv(ctx); v != want || err != nil {
+					t.Errorf("%s: %d, %v, want %d", kind, v, err, want)
+					return
+				}
+			}
+			if v, err := c.TryRecv(); err != sluice.ErrEmpty {
+				t.Errorf("%s: %d, %v after the end", kind, v, err)
+			}
+		})
+	}
+	if v, missed, err := fan.Out(ctx, source, subscribers...); v != 0 || missed != nil || err != nil {
+		t.Errorf("%v, %v, %v", v, missed, err)
+	}
+	all.Wait()
+}
+
+// TestOutPolicies: each policy does what it does for any sender.
+func TestOutPolicies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		source := sluice.NewElastic[int](9, nil)
+		slow := sluice.NewRendezvous[int](nil)
+		freshest := sluice.NewBounded(1, &sluice.Options[int]{Overflow: sluice.DropOldest})
+		first := sluice.NewBounded(1, &sluice.Options[int]{Overflow: sluice.Reject})
+		small := sluice.NewElastic(9, &sluice.Options[int]{LimitBytes: 2, Size: func(v int) int { return v * v }})
+		leaving := sluice.NewBounded[int](1, nil)
+		var failed error = errors.New("it goes on")
+		go func() { _, _, failed = fan.Out(ctx, source, slow, freshest, first, leaving, small) }()
+		for i := 1; i <= 3; i++ {
+			_ = source.TrySend(i)
+		}
+		synctest.Wait() // waits for slow with 1: the others have it
+		if v, err := freshest.TryRecv(); v != 1 || err != nil {
+			t.Errorf("the freshest: %d, %v", v, err)
+		}
+		for want := 1; want <= 3; want++ {
+			if v, _ := slow.Recv(ctx); v != want {
+				t.Errorf("the slow one: %d, want %d", v, want)
+			}
+			if synctest.Wait(); want == 2 { // the others have 3, leaving is full
+				leaving.Close()
+			}
+		}
+		source.Close()
+		if synctest.Wait(); failed != nil {
+			t.Errorf("in the end: %v", failed)
+		}
+		for name, want := range map[string]struct {
+			c  *sluice.Bounded[int]
+			vs []int
+		}{"freshest": {freshest, []int{3}}, "first": {first, []int{1}}, "leaving": {leaving, []int{1}}} {
+			if got := drained(want.c); !slices.Equal(got, want.vs) {
+				t.Errorf("%s: %v, want %v", name, got, want.vs)
+			}
+		}
+		if v, err := small.TryRecv(); v != 1 || err != nil || small.Len() != 0 {
+			t.Errorf("small: %d, %v, then %d", v, err, small.Len())
+		}
+	})
+}
+
+// TestOutEndsEarly: whom the value in hand did not reach.
+func TestOutEndsEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		source := sluice.NewElastic[int](9, nil)
+		a, b, c := sluice.NewBounded[int](1, nil), sluice.NewBounded[int](20, nil), sluice.NewRendezvous[int](nil)
+		var v int
+		var missed []sluice.Sender[int]
+		var err error
+		run := func() { v, missed, err = fan.Out(ctx, source, a, b, c) }
+		go run()
+		_ = source.TrySend(5)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if v != 5 || err != context.Canceled || !slices.Equal(missed, []sluice.Sender[int]{c}) || a.Len() != 1 || b.Len() != 1 {
+			t.Errorf("cancelled: %d, %v, %v", v, missed, err)
+		}
+		if v, missed, err = fan.Out(ctx, source, a, b, c); v != 0 || err != context.Canceled || missed != nil {
+			t.Errorf("without a value: %d, %v, %v", v, missed, err)
+		}
+		ctx = context.Background()
+		go run()
+		_ = source.TrySend(6)
+		b.Close()
+		synctest.Wait()
+		a.Close()
+		synctest.Wait()
+		c.Close()
+		synctest.Wait()
+		if v != 6 || err != sluice.ErrClosed || !slices.Equal(missed, []sluice.Sender[int]{a, b, c}) {
+			t.Errorf("all are closed: %d, %v, %v", v, missed, err)
+		}
+	})
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package fan_test
+
+const raceEnabled = true
