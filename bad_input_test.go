@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -35,54 +36,92 @@ func mustPanic(t *testing.T, function string, words []string, f func()) {
 }
 
 func TestBadCapacity(t *testing.T) {
+	for _, n := range []int{-1, math.MinInt} {
+		mustPanic(t, "NewBounded", []string{"capacity", fmt.Sprint(n)}, func() { sluice.NewBounded[int](n, nil) })
+	}
 	for _, n := range []int{0, -1, math.MinInt} {
 		value := fmt.Sprint(n)
-		mustPanic(t, "NewBounded", []string{"capacity", value}, func() { sluice.NewBounded[int](n, nil) })
 		mustPanic(t, "NewElastic", []string{"limit", value}, func() { sluice.NewElastic[int](n, nil) })
+		mustPanic(t, "NewSharded", []string{"limit", value}, func() { sluice.NewSharded[int](n, nil) })
 	}
 }
 
+// TestBadOptions: what the types of the options cannot exclude panics in the constructor.
 func TestBadOptions(t *testing.T) {
+	type (
+		rendezvous = sluice.RendezvousOptions[int]
+		bounded    = sluice.BoundedOptions[int]
+		elastic    = sluice.ElasticOptions[int]
+		sharded    = sluice.ShardedOptions[int]
+	)
 	size := func(int) int { return 1 }
-	rendezvous := func(o sluice.Options[int]) { sluice.NewRendezvous(&o) }
-	bounded := func(o sluice.Options[int]) { sluice.NewBounded(3, &o) }
-	elastic := func(o sluice.Options[int]) { sluice.NewElastic(3, &o) }
 	drop := func(int) {}
-	type options = sluice.Options[int]
 	for _, test := range []struct {
-		function string
-		make     func(options)
-		o        options
-		words    []string
+		options any
+		words   []string
 	}{
-		{"NewRendezvous", rendezvous, options{Overflow: 4}, []string{"Overflow(4)"}},
-		{"NewBounded", bounded, options{Overflow: 255}, []string{"Overflow(255)"}},
-		{"NewElastic", elastic, options{Shrink: 3}, []string{"ShrinkMode(3)"}},
-		{"NewRendezvous", rendezvous, options{Overflow: sluice.DropOldest}, []string{"DropOldest"}},
-		{"NewRendezvous", rendezvous, options{OnDrop: drop}, []string{"OnDrop", "Block"}},
-		{"NewBounded", bounded, options{OnDrop: drop, Overflow: sluice.Reject}, []string{"OnDrop", "Reject"}},
-		{"NewBounded", bounded, options{Shrink: sluice.ShrinkEmpty}, []string{"ShrinkEmpty"}},
-		{"NewRendezvous", rendezvous, options{Shrink: sluice.NoShrink}, []string{"NoShrink"}},
-		{"NewBounded", bounded, options{LimitBytes: 10, Size: size}, []string{"LimitBytes", "10"}},
-		{"NewBounded", bounded, options{Size: size}, []string{"Size"}},
-		{"NewRendezvous", rendezvous, options{LimitBytes: -1}, []string{"LimitBytes", "-1"}},
-		{"NewElastic", elastic, options{LimitBytes: -7, Size: size}, []string{"LimitBytes", "-7"}},
-		{"NewElastic", elastic, options{LimitBytes: 10}, []string{"LimitBytes", "10", "Size"}},
-		{"NewElastic", elastic, options{Size: size}, []string{"Size", "LimitBytes"}},
-		{"NewElastic", elastic, options{NoHandOff: true}, []string{"NoHandOff"}},
+		{rendezvous{Overflow: 4}, []string{"Overflow(4)"}},
+		{bounded{Overflow: 255}, []string{"Overflow(255)"}},
+		{elastic{Shrink: 3}, []string{"ShrinkMode(3)"}},
+		{sharded{Shrink: 3}, []string{"ShrinkMode(3)"}},
+		{rendezvous{Overflow: sluice.DropOldest}, []string{"DropOldest"}},
+		{rendezvous{OnDrop: drop}, []string{"OnDrop", "Block"}},
+		{bounded{OnDrop: drop, Overflow: sluice.Reject}, []string{"OnDrop", "Reject"}},
+		{sharded{OnDrop: drop}, []string{"OnDrop", "Block"}},
+		{elastic{LimitBytes: -7, Size: size}, []string{"LimitBytes", "-7"}},
+		{elastic{LimitBytes: 10}, []string{"LimitBytes", "Size", "int"}},
+		{elastic{Size: size}, []string{"Size", "LimitBytes"}},
+		{sharded{Lanes: -1}, []string{"Lanes", "-1"}},
+		{sharded{Lanes: 1<<15 + 1}, []string{"Lanes", "32769"}},
 	} {
-		t.Run(fmt.Sprint(test.function, " ", strings.Join(test.words, " ")), func(t *testing.T) {
-			mustPanic(t, test.function, test.words, func() { test.make(test.o) })
+		function, build := "", func() {}
+		switch o := test.options.(type) {
+		case rendezvous:
+			function, build = "NewRendezvous", func() { sluice.NewRendezvous(&o) }
+		case bounded:
+			function, build = "NewBounded", func() { sluice.NewBounded(3, &o) }
+		case elastic:
+			function, build = "NewElastic", func() { sluice.NewElastic(3, &o) }
+		case sharded:
+			function, build = "NewSharded", func() { sluice.NewSharded(3, &o) }
+		}
+		t.Run(fmt.Sprint(function, " ", strings.Join(test.words, " ")), func(t *testing.T) {
+			mustPanic(t, function, test.words, build)
 		})
 	}
+	mustPanic(t, "NewBounded", []string{"DropOldest"}, func() {
+		sluice.NewBounded(0, &bounded{Overflow: sluice.DropOldest})
+	})
+}
+
+// TestBoundedWithoutSlots: capacity 0, which a configuration may ask for, is a Rendezvous.
+func TestBoundedWithoutSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sluice.NewBounded[int](0, nil)
+		if err := c.TrySend(1); err != sluice.ErrFull {
+			t.Errorf("TrySend without a receiver: %v", err)
+		}
+		sent := false
+		go func() {
+			_ = c.Send(t.Context(), 2)
+			sent = true
+		}()
+		if synctest.Wait(); sent || c.Len() != 0 || c.Cap() != 0 {
+			t.Errorf("Send returned before a receiver came: %v; Len %d, Cap %d", sent, c.Len(), c.Cap())
+		}
+		if v, err := c.TryRecv(); v != 2 || err != nil {
+			t.Errorf("TryRecv: %d, %v", v, err)
+		}
+		c.Close()
+	})
 }
 
 // TestOptionsAreCopied: changing an Options afterwards changes no channel, and
 // nil stands for the defaults.
 func TestOptionsAreCopied(t *testing.T) {
-	o := &sluice.Options[int]{Name: "before", Overflow: sluice.Reject}
+	o := &sluice.BoundedOptions[int]{Name: "before", Overflow: sluice.Reject}
 	c := sluice.NewBounded(1, o)
-	*o = sluice.Options[int]{Name: "after", Overflow: sluice.DropNewest}
+	*o = sluice.BoundedOptions[int]{Name: "after", Overflow: sluice.DropNewest}
 	if err := c.TrySend(1); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +203,7 @@ func returns(t *testing.T, f func()) {
 // TestSizes: values that are larger than the limit in bytes, or say so.
 func TestSizes(t *testing.T) {
 	ctx := context.Background()
-	c := sluice.NewElastic(100, &sluice.Options[int]{LimitBytes: 10, Size: func(v int) int { return v }})
+	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{LimitBytes: 10, Size: func(v int) int { return v }})
 	for _, v := range []int{11, math.MaxInt} {
 		if err := c.Send(ctx, v); err != sluice.ErrTooLarge {
 			t.Errorf("Send of %d bytes into a limit of 10: %v, want %v", v, err, sluice.ErrTooLarge)
@@ -206,8 +245,8 @@ func TestSizes(t *testing.T) {
 // and what points to them, whatever the policy.
 func TestKnownSizes(t *testing.T) {
 	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
-		bytes := sluice.NewElastic(9, &sluice.Options[[]byte]{LimitBytes: 255, Overflow: policy})
-		texts := sluice.NewElastic(9, &sluice.Options[string]{LimitBytes: 255, Overflow: policy})
+		bytes := sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{LimitBytes: 255, Overflow: policy})
+		texts := sluice.NewElastic(9, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy})
 		for range 3 { // two fit
 			_ = bytes.TrySend(make([]byte, 1, 100))
 			_ = texts.TrySend(strings.Repeat("s", 100))
@@ -225,8 +264,8 @@ func TestKnownSizes(t *testing.T) {
 // counted a second time.
 func TestBytesOfKnownSizes(t *testing.T) {
 	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
-		known := sluice.NewElastic(99, &sluice.Options[string]{LimitBytes: 255, Overflow: policy})
-		asked := sluice.NewElastic(99, &sluice.Options[string]{LimitBytes: 255, Overflow: policy, Size: func(s string) int { return len(s) }})
+		known := sluice.NewElastic(99, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy})
+		asked := sluice.NewElastic(99, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy, Size: func(s string) int { return len(s) }})
 		for n := range 10 {
 			if got, want := known.Stats().Bytes, asked.Stats().Bytes; got != want {
 				t.Errorf("%v: %d bytes with %d strings, want %d", policy, got, n, want)
@@ -242,7 +281,7 @@ func TestBytesOfKnownSizes(t *testing.T) {
 
 // TestSizesDoNotWrap: a sum of sizes beyond an int64 is too much, not little.
 func TestSizesDoNotWrap(t *testing.T) {
-	c := sluice.NewElastic(3, &sluice.Options[int]{LimitBytes: math.MaxInt64, Size: func(v int) int { return v }})
+	c := sluice.NewElastic(3, &sluice.ElasticOptions[int]{LimitBytes: math.MaxInt64, Size: func(v int) int { return v }})
 	if err := c.TrySend(math.MaxInt); err != nil {
 		t.Fatalf("TrySend of %d bytes into an equal limit: %v", math.MaxInt, err)
 	}

@@ -172,7 +172,7 @@ func TestBatcherTimerComes(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	buf := make([]int, 64)
 	for round := range rounds {
-		c := sluice.NewBounded(64, &sluice.Options[int]{SingleSender: true, SingleReceiver: true})
+		c := sluice.NewBounded(64, &sluice.BoundedOptions[int]{SingleSender: true, SingleReceiver: true})
 		size := 2 + random.IntN(30)
 		b := sluice.NewBatcher(c, size, time.Duration(1+random.IntN(3000)))
 		n := random.IntN(40)

@@ -140,7 +140,7 @@ func TestBatcherHuge(t *testing.T) {
 func TestBatcherAllocatesNothing(t *testing.T) {
 	for _, linger := range lingers {
 		for _, capacity := range []int{1, 64} {
-			c := sluice.NewBounded[int](capacity, &sluice.Options[int]{Overflow: sluice.DropOldest})
+			c := sluice.NewBounded[int](capacity, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
 			b := sluice.NewBatcher(c, 4, linger)
 			allocated := testing.AllocsPerRun(200, func() {
 				mustAccept(t, b, 1, 2, 3, 4, 5)

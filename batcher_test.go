@@ -269,7 +269,7 @@ func TestBatcherTrySend(t *testing.T) {
 
 // A value that is too large stays in front until it is taken out.
 func TestBatcherTooLarge(t *testing.T) {
-	c := sluice.NewElastic(100, &sluice.Options[int]{LimitBytes: 10, Size: func(v int) int { return v }})
+	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{LimitBytes: 10, Size: func(v int) int { return v }})
 	b := sluice.NewBatcher(c, 4, 0)
 	mustAccept(t, b, 1, 11, 2)
 	for range 2 {

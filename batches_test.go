@@ -47,11 +47,11 @@ var queues = map[string]func() (sluice.Sender[int], sluice.BatchReceiver[int], f
 		return c, c, c.Close
 	},
 	"Elastic one to one": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
-		c := sluice.NewElastic(sluice.Unlimited, &sluice.Options[int]{SingleSender: true, SingleReceiver: true})
+		c := sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{SingleSender: true, SingleReceiver: true})
 		return c, c, c.Close
 	},
 	"Elastic bytes": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
-		c := sluice.NewElastic(1000, &sluice.Options[int]{LimitBytes: 1000, Size: func(int) int { return 1 }})
+		c := sluice.NewElastic(1000, &sluice.ElasticOptions[int]{LimitBytes: 1000, Size: func(int) int { return 1 }})
 		return c, c, c.Close
 	},
 	"stranger": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {

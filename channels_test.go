@@ -24,12 +24,15 @@ func listedAs(name string) (found []sluice.Named) {
 // Each kind, over each of its engines, is listed as what it is, with its figures.
 func TestChannelsListsKinds(t *testing.T) {
 	name := t.Name()
-	o := &sluice.Options[int]{Name: name}
-	sized := &sluice.Options[int]{Name: name, LimitBytes: 100, Size: func(int) int { return 1 }}
+	bounded := &sluice.BoundedOptions[int]{Name: name}
+	elastic := &sluice.ElasticOptions[int]{Name: name}
+	sized := &sluice.ElasticOptions[int]{Name: name, LimitBytes: 100, Size: func(int) int { return 1 }}
 	all := []sluice.Chan[int]{
-		sluice.NewRendezvous(o), sluice.NewBounded(4, o), sluice.NewBounded(64, o), sluice.NewBounded(1<<20, o),
-		sluice.NewElastic(64, o), sluice.NewElastic(64, sized), sluice.NewSharded(64, o),
-		sluice.NewBounded(64, &sluice.Options[int]{Name: name, SingleSender: true}),
+		sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name}),
+		sluice.NewBounded(4, bounded), sluice.NewBounded(64, bounded), sluice.NewBounded(1<<20, bounded),
+		sluice.NewElastic(64, elastic), sluice.NewElastic(64, sized),
+		sluice.NewSharded(64, &sluice.ShardedOptions[int]{Name: name}),
+		sluice.NewBounded(64, &sluice.BoundedOptions[int]{Name: name, SingleSender: true}),
 	}
 	want := []string{"Rendezvous", "Bounded", "Bounded", "Bounded", "Elastic", "Elastic", "Sharded", "Bounded"}
 	for i, c := range all {
@@ -58,7 +61,7 @@ func TestChannelsListsKinds(t *testing.T) {
 func TestChannelsWithoutNameAreNotListed(t *testing.T) {
 	before := len(sluice.Channels())
 	c := sluice.NewBounded[int](64, nil)
-	d := sluice.NewSharded[int](64, &sluice.Options[int]{})
+	d := sluice.NewSharded[int](64, &sluice.ShardedOptions[int]{})
 	if after := len(sluice.Channels()); after > before {
 		t.Errorf("%d channels are listed, before it were %d", after, before)
 	}
@@ -76,7 +79,7 @@ func TestChannelsForgetsGarbage(t *testing.T) {
 	name := t.Name()
 	var stay []*sluice.Bounded[int]
 	for i := range made {
-		c := sluice.NewBounded[int](64, &sluice.Options[int]{Name: name})
+		c := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: name})
 		if err := c.TrySend(i); err != nil { // not drained
 			t.Fatal(err)
 		}
@@ -104,7 +107,7 @@ func TestChannelsForgetsGarbage(t *testing.T) {
 
 // A Lane keeps its channel in use, so it stays listed when nothing else does.
 func TestChannelsListsWhatALaneKeeps(t *testing.T) {
-	lane := sluice.NewSharded[int](64, &sluice.Options[int]{Name: t.Name()}).Lane()
+	lane := sluice.NewSharded[int](64, &sluice.ShardedOptions[int]{Name: t.Name()}).Lane()
 	runtime.GC()
 	runtime.GC()
 	if err := lane.Send(context.Background(), 1); err != nil {
@@ -134,7 +137,7 @@ func (t *tank) Stats() sluice.Stats {
 // alive; without a name it is not listed.
 func TestEnlist(t *testing.T) {
 	name := fmt.Sprint(t.Name(), rand.Uint64()) // what runs before listed may live on
-	first := sluice.NewBounded[int](64, &sluice.Options[int]{Name: name})
+	first := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: name})
 	mine := &tank{fill: 3}
 	sluice.Enlist(name, "Tank", mine)
 	sluice.Enlist("", "Tank", &tank{fill: 5})

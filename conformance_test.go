@@ -51,13 +51,27 @@ func (s shape) String() string {
 
 // open makes a channel of the shape.
 func open[T any](s shape, onDrop func(T)) sluicetest.Channel[T] {
-	o := &sluice.Options[T]{
-		Overflow:       s.overflow,
-		OnDrop:         onDrop,
-		Shrink:         s.shrink,
-		SingleSender:   s.oneSender,
-		SingleReceiver: s.oneReceiver,
-		NoHandOff:      s.withoutHandOff,
+	o := &sluice.BoundedOptions[T]{
+		Overflow: s.overflow, OnDrop: onDrop, SingleSender: s.oneSender, SingleReceiver: s.oneReceiver,
+	}
+	switch {
+	case s.elastic:
+		return openElastic(s, onDrop)
+	case s.capacity > 0 && s.withoutHandOff:
+		return sluice.NewBoundedWithoutHandOff(s.capacity, o)
+	case s.capacity > 0:
+		return sluice.NewBounded(s.capacity, o)
+	case s.withoutHandOff:
+		return sluice.NewRendezvousWithoutHandOff((*sluice.RendezvousOptions[T])(o))
+	default:
+		return sluice.NewRendezvous((*sluice.RendezvousOptions[T])(o))
+	}
+}
+
+func openElastic[T any](s shape, onDrop func(T)) *sluice.Elastic[T] {
+	o := &sluice.ElasticOptions[T]{
+		Overflow: s.overflow, OnDrop: onDrop, SingleSender: s.oneSender, SingleReceiver: s.oneReceiver,
+		Shrink: s.shrink,
 	}
 	if s.bytes {
 		o.LimitBytes = int64(s.capacity)
@@ -67,14 +81,7 @@ func open[T any](s shape, onDrop func(T)) sluicetest.Channel[T] {
 		o.LimitBytes = int64(s.capacity) + 1
 		o.Size = func(v T) int { return sizeOf(any(v).(uint64)) }
 	}
-	switch {
-	case s.elastic:
-		return sluice.NewElastic(s.capacity, o)
-	case s.capacity > 0:
-		return sluice.NewBounded(s.capacity, o)
-	default:
-		return sluice.NewRendezvous(o)
-	}
+	return sluice.NewElastic(s.capacity, o)
 }
 
 // sizeOf is the size of a value of a shape with sizes.

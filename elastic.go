@@ -6,22 +6,20 @@ import (
 	"github.com/sluice-go/sluice/internal/handoff"
 )
 
-// An Elastic is a FIFO that grows as needed, up to a limit, and gives memory
-// back when the backlog is gone.
+// An Elastic is a FIFO that grows as needed, up to a limit, and gives memory back when
+// the backlog is gone. Its methods are those of a [Channel], documented at [Bounded].
 type Elastic[T any] struct{ channel[T] }
 
 // NewElastic returns an empty Elastic that queues at most limit values; write
-// [Unlimited] where that is what you want. Options.LimitBytes bounds its size
-// in bytes as well. It panics if limit is below 1.
-func NewElastic[T any](limit int, o *Options[T]) *Elastic[T] {
-	requirePositive("NewElastic", "limit", limit)
-	config := o.config("NewElastic", limit)
-	config.Elastic = true
-	return &Elastic[T]{newChannel(config, func(c engine.Config[T]) engine.Engine[T] {
+// [Unlimited] if memory is the only limit. [ElasticOptions.LimitBytes] limits its size in
+// bytes as well. A limit below 1, and options that make no sense, panic.
+func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
+	requireLimit("NewElastic", "limit", limit, 1)
+	return &Elastic[T]{newChannel(o.config(limit), func(c engine.Config[T]) engine.Engine[T] {
 		switch {
 		case c.Size == nil:
 			return named("Elastic", c, chain.New(c))
-		case c.Overflow == engine.Reject: // nobody waits for room
+		case c.Overflow == engine.Reject: // no sender waits for room
 			m := chain.NewMetered(c)
 			e := named("Elastic", c, m)
 			if c.SizeIsKnown {
@@ -29,8 +27,8 @@ func NewElastic[T any](limit int, o *Options[T]) *Elastic[T] {
 			}
 			return e
 		default:
-			// Sizes are added up under one lock, and a large value keeps its
-			// place before smaller ones: that is what handoff does.
+			// Sizes are added up under one lock, and a large value is not
+			// overtaken by smaller ones: handoff does both.
 			return named("Elastic", c, handoff.New(c))
 		}
 	})}

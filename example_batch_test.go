@@ -93,7 +93,7 @@ func ExampleNewBatcher_linger() {
 // handed back.
 func ExampleBatcher_Unsent() {
 	ctx := context.Background()
-	jobs := sluice.NewBounded[int](2, &sluice.Options[int]{Overflow: sluice.Reject})
+	jobs := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 
 	b := sluice.NewBatcher(jobs, 4, 0)
 	for i := 1; i <= 4; i++ {

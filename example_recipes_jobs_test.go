@@ -13,7 +13,7 @@ import (
 // A full queue says no at the door, while the caller can still do something else.
 func Example_shedLoad() {
 	ctx := context.Background()
-	requests := sluice.NewBounded(2, &sluice.Options[string]{Overflow: sluice.Reject})
+	requests := sluice.NewBounded(2, &sluice.BoundedOptions[string]{Overflow: sluice.Reject})
 	accept := func(request string) int {
 		switch err := requests.Send(ctx, request); {
 		case errors.Is(err, sluice.ErrFull):
@@ -47,7 +47,7 @@ func Example_orderPerKey() {
 	parts := make([]*sluice.Bounded[event], 4)
 	var workers sync.WaitGroup
 	for i := range parts {
-		part := sluice.NewBounded(128, &sluice.Options[event]{SingleReceiver: true})
+		part := sluice.NewBounded(128, &sluice.BoundedOptions[event]{SingleReceiver: true})
 		parts[i] = part
 		workers.Go(func() {
 			for e := range part.All(ctx) {

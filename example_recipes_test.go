@@ -48,7 +48,7 @@ func Example_fanIn() {
 // never an older one.
 func Example_freshestValue() {
 	ctx := context.Background()
-	price := sluice.NewBounded(1, &sluice.Options[int]{Overflow: sluice.DropOldest})
+	price := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
 
 	for _, now := range []int{101, 99, 100} { // faster than anybody reads
 		_ = price.Send(ctx, now) // fails only after Close
@@ -69,7 +69,7 @@ func Example_freshestValue() {
 func Example_rateLimit() {
 	ctx := context.Background()
 	const burst, each = 2, time.Millisecond
-	tokens := sluice.NewBounded(burst, &sluice.Options[struct{}]{Overflow: sluice.DropNewest})
+	tokens := sluice.NewBounded(burst, &sluice.BoundedOptions[struct{}]{Overflow: sluice.DropNewest})
 	for range burst {
 		_ = tokens.TrySend(struct{}{})
 	}

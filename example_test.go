@@ -60,7 +60,7 @@ func ExampleRendezvous() {
 // what, when a program seems to hang.
 func ExampleChannels() {
 	ctx, cancel := context.WithCancel(context.Background())
-	orders := sluice.NewBounded[string](2, &sluice.Options[string]{Name: "orders"})
+	orders := sluice.NewBounded[string](2, &sluice.BoundedOptions[string]{Name: "orders"})
 	done := make(chan error)
 	for _, order := range []string{"soup", "tea", "cake"} {
 		go func() { done <- orders.Send(ctx, order) }() // the last one finds no room
@@ -93,7 +93,7 @@ func ExampleChannels() {
 // value. OnDrop sees what was displaced.
 func ExampleBounded_mailbox() {
 	ctx := context.Background()
-	position := sluice.NewBounded(1, &sluice.Options[int]{
+	position := sluice.NewBounded(1, &sluice.BoundedOptions[int]{
 		Overflow: sluice.DropOldest,
 		OnDrop:   func(old int) { fmt.Println("missed", old) },
 	})
@@ -151,7 +151,7 @@ func ExampleElastic_RecvBatch() {
 
 // A bound in bytes as well as in values: what is queued never takes more.
 func ExampleNewElastic_limitBytes() {
-	messages := sluice.NewElastic(1000, &sluice.Options[string]{
+	messages := sluice.NewElastic(1000, &sluice.ElasticOptions[string]{
 		LimitBytes: 10,
 		Size:       func(message string) int { return len(message) },
 	})
@@ -266,7 +266,7 @@ func ExampleEnds() {
 // One consistent view: what was sent is received, dropped or queued.
 func ExampleBounded_Stats() {
 	ctx := context.Background()
-	c := sluice.NewBounded(8, &sluice.Options[int]{Name: "readings"})
+	c := sluice.NewBounded(8, &sluice.BoundedOptions[int]{Name: "readings"})
 	_, _ = c.SendBatch(ctx, []int{1, 2, 3})
 	_, _ = c.Recv(ctx)
 
@@ -308,7 +308,7 @@ func ExampleSharded() {
 // What belongs together goes into one lane by its key, whoever sends it.
 func ExampleSharded_SendKey() {
 	ctx := context.Background()
-	payments := sluice.NewSharded[string](1000, &sluice.Options[string]{Lanes: 4})
+	payments := sluice.NewSharded[string](1000, &sluice.ShardedOptions[string]{Lanes: 4})
 
 	const account = 4711
 	_ = payments.SendKey(ctx, account, "deposit")

@@ -23,7 +23,7 @@ func expectEmptySlots(t *testing.T, b *Batcher[*int], when string) {
 // keeps a closed Batcher alive.
 func TestBatcherRetention(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Hour} {
-		c := NewBounded[*int](5, &Options[*int]{Overflow: Reject})
+		c := NewBounded[*int](5, &BoundedOptions[*int]{Overflow: Reject})
 		b := NewBatcher(c, 3, linger)
 		for i := range 10 {
 			_ = b.Send(t.Context(), new(int))

@@ -16,7 +16,7 @@ func TestInlined(t *testing.T) {
 import "github.com/sluice-go/sluice"
 
 func main() {
-	c := sluice.NewElastic[[]byte](sluice.Unlimited, &sluice.Options[[]byte]{LimitBytes: 9, Overflow: sluice.Reject})
+	c := sluice.NewElastic[[]byte](sluice.Unlimited, &sluice.ElasticOptions[[]byte]{LimitBytes: 9, Overflow: sluice.Reject})
 	_ = c.TrySend(nil)
 	_, _ = c.TryRecv()
 }

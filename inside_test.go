@@ -17,22 +17,29 @@ import (
 // A named kind is a way to make a channel, over each engine and both its rings.
 type namedKind struct {
 	kind string
-	make func(o *sluice.Options[int]) sluice.Chan[int]
+	make func(name string) sluice.Chan[int]
 }
 
 func namedKinds() []namedKind {
 	return []namedKind{
-		{"Rendezvous", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewRendezvous(o) }},
-		{"Bounded", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewBounded(3, o) }},
-		{"Bounded", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewBounded(20, o) }},
-		{"Elastic", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewElastic(2000, o) }},
-		{"Elastic", func(o *sluice.Options[int]) sluice.Chan[int] {
-			o.LimitBytes, o.Size = 100, func(int) int { return 1 }
-			return sluice.NewElastic(64, o)
+		{"Rendezvous", func(name string) sluice.Chan[int] {
+			return sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name})
 		}},
-		{"Sharded", func(o *sluice.Options[int]) sluice.Chan[int] {
-			o.Lanes = 2
-			return sluice.NewSharded(5, o)
+		{"Bounded", func(name string) sluice.Chan[int] {
+			return sluice.NewBounded(3, &sluice.BoundedOptions[int]{Name: name})
+		}},
+		{"Bounded", func(name string) sluice.Chan[int] {
+			return sluice.NewBounded(20, &sluice.BoundedOptions[int]{Name: name})
+		}},
+		{"Elastic", func(name string) sluice.Chan[int] {
+			return sluice.NewElastic(2000, &sluice.ElasticOptions[int]{Name: name})
+		}},
+		{"Elastic", func(name string) sluice.Chan[int] {
+			return sluice.NewElastic(64, &sluice.ElasticOptions[int]{
+				Name: name, LimitBytes: 100, Size: func(int) int { return 1 }})
+		}},
+		{"Sharded", func(name string) sluice.Chan[int] {
+			return sluice.NewSharded(5, &sluice.ShardedOptions[int]{Name: name, Lanes: 2})
 		}},
 	}
 }
@@ -42,7 +49,7 @@ func eachKind(t *testing.T, test func(t *testing.T, c sluice.Chan[int], n sluice
 	for i, k := range namedKinds() {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := k.make(&sluice.Options[int]{Name: t.Name()})
+				c := k.make(t.Name())
 				found := listedAs(t.Name())
 				if len(found) != 1 || found[0].Kind != k.kind {
 					t.Fatalf("listed: %+v", found)
@@ -169,7 +176,7 @@ func TestInsideIsBounded(t *testing.T) {
 func TestInsideMergesLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each = 30
-		c := sluice.NewSharded(1, &sluice.Options[int]{Name: t.Name(), Lanes: 2})
+		c := sluice.NewSharded(1, &sluice.ShardedOptions[int]{Name: t.Name(), Lanes: 2})
 		for c.TrySend(0) == nil {
 		}
 		for i := range 3 * each {
@@ -243,7 +250,7 @@ func TestInsideRings(t *testing.T) {
 // However long an Elastic is, so many of its rings are listed: those that are received
 // from first.
 func TestInsideListsTheFirstRings(t *testing.T) {
-	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: t.Name()})
+	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: t.Name()})
 	for i := range 200_000 {
 		if err := c.TrySend(i); err != nil {
 			t.Fatal(err)
@@ -285,7 +292,7 @@ func ringsAre(inside sluice.Inside, one bool) string {
 func TestInsideLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		c := sluice.NewSharded(3, &sluice.Options[int]{Name: t.Name(), Lanes: 2})
+		c := sluice.NewSharded(3, &sluice.ShardedOptions[int]{Name: t.Name(), Lanes: 2})
 		n := listedAs(t.Name())[0]
 		mine := c.Lane()
 		for range 3 {
@@ -350,7 +357,7 @@ func TestInsideOfNothing(t *testing.T) {
 		t.Error("a channel of a foreign kind has an inside")
 	}
 	runtime.KeepAlive(foreign)
-	sluice.NewRendezvous(&sluice.Options[int]{Name: t.Name() + " garbage"})
+	sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: t.Name() + " garbage"})
 	n := listedAs(t.Name() + " garbage")
 	for _, ok := n[0].Inside(); ok; _, ok = n[0].Inside() { // the test's deadline ends it
 		runtime.GC()
@@ -365,7 +372,7 @@ func TestInsideWhileInUse(t *testing.T) {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			c := k.make(&sluice.Options[int]{Name: t.Name()})
+			c := k.make(t.Name())
 			n := listedAs(t.Name())[0]
 			ctx := context.Background()
 			var users sync.WaitGroup
@@ -418,15 +425,14 @@ func TestInsideWhileInUse(t *testing.T) {
 // One that was woken in vain, as another was faster, waits on in its place, and since
 // when it began.
 func TestInsideKeepsWhoWasWokenInVain(t *testing.T) {
-	without := func(o *sluice.Options[int]) sluice.Chan[int] {
-		o.NoHandOff = true
-		return sluice.NewBounded(3, o)
+	without := func(name string) sluice.Chan[int] {
+		return sluice.NewBoundedWithoutHandOff(3, &sluice.BoundedOptions[int]{Name: name})
 	}
 	for i, k := range append(namedKinds(), namedKind{"Bounded", without}) {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := context.Background()
-				c := k.make(&sluice.Options[int]{Name: t.Name()})
+				c := k.make(t.Name())
 				found := listedAs(t.Name())
 				n := found[len(found)-1] // others are of runs before
 				if c.Cap() == 0 {

@@ -22,17 +22,19 @@ func perHundred(v int) int {
 
 // endsKinds are the kinds, and those whose sends fail where others wait.
 func endsKinds() map[string]func() sluice.Chan[int] {
-	reject := &sluice.Options[int]{Overflow: sluice.Reject}
+	reject := &sluice.BoundedOptions[int]{Overflow: sluice.Reject}
 	all := map[string]func() sluice.Chan[int]{
-		"Rendezvous, Reject": func() sluice.Chan[int] { return sluice.NewRendezvous(reject) },
+		"Rendezvous, Reject": func() sluice.Chan[int] { return sluice.NewRendezvous((*sluice.RendezvousOptions[int])(reject)) },
 		"Bounded 1, Reject":  func() sluice.Chan[int] { return sluice.NewBounded(1, reject) },
 		"Bounded 64, Reject": func() sluice.Chan[int] { return sluice.NewBounded(64, reject) },
-		"Elastic 70, Reject": func() sluice.Chan[int] { return sluice.NewElastic(70, reject) },
+		"Elastic 70, Reject": func() sluice.Chan[int] {
+			return sluice.NewElastic(70, &sluice.ElasticOptions[int]{Overflow: sluice.Reject})
+		},
 		"Elastic, too large": func() sluice.Chan[int] {
-			return sluice.NewElastic(sluice.Unlimited, &sluice.Options[int]{LimitBytes: 100, Size: perHundred})
+			return sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{LimitBytes: 100, Size: perHundred})
 		},
 		"Elastic, too large, Reject": func() sluice.Chan[int] {
-			return sluice.NewElastic(sluice.Unlimited, &sluice.Options[int]{
+			return sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{
 				LimitBytes: 100, Size: perHundred, Overflow: sluice.Reject})
 		},
 	}
@@ -45,7 +47,7 @@ func endsKinds() map[string]func() sluice.Chan[int] {
 func TestEndsPassWhatDropOldestCannot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dropped []int
-		ends := sluice.Ends[int](sluice.NewElastic(10, &sluice.Options[int]{
+		ends := sluice.Ends[int](sluice.NewElastic(10, &sluice.ElasticOptions[int]{
 			LimitBytes: 100, Size: perHundred, Overflow: sluice.DropOldest,
 			OnDrop: func(v int) { dropped = append(dropped, v) },
 		}))
@@ -79,7 +81,7 @@ func TestEndsPassWhatDropOldestCannot(t *testing.T) {
 // and is not filled beyond its capacity.
 func TestEndsHoldUpWhatIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewBounded(8, &sluice.Options[int]{Overflow: sluice.Reject})
+		c := sluice.NewBounded(8, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 		ends := sluice.Ends[int](c)
 		sent := 0
 		for range 10_000 {
@@ -242,7 +244,7 @@ func TestFromReportsWhatIsRefused(t *testing.T) {
 		in <- 1
 		in <- 2
 		close(in)
-		c := sluice.NewBounded(1, &sluice.Options[int]{Overflow: sluice.Reject})
+		c := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 		for want := range 2 {
 			unsent, err := sluice.From(t.Context(), c, in)
 			if !errors.Is(err, sluice.ErrFull) || !slices.Equal(unsent, []int{want + 1}) {

@@ -6,76 +6,139 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Options are the choices that have a default. A nil *Options means all
-// defaults. The constructors copy what they need: an Options value may be
-// changed and used again. A combination that makes no sense for the kind panics
-// in the constructor.
-type Options[T any] struct {
-	// Name is shown in Stats, and has [Channels] list the channel. It need not
-	// be unique. Empty is no name.
+// RendezvousOptions are the optional settings of a [Rendezvous]. Nil selects the
+// defaults. The constructor copies them.
+type RendezvousOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
 	Name string
 
-	// Overflow says what a send does that finds no room. The default is Block.
+	// Overflow is what a send does while no receiver waits: Block (the default), Reject
+	// or DropNewest. DropOldest panics: there is no buffer to drop from.
 	Overflow Overflow
 
-	// OnDrop, if set, is called exactly once with each value that DropNewest
-	// or DropOldest discards, by the goroutine whose Send discarded it, before
-	// that Send returns and with no lock held: it may use the channel. If it
-	// panics, so does the Send; what that call had yet to report stays unseen.
+	// OnDrop is called exactly once with each value that DropNewest discards, by the
+	// goroutine whose send discarded it, before that send returns. It may use the
+	// channel. If it panics, so does the send.
 	OnDrop func(v T)
 
-	// SingleSender promises that at no time two goroutines send at once
-	// (Send, TrySend and SendBatch together; Close is free). SingleReceiver
-	// promises the same of receiving. The promises make the channel cheaper.
-	// A program built with -race or -tags sluicecheck panics when it breaks
-	// one; otherwise a broken promise loses or duplicates values.
+	// SingleSender and SingleReceiver promise that no two goroutines send (Send,
+	// TrySend, SendBatch), or receive, at the same time. Close is exempt. A promise
+	// makes the channel cheaper. A program built with -race or -tags sluicecheck panics
+	// when it breaks one; in any other build a broken promise loses or duplicates values.
+	SingleSender   bool
+	SingleReceiver bool
+}
+
+// BoundedOptions are the optional settings of a [Bounded]. Nil selects the defaults. The
+// constructor copies them.
+type BoundedOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while the channel is full. The default is Block.
+	Overflow Overflow
+
+	// OnDrop is called exactly once with each value that DropNewest or DropOldest
+	// discards, by the goroutine whose send discarded it, before that send returns. It
+	// may use the channel. If it panics, so does the send.
+	OnDrop func(v T)
+
+	// SingleSender and SingleReceiver promise that no two goroutines send (Send,
+	// TrySend, SendBatch), or receive, at the same time. Close is exempt. A promise
+	// makes the channel cheaper. A program built with -race or -tags sluicecheck panics
+	// when it breaks one; in any other build a broken promise loses or duplicates values.
+	SingleSender   bool
+	SingleReceiver bool
+}
+
+// ElasticOptions are the optional settings of an [Elastic]. Nil selects the defaults. The
+// constructor copies them.
+type ElasticOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while the channel is at its limit. The default is
+	// Block.
+	Overflow Overflow
+
+	// OnDrop is called exactly once with each value that DropNewest or DropOldest
+	// discards, by the goroutine whose send discarded it, before that send returns. It
+	// may use the channel. If it panics, so does the send.
+	OnDrop func(v T)
+
+	// SingleSender and SingleReceiver promise that no two goroutines send (Send,
+	// TrySend, SendBatch), or receive, at the same time. Close is exempt. A promise
+	// makes the channel cheaper. A program built with -race or -tags sluicecheck panics
+	// when it breaks one; in any other build a broken promise loses or duplicates values.
 	SingleSender   bool
 	SingleReceiver bool
 
-	// Shrink says when an Elastic, or a lane of a Sharded, gives memory back. The default is ShrinkHalf.
+	// Shrink is when the channel gives memory back. The default is ShrinkHalf.
 	Shrink ShrinkMode
 
-	// LimitBytes bounds the sum of Size over the values queued in an Elastic,
-	// besides its limit in values. 0 means no such bound. Size must be set with
-	// it; it is called once a value, by the sender (a Select that does not
-	// send at once calls it again), and must not be negative nor use the
-	// channel. Only for []byte and string it may be nil, which costs less than a
-	// call: then they count what they hold, capacity or length, and what points to
-	// it; a slice that is above the limit by its capacity alone counts as the limit.
-	// With Reject the limit is cheap, and a value may be refused that would have
-	// left up to a 256th of LimitBytes free.
+	// LimitBytes bounds the sum of the sizes of the queued values, in addition to the
+	// limit in values. 0 means no limit in bytes. Under Reject the limit is cheapest, and
+	// a value may be rejected although up to 1/256 of LimitBytes is free.
 	LimitBytes int64
-	Size       func(v T) int
 
-	// Lanes is the number of lanes of a Sharded. 0 stands for as many as are
-	// needed: one, and more while senders get into each other's way, up to the
-	// GOMAXPROCS at the time it is made.
-	Lanes int
-
-	// NoHandOff makes a Rendezvous or a small Bounded wake a waiting goroutine
-	// and let it look again, instead of handing the value over directly. It is
-	// there to measure what the hand-off is worth, and costs speed.
-	NoHandOff bool
+	// Size returns the size of a value in bytes. It is required with LimitBytes, unless T
+	// is []byte or string: these count their capacity or length plus their header, and a
+	// slice that exceeds the limit by its spare capacity alone counts as the limit. The
+	// sender calls Size once per value (a Select that has to wait calls it again). Size
+	// must not return a negative number, and must not use the channel.
+	Size func(v T) int
 }
 
-// Overflow is what a send does that finds no room.
+// ShardedOptions are the optional settings of a [Sharded]. Nil selects the defaults. The
+// constructor copies them.
+type ShardedOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while every lane it may use is full. The default is
+	// Block. DropOldest drops the oldest value of one lane.
+	Overflow Overflow
+
+	// OnDrop is called exactly once with each value that DropNewest or DropOldest
+	// discards, by the goroutine whose send discarded it, before that send returns. It
+	// may use the channel. If it panics, so does the send.
+	OnDrop func(v T)
+
+	// SingleReceiver promises that no two goroutines receive at the same time; see
+	// [BoundedOptions]. For a single sender take an [Elastic]: lanes exist for many.
+	SingleReceiver bool
+
+	// Shrink is when a lane gives memory back. The default is ShrinkHalf.
+	Shrink ShrinkMode
+
+	// Lanes fixes the number of lanes, at most 32768. With 0, the default, there is one
+	// lane at first; the number grows under contention, up to the GOMAXPROCS at the time
+	// of construction, and shrinks when the contention is over.
+	Lanes int
+}
+
+// Overflow is what a send does when there is no room for its value.
 type Overflow uint8
 
 const (
 	// Block waits for room. TrySend fails with ErrFull.
 	Block Overflow = iota
-	// Reject fails with ErrFull at once.
+	// Reject fails with ErrFull immediately.
 	Reject
 	// DropNewest discards the value being sent. The send succeeds.
 	DropNewest
-	// DropOldest discards the value that would have been received next, and
-	// sends in its place. The send succeeds. With capacity 1 this makes a
-	// mailbox that holds the freshest value.
+	// DropOldest discards the value that would have been received next, and sends in its
+	// place. The send succeeds. With capacity 1 the channel holds the latest value.
 	DropOldest
 )
 
 var overflowNames = [...]string{"Block", "Reject", "DropNewest", "DropOldest"}
 
+// String returns the name of the policy.
 func (o Overflow) String() string {
 	if int(o) < len(overflowNames) {
 		return overflowNames[o]
@@ -83,14 +146,15 @@ func (o Overflow) String() string {
 	return fmt.Sprintf("Overflow(%d)", uint8(o))
 }
 
-// ShrinkMode is when an Elastic gives back memory that it does not need now.
+// ShrinkMode is when an [Elastic], or a lane of a [Sharded], gives memory back that it
+// does not need now.
 type ShrinkMode uint8
 
 const (
-	// ShrinkHalf keeps at most as much spare memory as the queued values
-	// occupy, so that at least half of what is held is in use, but for a
-	// first few KiB. A queue that goes from empty to more than that and back
-	// takes the memory anew each time: NoShrink spares it that.
+	// ShrinkHalf keeps at most as much spare memory as the queued values occupy, except
+	// for the first few KiB: at least half of the memory held is in use. A queue that
+	// swings between empty and more than that allocates again each time; NoShrink avoids
+	// it.
 	ShrinkHalf ShrinkMode = iota
 	// ShrinkEmpty keeps all memory until the channel is empty.
 	ShrinkEmpty
@@ -100,6 +164,7 @@ const (
 
 var shrinkNames = [...]string{"ShrinkHalf", "ShrinkEmpty", "NoShrink"}
 
+// String returns the name of the mode.
 func (m ShrinkMode) String() string {
 	if int(m) < len(shrinkNames) {
 		return shrinkNames[m]
@@ -107,71 +172,103 @@ func (m ShrinkMode) String() string {
 	return fmt.Sprintf("ShrinkMode(%d)", uint8(m))
 }
 
-// config checks o for the kind that the constructor named function makes, and
-// turns it into what an engine reads.
-func (o *Options[T]) config(function string, limit int) engine.Config[T] {
+// config checks the options and returns what the engine reads. The types make most
+// combinations that make no sense impossible; what depends on a value panics here.
+func (o *RendezvousOptions[T]) config() engine.Config[T] {
 	if o == nil {
-		return engine.Config[T]{Limit: limit}
+		return engine.Config[T]{}
 	}
-	refuse := func(format string, args ...any) {
-		panic("sluice: " + function + ": " + fmt.Sprintf(format, args...))
+	requireOverflow("NewRendezvous", o.Overflow, o.OnDrop != nil, false)
+	return engine.Config[T]{
+		Name: o.Name, Overflow: engine.Overflow(o.Overflow), OnDrop: o.OnDrop,
+		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
 	}
-	elastic := function == "NewElastic"
-	sharded := function == "NewSharded"
+}
+
+func (o *BoundedOptions[T]) config(capacity int) engine.Config[T] {
+	if o == nil {
+		return engine.Config[T]{Limit: capacity}
+	}
+	requireOverflow("NewBounded", o.Overflow, o.OnDrop != nil, capacity > 0)
+	return engine.Config[T]{
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: o.OnDrop,
+		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
+	}
+}
+
+func (o *ElasticOptions[T]) config(limit int) engine.Config[T] {
+	if o == nil {
+		return engine.Config[T]{Limit: limit, Elastic: true}
+	}
+	const function = "NewElastic"
+	requireOverflow(function, o.Overflow, o.OnDrop != nil, true)
+	requireShrink(function, o.Shrink)
 	size := o.Size
 	if o.LimitBytes > 0 && size == nil {
 		size = engine.KnownSize[T](o.LimitBytes)
 	}
 	switch {
-	case int(o.Overflow) >= len(overflowNames):
-		refuse("Overflow is %v, which is no policy", o.Overflow)
-	case int(o.Shrink) >= len(shrinkNames):
-		refuse("Shrink is %v, which is no mode", o.Shrink)
-	case limit == 0 && o.Overflow == DropOldest:
-		refuse("Overflow is DropOldest, but there is no buffer to drop from")
-	case o.OnDrop != nil && o.Overflow != DropNewest && o.Overflow != DropOldest:
-		refuse("OnDrop is set, but Overflow is %v, which drops nothing", o.Overflow)
-	case !elastic && !sharded && o.Shrink != ShrinkHalf:
-		refuse("Shrink is %v, but only an Elastic and the lanes of a Sharded shrink", o.Shrink)
-	case !elastic && o.LimitBytes != 0:
-		refuse("LimitBytes is %d, but only an Elastic has a limit in bytes", o.LimitBytes)
-	case !elastic && o.Size != nil:
-		refuse("Size is set, but only an Elastic has a limit in bytes")
 	case o.LimitBytes < 0:
-		refuse("LimitBytes is %d, below 1", o.LimitBytes)
+		refuse(function, "LimitBytes must not be negative (got %d)", o.LimitBytes)
 	case o.LimitBytes > 0 && size == nil:
-		refuse("LimitBytes is %d, but Size is nil, and the values are neither []byte nor string", o.LimitBytes)
+		var v T
+		refuse(function, "LimitBytes requires Size for values of type %T", v)
 	case o.LimitBytes == 0 && o.Size != nil:
-		refuse("Size is set, but LimitBytes is 0")
-	case (elastic || sharded) && o.NoHandOff:
-		refuse("NoHandOff is set, but there is no hand-off to leave out")
-	case !sharded && o.Lanes != 0:
-		refuse("Lanes is %d, but only a Sharded has lanes", o.Lanes)
-	case o.Lanes < 0 || o.Lanes > maxLanes:
-		refuse("Lanes is %d, not from 0 to %d", o.Lanes, maxLanes)
-	case sharded && o.SingleSender:
-		refuse("SingleSender is set, but many senders are what lanes are for")
+		refuse(function, "Size requires LimitBytes")
 	}
 	return engine.Config[T]{
-		Name:           o.Name,
-		Limit:          limit,
-		Elastic:        elastic,
-		Overflow:       engine.Overflow(o.Overflow),
-		OnDrop:         o.OnDrop,
-		SingleSender:   o.SingleSender,
-		SingleReceiver: o.SingleReceiver,
-		Shrink:         engine.Shrink(o.Shrink),
-		LimitBytes:     o.LimitBytes,
-		Size:           size,
-		SizeIsKnown:    o.LimitBytes > 0 && o.Size == nil,
-		NoHandOff:      o.NoHandOff,
-		Lanes:          o.Lanes,
+		Name: o.Name, Limit: limit, Elastic: true, Overflow: engine.Overflow(o.Overflow), OnDrop: o.OnDrop,
+		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver, Shrink: engine.Shrink(o.Shrink),
+		LimitBytes: o.LimitBytes, Size: size, SizeIsKnown: o.LimitBytes > 0 && o.Size == nil,
+	}
+}
+
+func (o *ShardedOptions[T]) config(limit int) engine.Config[T] {
+	if o == nil {
+		return engine.Config[T]{Limit: limit}
+	}
+	const function = "NewSharded"
+	requireOverflow(function, o.Overflow, o.OnDrop != nil, true)
+	requireShrink(function, o.Shrink)
+	if o.Lanes < 0 || o.Lanes > maxLanes {
+		refuse(function, "Lanes must be from 0 to %d (got %d)", maxLanes, o.Lanes)
+	}
+	return engine.Config[T]{
+		Name: o.Name, Limit: limit, Overflow: engine.Overflow(o.Overflow), OnDrop: o.OnDrop,
+		SingleReceiver: o.SingleReceiver, Shrink: engine.Shrink(o.Shrink), Lanes: o.Lanes,
+	}
+}
+
+// refuse panics on behalf of a constructor that was given what makes no sense.
+func refuse(function, format string, args ...any) {
+	panic("sluice: " + function + ": " + fmt.Sprintf(format, args...))
+}
+
+// requireOverflow panics if the policy is none, if it needs a buffer and there is none,
+// or if OnDrop would never be called.
+func requireOverflow(function string, o Overflow, onDrop, buffer bool) {
+	switch {
+	case int(o) >= len(overflowNames):
+		refuse(function, "unknown policy %v (want Block, Reject, DropNewest or DropOldest)", o)
+	case o == DropOldest && !buffer:
+		refuse(function, "DropOldest requires a buffer to drop from")
+	case onDrop && o != DropNewest && o != DropOldest:
+		refuse(function, "OnDrop requires DropNewest or DropOldest (got %v, which drops nothing)", o)
+	}
+}
+
+func requireShrink(function string, m ShrinkMode) {
+	if int(m) >= len(shrinkNames) {
+		refuse(function, "unknown mode %v (want ShrinkHalf, ShrinkEmpty or NoShrink)", m)
+	}
+}
+
+// requireLimit panics unless value is at least least.
+func requireLimit(function, what string, value, least int) {
+	if value < least {
+		refuse(function, "%s must be at least %d (got %d)", what, least, value)
 	}
 }
 
 // requirePositive panics, in the name of function, if value is below 1.
-func requirePositive(function, what string, value int) {
-	if value < 1 {
-		panic(fmt.Sprintf("sluice: %s: %s is %d, below 1", function, what, value))
-	}
-}
+func requirePositive(function, what string, value int) { requireLimit(function, what, value, 1) }

@@ -13,10 +13,16 @@ import (
 
 // TestBrokenPromise lets a second goroutine in while the first one waits inside.
 func TestBrokenPromise(t *testing.T) {
-	makers := map[string]func(o *sluice.Options[int]) sluice.Chan[int]{
-		"Rendezvous": func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewRendezvous(o) },
-		"Bounded":    func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewBounded(64, o) },
-		"Elastic":    func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewElastic(64, o) },
+	makers := map[string]func() sluice.Chan[int]{
+		"Rendezvous": func() sluice.Chan[int] {
+			return sluice.NewRendezvous(&sluice.RendezvousOptions[int]{SingleSender: true, SingleReceiver: true})
+		},
+		"Bounded": func() sluice.Chan[int] {
+			return sluice.NewBounded(64, &sluice.BoundedOptions[int]{SingleSender: true, SingleReceiver: true})
+		},
+		"Elastic": func() sluice.Chan[int] {
+			return sluice.NewElastic(64, &sluice.ElasticOptions[int]{SingleSender: true, SingleReceiver: true})
+		},
 	}
 	ctx := context.Background()
 	buf := make([]int, 1)
@@ -34,7 +40,7 @@ func TestBrokenPromise(t *testing.T) {
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					c := make(&sluice.Options[int]{SingleSender: true, SingleReceiver: true})
+					c := make()
 					promise := "SingleReceiver"
 					if second.sends {
 						promise = "SingleSender"
@@ -64,7 +70,7 @@ func TestBrokenPromise(t *testing.T) {
 func TestBrokenPromiseThatIsRecovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		c := sluice.NewBounded(1, &sluice.Options[int]{SingleSender: true, SingleReceiver: true})
+		c := sluice.NewBounded(1, &sluice.BoundedOptions[int]{SingleSender: true, SingleReceiver: true})
 		go c.Recv(ctx)
 		synctest.Wait()
 		for range 3 {
@@ -98,7 +104,7 @@ func TestBrokenPromiseDuringOnDrop(t *testing.T) {
 		const slow = 7
 		goOn := make(chan struct{})
 		var c *sluice.Elastic[int]
-		c = sluice.NewElastic(1, &sluice.Options[int]{
+		c = sluice.NewElastic(1, &sluice.ElasticOptions[int]{
 			SingleSender: true,
 			Overflow:     sluice.DropOldest,
 			LimitBytes:   100,

@@ -58,7 +58,7 @@ func TestSelectIsFairAmongMany(t *testing.T) {
 // own large one.
 func TestSelectOwnLargerSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewElastic(99, &sluice.Options[int]{LimitBytes: 5, Size: func(v int) int { return v }})
+		c := sluice.NewElastic(99, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: func(v int) int { return v }})
 		for range 5 {
 			_ = c.TrySend(1)
 		}

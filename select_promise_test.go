@@ -16,7 +16,7 @@ func TestSelectPromises(t *testing.T) {
 	for _, capacity := range []int{1, 20} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx := context.Background()
-			o := &sluice.Options[int]{SingleSender: true, SingleReceiver: true}
+			o := &sluice.BoundedOptions[int]{SingleSender: true, SingleReceiver: true}
 			c := sluice.NewBounded(capacity, o)
 			in := sluice.OnRecv(c)
 			var chosen sluice.Case

@@ -69,17 +69,17 @@ func TestSelectDrains(t *testing.T) {
 // TestSelectPolicies: a send that would not wait is ready.
 func TestSelectPolicies(t *testing.T) {
 	never := sluice.OnRecv[int](sluice.NewRendezvous[int](nil))
-	sized := sluice.NewElastic(9, &sluice.Options[int]{LimitBytes: 3, Size: func(v int) int { return v }})
+	sized := sluice.NewElastic(9, &sluice.ElasticOptions[int]{LimitBytes: 3, Size: func(v int) int { return v }})
 	for name, test := range map[string]struct {
 		c    sluice.Chan[int]
 		v    int
 		want error
 	}{
-		"Reject":        {sluice.NewRendezvous(&sluice.Options[int]{Overflow: sluice.Reject}), 1, sluice.ErrFull},
-		"Reject, slots": {sluice.NewBounded(99, &sluice.Options[int]{Overflow: sluice.Reject}), 1, nil},
-		"DropNewest":    {sluice.NewRendezvous(&sluice.Options[int]{Overflow: sluice.DropNewest}), 1, nil},
+		"Reject":        {sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Overflow: sluice.Reject}), 1, sluice.ErrFull},
+		"Reject, slots": {sluice.NewBounded(99, &sluice.BoundedOptions[int]{Overflow: sluice.Reject}), 1, nil},
+		"DropNewest":    {sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Overflow: sluice.DropNewest}), 1, nil},
 		"too large":     {sized, 4, sluice.ErrTooLarge},
-		"DropOldest":    {full(sluice.NewBounded(20, &sluice.Options[int]{Overflow: sluice.DropOldest})), 1, nil},
+		"DropOldest":    {full(sluice.NewBounded(20, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})), 1, nil},
 	} {
 		out := sluice.OnSend[int](test.c, test.v)
 		if chosen, err := sluice.Select(unasked{}, never, out); chosen != out || err != test.want {
@@ -223,7 +223,7 @@ func TestSelectCaseInUse(t *testing.T) {
 // TestSelectSizePanics: code of the user that panics leaves nobody in line.
 func TestSelectSizePanics(t *testing.T) {
 	calls, failing := 0, 0
-	c := sluice.NewElastic(2, &sluice.Options[int]{LimitBytes: 2, Size: func(int) int {
+	c := sluice.NewElastic(2, &sluice.ElasticOptions[int]{LimitBytes: 2, Size: func(int) int {
 		if calls++; calls == failing {
 			return -1
 		}
@@ -283,12 +283,15 @@ func TestSelectIsFair(t *testing.T) {
 // TestSelectsMeet: two Selects that face each other over channels without a
 // buffer, in either direction or both, meet each time, and each with the other.
 func TestSelectsMeet(t *testing.T) {
-	for name, o := range map[string]*sluice.Options[int]{"hand-off": nil, "NoHandOff": {NoHandOff: true}} {
+	for name, rendezvous := range map[string]func() *sluice.Rendezvous[int]{
+		"hand-off":    func() *sluice.Rendezvous[int] { return sluice.NewRendezvous[int](nil) },
+		"no hand-off": func() *sluice.Rendezvous[int] { return sluice.NewRendezvousWithoutHandOff[int](nil) },
+	} {
 		for _, both := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", both ways ", both), func(t *testing.T) {
 				const n = 2000
 				ctx := context.Background()
-				a, b := sluice.NewRendezvous(o), sluice.NewRendezvous(o)
+				a, b := rendezvous(), rendezvous()
 				var ends [2][]int // +v for what was sent, -v for what was received
 				var all sync.WaitGroup
 				for end := range ends {

@@ -55,7 +55,7 @@ func TestSelectKeepsItsTurn(t *testing.T) {
 func TestSelectTwiceInOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		c := sluice.NewElastic(9, &sluice.Options[int]{LimitBytes: 5, Size: func(v int) int { return v }})
+		c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: func(v int) int { return v }})
 		a, b := sluice.OnSend(c, 1), sluice.OnSend(c, 2)
 		for range 3 {
 			_ = c.TrySend(5)

@@ -18,24 +18,24 @@ import (
 // over any of them.
 var mixed = map[string]func(drop func(int)) sluice.Chan[int]{
 	"Rendezvous":           func(func(int)) sluice.Chan[int] { return sluice.NewRendezvous[int](nil) },
-	"Rendezvous NoHandOff": func(func(int)) sluice.Chan[int] { return sluice.NewRendezvous(&sluice.Options[int]{NoHandOff: true}) },
+	"Rendezvous NoHandOff": func(func(int)) sluice.Chan[int] { return sluice.NewRendezvousWithoutHandOff[int](nil) },
 	"Bounded 1":            func(func(int)) sluice.Chan[int] { return sluice.NewBounded[int](1, nil) },
 	"Bounded 3":            func(func(int)) sluice.Chan[int] { return sluice.NewBounded[int](3, nil) },
-	"Bounded 2 NoHandOff":  func(func(int)) sluice.Chan[int] { return sluice.NewBounded(2, &sluice.Options[int]{NoHandOff: true}) },
+	"Bounded 2 NoHandOff":  func(func(int)) sluice.Chan[int] { return sluice.NewBoundedWithoutHandOff[int](2, nil) },
 	"Bounded 16":           func(func(int)) sluice.Chan[int] { return sluice.NewBounded[int](16, nil) },
 	"Elastic 2":            func(func(int)) sluice.Chan[int] { return sluice.NewElastic[int](2, nil) },
 	"Elastic 1":            func(func(int)) sluice.Chan[int] { return sluice.NewElastic[int](1, nil) },
 	"Elastic of bytes": func(func(int)) sluice.Chan[int] {
-		return sluice.NewElastic(3, &sluice.Options[int]{LimitBytes: 5, Size: byteSize})
+		return sluice.NewElastic(3, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: byteSize})
 	},
 	"Bounded 2 DropOldest": func(drop func(int)) sluice.Chan[int] {
-		return sluice.NewBounded(2, &sluice.Options[int]{Overflow: sluice.DropOldest, OnDrop: drop})
+		return sluice.NewBounded(2, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest, OnDrop: drop})
 	},
 	"Elastic 2 DropNewest": func(drop func(int)) sluice.Chan[int] {
-		return sluice.NewElastic(2, &sluice.Options[int]{Overflow: sluice.DropNewest, OnDrop: drop})
+		return sluice.NewElastic(2, &sluice.ElasticOptions[int]{Overflow: sluice.DropNewest, OnDrop: drop})
 	},
 	"Bounded 1 Reject": func(func(int)) sluice.Chan[int] {
-		return sluice.NewBounded(1, &sluice.Options[int]{Overflow: sluice.Reject})
+		return sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 	},
 }
 

@@ -25,7 +25,7 @@ func TestLaneInUse(t *testing.T) {
 	ctx := context.Background()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // who is woken comes last
 	for range 20 {
-		c := sluice.NewSharded[int](1, &sluice.Options[int]{Lanes: 1})
+		c := sluice.NewSharded[int](1, &sluice.ShardedOptions[int]{Lanes: 1})
 		sent := make(chan error)
 		go func() {
 			lane := c.Lane()
@@ -51,7 +51,7 @@ func TestLaneInUse(t *testing.T) {
 func TestLaneInUseByBatch(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for range 20 {
-		c := sluice.NewSharded[int](2, &sluice.Options[int]{Lanes: 1})
+		c := sluice.NewSharded[int](2, &sluice.ShardedOptions[int]{Lanes: 1})
 		sent := make(chan int)
 		go func() {
 			n, _ := c.Lane().SendBatch(context.Background(), make([]int, 20))
@@ -100,7 +100,7 @@ func TestLanesRetain(t *testing.T) {
 
 	onDrop := func() weak.Pointer[worker] {
 		w := new(worker)
-		c := sluice.NewSharded(10, &sluice.Options[any]{
+		c := sluice.NewSharded(10, &sluice.ShardedOptions[any]{
 			Overflow: sluice.DropOldest,
 			OnDrop:   func(v any) { _ = w.lane.TrySend(v) },
 		})
@@ -114,7 +114,7 @@ func TestLanesRetain(t *testing.T) {
 // place, does not keep the receivers to itself.
 func TestNoLaneIsLockedIn(t *testing.T) {
 	for _, batch := range []bool{false, true} {
-		c := sluice.NewSharded[int](2, &sluice.Options[int]{Lanes: 1, Overflow: sluice.DropOldest})
+		c := sluice.NewSharded[int](2, &sluice.ShardedOptions[int]{Lanes: 1, Overflow: sluice.DropOldest})
 		busy, quiet := c.Lane(), c.Lane()
 		send := func(l *sluice.Lane[int], v int) {
 			if err := l.TrySend(v); err != nil {
@@ -158,7 +158,7 @@ func TestNoLaneIsLockedIn(t *testing.T) {
 // All counts of Stats are of one moment: who sends, drops and receives in turn has
 // never dropped more than sent.
 func TestShardedStatsOfOneMoment(t *testing.T) {
-	c := sluice.NewSharded[int](1, &sluice.Options[int]{Lanes: 1, Overflow: sluice.DropNewest})
+	c := sluice.NewSharded[int](1, &sluice.ShardedOptions[int]{Lanes: 1, Overflow: sluice.DropNewest})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

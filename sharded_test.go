@@ -75,7 +75,7 @@ type sharded struct {
 }
 
 func openSharded[T any](s sharded, onDrop func(T)) sluicetest.Channel[T] {
-	c := sluice.NewSharded(s.limit, &sluice.Options[T]{
+	c := sluice.NewSharded(s.limit, &sluice.ShardedOptions[T]{
 		Lanes:          s.lanes,
 		Overflow:       s.overflow,
 		OnDrop:         onDrop,

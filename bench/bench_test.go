@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/peers"
 	"github.com/sluice-go/sluice/bench/workload"
@@ -18,7 +17,7 @@ func contenders(b *testing.B) []contender.Contender {
 	b.Cleanup(cancel)
 	all := append(contender.Standard(), contender.NativeSelect(ctx))
 	all = append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
-	all = append(all, contender.Rendezvous(context.Background(), &sluice.Options[uint64]{NoHandOff: true}))
+	all = append(all, contender.Rendezvous(context.Background(), &contender.Options{NoHandOff: true}))
 	return append(all, peers.All()...)
 }
 

@@ -47,7 +47,7 @@ func BenchmarkJobs(b *testing.B) {
 
 // backlog is a closed channel with n jobs.
 func backlog(n int) *sluice.Elastic[int] {
-	c := sluice.NewElastic(sluice.Unlimited, &sluice.Options[int]{Shrink: sluice.NoShrink})
+	c := sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{Shrink: sluice.NoShrink})
 	run := make([]int, n)
 	_, _ = c.SendBatch(context.Background(), run)
 	c.Close()

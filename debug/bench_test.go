@@ -19,17 +19,17 @@ func many(tb testing.TB, n int) []sluice.Chan[int] {
 	tb.Helper()
 	var all []sluice.Chan[int]
 	for i := range n {
-		o := &sluice.Options[int]{Name: fmt.Sprintf("%s %d", tb.Name(), i*7919%n)}
+		name := fmt.Sprintf("%s %d", tb.Name(), i*7919%n)
 		var c sluice.Chan[int]
 		switch i % 4 {
 		case 0:
-			c = sluice.NewRendezvous(o)
+			c = sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name})
 		case 1:
-			c = sluice.NewBounded(4+i%60, o)
+			c = sluice.NewBounded(4+i%60, &sluice.BoundedOptions[int]{Name: name})
 		case 2:
-			c = sluice.NewElastic(1000, o)
+			c = sluice.NewElastic(1000, &sluice.ElasticOptions[int]{Name: name})
 		case 3:
-			c = sluice.NewSharded(100, o)
+			c = sluice.NewSharded(100, &sluice.ShardedOptions[int]{Name: name})
 		}
 		for range min(c.Cap(), i%4) {
 			if err := c.TrySend(i); err != nil {
@@ -87,11 +87,17 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkChannel(b *testing.B) {
 	for _, kind := range []struct {
 		name string
-		make func(*sluice.Options[int]) sluice.Chan[int]
+		make func(name string) sluice.Chan[int]
 	}{
-		{"Rendezvous", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewRendezvous(o) }},
-		{"Bounded", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewBounded(128, o) }},
-		{"Sharded", func(o *sluice.Options[int]) sluice.Chan[int] { return sluice.NewSharded(128, o) }},
+		{"Rendezvous", func(name string) sluice.Chan[int] {
+			return sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name})
+		}},
+		{"Bounded", func(name string) sluice.Chan[int] {
+			return sluice.NewBounded(128, &sluice.BoundedOptions[int]{Name: name})
+		}},
+		{"Sharded", func(name string) sluice.Chan[int] {
+			return sluice.NewSharded(128, &sluice.ShardedOptions[int]{Name: name})
+		}},
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			states := []string{"unnamed", "named", "connected", "listed", "page"}
@@ -99,11 +105,11 @@ func BenchmarkChannel(b *testing.B) {
 			for round := range b.N {
 				for i := range states {
 					state := states[(i+round)%len(states)]
-					o := new(sluice.Options[int])
+					name := ""
 					if state != "unnamed" {
-						o.Name = fmt.Sprint(b.Name(), " ", state, " ", round)
+						name = fmt.Sprint(b.Name(), " ", state, " ", round)
 					}
-					c := kind.make(o)
+					c := kind.make(name)
 					leave := func() {}
 					switch state {
 					case "connected":

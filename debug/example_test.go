@@ -18,7 +18,7 @@ func ExampleHandler() {
 	server := httptest.NewServer(mux) // in a service: http.ListenAndServe("localhost:6060", mux)
 	defer server.Close()
 
-	orders := sluice.NewBounded[string](8, &sluice.Options[string]{Name: "orders"})
+	orders := sluice.NewBounded[string](8, &sluice.BoundedOptions[string]{Name: "orders"})
 	if err := orders.TrySend("tea"); err != nil {
 		fmt.Println(err)
 		return

@@ -130,7 +130,7 @@ func TestPageKeepsItsPolicy(t *testing.T) {
 // Values do not come out at all.
 func TestNamesAreEscapedAndValuesHidden(t *testing.T) {
 	name := "</script><img src=x onerror=alert(1)>\"'&\n\u2028" + nameOf(t)
-	c := sluice.NewBounded[string](4, &sluice.Options[string]{Name: name})
+	c := sluice.NewBounded[string](4, &sluice.BoundedOptions[string]{Name: name})
 	if err := c.TrySend("the secret"); err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func one(t *testing.T, h *handler) (string, Report) {
 func TestInsideOfOneChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(handler)
-		c := sluice.NewBounded[int](5, &sluice.Options[int]{Name: nameOf(t)})
+		c := sluice.NewBounded[int](5, &sluice.BoundedOptions[int]{Name: nameOf(t)})
 		before := reportOf(t, h, "filter="+nameOf(t))
 		got, first := one(t, h)
 		if want := `{"senders":[],"receivers":[],"ready":false,"rings":[{"slots":8,"len":0,"send":0,"receive":0}],"lanes":[]}`; got != want {
@@ -109,7 +109,7 @@ func TestInsideOfOneChannel(t *testing.T) {
 
 func TestInsideOfLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewSharded(sluice.Unlimited, &sluice.Options[int]{Name: nameOf(t), Lanes: 1})
+		c := sluice.NewSharded(sluice.Unlimited, &sluice.ShardedOptions[int]{Name: nameOf(t), Lanes: 1})
 		lane := c.Lane()
 		for range 3 {
 			if err := lane.Send(context.Background(), 1); err != nil {

@@ -97,8 +97,8 @@ func pageOf(t *testing.T) string {
 
 // What has no limit says null, which is no number that a script would round.
 func TestUnlimited(t *testing.T) {
-	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: nameOf(t)})
-	s := sluice.NewSharded[int](sluice.Unlimited, &sluice.Options[int]{Name: nameOf(t)})
+	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: nameOf(t)})
+	s := sluice.NewSharded[int](sluice.Unlimited, &sluice.ShardedOptions[int]{Name: nameOf(t)})
 	r := reportOf(t, Handler(), "filter="+nameOf(t))
 	if len(r.Channels) != 2 {
 		t.Fatalf("%d channels", len(r.Channels))
@@ -116,7 +116,9 @@ func TestUnlimited(t *testing.T) {
 // that is new, or gone, does not shift those of the others.
 func TestRatesFollowTheirChannel(t *testing.T) {
 	now := time.Unix(5000, 0)
-	o := func(i int) *sluice.Options[int] { return &sluice.Options[int]{Name: fmt.Sprint(nameOf(t), i)} }
+	o := func(i int) *sluice.ElasticOptions[int] {
+		return &sluice.ElasticOptions[int]{Name: fmt.Sprint(nameOf(t), i)}
+	}
 	a, b := sluice.NewElastic[int](1000, o(0)), sluice.NewElastic[int](1000, o(1))
 	before := take(now, nil)
 	// A channel that was there before the two and is not any more.

@@ -77,7 +77,7 @@ func open(ctx context.Context, h http.Handler, query string) (c *client, done ch
 // stream ends with its client, and leaves no goroutine: the bubble would not end.
 func TestStreamUpdatesEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewBounded[int](100, &sluice.Options[int]{Name: nameOf(t)})
+		c := sluice.NewBounded[int](100, &sluice.BoundedOptions[int]{Name: nameOf(t)})
 		ctx, leave := context.WithCancel(t.Context())
 		stream, done := open(ctx, Handler(), "filter="+nameOf(t))
 		synctest.Wait()
@@ -132,7 +132,7 @@ func TestStreamEndsWhenWritingFails(t *testing.T) {
 // For how long the first in line has waited, whoever comes behind it.
 func TestStreamSaysHowLongTheFirstWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewRendezvous[int](&sluice.Options[int]{Name: nameOf(t)})
+		c := sluice.NewRendezvous[int](&sluice.RendezvousOptions[int]{Name: nameOf(t)})
 		var senders sync.WaitGroup
 		send := func() { senders.Go(func() { _ = c.Send(context.Background(), 1) }) }
 		send()

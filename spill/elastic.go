@@ -178,7 +178,7 @@ func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 	c := &Elastic[T]{size: p.size, asked: asked, config: p, backlog: newBacklog(files, p.diskLimit)}
 	c.parcels.New = func() any { return new(parcel[T]) }
 	slots := sluice.Unlimited
-	o := &sluice.Options[T]{Overflow: sluice.Reject}
+	o := &sluice.ElasticOptions[T]{Overflow: sluice.Reject}
 	switch {
 	case c.size == nil:
 		slots = p.slots

@@ -13,36 +13,51 @@ type subject struct {
 	name     string
 	capacity int
 	elastic  bool
-	options  sluice.Options[byte]
+	options  options
+}
+
+// options are the settings that subjects differ in.
+type options struct {
+	Overflow       sluice.Overflow
+	SingleSender   bool
+	SingleReceiver bool
+	Shrink         sluice.ShrinkMode
+	Lanes          int
 }
 
 func (s subject) open(onDrop func(byte)) sluice.Chan[byte] {
 	o := s.options
-	if o.Overflow == sluice.DropNewest || o.Overflow == sluice.DropOldest {
-		o.OnDrop = onDrop
+	if o.Overflow != sluice.DropNewest && o.Overflow != sluice.DropOldest {
+		onDrop = nil
 	}
 	switch {
 	case o.Lanes > 0:
-		return sluice.NewSharded(s.capacity/o.Lanes, &o)
+		return sluice.NewSharded(s.capacity/o.Lanes, &sluice.ShardedOptions[byte]{
+			Overflow: o.Overflow, OnDrop: onDrop, SingleReceiver: o.SingleReceiver, Lanes: o.Lanes})
 	case s.elastic:
-		return sluice.NewElastic(s.capacity, &o)
-	case s.capacity > 0:
-		return sluice.NewBounded(s.capacity, &o)
-	default:
-		return sluice.NewRendezvous(&o)
+		return sluice.NewElastic(s.capacity, &sluice.ElasticOptions[byte]{
+			Overflow: o.Overflow, OnDrop: onDrop,
+			SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver, Shrink: o.Shrink})
 	}
+	bounded := &sluice.BoundedOptions[byte]{
+		Overflow: o.Overflow, OnDrop: onDrop, SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
+	}
+	if s.capacity > 0 {
+		return sluice.NewBounded(s.capacity, bounded)
+	}
+	return sluice.NewRendezvous((*sluice.RendezvousOptions[byte])(bounded))
 }
 
 func subjects() (all []subject) {
 	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
-		options := sluice.Options[byte]{Overflow: overflow}
+		blocking := options{Overflow: overflow}
 		if overflow == sluice.Block || overflow == sluice.Reject {
-			all = append(all, subject{fmt.Sprint("Rendezvous ", overflow), 0, false, options})
+			all = append(all, subject{fmt.Sprint("Rendezvous ", overflow), 0, false, blocking})
 		}
 		for _, capacity := range []int{1, 2, 3} {
 			all = append(all,
-				subject{fmt.Sprintf("Bounded %d %v", capacity, overflow), capacity, false, options},
-				subject{fmt.Sprintf("Elastic %d %v", capacity, overflow), capacity, true, options})
+				subject{fmt.Sprintf("Bounded %d %v", capacity, overflow), capacity, false, blocking},
+				subject{fmt.Sprintf("Elastic %d %v", capacity, overflow), capacity, true, blocking})
 		}
 	}
 	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest} {
@@ -50,15 +65,15 @@ func subjects() (all []subject) {
 			lanes, limit := shape[0], shape[1]
 			all = append(all, subject{
 				fmt.Sprintf("Sharded %dx%d %v", lanes, limit, overflow), lanes * limit, false,
-				sluice.Options[byte]{Overflow: overflow, Lanes: lanes},
+				options{Overflow: overflow, Lanes: lanes},
 			})
 		}
 	}
 	// An engine for many slots, and one that is never full.
-	return append(all, manySlots, subject{"Elastic Unlimited", sluice.Unlimited, true, sluice.Options[byte]{}})
+	return append(all, manySlots, subject{"Elastic Unlimited", sluice.Unlimited, true, options{}})
 }
 
-var manySlots = subject{"Bounded 40", 40, false, sluice.Options[byte]{}}
+var manySlots = subject{"Bounded 40", 40, false, options{}}
 
 // TestLinearizableNearlyFull: many slots, of which few are free when the run
 // begins.

@@ -15,11 +15,11 @@ import (
 func overtaking() []subject {
 	return []subject{
 		manySlots,
-		{"Elastic 1", 1, true, sluice.Options[byte]{}},
-		{"Elastic 3", 3, true, sluice.Options[byte]{}},
-		{"Elastic 3 ShrinkEmpty", 3, true, sluice.Options[byte]{Shrink: sluice.ShrinkEmpty}},
-		{"Elastic Unlimited", sluice.Unlimited, true, sluice.Options[byte]{}},
-		{"Elastic 3 DropOldest", 3, true, sluice.Options[byte]{Overflow: sluice.DropOldest}},
+		{"Elastic 1", 1, true, options{}},
+		{"Elastic 3", 3, true, options{}},
+		{"Elastic 3 ShrinkEmpty", 3, true, options{Shrink: sluice.ShrinkEmpty}},
+		{"Elastic Unlimited", sluice.Unlimited, true, options{}},
+		{"Elastic 3 DropOldest", 3, true, options{Overflow: sluice.DropOldest}},
 	}
 }
 

@@ -293,7 +293,7 @@ func TestRunDoNotAllocate(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	for _, burst := range []int{1, 5000} {
-		c := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Shrink: sluice.NoShrink})
+		c := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Shrink: sluice.NoShrink})
 		ended, all := make(chan struct{}), make(chan struct{})
 		var left atomic.Int64
 		go func() {

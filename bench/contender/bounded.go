@@ -65,8 +65,11 @@ func (k bounded) Close() { k.c.Close() }
 
 // Bounded is sluice.Bounded of the capacity asked for, every operation under
 // ctx. o may be nil.
-func Bounded(ctx context.Context, o *sluice.Options[uint64]) Contender {
+func Bounded(ctx context.Context, o *Options) Contender {
 	return own("sluice.Bounded", Buffered, ctx, o, func(capacity int) Channel {
-		return bounded{ctx, sluice.NewBounded[uint64](capacity, o)}
+		if o != nil && o.NoHandOff {
+			return newWithoutHandOff(ctx, capacity, o)
+		}
+		return bounded{ctx, sluice.NewBounded(capacity, o.bounded())}
 	})
 }

@@ -65,18 +65,18 @@ func (k elastic) Close() { k.c.Close() }
 
 // Elastic is sluice.Elastic without a limit, every operation under
 // ctx. o may be nil.
-func Elastic(ctx context.Context, o *sluice.Options[uint64]) Contender {
+func Elastic(ctx context.Context, o *Options) Contender {
 	return own("sluice.Elastic", UnboundedOnly, ctx, o, func(_ int) Channel {
-		return elastic{ctx, sluice.NewElastic[uint64](sluice.Unlimited, o)}
+		return elastic{ctx, sluice.NewElastic[uint64](sluice.Unlimited, o.elastic())}
 	})
 }
 
 // Ends is sluice.Ends over a sluice.Elastic without a limit: built-in channels
 // at both ends, as the published elastic channel has them. o may be nil; its
 // promises of a single end are kept by Ends, whoever uses the built-in ones.
-func Ends(o *sluice.Options[uint64]) Contender {
+func Ends(o *Options) Contender {
 	c := own("sluice.Ends", UnboundedOnly, context.Background(), o, func(int) Channel {
-		n := sluice.Ends(sluice.NewElastic[uint64](sluice.Unlimited, o))
+		n := sluice.Ends(sluice.NewElastic[uint64](sluice.Unlimited, o.elastic()))
 		return OverEnds(n.S, n.R)
 	})
 	c.OneSender, c.OneReceiver = false, false

@@ -12,9 +12,39 @@ import (
 // a dictionary, behind an interface through a table, and neither is what a user
 // of the concrete type pays.
 
+// Options are the settings in which contenders of one kind differ. Each kind takes from
+// them what it has an option for.
+type Options struct {
+	SingleSender   bool
+	SingleReceiver bool
+	Shrink         sluice.ShrinkMode
+	NoHandOff      bool // a woken goroutine looks again; the library has no such option
+}
+
+func (o *Options) bounded() *sluice.BoundedOptions[uint64] {
+	if o == nil {
+		return nil
+	}
+	return &sluice.BoundedOptions[uint64]{SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver}
+}
+
+func (o *Options) elastic() *sluice.ElasticOptions[uint64] {
+	if o == nil {
+		return nil
+	}
+	return &sluice.ElasticOptions[uint64]{SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver, Shrink: o.Shrink}
+}
+
+func (o *Options) sharded() *sluice.ShardedOptions[uint64] {
+	if o == nil {
+		return nil
+	}
+	return &sluice.ShardedOptions[uint64]{SingleReceiver: o.SingleReceiver, Shrink: o.Shrink}
+}
+
 // own completes a contender of ours: its name lists the options that differ
 // from the defaults, so that two variants cannot be taken for each other.
-func own(name string, b Bound, ctx context.Context, o *sluice.Options[uint64], build func(int) Channel) Contender {
+func own(name string, b Bound, ctx context.Context, o *Options, build func(int) Channel) Contender {
 	c := Contender{Name: name, Bound: b, Make: build}
 	if o != nil {
 		c.OneSender, c.OneReceiver = o.SingleSender, o.SingleReceiver
@@ -43,7 +73,7 @@ func own(name string, b Bound, ctx context.Context, o *sluice.Options[uint64], b
 // built-in chan, the published elastic channel with either pump, and ours.
 func Standard() []Contender {
 	background := context.Background()
-	oneToOne := &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true}
+	oneToOne := &Options{SingleSender: true, SingleReceiver: true}
 	return []Contender{
 		Native(),
 		NativeSlices(),

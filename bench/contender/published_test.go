@@ -163,12 +163,12 @@ func TestNamesTellVariantsApart(t *testing.T) {
 	for _, shrink := range []PublishedShrink{PublishedShrinkEmpty, LazyShrinkHalf, FreeWhenEmpty} {
 		all = append(all, Published{Shrink: shrink}.Contender(), Published{Shrink: shrink, Slots: 64}.Contender())
 	}
-	for _, o := range []sluice.Options[uint64]{
+	for _, o := range []Options{
 		{SingleSender: true}, {SingleReceiver: true}, {SingleSender: true, SingleReceiver: true, NoHandOff: true}, {NoHandOff: true},
 	} {
 		all = append(all, Bounded(ctx, &o), Rendezvous(ctx, &o), Rendezvous(context.Background(), &o))
 	}
-	for _, o := range []sluice.Options[uint64]{{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}} {
+	for _, o := range []Options{{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}} {
 		all = append(all, Elastic(ctx, &o))
 	}
 	seen := map[string]bool{}

@@ -66,8 +66,11 @@ func (k rendezvous) Close() { k.c.Close() }
 
 // Rendezvous is sluice.Rendezvous, every operation under
 // ctx. o may be nil.
-func Rendezvous(ctx context.Context, o *sluice.Options[uint64]) Contender {
+func Rendezvous(ctx context.Context, o *Options) Contender {
 	return own("sluice.Rendezvous", UnbufferedOnly, ctx, o, func(_ int) Channel {
-		return rendezvous{ctx, sluice.NewRendezvous[uint64](o)}
+		if o != nil && o.NoHandOff {
+			return newWithoutHandOff(ctx, 0, o)
+		}
+		return rendezvous{ctx, sluice.NewRendezvous((*sluice.RendezvousOptions[uint64])(o.bounded()))}
 	})
 }

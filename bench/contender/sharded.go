@@ -102,18 +102,18 @@ func (k byKey) SendRange(lo, hi uint64) {
 }
 
 // Sharded is sluice.Sharded without a limit, which keeps no order. o may be nil.
-func Sharded(ctx context.Context, o *sluice.Options[uint64]) Contender {
+func Sharded(ctx context.Context, o *Options) Contender {
 	c := own("sluice.Sharded", UnboundedOnly, ctx, o, func(int) Channel {
-		return sharded{ctx, sluice.NewSharded(sluice.Unlimited, o)}
+		return sharded{ctx, sluice.NewSharded(sluice.Unlimited, o.sharded())}
 	})
 	c.AnyOrder = true
 	return c
 }
 
 // ShardedBounded is a Sharded with the capacity as the limit of each lane.
-func ShardedBounded(ctx context.Context, o *sluice.Options[uint64]) Contender {
+func ShardedBounded(ctx context.Context, o *Options) Contender {
 	c := own("sluice.Sharded, limited", Buffered, ctx, o, func(capacity int) Channel {
-		return sharded{ctx, sluice.NewSharded(capacity, o)}
+		return sharded{ctx, sluice.NewSharded(capacity, o.sharded())}
 	})
 	c.AnyOrder = true
 	return c
@@ -121,16 +121,16 @@ func ShardedBounded(ctx context.Context, o *sluice.Options[uint64]) Contender {
 
 // ShardedLanes is a Sharded with a lane for each sender, with the capacity as its
 // limit, and receivers that take runs of values.
-func ShardedLanes(ctx context.Context, o *sluice.Options[uint64]) Contender {
+func ShardedLanes(ctx context.Context, o *Options) Contender {
 	return own("sluice.Sharded, lanes, runs", Buffered, ctx, o, func(capacity int) Channel {
-		return byLane{sharded{ctx, sluice.NewSharded(capacity, o)}}
+		return byLane{sharded{ctx, sluice.NewSharded(capacity, o.sharded())}}
 	})
 }
 
 // ShardedKeys is a Sharded without a limit to which each sender sends with a key
 // of its own.
-func ShardedKeys(ctx context.Context, o *sluice.Options[uint64]) Contender {
+func ShardedKeys(ctx context.Context, o *Options) Contender {
 	return own("sluice.Sharded, keys", UnboundedOnly, ctx, o, func(int) Channel {
-		return byKey{sharded{ctx, sluice.NewSharded(sluice.Unlimited, o)}}
+		return byKey{sharded{ctx, sluice.NewSharded(sluice.Unlimited, o.sharded())}}
 	})
 }

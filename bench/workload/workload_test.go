@@ -50,12 +50,12 @@ func variants(t *testing.T) []contender.Contender {
 	} {
 		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
 	}
-	for _, o := range []*sluice.Options[uint64]{
+	for _, o := range []*contender.Options{
 		{SingleSender: true}, {SingleReceiver: true}, {NoHandOff: true},
 	} {
 		all = append(all, contender.Rendezvous(background, o), contender.Bounded(background, o))
 	}
-	for _, o := range []*sluice.Options[uint64]{
+	for _, o := range []*contender.Options{
 		{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}, {SingleSender: true, SingleReceiver: true},
 	} {
 		all = append(all, contender.Elastic(background, o), contender.Ends(o))
@@ -218,7 +218,7 @@ func TestOneMoreIsAnError(t *testing.T) {
 
 func TestImpossibleJobsAreErrors(t *testing.T) {
 	background := context.Background()
-	single := &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true}
+	single := &contender.Options{SingleSender: true, SingleReceiver: true}
 	for _, impossible := range []struct {
 		w workload.Workload
 		c contender.Contender

@@ -26,7 +26,7 @@ func channelServer(t *testing.T) (address string) {
 // manualWatch watches this process in place of localhost:6060. One that goes on is
 // interrupted by whoever reads it.
 func manualWatch(t *testing.T, command []string) {
-	c := library.NewBounded[int](16, &library.Options[int]{Name: "manual\x1b[2J"})
+	c := library.NewBounded[int](16, &library.BoundedOptions[int]{Name: "manual\x1b[2J"})
 	defer runtime.KeepAlive(c)
 	args := slices.Clone(command[1:])
 	if pipe := slices.Index(args, "|"); pipe >= 0 {

@@ -298,7 +298,6 @@ var rooms = map[string]room{
 	},
 	"bench/cmd/ratios": {
 		imports: permissions{
-			"./":                theLibrary,
 			"./bench/cacheline": "a figure says little without the distance of the cores",
 			"./bench/contender": contenders,
 			"./bench/peers":     "the table shows them beside our rows",

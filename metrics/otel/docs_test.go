@@ -21,7 +21,7 @@ func TestPageTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: unique(t)})
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: unique(t)})
 	reader := metric.NewManualReader()
 	observed(t, everyName, reader)
 	all := collect(t, reader)

@@ -17,7 +17,7 @@ import (
 // periodic one of an exporter.
 func Example() {
 	ctx := context.Background()
-	orders := sluice.NewBounded[string](128, &sluice.Options[string]{Name: "orders"})
+	orders := sluice.NewBounded[string](128, &sluice.BoundedOptions[string]{Name: "orders"})
 	if err := orders.TrySend("tea"); err != nil {
 		log.Fatal(err)
 	}

@@ -23,8 +23,8 @@ import (
 func TestCollect(t *testing.T) {
 	ctx, name := t.Context(), unique(t)
 	named := "sluice.channel.name=" + name
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: name, Overflow: sluice.DropOldest})
-	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: name})
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: name, Overflow: sluice.DropOldest})
+	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: name})
 	reader := metric.NewManualReader()
 	observed(t, everyName, reader)
 
@@ -102,7 +102,7 @@ func TestReadersOfBothTemporalities(t *testing.T) {
 	total := metric.NewManualReader()
 	since := metric.NewManualReader(metric.WithTemporalitySelector(func(metric.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }))
 	observed(t, everyName, total, since)
-	c := sluice.NewBounded[int](100, &sluice.Options[int]{Name: name})
+	c := sluice.NewBounded[int](100, &sluice.BoundedOptions[int]{Name: name})
 	for i := range 3 {
 		for range 10 {
 			if err := c.TrySend(i); err != nil {
@@ -124,7 +124,7 @@ func TestReadersOfBothTemporalities(t *testing.T) {
 // text.
 func TestExport(t *testing.T) {
 	name := unique(t)
-	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: name + "\"\n\xff"})
+	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: name + "\"\n\xff"})
 	var out strings.Builder
 	exporter, err := stdoutmetric.New(stdoutmetric.WithWriter(&out))
 	if err != nil {
@@ -156,7 +156,7 @@ func TestMaxNames(t *testing.T) {
 	name := unique(t)
 	var all []*sluice.Bounded[int]
 	for i := range 5 {
-		all = append(all, sluice.NewBounded[int](4, &sluice.Options[int]{Name: fmt.Sprint(name, i)}))
+		all = append(all, sluice.NewBounded[int](4, &sluice.BoundedOptions[int]{Name: fmt.Sprint(name, i)}))
 	}
 	reader := metric.NewManualReader()
 	observed(t, &Options{MaxNames: 1}, reader)
@@ -174,7 +174,7 @@ func TestMaxNames(t *testing.T) {
 }
 
 func TestUnregister(t *testing.T) {
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: unique(t)})
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: unique(t)})
 	reader := metric.NewManualReader()
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
 	registration, err := Register(provider, everyName)
@@ -199,7 +199,7 @@ func TestUnregister(t *testing.T) {
 // Why Register is to be called once.
 func TestRegisteredTwice(t *testing.T) {
 	name := unique(t)
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: name})
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: name})
 	reader := metric.NewManualReader()
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
 	for range 2 {
@@ -227,7 +227,7 @@ func TestConcurrentCollections(t *testing.T) {
 	var working, collecting sync.WaitGroup
 	working.Go(func() {
 		for ctx.Err() == nil {
-			c := sluice.NewBounded[int](64, &sluice.Options[int]{Name: name})
+			c := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: name})
 			for i := range 64 {
 				if err := c.TrySend(i); err != nil {
 					t.Error(err)
@@ -338,7 +338,7 @@ func BenchmarkCollect(b *testing.B) {
 		b.Run(fmt.Sprintf("channels=%d/names=%d", channels, names), func(b *testing.B) {
 			all := make([]*sluice.Bounded[int], channels)
 			for i := range all {
-				all[i] = sluice.NewBounded[int](64, &sluice.Options[int]{Name: fmt.Sprintf("%s-%d", strings.Repeat("n", 16), i%names)})
+				all[i] = sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: fmt.Sprintf("%s-%d", strings.Repeat("n", 16), i%names)})
 			}
 			reader := metric.NewManualReader()
 			provider := metric.NewMeterProvider(metric.WithReader(reader))

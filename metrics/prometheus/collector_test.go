@@ -27,7 +27,7 @@ var runs atomic.Uint64
 
 // The names, types and texts are those that Prometheus's own lint likes.
 func TestLint(t *testing.T) {
-	c := sluice.NewSharded[int](3, &sluice.Options[int]{Name: unique(t)})
+	c := sluice.NewSharded[int](3, &sluice.ShardedOptions[int]{Name: unique(t)})
 	problems, err := testutil.CollectAndLint(NewCollector(everyName))
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
@@ -54,7 +54,7 @@ func TestRegisteredTwice(t *testing.T) {
 // Each name has as many series as Options says.
 func TestSeriesOfAName(t *testing.T) {
 	name := unique(t)
-	c := sluice.NewRendezvous[int](&sluice.Options[int]{Name: name})
+	c := sluice.NewRendezvous[int](&sluice.RendezvousOptions[int]{Name: name})
 	told := scrape(t, serve(t, everyName))
 	n := 0
 	for metric := range told {
@@ -85,7 +85,7 @@ func TestConcurrentScrapes(t *testing.T) {
 	var working, scraping sync.WaitGroup
 	working.Go(func() {
 		for ctx.Err() == nil {
-			c := sluice.NewBounded[int](64, &sluice.Options[int]{Name: name})
+			c := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: name})
 			for i := range 64 {
 				if err := c.TrySend(i); err != nil {
 					t.Error(err)
@@ -121,7 +121,7 @@ func BenchmarkScrape(b *testing.B) {
 		b.Run(fmt.Sprintf("channels=%d/names=%d", channels, names), func(b *testing.B) {
 			all := make([]*sluice.Bounded[int], channels)
 			for i := range all {
-				all[i] = sluice.NewBounded[int](64, &sluice.Options[int]{Name: fmt.Sprintf("%s-%d", strings.Repeat("n", 16), i%names)})
+				all[i] = sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: fmt.Sprintf("%s-%d", strings.Repeat("n", 16), i%names)})
 			}
 			registry := prometheus.NewRegistry()
 			registry.MustRegister(NewCollector(&Options{MaxNames: names}))

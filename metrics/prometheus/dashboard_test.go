@@ -49,7 +49,7 @@ type exposed map[string]struct {
 
 func expose(t *testing.T) exposed {
 	t.Helper()
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: unique(t)})
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: unique(t)})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(NewCollector(everyName))
 	gathered, err := registry.Gather()

@@ -20,7 +20,7 @@ func TestPageTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: unique(t)})
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: unique(t)})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(NewCollector(everyName))
 	gathered, err := registry.Gather()

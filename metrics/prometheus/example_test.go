@@ -18,7 +18,7 @@ import (
 
 // A service shows its channels among its metrics.
 func Example() {
-	orders := sluice.NewBounded[string](128, &sluice.Options[string]{Name: "orders"})
+	orders := sluice.NewBounded[string](128, &sluice.BoundedOptions[string]{Name: "orders"})
 	if err := orders.TrySend("tea"); err != nil {
 		log.Fatal(err)
 	}

@@ -89,8 +89,8 @@ func (f families) values(metric string, labels ...string) (values []float64) {
 func TestScrape(t *testing.T) {
 	ctx, name := t.Context(), unique(t)
 	named := "name=" + name
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: name, Overflow: sluice.DropOldest})
-	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: name})
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: name, Overflow: sluice.DropOldest})
+	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: name})
 	address := serve(t, everyName)
 
 	waiting := make(chan error)
@@ -185,7 +185,7 @@ func TestHostileNames(t *testing.T) {
 	name := unique(t)
 	hostile := name + "\"} 1\n# TYPE x counter\nx{a=\"\\\xff"
 	shown := name + "\"} 1\ufffd# TYPE x counter\ufffdx{a=\"\\\ufffd"
-	c := sluice.NewBounded[int](3, &sluice.Options[int]{Name: hostile})
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: hostile})
 	address := serve(t, everyName)
 	for _, accept := range []string{
 		"text/plain;version=0.0.4",
@@ -231,7 +231,7 @@ func TestMaxNames(t *testing.T) {
 	name := unique(t)
 	var all []*sluice.Bounded[int]
 	for i := range 5 {
-		c := sluice.NewBounded[int](4, &sluice.Options[int]{Name: fmt.Sprint(name, i)})
+		c := sluice.NewBounded[int](4, &sluice.BoundedOptions[int]{Name: fmt.Sprint(name, i)})
 		if err := c.TrySend(i); err != nil {
 			t.Fatal(err)
 		}

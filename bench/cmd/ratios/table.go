@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
 )
@@ -122,7 +121,7 @@ func table(work context.Context) []row {
 		selecting  = contender.NativeSelect(work)
 		rendezvous = contender.Rendezvous(background, nil)
 		bounded    = contender.Bounded(background, nil)
-		oneToOne   = contender.Bounded(background, &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true})
+		oneToOne   = contender.Bounded(background, &contender.Options{SingleSender: true, SingleReceiver: true})
 		elastic    = contender.Elastic(background, nil)
 		batcher    = contender.Batching(background, workload.BatchSize, 0)
 		lingering  = contender.Batching(background, workload.BatchSize, time.Millisecond)

@@ -75,7 +75,7 @@ func Until(ctx context.Context, _ *input.Intake) error {
 
 // New returns a pipeline that does not run yet.
 func New(c Config) *Pipeline {
-	p := &Pipeline{config: c, tables: sluice.NewBounded[parcel](1, &sluice.Options[parcel]{Name: "tables"})}
+	p := &Pipeline{config: c, tables: sluice.NewBounded[parcel](1, &sluice.BoundedOptions[parcel]{Name: "tables"})}
 	began := time.Now()
 	p.intake.Queue = c.Queue
 	p.intake.MaxLine = c.MaxLine

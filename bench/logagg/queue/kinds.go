@@ -20,21 +20,24 @@ var (
 var kinds = []Kind{
 	{"native", nativePolicies, newNative, false},
 	{"bounded", allPolicies, func(o Options) (Queue, error) {
-		return newOwn(o, func(options *sluice.Options[parse.Event]) channel {
-			return sluice.NewBounded(o.Capacity, options)
+		return newOwn(o, func(options settings) channel {
+			return sluice.NewBounded(o.Capacity, &sluice.BoundedOptions[parse.Event]{
+				Name: options.name, Overflow: options.overflow, OnDrop: options.onDrop, SingleReceiver: true})
 		}), nil
 	}, false},
 	{"elastic", allPolicies, func(o Options) (Queue, error) {
-		return newOwn(o, func(options *sluice.Options[parse.Event]) channel {
-			return sluice.NewElastic(o.Capacity, options)
+		return newOwn(o, func(options settings) channel {
+			return sluice.NewElastic(o.Capacity, &sluice.ElasticOptions[parse.Event]{
+				Name: options.name, Overflow: options.overflow, OnDrop: options.onDrop, SingleReceiver: true})
 		}), nil
 	}, false},
 	// Senders share the lanes, for counts do not depend on the order of lines. A lane for
 	// each connection, by Sharded.Lane, keeps the order; but then there are as many queues
 	// as connections, each of which can fill up, and lines wait twice as long in them.
 	{"sharded", allPolicies, func(o Options) (Queue, error) {
-		return newOwn(o, func(options *sluice.Options[parse.Event]) channel {
-			return sluice.NewSharded(o.Capacity, options)
+		return newOwn(o, func(options settings) channel {
+			return sluice.NewSharded(o.Capacity, &sluice.ShardedOptions[parse.Event]{
+				Name: options.name, Overflow: options.overflow, OnDrop: options.onDrop, SingleReceiver: true})
 		}), nil
 	}, false},
 	// These keep events on disk or at servers. Who takes them does not want to lose any,
@@ -65,12 +68,19 @@ type own struct {
 	log     *slog.Logger          // is told of it, in a kind that can fail
 }
 
+// settings are the options that the kinds share; each has a single receiver.
+type settings struct {
+	name     string
+	overflow sluice.Overflow
+	onDrop   func(parse.Event)
+}
+
 // newOwn returns a queue over the channel that make returns.
-func newOwn(o Options, make func(*sluice.Options[parse.Event]) channel) *own {
+func newOwn(o Options, make func(settings) channel) *own {
 	q := &own{batch: o.Batch}
-	options := &sluice.Options[parse.Event]{Name: o.Name, Overflow: o.Overflow, SingleReceiver: true}
+	options := settings{name: o.Name, overflow: o.Overflow}
 	if o.Overflow == sluice.DropNewest || o.Overflow == sluice.DropOldest {
-		options.OnDrop = func(e parse.Event) {
+		options.onDrop = func(e parse.Event) {
 			if !e.Tick {
 				q.dropped.Add(1)
 			}

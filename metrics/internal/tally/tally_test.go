@@ -82,7 +82,7 @@ func TestRealGarbage(t *testing.T) {
 		}
 		return found
 	}
-	c := sluice.NewBounded[int](8, &sluice.Options[int]{Name: name})
+	c := sluice.NewBounded[int](8, &sluice.BoundedOptions[int]{Name: name})
 	for range 5 {
 		if err := c.TrySend(1); err != nil {
 			t.Fatal(err)

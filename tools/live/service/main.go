@@ -66,17 +66,17 @@ type both interface {
 
 // channels makes them, and sets those to work that are to be.
 func channels(ctx context.Context, many int) (kept []both, err error) {
-	named := func(name string) *sluice.Options[int] { return &sluice.Options[int]{Name: name} }
+	named := func(name string) *sluice.BoundedOptions[int] { return &sluice.BoundedOptions[int]{Name: name} }
 	busy := []both{
-		sluice.NewRendezvous[int](named("busy/rendezvous")),
+		sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: "busy/rendezvous"}),
 		sluice.NewBounded[int](64, named("busy/bounded")),
-		sluice.NewElastic[int](10_000, named("busy/elastic")),
-		sluice.NewSharded[int](256, named("busy/sharded")),
+		sluice.NewElastic(10_000, &sluice.ElasticOptions[int]{Name: "busy/elastic"}),
+		sluice.NewSharded(256, &sluice.ShardedOptions[int]{Name: "busy/sharded"}),
 	}
 	for _, c := range busy {
 		work(ctx, c, 4, 2)
 	}
-	idle := func(capacity, filled int, o *sluice.Options[int]) both {
+	idle := func(capacity, filled int, o *sluice.BoundedOptions[int]) both {
 		c := sluice.NewBounded[int](capacity, o)
 		for v := range filled {
 			if failed := c.TrySend(v); failed != nil {
@@ -91,7 +91,7 @@ func channels(ctx context.Context, many int) (kept []both, err error) {
 	idle(8, 0, named(hostile))
 	idle(4, 1, named("closed")).Close()
 	idle(8, 3, named("日本語の名前"))
-	latest := idle(1, 0, &sluice.Options[int]{Name: "latest", Overflow: sluice.DropOldest})
+	latest := idle(1, 0, &sluice.BoundedOptions[int]{Name: "latest", Overflow: sluice.DropOldest})
 	work(ctx, latest, 2, 1)
 	for i := range 12 {
 		idle(8, i%8, named(fmt.Sprintf("orders/%02d", i)))

@@ -48,7 +48,7 @@ func published(name string, p contender.Published) contestant {
 }
 
 func ownElastic(name string, mode sluice.ShrinkMode) contestant {
-	return contestant{name, contender.Elastic(background, &sluice.Options[uint64]{Shrink: mode}), unbounded, false}
+	return contestant{name, contender.Elastic(background, &contender.Options{Shrink: mode}), unbounded, false}
 }
 
 // bothAtOnce enters c in the work of sending n values while they are received.

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
@@ -36,7 +35,7 @@ var directSendStudy = register(Experiment{
 	},
 	Notes: []string{
 		"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above. “sluice, no hand-off” is the same " +
-			"with Options.NoHandOff: a waiting receiver is woken and looks again, all else being equal. " +
+			"without the hand-off: a waiting receiver is woken and looks again, all else being equal. " +
 			"That is the experiment that the author wished to make with the runtime's own channels.",
 	},
 	Sections:    directSections,
@@ -72,7 +71,7 @@ func atProcs(procs string) string { return "GOMAXPROCS " + procs }
 
 // directRoster is everybody who can be given a capacity of 0, 1 or 10.
 func directRoster(capacity int) []contestant {
-	make := func(o *sluice.Options[uint64]) contender.Contender {
+	make := func(o *contender.Options) contender.Contender {
 		if capacity == 0 {
 			return contender.Rendezvous(background, o)
 		}
@@ -81,7 +80,7 @@ func directRoster(capacity int) []contestant {
 	return []contestant{
 		{native, contender.Native(), capacity, false},
 		{withHandOff, make(nil), capacity, false},
-		{withNoHandOff, make(&sluice.Options[uint64]{NoHandOff: true}), capacity, false},
+		{withNoHandOff, make(&contender.Options{NoHandOff: true}), capacity, false},
 	}
 }
 

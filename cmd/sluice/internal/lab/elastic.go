@@ -107,7 +107,7 @@ func asPublished(pump contender.Pump, shrink contender.PublishedShrink) contende
 // elasticRoster is everybody who is asked to do the study's two works.
 func elasticRoster() []contestant {
 	native, bounded := contender.Native(), contender.Bounded(background, nil)
-	oneToOne := &sluice.Options[uint64]{SingleSender: true, SingleReceiver: true}
+	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
 	return []contestant{
 		{nativeUnbuffered, native, 0, false},
 		{native1024, native, 1024, false},

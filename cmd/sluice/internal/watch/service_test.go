@@ -36,8 +36,8 @@ func at(t *testing.T, target string) *Service {
 
 // The real handler, and a channel of each engine.
 func TestAsk(t *testing.T) {
-	ring := sluice.NewBounded[int](16, &sluice.Options[int]{Name: "watch ask ring"})
-	tank := sluice.NewElastic[int](sluice.Unlimited, &sluice.Options[int]{Name: "watch ask tank"})
+	ring := sluice.NewBounded[int](16, &sluice.BoundedOptions[int]{Name: "watch ask ring"})
+	tank := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: "watch ask tank"})
 	for v := range 3 {
 		if err := ring.TrySend(v); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,22 @@
+package sluice
+
+import (
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/handoff"
+)
+
+// NewRendezvousWithoutHandOff returns a Rendezvous in which a goroutine that is woken
+// looks again: the way of waiting that the engine keeps for comparison.
+func NewRendezvousWithoutHandOff[T any](o *RendezvousOptions[T]) *Rendezvous[T] {
+	return &Rendezvous[T]{withoutHandOff("Rendezvous", o.config())}
+}
+
+// NewBoundedWithoutHandOff is the same with a few slots.
+func NewBoundedWithoutHandOff[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
+	return &Bounded[T]{withoutHandOff("Bounded", o.config(capacity))}
+}
+
+func withoutHandOff[T any](kind string, config engine.Config[T]) channel[T] {
+	config.NoHandOff = true
+	return newChannel(config, func(c engine.Config[T]) engine.Engine[T] { return named(kind, c, handoff.New(c)) })
+}
