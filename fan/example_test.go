@@ -39,7 +39,7 @@ func ExampleOut() {
 	ctx := context.Background()
 	prices := sluice.NewElastic[int](9, nil)
 	history := sluice.NewElastic[int](9, nil)
-	latest := sluice.NewBounded(1, &sluice.Options[int]{Overflow: sluice.DropOldest})
+	latest := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
 
 	for _, price := range []int{101, 99, 100} {
 		_ = prices.TrySend(price)

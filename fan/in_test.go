@@ -72,7 +72,7 @@ func TestInHandsBack(t *testing.T) {
 	for cut := range 40 {
 		for _, how := range []string{"cancel", "close", "reject", "idle"} {
 			synctest.Test(t, func(t *testing.T) {
-				o := &sluice.Options[int]{}
+				o := &sluice.BoundedOptions[int]{}
 				if how == "reject" {
 					o.Overflow = sluice.Reject
 				}
@@ -241,7 +241,7 @@ func TestInDoesNotAllocate(t *testing.T) {
 // What In hands back keeps nothing alive that was sent.
 func TestInUnsentRetains(t *testing.T) {
 	type big struct{ _ [1 << 10]byte }
-	in, out := sluice.NewBounded[*big](64, nil), sluice.NewBounded(40, &sluice.Options[*big]{Overflow: sluice.Reject})
+	in, out := sluice.NewBounded[*big](64, nil), sluice.NewBounded(40, &sluice.BoundedOptions[*big]{Overflow: sluice.Reject})
 	first := new(big)
 	w := weak.Make(first)
 	_ = in.TrySend(first)

@@ -193,7 +193,7 @@ func TestSameSizes(t *testing.T) {
 			c := sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{LimitBytes: limit, Overflow: sluice.Reject})
 			_ = c.TrySend(make([]byte, 50-slice))
 			same(fmt.Sprint(length, more), c.TrySend(v) == nil, engine.KnownSize[[]byte](limit)(v))
-			c = sluice.NewElastic(9, &sluice.Options[[]byte]{LimitBytes: limit, Overflow: sluice.Reject})
+			c = sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{LimitBytes: limit, Overflow: sluice.Reject})
 			if err, size := c.TrySend(v), engine.KnownSize[[]byte](limit)(v); (err == nil) != (size <= limit) {
 				t.Errorf("length %d, capacity %d, %d bytes alone: %v", length, length+more, size, err)
 			}

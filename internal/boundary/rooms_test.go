@@ -276,8 +276,10 @@ var rooms = map[string]room{
 	"bench/cacheline": {},
 	"bench/contender": {
 		imports: permissions{
-			"./":        theLibrary,
-			"./workers": theLibrary,
+			"./":                 theLibrary,
+			"./workers":          theLibrary,
+			"./internal/engine":  "a Rendezvous without the hand-off, which the library does not offer",
+			"./internal/handoff": "a Rendezvous without the hand-off, which the library does not offer",
 		},
 	},
 	"bench/workload": {
