@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// many makes named channels of all kinds, each with something to tell.
+// many makes n named channels of all kinds, each with something to report.
 func many(tb testing.TB, n int) []sluice.Chan[int] {
 	tb.Helper()
 	var all []sluice.Chan[int]
@@ -41,10 +41,10 @@ func many(tb testing.TB, n int) []sluice.Chan[int] {
 	return all
 }
 
-// BenchmarkUpdate is the CPU time of an update of a stream with 10,000 channels: a
-// look at all of them, in the order asked for, and a page of 50 as JSON. There is
-// one a second, so 10 ms are 1 % of a core. Another client of the same handler
-// adds what "shared" says.
+// BenchmarkUpdate measures the CPU time of one update of a stream with 10,000
+// channels: read all of them, sort them as requested, and encode a page of 50
+// as JSON. A stream sends one update per second, so 10 ms are 1% of a core.
+// Each further client of the same handler adds the cost reported as "shared".
 func BenchmarkUpdate(b *testing.B) {
 	channels := many(b, 10_000)
 	for _, raw := range []string{"", "sort=name", "sort=fill", "sort=sent", "filter=99", "sort=id&size=200"} {
@@ -52,7 +52,7 @@ func BenchmarkUpdate(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Run("look/"+raw, func(b *testing.B) {
+		b.Run("take/"+raw, func(b *testing.B) {
 			b.ReportAllocs()
 			now := time.Now()
 			last := take(now, nil)
@@ -76,14 +76,15 @@ func BenchmarkUpdate(b *testing.B) {
 	runtime.KeepAlive(channels)
 }
 
-// BenchmarkChannel is what a value costs, from one goroutine to another, through a
-// channel without a name, with one, while a page is open that lists it, and while its
-// own page is, which looks inside. They are measured in turns, and each is divided by
-// that without a name of the same round. One update falls into each turn that has a
-// page; -benchtime=10x is a minute for each kind.
+// BenchmarkChannel measures the cost of passing one value between two
+// goroutines through a channel that has no name, through a named channel, while
+// an open page lists the channel, and while the channel's own page, which takes
+// snapshots, is open. The states take turns, and each cost is divided by the
+// cost of the unnamed channel in the same round. Every turn with a page sees
+// one update; -benchtime=10x takes a minute per kind.
 //
-// Connected is what any connection costs that the program has open, though nothing
-// happens on it: a P without work asks the network then. That is no doing of a page.
+// The state "connected" has an idle HTTP connection open. It separates the cost
+// of any open connection, which an idle P polls, from the cost of the page.
 func BenchmarkChannel(b *testing.B) {
 	for _, kind := range []struct {
 		name string
@@ -101,7 +102,7 @@ func BenchmarkChannel(b *testing.B) {
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			states := []string{"unnamed", "named", "connected", "listed", "page"}
-			cost := make(map[string][]float64) // ns a value, by round
+			cost := make(map[string][]float64) // ns per value, by round
 			for round := range b.N {
 				for i := range states {
 					state := states[(i+round)%len(states)]
@@ -124,7 +125,7 @@ func BenchmarkChannel(b *testing.B) {
 					leave()
 				}
 			}
-			b.ReportMetric(0, "ns/op") // of a round: says nothing
+			b.ReportMetric(0, "ns/op") // The duration of a round means nothing.
 			b.ReportMetric(middle(cost["unnamed"], 0.5), "ns/value")
 			for _, state := range states[1:] {
 				ratios := make([]float64, b.N)
@@ -139,21 +140,21 @@ func BenchmarkChannel(b *testing.B) {
 	}
 }
 
-// middle is what that part of the figures does not exceed.
+// middle returns the given quantile of figures.
 func middle(figures []float64, part float64) float64 {
 	sorted := slices.Sorted(slices.Values(figures))
 	return sorted[int(part*float64(len(sorted)-1))]
 }
 
-// pass sends values from one goroutine, and receives them in another, for a while. It
-// returns nanoseconds a value.
+// pass sends values from one goroutine to another for a while. It returns
+// nanoseconds per value.
 func pass(c sluice.Chan[int], while time.Duration) float64 {
 	ctx := context.Background()
 	start, n := time.Now(), 0
 	go func() {
 		for time.Since(start) < while {
-			for i := range 1000 { // one look at the clock vanishes in them
-				_ = c.Send(ctx, i) // nobody closes it before
+			for i := range 1000 { // The cost of reading the clock vanishes in 1000 values.
+				_ = c.Send(ctx, i) // The channel is still open: only this goroutine closes it.
 			}
 		}
 		c.Close()
@@ -166,13 +167,13 @@ func pass(c sluice.Chan[int], while time.Duration) float64 {
 	}
 }
 
-// idle answers, and then says nothing.
+// idle answers with headers and then sends nothing.
 func idle(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).Flush()
 	<-r.Context().Done()
 }
 
-// openPage reads a stream until it is called off.
+// openPage reads a stream until leave is called.
 func openPage(b *testing.B, h http.Handler, raw string) (leave func()) {
 	server := httptest.NewServer(h)
 	answer, err := http.Get(server.URL + "?format=events&" + raw)
@@ -182,7 +183,7 @@ func openPage(b *testing.B, h http.Handler, raw string) (leave func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(io.Discard, answer.Body) // until it is closed
+		_, _ = io.Copy(io.Discard, answer.Body) // until leave closes it
 	}()
 	return func() { _ = answer.Body.Close(); <-done; server.Close() }
 }

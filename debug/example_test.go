@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// A program that serves the page where only the machine itself can ask for it.
+// A service exposes the page on localhost only.
 func ExampleHandler() {
 	mux := http.NewServeMux()
 	mux.Handle("/debug/sluice", debug.Handler())

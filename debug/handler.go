@@ -11,7 +11,7 @@ import (
 //go:embed page.html page.css page.js
 var assets embed.FS
 
-// An asset is served as it is embedded.
+// An asset is an embedded file of the page.
 type asset struct{ file, contentType string }
 
 var assetOf = map[string]asset{
@@ -20,19 +20,20 @@ var assetOf = map[string]asset{
 	"js":   {"page.js", "text/javascript; charset=utf-8"},
 }
 
-// policy allows what the page's own three files need. Its addresses are queries of
-// the one path, so the handler works wherever it is mounted.
+// policy allows only the page's own three files. All addresses are queries on
+// one path, so the handler works under any path.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler returns a handler for one path, by custom /debug/sluice. The package
-// comment says what it answers, and who should not be able to ask.
+// Handler returns a handler for one path, by convention /debug/sluice. The
+// package comment lists the queries it answers and explains who must not reach
+// it.
 func Handler() http.Handler { return new(handler) }
 
 type handler struct {
 	monitor monitor
 
 	mu      sync.Mutex
-	streams int                              // now
+	streams int                              // open streams
 	ending  map[*http.Server]<-chan struct{} // closed by its Shutdown
 }
 
@@ -45,7 +46,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet {
 		header.Set("Allow", http.MethodGet)
-		refuse(w, http.StatusMethodNotAllowed, "the method must be GET")
+		refuse(w, http.StatusMethodNotAllowed, "method "+r.Method+" is not allowed (want GET)")
 		return
 	}
 	q, err := parse(r.URL.RawQuery)
@@ -61,7 +62,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		header.Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(report) // a client that is gone needs none
+		_ = json.NewEncoder(w).Encode(report) // An error means that the client has disconnected.
 	case "events":
 		h.stream(w, r, q)
 	default:
@@ -76,9 +77,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const gone = "there is no such channel, or no more"
+const gone = "no such channel: the ID is unknown, or the channel was garbage-collected"
 
-// refuse answers with one line.
+// refuse answers with a one-line error.
 func refuse(w http.ResponseWriter, status int, why string) {
 	http.Error(w, "sluice: "+strings.ReplaceAll(why, "\n", " "), status)
 }

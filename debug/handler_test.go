@@ -14,14 +14,14 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// get asks h.
+// get sends a GET request to h.
 func get(h http.Handler, query string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/sluice?"+query, nil))
 	return w
 }
 
-// reportOf asks h for JSON.
+// reportOf requests JSON from h.
 func reportOf(t *testing.T, h http.Handler, query string) (r Report) {
 	t.Helper()
 	w := get(h, "format=json&"+query)
@@ -44,28 +44,28 @@ func TestOnlyGET(t *testing.T) {
 	}
 }
 
-// Each bad query is refused, with one line that names what is wrong.
+// Each bad query is answered with one line that names the mistake.
 func TestBadQueries(t *testing.T) {
 	for query, says := range map[string]string{
-		"format=xml":                          "format is \"xml\"",
-		"format=":                             "format is \"\"",
-		"channel=0":                           "channel is \"0\"",
-		"channel=-1":                          "channel is \"-1\"",
-		"channel=99999999999999999999":        "channel is",
-		"channel=1&page=2":                    `"page" does not go with "channel"`,
-		"kind=Bounded":                        "kind is \"Bounded\", not one of rendezvous",
-		"sort=colour":                         "not one of bytes, dropped,",
-		"order=up":                            "order is \"up\"",
-		"page=0":                              "page is \"0\"",
-		"page=x":                              "page is \"x\"",
-		"size=201":                            "not a number from 1 to 200",
-		"size=1&size=2":                       "\"size\" is given 2 times",
-		"filtre=a":                            "\"filtre\" is no parameter",
-		"a=1&b=2":                             "\"a\" is no parameter",
+		"format=xml":                          "unknown format \"xml\" (want html, json or events)",
+		"format=":                             "unknown format \"\"",
+		"channel=0":                           "invalid channel \"0\"",
+		"channel=-1":                          "invalid channel \"-1\"",
+		"channel=99999999999999999999":        "invalid channel",
+		"channel=1&page=2":                    `parameter "page" cannot be combined with "channel"`,
+		"kind=Bounded":                        "unknown kind \"Bounded\" (want rendezvous, ",
+		"sort=size":                           "unknown sort key \"size\" (want bytes, dropped,",
+		"order=up":                            "unknown order \"up\" (want asc or desc)",
+		"page=0":                              "invalid page \"0\"",
+		"page=x":                              "invalid page \"x\"",
+		"size=201":                            "(want a number from 1 to 200)",
+		"size=1&size=2":                       "parameter \"size\" occurs 2 times",
+		"filtre=a":                            "unknown parameter \"filtre\"",
+		"a=1&b=2":                             "unknown parameter \"a\"",
 		"%zz":                                 "malformed",
 		"a;b":                                 "malformed",
-		"x%0ay=1":                             "no parameter",
-		"filter=" + strings.Repeat("a", 5000): "more than 4096",
+		"x%0ay=1":                             "unknown parameter",
+		"filter=" + strings.Repeat("a", 5000): "at most 4096",
 	} {
 		w := get(Handler(), query)
 		text := w.Body.String()
@@ -73,7 +73,7 @@ func TestBadQueries(t *testing.T) {
 			t.Errorf("%.40s: %d %q, want 400 and %q", query, w.Code, text, says)
 		}
 		if kind := w.Header().Get("Content-Type"); kind != "text/plain; charset=utf-8" {
-			t.Errorf("%.40s: a refusal of type %s", query, kind)
+			t.Errorf("%.40s: error of type %s", query, kind)
 		}
 	}
 }
@@ -86,13 +86,13 @@ func TestNoSuchChannel(t *testing.T) {
 	}
 }
 
-// Whatever is answered forbids foreign scripts, guessing of types, and caches.
+// Every answer forbids foreign scripts, content sniffing and caching.
 func TestHeaders(t *testing.T) {
 	types := map[string]string{"": "text/html", "format=css": "text/css", "format=js": "text/javascript", "format=json": "application/json", "format=none": "text/plain"}
 	for query, kind := range types {
 		header := get(Handler(), query).Header()
 		if got := header.Get("Content-Type"); !strings.HasPrefix(got, kind) {
-			t.Errorf("%q is of type %s, want %s", query, got, kind)
+			t.Errorf("%q has type %s, want %s", query, got, kind)
 		}
 		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Cross-Origin-Resource-Policy": "same-origin", "Access-Control-Allow-Origin": ""} {
 			if got := header.Get(name); got != want {
@@ -107,8 +107,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// The page has no script, style or handler in itself, which the policy would block,
-// and its script makes no HTML of a string.
+// The page contains no inline script, style or event handler, which the policy
+// would block, and its script builds no HTML from strings.
 func TestPageKeepsItsPolicy(t *testing.T) {
 	forbidden := map[string]*regexp.Regexp{
 		"":           regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:|//[a-z]+\.`),
@@ -126,8 +126,8 @@ func TestPageKeepsItsPolicy(t *testing.T) {
 	}
 }
 
-// A name is data: in JSON it cannot end a script, and it comes out as it went in.
-// Values do not come out at all.
+// A name is data: in JSON it cannot end a script element, and it survives the
+// round trip. Values never appear.
 func TestNamesAreEscapedAndValuesHidden(t *testing.T) {
 	name := "</script><img src=x onerror=alert(1)>\"'&\n\u2028" + nameOf(t)
 	c := sluice.NewBounded[string](4, &sluice.BoundedOptions[string]{Name: name})
@@ -152,20 +152,21 @@ func TestNothingIsRegistered(t *testing.T) {
 			t.Errorf("%s is served by %q", path, pattern)
 		}
 	}
-	// net/http/pprof registers itself, and whoever shows channels need not want that.
+	// net/http/pprof registers itself, which a program that shows channels may
+	// not want.
 	deps, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, unwanted := range []string{"net/http/pprof", "expvar", "html/template"} {
 		if strings.Contains("\n"+string(deps), "\n"+unwanted+"\n") {
-			t.Errorf("it pulls in %s", unwanted)
+			t.Errorf("the package imports %s", unwanted)
 		}
 	}
 }
 
-// The handler works under any path, with and without a slash, as all its addresses
-// are queries.
+// The handler works under any path, with and without a trailing slash, because
+// all its addresses are queries.
 func TestWorksAnywhere(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/debug/sluice", Handler())

@@ -2,25 +2,27 @@ package debug
 
 import "time"
 
-// An Inside is what one channel looks like inside. Each list has at most 64 entries.
+// An Inside is a snapshot of one channel: its waiters, rings and lanes. Each
+// list has at most 64 entries.
 type Inside struct {
-	// Senders and Receivers are for how many seconds each of those in line has waited,
-	// the first in line first; of a Sharded, whose senders wait in several lines, the
-	// oldest first. Channel says how many there are.
+	// Senders and Receivers list how long each waiter has waited, in seconds,
+	// the head of the queue first. The senders of a Sharded wait in several
+	// queues and are sorted by age. Channel reports the total number.
 	Senders   []float64 `json:"senders"`
 	Receivers []float64 `json:"receivers"`
-	// Ready says that somebody has called Ready: those who wait for it in a native
-	// select are in no line.
+	// Ready reports whether Ready has been called. Goroutines that wait for it
+	// in a native select are in no queue.
 	Ready bool `json:"ready"`
-	// Rings are what values lie in, the one that is received from first: one for a
-	// Bounded, one or more for an Elastic, none for others.
+	// Rings lists the rings that hold values, the one received from first: one
+	// for a Bounded, one or more for an Elastic, none for other kinds.
 	Rings []Ring `json:"rings"`
-	// Lanes are those of a Sharded, in the order in which they were opened.
+	// Lanes lists the lanes of a Sharded in the order in which they were
+	// opened.
 	Lanes []Lane `json:"lanes"`
 }
 
-// A Ring is a circle of slots, counted from 0. There may be more of them than the
-// capacity of the channel: they are a power of two.
+// A Ring is a circular buffer; slots count from 0. The number of slots is a
+// power of two and may exceed the channel's capacity.
 type Ring struct {
 	Slots   int `json:"slots"`
 	Len     int `json:"len"`     // slots with a value
@@ -30,17 +32,17 @@ type Ring struct {
 
 // A Lane is one lane of a Sharded.
 type Lane struct {
-	Private      bool    `json:"private"` // of a handle; otherwise it is shared
+	Private      bool    `json:"private"` // belongs to one handle; other lanes are shared
 	InUse        bool    `json:"inUse"`   // false if it was not needed lately
 	Len          int     `json:"len"`
 	Cap          *int    `json:"cap"` // null if unlimited
 	HighWater    int     `json:"highWater"`
-	Senders      int     `json:"senders"`      // parked until there is room in this lane and no other
+	Senders      int     `json:"senders"`      // senders parked for room in this lane
 	OldestSender float64 `json:"oldestSender"` // seconds
 }
 
-// inside looks into the channel, now. If it cannot, it tells what was seen in the last
-// look.
+// inside takes a snapshot of the channel now. If the channel is gone or does
+// not support it, inside returns the figures of the last reading.
 func (s *sighting) inside(last time.Time) (at time.Time, c Channel) {
 	at = time.Now()
 	in, ok := s.Inside()

@@ -16,14 +16,14 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// names are those of the tests that run.
+// names holds the channel names of the running tests.
 var names struct {
-	sync.Map // of *testing.T
+	sync.Map // by *testing.T
 	made     atomic.Int64
 }
 
-// nameOf is a name for t's channels, and another one each time that it runs: those of
-// the run before may not be garbage yet.
+// nameOf returns a name for t's channels. Each run of t gets a new one, because
+// the channels of the run before may not have been collected yet.
 func nameOf(t *testing.T) string {
 	name, known := names.Load(t)
 	if !known {
@@ -34,7 +34,7 @@ func nameOf(t *testing.T) string {
 	return name.(string)
 }
 
-// idOf returns the ID of the one channel of that name.
+// idOf returns the ID of the only channel with that name.
 func idOf(t *testing.T, name string) uint64 {
 	t.Helper()
 	var ids []uint64
@@ -49,8 +49,8 @@ func idOf(t *testing.T, name string) uint64 {
 	return ids[0]
 }
 
-// one returns the inside of the channel of the test's name as JSON, and what is told
-// around it.
+// one returns, as JSON, the snapshot of the channel named after the test, and
+// the report around it.
 func one(t *testing.T, h *handler) (string, Report) {
 	t.Helper()
 	synctest.Wait()
@@ -62,8 +62,9 @@ func one(t *testing.T, h *handler) (string, Report) {
 	return string(text), r
 }
 
-// The report of one channel tells of each one who waits, and where the values are:
-// of now, and not of the last look. Other reports do not.
+// The report of one channel lists every waiter and the position of the values,
+// read now rather than taken from the last reading. Other reports have no
+// snapshot.
 func TestInsideOfOneChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(handler)
@@ -71,7 +72,7 @@ func TestInsideOfOneChannel(t *testing.T) {
 		before := reportOf(t, h, "filter="+nameOf(t))
 		got, first := one(t, h)
 		if want := `{"senders":[],"receivers":[],"ready":false,"rings":[{"slots":8,"len":0,"send":0,"receive":0}],"lanes":[]}`; got != want {
-			t.Errorf("when it is new: %s", got)
+			t.Errorf("a new channel: %s", got)
 		}
 		for i := range 6 {
 			if err := c.TrySend(i); i < 5 && err != nil {
@@ -93,14 +94,14 @@ func TestInsideOfOneChannel(t *testing.T) {
 		}
 		got, second := one(t, h)
 		if want := `{"senders":[0.2,0.1],"receivers":[],"ready":true,"rings":[{"slots":8,"len":5,"send":6,"receive":1}],"lanes":[]}`; got != want {
-			t.Errorf("with two who wait: %s", got)
+			t.Errorf("with two waiting senders: %s", got)
 		}
 		s := second.Channels[0].Senders
 		if first.Channels[0].Len != 0 || second.Channels[0].Len != 5 || s.Now != 2 || s.Since != 0.2 || !second.Time.Equal(time.Now()) {
 			t.Errorf("%+v, then %+v at %v", first.Channels[0], second.Channels[0], second.Time)
 		}
 		if list := reportOf(t, h, "filter="+nameOf(t)); list.Channels[0].Inside != nil || !list.Time.Equal(before.Time) {
-			t.Errorf("a list tells of an inside: %+v", list)
+			t.Errorf("a list contains a snapshot: %+v", list)
 		}
 		c.Close()
 		senders.Wait()
@@ -127,14 +128,14 @@ func TestInsideOfLanes(t *testing.T) {
 	})
 }
 
-// A spring is a kind of channel that sluice does not know.
+// A spring is a kind of channel that package sluice does not know.
 type spring struct{ _ int }
 
 func (s *spring) Stats() sluice.Stats {
 	return sluice.Stats{Len: 4, Cap: math.MaxInt, SendersWaiting: 1, OldestSender: time.Minute, BytesOnDisk: 1 << 20, Warning: "it leaks"}
 }
 
-// A foreign kind has no inside; but it is listed, and found as other.
+// A foreign kind has no snapshot, but it is listed, and found as other.
 func TestForeignKind(t *testing.T) {
 	s := new(spring)
 	sluice.Enlist(nameOf(t), "Spring", s)

@@ -13,50 +13,53 @@ import (
 const (
 	// period is the time between two updates of a stream.
 	period = time.Second
-	// fresh is how old a look may be that serves another client. It is less than
-	// a period, or a stream would see each look twice when its ticker is early.
+	// fresh is the maximum age of a look that serves another client. It is less
+	// than a period: otherwise a stream would see each look twice when its
+	// ticker fires early.
 	fresh = period * 9 / 10
-	// stale is how old the look before may be if rates are to be of now.
+	// stale is the maximum age of the previous look from which rates are
+	// computed.
 	stale = 10 * time.Second
 )
 
-// A monitor looks at all named channels, or at one that a client asks for, each at most
-// once in fresh, for all clients together. Two looks in a row make a rate. Who asks for
-// one channel does not have the others looked at, however many they are.
+// A monitor reads all named channels, or the one channel that a client asks
+// for, each at most once per fresh, for all clients together. Two successive
+// looks yield a rate. A request for one channel does not read the others.
 //
-// Both are in ascending order of ID, and so is what Channels returns: what a
-// channel was before is found by walking along.
+// Looks and the list of named channels are in ascending order of ID, so one
+// merge pass finds each channel's previous sighting.
 type monitor struct {
 	mu   sync.Mutex
-	last *look            // at all channels
-	ones map[uint64]*look // at one channel, by its ID: not older than stale, nor of a channel that is gone
+	last *look            // all channels
+	ones map[uint64]*look // single channels by ID; no look is older than stale or belongs to a collected channel
 }
 
-// A look is what was seen at one time. It is never changed, so clients read it
-// without a lock.
+// A look holds the readings taken at one time. It is immutable, so clients read
+// it without a lock.
 type look struct {
 	at   time.Time
-	over time.Duration // since the look before; 0 if there is none to compare with
+	over time.Duration // time since the previous look; 0 without one
 	seen []sighting
 
-	named int // channels with a name, seen or not
+	named int // channels with a name, including those collected meanwhile
 }
 
-// A sighting is one channel in a look. It does not keep the channel.
+// A sighting is one channel's part of a look. It does not keep the channel
+// reachable.
 type sighting struct {
 	sluice.Named
 	stats sluice.Stats
 	rates rates
 }
 
-// rates are of the time between two looks, all zero if there is only one.
+// rates are averages over the time between two looks, all zero after the first.
 type rates struct {
 	known                   bool
-	sent, received, dropped float64       // a second
+	sent, received, dropped float64       // per second
 	sendWait, recvWait      time.Duration // mean of the waits that ended; 0 if none did
 }
 
-// lookFor returns a fresh look that answers a query.
+// lookFor returns a fresh look for a query.
 func (m *monitor) lookFor(q query) *look {
 	if q.channel != 0 {
 		return m.lookAt(q.channel)
@@ -64,7 +67,7 @@ func (m *monitor) lookFor(q query) *look {
 	return m.look()
 }
 
-// look returns a look at all channels that is fresh.
+// look returns a fresh look at all channels.
 func (m *monitor) look() *look {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,7 +78,7 @@ func (m *monitor) look() *look {
 	return m.last
 }
 
-// take looks at all channels.
+// take reads all channels.
 func take(now time.Time, before *look) *look {
 	var past []sighting
 	next := &look{at: now}
@@ -99,11 +102,11 @@ func take(now time.Time, before *look) *look {
 	return next
 }
 
-// see looks at c, and compares it with what it was, if that is known.
+// see reads c and computes its rates from the previous sighting, if any.
 func (l *look) see(c sluice.Named, was *sighting) {
 	stats, ok := c.Stats()
 	if !ok {
-		return // it is garbage since
+		return // c has been garbage-collected
 	}
 	seen := sighting{Named: c, stats: stats}
 	if was != nil {
@@ -112,8 +115,8 @@ func (l *look) see(c sluice.Named, was *sighting) {
 	l.seen = append(l.seen, seen)
 }
 
-// lookAt returns a look that is fresh and has the channel of that ID in it, if there is
-// one.
+// lookAt returns a fresh look that contains the channel with that ID, if it
+// exists.
 func (m *monitor) lookAt(id uint64) *look {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,8 +147,8 @@ func (m *monitor) lookAt(id uint64) *look {
 	return next
 }
 
-// remember keeps a look at one channel, if it is there, and forgets those that are of
-// no use any more.
+// remember keeps a look at one channel, if the channel exists, and drops looks
+// that have expired.
 func (m *monitor) remember(id uint64, next *look) {
 	maps.DeleteFunc(m.ones, func(_ uint64, one *look) bool { return next.at.Sub(one.at) > stale })
 	if len(next.seen) == 0 {
@@ -158,7 +161,7 @@ func (m *monitor) remember(id uint64, next *look) {
 	m.ones[id] = next
 }
 
-// of returns what was seen of a channel, nil if it was not there.
+// of returns the sighting of a channel, or nil.
 func (l *look) of(id uint64) *sighting {
 	at, found := slices.BinarySearchFunc(l.seen, id, func(s sighting, id uint64) int { return cmp.Compare(s.ID, id) })
 	if !found {
@@ -167,9 +170,9 @@ func (l *look) of(id uint64) *sighting {
 	return &l.seen[at]
 }
 
-// ratesOf is what two looks at a channel tell, over that time.
+// ratesOf computes rates from two readings of a channel.
 func ratesOf(was, is *sluice.Stats, over time.Duration) rates {
-	// A count that falls, as it may in a foreign kind that starts anew, is no rate.
+	// A count that falls, as in a foreign kind that restarts, yields no rate.
 	perSecond := func(was, is uint64) float64 { return float64(is-min(was, is)) / over.Seconds() }
 	return rates{
 		known:    true,
@@ -181,8 +184,8 @@ func ratesOf(was, is *sluice.Stats, over time.Duration) rates {
 	}
 }
 
-// mean is 0 of nothing. The time is an estimate and belongs to waits that ended,
-// the count to waits that began: of few waits it says little.
+// mean returns 0 for n == 0. The time is an estimate and counts waits that have
+// ended, n counts waits that have begun: for few waits the mean is inaccurate.
 func mean(total time.Duration, n uint64) time.Duration {
 	if n == 0 || total <= 0 {
 		return 0

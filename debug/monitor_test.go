@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A meter is a foreign kind of channel that counts how often it is looked at.
+// A meter is a foreign kind of channel that counts calls of its Stats.
 type meter struct{ looks atomic.Int64 }
 
 func (m *meter) Stats() sluice.Stats {
@@ -19,7 +19,7 @@ func (m *meter) Stats() sluice.Stats {
 	return sluice.Stats{Sent: uint64(100 * n), Received: uint64(10 * n)}
 }
 
-// metered enlists two channels that count looks at them.
+// metered registers two meters.
 func metered(t *testing.T) (asked, other *meter, id uint64) {
 	t.Helper()
 	asked, other = new(meter), new(meter)
@@ -28,8 +28,8 @@ func metered(t *testing.T) (asked, other *meter, id uint64) {
 	return asked, other, idOf(t, nameOf(t))
 }
 
-// Who asks for one channel has that one looked at, once in a period, and no other: there
-// may be ten thousand.
+// A request for one channel reads only that channel, at most once per period:
+// there may be ten thousand others.
 func TestOneChannelIsLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, other, id := metered(t)
@@ -41,7 +41,7 @@ func TestOneChannelIsLookedAt(t *testing.T) {
 		}
 		ask()
 		if n := asked.looks.Load(); n != 1 {
-			t.Errorf("two questions in a moment looked %d times", n)
+			t.Errorf("two requests at once read the channel %d times", n)
 		}
 		time.Sleep(2 * time.Second)
 		if r := ask(); r.Over != 2 || r.Channels[0].SentRate == nil || *r.Channels[0].SentRate != 50 || *r.Channels[0].ReceivedRate != 5 {
@@ -49,20 +49,21 @@ func TestOneChannelIsLookedAt(t *testing.T) {
 		}
 		time.Sleep(stale + 1)
 		if r := ask(); r.Over != 0 || r.Channels[0].SentRate != nil {
-			t.Errorf("of a look that is too old: %+v", r)
+			t.Errorf("rates from a look that is too old: %+v", r)
 		}
 		if n := asked.looks.Load(); n != 3 {
-			t.Errorf("it was looked at %d times", n)
+			t.Errorf("the channel was read %d times", n)
 		}
 		if n := other.looks.Load(); n != 0 {
-			t.Errorf("the other channel was looked at %d times", n)
+			t.Errorf("the other channel was read %d times", n)
 		}
 		runtime.KeepAlive(asked)
 		runtime.KeepAlive(other)
 	})
 }
 
-// A look at all serves who asks for one, and the later of the two is what rates are from.
+// A look at all channels serves a request for one, and rates start from the
+// later of the two.
 func TestOneAfterAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, other, id := metered(t)
@@ -72,24 +73,24 @@ func TestOneAfterAll(t *testing.T) {
 		all()
 		ask()
 		if n := asked.looks.Load(); n != 1 {
-			t.Errorf("a fresh look at all was not enough: %d looks", n)
+			t.Errorf("a fresh look at all channels was not reused: %d looks", n)
 		}
 		time.Sleep(2 * time.Second)
 		ask()
 		time.Sleep(time.Second)
 		if r := ask(); r.Over != 1 {
-			t.Errorf("after one: over %v s, not the one since", r.Over)
+			t.Errorf("after a look at one channel: rates over %v s", r.Over)
 		}
 		time.Sleep(time.Second)
 		all()
 		time.Sleep(time.Second)
 		if r := ask(); r.Over != 1 {
-			t.Errorf("after all: over %v s, not the one since", r.Over)
+			t.Errorf("after a look at all channels: rates over %v s", r.Over)
 		}
 		if n := other.looks.Load(); n != 2 {
-			t.Errorf("the other channel was looked at %d times, and all twice", n)
+			t.Errorf("the other channel was read %d times, want 2", n)
 		}
-		// One that was made since the last look at all is there all the same.
+		// A channel created after the last look at all channels is found.
 		all()
 		late := new(meter)
 		sluice.Enlist("late "+nameOf(t), "Meter", late)
@@ -102,8 +103,8 @@ func TestOneAfterAll(t *testing.T) {
 	})
 }
 
-// Looks at single channels are kept for as long as they are of use, and of channels that
-// are there.
+// Looks at single channels are kept until they expire, and only while the
+// channel exists.
 func TestLooksAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, other, id := metered(t)
@@ -117,11 +118,11 @@ func TestLooksAreForgotten(t *testing.T) {
 		time.Sleep(stale + 1)
 		m.lookAt(id)
 		if len(m.ones) != 1 || m.ones[id] == nil {
-			t.Errorf("looks that are too old are kept: %d", len(m.ones))
+			t.Errorf("%d expired looks are kept", len(m.ones))
 		}
 		m.remember(id, &look{at: time.Now()})
 		if len(m.ones) != 0 {
-			t.Error("a channel that is gone is remembered")
+			t.Error("a collected channel is remembered")
 		}
 		runtime.KeepAlive(asked)
 		runtime.KeepAlive(other)

@@ -1,14 +1,14 @@
 "use strict";
 
-// The page is empty but for what the stream says. Names go into it as text, never
-// as HTML; nothing here makes HTML of a string.
+// The page fills itself from the event stream. Names are inserted as text, never as
+// HTML; no code here builds HTML from strings.
 
 const at = id => document.getElementById(id);
 const query = new URLSearchParams(location.search);
 query.delete("format");
 const one = query.has("channel");
-const remembered = 60; // looks, a second each
-const histories = new Map(); // by ID: the last looks at a channel of this page
+const remembered = 60; // updates, one per second
+const histories = new Map(); // by ID: the latest updates of each channel on this page
 let source, paused = false, again, last = 0;
 
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
@@ -43,7 +43,7 @@ function remember(c) {
   return h;
 }
 
-// What the stream says.
+// The event stream.
 
 function connect() {
   disconnect();
@@ -51,9 +51,9 @@ function connect() {
   q.set("format", "events");
   source = new EventSource("?" + q);
   source.onmessage = event => show(JSON.parse(event.data));
-  source.addEventListener("gone", () => { disconnect(); say("this channel is garbage now: nothing refers to it", true); });
+  source.addEventListener("gone", () => { disconnect(); say("this channel was garbage-collected: the program no longer refers to it", true); });
   source.onerror = () => {
-    say("no connection: trying again", true);
+    say("no connection, retrying", true);
     if (source.readyState === EventSource.CLOSED) again = setTimeout(connect, 5000);
   };
 }
@@ -70,17 +70,17 @@ function say(text, bad) {
 
 function show(report) {
   const now = Date.parse(report.time);
-  // After a pause lines would leave it out; and a program that has started anew gives
-  // its IDs to other channels. Browsers try again after 3 seconds or more.
+  // After a gap the lines would hide it, and a restarted program assigns the same IDs to
+  // other channels. Browsers reconnect after 3 seconds or more.
   if (now - last > 2500) histories.clear();
   last = now;
-  say(`${new Date(report.time).toLocaleTimeString()} · ${whole.format(report.named)} with a name`);
+  say(`${new Date(report.time).toLocaleTimeString()} · ${whole.format(report.named)} named channels`);
   if (one) showOne(report.channels[0]); else showList(report);
 }
 
 // The list.
 
-const heads = ["name", "kind", "fill", "in", "out", "dropped", "senders waiting", "receivers waiting", "high water", "lanes"];
+const heads = ["name", "kind", "fill", "in", "out", "dropped", "senders waiting", "receivers waiting", "high-water mark", "lanes"];
 const rows = new Map();
 
 function newRow(id) {
@@ -117,7 +117,7 @@ function showList(report) {
     r.cells[2].classList.toggle("hot", c.cap > 0 && c.len >= c.cap);
     r.cells[5].classList.toggle("hot", c.droppedRate > 0);
     r.cells[6].classList.toggle("hot", c.senders.now > 0);
-    r.cells[6].title = r.cells[7].title = "how long: the first in line, or if nobody waits now, the mean of the last second's waits";
+    r.cells[6].title = r.cells[7].title = "the longest current wait, or if there is none, the mean wait in the last second";
     draw(r.lines.fill, h.fill, c.cap ? 1 : 0);
     draw(r.lines.sent, h.sent, 0);
     draw(r.lines.received, h.received, 0);
@@ -130,7 +130,7 @@ function showList(report) {
     histories.delete(id);
   }
   at("none").hidden = report.channels.length > 0;
-  at("none").textContent = report.named ? "No channel matches." : "No channel has a name: set Options.Name.";
+  at("none").textContent = report.named ? "No channel matches." : "No channel has a name: set Name in its options.";
   at("where").textContent = `page ${whole.format(report.page)} of ${whole.format(report.pages)}, ${whole.format(report.matching)} channels`;
   at("previous").disabled = report.page <= 1;
   at("next").disabled = report.page >= report.pages;
@@ -147,7 +147,7 @@ function howLong(side) {
   return "";
 }
 
-// ask changes the query. Whatever changes but the page leads to the first page.
+// ask changes the query. A change of any other parameter returns to the first page.
 function ask(name, value) {
   if (name !== "page") query.delete("page");
   if (value === "") query.delete(name); else query.set(name, value);
@@ -172,43 +172,43 @@ function showOne(c) {
     line.append(what, svg, now);
     return line;
   }));
-  const side = s => `${whole.format(s.now)} now${s.now > 0 ? `, the first for ${seconds(s.since)}` : ""}; ${short.format(s.waits)} waits, ${seconds(s.total)} in all${s.mean > 0 ? `, lately ${seconds(s.mean)} each` : ""}`;
+  const side = s => `${whole.format(s.now)} now${s.now > 0 ? `, the longest for ${seconds(s.since)}` : ""}; ${short.format(s.waits)} waits, ${seconds(s.total)} in total${s.mean > 0 ? `, ${seconds(s.mean)} each in the last second` : ""}`;
   figures([
-    ["Queued", `${whole.format(c.len)}, at most ${whole.format(c.highWater)} so far${c.kind === "Sharded" ? " in one lane" : ""}`],
+    ["Queued", `${whole.format(c.len)}, high-water mark ${whole.format(c.highWater)}${c.kind === "Sharded" ? " in one lane" : ""}`],
     ["Capacity", c.cap === null ? "unlimited" : whole.format(c.cap)],
     ["Sent", whole.format(c.sent)], ["Received", whole.format(c.received)],
     ["Dropped", `${whole.format(c.dropped)}${c.droppedRate > 0 ? `, ${rate(c.droppedRate)}/s` : ""}`],
     ["Senders waiting", side(c.senders)], ["Receivers waiting", side(c.receivers)],
     ["Memory", bytes(c.bytes)], ["Lanes", String(c.lanes)],
-    ...(c.kind === "Sharded" ? [["Last change of lanes", c.laneChange || "none"]] : []),
+    ...(c.kind === "Sharded" ? [["Last lane change", c.laneChange || "none"]] : []),
     ...(c.bytesOnDisk > 0 ? [["On disk", bytes(c.bytesOnDisk)]] : []),
     ...(c.warning ? [["Warning", c.warning]] : []),
-    ...(c.inside && c.inside.ready ? [["Ready", "in use: who waits for it in a native select is not in line"]] : []),
+    ...(c.inside && c.inside.ready ? [["Ready", "in use: waiters in a native select are not counted"]] : []),
   ]);
-  showLine("senders", "Senders in line", c.senders.now, c.inside ? c.inside.senders : []);
-  showLine("receivers", "Receivers in line", c.receivers.now, c.inside ? c.inside.receivers : []);
+  showQueue("senders", "Send queue", c.senders.now, c.inside ? c.inside.senders : []);
+  showQueue("receivers", "Receive queue", c.receivers.now, c.inside ? c.inside.receivers : []);
   showLanes(c);
 }
 
-// showLine lists for how long each one in line has waited, the first one first.
-function showLine(where, title, now, ages) {
+// showQueue lists how long each waiter has waited, the head of the queue first.
+function showQueue(where, title, now, ages) {
   const items = ages.map(age => make("li", seconds(age)));
   const more = now > ages.length ? [make("p", `and ${whole.format(now - ages.length)} more`, "soft")] : [];
-  at(where).replaceChildren(make("h3", title), ...(now > 0 ? [make("ol", "", "", items), ...more] : [make("p", "nobody", "soft")]));
+  at(where).replaceChildren(make("h3", title), ...(now > 0 ? [make("ol", "", "", items), ...more] : [make("p", "no waiters", "soft")]));
 }
 
-// showLanes lists what each lane holds, and who waits for room in it and no other.
+// showLanes lists the values in each lane and the senders that wait for room in it.
 function showLanes(c) {
   const lanes = c.inside ? c.inside.lanes : [];
   at("lanes").hidden = lanes.length === 0;
   const items = lanes.map(l => {
-    const words = [l.cap === null ? `${whole.format(l.len)} queued` : `${whole.format(l.len)} of ${short.format(l.cap)}`, `at most ${whole.format(l.highWater)}`];
+    const words = [l.cap === null ? `${whole.format(l.len)} queued` : `${whole.format(l.len)} of ${short.format(l.cap)}`, `high-water mark ${whole.format(l.highWater)}`];
     if (l.private) words.push("private");
-    if (!l.inUse) words.push("not in use");
-    if (l.senders > 0) words.push(`${whole.format(l.senders)} wait for it, the first for ${seconds(l.oldestSender)}`);
+    if (!l.inUse) words.push("unused");
+    if (l.senders > 0) words.push(`${whole.format(l.senders)} waiting, the longest for ${seconds(l.oldestSender)}`);
     return make("li", words.join(", "));
   });
-  const more = lanes.length >= 64 ? [make("p", "no more than 64 are listed", "soft")] : [];
+  const more = lanes.length >= 64 ? [make("p", "the list ends at 64 lanes", "soft")] : [];
   at("lanes").replaceChildren(make("h3", "Lanes"), make("ol", "", "", items), ...more);
 }
 
@@ -220,7 +220,7 @@ function make(name, text, kind = "", children = []) {
   return e;
 }
 
-// theOneRing is that of a channel whose values lie in one, as far as is known.
+// theOneRing returns the ring of a Bounded that has exactly one, or null.
 const theOneRing = c => c.kind === "Bounded" && c.inside && c.inside.rings.length === 1 ? c.inside.rings[0] : null;
 
 function figures(pairs) {
@@ -233,14 +233,14 @@ function figures(pairs) {
 }
 
 function inWords(c) {
-  const place = c.kind === "Rendezvous" ? "no slots: values are handed over"
+  const place = c.kind === "Rendezvous" ? "no slots: hand-off"
     : theOneRing(c) ? `${whole.format(c.len)} of ${whole.format(c.cap)} values, in a ring of ${whole.format(theOneRing(c).slots)} slots, send index ${whole.format(theOneRing(c).send)}, receive index ${whole.format(theOneRing(c).receive)}`
-    : c.kind === "Sharded" ? `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"}, ${whole.format(c.len)} values in all`
+    : c.kind === "Sharded" ? `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"}, ${whole.format(c.len)} values in total`
     : `${whole.format(c.len)} values${c.inside && c.inside.rings.length > 0 ? ` in ${inRings(c.inside.rings)}` : ""}, ${c.cap === null ? "no limit" : "limit " + whole.format(c.cap)}`;
-  return `${place}; ${whole.format(c.senders.now)} wait to send, ${whole.format(c.receivers.now)} to receive`;
+  return `${place}; ${whole.format(c.senders.now)} waiting to send, ${whole.format(c.receivers.now)} to receive`;
 }
 
-// inRings says in how many, of how many slots: at most 64 are told of.
+// inRings describes the rings and their slots. A snapshot has at most 64 rings.
 function inRings(rings) {
   const slots = rings.reduce((sum, r) => sum + r.slots, 0);
   return `${rings.length === 1 ? "a ring" : `${rings.length === 64 ? "64 or more" : rings.length} rings`} of ${whole.format(slots)} slots`;
@@ -272,8 +272,8 @@ function onRing(turns, radius) {
   return `${(ring.x + radius * Math.sin(2 * Math.PI * turns)).toFixed(1)} ${(ring.y - radius * Math.cos(2 * Math.PI * turns)).toFixed(1)}`;
 }
 
-// sector is a piece of the ring; one of a whole turn is two halves, as an arc that
-// ends where it begins is none.
+// sector draws a sector of the ring. A full turn is drawn as two halves, because SVG
+// does not draw an arc that ends where it begins.
 function sector(from, to, kind) {
   if (to - from <= 0) return [];
   if (to - from > 0.999) return [...sector(from, from + 0.5, kind), ...sector(from + 0.5, from + 0.999, kind)];
@@ -283,15 +283,15 @@ function sector(from, to, kind) {
 
 const label = (x, y, text, kind = "", anchor = "middle") => el("text", { x, y, class: kind, "text-anchor": anchor }, text);
 
-// inside draws a channel as it is: what it holds, and who waits on either side.
+// inside draws a channel: its values, and the waiters on both sides.
 function inside(c, words) {
   const svg = el("svg", { class: "inside", viewBox: "0 0 360 236", role: "img", "aria-label": words });
   if (theOneRing(c)) svg.append(...theRing(c, theOneRing(c)));
   else if (c.kind === "Sharded") svg.append(...theLanes(c));
   else if (c.kind === "Elastic") svg.append(...theTank(c));
-  else svg.append(el("circle", { cx: ring.x, cy: ring.y, r: 30, class: "slot" }), label(ring.x, ring.y + 4, "hand over"));
-  svg.append(...line(c.senders, c.inside ? c.inside.senders : [], 36, "senders"));
-  svg.append(...line(c.receivers, c.inside ? c.inside.receivers : [], 324, "receivers"));
+  else svg.append(el("circle", { cx: ring.x, cy: ring.y, r: 30, class: "slot" }), label(ring.x, ring.y + 4, "hand-off"));
+  svg.append(...drawQueue(c.senders, c.inside ? c.inside.senders : [], 36, "senders"));
+  svg.append(...drawQueue(c.receivers, c.inside ? c.inside.receivers : [], 324, "receivers"));
   return svg;
 }
 
@@ -306,8 +306,7 @@ function theRing(c, r) {
     const from = turn(r.receive), to = from + turn(r.len);
     parts.push(...sector(to, from + 1, "slot"), ...sector(from, to, "slot filled"));
   }
-  // One arrow points from outside, the other from inside: at the same slot neither
-  // hides the other.
+  // One arrow points inward, the other outward, so both stay visible at the same slot.
   const arrow = (index, from, to, kind) => {
     const middle = turn(index + 0.5), half = 5 / from / (2 * Math.PI);
     parts.push(el("path", { class: kind, d: `M${onRing(middle, to)}L${onRing(middle - half, from)}L${onRing(middle + half, from)}z` }));
@@ -320,8 +319,8 @@ function theRing(c, r) {
   return parts;
 }
 
-// theTank is full at the limit. Where that is far above what there ever was, a tank
-// would look empty for ever: then it is full at the high-water mark.
+// theTank is full at the limit. If the limit is far above the high-water mark, the tank
+// would always look empty: then it is full at the high-water mark.
 function theTank(c) {
   const far = c.cap === null || c.cap > 16 * Math.max(1, c.highWater);
   const most = far ? Math.max(1, c.highWater) : c.cap, height = 150, top = 30;
@@ -330,13 +329,13 @@ function theTank(c) {
     el("rect", { x: 130, y: top, width: 100, height, class: "slot" }),
     el("rect", { x: 130, y: level(c.len), width: 100, height: top + height - level(c.len), class: "slot filled" }),
     el("line", { x1: 122, x2: 238, y1: level(c.highWater), y2: level(c.highWater), class: "mark" }),
-    label(180, 200, `${short.format(c.len)} queued, at most ${short.format(c.highWater)}`),
-    label(180, 216, far ? `the limit, ${c.cap === null ? "none" : short.format(c.cap)}, is far above` : `limit ${short.format(c.cap)}`, "dim"),
+    label(180, 200, `${short.format(c.len)} queued, high-water mark ${short.format(c.highWater)}`),
+    label(180, 216, far ? (c.cap === null ? "no limit" : `limit ${short.format(c.cap)}, far above`) : `limit ${short.format(c.cap)}`, "dim"),
   ];
 }
 
-// theLanes fills each lane as it is; without a limit, or far below it, to the most that
-// there ever was in one.
+// theLanes fills each lane relative to its limit, or relative to the high-water mark if
+// there is no limit or the limit is far above it.
 function theLanes(c) {
   const lanes = c.inside ? c.inside.lanes : [], all = Math.max(lanes.length, c.lanes);
   const drawn = lanes.slice(0, 12), parts = [], gap = 150 / Math.max(1, drawn.length), height = Math.min(16, gap - 3);
@@ -348,12 +347,12 @@ function theLanes(c) {
     for (let k = 0; k < Math.min(l.senders, 3); k++) parts.push(el("circle", { cx: x - 10 - 9 * k, cy: y + height / 2, r: 3.5, class: "waiter" }));
   });
   parts.push(label(180, 200, `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"} in use${all > drawn.length ? `, ${drawn.length} drawn` : ""}`));
-  parts.push(label(180, 216, `${short.format(c.len)} queued in all, at most ${short.format(c.highWater)} in one`, "dim"));
+  parts.push(label(180, 216, `${short.format(c.len)} queued in total, high-water mark ${short.format(c.highWater)} in one`, "dim"));
   return parts;
 }
 
-// line draws the first in line, each with for how long it has waited.
-function line(side, ages, x, what) {
+// drawQueue draws the first waiters of a queue, each with the duration of its wait.
+function drawQueue(side, ages, x, what) {
   const parts = [label(x, 30, "waiting", "dim"), label(x, 44, what, "dim")];
   if (side.now === 0) parts.push(label(x, 74, "none", "dim"));
   const drawn = Math.min(side.now, 4);
@@ -380,11 +379,11 @@ for (const name of ["filter", "kind", "sort", "order"]) {
 }
 at("pause").addEventListener("click", () => {
   paused = !paused;
-  at("pause").textContent = paused ? "Go on" : "Pause";
+  at("pause").textContent = paused ? "Resume" : "Pause";
   at("pause").setAttribute("aria-pressed", String(paused));
   if (paused) { disconnect(); say("paused"); } else connect();
 });
-// A page that nobody sees asks for nothing.
+// A hidden page closes its stream.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) disconnect(); else if (!paused) connect();
 });

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// A query says what to show. Each of its parameters is checked, and none is
-// ignored: a misspelt filter must not look like a filter that finds everything.
+// A query is a parsed request. Every parameter is checked and unknown ones are
+// errors: a misspelled filter must not look like a filter that matches
+// everything.
 type query struct {
 	format  string
 	channel uint64 // 0 for all
 	filter  string // in lower case
-	kind    string // likewise; empty for all
+	kind    string // in lower case; empty for all
 	sort    string
 	desc    bool
 	page    int
@@ -30,7 +31,8 @@ const (
 	inOneChannel = "channel"
 )
 
-// kinds are what a query calls them; what is none of ours is other.
+// kinds lists the values of the parameter kind; a kind outside package sluice
+// is other.
 var kinds = []string{"rendezvous", "bounded", "elastic", "sharded", other}
 
 const other = "other"
@@ -42,24 +44,24 @@ func kindOf(kind string) string {
 	return other
 }
 
-// parse reads the part of an address behind its question mark.
+// parse parses the query part of a URL.
 func parse(raw string) (query, error) {
 	q := query{format: "html", sort: "name", page: 1, size: defaultSize}
 	if len(raw) > maxRawQuery {
-		return q, fmt.Errorf("the query has %d bytes, more than %d", len(raw), maxRawQuery)
+		return q, fmt.Errorf("query of %d bytes is too long (want at most %d)", len(raw), maxRawQuery)
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return q, errors.New("the query is malformed")
+		return q, errors.New("malformed query (want name=value pairs joined by &)")
 	}
 	names := make([]string, 0, len(values))
 	for name, given := range values {
 		if len(given) > 1 {
-			return q, fmt.Errorf("%q is given %d times", name, len(given))
+			return q, fmt.Errorf("parameter %q occurs %d times (want once)", name, len(given))
 		}
 		names = append(names, name)
 	}
-	slices.Sort(names) // of several mistakes, the same one is named each time
+	slices.Sort(names) // Among several mistakes, always report the same one.
 	for _, name := range names {
 		if err := q.set(name, values.Get(name)); err != nil {
 			return q, err
@@ -71,42 +73,42 @@ func parse(raw string) (query, error) {
 	if q.channel != 0 {
 		for _, name := range names {
 			if name != inOneChannel && name != "format" {
-				return q, fmt.Errorf("%q does not go with %q", name, inOneChannel)
+				return q, fmt.Errorf("parameter %q cannot be combined with %q", name, inOneChannel)
 			}
 		}
 	}
 	return q, nil
 }
 
-// set takes one parameter.
+// set parses one parameter.
 func (q *query) set(name, value string) (err error) {
 	switch name {
 	case "format":
 		_, isAsset := assetOf[value]
 		if !isAsset && value != "json" && value != "events" {
-			return fmt.Errorf("format is %q, not html, json or events", value)
+			return fmt.Errorf("unknown format %q (want html, json or events)", value)
 		}
 		q.format = value
 	case inOneChannel:
 		q.channel, err = strconv.ParseUint(value, 10, 64)
 		if err != nil || q.channel == 0 {
-			return fmt.Errorf("channel is %q, not an ID from 1", value)
+			return fmt.Errorf("invalid channel %q (want an ID from 1)", value)
 		}
 	case "filter":
 		q.filter = strings.ToLower(value)
 	case "kind":
 		if !slices.Contains(kinds, value) {
-			return fmt.Errorf("kind is %q, not one of %s", value, strings.Join(kinds, ", "))
+			return fmt.Errorf("unknown kind %q (want %s)", value, strings.Join(kinds, ", "))
 		}
 		q.kind = value
 	case "sort":
 		if _, ok := columns[value]; !ok {
-			return fmt.Errorf("sort is %q, not one of %s", value, strings.Join(columnNames(), ", "))
+			return fmt.Errorf("unknown sort key %q (want %s)", value, strings.Join(columnNames(), ", "))
 		}
 		q.sort = value
 	case "order":
 		if value != "asc" && value != "desc" {
-			return fmt.Errorf("order is %q, not asc or desc", value)
+			return fmt.Errorf("unknown order %q (want asc or desc)", value)
 		}
 		q.desc = value == "desc"
 	case "page":
@@ -114,16 +116,16 @@ func (q *query) set(name, value string) (err error) {
 	case "size":
 		q.size, err = number(name, value, maxSize)
 	default:
-		return fmt.Errorf("%q is no parameter", name)
+		return fmt.Errorf("unknown parameter %q", name)
 	}
 	return err
 }
 
-// number reads one from 1 to most.
+// number parses a number from 1 to most.
 func number(name, value string, most int) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("%s is %q, not a number from 1 to %d", name, value, most)
+		return 0, fmt.Errorf("invalid %s %q (want a number from 1 to %d)", name, value, most)
 	}
 	return n, nil
 }

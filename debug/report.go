@@ -12,29 +12,30 @@ import (
 
 // A Report is the answer to format=json, and each event of format=events.
 type Report struct {
-	Time     time.Time `json:"time"`     // of the look at the channels
-	Over     float64   `json:"over"`     // seconds that rates are of; 0 if there are none yet: ask again a second later
-	Named    int       `json:"named"`    // channels with a name in the program
-	Matching int       `json:"matching"` // those of them that the query asks for
-	Page     int       `json:"page"`     // the last one there is, if the query asks for one past it
+	Time     time.Time `json:"time"`     // when the channels were read
+	Over     float64   `json:"over"`     // seconds that rates average over; 0 in the first report: ask again a second later
+	Named    int       `json:"named"`    // named channels in the program
+	Matching int       `json:"matching"` // named channels that match the query
+	Page     int       `json:"page"`     // the page returned: the last one if the query asks for a later one
 	Pages    int       `json:"pages"`    // at least 1
-	Channels []Channel `json:"channels"` // of the page
+	Channels []Channel `json:"channels"` // the channels on the page
 }
 
-// A Channel is what is known of one channel, all of one moment but for the rates,
-// which are of the time between two looks and null before the second.
+// A Channel describes one channel. Its fields are read at one moment, except
+// rates: they average over the time between two readings and are null in the
+// first.
 type Channel struct {
 	ID    uint64 `json:"id"`
 	Name  string `json:"name"`
 	Kind  string `json:"kind"`
 	Len   int    `json:"len"`   // values queued
 	Cap   *int   `json:"cap"`   // capacity or limit, in values; null if unlimited
-	Lanes int    `json:"lanes"` // 1 but for a Sharded
+	Lanes int    `json:"lanes"` // 1 except for a Sharded
 
 	Sent     uint64 `json:"sent"`
 	Received uint64 `json:"received"`
 	Dropped  uint64 `json:"dropped"`
-	// Values a second.
+	// Values per second.
 	SentRate     *float64 `json:"sentRate"`
 	ReceivedRate *float64 `json:"receivedRate"`
 	DroppedRate  *float64 `json:"droppedRate"`
@@ -42,34 +43,35 @@ type Channel struct {
 	Senders   Waiting `json:"senders"`
 	Receivers Waiting `json:"receivers"`
 
-	HighWater  int    `json:"highWater"` // the most values ever queued, of a Sharded in one lane
-	Bytes      int64  `json:"bytes"`     // memory held for values and for spare room
+	HighWater  int    `json:"highWater"` // the most values ever queued; for a Sharded, in one lane
+	Bytes      int64  `json:"bytes"`     // memory for values and spare slots
 	Closed     bool   `json:"closed"`
-	LaneChange string `json:"laneChange"` // how the number of lanes changed last, and why
+	LaneChange string `json:"laneChange"` // the last change in the number of lanes, and its reason
 
 	BytesOnDisk int64  `json:"bytesOnDisk"`
-	Warning     string `json:"warning"` // what weakens the channel's promises; empty if nothing does
+	Warning     string `json:"warning"` // what weakens the channel's guarantees; empty if nothing does
 
-	// Inside is for a query that asks for one channel, and null for all others, and
-	// where a channel is of a foreign kind.
+	// Inside is set if the query names one channel, and null otherwise and for
+	// a foreign kind.
 	Inside *Inside `json:"inside"`
 }
 
-// Waiting is one side of a channel.
+// Waiting describes the waiters on one side of a channel.
 type Waiting struct {
 	Now   int     `json:"now"`   // goroutines parked
-	Waits uint64  `json:"waits"` // times one parked
-	Total float64 `json:"total"` // seconds spent in waits that have ended, estimated
-	// Since is for how many seconds the first in line has waited; 0 if nobody waits.
+	Waits uint64  `json:"waits"` // total number of times a goroutine parked
+	Total float64 `json:"total"` // seconds spent in completed waits, estimated
+	// Since is how long the head of the queue has waited, in seconds; 0 if the
+	// queue is empty.
 	Since float64 `json:"since"`
-	// Mean is that of the waits between two looks, in seconds, estimated; null if
-	// there are no two looks.
+	// Mean is the estimated mean duration of a wait between two readings, in
+	// seconds; null in the first report.
 	Mean *float64 `json:"mean"`
 }
 
-// A column is what channels can be sorted by.
+// A column is a sort key.
 type column struct {
-	figure  bool // the largest is what one looks for
+	figure  bool // sorts in descending order by default
 	compare func(a, b *sighting) int
 }
 
@@ -99,7 +101,7 @@ func by[F cmp.Ordered](figure func(*sighting) F) column {
 	return column{true, func(a, b *sighting) int { return cmp.Compare(figure(a), figure(b)) }}
 }
 
-// fill is the part of the capacity that is in use, 0 without one.
+// fill returns the used fraction of the capacity, 0 if there is no capacity.
 func fill(s *sighting) float64 {
 	if s.stats.Cap == 0 {
 		return 0
@@ -107,8 +109,8 @@ func fill(s *sighting) float64 {
 	return float64(s.stats.Len) / float64(s.stats.Cap)
 }
 
-// report picks from l what q asks for. It is not found if q asks for a channel
-// that is not there.
+// report builds the report that q asks for. found is false if q names a channel
+// that does not exist.
 func (q *query) report(l *look) (r Report, found bool) {
 	r = Report{Time: l.at, Over: l.over.Seconds(), Named: l.named}
 	matching := q.matching(l)
@@ -131,7 +133,7 @@ func (q *query) report(l *look) (r Report, found bool) {
 	return r, true
 }
 
-// matching returns what q does not filter out.
+// matching returns the sightings that pass q's filters.
 func (q *query) matching(l *look) []*sighting {
 	if q.channel != 0 {
 		if s := l.of(q.channel); s != nil {
@@ -153,7 +155,7 @@ func (q *query) matching(l *look) []*sighting {
 	return out
 }
 
-// compare is the order that q asks for; equals are in order of ID.
+// compare orders sightings as q asks; ties are ordered by ID.
 func (q *query) compare(a, b *sighting) int {
 	c := columns[q.sort].compare(a, b)
 	if q.desc {
@@ -162,7 +164,7 @@ func (q *query) compare(a, b *sighting) int {
 	return cmp.Or(c, byID(a, b))
 }
 
-// channel turns s into what is told of it.
+// channel converts s to its report.
 func (s *sighting) channel() Channel {
 	st := &s.stats
 	c := Channel{
@@ -182,7 +184,7 @@ func (s *sighting) channel() Channel {
 	return c
 }
 
-// limit is a capacity, nil without one.
+// limit returns a pointer to the capacity, or nil if it is unlimited.
 func limit(capacity int) *int {
 	if capacity == sluice.Unlimited {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// made is a look at channels that are made up.
+// made returns a look at channels with the given stats.
 func made(stats ...sluice.Stats) *look {
 	l := &look{at: time.Unix(1000, 0), over: time.Second}
 	for i, s := range stats {
@@ -22,7 +22,7 @@ func made(stats ...sluice.Stats) *look {
 	return l
 }
 
-// ids asks for a report and returns whom it lists.
+// ids requests a report and returns the IDs it lists.
 func ids(t *testing.T, l *look, raw string) string {
 	t.Helper()
 	q, err := parse(raw)
@@ -95,7 +95,8 @@ func pageOf(t *testing.T) string {
 	return string(text)
 }
 
-// What has no limit says null, which is no number that a script would round.
+// An unlimited capacity is null in JSON rather than a number that a script
+// would round.
 func TestUnlimited(t *testing.T) {
 	e := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: nameOf(t)})
 	s := sluice.NewSharded[int](sluice.Unlimited, &sluice.ShardedOptions[int]{Name: nameOf(t)})
@@ -112,8 +113,8 @@ func TestUnlimited(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// Rates are of the time between two looks, and of none that is long ago; a channel
-// that is new, or gone, does not shift those of the others.
+// Rates cover the time between two looks and need a recent previous look; a new
+// or collected channel does not shift the rates of others.
 func TestRatesFollowTheirChannel(t *testing.T) {
 	now := time.Unix(5000, 0)
 	o := func(i int) *sluice.ElasticOptions[int] {
@@ -121,7 +122,7 @@ func TestRatesFollowTheirChannel(t *testing.T) {
 	}
 	a, b := sluice.NewElastic[int](1000, o(0)), sluice.NewElastic[int](1000, o(1))
 	before := take(now, nil)
-	// A channel that was there before the two and is not any more.
+	// This channel existed before the first of the two looks and is gone now.
 	before.seen = append([]sighting{{}}, before.seen...)
 	c := sluice.NewElastic[int](1000, o(2))
 	for i, to := range []*sluice.Elastic[int]{a, b, c} {
@@ -150,7 +151,7 @@ func TestRatesFollowTheirChannel(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
-// A count that falls is no rate: a kind that is not ours may start anew.
+// A falling count yields no rate: a foreign kind may restart.
 func TestRatesOfCountsThatFall(t *testing.T) {
 	high := sluice.Stats{Sent: 9, Received: 8, Dropped: 7, SendWaits: 6, RecvWaits: 5}
 	got := ratesOf(&high, &sluice.Stats{SendWaitTime: time.Second, RecvWaitTime: time.Second}, time.Second)

@@ -10,19 +10,19 @@ import (
 
 const (
 	maxStreams = 64
-	// takeWithin is how long a client may leave an update unread, which is what
-	// buffers on the way hold besides.
+	// takeWithin is how long a client may leave an update unread, beyond what
+	// buffers on the way absorb.
 	takeWithin = 10 * time.Second
 )
 
-// stream sends a report now and once a period, in the request's own goroutine,
-// until the client is gone, the server shuts down, or the channel asked for is no
-// more.
+// stream sends a report now and once per period, in the request's own
+// goroutine, until the client disconnects, the server shuts down, or the
+// requested channel is garbage-collected.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, q query) {
 	ending, ok := h.begin(r)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
-		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d streams are open, and there may be no more", maxStreams))
+		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("too many streams (at most %d): close a page", maxStreams))
 		return
 	}
 	defer h.end()
@@ -36,8 +36,9 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, q query) {
 	out := http.NewResponseController(w)
 	for {
 		report, found := q.report(h.monitor.lookFor(q))
-		// Without a deadline, a client that reads nothing would be waited for.
-		// A server may offer none; then its own, if any, counts.
+		// Without a deadline, a client that reads nothing would block this
+		// goroutine. A ResponseWriter may not support deadlines; then the
+		// server's own timeout, if any, applies.
 		_ = out.SetWriteDeadline(time.Now().Add(takeWithin))
 		if _, err := w.Write(event(report, found)); err != nil {
 			return
@@ -55,19 +56,19 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, q query) {
 	}
 }
 
-// event is a report as a server-sent event, or the one that says there is none.
+// event encodes a report as a server-sent event, or the event "gone".
 func event(r Report, found bool) []byte {
 	if !found {
 		return []byte("event: gone\ndata: {}\n\n")
 	}
 	text := bytes.NewBufferString("data: ")
-	_ = json.NewEncoder(text).Encode(r) // of plain fields; ends in a line feed
+	_ = json.NewEncoder(text).Encode(r) // plain fields cannot fail; the text ends in a newline
 	text.WriteByte('\n')
 	return text.Bytes()
 }
 
-// begin counts a stream, and returns what is closed when its server shuts down:
-// Shutdown waits for requests, and would wait for ever for this one.
+// begin counts a stream and returns a channel that is closed when its server
+// shuts down: Shutdown waits for active requests, and a stream would never end.
 func (h *handler) begin(r *http.Request) (ending <-chan struct{}, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A client keeps what a stream writes.
+// A client records what a stream writes.
 type client struct {
 	*httptest.ResponseRecorder
 	mu      sync.Mutex
@@ -32,7 +32,7 @@ func (c *client) Write(text []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fails {
-		return 0, fmt.Errorf("the connection is gone")
+		return 0, fmt.Errorf("connection closed")
 	}
 	return c.Body.Write(text)
 }
@@ -44,7 +44,7 @@ func (c *client) FlushError() error {
 	return nil
 }
 
-// events returns what was flushed.
+// events returns the events flushed so far.
 func (c *client) events(t *testing.T) (reports []Report, names []string) {
 	t.Helper()
 	c.mu.Lock()
@@ -65,7 +65,8 @@ func (c *client) events(t *testing.T) (reports []Report, names []string) {
 	return reports, names
 }
 
-// open begins a stream, in a goroutine that closes done when the handler returns.
+// open starts a stream in a goroutine that closes done when the handler
+// returns.
 func open(ctx context.Context, h http.Handler, query string) (c *client, done chan struct{}) {
 	c, done = newClient(), make(chan struct{})
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?format=events&"+query, nil)
@@ -73,8 +74,9 @@ func open(ctx context.Context, h http.Handler, query string) (c *client, done ch
 	return c, done
 }
 
-// An update comes at once and then each second, with the rates of that second; the
-// stream ends with its client, and leaves no goroutine: the bubble would not end.
+// An update arrives at once and then each second, with that second's rates. The
+// stream ends with its client and leaves no goroutine: otherwise the bubble
+// would not end.
 func TestStreamUpdatesEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewBounded[int](100, &sluice.BoundedOptions[int]{Name: nameOf(t)})
@@ -98,7 +100,7 @@ func TestStreamUpdatesEachSecond(t *testing.T) {
 			t.Fatalf("%d updates in 3 seconds", len(reports))
 		}
 		if first := reports[0]; first.Over != 0 || first.Channels[0].SentRate != nil || first.Channels[0].Senders.Mean != nil {
-			t.Errorf("the first one has rates: %+v", first)
+			t.Errorf("the first update has rates: %+v", first)
 		}
 		for i, r := range reports[1:] {
 			s := r.Channels[0]
@@ -110,13 +112,13 @@ func TestStreamUpdatesEachSecond(t *testing.T) {
 		<-done
 		time.Sleep(time.Minute)
 		if after, _ := stream.events(t); len(after) != 4 {
-			t.Errorf("%d updates after the client left", len(after)-4)
+			t.Errorf("%d updates after the client disconnected", len(after)-4)
 		}
 		runtime.KeepAlive(c)
 	})
 }
 
-// A connection that fails ends the stream without its context.
+// A write error ends the stream even if its context stays valid.
 func TestStreamEndsWhenWritingFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream, done := open(t.Context(), Handler(), "")
@@ -129,7 +131,8 @@ func TestStreamEndsWhenWritingFails(t *testing.T) {
 	})
 }
 
-// For how long the first in line has waited, whoever comes behind it.
+// Since reports the wait of the first waiter, regardless of the waiters behind
+// it.
 func TestStreamSaysHowLongTheFirstWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewRendezvous[int](&sluice.RendezvousOptions[int]{Name: nameOf(t)})
@@ -150,7 +153,7 @@ func TestStreamSaysHowLongTheFirstWaits(t *testing.T) {
 			now = append(now, r.Channels[0].Senders.Now)
 			since = append(since, r.Channels[0].Senders.Since)
 			if r.Channels[0].Receivers.Since != 0 {
-				t.Error("nobody waits to receive, but since when is said")
+				t.Error("no receiver waits, but since is set")
 			}
 		}
 		if got, want := fmt.Sprint(now, since), "[1 1 1 1 2 2] [0 1 2 3 4 5]"; got != want {
@@ -163,7 +166,7 @@ func TestStreamSaysHowLongTheFirstWaits(t *testing.T) {
 	})
 }
 
-// Two clients share a look, and each gets all of them.
+// Two clients share each look, and both receive every one.
 func TestStreamsShareLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
@@ -189,7 +192,8 @@ func TestStreamsShareLooks(t *testing.T) {
 	})
 }
 
-// There are at most so many streams, and one that has ended makes room.
+// The number of streams is limited, and a stream that ends makes room for
+// another.
 func TestStreamsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := Handler()
@@ -212,21 +216,22 @@ func TestStreamsAreBounded(t *testing.T) {
 		c, done := open(again, h, "")
 		synctest.Wait()
 		if reports, _ := c.events(t); len(reports) != 1 {
-			t.Errorf("%d updates once there is room", len(reports))
+			t.Errorf("%d updates after a stream ended", len(reports))
 		}
 		stop()
 		<-done
 	})
 }
 
-// A channel that is garbage ends its own stream, and says so.
+// When its channel is garbage-collected, a stream sends the event "gone" and
+// ends.
 func TestStreamOfOneEndsWithIt(t *testing.T) {
 	h := Handler().(*handler)
 	h.monitor.last = &look{at: time.Now(), seen: []sighting{{Named: sluice.Named{ID: 1 << 60, Kind: "Bounded"}, stats: sluice.Stats{Name: "x", Cap: 1}}}}
 	synctest.Test(t, func(t *testing.T) {
 		h.monitor.last.at = time.Now()
 		stream, done := open(t.Context(), h, fmt.Sprintf("channel=%d", uint64(1)<<60))
-		<-done // no such channel in the next look
+		<-done // the next look does not find the channel
 		reports, names := stream.events(t)
 		if len(reports) != 1 || fmt.Sprint(names) != "[gone]" {
 			t.Errorf("%d updates, then %q", len(reports), names)
@@ -234,8 +239,8 @@ func TestStreamOfOneEndsWithIt(t *testing.T) {
 	})
 }
 
-// Over a real connection: a client that closes it, and a server that shuts down,
-// both end the handler.
+// Over a real connection, both a client that disconnects and a server that
+// shuts down end the handler.
 func TestStreamEndsOverNetwork(t *testing.T) {
 	for _, way := range []string{"client leaves", "server shuts down"} {
 		t.Run(way, func(t *testing.T) {
@@ -251,7 +256,7 @@ func TestStreamEndsOverNetwork(t *testing.T) {
 			}
 			defer answer.Body.Close()
 			if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
-				t.Errorf("it is of type %s", kind)
+				t.Errorf("the stream has type %s", kind)
 			}
 			lines := bufio.NewReader(answer.Body)
 			line, err := lines.ReadBytes('\n')
@@ -265,7 +270,7 @@ func TestStreamEndsOverNetwork(t *testing.T) {
 			} else if err := server.Config.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			<-ended // or the test's deadline ends it
+			<-ended // otherwise the test times out
 		})
 	}
 }

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Alone complains of each request to anybody but the program.
+// Alone complains about every request to a host other than the program.
 func (s *Session) Alone() {
 	asked := s.Asked()
 	for _, url := range asked {
 		if !strings.HasPrefix(url, s.origin+"/debug/sluice") {
-			s.complain("the page asked for %s", url)
+			s.complain("the page requested %s", url)
 		}
 	}
 	if len(asked) < 4 { // the page, its style, its script, its events
-		s.complain("only %q were seen: others may have been missed", asked)
+		s.complain("only %q were recorded: other requests may have been missed", asked)
 	}
 }
 
-// intruders are put into the page, and the directives by which its policy stops them are
-// returned.
+// intruders is a script that plants foreign elements in the page and returns
+// the directives of the policy that stopped them.
 const intruders = `(async () => {
 	const stopped = new Set();
 	document.addEventListener("securitypolicyviolation", e => stopped.add(e.effectiveDirective));
@@ -36,11 +36,12 @@ const intruders = `(async () => {
 	return [...stopped];
 })()`
 
-// Guarded complains if what gets into the page from outside can run, load or ask.
+// Guarded complains if planted content can run scripts, load resources or send
+// requests.
 func (s *Session) Guarded() {
 	s.Filled()
 	stopped := eval[[]string](s, intruders)
-	s.until("window.planted === undefined", "a script that was put into the page has run")
+	s.until("window.planted === undefined", "a planted script has run")
 	for _, directive := range []string{"script-src-elem", "script-src-attr", "style-src-elem", "img-src", "connect-src"} {
 		if !slices.Contains(stopped, directive) {
 			s.complain("the policy did not stop %s", directive)
@@ -48,9 +49,9 @@ func (s *Session) Guarded() {
 	}
 }
 
-// Escapes complains if a name that is HTML is not shown as what it is.
+// Escapes complains if a name that contains HTML is not shown as text.
 func (s *Session) Escapes(hostile string) {
 	s.Filled()
-	s.until(names+".includes("+literal(hostile)+")", "a name with < in it is not shown as it is")
-	s.until(`!document.querySelector("#rows img, #rows script") && window.planted === undefined`, "a name became a part of the page")
+	s.until(names+".includes("+literal(hostile)+")", "a name that contains < is not shown as text")
+	s.until(`!document.querySelector("#rows img, #rows script") && window.planted === undefined`, "a name became an element of the page")
 }

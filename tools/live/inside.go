@@ -2,60 +2,62 @@ package live
 
 import "fmt"
 
-// Open complains if the name of a channel does not lead to its own page.
+// Open complains if the name of a channel does not lead to the channel's own
+// page.
 func (s *Session) Open(name string) {
 	s.until(names+".includes("+literal(name)+")", name+" is not listed")
 	s.do(`[...document.querySelectorAll("#rows a")].find(a => a.textContent === %s).click()`, literal(name))
 	s.until(`document.getElementById("name")?.textContent === `+literal(name), name+" has no page of its own")
 }
 
-// drawn is an expression: so many elements of the drawing match.
+// drawn is an expression: exactly n elements of the drawing match.
 func drawn(selector string, n int) string {
 	return fmt.Sprintf(`document.querySelectorAll(%s).length === %d`, literal("#inside "+selector), n)
 }
 
-// says is an expression: the drawing, or the words below it, contain this.
+// says is an expression: the drawing, or the caption below it, contains the
+// text.
 func says(text string) string {
 	return `(document.getElementById("words").textContent + document.getElementById("inside").textContent).includes(` + literal(text) + `)`
 }
 
-// Ring complains if the ring of a channel of 16 slots, of which five are filled, is drawn
-// otherwise.
+// Ring complains if the ring of a channel with 16 slots, 5 of them filled, is
+// drawn incorrectly.
 func (s *Session) Ring() {
 	s.Open("still")
-	s.until(drawn(".slot", 16), "there are not 16 slots")
-	s.until(drawn(".slot.filled", 5), "there are not 5 filled ones")
+	s.until(drawn(".slot", 16), "the ring does not have 16 slots")
+	s.until(drawn(".slot.filled", 5), "the ring does not have 5 filled slots")
 	s.until(says("send index 5"), "the send index is not 5")
 	s.until(says("receive index 0"), "the receive index is not 0")
-	s.until(drawn(".send", 2)+" && "+drawn(".receive", 2), "an index has no arrow, or none beside its words")
-	s.until(drawn(".waiter", 0), "somebody waits")
+	s.until(drawn(".send", 2)+" && "+drawn(".receive", 2), "an index has no arrow, or none in the legend")
+	s.until(drawn(".waiter", 0), "a waiter is drawn")
 }
 
-// Waiters complains if 40 who wait to send are not drawn.
+// Waiters complains if 40 waiting senders are not drawn.
 func (s *Session) Waiters() {
 	s.Open("stuck")
 	s.until(`document.querySelectorAll("#inside .waiter").length >= 4`, "waiters are not drawn")
-	s.until(says("40 wait to send"), "it is not said that 40 wait")
-	s.until(says("+ 36"), "it is not drawn that there are more")
-	s.until(`[...document.querySelectorAll("#senders li")].filter(li => /^[\d.]+ (s|ms|min)$/.test(li.textContent)).length === 40`, "it is not said for how long each of the 40 waits")
+	s.until(says("40 waiting to send"), "the caption does not show 40 waiting senders")
+	s.until(says("+ 36"), "the drawing does not show the remaining 36 waiters")
+	s.until(`[...document.querySelectorAll("#senders li")].filter(li => /^[\d.]+ (s|ms|min)$/.test(li.textContent)).length === 40`, "the list does not show 40 durations")
 }
 
-// HandOver complains if a channel without slots is drawn otherwise.
-func (s *Session) HandOver() {
+// HandOff complains if a channel without slots is drawn incorrectly.
+func (s *Session) HandOff() {
 	s.Open("busy/rendezvous")
-	s.until(says("hand over"), "a rendezvous is not drawn as one")
+	s.until(says("hand-off"), "a rendezvous is not drawn as one")
 	s.until(drawn(".filled", 0), "a rendezvous has slots")
 }
 
-// Tank complains if an elastic channel is drawn otherwise.
+// Tank complains if an elastic channel is drawn incorrectly.
 func (s *Session) Tank() {
 	s.Open("busy/elastic")
 	s.until(drawn("rect.filled", 1), "an elastic channel has no tank")
-	s.until(drawn(".mark", 1), "there is no high-water mark")
-	s.until(says("limit 10"), "the limit is not said")
+	s.until(drawn(".mark", 1), "the high-water mark is missing")
+	s.until(says("limit 10"), "the limit is missing")
 }
 
-// Lanes complains if the lanes of a sharded channel are not all drawn.
+// Lanes complains if a lane of a sharded channel is not drawn or not listed.
 func (s *Session) Lanes() {
 	s.Open("busy/sharded")
 	const lanes = `+(/(\d+) lanes?/.exec(document.getElementById("words").textContent)?.[1] || 99)`

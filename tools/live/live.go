@@ -1,11 +1,11 @@
-// Package live checks the page of package debug in a real browser, with a real program
-// behind it: that rows move, sort, filter and turn, that a channel's own page draws its
-// inside, that nothing but the program is asked and nothing but the page's own script
-// runs, and that the page comes back when the program does.
+// Package live checks the page of package debug in a real browser, against a
+// real program: rows change, sort, filter and page; a channel's own page draws
+// its snapshot; the page requests nothing from other hosts and runs no foreign
+// script; and it recovers when the program restarts.
 //
-// What may enter: what must hold of that page (list.go, inside.go, guard.go), how it is
-// asked (live.go), and the program behind it (service). The browser, and what holds of
-// every page, are package page's. Run it by `make live`.
+// This package contains the checks of that page (list.go, inside.go, guard.go),
+// the session (live.go), and the program (service). Package page provides the
+// browser and the checks that apply to every page. Run it with make live.
 package live
 
 import (
@@ -17,15 +17,16 @@ import (
 	"github.com/sluice-go/sluice/tools/page"
 )
 
-// A Session is the page in a tab. Its checks are made one after the other; the first
-// complaint ends them, as what comes later builds on what came before.
+// A Session is the page in one tab. Its checks run in sequence and stop at the
+// first complaint, because later checks depend on earlier ones.
 type Session struct {
 	*page.Page
-	origin string // of the program: all that may be asked
+	origin string // the program's; the page may request nothing else
 	wrong  []string
 }
 
-// NewSession is of a page of the program at an origin, such as http://127.0.0.1:6060.
+// NewSession returns a session for the page of the program at the given origin,
+// such as http://127.0.0.1:6060.
 func NewSession(p *page.Page, origin string) *Session { return &Session{Page: p, origin: origin} }
 
 // Wrong returns the complaints.
@@ -35,8 +36,8 @@ func (s *Session) complain(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// eval evaluates an expression in the page; what it says is the zero value after a
-// complaint.
+// eval evaluates an expression in the page. After a complaint it returns the
+// zero value.
 func eval[T any](s *Session, expression string) (value T) {
 	if len(s.wrong) > 0 {
 		return value
@@ -48,20 +49,21 @@ func eval[T any](s *Session, expression string) (value T) {
 	return value
 }
 
-// do has the page do something.
+// do runs a statement in the page.
 func (s *Session) do(statement string, args ...any) {
 	eval[bool](s, "("+fmt.Sprintf(statement, args...)+", true)")
 }
 
-// How long is waited for what must happen. It is counted in updates of the page, which
-// come once a second: a slow machine has no fewer of them. A page that stands still is
-// given up after a time in which every machine has one.
+// The limits of until count updates of the page, which arrive once per second:
+// a slow machine receives as many as a fast one. A page without updates fails
+// after a time in which every machine receives one.
 const (
 	maxUpdates = 3
 	maxStill   = 10 * time.Second
 )
 
-// until waits for an expression to be true, and complains by saying what is not so.
+// until waits for an expression to become true, and complains with the message
+// otherwise.
 func (s *Session) until(expression, otherwise string) {
 	if len(s.wrong) > 0 {
 		return
@@ -71,7 +73,7 @@ func (s *Session) until(expression, otherwise string) {
 	for {
 		is, err := chromedp.Run(s.Context(), chromedp.Evaluate[[2]string](
 			fmt.Sprintf("[String(Boolean(%s)), String(%s)]", expression, update)))
-		switch { // between two pages there may be nothing to ask
+		switch { // during a navigation, an evaluation may fail
 		case err == nil && is[0] == "true":
 			return
 		case err == nil && is[1] != last:

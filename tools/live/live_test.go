@@ -18,9 +18,9 @@ import (
 	"github.com/sluice-go/sluice/tools/page"
 )
 
-var shots = flag.String("shots", "", "leave screenshots in this directory, for a person to look at")
+var shots = flag.String("shots", "", "save screenshots in this directory")
 
-// shared is the browser, and the program built.
+// shared holds the browser and the built program.
 var shared struct {
 	browser context.Context
 	program string
@@ -54,14 +54,14 @@ func within(m *testing.M) int {
 	return m.Run()
 }
 
-// A program runs, and can be ended and started again on its address.
+// A program is a running service that can be stopped and restarted on its address.
 type program struct {
 	flags   []string
-	address string // of its page
+	address string // the address of its page
 	command *exec.Cmd
 }
 
-// begin starts the program, which ends with the test.
+// begin starts the program; it stops at the end of the test.
 func begin(t *testing.T, flags ...string) *program {
 	t.Helper()
 	p := &program{flags: flags}
@@ -88,24 +88,24 @@ func (p *program) start() error {
 	}
 	said := bufio.NewScanner(out)
 	if !said.Scan() {
-		return errors.Join(errors.New("the program says no address"), p.stop())
+		return errors.Join(errors.New("the program printed no address"), p.stop())
 	}
 	p.address = said.Text()
 	return nil
 }
 
-// stop ends it without a word to anybody.
+// stop kills the program.
 func (p *program) stop() error {
 	if p.command == nil {
 		return nil
 	}
 	err := p.command.Process.Kill()
-	_ = p.command.Wait() // it was killed
+	_ = p.command.Wait() // the process was killed
 	p.command = nil
 	return err
 }
 
-// visit opens the page of a program, or of what stands before it.
+// visit opens the page of a program or of a proxy in front of it.
 func visit(t *testing.T, address string, view page.View) *Session {
 	t.Helper()
 	p, end, err := page.Visit(shared.browser, address, view)
@@ -131,13 +131,13 @@ const hostile = `<img src=x onerror="planted=1"><script>planted=1</script>`
 
 func escapes(s *Session) { s.Escapes(hostile) }
 
-// Each check holds of the page as it is. Nobody else is asked, and the console is
-// silent.
+// The unmodified page passes each check, requests nothing from other hosts and logs
+// nothing on the console.
 func TestPage(t *testing.T) {
 	p := begin(t)
 	for name, check := range map[string]func(*Session){
 		"moves": (*Session).Moves, "sorts": (*Session).Sorts, "filters": (*Session).Filters, "escapes": escapes,
-		"ring": (*Session).Ring, "waiters": (*Session).Waiters, "hand over": (*Session).HandOver, "tank": (*Session).Tank, "lanes": (*Session).Lanes,
+		"ring": (*Session).Ring, "waiters": (*Session).Waiters, "hand-off": (*Session).HandOff, "tank": (*Session).Tank, "lanes": (*Session).Lanes,
 		"a hostile name's own page": func(s *Session) { s.Open(hostile) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestPage(t *testing.T) {
 			report(t, s.Wrong(), s.Quiet())
 		})
 	}
-	t.Run("guarded", func(t *testing.T) { // the console is full of it, and rightly so
+	t.Run("guarded", func(t *testing.T) { // the policy's violations appear on the console
 		s := visit(t, p.address, page.Desk)
 		s.Guarded()
 		report(t, s.Wrong())
@@ -162,8 +162,8 @@ func TestManyChannels(t *testing.T) {
 	report(t, s.Wrong(), s.Quiet())
 }
 
-// The program ends and comes back: without a word, so that the connection breaks, and
-// behind a proxy, which answers 502 meanwhile.
+// The program is killed and restarted: once directly, which breaks the connection, and
+// once behind a proxy, which answers 502 meanwhile.
 func TestRestart(t *testing.T) {
 	for _, way := range []string{"direct", "proxy"} {
 		t.Run(way, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// The page fits, and can be read, on a phone and on a desk, by day and by night.
+// The page fits and is readable on a phone and on a desktop, in light and dark mode.
 func TestViews(t *testing.T) {
 	p := begin(t)
 	for _, view := range []page.View{page.Phone, page.PhoneDark, page.Desk, page.DeskDark} {
@@ -207,7 +207,7 @@ func either(yes bool, a, b string) string {
 	return b
 }
 
-// keep leaves a screenshot, if asked for.
+// keep saves a screenshot if -shots is set.
 func keep(t *testing.T, s *Session, view page.View, open string) {
 	t.Helper()
 	if *shots == "" {

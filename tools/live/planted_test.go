@@ -16,23 +16,23 @@ import (
 	"github.com/sluice-go/sluice/tools/page"
 )
 
-// A fault is planted into what the program answers, on its way to the browser.
+// A fault is a change of the program's answers on their way to the browser.
 type fault struct {
 	from, to string // a text of the page, its style or its script
-	header   string // to be left out
+	header   string // a header to remove
 }
 
 var nothing fault
 
-// A faulty stands between a program and the browser.
+// A faulty is a proxy between a program and the browser.
 type faulty struct {
 	address string // of the page
 	planted atomic.Bool
-	refused chan struct{} // has something once the browser was told that the program is gone
+	refused chan struct{} // receives a token once the browser has got an error because the program is gone
 }
 
-// later starts the program when the browser has been refused: it must not depend on how
-// soon it asks again.
+// later starts the program after the browser has seen a failed request, however
+// soon the browser retries.
 func (f *faulty) later(p *program) func() error {
 	return func() error {
 		select {
@@ -56,7 +56,7 @@ func plant(t *testing.T, address string, f fault) *faulty {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host})
 		},
-		ErrorLog: log.New(io.Discard, "", 0), // a program that ends breaks its answers off
+		ErrorLog: log.New(io.Discard, "", 0), // a program that ends breaks its responses off
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
 			w.WriteHeader(http.StatusBadGateway)
 			select {
@@ -90,7 +90,7 @@ func plant(t *testing.T, address string, f fault) *faulty {
 	return between
 }
 
-// Each check must be seen to fail: here is a fault for each.
+// Every check must be seen to fail: each fault trips one check.
 func TestPlanted(t *testing.T) {
 	quiet := func(s *Session) { s.Filled(); s.wrong = append(s.wrong, s.Quiet()...) }
 	asks := func(check string) func(*Session) {
@@ -102,12 +102,12 @@ func TestPlanted(t *testing.T) {
 	}
 	try := func(p *program, name string, f fault, check func(*Session), says string) {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of the time is waiting for what does not come
+			t.Parallel() // most of the time passes in waiting for updates
 			between := plant(t, p.address, f)
 			s := visit(t, between.address, page.Desk)
 			check(s)
 			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
-				t.Errorf("planted %v; it is said: %q", between.planted.Load(), wrong)
+				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 			}
 		})
 	}
@@ -115,52 +115,52 @@ func TestPlanted(t *testing.T) {
 	try(few, "no script", fault{from: `format=js`, to: `format=css`}, (*Session).Filled, "no channel is listed")
 	try(few, "still lines", fault{from: `"M" + points.join("L")`, to: `""`}, (*Session).Moves, "no line moves")
 	try(few, "no rates", fault{from: `rate(c.sentRate), rate(c.receivedRate),`, to: `"–", "–",`}, (*Session).Moves, "a busy channel has no rate")
-	try(few, "nobody waits", fault{from: `short.format(c.senders.now), short`, to: `"0", short`}, (*Session).Moves, "40 senders wait")
-	try(few, "no sorting", dropped("sort"), (*Session).Sorts, "sorted by waiting senders")
+	try(few, "no waiting senders", fault{from: `short.format(c.senders.now), short`, to: `"0", short`}, (*Session).Moves, "40 waiting senders")
+	try(few, "no sorting", dropped("sort"), (*Session).Sorts, "sorting by waiting senders")
 	try(few, "no order", dropped("order"), (*Session).Sorts, "in descending order")
-	try(few, "no filter", dropped("filter"), (*Session).Filters, "a part of a name")
-	try(few, "no kinds", dropped("kind"), (*Session).Filters, "a kind finds")
-	try(few, "silence", fault{from: `"No channel matches."`, to: `""`}, (*Session).Filters, "it is not said that nothing matches")
-	try(many, "no pages", dropped("page"), (*Session).Turns, "the next page does not come")
+	try(few, "no filter", dropped("filter"), (*Session).Filters, "filtering by a part")
+	try(few, "no kinds", dropped("kind"), (*Session).Filters, "filtering by kind")
+	try(few, "silence", fault{from: `"No channel matches."`, to: `""`}, (*Session).Filters, "the message for an empty list")
+	try(many, "no pages", dropped("page"), (*Session).Turns, "the next page does not appear")
 	try(many, "small pages", fault{from: `q.set("format", "events");`, to: `q.set("format", "events"); q.set("size", "20");`}, (*Session).Turns, "there are not 201 pages")
-	try(many, "all in one", fault{from: `body.children[i] !== r.row`, to: `body.append(newRow(0).row), body.children[i] !== r.row`}, (*Session).Turns, "a page has not 50 channels")
-	try(many, "the same page", fault{from: `r.row.remove();`, to: `continue;`}, (*Session).Turns, "is on two pages")
+	try(many, "all in one", fault{from: `body.children[i] !== r.row`, to: `body.append(newRow(0).row), body.children[i] !== r.row`}, (*Session).Turns, "a page does not list 50 channels")
+	try(many, "the same page", fault{from: `r.row.remove();`, to: `continue;`}, (*Session).Turns, "appears on two pages")
 	try(few, "a word on the console", fault{from: `function disconnect() {`, to: `function disconnect() { console.log("x");`}, quiet, "console.log")
 	try(few, "a script that fails", fault{from: `function connect() {`, to: `function connect() { setTimeout(() => undefined.x);`}, quiet, "exception: ")
-	try(few, "a request to elsewhere", fault{from: `<title>`, to: `<script src="http://127.0.0.1:9/x.js"></script><title>`}, alone, "the page asked for http://127.0.0.1:9/x.js")
+	try(few, "a request to elsewhere", fault{from: `<title>`, to: `<script src="http://127.0.0.1:9/x.js"></script><title>`}, alone, "the page requested http://127.0.0.1:9/x.js")
 	try(few, "no policy", fault{header: "Content-Security-Policy"}, (*Session).Guarded, "has run")
-	try(few, "names as HTML", fault{from: `if (r.texts[k].textContent !== text) r.texts[k].textContent = text;`, to: `r.texts[k].innerHTML = text;`}, escapes, "not shown as it is")
-	try(few, "names in HTML", fault{from: `link.href = "?channel=" + id;`, to: `link.href = "?channel=" + id; row.append(document.createElement("img"));`}, escapes, "became a part of the page")
+	try(few, "names as HTML", fault{from: `if (r.texts[k].textContent !== text) r.texts[k].textContent = text;`, to: `r.texts[k].innerHTML = text;`}, escapes, "not shown as text")
+	try(few, "names in HTML", fault{from: `link.href = "?channel=" + id;`, to: `link.href = "?channel=" + id; row.append(document.createElement("img"));`}, escapes, "became an element of the page")
 	try(few, "a wide page", fault{from: `table { border-collapse`, to: `table { min-width: 1500px; border-collapse`}, asks("width"), "pixels wide in a view of 1280")
 	try(few, "faint text", fault{from: `--soft: #5b646c`, to: `--soft: #aaaaaa`}, asks("contrast"), "text .")
 	try(few, "no own page", fault{from: `link.href = "?channel=" + id;`, to: `link.href = "#";`}, (*Session).Ring, "has no page of its own")
-	try(few, "a slot more", fault{from: `behind < r.len`, to: `behind <= r.len`}, (*Session).Ring, "there are not 5 filled ones")
+	try(few, "a slot more", fault{from: `behind < r.len`, to: `behind <= r.len`}, (*Session).Ring, "does not have 5 filled slots")
 	try(few, "no arrow", fault{from: `ring.inner - 2, "receive");`, to: `ring.inner - 2, "none");`}, (*Session).Ring, "an index has no arrow")
 	try(few, "no waiters", fault{from: `class: "waiter"`, to: `class: "none"`}, (*Session).Waiters, "waiters are not drawn")
-	try(few, "no count of waiters", fault{from: `"+ " + short`, to: `"" + short`}, (*Session).Waiters, "it is not drawn that there are more")
-	try(few, "no hand over", fault{from: `"hand over"`, to: `""`}, (*Session).HandOver, "not drawn as one")
-	try(few, "no mark", fault{from: `class: "mark"`, to: `class: "none"`}, (*Session).Tank, "no high-water mark")
+	try(few, "no count of waiters", fault{from: `"+ " + short`, to: `"" + short`}, (*Session).Waiters, "does not show the remaining 36")
+	try(few, "no hand-off", fault{from: `"hand-off"`, to: `""`}, (*Session).HandOff, "not drawn as one")
+	try(few, "no mark", fault{from: `class: "mark"`, to: `class: "none"`}, (*Session).Tank, "the high-water mark is missing")
 	try(few, "no lane", fault{from: `drawn.forEach(`, to: `drawn.slice(1).forEach(`}, (*Session).Lanes, "a lane is not drawn")
 	try(few, "no list of lanes", fault{from: `showLanes(c);`, to: ``}, (*Session).Lanes, "a lane is not listed")
-	try(few, "no ages", fault{from: `make("li", seconds(age))`, to: `make("li", "")`}, (*Session).Waiters, "for how long each of the 40 waits")
+	try(few, "no ages", fault{from: `make("li", seconds(age))`, to: `make("li", "")`}, (*Session).Waiters, "40 durations")
 }
 
-// A page that does not come back, or does not say that it is waiting.
+// The page does not recover, or does not report that it is waiting.
 func TestPlantedRestart(t *testing.T) {
 	for _, test := range []struct {
 		fault fault
 		says  string
 	}{
 		{fault{from: `again = setTimeout(connect, 5000)`, to: `source.close()`}, "no line moves"},
-		{fault{from: `say("no connection: trying again", true);`, to: ``}, "it is not said that the program is gone"},
-		{fault{from: `if (now - last > 2500) histories.clear();`, to: ``}, "the past of another program is drawn"},
+		{fault{from: `say("no connection, retrying", true);`, to: ``}, "does not report the lost connection"},
+		{fault{from: `if (now - last > 2500) histories.clear();`, to: ``}, "history of the previous program"},
 	} {
 		p := begin(t)
 		between := plant(t, p.address, test.fault)
 		s := visit(t, between.address, page.Desk)
 		s.Returns(p.stop, between.later(p))
 		if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
-			t.Errorf("planted %v; it is said: %q", between.planted.Load(), wrong)
+			t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 		}
 	}
 }

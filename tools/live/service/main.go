@@ -1,9 +1,9 @@
-// Service is a program with named channels of each kind under load, for whoever looks
-// at the page of package debug: the test of package live, or a person.
+// Service runs named channels of each kind under load, for the tests of package
+// live and for trying the page of package debug in a browser:
 //
 //	go run ./live/service -addr localhost:6060
 //
-// It says the address of the page on its first line.
+// Its first line of output is the address of the page.
 package main
 
 import (
@@ -20,17 +20,17 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// Names of channels that the test asks for.
+// Names of channels that the tests look up.
 const (
-	still   = "still"                                                     // of 16 slots, 5 are filled for ever
-	stuck   = "stuck"                                                     // full, and 40 senders wait for ever
-	hostile = `<img src=x onerror="planted=1"><script>planted=1</script>` // a name is text
+	still   = "still"                                                     // 5 of its 16 slots stay filled
+	stuck   = "stuck"                                                     // stays full, with 40 waiting senders
+	hostile = `<img src=x onerror="planted=1"><script>planted=1</script>` // a name must be shown as text
 )
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "address to serve on")
-	many := flag.Int("many", 0, "so many idle channels besides")
-	life := flag.Duration("for", 5*time.Minute, "end after this time")
+	many := flag.Int("many", 0, "number of additional idle channels")
+	life := flag.Duration("for", 5*time.Minute, "exit after this time")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *life)
 	defer cancel()
@@ -50,7 +50,7 @@ func main() {
 	if err := server.Serve(listener); err != http.ErrServerClosed {
 		fail(err)
 	}
-	runtime.KeepAlive(kept) // or they would leave the list
+	runtime.KeepAlive(kept) // unreachable channels leave the list
 }
 
 func fail(err error) {
@@ -64,7 +64,7 @@ type both interface {
 	sluice.Receiver[int]
 }
 
-// channels makes them, and sets those to work that are to be.
+// channels creates the channels and starts the goroutines that use them.
 func channels(ctx context.Context, many int) (kept []both, err error) {
 	named := func(name string) *sluice.BoundedOptions[int] { return &sluice.BoundedOptions[int]{Name: name} }
 	busy := []both{
@@ -102,7 +102,8 @@ func channels(ctx context.Context, many int) (kept []both, err error) {
 	return append(kept, busy...), err
 }
 
-// work has goroutines send and receive, at a pace that leaves the machine idle.
+// work starts goroutines that send and receive at a pace that leaves the machine
+// mostly idle.
 func work(ctx context.Context, c both, senders, receivers int) {
 	for range senders {
 		go func() {

@@ -83,7 +83,7 @@ func TestHandlerAgrees(t *testing.T) {
 	}
 	for parameter, ours := range map[string][]string{"sort": Sortings(), "kind": Kinds()} {
 		_, said := status(parameter + "=nonesuch")
-		_, list, found := strings.Cut(strings.TrimSpace(said), "not one of ")
+		_, list, found := strings.Cut(strings.TrimSuffix(strings.TrimSpace(said), ")"), "(want ")
 		theirs := strings.Split(list, ", ")
 		slices.Sort(ours)
 		slices.Sort(theirs)
