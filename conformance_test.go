@@ -110,9 +110,9 @@ func (s shape) kind() sluicetest.Kind {
 	}
 	switch {
 	case s.withoutHandOff:
-		k.PassedOver = sluicetest.NoBound
+		k.MaxBypass = sluicetest.NoBound
 	case s.elastic && (!s.bytes || s.overflow == sluice.Reject) || s.capacity >= manySlots:
-		k.PassedOver = passedOver
+		k.MaxBypass = passedOver
 	}
 	return k
 }

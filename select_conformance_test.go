@@ -51,8 +51,8 @@ func TestSelectConforms(t *testing.T) {
 		kinds[s.String()] = s.kind()
 	}
 	for name, k := range kinds {
-		if k.PassedOver != 0 {
-			k.PassedOver = sluicetest.NoBound
+		if k.MaxBypass != 0 {
+			k.MaxBypass = sluicetest.NoBound
 		}
 		k.Allocates, k.Memory = true, nil // the cases are made for each call
 		plain := k

@@ -31,7 +31,7 @@ function bytes(n) {
 }
 
 const fill = c => c.cap ? c.len / c.cap : c.len;
-const fillWords = c => c.cap === null ? short.format(c.len) : c.cap === 0 ? "no slots" : `${short.format(c.len)} of ${short.format(c.cap)}`;
+const fillWords = c => c.cap === null ? short.format(c.len) : c.cap === 0 ? "unbuffered" : `${short.format(c.len)} of ${short.format(c.cap)}`;
 
 function remember(c) {
   let h = histories.get(c.id);
@@ -233,7 +233,7 @@ function figures(pairs) {
 }
 
 function inWords(c) {
-  const place = c.kind === "Rendezvous" ? "no slots: hand-off"
+  const place = c.kind === "Rendezvous" ? "unbuffered"
     : theOneRing(c) ? `${whole.format(c.len)} of ${whole.format(c.cap)} values, in a ring of ${whole.format(theOneRing(c).slots)} slots, send index ${whole.format(theOneRing(c).send)}, receive index ${whole.format(theOneRing(c).receive)}`
     : c.kind === "Sharded" ? `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"}, ${whole.format(c.len)} values in total`
     : `${whole.format(c.len)} values${c.inside && c.inside.rings.length > 0 ? ` in ${inRings(c.inside.rings)}` : ""}, ${c.cap === null ? "no limit" : "limit " + whole.format(c.cap)}`;

@@ -79,8 +79,8 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			sluicetest.Run(t, sluicetest.Kind{
-				Capacity: capacity, Order: sluicetest.PerSender, PassedOver: sluicetest.NoBound,
-				Allocates: true, Remote: true, Patience: 5 * time.Minute,
+				Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
+				Allocates: true, Remote: true, Timeout: 5 * time.Minute,
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
 					return opener(t, dir, jetstream.Options[uint64]{Limit: capacity})()
 				},

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// testBarging sends batches, in parts of many sizes, while others overtake the
-// senders that wait: they only try, again and again. Whatever a kind does for
-// those who are overtaken too often, each value arrives once, in the order of its
-// sender.
+// testBarging sends batches, in parts of many sizes, while other goroutines
+// barge: they call TrySend in a loop and take room from the waiting senders.
+// Whatever a kind does for starving senders, each value must arrive once, in
+// the order of its sender.
 func testBarging(t *testing.T, k Kind) {
 	for round := range 1 + rounds(10) {
 		k.barge(t, round)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testBlocking: who cannot proceed waits, whatever does not wait fails, and the
-// other side lets the waiting one proceed.
+// testBlocking: an operation that cannot proceed waits, its Try variant fails,
+// and an operation on the other side releases the waiter.
 func testBlocking(t *testing.T, k Kind) {
 	t.Run("receive", func(t *testing.T) { synctest.Test(t, k.testRecvBlocks) })
 	t.Run("send", func(t *testing.T) { synctest.Test(t, k.testSendBlocks) })
@@ -85,8 +85,9 @@ func (k Kind) testSendBlocks(t *testing.T) {
 	mustBeEmpty(t, c)
 }
 
-// testSequence: one goroutine at a time. Values come out as they went in, at
-// every fill and across every wrap of what is inside; Len and Cap are exact.
+// testSequence: one goroutine at a time. Values come out in the order of
+// sending, at every fill level and across every internal wrap-around; Len and
+// Cap are exact.
 func testSequence(t *testing.T, k Kind) {
 	c := k.numbers(t)
 	if c.Len() != 0 || c.Cap() != k.Capacity {
@@ -138,31 +139,31 @@ func testSequence(t *testing.T, k Kind) {
 	}
 }
 
-// testContext: a context matters only to a call that would wait; its error
-// comes back as it is, at the very moment at which the context is done.
+// testContext: a context affects only a call that would wait. The call returns
+// the context's own error, as soon as the context is done.
 func testContext(t *testing.T, k Kind) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	synctest.Test(t, func(t *testing.T) {
 		c := k.numbers(t)
 		if _, err := c.Recv(over); err != context.Canceled {
-			t.Errorf("Recv of an empty channel under a context that is done: %v", err)
+			t.Errorf("Recv of an empty channel with a done context: %v", err)
 		}
 		if n, err := c.RecvBatch(over, make([]uint64, 2)); n != 0 || err != context.Canceled {
-			t.Errorf("RecvBatch of an empty channel under a context that is done: %d, %v", n, err)
+			t.Errorf("RecvBatch of an empty channel with a done context: %d, %v", n, err)
 		}
 		if k.Capacity > 0 {
 			if err := c.Send(over, 7); err != nil {
-				t.Errorf("Send with room under a context that is done: %v, want it to proceed", err)
+				t.Errorf("Send with room and a done context: %v, want it to proceed", err)
 			}
 			if v, err := c.Recv(over); v != 7 || err != nil {
-				t.Errorf("Recv with a value there under a context that is done: %v, %v, want it to proceed", v, err)
+				t.Errorf("Recv with a value queued and a done context: %v, %v, want it to proceed", v, err)
 			}
 		}
 		p := startRecv(context.Background(), c)
 		p.parked(t, "Recv of an empty channel")
 		if err := c.Send(over, 8); err != nil {
-			t.Fatalf("Send to a waiting receiver under a context that is done: %v, want it to proceed", err)
+			t.Fatalf("Send to a waiting receiver with a done context: %v, want it to proceed", err)
 		}
 		p.received(t, "Recv", 8)
 		checkDeadline(t, func(ctx context.Context) error { _, err := c.Recv(ctx); return err })
@@ -175,7 +176,7 @@ func testContext(t *testing.T, k Kind) {
 		}
 		fill(t, k, c)
 		if err := c.Send(over, 9); err != context.Canceled {
-			t.Errorf("Send to a full channel under a context that is done: %v", err)
+			t.Errorf("Send to a full channel with a done context: %v", err)
 		}
 		checkDeadline(t, func(ctx context.Context) error { return c.Send(ctx, 10) })
 		checkDeadline(t, func(ctx context.Context) error {
@@ -195,34 +196,34 @@ func testContext(t *testing.T, k Kind) {
 	})
 }
 
-// checkDeadline runs op, which cannot proceed, under contexts that end in
-// several ways. It must be called in a bubble.
+// checkDeadline runs op, which cannot proceed, with contexts that end in
+// different ways. It must be called in a bubble.
 func checkDeadline(t *testing.T, op func(ctx context.Context) error) {
 	t.Helper()
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	if err := op(ctx); err != context.DeadlineExceeded {
-		t.Errorf("under a deadline: %v, want %v", err, context.DeadlineExceeded)
+		t.Errorf("with an expired deadline: %v, want %v", err, context.DeadlineExceeded)
 	}
 	cancel()
 	if waited := time.Since(begin); waited != time.Hour {
-		t.Errorf("under a deadline of an hour: waited %v", waited)
+		t.Errorf("with a deadline of an hour: waited %v", waited)
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	p := start(func(p *call) { p.err = op(ctx) })
 	p.parked(t, "an operation that cannot proceed")
 	cancel()
-	p.returned(t, "an operation whose context was cancelled", context.Canceled)
+	p.returned(t, "an operation whose context was canceled", context.Canceled)
 
 	own := &ownContext{done: make(chan struct{})}
 	p = start(func(p *call) { p.err = op(own) })
 	p.parked(t, "an operation that cannot proceed")
 	own.end(errOwn)
-	p.returned(t, "an operation whose context ended with an error of its own", errOwn)
+	p.returned(t, "an operation whose context returns its own error", errOwn)
 
 	own = &ownContext{done: make(chan struct{})}
 	p = start(func(p *call) { p.err = op(own) })
 	p.parked(t, "an operation that cannot proceed")
 	own.end(nil)
-	p.returned(t, "an operation whose context is done and names no error", context.Canceled)
+	p.returned(t, "an operation whose context is done and returns no error", context.Canceled)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testBatches: a batch is a prefix, in order, whatever ends it.
+// testBatches: what a batch operation moved is a prefix of the batch, in order,
+// whatever ended the operation.
 func testBatches(t *testing.T, k Kind) {
 	t.Run("whole", func(t *testing.T) { synctest.Test(t, k.testBatchWhole) })
 	if !k.blocks() {
@@ -20,7 +21,7 @@ func testBatches(t *testing.T, k Kind) {
 			k.testBatchCut(t, sluice.ErrClosed, func(c Channel[uint64], _ func()) { c.Close() })
 		})
 	})
-	t.Run("cancelled", func(t *testing.T) {
+	t.Run("canceled", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			k.testBatchCut(t, context.Canceled, func(_ Channel[uint64], cancel func()) { cancel() })
 		})
@@ -37,7 +38,8 @@ func (k Kind) testBatchWhole(t *testing.T) {
 		t.Errorf("RecvBatch into nothing: %d, %v", n, err)
 	}
 	for _, size := range []int{1, 2, 3, 5, 64, 1000} {
-		// A waiting RecvBatch gets what comes, from one value up to its size.
+		// A waiting RecvBatch returns what arrives, from one value up to its
+		// size.
 		p := startRecvBatch(ctx, c, size)
 		p.parked(t, "RecvBatch of an empty channel")
 		if n, err := c.SendBatch(ctx, []uint64{7}); n != 1 || err != nil {
@@ -70,7 +72,7 @@ func (k Kind) testBatchWhole(t *testing.T) {
 		if !slices.Equal(got, counted(size, 0)) {
 			t.Fatalf("SendBatch of 0 to %d: received %v", size-1, got)
 		}
-		// The slice was not kept: what its owner does with it now is not seen.
+		// SendBatch must not keep the slice: the caller may reuse it.
 		clear(sent)
 		mustBeEmpty(t, c)
 	}
@@ -90,8 +92,8 @@ func (k Kind) testBatchWhole(t *testing.T) {
 	}
 }
 
-// testBatchCut ends a SendBatch in the middle. What it says it sent, just that,
-// and in order, must be there.
+// testBatchCut interrupts a SendBatch. The number that it returns must match
+// the values that arrived, in order.
 func (k Kind) testBatchCut(t *testing.T, want error, cut func(c Channel[uint64], cancel func())) {
 	for _, taken := range []int{0, 1, 3} {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -120,13 +122,13 @@ func (k Kind) testBatchCut(t *testing.T, want error, cut func(c Channel[uint64],
 			slices.Sort(got)
 		}
 		if !slices.Equal(got, counted(p.n, 0)) {
-			t.Fatalf("SendBatch said that it sent %d, but %v came out", p.n, got)
+			t.Fatalf("SendBatch returned %d, but %v came out", p.n, got)
 		}
 		cancel()
 	}
 }
 
-// counted returns from, from+1, …: n of them.
+// counted returns n numbers: from, from+1, …
 func counted(n int, from uint64) []uint64 {
 	vs := make([]uint64, n)
 	for i := range vs {

@@ -8,8 +8,8 @@ import (
 )
 
 // testBubbles uses channels inside and outside of bubbles in turn, in parked
-// and in cancelled operations: nothing that a goroutine waited on in one world
-// may turn up in the other, where touching it would be fatal.
+// and in canceled operations. Nothing that a goroutine waited on in one bubble
+// may be reused outside of it or in another: the runtime would panic.
 func testBubbles(t *testing.T, k Kind) {
 	for range 5 {
 		k.exercise(t)
@@ -40,7 +40,7 @@ func (k Kind) exercise(t *testing.T) {
 	}
 }
 
-// readable returns the channel of Ready of c, closed.
+// readable returns c's Ready after closing c.
 func readable(c Channel[uint64]) <-chan struct{} {
 	ready := c.Ready()
 	c.Close()

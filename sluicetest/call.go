@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A call is an operation that runs in a goroutine of its own. Its fields are
-// plain: they are read after synctest.Wait, which orders them.
+// A call is an operation in a goroutine of its own. Its fields are plain: the
+// test reads them after synctest.Wait, which synchronizes with the goroutine.
 type call struct {
 	done   bool
 	n      int      // values sent, or received
@@ -56,10 +56,10 @@ func startRecvBatch(ctx context.Context, c Channel[uint64], size int) *call {
 	})
 }
 
-// settle waits until every goroutine of the bubble is parked.
+// settle waits until every goroutine of the bubble is durably blocked.
 func settle() { synctest.Wait() }
 
-// parked settles, and fails t if p has returned.
+// parked settles, and fails t if the call has returned.
 func (p *call) parked(t *testing.T, what string) {
 	t.Helper()
 	settle()
@@ -68,7 +68,8 @@ func (p *call) parked(t *testing.T, what string) {
 	}
 }
 
-// returned settles, and fails t if p still waits or did not return err.
+// returned settles, and fails t if the call still waits or returned another
+// error.
 func (p *call) returned(t *testing.T, what string, err error) {
 	t.Helper()
 	settle()
@@ -80,7 +81,7 @@ func (p *call) returned(t *testing.T, what string, err error) {
 	}
 }
 
-// received settles, and fails t unless p received just v.
+// received settles, and fails t unless the call received exactly v.
 func (p *call) received(t *testing.T, what string, v uint64) {
 	t.Helper()
 	p.returned(t, what, nil)
@@ -89,7 +90,7 @@ func (p *call) received(t *testing.T, what string, v uint64) {
 	}
 }
 
-// mustSend sends v, which there must be room for.
+// mustSend sends v to a channel that has room.
 func mustSend[T any](t *testing.T, c Channel[T], v T) {
 	t.Helper()
 	if err := c.TrySend(v); err != nil {
@@ -97,7 +98,7 @@ func mustSend[T any](t *testing.T, c Channel[T], v T) {
 	}
 }
 
-// mustRecv receives want, which must be there.
+// mustRecv receives want, which must be available now.
 func mustRecv[T comparable](t *testing.T, c Channel[T], want T) {
 	t.Helper()
 	v, err := c.TryRecv()
@@ -109,7 +110,7 @@ func mustRecv[T comparable](t *testing.T, c Channel[T], want T) {
 	}
 }
 
-// mustBeEmpty fails t unless there is nothing to receive from the open c.
+// mustBeEmpty fails t unless the open channel c is empty.
 func mustBeEmpty[T any](t *testing.T, c Channel[T]) {
 	t.Helper()
 	if v, err := c.TryRecv(); err != sluice.ErrEmpty {
@@ -117,7 +118,7 @@ func mustBeEmpty[T any](t *testing.T, c Channel[T]) {
 	}
 }
 
-// fill sends 0, 1, … until c, an empty channel of kind k, is full.
+// fill sends 0, 1, … to c, an empty channel of kind k, until it is full.
 func fill(t *testing.T, k Kind, c Channel[uint64]) {
 	t.Helper()
 	for i := range k.Capacity {

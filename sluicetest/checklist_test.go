@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestChecklist: every test of the suite stands in the checklist, so that the
-// one changes with the other.
+// TestChecklist checks that the checklist lists every test of the suite.
 func TestChecklist(t *testing.T) {
 	text, err := os.ReadFile("CHECKLIST.md")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testClose: what is buffered stays receivable, then receiving fails, for ever;
-// sending fails at once; closing again does nothing.
+// testClose: buffered values stay receivable, then every receive fails; every
+// send fails at once; Close is idempotent.
 func testClose(t *testing.T, k Kind) {
 	ctx := context.Background()
 	for _, queued := range []int{0, 1, 2, min(k.Capacity, fillable)} {
@@ -55,7 +55,7 @@ func testClose(t *testing.T, k Kind) {
 	checkDrained(t, c)
 }
 
-// checkRefusesSends fails t unless every way of sending to c says ErrClosed.
+// checkRefusesSends fails t unless every way of sending to c returns ErrClosed.
 func checkRefusesSends(t *testing.T, c Channel[uint64]) {
 	t.Helper()
 	ctx := context.Background()
@@ -71,7 +71,7 @@ func checkRefusesSends(t *testing.T, c Channel[uint64]) {
 }
 
 // checkDrained fails t unless every way of receiving from c, which is closed
-// and empty, says so and yields a zero value.
+// and drained, returns ErrClosed and the zero value.
 func checkDrained(t *testing.T, c Channel[uint64]) {
 	t.Helper()
 	ctx := context.Background()
@@ -94,8 +94,8 @@ func checkDrained(t *testing.T, c Channel[uint64]) {
 	}
 }
 
-// testCloseParked: Close releases everybody who waits, on both sides, and the
-// values of the senders that it released are never seen.
+// testCloseParked: Close releases every waiter on both sides, and the values of
+// the released senders are never received.
 func testCloseParked(t *testing.T, k Kind) {
 	ctx := context.Background()
 	t.Run("receivers", func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 var errOwn = errors.New("an error of the context's own")
 
-// ownContext is a context that package context knows nothing of.
+// ownContext is a context type that package context does not know.
 type ownContext struct {
 	done chan struct{}
 	mu   sync.Mutex
@@ -39,8 +39,8 @@ func (c *ownContext) end(err error) {
 }
 
 // chaos is a context whose methods yield the processor a few times. A channel
-// asks them between finding that it cannot proceed and being parked: there the
-// rest of the world gets its chance to interfere.
+// calls them between the check that an operation cannot proceed and the park,
+// so other goroutines can interfere there.
 type chaos struct{ context.Context }
 
 func (c chaos) Done() <-chan struct{} {
@@ -53,8 +53,8 @@ func (c chaos) Err() error {
 	return c.Context.Err()
 }
 
-// late is a context that is done from the moment on that it is asked, and runs
-// something just before.
+// late is a context that becomes done at the first call of a method, and runs a
+// function just before.
 type late struct {
 	context.Context
 	before func()
@@ -94,8 +94,8 @@ func testContextLate(t *testing.T, k Kind) {
 	}
 }
 
-// breaking is a context whose methods panic, or end the goroutine, at the call of
-// Done or Err that left counts down to.
+// breaking is a context whose methods panic or call runtime.Goexit, at the call
+// of Done or Err at which the countdown left reaches 0.
 type breaking struct {
 	context.Context
 	left *int
@@ -118,8 +118,9 @@ func (c breaking) count() {
 	}
 }
 
-// testContextBreaks: a context is a user's code. If it panics, or ends its
-// goroutine, the operation has failed like any other, and nobody stays in line.
+// testContextBreaks: a context is user code. If a method panics or ends the
+// goroutine, the operation fails like any other, and no waiter stays in a
+// queue.
 func testContextBreaks(t *testing.T, k Kind) {
 	for name, with := range map[string]func(){
 		"panic":  func() { panic("a context breaks") },
@@ -136,8 +137,8 @@ func testContextBreaks(t *testing.T, k Kind) {
 	}
 }
 
-// broken runs op under a context that breaks at its call-th call, and is
-// cancelled once op waits.
+// broken runs op with a context that breaks at its call-th call, and is
+// canceled once op waits.
 func broken(t *testing.T, call int, with func(), op func(ctx context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -147,7 +148,7 @@ func broken(t *testing.T, call int, with func(), op func(ctx context.Context) er
 			failed = recover() != nil || failed
 			ended = true
 		}()
-		failed = true // unless it returns
+		failed = true // unless op returns
 		failed = op(breaking{ctx, &call, with}) != nil
 	}()
 	settle()
@@ -164,7 +165,7 @@ func (k Kind) testRecvBreaks(t *testing.T, call int, with func()) {
 		return err
 	})
 	if s := c.Stats(); s.ReceiversWaiting != 0 {
-		t.Fatalf("%d receivers are said to wait", s.ReceiversWaiting)
+		t.Fatalf("ReceiversWaiting is %d, want 0", s.ReceiversWaiting)
 	}
 	p := startRecv(context.Background(), c)
 	p.parked(t, "a receiver of an empty channel")
@@ -181,7 +182,7 @@ func (k Kind) testSendBreaks(t *testing.T, call int, with func()) {
 	fill(t, k, c)
 	broken(t, call, with, func(ctx context.Context) error { return c.Send(ctx, ghost) })
 	if s := c.Stats(); s.SendersWaiting != 0 {
-		t.Fatalf("%d senders are said to wait", s.SendersWaiting)
+		t.Fatalf("SendersWaiting is %d, want 0", s.SendersWaiting)
 	}
 	p := startSend(context.Background(), c, 99)
 	p.parked(t, "a sender to a full channel")

@@ -1,6 +1,5 @@
-// Package sluicetest is the conformance suite of sluice: whatever calls itself
-// a channel in the sense of that package, one of its kinds or one of yours, can
-// be run against it.
+// Package sluicetest is the conformance suite for channels: it tests the kinds
+// of package sluice and any other type with the same methods.
 //
 //	func TestOwnKind(t *testing.T) {
 //		const capacity = 8
@@ -14,26 +13,26 @@
 //		})
 //	}
 //
-// # How it finds faults
+// # How the suite finds faults
 //
-// Four ideas do most of the work:
+// Four techniques do most of the work:
 //
-//   - Accounting. Every value is numbered. A send that returned nil is received
-//     exactly once or still counted by Len; one that failed is never seen.
-//   - Quiescence. In a testing/synctest bubble, after each random step, nobody
-//     may be parked whose operation could proceed. There are no timeouts: a lost
-//     wake-up is seen at the step that lost it.
-//   - Chaos contexts, whose Done and Err yield the processor, just between
-//     'cannot proceed' and 'parked'.
-//   - Retention by weak pointers: what was received, refused, or dropped must not
-//     be kept alive by the channel.
+//   - Accounting. Every value is numbered. A value whose send returned nil is received
+//     exactly once or counted by Len; a value whose send failed is never received.
+//   - Quiescence. In a testing/synctest bubble, after each random step, no goroutine
+//     may be parked if its operation could proceed. This needs no timeouts: a lost
+//     wake-up is detected at the step that lost it.
+//   - Chaos contexts. Their Done and Err methods yield the processor between the
+//     check that an operation cannot proceed and the park.
+//   - Weak pointers. The channel must not keep a value alive after it was received,
+//     refused or dropped.
 //
-// No verdict depends on time. A watchdog of two minutes turns a hang outside a
-// bubble into a failure with the stacks of all goroutines. With -short there are
-// fewer rounds of the same tests.
+// No verdict depends on timing. A watchdog of two minutes turns a hang outside
+// a bubble into a failure with the stacks of all goroutines. With -short, the
+// same tests run fewer rounds.
 //
-// The suite itself is tested by mutants: a correct channel with one fault each
-// (package internal/mutant) must fail, and the same channel without a fault must
-// pass. CHECKLIST.md says which case of Go's own channel tests, and of crossbeam's,
-// is covered by which test here.
+// The suite itself is tested with mutants: a correct channel with a single
+// planted fault (package internal/mutant) must fail, and the same channel
+// without a fault must pass. CHECKLIST.md maps the cases of Go's own channel
+// tests, and of crossbeam's, to the tests here.
 package sluicetest

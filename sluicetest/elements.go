@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testElements: the type of the values makes no difference to what comes out.
+// testElements: every element type arrives unchanged.
 func testElements(t *testing.T, k Kind) {
 	t.Run("string", func(t *testing.T) {
 		testElement(t, k, k.Strings, func(i int) string { return fmt.Sprint("value ", i) })
@@ -46,8 +46,8 @@ func testElement[T comparable](t *testing.T, k Kind, make func() Channel[T], val
 	synctest.Test(t, func(t *testing.T) { passElements(t, k, make(), value) })
 }
 
-// passElements passes values through in one goroutine, as far as there is room,
-// and between two.
+// passElements passes values through c in one goroutine, up to its capacity,
+// and between two goroutines.
 func passElements[T comparable](t *testing.T, k Kind, c Channel[T], value func(i int) T) {
 	ordered := k.Order != AnyOrder
 	room := min(k.Capacity, 10+rounds(30))
@@ -60,7 +60,7 @@ func passElements[T comparable](t *testing.T, k Kind, c Channel[T], value func(i
 		}
 		for i := range room {
 			if v, err := tryRecv(k, c); err != nil || ordered && !same(k, v, value(i)) {
-				t.Fatalf("TryRecv: not the value that was sent, or %v", err)
+				t.Fatalf("TryRecv: %v, or not the value that was sent", err)
 			}
 		}
 		mustBeEmpty(t, c)
@@ -99,11 +99,12 @@ func passElements[T comparable](t *testing.T, k Kind, c Channel[T], value func(i
 		t.Fatalf("received %d of %d", i, n)
 	}
 	if v, err := c.TryRecv(); err != sluice.ErrClosed || v != *new(T) {
-		t.Fatalf("TryRecv from a drained channel: %v, and a value that is not zero", err)
+		t.Fatalf("TryRecv from a drained channel: %v, or the value is not zero", err)
 	}
 }
 
-// same tells whether a is b: of a remote kind, whether what a points to is a copy.
+// same reports whether a equals b; for a remote kind, whether a points to a
+// copy of b's element.
 func same[T comparable](k Kind, a, b T) bool {
 	p, ok := any(a).(*Parcel)
 	q, _ := any(b).(*Parcel)

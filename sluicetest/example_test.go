@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// A metered channel counts the calls of Send that failed: a kind of a user's own.
+// A metered channel is a user's own kind: it counts failed calls of Send.
 type metered[T any] struct {
 	*sluice.Bounded[T]
 	failed atomic.Int64
@@ -27,7 +27,7 @@ func (m *metered[T]) Send(ctx context.Context, v T) error {
 	return err
 }
 
-// TestOwnKind is how a kind that is not of package sluice is tested.
+// TestOwnKind shows how to test a kind from outside package sluice.
 func TestOwnKind(t *testing.T) {
 	const capacity = 8
 	sluicetest.Run(t, sluicetest.Kind{

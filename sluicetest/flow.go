@@ -11,19 +11,19 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A flow sends numbered values through one channel with several goroutines on
-// each side, and accounts for every one of them.
+// A flow sends numbered values through one channel, with several goroutines on
+// each side, and accounts for every value.
 type flow struct {
 	k                  Kind
 	senders, receivers int
-	each               int // values of one sender
-	// send sends all of vs, and receive receives until the channel is closed
-	// and drained.
+	each               int // values per sender
+	// send sends all of vs; receive receives until the channel is closed and
+	// drained.
 	send    func(c Channel[uint64], sender int, vs []uint64) error
 	receive func(c Channel[uint64], got func(uint64))
 }
 
-// newFlow returns a flow of about total values, sent one by one.
+// newFlow returns a flow of about total values that sends one value per call.
 func newFlow(k Kind, senders, receivers, total int) *flow {
 	return &flow{
 		k: k, senders: senders, receivers: receivers, each: max(2, k.fewer(total)/senders),
@@ -32,13 +32,13 @@ func newFlow(k Kind, senders, receivers, total int) *flow {
 	}
 }
 
-// value numbers the i-th value of a sender; apart takes the number apart.
+// value returns the number of a sender's i-th value; apart splits it again.
 func value(sender, i int) uint64     { return uint64(sender)<<32 | uint64(i) }
 func apart(v uint64) (sender, i int) { return int(v >> 32), int(v & (1<<32 - 1)) }
 
-// run sends, closes once all is sent, and checks the accounts: every value came
-// out once, or was dropped once, and each receiver saw those of one sender in
-// order.
+// run sends all values, closes the channel, and checks the accounts: every
+// value was received once or dropped once, and each receiver got the values of
+// one sender in order.
 func (f *flow) run(t *testing.T) {
 	t.Helper()
 	var dropped ledger
@@ -71,7 +71,7 @@ func (f *flow) run(t *testing.T) {
 	}
 }
 
-// A ledger lists values in the order in which they were seen.
+// A ledger records values in the order of their arrival.
 type ledger struct {
 	mu     sync.Mutex
 	values []uint64
@@ -83,8 +83,8 @@ func (l *ledger) add(v uint64) {
 	l.mu.Unlock()
 }
 
-// account checks that the values received and dropped are those sent, once
-// each, and in the order that k promises.
+// account checks that every value sent was received or dropped exactly once, in
+// the order that k guarantees.
 func (f *flow) account(dropped *ledger, received []ledger) error {
 	seen := make([][]bool, f.senders)
 	for s := range seen {
@@ -97,7 +97,7 @@ func (f *flow) account(dropped *ledger, received []ledger) error {
 			return fmt.Errorf("%s %#x, which was never sent", how, v)
 		}
 		if seen[s][i] {
-			return fmt.Errorf("value %d of sender %d: %s, though it was seen before", i, s, how)
+			return fmt.Errorf("value %d of sender %d: %s, but it had already been received or dropped", i, s, how)
 		}
 		seen[s][i] = true
 		count++
@@ -127,7 +127,7 @@ func (f *flow) account(dropped *ledger, received []ledger) error {
 	return nil
 }
 
-// shapes leaves out those numbers of senders and receivers that k rules out.
+// shapes removes the numbers of senders and receivers that k does not allow.
 func (k Kind) shapes(all [][2]int) (allowed [][2]int) {
 	for _, shape := range all {
 		if k.senders(shape[0]) == shape[0] && k.receivers(shape[1]) == shape[1] {
@@ -137,8 +137,8 @@ func (k Kind) shapes(all [][2]int) (allowed [][2]int) {
 	return allowed
 }
 
-// testFlow: nothing is lost or duplicated, and order is kept, with every number
-// of goroutines and every way of sending and receiving.
+// testFlow: with any number of goroutines and any mix of calls, no value is
+// lost or duplicated, and the order is kept.
 func testFlow(t *testing.T, k Kind) {
 	shapes := k.shapes([][2]int{
 		{1, 1}, {2, 2}, {8, 1}, {1, 10}, {64, 64}, {2, 1}, {1, 2}, {8, 8}, {64, 1}, {1, 64},
@@ -168,7 +168,7 @@ func sendEach(c Channel[uint64], vs []uint64) error {
 	return nil
 }
 
-// insist repeats op while it fails for want of room.
+// insist repeats op while the channel has no room.
 func insist(op func() error) error {
 	for {
 		err := op()
@@ -189,7 +189,7 @@ func recvEach(c Channel[uint64], got func(uint64)) {
 	}
 }
 
-// sendMixed sends in a way that depends on the sender, so that all ways meet.
+// sendMixed uses a different way of sending for each sender.
 func sendMixed(c Channel[uint64], sender int, vs []uint64) error {
 	ctx := context.Background()
 	for len(vs) > 0 {
@@ -218,7 +218,7 @@ func sendMixed(c Channel[uint64], sender int, vs []uint64) error {
 	return nil
 }
 
-// recvMixed receives in all ways in turn.
+// recvMixed cycles through all ways of receiving.
 func recvMixed(c Channel[uint64], got func(uint64)) {
 	ctx := context.Background()
 	buf := make([]uint64, 33)

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// testGoroutines: a channel that was dropped, left by whoever waited, closed, or
-// broken out of, leaves no goroutine behind.
+// testGoroutines: a channel leaves no goroutine behind when it is dropped or
+// closed, when its waiters give up, or when a loop over it ends early.
 func testGoroutines(t *testing.T, k Kind) {
 	before := runtime.NumGoroutine()
 	for range 20 {
 		k.useAndForget()
 	}
-	// Goroutines that are on their way out, or that end once the collector
-	// has found their channel, are given time; one that stays has all of it.
+	// Goroutines that are about to exit, or that exit once the collector has
+	// found their channel, get time; a leaked goroutine uses all of it.
 	for wait := time.Millisecond; runtime.NumGoroutine() > before; wait *= 2 {
 		if wait > 2*time.Second {
 			stacks := make([]byte, 1<<20)
@@ -76,8 +76,8 @@ func (k Kind) useAndForget() {
 	waiters.Wait()
 }
 
-// testAllocations: no operation allocates in steady state, whatever the backlog,
-// nor does a backlog that swings around any boundary there may be inside.
+// testAllocations: no operation allocates in steady state, at any backlog, and
+// a backlog that swings across an internal boundary does not allocate either.
 func testAllocations(t *testing.T, k Kind) {
 	ctx := context.Background()
 	cancellable, cancel := context.WithCancel(ctx)
@@ -126,8 +126,8 @@ func testAllocations(t *testing.T, k Kind) {
 		})
 		drain(c)
 	}
-	check("trying in vain", func() { _, _ = c.TryRecv() })
-	// Two goroutines that keep each other waiting.
+	check("failed TryRecv calls", func() { _, _ = c.TryRecv() })
+	// Two goroutines that make each other wait.
 	there, back := k.Numbers(nil), k.Numbers(nil)
 	var echo sync.WaitGroup
 	echo.Go(func() {

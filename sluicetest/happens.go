@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// testHappensBefore: what the memory model promises, by plain variables. The
-// values prove it on this machine; the race detector, on every machine.
+// testHappensBefore checks the memory-model guarantees with plain variables.
+// The values prove them on this machine, the race detector on every machine.
 func testHappensBefore(t *testing.T, k Kind) {
 	t.Run("send before its receive", func(t *testing.T) {
 		k.inBothWorlds(t, k.testSendBeforeRecv)
@@ -27,7 +27,7 @@ func testHappensBefore(t *testing.T, k Kind) {
 
 func (k Kind) testSendBeforeRecv(t *testing.T) {
 	if k.drops() {
-		return // a value that is dropped proves nothing
+		return // a dropped value proves nothing
 	}
 	for _, shape := range k.shapes([][2]int{{1, 1}, {4, 4}}) {
 		written := make([][]int, shape[0])
@@ -44,7 +44,7 @@ func (k Kind) testSendBeforeRecv(t *testing.T) {
 		f.receive = func(c Channel[uint64], got func(uint64)) {
 			recvMixed(c, func(v uint64) {
 				if s, i := apart(v); written[s][i] != i+1 {
-					t.Errorf("what was written before Send is not seen after Recv")
+					t.Errorf("a write before Send is not visible after Recv")
 				}
 				got(v)
 			})
@@ -71,7 +71,7 @@ func (k Kind) testCloseBeforeRecv(t *testing.T) {
 					_, err = c.Recv(context.Background())
 				}
 				if err == nil || written != 1 {
-					t.Errorf("what was written before Close is not seen after %v", err)
+					t.Errorf("a write before Close is not visible after %v", err)
 				}
 			})
 		}
@@ -82,8 +82,8 @@ func (k Kind) testCloseBeforeRecv(t *testing.T) {
 	}
 }
 
-// testRecvBeforeSend: the k-th receive comes before the end of the send that is
-// Capacity later; without a buffer, before the end of its own send.
+// testRecvBeforeSend: the k-th receive happens before the (k+Capacity)-th send
+// returns; without a buffer, before its own send returns.
 func (k Kind) testRecvBeforeSend(t *testing.T) {
 	n := k.Capacity*2 + rounds(500)
 	written := make([]int, n)
@@ -108,7 +108,7 @@ func (k Kind) testRecvBeforeSend(t *testing.T) {
 	receiver.Wait()
 }
 
-// testMutex: a channel with one slot is a lock: Send takes it, Recv gives it up.
+// testMutex uses a channel with one slot as a mutex: Send locks, Recv unlocks.
 func (k Kind) testMutex(t *testing.T) {
 	c := k.numbers(t)
 	held, each := 0, rounds(1000)

@@ -111,7 +111,7 @@ func (k Kind) testAllEnds(t *testing.T) {
 	}
 	p.parked(t, "All of an empty channel")
 	cancel()
-	p.returned(t, "All of a cancelled context", nil)
+	p.returned(t, "All of a canceled context", nil)
 	if !slices.Equal(p.values, []uint64{0, 1, 2}) {
 		t.Fatalf("All of 0, 1, 2 yields %v", p.values)
 	}

@@ -12,51 +12,53 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A Channel is what the suite can test: all that the kinds of sluice do.
+// A Channel is a channel that the suite can test.
 type Channel[T any] interface {
 	sluice.Chan[T]
 	All(ctx context.Context) iter.Seq[T]
 }
 
-// A Kind describes the kind of channel under test: what it promises, and how to
-// make one. Its zero properties are those of a rendezvous under the policy
-// Block, with strict order of service.
+// A Kind describes the kind under test: its guarantees, and how to make a
+// channel. The zero values describe a rendezvous with the policy Block that
+// serves waiters in strict order.
 type Kind struct {
-	// Capacity is the most values that can be queued: 0 for a rendezvous.
+	// Capacity is the maximum number of queued values: 0 for a rendezvous.
 	Capacity int
 	// Order is the order in which values come out.
 	Order Order
-	// Lanes is over how many queues the values may spread; 0 stands for 1. What
-	// Stats calls HighWater is that of the fullest.
+	// Lanes is the number of queues that values may spread over; 0 means 1.
+	// Stats.HighWater then refers to the fullest one.
 	Lanes int
 	// Overflow is the policy with which the makers below make channels.
 	Overflow sluice.Overflow
-	// OneSender and OneReceiver say that at no time two goroutines may send,
-	// or receive. The suite keeps to it.
+	// OneSender and OneReceiver restrict sending, or receiving, to one
+	// goroutine at a time. The suite complies.
 	OneSender, OneReceiver bool
-	// PassedOver is how many operations that came later may be served before
-	// a parked one. 0 promises that parked goroutines are served in the order
-	// in which they parked, and before whoever comes by; NoBound, nothing.
-	PassedOver int
-	// Allocates says that operations allocate. Those of a channel of this
-	// library do not, in steady state.
+	// MaxBypass is how many later operations may be served before a parked one.
+	// 0 guarantees strict order: parked goroutines are served in the order in
+	// which they parked, and no running goroutine barges in. NoBound guarantees
+	// nothing.
+	MaxBypass int
+	// Allocates is set if operations allocate in steady state. The kinds of
+	// package sluice do not.
 	Allocates bool
-	// Remote says that values leave the process, for a server perhaps: what an
-	// operation waits for can be nothing that the process sees. So no test of such a
-	// kind runs in a bubble, only those of remotely do, with fewer rounds; what may
-	// lag behind is waited for, such as Len and the sight of a value sent; and a send
-	// always waits, so that none is expected to succeed under a context that is done.
+	// Remote is set if values leave the process, for example to a server, so
+	// that an operation may wait for events outside the process. No test of
+	// such a kind runs in a bubble. Only the tests in remotely run, with fewer
+	// rounds; they poll for state that may lag behind, such as Len or a value
+	// just sent; and because every send waits, they do not expect a send to
+	// succeed with a done context.
 	Remote bool
-	// Memory, if set, is what the kind promises about its use of memory.
+	// Memory, if set, contains the kind's limits on memory.
 	Memory *Memory
 
-	// Patience is how long one test of the suite may take before it counts as
-	// hung, which ends the process. 0 stands for two minutes.
-	Patience time.Duration
+	// Timeout is the time after which a test of the suite counts as hung, which
+	// ends the process. 0 means two minutes.
+	Timeout time.Duration
 
-	// The makers return a new, empty channel. All are required: the size and
-	// the pointers of a type make a difference to a channel. Numbers is given
-	// the function to call with each dropped value; it is nil for the
+	// The makers return a new, empty channel. All are required, because the
+	// size of the element type and its pointers make a difference to a channel.
+	// Numbers gets the function to call with each dropped value; it is nil for
 	// policies that drop nothing.
 	Numbers  func(onDrop func(uint64)) Channel[uint64]
 	Pointers func() Channel[*Parcel]
@@ -65,56 +67,57 @@ type Kind struct {
 	Giants   func() Channel[Giant]
 }
 
-// NoBound as Kind.PassedOver says that a parked operation may wait for ever.
+// NoBound as Kind.MaxBypass means that a parked operation may wait forever.
 const NoBound = -1
 
-// An Order is how much of the order of sending survives.
+// An Order describes how much of the order of sending is preserved.
 type Order uint8
 
 const (
-	// FIFO: values come out in the order in which they were sent.
+	// FIFO: values come out in the order of sending.
 	FIFO Order = iota
-	// PerSender: values of one goroutine come out in the order in which it
-	// sent them; those of several mix.
+	// PerSender: the values of one goroutine come out in the order of sending;
+	// the values of several goroutines interleave.
 	PerSender
-	// AnyOrder: no order at all.
+	// AnyOrder: no order.
 	AnyOrder
 )
 
-// A Parcel is an element with a pointer in it, too large for the allocator to
-// share its memory with another: when it is collected can be observed.
+// A Parcel is an element that contains a pointer. It is too large for the tiny
+// allocator, so the collector frees each Parcel individually and tests can
+// observe it.
 type Parcel struct {
 	ID   uint64
 	Next *Parcel
 	_    [6]uint64
 }
 
-// A Giant is an element that is costly to copy.
+// A Giant is an element that is expensive to copy.
 type Giant = [1 << 16]byte
 
-// Memory is what a kind promises about memory, in bytes of live heap.
+// Memory contains limits on memory, in bytes of live heap.
 type Memory struct {
-	// Idle is the most that an empty channel holds that was never used.
+	// Idle limits an empty channel that was never used.
 	Idle float64
-	// Queued is the most held for each value when a million uint64 are queued,
-	// and QueuedPeak the most for each at any moment while they are sent. 0
-	// promises nothing.
+	// Queued limits the bytes per value when a million uint64 are queued, and
+	// QueuedPeak the bytes per value at any moment while they are sent. 0 means
+	// no limit.
 	Queued, QueuedPeak float64
-	// Drained is the most that is left after many were queued and received. 0
-	// promises nothing.
+	// Drained limits what remains after a backlog was received. 0 means no
+	// limit.
 	Drained float64
 }
 
 // A test is one sub-test of the suite.
 type test struct {
 	name string
-	// applies says for which kinds there is something to test; nil: for all.
+	// applies reports for which kinds the test makes sense; nil means all.
 	applies func(Kind) bool
 	run     func(t *testing.T, k Kind)
 }
 
-// tests is the suite. Those that are exact come first: when a basic promise is
-// broken, its own test says so before a storm does.
+// tests is the suite. Exact tests come first: when a basic guarantee is broken,
+// its own test reports it before a storm does.
 var tests = []test{
 	{"Blocking", Kind.blocks, testBlocking},
 	{"Sequence", nil, testSequence},
@@ -151,44 +154,46 @@ var tests = []test{
 	{"Memory", Kind.promisesMemory, testMemory},
 }
 
-// remotely are the tests that have a part to which a remote kind can be held. The
-// others need a bubble, or count what of a server is in this process too.
+// remotely lists the tests that have a part for remote kinds. The others need a
+// bubble, or would count a server's resources in this process.
 var remotely = []string{
 	"Sequence", "Close", "ReadyFlow", "Elements", "Flow", "Oneshot", "TryContention",
 	"CloseStorm", "CancelStorm", "ChaosContext", "HappensBefore",
 }
 
-// Run runs the suite against k, each test of it as a sub-test of t. Tests of
-// promises that k does not make are left out. It must not run in parallel with
-// other tests: some of its tests count goroutines and measure the heap.
+// Run runs every test of the suite that applies to k as a subtest of t. It must
+// not run in parallel with other tests: some of its tests count goroutines and
+// measure the heap.
 func Run(t *testing.T, k Kind) {
 	t.Helper()
 	if k.Numbers == nil || k.Pointers == nil || k.Strings == nil || k.Empties == nil || k.Giants == nil {
-		t.Fatal("sluicetest: Run: every maker of Kind must be set")
+		t.Fatal("sluicetest.Run: every maker of Kind must be set")
 	}
-	if k.Capacity < 0 || k.PassedOver < NoBound || k.Lanes < 0 {
-		t.Fatalf("sluicetest: Run: Capacity is %d, PassedOver %d, Lanes %d", k.Capacity, k.PassedOver, k.Lanes)
+	if k.Capacity < 0 || k.MaxBypass < NoBound || k.Lanes < 0 {
+		t.Fatalf("sluicetest: Run: Capacity is %d, MaxBypass %d, Lanes %d", k.Capacity, k.MaxBypass, k.Lanes)
 	}
 	for _, test := range tests {
 		if test.applies != nil && !test.applies(k) || k.Remote && !slices.Contains(remotely, test.name) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
-			defer watch(t, k.Patience)()
+			defer watch(t, k.Timeout)()
 			test.run(t, k)
 		})
 	}
 }
 
-// fillable is the largest capacity that tests fill to its end.
+// fillable is the largest capacity that tests fill completely.
 const fillable = 4096
 
-// waits tells whether a send may wait, and blocks whether tests can make it.
+// waits reports whether a send may wait; blocks, whether tests can make it
+// wait.
 func (k Kind) waits() bool { return k.Overflow == sluice.Block }
 
 func (k Kind) blocks() bool { return k.waits() && k.Capacity <= fillable }
 
-// canBeBarged tells whether senders that wait can be overtaken, but not for ever.
+// canBeBarged reports whether waiting senders can be passed over, but not
+// forever.
 func (k Kind) canBeBarged() bool {
 	return k.blocks() && k.servesAll() && !k.OneSender && k.Capacity <= 64
 }
@@ -196,10 +201,10 @@ func (k Kind) canBeBarged() bool {
 func (k Kind) isRendezvous() bool { return k.Capacity == 0 }
 
 func (k Kind) servesInOrder() bool {
-	return k.PassedOver == 0 && (!k.OneSender || !k.OneReceiver)
+	return k.MaxBypass == 0 && (!k.OneSender || !k.OneReceiver)
 }
 
-func (k Kind) servesAll() bool { return k.PassedOver != NoBound }
+func (k Kind) servesAll() bool { return k.MaxBypass != NoBound }
 
 func (k Kind) drops() bool {
 	return k.Overflow == sluice.DropNewest || k.Overflow == sluice.DropOldest
@@ -211,12 +216,12 @@ func (k Kind) promisesNoAllocation() bool { return !k.Allocates && !raceEnabled 
 
 func (k Kind) promisesMemory() bool { return k.Memory != nil }
 
-// numbers makes a channel of numbers that reports no drops.
+// numbers makes a channel of numbers.
 func (k Kind) numbers(t *testing.T) Channel[uint64] { return k.dropping(t, nil) }
 
 // dropping makes a channel of numbers that reports each drop to onDrop. It is
-// closed at the end of t, so that a test that failed leaves nobody parked: that
-// would be fatal to a bubble.
+// closed at the end of t, so that a failed test leaves no parked goroutine,
+// which would be fatal to a bubble.
 func (k Kind) dropping(t *testing.T, onDrop func(uint64)) Channel[uint64] {
 	if !k.drops() {
 		onDrop = nil
@@ -226,7 +231,7 @@ func (k Kind) dropping(t *testing.T, onDrop func(uint64)) Channel[uint64] {
 	return c
 }
 
-// senders and receivers cap a wanted number of goroutines at what k allows.
+// senders and receivers limit a number of goroutines to what k allows.
 func (k Kind) senders(n int) int {
 	if k.OneSender {
 		return 1
@@ -241,7 +246,7 @@ func (k Kind) receivers(n int) int {
 	return n
 }
 
-// rounds is n, or a tenth of it with -short.
+// rounds returns n, or a tenth of it with -short.
 func rounds(n int) int {
 	if testing.Short() {
 		return max(1, n/10)
@@ -249,8 +254,8 @@ func rounds(n int) int {
 	return n
 }
 
-// fewer is n, a number of rounds; of a remote kind, for which one takes a hundred times
-// as long, as few as with -short.
+// fewer returns n rounds; for a remote kind, whose rounds take a hundred times
+// as long, the number for -short.
 func (k Kind) fewer(n int) int {
 	switch {
 	case !k.Remote:
@@ -261,7 +266,7 @@ func (k Kind) fewer(n int) int {
 	return max(1, n/100)
 }
 
-// has tells whether Len of c is n; of a remote kind, it waits until it is.
+// has reports whether Len of c is n; for a remote kind, it waits until it is.
 func (k Kind) has(c interface{ Len() int }, n int) bool {
 	for k.Remote && c.Len() != n {
 		runtime.Gosched()
@@ -269,7 +274,8 @@ func (k Kind) has(c interface{ Len() int }, n int) bool {
 	return c.Len() == n
 }
 
-// tryRecv is TryRecv of a value that was sent; of a remote kind, once it is seen.
+// tryRecv calls TryRecv for a value that was sent; for a remote kind, it
+// retries until the value is visible.
 func tryRecv[T any](k Kind, c Channel[T]) (T, error) {
 	for {
 		v, err := c.TryRecv()
@@ -280,9 +286,9 @@ func tryRecv[T any](k Kind, c Channel[T]) (T, error) {
 	}
 }
 
-// inBothWorlds runs f as two sub-tests, in a bubble and outside. A goroutine
-// that hangs is seen at once in a bubble; outside, waiting is what users get. A
-// remote kind is there only.
+// inBothWorlds runs f as two subtests, in a bubble and outside. A bubble
+// detects a hang at once; outside, operations wait the way they do in a
+// program. A remote kind runs only outside.
 func (k Kind) inBothWorlds(t *testing.T, f func(t *testing.T)) {
 	if k.Remote {
 		t.Run("plain", f)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// testMemory: what Kind.Memory promises, by the live heap. The heap has some
-// noise of its own, so what is small is measured on many channels at once.
+// testMemory checks the limits of Kind.Memory against the live heap. The heap
+// is noisy, so small amounts are measured on many channels at once.
 func testMemory(t *testing.T, k Kind) {
 	t.Run("idle", k.testMemoryIdle)
 	if k.Memory.Queued > 0 {
@@ -17,8 +17,8 @@ func testMemory(t *testing.T, k Kind) {
 	}
 }
 
-// backlog is the number of values that a test of memory queues: a million, or
-// with -short enough for the noise not to matter.
+// backlog returns the number of values to queue: a million, or with -short just
+// enough to exceed the noise.
 func backlog() int {
 	if testing.Short() {
 		return 1 << 17
@@ -41,8 +41,8 @@ func (k Kind) testMemoryIdle(t *testing.T) {
 func (k Kind) testMemoryQueued(t *testing.T) {
 	before := liveHeap()
 	c := k.Numbers(nil)
-	// Between two looks at the heap at most what was allocated comes on top
-	// of what was alive at the first.
+	// Between two readings of the heap, the peak is at most the live heap at
+	// the first plus the bytes allocated since.
 	n := backlog()
 	stride := n / 64
 	peak := int64(0)
@@ -52,10 +52,10 @@ func (k Kind) testMemoryQueued(t *testing.T) {
 		peak = max(peak, held+allocatedBytes()-allocated)
 	}
 	if each := float64(peak) / float64(n); each > k.Memory.QueuedPeak {
-		t.Errorf("%.2f bytes held for each value at the peak while filling, want at most %.2f", each, k.Memory.QueuedPeak)
+		t.Errorf("%.2f bytes held per value at the peak while filling, want at most %.2f", each, k.Memory.QueuedPeak)
 	}
 	if each := float64(liveHeap()-before) / float64(n); each > k.Memory.Queued {
-		t.Errorf("%.2f bytes held for each queued value, want at most %.2f", each, k.Memory.Queued)
+		t.Errorf("%.2f bytes held per queued value, want at most %.2f", each, k.Memory.Queued)
 	}
 	if got := drain(c); got != n {
 		t.Fatalf("drained %d of %d", got, n)
@@ -85,8 +85,8 @@ func sendUpTo(t *testing.T, c Channel[uint64], from, to int) {
 	}
 }
 
-// liveHeap collects garbage, twice for what was in pools, and returns the bytes
-// in use.
+// liveHeap collects garbage, twice because of pools, and returns the bytes in
+// use.
 func liveHeap() int64 {
 	runtime.GC()
 	runtime.GC()

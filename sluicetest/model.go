@@ -8,18 +8,18 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A model is what is known of a channel after a number of steps, at each of
-// which everybody was parked or done. It does not predict: a step may start
-// several operations at once, whose order nobody knows. It checks that what
-// came back is possible, and that nobody waits who could proceed.
+// A model tracks what is known of a channel after a number of steps, at each of
+// which every goroutine was parked or done. It does not predict: a step may
+// start several operations at once, in unknown order. It checks that the
+// results are possible, and that no operation waits that could proceed.
 //
 // Invariants between steps:
 //
-//   - queue holds the values that were accepted and have not come out, in
-//     groups: those of an earlier step before those of a later one. Within a
-//     group no order is checked: the flows do that.
-//   - parked holds the operations under way. At most one of them is a SendBatch,
-//     so how far it has come follows from how many values were accepted.
+//   - queue holds the accepted values that did not come out yet, grouped by
+//     step. Groups are in order; the order within a group is not checked here, the
+//     flows check it.
+//   - parked holds the operations in progress. At most one of them is a SendBatch,
+//     so the number of accepted values determines its progress.
 type model struct {
 	k      Kind
 	c      Channel[uint64]
@@ -28,23 +28,23 @@ type model struct {
 	closed bool
 	sent   int // values accepted
 	taken  int // values received
-	// dropped is what OnDrop saw in this step.
+	// values that OnDrop saw in this step
 	dropped  []uint64
 	droppedN int
 }
 
-// An operation is one call and what is known of it.
+// An operation is one call and its known state.
 type operation struct {
 	*call
 	kind   opKind
-	values []uint64 // what it sends
-	size   int      // the most it receives
+	values []uint64 // values that it sends
+	size   int      // maximum number of values that it receives
 	cancel context.CancelFunc
-	// cancelled: its context was done before it was started, or was ended in
-	// this step or an earlier one.
-	cancelled bool
-	accepted  int // of values, how many were accepted as of the last step
-	step      int // when it was started: the order of parking
+	// canceled: its context was done before the start, or was canceled in this
+	// step or an earlier one.
+	canceled bool
+	accepted int // number of values accepted as of the last step
+	step     int // step of its start: the order of parking
 }
 
 type opKind uint8
@@ -79,19 +79,19 @@ func (o *operation) String() string {
 	return fmt.Sprintf("%s: n=%d received %v, %v", name, o.n, o.call.values, o.err)
 }
 
-// A step is what was done at once, and what may have come of it.
+// A step describes the operations started at once and their possible results.
 type step struct {
 	started     []*operation
-	alone       bool // nothing raced: what must happen is known exactly
+	alone       bool // no concurrent operation: the result is determined
 	wasClosed   bool
-	queued      int // Len before
-	receivers   int // parked before
+	queued      int // Len before the step
+	receivers   int // parked before the step
 	senders     int
-	outstanding []*operation // parked before, or started
+	outstanding []*operation // parked before the step, or started in it
 }
 
-// check compares what the channel did in s with what it may do. Everybody is
-// parked or done.
+// check compares what the channel did in s with what it may do. Every goroutine
+// is parked or done.
 func (m *model) check(s *step) error {
 	var still []*operation
 	var received []*operation
@@ -117,7 +117,7 @@ func (m *model) check(s *step) error {
 	return m.checkQuiet()
 }
 
-// checkResult checks that o may have returned what it did.
+// checkResult checks that o may have returned its result.
 func (m *model) checkResult(s *step, o *operation) error {
 	waits := o.kind != opTrySend && o.kind != opTryRecv
 	full := s.queued == m.k.Capacity && s.receivers == 0
@@ -126,9 +126,9 @@ func (m *model) checkResult(s *step, o *operation) error {
 	case nil:
 		switch {
 		case o.sends() && o.n != len(o.values):
-			return fmt.Errorf("not all was sent")
+			return fmt.Errorf("it did not send all values")
 		case !o.sends() && o.n < 1:
-			return fmt.Errorf("nothing was received")
+			return fmt.Errorf("it received no value")
 		case o.sends() && s.wasClosed:
 			return fmt.Errorf("the channel was closed")
 		}
@@ -142,38 +142,38 @@ func (m *model) checkResult(s *step, o *operation) error {
 		}
 	case sluice.ErrFull:
 		if !o.sends() || (waits && m.k.Overflow != sluice.Reject) || m.k.drops() {
-			return fmt.Errorf("no send of this policy says so")
+			return fmt.Errorf("no send with this policy returns ErrFull")
 		}
 		if s.alone && !full && o.kind != opSendBatch {
 			return fmt.Errorf("%d of %d were queued, %d receivers parked", s.queued, m.k.Capacity, s.receivers)
 		}
 	case sluice.ErrEmpty:
 		if o.kind != opTryRecv {
-			return fmt.Errorf("only TryRecv says so")
+			return fmt.Errorf("only TryRecv returns ErrEmpty")
 		}
 		if s.alone && !empty {
 			return fmt.Errorf("%d values were queued, %d senders parked", s.queued, s.senders)
 		}
 	case context.Canceled:
-		if !o.cancelled || !waits {
+		if !o.canceled || !waits {
 			return fmt.Errorf("its context is not done")
 		}
 		if s.alone && m.fresh(s, o) && o.kind != opSendBatch && (o.sends() && !full || !o.sends() && !empty) {
 			return fmt.Errorf("it could have proceeded: %d of %d queued", s.queued, m.k.Capacity)
 		}
 	default:
-		return fmt.Errorf("an unknown error")
+		return fmt.Errorf("unknown error")
 	}
 	if o.n != 0 && o.kind != opSendBatch {
-		return fmt.Errorf("an error, and something done")
+		return fmt.Errorf("it returned an error and moved a value")
 	}
 	return nil
 }
 
-// fresh tells whether o was started in s.
+// fresh reports whether o was started in s.
 func (m *model) fresh(s *step, o *operation) bool { return slices.Contains(s.started, o) }
 
-// accept works out which values were accepted in s, and queues them as a group.
+// accept determines which values were accepted in s and queues them as a group.
 func (m *model) accept(s *step, received []*operation) error {
 	var group []uint64
 	var open *operation // the SendBatch that is still parked
@@ -191,7 +191,7 @@ func (m *model) accept(s *step, received []*operation) error {
 		}
 	}
 	if m.k.Overflow == sluice.DropNewest {
-		// What was dropped was not accepted.
+		// Dropped values were not accepted.
 		for _, v := range m.dropped {
 			i := slices.Index(group, v)
 			if i < 0 {
@@ -206,7 +206,7 @@ func (m *model) accept(s *step, received []*operation) error {
 	for _, o := range received {
 		taken += o.n
 	}
-	// Len tells how far the SendBatch under way has come.
+	// Len determines the progress of the SendBatch.
 	out := m.taken + taken
 	if m.k.Overflow == sluice.DropOldest {
 		out += m.droppedN + len(m.dropped)
@@ -216,7 +216,7 @@ func (m *model) accept(s *step, received []*operation) error {
 	case open == nil && further != 0:
 		return fmt.Errorf("Len is %d with %d sent and %d out", m.c.Len(), m.sent+len(group), out)
 	case open != nil && (further < 0 || open.accepted+further > len(open.values)):
-		return fmt.Errorf("%v: Len %d says that it sent %d", open, m.c.Len(), open.accepted+further)
+		return fmt.Errorf("%v: Len %d implies that it sent %d", open, m.c.Len(), open.accepted+further)
 	case open != nil:
 		group = append(group, open.values[open.accepted:open.accepted+further]...)
 		open.accepted += further
@@ -226,19 +226,19 @@ func (m *model) accept(s *step, received []*operation) error {
 	}
 	m.sent += len(group)
 	m.taken += taken
-	if s.alone && m.k.PassedOver == 0 {
+	if s.alone && m.k.MaxBypass == 0 {
 		return m.checkService(s, received)
 	}
 	return nil
 }
 
-// checkService checks that of those parked who did the same, the earlier ones
-// were served first. Batches, which may be served in parts, are left out.
+// checkService checks that operations of the same kind were served in the order
+// in which they parked. Batches, which may be served in parts, are excluded.
 func (m *model) checkService(s *step, received []*operation) error {
 	for _, kind := range []opKind{opSend, opRecv} {
 		var waiting *operation
 		for _, o := range s.outstanding {
-			if o.kind != kind || o.cancelled || m.fresh(s, o) {
+			if o.kind != kind || o.canceled || m.fresh(s, o) {
 				continue
 			}
 			if !o.done && waiting == nil {
@@ -263,13 +263,13 @@ func (m *model) checkService(s *step, received []*operation) error {
 	return nil
 }
 
-// group returns the index in queue of the group with v, or -1.
+// group returns the index in queue of the group that contains v, or -1.
 func (m *model) group(v uint64) int {
 	return slices.IndexFunc(m.queue, func(g []uint64) bool { return slices.Contains(g, v) })
 }
 
-// release takes what came out in this step off the queue: it must be there, and
-// older than all that stays.
+// release removes the values received in this step from the queue: they must be
+// in it, and older than all that remain.
 func (m *model) release(received []*operation) error {
 	youngest := -1
 	remove := func(v uint64, how string) error {
@@ -311,7 +311,7 @@ func (m *model) release(received []*operation) error {
 	return nil
 }
 
-// checkQuiet checks that nobody is parked who could proceed.
+// checkQuiet checks that no parked operation could proceed.
 func (m *model) checkQuiet() error {
 	queued := m.c.Len()
 	senders, receivers := m.waiting()
@@ -322,7 +322,7 @@ func (m *model) checkQuiet() error {
 		switch {
 		case m.closed:
 			return fmt.Errorf("%v on a closed channel", o)
-		case o.cancelled:
+		case o.canceled:
 			return fmt.Errorf("%v though its context is done", o)
 		case o.sends() && queued < m.k.Capacity:
 			return fmt.Errorf("%v with %d of %d queued", o, queued, m.k.Capacity)

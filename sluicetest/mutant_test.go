@@ -42,8 +42,8 @@ func kind(limit int, overflow sluice.Overflow, fault mutant.Fault) sluicetest.Ki
 	if limit == unbounded && overflow == sluice.Block {
 		k.Memory = &sluicetest.Memory{Idle: 512, Queued: 16, QueuedPeak: 32, Drained: 4096}
 	}
-	if fault == mutant.DropLocked { // hangs where only the watchdog sees it
-		k.Patience = 5 * time.Second
+	if fault == mutant.DropLocked { // only the watchdog detects some of its hangs
+		k.Timeout = 5 * time.Second
 	}
 	return k
 }
@@ -51,11 +51,11 @@ func kind(limit int, overflow sluice.Overflow, fault mutant.Fault) sluicetest.Ki
 // unbounded is a limit that is never reached.
 const unbounded = 1 << 30
 
-// faultVariable names the fault that a child process of TestMutants is to have.
+// faultVariable passes the fault to a child process of TestMutants.
 const faultVariable = "SLUICETEST_FAULT"
 
-// TestReference: a correct channel passes, at every capacity and policy that
-// makes a difference to the suite.
+// TestReference: a channel without a fault passes, with every capacity and
+// policy that makes a difference to the suite.
 func TestReference(t *testing.T) {
 	fault := mutant.Fault(os.Getenv(faultVariable))
 	for _, limit := range []int{0, 1, 2, 5, 64, unbounded} {
@@ -70,9 +70,9 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestMutants: the same channel with one fault fails, in each test of the suite
-// that is there to find that fault, and says why. A mutant may hang or bring down
-// its process, so each runs in a process of its own.
+// TestMutants: a channel with one fault fails each test of the suite that
+// targets the fault, with the expected message. A mutant may hang or crash its
+// process, so each runs in a child process.
 func TestMutants(t *testing.T) {
 	for _, row := range slices.Concat(mutants, mutantsByRace()) {
 		says := regexp.MustCompile(row.says)
@@ -81,7 +81,7 @@ func TestMutants(t *testing.T) {
 				t.Parallel()
 				output := runMutant(t, row.fault, row.kind+"/"+caughtBy)
 				if !says.MatchString(output) {
-					t.Errorf("it failed, but did not say %q:\n%s", row.says, output)
+					t.Errorf("it failed, but did not report %q:\n%s", row.says, output)
 				}
 			})
 		}
@@ -95,7 +95,7 @@ func mutantsByRace() []mutantRow {
 	return unracedMutants
 }
 
-// TestEveryFaultIsCaught: no fault is forgotten in the tables.
+// TestEveryFaultIsCaught checks that the tables contain every fault.
 func TestEveryFaultIsCaught(t *testing.T) {
 	all := slices.Concat(mutants, unracedMutants, racedMutants)
 	for _, fault := range mutant.Faults {
@@ -105,8 +105,8 @@ func TestEveryFaultIsCaught(t *testing.T) {
 	}
 }
 
-// runMutant runs one test of TestReference with a fault, and returns what the
-// failed process had to say.
+// runMutant runs one test of TestReference with a fault in a child process and
+// returns the output of the failure.
 func runMutant(t *testing.T, fault mutant.Fault, test string) string {
 	t.Helper()
 	program, err := os.Executable()

@@ -2,20 +2,20 @@ package sluicetest_test
 
 import "github.com/sluice-go/sluice/sluicetest/internal/mutant"
 
-// A mutantRow says of a fault in which kind it shows, which tests must catch it
-// there, and what the failure must say at least.
+// A mutantRow lists, for a fault and the kind in which it shows, the tests that
+// must catch it and a pattern for their messages.
 type mutantRow struct {
 	fault    mutant.Fault
-	kind     string // as TestReference names it
+	kind     string // subtest of TestReference
 	caughtBy []string
-	says     string // a regular expression
+	says     string // regular expression
 }
 
-// hang is how a bubble ends in which somebody waits for ever.
+// hang is the message of a bubble in which a goroutine waits forever.
 const hang = "panic: deadlock: "
 
 var mutants = []mutantRow{
-	// A wake-up is lost.
+	// A lost wake-up.
 	{mutant.MissedSender, "Block 2", []string{"Quiescence"}, `parked with [01] of 2 queued`},
 	{mutant.MissedSender, "Block 2", []string{"ServiceOrder"}, `took the room that a parked sender was waiting for`},
 	{mutant.MissedSender, "Block 2", []string{"Starvation"}, `others took their room`},
@@ -28,15 +28,15 @@ var mutants = []mutantRow{
 	{mutant.CloseWakesOne, "Block 2", []string{"CloseParked"}, `a receive that Close released still waits`},
 	{mutant.CloseWakesOne, "Block 2", []string{"CloseStorm"}, hang},
 
-	// A cancelled operation happens all the same, or another does not.
+	// A canceled operation takes effect, or an operation is skipped.
 	{mutant.Ghost, "Block 2", []string{"Quiescence"}, `seed \d+`},
 	{mutant.Ghost, "Block 2", []string{"Context"}, `TryRecv`},
-	{mutant.Ghost, "Block 2", []string{"CancelStorm", "ChaosContext"}, `though it was seen before`},
+	{mutant.Ghost, "Block 2", []string{"CancelStorm", "ChaosContext"}, `it had already been received or dropped`},
 	{mutant.CancelWins, "Block 2", []string{"Quiescence"}, `seed \d+`},
-	{mutant.CancelWins, "Block 2", []string{"CancelStorm", "ChaosContext"}, `though it was seen before|are lost|after its value|` + hang},
+	{mutant.CancelWins, "Block 2", []string{"CancelStorm", "ChaosContext"}, `had already been|are lost|after its value|` + hang},
 	{mutant.ContextFirst, "Block 2", []string{"Context"}, `want it to proceed`},
-	{mutant.AsksInLine, "Block 2", []string{"ContextBreaks"}, `are said to wait`},
-	{mutant.NilError, "Block 2", []string{"Context"}, `names no error returned <nil>`},
+	{mutant.AsksInLine, "Block 2", []string{"ContextBreaks"}, `sWaiting is 1, want 0`},
+	{mutant.NilError, "Block 2", []string{"Context"}, `returns no error returned <nil>`},
 	{mutant.ContextFirst, "Block 2", []string{"ContextLate"}, `with room before the context was done`},
 	{mutant.ContextFirst, "Block 2", []string{"Quiescence"}, `it could have proceeded`},
 
@@ -64,7 +64,7 @@ var mutants = []mutantRow{
 	{mutant.DropOnClose, "Block 64", []string{"Quiescence"}, `seed \d+`},
 	{mutant.DoubleClose, "Block 2", []string{"Close"}, `close of closed channel`},
 
-	// What stays.
+	// Memory and goroutines.
 	{mutant.Uncleared, "Block 64", []string{"Retention"}, `values are kept alive`},
 	{mutant.KeptByWaiter, "Block 2", []string{"Retention"}, `values are kept alive`},
 	{mutant.LeakedHelper, "Block 2", []string{"Goroutines"}, `\d+ goroutines, \d+ before`},
@@ -78,18 +78,18 @@ var mutants = []mutantRow{
 	{mutant.LyingLen, "Block 2", []string{"Stats"}, `with senders parked`},
 	{mutant.LyingLen, "Block 2", []string{"Quiescence"}, `seed \d+`},
 	{mutant.Timeless, "Block 2", []string{"Stats"}, `WaitTime is 0s`},
-	{mutant.AgeStays, "Block 2", []string{"Stats"}, `OldestReceiver is .* when nobody waits any more`},
+	{mutant.AgeStays, "Block 2", []string{"Stats"}, `OldestReceiver is .* when the last waiter was served`},
 	{mutant.AgeReused, "Block 2", []string{"Stats"}, `OldestReceiver is 1h3m0s when the second of two waits`},
 	{mutant.AgeOfLast, "Block 2", []string{"Stats"}, `OldestSender is 1m0s when two wait`},
 	{mutant.AgeStops, "Block 2", []string{"Stats"}, `OldestSender is 1s when one waits`},
-	{mutant.LateCount, "Block 2", []string{"Stats"}, `Stats of no one moment`},
+	{mutant.LateCount, "Block 2", []string{"Stats"}, `Stats are inconsistent`},
 	{mutant.DropTwice, "DropOldest 2", []string{"Overflow"}, `OnDrop saw`},
 	{mutant.DropTwice, "DropOldest 2", []string{"Quiescence"}, `seed \d+`},
 	{mutant.DropLocked, "DropOldest 2", []string{"Overflow"}, `hangs`},
 }
 
-// unracedMutants are those that can be seen only without the race detector,
-// whose own bookkeeping allocates, and racedMutants those that only it can see.
+// unracedMutants are visible only without the race detector, which allocates
+// itself; racedMutants only with it.
 var (
 	unracedMutants = []mutantRow{
 		{mutant.Allocates, "Block 2", []string{"Allocations"}, `a round trip allocates`},

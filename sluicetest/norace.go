@@ -2,5 +2,5 @@
 
 package sluicetest
 
-// raceEnabled tells whether the race detector is on: it allocates by itself.
+// raceEnabled reports whether the race detector is on; it allocates.
 const raceEnabled = false

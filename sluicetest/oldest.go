@@ -6,17 +6,19 @@ import (
 	"time"
 )
 
-// A watchedSide is one side of a channel, for a test of how long the first in line
-// there has waited. A kind that does not know says 0, of that side always.
+// A watchedSide is one side of a channel in a test of how long the head of its
+// wait queue has waited. A kind that does not know always reports 0 for that
+// side.
 type watchedSide struct {
 	t      *testing.T
-	field  string // of Stats
+	field  string // in Stats
 	oldest func() time.Duration
 	knows  bool
 }
 
-// is fails the test unless the first in line has waited for want: no shorter than
-// least where the kind may have put another one first.
+// is fails the test unless the head of the queue has waited for want; any
+// duration from least is accepted if the kind may have moved another waiter to
+// the head.
 func (s *watchedSide) is(when string, least, want time.Duration) {
 	s.t.Helper()
 	settle()
@@ -25,11 +27,12 @@ func (s *watchedSide) is(when string, least, want time.Duration) {
 	case want == 0 && got != 0, s.knows && (got < least || got > want):
 		s.t.Fatalf("%s is %v when %s, want %v", s.field, got, when, want)
 	case !s.knows && got != 0:
-		s.t.Fatalf("%s is %v when %s, and was 0 when one had waited for an hour", s.field, got, when)
+		s.t.Fatalf("%s is %v when %s, but was 0 after a wait of an hour", s.field, got, when)
 	}
 }
 
-// testOldest: OldestSender and OldestReceiver are of who waits first, and of this wait.
+// testOldest: OldestSender and OldestReceiver report the current wait of the
+// first waiter.
 func (k Kind) testOldest(t *testing.T) {
 	k.testOldestOf(t, "OldestReceiver", k.receivers(2), func(c Channel[uint64]) func() time.Duration {
 		return func() time.Duration { return c.Stats().OldestReceiver }
@@ -49,8 +52,8 @@ func (k Kind) testOldest(t *testing.T) {
 		})
 }
 
-// testOldestOf has as many as n wait at a channel that ready has made ready for it,
-// one after the other, and serves them.
+// testOldestOf parks up to n goroutines, one after the other, at a channel
+// prepared by ready, and serves them.
 func (k Kind) testOldestOf(t *testing.T, field string, n int, ready func(Channel[uint64]) func() time.Duration,
 	wait func(context.Context, Channel[uint64]), serve func(Channel[uint64])) {
 	const hour, minute = time.Hour, time.Minute
@@ -59,9 +62,9 @@ func (k Kind) testOldestOf(t *testing.T, field string, n int, ready func(Channel
 	c := k.numbers(t)
 	defer c.Close()
 	s := &watchedSide{t: t, field: field, oldest: ready(c)}
-	s.is("nobody has ever waited", 0, 0)
+	s.is("no goroutine has ever waited", 0, 0)
 	wait(ctx, c)
-	s.is("one has just come", 0, 0)
+	s.is("a goroutine has just parked", 0, 0)
 	time.Sleep(hour)
 	s.knows = s.oldest() != 0
 	s.is("one waits", hour, hour)
@@ -72,7 +75,7 @@ func (k Kind) testOldestOf(t *testing.T, field string, n int, ready func(Channel
 	time.Sleep(minute)
 	if n > 1 {
 		first := hour + 2*minute
-		if k.PassedOver == NoBound {
+		if k.MaxBypass == NoBound {
 			first = minute
 		}
 		s.is("two wait", first, hour+2*minute)
@@ -80,18 +83,18 @@ func (k Kind) testOldestOf(t *testing.T, field string, n int, ready func(Channel
 		settle()
 		time.Sleep(minute)
 		last := hour + 3*minute
-		if k.PassedOver != NoBound {
+		if k.MaxBypass != NoBound {
 			last = 2 * minute
 		}
 		s.is("the second of two waits", 2*minute, last)
 	}
 	serve(c)
-	s.is("nobody waits any more", 0, 0)
+	s.is("the last waiter was served", 0, 0)
 	time.Sleep(minute)
 	wait(ctx, c)
 	settle()
 	time.Sleep(minute)
-	s.is("one waits for the second time", minute, minute)
+	s.is("a goroutine waits for the second time", minute, minute)
 	cancel()
-	s.is("it has given up", 0, 0)
+	s.is("the waiter has given up", 0, 0)
 }

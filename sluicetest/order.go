@@ -7,7 +7,7 @@ import (
 )
 
 // testServiceOrder: parked goroutines are served in the order in which they
-// parked, those that left excepted, and before whoever comes by.
+// parked, except those that left, and no running goroutine barges in.
 func testServiceOrder(t *testing.T, k Kind) {
 	if !k.OneReceiver {
 		t.Run("receivers", func(t *testing.T) { synctest.Test(t, k.testReceiversInOrder) })
@@ -39,7 +39,7 @@ func (k Kind) testReceiversInOrder(t *testing.T) {
 		if err := c.Send(context.Background(), next); err != nil {
 			t.Fatalf("Send to waiting receivers: %v", err)
 		}
-		// Nobody who comes by may take the value of the one who waits.
+		// A barging TryRecv must not take the value of the waiter.
 		if v, err := c.TryRecv(); err == nil {
 			t.Fatalf("TryRecv took %d, which a parked receiver was waiting for", v)
 		}
@@ -78,7 +78,7 @@ func (k Kind) testSendersInOrder(t *testing.T) {
 		}
 		p.returned(t, "the sender that waited longest", nil)
 	}
-	// All values but the last Capacity of them are taken already.
+	// All values except the last Capacity ones have been taken.
 	all := make([]uint64, 0, k.Capacity+len(values))
 	for i := range k.Capacity {
 		all = append(all, uint64(i))
@@ -89,8 +89,8 @@ func (k Kind) testSendersInOrder(t *testing.T) {
 	}
 }
 
-// testStarvation: whoever is parked is served after a bounded number of others,
-// even if somebody is there each time to snatch what it was woken for.
+// testStarvation: a parked goroutine is served after a bounded number of
+// others, even if another goroutine barges in at each of its wake-ups.
 func testStarvation(t *testing.T, k Kind) {
 	if !k.OneReceiver {
 		t.Run("receivers", func(t *testing.T) { synctest.Test(t, k.testReceiversServed) })
@@ -101,12 +101,12 @@ func testStarvation(t *testing.T, k Kind) {
 	}
 }
 
-// testServedBehindBatch: one who waits behind a batch is not kept waiting until
-// all of it is through.
+// testServedBehindBatch: a sender behind a batch is served before the whole
+// batch is through.
 func (k Kind) testServedBehindBatch(t *testing.T) {
 	c := k.numbers(t)
 	fill(t, k, c)
-	length := 4 * (k.Capacity + k.PassedOver + 8)
+	length := 4 * (k.Capacity + k.MaxBypass + 8)
 	batch := startSendBatch(context.Background(), c, make([]uint64, length))
 	settle()
 	p := startSend(context.Background(), c, 99)
@@ -119,7 +119,7 @@ func (k Kind) testServedBehindBatch(t *testing.T) {
 			t.Fatalf("TryRecv of a full channel: %v", err)
 		}
 		if taken%2 == 0 {
-			_ = c.TrySend(98) // one that overtakes them both, if it can
+			_ = c.TrySend(98) // barges in ahead of both, if it can
 		}
 		settle()
 	}
@@ -137,8 +137,8 @@ func (k Kind) testReceiversServed(t *testing.T) {
 	}
 	passed := 0
 	for round := 0; !allDone(calls); round++ {
-		if passed > waiting*k.PassedOver {
-			t.Fatalf("%d of %d receivers still wait after %d values were snatched", undone(calls), waiting, passed)
+		if passed > waiting*k.MaxBypass {
+			t.Fatalf("%d of %d receivers still wait after %d values were taken by others", undone(calls), waiting, passed)
 		}
 		mustSend(t, c, uint64(round))
 		if _, err := c.TryRecv(); err == nil {
@@ -160,7 +160,7 @@ func (k Kind) testSendersServed(t *testing.T) {
 	}
 	passed := 0
 	for !allDone(calls) {
-		if passed > waiting*k.PassedOver {
+		if passed > waiting*k.MaxBypass {
 			t.Fatalf("%d of %d senders still wait after %d others took their room", undone(calls), waiting, passed)
 		}
 		if _, err := c.TryRecv(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testOverflow: what a send does that finds no room, to the value.
+// testOverflow: what each policy does with a value that finds no room.
 func testOverflow(t *testing.T, k Kind) {
 	for name, send := range map[string]func(c Channel[uint64], v uint64) error{
 		"Send":    func(c Channel[uint64], v uint64) error { return c.Send(context.Background(), v) },
@@ -39,7 +39,7 @@ func testOverflow(t *testing.T, k Kind) {
 	k.inBothWorlds(t, k.testDropFlow)
 }
 
-// testOverflowExact sends three values too many.
+// testOverflowExact sends three values more than fit.
 func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64) error) {
 	const extra = 3
 	var dropped []uint64
@@ -54,7 +54,7 @@ func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64)
 			t.Fatalf("a send to a full channel under %v: %v, want %v", k.Overflow, err, want)
 		}
 	}
-	// Room again: the policy must have left nothing behind.
+	// Make room again: the policy must leave nothing behind.
 	total := uint64(k.Capacity + extra)
 	var kept, gone []uint64
 	switch k.Overflow {
@@ -66,12 +66,13 @@ func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64)
 		kept = counted(k.Capacity, 0)
 	}
 	if k.Order == AnyOrder && k.Overflow == sluice.DropOldest && len(dropped) == extra {
-		// Which is the oldest nobody can say: any of them, but each once.
+		// The oldest value is not determined: any value qualifies, but each
+		// only once.
 		gone = dropped
 		kept = slices.DeleteFunc(counted(k.Capacity+extra, 0), func(v uint64) bool { return slices.Contains(gone, v) })
 	}
 	if !slices.Equal(dropped, gone) {
-		t.Fatalf("OnDrop saw %v of %d values sent into room for %d, want %v", dropped, total, k.Capacity, gone)
+		t.Fatalf("OnDrop saw %v after %d values were sent into room for %d, want %v", dropped, total, k.Capacity, gone)
 	}
 	if s := c.Stats(); s.Dropped != uint64(len(gone)) || s.Len != k.Capacity {
 		t.Fatalf("Stats after %d drops: Dropped %d, Len %d", len(gone), s.Dropped, s.Len)
@@ -91,11 +92,11 @@ func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64)
 		t.Fatalf("%v kept %v, want %v", k.Overflow, got, kept)
 	}
 	if len(dropped) != len(gone) {
-		t.Fatalf("OnDrop saw %v, want %v: values that were received, or refused, were not dropped", dropped, gone)
+		t.Fatalf("OnDrop saw %v, want %v: received or refused values are not dropped", dropped, gone)
 	}
 }
 
-// testOverflowBatch sends one batch of more than there is room for.
+// testOverflowBatch sends one batch that exceeds the capacity.
 func (k Kind) testOverflowBatch(t *testing.T) {
 	const extra = 5
 	var dropped []uint64
@@ -115,15 +116,15 @@ func (k Kind) testOverflowBatch(t *testing.T) {
 		all = append(all, v)
 	}
 	if slices.Sort(all); !slices.Equal(all, counted(n, 0)) {
-		t.Fatalf("SendBatch said that it sent %d, but %v were received or dropped", n, all)
+		t.Fatalf("SendBatch returned %d, but %v were received or dropped", n, all)
 	}
 	if k.drops() && len(dropped) != extra {
 		t.Fatalf("SendBatch of %d too many dropped %v", extra, dropped)
 	}
 }
 
-// testStaysFull: a send that drops a value leaves the channel as full as it was,
-// at every moment.
+// testStaysFull: a send that drops a value leaves the channel full at every
+// moment.
 func (k Kind) testStaysFull(t *testing.T) {
 	c := k.numbers(t)
 	fill(t, k, c)
@@ -147,7 +148,7 @@ func (k Kind) testStaysFull(t *testing.T) {
 	sender.Wait()
 }
 
-// testDropReenters: OnDrop runs with no lock held, so it may use the channel.
+// testDropReenters: OnDrop runs without a lock held, so it may use the channel.
 func (k Kind) testDropReenters(t *testing.T) {
 	var c Channel[uint64]
 	var dropped []uint64
@@ -157,7 +158,7 @@ func (k Kind) testDropReenters(t *testing.T) {
 		if len(dropped) > 1 {
 			return
 		}
-		// Make room, and fill it: the first drop leads to no second one.
+		// Make room and fill it again: the first drop must not cause a second.
 		if _, err := c.TryRecv(); err == nil {
 			if err := c.TrySend(77); err != nil {
 				t.Errorf("TrySend within OnDrop: %v", err)
@@ -182,7 +183,8 @@ func (k Kind) testDropReenters(t *testing.T) {
 	}
 }
 
-// testDropPanics: a panic in OnDrop is its caller's, and the channel works on.
+// testDropPanics: a panic in OnDrop reaches the caller of Send, and the channel
+// remains usable.
 func (k Kind) testDropPanics(t *testing.T) {
 	for name, fail := range map[string]func(){"panic": func() { panic("dropped") }, "Goexit": runtime.Goexit} {
 		calls := 0
@@ -202,7 +204,7 @@ func (k Kind) testDropPanics(t *testing.T) {
 		})
 		p.returned(t, "a Send whose OnDrop ends in "+name, nil)
 		if name == "panic" && recovered != "dropped" {
-			t.Fatalf("the panic of OnDrop came out of Send as %v", recovered)
+			t.Fatalf("the panic of OnDrop reached the caller of Send as %v", recovered)
 		}
 		for range 3 {
 			p = startSend(context.Background(), c, 98)
@@ -215,8 +217,8 @@ func (k Kind) testDropPanics(t *testing.T) {
 	}
 }
 
-// testDropFlow: with senders that outrun the receivers, every value is received
-// or seen by OnDrop, once.
+// testDropFlow: when senders outrun the receivers, every value is received or
+// passed to OnDrop, exactly once.
 func (k Kind) testDropFlow(t *testing.T) {
 	for _, shape := range k.shapes([][2]int{{1, 1}, {8, 1}, {8, 8}}) {
 		f := newFlow(k, shape[0], shape[1], rounds(6000))

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testPipelines builds things out of several channels of the kind, as programs
-// do. A send waits in all of them, so only kinds that block are asked.
+// testPipelines builds structures of several channels, as programs do. Sends
+// wait in all of them, so it applies only to kinds that block.
 func testPipelines(t *testing.T, k Kind) {
 	t.Run("relay", func(t *testing.T) { k.inBothWorlds(t, k.testRelay) })
 	if k.Order != AnyOrder {
@@ -26,8 +26,8 @@ func testPipelines(t *testing.T, k Kind) {
 	t.Run("stacks", k.testStacks)
 }
 
-// testRelay passes values along a chain of goroutines, each of which waits from
-// its very first operation.
+// testRelay passes values along a chain of goroutines. The first operation of
+// each goroutine waits.
 func (k Kind) testRelay(t *testing.T) {
 	ctx := context.Background()
 	first := k.numbers(t)
@@ -65,8 +65,8 @@ func (k Kind) testRelay(t *testing.T) {
 	}
 }
 
-// testSieve finds primes with one goroutine and one channel for each, and leaves
-// them all waiting: closing is what ends them.
+// testSieve finds primes with a goroutine and a channel per prime, and leaves
+// all of them waiting until they are closed.
 func (k Kind) testSieve(t *testing.T) {
 	ctx := context.Background()
 	var all sync.WaitGroup
@@ -79,7 +79,7 @@ func (k Kind) testSieve(t *testing.T) {
 	source := open()
 	all.Go(func() {
 		for i := uint64(2); source.Send(ctx, i) == nil; i++ {
-			// The source of an unlimited channel must not run away.
+			// The source of an unlimited channel must not run ahead.
 			for source.Len() > 1000 && !source.Stats().Closed {
 				runtime.Gosched()
 			}
@@ -112,7 +112,7 @@ func (k Kind) testSieve(t *testing.T) {
 	}
 }
 
-// testExchange: request and response, the client polling for the response.
+// testExchange: request/response, with a client that polls for the response.
 func (k Kind) testExchange(t *testing.T) {
 	ctx := context.Background()
 	requests, responses := k.numbers(t), k.numbers(t)
@@ -141,7 +141,7 @@ func (k Kind) testExchange(t *testing.T) {
 	server.Wait()
 }
 
-// testSelect waits on several channels at once by a built-in select.
+// testSelect waits on several channels with a native select.
 func (k Kind) testSelect(t *testing.T) {
 	ctx := context.Background()
 	var channels [3]Channel[uint64]
@@ -182,8 +182,8 @@ func (k Kind) testSelect(t *testing.T) {
 	senders.Wait()
 }
 
-// testTimeLimits: both sides give up after a time, sleep, and try again, by the
-// clock of the bubble. Order and number survive.
+// testTimeLimits: both sides give up after a timeout, sleep, and retry, on the
+// bubble's clock. Order and number of the values are preserved.
 func (k Kind) testTimeLimits(t *testing.T) {
 	const n = 100
 	limited := func(op func(ctx context.Context) error) {
@@ -225,8 +225,8 @@ func (k Kind) testTimeLimits(t *testing.T) {
 	mustBeEmpty(t, c)
 }
 
-// testStacks collects garbage while goroutines wait at all depths of stacks that
-// grow and shrink: a channel must not hold on to what is on a stack.
+// testStacks collects garbage while goroutines wait at different depths of
+// stacks that grow and shrink: a channel must not keep pointers into a stack.
 func (k Kind) testStacks(t *testing.T) {
 	f := newFlow(k, k.senders(8), k.receivers(8), rounds(3000))
 	f.send = func(c Channel[uint64], _ int, vs []uint64) error {
@@ -261,7 +261,7 @@ func (k Kind) testStacks(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				runtime.GC() // shrinks the stacks of those that wait
+				runtime.GC() // shrinks the stacks of waiting goroutines
 			}
 		}
 	})
@@ -270,7 +270,7 @@ func (k Kind) testStacks(t *testing.T) {
 	collector.Wait()
 }
 
-// deep calls f at the given depth of a stack.
+// deep calls f at the given stack depth.
 //
 //go:noinline
 func deep(depth int, f func()) byte {

@@ -12,10 +12,10 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testQuiescence takes random steps, most of them one operation, some several
-// at once, and after each waits until everybody is parked or done. Then nobody
-// may be parked who could proceed, and the model must agree with all that was
-// seen.
+// testQuiescence takes random steps, most with one operation, some with several
+// at once. After each step it waits until every goroutine is parked or done.
+// Then no parked operation may be able to proceed, and the model must agree
+// with all results.
 func testQuiescence(t *testing.T, k Kind) {
 	for range rounds(150) {
 		seed := rand.Uint64()
@@ -26,20 +26,20 @@ func testQuiescence(t *testing.T, k Kind) {
 	}
 }
 
-// A walk is a sequence of random steps. The same seed takes the same steps,
-// though what races within a step may end differently.
+// A walk is a sequence of random steps. The same seed takes the same steps, but
+// races within a step may end differently.
 type walk struct {
 	*model
 	seed  uint64
 	rng   *rand.Rand
-	next  uint64 // the next value to send
+	next  uint64 // next value to send
 	count int
 	log   []string
 }
 
 func newWalk(t *testing.T, k Kind, seed uint64) *walk {
 	w := &walk{model: &model{k: k}, seed: seed, rng: rand.New(rand.NewPCG(seed, 0))}
-	// Racing sends drop at once: each in its own goroutine.
+	// Each racing send calls OnDrop in its own goroutine.
 	var drops sync.Mutex
 	w.c = k.dropping(t, func(v uint64) {
 		drops.Lock()
@@ -55,8 +55,8 @@ func (w *walk) run(t *testing.T, steps int) {
 	if w.rng.IntN(3) == 0 {
 		closeAt = w.rng.IntN(steps)
 	}
-	// A walk leans to one side for a while, so that the channel gets full,
-	// and empty, and stays so.
+	// A walk favors one side for a while, so that the channel becomes full, or
+	// empty, and stays so.
 	for w.count < steps {
 		lean := w.rng.IntN(3)
 		for range 1 + w.rng.IntN(20) {
@@ -75,7 +75,7 @@ func (w *walk) run(t *testing.T, steps int) {
 	w.abandon()
 }
 
-// abandon lets everybody go who is still parked.
+// abandon releases every goroutine that is still parked.
 func (w *walk) abandon() {
 	for _, o := range w.parked {
 		o.cancel()
@@ -83,7 +83,7 @@ func (w *walk) abandon() {
 	w.c.Close()
 }
 
-// step does one thing, or several at once, and checks what came of it.
+// step starts one operation, or several at once, and checks the results.
 func (w *walk) step(lean int, closing bool) error {
 	senders, receivers := w.waiting()
 	s := &step{alone: true, wasClosed: w.closed, queued: w.c.Len(), senders: senders, receivers: receivers}
@@ -102,10 +102,10 @@ func (w *walk) step(lean int, closing bool) error {
 	}
 	var ending []*operation
 	if len(w.parked) > 0 && (w.rng.IntN(8) == 0 || len(w.parked) > 8) {
-		// Ends the waits of some, while what was chosen above goes on.
+		// Cancels some waits while the operations chosen above run.
 		for _, o := range w.parked {
-			if w.rng.IntN(3) > 0 && !o.cancelled {
-				o.cancelled = true
+			if w.rng.IntN(3) > 0 && !o.canceled {
+				o.canceled = true
 				ending = append(ending, o)
 			}
 		}
@@ -122,7 +122,7 @@ func (w *walk) step(lean int, closing bool) error {
 	return w.check(s)
 }
 
-// launch starts all at once, in random order.
+// launch starts all operations at once, in random order.
 func (w *walk) launch(started, ending []*operation, closing bool) {
 	var actions []func()
 	for _, o := range started {
@@ -140,7 +140,7 @@ func (w *walk) launch(started, ending []*operation, closing bool) {
 	}
 }
 
-// operation chooses what to do next, or nil if k rules that out.
+// operation chooses the next operation, or returns nil if k does not allow it.
 func (w *walk) operation(s *step, lean int) *operation {
 	batch, senders, receivers := false, 0, 0
 	for _, o := range s.outstanding {
@@ -173,7 +173,7 @@ func (w *walk) operation(s *step, lean int) *operation {
 		w.next += uint64(n)
 	}
 	if w.rng.IntN(8) == 0 {
-		o.cancelled = true
+		o.canceled = true
 	}
 	return o
 }
@@ -182,7 +182,7 @@ func (w *walk) operation(s *step, lean int) *operation {
 func (w *walk) start(o *operation) {
 	var ctx context.Context
 	ctx, o.cancel = context.WithCancel(context.Background())
-	if o.cancelled {
+	if o.canceled {
 		o.cancel()
 	}
 	ctx = chaos{ctx}
@@ -211,7 +211,7 @@ func (w *walk) start(o *operation) {
 	}
 }
 
-// finish closes the channel and receives what is left: just what the model says.
+// finish closes the channel and receives the rest, which must match the model.
 func (w *walk) finish() error {
 	s := &step{wasClosed: w.closed, queued: w.c.Len(), outstanding: w.parked}
 	w.closed = true

@@ -10,7 +10,7 @@ import (
 )
 
 // testReady: the channel that Ready returns is readable whenever TryRecv may
-// succeed and nobody has been told so yet, and for ever after Close.
+// succeed and no reader has been notified yet, and always after Close.
 func testReady(t *testing.T, k Kind) {
 	t.Run("buffered", func(t *testing.T) {
 		if k.Capacity == 0 {
@@ -53,7 +53,7 @@ func testReady(t *testing.T, k Kind) {
 	})
 }
 
-// checkReadable takes the token of c's Ready.
+// checkReadable takes the token from c's Ready.
 func checkReadable(t *testing.T, c Channel[uint64], what string) {
 	t.Helper()
 	select {
@@ -72,8 +72,8 @@ func checkUnreadable(t *testing.T, c Channel[uint64], what string) {
 	}
 }
 
-// drain does what the doc comment of Ready asks of whoever read from it, and
-// returns how many values it received.
+// drain does what the doc comment of Ready requires after reading from it, and
+// returns the number of values received.
 func drain(c Channel[uint64]) (n int) {
 	for {
 		if _, err := c.TryRecv(); err != nil {
@@ -83,13 +83,13 @@ func drain(c Channel[uint64]) (n int) {
 	}
 }
 
-// testReadyBuffered asks for Ready before the first send, or after it.
+// testReadyBuffered calls Ready before the first send, or after it.
 func (k Kind) testReadyBuffered(t *testing.T, early bool) {
 	ctx := context.Background()
 	c := k.numbers(t)
 	if early {
 		if first := c.Ready(); first != c.Ready() {
-			t.Fatal("Ready returns another channel each time")
+			t.Fatal("Ready returns a different channel each time")
 		}
 		checkUnreadable(t, c, "a new channel")
 	}
@@ -97,7 +97,7 @@ func (k Kind) testReadyBuffered(t *testing.T, early bool) {
 	for round := range 12 {
 		many := most
 		if round > 3 {
-			many = 1 // alone: nothing else can make up for it
+			many = 1 // a lone value: no later one can compensate for a missed announcement
 		}
 		for i := range many {
 			switch {
@@ -109,7 +109,7 @@ func (k Kind) testReadyBuffered(t *testing.T, early bool) {
 				mustSend(t, c, uint64(i))
 			}
 		}
-		// A goroutine that waits on Ready alone must come to see all.
+		// A goroutine that waits only on Ready must receive every value.
 		p := start(func(p *call) {
 			<-c.Ready()
 			p.n = drain(c)
@@ -118,7 +118,7 @@ func (k Kind) testReadyBuffered(t *testing.T, early bool) {
 			t.Fatalf("TryRecv until ErrEmpty received %d of %d", p.n, many)
 		}
 	}
-	// A value that somebody left lying is announced still.
+	// A value that a reader left behind is announced again.
 	if most < 2 {
 		return
 	}
@@ -133,7 +133,7 @@ func (k Kind) testReadyBuffered(t *testing.T, early bool) {
 	}
 }
 
-// drainReady takes a token that may be left from before.
+// drainReady takes a token left from before, if any.
 func drainReady(c Channel[uint64]) {
 	select {
 	case <-c.Ready():
@@ -141,8 +141,8 @@ func drainReady(c Channel[uint64]) {
 	}
 }
 
-// testReadyRendezvous: a sender that waits, or has begun to before Ready was
-// first called, is announced, and so is the next one.
+// testReadyRendezvous: a waiting sender is announced, even if it began to wait
+// before the first call of Ready, and so is the next one.
 func (k Kind) testReadyRendezvous(t *testing.T) {
 	if !k.blocks() {
 		return
@@ -162,8 +162,9 @@ func (k Kind) testReadyRendezvous(t *testing.T) {
 	mustRecv(t, c, 4)
 }
 
-// testReadyFlow: consumers that wait on Ready only receive everything, whether
-// they drain the channel each time, as they should, or take one value.
+// testReadyFlow: consumers that wait only on Ready receive every value, whether
+// they drain the channel after each token, as they should, or take a single
+// value.
 func testReadyFlow(t *testing.T, k Kind) {
 	if k.Overflow != sluice.Block {
 		return
@@ -179,8 +180,8 @@ func testReadyFlow(t *testing.T, k Kind) {
 	})
 }
 
-// recvReady receives at most so many values for each token of Ready, until the
-// channel is closed and drained.
+// recvReady receives at most most values per token of Ready, until the channel
+// is closed and drained.
 func recvReady(c Channel[uint64], most int, got func(uint64)) {
 	for range c.Ready() {
 		for range most {
@@ -191,7 +192,7 @@ func recvReady(c Channel[uint64], most int, got func(uint64)) {
 			got(v)
 		}
 	}
-	// Closed: what is left is there without waiting.
+	// Closed: the remaining values can be received without waiting.
 	for v, err := c.TryRecv(); err == nil; v, err = c.TryRecv() {
 		got(v)
 	}

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// testRendezvous: without a buffer a send returns when its value was taken, not
-// before, and whoever does not wait meets only those who do.
+// testRendezvous: without a buffer, a send returns after its value was taken
+// and not before, and a Try operation succeeds only against a waiter.
 func testRendezvous(t *testing.T, k Kind) {
 	ctx := context.Background()
 	synctest.Test(t, func(t *testing.T) {
 		c := k.numbers(t)
-		// A receiver waits: every way of sending succeeds at once.
+		// With a waiting receiver, every way of sending succeeds at once.
 		for i, send := range []func(v uint64) error{
 			c.TrySend,
 			func(v uint64) error { return c.Send(ctx, v) },
@@ -29,7 +29,7 @@ func testRendezvous(t *testing.T, k Kind) {
 		if !k.blocks() {
 			return
 		}
-		// A sender waits: every way of receiving succeeds at once.
+		// With a waiting sender, every way of receiving succeeds at once.
 		for i, recv := range []func() (uint64, error){
 			c.TryRecv,
 			func() (uint64, error) { return c.Recv(ctx) },
@@ -53,7 +53,7 @@ func testRendezvous(t *testing.T, k Kind) {
 			p.returned(t, "the waiting Send", nil)
 		}
 		mustBeEmpty(t, c)
-		// By the clock of the bubble: a batch needs a receiver for each value.
+		// On the bubble's clock: a batch needs one receive per value.
 		begin := time.Now()
 		var sent time.Duration
 		p := start(func(p *call) {
@@ -67,7 +67,7 @@ func testRendezvous(t *testing.T, k Kind) {
 		}
 		p.returned(t, "SendBatch", nil)
 		if p.n != 3 || sent != 3*time.Second {
-			t.Fatalf("SendBatch of 3, one taken each second: sent %d in %v", p.n, sent)
+			t.Fatalf("SendBatch of 3, one taken per second: sent %d in %v", p.n, sent)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testRetention: a channel keeps alive what is queued in it, and nothing else.
+// testRetention: a channel keeps its queued values alive, and no others.
 func testRetention(t *testing.T, k Kind) {
 	for _, use := range []struct {
 		name    string
@@ -23,7 +23,7 @@ func testRetention(t *testing.T, k Kind) {
 		{"handed to a waiting receiver", true, useHandedOver},
 		{"taken from a waiting sender", k.blocks(), useTaken},
 		{"refused by a full channel", k.Overflow == sluice.Block || k.Overflow == sluice.Reject, useRefused},
-		{"cancelled while waiting", k.blocks(), useCancelled},
+		{"canceled while waiting", k.blocks(), useCanceled},
 		{"refused by a closed channel", true, useClosed},
 		{"dropped", k.drops(), useDropped},
 		{"left by All", k.Capacity > 1, useAll},
@@ -35,7 +35,7 @@ func testRetention(t *testing.T, k Kind) {
 		t.Run(use.name, func(t *testing.T) {
 			c := k.Pointers()
 			var r retained
-			// In a goroutine that is gone afterwards, with its stack.
+			// Use a goroutine whose stack is gone afterwards.
 			var done sync.WaitGroup
 			done.Go(func() { use.run(k, c, &r) })
 			done.Wait()
@@ -75,18 +75,18 @@ func testRetention(t *testing.T, k Kind) {
 	})
 }
 
-// retained watches what is still alive.
+// retained tracks which values are alive.
 type retained struct{ parcels []weak.Pointer[Parcel] }
 
-// parcel returns a new parcel to watch.
+// parcel returns a new tracked parcel.
 func (r *retained) parcel() *Parcel {
 	p := &Parcel{ID: uint64(len(r.parcels))}
 	r.parcels = append(r.parcels, weak.Make(p))
 	return p
 }
 
-// alive collects garbage and counts what is left. What is dead may need a second
-// collection to be seen so; more would only hide that something holds on to it.
+// alive collects garbage and counts the surviving parcels. A second collection
+// may be needed to clear weak pointers; more would only hide a leak.
 func (r *retained) alive() (n int) {
 	for range 4 {
 		runtime.GC()
@@ -103,7 +103,7 @@ func (r *retained) alive() (n int) {
 	return n
 }
 
-// many is how many values are queued to see each slot of a channel used.
+// many returns a number of values that uses every slot of a channel.
 func (k Kind) many() int { return min(k.Capacity, 3000) }
 
 func usePassed(k Kind, c Channel[*Parcel], r *retained) {
@@ -190,7 +190,7 @@ func useRefused(k Kind, c Channel[*Parcel], r *retained) {
 	}
 }
 
-func useCancelled(k Kind, c Channel[*Parcel], r *retained) {
+func useCanceled(k Kind, c Channel[*Parcel], r *retained) {
 	for c.Len() < k.Capacity {
 		_ = c.TrySend(nil)
 	}

@@ -8,25 +8,26 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testStarvedTruth: whatever a kind does for a goroutine that others keep passing
-// over, a Try call that fails in its favour must have told the truth. "Empty" is
-// true if the waiting goroutine takes the value that is there, also when its
-// context ends just then, and a lie if there was one value more than it takes.
+// testStarvedTruth: whatever a kind does for a goroutine that is often passed
+// over, a Try call that fails in its favor must have returned the truth.
+// ErrEmpty is true if the waiting goroutine takes the queued value, even when
+// its context ends at that moment, and false if there was one more value than
+// it takes.
 func testStarvedTruth(t *testing.T, k Kind) {
 	for _, lost := range []int{0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 100} {
 		for name, run := range map[string]func(t *testing.T, lost int){
-			"receiver cancelled": func(t *testing.T, lost int) {
-				k.testStarvedRecvCancelled(t, lost, func(cancel, send func()) { send(); cancel() })
+			"receiver canceled": func(t *testing.T, lost int) {
+				k.testStarvedRecvCanceled(t, lost, func(cancel, send func()) { send(); cancel() })
 			},
-			"receiver cancelled before": func(t *testing.T, lost int) {
-				k.testStarvedRecvCancelled(t, lost, func(cancel, send func()) { cancel(); send() })
+			"receiver canceled before": func(t *testing.T, lost int) {
+				k.testStarvedRecvCanceled(t, lost, func(cancel, send func()) { cancel(); send() })
 			},
 			"receiver, two": k.testStarvedRecvTwo,
-			"sender cancelled": func(t *testing.T, lost int) {
-				k.testStarvedSendCancelled(t, lost, func(cancel, recv func()) { recv(); cancel() })
+			"sender canceled": func(t *testing.T, lost int) {
+				k.testStarvedSendCanceled(t, lost, func(cancel, recv func()) { recv(); cancel() })
 			},
-			"sender cancelled before": func(t *testing.T, lost int) {
-				k.testStarvedSendCancelled(t, lost, func(cancel, recv func()) { cancel(); recv() })
+			"sender canceled before": func(t *testing.T, lost int) {
+				k.testStarvedSendCanceled(t, lost, func(cancel, recv func()) { cancel(); recv() })
 			},
 			"sender, two": k.testStarvedSendTwo,
 		} {
@@ -41,8 +42,9 @@ func testStarvedTruth(t *testing.T, k Kind) {
 	}
 }
 
-// starveReceiver parks a receiver and snatches so many values that it was woken
-// for. It returns nil if k does not let it, or if it was too slow.
+// starveReceiver parks a receiver and takes the value at each of its first lost
+// wake-ups. It returns nil if k does not allow that, or if the receiver was
+// faster.
 func (k Kind) starveReceiver(t *testing.T, c Channel[uint64], ctx context.Context, lost int) *call {
 	t.Helper()
 	if k.OneReceiver {
@@ -60,9 +62,9 @@ func (k Kind) starveReceiver(t *testing.T, c Channel[uint64], ctx context.Contex
 	return p
 }
 
-// testStarvedRecvCancelled cancels the one who waits, and sends a value, as order
-// says: it has yet to run when TryRecv is called.
-func (k Kind) testStarvedRecvCancelled(t *testing.T, lost int, order func(cancel, send func())) {
+// testStarvedRecvCanceled cancels the waiting receiver and sends a value, in
+// the given order, before the receiver runs; then it calls TryRecv.
+func (k Kind) testStarvedRecvCanceled(t *testing.T, lost int, order func(cancel, send func())) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	c := k.numbers(t)
@@ -77,7 +79,7 @@ func (k Kind) testStarvedRecvCancelled(t *testing.T, lost int, order func(cancel
 			t.Fatalf("TrySend with room: %v", err)
 		}
 	})
-	if !sent { // to a receiver that had left
+	if !sent { // the receiver had left
 		p.returned(t, "a receiver whose context is done", context.Canceled)
 		return
 	}
@@ -86,7 +88,7 @@ func (k Kind) testStarvedRecvCancelled(t *testing.T, lost int, order func(cancel
 		t.Fatal("a receiver waits though its context is done")
 	}
 	if took := p.err == nil; took == (err == nil) {
-		t.Fatalf("one value, two receivers: TryRecv %v, the waiting Recv %v after %d losses", err, p.err, lost)
+		t.Fatalf("one value, two receivers: TryRecv %v, the waiting Recv %v after %d lost wake-ups", err, p.err, lost)
 	}
 }
 
@@ -103,14 +105,15 @@ func (k Kind) testStarvedRecvTwo(t *testing.T, lost int) {
 		t.Fatalf("SendBatch with room: %d, %v", n, err)
 	}
 	if _, err := c.TryRecv(); err != nil {
-		t.Fatalf("two values, one of them for a receiver that waits: TryRecv %v after %d losses", err, lost)
+		t.Fatalf("two values, one waiting receiver: TryRecv %v after %d lost wake-ups", err, lost)
 	}
 	p.returned(t, "the waiting Recv", nil)
 	mustBeEmpty(t, c)
 }
 
-// starveSender parks a sender at a full channel and takes so many slots that it
-// was woken for. It returns nil if k does not let it, or if it was too slow.
+// starveSender parks a sender at a full channel and takes the slot at each of
+// its first lost wake-ups. It returns nil if k does not allow that, or if the
+// sender was faster.
 func (k Kind) starveSender(t *testing.T, c Channel[uint64], ctx context.Context, lost int) *call {
 	t.Helper()
 	if k.OneSender || !k.blocks() {
@@ -131,8 +134,8 @@ func (k Kind) starveSender(t *testing.T, c Channel[uint64], ctx context.Context,
 	return p
 }
 
-// testStarvedSendCancelled is the same with a sender, and room for one value.
-func (k Kind) testStarvedSendCancelled(t *testing.T, lost int, order func(cancel, recv func())) {
+// testStarvedSendCanceled is the same with a sender and room for one value.
+func (k Kind) testStarvedSendCanceled(t *testing.T, lost int, order func(cancel, recv func())) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	c := k.numbers(t)
@@ -150,7 +153,7 @@ func (k Kind) testStarvedSendCancelled(t *testing.T, lost int, order func(cancel
 		t.Fatal("a sender waits though its context is done")
 	}
 	if sent := p.err == nil; sent == (err == nil) {
-		t.Fatalf("one slot, two senders: TrySend %v, the waiting Send %v after %d losses", err, p.err, lost)
+		t.Fatalf("one slot, two senders: TrySend %v, the waiting Send %v after %d lost wake-ups", err, p.err, lost)
 	}
 }
 
@@ -167,7 +170,7 @@ func (k Kind) testStarvedSendTwo(t *testing.T, lost int) {
 		t.Fatalf("RecvBatch of a full channel: %d, %v", n, err)
 	}
 	if err := c.TrySend(2); err != nil {
-		t.Fatalf("two slots, one of them for a sender that waits: TrySend %v after %d losses", err, lost)
+		t.Fatalf("two slots, one waiting sender: TrySend %v after %d lost wake-ups", err, lost)
 	}
 	p.returned(t, "the waiting Send", nil)
 	if err := c.TrySend(3); err != sluice.ErrFull {

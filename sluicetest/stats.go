@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testStats: Stats, Len and Cap tell the truth at rest, and one moment's truth
-// while the channel is in use.
+// testStats: Stats, Len and Cap are exact at rest, and consistent while the
+// channel is in use.
 func testStats(t *testing.T, k Kind) {
 	t.Run("rest", func(t *testing.T) { synctest.Test(t, k.testStatsAtRest) })
 	t.Run("wait time", func(t *testing.T) { synctest.Test(t, k.testWaitTime) })
@@ -59,7 +59,7 @@ func (k Kind) testStatsAtRest(t *testing.T) {
 	want.Received++
 	want.ReceiversWaiting--
 	if some > 0 {
-		want.HighWater = c.Stats().HighWater // passing through the queue or not
+		want.HighWater = c.Stats().HighWater // depends on whether the value passed through the queue
 	}
 	expect("after a send to a parked receiver")
 	cancel()
@@ -74,8 +74,8 @@ func (k Kind) testStatsAtRest(t *testing.T) {
 	expect("after Close")
 }
 
-// highWater is the mark that n values queued must have left: n, or what of it the
-// fullest lane got, which is read off c.
+// highWater returns the mark that n queued values must have left: n, or the
+// count of the fullest lane, as reported by c.
 func (k Kind) highWater(t *testing.T, c Channel[uint64], n int) int {
 	t.Helper()
 	mark := c.Stats().HighWater
@@ -88,7 +88,7 @@ func (k Kind) highWater(t *testing.T, c Channel[uint64], n int) int {
 	return mark
 }
 
-// checkSendersWaiting fills c and parks senders, which Close is to release.
+// checkSendersWaiting fills c and parks senders, which Close will release.
 func (k Kind) checkSendersWaiting(t *testing.T, c Channel[uint64], want *sluice.Stats, expect func(string)) {
 	fill(t, k, c)
 	want.Len, want.HighWater = k.Capacity, k.highWater(t, c, k.Capacity)
@@ -104,8 +104,8 @@ func (k Kind) checkSendersWaiting(t *testing.T, c Channel[uint64], want *sluice.
 	}
 }
 
-// testWaitTime: the time spent parked, by the clock of the bubble. A kind may
-// estimate it once there were many waits; these are few.
+// testWaitTime checks the time spent parked, on the bubble's clock. A kind may
+// estimate it after many waits; this test causes few.
 func (k Kind) testWaitTime(t *testing.T) {
 	ctx := context.Background()
 	c := k.numbers(t)
@@ -142,7 +142,7 @@ func (k Kind) testWaitTime(t *testing.T) {
 	}
 }
 
-// differ compares those fields of Stats that are determined.
+// differ compares the deterministic fields of Stats.
 func differ(got, want sluice.Stats) error {
 	type determined struct {
 		Len, Cap                         int
@@ -161,7 +161,7 @@ func differ(got, want sluice.Stats) error {
 	return nil
 }
 
-// testStatsInUse looks at a channel that others use.
+// testStatsInUse reads the Stats of a channel in use.
 func (k Kind) testStatsInUse(t *testing.T) {
 	for _, shape := range k.shapes([][2]int{{1, 1}, {4, 4}}) {
 		var watching sync.WaitGroup
@@ -183,18 +183,19 @@ func (k Kind) testStatsInUse(t *testing.T) {
 	}
 }
 
-// watchStats looks until c, which was made after began, is closed and drained.
+// watchStats reads Stats until c, which was made after began, is closed and
+// drained.
 func (k Kind) watchStats(c Channel[uint64], began time.Time) error {
 	var last sluice.Stats
 	for {
 		s, queued := c.Stats(), c.Len()
 		balance := int(s.Sent - s.Received - s.Dropped)
 		if k.Overflow == sluice.DropNewest {
-			balance += int(s.Dropped) // those were never sent
+			balance += int(s.Dropped) // dropped values were never sent
 		}
 		switch {
 		case s.Len != balance:
-			return fmt.Errorf("Stats of no one moment: %+v", s)
+			return fmt.Errorf("Stats are inconsistent: %+v", s)
 		case s.Len < 0 || s.Len > k.Capacity || queued < 0 || queued > k.Capacity:
 			return fmt.Errorf("Len %d, Stats.Len %d, capacity %d", queued, s.Len, k.Capacity)
 		case s.Cap != k.Capacity || c.Cap() != k.Capacity:
@@ -205,11 +206,11 @@ func (k Kind) watchStats(c Channel[uint64], began time.Time) error {
 			s.SendWaits < last.SendWaits || s.RecvWaits < last.RecvWaits || s.HighWater < last.HighWater:
 			return fmt.Errorf("a counter went back: %+v after %+v", s, last)
 		case s.SendersWaiting < 0 || s.ReceiversWaiting < 0:
-			return fmt.Errorf("fewer than nobody waits: %+v", s)
+			return fmt.Errorf("a negative number of waiters: %+v", s)
 		case s.SendersWaiting == 0 && s.OldestSender != 0 || s.ReceiversWaiting == 0 && s.OldestReceiver != 0:
-			return fmt.Errorf("nobody waits, and has for so long: %+v", s)
+			return fmt.Errorf("no waiter, but an age: %+v", s)
 		case s.OldestSender < 0 || s.OldestReceiver < 0 || max(s.OldestSender, s.OldestReceiver) > time.Since(began):
-			return fmt.Errorf("somebody waits for longer than there was time: %+v", s)
+			return fmt.Errorf("a waiter is older than the test: %+v", s)
 		case s.Closed && s.Len == 0:
 			return nil
 		}

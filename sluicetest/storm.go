@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// testOneshot: a channel for one value, used by two goroutines that never
-// waited for anything before: the first park and wake of each.
+// testOneshot: a channel for one value, used by two new goroutines: the first
+// park and wake-up of each.
 func testOneshot(t *testing.T, k Kind) {
 	k.inBothWorlds(t, func(t *testing.T) {
 		for i := range k.fewer(rounds(500)) {
@@ -39,11 +39,11 @@ func testOneshot(t *testing.T, k Kind) {
 	})
 }
 
-// testTryContention: the operations that do not wait fail only for the reason
-// that they give, however many run at once.
+// testTryContention: Try operations fail only for the documented reason, even
+// under contention.
 func testTryContention(t *testing.T, k Kind) {
 	const goroutines = 4
-	// What was sent, or taken, elsewhere may take a while to be seen.
+	// A remote kind may show the operations of other goroutines late.
 	if k.Capacity >= goroutines && !k.OneSender && !k.OneReceiver && !k.Remote {
 		t.Run("own value", func(t *testing.T) { k.testOwnValue(t, goroutines) })
 	}
@@ -58,8 +58,8 @@ func testTryContention(t *testing.T, k Kind) {
 	}
 }
 
-// testOwnValue: there is never more queued than there are goroutines, so there
-// is room for each to send, and who has sent finds something to receive.
+// testOwnValue: there are never more values queued than goroutines, so each
+// goroutine has room to send, and finds a value to receive after its own send.
 func (k Kind) testOwnValue(t *testing.T, goroutines int) {
 	for _, try := range []bool{true, false} {
 		c := k.numbers(t)
@@ -76,7 +76,7 @@ func (k Kind) testOwnValue(t *testing.T, goroutines int) {
 						return
 					}
 					if _, err := c.TryRecv(); err != nil {
-						t.Errorf("TryRecv after an own send: %v", err)
+						t.Errorf("TryRecv after the goroutine's own send: %v", err)
 						return
 					}
 				}
@@ -89,8 +89,8 @@ func (k Kind) testOwnValue(t *testing.T, goroutines int) {
 	}
 }
 
-// testLength: one goroutine puts a value in and takes it out again, so there is
-// never more than one, whenever somebody looks.
+// testLength: one goroutine puts a value in and takes it out again, so no
+// observer ever sees more than one.
 func (k Kind) testLength(t *testing.T) {
 	c := k.numbers(t)
 	var busy atomic.Bool
@@ -103,7 +103,7 @@ func (k Kind) testLength(t *testing.T) {
 				t.Errorf("TrySend to an empty channel: %v", err)
 			}
 			if _, err := c.TryRecv(); err != nil {
-				t.Errorf("TryRecv after an own send: %v", err)
+				t.Errorf("TryRecv after the goroutine's own send: %v", err)
 			}
 		}
 	})
@@ -120,8 +120,8 @@ func (k Kind) testLength(t *testing.T) {
 	worker.Wait()
 }
 
-// testTryRecvClosing: a channel that holds a value until it is closed is at no
-// moment empty and open.
+// testTryRecvClosing: a channel that holds a value until it is closed is never
+// both empty and open.
 func (k Kind) testTryRecvClosing(t *testing.T) {
 	for range rounds(2000) {
 		c := k.numbers(t)
@@ -141,8 +141,8 @@ func (k Kind) testTryRecvClosing(t *testing.T) {
 	}
 }
 
-// testPoll: both sides only try, and never wait; every value arrives. Without
-// a buffer two who only try never meet: the receivers wait there.
+// testPoll: both sides use only Try operations; every value arrives. Without a
+// buffer, two Try operations never pair: there, the receivers wait.
 func (k Kind) testPoll(t *testing.T) {
 	for _, shape := range k.shapes([][2]int{{1, 1}, {4, 4}}) {
 		f := newFlow(k, shape[0], shape[1], rounds(4000))
@@ -172,8 +172,8 @@ func (k Kind) testPoll(t *testing.T) {
 	}
 }
 
-// testCloseStorm closes at a random moment. What was accepted comes out, what
-// was refused does not, and nobody is left behind.
+// testCloseStorm closes at a random moment. Accepted values come out, refused
+// values do not, and no goroutine stays parked.
 func testCloseStorm(t *testing.T, k Kind) {
 	k.inBothWorlds(t, func(t *testing.T) {
 		for _, shape := range k.shapes([][2]int{{1, 1}, {3, 3}, {8, 2}, {2, 8}}) {
@@ -187,8 +187,8 @@ func testCloseStorm(t *testing.T, k Kind) {
 	})
 }
 
-// closeOnce closes a channel while senders with some values left to send, and
-// receivers, are using it or wait.
+// closeOnce closes a channel while senders with values left, and receivers, use
+// it or wait.
 func (k Kind) closeOnce(t *testing.T, senders, receivers int) {
 	var dropped ledger
 	c := k.dropping(t, dropped.add)
@@ -224,8 +224,8 @@ func (k Kind) closeOnce(t *testing.T, senders, receivers int) {
 		}
 		all.Go(func() { receive(c, received[r].add) })
 	}
-	limit, patience := rand.Int64N(int64(senders*budget+1)), rand.IntN(400)
-	for i := 0; i < patience && moves.Load() < limit; i++ {
+	limit, timeout := rand.Int64N(int64(senders*budget+1)), rand.IntN(400)
+	for i := 0; i < timeout && moves.Load() < limit; i++ {
 		runtime.Gosched()
 	}
 	c.Close()
@@ -249,32 +249,32 @@ func (k Kind) closeOnce(t *testing.T, senders, receivers int) {
 	}
 }
 
-// A stormer is a worker of a cancel storm: whoever wants may cancel what it is
-// doing.
+// A stormer is a worker of a cancel storm: any goroutine may cancel its current
+// operation.
 type stormer struct {
 	cancel atomic.Pointer[context.CancelFunc]
 }
 
-// attempt runs op under a context that the storm may cancel.
+// attempt runs op with a context that the storm may cancel.
 func (s *stormer) attempt(wrap func(context.Context) context.Context, op func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s.cancel.Store(&cancel)
 	if rand.IntN(8) == 0 {
-		yield() // or goroutines on one processor would fall into step
+		yield() // otherwise goroutines on one processor run in lockstep
 	}
 	return op(wrap(ctx))
 }
 
-// testCancelStorm cancels waiting operations at random, all the time. Each is
-// tried again until it succeeds, so a value that was delivered in spite of an
-// error shows as a duplicate, and one that was lost is missing.
+// testCancelStorm continuously cancels random waiting operations. Each is
+// retried until it succeeds, so a value delivered despite an error appears
+// twice, and a lost value is missing.
 func testCancelStorm(t *testing.T, k Kind) {
 	k.storm(t, func(ctx context.Context) context.Context { return ctx })
 }
 
-// testChaosContext is a storm under contexts that yield the processor when they
-// are asked.
+// testChaosContext is a storm with contexts that yield the processor when
+// called.
 func testChaosContext(t *testing.T, k Kind) {
 	k.storm(t, func(ctx context.Context) context.Context { return chaos{ctx} })
 }
@@ -296,11 +296,11 @@ func (k Kind) stormOnce(t *testing.T, senders, receivers int, wrap func(context.
 	var calm atomic.Bool
 	var storm sync.WaitGroup
 	storm.Go(func() {
-		// It calms down in the end: a bubble sees that all others hang only
-		// if nobody keeps running.
+		// The storm ends eventually: a bubble detects that the other goroutines
+		// hang only if no goroutine keeps running.
 		for gusts := 0; gusts < 20*total && !calm.Load(); gusts++ {
-			// Several at once: one may be served by another that is on its
-			// way out itself.
+			// Cancel several at once: a waiter may be served by another one
+			// that is itself leaving.
 			for range 1 + rand.IntN(3) {
 				if cancel := workers[rand.IntN(len(workers))].cancel.Swap(nil); cancel != nil {
 					(*cancel)()

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// defaultPatience is far above what a test of the suite takes: less than a second
-// each, and under the race detector on a busy machine perhaps ten.
-const defaultPatience = 2 * time.Minute
+// defaultTimeout is far above the duration of any test of the suite: less than
+// a second, perhaps ten with the race detector on a busy machine.
+const defaultTimeout = 2 * time.Minute
 
-// watch starts a watchdog for t and returns what stops it. A test that hangs
-// cannot be failed from outside, so the watchdog ends the process, as the
-// timeout of go test does, but says which test it was.
-func watch(t *testing.T, patience time.Duration) (stop func() bool) {
+// watch starts a watchdog for t and returns a function that stops it. A hanging
+// test cannot be failed from outside, so the watchdog ends the process, as the
+// timeout of go test does, but names the test.
+func watch(t *testing.T, timeout time.Duration) (stop func() bool) {
 	name := t.Name()
-	if patience == 0 {
-		patience = defaultPatience
+	if timeout == 0 {
+		timeout = defaultTimeout
 	}
-	return time.AfterFunc(patience, func() {
+	return time.AfterFunc(timeout, func() {
 		stacks := make([]byte, 16<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		fmt.Fprintf(os.Stderr, "%s\n", stacks)

@@ -140,7 +140,7 @@ func TestConformance(t *testing.T) {
 			dir := t.TempDir() // one for all: the suite makes very many channels
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:   s.capacity(),
-				PassedOver: 32,
+				MaxBypass: 32,
 				Allocates:  true,
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
 					return open[uint64](t, dir, s, 8, 8, fixed{})
@@ -240,7 +240,7 @@ func TestDurableConformance(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:   s.capacity,
-				PassedOver: 0,
+				MaxBypass: 0,
 				Allocates:  true,
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
 					return openDurable[uint64](t, s, 8, fixed{})

@@ -1,7 +1,6 @@
-// Package mutant is a channel written to be seen through, and the same channel
-// with one fault at a time: what the conformance suite must pass, and what it
-// must fail. Nothing else belongs here, and nothing outside the tests of
-// sluicetest uses it.
+// Package mutant provides a simple channel and variants of it with one planted
+// fault each: what the conformance suite must accept and what it must reject.
+// Only the tests of sluicetest use it.
 package mutant
 
 import (
@@ -14,14 +13,14 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A Channel has a queue of at most limit values under one lock, and a line of
-// waiters for each side. Invariants, whenever mu is free:
+// A Channel has a queue of at most limit values under one lock, and a wait
+// queue for each side. Invariants, whenever mu is free:
 //
 //   - Receivers wait only while the queue is empty and no sender waits.
 //   - Senders wait only while the queue is full.
-//   - Nobody waits once closed is set.
-//   - Whoever is in a line is served by whoever takes it out of the line: its
-//     value is moved, its outcome is sent.
+//   - Once closed is set, both wait queues are empty.
+//   - The goroutine that removes a waiter from its wait queue serves it: it moves
+//     the value and sends the outcome.
 type Channel[T any] struct {
 	limit    int
 	overflow sluice.Overflow
@@ -36,15 +35,15 @@ type Channel[T any] struct {
 	ready     chan struct{}
 	stats     sluice.Stats
 
-	// For the faults.
+	// State of the faults.
 	turn int
 	kept []T
 	idle []byte
-	// Since when they waited who were seen last: see oldest.
+	// Start of the wait that oldest saw last.
 	lastSender, lastReceiver time.Time
 }
 
-// A waiter is a goroutine in a line.
+// A waiter is an entry of a wait queue.
 type waiter[T any] struct {
 	value   T
 	outcome chan error // one slot
@@ -66,7 +65,7 @@ func (c *Channel[T]) Send(ctx context.Context, v T) error { return c.send(ctx, v
 // TrySend implements [sluice.Sender].
 func (c *Channel[T]) TrySend(v T) error { return c.send(nil, v) }
 
-// send sends v. A nil ctx says not to wait.
+// send sends v. With a nil ctx it does not wait.
 func (c *Channel[T]) send(ctx context.Context, v T) error {
 	done, over := ask(ctx)
 	if over != nil && c.is(ContextFirst) {
@@ -166,7 +165,7 @@ func (c *Channel[T]) Recv(ctx context.Context) (T, error) { return c.recv(ctx) }
 // TryRecv implements [sluice.Receiver].
 func (c *Channel[T]) TryRecv() (T, error) { return c.recv(nil) }
 
-// recv receives. A nil ctx says not to wait.
+// recv receives. With a nil ctx it does not wait.
 func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
 	done, over := ask(ctx)
 	c.mu.Lock()
@@ -208,8 +207,8 @@ func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
 	return v, err
 }
 
-// ask asks a context, which is a user's code, what there is to know before the
-// lock is taken.
+// ask calls the methods of a context, which are user code, before the lock is
+// taken.
 func ask(ctx context.Context) (done <-chan struct{}, over error) {
 	if ctx == nil {
 		return nil, nil
@@ -217,9 +216,9 @@ func ask(ctx context.Context) (done <-chan struct{}, over error) {
 	return ctx.Done(), ctx.Err()
 }
 
-// await waits until w is served or done, of ctx, is closed. Whether w is in its
-// line still decides, under the lock, which of the two came first. The time goes
-// to spent.
+// await waits until w is served or done, a channel of ctx, is closed. Under the
+// lock, w's presence in its queue decides which came first. The duration is
+// added to spent.
 func (c *Channel[T]) await(ctx context.Context, done <-chan struct{}, w *waiter[T], line *[]*waiter[T], spent *time.Duration) error {
 	if c.is(AsksInLine) {
 		done, _ = ask(ctx)
@@ -252,7 +251,7 @@ func (c *Channel[T]) await(ctx context.Context, done <-chan struct{}, w *waiter[
 	return c.over(ctx)
 }
 
-// RecvBatch receives one value like Recv, then what is there.
+// RecvBatch receives one value like Recv, then all that are available.
 func (c *Channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	if len(buf) == 0 {
 		return 0, nil
@@ -307,7 +306,7 @@ func (c *Channel[T]) Close() {
 	}
 }
 
-// Ready has one token, put down whenever there is something to receive.
+// Ready holds one token, added whenever there is a value to receive.
 func (c *Channel[T]) Ready() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -332,7 +331,7 @@ func (c *Channel[T]) announce() {
 	}
 }
 
-// Len returns how many values are queued.
+// Len returns the number of queued values.
 func (c *Channel[T]) Len() int {
 	if !c.is(UnlockedLen) {
 		c.mu.Lock()
@@ -361,7 +360,7 @@ func (c *Channel[T]) Stats() sluice.Stats {
 	return s
 }
 
-// push appends v to the queue, as a value that was accepted.
+// push appends an accepted value to the queue.
 func (c *Channel[T]) push(v T) {
 	c.grow()
 	c.queue = append(c.queue, v)
@@ -370,7 +369,7 @@ func (c *Channel[T]) push(v T) {
 	c.announce()
 }
 
-// shift takes the oldest value. The queue is not empty.
+// shift removes the oldest value. The queue must not be empty.
 func (c *Channel[T]) shift() T {
 	if c.is(LIFO) {
 		v := c.queue[len(c.queue)-1]
@@ -387,14 +386,15 @@ func (c *Channel[T]) shift() T {
 	return v
 }
 
-// wait puts a waiter with value v at the end of a line.
+// wait appends a waiter with value v to a wait queue.
 func (c *Channel[T]) wait(line *[]*waiter[T], v T) *waiter[T] {
 	w := c.newWaiter(v)
 	*line = append(*line, w)
 	return w
 }
 
-// pop takes the one that waits longest out of a line that is not empty.
+// pop removes the waiter that has waited longest. The wait queue must not be
+// empty.
 func (c *Channel[T]) pop(line *[]*waiter[T]) *waiter[T] {
 	if c.is(LastComeFirst) {
 		last := len(*line) - 1

@@ -10,66 +10,66 @@ import (
 	"time"
 )
 
-// A Fault is what is wrong with a Channel. There are no two at a time.
+// A Fault is a defect of a Channel. A Channel has at most one.
 type Fault string
 
-// The faults. Each is a line or two of what real channels got wrong.
+// The faults. Each is one or two lines, modeled on defects of real channels.
 const (
 	None Fault = ""
 
-	// A wake-up is lost.
-	MissedSender   Fault = "every third receive forgets the sender that waits"
+	// A lost wake-up.
+	MissedSender   Fault = "every third receive forgets a waiting sender"
 	MissedReceiver Fault = "a send queues its value beside a waiting receiver"
 	MissedReady    Fault = "every third value is not announced to Ready"
 	ForgetsRest    Fault = "a receive that leaves values does not announce them"
 	OneWake        Fault = "a batch wakes one receiver only"
 	CloseWakesOne  Fault = "Close wakes one receiver only"
 
-	// A cancelled operation happens all the same, or another does not.
-	Ghost        Fault = "the value of a cancelled sender is delivered later"
-	CancelWins   Fault = "cancel takes effect though the waiter was served"
-	ContextFirst Fault = "a context that is done stops a send that could proceed"
-	AsksInLine   Fault = "the context is asked by a waiter in its line"
-	NilError     Fault = "an operation that was cancelled returns no error"
+	// A canceled operation takes effect, or an operation is skipped.
+	Ghost        Fault = "the value of a canceled sender is delivered later"
+	CancelWins   Fault = "a cancellation takes effect after the waiter was served"
+	ContextFirst Fault = "a done context stops a send that could proceed"
+	AsksInLine   Fault = "a waiter calls its context while in the wait queue"
+	NilError     Fault = "a canceled operation returns no error"
 
 	// The wrong value, or the wrong goroutine.
-	LIFO          Fault = "the youngest value comes out first"
-	LastComeFirst Fault = "the youngest waiter is served first"
-	BatchHog      Fault = "a batch goes back to the front of the line each time"
-	ExtraSlot     Fault = "there is room for one more"
+	LIFO          Fault = "the newest value comes out first"
+	LastComeFirst Fault = "the newest waiter is served first"
+	BatchHog      Fault = "a batch returns to the head of the wait queue each time"
+	ExtraSlot     Fault = "there is room for one value more"
 	EarlyReturn   Fault = "Send returns before its value is queued or taken"
 	BatchMiscount Fault = "a batch that ends early reports one value too few"
-	Prefetch      Fault = "All takes a value before its body asks for it"
+	Prefetch      Fault = "a loop takes a value before its body asks for it"
 
 	// Close.
-	DropOnClose Fault = "Close drops what is queued"
+	DropOnClose Fault = "Close drops queued values"
 	DoubleClose Fault = "the second Close panics"
 
-	// What stays.
+	// Memory and goroutines.
 	Uncleared     Fault = "the slot of a received value is not cleared"
-	KeptByWaiter  Fault = "the value of a cancelled sender is not cleared"
-	LeakedHelper  Fault = "each channel has a goroutine for ever"
-	LeakedWaiter  Fault = "each cancelled wait leaves a goroutine behind"
-	Hoarder       Fault = "the memory of a backlog is never given back"
-	Overgrown     Fault = "the queue grows by too much"
+	KeptByWaiter  Fault = "the value of a canceled sender is not cleared"
+	LeakedHelper  Fault = "each channel has a goroutine that never exits"
+	LeakedWaiter  Fault = "each canceled wait leaves a goroutine behind"
+	Hoarder       Fault = "the memory of a backlog is never released"
+	Overgrown     Fault = "the queue grows too much"
 	HeavyIdle     Fault = "a channel that was never used holds a page"
 	Allocates     Fault = "operations allocate"
-	SharedWaiters Fault = "waiters come from a pool of the whole process"
+	SharedWaiters Fault = "waiters come from a process-wide pool"
 
 	// Len, Stats and OnDrop.
 	LyingLen    Fault = "Len counts the waiting senders"
-	Timeless    Fault = "the time of waits is not counted"
-	AgeStays    Fault = "somebody is said to wait for so long when nobody waits"
-	AgeReused   Fault = "a wait is as old as the one before it"
-	AgeOfLast   Fault = "the age told is that of the last sender in line"
-	AgeStops    Fault = "the age of a sender does not grow beyond a second"
-	LateCount   Fault = "a value is counted as received after it is gone"
+	Timeless    Fault = "the duration of waits is not counted"
+	AgeStays    Fault = "an age is reported although no goroutine waits"
+	AgeReused   Fault = "a wait inherits the age of the one before it"
+	AgeOfLast   Fault = "the reported age belongs to the last sender in the wait queue"
+	AgeStops    Fault = "the age of a sender stops growing at a second"
+	LateCount   Fault = "a value is counted as received only after it is gone"
 	UnlockedLen Fault = "Len reads without the lock"
 	DropTwice   Fault = "OnDrop sees each value twice"
 	DropLocked  Fault = "OnDrop runs under the lock"
 )
 
-// Faults lists them all.
+// Faults lists all faults.
 var Faults = []Fault{
 	MissedSender, MissedReceiver, MissedReady, ForgetsRest, OneWake, CloseWakesOne, Ghost,
 	CancelWins, ContextFirst, AsksInLine, NilError,
@@ -79,7 +79,7 @@ var Faults = []Fault{
 
 func (c *Channel[T]) is(f Fault) bool { return c.fault == f }
 
-// missed tells, if the fault is f, whether it is time to make the mistake.
+// missed reports, if the fault is f, whether to make the mistake this time.
 func (c *Channel[T]) missed(f Fault) bool {
 	if !c.is(f) {
 		return false
@@ -88,7 +88,7 @@ func (c *Channel[T]) missed(f Fault) bool {
 	return c.turn%3 == 0
 }
 
-// room is how many values there is room for.
+// room returns the number of values that fit.
 func (c *Channel[T]) room() int {
 	if c.is(ExtraSlot) {
 		return c.limit + 1
@@ -106,7 +106,7 @@ func (c *Channel[T]) begin() {
 	}
 }
 
-// end is called when the channel is closed, before the waiters are told.
+// end is called when the channel is closed, before the waiters are released.
 func (c *Channel[T]) end() {
 	if c.is(DropOnClose) {
 		c.queue = nil
@@ -119,7 +119,7 @@ func (c *Channel[T]) closeAgain() {
 	}
 }
 
-// leave is called when w was cancelled.
+// leave is called when w was canceled.
 func (c *Channel[T]) leave(w *waiter[T]) {
 	switch c.fault {
 	case KeptByWaiter:
@@ -129,8 +129,8 @@ func (c *Channel[T]) leave(w *waiter[T]) {
 	}
 }
 
-// outcomes is a pool of outcome channels for the whole process: what must not
-// be done, since a channel made in a bubble must not be used outside it.
+// outcomes is a process-wide pool of outcome channels. This is a fault, because
+// a channel made in a bubble must not be used outside of it.
 var outcomes = sync.Pool{New: func() any { return make(chan error, 1) }}
 
 func (c *Channel[T]) newWaiter(v T) *waiter[T] {
@@ -162,7 +162,7 @@ func (c *Channel[T]) prefetch(ctx context.Context) iter.Seq[T] {
 	}
 }
 
-// pushSilently queues v, if there is room, and wakes nobody.
+// pushSilently queues v, if there is room, without a wake-up.
 func (c *Channel[T]) pushSilently(v T) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *Channel[T]) pushSilently(v T) bool {
 	return true
 }
 
-// timed is how long a wait took that began then.
+// timed returns the duration of a wait that started at begin.
 func (c *Channel[T]) timed(begin time.Time) time.Duration {
 	if c.is(Timeless) {
 		return 0
@@ -181,8 +181,8 @@ func (c *Channel[T]) timed(begin time.Time) time.Duration {
 	return time.Since(begin)
 }
 
-// oldest is for how long the first in line has waited. last is when the one that was
-// seen last began to.
+// oldest returns how long the first waiter has waited. last is when the waiter
+// seen last began to wait.
 func (c *Channel[T]) oldest(line []*waiter[T], last *time.Time) time.Duration {
 	if len(line) == 0 {
 		if c.is(AgeStays) && !last.IsZero() {
@@ -204,14 +204,15 @@ func (c *Channel[T]) oldest(line []*waiter[T], last *time.Time) time.Duration {
 	return time.Since(began)
 }
 
-// dawdle is called by a waiter that was cancelled: others may serve it meanwhile.
+// dawdle is called by a canceled waiter: another goroutine may serve it
+// meanwhile.
 func (c *Channel[T]) dawdle() {
 	for i := 0; i < 3 && c.is(CancelWins); i++ {
 		runtime.Gosched()
 	}
 }
 
-// over is the error of a wait that ctx has ended.
+// over returns the error of a wait that ctx has ended.
 func (c *Channel[T]) over(ctx context.Context) error {
 	if c.is(NilError) {
 		return ctx.Err()
@@ -219,7 +220,7 @@ func (c *Channel[T]) over(ctx context.Context) error {
 	return cmp.Or(ctx.Err(), context.Canceled)
 }
 
-// batch marks the context of the second value of a batch, and of those after it.
+// batch marks the context of every value of a batch after the first.
 type batch struct{}
 
 func (c *Channel[T]) inBatch(ctx context.Context, i int) context.Context {
@@ -229,7 +230,7 @@ func (c *Channel[T]) inBatch(ctx context.Context, i int) context.Context {
 	return ctx
 }
 
-// hog is called when a sender has joined the line.
+// hog is called when a sender has joined the wait queue.
 func (c *Channel[T]) hog(ctx context.Context) {
 	if c.is(BatchHog) && ctx.Value(batch{}) != nil {
 		last := len(c.senders) - 1
