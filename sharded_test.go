@@ -96,7 +96,7 @@ func (s sharded) kind() sluicetest.Kind {
 		OneSender:   s.by == "lane",
 		OneReceiver: s.oneReceiver,
 		Overflow:    s.overflow,
-		MaxBypass:  sluicetest.NoBound,
+		MaxBypass:   sluicetest.NoBound,
 		Memory:      &sluicetest.Memory{Idle: 16 << 10},
 		Numbers:     func(onDrop func(uint64)) sluicetest.Channel[uint64] { return openSharded(s, onDrop) },
 		Pointers:    func() sluicetest.Channel[*sluicetest.Parcel] { return openSharded[*sluicetest.Parcel](s, nil) },

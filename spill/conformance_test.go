@@ -139,9 +139,9 @@ func TestConformance(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			dir := t.TempDir() // one for all: the suite makes very many channels
 			sluicetest.Run(t, sluicetest.Kind{
-				Capacity:   s.capacity(),
+				Capacity:  s.capacity(),
 				MaxBypass: 32,
-				Allocates:  true,
+				Allocates: true,
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
 					return open[uint64](t, dir, s, 8, 8, fixed{})
 				},
@@ -239,9 +239,9 @@ func TestDurableConformance(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
 			sluicetest.Run(t, sluicetest.Kind{
-				Capacity:   s.capacity,
+				Capacity:  s.capacity,
 				MaxBypass: 0,
-				Allocates:  true,
+				Allocates: true,
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
 					return openDurable[uint64](t, s, 8, fixed{})
 				},
