@@ -7,48 +7,46 @@ import (
 	"io"
 )
 
-// A backlog is a FIFO of records on disk: what an Elastic holds beyond its memory.
+// A backlog is a FIFO of records on disk: the values of an Elastic beyond its memory.
 //
-// # States and ownership
+// A record is the length of its payload, 4 bytes in little-endian order, and the
+// payload. Records are stored in blocks, in order, and never span two blocks. From the
+// oldest to the newest, records are in
 //
-// A record is its length, 4 bytes with the lowest first, and as many bytes. Records
-// lie in blocks, in order, and never across two. Oldest first the records are in
+//	ahead    the block being read, in memory
+//	blocks   on disk, in segments
+//	tail     the block being filled, in memory
 //
-//	ahead            the block being read, in memory
-//	blocks           on disk, in segments
-//	tail             the block being filled, in memory
+// A backlog of less than a block never touches the disk. The list of blocks, in memory,
+// has their positions, lengths and checksums, so a torn write does no harm:
 //
-// so a backlog of less than a block never touches the disk. What is on disk is
-// known by the list of blocks alone: position, length, checksum. Nothing on disk is
-// ever looked for, so there is nothing that a torn write could spoil:
+//   - A block joins the list after it was written in full. After a failed or short write
+//     the tail is unchanged, and the next write goes to the same position.
+//   - A record belongs to the backlog once append has returned nil. A failed append
+//     changes nothing.
+//   - A segment is closed, which frees its space, when all of its blocks were read and
+//     it takes no more. If the open segment has no unread blocks, it is reused from the
+//     start: a reader that follows the writer closely uses a single file.
 //
-//   - A block joins the list once it is written in full. After a failed or short
-//     write the tail is as before, and the next one goes to the same place.
-//   - A record belongs to the backlog from the append that returned nil. One that
-//     fails changes nothing else.
-//   - A segment is closed, and its space free, when its last block was read and no
-//     more go there. The one that is open for more begins anew instead: one who
-//     reads right behind the writer wears out one file.
-//
-// It has no lock: it belongs to the holder of the lock of its channel.
+// A backlog has no lock: the channel's lock guards it.
 type backlog struct {
 	files       files
 	blockSize   int
 	segmentSize int64
 
-	ahead  []byte // records yet to read; a part of aheadBuf
+	ahead  []byte // unread records; a part of aheadBuf
 	blocks fifo[block]
 	tail   []byte
-	open   *segment // blocks go here; nil if there is none
+	open   *segment // the segment for new blocks, or nil
 
 	aheadBuf []byte
-	records  int   // in all of it
-	bytes    int64 // of these records
+	records  int
+	bytes    int64 // of all records
 	inTail   int   // records in tail
-	disk     int64 // bytes that segments hold, read or not
+	disk     int64 // bytes of all segments, read or not
 }
 
-// A block is where some records are on disk.
+// A block is the position of some records on disk.
 type block struct {
 	in     *segment
 	at     int64
@@ -56,31 +54,31 @@ type block struct {
 	sum    uint32
 }
 
-// A segment is one file, and what is used of it.
+// A segment is a file of blocks.
 type segment struct {
 	file   file
-	length int64 // where the next block goes
-	size   int64 // of the file: the largest length so far
+	length int64 // the position of the next block
+	size   int64 // of the file: the high-water mark of length
 	unread int   // blocks
 }
 
 const (
 	header = 4 // bytes before each record
 
-	defaultBlock   = 256 << 10 // larger ones gain nothing, and hold the lock longer
+	defaultBlock   = 256 << 10 // larger blocks are not faster, and hold the lock longer
 	defaultSegment = 64 << 20
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// newBacklog returns an empty backlog. A segment is a small part of limit, so that
-// what was read but is still on disk is, too.
+// newBacklog returns an empty backlog. A segment is a small part of limit, so that the
+// blocks that were read, but are still on disk, are a small part of it too.
 func newBacklog(files files, limit int64) *backlog {
 	segmentSize := max(min(defaultSegment, limit/8), 1)
 	return &backlog{files: files, blockSize: defaultBlock, segmentSize: segmentSize}
 }
 
-// append adds a record, with its header.
+// append adds a record, including its header.
 func (b *backlog) append(record []byte) error {
 	if len(b.tail) > 0 && len(b.tail)+len(record) > b.blockSize {
 		if err := b.flush(); err != nil {
@@ -117,15 +115,14 @@ func (b *backlog) flush() error {
 	b.disk += max(s.length-s.size, 0)
 	s.size = max(s.size, s.length)
 	if s.length >= b.segmentSize {
-		b.open = nil // nothing more goes there
+		b.open = nil // it is full
 	}
 	b.tail, b.inTail = reuse(b.tail, b.blockSize), 0
 	return nil
 }
 
-// first returns the oldest record, without its header. It stays until drop, and
-// its bytes are valid until then.
-func (b *backlog) first() ([]byte, error) {
+// peek returns the payload of the oldest record. The bytes are valid until pop.
+func (b *backlog) peek() ([]byte, error) {
 	if len(b.ahead) == 0 {
 		if err := b.read(); err != nil {
 			return nil, err
@@ -138,15 +135,15 @@ func (b *backlog) first() ([]byte, error) {
 	return record, nil
 }
 
-// drop removes the record that first returned.
-func (b *backlog) drop(record []byte) {
+// pop removes the record that peek returned.
+func (b *backlog) pop(record []byte) {
 	n := header + len(record)
 	b.ahead = b.ahead[n:]
 	b.records--
 	b.bytes -= int64(n)
 }
 
-// read makes the next block the one ahead, from disk or else from the tail.
+// read loads the next block into ahead, from disk, or from the tail if no block is left.
 func (b *backlog) read() error {
 	if b.blocks.len() == 0 {
 		b.aheadBuf, b.tail = b.tail, reuse(b.aheadBuf, b.blockSize)
@@ -163,17 +160,17 @@ func (b *backlog) read() error {
 		return fmt.Errorf("spill: read %s: %w", next.in.file.Name(), err)
 	}
 	if crc32.Checksum(buf, castagnoli) != next.sum {
-		return fmt.Errorf("spill: read %s: the %d bytes at %d are not those that were written",
+		return fmt.Errorf("spill: read %s: wrong checksum of %d bytes at offset %d",
 			next.in.file.Name(), next.length, next.at)
 	}
 	b.aheadBuf, b.ahead = buf, buf
 	b.blocks.pop()
-	b.leave(next.in)
+	b.blockRead(next.in)
 	return nil
 }
 
-// leave takes note that a block of s was read.
-func (b *backlog) leave(s *segment) {
+// blockRead records that a block of s was read.
+func (b *backlog) blockRead(s *segment) {
 	s.unread--
 	switch {
 	case s.unread > 0:
@@ -187,10 +184,10 @@ func (b *backlog) leave(s *segment) {
 // close frees the space of a segment.
 func (b *backlog) close(s *segment) {
 	b.disk -= s.size
-	_ = s.file.Close() // it holds nothing that anybody wants
+	_ = s.file.Close() // its data is not needed any more
 }
 
-// release gives up what an empty backlog holds.
+// release frees the memory and the files of an empty backlog.
 func (b *backlog) release() {
 	if b.open != nil {
 		b.close(b.open)
@@ -199,29 +196,28 @@ func (b *backlog) release() {
 	b.ahead, b.aheadBuf, b.tail = nil, nil, nil
 }
 
-// discard gives up all that is there.
+// discard removes all records.
 func (b *backlog) discard() {
 	for b.blocks.len() > 0 {
-		b.leave(b.blocks.pop().in)
+		b.blockRead(b.blocks.pop().in)
 	}
 	b.release()
 	b.records, b.bytes, b.inTail = 0, 0, 0
 }
 
-// split returns the first record of a block, without its header.
+// split returns the payload of the first record of a block.
 func split(block []byte) ([]byte, error) {
 	if len(block) < header {
-		return nil, fmt.Errorf("a block ends in the middle of a header: %d bytes", len(block))
+		return nil, fmt.Errorf("a block ends inside a record header, after %d of %d bytes", len(block), header)
 	}
 	n := binary.LittleEndian.Uint32(block)
 	if uint64(n) > uint64(len(block)-header) {
-		return nil, fmt.Errorf("a record of %d bytes in the last %d of a block", n, len(block)-header)
+		return nil, fmt.Errorf("a record of %d bytes exceeds the %d bytes left in its block", n, len(block)-header)
 	}
 	return block[header : header+int(n) : header+int(n)], nil
 }
 
-// reuse returns an empty buffer: buf, unless a large record has made it one that is
-// too large to keep.
+// reuse returns buf, emptied, or nil if a large record has made it too large to keep.
 func reuse(buf []byte, usual int) []byte {
 	if cap(buf) > 2*usual {
 		return nil

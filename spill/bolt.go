@@ -37,8 +37,8 @@ type boltStore struct {
 
 	length atomic.Int64 // of the file, at least: it grows, and never gets smaller
 
-	reserve reserve
-	short   bool // the reserve was given up
+	reserve     reserve
+	reserveUsed bool // the reserve was given up
 	// update is db.Update; tests have disks that are full.
 	update func(func(*bolt.Tx) error) error
 }
@@ -47,71 +47,71 @@ type boltStore struct {
 const fillPercent = 0.95
 
 // number is what a key says.
-func number(key []byte) uint64 { return binary.BigEndian.Uint64(key) }
+func seqOf(key []byte) uint64 { return binary.BigEndian.Uint64(key) }
 
-const sumSize = 4
+const checksumSize = 4
 
 // seal puts its checksum before a form.
-func seal(form []byte) []byte {
-	sealed := make([]byte, sumSize, sumSize+len(form))
-	binary.LittleEndian.PutUint32(sealed, crc32.Checksum(form, castagnoli))
-	return append(sealed, form...)
+func addChecksum(payload []byte) []byte {
+	sealed := make([]byte, checksumSize, checksumSize+len(payload))
+	binary.LittleEndian.PutUint32(sealed, crc32.Checksum(payload, castagnoli))
+	return append(sealed, payload...)
 }
 
 // unseal returns the form, a copy, and an error if it is not what was stored.
-func unseal(sealed []byte) ([]byte, error) {
-	if len(sealed) < sumSize {
+func splitChecksum(sealed []byte) ([]byte, error) {
+	if len(sealed) < checksumSize {
 		return nil, fmt.Errorf("it has %d bytes, less than a checksum", len(sealed))
 	}
-	form := append([]byte{}, sealed[sumSize:]...)
-	if crc32.Checksum(form, castagnoli) != binary.LittleEndian.Uint32(sealed) {
-		return form, fmt.Errorf("its %d bytes are not those that were stored", len(form))
+	payload := append([]byte{}, sealed[checksumSize:]...)
+	if crc32.Checksum(payload, castagnoli) != binary.LittleEndian.Uint32(sealed) {
+		return payload, fmt.Errorf("its %d bytes are not those that were stored", len(payload))
 	}
-	return form, nil
+	return payload, nil
 }
 
-func (s *boltStore) write(first uint64, forms [][]byte, drops []uint64) error {
-	if len(forms) > 0 && s.short {
-		err := s.reserve.hold()
-		if s.short = err != nil; err != nil && !s.roomy(forms) {
+func (s *boltStore) write(first uint64, payloads [][]byte, deletes []uint64) error {
+	if len(payloads) > 0 && s.reserveUsed {
+		err := s.reserve.create()
+		if s.reserveUsed = err != nil; err != nil && !s.hasRoom(payloads) {
 			return err
 		}
 	}
-	err := s.commit(first, forms, drops)
-	if err != nil && len(forms) == 0 && !errors.Is(err, errUnknown) && s.reserve.give() {
-		s.short = true
-		err = s.commit(first, forms, drops)
+	err := s.commit(first, payloads, deletes)
+	if err != nil && len(payloads) == 0 && !errors.Is(err, errUnknown) && s.reserve.release() {
+		s.reserveUsed = true
+		err = s.commit(first, payloads, deletes)
 	}
 	return err
 }
 
 // roomy reports whether the file has so much free space inside that forms leave more
 // than a reserve of it.
-func (s *boltStore) roomy(forms [][]byte) bool {
+func (s *boltStore) hasRoom(payloads [][]byte) bool {
 	need := int64(2 * reserveSize)
-	for _, form := range forms {
-		need += 2 * int64(len(form))
+	for _, payload := range payloads {
+		need += 2 * int64(len(payload))
 	}
 	return int64(s.db.Stats().FreePageN)*int64(s.db.Info().PageSize) > need
 }
 
 // commit is write, tried once.
-func (s *boltStore) commit(first uint64, forms [][]byte, drops []uint64) error {
+func (s *boltStore) commit(first uint64, payloads [][]byte, deletes []uint64) error {
 	err := s.guard("write", func() error {
 		return s.update(func(tx *bolt.Tx) error {
 			records := tx.Bucket(recordsBucket)
 			records.FillPercent = fillPercent
 			var key [8]byte
-			for _, n := range drops {
+			for _, n := range deletes {
 				binary.BigEndian.PutUint64(key[:], n)
 				if err := records.Delete(key[:]); err != nil {
 					return err
 				}
 			}
-			for i, form := range forms {
+			for i, payload := range payloads {
 				// bbolt keeps the value until the commit, and copies the key.
 				binary.BigEndian.PutUint64(key[:], first+uint64(i))
-				if err := records.Put(key[:], seal(form)); err != nil {
+				if err := records.Put(key[:], addChecksum(payload)); err != nil {
 					return err
 				}
 			}
@@ -119,9 +119,9 @@ func (s *boltStore) commit(first uint64, forms [][]byte, drops []uint64) error {
 		})
 	})
 	if err == nil {
-		return s.inPlace()
+		return s.checkPath()
 	}
-	if !s.unchanged(first, forms, drops) {
+	if !s.unchanged(first, payloads, deletes) {
 		return errors.Join(err, errUnknown)
 	}
 	return err
@@ -129,7 +129,7 @@ func (s *boltStore) commit(first uint64, forms [][]byte, drops []uint64) error {
 
 // inPlace fails if the file is not the one by its name any more: what was written to
 // it nobody will find.
-func (s *boltStore) inPlace() error {
+func (s *boltStore) checkPath() error {
 	named, err := os.Stat(s.path)
 	if err == nil {
 		var ours os.FileInfo
@@ -143,13 +143,13 @@ func (s *boltStore) inPlace() error {
 
 // unchanged reports whether a write that failed left the file as it was: the last of
 // its two syncs may fail when the new state is already visible.
-func (s *boltStore) unchanged(first uint64, forms [][]byte, drops []uint64) (unchanged bool) {
+func (s *boltStore) unchanged(first uint64, payloads [][]byte, deletes []uint64) (unchanged bool) {
 	err := s.guard("read", func() error {
 		return s.db.View(func(tx *bolt.Tx) error {
 			var key [8]byte
 			records := tx.Bucket(recordsBucket)
-			if len(drops) > 0 {
-				binary.BigEndian.PutUint64(key[:], drops[0])
+			if len(deletes) > 0 {
+				binary.BigEndian.PutUint64(key[:], deletes[0])
 				unchanged = records.Get(key[:]) != nil
 			} else {
 				binary.BigEndian.PutUint64(key[:], first)
@@ -161,20 +161,20 @@ func (s *boltStore) unchanged(first uint64, forms [][]byte, drops []uint64) (unc
 	return err == nil && unchanged
 }
 
-func (s *boltStore) read(from, to uint64, most int64) (records []stored, err error) {
+func (s *boltStore) read(from, to uint64, most int64) (records []storedRecord, err error) {
 	err = s.guard("read", func() error {
 		return s.db.View(func(tx *bolt.Tx) error {
 			var key [8]byte
 			binary.BigEndian.PutUint64(key[:], from)
 			cursor := tx.Bucket(recordsBucket).Cursor()
-			for k, v := cursor.Seek(key[:]); k != nil && number(k) < to && most > 0; k, v = cursor.Next() {
-				form, err := unseal(v)
+			for k, v := cursor.Seek(key[:]); k != nil && seqOf(k) < to && most > 0; k, v = cursor.Next() {
+				payload, err := splitChecksum(v)
 				if err != nil && len(records) > 0 {
 					break // the good ones first
 				}
-				r := stored{number: number(k), form: form}
+				r := storedRecord{seq: seqOf(k), payload: payload}
 				if err != nil {
-					r.damaged = fmt.Errorf("%s: record %d: %w", s.path, r.number, err)
+					r.damaged = fmt.Errorf("%s: record %d: %w", s.path, r.seq, err)
 				}
 				records = append(records, r)
 				most -= r.size()
@@ -196,8 +196,8 @@ func (s *boltStore) size() int64 {
 // close leaves no reserve behind: nobody is there to give it up. That of a queue that
 // came in the place of this one is not ours.
 func (s *boltStore) close() error {
-	if s.inPlace() == nil {
-		s.reserve.give()
+	if s.checkPath() == nil {
+		s.reserve.release()
 	}
 	return s.db.Close()
 }
@@ -212,12 +212,12 @@ func (s *boltStore) guard(what string, f func() error) error {
 	if err != nil {
 		return fmt.Errorf("spill: %s %s: damaged: %w", what, s.path, err)
 	}
-	return guarded(s.path, what, f)
+	return catch(s.path, what, f)
 }
 
 // guarded runs f, and makes an error of a panic: bbolt panics when pages do not say
 // what they should, and the file is mapped, so that a missing page is a fault.
-func guarded(path, what string, f func() error) (err error) {
+func catch(path, what string, f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {

@@ -18,11 +18,11 @@ const (
 	unfinished    = queueFile + ".new-" // and a number
 	formatVersion = "1"
 
-	lockPatience = 250 * time.Millisecond // for a process that is just ending
+	lockTimeout = 250 * time.Millisecond // for a process that is just ending
 )
 
 var (
-	aboutBucket   = []byte("sluice-spill")
+	metaBucket    = []byte("sluice-spill")
 	recordsBucket = []byte("records")
 	versionKey    = []byte("version")
 	codecKey      = []byte("codec")
@@ -30,59 +30,59 @@ var (
 
 // An opening is how a bolt file is opened. Tests leave out the syncs, and have copies
 // fail.
-type opening struct {
+type opener struct {
 	noSync bool
 	copy   func(to, from *bolt.DB, step int64) error // nil: bolt.Compact
 }
 
-func (o opening) options() *bolt.Options {
+func (o opener) options() *bolt.Options {
 	return &bolt.Options{
-		Timeout: lockPatience, NoSync: o.noSync, NoGrowSync: o.noSync,
+		Timeout: lockTimeout, NoSync: o.noSync, NoGrowSync: o.noSync,
 		NoFreelistSync: true, FreelistType: bolt.FreelistMapType,
 	}
 }
 
 // open opens the queue in dir for records of that codec, and makes one if there is
 // none.
-func (o opening) open(dir, codec string) (s *boltStore, has inventory, err error) {
+func (o opener) open(dir, codec string) (s *boltStore, found contents, err error) {
 	path := filepath.Join(dir, queueFile)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if err := o.create(dir, path, codec); err != nil {
-			return nil, has, err
+			return nil, found, err
 		}
 	} else if err != nil {
-		return nil, has, err
+		return nil, found, err
 	}
-	if err := o.inspect(path); err != nil {
-		return nil, has, err
+	if err := o.verify(path); err != nil {
+		return nil, found, err
 	}
 	db, file, err := o.lock(path)
 	if err != nil {
-		return nil, has, err
+		return nil, found, err
 	}
 	removeUnfinished(dir)
 	s = &boltStore{db: db, file: file, path: path, reserve: o.reserve(dir), update: db.Update}
 	err = s.guard("open", func() error {
 		return db.View(func(tx *bolt.Tx) error {
-			if err := s.recognize(tx, codec); err != nil {
+			if err := s.checkCodec(tx, codec); err != nil {
 				return err
 			}
-			has, err = s.take(tx.Bucket(recordsBucket))
+			found, err = s.count(tx.Bucket(recordsBucket))
 			return err
 		})
 	})
 	if err != nil {
 		_ = db.Close()
-		return nil, has, err
+		return nil, found, err
 	}
 	s.length.Store(s.size())
-	s.short = s.reserve.hold() != nil // a full disk, or the one who left: see write
-	return s, has, nil
+	s.reserveUsed = s.reserve.create() != nil // a full disk, or the one who left: see write
+	return s, found, nil
 }
 
 // lock opens the file alone. It may have been replaced by a compacted one while we
 // waited for its lock: then that one is opened.
-func (o opening) lock(path string) (db *bolt.DB, opened *os.File, err error) {
+func (o opener) lock(path string) (db *bolt.DB, opened *os.File, err error) {
 	for {
 		options := o.options()
 		options.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
@@ -90,7 +90,7 @@ func (o opening) lock(path string) (db *bolt.DB, opened *os.File, err error) {
 			opened, err = os.OpenFile(name, flag&^os.O_CREATE, mode)
 			return opened, err
 		}
-		err = guarded(path, "open", func() (err error) {
+		err = catch(path, "open", func() (err error) {
 			db, err = bolt.Open(path, 0o600, options)
 			return err
 		})
@@ -120,7 +120,7 @@ func inUse(path string, err error) error {
 
 // create makes an empty queue, complete, and then gives it its name; somebody else
 // may have been faster.
-func (o opening) create(dir, path, codec string) error {
+func (o opener) create(dir, path, codec string) error {
 	made, err := os.CreateTemp(dir, unfinished+"*")
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (o opening) create(dir, path, codec string) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		about, err := tx.CreateBucket(aboutBucket)
+		about, err := tx.CreateBucket(metaBucket)
 		if err == nil {
 			err = errors.Join(about.Put(versionKey, []byte(formatVersion)), about.Put(codecKey, []byte(codec)))
 		}
@@ -152,7 +152,7 @@ func (o opening) create(dir, path, codec string) error {
 			return err
 		}
 	}
-	return syncFolder(dir)
+	return syncDir(dir)
 }
 
 // removeUnfinished removes what was left by processes that died in create, or in
@@ -169,7 +169,7 @@ func removeUnfinished(dir string) {
 }
 
 // syncFolder makes the names in a folder durable.
-func syncFolder(dir string) error {
+func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -179,8 +179,8 @@ func syncFolder(dir string) error {
 
 // inspect looks at a file before bbolt reads it for writing: to meet a page that is
 // not there, or not what it should be, would end the process.
-func (o opening) inspect(path string) error {
-	return guarded(path, "open", func() error {
+func (o opener) verify(path string) error {
+	return catch(path, "open", func() error {
 		info, err := os.Stat(path)
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func (o opening) inspect(path string) error {
 			if tx.Size() > info.Size() {
 				return fmt.Errorf("%s: truncated: it has %d bytes, and should have %d", path, info.Size(), tx.Size())
 			}
-			if err := walkFile(file, db.Info().PageSize); err != nil {
+			if err := scanFile(file, db.Info().PageSize); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			return nil
@@ -223,19 +223,19 @@ func (o opening) inspect(path string) error {
 }
 
 // recognize checks that the file is a queue of ours, for that codec.
-func (s *boltStore) recognize(tx *bolt.Tx, codec string) error {
-	if err := s.recognizeFormat(tx); err != nil {
+func (s *boltStore) checkCodec(tx *bolt.Tx, codec string) error {
+	if err := s.checkFormat(tx); err != nil {
 		return err
 	}
-	if c := string(tx.Bucket(aboutBucket).Get(codecKey)); c != codec {
+	if c := string(tx.Bucket(metaBucket).Get(codecKey)); c != codec {
 		return fmt.Errorf("%s: its records are in the form of codec %q, not %q", s.path, c, codec)
 	}
 	return nil
 }
 
 // recognizeFormat checks that the file is a queue of ours.
-func (s *boltStore) recognizeFormat(tx *bolt.Tx) error {
-	about := tx.Bucket(aboutBucket)
+func (s *boltStore) checkFormat(tx *bolt.Tx) error {
+	about := tx.Bucket(metaBucket)
 	if about == nil || tx.Bucket(recordsBucket) == nil {
 		return fmt.Errorf("%s: a database, but not a queue", s.path)
 	}
@@ -246,21 +246,21 @@ func (s *boltStore) recognizeFormat(tx *bolt.Tx) error {
 }
 
 // take takes stock of what is there.
-func (s *boltStore) take(records *bolt.Bucket) (has inventory, err error) {
-	has.next = 1
+func (s *boltStore) count(records *bolt.Bucket) (found contents, err error) {
+	found.next = 1
 	cursor := records.Cursor()
 	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
-		if len(k) != 8 || number(k) < has.next || number(k) == math.MaxUint64 || len(v) < sumSize {
-			return has, fmt.Errorf("%s: damaged: a record with the key %x and %d bytes", s.path, k, len(v))
+		if len(k) != 8 || seqOf(k) < found.next || seqOf(k) == math.MaxUint64 || len(v) < checksumSize {
+			return found, fmt.Errorf("%s: damaged: a record with the key %x and %d bytes", s.path, k, len(v))
 		}
-		if has.records++; has.records == 1 {
-			has.first = number(k)
+		if found.records++; found.records == 1 {
+			found.first = seqOf(k)
 		}
-		has.next = number(k) + 1
-		has.bytes += int64(len(v) - sumSize)
+		found.next = seqOf(k) + 1
+		found.bytes += int64(len(v) - checksumSize)
 	}
-	if has.records == 0 {
-		has.first = has.next
+	if found.records == 0 {
+		found.first = found.next
 	}
-	return has, nil
+	return found, nil
 }

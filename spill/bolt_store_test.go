@@ -16,13 +16,13 @@ import (
 // TestStoreReads as much as it was asked for, copies, and damaged records alone.
 func TestStoreReads(t *testing.T) {
 	dir := queueOf(t, 20)
-	s, has, err := opening{noSync: true}.open(dir, raw().Name())
-	if want := (inventory{first: 1, next: 21, records: 20, bytes: 2000}); err != nil || has != want {
-		t.Fatal(has, err)
+	s, found, err := opener{noSync: true}.open(dir, raw().Name())
+	if want := (contents{first: 1, next: 21, records: 20, bytes: 2000}); err != nil || found != want {
+		t.Fatal(found, err)
 	}
-	empty, has, err := opening{noSync: true}.open(t.TempDir(), raw().Name())
-	if want := (inventory{first: 1, next: 1}); err != nil || has != want || empty.close() != nil {
-		t.Fatal(has, err)
+	empty, found, err := opener{noSync: true}.open(t.TempDir(), raw().Name())
+	if want := (contents{first: 1, next: 1}); err != nil || found != want || empty.close() != nil {
+		t.Fatal(found, err)
 	}
 	err = s.db.Update(func(tx *bolt.Tx) error {
 		return tx.Bucket(recordsBucket).Put([]byte{7: 5}, []byte("no checksum"))
@@ -30,8 +30,8 @@ func TestStoreReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := (stored{form: numbered(0)}).size()
-	var kept []stored
+	one := (storedRecord{payload: numbered(0)}).size()
+	var kept []storedRecord
 	for _, test := range []struct {
 		from, to uint64
 		most     int64
@@ -48,17 +48,17 @@ func TestStoreReads(t *testing.T) {
 		{3, 3, 1 << 20, 0, false},
 	} {
 		records, err := s.read(test.from, test.to, test.most)
-		if err != nil || len(records) != test.n || test.n > 0 && records[0].number != test.from {
+		if err != nil || len(records) != test.n || test.n > 0 && records[0].seq != test.from {
 			t.Errorf("%+v: %d records, %v", test, len(records), err)
 			continue
 		}
 		for i, r := range records {
 			broken := test.damaged && i == 0
-			if (r.damaged != nil) != broken || !broken && !bytes.Equal(r.form, numbered(int(r.number)-1)) {
-				t.Errorf("%+v: record %d is %q, %v", test, r.number, r.form, r.damaged)
+			if (r.damaged != nil) != broken || !broken && !bytes.Equal(r.payload, numbered(int(r.seq)-1)) {
+				t.Errorf("%+v: record %d is %q, %v", test, r.seq, r.payload, r.damaged)
 			}
-			if broken && (string(r.form) != "hecksum" || !strings.Contains(r.damaged.Error(), queueFile+": record 5")) {
-				t.Errorf("a damaged record is %q, %v", r.form, r.damaged)
+			if broken && (string(r.payload) != "hecksum" || !strings.Contains(r.damaged.Error(), queueFile+": record 5")) {
+				t.Errorf("a damaged record is %q, %v", r.payload, r.damaged)
 			}
 		}
 		kept = append(kept, records...)
@@ -67,8 +67,8 @@ func TestStoreReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range kept {
-		if r.damaged == nil && !bytes.Equal(r.form, numbered(int(r.number)-1)) {
-			t.Errorf("record %d became %q", r.number, r.form)
+		if r.damaged == nil && !bytes.Equal(r.payload, numbered(int(r.seq)-1)) {
+			t.Errorf("record %d became %q", r.seq, r.payload)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestRoomInTheFile(t *testing.T) {
 // TestGuarded: what bbolt panics with, and a page that the file does not have any more, are
 // errors that name the file. Outside of that a fault is what it was.
 func TestGuarded(t *testing.T) {
-	s, _, err := opening{noSync: true}.open(queueOf(t, 500), raw().Name())
+	s, _, err := opener{noSync: true}.open(queueOf(t, 500), raw().Name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestGuarded(t *testing.T) {
 				if err := os.Truncate(s.path, 0); err != nil {
 					t.Error(err)
 				}
-				_, err := s.take(tx.Bucket(recordsBucket))
+				_, err := s.count(tx.Bucket(recordsBucket))
 				return err
 			})
 		},
@@ -198,16 +198,16 @@ func TestGuarded(t *testing.T) {
 
 // TestUnseal: what is too short for a checksum is an error, as what has changed is.
 func TestUnseal(t *testing.T) {
-	form, err := unseal(seal([]byte("form")))
-	if err != nil || string(form) != "form" {
-		t.Errorf("%q, %v", form, err)
+	payload, err := splitChecksum(addChecksum([]byte("form")))
+	if err != nil || string(payload) != "form" {
+		t.Errorf("%q, %v", payload, err)
 	}
-	changed := seal([]byte("form"))
-	changed[sumSize]++
-	if form, err := unseal(changed); err == nil || string(form) != "gorm" {
-		t.Errorf("changed: %q, %v", form, err)
+	changed := addChecksum([]byte("form"))
+	changed[checksumSize]++
+	if payload, err := splitChecksum(changed); err == nil || string(payload) != "gorm" {
+		t.Errorf("changed: %q, %v", payload, err)
 	}
-	if form, err := unseal(changed[:sumSize-1]); form != nil || err == nil || err.Error() != "it has 3 bytes, less than a checksum" {
-		t.Errorf("cut: %q, %v", form, err)
+	if payload, err := splitChecksum(changed[:checksumSize-1]); payload != nil || err == nil || err.Error() != "it has 3 bytes, less than a checksum" {
+		t.Errorf("cut: %q, %v", payload, err)
 	}
 }

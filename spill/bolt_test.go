@@ -21,11 +21,11 @@ func reopen(dir string) (*Durable[[]byte], error) {
 	if err != nil {
 		return nil, err
 	}
-	s, has, err := opening{noSync: true}.open(dir, p.codec.Name())
+	s, found, err := opener{noSync: true}.open(dir, p.codec.Name())
 	if err != nil {
 		return nil, err
 	}
-	return newDurable(p, s, has), nil
+	return newDurable(p, s, found), nil
 }
 
 // queueOf makes a queue with the records 0 … n-1 and returns its folder.
@@ -145,13 +145,13 @@ func TestNotAQueue(t *testing.T) {
 			}
 		},
 		`version "2"`: func(t *testing.T, dir string) {
-			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(aboutBucket).Put(versionKey, []byte("2")) })
+			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(versionKey, []byte("2")) })
 		},
 		`codec "protobuf", not "raw"`: func(t *testing.T, dir string) {
-			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(aboutBucket).Put(codecKey, []byte("protobuf")) })
+			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(codecKey, []byte("protobuf")) })
 		},
 		"but not a queue": func(t *testing.T, dir string) {
-			about(t, dir, func(tx *bolt.Tx) error { return tx.DeleteBucket(aboutBucket) })
+			about(t, dir, func(tx *bolt.Tx) error { return tx.DeleteBucket(metaBucket) })
 		},
 		"with the key 0102": func(t *testing.T, dir string) {
 			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put([]byte{1, 2}, make([]byte, 9)) })
@@ -246,7 +246,7 @@ func TestOneAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := func() {
+	sendError := func() {
 		t.Helper()
 		for what, err := range map[string]error{"OpenDurable": second(reopen(dir)), "Compact": func() error { _, _, err := Compact(dir); return err }()} {
 			if err == nil || !strings.Contains(err.Error(), "in use by another") || !strings.Contains(err.Error(), dir) {
@@ -254,7 +254,7 @@ func TestOneAtATime(t *testing.T) {
 			}
 		}
 	}
-	refused()
+	sendError()
 	if err := c.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestOneAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused()
+	sendError()
 	if err := reads.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -99,26 +99,26 @@ func TestRecvOutrun(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	ended := make(chan error, 1)
+	closedError := make(chan error, 1)
 	c.mu.Lock()
 	_, _ = c.head.TryRecv() // without a look at what is on disk
 	go func() {
 		_, err := c.Recv(context.Background())
-		ended <- err
+		closedError <- err
 	}()
 	for range 1000 { // it finds the lock taken
 		runtime.Gosched()
 	}
-	c.settle()
+	c.advance()
 	_, _ = c.head.TryRecv()
 	c.mu.Unlock()
-	for c.head.Stats().ReceiversWaiting == 0 && len(ended) == 0 {
+	for c.head.Stats().ReceiversWaiting == 0 && len(closedError) == 0 {
 		runtime.Gosched()
 	}
 	c.mu.Lock()
 	c.fail(broken)
 	c.mu.Unlock()
-	if err := <-ended; err != broken {
+	if err := <-closedError; err != broken {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }

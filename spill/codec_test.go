@@ -62,7 +62,7 @@ func TestFragileCodec(t *testing.T) {
 		}()
 		_ = c.TrySend("panic")
 	}()
-	for v, says := range map[string]string{"error": `codec "raw": Append: no form`, "nothing": "less than the"} {
+	for v, says := range map[string]string{"error": `codec "raw": Append: no form`, "nothing": "fewer than the"} {
 		if err := c.TrySend(v); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", v, err)
 		}

@@ -19,15 +19,15 @@ const compactStep = 4 << 20
 //
 // A crash, or a full disk, leaves the old file; the new one replaces it in one step.
 func Compact(dir string) (before, after int64, err error) {
-	if before, after, err = (opening{}).compact(dir); err != nil {
+	if before, after, err = (opener{}).compact(dir); err != nil {
 		err = fmt.Errorf("spill: Compact: %w", err)
 	}
 	return before, after, err
 }
 
-func (o opening) compact(dir string) (before, after int64, err error) {
+func (o opener) compact(dir string) (before, after int64, err error) {
 	path := filepath.Join(dir, queueFile)
-	if err := o.inspect(path); err != nil {
+	if err := o.verify(path); err != nil {
 		return 0, 0, err
 	}
 	old, _, err := o.lock(path)
@@ -36,7 +36,7 @@ func (o opening) compact(dir string) (before, after int64, err error) {
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
 	s := &boltStore{db: old, path: path}
-	err = old.View(func(tx *bolt.Tx) error { return s.recognizeFormat(tx) })
+	err = old.View(func(tx *bolt.Tx) error { return s.checkFormat(tx) })
 	if err != nil {
 		return 0, 0, err
 	}
@@ -59,12 +59,12 @@ func (o opening) compact(dir string) (before, after int64, err error) {
 	if transfer == nil {
 		transfer = bolt.Compact
 	}
-	err = guarded(path, "compact", func() error { return transfer(smaller, old, compactStep) })
+	err = catch(path, "compact", func() error { return transfer(smaller, old, compactStep) })
 	if err = errors.Join(err, smaller.Sync(), smaller.Close()); err != nil {
 		return 0, 0, err
 	}
 	if err := os.Rename(name, path); err != nil {
 		return 0, 0, err
 	}
-	return before, s.size(), syncFolder(dir)
+	return before, s.size(), syncDir(dir)
 }

@@ -91,7 +91,7 @@ func TestCompactFails(t *testing.T) {
 		"an error": func() error { return full },
 		"a panic":  func() error { panic(full) },
 	} {
-		broken := opening{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
+		broken := opener{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
 			return errors.Join(bolt.Compact(to, from, step), breaks())
 		}}
 		if _, _, err := broken.compact(dir); err == nil || !strings.Contains(err.Error(), full.Error()) {
@@ -108,7 +108,7 @@ func TestCompactFails(t *testing.T) {
 			t.Errorf("%v; the folder has %s", err, names(t, dir))
 		}
 	}
-	taken := opening{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
+	taken := opener{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
 		return errors.Join(bolt.Compact(to, from, step), os.Remove(path), os.Mkdir(path, 0o700))
 	}}
 	if _, _, err := taken.compact(dir); err == nil || names(t, dir) != "queue.db " {

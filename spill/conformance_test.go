@@ -1,8 +1,10 @@
 package spill
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -73,6 +75,9 @@ type counted[T any] struct {
 
 func (c counted[T]) Cap() int { return c.capacity }
 
+// All is what the suite calls to loop.
+func (c counted[T]) All(ctx context.Context) iter.Seq[T] { return c.Values(ctx).All() }
+
 func (c counted[T]) Stats() sluice.Stats {
 	s := c.Elastic.Stats()
 	s.Cap = c.capacity
@@ -110,12 +115,12 @@ func (s shape) capacity() int {
 
 // open makes an Elastic of the shape, whose values count size bytes in memory and
 // have a form of so many.
-func open[T any](t *testing.T, dir string, s shape, size, form int, as codec.Codec[T]) sluicetest.Channel[T] {
-	o := &ElasticOptions[T]{MemoryLimit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + form)), Codec: as}
+func open[T any](t *testing.T, dir string, s shape, size, payload int, as codec.Codec[T]) sluicetest.Channel[T] {
+	o := &ElasticOptions[T]{MemoryLimit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + payload)), Codec: as}
 	if s.sized {
 		o.Size = func(T) int { return size }
 	}
-	c := toTheFull(t, folder(dir), o)
+	c := withFullLimit(t, directory(dir), o)
 	if s.block > 0 {
 		c.backlog.blockSize, c.backlog.segmentSize = s.block, int64(4*s.block)
 	}
@@ -172,6 +177,9 @@ type countedAutoAck[T any] struct {
 
 func (c countedAutoAck[T]) Cap() int { return c.capacity }
 
+// All is what the suite calls to loop.
+func (c countedAutoAck[T]) All(ctx context.Context) iter.Seq[T] { return c.Values(ctx).All() }
+
 func (c countedAutoAck[T]) Stats() sluice.Stats {
 	s := c.AutoAck.Stats()
 	s.Cap = c.capacity
@@ -197,10 +205,10 @@ func (s durableShape) String() string {
 }
 
 // openDurable makes a Durable of the shape, whose values have a form of so many bytes.
-func openDurable[T any](t *testing.T, s durableShape, form int, as codec.Codec[T]) sluicetest.Channel[T] {
-	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * form)}
+func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Codec[T]) sluicetest.Channel[T] {
+	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload)}
 	if s.capacity != sluice.Unlimited {
-		o.DiskLimit = int64(s.capacity * (form + recordCost))
+		o.DiskLimit = int64(s.capacity * (payload + recordCost))
 	}
 	if !s.bolt {
 		return countedAutoAck[T]{durableOn(newMemoryStore(), o).AutoAck(), s.capacity}
@@ -210,7 +218,7 @@ func openDurable[T any](t *testing.T, s durableShape, form int, as codec.Codec[T
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	file, has, err := opening{noSync: true}.open(dir, p.codec.Name())
+	file, found, err := opener{noSync: true}.open(dir, p.codec.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +226,7 @@ func openDurable[T any](t *testing.T, s durableShape, form int, as codec.Codec[T
 	if err := os.Truncate(filepath.Join(dir, reserveFile), 0); err != nil {
 		t.Fatal(err)
 	}
-	c := newDurable(p, file, has)
+	c := newDurable(p, file, found)
 	t.Cleanup(func() {
 		if err := c.Shutdown(); err != nil {
 			t.Error(err)

@@ -8,56 +8,56 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// ErrSettled: the delivery was acknowledged, or given back, before.
-var ErrSettled = errors.New("spill: the delivery was settled before")
+// ErrSettled is returned for a delivery that was acknowledged or given back before.
+var ErrSettled = errors.New("spill: delivery already acknowledged or given back")
 
-// errGap cannot be: numbers that were stored and not removed are missing.
-var errGap = errors.New("spill: records are missing in the file")
+// errMissing means that a record is missing that was stored and not deleted.
+var errMissing = errors.New("spill: the file lacks records that were stored in it")
 
-// A Delivery is a value on loan: it is stored until Ack, and comes back after Nack,
-// and when the queue is opened again without either.
+// A Delivery is a received value that is stored until it is acknowledged. It is
+// delivered again after Nack, and when the queue is opened again without an Ack or Nack.
 type Delivery[T any] struct {
-	// Value is a copy of what was sent, made by the codec.
+	// Value is a copy of the value that was sent, made by the codec.
 	Value T
-	// Attempt is how often the value was delivered since the queue was opened, with
-	// this one; from 1.
+	// Attempt counts the deliveries of the value since the queue was opened: 1 for
+	// the first.
 	Attempt int
 
 	from    *Durable[T]
-	number  uint64
-	cost    int64 // bytes of the disk limit
+	seq     uint64
+	cost    int64 // bytes of DiskLimit
 	settled bool  // guarded by from.mu
 }
 
-// Ack says that the value is done, and returns when it is removed on disk for good:
-// after nil it never comes back. It shares its write with senders and other
-// acknowledgements; for many at once see [Durable.Ack].
+// Ack acknowledges the value, which deletes it from disk. Ack waits for the write: after
+// nil the value is never delivered again. It shares the write with senders and other
+// acknowledgements. To acknowledge several deliveries in one call, see [Durable.Ack].
 //
-// It fails with [ErrSettled] if the delivery was settled before, with
-// [sluice.ErrClosed] after Shutdown, or with an error that names the file: then the
-// delivery is as before, and Ack can be tried again.
+// Ack returns [ErrSettled] if the delivery was settled before, [sluice.ErrClosed] after
+// Shutdown, or an error that names the file. In the last case the delivery is unchanged,
+// and the caller may try again.
 func (d *Delivery[T]) Ack() error { return d.from.ack(d) }
 
-// Nack gives the value back: it is delivered again, before all that was stored after
-// it. Nothing is written; when its turn comes it is read again from the file. It fails
-// with [ErrSettled] or [sluice.ErrClosed] like Ack.
+// Nack gives the value back: it is delivered again, before all values that were stored
+// after it. Nack does not write; the value is read from the file when its turn comes. It
+// returns [ErrSettled] or [sluice.ErrClosed], like Ack.
 //
-// Receivers that got ErrClosed from a drained channel have to ask again for what is
-// given back after that.
+// A receiver that got ErrClosed from a drained channel must receive again to get a
+// value that another receiver gives back later.
 func (d *Delivery[T]) Nack() error {
 	c := d.from
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.settleable(d); err != nil {
+	if err := c.settleError(d); err != nil {
 		return err
 	}
 	d.settled = true
-	c.back(d.number)
+	c.requeue(d.seq)
 	return nil
 }
 
-// settleable is why d cannot be settled, or nil. The lock is held.
-func (c *Durable[T]) settleable(d *Delivery[T]) error {
+// settleError returns the reason why d cannot be settled, or nil. The caller holds mu.
+func (c *Durable[T]) settleError(d *Delivery[T]) error {
 	switch {
 	case d.settled:
 		return ErrSettled
@@ -70,8 +70,9 @@ func (c *Durable[T]) settleable(d *Delivery[T]) error {
 	}
 }
 
-// Ack acknowledges deliveries of this channel, all in one write: all of them, or none
-// if it fails, as [Delivery.Ack] may. One of another channel panics, and so does nil.
+// Ack acknowledges deliveries of this channel in one write: all of them, or none if it
+// returns an error. The errors are those of [Delivery.Ack]. Ack panics if a delivery is
+// nil or belongs to another channel.
 func (c *Durable[T]) Ack(ds ...*Delivery[T]) error {
 	if len(ds) == 0 {
 		return nil
@@ -82,13 +83,13 @@ func (c *Durable[T]) Ack(ds ...*Delivery[T]) error {
 func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
 	for _, d := range ds {
 		if d == nil || d.from != c {
-			panic("spill: Ack: a delivery of another channel, or none")
+			panic("spill: Ack: delivery is nil or belongs to another channel")
 		}
 	}
 	c.mu.Lock()
 	for i, d := range ds {
-		if err := c.settleable(d); err != nil {
-			c.restore(ds[:i])
+		if err := c.settleError(d); err != nil {
+			c.unsettle(ds[:i])
 			c.mu.Unlock()
 			return err
 		}
@@ -96,32 +97,32 @@ func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
 	}
 	b, leads := c.join()
 	for _, d := range ds {
-		b.drops = append(b.drops, d.number)
+		b.deletes = append(b.deletes, d.seq)
 		b.freed += d.cost
 	}
 	c.mu.Unlock()
-	err := c.await(nil, new(turn), b, leads, 0, 0) //nolint:staticcheck // nil: nothing ends it
+	err := c.await(nil, new(lazyContext), b, leads, 0, 0) //nolint:staticcheck // nil: the wait has no end but the result
 	if err != nil {
 		c.mu.Lock()
-		c.restore(ds)
+		c.unsettle(ds)
 		c.mu.Unlock()
 	}
 	return err
 }
 
-// restore makes deliveries unsettled again.
-func (c *Durable[T]) restore(ds []*Delivery[T]) {
+// unsettle marks deliveries as in flight again. The caller holds mu.
+func (c *Durable[T]) unsettle(ds []*Delivery[T]) {
 	for _, d := range ds {
 		d.settled = false
 	}
 }
 
-// A RecordError is that a stored record is not what the codec can read, or not what
-// was stored. Whoever receives it has given the record back: it comes again, first of
-// all, unless Drop removes it.
+// A RecordError reports a stored record that is damaged or that the codec cannot decode.
+// The receive that returns it has given the record back: it is delivered again before
+// other records, until Drop removes it.
 type RecordError struct {
-	Raw []byte // what is stored
-	Err error  // what is wrong with it
+	Raw []byte // the stored bytes of the value
+	Err error  // what is wrong with them
 
 	drop func() error
 }
@@ -129,40 +130,41 @@ type RecordError struct {
 func (e *RecordError) Error() string { return e.Err.Error() }
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Drop removes the record for good, as Ack does. It fails with [ErrSettled] if that was
-// done before, or somebody else has just received the record: then it is theirs to drop.
+// Drop deletes the record from disk, like Ack. It returns [ErrSettled] if the record was
+// deleted before, or if another goroutine has received it since; that goroutine can drop
+// it.
 func (e *RecordError) Drop() error { return e.drop() }
 
-// deliver makes a Delivery of a record in the caller's hands.
-func (c *Durable[T]) deliver(record stored, tries int) (*Delivery[T], error) {
-	d := &Delivery[T]{from: c, number: record.number, cost: int64(len(record.form)) + recordCost}
+// deliver returns a Delivery of a record that the caller has taken.
+func (c *Durable[T]) deliver(record storedRecord, attempts int) (*Delivery[T], error) {
+	d := &Delivery[T]{from: c, seq: record.seq, cost: int64(len(record.payload)) + recordCost}
 	var v T
 	err := record.damaged
 	if err == nil {
-		v, err = decode(c.config.codec, record.form)
+		v, err = decode(c.config.codec, record.payload)
 	}
 	if err == nil {
-		d.Value, d.Attempt = v, tries
+		d.Value, d.Attempt = v, attempts
 		return d, nil
 	}
 	c.mu.Lock()
-	c.back(d.number)
+	c.requeue(d.seq)
 	c.mu.Unlock()
-	return nil, &RecordError{Raw: record.form, Err: err, drop: func() error { return c.drop(d.number, d.cost) }}
+	return nil, &RecordError{Raw: record.payload, Err: err, drop: func() error { return c.drop(d.seq, d.cost) }}
 }
 
-// drop removes a record that was given back.
-func (c *Durable[T]) drop(number uint64, cost int64) error {
+// drop deletes a record that was given back.
+func (c *Durable[T]) drop(seq uint64, cost int64) error {
 	c.mu.Lock()
-	if !c.returned.take(number) {
+	if !c.requeued.remove(seq) {
 		c.mu.Unlock()
 		return ErrSettled
 	}
 	c.queued--
 	c.received++
-	c.unsettled++
+	c.inFlight++
 	c.mu.Unlock()
-	d := &Delivery[T]{from: c, number: number, cost: cost}
+	d := &Delivery[T]{from: c, seq: seq, cost: cost}
 	err := d.Ack()
 	if err != nil {
 		_ = d.Nack()
@@ -170,16 +172,16 @@ func (c *Durable[T]) drop(number uint64, cost int64) error {
 	return err
 }
 
-// An AutoAck is a Durable as a channel of plain values: each is acknowledged as it is
-// received, so nothing comes twice, and what a process was working on when it died is
-// gone: at most once. Sending is that of the Durable.
+// An AutoAck is a Durable as a channel of plain values: it acknowledges each value as it
+// is received. No value is delivered twice, and the values that a process was working on
+// when it died are lost: delivery is at most once. AutoAck implements [sluice.Channel].
 type AutoAck[T any] struct{ *Durable[T] }
 
 // AutoAck returns c as a channel of plain values.
 func (c *Durable[T]) AutoAck() AutoAck[T] { return AutoAck[T]{c} }
 
-// Recv receives the next value like [Durable.Recv], and acknowledges it. If that
-// fails, the value is given back.
+// Recv receives the next value like [Durable.Recv], and acknowledges it. If that fails,
+// the value is given back.
 func (a AutoAck[T]) Recv(ctx context.Context) (v T, err error) {
 	d, err := a.Durable.Recv(ctx)
 	if err != nil {
@@ -188,7 +190,8 @@ func (a AutoAck[T]) Recv(ctx context.Context) (v T, err error) {
 	return a.accept(d)
 }
 
-// TryRecv is Recv, but for that it does not wait for a value: see [Durable.TryRecv].
+// TryRecv is like Recv, but does not wait for a value: see [Durable.TryRecv]. It does
+// wait for the write of the acknowledgement.
 func (a AutoAck[T]) TryRecv() (v T, err error) {
 	d, err := a.Durable.TryRecv()
 	if err != nil {
@@ -205,24 +208,47 @@ func (a AutoAck[T]) accept(d *Delivery[T]) (v T, err error) {
 	return d.Value, nil
 }
 
-// RecvBatch is [Durable.RecvBatch], and acknowledges all that it received at once.
+// RecvBatch receives values like [Durable.RecvBatch], and acknowledges them in one
+// write.
 func (a AutoAck[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	ds := make([]*Delivery[T], len(buf))
 	n, err = a.Durable.RecvBatch(ctx, ds)
+	return a.acceptBatch(buf, ds[:n], err)
+}
+
+// TryRecvBatch receives values like [Durable.TryRecvBatch], and acknowledges them in one
+// write.
+func (a AutoAck[T]) TryRecvBatch(buf []T) (n int, err error) {
+	ds := make([]*Delivery[T], len(buf))
+	n, err = a.Durable.TryRecvBatch(ds)
+	return a.acceptBatch(buf, ds[:n], err)
+}
+
+// acceptBatch acknowledges ds, which were received with err, and copies their values.
+func (a AutoAck[T]) acceptBatch(buf []T, ds []*Delivery[T], err error) (int, error) {
 	if err == nil {
-		err = a.Ack(ds[:n]...)
+		err = a.Ack(ds...)
 	}
 	if err != nil {
-		for _, d := range ds[:n] {
+		for _, d := range ds {
 			_ = d.Nack()
 		}
 		return 0, err
 	}
-	for i, d := range ds[:n] {
+	for i, d := range ds {
 		buf[i] = d.Value
 	}
-	return n, nil
+	return len(ds), nil
 }
 
-// All is [Durable.All], of acknowledged values.
-func (a AutoAck[T]) All(ctx context.Context) iter.Seq[T] { return all(a.Recv, ctx) }
+// Drain returns an iterator over the values that are queued when the loop begins, like
+// [Durable.Drain], and acknowledges each.
+func (a AutoAck[T]) Drain() iter.Seq[T] { return drainSeq(a.Len, a.TryRecv) }
+
+// Values returns a loop over values, like [Durable.Values], and acknowledges each.
+func (a AutoAck[T]) Values(ctx context.Context) *sluice.Values[T] {
+	if ctx == nil {
+		panic("spill: Values: nil context")
+	}
+	return sluice.NewValues(ctx, a)
+}

@@ -1,19 +1,20 @@
-// Package spill makes channels that go on on disk when memory ends, with the methods
-// of those of package sluice, so that a program changes one constructor.
+// Package spill provides channels that overflow to disk, and channels that survive the
+// process. They have the methods of the channels in package sluice, so a program
+// switches by changing one constructor.
 //
-// [OpenElastic] makes an [Elastic]: the disk is only more memory. Below a limit everything
-// stays in memory, as in a sluice.Elastic; what comes on top goes to files that nobody
-// else sees and that vanish with the process. FIFO holds across the boundary. Nothing is
-// synced, and nothing is there after a crash. The limit is in bytes of memory that the
-// process takes, not of values: see [Options].
+// [OpenElastic] returns an [Elastic], which uses the disk as additional memory. Up to a
+// limit, values stay in memory, as in a sluice.Elastic. Values beyond it go to files that
+// no other process sees and that vanish with the process. The order is FIFO throughout.
+// Nothing is synced, and nothing survives a crash. The limit counts the memory that the
+// process uses for the channel, not only values: see [ElasticOptions].
 //
-// [OpenDurable] makes a [Durable]: what a Send returned nil for is there after kill -9
-// and after a power failure, until it is acknowledged. Receivers get a [Delivery], with
-// Ack and Nack: at least once. [Durable.AutoAck] makes plain values of them: at most once.
+// [OpenDurable] returns a [Durable], which stores every value before Send returns nil.
+// Stored values survive kill -9 and a power failure until they are acknowledged.
+// Receivers get a [Delivery] with methods Ack and Nack: delivery is at least once.
+// [Durable.AutoAck] returns a channel of plain values, with delivery at most once.
 //
-// Values go to disk by a codec.Codec, and come back as copies.
+// A codec.Codec encodes values for the disk, so values that were on disk are copies.
 //
-// What may enter this package: ways to hold values of a channel outside of memory, on
-// this machine. docs/spill.md says when to use which, what is promised, and what it
-// costs.
+// This package contains ways to keep the values of a channel outside of memory, on one
+// machine. docs/spill.md explains which to choose, the guarantees, and the costs.
 package spill

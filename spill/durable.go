@@ -9,152 +9,129 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// How a Durable works.
+// How a Durable works. docs/design/spill.md has the arguments.
 //
-// # States and ownership
+// Every record has a sequence number; numbers ascend in the order of the sends. The
+// states of a record:
 //
-// Every record has a number; numbers ascend in the order of the sends. A record is
+//	reserved    its bytes count toward DiskLimit; the sender owns it
+//	joined      in the pending commit; the sender may still withdraw it
+//	written     the leader has taken the commit; the record cannot be withdrawn
+//	queued      stored, and ready to be delivered
+//	delivered   stored, and owned by a receiver
+//	acked       in a commit that deletes it
+//	deleted
 //
-//	reserved     has its bytes of the disk limit, and is its sender's
-//	joined       in a commit, and still its sender's, who may withdraw it
-//	written      the commit was taken by its leader: nobody can withdraw it
-//	queued       stored; to be delivered
-//	delivered    stored; in the hands of a receiver
-//	acked        in a commit that removes it
-//	gone
+// mu guards everything except the file. A record is stored before it can be received
+// and until it is acknowledged, so the queue in memory is only a window on the file:
 //
-// One lock guards all of it but the file. Records are stored before anybody can
-// receive them and as long as they are not acknowledged, so the queue in memory is
-// only a window on what the file holds:
+//	requeued    given back by receivers, lowest number first; read again from the file
+//	window      records below upto, read from the file or kept after a commit
+//	file        the rest: upto <= number < tail
 //
-//	returned     given back by receivers, lowest number first; read again
-//	window       records from the file, or on their way through, up to number upto
-//	file         the rest: upto … tail-1
+// A receive takes the first record in this order. The window is read from the file when
+// it is empty and upto < tail. A commit appends to the window if upto == tail and the
+// memory limit has room; so below that limit no record is read from disk.
 //
-// Who wants the next record takes the first there is. window is read from the file
-// when it is empty and upto < tail; a commit adds to it if upto == tail, and there is
-// room in the share of the limit. So below that nothing is ever read from the disk.
+// Group commit: a commit is a list of records to add and to delete. At most one commit
+// is being written, by its leader, a member of it, without the lock; the next one
+// gathers members meanwhile. The leader publishes the result, and passes leadership to
+// a member of the next commit. There is no background goroutine.
 //
-// # Group commit
+//	leading == a goroutine leads, or the token to lead is on its way
+//	pending != nil: its members wait for done and for the token
 //
-// A commit is a list of records to add and numbers to remove. At most one is being
-// written, by its leader, one of its members; the next one gathers meanwhile. The
-// leader takes a commit (it is not pending any more), writes it without the lock,
-// publishes what came of it, and hands leadership to a member of the next, if there
-// is one. So there is no goroutine to stop, and fsync is shared by whoever came
-// during the one before.
+// A member whose context ends withdraws its records under the lock. The last member to
+// leave removes the commit, and ends leadership if the token is already there. Once a
+// commit was taken, its members wait for the result of the write.
 //
-//   - committing exactly if somebody is leader, or the token to lead is on its way.
-//   - A pending commit has members who wait for done and lead at once. One whose
-//     context ends takes its records out under the lock; if it is the last, there is
-//     no commit; if it holds the token, it passes it on.
-//   - Nobody leaves a commit that was taken: what becomes of it is known after one
-//     write.
-//
-// # Linearization
-//
-// A send, and the removal of what was acknowledged, happens when the write of its
-// commit becomes durable; for those in this process, when that is published under
-// the lock. A receive happens under the lock.
-//
-// # Waiting: why no wake-up is lost
-//
-// A receiver joins its line under the lock hold that found nothing to receive, a
-// sender under the one that found no room. Whatever adds a record or makes room does
-// so under the lock, and serves the line, oldest first, before it releases it.
-//
-// # What is there after a crash
-//
-// All that a Send returned nil for and no Ack did, in order. Of a Send that had not
-// returned, all or nothing for each commit; of an Ack that had not returned, the
-// same. What had been delivered and not acknowledged is delivered again.
-//
-// # Tried and lost
-//
-// Waiting for more senders before a commit: one that finds company has had to wait
-// for the fsync before anyway, and one alone only waits longer. A log of our own:
-// faster, and a single flipped bit made it drop what came after.
+// No wake-up is lost: a receiver queues itself while it holds the lock under which it
+// found no record, a sender while it holds the lock under which it found no room; and
+// each change that adds a record or frees room calls serveWaiters before it unlocks.
 
-// A Durable is a FIFO on disk that survives the process. Make one with
-// [OpenDurable]. Its methods may be used by many goroutines at once.
+// A Durable is a FIFO on disk that survives the process. Make one with [OpenDurable].
+// Its methods may be called from any goroutine.
+//
+// Durable implements sluice.BatchSender[T], and sluice.BatchReceiver[*Delivery[T]]:
+// receivers get deliveries to acknowledge. See [Durable.AutoAck] for plain values.
 type Durable[T any] struct {
 	config  config[T]
 	store   store
-	parcels sync.Pool // of *parcel[T]
+	batches sync.Pool // of *recordBatch[T]
 
 	mu      sync.Mutex
-	pending *commit // gathers members; nil if there are none
-	leading bool    // a commit is being written, or the token is on its way
+	pending *commit // gathers members, or nil
+	leading bool    // a commit is being written, or the token to lead is on its way
 	idle    chan struct{}
 	adding  int // records in commits, pending or being written
 
-	returned numbers
-	window   fifo[stored]
+	requeued seqHeap
+	window   fifo[storedRecord]
 	inWindow int64 // bytes
 	upto     uint64
 	tail     uint64
-	tries    map[uint64]int // of records that were delivered and not acknowledged
-	queued   int            // returned, in the window, and in the file beyond it
-	bytes    int64          // of the disk limit
+	attempts map[uint64]int // of records that were delivered and not acknowledged
+	queued   int            // requeued, in the window, and in the file beyond it
+	bytes    int64          // of DiskLimit
 
-	senders   line // for room
-	receivers line // for a record
+	senders   waitQueue // for room
+	receivers waitQueue // for a record
 	closed    bool
 	stopped   bool
-	shut      chan struct{} // closed when the file is
+	shut      chan struct{} // closed when the file is closed
 	failure   error
 	ready     chan struct{} // nil until Ready is called
 
 	sent, received uint64
-	unsettled      int
+	inFlight       int
 	high           int
 }
 
-// recordCost is what a record counts in the disk limit beside its form.
+// recordCost is what DiskLimit counts for a record besides its payload.
 const recordCost = 8
 
-// OpenDurable opens the queue in the folder dir, or makes one; the folder is made if
-// only that is missing. What was sent and not acknowledged is there, in order, and
-// is delivered again.
+// OpenDurable opens the queue in the directory dir, or creates one. It creates dir if
+// only the last element of the path is missing. Values that were sent and not
+// acknowledged before are delivered again, in order.
 //
-// One Durable at a time has a folder: an error says if another one does, in this
-// process or another. So it does if the file is no queue, was truncated, has
-// another version, or was written with another codec: it names the file, and leaves
-// it as it is. Call [Durable.Shutdown] at the end.
+// Only one Durable at a time can use a directory: OpenDurable returns an error if
+// another one has it open, in this process or another. It also returns an error, which
+// names the file, if the file is not a queue, is truncated or damaged, has another
+// format version, or was written with another codec; the file is left as it is.
 //
-// Opening reads all of the file, once.
+// OpenDurable reads the whole file once. Call [Durable.Shutdown] when done.
 func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 	p, err := o.config()
 	if err != nil {
 		return nil, err
 	}
-	if err := makeFolder(dir); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
 	p.limit = share(p.memory)
-	s, has, err := opening{}.open(dir, p.codec.Name())
+	s, found, err := opener{}.open(dir, p.codec.Name())
 	if err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
-	return newDurable(p, s, has), nil
+	return newDurable(p, s, found), nil
 }
 
-func newDurable[T any](p config[T], s store, has inventory) *Durable[T] {
+func newDurable[T any](p config[T], s store, found contents) *Durable[T] {
 	c := &Durable[T]{
 		config: p, store: s,
-		upto: has.first, tail: has.next, queued: has.records, high: has.records, sent: uint64(has.records),
-		bytes: has.bytes + int64(has.records)*recordCost,
-		tries: map[uint64]int{},
+		upto: found.first, tail: found.next, queued: found.records, high: found.records, sent: uint64(found.records),
+		bytes:    found.bytes + int64(found.records)*recordCost,
+		attempts: map[uint64]int{},
 	}
-	c.parcels.New = func() any { return new(parcel[T]) }
+	c.batches.New = func() any { return new(recordBatch[T]) }
 	sluice.Enlist(p.name, "spill.Durable", c)
 	return c
 }
 
-// Close ends the sending: sends fail from now on, those that wait for room
-// included, and what is stored stays receivable. The queue is open again when it is
-// opened next. Close never waits, and does nothing the second time. See Shutdown for
-// the end of the receiving.
+// Close closes the queue for sending: pending and later sends fail with
+// [sluice.ErrClosed], and stored values can still be received. Opening the queue again
+// makes it accept values again. Close never waits. It is idempotent and safe from any
+// goroutine. See [Durable.Shutdown] for the end of receiving.
 func (c *Durable[T]) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,19 +143,17 @@ func (c *Durable[T]) close(err error) {
 		return
 	}
 	c.closed = true
-	for w := c.senders.pop(); w != nil; w = c.senders.pop() {
-		w.serve(err)
-	}
+	c.senders.finishAll(err)
 	if c.ready != nil {
 		close(c.ready)
 	}
-	c.settle()
+	c.serveWaiters()
 }
 
-// Shutdown ends the use of the channel: all calls fail with ErrClosed from now on,
-// waiting ones and those of deliveries included, a commit under way is waited for,
-// and the file is closed, for somebody else to open. What was not acknowledged is
-// there then. A second call waits for the first.
+// Shutdown closes the queue for sending and receiving. It waits for a commit in
+// progress and closes the file, so that another Durable can open it. All pending and
+// later calls, including those of deliveries, fail with [sluice.ErrClosed]. Values that
+// were not acknowledged stay in the file. A second call waits for the first.
 func (c *Durable[T]) Shutdown() error {
 	c.mu.Lock()
 	if c.stopped {
@@ -187,12 +162,10 @@ func (c *Durable[T]) Shutdown() error {
 		return nil
 	}
 	c.stopped = true
-	c.shut = make(chan struct{}) // not before: testing/synctest asks who made it
+	c.shut = make(chan struct{}) // made here, because testing/synctest associates it with a bubble
 	defer close(c.shut)
 	c.close(sluice.ErrClosed)
-	for w := c.receivers.pop(); w != nil; w = c.receivers.pop() {
-		w.serve(sluice.ErrClosed)
-	}
+	c.receivers.finishAll(sluice.ErrClosed)
 	for c.leading {
 		idle := make(chan struct{})
 		c.idle = idle
@@ -207,19 +180,18 @@ func (c *Durable[T]) Shutdown() error {
 	return nil
 }
 
-// fail ends the channel after an error that leaves its state unknown.
+// fail ends the channel after an error that leaves the state of the file unknown.
 func (c *Durable[T]) fail(err error) {
 	if c.failure == nil {
 		c.failure = err
 	}
 	c.close(err)
-	for w := c.receivers.pop(); w != nil; w = c.receivers.pop() {
-		w.serve(err)
-	}
+	c.receivers.finishAll(err)
 }
 
-// refused is why nothing can be sent, or nil. The lock is held.
-func (c *Durable[T]) refused() error {
+// sendError returns the error of sends to a channel that is closed or has failed, or
+// nil. The caller holds mu.
+func (c *Durable[T]) sendError() error {
 	switch {
 	case c.failure != nil:
 		return c.failure
@@ -230,41 +202,41 @@ func (c *Durable[T]) refused() error {
 	}
 }
 
-// settle serves whom there is something for. The lock is held.
-func (c *Durable[T]) settle() {
+// serveWaiters finishes the waiters that can proceed. The caller holds mu.
+func (c *Durable[T]) serveWaiters() {
 	for c.receivers.n > 0 {
 		record, err := c.next()
 		if err != nil {
-			c.receivers.pop().serve(err)
+			c.receivers.pop().finish(err)
 			continue
 		}
-		if record.number == 0 {
+		if record.seq == 0 {
 			break
 		}
 		w := c.receivers.pop()
 		w.record = record
-		w.serve(nil)
+		w.finish(nil)
 	}
 	for w := c.senders.first; w != nil && c.fits(w.need); w = c.senders.first {
 		c.bytes += w.need
 		c.senders.pop()
-		w.serve(nil)
+		w.finish(nil)
 	}
 	if c.drained() {
-		for w := c.receivers.pop(); w != nil; w = c.receivers.pop() {
-			w.serve(sluice.ErrClosed)
-		}
+		c.receivers.finishAll(sluice.ErrClosed)
 	}
-	c.announce()
+	c.postReady()
 }
 
-// drained reports whether nothing is queued, nor will be but what is given back.
+// drained reports whether the queue is closed and empty. A Nack can still add to it.
 func (c *Durable[T]) drained() bool { return c.closed && c.queued == 0 && c.adding == 0 }
 
 func (c *Durable[T]) fits(need int64) bool { return need <= c.config.diskLimit-c.bytes }
 
-// announce makes Ready readable if TryRecv would succeed.
-func (c *Durable[T]) announce() {
+// postReady posts a token to Ready if TryRecv would succeed. It is called after each
+// change that adds a record, and after each receive, so that a token is there while
+// records are left: a goroutine that took the token needs to receive only one record.
+func (c *Durable[T]) postReady() {
 	if c.ready == nil || c.closed || c.queued == 0 {
 		return
 	}
@@ -274,9 +246,10 @@ func (c *Durable[T]) announce() {
 	}
 }
 
-// Ready is as that of the kinds of package sluice: a channel that becomes readable
-// when TryRecv may succeed; whoever reads from it should then call TryRecv until that
-// fails with ErrEmpty. After Close it is closed.
+// Ready returns a channel for a select statement beside built-in channels; see the
+// method of the same name of [sluice.Bounded]. It becomes readable when a value can be
+// received, and stays readable while values are left. After Close it is closed. Every
+// call returns the same channel.
 func (c *Durable[T]) Ready() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -285,35 +258,50 @@ func (c *Durable[T]) Ready() <-chan struct{} {
 		if c.closed {
 			close(c.ready)
 		}
-		c.announce()
+		c.postReady()
 	}
 	return c.ready
 }
 
-// All returns an iterator over deliveries until the channel is closed and drained,
-// has failed, or ctx is done while it waits.
-func (c *Durable[T]) All(ctx context.Context) iter.Seq[*Delivery[T]] { return all(c.Recv, ctx) }
+// Drain returns an iterator over the values that are queued when the loop begins; it
+// never waits for a value. It is the body of a case that reads from Ready. The caller
+// owns the deliveries that it yields. A loop that ends at an error leaves it to the next
+// receive.
+func (c *Durable[T]) Drain() iter.Seq[*Delivery[T]] { return drainSeq(c.Len, c.TryRecv) }
 
-// Len returns how many values are queued: those delivered and not settled are not.
+// Values returns a loop over deliveries, which ends when the queue is closed and
+// drained, at an error such as a [RecordError], or when ctx is done while the loop
+// waits. Its Err method reports which. The body of the loop owns the deliveries, and
+// acknowledges them. Values panics if ctx is nil.
+func (c *Durable[T]) Values(ctx context.Context) *sluice.Values[*Delivery[T]] {
+	if ctx == nil {
+		panic("spill: Values: nil context")
+	}
+	return sluice.NewValues(ctx, c)
+}
+
+// Len returns the number of queued values. Deliveries in flight are not included.
 func (c *Durable[T]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.queued
 }
 
-// Cap returns [sluice.Unlimited]: the limit is in bytes.
+// Cap returns [sluice.Unlimited]: the limits of a Durable are in bytes.
 func (c *Durable[T]) Cap() int { return sluice.Unlimited }
 
-// InFlight returns how many deliveries were neither acknowledged nor given back.
+// InFlight returns the number of deliveries that were neither acknowledged nor given
+// back.
 func (c *Durable[T]) InFlight() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.unsettled
+	return c.inFlight
 }
 
-// Stats returns one consistent view of the channel's counters. Sent counts what was
-// found at OpenDurable too, and again what was given back; Received, deliveries; Bytes
-// is memory, BytesOnDisk the file; Warning is the failure of a channel that has failed.
+// Stats returns a consistent snapshot of the channel's counters. Sent includes the
+// values found by OpenDurable, and counts a value again after each Nack; Received counts
+// deliveries. Bytes is memory, BytesOnDisk the size of the file. Warning is the error of
+// a channel that has failed.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -322,7 +310,7 @@ func (c *Durable[T]) Stats() sluice.Stats {
 		Sent: c.sent, Received: c.received, HighWater: c.high,
 		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
 		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,
-		Bytes: c.inWindow + c.returned.bytes(), BytesOnDisk: c.store.size(), Closed: c.closed,
+		Bytes: c.inWindow + c.requeued.bytes(), BytesOnDisk: c.store.size(), Closed: c.closed,
 	}
 	if c.failure != nil {
 		s.Warning = c.failure.Error()

@@ -8,15 +8,15 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Recv receives the next value, and waits while there is none. What was given back
-// comes first, then what was stored, in order. The delivery is the caller's to settle,
-// by Ack or Nack, whenever it likes: it is not given to anybody else meanwhile.
+// Recv receives the next value, and waits if there is none. Values that were given back
+// by Nack come first, then stored values in order. The caller owns the delivery, and
+// settles it with Ack or Nack. There is no time limit; no other receiver gets the value
+// meanwhile.
 //
-// It fails with [sluice.ErrClosed] once the channel is closed and nothing is queued,
-// or shut down; with the context's error if it would have to wait under a context
-// that is done; with a [RecordError] if the codec does not take the record; or with
-// one that names the file that could not be read. After an error nothing was
-// consumed. A nil context panics.
+// Recv returns [sluice.ErrClosed] once the channel is closed and drained, or shut down;
+// the context's error if it would have to wait and ctx is done; a [RecordError] if the
+// record is damaged or the codec cannot decode it; or an error that names the file that
+// could not be read. After an error no value was consumed. Recv panics if ctx is nil.
 func (c *Durable[T]) Recv(ctx context.Context) (*Delivery[T], error) {
 	if ctx == nil {
 		panic("spill: Recv: nil context")
@@ -24,14 +24,14 @@ func (c *Durable[T]) Recv(ctx context.Context) (*Delivery[T], error) {
 	return c.recv(ctx)
 }
 
-// TryRecv receives the next value if there is one. Otherwise it fails with
-// [sluice.ErrEmpty], or as Recv does.
+// TryRecv receives the next value if there is one. If not, it returns
+// [sluice.ErrEmpty], or the same errors as Recv.
 func (c *Durable[T]) TryRecv() (*Delivery[T], error) {
 	return c.recv(nil) //nolint:staticcheck // nil: never wait
 }
 
-// RecvBatch waits for a value like Recv, then takes as many as there are, up to
-// len(buf), into buf, in order. n > 0 implies err == nil; an error is as for Recv.
+// RecvBatch waits for a value like Recv. It then receives as many values as there are,
+// up to len(buf), into buf in order. n > 0 implies err == nil; errors are those of Recv.
 func (c *Durable[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (n int, err error) {
 	if ctx == nil {
 		panic("spill: RecvBatch: nil context")
@@ -39,6 +39,21 @@ func (c *Durable[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (n int, 
 	if len(buf) == 0 {
 		return 0, nil
 	}
+	return c.recvBatch(ctx, buf)
+}
+
+// TryRecvBatch receives as many values as there are now, up to len(buf), into buf in
+// order. If there are none, it returns [sluice.ErrEmpty], or the same errors as Recv. An
+// empty buf returns 0, nil.
+func (c *Durable[T]) TryRecvBatch(buf []*Delivery[T]) (n int, err error) {
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	return c.recvBatch(nil, buf) //nolint:staticcheck // nil: never wait
+}
+
+// recvBatch is RecvBatch, or TryRecvBatch if ctx is nil.
+func (c *Durable[T]) recvBatch(ctx context.Context, buf []*Delivery[T]) (n int, err error) {
 	if buf[0], err = c.recv(ctx); err != nil {
 		return 0, err
 	}
@@ -52,53 +67,56 @@ func (c *Durable[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (n int, 
 	return n, nil
 }
 
-// recv is Recv, and with a nil ctx TryRecv.
+// recv is Recv, or TryRecv if ctx is nil.
 func (c *Durable[T]) recv(ctx context.Context) (*Delivery[T], error) {
-	var turn turn
+	var lazy lazyContext
 	for {
 		c.mu.Lock()
-		record, tries, err := c.receive(ctx, &turn)
+		record, attempts, err := c.receive(ctx, &lazy)
 		c.mu.Unlock()
 		if err != nil {
 			return nil, err
 		}
-		if record.number != 0 {
-			return c.deliver(record, tries)
+		if record.seq != 0 {
+			return c.deliver(record, attempts)
 		}
-		if !turn.asked { // a user's code: without the lock, then look again
-			turn.ask(ctx)
+		if !lazy.loaded { // user code runs without the lock; then try again
+			lazy.load(ctx)
 			continue
 		}
-		return nil, contextError(ctx) // the wait was ended; a user's code, again
+		return nil, contextError(ctx) // the context ended the wait; Err is user code
 	}
 }
 
-// receive takes the next record into the caller's hands, and waits for one. With
-// neither a record nor an error the context is to be asked. The lock is held.
-func (c *Durable[T]) receive(ctx context.Context, turn *turn) (record stored, tries int, err error) {
+// receive takes the next record, and waits for one. If it returns neither a record nor
+// an error, the caller reads the context and, unless it ended the wait, calls again. The
+// caller holds mu.
+func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (record storedRecord, attempts int, err error) {
 	switch {
 	case c.failure != nil:
 		return record, 0, c.failure
 	case c.stopped:
 		return record, 0, sluice.ErrClosed
 	}
-	if record, err = c.next(); err != nil {
+	record, err = c.next()
+	c.postReady() // records may be left, for other goroutines that wait for Ready
+	if err != nil {
 		return record, 0, err
 	}
 	switch {
-	case record.number != 0:
+	case record.seq != 0:
 	case c.drained():
 		return record, 0, sluice.ErrClosed
 	case ctx == nil:
 		return record, 0, sluice.ErrEmpty
-	case turn.over != nil:
-		return record, 0, turn.over
-	case !turn.asked:
+	case lazy.err != nil:
+		return record, 0, lazy.err
+	case !lazy.loaded:
 		return record, 0, nil
 	default:
 		w := &waiter{served: make(chan struct{})}
 		c.receivers.push(w)
-		if !c.receivers.await(&c.mu, w, turn) {
+		if !c.receivers.await(&c.mu, w, lazy) {
 			c.receivers.remove(w)
 			return record, 0, nil
 		}
@@ -107,21 +125,21 @@ func (c *Durable[T]) receive(ctx context.Context, turn *turn) (record stored, tr
 		}
 		record = w.record
 	}
-	return record, c.tries[record.number], nil
+	return record, c.attempts[record.seq], nil
 }
 
-// next takes the next record, for a receiver: number 0 if there is none. The lock is
-// held.
-func (c *Durable[T]) next() (record stored, err error) {
+// next removes the next record from the queue, for a receiver. Its number is 0 if the
+// queue is empty. The caller holds mu.
+func (c *Durable[T]) next() (record storedRecord, err error) {
 	switch {
-	case len(c.returned) > 0:
-		if record, err = c.again(c.returned[0]); err != nil {
-			return stored{}, err
+	case len(c.requeued) > 0:
+		if record, err = c.reread(c.requeued[0]); err != nil {
+			return storedRecord{}, err
 		}
-		heap.Pop(&c.returned)
+		heap.Pop(&c.requeued)
 	case c.window.len() > 0 || c.upto < c.tail:
 		if c.window.len() == 0 {
-			if err := c.look(); err != nil {
+			if err := c.readWindow(); err != nil {
 				return record, err
 			}
 		}
@@ -130,39 +148,39 @@ func (c *Durable[T]) next() (record stored, err error) {
 	default:
 		return record, nil
 	}
-	c.tries[record.number]++
+	c.attempts[record.seq]++
 	c.queued--
 	c.received++
-	c.unsettled++
+	c.inFlight++
 	return record, nil
 }
 
-// lookAhead is how much is read from the file at once, in bytes.
-const lookAhead = 1 << 20
+// windowRead is how many bytes are read from the file at once.
+const windowRead = 1 << 20
 
-// look reads the window from the file.
-func (c *Durable[T]) look() error {
-	records, err := c.store.read(c.upto, c.tail, min(c.config.limit, lookAhead))
+// readWindow reads the window from the file.
+func (c *Durable[T]) readWindow() error {
+	records, err := c.store.read(c.upto, c.tail, min(c.config.limit, windowRead))
 	if err != nil {
 		return err
 	}
 	if len(records) == 0 {
-		return errGap
+		return errMissing
 	}
 	for _, r := range records {
 		c.window.push(r)
 		c.inWindow += r.size()
 	}
-	c.upto = records[len(records)-1].number + 1
+	c.upto = records[len(records)-1].seq + 1
 	return nil
 }
 
-// again reads a record that was given back. It is not kept in memory: what receivers
-// give back is theirs to choose, and may be more than the limit.
-func (c *Durable[T]) again(number uint64) (record stored, err error) {
-	records, err := c.store.read(number, number+1, 1)
+// reread reads a record that was given back. Such records are not kept in memory:
+// receivers may give back more than the memory limit.
+func (c *Durable[T]) reread(seq uint64) (record storedRecord, err error) {
+	records, err := c.store.read(seq, seq+1, 1)
 	if err == nil && len(records) == 0 {
-		err = errGap
+		err = errMissing
 	}
 	if err != nil {
 		return record, err
@@ -170,23 +188,23 @@ func (c *Durable[T]) again(number uint64) (record stored, err error) {
 	return records[0], nil
 }
 
-// back takes a delivered record back into the queue. The lock is held.
-func (c *Durable[T]) back(number uint64) {
-	heap.Push(&c.returned, number)
+// requeue returns a delivered record to the queue. The caller holds mu.
+func (c *Durable[T]) requeue(seq uint64) {
+	heap.Push(&c.requeued, seq)
 	c.queued++
-	c.sent++ // once more: sums do not fall
-	c.unsettled--
-	c.settle()
+	c.sent++ // again, so that Sent-Received remains the length
+	c.inFlight--
+	c.serveWaiters()
 }
 
-// numbers are those of records, the lowest one first: a heap.
-type numbers []uint64
+// A seqHeap is a heap of sequence numbers, with the lowest first.
+type seqHeap []uint64
 
-func (h *numbers) Len() int           { return len(*h) }
-func (h *numbers) Less(i, j int) bool { return (*h)[i] < (*h)[j] }
-func (h *numbers) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
-func (h *numbers) Push(n any)         { *h = append(*h, n.(uint64)) }
-func (h *numbers) Pop() any {
+func (h *seqHeap) Len() int           { return len(*h) }
+func (h *seqHeap) Less(i, j int) bool { return (*h)[i] < (*h)[j] }
+func (h *seqHeap) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
+func (h *seqHeap) Push(n any)         { *h = append(*h, n.(uint64)) }
+func (h *seqHeap) Pop() any {
 	last := len(*h) - 1
 	n := (*h)[last]
 	if *h = (*h)[:last]; last == 0 {
@@ -195,14 +213,14 @@ func (h *numbers) Pop() any {
 	return n
 }
 
-// take removes number, and reports whether it was there.
-func (h *numbers) take(number uint64) bool {
-	i := slices.Index(*h, number)
+// remove removes seq, and reports whether it was there.
+func (h *seqHeap) remove(seq uint64) bool {
+	i := slices.Index(*h, seq)
 	if i >= 0 {
 		heap.Remove(h, i)
 	}
 	return i >= 0
 }
 
-// bytes is the memory that they take.
-func (h *numbers) bytes() int64 { return int64(len(*h)) * 8 }
+// bytes returns the memory that the heap uses.
+func (h *seqHeap) bytes() int64 { return int64(len(*h)) * 8 }

@@ -7,36 +7,37 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A commit is what is written at once: see the comment of durable.go.
+// A commit is a change that is written at once: see the comment in durable.go.
 type commit struct {
-	forms   [][]byte // the members' own; nil if withdrawn
-	drops   []uint64
-	freed   int64 // bytes of the disk limit that drops give back
-	members int
-	lead    chan struct{} // the token to lead; has room for it
-	done    chan struct{} // closed when it was published
-	err     error         // of those who send
-	dropErr error         // of those who acknowledge
+	payloads  [][]byte // owned by the members; nil if withdrawn
+	deletes   []uint64
+	freed     int64 // bytes of DiskLimit that deletes free
+	members   int
+	lead      chan struct{} // carries the token to lead; has a buffer of 1
+	done      chan struct{} // closed after the result is published
+	err       error         // for members that send
+	deleteErr error         // for members that acknowledge
 }
 
-// result is what became of b for a member.
+// result returns the outcome of b for a member that sends, or acknowledges.
 func (b *commit) result(sends bool) error {
 	if sends {
 		return b.err
 	}
-	return b.dropErr
+	return b.deleteErr
 }
 
-// Send stores v, and waits for room below the disk limit, and until v is on disk for
-// good: many senders share one write, so a Send costs little when there are many, and
-// an fsync when it is alone.
+// Send stores v on disk, with an fsync, and returns nil once v is stored. It waits if
+// DiskLimit leaves no room. Concurrent senders share writes, so a Send is cheap when
+// there are many, and costs an fsync when it is alone.
 //
-// It returns nil once v is stored. With [sluice.ErrClosed], [sluice.ErrTooLarge] (the
-// record is above the disk limit), the context's error, an error of the codec, or one
-// that names the file that could not be written and why, v was not stored and will not
-// be; only one that says that the outcome is unknown, after which the channel
-// has failed, leaves that open. A write under way is not cut short by the context. A
-// nil context panics.
+// Send returns [sluice.ErrClosed] if the channel is closed, [sluice.ErrTooLarge] if the
+// record exceeds DiskLimit, the context's error if ctx is done during the wait, an error
+// of the codec, or an error that names the file that could not be written. In all of
+// these cases v was not stored, and will not be. The exception is an error that says
+// that the outcome of the write is unknown: the channel has failed then, and v may be
+// there when the queue is opened again. The context does not interrupt a write in
+// progress. Send panics if ctx is nil.
 func (c *Durable[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("spill: Send: nil context")
@@ -44,24 +45,23 @@ func (c *Durable[T]) Send(ctx context.Context, v T) error {
 	return c.sendOne(ctx, v)
 }
 
-// TrySend is Send, but for that it returns [sluice.ErrFull] if there is no room. It
-// does wait for the disk.
+// TrySend is like Send, but returns [sluice.ErrFull] instead of waiting for room. It
+// does wait for the write.
 func (c *Durable[T]) TrySend(v T) error {
 	return c.sendOne(nil, v) //nolint:staticcheck // nil: never wait
 }
 
-// SendBatch stores the values of vs in order, in as few writes as they fit into, and
-// returns how many it stored, always a prefix of vs; the error is nil only if that is
-// all of them, and otherwise as for Send. Values of other senders may come between.
-// vs is not kept.
+// SendBatch stores the values of vs in order, in few writes. It returns the number of
+// values stored, always a prefix of vs, and an error as for Send unless that is all of
+// them. Values of other senders may come between them. SendBatch does not keep vs.
 func (c *Durable[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if ctx == nil {
 		panic("spill: SendBatch: nil context")
 	}
-	p := c.parcels.Get().(*parcel[T])
-	defer p.release(&c.parcels)
+	p := c.batches.Get().(*recordBatch[T])
+	defer p.release(&c.batches)
 	for n < len(vs) {
-		sent, err := c.sendParcel(ctx, p, vs[n:])
+		sent, err := c.sendRecords(ctx, p, vs[n:])
 		n += sent
 		if err != nil {
 			return n, err
@@ -71,50 +71,50 @@ func (c *Durable[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 }
 
 func (c *Durable[T]) sendOne(ctx context.Context, v T) error {
-	p := c.parcels.Get().(*parcel[T])
-	defer p.release(&c.parcels)
+	p := c.batches.Get().(*recordBatch[T])
+	defer p.release(&c.batches)
 	p.one[0] = v
-	_, err := c.sendParcel(ctx, p, p.one[:])
+	_, err := c.sendRecords(ctx, p, p.one[:])
 	return err
 }
 
-// sendParcel stores the first values of vs, by way of p: at least one if err is nil.
-// With a nil ctx it does not wait for room, nor give up.
-func (c *Durable[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T) (n int, err error) {
+// sendRecords encodes the first values of vs into p and stores them: at least one,
+// unless it returns an error. A nil ctx means that it does not wait for room.
+func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T) (n int, err error) {
 	if err := p.fill(&c.config, nil, vs, ""); err != nil {
 		return 0, err
 	}
-	if c.config.diskLimit-recordCost < int64(len(p.form(0))) {
+	if c.config.diskLimit-recordCost < int64(len(p.payload(0))) {
 		return 0, sluice.ErrTooLarge
 	}
-	// The context is a user's code: it is asked while nothing of ours depends on it.
-	var turn turn
+	// A context may be user code: read it without the lock.
+	var lazy lazyContext
 	if ctx != nil {
-		turn.ask(ctx)
+		lazy.load(ctx)
 	}
 	c.mu.Lock()
-	n, err = c.reserve(ctx, p, &turn)
+	n, err = c.reserve(ctx, p, &lazy)
 	if err != nil {
 		c.mu.Unlock()
 		return 0, err
 	}
 	b, leads := c.join()
-	at := len(b.forms)
+	at := len(b.payloads)
 	for i := range n {
-		b.forms = append(b.forms, p.form(i))
+		b.payloads = append(b.payloads, p.payload(i))
 	}
 	c.adding += n
 	c.mu.Unlock()
-	if err := c.await(ctx, &turn, b, leads, at, n); err != nil {
+	if err := c.await(ctx, &lazy, b, leads, at, n); err != nil {
 		return 0, err
 	}
 	return n, nil
 }
 
-// reserve takes room for the first values of p, at least one, and waits for it. The
-// lock is held.
-func (c *Durable[T]) reserve(ctx context.Context, p *parcel[T], turn *turn) (n int, err error) {
-	if err := c.refused(); err != nil {
+// reserve reserves room for the first records of p, at least one, and waits for it. The
+// caller holds mu.
+func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyContext) (n int, err error) {
+	if err := c.sendError(); err != nil {
 		return 0, err
 	}
 	for n < len(p.ends) && c.senders.n == 0 && c.fits(c.cost(p, n)) {
@@ -126,32 +126,32 @@ func (c *Durable[T]) reserve(ctx context.Context, p *parcel[T], turn *turn) (n i
 		return n, nil
 	case ctx == nil:
 		return 0, sluice.ErrFull
-	case turn.over != nil:
-		return 0, turn.over
+	case lazy.err != nil:
+		return 0, lazy.err
 	}
 	w := &waiter{need: c.cost(p, 0), served: make(chan struct{})}
 	c.senders.push(w)
-	if c.senders.await(&c.mu, w, turn) {
-		if w.err == nil && c.refused() != nil {
+	if c.senders.await(&c.mu, w, lazy) {
+		if w.err == nil && c.sendError() != nil {
 			c.bytes -= w.need
-			return 0, c.refused()
+			return 0, c.sendError()
 		}
 		return 1, w.err
 	}
 	c.senders.remove(w)
-	c.settle() // the one behind may be smaller, and fit
+	c.serveWaiters() // the next waiter's record may be smaller, and fit
 	c.mu.Unlock()
-	err = contextError(ctx) // a user's code, again
+	err = contextError(ctx) // user code
 	c.mu.Lock()
 	return 0, err
 }
 
-func (c *Durable[T]) cost(p *parcel[T], i int) int64 {
-	return int64(len(p.form(i))) + recordCost
+func (c *Durable[T]) cost(p *recordBatch[T], i int) int64 {
+	return int64(len(p.payload(i))) + recordCost
 }
 
-// join makes the caller a member of the commit that gathers, and its leader if there
-// is none. The lock is held.
+// join makes the caller a member of the pending commit, and its leader if no goroutine
+// leads. The caller holds mu.
 func (c *Durable[T]) join() (b *commit, leads bool) {
 	if c.pending == nil {
 		c.pending = &commit{lead: make(chan struct{}, 1), done: make(chan struct{})}
@@ -161,9 +161,9 @@ func (c *Durable[T]) join() (b *commit, leads bool) {
 	return c.pending, leads
 }
 
-// await waits until b is published, and writes it if the caller is to lead. If
-// the turn is over first, n forms from at on are withdrawn.
-func (c *Durable[T]) await(ctx context.Context, turn *turn, b *commit, leads bool, at, n int) error {
+// await waits until b is published, and writes b if the caller leads it. If the context
+// is done first, it withdraws n payloads, beginning at index at.
+func (c *Durable[T]) await(ctx context.Context, lazy *lazyContext, b *commit, leads bool, at, n int) error {
 	sends := n > 0
 	if leads {
 		c.write(b)
@@ -175,16 +175,17 @@ func (c *Durable[T]) await(ctx context.Context, turn *turn, b *commit, leads boo
 	case <-b.lead:
 		c.write(b)
 		return b.result(sends)
-	case <-turn.done:
+	case <-lazy.done:
 	}
-	if !c.withdraw(b, at, n) { // too late
+	if !c.withdraw(b, at, n) { // the write has begun
 		<-b.done
 		return b.result(sends)
 	}
 	return contextError(ctx)
 }
 
-// withdraw takes the caller and its forms out of b, if it was not taken yet.
+// withdraw removes the caller and its payloads from b. It returns false if the leader
+// has taken b.
 func (c *Durable[T]) withdraw(b *commit, at, n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,58 +193,58 @@ func (c *Durable[T]) withdraw(b *commit, at, n int) bool {
 		return false
 	}
 	for i := at; i < at+n; i++ {
-		c.bytes -= int64(len(b.forms[i])) + recordCost
-		b.forms[i] = nil
+		c.bytes -= int64(len(b.payloads[i])) + recordCost
+		b.payloads[i] = nil
 	}
 	c.adding -= n
 	b.members--
 	if b.members == 0 {
 		c.pending = nil
 		select {
-		case <-b.lead: // it was for us
-			c.rest()
+		case <-b.lead: // the token had no other taker
+			c.endLead()
 		default:
 		}
 	}
-	c.settle()
+	c.serveWaiters()
 	return true
 }
 
-// write is what the leader of b does.
+// write writes b, publishes the result, and passes leadership on.
 func (c *Durable[T]) write(b *commit) {
 	c.mu.Lock()
 	c.pending = nil
-	forms := b.forms[:0]
-	for _, form := range b.forms {
-		if form != nil {
-			forms = append(forms, form)
+	payloads := b.payloads[:0]
+	for _, payload := range b.payloads {
+		if payload != nil {
+			payloads = append(payloads, payload)
 		}
 	}
 	first, failure := c.tail, c.failure
 	c.mu.Unlock()
 
-	// What failed may be there. To go on from there would be to guess.
-	if b.err = failure; failure == nil && len(forms)+len(b.drops) > 0 {
-		b.err = c.store.write(first, forms, b.drops)
+	// After a failure the content of the file is unknown: do not write to it.
+	if b.err = failure; failure == nil && len(payloads)+len(b.deletes) > 0 {
+		b.err = c.store.write(first, payloads, b.deletes)
 	}
-	b.dropErr = b.err
-	if b.err != nil && failure == nil && len(forms) > 0 && len(b.drops) > 0 && !errors.Is(b.err, errUnknown) {
-		b.dropErr = c.store.write(first, nil, b.drops) // on a full disk there may be room for that
+	b.deleteErr = b.err
+	if b.err != nil && failure == nil && len(payloads) > 0 && len(b.deletes) > 0 && !errors.Is(b.err, errUnknown) {
+		b.deleteErr = c.store.write(first, nil, b.deletes) // a full disk may have room for deletes
 	}
 
 	c.mu.Lock()
-	c.publish(b, forms)
+	c.publish(b, payloads)
 	if c.pending != nil {
-		c.pending.lead <- struct{}{} // there is room: it had none yet
+		c.pending.lead <- struct{}{} // does not block: the commit had no token yet
 	} else {
-		c.rest()
+		c.endLead()
 	}
 	c.mu.Unlock()
 	close(b.done)
 }
 
-// rest ends leadership: nothing is to be written.
-func (c *Durable[T]) rest() {
+// endLead ends leadership: there is no commit to write.
+func (c *Durable[T]) endLead() {
 	c.leading = false
 	if c.idle != nil {
 		close(c.idle)
@@ -251,57 +252,57 @@ func (c *Durable[T]) rest() {
 	}
 }
 
-// publish makes known what came of b. The lock is held.
-func (c *Durable[T]) publish(b *commit, forms [][]byte) {
-	c.adding -= len(forms)
+// publish applies the result of b to the queue. The caller holds mu.
+func (c *Durable[T]) publish(b *commit, payloads [][]byte) {
+	c.adding -= len(payloads)
 	if b.err == nil {
-		c.admit(forms)
-		c.sent += uint64(len(forms))
-		c.queued += len(forms)
+		c.extendWindow(payloads)
+		c.sent += uint64(len(payloads))
+		c.queued += len(payloads)
 		c.high = max(c.high, c.queued)
 	} else {
-		for _, form := range forms {
-			c.bytes -= int64(len(form)) + recordCost
+		for _, payload := range payloads {
+			c.bytes -= int64(len(payload)) + recordCost
 		}
 	}
-	if b.dropErr == nil {
+	if b.deleteErr == nil {
 		c.bytes -= b.freed
-		c.unsettled -= len(b.drops)
-		for _, n := range b.drops {
-			delete(c.tries, n)
+		c.inFlight -= len(b.deletes)
+		for _, n := range b.deletes {
+			delete(c.attempts, n)
 		}
 	}
-	for _, err := range []error{b.err, b.dropErr} {
+	for _, err := range []error{b.err, b.deleteErr} {
 		if errors.Is(err, errUnknown) {
 			c.fail(err)
 		}
 	}
-	c.settle()
+	c.serveWaiters()
 }
 
-// admit counts records that were stored, and keeps copies in memory if they are the
-// next to come there and there is room.
-func (c *Durable[T]) admit(forms [][]byte) {
+// extendWindow adds stored records to the queue. It keeps copies of them in the window
+// if they follow its last record and the memory limit has room.
+func (c *Durable[T]) extendWindow(payloads [][]byte) {
 	first := c.tail
-	c.tail += uint64(len(forms))
+	c.tail += uint64(len(payloads))
 	if c.upto != first {
 		return
 	}
 	total, n := 0, 0
-	for _, form := range forms {
-		size := stored{form: form}.size()
+	for _, payload := range payloads {
+		size := storedRecord{payload: payload}.size()
 		if c.inWindow+size > c.config.limit {
 			break
 		}
 		c.inWindow += size
-		total += len(form)
+		total += len(payload)
 		n++
 	}
-	block := make([]byte, 0, total) // one for all: they go together
-	for i, form := range forms[:n] {
+	block := make([]byte, 0, total) // one allocation: the records are used at about the same time
+	for i, payload := range payloads[:n] {
 		start := len(block)
-		block = append(block, form...)
-		c.window.push(stored{number: first + uint64(i), form: block[start:len(block):len(block)]})
+		block = append(block, payload...)
+		c.window.push(storedRecord{seq: first + uint64(i), payload: block[start:len(block):len(block)]})
 	}
 	c.upto += uint64(n)
 }

@@ -62,9 +62,9 @@ func TestNackOrder(t *testing.T) {
 	if err := c.Ack(ds...); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.records) != 0 || c.bytes != 0 || len(c.tries) != 0 || c.InFlight() != 0 || c.inWindow != 0 {
+	if len(s.records) != 0 || c.bytes != 0 || len(c.attempts) != 0 || c.InFlight() != 0 || c.inWindow != 0 {
 		t.Errorf("all is acknowledged, but %d records, %d bytes, %d tries, %d unsettled, %d in the window are left",
-			len(s.records), c.bytes, len(c.tries), c.InFlight(), c.inWindow)
+			len(s.records), c.bytes, len(c.attempts), c.InFlight(), c.inWindow)
 	}
 }
 
@@ -219,16 +219,16 @@ func TestCommitFails(t *testing.T) {
 // mixed has two records sent and a delivery acknowledged at once: the first record leads
 // a commit, the others meet in the next one. It returns what each was told, in that
 // order. It is for bubbles.
-func mixed(t *testing.T, c *Durable[[]byte], s *memoryStore, onWrite func(forms [][]byte, drops []uint64) error) []error {
+func mixed(t *testing.T, c *Durable[[]byte], s *memoryStore, onWrite func(payloads [][]byte, deletes []uint64) error) []error {
 	t.Helper()
 	if err := c.TrySend(numbered(0)); err != nil {
 		t.Fatal(err)
 	}
 	d := mustRecv(t, c, 0)
 	gate := make(chan struct{})
-	s.onWrite = func(_ uint64, forms [][]byte, drops []uint64) error {
+	s.onWrite = func(_ uint64, payloads [][]byte, deletes []uint64) error {
 		<-gate
-		return onWrite(forms, drops)
+		return onWrite(payloads, deletes)
 	}
 	errs := make([]error, 3)
 	for i, f := range []func() error{
@@ -250,8 +250,8 @@ func TestMixedCommitFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
 		full := errors.New("full")
-		errs := mixed(t, c, s, func(forms [][]byte, _ []uint64) error {
-			if len(forms) > 0 {
+		errs := mixed(t, c, s, func(payloads [][]byte, _ []uint64) error {
+			if len(payloads) > 0 {
 				return full
 			}
 			return nil

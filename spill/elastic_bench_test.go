@@ -85,7 +85,7 @@ func BenchmarkThrough(b *testing.B) {
 				}
 			})
 			<-filled
-			for range c.All(context.Background()) {
+			for range c.Values(context.Background()).All() {
 			}
 			all.Wait()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")

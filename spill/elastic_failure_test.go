@@ -60,7 +60,7 @@ type partly struct {
 func TestSizeFromDisk(t *testing.T) {
 	for name, size := range map[string]func(partly) int{
 		"panicked": func(v partly) int { return *v.hidden },
-		"returned -1, below 0": func(v partly) int {
+		"returned -1, want at least 0": func(v partly) int {
 			if v.hidden == nil {
 				return -1
 			}

@@ -8,41 +8,41 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Recv receives the next value, and waits while there is none.
+// Recv receives the next value, and waits if there is none. A value that was on disk is
+// a copy, made by the codec.
 //
-// It fails with [sluice.ErrClosed] once the channel is closed and drained; with the
-// context's error if it would have to wait under a context that is done; and once
-// the channel has failed, when all that came before is received, with that failure,
-// which names the file or the codec. After an error nothing was consumed. A read
-// under way is not cut short by the context. A nil context panics.
-//
-// A value that was on disk is a copy, made by the codec.
+// Recv returns [sluice.ErrClosed] once the channel is closed and drained, and the
+// context's error if it would have to wait and ctx is done. A channel fails if a block
+// cannot be read back or a record cannot be decoded: once everything before that record
+// was received, Recv returns the failure, which names the file or the codec. After an
+// error no value was consumed. The context does not interrupt a read in progress. Recv
+// panics if ctx is nil.
 func (c *Elastic[T]) Recv(ctx context.Context) (T, error) {
 	if ctx == nil {
 		panic("spill: Recv: nil context")
 	}
-	// Direct before and after, and a value: all else is another call, the last one, so
-	// that nothing has to be kept across a call.
+	// Fast path: direct before and after, and a value. Everything else is a tail call,
+	// so that nothing has to be kept across a call.
 	if c.state.Load()&spilling == 0 {
 		v, err := c.head.Recv(ctx)
 		if err == nil && c.state.Load()&spilling == 0 {
 			return v, nil
 		}
-		return c.received(v, err)
+		return c.finishRecv(v, err)
 	}
 	return c.recvSpilling(ctx)
 }
 
-// received does what is due when head gave v, or failed with err, to a Recv.
-func (c *Elastic[T]) received(v T, err error) (T, error) {
+// finishRecv completes a Recv for which head returned v and err.
+func (c *Elastic[T]) finishRecv(v T, err error) (T, error) {
 	if err != nil {
-		return v, c.ended(err)
+		return v, c.closedError(err)
 	}
-	c.took()
+	c.afterRecv()
 	return v, nil
 }
 
-// recvSpilling is Recv of a channel that was spilling.
+// recvSpilling is Recv when the channel was spilling.
 func (c *Elastic[T]) recvSpilling(ctx context.Context) (T, error) {
 	for c.state.Load()&spilling != 0 {
 		v, err := c.TryRecv()
@@ -50,32 +50,32 @@ func (c *Elastic[T]) recvSpilling(ctx context.Context) (T, error) {
 			return v, err
 		}
 	}
-	return c.received(c.head.Recv(ctx)) // direct by now
+	return c.finishRecv(c.head.Recv(ctx)) // direct now
 }
 
-// TryRecv receives the next value if there is one. Otherwise it fails with
-// [sluice.ErrEmpty], or as Recv does. It may read a block.
+// TryRecv receives the next value if there is one. If not, it returns
+// [sluice.ErrEmpty], or the same errors as Recv. It may read a block from disk.
 func (c *Elastic[T]) TryRecv() (T, error) {
 	for {
 		state := c.state.Load()
 		v, err := c.head.TryRecv()
 		switch {
 		case err == nil:
-			c.took()
+			c.afterRecv()
 			return v, nil
 		case err != sluice.ErrEmpty:
-			return v, c.ended(err)
+			return v, c.closedError(err)
 		case state&spilling != 0:
-			c.fetch()
+			c.refillEmpty()
 		case c.state.Load() == state:
 			return v, err
 		}
 	}
 }
 
-// RecvBatch waits for a value like Recv, then takes as many as there are, up to
-// len(buf), into buf, in order, from disk too. n > 0 implies err == nil; an error is
-// as for Recv.
+// RecvBatch waits for a value like Recv. It then receives as many values as there are,
+// in memory and on disk, up to len(buf), into buf in order. n > 0 implies err == nil;
+// errors are those of Recv.
 func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	if ctx == nil {
 		panic("spill: RecvBatch: nil context")
@@ -92,75 +92,89 @@ func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 		n, err = c.head.RecvBatch(ctx, buf)
 		spilled = c.state.Load()&spilling != 0
 		if n > 0 {
-			c.took()
+			c.afterRecv()
 		}
 	}
 	if err != nil {
-		return 0, c.ended(err)
+		return 0, c.closedError(err)
 	}
-	for n < len(buf) && spilled { // once more when it is direct again
+	return n + c.recvMore(buf[n:], spilled), nil
+}
+
+// TryRecvBatch receives as many values as there are now, in memory and on disk, up to
+// len(buf), into buf in order. If there are none, it returns [sluice.ErrEmpty], or the
+// same errors as Recv. An empty buf returns 0, nil.
+func (c *Elastic[T]) TryRecvBatch(buf []T) (n int, err error) {
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	if buf[0], err = c.TryRecv(); err != nil {
+		return 0, err
+	}
+	return 1 + c.recvMore(buf[1:], true), nil
+}
+
+// recvMore receives the values that are there, up to len(buf), after others were
+// received. It refills head while the channel is spilling; spilled reports whether it
+// was when the caller looked.
+func (c *Elastic[T]) recvMore(buf []T, spilled bool) (n int) {
+	for n < len(buf) && spilled { // once more after the channel has become direct
 		spilled = c.state.Load()&spilling != 0
-		more, err := c.head.RecvBatch(never, buf[n:])
+		more, err := c.head.TryRecvBatch(buf[n:])
 		if err != nil && spilled {
-			c.fetch()
+			c.refillEmpty()
 		}
 		if more > 0 {
-			c.took()
+			c.afterRecv()
 		}
 		n += more
 	}
-	return n, nil
+	return n
 }
 
-// never is the context of one who does not wait.
-var never = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
-
-// ended is an error of head as one of the channel.
-func (c *Elastic[T]) ended(err error) error {
+// closedError translates an error of head.
+func (c *Elastic[T]) closedError(err error) error {
 	if err == sluice.ErrClosed {
-		return c.end()
+		return c.finalError()
 	}
 	return err
 }
 
-// took does what is due when values have left head.
-func (c *Elastic[T]) took() {
+// afterRecv is called after values were taken from head.
+func (c *Elastic[T]) afterRecv() {
 	if state := c.state.Load(); state&spilling != 0 {
-		c.readAhead(state)
+		c.maybeRefill(state)
 	}
 }
 
-// weight is what v counts in head if a user's code says its size. What comes back from
-// disk is taken, whatever the codec has made of it: so head cannot tell what is too
-// large, and a sender asks before. Of a slice or a string no codec may make a longer
-// one (see decodeNext), and a sender saves a fifth of the time.
-func (c *Elastic[T]) weight(v T) int { return int(min(int64(c.size(v)), c.config.limit)) }
+// headSize is the Size of head, if the user set one. head must accept whatever comes
+// back from disk, so the size is capped at the limit, and senders check values against
+// the limit before. Slices and strings need no such check: decodeNext ensures that a
+// codec does not return a longer one, which saves senders 20% of their time.
+func (c *Elastic[T]) headSize(v T) int { return int(min(int64(c.size(v)), c.config.limit)) }
 
-// isLow reports whether head should be filled from the backlog.
+// isLow reports whether head should be refilled from the backlog.
 func (c *Elastic[T]) isLow() bool { return int64(c.head.Len()) <= c.low.Load() }
 
-// isFull takes note that head has no room: as many values as it has are many.
-func (c *Elastic[T]) isFull() {
+// noteFull recomputes low: head is full with the number of values that it has now.
+func (c *Elastic[T]) noteFull() {
 	if c.size != nil {
-		c.low.Store(c.lowOf(c.head.Len()))
+		c.low.Store(c.lowFor(c.head.Len()))
 	}
 }
 
-// lowOf is how many values are few for a head that is full with n of them.
-func (c *Elastic[T]) lowOf(n int) int64 {
+// lowFor returns the value of low for a head that is full with n values.
+func (c *Elastic[T]) lowFor(n int) int64 {
 	part := float64(min(c.config.limit/2, readAhead)) / float64(c.config.limit)
 	return int64(float64(n) * part)
 }
 
-// readAhead is called by one who took something out of head while the channel is
-// spilling.
-func (c *Elastic[T]) readAhead(state uint64) {
+// maybeRefill is called after values were taken from head while the channel was
+// spilling. If head is not empty and another goroutine holds the lock, it leaves the
+// refill to a later receiver.
+func (c *Elastic[T]) maybeRefill(state uint64) {
 	switch {
-	case state&pressed != 0:
+	case state&blocked != 0:
 		c.mu.Lock()
 	case !c.isLow():
 		return
@@ -169,39 +183,40 @@ func (c *Elastic[T]) readAhead(state uint64) {
 	case !c.mu.TryLock():
 		return
 	}
-	c.settle()
+	c.advance()
 	c.mu.Unlock()
 }
 
-// fetch is called by one who found head empty while the channel was spilling. If it
-// moves nothing, somebody else has added to head, or all that was left is there.
-func (c *Elastic[T]) fetch() {
+// refillEmpty is called by a receiver that found head empty while the channel was
+// spilling. If it moves no record, another goroutine has added values to head, or all
+// that are left are there.
+func (c *Elastic[T]) refillEmpty() {
 	c.mu.Lock()
-	moved := c.settle()
+	moved := c.advance()
 	c.mu.Unlock()
 	if !moved {
 		runtime.Gosched()
 	}
 }
 
-// settle moves records to head and lets senders have the room, and makes the
-// channel direct if nothing is left. It reports whether something moved. The lock
-// is held.
-func (c *Elastic[T]) settle() (moved bool) {
+// advance moves records to head, appends the records of waiting senders that now have
+// room, and makes the channel direct if nothing is left. It reports whether it changed
+// anything. The caller holds mu.
+func (c *Elastic[T]) advance() (moved bool) {
 	for {
 		progress := c.refill()
-		for w := c.line.first; w != nil && c.fits(w.record.form); w = c.line.first {
-			c.line.pop()
-			w.serve(c.append(w.record.form))
+		for w := c.senders.first; w != nil && c.fits(w.record.payload); w = c.senders.first {
+			c.senders.pop()
+			w.finish(c.append(w.record.payload))
 			progress = true
 		}
 		moved = moved || progress
-		if c.line.n == 0 || !progress {
+		if c.senders.n == 0 || !progress {
 			break
 		}
 	}
-	if c.line.n == 0 {
-		c.set(0, pressed)
+	if c.senders.n == 0 {
+		c.set(0, blocked)
 		if c.backlog.records == 0 && c.state.Load()&spilling != 0 {
 			c.backlog.release()
 			c.set(0, spilling)
@@ -213,39 +228,39 @@ func (c *Elastic[T]) settle() (moved bool) {
 	return moved
 }
 
-// refill moves records to head while there is room, some at a time. The lock is
-// held.
+// refill moves records to head while head has room, up to refillRecords. The caller
+// holds mu.
 func (c *Elastic[T]) refill() (moved bool) {
 	for n := 0; n < refillRecords && c.backlog.records > 0; n++ {
 		if err := c.decodeNext(); err != nil {
 			c.fail(err)
 			return true
 		}
-		if err := c.place(c.next.value); err == sluice.ErrFull {
-			c.isFull()
+		if err := c.addToHead(c.next.value); err == sluice.ErrFull {
+			c.noteFull()
 			break
 		} else if err != nil {
 			c.fail(err)
 			return true
 		}
-		c.backlog.drop(c.next.record)
+		c.backlog.pop(c.next.record)
 		c.next = decoded[T]{}
 		moved = true
 	}
 	return moved
 }
 
-// decodeNext makes next the first record of the backlog.
+// decodeNext decodes the first record of the backlog into next.
 func (c *Elastic[T]) decodeNext() (err error) {
-	if c.next.there {
+	if c.next.valid {
 		return nil
 	}
-	defer func() { // Size is a user's code, and the lock is held
+	defer func() { // Size is user code, and the lock is held
 		if p := recover(); p != nil {
 			err = fmt.Errorf("spill: ElasticOptions.Size panicked: %v", p)
 		}
 	}()
-	record, err := c.backlog.first()
+	record, err := c.backlog.peek()
 	if err != nil {
 		return err
 	}
@@ -255,26 +270,24 @@ func (c *Elastic[T]) decodeNext() (err error) {
 	}
 	if c.size != nil {
 		switch size := c.size(value); {
-		case size < 0: // it must not make room
-			return fmt.Errorf("spill: ElasticOptions.Size returned %d, below 0", size)
-		case c.asked == nil && int64(size) > c.config.limit:
-			return fmt.Errorf("spill: codec %q: Decode returned %d bytes for what was within the %d that values may take",
+		case size < 0: // it would raise the limit of head
+			return fmt.Errorf("spill: ElasticOptions.Size returned %d, want at least 0", size)
+		case c.userSize == nil && int64(size) > c.config.limit:
+			return fmt.Errorf("spill: codec %q: Decode returned %d bytes for a value that was sent with at most %d",
 				c.config.codec.Name(), size, c.config.limit)
 		}
 	}
-	c.next = decoded[T]{there: true, value: value, record: record}
+	c.next = decoded[T]{valid: true, value: value, record: record}
 	return nil
 }
 
-// fail ends the channel: what is in head can be received, and then err.
+// fail ends the channel: the values in head can still be received, followed by err.
 func (c *Elastic[T]) fail(err error) {
 	c.failure = err
 	c.lost += c.backlog.records
 	c.backlog.discard()
 	c.next = decoded[T]{}
-	c.set(failed|closed, spilling|pressed)
-	for w := c.line.pop(); w != nil; w = c.line.pop() {
-		w.serve(err)
-	}
+	c.set(failed|closed, spilling|blocked)
+	c.senders.finishAll(err)
 	c.head.Close()
 }

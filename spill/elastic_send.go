@@ -7,26 +7,28 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Send sends v. Below the limit it does what an Elastic does; beyond, v goes to
-// disk, and Send waits only for room below the disk limit.
+// Send sends v. Below the memory limit v stays in memory; beyond it v is written to
+// disk. Send waits only if DiskLimit leaves no room.
 //
-// It returns nil once v was accepted; [sluice.ErrClosed] if the channel is closed,
-// also when that happens during the wait; [sluice.ErrTooLarge] if v alone is above
-// what values may take of the limit (see Options.MemoryLimit); the context's error if it would
-// have to wait under a context that is done; and if v has to go to disk, ErrTooLarge if
-// its record is above the disk limit, an error of the codec, or one that names the file
-// that could not be made or written, and why. After an error v is never delivered, and
-// the channel goes on, unless it has failed (see Recv): the next Send tries again. A
-// write under way is not cut short by the context. A nil context panics.
+// Send returns nil once v is accepted. It returns [sluice.ErrClosed] if the channel is
+// closed, even during the wait; [sluice.ErrTooLarge] if v alone exceeds the memory for
+// values (see [ElasticOptions].MemoryLimit), or its record exceeds DiskLimit; and the
+// context's error if it would have to wait and ctx is done. If v has to go to disk, Send
+// can also return an error of the codec, or an error that names the file that could not
+// be created or written.
+//
+// After an error v is never delivered. The channel remains usable, and the next Send
+// tries again, unless the channel has failed: see [Elastic.Recv]. The context does not
+// interrupt a write in progress. Send panics if ctx is nil.
 func (c *Elastic[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("spill: Send: nil context")
 	}
-	// The two ways of head are written out here, and its Send is taken, which does what
-	// its TrySend does: a call more is a tenth of a value.
+	// Both ways into head are written out here, because one more call costs 10% per
+	// value. head rejects values when it is full, so its Send does not wait.
 	if c.state.Load()&flags == 0 {
 		var err error
-		if c.asked == nil {
+		if c.userSize == nil {
 			err = c.head.Send(ctx, v)
 		} else {
 			err = c.sendSized(v, "Send")
@@ -35,14 +37,15 @@ func (c *Elastic[T]) Send(ctx context.Context, v T) error {
 			return nil
 		}
 		if err != sluice.ErrFull {
-			return c.ended(err)
+			return c.closedError(err)
 		}
 	}
 	return c.sendOne(ctx, v, "Send")
 }
 
-// TrySend sends v if that is possible without waiting. It returns nil,
-// [sluice.ErrFull] at the disk limit, or what Send does. It may write a block.
+// TrySend sends v if that is possible without waiting for room. It returns
+// [sluice.ErrFull] at the disk limit, and otherwise the same errors as Send. It may
+// write a block to disk.
 func (c *Elastic[T]) TrySend(v T) error {
 	if c.state.Load()&flags == 0 {
 		if err := c.sendDirect(v); err != sluice.ErrFull {
@@ -52,9 +55,9 @@ func (c *Elastic[T]) TrySend(v T) error {
 	return c.sendOne(nil, v, "TrySend") //nolint:staticcheck // nil: never wait
 }
 
-// SendBatch sends the values of vs in order, and returns how many it sent, always a
-// prefix of vs; the error is nil only if that is all of them, and otherwise as for
-// Send. Values of other senders may come between. vs is not kept.
+// SendBatch sends the values of vs in order. It returns the number of values sent,
+// always a prefix of vs, and an error as for Send unless that is all of them. Values of
+// other senders may come between them. SendBatch does not keep vs.
 func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if ctx == nil {
 		panic("spill: SendBatch: nil context")
@@ -79,42 +82,43 @@ func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	return n, nil
 }
 
-// sendDirect is TrySend to head. The channel was direct.
+// sendDirect tries to add v to head. The caller saw the state direct.
 func (c *Elastic[T]) sendDirect(v T) error {
-	if c.asked == nil {
-		return c.ended(c.head.TrySend(v))
+	if c.userSize == nil {
+		return c.closedError(c.head.TrySend(v))
 	}
 	return c.sendSized(v, "TrySend")
 }
 
-// sendSized adds a value to head whose size a user's code says. method is what the
-// user called.
+// sendSized tries to add v, whose size user code reports, to head. method is the method
+// that the user called.
 func (c *Elastic[T]) sendSized(v T, method string) error {
-	if uint64(c.asked(v)) > uint64(c.config.limit) { // or negative
-		return c.refuse(v, method)
+	if uint64(c.userSize(v)) > uint64(c.config.limit) { // or negative
+		return c.sizeError(v, method)
 	}
 	if err := c.head.TrySend(v); err != nil {
-		return c.ended(err)
+		return c.closedError(err)
 	}
 	return nil
 }
 
-// refuse is the error of a value that no memory holds.
-func (c *Elastic[T]) refuse(v T, method string) error {
-	if size := c.asked(v); size < 0 {
-		panic(negative(size, method))
+// sizeError returns the error of a value that exceeds the limit. It panics if the size
+// is negative.
+func (c *Elastic[T]) sizeError(v T, method string) error {
+	if size := c.userSize(v); size < 0 {
+		panic(negativeSize(size, method))
 	}
 	return sluice.ErrTooLarge
 }
 
-// negative is what a method panics with if a user's code says that size.
-func negative(size int, method string) string {
-	return fmt.Sprintf("spill: %s: ElasticOptions.Size returned %d, below 0", method, size)
+// negativeSize is the panic of a method for which the user's Size returned size.
+func negativeSize(size int, method string) string {
+	return fmt.Sprintf("spill: %s: ElasticOptions.Size returned %d, want at least 0", method, size)
 }
 
-// place adds v to head under the lock. Its size was asked for before: head asks
-// again, and a user's code must not end the call now.
-func (c *Elastic[T]) place(v T) (err error) {
+// addToHead tries to add v to head under the lock. head calls Size again, and a panic
+// of user code must not end the call here.
+func (c *Elastic[T]) addToHead(v T) (err error) {
 	if c.size != nil {
 		defer func() {
 			if p := recover(); p != nil {
@@ -125,60 +129,61 @@ func (c *Elastic[T]) place(v T) (err error) {
 	return c.head.TrySend(v)
 }
 
-// runLength is how many values of a batch are admitted at once.
+// runLength is the number of values of a batch whose sizes are checked at once.
 const runLength = 64
 
-// sendRun adds the first values of vs to head. It returns ErrFull if the first one
-// that it did not add finds no room.
+// sendRun adds the first values of vs to head. It returns ErrFull if head has no room
+// for the first value that it did not add.
 func (c *Elastic[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
-	if c.asked == nil {
+	if c.userSize == nil {
 		n, err = c.head.SendBatch(ctx, vs)
-		return n, c.ended(err)
+		return n, c.closedError(err)
 	}
 	vs = vs[:min(len(vs), runLength)]
 	for _, v := range vs {
-		if uint64(c.asked(v)) > uint64(c.config.limit) {
+		if uint64(c.userSize(v)) > uint64(c.config.limit) {
 			break
 		}
 		n++
 	}
 	if n == 0 {
-		return 0, c.refuse(vs[0], "SendBatch")
+		return 0, c.sizeError(vs[0], "SendBatch")
 	}
 	n, err = c.head.SendBatch(ctx, vs[:n])
-	return n, c.ended(err)
+	return n, c.closedError(err)
 }
 
-// sendOne is sendPart of one value.
+// sendOne sends v in a batch of one record.
 func (c *Elastic[T]) sendOne(ctx context.Context, v T, method string) error {
-	p := c.parcels.Get().(*parcel[T])
-	defer p.release(&c.parcels)
+	p := c.batches.Get().(*recordBatch[T])
+	defer p.release(&c.batches)
 	p.one[0] = v
-	_, err := c.sendParcel(ctx, p, p.one[:], method)
+	_, err := c.sendRecords(ctx, p, p.one[:], method)
 	return err
 }
 
-// sendPart sends some of the first values of vs, at least one if err is nil.
+// sendPart sends some of the first values of vs: at least one, unless it returns an
+// error.
 func (c *Elastic[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
-	p := c.parcels.Get().(*parcel[T])
-	defer p.release(&c.parcels)
-	return c.sendParcel(ctx, p, vs, "SendBatch")
+	p := c.batches.Get().(*recordBatch[T])
+	defer p.release(&c.batches)
+	return c.sendRecords(ctx, p, vs, "SendBatch")
 }
 
-// sendParcel sends the first values of vs, by way of p, wherever there is room for
-// them: as many as it takes to make the lock cheap. With a nil ctx it does not wait.
-func (c *Elastic[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T, method string) (n int, err error) {
+// sendRecords encodes the first values of vs into p, takes the lock once, and sends
+// them to head or to the backlog. A nil ctx means that it does not wait for room.
+func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T, method string) (n int, err error) {
 	if c.state.Load()&closed != 0 {
-		return 0, c.end()
+		return 0, c.finalError()
 	}
 	if err := p.fill(&c.config, c.size, vs, method); err != nil {
 		return 0, err
 	}
-	var turn turn
+	var lazy lazyContext
 	c.mu.Lock()
 	for n < len(p.ends) && err == nil {
-		var waits bool
-		if waits, err = c.sendNext(p, n); !waits {
+		var full bool
+		if full, err = c.sendNext(p, n); !full {
 			if err == nil {
 				n++
 			}
@@ -187,28 +192,28 @@ func (c *Elastic[T]) sendParcel(ctx context.Context, p *parcel[T], vs []T, metho
 		switch {
 		case ctx == nil:
 			err = sluice.ErrFull
-		case turn.over != nil:
-			err = turn.over
-		case !turn.asked: // a user's code: without the lock, then look again
+		case lazy.err != nil:
+			err = lazy.err
+		case !lazy.loaded: // user code runs without the lock; then try again
 			c.mu.Unlock()
-			turn.ask(ctx)
+			lazy.load(ctx)
 			c.mu.Lock()
 		default:
-			if err = c.wait(ctx, &turn, p.record(n)); err == nil {
+			if err = c.waitForRoom(ctx, &lazy, p.record(n)); err == nil {
 				n++
 			}
 		}
 	}
-	if c.isLow() || c.line.n > 0 {
-		c.settle()
+	if c.isLow() || c.senders.n > 0 {
+		c.advance()
 	}
 	c.mu.Unlock()
 	return n, err
 }
 
-// sendNext sends value n of p, or says that there is no room on disk. The lock is
-// held.
-func (c *Elastic[T]) sendNext(p *parcel[T], n int) (waits bool, err error) {
+// sendNext sends value n of p, or reports that there is no room on disk. The caller
+// holds mu.
+func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (full bool, err error) {
 	state := c.state.Load()
 	switch {
 	case state&failed != 0:
@@ -216,18 +221,18 @@ func (c *Elastic[T]) sendNext(p *parcel[T], n int) (waits bool, err error) {
 	case state&closed != 0:
 		return false, sluice.ErrClosed
 	case state&spilling == 0:
-		if err := c.place(p.values[n]); err != sluice.ErrFull {
+		if err := c.addToHead(p.values[n]); err != sluice.ErrFull {
 			return false, err
 		}
-		c.isFull()
+		c.noteFull()
 	}
 	record := p.record(n)
-	if c.line.n > 0 || !c.fits(record) {
-		c.settle()
+	if c.senders.n > 0 || !c.fits(record) {
+		c.advance()
 		switch {
-		case c.state.Load()&failed != 0: // by what was read: there is room, for nothing
+		case c.state.Load()&failed != 0: // advance could not read a block
 			return false, c.failure
-		case c.line.n > 0 || !c.fits(record):
+		case c.senders.n > 0 || !c.fits(record):
 			return true, nil
 		}
 	}
@@ -239,7 +244,7 @@ func (c *Elastic[T]) fits(record []byte) bool {
 	return int64(len(record)) <= c.config.diskLimit-c.backlog.bytes
 }
 
-// append adds a record to the backlog. Whoever calls it looks at head afterwards.
+// append adds a record to the backlog. The caller then checks whether head is low.
 func (c *Elastic[T]) append(record []byte) error {
 	if err := c.backlog.append(record); err != nil {
 		return err
@@ -249,19 +254,20 @@ func (c *Elastic[T]) append(record []byte) error {
 	return nil
 }
 
-// wait has record appended by somebody else. The lock is held, but for the wait.
-func (c *Elastic[T]) wait(ctx context.Context, turn *turn, record []byte) error {
-	w := &waiter{record: stored{form: record}, served: make(chan struct{})}
-	c.line.push(w)
-	c.set(spilling|pressed, 0)
-	c.settle() // since pressed is set
-	if c.line.await(&c.mu, w, turn) {
+// waitForRoom waits until another goroutine has appended record. The caller holds mu,
+// which is released during the wait.
+func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, record []byte) error {
+	w := &waiter{record: storedRecord{payload: record}, served: make(chan struct{})}
+	c.senders.push(w)
+	c.set(spilling|blocked, 0)
+	c.advance() // try again, now that blocked is set
+	if c.senders.await(&c.mu, w, lazy) {
 		return w.err
 	}
-	c.line.remove(w)
-	c.settle() // the one behind may be smaller, and fit
+	c.senders.remove(w)
+	c.advance() // the next waiter's record may be smaller, and fit
 	c.mu.Unlock()
-	err := contextError(ctx) // a user's code, again
+	err := contextError(ctx) // user code
 	c.mu.Lock()
 	return err
 }

@@ -30,7 +30,7 @@ func TestBoundaryStorm(t *testing.T) {
 		c := on(t, disk, o)
 		c.backlog.blockSize, c.backlog.segmentSize = 12*(1+rng.IntN(5)), int64(12*(1+rng.IntN(12)))
 		storm(t, c, rng, 1+rng.IntN(4), 1+rng.IntN(4))
-		atRest(t, c, disk)
+		checkIdle(t, c, disk)
 		if t.Failed() {
 			t.Fatalf("seed %d: %d bytes in memory, %d on disk, sized: %v", seed, o.MemoryLimit, o.DiskLimit, o.Size != nil)
 		}
@@ -47,12 +47,12 @@ func storm(t *testing.T, c *Elastic[uint64], rng *rand.Rand, senders, receivers 
 	early := rng.IntN(2) == 0
 	for i := range senders {
 		own := rand.New(rand.NewPCG(rng.Uint64(), 1))
-		sending.Go(func() { accepted[i] = sendAnyhow(c, own, uint64(i)<<32, early) })
+		sending.Go(func() { accepted[i] = sendRandomly(c, own, uint64(i)<<32, early) })
 	}
 	for i := range receivers {
 		own := rand.New(rand.NewPCG(rng.Uint64(), 1))
 		receiving.Go(func() {
-			received[i] = receiveAnyhow(c, own, &arrived)
+			received[i] = receiveRandomly(c, own, &arrived)
 		})
 	}
 	sending.Wait()
@@ -93,7 +93,7 @@ func storm(t *testing.T, c *Elastic[uint64], rng *rand.Rand, senders, receivers 
 // sendAnyhow sends first and the numbers after it until the channel is closed, which
 // it does itself in the middle if it is to end early, or it has sent enough. It
 // returns what was accepted.
-func sendAnyhow(c *Elastic[uint64], rng *rand.Rand, first uint64, early bool) (accepted []uint64) {
+func sendRandomly(c *Elastic[uint64], rng *rand.Rand, first uint64, early bool) (accepted []uint64) {
 	for v := first; v < first+200; {
 		if early && v > first+100 {
 			c.Close()
@@ -129,7 +129,7 @@ func sendAnyhow(c *Elastic[uint64], rng *rand.Rand, first uint64, early bool) (a
 
 // receiveAnyhow receives until the channel is closed and drained: in one manner only,
 // which waits, or in all of them.
-func receiveAnyhow(c *Elastic[uint64], rng *rand.Rand, arrived *atomic.Int64) (received []uint64) {
+func receiveRandomly(c *Elastic[uint64], rng *rand.Rand, arrived *atomic.Int64) (received []uint64) {
 	manner := rng.IntN(6)
 	for {
 		way := manner

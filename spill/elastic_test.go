@@ -16,17 +16,24 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
+// never is a context that is done: calls do not wait.
+var never = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
 // on makes an Elastic on a disk, with small blocks.
 func on[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elastic[T] {
 	t.Helper()
-	c := toTheFull(t, disk, o)
+	c := withFullLimit(t, disk, o)
 	c.backlog.blockSize, c.backlog.segmentSize = 200, 900
 	return c
 }
 
 // toTheFull makes an Elastic whose values may take all of MemoryLimit, which Open does not
 // let them: tests that count bytes do so under any GOGC.
-func toTheFull[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elastic[T] {
+func withFullLimit[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elastic[T] {
 	t.Helper()
 	p, err := o.config()
 	if err != nil {
@@ -68,7 +75,11 @@ func TestBoundary(t *testing.T) {
 				want = append(want, batch...)
 			default:
 				buf := make([][]byte, 1+rng.IntN(5)*rng.IntN(9))
-				n, err := c.RecvBatch(never, buf)
+				receive := c.TryRecvBatch
+				if step%2 == 0 {
+					receive = func(buf [][]byte) (int, error) { return c.RecvBatch(never, buf) }
+				}
+				n, err := receive(buf)
 				if n != min(len(buf), len(want)) || (err != nil) != (len(want) == 0) {
 					t.Fatalf("seed %d, step %d: RecvBatch into %d with %d queued: %d, %v", seed, step, len(buf), len(want), n, err)
 				}
@@ -94,12 +105,12 @@ func TestBoundary(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		atRest(t, c, disk)
+		checkIdle(t, c, disk)
 	}
 }
 
 // atRest asserts that a drained channel is as new.
-func atRest[T any](t *testing.T, c *Elastic[T], disk *faulty) {
+func checkIdle[T any](t *testing.T, c *Elastic[T], disk *faulty) {
 	t.Helper()
 	if s := c.Stats(); s.Len != 0 || s.BytesOnDisk != 0 || c.state.Load()&spilling != 0 || disk.opened() != 0 {
 		t.Errorf("a drained channel: %+v, %d files open", s, disk.opened())
@@ -183,7 +194,7 @@ func TestWriteFails(t *testing.T) {
 				}
 			}
 			drained(t, c, 0, sent+1)
-			atRest(t, c, disk)
+			checkIdle(t, c, disk)
 		})
 	}
 }
@@ -203,7 +214,7 @@ func TestReadFails(t *testing.T) {
 		says string
 	}{
 		"error":       {fails, "input/output error"},
-		"flipped bit": {flip, "not those that were written"},
+		"flipped bit": {flip, "wrong checksum"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := &faulty{onRead: fault.read}
@@ -275,7 +286,7 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, says := range map[string]string{
-		plain:                          "not a folder",
+		plain:                          "not a directory",
 		filepath.Join(top, "no/where"): "no such file",
 		filepath.Join(plain, "below"):  "not a directory",
 	} {
@@ -386,7 +397,7 @@ func TestCloseSpilled(t *testing.T) {
 			t.Fatalf("a Send that waited at Close: %v", err)
 		}
 		i := 0
-		for v := range c.All(context.Background()) {
+		for v := range c.Values(context.Background()).All() {
 			if !bytes.Equal(v, numbered(i)) {
 				t.Fatalf("received %.9q, want %d", v, i)
 			}
@@ -396,6 +407,6 @@ func TestCloseSpilled(t *testing.T) {
 			t.Fatalf("received %d of %d, then %v", i, n, err)
 		}
 		<-c.Ready()
-		atRest(t, c, disk)
+		checkIdle(t, c, disk)
 	})
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/sluice-go/sluice/spill"
 )
 
-// A channel of lines that takes a megabyte of memory, and has the rest on disk.
-func ExampleOpen() {
+// A channel of lines that uses 1 MiB of memory, and the disk for the rest.
+func ExampleOpenElastic() {
 	ctx := context.Background()
 	lines, err := spill.OpenElastic(os.TempDir(), &spill.ElasticOptions[string]{MemoryLimit: 1 << 20})
 	if err != nil {
-		fmt.Println(err) // names the folder, and why nothing can be written there
+		fmt.Println(err) // names the directory and the reason
 		return
 	}
 	for n := range 100_000 {
-		if err := lines.Send(ctx, fmt.Sprintf("line %d of a service that logs more than anybody reads", n)); err != nil {
+		if err := lines.Send(ctx, fmt.Sprintf("line %d of a service that logs a lot", n)); err != nil {
 			fmt.Println(err)
 			return
 		}
@@ -27,8 +27,13 @@ func ExampleOpen() {
 
 	fmt.Println("queued:", lines.Len(), "some on disk:", lines.Stats().BytesOnDisk > 0)
 	received := 0
-	for range lines.All(ctx) {
+	values := lines.Values(ctx)
+	for range values.All() {
 		received++
+	}
+	if err := values.Err(); err != nil {
+		fmt.Println(err) // a block could not be read back
+		return
 	}
 	fmt.Println("received:", received, "on disk:", lines.Stats().BytesOnDisk)
 	// Output:
@@ -36,7 +41,7 @@ func ExampleOpen() {
 	// received: 100000 on disk: 0
 }
 
-// A queue of jobs that survives the process: what was not acknowledged comes again.
+// A queue of jobs that survives the process: jobs without an Ack are delivered again.
 func ExampleOpenDurable() {
 	ctx := context.Background()
 	dir := filepath.Join(os.TempDir(), fmt.Sprint("jobs-", os.Getpid()))
@@ -44,7 +49,7 @@ func ExampleOpenDurable() {
 
 	jobs, err := spill.OpenDurable[string](dir, nil)
 	if err != nil {
-		fmt.Println(err) // in use, not a queue, another version, another codec, …
+		fmt.Println(err) // for example: in use by another process, or damaged
 		return
 	}
 	if n, err := jobs.SendBatch(ctx, []string{"resize", "upload", "notify"}); err != nil {
@@ -53,8 +58,8 @@ func ExampleOpenDurable() {
 	}
 	first, _ := jobs.Recv(ctx)
 	second, _ := jobs.Recv(ctx)
-	fmt.Println(first.Value, first.Ack()) // done, for good
-	fmt.Println(second.Value)             // and here the process ends
+	fmt.Println(first.Value, first.Ack()) // deleted from disk
+	fmt.Println(second.Value)             // the process ends before Ack
 	_ = jobs.Shutdown()
 
 	jobs, err = spill.OpenDurable[string](dir, nil)
@@ -63,13 +68,16 @@ func ExampleOpenDurable() {
 		return
 	}
 	defer jobs.Shutdown()
-	jobs.Close() // nothing more to send
-	for job := range jobs.All(ctx) {
-		fmt.Println("again or at last:", job.Value, job.Ack())
+	jobs.Close() // no more sends
+	values := jobs.Values(ctx)
+	for job := range values.All() {
+		fmt.Println("after reopening:", job.Value, job.Ack())
 	}
+	fmt.Println(values.Err())
 	// Output:
 	// resize <nil>
 	// upload
-	// again or at last: upload <nil>
-	// again or at last: notify <nil>
+	// after reopening: upload <nil>
+	// after reopening: notify <nil>
+	// <nil>
 }

@@ -1,8 +1,8 @@
 package spill
 
-// A fifo is a queue in a slice: what has left it is cleared at once, and moved out
-// when it is half of it, so that a value costs O(1) and the memory follows the
-// length.
+// A fifo is a queue in a slice. Elements that were removed are cleared at once; when
+// they are half of the slice, the rest moves to the front. So push and pop are O(1)
+// amortized, and memory is proportional to the length.
 type fifo[E any] struct {
 	all  []E
 	head int
@@ -12,10 +12,10 @@ func (q *fifo[E]) len() int { return len(q.all) - q.head }
 
 func (q *fifo[E]) push(e E) { q.all = append(q.all, e) }
 
-// first returns the oldest element. There must be one.
+// first returns the oldest element. The queue must not be empty.
 func (q *fifo[E]) first() E { return q.all[q.head] }
 
-// pop removes the oldest element and returns it. There must be one.
+// pop removes the oldest element and returns it. The queue must not be empty.
 func (q *fifo[E]) pop() E {
 	var none E
 	e := q.all[q.head]

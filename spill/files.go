@@ -6,11 +6,11 @@ import (
 	"os"
 )
 
-// files makes the files that an Elastic writes. It is an interface so that tests
-// can have disks that are full, or fail.
+// files creates the files that an Elastic writes. It is an interface so that tests can
+// simulate disks that are full or fail.
 type files interface {
-	// create makes a file that nobody else can reach, and that is gone when it
-	// is closed, or the process ends however it does.
+	// create returns a file that no other process can open. The file is deleted when
+	// it is closed or when the process ends, however it ends.
 	create() (file, error)
 }
 
@@ -21,30 +21,30 @@ type file interface {
 	Name() string
 }
 
-// folder makes files in a folder of the disk.
-type folder string
+// A directory creates files on disk.
+type directory string
 
-func (f folder) create() (file, error) {
-	made, err := os.CreateTemp(string(f), "spill-*.segment")
+func (d directory) create() (file, error) {
+	f, err := os.CreateTemp(string(d), "spill-*.segment")
 	if err != nil {
 		return nil, err
 	}
-	// From now on the name is free and the space belongs to the open file.
-	if err := os.Remove(made.Name()); err != nil {
-		_ = made.Close()
+	// Unlinked, the file lives as long as it is open.
+	if err := os.Remove(f.Name()); err != nil {
+		_ = f.Close()
 		return nil, fmt.Errorf("unlink an open file: %w", err)
 	}
-	return made, nil
+	return f, nil
 }
 
-// makeFolder sees to it that dir is a folder. Its parent must be there.
-func makeFolder(dir string) error {
+// makeDir creates the directory dir unless it exists. Its parent must exist.
+func makeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err == nil || !os.IsExist(err) {
 		return err
 	}
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		err = &os.PathError{Op: "open", Path: dir, Err: fmt.Errorf("not a folder")}
+		err = &os.PathError{Op: "open", Path: dir, Err: fmt.Errorf("not a directory")}
 	}
 	return err
 }

@@ -8,10 +8,10 @@ import (
 
 var _ = inlined
 
-// inlined is never called: it is to a program that imports this package, but not the
-// library, what the function of that name in package sluice is to others. The engine of
-// the Elastic is compiled here, so what it has inlined is found by who imports this.
-func inlined(state *atomic.Uint64, low *atomic.Int64) sluice.Chan[[]byte] {
+// inlined is never called. It has the same purpose as the function inlined of package
+// sluice: the compiler instantiates the engine of the Elastic in this package, so that
+// programs that import spill, but not sluice, get its inlined methods.
+func inlined(state *atomic.Uint64, low *atomic.Int64) sluice.Channel[[]byte] {
 	state.Store(state.Load() + uint64(low.Load()))
 	return sluice.NewElastic[[]byte](1, nil)
 }

@@ -53,7 +53,7 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("after Compact: %v, %v", names(t, dir), err)
 	}
 	// Who is refused, as the queue is made smaller, does not take that for left.
-	busy := opening{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
+	busy := opener{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
 		if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), "in use") {
 			t.Errorf("opened while it is made smaller: %v", err)
 		}
@@ -73,16 +73,16 @@ func TestMadeMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (opening{noSync: true}).create(dir, path, "another"); err != nil {
+	if err := (opener{noSync: true}).create(dir, path, "another"); err != nil {
 		t.Error(err)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the faster one's is not there any more: %v", err)
 	}
-	if err := (opening{noSync: true}).create(dir, filepath.Join(dir, "no", "where"), "another"); err == nil {
+	if err := (opener{noSync: true}).create(dir, filepath.Join(dir, "no", "where"), "another"); err == nil {
 		t.Error("created where no folder is")
 	}
-	if _, _, err := (opening{noSync: true}).lock(filepath.Join(dir, "gone")); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := (opener{noSync: true}).lock(filepath.Join(dir, "gone")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("opened what is not there any more: %v", err)
 	}
 	if got := names(t, dir); got != "queue.db " {
@@ -123,7 +123,7 @@ func TestMadeByMany(t *testing.T) {
 // TestRefusedLeavesNothing: a queue that is refused has nothing new beside it.
 func TestRefusedLeavesNothing(t *testing.T) {
 	dir := queueOf(t, 5)
-	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(aboutBucket).Put(codecKey, []byte("other")) })
+	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(codecKey, []byte("other")) })
 	if _, err := reopen(dir); err == nil || names(t, dir) != "queue.db " {
 		t.Errorf("%v; left: %s", err, names(t, dir))
 	}

@@ -15,13 +15,13 @@ type memoryStore struct {
 	closed  bool
 	// onWrite is called, without the lock, before each write; an error fails it,
 	// and with errUnknown in it the write is done all the same.
-	onWrite func(first uint64, forms [][]byte, drops []uint64) error
+	onWrite func(first uint64, payloads [][]byte, deletes []uint64) error
 	onRead  func() error
 }
 
 func newMemoryStore() *memoryStore { return &memoryStore{records: map[uint64][]byte{}} }
 
-func (s *memoryStore) write(first uint64, forms [][]byte, drops []uint64) error {
+func (s *memoryStore) write(first uint64, payloads [][]byte, deletes []uint64) error {
 	s.mu.Lock()
 	if s.busy || s.closed {
 		panic("two writes at once, or one to a closed store")
@@ -31,7 +31,7 @@ func (s *memoryStore) write(first uint64, forms [][]byte, drops []uint64) error 
 	s.mu.Unlock()
 	var err error
 	if s.onWrite != nil {
-		err = s.onWrite(first, forms, drops)
+		err = s.onWrite(first, payloads, deletes)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,10 +39,10 @@ func (s *memoryStore) write(first uint64, forms [][]byte, drops []uint64) error 
 	if err != nil && !errors.Is(err, errUnknown) {
 		return err
 	}
-	for i, form := range forms {
-		s.records[first+uint64(i)] = append([]byte{}, form...)
+	for i, payload := range payloads {
+		s.records[first+uint64(i)] = append([]byte{}, payload...)
 	}
-	for _, n := range drops {
+	for _, n := range deletes {
 		if _, ok := s.records[n]; !ok {
 			panic("what is removed was not there")
 		}
@@ -51,7 +51,7 @@ func (s *memoryStore) write(first uint64, forms [][]byte, drops []uint64) error 
 	return err
 }
 
-func (s *memoryStore) read(from, to uint64, most int64) (records []stored, err error) {
+func (s *memoryStore) read(from, to uint64, most int64) (records []storedRecord, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.onRead != nil {
@@ -60,9 +60,9 @@ func (s *memoryStore) read(from, to uint64, most int64) (records []stored, err e
 		}
 	}
 	for n := from; n < to && most > 0; n++ {
-		if form, ok := s.records[n]; ok {
-			records = append(records, stored{number: n, form: append([]byte{}, form...)})
-			most -= int64(len(form)) + 1
+		if payload, ok := s.records[n]; ok {
+			records = append(records, storedRecord{seq: n, payload: append([]byte{}, payload...)})
+			most -= int64(len(payload)) + 1
 		}
 	}
 	return records, nil
@@ -84,5 +84,5 @@ func durableOn[T any](s store, o *DurableOptions[T]) *Durable[T] {
 	if err != nil {
 		panic(err)
 	}
-	return newDurable(p, s, inventory{first: 1, next: 1})
+	return newDurable(p, s, contents{first: 1, next: 1})
 }

@@ -210,7 +210,7 @@ func TestAckOfNone(t *testing.T) {
 	d := mustRecv(t, c, 0)
 	func() {
 		defer func() {
-			if p, want := recover(), "spill: Ack: a delivery of another channel, or none"; p != want {
+			if p, want := recover(), "spill: Ack: delivery is nil or belongs to another channel"; p != want {
 				t.Errorf("panicked with %v, want %q", p, want)
 			}
 		}()
@@ -274,8 +274,8 @@ func TestGivenBackInMemory(t *testing.T) {
 func TestMixedCommitUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
-		errs := mixed(t, c, s, func(forms [][]byte, drops []uint64) error {
-			if len(forms) > 0 && len(drops) > 0 {
+		errs := mixed(t, c, s, func(payloads [][]byte, deletes []uint64) error {
+			if len(payloads) > 0 && len(deletes) > 0 {
 				return errUnknown
 			}
 			return nil
@@ -300,7 +300,7 @@ func TestGap(t *testing.T) {
 	}
 	first := s.records[1]
 	clear(s.records)
-	if _, err := c.TryRecv(); err != errGap {
+	if _, err := c.TryRecv(); err != errMissing {
 		t.Errorf("one that was given back: %v", err)
 	}
 	s.records[1] = first
@@ -308,7 +308,7 @@ func TestGap(t *testing.T) {
 	for err == nil {
 		_, err = c.TryRecv()
 	}
-	if err != errGap || c.Len() == 0 {
+	if err != errMissing || c.Len() == 0 {
 		t.Errorf("one beyond the window: %v, %d left", err, c.Len())
 	}
 }

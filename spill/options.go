@@ -159,7 +159,7 @@ func share(memory int64) int64 {
 }
 
 // weigh sets size and slots, for a channel that holds the values themselves.
-func (c *config[T]) weigh() error {
+func (c *config[T]) setSize() error {
 	if c.size != nil {
 		return nil
 	}

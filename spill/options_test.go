@@ -44,7 +44,7 @@ func TestNegativeSize(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					if p, want := recover(), "spill: "+method+": ElasticOptions.Size returned -1, below 0"; p != want {
+					if p, want := recover(), "spill: "+method+": ElasticOptions.Size returned -1, want at least 0"; p != want {
 						t.Errorf("beyond the limit: %v: %v, want %q", beyond, p, want)
 					}
 				}()

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 )
 
-// A reserve is a file that holds a little of the disk for the time when the disk is
-// full. bbolt writes a page anew to change it, so on a full disk even what removes
-// records fails, and the queue could never be drained again. Then the reserve is given
-// up for those who acknowledge, and until it can be made again nothing is stored but what
-// finds room in the file itself, with as much to spare.
+// A reserve is a file that keeps a little disk space for when the disk is full. bbolt
+// copies each page that it changes, so on a full disk even deleting records fails, and
+// the queue could never be drained. The store then releases the reserve, so that
+// acknowledgements succeed. Until the reserve can be created again, the store accepts
+// only records that fit into free pages of its file, with a margin.
 type reserve struct {
 	path string
 	sync bool
@@ -20,8 +20,8 @@ const (
 	reserveSize = 1 << 20
 )
 
-// hold makes the reserve, unless it is there.
-func (r reserve) hold() error {
+// create creates the reserve unless it exists.
+func (r reserve) create() error {
 	if info, err := os.Stat(r.path); err == nil && info.Size() == reserveSize {
 		return nil
 	}
@@ -42,9 +42,9 @@ func (r reserve) hold() error {
 	return err
 }
 
-// give gives the reserve up, and reports whether there was one.
-func (r reserve) give() bool { return os.Remove(r.path) == nil }
+// release removes the reserve, and reports whether it existed.
+func (r reserve) release() bool { return os.Remove(r.path) == nil }
 
-func (o opening) reserve(dir string) reserve {
+func (o opener) reserve(dir string) reserve {
 	return reserve{path: filepath.Join(dir, reserveFile), sync: !o.noSync}
 }

@@ -15,7 +15,7 @@ func TestReserveFails(t *testing.T) {
 	if err := os.Symlink("/dev/full", r.path); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.hold(); !errors.Is(err, syscall.ENOSPC) {
+	if err := r.create(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("hold: %v", err)
 	}
 	if _, err := os.Lstat(r.path); !errors.Is(err, fs.ErrNotExist) {

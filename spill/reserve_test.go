@@ -16,7 +16,7 @@ import (
 // a full disk it could not be made again. It is given up once.
 func TestReserve(t *testing.T) {
 	r := reserve{path: filepath.Join(t.TempDir(), reserveFile)}
-	if r.give() {
+	if r.release() {
 		t.Error("given up before it was made")
 	}
 	for what, n := range map[string]int{"nothing": 0, "half": reserveSize / 2, "more": 2 * reserveSize, "one": reserveSize} {
@@ -24,11 +24,11 @@ func TestReserve(t *testing.T) {
 		if err := os.WriteFile(r.path, there, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := r.hold()
+		err := r.create()
 		if got, _ := os.ReadFile(r.path); err != nil || len(got) != reserveSize || n == reserveSize && !bytes.Equal(got, there) {
 			t.Errorf("%s was there, and then %d bytes: %v", what, len(got), err)
 		}
-		if !r.give() || r.give() {
+		if !r.release() || r.release() {
 			t.Errorf("%s was there, and then: there is nothing to give up, or it is twice", what)
 		}
 	}

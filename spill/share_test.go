@@ -135,7 +135,7 @@ func TestShareOfDurable(t *testing.T) {
 		if n, err := c.SendBatch(t.Context(), vs); n != len(vs) || err != nil {
 			t.Fatal(n, err)
 		}
-		record := stored{form: vs[0]}.size()
+		record := storedRecord{payload: vs[0]}.size()
 		if held := c.Stats().Bytes; held > share || held <= share-record {
 			t.Errorf("%d bytes of what was sent are in memory, want %d", held, share)
 		}
@@ -181,9 +181,9 @@ func TestShareTooSmall(t *testing.T) {
 // as beyond it, where an Elastic does.
 func TestSameSizes(t *testing.T) {
 	const limit = 200 // of so few bytes an Elastic is exact
-	same := func(what any, took bool, size int) {
-		if want := size <= limit-50; took != want {
-			t.Errorf("%v of %d bytes: beside 50 others it was taken: %v", what, size, took)
+	same := func(what any, afterRecv bool, size int) {
+		if want := size <= limit-50; afterRecv != want {
+			t.Errorf("%v of %d bytes: beside 50 others it was taken: %v", what, size, afterRecv)
 		}
 	}
 	slice, text := sizeOf[[]byte](), sizeOf[string]()

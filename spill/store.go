@@ -5,42 +5,42 @@ import (
 	"unsafe"
 )
 
-// A store keeps the records of a Durable under ascending numbers. It is the whole of
-// what is asked of a database; bolt.go has the one that is used.
+// A store keeps the records of a Durable, ordered by sequence number. It is all that a
+// Durable requires of a database; bolt.go implements it.
 //
-// write and close are called by one goroutine at a time; read and size may be
-// called meanwhile.
+// write and close are called by one goroutine at a time; read and size may be called
+// concurrently with them.
 type store interface {
-	// write adds forms under the numbers from first on, and removes those of
-	// drops, and returns when all of it is on the disk for good. If it fails,
-	// nothing of it was done, now or later; unless the error is errUnknown.
-	write(first uint64, forms [][]byte, drops []uint64) error
-	// read returns records with numbers from from up to, but not including, to,
-	// in order: as many as have about most bytes, and one at least if there is
-	// one. The forms are the caller's. One that is damaged comes alone.
-	read(from, to uint64, most int64) ([]stored, error)
-	// size is how many bytes the file has.
+	// write adds payloads with consecutive sequence numbers, beginning at first,
+	// deletes the records with the numbers in deletes, and returns when the change is
+	// durable. If it fails, no part of the change was made or will be made, unless the
+	// error is errUnknown.
+	write(first uint64, payloads [][]byte, deletes []uint64) error
+	// read returns records with sequence numbers in [from, to), in order: about most
+	// bytes of them, and at least one if there is any. The caller owns the payloads. A
+	// damaged record is returned alone.
+	read(from, to uint64, most int64) ([]storedRecord, error)
+	// size returns the size of the file in bytes.
 	size() int64
 	close() error
 }
 
-// stored is a record of a store.
-type stored struct {
-	number  uint64
-	form    []byte
-	damaged error // the form is not what was stored; or nil
+// A storedRecord is a record of a store. The sequence number 0 is not used.
+type storedRecord struct {
+	seq     uint64
+	payload []byte
+	damaged error // if not nil, payload is not what was stored
 }
 
-// size is the memory that a record takes, in bytes.
-func (r stored) size() int64 { return int64(len(r.form)) + int64(unsafe.Sizeof(r)) }
+// size returns the memory that a record uses, in bytes.
+func (r storedRecord) size() int64 { return int64(len(r.payload)) + int64(unsafe.Sizeof(r)) }
 
-// inventory is what a store holds when it is opened.
-type inventory struct {
-	first, next uint64 // the number of the oldest record, and of the one to come
+// contents describes what a store holds when it is opened.
+type contents struct {
+	first, next uint64 // sequence numbers of the oldest record and of the next new one
 	records     int
-	bytes       int64 // of forms
+	bytes       int64 // of payloads
 }
 
-// errUnknown is part of an error of write after which what was written may be there
-// or not.
-var errUnknown = errors.New("it is unknown whether the last change was stored; open the folder again to see")
+// errUnknown is part of the error of a write that may or may not have been stored.
+var errUnknown = errors.New("it is unknown whether the last write was stored; reopen the queue to find out")

@@ -43,7 +43,7 @@ func TestThroughLimit(t *testing.T) {
 	disk := c.Stats().BytesOnDisk
 	c.Close()
 	next := uint64(0)
-	for v := range c.All(context.Background()) {
+	for v := range c.Values(context.Background()).All() {
 		if len(v) != size || binary.LittleEndian.Uint64(v) != next {
 			t.Fatalf("record %d came as %d", next, binary.LittleEndian.Uint64(v))
 		}

@@ -44,7 +44,7 @@ func TestWalkFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := pages(file)
-	w := &walk{file: bytes.NewReader(whole), pageSize: 4096}
+	w := &scan{file: bytes.NewReader(whole), pageSize: 4096}
 	root, err := w.meta()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestWalkFinds(t *testing.T) {
 	swapped := pages(bytes.Clone(whole))
 	copy(swapped[pageHeader:][:metaLength], whole[4096+pageHeader:])
 	copy(swapped[4096+pageHeader:][:metaLength], whole[pageHeader:])
-	if other, err := (&walk{file: bytes.NewReader(swapped), pageSize: 4096}).meta(); other != root || err != nil {
+	if other, err := (&scan{file: bytes.NewReader(swapped), pageSize: 4096}).meta(); other != root || err != nil {
 		t.Errorf("the root is page %d, and %d if the meta pages change places: %v", root, other, err)
 	}
 	// The root has two buckets: the records, in pages of their own, and about, inside.
@@ -101,7 +101,7 @@ func TestWalkFinds(t *testing.T) {
 		{"a leaf's value outside", "outside of its page", func(p pages) { put32(p.element(first, 0)[12:], 4096) }},
 		{"a leaf's value just outside", "outside of its page", func(p pages) {
 			e := p.element(first, 0)
-			put32(e[12:], uint32(4096-pageHeader-number32(e[4:])-number32(e[8:])+1))
+			put32(e[12:], uint32(4096-pageHeader-intAt(e[4:])-intAt(e[8:])+1))
 		}},
 		{"a branch's key outside", "outside of its page", func(p pages) { put32(p.element(branch, 0), 4090) }},
 		{"a branch that leads to page 0", "outside of its page", func(p pages) { put64(p.element(branch, 1)[8:], 0) }},
@@ -118,7 +118,7 @@ func TestWalkFinds(t *testing.T) {
 	} {
 		spoilt := pages(bytes.Clone(whole))
 		test.spoil(spoilt)
-		err := walkFile(bytes.NewReader(spoilt), 4096)
+		err := scanFile(bytes.NewReader(spoilt), 4096)
 		if test.says == "" {
 			if err != nil {
 				t.Errorf("%s: %v", test.what, err)
@@ -128,7 +128,7 @@ func TestWalkFinds(t *testing.T) {
 		}
 	}
 	for _, n := range []uint64{root * 4096, root*4096 + pageHeader + 1} {
-		if err := walkFile(bytes.NewReader(whole[:n]), 4096); !errors.Is(err, errDamaged) || !errors.Is(err, io.EOF) {
+		if err := scanFile(bytes.NewReader(whole[:n]), 4096); !errors.Is(err, errDamaged) || !errors.Is(err, io.EOF) {
 			t.Errorf("a file that ends in the middle: %v", err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestWalkDeep(t *testing.T) {
 		binary.NativeEndian.PutUint16(head[10:], 1)
 		binary.NativeEndian.PutUint64(e[8:], id+1)
 	}
-	w := &walk{file: bytes.NewReader(chain), pageSize: 4096, end: end, seen: map[uint64]bool{}}
+	w := &scan{file: bytes.NewReader(chain), pageSize: 4096, end: end, seen: map[uint64]bool{}}
 	if err := w.page(2, 0, bounds{}); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "at depth 65") {
 		t.Errorf("a chain of pages: %v", err)
 	}

@@ -16,7 +16,7 @@ import (
 // with its number (8 bytes), its kind (2), the count of its elements (2) and how many
 // pages more it has (4), and its elements follow, 16 bytes each; numbers are in the
 // order of the machine's bytes.
-type walk struct {
+type scan struct {
 	file     io.ReaderAt
 	pageSize int64
 	end      uint64 // pages below it are in use, or free
@@ -41,8 +41,8 @@ const (
 var errDamaged = errors.New("damaged")
 
 // walkFile walks over a file whose meta pages bbolt has found to be right.
-func walkFile(file io.ReaderAt, pageSize int) error {
-	w := &walk{file: file, pageSize: int64(pageSize), seen: map[uint64]bool{}}
+func scanFile(file io.ReaderAt, pageSize int) error {
+	w := &scan{file: file, pageSize: int64(pageSize), seen: map[uint64]bool{}}
 	root, err := w.meta()
 	if err == nil {
 		err = w.page(root, 0, bounds{})
@@ -51,7 +51,7 @@ func walkFile(file io.ReaderAt, pageSize int) error {
 }
 
 // meta reads both meta pages, and returns the root of the newer one.
-func (w *walk) meta() (root uint64, err error) {
+func (w *scan) meta() (root uint64, err error) {
 	newest, found := uint64(0), false
 	for i := range int64(2) {
 		buf := make([]byte, metaLength)
@@ -78,7 +78,7 @@ func (w *walk) meta() (root uint64, err error) {
 type bounds struct{ first, end []byte }
 
 // page walks over a page and those below it.
-func (w *walk) page(id uint64, depth int, keys bounds) error {
+func (w *scan) page(id uint64, depth int, keys bounds) error {
 	head := make([]byte, pageHeader)
 	if id < 2 || id >= w.end || depth > deepest {
 		return fmt.Errorf("%w: page %d at depth %d, of %d", errDamaged, id, depth, w.end)
@@ -104,7 +104,7 @@ func (w *walk) page(id uint64, depth int, keys bounds) error {
 }
 
 // elements walks over what is in a page, or in a bucket that is part of one.
-func (w *walk) elements(id uint64, page []byte, depth int, keys bounds) error {
+func (w *scan) elements(id uint64, page []byte, depth int, keys bounds) error {
 	kind, count := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
 	if kind != branchPage && kind != leafPage || pageHeader+count*pageElement > len(page) || kind == branchPage && count == 0 {
 		return fmt.Errorf("%w: page %d has kind %#x and %d elements", errDamaged, id, kind, count)
@@ -147,24 +147,24 @@ func elementOf(page []byte, kind uint16, i int) (e element, err error) {
 	at := pageHeader + i*pageElement
 	fields := page[at : at+pageElement]
 	if kind == branchPage {
-		position, key := number32(fields), number32(fields[4:])
+		position, key := intAt(fields), intAt(fields[4:])
 		if e.child = binary.NativeEndian.Uint64(fields[8:]); position+key > len(page)-at || e.child == 0 {
 			return e, errOutside
 		}
 		e.key = page[at+position:][:key]
 		return e, nil
 	}
-	position, key, value := number32(fields[4:]), number32(fields[8:]), number32(fields[12:])
+	position, key, value := intAt(fields[4:]), intAt(fields[8:]), intAt(fields[12:])
 	if position+key+value > len(page)-at {
 		return e, errOutside
 	}
 	e.key, e.value = page[at+position:][:key], page[at+position+key:][:value]
-	e.bucket = number32(fields)&bucketElement != 0
+	e.bucket = intAt(fields)&bucketElement != 0
 	return e, nil
 }
 
 // below walks over what an element of page id leads to, whose keys are below end.
-func (w *walk) below(id uint64, e *element, depth int, end []byte) error {
+func (w *scan) below(id uint64, e *element, depth int, end []byte) error {
 	if e.child != 0 {
 		return w.page(e.child, depth+1, bounds{e.key, end})
 	}
@@ -185,4 +185,4 @@ func (w *walk) below(id uint64, e *element, depth int, end []byte) error {
 
 // number32 is a length or a position: at most a quarter of what an int holds, or more
 // than any page has.
-func number32(b []byte) int { return int(min(binary.NativeEndian.Uint32(b), 1<<29)) }
+func intAt(b []byte) int { return int(min(binary.NativeEndian.Uint32(b), 1<<29)) }

@@ -1,0 +1,120 @@
+package spill
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/codec"
+)
+
+// A recordBatch holds values that a sender has encoded before it takes the lock: the
+// values, and their records one after another. A record is a header, the length of the
+// payload, and the payload, the encoded value.
+type recordBatch[T any] struct {
+	one    [1]T // backs values when a single value is sent
+	values []T  // owned by the caller
+	bytes  []byte
+	ends   []int // the end of each record, as an index into bytes
+}
+
+const (
+	// A recordBatch is full at this size, or at this number of values.
+	batchBytes  = 64 << 10
+	batchValues = 256
+	// A larger buffer is not kept for reuse.
+	maxKeptBytes = 1 << 20
+
+	maxRecord = math.MaxInt32 - 16 // bytes of a payload; the limit of bbolt is slightly higher
+)
+
+// fill encodes values from the start of vs, until the batch is full or a value fails.
+// It returns an error only if the first value fails. method is the method that the user
+// called, for panics.
+func (p *recordBatch[T]) fill(config *config[T], size func(T) int, vs []T, method string) error {
+	p.bytes, p.ends, p.values = p.bytes[:0], p.ends[:0], vs
+	for i, v := range vs {
+		err := p.add(config, size, v, method)
+		if err != nil && i == 0 {
+			return err
+		}
+		if err != nil || len(p.bytes) >= batchBytes || len(p.ends) == batchValues {
+			break
+		}
+	}
+	return nil
+}
+
+// release returns p to its pool, without references to values.
+func (p *recordBatch[T]) release(to *sync.Pool) {
+	p.one, p.values = [1]T{}, nil
+	if cap(p.bytes) > maxKeptBytes {
+		p.bytes = nil
+	}
+	to.Put(p)
+}
+
+// add encodes v.
+func (p *recordBatch[T]) add(config *config[T], size func(T) int, v T, method string) error {
+	if size != nil {
+		n := size(v)
+		if n < 0 {
+			panic(negativeSize(n, method))
+		}
+		if int64(n) > config.limit {
+			return sluice.ErrTooLarge
+		}
+	}
+	start := len(p.bytes)
+	bytes, err := encode(config.codec, append(p.bytes, 0, 0, 0, 0), v)
+	if err != nil {
+		return err
+	}
+	length := len(bytes) - start
+	if int64(length) > config.diskLimit || length-header > maxRecord {
+		return sluice.ErrTooLarge
+	}
+	binary.LittleEndian.PutUint32(bytes[start:], uint32(length-header))
+	p.bytes = bytes
+	p.ends = append(p.ends, len(bytes))
+	return nil
+}
+
+// record returns record i, including its header.
+func (p *recordBatch[T]) record(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = p.ends[i-1]
+	}
+	return p.bytes[start:p.ends[i]]
+}
+
+// payload returns the payload of record i.
+func (p *recordBatch[T]) payload(i int) []byte { return p.record(i)[header:] }
+
+// encode appends the encoded v to b.
+func encode[T any](codec codec.Codec[T], b []byte, v T) ([]byte, error) {
+	longer, err := codec.Append(b, v)
+	if err != nil {
+		return b, fmt.Errorf("spill: codec %q: Append: %w", codec.Name(), err)
+	}
+	if len(longer) < len(b) {
+		return b, fmt.Errorf("spill: codec %q: Append returned %d bytes, fewer than the %d that were passed in", codec.Name(), len(longer), len(b))
+	}
+	return longer, nil
+}
+
+// decode returns the value of a payload. A panic of the codec becomes an error.
+func decode[T any](codec codec.Codec[T], payload []byte) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("spill: codec %q: Decode panicked: %v", codec.Name(), p)
+		}
+	}()
+	if v, err = codec.Decode(payload); err != nil {
+		err = fmt.Errorf("spill: codec %q: Decode: %w", codec.Name(), err)
+	}
+	return v, err
+}

@@ -1,0 +1,118 @@
+package spill
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+)
+
+// A waitQueue holds waiting goroutines in FIFO order: senders that wait for room on
+// disk, and in a Durable receivers that wait for a record. The channel's lock guards
+// it.
+//
+// A waiter belongs to the goroutine that waits. While it is queued, the lock guards its
+// fields. The goroutine that removes a waiter from the queue decides its result and
+// calls finish, once. A waiter whose context is done removes itself under the lock; if
+// it is no longer queued, it was finished before, and that result counts.
+type waitQueue struct {
+	first, last *waiter
+	n           int
+	waits       uint64
+	spent       time.Duration
+}
+
+type waiter struct {
+	next, prev *waiter
+	need       int64         // bytes on disk that a sender waits for
+	record     storedRecord  // what a sender to an Elastic sends, or what a receiver gets
+	err        error         // the result; read after served is closed
+	served     chan struct{} // made by the waiting goroutine, as testing/synctest requires
+}
+
+// finish ends the wait of w, which is no longer queued.
+func (w *waiter) finish(err error) {
+	w.err = err
+	close(w.served)
+}
+
+func (q *waitQueue) push(w *waiter) {
+	w.prev = q.last
+	if q.last == nil {
+		q.first = w
+	} else {
+		q.last.next = w
+	}
+	q.last = w
+	q.n++
+	q.waits++
+}
+
+// pop removes and returns the first waiter, or returns nil.
+func (q *waitQueue) pop() *waiter {
+	w := q.first
+	if w != nil {
+		q.remove(w)
+	}
+	return w
+}
+
+func (q *waitQueue) remove(w *waiter) {
+	if w.prev == nil {
+		q.first = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		q.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.next, w.prev = nil, nil
+	q.n--
+}
+
+// finishAll removes all waiters, with err as their result.
+func (q *waitQueue) finishAll(err error) {
+	for w := q.pop(); w != nil; w = q.pop() {
+		w.finish(err)
+	}
+}
+
+// await waits until w, which is queued, is finished, or until the context is done. In
+// the latter case it returns false, and w is still queued. The caller holds mu, the lock
+// of the queue; await releases it while it waits.
+func (q *waitQueue) await(mu *sync.Mutex, w *waiter, lazy *lazyContext) (served bool) {
+	mu.Unlock()
+	start := time.Now()
+	select {
+	case <-w.served:
+	case <-lazy.done:
+	}
+	mu.Lock()
+	q.spent += time.Since(start)
+	select {
+	case <-w.served:
+		return true
+	default:
+		return false
+	}
+}
+
+// A lazyContext is the state of a call's context, which is read only if the call would
+// have to wait.
+type lazyContext struct {
+	loaded bool
+	err    error           // ctx.Err() at that time
+	done   <-chan struct{} // ctx.Done()
+}
+
+// load reads ctx. A context may be user code, which may panic: the caller holds no lock.
+func (l *lazyContext) load(ctx context.Context) {
+	l.loaded = true
+	l.done, l.err = ctx.Done(), ctx.Err()
+}
+
+// contextError returns the error of a context whose Done channel is closed. It is never
+// nil, even if the Err method of a user's context returns nil.
+func contextError(ctx context.Context) error { return cmp.Or(ctx.Err(), context.Canceled) }
