@@ -81,8 +81,8 @@ checked: ## the library's tests in a build that checks promises
 # One package at a time: a suite beside another one has half a machine, and takes a
 # channel that is slow for one that hangs.
 .PHONY: race
-race: ## race detector, -short: engines ten times and the library once with 1, 2 and 8 Ps, what is around it once
-	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 ./internal/park ./internal/ring ./internal/chain ./internal/handoff
+race: ## race detector, -short: each package of internal ten times and the library once with 1, 2 and 8 Ps, what is around it once
+	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 -p=1 ./internal/park ./internal/spin ./internal/selection ./internal/waitq ./internal/ring ./internal/segqueue ./internal/shard ./internal/handoff ./internal/workpool
 	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 . ./sluicetest/... ./stress/...
 	go test -race -short -shuffle=on -p=1 $(AROUND)
 

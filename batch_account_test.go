@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/spin"
 )
 
 // A ledger says of each value of each sender what became of it.
@@ -182,7 +182,7 @@ func TestBatcherTimerComes(t *testing.T) {
 			defer close(sent)
 			for i := range n {
 				mustAccept(t, b, i)
-				_ = park.Delay(pause)
+				_ = spin.Delay(pause)
 			}
 		}()
 		for next := 0; next < n; {
@@ -257,7 +257,7 @@ func TestBatchesCancelStorm(t *testing.T) {
 			for round := 0; ; round++ {
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
-					_ = park.Delay(round * 37 % 3000)
+					_ = spin.Delay(round * 37 % 3000)
 					cancel()
 				}()
 				for batch := range sluice.Batches(ctx, c, 1+round%9, time.Duration(round%4)*5*time.Microsecond) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/spin"
 )
 
 // A Batcher collects values on the sending side, and sends them in batches: each
@@ -67,7 +68,7 @@ type Batcher[T any] struct {
 	accepted atomic.Int64 // tail, if there is a linger
 	claimed  atomic.Int64 // see flush.go
 
-	lock    park.Lock // guards what follows
+	lock    spin.Lock // guards what follows
 	flight  flight
 	head    int64 // index of the first value not sent
 	overdue bool  // the timer fired during a flight

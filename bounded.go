@@ -3,9 +3,9 @@ package sluice
 import (
 	"unsafe"
 
-	"github.com/sluice-go/sluice/internal/chain"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
 // A Bounded is a FIFO with a fixed number of slots.
@@ -49,7 +49,7 @@ func NewBounded[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
 		if capacity > ringBytes/max(1, sizeOf[T]()) {
 			c.Elastic = true
 		}
-		return named("Bounded", c, chain.New(c))
+		return named("Bounded", c, segqueue.New(c))
 	})}
 }
 

@@ -95,7 +95,7 @@ func named[T, E any, P interface {
 }](kind string, config engine.Config[T], e P) engine.Engine[T] {
 	enlist(config.Name, kind, (*E)(e),
 		func(e *E) Stats { return Stats(P(e).Stats()) },
-		func(e *E) Inside { return insideOf(P(e).Inside(most)) })
+		func(e *E) Inside { return insideOf(P(e).Snapshot(most)) })
 	return e
 }
 

@@ -1,9 +1,9 @@
 package sluice
 
 import (
-	"github.com/sluice-go/sluice/internal/chain"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
 // An Elastic is a FIFO that grows as needed, up to a limit, and gives memory back when
@@ -18,12 +18,12 @@ func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
 	return &Elastic[T]{newChannel(o.config(limit), func(c engine.Config[T]) engine.Engine[T] {
 		switch {
 		case c.Size == nil:
-			return named("Elastic", c, chain.New(c))
+			return named("Elastic", c, segqueue.New(c))
 		case c.Overflow == engine.Reject: // no sender waits for room
-			m := chain.NewMetered(c)
+			m := segqueue.NewMetered(c)
 			e := named("Elastic", c, m)
 			if c.SizeIsKnown {
-				e = chain.Known(m)
+				e = segqueue.Known(m)
 			}
 			return e
 		default:

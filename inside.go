@@ -67,7 +67,7 @@ func (n Named) Inside() (inside Inside, ok bool) {
 // most is how many entries a list of an Inside has at most.
 const most = 64
 
-func insideOf(e engine.Inside) Inside {
+func insideOf(e engine.Snapshot) Inside {
 	out := Inside{
 		Stats:     Stats(e.Stats),
 		Senders:   e.Senders,

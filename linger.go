@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/spin"
 )
 
 // How a receive is ended linger after the first value of a batch.
@@ -105,7 +105,7 @@ type tokenLinger struct {
 	expired         atomic.Bool // the time of the batch is over
 	cancelled       atomic.Bool // the parent is done
 
-	lock    park.Lock
+	lock    spin.Lock
 	timer   *time.Timer
 	running bool // between start and end
 	late    int  // firings under way whose batch has ended

@@ -4,7 +4,7 @@ package sluice
 
 import (
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/lanes"
+	"github.com/sluice-go/sluice/internal/shard"
 )
 
 // keepPromises checks nothing in this build: see promise_on.go.
@@ -12,4 +12,4 @@ func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) e
 	return build(config)
 }
 
-func keepLanePromise[T any](lane *lanes.Handle[T]) engine.Sender[T] { return lane.Sender() }
+func keepLanePromise[T any](lane *shard.Handle[T]) engine.Sender[T] { return lane.Sender() }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/lanes"
+	"github.com/sluice-go/sluice/internal/shard"
 )
 
 // keepPromises puts a check before the engine of a channel whose user promised
@@ -114,7 +114,7 @@ func (p *promised[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 }
 
 // keepLanePromise puts a check before a lane, which is for one sender.
-func keepLanePromise[T any](lane *lanes.Handle[T]) engine.Sender[T] {
+func keepLanePromise[T any](lane *shard.Handle[T]) engine.Sender[T] {
 	p := &promisedLane[T]{Sender: lane.Sender()}
 	p.sending.made, p.sending.where = true, "a Lane, which is for one"
 	if onDrop := lane.OnDrop; onDrop != nil {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/selection"
 )
 
 // A Case is what a [Select] may choose: a [RecvCase], a [SendCase], or [Default].
@@ -53,7 +53,7 @@ func OnRecv[T any](r Receiver[T]) *RecvCase[T] { return newRecv("OnRecv", r) }
 // newRecv is OnRecv in the name of function.
 func newRecv[T any](function string, r Receiver[T]) *RecvCase[T] {
 	c := &RecvCase[T]{engine: engineOf[T](function, r)}
-	c.way.is(c.engine.NewPlace(&c.Value, false))
+	c.way.is(c.engine.NewEntry(&c.Value, false))
 	return c
 }
 
@@ -65,7 +65,7 @@ func OnSend[T any](s Sender[T], v T) *SendCase[T] { return newSend("OnSend", s, 
 func newSend[T any](function string, s Sender[T], v T) *SendCase[T] {
 	c := &SendCase[T]{Value: v, engine: engineOf[T](function, s)}
 	c.blocks = c.engine.Blocks()
-	c.way.is(c.engine.NewPlace(&c.Value, true))
+	c.way.is(c.engine.NewEntry(&c.Value, true))
 	return c
 }
 
@@ -184,7 +184,7 @@ func (c *RecvCase[T]) try() (bool, error) {
 	if c.engine == nil {
 		panic("sluice: Select: a RecvCase that OnRecv has not made")
 	}
-	if c.idle && c.engine.Idle(false) {
+	if c.idle && c.engine.WouldBlock(false) {
 		return false, nil
 	}
 	v, err := c.engine.TryRecv()
@@ -199,7 +199,7 @@ func (c *SendCase[T]) try() (bool, error) {
 	if c.engine == nil {
 		panic("sluice: Select: a SendCase that OnSend has not made")
 	}
-	if c.idle && c.engine.Idle(true) {
+	if c.idle && c.engine.WouldBlock(true) {
 		return false, nil
 	}
 	err := c.engine.TrySend(c.Value)
@@ -213,16 +213,16 @@ func (c *SendCase[T]) entry() *entry { return &c.way }
 // An entry is how a case waits. It belongs to the Select that took it.
 type entry struct {
 	taken   atomic.Bool
-	place   engine.Place
-	counter engine.Counter // the place, if it is one
-	choice  park.Choice    // of the Select in which this is the first case
+	place   engine.Entry
+	counter engine.HandoffEntry // the place, if it is one
+	choice  selection.State     // of the Select in which this is the first case
 	// Space of that Select, if it has more than a few cases.
 	order, ranks []int
 }
 
-func (e *entry) is(p engine.Place) {
+func (e *entry) is(p engine.Entry) {
 	e.place = p
-	e.counter, _ = p.(engine.Counter)
+	e.counter, _ = p.(engine.HandoffEntry)
 }
 
 // few is for how many cases there is room on the stack.

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/selection"
+	"github.com/sluice-go/sluice/internal/waitq"
 )
 
 // A standIn is a case, and its place in a line, that does what a test says.
 type standIn struct {
-	line   park.Line
-	place  *park.Place
+	line   waitq.Queue
+	place  *waitq.Entry
 	way    entry
 	joined func()      // when it is in line
 	tried  func() bool // whether it can proceed
@@ -18,7 +20,7 @@ type standIn struct {
 
 func newStandIn(joined func(), tried func() bool) *standIn {
 	s := &standIn{joined: joined, tried: tried}
-	s.place = park.NewPlace(&s.line, func() bool { return false })
+	s.place = waitq.NewEntry(&s.line, func() bool { return false })
 	s.way.is(s)
 	return s
 }
@@ -26,7 +28,7 @@ func newStandIn(joined func(), tried func() bool) *standIn {
 func (s *standIn) try() (bool, error) { return s.tried(), nil }
 func (s *standIn) entry() *entry      { return &s.way }
 
-func (s *standIn) Join(c *park.Choice, number int) {
+func (s *standIn) Join(c *selection.State, number int) {
 	s.place.Join(c, number)
 	s.joined()
 }
@@ -50,7 +52,7 @@ func TestSelectChosenInVain(t *testing.T) {
 	if chosen, err := Select(ctx, s); chosen != nil || err != context.Canceled {
 		t.Errorf("one was chosen: %v, %v, after %d looks", chosen != nil, err, tries)
 	}
-	if l := s.line.Look(0, nil); !s.line.Idle() || l.Waiting != 0 || l.Waits != 0 {
+	if l := s.line.Snapshot(0, nil); !s.line.Idle() || l.Waiting != 0 || l.Waits != 0 {
 		t.Errorf("%d in line, %d waits", l.Waiting, l.Waits)
 	}
 }

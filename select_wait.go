@@ -9,14 +9,15 @@ import (
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/selection"
 )
 
 // How a Select waits.
 //
 // There are two ways to wait in this package, and a Select may need both at once.
-// At a chain a goroutine stands in a park.Line, is woken, and looks for itself. At
-// a handoff it is served: whoever comes by does its operation (engine.Counter).
-// All places of a Select share one park.Choice, which only one of them can choose.
+// At a chain a goroutine stands in a waitq.Queue, is woken, and looks for itself. At
+// a handoff it is served: whoever comes by does its operation (engine.HandoffEntry).
+// All places of a Select share one selection.State, which only one of them can choose.
 //
 // Before all that it yields once and tries again, as a park costs more than
 // everything else. Tried: to yield in 4, as handoff does, when it can be served
@@ -49,7 +50,7 @@ import (
 // What is done is done at one point: by itself, in 1, 2 or 5, where nobody else
 // can choose it for an operation; or by a partner that has won the choice. After
 // it, the Select takes itself out of all lines, and passes on a wake-up that it
-// holds: see park.Line.
+// holds: see waitq.Queue.
 //
 // The case belongs to the call, so its waiters do, too: nothing is allocated for
 // a wait, and no goroutine of another testing/synctest bubble can come by the
@@ -138,30 +139,30 @@ func byRank(at []int, cases []Case) []int {
 }
 
 // choice returns that of the call: the first case's.
-func (r *round) choice() *park.Choice { return &r.cases[0].entry().choice }
+func (r *round) choice() *selection.State { return &r.cases[0].entry().choice }
 
 // counter returns the Counter at a position of the order of ranks.
-func (r *round) counter(at int) engine.Counter { return r.cases[r.counters[at]].entry().counter }
+func (r *round) counter(at int) engine.HandoffEntry { return r.cases[r.counters[at]].entry().counter }
 
 // run returns the case that has proceeded, nil if done was closed first.
 func (r *round) run(done <-chan struct{}) (Case, error) {
 	r.choice().Start()
 	for {
-		r.choice().Look()
+		r.choice().BeginPoll()
 		if c, err := r.joinLines(); c != nil {
 			return c, err
 		}
 		if c, err := r.joinCounters(); c != nil {
 			return c, err
 		}
-		if r.choice().Doze() && !r.sleep(done) {
+		if r.choice().PrepareToPark() && !r.sleep(done) {
 			return nil, nil
 		}
-		c := r.cases[r.choice().Chosen()]
+		c := r.cases[r.choice().Selected()]
 		var served bool
 		var err error
 		if counter := c.entry().counter; counter != nil {
-			served, err = counter.Served()
+			served, err = counter.Result()
 		} else {
 			served, err = c.try()
 		}
@@ -223,9 +224,9 @@ func (r *round) joinCounters() (Case, error) {
 			return c, err
 		}
 	}
-	if r.choice().Open() {
+	if r.choice().AcceptClaims() {
 		for at, i := range slices.Backward(r.counters) { // each in front of the next
-			if r.counter(at).Returns() {
+			if r.counter(at).Retrying() {
 				r.counter(at).Join(r.choice(), i)
 			}
 		}
@@ -242,7 +243,7 @@ func (r *round) joinCounters() (Case, error) {
 func (r *round) able() int {
 	able, n := -1, 0
 	for at := range r.counters {
-		if r.counter(at).Able() {
+		if r.counter(at).CanProceed() {
 			if n++; r.d.below(n) == 0 {
 				able = at
 			}
@@ -278,9 +279,9 @@ func (r *round) leads(at int) bool {
 // was closed first.
 func (r *round) sleep(done <-chan struct{}) bool {
 	for _, c := range r.cases {
-		c.entry().place.Tally().CountChoice()
+		c.entry().place.Tally().CountSelect()
 	}
-	woken, spent := r.choice().Sleep(done)
+	woken, spent := r.choice().Park(done)
 	if spent > 0 {
 		for _, c := range r.cases {
 			c.entry().place.Tally().Spend(spent)

@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/lanes"
+	"github.com/sluice-go/sluice/internal/shard"
 )
 
 // A Sharded is a channel for many CPUs: several lanes, each a FIFO with cache lines of its
@@ -22,7 +22,7 @@ import (
 // kind has are documented at [Bounded].
 type Sharded[T any] struct {
 	channel[T]
-	lanes *lanes.Engine[T]
+	lanes *shard.Engine[T]
 }
 
 // maxLanes bounds ShardedOptions.Lanes.
@@ -38,7 +38,7 @@ func NewSharded[T any](limit int, o *ShardedOptions[T]) *Sharded[T] {
 	requireLimit("NewSharded", "limit", limit, 1)
 	s := new(Sharded[T])
 	s.channel = newChannel(o.config(limit), func(c engine.Config[T]) engine.Engine[T] {
-		s.lanes = lanes.New(c)
+		s.lanes = shard.New(c)
 		return named("Sharded", c, s.lanes)
 	})
 	return s
@@ -70,7 +70,7 @@ func (s *Sharded[T]) Lane() *Lane[T] {
 // closes all lanes.
 type Lane[T any] struct {
 	sender engine.Sender[T] // the handle's, or one that is checked
-	handle *lanes.Handle[T]
+	handle *shard.Handle[T]
 }
 
 // Send sends v like [Bounded.Send], but on this lane: it waits, fails or drops if the lane

@@ -37,16 +37,16 @@ type Engine[T any] interface {
 	Stats() Stats
 	// Inside is Stats and what that adds up, of one moment. Each list in it has at
 	// most so many entries.
-	Inside(most int) Inside
-	// NewPlace returns a place for a Select that sends *value, or receives
+	Snapshot(most int) Snapshot
+	// NewEntry returns a place for a Select that sends *value, or receives
 	// into it. It is a Counter if the engine serves its waiters.
-	NewPlace(value *T, sends bool) Place
+	NewEntry(value *T, sends bool) Entry
 	// Blocks reports whether the overflow policy is Block.
 	Blocks() bool
 	// Idle reports that TrySend would have failed with ErrFull, or TryRecv
 	// with ErrEmpty, at a moment during the call. It costs two loads, and
 	// says false where that does not tell.
-	Idle(sends bool) bool
+	WouldBlock(sends bool) bool
 }
 
 // A Sender is the sending half of an Engine.

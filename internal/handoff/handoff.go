@@ -72,8 +72,8 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/ring"
+	"github.com/sluice-go/sluice/internal/spin"
 )
 
 // minSlots is what an elastic buffer never shrinks below.
@@ -81,7 +81,7 @@ const minSlots = 64
 
 // An Engine is an engine.Engine.
 type Engine[T any] struct {
-	lock      park.BusyLock
+	lock      spin.BusyLock
 	closed    bool
 	senders   line[T]
 	receivers line[T]

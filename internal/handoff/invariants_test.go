@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/selection"
 )
 
 // check asserts the invariants of the package comment. quiet says that every
@@ -71,7 +71,7 @@ func (l *line[T]) check(quiet bool) error {
 			return fmt.Errorf("waiter %d is in line and not queued", n)
 		case w.verdict != left:
 			return fmt.Errorf("waiter %d is in line with verdict %d", n, w.verdict)
-		case w.choice != nil && quiet && !w.choice.Servable():
+		case w.choice != nil && quiet && !w.choice.Claimable():
 			return fmt.Errorf("waiter %d is of a Select that sleeps and cannot be served", n)
 		case w.choice != nil: // it has the token of another place, or is still awake
 		case tokens(w) != 0:
@@ -160,7 +160,7 @@ func TestCheckSees(t *testing.T) {
 		"kept as 1":                      func(s, _ e) { s.sizes.Push(s.sizes.Pop() - 1) },
 		"counted as 5, limit 4":          func(s, _ e) { s.bytes++ },
 		"counted as 4, limit 3":          func(s, _ e) { s.config.LimitBytes-- },
-		"cannot be served":               func(s, _ e) { s.senders.last.choice = new(park.Choice) },
+		"cannot be served":               func(s, _ e) { s.senders.last.choice = new(selection.State) },
 	} {
 		senders, receivers := halted()
 		for _, e := range []e{senders, receivers} {

@@ -1,5 +1,8 @@
-// Package park is the only place in which a goroutine waits: how it is put to
-// sleep, how it is woken, and how a wait is cancelled.
+// Package park puts one goroutine to sleep and wakes it again, and records how
+// often and for how long goroutines sleep.
+//
+// It is the only package of the library that blocks on a channel operation:
+// package waitq decides which goroutine sleeps, and which one is woken.
 package park
 
 import (
@@ -7,23 +10,22 @@ import (
 	"time"
 )
 
-// A Parker puts one goroutine at a time to sleep until a token arrives. The
-// token may arrive first; there is at most one. Each wait of an engine owns one
-// Parker, so that a token never reaches a goroutine it was not meant for.
+// A Parker puts one goroutine at a time to sleep until a token arrives. The token
+// may arrive before the goroutine parks. A Parker holds at most one token, and
+// each wait owns its Parker, so a token never reaches another wait.
 //
-// It is a channel with one slot: the cheapest wait that the runtime offers,
-// that a context can cancel and that testing/synctest sees as blocked.
-// sync.Cond costs the same and cannot be cancelled; sync.Mutex and
-// sync.WaitGroup cost half as much again.
+// A Parker is a channel with one slot. That is the cheapest wait in Go that a
+// context can cancel and that testing/synctest recognizes as durably blocked:
+// see ADR 0003.
 type Parker struct {
 	token chan struct{}
 }
 
-// NewParker returns a parker without a token. It allocates.
+// NewParker returns a Parker without a token. It allocates.
 func NewParker() Parker { return Parker{make(chan struct{}, 1)} }
 
-// Park waits for the token and takes it. It returns false, without the token,
-// if done is closed first. A nil done is never closed.
+// Park waits for the token and takes it. If done is closed first, Park returns
+// false and takes no token. A nil done never ends the wait.
 func (p Parker) Park(done <-chan struct{}) bool {
 	if done == nil {
 		<-p.token
@@ -37,26 +39,33 @@ func (p Parker) Park(done <-chan struct{}) bool {
 	}
 }
 
-// Unpark puts the token down. It never waits: the engines unpark a parker once
-// for each time that it was announced as parked.
+// Unpark delivers the token. It never blocks, because an engine calls Unpark once
+// for each time that a goroutine was announced as parked.
 func (p Parker) Unpark() { p.token <- struct{}{} }
 
-// A Tally counts waits and adds up how long they took. When a wait begins is noted
-// each time (see Since); when it ends, the clock is read for the first 16 waits, and
-// later for one in sixteen, which then speaks for sixteen.
+// Valid reports whether p was made by NewParker.
+func (p Parker) Valid() bool { return p.token != nil }
+
+// Pending reports whether an undelivered token is stored. It is for tests.
+func (p Parker) Pending() bool { return len(p.token) > 0 }
+
+// A Tally counts waits and estimates their total duration. The start of each wait
+// is recorded (see Since). The end is recorded for the first 16 waits, and from
+// then on for one wait in 16, whose duration counts 16 times.
 type Tally struct {
 	waits   atomic.Uint64
-	choices atomic.Uint64 // waits of goroutines that have several places
+	selects atomic.Uint64 // waits of goroutines with an entry in several queues
 	spent   atomic.Int64
 }
 
-// Count counts one wait and returns how many waits its duration stands for.
+// Count counts one wait and returns its Weight.
 func (t *Tally) Count() (weight int64) {
-	return weightOf(t.waits.Add(1))
+	return Weight(t.waits.Add(1))
 }
 
-// weightOf is how many waits the duration of the n-th one stands for.
-func weightOf(n uint64) int64 {
+// Weight returns how many waits the duration of the n-th wait stands for, or 0 if
+// that duration is not measured.
+func Weight(n uint64) int64 {
 	switch {
 	case n <= 16:
 		return 1
@@ -67,14 +76,15 @@ func weightOf(n uint64) int64 {
 	}
 }
 
-// CountChoice counts a wait of a Choice that has a place here. It needs no lock,
-// and leaves the clock to Choice.Sleep.
-func (t *Tally) CountChoice() { t.choices.Add(1) }
+// CountSelect counts a wait of a Select that has an entry in this queue. It needs
+// no lock. The Select measures the time once for all its queues and calls Spend.
+func (t *Tally) CountSelect() { t.selects.Add(1) }
 
-// Spend adds the time of a wait that was counted by CountChoice.
+// Spend adds the time of a wait that CountSelect has counted.
 func (t *Tally) Spend(d time.Duration) { t.spent.Add(int64(d)) }
 
-// Park is Parker.Park, timed as weight says. since is the waiter's own.
+// Park calls p.Park and records its duration with the given weight. since belongs
+// to the waiter.
 func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64, since *Since) bool {
 	start := since.Begin()
 	woken := p.Park(done)
@@ -84,8 +94,8 @@ func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64, since *Since)
 	return woken
 }
 
-// Waits returns how many waits were counted.
-func (t *Tally) Waits() uint64 { return t.waits.Load() + t.choices.Load() }
+// Waits returns the number of waits.
+func (t *Tally) Waits() uint64 { return t.waits.Load() + t.selects.Load() }
 
-// Spent returns an estimate of the time of all waits that have ended.
+// Spent returns an estimate of the total duration of all finished waits.
 func (t *Tally) Spent() time.Duration { return time.Duration(t.spent.Load()) }

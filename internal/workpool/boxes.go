@@ -3,7 +3,8 @@ package workpool
 import (
 	"sync/atomic"
 
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/waitq"
 )
 
 // boxSize is how many results wait in a box.
@@ -25,7 +26,7 @@ const boxSize = 128
 type Boxes[U any] struct {
 	boxes    []box[U]
 	board    board
-	consumer park.Line
+	consumer waitq.Queue
 	next     int // where the consumer looks first
 	spare    []U // exchanged for a full one
 	ended    atomic.Bool
@@ -33,9 +34,9 @@ type Boxes[U any] struct {
 }
 
 type box[U any] struct {
-	lock   park.Lock
+	lock   spin.Lock
 	values []U
-	putter park.Line
+	putter waitq.Queue
 	_      [64]byte
 }
 
@@ -48,10 +49,10 @@ func NewBoxes[U any](workers int) *Boxes[U] {
 func (b *Boxes[U]) Put(worker int, u U) {
 	box := &b.boxes[worker]
 	for !box.put(u) {
-		var stay park.Stay
+		var stay waitq.Wait
 		stay.Join(&box.putter, nil)
 		if box.full() && !b.dropped.Load() {
-			stay.Wait()
+			stay.Step()
 		}
 		stay.Leave() // nobody waits beside it
 		if b.dropped.Load() {
@@ -107,10 +108,10 @@ func (b *Boxes[U]) Take() []U {
 		if ended {
 			return nil
 		}
-		var stay park.Stay
+		var stay waitq.Wait
 		stay.Join(&b.consumer, nil)
 		if !b.ended.Load() && !b.board.each(0, func(int) bool { return true }) {
-			stay.Wait()
+			stay.Step()
 		}
 		stay.Leave() // nobody waits beside it
 	}

@@ -3,7 +3,7 @@ package workpool
 import (
 	"sync/atomic"
 
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/spin"
 )
 
 // A hand is the jobs that a worker has received and not yet run. The package
@@ -11,7 +11,7 @@ import (
 type hand[T any] struct {
 	span  atomic.Uint64 // lo in the low half, hi in the high half
 	since atomic.Int64  // when its jobs were received
-	lock  park.Lock     // a thief copies under it
+	lock  spin.Lock     // a thief copies under it
 
 	// The owner's, written while the span is empty, and published by it.
 	jobs []T

@@ -6,7 +6,8 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/waitq"
 )
 
 // A leadership is the context that a leader waits under. It belongs to one worker,
@@ -111,7 +112,7 @@ func (w *worker[T]) resign() {
 // A worker that parks lets its P fall asleep, and to wake that takes longer than
 // many jobs do. So it yields once, which lets a producer run, or whoever waits for
 // this job's end, on this P; and then, with several Ps, it passes a few
-// microseconds, and looks again after each, as long as a park.Patience says that
+// microseconds, and looks again after each, as long as a spin.Budget says that
 // this tends to pay, with a run of jobs: single ones are better parked for.
 // Without that, jobs of a microsecond that come in runs left two cores without work
 // for a sixteenth of the time, and jobs of 100 ns took 62 ns each instead of 48
@@ -135,7 +136,7 @@ const (
 
 // pass yields, or passes some time. It returns false when there is nothing left but
 // to park.
-func (l *lull) pass(p *park.Patience) bool {
+func (l *lull) pass(p *spin.Budget) bool {
 	switch {
 	case l.spent:
 		return false
@@ -143,9 +144,9 @@ func (l *lull) pass(p *park.Patience) bool {
 		l.yielded = true
 		runtime.Gosched()
 		return true
-	case l.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && (l.pauses > 0 || p.Worthwhile()):
+	case l.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && (l.pauses > 0 || p.Allows()):
 		l.pauses++
-		_ = park.Delay(pauseNs)
+		_ = spin.Delay(pauseNs)
 		return true
 	}
 	l.over(p, 0)
@@ -153,9 +154,9 @@ func (l *lull) pass(p *park.Patience) bool {
 }
 
 // over ends the lull, with so many jobs.
-func (l *lull) over(p *park.Patience, jobs int) {
+func (l *lull) over(p *spin.Budget, jobs int) {
 	if l.pauses > 0 {
-		p.Learn(jobs >= goodRun)
+		p.Record(jobs >= goodRun)
 	}
 	l.pauses, l.spent = 0, true
 }
@@ -163,14 +164,14 @@ func (l *lull) over(p *park.Patience, jobs int) {
 // follow waits in the line until there may be something to do.
 func (w *worker[T]) follow() {
 	c := w.pool
-	var stay park.Stay
+	var stay waitq.Wait
 	stay.Join(&c.line, nil)
 	if c.active.Add(-1) == 0 && c.closed.Load() {
 		c.finished.Store(true)
 		c.line.WakeAll()
 	}
 	if !c.over() && !c.leadable() && !c.unclaimed() {
-		stay.Wait()
+		stay.Step()
 	}
 	stay.Leave()
 	c.active.Add(1)

@@ -26,7 +26,7 @@
 // A busy worker takes without waiting, under a context that is done. A worker
 // that finds nothing in the source, and nothing to steal, is idle. Only one idle
 // worker waits in the source, the leader; the others, the followers, wait in a
-// park.Line. So the source is not entered by a crowd, and followers can be
+// waitq.Queue. So the source is not entered by a crowd, and followers can be
 // woken for surplus. The leader can be, too: the context that it waits under ends
 // when it is interrupted.
 //
@@ -53,7 +53,7 @@
 //   - Whoever lowers a bit of the board and has to raise it again, because the hand
 //     was refilled in between, calls an idle worker: while the bit was down, both
 //     looks may have missed the surplus.
-//   - At most one wake-up is in flight (see park.Line). Whoever leaves the line
+//   - At most one wake-up is in flight (see waitq.Queue). Whoever leaves the line
 //     looks at everything, and before it runs a job it shares: if there is still
 //     surplus, or no leader, the wake-up goes on to the next.
 //   - A wake-up that is in flight when surplus is published is enough: its bearer
@@ -78,7 +78,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/waitq"
 )
 
 // A Source hands out jobs: RecvBatch waits for one, then takes as many as there
@@ -118,10 +119,10 @@ type Pool[T any] struct {
 	board   board
 
 	leader   atomic.Pointer[leadership]
-	brief    leadership // stands in for a leader who does not wait
-	line     park.Line  // the followers
+	brief    leadership  // stands in for a leader who does not wait
+	line     waitq.Queue // the followers
 	active   atomic.Int64
-	patience park.Patience // of workers on the way to the line
+	patience spin.Budget // of workers on the way to the line
 
 	next  atomic.Uint64 // the number of the next job received; the leader's to move
 	limit atomic.Uint64 // jobs above this number are not run
@@ -130,7 +131,7 @@ type Pool[T any] struct {
 	finished atomic.Bool // and no hand holds a job
 	stopped  atomic.Bool
 
-	lock    park.Lock // guards what follows
+	lock    spin.Lock // guards what follows
 	outcome Outcome
 	stops   bool
 }

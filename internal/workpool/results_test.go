@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/spin"
 )
 
 const short = 20_000 // lives of boxes and windows: it is at the edges where results are lost
@@ -89,7 +89,7 @@ func TestOneByOne(t *testing.T) {
 					for taken.Load() < int64(i) {
 						runtime.Gosched()
 					}
-					_ = park.Delay(i % moments)
+					_ = spin.Delay(i % moments)
 					one.put(i)
 				}
 			}()

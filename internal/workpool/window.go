@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/waitq"
 )
 
 // A Window carries results from workers to one consumer in the order of their
@@ -23,7 +23,7 @@ type Window[U any] struct {
 	width    uint64
 	slots    []slot[U] // at least width, a power of two
 	base     atomic.Uint64
-	consumer park.Line
+	consumer waitq.Queue
 	ended    atomic.Bool
 	run      []Result[U] // what was taken last
 }
@@ -92,10 +92,10 @@ func (w *Window[U]) Take() []Result[U] {
 		if ended {
 			return nil
 		}
-		var stay park.Stay
+		var stay waitq.Wait
 		stay.Join(&w.consumer, nil)
 		if !w.ended.Load() && !w.at(base).ready.Load() {
-			stay.Wait()
+			stay.Step()
 		}
 		stay.Leave() // nobody waits beside it
 	}

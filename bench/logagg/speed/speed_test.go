@@ -127,7 +127,7 @@ func TestParts(t *testing.T) {
 	for _, test := range []struct{ stack, want string }{
 		{"runtime.lock2 runtime.chansend runtime.chansend1 " + module + "bench/logagg/queue.nativeWaiting.Send", "channel"},
 		{"runtime.futex runtime.mcall", "scheduler"},
-		{module + "internal/chain.(*Chain[...]).Send " + module + "bench/logagg/input.(*stream).read", "channel"},
+		{module + "internal/segqueue.(*Chain[...]).Send " + module + "bench/logagg/input.(*stream).read", "channel"},
 		{"syscall.Syscall internal/poll.(*FD).Read net.(*conn).Read", "reading"},
 		{"indexbytebody bytes.IndexByte " + module + "bench/logagg/parse.passQuoted", "parsing"},
 		{"indexbytebody " + module + "bench/logagg/frame.(*Reader).Next " + module + "bench/logagg/input.(*stream).read", "framing"},

@@ -162,10 +162,10 @@ func TestOwnChannels(t *testing.T) {
 	}
 	computing := cpu(1.99, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{send, 0.01, 0, 0})
 	for function, healthy := range map[string]bool{
-		"github.com/sluice-go/sluice/internal/chain.(*Engine).Send": false,
-		"github.com/sluice-go/sluice.(*Lane).Send":                  false,
-		"github.com/sluice-go/sluicegate.Send":                      true,
-		"example.com/q.work":                                        true,
+		"github.com/sluice-go/sluice/internal/segqueue.(*Engine).Send": false,
+		"github.com/sluice-go/sluice.(*Lane).Send":                     false,
+		"github.com/sluice-go/sluicegate.Send":                         true,
+		"example.com/q.work":                                           true,
 	} {
 		if d := diagnose(computing, users(function)); strings.Contains(d.Answer, "healthy") != healthy || strings.HasPrefix(d.Answer, "Channels") != healthy {
 			t.Errorf("%s: %s", function, d.Answer)

@@ -1,0 +1,286 @@
+package segqueue
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+func itself(v int) int { return v }
+
+// metered makes an engine whose indices begin before they wrap.
+func metered(limit int, bytes int64) *Metered[int] {
+	return newMeteredAt(engine.Config[int]{Limit: limit, Elastic: true, LimitBytes: bytes, Size: itself, Overflow: engine.Reject}, beforeWrap)
+}
+
+// heldBy is how many bytes are queued, as Stats says.
+func heldBy(m *Metered[int]) int64 {
+	m.Hold()
+	defer m.Release()
+	var in engine.Snapshot
+	m.Held(0, &in)
+	return in.Stats.Bytes - m.elastic.held() - m.meter.own()
+}
+
+// TestMeterAgainstSlice: a metered engine never holds more than its limit, refuses
+// nothing that is a grain below it, is exact where a grain is a byte, and goes on
+// as an engine does.
+func TestMeterAgainstSlice(t *testing.T) {
+	const slots = 1000
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 4
+	}
+	for _, limit := range []int64{1, 10, 511, 5000, 1 << 20, math.MaxInt64} {
+		for seed := range seeds {
+			rng := rand.New(rand.NewPCG(seed, uint64(limit)))
+			m := metered(slots, limit)
+			early := max(limit/256, 1) - 1
+			var model []int
+			held := int64(0)
+			check := func(v int, err error) {
+				t.Helper()
+				room := len(model) < slots
+				switch {
+				case err == nil && (!room || int64(v) > limit-held):
+					t.Fatalf("limit %d: %d was taken with %d in %d values", limit, v, held, len(model))
+				case err == engine.ErrFull && room && held <= limit-early && int64(v) <= limit-early-held:
+					t.Fatalf("limit %d: %d was refused with %d in %d values", limit, v, held, len(model))
+				case err != nil && err != engine.ErrFull:
+					t.Fatal(err)
+				}
+			}
+			for step := range 3000 {
+				largest := int(min(max(limit/int64(1+rng.IntN(600)), 1), math.MaxInt))
+				switch rng.IntN(4 + step/500%2) {
+				case 0:
+					v := rng.IntN(largest) + rng.IntN(2) // the limit itself, too
+					err := m.TrySend(v)
+					check(v, err)
+					if err == nil {
+						model, held = append(model, v), held+int64(v)
+					}
+				case 1:
+					vs := make([]int, 1+rng.IntN(150))
+					for i := range vs {
+						vs[i] = rng.IntN(largest) + rng.IntN(2)
+					}
+					n, err := m.SendBatch(context.Background(), vs)
+					if (err == nil) != (n == len(vs)) {
+						t.Fatal(n, err)
+					}
+					for _, v := range vs[:n] {
+						check(v, nil)
+						model, held = append(model, v), held+int64(v)
+					}
+					if err != nil {
+						check(vs[n], err)
+					}
+				default:
+					buf := make([]int, 1+rng.IntN(100)*rng.IntN(2))
+					n, _ := m.recvSlow(nil, buf) //nolint:staticcheck // nil: never wait
+					if n != min(len(buf), len(model)) {
+						t.Fatalf("received %d of %d", n, len(model))
+					}
+					for i, v := range buf[:n] {
+						if v != model[i] {
+							t.Fatalf("received %d, sent %d", v, model[i])
+						}
+						held -= int64(v)
+					}
+					model = model[n:]
+				}
+				if marks := m.meter.marks.Len(); uint64(marks) > m.meter.limit/m.meter.grain+1 || m.meter.own() > 8<<10 {
+					t.Fatalf("limit %d: %d marks in %d bytes", limit, marks, m.meter.own())
+				}
+				if said := heldBy(m); said < held || said-held > early || len(model) == 0 && said != 0 {
+					t.Fatalf("limit %d: Stats says %d of %d bytes", limit, said, held)
+				}
+			}
+		}
+	}
+}
+
+// TestMeterRefuses: what no room will do for, and what nobody may say.
+func TestMeterRefuses(t *testing.T) {
+	m := metered(9, 100)
+	if n, err := m.SendBatch(context.Background(), []int{1, 2, 101, 3}); n != 2 || err != engine.ErrTooLarge {
+		t.Errorf("a batch with one too large as its third: %d, %v", n, err)
+	}
+	if n, err := m.SendBatch(context.Background(), []int{60, 60, 101}); n != 1 || err != engine.ErrFull {
+		t.Errorf("a batch without room for its second, and the third too large: %d, %v", n, err)
+	}
+	few := metered(2, 100)
+	ready := few.Ready()
+	if n, err := few.SendBatch(context.Background(), []int{1, 2, 3}); n != 2 || err != engine.ErrFull {
+		t.Errorf("a batch of three into two slots: %d, %v", n, err)
+	}
+	if <-ready; few.Len() != 2 {
+		t.Errorf("%d queued", few.Len())
+	}
+	_, _ = few.TryRecv()
+	_, _ = few.TryRecv()
+	for len(ready) > 0 {
+		<-ready
+	}
+	if err := few.TrySend(1); err != nil || len(ready) != 1 {
+		t.Errorf("TrySend: %v; Ready has %d tokens", err, len(ready))
+	}
+	for _, c := range []struct {
+		name string
+		send func()
+	}{
+		{"Send", func() { _ = m.Send(context.Background(), -1) }},
+		{"TrySend", func() { _ = m.TrySend(-1) }},
+		{"SendBatch", func() { _, _ = m.SendBatch(context.Background(), []int{-1}) }},
+	} {
+		func() {
+			defer func() {
+				if got, want := recover(), "sluice: "+c.name+": Options.Size returned -1, below 0"; got != want {
+					t.Errorf("%v, want %q", got, want)
+				}
+			}()
+			c.send()
+		}()
+	}
+	m.Close()
+	if n, err := m.SendBatch(context.Background(), []int{101}); n != 0 || err != engine.ErrTooLarge || m.TrySend(101) != err {
+		t.Errorf("too large, and the channel is closed: %d, %v", n, err)
+	}
+	if err := m.TrySend(1); err != engine.ErrClosed {
+		t.Error(err)
+	}
+	if n, err := m.SendBatch(context.Background(), []int{1}); n != 0 || err != engine.ErrClosed {
+		t.Error(n, err)
+	}
+}
+
+// TestMeterWakes: a sender wakes who waits to receive, whether it had to set a mark or not.
+func TestMeterWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metered(9, 1<<20)
+		for _, marks := range []bool{true, false} {
+			if marks != (m.meter.easy < 5) {
+				t.Fatalf("%d bytes may come without a mark", m.meter.easy)
+			}
+			got := 0
+			go func() { got, _ = m.Recv(context.Background()) }()
+			synctest.Wait()
+			if err := m.TrySend(5); err != nil {
+				t.Fatal(err)
+			}
+			if synctest.Wait(); got != 5 {
+				t.Errorf("with a mark to set: %v: nobody was woken", marks)
+				m.Close()
+			}
+		}
+	})
+}
+
+// TestMeterAsksOnce: the size of each value is asked for once, also of those that are
+// refused, so what is sent is what was counted, whatever a size says later.
+func TestMeterAsksOnce(t *testing.T) {
+	asked, says := 0, 0
+	m := NewMetered(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 100, Overflow: engine.Reject, Size: func(int) int {
+		asked++
+		says = 101 - says // too large, and not, in turns
+		return says
+	}})
+	for i, want := range []error{engine.ErrTooLarge, nil, engine.ErrTooLarge} {
+		if err := m.TrySend(i); err != want || asked != i+1 || m.Len() != (i+1)/2 {
+			t.Errorf("TrySend %d: %v, asked for %d sizes, %d queued", i, err, asked, m.Len())
+		}
+	}
+	if n, err := m.SendBatch(context.Background(), []int{1, 2, 3}); n != 1 || err != engine.ErrTooLarge || asked != 5 {
+		t.Errorf("SendBatch: %d, %v, asked for %d sizes", n, err, asked)
+	}
+}
+
+// TestMeterSingleSender: a single sender has the large rings of many, as it takes the
+// lock that lets receivers exchange them.
+func TestMeterSingleSender(t *testing.T) {
+	m := NewMetered(engine.Config[int]{Limit: 1 << 20, Elastic: true, LimitBytes: 1 << 40, Size: itself, Overflow: engine.Reject, SingleSender: true})
+	if n, err := m.SendBatch(context.Background(), make([]int, 100_000)); n != 100_000 || err != nil {
+		t.Fatal(n, err)
+	}
+	if slots := len(m.Engine.send.buf); slots != largeBytes/sizeOf[int]() {
+		t.Errorf("a ring of %d slots", slots)
+	}
+}
+
+// TestMeterAllocates nothing, neither on the fast path nor on the slow one, which
+// Ready makes of all sends.
+func TestMeterAllocates(t *testing.T) {
+	for _, observed := range []bool{false, true} {
+		m := metered(1000, 5000)
+		if observed {
+			m.Ready()
+		}
+		vs, buf := make([]int, 100), make([]int, 1000)
+		for i := range vs {
+			vs[i] = 20
+		}
+		round := func() {
+			for range 300 { // more than there is room for
+				_ = m.TrySend(20)
+			}
+			for range 4 {
+				_, _ = m.RecvBatch(context.Background(), buf[:60])
+				_, _ = m.SendBatch(context.Background(), vs)
+			}
+			for range 250 {
+				_, _ = m.TryRecv()
+			}
+		}
+		round()
+		if n := testing.AllocsPerRun(10, round); n != 0 {
+			t.Errorf("observed %v: %v allocations", observed, n)
+		}
+	}
+}
+
+// TestMeterStorm: with many on both sides the bytes queued stay within the limit,
+// nothing is lost, and in the end all of the room is there.
+func TestMeterStorm(t *testing.T) {
+	const each, limit = 5000, 3000
+	m := metered(math.MaxInt>>8, limit)
+	var left, refused, received atomic.Int64
+	var all sync.WaitGroup
+	for s := range 4 {
+		all.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(s), 9))
+			for range each {
+				v := rng.IntN(100)
+				for m.TrySend(v) != nil {
+					refused.Add(1)
+					if held := heldBy(m); held > limit || held < 0 {
+						t.Errorf("%d bytes held", held)
+					}
+					runtime.Gosched()
+				}
+				left.Add(int64(v))
+			}
+		})
+	}
+	for range 3 {
+		all.Go(func() {
+			for v, err := m.Recv(context.Background()); err == nil; v, err = m.Recv(context.Background()) {
+				if n := received.Add(1); n == 4*each {
+					m.Close()
+				}
+				left.Add(-int64(v))
+			}
+		})
+	}
+	all.Wait()
+	if left.Load() != 0 || heldBy(m) != 0 {
+		t.Errorf("%d bytes were not received, %d are held, %d values were refused", left.Load(), heldBy(m), refused.Load())
+	}
+}

@@ -1,0 +1,239 @@
+package segqueue
+
+import (
+	"context"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// Send implements engine.Engine. It is the fast path, for when nothing is in
+// the way: no flag, no other sender, room.
+func (e *Engine[T]) Send(ctx context.Context, v T) error {
+	s := &e.send
+	word := s.word.Load()
+	if word&flags != 0 {
+		return e.sendOne(ctx, v)
+	}
+	if e.singleSender {
+		// Nobody else moves the tail, so the CAS that moves it needs no lock
+		// around it: it fails only if Close, Ready or Stats set a flag.
+		if word == s.bound {
+			return e.sendOne(ctx, v)
+		}
+		slot := &s.buf[(word>>shift)&uint64(len(s.buf)-1)]
+		*slot = v
+		if !s.word.CompareAndSwap(word, word+one) {
+			var zero T
+			*slot = zero
+			return e.sendOne(ctx, v)
+		}
+	} else {
+		if !s.word.CompareAndSwap(word, word|locked) {
+			return e.sendOne(ctx, v)
+		}
+		if word == s.bound && !e.room(word, e.recv.word.Load()) {
+			s.unlock(word)
+			return e.sendOne(ctx, v)
+		}
+		s.buf[(word>>shift)&uint64(len(s.buf)-1)] = v
+		s.unlock(word + one)
+	}
+	if e.receivers.Waiting() {
+		e.receivers.Wake()
+	}
+	return nil
+}
+
+// sendOne is the slow path of Send.
+func (e *Engine[T]) sendOne(ctx context.Context, v T) error {
+	vs := [1]T{v}
+	_, err := e.sendSlow(ctx, vs[:])
+	return err
+}
+
+// TrySend implements engine.Engine.
+func (e *Engine[T]) TrySend(v T) error {
+	return e.Send(nil, v) //nolint:staticcheck // nil: never wait
+}
+
+// SendBatch implements engine.Engine.
+func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	return e.sendSlow(ctx, vs)
+}
+
+// sendSlow sends vs, and waits for room as often as needed; with a nil ctx it
+// never waits.
+func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
+	s := &e.send
+	turn := turn{batch: len(vs) > 1 && ctx != nil}
+	for {
+		word := s.lock()
+		if s.collect(&turn) {
+			n++
+		}
+		if word&closed != 0 {
+			s.unlock(s.sated(&turn, word))
+			if n < len(vs) {
+				err = engine.ErrClosed
+			}
+			break
+		}
+		if s.strict && e.standsBack(word, &turn) {
+			// Those in line go first.
+		} else if n += e.put(word, vs[n:], &turn); n == len(vs) {
+			break
+		}
+		if e.overflow != engine.Block {
+			return e.overflowed(vs, n)
+		}
+		if ctx == nil {
+			err = engine.ErrFull
+			break
+		}
+		if turn.stay.Canceled() {
+			break
+		}
+		s.wait(ctx, &turn, &e.recv, e.senders, e.receivers, e.pause)
+	}
+	if turn.stay.Leave() && e.Len() < int(e.limit) {
+		e.senders.Wake()
+	}
+	if n < len(vs) && err == nil {
+		err = engine.ContextError(ctx)
+	}
+	return n, err
+}
+
+// put sends the first of vs, as many as there is room for, and returns how many
+// that was. The caller holds the lock and got word with it; put releases it.
+func (e *Engine[T]) put(word uint64, vs []T, turn *turn) (n int) {
+	s := &e.send
+	start := word
+	word = e.sendForStarving(turn, word)
+	paid := word != start
+	index := word &^ flags
+	for n < len(vs) && (index != s.bound || e.room(index, e.recv.word.Load())) {
+		at := (index >> shift) & uint64(len(s.buf)-1)
+		end := min(at+(s.bound-index)>>shift, uint64(len(s.buf)))
+		moved := copy(s.buf[at:end], vs[n:])
+		n += moved
+		index += uint64(moved) << shift
+	}
+	switch {
+	case n > 0:
+		if turn.stay.Woken() {
+			s.serve(turn, index)
+		}
+		turn.progress()
+		word = s.sated(turn, word)
+	case len(vs) > 0:
+		word = s.lost(turn, word, &vs[0])
+	}
+	s.unlock(index | word&flags)
+	if n == 0 && !paid {
+		return 0
+	}
+	if e.receivers.Waiting() {
+		e.receivers.Wake()
+	}
+	if word&observed != 0 {
+		e.ready.Load().Post()
+	}
+	return n
+}
+
+// room moves send.bound past index, and reports false if the channel is full.
+// The caller owns the send side; head is the receive word.
+func (e *Engine[T]) room(index, head uint64) bool {
+	s := &e.send
+	head &^= flags
+	queued := (index - head) >> shift
+	if queued >= e.limit {
+		return false
+	}
+	seg := s.seg
+	// Values before seg.base are in earlier segments.
+	free := uint64(len(seg.buf)) - min(queued, (index-seg.base)>>shift)
+	if free == 0 {
+		next := e.elastic.get(queued)
+		next.base = index
+		seg.end = index
+		seg.next.Store(next) // publishes end and next.base
+		s.seg, s.buf = next, next.buf
+		free = uint64(len(next.buf))
+	}
+	// Up to high more values can be queued without a new high-water mark, and
+	// a sixteenth above it without looking: at the next look, here or on the
+	// receiving side, the mark is made up for.
+	s.high = max(s.high, queued+1)
+	free = min(free, e.limit-queued, max(s.high-queued, 1+queued/16))
+	s.bound = index + free<<shift
+	return true
+}
+
+// overflowed deals with vs[n:], which found no room, as the policy says.
+func (e *Engine[T]) overflowed(vs []T, n int) (int, error) {
+	switch e.overflow {
+	case engine.DropNewest:
+		e.dropped.Add(uint64(len(vs) - n))
+		if e.onDrop != nil {
+			for _, v := range vs[n:] {
+				e.onDrop(v)
+			}
+		}
+		return len(vs), nil
+	case engine.DropOldest:
+		for ; n < len(vs); n++ {
+			if err := e.sendDroppingOldest(vs[n]); err != nil {
+				return n, err
+			}
+		}
+		return n, nil
+	default:
+		return n, engine.ErrFull
+	}
+}
+
+// sendDroppingOldest sends v, in place of the oldest value if there is no room.
+func (e *Engine[T]) sendDroppingOldest(v T) error {
+	old, dropped, err := e.Replace(v)
+	if dropped && e.onDrop != nil {
+		e.onDrop(old)
+	}
+	return err
+}
+
+// Replace sends v, in place of the oldest value if there is no room, and returns
+// that. It holds both locks meanwhile, so that nobody sees the channel with
+// neither of the two values, or with both.
+func (e *Engine[T]) Replace(v T) (old T, dropped bool, err error) {
+	s, r := &e.send, &e.recv
+	word := s.lock()
+	if word&closed != 0 {
+		s.unlock(word)
+		return old, false, engine.ErrClosed
+	}
+	index, keep := word&^flags, word&flags
+	if index != s.bound || e.room(index, r.word.Load()) {
+		e.put(word, []T{v}, &turn{})
+		return old, false, nil
+	}
+	rword := e.recvForStarving(&turn{}, r.lock())
+	head := rword &^ flags
+	if e.room(index, head) { // a receiver was faster, or starved
+		r.unlock(rword)
+		e.put(word, []T{v}, &turn{})
+		return old, false, nil
+	}
+	if head == r.bound {
+		e.run(head, index)
+	}
+	old = e.empty(head)
+	head += one
+	e.room(index, head)
+	s.buf[(index>>shift)&uint64(len(s.buf)-1)] = v
+	e.dropped.Add(1)
+	s.unlock((index + one) | keep) // before the head moves: see queued
+	r.unlock(head | rword&flags)
+	return old, true, nil
+}

@@ -1,0 +1,105 @@
+package segqueue
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
+)
+
+// Hold takes the locks of both sides, in the order send, receive, as does a send
+// that drops the oldest value: nothing moves until Release.
+func (e *Engine[T]) Hold() {
+	e.send.lock()
+	e.recv.lock()
+}
+
+// Release ends a Hold.
+func (e *Engine[T]) Release() {
+	e.recv.unlock(e.recv.word.Load() &^ (locked | sleepers))
+	e.send.unlock(e.send.word.Load() &^ (locked | sleepers))
+}
+
+// Stats implements engine.Engine. It holds both locks.
+func (e *Engine[T]) Stats() engine.Stats {
+	var in engine.Snapshot
+	now := park.Now()
+	e.Hold()
+	defer e.Release()
+	e.Held(now, &in)
+	return in.Stats
+}
+
+// Held looks at the channel under Hold, at the time now: it fills in the Stats, and
+// appends who waits as far as there is room.
+func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
+	s, r := e.send.word.Load(), e.recv.word.Load()
+	tail, head := s&^flags, r&^flags
+	dropped := e.dropped.Load()
+	length := e.queued(tail, head)
+	e.send.high = max(e.send.high, e.recv.high, uint64(length))
+	in.Stats = engine.Stats{
+		Name:      e.name,
+		Len:       length,
+		Cap:       int(e.limit),
+		Lanes:     1,
+		Sent:      tail >> shift,
+		Received:  head >> shift,
+		Dropped:   dropped,
+		HighWater: int(e.send.high),
+		Closed:    s&closed != 0,
+	}
+	out := &in.Stats
+	if e.overflow == engine.DropOldest {
+		out.Received -= dropped // a value dropped moved the head, too
+	}
+	if e.elastic != nil {
+		out.Bytes = e.elastic.held()
+	} else {
+		out.Bytes = int64(len(e.send.buf)) * int64(sizeOf[T]())
+	}
+	if e.meter != nil {
+		out.Bytes += e.meter.held(head, tail)
+	}
+	senders, receivers := e.senders.Snapshot(now, in.Senders), e.receivers.Snapshot(now, in.Receivers)
+	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
+	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
+	out.OldestSender, out.OldestReceiver = senders.Oldest, receivers.Oldest
+	in.Senders, in.Receivers = senders.Ages, receivers.Ages
+}
+
+// Inside implements engine.Engine. It holds both locks, as Stats does, and allocates
+// before that.
+func (e *Engine[T]) Snapshot(most int) engine.Snapshot {
+	in := engine.NewSnapshot(most)
+	in.Rings = make([]engine.Ring, 0, most)
+	now := park.Now()
+	e.Hold()
+	defer e.Release()
+	e.Held(now, &in)
+	in.Ready = e.ready.Load() != nil
+	in.Rings = e.rings(in.Rings)
+	return in
+}
+
+// rings appends to out what is in each segment, beginning with the receivers' one,
+// until out is full. Both locks are held: only who holds the senders' links a
+// segment, and only who holds the receivers' takes one out.
+func (e *Engine[T]) rings(out []engine.Ring) []engine.Ring {
+	tail, receive := e.send.word.Load()&^flags, e.recv.word.Load()&^flags
+	for seg := e.recv.seg; seg != nil && len(out) < cap(out); seg = seg.next.Load() {
+		send := tail
+		if seg.next.Load() != nil {
+			send = seg.end
+		}
+		slot := func(index uint64) int { return int(index >> shift & uint64(len(seg.buf)-1)) }
+		out = append(out, engine.Ring{
+			Slots:   len(seg.buf),
+			Len:     int((send - receive) >> shift),
+			Send:    slot(send),
+			Receive: slot(receive),
+		})
+		receive = send
+	}
+	return out
+}

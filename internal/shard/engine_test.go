@@ -1,0 +1,283 @@
+package shard
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+var background = context.Background()
+
+// A testLane is a handle and its sender, as a user's lane.
+type testLane struct {
+	*Handle[int]
+	engine.Sender[int]
+}
+
+func laneOn(t *testing.T, e *Engine[int]) testLane {
+	h := e.Lane()
+	t.Cleanup(func() { runtime.KeepAlive(h) })
+	return testLane{h, h.Sender()}
+}
+
+// fixed returns an engine with so many lanes of a limit.
+func fixed(lanes, limit int) *Engine[int] {
+	return New(engine.Config[int]{Lanes: lanes, Limit: limit})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A lane that is closed goes when it is drained, and not before; what it has
+// counted stays.
+func TestPrivateLaneGoes(t *testing.T) {
+	e := fixed(1, 10)
+	h := laneOn(t, e)
+	must(t, h.Send(background, 1))
+	must(t, h.Send(background, 2))
+	h.Close()
+	h.Close()
+	if err := h.TrySend(3); err != engine.ErrClosed {
+		t.Errorf("TrySend on a closed lane: %v", err)
+	}
+	if s := e.Stats(); s.Lanes != 2 || s.Len != 2 || e.Cap() != 20 {
+		t.Errorf("with two values in a closed lane: Cap %d, %+v", e.Cap(), s)
+	}
+	for want := 1; want <= 2; want++ {
+		if v, err := e.TryRecv(); v != want || err != nil {
+			t.Errorf("TryRecv: %d, %v, want %d", v, err, want)
+		}
+	}
+	if _, err := e.TryRecv(); err != engine.ErrEmpty {
+		t.Errorf("TryRecv of nothing: %v", err)
+	}
+	if s := e.Stats(); s.Lanes != 1 || s.Sent != 2 || s.Received != 2 || e.Cap() != 10 {
+		t.Errorf("after the lane was drained: Cap %d, %+v", e.Cap(), s)
+	}
+	empty := laneOn(t, e)
+	empty.Close()
+	if s := e.Stats(); s.Lanes != 1 {
+		t.Errorf("after an empty lane was closed: %+v", s)
+	}
+}
+
+// The lane of a handle that nobody has any more goes as if it were closed, and
+// loses nothing.
+func TestForgottenLaneGoes(t *testing.T) {
+	e := fixed(1, 10)
+	must(t, e.Lane().Sender().TrySend(7))
+	for e.Stats().Lanes > 1 {
+		runtime.GC()
+		if v, err := e.TryRecv(); err == nil && v != 7 {
+			t.Fatalf("received %d", v)
+		}
+	}
+	if s := e.Stats(); s.Sent != 1 || s.Received != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A lane taken from a closed channel is closed.
+func TestLaneOfClosed(t *testing.T) {
+	e := fixed(1, 10)
+	before := laneOn(t, e)
+	e.Close()
+	for _, h := range []testLane{before, laneOn(t, e)} {
+		if err := h.Send(background, 1); err != engine.ErrClosed {
+			t.Errorf("Send: %v", err)
+		}
+	}
+	if err := e.SendKey(background, 1, 1); err != engine.ErrClosed {
+		t.Errorf("SendKey: %v", err)
+	}
+	if _, err := e.Recv(background); err != engine.ErrClosed {
+		t.Errorf("Recv: %v", err)
+	}
+}
+
+// A key has one lane, whatever the number of lanes that plain senders use, and
+// keys that differ little do not share one.
+func TestKeys(t *testing.T) {
+	const lanes = 7
+	used := make([]int, lanes)
+	for key := range uint64(7000) {
+		used[laneOf(key, lanes)]++
+	}
+	for lane, n := range used {
+		if n < 800 || n > 1200 {
+			t.Errorf("lane %d has %d of 7000 keys in a row", lane, n)
+		}
+	}
+	e := New(engine.Config[int]{Limit: 1 << 20})
+	e.max = lanes
+	e.set.Store(&set[int]{shared: make([]*lane[int], lanes), active: 1})
+	e.open(0)
+	for i := range 1000 {
+		switch s := e.set.Load(); i % 100 {
+		case 20, 40, 60:
+			e.grow(s, 1)
+		case 30, 50, 70, 80, 90:
+			if s.active > 1 {
+				e.shrink(s, 1)
+			}
+		}
+		must(t, e.SendKey(background, uint64(i%10), i))
+	}
+	e.Close()
+	last := make([]int, 10)
+	for v, err := e.Recv(background); err == nil; v, err = e.Recv(background) {
+		if v < last[v%10] {
+			t.Fatalf("key %d: %d came after %d", v%10, v, last[v%10])
+		}
+		last[v%10] = v
+	}
+}
+
+// One receiver gets what is in each lane, also in one that is behind a lane that
+// is never empty.
+func TestNoLaneWaitsForEver(t *testing.T) {
+	for _, run := range []int{1, 3, 100} {
+		e := fixed(1, 1<<20)
+		busy, quiet := laneOn(t, e), laneOn(t, e)
+		for i := range 2 * turnEvery {
+			must(t, busy.Send(background, i))
+		}
+		must(t, quiet.Send(background, -1))
+		received := 0
+		for buf := make([]int, run); ; {
+			n, err := 1, error(nil)
+			if run == 1 {
+				buf[0], err = e.Recv(background)
+			} else {
+				n, err = e.RecvBatch(background, buf)
+			}
+			must(t, err)
+			if slices.Contains(buf[:n], -1) {
+				break
+			}
+			for range n {
+				must(t, busy.Send(background, 1)) // as full as before
+			}
+			if received += n; received > 4*turnEvery+run {
+				t.Fatalf("in runs of %d: %d values of the busy lane, none of the quiet one", run, received)
+			}
+		}
+	}
+}
+
+// A sender that waits for its own lane is not woken by room elsewhere, and one
+// that takes any lane is.
+func TestRoomForWhom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := fixed(2, 1)
+		h := laneOn(t, e)
+		must(t, h.Send(background, 0))
+		must(t, e.TrySend(1))
+		must(t, e.TrySend(2))
+		if err := e.TrySend(3); err != engine.ErrFull {
+			t.Fatalf("TrySend to full lanes: %v", err)
+		}
+		own, plain := false, false
+		go func() { must(t, h.Send(background, 10)); own = true }()
+		go func() { must(t, e.Send(background, 11)); plain = true }()
+		synctest.Wait()
+		if s := e.Stats(); s.SendersWaiting != 2 || own || plain {
+			t.Fatalf("%d senders wait: own lane done %v, any lane done %v", s.SendersWaiting, own, plain)
+		}
+		for range 4 { // the plain sender's own value among them
+			v, err := e.TryRecv()
+			must(t, err)
+			synctest.Wait()
+			switch v {
+			case 0:
+				if !own {
+					t.Error("the lane has room, and its sender waits")
+				}
+			case 1, 2:
+				if !plain {
+					t.Error("a shared lane has room, and a sender waits for any")
+				}
+			}
+		}
+		if !own || !plain {
+			t.Errorf("own lane done %v, any lane done %v", own, plain)
+		}
+	})
+}
+
+// While lanes come and go, nothing is lost, and each lane keeps its order.
+func TestLanesComeAndGo(t *testing.T) {
+	const senders, rounds, values = 4, 50, 40
+	e := New(engine.Config[int]{Limit: 16})
+	var sending, receiving sync.WaitGroup
+	for sender := range senders {
+		sending.Go(func() {
+			for round := range rounds {
+				h := e.Lane()
+				lane := h.Sender()
+				for i := range values {
+					v := (sender*rounds+round)*values + i
+					switch {
+					case i%10 == 9:
+						must(t, e.SendKey(background, uint64(sender), -v))
+					case lane.Send(background, v) != nil:
+						t.Error("Send failed")
+					}
+				}
+				if round%2 == 0 {
+					h.Close()
+				}
+				runtime.KeepAlive(h) // and garbage from here on
+			}
+		})
+	}
+	got := make([][]int, 3)
+	for r := range got {
+		receiving.Go(func() {
+			buf := make([]int, 1+r*5)
+			for {
+				n, err := e.RecvBatch(background, buf)
+				if err != nil {
+					return
+				}
+				got[r] = append(got[r], buf[:n]...)
+			}
+		})
+	}
+	sending.Wait()
+	e.Close()
+	receiving.Wait()
+	var all []int
+	for _, part := range got {
+		last := map[int]int{}
+		for _, v := range part {
+			lane, at := v/values, v
+			if v < 0 {
+				lane, at = -1-(-v/values/rounds), -v // by key: a sender's, over all rounds
+			}
+			if at < last[lane] {
+				t.Fatalf("%d of lane %d after %d", at, lane, last[lane])
+			}
+			last[lane] = at
+			all = append(all, at)
+		}
+	}
+	slices.Sort(all)
+	for i, v := range all {
+		if i != v {
+			t.Fatalf("value %d is missing, or there twice", i)
+		}
+	}
+	if len(all) != senders*rounds*values {
+		t.Fatalf("%d values of %d", len(all), senders*rounds*values)
+	}
+}

@@ -1,0 +1,156 @@
+package shard
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// turnEvery is how many values of a lane are received in a row, at most, before
+// the next lane has its turn, unless one run is longer.
+const turnEvery = 256
+
+// Recv implements engine.Engine. It is the fast path: the lane at the cursor has
+// a value.
+func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
+	s := e.set.Load()
+	cursor := &e.receiving[here()]
+	was := cursor.Load()
+	if at := was & numberMask; at < uint32(len(s.from)) {
+		l := s.from[at]
+		if v, err = l.TryRecv(); err == nil {
+			if turnOf(l.Head()) != was>>numberBits {
+				cursor.Store(s.turnAt(at + 1))
+			}
+			return v, nil
+		}
+	}
+	var buf [1]T
+	_, err = e.recvSlow(ctx, cursor, buf[:])
+	return buf[0], err
+}
+
+// TryRecv implements engine.Engine.
+func (e *Engine[T]) TryRecv() (T, error) {
+	return e.Recv(nil) //nolint:staticcheck // nil: never wait
+}
+
+// RecvBatch implements engine.Engine.
+func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
+	return e.recvSlow(ctx, &e.receiving[here()], buf)
+}
+
+// recvSlow fills buf with what the lanes have, at least one value, and waits for
+// that as long as needed; with a nil ctx it never waits.
+func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T) (n int, err error) {
+	var t turn
+	for {
+		s := e.set.Load()
+		if n = e.sweep(s, cursor, buf); n > 0 {
+			if s.ready != nil && !e.allEmpty() {
+				s.ready.Post()
+			}
+			break
+		}
+		if s.closed { // before the sweep: nothing was added meanwhile
+			err = engine.ErrClosed
+			break
+		}
+		if ctx == nil || t.stay.Canceled() {
+			if !e.empty(s) {
+				continue
+			}
+			err = engine.ErrEmpty
+			break
+		}
+		t.wait(ctx, &e.receivers, e.pauseForValues)
+	}
+	if t.stay.Leave() && !e.allEmpty() {
+		e.receivers.Wake()
+	}
+	if err == engine.ErrEmpty && ctx != nil {
+		err = engine.ContextError(ctx)
+	}
+	return n, err
+}
+
+// A cursor is the index of a lane in set.all, and above it the turn of that lane
+// in which the cursor came to it: the cursor goes on when the lane's head, which
+// others move too, has come to another turn. So no lane waits for ever.
+
+func turnOf(head uint64) uint32 { return uint32(head/turnEvery) & numberMask }
+
+// turnAt is a cursor at the lane of that index, or the first one behind the last.
+func (s *set[T]) turnAt(at uint32) uint32 {
+	if at >= uint32(len(s.all)) || at > numberMask {
+		at = 0
+	}
+	return at | turnOf(s.all[at].Head())<<numberBits
+}
+
+// sweep takes values from the lanes in turn, beginning at the cursor, until buf is
+// full or it has seen all.
+func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
+	lanes := uint32(len(s.all))
+	if lanes == 0 {
+		return 0
+	}
+	was := cursor.Load()
+	start, turn := was&numberMask, was>>numberBits
+	for i := range lanes {
+		at := (start + i) % lanes
+		l := s.all[at]
+		empty, shut := l.empty()
+		if empty {
+			if shut && l.private {
+				e.remove(l)
+			}
+			continue
+		}
+		if at != start {
+			turn = turnOf(l.Head())
+		}
+		m, _ := l.RecvBatch(nil, buf[n:]) //nolint:staticcheck // nil: never wait
+		if n += m; n < len(buf) {
+			continue
+		}
+		now := at&numberMask | turn<<numberBits
+		if turnOf(l.Head()) != turn {
+			now = s.turnAt(at + 1)
+		}
+		if now != was {
+			cursor.Store(now)
+		}
+		return n
+	}
+	return n
+}
+
+// allEmpty reports whether each lane was empty when it was looked at.
+func (e *Engine[T]) allEmpty() bool {
+	for _, l := range e.set.Load().all {
+		if empty, _ := l.empty(); !empty {
+			return false
+		}
+	}
+	return true
+}
+
+// empty reports whether all lanes were empty, and the channel open, at one
+// moment: see the package comment.
+func (e *Engine[T]) empty(s *set[T]) bool {
+	var tails, again uint64
+	for _, l := range s.all {
+		tail, _ := l.Tail()
+		tails += tail
+		if empty, _ := l.empty(); !empty {
+			return false
+		}
+	}
+	for _, l := range s.all {
+		tail, _ := l.Tail()
+		again += tail
+	}
+	return tails == again && e.set.Load() == s
+}

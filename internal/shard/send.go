@@ -1,0 +1,217 @@
+package shard
+
+import (
+	"context"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// Send implements engine.Engine. It is the fast path: the lane of the hint has
+// room.
+func (e *Engine[T]) Send(ctx context.Context, v T) error {
+	s := e.set.Load()
+	hint := &e.sending[here()]
+	if number := hint.Load() & numberMask; number < uint32(len(s.to)) {
+		l := s.to[number]
+		if l.TrySend(v) == nil {
+			if n, _ := l.Tail(); n%settleEvery == 0 {
+				e.settle(s, s.shared[number], hint)
+			}
+			return nil
+		}
+	}
+	vs := [1]T{v}
+	_, err := e.sendSlow(ctx, hint, vs[:])
+	return err
+}
+
+// TrySend implements engine.Engine.
+func (e *Engine[T]) TrySend(v T) error {
+	return e.Send(nil, v) //nolint:staticcheck // nil: never wait
+}
+
+// SendBatch implements engine.Engine.
+func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	return e.sendSlow(ctx, &e.sending[here()], vs)
+}
+
+// SendKey sends v in the lane of key: in order with all that is sent with it.
+func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) error {
+	l := e.open(laneOf(key, e.max))
+	if l == nil {
+		return engine.ErrClosed
+	}
+	if e.config.Overflow == engine.Block {
+		return l.Send(ctx, v)
+	}
+	vs := [1]T{v}
+	_, err := e.sendIn(ctx, l, e.config.OnDrop, vs[:])
+	return err
+}
+
+// laneOf maps a key to a number below n: the upper half of a product with n, of
+// the key multiplied by 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4).
+func laneOf(key uint64, n int) int {
+	high, _ := bits.Mul64(key*0x9e3779b97f4a7c15, uint64(n))
+	return int(high)
+}
+
+// sendIn sends vs in l and nowhere else.
+func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs []T) (int, error) {
+	if e.config.Overflow == engine.Block {
+		return l.SendBatch(ctx, vs)
+	}
+	n, err := l.SendBatch(nil, vs) //nolint:staticcheck // nil: never wait
+	if err != engine.ErrFull {
+		return n, err
+	}
+	return e.overflowed(l, onDrop, vs, n)
+}
+
+// sendSlow sends vs, in any shared lanes that have room, and waits for that as
+// often as needed; with a nil ctx it never waits.
+func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (n int, err error) {
+	var t turn
+	home := e.home(e.set.Load(), hint)
+	for {
+		s := e.set.Load()
+		least := 1
+		if !t.eager && !t.stay.Canceled() && ctx != nil && e.config.Overflow == engine.Block {
+			least = e.muchRoom()
+		}
+		m, last := e.spread(s, home, vs[n:], least)
+		if n += m; m > 0 && last != home && last < s.active {
+			hint.Store(uint32(last)) // which has more room
+		}
+		if m > 0 {
+			t.stay.Progress()
+		}
+		if n == len(vs) {
+			break
+		}
+		if s.closed {
+			err = engine.ErrClosed
+			break
+		}
+		// No verdict is due before a wait, as the line is looked at after each
+		// receive. What is due is the truth when none follows.
+		if e.config.Overflow != engine.Block || ctx == nil || t.stay.Canceled() {
+			if !e.full(s) {
+				continue
+			}
+			switch e.config.Overflow {
+			case engine.Block:
+				err = engine.ErrFull
+			case engine.DropOldest: // of one; then there may be room again
+				n, err = e.overflowed(e.open(home), e.config.OnDrop, vs[:n+1], n)
+				if err == nil && n < len(vs) {
+					continue
+				}
+			default:
+				return e.overflowed(nil, e.config.OnDrop, vs, n)
+			}
+			break
+		}
+		t.wait(ctx, &e.senders, e.pauseForRoom)
+	}
+	if t.stay.Leave() && e.anyRoom() {
+		e.senders.Wake()
+	}
+	if err == engine.ErrFull && ctx != nil {
+		err = engine.ContextError(ctx)
+	}
+	return n, err
+}
+
+// spread sends the first of vs, as many as the shared lanes have room for, those
+// first that are open, and home before all.
+func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int) {
+	for _, opening := range [2]bool{false, true} {
+		for i := range e.max {
+			number := (home + i) % e.max
+			l := s.shared[number]
+			if l == nil && opening {
+				l = e.open(number)
+			}
+			if l == nil || !l.hasRoom(least) {
+				continue
+			}
+			m, _ := l.SendBatch(nil, vs[n:]) //nolint:staticcheck // nil: never wait
+			if m > 0 {
+				last = number
+			}
+			if n += m; n == len(vs) {
+				return n, last
+			}
+		}
+		if s.closed {
+			break
+		}
+	}
+	return n, last
+}
+
+// muchRoom is how much room a lane must have for a sender to leave its own for
+// it, rather than wait a moment.
+func (e *Engine[T]) muchRoom() int { return max(1, e.config.Limit/4) }
+
+// full reports whether all shared lanes were full, and the channel open, at one
+// moment: see the package comment.
+func (e *Engine[T]) full(s *set[T]) bool {
+	var heads, again uint64
+	for _, l := range s.shared {
+		if l == nil {
+			return false
+		}
+		if heads += l.Head(); l.hasRoom(1) {
+			return false
+		}
+	}
+	for _, l := range s.shared {
+		again += l.Head()
+	}
+	return heads == again && e.set.Load() == s
+}
+
+// anyRoom reports whether a shared lane has room, or could be opened.
+func (e *Engine[T]) anyRoom() bool {
+	for _, l := range e.set.Load().shared {
+		if l == nil || l.hasRoom(1) {
+			return true
+		}
+	}
+	return false
+}
+
+// overflowed deals with vs[n:], which found no room, as the policy says. Values
+// are dropped from l.
+func (e *Engine[T]) overflowed(l *lane[T], onDrop func(T), vs []T, n int) (int, error) {
+	switch e.config.Overflow {
+	case engine.DropNewest:
+		e.dropped.Add(uint64(len(vs) - n))
+		if onDrop != nil {
+			for _, v := range vs[n:] {
+				onDrop(v)
+			}
+		}
+		return len(vs), nil
+	case engine.DropOldest:
+		if l == nil {
+			return n, engine.ErrClosed
+		}
+		for ; n < len(vs); n++ {
+			old, dropped, err := l.Replace(vs[n])
+			if dropped && onDrop != nil {
+				onDrop(old)
+			}
+			if err != nil {
+				return n, err
+			}
+		}
+		return n, nil
+	default:
+		return n, engine.ErrFull
+	}
+}

@@ -1,0 +1,88 @@
+package spin
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+)
+
+func TestLocksExclude(t *testing.T) {
+	for name, l := range map[string]sync.Locker{"Lock": new(Lock), "BusyLock": new(BusyLock)} {
+		inside, total := 0, 0
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for i := range 2000 {
+					l.Lock()
+					inside++
+					if inside != 1 {
+						t.Errorf("%s: two goroutines hold the lock", name)
+					}
+					if i%100 == 0 {
+						runtime.Gosched() // a holder that is not running
+					}
+					total++
+					inside--
+					l.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		if total != 8000 {
+			t.Errorf("%s: %d of 8000 critical sections ran", name, total)
+		}
+	}
+}
+
+// TestBusyLockSleeps: goroutines that find a BusyLock taken for long sleep, and
+// each of them gets it once it is free.
+func TestBusyLockSleeps(t *testing.T) {
+	for _, sleepers := range []int32{1, 2, 5} {
+		var l BusyLock
+		var all sync.WaitGroup
+		acquired := int32(0)
+		l.Lock()
+		for range sleepers {
+			all.Go(func() {
+				l.Lock()
+				acquired++
+				l.Unlock()
+			})
+		}
+		for l.gate.asleep.Load() < sleepers || l.state.Load() != contended || !l.gate.shut.Load() {
+			runtime.Gosched()
+		}
+		l.Unlock()
+		all.Wait()
+		if acquired != sleepers || l.gate.Occupied() || l.state.Load() != unlocked {
+			t.Errorf("%d of %d acquired the lock; occupied %v; state %d", acquired, sleepers, l.gate.Occupied(), l.state.Load())
+		}
+	}
+}
+
+// TestBusyLockUnderPressure: no goroutine sleeps forever while the lock is held for
+// long again and again, by goroutines that slept and by others that barge.
+func TestBusyLockUnderPressure(t *testing.T) {
+	const goroutines, rounds = 8, 200
+	var l BusyLock
+	var all sync.WaitGroup
+	acquired := 0
+	for i := range goroutines {
+		all.Go(func() {
+			for round := range rounds {
+				l.Lock()
+				acquired++
+				if (i+round)%7 == 0 { // as if the holder were descheduled
+					for range 40 {
+						runtime.Gosched()
+					}
+				}
+				l.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if acquired != goroutines*rounds || l.gate.Occupied() || l.state.Load() != unlocked {
+		t.Errorf("%d of %d acquisitions; occupied %v; state %d", acquired, goroutines*rounds, l.gate.Occupied(), l.state.Load())
+	}
+}

@@ -1,0 +1,42 @@
+package waitq
+
+import (
+	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/selection"
+)
+
+// An Entry is a Select's entry in a Queue. The queue wakes the Select, which polls
+// the channel like any other goroutine, and rejoins at the front if the wake-up was
+// spurious.
+type Entry struct {
+	queue  *Queue
+	able   func() bool
+	waiter waiter
+	joined bool
+}
+
+// NewEntry returns an entry for q. able reports whether a waiter of q could
+// proceed. NewEntry allocates.
+func NewEntry(q *Queue, able func() bool) *Entry { return &Entry{queue: q, able: able} }
+
+// Join queues the Select, or returns it to the queue, for the case of that index.
+func (e *Entry) Join(s *selection.State, index int) {
+	e.joined = true
+	e.queue.enter(&e.waiter, s, index)
+}
+
+// Leave removes the Select from the queue. If it holds the queue's wake-up, Leave
+// passes it on.
+func (e *Entry) Leave() {
+	if !e.joined {
+		return
+	}
+	e.joined = false
+	e.queue.exit(&e.waiter)
+	if e.queue.Waiting() && e.able() {
+		e.queue.Wake()
+	}
+}
+
+// Tally returns the queue's wait statistics.
+func (e *Entry) Tally() *park.Tally { return e.queue.Tally() }
