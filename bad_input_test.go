@@ -141,8 +141,6 @@ func TestNilContext(t *testing.T) {
 			"SendBatch": func() { _, _ = c.SendBatch(none, []int{1}) },
 			"Recv":      func() { _, _ = c.Recv(none) },
 			"RecvBatch": func() { _, _ = c.RecvBatch(none, make([]int, 1)) },
-			"Stream":    func() { sluice.Stream(none, c) },
-			"From":      func() { _, _ = sluice.From(none, c, nil) },
 		} {
 			t.Run(kind+" "+method, func(t *testing.T) {
 				mustPanic(t, method, []string{"nil context"}, call)
@@ -295,25 +293,4 @@ func closedContext() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
-}
-
-// TestSendersThatNobodyMade: they are refused before there is anything in hand.
-func TestSendersThatNobodyMade(t *testing.T) {
-	ctx := context.Background()
-	for word, s := range map[string]sluice.BatchSender[int]{
-		"nil sender":              nil,
-		"*sluice.Rendezvous[int]": (*sluice.Rendezvous[int])(nil),
-		"*sluice.Bounded[int]":    (*sluice.Bounded[int])(nil),
-		"*sluice.Elastic[int]":    (*sluice.Elastic[int])(nil),
-		"*sluice.Sharded[int]":    new(sluice.Sharded[int]),
-		"*sluice.Lane[int]":       (*sluice.Lane[int])(nil),
-	} {
-		in := make(chan int, 1)
-		in <- 1
-		mustPanic(t, "From", []string{word}, func() { _, _ = sluice.From[int](ctx, s, in) })
-		mustPanic(t, "NewBatcher", []string{word}, func() { sluice.NewBatcher(s, 1, 0) })
-		if len(in) != 1 {
-			t.Errorf("%s: a value is lost", word)
-		}
-	}
 }

@@ -9,9 +9,9 @@
 //   - [Elastic] is a FIFO that grows up to a limit and gives its memory back.
 //   - [Sharded] is for many CPUs: several lanes, each a FIFO.
 //
-// Around them are ways to send and to receive: [Batcher] and [Batches] in runs,
-// [Workers] and [Map] for jobs, [Select] over several channels at once, [Merge]
-// and [Broadcast], and [Ends] for built-in channels.
+// Around them are [Workers] and [Map] for jobs, [Select] over several channels at
+// once, [Merge] and [Broadcast]. Package batch sends and receives in batches, and
+// package bridge connects built-in channels.
 //
 // Which kind to take, also when it is the built-in one, how to move to it, and
 // recipes are in the folder docs: choosing.md, moving.md and recipes.md.

@@ -60,39 +60,6 @@ func Example_movingTo() {
 	// line 2
 }
 
-// The middle has moved, the neighbours have not yet: they keep their built-in
-// channels.
-func Example_movingEdges() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	lines := sluice.NewElastic[string](1_000_000, nil)
-
-	old := make(chan string) // of a producer that stays as it is
-	go func() {
-		defer close(old)
-		for n := range 3 {
-			old <- fmt.Sprint("line ", n)
-		}
-	}()
-	go func() {
-		defer lines.Close()
-		if unsent, err := sluice.From(ctx, lines, old); err != nil {
-			fmt.Println(len(unsent), "in hand:", err)
-		}
-	}()
-
-	out, rest := sluice.Stream(ctx, lines) // for a consumer that stays as it is
-	for line := range out {
-		fmt.Println(line)
-	}
-	fmt.Println(rest())
-	// Output:
-	// line 0
-	// line 1
-	// line 2
-	// [] <nil>
-}
-
 // The select of a consumer. A closed channel is left out, where a built-in one
 // would be set to nil.
 func Example_movingSelect() {

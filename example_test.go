@@ -245,24 +245,6 @@ func ExampleElastic_Ready() {
 	// write
 }
 
-// Ends gives built-in channels to code that needs them.
-func ExampleEnds() {
-	c := sluice.Ends(sluice.NewElastic[int](sluice.Unlimited, nil))
-	go func() {
-		for n := range 3 {
-			c.S <- n // does not wait for the reader
-		}
-		close(c.S)
-	}()
-	for n := range c.R {
-		fmt.Println(n)
-	}
-	// Output:
-	// 0
-	// 1
-	// 2
-}
-
 // One consistent view: what was sent is received, dropped or queued.
 func ExampleBounded_Stats() {
 	ctx := context.Background()

@@ -160,23 +160,6 @@ func notMade(function string, channel any) string {
 	return fmt.Sprintf("sluice: %s: %T is not a channel that this package made", function, channel)
 }
 
-// requireSender panics, in the name of function, if s is nil, or a nil pointer to a
-// channel or lane of this package, or to one that is not made yet: function would
-// lose what it has in hand when it sends that. A nil pointer of another type may be
-// a sender.
-func requireSender[T any](function string, s Sender[T]) {
-	switch c := s.(type) {
-	case nil:
-		panic("sluice: " + function + ": nil sender")
-	case *Rendezvous[T], *Bounded[T], *Elastic[T], *Sharded[T]:
-		_ = engineOf[T](function, s)
-	case *Lane[T]:
-		if c == nil || c.sender == nil {
-			panic(notMade(function, s))
-		}
-	}
-}
-
 // try looks without a lock first if the channel had nothing the last time. A
 // channel that has values is not looked at twice: what Idle reads, the other side
 // writes.

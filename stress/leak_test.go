@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bridge"
 	"go.uber.org/goleak"
 )
 
@@ -17,66 +18,66 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // An ending is a way in which a channel comes out of use.
 type ending struct {
 	name string
-	end  func(c sluice.Chan[byte])
+	end  func(c sluice.Channel[byte])
 }
 
 var endings = []ending{
-	{"abandoned", func(sluice.Chan[byte]) {}},
-	{"abandoned with values", func(c sluice.Chan[byte]) {
+	{"abandoned", func(sluice.Channel[byte]) {}},
+	{"abandoned with values", func(c sluice.Channel[byte]) {
 		for range min(c.Cap(), 3) {
 			_ = c.TrySend(1)
 		}
 		_ = c.Ready()
 	}},
-	{"closed", func(c sluice.Chan[byte]) { c.Close() }},
-	{"waiters closed", func(c sluice.Chan[byte]) {
+	{"closed", func(c sluice.Channel[byte]) { c.Close() }},
+	{"waiters closed", func(c sluice.Channel[byte]) {
 		both(c, context.Background(), func() { c.Close() })
 	}},
-	{"waiters cancelled", func(c sluice.Chan[byte]) {
+	{"waiters cancelled", func(c sluice.Channel[byte]) {
 		ctx, cancel := context.WithCancel(context.Background())
 		both(c, ctx, cancel)
 	}},
-	{"native ends closed", func(c sluice.Chan[byte]) {
-		n := sluice.Ends(c)
-		n.S <- 1
-		close(n.S)
-		for range n.R {
+	{"native ends closed", func(c sluice.Channel[byte]) {
+		n := bridge.NewPipe(c)
+		n.In <- 1
+		close(n.In)
+		for range n.Out {
 		}
 	}},
-	{"native ends stopped", func(c sluice.Chan[byte]) {
-		n := sluice.Ends(c)
+	{"native ends stopped", func(c sluice.Channel[byte]) {
+		n := bridge.NewPipe(c)
 		for range 300 {
 			select {
-			case n.S <- 1:
+			case n.In <- 1:
 			default:
 			}
 		}
 		n.Stop()
 	}},
-	{"stream cancelled", func(c sluice.Chan[byte]) {
+	{"stream cancelled", func(c sluice.Channel[byte]) {
 		ctx, cancel := context.WithCancel(context.Background())
-		_, rest := sluice.Stream(ctx, c)
+		_, rest := bridge.ToChan(ctx, c)
 		_ = c.TrySend(1)
 		cancel()
 		rest()
 	}},
-	{"stream drained", func(c sluice.Chan[byte]) {
-		values, _ := sluice.Stream(context.Background(), c)
+	{"stream drained", func(c sluice.Channel[byte]) {
+		values, _ := bridge.ToChan(context.Background(), c)
 		c.Close()
 		for range values {
 		}
 	}},
-	{"from cancelled", func(c sluice.Chan[byte]) {
+	{"from cancelled", func(c sluice.Channel[byte]) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var from sync.WaitGroup
-		from.Go(func() { _, _ = sluice.From(ctx, c, make(chan byte)) })
+		from.Go(func() { _, _ = bridge.FromChan(ctx, c, make(chan byte)) })
 		cancel()
 		from.Wait()
 	}},
 }
 
 // both makes goroutines wait on both sides, as far as they do, and runs end.
-func both(c sluice.Chan[byte], ctx context.Context, end func()) {
+func both(c sluice.Channel[byte], ctx context.Context, end func()) {
 	var waiters sync.WaitGroup
 	for range 3 {
 		waiters.Go(func() {
@@ -95,11 +96,11 @@ func both(c sluice.Chan[byte], ctx context.Context, end func()) {
 
 // TestNoLeak: whichever way a channel comes out of use, no goroutine stays.
 func TestNoLeak(t *testing.T) {
-	for name, open := range map[string]func() sluice.Chan[byte]{
-		"Rendezvous":  func() sluice.Chan[byte] { return sluice.NewRendezvous[byte](nil) },
-		"Bounded 1":   func() sluice.Chan[byte] { return sluice.NewBounded[byte](1, nil) },
-		"Bounded 128": func() sluice.Chan[byte] { return sluice.NewBounded[byte](128, nil) },
-		"Elastic 50":  func() sluice.Chan[byte] { return sluice.NewElastic[byte](50, nil) },
+	for name, open := range map[string]func() sluice.Channel[byte]{
+		"Rendezvous":  func() sluice.Channel[byte] { return sluice.NewRendezvous[byte](nil) },
+		"Bounded 1":   func() sluice.Channel[byte] { return sluice.NewBounded[byte](1, nil) },
+		"Bounded 128": func() sluice.Channel[byte] { return sluice.NewBounded[byte](128, nil) },
+		"Elastic 50":  func() sluice.Channel[byte] { return sluice.NewElastic[byte](50, nil) },
 	} {
 		for _, e := range endings {
 			t.Run(name+" "+e.name, func(t *testing.T) {

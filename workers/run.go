@@ -167,16 +167,10 @@ func newStaff[T any](ctx context.Context, config workpool.Config[T], o *RunOptio
 	s := &staff[T]{ctx: ctx, options: &copied, watched: make(chan struct{})}
 	s.pool = workpool.New(config)
 	// Last, as it stays with ctx until it is cancelled.
-	s.work, s.cancel = context.WithCancelCause(causeOf{ctx})
+	s.work, s.cancel = context.WithCancelCause(engine.Parent{Context: ctx})
 	s.pool.Context, s.pool.Cancel = s.work, s.cancel
 	return s
 }
-
-// causeOf is a parent for contexts of the standard library, which ask Err only when
-// Done is closed, and end the program if it is nil then.
-type causeOf struct{ context.Context }
-
-func (c causeOf) Err() error { return engine.ContextError(c.Context) }
 
 // why returns the error of f, or that of ctx if it is done: f may have failed
 // because of it.
@@ -189,7 +183,7 @@ func (s *staff[T]) why(err error) error {
 
 // start starts the goroutines. The last one to end calls ended.
 func (s *staff[T]) start(ended func()) {
-	s.watch = context.AfterFunc(causeOf{s.ctx}, func() {
+	s.watch = context.AfterFunc(engine.Parent{Context: s.ctx}, func() {
 		defer close(s.watched)
 		s.pool.Stop(engine.ContextError(s.ctx))
 	})

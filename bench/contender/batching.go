@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
 
 // batching is a sluice.Bounded whose users have values one by one, and batch them:
@@ -17,7 +18,7 @@ type batching struct {
 }
 
 func (k batching) SendRange(lo, hi uint64) {
-	b := sluice.NewBatcher(k.c, k.size, k.linger)
+	b := batch.NewSender(k.c, k.size, k.linger)
 	for v := lo; v < hi; v++ {
 		if b.Send(k.ctx, v) != nil {
 			return
@@ -31,14 +32,14 @@ func (k batching) Drain() Tally {
 		return k.DrainBatch(k.size)
 	}
 	var t Tally
-	for batch := range sluice.Batches(k.ctx, k.c, k.size, k.linger) {
-		t.AddAll(batch)
+	for vs := range batch.Receive(k.ctx, k.c, k.size, k.linger).All() {
+		t.AddAll(vs)
 	}
 	return t
 }
 
 // Batching is sluice.Bounded behind a sluice.Batcher of that size for each sender.
-// Receivers use RecvBatch; with a linger they use sluice.Batches, and both ends
+// Receivers use RecvBatch; with a linger they use batch.Receive, and both ends
 // linger as long.
 func Batching(ctx context.Context, size int, linger time.Duration) Contender {
 	name := fmt.Sprintf("sluice.Batcher %d", size)

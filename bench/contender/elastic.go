@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bridge"
 )
 
 type elastic struct {
@@ -71,13 +72,13 @@ func Elastic(ctx context.Context, o *Options) Contender {
 	})
 }
 
-// Ends is sluice.Ends over a sluice.Elastic without a limit: built-in channels
+// Ends is a bridge.Pipe over a sluice.Elastic without a limit: built-in channels
 // at both ends, as the published elastic channel has them. o may be nil; its
-// promises of a single end are kept by Ends, whoever uses the built-in ones.
+// promises of a single end are kept by the Pipe, whoever uses the built-in ones.
 func Ends(o *Options) Contender {
 	c := own("sluice.Ends", UnboundedOnly, context.Background(), o, func(int) Channel {
-		n := sluice.Ends(sluice.NewElastic[uint64](sluice.Unlimited, o.elastic()))
-		return OverEnds(n.S, n.R)
+		p := bridge.NewPipe(sluice.NewElastic[uint64](sluice.Unlimited, o.elastic()))
+		return OverEnds(p.In, p.Out)
 	})
 	c.OneSender, c.OneReceiver = false, false
 	return c

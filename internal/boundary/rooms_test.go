@@ -23,20 +23,37 @@ var rooms = map[string]room{
 			"./internal/segqueue":  "the engine of kinds with many slots",
 			"./internal/handoff":   "the engine of kinds with few or none",
 			"./internal/shard":     "the engine of kinds for many CPUs",
-			"./internal/park":      "a Select waits in several lines at once, the owner of a Batcher for its timer's flush",
+			"./internal/park":      "how a Select parks",
 			"./internal/selection": "the state of a Select",
-			"./internal/spin":      "the owner of a Batcher waits for its timer's flush",
 			"./internal/waitq":     "the compiler inlines Queue.Waiting in the package that makes a channel: see inlined.go",
-			"math":                 "the largest number of values",
 			"math/rand/v2":         "a Select chooses among what is ready at random",
 			"runtime":              "a Select yields once before it parks; a named channel that is garbage leaves the list",
-			"sync":                 "Ends waits for its goroutines, and is stopped once; the list of named channels has a mutex",
+			"sync":                 "the list of named channels has a mutex",
 			"weak":                 "the list of named channels keeps none of them alive",
 			"unsafe":               "Sizeof, and nothing else of it",
-			"time":                 "Stats reports durations, a linger is timed, a context has a deadline; no clock is read",
+			"time":                 "Stats reports durations, a context has a deadline; no clock is read",
 		},
 		tests: permissions{
 			"./sluicetest": "every kind must pass the suite",
+		},
+	},
+	"batch": {
+		imports: permissions{
+			"./":                "the channels that batches are sent to, and received from",
+			"./internal/engine": theContract,
+			"./internal/made":   "a sender without a channel below it would lose values",
+			"./internal/park":   "the owner of a Sender parks while its timer's flush waits",
+			"./internal/spin":   "the locks that an owner shares with its timer",
+			"math":              "the largest size",
+			"time":              "a linger is timed; no clock is read",
+			"unsafe":            "Sizeof, and nothing else of it",
+		},
+	},
+	"bridge": {
+		imports: permissions{
+			"./":              "the channels between built-in ones",
+			"./internal/made": "a value that was received must have somewhere to go",
+			"sync":            "Stop waits for the goroutines of a Pipe, and runs once",
 		},
 	},
 	"workers": {
@@ -88,6 +105,10 @@ var rooms = map[string]room{
 		},
 	},
 	"internal/stage": {}, // nothing but methods of what it is given
+	"internal/made": {
+		imports: permissions{"reflect": "is it a type of package sluice, and nil or zero? asked once per constructor"},
+		tests:   permissions{"./": "channels, made and not"},
+	},
 	"internal/engine": {
 		imports: permissions{
 			"unsafe":               "Sizeof, and nothing else of it",
@@ -211,7 +232,10 @@ var rooms = map[string]room{
 			"./":                                theLibrary,
 			"github.com/anishathalye/porcupine": "checks histories for linearizability",
 		},
-		tests: permissions{"go.uber.org/goleak": "no goroutine may be left"},
+		tests: permissions{
+			"./bridge":           "its goroutines end too",
+			"go.uber.org/goleak": "no goroutine may be left",
+		},
 	},
 
 	// Channels that do not end with the memory, or the process.
@@ -308,6 +332,8 @@ var rooms = map[string]room{
 			"./workers":          theLibrary,
 			"./internal/engine":  "a Rendezvous without the hand-off, which the library does not offer",
 			"./internal/handoff": "a Rendezvous without the hand-off, which the library does not offer",
+			"./batch":            theLibrary,
+			"./bridge":           theLibrary,
 		},
 	},
 	"bench/workload": {

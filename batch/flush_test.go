@@ -1,12 +1,14 @@
-package sluice
+package batch
 
 import (
 	"testing"
 	"time"
+
+	"github.com/sluice-go/sluice"
 )
 
-// expectEmptySlots fails t if a Batcher refers to values that it does not hold.
-func expectEmptySlots(t *testing.T, b *Batcher[*int], when string) {
+// expectEmptySlots fails t if a Sender refers to values that it does not hold.
+func expectEmptySlots(t *testing.T, b *Sender[*int], when string) {
 	t.Helper()
 	n := 0
 	for _, slot := range b.buf {
@@ -19,12 +21,12 @@ func expectEmptySlots(t *testing.T, b *Batcher[*int], when string) {
 	}
 }
 
-// A Batcher keeps nothing alive that was sent, refused or handed back, and no timer
-// keeps a closed Batcher alive.
-func TestBatcherRetention(t *testing.T) {
+// A Sender keeps nothing alive that was sent, refused or handed back, and no timer
+// keeps a closed Sender alive.
+func TestSenderRetention(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Hour} {
-		c := NewBounded[*int](5, &BoundedOptions[*int]{Overflow: Reject})
-		b := NewBatcher(c, 3, linger)
+		c := sluice.NewBounded[*int](5, &sluice.BoundedOptions[*int]{Overflow: sluice.Reject})
+		b := NewSender(c, 3, linger)
 		for i := range 10 {
 			_ = b.Send(t.Context(), new(int))
 			expectEmptySlots(t, b, "after Send")
@@ -35,8 +37,8 @@ func TestBatcherRetention(t *testing.T) {
 		}
 		_ = b.Flush(t.Context())
 		expectEmptySlots(t, b, "after Flush")
-		b.Unsent()
-		expectEmptySlots(t, b, "after Unsent")
+		b.TakeUnsent()
+		expectEmptySlots(t, b, "after TakeUnsent")
 		_ = b.TrySend(new(int))
 		_ = b.Close(t.Context())
 		expectEmptySlots(t, b, "after Close")

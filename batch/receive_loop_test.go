@@ -1,4 +1,4 @@
-package sluice_test
+package batch_test
 
 import (
 	"context"
@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
 
 // The body leaves in each way, at each batch: the rest is still in the channel, and
 // the timer's end does no harm.
-func TestBatchesLeave(t *testing.T) {
+func TestReceiveLeave(t *testing.T) {
 	leave := map[string]func(){
 		"break":  nil,
 		"panic":  func() { panic("body") },
@@ -31,7 +32,7 @@ func TestBatchesLeave(t *testing.T) {
 					defer close(left)
 					defer func() { _ = recover() }()
 					n := 0
-					for batch := range sluice.Batches(t.Context(), r, 3, time.Second) {
+					for batch := range batch.Receive(t.Context(), r, 3, time.Second).All() {
 						got = append(got, batch...)
 						if n++; n > position {
 							if leave == nil {
@@ -55,14 +56,14 @@ func TestBatchesLeave(t *testing.T) {
 }
 
 // The slice is cleared after the body, has no room behind it, and is used again.
-func TestBatchesSlice(t *testing.T) {
+func TestReceiveSlice(t *testing.T) {
 	c := sluice.NewElastic[*int](sluice.Unlimited, nil)
 	for range 9 {
 		_ = c.TrySend(new(int))
 	}
 	c.Close()
 	var before []*int
-	for batch := range sluice.Batches(t.Context(), c, 4, 0) {
+	for batch := range batch.Receive(t.Context(), c, 4, 0).All() {
 		if cap(batch) != len(batch) {
 			t.Errorf("cap %d, len %d: an append would write into the next batch", cap(batch), len(batch))
 		}
@@ -80,12 +81,12 @@ func TestBatchesSlice(t *testing.T) {
 }
 
 // The body may receive from the channel itself.
-func TestBatchesBodyReceives(t *testing.T) {
+func TestReceiveBodyReceives(t *testing.T) {
 	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
 		mustSend(t, s, sequence(10)...)
 		s.Close()
 		var got []int
-		for batch := range sluice.Batches(t.Context(), r, 3, time.Second) {
+		for batch := range batch.Receive(t.Context(), r, 3, time.Second).All() {
 			got = append(got, batch...)
 			if v, err := r.Recv(t.Context()); err == nil {
 				got = append(got, v)
@@ -111,7 +112,7 @@ func (s *script) RecvBatch(ctx context.Context, buf []int) (int, error) {
 
 // An error of a receiver ends the sequence, after what was collected; a value that
 // came with the error is not lost either.
-func TestBatchesForeignError(t *testing.T) {
+func TestReceiveForeignError(t *testing.T) {
 	broken := errors.New("broken")
 	one := func(_ context.Context, buf []int) (int, error) { buf[0] = 1; return 1, nil }
 	fail := func(context.Context, []int) (int, error) { return 0, broken }
@@ -126,7 +127,7 @@ func TestBatchesForeignError(t *testing.T) {
 		{[]func(context.Context, []int) (int, error){one, failWithOne}, "[[1 2]]"},
 	} {
 		var got [][]int
-		for batch := range sluice.Batches(t.Context(), &script{steps: test.steps}, 3, time.Hour) {
+		for batch := range batch.Receive(t.Context(), &script{steps: test.steps}, 3, time.Hour).All() {
 			got = append(got, slices.Clone(batch))
 		}
 		if fmt.Sprint(got) != test.want {
@@ -137,7 +138,7 @@ func TestBatchesForeignError(t *testing.T) {
 
 // A receiver that always has one value more, and never looks at its context, does
 // not stretch a batch.
-func TestBatchesNotStretched(t *testing.T) {
+func TestReceiveNotStretched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		trickle := func(_ context.Context, buf []int) (int, error) {
 			time.Sleep(time.Millisecond)
@@ -148,7 +149,7 @@ func TestBatchesNotStretched(t *testing.T) {
 		for range 30 {
 			r.steps = append(r.steps, trickle)
 		}
-		for batch := range sluice.Batches(t.Context(), r, 100, 5500*time.Microsecond) {
+		for batch := range batch.Receive(t.Context(), r, 100, 5500*time.Microsecond).All() {
 			if len(batch) != 7 { // the first, and 6 that began in time
 				t.Errorf("a batch of %d", len(batch))
 			}

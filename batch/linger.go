@@ -1,4 +1,4 @@
-package sluice
+package batch
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/spin"
 )
@@ -43,24 +44,18 @@ type linger interface {
 // release must be called in the end.
 func newLinger[T any](parent context.Context, end any) (l linger, release func()) {
 	if !ours[T](end) {
-		l = &plainLinger{parent: honest{parent}}
+		l = &plainLinger{parent: engine.Parent{Context: parent}}
 		return l, l.end
 	}
 	t := &tokenLinger{Context: parent, token: make(chan struct{}, 1)}
-	unhook := context.AfterFunc(honest{parent}, t.parentDone)
+	unhook := context.AfterFunc(engine.Parent{Context: parent}, t.parentDone)
 	return t, func() { unhook(); t.end() }
 }
-
-// honest is a parent for contexts of the standard library, which ask Err only when
-// Done is closed, and end the program if it is nil then.
-type honest struct{ context.Context }
-
-func (h honest) Err() error { return engine.ContextError(h.Context) }
 
 // ours reports whether end is a channel of this package and nothing around one.
 func ours[T any](end any) bool {
 	switch end.(type) {
-	case *Rendezvous[T], *Bounded[T], *Elastic[T], *Sharded[T], *Lane[T]:
+	case *sluice.Rendezvous[T], *sluice.Bounded[T], *sluice.Elastic[T], *sluice.Sharded[T], *sluice.Lane[T]:
 		return true
 	}
 	return false
@@ -184,6 +179,13 @@ func (l *tokenLinger) Err() error {
 // requireLinger panics, in the name of function, if d is negative.
 func requireLinger(function string, d time.Duration) {
 	if d < 0 {
-		panic(fmt.Sprintf("sluice: %s: linger is %v, below 0", function, d))
+		panic(fmt.Sprintf("batch: %s: linger is %v (want 0 or more)", function, d))
+	}
+}
+
+// requirePositive panics, in the name of function, if value is below 1.
+func requirePositive(function, what string, value int) {
+	if value < 1 {
+		panic(fmt.Sprintf("batch: %s: %s is %d (want 1 or more)", function, what, value))
 	}
 }

@@ -1,4 +1,4 @@
-package sluice_test
+package batch_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 	"github.com/sluice-go/sluice/internal/spin"
 )
 
@@ -102,7 +103,7 @@ func account(t *testing.T, s shape, closing bool) {
 	for i := range 2 {
 		receiving.Go(func() {
 			lingers := []time.Duration{0, 20 * time.Microsecond}
-			for batch := range sluice.Batches(t.Context(), c, 1+7*i, lingers[i]) {
+			for batch := range batch.Receive(t.Context(), c, 1+7*i, lingers[i]).All() {
 				l.received(batch)
 			}
 		})
@@ -111,7 +112,7 @@ func account(t *testing.T, s shape, closing bool) {
 		sending.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(sender), 4))
 			linger := []time.Duration{0, time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond, time.Hour}[sender]
-			b := sluice.NewBatcher(c, 1+random.IntN(20), linger)
+			b := batch.NewSender(c, 1+random.IntN(20), linger)
 			for i := range each {
 				if closing && sender == 0 && i == each/2 {
 					c.Close()
@@ -134,7 +135,7 @@ func account(t *testing.T, s shape, closing bool) {
 				case 0:
 					_ = b.Flush(ctx)
 				case 1:
-					l.note("unsent", b.Unsent()...)
+					l.note("unsent", b.TakeUnsent()...)
 				case 2:
 					time.Sleep(20 * time.Microsecond)
 				}
@@ -146,7 +147,7 @@ func account(t *testing.T, s shape, closing bool) {
 				if err == nil {
 					t.Error("Close returned nil and kept values")
 				}
-				l.note("unsent", b.Unsent()...)
+				l.note("unsent", b.TakeUnsent()...)
 			}
 			if err := b.Close(t.Context()); err != nil || b.Len() != 0 {
 				t.Errorf("Close with nothing left: %v, Len %d", err, b.Len())
@@ -159,10 +160,10 @@ func account(t *testing.T, s shape, closing bool) {
 	l.check(t)
 }
 
-// TestBatcherTimerComes: owners that accept values at all speeds, into a timer that
+// TestSenderTimerComes: owners that accept values at all speeds, into a timer that
 // may come at any moment, and then stop: all arrives without another call. The
 // owner and its timer keep the promise of a single sender.
-func TestBatcherTimerComes(t *testing.T) {
+func TestSenderTimerComes(t *testing.T) {
 	rounds := 3000
 	if testing.Short() {
 		rounds = 300
@@ -174,7 +175,7 @@ func TestBatcherTimerComes(t *testing.T) {
 	for round := range rounds {
 		c := sluice.NewBounded(64, &sluice.BoundedOptions[int]{SingleSender: true, SingleReceiver: true})
 		size := 2 + random.IntN(30)
-		b := sluice.NewBatcher(c, size, time.Duration(1+random.IntN(3000)))
+		b := batch.NewSender(c, size, time.Duration(1+random.IntN(3000)))
 		n := random.IntN(40)
 		pause := random.IntN(400)
 		sent := make(chan struct{})
@@ -201,10 +202,10 @@ func TestBatcherTimerComes(t *testing.T) {
 	}
 }
 
-// TestBatcherTimerMeetsSend: values accepted in the moments in which a flush of the
+// TestSenderTimerMeetsSend: values accepted in the moments in which a flush of the
 // timer takes those before them. No batch is ever complete, so a value that neither
 // side started the timer for never arrives.
-func TestBatcherTimerMeetsSend(t *testing.T) {
+func TestSenderTimerMeetsSend(t *testing.T) {
 	rounds := 200
 	if testing.Short() {
 		rounds = 20
@@ -212,7 +213,7 @@ func TestBatcherTimerMeetsSend(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a watchdog
 	defer cancel()
 	c := sluice.NewElastic[int](sluice.Unlimited, nil)
-	b := sluice.NewBatcher(c, 1<<16, time.Microsecond)
+	b := batch.NewSender(c, 1<<16, time.Microsecond)
 	random := rand.New(rand.NewPCG(6, 6))
 	buf := make([]int, 1024)
 	for round := range rounds {
@@ -237,9 +238,9 @@ func TestBatcherTimerMeetsSend(t *testing.T) {
 	}
 }
 
-// TestBatchesCancelStorm: one loop after the other over the same channel, each under a
+// TestReceiveCancelStorm: one loop after the other over the same channel, each under a
 // context that ends at some moment: no value is missed or seen twice.
-func TestBatchesCancelStorm(t *testing.T) {
+func TestReceiveCancelStorm(t *testing.T) {
 	for _, capacity := range []int{0, 1, 128} {
 		t.Run(fmt.Sprint(capacity), func(t *testing.T) {
 			const n = 20_000
@@ -260,7 +261,7 @@ func TestBatchesCancelStorm(t *testing.T) {
 					_ = spin.Delay(round * 37 % 3000)
 					cancel()
 				}()
-				for batch := range sluice.Batches(ctx, c, 1+round%9, time.Duration(round%4)*5*time.Microsecond) {
+				for batch := range batch.Receive(ctx, c, 1+round%9, time.Duration(round%4)*5*time.Microsecond).All() {
 					for _, v := range batch {
 						if v != next {
 							t.Fatalf("received %d, want %d", v, next)

@@ -1,4 +1,4 @@
-package sluice_test
+package batch_test
 
 import (
 	"context"
@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
 
 // A panic, or Goexit, in the channel below leaves a Batcher that works, and all
 // that it held.
-func TestBatcherPanicBelow(t *testing.T) {
+func TestSenderPanicBelow(t *testing.T) {
 	for _, linger := range lingers {
 		for name, act := range map[string]func(){"panic": func() { panic("below") }, "Goexit": runtime.Goexit} {
 			r := newRecorder()
-			b := sluice.NewBatcher(r, 3, linger)
+			b := batch.NewSender(r, 3, linger)
 			refused := 0
 			for i, call := range []func() error{
 				func() error { return b.Send(t.Context(), -1) },
@@ -57,17 +58,17 @@ func TestBatcherPanicBelow(t *testing.T) {
 
 // A call out of a flush cannot be right: the flush waits for it, or another
 // goroutine has come in.
-func TestBatcherCalledInFlush(t *testing.T) {
+func TestSenderCalledInFlush(t *testing.T) {
 	for _, linger := range lingers {
 		r := newRecorder()
-		b := sluice.NewBatcher(r, 3, linger)
+		b := batch.NewSender(r, 3, linger)
 		r.act = func() {
 			for method, call := range map[string]func(){
-				"Batcher.Send":    func() { _ = b.Send(t.Context(), -1) },
-				"Batcher.TrySend": func() { _ = b.TrySend(-1) },
-				"Batcher.Flush":   func() { _ = b.Flush(t.Context()) },
-				"Batcher.Close":   func() { _ = b.Close(t.Context()) },
-				"Batcher.Unsent":  func() { b.Unsent() },
+				"Sender.Send":       func() { _ = b.Send(t.Context(), -1) },
+				"Sender.TrySend":    func() { _ = b.TrySend(-1) },
+				"Sender.Flush":      func() { _ = b.Flush(t.Context()) },
+				"Sender.Close":      func() { _ = b.Close(t.Context()) },
+				"Sender.TakeUnsent": func() { b.TakeUnsent() },
 			} {
 				mustPanic(t, method, []string{"one goroutine"}, call)
 			}
@@ -80,13 +81,13 @@ func TestBatcherCalledInFlush(t *testing.T) {
 }
 
 // A channel that breaks the contract of SendBatch is not believed.
-func TestBatcherBrokenContract(t *testing.T) {
+func TestSenderBrokenContract(t *testing.T) {
 	for _, wrong := range []int{-1, 1, 4} {
-		b := sluice.NewBatcher[int](liar{newRecorder(), wrong}, 3, 0)
+		b := batch.NewSender[int](liar{newRecorder(), wrong}, 3, 0)
 		mustAccept(t, b, 0, 1)
-		mustPanic(t, "Batcher", []string{"SendBatch of 3", fmt.Sprint(wrong)}, func() { _ = b.Send(t.Context(), 2) })
-		if rest := b.Unsent(); !slices.Equal(rest, sequence(2)) {
-			t.Errorf("Unsent is %v", rest)
+		mustPanic(t, "Sender", []string{"SendBatch of 3", fmt.Sprint(wrong)}, func() { _ = b.Send(t.Context(), 2) })
+		if rest := b.TakeUnsent(); !slices.Equal(rest, sequence(2)) {
+			t.Errorf("TakeUnsent is %v", rest)
 		}
 	}
 }
@@ -99,19 +100,20 @@ type liar struct {
 
 func (l liar) SendBatch(context.Context, []int) (int, error) { return l.n, nil }
 
-func TestBatcherBadInput(t *testing.T) {
+func TestSenderBadInput(t *testing.T) {
 	c := sluice.NewBounded[int](2, nil)
-	mustPanic(t, "NewBatcher", []string{"nil sender"}, func() { sluice.NewBatcher[int](nil, 1, 0) })
+	mustPanic(t, "NewSender", []string{"nil sender"}, func() { batch.NewSender[int](nil, 1, 0) })
+	mustPanic(t, "NewSender", []string{"*sluice.Sharded[int]"}, func() { batch.NewSender(new(sluice.Sharded[int]), 1, 0) })
 	for _, n := range []int{0, -1, math.MinInt} {
-		mustPanic(t, "NewBatcher", []string{"size", fmt.Sprint(n)}, func() { sluice.NewBatcher(c, n, 0) })
+		mustPanic(t, "NewSender", []string{"size", fmt.Sprint(n)}, func() { batch.NewSender(c, n, 0) })
 	}
-	mustPanic(t, "NewBatcher", []string{"linger", "-1s"}, func() { sluice.NewBatcher(c, 1, -time.Second) })
-	b := sluice.NewBatcher(c, 2, 0)
+	mustPanic(t, "NewSender", []string{"linger", "-1s"}, func() { batch.NewSender(c, 1, -time.Second) })
+	b := batch.NewSender(c, 2, 0)
 	mustAccept(t, b, 0)
 	var none context.Context
-	mustPanic(t, "Batcher.Send", []string{"nil context"}, func() { _ = b.Send(none, 1) })
-	mustPanic(t, "Batcher.Flush", []string{"nil context"}, func() { _ = b.Flush(none) })
-	mustPanic(t, "Batcher.Close", []string{"nil context"}, func() { _ = b.Close(none) })
+	mustPanic(t, "Sender.Send", []string{"nil context"}, func() { _ = b.Send(none, 1) })
+	mustPanic(t, "Sender.Flush", []string{"nil context"}, func() { _ = b.Flush(none) })
+	mustPanic(t, "Sender.Close", []string{"nil context"}, func() { _ = b.Close(none) })
 	mustAccept(t, b, 1)
 	if c.Len() != 2 || b.Len() != 0 {
 		t.Errorf("%d sent, %d held", c.Len(), b.Len())
@@ -119,12 +121,12 @@ func TestBatcherBadInput(t *testing.T) {
 }
 
 // A size beyond all memory is no reason to allocate it.
-func TestBatcherHuge(t *testing.T) {
+func TestSenderHuge(t *testing.T) {
 	const n = 150_000 // more than is allocated at once
 	for _, linger := range lingers {
 		for _, size := range []int{math.MaxInt, n, 140_000} {
 			r := newRecorder()
-			b := sluice.NewBatcher(r, size, linger)
+			b := batch.NewSender(r, size, linger)
 			mustAccept(t, b, sequence(n)...)
 			if len(r.all()) != n/size*size {
 				t.Errorf("size %d: %d values were sent before Close", size, len(r.all()))
@@ -136,12 +138,12 @@ func TestBatcherHuge(t *testing.T) {
 	}
 }
 
-// TestBatcherAllocatesNothing: neither a Send nor a flush, with a linger or without.
-func TestBatcherAllocatesNothing(t *testing.T) {
+// TestSenderAllocatesNothing: neither a Send nor a flush, with a linger or without.
+func TestSenderAllocatesNothing(t *testing.T) {
 	for _, linger := range lingers {
 		for _, capacity := range []int{1, 64} {
 			c := sluice.NewBounded[int](capacity, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
-			b := sluice.NewBatcher(c, 4, linger)
+			b := batch.NewSender(c, 4, linger)
 			allocated := testing.AllocsPerRun(200, func() {
 				mustAccept(t, b, 1, 2, 3, 4, 5)
 				_ = b.TrySend(6)
@@ -156,10 +158,10 @@ func TestBatcherAllocatesNothing(t *testing.T) {
 
 // A size that only time can fill is one: what is held is neither overwritten nor
 // refused.
-func TestBatcherSizeWithoutEnd(t *testing.T) {
+func TestSenderSizeWithoutEnd(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Hour} {
 		r := newRecorder()
-		b := sluice.NewBatcher[int](r, math.MaxInt, linger)
+		b := batch.NewSender[int](r, math.MaxInt, linger)
 		for i := range 8 {
 			if err := b.Send(t.Context(), i); err != nil {
 				t.Fatal(err)
@@ -176,7 +178,7 @@ func TestBatcherSizeWithoutEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i, v := range append(r.all(), b.Unsent()...) {
+		for i, v := range append(r.all(), b.TakeUnsent()...) {
 			if i != v {
 				t.Fatalf("linger %v: value %d is %d", linger, i, v)
 			}

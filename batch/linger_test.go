@@ -1,16 +1,18 @@
-package sluice
+package batch
 
 import (
 	"context"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sluice-go/sluice"
 )
 
 // newTokens returns a tokenLinger as a loop over a kind of this package gets it.
 func newTokens(t *testing.T, parent context.Context) *tokenLinger {
 	t.Helper()
-	l, release := newLinger[int](parent, NewRendezvous[int](nil))
+	l, release := newLinger[int](parent, sluice.NewRendezvous[int](nil))
 	t.Cleanup(release)
 	return l.(*tokenLinger)
 }
@@ -24,16 +26,16 @@ func expectToken(t *testing.T, l *tokenLinger, want int, err error, when string)
 
 // Who lingers under tokens: channels of this package, and nothing around them.
 func TestWhoseDeadline(t *testing.T) {
-	type around struct{ *Bounded[int] }
-	bounded := NewBounded[int](1, nil)
-	for _, end := range []any{bounded, NewRendezvous[int](nil), NewElastic[int](1, nil)} {
+	type around struct{ *sluice.Bounded[int] }
+	bounded := sluice.NewBounded[int](1, nil)
+	for _, end := range []any{bounded, sluice.NewRendezvous[int](nil), sluice.NewElastic[int](1, nil)} {
 		if l, release := newLinger[int](t.Context(), end); !isTokens(l) {
 			t.Errorf("%T has a context for each batch", end)
 		} else {
 			release()
 		}
 	}
-	for _, end := range []any{around{bounded}, &around{bounded}, nil, NewBounded[string](1, nil)} {
+	for _, end := range []any{around{bounded}, &around{bounded}, nil, sluice.NewBounded[string](1, nil)} {
 		if l, release := newLinger[int](t.Context(), end); isTokens(l) {
 			t.Errorf("%T may do with a context what tokens do not bear", end)
 		} else {
@@ -164,7 +166,7 @@ func TestPlainLingerOfParent(t *testing.T) {
 func TestLingerReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		got, release := newLinger[int](ctx, NewRendezvous[int](nil))
+		got, release := newLinger[int](ctx, sluice.NewRendezvous[int](nil))
 		l := got.(*tokenLinger)
 		l.start(time.Second)
 		release()

@@ -1,4 +1,4 @@
-package sluice_test
+package batch_test
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
 
 // A Close that is cancelled leaves a flush that goes on, and a Batcher that is
 // closed; Unsent ends the flush and returns all.
-func TestBatcherCloseCancelled(t *testing.T) {
+func TestSenderCloseCancelled(t *testing.T) {
 	for _, unsent := range []bool{false, true} {
-		inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+		inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 			mustAccept(t, b, 2)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			defer cancel()
@@ -26,8 +27,8 @@ func TestBatcherCloseCancelled(t *testing.T) {
 				t.Errorf("Send after Close: %v", err)
 			}
 			if unsent {
-				if rest := b.Unsent(); !slices.Equal(rest, sequence(3)) || b.Len() != 0 {
-					t.Errorf("Unsent is %v, Len %d", rest, b.Len())
+				if rest := b.TakeUnsent(); !slices.Equal(rest, sequence(3)) || b.Len() != 0 {
+					t.Errorf("TakeUnsent is %v, Len %d", rest, b.Len())
 				}
 				return
 			}
@@ -49,11 +50,11 @@ func TestBatcherCloseCancelled(t *testing.T) {
 }
 
 // Unsent cancels the flush of the timer; the Batcher goes on, with its timer.
-func TestBatcherUnsentDuringFlush(t *testing.T) {
-	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+func TestSenderUnsentDuringFlush(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2, 3)
-		if rest := b.Unsent(); !slices.Equal(rest, sequence(4)) {
-			t.Errorf("Unsent is %v", rest)
+		if rest := b.TakeUnsent(); !slices.Equal(rest, sequence(4)) {
+			t.Errorf("TakeUnsent is %v", rest)
 		}
 		for v, err := c.TryRecv(); err == nil; v, err = c.TryRecv() {
 			if v >= 0 {
@@ -70,7 +71,7 @@ func TestBatcherUnsentDuringFlush(t *testing.T) {
 }
 
 // A part that has gone is not handed back.
-func TestBatcherUnsentAfterPart(t *testing.T) {
+func TestSenderUnsentAfterPart(t *testing.T) {
 	for _, capacity := range slotted {
 		synctest.Test(t, func(t *testing.T) {
 			c, b := stuckBatcher(t, capacity)
@@ -82,7 +83,7 @@ func TestBatcherUnsentAfterPart(t *testing.T) {
 					got = append(got, v)
 				}
 			}
-			rest := b.Unsent()
+			rest := b.TakeUnsent()
 			c.Close()
 			for v, err := c.TryRecv(); err == nil; v, err = c.TryRecv() {
 				if v >= 0 {
@@ -98,8 +99,8 @@ func TestBatcherUnsentAfterPart(t *testing.T) {
 
 // The channel is closed under a flush of the timer: the goroutine ends, the owner is
 // told by each call until it takes its values out, and is not told for ever.
-func TestBatcherClosedBelow(t *testing.T) {
-	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+func TestSenderClosedBelow(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2)
 		c.Close()
 		synctest.Wait()
@@ -113,8 +114,8 @@ func TestBatcherClosedBelow(t *testing.T) {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
-		if rest := b.Unsent(); !slices.Equal(rest, sequence(3)) {
-			t.Errorf("Unsent is %v", rest)
+		if rest := b.TakeUnsent(); !slices.Equal(rest, sequence(3)) {
+			t.Errorf("TakeUnsent is %v", rest)
 		}
 		if err := b.Close(t.Context()); err != nil {
 			t.Errorf("Close with nothing left: %v", err)
@@ -123,8 +124,8 @@ func TestBatcherClosedBelow(t *testing.T) {
 }
 
 // A Send that waits is told when the channel is closed under the timer's flush.
-func TestBatcherClosedUnderWaitingSend(t *testing.T) {
-	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+func TestSenderClosedUnderWaitingSend(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2, 3, 4)
 		ended := make(chan error)
 		go func() { ended <- b.Send(t.Context(), -1) }()
@@ -133,22 +134,22 @@ func TestBatcherClosedUnderWaitingSend(t *testing.T) {
 		if err := <-ended; err != sluice.ErrClosed {
 			t.Errorf("Send: %v", err)
 		}
-		if rest := b.Unsent(); !slices.Equal(rest, sequence(5)) {
-			t.Errorf("Unsent is %v", rest)
+		if rest := b.TakeUnsent(); !slices.Equal(rest, sequence(5)) {
+			t.Errorf("TakeUnsent is %v", rest)
 		}
 	})
 }
 
 // Under Reject a flush of the timer fails. The owner's next call tries again, before
 // anything else; after a failure of its own the timer tries once more.
-func TestBatcherRejected(t *testing.T) {
+func TestSenderRejected(t *testing.T) {
 	for _, roomAgain := range []bool{false, true} {
 		for _, capacity := range []int{1, 16} {
 			synctest.Test(t, func(t *testing.T) {
-				c := open[int](shape{capacity: capacity, overflow: sluice.Reject}, nil)
+				c := open(shape{capacity: capacity, overflow: sluice.Reject}, nil)
 				for c.TrySend(-1) == nil {
 				}
-				b := sluice.NewBatcher(c, 4, time.Second)
+				b := batch.NewSender(c, 4, time.Second)
 				mustAccept(t, b, 0, 1)
 				time.Sleep(time.Hour)
 				if roomAgain {
@@ -182,11 +183,11 @@ func TestBatcherRejected(t *testing.T) {
 }
 
 // Nobody calls again: what was accepted arrives, and no goroutine is left.
-func TestBatcherAbandoned(t *testing.T) {
+func TestSenderAbandoned(t *testing.T) {
 	for _, capacity := range slotted {
 		synctest.Test(t, func(t *testing.T) {
 			c := kindOf(capacity)
-			func() { mustAccept(t, sluice.NewBatcher(c, 10, time.Second), sequence(5)...) }()
+			func() { mustAccept(t, batch.NewSender(c, 10, time.Second), sequence(5)...) }()
 			start := time.Now()
 			if got := receive(t, c, 5); !slices.Equal(got, sequence(5)) || time.Since(start) != time.Second {
 				t.Errorf("received %v after %v", got, time.Since(start))
@@ -197,10 +198,10 @@ func TestBatcherAbandoned(t *testing.T) {
 
 // Goexit in the channel below, in the goroutine of the timer: the next call tries
 // again.
-func TestBatcherGoexitBelow(t *testing.T) {
+func TestSenderGoexitBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
-		b := sluice.NewBatcher(r, 3, time.Second)
+		b := batch.NewSender(r, 3, time.Second)
 		r.act = runtime.Goexit
 		mustAccept(t, b, 0, 1)
 		time.Sleep(time.Second)

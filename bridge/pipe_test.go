@@ -1,4 +1,4 @@
-package sluice_test
+package bridge_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bridge"
 )
 
 // perHundred is the size of a value of a sequence: one in fifty is larger than
@@ -20,20 +21,22 @@ func perHundred(v int) int {
 	return v % 60
 }
 
-// endsKinds are the kinds, and those whose sends fail where others wait.
-func endsKinds() map[string]func() sluice.Chan[int] {
+// pipeKinds are the kinds, and those whose sends fail where others wait.
+func pipeKinds() map[string]func() sluice.Channel[int] {
 	reject := &sluice.BoundedOptions[int]{Overflow: sluice.Reject}
-	all := map[string]func() sluice.Chan[int]{
-		"Rendezvous, Reject": func() sluice.Chan[int] { return sluice.NewRendezvous((*sluice.RendezvousOptions[int])(reject)) },
-		"Bounded 1, Reject":  func() sluice.Chan[int] { return sluice.NewBounded(1, reject) },
-		"Bounded 64, Reject": func() sluice.Chan[int] { return sluice.NewBounded(64, reject) },
-		"Elastic 70, Reject": func() sluice.Chan[int] {
+	all := map[string]func() sluice.Channel[int]{
+		"Rendezvous, Reject": func() sluice.Channel[int] {
+			return sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Overflow: sluice.Reject})
+		},
+		"Bounded 1, Reject":  func() sluice.Channel[int] { return sluice.NewBounded(1, reject) },
+		"Bounded 64, Reject": func() sluice.Channel[int] { return sluice.NewBounded(64, reject) },
+		"Elastic 70, Reject": func() sluice.Channel[int] {
 			return sluice.NewElastic(70, &sluice.ElasticOptions[int]{Overflow: sluice.Reject})
 		},
-		"Elastic, too large": func() sluice.Chan[int] {
+		"Elastic, too large": func() sluice.Channel[int] {
 			return sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{LimitBytes: 100, Size: perHundred})
 		},
-		"Elastic, too large, Reject": func() sluice.Chan[int] {
+		"Elastic, too large, Reject": func() sluice.Channel[int] {
 			return sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{
 				LimitBytes: 100, Size: perHundred, Overflow: sluice.Reject})
 		},
@@ -42,24 +45,24 @@ func endsKinds() map[string]func() sluice.Chan[int] {
 	return all
 }
 
-// TestEndsPassWhatDropOldestCannot: under a policy that drops, a value that is
+// TestPipePassWhatDropOldestCannot: under a policy that drops, a value that is
 // too large is still not lost, and comes after what was sent before it.
-func TestEndsPassWhatDropOldestCannot(t *testing.T) {
+func TestPipePassWhatDropOldestCannot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dropped []int
-		ends := sluice.Ends[int](sluice.NewElastic(10, &sluice.ElasticOptions[int]{
+		pipe := bridge.NewPipe[int](sluice.NewElastic(10, &sluice.ElasticOptions[int]{
 			LimitBytes: 100, Size: perHundred, Overflow: sluice.DropOldest,
 			OnDrop: func(v int) { dropped = append(dropped, v) },
 		}))
 		const n = 3000
 		go func() {
 			for i := range n {
-				ends.S <- i
+				pipe.In <- i
 			}
-			close(ends.S)
+			close(pipe.In)
 		}()
 		var got []int
-		for v := range ends.R {
+		for v := range pipe.Out {
 			got = append(got, v)
 			synctest.Wait() // a slow reader, so that there are drops
 		}
@@ -77,17 +80,17 @@ func TestEndsPassWhatDropOldestCannot(t *testing.T) {
 	})
 }
 
-// TestEndsHoldUpWhatIsRefused: a channel that refuses does not make room in S,
+// TestPipeHoldUpWhatIsRefused: a channel that refuses does not make room in S,
 // and is not filled beyond its capacity.
-func TestEndsHoldUpWhatIsRefused(t *testing.T) {
+func TestPipeHoldUpWhatIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewBounded(8, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
-		ends := sluice.Ends[int](c)
+		pipe := bridge.NewPipe[int](c)
 		sent := 0
 		for range 10_000 {
 			synctest.Wait()
 			select {
-			case ends.S <- sent:
+			case pipe.In <- sent:
 				sent++
 			default:
 			}
@@ -99,26 +102,26 @@ func TestEndsHoldUpWhatIsRefused(t *testing.T) {
 		if high := c.Stats().HighWater; high > c.Cap() {
 			t.Errorf("%d values were queued in a channel for %d", high, c.Cap())
 		}
-		if rest := ends.Stop(); !slices.Equal(rest, sequence(sent)) {
+		if rest := pipe.Stop(); !slices.Equal(rest, sequence(sent)) {
 			t.Errorf("Stop returned %d values of %d: %v", len(rest), sent, rest)
 		}
 	})
 }
 
-// TestEndsOfAChannelThatIsClosed ends only if both goroutines do, without Stop.
-func TestEndsOfAChannelThatIsClosed(t *testing.T) {
-	for name, make := range endsKinds() {
+// TestPipeOfAChannelThatIsClosed pipe only if both goroutines do, without Stop.
+func TestPipeOfAChannelThatIsClosed(t *testing.T) {
+	for name, make := range pipeKinds() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := make()
-				ends := sluice.Ends(c)
+				pipe := bridge.NewPipe(c)
 				for i := range 10 {
-					ends.S <- i
+					pipe.In <- i
 				}
 				synctest.Wait()
 				c.Close()
 				var got []int
-				for v := range ends.R {
+				for v := range pipe.Out {
 					got = append(got, v)
 				}
 				if !slices.Equal(got, sequence(10)) {
@@ -129,18 +132,18 @@ func TestEndsOfAChannelThatIsClosed(t *testing.T) {
 	}
 }
 
-func TestEndsOfAChannelThatIsClosedGiveBackTheRest(t *testing.T) {
-	for name, make := range endsKinds() {
+func TestPipeOfAChannelThatIsClosedGiveBackTheRest(t *testing.T) {
+	for name, make := range pipeKinds() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := make()
-				ends := sluice.Ends(c)
+				pipe := bridge.NewPipe(c)
 				sent := 0
 				offer := func(n int) {
 					for range n {
 						synctest.Wait()
 						select {
-						case ends.S <- sent:
+						case pipe.In <- sent:
 							sent++
 						default:
 						}
@@ -150,11 +153,11 @@ func TestEndsOfAChannelThatIsClosedGiveBackTheRest(t *testing.T) {
 				c.Close()
 				offer(50) // to a pump that has yet to find out, or to none
 				var got []int
-				for v := range ends.R {
+				for v := range pipe.Out {
 					got = append(got, v)
 				}
 				offer(50)
-				if got = append(got, ends.Stop()...); !slices.Equal(got, sequence(sent)) {
+				if got = append(got, pipe.Stop()...); !slices.Equal(got, sequence(sent)) {
 					t.Errorf("sent 0 to %d, received and were given back %d values: %v", sent-1, len(got), got)
 				}
 			})
@@ -162,23 +165,23 @@ func TestEndsOfAChannelThatIsClosedGiveBackTheRest(t *testing.T) {
 	}
 }
 
-// TestEndsStopLeavesAClosedRToItsReader: all was delivered before Stop, so what R
+// TestPipeStopLeavesAClosedRToItsReader: all was delivered before Stop, so what R
 // holds comes out of it, then its end.
-func TestEndsStopLeavesAClosedRToItsReader(t *testing.T) {
-	for name, make := range endsKinds() {
+func TestPipeStopLeavesAClosedRToItsReader(t *testing.T) {
+	for name, make := range pipeKinds() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ends := sluice.Ends(make())
+				pipe := bridge.NewPipe(make())
 				for i := range 100 {
-					ends.S <- i
+					pipe.In <- i
 				}
-				close(ends.S)
+				close(pipe.In)
 				synctest.Wait()
-				if rest := ends.Stop(); len(rest) != 0 {
+				if rest := pipe.Stop(); len(rest) != 0 {
 					t.Errorf("Stop took %d values that R had", len(rest))
 				}
 				var got []int
-				for v := range ends.R {
+				for v := range pipe.Out {
 					got = append(got, v)
 				}
 				if !slices.Equal(got, sequence(100)) {
@@ -202,12 +205,12 @@ func (f failing) Recv(ctx context.Context) (int, error) {
 	return 0, f.err
 }
 
-// TestStreamOfAReceiverThatFails: whoever reads must not wait for ever.
-func TestStreamOfAReceiverThatFails(t *testing.T) {
+// TestToChanOfAReceiverThatFails: whoever reads must not wait for ever.
+func TestToChanOfAReceiverThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := failing{sluice.NewBounded[int](8, nil), errors.New("broken")}
 		_ = r.TrySend(0)
-		values, rest := sluice.Stream(t.Context(), r)
+		values, rest := bridge.ToChan(t.Context(), r)
 		var got []int
 		for v := range values {
 			got = append(got, v)
@@ -218,11 +221,11 @@ func TestStreamOfAReceiverThatFails(t *testing.T) {
 	})
 }
 
-// TestStreamCancelledWhileItWaits: with nothing on its way.
-func TestStreamCancelledWhileItWaits(t *testing.T) {
+// TestToChanCancelledWhileItWaits: with nothing on its way.
+func TestToChanCancelledWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		values, rest := sluice.Stream(ctx, sluice.NewBounded[int](8, nil))
+		values, rest := bridge.ToChan(ctx, sluice.NewBounded[int](8, nil))
 		synctest.Wait()
 		cancel()
 		if left, err := rest(); len(left) != 0 || !errors.Is(err, context.Canceled) {
@@ -236,8 +239,8 @@ func TestStreamCancelledWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestFromReportsWhatIsRefused, which then can be sent again.
-func TestFromReportsWhatIsRefused(t *testing.T) {
+// TestFromChanReportsWhatIsRefused, which then can be sent again.
+func TestFromChanReportsWhatIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := make(chan int, 3)
 		in <- 0
@@ -246,7 +249,7 @@ func TestFromReportsWhatIsRefused(t *testing.T) {
 		close(in)
 		c := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 		for want := range 2 {
-			unsent, err := sluice.From(t.Context(), c, in)
+			unsent, err := bridge.FromChan(t.Context(), c, in)
 			if !errors.Is(err, sluice.ErrFull) || !slices.Equal(unsent, []int{want + 1}) {
 				t.Fatalf("From = %v, %v, want %d, ErrFull", unsent, err, want+1)
 			}
@@ -255,22 +258,22 @@ func TestFromReportsWhatIsRefused(t *testing.T) {
 			}
 			_ = c.TrySend(unsent[0])
 		}
-		if unsent, err := sluice.From(t.Context(), c, in); unsent != nil || err != nil {
+		if unsent, err := bridge.FromChan(t.Context(), c, in); unsent != nil || err != nil {
 			t.Errorf("From of a closed channel = %v, %v", unsent, err)
 		}
 	})
 }
 
-// silent is a context that ends, and does not say why.
+// silent is a context that pipe, and does not say why.
 type silent struct{ context.Context }
 
 func (silent) Err() error { return nil }
 
-// TestFromOfASilentContext: an end for lack of time must not look like success.
-func TestFromOfASilentContext(t *testing.T) {
+// TestFromChanOfASilentContext: an end for lack of time must not look like success.
+func TestFromChanOfASilentContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := sluice.From(silent{ctx}, sluice.NewBounded[int](1, nil), make(chan int)); err == nil {
+	if _, err := bridge.FromChan(silent{ctx}, sluice.NewBounded[int](1, nil), make(chan int)); err == nil {
 		t.Error("From = nil, with its context done and its channel open")
 	}
 }

@@ -1,12 +1,14 @@
-package sluice
+package batch
 
 import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/sluice-go/sluice"
 )
 
-// The two flights of a Batcher; flush.go has the protocol.
+// The two flights of a Sender; flush.go has the protocol.
 
 // A flight says who sends now.
 type flight uint8
@@ -17,10 +19,10 @@ const (
 	background        // the timer's goroutine
 )
 
-// fly is a flight in the foreground: it sends all that the Batcher holds, with a
+// fly is a flight in the foreground: it sends all that the Sender holds, with a
 // nil ctx as much as there is room for. If candidate, the last value is that of a
 // Send: unless the call succeeds it is taken out again. The lock is released.
-func (b *Batcher[T]) fly(ctx context.Context, candidate bool) (err error) {
+func (b *Sender[T]) fly(ctx context.Context, candidate bool) (err error) {
 	b.flight, b.stop = foreground, 0
 	buf, from, to := b.buf, b.head, b.tail()
 	b.lock.Unlock()
@@ -43,15 +45,15 @@ func (b *Batcher[T]) fly(ctx context.Context, candidate bool) (err error) {
 		}
 	}()
 	err = b.transmit(ctx, buf, from, to, &sent)
-	if candidate && ctx == nil && sent > 0 && errors.Is(err, ErrFull) {
-		err = nil // there is room for it in the Batcher now
+	if candidate && ctx == nil && sent > 0 && errors.Is(err, sluice.ErrFull) {
+		err = nil // there is room for it in the Sender now
 	}
 	land(err == nil || !candidate)
 	return err
 }
 
 // drop forgets the first n values: they were sent, or taken out.
-func (b *Batcher[T]) drop(n int64) {
+func (b *Sender[T]) drop(n int64) {
 	for n > 0 {
 		lo := b.head % int64(len(b.buf))
 		run := min(n, int64(len(b.buf))-lo)
@@ -62,14 +64,14 @@ func (b *Batcher[T]) drop(n int64) {
 }
 
 // unput takes the value out that was just put.
-func (b *Batcher[T]) unput() {
+func (b *Sender[T]) unput() {
 	b.at--
 	var zero T
 	b.buf[b.at] = zero
 }
 
 // settle makes the rest agree with head and at, when nothing flies.
-func (b *Batcher[T]) settle() {
+func (b *Sender[T]) settle() {
 	if b.held() == 0 { // from slot 0 on, a batch is one run
 		b.head, b.base, b.at = 0, 0, 0
 	}
@@ -84,7 +86,7 @@ func (b *Batcher[T]) settle() {
 }
 
 // fire is run by the timer, in a goroutine of its own.
-func (b *Batcher[T]) fire() {
+func (b *Sender[T]) fire() {
 	b.lock.Lock()
 	if b.flight != grounded || b.closed || b.accepted.Load() == b.head {
 		b.overdue = b.flight == background
@@ -100,7 +102,7 @@ func (b *Batcher[T]) fire() {
 }
 
 // claim begins a flight in the background. Its goroutine holds the lock.
-func (b *Batcher[T]) claim() {
+func (b *Sender[T]) claim() {
 	b.flight, b.overdue = background, false
 	to := b.accepted.Load()
 	b.claimed.Swap(to << 1)
@@ -111,7 +113,7 @@ func (b *Batcher[T]) claim() {
 
 // flyBehind is a flight in the background, and reports whether the next one has
 // begun: then the lock is held. It is called without.
-func (b *Batcher[T]) flyBehind(ctx context.Context, buf []T, from, to int64) (again bool) {
+func (b *Sender[T]) flyBehind(ctx context.Context, buf []T, from, to int64) (again bool) {
 	var sent int64
 	defer func() { // also of a panic, or Goexit, in the channel below
 		b.lock.Lock()
@@ -141,8 +143,8 @@ func (b *Batcher[T]) flyBehind(ctx context.Context, buf []T, from, to int64) (ag
 }
 
 // transmit sends the values from … to-1 of buf, and counts in sent. No lock is
-// held. With a nil ctx it does not wait, and fails with ErrFull.
-func (b *Batcher[T]) transmit(ctx context.Context, buf []T, from, to int64, sent *int64) error {
+// held. With a nil ctx it does not wait, and fails with sluice.ErrFull.
+func (b *Sender[T]) transmit(ctx context.Context, buf []T, from, to int64, sent *int64) error {
 	for i := from; i < to; {
 		lo := i % int64(len(buf))
 		hi := min(lo+to-i, int64(len(buf)))
@@ -161,7 +163,7 @@ func (b *Batcher[T]) transmit(ctx context.Context, buf []T, from, to int64, sent
 		}
 		run := int(hi - lo)
 		if n < 0 || n > run || n < run && err == nil {
-			panic(fmt.Sprintf("sluice: Batcher: SendBatch of %d values returned %d, %v", run, n, err))
+			panic(fmt.Sprintf("batch: Sender: SendBatch of %d values returned %d, %v", run, n, err))
 		}
 		*sent += int64(n)
 		if n < run {
@@ -173,7 +175,7 @@ func (b *Batcher[T]) transmit(ctx context.Context, buf []T, from, to int64, sent
 }
 
 // atOnce is a context under which a channel of this package does what it can
-// without waiting, and then fails with ErrFull.
+// without waiting, and then fails with sluice.ErrFull.
 var atOnce = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -182,4 +184,4 @@ var atOnce = func() context.Context {
 
 type full struct{ context.Context }
 
-func (full) Err() error { return ErrFull }
+func (full) Err() error { return sluice.ErrFull }

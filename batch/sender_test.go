@@ -1,4 +1,4 @@
-package sluice_test
+package batch_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
 
 // A recorder is a BatchSender from elsewhere: it keeps what it accepts, run by run,
@@ -55,11 +56,11 @@ func (r *recorder) all() []int { return slices.Concat(r.runs...) }
 // lingers are a Batcher without a timer, and one whose timer does not come.
 var lingers = []time.Duration{0, time.Hour}
 
-func TestBatcherSendsFullBatches(t *testing.T) {
+func TestSenderSendsFullBatches(t *testing.T) {
 	for _, linger := range lingers {
 		for size := 1; size < 6; size++ {
 			r := newRecorder()
-			b := sluice.NewBatcher(r, size, linger)
+			b := batch.NewSender(r, size, linger)
 			for i := range 50 {
 				if err := b.Send(t.Context(), i); err != nil {
 					t.Fatal(err)
@@ -88,8 +89,8 @@ func TestBatcherSendsFullBatches(t *testing.T) {
 			if err := b.Close(t.Context()); err != nil {
 				t.Errorf("Close again: %v", err)
 			}
-			if rest := b.Unsent(); rest != nil {
-				t.Errorf("Unsent after all was sent: %v", rest)
+			if rest := b.TakeUnsent(); rest != nil {
+				t.Errorf("TakeUnsent after all was sent: %v", rest)
 			}
 		}
 	}
@@ -97,13 +98,13 @@ func TestBatcherSendsFullBatches(t *testing.T) {
 
 // A Send whose flush fails at each position: v is refused, what comes before it
 // stays, in order, and can be sent later or taken out.
-func TestBatcherFailedSend(t *testing.T) {
+func TestSenderFailedSend(t *testing.T) {
 	broken := errors.New("broken")
 	for _, linger := range lingers {
 		for sent := range 4 {
 			for _, takeOut := range []bool{false, true} {
 				r := &recorder{room: sent, err: broken}
-				b := sluice.NewBatcher(r, 4, linger)
+				b := batch.NewSender(r, 4, linger)
 				mustAccept(t, b, 0, 1, 2)
 				if err := b.Send(t.Context(), 3); err != broken {
 					t.Fatalf("Send with room for %d of 4: %v", sent, err)
@@ -113,8 +114,8 @@ func TestBatcherFailedSend(t *testing.T) {
 				}
 				r.room = math.MaxInt
 				if takeOut {
-					if rest := b.Unsent(); !slices.Equal(rest, sequence(3)[sent:]) {
-						t.Errorf("Unsent is %v after %d of 3 were sent", rest, sent)
+					if rest := b.TakeUnsent(); !slices.Equal(rest, sequence(3)[sent:]) {
+						t.Errorf("TakeUnsent is %v after %d of 3 were sent", rest, sent)
 					}
 				} else if err := b.Flush(t.Context()); err != nil || !slices.Equal(r.all(), sequence(3)) {
 					t.Errorf("Flush: %v; sent %v", err, r.all())
@@ -129,7 +130,7 @@ func TestBatcherFailedSend(t *testing.T) {
 	}
 }
 
-func mustAccept(t *testing.T, b *sluice.Batcher[int], vs ...int) {
+func mustAccept(t *testing.T, b *batch.Sender[int], vs ...int) {
 	t.Helper()
 	for _, v := range vs {
 		if err := b.Send(t.Context(), v); err != nil {
@@ -138,15 +139,15 @@ func mustAccept(t *testing.T, b *sluice.Batcher[int], vs ...int) {
 	}
 }
 
-// TestBatcherModel holds random operations against a slice: what was accepted is
+// TestSenderModel holds random operations against a slice: what was accepted is
 // sent or held, in order, and an error says that the value was refused.
-func TestBatcherModel(t *testing.T) {
+func TestSenderModel(t *testing.T) {
 	errs := []error{sluice.ErrFull, sluice.ErrClosed, sluice.ErrTooLarge, context.Canceled}
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		size := 1 + random.IntN(6)
 		r := newRecorder()
-		b := sluice.NewBatcher(r, size, lingers[random.IntN(2)])
+		b := batch.NewSender(r, size, lingers[random.IntN(2)])
 		var sent, held []int // what it should be
 		next, closed := 0, false
 		for step := range 200 {
@@ -206,8 +207,8 @@ func TestBatcherModel(t *testing.T) {
 			case op < 18:
 				got, want = b.Flush(t.Context()), flush()
 			case op == 18:
-				if rest := b.Unsent(); !slices.Equal(rest, held) {
-					fail("Unsent is %v, want %v", rest, held)
+				if rest := b.TakeUnsent(); !slices.Equal(rest, held) {
+					fail("TakeUnsent is %v, want %v", rest, held)
 				}
 				held = nil
 			default:
@@ -228,12 +229,12 @@ func TestBatcherModel(t *testing.T) {
 }
 
 // Where nothing waits, TrySend and Send of ours agree with each policy.
-func TestBatcherTrySend(t *testing.T) {
+func TestSenderTrySend(t *testing.T) {
 	for _, linger := range lingers {
 		for _, capacity := range []int{3, 16} {
 			for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject} {
-				c := open[int](shape{capacity: capacity, overflow: overflow}, nil)
-				b := sluice.NewBatcher(c, 5, linger)
+				c := open(shape{capacity: capacity, overflow: overflow}, nil)
+				b := batch.NewSender(c, 5, linger)
 				accepted := 0
 				for b.TrySend(accepted) == nil {
 					accepted++
@@ -256,10 +257,10 @@ func TestBatcherTrySend(t *testing.T) {
 					t.Errorf("TrySend into what is closed: %v", err)
 				}
 				var got []int
-				for v := range c.All(t.Context()) {
+				for v := range c.Values(t.Context()).All() {
 					got = append(got, v)
 				}
-				if got = append(got, b.Unsent()...); !slices.Equal(got, sequence(accepted + 1)[1:]) {
+				if got = append(got, b.TakeUnsent()...); !slices.Equal(got, sequence(accepted + 1)[1:]) {
 					t.Errorf("received, or left: %v", got)
 				}
 			}
@@ -268,9 +269,9 @@ func TestBatcherTrySend(t *testing.T) {
 }
 
 // A value that is too large stays in front until it is taken out.
-func TestBatcherTooLarge(t *testing.T) {
+func TestSenderTooLarge(t *testing.T) {
 	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{LimitBytes: 10, Size: func(v int) int { return v }})
-	b := sluice.NewBatcher(c, 4, 0)
+	b := batch.NewSender(c, 4, 0)
 	mustAccept(t, b, 1, 11, 2)
 	for range 2 {
 		if err := b.Send(t.Context(), 3); err != nil && err != sluice.ErrTooLarge {
@@ -280,7 +281,7 @@ func TestBatcherTooLarge(t *testing.T) {
 	if err := b.Flush(t.Context()); err != sluice.ErrTooLarge {
 		t.Errorf("Flush: %v", err)
 	}
-	if rest := b.Unsent(); !slices.Equal(rest, []int{11, 2, 3}) || c.Len() != 1 {
-		t.Errorf("Unsent is %v, %d sent", rest, c.Len())
+	if rest := b.TakeUnsent(); !slices.Equal(rest, []int{11, 2, 3}) || c.Len() != 1 {
+		t.Errorf("TakeUnsent is %v, %d sent", rest, c.Len())
 	}
 }

@@ -1,4 +1,4 @@
-package sluice_test
+package batch_test
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
 
-// TestBatcherTiming holds random schedules against a calculation: a batch is sent at
+// TestSenderTiming holds random schedules against a calculation: a batch is sent at
 // the moment at which it is full, or exactly linger after its first value was
 // accepted, also after the owner has gone.
-func TestBatcherTiming(t *testing.T) {
+func TestSenderTiming(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 3))
@@ -24,7 +25,7 @@ func TestBatcherTiming(t *testing.T) {
 			var times []time.Duration // of batches
 			r := newRecorder()
 			r.act = func() { times = append(times, time.Since(start)) }
-			b := sluice.NewBatcher(r, size, linger)
+			b := batch.NewSender(r, size, linger)
 			var wantTimes []time.Duration
 			var wantRuns [][]int
 			var run []int
@@ -62,11 +63,11 @@ func TestBatcherTiming(t *testing.T) {
 
 // stuckBatcher returns a Batcher of size 3 and linger 1s whose timer's flush waits
 // with 0 and 1 for room in c, which is full with -1, as often as it has slots.
-func stuckBatcher(t *testing.T, capacity int) (c sluice.Chan[int], b *sluice.Batcher[int]) {
+func stuckBatcher(t *testing.T, capacity int) (c sluice.Channel[int], b *batch.Sender[int]) {
 	c = kindOf(capacity)
 	for c.TrySend(-1) == nil {
 	}
-	b = sluice.NewBatcher(c, 3, time.Second)
+	b = batch.NewSender(c, 3, time.Second)
 	mustAccept(t, b, 0, 1)
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -77,7 +78,7 @@ func stuckBatcher(t *testing.T, capacity int) (c sluice.Chan[int], b *sluice.Bat
 }
 
 // receive takes n values that are no filling.
-func receive(t *testing.T, c sluice.Chan[int], n int) (got []int) {
+func receive(t *testing.T, c sluice.Channel[int], n int) (got []int) {
 	t.Helper()
 	for len(got) < n {
 		v, err := c.Recv(t.Context())
@@ -94,7 +95,7 @@ func receive(t *testing.T, c sluice.Chan[int], n int) (got []int) {
 // slotted are capacities of every engine.
 var slotted = []int{0, 1, 16}
 
-func inStuckBubbles(t *testing.T, f func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int])) {
+func inStuckBubbles(t *testing.T, f func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int])) {
 	for _, capacity := range slotted {
 		synctest.Test(t, func(t *testing.T) {
 			c, b := stuckBatcher(t, capacity)
@@ -106,8 +107,8 @@ func inStuckBubbles(t *testing.T, f func(t *testing.T, c sluice.Chan[int], b *sl
 
 // While a flush of the timer waits the owner can send as many values more as make a
 // batch; the next Send waits, and goes on when that flush has landed.
-func TestBatcherSendsBesideFlush(t *testing.T) {
-	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+func TestSenderSendsBesideFlush(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2, 3)
 		if err := b.TrySend(4); err != nil {
 			t.Errorf("TrySend of a last one: %v", err)
@@ -157,9 +158,9 @@ func TestBatcherSendsBesideFlush(t *testing.T) {
 
 // What became due while a flush waited is sent as soon as that has landed, and what
 // did not become due waits for its time, with no further call of the owner.
-func TestBatcherOverdue(t *testing.T) {
+func TestSenderOverdue(t *testing.T) {
 	for _, due := range []bool{false, true} {
-		inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+		inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 			mustAccept(t, b, 2)
 			wait := time.Second - time.Nanosecond
 			if due {
@@ -185,8 +186,8 @@ func TestBatcherOverdue(t *testing.T) {
 
 // A batch that was completed beside a flush of the timer is sent when that has
 // landed, before its time.
-func TestBatcherCompleteBesideFlush(t *testing.T) {
-	inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+func TestSenderCompleteBesideFlush(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2, 3, 4)
 		start := time.Now()
 		if got := receive(t, c, 5); !slices.Equal(got, sequence(5)) || time.Since(start) != 0 {
@@ -197,13 +198,13 @@ func TestBatcherCompleteBesideFlush(t *testing.T) {
 
 // The context of a waiting Send ends in the moment in which the flush that it waits
 // for lands.
-func TestBatcherCancelMeetsLanding(t *testing.T) {
+func TestSenderCancelMeetsLanding(t *testing.T) {
 	for range 300 {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRecorder()
 			gate := make(chan struct{})
 			r.act = func() { <-gate }
-			b := sluice.NewBatcher(r, 2, time.Second)
+			b := batch.NewSender(r, 2, time.Second)
 			mustAccept(t, b, 0)
 			time.Sleep(time.Second)
 			synctest.Wait()
@@ -230,9 +231,9 @@ func TestBatcherCancelMeetsLanding(t *testing.T) {
 }
 
 // Flush and Close wait for the flush of the timer, and send what is behind it.
-func TestBatcherFlushWaits(t *testing.T) {
+func TestSenderFlushWaits(t *testing.T) {
 	for _, closing := range []bool{false, true} {
-		inStuckBubbles(t, func(t *testing.T, c sluice.Chan[int], b *sluice.Batcher[int]) {
+		inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 			mustAccept(t, b, 2)
 			call := b.Flush
 			if closing {
@@ -256,11 +257,11 @@ func TestBatcherFlushWaits(t *testing.T) {
 
 // The room grows while a flush of the timer has values in the old one, and may yet
 // have to give them back.
-func TestBatcherGrowsDuringFlush(t *testing.T) {
+func TestSenderGrowsDuringFlush(t *testing.T) {
 	const n, inFlight = 399_999, 100_000
-	grown := func(t *testing.T) (*sluice.Bounded[int], *sluice.Batcher[int]) {
+	grown := func(t *testing.T) (*sluice.Bounded[int], *batch.Sender[int]) {
 		c := sluice.NewBounded[int](16, nil)
-		b := sluice.NewBatcher(c, 300_000, time.Second)
+		b := batch.NewSender(c, 300_000, time.Second)
 		mustAccept(t, b, sequence(n)[:inFlight]...)
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -278,7 +279,7 @@ func TestBatcherGrowsDuringFlush(t *testing.T) {
 				c.Close()
 			}()
 			var got []int
-			for batch := range sluice.Batches(t.Context(), c, 1000, 0) {
+			for batch := range batch.Receive(t.Context(), c, 1000, 0).All() {
 				got = append(got, batch...)
 			}
 			if !slices.Equal(got, sequence(n+1)) {
@@ -290,7 +291,7 @@ func TestBatcherGrowsDuringFlush(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := sluice.NewElastic[int](sluice.Unlimited, nil)
 			gate := make(chan struct{})
-			b := sluice.NewBatcher[int](gated{c, gate}, 300_000, time.Second)
+			b := batch.NewSender[int](gated{c, gate}, 300_000, time.Second)
 			mustAccept(t, b, sequence(n)[:inFlight]...)
 			time.Sleep(time.Second)
 			synctest.Wait()
@@ -311,7 +312,7 @@ func TestBatcherGrowsDuringFlush(t *testing.T) {
 	t.Run("handed back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, b := grown(t)
-			if rest := b.Unsent(); !slices.Equal(rest, sequence(n)[16:]) {
+			if rest := b.TakeUnsent(); !slices.Equal(rest, sequence(n)[16:]) {
 				t.Errorf("%d values handed back, not 16 to %d in order", len(rest), n-1)
 			}
 		})

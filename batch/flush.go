@@ -1,18 +1,19 @@
-package sluice
+package batch
 
 import (
 	"context"
 	"errors"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// How a Batcher sends.
+// How a Sender sends.
 //
 // # States and ownership
 //
 // Values have indices, in the order in which they were accepted; value i lies in
-// slot i mod len(buf). The Batcher holds head … tail-1, at most b.most of them.
+// slot i mod len(buf). The Sender holds head … tail-1, at most b.most of them.
 // The slots from tail on are free: they belong to the owner, the goroutine that
 // calls Send. It fills one and moves the tail, which is base + at, past it, and may
 // do so without a look at anything else while at is below stop.
@@ -45,7 +46,7 @@ import (
 //
 // Both announce by a read-modify-write, so at least one of them sees it; if both do, the
 // timer is started twice, for nearly the same time. Thus, at every moment at which
-// the owner is outside and the Batcher open, it holds a value only if
+// the owner is outside and the Sender open, it holds a value only if
 //
 //   - the timer runs, and ends at the latest linger after the first value that is
 //     in no flight was accepted; or
@@ -74,7 +75,7 @@ const failed = 1
 // slow path if it completes a batch, if something has failed, and if it is the first
 // of a batch, which then starts at slot 0 if that is possible: so it is sent as one
 // run.
-func (b *Batcher[T]) sendTimed(ctx context.Context, v T) error {
+func (b *Sender[T]) sendTimed(ctx context.Context, v T) error {
 	claimed := b.claimed.Load()
 	if b.at >= b.stop || claimed&failed != 0 || claimed>>1 == b.tail() {
 		return b.sendSlow(ctx, v)
@@ -87,7 +88,7 @@ func (b *Batcher[T]) sendTimed(ctx context.Context, v T) error {
 
 // publish makes the last value known to the timer's flight, and starts the timer if
 // the value is the first that no flight has claimed.
-func (b *Batcher[T]) publish() {
+func (b *Sender[T]) publish() {
 	tail := b.tail()
 	b.accepted.Swap(tail) // publishes the slot
 	if b.claimed.Load()>>1 == tail-1 {
@@ -96,30 +97,30 @@ func (b *Batcher[T]) publish() {
 }
 
 // tail is the index of the next value.
-func (b *Batcher[T]) tail() int64 { return b.base + int64(b.at) }
+func (b *Sender[T]) tail() int64 { return b.base + int64(b.at) }
 
 // All that follows is called by the owner with the lock held, if not said
 // otherwise.
 
 // enter takes the lock for a call of the owner, or panics if another one is under
 // way.
-func (b *Batcher[T]) enter(method string) {
+func (b *Sender[T]) enter(method string) {
 	b.lock.Lock()
 	if b.flight == foreground {
 		b.lock.Unlock()
-		panic("sluice: Batcher." + method + ": called during a flush by another call: a Batcher belongs to one goroutine")
+		panic("batch: Sender." + method + ": called during a flush by another call: a Sender belongs to one goroutine")
 	}
 }
 
-// held is how many values are in the Batcher.
-func (b *Batcher[T]) held() int64 { return b.tail() - b.head }
+// held is how many values are in the Sender.
+func (b *Sender[T]) held() int64 { return b.tail() - b.head }
 
 // claimedTo is the end of what a flight in the background took last.
-func (b *Batcher[T]) claimedTo() int64 { return b.claimed.Load() >> 1 }
+func (b *Sender[T]) claimedTo() int64 { return b.claimed.Load() >> 1 }
 
 // rebound sets stop, so that Send looks for itself at the value that completes a
 // batch, at the end of buf, and if there is something to see to.
-func (b *Batcher[T]) rebound() {
+func (b *Sender[T]) rebound() {
 	if b.closed || b.flight == foreground {
 		b.stop = 0
 		return
@@ -136,7 +137,7 @@ func (b *Batcher[T]) rebound() {
 }
 
 // put takes v over, into a slot that is free.
-func (b *Batcher[T]) put(v T) {
+func (b *Sender[T]) put(v T) {
 	if b.at == len(b.buf) {
 		b.base, b.at = b.tail(), 0
 	}
@@ -145,7 +146,7 @@ func (b *Batcher[T]) put(v T) {
 }
 
 // room makes sure that there is a free slot: fewer than most values are held.
-func (b *Batcher[T]) room() {
+func (b *Sender[T]) room() {
 	if b.held() < int64(len(b.buf)) {
 		return
 	}
@@ -159,7 +160,7 @@ func (b *Batcher[T]) room() {
 }
 
 // admit accepts v, and releases the lock.
-func (b *Batcher[T]) admit(v T) {
+func (b *Sender[T]) admit(v T) {
 	if b.flight == grounded && b.held() == 0 {
 		b.settle()
 	}
@@ -174,7 +175,7 @@ func (b *Batcher[T]) admit(v T) {
 
 // sendSlow is Send, and with a nil ctx TrySend, for a value that may complete a
 // batch, or wait. It is called without the lock.
-func (b *Batcher[T]) sendSlow(ctx context.Context, v T) error {
+func (b *Sender[T]) sendSlow(ctx context.Context, v T) error {
 	if ctx != nil {
 		b.enter("Send")
 	} else {
@@ -185,14 +186,14 @@ func (b *Batcher[T]) sendSlow(ctx context.Context, v T) error {
 		switch {
 		case b.closed:
 			b.lock.Unlock()
-			return ErrClosed
+			return sluice.ErrClosed
 		case b.flight == background && b.tail() < b.claimedTo()+b.size && b.held() < b.most:
 			b.admit(v)
 			return nil
 		case b.flight == background:
 			if ctx == nil {
 				b.lock.Unlock()
-				return ErrFull
+				return sluice.ErrFull
 			}
 			if err := b.await(ctx, &turn); err != nil {
 				return err
@@ -201,7 +202,7 @@ func (b *Batcher[T]) sendSlow(ctx context.Context, v T) error {
 			// What is there goes first, or v would wait behind a failure.
 			err := b.fly(ctx, false)
 			b.lock.Lock()
-			if err != nil && (ctx != nil || b.held() >= b.size || !errors.Is(err, ErrFull)) {
+			if err != nil && (ctx != nil || b.held() >= b.size || !errors.Is(err, sluice.ErrFull)) {
 				b.lock.Unlock()
 				return err
 			}
@@ -221,7 +222,7 @@ func (b *Batcher[T]) sendSlow(ctx context.Context, v T) error {
 }
 
 // flushAll is Flush. It releases the lock.
-func (b *Batcher[T]) flushAll(ctx context.Context) error {
+func (b *Sender[T]) flushAll(ctx context.Context) error {
 	var turn ownersTurn
 	for b.flight == background {
 		if err := b.await(ctx, &turn); err != nil {
@@ -235,8 +236,8 @@ func (b *Batcher[T]) flushAll(ctx context.Context) error {
 	return b.fly(ctx, false)
 }
 
-// takeBack is Unsent. It releases the lock.
-func (b *Batcher[T]) takeBack() (unsent []T) {
+// takeBack is TakeUnsent. It releases the lock.
+func (b *Sender[T]) takeBack() (unsent []T) {
 	if b.flight == background {
 		cancel := b.cancel
 		b.lock.Unlock()
@@ -269,7 +270,7 @@ type ownersTurn struct {
 // await waits until a flight in the background has landed, or taken more values
 // with it. If it fails, with the context's error, the lock is released. The
 // context is asked without the lock: it is a user's code.
-func (b *Batcher[T]) await(ctx context.Context, turn *ownersTurn) error {
+func (b *Sender[T]) await(ctx context.Context, turn *ownersTurn) error {
 	if !turn.asked {
 		b.lock.Unlock()
 		if err := ctx.Err(); err != nil {

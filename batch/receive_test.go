@@ -1,4 +1,4 @@
-package sluice_test
+package batch_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/sluicetest"
+	"github.com/sluice-go/sluice/batch"
 )
 
 // A stranger is a BatchReceiver from elsewhere: it derives contexts, more than
@@ -89,15 +89,15 @@ func mustSend(t *testing.T, s sluice.Sender[int], vs ...int) {
 }
 
 // What is there at once is cut into runs of max.
-func TestBatchesOfMax(t *testing.T) {
+func TestReceiveOfMax(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Second} {
 		inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
 			mustSend(t, s, sequence(10)...)
 			s.Close()
 			start := time.Now()
 			var got [][]int
-			batches := sluice.Batches(t.Context(), r, 4, linger)
-			for batch := range batches {
+			batches := batch.Receive(t.Context(), r, 4, linger)
+			for batch := range batches.All() {
 				got = append(got, slices.Clone(batch))
 			}
 			if want := "[[0 1 2 3] [4 5 6 7] [8 9]]"; fmt.Sprint(got) != want {
@@ -106,7 +106,7 @@ func TestBatchesOfMax(t *testing.T) {
 			if waited := time.Since(start); waited != 0 {
 				t.Errorf("linger %v: waited %v on a closed channel", linger, waited)
 			}
-			for batch := range batches { // a loop of its own
+			for batch := range batches.All() { // a loop of its own
 				t.Errorf("another loop yields %v", batch)
 			}
 		})
@@ -114,7 +114,7 @@ func TestBatchesOfMax(t *testing.T) {
 }
 
 // A batch of a rendezvous is made of senders that wait.
-func TestBatchesOfRendezvous(t *testing.T) {
+func TestReceiveOfRendezvous(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Second} {
 		for _, capacity := range []int{0, 1, 16} {
 			synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestBatchesOfRendezvous(t *testing.T) {
 					c.Close()
 				}()
 				var got []int
-				for batch := range sluice.Batches(t.Context(), c, 7, linger) {
+				for batch := range batch.Receive(t.Context(), c, 7, linger).All() {
 					if linger > 0 && len(batch) != 7 && len(got)+len(batch) != 100 {
 						t.Errorf("capacity %d: a batch of %d while the sender goes on", capacity, len(batch))
 					}
@@ -138,13 +138,10 @@ func TestBatchesOfRendezvous(t *testing.T) {
 	}
 }
 
-// kindOf makes the channel with so many slots, Elastic if they are Unlimited.
-func kindOf(capacity int) sluice.Chan[int] { return open[int](shape{capacity: capacity}, nil) }
-
-// TestBatchesTiming holds random schedules against a calculation: each batch is
+// TestReceiveTiming holds random schedules against a calculation: each batch is
 // yielded at the moment at which it is full, or exactly linger after its first
 // value was received. Sends happen at whole milliseconds, deadlines never.
-func TestBatchesTiming(t *testing.T) {
+func TestReceiveTiming(t *testing.T) {
 	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
 		for seed := range uint64(30) {
 			random := rand.New(rand.NewPCG(seed, 1))
@@ -175,7 +172,7 @@ func TestBatchesTiming(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			next := 0
 			ready := time.Duration(0) // when the loop began to wait
-			for batch := range sluice.Batches(ctx, r, most, linger) {
+			for batch := range batch.Receive(ctx, r, most, linger).All() {
 				first := max(ready, times[next])
 				want, end := 1, first+linger
 				for want < most && next+want < len(times) && times[next+want] < end {
@@ -205,7 +202,7 @@ func TestBatchesTiming(t *testing.T) {
 
 // The end comes while nothing, one value, or more were collected: they are
 // yielded at that moment, and the sequence ends.
-func TestBatchesEnd(t *testing.T) {
+func TestReceiveEnd(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
 			if cancelled {
@@ -232,7 +229,7 @@ func endBatches(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int],
 		}
 	}()
 	var got []int
-	for batch := range sluice.Batches(ctx, r, 10, time.Hour) {
+	for batch := range batch.Receive(ctx, r, 10, time.Hour).All() {
 		got = append(got, batch...)
 	}
 	if !slices.Equal(got, sequence(collected)) || time.Since(start) != time.Second {
@@ -244,11 +241,11 @@ func endBatches(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int],
 }
 
 // A context that is done is looked at only when the loop would wait.
-func TestBatchesUnderDoneContext(t *testing.T) {
+func TestReceiveUnderDoneContext(t *testing.T) {
 	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
 		mustSend(t, s, sequence(5)...)
 		var got [][]int
-		for batch := range sluice.Batches(closedContext(), r, 3, time.Hour) {
+		for batch := range batch.Receive(closedContext(), r, 3, time.Hour).All() {
 			got = append(got, slices.Clone(batch))
 		}
 		if want := "[[0 1 2] [3 4]]"; fmt.Sprint(got) != want {
@@ -257,20 +254,21 @@ func TestBatchesUnderDoneContext(t *testing.T) {
 	})
 }
 
-func TestBatchesBadInput(t *testing.T) {
+func TestReceiveBadInput(t *testing.T) {
 	c := sluice.NewBounded[int](1, nil)
 	var none context.Context
-	mustPanic(t, "Batches", []string{"nil context"}, func() { sluice.Batches(none, c, 1, 0) })
-	mustPanic(t, "Batches", []string{"nil receiver"}, func() { sluice.Batches[int](t.Context(), nil, 1, 0) })
+	mustPanic(t, "Receive", []string{"nil context"}, func() { batch.Receive(none, c, 1, 0) })
+	mustPanic(t, "Receive", []string{"nil receiver"}, func() { batch.Receive[int](t.Context(), nil, 1, 0) })
+	mustPanic(t, "Receive", []string{"*sluice.Bounded[int]"}, func() { batch.Receive(t.Context(), new(sluice.Bounded[int]), 1, 0) })
 	for _, n := range []int{0, -1, math.MinInt} {
-		mustPanic(t, "Batches", []string{"max", fmt.Sprint(n)}, func() { sluice.Batches[int](t.Context(), c, n, 0) })
+		mustPanic(t, "Receive", []string{"max", fmt.Sprint(n)}, func() { batch.Receive[int](t.Context(), c, n, 0) })
 	}
-	mustPanic(t, "Batches", []string{"linger", "-1ns"}, func() { sluice.Batches[int](t.Context(), c, 1, -1) })
+	mustPanic(t, "Receive", []string{"linger", "-1ns"}, func() { batch.Receive[int](t.Context(), c, 1, -1) })
 }
 
 // A max beyond all memory is no reason to allocate it; one that is reached is
 // reached exactly.
-func TestBatchesHuge(t *testing.T) {
+func TestReceiveHuge(t *testing.T) {
 	const n = 300_000 // twice what is allocated at once, and more
 	for _, max := range []int{math.MaxInt, 1 << 40 & math.MaxInt, n, n - 1, 200_000} {
 		if max < 1 { // with 32 bits
@@ -280,7 +278,7 @@ func TestBatchesHuge(t *testing.T) {
 		_, _ = c.SendBatch(t.Context(), sequence(n))
 		c.Close()
 		next := 0
-		for batch := range sluice.Batches(t.Context(), c, max, time.Hour) {
+		for batch := range batch.Receive(t.Context(), c, max, time.Hour).All() {
 			if len(batch) != min(max, n-next) || batch[0] != next || batch[len(batch)-1] != next+len(batch)-1 {
 				t.Errorf("max %d: a batch of %d from %d, at value %d", max, len(batch), batch[0], next)
 			}
@@ -292,11 +290,11 @@ func TestBatchesHuge(t *testing.T) {
 	}
 }
 
-// TestBatchesAllocateNothing: neither full batches nor those that linger.
-func TestBatchesAllocateNothing(t *testing.T) {
+// TestReceiveAllocateNothing: neither full batches nor those that linger.
+func TestReceiveAllocateNothing(t *testing.T) {
 	for _, max := range []int{1, 4} {
 		c := sluice.NewBounded[int](8, nil)
-		next, stop := iter.Pull(sluice.Batches(t.Context(), c, max, time.Microsecond))
+		next, stop := iter.Pull(batch.Receive(t.Context(), c, max, time.Microsecond).All())
 		allocated := testing.AllocsPerRun(200, func() {
 			_ = c.TrySend(1)
 			if batch, ok := next(); !ok || len(batch) != 1 {
@@ -329,14 +327,14 @@ func (c *tokens) Err() error {
 // TestTokensAreEnough: what Batches asks of the engines. Each asks Err before it
 // waits, and receives from Done at most once in a call.
 func TestTokensAreEnough(t *testing.T) {
-	kinds := map[string]func() sluicetest.Channel[int]{
-		"Sharded": func() sluicetest.Channel[int] { return sluice.NewSharded[int](4, nil) },
+	kinds := map[string]func() sluice.Channel[int]{
+		"Sharded": func() sluice.Channel[int] { return sluice.NewSharded[int](4, nil) },
 	}
 	for _, s := range []shape{
-		{}, {withoutHandOff: true}, {capacity: 1}, {capacity: 15, oneReceiver: true}, {capacity: 16},
+		{}, {capacity: 1}, {capacity: 15, oneReceiver: true}, {capacity: 16},
 		{capacity: 64, oneReceiver: true}, {capacity: sluice.Unlimited, elastic: true}, {capacity: 100, elastic: true, bytes: true},
 	} {
-		kinds[s.String()] = func() sluicetest.Channel[int] { return open[int](s, nil) }
+		kinds[s.String()] = func() sluice.Channel[int] { return open(s, nil) }
 	}
 	for name, open := range kinds {
 		t.Run(name, func(t *testing.T) {

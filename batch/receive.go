@@ -1,0 +1,174 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+	"unsafe"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/made"
+)
+
+// Batches is a loop over batches of the values of a channel. Like a bufio.Scanner, it
+// reports after the loop why the loop ended:
+//
+//	batches := batch.Receive(ctx, lines, 100, 50*time.Millisecond)
+//	for lines := range batches.All() {
+//		…
+//	}
+//	if err := batches.Err(); err != nil {
+//		…
+//	}
+//
+// A Batches belongs to one goroutine. Several goroutines that receive from one channel
+// call [Receive] each.
+type Batches[T any] struct {
+	ctx    context.Context
+	r      sluice.BatchReceiver[T]
+	max    int
+	linger time.Duration
+	err    error // of the last loop
+}
+
+// Receive returns a loop over batches of 1 to max values of r, in the order in which
+// they were received. Use it for work that costs as much for many values as for one: a
+// write, a request, a transaction.
+//
+// A batch is complete when it has max values, when linger has passed since its first
+// value was received, when r is closed and drained, or when ctx is done and the loop
+// would have to wait. So no value waits longer than linger for others, and no value that
+// was received is lost. With a linger of 0, a batch is what one RecvBatch returns. No
+// timer runs while a batch is empty, or if the first RecvBatch fills it.
+//
+// Receive panics if ctx or r is nil, if r was not made by its constructor, if max is
+// below 1, or if linger is negative. Nothing is received before the loop begins.
+func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, linger time.Duration) *Batches[T] {
+	if ctx == nil {
+		panic("batch: Receive: nil context")
+	}
+	made.Require("batch: Receive", "receiver", r)
+	requirePositive("Receive", "max", max)
+	requireLinger("Receive", linger)
+	return &Batches[T]{ctx: ctx, r: r, max: max, linger: linger}
+}
+
+// All returns an iterator that receives batches until the channel is closed and drained,
+// until ctx is done while the loop waits, or until the channel fails otherwise. What was
+// received before is yielded first.
+//
+// The slice belongs to the body until the body returns. Then it is cleared and used for
+// the next batch: copy what should stay. The body may change the slice, receive from the
+// channel, and leave the loop in any way. Nothing is kept between two loops: a second
+// loop over All continues with what is left in the channel.
+//
+// A loop allocates its slice, for max values; above 1 MiB the slice grows as needed.
+// Batches cost no allocation if the channel is a kind of package sluice. For any other
+// type, each batch that lingers costs a context.
+func (b *Batches[T]) All() iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		b.err = nil
+		l := loop[T]{ctx: b.ctx, r: b.r, max: b.max, wait: b.linger, buf: make([]T, firstSlots[T](b.max))}
+		defer func() {
+			if l.release != nil {
+				l.release()
+			}
+		}()
+		for {
+			n, err := l.next()
+			if n > 0 && !yield(l.buf[:n:n]) {
+				return
+			}
+			clear(l.buf[:n])
+			if err != nil {
+				if !errors.Is(err, sluice.ErrClosed) {
+					b.err = err
+				}
+				return
+			}
+		}
+	}
+}
+
+// Err reports why the last loop over All ended: nil if the channel was closed and
+// drained, or if the body left the loop; the context's error if the context ended the
+// loop; otherwise the error of the channel. A context that is done only after the last
+// value was received does not count: then Err is nil, as nothing is missing.
+func (b *Batches[T]) Err() error { return b.err }
+
+// A loop is one loop over the batches of r.
+//
+// buf belongs to the loop from the start of next to its end, and to the body in between.
+// The linger starts when the first values of a batch have come and the batch is not full;
+// before that the loop waits under ctx itself. A RecvBatch that finds values does not
+// check its context. Therefore the loop checks the linger after each call: a sender that
+// is always one value ahead must not stretch a batch.
+type loop[T any] struct {
+	ctx  context.Context
+	r    sluice.BatchReceiver[T]
+	max  int
+	wait time.Duration
+	buf  []T
+
+	linger  linger // nil until a batch is not full at once
+	release func()
+}
+
+// next collects a batch in buf[:n]. If err is not nil, the batch is the last one; it may
+// be empty.
+func (l *loop[T]) next() (n int, err error) {
+	n, err = l.r.RecvBatch(l.ctx, l.buf)
+	if err != nil {
+		return n, err
+	}
+	if n == len(l.buf) {
+		l.buf = grown(l.buf, l.max)
+	}
+	if l.wait == 0 || n == l.max {
+		return n, nil
+	}
+	if l.linger == nil {
+		l.linger, l.release = newLinger[T](l.ctx, l.r)
+	}
+	under := l.linger.start(l.wait)
+	defer l.linger.end()
+	for n < l.max {
+		received, err := l.r.RecvBatch(under, l.buf[n:])
+		n += received
+		switch {
+		case err == nil && !l.linger.over():
+			if n == len(l.buf) {
+				l.buf = grown(l.buf, l.max)
+			}
+		case err == nil || errors.Is(err, under.Err()):
+			// The batch is over. If ctx is done and the loop has to wait, the
+			// next call fails under ctx itself.
+			return n, nil
+		default:
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// allocatedAtOnce is the size in bytes up to which memory for values is allocated before
+// it is needed.
+const allocatedAtOnce = 1 << 20
+
+// firstSlots returns for how many values to allocate memory at once, of at most limit.
+func firstSlots[T any](limit int) int {
+	var zero T
+	return min(limit, max(1, allocatedAtOnce/max(1, int(unsafe.Sizeof(zero)))))
+}
+
+// grown returns buf, which is full, with room for more values, but for no more than
+// limit.
+func grown[T any](buf []T, limit int) []T {
+	if len(buf) == limit {
+		return buf
+	}
+	larger := make([]T, len(buf)+min(len(buf), limit-len(buf)))
+	copy(larger, buf)
+	return larger
+}

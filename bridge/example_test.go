@@ -1,0 +1,60 @@
+package bridge_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bridge"
+)
+
+// The middle has moved, the neighbours have not yet: they keep their built-in
+// channels.
+func Example() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	lines := sluice.NewElastic[string](1_000_000, nil)
+
+	old := make(chan string) // of a producer that stays as it is
+	go func() {
+		defer close(old)
+		for n := range 3 {
+			old <- fmt.Sprint("line ", n)
+		}
+	}()
+	go func() {
+		defer lines.Close()
+		if unsent, err := bridge.FromChan(ctx, lines, old); err != nil {
+			fmt.Println(len(unsent), "in hand:", err)
+		}
+	}()
+
+	out, rest := bridge.ToChan(ctx, lines) // for a consumer that stays as it is
+	for line := range out {
+		fmt.Println(line)
+	}
+	fmt.Println(rest())
+	// Output:
+	// line 0
+	// line 1
+	// line 2
+	// [] <nil>
+}
+
+// A Pipe gives built-in channels to code that needs them.
+func ExampleNewPipe() {
+	pipe := bridge.NewPipe(sluice.NewElastic[int](sluice.Unlimited, nil))
+	go func() {
+		for n := range 3 {
+			pipe.In <- n // does not wait for the reader
+		}
+		close(pipe.In)
+	}()
+	for n := range pipe.Out {
+		fmt.Println(n)
+	}
+	// Output:
+	// 0
+	// 1
+	// 2
+}

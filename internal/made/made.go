@@ -1,0 +1,26 @@
+// Package made recognizes channels that no constructor of package sluice made: nil
+// pointers and zero values. A function that would lose what it received, or accepted,
+// checks its channels before it begins.
+package made
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// Require panics in the name of function, such as "bridge: FromChan", if channel is nil,
+// or is a nil pointer to a type of package sluice, or points to the zero value of one.
+// role says what the channel is to function: "sender", "receiver". A nil pointer of
+// another type may well be a channel.
+func Require(function, role string, channel any) {
+	if channel == nil {
+		panic(fmt.Sprintf("%s: nil %s", function, role))
+	}
+	v := reflect.ValueOf(channel)
+	if v.Kind() != reflect.Pointer || v.Type().Elem().PkgPath() != "github.com/sluice-go/sluice" {
+		return
+	}
+	if v.IsNil() || v.Elem().IsZero() {
+		panic(fmt.Sprintf("%s: the %s is a %T that no constructor made", function, role, channel))
+	}
+}
