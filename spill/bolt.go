@@ -12,60 +12,59 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A boltStore is a store in one file of bbolt.
+// A boltStore is a store in a bbolt file.
 //
-// The file has two buckets: about, with the version of the format and the name of
-// the codec, and records, where the number of a record, 8 bytes with the highest
-// first, stands for its checksum and its form. bbolt's own pages have no checksums:
-// a record that came back changed is found by its own.
+// The file has two buckets. The first has the format version and the name of the codec.
+// The second, records, maps the sequence number of a record, 8 bytes in big-endian
+// order, to a checksum and the payload. The pages of bbolt have no checksums, so each
+// record has its own.
 //
-// # What happens at each point of a crash
+// # Crashes
 //
-// A file gets its name when it is complete (opening.create), so a folder has no queue, or a
-// whole one. From then on a write of bbolt is: new pages beside the old ones, fsync,
-// then one of two meta pages that points to them, fsync. A process that dies before
-// the meta page is on disk, or while it is written, leaves a file that shows the
-// state before; afterwards, the state after. The caller was told nothing before that.
+// A file gets its name when it is complete (opener.create), so a directory has either no
+// queue or a complete one. A write of bbolt is: new pages beside the old ones, fsync,
+// then one of two meta pages that points to them, fsync. A process that dies before the
+// meta page is on disk, or while it is written, leaves the state before the write;
+// afterwards, the state after it. The caller gets a result only after that.
 //
-// The list of free pages is not written: at the end of a large backlog it would be
-// most of what a commit writes. It is made anew by reading the file when it is
-// opened.
+// The list of free pages is not written, because it would be most of a commit near the
+// end of a large backlog. bbolt rebuilds it by reading the file when it is opened.
 type boltStore struct {
 	db   *bolt.DB
 	file *os.File // of db
 	path string
 
-	length atomic.Int64 // of the file, at least: it grows, and never gets smaller
+	length atomic.Int64 // a lower bound of the size of the file, which never shrinks
 
 	reserve     reserve
-	reserveUsed bool // the reserve was given up
-	// update is db.Update; tests have disks that are full.
+	reserveUsed bool // the reserve was released
+	// update is db.Update. Tests replace it to simulate full disks.
 	update func(func(*bolt.Tx) error) error
 }
 
-// Records come in the order of their numbers, so no page needs room for later.
+// Records are inserted in key order, so pages need no free space for later inserts.
 const fillPercent = 0.95
 
-// number is what a key says.
+// seqOf returns the sequence number of a key.
 func seqOf(key []byte) uint64 { return binary.BigEndian.Uint64(key) }
 
 const checksumSize = 4
 
-// seal puts its checksum before a form.
+// addChecksum returns the checksum of a payload, followed by the payload.
 func addChecksum(payload []byte) []byte {
-	sealed := make([]byte, checksumSize, checksumSize+len(payload))
-	binary.LittleEndian.PutUint32(sealed, crc32.Checksum(payload, castagnoli))
-	return append(sealed, payload...)
+	record := make([]byte, checksumSize, checksumSize+len(payload))
+	binary.LittleEndian.PutUint32(record, crc32.Checksum(payload, castagnoli))
+	return append(record, payload...)
 }
 
-// unseal returns the form, a copy, and an error if it is not what was stored.
-func splitChecksum(sealed []byte) ([]byte, error) {
-	if len(sealed) < checksumSize {
-		return nil, fmt.Errorf("it has %d bytes, less than a checksum", len(sealed))
+// splitChecksum returns a copy of the payload, and an error if its checksum is wrong.
+func splitChecksum(record []byte) ([]byte, error) {
+	if len(record) < checksumSize {
+		return nil, fmt.Errorf("%d bytes are too short for a checksum", len(record))
 	}
-	payload := append([]byte{}, sealed[checksumSize:]...)
-	if crc32.Checksum(payload, castagnoli) != binary.LittleEndian.Uint32(sealed) {
-		return payload, fmt.Errorf("its %d bytes are not those that were stored", len(payload))
+	payload := append([]byte{}, record[checksumSize:]...)
+	if crc32.Checksum(payload, castagnoli) != binary.LittleEndian.Uint32(record) {
+		return payload, fmt.Errorf("wrong checksum of %d bytes", len(payload))
 	}
 	return payload, nil
 }
@@ -85,8 +84,8 @@ func (s *boltStore) write(first uint64, payloads [][]byte, deletes []uint64) err
 	return err
 }
 
-// roomy reports whether the file has so much free space inside that forms leave more
-// than a reserve of it.
+// hasRoom reports whether the free pages of the file can hold payloads, and a reserve
+// besides.
 func (s *boltStore) hasRoom(payloads [][]byte) bool {
 	need := int64(2 * reserveSize)
 	for _, payload := range payloads {
@@ -95,7 +94,7 @@ func (s *boltStore) hasRoom(payloads [][]byte) bool {
 	return int64(s.db.Stats().FreePageN)*int64(s.db.Info().PageSize) > need
 }
 
-// commit is write, tried once.
+// commit makes one attempt at a write.
 func (s *boltStore) commit(first uint64, payloads [][]byte, deletes []uint64) error {
 	err := s.guard("write", func() error {
 		return s.update(func(tx *bolt.Tx) error {
@@ -109,7 +108,7 @@ func (s *boltStore) commit(first uint64, payloads [][]byte, deletes []uint64) er
 				}
 			}
 			for i, payload := range payloads {
-				// bbolt keeps the value until the commit, and copies the key.
+				// bbolt refers to the value until the commit, and copies the key.
 				binary.BigEndian.PutUint64(key[:], first+uint64(i))
 				if err := records.Put(key[:], addChecksum(payload)); err != nil {
 					return err
@@ -127,8 +126,8 @@ func (s *boltStore) commit(first uint64, payloads [][]byte, deletes []uint64) er
 	return err
 }
 
-// inPlace fails if the file is not the one by its name any more: what was written to
-// it nobody will find.
+// checkPath returns an error if the path does not lead to the open file any more: no
+// process would find the records written to it.
 func (s *boltStore) checkPath() error {
 	named, err := os.Stat(s.path)
 	if err == nil {
@@ -138,11 +137,11 @@ func (s *boltStore) checkPath() error {
 			return nil
 		}
 	}
-	return errors.Join(fmt.Errorf("spill: write %s: the file has vanished, or was replaced", s.path), err, errUnknown)
+	return errors.Join(fmt.Errorf("spill: write %s: the file was removed or replaced", s.path), err, errUnknown)
 }
 
-// unchanged reports whether a write that failed left the file as it was: the last of
-// its two syncs may fail when the new state is already visible.
+// unchanged reports whether a failed write left the file as it was. The second of its
+// two syncs may fail when the new state is already visible.
 func (s *boltStore) unchanged(first uint64, payloads [][]byte, deletes []uint64) (unchanged bool) {
 	err := s.guard("read", func() error {
 		return s.db.View(func(tx *bolt.Tx) error {
@@ -170,7 +169,7 @@ func (s *boltStore) read(from, to uint64, most int64) (records []storedRecord, e
 			for k, v := cursor.Seek(key[:]); k != nil && seqOf(k) < to && most > 0; k, v = cursor.Next() {
 				payload, err := splitChecksum(v)
 				if err != nil && len(records) > 0 {
-					break // the good ones first
+					break // return the intact records first
 				}
 				r := storedRecord{seq: seqOf(k), payload: payload}
 				if err != nil {
@@ -188,13 +187,13 @@ func (s *boltStore) read(from, to uint64, most int64) (records []storedRecord, e
 func (s *boltStore) size() int64 {
 	info, err := os.Stat(s.path)
 	if err != nil {
-		return 0 // the folder has vanished; what is written still goes to the file
+		return 0 // the directory was removed; writes still go to the open file
 	}
 	return info.Size()
 }
 
-// close leaves no reserve behind: nobody is there to give it up. That of a queue that
-// came in the place of this one is not ours.
+// close removes the reserve, unless another queue has replaced this one: then the
+// reserve belongs to that queue.
 func (s *boltStore) close() error {
 	if s.checkPath() == nil {
 		s.reserve.release()
@@ -202,26 +201,27 @@ func (s *boltStore) close() error {
 	return s.db.Close()
 }
 
-// guard runs f like guarded, unless the file was cut by somebody: bbolt begins a
-// transaction with a look at what would be a fault then, and keeps its locks for ever.
-func (s *boltStore) guard(what string, f func() error) error {
+// guard runs f like catch, unless another process has truncated the file: at the start
+// of a transaction bbolt would then fault while it holds its locks, and never release
+// them.
+func (s *boltStore) guard(operation string, f func() error) error {
 	info, err := s.file.Stat()
 	if had := s.length.Load(); err == nil && info.Size() < had {
-		err = fmt.Errorf("it has %d bytes, and had %d", info.Size(), had)
+		err = fmt.Errorf("the file shrank to %d bytes, from %d", info.Size(), had)
 	}
 	if err != nil {
-		return fmt.Errorf("spill: %s %s: damaged: %w", what, s.path, err)
+		return fmt.Errorf("spill: %s %s: damaged: %w", operation, s.path, err)
 	}
-	return catch(s.path, what, f)
+	return catch(s.path, operation, f)
 }
 
-// guarded runs f, and makes an error of a panic: bbolt panics when pages do not say
-// what they should, and the file is mapped, so that a missing page is a fault.
-func catch(path, what string, f func() error) (err error) {
+// catch runs f, and returns a panic as an error. bbolt panics at damaged pages; and
+// because the file is mapped into memory, a missing page is a fault.
+func catch(path, operation string, f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("spill: %s %s: damaged: %v", what, path, p)
+			err = fmt.Errorf("spill: %s %s: damaged: %v", operation, path, p)
 		}
 	}()
 	return f()

@@ -18,7 +18,7 @@ const (
 	unfinished    = queueFile + ".new-" // and a number
 	formatVersion = "1"
 
-	lockTimeout = 250 * time.Millisecond // for a process that is just ending
+	lockTimeout = 250 * time.Millisecond // for a process that is about to exit
 )
 
 var (
@@ -28,8 +28,7 @@ var (
 	codecKey      = []byte("codec")
 )
 
-// An opening is how a bolt file is opened. Tests leave out the syncs, and have copies
-// fail.
+// An opener opens and creates bbolt files. Tests disable syncs, and make copies fail.
 type opener struct {
 	noSync bool
 	copy   func(to, from *bolt.DB, step int64) error // nil: bolt.Compact
@@ -42,8 +41,7 @@ func (o opener) options() *bolt.Options {
 	}
 }
 
-// open opens the queue in dir for records of that codec, and makes one if there is
-// none.
+// open opens the queue in dir, whose records have the encoding of codec, or creates one.
 func (o opener) open(dir, codec string) (s *boltStore, found contents, err error) {
 	path := filepath.Join(dir, queueFile)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -76,12 +74,12 @@ func (o opener) open(dir, codec string) (s *boltStore, found contents, err error
 		return nil, found, err
 	}
 	s.length.Store(s.size())
-	s.reserveUsed = s.reserve.create() != nil // a full disk, or the one who left: see write
+	s.reserveUsed = s.reserve.create() != nil // the disk is full, or was full before: see write
 	return s, found, nil
 }
 
-// lock opens the file alone. It may have been replaced by a compacted one while we
-// waited for its lock: then that one is opened.
+// lock opens the file exclusively. If Compact replaced the file while lock waited, it
+// opens the new one.
 func (o opener) lock(path string) (db *bolt.DB, opened *os.File, err error) {
 	for {
 		options := o.options()
@@ -110,16 +108,16 @@ func (o opener) lock(path string) (db *bolt.DB, opened *os.File, err error) {
 	}
 }
 
-// inUse says what is behind an error of opening.
+// inUse translates an error of bolt.Open.
 func inUse(path string, err error) error {
 	if errors.Is(err, berrors.ErrTimeout) {
-		return fmt.Errorf("%s: in use by another channel, in this process or another one", path)
+		return fmt.Errorf("%s: in use by another Durable, in this process or another", path)
 	}
 	return err
 }
 
-// create makes an empty queue, complete, and then gives it its name; somebody else
-// may have been faster.
+// create creates an empty queue under a temporary name and then links it to path.
+// Another process may have created the queue meanwhile, which is no error.
 func (o opener) create(dir, path, codec string) error {
 	made, err := os.CreateTemp(dir, unfinished+"*")
 	if err != nil {
@@ -155,10 +153,10 @@ func (o opener) create(dir, path, codec string) error {
 	return syncDir(dir)
 }
 
-// removeUnfinished removes what was left by processes that died in create, or in
-// Compact, where it may be as large as the queue. Whoever calls it has the queue for
-// itself, so nobody compacts it; and create does without its file once there is a queue.
-// What cannot be removed costs room, and nothing else.
+// removeUnfinished removes the temporary files of processes that died in create or in
+// Compact, which may be as large as the queue. The caller has locked the queue, so no
+// Compact is running; and a concurrent create does not need its file once there is a
+// queue. A file that cannot be removed only uses disk space.
 func removeUnfinished(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -168,7 +166,7 @@ func removeUnfinished(dir string) {
 	}
 }
 
-// syncFolder makes the names in a folder durable.
+// syncDir makes the entries of a directory durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -177,8 +175,8 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// inspect looks at a file before bbolt reads it for writing: to meet a page that is
-// not there, or not what it should be, would end the process.
+// verify checks a file before bbolt opens it for writing: at a missing or damaged page
+// bbolt would end the process.
 func (o opener) verify(path string) error {
 	return catch(path, "open", func() error {
 		info, err := os.Stat(path)
@@ -189,9 +187,9 @@ func (o opener) verify(path string) error {
 			return fmt.Errorf("%s: not a regular file", path)
 		}
 		if info.Size() == 0 {
-			return fmt.Errorf("%s: not a queue: it is empty", path)
+			return fmt.Errorf("%s: not a queue: the file is empty", path)
 		}
-		var file *os.File // by this name there may be another one by now
+		var file *os.File // the open file; the path may lead to another one by now
 		options := o.options()
 		options.ReadOnly = true
 		options.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
@@ -207,12 +205,12 @@ func (o opener) verify(path string) error {
 		}
 		defer func() { _ = db.Close() }()
 		return db.View(func(tx *bolt.Tx) error {
-			info, err := file.Stat() // again: it may have grown until we had its lock
+			info, err := file.Stat() // again: it may have grown before the lock was acquired
 			if err != nil {
 				return err
 			}
 			if tx.Size() > info.Size() {
-				return fmt.Errorf("%s: truncated: it has %d bytes, and should have %d", path, info.Size(), tx.Size())
+				return fmt.Errorf("%s: truncated to %d bytes (want %d)", path, info.Size(), tx.Size())
 			}
 			if err := scanFile(file, db.Info().PageSize); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
@@ -222,36 +220,36 @@ func (o opener) verify(path string) error {
 	})
 }
 
-// recognize checks that the file is a queue of ours, for that codec.
+// checkCodec checks that the file is a queue with records of codec.
 func (s *boltStore) checkCodec(tx *bolt.Tx, codec string) error {
 	if err := s.checkFormat(tx); err != nil {
 		return err
 	}
 	if c := string(tx.Bucket(metaBucket).Get(codecKey)); c != codec {
-		return fmt.Errorf("%s: its records are in the form of codec %q, not %q", s.path, c, codec)
+		return fmt.Errorf("%s: the records were written with codec %q, not %q", s.path, c, codec)
 	}
 	return nil
 }
 
-// recognizeFormat checks that the file is a queue of ours.
+// checkFormat checks that the file is a queue with a known format version.
 func (s *boltStore) checkFormat(tx *bolt.Tx) error {
 	about := tx.Bucket(metaBucket)
 	if about == nil || tx.Bucket(recordsBucket) == nil {
-		return fmt.Errorf("%s: a database, but not a queue", s.path)
+		return fmt.Errorf("%s: not a queue: a bbolt database with other contents", s.path)
 	}
 	if v := string(about.Get(versionKey)); v != formatVersion {
-		return fmt.Errorf("%s: format version %q; this program reads version %q", s.path, v, formatVersion)
+		return fmt.Errorf("%s: unsupported format version %q (want %q)", s.path, v, formatVersion)
 	}
 	return nil
 }
 
-// take takes stock of what is there.
+// count counts the records, and checks their keys.
 func (s *boltStore) count(records *bolt.Bucket) (found contents, err error) {
 	found.next = 1
 	cursor := records.Cursor()
 	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
 		if len(k) != 8 || seqOf(k) < found.next || seqOf(k) == math.MaxUint64 || len(v) < checksumSize {
-			return found, fmt.Errorf("%s: damaged: a record with the key %x and %d bytes", s.path, k, len(v))
+			return found, fmt.Errorf("%s: damaged: invalid record with key %x and %d bytes", s.path, k, len(v))
 		}
 		if found.records++; found.records == 1 {
 			found.first = seqOf(k)

@@ -207,7 +207,7 @@ func TestUnseal(t *testing.T) {
 	if payload, err := splitChecksum(changed); err == nil || string(payload) != "gorm" {
 		t.Errorf("changed: %q, %v", payload, err)
 	}
-	if payload, err := splitChecksum(changed[:checksumSize-1]); payload != nil || err == nil || err.Error() != "it has 3 bytes, less than a checksum" {
+	if payload, err := splitChecksum(changed[:checksumSize-1]); payload != nil || err == nil || err.Error() != "3 bytes are too short for a checksum" {
 		t.Errorf("cut: %q, %v", payload, err)
 	}
 }

@@ -133,12 +133,12 @@ func about(t *testing.T, dir string, change func(tx *bolt.Tx) error) {
 // that names the file and the reason, and left as they are.
 func TestNotAQueue(t *testing.T) {
 	for says, spoil := range map[string]func(t *testing.T, dir string){
-		"it is empty":   func(t *testing.T, dir string) { damage(t, dir, func([]byte) []byte { return nil }) },
+		"file is empty":   func(t *testing.T, dir string) { damage(t, dir, func([]byte) []byte { return nil }) },
 		"not a queue, ": func(t *testing.T, dir string) { damage(t, dir, func([]byte) []byte { return []byte("some text") }) },
 		"not a queue, or damaged": func(t *testing.T, dir string) {
 			damage(t, dir, func(b []byte) []byte { return bytes.Repeat([]byte("foreign "), len(b)/8) })
 		},
-		"truncated: it has": func(t *testing.T, dir string) { damage(t, dir, func(b []byte) []byte { return b[:3*4096] }) },
+		"truncated to": func(t *testing.T, dir string) { damage(t, dir, func(b []byte) []byte { return b[:3*4096] }) },
 		"not a regular file": func(t *testing.T, dir string) {
 			if err := errors.Join(os.Remove(filepath.Join(dir, queueFile)), os.Mkdir(filepath.Join(dir, queueFile), 0o700)); err != nil {
 				t.Fatal(err)
@@ -150,24 +150,24 @@ func TestNotAQueue(t *testing.T) {
 		`codec "protobuf", not "raw"`: func(t *testing.T, dir string) {
 			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(codecKey, []byte("protobuf")) })
 		},
-		"but not a queue": func(t *testing.T, dir string) {
+		"with other contents": func(t *testing.T, dir string) {
 			about(t, dir, func(tx *bolt.Tx) error { return tx.DeleteBucket(metaBucket) })
 		},
-		"with the key 0102": func(t *testing.T, dir string) {
+		"with key 0102": func(t *testing.T, dir string) {
 			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put([]byte{1, 2}, make([]byte, 9)) })
 		},
-		"with the key 0000000000000000 ": func(t *testing.T, dir string) {
+		"with key 0000000000000000 ": func(t *testing.T, dir string) {
 			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put(make([]byte, 8), make([]byte, 9)) })
 		},
-		"with the key ffffffffffffffff ": func(t *testing.T, dir string) {
+		"with key ffffffffffffffff ": func(t *testing.T, dir string) {
 			about(t, dir, func(tx *bolt.Tx) error {
 				return tx.Bucket(recordsBucket).Put(bytes.Repeat([]byte{0xff}, 8), make([]byte, 9))
 			})
 		},
-		"with the key 0000000000000007 and 3 bytes": func(t *testing.T, dir string) {
+		"with key 0000000000000007 and 3 bytes": func(t *testing.T, dir string) {
 			about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put([]byte{7: 7}, make([]byte, 3)) })
 		},
-		"page 5 says that it is page": func(t *testing.T, dir string) {
+		"header of page 5 has number": func(t *testing.T, dir string) {
 			damage(t, dir, func(b []byte) []byte {
 				b[5*4096]++
 				return b

@@ -9,15 +9,16 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// compactStep is how many bytes a transaction of Compact moves.
+// compactStep is the number of bytes that Compact moves in one transaction.
 const compactStep = 4 << 20
 
-// Compact makes the file of the queue in dir as small as what is stored in it. A
-// Durable uses again the space of what was acknowledged, but never gives it back to
-// the disk: its file is as large as the queue ever was. The queue must not be open;
-// a second copy needs room meanwhile. It returns the sizes in bytes.
+// Compact shrinks the file of the queue in dir to the size of its contents, and returns
+// the sizes before and after in bytes. A Durable reuses the space of acknowledged
+// records, but never returns it to the disk, so its file is as large as the queue ever
+// was. The queue must not be open. Compact needs disk space for a second copy.
 //
-// A crash, or a full disk, leaves the old file; the new one replaces it in one step.
+// The new file replaces the old one atomically: after a crash or an error the old file
+// is unchanged.
 func Compact(dir string) (before, after int64, err error) {
 	if before, after, err = (opener{}).compact(dir); err != nil {
 		err = fmt.Errorf("spill: Compact: %w", err)
@@ -47,7 +48,7 @@ func (o opener) compact(dir string) (before, after int64, err error) {
 		return 0, 0, err
 	}
 	name := made.Name()
-	defer func() { _ = os.Remove(name) }() // after the rename it is not there
+	defer func() { _ = os.Remove(name) }() // fails after the rename, as intended
 	if err := made.Close(); err != nil {
 		return 0, 0, err
 	}

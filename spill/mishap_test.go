@@ -175,7 +175,7 @@ func TestCutWhileOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			path, length, says := filepath.Join(dir, queueFile), int64(0), "it is empty"
+			path, length, says := filepath.Join(dir, queueFile), int64(0), "file is empty"
 			if name == "grown" { // and cut to what it was when it was opened
 				length, says = c.Stats().BytesOnDisk, "truncated"
 				if n, err := c.SendBatch(context.Background(), make([][]byte, 20_000)); err != nil || c.Stats().BytesOnDisk == length {

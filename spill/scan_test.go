@@ -77,37 +77,37 @@ func TestWalkFinds(t *testing.T) {
 		{"nothing", "", func(pages) {}},
 		{"a meta page that was half written", "", func(p pages) { p[4096+pageHeader+20] ^= 1 }},
 		{"the other one that was", "", func(p pages) { p[pageHeader+20] ^= 1 }},
-		{"both meta pages", "no meta page is right", func(p pages) { p[pageHeader+20] ^= 1; p[4096+pageHeader+20] ^= 1 }},
+		{"both meta pages", "no valid meta page", func(p pages) { p[pageHeader+20] ^= 1; p[4096+pageHeader+20] ^= 1 }},
 		{"a page that is a meta page", "page 1 at depth", func(p pages) { put64(p.element(branch, 0)[8:], 1) }},
 		{"a page beyond the end", "at depth", func(p pages) { put64(p.element(branch, 0)[8:], w.end) }},
-		{"a page that says it is another", "says that it is page", func(p pages) { p.page(first)[0]++ }},
+		{"a page that says it is another", "has number", func(p pages) { p.page(first)[0]++ }},
 		{"a page that goes on beyond the end", "more", func(p pages) { put32(p.page(first)[12:], uint32(w.end-first)) }},
-		{"a page in two places", "is used twice", func(p pages) { put64(p.element(branch, 1)[8:], first) }},
-		{"a page in the midst of another", "is used twice", func(p pages) {
+		{"a page in two places", "two references to page", func(p pages) { put64(p.element(branch, 1)[8:], first) }},
+		{"a page in the midst of another", "two references to page", func(p pages) {
 			inside := p.page(last + 1)
 			put64(inside, last+1)
 			put16(inside[8:], leafPage)
 			put64(p.element(branch, 0)[8:], last+1)
 		}},
-		{"a page below itself", "is used twice", func(p pages) { put64(p.element(branch, 0)[8:], branch) }},
+		{"a page below itself", "two references to page", func(p pages) { put64(p.element(branch, 0)[8:], branch) }},
 		{"a kind that there is not", "has kind", func(p pages) { put16(p.page(first)[8:], 0x10) }},
 		{"more elements than there is room for", "elements", func(p pages) { put16(p.page(first)[10:], 256) }},
 		{"a branch without any", "0 elements", func(p pages) { put16(p.page(branch)[10:], 0) }},
 		{"a key twice", "element 1 of page", func(p pages) { copy(p.key(t, first, 1), p.key(t, first, 0)) }},
 		{"a key before its page", "element 0 of page", func(p pages) { clear(p.key(t, second, 0)) }},
-		{"a key of the next page", "is not in order", func(p pages) {
+		{"a key of the next page", "is out of order", func(p pages) {
 			copy(p.key(t, first, p.count(first)-1), p.key(t, second, 0))
 		}},
-		{"a leaf's value outside", "outside of its page", func(p pages) { put32(p.element(first, 0)[12:], 4096) }},
-		{"a leaf's value just outside", "outside of its page", func(p pages) {
+		{"a leaf's value outside", "beyond its page", func(p pages) { put32(p.element(first, 0)[12:], 4096) }},
+		{"a leaf's value just outside", "beyond its page", func(p pages) {
 			e := p.element(first, 0)
 			put32(e[12:], uint32(4096-pageHeader-intAt(e[4:])-intAt(e[8:])+1))
 		}},
-		{"a branch's key outside", "outside of its page", func(p pages) { put32(p.element(branch, 0), 4090) }},
-		{"a branch that leads to page 0", "outside of its page", func(p pages) { put64(p.element(branch, 1)[8:], 0) }},
+		{"a branch's key outside", "beyond its page", func(p pages) { put32(p.element(branch, 0), 4090) }},
+		{"a branch that leads to page 0", "beyond its page", func(p pages) { put64(p.element(branch, 1)[8:], 0) }},
 		{"the last page", "has kind", func(p pages) { put16(p.page(last)[8:], 0) }},
-		{"a bucket cut short", "a bucket of 20 bytes", func(p pages) { put32(p.element(root, 1)[12:], 20) }},
-		{"a bucket of nothing", "a bucket of 8 bytes", func(p pages) { put32(p.element(root, 0)[12:], 8) }},
+		{"a bucket cut short", "invalid bucket of 20 bytes", func(p pages) { put32(p.element(root, 1)[12:], 20) }},
+		{"a bucket of nothing", "invalid bucket of 8 bytes", func(p pages) { put32(p.element(root, 0)[12:], 8) }},
 		{"a bucket inside", "has kind", func(p pages) {
 			e, err := elementOf(p.page(root), leafPage, 1)
 			if err != nil {
@@ -141,7 +141,7 @@ func TestWalkFinds(t *testing.T) {
 // TestWalkDeep: pages that lead on and on are not followed to the end, which may be as far as
 // the file is long; nor are buckets within buckets.
 func TestWalkDeep(t *testing.T) {
-	chain := make(pages, 4096*(deepest+10))
+	chain := make(pages, 4096*(maxDepth+10))
 	end := uint64(len(chain) / 4096)
 	for id := uint64(2); id < end; id++ {
 		head, e := chain.page(id), chain.element(id, 0)
@@ -156,8 +156,8 @@ func TestWalkDeep(t *testing.T) {
 	}
 	bucket := &element{bucket: true, value: make([]byte, bucketHeader+pageHeader)}
 	binary.NativeEndian.PutUint16(bucket.value[bucketHeader+8:], leafPage)
-	for depth, whole := range map[int]bool{deepest: true, deepest + 1: false} {
-		if err := w.below(2, bucket, depth, nil); (err == nil) != whole {
+	for depth, whole := range map[int]bool{maxDepth: true, maxDepth + 1: false} {
+		if err := w.child(2, bucket, depth, nil); (err == nil) != whole {
 			t.Errorf("a bucket at depth %d: %v", depth, err)
 		}
 	}
