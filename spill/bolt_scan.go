@@ -141,7 +141,7 @@ type element struct {
 	child      uint64 // of a branch; 0 in a leaf
 }
 
-var errBeyond = errors.New("it extends beyond its page")
+var errPosition = errors.New("invalid position or length")
 
 func elementOf(page []byte, kind uint16, i int) (e element, err error) {
 	at := pageHeader + i*pageElement
@@ -149,14 +149,14 @@ func elementOf(page []byte, kind uint16, i int) (e element, err error) {
 	if kind == branchPage {
 		position, key := intAt(fields), intAt(fields[4:])
 		if e.child = binary.NativeEndian.Uint64(fields[8:]); position+key > len(page)-at || e.child == 0 {
-			return e, errBeyond
+			return e, errPosition
 		}
 		e.key = page[at+position:][:key]
 		return e, nil
 	}
 	position, key, value := intAt(fields[4:]), intAt(fields[8:]), intAt(fields[12:])
 	if position+key+value > len(page)-at {
-		return e, errBeyond
+		return e, errPosition
 	}
 	e.key, e.value = page[at+position:][:key], page[at+position+key:][:value]
 	e.bucket = intAt(fields)&bucketElement != 0

@@ -184,7 +184,7 @@ func TestNotAQueue(t *testing.T) {
 				t.Errorf("OpenDurable: %v, want %q and the file", err, says)
 			}
 			// By its form it may be a queue all the same.
-			if !strings.HasPrefix(says, "codec") && !strings.HasPrefix(says, "with the key") {
+			if !strings.HasPrefix(says, "codec") && !strings.HasPrefix(says, "with key") {
 				_, _, err := Compact(dir)
 				if err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "spill: Compact: ") {
 					t.Errorf("Compact: %v, want %q", err, says)

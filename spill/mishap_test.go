@@ -44,9 +44,9 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestVanishedFolder: a Send to a file that nobody can find any more fails, and so
+// TestRemovedDirectory: a Send to a file that nobody can find any more fails, and so
 // does all that follows.
-func TestVanishedFolder(t *testing.T) {
+func TestRemovedDirectory(t *testing.T) {
 	dir := t.TempDir() + "/of-its-own"
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestVanishedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := c.Send(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "vanished") || !strings.Contains(err.Error(), dir) {
+		if err := c.Send(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "was removed or replaced") || !strings.Contains(err.Error(), dir) {
 			t.Errorf("Send: %v", err)
 		}
 		if n := c.Stats().BytesOnDisk; n != 0 {

@@ -35,8 +35,8 @@ func (p pages) key(t *testing.T, id uint64, i int) []byte {
 
 func (p pages) count(id uint64) int { return int(binary.NativeEndian.Uint16(p.page(id)[10:])) }
 
-// TestWalkFinds: each thing that can be wrong with a page is found, and said.
-func TestWalkFinds(t *testing.T) {
+// TestScanFinds: each thing that can be wrong with a page is found, and said.
+func TestScanFinds(t *testing.T) {
 	dir, large := queueOf(t, 500), []byte{6: 9, 7: 9} // of several pages, the last one
 	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put(large, make([]byte, 3*4096)) })
 	file, err := os.ReadFile(filepath.Join(dir, queueFile))
@@ -81,7 +81,7 @@ func TestWalkFinds(t *testing.T) {
 		{"a page that is a meta page", "page 1 at depth", func(p pages) { put64(p.element(branch, 0)[8:], 1) }},
 		{"a page beyond the end", "at depth", func(p pages) { put64(p.element(branch, 0)[8:], w.end) }},
 		{"a page that says it is another", "has number", func(p pages) { p.page(first)[0]++ }},
-		{"a page that goes on beyond the end", "more", func(p pages) { put32(p.page(first)[12:], uint32(w.end-first)) }},
+		{"a page that goes on beyond the end", "overflow pages", func(p pages) { put32(p.page(first)[12:], uint32(w.end-first)) }},
 		{"a page in two places", "two references to page", func(p pages) { put64(p.element(branch, 1)[8:], first) }},
 		{"a page in the midst of another", "two references to page", func(p pages) {
 			inside := p.page(last + 1)
@@ -98,13 +98,13 @@ func TestWalkFinds(t *testing.T) {
 		{"a key of the next page", "is out of order", func(p pages) {
 			copy(p.key(t, first, p.count(first)-1), p.key(t, second, 0))
 		}},
-		{"a leaf's value outside", "beyond its page", func(p pages) { put32(p.element(first, 0)[12:], 4096) }},
-		{"a leaf's value just outside", "beyond its page", func(p pages) {
+		{"a leaf's value outside", "invalid position", func(p pages) { put32(p.element(first, 0)[12:], 4096) }},
+		{"a leaf's value just outside", "invalid position", func(p pages) {
 			e := p.element(first, 0)
 			put32(e[12:], uint32(4096-pageHeader-intAt(e[4:])-intAt(e[8:])+1))
 		}},
-		{"a branch's key outside", "beyond its page", func(p pages) { put32(p.element(branch, 0), 4090) }},
-		{"a branch that leads to page 0", "beyond its page", func(p pages) { put64(p.element(branch, 1)[8:], 0) }},
+		{"a branch's key outside", "invalid position", func(p pages) { put32(p.element(branch, 0), 4090) }},
+		{"a branch that leads to page 0", "invalid position", func(p pages) { put64(p.element(branch, 1)[8:], 0) }},
 		{"the last page", "has kind", func(p pages) { put16(p.page(last)[8:], 0) }},
 		{"a bucket cut short", "invalid bucket of 20 bytes", func(p pages) { put32(p.element(root, 1)[12:], 20) }},
 		{"a bucket of nothing", "invalid bucket of 8 bytes", func(p pages) { put32(p.element(root, 0)[12:], 8) }},
@@ -138,9 +138,9 @@ func TestWalkFinds(t *testing.T) {
 	}
 }
 
-// TestWalkDeep: pages that lead on and on are not followed to the end, which may be as far as
+// TestScanDeep: pages that lead on and on are not followed to the end, which may be as far as
 // the file is long; nor are buckets within buckets.
-func TestWalkDeep(t *testing.T) {
+func TestScanDeep(t *testing.T) {
 	chain := make(pages, 4096*(maxDepth+10))
 	end := uint64(len(chain) / 4096)
 	for id := uint64(2); id < end; id++ {
