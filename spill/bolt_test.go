@@ -133,7 +133,7 @@ func about(t *testing.T, dir string, change func(tx *bolt.Tx) error) {
 // that names the file and the reason, and left as they are.
 func TestNotAQueue(t *testing.T) {
 	for says, spoil := range map[string]func(t *testing.T, dir string){
-		"file is empty":   func(t *testing.T, dir string) { damage(t, dir, func([]byte) []byte { return nil }) },
+		"file is empty": func(t *testing.T, dir string) { damage(t, dir, func([]byte) []byte { return nil }) },
 		"not a queue, ": func(t *testing.T, dir string) { damage(t, dir, func([]byte) []byte { return []byte("some text") }) },
 		"not a queue, or damaged": func(t *testing.T, dir string) {
 			damage(t, dir, func(b []byte) []byte { return bytes.Repeat([]byte("foreign "), len(b)/8) })
