@@ -133,7 +133,7 @@ func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, pri
 		return nil, err
 	}
 	diagnosis := doctor.Diagnose(capture, prices)
-	if want := diagnosis.Want(); want != nil && !c.Cheap {
+	if want := diagnosis.Need(); want != nil && !c.Cheap {
 		if diagnosis, err = c.decide(ctx, service, prices, want, to); err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, pri
 const decidingTrace = 500 * time.Millisecond
 
 // decide takes what a finding hangs on, and judges again.
-func (c *doctorCommand) decide(ctx context.Context, service *profile.Service, prices doctor.Prices, want *doctor.Want, to streams) (*doctor.Diagnosis, error) {
+func (c *doctorCommand) decide(ctx context.Context, service *profile.Service, prices doctor.Prices, want *doctor.Need, to streams) (*doctor.Diagnosis, error) {
 	fmt.Fprintf(to.stderr, "taking a %s of %s at most: it decides %s\n", want.Kind, decidingTrace, want.What)
 	capture, err := service.More(ctx, want.Kind, decidingTrace)
 	if err != nil {

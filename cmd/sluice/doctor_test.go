@@ -62,7 +62,7 @@ func TestDoctorJSON(t *testing.T) {
 		t.Fatalf("status %d, %v\n%s", status, err, stderr)
 	}
 	// A test that waits for its own profiles does nothing else.
-	if d.Schema != doctor.Schema || d.Verdict != doctor.Idle || d.Shares.Cores == nil || d.Window == 0 || !d.Prices.Guesses {
+	if d.Schema != doctor.Schema || d.Verdict != doctor.Idle || d.Shares.Cores == nil || d.Window == 0 || !d.Prices.OtherMachine {
 		t.Errorf("%+v", d)
 	}
 }

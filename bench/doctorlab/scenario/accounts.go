@@ -17,7 +17,7 @@ var _ = register(scenario{
 		"query. A channel of four tokens stands before the connections: all wait there, and it is the queries that " +
 		"take the time. The database would serve more at once.",
 	HeldOut: true,
-	Instead: byDownstream,
+	Instead: downstreamIO,
 	Sites:   []site{{send, "main.borrow"}, {send, "main.(*accountDesk).look"}},
 	Right:   []string{buffer, moreReceivers},
 	stretches: map[string]stretch{

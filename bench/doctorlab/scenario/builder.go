@@ -5,7 +5,7 @@ var _ = register(scenario{
 	Name: "tree-builder",
 	About: "Four builders take messages from a channel, make a tree of small nodes of each, and keep the last " +
 		"trees: nearly all CPU goes to allocation and the collector, and next to nothing to the channel.",
-	Instead: byCollector,
+	Instead: garbageCollection,
 	Right:   []string{nothing},
 	builds: map[string]build{
 		asFound: func(s *service) { startBuilders(s, 16) },

@@ -7,7 +7,7 @@ var _ = register(scenario{
 	Name: "catalog",
 	About: "Sixteen workers take queries from a channel, and each looks up and updates one map under one mutex, " +
 		"a third of a microsecond at a time, forty times a query: they wait for the mutex. The channel carries little.",
-	Instead: byMutex,
+	Instead: syncMutex,
 	Right:   []string{nothing},
 	builds: map[string]build{
 		asFound: func(s *service) { startCatalog(s, 16) },

@@ -7,7 +7,7 @@ var _ = register(scenario{
 		"all sixteen select on the same done channel: its lock is taken for every item of all of them.",
 	Channels: true,
 	Sites:    []site{{selecting, "main.(*connection).read"}, {selecting, "main.(*connection).write"}},
-	Right:    []string{ownDone, batch},
+	Right:    []string{separateDone, batch},
 	builds: map[string]build{
 		asFound: func(s *service) {
 			done := make(chan struct{})
@@ -18,7 +18,7 @@ var _ = register(scenario{
 			startConnections(s, 4096, func() chan struct{} { return done })
 		},
 		// Whoever ends the service closes a channel for each goroutine.
-		ownDone: func(s *service) {
+		separateDone: func(s *service) {
 			startConnections(s, 64, func() chan struct{} { return make(chan struct{}) })
 		},
 		batch: connectionsInBatches,

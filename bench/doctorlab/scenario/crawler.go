@@ -10,7 +10,7 @@ var _ = register(scenario{
 	Name: "crawler",
 	About: "Six fetchers take pages from a frontier, ask a server that needs a millisecond for each, and hand what " +
 		"they found to a collector. The service waits for the server, with processors to spare.",
-	Instead: byDownstream,
+	Instead: downstreamIO,
 	Sites:   []site{{receive, "main.(*crawler).fetch"}, {send, "main.(*crawler).seed"}},
 	Right:   []string{moreReceivers},
 	builds: map[string]build{

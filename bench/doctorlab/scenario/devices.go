@@ -14,7 +14,7 @@ var _ = register(scenario{
 		"ticker and the end. Somebody sends a hundred commands a second and waits for the answer to each. All wait " +
 		"nearly all the time, because there is nearly nothing to do.",
 	HeldOut: true,
-	Instead: byIdleness,
+	Instead: idle,
 	Right:   []string{nothing},
 	stretches: map[string]stretch{
 		asFound: func(s *service, items int) uint64 { return newGateway(0).run(s, items) },

@@ -5,7 +5,7 @@ var _ = register(scenario{
 	Name: "slow-encoder",
 	About: "Eight sources wait for one encoder, which computes for a twentieth of a millisecond for each item " +
 		"and keeps one of the processors busy. The queue is always full; a longer one is full as well.",
-	Instead: bySlowStage,
+	Instead: slowStage,
 	Sites:   []site{{send, "main.(*encoder).source"}, {receive, "main.(*encoder).encode"}},
 	Right:   []string{moreReceivers},
 	builds: map[string]build{

@@ -9,11 +9,11 @@ var _ = register(scenario{
 		"tomorrow. Each price costs a look at all of them.",
 	Channels: true,
 	Sites:    []site{{selecting, "main.(*feeds).read"}, {send, "main.(*feeds).feed"}},
-	Right:    []string{mergeSelects},
+	Right:    []string{mergeChannels},
 	builds: map[string]build{
 		asFound: func(s *service) { startFeeds(s, 4) },
 		buffer:  func(s *service) { startFeeds(s, 512) },
-		mergeSelects: func(s *service) {
+		mergeChannels: func(s *service) {
 			merged := make(chan uint64, 128)
 			f := new(feeds)
 			for i := range f.in {

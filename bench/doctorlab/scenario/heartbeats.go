@@ -9,11 +9,11 @@ var _ = register(scenario{
 		"minute: in the select of each round it asks time.After for a new timer, which nobody ever hears of again.",
 	Channels: true,
 	Sites:    []site{{selecting, "main.(*fleet).listen"}},
-	Right:    []string{oneTimer},
+	Right:    []string{reuseTimer},
 	stretches: map[string]stretch{
-		asFound:  func(s *service, items int) uint64 { return runFleet(s, items, 256, (*fleet).listen) },
-		buffer:   func(s *service, items int) uint64 { return runFleet(s, items, 4096, (*fleet).listen) },
-		oneTimer: func(s *service, items int) uint64 { return runFleet(s, items, 256, (*fleet).listenByOneTimer) },
+		asFound:    func(s *service, items int) uint64 { return runFleet(s, items, 256, (*fleet).listen) },
+		buffer:     func(s *service, items int) uint64 { return runFleet(s, items, 4096, (*fleet).listen) },
+		reuseTimer: func(s *service, items int) uint64 { return runFleet(s, items, 256, (*fleet).listenByOneTimer) },
 	},
 })
 

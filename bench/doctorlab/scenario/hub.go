@@ -7,12 +7,12 @@ var _ = register(scenario{
 		"when it waits it stands in line at each.",
 	Channels: true,
 	Sites:    []site{{selecting, "main.(*hub).collect"}, {send, "main.(*hub).source"}},
-	Right:    []string{mergeSelects, batch},
+	Right:    []string{mergeChannels, batch},
 	builds: map[string]build{
 		asFound: func(s *service) { startHub(s, 0) },
 		buffer:  func(s *service) { startHub(s, 64) },
 		batch:   hubInBatches,
-		mergeSelects: func(s *service) {
+		mergeChannels: func(s *service) {
 			h := &hub{merged: make(chan event, 128)}
 			go h.collectMerged(s.counter())
 			forever(hubSources, h.sourceMerged)

@@ -7,7 +7,7 @@ var _ = register(scenario{
 	Name: "limiter",
 	About: "Workers wait for a tick of a rate limiter, or for the end, before each call: the limit is a " +
 		"thousand calls a second, and it is kept. They wait because they are to.",
-	Instead: byIdleness,
+	Instead: idle,
 	Right:   []string{nothing},
 	builds: map[string]build{
 		asFound: func(s *service) { startLimiter(s, 0) },

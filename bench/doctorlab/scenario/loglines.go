@@ -11,7 +11,7 @@ var _ = register(scenario{
 	Name: "loglines",
 	About: "Twelve tailers send entries to one formatter, which makes lines of them with fmt and hands them to a " +
 		"writer. The formatter's work is the limit; the other processor waits for it.",
-	Instead: bySlowStage,
+	Instead: slowStage,
 	Sites:   []site{{send, "main.(*loglines).tail"}, {receive, "main.(*loglines).format"}},
 	Right:   []string{moreReceivers},
 	builds: map[string]build{

@@ -7,7 +7,7 @@ var _ = register(scenario{
 		"That takes a processor from those who fill the queues.",
 	Channels: true,
 	Sites:    []site{{pollReceive, "main.(*poller).poll"}},
-	Right:    []string{block, mergeSelects},
+	Right:    []string{block, mergeChannels},
 	builds: map[string]build{
 		asFound: func(s *service) {
 			p := startTenants(8)
@@ -21,7 +21,7 @@ var _ = register(scenario{
 			p := startTenants(8)
 			go p.receive(s.counter())
 		},
-		mergeSelects: func(s *service) {
+		mergeChannels: func(s *service) {
 			merged := make(chan uint64, 32)
 			p := new(poller)
 			for i := range p.queues {

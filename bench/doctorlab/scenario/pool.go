@@ -21,7 +21,7 @@ var _ = register(scenario{
 	Name: "fine-jobs",
 	About: "The same pool with jobs of a tenth of a millisecond: it waits for its processors, and no " +
 		"change of the channel gives anything.",
-	Instead: byCPU,
+	Instead: cpuBound,
 	Right:   []string{nothing},
 	builds: map[string]build{
 		asFound: func(s *service) { startPool(s, fineJob, 0) },

@@ -14,10 +14,10 @@ var _ = register(scenario{
 	Leak:     true,
 	Sites:    []site{{send, "main.(*quotes).ask"}},
 	Ask:      []string{"trace"},
-	Right:    []string{endIt, buffer},
+	Right:    []string{cancelWait, buffer},
 	builds: map[string]build{
 		asFound: func(s *service) { startQuotes(s, 0) },
-		endIt: func(s *service) {
+		cancelWait: func(s *service) {
 			q := &quotes{giveUp: true}
 			go q.serve(s.counter())
 		},

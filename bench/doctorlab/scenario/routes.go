@@ -16,7 +16,7 @@ var _ = register(scenario{
 		"channel and drops lines when the writer is behind, it ends over another, and every call of its eight clients " +
 		"waits on a channel. None of that costs anything beside the planning.",
 	HeldOut: true,
-	Instead: byCPU,
+	Instead: cpuBound,
 	Right:   []string{nothing},
 	stretches: map[string]stretch{
 		asFound:       func(s *service, items int) uint64 { return runRoutes(s, items, 8, 64) },

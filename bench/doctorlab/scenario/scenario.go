@@ -13,32 +13,32 @@ import (
 // Names of remedies, as the doctor says them. A scenario has those built that can be
 // built for it, the tempting and useless ones too: what they give is measured.
 const (
-	asFound       = "none" // no remedy
-	buffer        = "buffer"
-	batch         = "batch"
-	shard         = "shard"
-	elastic       = "elastic"
-	handOff       = "hand-off"
-	mergeSelects  = "merge selects"
-	ownDone       = "own done"
-	fewerPs       = "fewer Ps"
-	moreReceivers = "more receivers"
-	fuseStages    = "fuse stages"
-	mutex         = "mutex" // sync.Mutex, and a slice or a map, in place of a channel
-	block         = "block" // an operation that waits in place of polling
-	oneTimer      = "one timer"
-	endIt         = "end it"  // a way out for goroutines that wait for ever
-	nothing       = "nothing" // leave the channels as they are
+	asFound         = "none" // no remedy
+	buffer          = "buffer"
+	batch           = "batch"
+	shard           = "shard"
+	elastic         = "elastic"
+	handOff         = "hand-off"
+	mergeChannels   = "merge channels"
+	separateDone    = "separate done channels"
+	lowerGOMAXPROCS = "lower GOMAXPROCS"
+	moreReceivers   = "more receivers"
+	fuseStages      = "fuse stages"
+	mutex           = "mutex" // sync.Mutex, and a slice or a map, in place of a channel
+	block           = "block" // an operation that waits in place of polling
+	reuseTimer      = "reuse timer"
+	cancelWait      = "cancel"    // a way out for goroutines that wait for ever
+	nothing         = "no change" // leave the channels as they are
 )
 
 // What else holds a service back, where channels do not, as the doctor says it.
 const (
-	byMutex      = "sync.Mutex"
-	byCollector  = "collector"
-	byDownstream = "downstream I/O"
-	bySlowStage  = "slow stage"
-	byCPU        = "plain CPU"
-	byIdleness   = "idle"
+	syncMutex         = "sync.Mutex"
+	garbageCollection = "garbage collection"
+	downstreamIO      = "downstream I/O"
+	slowStage         = "slow stage"
+	cpuBound          = "CPU bound"
+	idle              = "idle"
 )
 
 // Operations, as the doctor says them.
@@ -113,7 +113,7 @@ func register(v scenario) scenario {
 		v.builds[name] = f.build
 	}
 	found := v.builds[asFound]
-	v.builds[fewerPs] = func(s *service) {
+	v.builds[lowerGOMAXPROCS] = func(s *service) {
 		runtime.GOMAXPROCS(1)
 		found(s)
 	}

@@ -14,9 +14,9 @@ func complaints(v scenario) (found []string) {
 			found = append(found, what)
 		}
 	}
-	remedies := []string{buffer, batch, shard, elastic, handOff, mergeSelects, ownDone, fewerPs, moreReceivers,
-		fuseStages, mutex, block, oneTimer, endIt, nothing}
-	causes := []string{byMutex, byCollector, byDownstream, bySlowStage, byCPU, byIdleness}
+	remedies := []string{buffer, batch, shard, elastic, handOff, mergeChannels, separateDone, lowerGOMAXPROCS, moreReceivers,
+		fuseStages, mutex, block, reuseTimer, cancelWait, nothing}
+	causes := []string{syncMutex, garbageCollection, downstreamIO, slowStage, cpuBound, idle}
 	complain(!regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(v.Name), "the name is no word")
 	complain(len(v.About) < 80, "its story is not told")
 	complain(v.builds[asFound] == nil, "it cannot be run as found")
@@ -63,12 +63,12 @@ func TestComplaints(t *testing.T) {
 		"the name is no word":                            func(v *scenario) { v.Name = "Gatherer 2" },
 		"its story is not told":                          func(v *scenario) { v.About = "It is slow." },
 		"it cannot be run as found":                      func(v *scenario) { delete(v.builds, asFound) },
-		"channels are the problem and something else is": func(v *scenario) { v.Instead = byCPU },
+		"channels are the problem and something else is": func(v *scenario) { v.Instead = cpuBound },
 		"nobody knows what holds it back":                func(v *scenario) { v.Channels = false },
 		"channels are the problem, and no operation is":  func(v *scenario) { v.Sites = nil },
-		"it leaks, and not by channels":                  func(v *scenario) { v.Leak, v.Channels, v.Instead = true, false, byCPU },
+		"it leaks, and not by channels":                  func(v *scenario) { v.Leak, v.Channels, v.Instead = true, false, cpuBound },
 		"no answer is right":                             func(v *scenario) { v.Right = nil },
-		"a right remedy is not built: own done":          func(v *scenario) { v.Right = []string{ownDone} },
+		"a right remedy is not built: own done":          func(v *scenario) { v.Right = []string{separateDone} },
 		"the doctor knows no such remedy: prayer":        func(v *scenario) { v.builds["prayer"] = v.builds[batch] },
 		"no such operation: give":                        func(v *scenario) { v.Sites = []site{{"give", "main.main"}} },
 		"no such profile: heap":                          func(v *scenario) { v.Ask = []string{"heap"} },

@@ -17,10 +17,10 @@ var _ = register(scenario{
 	Channels: true,
 	Leak:     true,
 	Sites:    []site{{send, "main.generate.func1"}, {send, "main.mapped.func1"}},
-	Right:    []string{endIt, buffer},
+	Right:    []string{cancelWait, buffer},
 	stretches: map[string]stretch{
-		asFound: func(s *service, items int) uint64 { return runSecrets(s, items, &secrets{}) },
-		endIt:   func(s *service, items int) uint64 { return runSecrets(s, items, &secrets{stops: true}) },
+		asFound:    func(s *service, items int) uint64 { return runSecrets(s, items, &secrets{}) },
+		cancelWait: func(s *service, items int) uint64 { return runSecrets(s, items, &secrets{stops: true}) },
 		// Room for all lines: nobody waits, and the channels are collected.
 		buffer: func(s *service, items int) uint64 { return runSecrets(s, items, &secrets{capacity: pushedLines}) },
 	},

@@ -13,7 +13,7 @@ var _ = register(scenario{
 		"RWMutex. One lookup of four renews the session and signs it anew while it holds the lock alone: all wait for " +
 		"the lock. The channel of requests carries little.",
 	HeldOut: true,
-	Instead: byMutex,
+	Instead: syncMutex,
 	Right:   []string{nothing},
 	stretches: map[string]stretch{
 		asFound:       func(s *service, items int) uint64 { return runSessions(s, items, 1, 16, 32) },

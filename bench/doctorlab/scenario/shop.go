@@ -16,7 +16,7 @@ var _ = register(scenario{
 	Name: "shop",
 	About: "A web shop answers searches over HTTP: it sorts a thousand articles and encodes the best as JSON. " +
 		"It logs over a channel, as it should. Four clients keep it busy.",
-	Instead: byCPU,
+	Instead: cpuBound,
 	Right:   []string{nothing},
 	builds: map[string]build{
 		asFound: func(s *service) { startShop(s, 64) },

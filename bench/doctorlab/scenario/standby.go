@@ -7,7 +7,7 @@ var _ = register(scenario{
 	Name: "standby",
 	About: "64 workers wait for jobs, of which there are a hundred a second. All of them wait all the time, as " +
 		"they should: the block profile is huge, and nothing is wrong.",
-	Instead: byIdleness,
+	Instead: idle,
 	Ask:     []string{"block"},
 	Right:   []string{nothing},
 	builds: map[string]build{

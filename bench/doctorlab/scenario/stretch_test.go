@@ -63,7 +63,7 @@ func TestSecretsLeak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for remedy, left := range map[string]int{asFound: 2 * secretive, endIt: 0, buffer: 0} {
+	for remedy, left := range map[string]int{asFound: 2 * secretive, cancelWait: 0, buffer: 0} {
 		before := generators()
 		v.stretches[remedy](new(service), files)
 		// Goroutines end a moment after they were told to; that they do ends the wait.

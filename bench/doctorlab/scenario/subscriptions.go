@@ -10,10 +10,10 @@ var _ = register(scenario{
 	Channels: true,
 	Leak:     true,
 	Sites:    []site{{receive, "main.(*subscription).deliver"}},
-	Right:    []string{endIt},
+	Right:    []string{cancelWait},
 	builds: map[string]build{
-		asFound: func(s *service) { startSubscriptions(s, false) },
-		endIt:   func(s *service) { startSubscriptions(s, true) },
+		asFound:    func(s *service) { startSubscriptions(s, false) },
+		cancelWait: func(s *service) { startSubscriptions(s, true) },
 	},
 })
 

@@ -11,7 +11,7 @@ var _ = register(scenario{
 	Name: "thumbnails",
 	About: "Pictures are decoded, made smaller and encoded by three stages of several goroutines, joined by short " +
 		"channels. Each stage computes for a good part of a millisecond: the processors are the limit.",
-	Instead: byCPU,
+	Instead: cpuBound,
 	Right:   []string{nothing},
 	builds: map[string]build{
 		asFound: func(s *service) { startThumbnails(s, 2) },

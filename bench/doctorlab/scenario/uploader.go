@@ -11,7 +11,7 @@ var _ = register(scenario{
 	Name: "slow-upload",
 	About: "Four sources fill a queue that one uploader empties: it writes each item to a store over TCP and waits " +
 		"a millisecond for the answer. Nobody computes; everybody waits for the store.",
-	Instead: byDownstream,
+	Instead: downstreamIO,
 	Sites:   []site{{send, "main.(*uploader).source"}, {receive, "main.(*uploader).upload"}},
 	Ask:     []string{"trace"},
 	Right:   []string{moreReceivers},

@@ -15,7 +15,7 @@ var _ = register(scenario{
 		"asks. Somebody set GOGC to 8 when memory was short: the collector marks all of them again and again, and takes " +
 		"most of the processors. The channel has next to no part in it.",
 	HeldOut: true,
-	Instead: byCollector,
+	Instead: garbageCollection,
 	Right:   []string{nothing},
 	stretches: map[string]stretch{
 		asFound:       func(s *service, items int) uint64 { return runWebhooks(s, items, webhookGC, 4, 32) },

@@ -31,7 +31,7 @@ type opinion struct {
 	Answer   string    `json:"answer"`
 	Findings []finding `json:"findings"`
 	Shares   struct {
-		Denied *float64 `json:"denied_a_core"`
+		Denied *float64 `json:"cpu_starved_goroutines"`
 	} `json:"shares"`
 }
 
@@ -40,7 +40,7 @@ type opinion struct {
 func (o *opinion) withheld() bool { return o.Verdict == unknown && o.Shares.Denied != nil }
 
 // unknown is the verdict of a doctor that cannot tell.
-const unknown = "not known"
+const unknown = "unknown"
 
 // A finding is one thing that the doctor found.
 type finding struct {

@@ -24,7 +24,7 @@ const batchIt = `{"verdict": "yes", "findings": [
 		{"name": "batch", "gain": {"low": 2, "mid": 3.1, "high": 4}}, {"name": "buffer", "gain": {"low": 1, "mid": 1, "high": 1}}]}]}`
 
 func TestJudge(t *testing.T) {
-	const healthyOpinion = `{"verdict": "no", "findings": [{"kind": "plain CPU", "channels": false, "remedies": []}]}`
+	const healthyOpinion = `{"verdict": "no", "findings": [{"kind": "CPU bound", "channels": false, "remedies": []}]}`
 	for name, c := range map[string]struct {
 		truth   *Truth
 		opinion string
@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		"all right":                 {pains(), batchIt, Marks{Right, Unasked, Right, Right, Right}},
 		"partly is yes":             {pains(), strings.Replace(batchIt, "yes", "partly", 1), Marks{Right, Unasked, Right, Right, Right}},
 		"no":                        {pains(), strings.Replace(batchIt, "yes", "no", 1), Marks{Wrong, Unasked, Right, Right, Right}},
-		"not known is no answer":    {healthy(), strings.Replace(healthyOpinion, `"no"`, `"not known"`, 1), Marks{Wrong, Right, Unasked, Right, Unasked}},
+		"not known is no answer":    {healthy(), strings.Replace(healthyOpinion, `"no"`, `"unknown"`, 1), Marks{Wrong, Right, Unasked, Right, Unasked}},
 		"another function":          {pains(), strings.Replace(batchIt, "main.g", "main.h", 1), Marks{Right, Unasked, Wrong, Right, Right}},
 		"another operation there":   {pains(), strings.Replace(batchIt, "range", "send", 1), Marks{Right, Unasked, Wrong, Right, Right}},
 		"no place":                  {pains(), strings.Replace(batchIt, `"at"`, `"not"`, 1), Marks{Right, Unasked, Wrong, Right, Right}},
@@ -114,7 +114,7 @@ func TestSheet(t *testing.T) {
 		"                at the bar              BELOW THE BAR",
 		`some miss: pains, remedy: said "buffer", and right is batch or shard`,
 		"some miss: pains, gain: buffer was to give x2.00 to x4.00, and gave x1.00\n",
-		`some miss: healthy, what: found "idle", and it is "plain CPU"`,
+		`some miss: healthy, what: found "idle", and it is "CPU bound"`,
 		`another miss: pains, channels?: said "no", and channels are the problem: true`,
 		"another miss: pains, where: said nowhere, and it is send in main.f\n",
 	} {
@@ -144,9 +144,9 @@ func TestBars(t *testing.T) {
 // No answer is withheld only where the doctor says that others had the processors.
 func TestWithheld(t *testing.T) {
 	for text, want := range map[string]bool{
-		`{"verdict": "not known", "shares": {"denied_a_core": 0.9}}`:  true,
-		`{"verdict": "not known", "shares": {"denied_a_core": null}}`: false,
-		`{"verdict": "no", "shares": {"denied_a_core": 0.9}}`:         false,
+		`{"verdict": "unknown", "shares": {"cpu_starved_goroutines": 0.9}}`:  true,
+		`{"verdict": "unknown", "shares": {"cpu_starved_goroutines": null}}`: false,
+		`{"verdict": "no", "shares": {"cpu_starved_goroutines": 0.9}}`:       false,
 		`{"verdict": "idle"}`: false,
 	} {
 		if got := said(t, text).withheld(); got != want {

@@ -62,7 +62,7 @@ func (t *Truth) check() error {
 }
 
 // nothing is the remedy of who should leave the channels as they are.
-const nothing = "nothing"
+const nothing = "no change"
 
 // newTruth dates what was measured here and now.
 func newTruth(p scenario, rate float64, gains []Gain) *Truth {

@@ -23,8 +23,8 @@ func pains() *Truth {
 // healthy is a truth about a scenario with nothing wrong.
 func healthy() *Truth {
 	return &Truth{
-		Scenario: scenario{Name: "healthy", Instead: "plain CPU", Right: []string{nothing}},
-		Gains:    []Gain{{"buffer", 1.02, 1, 1.1, 5}, {"fewer Ps", 0.5, 0.5, 0.5, 5}},
+		Scenario: scenario{Name: "healthy", Instead: "CPU bound", Right: []string{nothing}},
+		Gains:    []Gain{{"buffer", 1.02, 1, 1.1, 5}, {"lower GOMAXPROCS", 0.5, 0.5, 0.5, 5}},
 	}
 }
 
@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("the remedy of a leak makes nothing faster: %v", err)
 	}
 	both := healthy()
-	both.Scenario.Right, both.Gains[1].Median = []string{nothing, "fewer Ps"}, 2
+	both.Scenario.Right, both.Gains[1].Median = []string{nothing, "lower GOMAXPROCS"}, 2
 	if err := both.check(); err != nil {
 		t.Errorf("what is right too may pay: %v", err)
 	}

@@ -9,19 +9,20 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// worthIt is the gain below which a remedy is no reason to call channels the
-// problem: measured ones scatter by 5 %.
+// worthIt is the smallest gain for which channels count as the problem:
+// measured gains scatter by 5%.
 const worthIt = 1.15
 
-// verdict answers: are channels the problem? A leak is a fault, and holds nothing
-// back yet. Shares of little CPU time make no verdict, also where more is asked for:
-// it may be that others have it, and as well that a little work comes in bursts.
+// verdict decides whether channels are the problem. A leak counts as a fault
+// even though it does not limit throughput yet. Shares of little CPU time
+// decide nothing, even if goroutines wait for cores: a little work may simply
+// come in bursts.
 func (f *facts) verdict(findings []Finding) Verdict {
-	channels, above := false, false // is it channels, and does something else come first
+	channels, above := false, false // channels are a problem; another bottleneck outweighs them
 	other := false
 	for i := range findings {
 		found := &findings[i]
-		if found.Minor || found.Kind.ofTrace() || f.isDenied() && found.Kind.ofShares() {
+		if found.Minor || found.Kind.ofTrace() || f.isStarved() && found.Kind.ofShares() {
 			continue
 		}
 		switch best := found.Best(); {
@@ -42,57 +43,57 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		return Yes
 	case other:
 		return No
-	case f.capture.CPU == nil, f.isDenied():
-		return NotSaid
+	case f.capture.CPU == nil, f.isStarved():
+		return Undetermined
 	case !f.loaded:
 		return Idle
-	case f.channelCPU() >= handOverShare:
-		return NotSaid // as much as in programs that a remedy helped, and no rule knows why
+	case f.channelCPU() >= transferShare:
+		return Undetermined // a cost that a remedy has reduced elsewhere, but no rule explains it
 	}
 	return No
 }
 
-// answer is the verdict in a sentence or two.
+// answer states the verdict in one or two sentences.
 func (f *facts) answer(v Verdict, findings []Finding) string {
 	findings, minor := split(findings)
 	switch v {
 	case Idle:
-		if starved := f.starved(); starved != "" {
-			return "It cannot be told by what it uses. " + starved
+		if starvation := f.starvation(); starvation != "" {
+			return "CPU use is too low to tell. " + starvation
 		}
 		if f.busy {
-			return fmt.Sprintf("There was too little to do to tell: %s cores are in use, and nobody waits behind a channel. "+
-				"What CPU time is spent on holds nothing back.", number(f.cores))
+			return fmt.Sprintf("Too little load to tell: %s cores are in use, and no goroutine waits behind a channel. No CPU "+
+				"cost limits the service.", number(f.cores))
 		}
-		return "There was too little to do to tell: " + f.sparse + ". What follows from states and waits alone is below."
-	case NotSaid:
+		return "Too little load to tell: " + f.sparse + ". Findings from goroutine states and waits are below."
+	case Undetermined:
 		switch {
-		case f.isDenied():
-			text := "It cannot be told by what it uses. " + f.starved()
+		case f.isStarved():
+			text := "CPU use is too low to tell. " + f.starvation()
 			if len(findings) > 0 {
-				text += " What shares of that show is below."
+				text += " Findings from its CPU shares are below."
 			}
 			return text
 		case len(findings) > 0:
-			return "It cannot be told whether channels are the problem. " + findings[0].Text
+			return "Unclear whether channels are the problem. " + findings[0].Text
 		case f.busy:
-			return fmt.Sprintf("Channels take %s of CPU time%s, and it cannot be told why, or what would help: no rule fits what the profiles say.",
+			return fmt.Sprintf("Channels take %s of CPU time%s, but no rule explains why, so there is no remedy to suggest.",
 				percent(f.channelCPU()), f.ofCores())
 		}
-		return "It cannot be told: " + f.sparse + "."
+		return "No verdict: " + f.sparse + "."
 	case No:
 		which := "Channels"
-		if f.inSluice() >= handOverShare {
+		if f.inSluice() >= transferShare {
 			which = "Built-in channels"
 		}
 		if len(findings) == 0 {
 			text := fmt.Sprintf("%s are not the problem: they take %s of CPU time%s", which, percent(f.channelCPU()), f.ofCores())
-			if starved := f.starved(); starved != "" {
-				return text + ". " + starved
+			if starvation := f.starvation(); starvation != "" {
+				return text + ". " + starvation
 			}
 			text += ", and nothing else stands out."
 			if len(minor) > 0 {
-				text += " Nearest to it: " + minor[0].Text
+				text += " Closest to a finding: " + minor[0].Text
 			}
 			return text
 		}
@@ -112,33 +113,34 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 	return ""
 }
 
-// starvedQueue is how many goroutines are able to run, for each P, where not all cores
-// are in use and something else must have them: with work for all of them the runtime
-// leaves no P idle.
+// starvedQueue is the number of runnable goroutines per P above which a service
+// with unused cores is starved of CPU: the runtime leaves no P idle while
+// goroutines are runnable.
 const starvedQueue = 2
 
-// starved is for a service that computes, has more goroutines able to run than Ps, and
-// uses fewer cores than it may: somebody else has them, or a limit on CPU time does.
-// One look at the goroutines is no proof, and makes no verdict. Goroutines that hand
-// over to each other are able to run as well, for moments.
-func (f *facts) starved() string {
-	if f.isDenied() {
-		return fmt.Sprintf("It used %s cores, and in the mean %s of its goroutines were able to run and waited for one, a millisecond and longer: "+
-			"it is not given more, by a limit on its CPU time or by others on the machine, or its work comes in bursts.", number(f.cores), number(f.denied))
+// starvation explains a service that uses fewer cores than it could although
+// more goroutines are runnable than there are Ps: other processes or a CPU
+// limit take the cores. It returns "" for any other service. One snapshot of
+// goroutines is no proof, so there is no verdict from it; goroutines in a
+// hand-off are also runnable for moments.
+func (f *facts) starvation() string {
+	if f.isStarved() {
+		return fmt.Sprintf("The service used %s cores, while on average %s of its goroutines waited a millisecond or "+
+			"longer for one: a CPU limit or other processes hold it back, or its work comes in bursts.", number(f.cores), number(f.starved))
 	}
 	g := f.capture.Goroutines
 	if g == nil || !f.busy || f.avail == 0 || f.used() >= busyCores || f.share(profile.UserCode) < userShare {
 		return ""
 	}
-	able := g.States["runnable"] // the one that is running serves the profile
+	able := g.States["runnable"] // the running goroutine serves the profile
 	if float64(able) < starvedQueue*f.avail {
 		return ""
 	}
-	return fmt.Sprintf("It computes on %s of %s cores, and yet %s were able to run and did not when it was looked at: "+
-		"likely it is not given more, by a limit on its CPU time or by others on the machine.", number(f.cores), number(f.avail), goroutines(able))
+	return fmt.Sprintf("It computes on %s of %s cores while %s were runnable but not running: a CPU limit or other "+
+		"processes probably hold it back.", number(f.cores), number(f.avail), goroutines(able))
 }
 
-// split puts minor findings apart.
+// split separates major from minor findings.
 func split(findings []Finding) (major, minor []Finding) {
 	for _, found := range findings {
 		if found.Minor {
@@ -157,7 +159,7 @@ func (f *facts) ofCores() string {
 	return fmt.Sprintf(" on %s of %s cores", number(f.cores), number(f.avail))
 }
 
-// unknown lists what is missing, and what would get it.
+// unknown lists missing facts, each with the command that would measure it.
 func (f *facts) unknown() []Unknown {
 	c := f.capture
 	missing := []Unknown{}
@@ -166,29 +168,32 @@ func (f *facts) unknown() []Unknown {
 			missing = append(missing, Unknown{what, f.command(flags)})
 		}
 	}
-	add(c.CPU == nil, "what CPU time is spent on, and whether channels take much of it", "-seconds 10 ")
-	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; look again under load", "-seconds 30 ")
-	add(f.isDenied(), "how the service is when it is given what it asks for: look again then. "+f.starved(), "")
+	add(c.CPU == nil, "where CPU time goes, and how much of it channels take", "-seconds 10 ")
+	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; repeat under load", "-seconds 30 ")
+	add(f.isStarved(), "behavior with enough CPU: repeat when cores are available. "+f.starvation(), "")
 	add(c.Goroutines == nil || !c.Goroutines.StatesKnown, "which goroutines wait, and for what", "")
-	add(c.Metrics == nil || f.metricsWindow() == 0, "how many Ps sleep in channel locks, and how many wake-ups there are: there are no two readings of runtime/metrics", "-metrics PATH ")
-	add(f.metricsWindow() > 0 && f.syncWait == nil, "whether channels' locks or package sync's are waited for: there is no mutex profile", "")
-	add(f.procs == 0, "how many cores the service may use (GOMAXPROCS)", "-trace ")
-	add(f.channel > 0 && c.Trace == nil, "who wakes whom, and items a second", "-trace ")
-	// A trace is of a moment, and a block profile of the whole time that is watched.
+	add(c.Metrics == nil || f.metricsWindow() == 0, "how many Ps sleep in channel locks, and the rate of wake-ups: this takes two readings of "+
+		"runtime/metrics", "-metrics PATH ")
+	add(f.metricsWindow() > 0 && f.syncWait == nil, "whether goroutines wait for channel locks or for package sync: there is no mutex profile", "")
+	add(f.procs == 0, "the number of cores available to the service (GOMAXPROCS)", "-trace ")
+	add(f.channel > 0 && c.Trace == nil, "which goroutines wake each other, and values per second", "-trace ")
+	// A trace covers a moment, a block profile the whole window.
 	waits := slices.ContainsFunc(f.operations, func(o Operation) bool { return deref(o.Waiting) > 0 })
 	offered := !slices.ContainsFunc(c.Missing, func(m profile.Missing) bool { return m.Kind == profile.KindBlock })
-	add(waits && c.Block == nil && c.Trace == nil && offered, "how long goroutines wait, and where most: the block profile has it, if the service calls runtime.SetBlockProfileRate", "-block ")
-	add(c.Block != nil && c.Block.Window == 0, "how long goroutines waited lately: the block profile is one reading, and has all waits since the process began", "-block ")
-	add(c.Trace != nil && c.Trace.Truncated, "what came after the end of the trace: the file ends within an event, and was not written to its end", "-trace ")
+	add(waits && c.Block == nil && c.Trace == nil && offered, "how long goroutines wait, and where: the block profile shows it if the service calls "+
+		"runtime.SetBlockProfileRate", "-block ")
+	add(c.Block != nil && c.Block.Window == 0, "how long goroutines waited recently: the block profile is a single reading, with all waits "+
+		"since the process started", "-block ")
+	add(c.Trace != nil && c.Trace.Truncated, "the rest of the trace: the file ends within an event", "-trace ")
 	for _, m := range c.Missing {
 		missing = append(missing, Unknown{fmt.Sprintf("the %s: %s", longName(m.Kind), m.Reason), ""})
 	}
 	return missing
 }
 
-// command is how to ask the service again, "" if it has no address: files say what
-// they say, however they are asked; and what a saved header calls an address may be
-// more than one to a shell.
+// command returns the sluice doctor command with more flags. It is "" for
+// files, which no flag changes, and for an address that a shell could
+// misinterpret: it may come from a saved header.
 func (f *facts) command(flags string) string {
 	target := f.capture.Target
 	if !address.Like(target) || strings.ContainsAny(target, " \t\n;&|$`<>()'\"\\") {
@@ -197,17 +202,18 @@ func (f *facts) command(flags string) string {
 	return "sluice doctor " + flags + target
 }
 
-// undecided lists what findings hang on.
+// undecided lists the open questions of findings.
 func (f *facts) undecided(findings []Finding) (all []Unknown) {
 	for _, found := range findings {
-		if found.Wants == nil {
+		if found.Needs == nil {
 			continue
 		}
 		command := f.command("-trace ")
 		if command == "" {
-			command = "curl -o trace.out 'http://HOST:PORT/debug/pprof/trace?seconds=0.2', and name trace.out with the other files"
+			command = "curl -o trace.out 'http://HOST:PORT/debug/pprof/trace?seconds=0.2', then pass trace.out with " +
+				"the other files"
 		}
-		all = append(all, Unknown{found.Wants.What + ": " + string(found.Kind) + " hangs on it", command})
+		all = append(all, Unknown{found.Needs.What + ": decides the finding \"" + string(found.Kind) + "\"", command})
 	}
 	return all
 }

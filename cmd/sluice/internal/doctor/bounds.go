@@ -8,46 +8,49 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// How far throughput can rise is bounded, by what the service itself has to do:
+// The work of the service itself bounds how far throughput can rise:
 //
-//   - all of its work together by the cores there are;
-//   - the work of the goroutines of one stage by one core for each of them;
-//   - and if cores that idle go on to idle, by those in use.
+//   - all of its work, by the available cores;
+//   - the work of one stage's goroutines, by one core for each of them;
+//   - and, if idle cores remain idle, all of its work by the cores in use.
 //
-// The first two are the ceiling of a prediction, the third is its floor. (These
-// are the asymptotic bounds of operational analysis: Denning and Buzen, 1978.)
+// The first two are the upper bound of a prediction, the third is its lower
+// bound. (These are the asymptotic bounds of operational analysis: Denning and
+// Buzen, 1978.)
 
-// What is not known, in parts.
+// Uncertainties, as factors.
 const (
-	// uncertain is what profiles of some seconds and a neighbour on the cores make
-	// of a gain: the same service gave up to a fifth more or less from run to run.
+	// uncertain is the error of a gain from a few seconds of profiles on a
+	// shared machine: the same service varied by up to a fifth from run to run.
 	uncertain = 0.20
-	// ownCost is what a remedy costs itself: slices are made, and values are read
-	// again when they have left the cache.
+	// ownCost is the cost of the remedy itself: slices are allocated, and
+	// values are read again after they have left the cache.
 	ownCost = 0.10
-	// farthest from the middle between its bounds, as a factor: of 20 gains that were
-	// measured none lay more than 1.8 from it.
+	// farthest is the largest factor between the middle and a bound: none of 20
+	// measured gains was more than 1.8 away.
 	farthest = 2.0
-	// roused is the part of the idle cores that find work at least when nobody has to
-	// wait in turn any more: pipelines and pools left none to two thirds of them idle.
-	roused = 0.33
-	// coldWork is the part of the program's own work that may go with the channel's:
-	// lines beside an operation wait for the memory that another core wrote. In a
-	// hot channel with little behind it, half of them did.
+	// wokenIdle is the smallest part of the idle cores that find work once
+	// goroutines no longer wait for each other: pipelines and pools left up to
+	// two thirds of them idle.
+	wokenIdle = 0.33
+	// coldWork and hotWork are the parts of the program's own work that may
+	// disappear with the channel's: code next to an operation waits for memory
+	// that another core wrote. In a contended channel with little work behind
+	// it, that was half of it.
 	coldWork = 0.15
 	hotWork  = 0.50
-	// coldMost bounds that, of all that the service does: a value is waited for once.
+	// coldMost bounds that part relative to all work of the service.
 	coldMost = 0.05
 )
 
-// A stage is goroutines that began with the same function.
+// A stage is the set of goroutines that started with the same function.
 type stage struct {
 	root          string
-	n             int     // goroutines, 0 if not known
+	n             int     // number of goroutines, 0 if unknown
 	work, channel float64 // cores
 }
 
-// alone is how many cores the stage can use at most.
+// alone returns the number of cores that the stage can use at most.
 func (s *stage) alone(avail float64) float64 {
 	if s.n == 0 {
 		return avail
@@ -55,7 +58,7 @@ func (s *stage) alone(avail float64) float64 {
 	return min(avail, float64(s.n))
 }
 
-// readStages counts goroutines by the function that they began with.
+// readStages counts goroutines by their start function.
 func (f *facts) readStages() {
 	cpu := f.capture.CPU
 	if cpu == nil || f.window == 0 {
@@ -64,7 +67,7 @@ func (f *facts) readStages() {
 	count := make(map[string]int)
 	if g := f.capture.Goroutines; g != nil {
 		for _, s := range g.Sites {
-			if g.InKnown { // then the text is of another instant
+			if g.InKnown { // then the text is another snapshot
 				count[s.Root] += s.In
 			} else {
 				count[s.Root] += s.Waiting + s.Runnable
@@ -79,25 +82,25 @@ func (f *facts) readStages() {
 	}
 }
 
-// A stay is how much of the channels' cost stays when a remedy is applied, as a part
-// of it: at worst and at best.
+// A stay is the part of the channels' cost that remains after a remedy, at
+// worst and at best.
 type stay struct{ worst, best float64 }
 
-// after is the part that stays of a price of which there is now another one, at
-// worst and at best.
+// after returns the part that remains when price is replaced by worst or best.
 func after(price, worst, best float64) stay {
 	return stay{1 - removable(price, worst), 1 - removable(price, best)}
 }
 
-// A load is what the service does, in cores.
+// A load is the work of the service, in cores.
 type load struct {
-	own      float64 // its work
-	gone     float64 // of it, what may go as well, at best
-	channels float64 // what its channels take
-	oneCore  float64 // of own, what is done under one lock afterwards; 0 if nothing is
+	own      float64 // the program's own work
+	gone     float64 // part of own that may disappear as well, at best
+	channels float64 // channel operations
+	oneCore  float64 // part of own that one lock serializes afterwards; 0 if none
 }
 
-// load is that of the whole service. cold is the part of its own work that may go.
+// load returns the load of the whole service. cold is the part of its own work
+// that may disappear with the channels'.
 func (f *facts) load(cold float64) load {
 	if f.window == 0 {
 		return load{own: 1 - f.channelCPU(), gone: cold * (1 - f.channelCPU()), channels: f.channelCPU()}
@@ -108,18 +111,19 @@ func (f *facts) load(cold float64) load {
 	if made := f.collectedForChannels(); made > 0 {
 		l.own, l.channels = l.own-made, l.channels+made
 	}
-	// The scheduler's work that was held back from channels may be theirs all the same.
+	// Scheduler time that was not attributed to channels may be theirs after
+	// all.
 	l.gone = max(min(cold*l.own, max(coldMost*(l.own+l.channels), coldWork*l.own)), (f.switching()-f.channelCPU())*f.cpu/f.window)
 	l.gone = min(l.gone, hotWork*l.own)
 	return l
 }
 
-// serial is a load of which nothing more runs at once: what it does not use stays
-// idle, and one core is the limit.
+// serial reports whether one lock serializes the load: idle cores stay idle,
+// and one core is the limit.
 func (l load) serial() bool { return l.oneCore > 0 }
 
-// collectedForChannels is what the collector takes, in cores, for what operations on
-// channels allocate, as reflect.Select does for all its cases each time.
+// collectedForChannels returns the cores that the garbage collector uses for
+// allocations of channel operations, such as the cases of reflect.Select.
 func (f *facts) collectedForChannels() float64 {
 	made := 0.0
 	for _, s := range f.capture.CPU.Sites {
@@ -134,22 +138,22 @@ func (f *facts) collectedForChannels() float64 {
 	return f.capture.CPU.By[profile.Collecting].Seconds() / f.window * made / all
 }
 
-// fused is what throughput becomes when goroutines do it all without handing over:
-// one of them, or one for each core there is.
-func (l load) fused(avail float64) Range {
+// fusedGain returns the throughput if goroutines do all the work without
+// transfers: one goroutine, or one per core.
+func (l load) fusedGain(avail float64) Range {
 	one := 1 / max(l.own, 1.0/mostGain)
 	return between(one*(1-uncertain)*(1-ownCost), one, max(1, avail)/max(l.own-l.gone, 1.0/mostGain)*(1+uncertain))
 }
 
-// gain is the range of what throughput becomes when that much of the channels' cost
-// stays. without names stages that no longer bound it.
+// gain returns the throughput when keep of the channels' cost remains. without
+// names stages that no longer limit it.
 func (f *facts) gain(l load, keep stay, without ...string) Range {
 	engaged := l.own + l.channels
 	avail := max(f.avail, engaged)
-	if f.avail == 0 || f.window == 0 { // then cores that idle are not known of
+	if f.avail == 0 || f.window == 0 { // then the number of idle cores is unknown
 		avail = engaged
 	}
-	usable := engaged + roused*(avail-engaged)
+	usable := engaged + wokenIdle*(avail-engaged)
 	if l.serial() {
 		usable = engaged
 	}
@@ -168,8 +172,8 @@ func (f *facts) gain(l load, keep stay, without ...string) Range {
 	return between(max(floor*(1-uncertain)*(1-ownCost), mid/farthest), mid, min(ceiling*(1+uncertain), mid*farthest))
 }
 
-// narrowest is by what the stage can speed up that has least room, where that much of
-// its work and of its channels' cost stays.
+// narrowest returns the speed-up of the stage with the least room, where the
+// given parts of its work and of its channels' cost remain.
 func (f *facts) narrowest(avail, work, channel float64, without []string) float64 {
 	least := math.Inf(1)
 	for i := range f.stages {
@@ -182,20 +186,21 @@ func (f *facts) narrowest(avail, work, channel float64, without []string) float6
 	return least
 }
 
-// smallStage is the cores below which a stage is known too badly to bound anything.
+// smallStage is the number of cores below which the measurement of a stage is
+// too noisy to limit a prediction.
 const smallStage = 0.02
 
 const (
-	// saturated is how busy each goroutine of a stage is that holds the others back:
-	// with more than that in use the rest is the scheduler's, and chance.
+	// saturated is how busy each goroutine of a limiting stage is; the rest is
+	// scheduling and noise.
 	saturated = 0.75
-	// ownWork is the least part of that which is work, and neither passing on values nor
-	// making timers for that.
+	// ownWork is the smallest part of that time in work other than channels and
+	// their timers.
 	ownWork = 0.70
 )
 
-// limiting is the stage whose goroutines all compute all the time while there are
-// cores for more of them, nil if there is none.
+// limiting returns the stage whose goroutines all compute all the time although
+// there are cores for more of them, or nil.
 func (f *facts) limiting() *stage {
 	for i := range f.stages {
 		s := &f.stages[i]
@@ -207,7 +212,8 @@ func (f *facts) limiting() *stage {
 	return nil
 }
 
-// ofRuntime reports whether a function is of goroutines that every service has.
+// ofRuntime reports whether a goroutine with this start function exists in
+// every service.
 func ofRuntime(root string) bool {
 	for _, pkg := range []string{"runtime", "os/signal", "net/http/pprof", "runtime/pprof"} {
 		if strings.HasPrefix(root, pkg+".") {
@@ -217,9 +223,9 @@ func ofRuntime(root string) bool {
 	return false
 }
 
-// neighbours reports whether two functions are of one repository, as far as paths
-// tell: a host's name is followed by two more elements.
-func neighbours(a, b string) bool {
+// sameRepository reports whether two functions belong to one repository,
+// judging by their paths: a host name followed by two more elements.
+func sameRepository(a, b string) bool {
 	repository := func(function string) string {
 		elements := strings.SplitN(profile.Frame{Function: function}.Package(), "/", 4)
 		if len(elements) > 3 && strings.Contains(elements[0], ".") {

@@ -97,7 +97,7 @@ func TestCollectedForChannels(t *testing.T) {
 func TestMutexGain(t *testing.T) {
 	f := factsOf(half)
 	gain := func(section float64, told bool, waiters int) Range {
-		return f.mutex("", guard{section: section, told: told, waiters: waiters, handOvers: 2}).Gain
+		return f.mutex("", guard{section: section, told: told, waiters: waiters, transfers: 2}).Gain
 	}
 	small, large, lone, unknown := gain(0.01, true, 8), gain(0.4, true, 8), gain(0.4, true, 1), gain(0, false, 0)
 	if !(lone.Mid > unknown.Mid && small.Mid > unknown.Mid && unknown.Mid > large.Mid) {
@@ -146,7 +146,7 @@ func TestNeighbours(t *testing.T) {
 		{"example.com/a/b/c.Put", "example.com/a/x/c.take", false},
 		{"main.read", "database/sql.open", false},
 	} {
-		if got := neighbours(test.a, test.b); got != test.want {
+		if got := sameRepository(test.a, test.b); got != test.want {
 			t.Errorf("%s and %s: %v", test.a, test.b, got)
 		}
 	}

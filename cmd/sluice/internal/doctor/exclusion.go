@@ -6,61 +6,62 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// Findings about channels that let one goroutine at a time at something.
+// Findings about channels that provide mutual exclusion.
 const (
-	UsedAsLock Kind = "channel used as a lock"
-	Actor      Kind = "asked over channels"
+	UsedAsLock      Kind = "channel used as a lock"
+	RequestResponse Kind = "request/response"
 )
 
-// lockOnly is the part of the channels' cost that both operations of a lock take: who
-// asks a goroutine and waits for its answer does both too, but pays the other ends.
+// lockOnly is the part of the channels' cost in the two operations of a lock. A
+// request/response pattern has both operations too, but its other ends cost as
+// well.
 const lockOnly = 0.80
 
-// otherHalf is the part of the channels' cost that the cheaper operation of a question
-// or an answer takes at least: one with a slot, which never waits, took 0.02.
+// otherHalf is the smallest part of the channels' cost in the cheaper operation
+// of a request or response: one with a buffered slot, which never waits, had
+// 0.02.
 const otherHalf = 0.01
 
 var exclusionRules = []rule{
 	{
-		kind: UsedAsLock, shares: true, look: usedAsLock, instead: []Kind{HotChannel, HandOver, SharedDone},
-		reason: "the same function sends and receives, and waits at one of them only: sync.Mutex ×1.54 and ×3.6",
+		kind: UsedAsLock, shares: true, look: usedAsLock, instead: []Kind{LockContention, TransferCost, SharedDone},
+		reason: "the same function sends and receives, and waits in only one of the two: sync.Mutex ×1.54 and ×3.6",
 	},
 	{
-		kind: Actor, shares: true, look: actor, instead: []Kind{HotChannel, HandOver, TinyJobs, ManyCases, OneValue},
-		reason: "many send a request and wait for the answer of one goroutine, which does little for it: " +
-			"two hand-overs where a mutex would do; sync.Mutex ×1.7, which was itself fought for",
+		kind: RequestResponse, shares: true, look: requestResponse, instead: []Kind{LockContention, TransferCost, TinyJobs, LargeSelect, ChannelPerValue},
+		reason: "many goroutines send requests to one goroutine that does little for each: two transfers where " +
+			"a mutex would do; a contended sync.Mutex gave ×1.7",
 	},
 }
 
-// usedAsLock looks for operations on both sides in one function: a lock's waiters
-// wait at one of them only, at the other nobody ever does. A stage of a pipeline
-// waits at both.
+// usedAsLock detects a send and a receive in one function. The users of a lock
+// wait in one of the two only; a pipeline stage waits in both.
 func usedAsLock(f *facts) *Finding {
-	s, r := f.dearest(sends), f.dearest(receives)
+	s, r := f.costliest(sends), f.costliest(receives)
 	if s == nil || r == nil || !f.hot() || !sameFunction(s, r) || f.weight(isOneOf(s, r)) < lockOnly {
 		return nil
 	}
-	taking, giving := s, r // sem <- x to lock
+	taking, giving := s, r // a send locks
 	if waits(r) > waits(s) {
-		taking, giving = r, s // <-token to lock
+		taking, giving = r, s // a receive locks
 	}
 	if waits(taking) == 0 || waits(giving)*10 > waits(taking) {
 		return nil
 	}
 	found := &Finding{Channels: true, At: &taking.Place, Share: known(f.channelCores()), Confidence: Medium}
-	found.Text = fmt.Sprintf("A channel is used as a lock: %s takes it, and the same function gives it back at line %d.",
+	found.Text = fmt.Sprintf("A channel is used as a lock: %s acquires it, and the same function releases it at line %d.",
 		taking, giving.Line)
 	f.lockEvidence(found)
-	found.says(profile.KindGoroutine, fmt.Sprintf("goroutines wait at the %s only, never at the %s", taking.Op, giving.Op))
+	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("goroutines wait in the %s only, never in the %s", taking.Op, giving.Op))
 	section, told := 0.0, s.Function == r.Function
-	if told { // else the work is in whoever calls both
+	if told { // otherwise the work is in a common caller
 		section = f.workIn(taking.site.At.Function)
 	}
-	found.Remedies = []Remedy{f.mutex("use a sync.Mutex, if the channel has one slot and no select is on it",
-		guard{section: section, told: told, handOvers: 1})}
-	found.Not = []Not{
-		{Buffer, "slots are how many may be inside at once: more of them are another program."},
-		{Batch, "no values move: there is nothing to collect."},
+	found.Remedies = []Remedy{f.mutex("use a sync.Mutex, if the channel has one slot and no select uses it",
+		guard{section: section, told: told, transfers: 1})}
+	found.RuledOut = []RuledOut{
+		{Buffer, "the capacity is the number of concurrent holders: changing it changes the program."},
+		{Batch, "no values move, so there is nothing to batch."},
 	}
 	return found
 }
@@ -69,15 +70,15 @@ func sameFunction(a, b *Operation) bool {
 	if a.site.At.Function == b.site.At.Function {
 		return true
 	}
-	// Lock and Unlock, methods of a type that wraps the channel, on behalf of one caller.
+	// Lock and Unlock methods of a type that wraps the channel, with a common
+	// caller.
 	return a.site.Caller.Function != "" && a.site.Caller.Function == b.site.Caller.Function &&
 		a.site.At.Package() == b.site.At.Package()
 }
 
-// actor looks for a function that sends and then receives, and another one that
-// receives and then sends: question and answer. All stages of a pipeline receive
-// first.
-func actor(f *facts) *Finding {
+// requestResponse detects a function that sends and then receives, and another
+// that receives and then sends. Every stage of a pipeline receives first.
+func requestResponse(f *facts) *Finding {
 	if !f.hot() {
 		return nil
 	}
@@ -88,28 +89,29 @@ func actor(f *facts) *Finding {
 		return nil
 	}
 	found := &Finding{Channels: true, At: &asks.Place, Share: known(f.channelCores()), Confidence: Medium}
-	found.Text = fmt.Sprintf("One goroutine is asked over a channel and answers over another, twice the hand-over for each request: "+
-		"%s, and the answer is waited for at line %d.", asks, answer.Line)
-	found.says(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, and %s in the scheduler after they parked; "+
-		"what is done for the requests takes %s", percent(f.channel/f.cpu), percent(f.parked/f.cpu), percent(f.workIn(asked.Function)*f.window/f.cpu)))
+	found.Text = fmt.Sprintf("Request/response over two channels, two transfers per request: %s, and waits for the response "+
+		"at line %d.", asks, answer.Line)
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, and %s in the scheduler after they parked; processing "+
+		"the requests takes %s", percent(f.channel/f.cpu), percent(f.parked/f.cpu), percent(f.workIn(asked.Function)*f.window/f.cpu)))
 	if len(f.pairs()) > 0 {
 		found.Confidence = High
-		found.says(profile.KindTrace, "each side was seen to wake the other")
+		found.addEvidence(profile.KindTrace, "each side wakes the other in the trace")
 	} else {
 		found.decides(f, "whether these two wake each other")
 	}
-	found.Remedies = []Remedy{f.mutex("let who asks do it, under a sync.Mutex; or let a request ask for several things at once",
-		guard{section: f.workIn(asked.Function), told: true, waiters: max(f.crowd(asks), f.crowd(answer)), handOvers: 2})}
-	found.Not = []Not{
-		{HandOff, "a question waits for its answer all the same: sluice.Rendezvous gave ×1.01 where both channels had 128 slots."},
-		{Buffer, "who asks waits for the answer, however many questions fit into the channel."},
-		{MoreReceivers, "one goroutine owns what is asked for."},
+	found.Remedies = []Remedy{f.mutex("let the caller do the work under a sync.Mutex; or put several requests into one message",
+		guard{section: f.workIn(asked.Function), told: true, waiters: max(f.crowd(asks), f.crowd(answer)), transfers: 2})}
+	found.RuledOut = []RuledOut{
+		{HandOff, "the caller still waits for the response: sluice.Rendezvous gave ×1.01 where both channels had " +
+			"128 slots."},
+		{Buffer, "the caller waits for the response, however many requests the channel holds."},
+		{MoreReceivers, "only one goroutine owns the requested state."},
 	}
 	return found
 }
 
-// inOneFunction returns the dearest operation of the first kind, and one of the second
-// kind that stands below it in the same function, nil if there are none.
+// inOneFunction returns the most expensive operation of the first kind and one
+// of the second kind that follows it in the same function, or nil.
 func (f *facts) inOneFunction(first, second func(*Operation) bool) (a, b *Operation) {
 	for i := range f.operations {
 		a := &f.operations[i]
@@ -126,8 +128,8 @@ func (f *facts) inOneFunction(first, second func(*Operation) bool) (a, b *Operat
 	return nil, nil
 }
 
-// inOneFunctionOrSelect takes a select for one of the two as well: who asks, and who is
-// asked, may look at a context too. Two selects are any stage of a pipeline.
+// inOneFunctionOrSelect accepts a select for one of the two operations, which
+// may also watch a context. Two selects could be any pipeline stage.
 func (f *facts) inOneFunctionOrSelect(first, second func(*Operation) bool) (a, b *Operation) {
 	isSelect := isOp(profile.Select)
 	or := func(ok func(*Operation) bool) func(*Operation) bool {
@@ -141,8 +143,8 @@ func (f *facts) inOneFunctionOrSelect(first, second func(*Operation) bool) (a, b
 	return a, b
 }
 
-// confirms reports whether a trace, if there is one, has the first of each pair of
-// operations wake the second, or the second the first.
+// confirms reports whether the trace, if any, shows that the operations of each
+// pair wake each other.
 func (f *facts) confirms(pairs ...*Operation) bool {
 	if len(f.pairs()) == 0 {
 		return true
@@ -160,8 +162,8 @@ func (f *facts) confirms(pairs ...*Operation) bool {
 	return true
 }
 
-// workIn is how many cores a function takes with what it calls, less its operations on
-// channels.
+// workIn returns the cores that a function uses, including its callees and
+// without its channel operations.
 func (f *facts) workIn(function string) float64 {
 	if f.capture.CPU == nil || f.window == 0 {
 		return 0
@@ -180,19 +182,19 @@ func (f *facts) workIn(function string) float64 {
 	return max(0, spent) / f.window
 }
 
-// A guard is what a mutex would guard.
+// A guard is the critical section of a proposed mutex.
 type guard struct {
-	section   float64 // cores that the work takes that it guards
-	told      bool    // that is known
-	waiters   int     // goroutines that would take it, 0 if not known
-	handOvers float64 // that it replaces, each time
+	section   float64 // cores used in the critical section
+	told      bool    // section is known
+	waiters   int     // goroutines that would lock it, 0 if unknown
+	transfers float64 // channel transfers that one Lock replaces
 }
 
-// mutex is the remedy of a mutex in place of hand-overs. How much it costs depends on
-// how often it is found locked: that is as likely as the work that it guards is long
-// beside all work of the program. A mutex that is always found locked lets one core
-// work, and its waiters park. One that a single goroutine takes is never found locked,
-// and all its work is done in one place.
+// mutex returns the remedy of a mutex instead of channel transfers. Its price
+// depends on the probability of contention, which is the critical section's
+// share of all work. If it is always contended, one core works and the waiters
+// park. With a single goroutine it is never contended, and all work is in one
+// place.
 func (f *facts) mutex(how string, g guard) Remedy {
 	p, l := f.prices, f.load(coldWork)
 	taken := 0.5
@@ -206,16 +208,16 @@ func (f *facts) mutex(how string, g guard) Remedy {
 		l.oneCore, l.gone = (1-loneWork)*l.own, loneWork*l.own
 	case taken >= 0.5:
 		l.oneCore = max(g.section, 1.0/mostGain)
-		basis += "; the mutex will be fought for"
+		basis += "; the mutex will be contended"
 	}
-	keep := after(g.handOvers*p.HandOver, p.Mutex+taken*p.Fought, p.Mutex+taken*p.Fought*foughtAtBest)
+	keep := after(g.transfers*p.Unbuffered, p.Mutex+taken*p.ContendedMutex, p.Mutex+taken*p.ContendedMutex*contendedAtBest)
 	return Remedy{Mutex, how, f.gain(l, keep), basis}
 }
 
-// loneWork is the part of the program's own work that may go where nobody parks any
-// more and one goroutine does it all: of 60 ns beside two parks 16 were left.
+// loneWork is the part of the program's own work that may disappear once one
+// goroutine does everything without parking: 16 of 60 ns remained.
 const loneWork = 0.7
 
-// foughtAtBest is the part of the price of a mutex that is fought for where its
-// waiters are lucky: 50 to 70 ns of 250 were measured with up to 64 goroutines.
-const foughtAtBest = 0.2
+// contendedAtBest is the best-case part of the price of a contended mutex: 50
+// to 70 ns of 250 were measured with up to 64 goroutines.
+const contendedAtBest = 0.2

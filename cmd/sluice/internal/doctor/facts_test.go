@@ -74,18 +74,18 @@ func TestSleepIsWhereTheMutexProfileSays(t *testing.T) {
 func TestInflatedSleep(t *testing.T) {
 	many := func(c *profile.Capture) { c.GOMAXPROCS = 8 }
 	d := diagnose(append([]part{many}, hotService...)...)
-	if text := evidence(d.found(HotChannel)); !strings.Contains(text, "likely fewer: there are 8 Ps on 2 cores") {
+	if text := evidence(d.found(LockContention)); !strings.Contains(text, "probably fewer: 8 Ps share 2 cores") {
 		t.Errorf("evidence: %s", text)
 	}
 	d = diagnose(append(hotService, metrics(1.5, 1000))...)
-	if text := evidence(d.found(HotChannel)); !strings.Contains(text, "somebody else used the cores") {
+	if text := evidence(d.found(LockContention)); !strings.Contains(text, "other processes used some of them") {
 		t.Errorf("evidence: %s", text)
 	}
 	near(t, "asleep, of the P that is not at work", d.Shares.Asleep, 0.5)
-	if d.found(HotChannel).Confidence != Medium {
-		t.Errorf("confidence %s in doubtful time", d.found(HotChannel).Confidence)
+	if d.found(LockContention).Confidence != Medium {
+		t.Errorf("confidence %s in doubtful time", d.found(LockContention).Confidence)
 	}
-	if d = diagnose(hotService...); strings.Contains(evidence(d.found(HotChannel)), "likely fewer") {
+	if d = diagnose(hotService...); strings.Contains(evidence(d.found(LockContention)), "probably fewer") {
 		t.Error("sound time is doubted")
 	}
 }

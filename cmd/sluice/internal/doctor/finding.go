@@ -1,23 +1,24 @@
-// Package finding says what is wrong with the channels of a service, what to do,
-// and what that would give: it judges what package profile read.
+// Package doctor diagnoses what limits a Go service, from the profiles that
+// package profile read: whether its channels are the problem, which operation
+// it is, what to do, and how much that would help.
 //
-// A diagnosis is several findings, each with its figures and where they are
-// from, and never one label. What is not known is said to be not known, with
-// the command that would get it. The rules are lists, a file for each family:
+// A diagnosis is a list of findings, each with evidence and the profile that it
+// comes from. Anything unknown is listed, with the command that would measure
+// it. The rules are lists, one file for each family:
 //
-//	locks.go     a channel's lock is what everybody waits for
-//	exclusion.go a channel stands for a mutex
-//	handover.go  passing a value costs more than what is done with it
-//	selects.go   selects, and polling
-//	timers.go    timers that selects make
-//	stages.go    who is slow behind a channel
-//	leaks.go     goroutines that wait for ever
-//	traced.go    what a trace alone says of who waits
-//	elsewhere.go it is not the channels
+//	locks.go     lock contention on a channel
+//	exclusion.go a channel in place of a mutex
+//	transfer.go  passing a value costs more than processing it
+//	selects.go   selects and polling
+//	timers.go    timers that selects create
+//	stages.go    a slow stage or slow I/O behind a channel
+//	leaks.go     goroutine leaks
+//	traced.go    findings from a trace without a CPU profile
+//	elsewhere.go the bottleneck is not a channel
 //
-// What may enter: rules, each with its reason and the figures that it was tuned
-// on; the prices that gains are predicted from; and the forms in which a
-// diagnosis is written. No profile is read here.
+// This package holds the rules, each with the measurements that it was tuned
+// on; the prices that gains are predicted from; and the output formats. It
+// parses no profiles.
 package doctor
 
 import (
@@ -28,104 +29,104 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// Schema is the version of the JSON form. It changes when a reader of the old
-// form would misread the new one.
+// Schema is the version of the JSON form. It changes when an old reader would
+// misinterpret the new form.
 const Schema = 1
 
-// A Diagnosis is what a capture says. It is the JSON form as it stands; what is
-// null there is not known.
+// A Diagnosis is the result for one capture, and its own JSON form. A null in
+// the JSON is an unknown value.
 type Diagnosis struct {
 	Schema     int         `json:"schema"`
 	Target     string      `json:"target"`
 	GoVersion  string      `json:"go,omitempty"`
-	Window     float64     `json:"window_seconds"` // 0 if not known
-	GOMAXPROCS int         `json:"gomaxprocs"`     // 0 if not known
-	CPUs       int         `json:"cpus"`           // 0 if not known
+	Window     float64     `json:"window_seconds"` // 0 if unknown
+	GOMAXPROCS int         `json:"gomaxprocs"`     // 0 if unknown
+	CPUs       int         `json:"cpus"`           // 0 if unknown
 	Verdict    Verdict     `json:"verdict"`
 	Answer     string      `json:"answer"`
 	Shares     Shares      `json:"shares"`
-	Findings   []Finding   `json:"findings"`   // what matters most first
-	Operations []Operation `json:"operations"` // the dearest first
+	Findings   []Finding   `json:"findings"`   // by weight, the most important first
+	Operations []Operation `json:"operations"` // by cost
 	Partners   []Partners  `json:"partners"`
 	Unknown    []Unknown   `json:"unknown"`
-	Taken      []string    `json:"taken"` // what was asked for beside the usual, and why
+	Taken      []string    `json:"taken"` // profiles taken in addition to the defaults, and why
 	Prices     Prices      `json:"prices"`
 }
 
-// A Verdict answers: are channels the problem?
+// A Verdict answers the question whether channels are the problem.
 type Verdict string
 
 // The verdicts.
 const (
-	Yes     Verdict = "yes"
-	Partly  Verdict = "partly" // something else costs more
-	No      Verdict = "no"
-	Idle    Verdict = "idle" // there was too little to do to tell
-	NotSaid Verdict = "not known"
+	Yes          Verdict = "yes"
+	Partly       Verdict = "partly" // another bottleneck costs more
+	No           Verdict = "no"
+	Idle         Verdict = "idle" // too little load to decide
+	Undetermined Verdict = "unknown"
 )
 
-// Shares are the figures that the verdict is from.
+// Shares are the figures behind the verdict.
 type Shares struct {
-	Cores        *float64 `json:"cores_used"`
-	ChannelCPU   *float64 `json:"channel_share_of_cpu"`      // operations, and the scheduler's work after those that parked
-	ChannelCores *float64 `json:"channel_share_of_cores"`    // the same, and Ps asleep in channel locks, of the cores there are
-	Asleep       *float64 `json:"asleep_in_channel_locks"`   // mean number of Ps
-	SyncWait     *float64 `json:"blocked_on_sync"`           // mean number of goroutines
-	Collector    *float64 `json:"collector_share_of_cpu"`    // allocation included
-	User         *float64 `json:"user_code_share_of_cpu"`    //
-	Wakeups      *float64 `json:"wakeups_per_second"`        // goroutines made to run
-	WakeupCores  *float64 `json:"cores_by_price_of_wakeups"` // what these should cost
-	Denied       *float64 `json:"denied_a_core"`             // mean number of goroutines that waited for one though few are used; null where few wait
+	Cores             *float64 `json:"cores_used"`
+	ChannelCPU        *float64 `json:"channel_share_of_cpu"`    // operations, and the scheduler's work after those that parked
+	ChannelCores      *float64 `json:"channel_share_of_cores"`  // the same plus Ps asleep in channel locks, as a share of the available cores
+	Asleep            *float64 `json:"asleep_in_channel_locks"` // mean number of Ps
+	SyncWait          *float64 `json:"blocked_on_sync"`         // mean number of goroutines
+	GarbageCollection *float64 `json:"collector_share_of_cpu"`  // including allocation
+	User              *float64 `json:"user_code_share_of_cpu"`  //
+	Wakeups           *float64 `json:"wakeups_per_second"`      // goroutines made runnable
+	WakeupCores       *float64 `json:"wakeup_cost_cores"`       // the expected cost of these wake-ups
+	Starved           *float64 `json:"cpu_starved_goroutines"`  // mean number of goroutines that waited for a core; null unless the service is starved of CPU
 }
 
-// A Kind names what a finding is about. Programs compare it.
+// A Kind identifies a type of finding. Programs may compare it.
 type Kind string
 
-// A Finding is one thing that holds the service back, or will.
+// A Finding is one bottleneck, or one fault that will become one.
 type Finding struct {
 	Kind       Kind       `json:"kind"`
-	Channels   bool       `json:"channels"` // it is about how channels are used
+	Channels   bool       `json:"channels"` // the cause is how channels are used
 	Text       string     `json:"text"`
 	At         *Place     `json:"at"`
-	Share      *float64   `json:"share_of_cores"` // of what the service could use, lost to it
-	Minor      bool       `json:"minor"`          // just below what is a finding: for who looks again
+	Share      *float64   `json:"share_of_cores"` // share of the available cores that this costs
+	Minor      bool       `json:"minor"`          // just below the threshold of a finding
 	Confidence Confidence `json:"confidence"`
 	Evidence   []Evidence `json:"evidence"`
-	Remedies   []Remedy   `json:"remedies"` // what should give most first
-	Not        []Not      `json:"not"`
-	Wants      *Want      `json:"wants"` // null if nothing more would decide it
+	Remedies   []Remedy   `json:"remedies"` // by predicted gain
+	RuledOut   []RuledOut `json:"ruled_out"`
+	Needs      *Need      `json:"needs"` // null if no further profile would decide it
 }
 
-// A Want is what would decide whether a finding is right, and what about it.
-type Want struct {
+// A Need is a profile that would confirm a finding.
+type Need struct {
 	Kind profile.Kind `json:"kind"`
 	What string       `json:"what"`
 }
 
-// Confidence is how sure a finding is.
+// Confidence is how certain a finding is.
 type Confidence string
 
-// Confidence in words: High if two independent profiles agree or one leaves no
-// other reading; Low if something else could look the same.
+// The levels of confidence: High if two independent profiles agree, or if one
+// allows no other explanation; Low if another cause could look the same.
 const (
 	High   Confidence = "high"
 	Medium Confidence = "medium"
 	Low    Confidence = "low"
 )
 
-// Evidence is a figure and the profile that it is from.
+// Evidence is an observation and the profile that it comes from.
 type Evidence struct {
 	Text string       `json:"text"`
 	From profile.Kind `json:"from"`
 }
 
-// Unknown is what could not be said, and what would tell.
+// An Unknown is a missing fact, and the command that would measure it.
 type Unknown struct {
 	What    string `json:"what"`
 	Command string `json:"command"`
 }
 
-// A Place is an operation, for people and for programs.
+// A Place is the source location of an operation.
 type Place struct {
 	Op       profile.Op `json:"op"`
 	Function string     `json:"function"`
@@ -142,32 +143,31 @@ func place(s profile.Site) Place {
 	return p
 }
 
-// String is for people.
+// String formats the place for people.
 func (p Place) String() string {
 	site := profile.Site{Op: p.Op, At: profile.Frame{Function: p.Function, File: p.File, Line: p.Line}}
 	return site.String()
 }
 
-// A rule looks for one kind of finding.
+// A rule detects one kind of finding.
 type rule struct {
 	kind   Kind
-	reason string // why there is the rule, and the figures that it was tuned on
-	// instead names findings that this one explains better, and that are
-	// left out beside it.
+	reason string // the measurements that it was tuned on
+	// instead lists kinds that this finding explains better; they are dropped.
 	instead []Kind
-	shares  bool // needs shares of CPU time: below the floor it is not asked
+	shares  bool // uses shares of CPU time: skipped below the minimum load
 	look    func(*facts) *Finding
 }
 
-// rules is every rule there is.
-var rules = slices.Concat(lockRules, exclusionRules, handOverRules, selectRules, timerRules, stageRules, leakRules, tracedRules, elsewhereRules)
+// rules are all rules, in order.
+var rules = slices.Concat(lockRules, exclusionRules, transferRules, selectRules, timerRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
-// ofShares is whether findings of a kind follow from shares of CPU time.
+// ofShares reports whether findings of kind k depend on shares of CPU time.
 func (k Kind) ofShares() bool {
 	return slices.ContainsFunc(rules, func(r rule) bool { return r.kind == k && r.shares })
 }
 
-// Diagnose judges a capture. Prices say what an operation costs.
+// Diagnose applies all rules to a capture. Gains are predicted from prices.
 func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
 	f := gather(capture, prices)
 	d := &Diagnosis{
@@ -184,12 +184,13 @@ func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
 	return d
 }
 
-// nearly is the part of a limit from which on a finding is made all the same, as a minor
-// one: a share of 14 % is no other service than one of 16 %.
-const nearly = 0.7
+// minorLimit lowers the thresholds of the second pass. A finding between the
+// two thresholds is reported as minor, because a share of 14% is hardly
+// different from 16%.
+const minorLimit = 0.7
 
-// findings asks all rules, and then those that found nothing once more, with lower
-// limits.
+// findings applies all rules, then applies those without a finding again with
+// lower thresholds.
 func (f *facts) findings() []Finding {
 	explained := make(map[Kind]bool)
 	major := f.ask(explained)
@@ -197,20 +198,20 @@ func (f *facts) findings() []Finding {
 	for _, found := range major {
 		explained[found.Kind] = true
 	}
-	f.slack = nearly
-	defer func() { f.slack = 1 }()
+	f.limitFactor = minorLimit
+	defer func() { f.limitFactor = 1 }()
 	for _, found := range f.ask(explained) {
 		if found.Channels && channels {
-			continue // what is to be done to channels is said
+			continue // a major finding already covers channels
 		}
-		found.Minor, found.Remedies, found.Confidence, found.Wants = true, []Remedy{}, Low, nil
+		found.Minor, found.Remedies, found.Confidence, found.Needs = true, []Remedy{}, Low, nil
 		major = append(major, found)
 	}
 	return major
 }
 
-// ask asks the rules for kinds that are not explained, and adds those that a finding
-// explains better.
+// ask applies the rules whose kind is not in explained, and adds to explained
+// the kinds that a finding explains better.
 func (f *facts) ask(explained map[Kind]bool) []Finding {
 	all := []Finding{}
 	before := maps.Clone(explained)
@@ -232,29 +233,29 @@ func (f *facts) ask(explained map[Kind]bool) []Finding {
 	return slices.DeleteFunc(all, func(found Finding) bool { return explained[found.Kind] })
 }
 
-// limit is a share from which on there is a finding.
-func (f *facts) limit(share float64) float64 { return share * f.slack }
+// limit returns the threshold for a share in the current pass.
+func (f *facts) limit(share float64) float64 { return share * f.limitFactor }
 
-// finish completes what a rule returned.
+// finish completes a finding that a rule returned.
 func (f *Finding) finish(of *facts) {
 	if f.Remedies == nil {
 		f.Remedies = []Remedy{}
 	}
-	if f.Not == nil {
-		f.Not = []Not{}
+	if f.RuledOut == nil {
+		f.RuledOut = []RuledOut{}
 	}
 	slices.SortStableFunc(f.Remedies, func(a, b Remedy) int { return cmp.Compare(b.Gain.Mid, a.Gain.Mid) })
 	if of.avail == 0 && f.Share != nil {
 		f.Confidence = f.Confidence.less()
-		why := "how many cores there are is not known (GOMAXPROCS)"
-		if of.isDenied() {
-			why = "its goroutines wait for cores, though it uses few"
+		why := "the number of cores is unknown (no GOMAXPROCS)"
+		if of.isStarved() {
+			why = "goroutines wait for cores although the service uses few"
 		}
-		f.says(profile.KindMetrics, why+": shares and gains are as if all were in use")
+		f.addEvidence(profile.KindMetrics, why+": shares and gains assume that all cores were in use")
 	}
 }
 
-// less is the confidence one step down.
+// less returns the next lower level.
 func (c Confidence) less() Confidence {
 	if c == High {
 		return Medium
@@ -262,8 +263,8 @@ func (c Confidence) less() Confidence {
 	return Low
 }
 
-// weight orders findings: by what they take, a guess behind what is sure, and what is
-// minor last.
+// weight orders findings by share. Low confidence halves the weight, and minor
+// findings come last.
 func (f *Finding) weight() float64 {
 	w := 0.0
 	if f.Minor {
@@ -278,18 +279,17 @@ func (f *Finding) weight() float64 {
 	return w
 }
 
-// Want is what would decide the finding that matters most of those that hang on
-// something, nil if none does.
-func (d *Diagnosis) Want() *Want {
+// Need returns what would decide the most important open finding, or nil.
+func (d *Diagnosis) Need() *Need {
 	for i := range d.Findings {
-		if w := d.Findings[i].Wants; w != nil {
+		if w := d.Findings[i].Needs; w != nil {
 			return w
 		}
 	}
 	return nil
 }
 
-// Best is the remedy that should give most, nil if nothing would.
+// Best returns the remedy with the largest predicted gain, or nil.
 func (f *Finding) Best() *Remedy {
 	if len(f.Remedies) == 0 {
 		return nil
@@ -297,13 +297,14 @@ func (f *Finding) Best() *Remedy {
 	return &f.Remedies[0]
 }
 
-// decides says what a finding hangs on. What there is already does not decide it.
+// decides records the trace that would settle an open question about the
+// finding. It does nothing if there is a trace already.
 func (f *Finding) decides(of *facts, what string) {
 	if of.capture.Trace == nil {
-		f.Wants = &Want{profile.KindTrace, what}
+		f.Needs = &Need{profile.KindTrace, what}
 	}
 }
 
-func (f *Finding) says(from profile.Kind, text string) {
+func (f *Finding) addEvidence(from profile.Kind, text string) {
 	f.Evidence = append(f.Evidence, Evidence{Text: text, From: from})
 }

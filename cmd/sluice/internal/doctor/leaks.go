@@ -8,26 +8,28 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// Leak is the finding that goroutines wait for ever.
+// Leak is the finding that goroutines wait forever.
 const Leak Kind = "leak"
 
 const (
-	// growth of goroutines at one place between two snapshots that is no chance:
-	// so many more, and by so large a part of those that were there.
+	// growthCount and growthPart are the increase of goroutines at one place,
+	// between two snapshots, that is not chance: an absolute number and a part
+	// of the earlier number.
 	growthCount = 10
 	growthPart  = 0.2
-	// longWait is how long many goroutines must have waited at one place to be
-	// asked about. A pool's do as well, in a quiet hour: this is the weakest sign.
+	// longWait and longCount suggest a leak: so many goroutines have waited so
+	// long at one place. An idle pool looks the same, so this is the weakest
+	// evidence.
 	longWait  = 5 * time.Minute
 	longCount = 100
 )
 
 var leakRules = []rule{{
 	kind: Leak, look: leak,
-	reason: "the goroutineleak profile proves it; growth at one place suggests it; long waits make one look",
+	reason: "the goroutineleak profile proves it; growth at one place suggests it; long waits are a hint",
 }}
 
-// leak uses the best that there is: proof, else growth, else long waits.
+// leak uses the best evidence available: proof, then growth, then long waits.
 func leak(f *facts) *Finding {
 	if l := f.capture.Leaks; l != nil && l.Total > 0 {
 		return leakProved(l)
@@ -46,37 +48,39 @@ func leakProved(l *profile.Leaks) *Finding {
 		}
 	}
 	if most < 0 {
-		return nil // they wait for something else than a channel
+		return nil // none of them waits for a channel
 	}
 	s := l.Sites[most]
 	found := leakFinding(s, High)
-	found.Text = fmt.Sprintf("%d goroutines wait for ever, %d of them in %s: nobody can reach what they wait for.", l.Total, s.Count(), s.Site)
-	found.says(profile.KindLeak, fmt.Sprintf("the collector proved %d goroutines leaked", l.Total))
+	found.Text = fmt.Sprintf("Goroutine leak: %d goroutines are blocked forever, %d of them in %s. Nothing that still runs "+
+		"can reach what they wait for.", l.Total, s.Count(), s.Site)
+	found.addEvidence(profile.KindLeak, fmt.Sprintf("the garbage collector proved %d goroutines leaked", l.Total))
 	return found
 }
 
 func leakFinding(s profile.GoroutineSite, sure Confidence) *Finding {
 	at := place(s.Site)
 	found := &Finding{Channels: true, At: &at, Confidence: sure}
-	how := "end them: a done case or context in the operation, a slot so that nobody need be there, or a close"
+	how := "let them end: add a done case or a context to the operation, give the channel a slot, or close it"
 	if s.CreatedBy.Function != "" {
 		how += "; they are started at " + s.CreatedBy.String()
 	}
-	const memory = "it gives memory back, and no throughput"
-	found.Remedies = []Remedy{{End, how, between(1, 1, 1), memory}}
+	const memory = "it frees memory, but does not change throughput"
+	found.Remedies = []Remedy{{Cancel, how, between(1, 1, 1), memory}}
 	if s.Op == profile.Send {
-		slot := Remedy{Buffer, "if each sends one value on a channel that is made for it, give that channel a slot: then nobody need be there", between(1, 1, 1), memory}
+		slot := Remedy{Buffer, "if each goroutine sends one value on its own channel, give that channel one slot, so that no " +
+			"receiver is needed", between(1, 1, 1), memory}
 		found.Remedies = append([]Remedy{slot}, found.Remedies...)
 		return found
 	}
-	found.Not = []Not{{Buffer, "who receives waits for a value or a close: slots bring neither."}}
+	found.RuledOut = []RuledOut{{Buffer, "the receivers wait for a value or a close, and a buffer brings neither."}}
 	return found
 }
 
 // leakGrows compares two snapshots.
 func (f *facts) leakGrows() *Finding {
 	g := f.capture.Goroutines
-	if g == nil || !g.GrowthKnown || !crowding(g) {
+	if g == nil || !g.GrowthKnown || !totalGrew(g) {
 		return nil
 	}
 	most, more := -1, 0
@@ -90,16 +94,16 @@ func (f *facts) leakGrows() *Finding {
 	}
 	s := g.Sites[most]
 	found := leakFinding(s, Medium)
-	found.Text = fmt.Sprintf("More and more goroutines wait in %s: a leak, or a load that grows.", s.Site)
+	found.Text = fmt.Sprintf("The number of goroutines in %s keeps growing: a goroutine leak, or rising load.", s.Site)
 	apart := ""
 	if g.Apart > 0 {
 		apart = " within " + g.Apart.Round(time.Second).String()
 	}
-	found.says(profile.KindGoroutine, fmt.Sprintf("from %d to %d goroutines there%s", s.Earlier, s.Count(), apart))
+	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("from %d to %d goroutines%s", s.Earlier, s.Count(), apart))
 	return found
 }
 
-// growth is by how many goroutines a site grew, 0 if that may be chance.
+// growth returns the increase of goroutines at a site, 0 if that may be chance.
 func growth(s profile.GoroutineSite) int {
 	grown := s.Count() - s.Earlier
 	if grown < growthCount || float64(grown) < growthPart*float64(s.Earlier) {
@@ -108,17 +112,17 @@ func growth(s profile.GoroutineSite) int {
 	return grown
 }
 
-// crowding reports whether there are more goroutines than before in all, by as
-// many as a leak takes. Those of a pool move between two operations, and then
-// there are more at one place because there are fewer at another.
-func crowding(g *profile.Goroutines) bool {
+// totalGrew reports whether the total number of goroutines grew as well.
+// Goroutines of a pool move between operations, which changes the sites but not
+// the total.
+func totalGrew(g *profile.Goroutines) bool {
 	return g.Total-g.Earlier >= growthCount
 }
 
-// grows reports whether a site grew.
+// grows reports whether the number of goroutines at a site grew.
 func (f *facts) grows(site profile.Site) bool {
 	g := f.capture.Goroutines
-	if g == nil || !g.GrowthKnown || !crowding(g) {
+	if g == nil || !g.GrowthKnown || !totalGrew(g) {
 		return false
 	}
 	for _, s := range g.Sites {
@@ -129,7 +133,7 @@ func (f *facts) grows(site profile.Site) bool {
 	return false
 }
 
-// leakLong is for one snapshot.
+// leakLong is for a single snapshot.
 func (f *facts) leakLong() *Finding {
 	g := f.capture.Goroutines
 	if g == nil || !g.StatesKnown {
@@ -142,12 +146,12 @@ func (f *facts) leakLong() *Finding {
 			continue
 		}
 		found := leakFinding(s, Low)
-		found.Text = fmt.Sprintf("%d goroutines wait in %s, the longest for %s: perhaps for ever.", s.Waiting, s.Site, s.Longest)
+		found.Text = fmt.Sprintf("%d goroutines wait in %s, the longest for %s: possibly a goroutine leak.", s.Waiting, s.Site, s.Longest)
 		if s.NilChan {
 			found.Confidence = High
-			found.Text = fmt.Sprintf("%d goroutines wait in %s on a nil channel: for ever.", s.Waiting, s.Site)
+			found.Text = fmt.Sprintf("Goroutine leak: %d goroutines wait in %s on a nil channel, which blocks forever.", s.Waiting, s.Site)
 		}
-		found.says(profile.KindGoroutineText, fmt.Sprintf("%d wait there, the longest for %s", s.Waiting, s.Longest))
+		found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%d wait there, the longest for %s", s.Waiting, s.Longest))
 		return found
 	}
 	return nil

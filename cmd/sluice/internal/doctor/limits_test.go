@@ -64,31 +64,31 @@ func TestLimits(t *testing.T) {
 		below bool // it is found below the limit, and not above
 		with  func(v float64) []part
 	}{
-		{"collector, of CPU time", Collector, 0.40, false, func(v float64) []part { return []part{user(1, 1-v, profile.Collecting)} }},
+		{"collector, of CPU time", GarbageCollection, 0.40, false, func(v float64) []part { return []part{user(1, 1-v, profile.Collecting)} }},
 		{"package sync, of CPU time", SyncMutex, 0.25, false, func(v float64) []part { return []part{user(1, 1-v, profile.Locking)} }},
 		{"waiting on sync, for each of two Ps", SyncMutex, 1, false, func(v float64) []part {
 			return []part{metrics(v, 0), mutex(map[profile.Site]float64{unlock: 100})}
 		}},
-		{"system calls, of CPU time", Kernel, 0.35, false, func(v float64) []part { return []part{user(1, 1-v, profile.SystemCalls)} }},
-		{"user code, of CPU time", PlainCPU, 0.60, false, func(v float64) []part { return []part{user(2, v, profile.OtherRuntime)} }},
-		{"cores of two in use", PlainCPU, 1.4, false, func(v float64) []part { return []part{user(v, 1, profile.OtherRuntime)} }},
-		{"samples", PlainCPU, 30, false, func(v float64) []part {
+		{"system calls, of CPU time", SystemCallBound, 0.35, false, func(v float64) []part { return []part{user(1, 1-v, profile.SystemCalls)} }},
+		{"user code, of CPU time", CPUBound, 0.60, false, func(v float64) []part { return []part{user(2, v, profile.OtherRuntime)} }},
+		{"cores of two in use", CPUBound, 1.4, false, func(v float64) []part { return []part{user(v, 1, profile.OtherRuntime)} }},
+		{"samples", CPUBound, 30, false, func(v float64) []part {
 			return []part{user(2, 1, profile.OtherRuntime), func(c *profile.Capture) {
 				c.CPU.Total = time.Duration(many(v)) * c.CPU.Period
 				c.CPU.By[profile.UserCode], c.CPU.Window = c.CPU.Total, c.CPU.Total/2
 			}}
 		}},
-		{"a hot channel, of the cores", HotChannel, 0.20, false, func(v float64) []part { return contended(v, 0.9) }},
-		{"its lock, of its cost", HotChannel, 0.30, false, func(v float64) []part { return contended(0.9, v) }},
-		{"a channel's lock, where parking counts", HandOver, 0.30, true, func(v float64) []part { return contended(0.9, v) }},
-		{"hand-over, of CPU time", HandOver, 0.15, false, func(v float64) []part { return contended(v, 0) }},
+		{"a hot channel, of the cores", LockContention, 0.20, false, func(v float64) []part { return contended(v, 0.9) }},
+		{"its lock, of its cost", LockContention, 0.30, false, func(v float64) []part { return contended(0.9, v) }},
+		{"a channel's lock, where parking counts", TransferCost, 0.30, true, func(v float64) []part { return contended(0.9, v) }},
+		{"hand-over, of CPU time", TransferCost, 0.15, false, func(v float64) []part { return contended(v, 0) }},
 		{"both sides of a lock, of the channels' cost", UsedAsLock, 0.80, false, func(v float64) []part {
 			return []part{cpu(2, shares{profile.ChannelWork: 1}, on{acquire, v / 2, 0, 0}, on{release, v / 2, 0, 0},
 				on{choose, 1 - v, 0, 0}), goroutinesAt(in(acquire, 15, 14), in(choose, 3, 0))}
 		}},
-		{"cores in use of 1.7, by a twentieth", TakeTurns, 1, true, func(v float64) []part { return turns(1.7+(v-1)/2, 0.1, 60_000) }},
-		{"channels of those that take turns", TakeTurns, 0.03, false, func(v float64) []part { return turns(1.2, v, 60_000) }},
-		{"wake-ups a second on two cores", TakeTurns, 4000, false, func(v float64) []part { return turns(1.2, 0.1, v) }},
+		{"cores in use of 1.7, by a twentieth", Lockstep, 1, true, func(v float64) []part { return turns(1.7+(v-1)/2, 0.1, 60_000) }},
+		{"channels of those that take turns", Lockstep, 0.03, false, func(v float64) []part { return turns(1.2, v, 60_000) }},
+		{"wake-ups a second on two cores", Lockstep, 4000, false, func(v float64) []part { return turns(1.2, 0.1, v) }},
 		{"a pool, of CPU time", TinyJobs, 0.15, false, func(v float64) []part { return pool(v, 8) }},
 		{"goroutines of a pool", TinyJobs, 2.5, false, func(v float64) []part { return pool(0.5, many(v)) }},
 		{"a select, of CPU time", Pump, 0.25, false, func(v float64) []part { return selects(v/0.8, 1, 0.1) }},
@@ -142,7 +142,7 @@ func TestQuietLocks(t *testing.T) {
 	}{{0.018, false}, {0.022, true}} {
 		d := diagnose(append(slices.Clone(hotService), metrics(test.wait, 0))...)
 		said := false
-		for _, e := range d.found(HotChannel).Evidence {
+		for _, e := range d.found(LockContention).Evidence {
 			said = said || e.From == profile.KindMetrics
 		}
 		if said != test.want {
@@ -160,7 +160,7 @@ func TestParksBound(t *testing.T) {
 
 // TestCrowd: one goroutine fights with nobody.
 func TestCrowd(t *testing.T) {
-	for n, want := range map[int]Kind{1: HandOver, 2: HotChannel} {
+	for n, want := range map[int]Kind{1: TransferCost, 2: LockContention} {
 		d := diagnose(append(slices.Clone(hotService), goroutinesAt(in(send, n, 0), in(receive, 1, 0)))...)
 		if d.found(want) == nil {
 			t.Errorf("with %d goroutines it is %s", n, d.Answer)
@@ -168,7 +168,7 @@ func TestCrowd(t *testing.T) {
 	}
 	// Those that compute at the moment are of the crowd too.
 	d := diagnose(append(slices.Clone(hotService), goroutinesAt(in(send, 1, 0), in(receive, 1, 0)), staged(stagePart{"(*Bus).Put", 64, 0.1, 0.5}))...)
-	if d.found(HotChannel) == nil {
+	if d.found(LockContention) == nil {
 		t.Errorf("with 63 elsewhere it is %s", d.Answer)
 	}
 }

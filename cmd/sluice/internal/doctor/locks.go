@@ -7,67 +7,70 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// Findings about the lock of a channel.
+// Findings about lock contention on channels.
 const (
-	HotChannel Kind = "hot channel"
-	SharedDone Kind = "shared done channel"
+	LockContention Kind = "lock contention"
+	SharedDone     Kind = "shared done channel"
 )
 
 const (
-	// hotShare of the cores: below, no remedy gave more than ×1.15.
+	// hotShare is the share of the cores below which no remedy gave more than
+	// ×1.15.
 	hotShare = 0.20
-	// lockBound: the part of the channels' cost that is their locks'. Hot
-	// channels of 64 senders had 0.4 to 0.9, hand-over programs 0.05 to 0.2.
+	// lockBound is the lock's part of the channels' cost. Contended channels
+	// with 64 senders had 0.4 to 0.9, programs bound by transfer cost 0.05 to
+	// 0.2.
 	lockBound = 0.30
-	// mostly: an operation that all others together cannot outweigh.
+	// mostly is the weight that all other operations together cannot exceed.
 	mostly = 0.50
-	// slice is how many values the doctor tells to send at a time.
+	// slice is the batch size that the doctor recommends.
 	slice = 64
-	// elsewhereToo: outside of selects, the least part of the channels' cost there that says something.
+	// elsewhereToo is the smallest part of the channels' cost outside selects
+	// that counts as evidence.
 	elsewhereToo = 0.10
-	// doneWorst and doneBest are the parts of the time in locks that own done channels
-	// freed selects from: 0.65 where both other ends were busy, 0.9 where they were not.
+	// doneWorst and doneBest are the parts of the lock time that separate done
+	// channels removed: 0.65 with both other ends busy, 0.9 otherwise.
 	doneWorst, doneBest = 0.60, 0.90
-	// crowd is how many goroutines at least contend for a lock.
+	// crowd is the smallest number of goroutines that contend for a lock.
 	crowd = 2
 )
 
 var lockRules = []rule{
 	{
-		kind: HotChannel, shares: true, look: hotChannel,
-		reason: "64 senders on one channel: 98 % of CPU in it and 24 to 34 % of the Ps asleep in its lock; " +
-			"bigger buffer ×0.94, batch ×3.5, shard ×3.6, one P ×1.8",
+		kind: LockContention, shares: true, look: lockContention,
+		reason: "64 senders on one channel: 98% of CPU time in it and 24 to 34% of the Ps asleep in its lock; " +
+			"larger buffer ×0.94, batch ×3.5, shard ×3.6, one P ×1.8",
 	},
 	{
-		kind: SharedDone, shares: true, look: sharedDone, instead: []Kind{HotChannel, HandOver, ManyCases},
-		reason: "every goroutine selects on a done channel of all: its lock is taken by each select; " +
-			"own done channel ×3.3, no done case ×7.8",
+		kind: SharedDone, shares: true, look: sharedDone, instead: []Kind{LockContention, TransferCost, LargeSelect},
+		reason: "every goroutine selects on one done channel, and each select takes its lock: separate done " +
+			"channel ×3.3, no done case ×7.8",
 	},
 }
 
-// hot reports whether channels take enough to be worth a remedy.
+// hot reports whether channels cost enough for a remedy to pay.
 func (f *facts) hot() bool {
-	if f.avail == 0 { // then only the share of the CPU time is known
+	if f.avail == 0 { // then only the share of CPU time is known
 		return f.channelCPU() >= f.limit(hotShare)
 	}
 	return f.channelCores() >= f.limit(hotShare)
 }
 
-// lockEvidence adds what all findings on locks are from.
+// lockEvidence adds the evidence that all findings about locks share.
 func (f *facts) lockEvidence(found *Finding) {
-	found.says(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, %s of it in their locks",
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, %s of that in their locks",
 		percent(f.channel/f.cpu), percent(f.lock/max(f.channel, 1e-9))))
 	if f.asleep != nil && *f.asleep >= quietLocks {
-		text := fmt.Sprintf("%s of %d Ps asleep in channel locks on average (%s)", number(*f.asleep), f.procs, f.asleepFrom)
+		text := fmt.Sprintf("%s of %d Ps are asleep in channel locks on average (%s)", number(*f.asleep), f.procs, f.asleepFrom)
 		if f.asleepDoubt != "" {
-			text += "; likely fewer: " + f.asleepDoubt
+			text += "; probably fewer: " + f.asleepDoubt
 		}
-		found.says(profile.KindMetrics, text)
+		found.addEvidence(profile.KindMetrics, text)
 	}
 }
 
-// lockConfidence: CPU time spinning and time asleep are two witnesses, the place
-// in the mutex profile a third.
+// lockConfidence rates a finding about a lock: CPU time spinning and time
+// asleep are independent evidence, as is a site in the mutex profile.
 func (f *facts) lockConfidence() Confidence {
 	channels, _, _ := f.mutexProfile()
 	switch {
@@ -79,8 +82,8 @@ func (f *facts) lockConfidence() Confidence {
 	return Medium
 }
 
-// crowded reports whether more goroutines use channels than one at either end of each:
-// two that meet at a lock are handing over. What is not known is taken to be so.
+// crowded reports whether any operation has more goroutines than the two of a
+// hand-off. Unknown counts as yes.
 func (f *facts) crowded() bool {
 	known := false
 	for i := range f.operations {
@@ -98,8 +101,8 @@ func (f *facts) crowded() bool {
 	return !known
 }
 
-// crowd is how many goroutines use an operation, those of the same stage that are
-// elsewhere at the moment counted in; 0 if not known.
+// crowd returns the number of goroutines that use an operation, including those
+// of the same stage that are elsewhere at the moment; 0 if unknown.
 func (f *facts) crowd(o *Operation) int {
 	n, _ := o.count()
 	for _, s := range f.stages {
@@ -110,45 +113,47 @@ func (f *facts) crowd(o *Operation) int {
 	return n
 }
 
-func hotChannel(f *facts) *Finding {
-	o := f.dearest(anyOp)
+func lockContention(f *facts) *Finding {
+	o := f.costliest(anyOp)
 	if o == nil || !f.hot() || f.locked() < lockBound || !f.crowded() {
 		return nil
 	}
-	// The send is what there are many of, and what is to be changed.
-	if s := f.dearest(sends); s != nil && s.Weight >= smallSite {
+	// There are many senders, and they are what a remedy changes.
+	if s := f.costliest(sends); s != nil && s.Weight >= smallSite {
 		o = s
 	}
 	found := &Finding{Channels: true, At: &o.Place, Share: known(f.channelCores()), Confidence: f.lockConfidence()}
-	found.Text = fmt.Sprintf("One channel is where everybody meets: %s waits for its lock.", o)
+	found.Text = fmt.Sprintf("Lock contention on one channel: %s waits for its lock.", o)
 	f.lockEvidence(found)
 	if n, ok := o.count(); ok && n >= crowd {
-		found.says(profile.KindGoroutine, fmt.Sprintf("%d goroutines are in this operation", n))
+		found.addEvidence(profile.KindGoroutine, fmt.Sprintf("%d goroutines are in this operation", n))
 	}
 	p, now := f.prices, f.load(hotWork)
 	used, channels := f.engaged()
 	oneP := 1 / max(used*max(1, f.avail)*(1-channels*removable(p.Contended, p.OneP)), 1.0/mostGain)
 	found.Remedies = []Remedy{
-		// Slices of its own cost a sender little; those that pass a mutex or a timer on the way, more.
-		{Batch, "send slices of 64 values, one slice a send (sluice.Batcher collects them, and flushes after a linger)",
+		// Filling its own slices costs a sender little; a mutex or timer on the
+		// way costs more.
+		{Batch, "send slices of 64 values (batch.NewSender collects them, and flushes after a linger)",
 			f.gain(now, after(p.Contended, math.Sqrt(p.OwnSlices*p.Batched), p.Contended/slice)), byLoad},
-		{Shard, "give each sender a channel, or a lane of sluice.Sharded, if no order among senders is needed",
+		{Shard, "give each sender its own channel, or use sluice.Sharded, if order between senders does not matter",
 			f.gain(now, after(p.Contended, p.Batched, p.Sharded/2)), byLoad},
-		{FewerPs, "run with a lower GOMAXPROCS, if the service does little beside this channel",
-			around(oneP), "measured prices on one P against those on all, with one core in place of those used"},
+		{LowerGOMAXPROCS, "run with a lower GOMAXPROCS, if the service does little besides this channel",
+			around(oneP), "the measured prices on one P and on all Ps, with one core instead of those in use"},
 	}
 	if oneP < worthIt {
 		found.Remedies = found.Remedies[:2]
-		found.Not = []Not{{FewerPs, "what the service does beside the channel needs its cores."}}
+		found.RuledOut = []RuledOut{{LowerGOMAXPROCS, "the rest of the service needs its cores."}}
 	}
-	found.Not = append(found.Not, Not{Buffer, "it is not room that is waited for but the channel's lock, which every send takes whatever the " +
-		"capacity: a larger buffer gave ×0.94 in a program like this."})
+	found.RuledOut = append(found.RuledOut, RuledOut{Buffer, "senders wait for the channel's lock, not for room, and every send takes the lock. A larger " +
+		"buffer gave ×0.94 in a similar program."})
 	return found
 }
 
-// fightsOutside reports whether the operations that are not chosen wait for locks as
-// well. A done channel is in selects only: then it is the channel of values.
-func (f *facts) fightsOutside(chosen func(*Operation) bool) bool {
+// contendedOutside reports whether the other operations wait for locks too. A
+// done channel is used in selects only, so then the contended channel is the
+// one that carries values.
+func (f *facts) contendedOutside(chosen func(*Operation) bool) bool {
 	lock, spent := 0.0, 0.0
 	for i := range f.operations {
 		if o := &f.operations[i]; !chosen(o) {
@@ -160,11 +165,11 @@ func (f *facts) fightsOutside(chosen func(*Operation) bool) bool {
 
 func sharedDone(f *facts) *Finding {
 	isSelect := isOp(profile.Select)
-	o := f.dearest(isSelect)
+	o := f.costliest(isSelect)
 	if o == nil || !f.hot() || f.weight(isSelect) < mostly || f.locked() < lockBound {
 		return nil
 	}
-	if f.fightsOutside(isSelect) {
+	if f.contendedOutside(isSelect) {
 		return nil
 	}
 	goroutines, counted := 0, false
@@ -175,25 +180,25 @@ func sharedDone(f *facts) *Finding {
 		}
 	}
 	if counted && goroutines < crowd || value(f.asleep) < quietLocks && !counted {
-		return nil // a lone select locks every case, and waits for none
+		return nil // a single select locks every case without contention
 	}
 	found := &Finding{Channels: true, At: &o.Place, Share: known(f.channelCores()), Confidence: Medium}
-	found.Text = fmt.Sprintf("Many goroutines select on one channel that they share, likely done or ctx.Done(): "+
-		"each %s takes its lock.", o)
+	found.Text = fmt.Sprintf("Many goroutines select on one shared channel, probably done or ctx.Done(): each %s takes its lock.", o)
 	f.lockEvidence(found)
 	if counted {
-		found.says(profile.KindGoroutine, fmt.Sprintf("%d goroutines are in selects", goroutines))
+		found.addEvidence(profile.KindGoroutine, fmt.Sprintf("%d goroutines are in selects", goroutines))
 	}
-	// A select still locks its own channels, for which two goroutines may meet.
+	// A select still locks its other channels, which two goroutines share.
 	locked := f.locked()
 	keep := stay{worst: 1 - locked*doneWorst, best: 1 - locked*doneBest}
 	found.Remedies = []Remedy{
-		{OwnDone, "give each goroutine a done channel or a context of its own, or none: close the channel of values, or look at done once in many values",
-			f.gain(f.load(coldWork), keep), byLoad + "; more if there is no done case at all"},
+		{SeparateDone, "give each goroutine its own done channel or context, or none: close the channel of values " +
+			"instead, or check done once per several values",
+			f.gain(f.load(coldWork), keep), byLoad + "; more without a done case"},
 	}
-	found.Not = []Not{
-		{Buffer, "the selects do not wait for room: they take the lock of the shared channel whether anything is ready or not."},
-		{Shard, "more channels of values leave the done channel, which all selects still lock."},
+	found.RuledOut = []RuledOut{
+		{Buffer, "the selects do not wait for room: each takes the lock of the shared channel, ready or not."},
+		{Shard, "more channels of values do not remove the done channel, which all selects lock."},
 	}
 	return found
 }

@@ -14,7 +14,7 @@ func TestElsewhereToo(t *testing.T) {
 	for _, test := range []struct {
 		outside float64
 		want    Kind
-	}{{0.08, SharedDone}, {0.12, HotChannel}} {
+	}{{0.08, SharedDone}, {0.12, LockContention}} {
 		d := diagnose(cpu(1.8, shares{profile.ChannelWork: 0.4, profile.ChannelLock: 0.5, profile.UserCode: 0.1},
 			on{offer, 0.9 * (1 - test.outside), 0.45, 0}, on{receive, 0.9 * test.outside, 0.9 * test.outside * 0.6, 0}), goroutinesAt(in(offer, 48, 2), in(receive, 2, 0)))
 		if d.found(test.want) == nil {
@@ -29,7 +29,7 @@ func TestTheSendIsNamed(t *testing.T) {
 	for cost, want := range map[float64]profile.Op{0.40: profile.Send, 0.04: profile.Send} {
 		d := diagnose(cpu(1.8, shares{profile.ChannelWork: 0.3, profile.ChannelLock: 0.7}, on{receive, 1 - cost, 0.7, 0}, on{send, cost, 0, 0}),
 			goroutinesAt(in(send, 64, 0), in(receive, 1, 0)))
-		if f := d.found(HotChannel); f == nil || f.At.Op != want {
+		if f := d.found(LockContention); f == nil || f.At.Op != want {
 			t.Errorf("with a send of %v: %+v", cost, f)
 		}
 	}

@@ -7,35 +7,35 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// An Operation is what one channel operation of the program costs. What is null
-// is not known.
+// An Operation is the cost of one channel operation of the program. A null is
+// unknown.
 type Operation struct {
 	Place
-	Weight     float64  `json:"share_of_channel_cost"` // CPU, after parks and asleep, 0 to 1
+	Weight     float64  `json:"share_of_channel_cost"` // of CPU time, time after parks and time asleep, 0 to 1
 	CPU        *float64 `json:"cpu_seconds"`           // in the operation
-	Lock       *float64 `json:"lock_cpu_seconds"`      // of it in the channel's lock
+	Lock       *float64 `json:"lock_cpu_seconds"`      // part of it in the channel's lock
 	AfterPark  *float64 `json:"after_park_cpu_seconds"`
-	Asleep     *float64 `json:"asleep_p_seconds"` // in the channel's lock, holding a P
-	Waited     *float64 `json:"waited_seconds"`   // of all goroutines together, within WaitWindow, as the next
+	Asleep     *float64 `json:"asleep_p_seconds"` // Ps asleep in the channel's lock
+	Waited     *float64 `json:"waited_seconds"`   // all goroutines in total, within WaitWindow; so is Parks
 	Parks      *int64   `json:"parks"`
-	WaitWindow *float64 `json:"wait_window_seconds"` // that of the trace or block profile; 0 since the process began
-	In         *int     `json:"goroutines_in"`       // inside of it, waiting or able to run
+	WaitWindow *float64 `json:"wait_window_seconds"` // of the trace or block profile; 0 since the process started
+	In         *int     `json:"goroutines_in"`       // in the operation, waiting or not
 	Waiting    *int     `json:"goroutines_waiting"`
-	Items      *float64 `json:"items_per_second_at_least"` // those at which somebody was woken
+	Items      *float64 `json:"items_per_second_at_least"` // values whose transfer woke a goroutine
 	ParksFrom  string   `json:"after_park_from,omitempty"`
 	AsleepFrom string   `json:"asleep_from,omitempty"`
 
 	site    profile.Site
-	wake    float64 // CPU seconds waking others
+	wake    float64 // CPU seconds spent waking goroutines
 	created profile.Frame
 	root    string
-	longest float64 // seconds, at least
+	longest float64 // seconds, a lower bound
 }
 
-// cost is in CPU seconds and seconds of Ps.
+// cost returns CPU seconds plus P seconds.
 func (o *Operation) cost() float64 { return value(o.CPU) + value(o.AfterPark) + value(o.Asleep) }
 
-// perSite puts together what the profiles say of each operation on channels.
+// perSite combines the profiles by channel operation.
 func (f *facts) perSite() []Operation {
 	table := sites{all: []Operation{}, at: make(map[profile.Site]int)}
 	c := f.capture
@@ -90,21 +90,21 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// sites collects operations by their place.
+// sites collects operations by site.
 type sites struct {
 	all []Operation
 	at  map[profile.Site]int
 }
 
-// of returns the operation at a site, nil if it is none on channels. It is valid
-// until the next call.
+// of returns the operation at a site, or nil if it is not a channel operation.
+// The pointer is valid until the next call.
 func (t *sites) of(s profile.Site) *Operation {
 	if !s.Op.Channel() {
 		return nil
 	}
 	i, ok := t.at[s]
 	if !ok && s.Op == profile.Receive {
-		// States do not tell a loop over a channel from a receive.
+		// Goroutine states do not distinguish a range loop from a receive.
 		loop := s
 		loop.Op = profile.Range
 		i, ok = t.at[loop]
@@ -135,8 +135,8 @@ func (t *sites) goroutines(g *profile.Goroutines) {
 	}
 }
 
-// items counts values at which somebody was woken: all that went over a channel
-// are at least as many.
+// items counts the transfers that woke a goroutine, a lower bound of all
+// transfers.
 func (t *sites) items(trace *profile.Trace) {
 	window := trace.Window.Seconds()
 	if window <= 0 {
@@ -145,7 +145,7 @@ func (t *sites) items(trace *profile.Trace) {
 	for _, p := range trace.Pairs {
 		for _, s := range []profile.Site{p.Waker, p.Sleeper} {
 			if p.Waker.Op == profile.Close {
-				continue // it wakes many, and hands none a value
+				continue // a close wakes many goroutines and transfers no value
 			}
 			if o := t.of(s); o != nil && p.Waker.Op.Channel() && p.Sleeper.Op.Channel() {
 				o.Items = known(value(o.Items) + float64(p.Count)/window)
@@ -154,7 +154,7 @@ func (t *sites) items(trace *profile.Trace) {
 	}
 }
 
-// mutex returns the delay that the mutex profile has at each operation.
+// mutex returns the delay at each operation in the mutex profile.
 func (t *sites) mutex(m *profile.Contentions) map[profile.Site]float64 {
 	if m == nil {
 		return nil
@@ -168,8 +168,9 @@ func (t *sites) mutex(m *profile.Contentions) map[profile.Site]float64 {
 	return delay
 }
 
-// shareParks gives the CPU time after parks to operations: by their parks, or else
-// to those that wake, which are the other ends of the same channels.
+// shareParks attributes the CPU time after parks to operations: by their parks,
+// or else to the operations that wake them, which are the other ends of the
+// same channels.
 func (f *facts) shareParks(all []Operation) {
 	if f.parked == 0 {
 		return
@@ -189,8 +190,8 @@ func (f *facts) shareParks(all []Operation) {
 	}
 }
 
-// shareSleep gives the time asleep in channel locks to operations: by the mutex
-// profile, else by CPU time in the lock.
+// shareSleep attributes the time asleep in channel locks to operations: by the
+// mutex profile, or else by CPU time in the lock.
 func (f *facts) shareSleep(all []Operation, mutex map[profile.Site]float64) {
 	if f.asleep == nil || *f.asleep < quietLocks {
 		return
@@ -212,7 +213,8 @@ func (f *facts) shareSleep(all []Operation, mutex map[profile.Site]float64) {
 	}
 }
 
-// weight is the part of the channels' cost at operations that ok chooses.
+// weight returns the part of the channels' cost at the operations that ok
+// selects.
 func (f *facts) weight(ok func(*Operation) bool) float64 {
 	sum := 0.0
 	for i := range f.operations {
@@ -223,9 +225,9 @@ func (f *facts) weight(ok func(*Operation) bool) float64 {
 	return sum
 }
 
-// dearest is the operation that costs most of those that ok chooses, nil if none
-// costs anything.
-func (f *facts) dearest(ok func(*Operation) bool) *Operation {
+// costliest returns the most expensive operation that ok selects, or nil if
+// none has a cost.
+func (f *facts) costliest(ok func(*Operation) bool) *Operation {
 	for i := range f.operations {
 		if o := &f.operations[i]; o.Weight > 0 && ok(o) {
 			return o
@@ -242,7 +244,8 @@ func sends(o *Operation) bool    { return o.Op.Sends() }
 func receives(o *Operation) bool { return o.Op.Receives() }
 func anyOp(*Operation) bool      { return true }
 
-// count is how many goroutines are in the operation, and whether that is known.
+// count returns the number of goroutines in the operation, and whether it is
+// known.
 func (o *Operation) count() (int, bool) {
 	return max(deref(o.In), deref(o.Waiting)), o.In != nil || o.Waiting != nil
 }
@@ -258,7 +261,8 @@ func isOneOf(all ...*Operation) func(*Operation) bool {
 	}
 }
 
-// waits is how much is waited at an operation: parks, else goroutines.
+// waits returns the number of waits at an operation: parks, else waiting
+// goroutines.
 func waits(o *Operation) int64 {
 	if o.Parks != nil {
 		return *o.Parks

@@ -13,14 +13,12 @@ import (
 //go:embed page.html
 var pageText string
 
-// pageStyle is what this page has beside the style of all.
-//
-//go:embed page.css
+// pageStyle extends the common style.
 var pageStyle string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// page is what the template reads.
+// page is the input of the template.
 type page struct {
 	*Diagnosis
 	Policy     string
@@ -43,7 +41,7 @@ type pageRow struct {
 	Cells []string
 }
 
-// WritePage writes a page that refers to nothing outside itself.
+// WritePage writes a self-contained HTML page.
 func (d *Diagnosis) WritePage(w io.Writer) error {
 	style := report.Style + pageStyle
 	p := page{Diagnosis: d, Policy: report.Policy(style), Style: template.CSS(style), Head: d.head(), PricesLine: d.Prices.sentence()}
@@ -61,7 +59,7 @@ func (d *Diagnosis) WritePage(w io.Writer) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// chart draws predicted gains with their ranges, "" if none is a gain.
+// chart draws predicted gains with their ranges, or "" if there is no gain.
 func (f *Finding) chart() template.HTML {
 	chart := plot.Rows{
 		Title: "Predicted throughput, as a factor", Axis: "× of now",
@@ -95,31 +93,32 @@ func (o *Operation) row() pageRow {
 	}}
 }
 
-// waitedCell is the time waited, with its own window.
+// waitedCell formats the time waited with its window.
 func (o *Operation) waitedCell() string {
 	if o.Waited == nil {
 		return "–"
 	}
 	if value(o.WaitWindow) == 0 {
-		return duration(*o.Waited) + " ever"
+		return duration(*o.Waited) + " since the start"
 	}
 	return duration(*o.Waited) + " in " + duration(*o.WaitWindow)
 }
 
-// goroutinesCell is those that are in the operation, and those of them that wait.
+// goroutinesCell formats the goroutines in the operation and those waiting in
+// it.
 func (o *Operation) goroutinesCell() string {
 	switch {
 	case o.both():
-		return fmt.Sprintf("%d, %d wait", *o.In, *o.Waiting)
+		return fmt.Sprintf("%d, %d waiting", *o.In, *o.Waiting)
 	case o.Waiting != nil:
-		return fmt.Sprintf("%d wait", *o.Waiting)
+		return fmt.Sprintf("%d waiting", *o.Waiting)
 	case o.In != nil:
 		return fmt.Sprint(*o.In)
 	}
 	return "–"
 }
 
-// WritePageFile writes the page to a file, which is replaced as a whole.
+// WritePageFile writes the page to a file, replacing it atomically.
 func (d *Diagnosis) WritePageFile(path string) error {
 	return report.Replace(path, d.WritePage)
 }

@@ -7,30 +7,30 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// Partners are two operations on what is, or may be, one channel. A select may
-// be either side.
+// Partners are two operations that use, or may use, the same channel. A select
+// may be either side.
 type Partners struct {
 	Sender   Place    `json:"sender"`
 	Receiver Place    `json:"receiver"`
-	PerSec   *float64 `json:"wakeups_per_second"` // one by the other; null without a trace
+	PerSec   *float64 `json:"wakeups_per_second"` // of one by the other; null without a trace
 	Sure     Sureness `json:"sure"`
 }
 
-// Sureness is how two operations were found to belong together.
+// Sureness is how the two operations were matched.
 type Sureness string
 
-// How sure it is, the surest first. Channels have no names in profiles.
+// The levels of sureness. Channels have no names in profiles.
 const (
-	Seen   Sureness = "seen"   // in the trace one woke the other
-	Likely Sureness = "likely" // there is no other candidate that costs anything
-	Guess  Sureness = "guess"  // the dearest candidate in the same package, of another function if there is one
+	Seen   Sureness = "seen"   // one woke the other in the trace
+	Likely Sureness = "likely" // the only candidate with a cost
+	Guess  Sureness = "guess"  // the most expensive candidate in the same package, preferably of another function
 )
 
 // smallSite is the share of the channels' cost below which an operation is no
 // candidate.
 const smallSite = 0.03
 
-// partners pairs senders and receivers.
+// partners pairs senders with receivers.
 func (f *facts) partners() []Partners {
 	if t := f.capture.Trace; t != nil && len(t.Pairs) > 0 {
 		return seenPartners(t)
@@ -41,7 +41,7 @@ func (f *facts) partners() []Partners {
 		if o.Weight < smallSite && deref(o.Waiting) == 0 {
 			continue
 		}
-		// A select may be either side: it is the one that nothing else is.
+		// A select may be either side: it is taken for the missing one.
 		if sends(o) {
 			from = append(from, o)
 		} else if receives(o) {
@@ -72,9 +72,9 @@ func (f *facts) partners() []Partners {
 	return pairs
 }
 
-// partner is who receives what is sent at s: the dearest in the same package, rather of
-// another function, for a stage receives from one channel and sends to the next, and
-// rather one that no dearer send was given.
+// partner returns the receiver for the sends at s: the most expensive one in
+// the same package. It prefers another function, because a stage receives from
+// one channel and sends to the next, and a receiver that is not yet paired.
 func partner(s *Operation, to []*Operation, taken map[*Operation]bool) (*Operation, Sureness) {
 	if len(to) == 1 {
 		return to[0], Likely
@@ -102,7 +102,8 @@ func partner(s *Operation, to []*Operation, taken map[*Operation]bool) (*Operati
 	return best, Guess
 }
 
-// seenPartners takes who woke whom, in either direction, the most frequent first.
+// seenPartners returns the pairs that woke each other, in either direction, the
+// most frequent first.
 func seenPartners(t *profile.Trace) []Partners {
 	type pair struct{ sender, receiver profile.Site }
 	counts := make(map[pair]int64)

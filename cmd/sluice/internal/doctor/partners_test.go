@@ -99,7 +99,7 @@ func TestManyPartners(t *testing.T) {
 	if err := d.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Partners) != 12 || len(d.Operations) != 7 || strings.Count(b.String(), "seen to wake") != shownOperations ||
+	if len(d.Partners) != 12 || len(d.Operations) != 7 || strings.Count(b.String(), " → ") != shownOperations ||
 		!strings.Contains(b.String(), "and 4 more") {
 		t.Errorf("%d pairs of %d operations:\n%s", len(d.Partners), len(d.Operations), b.String())
 	}

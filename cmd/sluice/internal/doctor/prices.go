@@ -8,40 +8,41 @@ import (
 	"strings"
 )
 
-// Prices are what operations on native channels cost on a machine, in
+// Prices are the costs of operations on built-in channels on one machine, in
 // nanoseconds.
 type Prices struct {
-	Source    string  `json:"source"`             // machine and Go version: gains are as good as it is like the service's
-	HandOver  float64 `json:"hand_over_ns"`       // a value through a channel without slots, from one goroutine to another
-	Buffered  float64 `json:"buffered_ns"`        // a value through a channel that is neither full nor empty
-	Contended float64 `json:"contended_ns"`       // a value through a channel on which many goroutines send and park
-	Batched   float64 `json:"batched_ns"`         // a value in a slice of 64 that all senders fill under one mutex
-	OwnSlices float64 `json:"own_slices_ns"`      // a value in a slice of 64 that each sender fills alone
-	Sharded   float64 `json:"sharded_ns"`         // a value through lanes of their own
-	OneP      float64 `json:"one_p_ns"`           // a value through a buffered channel at GOMAXPROCS 1
-	Wakeup    float64 `json:"wakeup_ns"`          // a goroutine parked, and woken
-	Case      float64 `json:"select_case_ns"`     // one more case of a select
-	Mutex     float64 `json:"mutex_ns"`           // a Lock and its Unlock, in turns on two CPUs
-	Fought    float64 `json:"fought_mutex_ns"`    // the same where goroutines park on it every time
-	Guesses   bool    `json:"of_another_machine"` // nobody measured where the service runs
+	Source         string  `json:"source"`             // machine and Go version: predictions hold for similar ones
+	Unbuffered     float64 `json:"unbuffered_ns"`      // one value through an unbuffered channel
+	Buffered       float64 `json:"buffered_ns"`        // one value through a buffered channel that is neither full nor empty
+	Contended      float64 `json:"contended_ns"`       // one value through a channel with many senders that park
+	Batched        float64 `json:"batched_ns"`         // one value in a slice of 64 that all senders fill under one mutex
+	OwnSlices      float64 `json:"own_slices_ns"`      // one value in a slice of 64 that each sender fills alone
+	Sharded        float64 `json:"sharded_ns"`         // one value through a lane per sender
+	OneP           float64 `json:"one_p_ns"`           // one value through a buffered channel at GOMAXPROCS 1
+	Wakeup         float64 `json:"wakeup_ns"`          // parking and waking a goroutine
+	Case           float64 `json:"select_case_ns"`     // one additional case of a select
+	Mutex          float64 `json:"mutex_ns"`           // a Lock and its Unlock, alternating between two CPUs
+	ContendedMutex float64 `json:"contended_mutex_ns"` // the same if goroutines park on it every time
+	OtherMachine   bool    `json:"other_machine"`      // not measured where the service runs
 }
 
-// Reference is what is used where nobody measured: medians of this project's
-// own runs, in November 2026, Contended with 100 slots and 100 workers. Case,
-// Mutex and Fought are not in results.json.
+// Reference returns the prices of a reference machine: medians of this
+// project's own runs in November 2026, Contended with 100 slots and 100
+// workers. The lab does not measure Case, Mutex and ContendedMutex.
 func Reference() Prices {
 	return Prices{
-		Source:   "a reference machine (AMD EPYC, 2 CPUs, linux/amd64, go1.26.8)",
-		HandOver: 145, Buffered: 35, Contended: 63, Batched: 23, OwnSlices: 3.3, Sharded: 13.5, OneP: 30,
-		Wakeup: 152, Case: 20, Mutex: 20, Fought: 250, Guesses: true,
+		Source:     "a reference machine (AMD EPYC, 2 CPUs, linux/amd64, go1.26.8)",
+		Unbuffered: 145, Buffered: 35, Contended: 63, Batched: 23, OwnSlices: 3.3, Sharded: 13.5, OneP: 30,
+		Wakeup: 152, Case: 20, Mutex: 20, ContendedMutex: 250, OtherMachine: true,
 	}
 }
 
-// maxPrices bounds the file that is read: that of a full run has 3 MB.
+// maxPrices limits the size of the file; a full run has 3 MB.
 const maxPrices = 64 << 20
 
-// ReadPrices takes prices from the results.json of a run of the lab. What that
-// run did not measure stays that of the reference, and Source says so.
+// ReadPrices reads prices from the results.json of a run of the lab. Prices
+// that the run did not measure are those of the reference, and Source names
+// both.
 func ReadPrices(path string) (Prices, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -55,7 +56,7 @@ func ReadPrices(path string) (Prices, error) {
 	return p, nil
 }
 
-// labRun is what is needed of results.json.
+// labRun is the part of results.json with the prices.
 type labRun struct {
 	Schema  int `json:"schema"`
 	Machine struct {
@@ -85,16 +86,16 @@ type labRun struct {
 	} `json:"experiments"`
 }
 
-// labSchema is the version of results.json that is understood.
+// labSchema is the supported version of results.json.
 const labSchema = 1
 
 func parsePrices(r io.Reader) (Prices, error) {
 	var run labRun
 	if err := json.NewDecoder(r).Decode(&run); err != nil {
-		return Prices{}, fmt.Errorf("is no results.json of the lab: %w", err)
+		return Prices{}, fmt.Errorf("is not a results.json of sluice lab: %w", err)
 	}
 	if run.Schema != labSchema {
-		return Prices{}, fmt.Errorf("is of schema %d, this program reads %d", run.Schema, labSchema)
+		return Prices{}, fmt.Errorf("unsupported schema %d (want %d)", run.Schema, labSchema)
 	}
 	p := Reference()
 	measured := 0
@@ -105,10 +106,10 @@ func parsePrices(r io.Reader) (Prices, error) {
 		}
 	}
 	if measured == 0 {
-		return Prices{}, fmt.Errorf("has no price: run sluice lab direct-send cpu-scaling")
+		return Prices{}, fmt.Errorf("has no prices: run sluice lab direct-send cpu-scaling")
 	}
 	m := run.Machine
-	p.Guesses = false
+	p.OtherMachine = false
 	p.Source = fmt.Sprintf("the lab on %s, %d CPUs, %s/%s, %s", m.CPU, m.CPUs, m.GOOS, m.GOARCH, m.Go)
 	if missing := len(labPrices) - measured; missing > 0 {
 		p.Source += fmt.Sprintf("; %d of %d prices from %s", missing, len(labPrices), Reference().Source)
@@ -116,17 +117,17 @@ func parsePrices(r io.Reader) (Prices, error) {
 	return p, nil
 }
 
-// A labPrice is where in results.json a price stands.
+// A labPrice is the place of a price in results.json.
 type labPrice struct {
 	price                          func(*Prices) *float64
-	experiment, section, panel, by string // panel by its end; by is the contender
-	x                              string // "" for the last one that has its CPUs
+	experiment, section, panel, by string // panel is a suffix; by is the contender
+	x                              string // "" for the last point that is not oversubscribed
 	onOneP                         bool
-	per                            float64 // prices in one figure
+	per                            float64 // prices per figure
 }
 
 var labPrices = []labPrice{
-	{price: func(p *Prices) *float64 { return &p.HandOver }, experiment: "direct-send", section: "one-way", by: "native", x: "0", per: 1},
+	{price: func(p *Prices) *float64 { return &p.Unbuffered }, experiment: "direct-send", section: "one-way", by: "native", x: "0", per: 1},
 	{price: func(p *Prices) *float64 { return &p.Wakeup }, experiment: "direct-send", section: "request", by: "native", x: "0", per: 2},
 	{price: func(p *Prices) *float64 { return &p.Buffered }, experiment: "cpu-scaling", section: "shapes", by: "native, 1 to 1", per: 1},
 	{price: func(p *Prices) *float64 { return &p.OneP }, experiment: "cpu-scaling", section: "shapes", by: "native, P to 1", onOneP: true, per: 1},
@@ -136,8 +137,8 @@ var labPrices = []labPrice{
 	{price: func(p *Prices) *float64 { return &p.Contended }, experiment: "buffers", section: "capacity", panel: ", 100 workers", by: "native", x: "100", per: 1},
 }
 
-// find returns a median in nanoseconds: of several points, the last one that
-// has a CPU for each P.
+// find returns a median in nanoseconds, of the last point that is not
+// oversubscribed.
 func (run *labRun) find(at labPrice) (ns float64, ok bool) {
 	for _, e := range run.Experiments {
 		for _, s := range e.Sections {

@@ -39,8 +39,8 @@ func TestPrices(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Reference()
-	want.HandOver, want.Wakeup, want.OneP, want.Buffered, want.Batched, want.OwnSlices, want.Sharded, want.Contended = 101, 102, 103, 104, 105, 106, 107, 108
-	want.Source, want.Guesses = "the lab on Z80, 4 CPUs, linux/amd64, go1.27", false
+	want.Unbuffered, want.Wakeup, want.OneP, want.Buffered, want.Batched, want.OwnSlices, want.Sharded, want.Contended = 101, 102, 103, 104, 105, 106, 107, 108
+	want.Source, want.OtherMachine = "the lab on Z80, 4 CPUs, linux/amd64, go1.27", false
 	if p != want {
 		t.Errorf("got  %+v\nwant %+v", p, want)
 	}
@@ -50,10 +50,10 @@ func TestPrices(t *testing.T) {
 // is said.
 func TestSomePrices(t *testing.T) {
 	p, err := parsePrices(strings.NewReader(results(entry("direct-send", "request", "GOMAXPROCS 2", "0", 2, false, "native", 400))))
-	if err != nil || p.Wakeup != 200 || p.HandOver != Reference().HandOver || !strings.Contains(p.Source, "7 of 8 prices from a reference machine") {
+	if err != nil || p.Wakeup != 200 || p.Unbuffered != Reference().Unbuffered || !strings.Contains(p.Source, "7 of 8 prices from a reference machine") {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p.sentence() == Reference().sentence() || !strings.Contains(Reference().sentence(), "not of the service's") {
+	if p.sentence() == Reference().sentence() || !strings.Contains(Reference().sentence(), "not of the service's machine") {
 		t.Errorf("said: %s", p.sentence())
 	}
 }
@@ -61,11 +61,11 @@ func TestSomePrices(t *testing.T) {
 // TestNoPrices: what cannot be read is one line, and no prices.
 func TestNoPrices(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"", "is no results.json"},
-		{"<html>", "is no results.json"},
-		{`{"schema":9}`, "is of schema 9"},
-		{results(), "has no price"},
-		{results(entry("direct-send", "request", "", "0", 2, false, "native", -1)), "has no price"},
+		{"", "is not a results.json"},
+		{"<html>", "is not a results.json"},
+		{`{"schema":9}`, "unsupported schema 9 (want 1)"},
+		{results(), "has no prices"},
+		{results(entry("direct-send", "request", "", "0", 2, false, "native", -1)), "has no prices"},
 	} {
 		path := filepath.Join(t.TempDir(), "results.json")
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
@@ -85,7 +85,9 @@ func TestNoPrices(t *testing.T) {
 func TestPricesDecide(t *testing.T) {
 	dear := Reference()
 	dear.OwnSlices = dear.Contended
-	gain := func(p Prices) float64 { return Diagnose(service(hotService...), p).found(HotChannel).Best().Gain.Mid }
+	gain := func(p Prices) float64 {
+		return Diagnose(service(hotService...), p).found(LockContention).Best().Gain.Mid
+	}
 	if batch, none := gain(Reference()), gain(dear); batch < 1.2*none {
 		t.Errorf("slices as dear as single values: ×%.2f, else ×%.2f", none, batch)
 	}

@@ -109,7 +109,7 @@ func TestJSON(t *testing.T) {
 			t.Errorf("nothing is known, and %s is %v", name, v)
 		}
 	}
-	if got["verdict"] != string(NotSaid) || got["schema"] != float64(Schema) {
+	if got["verdict"] != string(Undetermined) || got["schema"] != float64(Schema) {
 		t.Errorf("verdict %v, schema %v", got["verdict"], got["schema"])
 	}
 }
@@ -172,7 +172,7 @@ func TestUnknown(t *testing.T) {
 	}
 	d := diagnose()
 	for what, command := range map[string]string{
-		"what CPU time is spent on":      "sluice doctor -seconds 10 localhost:6060",
+		"where CPU time goes":            "sluice doctor -seconds 10 localhost:6060",
 		"which goroutines wait":          "sluice doctor localhost:6060",
 		"two readings of runtime/metric": "sluice doctor -metrics PATH localhost:6060",
 	} {
@@ -180,10 +180,10 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("%q with %q is not in %+v", what, command, d.Unknown)
 		}
 	}
-	if d := diagnose(hotService...); !has(d, "who wakes whom", "sluice doctor -trace localhost:6060") || has(d, "which goroutines wait", "sluice doctor localhost:6060") {
+	if d := diagnose(hotService...); !has(d, "which goroutines wake each other", "sluice doctor -trace localhost:6060") || has(d, "which goroutines wait", "sluice doctor localhost:6060") {
 		t.Errorf("of a hot channel: %+v", d.Unknown)
 	}
-	if d := diagnose(idlePool...); !has(d, "look again under load", "sluice doctor -seconds 30 localhost:6060") {
+	if d := diagnose(idlePool...); !has(d, "repeat under load", "sluice doctor -seconds 30 localhost:6060") {
 		t.Errorf("of an idle pool: %+v", d.Unknown)
 	}
 	files := func(c *profile.Capture) { c.Target, c.GOMAXPROCS = "cpu.pprof goroutines.txt", 0 }
@@ -207,7 +207,7 @@ func TestTwoInstants(t *testing.T) {
 	for _, test := range []struct {
 		all, waiting int
 		want         string
-	}{{5, 3, "5 goroutines in it, 3 wait"}, {0, 3, "3 goroutines waiting"}} {
+	}{{5, 3, "5 goroutines in it, 3 waiting"}, {0, 3, "3 goroutines waiting"}} {
 		o := Operation{In: &test.all, Waiting: &test.waiting}
 		if got := strings.Join(o.figures(false), ", "); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
@@ -219,7 +219,7 @@ func TestTwoInstants(t *testing.T) {
 func TestWording(t *testing.T) {
 	for got, want := range map[string]string{
 		number(1234): "1234", number(12.34): "12.3", number(2): "2", number(0.041): "0.04",
-		percent(0.004): "0.4 %", percent(0.25): "25 %", percent(0): "0 %",
+		percent(0.004): "0.4%", percent(0.25): "25%", percent(0): "0%",
 		count(17): "17", count(12_345): "12.3 k", count(3.2e6): "3.20 M",
 		duration(3.1): "3.10 s", duration(0.0123): "12.3 ms", duration(152e-9): "152 ns", duration(4.2e-6): "4.20 µs", duration(610): "10.2 min",
 		goroutines(1): "1 goroutine", goroutines(2): "2 goroutines",
@@ -251,7 +251,7 @@ func TestNoEmptyList(t *testing.T) {
 	if err := d.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Operations) != 1 || strings.Contains(b.String(), "Operations on channels") {
+	if len(d.Operations) != 1 || strings.Contains(b.String(), "Channel operations") {
 		t.Errorf("%s", b.String())
 	}
 }
@@ -262,7 +262,7 @@ func TestCutOff(t *testing.T) {
 		d := diagnose(woke(profile.Pair{Waker: send, Sleeper: receive, Count: 7}), func(c *profile.Capture) { c.Trace.Truncated = cut })
 		said := false
 		for _, u := range d.Unknown {
-			said = said || strings.Contains(u.What, "after the end of the trace")
+			said = said || strings.Contains(u.What, "the rest of the trace")
 		}
 		if said != cut {
 			t.Errorf("cut off %v, and %+v", cut, d.Unknown)

@@ -52,20 +52,20 @@ func TestRules(t *testing.T) {
 		not      RemedyName
 		without  []part // the neighbour
 	}{
-		{HotChannel, hotService, Yes, Batch, 16.3, Buffer, pipelineService},
-		{HandOver, pipelineService, Yes, Batch, 0, Shard, hotService},
+		{LockContention, hotService, Yes, Batch, 16.3, Buffer, pipelineService},
+		{TransferCost, pipelineService, Yes, Batch, 0, Shard, hotService},
 		{TinyJobs, with(pipelineService, pool), Yes, Batch, 0, MoreReceivers, pipelineService},
-		{TakeTurns, []part{turns, metrics(0, 60_000), goroutinesAt(in(send, 1, 1), in(receive, 1, 1))}, Yes, Buffer, 1.48, FewerPs,
+		{Lockstep, []part{turns, metrics(0, 60_000), goroutinesAt(in(send, 1, 1), in(receive, 1, 1))}, Yes, Buffer, 1.48, LowerGOMAXPROCS,
 			[]part{turns, metrics(0, 600), goroutinesAt(in(send, 1, 1), in(receive, 1, 1))}},
-		{SharedDone, []part{shared, metrics(0.2, 0), goroutinesAt(in(write, 8, 5), in(read, 8, 1))}, Yes, OwnDone, 3.3, Shard,
+		{SharedDone, []part{shared, metrics(0.2, 0), goroutinesAt(in(write, 8, 5), in(read, 8, 1))}, Yes, SeparateDone, 3.3, Shard,
 			[]part{shared, metrics(0, 0), goroutinesAt(in(write, 1, 0))}},
 		{UsedAsLock, []part{asLock, goroutinesAt(in(acquire, 15, 14))}, Yes, Mutex, 3.6, Batch,
 			[]part{asLock, goroutinesAt(in(acquire, 15, 14), in(release, 9, 9))}},
-		{Actor, []part{asking, asked, served}, Yes, Mutex, 1.68, Buffer,
+		{RequestResponse, []part{asking, asked, served}, Yes, Mutex, 1.68, Buffer,
 			[]part{asking, asked, served, woke(profile.Pair{Waker: ask, Sleeper: reply, Count: 1000})}},
-		{OneValue, []part{future, making(0.06, "consume")}, Yes, Fuse, 5.5, Buffer, []part{future, making(0.06, "elsewhere")}},
-		{Actor, []part{asking, asked, served, making(0.06, "ask")}, Yes, Mutex, 1.68, Buffer, []part{future, making(0.06, "consume")}},
-		{ManyCases, []part{selects, many}, Yes, MergeSelects, 30, Buffer, []part{shared, metrics(0.2, 0), goroutinesAt(in(write, 8, 5), in(read, 8, 1))}},
+		{ChannelPerValue, []part{future, making(0.06, "consume")}, Yes, Fuse, 5.5, Buffer, []part{future, making(0.06, "elsewhere")}},
+		{RequestResponse, []part{asking, asked, served, making(0.06, "ask")}, Yes, Mutex, 1.68, Buffer, []part{future, making(0.06, "consume")}},
+		{LargeSelect, []part{selects, many}, Yes, MergeChannels, 30, Buffer, []part{shared, metrics(0.2, 0), goroutinesAt(in(write, 8, 5), in(read, 8, 1))}},
 		{Pump, []part{pumped, goroutinesAt(in(choose, 1, 0))}, Yes, Elastic, 3.5, Shard, []part{selects, many}},
 		{Polling, []part{cpu(1.9, shares{profile.ChannelWork: 0.36, profile.UserCode: 0.64}, on{poll, 0.36, 0, 0})}, Yes, Block, 1.98, Buffer,
 			[]part{cpu(1.9, shares{profile.ChannelWork: 0.05, profile.UserCode: 0.95}, on{poll, 0.05, 0, 0})}},
@@ -73,11 +73,11 @@ func TestRules(t *testing.T) {
 			[]part{computing, goroutinesAt(in(send, 8, 6)), staged(stagePart{"(*Bus).Put", 8, 0.5, 0.01}, stagePart{"consume", 1, 0.49, 0})}},
 		{Downstream, []part{waiting, goroutinesAt(in(send, 4, 4), in(sink, 1, 1))}, No, MoreReceivers, 3.75, Buffer,
 			[]part{waiting, goroutinesAt(in(receive, 4, 4), in(sink, 1, 1))}},
-		{Collector, []part{cpu(1.7, shares{profile.Collecting: 0.6, profile.Allocating: 0.27, profile.ChannelWork: 0.01, profile.UserCode: 0.12}, on{send, 0.01, 0, 0}),
+		{GarbageCollection, []part{cpu(1.7, shares{profile.Collecting: 0.6, profile.Allocating: 0.27, profile.ChannelWork: 0.01, profile.UserCode: 0.12}, on{send, 0.01, 0, 0}),
 			metrics(0.001, 50_000), goroutinesAt(in(send, 1, 1), in(receive, 4, 4))}, No, "", 0, Buffer, pipelineService},
-		{PlainCPU, []part{cpu(1.99, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{send, 0.01, 0, 0})}, No, "", 0, Shard,
+		{CPUBound, []part{cpu(1.99, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{send, 0.01, 0, 0})}, No, "", 0, Shard,
 			[]part{cpu(1.0, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{send, 0.01, 0, 0})}},
-		{Kernel, []part{cpu(1.5, shares{profile.UserCode: 0.4, profile.SystemCalls: 0.6})}, No, "", 0, Buffer, pipelineService},
+		{SystemCallBound, []part{cpu(1.5, shares{profile.UserCode: 0.4, profile.SystemCalls: 0.6})}, No, "", 0, Buffer, pipelineService},
 		{SyncMutex, []part{cpu(1.8, shares{profile.UserCode: 0.6, profile.Locking: 0.4}), metrics(13, 0), mutex(map[profile.Site]float64{unlock: 130})},
 			No, "", 0, Buffer, hotService},
 	} {
@@ -94,8 +94,8 @@ func TestRules(t *testing.T) {
 			case best != nil && test.measured > 0 && (best.Gain.Low > test.measured || best.Gain.High < test.measured):
 				t.Errorf("%s is said to give %s, and gave ×%v", best.Name, best.Gain, test.measured)
 			}
-			if !slices.ContainsFunc(f.Not, func(n Not) bool { return n.Name == test.not && n.Why != "" }) {
-				t.Errorf("%s is not ruled out: %+v", test.not, f.Not)
+			if !slices.ContainsFunc(f.RuledOut, func(n RuledOut) bool { return n.Name == test.not && n.Why != "" }) {
+				t.Errorf("%s is not ruled out: %+v", test.not, f.RuledOut)
 			}
 			if len(f.Evidence) == 0 {
 				t.Error("no evidence")
@@ -135,7 +135,7 @@ func TestEveryRule(t *testing.T) {
 func TestSeveralFindings(t *testing.T) {
 	d := diagnose(cpu(1.9, shares{profile.Collecting: 0.6, profile.ChannelWork: 0.05, profile.ChannelLock: 0.3, profile.UserCode: 0.05}, on{send, 0.35, 0.3, 0}),
 		goroutinesAt(in(send, 64, 2)))
-	if d.Verdict != Partly || len(d.Findings) != 2 || d.Findings[0].Kind != Collector || d.Findings[1].Kind != HotChannel {
+	if d.Verdict != Partly || len(d.Findings) != 2 || d.Findings[0].Kind != GarbageCollection || d.Findings[1].Kind != LockContention {
 		t.Errorf("said %s: %s, %d findings", d.Verdict, d.Answer, len(d.Findings))
 	}
 }
@@ -143,7 +143,7 @@ func TestSeveralFindings(t *testing.T) {
 // TestUnexplained: much CPU time in channels that no rule explains is no all-clear.
 func TestUnexplained(t *testing.T) {
 	d := diagnose(cpu(1.5, shares{profile.ChannelWork: 0.5, profile.UserCode: 0.5}, on{at(profile.PollReceive, "peek"), 0.1, 0, 0}, on{at(profile.Close, "end"), 0.4, 0.05, 0}))
-	if d.Verdict != NotSaid || len(d.Findings) != 0 || !strings.Contains(d.Answer, "Channels take 50 % of CPU time") {
+	if d.Verdict != Undetermined || len(d.Findings) != 0 || !strings.Contains(d.Answer, "Channels take 50% of CPU time") {
 		t.Errorf("said %s: %s, %+v", d.Verdict, d.Answer, d.Findings)
 	}
 	d = diagnose(cpu(1, shares{profile.ChannelWork: 0.1, profile.UserCode: 0.9}, on{send, 0.1, 0, 0}))
@@ -189,7 +189,7 @@ func TestDropping(t *testing.T) {
 	offer := at(profile.PollSend, "offer")
 	d := diagnose(cpu(1.2, shares{profile.ChannelWork: 0.3, profile.UserCode: 0.7}, on{offer, 0.3, 0, 0}))
 	f := d.found(Dropping)
-	if f == nil || d.Verdict != NotSaid || len(f.Remedies) != 0 || !strings.Contains(d.Answer, "drops") {
+	if f == nil || d.Verdict != Undetermined || len(f.Remedies) != 0 || !strings.Contains(d.Answer, "drops") {
 		t.Errorf("said %s: %s, %+v", d.Verdict, d.Answer, f)
 	}
 }
@@ -199,7 +199,7 @@ func TestDropping(t *testing.T) {
 func TestFewCases(t *testing.T) {
 	d := diagnose(cpu(1.3, shares{profile.ChannelWork: 0.9, profile.UserCode: 0.1}, on{choose, 0.7, 0.1, 0}, on{send, 0.2, 0, 0}),
 		goroutinesAt(in(choose, 1, 0)))
-	if f := d.found(ManyCases); f == nil || f.Best().Gain.Low > 1 {
+	if f := d.found(LargeSelect); f == nil || f.Best().Gain.Low > 1 {
 		t.Errorf("found %+v", d.Findings)
 	}
 	write, read := at(profile.Select, "write"), at(profile.Select, "read")

@@ -7,42 +7,46 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// Findings about who is slow behind a channel. It is not the channel that is.
+// Findings about a slow stage behind a channel: the channel itself is not the
+// bottleneck.
 const (
 	SlowStage  Kind = "slow stage"
 	Downstream Kind = "downstream I/O"
 )
 
 const (
-	// backedUp is how many goroutines wait to send before somebody is said to be
-	// slow behind the channel: one is caught so in any program.
+	// backedUp is the number of waiting senders that indicates a slow receiver:
+	// a single one appears in any program.
 	backedUp = 2
-	// stageLow and stageMid are what more receivers gave at least, and usually, of what
-	// the cores allow: they share the memory, and the other stages run beside them.
+	// stageLow and stageMid are the parts of the possible gain that more
+	// receivers gave, at least and usually: they share memory bandwidth, and
+	// the other stages run beside them.
 	stageLow, stageMid = 0.55, 0.80
-	// stageOut: of so many goroutines of a stage that waits outside one may do something else.
+	// stageOut allows one of so many goroutines of a stage to do something
+	// other than wait.
 	stageOut = 4
-	// downstreamCores in use: a service that waits for others used 0.02 to 0.4.
+	// downstreamCores bounds the cores in use: services that waited for I/O
+	// used 0.02 to 0.4.
 	downstreamCores = 0.5
 )
 
 var stageRules = []rule{
 	{
-		kind: SlowStage, shares: true, look: slowStage, instead: []Kind{PlainCPU, TakeTurns},
-		reason: "slow consumer by CPU: senders wait, one core computes, the others idle; buffer ×1.0",
+		kind: SlowStage, shares: true, look: slowStage, instead: []Kind{CPUBound, Lockstep},
+		reason: "CPU-bound consumer: senders wait, one core computes, the others idle; buffer ×1.0",
 	},
 	{
 		kind: Downstream, look: downstream,
-		reason: "slow downstream I/O: senders wait, nobody computes; buffer ×1.0, four times the receivers ×4",
+		reason: "slow downstream I/O: senders wait, CPU is idle; buffer ×1.0, four times the receivers ×4",
 	},
 }
 
-// backlog returns the operation at which most goroutines wait to send.
+// backlog returns the send with the most waiting goroutines.
 func (f *facts) backlog() (*Operation, int) {
 	var most *Operation
 	for i := range f.operations {
 		o := &f.operations[i]
-		// Where more and more wait there is no queue, but a leak.
+		// A growing number of waiting goroutines is a leak, not a queue.
 		if o.Op == profile.Send && o.Waiting != nil && !f.grows(o.site) && (most == nil || *o.Waiting > *most.Waiting) {
 			most = o
 		}
@@ -60,38 +64,39 @@ func slowStage(f *facts) *Finding {
 	}
 	o := f.before(slow)
 	if o == nil {
-		return nil // nobody hands it anything: it is as fast as it is
+		return nil // no other goroutine feeds it
 	}
 	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
-	found.Text = fmt.Sprintf("The stage behind %s computes and cannot keep up; other cores idle.", o)
+	found.Text = fmt.Sprintf("Slow stage: the goroutines behind %s cannot keep up while other cores idle.", o)
 	n, _ := o.count()
-	found.says(profile.KindGoroutine, goroutines(n)+" in the sends that it receives from")
-	found.says(profile.KindCPU, fmt.Sprintf("%s of %s cores in use, %s of them by the %d of %s, which can use no more",
-		number(f.cores), number(f.avail), number(slow.work+slow.channel), slow.n, profile.Frame{Function: slow.root}))
+	found.addEvidence(profile.KindGoroutine, goroutines(n)+" in the send that feeds it")
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; the %d goroutines of %s use %s, and cannot use more",
+		number(f.cores), number(f.avail), slow.n, profile.Frame{Function: slow.root}, number(slow.work+slow.channel)))
 	if deref(o.Waiting) >= backedUp {
 		found.Confidence = High
-		found.says(profile.KindGoroutineText, goroutines(*o.Waiting)+" waiting to send")
+		found.addEvidence(profile.KindGoroutineText, goroutines(*o.Waiting)+" waiting to send")
 	}
 	if users := f.capture.CPU.Users; len(users) > 0 {
-		found.says(profile.KindCPU, fmt.Sprintf("%s of CPU time in %s", percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
+		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time in %s", percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
 	}
-	// Cores that idle for want of this stage are used by more of it, whatever else.
+	// More goroutines of this stage use the idle cores, whatever else changes.
 	gain := f.gain(f.load(0), stay{1, 1}, slow.root)
 	gain.Low = max(gain.Low, gain.High*stageLow)
 	gain.Mid = max(gain.Mid, gain.High*stageMid)
-	found.Remedies = []Remedy{{MoreReceivers, "let more goroutines receive, as many as there are cores, if the work can be done apart",
+	found.Remedies = []Remedy{{MoreReceivers, "let more goroutines receive, up to the number of cores, if items can be processed independently",
 		gain, byLoad}}
-	found.Not = []Not{
-		{Buffer, "the channel is full because what is behind it is slow: a longer line is served no faster (×1.0 when tried)."},
-		{Shard, "the channel's lock is not waited for."},
-		{Batch, fmt.Sprintf("channels take %s of CPU time: there is little to save.", percent(f.channelCPU()))},
+	found.RuledOut = []RuledOut{
+		{Buffer, "the channel is full because the stage behind it is slow: a longer queue drains no faster " +
+			"(measured ×1.0)."},
+		{Shard, "the channel's lock is not contended."},
+		{Batch, fmt.Sprintf("channels take only %s of CPU time.", percent(f.channelCPU()))},
 	}
 	return found
 }
 
-// before is the send that fills the channel in front of a stage: the one where most
-// goroutines are that are not of the stage itself, at least backedUp if only stacks say
-// so, one if it waits. A stage's own sends go on to the next one.
+// before returns the send that fills the channel in front of a stage: the one
+// with the most goroutines of other stages, at least backedUp of them or one
+// that waits. A stage's own sends feed the next stage.
 func (f *facts) before(s *stage) *Operation {
 	var most *Operation
 	there := 0
@@ -108,8 +113,8 @@ func (f *facts) before(s *stage) *Operation {
 	return most
 }
 
-// downstream needs no shares: that senders wait and nobody computes is seen by
-// states alone.
+// downstream needs no CPU shares: goroutine states show that senders wait while
+// CPU is idle.
 func downstream(f *facts) *Finding {
 	if f.capture.CPU == nil || f.cores >= downstreamCores || f.channelCores() >= hotShare {
 		return nil
@@ -127,27 +132,30 @@ func downstream(f *facts) *Finding {
 		return f.tokens()
 	}
 	found := f.outside(o, out)
-	found.Text = fmt.Sprintf("What receives behind %s waits for something outside, at %s.", o, out.At)
+	found.Text = fmt.Sprintf("Slow downstream I/O: the receivers behind %s wait for it at %s.", o, out.At)
 	if out.Op == profile.Sleep {
 		found.Confidence = Low
-		found.Text = fmt.Sprintf("What receives behind %s sleeps, at %s: for something outside, or to keep a pace that is meant.", o, out.At)
+		found.Text = fmt.Sprintf("The receivers behind %s sleep at %s: to wait for something external, or to limit their rate on "+
+			"purpose.", o, out.At)
 	}
 	if n < backedUp && !seen {
 		found.Confidence = Low
-		found.decides(f, "whether the one that waits to send waits for these")
+		found.decides(f, "whether the waiting sender waits for these goroutines")
 	}
-	found.Remedies = []Remedy{f.moreOutside("let four times as many goroutines receive and wait outside at once, as far as the other side bears it")}
-	found.Not = []Not{
-		{Buffer, "the channel is full because the other side is slow: a longer line is served no faster (×1.0 when tried)."},
-		{Batch, "channels cost next to nothing here. Batches towards the other side are another matter, and may well help."},
+	found.Remedies = []Remedy{f.moreConcurrency("run four times as many receivers, if the downstream service allows it")}
+	found.RuledOut = []RuledOut{
+		{Buffer, "the channel is full because the downstream service is slow: a longer queue drains no faster " +
+			"(measured ×1.0)."},
+		{Batch, "channels cost almost nothing here. Batched requests to the downstream service are a different " +
+			"matter, and may help."},
 	}
 	return found
 }
 
-// tokens is for a channel that holds what is needed to go outside, such as
-// connections: goroutines wait to receive one, others of the same kind have one and
-// wait outside. A pool of workers that take their jobs by a receive and not by a range
-// looks alike: a trace has who gives back wake who takes.
+// tokens detects a channel of tokens, such as connections: some goroutines wait
+// to receive one while others of the same stage hold one and wait for I/O. A
+// worker pool that uses receives instead of a range looks the same, unless a
+// trace shows that a release wakes the waiters.
 func (f *facts) tokens() *Finding {
 	g := f.capture.Goroutines
 	if g == nil || !g.InKnown {
@@ -168,21 +176,21 @@ func (f *facts) tokens() *Finding {
 				continue
 			}
 			found := f.outside(o, out)
-			found.Text = fmt.Sprintf("Goroutines wait for one of few tokens or connections, %s, while others that have one wait outside, at %s.", o, out.At)
+			found.Text = fmt.Sprintf("Too few tokens or connections: goroutines wait in %s while others hold one and wait for I/O at %s.", o, out.At)
 			if !told {
 				found.Confidence = Low
-				found.decides(f, "whether those that wait take what the others give back")
+				found.decides(f, "whether the waiting goroutines take the tokens that the others release")
 			}
-			found.Remedies = []Remedy{f.moreOutside("put four times as many tokens or connections into the channel, as far as the other side bears it")}
-			found.Not = []Not{{Batch, "channels cost next to nothing here."}}
+			found.Remedies = []Remedy{f.moreConcurrency("use four times as many tokens or connections, if the downstream service allows it")}
+			found.RuledOut = []RuledOut{{Batch, "channels cost almost nothing here."}}
 			return found
 		}
 	}
 	return nil
 }
 
-// gives reports whether a send in the function of a receive wakes it, and whether
-// there is a trace that would say so.
+// gives reports whether a send in the function of a receive wakes it, and
+// whether a trace could show that.
 func (f *facts) gives(o *Operation) (seen, told bool) {
 	for _, p := range f.pairs() {
 		if p.Sleeper == o.site {
@@ -193,8 +201,8 @@ func (f *facts) gives(o *Operation) (seen, told bool) {
 	return seen, told
 }
 
-// wakes reports whether the goroutines that wait outside wake who waits at o, and
-// whether there is a trace that would say so.
+// wakes reports whether the goroutines that wait for I/O wake those at o, and
+// whether a trace could show that.
 func (f *facts) wakes(out *profile.GoroutineSite, o *Operation) (seen, told bool) {
 	for _, p := range f.pairs() {
 		if p.Sleeper == o.site {
@@ -206,28 +214,28 @@ func (f *facts) wakes(out *profile.GoroutineSite, o *Operation) (seen, told bool
 	return seen, told
 }
 
-// outside is a finding on who waits outside while others wait at o.
+// outside returns a finding about goroutines in I/O while others wait at o.
 func (f *facts) outside(o *Operation, out *profile.GoroutineSite) *Finding {
 	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
-	found.says(profile.KindGoroutineText, fmt.Sprintf("%s waiting to %s, %d in %s", goroutines(deref(o.Waiting)), o.Op, out.Count(), out.At))
-	found.says(profile.KindCPU, fmt.Sprintf("%s cores in use: nobody computes", number(f.cores)))
+	found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%s waiting to %s, %d in %s", goroutines(deref(o.Waiting)), o.Op, out.Count(), out.At))
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("only %s cores in use", number(f.cores)))
 	return found
 }
 
-// moreOutside is four times as many goroutines outside, which is what was tried; cores
-// bound it where they are short.
-func (f *facts) moreOutside(how string) Remedy {
+// moreConcurrency predicts four times as many goroutines in I/O, the measured
+// case, within the available cores.
+func (f *facts) moreConcurrency(how string) Remedy {
 	room := 1 / f.used()
-	if f.avail == 0 { // there is one core at least
+	if f.avail == 0 { // there is at least one core
 		room = 1 / max(f.cores, 1.0/mostGain)
 	}
 	return Remedy{MoreReceivers, how, between(min(2, room), min(4, room), min(5, room)),
-		"waits outside overlap, until the other side or the cores are full"}
+		"waits for I/O overlap, until the downstream service or the cores are saturated"}
 }
 
-// waitingOutside returns where most goroutines wait in the network or in a system
-// call, or else asleep, who listens for connections left out; nil
-// if there is nobody.
+// waitingOutside returns the site where most goroutines wait for the network or
+// a system call, or else sleep; nil if there is none. Listening goroutines do
+// not count.
 func (f *facts) waitingOutside(o *Operation) *profile.GoroutineSite {
 	g := f.capture.Goroutines
 	if g == nil {
@@ -245,9 +253,9 @@ func (f *facts) waitingOutside(o *Operation) *profile.GoroutineSite {
 	return most
 }
 
-// behind ranks who waits outside by how likely it is that they receive what is sent
-// at o: another stage in the network, one that sleeps, senders themselves, as of a
-// semaphore, and last the goroutine that the program began with.
+// behind ranks goroutines in I/O by the likelihood that they receive what is
+// sent at o: another stage in the network, a sleeping one, the senders
+// themselves (a semaphore), and last the main goroutine.
 func (f *facts) behind(s *profile.GoroutineSite, o *Operation) int {
 	switch {
 	case s.Root == "main.main":
@@ -260,12 +268,12 @@ func (f *facts) behind(s *profile.GoroutineSite, o *Operation) int {
 	return 3
 }
 
-// steady reports whether one goroutine that waits to send is a queue: it did so in
-// both snapshots, and the goroutines of the same repository that wait outside are all
-// that there are of their stage, so that nobody is left to receive.
+// steady reports whether a single waiting sender is a queue: it waited in both
+// snapshots, and the goroutines in I/O are almost all of their stage and of the
+// same repository, so that none is left to receive.
 func (f *facts) steady(o *Operation, out *profile.GoroutineSite) bool {
 	g := f.capture.Goroutines
-	if !g.GrowthKnown || !neighbours(o.Function, out.Root) {
+	if !g.GrowthKnown || !sameRepository(o.Function, out.Root) {
 		return false
 	}
 	elsewhere := 0

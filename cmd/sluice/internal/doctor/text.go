@@ -12,13 +12,13 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// textWidth is what everything fits into: a terminal of 80 columns.
+// textWidth is the width of the output: a terminal of 80 columns.
 const textWidth = 80
 
-// shownOperations is how many operations the text has; JSON has all.
+// shownOperations is the number of operations in the text; the JSON has all.
 const shownOperations = 8
 
-// WriteJSON writes the diagnosis as it is.
+// WriteJSON writes the diagnosis as JSON.
 func (d *Diagnosis) WriteJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")
@@ -32,21 +32,21 @@ func (d *Diagnosis) WriteText(w io.Writer) error {
 	b.WriteString(wrap(d.Answer, ""))
 	for i := range d.Findings {
 		heading := d.Findings[i].Text
-		if strings.Contains(d.Answer, heading) { // it was just said
+		if strings.Contains(d.Answer, heading) { // the answer already has this sentence
 			heading = string(d.Findings[i].Kind)
 		}
 		fmt.Fprintf(&b, "\n%s", wrap(fmt.Sprintf("%d. %s", i+1, heading), "   "))
 		d.Findings[i].text(&b)
 	}
 	if slices.ContainsFunc(d.Operations, func(o Operation) bool { return !o.quiet() }) {
-		b.WriteString("\nOperations on channels, the dearest first\n")
+		b.WriteString("\nChannel operations by cost\n")
 	}
 	for i := range d.Operations {
 		if d.Operations[i].quiet() {
 			continue
 		}
 		if i >= shownOperations {
-			fmt.Fprintf(&b, "  … and %d more: -json has all\n", len(d.Operations)-i)
+			fmt.Fprintf(&b, "  … and %d more (see -json)\n", len(d.Operations)-i)
 			break
 		}
 		o := &d.Operations[i]
@@ -55,17 +55,17 @@ func (d *Diagnosis) WriteText(w io.Writer) error {
 	}
 	d.partnersText(&b)
 	if len(d.Unknown) > 0 {
-		b.WriteString("\nNot known\n")
+		b.WriteString("\nUnknown\n")
 	}
 	for _, u := range d.Unknown {
 		b.WriteString(wrap("- "+u.What, "  "))
 		if u.Command != "" {
-			b.WriteString("    " + harmless(u.Command) + "\n")
+			b.WriteString("    " + printable(u.Command) + "\n")
 		}
 	}
 	for i, taken := range d.Taken {
 		if i == 0 {
-			b.WriteString("\nTaken beside the usual\n")
+			b.WriteString("\nAdditional profiles\n")
 		}
 		b.WriteString(wrap("- "+taken, "  "))
 	}
@@ -75,14 +75,14 @@ func (d *Diagnosis) WriteText(w io.Writer) error {
 	return err
 }
 
-// head says what was looked at.
+// head describes the capture.
 func (d *Diagnosis) head() string {
 	parts := []string{d.Target}
 	if d.GoVersion != "" {
 		parts = append(parts, d.GoVersion)
 	}
 	if d.Window > 0 {
-		parts = append(parts, "watched for "+duration(d.Window))
+		parts = append(parts, "observed for "+duration(d.Window))
 	}
 	switch {
 	case d.GOMAXPROCS > 0 && d.CPUs > 0:
@@ -91,36 +91,35 @@ func (d *Diagnosis) head() string {
 		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d", d.GOMAXPROCS))
 	}
 	if c := d.Shares.Cores; c != nil {
-		parts = append(parts, number(*c)+" cores used")
+		parts = append(parts, number(*c)+" cores in use")
 	}
 	if c := d.Shares.ChannelCPU; c != nil {
 		parts = append(parts, "channels "+percent(*c)+" of CPU time")
 	}
 	if c := d.Shares.ChannelCores; c != nil {
-		parts = append(parts, percent(*c)+" of the cores")
+		parts = append(parts, percent(*c)+" of available cores")
 	}
 	return strings.Join(parts, ", ") + "."
 }
 
-// sentence says whose prices gains are computed from.
+// sentence names the machine that the prices come from.
 func (p Prices) sentence() string {
-	text := "Gains are computed from prices measured by " + p.Source + "."
-	if p.Guesses {
-		text = "Gains are computed from prices of " + p.Source + ", not of the service's: " +
-			"run sluice lab there and give its results.json to -prices."
+	text := "Gains are predicted from prices measured by " + p.Source + "."
+	if p.OtherMachine {
+		text = "Gains are predicted from prices of " + p.Source + ", not of the service's machine: run sluice lab there and pass its results.json to -prices."
 	}
 	return text
 }
 
 func (f *Finding) text(b *strings.Builder) {
 	for i, r := range f.Remedies {
-		word := "  or "
+		word := "  or:  "
 		if i == 0 {
-			word = "  do "
+			word = "  fix: "
 		}
 		b.WriteString("   " + wrap(fmt.Sprintf("%s%s, %s: %s.", word, r.Name, r.Gain, r.How), "        "))
 	}
-	for _, n := range merged(f.Not) {
+	for _, n := range merged(f.RuledOut) {
 		b.WriteString("   " + wrap(fmt.Sprintf("  not %s: %s", n.Name, n.Why), "        "))
 	}
 	for i, e := range f.Evidence {
@@ -131,9 +130,9 @@ func (f *Finding) text(b *strings.Builder) {
 	}
 }
 
-// merged joins remedies that are ruled out for one reason.
-func merged(not []Not) []Not {
-	var all []Not
+// merged joins remedies that are ruled out for the same reason.
+func merged(not []RuledOut) []RuledOut {
+	var all []RuledOut
 	for _, n := range not {
 		if last := len(all) - 1; last >= 0 && all[last].Why == n.Why {
 			all[last].Name += ", " + n.Name
@@ -144,14 +143,14 @@ func merged(not []Not) []Not {
 	return all
 }
 
-// quiet reports whether nothing says more of an operation than that somebody is
-// there, as in every program.
+// quiet reports whether the only known fact is a goroutine in the operation, as
+// in every program.
 func (o *Operation) quiet() bool {
 	n, _ := o.count()
 	return o.Weight == 0 && n <= 1 && value(o.Waited) == 0
 }
 
-// label names the operation, and on whose behalf it is.
+// label names the operation and its caller.
 func (o *Operation) label() string {
 	if o.Caller != "" {
 		return o.String() + ", called by " + o.Caller
@@ -159,7 +158,8 @@ func (o *Operation) label() string {
 	return o.String()
 }
 
-// figures lists what is known, the operation's share where shares mean something.
+// figures lists the known figures. shares reports whether shares are
+// meaningful.
 func (o *Operation) figures(shares bool) []string {
 	var list []string
 	add := func(p *float64, format string) {
@@ -168,43 +168,43 @@ func (o *Operation) figures(shares bool) []string {
 		}
 	}
 	if shares && o.Weight > 0 {
-		list = append(list, percent(o.Weight)+" of the channels' cost")
+		list = append(list, percent(o.Weight)+" of channel cost")
 	}
 	add(o.CPU, "CPU %s")
-	add(o.Lock, "of it in the lock %s")
+	add(o.Lock, "in the lock %s")
 	add(o.AfterPark, "CPU after parks %s")
 	add(o.Asleep, "Ps asleep %s")
 	switch {
 	case o.both():
-		list = append(list, fmt.Sprintf("%s in it, %d wait", goroutines(*o.In), *o.Waiting))
+		list = append(list, fmt.Sprintf("%s in it, %d waiting", goroutines(*o.In), *o.Waiting))
 	case o.Waiting != nil:
 		list = append(list, fmt.Sprintf("%s waiting", goroutines(*o.Waiting)))
 	case o.In != nil:
-		list = append(list, goroutines(*o.In)+" in it, waiting or not")
+		list = append(list, goroutines(*o.In)+" in it")
 	}
 	list = append(list, o.waits()...)
 	if len(list) == 0 {
-		return []string{"no figures"}
+		return []string{"no measurements"}
 	}
 	return list
 }
 
-// both reports whether all goroutines in the operation and those that wait there are
-// known, of one instant: those that wait are in it.
+// both reports whether In and Waiting come from the same snapshot, where In
+// includes the waiting goroutines.
 func (o *Operation) both() bool { return o.In != nil && o.Waiting != nil && *o.In >= *o.Waiting }
 
-// waits lists what is known from a trace or a block profile, whose time is another
-// one than that of the figures before it: it is said with them.
+// waits lists the figures of a trace or a block profile, with the window that
+// they cover.
 func (o *Operation) waits() (list []string) {
 	if o.Waited != nil && *o.Waited > 0 {
 		within := " in " + duration(value(o.WaitWindow))
 		if value(o.WaitWindow) == 0 {
-			within = " since the process began"
+			within = " since the process started"
 		}
-		list = append(list, "waited "+duration(*o.Waited)+" together"+within)
+		list = append(list, "waited "+duration(*o.Waited)+" in total"+within)
 	}
 	if o.Items != nil {
-		list = append(list, count(*o.Items)+" values/s at least")
+		list = append(list, "at least "+count(*o.Items)+" values/s")
 	}
 	return list
 }
@@ -212,10 +212,10 @@ func (o *Operation) waits() (list []string) {
 func (d *Diagnosis) partnersText(b *strings.Builder) {
 	for i, p := range d.Partners {
 		if i == 0 {
-			b.WriteString("\nWho sends, who receives\n")
+			b.WriteString("\nSenders and receivers\n")
 		}
 		if i >= shownOperations {
-			fmt.Fprintf(b, "  … and %d more: -json has all\n", len(d.Partners)-i)
+			fmt.Fprintf(b, "  … and %d more (see -json)\n", len(d.Partners)-i)
 			return
 		}
 		b.WriteString("  " + wrap(p.sentence(), "    "))
@@ -226,29 +226,31 @@ func (p *Partners) sentence() string {
 	text := fmt.Sprintf("%s → %s", p.Sender, p.Receiver)
 	switch p.Sure {
 	case Seen:
-		text += ": seen to wake each other"
+		text += ": wake each other in the trace"
 		if p.PerSec != nil {
-			text += ", " + count(*p.PerSec) + " times a second"
+			text += ", " + count(*p.PerSec) + " times per second"
 		}
 	case Likely:
-		text += ": likely, there is no other candidate"
+		text += ": likely, the only candidate"
 	case Guess:
-		text += ": a guess; -trace would tell"
+		text += ": a guess; -trace would confirm it"
 	}
 	return text
 }
 
-// wrap breaks text into lines that fit behind an indent of their own, with
-// figures tied to their signs. The first line is taken to stand behind one as
-// long.
+// wrap breaks text into lines that fit behind the indent. The first line is
+// assumed to start at the same column.
 func wrap(text, indent string) string {
-	text = strings.ReplaceAll(harmless(text), " %", format.NoBreak+"%")
+	text = strings.ReplaceAll(printable(text), " %", format.NoBreak+"%")
 	return format.Wrap(text, textWidth, utf8.RuneCountInString(indent), indent)
 }
 
-// harmless replaces what would steer a terminal, or begin a line of its own:
-// names come from files that anybody may have written.
-func harmless(text string) string {
+// printable replaces control characters, which could steer a terminal or start
+// a line: names come from untrusted files. ~         text =
+// strings.ReplaceAll(printable(text), " %", format.NoBreak+"%")
+//
+//	return format.Wrap(text, textWidth => 	return format.Wrap(printable(text), textWidth
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return '?'

@@ -8,33 +8,35 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// TimerEachRound is the finding that a select has a new timer each time.
-const TimerEachRound Kind = "timer for each round"
+// TimerPerIteration is the finding that a select creates a timer per iteration.
+const TimerPerIteration Kind = "timer per iteration"
 
 const (
-	// timersShare of CPU time, the collector's for timers included. A listener that asks
-	// for one with each report had 0.40, and did ×1.5 without; a tenth gives no ×1.15.
+	// timersShare is a share of CPU time, including collection of the timers. A
+	// listener that created one per report had 0.40, and gained ×1.5 without; a
+	// tenth gains less than ×1.15.
 	timersShare = 0.15
-	// resetWorst and resetBest are the parts of what timers cost that setting one anew
-	// costs: 0.3 was measured, where all the timers ever made were garbage at once.
+	// resetWorst and resetBest are the cost of Reset as parts of the cost of a
+	// new timer: 0.3 was measured while all old timers were garbage.
 	resetWorst, resetBest = 0.50, 0.20
 )
 
 var timerRules = []rule{{
-	kind: TimerEachRound, shares: true, look: timerEachRound, instead: []Kind{PlainCPU},
-	reason: "time.After in the select of a loop: 34 % of CPU time makes timers and 6 % collects them; one timer, reset, ×1.5",
+	kind: TimerPerIteration, shares: true, look: timerPerIteration, instead: []Kind{CPUBound},
+	reason: "time.After in the select of a loop: 34% of CPU time creates timers and 6% collects them; one " +
+		"timer with Reset ×1.5",
 }}
 
-// timers are those that one function makes beside a select of its own.
+// timers are the timers that one function creates for its own select.
 type timers struct {
-	at    profile.Frame // the line that makes most of them
-	spent float64       // CPU seconds, the collector's not among them
-	made  float64       // of it allocating
+	at    profile.Frame // the line that creates most of them
+	spent float64       // CPU seconds, without garbage collection
+	made  float64       // part of spent in allocation
 	roots map[string]float64
 }
 
-// timersOf adds up timers by function, the dearest first, of those functions that
-// select: who makes a timer and waits for nothing else, or hands it on, is left alone.
+// timersOf adds up timers by cost, for functions that select: a function that
+// only waits for its timer, or passes it on, is not affected.
 func (f *facts) timersOf() (all []timers) {
 	if f.capture.CPU == nil {
 		return nil
@@ -56,13 +58,13 @@ func (f *facts) timersOf() (all []timers) {
 	return all
 }
 
-// selectsIn is the dearest select in a function, nil if there is none.
+// selectsIn returns the most expensive select in a function, or nil.
 func (f *facts) selectsIn(function string) *Operation {
-	return f.dearest(func(o *Operation) bool { return o.Op == profile.Select && o.Function == function })
+	return f.costliest(func(o *Operation) bool { return o.Op == profile.Select && o.Function == function })
 }
 
-// collectedFor is the share of CPU time that the collector takes for timers, by what they
-// are of all that is allocated.
+// collectedFor returns the share of CPU time in garbage collection of timers,
+// in proportion to allocation.
 func (f *facts) collectedFor(t timers) float64 {
 	all := f.capture.CPU.By[profile.Allocating].Seconds()
 	for _, s := range f.capture.CPU.Sites {
@@ -76,8 +78,8 @@ func (f *facts) collectedFor(t timers) float64 {
 	return f.share(profile.Collecting) * min(1, t.made/all)
 }
 
-// collectorForTimers is the share of CPU time that making the memory of such timers and
-// collecting it takes: less of them needs no room for the collector.
+// collectorForTimers returns the share of CPU time that allocates and collects
+// such timers.
 func (f *facts) collectorForTimers() (share float64) {
 	for _, t := range f.timersOf() {
 		share += t.made/f.cpu + f.collectedFor(t)
@@ -85,7 +87,7 @@ func (f *facts) collectorForTimers() (share float64) {
 	return share
 }
 
-func timerEachRound(f *facts) *Finding {
+func timerPerIteration(f *facts) *Finding {
 	all := f.timersOf()
 	if len(all) == 0 {
 		return nil
@@ -98,20 +100,22 @@ func timerEachRound(f *facts) *Finding {
 	}
 	o := f.selectsIn(t.at.Function)
 	found := &Finding{Channels: true, At: &o.Place, Share: known(share * f.used()), Confidence: High}
-	found.Text = fmt.Sprintf("A timer is made for each round of a select, and is garbage after it: at %s, for the %s.", t.at, o)
-	found.says(profile.KindCPU, fmt.Sprintf("%s of CPU time makes timers there, and about %s collects them; channels take %s",
+	found.Text = fmt.Sprintf("A timer is created for each iteration of a select: at %s, for the %s.", t.at, o)
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time creates timers there, and about %s collects them; channels take %s",
 		percent(t.spent/f.cpu), percent(collected), percent(f.channelCPU())))
-	found.Remedies = []Remedy{{OneTimer,
-		"make one time.NewTimer before the loop and Reset it in each round, or give the loop a context with a deadline, if it may be one for all rounds",
-		f.timerGain(t, share), "what the service does besides, and Reset, which takes a third of what making a timer takes"}}
-	found.Not = []Not{
-		{Buffer, "a timer is made for each round whether the channel has one slot or a thousand."},
-		{NoChange, "a newer Go collects timers that nobody refers to, since 1.23 before they fire: that ends what piles up, not what each of them costs."},
+	found.Remedies = []Remedy{{ReuseTimer,
+		"create one time.NewTimer before the loop and Reset it in each iteration, or use a context with " +
+			"a deadline, if one deadline serves all iterations",
+		f.timerGain(t, share), "the service's other work, and Reset at a third of the cost of a new timer"}}
+	found.RuledOut = []RuledOut{
+		{Buffer, "a timer is created for each iteration, whatever the capacity."},
+		{NoChange, "since Go 1.23, unreferenced timers are collected before they fire: that bounds memory, but " +
+			"each timer still costs CPU time."},
 	}
 	return found
 }
 
-// timersIn is how many cores go into such timers in a stage.
+// timersIn returns the cores that such timers cost in a stage.
 func (f *facts) timersIn(root string) (cores float64) {
 	for _, t := range f.timersOf() {
 		cores += t.roots[root] / f.window
@@ -119,8 +123,8 @@ func (f *facts) timersIn(root string) (cores float64) {
 	return cores
 }
 
-// timerGain is what throughput becomes where one timer serves all rounds. Timers stand
-// in the place of the channels here, and what channels cost stays.
+// timerGain returns the throughput when one timer serves all iterations. It
+// treats timers as the removable cost and keeps the cost of channels.
 func (f *facts) timerGain(t timers, share float64) Range {
 	now := f.load(0)
 	engaged := now.own + now.channels
@@ -130,13 +134,14 @@ func (f *facts) timerGain(t timers, share float64) Range {
 	then.stages = slices.Clone(f.stages)
 	for i := range then.stages {
 		s := &then.stages[i]
-		taken := min(s.work, t.roots[s.root]/f.window) // without a window there are no stages
+		taken := min(s.work, t.roots[s.root]/f.window) // there are no stages without a window
 		s.work, s.channel = s.work+s.channel-taken, taken
 	}
 	return then.gain(l, stay{resetWorst, resetBest})
 }
 
-// loadUnit is what all CPU time is in a load: cores, or 1 if the window is not known.
+// loadUnit converts shares of CPU time to a load: cores, or 1 if the window is
+// unknown.
 func (f *facts) loadUnit() float64 {
 	if f.window == 0 {
 		return 1

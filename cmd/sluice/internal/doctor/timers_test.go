@@ -35,17 +35,17 @@ func listener(more ...part) []part {
 func TestTimerEachRound(t *testing.T) {
 	d := diagnose(listener(timersAt("listen", "listen", 0.24, 0.15), timersAt("listen", "listen", 0.1, 0.05))...)
 	f := &d.Findings[0]
-	if d.Verdict != Yes || f.Kind != TimerEachRound || f.At.Function != "example.com/q.listen" || f.At.Op != profile.Select || f.Confidence != High {
+	if d.Verdict != Yes || f.Kind != TimerPerIteration || f.At.Function != "example.com/q.listen" || f.At.Op != profile.Select || f.Confidence != High {
 		t.Fatalf("said %s: %s", d.Verdict, d.Answer)
 	}
 	if !strings.Contains(f.Text, "at q.listen (q.go:50), for the select at q.listen") {
 		t.Error(f.Text)
 	}
-	if text := evidence(f); !strings.Contains(text, "34 % of CPU time makes timers there, and about 10 % collects them") {
+	if text := evidence(f); !strings.Contains(text, "34% of CPU time creates timers there, and about 10% collects them") {
 		t.Error(text)
 	}
 	const measured = 1.47
-	if best := f.Best(); best.Name != OneTimer || best.Gain.Low > measured || best.Gain.High < measured || best.Gain.Mid < worthIt {
+	if best := f.Best(); best.Name != ReuseTimer || best.Gain.Low > measured || best.Gain.High < measured || best.Gain.Mid < worthIt {
 		t.Errorf("%+v", best)
 	}
 }
@@ -65,11 +65,11 @@ func TestTimersElsewhere(t *testing.T) {
 		"few, and collected": {timersAt("listen", "listen", 0.10, 0.10), true}, // half of what the collector takes
 		"fewer":              {timersAt("listen", "listen", 0.09, 0.09), false},
 	} {
-		if f := diagnose(listener(test.timers)...).found(TimerEachRound); (f != nil) != test.want {
+		if f := diagnose(listener(test.timers)...).found(TimerPerIteration); (f != nil) != test.want {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	if f := diagnose(append(listener(timersAt("listen", "listen", 0.34, 0.2)), cpu(0.3, shares{profile.UserCode: 1}))...).found(TimerEachRound); f != nil {
+	if f := diagnose(append(listener(timersAt("listen", "listen", 0.34, 0.2)), cpu(0.3, shares{profile.UserCode: 1}))...).found(TimerPerIteration); f != nil {
 		t.Errorf("of a service that does little: %+v", f)
 	}
 }
@@ -81,7 +81,7 @@ func TestTheDearestTimers(t *testing.T) {
 		c.CPU.Sites = append(c.CPU.Sites, profile.CPUSite{Site: other, Time: secs(1)})
 	}
 	d := diagnose(listener(also, timersAt("other", "other", 0.17, 0), timersAt("listen", "listen", 0.1, 0), timersAt("listen", "listen", 0.1, 0))...)
-	if f := d.found(TimerEachRound); f == nil || f.At.Function != "example.com/q.listen" || !strings.Contains(f.Text, "q.go:51") {
+	if f := d.found(TimerPerIteration); f == nil || f.At.Function != "example.com/q.listen" || !strings.Contains(f.Text, "q.go:51") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -94,17 +94,17 @@ func TestTimersAndCollector(t *testing.T) {
 		return diagnose(cpu(1.3, shares{profile.ChannelWork: 0.1, profile.Allocating: allocating, profile.Collecting: collecting, profile.UserCode: 0.9 - allocating - collecting},
 			on{listen, 0.1, 0, 0}), goroutinesAt(in(listen, 1, 0)), timersAt("listen", "listen", forTimers+0.1, forTimers))
 	}
-	if d := of(0.3, 0.3, 0.3); d.found(Collector) != nil || d.found(TimerEachRound) == nil {
+	if d := of(0.3, 0.3, 0.3); d.found(GarbageCollection) != nil || d.found(TimerPerIteration) == nil {
 		t.Errorf("all of it for timers: %s", d.Answer)
 	}
-	if d := of(0.3, 0.3, 0.03); d.found(Collector) == nil || d.found(TimerEachRound) == nil {
+	if d := of(0.3, 0.3, 0.03); d.found(GarbageCollection) == nil || d.found(TimerPerIteration) == nil {
 		t.Errorf("a tenth of it for timers: %s", d.Answer)
 	}
 	// 0.6, less a third of it, is at the limit.
-	if d := of(0.3, 0.3, 0.102); d.found(Collector) != nil {
+	if d := of(0.3, 0.3, 0.102); d.found(GarbageCollection) != nil {
 		t.Errorf("just below: %s", d.Answer)
 	}
-	if d := of(0.3, 0.3, 0.098); d.found(Collector) == nil {
+	if d := of(0.3, 0.3, 0.098); d.found(GarbageCollection) == nil {
 		t.Errorf("just above: %s", d.Answer)
 	}
 }
@@ -116,7 +116,7 @@ func TestTimerGain(t *testing.T) {
 	g := f.timerGain(f.timersOf()[0], 0.34)
 	// One core, of which 0.988 were in use and 0.442 for timers.
 	roughly(t, "the upper end", g.High, 1/(0.988-0.8*0.442)*1.2)
-	usable := 1.3 + roused*0.7
+	usable := 1.3 + wokenIdle*0.7
 	floor, ceiling := usable/(1.3-0.5*0.442), 1/(0.988-0.8*0.442)
 	if floor < ceiling {
 		roughly(t, "the lower end", g.Low, floor*0.8*0.9)

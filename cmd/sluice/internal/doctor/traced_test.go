@@ -12,18 +12,19 @@ import (
 // TestTraceAlone reads traces of real services, a twentieth of a second and a tenth.
 func TestTraceAlone(t *testing.T) {
 	for name, want := range map[string]string{
-		"held": "It cannot be told whether channels are the problem. Goroutines wait at the send at main.(*encoder).source (encoder.go:40) for who receives, " +
-			"the range at main.(*encoder).encode (encoder.go:45), which computes all the time. " + addCPU,
-		"outside": "It cannot be told whether channels are the problem. Goroutines wait at the send at main.(*uploader).source (uploader.go:51) for who receives, " +
-			"the range at main.(*uploader).upload (uploader.go:63), which itself waits most at the I/O at main.(*uploader).upload (uploader.go:68). " + addCPU,
-		"leaving": "It cannot be told whether channels are the problem. Goroutines wait at the send at main.(*quotes).ask (quotes.go:77), and nobody took a value from them. " + addCPU,
+		"held": "Unclear whether channels are the problem. Backpressure from a slow receiver: goroutines wait in send at " +
+			"main.(*encoder).source (encoder.go:40) for the range at main.(*encoder).encode (encoder.go:45), which computes all the time. " + addCPU,
+		"outside": "Unclear whether channels are the problem. Backpressure from a slow receiver: goroutines wait in send at " +
+			"main.(*uploader).source (uploader.go:51) for the range at main.(*uploader).upload (uploader.go:63), " +
+			"which itself waits mostly at the I/O at main.(*uploader).upload (uploader.go:68). " + addCPU,
+		"leaving": "Unclear whether channels are the problem. Goroutines wait in send at main.(*quotes).ask (quotes.go:77), and no goroutine received from them. " + addCPU,
 	} {
 		capture, err := profile.Open(filepath.Join("testdata", name+".trace"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := Diagnose(capture, Reference())
-		if d.Verdict != NotSaid || d.Answer != want || len(d.Findings) != 1 || d.Findings[0].Confidence != Low || len(d.Findings[0].Remedies) > 0 {
+		if d.Verdict != Undetermined || d.Answer != want || len(d.Findings) != 1 || d.Findings[0].Confidence != Low || len(d.Findings[0].Remedies) > 0 {
 			t.Errorf("%s: %s: %s\n%+v", name, d.Verdict, d.Answer, d.Findings)
 		}
 	}
@@ -62,28 +63,28 @@ func TestHeldUp(t *testing.T) {
 	outside := at(profile.IO, "consume")
 	for name, test := range map[string]struct {
 		parts []part
-		says  string // "" for no finding
+		text  string // "" for no finding
 	}{
-		"half":                    {[]part{waited(send, 9, 500*ms), taken}, "Goroutines wait at the send at q.(*Bus).Put (q.go:10) for who receives, the range at q.consume (q.go:7). "},
+		"half":                    {[]part{waited(send, 9, 500*ms), taken}, "Backpressure from a slow receiver: goroutines wait in send at q.(*Bus).Put (q.go:10) for the range at q.consume (q.go:7). "},
 		"less":                    {[]part{waited(send, 9, 499*ms), taken}, ""},
 		"to receive":              {[]part{waited(receive, 9, 900*ms), taken}, ""},
 		"by a select":             {[]part{waited(send, 9, 500*ms), selected}, "the select at q.(*hub).loop"},
-		"by nobody":               {[]part{waited(send, 9, 500*ms)}, "nobody took a value"},
+		"by nobody":               {[]part{waited(send, 9, 500*ms)}, "no goroutine received from them"},
 		"by one who computes":     {[]part{waited(send, 9, 500*ms), taken, runs(1500 * ms)}, "(q.go:7), which computes all the time"},
 		"by one who pauses":       {[]part{waited(send, 9, 500*ms), taken, runs(1499 * ms)}, "consume (q.go:7). "},
-		"by one who waits":        {[]part{waited(outside, 9, 600*ms), waited(send, 9, 500*ms), taken, waited(receive, 9, 400*ms), runs(ms)}, "which itself waits most at the I/O at q.consume"},
+		"by one who waits":        {[]part{waited(outside, 9, 600*ms), waited(send, 9, 500*ms), taken, waited(receive, 9, 400*ms), runs(ms)}, "which itself waits mostly at the I/O at q.consume"},
 		"by one who waits for it": {[]part{waited(send, 9, 600*ms), taken, waited(receive, 9, 500*ms), waited(outside, 9, 400*ms), runs(ms)}, "consume (q.go:7). "},
 		"with a CPU profile":      {[]part{waited(send, 9, 500*ms), taken, cpu(1, shares{profile.UserCode: 1})}, ""},
 	} {
 		d := diagnose(test.parts...)
-		f := d.found(HeldUp)
-		if (f != nil) != (test.says != "") || f != nil && (!strings.Contains(f.Text, test.says) || f.At.Function != send.At.Function || d.Verdict != NotSaid) {
+		f := d.found(Backpressure)
+		if (f != nil) != (test.text != "") || f != nil && (!strings.Contains(f.Text, test.text) || f.At.Function != send.At.Function || d.Verdict != Undetermined) {
 			t.Errorf("%s: %s, %+v", name, d.Verdict, f)
 		}
 	}
 	d := diagnose(waited(send, 9, 500*ms), taken, stagesOf(profile.Stage{Root: "consume", Count: 2, Running: 400 * ms, Runnable: 200 * ms, Waiting: 1200 * ms}))
-	if text := evidence(d.found(HeldUp)); !strings.Contains(text, "0.50 wait there on average: 9 times one began to wait, and 0 still did") ||
-		!strings.Contains(text, "woke them 90 times") || !strings.Contains(text, "2 goroutines of q.consume: running for 20 % of the trace, able to run for 10 %, waiting for 60 %") {
+	if text := evidence(d.found(Backpressure)); !strings.Contains(text, "0.50 goroutines wait there on average: 9 waits began, and 0 had not ended") ||
+		!strings.Contains(text, "woke them 90 times") || !strings.Contains(text, "2 goroutines of q.consume: running for 20% of the trace, runnable for 10%, waiting for 60%") {
 		t.Error(text)
 	}
 }
@@ -100,21 +101,21 @@ func TestInTurns(t *testing.T) {
 		want                     bool
 	}{{4000, 2000, 2000, true}, {3999, 2000, 2000, false}, {4000, 2000, 100, true}, {4000, 2000, 99, false}, {4000, 99, 2000, false}} {
 		d := of(test.wakeups, test.sends, test.receives)
-		if f := d.found(InTurns); (f != nil) != test.want || d.Verdict != NotSaid {
+		if f := d.found(AlternatingWaits); (f != nil) != test.want || d.Verdict != Undetermined {
 			t.Errorf("%+v: %s, %+v", test, d.Verdict, f)
 		}
 	}
 	d := of(1_000_000, 2000, 1000)
-	if text := evidence(d.found(InTurns)); !strings.Contains(text, "1 M times a second: at 152 ns each that is 0.15 cores") ||
-		!strings.Contains(text, "2000 waits to send, of 100 ms together, and 1000 to receive, of 200 ms") {
+	if text := evidence(d.found(AlternatingWaits)); !strings.Contains(text, "1 M times per second, which takes 152 ns per wake-up and 0.15 cores") ||
+		!strings.Contains(text, "2000 waits to send, 100 ms in total, and 1000 waits to receive, 200 ms in total") {
 		t.Error(text)
 	}
-	if !strings.HasPrefix(d.Answer, "It cannot be told whether channels are the problem. Both ends wait for each other in turn: send at") {
+	if !strings.HasPrefix(d.Answer, "Unclear whether channels are the problem. Sender and receiver wait for each other alternately: send at") {
 		t.Error(d.Answer)
 	}
 	if d := diagnose(func(c *profile.Capture) {
 		c.Trace = &profile.Trace{Window: time.Second, Pairs: []profile.Pair{{Waker: send, Sleeper: receive, Count: 9000}}}
-	}, waited(receive, 9000, 200*ms)); d.found(InTurns) != nil {
+	}, waited(receive, 9000, 200*ms)); d.found(AlternatingWaits) != nil {
 		t.Error("nobody waited to send")
 	}
 }

@@ -64,10 +64,10 @@ func TestTokens(t *testing.T) {
 	trace := func(by profile.Site) part { return woke(profile.Pair{Waker: by, Sleeper: take, Count: 100}) }
 	d := diagnose(quiet, goroutinesAt(waiting, outside))
 	f := d.found(Downstream)
-	if f == nil || f.Confidence != Low || f.Best().Name != MoreReceivers || d.Want() == nil || d.Want().Kind != profile.KindTrace {
+	if f == nil || f.Confidence != Low || f.Best().Name != MoreReceivers || d.Need() == nil || d.Need().Kind != profile.KindTrace {
 		t.Fatalf("without a trace: %+v", f)
 	}
-	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(give)).found(Downstream); f == nil || f.Confidence != Medium || f.Wants != nil {
+	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(give)).found(Downstream); f == nil || f.Confidence != Medium || f.Needs != nil {
 		t.Errorf("given back: %+v", f)
 	}
 	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(send)).found(Downstream); f != nil {
@@ -90,7 +90,7 @@ func TestTurnsAreTold(t *testing.T) {
 	turns := cpu(1.4, shares{profile.ChannelWork: 0.05, profile.AfterPark: 0.03, profile.UserCode: 0.92}, on{send, 0.03, 0, 0.01}, on{receive, 0.02, 0, 0.01})
 	waits := goroutinesAt(in(send, 1, 1), in(receive, 1, 1))
 	d := diagnose(turns, metrics(0, 60_000), waits)
-	if f := d.found(TakeTurns); f == nil || f.Wants == nil || f.Confidence != Low {
+	if f := d.found(Lockstep); f == nil || f.Needs == nil || f.Confidence != Low {
 		t.Errorf("without a trace: %+v", f)
 	}
 	for _, test := range []struct {
@@ -98,8 +98,8 @@ func TestTurnsAreTold(t *testing.T) {
 		want            bool
 	}{{1000, 900, true}, {1000, 51, true}, {1000, 49, false}, {49, 1000, false}} {
 		traced := woke(profile.Pair{Waker: receive, Sleeper: send, Count: test.sends}, profile.Pair{Waker: send, Sleeper: receive, Count: test.receives})
-		f := diagnose(turns, metrics(0, 60_000), waits, traced).found(TakeTurns)
-		if (f != nil) != test.want || f != nil && f.Wants != nil {
+		f := diagnose(turns, metrics(0, 60_000), waits, traced).found(Lockstep)
+		if (f != nil) != test.want || f != nil && f.Needs != nil {
 			t.Errorf("%d and %d waits: %+v", test.sends, test.receives, f)
 		}
 	}
@@ -111,7 +111,7 @@ func TestUndecided(t *testing.T) {
 	parts := []part{quiet, goroutinesAt(rooted(send, 1, 1, "seed"), rooted(sink, 6, 6, "fetch")), before}
 	for target, want := range map[string]string{"localhost:6060": "sluice doctor -trace localhost:6060", "cpu.pprof": "curl -o trace.out 'http://HOST:PORT/debug/pprof/trace"} {
 		d := diagnose(append(parts, func(c *profile.Capture) { c.Target = target })...)
-		i := slices.IndexFunc(d.Unknown, func(u Unknown) bool { return strings.Contains(u.What, "hangs on it") })
+		i := slices.IndexFunc(d.Unknown, func(u Unknown) bool { return strings.Contains(u.What, "decides the finding") })
 		if i < 0 || !strings.HasPrefix(d.Unknown[i].Command, want) {
 			t.Errorf("%s: %+v", target, d.Unknown)
 		}
@@ -151,12 +151,12 @@ func TestWindowsOfWaits(t *testing.T) {
 		with part
 		want string
 	}{
-		{woke(profile.Pair{Waker: send, Sleeper: receive, Count: 10}), "waited 1 s together in 1 s"},
-		{block(map[profile.Site]float64{receive: 5}), "waited 5 s together in 10.0 s"},
+		{woke(profile.Pair{Waker: send, Sleeper: receive, Count: 10}), "waited 1 s in total in 1 s"},
+		{block(map[profile.Site]float64{receive: 5}), "waited 5 s in total in 10.0 s"},
 		{func(c *profile.Capture) {
 			block(map[profile.Site]float64{receive: 5})(c)
 			c.Block.Window = 0
-		}, "waited 5 s together since the process began"},
+		}, "waited 5 s in total since the process started"},
 	} {
 		d := diagnose(append(slices.Clone(pipelineService), test.with)...)
 		var text, page bytes.Buffer
@@ -166,7 +166,7 @@ func TestWindowsOfWaits(t *testing.T) {
 		if flat := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(flat, test.want) {
 			t.Errorf("%q is not in %s", test.want, flat)
 		}
-		cell := strings.NewReplacer("waited ", "", " together", "", " since the process began", " ever").Replace(test.want)
+		cell := strings.NewReplacer("waited ", "", " in total", "", " since the process started", " since the start").Replace(test.want)
 		if err := d.WritePage(&page); err != nil || !strings.Contains(page.String(), cell) {
 			t.Errorf("%q is not in the page: %v", cell, err)
 		}
@@ -184,7 +184,7 @@ func TestMinor(t *testing.T) {
 	if d.Verdict != No || len(d.Findings) != 1 || !d.Findings[0].Minor || d.Findings[0].Kind != Polling || len(d.Findings[0].Remedies) > 0 {
 		t.Errorf("just below: %s, %+v", d.Answer, d.Findings)
 	}
-	if !strings.Contains(d.Answer, "Nearest to it: A loop asks") {
+	if !strings.Contains(d.Answer, "Closest to a finding: Busy polling") {
 		t.Errorf("just below: %s", d.Answer)
 	}
 	if d = polls(0.10); len(d.Findings) > 0 {
@@ -192,7 +192,7 @@ func TestMinor(t *testing.T) {
 	}
 	// Beside what is found it stands last, and not beside another about channels.
 	d = diagnose(cpu(1.99, shares{profile.UserCode: 0.7, profile.SystemCalls: 0.3}))
-	if len(d.Findings) != 2 || d.Findings[0].Kind != PlainCPU || d.Findings[1].Kind != Kernel || !d.Findings[1].Minor {
+	if len(d.Findings) != 2 || d.Findings[0].Kind != CPUBound || d.Findings[1].Kind != SystemCallBound || !d.Findings[1].Minor {
 		t.Errorf("beside: %+v", d.Findings)
 	}
 }
@@ -204,7 +204,7 @@ func TestDroppingHasNoCliff(t *testing.T) {
 	for _, share := range []float64{0.14, 0.16} {
 		d := diagnose(cpu(1.9, shares{profile.ChannelWork: share, profile.UserCode: 1 - share}, on{offer, share, 0, 0}))
 		last := d.Findings[len(d.Findings)-1]
-		if d.Verdict != No || d.Findings[0].Kind != PlainCPU || last.Kind != Dropping || last.Minor != (share < 0.15) {
+		if d.Verdict != No || d.Findings[0].Kind != CPUBound || last.Kind != Dropping || last.Minor != (share < 0.15) {
 			t.Errorf("at %v: %s, %+v", share, d.Answer, d.Findings)
 		}
 	}
@@ -213,8 +213,8 @@ func TestDroppingHasNoCliff(t *testing.T) {
 // TestUnknownCores: where nothing says how many cores there are, shares are as if all
 // were in use, and less is sure of it.
 func TestUnknownCores(t *testing.T) {
-	known := diagnose(pipelineService...).found(HandOver)
-	unknown := diagnose(append(slices.Clone(pipelineService), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 })...).found(HandOver)
+	known := diagnose(pipelineService...).found(TransferCost)
+	unknown := diagnose(append(slices.Clone(pipelineService), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 })...).found(TransferCost)
 	if known.Confidence != High || unknown.Confidence != Medium {
 		t.Errorf("known: %s, not known: %s", known.Confidence, unknown.Confidence)
 	}
@@ -232,7 +232,7 @@ func TestStagesThatSelect(t *testing.T) {
 	first, second, third := at(profile.Select, "read"), at(profile.Select, "parse"), at(profile.Select, "render")
 	stages := cpu(1.1, shares{profile.ChannelWork: 0.6, profile.AfterPark: 0.2, profile.UserCode: 0.2},
 		on{first, 0.22, 0, 0.1}, on{second, 0.2, 0, 0.1}, on{third, 0.18, 0, 0.1})
-	if d := diagnose(stages, metrics(0, 200_000), goroutinesAt(in(first, 1, 0), in(second, 1, 1), in(third, 1, 1))); d.found(ManyCases) != nil || d.found(HandOver) == nil {
+	if d := diagnose(stages, metrics(0, 200_000), goroutinesAt(in(first, 1, 0), in(second, 1, 1), in(third, 1, 1))); d.found(LargeSelect) != nil || d.found(TransferCost) == nil {
 		t.Errorf("stages: %s", d.Answer)
 	}
 	hub := cpu(1.1, shares{profile.ChannelWork: 0.8, profile.UserCode: 0.2}, on{choose, 0.8, 0, 0})
@@ -241,7 +241,7 @@ func TestStagesThatSelect(t *testing.T) {
 		want    bool
 	}{{500_000, true}, {3_200_000, false}} { // 1760 and 275 ns each
 		d := diagnose(hub, metrics(0, test.wakeups), goroutinesAt(in(choose, 1, 0)))
-		if f := d.found(ManyCases); (f != nil) != test.want {
+		if f := d.found(LargeSelect); (f != nil) != test.want {
 			t.Errorf("%v values a second: %s", test.wakeups, d.Answer)
 		}
 	}
@@ -274,7 +274,7 @@ func TestDoneOrValues(t *testing.T) {
 	if d := of(0.02); d.found(SharedDone) == nil {
 		t.Errorf("selects wait alone: %s", d.Answer)
 	}
-	if d := of(0.2); d.found(HotChannel) == nil || d.found(SharedDone) != nil {
+	if d := of(0.2); d.found(LockContention) == nil || d.found(SharedDone) != nil {
 		t.Errorf("all wait: %s", d.Answer)
 	}
 }
@@ -287,11 +287,11 @@ func TestRoom(t *testing.T) {
 	}{{0.085, false}, {0.087, true}} {
 		d := diagnose(cpu(1.9, shares{profile.ChannelWork: 0.5, profile.AfterPark: test.parked, profile.UserCode: 0.5 - test.parked},
 			on{send, 0.25, 0, 0.001}, on{receive, 0.25, 0, 0.001}), goroutinesAt(in(send, 1, 0), in(receive, 1, 0)))
-		f := d.found(HandOver)
+		f := d.found(TransferCost)
 		has := slices.ContainsFunc(f.Remedies, func(r Remedy) bool { return r.Name == Buffer })
-		ruled := slices.ContainsFunc(f.Not, func(n Not) bool { return n.Name == Buffer })
+		ruled := slices.ContainsFunc(f.RuledOut, func(n RuledOut) bool { return n.Name == Buffer })
 		if has != test.want || ruled == test.want {
-			t.Errorf("with %v after parks: %+v, not %+v", test.parked, f.Remedies, f.Not)
+			t.Errorf("with %v after parks: %+v, not %+v", test.parked, f.Remedies, f.RuledOut)
 		}
 	}
 }
@@ -320,7 +320,7 @@ func TestStarved(t *testing.T) {
 		"cores are not known": {[]part{cpu(0.4, computing), able(4), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }}, false},
 	} {
 		d := diagnose(test.parts...)
-		if got := strings.Contains(d.Answer, "were able to run and did not"); got != test.want || test.want && strings.Contains(d.Answer, "too little to do") {
+		if got := strings.Contains(d.Answer, "were runnable but not running"); got != test.want || test.want && strings.Contains(d.Answer, "Too little load") {
 			t.Errorf("%s: %s", name, d.Answer)
 		}
 	}

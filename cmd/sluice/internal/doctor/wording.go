@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// number writes a figure with two or three digits that mean something.
+// number formats v with two or three significant digits.
 func number(v float64) string {
 	switch {
 	case v >= 99.5:
@@ -19,15 +19,15 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// percent writes a share.
+// percent formats a share.
 func percent(share float64) string {
 	if v := 100 * share; v > 0 && v < 1 {
-		return fmt.Sprintf("%.1f %%", v)
+		return fmt.Sprintf("%.1f%%", v)
 	}
-	return fmt.Sprintf("%.0f %%", 100*share)
+	return fmt.Sprintf("%.0f%%", 100*share)
 }
 
-// count writes a large number.
+// count formats a large number.
 func count(v float64) string {
 	switch {
 	case v >= 999_500:
@@ -38,7 +38,7 @@ func count(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-// capital makes a heading of a word.
+// capital turns a kind into a heading.
 func capital(word string) string {
 	if strings.HasPrefix(word, "sync.") {
 		return word
@@ -46,7 +46,7 @@ func capital(word string) string {
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
-// goroutines counts them.
+// goroutines formats a number of goroutines.
 func goroutines(n int) string {
 	if n == 1 {
 		return "1 goroutine"
@@ -54,7 +54,7 @@ func goroutines(n int) string {
 	return fmt.Sprintf("%d goroutines", n)
 }
 
-// duration writes seconds in a unit of their size.
+// duration formats seconds in a unit of their magnitude.
 func duration(seconds float64) string {
 	switch {
 	case seconds >= 120:
@@ -69,7 +69,7 @@ func duration(seconds float64) string {
 	return strconv.FormatFloat(seconds*1e9, 'f', 0, 64) + " ns"
 }
 
-// String reads "×2.1 (1.5 to 2.6)".
+// String returns "×2.1 (1.5 to 2.6)".
 func (r Range) String() string {
 	if r.Low == r.High {
 		return "×" + number(r.Mid)

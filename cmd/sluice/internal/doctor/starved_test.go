@@ -10,7 +10,7 @@ import (
 
 // denied are two readings of runtime/metrics between which n goroutines in the mean were
 // able to run and waited so long for a core each time.
-func denied(n float64, each time.Duration) part {
+func starved(n float64, each time.Duration) part {
 	return func(c *profile.Capture) {
 		metrics(0, 0)(c)
 		counts := []uint64{800, 0}
@@ -24,7 +24,7 @@ func denied(n float64, each time.Duration) part {
 // TestDenied: of a service that uses little, perhaps because others have the cores, what it
 // spends its time on is told all the same, and that they may have them; it makes no verdict.
 func TestDenied(t *testing.T) {
-	const how = "how the service is when it is given what it asks for"
+	const how = "behavior with enough CPU"
 	spent := shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}
 	for name, test := range map[string]struct {
 		cores   float64
@@ -33,15 +33,15 @@ func TestDenied(t *testing.T) {
 		said    bool
 	}{
 		"it has little to do":          {0.35, metrics(0, 0), Idle, false},
-		"it waits for others":          {0.35, denied(0.11, time.Millisecond), NotSaid, true},
-		"hardly":                       {0.35, denied(0.09, time.Millisecond), Idle, false},
-		"for its own threads":          {0.35, denied(0.9, 100*time.Microsecond), Idle, false},
-		"it gets next to nothing":      {0.07, denied(0.9, 5*time.Millisecond), NotSaid, true},
-		"too little for any share":     {0.01, denied(0.9, 5*time.Millisecond), NotSaid, true},
-		"it has enough":                {0.55, denied(5, time.Millisecond), Yes, false},
-		"there is one reading":         {0.35, onlyAfter(denied(0.9, time.Millisecond)), Idle, false},
+		"it waits for others":          {0.35, starved(0.11, time.Millisecond), Undetermined, true},
+		"hardly":                       {0.35, starved(0.09, time.Millisecond), Idle, false},
+		"for its own threads":          {0.35, starved(0.9, 100*time.Microsecond), Idle, false},
+		"it gets next to nothing":      {0.07, starved(0.9, 5*time.Millisecond), Undetermined, true},
+		"too little for any share":     {0.01, starved(0.9, 5*time.Millisecond), Undetermined, true},
+		"it has enough":                {0.55, starved(5, time.Millisecond), Yes, false},
+		"there is one reading":         {0.35, onlyAfter(starved(0.9, time.Millisecond)), Idle, false},
 		"nothing, and little to do":    {0.07, metrics(0, 0), Idle, false},
-		"its histogram has no bounds ": {0.35, unbounded(denied(0.9, time.Millisecond)), Idle, false},
+		"its histogram has no bounds ": {0.35, unbounded(starved(0.9, time.Millisecond)), Idle, false},
 	} {
 		d := diagnose(cpu(test.cores, spent, on{send, 1, 0.8, 0}), test.waits)
 		said := ""
@@ -50,34 +50,34 @@ func TestDenied(t *testing.T) {
 				said = u.What
 			}
 		}
-		if d.Verdict != test.verdict || (d.Shares.Denied != nil) != test.said || (said != "") != test.said || test.said && !strings.Contains(said, "by others on the machine, or its work comes in bursts") {
+		if d.Verdict != test.verdict || (d.Shares.Starved != nil) != test.said || (said != "") != test.said || test.said && !strings.Contains(said, "a CPU limit or other processes hold it back, or its work comes in bursts") {
 			t.Errorf("%s: said %s, %q; want %s\n%s", name, d.Verdict, said, test.verdict, d.Answer)
 		}
 	}
 	// What fits no rule is not said to be well, nor to be too little.
-	d := diagnose(cpu(0.35, shares{profile.OtherRuntime: 1}), denied(0.9, time.Millisecond))
-	const why = "It cannot be told by what it uses. It used 0.35 cores, and in the mean 0.90 of its goroutines were able to run and waited for one"
-	if d.Verdict != NotSaid || !strings.HasPrefix(d.Answer, why) {
+	d := diagnose(cpu(0.35, shares{profile.OtherRuntime: 1}), starved(0.9, time.Millisecond))
+	const why = "CPU use is too low to tell. The service used 0.35 cores, while on average 0.90 of its goroutines waited a millisecond or longer for one"
+	if d.Verdict != Undetermined || !strings.HasPrefix(d.Answer, why) {
 		t.Errorf("said %s: %s", d.Verdict, d.Answer)
 	}
 	// What states and waits say does not hang on what it uses.
 	outside := goroutinesAt(in(send, 4, 4), in(sink, 1, 1))
-	for _, waits := range []part{metrics(0, 0), denied(0.9, time.Millisecond)} {
+	for _, waits := range []part{metrics(0, 0), starved(0.9, time.Millisecond)} {
 		if d := diagnose(cpu(0.03, shares{profile.UserCode: 1}), waits, outside); d.Verdict != No {
 			t.Errorf("of a service that waits outside: said %s: %s", d.Verdict, d.Answer)
 		}
 	}
 	// Of a profile that does not say how long it took it is not known what is used.
-	d = diagnose(cpu(2, spent), denied(0.9, time.Millisecond), func(c *profile.Capture) { c.CPU.Window = 0 })
-	if d.Shares.Denied != nil || strings.Contains(d.Answer, "It used 0 cores") {
+	d = diagnose(cpu(2, spent), starved(0.9, time.Millisecond), func(c *profile.Capture) { c.CPU.Window = 0 })
+	if d.Shares.Starved != nil || strings.Contains(d.Answer, "used 0 cores") {
 		t.Errorf("of a window that is not known: %s", d.Answer)
 	}
 	// Cores that others have are none that a remedy could use.
-	d = diagnose(cpu(0.35, spent, on{send, 1, 0.8, 0}), denied(0.9, time.Millisecond))
-	if !strings.HasSuffix(d.Answer, " What shares of that show is below.") {
+	d = diagnose(cpu(0.35, spent, on{send, 1, 0.8, 0}), starved(0.9, time.Millisecond))
+	if !strings.HasSuffix(d.Answer, " Findings from its CPU shares are below.") {
 		t.Errorf("said %s", d.Answer)
 	}
-	if f := d.Findings[0]; !strings.Contains(evidence(&f), "its goroutines wait for cores, though it uses few: shares and gains are as if all were in use") || f.Confidence == High {
+	if f := d.Findings[0]; !strings.Contains(evidence(&f), "goroutines wait for cores although the service uses few: shares and gains assume that all cores were in use") || f.Confidence == High {
 		t.Errorf("%+v", f)
 	}
 }

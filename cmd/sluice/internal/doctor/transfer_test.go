@@ -28,7 +28,7 @@ func TestMadeForEachValue(t *testing.T) {
 		want           bool
 	}{{0.022, 0.2, true}, {0.018, 0.2, false}, {0, 0.2, false}, {0.1, 0.044, true}, {0.1, 0.036, false}} {
 		d := diagnose(spent(test.receives), making(test.made, "consume"))
-		if (d.found(OneValue) != nil) != test.want || (d.found(HandOver) == nil) != test.want {
+		if (d.found(ChannelPerValue) != nil) != test.want || (d.found(TransferCost) == nil) != test.want {
 			t.Errorf("%v making, %v receiving: %s", test.made, test.receives, d.Answer)
 		}
 	}
@@ -49,7 +49,7 @@ func TestManySendersAreNoPool(t *testing.T) {
 func TestWakeupsConfirm(t *testing.T) {
 	for wakeups, want := range map[float64]Confidence{400_000: Medium, 700_000: High} { // at 152 ns, and 0.0825 cores
 		d := diagnose(append(slices.Clone(pipelineService), metrics(0, wakeups))...)
-		if f := d.found(HandOver); f == nil || f.Confidence != want {
+		if f := d.found(TransferCost); f == nil || f.Confidence != want {
 			t.Errorf("with %v wake-ups a second: %+v", wakeups, f)
 		}
 	}
@@ -89,10 +89,10 @@ func TestGuessesStandBehind(t *testing.T) {
 func TestCalled(t *testing.T) {
 	of := func(rest profile.Category) *Finding {
 		return diagnose(cpu(1, shares{profile.ChannelWork: 0.4, profile.UserCode: 0.3, rest: 0.3}, on{send, 0.2, 0, 0}, on{receive, 0.2, 0, 0}),
-			making(0.07, "consume")).found(OneValue)
+			making(0.07, "consume")).found(ChannelPerValue)
 	}
 	starts, works := of(profile.Scheduling), of(profile.OtherRuntime)
-	if text := evidence(starts); !strings.Contains(text, "7 % of CPU time goes into making channels") {
+	if text := evidence(starts); !strings.Contains(text, "7% of CPU time is spent creating channels") {
 		t.Errorf("evidence: %s", text)
 	}
 	if s, w := starts.Best().Gain, works.Best().Gain; s.Mid <= w.Mid {

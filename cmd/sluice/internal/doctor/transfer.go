@@ -1,0 +1,280 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+)
+
+// Findings about the cost of passing values between goroutines.
+const (
+	TransferCost    Kind = "transfer cost"
+	TinyJobs        Kind = "tiny jobs"
+	Lockstep        Kind = "lockstep"
+	ChannelPerValue Kind = "channel per value"
+)
+
+const (
+	// transferShare is a share of CPU time, parks included. Pools of 1 µs jobs
+	// had 0.5 to 0.7; those of 100 µs jobs 0.03 to 0.08, where the best remedy
+	// gave ×1.07.
+	transferShare = 0.15
+	// idleCores is the part of the cores that must be idle before parking
+	// counts as the bottleneck of a service that spends little on channels.
+	idleCores = 0.15
+	// turnsShare is the share of CPU time in channels, parks included, below
+	// which cores are idle for another reason. Stages in lockstep had 0.08 and
+	// 0.10.
+	turnsShare = 0.03
+	// busyWakeups is the rate of wake-ups per second and core below which they
+	// cannot idle it.
+	busyWakeups = 2_000
+	// parks is the part of the channels' cost in parking and waking above which
+	// more slots help.
+	parks = 0.15
+	// madeAnew is the part of the channels' cost in creating channels above
+	// which there is one per value: 0.3 was measured then, and 0 for long-lived
+	// channels.
+	madeAnew = 0.05
+	// madeHere is the smallest part of the channels' cost at an operation of
+	// the function that creates them.
+	madeHere = 0.10
+	// bothEnds converts a price, which is the time between two values while
+	// both ends work.
+	bothEnds = 2
+	// rarely is the ratio of waits at both ends above which one end hardly
+	// waits.
+	rarely = 20
+	// poolOf is the smallest number of identical goroutines that form a pool.
+	poolOf = 3
+)
+
+var transferRules = []rule{
+	{
+		kind: TransferCost, shares: true, look: transferCost,
+		reason: "unbuffered pipeline: 27% of CPU time after parks, buffer ×2.9; ping-pong 34%",
+	},
+	{
+		kind: TinyJobs, shares: true, look: tinyJobs, instead: []Kind{TransferCost, LockContention},
+		reason: "pool of 1 µs jobs: buffer ×2.1, batch ×2.3; the ×1.07 of 100 µs jobs is not reported",
+	},
+	{
+		kind: ChannelPerValue, shares: true, look: channelPerValue, instead: []Kind{TransferCost, TinyJobs},
+		reason: "a channel and a goroutine per call: 0, 1 or 128 slots ×1.0, a direct call ×2.1 and ×5.5",
+	},
+	{
+		kind: Lockstep, shares: true, look: lockstep, instead: []Kind{CPUBound},
+		reason: "channel and scheduler only 8% of CPU time, but 30% of the cores idle with both ends parking: " +
+			"buffer ×1.48",
+	},
+}
+
+// transfersCost reports whether channels cost much for another reason than
+// their locks.
+func (f *facts) transfersCost() bool {
+	return f.channelCPU() >= f.limit(transferShare) && (f.locked() < lockBound || !f.crowded()) && f.weight(transfersNothing) < mostly
+}
+
+func transfersNothing(o *Operation) bool { return polls(o) || o.Op == profile.Close }
+
+// senders returns the number of goroutines known to be in sends with a cost.
+func (f *facts) senders() int {
+	sum := 0
+	for i := range f.operations {
+		if o := &f.operations[i]; sends(o) && o.Weight >= smallSite {
+			n, _ := o.count()
+			sum += n
+		}
+	}
+	return sum
+}
+
+func transferCost(f *facts) *Finding {
+	o := f.costliest(anyOp)
+	if o == nil || !f.transfersCost() {
+		return nil
+	}
+	found := f.transferFinding(o)
+	found.Text = fmt.Sprintf("Passing values costs more than processing them. The most expensive operation is %s.", o)
+	now := f.load(coldWork)
+	f.transferRemedies(found)
+	found.Remedies = append(found.Remedies,
+		Remedy{Fuse, "let one goroutine do the work of both stages, if it is short", now.fusedGain(f.avail),
+			"the remaining work, on one core or on all cores"})
+	found.RuledOut = append(found.RuledOut, RuledOut{Shard, "the channel's lock is hardly contended: several channels would each cost as much."})
+	return found
+}
+
+// tinyJobs detects transfer cost with a pool at one end.
+func tinyJobs(f *facts) *Finding {
+	if f.channelCPU() < f.limit(transferShare) || f.weight(polls) >= mostly || f.senders() >= crowd {
+		return nil
+	}
+	var pool *Operation
+	for i := range f.operations {
+		o := &f.operations[i]
+		if n, _ := o.count(); receives(o) && n >= poolOf && (pool == nil || o.Weight > pool.Weight) {
+			pool = o
+		}
+	}
+	if pool == nil || pool.Weight < smallSite && waits(pool) == 0 {
+		return nil
+	}
+	n, _ := pool.count()
+	found := f.transferFinding(pool)
+	found.Text = fmt.Sprintf("The jobs are too small for the cost of passing them to a pool: %s, in %d goroutines.", pool, n)
+	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("%d goroutines receive at this line", n))
+	f.transferRemedies(found)
+	found.RuledOut = append(found.RuledOut,
+		RuledOut{MoreReceivers, "the pool's goroutines already wait for jobs: more of them only lengthen the wait queue."},
+		RuledOut{Shard, "the channel's lock is hardly contended: the cost is in the transfer."})
+	return found
+}
+
+// channelPerValue detects channels that are created for a single value: a
+// future, or the response to one request. Slots and batches only help channels
+// that carry many values.
+func channelPerValue(f *facts) *Finding {
+	if !f.transfersCost() {
+		return nil
+	}
+	for _, u := range f.capture.CPU.Users {
+		made := u.Makes.Seconds()
+		if made == 0 || made < madeAnew*(f.channel+f.parked) {
+			continue
+		}
+		o := f.costliest(func(o *Operation) bool { return o.site.At.Function == u.Function })
+		if o == nil || o.Weight < madeHere {
+			continue
+		}
+		found := f.transferFinding(o)
+		found.Text = fmt.Sprintf("A channel is created for each value: %s.", o)
+		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is spent creating channels in this function", percent(made/f.cpu)))
+		found.Remedies = []Remedy{{Fuse, "call the function directly, unless other work overlaps with it; or request several values at a time",
+			f.gain(f.called(made), stay{ownCost, 0}), byLoad}}
+		const once = "the channel carries one value and is discarded: 0, 1 and 128 slots were equally fast."
+		found.RuledOut = []RuledOut{{Buffer, once}, {Shard, "each transfer already has its own channel."}}
+		return found
+	}
+	return nil
+}
+
+// called returns the load in which a direct call also saves the CPU seconds of
+// creating channels and, at best, the goroutines started for them.
+func (f *facts) called(made float64) load {
+	l := f.load(coldWork)
+	l.gone = min(l.own, l.gone+f.loadUnit()*(made/f.cpu+f.share(profile.Scheduling)))
+	return l
+}
+
+func (f *facts) transferFinding(o *Operation) *Finding {
+	found := &Finding{Channels: true, At: &o.Place, Share: known(max(f.channelCores(), f.channelCPU()*f.used())), Confidence: Medium}
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, and %s in the scheduler after they parked",
+		percent(f.channel/f.cpu), percent(f.parked/f.cpu)))
+	if f.wakeups != nil {
+		cores := *f.wakeups * f.prices.Wakeup * 1e-9
+		found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s wake-ups per second, at %s each, take %s cores",
+			count(*f.wakeups), duration(f.prices.Wakeup*1e-9), number(cores)))
+		if f.cores > 0 && cores >= transferShare/2*f.cores {
+			found.Confidence = High
+		}
+	}
+	return found
+}
+
+// parking returns the part of the channels' cost in parking and waking.
+// Channels that were rarely empty or full had at most 0.05, unbuffered ones 0.3
+// to 0.7.
+func (f *facts) parking() float64 {
+	woken := 0.0
+	for i := range f.operations {
+		woken += f.operations[i].wake
+	}
+	if f.channel+f.parked == 0 {
+		return 0
+	}
+	return (f.parked + woken) / (f.channel + f.parked)
+}
+
+// transferRemedies adds remedies for the price paid now: an unbuffered
+// transfer, or a transfer through a channel that has slots already.
+func (f *facts) transferRemedies(found *Finding) {
+	p, now := f.prices, f.load(coldWork)
+	// Selects at both ends poll two cases each, for example a channel and a
+	// context.
+	looking := 4 * p.Case * f.weight(isOp(profile.Select))
+	price, buffered := p.Unbuffered+looking, p.Buffered+looking
+	if f.parking() < parks {
+		price = buffered
+		found.RuledOut = append(found.RuledOut, RuledOut{Buffer, "goroutines rarely park: the channel has room, and the cost is in the transfer itself."})
+	} else {
+		found.Remedies = append(found.Remedies, Remedy{Buffer, "give the channel a buffer of about 128 slots, if it has fewer",
+			f.gain(now, after(price, buffered, buffered)), byLoad})
+	}
+	found.Remedies = append(found.Remedies, Remedy{Batch, "send slices of values (batch.NewSender and batch.Receive; workers.Run batches by itself)",
+		f.gain(now, after(price, p.Batched, bothEnds*p.OwnSlices)), byLoad})
+}
+
+// switching returns the share of CPU time that disappears without transfers:
+// channels, and the scheduler as far as it works for them.
+func (f *facts) switching() float64 {
+	share := f.channelCPU()
+	if all := f.capture.CPU.By[profile.AfterPark].Seconds(); all > 0 {
+		// The rest of the scheduler's time, beyond the bound of readParks, is
+		// attributed to channels in the proportion of their parks.
+		rest := f.share(profile.AfterPark, profile.Scheduling) - f.parked/f.cpu
+		share += rest * min(1, f.parked/all*1.5)
+	}
+	return min(share, 1)
+}
+
+// lockstep detects channels that cost little CPU time but keep cores idle,
+// because the two ends wait for each other alternately.
+func lockstep(f *facts) *Finding {
+	if f.avail == 0 || f.channelCPU() >= transferShare || f.channelCPU() < turnsShare ||
+		f.share(profile.Collecting, profile.Allocating) >= collectorShare || f.used() > 1-idleCores || f.wakeups == nil ||
+		*f.wakeups < busyWakeups*f.avail {
+		return nil
+	}
+	from, to := f.bothPark()
+	if from == nil || to == nil || from.Parks != nil && to.Parks != nil && oneSided(*from.Parks, *to.Parks) {
+		return nil
+	}
+	found := &Finding{Channels: true, At: &from.Place, Share: known(1 - f.used()), Confidence: Medium}
+	found.Text = fmt.Sprintf("Sender and receiver run in lockstep while cores idle: %s and %s.", from, to)
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; channels and the scheduler after them take only %s of that",
+		number(f.cores), number(f.avail), percent(f.channelCPU())))
+	found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s wake-ups per second", count(*f.wakeups)))
+	if from.Parks == nil {
+		found.Confidence = Low // one snapshot of waiting goroutines does not count waits
+		found.decides(f, "whether both ends wait for each other, or only one of them")
+	}
+	p := f.prices
+	found.Remedies = []Remedy{{Buffer, "give the channel a buffer, so that both ends can work at the same time",
+		f.gain(f.load(coldWork), after(p.Unbuffered, p.Buffered, p.Buffered)), byLoad}}
+	found.RuledOut = []RuledOut{
+		{Shard, "no goroutine waits for the channel's lock."},
+		{LowerGOMAXPROCS, "the cores are idle, not contended."},
+	}
+	return found
+}
+
+// oneSided reports whether one end hardly ever waits: that end is the slow one,
+// and there is no lockstep.
+func oneSided(a, b int64) bool { return min(a, b)*rarely < max(a, b) }
+
+// bothPark returns the send and the receive with the most waits, or nil.
+func (f *facts) bothPark() (from, to *Operation) {
+	for i := range f.operations {
+		o := &f.operations[i]
+		parked := waits(o) > 0 || o.wake > 0 && o.Parks == nil
+		switch {
+		case !parked || o.Weight == 0:
+		case sends(o) && (from == nil || waits(o) > waits(from)):
+			from = o
+		case receives(o) && (to == nil || waits(o) > waits(to)):
+			to = o
+		}
+	}
+	return from, to
+}
