@@ -203,7 +203,7 @@ func (r *reference) recv(how string, n int) error {
 		got = buf[:count]
 	case "All":
 		wantErr = nil
-		for v := range r.c.All(closedContext()) {
+		for v := range sluice.NewValues(closedContext(), r.c).All() {
 			if got = append(got, v); len(got) == n {
 				break
 			}

@@ -50,7 +50,7 @@ func (k Kind) barge(t *testing.T, round int) {
 	for range k.receivers(2) {
 		receivers.Go(func() {
 			var last [batches]uint64
-			for v := range c.All(context.Background()) {
+			for v := range allOf(context.Background(), c) {
 				if v == ghost {
 					continue
 				}

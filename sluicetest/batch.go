@@ -115,7 +115,7 @@ func (k Kind) testBatchCut(t *testing.T, want error, cut func(c Channel[uint64],
 			t.Fatalf("SendBatch into room for %d, with %d taken: sent %d", k.Capacity, taken, p.n)
 		}
 		c.Close()
-		for v := range c.All(context.Background()) {
+		for v := range allOf(context.Background(), c) {
 			got = append(got, v)
 		}
 		if k.Order == AnyOrder {
@@ -135,4 +135,64 @@ func counted(n int, from uint64) []uint64 {
 		vs[i] = from + uint64(i)
 	}
 	return vs
+}
+
+// A tryBatcher has a method TryRecvBatch.
+type tryBatcher interface {
+	TryRecvBatch(buf []uint64) (n int, err error)
+}
+
+// testTryBatches: TryRecvBatch receives the available values up to the size of
+// its buffer, in order, and never waits.
+func testTryBatches(t *testing.T, k Kind) {
+	synctest.Test(t, func(t *testing.T) {
+		c := k.numbers(t)
+		try := func(buf []uint64, want int, wantErr error, when string) {
+			t.Helper()
+			p := start(func(p *call) { p.n, p.err = c.(tryBatcher).TryRecvBatch(buf) })
+			if p.returned(t, "TryRecvBatch of "+when, wantErr); p.n != want {
+				t.Fatalf("TryRecvBatch of %s: %d, want %d", when, p.n, want)
+			}
+		}
+		buf := make([]uint64, 8)
+		try(nil, 0, nil, "an empty channel, into an empty buffer")
+		try(buf, 0, sluice.ErrEmpty, "an empty channel")
+		if k.isRendezvous() && k.blocks() {
+			p := startSend(context.Background(), c, 7)
+			p.parked(t, "Send of a rendezvous")
+			try(buf, 1, nil, "a rendezvous with a sender waiting")
+			p.returned(t, "the waiting Send", nil)
+		}
+		for _, queued := range []int{1, 5, 64, 1000} {
+			if queued <= k.Capacity {
+				k.tryBatch(t, c, queued, buf)
+			}
+		}
+		c.Close()
+		try(buf, 0, sluice.ErrClosed, "a closed and drained channel")
+	})
+}
+
+// tryBatch sends values, for which there is room, and receives them with
+// TryRecvBatch.
+func (k Kind) tryBatch(t *testing.T, c Channel[uint64], queued int, buf []uint64) {
+	for i := range uint64(queued) {
+		mustSend(t, c, i)
+	}
+	var got []uint64
+	for left := queued; left > 0; {
+		n, err := c.(tryBatcher).TryRecvBatch(buf)
+		if want := min(left, len(buf)); n != want || err != nil {
+			t.Fatalf("TryRecvBatch into %d with %d queued: %d, %v, want %d", len(buf), left, n, err, want)
+		}
+		got = append(got, buf[:n]...)
+		left -= n
+	}
+	if k.Order == AnyOrder {
+		slices.Sort(got)
+	}
+	if !slices.Equal(got, counted(queued, 0)) {
+		t.Fatalf("TryRecvBatch received %v, want 0 to %d", got, queued-1)
+	}
+	mustBeEmpty(t, c)
 }

@@ -85,8 +85,8 @@ func checkDrained(t *testing.T, c Channel[uint64]) {
 		if n, err := c.RecvBatch(ctx, make([]uint64, 3)); n != 0 || err != sluice.ErrClosed {
 			t.Fatalf("RecvBatch from a closed and drained channel: %d, %v", n, err)
 		}
-		for v := range c.All(ctx) {
-			t.Fatalf("All of a closed and drained channel yields %d", v)
+		for v := range allOf(ctx, c) {
+			t.Fatalf("a loop over a closed and drained channel yields %d", v)
 		}
 	}
 	if c.Len() != 0 || !c.Stats().Closed {

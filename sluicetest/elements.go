@@ -88,7 +88,7 @@ func passElements[T comparable](t *testing.T, k Kind, c Channel[T], value func(i
 		}
 	})
 	i := 0
-	for v := range c.All(ctx) {
+	for v := range allOf(ctx, c) {
 		if i < n && ordered && !same(k, v, vs[i]) {
 			t.Errorf("value %d is not what was sent", i)
 		}

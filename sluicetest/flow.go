@@ -225,7 +225,7 @@ func recvMixed(c Channel[uint64], got func(uint64)) {
 	for {
 		err := error(nil)
 		var v uint64
-		switch rand.IntN(4) {
+		switch rand.IntN(6) {
 		case 0:
 			if v, err = c.Recv(ctx); err == nil {
 				got(v)
@@ -245,10 +245,28 @@ func recvMixed(c Channel[uint64], got func(uint64)) {
 			}
 		case 3:
 			left := 1 + rand.IntN(8)
-			for v := range c.All(ctx) {
+			for v := range allOf(ctx, c) {
 				got(v)
 				if left--; left == 0 {
 					break
+				}
+			}
+		case 4:
+			if c, ok := c.(tryBatcher); ok {
+				var n int
+				n, err = c.TryRecvBatch(buf[:1+rand.IntN(len(buf))])
+				for _, v := range buf[:n] {
+					got(v)
+				}
+				if err == sluice.ErrEmpty {
+					runtime.Gosched()
+					err = nil
+				}
+			}
+		case 5:
+			if c, ok := c.(drainer); ok {
+				for v := range c.Drain() {
+					got(v)
 				}
 			}
 		}

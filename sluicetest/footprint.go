@@ -41,7 +41,7 @@ func (k Kind) useAndForget() {
 		_ = filled.TrySend(1)
 	}
 	if k.Capacity > 0 {
-		for range filled.All(ctx) {
+		for range allOf(ctx, filled) {
 			break
 		}
 	}
@@ -54,14 +54,14 @@ func (k Kind) useAndForget() {
 	closed := k.Numbers(nil)
 	for range k.receivers(3) {
 		waiters.Go(func() {
-			for range closed.All(context.Background()) {
+			for range allOf(context.Background(), closed) {
 				break
 			}
 		})
 	}
 	broken := k.Numbers(nil)
 	waiters.Go(func() {
-		for range broken.All(ctx) {
+		for range allOf(ctx, broken) {
 			break
 		}
 	})
@@ -131,7 +131,7 @@ func testAllocations(t *testing.T, k Kind) {
 	there, back := k.Numbers(nil), k.Numbers(nil)
 	var echo sync.WaitGroup
 	echo.Go(func() {
-		for v := range there.All(ctx) {
+		for v := range allOf(ctx, there) {
 			_ = insist(func() error { return back.Send(cancellable, v) })
 		}
 	})

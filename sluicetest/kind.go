@@ -1,8 +1,6 @@
 package sluicetest
 
 import (
-	"context"
-	"iter"
 	"runtime"
 	"slices"
 	"testing"
@@ -12,10 +10,15 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A Channel is a channel that the suite can test.
+// A Channel is a channel that the suite can test. If it also has the methods
+// Values, TryRecvBatch or Drain of [sluice.Channel], the suite tests them too.
 type Channel[T any] interface {
-	sluice.Chan[T]
-	All(ctx context.Context) iter.Seq[T]
+	sluice.BatchSender[T]
+	sluice.BatchReceiver[T]
+	Ready() <-chan struct{}
+	Len() int
+	Cap() int
+	Stats() sluice.Stats
 }
 
 // A Kind describes the kind under test: its guarantees, and how to make a
@@ -131,7 +134,9 @@ var tests = []test{
 	{"Starvation", Kind.servesAll, testStarvation},
 	{"StarvedTruth", nil, testStarvedTruth},
 	{"Batches", nil, testBatches},
-	{"All", nil, testAll},
+	{"TryBatches", Kind.hasTryBatches, testTryBatches},
+	{"Values", nil, testValues},
+	{"Drain", Kind.hasDrain, testDrain},
 	{"Ready", nil, testReady},
 	{"Overflow", Kind.overflows, testOverflow},
 	{"Stats", nil, testStats},
@@ -215,6 +220,20 @@ func (k Kind) overflows() bool { return k.Overflow != sluice.Block && k.Capacity
 func (k Kind) promisesNoAllocation() bool { return !k.Allocates && !raceEnabled }
 
 func (k Kind) promisesMemory() bool { return k.Memory != nil }
+
+func (k Kind) hasTryBatches() bool {
+	c := k.Numbers(nil)
+	defer c.Close()
+	_, ok := c.(tryBatcher)
+	return ok
+}
+
+func (k Kind) hasDrain() bool {
+	c := k.Numbers(nil)
+	defer c.Close()
+	_, ok := c.(drainer)
+	return ok
+}
 
 // numbers makes a channel of numbers.
 func (k Kind) numbers(t *testing.T) Channel[uint64] { return k.dropping(t, nil) }

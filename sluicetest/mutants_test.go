@@ -56,7 +56,12 @@ var mutants = []mutantRow{
 	{mutant.EarlyReturn, "Block 2", []string{"HappensBefore"}, `ended before receive|completed`},
 	{mutant.BatchMiscount, "Block 2", []string{"Batches"}, `SendBatch into room for 2`},
 	{mutant.BatchMiscount, "Block 2", []string{"Quiescence"}, `seed \d+`},
-	{mutant.Prefetch, "Block 64", []string{"All"}, `the loop and its successor saw`},
+	{mutant.Prefetch, "Block 64", []string{"Values"}, `the loop and its successor saw`},
+	{mutant.SilentEnd, "Block 2", []string{"Values"}, `Err of a canceled loop is <nil>`},
+	{mutant.TryBatchOpen, "Block 2", []string{"TryBatches"}, `TryRecvBatch of a closed and drained channel`},
+	{mutant.TryBatchShort, "Block 64", []string{"TryBatches"}, `TryRecvBatch into \d+ with \d+ queued`},
+	{mutant.DrainPrefetch, "Block 64", []string{"Drain"}, `Drain with 5 values queued yields \[0 2 4\]`},
+	{mutant.DrainChases, "Block 64", []string{"Drain"}, `values queued yields`},
 
 	// Close.
 	{mutant.DropOnClose, "Block 2", []string{"Close"}, `Len is 0 after Close with 1 queued`},

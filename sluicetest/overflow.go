@@ -82,7 +82,7 @@ func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64)
 		t.Fatalf("a send to a full and closed channel: %v, want %v", err, sluice.ErrClosed)
 	}
 	var got []uint64
-	for v := range c.All(context.Background()) {
+	for v := range allOf(context.Background(), c) {
 		got = append(got, v)
 	}
 	if k.Order == AnyOrder {
@@ -112,7 +112,7 @@ func (k Kind) testOverflowBatch(t *testing.T) {
 	}
 	c.Close()
 	all := dropped
-	for v := range c.All(context.Background()) {
+	for v := range allOf(context.Background(), c) {
 		all = append(all, v)
 	}
 	if slices.Sort(all); !slices.Equal(all, counted(n, 0)) {

@@ -36,7 +36,7 @@ func (k Kind) testRelay(t *testing.T) {
 		from, to := last, k.numbers(t)
 		go func() {
 			defer to.Close()
-			for v := range from.All(ctx) {
+			for v := range allOf(ctx, from) {
 				if err := to.Send(ctx, v+1); err != nil {
 					t.Errorf("Send along the chain: %v", err)
 				}
@@ -56,7 +56,7 @@ func (k Kind) testRelay(t *testing.T) {
 	for i := range want {
 		want[i] = uint64(rounds(300) + i)
 	}
-	got := slices.Collect(last.All(ctx))
+	got := slices.Collect(allOf(ctx, last))
 	if k.Order == AnyOrder {
 		slices.Sort(got)
 	}
@@ -95,7 +95,7 @@ func (k Kind) testSieve(t *testing.T) {
 		primes = append(primes, prime)
 		from, to := numbers, open()
 		all.Go(func() {
-			for v := range from.All(ctx) {
+			for v := range allOf(ctx, from) {
 				if v%prime != 0 && to.Send(ctx, v) != nil {
 					return
 				}
@@ -118,7 +118,7 @@ func (k Kind) testExchange(t *testing.T) {
 	requests, responses := k.numbers(t), k.numbers(t)
 	var server sync.WaitGroup
 	server.Go(func() {
-		for v := range requests.All(ctx) {
+		for v := range allOf(ctx, requests) {
 			if err := responses.Send(ctx, v*2); err != nil {
 				t.Errorf("Send of a response: %v", err)
 			}

@@ -26,7 +26,7 @@ func testRetention(t *testing.T, k Kind) {
 		{"canceled while waiting", k.blocks(), useCanceled},
 		{"refused by a closed channel", true, useClosed},
 		{"dropped", k.drops(), useDropped},
-		{"left by All", k.Capacity > 1, useAll},
+		{"left by a loop", k.Capacity > 1, useLoop},
 	} {
 		if !use.applies || k.Capacity > fillable && use.name == "refused by a full channel" ||
 			k.Capacity > fillable && k.drops() {
@@ -235,11 +235,11 @@ func useDropped(k Kind, c Channel[*Parcel], r *retained) {
 	}
 }
 
-func useAll(k Kind, c Channel[*Parcel], r *retained) {
+func useLoop(k Kind, c Channel[*Parcel], r *retained) {
 	for range k.many() {
 		_ = c.TrySend(r.parcel())
 	}
-	for range c.All(context.Background()) {
+	for range allOf(context.Background(), c) {
 		if c.Len() == 0 {
 			break
 		}

@@ -5,7 +5,6 @@ package mutant
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -265,21 +264,6 @@ func (c *Channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 		}
 	}
 	return n, nil
-}
-
-// All receives until the channel is drained or ctx is done.
-func (c *Channel[T]) All(ctx context.Context) iter.Seq[T] {
-	if c.is(Prefetch) {
-		return c.prefetch(ctx)
-	}
-	return func(yield func(T) bool) {
-		for {
-			v, err := c.recv(ctx)
-			if err != nil || !yield(v) {
-				return
-			}
-		}
-	}
 }
 
 // Close implements [sluice.Sender].

@@ -3,7 +3,6 @@ package mutant
 import (
 	"cmp"
 	"context"
-	"iter"
 	"runtime"
 	"slices"
 	"sync"
@@ -40,6 +39,11 @@ const (
 	EarlyReturn   Fault = "Send returns before its value is queued or taken"
 	BatchMiscount Fault = "a batch that ends early reports one value too few"
 	Prefetch      Fault = "a loop takes a value before its body asks for it"
+	SilentEnd     Fault = "a loop ended by its context reports no error"
+	TryBatchOpen  Fault = "TryRecvBatch never reports that the channel is closed"
+	TryBatchShort Fault = "TryRecvBatch leaves a value that fits"
+	DrainPrefetch Fault = "Drain takes a value before its body asks for it"
+	DrainChases   Fault = "Drain yields values sent while it runs"
 
 	// Close.
 	DropOnClose Fault = "Close drops queued values"
@@ -71,10 +75,15 @@ const (
 
 // Faults lists all faults.
 var Faults = []Fault{
-	MissedSender, MissedReceiver, MissedReady, ForgetsRest, OneWake, CloseWakesOne, Ghost,
-	CancelWins, ContextFirst, AsksInLine, NilError,
-	LIFO, LastComeFirst, BatchHog, ExtraSlot, EarlyReturn, BatchMiscount, Prefetch, DropOnClose, DoubleClose,
-	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle, Allocates, SharedWaiters, LyingLen, Timeless, AgeStays, AgeReused, AgeOfLast, AgeStops, LateCount, UnlockedLen, DropTwice, DropLocked,
+	MissedSender, MissedReceiver, MissedReady, ForgetsRest, OneWake, CloseWakesOne,
+	Ghost, CancelWins, ContextFirst, AsksInLine, NilError,
+	LIFO, LastComeFirst, BatchHog, ExtraSlot, EarlyReturn, BatchMiscount, Prefetch,
+	SilentEnd, TryBatchOpen, TryBatchShort, DrainPrefetch, DrainChases,
+	DropOnClose, DoubleClose,
+	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle,
+	Allocates, SharedWaiters,
+	LyingLen, Timeless, AgeStays, AgeReused, AgeOfLast, AgeStops, LateCount, UnlockedLen,
+	DropTwice, DropLocked,
 }
 
 func (c *Channel[T]) is(f Fault) bool { return c.fault == f }
@@ -144,21 +153,6 @@ func (c *Channel[T]) newWaiter(v T) *waiter[T] {
 func (c *Channel[T]) giveBack(w *waiter[T]) {
 	if c.is(SharedWaiters) {
 		outcomes.Put(w.outcome)
-	}
-}
-
-func (c *Channel[T]) prefetch(ctx context.Context) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		v, err := c.recv(ctx)
-		for err == nil {
-			next, nextErr := c.recv(nil)
-			if !yield(v) {
-				return
-			}
-			if v, err = next, nextErr; err != nil {
-				v, err = c.recv(ctx)
-			}
-		}
 	}
 }
 

@@ -1,0 +1,89 @@
+package mutant
+
+import (
+	"context"
+	"iter"
+
+	"github.com/sluice-go/sluice"
+)
+
+// Values returns a loop that ends when the channel is drained or ctx is done.
+func (c *Channel[T]) Values(ctx context.Context) *sluice.Values[T] {
+	switch c.fault {
+	case Prefetch:
+		return sluice.NewValues(ctx, &prefetcher[T]{Channel: c})
+	case SilentEnd:
+		return sluice.NewValues(ctx, silent[T]{c})
+	}
+	return sluice.NewValues(ctx, c)
+}
+
+// A prefetcher receives one value more than it has returned.
+type prefetcher[T any] struct {
+	*Channel[T]
+	ahead []T
+}
+
+func (p *prefetcher[T]) Recv(ctx context.Context) (v T, err error) {
+	if len(p.ahead) > 0 {
+		v = p.ahead[0]
+		p.ahead = p.ahead[:0]
+	} else if v, err = p.recv(ctx); err != nil {
+		return v, err
+	}
+	if next, err := p.recv(nil); err == nil {
+		p.ahead = append(p.ahead, next)
+	}
+	return v, nil
+}
+
+// A silent receiver reports every error as the end of the channel.
+type silent[T any] struct{ *Channel[T] }
+
+func (s silent[T]) Recv(ctx context.Context) (v T, err error) {
+	if v, err = s.recv(ctx); err != nil {
+		err = sluice.ErrClosed
+	}
+	return v, err
+}
+
+// TryRecvBatch receives the available values, up to len(buf).
+func (c *Channel[T]) TryRecvBatch(buf []T) (n int, err error) {
+	if c.fault == TryBatchShort && len(buf) > 1 {
+		buf = buf[:len(buf)-1]
+	}
+	for n < len(buf) {
+		if buf[n], err = c.recv(nil); err != nil {
+			break
+		}
+		n++
+	}
+	if n > 0 {
+		return n, nil
+	}
+	if c.fault == TryBatchOpen && err == sluice.ErrClosed {
+		err = sluice.ErrEmpty
+	}
+	return 0, err
+}
+
+// Drain returns an iterator over the values queued when the loop begins.
+func (c *Channel[T]) Drain() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for left := max(1, c.Len()); left > 0; left-- {
+			v, err := c.recv(nil)
+			if err != nil {
+				return
+			}
+			if c.fault == DrainPrefetch && left > 1 {
+				_, _ = c.recv(nil)
+			}
+			if !yield(v) {
+				return
+			}
+			if c.fault == DrainChases {
+				left++
+			}
+		}
+	}
+}
