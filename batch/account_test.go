@@ -261,7 +261,7 @@ func TestReceiveCancelStorm(t *testing.T) {
 					_ = spin.Delay(round * 37 % 3000)
 					cancel()
 				}()
-				for batch := range batch.Receive(ctx, c, 1+round%9, time.Duration(round%4)*5*time.Microsecond).All() {
+				for batch := range batch.Receive(ctx, sluice.LeaveOpen[int](c), 1+round%9, time.Duration(round%4)*5*time.Microsecond).All() {
 					for _, v := range batch {
 						if v != next {
 							t.Fatalf("received %d, want %d", v, next)

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // How a receive is ended linger after the first value of a batch.
@@ -54,7 +55,7 @@ func newLinger[T any](parent context.Context, end any) (l linger, release func()
 
 // ours reports whether end is a channel of this package and nothing around one.
 func ours[T any](end any) bool {
-	switch end.(type) {
+	switch stage.Unwrap(end).(type) {
 	case *sluice.Rendezvous[T], *sluice.Bounded[T], *sluice.Elastic[T], *sluice.Sharded[T], *sluice.Lane[T]:
 		return true
 	}

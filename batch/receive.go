@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/made"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // Batches is a loop over batches of the values of a channel. Like a bufio.Scanner, it
@@ -55,13 +56,19 @@ func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, lin
 }
 
 // All returns an iterator that receives batches until the channel is closed and drained,
-// until ctx is done while the loop waits, or until the channel fails otherwise. What was
-// received before is yielded first.
+// until ctx is done while the loop waits, or until the channel fails otherwise. Values
+// received before that are yielded first.
+//
+// A loop that ends early closes the channel, so that senders get [sluice.ErrClosed]
+// instead of waiting forever. That is a loop ended by ctx, by an error of the channel, or
+// by the body, which may break, return, panic or call [runtime.Goexit]. Values that are
+// still queued can be received: by the caller, or by a second loop over All, which
+// continues where the first one ended. To keep the channel open pass
+// [sluice.LeaveOpen](r) to Receive. A channel that other processes share stays open too.
 //
 // The slice belongs to the body until the body returns. Then it is cleared and used for
-// the next batch: copy what should stay. The body may change the slice, receive from the
-// channel, and leave the loop in any way. Nothing is kept between two loops: a second
-// loop over All continues with what is left in the channel.
+// the next batch: copy what should stay. The body may change the slice, and may receive
+// from the channel.
 //
 // A loop allocates its slice, for max values; above 1 MiB the slice grows as needed.
 // Batches cost no allocation if the channel is a kind of package sluice. For any other
@@ -70,9 +77,13 @@ func (b *Batches[T]) All() iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		b.err = nil
 		l := loop[T]{ctx: b.ctx, r: b.r, max: b.max, wait: b.linger, buf: make([]T, firstSlots[T](b.max))}
+		drained := false
 		defer func() {
 			if l.release != nil {
 				l.release()
+			}
+			if !drained {
+				stage.End(b.r)
 			}
 		}()
 		for {
@@ -82,7 +93,7 @@ func (b *Batches[T]) All() iter.Seq[[]T] {
 			}
 			clear(l.buf[:n])
 			if err != nil {
-				if !errors.Is(err, sluice.ErrClosed) {
+				if drained = errors.Is(err, sluice.ErrClosed); !drained {
 					b.err = err
 				}
 				return

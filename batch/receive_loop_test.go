@@ -32,7 +32,7 @@ func TestReceiveLeave(t *testing.T) {
 					defer close(left)
 					defer func() { _ = recover() }()
 					n := 0
-					for batch := range batch.Receive(t.Context(), r, 3, time.Second).All() {
+					for batch := range batch.Receive(t.Context(), sluice.LeaveOpen(r), 3, time.Second).All() {
 						got = append(got, batch...)
 						if n++; n > position {
 							if leave == nil {

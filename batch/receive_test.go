@@ -172,7 +172,7 @@ func TestReceiveTiming(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			next := 0
 			ready := time.Duration(0) // when the loop began to wait
-			for batch := range batch.Receive(ctx, r, most, linger).All() {
+			for batch := range batch.Receive(ctx, sluice.LeaveOpen(r), most, linger).All() {
 				first := max(ready, times[next])
 				want, end := 1, first+linger
 				for want < most && next+want < len(times) && times[next+want] < end {
@@ -229,14 +229,15 @@ func endBatches(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int],
 		}
 	}()
 	var got []int
-	for batch := range batch.Receive(ctx, r, 10, time.Hour).All() {
+	batches := batch.Receive(ctx, sluice.LeaveOpen(r), 10, time.Hour)
+	for batch := range batches.All() {
 		got = append(got, batch...)
 	}
 	if !slices.Equal(got, sequence(collected)) || time.Since(start) != time.Second {
 		t.Errorf("got %v after %v, want %d values after 1s", got, time.Since(start), collected)
 	}
-	if (ctx.Err() != nil) != cancelled {
-		t.Errorf("ctx.Err is %v", ctx.Err())
+	if err := batches.Err(); err != ctx.Err() || (err != nil) != cancelled {
+		t.Errorf("Err is %v, that of the context %v", err, ctx.Err())
 	}
 }
 

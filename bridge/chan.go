@@ -7,16 +7,27 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/made"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
-// ToChan receives from r into a built-in channel, for a select or a range. The
-// channel is closed when r is closed and drained, or fails in another way, not
-// when ctx is done: a reader must not take cancellation for completion, and
-// watches ctx itself.
+// ToChan receives values from r into a built-in channel, for a select or a range. It
+// delivers them in order, one at a time: the built-in channel has no buffer.
 //
-// One goroutine runs until one of these happens: a reader that leaves early ends
-// ctx. rest waits for that, and returns the value that was taken from r and not
-// delivered, if there is one, and the error that ended it, nil if r was closed.
+// values is closed when r is closed and drained, or when r fails with an error of its
+// own. It is not closed when ctx is done, because a reader must not take cancellation for
+// completion: a reader that has ctx selects on ctx.Done too. A reader that leaves before
+// the end cancels ctx.
+//
+// If ctx or an error ends it, ToChan closes r, so that senders get [sluice.ErrClosed]
+// instead of waiting forever. Values that are still queued in r can be received.
+// [sluice.LeaveOpen](r) keeps r open.
+//
+// rest waits until one of these happened. It returns the value that was received from r
+// and not delivered, if any, and the error that ended the stream: the context's error,
+// the error of r, or nil if r was closed and drained.
+//
+// ToChan starts one goroutine, which runs until then; values cost no allocation. ToChan
+// panics if ctx or r is nil, or if r was not made by its constructor.
 func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, rest func() ([]T, error)) {
 	if ctx == nil {
 		panic("bridge: ToChan: nil context")
@@ -27,14 +38,20 @@ func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, 
 	var failure error
 	go func() {
 		defer close(ended)
+		drained := false
+		defer func() {
+			if !drained {
+				stage.End(r)
+			}
+		}()
 		for {
 			v, err := r.Recv(ctx)
-			if errors.Is(err, sluice.ErrClosed) {
+			if drained = errors.Is(err, sluice.ErrClosed); drained {
 				close(out)
 				return
 			}
 			if failure = err; err != nil {
-				if ctx.Err() == nil { // r has failed, and nobody else says so
+				if ctx.Err() == nil { // r has failed: the reader learns it only from the close
 					close(out)
 				}
 				return
@@ -50,13 +67,17 @@ func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, 
 	return out, func() ([]T, error) { <-ended; return undone, failure }
 }
 
-// FromChan sends to s what comes out of a built-in channel, until that is closed. It
-// returns nil then, and does not close s. If ctx ends it or s fails first, it
-// returns that error, and the value that it had taken and could not send, if
-// there is one; [ErrFull] and [ErrTooLarge] too, as only the caller knows what
-// to do with the value. It receives from in no more then: whoever sends on it
-// must be told, or it is given to FromChan again. A nil ctx or s panics, before anything
-// is received.
+// FromChan sends to s the values that it receives from a built-in channel, in order,
+// until that is closed. Then it returns nil; it does not close s. It runs in the
+// caller's goroutine and allocates nothing while it succeeds.
+//
+// If s fails or ctx is done first, FromChan returns the error, and in unsent the value
+// that it had received and could not send, if any. That includes [sluice.ErrFull] and
+// [sluice.ErrTooLarge], because only the caller knows what to do with the value. FromChan
+// then no longer receives from in: stop its senders, or call FromChan again.
+//
+// FromChan panics, before it receives anything, if ctx or s is nil, or if s was not made
+// by its constructor.
 func FromChan[T any](ctx context.Context, s sluice.Sender[T], in <-chan T) (unsent []T, err error) {
 	if ctx == nil {
 		panic("bridge: FromChan: nil context")
@@ -72,7 +93,7 @@ func FromChan[T any](ctx context.Context, s sluice.Sender[T], in <-chan T) (unse
 				return []T{v}, err
 			}
 		case <-ctx.Done():
-			// Never nil, whatever the context says: nil is for the end of in.
+			// Never nil, whatever Err returns: nil means that in was closed.
 			return nil, cmp.Or(ctx.Err(), context.Canceled)
 		}
 	}

@@ -220,3 +220,49 @@ func TestRefused(t *testing.T) {
 		t.Error("a value is lost")
 	}
 }
+
+// TestToChanEndsEarly: if the context ends ToChan, or the receiver fails, senders that
+// wait get ErrClosed; not so if the channel is to be left open. Each goroutine ends, or
+// the bubble would not.
+func TestToChanEndsEarly(t *testing.T) {
+	broken := errors.New("broken")
+	for _, open := range []bool{false, true} {
+		for _, fails := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				c := sluice.NewBounded[int](2, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var r sluice.BatchReceiver[int] = c
+				want := context.Canceled
+				if fails {
+					r, want = failing{c, broken}, broken
+					_ = c.TrySend(0)
+				}
+				if open {
+					r = sluice.LeaveOpen(r)
+				}
+				values, rest := bridge.ToChan(ctx, r)
+				sent := make(chan error, 1)
+				if !fails {
+					_, _ = c.SendBatch(t.Context(), []int{0, 1, 2}) // 0 is on its way
+					go func() { sent <- c.Send(context.Background(), 3) }()
+					synctest.Wait()
+					cancel()
+				} else {
+					for range values {
+					}
+					sent <- c.TrySend(3)
+				}
+				if _, err := rest(); !errors.Is(err, want) {
+					t.Errorf("rest: %v, want %v", err, want)
+				}
+				if open && !fails {
+					_, _ = c.TryRecv()
+				}
+				if err := <-sent; errors.Is(err, sluice.ErrClosed) == open {
+					t.Errorf("open %v, fails %v: Send behind the end: %v", open, fails, err)
+				}
+			})
+		}
+	}
+}

@@ -42,6 +42,7 @@ var rooms = map[string]room{
 			"./":                "the channels that batches are sent to, and received from",
 			"./internal/engine": theContract,
 			"./internal/made":   "a sender without a channel below it would lose values",
+			"./internal/stage":  "a loop over batches that ends early closes its channel",
 			"./internal/park":   "the owner of a Sender parks while its timer's flush waits",
 			"./internal/spin":   "the locks that an owner shares with its timer",
 			"math":              "the largest size",
@@ -51,9 +52,10 @@ var rooms = map[string]room{
 	},
 	"bridge": {
 		imports: permissions{
-			"./":              "the channels between built-in ones",
-			"./internal/made": "a value that was received must have somewhere to go",
-			"sync":            "Stop waits for the goroutines of a Pipe, and runs once",
+			"./":               "the channels between built-in ones",
+			"./internal/made":  "a value that was received must have somewhere to go",
+			"./internal/stage": "ToChan closes its channel if it ends early",
+			"sync":             "Stop waits for the goroutines of a Pipe, and runs once",
 		},
 	},
 	"workers": {
