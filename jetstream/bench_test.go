@@ -43,7 +43,7 @@ func plain(b *testing.B, nc *nats.Conn, replicas int) contender {
 	if err != nil {
 		b.Fatal(err)
 	}
-	consumer, err := stream.CreateConsumer(b.Context(), natsjs.ConsumerConfig{Durable: "c", AckPolicy: natsjs.AckExplicitPolicy, MaxAckPending: maxOut})
+	consumer, err := stream.CreateConsumer(b.Context(), natsjs.ConsumerConfig{Durable: "c", AckPolicy: natsjs.AckExplicitPolicy, MaxAckPending: maxInFlight})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,18 +10,20 @@ import (
 	"github.com/sluice-go/sluice/codec"
 )
 
-// A Channel is a channel whose values are stored by NATS servers. All its methods may
-// be used by many goroutines at once.
+// A Channel is a channel whose values are stored by NATS servers. Its methods are safe for
+// concurrent use. It implements [sluice.Channel].
 type Channel[T any] struct {
 	core  *core
 	codec codec.Codec[T]
 }
 
-// Open finds the channel that o names, or makes it. ctx is for opening it, no longer.
-// Whoever opened it should [Channel.Shutdown] it at the end; one that is garbage is left
-// all the same.
+var _ sluice.Channel[int] = (*Channel[int])(nil)
+
+// Open opens the channel that o names, and creates it if it does not exist. ctx limits the
+// opening only. Call [Channel.Shutdown] at the end; a channel that is garbage collected is
+// shut down too.
 func Open[T any](ctx context.Context, o *Options[T]) (*Channel[T], error) {
-	config, form, err := o.resolve()
+	config, values, err := o.resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -29,59 +31,59 @@ func Open[T any](ctx context.Context, o *Options[T]) (*Channel[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return newChannel(core, form), nil
+	return newChannel(core, values), nil
 }
 
-func newChannel[T any](opened *core, form codec.Codec[T]) *Channel[T] {
-	c := &Channel[T]{core: opened, codec: form}
+func newChannel[T any](opened *core, values codec.Codec[T]) *Channel[T] {
+	c := &Channel[T]{core: opened, codec: values}
 	runtime.AddCleanup(c, abandon, opened)
 	sluice.Enlist(opened.config.name, "JetStream", c)
 	return c
 }
 
-// Send stores v, and waits while there is no room, or no connection. Nil says that it
-// is stored by a majority of the servers. It fails with
+// Send stores v, and waits while there is no room or no connection. It returns nil once a
+// majority of the servers have stored v. It fails with
 //
-//   - [sluice.ErrClosed], [ErrShutdown], [ErrDeleted], [sluice.ErrTooLarge], the error of the
-//     codec, or that of ctx: then v is not stored;
-//   - an [UnknownError]: then that is not known.
+//   - [sluice.ErrClosed], [ErrShutdown], [ErrDeleted], [sluice.ErrTooLarge], the error of
+//     the codec or of ctx: then v is not stored;
+//   - an [UnknownError]: then it is unknown whether v is stored.
 //
-// While an answer is under way, ctx is not obeyed for up to two seconds: to know what
-// happened is worth it. With one Send at a time, values keep the order of sending.
+// While an answer is pending, Send waits for it for up to two seconds even if ctx is done,
+// so that it can report the outcome. The values of a sender that calls one Send at a time
+// keep their order.
 func (c *Channel[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("jetstream: Send: nil context")
 	}
-	defer runtime.KeepAlive(c) // what waits is no garbage
-	return c.sendOne(ctx, v, forRoom)
+	defer runtime.KeepAlive(c) // c is not garbage while it waits
+	return c.sendOne(ctx, v, waitRoom)
 }
 
-// TrySend is one attempt to store v, which waits for nothing but the answer. It fails
-// with [sluice.ErrFull] if there is no room, and otherwise as Send.
+// TrySend makes one attempt to store v, and waits only for its answer. It fails with
+// [sluice.ErrFull] if there is no room, and otherwise as Send does.
 func (c *Channel[T]) TrySend(v T) error {
 	defer runtime.KeepAlive(c)
-	return c.sendOne(context.Background(), v, never)
+	return c.sendOne(context.Background(), v, waitNever)
 }
 
-func (c *Channel[T]) sendOne(ctx context.Context, v T, p patience) error {
-	if err := c.core.refusesSends(); err != nil {
+func (c *Channel[T]) sendOne(ctx context.Context, v T, policy waitPolicy) error {
+	if err := c.core.life.sendErr(); err != nil {
 		return err
 	}
-	form, err := c.codec.Append(nil, v)
+	payload, err := c.codec.Append(nil, v)
 	if err != nil {
-		return fmt.Errorf("jetstream: writing a value: %w", err)
+		return fmt.Errorf("jetstream: encoding a value: %w", err)
 	}
-	return c.core.sendOne(ctx, form, p)
+	return c.core.publisher.sendOne(ctx, payload, policy)
 }
 
-// SendBatch stores vs in order, in runs of up to 1000 which are stored whole or not at
-// all, and returns how many are known to be stored: a prefix. The error is nil only if
-// that is all of them, and otherwise as for Send: an UnknownError is about the run
-// after the prefix, and so is its Retry. Values of other senders come between two
-// runs, not into one.
+// SendBatch stores vs in order, in atomic batches of up to 1000 values: the servers store
+// all values of a batch consecutively, or none. It returns how many values are known to be
+// stored: a prefix of vs. The error is nil only if all are. Errors are as for Send; an
+// UnknownError and its Retry are about the batch after that prefix.
 //
-// It keeps the order whatever breaks, and it is how a server that syncs each write
-// becomes fast: it syncs once for a run.
+// A batch keeps its order whatever fails. It is also much faster on servers that sync each
+// write: they sync once per batch.
 func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if ctx == nil {
 		panic("jetstream: SendBatch: nil context")
@@ -90,23 +92,23 @@ func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 		return 0, nil
 	}
 	defer runtime.KeepAlive(c)
-	if err := c.core.refusesSends(); err != nil {
+	if err := c.core.life.sendErr(); err != nil {
 		return 0, err
 	}
 	for n < len(vs) {
-		run := vs[n:min(len(vs), n+maxRun)]
-		forms := make([][]byte, len(run))
-		for i, v := range run {
-			if forms[i], err = c.codec.Append(nil, v); err != nil {
-				// Those before it are sent, as one by one.
-				sent, sendErr := c.core.sendRun(ctx, forms[:i])
+		batch := vs[n:min(len(vs), n+maxBatch)]
+		payloads := make([][]byte, len(batch))
+		for i, v := range batch {
+			if payloads[i], err = c.codec.Append(nil, v); err != nil {
+				// The values before it are sent, as they would be one by one.
+				sent, sendErr := c.core.publisher.sendBatch(ctx, payloads[:i])
 				if sendErr != nil {
 					return n + sent, sendErr
 				}
-				return n + sent, fmt.Errorf("jetstream: writing a value: %w", err)
+				return n + sent, fmt.Errorf("jetstream: encoding a value: %w", err)
 			}
 		}
-		sent, err := c.core.sendRun(ctx, forms)
+		sent, err := c.core.publisher.sendBatch(ctx, payloads)
 		if n += sent; err != nil {
 			return n, err
 		}
@@ -114,104 +116,136 @@ func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	return n, nil
 }
 
-// Recv receives the next value, and waits while there is none. The value is
-// acknowledged as it is handed out: if this process dies before it is done with it, it
-// is gone. Where that must not be, receive [Channel.Deliveries].
+// Recv receives the next value, and waits while there is none. The value is acknowledged
+// as Recv returns it: if this process dies before it has processed the value, the value is
+// lost. To prevent that, receive from [Channel.Deliveries].
 //
-// It fails with [sluice.ErrClosed] once the channel is closed, by whoever it was, and
-// drained, and otherwise as Recv of any channel; with [ErrShutdown] and [ErrDeleted]. After
-// an error nothing was consumed. A connection that breaks is waited for.
+// It fails with [sluice.ErrClosed] once the channel is closed, by any process, and
+// drained; with [ErrShutdown] and [ErrDeleted]; and with the error of ctx. After an error
+// no value was consumed. Recv waits for a connection that is lost.
 func (c *Channel[T]) Recv(ctx context.Context) (T, error) {
 	var buf [1]T
 	_, err := c.RecvBatch(ctx, buf[:])
 	return buf[0], err
 }
 
-// TryRecv receives the next value if there is one: it waits for nothing but the answer
-// of the servers, a second at most.
+// TryRecv receives the next value if there is one. It waits only for the servers' answer,
+// for at most one second.
 func (c *Channel[T]) TryRecv() (T, error) {
 	var buf [1]T
-	_, err := c.receive(buf[:], func(parcels []*parcel) (int, error) { return c.core.tryTake(parcels, toKeep) })
+	_, err := c.TryRecvBatch(buf[:])
 	return buf[0], err
 }
 
-// RecvBatch waits for a value, then takes as many as are here, up to len(buf), in
-// order: in this process, that is (Options.Prefetch).
+// RecvBatch waits for a value, then takes up to len(buf) that have been fetched, in order.
 func (c *Channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	if ctx == nil {
 		panic("jetstream: RecvBatch: nil context")
 	}
-	return c.receive(buf, func(parcels []*parcel) (int, error) { return c.core.take(ctx, parcels, toKeep) })
+	return c.receive(buf, func(ms []*message) (int, error) { return c.core.inbox.take(ctx, ms, asValues) })
 }
 
-func (c *Channel[T]) receive(buf []T, take func([]*parcel) (int, error)) (int, error) {
-	return receive(c, buf, take, func(p *parcel, v T, bad error) (T, error) {
-		if bad != nil { // a dead letter, which should be received as a delivery
-			c.core.giveBack(p, c.core.config.nackDelay)
-			return v, bad
+// TryRecvBatch receives up to len(buf) values if there are any: those that have been
+// fetched, or else those that one request brings. It waits as TryRecv does.
+func (c *Channel[T]) TryRecvBatch(buf []T) (n int, err error) {
+	return c.receive(buf, func(ms []*message) (int, error) { return c.core.inbox.tryTake(ms, asValues) })
+}
+
+func (c *Channel[T]) receive(buf []T, take func([]*message) (int, error)) (int, error) {
+	return receive(c, buf, take, func(m *message, v T, decodeErr error) (T, error) {
+		if decodeErr != nil { // an unreadable dead letter: only a Delivery can show it
+			c.core.nak(m, c.core.config.nackDelay)
+			return v, decodeErr
 		}
-		return v, c.core.acknowledge(p)
+		return v, c.core.deliveries.ack(m)
 	})
 }
 
-// receive takes parcels and makes of each what is to be handed out. Those that go to
-// the dead letters instead, and those whose acknowledgement cannot be sent, as they
-// come again, are not: if none is left, it waits for others.
-func receive[T, Out any](c *Channel[T], buf []Out, take func([]*parcel) (int, error), hand func(*parcel, T, error) (Out, error)) (int, error) {
+// receive takes messages, and converts each with convert into what the caller gets. It
+// skips those that go to the dead letters instead, and those that could not be
+// acknowledged, which are redelivered. If none is left, it takes others.
+func receive[T, Out any](c *Channel[T], buf []Out, take func([]*message) (int, error), convert func(*message, T, error) (Out, error)) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	var one [1]*parcel
-	parcels := one[:]
+	var one [1]*message
+	messages := one[:]
 	if len(buf) > 1 {
-		parcels = make([]*parcel, min(len(buf), c.core.config.prefetch))
+		messages = make([]*message, min(len(buf), c.core.config.prefetch))
 	}
 	for {
-		taken, err := take(parcels)
+		taken, err := take(messages)
 		if err != nil {
 			return 0, err
 		}
 		n := 0
-		var bad error
-		for _, p := range parcels[:taken] {
-			if c.core.overdue(p) { // the process stood still: it comes again
+		var unreadable error
+		for _, m := range messages[:taken] {
+			if c.core.overdue(m) { // the process was paused: the servers redeliver it
 				continue
 			}
-			value, err := c.codec.Decode(p.data)
+			value, err := c.codec.Decode(m.data)
 			if err != nil && !c.core.config.dead {
-				c.core.bury(p, "its bytes are no value of the codec "+c.codec.Name()+": "+err.Error())
+				c.core.dead.move(m, "codec "+c.codec.Name()+" cannot decode it: "+err.Error())
 				continue
 			}
-			if c.core.exhausted(p) {
+			if c.core.dead.exhausted(m) {
 				continue
 			}
-			if buf[n], err = hand(p, value, err); err == nil {
+			if buf[n], err = convert(m, value, err); err == nil {
 				n++
 			} else if c.core.config.dead {
-				bad = err
+				unreadable = err
 			}
 		}
 		clear(buf[n:taken])
 		if n > 0 {
-			c.core.tally.received.Add(uint64(n))
+			c.core.counters.received.Add(uint64(n))
 			return n, nil
 		}
-		if bad != nil {
-			return 0, bad
+		if unreadable != nil {
+			return 0, unreadable
 		}
 	}
 }
 
-// All returns an iterator that receives until the channel is closed and drained, or
-// left, or ctx is done while it waits. After the loop, ctx.Err() tells whether it was
-// that. Values are received one by one: leaving the loop early loses none.
+// Values returns a loop over the values of the channel, which receives until the channel
+// is closed and drained, or ctx is done while it waits. As with Recv, each value is
+// acknowledged as the loop gets it.
+func (c *Channel[T]) Values(ctx context.Context) *sluice.Values[T] {
+	if ctx == nil {
+		panic("jetstream: Values: nil context")
+	}
+	return sluice.NewValues[T](ctx, c)
+}
+
+// All returns an iterator that receives until the channel is closed and drained, shut down
+// or deleted, or until ctx is done while it waits.
 func (c *Channel[T]) All(ctx context.Context) iter.Seq[T] {
 	if ctx == nil {
 		panic("jetstream: All: nil context")
 	}
+	return c.Values(ctx).All()
+}
+
+// Ready returns a channel for a select statement beside built-in channels:
+//
+//	case _, ok := <-jobs.Ready():
+//		for job := range jobs.Drain() {
+//			…
+//		}
+//
+// It becomes readable when TryRecv may return a value, and is closed after Close, when ok
+// is false; to receive what is left then, use Recv or Values. From the first call on, one
+// value is fetched in advance. Every call returns the same channel.
+func (c *Channel[T]) Ready() <-chan struct{} { return c.core.inbox.readyChan() }
+
+// Drain returns an iterator over the values that are stored when the loop begins and that
+// no other receiver takes first. It waits for the servers' answers, as TryRecv does.
+func (c *Channel[T]) Drain() iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for {
-			v, err := c.Recv(ctx)
+		for left := max(1, c.Len()); left > 0; left-- {
+			v, err := c.TryRecv()
 			if err != nil || !yield(v) {
 				return
 			}
@@ -219,58 +253,54 @@ func (c *Channel[T]) All(ctx context.Context) iter.Seq[T] {
 	}
 }
 
-// Deliveries returns the receiving side for jobs: who receives acknowledges.
+// Deliveries returns a receiver for jobs: its values are acknowledged by their receiver.
 func (c *Channel[T]) Deliveries() Deliveries[T] { return Deliveries[T]{c} }
 
-// Shared reports true: other processes use the channel too, so a stage that ends early
-// does not close it.
+// Shared reports true: other processes use the channel too, so a stage that ends early,
+// such as workers.Run, does not close it.
 func (c *Channel[T]) Shared() bool { return true }
 
-// Ready returns a channel for use in a select beside native channels. It becomes
-// readable when TryRecv may succeed, or the channel is closed; whoever reads from it
-// should call TryRecv until that fails. From the first call on, one value is fetched
-// in advance. The same channel is returned each time; after Close it is closed.
-func (c *Channel[T]) Ready() <-chan struct{} { return c.core.readySignal() }
-
-// Close closes the channel, for all processes and for good: the servers take no more
-// values, what is stored stays receivable, and once that is acknowledged receivers get
-// ErrClosed. It waits for the servers, ten seconds at most; if they do not confirm it
-// by then, that is logged, said in Stats, and tried on until the process leaves. CloseContext
-// says whether it succeeded.
+// Close closes the channel for all processes, for good: the servers accept no more values,
+// and receivers get [sluice.ErrClosed] once all that are stored are acknowledged. Close
+// waits up to ten seconds for the servers. If they do not confirm it, it is retried in the
+// background until Shutdown, and Stats has a warning. CloseContext returns an error instead.
 func (c *Channel[T]) Close() {
 	defer runtime.KeepAlive(c)
-	c.core.close()
+	c.core.stream.close()
 }
 
-// CloseContext is Close, with an error: nil says that the servers have confirmed it.
+// CloseContext closes the channel as Close does. It returns nil once the servers have
+// confirmed it, and otherwise an error when ctx is done.
 func (c *Channel[T]) CloseContext(ctx context.Context) error {
 	defer runtime.KeepAlive(c)
-	return c.core.seal(ctx)
+	return c.core.stream.seal(ctx)
 }
 
-// Shutdown ends the use of the channel by this process, and nothing else: values that
-// nobody received go back, connections end, and so does the server inside, with its
-// last channel. Operations under way fail with [ErrShutdown]. Deliveries in hand should be
-// settled before; others come again after AckWait, and so does, after the next Open, what
-// was fetched in advance as the server inside ended.
-func (c *Channel[T]) Shutdown(ctx context.Context) error { return c.core.depart(ctx) }
+// Shutdown ends the use of the channel by this process. The channel itself stays open, and
+// keeps its values: those that were fetched and not received are returned to the servers.
+// Pending operations fail with [ErrShutdown]. Shutdown closes the connection, and stops the
+// embedded server with its last channel.
+//
+// Settle all deliveries before: those in flight are redelivered after AckWait. So are, at
+// the next Open, values that were fetched while an embedded server stopped.
+func (c *Channel[T]) Shutdown(ctx context.Context) error { return c.core.shutdown(ctx) }
 
-// Len returns how many values are stored, delivered ones that are not acknowledged
-// among them. It asks the servers; if they do not answer it is what they last said.
-func (c *Channel[T]) Len() int { return c.core.length() }
+// Len returns how many values are stored, including those in flight. It asks the servers;
+// if they do not answer within 250ms, it returns the last known number.
+func (c *Channel[T]) Len() int { return c.core.stream.length() }
 
-// Cap returns the limit in values.
+// Cap returns [Options].Limit.
 func (c *Channel[T]) Cap() int { return c.core.config.limit }
 
-// Stats returns what is known of the channel. Len, BytesOnDisk and Closed are of all
-// processes, and asked for as in Len; what was sent, received and waited for is of this
-// one. Warning says what endangers the promises.
-func (c *Channel[T]) Stats() sluice.Stats { return c.core.stats() }
+// Stats returns the counters of the channel. Len, HighWater, BytesOnDisk and Closed are
+// those of the channel, asked for as in Len; all others count this process only. Dropped
+// counts dead letters. Warning says what puts the promises of this package at risk.
+func (c *Channel[T]) Stats() sluice.Stats { return c.core.stream.stats() }
 
-// DeadLetters opens the channel of those values that were delivered MaxDeliver times
-// without being acknowledged, or whose bytes could not be read. It is a channel like
-// any other, named like this one with "-dead" after that: it must be left, too.
-// Receive it by Deliveries, which tell the reason.
+// DeadLetters opens the channel of the values that had MaxDeliver attempts without an
+// acknowledgment, or that the codec could not decode. It has the name of this channel with
+// the suffix "-dead", and needs a Shutdown of its own. Receive from its Deliveries, which
+// have the reason.
 func (c *Channel[T]) DeadLetters(ctx context.Context) (*Channel[T], error) {
 	core, err := c.core.openDead(ctx)
 	if err != nil {

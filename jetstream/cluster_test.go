@@ -86,9 +86,9 @@ func (c *cluster) kill(i int) {
 func (c *cluster) leader(ch *Channel[string]) (leader int) {
 	c.t.Helper()
 	until(c.t, "there is a leader", func() bool {
-		ctx, cancel := context.WithTimeout(c.t.Context(), lookWait)
+		ctx, cancel := context.WithTimeout(c.t.Context(), checkTimeout)
 		defer cancel()
-		info, err := ch.core.stream.Info(ctx)
+		info, err := ch.core.stream.handle.Info(ctx)
 		if err != nil || info.Cluster == nil || info.Cluster.Leader == "" {
 			return false
 		}

@@ -4,325 +4,162 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strconv"
-	"sync"
-	"sync/atomic"
+	"math"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
-
-	"github.com/sluice-go/sluice"
 )
 
-// A core is a channel of bytes: all of a [Channel] that does not depend on T.
+// A core is a channel of bytes: the part of a [Channel] that does not depend on T. It
+// connects the parts and starts and stops them; the work is theirs:
 //
-// What it knows of the stream it learns from the servers, which have the truth; what
-// it remembers may be old. Its facts change in one direction only: open to closed, to
-// drained; here to left.
+//	publisher    sends values, one by one or in atomic batches
+//	inbox        keeps the messages that were fetched, and the receivers that wait for them
+//	fetcher      requests messages from the servers, for the inbox
+//	deliveries   tracks the messages in flight, and acknowledges them
+//	attempts     counts how often a worker had a message
+//	deadLetters  stores the messages that had too many attempts
+//	stream       checks the state of the stream: closed, drained, deleted, damaged
+//
+// Locks are taken in this order: fetcher.trying, stream.mu, inbox.mu, then one of
+// deliveries.mu, lifecycle.mu.
 type core struct {
-	config config
-	log    *slog.Logger
-	link   *link
-	stream natsjs.Stream
-	// subject is what values are published to, sender who it is that sends them;
-	// the identity of a value is the sender and sent, its number.
-	subject string
-	sender  string
-	sent    atomic.Uint64
-	// batches tells whether the servers store runs as one; inFlight has a place
-	// for each run under way.
-	batches  bool
-	inFlight chan struct{}
-	// room has a token if something was acknowledged here: there may be room.
-	room chan struct{}
-
-	closed  atomic.Bool // nothing can be sent any more: found out, or done here
-	drained atomic.Bool // and nothing is left, for good
-	gone    atomic.Bool // the servers have no such stream any more
-	left    atomic.Bool
-	// leaving ends when the process leaves the channel, with all that this core
-	// does on its own.
-	leaving context.Context
-	leave   context.CancelFunc
-	// coming ends when nothing can be received any more: drained, gone, or left.
-	coming context.Context
-	dry    context.CancelFunc
-	tasks  sync.WaitGroup
-	news   *nats.Subscription // of changes to the stream
-
-	inbox    inbox
-	held     held
-	tally    tally
-	warnings warnings
-	dead     deadLetters
-	tries    tries
-
-	asking    sync.Mutex // held while the stream is looked at
-	suspected suspicion
-	ending    ending
-	looked    atomic.Int64 // when it was last looked at, in ns since epoch
+	*session
+	publisher  publisher
+	inbox      inbox
+	fetcher    fetcher
+	deliveries deliveries
+	attempts   attempts
+	dead       deadLetters
+	stream     stream
 }
 
-// What is stored with a stream beside its settings.
-const (
-	metaCodec   = "sluice.codec"
-	metaVersion = "sluice.version"
-	version     = "1"
-
-	consumerName = "sluice"
-	// advisory is what servers publish when the settings of a stream change, as
-	// they do at Close.
-	advisory = "$JS.EVENT.ADVISORY.STREAM.UPDATED."
-)
-
-// openCore connects and finds or makes the channel.
-// Its link is l, which is its own from then on; nil makes a new one.
-func openCore(ctx context.Context, config config, l *link) (c *core, err error) {
-	if l == nil {
-		if l, err = newLink(&config); err != nil {
+// openCore connects, and finds or creates the stream and its consumer. It owns conn;
+// nil makes a new connection.
+func openCore(ctx context.Context, config config, conn *connection) (c *core, err error) {
+	if conn == nil {
+		if conn, err = newConnection(&config); err != nil {
 			return nil, err
 		}
 	}
-	c = newCore(config, l)
+	c = newCore(config, conn)
 	defer func() {
 		if err != nil {
-			_ = c.depart(context.Background()) // err says it all
+			_ = c.shutdown(context.Background()) // err is the cause
 			c = nil
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, openWait)
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if err := c.insist(ctx, c.findStream); err != nil {
+	if err := c.retryUnavailable(ctx, c.stream.find); err != nil {
 		return c, err
 	}
-	if err := c.insist(ctx, c.findConsumer); err != nil {
+	if err := c.retryUnavailable(ctx, c.stream.findConsumer); err != nil {
 		return c, err
 	}
-	if err := c.subscribe(); err != nil {
+	if err := c.fetcher.subscribe(); err != nil {
 		return c, fmt.Errorf("jetstream: Open: %w", err)
 	}
-	c.checkSync(ctx)
-	c.news, err = l.nc.Subscribe(advisory+config.name, func(*nats.Msg) { c.task(func() { _ = c.look(c.leaving) }) })
-	if err != nil {
+	c.stream.checkSync(ctx)
+	if err := c.stream.subscribe(); err != nil {
 		return c, fmt.Errorf("jetstream: Open: %w", err)
 	}
-	return c, c.insist(ctx, c.look)
+	return c, c.retryUnavailable(ctx, c.stream.check)
 }
 
-// openWait is the longest that Open waits for servers that are there and elect a
-// leader, or are about to be there.
-const openWait = 30 * time.Second
+// newCore connects the parts of a channel. It does no I/O.
+func newCore(config config, conn *connection) *core {
+	c := &core{session: newSession(config, conn)}
+	c.stream = stream{session: c.session, onChange: c.inbox.stateChanged}
+	c.publisher = newPublisher(c.session, &c.stream)
+	c.attempts = attempts{session: c.session}
+	c.deliveries = deliveries{
+		session: c.session, attempts: &c.attempts,
+		inFlight: map[key]*message{}, interval: config.ackWait / 3,
+	}
+	c.dead = deadLetters{session: c.session, deliveries: &c.deliveries}
+	c.inbox = inbox{session: c.session, fetcher: &c.fetcher, stream: &c.stream, deliveries: &c.deliveries}
+	c.fetcher = fetcher{session: c.session, inbox: &c.inbox, stream: &c.stream, depth: 1}
+	return c
+}
 
-// insist calls f until the servers have an answer for it: a cluster that has just
-// begun drops questions until it has a leader.
-func (c *core) insist(ctx context.Context, f func(ctx context.Context) error) error {
+// openTimeout is the longest that Open waits for servers that elect a leader or are
+// about to start.
+const openTimeout = 30 * time.Second
+
+// retryUnavailable calls f until the servers answer: a cluster that has just started
+// drops requests until it has a leader.
+func (c *core) retryUnavailable(ctx context.Context, f func(ctx context.Context) error) error {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
-		once, cancel := context.WithTimeout(ctx, lookWait)
+		once, cancel := context.WithTimeout(ctx, checkTimeout)
 		err := f(once)
 		cancel()
 		api := (*natsjs.APIError)(nil)
 		away := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) ||
-			errors.Is(err, natsjs.ErrJetStreamNotEnabled) || errors.As(err, &api) && api.Code == codeAway
-		if !away || ctx.Err() != nil || c.pause(ctx, wait) != nil {
+			errors.Is(err, natsjs.ErrJetStreamNotEnabled) || errors.As(err, &api) && api.Code == codeUnavailable
+		if !away || ctx.Err() != nil || c.life.pause(ctx, wait) != nil {
 			return err
 		}
 	}
 }
 
-// codeAway is the code of errors that pass: no leader, not enough servers yet.
-const codeAway = 503
+// codeUnavailable is the status of temporary errors: no leader, too few servers.
+const codeUnavailable = 503
 
-func newCore(config config, l *link) *core {
-	c := &core{
-		config: config, link: l,
-		log:      config.log.With("channel", config.name),
-		subject:  "sluice." + config.name,
-		sender:   nuid.Next(),
-		inFlight: make(chan struct{}, maxInFlight),
-		room:     make(chan struct{}, 1),
+// shutdown implements [Channel.Shutdown]. The fetcher must stop before unreceived
+// messages are returned: a pending request would fetch them again.
+func (c *core) shutdown(ctx context.Context) error {
+	if !c.life.beginShutdown() {
+		return nil
 	}
-	c.leaving, c.leave = context.WithCancel(context.Background())
-	c.coming, c.dry = context.WithCancel(c.leaving)
-	c.inbox.depth = 1
-	c.held.of = map[key]*parcel{}
-	c.held.every = config.ackWait / 3
-	return c
+	c.inbox.stop()
+	c.life.cancel()
+	c.inbox.stateChanged()
+	c.life.tasks.Wait()
+	c.inbox.returnAll()
+	c.deliveries.stop()
+	c.stream.unsubscribe()
+	var err error
+	if nc := c.conn.nc; nc != nil && nc.IsConnected() {
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		defer cancel()
+		err = nc.FlushWithContext(ctx)
+		c.awaitAcks(ctx)
+	}
+	return errors.Join(err, c.conn.close())
 }
 
-// findStream finds the stream, or makes it. One that is there must agree.
-func (c *core) findStream(ctx context.Context) error {
-	want := c.streamConfig()
-	stream, err := c.link.js.Stream(ctx, want.Name)
-	if errors.Is(err, natsjs.ErrStreamNotFound) {
-		// Whoever makes it at the same time wants the same, or is told no here.
-		stream, err = c.link.js.CreateStream(ctx, want)
+// awaitAcks waits until the servers have processed the acknowledgments of this process:
+// they queue them, and an embedded server that stops drops its queue. Acknowledging a
+// delivery that never existed changes nothing, and is answered in its turn.
+func (c *core) awaitAcks(ctx context.Context) {
+	if c.stream.handle == nil || c.life.deleted.Load() {
+		return // Open failed, or there is no consumer to answer
 	}
-	if err != nil {
-		return fmt.Errorf("jetstream: Open: channel %q: %w", c.config.name, err)
-	}
-	got := stream.CachedInfo().Config
-	if err := c.disagreement(got, want); err != nil {
-		return err
-	}
-	c.stream = stream
-	c.closed.Store(got.Sealed)
-	if c.batches = got.AllowAtomicPublish; !c.batches {
-		c.warn(warnBatches, "the servers are older than 2.12 and store no runs as one: SendBatch sends one after the other")
-	}
-	return nil
-}
-
-func (c *core) streamConfig() natsjs.StreamConfig {
-	limitBytes := int64(-1)
-	if c.config.limitBytes > 0 {
-		limitBytes = c.config.limitBytes
-	}
-	return natsjs.StreamConfig{
-		Name: c.config.name, Subjects: []string{c.subject},
-		Description: "a channel of sluice",
-		Retention:   natsjs.WorkQueuePolicy, Storage: natsjs.FileStorage, Replicas: c.config.replicas,
-		Discard: natsjs.DiscardNew, MaxMsgs: c.config.serverLimit(), MaxBytes: limitBytes,
-		Duplicates: c.config.dedupeWindow, AllowAtomicPublish: true,
-		Metadata: map[string]string{metaCodec: c.config.codec, metaVersion: version},
-	}
-}
-
-// disagreement says in what the stream that is there is not the one wanted.
-func (c *core) disagreement(got, want natsjs.StreamConfig) error {
-	if got.Metadata[metaVersion] != version {
-		return fmt.Errorf("jetstream: Open: there is a stream %q that is no channel of this version (%s is %q, not %q)",
-			c.config.name, metaVersion, got.Metadata[metaVersion], version)
-	}
-	for _, property := range []struct {
-		name      string
-		got, want any
-	}{
-		{"the codec", got.Metadata[metaCodec], want.Metadata[metaCodec]},
-		{"Limit", got.MaxMsgs, want.MaxMsgs},
-		{"LimitBytes", got.MaxBytes, want.MaxBytes},
-		{"Replicas", got.Replicas, want.Replicas},
-		{"DedupeWindow", got.Duplicates, want.Duplicates},
-	} {
-		if property.got != property.want {
-			return c.disagree(property.name, property.got, property.want)
-		}
-	}
-	return nil
-}
-
-func (c *core) disagree(property string, got, want any) error {
-	return fmt.Errorf("jetstream: Open: channel %q is there with another setting: %s is %v, not %v",
-		c.config.name, property, got, want)
-}
-
-// findConsumer finds the consumer that all receivers share, or makes it.
-func (c *core) findConsumer(ctx context.Context) error {
-	want := natsjs.ConsumerConfig{
-		Durable: consumerName, AckPolicy: natsjs.AckExplicitPolicy, DeliverPolicy: natsjs.DeliverAllPolicy,
-		AckWait: c.config.ackWait, MaxDeliver: -1, MaxAckPending: maxOut,
-	}
-	if c.config.ordered {
-		want.MaxAckPending = 1
-	}
-	consumer, err := c.stream.Consumer(ctx, consumerName)
-	if errors.Is(err, natsjs.ErrConsumerNotFound) {
-		consumer, err = c.stream.CreateConsumer(ctx, want)
-	}
-	if err != nil {
-		return fmt.Errorf("jetstream: channel %q: its consumer: %w", c.config.name, err)
-	}
-	got := consumer.CachedInfo().Config
-	switch {
-	case got.AckWait != want.AckWait:
-		return c.disagree("AckWait", got.AckWait, want.AckWait)
-	case got.MaxAckPending != want.MaxAckPending:
-		return c.disagree("Ordered", got.MaxAckPending == 1, c.config.ordered)
-	}
-	c.inbox.mu.Lock()
-	c.inbox.consumer = consumer
-	c.inbox.mu.Unlock()
-	return nil
-}
-
-// maxOut is the most values that may be in the hands of all receivers together,
-// unless the order is to be strict.
-const maxOut = 1 << 16
-
-// identity returns one for a value, or a run of them, that no other has.
-func (c *core) identity() string {
-	return c.sender + "." + strconv.FormatUint(c.sent.Add(1), 10)
-}
-
-// task runs f in a goroutine that is waited for when the process leaves.
-func (c *core) task(f func()) {
-	c.inbox.mu.Lock()
-	defer c.inbox.mu.Unlock()
-	if !c.left.Load() {
-		c.tasks.Go(f)
-	}
-}
-
-// look asks the servers how the stream is, and acts on it: it finds out that the
-// channel is closed, drained or gone, and that the consumer is ahead of the stream.
-func (c *core) look(ctx context.Context) error {
-	c.asking.Lock()
-	defer c.asking.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	asked := time.Now()
-	info, err := c.stream.Info(ctx)
-	if err != nil {
-		c.ending = ending{}
-		if errors.Is(err, natsjs.ErrStreamNotFound) {
-			c.gone.Store(true)
-			c.changed()
-			return ErrDeleted
-		}
-		return err
-	}
-	c.looked.Store(int64(asked.Sub(epoch)))
-	c.tally.see(info)
-	if info.Config.Sealed {
-		c.closed.Store(true)
-		if c.over(info, asked, time.Now()) {
-			c.drained.Store(true)
-		}
-		c.changed()
-	} else {
-		c.ending = ending{}
-	}
-	return c.repair(ctx, info)
+	none := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", c.config.name, consumerName, int64(math.MaxInt64))
+	_, _ = c.conn.nc.RequestWithContext(ctx, none, ackProgress) // what is lost is redelivered after AckWait
 }
 
-// lookWait is the longest that a question about the stream waits for its answer.
-const lookWait = 2 * time.Second
-
-// pause waits a random time about d, for a token of room, or until ctx is done.
-func (c *core) pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(jitter(d))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-c.room:
-	case <-c.leaving.Done():
-	case <-ctx.Done():
-		return contextError(ctx)
+// abandon shuts down a channel that was garbage collected. It runs in a goroutine of its
+// own so that other cleanups do not wait for it.
+func abandon(c *core) {
+	if c.life.shutdown.Load() {
+		return
 	}
-	return nil
+	go func() {
+		if err := c.shutdown(context.Background()); err != nil {
+			c.log.Warn("jetstream: shutting down a channel that was garbage collected", "error", err)
+		}
+	}()
 }
 
-// refusesSends tells why nothing can be sent, if that is so.
-func (c *core) refusesSends() error {
-	switch {
-	case c.left.Load():
-		return ErrShutdown
-	case c.closed.Load():
-		return sluice.ErrClosed
-	case c.gone.Load():
-		return ErrDeleted
+// openDead opens the channel of dead letters, over the same connection.
+func (c *core) openDead(ctx context.Context) (*core, error) {
+	if c.life.shutdown.Load() || !c.conn.share() {
+		return nil, ErrShutdown
 	}
-	return nil
+	return openCore(ctx, c.config.deadLetters(), c.conn)
 }

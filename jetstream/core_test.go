@@ -25,16 +25,16 @@ func alone(c config) *core {
 func TestInsist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := alone(config{})
-		defer c.leave()
+		defer c.life.cancel()
 		no := errors.New("no")
 		for _, away := range []error{
 			context.DeadlineExceeded, nats.ErrNoResponders, natsjs.ErrJetStreamNotEnabled,
-			&natsjs.APIError{Code: codeAway}, fmt.Errorf("wrapped: %w", nats.ErrNoResponders),
+			&natsjs.APIError{Code: codeUnavailable}, fmt.Errorf("wrapped: %w", nats.ErrNoResponders),
 		} {
 			for _, last := range []error{nil, no, &natsjs.APIError{Code: 400}, context.Canceled} {
 				asked := 0
-				err := c.insist(context.Background(), func(ctx context.Context) error {
-					if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > lookWait {
+				err := c.retryUnavailable(context.Background(), func(ctx context.Context) error {
+					if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > checkTimeout {
 						t.Errorf("a question may take until %v", deadline)
 					}
 					if asked++; asked < 5 {
@@ -49,7 +49,7 @@ func TestInsist(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if err := c.insist(ctx, func(context.Context) error { return nats.ErrNoResponders }); err != nats.ErrNoResponders {
+		if err := c.retryUnavailable(ctx, func(context.Context) error { return nats.ErrNoResponders }); err != nats.ErrNoResponders {
 			t.Errorf("when Open may not take longer: %v", err)
 		}
 	})
@@ -64,19 +64,19 @@ func TestPause(t *testing.T) {
 		takes := func(want error, least, most time.Duration) {
 			t.Helper()
 			begin := time.Now()
-			if err := c.pause(ctx, time.Hour); err != want || time.Since(begin) < least || time.Since(begin) > most {
+			if err := c.life.pause(ctx, time.Hour); err != want || time.Since(begin) < least || time.Since(begin) > most {
 				t.Errorf("a pause of about an hour: %v after %v", err, time.Since(begin))
 			}
 		}
 		takes(nil, time.Hour/2, 3*time.Hour/2)
-		c.acknowledged(newest(1))
-		c.acknowledged(newest(2)) // there is one token
+		c.deliveries.acknowledged(newest(1))
+		c.deliveries.acknowledged(newest(2)) // there is one token
 		takes(nil, 0, 0)
 		takes(nil, time.Hour/2, 3*time.Hour/2)
 		cancel()
 		takes(context.Canceled, 0, 0)
 		ctx = context.Background()
-		c.leave()
+		c.life.cancel()
 		takes(nil, 0, 0)
 	})
 }
@@ -85,23 +85,23 @@ func TestPause(t *testing.T) {
 func TestDisagreement(t *testing.T) {
 	t.Parallel()
 	c := alone(config{name: "jobs", codec: "raw", limit: 5, limitBytes: 7, replicas: 3, dedupeWindow: time.Minute})
-	want := c.streamConfig()
-	if err := c.disagreement(want, want); err != nil {
+	want := c.config.stream()
+	if err := c.config.compare(want, want); err != nil {
 		t.Errorf("with itself: %v", err)
 	}
 	for text, change := range map[string]func(s *natsjs.StreamConfig){
-		"the codec is json, not raw": func(s *natsjs.StreamConfig) {
+		"another Codec: json (want raw)": func(s *natsjs.StreamConfig) {
 			s.Metadata = map[string]string{metaCodec: "json", metaVersion: version}
 		},
-		"no channel of this version":   func(s *natsjs.StreamConfig) { s.Metadata = map[string]string{metaCodec: "raw", metaVersion: "0"} },
-		"Limit is 6, not 5":            func(s *natsjs.StreamConfig) { s.MaxMsgs = 6 },
-		"LimitBytes is -1, not 7":      func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
-		"Replicas is 1, not 3":         func(s *natsjs.StreamConfig) { s.Replicas = 1 },
-		"DedupeWindow is 1s, not 1m0s": func(s *natsjs.StreamConfig) { s.Duplicates = time.Second },
+		"is not a channel of this version":     func(s *natsjs.StreamConfig) { s.Metadata = map[string]string{metaCodec: "raw", metaVersion: "0"} },
+		"another Limit: 6 (want 5)":            func(s *natsjs.StreamConfig) { s.MaxMsgs = 6 },
+		"another LimitBytes: -1 (want 7)":      func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
+		"another Replicas: 1 (want 3)":         func(s *natsjs.StreamConfig) { s.Replicas = 1 },
+		"another DedupeWindow: 1s (want 1m0s)": func(s *natsjs.StreamConfig) { s.Duplicates = time.Second },
 	} {
 		got := want
 		change(&got)
-		if err := c.disagreement(got, want); err == nil || !strings.Contains(err.Error(), text) {
+		if err := c.config.compare(got, want); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v, want %q", err, text)
 		}
 	}
@@ -110,14 +110,14 @@ func TestDisagreement(t *testing.T) {
 // The settings that the promises rest on.
 func TestStreamConfig(t *testing.T) {
 	t.Parallel()
-	s := alone(config{name: "jobs", limit: sluice.Unlimited, replicas: 3, dedupeWindow: time.Minute}).streamConfig()
+	s := alone(config{name: "jobs", limit: sluice.Unlimited, replicas: 3, dedupeWindow: time.Minute}).config.stream()
 	if s.MaxMsgs != -1 || s.MaxBytes != -1 || s.Replicas != 3 || s.Duplicates != time.Minute {
 		t.Errorf("without limits: %+v", s)
 	}
 	if s.Discard != natsjs.DiscardNew || s.Retention != natsjs.WorkQueuePolicy || s.Storage != natsjs.FileStorage || !s.AllowAtomicPublish {
 		t.Errorf("old values give way, or values are not stored on disk: %+v", s)
 	}
-	s = alone(config{limit: 5, limitBytes: 7}).streamConfig()
+	s = alone(config{limit: 5, limitBytes: 7}).config.stream()
 	if s.MaxMsgs != 5 || s.MaxBytes != 7 {
 		t.Errorf("with limits: %+v", s)
 	}
@@ -138,11 +138,11 @@ func TestEnded(t *testing.T) {
 		{left: true, closed: true, drained: true, gone: true, send: ErrShutdown, recv: ErrShutdown},
 	} {
 		c := alone(config{})
-		c.left.Store(test.left)
-		c.closed.Store(test.closed)
-		c.drained.Store(test.drained)
-		c.gone.Store(test.gone)
-		if send, recv := c.refusesSends(), c.ended(); send != test.send || recv != test.recv {
+		c.life.shutdown.Store(test.left)
+		c.life.closed.Store(test.closed)
+		c.life.drained.Store(test.drained)
+		c.life.deleted.Store(test.gone)
+		if send, recv := c.life.sendErr(), c.life.recvErr(); send != test.send || recv != test.recv {
 			t.Errorf("%+v: %v and %v", test, send, recv)
 		}
 	}
@@ -153,11 +153,11 @@ func TestTaskAfterShutdown(t *testing.T) {
 	t.Parallel()
 	c := alone(config{})
 	ran := make(chan struct{}, 2)
-	c.task(func() { ran <- struct{}{} })
-	c.tasks.Wait()
-	c.left.Store(true)
-	c.task(func() { ran <- struct{}{} })
-	c.tasks.Wait()
+	c.life.start(func() { ran <- struct{}{} })
+	c.life.tasks.Wait()
+	c.life.shutdown.Store(true)
+	c.life.start(func() { ran <- struct{}{} })
+	c.life.tasks.Wait()
 	if len(ran) != 1 {
 		t.Errorf("%d of 1 tasks ran", len(ran))
 	}
@@ -170,8 +170,8 @@ func TestIdentity(t *testing.T) {
 	for range 3 {
 		c := alone(config{})
 		for range 3 {
-			id := c.identity()
-			if seen[id] || len(id) > 50 { // leastAdded counts on it
+			id := c.publisher.identity()
+			if seen[id] || len(id) > 50 { // minOverhead counts on it
 				t.Errorf("identity %q", id)
 			}
 			seen[id] = true
@@ -184,8 +184,8 @@ func TestCloseLater(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
 	p.cut(true)
-	c.core.closeLater(errors.New("no connection"))
-	if w := c.Stats().Warning; !strings.Contains(w, "Close is not confirmed") {
+	c.core.stream.closeLater(errors.New("no connection"))
+	if w := c.Stats().Warning; !strings.Contains(w, "have not confirmed Close") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 	p.cut(false)
@@ -209,7 +209,7 @@ func TestTwice(t *testing.T) {
 		if err := c.CloseContext(patient(t)); err != nil {
 			t.Errorf("CloseContext: %v", err)
 		}
-		if !c.core.drained.Load() {
+		if !c.core.life.drained.Load() {
 			t.Error("what is sealed and empty is not known to be drained")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
@@ -12,79 +13,97 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// headerReason says why a message is a dead letter.
+// headerReason is the header with the reason of a dead letter.
 const headerReason = "Sluice-Reason"
 
-// deadLetters is the way to the channel of dead letters. It is made with the first.
+// deadLetters moves messages to the channel of dead letters, whose stream is created
+// with the first one.
 type deadLetters struct {
-	mu   sync.Mutex
-	made bool
+	*session
+	deliveries *deliveries
+
+	mu    sync.Mutex
+	ready bool // the stream exists
 }
 
-// deadConfig is the config of the channel of dead letters: one without limits, from
-// which nothing goes to further dead letters.
-func (c *core) deadConfig() config {
-	config := c.config
-	config.name += deadSuffix
-	config.limit, config.limitBytes = sluice.Unlimited, 0
-	config.maxDeliver, config.ordered, config.dead = 0, false, true
-	return config
+// deadLetters returns the config of the channel of dead letters: it has no limits, and
+// no dead letters of its own.
+func (c config) deadLetters() config {
+	c.name += deadSuffix
+	c.limit, c.limitBytes = sluice.Unlimited, 0
+	c.maxDeliver, c.ordered, c.dead = 0, false, true
+	return c
 }
 
-// openDead opens the channel of dead letters, over the same connection.
-func (c *core) openDead(ctx context.Context) (*core, error) {
-	if c.left.Load() || !c.link.share() {
-		return nil, ErrShutdown
-	}
-	return openCore(ctx, c.deadConfig(), c.link)
-}
-
-// bury moves p to the dead letters: it is stored there, then acknowledged here. If
-// that breaks off in between it happens again, and the identity of the dead letter
-// keeps it from being there twice. If it fails, p comes again.
-func (c *core) bury(p *parcel, reason string) {
-	ctx, cancel := context.WithTimeout(c.leaving, buryWait)
-	defer cancel()
-	err := c.store(ctx, p, fmt.Sprintf("delivered %d times: %s", p.tries, reason))
-	if err == nil {
-		err = c.acknowledge(p)
-	}
-	if err != nil {
-		c.log.Error("jetstream: a dead letter cannot be stored, and comes again", "sequence", p.key.seq, "error", err)
-		c.giveBack(p, c.config.nackDelay)
+// retry returns m for another attempt after Nack, or moves it to the dead letters.
+func (d *deadLetters) retry(m *message) {
+	if m.attempt >= d.config.maxDeliver && d.config.maxDeliver > 0 {
+		d.move(m, "Nack in the last attempt")
 		return
 	}
-	c.tally.dead.Add(1)
-	c.log.Warn("jetstream: a value went to the dead letters", "sequence", p.key.seq, "reason", reason, "tries", p.tries)
+	if d.config.maxDeliver > 0 && !m.recorded {
+		d.deliveries.attempts.withRecords(d.deliveries.attempts.record, m)
+	}
+	if time.Since(m.confirmed) < d.config.ackWait { // else the servers redeliver it anyway
+		d.nak(m, d.config.nackDelay)
+	}
 }
 
-const buryWait = 2 * attempt
+// exhausted reports whether m had all its attempts before this delivery, and moves it to
+// the dead letters if so.
+func (d *deadLetters) exhausted(m *message) bool {
+	if d.config.maxDeliver == 0 || m.attempt <= d.config.maxDeliver {
+		return false
+	}
+	d.move(m, "no acknowledgment in the last attempt")
+	return true
+}
 
-// store stores p as a dead letter.
-func (c *core) store(ctx context.Context, p *parcel, reason string) error {
-	config := c.deadConfig()
-	to := newCore(config, c.link)
-	if err := c.makeDead(ctx, to); err != nil {
+// move stores m as a dead letter, then acknowledges it. If the process dies in between,
+// both happen again, and the identity of the dead letter prevents a duplicate. If storing
+// fails, m is redelivered.
+func (d *deadLetters) move(m *message, reason string) {
+	ctx, cancel := context.WithTimeout(d.life.ctx, moveTimeout)
+	defer cancel()
+	err := d.store(ctx, m, fmt.Sprintf("delivered %d times: %s", m.delivered, reason))
+	if err == nil {
+		err = d.deliveries.ack(m)
+	}
+	if err != nil {
+		d.log.Error("jetstream: storing a dead letter failed, the value will be redelivered", "sequence", m.key.seq, "error", err)
+		d.nak(m, d.config.nackDelay)
+		return
+	}
+	d.counters.dead.Add(1)
+	d.log.Warn("jetstream: a value was moved to the dead letters", "sequence", m.key.seq, "reason", reason, "delivered", m.delivered)
+}
+
+const moveTimeout = 2 * attemptTimeout
+
+// store stores m as a dead letter.
+func (d *deadLetters) store(ctx context.Context, m *message, reason string) error {
+	to := newSession(d.config.deadLetters(), d.conn)
+	if err := d.open(ctx, to); err != nil {
 		return err
 	}
-	m := &nats.Msg{Subject: to.subject, Data: p.data, Header: nats.Header{
+	msg := &nats.Msg{Subject: to.subject, Data: m.data, Header: nats.Header{
 		headerReason:       {reason},
-		natsjs.MsgIDHeader: {strconv.FormatUint(p.key.seq, 10) + "." + strconv.FormatInt(p.key.time, 10)},
+		natsjs.MsgIDHeader: {strconv.FormatUint(m.key.seq, 10) + "." + strconv.FormatInt(m.key.time, 10)},
 	}}
-	_, err := c.link.js.PublishMsg(ctx, m)
+	_, err := d.conn.js.PublishMsg(ctx, msg)
 	return err
 }
 
-// makeDead makes the stream of dead letters, once.
-func (c *core) makeDead(ctx context.Context, to *core) error {
-	c.dead.mu.Lock()
-	defer c.dead.mu.Unlock()
-	if c.dead.made {
+// open finds or creates the stream of dead letters, once.
+func (d *deadLetters) open(ctx context.Context, to *session) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ready {
 		return nil
 	}
-	if err := to.findStream(ctx); err != nil {
+	if err := (&stream{session: to}).find(ctx); err != nil {
 		return err
 	}
-	c.dead.made = true
+	d.ready = true
 	return nil
 }

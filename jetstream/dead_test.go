@@ -15,8 +15,8 @@ func TestDeadLetterOnce(t *testing.T) {
 	p.data = []byte("1")
 	other := newest(2)
 	other.data = []byte("2")
-	for _, p := range []*parcel{p, p, other} {
-		if err := c.core.store(t.Context(), p, "a reason"); err != nil {
+	for _, p := range []*message{p, p, other} {
+		if err := c.core.dead.store(t.Context(), p, "a reason"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestDeadLetterFails(t *testing.T) {
 func TestDeadLetterUnreadable(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{NackDelay: -1, MaxDeliver: 1, Log: mute()})
-	if err := c.core.store(t.Context(), &parcel{key: key{seq: 1}, data: []byte("no number")}, "a reason"); err != nil {
+	if err := c.core.dead.store(t.Context(), &message{key: key{seq: 1}, data: []byte("no number")}, "a reason"); err != nil {
 		t.Fatal(err)
 	}
 	dead, err := c.DeadLetters(t.Context())

@@ -3,104 +3,102 @@ package jetstream
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/sluice-go/sluice"
 )
 
-// A Delivery is a value in somebody's hands, who says what became of it: Ack, and it
-// is done; Nack, and it is delivered again, after Options.NackDelay, to anybody. Of a
-// process that dies all deliveries come again, after Options.AckWait.
+// A Delivery is a value in flight. Its receiver settles it once: Ack removes the value from
+// the channel, Nack has it redelivered after Options.NackDelay, to any receiver. If the
+// process dies, the servers redeliver it after Options.AckWait.
 //
-// As long as it is in hand it is marked as in progress, so a job may take longer
-// than AckWait. It lapses after Options.MaxInProgress, and when no mark is known to have reached
-// the servers for AckWait, as in a process that was stopped or cut off from them: then
-// somebody else may have it, and what is said of it here is refused with ErrExpired.
+// While it is in flight it is extended in the background, so a job may take longer than
+// AckWait. It expires after Options.MaxInProgress, and when the servers have confirmed no
+// progress acknowledgment for AckWait, as in a process that was paused or cut off. Another
+// receiver may have the value then, and all methods fail with ErrExpired.
 type Delivery[T any] struct {
 	// Value is what was sent.
 	Value T
-	// Attempt is how often it was delivered, with this one; from 1. That may be more often
-	// than a worker had it: Options.MaxDeliver.
+	// Attempt counts the deliveries of the value, including this one: 1 for the first. The
+	// servers count, so values that were fetched in advance and returned are included:
+	// see Options.MaxDeliver.
 	Attempt int
-	// Reason is why it is a dead letter; empty of any other.
+	// Reason is why the value is a dead letter; empty in any other channel.
 	Reason string
-	// Err is why the bytes of a dead letter could not be read; then Value is zero.
+	// Err is why a dead letter could not be decoded; Value is zero then.
 	Err error
-	// Raw is what was stored: the value as the codec wrote it.
+	// Raw is the stored value, as the codec encoded it.
 	Raw []byte
 
-	channel *Channel[T] // which is no garbage while one of its deliveries is in hand
-	parcel  *parcel
+	channel *Channel[T] // not garbage while a delivery is in flight
+	message *message
 	settled atomic.Bool
 }
 
-// Ack says that the value is done. It does not wait for the servers to hear of it: if
-// the connection breaks first, the value may come again. An error says that they
-// certainly will not hear of it: ErrExpired, ErrSettled, or there is no connection.
+// Ack acknowledges the value. It does not wait for the servers: if the connection breaks
+// first, the value may be redelivered. It fails with ErrExpired, ErrSettled, or if there is
+// no connection; then the servers have not been told.
 func (d *Delivery[T]) Ack() error {
-	return d.settle(func() error { return d.channel.core.acknowledge(d.parcel) })
+	return d.settle(func() error { return d.channel.core.deliveries.ack(d.message) })
 }
 
-// AckSync is Ack, and waits until the servers have confirmed it: then the value
-// does not come again. An answer that gets lost with its connection is asked for again,
-// until AckWait is over. With another error than ErrExpired and ErrSettled the value may
-// or may not come again.
+// AckSync acknowledges the value, and waits until the servers have confirmed it: then it
+// is not redelivered. If the answer is lost with the connection, AckSync repeats the
+// request until AckWait is over. After an error other than ErrExpired and ErrSettled, the
+// value may or may not be redelivered.
 func (d *Delivery[T]) AckSync(ctx context.Context) error {
 	if ctx == nil {
 		panic("jetstream: AckSync: nil context")
 	}
-	return d.settle(func() error { return d.channel.core.confirm(ctx, d.parcel) })
+	return d.settle(func() error { return d.channel.core.deliveries.ackSync(ctx, d.message) })
 }
 
-// Nack says that the value is to be delivered again, after Options.NackDelay, to
-// anybody; or to the dead letters, if it had Options.MaxDeliver. It waits until the servers
-// have noted the first try, or the dead letter, two to four seconds at most.
+// Nack has the value redelivered after Options.NackDelay, to any receiver. If it had
+// Options.MaxDeliver attempts, Nack moves it to the dead letters. It waits until the
+// servers have recorded the first attempt, or stored the dead letter, for up to four
+// seconds.
 func (d *Delivery[T]) Nack() error {
 	return d.settle(func() error {
-		d.channel.core.again(d.parcel)
+		d.channel.core.dead.retry(d.message)
 		return nil
 	})
 }
 
-// InProgress says that the value is worked on. It is said every third of AckWait
-// anyway: call it before something that must not be done twice, and that is to be
-// done only if the delivery has not lapsed.
+// InProgress sends a progress acknowledgment. One is sent every third of AckWait anyway:
+// call it before an effect that must not happen if the delivery has expired.
 func (d *Delivery[T]) InProgress() error {
-	h := &d.channel.core.held
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case d.settled.Load():
-		return ErrSettled
-	case h.of[d.parcel.key] != d.parcel, d.channel.core.lapsed(d.parcel, time.Now()):
-		return ErrExpired
-	}
-	return d.channel.core.link.nc.Publish(d.parcel.reply, sayProgress)
-}
-
-// settle says what became of d, once.
-func (d *Delivery[T]) settle(say func() error) error {
-	if d.settled.Swap(true) {
+	if d.settled.Load() {
 		return ErrSettled
 	}
-	err := d.channel.core.release(d.parcel)
-	if err == nil {
-		err = say()
-	}
-	if d.channel.core.closed.Load() {
-		d.channel.core.changed() // it may have been the last one
+	err := d.channel.core.deliveries.inProgress(d.message)
+	if err == ErrExpired && d.settled.Load() { // settled meanwhile
+		return ErrSettled
 	}
 	return err
 }
 
-// AckEach returns the function that [workers.Run] is to call for deliveries: it
-// calls f with the value, then acknowledges it, or gives it back if f failed. The
-// error of f ends no worker; one of a connection that is lost does not either, as
-// the value comes again.
+// settle ends the flight of d, then calls acknowledge. It fails the second time.
+func (d *Delivery[T]) settle(acknowledge func() error) error {
+	if d.settled.Swap(true) {
+		return ErrSettled
+	}
+	core := d.channel.core
+	err := core.deliveries.untrack(d.message)
+	if err == nil {
+		err = acknowledge()
+	}
+	if core.life.closed.Load() {
+		core.inbox.stateChanged() // it may have been the last one
+	}
+	return err
+}
+
+// AckEach returns a function for workers.Run over [Channel.Deliveries]: it calls f with each
+// value, then Ack, or Nack if f fails. It always returns nil, so neither an error of f nor a
+// lost connection ends a worker: the value is redelivered.
 func AckEach[T any](f func(ctx context.Context, v T) error) func(ctx context.Context, d *Delivery[T]) error {
 	return func(ctx context.Context, d *Delivery[T]) error {
-		var err error
-		if err = d.Err; err == nil {
+		err := d.Err
+		if err == nil {
 			err = f(ctx, d.Value)
 		}
 		if err != nil {
@@ -112,52 +110,64 @@ func AckEach[T any](f func(ctx context.Context, v T) error) func(ctx context.Con
 	}
 }
 
-// Deliveries is the receiving side of a channel whose values are acknowledged by
-// whoever works on them. It is a [sluice.BatchReceiver], for [workers.Run]:
+// Deliveries is the receiving side of a channel whose values are acknowledged by their
+// receiver. It is a [sluice.BatchReceiver], for workers.Run:
 //
 //	err := workers.Run(ctx, c.Deliveries(), 8, jetstream.AckEach(work), nil)
 type Deliveries[T any] struct{ c *Channel[T] }
 
 var _ sluice.BatchReceiver[*Delivery[int]] = Deliveries[int]{}
 
-// Shared reports true: see [Channel.Shared].
-func (r Deliveries[T]) Shared() bool { return true }
-
-// Recv receives the next value. It fails with ErrClosed once the channel is closed
-// and every value of it is acknowledged: until then one may come back.
+// Recv receives the next value, and waits while there is none. It fails with ErrClosed once
+// the channel is closed and every value is acknowledged: until then, one may be redelivered.
 func (r Deliveries[T]) Recv(ctx context.Context) (*Delivery[T], error) {
 	var buf [1]*Delivery[T]
 	_, err := r.RecvBatch(ctx, buf[:])
 	return buf[0], err
 }
 
-// TryRecv receives the next value if there is one: it waits for nothing but the
-// answer of the servers.
+// TryRecv receives the next value if there is one. It waits only for the servers' answers.
 func (r Deliveries[T]) TryRecv() (*Delivery[T], error) {
 	var buf [1]*Delivery[T]
-	_, err := r.receive(buf[:], func(parcels []*parcel) (int, error) { return r.c.core.tryTake(parcels, toTry) })
+	_, err := r.TryRecvBatch(buf[:])
 	return buf[0], err
 }
 
-// RecvBatch waits for a value, then takes as many as are here, up to len(buf); but of those
-// that come again only one: if it kills the process, the others were not tried.
+// RecvBatch waits for a value, then takes up to len(buf) that have been fetched. Values that
+// are redelivered come one at a time, so that one that kills the process costs the others
+// no attempt.
 func (r Deliveries[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (int, error) {
 	if ctx == nil {
 		panic("jetstream: RecvBatch: nil context")
 	}
-	return r.receive(buf, func(parcels []*parcel) (int, error) { return r.c.core.take(ctx, parcels, toTry) })
+	return r.receive(buf, func(ms []*message) (int, error) { return r.c.core.inbox.take(ctx, ms, asDeliveries) })
 }
 
-func (r Deliveries[T]) receive(buf []*Delivery[T], take func([]*parcel) (int, error)) (int, error) {
-	weighed := func(parcels []*parcel) (int, error) {
-		n, err := take(parcels)
-		for _, p := range parcels[:n] {
-			r.c.core.weigh(p)
+// TryRecvBatch receives up to len(buf) values if there are any, as [Channel.TryRecvBatch]
+// and RecvBatch do.
+func (r Deliveries[T]) TryRecvBatch(buf []*Delivery[T]) (int, error) {
+	return r.receive(buf, func(ms []*message) (int, error) { return r.c.core.inbox.tryTake(ms, asDeliveries) })
+}
+
+// Ready returns the channel of [Channel.Ready].
+func (r Deliveries[T]) Ready() <-chan struct{} { return r.c.Ready() }
+
+// Shared reports true: see [Channel.Shared].
+func (r Deliveries[T]) Shared() bool { return true }
+
+func (r Deliveries[T]) receive(buf []*Delivery[T], take func([]*message) (int, error)) (int, error) {
+	counted := func(ms []*message) (int, error) {
+		n, err := take(ms)
+		for _, m := range ms[:n] {
+			r.c.core.attempts.begin(m)
 		}
 		return n, err
 	}
-	return receive(r.c, buf, weighed, func(p *parcel, v T, bad error) (*Delivery[T], error) {
-		r.c.core.hold(p)
-		return &Delivery[T]{Value: v, Attempt: p.tries, Reason: p.reason, Err: bad, Raw: p.data, channel: r.c, parcel: p}, nil
+	return receive(r.c, buf, counted, func(m *message, v T, decodeErr error) (*Delivery[T], error) {
+		r.c.core.deliveries.track(m)
+		return &Delivery[T]{
+			Value: v, Attempt: m.delivered, Reason: m.reason, Err: decodeErr, Raw: m.data,
+			channel: r.c, message: m,
+		}, nil
 	})
 }

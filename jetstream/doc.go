@@ -1,47 +1,47 @@
-// Package jetstream is the channel of sluice for processes on several machines: the
-// values are stored by NATS servers, in a work queue of JetStream, and every process
-// that opens the channel by its name sends to it and receives from it.
+// Package jetstream provides channels between processes on several machines. NATS servers
+// store the values, in a JetStream work queue; every process that opens a channel by its
+// name can send to it and receive from it.
 //
 //	c, err := jetstream.Open(ctx, &jetstream.Options[Job]{Name: "jobs", URL: "nats://a,nats://b,nats://c"})
+//	...
+//	err = c.Send(ctx, job)                                                   // in one process
+//	err = workers.Run(ctx, c.Deliveries(), 8, jetstream.AckEach(work), nil)  // in another
 //
-// Without a URL there is a server inside of the process, so that it runs with nothing
-// installed. Where one machine is enough, module spill is the better choice: it needs
-// no server, and is faster.
+// Without a URL, a server is embedded in the process: for tests and first steps. If one
+// machine is enough, module spill is faster and needs no server.
 //
-// # Promises
+// # Guarantees
 //
-//   - Send nil says that the value is stored by a majority of the servers. It survives
-//     kill -9 of all of them. It survives a power loss of all of them where they sync
-//     every write, as the server inside does; what the cluster does is asked at Open
-//     ([Options].System), and what is lax or not known is said in the log and in Stats.
-//   - An error of Send means that it is unknown whether the value is stored, and is an
-//     [UnknownError], unless it is ErrClosed, ErrFull, that of the context or of the
-//     value, ErrShutdown or ErrDeleted. Identities of sender and number make the retry safe
-//     within [Options].DedupeWindow: Send retries by itself, and Retry does later.
-//   - At least once. One sender's values keep their order, with one Send at a time;
-//     SendBatch keeps it by runs that are stored whole or not at all. Several
-//     receivers, and what is delivered again, mix it; [Options].Ordered does not let
-//     that happen, one value at a time.
-//   - Close is for every process: later sends fail with ErrClosed anywhere, the rest
-//     drains, then receives fail with it.
-//   - A full channel is full at once: TrySend says ErrFull, Send waits, and tries again
-//     after random times.
-//   - Who receives [Channel.Deliveries] acknowledges each value or gives it back. It
-//     comes again after NackDelay, after AckWait from one who died, and after MaxDeliver
-//     in somebody's hands goes to the dead letters.
+//   - Durable: Send returns nil once a majority of the servers have stored the value. It
+//     survives kill -9 of all of them. It survives a power failure of all of them if they
+//     sync every write, as the embedded server does; Open asks a cluster
+//     ([Options].System), and a lax or unknown setting is in the log and in Stats.
+//   - At least once: a value is redelivered until it is acknowledged. A Send that fails
+//     with an [UnknownError] may have stored the value; every message has an identity, so
+//     retries within [Options].DedupeWindow do not store it twice.
+//   - Order: the values of one sender that calls one Send at a time keep their order, and
+//     so do those of an atomic batch of SendBatch. Several receivers and redeliveries
+//     reorder them, unless [Options].Ordered is set.
+//   - Close closes the channel for all processes: later sends fail with ErrClosed, stored
+//     values can still be received, then receivers get ErrClosed.
+//   - Limits: the servers reject a value if the channel is full. TrySend returns ErrFull;
+//     Send retries with random back-off.
+//   - Acknowledgments: receivers of [Channel.Deliveries] acknowledge each value with Ack or
+//     return it with Nack. It is redelivered after NackDelay; after AckWait if the process
+//     died; and moved to the dead letters after MaxDeliver attempts.
 //
-// A rendezvous, an exact Len, and a Select across machines are not possible, so they
-// are not offered. What a Try call tells is what the servers saw: a value sent a moment
-// ago may not be seen yet.
+// A rendezvous, an exact Len, and a Select that is atomic across machines are impossible,
+// so they are not offered. TrySend and TryRecv report what the servers have seen: a value
+// that was just sent may not be visible yet.
 //
-// # How it is made
+// # Implementation
 //
-// A Channel is a codec over a core, which has the connection (link.go), sends (send.go,
-// batch.go), requests values (pull.go) and keeps those fetched and who waits for them
-// (inbox.go), and those in hand (parcel.go), and how often they were (tries.go). What is
-// true of the stream the servers know; the core looks at it when something tells that it
-// changed, and at the end for whether it is the end (drained.go).
+// A Channel adds a codec to a core (core.go), which connects the parts: connection
+// (connection.go, embedded.go), publisher (publish.go, publish_batch.go), inbox and fetcher
+// (inbox.go, ready.go, fetch.go), deliveries and their attempts (message.go, inflight.go,
+// attempts.go, dead.go), and the state of the stream (stream.go, seal.go, drained.go,
+// repair.go, sync_interval.go). ADR 14 explains the decisions.
 //
-// What may enter: this one engine. What values look like as bytes is package codec's
-// business, what a channel is that of package sluice.
+// Only this engine belongs here. Package codec encodes values; package sluice defines what
+// a channel is.
 package jetstream

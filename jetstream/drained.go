@@ -6,61 +6,62 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 )
 
-// A channel is over when its stream is sealed and empty, and nothing can come to it any
-// more. The servers tell the first two. Where several of them agree on each value, the
-// third takes more than that, as a Send that was told nil must not be one too many:
+// A channel is drained when its stream is sealed and empty, and stays so. The servers
+// report the first two. With several replicas, the third needs more: a receiver must not
+// get ErrClosed before every value whose Send returned nil was received.
 //
-//   - They take a value before the seal, and store it after it: what is empty fills
-//     again. But a Send is told nil within one attempt, or it is not: a value that comes
-//     later than that is nobody's to miss.
-//   - Each server hears of the seal by itself. One that has become leader may not have
-//     heard of it yet, and takes values until it does. So the attempt counts from when
-//     this leader was first seen to be sealed.
-//   - While there is no leader, every server answers for itself, also one that missed the
-//     last values. That is no word of the end.
-//   - A leader that is cut off goes on answering, while the others may have elected
-//     another one. They do when they have not heard of it for four seconds: so a majority
-//     must have been heard by it lately.
-//   - A leader that stood still does not know for how long. So the attempt begins anew
-//     with each question that is not answered.
+//   - A value that a replica accepted before the seal may be stored after it, so an empty
+//     stream may fill again. But Send returns nil within one attempt (attemptTimeout) or
+//     not at all: a value that appears later was never confirmed.
+//   - Each replica learns of the seal on its own. A new leader may not know of it yet and
+//     accept values until it does. So the attempt counts from when this leader was first
+//     seen to report the seal.
+//   - While there is no leader, each replica answers for itself, even one that missed the
+//     last values. Such an answer does not count.
+//   - A leader that is cut off still answers, while the others may have elected another
+//     one, which they do after four seconds without contact. So the leader must have heard
+//     from a majority recently.
+//   - A leader that was paused does not know for how long. So the attempt starts again
+//     after each check that is not answered.
 
-// An ending is the leader that says that the stream is sealed, and since when it does.
-// It belongs to whoever holds core.asking.
-type ending struct {
+// A sealedBy is the leader that reports that the stream is sealed, and since when.
+// It is guarded by stream.mu.
+type sealedBy struct {
 	leader  string
-	elected time.Time // zero of servers that do not say
+	elected time.Time // zero if the servers do not report it
 	since   time.Time
 }
 
-// heardLately is less than the four seconds after which servers elect another leader, by
-// more than the way of a word takes, and more than the second between two words of theirs.
-const heardLately = 3 * time.Second
+// recentContact is less than the four seconds after which replicas elect another leader,
+// with a margin for latency, and more than the second between two heartbeats.
+const recentContact = 3 * time.Second
 
-// over tells whether the stream, which is sealed, is empty for good: so info says, for
-// which the servers were asked and which they answered at these times.
-func (c *core) over(info *natsjs.StreamInfo, asked, answered time.Time) bool {
-	if info.Config.Replicas == 1 { // now: that can be changed, unlike Options
+// isDrained reports whether the stream, which is sealed, is empty for good. info is what
+// the servers answered; asked and answered are the times of the request and the answer.
+// The caller holds mu.
+func (s *stream) isDrained(info *natsjs.StreamInfo, asked, answered time.Time) bool {
+	if info.Config.Replicas == 1 { // now: unlike Options, the stream's value can be changed
 		return info.State.Msgs == 0
 	}
-	now, e := ending{}, &c.ending
+	now, before := sealedBy{}, &s.sealedBy
 	if cluster := info.Cluster; cluster != nil {
 		now.leader, now.since = cluster.Leader, answered
 		if cluster.LeaderSince != nil {
 			now.elected = *cluster.LeaderSince
 		}
 	}
-	if now.leader != e.leader || !now.elected.Equal(e.elected) {
-		*e = now
+	if now.leader != before.leader || !now.elected.Equal(before.elected) {
+		*before = now
 	}
-	return e.leader != "" && info.State.Msgs == 0 && asked.Sub(e.since) >= attempt && leads(info)
+	return before.leader != "" && info.State.Msgs == 0 && asked.Sub(before.since) >= attemptTimeout && hasQuorum(info)
 }
 
-// leads tells whether the leader has heard of a majority lately: of all, as there are more of
-// them than Replicas while the stream moves to other servers.
-func leads(info *natsjs.StreamInfo) bool {
-	heard, all := 1, max(info.Config.Replicas, 1+len(info.Cluster.Replicas)) // of itself
-	for _, other := range info.Cluster.Replicas {
-		if other.Active > 0 && other.Active < heardLately { // 0: never
+// hasQuorum reports whether the leader has heard from a majority recently. While the
+// stream moves to other servers there are more peers than Replicas: a majority of all.
+func hasQuorum(info *natsjs.StreamInfo) bool {
+	heard, all := 1, max(info.Config.Replicas, 1+len(info.Cluster.Replicas)) // 1: the leader itself
+	for _, peer := range info.Cluster.Replicas {
+		if peer.Active > 0 && peer.Active < recentContact { // 0: never
 			heard++
 		}
 	}

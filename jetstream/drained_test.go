@@ -12,7 +12,7 @@ import (
 // not lead it any more: what is asked, what is answered, and when that is the end.
 func TestOver(t *testing.T) {
 	t.Parallel()
-	long, ago := attempt+time.Second, time.Now().Add(-time.Hour)
+	long, ago := attemptTimeout+time.Second, time.Now().Add(-time.Hour)
 	ms := time.Millisecond
 	type answer struct {
 		after  time.Duration // asked so long after the first one
@@ -29,12 +29,12 @@ func TestOver(t *testing.T) {
 		name    string
 		answers []answer
 	}{
-		{"at once, and an attempt later", []answer{
-			{leader: "a", heard: two}, {after: attempt / 2, leader: "a", heard: two}, {after: long, leader: "a", heard: two, over: true}}},
+		{"at once, and an attemptTimeout later", []answer{
+			{leader: "a", heard: two}, {after: attemptTimeout / 2, leader: "a", heard: two}, {after: long, leader: "a", heard: two, over: true}}},
 		{"it fills again", []answer{
 			{leader: "a", heard: two}, {after: long, leader: "a", msgs: 1, heard: two}, {after: 2 * long, leader: "a", heard: two, over: true}}},
-		{"the first answer took long", []answer{{took: attempt, leader: "a", heard: two}, {after: long, leader: "a", heard: two}, {after: 2 * long, leader: "a", heard: two, over: true}}},
-		{"the last answer took long", []answer{{leader: "a", heard: two}, {after: attempt / 2, took: attempt, leader: "a", heard: two}}},
+		{"the first answer took long", []answer{{took: attemptTimeout, leader: "a", heard: two}, {after: long, leader: "a", heard: two}, {after: 2 * long, leader: "a", heard: two, over: true}}},
+		{"the last answer took long", []answer{{leader: "a", heard: two}, {after: attemptTimeout / 2, took: attemptTimeout, leader: "a", heard: two}}},
 		{"another leader", []answer{{leader: "a", heard: two}, {after: long, leader: "b", heard: two}}},
 		{"elected once more", []answer{{leader: "a", since: ago, heard: two}, {after: long, leader: "a", since: ago.Add(ms), heard: two}}},
 		{"the same leader", []answer{{leader: "a", since: ago, heard: two}, {after: long, leader: "a", since: ago, heard: two, over: true}}},
@@ -43,14 +43,14 @@ func TestOver(t *testing.T) {
 		{"one of the others is dead", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, ms}, over: true}}},
 		{"one of the others never was there", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{0, ms}, over: true}}},
 		{"a leader that is cut off as the stream moves", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{ms, ms, time.Hour, 0, 0}}}},
-		{"a leader that is cut off", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, heardLately}}}},
+		{"a leader that is cut off", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, recentContact}}}},
 		{"a leader that never heard of the others", []answer{{leader: "a"}, {after: long, leader: "a", heard: []time.Duration{0, 0}}}},
 		{"a question without an answer", []answer{{leader: "a", heard: two}, {failed: true}, {after: long, leader: "a", heard: two}}},
 	} {
 		c := alone(config{replicas: 1}) // as it was, until somebody added two
 		for i, a := range test.answers {
 			if a.failed {
-				c.ending = ending{} // as look does
+				c.stream.sealedBy = sealedBy{} // as look does
 				continue
 			}
 			info := &natsjs.StreamInfo{
@@ -64,7 +64,7 @@ func TestOver(t *testing.T) {
 				info.Cluster.Replicas = append(info.Cluster.Replicas, &natsjs.PeerInfo{Active: d})
 			}
 			at := time.Now().Add(a.after)
-			if over := c.over(info, at, at.Add(a.took)); over != a.over {
+			if over := c.stream.isDrained(info, at, at.Add(a.took)); over != a.over {
 				t.Errorf("%s: answer %d: over: %v, want %v", test.name, i, over, a.over)
 			}
 		}
@@ -72,7 +72,7 @@ func TestOver(t *testing.T) {
 	one := alone(config{replicas: 3}) // as it was, until somebody took two away
 	for msgs := range uint64(2) {
 		info := &natsjs.StreamInfo{Config: natsjs.StreamConfig{Replicas: 1}, State: natsjs.StreamState{Msgs: msgs}}
-		if over := one.over(info, time.Now(), time.Now()); over != (msgs == 0) {
+		if over := one.stream.isDrained(info, time.Now(), time.Now()); over != (msgs == 0) {
 			t.Errorf("of one server with %d values: over: %v", msgs, over)
 		}
 	}
@@ -86,9 +86,9 @@ func TestEndingAnew(t *testing.T) {
 	ctx, cancel := withCancel(t)
 	cancel()
 	for name, ctx := range map[string]context.Context{"no answer": ctx, "not sealed": patient(t)} {
-		c.core.ending = ending{leader: "a"}
-		if err := c.core.look(ctx); (err != nil) != (ctx.Err() != nil) || c.core.ending.leader != "" {
-			t.Errorf("%s: look: %v, and the leader who sealed it is %q", name, err, c.core.ending.leader)
+		c.core.stream.sealedBy = sealedBy{leader: "a"}
+		if err := c.core.stream.check(ctx); (err != nil) != (ctx.Err() != nil) || c.core.stream.sealedBy.leader != "" {
+			t.Errorf("%s: look: %v, and the leader who sealed it is %q", name, err, c.core.stream.sealedBy.leader)
 		}
 	}
 }

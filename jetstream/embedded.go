@@ -12,40 +12,40 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// An embedded server is a NATS server inside of this process. It listens nowhere:
-// only connections of this process reach it. It syncs every write, so what it has
-// confirmed survives a power loss.
+// An embedded is a NATS server in this process. It has no listener: only this process
+// can connect to it. It syncs every write, so values that it confirmed survive a power
+// failure.
 type embedded struct {
 	server *server.Server
 	dir    string
-	passes bool // the folder is deleted with the server
+	temp   bool // the directory is deleted with the server
 	lock   *flock.Flock
-	users  int // channels; guarded by servers.mu
+	users  int // connections; guarded by servers.mu
 }
 
-// servers are the embedded servers of this process, by folder: two servers in one
-// folder would overwrite each other's files.
+// servers are the embedded servers of this process, by directory: two servers in one
+// directory would overwrite each other's files.
 var servers = struct {
 	mu sync.Mutex
 	of map[string]*embedded
 }{of: map[string]*embedded{}}
 
-// startWait need not be long: a server that begins has read its folder before Start
-// returns, however long that takes, and is ready then or never.
-const startWait = time.Second
+// startTimeout is short, as Start returns after the server has read its directory: it is
+// ready then or never.
+const startTimeout = time.Second
 
-// lockName is the file in a folder by which processes exclude each other.
+// lockName is the lock file in a directory, which keeps other processes out.
 const lockName = "sluice.lock"
 
-// useServer returns the server of a folder, and starts it for the first one that
-// asks. Who got one must call release.
+// useServer returns the server of a directory, and starts it for the first user. The
+// caller must call release.
 func useServer(dir string) (*embedded, error) {
 	servers.mu.Lock()
 	defer servers.mu.Unlock()
 	if dir == "" {
 		made, err := os.MkdirTemp("", "sluice-jetstream-")
 		if err != nil {
-			return nil, fmt.Errorf("jetstream: a folder for the server: %w", err)
+			return nil, fmt.Errorf("jetstream: creating a directory for the embedded server: %w", err)
 		}
 		return startServer(made, true)
 	}
@@ -63,9 +63,9 @@ func useServer(dir string) (*embedded, error) {
 	return startServer(dir, false)
 }
 
-// startServer starts a server that has one user. servers.mu is held.
-func startServer(dir string, passes bool) (_ *embedded, err error) {
-	e := &embedded{dir: dir, passes: passes, lock: flock.New(filepath.Join(dir, lockName)), users: 1}
+// startServer starts a server with one user. The caller holds servers.mu.
+func startServer(dir string, temp bool) (_ *embedded, err error) {
+	e := &embedded{dir: dir, temp: temp, lock: flock.New(filepath.Join(dir, lockName)), users: 1}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.stop())
@@ -75,24 +75,24 @@ func startServer(dir string, passes bool) (_ *embedded, err error) {
 	case err != nil:
 		return nil, fmt.Errorf("jetstream: Dir %s: %w", dir, err)
 	case !locked:
-		return nil, fmt.Errorf("jetstream: Dir %s: another process has its server there", dir)
+		return nil, fmt.Errorf("jetstream: Dir %s is in use by another process", dir)
 	}
 	e.server, err = server.NewServer(&server.Options{
 		ServerName: "sluice", DontListen: true, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: dir, SyncAlways: true, DisableJetStreamBanner: true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("jetstream: a server in %s: %w", dir, err)
+		return nil, fmt.Errorf("jetstream: starting a server in %s: %w", dir, err)
 	}
 	e.server.Start()
-	if !e.server.ReadyForConnections(startWait) || !e.server.JetStreamEnabled() {
-		return nil, fmt.Errorf("jetstream: the server in %s does not start: is it a folder of another kind, or without room?", dir)
+	if !e.server.ReadyForConnections(startTimeout) || !e.server.JetStreamEnabled() {
+		return nil, fmt.Errorf("jetstream: the server in %s did not start (is the disk full, or are other files there?)", dir)
 	}
 	servers.of[dir] = e
 	return e, nil
 }
 
-// release ends one use of the server; the last one stops it.
+// release ends one use of the server. The last one stops it.
 func (e *embedded) release() error {
 	servers.mu.Lock()
 	defer servers.mu.Unlock()
@@ -103,14 +103,14 @@ func (e *embedded) release() error {
 	return e.stop()
 }
 
-// stop stops the server, and gives its folder free.
+// stop stops the server, and releases its directory.
 func (e *embedded) stop() error {
 	if e.server != nil {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()
 	}
 	err := e.lock.Unlock()
-	if e.passes {
+	if e.temp {
 		err = errors.Join(err, os.RemoveAll(e.dir))
 	}
 	return err

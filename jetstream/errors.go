@@ -12,63 +12,62 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// What operations can fail with besides the errors of package sluice and that of
-// their context. Compare with [errors.Is].
+// The errors of this package. Operations also return the errors of package sluice and
+// the error of their context. Compare with [errors.Is].
 var (
-	// ErrUnknown: whether the value is stored is not known. See [UnknownError].
-	ErrUnknown = errors.New("jetstream: not known whether the value is stored")
-	// ErrShutdown: this process has left the channel, which goes on without it. What
-	// failed with it has not happened.
-	ErrShutdown = errors.New("jetstream: this process has left the channel")
-	// ErrDeleted: somebody deleted the channel at the servers. What failed with it has
-	// not happened.
-	ErrDeleted = errors.New("jetstream: the channel is gone from the servers")
-	// ErrTooLate: the window in which a repetition is known for one is over, so
-	// to repeat might store the value twice.
-	ErrTooLate = errors.New("jetstream: too late to repeat without risk")
-	// ErrExpired: the delivery was without a sign of life for so long, or in hand
-	// for longer than Options.MaxInProgress, that somebody else may have it by now.
-	// Nothing was told to the servers.
-	ErrExpired = errors.New("jetstream: the delivery has lapsed")
-	// ErrSettled: the delivery was acknowledged, or given back, before.
-	ErrSettled = errors.New("jetstream: the delivery is settled already")
+	// ErrUnknown means that it is unknown whether the value is stored. See [UnknownError].
+	ErrUnknown = errors.New("jetstream: unknown whether the value is stored")
+	// ErrShutdown means that this process has called Shutdown. The operation had no effect.
+	ErrShutdown = errors.New("jetstream: the channel is shut down in this process")
+	// ErrDeleted means that the stream of the channel was deleted from the servers. The
+	// operation had no effect.
+	ErrDeleted = errors.New("jetstream: the channel was deleted from the servers")
+	// ErrTooLate means that the dedupe window is over, so a retry could store the value
+	// twice.
+	ErrTooLate = errors.New("jetstream: too late for a safe retry")
+	// ErrExpired means that another receiver may have the value: no progress
+	// acknowledgment was confirmed for Options.AckWait, or the delivery was in flight for
+	// longer than Options.MaxInProgress. Nothing was sent to the servers.
+	ErrExpired = errors.New("jetstream: the delivery has expired")
+	// ErrSettled means that Ack, AckSync or Nack was called before.
+	ErrSettled = errors.New("jetstream: the delivery is already settled")
 )
 
-// An UnknownError is what Send fails with when it does not know whether the value is
-// stored: the answer did not come, and the servers could not be asked again. It is
-// ErrUnknown and nothing else, whatever the Cause is: a Send that failed because of
-// its context, or because the channel is closed or full, stored nothing.
+// An UnknownError is returned by Send and SendBatch if it is unknown whether the values
+// are stored: no answer came, and the retries failed. [errors.Is] matches ErrUnknown and
+// never the Cause: a Send that fails with its context's error, ErrClosed or ErrFull has
+// stored nothing.
 type UnknownError struct {
 	Cause error
-	// Values is how many it is about: 1 of Send, and of SendBatch the length of the
-	// run after those that are known to be stored. Retry stores all of them.
+	// Values is the number of values it is about: 1 for Send; for SendBatch, the size of
+	// the atomic batch after those known to be stored. Retry sends all of them.
 	Values int
-	again  func(ctx context.Context) error
+	retry  func(ctx context.Context) error
 }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("%v: %v", ErrUnknown, e.Cause) }
 
-// Is says that e is ErrUnknown. There is no Unwrap: see [UnknownError].
+// Is reports whether target is ErrUnknown. There is no Unwrap: see [UnknownError].
 func (e *UnknownError) Is(target error) bool { return target == ErrUnknown }
 
-// Retry sends what that Send had sent, under the same identity: if it was stored, it
-// is not stored again. It fails as Send does, and with ErrTooLate, without asking,
-// once half of the window Options.DedupeWindow has passed since the Send.
-func (e *UnknownError) Retry(ctx context.Context) error { return e.again(ctx) }
+// Retry sends the values again, under the same identity: if they are stored already, they
+// are not stored twice. It fails as Send does, and with ErrTooLate, without a request, once
+// half of Options.DedupeWindow has passed since the Send.
+func (e *UnknownError) Retry(ctx context.Context) error { return e.retry(ctx) }
 
-// outcome is what is known after an attempt to store something.
+// An outcome is what is known after an attempt to store something.
 type outcome uint8
 
 const (
-	stored  outcome = iota
-	absent          // not stored: nobody was there to do it
-	full            // not stored: no room
-	refused         // not stored, and never will be
-	sealed          // not stored: closed
+	stored      outcome = iota
+	unavailable         // not stored: no server was available
+	full                // not stored: no room
+	rejected            // not stored, and a retry will not be
+	sealed              // not stored: closed
 	unknown
 )
 
-// What servers answer, by their error codes; the client has no names for them.
+// Error codes of the servers that the client library has no names for.
 const (
 	codeTooLarge        = 10054
 	codeStoreFailed     = 10077
@@ -83,8 +82,8 @@ const (
 	textFullBytes  = "maximum bytes exceeded"
 )
 
-// judge says what the answer to an attempt means.
-func judge(err error) outcome {
+// classify returns the outcome of an attempt that ended with err.
+func classify(err error) outcome {
 	if err == nil {
 		return stored
 	}
@@ -95,9 +94,9 @@ func judge(err error) outcome {
 		case codeBatchDuplicate:
 			return stored
 		case codeBatchIncomplete, codeBatchTooMany:
-			return absent
+			return unavailable
 		case codeTooLarge, codeBatchesDisabled, codeBatchTooLarge:
-			return refused
+			return rejected
 		case codeStoreFailed:
 			if api.Description == textFullValues || api.Description == textFullBytes {
 				return full
@@ -105,25 +104,25 @@ func judge(err error) outcome {
 		}
 		return unknown
 	}
-	for _, never := range []error{
+	for _, unsent := range []error{
 		natsjs.ErrNoStreamResponse, nats.ErrNoResponders, nats.ErrReconnectBufExceeded, nats.ErrDisconnected,
 	} {
-		if errors.Is(err, never) {
-			return absent
+		if errors.Is(err, unsent) {
+			return unavailable
 		}
 	}
-	// Not ErrConnectionClosed: that of a request that waits for its answer is the same as of
-	// one that was not written.
-	for _, never := range []error{ErrShutdown, nats.ErrConnectionDraining, nats.ErrMaxPayload} {
-		if errors.Is(err, never) {
-			return refused
+	// Not ErrConnectionClosed: a request that was waiting for its answer fails with it, as
+	// does one that was never written.
+	for _, unsent := range []error{ErrShutdown, nats.ErrConnectionDraining, nats.ErrMaxPayload} {
+		if errors.Is(err, unsent) {
+			return rejected
 		}
 	}
 	return unknown
 }
 
-// refusal is the error of an attempt that was refused.
-func refusal(err error) error {
+// rejection returns the error for the caller of an attempt that was rejected with err.
+func rejection(err error) error {
 	api := (*natsjs.APIError)(nil)
 	switch {
 	case errors.Is(err, ErrShutdown), errors.Is(err, nats.ErrConnectionDraining):
@@ -136,8 +135,7 @@ func refusal(err error) error {
 	return err
 }
 
-// contextError keeps the promise that a context's error is returned as it is, and
-// never nil.
+// contextError returns the error of ctx as it is, and never nil.
 func contextError(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -145,6 +143,6 @@ func contextError(ctx context.Context) error {
 	return context.Canceled
 }
 
-// attempt is the longest that one attempt to store something waits for its answer.
-// An election takes longer; the next attempt finds the new leader.
-const attempt = 2 * time.Second
+// attemptTimeout is the longest that one attempt to store something waits for its answer.
+// An election takes longer; a later attempt reaches the new leader.
+const attemptTimeout = 2 * time.Second

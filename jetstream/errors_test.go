@@ -28,30 +28,30 @@ func TestJudge(t *testing.T) {
 		{nil, stored},
 		{answer(server.JSAtomicPublishContainsDuplicateMessageErr, ""), stored},
 		{answer(server.JSStreamSealedErr, ""), sealed},
-		{answer(server.JSAtomicPublishIncompleteBatchErr, ""), absent},
-		{answer(server.JSAtomicPublishTooManyInflight, ""), absent},
-		{answer(server.JSStreamMessageExceedsMaximumErr, ""), refused},
-		{answer(server.JSAtomicPublishDisabledErr, ""), refused},
-		{answer(server.JSAtomicPublishTooLargeBatchErrF, ""), refused},
+		{answer(server.JSAtomicPublishIncompleteBatchErr, ""), unavailable},
+		{answer(server.JSAtomicPublishTooManyInflight, ""), unavailable},
+		{answer(server.JSStreamMessageExceedsMaximumErr, ""), rejected},
+		{answer(server.JSAtomicPublishDisabledErr, ""), rejected},
+		{answer(server.JSAtomicPublishTooLargeBatchErrF, ""), rejected},
 		{answer(server.JSStreamStoreFailedF, server.ErrMaxMsgs.Error()), full},
 		{answer(server.JSStreamStoreFailedF, server.ErrMaxBytes.Error()), full},
 		{answer(server.JSStreamStoreFailedF, "disk full"), unknown}, // some of it may be there
 		{answer(server.JSClusterNotLeaderErr, ""), unknown},
 		{fmt.Errorf("wrapped: %w", answer(server.JSStreamSealedErr, "")), sealed},
-		{nats.ErrNoResponders, absent},
-		{natsjs.ErrNoStreamResponse, absent},
-		{nats.ErrReconnectBufExceeded, absent},
-		{nats.ErrDisconnected, absent},
+		{nats.ErrNoResponders, unavailable},
+		{natsjs.ErrNoStreamResponse, unavailable},
+		{nats.ErrReconnectBufExceeded, unavailable},
+		{nats.ErrDisconnected, unavailable},
 		{nats.ErrConnectionClosed, unknown}, // as it was closed, the answer was under way
-		{ErrShutdown, refused},
-		{nats.ErrConnectionDraining, refused},
-		{nats.ErrMaxPayload, refused},
+		{ErrShutdown, rejected},
+		{nats.ErrConnectionDraining, rejected},
+		{nats.ErrMaxPayload, rejected},
 		{nats.ErrTimeout, unknown},
 		{context.Canceled, unknown}, // of an attempt: the answer may be on its way
 		{context.DeadlineExceeded, unknown},
 		{natsjs.ErrInvalidJSAck, unknown},
 	} {
-		if got := judge(test.err); got != test.want {
+		if got := classify(test.err); got != test.want {
 			t.Errorf("%v is judged %d, want %d", test.err, got, test.want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestRefusal(t *testing.T) {
 		{answer(server.JSStreamMessageExceedsMaximumErr, ""), sluice.ErrTooLarge},
 		{other, other},
 	} {
-		got := refusal(test.err)
+		got := rejection(test.err)
 		if !errors.Is(got, test.want) {
 			t.Errorf("%v is refused as %v, want %v", test.err, got, test.want)
 		}

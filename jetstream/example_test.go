@@ -73,5 +73,5 @@ func ExampleAckEach() {
 	_ = d.Ack()
 	// Output:
 	// 5
-	// 0 delivered 2 times: it was given back the last time
+	// 0 delivered 2 times: Nack in the last attempt
 }

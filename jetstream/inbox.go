@@ -6,157 +6,151 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice"
 )
 
-// An inbox is what was delivered to this process and is in nobody's hands yet, and
-// who waits for more. Invariants, while mu is free:
+// An inbox keeps the messages that were fetched and not yet received, and the wait queue
+// of receivers. Invariants while mu is free:
 //
-//   - who is in line, and so was not woken, sees ready empty, or somebody else was
-//     woken for each value in it;
-//   - if somebody wants a value, a request that waits is under way, or failing says
-//     that the next one is about to be made, or minding runs, which sees to it;
-//   - a value in ready belongs to the inbox; take makes it its caller's.
+//   - A receiver in waiters has not been woken: then ready is empty, or at least
+//     len(ready) receivers that were woken have not run yet.
+//   - While a message is wanted, a request is under way, or fetcher.retrying (the next
+//     one is about to be made), or fetcher.watchdog runs, which makes it.
+//   - The inbox owns the messages in ready; takeReady passes them to its caller.
 type inbox struct {
-	mu       sync.Mutex
-	consumer natsjs.Consumer
-	ready    []*parcel // in the order of delivery
-	line     []*receiver
-	waits    [2]pull     // for who waits
-	tries    pull        // for who does not
-	trying   sync.Mutex  // held by who tries; before mu
-	failing  bool        // the next request is about to be made, a little later
-	minding  *time.Timer // gives up a request without a sign of life
-	// depth is how many values may be here, or asked for, before they are wanted: it
-	// doubles when receivers take half of it and come back sooner than stale; it halves
-	// when values lie for longer, and when a request ends of which less than half came.
-	depth    int
-	quiet    bool        // no value came, as long as the last request stood
-	taken    uint64      // values, so far
-	tookAt   time.Time   // the last ones
-	last     bool        // who leaves has asked what is there
-	returned []*parcel   // what goes back when nothing can come any more
-	idle     *time.Timer // gives back what nobody receives; nil if nothing is here
-	// signal is the channel of Ready; nil if nobody called that. If somebody did,
-	// one value is to be here, for TryRecv.
-	signal   chan struct{}
-	signaled bool // it is closed
-	watching bool // somebody watches what is closed be drained
+	*session
+	fetcher    *fetcher
+	stream     *stream
+	deliveries *deliveries
+
+	mu       sync.Mutex // also guards fetcher
+	ready    []*message // in the order of delivery
+	waiters  []*waiter  // oldest first
+	returned []*message // to be returned at the end of Shutdown
+	taken    uint64     // messages, so far
+	takenAt  time.Time  // the last ones
+	idle     *time.Timer
+	watching bool // watchDrain runs
+
+	// readable is the channel of Ready; nil before its first call, after which one
+	// message is kept here for TryRecv.
+	readable chan struct{}
+	signaled bool // readable is closed
 }
 
-// use is what values are taken for.
-type use uint8
+// A recvMode is what messages are taken as.
+type recvMode uint8
 
 const (
-	toKeep use = iota // with being handed out it is done
-	toTry             // as a delivery
+	asValues     recvMode = iota // acknowledged as they are handed out
+	asDeliveries                 // acknowledged by the receiver
 )
 
-// A receiver waits in line. It is woken once: whoever wakes it takes it out.
-type receiver struct{ wake chan struct{} }
+// A waiter is a receiver in the wait queue. It is woken once, by the goroutine that
+// removes it from the queue.
+type waiter struct{ wake chan struct{} }
 
 const (
-	// stale: a value that lay for so long was fetched too early; and to who comes back
-	// later than that, a round trip to the servers makes no difference.
-	stale = 20 * time.Millisecond
-	// idleAfter: what lay for so long goes back, for others.
+	// staleAfter: a message that waited here longer was fetched too early. To a receiver
+	// that comes back later than that, a round trip to the servers makes no difference.
+	staleAfter = 20 * time.Millisecond
+	// idleAfter: a message that waited here longer is returned, for other processes.
 	idleAfter = time.Second
-	// tryWait is the longest that who tries waits for the servers' answer.
-	tryWait = time.Second
+	// tryTimeout is the longest that TryRecv waits for the servers.
+	tryTimeout = time.Second
 )
 
-// take receives up to len(buf) values: it waits for one, then takes what is here; of those
-// to be tried no more than one whose try is noted. The caller owns them, and must settle each.
+// take waits for a message, then takes what is ready, up to len(buf); of messages whose
+// attempts are recorded one at a time. The caller owns them and must acknowledge or
+// return each.
 //
-// Who wants several, and for whom no request is under way, first asks for what is there:
-// it comes in one answer. A request for one would bring one, and one for several would be
-// answered by the first, with the rest left lying until the next call.
-func (c *core) take(ctx context.Context, buf []*parcel, use use) (int, error) {
-	in := &c.inbox
+// A caller that wants several while no request is under way first requests what the
+// servers have: it comes in one answer. A request for one message would bring one, and a
+// request for several is answered by the first, so the rest would wait for the next call.
+func (in *inbox) take(ctx context.Context, buf []*message, mode recvMode) (int, error) {
 	end := func() {}
 	defer func() { end() }()
 	several, waited := len(buf) > 1, false
 	for {
 		in.mu.Lock()
-		n, err := c.here(buf, use)
+		n, err := in.takeReady(buf, mode)
 		if n > 0 || err != nil {
 			in.mu.Unlock()
 			return n, err
 		}
 		if ctx.Err() != nil {
 			in.mu.Unlock()
-			if waited { // it has waited: what there was would have come
+			if waited { // a request was under way, so it would have come
 				return 0, contextError(ctx)
 			}
-			if n, err = c.tryTake(buf, use); err == sluice.ErrEmpty {
+			if n, err = in.tryTake(buf, mode); err == sluice.ErrEmpty {
 				err = contextError(ctx)
 			}
 			return n, err
 		}
-		if several && !in.awaits() && in.trying.TryLock() {
+		if several && !in.fetcher.waiting() && in.fetcher.trying.TryLock() {
 			several = false
 			in.mu.Unlock()
-			patience, cancel := context.WithTimeout(ctx, tryWait)
-			n, err = c.tryUntil(patience.Done(), buf, use)
+			timeout, cancel := context.WithTimeout(ctx, tryTimeout)
+			n, err = in.tryUntil(timeout.Done(), buf, mode)
 			cancel()
-			if in.trying.Unlock(); n > 0 || err != sluice.ErrEmpty {
+			if in.fetcher.trying.Unlock(); n > 0 || err != sluice.ErrEmpty {
 				return n, err
 			}
-			continue // something may have come since
+			continue // a message may have arrived since
 		}
-		r := &receiver{wake: make(chan struct{})}
-		in.line = append(in.line, r)
-		c.ask(false)
-		c.watchDrain()
+		w := &waiter{wake: make(chan struct{})}
+		in.waiters = append(in.waiters, w)
+		in.fetcher.fetch(false)
+		in.watchDrain()
 		in.mu.Unlock()
 		if !waited {
-			waited, end = true, c.tally.recvWait()
+			waited, end = true, in.counters.recvWait()
 		}
 		select {
-		case <-r.wake:
+		case <-w.wake:
 		case <-ctx.Done():
-			c.quit(r)
+			in.cancelWait(w)
 		}
 	}
 }
 
-// tryTake is take without waiting for a value, only for the servers' answer. That there
-// is nothing must be true of one moment, of the servers and of what is here: if others
-// took something meanwhile, or it is on its way by a request of ours, it asks again.
-func (c *core) tryTake(buf []*parcel, use use) (int, error) {
-	in := &c.inbox
-	patience, cancel := context.WithTimeout(context.Background(), tryWait) // also with those who try before it
+// tryTake is take without waiting for a message, only for the servers' answer. It returns
+// ErrEmpty only if there was a moment at which neither the servers nor the inbox had a
+// message: if another receiver took one meanwhile, or one is on its way, it asks again.
+func (in *inbox) tryTake(buf []*message, mode recvMode) (int, error) {
+	timeout, cancel := context.WithTimeout(context.Background(), tryTimeout) // includes the wait for the lock
 	defer cancel()
-	in.trying.Lock()
-	defer in.trying.Unlock()
-	return c.tryUntil(patience.Done(), buf, use)
+	in.fetcher.trying.Lock()
+	defer in.fetcher.trying.Unlock()
+	return in.tryUntil(timeout.Done(), buf, mode)
 }
 
-// tryUntil is tryTake of whoever holds trying, until late.
-func (c *core) tryUntil(late <-chan struct{}, buf []*parcel, use use) (int, error) {
-	in := &c.inbox
+// tryUntil is tryTake until timeout. The caller holds fetcher.trying.
+func (in *inbox) tryUntil(timeout <-chan struct{}, buf []*message, mode recvMode) (int, error) {
+	f := in.fetcher
 	for {
 		in.mu.Lock()
-		n, err := c.here(buf, use)
+		n, err := in.takeReady(buf, mode)
 		if n > 0 || err != nil {
 			in.mu.Unlock()
 			return n, err
 		}
 		done, taken := make(chan struct{}), in.taken
-		in.tries.done = done
-		c.request(&in.tries, pullRequest{Batch: min(len(buf), c.config.prefetch), NoWait: true})
+		f.try.done = done
+		f.request(&f.try, pullRequest{Batch: min(len(buf), in.config.prefetch), NoWait: true})
 		in.mu.Unlock()
-		answered := answered(done, late)
-		if c.closed.Load() || time.Since(epoch)-time.Duration(c.looked.Load()) >= pullWait {
-			// It may be drained. And who only tries has no request that ends, so looks
-			// as often: the word of a Close may have been lost.
-			_ = c.look(c.leaving)
+		answered := answered(done, timeout)
+		if in.life.closed.Load() || in.stream.sinceCheck() >= pullWait {
+			// The channel may be drained. And a process that only calls TryRecv has no
+			// request that expires, which would check as often: the advisory of a Close
+			// may have been lost.
+			_ = in.stream.check(in.life.ctx)
 		}
 		in.mu.Lock()
-		n, err = c.here(buf, use)
-		again := answered && (in.taken != taken || in.tries.crowded && in.awaits())
+		n, err = in.takeReady(buf, mode)
+		again := answered && (in.taken != taken || f.try.crowded && f.waiting())
 		in.mu.Unlock()
 		if n > 0 || err != nil {
 			return n, err
@@ -167,152 +161,96 @@ func (c *core) tryUntil(late <-chan struct{}, buf []*parcel, use use) (int, erro
 	}
 }
 
-// answered waits until done, or as long as who tries waits.
-func answered(done, late <-chan struct{}) bool {
+// answered waits for done, and reports false at timeout.
+func answered(done, timeout <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true
-	case <-late: // empty, as far as can be known without the servers
+	case <-timeout: // empty, as far as can be known without the servers
 		return false
 	}
 }
 
-// here takes what is here, or tells why nothing will ever be. The lock is held.
-func (c *core) here(buf []*parcel, use use) (int, error) {
-	in := &c.inbox
+// takeReady takes what is ready, or returns why nothing will ever be. The caller holds mu.
+func (in *inbox) takeReady(buf []*message, mode recvMode) (int, error) {
 	n := min(len(buf), len(in.ready))
-	if use == toTry {
-		n = c.together(in.ready[:n])
+	if mode == asDeliveries {
+		n = in.config.handOut(in.ready[:n])
 	}
 	copy(buf, in.ready[:n])
 	if n == 0 {
-		return 0, c.ended()
+		return 0, in.life.recvErr()
 	}
 	clear(in.ready[:n])
 	in.ready = in.ready[n:]
 	in.taken += uint64(n)
 	now := time.Now()
-	left, _ := in.underWay()
-	soon := now.Sub(in.tookAt) < stale
-	switch here := len(in.ready) + left; {
-	case now.Sub(buf[n-1].came) > stale:
-		in.depth = max(1, in.depth/2)
-	case soon && 2*here <= in.depth:
-		in.depth = min(2*in.depth, c.config.prefetch)
-	}
-	in.tookAt = now
+	soon := now.Sub(in.takenAt) < staleAfter
+	in.takenAt = now
+	in.fetcher.adaptDepth(now.Sub(buf[n-1].arrived), soon)
 	if len(in.ready) == 0 {
 		in.ready = nil
 		in.stopIdle()
 	}
-	c.announce()
-	c.ask(soon)
+	in.signal()
+	in.fetcher.fetch(soon)
 	return n, nil
 }
 
-// wants tells whether somebody waits for a value. The lock is held.
-func (in *inbox) wants() bool {
-	return len(in.line) > 0 || in.signal != nil && len(in.ready) == 0
+// wanted reports whether a receiver waits for a message. The caller holds mu.
+func (in *inbox) wanted() bool {
+	return len(in.waiters) > 0 || in.readable != nil && len(in.ready) == 0
 }
 
-// awaits tells whether a request of who waits is under way. The lock is held.
-func (in *inbox) awaits() bool {
-	left, _ := in.underWay()
-	return left > 0
-}
-
-// ask makes the next request, if it is time. The lock is held.
-func (c *core) ask(soon bool) {
-	in := &c.inbox
-	if in.failing || c.ended() != nil {
-		return
-	}
-	left, free := in.underWay()
-	if r := in.next(soon, left); r.Batch > 0 && free != nil {
-		c.request(free, r)
-	}
-	c.mind()
-}
-
-// next returns the next request, if those under way bring left values more: one is needed if
-// somebody waits for a value that they will not bring; or, when something was taken and soon
-// after that something else, if they and what is here are half of what receivers will soon
-// want, at most. The lock is held.
-func (in *inbox) next(soon bool, left int) pullRequest {
-	need := len(in.line)
-	if in.signal != nil {
-		need = max(need, 1)
-	}
-	need -= len(in.ready) + left
-	ahead := in.depth - len(in.ready) - left
-	switch {
-	case need > 0 && (in.quiet || in.depth == 1):
-		return pullRequest{Batch: need, Expires: pullWait, Heartbeat: pullBeat}
-	case need > 0, soon && in.depth > 1 && 2*ahead >= in.depth:
-		return pullRequest{Batch: max(need, ahead), Expires: pullStands}
-	}
-	return pullRequest{}
-}
-
-// deliver puts a message into ready, and wakes the first in line. The lock is held.
-func (c *core) deliver(m *nats.Msg) {
-	in := &c.inbox
-	p, err := newParcel(m)
+// add puts a message into ready, and wakes the first waiter. The caller holds mu.
+func (in *inbox) add(m *nats.Msg) {
+	p, err := newMessage(m)
 	if err != nil {
-		c.log.Warn("jetstream: a message that is no delivery", "error", err)
+		in.log.Warn("jetstream: received a message that is not a delivery", "error", err)
 		return
 	}
-	in.quiet = false
-	if c.left.Load() {
+	in.fetcher.quiet = false
+	if in.life.shutdown.Load() {
 		in.returned = append(in.returned, p)
 		return
 	}
-	if p.tries > 1 && c.known(p) {
+	if p.delivered > 1 && in.redelivered(p) {
 		return
 	}
 	in.ready = append(in.ready, p)
-	c.startIdle()
-	c.announce()
+	in.startIdle()
+	in.signal()
 	in.wakeOne()
 }
 
-// wakeOne wakes the first in line. The lock is held.
+// redelivered handles a redelivery of a message that is in ready, in flight, or was
+// acknowledged here. It reports false for any other. The caller holds mu.
+func (in *inbox) redelivered(m *message) bool {
+	for _, mine := range in.ready {
+		if mine.key == m.key {
+			mine.reply, mine.arrived, mine.delivered = m.reply, m.arrived, m.delivered
+			return true
+		}
+	}
+	return in.deliveries.redelivered(m)
+}
+
+// wakeOne wakes the first waiter. The caller holds mu.
 func (in *inbox) wakeOne() {
-	if len(in.line) > 0 {
-		close(in.line[0].wake)
-		in.line = in.line[1:]
+	if len(in.waiters) > 0 {
+		close(in.waiters[0].wake)
+		in.waiters = in.waiters[1:]
 	}
 }
 
-// changed tells everybody that the channel is closed, drained, gone or left.
-func (c *core) changed() {
-	in := &c.inbox
+// cancelWait removes w, which no longer waits, from the queue. If it was woken, it passes
+// the wake-up on.
+func (in *inbox) cancelWait(w *waiter) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	c.announce()
-	c.watchDrain()
-	if c.ended() == nil {
-		return
-	}
-	c.dry()
-	if in.minding != nil {
-		in.minding.Stop()
-		in.minding = nil
-	}
-	for len(in.line) > 0 {
-		in.wakeOne()
-	}
-}
-
-// quit takes r, which does not wait any longer, out of the line. If it was woken, the
-// wake-up is for the next.
-func (c *core) quit(r *receiver) {
-	in := &c.inbox
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for i, other := range in.line {
-		if other == r {
-			in.line = append(in.line[:i:i], in.line[i+1:]...)
+	for i, other := range in.waiters {
+		if other == w {
+			in.waiters = append(in.waiters[:i:i], in.waiters[i+1:]...)
 			return
 		}
 	}
@@ -321,39 +259,52 @@ func (c *core) quit(r *receiver) {
 	}
 }
 
-// known deals with a redelivery of what is here already, or was settled here, and
-// says so. The lock is held.
-func (c *core) known(p *parcel) bool {
-	for _, mine := range c.inbox.ready {
-		if mine.key == p.key {
-			mine.reply, mine.came, mine.tries = p.reply, p.came, p.tries
-			return true
+// stateChanged is called after the channel was closed, drained, deleted or shut down.
+func (in *inbox) stateChanged() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.signal()
+	in.watchDrain()
+	if in.life.recvErr() == nil {
+		return
+	}
+	in.life.stopRecv()
+	in.fetcher.stopWatchdog()
+	for len(in.waiters) > 0 {
+		in.wakeOne()
+	}
+}
+
+// stop begins Shutdown: what is ready will be returned.
+func (in *inbox) stop() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.returned = append(in.returned, in.ready...)
+	in.ready = nil
+	in.stopIdle()
+}
+
+// returnAll returns the messages that were not received. It is called after the last
+// request has ended, which would fetch them again.
+func (in *inbox) returnAll() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, m := range in.returned {
+		if !in.overdue(m) {
+			in.nak(m, 0)
 		}
 	}
-	return c.held.renew(p, c.link.nc)
+	in.returned = nil
 }
 
-// ended tells why nothing will be received any more, if that is so.
-func (c *core) ended() error {
-	switch {
-	case c.left.Load():
-		return ErrShutdown
-	case c.drained.Load():
-		return sluice.ErrClosed
-	case c.gone.Load():
-		return ErrDeleted
-	}
-	return nil
-}
-
-// startIdle sees to it that what nobody receives is given back. The lock is held.
-func (c *core) startIdle() {
-	in := &c.inbox
+// startIdle schedules returnIdle. The caller holds mu.
+func (in *inbox) startIdle() {
 	if in.idle == nil {
-		in.idle = time.AfterFunc(idleAfter, c.idled)
+		in.idle = time.AfterFunc(idleAfter, in.returnIdle)
 	}
 }
 
+// stopIdle cancels returnIdle. The caller holds mu.
 func (in *inbox) stopIdle() {
 	if in.idle != nil {
 		in.idle.Stop()
@@ -361,35 +312,35 @@ func (in *inbox) stopIdle() {
 	}
 }
 
-// idled gives back what has been here for too long. One value stays for Ready, marked
-// as in progress: given back again and again, it would run out of tries.
-func (c *core) idled() {
-	in := &c.inbox
+// returnIdle returns the messages that were not received for idleAfter. One stays for
+// Ready, extended by progress acknowledgments: if it were returned again and again, the
+// servers would count a delivery each time.
+func (in *inbox) returnIdle() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	now, kept := time.Now(), 0
-	for _, p := range in.ready {
-		if c.overdue(p) {
+	for _, m := range in.ready {
+		if in.overdue(m) {
 			continue
 		}
-		forReady := in.signal != nil && kept == 0
-		if forReady && now.Sub(p.came) > c.config.ackWait/3 && c.link.nc.Publish(p.reply, sayProgress) == nil {
-			p.came = now
+		forReady := in.readable != nil && kept == 0
+		if forReady && now.Sub(m.arrived) > in.config.ackWait/3 && in.conn.nc.Publish(m.reply, ackProgress) == nil {
+			m.arrived = now
 		}
-		if now.Sub(p.came) < idleAfter || forReady && now.Sub(p.came) < c.config.ackWait/2 {
-			in.ready[kept] = p
+		if now.Sub(m.arrived) < idleAfter || forReady && now.Sub(m.arrived) < in.config.ackWait/2 {
+			in.ready[kept] = m
 			kept++
 			continue
 		}
-		c.giveBack(p, 0)
+		in.nak(m, 0)
 	}
 	if kept < len(in.ready) {
 		clear(in.ready[kept:])
-		in.depth = 1
+		in.fetcher.depth = 1
 	}
 	in.ready = in.ready[:kept]
 	if in.idle = nil; kept > 0 {
-		c.startIdle()
+		in.startIdle()
 	}
-	c.ask(false)
+	in.fetcher.fetch(false)
 }

@@ -20,21 +20,21 @@ import (
 func TestOptionsRefused(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]*Options[int]{
-		"nil Options":                  nil,
-		"Name is empty":                {},
-		`Name is "a.b"`:                {Name: "a.b"},
-		"Name has 201 bytes":           {Name: strings.Repeat("a", 201)},
-		"Conn is set, and URL":         {Name: "a", Conn: &nats.Conn{}, URL: "nats://127.0.0.1"},
-		"URL is set, and Dir":          {Name: "a", Dir: "/", URL: "nats://127.0.0.1"},
-		"Limit is -1":                  {Name: "a", Limit: -1},
-		"LimitBytes is -1":             {Name: "a", LimitBytes: -1},
-		"Replicas is 2":                {Name: "a", Replicas: 2, URL: "nats://127.0.0.1"},
-		"there is one server":          {Name: "a", Replicas: 3},
-		"DedupeWindow is 1ms":          {Name: "a", DedupeWindow: time.Millisecond},
-		"Prefetch is -1":               {Name: "a", Prefetch: -1},
-		"AckWait is 1ms":               {Name: "a", AckWait: time.Millisecond},
-		"MaxInProgress is -1ns":        {Name: "a", MaxInProgress: -1},
-		"connecting to nats://127.0.0": {Name: "a", URL: "nats://127.0.0.1:1"},
+		"nil Options":                            nil,
+		"empty Name":                             {},
+		`invalid Name "a.b"`:                     {Name: "a.b"},
+		"Name has 201 bytes":                     {Name: strings.Repeat("a", 201)},
+		"Conn excludes URL":                      {Name: "a", Conn: &nats.Conn{}, URL: "nats://127.0.0.1"},
+		"URL excludes Dir":                       {Name: "a", Dir: "/", URL: "nats://127.0.0.1"},
+		"Limit is -1":                            {Name: "a", Limit: -1},
+		"LimitBytes is -1":                       {Name: "a", LimitBytes: -1},
+		"Replicas is 2":                          {Name: "a", Replicas: 2, URL: "nats://127.0.0.1"},
+		"Replicas is 3 with the embedded server": {Name: "a", Replicas: 3},
+		"DedupeWindow is 1ms":                    {Name: "a", DedupeWindow: time.Millisecond},
+		"Prefetch is -1":                         {Name: "a", Prefetch: -1},
+		"AckWait is 1ms":                         {Name: "a", AckWait: time.Millisecond},
+		"MaxInProgress is -1ns":                  {Name: "a", MaxInProgress: -1},
+		"connecting to nats://127.0.0":           {Name: "a", URL: "nats://127.0.0.1:1"},
 	} {
 		c, err := Open(t.Context(), o)
 		if c != nil || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -64,18 +64,18 @@ func TestOpenAgain(t *testing.T) {
 	mustSend(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
 	mustRecv(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
 	for want, o := range map[string]Options[string]{
-		"Limit is 1048576, not 7":       {Limit: 7},
-		"LimitBytes is -1, not 7":       {LimitBytes: 7},
-		"DedupeWindow is 30s, not 1m0s": {DedupeWindow: time.Minute},
-		"AckWait is 30s, not 1m0s":      {AckWait: time.Minute},
-		"Ordered is false, not true":    {Ordered: true},
+		"another Limit: 1048576 (want 7)":       {Limit: 7},
+		"another LimitBytes: -1 (want 7)":       {LimitBytes: 7},
+		"another DedupeWindow: 30s (want 1m0s)": {DedupeWindow: time.Minute},
+		"another AckWait: 30s (want 1m0s)":      {AckWait: time.Minute},
+		"another Ordered: false (want true)":    {Ordered: true},
 	} {
 		o.Name, o.Dir = "jobs", dir
 		if _, err := Open(t.Context(), &o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open with other settings: %v, want %q", err, want)
 		}
 	}
-	if _, err := Open(t.Context(), &Options[int]{Name: "jobs", Dir: dir}); err == nil || !strings.Contains(err.Error(), "the codec is raw, not json") {
+	if _, err := Open(t.Context(), &Options[int]{Name: "jobs", Dir: dir}); err == nil || !strings.Contains(err.Error(), "another Codec: raw (want json)") {
 		t.Errorf("Open with another codec: %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestOpenForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(t.Context(), &Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1})
-	if err == nil || !strings.Contains(err.Error(), "no channel of this version") {
+	if err == nil || !strings.Contains(err.Error(), "is not a channel of this version") {
 		t.Errorf("Open of a foreign stream: %v", err)
 	}
 	_, err = Open(t.Context(), &Options[int]{Name: "more", URL: s.ClientURL()})
@@ -138,7 +138,7 @@ func TestReopen(t *testing.T) {
 	leave(t, c)
 	c = open(t, o)
 	mustRecv(t, c, "b")
-	if _, err := startServer(dir, false); err == nil || !strings.Contains(err.Error(), "another process has its server there") {
+	if _, err := startServer(dir, false); err == nil || !strings.Contains(err.Error(), "is in use by another process") {
 		t.Errorf("a second server in one folder: %v", err)
 	}
 	c.Close()
@@ -167,7 +167,7 @@ func TestDirUnusable(t *testing.T) {
 func TestPassingDir(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c := open(t, Options[int]{})
-	dir := c.core.link.server.dir
+	dir := c.core.conn.server.dir
 	if _, err := os.Stat(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -189,9 +189,9 @@ func TestAbandoned(t *testing.T) {
 	}()
 	until(t, "an abandoned channel is left", func() bool {
 		runtime.GC()
-		return held.left.Load() && held.link.nc.IsClosed()
+		return held.life.shutdown.Load() && held.conn.nc.IsClosed()
 	})
-	held.tasks.Wait()
+	held.life.tasks.Wait()
 }
 
 // A connection of the caller's is used, and stays.
@@ -230,9 +230,9 @@ func TestSyncWarning(t *testing.T) {
 	}{
 		{"lax", "one syncs every 2m0s", "admin:a", func(o *server.Options) { o.SyncAlways = false }},
 		{"always", "", "admin:a", nil},
-		{"unasked", "is not known: only a user of the system account", "", nil},
+		{"unasked", "unknown whether values survive a power failure: only a user of the system account", "", nil},
 		{"not allowed", "is it a user of the system account?", "app:b", nil},
-		{"wrong password", "asking the servers failed", "admin:wrong", nil},
+		{"wrong password", "asking the servers for their sync_interval failed", "admin:wrong", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := listening(t, func(o *server.Options) {
@@ -257,7 +257,7 @@ func TestSyncWarning(t *testing.T) {
 			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
 				t.Errorf("Stats.Warning is %q, want %q", got, test.want)
 			}
-			if test.want != "" && !strings.Contains(j.String(), "power loss") {
+			if test.want != "" && !strings.Contains(j.String(), "power failure") {
 				t.Errorf("the log does not say it: %s", j.String())
 			}
 		})

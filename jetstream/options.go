@@ -13,82 +13,79 @@ import (
 	"github.com/sluice-go/sluice/codec"
 )
 
-// Options say which channel to open. Only Name is required; every other zero value
-// is a default. What all processes of a channel must agree on is stored with it, and
-// Open fails in whoever does not: Limit, LimitBytes, Replicas, DedupeWindow, AckWait,
-// Ordered and the codec.
+// Options configure [Open]. Only Name is required; the zero value of every other field
+// selects its default. All processes that open a channel must agree on Limit, LimitBytes,
+// Replicas, DedupeWindow, AckWait, Ordered and Codec: they are stored with the channel,
+// and Open fails if they differ.
 type Options[T any] struct {
-	// Name is the channel's, and that of its stream: the same name at the same
-	// servers is the same channel, in every process. Letters, digits, '-' and '_'. The
-	// streams of its dead letters and of the notes of tries are named like it, with
-	// "-dead" and "-tries" after that: no other channel should be.
+	// Name identifies the channel: every process that opens it at the same servers uses
+	// the same channel. Letters, digits, '-' and '_', at most 200 bytes. It is also the
+	// name of the stream; the streams of dead letters and of attempts add "-dead" and
+	// "-attempts", so no other channel should have such a name.
 	Name string
 
-	// URL is where the servers are, as nats.Connect takes it: several with commas
-	// between. Empty stands for a server inside of this process.
+	// URL is the address of the servers as in nats.Connect, separated by commas. If it
+	// is empty, a server is embedded in this process.
 	URL string
-	// NATS are more options of the connection: credentials, certificates.
+	// NATS are further options for the connection, such as credentials and certificates.
 	NATS []nats.Option
-	// Conn, if set, is used instead of a new connection, and stays open at Shutdown.
-	// It should have been made with nats.ReconnectBufSize(-1): what it would keep
-	// back while it is disconnected may be sent when it is too late to be known
-	// for a repetition.
+	// Conn, if set, is used instead of a new connection. Shutdown does not close it. It
+	// should be made with nats.ReconnectBufSize(-1): what the client buffers while it is
+	// disconnected may be sent after the dedupe window.
 	Conn *nats.Conn
-	// Dir is where the server inside of this process keeps its files. Empty stands
-	// for a folder that is deleted when the last channel of it is left: for trying
-	// things out. One process at a time may use a folder; its channels share it.
+	// Dir is the directory of the embedded server. If it is empty, a temporary one is
+	// used, and deleted when the last channel in it is shut down. One process at a time
+	// can use a directory; all its channels share one server.
 	Dir string
 
-	// Limit is the most values stored, LimitBytes the most bytes, each with what
-	// the server adds to it. The default is a million values (1 << 20) and no limit
-	// in bytes; sluice.Unlimited is no limit in values.
-	Limit      int
+	// Limit is the most values stored: 1<<20 by default; sluice.Unlimited for no limit.
+	Limit int
+	// LimitBytes is the most bytes stored, including what the server adds to each value.
+	// The default is no limit.
 	LimitBytes int64
-	// Replicas is how many servers store each value: 1, 3 or 5. The default is 3,
-	// and 1 for the server inside.
+	// Replicas is the number of servers that store each value: 1, 3 or 5. The default is
+	// 3, and 1 for the embedded server.
 	Replicas int
 
-	// Codec is the form of the values. The default is codec.Default.
+	// Codec encodes the values. The default is codec.Default.
 	Codec codec.Codec[T]
 
-	// DedupeWindow is the window in which the servers know a repetition for one, 30 s by
-	// default. They keep every identity in memory for so long: about 150 bytes a
-	// Send, or a run of SendBatch.
+	// DedupeWindow is how long the servers recognize a retry, 30s by default. They keep
+	// every identity in memory for that time: about 150 bytes per Send or atomic batch.
 	DedupeWindow time.Duration
-	// Ordered hands out a value only when the one before it, anywhere, was
-	// acknowledged: order at the receivers, one value at a time in all of them.
+	// Ordered delivers a value only after the value before it was acknowledged, so that
+	// receivers see the order of the stream: one value at a time, over all processes.
 	Ordered bool
-	// Prefetch is the most values that wait in this process for a receiver, 256 by
-	// default. It asks for as many only while receivers come back at once, for what
-	// is sent within a tenth of a second, and gives back what nobody received for
-	// a second.
+	// Prefetch is the most values fetched before a receiver wants them, 256 by default.
+	// That many are fetched only while receivers keep up. Values that are not received
+	// within a second are returned, for other processes.
 	Prefetch int
-	// AckWait is how long after its last sign of life a delivery is given to
-	// somebody else, 30 s by default, at least a second. Deliveries in hand are
-	// marked as in progress every third of it.
+	// AckWait is how long the servers wait for an acknowledgment before they redeliver a
+	// value: 30s by default, at least 1s. A delivery in flight is extended every third of
+	// it, so AckWait does not limit how long a job may take.
 	AckWait time.Duration
-	// NackDelay is how long after Nack a value is delivered again: a second by
-	// default; below 0 at once.
+	// NackDelay is the delay before a value is redelivered after Nack: 1s by default, none
+	// if negative.
 	NackDelay time.Duration
-	// MaxInProgress is how long a delivery in hand is marked as in progress, an hour by
-	// default: a forgotten one comes back then.
+	// MaxInProgress is how long a delivery in flight is extended, 1h by default. A value
+	// whose delivery was forgotten is redelivered after that.
 	MaxInProgress time.Duration
-	// MaxDeliver is how often a worker has a value in hands, as a Delivery, before it
-	// goes to the dead letters: 10 by default; below 0 there are none. What was
-	// delivered to a process and given back unseen does not count, nor does a first
-	// delivery that ended without a word, as a process that dies has more than what
-	// its workers had: so a value that kills its worker is tried once more. Not so
-	// with 1: then every delivery is noted before it is handed out, by one more write.
-	// What is noted a receiver is given one value at a time, also by RecvBatch.
+	// MaxDeliver is the number of attempts that a value gets before it is moved to the
+	// dead letters: 10 by default; if negative, there are no dead letters. An attempt is a
+	// Delivery that a receiver got: values that were fetched in advance and returned do not
+	// count. A first attempt that ends without Ack or Nack, because its process died, does
+	// not count either, unless MaxDeliver is 1. From the second delivery on (with 1, from
+	// the first) an attempt costs one write, and RecvBatch returns such values one at a
+	// time.
 	MaxDeliver int
 
-	// System is the URL of a user of the system account, SystemNATS more options
-	// of that connection. Only such a user can ask servers how often they sync
-	// their files; without it Open can but say that it does not know.
+	// System is the URL of a user of the system account, and SystemNATS are further
+	// options for that connection. Only such a user can ask the servers for their
+	// sync_interval; without it, Stats warns that it is unknown.
 	System     string
 	SystemNATS []nats.Option
 
-	// Log is told what nobody else is: slog.Default by default.
+	// Log receives warnings and errors without a caller. The default is slog.Default.
 	Log *slog.Logger
 }
 
@@ -112,7 +109,7 @@ type config struct {
 	system             string
 	systemNATS         []nats.Option
 	log                *slog.Logger
-	dead               bool // it is the channel of another one's dead letters
+	dead               bool // it is a channel of dead letters
 }
 
 const (
@@ -125,30 +122,30 @@ const (
 	defaultMaxDeliver    = 10
 	clusterReplicas      = 3
 
-	// deadSuffix is what the name of a channel's dead letters ends with.
+	// deadSuffix ends the name of a channel of dead letters.
 	deadSuffix = "-dead"
-	maxName    = 200 // bytes; servers make folders of it
+	maxName    = 200 // bytes; servers name directories after it
 )
 
-// embedded tells whether the server is to be inside of this process.
+// embedded reports whether the server is in this process.
 func (c *config) embedded() bool { return c.conn == nil && c.url == "" }
 
-// resolve fills in the defaults, and refuses what makes no sense.
+// resolve fills in the defaults, and rejects invalid values.
 func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 	if o == nil {
-		return config{}, nil, errors.New("jetstream: Open: nil Options: a channel needs a Name")
+		return config{}, nil, errors.New("jetstream: Open: nil Options (want at least a Name)")
 	}
-	form := o.Codec
-	if form == nil {
+	values := o.Codec
+	if values == nil {
 		var err error
-		if form, err = codec.Default[T](); err != nil {
+		if values, err = codec.Default[T](); err != nil {
 			return config{}, nil, fmt.Errorf("jetstream: Open: %w", err)
 		}
 	}
 	c := config{
 		name: o.Name, url: o.URL, nats: o.NATS, conn: o.Conn, dir: o.Dir,
 		limit: or(o.Limit, defaultLimit), limitBytes: o.LimitBytes,
-		replicas: o.Replicas, codec: form.Name(), dedupeWindow: or(o.DedupeWindow, defaultDedupeWindow),
+		replicas: o.Replicas, codec: values.Name(), dedupeWindow: or(o.DedupeWindow, defaultDedupeWindow),
 		ordered: o.Ordered, prefetch: or(o.Prefetch, defaultPrefetch),
 		ackWait: or(o.AckWait, defaultAckWait), nackDelay: or(o.NackDelay, defaultNackDelay),
 		maxInProgress: or(o.MaxInProgress, defaultMaxInProgress), maxDeliver: or(o.MaxDeliver, defaultMaxDeliver),
@@ -162,46 +159,46 @@ func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 		}
 	}
 	if c.ordered {
-		c.prefetch = 1 // there is never another one to fetch
+		c.prefetch = 1 // the servers deliver one at a time
 	}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
-	return c, form, c.check()
+	return c, values, c.check()
 }
 
-// check refuses what makes no sense.
+// check rejects invalid values.
 func (c *config) check() error {
-	refuse := func(format string, args ...any) error {
+	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("jetstream: Open: "+format, args...)
 	}
 	switch {
 	case c.name == "":
-		return refuse("Name is empty")
+		return invalid("empty Name")
 	case len(c.name) > maxName:
-		return refuse("Name has %d bytes, more than %d", len(c.name), maxName)
+		return invalid("Name has %d bytes (want at most %d)", len(c.name), maxName)
 	case strings.ContainsFunc(c.name, notInName):
-		return refuse("Name is %q: only letters, digits, '-' and '_' make one", c.name)
+		return invalid("invalid Name %q (want letters, digits, '-' and '_')", c.name)
 	case c.conn != nil && (c.url != "" || c.dir != ""):
-		return refuse("Conn is set, and URL or Dir too")
+		return invalid("Conn excludes URL and Dir")
 	case c.url != "" && c.dir != "":
-		return refuse("URL is set, and Dir, which is for the server inside of the process")
+		return invalid("URL excludes Dir, which is for the embedded server")
 	case c.limit < 1:
-		return refuse("Limit is %d, below 1", c.limit)
+		return invalid("Limit is %d (want at least 1)", c.limit)
 	case c.limitBytes < 0:
-		return refuse("LimitBytes is %d, below 0", c.limitBytes)
+		return invalid("LimitBytes is %d (want at least 0)", c.limitBytes)
 	case c.replicas < 1 || c.replicas > 5 || c.replicas%2 == 0:
-		return refuse("Replicas is %d, not 1, 3 or 5", c.replicas)
+		return invalid("Replicas is %d (want 1, 3 or 5)", c.replicas)
 	case c.embedded() && c.replicas != 1:
-		return refuse("Replicas is %d, but there is one server, inside of the process", c.replicas)
+		return invalid("Replicas is %d with the embedded server (want 1, or a URL)", c.replicas)
 	case c.dedupeWindow < time.Second:
-		return refuse("DedupeWindow is %v, below a second", c.dedupeWindow)
+		return invalid("DedupeWindow is %v (want at least 1s)", c.dedupeWindow)
 	case c.prefetch < 1:
-		return refuse("Prefetch is %d, below 1", c.prefetch)
+		return invalid("Prefetch is %d (want at least 1)", c.prefetch)
 	case c.ackWait < time.Second:
-		return refuse("AckWait is %v, below a second", c.ackWait)
+		return invalid("AckWait is %v (want at least 1s)", c.ackWait)
 	case c.maxInProgress < 0:
-		return refuse("MaxInProgress is %v, below 0", c.maxInProgress)
+		return invalid("MaxInProgress is %v (want at least 0)", c.maxInProgress)
 	}
 	return nil
 }
@@ -210,7 +207,7 @@ func notInName(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_')
 }
 
-// or returns v, or the default if v is zero.
+// or returns v, or byDefault if v is zero.
 func or[V comparable](v, byDefault V) V {
 	if v == *new(V) {
 		return byDefault
@@ -218,7 +215,7 @@ func or[V comparable](v, byDefault V) V {
 	return v
 }
 
-// serverLimit is a limit as servers have it: -1 for none.
+// serverLimit returns the limit as servers represent it: -1 for none.
 func (c *config) serverLimit() int64 {
 	if c.limit == sluice.Unlimited {
 		return -1

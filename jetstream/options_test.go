@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil || c.nackDelay != 0 || c.maxDeliver != 0 || c.prefetch != 1 || c.serverLimit() != -1 {
 		t.Errorf("below 0, strict and without a limit: %+v, %v", c, err)
 	}
-	d := (&core{config: c}).deadConfig()
+	d := c.deadLetters()
 	if d.name != "a-dead" || d.limit != sluice.Unlimited || d.limitBytes != 0 || d.maxDeliver != 0 || d.ordered || !d.dead {
 		t.Errorf("of dead letters: %+v", d)
 	}
@@ -66,7 +66,7 @@ func TestDirByAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	c, other := open(t, Options[int]{Name: "jobs", Dir: "here"}), open(t, Options[int]{Name: "jobs", Dir: filepath.Join(dir, "here")})
-	if c.core.link.server != other.core.link.server {
+	if c.core.conn.server != other.core.conn.server {
 		t.Error("two servers in one folder")
 	}
 	leave(t, c)
@@ -83,7 +83,7 @@ func TestServerFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options[int]{Name: "jobs", Dir: dir}
-	if c, err := Open(t.Context(), &o); err == nil || c != nil || !strings.Contains(err.Error(), "the server in "+dir+" does not start") {
+	if c, err := Open(t.Context(), &o); err == nil || c != nil || !strings.Contains(err.Error(), "the server in "+dir+" did not start") {
 		t.Errorf("Open where a file is in the way: %v", err)
 	}
 	if err := os.Remove(inWay); err != nil {

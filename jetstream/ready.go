@@ -2,65 +2,59 @@ package jetstream
 
 import "time"
 
-// readySignal returns the channel of Ready, and has a value fetched for whoever
-// reads from it.
-func (c *core) readySignal() <-chan struct{} {
-	in := &c.inbox
+// readyChan returns the channel of Ready, and fetches a message for TryRecv.
+func (in *inbox) readyChan() <-chan struct{} {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.signal == nil {
-		in.signal = make(chan struct{}, 1)
-		c.announce()
-		c.ask(false)
+	if in.readable == nil {
+		in.readable = make(chan struct{}, 1)
+		in.signal()
+		in.fetcher.fetch(false)
 	}
-	return in.signal
+	return in.readable
 }
 
-// announce puts a token into the channel of Ready if there is a value here, and
-// closes it once the channel is closed. The lock is held.
-func (c *core) announce() {
-	in := &c.inbox
+// signal puts a token into the channel of Ready if a message is ready, and closes it once
+// the channel is closed. The caller holds mu.
+func (in *inbox) signal() {
 	switch {
-	case in.signal == nil || in.signaled:
-	case c.closed.Load() || c.ended() != nil:
+	case in.readable == nil || in.signaled:
+	case in.life.closed.Load() || in.life.recvErr() != nil:
 		in.signaled = true
-		close(in.signal)
+		close(in.readable)
 	case len(in.ready) > 0:
 		select {
-		case in.signal <- struct{}{}:
+		case in.readable <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// watchDrain has what is closed watched until it is drained, as long as somebody
-// waits for that: whoever acknowledges the last value may be in another process. The
-// lock is held.
-func (c *core) watchDrain() {
-	in := &c.inbox
-	if !c.closed.Load() || in.watching || len(in.line) == 0 || c.ended() != nil {
+// watchDrain checks a closed channel until it is drained, while a receiver waits for
+// that: the last value may be acknowledged by another process. The caller holds mu.
+func (in *inbox) watchDrain() {
+	if !in.life.closed.Load() || in.watching || len(in.waiters) == 0 || in.life.recvErr() != nil {
 		return
 	}
 	in.watching = true
-	c.tasks.Go(func() {
-		for wait := firstLook; c.awaited(); wait = min(2*wait, lastLook) {
-			_ = c.look(c.leaving)
-			_ = c.pause(c.coming, wait)
+	in.life.start(func() {
+		for wait := firstCheck; in.keepWatching(); wait = min(2*wait, lastCheck) {
+			_ = in.stream.check(in.life.ctx)
+			_ = in.life.pause(in.life.recvCtx, wait)
 		}
 	})
 }
 
-// How long until a closed channel is looked at again.
+// The pauses between two checks of a closed channel: the first one, and the longest.
 const (
-	firstLook = time.Millisecond
-	lastLook  = 250 * time.Millisecond
+	firstCheck = time.Millisecond
+	lastCheck  = 250 * time.Millisecond
 )
 
-// awaited tells whether to go on watching; if not, the next one may begin.
-func (c *core) awaited() bool {
-	in := &c.inbox
+// keepWatching reports whether to check again; if not, the next watchDrain starts over.
+func (in *inbox) keepWatching() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.watching = c.ended() == nil && len(in.line) > 0
+	in.watching = in.life.recvErr() == nil && len(in.waiters) > 0
 	return in.watching
 }

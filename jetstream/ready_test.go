@@ -47,12 +47,12 @@ func TestReadyOfWhatIsHere(t *testing.T) {
 	c := open(t, Options[int]{})
 	in := &c.core.inbox
 	in.mu.Lock()
-	in.ready = []*parcel{newest(1), newest(2)}
+	in.ready = []*message{newest(1), newest(2)}
 	in.mu.Unlock()
 	for range 2 {
 		<-c.Ready()
 		in.mu.Lock()
-		if n, err := c.core.here(make([]*parcel, 1), toKeep); n != 1 || err != nil {
+		if n, err := c.core.inbox.takeReady(make([]*message, 1), asValues); n != 1 || err != nil {
 			t.Error(n, err)
 		}
 		in.mu.Unlock()
@@ -86,10 +86,10 @@ func TestCloseUnheard(t *testing.T) {
 			}
 		},
 		"by who tries": func(c *Channel[int]) {
-			c.core.looked.Store(int64(time.Since(epoch) - pullWait)) // as if it was so long ago
+			c.core.stream.checkedAt.Store(int64(time.Since(epoch) - pullWait)) // as if it was so long ago
 			// A second look makes sure that nothing is left.
-			if _, err := c.TryRecv(); err != sluice.ErrClosed && err != sluice.ErrEmpty || !c.core.closed.Load() {
-				t.Errorf("TryRecv: %v, and closed is %v", err, c.core.closed.Load())
+			if _, err := c.TryRecv(); err != sluice.ErrClosed && err != sluice.ErrEmpty || !c.core.life.closed.Load() {
+				t.Errorf("TryRecv: %v, and closed is %v", err, c.core.life.closed.Load())
 			}
 		},
 		"by a request": func(c *Channel[int]) {
@@ -98,25 +98,25 @@ func TestCloseUnheard(t *testing.T) {
 			until(t, "a request waits", func() bool { // one that got lost is made again
 				in.mu.Lock()
 				defer in.mu.Unlock()
-				_, free := in.underWay()
-				p := &in.waits[0]
+				_, free := in.fetcher.outstanding()
+				p := &in.fetcher.pulls[0]
 				if free == p {
-					p = &in.waits[1]
+					p = &in.fetcher.pulls[1]
 				}
 				m = status(p, "408")
 				m.Header.Set(headerPending, "1")
 				return p.left > 0 && p.expires == pullWait
 			})
-			c.core.arrive(m)
+			c.core.fetcher.arrive(m)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options[int]{Name: "jobs", Dir: dir + "/" + name}
 			here, there := open(t, o), open(t, o)
-			if err := here.core.news.Unsubscribe(); err != nil {
+			if err := here.core.stream.updates.Unsubscribe(); err != nil {
 				t.Fatal(err)
 			}
-			here.core.news = nil
+			here.core.stream.updates = nil
 			ready, received := here.Ready(), make(chan error)
 			go func() {
 				_, err := here.Recv(patient(t))
@@ -184,7 +184,7 @@ func TestCloseHeard(t *testing.T) {
 	until(t, "a request is under way", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		return in.awaits()
+		return in.fetcher.waiting()
 	})
 	there.Close()
 	if err := <-received; err != sluice.ErrClosed {
@@ -192,7 +192,7 @@ func TestCloseHeard(t *testing.T) {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.quiet {
+	if in.fetcher.quiet {
 		t.Error("only as its request ended")
 	}
 }

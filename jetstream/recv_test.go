@@ -61,10 +61,10 @@ func TestInProgress(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, AckWait: time.Minute, Log: mute()})
-	if c.core.held.every != 20*time.Second {
-		t.Errorf("marks come every %v of an AckWait of a minute", c.core.held.every)
+	if c.core.deliveries.interval != 20*time.Second {
+		t.Errorf("marks come every %v of an AckWait of a minute", c.core.deliveries.interval)
 	}
-	c.core.held.every = 10 * time.Millisecond
+	c.core.deliveries.interval = 10 * time.Millisecond
 	heard, err := client(t, s.ClientURL()).SubscribeSync("$JS.ACK.jobs.>")
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestInProgress(t *testing.T) {
 	d := mustDeliver(t, c)
 	for range 4 {
 		m, err := heard.NextMsgWithContext(patient(t))
-		if err != nil || string(m.Data) != string(sayProgress) {
+		if err != nil || string(m.Data) != string(ackProgress) {
 			t.Fatalf("of a delivery in hand: %v, %v", m, err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestInProgress(t *testing.T) {
 	}
 	until(t, "the acknowledgement is heard", func() bool {
 		m, err := heard.NextMsgWithContext(patient(t))
-		return err == nil && string(m.Data) == string(sayAck)
+		return err == nil && string(m.Data) == string(ackDone)
 	})
 }
 
@@ -92,12 +92,12 @@ func TestExpired(t *testing.T) {
 	c := open(t, Options[string]{Log: mute(), MaxInProgress: time.Nanosecond})
 	mustSend(t, c, "a", "b")
 	d, other := mustDeliver(t, c), mustDeliver(t, c)
-	c.core.mark()
-	c.core.held.mu.Lock()
-	if n := len(c.core.held.of); n > 0 {
+	c.core.deliveries.extend()
+	c.core.deliveries.mu.Lock()
+	if n := len(c.core.deliveries.inFlight); n > 0 {
 		t.Errorf("%d of what has lapsed are still in hand", n)
 	}
-	c.core.held.mu.Unlock()
+	c.core.deliveries.mu.Unlock()
 	if err := d.Ack(); err != ErrExpired {
 		t.Errorf("Ack after MaxInProgress: %v", err)
 	}
@@ -111,9 +111,9 @@ func TestExpired(t *testing.T) {
 	c = open(t, Options[string]{Log: mute()})
 	mustSend(t, c, "a")
 	d = mustDeliver(t, c)
-	c.core.held.mu.Lock()
-	d.parcel.alive = d.parcel.alive.Add(-c.core.config.ackWait) // as if the process had stood still
-	c.core.held.mu.Unlock()
+	c.core.deliveries.mu.Lock()
+	d.message.confirmed = d.message.confirmed.Add(-c.core.config.ackWait) // as if the process had stood still
+	c.core.deliveries.mu.Unlock()
 	if err := d.Nack(); err != ErrExpired {
 		t.Errorf("Nack after AckWait without a mark: %v", err)
 	}
@@ -132,10 +132,10 @@ func TestAckLost(t *testing.T) {
 	}
 	p.cut(false)
 	mustRecv(t, c, "b")
-	if err := client(t, s.ClientURL()).Publish(d.parcel.reply, sayNack); err != nil { // as the servers do after AckWait
+	if err := client(t, s.ClientURL()).Publish(d.message.reply, ackNak); err != nil { // as the servers do after AckWait
 		t.Fatal(err)
 	}
-	go func() { _, _ = c.Recv(c.core.leaving) }() // it comes to who waits
+	go func() { _, _ = c.Recv(c.core.life.ctx) }() // it comes to who waits
 	until(t, "it is acknowledged again", func() bool { return c.Len() == 0 })
 	if n := c.Stats().Received; n != 2 {
 		t.Errorf("%d received of 2", n)
@@ -206,7 +206,7 @@ func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Name: "jobs", NackDelay: -1, MaxDeliver: 2, Log: mute()})
 	mustSend(t, c, 1)
-	if _, err := c.core.link.js.Publish(t.Context(), c.core.subject, []byte("no number")); err != nil {
+	if _, err := c.core.conn.js.Publish(t.Context(), c.core.subject, []byte("no number")); err != nil {
 		t.Fatal(err)
 	}
 	mustSend(t, c, 2)
@@ -246,8 +246,8 @@ func TestDeadLetters(t *testing.T) {
 		}
 	}
 	slices.Sort(reasons)
-	if len(reasons) != 2 || !strings.HasPrefix(reasons[0], "delivered 1 times: its bytes are no value of the codec json") ||
-		reasons[1] != "delivered 2 times: it was given back the last time" {
+	if len(reasons) != 2 || !strings.HasPrefix(reasons[0], "delivered 1 times: codec json cannot decode it") ||
+		reasons[1] != "delivered 2 times: Nack in the last attempt" {
 		t.Errorf("reasons: %q", reasons)
 	}
 }

@@ -9,74 +9,72 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 )
 
-// repair deals with servers that lost values in a power loss, as they do when they do
-// not sync every write: the stream begins again with numbers that it had before, and
-// its consumer, which remembers more than the stream, passes over the values that get
-// them. Two things show it:
+// repair handles servers that lost values in a power failure, which happens if they do
+// not sync every write: the stream reuses sequence numbers, and its consumer, which
+// remembers more than the stream, skips the values that get them. Two symptoms:
 //
-//   - the consumer has delivered more than the stream ever had;
-//   - values are stored, but the consumer has none to deliver, waits for none, and has
-//     done with the first of them. The removal of a value that was acknowledged takes
-//     a moment, so it must be so still when it is looked at again.
+//   - the consumer has delivered a sequence number that the stream does not have;
+//   - values are stored, but the consumer has none to deliver, none in flight, and counts
+//     the first of them as acknowledged. Removing an acknowledged value takes a moment, so
+//     the symptom must persist until a second check.
 //
-// A new consumer begins with the first value that is stored. Nothing but what was to
-// come again anyway comes twice.
-func (c *core) repair(ctx context.Context, info *natsjs.StreamInfo) error {
-	c.inbox.mu.Lock()
-	consumer := c.inbox.consumer
-	c.inbox.mu.Unlock()
-	state, err := consumer.Info(ctx)
+// A new consumer starts with the first stored value. It delivers twice only what would
+// have been redelivered anyway. The caller holds mu.
+func (s *stream) repair(ctx context.Context, info *natsjs.StreamInfo) error {
+	state, err := s.consumer.Info(ctx)
 	switch {
 	case errors.Is(err, natsjs.ErrConsumerNotFound):
-		return c.restore(ctx, "it was deleted")
+		return s.recreate(ctx, "it was deleted")
 	case err != nil:
 		return err
 	case state.Delivered.Stream > info.State.LastSeq:
-		// Unless the stream has grown in between.
-		if info, err = c.stream.Info(ctx); err != nil {
+		// The stream may have grown in between.
+		if info, err = s.handle.Info(ctx); err != nil {
 			return err
 		}
 		if state.Delivered.Stream > info.State.LastSeq {
-			return c.restoreLost(ctx, fmt.Sprintf("it had delivered up to %d, and the last stored is %d",
+			return s.recreateAfterLoss(ctx, fmt.Sprintf("the consumer delivered sequence %d, but the last one stored is %d",
 				state.Delivered.Stream, info.State.LastSeq))
 		}
 	}
-	return c.repairPassedOver(ctx, info, state)
+	return s.repairSkipped(ctx, info, state)
 }
 
-// suspicion is the first value of a stream that seems to be passed over, and since
-// when it does. It belongs to whoever holds core.asking.
+// A suspicion is the first value of a stream, if the consumer seems to skip it, and when
+// that was first seen. It is guarded by stream.mu.
 type suspicion struct {
 	first uint64
 	since time.Time
 }
 
-// convincing is how long a value seems to be passed over until it counts as that.
-const convincing = time.Second
+// suspicionTime is how long a value must seem to be skipped before the consumer is
+// recreated.
+const suspicionTime = time.Second
 
-func (c *core) repairPassedOver(ctx context.Context, info *natsjs.StreamInfo, state *natsjs.ConsumerInfo) error {
+func (s *stream) repairSkipped(ctx context.Context, info *natsjs.StreamInfo, state *natsjs.ConsumerInfo) error {
 	first := info.State.FirstSeq
 	if info.State.Msgs == 0 || state.NumPending > 0 || state.NumAckPending > 0 || state.AckFloor.Stream < first {
-		c.suspected = suspicion{}
+		s.suspicion = suspicion{}
 		return nil
 	}
-	if c.suspected.first != first {
-		c.suspected = suspicion{first, time.Now()}
-		c.task(func() {
-			if wait(c.leaving, convincing) {
-				_ = c.look(c.leaving)
+	if s.suspicion.first != first {
+		s.suspicion = suspicion{first, time.Now()}
+		s.life.start(func() {
+			if sleep(s.life.ctx, suspicionTime) {
+				_ = s.check(s.life.ctx)
 			}
 		})
 		return nil
 	}
-	if time.Since(c.suspected.since) < convincing {
+	if time.Since(s.suspicion.since) < suspicionTime {
 		return nil
 	}
-	return c.restoreLost(ctx, fmt.Sprintf("it had done with everything up to %d, but %d is stored", state.AckFloor.Stream, first))
+	return s.recreateAfterLoss(ctx, fmt.Sprintf("the consumer counts everything up to sequence %d as acknowledged, but %d is stored",
+		state.AckFloor.Stream, first))
 }
 
-// wait waits for d, and tells whether ctx was not done first.
-func wait(ctx context.Context, d time.Duration) bool {
+// sleep waits for d, and reports false if ctx is done first.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -87,17 +85,17 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (c *core) restoreLost(ctx context.Context, why string) error {
-	c.warn(warnLost, "the servers have lost values that they had confirmed, as a power loss does where not every write is synced: "+why)
-	if err := c.stream.DeleteConsumer(ctx, consumerName); err != nil && !errors.Is(err, natsjs.ErrConsumerNotFound) {
+func (s *stream) recreateAfterLoss(ctx context.Context, cause string) error {
+	s.warn(warnLost, "the servers lost confirmed values, as in a power failure without sync_interval: always: "+cause)
+	if err := s.handle.DeleteConsumer(ctx, consumerName); err != nil && !errors.Is(err, natsjs.ErrConsumerNotFound) {
 		return err
 	}
-	return c.restore(ctx, why)
+	return s.recreate(ctx, cause)
 }
 
-// restore makes the consumer anew.
-func (c *core) restore(ctx context.Context, why string) error {
-	c.log.Warn("jetstream: the consumer is made anew", "because", why)
-	c.suspected = suspicion{}
-	return c.findConsumer(ctx)
+// recreate creates the consumer again.
+func (s *stream) recreate(ctx context.Context, cause string) error {
+	s.log.Warn("jetstream: recreating the consumer", "cause", cause)
+	s.suspicion = suspicion{}
+	return s.findConsumer(ctx)
 }

@@ -46,7 +46,7 @@ func TestLossAtOpen(t *testing.T) {
 	mustRecv(t, c, 0, 1, 2, 3, 4)
 	mustSend(t, c, 20, 21)
 	mustRecv(t, c, 20, 21)
-	if w := c.Stats().Warning; !strings.Contains(w, "have lost values that they had confirmed") {
+	if w := c.Stats().Warning; !strings.Contains(w, "the servers lost confirmed values") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 }
@@ -68,21 +68,21 @@ func TestDeliveredMeanwhile(t *testing.T) {
 	c := open(t, Options[int]{Log: mute()})
 	mustSend(t, c, 1)
 	mustDeliver(t, c)
-	c.core.asking.Lock()
-	defer c.core.asking.Unlock()
-	if err := c.core.repair(t.Context(), &natsjs.StreamInfo{}); err != nil || c.core.warnings.String() != "" {
+	c.core.stream.mu.Lock()
+	defer c.core.stream.mu.Unlock()
+	if err := c.core.stream.repair(t.Context(), &natsjs.StreamInfo{}); err != nil || c.core.warnings.String() != "" {
 		t.Errorf("%v; the warning: %q", err, c.core.warnings.String())
 	}
-	if err := c.core.repair(canceled(), &natsjs.StreamInfo{}); err == nil {
+	if err := c.core.stream.repair(canceled(), &natsjs.StreamInfo{}); err == nil {
 		t.Error("who does not hear of the consumer takes that for well")
 	}
 	c.core.inbox.mu.Lock()
-	c.core.inbox.consumer = hasDelivered{upTo: 15}
+	c.core.stream.consumer = hasDelivered{upTo: 15}
 	c.core.inbox.mu.Unlock()
-	if err := c.core.repair(t.Context(), &natsjs.StreamInfo{}); err != nil {
+	if err := c.core.stream.repair(t.Context(), &natsjs.StreamInfo{}); err != nil {
 		t.Error(err)
 	}
-	if w := c.core.warnings.String(); !strings.Contains(w, "it had delivered up to 15, and the last stored is 1") {
+	if w := c.core.warnings.String(); !strings.Contains(w, "the consumer delivered sequence 15, but the last one stored is 1") {
 		t.Errorf("the warning: %q", w)
 	}
 }
@@ -101,7 +101,7 @@ func TestConsumerDeleted(t *testing.T) {
 		received <- v
 	}()
 	until(t, "a receiver waits", func() bool { return c.Stats().ReceiversWaiting == 1 })
-	if err := c.core.stream.DeleteConsumer(t.Context(), consumerName); err != nil {
+	if err := c.core.stream.handle.DeleteConsumer(t.Context(), consumerName); err != nil {
 		t.Fatal(err)
 	}
 	mustSend(t, c, 7)
@@ -119,13 +119,13 @@ func TestPassedOver(t *testing.T) {
 		t.Helper()
 		info := &natsjs.StreamInfo{State: natsjs.StreamState{FirstSeq: first, Msgs: msgs}}
 		state := &natsjs.ConsumerInfo{AckFloor: natsjs.SequenceInfo{Stream: floor}, NumPending: pending, NumAckPending: inHand}
-		if err := c.core.repairPassedOver(t.Context(), info, state); err != nil {
+		if err := c.core.stream.repairSkipped(t.Context(), info, state); err != nil {
 			t.Error(err)
 		}
 	}
-	suspected := &c.core.suspected
-	c.core.asking.Lock() // nobody else looks
-	defer c.core.asking.Unlock()
+	suspected := &c.core.stream.suspicion
+	c.core.stream.mu.Lock() // nobody else looks
+	defer c.core.stream.mu.Unlock()
 	for what, other := range map[string]func(){
 		"nothing is stored":         func() { look(3, 0, 5, 0, 0) },
 		"some are to be delivered":  func() { look(3, 1, 5, 1, 0) },
@@ -149,10 +149,10 @@ func TestPassedOver(t *testing.T) {
 	if w := c.core.warnings.String(); w != "" {
 		t.Errorf("it is taken for sure: %q", w)
 	}
-	suspected.since = suspected.since.Add(-convincing)
+	suspected.since = suspected.since.Add(-suspicionTime)
 	before := consumerOf(t, c).Created
 	look(4, 1, 5, 0, 0)
-	if w := c.core.warnings.String(); !strings.Contains(w, "it had done with everything up to 5, but 4 is stored") {
+	if w := c.core.warnings.String(); !strings.Contains(w, "counts everything up to sequence 5 as acknowledged, but 4 is stored") {
 		t.Errorf("the warning: %q", w)
 	}
 	if !consumerOf(t, c).Created.After(before) || suspected.first != 0 {
@@ -162,7 +162,7 @@ func TestPassedOver(t *testing.T) {
 
 func consumerOf(t *testing.T, c *Channel[int]) *natsjs.ConsumerInfo {
 	t.Helper()
-	consumer, err := c.core.stream.Consumer(t.Context(), consumerName)
+	consumer, err := c.core.stream.handle.Consumer(t.Context(), consumerName)
 	if err != nil {
 		t.Fatal(err)
 	}

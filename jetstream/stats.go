@@ -13,87 +13,90 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// tally is what Stats tells: of the stream as it was last seen, and of this process.
-type tally struct {
+// counters are the figures of Stats: of the stream when it was last observed, and of this
+// process.
+type counters struct {
 	sent, received, dead atomic.Uint64
 
 	mu                   sync.Mutex
 	stored               uint64 // values
 	bytes                uint64
-	highWater            uint64 // of what was seen
+	highWater            uint64 // of stored
 	sendWaits, recvWaits waits
 }
 
-// waits are those of one side. A wait under way counts up to now.
+// waits are the waits of the senders or of the receivers.
 type waits struct {
-	n       uint64
-	now     int
-	total   time.Duration // of those that are over
-	started time.Duration // sum of the begins of those under way, since epoch
+	n       uint64        // including those under way
+	now     int           // under way
+	total   time.Duration // of those that ended
+	started time.Duration // sum of the start times of those under way, since epoch
 }
 
-// epoch is what begins of waits are counted from.
+// epoch is the zero of start times.
 var epoch = time.Now()
 
-func (t *tally) wait(w *waits) (end func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (c *counters) wait(w *waits) (end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	begin := time.Since(epoch)
 	w.n++
 	w.now++
 	w.started += begin
 	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		w.now--
 		w.started -= begin
 		w.total += time.Since(epoch) - begin
 	}
 }
 
+// time returns the total time of all waits, including those under way.
 func (w *waits) time() time.Duration {
 	return w.total + time.Duration(w.now)*time.Since(epoch) - w.started
 }
 
-func (t *tally) sendWait() (end func()) { return t.wait(&t.sendWaits) }
-func (t *tally) recvWait() (end func()) { return t.wait(&t.recvWaits) }
+func (c *counters) sendWait() (end func()) { return c.wait(&c.sendWaits) }
+func (c *counters) recvWait() (end func()) { return c.wait(&c.recvWaits) }
 
-// see notes how the stream is.
-func (t *tally) see(info *natsjs.StreamInfo) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stored, t.bytes = info.State.Msgs, info.State.Bytes
-	t.highWater = max(t.highWater, t.stored)
+// observe records the state of the stream.
+func (c *counters) observe(info *natsjs.StreamInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stored, c.bytes = info.State.Msgs, info.State.Bytes
+	c.highWater = max(c.highWater, c.stored)
 }
 
-// warnings are what endangers the promises, by topic.
+// warnings are the conditions that put the promises at risk, by topic.
 type warnings struct {
-	mu sync.Mutex
-	of map[string]string
+	mu   sync.Mutex
+	text map[string]string
 }
 
 const (
-	warnSync    = "sync"
-	warnBatches = "batches"
-	warnClose   = "close"
-	warnLost    = "lost"
-	warnTries   = "tries"
+	warnSync     = "sync"
+	warnBatches  = "batches"
+	warnClose    = "close"
+	warnLost     = "lost"
+	warnAttempts = "attempts"
 )
 
 // warn logs a warning and keeps it for Stats; an empty text withdraws it.
-func (c *core) warn(topic, text string) {
-	c.warnings.mu.Lock()
-	defer c.warnings.mu.Unlock()
+func (s *session) warn(topic, text string) {
+	w := &s.warnings
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if text == "" {
-		delete(c.warnings.of, topic)
+		delete(w.text, topic)
 		return
 	}
-	if c.warnings.of == nil {
-		c.warnings.of = map[string]string{}
+	if w.text == nil {
+		w.text = map[string]string{}
 	}
-	if c.warnings.of[topic] != text {
-		c.warnings.of[topic] = text
-		c.log.Warn("jetstream: " + text)
+	if w.text[topic] != text {
+		w.text[topic] = text
+		s.log.Warn("jetstream: " + text)
 	}
 }
 
@@ -101,48 +104,48 @@ func (w *warnings) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []string
-	for _, text := range w.of {
+	for _, text := range w.text {
 		all = append(all, text)
 	}
 	slices.Sort(all)
 	return strings.Join(all, "; ")
 }
 
-// statsWait is the longest that Len and Stats wait for the servers.
-const statsWait = 250 * time.Millisecond
+// statsTimeout is the longest that Len and Stats wait for the servers.
+const statsTimeout = 250 * time.Millisecond
 
-// refresh looks at the stream, unless the process has left.
-func (c *core) refresh() {
-	if c.left.Load() || c.gone.Load() || c.drained.Load() {
+// observe asks the servers for the state of the stream, unless it cannot change anymore.
+func (s *stream) observe() {
+	if s.life.shutdown.Load() || s.life.deleted.Load() || s.life.drained.Load() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.leaving, statsWait)
+	ctx, cancel := context.WithTimeout(s.life.ctx, statsTimeout)
 	defer cancel()
-	if info, err := c.stream.Info(ctx); err == nil {
-		c.tally.see(info)
+	if info, err := s.handle.Info(ctx); err == nil {
+		s.counters.observe(info)
 	}
 }
 
-func (c *core) length() int {
-	c.refresh()
-	c.tally.mu.Lock()
-	defer c.tally.mu.Unlock()
-	return int(min(c.tally.stored, uint64(sluice.Unlimited)))
+func (s *stream) length() int {
+	s.observe()
+	s.counters.mu.Lock()
+	defer s.counters.mu.Unlock()
+	return int(min(s.counters.stored, uint64(sluice.Unlimited)))
 }
 
-func (c *core) stats() sluice.Stats {
-	c.refresh()
-	t := &c.tally
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (s *stream) stats() sluice.Stats {
+	s.observe()
+	c := &s.counters
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return sluice.Stats{
-		Name: c.config.name, Cap: c.config.limit, Lanes: 1,
-		Len:  int(min(t.stored, uint64(sluice.Unlimited))),
-		Sent: t.sent.Load(), Received: t.received.Load(), Dropped: t.dead.Load(),
-		SendWaits: t.sendWaits.n, RecvWaits: t.recvWaits.n,
-		SendWaitTime: t.sendWaits.time(), RecvWaitTime: t.recvWaits.time(),
-		SendersWaiting: t.sendWaits.now, ReceiversWaiting: t.recvWaits.now,
-		HighWater:   int(min(t.highWater, uint64(sluice.Unlimited))),
-		BytesOnDisk: int64(t.bytes), Closed: c.closed.Load(), Warning: c.warnings.String(),
+		Name: s.config.name, Cap: s.config.limit, Lanes: 1,
+		Len:  int(min(c.stored, uint64(sluice.Unlimited))),
+		Sent: c.sent.Load(), Received: c.received.Load(), Dropped: c.dead.Load(),
+		SendWaits: c.sendWaits.n, RecvWaits: c.recvWaits.n,
+		SendWaitTime: c.sendWaits.time(), RecvWaitTime: c.recvWaits.time(),
+		SendersWaiting: c.sendWaits.now, ReceiversWaiting: c.recvWaits.now,
+		HighWater:   int(min(c.highWater, uint64(sluice.Unlimited))),
+		BytesOnDisk: int64(c.bytes), Closed: s.life.closed.Load(), Warning: s.warnings.String(),
 	}
 }

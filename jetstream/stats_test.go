@@ -14,7 +14,7 @@ import (
 // Waits are counted to the moment, those under way as well as those that are over.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var of tally
+		var of counters
 		w := &of.sendWaits
 		sees := func(n uint64, now int, total time.Duration) {
 			t.Helper()
@@ -45,9 +45,9 @@ func TestWaits(t *testing.T) {
 // The high-water mark does not fall with the level.
 func TestHighWater(t *testing.T) {
 	t.Parallel()
-	var of tally
+	var of counters
 	for _, stored := range []uint64{3, 7, 2} {
-		of.see(&natsjs.StreamInfo{State: natsjs.StreamState{Msgs: stored, Bytes: 10 * stored}})
+		of.observe(&natsjs.StreamInfo{State: natsjs.StreamState{Msgs: stored, Bytes: 10 * stored}})
 	}
 	if of.stored != 2 || of.bytes != 20 || of.highWater != 7 {
 		t.Errorf("after 3, 7 and 2: %d values, %d bytes, the high-water mark %d", of.stored, of.bytes, of.highWater)
@@ -58,7 +58,7 @@ func TestHighWater(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	var j journal
-	c := newCore(config{log: j.log()}, &link{})
+	c := newCore(config{log: j.log()}, &connection{})
 	for range 2 {
 		c.warn(warnSync, "zeal")
 		c.warn(warnClose, "ardour")

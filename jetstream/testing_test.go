@@ -75,9 +75,9 @@ func withCancel(t testing.TB) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// newest is a parcel that has just come, whose values nobody sent.
-func newest(seq uint64) *parcel {
-	return &parcel{key: key{seq: seq}, tries: 1, came: time.Now(), reply: "nobody"}
+// newest is a message that has just come, whose values nobody sent.
+func newest(seq uint64) *message {
+	return &message{key: key{seq: seq}, delivered: 1, arrived: time.Now(), reply: "nobody"}
 }
 
 // status is what servers say of the request under way on p. The lock is held.

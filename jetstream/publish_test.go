@@ -135,7 +135,7 @@ func TestUnknownRetry(t *testing.T) {
 func TestSendBatchUnknown(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
-	batch := make([]string, maxRun+10)
+	batch := make([]string, maxBatch+10)
 	ctx, cancel := context.WithCancel(t.Context())
 	p.deafen()
 	sent := make(chan int)
@@ -145,12 +145,12 @@ func TestSendBatchUnknown(t *testing.T) {
 		n, err = c.SendBatch(ctx, batch)
 		sent <- n
 	}()
-	until(t, "a run is stored", func() bool { return storedIn(t, s, "jobs") == maxRun })
+	until(t, "a run is stored", func() bool { return storedIn(t, s, "jobs") == maxBatch })
 	cancel()
 	p.cut(false)
 	n := <-sent
 	u := (*UnknownError)(nil)
-	if !errors.As(err, &u) || n != 0 || u.Values != maxRun {
+	if !errors.As(err, &u) || n != 0 || u.Values != maxBatch {
 		t.Fatalf("SendBatch whose answer is lost: %d, %v, about %+v", n, err, u)
 	}
 	for range 2 {
@@ -158,7 +158,7 @@ func TestSendBatchUnknown(t *testing.T) {
 			t.Fatalf("Retry: %v", err)
 		}
 	}
-	if stored, n := storedIn(t, s, "jobs"), c.Stats().Sent; stored != maxRun || n != maxRun {
+	if stored, n := storedIn(t, s, "jobs"), c.Stats().Sent; stored != maxBatch || n != maxBatch {
 		t.Errorf("%d stored after Retry, Stats.Sent is %d", stored, n)
 	}
 }
@@ -294,7 +294,7 @@ func TestSendBatchOldServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream := newCore(config, &link{}).streamConfig()
+	stream := newCore(config, &connection{}).config.stream()
 	stream.AllowAtomicPublish = false
 	if _, err := js.CreateStream(t.Context(), stream); err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestSendBatchOldServers(t *testing.T) {
 		t.Errorf("SendBatch: %d, %v", n, err)
 	}
 	mustRecv(t, c, 1, 2, 3)
-	if w := c.Stats().Warning; !strings.Contains(w, "SendBatch sends one after the other") {
+	if w := c.Stats().Warning; !strings.Contains(w, "SendBatch sends the values one by one") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 }
@@ -316,14 +316,14 @@ func TestTooLarge(t *testing.T) {
 	large := strings.Repeat("a", 1<<20)
 	_, batchErr := c.SendBatch(t.Context(), []string{"b", large})
 	for _, err := range []error{c.Send(t.Context(), large), c.TrySend(large), batchErr} {
-		if !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "the value has 1048576 bytes, and the servers take messages of 1048576") {
+		if !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "the value has 1048576 bytes, max_payload of the servers is 1048576") {
 			t.Errorf("a value of a mebibyte: %v", err)
 		}
 	}
 	if n := c.Len(); n != 0 {
 		t.Errorf("%d are stored", n)
 	}
-	fits := large[:1<<20-overhead]
+	fits := large[:1<<20-maxHeaders]
 	mustSend(t, c, fits)
 	mustRecv(t, c, fits)
 	many := slices.Repeat([]string{fits}, 10) // more bytes than a run has
@@ -337,8 +337,8 @@ func TestTooLarge(t *testing.T) {
 func TestLargerThanLimitBytes(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{LimitBytes: 1000})
-	fits := strings.Repeat("a", 1000-leastAdded-len(c.core.subject))
-	if err := c.TrySend(fits + "a"); !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "takes 1001 bytes, and the channel has LimitBytes of 1000") {
+	fits := strings.Repeat("a", 1000-minOverhead-len(c.core.subject))
+	if err := c.TrySend(fits + "a"); !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "takes 1001 bytes, LimitBytes is 1000") {
 		t.Errorf("a value that does not fit: %v", err)
 	}
 	if err := c.TrySend(fits); err != nil {
@@ -364,7 +364,7 @@ func TestSendBatchCodec(t *testing.T) {
 func TestDeletedForSenders(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
-	if err := c.core.link.js.DeleteStream(t.Context(), c.core.config.name); err != nil {
+	if err := c.core.conn.js.DeleteStream(t.Context(), c.core.config.name); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Send(patient(t), 1); err != ErrDeleted {

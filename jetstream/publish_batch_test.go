@@ -22,15 +22,15 @@ func TestRunOf(t *testing.T) {
 		most  int
 		want  int
 	}{
-		{[][]byte{small}, maxRun, 1},
+		{[][]byte{small}, maxBatch, 1},
 		{[][]byte{small, small, small}, 2, 2},
 		{[][]byte{small, small, small}, 3, 3},
-		{[][]byte{form(maxRunBytes - 1), small, small}, maxRun, 2},
-		{[][]byte{form(maxRunBytes), small}, maxRun, 1},
-		{[][]byte{form(maxRunBytes + 1), small}, maxRun, 1},
-		{[][]byte{small, form(maxRunBytes)}, maxRun, 1},
+		{[][]byte{form(maxBatchBytes - 1), small, small}, maxBatch, 2},
+		{[][]byte{form(maxBatchBytes), small}, maxBatch, 1},
+		{[][]byte{form(maxBatchBytes + 1), small}, maxBatch, 1},
+		{[][]byte{small, form(maxBatchBytes)}, maxBatch, 1},
 	} {
-		if got := runOf(test.forms, test.most); got != test.want {
+		if got := batchSize(test.forms, test.most); got != test.want {
 			t.Errorf("%d forms, of which the first has %d bytes: %d in a run, want %d", len(test.forms), len(test.forms[0]), got, test.want)
 		}
 	}
@@ -41,29 +41,29 @@ func TestRunOf(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
-	for range maxInFlight {
-		if err := c.core.takePlace(canceled()); err != nil { // there is one: it does not wait
+	for range maxBatches {
+		if err := c.core.publisher.acquireSlot(canceled()); err != nil { // there is one: it does not wait
 			t.Fatal(err)
 		}
 	}
 	if n, err := c.SendBatch(canceled(), []int{1, 2}); n != 0 || err != context.Canceled {
 		t.Errorf("SendBatch without a place: %d, %v", n, err)
 	}
-	<-c.core.inFlight
+	<-c.core.publisher.slots
 	for range 3 { // it gives its place back
 		if n, err := c.SendBatch(patient(t), []int{1, 2}); n != 2 || err != nil {
 			t.Errorf("SendBatch with a place: %d, %v", n, err)
 		}
 	}
-	if n := len(c.core.inFlight); n != maxInFlight-1 {
-		t.Errorf("%d places are taken of %d", n, maxInFlight-1)
+	if n := len(c.core.publisher.slots); n != maxBatches-1 {
+		t.Errorf("%d places are taken of %d", n, maxBatches-1)
 	}
 	crowded := alone(config{})
-	for range maxInFlight {
-		crowded.inFlight <- struct{}{}
+	for range maxBatches {
+		crowded.publisher.slots <- struct{}{}
 	}
-	crowded.leave()
-	if err := crowded.takePlace(patient(t)); err != ErrShutdown {
+	crowded.life.cancel()
+	if err := crowded.publisher.acquireSlot(patient(t)); err != ErrShutdown {
 		t.Errorf("who waits for a place at Shutdown: %v", err)
 	}
 }
@@ -93,7 +93,7 @@ func TestSendBatchLengths(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	next, received := 0, 0
-	for _, n := range []int{0, 1, 2, maxRun, maxRun + 1, 2*maxRun + 2} {
+	for _, n := range []int{0, 1, 2, maxBatch, maxBatch + 1, 2*maxBatch + 2} {
 		batch := make([]int, n)
 		for i := range batch {
 			batch[i] = next
@@ -136,7 +136,7 @@ func TestUnknownStays(t *testing.T) {
 	} {
 		ctx, cancel := withCancel(t)
 		attempts := 0
-		s := &shipment{values: 3, store: func(context.Context) error {
+		s := &publication{values: 3, store: func(context.Context) error {
 			switch attempts++; {
 			case attempts == 1 && second == context.Canceled:
 				cancel()
@@ -149,11 +149,11 @@ func TestUnknownStays(t *testing.T) {
 			return nil
 		}}
 		var u *UnknownError
-		if err := c.core.send(ctx, s, forServers); !errors.As(err, &u) || u.Values != 3 {
+		if err := c.core.publisher.send(ctx, s, waitServers); !errors.As(err, &u) || u.Values != 3 {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		c.core.closed.Store(false) // nobody has closed it
+		c.core.life.closed.Store(false) // nobody has closed it
 		before := c.Stats().Sent
 		for range 3 {
 			if err := u.Retry(t.Context()); err != nil {
@@ -181,8 +181,8 @@ func TestOneAttempt(t *testing.T) {
 		{context.DeadlineExceeded, ErrUnknown, 0},
 	} {
 		attempts, before := 0, c.Stats().Sent
-		s := &shipment{values: 2, store: func(context.Context) error { attempts++; return test.answer }}
-		if err := c.core.send(t.Context(), s, never); !errors.Is(err, test.is) || attempts != 1 {
+		s := &publication{values: 2, store: func(context.Context) error { attempts++; return test.answer }}
+		if err := c.core.publisher.send(t.Context(), s, waitNever); !errors.Is(err, test.is) || attempts != 1 {
 			t.Errorf("%v: %v after %d attempts, want %v", test.answer, err, attempts, test.is)
 		}
 		if n := c.Stats().Sent - before; n != test.values {
@@ -197,19 +197,19 @@ func TestTriesEnd(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	attempts := 0
-	s := &shipment{values: 1, store: func(context.Context) error { attempts++; return context.DeadlineExceeded }}
-	s.first, s.cause = time.Now().Add(-c.core.config.dedupeWindow/2-time.Second), context.DeadlineExceeded
-	if err := c.core.send(patient(t), s, forRoom); !errors.Is(err, ErrUnknown) || attempts != 0 {
+	s := &publication{values: 1, store: func(context.Context) error { attempts++; return context.DeadlineExceeded }}
+	s.unknownSince, s.cause = time.Now().Add(-c.core.config.dedupeWindow/2-time.Second), context.DeadlineExceeded
+	if err := c.core.publisher.send(patient(t), s, waitRoom); !errors.Is(err, ErrUnknown) || attempts != 0 {
 		t.Errorf("after the window: %v, and %d attempts", err, attempts)
 	}
-	s.first = time.Time{}
+	s.unknownSince = time.Time{}
 	begun := time.Now()
-	err := c.core.send(patient(t), s, never)
-	if !errors.Is(err, ErrUnknown) || s.first.Before(begun) || s.first.After(time.Now()) || attempts != 1 {
-		t.Errorf("the window begins at %v, %v", s.first, err)
+	err := c.core.publisher.send(patient(t), s, waitNever)
+	if !errors.Is(err, ErrUnknown) || s.unknownSince.Before(begun) || s.unknownSince.After(time.Now()) || attempts != 1 {
+		t.Errorf("the window begins at %v, %v", s.unknownSince, err)
 	}
-	first := s.first
-	if err := c.core.send(patient(t), s, never); !errors.Is(err, ErrUnknown) || s.first != first {
+	first := s.unknownSince
+	if err := c.core.publisher.send(patient(t), s, waitNever); !errors.Is(err, ErrUnknown) || s.unknownSince != first {
 		t.Errorf("the window begins anew with each attempt: %v", err)
 	}
 }
@@ -228,7 +228,7 @@ func TestRecvBatchAtOnce(t *testing.T) {
 		until(t, "the consumer knows of them", func() bool { return consumerOf(t, c).NumPending == 250 })
 		for got := 0; got < 250; calls++ {
 			in.mu.Lock()
-			in.tookAt = time.Time{} // a long time ago
+			in.takenAt = time.Time{} // a long time ago
 			in.mu.Unlock()
 			n, err := c.RecvBatch(patient(t), buf)
 			if err != nil {
@@ -254,7 +254,7 @@ func TestRecvBatchDeaf(t *testing.T) {
 	asked := func() bool {
 		c.core.inbox.mu.Lock()
 		defer c.core.inbox.mu.Unlock()
-		return c.core.inbox.tries.left > 0
+		return c.core.fetcher.try.left > 0
 	}
 	ended := make(chan error)
 	go func() {
@@ -273,7 +273,7 @@ func TestRecvBatchDeaf(t *testing.T) {
 	until(t, "it waits for one", func() bool {
 		c.core.inbox.mu.Lock()
 		defer c.core.inbox.mu.Unlock()
-		return len(c.core.inbox.line) == 1
+		return len(c.core.inbox.waiters) == 1
 	})
 	p.cut(false)
 	mustSend(t, c, "a")
@@ -295,7 +295,7 @@ func TestShutdownUnanswered(t *testing.T) {
 			sent <- err
 		}()
 		until(t, "they are stored", func() bool { return storedIn(t, s, "jobs") == uint64(values) })
-		c.core.link.nc.Close() // as Shutdown does at its end
+		c.core.conn.nc.Close() // as Shutdown does at its end
 		if err := <-sent; !errors.Is(err, ErrUnknown) {
 			t.Errorf("SendBatch of %d that are stored: %v", values, err)
 		}

@@ -17,7 +17,7 @@ func overIn[T any](t *testing.T, c *Channel[T]) {
 	until(t, "its requests are over", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		return !in.awaits()
+		return !in.fetcher.waiting()
 	})
 }
 
@@ -25,8 +25,8 @@ func overIn[T any](t *testing.T, c *Channel[T]) {
 // for in advance.
 func TestNextRequest(t *testing.T) {
 	t.Parallel()
-	one := pullRequest{Batch: 1, Expires: pullWait, Heartbeat: pullBeat}
-	stands := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullStands} }
+	one := pullRequest{Batch: 1, Expires: pullWait, Heartbeat: pullHeartbeat}
+	stands := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullAhead} }
 	for _, test := range []struct {
 		name                     string
 		line, ready, left, depth int
@@ -38,7 +38,7 @@ func TestNextRequest(t *testing.T) {
 		{name: "Ready waits", signal: true, depth: 1, want: one},
 		{name: "Ready waits, and one does", line: 1, signal: true, depth: 1, want: one},
 		{name: "Ready has one", signal: true, ready: 1, depth: 1},
-		{name: "several wait, one is asked for", line: 3, left: 1, depth: 1, want: pullRequest{Batch: 2, Expires: pullWait, Heartbeat: pullBeat}},
+		{name: "several wait, one is asked for", line: 3, left: 1, depth: 1, want: pullRequest{Batch: 2, Expires: pullWait, Heartbeat: pullHeartbeat}},
 		{name: "one waits, one is asked for", line: 1, left: 1, depth: 1, quiet: true},
 		{name: "it was quiet", line: 1, depth: 8, quiet: true, want: one},
 		{name: "values flow", line: 1, depth: 8, want: stands(8)},
@@ -49,11 +49,12 @@ func TestNextRequest(t *testing.T) {
 		{name: "all was taken, late", depth: 8},
 		{name: "taken one by one", soon: true, depth: 1},
 	} {
-		in := inbox{line: make([]*receiver, test.line), ready: make([]*parcel, test.ready), depth: test.depth, quiet: test.quiet}
+		in := inbox{waiters: make([]*waiter, test.line), ready: make([]*message, test.ready)}
+		f := fetcher{inbox: &in, depth: test.depth, quiet: test.quiet}
 		if test.signal {
-			in.signal = make(chan struct{})
+			in.readable = make(chan struct{})
 		}
-		if got := in.next(test.soon, test.left); got != test.want {
+		if got := f.next(test.soon, test.left); got != test.want {
 			t.Errorf("%s: the next request is %+v, want %+v", test.name, got, test.want)
 		}
 	}
@@ -70,13 +71,13 @@ func TestRequestEnds(t *testing.T) {
 		left, brought, before, depth int
 		quiet                        bool
 	}{{1, 15, 16, 16, false}, {8, 8, 16, 16, false}, {9, 7, 16, 8, false}, {16, 0, 16, 8, true}, {1, 0, 1, 1, true}} {
-		in.depth, in.quiet = test.before, false
-		p := &in.waits[0]
+		in.fetcher.depth, in.fetcher.quiet = test.before, false
+		p := &in.fetcher.pulls[0]
 		p.left, p.brought = test.left, test.brought
-		c.core.told(p, "408", nats.Header{headerPending: {"1"}})
-		if in.depth != test.depth || in.quiet != test.quiet || p.left != 0 {
+		c.core.fetcher.handleStatus(p, "408", nats.Header{headerPending: {"1"}})
+		if in.fetcher.depth != test.depth || in.fetcher.quiet != test.quiet || p.left != 0 {
 			t.Errorf("after a request that brought %d of %d: depth %d, quiet %v, %d still to come; want depth %d, quiet %v, 0",
-				test.brought, test.left+test.brought, in.depth, in.quiet, p.left, test.depth, test.quiet)
+				test.brought, test.left+test.brought, in.fetcher.depth, in.fetcher.quiet, p.left, test.depth, test.quiet)
 		}
 	}
 }
@@ -88,7 +89,7 @@ func TestAsksAhead(t *testing.T) {
 	s := listening(t, nil)
 	c := open(t, Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Prefetch: 4, Log: mute()})
 	witness := client(t, s.ClientURL())
-	asked, err := witness.SubscribeSync(c.core.pullSubject())
+	asked, err := witness.SubscribeSync(c.core.fetcher.requestSubject())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,13 +100,13 @@ func TestAsksAhead(t *testing.T) {
 	soon := time.Now().Add(time.Hour) // whenever that is, it is not late
 	in.mu.Lock()                      // so nothing ends meanwhile
 	for _, came := range []int{0, 2, 2} {
-		in.waits[1].left -= came
-		in.ready, in.tookAt = []*parcel{{came: soon}}, soon
-		if n, err := c.core.here(make([]*parcel, 1), toKeep); n != 1 || err != nil {
+		in.fetcher.pulls[1].left -= came
+		in.ready, in.takenAt = []*message{{arrived: soon}}, soon
+		if n, err := c.core.inbox.takeReady(make([]*message, 1), asValues); n != 1 || err != nil {
 			t.Error(n, err)
 		}
 	}
-	in.waits[0].brought, in.waits[1].brought = 4, 4 // as if they had: the depth stays
+	in.fetcher.pulls[0].brought, in.fetcher.pulls[1].brought = 4, 4 // as if they had: the depth stays
 	in.mu.Unlock()
 	for _, n := range []int{2, 4, 2} { // all of the two, then two of the four
 		m, err := asked.NextMsgWithContext(patient(t))
@@ -113,7 +114,7 @@ func TestAsksAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r pullRequest
-		if err := json.Unmarshal(m.Data, &r); err != nil || r != (pullRequest{Batch: n, Expires: pullStands}) {
+		if err := json.Unmarshal(m.Data, &r); err != nil || r != (pullRequest{Batch: n, Expires: pullAhead}) {
 			t.Errorf("asked for %+v (%v), want %d that stand", r, err, n)
 		}
 	}
@@ -134,22 +135,22 @@ func TestRequestLost(t *testing.T) {
 	in := &c.core.inbox
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.waits[0].left, in.waits[0].sign = 3, time.Now().Add(time.Hour)
-	in.waits[1].left, in.waits[1].sign = 4, time.Now().Add(-pullLost)
-	if left, free := in.underWay(); left != 3 || free != &in.waits[1] {
+	in.fetcher.pulls[0].left, in.fetcher.pulls[0].sign = 3, time.Now().Add(time.Hour)
+	in.fetcher.pulls[1].left, in.fetcher.pulls[1].sign = 4, time.Now().Add(-pullLost)
+	if left, free := in.fetcher.outstanding(); left != 3 || free != &in.fetcher.pulls[1] {
 		t.Errorf("%d are to come, want the 3 of a request that lives; free is %+v", left, free)
 	}
-	in.waits[1].left, in.waits[1].sign = 4, time.Now().Add(time.Hour)
-	if left, free := in.underWay(); left != 7 || free != nil {
+	in.fetcher.pulls[1].left, in.fetcher.pulls[1].sign = 4, time.Now().Add(time.Hour)
+	if left, free := in.fetcher.outstanding(); left != 7 || free != nil {
 		t.Errorf("%d are to come, want 7 of two requests; free is %+v", left, free)
 	}
-	in.waits[1].expires, in.waits[1].sign = pullStands, time.Now().Add(-standsLost)
-	if left, free := in.underWay(); left != 3 || free != &in.waits[1] {
+	in.fetcher.pulls[1].expires, in.fetcher.pulls[1].sign = pullAhead, time.Now().Add(-aheadLost)
+	if left, free := in.fetcher.outstanding(); left != 3 || free != &in.fetcher.pulls[1] {
 		t.Errorf("%d are to come, want the 3 of a request that lives; free is %+v, which should have ended", left, free)
 	}
-	in.waits[0].left, in.waits[1].left = 0, 0
-	c.core.link.nc.Close()
-	if c.core.request(&in.waits[0], pullRequest{Batch: 1}); in.waits[0].left != 0 {
+	in.fetcher.pulls[0].left, in.fetcher.pulls[1].left = 0, 0
+	c.core.conn.nc.Close()
+	if c.core.fetcher.request(&in.fetcher.pulls[0], pullRequest{Batch: 1}); in.fetcher.pulls[0].left != 0 {
 		t.Error("a request that could not be sent is under way")
 	}
 }
@@ -157,21 +158,21 @@ func TestRequestLost(t *testing.T) {
 // Who waits has lost requests found out when they count as lost, not some time later.
 func TestPatience(t *testing.T) {
 	t.Parallel()
-	long, stands := pull{left: 1, expires: pullWait}, pull{left: 1, expires: pullStands}
-	in := inbox{}
-	if d := in.patience(); d != noneYet {
-		t.Errorf("without a request: %v, want %v", d, noneYet)
+	long, stands := pull{left: 1, expires: pullWait}, pull{left: 1, expires: pullAhead}
+	f := fetcher{}
+	if d := f.timeout(); d != unsentPause {
+		t.Errorf("without a request: %v, want %v", d, unsentPause)
 	}
-	in.waits[0], in.waits[0].sign = long, time.Now().Add(time.Hour)
-	if d := in.patience(); d != pullLost {
+	f.pulls[0], f.pulls[0].sign = long, time.Now().Add(time.Hour)
+	if d := f.timeout(); d != pullLost {
 		t.Errorf("with one that has just given a sign: %v, want %v", d, pullLost)
 	}
-	in.waits[1], in.waits[1].sign = stands, time.Now()
-	if d := in.patience(); d > standsLost {
-		t.Errorf("with one that stands beside it: %v, want %v at most", d, standsLost)
+	f.pulls[1], f.pulls[1].sign = stands, time.Now()
+	if d := f.timeout(); d > aheadLost {
+		t.Errorf("with one that stands beside it: %v, want %v at most", d, aheadLost)
 	}
-	in.waits[1], in.waits[1].sign = long, time.Now().Add(-time.Second)
-	if d := in.patience(); d > pullLost-time.Second {
+	f.pulls[1], f.pulls[1].sign = long, time.Now().Add(-time.Second)
+	if d := f.timeout(); d > pullLost-time.Second {
 		t.Errorf("with one that gave its last sign a second ago: %v, want %v at most", d, pullLost-time.Second)
 	}
 }
@@ -185,7 +186,7 @@ func TestShutdownGivesBackOnce(t *testing.T) {
 	for range 20 {
 		c := open(t, o)
 		overIn(t, other)
-		c.core.inbox.depth = 32
+		c.core.fetcher.depth = 32
 		mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
 		mustRecv(t, c, 1) // and asks for many more than there are
 		until(t, "all are fetched", func() bool {
@@ -212,30 +213,30 @@ func TestNextAtOnce(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
-	c.core.acknowledged(&parcel{key: key{1, 1}})
+	c.core.deliveries.acknowledged(&message{key: key{1, 1}})
 	for _, code := range []string{"408", "409", ""} {
 		in.mu.Lock()
-		in.line = []*receiver{{make(chan struct{})}}
-		p := &in.waits[0]
+		in.waiters = []*waiter{{make(chan struct{})}}
+		p := &in.fetcher.pulls[0]
 		p.left, p.sign = 1, time.Now().Add(time.Hour)
 		m := status(p, code)
 		if code == "" {
 			m = &nats.Msg{Sub: p.sub, Reply: "$JS.ACK.s.c.2.1.1.1.0"} // the second delivery of it
 		}
 		in.mu.Unlock()
-		c.core.arrive(m)
+		c.core.fetcher.arrive(m)
 		until(t, "nothing is put off", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			if in.failing {
+			if in.fetcher.retrying {
 				return false
 			}
-			if in.waits[0].left+in.waits[1].left == 0 { // whether it is lost by now or not
+			if in.fetcher.pulls[0].left+in.fetcher.pulls[1].left == 0 { // whether it is lost by now or not
 				t.Errorf("after %q none is under way", code)
 			}
-			in.line = nil
-			in.waits[0].end()
-			in.waits[1].end()
+			in.waiters = nil
+			in.fetcher.pulls[0].end()
+			in.fetcher.pulls[1].end()
 			return true
 		})
 	}
@@ -248,33 +249,33 @@ func TestMind(t *testing.T) {
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
 	in.mu.Lock()
-	in.line, in.failing = []*receiver{{make(chan struct{})}}, true
-	c.core.mind()
-	first := in.minding
+	in.waiters, in.fetcher.retrying = []*waiter{{make(chan struct{})}}, true
+	c.core.fetcher.startWatchdog()
+	first := in.fetcher.watchdog
 	in.mu.Unlock()
 	until(t, "it is minded on", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		if in.awaits() {
+		if in.fetcher.waiting() {
 			t.Error("a request is made beside the one that is about to be")
 		}
-		return in.minding != nil && in.minding != first
+		return in.fetcher.watchdog != nil && in.fetcher.watchdog != first
 	})
-	c.core.looked.Store(0)
+	c.core.stream.checkedAt.Store(0)
 	in.mu.Lock()
-	in.failing = false
+	in.fetcher.retrying = false
 	in.mu.Unlock()
 	until(t, "a request is under way, and the stream was looked at", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		return in.awaits() && c.core.looked.Load() != 0
+		return in.fetcher.waiting() && c.core.stream.checkedAt.Load() != 0
 	})
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.quiet {
+	if in.fetcher.quiet {
 		t.Error("it was looked at only as the request ended")
 	}
-	in.line = nil
+	in.waiters = nil
 }
 
 // Who leaves asks once whether what was asked for is about to come, and again only if the
@@ -295,30 +296,30 @@ func TestExpects(t *testing.T) {
 		{what: "they have not", left: true, awaits: true, again: true, crowded: true, want: true},
 	} {
 		in.mu.Lock()
-		in.tries.end()
-		if in.waits[0].left = 0; test.awaits {
-			in.waits[0].left, in.waits[0].sign = 1, time.Now().Add(time.Hour)
+		in.fetcher.try.end()
+		if in.fetcher.pulls[0].left = 0; test.awaits {
+			in.fetcher.pulls[0].left, in.fetcher.pulls[0].sign = 1, time.Now().Add(time.Hour)
 		}
-		in.last, in.tries.crowded = test.again, test.crowded
+		in.fetcher.lastTry, in.fetcher.try.crowded = test.again, test.crowded
 		in.mu.Unlock()
-		c.core.left.Store(test.left)
-		if got := c.core.expects(); got != test.want || got && !in.last {
-			t.Errorf("%s: expects %v, asked %v", test.what, got, in.last)
+		c.core.life.shutdown.Store(test.left)
+		if got := c.core.fetcher.expecting(); got != test.want || got && !in.fetcher.lastTry {
+			t.Errorf("%s: expects %v, asked %v", test.what, got, in.fetcher.lastTry)
 		}
-		c.core.left.Store(false)
+		c.core.life.shutdown.Store(false)
 	}
 	in.mu.Lock()
-	in.tries.id++ // what is said of those before is about others
-	in.tries.left = 1
+	in.fetcher.try.id++ // what is said of those before is about others
+	in.fetcher.try.left = 1
 	in.mu.Unlock()
-	c.core.left.Store(true)
+	c.core.life.shutdown.Store(true)
 	arrivals := make(chan *nats.Msg, 1)
-	arrivals <- &nats.Msg{Sub: in.tries.sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"}
-	c.core.unsubscribe(arrivals)
+	arrivals <- &nats.Msg{Sub: in.fetcher.try.sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"}
+	c.core.fetcher.unsubscribe(arrivals)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if len(in.returned) != 1 || in.awaits() || in.tries.left != 0 {
-		t.Errorf("%d are to be given back, want the one that came: %+v", len(in.returned), in.tries)
+	if len(in.returned) != 1 || in.fetcher.waiting() || in.fetcher.try.left != 0 {
+		t.Errorf("%d are to be given back, want the one that came: %+v", len(in.returned), in.fetcher.try)
 	}
-	c.core.left.Store(false)
+	c.core.life.shutdown.Store(false)
 }

@@ -15,8 +15,8 @@ func TestVouch(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
 	mustSend(t, c, "a")
-	p := mustDeliver(t, c).parcel
-	h, now := &c.core.held, time.Now()
+	p := mustDeliver(t, c).message
+	h, now := &c.core.deliveries, time.Now()
 	for _, test := range []struct {
 		what          string
 		marked, alive time.Time
@@ -29,12 +29,12 @@ func TestVouch(t *testing.T) {
 		{"a mark of what has lapsed", now.Add(-time.Second), now.Add(-time.Hour), now.Add(-time.Hour)},
 	} {
 		h.mu.Lock()
-		p.marked, p.alive = test.marked, test.alive
+		p.extended, p.confirmed = test.marked, test.alive
 		h.mu.Unlock()
-		c.core.vouch(p.reply, now)
+		c.core.deliveries.confirmExtended(p.reply, now)
 		h.mu.Lock()
-		if !p.alive.Equal(test.want) {
-			t.Errorf("%s: alive %v before, want %v", test.what, now.Sub(p.alive), now.Sub(test.want))
+		if !p.confirmed.Equal(test.want) {
+			t.Errorf("%s: alive %v before, want %v", test.what, now.Sub(p.confirmed), now.Sub(test.want))
 		}
 		h.mu.Unlock()
 	}
@@ -45,19 +45,19 @@ func TestVouch(t *testing.T) {
 func TestSettledIsBounded(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
-	h := &c.core.held
+	h := &c.core.deliveries
 	for seq := range uint64(remembered + 2) {
-		c.core.acknowledged(newest(seq + 1))
+		c.core.deliveries.acknowledged(newest(seq + 1))
 	}
-	if len(h.settled) != remembered || len(h.circle) != remembered {
-		t.Errorf("%d and %d are remembered", len(h.settled), len(h.circle))
+	if len(h.done) != remembered || len(h.doneRing) != remembered {
+		t.Errorf("%d and %d are remembered", len(h.done), len(h.doneRing))
 	}
 	for seq, want := range map[uint64]bool{1: false, 2: false, 3: true, remembered: true, remembered + 2: true, remembered + 3: false} {
-		if got := h.renew(newest(seq), c.core.link.nc); got != want {
+		if got := h.redelivered(newest(seq)); got != want {
 			t.Errorf("value %d is known: %v, want %v", seq, got, want)
 		}
 	}
-	if h.renew(&parcel{key: key{seq: 3, time: 1}, reply: "nobody"}, c.core.link.nc) {
+	if h.redelivered(&message{key: key{seq: 3, time: 1}, reply: "nobody"}) {
 		t.Error("another value of the same number is taken for one that was acknowledged")
 	}
 }
@@ -73,24 +73,24 @@ func TestRenew(t *testing.T) {
 	}
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
-	again := &parcel{key: d.parcel.key, reply: "again", tries: 2, came: time.Now()}
-	if !c.core.held.renew(again, c.core.link.nc) {
+	again := &message{key: d.message.key, reply: "again", delivered: 2, arrived: time.Now()}
+	if !c.core.deliveries.redelivered(again) {
 		t.Error("what is in hand is taken for new")
 	}
 	if err := d.Ack(); err != nil {
 		t.Fatal(err)
 	}
-	if !c.core.held.renew(again, c.core.link.nc) {
+	if !c.core.deliveries.redelivered(again) {
 		t.Error("what was acknowledged is taken for new")
 	}
-	for _, want := range [][]byte{sayProgress, sayAck, sayAck} {
+	for _, want := range [][]byte{ackProgress, ackDone, ackDone} {
 		m, err := heard.NextMsgWithContext(patient(t))
 		if err != nil || string(m.Data) != string(want) {
 			t.Fatalf("of the second delivery: %v, %v, want %s", m, err, want)
 		}
 	}
-	if d.parcel.tries != 2 || d.parcel.alive != again.came {
-		t.Errorf("after the second delivery: %+v", d.parcel)
+	if d.message.delivered != 2 || d.message.confirmed != again.arrived {
+		t.Errorf("after the second delivery: %+v", d.message)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestRenew(t *testing.T) {
 func TestMarksEnd(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
-	h := &c.core.held
+	h := &c.core.deliveries
 	running := func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -110,7 +110,7 @@ func TestMarksEnd(t *testing.T) {
 		if !running() {
 			t.Errorf("nothing is marked with %d in hand", 2-i)
 		}
-		c.core.mark()
+		c.core.deliveries.extend()
 		if err := d.Ack(); err != nil {
 			t.Fatal(err)
 		}
@@ -118,13 +118,13 @@ func TestMarksEnd(t *testing.T) {
 	if running() {
 		t.Error("it runs with nothing in hand")
 	}
-	c.core.mark() // of a timer that had fired before
+	c.core.deliveries.extend() // of a timer that had fired before
 	if running() {
 		t.Error("it runs again with nothing in hand")
 	}
 	mustDeliver(t, c)
 	leave(t, c)
-	c.core.mark()
+	c.core.deliveries.extend()
 	if running() {
 		t.Error("it runs on after Shutdown")
 	}
@@ -162,12 +162,12 @@ func TestNackDelay(t *testing.T) {
 	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, NackDelay: time.Minute, MaxDeliver: -1, Log: mute()})
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
-	next := listen(t, s, d.parcel.reply, "unseen")
+	next := listen(t, s, d.message.reply, "unseen")
 	if err := d.Nack(); err != nil {
 		t.Fatal(err)
 	}
-	c.core.giveBack(&parcel{reply: "unseen"}, 0)
-	for _, want := range []string{d.parcel.reply + ` -NAK {"delay": 60000000000}`, "unseen -NAK"} {
+	c.core.nak(&message{reply: "unseen"}, 0)
+	for _, want := range []string{d.message.reply + ` -NAK {"delay": 60000000000}`, "unseen -NAK"} {
 		if got := next(); got != want {
 			t.Errorf("said %q, want %q", got, want)
 		}
@@ -197,32 +197,32 @@ func TestIdled(t *testing.T) {
 		{"for Ready for long", true, []time.Duration{third + idleAfter}, 1, []string{"lay.0 +WPI"}},
 	} {
 		in.mu.Lock()
-		if in.signal = nil; test.signal {
-			in.signal = make(chan struct{}, 1)
+		if in.readable = nil; test.signal {
+			in.readable = make(chan struct{}, 1)
 		}
 		now := time.Now()
 		for i, lay := range test.lay {
 			p := newest(uint64(i))
-			p.reply, p.came = fmt.Sprint("lay.", i), now.Add(-lay)
+			p.reply, p.arrived = fmt.Sprint("lay.", i), now.Add(-lay)
 			in.ready = append(in.ready, p)
 		}
-		in.depth = 8
+		in.fetcher.depth = 8
 		in.mu.Unlock()
-		c.core.idled()
+		c.core.inbox.returnIdle()
 		in.mu.Lock()
 		if len(in.ready) != test.kept || (in.idle == nil) != (test.kept == 0) {
 			t.Errorf("%s: %d are kept, want %d; %v", test.what, len(in.ready), test.kept, in.idle)
 		}
-		if shrunk := test.kept < len(test.lay); (in.depth == 1) != shrunk {
-			t.Errorf("%s: the depth is %d", test.what, in.depth)
+		if shrunk := test.kept < len(test.lay); (in.fetcher.depth == 1) != shrunk {
+			t.Errorf("%s: the depth is %d", test.what, in.fetcher.depth)
 		}
-		if p := in.ready[0]; test.signal && now.Sub(p.came) > third {
+		if p := in.ready[0]; test.signal && now.Sub(p.arrived) > third {
 			t.Errorf("%s: the one that was marked is still as old as before", test.what)
 		}
-		in.ready, in.signal = nil, nil
+		in.ready, in.readable = nil, nil
 		in.stopIdle()
 		in.mu.Unlock()
-		if err := c.core.link.nc.Publish("end", nil); err != nil {
+		if err := c.core.conn.nc.Publish("end", nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range append(test.said, "end ") {
@@ -238,12 +238,12 @@ func TestReleaseOfOthers(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	mine, other := newest(7), newest(7)
-	c.core.hold(mine)
-	other.alive, other.until = mine.alive, mine.until // it has not lapsed by itself
-	if err := c.core.release(other); err != ErrExpired {
+	c.core.deliveries.track(mine)
+	other.confirmed, other.deadline = mine.confirmed, mine.deadline // it has not lapsed by itself
+	if err := c.core.deliveries.untrack(other); err != ErrExpired {
 		t.Errorf("release of what is not in hand: %v", err)
 	}
-	if err := c.core.release(mine); err != nil {
+	if err := c.core.deliveries.untrack(mine); err != nil {
 		t.Errorf("release: %v", err)
 	}
 }
@@ -257,13 +257,13 @@ func TestAckSync(t *testing.T) {
 	if err := d.AckSync(patient(t)); err != nil {
 		t.Fatal(err)
 	}
-	again := *d.parcel
-	if again.tries++; !c.core.held.renew(&again, c.core.link.nc) {
+	again := *d.message
+	if again.delivered++; !c.core.deliveries.redelivered(&again) {
 		t.Error("a value that was confirmed is not known")
 	}
 	leave(t, c)
 	p := newest(8)
-	if p.alive = time.Now().Add(time.Hour); c.core.confirm(patient(t), p) != ErrShutdown {
+	if p.confirmed = time.Now().Add(time.Hour); c.core.deliveries.ackSync(patient(t), p) != ErrShutdown {
 		t.Error("who has left goes on confirming")
 	}
 }

@@ -13,7 +13,7 @@ import (
 // noted returns how many notes there are of values of c.
 func noted[T any](t *testing.T, c *Channel[T]) int {
 	t.Helper()
-	stream, err := c.core.link.js.Stream(patient(t), c.core.config.name+triesSuffix)
+	stream, err := c.core.conn.js.Stream(patient(t), c.core.config.name+attemptsSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,8 +25,8 @@ func noted[T any](t *testing.T, c *Channel[T]) int {
 func TestTriesUnknown(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Name: "jobs", NackDelay: -1, MaxDeliver: 2, Log: mute()})
-	foreign := natsjs.StreamConfig{Name: "jobs" + triesSuffix, Subjects: []string{"other"}}
-	if _, err := c.core.link.js.CreateStream(t.Context(), foreign); err != nil {
+	foreign := natsjs.StreamConfig{Name: "jobs" + attemptsSuffix, Subjects: []string{"other"}}
+	if _, err := c.core.conn.js.CreateStream(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
 	mustSend(t, c, 1)
@@ -34,11 +34,11 @@ func TestTriesUnknown(t *testing.T) {
 		if err := mustDeliver(t, c).Nack(); err != nil {
 			t.Fatal(err)
 		}
-		if w := c.Stats().Warning; !strings.Contains(w, `MaxDeliver: the stream "jobs-tries" is another one`) {
+		if w := c.Stats().Warning; !strings.Contains(w, `MaxDeliver: stream "jobs-attempts" exists`) {
 			t.Fatalf("Stats.Warning: %q", w)
 		}
 	}
-	if err := c.core.link.js.DeleteStream(t.Context(), foreign.Name); err != nil {
+	if err := c.core.conn.js.DeleteStream(t.Context(), foreign.Name); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -50,7 +50,7 @@ func TestTriesUnknown(t *testing.T) {
 		t.Errorf("after two tries that are noted: %+v", s)
 	}
 	leave(t, c)
-	c.core.weigh(&parcel{key: key{seq: 1}, tries: 2, came: time.Now()})
+	c.core.attempts.begin(&message{key: key{seq: 1}, delivered: 2, arrived: time.Now()})
 	if w := c.Stats().Warning; w != "" {
 		t.Errorf("Stats.Warning of who left: %q", w)
 	}
@@ -61,18 +61,18 @@ func TestNackLate(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{AckWait: 2 * time.Hour, NackDelay: -1, MaxDeliver: 2})
 	mustSend(t, c, 1)
-	p := mustDeliver(t, c).parcel
-	if err := c.core.release(p); err != nil { // as Nack does
+	p := mustDeliver(t, c).message
+	if err := c.core.deliveries.untrack(p); err != nil { // as Nack does
 		t.Fatal(err)
 	}
-	p.alive = p.alive.Add(-2 * time.Hour)
-	c.core.again(p)
-	c.core.heard(patient(t))
+	p.confirmed = p.confirmed.Add(-2 * time.Hour)
+	c.core.dead.retry(p)
+	c.core.awaitAcks(patient(t))
 	if _, err := c.TryRecv(); err != sluice.ErrEmpty {
 		t.Errorf("TryRecv: %v: it was given back", err)
 	}
-	p.alive = time.Now()
-	c.core.again(p)
+	p.confirmed = time.Now()
+	c.core.dead.retry(p)
 	if n := noted(t, c); n != 1 {
 		t.Errorf("%d notes of one try", n)
 	}
@@ -114,17 +114,17 @@ func TestNoteUnanswered(t *testing.T) {
 	if err := mustDeliver(t, c).Nack(); err != nil {
 		t.Fatal(err)
 	}
-	notes, err := c.core.link.js.Stream(patient(t), c.core.config.name+triesSuffix)
+	notes, err := c.core.conn.js.Stream(patient(t), c.core.config.name+attemptsSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mutely := notes.CachedInfo().Config
 	mutely.NoAck = true
-	if _, err := c.core.link.js.UpdateStream(patient(t), mutely); err != nil {
+	if _, err := c.core.conn.js.UpdateStream(patient(t), mutely); err != nil {
 		t.Fatal(err)
 	}
 	d := mustDeliver(t, c)
-	if w := c.Stats().Warning; !strings.Contains(w, "tries cannot be counted") {
+	if w := c.Stats().Warning; !strings.Contains(w, "attempts cannot be counted") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 	if err := d.Nack(); err != nil {
@@ -145,7 +145,7 @@ func TestNotesStay(t *testing.T) {
 	if err := mustDeliver(t, before).Nack(); err != nil {
 		t.Fatal(err)
 	}
-	if err := before.core.link.js.DeleteStream(t.Context(), "jobs"); err != nil {
+	if err := before.core.conn.js.DeleteStream(t.Context(), "jobs"); err != nil {
 		t.Fatal(err)
 	}
 	o.DedupeWindow = time.Minute
@@ -159,7 +159,7 @@ func TestNotesStay(t *testing.T) {
 	if w := c.Stats().Warning; w != "" {
 		t.Errorf("of a channel with notes of another DedupeWindow: %q", w)
 	}
-	if err := c.core.link.js.DeleteStream(t.Context(), "jobs"+triesSuffix); err != nil {
+	if err := c.core.conn.js.DeleteStream(t.Context(), "jobs"+attemptsSuffix); err != nil {
 		t.Fatal(err)
 	}
 	for range 6 { // the first note after that is lost, at most

@@ -26,7 +26,7 @@ func stoodStill[T any](t *testing.T, c *Channel[T]) {
 		if len(in.ready) == 0 {
 			return false
 		}
-		in.ready[0].came = in.ready[0].came.Add(-c.core.config.ackWait)
+		in.ready[0].arrived = in.ready[0].arrived.Add(-c.core.config.ackWait)
 		return true
 	})
 }
@@ -49,7 +49,7 @@ func TestOverdue(t *testing.T) {
 	}
 	mustSend(t, c, "b")
 	stoodStill(t, c)
-	c.core.idled()
+	c.core.inbox.returnIdle()
 	mustSend(t, c, "c")
 	stoodStill(t, c)
 	leave(t, c)
@@ -65,13 +65,13 @@ func TestHandedOutLate(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
 	mustSend(t, c, "a")
-	p := mustDeliver(t, c).parcel
-	p.came = p.came.Add(-c.core.config.ackWait / 2)
-	c.core.hold(p)
+	p := mustDeliver(t, c).message
+	p.arrived = p.arrived.Add(-c.core.config.ackWait / 2)
+	c.core.deliveries.track(p)
 	until(t, "the servers have heard that it is worked on", func() bool {
-		c.core.held.mu.Lock()
-		defer c.core.held.mu.Unlock()
-		return p.alive.After(p.came)
+		c.core.deliveries.mu.Lock()
+		defer c.core.deliveries.mu.Unlock()
+		return p.confirmed.After(p.arrived)
 	})
 }
 
@@ -87,13 +87,13 @@ func TestCutOff(t *testing.T) {
 		if d.InProgress() == ErrExpired { // this process stood still: it comes again
 			d = mustDeliver(t, c)
 		}
-		c.core.held.mu.Lock()
-		defer c.core.held.mu.Unlock()
-		return d.parcel.alive.After(d.parcel.came)
+		c.core.deliveries.mu.Lock()
+		defer c.core.deliveries.mu.Unlock()
+		return d.message.confirmed.After(d.message.arrived)
 	})
 	p.silence()
 	until(t, "it has lapsed", func() bool { return d.InProgress() == ErrExpired })
-	if n := c.core.link.nc.Reconnects; !c.core.link.nc.IsConnected() || n > 0 {
+	if n := c.core.conn.nc.Reconnects; !c.core.conn.nc.IsConnected() || n > 0 {
 		t.Errorf("only as the connection was found to be broken, %d times", n)
 	}
 	p.cut(false)
@@ -104,12 +104,12 @@ func TestKnownIsFresh(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
 	in := &c.core.inbox
-	old := &parcel{key: key{7, 7}, reply: "old", tries: 1, came: time.Now().Add(-time.Minute)}
-	again := &parcel{key: key{7, 7}, reply: "again", tries: 2, came: time.Now()}
+	old := &message{key: key{7, 7}, reply: "old", delivered: 1, arrived: time.Now().Add(-time.Minute)}
+	again := &message{key: key{7, 7}, reply: "again", delivered: 2, arrived: time.Now()}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.ready = []*parcel{old}
-	if !c.core.known(again) || old.came != again.came || old.reply != "again" || old.tries != 2 {
+	in.ready = []*message{old}
+	if !c.core.inbox.redelivered(again) || old.arrived != again.arrived || old.reply != "again" || old.delivered != 2 {
 		t.Errorf("after the second delivery: %+v", old)
 	}
 	in.ready = nil
@@ -125,9 +125,9 @@ func TestInProgressExpired(t *testing.T) {
 	if err := d.InProgress(); err != nil {
 		t.Errorf("InProgress of what is in hand: %v", err)
 	}
-	c.core.held.mu.Lock()
-	d.parcel.alive = d.parcel.alive.Add(-c.core.config.ackWait)
-	c.core.held.mu.Unlock()
+	c.core.deliveries.mu.Lock()
+	d.message.confirmed = d.message.confirmed.Add(-c.core.config.ackWait)
+	c.core.deliveries.mu.Unlock()
 	if err := d.InProgress(); err != ErrExpired {
 		t.Errorf("InProgress after AckWait without a mark: %v", err)
 	}
@@ -175,10 +175,10 @@ func TestCanceledAtOnce(t *testing.T) {
 	until(t, "they wait", func() bool { return c.Stats().ReceiversWaiting == 20 })
 	p.deafen()
 	in := &c.core.inbox
-	in.trying.Lock() // as somebody has who tries, for as long as the servers are silent
+	in.fetcher.trying.Lock() // as somebody has who tries, for as long as the servers are silent
 	cancel()
 	all.Wait()
-	in.trying.Unlock()
+	in.fetcher.trying.Unlock()
 	p.cut(false)
 	mustSend(t, c, "a") // there is a connection again
 }
@@ -214,9 +214,9 @@ func TestDeliveryHoldsChannel(t *testing.T) {
 	}
 	until(t, "the channel is left", func() bool {
 		runtime.GC()
-		return held.left.Load() && held.link.nc.IsClosed()
+		return held.life.shutdown.Load() && held.conn.nc.IsClosed()
 	})
-	held.tasks.Wait()
+	held.life.tasks.Wait()
 }
 
 // DeadLetters that comes too late for Shutdown does not end the server under others.
@@ -225,11 +225,11 @@ func TestDeadLettersAtShutdown(t *testing.T) {
 	dir := t.TempDir()
 	c, other := open(t, Options[int]{Name: "a", Dir: dir}), open(t, Options[int]{Name: "b", Dir: dir})
 	leave(t, c)
-	c.core.left.Store(false) // as DeadLetters saw it a moment before
+	c.core.life.shutdown.Store(false) // as DeadLetters saw it a moment before
 	if _, err := c.DeadLetters(t.Context()); err != ErrShutdown {
 		t.Errorf("DeadLetters: %v", err)
 	}
-	c.core.left.Store(true)
+	c.core.life.shutdown.Store(true)
 	mustSend(t, other, 1)
 }
 
@@ -264,13 +264,13 @@ func TestQuitHandsOn(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	in := &c.core.inbox
-	first, second := &receiver{make(chan struct{})}, &receiver{make(chan struct{})}
+	first, second := &waiter{make(chan struct{})}, &waiter{make(chan struct{})}
 	in.mu.Lock()
-	in.line = []*receiver{first, second}
-	in.ready = []*parcel{{came: time.Now()}}
+	in.waiters = []*waiter{first, second}
+	in.ready = []*message{{arrived: time.Now()}}
 	in.wakeOne()
 	in.mu.Unlock()
-	c.core.quit(first)
+	c.core.inbox.cancelWait(first)
 	select {
 	case <-second.wake:
 	case <-patient(t).Done():
@@ -295,17 +295,17 @@ func TestDepth(t *testing.T) {
 		{true, false, 0, 1}, {false, false, 0, 2}, {false, false, 1, 4}, {false, false, 3, 4}, {true, false, 0, 4},
 		{false, false, 0, 8}, {false, false, 0, 8}, {false, true, 0, 4}, {false, true, 0, 2}, {false, true, 0, 1}, {false, true, 0, 1},
 	} {
-		at := map[bool]time.Time{true: time.Now().Add(-2 * stale), false: time.Now().Add(time.Hour)} // however long this takes
-		in.ready, in.tookAt = []*parcel{{came: at[step.lay]}}, at[step.late]
-		in.waits[0].left, in.waits[1].left, in.waits[0].sign = step.left, 0, at[false]
-		if n, err := c.core.here(make([]*parcel, 1), toKeep); n != 1 || err != nil {
+		at := map[bool]time.Time{true: time.Now().Add(-2 * staleAfter), false: time.Now().Add(time.Hour)} // however long this takes
+		in.ready, in.takenAt = []*message{{arrived: at[step.lay]}}, at[step.late]
+		in.fetcher.pulls[0].left, in.fetcher.pulls[1].left, in.fetcher.pulls[0].sign = step.left, 0, at[false]
+		if n, err := c.core.inbox.takeReady(make([]*message, 1), asValues); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
 		if in.taken != uint64(i+1) {
 			t.Errorf("step %d: %d were taken", i, in.taken)
 		}
-		if in.depth != step.want {
-			t.Errorf("step %d: the depth is %d, want %d", i, in.depth, step.want)
+		if in.fetcher.depth != step.want {
+			t.Errorf("step %d: the depth is %d, want %d", i, in.fetcher.depth, step.want)
 		}
 	}
 }
@@ -316,15 +316,15 @@ func TestRequestOver(t *testing.T) {
 	c := open(t, Options[int]{})
 	in := &c.core.inbox
 	in.mu.Lock()
-	in.depth, in.waits[1].left, in.waits[1].sign = 8, 2, time.Now()
+	in.fetcher.depth, in.fetcher.pulls[1].left, in.fetcher.pulls[1].sign = 8, 2, time.Now()
 	in.mu.Unlock()
 	for _, left := range []int{1, 0} {
-		c.core.arrive(&nats.Msg{Sub: in.waits[1].sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"})
+		c.core.fetcher.arrive(&nats.Msg{Sub: in.fetcher.pulls[1].sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"})
 		in.mu.Lock()
-		if p := in.waits[1]; p.left != left || p.brought != 2-left {
+		if p := in.fetcher.pulls[1]; p.left != left || p.brought != 2-left {
 			t.Errorf("%d are said to be missing and %d to have come, want %d of 2", p.left, p.brought, left)
 		}
-		if in.waits[0].left > 0 {
+		if in.fetcher.pulls[0].left > 0 {
 			t.Error("more are asked for, and nobody comes back for them")
 		}
 		clear(in.ready)
@@ -333,9 +333,9 @@ func TestRequestOver(t *testing.T) {
 	}
 	done := make(chan struct{})
 	in.mu.Lock()
-	in.tries.left, in.tries.done = 1, done
+	in.fetcher.try.left, in.fetcher.try.done = 1, done
 	in.mu.Unlock()
-	c.core.arrive(&nats.Msg{Sub: in.tries.sub, Reply: "$JS.ACK.s.c.1.2.2.1.0"})
+	c.core.fetcher.arrive(&nats.Msg{Sub: in.fetcher.try.sub, Reply: "$JS.ACK.s.c.1.2.2.1.0"})
 	select {
 	case <-done:
 	default:
@@ -363,7 +363,7 @@ func TestWaitsOn(t *testing.T) {
 		until(t, "it waits", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			if len(in.line) == 0 {
+			if len(in.waiters) == 0 {
 				return false
 			}
 			in.wakeOne()

@@ -27,10 +27,10 @@ func TestLax(t *testing.T) {
 	}{
 		{[]string{"a", "c"}, ""},
 		{[]string{"b", "a"}, ": b syncs every 1m0s"},
-		{[]string{"d", "b", "a"}, ": b syncs every 1m0s, d does not say"},
+		{[]string{"d", "b", "a"}, ": b syncs every 1m0s, d did not answer"},
 		{nil, ": b syncs every 1m0s"},
 	} {
-		got := lax(test.holders, found)
+		got := laxServers(test.holders, found)
 		if (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
 			t.Errorf("of %v: %q, want %q", test.holders, got, test.want)
 		}
@@ -56,8 +56,8 @@ func TestHolders(t *testing.T) {
 		{&natsjs.ClusterInfo{Name: "three", Leader: "a", Replicas: []*natsjs.PeerInfo{{Name: "b"}, {Name: "c"}}}, []string{"a", "b", "c"}},
 		{&natsjs.ClusterInfo{Name: "three", Replicas: []*natsjs.PeerInfo{{Name: "b"}, {Name: "c"}}}, []string{"b", "c"}},
 	} {
-		c := core{stream: knownAs{info: natsjs.StreamInfo{Cluster: test.cluster}}}
-		if got := c.holders(); !slices.Equal(got, test.want) {
+		s := stream{handle: knownAs{info: natsjs.StreamInfo{Cluster: test.cluster}}}
+		if got := s.replicas(); !slices.Equal(got, test.want) {
 			t.Errorf("of %+v: %q, want %q", test.cluster, got, test.want)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 )
 
 // lively is a link without a connection, which nothing here asks for.
-func lively() *link {
-	l := &link{users: 1}
-	l.life, l.cut = context.WithCancel(context.Background())
+func lively() *connection {
+	l := &connection{users: 1}
+	l.up, l.down = context.WithCancel(context.Background())
 	return l
 }
 
@@ -23,28 +23,28 @@ func TestAttempt(t *testing.T) {
 		select {
 		case <-ctx.Done():
 		case <-patient(t).Done():
-			t.Fatal("an attempt goes on")
+			t.Fatal("an attemptTimeout goes on")
 		}
 	}
 	ctx, cancel := l.attempt(canceled(), time.Hour)
 	defer cancel()
 	if ctx.Err() != nil {
-		t.Errorf("an attempt ended with its caller: %v", ctx.Err())
+		t.Errorf("an attemptTimeout ended with its caller: %v", ctx.Err())
 	}
-	l.broke()
+	l.disconnected()
 	ends(ctx)
-	if l.mended(); l.life.Err() != nil {
+	if l.reconnected(); l.up.Err() != nil {
 		t.Error("a connection that came back begins no life")
 	}
 	next, cancel := l.attempt(t.Context(), time.Hour)
 	defer cancel()
-	l.mended() // without broke, as when one connection follows the other
+	l.reconnected() // without broke, as when one connection follows the other
 	ends(next)
 	short, cancel := l.attempt(t.Context(), 0)
 	defer cancel()
 	ends(short)
 	if short.Err() != context.DeadlineExceeded {
-		t.Errorf("an attempt that had no time: %v", short.Err())
+		t.Errorf("an attemptTimeout that had no time: %v", short.Err())
 	}
 	last, cancel := l.attempt(t.Context(), time.Hour)
 	defer cancel()
@@ -62,17 +62,17 @@ func TestShare(t *testing.T) {
 		t.Fatal("a link in use is not shared")
 	}
 	for range 2 {
-		if l.life.Err() != nil {
+		if l.up.Err() != nil {
 			t.Error("it ended before its last user")
 		}
 		if err := l.close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if l.life.Err() == nil || l.share() {
+	if l.up.Err() == nil || l.share() {
 		t.Error("it goes on after its last user")
 	}
-	if l.mended(); l.life.Err() == nil {
+	if l.reconnected(); l.up.Err() == nil {
 		t.Error("a connection that came back after the end begins a life")
 	}
 }

@@ -17,7 +17,7 @@ func TestAsk(t *testing.T) {
 	c := open(t, Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
 	heard := make(chan *nats.Msg, 16)
 	nc := client(t, s.ClientURL())
-	for _, subject := range []string{c.core.pullSubject(), "end"} {
+	for _, subject := range []string{c.core.fetcher.requestSubject(), "end"} {
 		if _, err := nc.ChanSubscribe(subject, heard); err != nil {
 			t.Fatal(err)
 		}
@@ -25,8 +25,8 @@ func TestAsk(t *testing.T) {
 	if err := nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	waits := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullWait, Heartbeat: pullBeat} }
-	stands := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullStands} }
+	waits := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullWait, Heartbeat: pullHeartbeat} }
+	stands := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullAhead} }
 	in := &c.core.inbox
 	for _, test := range []struct {
 		what        string
@@ -53,31 +53,31 @@ func TestAsk(t *testing.T) {
 		{what: "one is about to be made", line: 1, depth: 1, failing: true},
 	} {
 		in.mu.Lock()
-		in.line, in.ready = make([]*receiver, test.line), make([]*parcel, test.ready)
-		if in.signal = nil; test.signal {
-			in.signal = make(chan struct{}, 1)
+		in.waiters, in.ready = make([]*waiter, test.line), make([]*message, test.ready)
+		if in.readable = nil; test.signal {
+			in.readable = make(chan struct{}, 1)
 		}
-		in.depth, in.failing = test.depth, test.failing
+		in.fetcher.depth, in.fetcher.retrying = test.depth, test.failing
 		for i, left := range test.left {
-			in.waits[i].left, in.waits[i].sign = left, time.Now().Add(time.Hour) // it is not given up
+			in.fetcher.pulls[i].left, in.fetcher.pulls[i].sign = left, time.Now().Add(time.Hour) // it is not given up
 		}
-		c.core.ask(test.soon)
-		if left, _ := in.underWay(); left != test.left[0]+test.left[1]+test.want.Batch {
+		c.core.fetcher.fetch(test.soon)
+		if left, _ := in.fetcher.outstanding(); left != test.left[0]+test.left[1]+test.want.Batch {
 			t.Errorf("%s: %d may be on their way, of which %v were; want %d more", test.what, left, test.left, test.want.Batch)
 		}
-		if mindful := in.minding != nil; mindful && !in.wants() {
+		if mindful := in.fetcher.watchdog != nil; mindful && !in.wanted() {
 			t.Errorf("%s: a request is minded that nobody waits for", test.what)
-		} else if in.minding != nil {
-			in.minding.Stop()
-			in.minding = nil
-		} else if in.wants() && !test.failing {
+		} else if in.fetcher.watchdog != nil {
+			in.fetcher.watchdog.Stop()
+			in.fetcher.watchdog = nil
+		} else if in.wanted() && !test.failing {
 			t.Errorf("%s: nobody minds whether the request is lost", test.what)
 		}
-		in.line, in.ready, in.signal, in.failing = nil, nil, nil, false
-		in.waits[0].end()
-		in.waits[1].end()
+		in.waiters, in.ready, in.readable, in.fetcher.retrying = nil, nil, nil, false
+		in.fetcher.pulls[0].end()
+		in.fetcher.pulls[1].end()
 		in.mu.Unlock()
-		if err := c.core.link.nc.Publish("end", nil); err != nil { // after what was asked
+		if err := c.core.conn.nc.Publish("end", nil); err != nil { // after what was asked
 			t.Fatal(err)
 		}
 		var got pullRequest
@@ -116,12 +116,12 @@ func TestTold(t *testing.T) {
 		{status: "503", later: true},
 	} {
 		in.mu.Lock()
-		p, other := &in.waits[i%2], &in.tries
+		p, other := &in.fetcher.pulls[i%2], &in.fetcher.try
 		if test.ofTries {
 			p, other = other, p
 		}
 		p.left, other.left, p.crowded = 5, 5, false
-		p.sign, in.depth, in.quiet = time.Time{}, 8, false
+		p.sign, in.fetcher.depth, in.fetcher.quiet = time.Time{}, 8, false
 		done := make(chan struct{})
 		p.done = done
 		before := status(p, test.status)
@@ -131,22 +131,22 @@ func TestTold(t *testing.T) {
 		}
 		before.Subject += "0" // of another request
 		in.mu.Unlock()
-		c.core.arrive(before)
+		c.core.fetcher.arrive(before)
 		in.mu.Lock()
-		if p.left != 5 || in.failing {
+		if p.left != 5 || in.fetcher.retrying {
 			t.Errorf("%+v: the status of another request is taken for its own", test)
 		}
 		if p.sign.IsZero() {
 			t.Errorf("%+v: it is no sign of life", test)
 		}
 		in.mu.Unlock()
-		c.core.arrive(m)
+		c.core.fetcher.arrive(m)
 		in.mu.Lock()
-		if p.left != test.left || other.left != 5 || p.crowded != test.crowded || in.failing != test.later {
-			t.Errorf("%+v: left %d, of the other %d, crowded %v, failing %v", test, p.left, other.left, p.crowded, in.failing)
+		if p.left != test.left || other.left != 5 || p.crowded != test.crowded || in.fetcher.retrying != test.later {
+			t.Errorf("%+v: left %d, of the other %d, crowded %v, failing %v", test, p.left, other.left, p.crowded, in.fetcher.retrying)
 		}
-		if test.ofTries && (in.depth != 8 || in.quiet) {
-			t.Errorf("%+v: what who tries was told is taken for a pause: depth %d, quiet %v", test, in.depth, in.quiet)
+		if test.ofTries && (in.fetcher.depth != 8 || in.fetcher.quiet) {
+			t.Errorf("%+v: what who tries was told is taken for a pause: depth %d, quiet %v", test, in.fetcher.depth, in.fetcher.quiet)
 		}
 		select {
 		case <-done:
@@ -164,7 +164,7 @@ func TestTold(t *testing.T) {
 		until(t, "what was put off is done", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			return !in.failing
+			return !in.fetcher.retrying
 		})
 	}
 }
@@ -184,23 +184,23 @@ func TestAsksAgain(t *testing.T) {
 			received <- v
 		}()
 		var over *nats.Msg
-		made := func() (n uint64) { return in.waits[0].id + in.waits[1].id }
+		made := func() (n uint64) { return in.fetcher.pulls[0].id + in.fetcher.pulls[1].id }
 		before := uint64(0)
 		until(t, "a request is under way", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			for i := range in.waits {
-				if p := &in.waits[i]; p.left > 0 {
+			for i := range in.fetcher.pulls {
+				if p := &in.fetcher.pulls[i]; p.left > 0 {
 					over, before = status(p, code), made()
 				}
 			}
 			return over != nil
 		})
-		c.core.arrive(over)
+		c.core.fetcher.arrive(over)
 		until(t, "the next one is", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			return made() > before && in.awaits() // and another one after it, if that got lost
+			return made() > before && in.fetcher.waiting() // and another one after it, if that got lost
 		})
 		mustSend(t, c, i)
 		if v := <-received; v != i {
@@ -214,7 +214,7 @@ func TestRequestLostRepeats(t *testing.T) {
 	t.Parallel()
 	c, p, _ := behindProxy(t, Options[string]{Name: "jobs"})
 	p.silence()
-	c.core.asking.Lock() // nor do the servers tell how the stream is
+	c.core.stream.mu.Lock() // nor do the servers tell how the stream is
 	received := make(chan error)
 	go func() {
 		_, err := c.Recv(patient(t))
@@ -226,15 +226,15 @@ func TestRequestLostRepeats(t *testing.T) {
 		until(t, what, func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			made := in.waits[0].id + in.waits[1].id
-			if made == id || !in.awaits() {
+			made := in.fetcher.pulls[0].id + in.fetcher.pulls[1].id
+			if made == id || !in.fetcher.waiting() {
 				return false
 			}
 			id = made
 			return true
 		})
 	}
-	c.core.asking.Unlock()
+	c.core.stream.mu.Unlock()
 	p.cut(false)
 	mustSend(t, c, "a")
 	if err := <-received; err != nil {
@@ -249,27 +249,29 @@ func TestTryAsksAgain(t *testing.T) {
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
 	for what, meanwhile := range map[string]func(){
-		"another took one":    func() { in.taken++ },
-		"one is on its way":   func() { in.tries.crowded, in.waits[0].left, in.waits[0].sign = true, 1, time.Now().Add(time.Hour) },
+		"another took one": func() { in.taken++ },
+		"one is on its way": func() {
+			in.fetcher.try.crowded, in.fetcher.pulls[0].left, in.fetcher.pulls[0].sign = true, 1, time.Now().Add(time.Hour)
+		},
 		"the servers say so":  nil,
-		"crowded, but no one": func() { in.tries.crowded = true },
+		"crowded, but no one": func() { in.fetcher.try.crowded = true },
 	} {
-		in.trying.Lock() // as who tries does
+		in.fetcher.trying.Lock() // as who tries does
 		result := make(chan error, 1)
 		in.mu.Lock()
-		id := in.tries.id
+		id := in.fetcher.try.id
 		in.mu.Unlock()
 		silent := make(chan *nats.Msg, 8) // answers go here, and we say what they are
-		sub, err := c.core.link.nc.ChanSubscribe(c.core.link.nc.NewRespInbox()+".*", silent)
+		sub, err := c.core.conn.nc.ChanSubscribe(c.core.conn.nc.NewRespInbox()+".*", silent)
 		if err != nil {
 			t.Fatal(err)
 		}
 		in.mu.Lock()
-		subject := in.tries.subject
-		in.tries.subject = sub.Subject[:len(sub.Subject)-1]
+		subject := in.fetcher.try.subject
+		in.fetcher.try.subject = sub.Subject[:len(sub.Subject)-1]
 		in.mu.Unlock()
 		go func() {
-			_, err := c.core.tryUntil(nil, make([]*parcel, 1), toKeep) // it is never too late
+			_, err := c.core.inbox.tryUntil(nil, make([]*message, 1), asValues) // it is never too late
 			result <- err
 		}()
 		asks := func() {
@@ -281,7 +283,7 @@ func TestTryAsksAgain(t *testing.T) {
 		}
 		asks()
 		in.mu.Lock() // what follows happens before who tries sees the answer
-		c.core.told(&in.tries, "404", nil)
+		c.core.fetcher.handleStatus(&in.fetcher.try, "404", nil)
 		if meanwhile != nil {
 			meanwhile()
 		}
@@ -290,19 +292,19 @@ func TestTryAsksAgain(t *testing.T) {
 		if again {
 			asks()
 			in.mu.Lock()
-			in.waits[0].left = 0
-			c.core.told(&in.tries, "404", nil)
+			in.fetcher.pulls[0].left = 0
+			c.core.fetcher.handleStatus(&in.fetcher.try, "404", nil)
 			in.mu.Unlock()
 		}
 		if err := <-result; err != sluice.ErrEmpty {
 			t.Errorf("%s: who tries gets %v", what, err)
 		}
-		in.trying.Unlock()
+		in.fetcher.trying.Unlock()
 		in.mu.Lock()
-		if asked := in.tries.id - id; asked != 1 && !again || again && asked != 2 {
+		if asked := in.fetcher.try.id - id; asked != 1 && !again || again && asked != 2 {
 			t.Errorf("%s: asked %d times", what, asked)
 		}
-		in.tries.subject = subject
+		in.fetcher.try.subject = subject
 		in.mu.Unlock()
 		if err := sub.Unsubscribe(); err != nil {
 			t.Fatal(err)

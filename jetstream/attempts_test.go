@@ -16,8 +16,8 @@ func unseen[T any](t *testing.T, c *Channel[T], n int) {
 	t.Helper()
 	in := &c.core.inbox
 	in.mu.Lock()
-	_, free := in.underWay()
-	c.core.request(free, pullRequest{Batch: n, Expires: pullStands})
+	_, free := in.fetcher.outstanding()
+	c.core.fetcher.request(free, pullRequest{Batch: n, Expires: pullAhead})
 	in.mu.Unlock()
 	until(t, "they came", func() bool {
 		in.mu.Lock()
@@ -26,17 +26,17 @@ func unseen[T any](t *testing.T, c *Channel[T], n int) {
 	})
 	in.mu.Lock()
 	for _, p := range in.ready {
-		p.came = p.came.Add(-idleAfter)
+		p.arrived = p.arrived.Add(-idleAfter)
 	}
 	in.mu.Unlock()
-	c.core.idled()
+	c.core.inbox.returnIdle()
 }
 
 // silent ends a delivery as those do whose process dies: without a word, it comes again.
 func silent[T any](t *testing.T, d *Delivery[T]) {
 	t.Helper()
-	d.channel.core.giveBack(d.parcel, 0) // as the servers do after AckWait
-	if err := d.channel.core.release(d.parcel); err != nil {
+	d.channel.core.nak(d.message, 0) // as the servers do after AckWait
+	if err := d.channel.core.deliveries.untrack(d.message); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -95,7 +95,7 @@ func TestDeadLetterOfTheSilent(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer leave(t, dead)
-		if d := mustDeliver(t, dead); !strings.HasSuffix(d.Reason, " times: it was not acknowledged the last time") {
+		if d := mustDeliver(t, dead); !strings.HasSuffix(d.Reason, " times: no acknowledgment in the last attempt") {
 			t.Errorf("its reason: %q", d.Reason)
 		}
 		if n := c.Stats().Received; n != uint64(want) {
@@ -122,10 +122,10 @@ func TestTriesOfValues(t *testing.T) {
 // Who waits for a note still has the value in time, whatever AckWait is.
 func TestTryInTime(t *testing.T) {
 	t.Parallel()
-	for ackWait, most := range map[time.Duration]time.Duration{time.Second: time.Second / 2, time.Hour: attempt} {
+	for ackWait, most := range map[time.Duration]time.Duration{time.Second: time.Second / 2, time.Hour: attemptTimeout} {
 		c := open(t, Options[int]{AckWait: ackWait})
 		asked := false
-		c.core.try(func(ctx context.Context, _ natsjs.Stream, _ *parcel) error {
+		c.core.attempts.withRecords(func(ctx context.Context, _ natsjs.Stream, _ *message) error {
 			deadline, ok := ctx.Deadline()
 			if asked = true; !ok || time.Until(deadline) > most {
 				t.Errorf("AckWait %v: a note may take until %v", ackWait, deadline)
@@ -149,14 +149,14 @@ func TestTriesOverdue(t *testing.T) {
 	}
 	in := &c.core.inbox
 	in.mu.Lock()
-	_, free := in.underWay()
-	c.core.request(free, pullRequest{Batch: 1, Expires: pullStands})
+	_, free := in.fetcher.outstanding()
+	c.core.fetcher.request(free, pullRequest{Batch: 1, Expires: pullAhead})
 	in.mu.Unlock()
 	until(t, "it came again", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		for _, p := range in.ready {
-			p.came = time.Now().Add(-2 * time.Hour)
+			p.arrived = time.Now().Add(-2 * time.Hour)
 		}
 		return len(in.ready) == 1
 	})
@@ -184,11 +184,11 @@ func TestTogether(t *testing.T) {
 		{1, 1, []int{1, 1}},
 		{0, 3, []int{1, 2, 3}},
 	} {
-		var parcels []*parcel
+		var parcels []*message
 		for _, n := range test.deliveries {
-			parcels = append(parcels, &parcel{tries: n})
+			parcels = append(parcels, &message{delivered: n})
 		}
-		if n := alone(config{maxDeliver: test.maxDeliver}).together(parcels); n != test.want {
+		if n := alone(config{maxDeliver: test.maxDeliver}).config.handOut(parcels); n != test.want {
 			t.Errorf("MaxDeliver %d, delivered %v times: %d at once, want %d", test.maxDeliver, test.deliveries, n, test.want)
 		}
 	}
@@ -197,12 +197,12 @@ func TestTogether(t *testing.T) {
 // Who receives values has as many as are here, however often they were delivered.
 func TestTogetherToKeep(t *testing.T) {
 	t.Parallel()
-	for use, want := range map[use]int{toKeep: 3, toTry: 1} {
+	for mode, want := range map[recvMode]int{asValues: 3, asDeliveries: 1} {
 		c := alone(config{maxDeliver: 1, prefetch: 8})
 		in := &c.inbox
 		in.mu.Lock()
-		in.ready = []*parcel{newest(1), newest(2), newest(3)}
-		n, err := c.here(make([]*parcel, 8), use)
+		in.ready = []*message{newest(1), newest(2), newest(3)}
+		n, err := in.takeReady(make([]*message, 8), mode)
 		if n != want || err != nil || len(in.ready) != 3-want {
 			t.Errorf("%d, %v, and %d are left; want %d", n, err, len(in.ready), want)
 		}
