@@ -26,6 +26,16 @@ type Stats struct {
 	OldestSender     time.Duration // for how long the first sender in line has been waiting; 0 without one, or if it is not known
 	OldestReceiver   time.Duration // and the first receiver
 
+	// OldestValue is the age of the oldest queued value, a lower bound; 0 if it is
+	// unknown or nothing is queued. It is estimated without a time stamp per value:
+	// each call of Stats records how many values have been sent by then, and so does
+	// a sender to a queue of 64 values or more, once in 256 values. A value is at
+	// least as old as the first record that counts it. So the estimate is too low by
+	// at most the time between two records, or by about a tenth of the longest wait
+	// in the backlog; in a short queue that is inspected for the first time it is 0.
+	// Of a Sharded it is the age of the oldest value in any lane.
+	OldestValue time.Duration
+
 	HighWater int   // the most values ever queued, of a Sharded in one lane; at most a sixteenth too low
 	Bytes     int64 // memory held for queued values and for spare room; with Options.LimitBytes also what Size says
 	Closed    bool

@@ -121,6 +121,7 @@ var rooms = map[string]room{
 	},
 	"internal/segqueue": {
 		imports: permissions{
+			"./internal/age":    "the age of the oldest value",
 			"./internal/engine": theContract,
 			"./internal/park":   "the clock by which waits are measured",
 			"./internal/ring":   "the marks of a meter",
@@ -156,6 +157,7 @@ var rooms = map[string]room{
 	},
 	"internal/handoff": {
 		imports: permissions{
+			"./internal/age":       "the age of the oldest value",
 			"./internal/engine":    theContract,
 			"./internal/park":      "waiters park",
 			"./internal/ring":      "the buffer of queued values",
@@ -198,6 +200,10 @@ var rooms = map[string]room{
 	},
 	"internal/park": {
 		imports: permissions{"time": "the time spent in waits is sampled"},
+	},
+	"internal/age": {
+		imports: permissions{"time": "ages are durations; no clock is read"},
+		tests:   permissions{"unsafe": "Sizeof, and nothing else of it"},
 	},
 	"internal/ring": {},
 

@@ -113,6 +113,7 @@ type Stats struct {
 
 	OldestSender   time.Duration
 	OldestReceiver time.Duration
+	OldestValue    time.Duration
 
 	HighWater int
 	Bytes     int64

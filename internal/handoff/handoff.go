@@ -71,6 +71,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/internal/spin"
@@ -98,6 +99,7 @@ type Engine[T any] struct {
 	taken   uint64
 	dropped uint64
 	high    int
+	ages    *age.Log // nil until needed
 }
 
 // New returns an engine for config.Limit queued values; 0 makes a rendezvous.
@@ -335,6 +337,9 @@ func (e *Engine[T]) push(v T, size int) {
 	if e.config.Size != nil {
 		e.sizes.Push(size)
 		e.bytes += int64(size)
+		if e.buf.Len() >= minObserved {
+			e.observe()
+		}
 	}
 }
 

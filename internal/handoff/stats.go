@@ -96,6 +96,7 @@ func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 		ReceiversWaiting: e.receivers.n,
 		OldestSender:     e.senders.oldest(now),
 		OldestReceiver:   e.receivers.oldest(now),
+		OldestValue:      e.oldestValue(now),
 		HighWater:        e.high,
 		Bytes:            bytes,
 		Closed:           e.closed,

@@ -74,6 +74,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/waitq"
@@ -138,13 +139,14 @@ type Engine[T any] struct {
 	keepSlots      int      // receivers shed a larger ring if they empty the channel
 	ready          atomic.Pointer[Readiness]
 	dropped        atomic.Uint64
-	meter          *meter // of a Metered
+	meter          *meter   // of a Metered
+	ages           *age.Log // nil until needed; belongs to the holder of the send lock
 
 	// The goroutines that wait, to send or to receive. They are the sides' own
 	// lines, unless this is a lane: see lane.go.
 	senders, receivers *waitq.Queue
 	others             *waitq.Queue // more senders, who wait for room here or elsewhere; or nil
-	_                  [cacheLine - 112%cacheLine]byte
+	_                  [cacheLine - 120%cacheLine]byte
 
 	send side[T]
 	recv side[T]

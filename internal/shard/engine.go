@@ -216,7 +216,7 @@ func (e *Engine[T]) remove(l *lane[T]) {
 			return
 		}
 		add(&next.gone, l.Stats())
-		next.gone.Bytes, next.gone.SendersWaiting, next.gone.OldestSender = 0, 0, 0 // who waits is on the way out
+		next.gone.Bytes, next.gone.SendersWaiting, next.gone.OldestSender, next.gone.OldestValue = 0, 0, 0, 0 // who waits is on the way out
 		if e.exchange(s, next) {
 			return
 		}

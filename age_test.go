@@ -1,0 +1,100 @@
+package sluice_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// buffered are channels for the tests of OldestValue.
+func buffered() map[string]sluice.Channel[int] {
+	return map[string]sluice.Channel[int]{
+		"Bounded of few slots":  sluice.NewBounded[int](8, nil),
+		"Bounded":               sluice.NewBounded[int](100_000, nil),
+		"Elastic":               sluice.NewElastic[int](sluice.Unlimited, nil),
+		"Elastic single sender": sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{SingleSender: true}),
+		"Elastic, bytes": sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{
+			LimitBytes: 1 << 30, Size: func(int) int { return 8 }}),
+		"Elastic, bytes, Reject": sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{
+			LimitBytes: 1 << 30, Size: func(int) int { return 8 }, Overflow: sluice.Reject}),
+		"Sharded": sluice.NewSharded[int](sluice.Unlimited, nil),
+	}
+}
+
+// TestOldestValueOfAGrowingQueue: a queue that is inspected once a second reports the
+// age of its oldest value, at most a second too low, while it grows and while it is
+// drained; and 0 when it is empty.
+func TestOldestValueOfAGrowingQueue(t *testing.T) {
+	for name, c := range buffered() {
+		synctest.Test(t, func(t *testing.T) {
+			var sent []time.Time
+			check := func(when string) {
+				t.Helper()
+				got, age := c.Stats().OldestValue, time.Duration(0)
+				if c.Len() > 0 {
+					age = time.Since(sent[len(sent)-c.Len()])
+				}
+				if got > age || got < age-time.Second {
+					t.Fatalf("%s: %d values %s: the oldest is %v old, Stats reports %v", name, c.Len(), when, age, got)
+				}
+			}
+			send := func() {
+				if c.TrySend(len(sent)) == nil {
+					sent = append(sent, time.Now())
+				}
+			}
+			check("at first")
+			for range 30 {
+				for range 4 {
+					send()
+					time.Sleep(250 * time.Millisecond)
+				}
+				if check("while it grows"); len(sent)%3 == 0 {
+					_, _ = c.TryRecv()
+				}
+			}
+			for c.Len() > 0 {
+				_, _ = c.TryRecv()
+				check("while it is drained")
+			}
+			time.Sleep(time.Hour)
+			check("when it is empty")
+			send()
+			check("with a new value")
+			time.Sleep(time.Minute)
+			check("with a value of a minute")
+		})
+	}
+}
+
+// TestOldestValueOfABacklog: a long backlog that is inspected for the first time
+// reports its age.
+func TestOldestValueOfABacklog(t *testing.T) {
+	for name, c := range buffered() {
+		if c.Cap() < 5000 {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			for i := range 300 { // a short queue, which no sender has observed
+				_ = c.TrySend(i)
+				_, _ = c.TryRecv()
+			}
+			const pace = 100 * time.Millisecond
+			for i := range 5000 {
+				_ = c.TrySend(i)
+				time.Sleep(pace)
+			}
+			for received := 0; c.Len() > 0; received += 1000 {
+				age := (5000 - time.Duration(received)) * pace
+				if got := c.Stats().OldestValue; got > age || got < age-5000*pace/8 {
+					t.Errorf("%s: with %d values the oldest is %v old, Stats reports %v", name, c.Len(), age, got)
+				}
+				for range 1000 {
+					_, _ = c.TryRecv()
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+// Package age estimates how long the oldest value of a queue has been waiting,
+// without a time stamp per value.
+package age
+
+import "time"
+
+// A Log is a short list of observations (at, sent): at the time at, the values
+// with an index below sent had been sent. Hence a queued value with index head has
+// been waiting for at least now - at, for each observation with sent > head.
+// Invariants, with 0 <= i < n-1:
+//
+//   - marks[i].at <= marks[i+1].at and marks[i].sent < marks[i+1].sent.
+//   - After drop(head), marks[0].sent > head: marks[0] is the best observation of
+//     the oldest value.
+//
+// If the Log is full, it merges the two neighbors that are closest in time. The
+// estimate is therefore too low by at most the time between two observations, or by
+// about a tenth of the longest wait in this backlog, whichever is more.
+//
+// Indices run freely and wrap. The owner of the queue guards the Log. The zero value
+// is empty.
+type Log struct {
+	n     int
+	marks [maxMarks]mark // with n, 512 bytes
+}
+
+type mark struct {
+	at   time.Duration // of park.Now
+	sent uint64
+}
+
+const maxMarks = 31
+
+// Lacks reports whether the Log should get an observation at tail: because it has
+// none that covers the value with index head, or none of the last every values.
+func (l *Log) Lacks(head, tail, every uint64) bool {
+	if l.n == 0 {
+		return true
+	}
+	last := l.marks[l.n-1].sent
+	return tail-last >= every || !above(last, head)
+}
+
+// Record adds an observation: at the time now, the queue holds the values with
+// indices from head to tail-1.
+func (l *Log) Record(now time.Duration, head, tail uint64) {
+	l.drop(head)
+	switch {
+	case head == tail || l.n > 0 && l.marks[l.n-1].sent == tail:
+		return
+	case l.n == maxMarks:
+		l.merge()
+	}
+	l.marks[l.n] = mark{now, tail}
+	l.n++
+}
+
+// Oldest returns for how long, at least, the value with index head has been waiting
+// at the time now; 0 if that is unknown, or if the queue is empty, which is
+// head == tail.
+func (l *Log) Oldest(now time.Duration, head, tail uint64) time.Duration {
+	if head == tail {
+		return 0
+	}
+	for _, m := range l.marks[:l.n] {
+		if above(m.sent, head) {
+			return max(0, now-m.at) // the mark may be newer than now
+		}
+	}
+	return 0
+}
+
+// drop removes the observations that do not cover the value with index head.
+func (l *Log) drop(head uint64) {
+	passed := 0
+	for passed < l.n && !above(l.marks[passed].sent, head) {
+		passed++
+	}
+	if passed > 0 {
+		l.n = copy(l.marks[:], l.marks[passed:l.n])
+	}
+}
+
+// merge removes the observation whose neighbors are closest in time, but neither
+// the first one nor the last.
+func (l *Log) merge() {
+	least := 1
+	gap := func(i int) time.Duration { return l.marks[i+1].at - l.marks[i-1].at }
+	for i := 2; i < l.n-1; i++ {
+		if gap(i) < gap(least) {
+			least = i
+		}
+	}
+	copy(l.marks[least:], l.marks[least+1:l.n])
+	l.n--
+}
+
+// above reports whether sent > index, in wrapping arithmetic.
+func above(sent, index uint64) bool { return int64(sent-index) > 0 }
