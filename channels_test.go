@@ -48,8 +48,10 @@ func TestChannelsListsKinds(t *testing.T) {
 	}
 	for i, n := range found {
 		stats, ok := n.Stats()
-		if !ok || n.Kind != want[i] || stats != all[i].Stats() {
-			t.Errorf("%d: %s, %v, %+v; want %s, %+v", i, n.Kind, ok, stats, want[i], all[i].Stats())
+		direct := all[i].Stats()
+		stats.OldestValue, direct.OldestValue = 0, 0 // the clock has advanced
+		if !ok || n.Kind != want[i] || stats != direct {
+			t.Errorf("%d: %s, %v, %+v; want %s, %+v", i, n.Kind, ok, stats, want[i], direct)
 		}
 		if i > 0 && n.ID <= found[i-1].ID {
 			t.Errorf("ID %d follows %d", n.ID, found[i-1].ID)

@@ -122,9 +122,9 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 // TrySend implements engine.Engine.
 func (e *Engine[T]) TrySend(v T) error {
 	if e.config.Size != nil {
-		return e.sendSized(nil, v, "TrySend") //nolint:staticcheck // nil: never wait
+		return e.sendSized(engine.NoWait{}, v, "TrySend")
 	}
-	return e.send(nil, v, 0) //nolint:staticcheck // nil: never wait
+	return e.send(engine.NoWait{}, v, 0)
 }
 
 // SendBatch implements engine.Engine. Where nearly every value waits, there is
@@ -156,11 +156,11 @@ func (e *Engine[T]) sendSized(ctx context.Context, v T, method string) error {
 	return e.send(ctx, v, size)
 }
 
-// send sends a value of that size; with a nil ctx it never waits.
+// send sends a value of that size; under engine.NoWait it never waits.
 func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	// Without the hand-off a sender that may wait leaves it to the receiver to
 	// fetch the value. One that may not has to hand it over.
-	handOff := !e.config.NoHandOff || ctx == nil || e.config.Overflow != engine.Block || ctx.Err() != nil
+	handOff := !e.config.NoHandOff || !engine.MayWait(ctx) || e.config.Overflow != engine.Block || ctx.Err() != nil
 	var stop <-chan struct{}
 	var over error                           // ctx was done when it was asked
 	asked := ctx == context.Background()     // nothing to ask
@@ -177,14 +177,14 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 		case e.closed:
 			e.lock.Unlock()
 			return engine.ErrClosed
-		case e.fits(size) && (called || e.senders.empty() || ctx == nil && e.config.NoHandOff):
+		case e.fits(size) && (called || e.senders.empty() || !engine.MayWait(ctx) && e.config.NoHandOff):
 			e.push(v, size)
 			e.announce()
 			e.callReceiver()
 			return nil
 		case e.config.Overflow != engine.Block:
 			return e.overflow(v, size)
-		case ctx == nil:
+		case !engine.MayWait(ctx):
 			e.lock.Unlock()
 			return engine.ErrFull
 		case over != nil:
@@ -241,7 +241,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		case e.closed:
 			e.lock.Unlock()
 			return v, engine.ErrClosed
-		case ctx == nil:
+		case !engine.MayWait(ctx):
 			e.lock.Unlock()
 			return v, engine.ErrEmpty
 		case over != nil:
@@ -273,7 +273,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 
 // TryRecv implements engine.Engine.
 func (e *Engine[T]) TryRecv() (T, error) {
-	return e.Recv(nil) //nolint:staticcheck // nil: never wait
+	return e.Recv(engine.NoWait{})
 }
 
 // RecvBatch implements engine.Engine.

@@ -72,7 +72,7 @@ func (j *jostle) sender(rng *rand.Rand) {
 
 // recv receives up to n values.
 func (j *jostle) recv(n int) {
-	n, _ = j.e.RecvBatch(nil, make([]int, n)) //nolint:staticcheck // nil: never wait
+	n, _ = j.e.RecvBatch(engine.NoWait{}, make([]int, n))
 	j.received.Add(int64(n))
 }
 

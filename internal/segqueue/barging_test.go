@@ -38,7 +38,7 @@ func (c crowd) parked() *stepper {
 // recv receives n values, which wakes the first in line, and waits until that is awake.
 func (c crowd) recv(n int) {
 	c.t.Helper()
-	if got, err := c.e.RecvBatch(nil, make([]int, n)); got != n { //nolint:staticcheck // nil: never wait
+	if got, err := c.e.RecvBatch(engine.NoWait{}, make([]int, n)); got != n {
 		c.t.Fatalf("received %d of %d: %v", got, n, err)
 	}
 	synctest.Wait()
@@ -66,7 +66,7 @@ func inCrowdAt(t *testing.T, first uint64, waited time.Duration, test func(c cro
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := crowd{t, newAt(engine.Config[int]{Limit: crowdLimit}, first&(1<<(64-shift)-1))}
-		if _, err := c.e.SendBatch(nil, make([]int, crowdLimit)); err != nil { //nolint:staticcheck // nil: never wait
+		if _, err := c.e.SendBatch(engine.NoWait{}, make([]int, crowdLimit)); err != nil {
 			t.Fatal(err)
 		}
 		first := c.parked()
@@ -185,7 +185,7 @@ func TestMayOvertake(t *testing.T) {
 			c.looks(c.sender(1), true, "a Send")
 		},
 		"Try": func(c crowd, next *stepper) {
-			if n, err := c.e.SendBatch(nil, make([]int, batchSize)); n != batchSize { //nolint:staticcheck // nil: never wait
+			if n, err := c.e.SendBatch(engine.NoWait{}, make([]int, batchSize)); n != batchSize {
 				c.t.Errorf("a Try call sent %d values: %v", n, err)
 			}
 		},
@@ -200,7 +200,7 @@ func TestMayOvertake(t *testing.T) {
 		},
 		"room for one": func(c crowd, next *stepper) {
 			one := make([]int, crowdLimit-c.e.Len()-1)
-			_, _ = c.e.SendBatch(nil, one) //nolint:staticcheck // nil: never wait
+			_, _ = c.e.SendBatch(engine.NoWait{}, one)
 			if stranger := c.sender(batchSize); stranger.look() || stranger.n > 0 {
 				c.t.Errorf("a stranger sent %d values", stranger.n)
 			}

@@ -39,7 +39,7 @@ func (m meteredBytes) Send(ctx context.Context, v []byte) error {
 
 // TrySend implements engine.Engine.
 func (m meteredBytes) TrySend(v []byte) error {
-	return m.Send(nil, v) //nolint:staticcheck // it never waits
+	return m.Send(engine.NoWait{}, v)
 }
 
 // Send implements engine.Engine.
@@ -53,5 +53,5 @@ func (m meteredStrings) Send(_ context.Context, v string) error {
 
 // TrySend implements engine.Engine.
 func (m meteredStrings) TrySend(v string) error {
-	return m.Send(nil, v) //nolint:staticcheck // it never waits
+	return m.Send(engine.NoWait{}, v)
 }

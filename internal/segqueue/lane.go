@@ -10,7 +10,7 @@ import (
 //
 // Receivers wait for a value in any lane, so their line is the channel's, and
 // they never wait inside a lane: the channel calls its Recv and RecvBatch with a
-// nil context. Senders that insist on this lane wait in its own line; others may
+// engine.NoWait. Senders that insist on this lane wait in its own line; others may
 // wait for room in any lane, in a line of the channel's that each receive from
 // this lane looks at too.
 

@@ -85,7 +85,7 @@ func TestMeterAgainstSlice(t *testing.T) {
 					}
 				default:
 					buf := make([]int, 1+rng.IntN(100)*rng.IntN(2))
-					n, _ := m.recvSlow(nil, buf) //nolint:staticcheck // nil: never wait
+					n, _ := m.recvSlow(engine.NoWait{}, buf)
 					if n != min(len(buf), len(model)) {
 						t.Fatalf("received %d of %d", n, len(model))
 					}

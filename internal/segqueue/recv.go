@@ -55,7 +55,7 @@ func (e *Engine[T]) recvOne(ctx context.Context) (T, error) {
 
 // TryRecv implements engine.Engine.
 func (e *Engine[T]) TryRecv() (T, error) {
-	return e.Recv(nil) //nolint:staticcheck // nil: never wait
+	return e.Recv(engine.NoWait{})
 }
 
 // RecvBatch implements engine.Engine.
@@ -76,7 +76,7 @@ func (e *Engine[T]) empty(index uint64) T {
 }
 
 // recvSlow fills buf with what there is, at least one value, and waits for that
-// as long as needed; with a nil ctx it never waits.
+// as long as needed; under engine.NoWait it never waits.
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	r := &e.recv
 	var turn turn
@@ -90,7 +90,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 			break
 		}
 		n, err = e.take(word, buf, &turn)
-		if err != engine.ErrEmpty || ctx == nil || turn.stay.Canceled() {
+		if err != engine.ErrEmpty || !engine.MayWait(ctx) || turn.stay.Canceled() {
 			break
 		}
 		r.wait(ctx, &turn, &e.send, e.receivers, e.senders, e.pause)
@@ -98,7 +98,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	if turn.stay.Leave() && e.Len() > 0 {
 		e.receivers.Wake()
 	}
-	if err == engine.ErrEmpty && ctx != nil {
+	if err == engine.ErrEmpty && engine.MayWait(ctx) {
 		err = engine.ContextError(ctx)
 	}
 	return n, err

@@ -53,7 +53,7 @@ func (e *Engine[T]) sendOne(ctx context.Context, v T) error {
 
 // TrySend implements engine.Engine.
 func (e *Engine[T]) TrySend(v T) error {
-	return e.Send(nil, v) //nolint:staticcheck // nil: never wait
+	return e.Send(engine.NoWait{}, v)
 }
 
 // SendBatch implements engine.Engine.
@@ -61,11 +61,11 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	return e.sendSlow(ctx, vs)
 }
 
-// sendSlow sends vs, and waits for room as often as needed; with a nil ctx it
-// never waits.
+// sendSlow sends vs, and waits for room as often as needed; under engine.NoWait
+// it never waits.
 func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	s := &e.send
-	turn := turn{batch: len(vs) > 1 && ctx != nil}
+	turn := turn{batch: len(vs) > 1 && engine.MayWait(ctx)}
 	for {
 		word := s.lock()
 		if s.collect(&turn) {
@@ -86,7 +86,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		if e.overflow != engine.Block {
 			return e.overflowed(vs, n)
 		}
-		if ctx == nil {
+		if !engine.MayWait(ctx) {
 			err = engine.ErrFull
 			break
 		}

@@ -62,7 +62,7 @@ func (o overflowing[T]) Send(ctx context.Context, v T) error {
 }
 
 func (o overflowing[T]) TrySend(v T) error {
-	return o.Send(nil, v) //nolint:staticcheck // nil: never wait
+	return o.Send(engine.NoWait{}, v)
 }
 
 func (o overflowing[T]) SendBatch(ctx context.Context, vs []T) (int, error) {

@@ -33,7 +33,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 
 // TryRecv implements engine.Engine.
 func (e *Engine[T]) TryRecv() (T, error) {
-	return e.Recv(nil) //nolint:staticcheck // nil: never wait
+	return e.Recv(engine.NoWait{})
 }
 
 // RecvBatch implements engine.Engine.
@@ -42,7 +42,7 @@ func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 }
 
 // recvSlow fills buf with what the lanes have, at least one value, and waits for
-// that as long as needed; with a nil ctx it never waits.
+// that as long as needed; under engine.NoWait it never waits.
 func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T) (n int, err error) {
 	var t turn
 	for {
@@ -57,7 +57,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 			err = engine.ErrClosed
 			break
 		}
-		if ctx == nil || t.stay.Canceled() {
+		if !engine.MayWait(ctx) || t.stay.Canceled() {
 			if !e.empty(s) {
 				continue
 			}
@@ -69,7 +69,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 	if t.stay.Leave() && !e.allEmpty() {
 		e.receivers.Wake()
 	}
-	if err == engine.ErrEmpty && ctx != nil {
+	if err == engine.ErrEmpty && engine.MayWait(ctx) {
 		err = engine.ContextError(ctx)
 	}
 	return n, err
@@ -111,7 +111,7 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 		if at != start {
 			turn = turnOf(l.Head())
 		}
-		m, _ := l.RecvBatch(nil, buf[n:]) //nolint:staticcheck // nil: never wait
+		m, _ := l.RecvBatch(engine.NoWait{}, buf[n:])
 		if n += m; n < len(buf) {
 			continue
 		}

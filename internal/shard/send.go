@@ -29,7 +29,7 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 
 // TrySend implements engine.Engine.
 func (e *Engine[T]) TrySend(v T) error {
-	return e.Send(nil, v) //nolint:staticcheck // nil: never wait
+	return e.Send(engine.NoWait{}, v)
 }
 
 // SendBatch implements engine.Engine.
@@ -63,7 +63,7 @@ func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs [
 	if e.config.Overflow == engine.Block {
 		return l.SendBatch(ctx, vs)
 	}
-	n, err := l.SendBatch(nil, vs) //nolint:staticcheck // nil: never wait
+	n, err := l.SendBatch(engine.NoWait{}, vs)
 	if err != engine.ErrFull {
 		return n, err
 	}
@@ -71,14 +71,14 @@ func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs [
 }
 
 // sendSlow sends vs, in any shared lanes that have room, and waits for that as
-// often as needed; with a nil ctx it never waits.
+// often as needed; under engine.NoWait it never waits.
 func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (n int, err error) {
 	var t turn
 	home := e.home(e.set.Load(), hint)
 	for {
 		s := e.set.Load()
 		least := 1
-		if !t.eager && !t.stay.Canceled() && ctx != nil && e.config.Overflow == engine.Block {
+		if !t.eager && !t.stay.Canceled() && engine.MayWait(ctx) && e.config.Overflow == engine.Block {
 			least = e.muchRoom()
 		}
 		m, last := e.spread(s, home, vs[n:], least)
@@ -97,7 +97,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 		}
 		// No verdict is due before a wait, as the line is looked at after each
 		// receive. What is due is the truth when none follows.
-		if e.config.Overflow != engine.Block || ctx == nil || t.stay.Canceled() {
+		if e.config.Overflow != engine.Block || !engine.MayWait(ctx) || t.stay.Canceled() {
 			if !e.full(s) {
 				continue
 			}
@@ -119,7 +119,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 	if t.stay.Leave() && e.anyRoom() {
 		e.senders.Wake()
 	}
-	if err == engine.ErrFull && ctx != nil {
+	if err == engine.ErrFull && engine.MayWait(ctx) {
 		err = engine.ContextError(ctx)
 	}
 	return n, err
@@ -138,7 +138,7 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int)
 			if l == nil || !l.hasRoom(least) {
 				continue
 			}
-			m, _ := l.SendBatch(nil, vs[n:]) //nolint:staticcheck // nil: never wait
+			m, _ := l.SendBatch(engine.NoWait{}, vs[n:])
 			if m > 0 {
 				last = number
 			}

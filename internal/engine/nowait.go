@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// NoWait is the context of an operation that must not wait, which the Try methods pass
+// down: without room it fails with ErrFull, without a value with ErrEmpty. To any other
+// code it is a context that is canceled already.
+type NoWait struct{}
+
+// MayWait reports whether an operation under ctx may wait: ctx is not a NoWait.
+func MayWait(ctx context.Context) bool {
+	_, no := ctx.(NoWait)
+	return !no
+}
+
+var canceled = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// Deadline implements context.Context.
+func (NoWait) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (NoWait) Done() <-chan struct{} { return canceled }
+
+// Err implements context.Context.
+func (NoWait) Err() error { return context.Canceled }
+
+// Value implements context.Context.
+func (NoWait) Value(any) any { return nil }
