@@ -16,31 +16,31 @@ import (
 )
 
 type doctorCommand struct {
-	Targets []string `arg:"" name:"target" help:"Address of a service's /debug/pprof (a URL, host:port or :port), or saved files and folders of one service."`
-	Seconds int      `default:"5" help:"How long to watch a service, in seconds. Default: ${default}."`
-	Metrics string   `placeholder:"PATH" help:"Page of the service that has its runtime/metrics, as JSON or for Prometheus. Default: /debug/metrics, /metrics or /debug/vars."`
-	Block   bool     `help:"Read the block profile too, if the service takes one: that costs busy channels half their speed."`
-	Trace   bool     `help:"Take an execution trace too, of two seconds at most: it slows a busy service down meanwhile."`
-	Cheap   bool     `help:"Take no trace that was not asked for. Otherwise one of half a second at most is taken where a finding hangs on it."`
-	Save    string   `placeholder:"DIR" help:"Keep what the service sent in this new folder, to be read again later."`
-	Prices  string   `placeholder:"FILE" help:"Compute gains from this results.json of sluice lab, best of a run on the service's machine."`
-	HTML    string   `name:"html" placeholder:"FILE" help:"Write a page too."`
+	Targets []string `arg:"" name:"target" help:"Address of a service's /debug/pprof (URL, host:port or :port), or saved files and folders of one service."`
+	Seconds int      `default:"5" help:"How long to observe a service, in seconds. Default: ${default}."`
+	Metrics string   `placeholder:"PATH" help:"Page with the service's runtime/metrics, in JSON or the text format of Prometheus. Default: /debug/metrics, /metrics or /debug/vars."`
+	Block   bool     `help:"Also read the block profile, if the service enables it. (Enabled, it halves the speed of busy channels.)"`
+	Trace   bool     `help:"Also take an execution trace of at most two seconds. It slows a busy service meanwhile."`
+	Cheap   bool     `help:"Never take a trace without -trace. By default, the doctor takes one of at most half a second if it decides a finding."`
+	Save    string   `placeholder:"DIR" help:"Save the profiles in this new folder, to be read again later."`
+	Prices  string   `placeholder:"FILE" help:"Predict gains from this results.json of sluice lab, ideally from a run on the service's machine."`
+	HTML    string   `name:"html" placeholder:"FILE" help:"Also write an HTML page."`
 	JSON    bool     `name:"json" help:"Write JSON instead of text."`
 }
 
-// Limits of -seconds.
+// maxWatch is the upper limit of -seconds.
 const maxWatch = 600
 
-// Run reads, and says what is wrong.
+// Run diagnoses the target and writes the result.
 func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 	prices := doctor.Reference()
-	if c.Prices != "" { // now, and not after the service was troubled in vain
+	if c.Prices != "" { // before the service is disturbed
 		var err error
 		if prices, err = doctor.ReadPrices(c.Prices); err != nil {
 			return inputError{err}
 		}
 	}
-	if c.HTML != "" { // now, too
+	if c.HTML != "" { // likewise
 		if err := report.Replaceable(c.HTML); err != nil {
 			return inputError{err}
 		}
@@ -62,8 +62,7 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 	return nil
 }
 
-// explain says which errors are the target's, or the command line's, and which
-// are not.
+// explain classifies errors of the target and of the command line.
 func explain(ctx context.Context, err error) error {
 	var file *profile.FileError
 	var path *fs.PathError
@@ -76,7 +75,7 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// diagnose reads saved files, or watches a service.
+// diagnose reads saved files, or observes a service.
 func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to streams) (*doctor.Diagnosis, error) {
 	if c.Seconds < 1 || c.Seconds > maxWatch {
 		return nil, c.misused("-seconds must be from 1 to %d", maxWatch)
@@ -89,7 +88,7 @@ func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to s
 	}
 	if live == 0 {
 		if c.Save != "" || c.Block || c.Trace || c.Cheap || c.Metrics != "" {
-			return nil, c.misused("-save, -block, -trace, -cheap and -metrics are for a service, and there is no address of one")
+			return nil, c.misused("-save, -block, -trace, -cheap and -metrics require the address of a service")
 		}
 		capture, err := profile.Open(c.Targets...)
 		if err != nil {
@@ -98,7 +97,7 @@ func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to s
 		return doctor.Diagnose(capture, prices), nil
 	}
 	if len(c.Targets) > 1 {
-		return nil, c.misused("one service at a time, or files: an address goes with nothing else")
+		return nil, c.misused("an address cannot be combined with other targets")
 	}
 	service, err := profile.At(c.Targets[0], c.Metrics)
 	if err != nil {
@@ -111,11 +110,11 @@ func (c *doctorCommand) misused(format string, args ...any) error {
 	return usageError{error: fmt.Errorf(format, args...), command: "doctor"}
 }
 
-// watch watches a service, gets what a finding hangs on, and keeps what it sent if
-// that was asked for.
+// watch observes a service, takes a trace if a finding needs one, and saves the
+// profiles if requested.
 func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, prices doctor.Prices, to streams) (*doctor.Diagnosis, error) {
 	if c.Save != "" {
-		// Now, and not after the service was troubled in vain.
+		// Before the service is disturbed.
 		if err := profile.Vacant(c.Save); err != nil {
 			return nil, err
 		}
@@ -127,7 +126,7 @@ func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, pri
 	if c.Trace {
 		extra = append(extra, profile.KindTrace)
 	}
-	fmt.Fprintf(to.stderr, "watching %s for %d s\n", service.Target(), c.Seconds)
+	fmt.Fprintf(to.stderr, "observing %s for %d s\n", service.Target(), c.Seconds)
 	capture, err := service.Watch(ctx, time.Duration(c.Seconds)*time.Second, extra...)
 	if err != nil {
 		return nil, err
@@ -148,19 +147,19 @@ func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, pri
 	return diagnosis, nil
 }
 
-// decidingTrace is how long a trace may be that nobody asked for.
+// decidingTrace is the maximum length of a trace that the user did not request.
 const decidingTrace = 500 * time.Millisecond
 
-// decide takes what a finding hangs on, and judges again.
+// decide takes the profile that a finding needs, and diagnoses again.
 func (c *doctorCommand) decide(ctx context.Context, service *profile.Service, prices doctor.Prices, want *doctor.Need, to streams) (*doctor.Diagnosis, error) {
-	fmt.Fprintf(to.stderr, "taking a %s of %s at most: it decides %s\n", want.Kind, decidingTrace, want.What)
+	fmt.Fprintf(to.stderr, "taking a %s of at most %s, to decide %s\n", want.Kind, decidingTrace, want.What)
 	capture, err := service.More(ctx, want.Kind, decidingTrace)
 	if err != nil {
 		return nil, err
 	}
 	diagnosis := doctor.Diagnose(capture, prices)
-	if capture.Trace != nil { // else it is said to be missing
-		diagnosis.Taken = append(diagnosis.Taken, fmt.Sprintf("a trace of %s, which decides %s",
+	if capture.Trace != nil { // otherwise it is listed as missing
+		diagnosis.Taken = append(diagnosis.Taken, fmt.Sprintf("a trace of %s, to decide %s",
 			capture.Trace.Window.Round(time.Millisecond), want.What))
 	}
 	return diagnosis, nil
@@ -170,11 +169,20 @@ func (c *doctorCommand) decide(ctx context.Context, service *profile.Service, pr
 func (doctorCommand) Help() string {
 	return strings.TrimSpace(`
 Examples:
-  sluice doctor localhost:6060                 watch a service for five seconds
-  sluice doctor -save monday localhost:6060    and keep what it sent
-  sluice doctor monday                         read that again
-  sluice doctor -html page.html monday         and write a page
-  sluice doctor cpu.pprof goroutines.txt       read what you have
+  sluice doctor localhost:6060                 observe a service for five seconds
+  sluice doctor -save monday localhost:6060    and save the profiles
+  sluice doctor monday                         read the saved profiles
+  sluice doctor -html page.html monday         and write an HTML page
+  sluice doctor cpu.pprof goroutines.txt       read your own files
+~ The service must import net/http/pprof, and need not use sluice. Profiles are
+only read: no setting of the service is changed. Where a finding hangs on it, a
+trace of half a second at most is taken; -cheap forbids that. The more it shows, the more can
+be said: runtime.SetMutexProfileFraction for the mutex profile, and a page with
+its runtime/metrics. => The service must import net/http/pprof; it need not use sluice. The doctor only
+reads, and changes no setting of the service. It takes a trace of at most half a
+second if that decides a finding, unless -cheap is given. A mutex profile
+(runtime.SetMutexProfileFraction) and a page with runtime/metrics make the
+diagnosis more precise.
 
 The service must import net/http/pprof, and need not use sluice. Profiles are
 only read: no setting of the service is changed. Where a finding hangs on it, a

@@ -28,7 +28,7 @@ func pprofServer(t *testing.T) (address string) {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// manualDoctor watches this process in place of localhost:6060, and for one second.
+// manualDoctor observes this process instead of localhost:6060, for one second.
 func manualDoctor(t *testing.T, command []string) {
 	address := pprofServer(t)
 	args := slices.Clone(command[1:])
@@ -39,7 +39,7 @@ func manualDoctor(t *testing.T, command []string) {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	status, stdout, stderr := sluice(t, 0, args...)
-	if status != 0 || !strings.Contains(stdout, address) || !strings.Contains(stdout, "Gains are computed from prices") {
+	if status != 0 || !strings.Contains(stdout, address) || !strings.Contains(stdout, "Gains are predicted from prices") {
 		t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
 	}
 	if page, err := os.ReadFile("page.html"); slices.Contains(command, "-html") && (err != nil || !strings.Contains(string(page), address)) {
@@ -61,13 +61,13 @@ func TestDoctorJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &d); status != 0 || err != nil {
 		t.Fatalf("status %d, %v\n%s", status, err, stderr)
 	}
-	// A test that waits for its own profiles does nothing else.
+	// A test that waits for its own profiles is idle.
 	if d.Schema != doctor.Schema || d.Verdict != doctor.Idle || d.Shares.Cores == nil || d.Window == 0 || !d.Prices.OtherMachine {
 		t.Errorf("%+v", d)
 	}
 }
 
-// holder has one of few tokens until the test ends, or waits for one.
+// holder holds one of few tokens until the test ends, or waits for one.
 func holder(tokens, held chan struct{}, end <-chan struct{}) {
 	<-tokens
 	held <- struct{}{}
@@ -81,8 +81,8 @@ func holder(tokens, held chan struct{}, end <-chan struct{}) {
 	}
 }
 
-// A finding that hangs on a trace gets a short one, which is said, unless that is
-// forbidden; and it is saved with the rest.
+// A finding that needs a trace gets a short one, which is reported and saved,
+// unless -cheap forbids it.
 func TestDoctorDecides(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tokens, held, end := make(chan struct{}, 1), make(chan struct{}, 8), make(chan struct{})
@@ -103,14 +103,14 @@ func TestDoctorDecides(t *testing.T) {
 			t.Fatalf("status %d\n%s", status, stderr)
 		}
 		_, err := os.Stat(filepath.Join(dir, "trace.out"))
-		told := strings.Contains(stderr, "taking a trace of 500ms at most: it decides whether those that wait take what the others give back")
-		if told != want || (err == nil) != want || strings.Contains(stdout, "which decides whether those that wait") != want {
-			t.Errorf("%s: told %v, saved %v\n%s%s", flag, told, err, stderr, stdout)
+		announced := strings.Contains(stderr, "taking a trace of at most 500ms, to decide whether the waiting goroutines take the tokens that the others release")
+		if announced != want || (err == nil) != want || strings.Contains(stdout, "to decide whether the waiting goroutines") != want {
+			t.Errorf("%s: announced %v, saved %v\n%s%s", flag, announced, err, stderr, stdout)
 		}
 	}
 }
 
-// Each mistake is a line, and status 2; nothing is written.
+// Each mistake gets a one-line message and status 2, and nothing is written.
 func TestDoctorMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	address := pprofServer(t)
@@ -128,31 +128,31 @@ func TestDoctorMistakes(t *testing.T) {
 	}{
 		{nil, "target"},
 		{[]string{"nonesuch"}, "no such file"},
-		{[]string{"empty"}, "empty: is empty"},
+		{[]string{"empty"}, "empty: empty file"},
 		{[]string{"full"}, "no profile"},
-		{[]string{"empty", address}, "one service at a time"},
+		{[]string{"empty", address}, "cannot be combined"},
 		{[]string{"-save", "x", "empty"}, "-save"},
 		{[]string{"-trace", "empty"}, "-trace"},
 		{[]string{"-cheap", "empty"}, "-cheap"},
-		{[]string{"-save", ".", address}, "the folder that you are in"},
+		{[]string{"-save", ".", address}, "the current folder"},
 		{[]string{"-metrics", "/m", "empty"}, "-metrics"},
-		{[]string{"-prices", "empty", address}, "empty: is no results.json"},
+		{[]string{"-prices", "empty", address}, "empty: is not a results.json"},
 		{[]string{"-prices", "nonesuch", address}, "nonesuch"},
 		{[]string{"-html", "nonesuch/page.html", address}, "nonesuch: no such file or directory"},
 		{[]string{"-html", "empty/page.html", address}, "empty is no folder"},
 		{[]string{"-html", "full", address}, "full: is a folder"},
 		{[]string{"-seconds", "0", address}, "-seconds"},
 		{[]string{"-seconds", "601", address}, "from 1 to 600"},
-		{[]string{"-save", "full", address}, "full: is not empty"},
+		{[]string{"-save", "full", address}, "full: the folder is not empty"},
 		{[]string{"-save", "empty", address}, "empty"},
 		{[]string{"-metrics", "http://elsewhere.example/", address}, "same host"},
-		{[]string{"ftp://" + address}, "ftp://"},
-		{[]string{web.URL}, "answers 404 Not Found"},
+		{[]string{"ftp://" + address}, `unsupported scheme "ftp"`},
+		{[]string{web.URL}, "status 404 Not Found"},
 		{[]string{"127.0.0.1:1"}, "refused"},
 	} {
 		status, stdout, stderr := sluice(t, 0, append([]string{"doctor"}, test.args...)...)
-		if slices.Contains(test.args, address) && strings.Contains(stderr, "watching") {
-			t.Errorf("doctor %q: the service is troubled in vain", test.args)
+		if slices.Contains(test.args, address) && strings.Contains(stderr, "observing") {
+			t.Errorf("doctor %q: the service was disturbed for nothing", test.args)
 		}
 		if status != statusUsage || stdout != "" || !strings.Contains(stderr, test.want) {
 			t.Errorf("doctor %q: status %d, want %d and %q\n%s%s", test.args, status, statusUsage, test.want, stdout, stderr)
@@ -164,7 +164,7 @@ func TestDoctorMistakes(t *testing.T) {
 	}
 }
 
-// Ctrl-C while a service is watched ends the watch, and writes nothing.
+// Ctrl-C during observation ends it without output.
 func TestDoctorInterrupt(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

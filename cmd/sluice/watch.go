@@ -10,18 +10,18 @@ import (
 )
 
 type watchCommand struct {
-	Address string `arg:"" help:"The service: host:port, or the URL of its /debug/sluice. What the address of its page asks for in a browser counts here too."`
-	Every   *int   `short:"n" placeholder:"SECONDS" help:"Time between two looks, in seconds. Default: 1; a single look where the output is no terminal."`
-	Filter  string `placeholder:"TEXT" help:"Only channels whose names contain this, in either case."`
-	Kind    string `placeholder:"KIND" help:"Only rendezvous, bounded, elastic, sharded or other ones."`
+	Address string `arg:"" help:"The service: host:port, or the URL of its /debug/sluice. The query of a URL copied from a browser is respected."`
+	Every   *int   `short:"n" placeholder:"SECONDS" help:"Refresh interval in seconds. Default: 1 on a terminal; otherwise a single table."`
+	Filter  string `placeholder:"TEXT" help:"Only channels whose names contain TEXT, ignoring case."`
+	Kind    string `placeholder:"KIND" help:"Only channels of this kind: rendezvous, bounded, elastic, sharded or other."`
 	Sort    string `placeholder:"COLUMN" help:"Sort by name, fill, sent, received, dropped, senders, receivers, oldestsender, oldestreceiver, len, high, bytes, lanes, kind or id; sent, received and dropped go by rate."`
-	Order   string `placeholder:"ORDER" help:"asc or desc. Default: names, kinds and ids ascend, figures descend."`
+	Order   string `placeholder:"ORDER" help:"asc or desc. Default: asc for names, kinds and ids, desc for numbers."`
 }
 
-// Limits of -n, in seconds.
+// maxEvery is the upper limit of -n, in seconds.
 const maxEvery = 3600
 
-// Run shows channels until it is told to stop.
+// Run shows channels until it is interrupted.
 func (c *watchCommand) Run(ctx context.Context, to streams) error {
 	service, query, err := c.query()
 	if err != nil {
@@ -44,7 +44,8 @@ func (c *watchCommand) Run(ctx context.Context, to streams) error {
 	return stopped(ctx, watch.Live(ctx, service, query, first, max(period, time.Second)))
 }
 
-// stopped is err, or that of an interrupt if there was one.
+// stopped returns errInterrupted for an error after an interrupt, otherwise
+// err.
 func stopped(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errInterrupted
@@ -52,7 +53,7 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// query is what the command line asks for.
+// query returns the service and the query of the command line.
 func (c *watchCommand) query() (*watch.Service, watch.Query, error) {
 	service, query, err := watch.At(c.Address)
 	if err != nil {
@@ -78,8 +79,15 @@ func (watchCommand) Help() string {
 Examples:
   sluice watch localhost:6060             live, in the terminal
   sluice watch localhost:6060 -sort sent  the busiest channels first
-  sluice watch localhost:6060 | head      a table, once
-  sluice watch localhost:6060 -n 10       another look every ten seconds
+  sluice watch localhost:6060 | head      one table
+  sluice watch localhost:6060 -n 10       refreshed every ten seconds
+~ The service must serve debug.Handler, and shows channels that have a name. In the
+terminal, ? says what keys do; q and Ctrl-C quit. Colours are left out if NO_COLOR
+is set. A service that goes away is asked again every two seconds. For a program,
+the handler answers ?format=json. => The service must serve debug.Handler, which shows channels that have a name. In
+the terminal, ? lists the keys; q and Ctrl-C quit. NO_COLOR disables colors. If the
+service goes away, watch retries every two seconds. Programs can request
+?format=json from the handler.
 
 The service must serve debug.Handler, and shows channels that have a name. In the
 terminal, ? says what keys do; q and Ctrl-C quit. Colours are left out if NO_COLOR

@@ -63,7 +63,7 @@ func TestWatchMistakes(t *testing.T) {
 		want string
 	}{
 		{nil, "<address>"},
-		{[]string{"ftp://" + address}, "ftp://"},
+		{[]string{"ftp://" + address}, `unsupported scheme "ftp"`},
 		{[]string{"http://"}, "no host"},
 		{[]string{address + "?speed=1"}, "speed=1"},
 		{[]string{"-n", "0", address}, "-n must be from 1 to 3600"},

@@ -2,9 +2,10 @@ package profile
 
 import "strings"
 
-// Functions in which a channel operation or a select spends its own time. Under
-// them a lock is a channel's; a lock farther down, as of the scheduler when it
-// wakes a thread, is part of the work.
+// onChannel reports whether function is where a channel operation or select
+// spends its own time. A lock directly below it is a channel's; a lock further
+// down, such as the scheduler's lock in a wake-up, is part of the operation's
+// work.
 func onChannel(function string) bool {
 	name, ok := strings.CutPrefix(function, "runtime.")
 	if !ok {
@@ -20,7 +21,7 @@ func onChannel(function string) bool {
 	return false
 }
 
-// locking reports whether function takes or releases a lock of the runtime.
+// locking reports whether function acquires or releases a lock of the runtime.
 func locking(function string) bool {
 	switch function {
 	case "runtime.lock", "runtime.lockWithRank", "runtime.lock2",
@@ -35,8 +36,8 @@ func waking(function string) bool {
 	return function == "runtime.goready" || function == "runtime.ready"
 }
 
-// inChannelLock reports whether below, the frames inside of an operation on a
-// channel, is in that channel's lock.
+// inChannelLock reports whether below, the frames inside a channel operation,
+// is in the lock of that channel.
 func inChannelLock(below stack) bool {
 	for i, f := range below {
 		if onChannel(f.Function) {
@@ -56,7 +57,7 @@ func inWake(below stack) bool {
 	return false
 }
 
-// makesChannel reports whether below makes a channel.
+// makesChannel reports whether below creates a channel.
 func makesChannel(below stack) bool {
 	for _, f := range below {
 		if strings.HasPrefix(f.Function, "runtime.makechan") {
@@ -66,7 +67,7 @@ func makesChannel(below stack) bool {
 	return false
 }
 
-// makesTimer returns the line that s makes a timer at, if it does.
+// makesTimer returns the line at which s creates a timer, if any.
 func makesTimer(s stack) (at Frame, ok bool) {
 	s = s[:min(len(s), maxFrames)]
 	for i := len(s) - 2; i >= 0; i-- {
@@ -77,7 +78,7 @@ func makesTimer(s stack) (at Frame, ok bool) {
 	return Frame{}, false
 }
 
-// inAllocation reports whether below makes something.
+// inAllocation reports whether below allocates.
 func inAllocation(below stack) bool {
 	for _, f := range below {
 		if category, ok := clueOf(f.Function); ok {
@@ -87,14 +88,14 @@ func inAllocation(below stack) bool {
 	return false
 }
 
-// A clue puts a stack into a category by the beginning of a function's name.
+// A clue assigns a stack to a category by the prefix of a function's name.
 type clue struct {
 	prefix   string
 	category Category
 }
 
-// clues are tried on each frame below the program's line; the innermost frame
-// that has one decides. Names of the runtime, as of Go 1.22 to 1.26.
+// clues are tried on each frame below the program's line; the innermost match
+// decides. The names are those of Go 1.22 to 1.26.
 var clues = []clue{
 	{"runtime.blockevent", Profiling},
 	{"runtime.saveblockevent", Profiling},
@@ -162,22 +163,22 @@ var rootClues = map[string]Category{
 	"runtime.wakep":        Scheduling,
 }
 
-// categorize says what the CPU was doing on s, of which p is what place says.
+// categorize returns the category of s, which p describes.
 func categorize(s stack, p placed) Category {
 	if own(s) {
 		return Profiling
 	}
 	channel := p.site.Op.Channel()
 	if channel && len(p.below) > 0 && p.below[0].Function == "runtime.cputicks" {
-		return Profiling // channels read the clock only for a block profile
+		return Profiling // channels read the clock for a block profile only
 	}
-	nobody := p.site.At.Function == ""
+	noProgram := p.site.At.Function == ""
 	for _, f := range p.below {
 		if category, ok := clueOf(f.Function); ok {
 			switch {
 			case category == Allocating && channel:
 				continue // a waiter's record
-			case category == SystemCalls && nobody:
+			case category == SystemCalls && noProgram:
 				continue // the scheduler polls the network
 			}
 			return category
@@ -190,10 +191,10 @@ func categorize(s stack, p placed) Category {
 		return ChannelWork
 	case p.site.Op == Lock, p.site.Op == Wait:
 		return Locking
-	case !nobody:
+	case !noProgram:
 		return UserCode
 	}
-	for _, f := range s[:min(len(s), maxFrames)] { // park_m is inside of mcall
+	for _, f := range s[:min(len(s), maxFrames)] { // mcall calls park_m
 		if category := rootClues[f.Function]; category == AfterPark {
 			return AfterPark
 		}

@@ -10,12 +10,12 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// readContentions makes Contentions of a mutex or block profile, since the
-// process began.
+// readContentions reads a mutex or block profile, which covers the life of the
+// process.
 func readContentions(p *pprof.Profile) (*Contentions, error) {
 	count, delay := valueOf(p, "contentions"), valueOf(p, "delay")
 	if count < 0 || p.SampleType[delay].Unit != "nanoseconds" {
-		return nil, errors.New("is no mutex or block profile of a Go program")
+		return nil, errors.New("not a mutex or block profile of a Go program")
 	}
 	c := &Contentions{}
 	sites := map[Site]*Contention{}
@@ -31,7 +31,7 @@ func readContentions(p *pprof.Profile) (*Contentions, error) {
 			}
 		}
 		if !into.add(sample.Value[count], sample.Value[delay]) {
-			return nil, errors.New("has impossible counts or times")
+			return nil, errors.New("impossible counts or times")
 		}
 	}
 	c.Sites = make([]Contention, 0, len(sites))
@@ -42,10 +42,10 @@ func readContentions(p *pprof.Profile) (*Contentions, error) {
 	return c, nil
 }
 
-// contended returns the operation that a stack of a mutex or block profile is
-// in, and false if it is in the runtime and in no operation of the program. A
-// lock of the scheduler that was contended while a channel operation woke a
-// goroutine is not the channel's.
+// contended returns the operation in a stack of a mutex or block profile. It
+// returns false for a stack without an operation of the program, and for a lock
+// of the scheduler that was contended while a channel operation woke a
+// goroutine.
 func contended(s stack) (Site, bool) {
 	p := place(s)
 	if p.site.At.Function == "" {
@@ -57,7 +57,7 @@ func contended(s stack) (Site, bool) {
 	return p.site, true
 }
 
-// add adds, and reports whether the sum is possible.
+// add adds to c, and reports whether the sum is possible.
 func (c *Contention) add(count, delay int64) bool {
 	if count < 0 || delay < 0 || c.Count > math.MaxInt64-count || int64(c.Delay) > math.MaxInt64-delay {
 		return false
@@ -67,7 +67,7 @@ func (c *Contention) add(count, delay int64) bool {
 	return true
 }
 
-// since returns what happened between before and c, which was read apart later.
+// since returns the difference to before, which was read apart earlier.
 func (c *Contentions) since(before *Contentions, apart time.Duration) *Contentions {
 	earlier := map[Site]Contention{}
 	for _, site := range before.Sites {
@@ -83,8 +83,8 @@ func (c *Contentions) since(before *Contentions, apart time.Duration) *Contentio
 	return d
 }
 
-// less returns c without what was there earlier. Counts of sampled events are
-// scaled, and may shrink by rounding.
+// less returns c minus earlier. Sampled counts are scaled, and may shrink by
+// rounding.
 func (c Contention) less(earlier Contention) Contention {
 	c.Count = max(0, c.Count-earlier.Count)
 	c.Delay = max(0, c.Delay-earlier.Delay)

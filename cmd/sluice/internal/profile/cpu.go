@@ -11,11 +11,11 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// readCPU makes a CPU of a CPU profile.
+// readCPU reads a CPU profile.
 func readCPU(p *pprof.Profile) (*CPU, error) {
 	value := valueOf(p, "cpu")
 	if unit := p.SampleType[value].Unit; unit != "nanoseconds" {
-		return nil, errors.New("counts CPU time in " + unit + ", not in nanoseconds")
+		return nil, errors.New("CPU time in " + unit + " (want nanoseconds)")
 	}
 	t := cpuTally{
 		cpu:   &CPU{Window: max(0, time.Duration(p.DurationNanos)), Period: max(0, time.Duration(p.Period)), By: map[Category]time.Duration{}},
@@ -25,7 +25,7 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 	for _, sample := range p.Sample {
 		spent := time.Duration(sample.Value[value])
 		if spent < 0 || t.cpu.Total+spent < t.cpu.Total {
-			return nil, errors.New("has impossible CPU times")
+			return nil, errors.New("impossible CPU times")
 		}
 		t.add(framesOf(sample), spent)
 	}
@@ -33,13 +33,14 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 		return nil, err
 	}
 	if len(p.Sample) > 0 && !ofGo(p) {
-		return nil, errors.New("names no function as Go does (package.function): it is of another language, or without names")
+		return nil, errors.New("no Go function names (package.function): the program is not in Go, or has no symbols")
 	}
 	return t.result(), nil
 }
 
-// ofGo reports whether any function has a name that a Go linker gives. Other languages
-// use the same format; their programs would be all user code, and so healthy.
+// ofGo reports whether any function name has the form of Go's linker. Programs
+// in other languages can have profiles of this format, and would look like
+// healthy user code.
 func ofGo(p *pprof.Profile) bool {
 	return slices.ContainsFunc(p.Function, func(f *pprof.Function) bool {
 		name := f.Name[strings.LastIndexByte(f.Name, '/')+1:]
@@ -49,20 +50,20 @@ func ofGo(p *pprof.Profile) bool {
 }
 
 const (
-	// maxCores is more cores than any machine has that Go runs on.
+	// maxCores is more than the cores of any machine.
 	maxCores = 1 << 14
-	// maxWindow is longer than anybody takes one CPU profile.
+	// maxWindow is more than the length of any CPU profile.
 	maxWindow = 30 * 24 * time.Hour
 )
 
-// possible refuses a window in which no machine could have spent so much: every
-// share and gain would be nonsense.
+// possible rejects a window in which no machine can use that much CPU time: all
+// shares and gains would be wrong.
 func (c *CPU) possible() error {
 	if c.Window > maxWindow {
-		return fmt.Errorf("is said to be of %s: nobody takes a CPU profile for so long", c.Window)
+		return fmt.Errorf("implausible length of %s for a CPU profile", c.Window)
 	}
 	if c.Window > 0 && c.Total.Seconds() > maxCores*c.Window.Seconds() {
-		return fmt.Errorf("has %s of CPU time in %s: one of the two is wrong", c.Total, c.Window)
+		return fmt.Errorf("implausible CPU time of %s in %s", c.Total, c.Window)
 	}
 	return nil
 }
@@ -76,7 +77,8 @@ type cpuTally struct {
 	timers map[timerLine]*CPUTimers
 }
 
-// A timerLine is where timers are made, and by whom.
+// A timerLine is a line that creates timers, and the start function of its
+// goroutines.
 type timerLine struct {
 	at   Frame
 	root string
@@ -127,8 +129,8 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 	}
 }
 
-// stage books time on the goroutines that began with root, which is empty for the
-// runtime's own.
+// stage adds time to the goroutines that started with root, which is empty for
+// those of the runtime.
 func (t *cpuTally) stage(root string, category Category, spent time.Duration) {
 	if root == "" {
 		return
@@ -145,7 +147,7 @@ func (t *cpuTally) stage(root string, category Category, spent time.Duration) {
 	}
 }
 
-// timer books time on a line that makes timers.
+// timer adds time to a line that creates timers.
 func (t *cpuTally) timer(line timerLine, category Category, spent time.Duration) {
 	timers := t.timers[line]
 	if timers == nil {

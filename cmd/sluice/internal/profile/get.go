@@ -18,32 +18,32 @@ import (
 const (
 	dialTime      = 5 * time.Second
 	usualGrace    = 15 * time.Second
-	usualPatience = 40 * time.Second // in all requests together, beside the time that is watched
+	usualPatience = 40 * time.Second // for all requests, in addition to the observation
 	maxRedirects  = 3
 )
 
-// A getter asks one host, and gives up grace after an answer was due, and patience
-// after all answers were.
+// A getter sends requests to one host. It gives up grace after an answer was
+// due, and patience after all answers were.
 type getter struct {
 	client          *http.Client
 	grace, patience time.Duration
 }
 
-// errStatus is an answer other than 200.
+// errStatus is a response with a status other than 200.
 type errStatus struct {
 	code   int
-	reason string // the first line of the answer, if it is text
+	reason string // first line of the response, if it is text
 }
 
 func (e *errStatus) Error() string {
 	if e.reason == "" {
-		return fmt.Sprintf("answers %d %s", e.code, http.StatusText(e.code))
+		return fmt.Sprintf("status %d %s", e.code, http.StatusText(e.code))
 	}
-	return fmt.Sprintf("answers %d %s: %s", e.code, http.StatusText(e.code), e.reason)
+	return fmt.Sprintf("status %d %s: %s", e.code, http.StatusText(e.code), e.reason)
 }
 
-// newGetter returns a getter that leaves no connection behind, and that talks
-// to no other host than the one it was told to.
+// newGetter returns a getter that keeps no connections open and follows no
+// redirect to another host.
 func newGetter() getter {
 	return getter{grace: usualGrace, patience: usualPatience, client: &http.Client{
 		Transport: &http.Transport{
@@ -52,24 +52,24 @@ func newGetter() getter {
 			TLSHandshakeTimeout:    dialTime,
 			MaxResponseHeaderBytes: 64 << 10,
 			DisableKeepAlives:      true,
-			DisableCompression:     true, // sizes are limited as they are sent
+			DisableCompression:     true, // limits apply to the bytes on the wire
 		},
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			if next.URL.Host != via[0].URL.Host {
-				return fmt.Errorf("redirects to another host, %s: not followed", next.URL.Host)
+				return fmt.Errorf("refused a redirect to another host, %s", next.URL.Host)
 			}
 			if next.URL.Scheme != via[0].URL.Scheme {
-				return fmt.Errorf("redirects from %s to %s: not followed", via[0].URL.Scheme, next.URL.Scheme)
+				return fmt.Errorf("refused a redirect from %s to %s", via[0].URL.Scheme, next.URL.Scheme)
 			}
 			if len(via) > maxRedirects {
-				return fmt.Errorf("redirects more than %d times", maxRedirects)
+				return fmt.Errorf("more than %d redirects", maxRedirects)
 			}
 			return nil
 		},
 	}}
 }
 
-// get fetches u, within the time given, and at most limit bytes.
+// get fetches at most limit bytes of u, within the given time.
 func (g getter) get(ctx context.Context, u *url.URL, within time.Duration, limit int64) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -80,7 +80,7 @@ func (g getter) get(ctx context.Context, u *url.URL, within time.Duration, limit
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
-		return nil, fmt.Errorf("does not answer within %s", within.Round(time.Millisecond))
+		return nil, fmt.Errorf("no response within %s", within.Round(time.Millisecond))
 	}
 	return nil, err
 }
@@ -88,18 +88,18 @@ func (g getter) get(ctx context.Context, u *url.URL, within time.Duration, limit
 func request(ctx context.Context, client *http.Client, u *url.URL, limit int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, errors.New("the address cannot be asked")
+		return nil, errors.New("invalid address")
 	}
 	req.Header.Set("User-Agent", "sluice-doctor")
 	response, err := client.Do(req)
 	if err != nil {
-		// The client's error repeats the address, and names the method.
+		// The client's error includes the address and the method.
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New("closes the connection without an answer")
+			return nil, errors.New("connection closed without a response")
 		}
 		return nil, err
 	}
@@ -108,26 +108,27 @@ func request(ctx context.Context, client *http.Client, u *url.URL, limit int64) 
 		return nil, &errStatus{response.StatusCode, reasonIn(response)}
 	}
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "text/html" {
-		return nil, errors.New("answers with a web page")
+		return nil, errors.New("the response is a web page")
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, errors.New("ends its answer too early")
+		return nil, errors.New("incomplete response")
 	case err != nil:
 		return nil, err
 	case int64(len(data)) > limit:
-		return nil, fmt.Errorf("answers with more than %d MB", limit>>20)
+		return nil, fmt.Errorf("response larger than %d MB", limit>>20)
 	case len(data) == 0:
-		return nil, errors.New("answers with nothing")
+		return nil, errors.New("empty response")
 	}
 	return data, nil
 }
 
-// maxReason is how much of an answer is repeated, in bytes.
+// maxReason limits the part of a response in an error, in bytes.
 const maxReason = 120
 
-// reasonIn returns the first line of a refusal, made harmless for a terminal.
+// reasonIn returns the first line of an error response, without control
+// characters.
 func reasonIn(response *http.Response) string {
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if media != "text/plain" || response.StatusCode == http.StatusNotFound {

@@ -10,19 +10,19 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// maxGoroutines bounds counts that a file claims; a process of a million
-// goroutines needs some gigabytes for their stacks.
+// maxGoroutines bounds the counts in a file; a million goroutines take
+// gigabytes of stacks.
 const maxGoroutines = math.MaxInt32
 
-// readGoroutines makes Goroutines of the pprof form of a goroutine profile, or
-// of a leak profile, which looks alike.
+// readGoroutines reads a goroutine profile in pprof format, or a leak profile,
+// which has the same form.
 func readGoroutines(p *pprof.Profile) (*Goroutines, error) {
 	g := &Goroutines{InKnown: true}
 	sites := map[Site]*GoroutineSite{}
 	for _, sample := range p.Sample {
 		n := sample.Value[0]
 		if n < 0 || n > maxGoroutines || g.Total > maxGoroutines-int(n) {
-			return nil, errors.New("has an impossible number of goroutines")
+			return nil, errors.New("impossible number of goroutines")
 		}
 		g.Total += int(n)
 		s := framesOf(sample)
@@ -58,8 +58,8 @@ func (g *Goroutines) sort() {
 	})
 }
 
-// join completes the pprof form g by the states that a text knows. The two were
-// not taken at the same instant: counts may differ.
+// join adds the states of a text to the pprof form g. The two are different
+// snapshots, so counts may differ.
 func (g *Goroutines) join(text *Goroutines) *Goroutines {
 	if g == nil || text == nil {
 		return cmp.Or(g, text)
@@ -72,7 +72,8 @@ func (g *Goroutines) join(text *Goroutines) *Goroutines {
 	for i, site := range j.Sites {
 		at[site.Site] = i
 	}
-	// A text without a state of waiting says where a goroutine is, but not in what.
+	// A text entry without a wait state has the place of a goroutine but not
+	// its operation.
 	place := map[Site]int{}
 	for i, site := range j.Sites {
 		key := Site{At: site.At, Caller: site.Caller}
@@ -104,7 +105,7 @@ func (g *Goroutines) join(text *Goroutines) *Goroutines {
 	return j
 }
 
-// since compares g with an earlier snapshot, apart before it.
+// since compares g with a snapshot taken apart earlier.
 func (g *Goroutines) since(before *Goroutines, apart time.Duration) {
 	g.GrowthKnown, g.Earlier, g.Apart = true, before.Total, apart
 	earlier := map[Site]int{}

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	maxText = 512 << 20 // bytes of a text; net/http/pprof stops at 64 MB
-	maxLine = 64 << 10  // bytes of a line
+	maxText = 512 << 20 // size limit of a text in bytes; net/http/pprof stops at 64 MB
+	maxLine = 64 << 10  // length limit of a line in bytes
 )
 
-// states are the runtime's words for why a goroutine waits.
+// states are the runtime's names of wait states.
 var states = map[string]Op{
 	"chan send":           Send,
 	"chan receive":        Receive,
@@ -31,7 +31,7 @@ var states = map[string]Op{
 	"syscall":             IO,
 }
 
-// active are the states of goroutines that run or could.
+// active are the states of goroutines that run or are runnable.
 var active = map[string]bool{
 	"running": true, "runnable": true, "copystack": true, "preempted": true, "idle": true, "dead": true,
 }
@@ -45,8 +45,7 @@ type goroutine struct {
 	createdBy Frame
 }
 
-// readGoroutineText makes Goroutines of the debug=2 form, which is what a crash
-// prints, too.
+// readGoroutineText reads the debug=2 form, which is also what a crash prints.
 func readGoroutineText(r io.Reader) (*Goroutines, error) {
 	g := &Goroutines{StatesKnown: true, States: map[string]int{}}
 	sites := map[Site]*GoroutineSite{}
@@ -69,13 +68,13 @@ func readGoroutineText(r io.Reader) (*Goroutines, error) {
 		}
 	}
 	if g.Total == 0 {
-		return nil, errors.New("has no goroutines")
+		return nil, errors.New("no goroutines in the text")
 	}
 	g.collect(sites)
 	return g, nil
 }
 
-// textLines reads lines and leaves out what is beyond maxLine of each.
+// textLines reads lines, and truncates each to maxLine.
 type textLines struct{ in *bufio.Reader }
 
 func (t textLines) next() (string, error) {
@@ -107,7 +106,7 @@ func parseHeader(line string) (*goroutine, bool) {
 		if i == 0 {
 			g.state, g.nilChan = stateOf(part)
 		} else if n, ok := strings.CutSuffix(part, " minutes"); ok {
-			// As many minutes as fit into an int32 are 4000 years.
+			// An int32 of minutes is 4,000 years.
 			if minutes, err := strconv.ParseInt(n, 10, 32); err == nil && minutes > 0 && minutes < maxMinutes {
 				g.waited = time.Duration(minutes) * time.Minute
 			}
@@ -116,11 +115,11 @@ func parseHeader(line string) (*goroutine, bool) {
 	return g, true
 }
 
-// maxMinutes is a hundred years, which is in the range of a time.Duration.
+// maxMinutes is a hundred years, within the range of a time.Duration.
 const maxMinutes = 100 * 365 * 24 * 60
 
-// stateOf takes the remarks off a state, and says whether it is a wait that
-// cannot end.
+// stateOf removes remarks from a state, and reports whether the wait can never
+// end.
 func stateOf(status string) (state string, forever bool) {
 	for _, remark := range []string{" (scan)", " (leaked)", " (durable)"} {
 		status = strings.Replace(status, remark, "", 1)
@@ -133,8 +132,8 @@ func stateOf(status string) (state string, forever bool) {
 	return status, false
 }
 
-// parse reads a line below the header: a call, a file of the call before, or by
-// whom the goroutine was created.
+// parse reads a line below the header: a call, the file of a call, or the
+// creator.
 func (g *goroutine) parse(line string) {
 	if where, ok := strings.CutPrefix(line, "\t"); ok {
 		file, number := fileLine(where)
@@ -199,8 +198,8 @@ func (g *goroutine) count(into *Goroutines, sites map[Site]*GoroutineSite) {
 	site.NilChan = site.NilChan || g.nilChan
 }
 
-// looksLikeText reports whether head begins a debug=2 text, or says why not if
-// it is a text of another kind.
+// looksLikeText reports whether head begins a debug=2 text. It returns an error
+// for other texts of net/http/pprof.
 func looksLikeText(head []byte) (bool, error) {
 	line, _, _ := strings.Cut(string(head), "\n")
 	if _, ok := parseHeader(strings.TrimRight(line, "\r")); ok {
@@ -208,7 +207,7 @@ func looksLikeText(head []byte) (bool, error) {
 	}
 	kind, _, ok := strings.Cut(line, " profile: total ")
 	if ok {
-		return false, fmt.Errorf("is the debug=1 text of a %s profile: save it without debug, or goroutines with debug=2", kind)
+		return false, fmt.Errorf("this is the debug=1 text of a %s profile: save it without debug, or goroutines with debug=2", kind)
 	}
 	return false, nil
 }

@@ -2,19 +2,20 @@ package profile
 
 import "time"
 
-// Metrics is two readings of runtime/metrics, before and after the window, or
-// one. What a service does not offer is not ok.
+// Metrics are one or two readings of runtime/metrics: at the end of the window,
+// and at its start. A method for a value that the service does not provide
+// returns false.
 type Metrics struct {
-	Before *Reading // nil if there was one reading: differences are then since the process began
+	Before *Reading // nil with one reading: differences then start with the process
 	After  *Reading
 }
 
-// A Reading is the values of runtime/metrics at one time, by the names that
-// this package gives them, whatever names the service gave them.
+// A Reading is the values of runtime/metrics at one time, by the names of this
+// package.
 type Reading struct {
-	At         time.Time // zero if not known
-	GoVersion  string    // "" if not known
-	CPUs       int       // 0 if not known
+	At         time.Time // zero if unknown
+	GoVersion  string    // "" if unknown
+	CPUs       int       // 0 if unknown
 	Values     map[string]float64
 	Histograms map[string]Histogram
 }
@@ -25,7 +26,7 @@ type Histogram struct {
 	Bounds []float64 // one more than Counts; the first may be -Inf, the last +Inf
 }
 
-// Total is the number of values.
+// Total returns the number of values.
 func (h Histogram) Total() uint64 {
 	var total uint64
 	for _, n := range h.Counts {
@@ -34,7 +35,7 @@ func (h Histogram) Total() uint64 {
 	return total
 }
 
-// Names of runtime/metrics that the methods below ask for.
+// Names of runtime/metrics that the methods below use.
 const (
 	metricMutexWait  = "/sync/mutex/wait/total:seconds"
 	metricLatencies  = "/sched/latencies:seconds"
@@ -45,14 +46,14 @@ const (
 	metricCgoCalls   = "/cgo/go-to-c-calls:calls"
 )
 
-// maxSeconds is a time that no process has waited, in the range of a time.Duration.
+// maxSeconds is an upper bound of plausible times that fits a time.Duration.
 const maxSeconds = 1e9
 
-// wakeupsPerSample: the runtime times one of eight transitions from runnable to
-// running (gTrackingPeriod).
+// wakeupsPerSample is the runtime's sampling rate of transitions from runnable
+// to running (gTrackingPeriod).
 const wakeupsPerSample = 8
 
-// Window is the time between the readings, 0 if not known.
+// Window returns the time between the readings, 0 if unknown.
 func (m *Metrics) Window() time.Duration {
 	if m.Before == nil || m.Before.At.IsZero() || m.After.At.IsZero() {
 		return 0
@@ -60,8 +61,8 @@ func (m *Metrics) Window() time.Duration {
 	return max(0, m.After.At.Sub(m.Before.At))
 }
 
-// Delta is by how much a metric grew in the window, or since the process began
-// if there was one reading only.
+// Delta returns the increase of a metric in the window, or since the process
+// started if there is one reading.
 func (m *Metrics) Delta(name string) (float64, bool) {
 	after, ok := m.After.Values[name]
 	if !ok || m.Before == nil {
@@ -71,15 +72,15 @@ func (m *Metrics) Delta(name string) (float64, bool) {
 	return after - before, ok
 }
 
-// Last is the value of a metric at the end of the window.
+// Last returns the value of a metric at the end of the window.
 func (m *Metrics) Last(name string) (float64, bool) {
 	v, ok := m.After.Values[name]
 	return v, ok
 }
 
-// MutexWait is the time that goroutines spent blocked on sync.Mutex,
-// sync.RWMutex, and locks of the runtime, those of channels among them. Threads
-// asleep on a runtime lock hold their P: of these locks it cannot be more than
+// MutexWait returns the time that goroutines were blocked on sync.Mutex,
+// sync.RWMutex and locks of the runtime, including those of channels. A thread
+// asleep on a runtime lock holds its P, so these locks contribute at most
 // GOMAXPROCS times the window.
 func (m *Metrics) MutexWait() (time.Duration, bool) {
 	s, ok := m.Delta(metricMutexWait)
@@ -89,7 +90,7 @@ func (m *Metrics) MutexWait() (time.Duration, bool) {
 	return time.Duration(max(0, s) * float64(time.Second)), true
 }
 
-// Wakeups is an estimate of how often goroutines went from runnable to running.
+// Wakeups estimates the number of transitions from runnable to running.
 func (m *Metrics) Wakeups() (float64, bool) {
 	after, ok := m.After.Histograms[metricLatencies]
 	if !ok {
@@ -106,8 +107,9 @@ func (m *Metrics) Wakeups() (float64, bool) {
 	return max(0, n) * wakeupsPerSample, true
 }
 
-// Runnable is an estimate of the time that goroutines were able to run and did not, in
-// waits of at least the given length: a lower bound of it, as a histogram has them.
+// Runnable estimates the time that runnable goroutines waited to run, in waits
+// of at least the given length. It is a lower bound, because the metric is a
+// histogram.
 func (m *Metrics) Runnable(least time.Duration) (time.Duration, bool) {
 	after, ok := m.After.Histograms[metricLatencies]
 	if !ok || len(after.Bounds) <= len(after.Counts) {
@@ -131,25 +133,26 @@ func (m *Metrics) Runnable(least time.Duration) (time.Duration, bool) {
 	return time.Duration(min(seconds, maxSeconds) * float64(time.Second)), true
 }
 
-// GOMAXPROCS at the end of the window.
+// GOMAXPROCS returns the value at the end of the window.
 func (m *Metrics) GOMAXPROCS() (int, bool) {
 	n, ok := m.count(metricGOMAXPROCS)
 	return n, ok && n <= maxCores
 }
 
-// Goroutines at the end of the window.
+// Goroutines returns the number at the end of the window.
 func (m *Metrics) Goroutines() (int, bool) { return m.count(metricGoroutines) }
 
-// Cycles is how many collections ended.
+// Cycles returns the number of completed garbage collections.
 func (m *Metrics) Cycles() (float64, bool) { return m.Delta(metricCycles) }
 
-// AllocatedBytes is how much was allocated.
+// AllocatedBytes returns the number of allocated bytes.
 func (m *Metrics) AllocatedBytes() (float64, bool) { return m.Delta(metricAllocBytes) }
 
-// CgoCalls is how often Go called C.
+// CgoCalls returns the number of calls from Go to C.
 func (m *Metrics) CgoCalls() (float64, bool) { return m.Delta(metricCgoCalls) }
 
-// count is a metric that counts what there is now. What no process has is not ok.
+// count returns a metric that is a current number. Implausible values are not
+// ok.
 func (m *Metrics) count(name string) (int, bool) {
 	v, ok := m.Last(name)
 	if !ok || !(v >= 1 && v <= maxGoroutines) {
@@ -158,10 +161,10 @@ func (m *Metrics) count(name string) (int, bool) {
 	return int(v), true
 }
 
-// began reports whether the process began anew between the readings: counters are
-// since it began, and grow. Some are sums that the runtime reads while they change,
-// and may be a little less than before.
-func (m *Metrics) began() bool {
+// restarted reports whether the process restarted between the readings:
+// counters grow while it runs. Some are sums read while they change, and may
+// shrink slightly.
+func (m *Metrics) restarted() bool {
 	if m.Before == nil {
 		return false
 	}

@@ -15,13 +15,13 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// A FileError is a file that cannot be used, and why.
+// A FileError reports a file that cannot be read.
 type FileError struct {
 	Name string
 	Err  error
 }
 
-// Error is one line, whatever names a file has in it.
+// Error returns one line, whatever the name of the file contains.
 func (e *FileError) Error() string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -33,20 +33,19 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// errForeign is of files that are not for us: an error if the file was named,
-// and none if it lies in a folder that was.
-var errForeign = errors.New("is nothing that a Go service shows of itself: expected a pprof profile, a goroutine text (debug=2), an execution trace, or metrics")
+// errForeign reports a file of another type: an error for a named file, ignored
+// in a folder.
+var errForeign = errors.New("unknown file type (want a pprof profile, a goroutine text with debug=2, an execution trace, or " +
+	"metrics)")
 
-// Open reads saved files, and the files in saved folders, as one capture. What a
-// file is, its content says; only these things are taken from names:
+// Open reads saved files, and the files in saved folders, as one capture. It
+// detects the type of a file by its content, and uses names only for two
+// purposes:
 //
-//   - a profile of waits that is empty is a mutex profile if "mutex" is in its
-//     name, a block profile if "block" is;
-//   - of two files of the same kind, the one whose name without extension ends
-//     with "-before" is the earlier one, if the files themselves do not say when
-//     they were taken.
+//   - an empty contention profile is a mutex profile if its name contains "mutex", and a block profile if it contains "block";
+//   - of two files of the same kind without timestamps, the one whose name, without extension, ends with "-before" is the earlier one.
 //
-// The error is a *FileError unless it is of the file system.
+// The error is a *FileError or an error of the file system.
 func Open(paths ...string) (*Capture, error) {
 	var parts parts
 	for _, path := range paths {
@@ -55,7 +54,7 @@ func Open(paths ...string) (*Capture, error) {
 		}
 	}
 	c, err := parts.capture()
-	if errors.Is(err, errNothing) { // the header of a saved capture alone
+	if errors.Is(err, errNothing) { // only the header of a saved capture
 		return nil, &FileError{strings.Join(paths, " "), err}
 	}
 	if err != nil {
@@ -100,7 +99,7 @@ func (p *parts) open(path string) error {
 
 func (p *parts) openFile(path string, info os.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return &FileError{path, errors.New("is no regular file")}
+		return &FileError{path, errors.New("not a regular file")}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -113,7 +112,7 @@ func (p *parts) openFile(path string, info os.FileInfo) error {
 	return nil
 }
 
-// sniffed is how much of a file is looked at to tell what it is.
+// sniffed is the number of bytes used to detect the type of a file.
 const sniffed = 4096
 
 // read reads one file.
@@ -149,14 +148,14 @@ func (p *parts) read(name string, r io.Reader) error {
 	return errForeign
 }
 
-// readPacked reads a profile in the pprof format.
+// readPacked reads a profile in pprof format.
 func (p *parts) readPacked(name string, r io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(r, maxProfile+1))
 	if err != nil {
 		return err
 	}
 	if len(data) > maxProfile {
-		return fmt.Errorf("is larger than %d MB", maxProfile>>20)
+		return fmt.Errorf("larger than %d MB", maxProfile>>20)
 	}
 	raw, err := unpack(data)
 	if err != nil {
@@ -169,7 +168,7 @@ func (p *parts) readPacked(name string, r io.Reader) error {
 	return p.profile(name, parsed)
 }
 
-// profile files a profile by its kind.
+// profile adds a profile as its kind.
 func (p *parts) profile(name string, parsed *pprof.Profile) error {
 	kind, err := kindOf(parsed)
 	if err != nil {
@@ -177,7 +176,7 @@ func (p *parts) profile(name string, parsed *pprof.Profile) error {
 	}
 	if kind == "" {
 		if kind = kindByName(name); kind == "" {
-			return errors.New("is a mutex or a block profile, but an empty one: name it mutex or block")
+			return errors.New("an empty mutex or block profile of unknown kind: name it mutex or block")
 		}
 	}
 	file := part{name: name, kind: kind, at: timeOf(parsed)}
@@ -211,10 +210,10 @@ func (p *parts) readJSON(name string, r io.Reader) error {
 	var header Header
 	if json.Unmarshal(text, &header) == nil && header.Format != "" {
 		if header.Format != headerFormat {
-			return fmt.Errorf("is of the format %.40q, and this program knows %q", header.Format, headerFormat)
+			return fmt.Errorf("unsupported format %.40q (want %q)", header.Format, headerFormat)
 		}
 		if !(header.GOMAXPROCS >= 0 && header.GOMAXPROCS <= maxCores && header.CPUs >= 0 && header.CPUs <= maxCores) {
-			return fmt.Errorf("says that GOMAXPROCS is %d on %d CPUs, which cannot be", header.GOMAXPROCS, header.CPUs)
+			return fmt.Errorf("implausible GOMAXPROCS %d on %d CPUs", header.GOMAXPROCS, header.CPUs)
 		}
 		p.header = &header
 		return nil

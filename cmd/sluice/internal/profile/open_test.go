@@ -155,29 +155,29 @@ func TestOpenBad(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"empty":            {nil, "is empty"},
-		"foreign":          {[]byte("hello\n"), "nothing that a Go service shows"},
-		"a picture":        {[]byte("\x89PNG\r\n\x1a\n"), "nothing that a Go service shows"},
-		"JSON":             {[]byte(`{"a": 1}`), "nothing that a Go service shows"},
+		"empty":            {nil, "empty file"},
+		"foreign":          {[]byte("hello\n"), "unknown file type"},
+		"a picture":        {[]byte("\x89PNG\r\n\x1a\n"), "unknown file type"},
+		"JSON":             {[]byte(`{"a": 1}`), "unknown file type"},
 		"another format":   {[]byte(`{"format": "sluice capture 9"}`), "sluice capture 9"},
 		"heap":             {heap.bytes(t), "alloc_objects, inuse_space"},
 		"debug=1":          {[]byte("goroutine profile: total 7\n"), "debug=1 text of a goroutine profile"},
-		"cut off":          {good[:len(good)/2], "ends too early"},
-		"gzip of nothing":  {zipped(t, nil), "is no valid profile"},
-		"gzip of a text":   {zipped(t, []byte("hello")), "is no profile"},
-		"a gzip bomb":      {zipped(t, make([]byte, maxProfile+1)), "larger than 64 MB when unpacked"},
+		"cut off":          {good[:len(good)/2], "truncated file"},
+		"gzip of nothing":  {zipped(t, nil), "invalid profile"},
+		"gzip of a text":   {zipped(t, []byte("hello")), "not a profile"},
+		"a gzip bomb":      {zipped(t, make([]byte, maxProfile+1)), "larger than 64 MB when uncompressed"},
 		"a bomb of fields": {zipped(t, many), "entries"},
 		"nameless":         {waitDrawing().bytes(t), "name it mutex or block"},
-		"a trace's header": {[]byte("go 1.26 trace\x00\x00\x00"), "without events"},
+		"a trace's header": {[]byte("go 1.26 trace\x00\x00\x00"), "no goroutine events"},
 		"debug=1, hostile": {[]byte("gor\x1b[31moutine profile: total 7\n"), "text of a gor?[31moutine profile"},
 		"two lines":        {(drawing{types: []string{"al\nloc/count"}}).bytes(t), "al?loc"},
-		"a moment":         {drawingOf(time.Nanosecond).bytes(t), "has 1s of CPU time in 1ns"},
-		"a century":        {drawingOf(100 * 365 * 24 * time.Hour).bytes(t), "nobody takes a CPU profile for so long"},
-		"too many Ps":      {[]byte(`{"format": "sluice capture 1", "gomaxprocs": 1000000}`), "GOMAXPROCS is 1000000"},
+		"a moment":         {drawingOf(time.Nanosecond).bytes(t), "implausible CPU time of 1s in 1ns"},
+		"a century":        {drawingOf(100 * 365 * 24 * time.Hour).bytes(t), "implausible length of 876000h0m0s"},
+		"too many Ps":      {[]byte(`{"format": "sluice capture 1", "gomaxprocs": 1000000}`), "implausible GOMAXPROCS 1000000"},
 		"fewer than no Ps": {[]byte(`{"format": "sluice capture 1", "cpus": -1}`), "on -1 CPUs"},
-		"a header alone":   {[]byte(`{"format": "sluice capture 1"}`), "no profile, trace or reading"},
-		"of C++":           {cpuDrawing(spent(time.Second, "std::sort<Key.a>", "main")).bytes(t), "names no function as Go does"},
-		"without names":    {cpuDrawing(spent(time.Second, "", ".")).bytes(t), "names no function as Go does"},
+		"a header alone":   {[]byte(`{"format": "sluice capture 1"}`), "found no profile, trace or metrics"},
+		"of C++":           {cpuDrawing(spent(time.Second, "std::sort<Key.a>", "main")).bytes(t), "no Go function names"},
+		"without names":    {cpuDrawing(spent(time.Second, "", ".")).bytes(t), "no Go function names"},
 		"impossible":       {cpuDrawing(drawn{[]int64{1, -1}, sendStack}).bytes(t), "impossible CPU times"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,13 +198,13 @@ func TestOpenBadSets(t *testing.T) {
 		files map[string][]byte
 		want  string
 	}{
-		"two CPU profiles":     {map[string][]byte{"a": cpu, "b": cpu}, "one cpu file too many: 1 can be used"},
-		"three block profiles": {map[string][]byte{"a": wait(1), "b": wait(2), "c": wait(3)}, "one block file too many: 2 can be used"},
-		"a restart":            {map[string][]byte{"block": wait(10), "block-before": wait(100)}, "the process began anew"},
-		"counters that shrink": {map[string][]byte{"m.json": metricsOf(5), "m-before.json": metricsOf(100)}, "the process began anew"},
-		"nothing of ours":      {map[string][]byte{"README": []byte("text")}, "there is no profile"},
-		"nothing":              {nil, "there is no profile"},
-		"a broken one":         {map[string][]byte{"a": cpu, "b": cpu[:len(cpu)-9]}, "ends too early"},
+		"two CPU profiles":     {map[string][]byte{"a": cpu, "b": cpu}, "too many cpu files (want at most 1)"},
+		"three block profiles": {map[string][]byte{"a": wait(1), "b": wait(2), "c": wait(3)}, "too many block files (want at most 2)"},
+		"a restart":            {map[string][]byte{"block": wait(10), "block-before": wait(100)}, "the process restarted"},
+		"counters that shrink": {map[string][]byte{"m.json": metricsOf(5), "m-before.json": metricsOf(100)}, "the process restarted"},
+		"nothing of ours":      {map[string][]byte{"README": []byte("text")}, "found no profile"},
+		"nothing":              {nil, "found no profile"},
+		"a broken one":         {map[string][]byte{"a": cpu, "b": cpu[:len(cpu)-9]}, "truncated file"},
 	} {
 		if _, err := Open(folder(t, test.files)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)

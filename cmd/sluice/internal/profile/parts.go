@@ -12,27 +12,27 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// A part is one file, read. One of the pointers is set, as kind says.
+// A part is one parsed file. The pointer for its kind is set.
 type part struct {
 	name string
 	kind Kind
-	at   time.Time // when it was taken; zero if it does not say
+	at   time.Time // when it was taken; zero if unknown
 
 	cpu         *CPU
 	contentions *Contentions
 	goroutines  *Goroutines
 	trace       *Trace
-	procs       int // GOMAXPROCS as the trace says; 0 if it does not
+	procs       int // GOMAXPROCS in the trace; 0 if unknown
 	reading     *Reading
 }
 
-// parts is what a capture is put together from.
+// parts are the files of a capture.
 type parts struct {
 	header *Header
 	files  []part
 }
 
-// perKind is how many files of a kind can be made use of: before and after.
+// perKind is the largest number of files per kind: before and after.
 var perKind = map[Kind]int{
 	KindCPU: 1, KindTrace: 1, KindLeak: 1,
 	KindMutex: 2, KindBlock: 2, KindGoroutine: 2, KindGoroutineText: 2, KindMetrics: 2,
@@ -52,13 +52,13 @@ func (p *parts) put(file part, err error) error {
 		}
 	}
 	if n == perKind[file.kind] {
-		return fmt.Errorf("is one %s file too many: %d can be used at a time", file.kind, n)
+		return fmt.Errorf("too many %s files (want at most %d)", file.kind, n)
 	}
 	p.files = append(p.files, file)
 	return nil
 }
 
-// of returns the files of a kind: the last, and the one before it.
+// of returns the last file of a kind, and the one before it.
 func (p *parts) of(kind Kind) (before, after *part) {
 	var files []*part
 	for i := range p.files {
@@ -81,7 +81,7 @@ func (p *parts) of(kind Kind) (before, after *part) {
 	return files[0], files[1]
 }
 
-// early reports whether the name says that this is the earlier of two.
+// early reports whether the name marks the earlier of two files.
 func (f *part) early() bool {
 	base := filepath.Base(f.name)
 	base, _, _ = strings.Cut(base, ".")
@@ -95,7 +95,7 @@ func (f *part) earlyRank() int {
 	return 0
 }
 
-// apart is the time between two files, 0 if it is not known.
+// apart returns the time between two files, 0 if unknown.
 func apart(before, after *part) time.Duration {
 	if before.at.IsZero() || after.at.IsZero() {
 		return 0
@@ -110,10 +110,10 @@ func timeOf(p *pprof.Profile) time.Time {
 	return time.Unix(0, p.TimeNanos).UTC()
 }
 
-// errNothing is of a set of files that has no profile among them.
-var errNothing = errors.New("there is no profile, trace or reading of metrics in it")
+// errNothing reports files without any profile.
+var errNothing = errors.New("found no profile, trace or metrics")
 
-// capture puts the parts together.
+// capture combines the parts.
 func (p *parts) capture() (*Capture, error) {
 	if len(p.files) == 0 {
 		return nil, errNothing
@@ -141,8 +141,8 @@ func (p *parts) capture() (*Capture, error) {
 		c.Metrics = &Metrics{After: after.reading}
 		if before != nil {
 			c.Metrics.Before = before.reading
-			if c.Metrics.began() {
-				return nil, &FileError{after.name, fmt.Errorf("has less in its counters than %s, which is earlier: the process began anew in between", before.name)}
+			if c.Metrics.restarted() {
+				return nil, &FileError{after.name, fmt.Errorf("lower counters than in %s, which is earlier: the process restarted in between", before.name)}
 			}
 		}
 		c.Window = cmp.Or(c.Window, c.Metrics.Window())
@@ -164,23 +164,24 @@ func (p *parts) capture() (*Capture, error) {
 	return c, nil
 }
 
-// contentions returns a profile of waits, less what was before. One that is empty
-// since the process began is off: it is missing from c, for want of a call of setting.
+// contentions returns the difference of two contention profiles, or a single
+// one. A profile that is empty since the process started is disabled: it is
+// added to c.Missing, with the call that enables it.
 func (p *parts) contentions(c *Capture, kind Kind, setting string) (*Contentions, error) {
 	before, after := p.of(kind)
 	switch {
 	case after == nil:
 		return nil, nil
 	case after.contentions.count() == 0:
-		c.Missing = append(c.Missing, Missing{kind, "it is empty: the service does not call " + setting})
+		c.Missing = append(c.Missing, Missing{kind, "empty: the service does not call" + setting})
 		return nil, nil
 	case before == nil:
 		return after.contentions, nil
 	}
-	// What is counted since a process began does not shrink, but for rounding.
+	// Counters do not shrink, except by rounding.
 	const rounding = 2
 	if after.contentions.count() < before.contentions.count()/rounding {
-		return nil, &FileError{after.name, fmt.Errorf("has fewer events than %s, which is earlier: the process began anew in between", before.name)}
+		return nil, &FileError{after.name, fmt.Errorf("fewer events than in %s, which is earlier: the process restarted in between", before.name)}
 	}
 	return after.contentions.since(before.contentions, apart(before, after)), nil
 }
@@ -193,7 +194,7 @@ func (c *Contentions) count() int64 {
 	return n
 }
 
-// goroutines joins both forms, and compares with earlier ones.
+// goroutines combines both forms, and compares them with earlier ones.
 func (p *parts) goroutines() *Goroutines {
 	before, after := p.of(KindGoroutine)
 	textBefore, textAfter := p.of(KindGoroutineText)

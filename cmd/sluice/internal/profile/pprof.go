@@ -14,17 +14,17 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// Limits of profiles in the pprof format. A profile of a busy service has some
-// thousand stacks and under a megabyte; what is beyond these limits is an attack or a
-// mistake, and would take gigabytes once decoded.
+// Limits of profiles in pprof format. The profile of a busy service has a few
+// thousand stacks in less than a megabyte; a file beyond these limits is an
+// attack or a mistake, and could take gigabytes when decoded.
 const (
-	maxProfile  = 64 << 20 // bytes, unpacked
+	maxProfile  = 64 << 20 // bytes, uncompressed
 	maxMessages = 1 << 20  // samples, locations, functions, strings
 )
 
 var (
-	errEmpty     = errors.New("is empty")
-	errTruncated = errors.New("ends too early: it was not written to its end")
+	errEmpty     = errors.New("empty file")
+	errTruncated = errors.New("truncated file")
 )
 
 // unpack decompresses data if it is compressed.
@@ -41,7 +41,7 @@ func unpack(data []byte) ([]byte, error) {
 		return nil, unpacking(err)
 	}
 	if len(raw) > maxProfile {
-		return nil, fmt.Errorf("is larger than %d MB when unpacked", maxProfile>>20)
+		return nil, fmt.Errorf("larger than %d MB when uncompressed", maxProfile>>20)
 	}
 	return raw, nil
 }
@@ -50,26 +50,25 @@ func unpacking(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errTruncated
 	}
-	return fmt.Errorf("cannot be unpacked: %w", err)
+	return fmt.Errorf("cannot be decompressed: %w", err)
 }
 
-// parseProfile decodes raw, an unpacked profile.
+// parseProfile decodes an uncompressed profile.
 func parseProfile(raw []byte) (p *pprof.Profile, err error) {
-	// The decoder is not made for hostile input; whatever it trips over is a
-	// property of the file.
+	// The decoder may panic on invalid input.
 	defer func() {
 		if r := recover(); r != nil {
-			p, err = nil, fmt.Errorf("is no valid profile: %v", r)
+			p, err = nil, fmt.Errorf("invalid profile: %v", r)
 		}
 	}()
 	if err := countMessages(raw); err != nil {
 		return nil, err
 	}
 	if p, err = pprof.ParseUncompressed(raw); err != nil {
-		return nil, fmt.Errorf("is no valid profile: %w", err)
+		return nil, fmt.Errorf("invalid profile: %w", err)
 	}
 	if err := p.CheckValid(); err != nil {
-		return nil, fmt.Errorf("is no valid profile: %w", err)
+		return nil, fmt.Errorf("invalid profile: %w", err)
 	}
 	return p, nil
 }
@@ -82,17 +81,17 @@ const (
 	wire32     = 5
 )
 
-// countMessages walks over the fields of a profile, without decoding them, and
-// refuses what no profile is, or one of too many: two bytes in the file can be a
-// hundred in memory.
+// countMessages scans the fields of a profile without decoding them. It rejects
+// other files and profiles with too many entries: two bytes in the file can be
+// a hundred in memory.
 func countMessages(raw []byte) error {
 	for n := 0; len(raw) > 0; n++ {
 		if n == maxMessages {
-			return fmt.Errorf("has more than %d entries", maxMessages)
+			return fmt.Errorf("more than %d entries", maxMessages)
 		}
 		key, size := binary.Uvarint(raw)
 		if size <= 0 || key>>3 == 0 || key>>3 > 32 {
-			return errors.New("is no profile")
+			return errors.New("not a profile")
 		}
 		raw = raw[size:]
 		skip := uint64(0)
@@ -114,7 +113,7 @@ func countMessages(raw []byte) error {
 			}
 			raw, skip = raw[size:], length
 		default:
-			return errors.New("is no profile")
+			return errors.New("not a profile")
 		}
 		if skip > uint64(len(raw)) {
 			return errTruncated
@@ -124,7 +123,7 @@ func countMessages(raw []byte) error {
 	return nil
 }
 
-// kindOf says what p is by its sample types.
+// kindOf returns the kind of p by its sample types.
 func kindOf(p *pprof.Profile) (Kind, error) {
 	var types []string
 	for _, t := range p.SampleType {
@@ -140,12 +139,12 @@ func kindOf(p *pprof.Profile) (Kind, error) {
 	case slices.Contains(types, "goroutineleak"):
 		return KindLeak, nil
 	}
-	return "", fmt.Errorf("is a profile of %s, of which nothing about channels can be said", strings.Join(types, ", "))
+	return "", fmt.Errorf("unsupported profile of %s (want cpu, mutex, block, goroutine or goroutineleak)", strings.Join(types, ", "))
 }
 
-// lockOrBlock tells mutex from block profiles, whose sample types are the same:
-// the first has those who release, the second those who wait. It returns "" if
-// there are no samples to tell by.
+// lockOrBlock distinguishes mutex from block profiles, which have the same
+// sample types: the former has releases, the latter waits. It returns ""
+// without samples.
 func lockOrBlock(p *pprof.Profile) Kind {
 	for _, sample := range p.Sample {
 		for _, f := range framesOf(sample) {
@@ -164,12 +163,12 @@ func lockOrBlock(p *pprof.Profile) Kind {
 	return ""
 }
 
-// valueOf returns the index of a sample type, -1 if p has none of that name.
+// valueOf returns the index of a sample type, or -1.
 func valueOf(p *pprof.Profile, name string) int {
 	return slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == name })
 }
 
-// lineOf is the line that a file claims, 0 if no source has it.
+// lineOf returns a line number, or 0 if it is impossible.
 func lineOf(n int64) int {
 	if n < 0 || n > math.MaxInt32 {
 		return 0
@@ -177,7 +176,7 @@ func lineOf(n int64) int {
 	return int(n)
 }
 
-// framesOf returns the stack of a sample, inlined calls included.
+// framesOf returns the stack of a sample, including inlined calls.
 func framesOf(sample *pprof.Sample) stack {
 	var s stack
 	for _, location := range sample.Location {

@@ -1,77 +1,76 @@
-// Package profile reads what a Go service shows of itself: CPU, mutex, block,
-// goroutine and leak profiles, an execution trace and runtime metrics. It gets
-// them from the service's /debug/pprof address or from saved files, and turns
-// stacks into channel operations at a file and line.
+// Package profile reads CPU, mutex, block, goroutine and leak profiles, an
+// execution trace and runtime metrics of a Go service, from its /debug/pprof
+// address or from saved files. It turns stacks into channel operations with
+// file and line.
 //
-// It says what is there and judges nothing: whether a figure is bad, and what to
-// do, is package finding's. What is not known stays not known: a part that was
-// not there is nil, and a figure that was not there is not ok.
+// It reports facts and does not judge them; package doctor does. Unknown values
+// remain unknown: a missing part is nil, and a method for a missing value
+// returns false.
 //
-// What may enter: formats that the Go runtime writes, and the knowledge of which
-// of its functions belong to which operation.
+// This package holds the formats that the Go runtime writes, and which of the
+// runtime's functions belong to which operation.
 package profile
 
 import "time"
 
-// A Capture is what is known of one process over one window of time.
+// A Capture is the data of one process over one window of time.
 //
-// Zero is no possible value of Window, GOMAXPROCS and CPUs, and stands for "not
-// known"; so do the zero Start and the empty strings. A part that is nil was not
-// there, and Missing may say why.
+// A zero Start, Window, GOMAXPROCS or CPUs and an empty string mean unknown. A
+// part that is nil was not available; Missing may have the reason.
 type Capture struct {
-	Target     string        // the address, without user and password, or the files' common name
-	Start      time.Time     // when the window began
-	Window     time.Duration // how long the process was watched, by the CPU profile if there is one
-	GoVersion  string        // such as "go1.26.8"
+	Target     string        // address without user and password, or the names of the files
+	Start      time.Time     // start of the window
+	Window     time.Duration // length of the window, of the CPU profile if there is one
+	GoVersion  string        // for example "go1.26.8"
 	GOMAXPROCS int           // Ps
-	CPUs       int           // cores that the process may use, as its runtime counts them
+	CPUs       int           // cores available to the process, according to its runtime
 
 	CPU        *CPU
-	Mutex      *Contentions // who made others wait for a lock: see Contentions
-	Block      *Contentions // who waited
+	Mutex      *Contentions // lock releases that ended waits: see Contentions
+	Block      *Contentions // waits
 	Goroutines *Goroutines
 	Metrics    *Metrics
 	Trace      *Trace
 	Leaks      *Leaks
 
-	Missing []Missing // what was looked for and could not be had
+	Missing []Missing // parts that could not be read
 }
 
-// A Missing is a part that was looked for in vain.
+// A Missing is a part that could not be read, and why.
 type Missing struct {
 	Kind   Kind   `json:"kind"`
 	Reason string `json:"reason"` // one line
 }
 
-// A Kind is one of the things that a service shows of itself.
+// A Kind is a kind of profile or other data.
 type Kind string
 
-// The kinds, by the names that net/http/pprof gives them.
+// The kinds, with the names of net/http/pprof.
 const (
 	KindCPU           Kind = "cpu"
 	KindMutex         Kind = "mutex"
 	KindBlock         Kind = "block"
-	KindGoroutine     Kind = "goroutine"      // the pprof form: operations, no states
-	KindGoroutineText Kind = "goroutine text" // the debug=2 form: states, waits, creators
+	KindGoroutine     Kind = "goroutine"      // pprof format: operations, no states
+	KindGoroutineText Kind = "goroutine text" // debug=2 format: states, waits, creators
 	KindLeak          Kind = "goroutineleak"
 	KindTrace         Kind = "trace"
 	KindMetrics       Kind = "metrics"
 )
 
-// CPU is where the process spent CPU time. All times are CPU time, not time on
-// the wall, as far as samples of Period each can tell.
+// CPU is where the process spent CPU time. All times are CPU time rather than
+// wall-clock time, with the resolution of Period.
 type CPU struct {
-	Window time.Duration // on the wall; 0 if not known
-	Period time.Duration // CPU time that one sample stands for, usually 10 ms
+	Window time.Duration // wall-clock time; 0 if unknown
+	Period time.Duration // CPU time per sample, usually 10 ms
 	Total  time.Duration
-	By     map[Category]time.Duration // sums up to Total
-	Sites  []CPUSite                  // operations, the dearest first: those on channels, and Lock and Wait
-	Users  []UserTime                 // functions of the service, the one with the most Self first
-	Stages []CPUStage                 // goroutines by the function that they began with, the dearest first
-	Timers []CPUTimers                // lines that make timers, the dearest first
+	By     map[Category]time.Duration // adds up to Total
+	Sites  []CPUSite                  // channel operations, Lock and Wait, by cost
+	Users  []UserTime                 // functions of the service, by Self
+	Stages []CPUStage                 // goroutines by their start function, by cost
+	Timers []CPUTimers                // lines that create timers, by cost
 }
 
-// Cores is the mean number of cores in use, 0 if the window is not known.
+// Cores returns the mean number of cores in use, 0 if the window is unknown.
 func (c *CPU) Cores() float64 {
 	if c.Window <= 0 {
 		return 0
@@ -79,7 +78,7 @@ func (c *CPU) Cores() float64 {
 	return c.Total.Seconds() / c.Window.Seconds()
 }
 
-// Share is the part of all CPU time that categories took together, from 0 to 1.
+// Share returns the categories' share of all CPU time, from 0 to 1.
 func (c *CPU) Share(categories ...Category) float64 {
 	if c.Total <= 0 {
 		return 0
@@ -91,135 +90,137 @@ func (c *CPU) Share(categories ...Category) float64 {
 	return float64(sum) / float64(c.Total)
 }
 
-// A Category is what a sample of CPU time was spent on. Each sample is in one.
+// A Category is a class of CPU time. Each sample belongs to one.
 type Category string
 
 // The categories.
 const (
-	ChannelWork  Category = "channel"      // in a channel operation or select, waking others included, less the next
-	ChannelLock  Category = "channel lock" // in such an operation, taking or releasing a channel's lock
-	AfterPark    Category = "after park"   // the scheduler, on the stack of a thread whose goroutine has just parked, on whatever
+	ChannelWork  Category = "channel"      // in a channel operation or select including wake-ups, except for ChannelLock
+	ChannelLock  Category = "channel lock" // acquiring or releasing a channel's lock in such an operation
+	AfterPark    Category = "after park"   // the scheduler, on a thread whose goroutine has just parked for any reason
 	Scheduling   Category = "scheduler"    // the scheduler otherwise: goroutines that ended or yielded, idle threads, timers
 	Locking      Category = "sync"         // package sync: mutexes, wait groups, conditions
 	Collecting   Category = "collector"    // marking, sweeping, assisting, write barriers
-	Allocating   Category = "allocation"   // less the collector's assists
-	SystemCalls  Category = "system calls" // and the network poller, as far as it is called for a goroutine
-	UserCode     Category = "user code"    // all else with a frame of the program, its libraries included
-	Profiling    Category = "profiling"    // what taking these profiles cost
-	OtherRuntime Category = "runtime"      // no frame of the program, and none of the above
+	Allocating   Category = "allocation"   // except for assists of the collector
+	SystemCalls  Category = "system calls" // and the network poller, when called for a goroutine
+	UserCode     Category = "user code"    // anything else with a frame of the program, including its libraries
+	Profiling    Category = "profiling"    // the cost of these profiles
+	OtherRuntime Category = "runtime"      // none of the above, without a frame of the program
 )
 
-// A CPUSite is the CPU time of an operation. The scheduler's work after the
-// operation has parked has no frame of the program and is not in it.
+// A CPUSite is the CPU time of an operation, without the scheduler's work after
+// the operation has parked, which has no frame of the program.
 type CPUSite struct {
 	Site
-	Time time.Duration // all of it
-	New  time.Duration // of it allocating, as reflect.Select does
-	Lock time.Duration // of it taking and releasing the channel's lock
-	Wake time.Duration // of it making another goroutine runnable
+	Time time.Duration // in total
+	New  time.Duration // part in allocation, as in reflect.Select
+	Lock time.Duration // part in the channel's lock
+	Wake time.Duration // part making other goroutines runnable
 }
 
 // A UserTime is the CPU time of a function of the program or of a library.
 type UserTime struct {
-	Function string        // generic arguments left out
-	Self     time.Duration // in it and in what it calls of the runtime, less the other categories
-	All      time.Duration // with everything that it calls, of all categories
-	Makes    time.Duration // of All, making channels at a line of its own
+	Function string        // without type arguments
+	Self     time.Duration // in it and in the runtime functions that it calls, except for the other categories
+	All      time.Duration // including all callees, in all categories
+	Makes    time.Duration // part of All that creates channels in the function itself
 }
 
-// A CPUStage is the CPU time of the goroutines that began with one function: of as
-// many as there are of them, no more cores than that can be used.
+// A CPUStage is the CPU time of the goroutines with one start function. They
+// can use at most as many cores as there are goroutines.
 type CPUStage struct {
 	Root    string
-	Work    time.Duration // all that is not the next
-	Channel time.Duration // in operations on channels
+	Work    time.Duration // everything except Channel
+	Channel time.Duration // in channel operations
 }
 
-// CPUTimers is the CPU time of making timers at a line of the program: of time.After
-// and time.NewTimer, their channels included. What goroutines do that wait for them is
-// an operation's.
+// CPUTimers is the CPU time of creating timers with time.After or time.NewTimer
+// at one line, including their channels. Waiting for them belongs to an
+// operation.
 type CPUTimers struct {
 	At   Frame
-	Root string        // the function that the goroutines began with
-	Time time.Duration // less what the collector took of it
-	New  time.Duration // of it allocating
+	Root string        // the goroutines' start function
+	Time time.Duration // except for garbage collection
+	New  time.Duration // part in allocation
 }
 
 // Contentions is a mutex or a block profile.
 //
-// The mutex profile says who held a lock for which others waited: the operation
-// is the one that released the lock, and Delay is what others waited in all.
-// That of a channel's own lock is there too, as operations on channels; runtime
-// locks that belong to no channel are in Runtime. It sees a sample of
-// the events and may miss most of those of runtime locks: WHERE is to be taken
-// from it, HOW MUCH from Metrics.MutexWait.
+// In a mutex profile, the site is the release of a lock that other goroutines
+// waited for, and Delay is their total wait. It includes locks of channels, as
+// channel operations; other locks of the runtime are in Runtime. The profile is
+// a sample and may miss most events of runtime locks: use it for sites, and
+// Metrics.MutexWait for amounts.
 //
-// The block profile says who waited and was woken. Goroutines that still wait
-// are not in it; those that wait because there is nothing to do are.
+// In a block profile, the site is the operation that waited. It omits
+// goroutines that still wait, and includes those that waited because there was
+// nothing to do.
 type Contentions struct {
-	Window  time.Duration // between two readings that were subtracted; 0 if it is since the process began
-	Sites   []Contention  // longest Delay first
-	Runtime Contention    // in the runtime, for no operation of the program; Site is empty
-	Own     Contention    // of the handlers that serve profiles: in no other figure; Site is empty
+	Window  time.Duration // between the two readings; 0 for everything since the process started
+	Sites   []Contention  // by Delay
+	Runtime Contention    // in the runtime, without an operation of the program; Site is empty
+	Own     Contention    // in the handlers that serve profiles, not counted elsewhere; Site is empty
 }
 
 // A Contention is a number of waits and their time.
 type Contention struct {
 	Site
 	Count int64         // waits
-	Delay time.Duration // in all waits together
+	Delay time.Duration // total of all waits
 }
 
-// Goroutines is who was there at the end of the window, and in what.
+// Goroutines are the goroutines at the end of the window, by operation.
 type Goroutines struct {
 	Total       int
-	StatesKnown bool           // there was a debug=2 text: States, and what depends on them, is known
-	InKnown     bool           // there was a pprof form: GoroutineSite.In is known
-	States      map[string]int // goroutines by state in the runtime's words, without how long
-	Earlier     int            // goroutines at the beginning of the window
-	GrowthKnown bool           // there was an earlier snapshot: Earlier, GoroutineSite.Earlier
-	Apart       time.Duration  // between the two; 0 if not known
+	StatesKnown bool           // there is a debug=2 text, for States and the fields that depend on it
+	InKnown     bool           // there is a profile in pprof format, for GoroutineSite.In
+	States      map[string]int // goroutines by the runtime's name of their state, without durations
+	Earlier     int            // goroutines at the start of the window
+	GrowthKnown bool           // there is an earlier snapshot, for Earlier and GoroutineSite.Earlier
+	Apart       time.Duration  // time between the snapshots; 0 if unknown
 	Sites       []GoroutineSite
 }
 
 // A GoroutineSite is the goroutines with the same operation at the same place.
-// A stack says that a goroutine is inside of an operation; only the state says
-// whether it waits there or could run: of 64 "in chansend" all may be runnable.
+// A stack shows that a goroutine is in an operation; only the state shows
+// whether it waits or is runnable: all of 64 goroutines "in chansend" may be
+// runnable.
 type GoroutineSite struct {
 	Site
-	In        int           // by stacks: inside of the operation, waiting or not
-	Waiting   int           // by states: waiting in it
-	Runnable  int           // by states: at this place, and running or able to
-	Longest   time.Duration // longest wait, in whole minutes: the runtime does not say more; 0 below one
-	NilChan   bool          // waits on a nil channel or a select of no cases: for ever
-	Earlier   int           // at the beginning of the window: In, or Waiting where In is not known
+	In        int           // by stack: in the operation, waiting or not
+	Waiting   int           // by state: waiting in it
+	Runnable  int           // by state: at this place, and running or runnable
+	Longest   time.Duration // longest wait in whole minutes, the runtime's resolution; 0 below one
+	NilChan   bool          // waits on a nil channel or in an empty select: forever
+	Earlier   int           // at the start of the window: In, or Waiting where In is unknown
 	CreatedBy Frame         // where most of them were started
-	Root      string        // the function that most of them began with
+	Root      string        // start function of most of them
 }
 
-// Count is how many goroutines are known to be in the operation.
+// Count returns the number of goroutines known to be in the operation.
 func (s GoroutineSite) Count() int { return max(s.In, s.Waiting) }
 
-// Leaks is the goroutineleak profile: goroutines blocked for ever, as the
-// collector proved by finding what they wait for unreachable.
+// Leaks is the goroutineleak profile: goroutines blocked forever, as the
+// garbage collector proved by finding the objects that they wait for
+// unreachable.
 type Leaks struct {
 	Total int
-	Sites []GoroutineSite // In is the number leaked
+	Sites []GoroutineSite // In is the number of leaked goroutines
 }
 
-// Trace is what an execution trace says of waiting and waking.
+// Trace is the waits and wake-ups of an execution trace.
 type Trace struct {
-	Window    time.Duration // from the first to the last event
-	Truncated bool          // the file ends within an event: the figures are of what comes before
-	Running   time.Duration // of all goroutines together
-	Runnable  time.Duration // of all goroutines together: able to run, waiting for a P
-	Wakeups   int64         // goroutines made runnable by another goroutine
-	Pairs     []Pair        // most frequent first
-	Sites     []TraceSite   // longest Waited first
-	Stages    []Stage       // goroutines by the function that they began with, longest Running first
+	Window    time.Duration // from the first to the last
+	Truncated bool          // the file ends within an event: the figures cover the part before it
+	Running   time.Duration // total of all goroutines
+	Runnable  time.Duration // total of all goroutines: waiting for a P
+	Wakeups   int64         // goroutines made runnable by
+	Pairs     []Pair        // by Count
+	Sites     []TraceSite   // by Waited
+	Stages    []Stage       // goroutines by their start function, by Running
 }
 
-// A Pair is who made whom runnable, at which operations.
+// A Pair is an operation that made goroutines in another operation runnable.
 type Pair struct {
 	Waker, Sleeper Site
 	Count          int64
@@ -229,15 +230,15 @@ type Pair struct {
 type TraceSite struct {
 	Site
 	Parks  int64
-	Waited time.Duration // from parking to being made runnable, of all together
-	Still  int           // goroutines that were still parked there at the end
+	Waited time.Duration // from parking to becoming runnable, in total
+	Still  int           // goroutines still parked there at the end
 }
 
-// A Stage is the goroutines that began with the same function.
+// A Stage is the goroutines with the same start function.
 type Stage struct {
 	Root     string
 	Count    int           // goroutines seen
-	Running  time.Duration // of all together, as the next two
+	Running  time.Duration // total, like the next two
 	Runnable time.Duration
 	Waiting  time.Duration
 }

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// maxMetrics is the largest page of metrics, in bytes.
+// maxMetrics is the size limit of a page of metrics, in bytes.
 const maxMetrics = 16 << 20
 
-// jsonReading is how a Reading is written, and what a service may offer: the
-// values of runtime/metrics by name, a number each or a histogram. Infinite
+// jsonReading is the JSON form of a Reading, which a service may serve itself:
+// the values of runtime/metrics by name, each a number or a histogram. Infinite
 // bounds are strings.
 //
 //	{"go": "go1.26.8", "cpus": 2, "time": "2026-01-02T15:04:05.6Z", "metrics": {
@@ -53,13 +53,13 @@ func (b *bound) UnmarshalJSON(text []byte) error {
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(v) {
-		return fmt.Errorf("%.40q is no bound", text)
+		return fmt.Errorf("invalid histogram bound %.40q", text)
 	}
 	*b = bound(v)
 	return nil
 }
 
-// MarshalJSON writes r as ReadingJSON reads it.
+// MarshalJSON writes r in the form of jsonReading.
 func (r *Reading) MarshalJSON() ([]byte, error) {
 	j := jsonReading{Go: r.GoVersion, CPUs: r.CPUs, Time: r.At, Metrics: map[string]json.RawMessage{}}
 	for name, v := range r.Values {
@@ -83,18 +83,18 @@ func (r *Reading) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-var errNoMetrics = errors.New("has none of the metrics of the Go runtime")
+var errNoMetrics = errors.New("no metrics of the Go runtime")
 
-// readReading reads metrics as jsonReading has them, as an expvar page with
-// memstats or with runtime/metrics under some name, or as Prometheus' Go
-// collector writes them.
+// readReading reads metrics in the form of jsonReading, from an expvar page
+// with memstats or runtime/metrics under any name, or in the text format of
+// Prometheus.
 func readReading(r io.Reader) (*Reading, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxMetrics+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > maxMetrics {
-		return nil, fmt.Errorf("is larger than %d MB", maxMetrics>>20)
+		return nil, fmt.Errorf("larger than %d MB", maxMetrics>>20)
 	}
 	reading := &Reading{Values: map[string]float64{}, Histograms: map[string]Histogram{}}
 	if strings.HasPrefix(strings.TrimLeft(string(text[:min(len(text), 512)]), " \t\r\n"), "{") {
@@ -118,7 +118,7 @@ func (r *Reading) parseJSON(text []byte) error {
 		if errors.As(err, &syntax) && syntax.Offset >= int64(len(text)) {
 			return errTruncated
 		}
-		return fmt.Errorf("is no JSON of metrics: %w", err)
+		return fmt.Errorf("invalid JSON of metrics: %w", err)
 	}
 	var header jsonReading
 	if json.Unmarshal(text, &header) == nil {
@@ -136,7 +136,7 @@ func (r *Reading) parseJSON(text []byte) error {
 		}
 		var group map[string]json.RawMessage
 		if json.Unmarshal(value, &group) != nil {
-			continue // not ours: an expvar page has anything
+			continue // an expvar page may hold anything
 		}
 		for name, value := range group {
 			if !strings.HasPrefix(name, "/") {
@@ -151,7 +151,7 @@ func (r *Reading) parseJSON(text []byte) error {
 	return nil
 }
 
-// metric takes a number or a histogram; what is neither is left out.
+// metric adds a number or a histogram, and ignores anything else.
 func (r *Reading) metric(name string, value json.RawMessage) error {
 	var v float64
 	if json.Unmarshal(value, &v) == nil {
@@ -163,7 +163,7 @@ func (r *Reading) metric(name string, value json.RawMessage) error {
 		return nil
 	}
 	if len(h.Buckets) != len(h.Counts)+1 {
-		return fmt.Errorf("the histogram %s has %d counts and %d bounds: there must be one bound more", name, len(h.Counts), len(h.Buckets))
+		return fmt.Errorf("the histogram %s has %d counts and %d bounds (want one bound more)", name, len(h.Counts), len(h.Buckets))
 	}
 	bounds := make([]float64, len(h.Buckets))
 	for i, b := range h.Buckets {
@@ -173,8 +173,8 @@ func (r *Reading) metric(name string, value json.RawMessage) error {
 	return nil
 }
 
-// memstats takes what expvar shows of runtime.MemStats, where runtime/metrics
-// did not say it.
+// memstats adds runtime.MemStats of an expvar page, unless runtime/metrics had
+// the value.
 func (r *Reading) memstats(text json.RawMessage) {
 	var m struct{ NumGC, TotalAlloc *float64 }
 	if text == nil || json.Unmarshal(text, &m) != nil {

@@ -121,7 +121,7 @@ func TestAbsurdReadings(t *testing.T) {
 func TestBadReadings(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"cut off":            {`{"metrics": {"/sched/gomaxprocs:threads": 3, "/sched/lat`, errTruncated.Error()},
-		"no JSON":            {`{"a" "b"}`, "is no JSON of metrics"},
+		"no JSON":            {`{"a" "b"}`, "invalid JSON of metrics"},
 		"no metrics":         {`{"a": 1}`, errNoMetrics.Error()},
 		"a page":             {"<html>", errNoMetrics.Error()},
 		"bounds missing":     {`{"/x": {"counts": [1, 2], "buckets": [1, 2]}}`, "one bound more"},

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Header is what capture.json says beside the profiles. Zero values are not
-// known.
+// Header is the content of capture.json, in addition to the profiles. Zero
+// values are unknown.
 type Header struct {
 	Format     string    `json:"format"`
 	Target     string    `json:"target"` // without user and password
@@ -23,20 +23,19 @@ type Header struct {
 
 const headerFormat = "sluice capture 1"
 
-// headerFile is where the Header of a saved capture is.
+// headerFile is the name of the file with the Header.
 const headerFile = "capture.json"
 
-// A File is one thing as the service sent it.
+// A File is a file as the service sent it.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// Vacant reports by an error that dir is neither an empty folder nor a name that
-// is free.
+// Vacant returns an error unless dir is an empty folder or does not exist.
 func Vacant(dir string) error {
-	if filepath.Clean(dir) == "." { // a folder is replaced as a whole, and this one is stood in
-		return &FileError{dir, errors.New("is the folder that you are in: name a new one")}
+	if filepath.Clean(dir) == "." { // the folder is replaced, and this is the working directory
+		return &FileError{dir, errors.New("the current folder cannot be replaced: name a new one")}
 	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,14 +45,14 @@ func Vacant(dir string) error {
 		return err
 	}
 	if len(entries) > 0 {
-		return &FileError{dir, errors.New("is not empty, and nothing is overwritten: name a new folder")}
+		return &FileError{dir, errors.New("the folder is not empty: name a new one")}
 	}
 	return nil
 }
 
-// Save writes what the capture was made of to dir, which must be empty or not
-// exist, so that Open(dir) gives the same capture again. The folder is there with
-// all of it, or as it was before.
+// Save writes the files of the capture to dir, which must be empty or not
+// exist. Open(dir) returns the same capture. If Save fails, dir is as it was
+// before.
 func (s *Service) Save(dir string) error {
 	if err := Vacant(dir); err != nil {
 		return err
@@ -93,8 +92,9 @@ func writeAll(dir string, files []File) error {
 	return nil
 }
 
-// moveInto gives the folder from the name to. An empty folder of that name is removed
-// first, for not every system replaces one; one that is not empty any more stays.
+// moveInto renames a folder. It removes an empty folder of the new name first,
+// because not every system replaces it; a folder that is no longer empty
+// remains.
 func moveInto(from, to string) error {
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -102,7 +102,7 @@ func moveInto(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// write makes a file that was not there.
+// write creates a file, which must not exist.
 func write(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(0o644))
 	if err != nil {

@@ -17,21 +17,21 @@ import (
 )
 
 // A Service is a running process that serves net/http/pprof. It is only read:
-// no setting of it is changed.
+// no setting of it changes.
 type Service struct {
 	base    *url.URL
 	getter  getter
-	metrics []*url.URL // pages that may have metrics; after the first reading, those that have
+	metrics []*url.URL // candidate pages with metrics; after the first reading, the page that has them
 	files   []File
 	parts   parts
 	missing []Missing
 	start   time.Time
-	due     time.Time // when all that is not asked for yet is left out; zero before Watch
+	due     time.Time // deadline for starting requests; zero before Watch
 }
 
-// At returns the service at target: the address of its /debug/pprof/, or host:port.
-// metrics is the address or path of a page with its runtime metrics, "" to look where
-// they usually are. Nothing is asked yet.
+// At returns the service at target: the address of its /debug/pprof/, or
+// host:port. metrics is the address or path of a page with its runtime metrics,
+// or "" for the usual places. At does not connect.
 func At(target, metrics string) (*Service, error) {
 	base, err := address.Parse(target, "/debug/pprof/")
 	if err != nil {
@@ -61,18 +61,18 @@ func At(target, metrics string) (*Service, error) {
 	return s, nil
 }
 
-// Watch watches the service for d, in the order of what costs it least: metrics
-// and counters before, the CPU profile, then the same counters and goroutines.
-// With extra kinds, KindBlock and KindTrace, these are taken too; a trace
-// afterwards, and short.
+// Watch observes the service for d. To disturb it least, it reads metrics and
+// counters first, then the CPU profile, then the counters again and the
+// goroutines. extra may add KindBlock and KindTrace; a trace is taken last, and is
+// short.
 //
-// An error means that nothing could be had, or that ctx was done; what else
-// could not be had is in Capture.Missing. It takes no longer than d and the patience
-// of the getter, however many requests hang.
+// An error means that nothing could be read or that ctx is done; Capture.Missing
+// lists parts that could not be read. Watch takes at most d plus the getter's
+// patience, however many requests hang.
 func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*Capture, error) {
 	s.start = time.Now().UTC()
 	s.due = time.Now().Add(d.Truncate(time.Second) + s.getter.patience)
-	// Every service has goroutines: whoever does not answer this is none.
+	// Every Go service has goroutines: without an answer to this it is none.
 	if err := s.profile(ctx, "goroutine", "goroutine-before.pprof"); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -120,10 +120,10 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 	return s.capture()
 }
 
-// watchCPU takes the CPU profile. If there is none it lets as much time pass: the
-// counters of before and after tell something of a window without it, too.
+// watchCPU takes the CPU profile. Without one it waits as long, because
+// counters before and after a window are useful by themselves.
 func (s *Service) watchCPU(ctx context.Context, d time.Duration) error {
-	// net/http/pprof takes whole seconds, and 30 for what is none.
+	// net/http/pprof takes whole seconds, and 30 for anything else.
 	d = max(d.Truncate(time.Second), time.Second)
 	end := time.Now().Add(d)
 	if err := s.try(ctx, KindCPU, func() error { return s.watched(ctx, "profile", "cpu.pprof", d, maxProfile) }); err != nil {
@@ -146,18 +146,18 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// How long a trace is: as long as it takes to write traceSize, going by how many
-// goroutines the service wakes a second. A busy one writes up to 70 MB a second,
-// and some hundred thousand wake-ups tell as much as millions.
+// A trace is long enough for traceSize bytes at the service's rate of wake-ups,
+// within these limits. A busy service writes up to 70 MB/s, and a few hundred
+// thousand wake-ups are as informative as millions.
 const (
 	traceSize      = 8 << 20                // bytes
 	tracePerWakeup = 18                     // bytes, of Go 1.26, measured
-	minTraceTime   = 100 * time.Millisecond // whatever the rate
-	maxTraceTime   = 2 * time.Second        // whatever the rate
-	unsizedTrace   = 500 * time.Millisecond // where the rate is not known
+	minTraceTime   = 100 * time.Millisecond // at any rate
+	maxTraceTime   = 2 * time.Second        // at any rate
+	unsizedTrace   = 500 * time.Millisecond // if the rate is unknown
 )
 
-// traceTime is how long a trace of at most d is to be.
+// traceTime returns the length of a trace of at most d.
 func traceTime(c *Capture, d time.Duration) time.Duration {
 	sized := unsizedTrace
 	if c.Metrics != nil && c.Metrics.Window() > 0 {
@@ -170,13 +170,13 @@ func traceTime(c *Capture, d time.Duration) time.Duration {
 	return min(d, sized).Round(time.Millisecond)
 }
 
-// maxTraceFetched is the largest trace that is fetched, in bytes.
+// maxTraceFetched is the size limit of a trace, in bytes.
 const maxTraceFetched = 256 << 20
 
-// More takes one thing more, KindTrace or KindBlock, for at most d, and returns
-// the capture with it. A trace is as short as traceTime says. It costs the service: a
-// trace up to 60 % of its speed meanwhile, a block profile nothing beyond what
-// it already costs where the service has turned it on.
+// More takes KindTrace or KindBlock as well, for at most d, and returns the
+// extended capture. The length of a trace is limited by traceTime. A trace
+// slows the service by up to 60% meanwhile; a block profile costs nothing
+// beyond the service's own setting.
 func (s *Service) More(ctx context.Context, kind Kind, d time.Duration) (*Capture, error) {
 	s.due = time.Now().Add(d + s.getter.patience)
 	return s.more(ctx, kind, d)
@@ -202,7 +202,7 @@ func (s *Service) more(ctx context.Context, kind Kind, d time.Duration) (*Captur
 			}
 			return s.profile(ctx, "block", "block.pprof")
 		}
-		return fmt.Errorf("%s cannot be taken afterwards", kind)
+		return fmt.Errorf("%s cannot be added later", kind)
 	})
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (s *Service) more(ctx context.Context, kind Kind, d time.Duration) (*Captur
 	return s.capture()
 }
 
-// drop forgets what there is of a kind.
+// drop removes the files of a kind.
 func (s *Service) drop(kind Kind) {
 	s.parts.files = slices.DeleteFunc(s.parts.files, func(f part) bool {
 		if f.kind != kind {
@@ -221,8 +221,8 @@ func (s *Service) drop(kind Kind) {
 	})
 }
 
-// try runs one step. A step that fails leaves a note in missing; only the end
-// of ctx ends the whole.
+// try runs one step. It records a failure in missing, and returns an error only
+// if ctx is done.
 func (s *Service) try(ctx context.Context, kind Kind, step func() error) error {
 	if !time.Now().Before(s.due) {
 		s.miss(kind, s.tooSlow())
@@ -238,20 +238,20 @@ func (s *Service) try(ctx context.Context, kind Kind, step func() error) error {
 	return nil
 }
 
-// miss notes why a kind could not be had. A counter is asked for twice, and why it was
-// not there the first time says as much.
+// miss records why a kind is missing. A counter is read twice; the first reason
+// stands.
 func (s *Service) miss(kind Kind, why error) {
 	if !slices.ContainsFunc(s.missing, func(m Missing) bool { return m.Kind == kind }) {
 		s.missing = append(s.missing, Missing{kind, why.Error()})
 	}
 }
 
-// tooSlow is the reason why something was not asked for any more.
+// tooSlow is the reason for requests that were not made.
 func (s *Service) tooSlow() error {
-	return fmt.Errorf("was not asked for: the service was given %s beside the time it is watched, and took more", s.getter.patience)
+	return fmt.Errorf("skipped: the requests took longer than %s in addition to the observation", s.getter.patience)
 }
 
-// left is the time for an answer that is due after watch.
+// left returns the time for an answer that is due after watch.
 func (s *Service) left(watch time.Duration) time.Duration {
 	if s.due.IsZero() {
 		return watch + s.getter.grace
@@ -259,7 +259,7 @@ func (s *Service) left(watch time.Duration) time.Duration {
 	return max(0, min(watch+s.getter.grace, time.Until(s.due)))
 }
 
-// page is the URL of a profile with one parameter of its query.
+// page returns the URL of a profile with one query parameter.
 func (s *Service) page(name, key, value string) *url.URL {
 	u := *s.base
 	u.Path += name
@@ -273,22 +273,23 @@ func (s *Service) profile(ctx context.Context, name, file string) error {
 	return s.fetch(ctx, s.page(name, "", ""), file, 0, maxProfile)
 }
 
-// watched fetches what the service needs d to make.
+// watched fetches a profile that the service needs d to take.
 func (s *Service) watched(ctx context.Context, name, file string, d time.Duration, limit int64) error {
 	return s.fetch(ctx, s.page(name, "seconds", strconv.FormatFloat(d.Seconds(), 'f', -1, 64)), file, d, limit)
 }
 
-// leaks makes the service look for leaks, which takes a collection.
+// leaks fetches the leak profile, for which the service runs a garbage
+// collection.
 func (s *Service) leaks(ctx context.Context) error {
 	err := s.profile(ctx, "goroutineleak", "goroutineleak.pprof")
 	var status *errStatus
 	if errors.As(err, &status) && status.code == http.StatusNotFound {
-		return errors.New("the service does not offer it: it takes Go 1.27, or 1.26 built with GOEXPERIMENT=goroutineleakprofile")
+		return errors.New("not available: it requires Go 1.27, or 1.26 built with GOEXPERIMENT=goroutineleakprofile")
 	}
 	return err
 }
 
-// fetch gets a page, reads it and keeps it.
+// fetch gets, parses and keeps a page.
 func (s *Service) fetch(ctx context.Context, u *url.URL, file string, watch time.Duration, limit int64) error {
 	data, err := s.getter.get(ctx, u, s.left(watch), limit)
 	if err != nil {
@@ -301,9 +302,8 @@ func (s *Service) fetch(ctx context.Context, u *url.URL, file string, watch time
 	return nil
 }
 
-// findMetrics looks for a page with metrics, and takes the first reading. The
-// first page with mutex waits and wake-ups is the best, any other is better than
-// none.
+// findMetrics looks for a page with metrics, and takes the first reading. It
+// prefers the first page with mutex waits and wake-ups, and accepts any other.
 func (s *Service) findMetrics(ctx context.Context) error {
 	var found *Reading
 	var at *url.URL
@@ -313,7 +313,7 @@ func (s *Service) findMetrics(ctx context.Context) error {
 		}
 		reading, err := s.reading(ctx, u)
 		if err != nil {
-			continue // readMetrics says that there was none
+			continue // readMetrics reports it
 		}
 		_, waits := reading.Values[metricMutexWait]
 		_, wakes := reading.Histograms[metricLatencies]
@@ -349,8 +349,8 @@ func (s *Service) reading(ctx context.Context, u *url.URL) (*Reading, error) {
 	return reading, nil
 }
 
-// keep keeps a reading in our own form, whatever page it came from: pages may
-// have much that is nobody's business.
+// keep keeps a reading in our own format: the page itself may hold unrelated or
+// private metrics.
 func (s *Service) keep(reading *Reading, file string) error {
 	text, err := json.Marshal(reading)
 	if err != nil {
@@ -362,7 +362,7 @@ func (s *Service) keep(reading *Reading, file string) error {
 
 func (s *Service) readMetrics(ctx context.Context, file string) error {
 	if len(s.metrics) == 0 {
-		return errors.New("no page with metrics of the Go runtime was found")
+		return errors.New("found no page with metrics of the Go runtime")
 	}
 	reading, err := s.reading(ctx, s.metrics[0])
 	if err != nil {
@@ -382,5 +382,5 @@ func (s *Service) capture() (*Capture, error) {
 	return s.parts.capture()
 }
 
-// Target is the address, without user and password.
+// Target returns the address without user and password.
 func (s *Service) Target() string { return strings.TrimSuffix(address.Redacted(s.base), "/") }

@@ -150,7 +150,7 @@ func TestSave(t *testing.T) {
 		}
 	}
 	var file *FileError
-	if err := s.Save(dir); !errors.As(err, &file) || !strings.Contains(err.Error(), "nothing is overwritten") {
+	if err := s.Save(dir); !errors.As(err, &file) || !strings.Contains(err.Error(), "the folder is not empty") {
 		t.Errorf("saved twice: %v", err)
 	}
 }
@@ -199,7 +199,7 @@ func TestMore(t *testing.T) {
 		}
 	}
 	c, err := s.More(t.Context(), KindCPU, time.Second)
-	if err != nil || len(c.Missing) != 2 || !strings.Contains(c.Missing[1].Reason, "cannot be taken afterwards") {
+	if err != nil || len(c.Missing) != 2 || !strings.Contains(c.Missing[1].Reason, "cannot be added later") {
 		t.Errorf("%+v, %v", c.Missing, err)
 	}
 }
@@ -243,13 +243,13 @@ func TestParts(t *testing.T) {
 	for _, m := range c.Missing {
 		reasons[m.Kind] = m.Reason
 	}
-	if got := reasons[KindCPU]; got != "answers 500 Internal Server Error: Could not enable CPU profiling:[31m already in use" {
+	if got := reasons[KindCPU]; got != "status 500 Internal Server Error: Could not enable CPU profiling:[31m already in use" {
 		t.Errorf("CPU: %q", got)
 	}
 	if len(c.Missing) != len(reasons) {
 		t.Errorf("more than one note of a kind: %+v", c.Missing)
 	}
-	if reasons[KindMutex] != "answers 404 Not Found" || !strings.Contains(reasons[KindMetrics], "no page") || c.Goroutines == nil || c.CPU != nil {
+	if reasons[KindMutex] != "status 404 Not Found" || !strings.Contains(reasons[KindMetrics], "found no page") || c.Goroutines == nil || c.CPU != nil {
 		t.Errorf("%q, %+v", reasons, c)
 	}
 }
@@ -285,18 +285,18 @@ func TestNoService(t *testing.T) {
 		page http.HandlerFunc
 		want string
 	}{
-		"404":                 {http.NotFound, "answers 404 Not Found"},
-		"a web page":          {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html><body>hello")) }, "answers with a web page"},
-		"another host":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "redirects to another host"},
-		"in a circle":         {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirects more than 3 times"},
-		"to https":            {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://"+r.Host, http.StatusFound) }, "redirects from http to https"},
-		"nothing":             {func(http.ResponseWriter, *http.Request) {}, "answers with nothing"},
-		"noise":               {func(w http.ResponseWriter, _ *http.Request) { w.Write(noise(100)) }, "nothing that a Go service shows"},
-		"a connection closed": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "closes the connection without an answer"},
+		"404":                 {http.NotFound, "status 404 Not Found"},
+		"a web page":          {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html><body>hello")) }, "the response is a web page"},
+		"another host":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "refused a redirect to another host"},
+		"in a circle":         {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "more than 3 redirects"},
+		"to https":            {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://"+r.Host, http.StatusFound) }, "refused a redirect from http to https"},
+		"nothing":             {func(http.ResponseWriter, *http.Request) {}, "empty response"},
+		"noise":               {func(w http.ResponseWriter, _ *http.Request) { w.Write(noise(100)) }, "unknown file type"},
+		"a connection closed": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "connection closed without a response"},
 		"half an answer": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			w.Write(noise(10))
-		}, "ends its answer too early"},
+		}, "incomplete response"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := serve(t, map[string]http.HandlerFunc{"/debug/pprof/goroutine": test.page})
@@ -321,7 +321,7 @@ func TestTooMuch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.getter.get(t.Context(), u, usualGrace, 2<<20); err == nil || err.Error() != "answers with more than 2 MB" {
+	if _, err := s.getter.get(t.Context(), u, usualGrace, 2<<20); err == nil || err.Error() != "response larger than 2 MB" {
 		t.Errorf("%v", err)
 	}
 	if data, err := s.getter.get(t.Context(), u, usualGrace, 3<<20); err != nil || len(data) != 3<<20 {

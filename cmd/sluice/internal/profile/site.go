@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// An Op is what a goroutine does at a Site.
+// An Op is the operation of a goroutine at a Site.
 type Op string
 
-// Operations on channels.
+// Channel operations.
 const (
 	Send        Op = "send"
-	Receive     Op = "receive"      // v := <-c; where only a state says so, Range too
-	Range       Op = "range"        // a loop over a channel, or v, ok := <-c: the runtime tells them from Receive only
-	Select      Op = "select"       // of two cases and more, with default or without: stacks do not tell
+	Receive     Op = "receive"      // v := <-c; also Range where only the goroutine state is known
+	Range       Op = "range"        // a loop over a channel, or v, ok := <-c: only stacks distinguish them from Receive
+	Select      Op = "select"       // with two or more cases, with or without default: stacks do not distinguish them
 	PollSend    Op = "poll send"    // select with one send and default
 	PollReceive Op = "poll receive" // select with one receive and default
 	Close       Op = "close"
@@ -27,12 +27,12 @@ const (
 	Wait  Op = "wait"  // sync.WaitGroup, sync.Cond
 	Sleep Op = "sleep" // time.Sleep
 	IO    Op = "I/O"   // the network poller, a system call
-	Other Op = ""      // none of these, or not known
+	Other Op = ""      // none of these, or unknown
 
-	Accept Op = "accept" // listening for connections: I/O that nothing waits behind
+	Accept Op = "accept" // listening for connections: I/O that delays nothing
 )
 
-// Channel reports whether op is an operation on channels.
+// Channel reports whether op is a channel operation.
 func (op Op) Channel() bool {
 	switch op {
 	case Send, Receive, Range, Select, PollSend, PollReceive, Close:
@@ -41,20 +41,22 @@ func (op Op) Channel() bool {
 	return false
 }
 
-// Sends reports whether op hands a value over. A select may.
+// Sends reports whether op sends a value. It is false for a select, which may
+// send.
 func (op Op) Sends() bool { return op == Send || op == PollSend }
 
-// Receives reports whether op takes a value. A select may.
+// Receives reports whether op receives a value. It is false for a select, which
+// may receive.
 func (op Op) Receives() bool { return op == Receive || op == Range || op == PollReceive }
 
 // A Frame is a line of a function.
 type Frame struct {
-	Function string // with its package's path, generic arguments left out: "example.com/q.(*Queue).Put"
-	File     string // as the compiler wrote it
-	Line     int    // 0 if not known
+	Function string // with package path, without type arguments: "example.com/q.(*Queue).Put"
+	File     string // as written by the compiler
+	Line     int    // 0 if unknown
 }
 
-// String is for people: package and function, file without folders, line.
+// String returns package and function, file name without folders, and line.
 func (f Frame) String() string {
 	if f.Function == "" {
 		return "?"
@@ -68,7 +70,7 @@ func (f Frame) String() string {
 	return fmt.Sprintf("%s (%s:%d)", path.Base(f.Function), path.Base(strings.ReplaceAll(f.File, `\`, "/")), f.Line)
 }
 
-// Package is the import path of the function's package.
+// Package returns the import path of the function's package.
 func (f Frame) Package() string {
 	slash := strings.LastIndexByte(f.Function, '/') + 1
 	if dot := strings.IndexByte(f.Function[slash:], '.'); dot >= 0 {
@@ -77,17 +79,16 @@ func (f Frame) Package() string {
 	return f.Function
 }
 
-// A Site is an operation at a line of the program, and the call that led there:
-// where a channel is wrapped by a method, At is the method's line and Caller
-// says on whose behalf. Sites are comparable, and equal for equal places
-// whichever profile they come from.
+// A Site is an operation at a line of the program, with its caller: if a method
+// wraps a channel, At is the line of the method and Caller shows which use it
+// is. Sites are comparable, and equal for the same place in different profiles.
 type Site struct {
 	Op     Op
 	At     Frame
-	Caller Frame // zero if At is where the goroutine began
+	Caller Frame // zero if At is the start function
 }
 
-// String is for people.
+// String formats the site for people.
 func (s Site) String() string {
 	if s.Op == Other {
 		return s.At.String()
@@ -95,8 +96,7 @@ func (s Site) String() string {
 	return string(s.Op) + " at " + s.At.String()
 }
 
-// compare orders sites by place, so that equal figures are printed in the same
-// order every time.
+// compare orders sites by place, for a deterministic order of equal figures.
 func (s Site) compare(o Site) int {
 	return cmp.Or(s.At.compare(o.At), cmp.Compare(s.Op, o.Op), s.Caller.compare(o.Caller))
 }

@@ -13,24 +13,23 @@ import (
 	"golang.org/x/exp/trace"
 )
 
-// maxTrace is the largest trace, in bytes. Of a trace only one generation, about
-// a second, is in memory at a time.
+// maxTrace is the size limit of a trace, in bytes. Only one generation of it,
+// about a second, is in memory at a time.
 const maxTrace = 1 << 30
 
-// readTrace makes a Trace of an execution trace, and returns GOMAXPROCS if the
-// trace says so.
+// readTrace reads an execution trace, and returns GOMAXPROCS if the trace has
+// it.
 func readTrace(r io.Reader) (t *Trace, procs int, err error) {
-	// The decoder is not made for hostile input; whatever it trips over is a
-	// property of the file.
+	// The decoder may panic on invalid input.
 	defer func() {
 		if r := recover(); r != nil {
-			t, procs, err = nil, 0, fmt.Errorf("is no valid execution trace: %v", r)
+			t, procs, err = nil, 0, fmt.Errorf("invalid execution trace: %v", r)
 		}
 	}()
 	limited := &io.LimitedReader{R: r, N: maxTrace}
 	events, err := trace.NewReader(limited)
 	if err != nil {
-		return nil, 0, fmt.Errorf("is no execution trace that can be read: %s", firstLine(err.Error()))
+		return nil, 0, fmt.Errorf("unreadable execution trace: %s", firstLine(err.Error()))
 	}
 	tally := traceTally{
 		trace:      &Trace{},
@@ -47,7 +46,7 @@ func readTrace(r io.Reader) (t *Trace, procs int, err error) {
 		}
 		if err != nil {
 			if limited.N == 0 {
-				return nil, 0, fmt.Errorf("is larger than %d MB", maxTrace>>20)
+				return nil, 0, fmt.Errorf("larger than %d MB", maxTrace>>20)
 			}
 			if tally.transitions == 0 {
 				return nil, 0, errTruncated
@@ -58,7 +57,7 @@ func readTrace(r io.Reader) (t *Trace, procs int, err error) {
 		tally.add(event)
 	}
 	if tally.transitions == 0 {
-		return nil, 0, errors.New("is an execution trace without events of goroutines")
+		return nil, 0, errors.New("the execution trace has no goroutine events")
 	}
 	return tally.result(), tally.procs, nil
 }
@@ -72,7 +71,7 @@ func firstLine(text string) string {
 type traceTally struct {
 	trace       *Trace
 	goroutines  map[trace.GoID]*traced
-	stacks      map[trace.Stack]placed // of this generation: a goroutine stops at the same few places
+	stacks      map[trace.Stack]placed // of this generation; there are few distinct ones
 	pairs       map[[2]Site]int64
 	sites       map[Site]*TraceSite
 	stages      map[string]*Stage
@@ -81,18 +80,18 @@ type traceTally struct {
 	procs       int
 }
 
-// A traced is what is known of a goroutine while the trace goes on.
+// A traced is a goroutine while the trace is read.
 type traced struct {
 	state trace.GoState
 	since trace.Time
-	site  Site // where it waits; Op is Other and At is zero if that was before the trace
+	site  Site // where it waits; zero if the wait began before the trace
 	root  string
-	own   bool // it waits on behalf of a handler that serves profiles
+	own   bool // it waits in a handler that serves profiles
 
 	running, runnable, waiting time.Duration
 }
 
-// spend books time in the state that g is in.
+// spend adds the time in the current state.
 func (g *traced) spend(until trace.Time) {
 	d := until.Sub(g.since)
 	switch g.state {
@@ -112,7 +111,8 @@ func (t *traceTally) add(event trace.Event) {
 	t.last = event.Time()
 	switch event.Kind() {
 	case trace.EventSync:
-		// Stacks of different generations are never equal, and keep theirs alive.
+		// Stacks of different generations are never equal, and keep their
+		// generation in memory.
 		clear(t.stacks)
 	case trace.EventMetric:
 		if m := event.Metric(); m.Name == metricGOMAXPROCS && m.Value.Kind() == trace.ValueUint64 {
@@ -125,7 +125,7 @@ func (t *traceTally) add(event trace.Event) {
 	}
 }
 
-// transition follows one goroutine from state to state.
+// transition processes a change of a goroutine's state.
 func (t *traceTally) transition(event trace.Event, change trace.StateTransition) {
 	t.transitions++
 	id := change.Resource.Goroutine()
@@ -144,7 +144,7 @@ func (t *traceTally) transition(event trace.Event, change trace.StateTransition)
 	}
 	switch {
 	case from == trace.GoNotExist && change.Stack != trace.NoStack:
-		g.root = t.place(change.Stack).root // the stack that it begins with
+		g.root = t.place(change.Stack).root // the stack at the start
 	case from.Executing() && to == trace.GoWaiting:
 		g.site = t.waiting(change)
 		g.own = t.place(change.Stack).site.At.Function == ownSite
@@ -162,8 +162,9 @@ func (t *traceTally) transition(event trace.Event, change trace.StateTransition)
 	g.state, g.since = to, event.Time()
 }
 
-// waiting is where, and in what, a goroutine parks. An operation that allocates may have to
-// help the collector, and wait for it: that is no wait for the other side.
+// waiting returns the operation in which a goroutine parks. An operation that
+// allocates may have to assist the collector and wait for it, which is not a
+// wait for the other side.
 func (t *traceTally) waiting(change trace.StateTransition) Site {
 	site := t.place(change.Stack).site
 	switch {
@@ -175,17 +176,17 @@ func (t *traceTally) waiting(change trace.StateTransition) Site {
 	return site
 }
 
-// collecting begins the trace's words for waits for the collector.
+// collecting is the prefix of reasons for waits for the garbage collector.
 const collecting = "GC "
 
-// reasons are the trace's words for why a goroutine waits, for stacks that do
-// not tell.
+// reasons are the trace's names of wait reasons, for stacks without an
+// operation.
 var reasons = map[string]Op{
 	"chan send": Send, "chan receive": Receive, "select": Select, "forever": Select,
 	"sleep": Sleep, "network": IO,
 }
 
-// woken books the end of a wait, and who ended it.
+// woken records the end of a wait, and the operation that ended it.
 func (t *traceTally) woken(event trace.Event, g *traced) {
 	known := g.site.At.Function != ""
 	if g.own {
@@ -194,7 +195,7 @@ func (t *traceTally) woken(event trace.Event, g *traced) {
 	if known {
 		t.site(g.site).Waited += event.Time().Sub(g.since)
 	}
-	// A timer or the network poller wakes on no goroutine's behalf.
+	// Timers and the network poller wake without a goroutine.
 	if event.Goroutine() == trace.NoGoroutine || event.Stack() == trace.NoStack {
 		return
 	}
@@ -217,10 +218,10 @@ func (t *traceTally) site(s Site) *TraceSite {
 	return site
 }
 
-// ownSite stands for the functions that serve profiles and traces.
+// ownSite is the function of stacks that serve profiles and traces.
 const ownSite = "serving profiles"
 
-// place is place of the stack s, remembered.
+// place is place(s) with a cache.
 func (t *traceTally) place(s trace.Stack) placed {
 	if p, ok := t.stacks[s]; ok {
 		return p
@@ -241,7 +242,7 @@ func (t *traceTally) place(s trace.Stack) placed {
 	return p
 }
 
-// finish books a goroutine that ended, or that is there at the end of the trace.
+// finish adds a goroutine that ended, or that exists at the end of the trace.
 func (t *traceTally) finish(g *traced) {
 	if g.own {
 		return
