@@ -61,7 +61,7 @@ func (compareCommand) Help() string {
 	return strings.TrimSpace(`
 Examples:
   sluice compare before after                      what differs between two runs, and is it noise?
-  sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5 %
+  sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5%
   sluice compare before after -threshold 10 -json  with another limit, for a program
 
 A point is judged as benchstat judges it; benchstat -table pkg,experiment shows

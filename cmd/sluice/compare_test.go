@@ -42,12 +42,12 @@ func TestCompare(t *testing.T) {
 		status int
 		says   string // on stdout if the status is 0, on stderr otherwise
 	}{
-		{"fast slow", 0, "REGRESSION: 3 points are worse by more than 5 %"},
+		{"fast slow", 0, "REGRESSION: 3 points are worse by more than 5%"},
 		{"fast slow -fail-on-regression", statusFailed, "sluice: NEW is worse than OLD in 3 of 3 points\n"},
 		{"slow fast -fail-on-regression", 0, "No regression"},
 		{"fast same -fail-on-regression", 0, "No regression"},
-		{"fast slow -fail-on-regression -threshold 10", 0, "worse by more than 10 %"},
-		{"fast slow -fail-on-regression -threshold 10%", 0, "worse by more than 10 %"},
+		{"fast slow -fail-on-regression -threshold 10", 0, "worse by more than 10%"},
+		{"fast slow -fail-on-regression -threshold 10%", 0, "worse by more than 10%"},
 		{"fast slow -fail-on-regression -threshold 7.5", statusFailed, "NEW is worse than OLD in 3 of 3 points"},
 		{"fast slow -fail-on-regression -alpha 0.003", statusFailed, "NEW is worse"},
 		{"fast/results.txt slow", 0, "3 of 3 points are slower beyond noise"},
@@ -90,7 +90,7 @@ func TestCompareMistakes(t *testing.T) {
 		{"fast fast", 1, "sluice: fast and fast are the same file"},
 		{"fast .", 1, "sluice: . has no results.txt"},
 		{"fast slow -alpha 2", 1, "sluice: alpha is 2, not between 0 and 1"},
-		{"fast slow -threshold=-1", 1, "sluice: the threshold is -1 %"},
+		{"fast slow -threshold=-1", 1, "sluice: the threshold is -1%"},
 		{"fast slow -threshold much", 2, `"much" is no number of per cent`},
 		{"fast slow -alpha low", 2, "--alpha"},
 		{"fast", 2, `expected "<new>"`},

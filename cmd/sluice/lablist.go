@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
@@ -19,7 +20,7 @@ func listExperiments(w io.Writer) error {
 		var takes []string
 		for _, size := range lab.Sizes() {
 			points := pointsOf(e.Sections(lab.Scale{Size: size}))
-			takes = append(takes, fmt.Sprintf("%v %s", roughly(measure.Estimate(points)), size))
+			takes = append(takes, fmt.Sprintf("%s %s", format.Estimate(measure.Estimate(points)), size))
 		}
 		fmt.Fprintf(&b, "  takes   about %s\n\n", strings.Join(takes, ", "))
 	}
@@ -27,7 +28,7 @@ func listExperiments(w io.Writer) error {
 	for _, e := range lab.All() {
 		total += measure.Estimate(pointsOf(e.Sections(lab.Scale{})))
 	}
-	fmt.Fprintf(&b, "All of them take about %v; up to a quarter more if the machine is noisy.\n", roughly(total))
+	fmt.Fprintf(&b, "All of them take about %s; up to a quarter more if the machine is noisy.\n", format.Estimate(total))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -41,7 +42,7 @@ func sweeps(e lab.Experiment) []string {
 		if section.Axis != "" {
 			line += ", by " + section.Axis
 		}
-		contenders := make(map[string]bool)
+		contenders := make(map[lab.ContenderID]bool)
 		for _, point := range section.Points {
 			for _, entry := range point.Entries {
 				contenders[entry.Contender] = true

@@ -17,7 +17,7 @@
 //	sluice predict -add -source me       adds a curve of yours to a file that predictions use
 //
 //	sluice compare before after                      what differs between two runs, and is it noise?
-//	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5 %
+//	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5%
 //	sluice compare before after -threshold 10 -json  with another limit, for a program
 //
 //	sluice doctor localhost:6060                 are channels the problem, and what to do, in five seconds
@@ -37,7 +37,7 @@
 // lab is refused.
 //
 // The machine's own noise is measured first and again at the end. A point whose
-// intervals are wider than 10 % is run longer, up to three times as long and all
+// intervals are wider than 10% is run longer, up to three times as long and all
 // together a quarter longer, and marked if that did not help. Outliers are marked
 // and count. A point during which other guests of the host, other processes or a
 // quota took the CPUs is named with what it suffered.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
@@ -164,8 +165,8 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	if err := s.report().WriteHeader(s.to.stdout); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.to.stdout, "%d points to measure, in about %v; up to a quarter more if the machine is noisy.\n",
-		len(left), roughly(measure.Estimate(left)))
+	fmt.Fprintf(s.to.stdout, "%d points to measure, in about %s; up to a quarter more if the machine is noisy.\n",
+		len(left), format.Estimate(measure.Estimate(left)))
 	for i := range s.outcomes {
 		if !s.outcomes[i].Finished {
 			s.outcomes[i].Sitting = len(s.sittings) - 1
@@ -231,12 +232,4 @@ func (s *session) report() *report.Report {
 		r.Took += sitting.Took
 	}
 	return r
-}
-
-// roughly rounds an estimate: the seconds of minutes would be boasting.
-func roughly(d time.Duration) time.Duration {
-	if d > 2*time.Minute {
-		return d.Round(10 * time.Second)
-	}
-	return max(d.Round(time.Second), time.Second)
 }

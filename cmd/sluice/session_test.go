@@ -364,10 +364,10 @@ func TestList(t *testing.T) {
 // pretended is an experiment of one point with the given entries.
 func pretended(name string, entries ...measure.Entry) lab.Experiment {
 	return lab.Experiment{
-		Name: name, Title: "What?",
+		Study: lab.Study{Name: name, Title: "What?"},
 		Sections: func(lab.Scale) []lab.Section {
-			point := measure.Point{Name: "only", Procs: 1, Count: 6, Entries: entries}
-			return []lab.Section{{Name: "only", Title: "Only", Measures: []lab.Measure{lab.PerValue},
+			point := measure.Point{Setting: measure.Setting{Name: "only", Procs: 1, Count: 6}, Entries: entries}
+			return []lab.Section{{Sweep: lab.Sweep{Name: "only", Title: "Only", Measures: []lab.Measure{lab.PerValue}},
 				Points: []*lab.Point{{Point: point}}}}
 		},
 		Conclude: func(*lab.Measured) lab.Conclusion { return lab.Conclusion{} },
@@ -394,7 +394,7 @@ func TestFailuresAreNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var stdout, stderr bytes.Buffer
-			e := pretended("faulty", sound, measure.Entry{Contender: name, Pass: faulty.pass})
+			e := pretended("faulty", sound, measure.Entry{Contender: lab.ContenderID(name), Pass: faulty.pass})
 			s := newSession(streams{&stdout, &stderr}, []lab.Experiment{e}, lab.Scale{}, dir)
 			s.stall = 500 * time.Millisecond
 			err := s.run(t.Context())
@@ -406,7 +406,7 @@ func TestFailuresAreNamed(t *testing.T) {
 				t.Errorf("failures %q", got.Failures)
 			}
 			text := strings.Join(strings.Fields(stdout.String()), " ")
-			for _, want := range []string{"FAILED", "5.00 ± 0 %", faulty.says} {
+			for _, want := range []string{"FAILED", "5.00 ± 0%", faulty.says} {
 				if !strings.Contains(text, want) {
 					t.Errorf("the output lacks %q:\n%s", want, &stdout)
 				}

@@ -6,7 +6,7 @@ const (
 	theContract = "the words that kinds and engines share"
 	contenders  = "the channels to compare, as bench describes them"
 	workloads   = "the jobs to give them"
-	lineBreaks  = "text on a terminal is broken into lines"
+	lineBreaks  = "numbers, units and lines are written in one way"
 	measuring   = "what a measured point is"
 	theEvent    = "what a line says"
 	addedUp     = "which figures there are, added up by name"
@@ -478,6 +478,7 @@ var rooms = map[string]room{
 			"./cmd/sluice/internal/compare":  "says what differs between two runs",
 			"./cmd/sluice/internal/lab":      "what there is to run",
 			"./cmd/sluice/internal/doctor":   "what is wrong with a service",
+			"./cmd/sluice/internal/format":   lineBreaks,
 			"./cmd/sluice/internal/host":     "where it is run, and how quiet it is there",
 			"./cmd/sluice/internal/measure":  "runs it",
 			"./cmd/sluice/internal/predict":  "says how a curve goes on",
@@ -508,7 +509,9 @@ var rooms = map[string]room{
 			"./":                            theLibrary,
 			"./bench/contender":             contenders,
 			"./bench/workload":              workloads,
+			"./cmd/sluice/internal/format":  lineBreaks,
 			"./cmd/sluice/internal/measure": measuring,
+			"./cmd/sluice/internal/plot":    "pictures of a channel's state",
 			"./cmd/sluice/internal/predict": "the law that a sweep over CPUs follows",
 			"./cmd/sluice/internal/stat":    "findings are differences beyond noise",
 		},
@@ -531,12 +534,13 @@ var rooms = map[string]room{
 			"github.com/google/pprof/profile": "the block profile, as Go itself reads it",
 		},
 	},
-	"cmd/sluice/internal/plot":   {},
+	"cmd/sluice/internal/plot":   {imports: permissions{"./cmd/sluice/internal/format": lineBreaks}},
 	"cmd/sluice/internal/format": {},
 	"cmd/sluice/internal/predict": {
 		imports: permissions{
 			"./bench/contender":             contenders,
 			"./bench/workload":              workloads,
+			"./cmd/sluice/internal/format":  lineBreaks,
 			"./cmd/sluice/internal/measure": measuring,
 			"./cmd/sluice/internal/stat":    "medians and intervals of what was measured",
 			"golang.org/x/perf/benchfmt":    "reads the curve from results.txt",
@@ -554,6 +558,7 @@ var rooms = map[string]room{
 	},
 	"cmd/sluice/internal/progress": {
 		imports: permissions{
+			"./cmd/sluice/internal/format":      lineBreaks,
 			"./cmd/sluice/internal/measure":     measuring,
 			"github.com/schollz/progressbar/v3": "the bar on a terminal",
 			"golang.org/x/term":                 "is it a terminal?",
@@ -571,7 +576,10 @@ var rooms = map[string]room{
 		},
 	},
 	"cmd/sluice/internal/stat": {
-		imports: permissions{"golang.org/x/perf/benchmath": "intervals and tests without our own mathematics"},
+		imports: permissions{
+			"./cmd/sluice/internal/format": lineBreaks,
+			"golang.org/x/perf/benchmath":  "intervals and tests without our own mathematics",
+		},
 	},
 	"cmd/sluice/internal/watch": {
 		imports: permissions{

@@ -68,8 +68,8 @@ func twoFiles(t *testing.T) (oldPath, newPath string) {
 		return units + run(header, lines...) + run("experiment: direct-send\n", lines[:5]...) +
 			run("experiment:\npkg: example.com/a\n", lines[2:9]...)
 	}
-	later := strings.NewReplacer("2026", "2027", "go1.26.8", "go1.27.0").Replace(header + "noise: 1 %\n")
-	return write(t, whole(header+"noise: 3 %\n", was), whole(later, is))
+	later := strings.NewReplacer("2026", "2027", "go1.26.8", "go1.27.0").Replace(header + "noise: 1%\n")
+	return write(t, whole(header+"noise: 3%\n", was), whole(later, is))
 }
 
 // A judged point is what is compared between the judges, as text.

@@ -1,7 +1,7 @@
 // Package compare says what differs between two runs, and whether it is noise:
 // two directories of the lab, or any two files in Go's benchmark format.
 //
-// Each point is judged as benchstat judges it: medians with 95 % intervals, and
+// Each point is judged as benchstat judges it: medians with 95% intervals, and
 // the Mann-Whitney U test, both of golang.org/x/perf/benchmath, so that
 // "benchstat -table pkg,experiment OLD NEW" shows the same figures and the same
 // "~". One point in twenty is a false alarm at alpha 0.05. Whether a comparison
@@ -14,7 +14,7 @@
 // uses what the runs measured of their machine (readings.go). The remedy is to
 // measure in turns: of three pairs of quick lab runs of one binary (commit
 // fa72ca9, go1.26.8, two shared cores of an AMD EPYC, 2026-11-21) the pairs showed
-// 2, 0 and 4 regressions of 5 %, and the same runs, taken in turns and joined, none.
+// 2, 0 and 4 regressions of 5%, and the same runs, taken in turns and joined, none.
 //
 // What may enter: arithmetic over benchmark files, and the two forms in which
 // its outcome is written, text.go with words.go, and json.go. Nothing here
@@ -80,7 +80,7 @@ func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 		return nil, fmt.Errorf("alpha is %v, not between 0 and 1", o.Alpha)
 	}
 	if !(o.Threshold >= 0 && o.Threshold <= maxThreshold) {
-		return nil, fmt.Errorf("the threshold is %v %%, not from 0 to %v", 100*o.Threshold, 100*maxThreshold)
+		return nil, fmt.Errorf("the threshold is %v%%, not from 0 to %v", 100*o.Threshold, 100*maxThreshold)
 	}
 	both, err := read([2]string{oldPath, newPath})
 	if err != nil {

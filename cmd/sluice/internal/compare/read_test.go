@@ -91,9 +91,9 @@ func TestFaultyOptions(t *testing.T) {
 		{Options{Alpha: 0, Threshold: 0.05}, "alpha is 0, not between 0 and 1"},
 		{Options{Alpha: 1, Threshold: 0.05}, "alpha is 1, not between 0 and 1"},
 		{Options{Alpha: nan, Threshold: 0.05}, "alpha is NaN"},
-		{Options{Alpha: 0.05, Threshold: -0.01}, "the threshold is -1 %"},
-		{Options{Alpha: 0.05, Threshold: 1000}, "the threshold is 100000 %, not from 0 to 10000"},
-		{Options{Alpha: 0.05, Threshold: nan}, "the threshold is NaN %"},
+		{Options{Alpha: 0.05, Threshold: -0.01}, "the threshold is -1%"},
+		{Options{Alpha: 0.05, Threshold: 1000}, "the threshold is 100000%, not from 0 to 10000"},
+		{Options{Alpha: 0.05, Threshold: nan}, "the threshold is NaN%"},
 	} {
 		if _, err := Files(oldPath, newPath, tt.o); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%+v: error %v, want %q", tt.o, err, tt.says)

@@ -10,11 +10,11 @@ import (
 
 // A Reading is a figure that both runs took of their machine before they
 // measured anything else, and left as a setting in their files, or as a comment of
-// the same form, "# noise: 2.1 %": benchstat keeps results of different settings
+// the same form, "# noise: 2.1%": benchstat keeps results of different settings
 // apart, and no two runs read the same. It is read by its form, whatever it is
 // called:
 //
-//   - a spread, in per cent, of a key that names a disturbance: "noise: 2.1 %". A
+//   - a spread, in per cent, of a key that names a disturbance: "noise: 2.1%". A
 //     change of time that is smaller is explained by it.
 //   - a gauge, a time by unit or by the end of its key: "line-ns: 52". If the
 //     machine took a quarter longer for the same, a change of time of up to a

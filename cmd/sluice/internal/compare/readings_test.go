@@ -13,9 +13,9 @@ func TestFigure(t *testing.T) {
 		want   float64
 		unit   string
 	}{
-		{"noise", []string{"2.1 %"}, 2.1, "%"},
+		{"noise", []string{"2.1%"}, 2.1, "%"},
 		{"noise", []string{"2.1% of a loop of 1 ms"}, 2.1, "%"},
-		{"noise", []string{"1 %", "3 %", "2 %"}, 3, "%"},
+		{"noise", []string{"1%", "3%", "2%"}, 3, "%"},
 		{"noise-pct", []string{"4"}, 4, "%"},
 		{"line-ns", []string{"52"}, 52, "ns"},
 		{"line-ns", []string{"52.5", "53.5"}, 53, "ns"},
@@ -46,14 +46,14 @@ func TestExplained(t *testing.T) {
 		want          string  // the reading that explains it
 		says          string
 	}{
-		{"less than the noise", "noise: 1 %\n", "noise: 9 %\n", 1.08, "noise", "noise was 1\u00a0% in OLD and 9\u00a0% in NEW: of the changes beyond noise, 2 are no larger than that"},
-		{"faster by less than the noise", "noise: 9 %\n", "noise: 1 %\n", 0.93, "noise", "2 are no larger"},
-		{"more than the noise", "noise: 1 %\n", "noise: 9 %\n", 1.2, "", "in NEW."},
-		{"less than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.15, "line-ns", "line-ns was 50 ns in OLD and 60 ns in NEW (+20.0\u00a0%): of the changes beyond noise, 2 are no larger than the machine's own"},
-		{"more than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.3, "", "in NEW (+20.0\u00a0%)."},
-		{"in comments, as the lab writes it", "# noise: 1%\n", "# noise: 9%\n", 1.08, "noise", "noise was 1\u00a0% in OLD and 9\u00a0% in NEW: of the changes beyond noise, 2 are no larger than that"},
+		{"less than the noise", "noise: 1%\n", "noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW: of the changes beyond noise, 2 are no larger than that"},
+		{"faster by less than the noise", "noise: 9%\n", "noise: 1%\n", 0.93, "noise", "2 are no larger"},
+		{"more than the noise", "noise: 1%\n", "noise: 9%\n", 1.2, "", "in NEW."},
+		{"less than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.15, "line-ns", "line-ns was 50 ns in OLD and 60 ns in NEW (+20.0%): of the changes beyond noise, 2 are no larger than the machine's own"},
+		{"more than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.3, "", "in NEW (+20.0%)."},
+		{"in comments, as the lab writes it", "# noise: 1%\n", "# noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW: of the changes beyond noise, 2 are no larger than that"},
 		{"a comment of no reading", "# noise: 1%\n# see: 1 page\n# ns: low\n", "# noise: 9%\n", 1.08, "noise", "2 are no larger"},
-		{"the other way", "line-ns: 60\n", "line-ns: 50\n", 1.15, "", "(-16.7\u00a0%)."},
+		{"the other way", "line-ns: 60\n", "line-ns: 50\n", 1.15, "", "(-16.7%)."},
 		{"faster, as the machine", "line-ns: 60\n", "line-ns: 50\n", 0.9, "line-ns", "2 are no larger"},
 	}
 	for _, tt := range tests {
@@ -80,7 +80,7 @@ func TestExplained(t *testing.T) {
 
 // What is noise anyway needs no explanation.
 func TestNoiseIsNotExplained(t *testing.T) {
-	c := setting(t, header+"noise: 9 %\n", later+"noise: 9 %\n", 1.0001)
+	c := setting(t, header+"noise: 9%\n", later+"noise: 9%\n", 1.0001)
 	if c.Readings[0].Explains != 0 || c.Points[0].Verdict != Same {
 		t.Errorf("readings %+v of a point that is %q", c.Readings, c.Points[0].Verdict)
 	}
@@ -88,7 +88,7 @@ func TestNoiseIsNotExplained(t *testing.T) {
 
 // A reading of one run alone explains nothing.
 func TestReadingOfOneRun(t *testing.T) {
-	if c := setting(t, header+"noise: 9 %\n", later, 1.05); len(c.Readings) != 0 {
+	if c := setting(t, header+"noise: 9%\n", later, 1.05); len(c.Readings) != 0 {
 		t.Errorf("readings %+v", c.Readings)
 	}
 }

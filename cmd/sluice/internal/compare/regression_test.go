@@ -165,7 +165,7 @@ func TestThreshold(t *testing.T) {
 	for threshold, want := range map[float64]int{0: 1, 0.19: 1, 0.21: 0} {
 		d := compared(t, file(header, 100), file(later, 120), Options{Alpha: 0.05, Threshold: threshold}).Decision
 		if d.Regressions != want {
-			t.Errorf("20 %% more, threshold %v: %d regressions, want %d", threshold, d.Regressions, want)
+			t.Errorf("20%% more, threshold %v: %d regressions, want %d", threshold, d.Regressions, want)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (c *Comparison) head(b *strings.Builder) {
 
 // tables writes the points, a table for each run of points with one heading.
 func (c *Comparison) tables(b *strings.Builder) {
-	b.WriteString("\n" + wrap("Median ± 95 % interval, change, p of the Mann-Whitney U test, repetitions. "+
+	b.WriteString("\n" + wrap("Median ± 95% interval, change, p of the Mann-Whitney U test, repetitions. "+
 		"~ is noise; - worse, + better, = who knows, ! a regression, ? no more than the machine's own.", "  "))
 	for from := 0; from < len(c.Points); {
 		heading := c.Points[from].heading()
@@ -196,19 +196,15 @@ func writeRow(b *strings.Builder, r row, widths [columns]int) {
 		b.WriteString(label + "\n")
 		label = ""
 	}
-	line.WriteString(label + pad(label, widths[labelColumn]))
+	line.WriteString(label + format.Pad(label, widths[labelColumn]))
 	for column := oldColumn; column < columns; column++ {
 		space := between[column]
 		if r[column] == "" {
 			space = strings.Repeat(" ", utf8.RuneCountInString(space))
 		}
-		line.WriteString(space + pad(r[column], widths[column]) + r[column])
+		line.WriteString(space + format.Pad(r[column], widths[column]) + r[column])
 	}
 	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-}
-
-func pad(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
 }
 
 func writeOnly(b *strings.Builder, word string, keys []Key) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")
@@ -43,8 +45,8 @@ func everything(t *testing.T) *Comparison {
 		is = append(is, line{fmt.Sprintf("Elastic/sweep=procs/contender=new%d", i), "ns/op", around(100, 1)})
 	}
 	machine := strings.Replace(header, "abacus", "slide rule with a long name that says which model it is and who made it", 1)
-	return compared(t, header+"noise: 1.5 %\nline-ns: 50\n"+run("", was...)+"BenchmarkElastic/broken 100\n",
-		machine+"noise: 8 %\nline-ns: 51\n"+run("", is...), Defaults)
+	return compared(t, header+"noise: 1.5%\nline-ns: 50\n"+run("", was...)+"BenchmarkElastic/broken 100\n",
+		machine+"noise: 8%\nline-ns: 51\n"+run("", is...), Defaults)
 }
 
 // TestText holds the text against testdata; -update rewrites it.
@@ -85,15 +87,15 @@ func narrow(t *testing.T, text string) {
 		if utf8.RuneCountInString(line) > textWidth && len(strings.Fields(line)) > 2 {
 			t.Errorf("wider than %d columns: %q", textWidth, line)
 		}
-		if strings.HasSuffix(line, " ") || strings.Contains(line, unbroken) {
+		if strings.HasSuffix(line, " ") || strings.Contains(line, format.NoBreak) {
 			t.Errorf("a space that nobody sees: %q", line)
 		}
 	}
 }
 
 func TestWrap(t *testing.T) {
-	text := wrap(strings.Repeat("word ", 20)+"12"+unbroken+"%", "  ")
-	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "\n  word") || !strings.HasSuffix(text, " 12 %\n") {
+	text := wrap(strings.Repeat("word ", 20)+"12"+format.NoBreak+"ns", "  ")
+	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "\n  word") || !strings.HasSuffix(text, " 12 ns\n") {
 		t.Errorf("wrapped %q", text)
 	}
 	narrow(t, text)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/perf/benchunit"
 
@@ -66,7 +65,7 @@ func (c *Comparison) twoRuns() string {
 			if is[0].Before(was[0]) {
 				order = "BEFORE"
 			}
-			text += fmt.Sprintf(", NEW begun %v %s OLD", roughly(is[0].Sub(was[0]).Abs()), order)
+			text += fmt.Sprintf(", NEW begun %s %s OLD", format.Ago(is[0].Sub(was[0]).Abs()), order)
 		}
 		text += ". “Beyond noise” means the noise within each run. " + machine + " is part of every change below. " + advice
 	}
@@ -76,41 +75,28 @@ func (c *Comparison) twoRuns() string {
 	return text
 }
 
-// roughly drops what nobody wants to know of a long time.
-func roughly(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%.0f days", d.Hours()/24)
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%.0f h", d.Hours())
-	case d >= 2*time.Minute:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	}
-	return fmt.Sprintf("%.0f s", d.Seconds())
-}
-
 // sentence says what the runs measured of their machine, and what that explains.
 func (r *Reading) sentence() string {
 	if r.Unit == spreadUnit {
-		text := fmt.Sprintf("%s was %s"+unbroken+"%% in OLD and %s"+unbroken+"%% in NEW", r.Key, number(r.Old), number(r.New))
+		text := fmt.Sprintf("%s was %s%% in OLD and %s%% in NEW", r.Key, number(r.Old), number(r.New))
 		if r.Explains == 0 {
 			return text + "."
 		}
-		return text + fmt.Sprintf(": of the changes beyond noise, %d %s no larger than that (marked ?).", r.Explains, are(r.Explains))
+		return text + fmt.Sprintf(": of the changes beyond noise, %d %s no larger than that (marked ?).", r.Explains, format.Are(r.Explains))
 	}
 	drift := r.New/r.Old - 1
-	text := fmt.Sprintf("%s was %s %s in OLD and %s %[3]s in NEW (%[5]s)", r.Key, number(r.Old), r.Unit, number(r.New), percent(drift))
+	text := fmt.Sprintf("%s was %s %s in OLD and %s %[3]s in NEW (%[5]s)", r.Key, number(r.Old), r.Unit, number(r.New), format.PercentChange(drift))
 	if r.Explains == 0 {
 		return text + "."
 	}
-	return text + fmt.Sprintf(": of the changes beyond noise, %d %s no larger than the machine's own (marked ?).", r.Explains, are(r.Explains))
+	return text + fmt.Sprintf(": of the changes beyond noise, %d %s no larger than the machine's own (marked ?).", r.Explains, format.Are(r.Explains))
 }
 
 // sentence sums up one unit.
 func (u *UnitTally) sentence(points []Point) string {
 	few := u.Counts[TooFew]
 	if few == u.Points {
-		return fmt.Sprintf("%s: %s %s too few repetitions to tell%s.", u.Unit, plural(few, "point"), has(few), u.most(TooFew, points))
+		return fmt.Sprintf("%s: %s %s too few repetitions to tell%s.", u.Unit, format.Plural(few, "point"), format.Have(few), u.most(TooFew, points))
 	}
 	verdicts := []Verdict{Worse, Better}
 	if points[u.first(points)].better == 0 {
@@ -119,18 +105,18 @@ func (u *UnitTally) sentence(points []Point) string {
 	var parts []string
 	for i, verdict := range verdicts {
 		n := u.Counts[verdict]
-		part := fmt.Sprintf("%s %s %s", count(n), are(n), u.word(verdict))
+		part := fmt.Sprintf("%s %s %s", count(n), format.Are(n), u.word(verdict))
 		if i == 0 {
-			part = fmt.Sprintf("%s of %s %s %s beyond noise", count(n), plural(u.Points, "point"), are(n), u.word(verdict))
+			part = fmt.Sprintf("%s of %s %s %s beyond noise", count(n), format.Plural(u.Points, "point"), format.Are(n), u.word(verdict))
 		}
 		parts = append(parts, part+u.most(verdict, points))
 	}
 	text := u.Unit + ": " + strings.Join(parts, "; ") + "."
 	if few > 0 {
-		text += fmt.Sprintf(" %d %s too few repetitions to tell%s.", few, has(few), u.most(TooFew, points))
+		text += fmt.Sprintf(" %d %s too few repetitions to tell%s.", few, format.Have(few), u.most(TooFew, points))
 	}
 	if g := float64(u.Geomean); !math.IsNaN(g) {
-		text += fmt.Sprintf(" Geometric mean of all: %s.", percent(g))
+		text += fmt.Sprintf(" Geometric mean of all: %s.", format.PercentChange(g))
 	}
 	return text
 }
@@ -163,14 +149,14 @@ func (u *UnitTally) word(v Verdict) string {
 func (c *Comparison) conclusion() string {
 	d := &c.Decision
 	var text string
-	limit := percentOf(c.Threshold)
+	limit := format.PercentExact(c.Threshold)
 	if d.Regressions == 0 {
 		text = fmt.Sprintf("No regression: no point is worse by more than %s beyond noise", limit)
 	} else {
 		text = fmt.Sprintf("REGRESSION: %s %s worse by more than %s beyond noise (marked !)",
-			plural(d.Regressions, "point"), are(d.Regressions), limit)
+			format.Plural(d.Regressions, "point"), format.Are(d.Regressions), limit)
 	}
-	text += fmt.Sprintf(". Judged together: %s, at alpha %v (Benjamini-Hochberg).", plural(d.Tested, "point"), c.Alpha)
+	text += fmt.Sprintf(". Judged together: %s, at alpha %v (Benjamini-Hochberg).", format.Plural(d.Tested, "point"), c.Alpha)
 	if chance := c.Alpha * float64(d.Tested); chance >= 1 {
 		text += fmt.Sprintf(" One by one, about %.0f of them would differ by chance alone.", chance)
 	}
@@ -185,7 +171,7 @@ func (c *Comparison) conclusion() string {
 	}
 	if d.Undirected > 0 {
 		text += fmt.Sprintf(" Of %s it is not known whether more is better: say so in the file, by a line such as “Unit widgets better=higher”.",
-			plural(d.Undirected, "point"))
+			format.Plural(d.Undirected, "point"))
 	}
 	return text
 }
@@ -201,26 +187,14 @@ func only(word string, keys []Key) string {
 			names = append(names, key.Name)
 		}
 	}
-	return fmt.Sprintf("Only in %s: %s", word, plural(len(names), "benchmark"))
+	return fmt.Sprintf("Only in %s: %s", word, format.Plural(len(names), "benchmark"))
 }
 
 func (p *Point) change() string {
 	if math.IsInf(float64(p.Change), 0) {
 		return "from 0 to " + benchunit.Scale(p.New.Median, benchunit.ClassOf(p.Unit))
 	}
-	return percent(float64(p.Change))
-}
-
-// percent writes a change with its sign: "+4.2 %".
-func percent(fraction float64) string {
-	return fmt.Sprintf("%+.1f"+unbroken+"%%", 100*fraction)
-}
-
-const unbroken = format.NoBreak
-
-// percentOf writes a share as the user gave it: "5 %".
-func percentOf(fraction float64) string {
-	return strconv.FormatFloat(math.Round(1e6*fraction)/1e4, 'f', -1, 64) + unbroken + "%"
+	return format.PercentChange(float64(p.Change))
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
@@ -237,25 +211,4 @@ func count(n int) string {
 		return "none"
 	}
 	return strconv.Itoa(n)
-}
-
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
-}
-
-func are(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-func has(n int) string {
-	if n == 1 {
-		return "has"
-	}
-	return "have"
 }

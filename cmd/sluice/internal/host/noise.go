@@ -82,13 +82,13 @@ func (n *Noise) judge(perThread [][]float64) {
 	}
 }
 
-// String reads "loop of 20 µs: spread 1.3 %, worst gap 0.2 ms; …".
+// String reads "loop of 20 µs: spread 1.3%, worst gap 0.2 ms; …".
 func (n Noise) String() string {
 	line := "not known"
 	if n.LineNs > 0 {
 		line = fmt.Sprintf("%.0f ns", n.LineNs)
 	}
-	return fmt.Sprintf("a loop of %.1f µs on %d threads varies by %.1f %%, worst gap %.2f ms; a cache line between cores %s; clock step %.0f ns",
+	return fmt.Sprintf("a loop of %.1f µs on %d threads varies by %.1f%%, worst gap %.2f ms; a cache line between cores %s; clock step %.0f ns",
 		n.LoopNs/1e3, n.Threads, 100*n.Spread, n.GapNs/1e6, line, n.ClockNs)
 }
 

@@ -45,7 +45,7 @@ func TestNoiseOfMadeUpTimes(t *testing.T) {
 
 func TestNoiseText(t *testing.T) {
 	n := Noise{Threads: 2, LoopNs: 20_040, Spread: 0.013, GapNs: 210_000, LineNs: 38.4, ClockNs: 40}
-	const want = "a loop of 20.0 µs on 2 threads varies by 1.3 %, worst gap 0.21 ms; a cache line between cores 38 ns; clock step 40 ns"
+	const want = "a loop of 20.0 µs on 2 threads varies by 1.3%, worst gap 0.21 ms; a cache line between cores 38 ns; clock step 40 ns"
 	if got := n.String(); got != want {
 		t.Errorf("reads %q", got)
 	}

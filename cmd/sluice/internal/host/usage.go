@@ -121,12 +121,12 @@ func (u Usage) Disturbances(cpus, procs int) []string {
 		}
 	}
 	all := u.Wall * float64(cpus)
-	say(u.Steal, all, stealLevel, rounding, "other guests of the host took %.1f %% of the CPU time")
+	say(u.Steal, all, stealLevel, rounding, "other guests of the host took %.1f%% of the CPU time")
 	ours := u.Wall * float64(min(cpus, procs)) // the CPUs that our threads could be stopped on
-	say(u.Throttled, ours, throttledLevel, 0, "the cgroup was stopped at its quota for %.1f %% of its CPUs' time")
-	say(u.Others, all, othersLevel, rounding, "other processes took %.0f %% of the CPU time")
+	say(u.Throttled, ours, throttledLevel, 0, "the cgroup was stopped at its quota for %.1f%% of its CPUs' time")
+	say(u.Others, all, othersLevel, rounding, "other processes took %.0f%% of the CPU time")
 	if procs < cpus {
-		say(u.Pressure, u.Wall, pressureLevel, 0, "threads waited for a CPU for %.0f %% of the time")
+		say(u.Pressure, u.Wall, pressureLevel, 0, "threads waited for a CPU for %.0f%% of the time")
 	}
 	return reasons
 }
@@ -145,7 +145,7 @@ func (u Usage) Collecting(procs int) string {
 	if share <= collectorLevel {
 		return ""
 	}
-	return fmt.Sprintf("garbage collection took %.0f %% of the CPU time, in %.0f cycles", 100*share, *u.Cycles)
+	return fmt.Sprintf("garbage collection took %.0f%% of the CPU time, in %.0f cycles", 100*share, *u.Cycles)
 }
 
 // cpuTimes returns from the text of /proc/stat, which counts in hundredths of a

@@ -105,11 +105,11 @@ func TestDisturbances(t *testing.T) {
 		{"quiet", Usage{Wall: 10, Steal: seconds(0.19), Throttled: seconds(0.09), Others: seconds(0.9), Pressure: seconds(0.9)}, 1, nil},
 		{"counted differently", Usage{Wall: 10, Others: seconds(-0.2)}, 1, nil},
 		{"all at once", Usage{Wall: 10, Steal: seconds(0.5), Throttled: seconds(2), Others: seconds(4), Pressure: seconds(3)}, 1, []string{
-			"other guests of the host took 2.5 % of the CPU time",
-			"the cgroup was stopped at its quota for 20.0 % of its CPUs' time",
-			"other processes took 20 % of the CPU time",
-			"threads waited for a CPU for 30 % of the time"}},
-		{"stopped on both CPUs", Usage{Wall: 10, Throttled: seconds(16)}, 8, []string{"the cgroup was stopped at its quota for 80.0 % of its CPUs' time"}},
+			"other guests of the host took 2.5% of the CPU time",
+			"the cgroup was stopped at its quota for 20.0% of its CPUs' time",
+			"other processes took 20% of the CPU time",
+			"threads waited for a CPU for 30% of the time"}},
+		{"stopped on both CPUs", Usage{Wall: 10, Throttled: seconds(16)}, 8, []string{"the cgroup was stopped at its quota for 80.0% of its CPUs' time"}},
 		{"rounding of the ticks", Usage{Wall: 0.1, Steal: seconds(0.02), Others: seconds(0.02)}, 1, nil},
 		{"our own threads wait", Usage{Wall: 10, Pressure: seconds(9)}, 2, nil},
 	} {
@@ -121,7 +121,7 @@ func TestDisturbances(t *testing.T) {
 
 func TestCollecting(t *testing.T) {
 	much := Usage{Wall: 10, Collector: seconds(3), Cycles: seconds(40)}
-	if got := much.Collecting(2); got != "garbage collection took 15 % of the CPU time, in 40 cycles" {
+	if got := much.Collecting(2); got != "garbage collection took 15% of the CPU time, in 40 cycles" {
 		t.Errorf("of much: %q", got)
 	}
 	for name, usage := range map[string]Usage{

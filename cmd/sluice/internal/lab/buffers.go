@@ -4,42 +4,45 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
 // buffersStudy is the study of one sender, ten workers and a buffer in between.
 // The work itself is in buffers_total.go.
 var buffersStudy = register(Experiment{
-	Name:  "buffers",
-	Title: "What does a buffer buy?",
-	Prediction: "A buffer lets the sender run on instead of being replaced by a receiver for each value: most is won by " +
-		"the first slots up to about twice the workers, and nothing beyond a few hundred. The time blocked falls with it, " +
-		"in receive more than in send, because ten workers wait for one sender.",
-	Source: Source{
-		Author:  "V. Blanchon",
-		Title:   "Go: Buffered and Unbuffered Channels",
-		Year:    2019,
-		Machine: "8 threads",
-		Go:      "not stated",
+	Study: Study{
+		Name:  Buffers,
+		Title: "What does a buffer buy?",
+		Prediction: "A buffer lets the sender run on instead of being replaced by a receiver for each value: most is won by " +
+			"the first slots up to about twice the workers, and nothing beyond a few hundred. The time blocked falls with it, " +
+			"in receive more than in send, because ten workers wait for one sender.",
+		Source: Source{
+			Author:  "V. Blanchon",
+			Title:   "Go: Buffered and Unbuffered Channels",
+			Year:    2019,
+			Machine: "8 threads",
+			Go:      "not stated",
+		},
+		Notes: []string{
+			"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above.",
+			"The published figures are compared with GOMAXPROCS 8, the author's number of threads. The time of all of an " +
+				"iteration counts: making the channel, starting the goroutines, 1000 values, and joining them.",
+			"The author read from the block profile that the buffer divides the latency by five.",
+			"The block profile sees a goroutine that parked, from then until it was made ready. It does not see how long that " +
+				"goroutine then waited for a processor, nor the lock inside a built-in channel, nor yielding: sluice " +
+				"yields once before it parks, and most of its waits at capacity 0 end there. So compare the capacities of one " +
+				"channel with each other, and not the two channels.",
+		},
+		Pictures:    insides,
+		PublishedIn: Measure{Unit: measure.NsPerOp, Axis: "µs per 1000 values"}, // as many as ns per value
 	},
-	Notes: []string{
-		"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above.",
-		"The published figures are compared with GOMAXPROCS 8, the author's number of threads. The time of all of an " +
-			"iteration counts: making the channel, starting the goroutines, 1000 values, and joining them.",
-		"The author read from the block profile that the buffer divides the latency by five.",
-		"The block profile sees a goroutine that parked, from then until it was made ready. It does not see how long that " +
-			"goroutine then waited for a processor, nor the lock inside a built-in channel, nor yielding: sluice " +
-			"yields once before it parks, and most of its waits at capacity 0 end there. So compare the capacities of one " +
-			"channel with each other, and not the two channels.",
-	},
-	Pictures:    insides,
-	Sections:    buffersSections,
-	Published:   buffersPublished(),
-	PublishedIn: Measure{Unit: measure.NsPerOp, Axis: "µs per 1000 values"}, // as many as ns per value
-	Conclude:    buffersConclusion,
+	Sections:  buffersSections,
+	Published: buffersPublished(),
+	Conclude:  buffersConclusion,
 })
 
 // The study's setting: its workers, its threads, and its largest buffer.
@@ -57,23 +60,11 @@ func buffersPublished() []Published {
 		margin   int // per cent
 	}{{"0", 306, 3}, {"1", 248, 1}, {"5", 183, 4}, {studyBuffer, 134, 2}} {
 		figures = append(figures, Published{
-			Row: "ten workers", Column: fmt.Sprintf("capacity %s (± %d %%)", f.capacity, f.margin), Value: f.value,
-			Section: "capacity", Panel: withWorkers(studyProcs, studyWorkers), X: f.capacity, Contender: native, Ours: withHandOff,
+			Row: "ten workers", Column: fmt.Sprintf("capacity %s (± %d%%)", f.capacity, f.margin), Value: f.value,
+			Section: SectionCapacity, Panel: Panel{Procs: studyProcs, Workers: studyWorkers}, X: f.capacity, Contender: Native, Ours: withHandOff,
 		})
 	}
 	return figures
-}
-
-// withWorkers names a panel.
-func withWorkers(procs, workers int) string {
-	return atProcs(strconv.Itoa(procs)) + ", " + someWorkers(workers)
-}
-
-func someWorkers(workers int) string {
-	if workers == 1 {
-		return "1 worker"
-	}
-	return strconv.Itoa(workers) + " workers"
 }
 
 func (s Scale) bufferCapacities() []int {
@@ -102,10 +93,10 @@ func buffersSections(s Scale) []Section {
 }
 
 // bufferPoint returns a point of the study without entries.
-func (s Scale) bufferPoint(section string, procs, workers, capacity int) *Point {
+func (s Scale) bufferPoint(section SectionID, procs, workers, capacity int) *Point {
 	x := strconv.Itoa(capacity)
-	return s.point(section, withWorkers(procs, workers), section, x, procs, totalRound, []measure.Label{
-		{Key: "workers", Value: strconv.Itoa(workers)}, {Key: "capacity", Value: x},
+	return s.point(section, Panel{Procs: procs, Workers: workers}, string(section), x, procs, totalRound, []measure.Label{
+		{Key: LabelWorkers, Value: strconv.Itoa(workers)}, {Key: LabelCapacity, Value: x},
 	})
 }
 
@@ -113,18 +104,18 @@ func (s Scale) bufferPoint(section string, procs, workers, capacity int) *Point 
 var unbufferable = []measure.LeftOut{{Contender: elastic, Reason: "it grows, and has no capacity to be swept"}}
 
 func buffersByCapacity(s Scale) Section {
-	section := Section{
-		Name:  "capacity",
+	section := Section{Sweep: Sweep{
+		Name:  SectionCapacity,
 		Title: "The study's load, by capacity",
 		Text: "One goroutine sends 1000 values of four bytes and closes; the workers receive, and add them atomically to one " +
 			"total; all are joined. Channel and goroutines are made anew for each 1000.",
 		Axis:     "capacity",
 		Measures: []Measure{PerValue},
-	}
+	}}
 	for _, procs := range s.bufferProcs() {
 		for _, workers := range s.bufferWorkers() {
 			for _, capacity := range s.bufferCapacities() {
-				p := s.bufferPoint("capacity", procs, workers, capacity)
+				p := s.bufferPoint(SectionCapacity, procs, workers, capacity)
 				for _, who := range sharers {
 					p.Entries = append(p.Entries, who.timed(capacity, workers))
 				}
@@ -138,8 +129,8 @@ func buffersByCapacity(s Scale) Section {
 
 func buffersBlocked(s Scale) Section {
 	rounds := [...]int{Standard: 30, Quick: 3, AsPublished: 300}[s.Size]
-	section := Section{
-		Name:  "blocked",
+	section := Section{Sweep: Sweep{
+		Name:  sectionBlocked,
 		Title: "Time blocked in send and in receive",
 		Text: "The same in passes of their own under the runtime's block profile, which slows them: how long goroutines were " +
 			"parked on either side of the channel, all of them added up, for each value sent.",
@@ -149,9 +140,9 @@ func buffersBlocked(s Scale) Section {
 			{Unit: blockedReceive, Title: "in receive", Axis: "ns per value"},
 		},
 		Stacked: true,
-	}
+	}}
 	for _, capacity := range s.bufferCapacities() {
-		p := s.bufferPoint("blocked", s.home(s.bufferProcs()...), studyWorkers, capacity)
+		p := s.bufferPoint(sectionBlocked, s.home(s.bufferProcs()...), studyWorkers, capacity)
 		p.Target = 0
 		for _, who := range sharers {
 			p.Entries = append(p.Entries, who.blocked(capacity, studyWorkers, rounds))
@@ -165,7 +156,7 @@ func buffersBlocked(s Scale) Section {
 // insides is the inside of a channel, as the author explains it.
 var insides = []Picture{
 	{
-		Inside: Inside{
+		State: plot.ChannelState{
 			Title: "Empty: receivers wait", Capacity: 8, SendIndex: 3, ReceiveIndex: 3,
 			Receivers: []string{"w4", "w1", "w7", "w2"},
 		},
@@ -173,12 +164,12 @@ var insides = []Picture{
 			"first receiver in line, and makes that one ready. Without a buffer there is no ring: every value is handed over.",
 	},
 	{
-		Inside: Inside{Title: "Half full: nobody waits", Capacity: 8, Queued: 4, SendIndex: 7, ReceiveIndex: 3},
+		State: plot.ChannelState{Title: "Half full: nobody waits", Capacity: 8, Queued: 4, SendIndex: 7, ReceiveIndex: 3},
 		Caption: "A send fills the slot at the send index, a receive empties the one at the receive index, and either moves its " +
 			"index on, around the ring. No goroutine is parked or woken: that is what a buffer buys.",
 	},
 	{
-		Inside: Inside{
+		State: plot.ChannelState{
 			Title: "Full: senders wait", Capacity: 8, Queued: 8, SendIndex: 5, ReceiveIndex: 5,
 			Senders: []string{"p1", "p3"},
 		},
@@ -194,13 +185,13 @@ func buffersConclusion(m *Measured) Conclusion {
 // buffersSummary prices the study's load with and without its buffer, at the first
 // GOMAXPROCS measured.
 func buffersSummary(m *Measured) []string {
-	for _, panel := range m.panels("capacity") {
+	for _, panel := range m.panels(SectionCapacity) {
 		without, with := m.through(panel, "0"), m.through(panel, studyBuffer)
-		if len(without) == 0 || len(with) == 0 || !strings.HasSuffix(panel, ", "+someWorkers(studyWorkers)) {
+		if len(without) == 0 || len(with) == 0 || panel.Workers != studyWorkers {
 			continue
 		}
 		said := fmt.Sprintf("At %s behind one sender, a value through a built-in channel takes %.0f ns without a buffer and %.0f ns with %s slots",
-			m.markedPanel("capacity", panel), stat.Summarize(without).Median, stat.Summarize(with).Median, studyBuffer)
+			m.markedPanel(SectionCapacity, panel), stat.Summarize(without).Median, stat.Summarize(with).Median, studyBuffer)
 		if enough := m.enough(panel); enough != "" {
 			said += "; more than " + enough + " slots save nothing beyond noise"
 		}
@@ -212,12 +203,12 @@ func buffersSummary(m *Measured) []string {
 func buffersFindings(m *Measured) []string {
 	var findings []string
 	for _, load := range m.bufferLoads() {
-		who := "One sender and " + load.workers
+		who := "One sender and " + format.Plural(load.workers, "worker")
 		var places []place
 		for _, procs := range load.procs {
-			panel := atProcs(procs) + ", " + load.workers
+			panel := load.panel(procs)
 			if c := stat.Between(m.through(panel, "0"), m.through(panel, studyBuffer)); c.N > 0 {
-				places = append(places, place{m.marked(procs, "capacity", panel, studyBuffer), c})
+				places = append(places, place{m.marked(strconv.Itoa(procs), SectionCapacity, panel, studyBuffer), c})
 			}
 		}
 		findings = append(findings, effect(who+": a built-in channel's buffer of "+studyBuffer+" slots, in place of none,", atGOMAXPROCS, places),
@@ -225,9 +216,9 @@ func buffersFindings(m *Measured) []string {
 		for _, capacity := range []string{"0", studyBuffer} {
 			places = nil
 			for _, procs := range load.procs {
-				panel := atProcs(procs) + ", " + load.workers
-				if c, ok := m.change("capacity", panel, capacity, native, withHandOff); ok {
-					places = append(places, place{m.marked(procs, "capacity", panel, capacity), c})
+				panel := load.panel(procs)
+				if c, ok := m.change(SectionCapacity, panel, capacity, Native, withHandOff); ok {
+					places = append(places, place{m.marked(strconv.Itoa(procs), SectionCapacity, panel, capacity), c})
 				}
 			}
 			findings = append(findings, effect(who+", capacity "+capacity+": sluice, in place of the built-in channel,", atGOMAXPROCS, places))
@@ -236,36 +227,37 @@ func buffersFindings(m *Measured) []string {
 	return slices.DeleteFunc(append(findings, m.blockedByBuffer()), func(f string) bool { return f == "" })
 }
 
-// A bufferLoad is a number of workers in words, and the values of GOMAXPROCS that
-// they were measured with.
+// A bufferLoad is a number of workers, and the values of GOMAXPROCS that they were
+// measured with.
 type bufferLoad struct {
-	workers string
-	procs   []string
+	workers int
+	procs   []int
 }
+
+func (l bufferLoad) panel(procs int) Panel { return Panel{Procs: procs, Workers: l.workers} }
 
 func (m *Measured) bufferLoads() []bufferLoad {
 	var loads []bufferLoad
-	for _, panel := range m.panels("capacity") {
-		procs, workers, _ := strings.Cut(strings.TrimPrefix(panel, atProcs("")), ", ")
-		i := slices.IndexFunc(loads, func(l bufferLoad) bool { return l.workers == workers })
+	for _, panel := range m.panels(SectionCapacity) {
+		i := slices.IndexFunc(loads, func(l bufferLoad) bool { return l.workers == panel.Workers })
 		if i < 0 {
 			i = len(loads)
-			loads = append(loads, bufferLoad{workers: workers})
+			loads = append(loads, bufferLoad{workers: panel.Workers})
 		}
-		loads[i].procs = append(loads[i].procs, procs)
+		loads[i].procs = append(loads[i].procs, panel.Procs)
 	}
 	return loads
 }
 
 // through returns what a value takes through the built-in channel.
-func (m *Measured) through(panel, capacity string) []float64 {
-	return m.Samples("capacity", panel, capacity, native, measure.NsPerOp)
+func (m *Measured) through(panel Panel, capacity string) []float64 {
+	return m.Samples(SectionCapacity, panel, capacity, Native, measure.NsPerOp)
 }
 
 // enough returns the smallest capacity from which no larger one saves time beyond
 // noise, "" if there is none below the largest.
-func (m *Measured) enough(panel string) string {
-	xs := m.xs("capacity", panel)
+func (m *Measured) enough(panel Panel) string {
+	xs := m.xs(SectionCapacity, panel)
 	for i, x := range xs[:max(0, len(xs)-1)] {
 		maySave := func(larger string) bool {
 			change := stat.Between(m.through(panel, x), m.through(panel, larger))
@@ -282,25 +274,25 @@ func (m *Measured) enoughFor(load bufferLoad) string {
 	var found []string
 	at := " slots at GOMAXPROCS " // then only the figures
 	for _, procs := range load.procs {
-		panel := atProcs(procs) + ", " + load.workers
+		panel := load.panel(procs)
 		if enough := m.enough(panel); enough != "" {
-			found = append(found, enough+at+m.marked(procs, "capacity", panel, enough))
+			found = append(found, enough+at+m.marked(strconv.Itoa(procs), SectionCapacity, panel, enough))
 			at = " at "
 		}
 	}
 	if len(found) == 0 {
 		return ""
 	}
-	return "One sender and " + load.workers + ": a built-in channel gains nothing beyond noise by more than " + enumerate(found) + "."
+	return "One sender and " + format.Plural(load.workers, "worker") + ": a built-in channel gains nothing beyond noise by more than " + format.And(found) + "."
 }
 
 // blockedByBuffer says what became of the time that goroutines of the built-in
 // channel were parked.
 func (m *Measured) blockedByBuffer() string {
-	for _, panel := range m.panels("blocked") {
+	for _, panel := range m.panels(sectionBlocked) {
 		blocked := func(x string) (said string, total []float64) {
-			send := m.Samples("blocked", panel, x, native, blockedSend)
-			receive := m.Samples("blocked", panel, x, native, blockedReceive)
+			send := m.Samples(sectionBlocked, panel, x, Native, blockedSend)
+			receive := m.Samples(sectionBlocked, panel, x, Native, blockedReceive)
 			for i := range min(len(send), len(receive)) {
 				total = append(total, send[i]+receive[i])
 			}
@@ -312,7 +304,7 @@ func (m *Measured) blockedByBuffer() string {
 		if change.N == 0 {
 			continue
 		}
-		said := "Blocked for each value, at " + m.markedPanel("blocked", panel) + ", all goroutines of a built-in channel added up: " + none + " without a buffer, " +
+		said := "Blocked for each value, at " + m.markedPanel(sectionBlocked, panel) + ", all goroutines of a built-in channel added up: " + none + " without a buffer, " +
 			some + " with " + studyBuffer + " slots"
 		if fraction := 1 + change.Median; change.Clear() && fraction > 0 {
 			said += fmt.Sprintf(", %.2f (%.2f to %.2f) of it", fraction, 1+change.Lo, 1+change.Hi)

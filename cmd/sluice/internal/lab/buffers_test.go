@@ -70,11 +70,11 @@ func TestBlockedSides(t *testing.T) {
 			roomForAll := capacity > totalRound
 			spent := blocked(work, produce)
 			if spent[blockedReceive] <= 0 || roomForAll && spent[blockedSend] != 0 {
-				t.Errorf("%s, capacity %d, the worker waits first: %v", s.name, capacity, spent)
+				t.Errorf("%s, capacity %d, the worker waits first: %v", s.id, capacity, spent)
 			}
 			spent = blocked(produce, work)
 			if spent[blockedSend] > 0 == roomForAll || roomForAll && spent[blockedReceive] != 0 {
-				t.Errorf("%s, capacity %d, the sender waits first: %v", s.name, capacity, spent)
+				t.Errorf("%s, capacity %d, the sender waits first: %v", s.id, capacity, spent)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestSideOf(t *testing.T) {
 // A buffer of made-up worth: the built-in channel takes half the time with 25 slots
 // or more, and less than that within noise with the most; ours takes a tenth less
 // everywhere.
-func madeUpBuffers(contender string, p *Point) float64 {
+func madeUpBuffers(contender ContenderID, p *Point) float64 {
 	ns := 100.0
 	switch p.X {
 	case studyBuffer, "100":
@@ -127,9 +127,9 @@ func madeUpBuffers(contender string, p *Point) float64 {
 func TestBuffersConclusion(t *testing.T) {
 	c := buffersConclusion(pretend(buffersStudy, Scale{CPUs: 8}, madeUpBuffers))
 	for _, want := range []string{
-		"One sender and 10 workers: a built-in channel's buffer of 25 slots, in place of none, saves 50.0 % ± 0.3 % at GOMAXPROCS 2 and 50.0 % ± 0.3 % at 8.",
+		"One sender and 10 workers: a built-in channel's buffer of 25 slots, in place of none, saves 50.0% ± 0.3% at GOMAXPROCS 2 and 50.0% ± 0.3% at 8.",
 		"One sender and 100 workers: a built-in channel gains nothing beyond noise by more than 25 slots at GOMAXPROCS 2 and 25 at 8.",
-		"One sender and 1 worker, capacity 0: sluice, in place of the built-in channel, saves 10.0 % ± 0.0 % at GOMAXPROCS 2",
+		"One sender and 1 worker, capacity 0: sluice, in place of the built-in channel, saves 10.0% ± 0.0% at GOMAXPROCS 2",
 		"at GOMAXPROCS 2, 10 workers, all goroutines of a built-in channel added up: 100 ns in send and 100 ns in receive without a buffer, " +
 			"50 ns in send and 50 ns in receive with 25 slots, 0.50 (0.50 to 0.50) of it; the author found a fifth.",
 	} {
@@ -145,14 +145,14 @@ func TestBuffersConclusion(t *testing.T) {
 // Where a larger buffer still saves time, none is said to be enough; nor where
 // there is too little to tell.
 func TestNoBufferIsEnough(t *testing.T) {
-	falling := func(_ string, p *Point) float64 {
+	falling := func(_ ContenderID, p *Point) float64 {
 		capacity, _ := strconv.Atoi(p.X)
 		return 1000 / float64(capacity+1)
 	}
 	for name, m := range map[string]*Measured{
 		"falling":  pretend(buffersStudy, Scale{CPUs: 8}, falling),
 		"too few":  pretend(buffersStudy, Scale{CPUs: 8, Count: 2}, madeUpBuffers),
-		"no noise": pretend(buffersStudy, Scale{CPUs: 8, Count: 5}, func(string, *Point) float64 { return 1 }),
+		"no noise": pretend(buffersStudy, Scale{CPUs: 8, Count: 5}, func(ContenderID, *Point) float64 { return 1 }),
 	} {
 		for _, f := range buffersFindings(m) {
 			if strings.Contains(f, "gains nothing") {
@@ -170,7 +170,7 @@ func TestPicturesOfAChannelHold(t *testing.T) {
 		t.Fatalf("%d pictures, want empty, half full and full", len(insides))
 	}
 	for _, p := range insides {
-		s := p.Inside
+		s := p.State
 		if s.Title == "" || p.Caption == "" {
 			t.Errorf("a picture without words: %+v", p)
 		}

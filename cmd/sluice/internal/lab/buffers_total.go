@@ -107,11 +107,11 @@ func shareRendezvous() sharing {
 
 // A sharer is a contender of this study.
 type sharer struct {
-	name  string
+	id    ContenderID
 	share func(capacity int) sharing
 }
 
-var sharers = []sharer{{native, shareNative}, {withHandOff, shareSluice}}
+var sharers = []sharer{{Native, shareNative}, {withHandOff, shareSluice}}
 
 // round is an iteration of the study: channel and goroutines are made anew, and
 // all are joined.
@@ -126,14 +126,14 @@ func (s sharer) round(capacity, workers int) error {
 	all.Wait()
 	const sum = totalRound * (totalRound + 1) / 2
 	if got, count := t.sum.Load(), t.count.Load(); got != sum || count != totalRound {
-		return fmt.Errorf("%s: received %d values that add up to %d, not %d to %d", s.name, count, got, totalRound, sum)
+		return fmt.Errorf("%s: received %d values that add up to %d, not %d to %d", s.id, count, got, totalRound, sum)
 	}
 	return nil
 }
 
 // timed enters s in the study's work. All of an iteration counts, as in the study.
 func (s sharer) timed(capacity, workers int) measure.Entry {
-	return measure.Entry{Contender: s.name, Pass: func() (measure.Reading, error) {
+	return measure.Entry{Contender: s.id, Pass: func() (measure.Reading, error) {
 		began := time.Now()
 		err := s.round(capacity, workers)
 		return measure.Reading{Ops: totalRound, Elapsed: time.Since(began)}, err
@@ -148,7 +148,7 @@ const (
 
 // blocked enters s in so many rounds of the study's work under the block profile.
 func (s sharer) blocked(capacity, workers, rounds int) measure.Entry {
-	return measure.Entry{Contender: s.name, Pass: func() (measure.Reading, error) {
+	return measure.Entry{Contender: s.id, Pass: func() (measure.Reading, error) {
 		spent, err := measure.Blocked(func() error {
 			for range rounds {
 				if err := s.round(capacity, workers); err != nil {

@@ -19,36 +19,24 @@ const (
 // A contestant is a contender as a study enters it: with a capacity, and moving
 // values one by one or in batches.
 type contestant struct {
-	name      string
+	id        ContenderID
 	contender contender.Contender
 	capacity  int
 	batch     bool
 }
 
+// name returns the name of the contestant's contender.
+func (c contestant) name() string { return NameOf(c.id) }
+
 var background = context.Background()
 
-// Names of contestants that appear in more than one experiment.
-const (
-	nativeUnbuffered = "native, unbuffered"
-	native1024       = "native, 1024 slots"
-	nativeSlotEach   = "native, N slots"
-	bounded1024      = "sluice.Bounded, 1024 slots"
-	boundedSlotEach  = "sluice.Bounded, N slots"
-	elastic          = "sluice.Elastic"
-	elasticBatches   = "sluice.Elastic, batches"
-	ends             = "sluice.Ends"
-	rendezvous       = "sluice.Rendezvous"
-	simplePump       = "published, simple"
-	flushingPump     = "published, flushing"
-)
-
 // published enters the elastic channel of the first study.
-func published(name string, p contender.Published) contestant {
-	return contestant{name, p.Contender(), unbounded, false}
+func published(id ContenderID, p contender.Published) contestant {
+	return contestant{id, p.Contender(), unbounded, false}
 }
 
-func ownElastic(name string, mode sluice.ShrinkMode) contestant {
-	return contestant{name, contender.Elastic(background, &contender.Options{Shrink: mode}), unbounded, false}
+func ownElastic(id ContenderID, mode sluice.ShrinkMode) contestant {
+	return contestant{id, contender.Elastic(background, &contender.Options{Shrink: mode}), unbounded, false}
 }
 
 // bothAtOnce enters c in the work of sending n values while they are received.
@@ -85,7 +73,7 @@ func (c contestant) slots(n int) int {
 }
 
 func (c contestant) entry(w workload.Workload, n int) measure.Entry {
-	return measure.Entry{Contender: c.name, Pass: func() (measure.Reading, error) {
+	return measure.Entry{Contender: c.id, Pass: func() (measure.Reading, error) {
 		result, err := w.Run(c.contender, uint64(n))
 		return measure.Reading{Ops: int(result.Items), Elapsed: result.Elapsed}, err
 	}}
@@ -93,7 +81,7 @@ func (c contestant) entry(w workload.Workload, n int) measure.Entry {
 
 // footprint enters c in the work of holding n values, sent in so many steps.
 func (c contestant) footprint(n, steps int) measure.Entry {
-	return measure.Entry{Contender: c.name, Pass: func() (measure.Reading, error) {
+	return measure.Entry{Contender: c.id, Pass: func() (measure.Reading, error) {
 		var wrong error
 		var channel contender.Channel
 		figures := measure.Footprint(n, steps, func() measure.Queue {
@@ -103,7 +91,7 @@ func (c contestant) footprint(n, steps int) measure.Entry {
 				Empty: func(n int) {
 					for want := range uint64(n) {
 						if v, ok := channel.Recv(); (!ok || v != want) && wrong == nil {
-							wrong = fmt.Errorf("%s: received %d (%v) where %d was due", c.name, v, ok, want)
+							wrong = fmt.Errorf("%s: received %d (%v) where %d was due", c.id, v, ok, want)
 						}
 					}
 				},
@@ -111,7 +99,7 @@ func (c contestant) footprint(n, steps int) measure.Entry {
 		})
 		channel.Close()
 		if v, ok := channel.Recv(); ok && wrong == nil {
-			wrong = fmt.Errorf("%s: received %d after all %d values", c.name, v, n)
+			wrong = fmt.Errorf("%s: received %d after all %d values", c.id, v, n)
 		}
 		return measure.Reading{Ops: n, Figures: figures}, wrong
 	}}

@@ -6,47 +6,50 @@ import (
 
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
 // cpuScalingStudy is the study of one channel that slows down as CPUs are
 // added, with every remedy that its author tried.
 var cpuScalingStudy = register(Experiment{
-	Name:  "cpu-scaling",
-	Title: "Why does a channel slow down with more CPUs?",
-	Prediction: "All operations on a channel take one lock, and its cache lines go from CPU to CPU: throughput is best on " +
-		"one CPU and falls with each further producer. Only what takes the lock less often, slices, or has more locks, " +
-		"several channels, brings it back. A timeout and pinned threads leave the lock as it is, and cost extra.",
-	Source: Source{
-		Author:  "G. Stephens",
-		Title:   "Go Channel Slowdown with more CPU",
-		Year:    2024,
-		Machine: "128-core log aggregators with 1 TB of memory",
-		Go:      "not stated",
+	Study: Study{
+		Name:  CPUScaling,
+		Title: "Why does a channel slow down with more CPUs?",
+		Prediction: "All operations on a channel take one lock, and its cache lines go from CPU to CPU: throughput is best on " +
+			"one CPU and falls with each further producer. Only what takes the lock less often, slices, or has more locks, " +
+			"several channels, brings it back. A timeout and pinned threads leave the lock as it is, and cost extra.",
+		Source: Source{
+			Author:  "G. Stephens",
+			Title:   "Go Channel Slowdown with more CPU",
+			Year:    2024,
+			Machine: "128-core log aggregators with 1 TB of memory",
+			Go:      "not stated",
+		},
+		Notes: []string{
+			"The headline of the study: throughput is divided by three from 1 to 128 CPUs, and above about 60 one channel carries " +
+				"about a million messages a second.",
+			"P is GOMAXPROCS: “P to 1” means as many producers as that, and one consumer. “Matched” is as many consumers as producers.",
+			"The study sends single bytes; here all values are of 8 bytes, as in the other experiments.",
+			"A GOMAXPROCS above the number of CPUs tests robustness. No finding on scaling uses it, and no law is fitted to it.",
+			"The remedies are written from their description. Several channels have a consumer each; “by clock” picks one for " +
+				"each value by the nanoseconds of the clock modulo their number, as published. “As needed” begins with one, and takes " +
+				"one more whenever a send finds its channel full: the study does not say by which rule it scales. “Slices” is a " +
+				"buffer under a mutex for each channel, which sends a slice of " + strconv.Itoa(workload.BatchSize) + " when full; the channel has a " +
+				"slot for each " + strconv.Itoa(workload.BatchSize) + " values of the capacity. A send with a timeout gives up after " +
+				contender.SendTimeout.String() + " and goes on with the next channel. Throughput is what counts there, not order.",
+			"sluice.Elastic has no limit here, and sluice.Sharded has the capacity as the limit of each lane.",
+			"Lock waits are from the runtime's /sync/mutex/wait/total:seconds, as the study hints: the time in which somebody waited " +
+				"for a sync.Mutex or for the lock of a built-in channel, sampled. A goroutine that waits because a channel is full or empty " +
+				"is not counted, and neither is a wait for the locks of sluice's kinds, which are their own. results.json has them of every point.",
+			"On a production host: CGO_ENABLED=0 go build -o sluice ./cmd/sluice makes one static file. Copy it there and run " +
+				"./sluice lab cpu-scaling.",
+		},
+		PublishedIn: Throughput,
 	},
-	Notes: []string{
-		"The headline of the study: throughput is divided by three from 1 to 128 CPUs, and above about 60 one channel carries " +
-			"about a million messages a second.",
-		"P is GOMAXPROCS: “P to 1” means as many producers as that, and one consumer. “Matched” is as many consumers as producers.",
-		"The study sends single bytes; here all values are of 8 bytes, as in the other experiments.",
-		"A GOMAXPROCS above the number of CPUs tests robustness. No finding on scaling uses it, and no law is fitted to it.",
-		"The remedies are written from their description. Several channels have a consumer each; “by clock” picks one for " +
-			"each value by the nanoseconds of the clock modulo their number, as published. “As needed” begins with one, and takes " +
-			"one more whenever a send finds its channel full: the study does not say by which rule it scales. “Slices” is a " +
-			"buffer under a mutex for each channel, which sends a slice of " + strconv.Itoa(workload.BatchSize) + " when full; the channel has a " +
-			"slot for each " + strconv.Itoa(workload.BatchSize) + " values of the capacity. A send with a timeout gives up after " +
-			contender.SendTimeout.String() + " and goes on with the next channel. Throughput is what counts there, not order.",
-		"sluice.Elastic has no limit here, and sluice.Sharded has the capacity as the limit of each lane.",
-		"Lock waits are from the runtime's /sync/mutex/wait/total:seconds, as the study hints: the time in which somebody waited " +
-			"for a sync.Mutex or for the lock of a built-in channel, sampled. A goroutine that waits because a channel is full or empty " +
-			"is not counted, and neither is a wait for the locks of sluice's kinds, which are their own. results.json has them of every point.",
-		"On a production host: CGO_ENABLED=0 go build -o sluice ./cmd/sluice makes one static file. Copy it there and run " +
-			"./sluice lab cpu-scaling.",
-	},
-	Sections:    cpuSections,
-	Published:   cpuPublished(),
-	PublishedIn: Throughput,
-	Conclude:    cpuConclusion,
+	Sections:  cpuSections,
+	Published: cpuPublished(),
+	Conclude:  cpuConclusion,
 })
 
 // studySlots is the capacity of the study's channel.
@@ -54,6 +57,7 @@ const studySlots = 4096
 
 // A shape is who sends to whom.
 type shape struct {
+	id                 ContenderID
 	name               string
 	senders, receivers func(procs int) int
 }
@@ -62,22 +66,15 @@ func one(int) int          { return 1 }
 func asMany(procs int) int { return procs }
 
 var (
-	oneToOne   = shape{"1 to 1", one, one}
-	manyToOne  = shape{"P to 1", asMany, one}
-	manyToMany = shape{"P to P", asMany, asMany}
+	oneToOne   = shape{"1_to_1", "1 to 1", one, one}
+	manyToOne  = shape{"P_to_1", "P to 1", asMany, one}
+	manyToMany = shape{"P_to_P", "P to P", asMany, asMany}
 )
 
 var shapes = []shape{oneToOne, manyToOne, manyToMany}
 
-// of names a contestant in that shape.
-func (s shape) of(who string) string { return who + ", " + s.name }
-
-// Names of contestants that only this experiment knows.
-const (
-	nativeSelects = "native select"
-	ownBounded    = "sluice.Bounded"
-	ownSelect     = "sluice.Select"
-)
+// of identifies a contender in that shape.
+func (s shape) of(id ContenderID) ContenderID { return id + "_" + s.id }
 
 // cpuPublished are the figures of the study. A machine with fewer CPUs has no place for
 // the last two.
@@ -86,7 +83,7 @@ func cpuPublished() []Published {
 	add := func(row, column string, value float64, s shape, procs string) {
 		figures = append(figures, Published{
 			Row: row, Column: column, Value: value,
-			Section: "shapes", X: procs, Contender: s.of(native), Ours: s.of(ownBounded),
+			Section: SectionShapes, X: procs, Contender: s.of(Native), Ours: s.of(ownBounded),
 		})
 	}
 	add("the older basic benchmark", "about; its CPUs are not stated, here 1", 10, oneToOne, "1")
@@ -144,7 +141,7 @@ func cpuValues(s Scale) int {
 }
 
 // cpuPoint returns a point of a sweep over GOMAXPROCS, without entries.
-func (s Scale) cpuPoint(section, panel, work string, procs int) *Point {
+func (s Scale) cpuPoint(section SectionID, panel Panel, work string, procs int) *Point {
 	return s.point(section, panel, work, strconv.Itoa(procs), procs, cpuValues(s), nil)
 }
 
@@ -163,21 +160,21 @@ func (c contestant) carry(n, senders, receivers int) measure.Entry {
 // round.
 func cpuShapes(s Scale) Section {
 	n := cpuValues(s)
-	section := Section{
-		Name:  "shapes",
+	section := Section{Sweep: Sweep{
+		Name:  SectionShapes,
 		Title: "One channel of " + strconv.Itoa(studySlots) + " slots, by GOMAXPROCS",
-		Text: "Producers send " + thousands(n) + " values through one channel. Its consumers range over it, or select " +
+		Text: "Producers send " + format.Thousands(n) + " values through one channel. Its consumers range over it, or select " +
 			"on it and on a channel that is closed at the end.",
 		Axis:     "GOMAXPROCS",
 		Measures: []Measure{Throughput, {Unit: measure.LockWait, Title: "lock waits", Axis: "% of the time of all Ps"}},
-	}
+	}}
 	for _, procs := range cpuProcs(s) {
-		p := s.cpuPoint("shapes", "", "shapes", procs)
-		enter := func(shape shape, who string, c contender.Contender) {
+		p := s.cpuPoint(SectionShapes, Panel{}, "shapes", procs)
+		enter := func(shape shape, who ContenderID, c contender.Contender) {
 			p.Entries = append(p.Entries, contestant{shape.of(who), c, studySlots, false}.carry(n, shape.senders(procs), shape.receivers(procs)))
 		}
 		for _, shape := range shapes {
-			enter(shape, native, contender.Native())
+			enter(shape, Native, contender.Native())
 			enter(shape, nativeSelects, contender.NativeClosing())
 			enter(shape, ownBounded, contender.Bounded(background, nil))
 		}
@@ -189,26 +186,28 @@ func cpuShapes(s Scale) Section {
 
 var cpuCapacities = []int{0, 1, 128, studySlots}
 
-// withSlots names a contestant by its capacity.
-func withSlots(who string, capacity int) string { return who + ", " + strconv.Itoa(capacity) }
+// withSlots identifies a contender with that capacity.
+func withSlots(id ContenderID, capacity int) ContenderID {
+	return id + "_" + ContenderID(strconv.Itoa(capacity))
+}
 
 func cpuCapacity(s Scale) Section {
 	n := cpuValues(s)
-	section := Section{
-		Name:     "capacity",
+	section := Section{Sweep: Sweep{
+		Name:     SectionCapacity,
 		Title:    "What the capacity buys, by GOMAXPROCS",
 		Text:     "As many producers as GOMAXPROCS, and one consumer. The number in a name is that of the slots.",
 		Axis:     "GOMAXPROCS",
 		Measures: []Measure{Throughput},
-	}
+	}}
 	for _, procs := range cpuProcs(s) {
-		p := s.cpuPoint("capacity", "", "capacity", procs)
+		p := s.cpuPoint(SectionCapacity, Panel{}, "capacity", procs)
 		for _, capacity := range cpuCapacities {
 			own := contestant{withSlots(ownBounded, capacity), contender.Bounded(background, nil), capacity, false}
 			if capacity == 0 {
 				own = contestant{withSlots(rendezvous, 0), contender.Rendezvous(background, nil), 0, false}
 			}
-			one := contestant{withSlots(native, capacity), contender.Native(), capacity, false}
+			one := contestant{withSlots(Native, capacity), contender.Native(), capacity, false}
 			p.Entries = append(p.Entries, one.carry(n, procs, 1), own.carry(n, procs, 1))
 		}
 		section.Points = append(section.Points, p)
@@ -219,13 +218,13 @@ func cpuCapacity(s Scale) Section {
 // cpuProducers sweeps what a user can count: goroutines that send. All CPUs are
 // at work.
 func cpuProducers(s Scale) Section {
-	section := Section{
-		Name:     "producers",
+	section := Section{Sweep: Sweep{
+		Name:     SectionProducers,
 		Title:    "From how many producers on is one channel too few?",
 		Text:     "One consumer, and all CPUs: the more goroutines send, the more of them meet at one lock.",
 		Axis:     "producers",
 		Measures: []Measure{Throughput},
-	}
+	}}
 	producers := []int{1, 2, 4, 8, 32}
 	if s.Size == Quick {
 		producers = []int{1, 4}
@@ -233,13 +232,13 @@ func cpuProducers(s Scale) Section {
 	procs, n := cpuHome(s), cpuValues(s)
 	for _, senders := range producers {
 		x := strconv.Itoa(senders)
-		p := s.point("producers", "", "producers", x, procs, n, []measure.Label{{Key: "producers", Value: x}})
+		p := s.point(SectionProducers, Panel{}, "producers", x, procs, n, []measure.Label{{Key: "producers", Value: x}})
 		for _, c := range []contestant{
-			{native, contender.Native(), studySlots, false},
+			{Native, contender.Native(), studySlots, false},
 			{nativeFan2, contender.NativeFan(2), studySlots, false},
 			{ownBounded, contender.Bounded(background, nil), studySlots, false},
 			{ownSharded, contender.ShardedBounded(background, nil), studySlots, false},
-			{ownLanes, contender.ShardedLanes(background, nil), studySlots, false},
+			{ShardedLanes, contender.ShardedLanes(background, nil), studySlots, false},
 		} {
 			p.Entries = append(p.Entries, c.carry(n, senders, 1))
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
@@ -18,27 +19,27 @@ func cpuConclusion(m *Measured) Conclusion {
 	c.Findings = append(c.Findings, m.laws()...)
 	for _, shape := range shapes {
 		c.Findings = append(c.Findings, effect("Selecting on data and a close channel, in place of range ("+shape.name+"),",
-			atGOMAXPROCS, m.within("shapes", "", shape.of(native), shape.of(nativeSelects))))
+			atGOMAXPROCS, m.within(SectionShapes, Panel{}, shape.of(Native), shape.of(nativeSelects))))
 	}
 	c.Findings = append(c.Findings, effect("As many consumers as producers, in place of one,", atGOMAXPROCS,
-		m.within("shapes", "", manyToOne.of(native), manyToMany.of(native))))
+		m.within(SectionShapes, Panel{}, manyToOne.of(Native), manyToMany.of(Native))))
 	for _, capacity := range cpuCapacities[1:] {
 		c.Findings = append(c.Findings, effect(fmt.Sprintf("A capacity of %d, in place of none,", capacity), atGOMAXPROCS,
-			m.within("capacity", "", withSlots(native, 0), withSlots(native, capacity))))
+			m.within(SectionCapacity, Panel{}, withSlots(Native, 0), withSlots(Native, capacity))))
 	}
-	for _, panel := range []string{oneConsumer, matched} {
-		c.Findings = append(c.Findings, m.alone(panel), m.best(panel))
-		c.Findings = append(c.Findings, m.together(panel)...)
+	for _, load := range []Load{LoadOneConsumer, loadMatched} {
+		c.Findings = append(c.Findings, m.alone(load), m.best(load))
+		c.Findings = append(c.Findings, m.together(load)...)
 	}
 	for _, who := range moreThanOne {
-		c.Findings = append(c.Findings, carries(who+", beside one channel,", axis{"with ", "with "}, m.byProducers(who)))
+		c.Findings = append(c.Findings, carries(NameOf(who)+", beside one channel,", axis{"with ", "with "}, m.byProducers(who)))
 	}
 	c.Findings = slices.DeleteFunc(c.Findings, func(f string) bool { return f == "" })
 	return c
 }
 
 // counted returns the points of a panel that are data, with their places.
-func (m *Measured) counted(section, panel string) []*Point {
+func (m *Measured) counted(section SectionID, panel Panel) []*Point {
 	var points []*Point
 	for _, s := range m.sections {
 		if s.Name != section {
@@ -55,7 +56,7 @@ func (m *Measured) counted(section, panel string) []*Point {
 
 // scaling returns the counts of CPUs at which somebody was measured, in ascending
 // order, and the times of each. A GOMAXPROCS above the CPUs is none.
-func (m *Measured) scaling(section, panel, who string) (counts []int, times [][]float64) {
+func (m *Measured) scaling(section SectionID, panel Panel, who ContenderID) (counts []int, times [][]float64) {
 	for _, p := range m.counted(section, panel) {
 		if samples := m.Samples(section, panel, p.X, who, measure.NsPerOp); len(samples) > 0 {
 			counts, times = append(counts, p.Procs), append(times, samples)
@@ -65,7 +66,7 @@ func (m *Measured) scaling(section, panel, who string) (counts []int, times [][]
 }
 
 // within compares two contenders by GOMAXPROCS, as far as there are CPUs.
-func (m *Measured) within(section, panel, base, other string) []place {
+func (m *Measured) within(section SectionID, panel Panel, base, other ContenderID) []place {
 	var places []place
 	for _, p := range m.counted(section, panel) {
 		if c, ok := m.change(section, panel, p.X, base, other); ok {
@@ -76,8 +77,8 @@ func (m *Measured) within(section, panel, base, other string) []place {
 }
 
 // byProducers compares who with one channel, by the number of producers.
-func (m *Measured) byProducers(who string) []place {
-	places := m.gains("producers", "", native, who)
+func (m *Measured) byProducers(who ContenderID) []place {
+	places := m.gains(SectionProducers, Panel{}, Native, who)
 	for i := range places {
 		places[i].name = producers(places[i].name)
 	}
@@ -86,12 +87,12 @@ func (m *Measured) byProducers(who string) []place {
 
 // gains says how much more other carries than base, as a fraction of what base
 // does, as far as there are CPUs.
-func (m *Measured) gains(section, panel, base, other string) []place {
+func (m *Measured) gains(section SectionID, panel Panel, base, other ContenderID) []place {
 	return m.within(section, panel, other, base)
 }
 
 // most returns the place with the most CPUs of those at which base was measured.
-func (m *Measured) most(section, panel, base string) (x string, ok bool) {
+func (m *Measured) most(section SectionID, panel Panel, base ContenderID) (x string, ok bool) {
 	for _, p := range m.counted(section, panel) {
 		if len(m.Samples(section, panel, p.X, base, measure.NsPerOp)) > 0 {
 			x, ok = p.X, true
@@ -122,11 +123,11 @@ func carries(who string, by axis, places []place) string {
 	case len(places) == 0:
 		return ""
 	case len(clear) == 0:
-		return who + " carries " + asMuch + enumerate(same) + "."
+		return who + " carries " + asMuch + format.And(same) + "."
 	case len(same) == 0:
-		return who + " carries " + enumerate(clear) + "."
+		return who + " carries " + format.And(clear) + "."
 	}
-	return who + " carries " + enumerate(clear) + "; " + asMuch + enumerate(same) + "."
+	return who + " carries " + format.And(clear) + "; " + asMuch + format.And(same) + "."
 }
 
 // factor writes how many times as much it is: with its interval, if there is one.
@@ -140,14 +141,14 @@ func factor(gain stat.Change) string {
 // fromOneCPU says what becomes of one built-in channel from the fewest CPUs to
 // the most.
 func (m *Measured) fromOneCPU(shape shape) string {
-	counts, sweep := m.scaling("shapes", "", shape.of(native))
+	counts, sweep := m.scaling(SectionShapes, Panel{}, shape.of(Native))
 	if len(counts) < 2 {
 		return ""
 	}
 	last := len(counts) - 1
 	few, many := Throughput.Show(stat.Summarize(sweep[0])), Throughput.Show(stat.Summarize(sweep[last]))
 	text := fmt.Sprintf("One built-in channel, %s, carries %.1f (%.1f to %.1f) million values per second on %s and %.1f (%.1f to %.1f) on %d",
-		shape.name, few.Median, few.Lo, few.Hi, plural(counts[0], "CPU", ""), many.Median, many.Lo, many.Hi, counts[last])
+		shape.name, few.Median, few.Lo, few.Hi, format.Plural(counts[0], "CPU"), many.Median, many.Lo, many.Hi, counts[last])
 	switch {
 	case few.Confidence == 0 || many.Confidence == 0:
 		text += ", of too few repetitions to tell from noise"
@@ -172,8 +173,9 @@ type gained struct {
 
 // gained returns the remedies that were measured at the place with the most CPUs, best
 // first.
-func (m *Measured) gained(panel string) (x string, all []gained) {
-	x, ok := m.most("remedies", panel, native)
+func (m *Measured) gained(load Load) (x string, all []gained) {
+	panel := Panel{Load: load}
+	x, ok := m.most(SectionRemedies, panel, Native)
 	if !ok {
 		return "", nil
 	}
@@ -182,7 +184,7 @@ func (m *Measured) gained(panel string) (x string, all []gained) {
 		panic("experiment: the axis of the remedies is GOMAXPROCS: " + err.Error())
 	}
 	for _, r := range cpuRoster(procs)[1:] {
-		if c, ok := m.change("remedies", panel, x, r.name, native); ok {
+		if c, ok := m.change(SectionRemedies, panel, x, r.id, Native); ok {
 			all = append(all, gained{r, c})
 		}
 	}
@@ -191,69 +193,69 @@ func (m *Measured) gained(panel string) (x string, all []gained) {
 }
 
 // alone says what each remedy brings by itself.
-func (m *Measured) alone(panel string) string {
-	x, all := m.gained(panel)
+func (m *Measured) alone(load Load) string {
+	x, all := m.gained(load)
 	var clear, nothing, unknown []string
 	for _, g := range all {
 		switch {
 		case len(g.parts) > 0:
 		case g.gain.Confidence == 0:
-			unknown = append(unknown, g.name)
+			unknown = append(unknown, g.name())
 		case g.gain.Clear():
-			clear = append(clear, "“"+g.name+"” "+factor(g.gain))
+			clear = append(clear, "“"+g.name()+"” "+factor(g.gain))
 		default:
-			nothing = append(nothing, "“"+g.name+"”")
+			nothing = append(nothing, "“"+g.name()+"”")
 		}
 	}
 	var text string
 	switch {
 	case len(clear) > 0:
-		text = fmt.Sprintf("Times the throughput of one channel, each remedy alone (%s, GOMAXPROCS %s): %s.", panel, x, enumerate(clear))
+		text = fmt.Sprintf("Times the throughput of one channel, each remedy alone (%s, GOMAXPROCS %s): %s.", load, x, format.And(clear))
 	case len(nothing) > 0:
-		text = fmt.Sprintf("No remedy alone makes a difference beyond noise (%s, GOMAXPROCS %s).", panel, x)
+		text = fmt.Sprintf("No remedy alone makes a difference beyond noise (%s, GOMAXPROCS %s).", load, x)
 	case len(unknown) > 0:
-		return fmt.Sprintf("Remedies (%s, GOMAXPROCS %s): too few repetitions to tell from noise.", panel, x)
+		return fmt.Sprintf("Remedies (%s, GOMAXPROCS %s): too few repetitions to tell from noise.", load, x)
 	default:
 		return ""
 	}
 	if len(clear) > 0 && len(nothing) > 0 {
-		text += " No difference beyond noise: " + enumerate(nothing) + "."
+		text += " No difference beyond noise: " + format.And(nothing) + "."
 	}
 	return text
 }
 
 // best names the remedy that carries most, and whether it is beyond noise ahead
 // of the next.
-func (m *Measured) best(panel string) string {
-	x, all := m.gained(panel)
+func (m *Measured) best(load Load) string {
+	x, all := m.gained(load)
 	if len(all) < 2 || !all[0].gain.Clear() || all[0].gain.Median < 0 {
 		return ""
 	}
 	first, next := all[0], all[1]
 	text := fmt.Sprintf("Best of all remedies (%s, GOMAXPROCS %s): “%s”, with %s times the throughput of one channel; ",
-		panel, x, first.name, factor(first.gain))
-	lead, _ := m.change("remedies", panel, x, first.name, next.name)
+		load, x, first.name(), factor(first.gain))
+	lead, _ := m.change(SectionRemedies, Panel{Load: load}, x, first.id, next.id)
 	if lead.Clear() && lead.Median > 0 {
-		return text + "beyond noise ahead of “" + next.name + "”."
+		return text + "beyond noise ahead of “" + next.name() + "”."
 	}
-	return text + "not beyond noise ahead of “" + next.name + "”."
+	return text + "not beyond noise ahead of “" + next.name() + "”."
 }
 
 // together says what each combination adds to the best of its parts.
-func (m *Measured) together(panel string) []string {
-	x, all := m.gained(panel)
+func (m *Measured) together(load Load) []string {
+	x, all := m.gained(load)
 	var findings []string
 	for _, g := range all {
 		if len(g.parts) == 0 {
 			continue
 		}
 		for _, part := range all { // the best comes first
-			if !slices.Contains(g.parts, part.name) {
+			if !slices.Contains(g.parts, part.id) {
 				continue
 			}
-			c, _ := m.change("remedies", panel, x, g.name, part.name)
+			c, _ := m.change(SectionRemedies, Panel{Load: load}, x, g.id, part.id)
 			findings = append(findings, carries(
-				fmt.Sprintf("The combination “%s”, beside the best of its parts, “%s” (%s),", g.name, part.name, panel),
+				fmt.Sprintf("The combination “%s”, beside the best of its parts, “%s” (%s),", g.name(), part.name(), load),
 				atGOMAXPROCS, []place{{x, c}}))
 			break
 		}
@@ -264,21 +266,21 @@ func (m *Measured) together(panel string) []string {
 // remedyTables lists what each remedy brings at the most CPUs, best first.
 func (m *Measured) remedyTables() []Table {
 	var tables []Table
-	for _, panel := range []string{oneConsumer, matched} {
-		x, all := m.gained(panel)
+	for _, load := range []Load{LoadOneConsumer, loadMatched} {
+		x, all := m.gained(load)
 		if len(all) == 0 {
 			continue
 		}
 		table := Table{
-			Title: "Remedies at GOMAXPROCS " + x + ", " + panel,
+			Title: "Remedies at GOMAXPROCS " + x + ", " + load.String(),
 			Text: "Throughput as a multiple of that of one built-in channel in the same rounds, with its interval, and the time spent " +
 				"waiting for locks as a share of the time of all Ps.",
 			Head: []string{"remedy", "times one channel", "interval", "lock waits, %"},
 		}
-		one := gained{remedy: remedy{contestant: contestant{name: native}}}
+		one := gained{remedy: remedy{contestant: contestant{id: Native}}}
 		for _, g := range append([]gained{one}, all...) {
-			row := []string{g.name, fmt.Sprintf("%.2f", 1+g.gain.Median), verdict(g.gain), ""}
-			if waits := m.Samples("remedies", panel, x, g.name, measure.LockWait); len(waits) > 0 {
+			row := []string{g.name(), fmt.Sprintf("%.2f", 1+g.gain.Median), verdict(g.gain), ""}
+			if waits := m.Samples(SectionRemedies, Panel{Load: load}, x, g.id, measure.LockWait); len(waits) > 0 {
 				row[3] = fmt.Sprintf("%.1f", stat.Summarize(waits).Median)
 			}
 			table.Rows = append(table.Rows, row)
@@ -303,7 +305,7 @@ func verdict(gain stat.Change) string {
 
 // moreThanOne are those who have more than one lock, in the section of
 // producers.
-var moreThanOne = []string{nativeFan2, ownSharded, ownLanes}
+var moreThanOne = []ContenderID{nativeFan2, ownSharded, ShardedLanes}
 
 // shardFrom says from how many producers on more than one channel pays: the
 // smallest number at which, and at each larger one, somebody with more than one
@@ -311,8 +313,8 @@ var moreThanOne = []string{nativeFan2, ownSharded, ownLanes}
 // to be faster than the first, one of the second is enough.
 func (m *Measured) shardFrom() []string {
 	var from, last *Point
-	var who string
-	for _, p := range m.counted("producers", "") {
+	var who ContenderID
+	for _, p := range m.counted(SectionProducers, Panel{}) {
 		winner, seen := m.winner(p.X)
 		switch {
 		case !seen:
@@ -329,23 +331,23 @@ func (m *Measured) shardFrom() []string {
 		return nil
 	case from == nil:
 		return []string{fmt.Sprintf("On %s one channel holds its own: with %s nobody of those with several carries more than a "+
-			"sluice.Bounded and a built-in channel, beyond noise.", plural(last.Procs, "CPU", ""), producers(last.X))}
+			"sluice.Bounded and a built-in channel, beyond noise.", format.Plural(last.Procs, "CPU"), producers(last.X))}
 	}
-	builtIn, _ := m.change("producers", "", from.X, who, native)
-	ours, _ := m.change("producers", "", from.X, who, ownBounded)
+	builtIn, _ := m.change(SectionProducers, Panel{}, from.X, who, Native)
+	ours, _ := m.change(SectionProducers, Panel{}, from.X, who, ownBounded)
 	return []string{fmt.Sprintf("On %s, from %s on, more than one channel pays: %s carries %s times as much as one built-in channel "+
 		"of %d slots, and %s times as much as one sluice.Bounded. (Each lane of a Sharded has as many slots as the one channel.)",
-		plural(from.Procs, "CPU", ""), producers(from.X), who, factor(builtIn), studySlots, factor(ours))}
+		format.Plural(from.Procs, "CPU"), producers(from.X), NameOf(who), factor(builtIn), studySlots, factor(ours))}
 }
 
 // winner returns who of moreThanOne is ahead of one channel, beyond noise, and the
 // farthest; "" if nobody is. seen is false if nobody was measured often enough to
 // tell.
-func (m *Measured) winner(x string) (winner string, seen bool) {
+func (m *Measured) winner(x string) (winner ContenderID, seen bool) {
 	most := 0.0
 	for _, who := range moreThanOne {
-		builtIn, _ := m.change("producers", "", x, who, native)
-		ours, _ := m.change("producers", "", x, who, ownBounded)
+		builtIn, _ := m.change(SectionProducers, Panel{}, x, who, Native)
+		ours, _ := m.change(SectionProducers, Panel{}, x, who, ownBounded)
 		seen = seen || builtIn.Confidence > 0 && ours.Confidence > 0
 		if builtIn.Clear() && builtIn.Median > most && ours.Clear() && ours.Median > 0 {
 			winner, most = who, builtIn.Median
@@ -354,7 +356,7 @@ func (m *Measured) winner(x string) (winner string, seen bool) {
 	return winner, seen
 }
 
-// producers writes a place on the axis of producers.
+// producers counts them at a place on their axis.
 func producers(x string) string {
 	if x == "1" {
 		return "1 producer"

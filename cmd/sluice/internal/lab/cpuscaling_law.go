@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
@@ -17,7 +18,7 @@ const noPeak = math.MaxInt32
 func (m *Measured) laws() []string {
 	var laws []string
 	for _, shape := range shapes {
-		counts, times := m.scaling("shapes", "", shape.of(native))
+		counts, times := m.scaling(SectionShapes, Panel{}, shape.of(Native))
 		switch {
 		case len(counts) == 0:
 			return nil
@@ -31,11 +32,7 @@ func (m *Measured) laws() []string {
 
 // tooFew says that there is no law.
 func tooFew(counts int) string {
-	verb := "are"
-	if counts == 1 {
-		verb = "is"
-	}
-	return fmt.Sprintf("%s %s too few for a scaling law: run this on the machine in question.", plural(counts, "count", "of CPUs"), verb)
+	return fmt.Sprintf("%s of CPUs %s too few for a scaling law: run this on the machine in question.", format.Plural(counts, "count"), format.Are(counts))
 }
 
 // scalingLaw fits a law to the times, in ns per value, at each of some counts of CPUs
@@ -91,7 +88,7 @@ func peakText(law predict.Law, fewest, most int, peaks stat.Summary) string {
 	if n := peak(law); n > most {
 		text += fmt.Sprintf("has no peak up to %d", most)
 	} else {
-		text += fmt.Sprintf("has its peak at %s, with %.1f million values per second", plural(n, "CPU", ""), law.At(float64(n))/1e6)
+		text += fmt.Sprintf("has its peak at %s, with %.1f million values per second", format.Plural(n, "CPU"), law.At(float64(n))/1e6)
 	}
 	switch lo, hi := count(peaks.Lo), count(peaks.Hi); {
 	case peaks.N == 0:
@@ -102,18 +99,6 @@ func peakText(law predict.Law, fewest, most int, peaks stat.Summary) string {
 		text += "; the rounds agree"
 	default:
 		text += "; fitted round by round it is at " + lo + " to " + hi
-	}
-	return text
-}
-
-// plural writes a count with its noun and what follows: "1 count of CPUs".
-func plural(n int, noun, rest string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	text := strconv.Itoa(n) + " " + noun
-	if rest != "" {
-		text += " " + rest
 	}
 	return text
 }

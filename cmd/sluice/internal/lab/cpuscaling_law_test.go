@@ -47,7 +47,7 @@ func TestScalingLaw(t *testing.T) {
 }
 
 func TestTwoCountsHaveNoLaw(t *testing.T) {
-	findings := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(string, *Point) float64 { return 100 })).Findings
+	findings := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(ContenderID, *Point) float64 { return 100 })).Findings
 	contains(t, findings, "2 counts of CPUs are too few for a scaling law: run this on the machine in question.")
 	said := 0
 	for _, finding := range findings {
@@ -62,6 +62,6 @@ func TestTwoCountsHaveNoLaw(t *testing.T) {
 
 // A sweep may begin above one CPU, and then the law does not begin there.
 func TestLawNamesItsCounts(t *testing.T) {
-	findings := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8, Procs: []int{2, 4, 8}}, func(string, *Point) float64 { return 100 })).Findings
+	findings := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8, Procs: []int{2, 4, 8}}, func(ContenderID, *Point) float64 { return 100 })).Findings
 	contains(t, findings, "the scaling law through 2 to 8 CPUs")
 }

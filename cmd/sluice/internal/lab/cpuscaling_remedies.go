@@ -10,35 +10,10 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// Panels of the remedies.
-const (
-	oneConsumer = "P producers, one consumer"
-	matched     = "P producers, matched consumers"
-)
-
-// Names of remedies. Those of the study's author are called published; the native ones
-// are what else is done without a library.
-const (
-	capped       = "published, GOMAXPROCS 32"
-	pinned       = "published, pinned threads"
-	timeAfter    = "published, timeout by time.After"
-	reusedTimer  = "native, timeout by reused timer"
-	slicesOf     = "published, slices"
-	ownSlices    = "native, slices of each sender"
-	byClock      = "published, P channels by clock"
-	asNeeded     = "published, channels as needed"
-	byGoroutine  = "native, P channels, one each"
-	nativeFan2   = "native, select of 2 channels"
-	nativeFan4   = "native, select of 4 channels"
-	clockSlices  = "published, P channels + slices"
-	eachSlices   = "native, P channels, one each + slices"
-	withoutMore  = "published, slices + timeout + threads"
-	allTogether  = "published, all together"
-	ownSharded   = "sluice.Sharded"
-	ownLanes     = "sluice.Sharded, lane each, runs"
-	ownBatcher   = "sluice.Batcher of 64"
-	fixedByClock = "published, %d channels by clock"
-)
+// byClockOf identifies byClock with a fixed number of channels.
+func byClockOf(channels int) ContenderID {
+	return ContenderID(fmt.Sprintf("published_%d_channels_by_clock", channels))
+}
 
 // manyPs is what the study sets GOMAXPROCS to on machines that have more CPUs.
 const manyPs = 32
@@ -46,72 +21,72 @@ const manyPs = 32
 // A remedy is somebody who is to carry more than one channel does.
 type remedy struct {
 	contestant
-	procs   int      // GOMAXPROCS while it works; 0 for that of the point
-	several bool     // channels, with a consumer each
-	parts   []string // of a combination: the remedies that it is made of
+	procs   int           // GOMAXPROCS while it works; 0 for that of the point
+	several bool          // channels, with a consumer each
+	parts   []ContenderID // of a combination: the remedies that it is made of
 }
 
 // cpuRoster is every remedy, alone and together, for that many Ps. The first is
 // one channel as it is.
 func cpuRoster(procs int) []remedy {
-	with := func(name string, r contender.Remedy, parts ...string) remedy {
-		return remedy{contestant: contestant{name, r.Contender(), studySlots, false}, several: r.Channels > 0, parts: parts}
+	with := func(id ContenderID, r contender.Remedy, parts ...ContenderID) remedy {
+		return remedy{contestant: contestant{id, r.Contender(), studySlots, false}, several: r.Channels > 0, parts: parts}
 	}
-	as := func(name string, c contender.Contender) remedy {
-		return remedy{contestant: contestant{name, c, studySlots, false}}
+	as := func(id ContenderID, c contender.Contender) remedy {
+		return remedy{contestant: contestant{id, c, studySlots, false}}
 	}
 	const slice = workload.BatchSize
 	roster := []remedy{
-		as(native, contender.Native()),
+		as(Native, contender.Native()),
 		{contestant: contestant{capped, contender.Native(), studySlots, false}, procs: manyPs},
 		with(pinned, contender.Remedy{Locked: true}),
 		with(timeAfter, contender.Remedy{Timeout: contender.TimeAfter}),
 		with(reusedTimer, contender.Remedy{Timeout: contender.ReusedTimer}),
-		with(slicesOf, contender.Remedy{Slice: slice}),
-		{contestant: contestant{ownSlices, contender.NativeSlices(), studySlots, true}},
+		with(SharedSlices, contender.Remedy{Slice: slice}),
+		{contestant: contestant{OwnSlices, contender.NativeSlices(), studySlots, true}},
 		as(nativeFan2, contender.NativeFan(2)),
 		as(nativeFan4, contender.NativeFan(4)),
 	}
 	for _, channels := range []int{2, 4, 8} {
-		roster = append(roster, with(fmt.Sprintf(fixedByClock, channels), contender.Remedy{Channels: channels, ByClock: true}))
+		roster = append(roster, with(byClockOf(channels), contender.Remedy{Channels: channels, ByClock: true}))
 	}
 	return append(roster,
 		with(byClock, contender.Remedy{Channels: procs, ByClock: true}),
 		with(asNeeded, contender.Remedy{Channels: procs, ByClock: true, Scaled: true}),
 		with(byGoroutine, contender.Remedy{Channels: procs}),
-		with(clockSlices, contender.Remedy{Channels: procs, ByClock: true, Slice: slice}, byClock, slicesOf),
-		with(eachSlices, contender.Remedy{Channels: procs, Slice: slice}, byGoroutine, slicesOf),
+		with(clockSlices, contender.Remedy{Channels: procs, ByClock: true, Slice: slice}, byClock, SharedSlices),
+		with(eachSlices, contender.Remedy{Channels: procs, Slice: slice}, byGoroutine, SharedSlices),
 		with(withoutMore, contender.Remedy{Slice: slice, Timeout: contender.TimeAfter, Locked: true},
-			slicesOf, timeAfter, pinned),
+			SharedSlices, timeAfter, pinned),
 		with(allTogether, contender.Remedy{Channels: procs, ByClock: true, Slice: slice, Timeout: contender.TimeAfter, Locked: true},
-			byClock, slicesOf, timeAfter, pinned),
+			byClock, SharedSlices, timeAfter, pinned),
 		as(ownBounded, contender.Bounded(background, nil)),
 		remedy{contestant: contestant{elastic, contender.Elastic(background, nil), unbounded, false}},
 		as(ownSharded, contender.ShardedBounded(background, nil)),
-		as(ownLanes, contender.ShardedLanes(background, nil)),
-		as(ownBatcher, contender.Batching(background, slice, 0)),
+		as(ShardedLanes, contender.ShardedLanes(background, nil)),
+		as(batchSender, contender.Batching(background, slice, 0)),
 	)
 }
 
 func cpuRemedies(s Scale) Section {
 	n := cpuValues(s)
-	section := Section{
-		Name:  "remedies",
+	section := Section{Sweep: Sweep{
+		Name:  SectionRemedies,
 		Title: "Remedies, alone and together",
 		Text: "All have " + strconv.Itoa(studySlots) + " slots a channel. “native” is one channel as it is. " +
 			"With one consumer, several channels are received from by one select.",
 		Axis:     "GOMAXPROCS",
 		Measures: []Measure{Throughput}, // the derived tables have the lock waits
-	}
+	}}
 	for _, procs := range cpuProcs(s) {
 		for _, to := range []struct {
-			panel, work string
-			receivers   int
-		}{{oneConsumer, "one-consumer", 1}, {matched, "matched", procs}} {
-			p := s.cpuPoint("remedies", to.panel, to.work, procs)
+			load      Load
+			receivers int
+		}{{LoadOneConsumer, 1}, {loadMatched, procs}} {
+			p := s.cpuPoint(SectionRemedies, Panel{Load: to.load}, string(to.load), procs)
 			for _, r := range cpuRoster(procs) {
-				if whyNot := r.whyNot(to.panel, procs); whyNot != "" {
-					p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: r.name, Reason: whyNot})
+				if whyNot := r.whyNot(to.load, procs); whyNot != "" {
+					p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: r.id, Reason: whyNot})
 					continue
 				}
 				p.Entries = append(p.Entries, r.enter(n, procs, to.receivers))
@@ -125,15 +100,15 @@ func cpuRemedies(s Scale) Section {
 
 // whyNot says why a remedy is not asked to do the work of a panel with that many
 // Ps, "" if it is.
-func (r remedy) whyNot(panel string, procs int) string {
+func (r remedy) whyNot(load Load, procs int) string {
 	switch {
 	case procs <= r.procs:
 		return "it is for more Ps than " + strconv.Itoa(r.procs) + ": the other points show fewer"
-	case r.several && panel == oneConsumer:
+	case r.several && load == LoadOneConsumer:
 		return "each of its channels has a consumer of its own"
 	case r.contender.LeastReceivers > procs:
 		return "it has more channels than there are consumers"
-	case r.contender.OneReceiver && panel == matched:
+	case r.contender.OneReceiver && load == loadMatched:
 		return "it is one consumer that selects over all channels"
 	}
 	return ""

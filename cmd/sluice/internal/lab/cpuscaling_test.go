@@ -75,10 +75,10 @@ func TestSweepsAreSeries(t *testing.T) {
 				t.Errorf("%s, beyond the CPUs %v, is called %s", p.Name, p.Beyond, name)
 			}
 			if !p.Beyond {
-				series[p.Panel+name] = true
+				series[p.Panel.String()+name] = true
 			}
 		}
-		if panels := len(pretend(cpuScalingStudy, scale, func(string, *Point) float64 { return 1 }).panels(section.Name)); len(series) != panels {
+		if panels := len(pretend(cpuScalingStudy, scale, func(ContenderID, *Point) float64 { return 1 }).panels(section.Name)); len(series) != panels {
 			t.Errorf("%s: %d panels are %d series", section.Name, panels, len(series))
 		}
 	}
@@ -104,14 +104,14 @@ func TestPublishedPlacesNeedTheirCPUs(t *testing.T) {
 // have.
 func TestCombinationsHaveTheirParts(t *testing.T) {
 	roster := cpuRoster(16)
-	byName := make(map[string]remedy)
+	byName := make(map[ContenderID]remedy)
 	for _, r := range roster {
-		byName[r.name] = r
+		byName[r.id] = r
 	}
 	combinations := 0
 	for _, r := range roster {
 		if len(r.parts) == 1 {
-			t.Errorf("%q is a combination of one", r.name)
+			t.Errorf("%q is a combination of one", r.id)
 		}
 		if len(r.parts) > 0 {
 			combinations++
@@ -119,12 +119,12 @@ func TestCombinationsHaveTheirParts(t *testing.T) {
 		for _, name := range r.parts {
 			part, ok := byName[name]
 			if !ok || len(part.parts) > 0 {
-				t.Errorf("%q is made of %q, which does not take part alone", r.name, name)
+				t.Errorf("%q is made of %q, which does not take part alone", r.id, name)
 			}
 			// "remedy: 16 channels by clock" is in "remedy: 16 channels by clock, slices of 64".
 			for feature := range strings.SplitSeq(strings.TrimPrefix(part.contender.Name, "remedy: "), ", ") {
 				if feature != "1 channel" && !strings.Contains(r.contender.Name, feature) {
-					t.Errorf("%q, %s, has no %q of its part %q", r.name, r.contender.Name, feature, name)
+					t.Errorf("%q, %s, has no %q of its part %q", r.id, r.contender.Name, feature, name)
 				}
 			}
 		}
@@ -136,30 +136,31 @@ func TestCombinationsHaveTheirParts(t *testing.T) {
 
 func TestWhoIsLeftOutOfTheRemedies(t *testing.T) {
 	for _, tt := range []struct {
-		panel, who string
-		procs      int
-		out        bool
+		load  Load
+		who   ContenderID
+		procs int
+		out   bool
 	}{
-		{oneConsumer, byClock, 1, true}, // also where P is one
-		{oneConsumer, byClock, 8, true},
-		{oneConsumer, allTogether, 8, true},
-		{oneConsumer, withoutMore, 8, false},
-		{oneConsumer, nativeFan4, 8, false},
-		{matched, nativeFan4, 1, true},
-		{matched, byClock, 8, false},
-		{matched, "published, 4 channels by clock", 2, true},
-		{matched, "published, 4 channels by clock", 4, false},
-		{matched, capped, 32, true},
-		{matched, capped, 33, false},
-		{oneConsumer, ownLanes, 1, false},
+		{LoadOneConsumer, byClock, 1, true}, // also where P is one
+		{LoadOneConsumer, byClock, 8, true},
+		{LoadOneConsumer, allTogether, 8, true},
+		{LoadOneConsumer, withoutMore, 8, false},
+		{LoadOneConsumer, nativeFan4, 8, false},
+		{loadMatched, nativeFan4, 1, true},
+		{loadMatched, byClock, 8, false},
+		{loadMatched, byClockOf(4), 2, true},
+		{loadMatched, byClockOf(4), 4, false},
+		{loadMatched, capped, 32, true},
+		{loadMatched, capped, 33, false},
+		{LoadOneConsumer, ShardedLanes, 1, false},
 	} {
 		roster := cpuRoster(tt.procs)
-		i := slices.IndexFunc(roster, func(r remedy) bool { return r.name == tt.who })
+		i := slices.IndexFunc(roster, func(r remedy) bool { return r.id == tt.who })
 		if i < 0 {
 			t.Fatalf("%q is not in the roster", tt.who)
 		}
-		if why := roster[i].whyNot(tt.panel, tt.procs); (why != "") != tt.out {
-			t.Errorf("%s, %d Ps: %q is left out because %q", tt.panel, tt.procs, tt.who, why)
+		if why := roster[i].whyNot(tt.load, tt.procs); (why != "") != tt.out {
+			t.Errorf("%s, %d Ps: %q is left out because %q", tt.load, tt.procs, tt.who, why)
 		}
 	}
 }
@@ -191,38 +192,38 @@ func TestCappedHasFewerPs(t *testing.T) {
 			t.Errorf("GOMAXPROCS left at %d, was %d", now, before)
 		}
 	}
-	i := slices.IndexFunc(cpuRoster(64), func(r remedy) bool { return r.name == capped })
+	i := slices.IndexFunc(cpuRoster(64), func(r remedy) bool { return r.id == capped })
 	if got := cpuRoster(64)[i].procs; got != 32 {
 		t.Errorf("the study's GOMAXPROCS is %d, want 32", got)
 	}
 }
 
 // onEight pretends a run on eight CPUs.
-func onEight(cost func(who string, p *Point) float64) []string {
+func onEight(cost func(who ContenderID, p *Point) float64) []string {
 	return cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8}, cost)).Findings
 }
 
 func TestCPUScalingFindings(t *testing.T) {
 	law := predict.Law{Lambda: 40e6, Sigma: 0.1, Kappa: 0.05} // peaks at 4
-	findings := onEight(func(who string, p *Point) float64 {
+	findings := onEight(func(who ContenderID, p *Point) float64 {
 		switch {
 		case p.Beyond:
 			return 1 // no data: it would be the best of all
-		case who == manyToOne.of(native):
+		case who == manyToOne.of(Native):
 			return 1e9 / law.At(float64(p.Procs))
 		case who == oneToOne.of(nativeSelects):
 			return 150
-		case who == manyToMany.of(native):
+		case who == manyToMany.of(Native):
 			return 30 * float64(p.Procs)
-		case who == withSlots(native, 1):
+		case who == withSlots(Native, 1):
 			return 80
 		case who == allTogether:
 			return 50
-		case who == slicesOf:
+		case who == SharedSlices:
 			return 40
 		case who == timeAfter:
 			return 400
-		case who == ownLanes:
+		case who == ShardedLanes:
 			return 25
 		}
 		return 100
@@ -232,8 +233,8 @@ func TestCPUScalingFindings(t *testing.T) {
 	contains(t, findings, "times 1.78; published: divided by three from 1 to 128 CPUs.")
 	contains(t, findings, "One built-in channel, P to 1: the scaling law through 1 to 8 CPUs (σ 0.1, κ 0.05) has its peak at 4 CPUs, with 83.9 million values per second; the rounds agree.")
 	contains(t, findings, "One built-in channel, P to P: the scaling law through 1 to 8 CPUs (σ 1, κ 1) has its peak at 1 CPU")
-	contains(t, findings, "Selecting on data and a close channel, in place of range (1 to 1), costs 50.0 % ± 0.0 % more at GOMAXPROCS 1, 50.0 % ± 0.0 % more at 2, 50.0 % ± 0.0 % more at 4 and 50.0 % ± 0.0 % more at 8.")
-	contains(t, findings, "A capacity of 1, in place of none, saves 20.0 % ± 0.0 % at GOMAXPROCS 1")
+	contains(t, findings, "Selecting on data and a close channel, in place of range (1 to 1), costs 50.0% ± 0.0% more at GOMAXPROCS 1, 50.0% ± 0.0% more at 2, 50.0% ± 0.0% more at 4 and 50.0% ± 0.0% more at 8.")
+	contains(t, findings, "A capacity of 1, in place of none, saves 20.0% ± 0.0% at GOMAXPROCS 1")
 	contains(t, findings, "Times the throughput of one channel, each remedy alone (P producers, matched consumers, GOMAXPROCS 8): "+
 		"“sluice.Sharded, lane each, runs” 4.00 (4.00 to 4.00), “published, slices” 2.50 (2.50 to 2.50) and “published, timeout by time.After” 0.25 (0.25 to 0.25). "+
 		"No difference beyond noise: “published, pinned threads”")
@@ -257,7 +258,7 @@ func TestFromOneCPU(t *testing.T) {
 		110:   "on 8: divided by 1.10.",
 		50:    "on 8: times 2.00.",
 	} {
-		findings := onEight(func(_ string, p *Point) float64 {
+		findings := onEight(func(_ ContenderID, p *Point) float64 {
 			if p.Procs == 8 {
 				return cost
 			}
@@ -270,10 +271,10 @@ func TestFromOneCPU(t *testing.T) {
 }
 
 func TestBestNeedsALead(t *testing.T) {
-	nothing := onEight(func(string, *Point) float64 { return 100 })
+	nothing := onEight(func(ContenderID, *Point) float64 { return 100 })
 	contains(t, nothing, "No remedy alone makes a difference beyond noise (P producers, one consumer, GOMAXPROCS 8).")
-	tied := onEight(func(who string, _ *Point) float64 {
-		if who == ownLanes || who == slicesOf {
+	tied := onEight(func(who ContenderID, _ *Point) float64 {
+		if who == ShardedLanes || who == SharedSlices {
 			return 50
 		}
 		return 100
@@ -284,8 +285,8 @@ func TestBestNeedsALead(t *testing.T) {
 			t.Errorf("of equals: %s", finding)
 		}
 	}
-	few := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8, Count: 2}, func(who string, _ *Point) float64 {
-		if who == ownLanes {
+	few := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8, Count: 2}, func(who ContenderID, _ *Point) float64 {
+		if who == ShardedLanes {
 			return 50
 		}
 		return 100
@@ -297,7 +298,7 @@ func TestBestNeedsALead(t *testing.T) {
 }
 
 func TestRemedyTables(t *testing.T) {
-	measured := pretend(cpuScalingStudy, Scale{CPUs: 64}, func(who string, _ *Point) float64 {
+	measured := pretend(cpuScalingStudy, Scale{CPUs: 64}, func(who ContenderID, _ *Point) float64 {
 		switch who {
 		case capped:
 			return 25
@@ -310,7 +311,7 @@ func TestRemedyTables(t *testing.T) {
 		for i := range outcome.Results {
 			for j := range outcome.Results[i].Repetitions {
 				r := &outcome.Results[i].Repetitions[j]
-				r.Figures = append(r.Figures, measure.Figure{Unit: measure.LockWait, Value: float64(len(outcome.Results[i].Contender))})
+				r.Figures = append(r.Figures, measure.Figure{Unit: measure.LockWait, Value: float64(len(NameOf(outcome.Results[i].Contender)))})
 			}
 		}
 	}
@@ -323,9 +324,9 @@ func TestRemedyTables(t *testing.T) {
 			t.Errorf("title %q", table.Title)
 		}
 		want := map[int][]string{
-			0:                   {native, "1.00", "itself", "6.0"},
-			1:                   {capped, "4.00", "4.00 to 4.00", "24.0"},
-			len(table.Rows) - 1: {pinned, "0.50", "0.50 to 0.50", "25.0"},
+			0:                   {NameOf(Native), "1.00", "itself", "6.0"},
+			1:                   {NameOf(capped), "4.00", "4.00 to 4.00", "24.0"},
+			len(table.Rows) - 1: {NameOf(pinned), "0.50", "0.50 to 0.50", "25.0"},
 		}
 		for i, row := range want {
 			if !slices.Equal(table.Rows[i], row) {
@@ -360,24 +361,24 @@ func TestCarries(t *testing.T) {
 }
 
 func TestShardFrom(t *testing.T) {
-	type costs map[string]float64 // who, at how many producers
+	type costs map[ContenderID]float64 // who, at how many producers
 	for _, tt := range []struct {
 		name  string
 		costs costs
 		want  string
 	}{
-		{"from four on", costs{ownLanes + " 4": 50, ownLanes + " 8": 25, ownSharded + " 32": 20},
+		{"from four on", costs{ShardedLanes + " 4": 50, ShardedLanes + " 8": 25, ownSharded + " 32": 20},
 			"On 2 CPUs, from 4 producers on, more than one channel pays: sluice.Sharded, lane each, runs carries 2.00 (2.00 to 2.00) times as much as one built-in channel " +
 				"of 4096 slots, and 1.60 (1.60 to 1.60) times as much as one sluice.Bounded."},
-		{"not in between", costs{ownLanes + " 2": 50, nativeFan2 + " 8": 50, nativeFan2 + " 32": 50}, "from 8 producers on"},
+		{"not in between", costs{ShardedLanes + " 2": 50, nativeFan2 + " 8": 50, nativeFan2 + " 32": 50}, "from 8 producers on"},
 		{"always", costs{ownSharded + " 1": 50, ownSharded + " 2": 50, ownSharded + " 4": 50, ownSharded + " 8": 50, ownSharded + " 32": 50},
 			"from 1 producer on, more than one channel pays: sluice.Sharded carries"},
 		{"never", costs{}, "On 2 CPUs one channel holds its own: with 32 producers nobody"},
-		{"faster than the built-in channel, but not than one of ours", costs{ownLanes + " 32": 90}, "one channel holds its own"},
-		{"not at the largest", costs{ownLanes + " 8": 20}, "one channel holds its own"},
+		{"faster than the built-in channel, but not than one of ours", costs{ShardedLanes + " 32": 90}, "one channel holds its own"},
+		{"not at the largest", costs{ShardedLanes + " 8": 20}, "one channel holds its own"},
 	} {
-		got := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(who string, p *Point) float64 {
-			if cost, ok := tt.costs[who+" "+p.X]; ok && p.Procs == 2 {
+		got := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(who ContenderID, p *Point) float64 {
+			if cost, ok := tt.costs[who+" "+ContenderID(p.X)]; ok && p.Procs == 2 {
 				return cost
 			}
 			if who == ownBounded {

@@ -3,71 +3,63 @@ package lab
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
-)
-
-// Names of contestants that only this experiment knows.
-const (
-	native        = "native"
-	withHandOff   = "sluice"
-	withNoHandOff = "sluice, no hand-off"
 )
 
 // directSendStudy is the study of the hand-off to a waiting receiver, with the
 // ablation that its author wished for.
 var directSendStudy = register(Experiment{
-	Name:  "direct-send",
-	Title: "Does a hand-off to a waiting receiver pay?",
-	Prediction: "A hand-off saves the receiver a look into the buffer under the lock, a few nanoseconds beside the " +
-		"hundred or more of the switch between goroutines: it shows, if at all, where each value wakes somebody, " +
-		"and least with many slots.",
-	Source: Source{
-		Author:  "P. Pearl",
-		Title:   "Channel Direct Send",
-		Year:    2017,
-		Machine: "not stated",
-		Go:      "not stated",
+	Study: Study{
+		Name:  DirectSend,
+		Title: "Does a hand-off to a waiting receiver pay?",
+		Prediction: "A hand-off saves the receiver a look into the buffer under the lock, a few nanoseconds beside the " +
+			"hundred or more of the switch between goroutines: it shows, if at all, where each value wakes somebody, " +
+			"and least with many slots.",
+		Source: Source{
+			Author:  "P. Pearl",
+			Title:   "Channel Direct Send",
+			Year:    2017,
+			Machine: "not stated",
+			Go:      "not stated",
+		},
+		Notes: []string{
+			"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above. “sluice, no hand-off” is the same " +
+				"without the hand-off: a waiting receiver is woken and looks again, all else being equal. " +
+				"That is the experiment that the author wished to make with the runtime's own channels.",
+		},
+		PublishedIn: PerOperation,
 	},
-	Notes: []string{
-		"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above. “sluice, no hand-off” is the same " +
-			"without the hand-off: a waiting receiver is woken and looks again, all else being equal. " +
-			"That is the experiment that the author wished to make with the runtime's own channels.",
-	},
-	Sections:    directSections,
-	Published:   directPublished(),
-	PublishedIn: PerOperation,
-	Conclude:    directConclusion,
+	Sections:  directSections,
+	Published: directPublished(),
+	Conclude:  directConclusion,
 })
 
 var directCapacities = []int{0, 1, 10}
 
 func directPublished() []Published {
 	var figures []Published
-	add := func(row, section string, procs int, values ...float64) {
+	add := func(row string, section SectionID, procs int, values ...float64) {
 		for i, value := range values {
 			capacity := strconv.Itoa(directCapacities[i])
 			figures = append(figures, Published{
 				Row: row, Column: "capacity " + capacity, Value: value,
-				Section: section, Panel: atProcs(strconv.Itoa(procs)), X: capacity, Contender: native, Ours: withHandOff,
+				Section: section, Panel: atProcs(procs), X: capacity, Contender: Native, Ours: withHandOff,
 			})
 		}
 	}
-	add("(a) one way, 1 CPU", "one-way", 1, 225, 173, 97.4)
-	add("(b) request and response, 1 CPU", "request", 1, 379, 388, 383)
-	add("(b) request and response, 2 CPUs", "request", 2, 445, 437, 443)
+	add("(a) one way, 1 CPU", SectionOneWay, 1, 225, 173, 97.4)
+	add("(b) request and response, 1 CPU", SectionRequest, 1, 379, 388, 383)
+	add("(b) request and response, 2 CPUs", SectionRequest, 2, 445, 437, 443)
 	return append(figures, Published{
 		Row: "(c) all sends first, 8 CPUs", Column: "N slots", Value: 64.7,
-		Section: "all-first", Panel: fillFirst, X: "8", Contender: nativeSlotEach, Ours: boundedSlotEach,
+		Section: sectionAllFirst, Panel: Panel{Load: fillFirst}, X: "8", Contender: nativeSlotEach, Ours: boundedSlotEach,
 	})
 }
-
-// atProcs names a panel.
-func atProcs(procs string) string { return "GOMAXPROCS " + procs }
 
 // directRoster is everybody who can be given a capacity of 0, 1 or 10.
 func directRoster(capacity int) []contestant {
@@ -78,7 +70,7 @@ func directRoster(capacity int) []contestant {
 		return contender.Bounded(background, o)
 	}
 	return []contestant{
-		{native, contender.Native(), capacity, false},
+		{Native, contender.Native(), capacity, false},
 		{withHandOff, make(nil), capacity, false},
 		{withNoHandOff, make(&contender.Options{NoHandOff: true}), capacity, false},
 	}
@@ -91,26 +83,26 @@ var noCapacity = []measure.LeftOut{
 
 func directSections(s Scale) []Section {
 	n := [...]int{Standard: 20_000, Quick: 1_000, AsPublished: 500_000}[s.Size]
-	oneWay := Section{
-		Name:     "one-way",
+	oneWay := Section{Sweep: Sweep{
+		Name:     SectionOneWay,
 		Title:    "(a) One way",
 		Text:     "One goroutine sends values to another, which adds them up.",
 		Axis:     "capacity",
 		Measures: []Measure{PerValue},
-	}
-	request := Section{
-		Name:     "request",
+	}}
+	request := Section{Sweep: Sweep{
+		Name:     SectionRequest,
 		Title:    "(b) Request and response",
 		Text:     "Send a value, then wait for the answer on a second channel.",
 		Axis:     "capacity",
 		Measures: []Measure{{Unit: measure.NsPerOp, Axis: "ns per round trip"}},
-	}
+	}}
 	for _, procs := range s.procs(1, 2, 8) {
-		panel := atProcs(strconv.Itoa(procs))
+		panel := atProcs(procs)
 		for _, capacity := range directCapacities {
 			label := []measure.Label{{Key: "capacity", Value: strconv.Itoa(capacity)}}
-			a := s.point("one-way", panel, "one-way", label[0].Value, procs, n, label)
-			b := s.point("request", panel, "request", label[0].Value, procs, n/2, label)
+			a := s.point(SectionOneWay, panel, "one-way", label[0].Value, procs, n, label)
+			b := s.point(SectionRequest, panel, "request", label[0].Value, procs, n/2, label)
 			for _, c := range directRoster(capacity) {
 				a.Entries = append(a.Entries, c.bothAtOnce(n))
 				b.Entries = append(b.Entries, c.entry(workload.PingPong(capacity), n/2))
@@ -130,20 +122,20 @@ func allFirst(s Scale, n int) Section {
 		{boundedSlotEach, contender.Bounded(background, nil), slotEach, false},
 		{elastic, contender.Elastic(background, nil), unbounded, false},
 	}
-	section := Section{
-		Name:     "all-first",
+	section := Section{Sweep: Sweep{
+		Name:     sectionAllFirst,
 		Title:    "(c) All sends before all receives",
-		Text:     "One goroutine sends " + thousands(n) + " values and then receives them: nobody ever waits.",
+		Text:     "One goroutine sends " + format.Thousands(n) + " values and then receives them: nobody ever waits.",
 		Axis:     "GOMAXPROCS",
 		Measures: []Measure{PerValue},
-	}
+	}}
 	for _, procs := range s.procs(1, 2, 8) {
-		p := s.point("all-first", fillFirst, "all-first", strconv.Itoa(procs), procs, n, nil)
+		p := s.point(sectionAllFirst, Panel{Load: fillFirst}, "all-first", strconv.Itoa(procs), procs, n, nil)
 		for _, c := range roster {
 			if entry, whyNot := c.fillFirst(n); whyNot == "" {
 				p.Entries = append(p.Entries, entry)
 			} else {
-				p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: c.name, Reason: whyNot})
+				p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: c.id, Reason: whyNot})
 			}
 		}
 		p.LeftOut = append(p.LeftOut, measure.LeftOut{
@@ -162,15 +154,15 @@ func directConclusion(m *Measured) Conclusion {
 // buffer, at two processors or else the most that were measured and have a CPU each.
 func directSummary(m *Measured) []string {
 	var summary []string
-	for _, panel := range m.panels("one-way") {
-		if len(summary) > 0 && m.beyond("one-way", panel, "0") {
+	for _, panel := range m.panels(SectionOneWay) {
+		if len(summary) > 0 && m.beyond(SectionOneWay, panel, "0") {
 			break
 		}
-		if change, ok := m.change("one-way", panel, "0", native, withHandOff); ok {
-			price := stat.Summarize(m.Samples("one-way", panel, "0", native, measure.NsPerOp))
+		if change, ok := m.change(SectionOneWay, panel, "0", Native, withHandOff); ok {
+			price := stat.Summarize(m.Samples(SectionOneWay, panel, "0", Native, measure.NsPerOp))
 			summary = []string{fmt.Sprintf("At %s a value handed over by a built-in channel without a buffer costs %.0f ns; "+
-				"by sluice.Rendezvous %s times that.", m.markedPanel("one-way", panel), price.Median, factor(change))}
-			if panel == atProcs("2") {
+				"by sluice.Rendezvous %s times that.", m.markedPanel(SectionOneWay, panel), price.Median, factor(change))}
+			if panel == atProcs(2) {
 				break
 			}
 		}
@@ -180,11 +172,17 @@ func directSummary(m *Measured) []string {
 
 func directFindings(m *Measured) []string {
 	var findings []string
-	for _, question := range []struct{ what, base, other string }{
+	for _, question := range []struct {
+		what        string
+		base, other ContenderID
+	}{
 		{"a hand-off", withNoHandOff, withHandOff},
-		{"sluice, in place of the built-in channel,", native, withHandOff},
+		{"sluice, in place of the built-in channel,", Native, withHandOff},
 	} {
-		for _, part := range []struct{ section, name string }{{"one-way", "One way"}, {"request", "Request and response"}} {
+		for _, part := range []struct {
+			section SectionID
+			name    string
+		}{{SectionOneWay, "One way"}, {SectionRequest, "Request and response"}} {
 			findings = append(findings, m.byCapacity(part.section, part.name, question.what, question.base, question.other)...)
 		}
 	}
@@ -193,14 +191,14 @@ func directFindings(m *Measured) []string {
 
 // byCapacity compares two contenders by GOMAXPROCS, a finding for each capacity.
 // The capacities at which nothing was found share one.
-func (m *Measured) byCapacity(section, part, what, base, other string) []string {
+func (m *Measured) byCapacity(section SectionID, part, what string, base, other ContenderID) []string {
 	var findings, nothing []string
 	for _, capacity := range directCapacities {
 		x := strconv.Itoa(capacity)
 		var places []place
 		for _, panel := range m.panels(section) {
 			if c, ok := m.change(section, panel, x, base, other); ok {
-				places = append(places, place{m.marked(strings.TrimPrefix(panel, atProcs("")), section, panel, x), c})
+				places = append(places, place{m.marked(strconv.Itoa(panel.Procs), section, panel, x), c})
 			}
 		}
 		switch {
@@ -212,7 +210,7 @@ func (m *Measured) byCapacity(section, part, what, base, other string) []string 
 		}
 	}
 	if len(nothing) > 0 {
-		findings = append(findings, fmt.Sprintf("%s, capacity %s: %s makes no difference beyond noise.", part, enumerate(nothing), what))
+		findings = append(findings, fmt.Sprintf("%s, capacity %s: %s makes no difference beyond noise.", part, format.And(nothing), what))
 	}
 	return findings
 }

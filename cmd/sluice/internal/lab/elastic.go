@@ -12,73 +12,59 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// Panels of the elastic experiment: the study's Seq and Con, and a load of ours.
-const (
-	fillFirst  = "fill first, then drain"
-	bothAtOnce = "both at once"
-	swinging   = "swinging around a power of two"
-)
-
-// Names of contestants that only this experiment knows.
-const (
-	boundedOneToOne = "sluice.Bounded, 1024, 1:1"
-
-	shrinkHalf     = "published, halves below a half"
-	shrinkEmpty    = "published, when empty"
-	shrinkNever    = "published, never"
-	shrinkQuarter  = "lazier: halves below a quarter"
-	shrinkIntended = "when empty, as intended"
-	presized       = "pre-sized, never"
-	ownHalf        = "sluice.Elastic, ShrinkHalf"
-	ownEmpty       = "sluice.Elastic, ShrinkEmpty"
-	ownNever       = "sluice.Elastic, NoShrink"
-)
-
 // elasticStudy is the study of a channel that grows.
 var elasticStudy = register(Experiment{
-	Name:  "elastic",
-	Title: "How much does a growable channel cost?",
-	Prediction: "A goroutine between two built-in channels costs at least one more hand-over for each value, so it takes " +
-		"more than twice the time of one channel. A queue that grows in place needs no goroutine, and costs no more " +
-		"than a built-in channel of 1024 slots.",
-	Source: Source{
-		Author:  "N. Patavalis",
-		Title:   "Elastic channels",
-		Year:    2014,
-		Machine: "2-core notebook",
-		Go:      "1.3 era",
+	Study: Study{
+		Name:  Elastic,
+		Title: "How much does a growable channel cost?",
+		Prediction: "A goroutine between two built-in channels costs at least one more hand-over for each value, so it takes " +
+			"more than twice the time of one channel. A queue that grows in place needs no goroutine, and costs no more " +
+			"than a built-in channel of 1024 slots.",
+		Source: Source{
+			Author:  "N. Patavalis",
+			Title:   "Elastic channels",
+			Year:    2014,
+			Machine: "2-core notebook",
+			Go:      "1.3 era",
+		},
+		Notes: []string{
+			"The author's profile found about half of the time in the runtime's selectgo.",
+			"The published elastic channel is written from its description. As published, its flushing pump " +
+				"loses the value that it receives after 1024 in a row; the contender mends that and keeps the rest, " +
+				"a ShrinkEmpty that frees nothing included.",
+			"“1:1” is a sluice.Bounded of 1024 slots made with SingleSender and SingleReceiver.",
+			"Except where shrinking is the question, the published channel never shrinks: that is its fastest mode.",
+			"The published columns without a GOMAXPROCS are compared with GOMAXPROCS 1, the default of Go at that time.",
+		},
+		PublishedIn: PerOperation,
 	},
-	Notes: []string{
-		"The author's profile found about half of the time in the runtime's selectgo.",
-		"The published elastic channel is written from its description. As published, its flushing pump " +
-			"loses the value that it receives after 1024 in a row; the contender mends that and keeps the rest, " +
-			"a ShrinkEmpty that frees nothing included.",
-		"“1:1” is a sluice.Bounded of 1024 slots made with SingleSender and SingleReceiver.",
-		"Except where shrinking is the question, the published channel never shrinks: that is its fastest mode.",
-		"The published columns without a GOMAXPROCS are compared with GOMAXPROCS 1, the default of Go at that time.",
-	},
-	Sections:    elasticSections,
-	Published:   elasticPublished(),
-	PublishedIn: PerOperation,
-	Conclude:    elasticConclusion,
+	Sections:  elasticSections,
+	Published: elasticPublished(),
+	Conclude:  elasticConclusion,
 })
 
 func elasticPublished() []Published {
-	const section = "procs"
 	rows := []struct {
-		name, panel, contender, ours string
-		values                       [3]float64
+		name            string
+		load            Load
+		contender, ours ContenderID
+		values          [3]float64
 	}{
 		{"native, unbuffered", bothAtOnce, nativeUnbuffered, rendezvous, [3]float64{425, 403, 553}},
 		{"native, 1024 slots", bothAtOnce, native1024, bounded1024, [3]float64{215, 212, 406}},
 		{"elastic Seq", fillFirst, "", elastic, [3]float64{1599, 562, 407}},
 		{"elastic Con", bothAtOnce, "", elastic, [3]float64{1974, 637, 396}},
 	}
-	columns := []struct{ name, pump, x string }{
+	columns := []struct {
+		name string
+		pump ContenderID
+		x    string
+	}{
 		{"simple", simplePump, "1"},
 		{"flushing", flushingPump, "1"},
 		{"flushing, GOMAXPROCS=4", flushingPump, "4"},
@@ -92,7 +78,7 @@ func elasticPublished() []Published {
 			}
 			figures = append(figures, Published{
 				Row: row.name, Column: column.name, Value: row.values[i],
-				Section: section, Panel: row.panel, X: column.x, Contender: who, Ours: row.ours,
+				Section: sectionProcs, Panel: Panel{Load: row.load}, X: column.x, Contender: who, Ours: row.ours,
 			})
 		}
 	}
@@ -106,12 +92,12 @@ func asPublished(pump contender.Pump, shrink contender.PublishedShrink) contende
 
 // elasticRoster is everybody who is asked to do the study's two works.
 func elasticRoster() []contestant {
-	native, bounded := contender.Native(), contender.Bounded(background, nil)
+	builtIn, bounded := contender.Native(), contender.Bounded(background, nil)
 	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
 	return []contestant{
-		{nativeUnbuffered, native, 0, false},
-		{native1024, native, 1024, false},
-		{nativeSlotEach, native, slotEach, false},
+		{nativeUnbuffered, builtIn, 0, false},
+		{native1024, builtIn, 1024, false},
+		{nativeSlotEach, builtIn, slotEach, false},
 		published(simplePump, asPublished(contender.Simple, contender.PublishedNoShrink)),
 		published(flushingPump, asPublished(contender.Flushing, contender.PublishedNoShrink)),
 		{rendezvous, contender.Rendezvous(background, nil), 0, false},
@@ -120,7 +106,7 @@ func elasticRoster() []contestant {
 		{boundedSlotEach, bounded, slotEach, false},
 		{elastic, contender.Elastic(background, nil), unbounded, false},
 		{elasticBatches, contender.Elastic(background, nil), unbounded, true},
-		{ends, contender.Ends(nil), unbounded, false},
+		{pipe, contender.Ends(nil), unbounded, false},
 	}
 }
 
@@ -136,14 +122,14 @@ func elasticSections(s Scale) []Section {
 }
 
 // seqAndCon returns the study's two works as points at one place.
-func (s Scale) seqAndCon(section, x string, procs, n int, roster []contestant, labels ...measure.Label) []*Point {
-	seq := s.point(section, fillFirst, "seq", x, procs, n, labels)
-	con := s.point(section, bothAtOnce, "con", x, procs, n, labels)
+func (s Scale) seqAndCon(section SectionID, x string, procs, n int, roster []contestant, labels ...measure.Label) []*Point {
+	seq := s.point(section, Panel{Load: fillFirst}, string(fillFirst), x, procs, n, labels)
+	con := s.point(section, Panel{Load: bothAtOnce}, string(bothAtOnce), x, procs, n, labels)
 	for _, c := range roster {
 		if entry, whyNot := c.fillFirst(n); whyNot == "" {
 			seq.Entries = append(seq.Entries, entry)
 		} else {
-			seq.LeftOut = append(seq.LeftOut, measure.LeftOut{Contender: c.name, Reason: whyNot})
+			seq.LeftOut = append(seq.LeftOut, measure.LeftOut{Contender: c.id, Reason: whyNot})
 		}
 		con.Entries = append(con.Entries, c.bothAtOnce(n))
 	}
@@ -161,16 +147,18 @@ func elasticProcs(s Scale) Section {
 	}
 	var points []*Point
 	for _, procs := range s.procs(study...) {
-		points = append(points, s.seqAndCon("procs", strconv.Itoa(procs), procs, n, elasticRoster())...)
+		points = append(points, s.seqAndCon(sectionProcs, strconv.Itoa(procs), procs, n, elasticRoster())...)
 	}
 	return Section{
-		Name:  "procs",
-		Title: "The study's two loads, by GOMAXPROCS",
-		Text: "One goroutine sends " + thousands(n) + " values and closes; the values are received in order, " +
-			"either after the last was sent or by a second goroutine meanwhile.",
-		Axis:     "GOMAXPROCS",
-		Measures: []Measure{PerValue},
-		Points:   byPanel(points),
+		Sweep: Sweep{
+			Name:  sectionProcs,
+			Title: "The study's two loads, by GOMAXPROCS",
+			Text: "One goroutine sends " + format.Thousands(n) + " values and closes; the values are received in order, " +
+				"either after the last was sent or by a second goroutine meanwhile.",
+			Axis:     "GOMAXPROCS",
+			Measures: []Measure{PerValue},
+		},
+		Points: byPanel(points),
 	}
 }
 
@@ -180,23 +168,25 @@ func elasticLength(s Scale) Section {
 	roster := slices.DeleteFunc(elasticRoster(), func(c contestant) bool { return c.capacity >= 0 })
 	var points []*Point
 	for _, n := range []int{2_000, 20_000, 200_000} {
-		points = append(points, s.seqAndCon("length", short(n), procs, n, roster)...)
+		points = append(points, s.seqAndCon(sectionLength, format.Short(float64(n)), procs, n, roster)...)
 	}
 	return Section{
-		Name:     "length",
-		Title:    "How many values",
-		Text:     "The same, by the number of values: the more are queued, the more often a queue must grow.",
-		Axis:     "values sent",
-		Measures: []Measure{PerValue},
-		Points:   byPanel(points),
+		Sweep: Sweep{
+			Name:     sectionLength,
+			Title:    "How many values",
+			Text:     "The same, by the number of values: the more are queued, the more often a queue must grow.",
+			Axis:     "values sent",
+			Measures: []Measure{PerValue},
+		},
+		Points: byPanel(points),
 	}
 }
 
 // shrinkRoster is the published flushing pump in each mode, what its author
 // would have tried next, and our modes.
 func shrinkRoster(n int) []contestant {
-	flushing := func(name string, shrink contender.PublishedShrink) contestant {
-		return published(name, asPublished(contender.Flushing, shrink))
+	flushing := func(id ContenderID, shrink contender.PublishedShrink) contestant {
+		return published(id, asPublished(contender.Flushing, shrink))
 	}
 	large := asPublished(contender.Flushing, contender.PublishedNoShrink)
 	large.Slots = powerOfTwo(n)
@@ -229,19 +219,21 @@ func elasticShrink(s Scale) Section {
 	n := [...]int{Standard: 100_000, Quick: 5_000}[s.Size]
 	procs := s.home(1, 2, 4)
 	roster := shrinkRoster(n)
-	points := s.seqAndCon("shrink", "", procs, n, roster)
-	swing := s.point("shrink", swinging, "swing", "", procs, n, nil)
+	points := s.seqAndCon(sectionShrink, "", procs, n, roster)
+	swing := s.point(sectionShrink, Panel{Load: swinging}, string(swinging), "", procs, n, nil)
 	for _, c := range roster {
 		swing.Entries = append(swing.Entries, c.entry(workload.Swing(swingAround, swingWidth), n))
 	}
 	return Section{
-		Name:  "shrink",
-		Title: "Shrinking: when, how eagerly, or never",
-		Text: "What the study left open: a pre-sized queue, lazier shrinking, and none. Pre-sized means slots for " +
-			thousands(n) + " values from the start. The third load sends and receives " + strconv.Itoa(swingWidth) +
-			" values in turn while about " + thousands(swingAround) + " are queued.",
-		Measures: []Measure{PerValue},
-		Points:   append(points, swing),
+		Sweep: Sweep{
+			Name:  sectionShrink,
+			Title: "Shrinking: when, how eagerly, or never",
+			Text: "What the study left open: a pre-sized queue, lazier shrinking, and none. Pre-sized means slots for " +
+				format.Thousands(n) + " values from the start. The third load sends and receives " + strconv.Itoa(swingWidth) +
+				" values in turn while about " + format.Thousands(swingAround) + " are queued.",
+			Measures: []Measure{PerValue},
+		},
+		Points: append(points, swing),
 	}
 }
 
@@ -259,13 +251,13 @@ func elasticBuffers(s Scale) Section {
 		label := func(vary string) []measure.Label {
 			return []measure.Label{{Key: "vary", Value: vary}, {Key: "slots", Value: x}}
 		}
-		points = append(points, s.seqAndCon("buffers", x, procs, n, pumps(size, size), label("both")...)...)
+		points = append(points, s.seqAndCon(sectionPumpBuffers, x, procs, n, pumps(size, size), label("both")...)...)
 		for _, one := range []struct {
 			vary          string
+			load          Load
 			send, receive int
-		}{{"send", size, usual}, {"receive", usual, size}} {
-			panel := bothAtOnce + ", " + one.vary + " buffer alone"
-			p := s.point("buffers", panel, "con", x, procs, n, label(one.vary))
+		}{{"send", varySendBuffer, size, usual}, {"receive", varyReceiveBuffer, usual, size}} {
+			p := s.point(sectionPumpBuffers, Panel{Load: one.load}, string(bothAtOnce), x, procs, n, label(one.vary))
 			for _, c := range pumps(one.send, one.receive) {
 				p.Entries = append(p.Entries, c.bothAtOnce(n))
 			}
@@ -273,13 +265,15 @@ func elasticBuffers(s Scale) Section {
 		}
 	}
 	return Section{
-		Name:  "buffers",
-		Title: "The two built-in channels of the published form",
-		Text: "The pump sits between two built-in channels of 128 slots each. Here both have another size, " +
-			"and then one of them alone.",
-		Axis:     "slots",
-		Measures: []Measure{PerValue},
-		Points:   byPanel(points),
+		Sweep: Sweep{
+			Name:  sectionPumpBuffers,
+			Title: "The two built-in channels of the published form",
+			Text: "The pump sits between two built-in channels of 128 slots each. Here both have another size, " +
+				"and then one of them alone.",
+			Axis:     "slots",
+			Measures: []Measure{PerValue},
+		},
+		Points: byPanel(points),
 	}
 }
 
@@ -292,7 +286,7 @@ func pumps(send, receive int) []contestant {
 
 func elasticMemory(s Scale) Section {
 	n := [...]int{Standard: 250_000, Quick: 10_000}[s.Size]
-	point := s.point("memory", "", "memory", "", s.home(1, 2, 4), n, nil)
+	point := s.point(sectionMemory, Panel{}, "memory", "", s.home(1, 2, 4), n, nil)
 	point.Target = 0
 	steps := 24                                     // enough that no two doublings share one, but for the smallest
 	point.Count = min(point.Count, stat.MinSamples) // the figures hardly vary
@@ -302,19 +296,21 @@ func elasticMemory(s Scale) Section {
 	point.Pass = time.Duration(steps) * stepTakes
 	roster := append(shrinkRoster(n),
 		contestant{boundedSlotEach, contender.Bounded(background, nil), slotEach, false},
-		contestant{ends, contender.Ends(nil), unbounded, false})
+		contestant{pipe, contender.Ends(nil), unbounded, false})
 	for _, c := range roster {
 		point.Entries = append(point.Entries, c.footprint(n, steps))
 	}
 	return Section{
-		Name:  "memory",
-		Title: "Memory held",
-		Text: "Heap memory held while " + thousands(n) + " values of 8 bytes are queued, at the worst moment of " +
-			"filling and when all are in; and what is left once they are drained and the channel is still open.",
-		Measures: []Measure{
-			{Unit: measure.BytesPeak, Title: "worst while filling", Axis: "bytes per value"},
-			{Unit: measure.BytesFull, Title: "when full", Axis: "bytes per value"},
-			{Unit: measure.BytesDrained, Title: "after the drain", Axis: "KiB in all", Per: 1024},
+		Sweep: Sweep{
+			Name:  sectionMemory,
+			Title: "Memory held",
+			Text: "Heap memory held while " + format.Thousands(n) + " values of 8 bytes are queued, at the worst moment of " +
+				"filling and when all are in; and what is left once they are drained and the channel is still open.",
+			Measures: []Measure{
+				{Unit: measure.BytesPeak, Title: "worst while filling", Axis: "bytes per value"},
+				{Unit: measure.BytesFull, Title: "when full", Axis: "bytes per value"},
+				{Unit: measure.BytesDrained, Title: "after the drain", Axis: "KiB in all", Per: 1024},
+			},
 		},
 		Points: []*Point{point},
 	}
@@ -327,7 +323,7 @@ func elasticConclusion(m *Measured) Conclusion {
 // elasticSummary compares the two elastic channels at the study's own load.
 func elasticSummary(m *Measured) []string {
 	said := effect("A channel that grows, sluice.Elastic in place of a goroutine between two built-in channels,", atGOMAXPROCS,
-		m.across("procs", bothAtOnce, flushingPump, elastic))
+		m.across(sectionProcs, Panel{Load: bothAtOnce}, flushingPump, elastic))
 	if said == "" {
 		return nil
 	}
@@ -337,24 +333,27 @@ func elasticSummary(m *Measured) []string {
 func elasticFindings(m *Measured) []string {
 	const beside = "Beside a built-in channel of 1024 slots, both ends at work, "
 	findings := []string{
-		ratio(beside+"the published flushing pump", atGOMAXPROCS, m.across("procs", bothAtOnce, native1024, flushingPump)),
-		ratio(beside+"sluice.Elastic", atGOMAXPROCS, m.across("procs", bothAtOnce, native1024, elastic)),
+		ratio(beside+"the published flushing pump", atGOMAXPROCS, m.across(sectionProcs, Panel{Load: bothAtOnce}, native1024, flushingPump)),
+		ratio(beside+"sluice.Elastic", atGOMAXPROCS, m.across(sectionProcs, Panel{Load: bothAtOnce}, native1024, elastic)),
 	}
-	for _, change := range []struct{ subject, base, other string }{
+	for _, change := range []struct {
+		subject     string
+		base, other ContenderID
+	}{
 		{"sluice.Elastic, in place of the published flushing pump", flushingPump, elastic},
-		{"sluice.Ends, in place of the published flushing pump", flushingPump, ends},
+		{"sluice.Ends, in place of the published flushing pump", flushingPump, pipe},
 		{"Batches of 64 through sluice.Elastic, in place of single values", elastic, elasticBatches},
 		{"Flushing in the published pump, in place of a select for each value", simplePump, flushingPump},
 	} {
-		for _, panel := range []string{fillFirst, bothAtOnce} {
+		for _, load := range []Load{fillFirst, bothAtOnce} {
 			findings = append(findings,
-				effect(change.subject+" ("+panel+"),", atGOMAXPROCS, m.across("procs", panel, change.base, change.other)))
+				effect(change.subject+" ("+load.String()+"),", atGOMAXPROCS, m.across(sectionProcs, Panel{Load: load}, change.base, change.other)))
 		}
 	}
 	findings = append(findings,
-		effect("Left open by the study: a pre-sized queue", withLoad, m.acrossPanels("shrink", "", shrinkNever, presized)),
-		effect("Left open by the study: shrinking below a quarter, in place of a half,", withLoad, m.acrossPanels("shrink", "", shrinkHalf, shrinkQuarter)),
-		effect("Left open by the study: not shrinking, in place of shrinking below a half,", withLoad, m.acrossPanels("shrink", "", shrinkHalf, shrinkNever)),
+		effect("Left open by the study: a pre-sized queue", withLoad, m.acrossPanels(sectionShrink, "", shrinkNever, presized)),
+		effect("Left open by the study: shrinking below a quarter, in place of a half,", withLoad, m.acrossPanels(sectionShrink, "", shrinkHalf, shrinkQuarter)),
+		effect("Left open by the study: not shrinking, in place of shrinking below a half,", withLoad, m.acrossPanels(sectionShrink, "", shrinkHalf, shrinkNever)),
 		m.bestBuffer(),
 		m.memory())
 	return slices.DeleteFunc(findings, func(f string) bool { return f == "" })
@@ -363,8 +362,8 @@ func elasticFindings(m *Measured) []string {
 // bestBuffer names the size of both built-in channels that was fastest.
 func (m *Measured) bestBuffer() string {
 	samples, medians := make(map[string][]float64), make(map[string]float64) // ns per value
-	for _, x := range m.xs("buffers", bothAtOnce) {
-		if found := m.Samples("buffers", bothAtOnce, x, flushingPump, measure.NsPerOp); len(found) > 0 {
+	for _, x := range m.xs(sectionPumpBuffers, Panel{Load: bothAtOnce}) {
+		if found := m.Samples(sectionPumpBuffers, Panel{Load: bothAtOnce}, x, flushingPump, measure.NsPerOp); len(found) > 0 {
 			samples[x], medians[x] = found, stat.Summarize(found).Median
 		}
 	}
@@ -381,10 +380,10 @@ func (m *Measured) bestBuffer() string {
 }
 
 func (m *Measured) memory() string {
-	held := func(who string) (string, bool) {
+	held := func(who ContenderID) (string, bool) {
 		var medians [3]float64
 		for i, unit := range []string{measure.BytesPeak, measure.BytesFull, measure.BytesDrained} {
-			samples := m.Samples("memory", "", "", who, unit)
+			samples := m.Samples(sectionMemory, Panel{}, "", who, unit)
 			if len(samples) == 0 {
 				return "", false
 			}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
@@ -67,35 +68,40 @@ func Select(names []string) ([]Experiment, error) {
 	return selected, nil
 }
 
+// A Study describes an experiment, in the lab and in a report.
+type Study struct {
+	Name  string `json:"name"`  // as on the command line
+	Title string `json:"title"` // its question
+	// Prediction is the expected result, and the reason: a sentence or two that the
+	// figures can prove wrong.
+	Prediction string    `json:"prediction"`
+	Source     Source    `json:"source"`
+	Notes      []string  `json:"notes"` // that a reader needs before the figures
+	Pictures   []Picture `json:"pictures,omitempty"`
+	// PublishedIn is the unit of the published figures.
+	PublishedIn Measure `json:"published_in"`
+}
+
 // An Experiment is a study that can be repeated.
 type Experiment struct {
-	Name  string // as on the command line
-	Title string // its question
-	// Prediction is what we expect before measuring, and why: a sentence or two that
-	// the figures can prove wrong.
-	Prediction string
-	Source     Source
-	Notes      []string // what a reader must know before the figures
-	Pictures   []Picture
-	Sections   func(Scale) []Section
-	// Published is what the author measured, each figure with the place of the
-	// same measurement here. All are in PublishedIn, in its unit in words.
-	Published   []Published
-	PublishedIn Measure
-	// Conclude says what the figures tell. It draws nothing from what was not
-	// measured: of no figures at all it returns the zero Conclusion.
+	Study
+	Sections func(Scale) []Section
+	// Published are the author's figures, in PublishedIn, each with the place of the
+	// same measurement here.
+	Published []Published
+	// Conclude draws conclusions from the measured points alone. Without any figure it
+	// returns the zero Conclusion.
 	Conclude func(*Measured) Conclusion
 }
 
-// A Conclusion is what an experiment tells about this machine.
+// A Conclusion is the result of an experiment on this machine.
 type Conclusion struct {
-	// Summary is what to know if nothing else is read: a sentence or two, with
-	// figures, for the first page of the report.
-	Summary []string
-	// Findings are the answers to the questions of the study, each a sentence or two.
-	Findings []string
+	// Summary is a sentence or two, with figures, for the first page of the report.
+	Summary []string `json:"summary"`
+	// Findings answer the questions of the study, each in a sentence or two.
+	Findings []string `json:"findings"`
 	// Tables hold figures that were derived from the measured ones.
-	Tables []Table
+	Tables []Table `json:"derived"`
 }
 
 // A Table is a small table of derived figures.
@@ -115,45 +121,44 @@ type Source struct {
 	Go      string `json:"go"`
 }
 
-// A Published figure is a fact about another machine: shown beside what is
-// measured here, and never expected of it.
+// A Published figure describes another machine. It is shown beside the figures of
+// this one, which are not expected to match it.
 type Published struct {
-	Row, Column string  // in the author's table
-	Value       float64 // in Experiment.PublishedIn
-	Section     string  // where the same work is measured here
-	Panel, X    string
-	Contender   string // who does the same here as in the study
-	Ours        string // and who of this library does that job
+	Row    string  `json:"row"` // in the author's table
+	Column string  `json:"column"`
+	Value  float64 `json:"published"` // in Study.PublishedIn
+
+	// The place where the same work is measured here.
+	Section SectionID `json:"-"`
+	Panel   Panel     `json:"-"`
+	X       string    `json:"-"`
+
+	Contender ContenderID `json:"contender"` // does here what the author measured
+	Ours      ContenderID `json:"ours"`      // the kind of this library for the same work
 }
 
-// A Picture shows the inside of a channel at one moment.
+// A Picture shows the state of a channel at one moment.
 type Picture struct {
-	Inside  Inside `json:"inside"`
-	Caption string `json:"caption"`
-}
-
-// Inside is the state of a channel: a ring of slots, and two lines of goroutines.
-type Inside struct {
-	Title        string   `json:"title"` // of the state, such as "Empty"
-	Capacity     int      `json:"capacity"`
-	Queued       int      `json:"queued"`        // values in the ring
-	SendIndex    int      `json:"send_index"`    // slot of the next value sent
-	ReceiveIndex int      `json:"receive_index"` // slot of the next value received
-	Senders      []string `json:"senders"`       // who waits to send, the first in line first
-	Receivers    []string `json:"receivers"`     // who waits to receive
+	State   plot.ChannelState `json:"inside"`
+	Caption string            `json:"caption"`
 }
 
 // A Section is one sweep of an experiment.
 type Section struct {
-	Name     string // one word, part of the benchmark names
-	Title    string
-	Text     string // what is done, in a sentence or two
-	Axis     string // what X is; "" if there is one X only
-	Measures []Measure
-	// Stacked says that the measures are parts of a whole, in one unit: they are
-	// drawn on top of each other, a bar for each place on the axis.
-	Stacked bool
-	Points  []*Point
+	Sweep
+	Points []*Point
+}
+
+// A Sweep describes a section, in the lab and in a report.
+type Sweep struct {
+	Name     SectionID `json:"name"`
+	Title    string    `json:"title"`
+	Text     string    `json:"text"` // the work, in a sentence or two
+	Axis     string    `json:"axis"` // of X; "" if there is only one X
+	Measures []Measure `json:"measures"`
+	// Stacked means that the measures are parts of a whole, in one unit. A chart
+	// stacks them in a bar for each place on the axis.
+	Stacked bool `json:"stacked,omitempty"`
 }
 
 // A Measure is a figure that a section is about.
@@ -200,7 +205,7 @@ var Throughput = Measure{Unit: measure.NsPerOp, Axis: "million values per second
 // A Point is one place in a section: a chart, and a place on its axis.
 type Point struct {
 	measure.Point
-	Panel string
+	Panel Panel
 	X     string
 	// Beyond says that there are more Ps than CPUs: the point tests robustness, and is
 	// no data of how anything scales.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,8 +72,11 @@ func TestPointsNameTheirContenders(t *testing.T) {
 			t.Fatalf("section %q has %d points, %d measures, title %q", section.Name, len(section.Points), len(section.Measures), section.Title)
 		}
 		for _, p := range section.Points {
-			seen := make(map[string]bool)
+			seen := make(map[ContenderID]bool)
 			for _, entry := range p.Entries {
+				if _, named := names[entry.Contender]; !named {
+					t.Errorf("%s: %s has no name", p.Name, entry.Contender)
+				}
 				if entry.Contender == "" || seen[entry.Contender] || entry.Pass == nil {
 					t.Errorf("%s: bad entry %q", p.Name, entry.Contender)
 				}
@@ -97,17 +101,17 @@ func TestPointsNameTheirContenders(t *testing.T) {
 // remedy and a kind of ours.
 func TestEveryFamilyTakesPart(t *testing.T) {
 	each(t, func(t *testing.T, e Experiment, _ Scale, section Section) {
-		if section.Name == "buffers" {
+		if section.Name == sectionPumpBuffers {
 			return // of the published form alone
 		}
-		families := []string{"native", "sluice"}
-		if e.Name == "elastic" {
-			families = append(families, "published")
+		families := []Family{FamilyNative, FamilySluice}
+		if e.Name == Elastic {
+			families = append(families, FamilyPublished)
 		}
 		for _, p := range section.Points {
 			for _, family := range families {
-				if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return strings.HasPrefix(e.Contender, family) }) {
-					t.Errorf("%s: nobody of %q takes part", p.Name, family)
+				if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return FamilyOf(e.Contender) == family }) {
+					t.Errorf("%s: no contender of family %d takes part", p.Name, family)
 				}
 			}
 		}
@@ -118,12 +122,12 @@ func TestEveryFamilyTakesPart(t *testing.T) {
 func TestWhoCannotFillFirstIsLeftOut(t *testing.T) {
 	section := elasticProcs(Scale{})
 	for _, p := range section.Points {
-		var out []string
+		var out []ContenderID
 		for _, l := range p.LeftOut {
 			out = append(out, l.Contender)
 		}
-		want := []string{nativeUnbuffered, native1024, rendezvous, bounded1024, boundedOneToOne}
-		if p.Panel == bothAtOnce {
+		want := []ContenderID{nativeUnbuffered, native1024, rendezvous, bounded1024, boundedOneToOne}
+		if p.Panel.Load == bothAtOnce {
 			want = nil
 		}
 		if !slices.Equal(out, want) {
@@ -136,10 +140,10 @@ func TestWhoCannotFillFirstIsLeftOut(t *testing.T) {
 func TestPointsDiffer(t *testing.T) {
 	for _, e := range All() {
 		for _, size := range sizes {
-			seen := make(map[string]string)
+			seen := make(map[string]Panel)
 			for _, section := range e.Sections(Scale{Size: size}) {
 				for _, p := range section.Points {
-					key := strconv.Itoa(p.Procs) + " " + section.Name
+					key := strconv.Itoa(p.Procs) + " " + string(section.Name)
 					for _, label := range p.Labels {
 						key += " " + label.Key + "=" + label.Value
 					}
@@ -166,7 +170,7 @@ func TestPublishedFiguresHaveTheirPlace(t *testing.T) {
 						continue
 					}
 					found = true
-					for _, who := range []string{f.Contender, f.Ours} {
+					for _, who := range []ContenderID{f.Contender, f.Ours} {
 						if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == who }) {
 							t.Errorf("%s, %s, %s: %s does not take part", e.Name, f.Row, f.Column, who)
 						}
@@ -247,4 +251,50 @@ func TestEveryEntryWorks(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Other packages find figures by these.
+func TestExportedIDs(t *testing.T) {
+	for id, want := range map[ContenderID]ContenderID{
+		NativeOneToOne: oneToOne.of(Native), NativeManyToOne: manyToOne.of(Native),
+	} {
+		if id != want {
+			t.Errorf("%q, want %q", id, want)
+		}
+	}
+}
+
+// An ID stays as it is in the name of a benchmark, and does not end like one with a
+// GOMAXPROCS.
+func TestIDsArePlain(t *testing.T) {
+	ends := regexp.MustCompile(`-\d+$`)
+	seen := make(map[string]ContenderID)
+	for id, named := range names {
+		if Plain(string(id)) != string(id) || ends.MatchString(string(id)) {
+			t.Errorf("%q is not plain", id)
+		}
+		if other, ok := seen[named.name]; ok {
+			t.Errorf("%q and %q have the same name, %q", id, other, named.name)
+		}
+		seen[named.name] = id
+	}
+}
+
+// Names that schema 1 of results.json has.
+func TestFormerID(t *testing.T) {
+	for name, want := range map[string]ContenderID{
+		"native":                                Native,
+		"native, P to 1":                        NativeManyToOne,
+		"sluice.Bounded, 128":                   withSlots(ownBounded, 128),
+		"published, 4 channels by clock":        byClockOf(4),
+		"sluice.Sharded, lane each, runs":       ShardedLanes,
+		"native, P channels, one each + slices": eachSlices,
+		"sluice.Bounded, 1024, 1:1":             boundedOneToOne,
+		"sluice.Workers, a backlog":             workersBacklog,
+		"sluice.Ends":                           pipe,
+	} {
+		if got := FormerID(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
 }

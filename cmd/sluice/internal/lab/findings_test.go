@@ -18,13 +18,13 @@ const stallOfTest = 20 * time.Second
 // quiet observes nothing.
 type quiet struct{}
 
-func (quiet) Start(*measure.Point, string) {}
-func (quiet) Done()                        {}
-func (quiet) More(int)                     {}
+func (quiet) Start(*measure.Point, measure.ContenderID) {}
+func (quiet) Done()                                     {}
+func (quiet) More(int)                                  {}
 
 // pretend measures an experiment with times made up by cost, without running
 // any contender. The i-th repetition takes i per mille more, for all alike.
-func pretend(e Experiment, s Scale, cost func(contender string, p *Point) float64) *Measured {
+func pretend(e Experiment, s Scale, cost func(contender ContenderID, p *Point) float64) *Measured {
 	sections := e.Sections(s)
 	var outcomes []measure.Outcome
 	for _, section := range sections {
@@ -59,20 +59,20 @@ func contains(t *testing.T, findings []string, want string) {
 }
 
 func TestDirectSendFindings(t *testing.T) {
-	m := pretend(directSendStudy, Scale{CPUs: 8}, func(contender string, p *Point) float64 {
+	m := pretend(directSendStudy, Scale{CPUs: 8}, func(contender ContenderID, p *Point) float64 {
 		if contender == withHandOff && p.X == "0" && p.Procs == 2 {
 			return 88
 		}
 		return 100
 	})
 	findings := directFindings(m)
-	contains(t, findings, "One way, capacity 0: a hand-off saves 12.0 % ± 0.0 % at GOMAXPROCS 2; it makes no difference beyond noise at 1 and at 8.")
+	contains(t, findings, "One way, capacity 0: a hand-off saves 12.0% ± 0.0% at GOMAXPROCS 2; it makes no difference beyond noise at 1 and at 8.")
 	contains(t, findings, "One way, capacity 1 and 10: a hand-off makes no difference beyond noise.")
-	contains(t, findings, "Request and response, capacity 0: sluice, in place of the built-in channel, saves 12.0 %")
+	contains(t, findings, "Request and response, capacity 0: sluice, in place of the built-in channel, saves 12.0%")
 }
 
 func TestElasticFindings(t *testing.T) {
-	m := pretend(elasticStudy, Scale{CPUs: 4}, func(contender string, p *Point) float64 {
+	m := pretend(elasticStudy, Scale{CPUs: 4}, func(contender ContenderID, p *Point) float64 {
 		switch contender {
 		case flushingPump:
 			if p.X == "1024" {
@@ -80,7 +80,7 @@ func TestElasticFindings(t *testing.T) {
 			}
 			return 200
 		case shrinkQuarter:
-			if p.Panel == swinging {
+			if p.Panel.Load == swinging {
 				return 50
 			}
 		case ownHalf:
@@ -91,7 +91,7 @@ func TestElasticFindings(t *testing.T) {
 	findings := elasticFindings(m)
 	contains(t, findings, "the published flushing pump takes 2.00 (2.00 to 2.00) times as long at GOMAXPROCS 1, 2.00 (2.00 to 2.00) at 2 and")
 	contains(t, findings, "sluice.Elastic takes as long, within noise, at GOMAXPROCS 1, as long, within noise, at 2 and")
-	contains(t, findings, "saves 50.0 % ± 0.0 % with the load “swinging around a power of two”; it makes no difference beyond noise with “fill first, then drain” and with “both at once”.")
+	contains(t, findings, "saves 50.0% ± 0.0% with the load “swinging around a power of two”; it makes no difference beyond noise with “fill first, then drain” and with “both at once”.")
 	contains(t, findings, "fastest, both ends at work, with 1024 slots (151 ns per value)")
 	contains(t, findings, "sluice.Elastic holds 9.0 bytes at the worst moment of filling")
 }
@@ -117,13 +117,13 @@ func TestFindingsOfNothing(t *testing.T) {
 }
 
 func TestFindingsOfTooFewRepetitions(t *testing.T) {
-	m := pretend(directSendStudy, Scale{CPUs: 8, Count: 2}, func(contender string, _ *Point) float64 {
+	m := pretend(directSendStudy, Scale{CPUs: 8, Count: 2}, func(contender ContenderID, _ *Point) float64 {
 		if contender == withHandOff {
 			return 90
 		}
 		return 100
 	})
-	contains(t, directFindings(m), "changes the time by -10 % at GOMAXPROCS 1, -10 % at 2 and -10 % at 8, of too few repetitions to tell from noise.")
+	contains(t, directFindings(m), "changes the time by -10% at GOMAXPROCS 1, -10% at 2 and -10% at 8, of too few repetitions to tell from noise.")
 }
 
 func TestEffect(t *testing.T) {
@@ -136,7 +136,7 @@ func TestEffect(t *testing.T) {
 		{"4", change(-0.20, -0.21, -0.19)},
 		{"8", change(0.01, -0.02, 0.03)},
 	})
-	const want = "Spinning saves 12 % ± 3 % at GOMAXPROCS 2 and 20 % ± 1 % at 4; it costs 30 % ± 3 % more at 1; it makes no difference beyond noise at 8."
+	const want = "Spinning saves 12% ± 3% at GOMAXPROCS 2 and 20% ± 1% at 4; it costs 30% ± 3% more at 1; it makes no difference beyond noise at 8."
 	if got != want {
 		t.Errorf("effect says\n%s, want\n%s", got, want)
 	}
@@ -151,8 +151,8 @@ func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
 	atPlace := regexp.MustCompile(`(?:GOMAXPROCS |\bat )(\d+)( \(oversubscribed\))?(?:[ ,;.]|$)`)
 	for _, e := range All() {
 		for cpus := range 8 {
-			c := e.Conclude(pretend(e, Scale{CPUs: cpus + 1}, func(who string, p *Point) float64 {
-				return 100 + float64((len(who)*len(p.X))%7)
+			c := e.Conclude(pretend(e, Scale{CPUs: cpus + 1}, func(who ContenderID, p *Point) float64 {
+				return 100 + float64((len(NameOf(who))*len(p.X))%7)
 			}))
 			for _, said := range slices.Concat(c.Summary, c.Findings) {
 				if e.Name == cpuScalingStudy.Name {
@@ -168,7 +168,7 @@ func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
 		}
 	}
 	direct := func(cpus int) string {
-		return strings.Join(directSummary(pretend(directSendStudy, Scale{CPUs: cpus}, func(string, *Point) float64 { return 100 })), "")
+		return strings.Join(directSummary(pretend(directSendStudy, Scale{CPUs: cpus}, func(ContenderID, *Point) float64 { return 100 })), "")
 	}
 	if said := direct(1); !strings.HasPrefix(said, "At GOMAXPROCS 1 ") {
 		t.Errorf("on one CPU: %s", said)
@@ -180,13 +180,13 @@ func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
 
 // Where nothing makes a difference, no size of a buffer is called the fastest.
 func TestNoFastestBufferOfEquals(t *testing.T) {
-	m := pretend(elasticStudy, Scale{CPUs: 4}, func(string, *Point) float64 { return 100 })
+	m := pretend(elasticStudy, Scale{CPUs: 4}, func(ContenderID, *Point) float64 { return 100 })
 	contains(t, elasticFindings(m), "none makes the published flushing pump faster than another, both ends at work, beyond noise.")
 }
 
 // Of too few repetitions there is no interval to be written.
 func TestFactorsOfTooFewRepetitions(t *testing.T) {
-	cost := func(who string, _ *Point) float64 { return float64(100 * len(who)) }
+	cost := func(who ContenderID, _ *Point) float64 { return float64(100 * len(NameOf(who))) }
 	contains(t, elasticFindings(pretend(elasticStudy, Scale{CPUs: 4, Count: 2}, cost)), "takes 1.06 (no interval) times as long at GOMAXPROCS 1")
 	contains(t, directSummary(pretend(directSendStudy, Scale{CPUs: 4, Count: 2}, cost)), "by sluice.Rendezvous 1.00 (no interval) times that.")
 }

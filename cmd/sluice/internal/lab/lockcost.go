@@ -7,28 +7,9 @@ import (
 
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
-)
-
-// Names of contestants that only this experiment knows.
-const (
-	alone         = "no channel"
-	publishedFarm = "published"
-	nativeSlices  = "native, slices of 64"
-	workersPool   = "sluice.Workers"
-	mapPool       = "sluice.Map"
-	batcherMap    = "sluice.Batcher 64, Map"
-
-	// Of the section on batches, whose axis is their size:
-	nativeBatches  = "native, slices"
-	boundedBatches = "sluice.Bounded, batches"
-	batcherBatches = "sluice.Batcher, Map"
-
-	// Of the section on a backlog:
-	nativeBacklog  = "native, a slot for each"
-	byHandBacklog  = "sluice.Bounded, 64 by hand"
-	workersBacklog = "sluice.Workers, a backlog"
 )
 
 const (
@@ -48,34 +29,36 @@ var (
 
 // lockCostStudy is the study of how much work a job must be to be worth a channel.
 var lockCostStudy = register(Experiment{
-	Name:  "lock-cost",
-	Title: "How small may a job be?",
-	Prediction: "A job and its result pass two channels, which costs a fraction of a microsecond where no goroutine has " +
-		"to wake another, and more where each does: jobs of some 10 µs lose less than 1 %, jobs of 1 µs only in " +
-		"batches. Where jobs sleep, most of the overhead is the timer's; we suppose that it was in the study too.",
-	Source: Source{
-		Author:  "M. Hrivnak",
-		Title:   "Go Lock Cost",
-		Year:    2013,
-		Machine: "2-core Core2 Duo T8300, Linux 3.11",
-		Go:      "1.1.2",
+	Study: Study{
+		Name:  LockCost,
+		Title: "How small may a job be?",
+		Prediction: "A job and its result pass two channels, which costs a fraction of a microsecond where no goroutine has " +
+			"to wake another, and more where each does: jobs of some 10 µs lose less than 1%, jobs of 1 µs only in " +
+			"batches. Where jobs sleep, most of the overhead is the timer's; we suppose that it was in the study too.",
+		Source: Source{
+			Author:  "M. Hrivnak",
+			Title:   "Go Lock Cost",
+			Year:    2013,
+			Machine: "2-core Core2 Duo T8300, Linux 3.11",
+			Go:      "1.1.2",
+		},
+		Notes: []string{
+			"One feeder sends jobs to the workers, who send results to one receiver. Overhead is what this takes longer " +
+				"than the ideal: for sleeping jobs their nominal time, as in the study; for busy ones the time of the same " +
+				"loops in as many goroutines without a channel, measured right before each run of each contender. Of " +
+				"up to three such pairs the median is one repetition.",
+			"The study's channels have no buffer, and its workers select between a job and a channel that ends them: that " +
+				"is “published”. Its workers slept, so GOMAXPROCS did not limit how many worked at once.",
+			"“no channel” is the same number of sleeps in as many goroutines that take them from a counter: what it is above " +
+				"the ideal is the timer's doing, and is not charged to the channels.",
+			"sluice.Workers and sluice.Map size their batches themselves. Of sluice.Workers the results go one by one " +
+				"through a sluice.Bounded. A sluice.Batcher stands for a feeder that does not have its jobs in slices.",
+		},
+		PublishedIn: overhead,
 	},
-	Notes: []string{
-		"One feeder sends jobs to the workers, who send results to one receiver. Overhead is what this takes longer " +
-			"than the ideal: for sleeping jobs their nominal time, as in the study; for busy ones the time of the same " +
-			"loops in as many goroutines without a channel, measured right before each run of each contender. Of " +
-			"up to three such pairs the median is one repetition.",
-		"The study's channels have no buffer, and its workers select between a job and a channel that ends them: that " +
-			"is “published”. Its workers slept, so GOMAXPROCS did not limit how many worked at once.",
-		"“no channel” is the same number of sleeps in as many goroutines that take them from a counter: what it is above " +
-			"the ideal is the timer's doing, and is not charged to the channels.",
-		"sluice.Workers and sluice.Map size their batches themselves. Of sluice.Workers the results go one by one " +
-			"through a sluice.Bounded. A sluice.Batcher stands for a feeder that does not have its jobs in slices.",
-	},
-	Sections:    lockSections,
-	Published:   lockPublished(),
-	PublishedIn: overhead,
-	Conclude:    lockConclusion,
+	Sections:  lockSections,
+	Published: lockPublished(),
+	Conclude:  lockConclusion,
 })
 
 func lockPublished() []Published {
@@ -84,12 +67,12 @@ func lockPublished() []Published {
 		{126.10, 13.33, 1.31, 0.14, 0.02},
 		{136, 15, 1.5, 0.16, 0.02},
 	} {
-		panel := atProcs(strconv.Itoa(i + 1))
+		panel := atProcs(i + 1)
 		for j, value := range values {
-			size := span(studySleeps[j])
+			size := format.Duration(studySleeps[j])
 			figures = append(figures, Published{
-				Row: panel, Column: "sleeps of " + size, Value: value,
-				Section: "sleep", Panel: panel, X: size, Contender: publishedFarm, Ours: mapPool,
+				Row: panel.String(), Column: "sleeps of " + size, Value: value,
+				Section: sectionSleep, Panel: panel, X: size, Contender: publishedFarm, Ours: workersMap,
 			})
 		}
 	}
@@ -108,22 +91,9 @@ func lockSections(s Scale) []Section {
 	return []Section{lockBusy(s), lockBatch(s), lockWorkers(s), lockBacklog(s), sleep}
 }
 
-// span writes a length of time: "100 ns", "1 ms".
-func span(d time.Duration) string {
-	for _, unit := range []struct {
-		name string
-		is   time.Duration
-	}{{"s", time.Second}, {"ms", time.Millisecond}, {"µs", time.Microsecond}} {
-		if d >= unit.is {
-			return strconv.FormatFloat(float64(d)/float64(unit.is), 'g', 3, 64) + " " + unit.name
-		}
-	}
-	return strconv.FormatFloat(float64(d), 'g', 3, 64) + " ns"
-}
-
 // micros writes a length of time in µs: "0.1". An axis has no room for more.
 func micros(d time.Duration) string {
-	return strconv.FormatFloat(float64(d)/float64(time.Microsecond), 'g', 3, 64)
+	return format.In(d, time.Microsecond)
 }
 
 // jobLabel names the size of a job in a benchmark's name.
@@ -177,8 +147,8 @@ func (g grind) inBatches(size int) grind {
 // enter enters what run does with the jobs of g. Each run has the same jobs without
 // a channel before it: what slows the machine for a while slows both. What slows one
 // of them for a moment is in one of several pairs, of which the median counts.
-func (g grind) enter(name string, run func(job func()) (time.Duration, error)) measure.Entry {
-	return measure.Entry{Contender: name, Pass: func() (measure.Reading, error) {
+func (g grind) enter(id ContenderID, run func(job func()) (time.Duration, error)) measure.Entry {
+	return measure.Entry{Contender: id, Pass: func() (measure.Reading, error) {
 		turns := workload.Turns(g.length)
 		job := func() { _ = workload.Busy(turns) }
 		var ratios, times []float64
@@ -195,8 +165,8 @@ func (g grind) enter(name string, run func(job func()) (time.Duration, error)) m
 	}}
 }
 
-func (g grind) farm(name string, f contender.Farm) measure.Entry {
-	return g.enter(name, func(job func()) (time.Duration, error) {
+func (g grind) farm(id ContenderID, f contender.Farm) measure.Entry {
+	return g.enter(id, func(job func()) (time.Duration, error) {
 		return workload.Farm(f, g.workers, uint64(g.jobs), job)
 	})
 }
@@ -209,7 +179,7 @@ func farmed(jobs int, ratio, ns float64) measure.Reading {
 
 // A named farm is a contender under the name that it has in this experiment.
 type namedFarm struct {
-	name string
+	id   ContenderID
 	farm contender.Farm
 }
 
@@ -223,9 +193,9 @@ func lockRoster() []namedFarm {
 		{rendezvous, contender.RendezvousFarm(background)},
 		{bounded1024, contender.BoundedFarm(background)},
 		{elastic, contender.ElasticFarm(background)},
-		{workersPool, contender.WorkersFarm(background)},
-		{mapPool, contender.MapFarm(background, 1)},
-		{batcherMap, contender.MapFarm(background, farmBatch)},
+		{workersRun, contender.WorkersFarm(background)},
+		{workersMap, contender.MapFarm(background, 1)},
+		{senderMap, contender.MapFarm(background, farmBatch)},
 	}
 }
 
@@ -235,14 +205,14 @@ var jobSizes = []time.Duration{
 }
 
 func lockBusy(s Scale) Section {
-	section := Section{
-		Name:  "busy",
+	section := Section{Sweep: Sweep{
+		Name:  sectionBusy,
 		Title: "Jobs that compute",
 		Text: "Three workers, and jobs that keep a processor busy for that long. A buffer has 1024 slots, a slice or a " +
 			"batch 64 jobs.",
 		Axis:     "size of a job, µs",
 		Measures: []Measure{busyOverhead},
-	}
+	}}
 	sizes := jobSizes
 	if s.Size == Quick {
 		sizes = []time.Duration{time.Microsecond, 10 * time.Microsecond}
@@ -250,15 +220,15 @@ func lockBusy(s Scale) Section {
 	for _, procs := range s.procs(1, 2) {
 		for _, size := range sizes {
 			g := s.grind(farmWorkers, procs, 1, size)
-			p := s.point("busy", atProcs(strconv.Itoa(procs)), "busy", micros(size), procs, g.jobs, []measure.Label{jobLabel(size)})
+			p := s.point(sectionBusy, atProcs(procs), "busy", micros(size), procs, g.jobs, []measure.Label{jobLabel(size)})
 			for _, c := range lockRoster() {
 				switch {
-				case c.name != nativeSlices:
-					p.Entries = append(p.Entries, g.farm(c.name, c.farm))
+				case c.id != nativeSlices:
+					p.Entries = append(p.Entries, g.farm(c.id, c.farm))
 				case farmBatch*size <= heldUp:
-					p.Entries = append(p.Entries, g.inBatches(farmBatch).farm(c.name, c.farm))
+					p.Entries = append(p.Entries, g.inBatches(farmBatch).farm(c.id, c.farm))
 				default:
-					p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: c.name, Reason: tooLongABatch})
+					p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: c.id, Reason: tooLongABatch})
 				}
 			}
 			section.Points = append(section.Points, p)
@@ -278,18 +248,18 @@ const heldUp = 1100 * time.Microsecond
 
 const tooLongABatch = "a batch of such jobs would be work for more than a millisecond"
 
-// panelOfJobs names the panel of jobs of that size.
-func panelOfJobs(size time.Duration) string { return "jobs of " + span(size) }
+// ofJobs is the panel of jobs of that size.
+func ofJobs(size time.Duration) Panel { return Panel{Job: size} }
 
 func lockBatch(s Scale) Section {
-	section := Section{
-		Name:  "batch",
+	section := Section{Sweep: Sweep{
+		Name:  sectionBatch,
 		Title: "Batches",
 		Text: "Three workers that take, do and hand on jobs in batches of that size. No batch is more than about a " +
 			"millisecond of work. With sluice.Map it is the most that a worker takes at once.",
 		Axis:     "jobs in a batch",
 		Measures: []Measure{busyOverhead},
-	}
+	}}
 	batches := batchSizes
 	if s.Size == Quick {
 		batches = []int{1, 64}
@@ -301,12 +271,12 @@ func lockBatch(s Scale) Section {
 				continue
 			}
 			g := s.grind(farmWorkers, procs, batch, size)
-			p := s.point("batch", panelOfJobs(size), "batch", strconv.Itoa(batch), procs, g.jobs,
+			p := s.point(sectionBatch, ofJobs(size), "batch", strconv.Itoa(batch), procs, g.jobs,
 				[]measure.Label{jobLabel(size), {Key: "batch", Value: strconv.Itoa(batch)}})
 			p.Entries = []measure.Entry{
 				g.inBatches(batch).farm(nativeBatches, contender.NativeBatchFarm(batch)),
 				g.inBatches(batch).farm(boundedBatches, contender.BoundedBatchFarm(background, batch)),
-				g.farm(batcherBatches, contender.MapFarm(background, batch)),
+				g.farm(senderBatches, contender.MapFarm(background, batch)),
 			}
 			section.Points = append(section.Points, p)
 		}
@@ -316,22 +286,22 @@ func lockBatch(s Scale) Section {
 
 func lockWorkers(s Scale) Section {
 	const size = time.Microsecond
-	section := Section{
-		Name:     "workers",
+	section := Section{Sweep: Sweep{
+		Name:     sectionWorkers,
 		Title:    "How many workers",
-		Text:     "Jobs that compute for " + span(size) + ".",
+		Text:     "Jobs that compute for " + format.Duration(size) + ".",
 		Axis:     "workers",
 		Measures: []Measure{busyOverhead},
-	}
+	}}
 	procs := s.home(1, 2)
 	for _, workers := range []int{1, 3, 10} {
 		g := s.grind(workers, procs, 1, size)
 		x := strconv.Itoa(workers)
-		p := s.point("workers", "", "workers", x, procs, g.jobs, []measure.Label{jobLabel(size), {Key: "workers", Value: x}})
+		p := s.point(sectionWorkers, Panel{}, "workers", x, procs, g.jobs, []measure.Label{jobLabel(size), {Key: LabelWorkers, Value: x}})
 		for _, c := range lockRoster() {
-			switch c.name {
-			case publishedFarm, nativeUnbuffered, native1024, bounded1024, mapPool:
-				p.Entries = append(p.Entries, g.farm(c.name, c.farm))
+			switch c.id {
+			case publishedFarm, nativeUnbuffered, native1024, bounded1024, workersMap:
+				p.Entries = append(p.Entries, g.farm(c.id, c.farm))
 			}
 		}
 		section.Points = append(section.Points, p)
@@ -341,14 +311,14 @@ func lockWorkers(s Scale) Section {
 
 // lockBacklog is the cost of taking jobs alone.
 func lockBacklog(s Scale) Section {
-	section := Section{
-		Name:  "backlog",
+	section := Section{Sweep: Sweep{
+		Name:  sectionBacklog,
 		Title: "Taking jobs that are there",
 		Text: "All jobs are in the channel when the workers begin, as many as processors work, and there are no results: " +
-			"overhead is what taking jobs costs. sluice.Workers aims at 1 % of its workers' time.",
+			"overhead is what taking jobs costs. sluice.Workers aims at 1% of its workers' time.",
 		Axis:     "size of a job, µs",
 		Measures: []Measure{busyOverhead},
-	}
+	}}
 	sizes := []time.Duration{100, time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond}
 	if s.Size == Quick {
 		sizes = []time.Duration{time.Microsecond}
@@ -357,10 +327,10 @@ func lockBacklog(s Scale) Section {
 	workers := min(procs, s.cpus())
 	for _, size := range sizes {
 		g := s.grind(workers, procs, farmBatch, size)
-		p := s.point("backlog", "", "backlog", micros(size), procs, g.jobs, []measure.Label{jobLabel(size)})
+		p := s.point(sectionBacklog, Panel{}, "backlog", micros(size), procs, g.jobs, []measure.Label{jobLabel(size)})
 		w := workload.Backlog(workers, size)
-		enter := func(g grind, name string, c contender.Contender) {
-			p.Entries = append(p.Entries, g.enter(name, func(func()) (time.Duration, error) {
+		enter := func(g grind, id ContenderID, c contender.Contender) {
+			p.Entries = append(p.Entries, g.enter(id, func(func()) (time.Duration, error) {
 				r, err := w.Run(c, uint64(g.jobs))
 				return r.Elapsed, err
 			}))

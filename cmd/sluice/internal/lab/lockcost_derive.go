@@ -3,8 +3,8 @@ package lab
 import (
 	"math"
 	"slices"
-	"strconv"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
@@ -20,7 +20,7 @@ type step struct {
 
 // steps returns what was measured of a contender at the given places, named as on
 // the axis.
-func (m *Measured) steps(section, panel, who string, places []float64, name func(float64) string) []step {
+func (m *Measured) steps(section SectionID, panel Panel, who ContenderID, places []float64, name func(float64) string) []step {
 	var steps []step
 	for _, at := range places {
 		if ratios := m.Samples(section, panel, name(at), who, timesIdeal); len(ratios) > 0 {
@@ -188,16 +188,16 @@ const handOvers = 2
 // cost fits a line to the time that a contender takes beyond the ideal, by size of
 // the job, once for each repetition: what they differ by is the interval. ok is false
 // if there are too few sizes for a line.
-func (m *Measured) cost(panel, who string) (c cost, ok bool) {
+func (m *Measured) cost(panel Panel, who ContenderID) (c cost, ok bool) {
 	var ratios, times [][]float64
 	rounds := math.MaxInt
 	for _, size := range jobSizes {
-		ratio := m.Samples("busy", panel, micros(size), who, timesIdeal)
+		ratio := m.Samples(sectionBusy, panel, micros(size), who, timesIdeal)
 		if len(ratio) == 0 || size > fittedUpTo {
 			continue
 		}
 		ratios = append(ratios, ratio)
-		time := m.Samples("busy", panel, micros(size), who, measure.NsPerOp)
+		time := m.Samples(sectionBusy, panel, micros(size), who, measure.NsPerOp)
 		times = append(times, time)
 		rounds = min(rounds, len(ratio), len(time))
 	}
@@ -252,21 +252,10 @@ func differences(base, other []float64) []float64 {
 	return all
 }
 
-// rounded writes a figure with about three digits.
-func rounded(v float64) string {
-	switch size := math.Abs(v); {
-	case size >= 99.5:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case size >= 9.95:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
-}
-
 // within writes a median with its interval: "32.1 (31 to 33.5)".
 func within(s stat.Summary) string {
 	if s.Confidence == 0 {
-		return rounded(s.Median) + " (no interval)"
+		return format.Figure(s.Median) + " (no interval)"
 	}
-	return rounded(s.Median) + " (" + rounded(s.Lo) + " to " + rounded(s.Hi) + ")"
+	return format.Interval(s.Median, s.Lo, s.Hi)
 }

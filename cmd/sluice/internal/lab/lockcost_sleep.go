@@ -2,24 +2,24 @@ package lab
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
 // lockSleep is the study as published: its jobs sleep.
 func lockSleep(s Scale) Section {
-	section := Section{
-		Name:  "sleep",
+	section := Section{Sweep: Sweep{
+		Name:  sectionSleep,
 		Title: "Jobs that sleep, as published",
 		Text: "Three workers whose jobs are a time.Sleep. A sleep lasts longer than it is told to: “no channel” is what " +
 			"the sleeps alone are above the ideal.",
 		Axis:     "size of a job",
 		Measures: []Measure{overhead},
-	}
+	}}
 	sizes := studySleeps[:]
 	switch s.Size {
 	case Standard:
@@ -30,7 +30,7 @@ func lockSleep(s Scale) Section {
 	for _, procs := range s.procs(1, 2) {
 		for _, size := range sizes {
 			jobs := s.sleeps(size)
-			p := s.point("sleep", atProcs(strconv.Itoa(procs)), "sleep", span(size), procs, jobs, []measure.Label{jobLabel(size)})
+			p := s.point(sectionSleep, atProcs(procs), "sleep", format.Duration(size), procs, jobs, []measure.Label{jobLabel(size)})
 			p.Target = 0 // a sleep needs no warming up
 			p.Pass = time.Duration(jobs/farmWorkers) * max(size, shortestSleep)
 			if s.Size == AsPublished && s.Count == 0 {
@@ -40,15 +40,15 @@ func lockSleep(s Scale) Section {
 				return workload.Alone(farmWorkers, uint64(jobs), 1, job), nil
 			}))
 			for _, c := range lockRoster() {
-				switch c.name {
-				case nativeSlices, rendezvous, elastic, workersPool, batcherMap:
+				switch c.id {
+				case nativeSlices, rendezvous, elastic, workersRun, senderMap:
 					continue
 				case native1024, bounded1024:
 					if s.Size == AsPublished {
 						continue
 					}
 				}
-				p.Entries = append(p.Entries, sleeping(c.name, size, jobs, func(job func()) (time.Duration, error) {
+				p.Entries = append(p.Entries, sleeping(c.id, size, jobs, func(job func()) (time.Duration, error) {
 					return workload.Farm(c.farm, farmWorkers, uint64(jobs), job)
 				}))
 			}
@@ -67,7 +67,7 @@ const fewerThanABatch = "of the longer sleeps a run has fewer than a batch"
 // notSleeping names those whom the sleeps leave out.
 var notSleeping = []measure.LeftOut{
 	{Contender: nativeSlices, Reason: fewerThanABatch},
-	{Contender: batcherMap, Reason: fewerThanABatch},
+	{Contender: senderMap, Reason: fewerThanABatch},
 }
 
 // sleeps returns how many jobs a run has: those of the study, 12 s of work, or
@@ -83,8 +83,8 @@ func (s Scale) sleeps(size time.Duration) int {
 }
 
 // sleeping enters what run does with jobs that sleep.
-func sleeping(name string, size time.Duration, jobs int, run func(job func()) (time.Duration, error)) measure.Entry {
-	return measure.Entry{Contender: name, Pass: func() (measure.Reading, error) {
+func sleeping(id ContenderID, size time.Duration, jobs int, run func(job func()) (time.Duration, error)) measure.Entry {
+	return measure.Entry{Contender: id, Pass: func() (measure.Reading, error) {
 		took, err := run(func() { time.Sleep(size) })
 		if err != nil {
 			return measure.Reading{}, err
@@ -102,9 +102,9 @@ type slack struct {
 }
 
 // slack tells the timer's part of the published farm's overhead from the channels'.
-func (m *Measured) slack(panel, x string) (s slack, ok bool) {
-	without := m.Samples("sleep", panel, x, alone, timesIdeal)
-	with := m.Samples("sleep", panel, x, publishedFarm, timesIdeal)
+func (m *Measured) slack(panel Panel, x string) (s slack, ok bool) {
+	without := m.Samples(sectionSleep, panel, x, alone, timesIdeal)
+	with := m.Samples(sectionSleep, panel, x, publishedFarm, timesIdeal)
 	if len(without) == 0 || len(with) == 0 {
 		return s, false
 	}
@@ -130,9 +130,9 @@ func (m *Measured) sleepTable() Table {
 			"for the channels' and reckoned 21 µs for an operation, two of them for each job.",
 		Head: []string{"sleeps", "overhead, %", "without channels, %", "the channels' share, points", "for each operation, µs"},
 	}
-	for _, panel := range m.panels("sleep") {
+	for _, panel := range m.panels(sectionSleep) {
 		for _, size := range studySleeps {
-			s, ok := m.slack(panel, span(size))
+			s, ok := m.slack(panel, format.Duration(size))
 			if !ok {
 				continue
 			}
@@ -144,7 +144,7 @@ func (m *Measured) sleepTable() Table {
 				operation = within(s.operation(size))
 			}
 			t.Rows = append(t.Rows, []string{
-				panel + ", " + span(size), within(s.all), within(s.timer), within(s.channels.Summary), operation,
+				panel.String() + ", " + format.Duration(size), within(s.all), within(s.timer), within(s.channels.Summary), operation,
 			})
 		}
 	}
@@ -152,14 +152,14 @@ func (m *Measured) sleepTable() Table {
 }
 
 // timer says whose the overhead of the smallest sleep is.
-func (m *Measured) timer(panel string) string {
+func (m *Measured) timer(panel Panel) string {
 	for _, size := range studySleeps {
-		s, ok := m.slack(panel, span(size))
+		s, ok := m.slack(panel, format.Duration(size))
 		if !ok {
 			continue
 		}
-		said := fmt.Sprintf("Sleeps of %s at %s, as published, have an overhead of %s %%; without any channel they have %s %%: ",
-			span(size), m.marked(panel, "sleep", panel, span(size)), within(s.all), within(s.timer))
+		said := fmt.Sprintf("Sleeps of %s at %s, as published, have an overhead of %s%%; without any channel they have %s%%: ",
+			format.Duration(size), m.marked(panel.String(), sectionSleep, panel, format.Duration(size)), within(s.all), within(s.timer))
 		switch {
 		case s.channels.Confidence == 0:
 			return said + "how much of it is the channels' cannot be told from so few repetitions."

@@ -15,7 +15,7 @@ import (
 // pretendFarms measures lock-cost with overheads, as a fraction of the ideal, made up
 // by over. The i-th repetition takes i per mille of the ideal more, for all alike,
 // but for the sleeps, which are all the same.
-func pretendFarms(s Scale, over func(contender string, p *Point, job time.Duration) float64) *Measured {
+func pretendFarms(s Scale, over func(contender ContenderID, p *Point, job time.Duration) float64) *Measured {
 	sections := lockCostStudy.Sections(s)
 	var outcomes []measure.Outcome
 	for _, section := range sections {
@@ -26,7 +26,7 @@ func pretendFarms(s Scale, over func(contender string, p *Point, job time.Durati
 				result := measure.Result{Contender: entry.Contender}
 				for i := range p.Count {
 					ratio := 1 + over(entry.Contender, p, job)
-					if section.Name != "sleep" {
+					if section.Name != sectionSleep {
 						ratio += float64(i) / 1000
 					}
 					reading := farmed(1, ratio, ratio*float64(job))
@@ -51,12 +51,12 @@ func jobOf(p *Point) time.Duration {
 }
 
 // constantCost is a hand-over of so many ns, whatever the job.
-func constantCost(ns float64) func(string, *Point, time.Duration) float64 {
-	return func(_ string, _ *Point, job time.Duration) float64 { return handOvers * ns / float64(job) }
+func constantCost(ns float64) func(ContenderID, *Point, time.Duration) float64 {
+	return func(_ ContenderID, _ *Point, job time.Duration) float64 { return handOvers * ns / float64(job) }
 }
 
 func TestLockSummary(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, func(who string, p *Point, job time.Duration) float64 {
+	m := pretendFarms(Scale{CPUs: 2}, func(who ContenderID, p *Point, job time.Duration) float64 {
 		switch {
 		case p.Procs == 1:
 			return 10
@@ -71,8 +71,8 @@ func TestLockSummary(t *testing.T) {
 	contains(t, c.Summary, "At GOMAXPROCS 2 a hand-over costs 30.0 (30.0 to 30.0) ns by a built-in channel of 1024 slots and "+
 		"150 (150 to 150) ns plus 50.4 (50.1 to 50.7) % of the job's time by one without a buffer; "+
 		"through the former, jobs shorter than ")
-	contains(t, c.Summary, " (6.76 µs to 21.9 µs), interpolated, lose more than 1 % and are cheaper done in batches.")
-	contains(t, c.Summary, "Through a sluice.Bounded, jobs of 1 µs lose less than 1 % in batches of 47 (30 to 99), interpolated.")
+	contains(t, c.Summary, " (6.76 µs to 21.9 µs), interpolated, lose more than 1% and are cheaper done in batches.")
+	contains(t, c.Summary, "Through a sluice.Bounded, jobs of 1 µs lose less than 1% in batches of 47 (30 to 99), interpolated.")
 	if len(c.Tables) != 4 {
 		t.Errorf("%d tables, want 4", len(c.Tables))
 	}
@@ -108,31 +108,31 @@ func TestLockSummaryAtTheEnds(t *testing.T) {
 }
 
 func TestLockFindings(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, func(who string, p *Point, job time.Duration) float64 {
+	m := pretendFarms(Scale{CPUs: 2}, func(who ContenderID, p *Point, job time.Duration) float64 {
 		switch {
-		case p.Panel == "" && who == workersBacklog:
+		case p.Panel == (Panel{}) && who == workersBacklog:
 			return 0.25
-		case p.Panel == "" && who == publishedFarm:
+		case p.Panel == (Panel{}) && who == publishedFarm:
 			return 1.5
 		case p.LeftOut != nil && strings.HasPrefix(p.Name, "sleep"):
 			if who == publishedFarm && p.Procs == 2 {
 				return 0.6
 			}
 			return 0.5
-		case who == mapPool:
+		case who == workersMap:
 			return 0
 		}
 		return constantCost(50)(who, p, job)
 	})
 	findings := lockFindings(m)
 	contains(t, findings, "At GOMAXPROCS 1 a hand-over of a job or a result costs 50.0 (50.0 to 50.0) ns by “published”")
-	contains(t, findings, "“sluice.Map”: at most 100 ns, measured")
-	contains(t, findings, "The batch that brings jobs of 100 ns under 1 % — “native, slices”: not within 1024, measured")
-	contains(t, findings, "sluice.Map in place of native, 1024 slots saves 49.9 % ± 0.1 % at GOMAXPROCS 1 and 49.9 % ± 0.1 % at 2.")
+	contains(t, findings, "“workers.Map”: at most 100 ns, measured")
+	contains(t, findings, "The batch that brings jobs of 100 ns under 1% — “native, slices”: not within 1024, measured")
+	contains(t, findings, "workers.Map in place of native, 1024 slots saves 49.9% ± 0.1% at GOMAXPROCS 1 and 49.9% ± 0.1% at 2.")
 	contains(t, findings, "needs for itself 20.3 (20.1 to 20.4) % with jobs of 0.1 µs")
 	contains(t, findings, "lose 150 (150 to 151) % with 1, 150 (150 to 151) % with 3")
-	contains(t, findings, "Sleeps of 100 µs at GOMAXPROCS 1, as published, have an overhead of 50.0 (50.0 to 50.0) %; without any channel "+
-		"they have 50.0 (50.0 to 50.0) %: that is the timer's, and what the channels add is not beyond noise.")
+	contains(t, findings, "Sleeps of 100 µs at GOMAXPROCS 1, as published, have an overhead of 50.0 (50.0 to 50.0)%; without any channel "+
+		"they have 50.0 (50.0 to 50.0)%: that is the timer's, and what the channels add is not beyond noise.")
 	contains(t, findings, "the channels add 10.0 (10.0 to 10.0) points.")
 	// 10 points of 100 µs, which three workers share, over two operations.
 	if row := m.sleepTable().Rows[3]; row[0] != "GOMAXPROCS 2, 100 µs" || row[4] != "1.67 (1.67 to 1.67)" {
@@ -245,7 +245,7 @@ func TestLineBeyond(t *testing.T) {
 // is left out by name elsewhere.
 func TestNoBatchHoldsUpARun(t *testing.T) {
 	sections := []Section{lockBusy(Scale{}), lockBacklog(Scale{})}
-	for i, who := range []string{nativeSlices, byHandBacklog} {
+	for i, who := range []ContenderID{nativeSlices, byHandBacklog} {
 		in, out := 0, 0
 		for _, p := range sections[i].Points {
 			takesPart := slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == who })
@@ -276,7 +276,7 @@ func TestNoBatchHoldsUpARun(t *testing.T) {
 func TestSleepsAloneTakePart(t *testing.T) {
 	for _, size := range sizes {
 		for _, p := range lockSleep(Scale{Size: size}).Points {
-			for _, who := range []string{alone, publishedFarm} {
+			for _, who := range []ContenderID{alone, publishedFarm} {
 				if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == who }) {
 					t.Errorf("%v, %s: %s does not take part", size, p.Name, who)
 				}
@@ -300,7 +300,7 @@ func TestSlackIsOfPairs(t *testing.T) {
 			}
 		}
 	}
-	s, ok := m.slack(atProcs("1"), "1 ms")
+	s, ok := m.slack(atProcs(1), "1 ms")
 	if !ok || math.Abs(s.channels.Median-2) > 1e-9 || !s.channels.Clear() || s.channels.Hi-s.channels.Lo > 1e-9 {
 		t.Errorf("the channels add %+v (%v), want 2 in each round", s.channels, ok)
 	}
@@ -312,7 +312,7 @@ func TestSlackIsOfPairs(t *testing.T) {
 // Three measured sizes make a line, of whichever contender has them; two do not.
 func TestCostNeedsThreeSizes(t *testing.T) {
 	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
-	panel := atProcs("1")
+	panel := atProcs(1)
 	for i, want := range []bool{true, true, true, false} { // of five up to 10 µs
 		if _, ok := m.cost(panel, native1024); ok != want {
 			t.Errorf("with %d sizes gone: %v, want %v", i, ok, want)
@@ -375,20 +375,10 @@ func TestGrind(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		100: "100 ns", 300 * time.Microsecond: "300 µs", 1500: "1.5 µs", time.Millisecond: "1 ms", time.Second: "1 s",
-	} {
-		if got := span(d); got != want {
-			t.Errorf("%v is written %q, want %q", time.Duration(d), got, want)
-		}
-	}
-}
-
 // Channels cannot cost less than nothing: where sleeps slack less with them, nothing is
 // charged to an operation.
 func TestSleepsThatSlackLessWithChannels(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, func(who string, p *Point, job time.Duration) float64 {
+	m := pretendFarms(Scale{CPUs: 2}, func(who ContenderID, p *Point, job time.Duration) float64 {
 		if who == alone {
 			return 0.6
 		}

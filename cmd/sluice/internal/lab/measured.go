@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"strings"
-
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
@@ -26,7 +24,7 @@ func NewMeasured(sections []Section, outcomes []measure.Outcome) *Measured {
 
 // Samples returns the figures of one contender at one place, nil if there are
 // none.
-func (m *Measured) Samples(section, panel, x, contender, unit string) []float64 {
+func (m *Measured) Samples(section SectionID, panel Panel, x string, contender ContenderID, unit string) []float64 {
 	for _, s := range m.sections {
 		if s.Name != section {
 			continue
@@ -44,7 +42,7 @@ func (m *Measured) Samples(section, panel, x, contender, unit string) []float64 
 }
 
 // xs returns the places on the axis of a panel, in order.
-func (m *Measured) xs(section, panel string) []string {
+func (m *Measured) xs(section SectionID, panel Panel) []string {
 	var xs []string
 	for _, s := range m.sections {
 		if s.Name != section {
@@ -60,8 +58,8 @@ func (m *Measured) xs(section, panel string) []string {
 }
 
 // panels returns the panels of a section, in order.
-func (m *Measured) panels(section string) []string {
-	var panels []string
+func (m *Measured) panels(section SectionID) []Panel {
+	var panels []Panel
 	for _, s := range m.sections {
 		if s.Name != section {
 			continue
@@ -76,7 +74,7 @@ func (m *Measured) panels(section string) []string {
 }
 
 // beyond reports whether a place has more Ps than there are CPUs.
-func (m *Measured) beyond(section, panel, x string) bool {
+func (m *Measured) beyond(section SectionID, panel Panel, x string) bool {
 	for _, s := range m.sections {
 		for _, p := range s.Points {
 			if s.Name == section && p.Panel == panel && p.X == x {
@@ -87,31 +85,30 @@ func (m *Measured) beyond(section, panel, x string) bool {
 	return false
 }
 
-// marked names a place, and says so if it has more Ps than there are CPUs: a finding
-// there is one of robustness.
-func (m *Measured) marked(name, section, panel, x string) string {
+// oversubscribed is the remark on a place with more Ps than CPUs: a finding there is
+// about robustness.
+const oversubscribed = " (oversubscribed)"
+
+// marked returns the name of a place, with a remark if it is oversubscribed.
+func (m *Measured) marked(name string, section SectionID, panel Panel, x string) string {
 	if m.beyond(section, panel, x) {
-		return name + " (oversubscribed)"
+		return name + oversubscribed
 	}
 	return name
 }
 
-// markedPanel does the same for a panel whose places have the same Ps, which its name
-// begins with: "GOMAXPROCS 8 (oversubscribed), 10 workers".
-func (m *Measured) markedPanel(section, panel string) string {
-	procs, rest, more := strings.Cut(panel, ", ")
-	if xs := m.xs(section, panel); len(xs) > 0 {
-		procs = m.marked(procs, section, panel, xs[0])
+// markedPanel returns the title of a panel whose points share a GOMAXPROCS, with a
+// remark if that is oversubscribed: "GOMAXPROCS 8 (oversubscribed), 10 workers".
+func (m *Measured) markedPanel(section SectionID, panel Panel) string {
+	if xs := m.xs(section, panel); len(xs) > 0 && m.beyond(section, panel, xs[0]) {
+		return panel.title(oversubscribed)
 	}
-	if more {
-		return procs + ", " + rest
-	}
-	return procs
+	return panel.String()
 }
 
 // change returns how the time of one contender relates to that of another at
 // the same point; ok is false if either was not measured.
-func (m *Measured) change(section, panel, x, base, other string) (c stat.Change, ok bool) {
+func (m *Measured) change(section SectionID, panel Panel, x string, base, other ContenderID) (c stat.Change, ok bool) {
 	c = stat.Compare(
 		m.Samples(section, panel, x, base, measure.NsPerOp),
 		m.Samples(section, panel, x, other, measure.NsPerOp))
@@ -119,7 +116,7 @@ func (m *Measured) change(section, panel, x, base, other string) (c stat.Change,
 }
 
 // across compares two contenders at each place on the axis of a panel.
-func (m *Measured) across(section, panel, base, other string) []place {
+func (m *Measured) across(section SectionID, panel Panel, base, other ContenderID) []place {
 	var places []place
 	for _, x := range m.xs(section, panel) {
 		if c, ok := m.change(section, panel, x, base, other); ok {
@@ -131,11 +128,11 @@ func (m *Measured) across(section, panel, base, other string) []place {
 
 // acrossPanels compares two contenders at the same place of each panel, which is
 // quoted as the name of a load.
-func (m *Measured) acrossPanels(section, x, base, other string) []place {
+func (m *Measured) acrossPanels(section SectionID, x string, base, other ContenderID) []place {
 	var places []place
 	for _, panel := range m.panels(section) {
 		if c, ok := m.change(section, panel, x, base, other); ok {
-			places = append(places, place{m.marked("“"+panel+"”", section, panel, x), c})
+			places = append(places, place{m.marked("“"+panel.String()+"”", section, panel, x), c})
 		}
 	}
 	return places

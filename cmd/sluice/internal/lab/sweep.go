@@ -14,10 +14,10 @@ const usualPerValue = 50 * time.Nanosecond
 
 // point returns a timed point without entries. Who reads results.txt for a law must
 // see in the name which points are no data.
-func (s Scale) point(section, panel, work, x string, procs, n int, labels []measure.Label) *Point {
-	all := []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: work}, {Key: "n", Value: strconv.Itoa(n)}}
-	name := section
-	if work != section {
+func (s Scale) point(section SectionID, panel Panel, work, x string, procs, n int, labels []measure.Label) *Point {
+	all := []measure.Label{{Key: "sweep", Value: string(section)}, {Key: LabelWork, Value: work}, {Key: "n", Value: strconv.Itoa(n)}}
+	name := string(section)
+	if work != name {
 		name += " " + work
 	}
 	all = append(all, labels...)
@@ -32,10 +32,12 @@ func (s Scale) point(section, panel, work, x string, procs, n int, labels []meas
 		X:      x,
 		Beyond: procs > s.cpus(),
 		Point: measure.Point{
-			Name:   fmt.Sprintf("%s, GOMAXPROCS %d", name, procs),
-			Labels: all,
-			Procs:  procs,
-			Count:  s.count(),
+			Setting: measure.Setting{
+				Name:   fmt.Sprintf("%s, GOMAXPROCS %d", name, procs),
+				Labels: all,
+				Procs:  procs,
+				Count:  s.count(),
+			},
 			Target: s.target(),
 			Pass:   time.Duration(n) * usualPerValue,
 		},
@@ -45,7 +47,7 @@ func (s Scale) point(section, panel, work, x string, procs, n int, labels []meas
 // byPanel orders points so that those of one panel are together.
 func byPanel(points []*Point) []*Point {
 	var ordered []*Point
-	seen := make(map[string]bool)
+	seen := make(map[Panel]bool)
 	for _, first := range points {
 		if seen[first.Panel] {
 			continue

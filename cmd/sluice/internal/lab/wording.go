@@ -2,9 +2,9 @@ package lab
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
@@ -24,7 +24,7 @@ var (
 )
 
 // effect says what happens to a time when subject takes the place of what it is
-// compared with: "A hand-off saves 12 % ± 3 % at GOMAXPROCS 1 and 8 % ± 2 % at 2;
+// compared with: "A hand-off saves 12% ± 3% at GOMAXPROCS 1 and 8% ± 2% at 2;
 // it makes no difference beyond noise at 8." It is empty if there are no places.
 func effect(subject string, by axis, places []place) string {
 	verdicts := []struct {
@@ -39,7 +39,7 @@ func effect(subject string, by axis, places []place) string {
 		{"makes no difference beyond noise", "", func(c stat.Change) bool { return c.Confidence > 0 && !c.Clear() },
 			func(stat.Change) string { return "" }},
 		{"changes the time by", ", of too few repetitions to tell from noise", func(c stat.Change) bool { return c.Confidence == 0 },
-			func(c stat.Change) string { return fmt.Sprintf("%+.0f %% ", 100*c.Median) }},
+			func(c stat.Change) string { return fmt.Sprintf("%+.0f%% ", 100*c.Median) }},
 	}
 	var parts []string
 	at := by.first
@@ -52,7 +52,7 @@ func effect(subject string, by axis, places []place) string {
 			}
 		}
 		if len(said) > 0 {
-			parts = append(parts, verdict.verb+" "+enumerate(said)+verdict.rest)
+			parts = append(parts, verdict.verb+" "+format.And(said)+verdict.rest)
 		}
 	}
 	if len(parts) == 0 {
@@ -93,31 +93,5 @@ func ratio(who string, by axis, places []place) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return who + " takes " + enumerate(parts) + "."
-}
-
-// enumerate joins phrases: "a, b and c".
-func enumerate(phrases []string) string {
-	last := len(phrases) - 1
-	if last < 1 {
-		return strings.Join(phrases, "")
-	}
-	return strings.Join(phrases[:last], ", ") + " and " + phrases[last]
-}
-
-// short writes a round n: "2 k", "1 M".
-func short(n int) string {
-	if n >= 1_000_000 {
-		return strconv.Itoa(n/1_000_000) + " M"
-	}
-	return strconv.Itoa(n/1_000) + " k"
-}
-
-// thousands writes n with a space between groups of three digits.
-func thousands(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + " " + digits[i:]
-	}
-	return digits
+	return who + " takes " + format.And(parts) + "."
 }

@@ -21,7 +21,7 @@ func TestLockWaitShare(t *testing.T) {
 		{3, time.Second, 2, 150}, // three waiters on two Ps
 	} {
 		if got := lockWaitShare(tt.waited, tt.elapsed, tt.procs); got != tt.want {
-			t.Errorf("%v s of %v on %d Ps are %v %%, want %v", tt.waited, tt.elapsed, tt.procs, got, tt.want)
+			t.Errorf("%v s of %v on %d Ps are %v%%, want %v", tt.waited, tt.elapsed, tt.procs, got, tt.want)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestLonger(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var points []*Point
 			for range 4 {
-				points = append(points, &Point{Procs: 1, Count: 6, Entries: []Entry{timed("a", 500), timed("b", 700)}})
+				points = append(points, &Point{Setting: Setting{Procs: 1, Count: 6}, Entries: []Entry{timed("a", 500), timed("b", 700)}})
 			}
 			points[3].Name = "last"
 			seen := &journal{}
@@ -70,7 +70,7 @@ func TestLongerIsOfTimes(t *testing.T) {
 	held := Entry{"a", func() (Reading, error) { return Reading{Figures: []Figure{{"B", 1}}}, nil }}
 	r := runner(&journal{})
 	r.Longer = &Longer{Wide: wideUntil(0), Times: 3, Share: 1}
-	outcome := r.Run(t.Context(), []*Point{{Procs: 1, Count: 3, Entries: []Entry{held}}})[0]
+	outcome := r.Run(t.Context(), []*Point{{Setting: Setting{Procs: 1, Count: 3}, Entries: []Entry{held}}})[0]
 	if n := len(outcome.Results[0].Repetitions); n != 3 || outcome.timed() != 0 {
 		t.Errorf("%d repetitions, %v timed", n, outcome.timed())
 	}
@@ -81,7 +81,7 @@ func TestLongerWithAFailure(t *testing.T) {
 	wrong := Entry{"wrong", func() (Reading, error) { return Reading{}, errors.New("wrong") }}
 	r := runner(&journal{})
 	r.Longer = &Longer{Wide: always, Times: 2, Share: 100}
-	outcome := r.Run(t.Context(), []*Point{{Procs: 1, Count: 3, Entries: []Entry{timed("a", 5), wrong, timed("b", 7)}}})[0]
+	outcome := r.Run(t.Context(), []*Point{{Setting: Setting{Procs: 1, Count: 3}, Entries: []Entry{timed("a", 5), wrong, timed("b", 7)}}})[0]
 	if a, b := len(outcome.Results[0].Repetitions), len(outcome.Results[2].Repetitions); a != 6 || b != 6 {
 		t.Errorf("%d and %d repetitions, want 6 of both", a, b)
 	}
@@ -99,7 +99,7 @@ func TestInterruptedWhileRunLonger(t *testing.T) {
 	}
 	r := runner(seen)
 	r.Longer = &Longer{Wide: always, Times: 3, Share: 100}
-	point := &Point{Procs: 1, Count: 3, Entries: []Entry{timed("a", 5), timed("b", 7)}}
+	point := &Point{Setting: Setting{Procs: 1, Count: 3}, Entries: []Entry{timed("a", 5), timed("b", 7)}}
 	outcomes := r.Run(ctx, []*Point{point, point})
 	if first := &outcomes[0]; !first.Finished || first.Missing(0)+first.Missing(1) != 0 {
 		t.Errorf("the first point: finished %v, missing %d and %d", first.Finished, first.Missing(0), first.Missing(1))
@@ -111,8 +111,8 @@ func TestInterruptedWhileRunLonger(t *testing.T) {
 
 func TestContinueLeavesWhatIsFinished(t *testing.T) {
 	points := []*Point{
-		{Procs: 1, Count: 2, Entries: []Entry{{"a", func() (Reading, error) { panic("measured again") }}}},
-		{Procs: 1, Count: 2, Entries: []Entry{timed("a", 5)}},
+		{Setting: Setting{Procs: 1, Count: 2}, Entries: []Entry{{"a", func() (Reading, error) { panic("measured again") }}}},
+		{Setting: Setting{Procs: 1, Count: 2}, Entries: []Entry{timed("a", 5)}},
 	}
 	outcomes := NewOutcomes(points)
 	outcomes[0].Finished = true
@@ -143,7 +143,7 @@ func TestUsageIsOfTheRepetitions(t *testing.T) {
 		stolen := clock / 100
 		return host.Usage{Wall: clock, Steal: &stolen}
 	}
-	outcome := r.Run(t.Context(), []*Point{{Procs: 1, Count: 3, Target: 2, Entries: []Entry{entry, entry}}})[0]
+	outcome := r.Run(t.Context(), []*Point{{Setting: Setting{Procs: 1, Count: 3}, Target: 2, Entries: []Entry{entry, entry}}})[0]
 	// Two entries, three repetitions of two passes each.
 	if u := outcome.Usage; u == nil || u.Wall != 120 || u.Steal == nil || *u.Steal < 1.19 || *u.Steal > 1.21 || u.Pressure != nil {
 		t.Errorf("usage %+v, want 120 s, 1.2 s of them stolen", u)
@@ -158,10 +158,10 @@ func TestEstimate(t *testing.T) {
 		point Point
 		want  time.Duration
 	}{
-		{"short passes", Point{Count: 5, Target: target, Entries: entries}, 2*5*(target+besidesTimed) + 2*besidesTimed},
-		{"long passes", Point{Count: 5, Target: target, Pass: time.Second, Entries: entries}, 2*5*(time.Second+besidesTimed) + 2*time.Second},
-		{"no time to fill", Point{Count: 5, Pass: time.Second, Entries: entries}, 2 * 5 * (time.Second + besidesTimed)},
-		{"nobody", Point{Count: 5, Target: target}, 0},
+		{"short passes", Point{Setting: Setting{Count: 5}, Target: target, Entries: entries}, 2*5*(target+besidesTimed) + 2*besidesTimed},
+		{"long passes", Point{Setting: Setting{Count: 5}, Target: target, Pass: time.Second, Entries: entries}, 2*5*(time.Second+besidesTimed) + 2*time.Second},
+		{"no time to fill", Point{Setting: Setting{Count: 5}, Pass: time.Second, Entries: entries}, 2 * 5 * (time.Second + besidesTimed)},
+		{"nobody", Point{Setting: Setting{Count: 5}, Target: target}, 0},
 	} {
 		if got := Estimate([]*Point{&tt.point}); got != tt.want {
 			t.Errorf("%s: about %v, want %v", tt.name, got, tt.want)

@@ -31,9 +31,12 @@ type Reading struct {
 	Figures []Figure
 }
 
+// A ContenderID identifies a contender in code and in files.
+type ContenderID string
+
 // An Entry is a contender set to the work of a Point.
 type Entry struct {
-	Contender string
+	Contender ContenderID
 	// Pass does the work once, from making the channel to draining it, and
 	// checks the tally: an error says what is wrong with it.
 	Pass func() (Reading, error)
@@ -41,8 +44,8 @@ type Entry struct {
 
 // A LeftOut is a contender that cannot do the work of a Point, and why.
 type LeftOut struct {
-	Contender string `json:"contender"`
-	Reason    string `json:"reason"`
+	Contender ContenderID `json:"contender"`
+	Reason    string      `json:"reason"`
 }
 
 // A Label is one setting in the name of a Point.
@@ -51,18 +54,23 @@ type Label struct {
 	Value string `json:"value"`
 }
 
+// A Setting describes a Point, in a plan and in a report.
+type Setting struct {
+	Name    string    `json:"name"`       // for people
+	Labels  []Label   `json:"labels"`     // for programs: they identify the point, in order
+	Procs   int       `json:"gomaxprocs"` // GOMAXPROCS
+	Count   int       `json:"count"`      // planned repetitions; a point that was run longer has more
+	LeftOut []LeftOut `json:"left_out"`
+}
+
 // A Point is one setting under which all entries do the same work.
 type Point struct {
-	Name   string  // for a person to read
-	Labels []Label // what makes it unlike the other points, for programs, in order
-	Procs  int     // GOMAXPROCS
-	Count  int     // repetitions, each of them a figure
-	Target time.Duration
+	Setting
+	Target time.Duration // time per repetition
 	// Pass is about how long one pass of an entry takes if that is more than
-	// Target: only the estimate of the run's length needs it.
+	// Target. Only the estimate of the run's length uses it.
 	Pass    time.Duration
 	Entries []Entry
-	LeftOut []LeftOut
 }
 
 // A Repetition is one figure, or one set of figures, of an entry.
@@ -73,9 +81,9 @@ type Repetition struct {
 
 // A Result is what became of an Entry.
 type Result struct {
-	Contender   string
-	Repetitions []Repetition // the i-th of every entry were taken in one round
-	Err         error        // why the entry was given up, nil if it was not
+	Contender   ContenderID  `json:"contender"`
+	Repetitions []Repetition `json:"repetitions"` // the i-th of every entry were taken in one round
+	Err         error        `json:"-"`           // why the entry was given up, nil if it was not
 }
 
 // timed returns how long the repetitions took, of those that are times.
@@ -130,7 +138,7 @@ func NewOutcomes(points []*Point) []Outcome {
 }
 
 // Result returns the result of a contender, or nil.
-func (o *Outcome) Result(contender string) *Result {
+func (o *Outcome) Result(contender ContenderID) *Result {
 	for i := range o.Results {
 		if o.Results[i].Contender == contender {
 			return &o.Results[i]

@@ -13,9 +13,9 @@ import (
 // An Observer is told how a run gets on. Its methods are called from one
 // goroutine, never while a pass is timed.
 type Observer interface {
-	Start(point *Point, entry string) // before each repetition
-	Done()                            // after it, or instead of it when the entry was given up
-	More(steps int)                   // so many repetitions come in addition
+	Start(point *Point, entry ContenderID) // before each repetition
+	Done()                                 // after it, or instead of it when the entry was given up
+	More(steps int)                        // so many repetitions come in addition
 }
 
 // A Runner holds what all points of a run share.

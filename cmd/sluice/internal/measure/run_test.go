@@ -19,8 +19,8 @@ type journal struct {
 	onDone  func()
 }
 
-func (j *journal) Start(_ *Point, entry string) { j.started = append(j.started, entry) }
-func (j *journal) More(steps int)               { j.more += steps }
+func (j *journal) Start(_ *Point, entry ContenderID) { j.started = append(j.started, string(entry)) }
+func (j *journal) More(steps int)                    { j.more += steps }
 func (j *journal) Done() {
 	j.done++
 	if j.onDone != nil {
@@ -28,7 +28,7 @@ func (j *journal) Done() {
 	}
 }
 
-func timed(contender string, ns int) Entry {
+func timed(contender ContenderID, ns int) Entry {
 	return Entry{contender, func() (Reading, error) {
 		return Reading{Ops: 10, Elapsed: time.Duration(10 * ns)}, nil
 	}}
@@ -40,7 +40,7 @@ func runner(o Observer) *Runner {
 
 func TestRunTakesTurns(t *testing.T) {
 	seen := &journal{}
-	point := &Point{Procs: 1, Count: 3, Entries: []Entry{timed("a", 5), timed("b", 7), timed("c", 9)}}
+	point := &Point{Setting: Setting{Procs: 1, Count: 3}, Entries: []Entry{timed("a", 5), timed("b", 7), timed("c", 9)}}
 	outcomes := runner(seen).Run(t.Context(), []*Point{point})
 	if got, want := strings.Join(seen.started, ""), "abcbcacab"; got != want {
 		t.Errorf("order %q, want %q: every entry once a round, another one first each time", got, want)
@@ -60,7 +60,7 @@ func TestRunTakesTurns(t *testing.T) {
 }
 
 func TestRunFillsTheTarget(t *testing.T) {
-	point := &Point{Procs: 1, Count: 1, Target: 1000, Entries: []Entry{timed("a", 9)}}
+	point := &Point{Setting: Setting{Procs: 1, Count: 1}, Target: 1000, Entries: []Entry{timed("a", 9)}}
 	got := runner(&journal{}).Run(t.Context(), []*Point{point})[0].Results[0].Repetitions[0]
 	if got.Ops != 120 { // 12 passes of 90 ns are the first to reach 1000 ns
 		t.Errorf("mean of %d operations, want 120", got.Ops)
@@ -75,8 +75,8 @@ func TestRunSetsAndRestoresGOMAXPROCS(t *testing.T) {
 		return Reading{Figures: []Figure{{"x", 1}}}, nil
 	}}
 	points := []*Point{
-		{Procs: before + 1, Count: 1, Entries: []Entry{look}},
-		{Procs: before + 2, Count: 1, Entries: []Entry{look}},
+		{Setting: Setting{Procs: before + 1, Count: 1}, Entries: []Entry{look}},
+		{Setting: Setting{Procs: before + 2, Count: 1}, Entries: []Entry{look}},
 	}
 	runner(&journal{}).Run(t.Context(), points)
 	if want := []int{before + 1, before + 2}; !slices.Equal(seen, want) {
@@ -102,7 +102,7 @@ func TestRunNamesFailures(t *testing.T) {
 		{"idle", func() (Reading, error) { return Reading{}, nil }},
 	}
 	seen := &journal{}
-	outcome := runner(seen).Run(t.Context(), []*Point{{Procs: 1, Count: 4, Entries: entries}})[0]
+	outcome := runner(seen).Run(t.Context(), []*Point{{Setting: Setting{Procs: 1, Count: 4}, Entries: entries}})[0]
 	if r := outcome.Result("sound"); r.Err != nil || len(r.Repetitions) != 4 {
 		t.Errorf("the sound entry suffered: %+v", r)
 	}
@@ -126,7 +126,7 @@ func TestRunGivesUpAStall(t *testing.T) {
 		hang := Entry{"hangs", func() (Reading, error) { <-release; return Reading{}, nil }}
 		r := &Runner{Observer: &journal{}, Stall: 30 * time.Second, Grace: time.Second}
 		began := time.Now()
-		outcome := r.Run(t.Context(), []*Point{{Procs: 1, Count: 3, Entries: []Entry{hang, timed("sound", 5)}}})[0]
+		outcome := r.Run(t.Context(), []*Point{{Setting: Setting{Procs: 1, Count: 3}, Entries: []Entry{hang, timed("sound", 5)}}})[0]
 		if took := time.Since(began); took != 30*time.Second {
 			t.Errorf("gave up after %v, want 30s, and once only", took)
 		}
@@ -150,7 +150,7 @@ func TestRunInterrupted(t *testing.T) {
 		}
 	}
 	entries := []Entry{timed("a", 5), timed("b", 7)}
-	points := []*Point{{Procs: 1, Count: 2, Entries: entries}, {Procs: 1, Count: 2, Entries: entries}, {Procs: 1, Count: 2, Entries: entries}}
+	points := []*Point{{Setting: Setting{Procs: 1, Count: 2}, Entries: entries}, {Setting: Setting{Procs: 1, Count: 2}, Entries: entries}, {Setting: Setting{Procs: 1, Count: 2}, Entries: entries}}
 	outcomes := runner(seen).Run(ctx, points)
 	missing := []int{}
 	for i := range outcomes {
@@ -177,7 +177,7 @@ func TestRunInterruptedInAStall(t *testing.T) {
 		hang := Entry{"hangs", func() (Reading, error) { <-release; return Reading{}, nil }}
 		r := &Runner{Observer: &journal{}, Stall: time.Hour, Grace: 2 * time.Second}
 		began := time.Now()
-		outcome := r.Run(ctx, []*Point{{Procs: 1, Count: 1, Entries: []Entry{hang}}})[0]
+		outcome := r.Run(ctx, []*Point{{Setting: Setting{Procs: 1, Count: 1}, Entries: []Entry{hang}}})[0]
 		if took := time.Since(began); took != 5*time.Second {
 			t.Errorf("returned after %v, want 5s", took)
 		}
@@ -201,7 +201,7 @@ func TestRunAveragesFiguresByTime(t *testing.T) {
 		passes = passes[1:]
 		return reading, nil
 	}}
-	point := &Point{Procs: 1, Count: 1, Target: 400, Entries: []Entry{entry}}
+	point := &Point{Setting: Setting{Procs: 1, Count: 1}, Target: 400, Entries: []Entry{entry}}
 	result := runner(&journal{}).Run(t.Context(), []*Point{point})[0].Results[0]
 	if result.Err != nil {
 		t.Fatal(result.Err)

@@ -1,6 +1,10 @@
 package plot
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+)
 
 // A Part is a piece of each bar: what it is called, and how large it is at some or
 // all places of X.
@@ -44,7 +48,7 @@ func (b Bars) SVG() string {
 	yAt := func(v float64) float64 { return bottom - y.at(v)*(barsBottom-barsTop) }
 	for _, tick := range y.ticks() {
 		c.line(barsLeft, yAt(tick), barsRight, yAt(tick), "grid")
-		c.text(barsLeft-6, yAt(tick)+4, "end", "tick", number(tick))
+		c.text(barsLeft-6, yAt(tick)+4, "end", "tick", format.Short(tick))
 	}
 	c.add(`<g class="%s">`, b.Class)
 	b.key(c, lower+47)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // A Series is one line of a chart, with a value at some or all places of X.
@@ -95,7 +97,7 @@ func (l Lines) layout() *frame {
 	}
 	var ticks []string
 	for _, tick := range f.scale.ticks() {
-		ticks = append(ticks, number(tick))
+		ticks = append(ticks, format.Short(tick))
 	}
 	f.left = widest(ticks, tickSize) + 10
 	tall, wide := 0.0, 0.0
@@ -218,7 +220,7 @@ func (f *frame) draw(c *canvas) {
 	}
 	for _, tick := range f.scale.ticks() {
 		c.line(f.left, f.yAt(tick), f.right, f.yAt(tick), "grid")
-		c.text(f.left-6, f.yAt(tick)+4, "end", "tick", number(tick))
+		c.text(f.left-6, f.yAt(tick)+4, "end", "tick", format.Short(tick))
 	}
 	for i, x := range f.X {
 		c.text(f.xAt(i), f.bottom+16+float64(lineGap*(i%f.tickRows)), "middle", "tick", x)

@@ -1,6 +1,6 @@
 // Package plot draws what the reports show, as SVG to be put inline into a page:
 // [Lines] over an axis, [Rows] of single figures, [Bars] of parts on top of each
-// other, and the [Inside] of a channel.
+// other, and the [ChannelState] of a channel.
 //
 // What may enter: geometry, scales and marks. Colours are the page's: a mark
 // carries the name of a class, and the text takes the colour of its

@@ -211,11 +211,3 @@ func TestScale(t *testing.T) {
 		})
 	}
 }
-
-func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 0.5: "0.5", 20: "20", 5000: "5000", 10000: "10 k", 2000000: "2 M"} {
-		if got := number(v); got != want {
-			t.Errorf("number(%v) = %q, want %q", v, got, want)
-		}
-	}
-}

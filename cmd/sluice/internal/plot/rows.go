@@ -3,6 +3,8 @@ package plot
 import (
 	"fmt"
 	"slices"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // A Mark is one figure in a row.
@@ -42,7 +44,7 @@ func (r Rows) SVG() string {
 	x := newScale(r.values())
 	var ticks []string
 	for _, tick := range x.ticks() {
-		ticks = append(ticks, number(tick))
+		ticks = append(ticks, format.Short(tick))
 	}
 	pad := max(4, widest(ticks, tickSize)/2-rowsLeft) // a figure below either end is not cut off
 	xAt := func(v float64) float64 { return rowsLeft + pad + x.at(v)*(rowsRight-rowsLeft-2*pad) }
@@ -57,7 +59,7 @@ func (r Rows) SVG() string {
 	c.lines(0, lineGap, "start", "title", title)
 	for _, tick := range x.ticks() {
 		c.line(xAt(tick), top, xAt(tick), bottom, "grid")
-		c.text(xAt(tick), bottom+15, "middle", "tick", number(tick))
+		c.text(xAt(tick), bottom+15, "middle", "tick", format.Short(tick))
 	}
 	c.lines((rowsLeft+rowsRight)/2, bottom+32, "middle", "axis", unit)
 	for _, row := range r.Rows {

@@ -2,7 +2,6 @@ package plot
 
 import (
 	"math"
-	"strconv"
 )
 
 // logFrom is the ratio of largest to smallest figure from which a scale is
@@ -130,15 +129,4 @@ func (s scale) decades(steps []float64) []float64 {
 		}
 	}
 	return ticks
-}
-
-// number writes a tick: as short as it can be said.
-func number(v float64) string {
-	switch {
-	case v >= 1e6 && math.Mod(v, 1e5) == 0:
-		return strconv.FormatFloat(v/1e6, 'f', -1, 64) + " M"
-	case v >= 1e4 && math.Mod(v, 100) == 0:
-		return strconv.FormatFloat(v/1e3, 'f', -1, 64) + " k"
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
 }

@@ -62,7 +62,7 @@ func NewForecast(counts []Count, limits Limits, bands Bands) *Forecast {
 	for i, c := range counts {
 		points[i] = Point{c.Procs, c.X}
 		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread && f.NoLaw == nil {
-			f.NoLaw = fmt.Errorf("%w: the interval on %d CPUs is ±%.0f %%, and %.0f %% is the most: repeat it on a quieter machine, or with more repetitions",
+			f.NoLaw = fmt.Errorf("%w: the interval on %d CPUs is ±%.0f%%, and %.0f%% is the most: repeat it on a quieter machine, or with more repetitions",
 				ErrTooNoisy, c.Procs, 100*spread, 100*MaxSpread)
 		}
 	}

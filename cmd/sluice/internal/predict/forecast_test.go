@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// exactly returns counts of a law with an interval of ±2 %.
+// exactly returns counts of a law with an interval of ±2%.
 func exactly(l Law, procs ...int) (counts []Count) {
 	for _, p := range sweep(l, procs...) {
 		counts = append(counts, Count{p.Procs, p.X, 0.98 * p.X, 1.02 * p.X, 9})

@@ -3,7 +3,6 @@ package predict
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -94,12 +93,12 @@ func TestReportText(t *testing.T) {
 			"your curve next to AWS c6g.metal Graviton2 64 cores, Go 1.19.3 (another lock)", "source: puzpuzpuz/xsync",
 		}, []string{"No law", "Left out"}},
 		{"two CPUs", two, []string{
-			"carries most at 2 CPUs: 40.0 M/s", "so its peak may lie beyond", "A law cannot be fitted from 2 counts, so nothing is said beyond 2 CPUs.", "measure at least 3",
+			"carries most at 2 CPUs: 40.0 M/s", "so its peak may lie beyond", "2 counts are too few to fit a law, so there is no prediction beyond 2 CPUs.", "measure at least 3",
 			"Lanes: 2 on 2 CPUs give at most 60.0 M/s", "Batches: of 64 on 2 CPUs give about", "1.7 to 2x short", "Own cost: 2.8 ns an item",
 			"Measured beside, a chan of slices of 64 on 2 CPUs: 250 M/s", "sluice.Sharded with lanes as it sees fit, on 2 CPUs: 40.0 M/s",
 			"Left out: GOMAXPROCS 8 16, above the 2 CPUs. That is a test of robustness", "sharded, FAA",
 		}, []string{"extrapolated", "The law:"}},
-		{"noise", noisy, []string{"No law: the points follow no law: the interval on 2 CPUs is ±67 %", "quieter machine, or with more repetitions"}, []string{"The law:", "extrapolated"}},
+		{"noise", noisy, []string{"No law: the points follow no law: the interval on 2 CPUs is ±67%", "quieter machine, or with more repetitions"}, []string{"The law:", "extrapolated"}},
 		{"own curves", own, []string{"One channel of Testium 9000", "include 1 curve of your own", "say it with -from-cpus", "Plateau: 60.0 M/s (extrapolated"}, nil},
 		{"behind another cache", cached, []string{"No figure for 8 CPUs: a boundary that was not measured: 8 CPUs are more than the 4 that share a last-level cache",
 			"say so with -llc", "where lies beyond a boundary that was not measured: no number"}, []string{"extrapolated"}},
@@ -132,14 +131,6 @@ func TestReportJSON(t *testing.T) {
 		}
 		if back.Peak.Figure != r.Peak.Figure || !slices.Equal(back.Figures, r.Figures) || len(back.Beside) != len(r.Beside) || back.NoLaw != r.NoLaw {
 			t.Errorf("read back %+v, want %+v", back, r)
-		}
-	}
-}
-
-func TestRate(t *testing.T) {
-	for x, want := range map[float64]string{12: "12.0/s", 999.96: "1000/s", 1000: "1.00 k/s", 25.04e6: "25.0 M/s", 999e6: "999 M/s", 1.5e9: "1.50 G/s", math.Inf(1): "+Inf G/s"} {
-		if got := rate(x); got != want {
-			t.Errorf("rate(%v) = %q, want %q", x, got, want)
 		}
 	}
 }

@@ -137,9 +137,9 @@ func (s Score) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "How well published curves are predicted from their smaller counts, each source left out in turn (%d sources).\n"+
 		"A factor is that between truth and prediction; a curve counts as one.\n\n", s.Sources)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\tcurves\ttrials\ttoo noisy\tmedian factor\t90 % within\tin the band\t")
+	fmt.Fprintln(table, "\tcurves\ttrials\ttoo noisy\tmedian factor\t90% within\tin the band\t")
 	for _, row := range s.Rows {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t%.0f %%\t\n", row.What, row.Curves, row.Trials, row.Noisy, row.Median, row.P90, 100*row.Held)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t%.0f%%\t\n", row.What, row.Curves, row.Trials, row.Noisy, row.Median, row.P90, 100*row.Held)
 	}
 	fmt.Fprintln(table, "what lost\t\t\t\t\t\t\t")
 	for _, row := range s.Lost {
@@ -153,7 +153,7 @@ func (s Score) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "Band %s: %.2f to %.2f times the prediction, from %d curves.\n", what, s.Bands[r].Lo, s.Bands[r].Hi, s.Bands[r].Curves)
 	}
 	for _, order := range s.Order {
-		fmt.Fprintf(w, "Order of designs, above %d CPUs: right for %d of %d pairs (%.1f %%) more than %dx apart.\n",
+		fmt.Fprintf(w, "Order of designs, above %d CPUs: right for %d of %d pairs (%.1f%%) more than %dx apart.\n",
 			order.Above, order.Right, order.Pairs, 100*order.Share(), FarApart)
 	}
 	fmt.Fprintln(w, "The bands are never of the source they are held against; which model to use, and their level, was chosen on all of these curves.")

@@ -53,7 +53,7 @@ func TestScoreReachesTheGoal(t *testing.T) {
 
 // The record of the decision has the figures that the command prints.
 func TestScoreIsOnRecord(t *testing.T) {
-	const name = "../../../docs/adr/0011-prediction.md"
+	const name = "../../../../docs/adr/0011-prediction.md"
 	record, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -58,9 +58,11 @@ func (s Sweep) Points() []*measure.Point {
 		for i := range s.Procs {
 			procs := s.Procs[(round+i)%len(s.Procs)]
 			points = append(points, &measure.Point{
-				Name:    fmt.Sprintf("GOMAXPROCS %d, repetition %d of %d", procs, round+1, s.Count),
-				Procs:   procs,
-				Count:   1,
+				Setting: measure.Setting{
+					Name:  fmt.Sprintf("GOMAXPROCS %d, repetition %d of %d", procs, round+1, s.Count),
+					Procs: procs,
+					Count: 1,
+				},
 				Target:  target,
 				Entries: s.entries(procs),
 			})
@@ -74,7 +76,7 @@ func (s Sweep) entries(procs int) []measure.Entry {
 	if s.OneConsumer {
 		consumers = 1
 	}
-	enter := func(name string, w workload.Workload, c contender.Contender) measure.Entry {
+	enter := func(name measure.ContenderID, w workload.Workload, c contender.Contender) measure.Entry {
 		return measure.Entry{Contender: name, Pass: func() (measure.Reading, error) {
 			result, err := w.Run(c, passValues)
 			return measure.Reading{Ops: int(result.Items), Elapsed: result.Elapsed}, err
@@ -97,7 +99,7 @@ type Swept struct {
 // Collect takes the figures out of the outcomes of Points. It fails with what
 // failed there. What an interrupt left undone is not in it.
 func (s Sweep) Collect(outcomes []measure.Outcome) (Swept, error) {
-	by := map[string]map[int][]float64{}
+	by := map[measure.ContenderID]map[int][]float64{}
 	for _, outcome := range outcomes {
 		for i := range outcome.Results {
 			result := &outcome.Results[i]

@@ -53,8 +53,8 @@ func TestSweepWorks(t *testing.T) {
 
 // outcome is what a runner would give back for a repetition.
 func outcome(procs int, err error, ns ...float64) measure.Outcome {
-	o := measure.Outcome{Point: &measure.Point{Procs: procs}}
-	for i, name := range []string{oneByOne, inBatches, inLanes} {
+	o := measure.Outcome{Point: &measure.Point{Setting: measure.Setting{Procs: procs}}}
+	for i, name := range []measure.ContenderID{oneByOne, inBatches, inLanes} {
 		r := measure.Result{Contender: name}
 		if i < len(ns) {
 			r.Repetitions = []measure.Repetition{{Figures: []measure.Figure{{Unit: measure.NsPerOp, Value: ns[i]}}}}

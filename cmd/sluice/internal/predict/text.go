@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // WriteText writes the report for a reader: the answer first, then the figures,
@@ -28,34 +29,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// rate writes operations per second with three digits.
-func rate(x float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e9, " G/s"}, {1e6, " M/s"}, {1e3, " k/s"}} {
-		if x >= unit.size {
-			return digits(x/unit.size) + unit.name
-		}
-	}
-	return digits(x) + "/s"
-}
-
-func digits(x float64) string {
-	switch {
-	case x >= 99.95:
-		return fmt.Sprintf("%.0f", x)
-	case x >= 9.995:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.2f", x)
-}
-
 func (f Figure) band() string {
 	if f.Lo == f.Hi {
 		return "no interval"
 	}
-	return rate(f.Lo) + " to " + rate(f.Hi)
+	return format.Rate(f.Lo) + " to " + format.Rate(f.Hi)
 }
 
 func (r *Report) writePeak(b *bytes.Buffer) {
@@ -68,7 +46,7 @@ func (r *Report) writePeak(b *bytes.Buffer) {
 	if p.AtEnd {
 		peaks = "carries most at"
 	}
-	fmt.Fprintf(b, "One channel %s %s %.0f CPU%s: %s (%s, %s).\n", where, peaks, p.CPUs, plural(p.CPUs), rate(p.X), p.Mode, p.band())
+	fmt.Fprintf(b, "One channel %s %s %s: %s (%s, %s).\n", where, peaks, format.Plural(int(math.Round(p.CPUs)), "CPU"), format.Rate(p.X), p.Mode, p.band())
 	if p.AtEnd {
 		fmt.Fprintln(b, "No larger count has a figure, so its peak may lie beyond.")
 	}
@@ -84,15 +62,8 @@ func (r *Report) writePeak(b *bytes.Buffer) {
 		fmt.Fprintln(b, "The file does not say how many CPUs the machine had. Counts above them would be no points of a curve: say it with -from-cpus.")
 	}
 	if r.Own > 0 {
-		fmt.Fprintf(b, "Bands and comparisons include %d curve%s of your own.\n", r.Own, plural(float64(r.Own)))
+		fmt.Fprintf(b, "Bands and comparisons include %s of your own.\n", format.Plural(r.Own, "curve"))
 	}
-}
-
-func plural(n float64) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }
 
 func (r *Report) writeFigures(b *bytes.Buffer) {
@@ -100,12 +71,12 @@ func (r *Report) writeFigures(b *bytes.Buffer) {
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "CPUs\tthroughput\tns between values\tband\tmode\t")
 	for _, f := range r.Figures {
-		fmt.Fprintf(table, "%.0f\t%s\t%s\t%s\t%s\t\n", f.CPUs, rate(f.X), digits(1e9/f.X), f.band(), f.Mode)
+		fmt.Fprintf(table, "%.0f\t%s\t%s\t%s\t%s\t\n", f.CPUs, format.Rate(f.X), format.Figure(1e9/f.X), f.band(), f.Mode)
 	}
 	_ = table.Flush() // a Buffer takes all
 	fmt.Fprintln(b, "A measured band is the interval of the median, or the range of fewer than 6 repetitions.")
 	if slices.ContainsFunc(r.Figures, func(f Figure) bool { return f.Mode != Measured }) {
-		fmt.Fprintf(b, "The others are as wide as %.0f %% of published curves ask for; how well that does: sluice predict -score.\n", 100*level)
+		fmt.Fprintf(b, "The others are as wide as %.0f%% of published curves ask for; how well that does: sluice predict -score.\n", 100*level)
 	}
 }
 
@@ -114,12 +85,12 @@ func (r *Report) writeLaw(b *bytes.Buffer) {
 	if r.Law == nil {
 		fmt.Fprintf(b, "No law: %s.\n", r.NoLaw)
 		if counts := len(r.Swept.Single); counts < MinCounts {
-			fmt.Fprintf(b, "A law cannot be fitted from %d count%s, so nothing is said beyond %d CPU%s.\n",
-				counts, plural(float64(counts)), r.Swept.Single[counts-1].Procs, plural(float64(r.Swept.Single[counts-1].Procs)))
+			fmt.Fprintf(b, "%s %s too few to fit a law, so there is no prediction beyond %s.\n",
+				format.Plural(counts, "count"), format.Are(counts), format.Plural(r.Swept.Single[counts-1].Procs, "CPU"))
 		}
 		return
 	}
-	fmt.Fprintf(b, "The law: X(N) = λN / (1 + σ(N−1) + κN(N−1)) with λ = %s, σ = %.3g, κ = %.3g.\n", rate(r.Law.Lambda), r.Law.Sigma, r.Law.Kappa)
+	fmt.Fprintf(b, "The law: X(N) = λN / (1 + σ(N−1) + κN(N−1)) with λ = %s, σ = %.3g, κ = %.3g.\n", format.Rate(r.Law.Lambda), r.Law.Sigma, r.Law.Kappa)
 	switch {
 	case r.Law.Kappa > 0:
 		fmt.Fprintln(b, "Plateau: none, by the law: each CPU more costs the others time, and the curve comes down.")
@@ -128,7 +99,7 @@ func (r *Report) writeLaw(b *bytes.Buffer) {
 	case r.Plateau == nil:
 		fmt.Fprintln(b, "Plateau: the law levels off, but where lies beyond a boundary that was not measured: no number.")
 	default:
-		fmt.Fprintf(b, "Plateau: %s (%s, %s).\n", rate(r.Plateau.X), r.Plateau.Mode, r.Plateau.band())
+		fmt.Fprintf(b, "Plateau: %s (%s, %s).\n", format.Rate(r.Plateau.X), r.Plateau.Mode, r.Plateau.band())
 	}
 }
 
@@ -142,10 +113,10 @@ func (r *Report) writeFewer(b *bytes.Buffer) {
 	for _, c := range counts[:len(counts)-1] {
 		interval := "no interval"
 		if c.Lo < c.Hi || all.Lo < all.Hi {
-			interval = digits(c.Lo/all.Hi) + " to " + digits(c.Hi/all.Lo)
+			interval = format.Figure(c.Lo/all.Hi) + " to " + format.Figure(c.Hi/all.Lo)
 		}
 		fmt.Fprintf(b, "Fewer Ps: GOMAXPROCS %d carries %s times what %d carry (%s, %s).\n",
-			c.Procs, digits(c.X/all.X), all.Procs, Measured, interval)
+			c.Procs, format.Figure(c.X/all.X), all.Procs, Measured, interval)
 	}
 }
 
@@ -153,13 +124,13 @@ func (r *Report) writeLanes(b *bytes.Buffer) {
 	c := r.Ceilings
 	for _, lanes := range c.Lanes {
 		fmt.Fprintf(b, "Lanes: %d on %d CPUs give at most %s, min(S, N) times one channel on N/S CPUs (from a figure that is %s, %s).\n",
-			lanes.Parts, c.CPUs, rate(lanes.X), lanes.Mode, lanes.band())
+			lanes.Parts, c.CPUs, format.Rate(lanes.X), lanes.Mode, lanes.band())
 	}
 	if len(c.Lanes) > 0 {
 		fmt.Fprintf(b, "  The band goes down to %.1fx below: separate parts were published that fell so short (%d curves).\n", c.LaneShortfall, c.LaneCurves)
 	}
 	if found, ok := countAt(r.Swept.Lanes, c.CPUs); ok {
-		fmt.Fprintf(b, "  Measured beside, sluice.Sharded with lanes as it sees fit, on %d CPUs: %s (%s to %s).\n", c.CPUs, rate(found.X), rate(found.Lo), rate(found.Hi))
+		fmt.Fprintf(b, "  Measured beside, sluice.Sharded with lanes as it sees fit, on %d CPUs: %s (%s to %s).\n", c.CPUs, format.Rate(found.X), format.Rate(found.Lo), format.Rate(found.Hi))
 	}
 }
 
@@ -167,7 +138,7 @@ func (r *Report) writeBatches(b *bytes.Buffer) {
 	c := r.Ceilings
 	for _, batch := range c.Batches {
 		fmt.Fprintf(b, "Batches: of %d on %d CPUs give about %s, T/B plus the item's own cost (from a figure that is %s, %s).\n",
-			batch.Parts, c.CPUs, rate(batch.X), batch.Mode, batch.band())
+			batch.Parts, c.CPUs, format.Rate(batch.X), batch.Mode, batch.band())
 	}
 	own := fmt.Sprintf("%.1f ns an item, from batches of %d on one CPU", c.OwnCost, workload.BatchSize)
 	if !c.OwnCostKnown {
@@ -176,7 +147,7 @@ func (r *Report) writeBatches(b *bytes.Buffer) {
 	fmt.Fprintf(b, "  Own cost: %s. The band goes down to %.0fx below: batches were measured 1.7 to 2x short of the ceiling on two Ps.\n", own, c.BatchShortfall)
 	if found, ok := countAt(r.Swept.Batches, c.CPUs); ok {
 		fmt.Fprintf(b, "  Measured beside, a chan of slices of %d on %d CPUs: %s (%s to %s).\n",
-			workload.BatchSize, c.CPUs, rate(found.X), rate(found.Lo), rate(found.Hi))
+			workload.BatchSize, c.CPUs, format.Rate(found.X), format.Rate(found.Lo), format.Rate(found.Hi))
 	}
 }
 
@@ -193,7 +164,7 @@ func (r *Report) writeRefused(b *bytes.Buffer) {
 	}
 	if len(r.Order) > 0 {
 		fmt.Fprintf(b, "Where there are no figures there is an order, from the fastest on many CPUs: %s.\n"+
-			"Of published pairs more than %dx apart, on more than %d CPUs, it has %.1f %% right (%d of %d).\n",
+			"Of published pairs more than %dx apart, on more than %d CPUs, it has %.1f%% right (%d of %d).\n",
 			list(r.Order), FarApart, r.OrderIs.Above, 100*r.OrderIs.Share(), r.OrderIs.Right, r.OrderIs.Pairs)
 	}
 }
@@ -207,7 +178,7 @@ func (r *Report) writeBeside(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "  your curve next to %s, %s (%s)\n    %s:", n.Machine, n.Version, lock, n.Workload)
 		for _, p := range shown(n.Points) {
-			fmt.Fprintf(b, "  %d: %s", p.Procs, strings.ReplaceAll(rate(p.X), " ", ""))
+			fmt.Fprintf(b, "  %d: %s", p.Procs, strings.ReplaceAll(format.Rate(p.X), " ", ""))
 		}
 		fmt.Fprintf(b, "\n    source: %s\n", n.Source)
 	}

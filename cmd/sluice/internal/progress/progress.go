@@ -14,6 +14,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
@@ -66,24 +67,12 @@ func newBar(w io.Writer, steps, width int) *bar {
 	}
 }
 
-func (b *bar) Start(point *measure.Point, _ string) {
+func (b *bar) Start(point *measure.Point, _ measure.ContenderID) {
 	if point == b.point {
 		return
 	}
 	b.point = point
-	b.bar.Describe(cut(point.Name, b.room))
-}
-
-// cut shortens s to n characters: a line that wraps would scroll the terminal.
-func cut(s string, n int) string {
-	runes := []rune(s)
-	if len(runes) <= n {
-		return s
-	}
-	if n < 2 {
-		return ""
-	}
-	return string(runes[:n-1]) + "…"
+	b.bar.Describe(format.Cut(point.Name, b.room))
 }
 
 func (b *bar) Done() { _ = b.bar.Add(1) } // a terminal that cannot be written to shows no bar
@@ -102,12 +91,12 @@ type lines struct {
 	point *measure.Point
 }
 
-func (l *lines) Start(point *measure.Point, _ string) {
+func (l *lines) Start(point *measure.Point, _ measure.ContenderID) {
 	if point == l.point {
 		return
 	}
 	l.point = point
-	fmt.Fprintf(l.w, "%3d %%  %4s  %s\n", 100*l.done/l.steps, time.Since(l.began).Round(time.Second), point.Name)
+	fmt.Fprintf(l.w, "%3d%%  %4s  %s\n", 100*l.done/l.steps, time.Since(l.began).Round(time.Second), point.Name)
 }
 
 func (l *lines) Done() { l.done++ }

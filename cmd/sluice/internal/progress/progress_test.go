@@ -14,14 +14,14 @@ func TestLines(t *testing.T) {
 	var out bytes.Buffer
 	display := New(&out, 4)
 	for _, name := range []string{"first", "second"} {
-		point := &measure.Point{Name: name}
+		point := &measure.Point{Setting: measure.Setting{Name: name}}
 		for range 2 {
 			display.Start(point, "contender")
 			display.Done()
 		}
 	}
 	display.Finish()
-	want := regexp.MustCompile(`^  0 %    0s  first\n 50 %    0s  second\n$`)
+	want := regexp.MustCompile(`^  0%    0s  first\n 50%    0s  second\n$`)
 	if !want.Match(out.Bytes()) {
 		t.Errorf("progress reads\n%s", &out)
 	}
@@ -32,7 +32,7 @@ func TestBarFitsTheTerminal(t *testing.T) {
 	const width = 100
 	var out bytes.Buffer
 	display := newBar(&out, 200, width)
-	point := &measure.Point{Name: strings.Repeat("a long name ", 20)}
+	point := &measure.Point{Setting: measure.Setting{Name: strings.Repeat("a long name ", 20)}}
 	for range 200 {
 		display.Start(point, "contender")
 		display.Done()
@@ -53,30 +53,18 @@ func TestBarFitsTheTerminal(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
-	for _, tt := range []struct {
-		s    string
-		n    int
-		want string
-	}{{"short", 9, "short"}, {"exactly", 7, "exactly"}, {"too long", 5, "too …"}, {"any", 1, ""}, {"größer", 4, "grö…"}} {
-		if got := cut(tt.s, tt.n); got != tt.want {
-			t.Errorf("cut(%q, %d) = %q, want %q", tt.s, tt.n, got, tt.want)
-		}
-	}
-}
-
 // When points are run longer the share that is done falls back, and never passes
 // the whole.
 func TestMore(t *testing.T) {
 	var out bytes.Buffer
 	display := New(&out, 2)
 	for _, name := range []string{"first", "second"} {
-		display.Start(&measure.Point{Name: name}, "contender")
+		display.Start(&measure.Point{Setting: measure.Setting{Name: name}}, "contender")
 		display.Done()
 		display.More(2)
 	}
-	display.Start(&measure.Point{Name: "third"}, "contender")
-	if got := strings.Fields(out.String()); len(got) != 12 || got[4] != "25" || got[8] != "33" {
+	display.Start(&measure.Point{Setting: measure.Setting{Name: "third"}}, "contender")
+	if got := strings.Fields(out.String()); len(got) != 9 || got[3] != "25%" || got[6] != "33%" {
 		t.Errorf("progress reads\n%s", &out)
 	}
 	bar := newBar(&out, 2, 80)

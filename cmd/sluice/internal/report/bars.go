@@ -12,7 +12,7 @@ import (
 func (p *Panel) bars(s *Section, colours palette) []plot.Bars {
 	var charts []plot.Bars
 	for _, contender := range p.Contenders {
-		chart := plot.Bars{Title: contender + ", " + p.Name, XAxis: s.Axis, YAxis: s.Measures[0].Axis, Better: better(s.Measures[0]), Class: colours[contender]}
+		chart := plot.Bars{Title: lab.NameOf(contender) + ", " + p.Name, XAxis: s.Axis, YAxis: s.Measures[0].Axis, Better: better(s.Measures[0]), Class: colours[contender]}
 		for _, point := range p.Points {
 			chart.X = append(chart.X, point.X)
 		}
@@ -25,10 +25,10 @@ func (p *Panel) bars(s *Section, colours palette) []plot.Bars {
 }
 
 // values returns what a contender reached, by the index of the point.
-func (p *Panel) values(contender string, m lab.Measure) map[int]plot.Value {
+func (p *Panel) values(contender lab.ContenderID, m lab.Measure) map[int]plot.Value {
 	values := make(map[int]plot.Value)
 	for i, point := range p.Points {
-		if value, ok := point.entry(contender).value(m); ok {
+		if value, ok := point.Entry(contender).value(m); ok {
 			values[i] = value
 		}
 	}

@@ -8,29 +8,32 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 )
 
 // stacked is an experiment with a picture and one section, whose two measures are
 // parts of a whole.
 func stacked() *Report {
-	section := lab.Section{
+	section := lab.Section{Sweep: lab.Sweep{
 		Name: "blocked", Title: "Blocked", Text: "Where.", Axis: "capacity", Stacked: true,
 		Measures: []lab.Measure{
 			{Unit: "a-ns/op", Title: "in send", Axis: "ns per value"},
 			{Unit: "b-ns/op", Title: "in receive", Axis: "ns per value"},
 		},
-	}
+	}}
 	run := Run{Experiment: lab.Experiment{
-		Name: "stacked", Title: "What is it made of?", PublishedIn: lab.PerOperation,
-		Pictures: []lab.Picture{{
-			Inside:  lab.Inside{Title: "Full", Capacity: 4, Queued: 4, Senders: []string{"p1"}},
-			Caption: "The sender waits <here>.",
-		}},
+		Study: lab.Study{
+			Name: "stacked", Title: "What is it made of?", PublishedIn: lab.PerOperation,
+			Pictures: []lab.Picture{{
+				State:   plot.ChannelState{Title: "Full", Capacity: 4, Queued: 4, Senders: []string{"p1"}},
+				Caption: "The sender waits <here>.",
+			}},
+		},
 		Conclude: func(*lab.Measured) lab.Conclusion { return lab.Conclusion{} },
 	}}
 	for i, x := range []string{"0", "25"} {
-		p := &lab.Point{Panel: "10 workers", X: x, Point: measure.Point{
-			Name: "blocked " + x, Labels: []measure.Label{{Key: "capacity", Value: x}}, Procs: 2, Count: 6,
+		p := &lab.Point{Panel: lab.Panel{Workers: 10}, X: x, Point: measure.Point{
+			Setting: measure.Setting{Name: "blocked " + x, Labels: []measure.Label{{Key: "capacity", Value: x}}, Procs: 2, Count: 6},
 			Entries: []measure.Entry{{Contender: "native"}, {Contender: "sluice"}},
 		}}
 		section.Points = append(section.Points, p)

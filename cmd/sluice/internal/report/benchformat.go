@@ -5,9 +5,10 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
 // WriteBenchmarks writes every repetition as a line of the Go benchmark format,
@@ -83,25 +84,17 @@ func writePoint(writer *benchfmt.Writer, config []benchfmt.Config, experimentNam
 
 // benchmarkName returns the name without its prefix "Benchmark":
 // "DirectSend/sweep=one-way/…/contender=native-2".
-func benchmarkName(experimentName string, point *Point, contender string) string {
+func benchmarkName(experimentName string, point *Point, contender lab.ContenderID) string {
 	var name strings.Builder
 	for part := range strings.SplitSeq(experimentName, "-") {
 		name.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
 	for _, label := range point.Labels {
-		name.WriteString("/" + label.Key + "=" + plain(label.Value))
+		name.WriteString("/" + label.Key + "=" + lab.Plain(label.Value))
 	}
-	name.WriteString("/contender=" + plain(contender))
+	name.WriteString("/contender=" + lab.Plain(string(contender)))
 	if point.Procs != 1 { // as in package testing
 		name.WriteString("-" + strconv.Itoa(point.Procs))
 	}
 	return name.String()
-}
-
-// plain replaces what must not stand in a benchmark name by underscores.
-func plain(s string) string {
-	fields := strings.FieldsFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune(",:/=", r)
-	})
-	return strings.Join(fields, "_")
 }

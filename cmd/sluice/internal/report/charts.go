@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
@@ -31,7 +31,7 @@ func (s *Section) covers() map[lab.Measure][]plot.Value {
 func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colours palette) []string {
 	title := cmp.Or(m.Title, p.Name)
 	if len(p.Points) == 1 {
-		chart := p.rows(capital(cmp.Or(title, s.Title)), s, m)
+		chart := p.rows(format.Capital(cmp.Or(title, s.Title)), s, m)
 		chart.Cover = cover
 		return []string{chart.SVG()}
 	}
@@ -39,8 +39,8 @@ func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colours pa
 	for _, group := range groups(p.Contenders) {
 		chart := p.lines(group.of(title, s.Title), s, m, colours)
 		chart.Cover = cover
-		for i := range chart.Series {
-			chart.Series[i].Ghost = !slices.Contains(group.members, chart.Series[i].Name)
+		for i, contender := range p.Contenders {
+			chart.Series[i].Ghost = !slices.Contains(group.members, contender)
 		}
 		drawn = append(drawn, chart.SVG())
 	}
@@ -66,7 +66,7 @@ func (p *Panel) lines(title string, s *Section, m lab.Measure, colours palette) 
 	for _, contender := range p.Contenders {
 		family := familyOf(contender)
 		chart.Series = append(chart.Series, plot.Series{
-			Name: contender, Class: colours[contender], Shape: family.shape, Dashed: family.dashed,
+			Name: lab.NameOf(contender), Class: colours[contender], Shape: family.shape, Dashed: family.dashed,
 			At: p.values(contender, m),
 		})
 	}
@@ -79,8 +79,8 @@ func (p *Panel) rows(title string, s *Section, m lab.Measure) plot.Rows {
 		chart.Title += ", " + s.Axis + " " + p.Points[0].X
 	}
 	for _, contender := range p.Contenders {
-		entry := p.Points[0].entry(contender)
-		row := plot.Row{Label: contender, Value: cell(entry, m)}
+		entry := p.Points[0].Entry(contender)
+		row := plot.Row{Label: lab.NameOf(contender), Value: cell(entry, m)}
 		if value, ok := entry.value(m); ok {
 			// The label names the row: the mark need only tell the family.
 			family := familyOf(contender)
@@ -94,7 +94,7 @@ func (p *Panel) rows(title string, s *Section, m lab.Measure) plot.Rows {
 // A group is the contenders that a chart names. It shows the others as ghosts.
 type group struct {
 	title   string // "" if it is the only one
-	members []string
+	members []lab.ContenderID
 }
 
 // of returns the title of a group's chart. That of the section stands above it
@@ -102,14 +102,12 @@ type group struct {
 func (g group) of(panel, section string) string {
 	switch {
 	case g.title == "":
-		return capital(cmp.Or(panel, section))
+		return format.Capital(cmp.Or(panel, section))
 	case panel == "":
-		return capital(g.title)
+		return format.Capital(g.title)
 	}
-	return capital(panel + ": " + g.title)
+	return format.Capital(panel + ": " + g.title)
 }
-
-func capital(title string) string { return strings.ToUpper(title[:1]) + title[1:] }
 
 // crowd is how many names a chart can have before a reader loses the lines. Of
 // more, there is a chart for each family, of at most groupSize names, beside the
@@ -122,11 +120,11 @@ const (
 )
 
 // groups divides the contenders of a panel.
-func groups(contenders []string) []group {
+func groups(contenders []lab.ContenderID) []group {
 	if len(contenders) <= crowd {
 		return []group{{members: contenders}}
 	}
-	members := make(map[string][]string)
+	members := make(map[string][]lab.ContenderID)
 	for _, contender := range contenders {
 		letter := familyOf(contender).letter
 		members[letter] = append(members[letter], contender)
@@ -180,7 +178,7 @@ func (e *Entry) each(m lab.Measure) []float64 {
 	return all
 }
 
-func plotted(who string, m lab.Measure, s stat.Summary) plot.Value {
+func plotted(who lab.ContenderID, m lab.Measure, s stat.Summary) plot.Value {
 	what := "interval"
 	if s.Confidence == 0 {
 		what = "range"
@@ -188,7 +186,7 @@ func plotted(who string, m lab.Measure, s stat.Summary) plot.Value {
 	return plot.Value{
 		Mid: drawnAt(m, s.Median), Lo: drawnAt(m, s.Lo), Hi: drawnAt(m, s.Hi), Firm: s.Confidence > 0,
 		Tip: fmt.Sprintf("%s: %s %s, %s %s to %s, %d repetitions",
-			who, digits(s.Median), m.Axis, what, digits(s.Lo), digits(s.Hi), s.N),
+			lab.NameOf(who), format.Figure(s.Median), m.Axis, what, format.Figure(s.Lo), format.Figure(s.Hi), s.N),
 	}
 }
 
@@ -214,15 +212,15 @@ const besideLift = 3.5
 // besideChart has a row for each published figure: the hollow mark is what was
 // published, the others were measured here.
 func (e *Experiment) besideChart() plot.Rows {
-	unit := e.BesideIn.Axis
-	chart := plot.Rows{Title: "Published → the same here → sluice here", Axis: chartUnit(e.BesideIn), Better: better(e.BesideIn)}
+	unit := e.PublishedIn.Axis
+	chart := plot.Rows{Title: "Published → the same here → sluice here", Axis: chartUnit(e.PublishedIn), Better: better(e.PublishedIn)}
 	for _, b := range e.Beside {
-		row := plot.Row{Label: b.Row + ", " + b.Column, Value: digits(b.Published)}
-		tip := fmt.Sprintf("published: %s %s", digits(b.Published), unit)
+		row := plot.Row{Label: b.Row + ", " + b.Column, Value: format.Figure(b.Value)}
+		tip := fmt.Sprintf("published: %s %s", format.Figure(b.Value), unit)
 		row.Marks = append(row.Marks, plot.Mark{Class: "then", Shape: plot.Diamond,
-			Value: plot.Value{Mid: b.Published, Lo: b.Published, Hi: b.Published, Firm: true, Tip: tip}})
+			Value: plot.Value{Mid: b.Value, Lo: b.Value, Hi: b.Value, Firm: true, Tip: tip}})
 		for _, here := range []struct {
-			name string
+			id   lab.ContenderID
 			s    *stat.Summary
 			lift float64
 		}{{b.Contender, b.Measured, besideLift}, {b.Ours, b.OursTakes, -besideLift}} {
@@ -230,10 +228,10 @@ func (e *Experiment) besideChart() plot.Rows {
 				row.Value += " → –"
 				continue
 			}
-			row.Value += " → " + digits(here.s.Median)
-			family := familyOf(here.name)
+			row.Value += " → " + format.Figure(here.s.Median)
+			family := familyOf(here.id)
 			row.Marks = append(row.Marks, plot.Mark{
-				Class: family.Class, Shape: family.shape, Lift: here.lift, Value: plotted(here.name, e.BesideIn, *here.s),
+				Class: family.Class, Shape: family.shape, Lift: here.lift, Value: plotted(here.id, e.PublishedIn, *here.s),
 			})
 		}
 		chart.Rows = append(chart.Rows, row)

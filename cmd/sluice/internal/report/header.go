@@ -106,7 +106,7 @@ func (r *Report) Footnotes() []string {
 			"They count in all figures, and results.json names them", outliers))
 	}
 	if wide > 0 {
-		notes = append(notes, wideMark+fmt.Sprintf(" the interval is wider than 10 %%, of %d figures, although such points are run longer as far as time allows", wide))
+		notes = append(notes, wideMark+fmt.Sprintf(" the interval is wider than 10%%, of %d figures, although such points are run longer as far as time allows", wide))
 	}
 	return notes
 }

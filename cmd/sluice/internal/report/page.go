@@ -129,7 +129,7 @@ func (r *Report) command(e *Experiment) string {
 func study(e *Experiment) pageStudy {
 	colours := newPalette(e)
 	s := pageStudy{Experiment: e, Source: sourceLine(e.Source), Families: families, Drawings: e.drawings()}
-	for _, t := range e.Derived {
+	for _, t := range e.Tables {
 		s.Derivations = append(s.Derivations, pageDerivation{t.Title, t.Text, derivedTable(t).page()})
 	}
 	s.BesideRows = template.HTML(e.besideChart().SVG())

@@ -24,37 +24,41 @@ import (
 // contenders with long names, rates, outliers, places that are oversubscribed,
 // failures, gaps.
 func crowded() *Report {
-	contenders := []string{
+	contenders := []lab.ContenderID{
 		"native, unbuffered", "native, 1024 slots", "native, N slots", "native, time.After in a select",
 		"published, simple", "published, flushing", "published, several channels by the clock's nanoseconds",
 		"sluice.Rendezvous", "sluice.Bounded, 1024 slots", "sluice.Elastic", "sluice.Elastic, batches", "sluice.Sharded", "sluice.Sharded, lanes and batches",
 	}
 	e := Experiment{
-		Name: "crowded", Title: "Can a crowd be told apart?", Prediction: "Yes: by shape, dashes and colour.",
-		Source:   lab.Source{Author: "A. Nobody", Title: "Nothing", Year: 2001, Machine: "abacus", Go: "0.1"},
-		Notes:    []string{"All figures are made up."},
-		Summary:  []string{"A made-up hand-over costs 157 ns ± 3 %: below jobs of 16 µs, batch."},
-		Findings: []string{"The first takes 2.24 (2.20 to 2.25) times as long.", "The second saves 12 % ± 3 %."},
-		Derived: []lab.Table{{Title: "The smallest job", Text: "Interpolated.", Head: []string{"by", "job"},
-			Rows: [][]string{{"native, unbuffered", "16 µs"}, {"sluice.Elastic", "2 µs"}}}},
-		BesideIn: lab.PerOperation,
+		Study: lab.Study{
+			Name: "crowded", Title: "Are many contenders distinct?", Prediction: "Yes: by shape, dashes and color.",
+			Source:      lab.Source{Author: "A. Author", Title: "Nothing", Year: 2001, Machine: "abacus", Go: "0.1"},
+			Notes:       []string{"All figures are made up."},
+			PublishedIn: lab.PerOperation,
+		},
+		Conclusion: lab.Conclusion{
+			Summary:  []string{"A made-up hand-off costs 157 ns ± 3%: below jobs of 16 µs, batch."},
+			Findings: []string{"The first takes 2.24 (2.20 to 2.25) times as long.", "The second saves 12% ± 3%."},
+			Tables: []lab.Table{{Title: "The smallest job", Text: "Interpolated.", Head: []string{"by", "job"},
+				Rows: [][]string{{"native, unbuffered", "16 µs"}, {"sluice.Elastic", "2 µs"}}}},
+		},
 	}
-	rate := Section{Name: "rate", Title: "By GOMAXPROCS", Text: "Values go through.", Axis: "GOMAXPROCS", Measures: []lab.Measure{lab.Throughput}}
+	rate := Section{Sweep: lab.Sweep{Name: "rate", Title: "By GOMAXPROCS", Text: "Values go through.", Axis: "GOMAXPROCS", Measures: []lab.Measure{lab.Throughput}}}
 	for i, procs := range []int{1, 2, 4, 64, 128} {
 		rate.Points = append(rate.Points, crowd13(contenders, "", fmt.Sprint(procs), procs, 40+16*float64(i*i)))
 	}
-	rate.Points[4].Entries[3] = Entry{Contender: contenders[3], Error: "received 9 values of 10"}
-	cost := Section{Name: "cost", Title: "By capacity", Text: "The same, slower.", Axis: "capacity, in values", Measures: []lab.Measure{lab.PerValue}}
+	rate.Points[4].Entries[3] = Entry{Result: measure.Result{Contender: contenders[3]}, Error: "received 9 values of 10"}
+	cost := Section{Sweep: lab.Sweep{Name: "cost", Title: "By capacity", Text: "The same, slower.", Axis: "capacity, in values", Measures: []lab.Measure{lab.PerValue}}}
 	for i, capacity := range []string{"0", "1", "1000", "1 000 000", "10 000 000"} {
 		cost.Points = append(cost.Points, crowd13(contenders[3:9], "one way", capacity, 2, 150-30*float64(i)))
 	}
-	memory := Section{Name: "memory", Title: "Memory", Text: "Held.", Measures: []lab.Measure{lab.PerOperation}}
+	memory := Section{Sweep: lab.Sweep{Name: "memory", Title: "Memory", Text: "Held.", Measures: []lab.Measure{lab.PerOperation}}}
 	memory.Points = append(memory.Points, crowd13(contenders[4:], "at the peak, while all producers are at work and nobody receives", "", 2, 12))
 	e.Sections = []Section{rate, cost, memory}
 	summary := stat.Summarize([]float64{95, 96, 97, 98, 99, 100, 101})
 	for i, column := range []string{"capacity 0", "capacity 10, of a request and its response"} {
-		e.Beside = append(e.Beside, Beside{Row: "(a) one way, 1 CPU", Column: column, Published: 425 / float64(1+9*i),
-			Contender: contenders[5*i], Measured: &summary, Ours: "sluice.Elastic"})
+		published := lab.Published{Row: "(a) one way, 1 CPU", Column: column, Value: 425 / float64(1+9*i), Contender: contenders[5*i], Ours: "sluice.Elastic"}
+		e.Beside = append(e.Beside, Beside{Published: published, Measured: &summary})
 	}
 	e.Beside[1].OursTakes = &summary
 	return &Report{
@@ -68,10 +72,10 @@ func crowded() *Report {
 // crowd13 is a point with nine repetitions of each contender, the i-th of which
 // takes base times 1 + i/3. The last repetition is an outlier, every third one far
 // away.
-func crowd13(contenders []string, panel, x string, procs int, base float64) Point {
-	point := Point{Panel: panel, X: x, Procs: procs, Oversubscribed: procs > 2}
+func crowd13(contenders []lab.ContenderID, panel, x string, procs int, base float64) Point {
+	point := Point{Setting: measure.Setting{Procs: procs}, Panel: panel, X: x, Oversubscribed: procs > 2}
 	for i, contender := range contenders {
-		entry := Entry{Contender: contender, Summaries: make(map[string]stat.Summary)}
+		entry := Entry{Result: measure.Result{Contender: contender}, Summaries: make(map[string]stat.Summary)}
 		var samples []float64
 		for round := range 9 {
 			ns := base * (1 + float64(i)/3) * (1 + 0.01*float64(round))
@@ -147,11 +151,11 @@ func TestPolicyAllowsTheStyle(t *testing.T) {
 func TestPage(t *testing.T) {
 	page := render(t, pretended(true).WritePage)
 	for _, want := range []string{
-		"What does a made-up channel cost?", "A. Nobody", "abacus", "Go: 0.1", // the source
+		"What does a made-up channel cost?", "A. Author", "abacus", "Go: 0.1", // the source
 		`A made-up channel costs 10 ns. <a href="#made-up">`,     // the summary, with the way to its experiment
 		"It costs &lt; nothing.",                                 // the prediction
 		"Made-up CPU, 2 usable", "go1.26", "commit 0123456789ab", // the machine
-		"A finding of 12\u00a0%\u00a0±\u00a03\u00a0%", "&lt;b&gt;", // findings, escaped
+		"A finding of 12%\u00a0±\u00a03%", "&lt;b&gt;", // findings, escaped
 		"By division.", `<th scope="row">small</th><td>1 µs</td>`, // derived
 		"425 → 10.3 → 20.3",                                         // published beside measured
 		"oversubscribed",                                            // in the chart
@@ -220,7 +224,7 @@ func TestPageIsWhole(t *testing.T) {
 
 // Nothing measured at all still gives a page.
 func TestPageOfNothing(t *testing.T) {
-	r := &Report{Interrupted: true, Experiments: []Experiment{{Name: "none", Sections: []Section{{Title: "S"}}}}}
+	r := &Report{Interrupted: true, Experiments: []Experiment{{Study: lab.Study{Name: "none"}, Sections: []Section{{Sweep: lab.Sweep{Title: "S"}}}}}}
 	var b bytes.Buffer
 	if err := r.WritePage(&b); err != nil {
 		t.Fatal(err)
@@ -237,7 +241,7 @@ func TestPageOfNothing(t *testing.T) {
 func TestGroups(t *testing.T) {
 	names := slices.Concat(numbered("native", 6), numbered("sluice", 17), numbered("published", 17))
 	for n := range len(names) + 1 {
-		seen := make(map[string]bool)
+		seen := make(map[lab.ContenderID]bool)
 		all := groups(names[:n])
 		for _, g := range all {
 			if len(g.members) > groupSize || (len(all) > 1) != (g.title != "") {
@@ -261,9 +265,9 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-func numbered(name string, n int) (names []string) {
+func numbered(name string, n int) (names []lab.ContenderID) {
 	for i := range n {
-		names = append(names, fmt.Sprint(name, " ", i))
+		names = append(names, lab.ContenderID(fmt.Sprint(name, " ", i)))
 	}
 	return names
 }

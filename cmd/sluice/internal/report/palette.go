@@ -2,8 +2,8 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 )
 
@@ -25,12 +25,12 @@ var (
 	families  = []family{builtIn, published, ours}
 )
 
-// familyOf tells the family by the name.
-func familyOf(contender string) family {
-	switch {
-	case strings.HasPrefix(contender, "native"):
+// familyOf returns how charts show the family of a contender.
+func familyOf(contender lab.ContenderID) family {
+	switch lab.FamilyOf(contender) {
+	case lab.FamilyNative:
 		return builtIn
-	case strings.HasPrefix(contender, "sluice"):
+	case lab.FamilySluice:
 		return ours
 	}
 	return published
@@ -38,7 +38,7 @@ func familyOf(contender string) family {
 
 // A palette gives each contender of an experiment one colour class, the same in
 // all its charts: the letter of its family, numbered by appearance.
-type palette map[string]string
+type palette map[lab.ContenderID]string
 
 // shades is how many classes of each family page.css knows.
 const shades = 7

@@ -2,8 +2,6 @@ package report
 
 import (
 	"html/template"
-
-	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 )
 
 // A drawing is a picture of an experiment as the page shows it.
@@ -15,7 +13,7 @@ type drawing struct {
 func (e *Experiment) drawings() []drawing {
 	var all []drawing
 	for _, p := range e.Pictures {
-		all = append(all, drawing{template.HTML(plot.Inside(p.Inside).SVG()), p.Caption})
+		all = append(all, drawing{template.HTML(p.State.SVG()), p.Caption})
 	}
 	return all
 }

@@ -21,11 +21,12 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// Schema is the version of results.json. It changes when a reader of the old
-// form would misread the new one.
-const Schema = 1
+// Schema is the version of results.json. It changes when a reader of the old form
+// would misread the new one. In schema 1 a contender was identified by its name at
+// that time, which [Decode] turns into an ID.
+const Schema = 2
 
-// Tool is who writes results.json.
+// Tool is the program that writes results.json.
 const Tool = "sluice lab"
 
 // A Machine is what the figures are of.
@@ -75,69 +76,47 @@ func (d *Duration) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// An Experiment is one study: its source, what was found, and the figures.
+// An Experiment is one study: its source, its results and the figures.
 type Experiment struct {
-	Name       string        `json:"name"`
-	Title      string        `json:"title"`
-	Prediction string        `json:"prediction"`
-	Source     lab.Source    `json:"source"`
-	Notes      []string      `json:"notes"`
-	Summary    []string      `json:"summary"`
-	Findings   []string      `json:"findings"`
-	Derived    []lab.Table   `json:"derived"`
-	Pictures   []lab.Picture `json:"pictures,omitempty"`
-	BesideIn   lab.Measure   `json:"published_in"`
-	Beside     []Beside      `json:"published"`
-	Sections   []Section     `json:"sections"`
+	lab.Study
+	lab.Conclusion
+	Beside   []Beside  `json:"published"`
+	Sections []Section `json:"sections"`
 }
 
 // Beside is a published figure with the same work as measured here, by the same
-// contender and by ours. A nil summary was not measured.
+// contender and by a kind of this library. A nil summary was not measured.
 type Beside struct {
-	Row       string        `json:"row"`
-	Column    string        `json:"column"`
-	Published float64       `json:"published"` // in Experiment.BesideIn, as all figures
-	Contender string        `json:"contender"`
-	Measured  *stat.Summary `json:"measured"`
-	Ours      string        `json:"ours"`
+	lab.Published
+	Measured  *stat.Summary `json:"measured"` // in Study.PublishedIn, as all figures
 	OursTakes *stat.Summary `json:"ours_measured"`
 }
 
 // A Section is one sweep.
 type Section struct {
-	Name     string        `json:"name"`
-	Title    string        `json:"title"`
-	Text     string        `json:"text"`
-	Axis     string        `json:"axis"`
-	Measures []lab.Measure `json:"measures"`
-	Stacked  bool          `json:"stacked,omitempty"` // the measures are parts of a whole
-	Points   []Point       `json:"points"`
+	lab.Sweep
+	Points []Point `json:"points"`
 }
 
 // A Point is one setting with the figures of all contenders.
 type Point struct {
-	Name           string            `json:"name"`
-	Panel          string            `json:"panel"`
-	X              string            `json:"x"`
-	Labels         []measure.Label   `json:"labels"`
-	Procs          int               `json:"gomaxprocs"`
-	Oversubscribed bool              `json:"oversubscribed"` // GOMAXPROCS above the number of CPUs
-	Count          int               `json:"count"`          // rounds planned; a point that was run longer has more
-	Finished       bool              `json:"finished"`
-	Sitting        int               `json:"sitting"`              // in which it was measured, from 0
-	Usage          *host.Usage       `json:"usage,omitempty"`      // of the machine during the repetitions
-	Disturbed      []string          `json:"disturbed,omitempty"`  // by what, beyond the stated levels
-	Collecting     string            `json:"collecting,omitempty"` // what the garbage collector took, if much
-	Entries        []Entry           `json:"entries"`
-	LeftOut        []measure.LeftOut `json:"left_out"`
+	measure.Setting
+	Panel          string      `json:"panel"`
+	X              string      `json:"x"`
+	Oversubscribed bool        `json:"oversubscribed"` // GOMAXPROCS above the number of CPUs
+	Finished       bool        `json:"finished"`
+	Sitting        int         `json:"sitting"`              // in which it was measured, from 0
+	Usage          *host.Usage `json:"usage,omitempty"`      // of the machine during the repetitions
+	Disturbed      []string    `json:"disturbed,omitempty"`  // by what, beyond the stated levels
+	Collecting     string      `json:"collecting,omitempty"` // the garbage collector's share, if large
+	Entries        []Entry     `json:"entries"`
 }
 
 // An Entry is one contender at a point.
 type Entry struct {
-	Contender   string                  `json:"contender"`
-	Summaries   map[string]stat.Summary `json:"summaries"` // by unit
-	Repetitions []measure.Repetition    `json:"repetitions"`
-	Missing     int                     `json:"missing"` // repetitions that an interrupt prevented
+	measure.Result
+	Summaries map[string]stat.Summary `json:"summaries"` // by unit
+	Missing   int                     `json:"missing"`   // repetitions that an interrupt prevented
 	// Wide is true if the interval of the time is wider than stat.Precise although
 	// the point was run longer, as far as the rule allows.
 	Wide bool `json:"wide,omitempty"`
@@ -146,6 +125,9 @@ type Entry struct {
 	Outliers map[string][]int `json:"outliers,omitempty"`
 	Error    string           `json:"error,omitempty"`
 }
+
+// name returns the contender's name.
+func (e *Entry) name() string { return lab.NameOf(e.Contender) }
 
 // A Run is an experiment with its sections and what was measured of them.
 type Run struct {
@@ -171,18 +153,10 @@ func New(machine Machine, started time.Time, size lab.Size, interrupted bool, ru
 }
 
 func (r *Report) add(run Run) {
-	e := Experiment{
-		Name:       run.Experiment.Name,
-		Title:      run.Experiment.Title,
-		Prediction: run.Experiment.Prediction,
-		Source:     run.Experiment.Source,
-		Notes:      run.Experiment.Notes,
-		Pictures:   run.Experiment.Pictures,
-		BesideIn:   run.Experiment.PublishedIn,
-	}
+	e := Experiment{Study: run.Experiment.Study}
 	next := 0
 	for _, s := range run.Sections {
-		section := Section{Name: s.Name, Title: s.Title, Text: s.Text, Axis: s.Axis, Measures: s.Measures, Stacked: s.Stacked}
+		section := Section{Sweep: s.Sweep}
 		for _, p := range s.Points {
 			section.Points = append(section.Points, r.point(e.Name, p, &run.Outcomes[next]))
 			next++
@@ -190,27 +164,22 @@ func (r *Report) add(run Run) {
 		e.Sections = append(e.Sections, section)
 	}
 	measured := lab.NewMeasured(run.Sections, run.Outcomes)
-	conclusion := run.Experiment.Conclude(measured)
-	e.Summary, e.Findings, e.Derived = conclusion.Summary, conclusion.Findings, conclusion.Tables
+	e.Conclusion = run.Experiment.Conclude(measured)
 	for _, p := range run.Experiment.Published {
-		e.Beside = append(e.Beside, beside(p, e.BesideIn, measured))
+		e.Beside = append(e.Beside, beside(p, e.PublishedIn, measured))
 	}
 	r.Experiments = append(r.Experiments, e)
 }
 
 func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) Point {
 	point := Point{
-		Name:           p.Name,
-		Panel:          p.Panel,
+		Setting:        p.Setting,
+		Panel:          p.Panel.String(),
 		X:              p.X,
-		Labels:         p.Labels,
-		Procs:          p.Procs,
 		Oversubscribed: p.Procs > r.Machine.Whole(),
-		Count:          p.Count,
 		Finished:       o.Finished,
 		Usage:          o.Usage,
 		Sitting:        o.Sitting,
-		LeftOut:        p.LeftOut,
 	}
 	var missing []string
 	untouched := true
@@ -218,10 +187,10 @@ func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) 
 		entry := entryOf(&o.Results[i])
 		entry.Missing = o.Missing(i)
 		if entry.Error != "" {
-			r.Failures = append(r.Failures, fmt.Sprintf("%s, %s: %s: %s", experimentName, p.Name, entry.Contender, entry.Error))
+			r.Failures = append(r.Failures, fmt.Sprintf("%s, %s: %s: %s", experimentName, p.Name, entry.name(), entry.Error))
 		}
 		if entry.Missing > 0 {
-			missing = append(missing, fmt.Sprintf("%s: %d of %d repetitions", entry.Contender, entry.Missing, o.Point.Count))
+			missing = append(missing, fmt.Sprintf("%s: %d of %d repetitions", entry.name(), entry.Missing, o.Point.Count))
 		}
 		untouched = untouched && entry.Missing == o.Point.Count
 		point.Entries = append(point.Entries, entry)
@@ -253,11 +222,7 @@ func (p *Point) timed() bool {
 }
 
 func entryOf(result *measure.Result) Entry {
-	entry := Entry{
-		Contender:   result.Contender,
-		Summaries:   make(map[string]stat.Summary),
-		Repetitions: result.Repetitions,
-	}
+	entry := Entry{Result: *result, Summaries: make(map[string]stat.Summary)}
 	for _, repetition := range result.Repetitions {
 		for _, figure := range repetition.Figures {
 			if _, done := entry.Summaries[figure.Unit]; done {
@@ -275,13 +240,13 @@ func entryOf(result *measure.Result) Entry {
 	}
 	entry.Wide = entry.Summaries[measure.NsPerOp].Wide()
 	if result.Err != nil {
-		entry.Error = result.Err.Error()
+		entry.Error, entry.Err = result.Err.Error(), nil
 	}
 	return entry
 }
 
 func beside(p lab.Published, in lab.Measure, m *lab.Measured) Beside {
-	summary := func(contender string) *stat.Summary {
+	summary := func(contender lab.ContenderID) *stat.Summary {
 		samples := m.Samples(p.Section, p.Panel, p.X, contender, in.Unit)
 		if len(samples) == 0 {
 			return nil
@@ -289,11 +254,9 @@ func beside(p lab.Published, in lab.Measure, m *lab.Measured) Beside {
 		s := in.Show(stat.Summarize(samples))
 		return &s
 	}
-	return Beside{
-		Row: p.Row, Column: p.Column, Published: p.Value,
-		Contender: p.Contender, Measured: summary(p.Contender),
-		Ours: p.Ours, OursTakes: summary(p.Ours),
-	}
+	b := Beside{Published: p, Measured: summary(p.Contender), OursTakes: summary(p.Ours)}
+	b.Section, b.Panel, b.X = "", lab.Panel{}, "" // the file does not have the place
+	return b
 }
 
 // left is a reason to be left out, and whom it concerns.
@@ -307,7 +270,7 @@ type left struct {
 type Panel struct {
 	Name       string
 	Points     []*Point
-	Contenders []string
+	Contenders []lab.ContenderID
 }
 
 // panels splits a section into its charts.
@@ -349,8 +312,8 @@ func (p *Panel) leftOut() []left {
 				i = len(all)
 				all = append(all, left{reason: out.Reason})
 			}
-			if !slices.Contains(all[i].who, out.Contender) {
-				all[i].who = append(all[i].who, out.Contender)
+			if name := lab.NameOf(out.Contender); !slices.Contains(all[i].who, name) {
+				all[i].who = append(all[i].who, name)
 			}
 		}
 	}
@@ -361,8 +324,28 @@ func (p *Panel) leftOut() []left {
 // names have commas of their own.
 func (l left) String() string { return strings.Join(l.who, "; ") + " (" + l.reason + ")" }
 
-// entry returns the figures of a contender at a point, or nil.
-func (p *Point) entry(contender string) *Entry {
+// Points returns the points of a section that have all the given labels.
+func (r *Report) Points(experiment string, section lab.SectionID, labels ...measure.Label) []*Point {
+	var found []*Point
+	for i := range r.Experiments {
+		for j := range r.Experiments[i].Sections {
+			s := &r.Experiments[i].Sections[j]
+			if r.Experiments[i].Name != experiment || s.Name != section {
+				continue
+			}
+			for k := range s.Points {
+				missing := func(l measure.Label) bool { return !slices.Contains(s.Points[k].Labels, l) }
+				if !slices.ContainsFunc(labels, missing) {
+					found = append(found, &s.Points[k])
+				}
+			}
+		}
+	}
+	return found
+}
+
+// Entry returns the figures of a contender at a point, or nil.
+func (p *Point) Entry(contender lab.ContenderID) *Entry {
 	for i := range p.Entries {
 		if p.Entries[i].Contender == contender {
 			return &p.Entries[i]

@@ -34,38 +34,42 @@ func pretended(interrupted bool) *Report {
 
 func pretendedExperiment(interrupted bool) Run {
 	perValue := []lab.Measure{lab.PerValue}
-	point := func(section, panel, x string, procs int, outs ...measure.LeftOut) *lab.Point {
-		return &lab.Point{Panel: panel, X: x, Point: measure.Point{
-			Name:   section + ", GOMAXPROCS " + x,
-			Labels: []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: panel}},
-			Procs:  procs, Count: 6,
+	point := func(section, load, x string, procs int, outs ...measure.LeftOut) *lab.Point {
+		return &lab.Point{Panel: lab.Panel{Load: lab.Load(load)}, X: x, Point: measure.Point{
+			Setting: measure.Setting{
+				Name:   section + ", GOMAXPROCS " + x,
+				Labels: []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: load}},
+				Procs:  procs, Count: 6,
+				LeftOut: outs,
+			},
 			Entries: []measure.Entry{{Contender: "native, 8 slots"}, {Contender: "sluice.Kind"}},
-			LeftOut: outs,
 		}}
 	}
 	small := measure.LeftOut{Contender: "sluice.Small", Reason: "too small for <this>"}
 	sections := []lab.Section{
-		{Name: "procs", Title: "By GOMAXPROCS", Text: "Values & more.", Axis: "GOMAXPROCS", Measures: perValue,
+		{Sweep: lab.Sweep{Name: "procs", Title: "By GOMAXPROCS", Text: "Values & more.", Axis: "GOMAXPROCS", Measures: perValue},
 			Points: []*lab.Point{point("procs", "one way", "1", 1, small), point("procs", "one way", "2", 2, small), point("procs", "one way", "8", 8, small)}},
-		{Name: "memory", Title: "Memory", Text: "Held.", Measures: []lab.Measure{
-			{Unit: "B-peak", Title: "at the peak", Axis: "bytes per value"}, {Unit: "B-after", Title: "after", Axis: "KiB in all", Per: 1024}},
+		{Sweep: lab.Sweep{Name: "memory", Title: "Memory", Text: "Held.", Measures: []lab.Measure{
+			{Unit: "B-peak", Title: "at the peak", Axis: "bytes per value"}, {Unit: "B-after", Title: "after", Axis: "KiB in all", Per: 1024}}},
 			Points: []*lab.Point{point("memory", "", "", 2)}},
 	}
 	run := Run{
 		Experiment: lab.Experiment{
-			Name: "made-up", Title: "What does a made-up channel cost?",
-			Source: lab.Source{Author: "A. Nobody", Title: "Nothing", Year: 2001, Machine: "abacus", Go: "0.1"},
-			Notes:  []string{"Nothing here was measured."},
-			Published: []lab.Published{
-				{Row: "row", Column: "first", Value: 425, Section: "procs", Panel: "one way", X: "1", Contender: "native, 8 slots", Ours: "sluice.Kind"},
-				{Row: "row", Column: "second", Value: 97.4, Section: "procs", Panel: "one way", X: "4", Contender: "native, 8 slots", Ours: "sluice.Kind"},
+			Study: lab.Study{
+				Name: "made-up", Title: "What does a made-up channel cost?",
+				Source:      lab.Source{Author: "A. Author", Title: "Nothing", Year: 2001, Machine: "abacus", Go: "0.1"},
+				Notes:       []string{"Nothing here was measured."},
+				PublishedIn: lab.PerOperation,
+				Prediction:  "It costs < nothing.",
 			},
-			PublishedIn: lab.PerOperation,
-			Prediction:  "It costs < nothing.",
+			Published: []lab.Published{
+				{Row: "row", Column: "first", Value: 425, Section: "procs", Panel: lab.Panel{Load: "one way"}, X: "1", Contender: "native, 8 slots", Ours: "sluice.Kind"},
+				{Row: "row", Column: "second", Value: 97.4, Section: "procs", Panel: lab.Panel{Load: "one way"}, X: "4", Contender: "native, 8 slots", Ours: "sluice.Kind"},
+			},
 			Conclude: func(*lab.Measured) lab.Conclusion {
 				return lab.Conclusion{
 					Summary:  []string{"A made-up channel costs 10 ns."},
-					Findings: []string{"A finding of 12 % ± 3 %, long enough that the terminal has to break it into two lines <b>."},
+					Findings: []string{"A finding of 12% ± 3%, long enough that the terminal has to break it into two lines <b>."},
 					Tables: []lab.Table{{Title: "Derived", Text: "By division.", Head: []string{"size", "smallest"},
 						Rows: [][]string{{"small", "1 µs"}, {"large", "2 µs"}}}},
 				}
@@ -225,16 +229,31 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestFigure(t *testing.T) {
-	for v, want := range map[float64]string{0: "0.00", 2.345: "2.35", 9.999: "10.0", 34.56: "34.6", 99.99: "100", 1599: "1599"} {
-		if got := digits(v); got != want {
-			t.Errorf("digits(%v) = %q, want %q", v, got, want)
-		}
+// results.json of schema 1 identifies contenders by the names that they had.
+func TestDecodeSchema1(t *testing.T) {
+	text := render(t, pretended(false).WriteJSON)
+	text = strings.Replace(text, `"schema": 2`, `"schema": 1`, 1)
+	text = strings.ReplaceAll(text, `"sluice.Kind"`, `"sluice.Batcher 64, Map"`)
+	r, err := Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := r.Experiments[0]
+	entry := e.Sections[0].Points[0].Entries[1]
+	if got := entry.name(); got != "batch.Sender of 64, Map" || r.Schema != Schema {
+		t.Errorf("%q in schema %d", got, r.Schema)
+	}
+	if e.Beside[0].Ours != entry.Contender || e.Beside[0].Contender != "native_8_slots" {
+		t.Errorf("beside the published figure: %+v", e.Beside[0])
+	}
+	_, err = Decode([]byte(strings.Replace(text, `"schema": 1`, `"schema": 3`, 1)))
+	if err == nil || err.Error() != "unsupported schema 3 (want 1 or 2)" {
+		t.Errorf("error %v", err)
 	}
 }
 
 func TestWrap(t *testing.T) {
-	const text = "a hand-off saves 12 % ± 3 % at GOMAXPROCS 2"
+	const text = "a hand-off saves 12% ± 3% at GOMAXPROCS 2"
 	for width := 20; width < 50; width++ {
 		for line := range strings.Lines(wrap(text, width, "  ")) {
 			line = strings.TrimSuffix(line, "\n")

@@ -27,7 +27,7 @@ func troubled() *Report {
 	r.Procs, r.Count = []int{1, 2}, 6
 	point := &r.Experiments[0].Sections[0].Points[1]
 	point.Sitting, point.Finished, point.Usage = 1, true, &host.Usage{Wall: 1, Steal: &used}
-	point.Disturbed, point.Collecting = point.Usage.Disturbances(2, 2), "garbage collection took 15 % of the CPU time, in 40 cycles"
+	point.Disturbed, point.Collecting = point.Usage.Disturbances(2, 2), "garbage collection took 15% of the CPU time, in 40 cycles"
 	point.Entries[0].Wide, point.Entries[1].Outliers = true, map[string][]int{"ns/op": {3, 5}}
 	return r
 }
@@ -156,7 +156,7 @@ func TestMarks(t *testing.T) {
 	if e := point.Entries[1]; !e.Wide || e.Outliers != nil {
 		t.Errorf("with a wide interval: %+v", e)
 	}
-	if len(point.Disturbed) != 1 || !strings.Contains(point.Disturbed[0], "25.0 %") {
+	if len(point.Disturbed) != 1 || !strings.Contains(point.Disturbed[0], "25.0%") {
 		t.Errorf("disturbed by %q", point.Disturbed)
 	}
 	if held := r.Experiments[0].Sections[1].Points[0]; held.Disturbed != nil || held.Usage == nil {

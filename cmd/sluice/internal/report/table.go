@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
@@ -46,7 +47,7 @@ func (p *Panel) tables(s *Section) []table {
 func (p *Panel) rowHeads() [][]string {
 	rows := make([][]string, len(p.Contenders))
 	for i, contender := range p.Contenders {
-		rows[i] = []string{contender}
+		rows[i] = []string{lab.NameOf(contender)}
 	}
 	return rows
 }
@@ -54,7 +55,7 @@ func (p *Panel) rowHeads() [][]string {
 // fill appends a column.
 func (p *Panel) fill(t *table, point *Point, m lab.Measure) {
 	for i, contender := range p.Contenders {
-		t.rows[i] = append(t.rows[i], cell(point.entry(contender), m))
+		t.rows[i] = append(t.rows[i], cell(point.Entry(contender), m))
 	}
 }
 
@@ -79,7 +80,7 @@ func (p *Panel) columnHead(s *Section, m lab.Measure, i int) string {
 	switch {
 	case s.Axis == "":
 		head = m.Axis
-	case s.Axis == "GOMAXPROCS" && p.Points[i].Oversubscribed:
+	case s.Axis == lab.AxisProcs && p.Points[i].Oversubscribed:
 		head += "*"
 	}
 	return head
@@ -89,7 +90,7 @@ func (p *Panel) columnHead(s *Section, m lab.Measure, i int) string {
 // tables and charts say it anyway.
 func (s *Section) heading() string {
 	procs := s.commonProcs()
-	if procs == 0 || s.Axis == "GOMAXPROCS" || strings.HasPrefix(s.Points[0].Panel, "GOMAXPROCS") {
+	if procs == 0 || s.Axis == lab.AxisProcs || strings.HasPrefix(s.Points[0].Panel, lab.AxisProcs) {
 		return s.Title
 	}
 	return fmt.Sprintf("%s (GOMAXPROCS %d%s)", s.Title, procs, oversubscribed(s.Points[0].Oversubscribed))
@@ -152,15 +153,15 @@ func figure(s *stat.Summary, m lab.Measure) string {
 	if s == nil {
 		return "not run"
 	}
-	return strings.TrimSpace(digits(s.Median) + " " + spread(*s, m))
+	return strings.TrimSpace(format.Figure(s.Median) + " " + spread(*s, m))
 }
 
 // besideTable lists the published figures beside the measured ones.
 func (e *Experiment) besideTable() table {
-	t := table{head: []string{"published", "the same, here", "sluice, here"}, caption: e.BesideIn.Axis}
+	t := table{head: []string{"published", "the same, here", "sluice, here"}, caption: e.PublishedIn.Axis}
 	for _, p := range e.Beside {
 		t.rows = append(t.rows, []string{
-			p.Row + ", " + p.Column, digits(p.Published), figure(p.Measured, e.BesideIn), figure(p.OursTakes, e.BesideIn),
+			p.Row + ", " + p.Column, format.Figure(p.Value), figure(p.Measured, e.PublishedIn), figure(p.OursTakes, e.PublishedIn),
 		})
 	}
 	return t
@@ -185,15 +186,10 @@ func (t table) write(b *strings.Builder) {
 		}
 	}
 	for _, row := range rows {
-		line := "  " + row[0] + pad(row[0], widths[0])
+		line := "  " + row[0] + format.Pad(row[0], widths[0])
 		for i, text := range row[1:] {
-			line += "  " + pad(text, widths[i+1]) + text
+			line += "  " + format.Pad(text, widths[i+1]) + text
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-}
-
-// pad returns the spaces that make text n characters wide.
-func pad(text string, n int) string {
-	return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(text)))
 }

@@ -23,7 +23,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.summaryText(&b)
 	b.WriteString("\n")
 	if r.anyOversubscribed() {
-		fmt.Fprintf(&b, "* oversubscribed: GOMAXPROCS exceeds the %s of this machine\n", plural(r.Machine.Whole(), "CPU"))
+		fmt.Fprintf(&b, "* oversubscribed: GOMAXPROCS exceeds the %s of this machine\n", format.Plural(r.Machine.Whole(), "CPU"))
 	}
 	for _, note := range r.Footnotes() {
 		b.WriteString(wrap(note, textWidth, "  "))
@@ -79,7 +79,7 @@ func (e *Experiment) text(b *strings.Builder) {
 		fmt.Fprintf(b, "\nNothing was measured.\n")
 		return
 	}
-	for _, t := range e.Derived {
+	for _, t := range e.Tables {
 		fmt.Fprintf(b, "\n%s\n", t.Title)
 		derivedTable(t).write(b)
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
@@ -27,7 +28,7 @@ func (r *Report) warnings() []warning {
 	if r.Interrupted {
 		text := "All was measured before that."
 		if n := len(r.Missing); n > 0 {
-			text = fmt.Sprintf("Missing in whole or in part: %s.", plural(n, "point"))
+			text = fmt.Sprintf("Missing in whole or in part: %s.", format.Plural(n, "point"))
 		}
 		all = append(all, warning{Title: "Interrupted", Text: text, List: r.Missing, Grave: len(r.Missing) > 0})
 	}
@@ -40,16 +41,16 @@ func (r *Report) warnings() []warning {
 	}
 	if disturbed := r.DisturbedPoints(); len(disturbed) > 0 {
 		all = append(all, warning{Title: "Disturbed", Text: fmt.Sprintf("Others used the machine, or the collector much of it, during the measurement of %s.",
-			plural(len(disturbed), "point")), List: disturbed})
+			format.Plural(len(disturbed), "point")), List: disturbed})
 	}
 	points, over, few := r.count()
 	if few > 0 {
 		all = append(all, warning{Title: "Too few repetitions", Text: fmt.Sprintf("At %s of %d fewer than %d repetitions were made: "+
-			"too few for an interval. Bars show their range.", plural(few, "point"), points, stat.MinSamples)})
+			"too few for an interval. Bars show their range.", format.Plural(few, "point"), points, stat.MinSamples)})
 	}
 	if over > 0 {
 		all = append(all, warning{Title: "Oversubscribed", Text: fmt.Sprintf("At %s of %d GOMAXPROCS exceeds the %s of this machine. "+
-			"Those figures tell how robust a channel is, and nothing about how it scales.", plural(over, "point"), points, plural(r.Machine.Whole(), "CPU"))})
+			"Those figures tell how robust a channel is, and nothing about how it scales.", format.Plural(over, "point"), points, format.Plural(r.Machine.Whole(), "CPU"))})
 	}
 	return all
 }
@@ -87,11 +88,4 @@ func (p *Point) repetitions() (measured, short bool) {
 		}
 	}
 	return measured, short
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -7,11 +7,12 @@
 package stat
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"golang.org/x/perf/benchmath"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // Confidence is the level asked of every interval. The order statistics of a
@@ -62,7 +63,7 @@ func (s Summary) Spread() float64 {
 }
 
 // Precise is the spread up to which an interval says what it is asked for. Most
-// findings are of 10 % and more.
+// findings are of 10% and more.
 const Precise = 0.10
 
 // Wide reports whether there is an interval and it is wider than [Precise].
@@ -137,9 +138,9 @@ func (c Change) Clear() bool {
 	return c.Confidence > 0 && (c.Lo > 0 || c.Hi < 0)
 }
 
-// String returns the size of the change, without its direction: "12 % ± 3 %".
-// The margin, in points of per cent, is the farther end of the interval. An
-// interval that is much longer on one side is written out: "12 % (9 to 25)".
+// String returns the size of the change, without its direction: "12% ± 3%". The
+// margin, in percentage points, is the distance to the farther end of the interval.
+// An interval that is much longer on one side is written out: "12% (9% to 25%)".
 func (c Change) String() string {
 	above, below := c.Hi-c.Median, c.Median-c.Lo
 	size, margin := math.Abs(c.Median), max(above, below)
@@ -147,9 +148,10 @@ func (c Change) String() string {
 	if margin < 0.0095 || size < 0.0095 {
 		digits = 1
 	}
+	percent := func(fraction float64) string { return format.PercentDigits(fraction, digits) }
 	if margin <= 2*min(above, below)+0.01 && margin < size {
-		return fmt.Sprintf("%.*f %% ± %.*f %%", digits, 100*size, digits, 100*margin)
+		return percent(size) + " ± " + percent(margin)
 	}
 	near, far := math.Abs(c.Lo), math.Abs(c.Hi)
-	return fmt.Sprintf("%.*f %% (%.*f to %.*f)", digits, 100*size, digits, 100*min(near, far), digits, 100*max(near, far))
+	return percent(size) + " (" + percent(min(near, far)) + " to " + percent(max(near, far)) + ")"
 }

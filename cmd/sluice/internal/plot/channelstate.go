@@ -6,29 +6,30 @@ import (
 	"strconv"
 )
 
-// Inside is the state of a channel as it is drawn: a ring of slots, filled from the
-// receive index on, with the senders that wait on its left and the receivers that
-// wait on its right. A state that was read from a running channel need not be
-// consistent: it is drawn as it says, each index taken modulo the capacity.
-type Inside struct {
-	Title        string
-	Capacity     int // slots; 0 draws no ring
-	Queued       int // values in the slots
-	SendIndex    int // slot of the next value sent
-	ReceiveIndex int // slot of the next value received
-	// Who waits, the first in line first. A name of three characters fits; for a
-	// mere count all are "".
-	Senders, Receivers []string
+// A ChannelState is drawn as a ring of slots, filled from the receive index on, with
+// the waiting senders on its left and the waiting receivers on its right. The state
+// of a running channel need not be consistent: it is drawn as it is, each index taken
+// modulo the capacity.
+type ChannelState struct {
+	Title        string `json:"title"`         // such as "Empty"
+	Capacity     int    `json:"capacity"`      // slots; 0 draws no ring
+	Queued       int    `json:"queued"`        // values in the slots
+	SendIndex    int    `json:"send_index"`    // slot of the next value sent
+	ReceiveIndex int    `json:"receive_index"` // slot of the next value received
+	// Senders and Receivers name the goroutines in either wait queue, its head first. A
+	// name of three characters fits; where only their number is known, all are "".
+	Senders   []string `json:"senders"`
+	Receivers []string `json:"receivers"`
 }
 
 // Geometry of the drawing. It is narrower than a chart: three fit side by side.
 const (
-	insideWidth  = 300
-	insideHeight = 232
-	ringX        = insideWidth / 2
-	ringY        = 112
-	ringOuter    = 62.0
-	ringInner    = 39.0
+	stateWidth  = 300
+	stateHeight = 232
+	ringX       = stateWidth / 2
+	ringY       = 112
+	ringOuter   = 62.0
+	ringInner   = 39.0
 	// slotsDrawn is how many slots are drawn one by one; of more the ring shows
 	// which part is filled. slotsNumbered is how many have room for their number.
 	slotsDrawn    = 48
@@ -39,8 +40,8 @@ const (
 )
 
 // SVG returns the drawing. What a screen reader says is the state in words.
-func (s Inside) SVG() string {
-	c := openSized(insideWidth, insideHeight, s.words())
+func (s ChannelState) SVG() string {
+	c := openSized(stateWidth, stateHeight, s.words())
 	c.text(0, 14, "start", "title", s.Title)
 	if s.Capacity > 0 {
 		s.ring(c)
@@ -49,12 +50,12 @@ func (s Inside) SVG() string {
 		c.text(ringX, ringY+12, "middle", "label", "hand over")
 	}
 	waiting{x: 34, heading: "senders", ring: ringX - ringOuter - 6}.draw(c, s.Senders)
-	waiting{x: insideWidth - 34, heading: "receivers", ring: ringX + ringOuter + 6}.draw(c, s.Receivers)
+	waiting{x: stateWidth - 34, heading: "receivers", ring: ringX + ringOuter + 6}.draw(c, s.Receivers)
 	return c.close()
 }
 
 // words says what is drawn.
-func (s Inside) words() string {
+func (s ChannelState) words() string {
 	ring := "no slots"
 	if s.Capacity > 0 {
 		ring = fmt.Sprintf("%d of %d slots filled, send index %d, receive index %d", s.Queued, s.Capacity, s.SendIndex, s.ReceiveIndex)
@@ -71,7 +72,7 @@ func inWords(who []string) string {
 	return count + ", first " + who[0]
 }
 
-func (s Inside) ring(c *canvas) {
+func (s ChannelState) ring(c *canvas) {
 	c.add(`<g class="s0">`)
 	if s.Capacity > slotsDrawn {
 		filled := min(1, float64(s.Queued)/float64(s.Capacity))
@@ -113,10 +114,10 @@ func (s Inside) ring(c *canvas) {
 }
 
 // turn returns where slot i begins, in turns clockwise from the top.
-func (s Inside) turn(i int) float64 { return float64(i) / float64(s.Capacity) }
+func (s ChannelState) turn(i int) float64 { return float64(i) / float64(s.Capacity) }
 
 // middle returns where the middle of the slot of an index is.
-func (s Inside) middle(index int) float64 { return s.turn(wrap(index, s.Capacity)) + s.turn(1)/2 }
+func (s ChannelState) middle(index int) float64 { return s.turn(wrap(index, s.Capacity)) + s.turn(1)/2 }
 
 // wrap returns i modulo n, never negative.
 func wrap(i, n int) int { return ((i % n) + n) % n }
@@ -145,7 +146,7 @@ func sector(c *canvas, from, to float64, class string) {
 	x2, y2 := onRing(to, ringOuter)
 	x3, y3 := onRing(to, ringInner)
 	x4, y4 := onRing(from, ringInner)
-	c.add(`<path d="M%.1f %.1fA%.0f %.0f 0 %d 1 %.1f %.1fL%.1f %.1fA%.0f %.0f 0 %d 0 %.1f %.1fz" class="%s"/>`,
+	c.add(`<path d="M%.1f %.1fA%.0f %.0f 0 %d 1%.1f %.1fL%.1f %.1fA%.0f %.0f 0 %d 0%.1f %.1fz" class="%s"/>`,
 		x1, y1, ringOuter, ringOuter, large, x2, y2, x3, y3, ringInner, ringInner, large, x4, y4, class)
 }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func TestInsideIsWellFormed(t *testing.T) {
-	for name, state := range map[string]Inside{
+func TestChannelStateIsWellFormed(t *testing.T) {
+	for name, state := range map[string]ChannelState{
 		"empty":        {Title: "a & b", Capacity: 8, SendIndex: 3, ReceiveIndex: 3, Receivers: []string{"<1>"}},
 		"no slots":     {Title: "t", Senders: []string{"p"}},
 		"one slot":     {Title: "t", Capacity: 1, Queued: 1},
@@ -30,8 +30,8 @@ func TestInsideIsWellFormed(t *testing.T) {
 }
 
 // Filled are the slots from the receive index on, around the end of the ring.
-func TestInsideFillsFromTheReceiveIndex(t *testing.T) {
-	svg := Inside{Capacity: 8, Queued: 3, SendIndex: 1, ReceiveIndex: 6}.SVG()
+func TestChannelStateFillsFromTheReceiveIndex(t *testing.T) {
+	svg := ChannelState{Capacity: 8, Queued: 3, SendIndex: 1, ReceiveIndex: 6}.SVG()
 	var filled []int
 	slot := 0
 	for part := range strings.SplitSeq(svg, "<path") {
@@ -50,13 +50,13 @@ func TestInsideFillsFromTheReceiveIndex(t *testing.T) {
 
 // Of many slots the ring shows one filled part and one empty, each as large as its
 // share.
-func TestInsideOfManySlots(t *testing.T) {
+func TestChannelStateOfManySlots(t *testing.T) {
 	for _, state := range []struct{ queued, filled, empty int }{
 		{0, 0, 2}, // a whole turn is drawn as two halves
 		{256, 1, 1},
 		{1024, 2, 0},
 	} {
-		svg := Inside{Capacity: 1024, Queued: state.queued}.SVG()
+		svg := ChannelState{Capacity: 1024, Queued: state.queued}.SVG()
 		filled, empty := strings.Count(svg, `class="slot filled"`), strings.Count(svg, `class="slot"`)
 		if filled != state.filled || empty != state.empty {
 			t.Errorf("%d of 1024: %d filled parts and %d empty, want %d and %d", state.queued, filled, empty, state.filled, state.empty)
@@ -66,8 +66,8 @@ func TestInsideOfManySlots(t *testing.T) {
 
 // An arrow points at the middle of its slot: at three of four it points from the
 // right, lower down than the centre.
-func TestInsideArrows(t *testing.T) {
-	svg := Inside{Capacity: 4, Queued: 2, SendIndex: 3, ReceiveIndex: 1}.SVG()
+func TestChannelStateArrows(t *testing.T) {
+	svg := ChannelState{Capacity: 4, Queued: 2, SendIndex: 3, ReceiveIndex: 1}.SVG()
 	tip := func(class, axis string) float64 {
 		pattern := `d="M([0-9.]+) [0-9.]+L[^"]+" class="` + class + `"`
 		if axis == "y" {
@@ -88,24 +88,24 @@ func TestInsideArrows(t *testing.T) {
 }
 
 // The state is there in words too, for whoever cannot see the drawing.
-func TestInsideInWords(t *testing.T) {
-	svg := Inside{Title: "Full", Capacity: 8, Queued: 8, SendIndex: 5, ReceiveIndex: 5, Senders: []string{"p1", "p3"}}.SVG()
+func TestChannelStateInWords(t *testing.T) {
+	svg := ChannelState{Title: "Full", Capacity: 8, Queued: 8, SendIndex: 5, ReceiveIndex: 5, Senders: []string{"p1", "p3"}}.SVG()
 	const want = `aria-label="Full: 8 of 8 slots filled, send index 5, receive index 5; waiting to send: 2, first p1; waiting to receive: 0"`
 	if !strings.Contains(svg, want) {
 		t.Errorf("the drawing lacks %s:\n%s", want, svg)
 	}
-	if svg := (Inside{Title: "None", Receivers: make([]string, 3)}).SVG(); !strings.Contains(svg, "None: no slots; waiting to send: 0; waiting to receive: 3") {
+	if svg := (ChannelState{Title: "None", Receivers: make([]string, 3)}).SVG(); !strings.Contains(svg, "None: no slots; waiting to send: 0; waiting to receive: 3") {
 		t.Errorf("without slots:\n%s", svg)
 	}
 }
 
 // A line shows its first goroutines and counts the rest.
-func TestInsideLines(t *testing.T) {
+func TestChannelStateLines(t *testing.T) {
 	var who []string
 	for i := range 10 {
 		who = append(who, "w"+strconv.Itoa(i))
 	}
-	svg := Inside{Capacity: 4, Receivers: who}.SVG()
+	svg := ChannelState{Capacity: 4, Receivers: who}.SVG()
 	if n := strings.Count(svg, `class="waiter"`); n != inLine {
 		t.Errorf("%d goroutines are drawn, want %d", n, inLine)
 	}
