@@ -146,7 +146,7 @@ func sector(c *canvas, from, to float64, class string) {
 	x2, y2 := onRing(to, ringOuter)
 	x3, y3 := onRing(to, ringInner)
 	x4, y4 := onRing(from, ringInner)
-	c.add(`<path d="M%.1f %.1fA%.0f %.0f 0 %d 1%.1f %.1fL%.1f %.1fA%.0f %.0f 0 %d 0%.1f %.1fz" class="%s"/>`,
+	c.add(`<path d="M%.1f %.1fA%.0f %.0f 0 %d 1 %.1f %.1fL%.1f %.1fA%.0f %.0f 0 %d 0 %.1f %.1fz" class="%s"/>`,
 		x1, y1, ringOuter, ringOuter, large, x2, y2, x3, y3, ringInner, ringInner, large, x4, y4, class)
 }
 
