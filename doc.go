@@ -12,6 +12,7 @@
 // Around them are [Workers] and [Map] for jobs, [Select] over several channels at
 // once, [Merge] and [Broadcast]. Package batch sends and receives in batches, and
 // package bridge connects built-in channels.
+// Package source receives from slices and iterators.
 //
 // Which kind to take, also when it is the built-in one, how to move to it, and
 // recipes are in the folder docs: choosing.md, moving.md and recipes.md.

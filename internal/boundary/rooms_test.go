@@ -58,6 +58,14 @@ var rooms = map[string]room{
 			"sync":             "Stop waits for the goroutines of a Pipe, and runs once",
 		},
 	},
+	"source": {
+		imports: permissions{
+			"./":                "how a receiver reports that no values are left",
+			"./internal/engine": theContract,
+			"sync":              "Close closes a channel once",
+		},
+		tests: permissions{"./batch": "a stage that receives from a source, and ends early"},
+	},
 	"workers": {
 		imports: permissions{
 			"./":                  "where jobs come from, and how it says that it is closed",

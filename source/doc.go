@@ -1,0 +1,13 @@
+// Package source provides receivers of values that need no channel: the elements of a
+// slice, or the values of an iterator. They start a pipeline. Anything that receives from
+// a channel of package sluice receives from them too, such as workers.Run, batch.Receive
+// and fan.In.
+//
+//   - [Slice] delivers the elements of a slice.
+//   - [Seq] delivers the values of an iterator.
+//   - [Seq2] delivers the values of an iterator that can fail, such as the rows of a
+//     query or the lines of a file.
+//
+// A source starts no goroutine: an iterator runs while a receiver waits for its next
+// value. So a source never reads ahead, and it never blocks a sender.
+package source
