@@ -5,10 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
-	"sync/atomic"
-
-	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/selection"
 )
 
 // A Case is what a [Select] may choose: a [RecvCase], a [SendCase], or [Default].
@@ -19,57 +15,7 @@ type Case interface {
 	entry() *entry
 }
 
-// A RecvCase is a receive that [Select] may choose. It is made once, by [OnRecv],
-// and used as often as wanted, by one Select at a time.
-type RecvCase[T any] struct {
-	// Value is what was received when the case was chosen last; the zero
-	// value if that failed with ErrClosed. It is kept until it is received
-	// over or set to something else.
-	Value T
-
-	engine engine.Engine[T]
-	idle   bool // the last try found nothing
-	way    entry
-}
-
-// A SendCase is a send that [Select] may choose. It is made once, by [OnSend],
-// and used as often as wanted, by one Select at a time.
-type SendCase[T any] struct {
-	// Value is what is sent if the case is chosen. It may be changed between
-	// two calls of Select, and is kept when it was sent.
-	Value T
-
-	engine engine.Engine[T]
-	blocks bool // the policy is Block
-	idle   bool // the last try found no room
-	way    entry
-}
-
-// OnRecv returns a case that receives from r. It allocates. r is a channel of
-// this package: anything else, a type that embeds one included, panics, as Select
-// does not call its methods.
-func OnRecv[T any](r Receiver[T]) *RecvCase[T] { return newRecv("OnRecv", r) }
-
-// newRecv is OnRecv in the name of function.
-func newRecv[T any](function string, r Receiver[T]) *RecvCase[T] {
-	c := &RecvCase[T]{engine: engineOf[T](function, r)}
-	c.way.is(c.engine.NewEntry(&c.Value, false))
-	return c
-}
-
-// OnSend returns a case that sends v on s. It allocates. s is a channel of this
-// package, as for [OnRecv].
-func OnSend[T any](s Sender[T], v T) *SendCase[T] { return newSend("OnSend", s, v) }
-
-// newSend is OnSend in the name of function.
-func newSend[T any](function string, s Sender[T], v T) *SendCase[T] {
-	c := &SendCase[T]{Value: v, engine: engineOf[T](function, s)}
-	c.blocks = c.engine.Blocks()
-	c.way.is(c.engine.NewEntry(&c.Value, true))
-	return c
-}
-
-// Default is the case that [Select] chooses when no other can proceed at once.
+// Default is the case that [Select] chooses when no other case can proceed immediately.
 var Default Case = otherwise{}
 
 type otherwise struct{}
@@ -77,34 +23,32 @@ type otherwise struct{}
 func (otherwise) try() (bool, error) { return false, nil }
 func (otherwise) entry() *entry      { return nil }
 
-// Select waits until one of the cases can proceed, does what that one says, and
-// returns it: compare it with the cases to learn which. No other case sends or
-// receives anything, whatever is cancelled or closed meanwhile. Of several that
-// can proceed at once it chooses one at random, each with the same probability.
+// Select waits until one of the cases can proceed, performs its operation, and returns
+// it: compare the result with the cases. No other case sends or receives anything, even
+// if its channel is closed, or the context canceled, at the same time. If several cases
+// can proceed, Select chooses one uniformly at random.
 //
-// The error is that of the operation chosen: nil; [ErrClosed] if the channel is
-// closed, for a receive closed and drained; [ErrFull] under the [Reject] policy;
-// [ErrTooLarge]. A case that would fail so can proceed: leave it out of the next
-// call, or it is chosen again. Under [DropNewest] and [DropOldest] a send always
-// can. If no case can proceed and ctx is done, chosen is nil and the error is
-// that of the context; ctx is asked only when Select would wait. With [Default]
-// among the cases it never waits. Without any case it waits for ctx.
+// The error is that of the operation: nil; [ErrClosed], for a receive once the channel is
+// closed and drained; [ErrFull] under the [Reject] policy; [ErrTooLarge]; or what a
+// channel of another package fails with. A case that would fail can proceed: leave it out
+// of the next call, or it is chosen again. Under [DropNewest] and [DropOldest] a send can
+// always proceed. If no case can proceed and ctx is done, chosen is nil and err is the
+// context's error; Select looks at ctx only when it would wait. With [Default] among the
+// cases it never waits. Without cases it waits for ctx.
 //
-// Cases may be channels of any kinds and types, in any mix, and the same channel
-// may stand in several, to send as well: a Select never meets itself, and two of
-// them that face each other meet. The same case must not stand in two calls at
-// once, nor twice in one; where that would make the call wait, it panics. A
-// Select counts as TrySend or TryRecv of its channels, or as one whose turn it
-// is: [Options.SingleSender] and [Options.SingleReceiver] are kept if no other
-// goroutine sends, or receives, meanwhile.
+// Cases may mix kinds and types, and a channel may appear in several cases, for sending
+// and for receiving: a Select never pairs its own send with its own receive, but two
+// Selects on opposite sides of a channel do pair. A case must not be in two calls at the
+// same time, nor twice in one; where such a call would wait, it panics. The promises
+// SingleSender and SingleReceiver hold if no other goroutine sends, or receives, during
+// the call.
 //
-// While it waits, a Select stands in the line of each of its channels like a Send
-// or Recv would, is served in its turn, and counts among those waiting in Stats.
-// In a channel of many slots it may be overtaken by goroutines that come by, and
-// has no claim to be served after it was woken in vain some times.
+// While it waits, a Select has an entry in the wait queue of each kind, is served in turn
+// like a Send or Recv, and counts among the waiters in Stats. In a channel of 16 slots or
+// more, running goroutines may barge ahead of it.
 //
-// Select does not allocate, but for the first time that it waits, or that more
-// than eight cases are used. cases is not kept. A nil context and a nil case panic.
+// Select does not allocate, except when it waits for the first time, and with more than
+// eight cases. It does not retain cases. A nil context and a nil case panic.
 func Select(ctx context.Context, cases ...Case) (chosen Case, err error) {
 	if ctx == nil {
 		panic("sluice: Select: nil context")
@@ -123,89 +67,6 @@ func Select(ctx context.Context, cases ...Case) (chosen Case, err error) {
 		}
 	}
 	return wait(ctx, cases)
-}
-
-// engineOf returns the engine of a channel that this package has made, and
-// panics, in the name of function, if it is another one.
-//
-// It asks for types and not for a method, which a type that embeds a channel
-// would have too: Select would go past what that does in its Send or Recv.
-func engineOf[T any](function string, channel any) (e engine.Engine[T]) {
-	switch c := channel.(type) {
-	case *Rendezvous[T]:
-		if c != nil {
-			e = c.engine
-		}
-	case *Bounded[T]:
-		if c != nil {
-			e = c.engine
-		}
-	case *Elastic[T]:
-		if c != nil {
-			e = c.engine
-		}
-	case *Sharded[T]:
-		if c != nil {
-			e = c.engine
-		}
-	}
-	if e == nil {
-		panic(notMade(function, channel))
-	}
-	return e
-}
-
-// notMade is what function says of a channel that this package has not made.
-func notMade(function string, channel any) string {
-	return fmt.Sprintf("sluice: %s: %T is not a channel that this package made", function, channel)
-}
-
-// try looks without a lock first if the channel had nothing the last time. A
-// channel that has values is not looked at twice: what Idle reads, the other side
-// writes.
-func (c *RecvCase[T]) try() (bool, error) {
-	if c.engine == nil {
-		panic("sluice: Select: a RecvCase that OnRecv has not made")
-	}
-	if c.idle && c.engine.WouldBlock(false) {
-		return false, nil
-	}
-	v, err := c.engine.TryRecv()
-	if c.idle = err == engine.ErrEmpty; c.idle {
-		return false, nil
-	}
-	c.Value = v
-	return true, err
-}
-
-func (c *SendCase[T]) try() (bool, error) {
-	if c.engine == nil {
-		panic("sluice: Select: a SendCase that OnSend has not made")
-	}
-	if c.idle && c.engine.WouldBlock(true) {
-		return false, nil
-	}
-	err := c.engine.TrySend(c.Value)
-	c.idle = err == engine.ErrFull && c.blocks
-	return !c.idle, err
-}
-
-func (c *RecvCase[T]) entry() *entry { return &c.way }
-func (c *SendCase[T]) entry() *entry { return &c.way }
-
-// An entry is how a case waits. It belongs to the Select that took it.
-type entry struct {
-	taken   atomic.Bool
-	place   engine.Entry
-	counter engine.HandoffEntry // the place, if it is one
-	choice  selection.State     // of the Select in which this is the first case
-	// Space of that Select, if it has more than a few cases.
-	order, ranks []int
-}
-
-func (e *entry) is(p engine.Entry) {
-	e.place = p
-	e.counter, _ = p.(engine.HandoffEntry)
 }
 
 // few is for how many cases there is room on the stack.

@@ -61,6 +61,18 @@ type round struct {
 	cases    []Case
 	counters []int // the cases at Counters, in the order of their ranks
 	d        dice
+	joined   bool
+}
+
+// leave takes the Select out of all wait queues.
+func (r *round) leave() {
+	if !r.joined {
+		return
+	}
+	r.joined = false
+	for _, c := range r.cases {
+		c.entry().place.Leave()
+	}
 }
 
 // wait is Select once nothing can proceed and there is no Default.
@@ -102,11 +114,10 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 	if len(cases) > few {
 		counters = spaceOf(cases, true)
 	}
-	r := round{cases: cases, counters: byRank(counters, cases)}
+	r := round{cases: cases, counters: byRank(counters, cases), joined: true}
+	defer r.leave() // if a channel of another package panics
 	chosen, err := r.run(done)
-	for _, c := range cases {
-		c.entry().place.Leave()
-	}
+	r.leave()
 	if chosen == nil {
 		return lastLook(ctx, cases)
 	}

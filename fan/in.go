@@ -44,7 +44,11 @@ func In[T any](ctx context.Context, out sluice.Sender[T], in ...sluice.Receiver[
 	inputs := make([]input[T], len(in))
 	open := make([]sluice.Case, len(in))
 	for i, r := range in {
-		inputs[i] = input[T]{r, sluice.OnRecv(r)}
+		ready, ok := r.(sluice.TryReceiver[T])
+		if !ok {
+			panic(fmt.Sprintf("fan: In: %T has no Ready", r))
+		}
+		inputs[i] = input[T]{r, sluice.OnRecv(ready)}
 		open[i] = inputs[i].next
 	}
 	batches, _ := out.(sluice.BatchSender[T])

@@ -19,6 +19,7 @@ var rooms = map[string]room{
 	// The library.
 	".": {
 		imports: permissions{
+			"./internal/foreign":   "a Select waits for channels that have no engine here",
 			"./internal/engine":    theContract,
 			"./internal/segqueue":  "the engine of kinds with many slots",
 			"./internal/handoff":   "the engine of kinds with few or none",
@@ -112,6 +113,14 @@ var rooms = map[string]room{
 			"encoding":      "types that have a form of their own",
 			"encoding/json": "the form of those that have none",
 			"reflect":       "a pointer to such a type, which is to be made",
+		},
+	},
+	"internal/foreign": {
+		imports: permissions{
+			"./internal/park":      "a watcher waits for Ready; waits are counted",
+			"./internal/selection": "the state of the Select that is to poll again",
+			"sync":                 "Selects share watchers, a timer and a Select an entry",
+			"time":                 "a channel that cannot announce room is tried again later",
 		},
 	},
 	"internal/stage": {}, // nothing but methods of what it is given

@@ -1,0 +1,151 @@
+// Package foreign is how a Select waits for channels that have no engine of this module:
+// channels that keep values on disk or on servers, results of a pipeline stage, and types
+// of the user.
+//
+// Such a channel offers Ready, which becomes readable when a value can be received, and
+// the Try calls. The package turns these into an [engine.Entry].
+package foreign
+
+import (
+	"sync"
+
+	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/selection"
+)
+
+// A RecvEntry waits for the Ready channel of a foreign channel.
+//
+// The contract of Ready: a token is delivered after each send, and after each receive
+// that left a value. One token may be too many, none is ever missing.
+//
+// All Selects that wait for one Ready channel share a watcher: a goroutine that takes the
+// tokens and notifies every waiting Select. It runs only while a Select waits.
+//
+//   - entries[r] is the set of entries that have joined for the Ready channel r; a
+//     watcher of r runs if and only if the set exists.
+//   - A Select joins before it polls. A value that came before the join is found by that
+//     poll, unless another receiver took it. A value that comes later delivers a token
+//     later, and whoever takes the token notifies the entries that are in the set then.
+//   - A watcher that was told to stop may still take one token. It delivers it to the
+//     set of that moment, even if that set belongs to another watcher.
+//   - Of the Selects that a token wakes at most one receives the value; the others wait
+//     again. If the one leaves a value behind, its receive delivers the next token.
+//
+// So no wake-up is lost among Selects. A goroutine that reads Ready in a native select
+// at the same time may lose a token to the watcher: the doc comment of OnRecv says so.
+//
+// When Ready is closed, a receive may still be possible later (a channel on servers drains
+// slowly): from then on the entry polls, as a SendEntry does.
+type RecvEntry struct {
+	ready  <-chan struct{}
+	joined bool
+	state  *selection.State // guarded by watchers.mu, as are index and closed
+	index  int
+	poll   SendEntry
+	closed bool
+	tally  park.Tally
+}
+
+// NewRecvEntry returns an entry for the Ready channel of a foreign channel.
+func NewRecvEntry(ready <-chan struct{}) *RecvEntry { return &RecvEntry{ready: ready} }
+
+// watchers are the sets of entries by Ready channel.
+var watchers = struct {
+	mu      sync.Mutex
+	entries map[<-chan struct{}]*watcher
+}{entries: make(map[<-chan struct{}]*watcher)}
+
+// A watcher is a goroutine that takes the tokens of one Ready channel.
+type watcher struct {
+	stop    chan struct{}
+	entries map[*RecvEntry]struct{}
+}
+
+// Join implements [engine.Entry].
+func (e *RecvEntry) Join(s *selection.State, index int) {
+	watchers.mu.Lock()
+	e.state, e.index = s, index
+	closed := e.closed
+	if !e.joined && !closed {
+		e.join()
+	}
+	watchers.mu.Unlock()
+	if closed {
+		e.poll.Join(s, index)
+	}
+}
+
+// join adds e to the set of its Ready channel. The lock is held.
+func (e *RecvEntry) join() {
+	e.joined = true
+	w := watchers.entries[e.ready]
+	if w == nil {
+		w = &watcher{stop: make(chan struct{}), entries: make(map[*RecvEntry]struct{})}
+		watchers.entries[e.ready] = w
+		go watch(e.ready, w.stop)
+	}
+	w.entries[e] = struct{}{}
+}
+
+// Leave implements [engine.Entry].
+func (e *RecvEntry) Leave() {
+	e.poll.Leave()
+	watchers.mu.Lock()
+	defer watchers.mu.Unlock()
+	e.state = nil
+	if !e.joined {
+		return
+	}
+	e.joined = false
+	if w := watchers.entries[e.ready]; w != nil {
+		delete(w.entries, e)
+		if len(w.entries) == 0 {
+			delete(watchers.entries, e.ready)
+			close(w.stop)
+		}
+	}
+}
+
+// Tally implements [engine.Entry].
+func (e *RecvEntry) Tally() *park.Tally { return &e.tally }
+
+// watch takes tokens of ready until stop is closed, or ready is.
+func watch(ready, stop <-chan struct{}) {
+	for {
+		open, stopped := park.Next(ready, stop)
+		if stopped {
+			return
+		}
+		deliver(ready, open)
+		if !open {
+			return
+		}
+	}
+}
+
+// deliver notifies every entry that has joined for ready. If ready was closed, the set
+// is over, and its entries poll from now on.
+func deliver(ready <-chan struct{}, open bool) {
+	watchers.mu.Lock()
+	defer watchers.mu.Unlock()
+	w := watchers.entries[ready]
+	if w == nil {
+		return
+	}
+	for e := range w.entries {
+		if !open {
+			e.closed, e.joined = true, false
+		}
+		notify(e.state, e.index)
+	}
+	if !open {
+		delete(watchers.entries, ready)
+	}
+}
+
+// notify lets the Select of s poll its case with that index, if it may be selected now.
+func notify(s *selection.State, index int) {
+	if ok, unpark := s.Notify(index); ok && unpark {
+		s.Parker().Unpark()
+	}
+}
