@@ -8,15 +8,15 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-var errNotLinearizable = errors.New("no order of the calls explains their results")
+var errNotLinearizable = errors.New("no sequential order of the calls explains their results")
 
-// Explain returns an error unless the run is one that model can have.
+// Explain returns an error if model cannot produce the run.
 func Explain(run Run, model porcupine.Model) error {
 	if !porcupine.CheckOperations(model, run.History) {
 		return errNotLinearizable
 	}
-	// The model decides what was dropped by what is missing. OnDrop must have
-	// seen the same.
+	// The model infers the dropped values from the missing ones. OnDrop must
+	// have seen the same values.
 	var missing, received []byte
 	for _, o := range run.History {
 		switch c, r := o.Input.(Call), o.Output.(Result); {

@@ -15,40 +15,40 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A Plan says what a run is to look like.
+// A Plan describes a run.
 type Plan struct {
-	// Clients is how many goroutines call, and Calls how many calls each of
-	// them makes. Few: the checker tries orders, and every fault known of
-	// channels shows with three goroutines.
+	// Clients is the number of goroutines, and Calls the number of calls that
+	// each of them makes. Keep both small: the checker tries orders, and every
+	// known defect of channels shows with three goroutines.
 	Clients, Calls int
-	// OneSender and OneReceiver give all sends, or all receives, to the first,
-	// or the last, client.
+	// OneSender assigns all sends to the first client, OneReceiver all receives
+	// to the last.
 	OneSender, OneReceiver bool
-	// Filled is how many values are sent before the clients begin.
+	// Filled is the number of values sent before the clients begin.
 	Filled int
-	// Starving is Recv or Send: what one client more does before the others
-	// begin. It waits, and Losses times another one is faster.
+	// Starving is Recv or Send: an additional client calls it before the others
+	// begin. The call waits, and another goroutine wins the race Losses times.
 	Starving Op
 	Losses   int
-	// Open makes the channel. onDrop is to see each dropped value.
+	// Open makes the channel. It calls onDrop with each dropped value.
 	Open func(onDrop func(byte)) sluice.Chan[byte]
 }
 
-// A Run is what happened.
+// A Run is the record of one execution.
 type Run struct {
 	History []porcupine.Operation
-	Dropped []byte // what OnDrop saw
-	Starved bool   // one had lost as often as planned when the clients began
+	Dropped []byte // values that OnDrop saw
+	Starved bool   // the starving client had lost as often as planned when the clients began
 }
 
-// Values that tell by whom they were sent. Clients send small ones.
+// Values that identify their sender. Clients send small ones.
 const (
 	filling    = 100
 	waited     = 199
 	snatchings = 200
 )
 
-// A client makes calls one after another and writes down when.
+// A client makes calls in sequence and records them.
 type client struct {
 	id      int
 	c       sluice.Chan[byte]
@@ -56,17 +56,17 @@ type client struct {
 	clock   *atomic.Int64
 	ops     []Op
 	history []porcupine.Operation
-	cancel  atomic.Pointer[context.CancelFunc] // of the latest call
+	cancel  atomic.Pointer[context.CancelFunc] // of the current call
 }
 
-// A world is the channel of a run, and who uses it.
+// A world is the channel of a run and its users.
 type world struct {
 	plan  Plan
 	c     sluice.Chan[byte]
 	clock atomic.Int64
-	gone  atomic.Int64 // clients that are done
-	first *client      // makes the calls before and after the others'
-	all   []*client    // the others
+	gone  atomic.Int64 // number of finished clients
+	first *client      // makes the calls before and after the clients run
+	all   []*client    // the other clients
 }
 
 func newWorld(p Plan, onDrop func(byte)) *world {
@@ -75,7 +75,7 @@ func newWorld(p Plan, onDrop func(byte)) *world {
 	return w
 }
 
-// client returns one client more.
+// client adds a client.
 func (w *world) client() *client {
 	id := len(w.all)
 	if w.first == nil {
@@ -84,9 +84,9 @@ func (w *world) client() *client {
 	return &client{id: id, c: w.c, clock: &w.clock}
 }
 
-// Record makes one run of the plan, in a bubble. Calls that wait are cancelled,
-// some while others run, the rest once nothing moves any more: so every run
-// ends, without a clock. What is left is received in the end, and is part of the
+// Record executes the plan once, in a bubble. Waiting calls are canceled, some
+// while others run, the rest once every goroutine is blocked: so every run ends
+// without a clock. The remaining values are received at the end, as part of the
 // history.
 func Record(t *testing.T, p Plan, seed uint64) (run Run) {
 	synctest.Test(t, func(t *testing.T) {
@@ -120,15 +120,15 @@ func Record(t *testing.T, p Plan, seed uint64) (run Run) {
 	return run
 }
 
-// fill sends the values that are to be there when the clients begin.
+// fill sends the initial values.
 func (w *world) fill() {
 	for i := range w.plan.Filled {
 		w.first.make(context.Background(), TrySend, byte(filling+i))
 	}
 }
 
-// starve makes a client wait, and snatches what it is woken for, until it has
-// lost as often as planned, or is served. It returns how often it has lost.
+// starve makes a client wait, and takes what it was woken for until it has lost
+// as often as planned, or is served. It returns the number of losses.
 func (w *world) starve() (lost int) {
 	waiting := w.client()
 	w.all = append(w.all, waiting)
@@ -163,8 +163,8 @@ func (w *world) begin(seed uint64) {
 		w.all = append(w.all, cl)
 		go func() {
 			defer w.gone.Add(1)
-			// All begin together: calls are shorter than the start of a
-			// goroutine.
+			// All clients begin together: a call takes less time than starting
+			// a goroutine.
 			for arrived.Add(1); arrived.Load() < int64(p.Clients); {
 				runtime.Gosched()
 			}
@@ -175,13 +175,13 @@ func (w *world) begin(seed uint64) {
 	}
 }
 
-// drain receives what is left.
+// drain receives the remaining values.
 func (w *world) drain() {
 	for w.first.make(context.Background(), TryRecv, 0) == nil {
 	}
 }
 
-// ops lists what the client may call.
+// ops lists the operations that the client may call.
 func (p Plan) ops(id int) []Op {
 	ops := []Op{Len, Close}
 	if !p.OneSender || id == 0 {
@@ -193,18 +193,18 @@ func (p Plan) ops(id int) []Op {
 	return ops
 }
 
-// interrupt cancels what the client is waiting for, if anything.
+// interrupt cancels the client's current call.
 func (cl *client) interrupt() {
 	if cancel := cl.cancel.Load(); cancel != nil {
 		(*cancel)()
 	}
 }
 
-// random makes one random call; v is the value if it is a send.
+// random makes one random call; a send sends v.
 func (cl *client) random(v byte) {
 	op := cl.ops[cl.rng.IntN(len(cl.ops))]
 	if op == Close && cl.rng.IntN(3) > 0 {
-		op = Len // closed channels are dull
+		op = Len // a closed channel offers little to check
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -221,8 +221,8 @@ func (cl *client) random(v byte) {
 	_ = cl.make(ctx, op, v)
 }
 
-// yielding is a context that yields the processor when it is asked: between a
-// channel's finding that a call cannot proceed, and its parking the caller.
+// yielding is a context that yields the processor when called: between the
+// channel's check that a call cannot proceed and the park.
 type yielding struct{ context.Context }
 
 func (y yielding) Done() <-chan struct{} {
@@ -235,7 +235,7 @@ func (y yielding) Err() error {
 	return y.Context.Err()
 }
 
-// make makes a call, writes it down and returns its error.
+// make makes a call, records it and returns its error.
 func (cl *client) make(ctx context.Context, op Op, v byte) error {
 	in := Call{Op: op, Value: v, Begin: cl.clock.Add(1)}
 	var out Result
@@ -260,7 +260,7 @@ func (cl *client) make(ctx context.Context, op Op, v byte) error {
 	return out.Err
 }
 
-// Render writes a history down in the order in which the calls began.
+// Render formats a history in the order in which the calls began.
 func Render(history []porcupine.Operation) string {
 	var b strings.Builder
 	for _, o := range history {

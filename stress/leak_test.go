@@ -12,10 +12,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain: no test of this package leaves a goroutine behind.
+// TestMain fails if a test leaks a goroutine.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An ending is a way in which a channel comes out of use.
+// An ending is a way to stop using a channel.
 type ending struct {
 	name string
 	end  func(c sluice.Channel[byte])
@@ -76,7 +76,7 @@ var endings = []ending{
 	}},
 }
 
-// both makes goroutines wait on both sides, as far as they do, and runs end.
+// both parks goroutines on both sides, if they wait, and calls end.
 func both(c sluice.Channel[byte], ctx context.Context, end func()) {
 	var waiters sync.WaitGroup
 	for range 3 {
@@ -94,7 +94,7 @@ func both(c sluice.Channel[byte], ctx context.Context, end func()) {
 	waiters.Wait()
 }
 
-// TestNoLeak: whichever way a channel comes out of use, no goroutine stays.
+// TestNoLeak: however a channel's use ends, no goroutine remains.
 func TestNoLeak(t *testing.T) {
 	for name, open := range map[string]func() sluice.Channel[byte]{
 		"Rendezvous":  func() sluice.Channel[byte] { return sluice.NewRendezvous[byte](nil) },
@@ -113,7 +113,7 @@ func TestNoLeak(t *testing.T) {
 	}
 }
 
-// TestLeakIsSeen: the check of leaks finds one.
+// TestLeakIsSeen: the leak check finds a leak.
 func TestLeakIsSeen(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	forever := make(chan struct{})
@@ -123,6 +123,6 @@ func TestLeakIsSeen(t *testing.T) {
 	close(forever)
 	leaked.Wait()
 	if err == nil || !strings.Contains(err.Error(), "TestLeakIsSeen") {
-		t.Errorf("a goroutine that waits for ever is reported as %v", err)
+		t.Errorf("a goroutine that waits forever is reported as %v", err)
 	}
 }

@@ -16,7 +16,7 @@ type subject struct {
 	options  options
 }
 
-// options are the settings that subjects differ in.
+// options are the settings in which subjects differ.
 type options struct {
 	Overflow       sluice.Overflow
 	SingleSender   bool
@@ -69,14 +69,13 @@ func subjects() (all []subject) {
 			})
 		}
 	}
-	// An engine for many slots, and one that is never full.
+	// Add an engine with many slots, and one that is never full.
 	return append(all, manySlots, subject{"Elastic Unlimited", sluice.Unlimited, true, options{}})
 }
 
 var manySlots = subject{"Bounded 40", 40, false, options{}}
 
-// TestLinearizableNearlyFull: many slots, of which few are free when the run
-// begins.
+// TestLinearizableNearlyFull: many slots, few of them free when the run begins.
 func TestLinearizableNearlyFull(t *testing.T) {
 	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
 		s := manySlots
@@ -94,8 +93,8 @@ func TestLinearizableNearlyFull(t *testing.T) {
 	}
 }
 
-// TestLinearizable: there is an order of the calls, each somewhere between its
-// begin and its end, in which a queue gives the same results.
+// TestLinearizable: some sequential order of the calls, each between its begin
+// and its end, makes a queue return the same results.
 func TestLinearizable(t *testing.T) {
 	for _, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
@@ -112,7 +111,7 @@ func TestLinearizable(t *testing.T) {
 			"one to one":   {OneSender: true, OneReceiver: true},
 		} {
 			if plan.OneSender && s.options.Lanes > 0 {
-				continue // lanes are for many
+				continue // lanes are for several senders
 			}
 			s := s
 			s.options.SingleSender, s.options.SingleReceiver = plan.OneSender, plan.OneReceiver
@@ -128,7 +127,7 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-// rounds is n, or a tenth of it with -short.
+// rounds returns n, or a tenth of it with -short.
 func rounds(n int) int {
 	if testing.Short() {
 		return n / 10
@@ -136,7 +135,7 @@ func rounds(n int) int {
 	return n
 }
 
-// check records a run of s and fails t if it cannot be explained.
+// check records a run of s and fails t if no order explains it.
 func check(t *testing.T, s subject, plan Plan) Run {
 	t.Helper()
 	plan.Open = s.open

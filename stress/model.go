@@ -1,6 +1,7 @@
 // Package stress checks sluice with tools that the core module must not depend
-// on: recorded histories of short concurrent runs against a sequential model,
-// for linearizability (porcupine), and leaks of goroutines (goleak).
+// on: porcupine checks recorded histories of short concurrent runs for
+// linearizability against a sequential model, and goleak detects leaked
+// goroutines.
 package stress
 
 import (
@@ -12,11 +13,11 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// An Op is what was called.
+// An Op is a channel operation.
 type Op uint8
 
-// The operations of a history. Batches are none: they promise a prefix, not one
-// moment at which they happen.
+// The operations of a history. Batch operations are excluded: they do not take
+// effect at a single moment.
 const (
 	Send Op = iota
 	TrySend
@@ -28,32 +29,32 @@ const (
 
 var opNames = [...]string{"Send", "TrySend", "Recv", "TryRecv", "Len", "Close"}
 
-// A Call is one operation as it was made. Values are small, and differ.
+// A Call is one operation with its argument. Values are small and distinct.
 type Call struct {
 	Op    Op
-	Value byte // to send
-	// Begin and End are the moments between which it took effect. The model
-	// needs them for a rendezvous only.
+	Value byte // value to send
+	// Begin and End delimit the moment at which the call took effect. The model
+	// needs them only for a rendezvous.
 	Begin, End int64
 }
 
-// A Result is what came of it.
+// A Result is the result of a Call.
 type Result struct {
-	Value byte // received
+	Value byte // value received
 	Len   int
 	Err   error
 }
 
-// A state is what the model knows. It is comparable: that is how the checker
-// recognises a state it has been in.
+// A state is the model's state. It is comparable, so that the checker
+// recognizes states it has visited.
 type state struct {
-	queue  string // the values, oldest first
+	queue  string // queued values, oldest first
 	closed bool
-	// Without a buffer a send is followed at once by the receive that takes
-	// its value: between the two, offered is set.
+	// Without a buffer, a send is followed immediately by the receive of its
+	// value: offered is set between the two.
 	offered bool
 	value   byte
-	until   int64 // when the offering send had returned
+	until   int64 // when the offering send returned
 }
 
 // Model is a FIFO queue with a capacity, a closed flag and an overflow policy.
@@ -62,8 +63,8 @@ func Model(capacity int, overflow sluice.Overflow) porcupine.Model {
 	return model{capacity: capacity, overflow: overflow}.porcupine()
 }
 
-// Bag is a Model that gives its values back in any order. It must not drop the
-// oldest: nobody knows which that is.
+// Bag is a Model that returns its values in any order. The policy must not be
+// DropOldest, because the oldest value is not determined.
 func Bag(capacity int, overflow sluice.Overflow) porcupine.Model {
 	return model{capacity, overflow, true}.porcupine()
 }
@@ -88,7 +89,8 @@ type model struct {
 	bag      bool
 }
 
-// step tells whether the call can have that result in state s, and what follows.
+// step reports whether the call can have that result in state s, and returns
+// the next state.
 func (m model) step(s state, c Call, r Result) (bool, state) {
 	if s.offered {
 		return m.meet(s, c, r)
@@ -106,8 +108,8 @@ func (m model) step(s state, c Call, r Result) (bool, state) {
 	}
 }
 
-// meet is the step after a send without a buffer: the receive that takes its
-// value, which had begun before the send returned.
+// meet is the step after a send without a buffer: the receive of its value,
+// which had begun before the send returned.
 func (m model) meet(s state, c Call, r Result) (bool, state) {
 	ok := (c.Op == Recv || c.Op == TryRecv) && r.Err == nil && r.Value == s.value && c.Begin < s.until
 	return ok, state{closed: s.closed}
@@ -124,7 +126,7 @@ func (m model) send(s state, c Call, r Result) (bool, state) {
 	case sluice.ErrClosed:
 		return s.closed, s
 	case sluice.ErrFull:
-		// Without a buffer nobody knows from outside who waited when.
+		// Without a buffer, the waiters at a given time are unknown.
 		return full && !s.closed && (c.Op == TrySend || m.overflow == sluice.Reject), s
 	case context.Canceled:
 		return full && c.Op == Send && m.overflow == sluice.Block, s
@@ -132,8 +134,8 @@ func (m model) send(s state, c Call, r Result) (bool, state) {
 	return false, s
 }
 
-// accept is a send that succeeds. The state alone decides whether it drops a
-// value, and which.
+// accept is a successful send. The state alone determines whether it drops a
+// value, and which one.
 func (m model) accept(s state, c Call, full bool) (bool, state) {
 	value := string([]byte{c.Value})
 	switch {
@@ -168,7 +170,7 @@ func (m model) recv(s state, c Call, r Result) (bool, state) {
 	return false, s
 }
 
-// describe renders one call for a report.
+// describe formats one call for a report.
 func describe(c Call, r Result) string {
 	var b strings.Builder
 	fmt.Fprint(&b, opNames[c.Op])

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A line is one call of a history written by hand.
+// A line is one call of a handwritten history.
 type line struct {
 	client     int
 	begin, end int64
@@ -51,15 +51,15 @@ func closing(client int, begin, end int64) line {
 	return line{client, begin, end, Call{Op: Close}, Result{}}
 }
 
-// TestPlanted: the checker rejects every history that a channel must not have,
-// and accepts its neighbour that is right.
+// TestPlanted: the checker rejects every history that a channel must not
+// produce, and accepts the corresponding correct one.
 func TestPlanted(t *testing.T) {
 	for _, test := range []struct {
 		name         string
 		capacity     int
 		overflow     sluice.Overflow
 		right, wrong []line
-		dropped      []byte // in both
+		dropped      []byte // in both histories
 	}{
 		{
 			name: "a value is lost", capacity: 2,
@@ -82,15 +82,15 @@ func TestPlanted(t *testing.T) {
 			right: []line{send(0, 1, 2, 1, nil), send(1, 3, 6, 2, nil), recv(2, 4, 5, 1, nil), recv(2, 7, 8, 2, nil)},
 			wrong: []line{send(0, 1, 2, 1, nil), send(1, 3, 4, 2, nil), recv(2, 5, 6, 1, nil), recv(2, 7, 8, 2, nil)},
 		}, {
-			name: "cancelled, and delivered", capacity: 1,
+			name: "canceled, and delivered", capacity: 1,
 			right: []line{send(0, 1, 2, 1, nil), send(1, 3, 4, 2, context.Canceled), recv(2, 5, 6, 1, nil)},
 			wrong: []line{send(0, 1, 2, 1, nil), send(1, 3, 4, 2, context.Canceled), recv(2, 5, 6, 1, nil), recv(2, 7, 8, 2, nil)},
 		}, {
-			name: "cancelled without having to wait", capacity: 1,
+			name: "canceled without having to wait", capacity: 1,
 			right: []line{send(0, 1, 2, 2, nil), recv(2, 3, 4, 2, nil)},
 			wrong: []line{send(0, 1, 2, 2, context.Canceled)},
 		}, {
-			name: "a receive cancelled without having to wait", capacity: 1,
+			name: "a receive canceled without having to wait", capacity: 1,
 			right: []line{send(0, 1, 4, 2, nil), recv(1, 2, 3, 0, context.Canceled), recv(2, 5, 6, 2, nil)},
 			wrong: []line{send(0, 1, 2, 2, nil), recv(1, 3, 4, 0, context.Canceled), recv(2, 5, 6, 2, nil)},
 		}, {
@@ -114,7 +114,7 @@ func TestPlanted(t *testing.T) {
 			right: []line{send(0, 1, 4, 1, nil), length(1, 2, 3, 1), recv(2, 5, 6, 1, nil)},
 			wrong: []line{send(0, 1, 2, 1, nil), length(1, 3, 4, 0), recv(2, 5, 6, 1, nil)},
 		}, {
-			name:  "a rendezvous that did not meet",
+			name:  "a rendezvous without a partner",
 			right: []line{send(0, 1, 4, 1, nil), recv(1, 2, 3, 1, nil)},
 			wrong: []line{send(0, 1, 2, 1, nil), recv(1, 3, 4, 1, nil)},
 		}, {
@@ -122,7 +122,7 @@ func TestPlanted(t *testing.T) {
 			right: []line{send(0, 1, 4, 1, nil), length(2, 2, 3, 0), recv(1, 2, 5, 1, nil)},
 			wrong: []line{send(0, 1, 4, 1, nil), length(2, 2, 3, 1), recv(1, 2, 5, 1, nil)},
 		}, {
-			name:  "two who only try meet",
+			name:  "two Try operations pair",
 			right: []line{trySend(0, 1, 4, 1, nil), recv(1, 2, 3, 1, nil)},
 			wrong: []line{trySend(0, 1, 2, 1, nil), tryRecv(1, 3, 4, 1, nil)},
 		}, {
@@ -142,7 +142,7 @@ func TestPlanted(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			right := Run{History: history(test.right...), Dropped: test.dropped}
 			if err := Explain(right, Model(test.capacity, test.overflow)); err != nil {
-				t.Errorf("the right history: %v\n%s", err, Render(right.History))
+				t.Errorf("the correct history: %v\n%s", err, Render(right.History))
 			}
 			wrong := Run{History: history(test.wrong...), Dropped: test.dropped}
 			if err := Explain(wrong, Model(test.capacity, test.overflow)); err != errNotLinearizable {
@@ -152,7 +152,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestPlantedDrop: what OnDrop saw is compared with what is missing.
+// TestPlantedDrop: the values that OnDrop saw are compared with the missing
+// ones.
 func TestPlantedDrop(t *testing.T) {
 	h := history(send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(1, 5, 6, 2, nil))
 	for _, dropped := range [][]byte{nil, {1, 1}, {2}} {
@@ -162,8 +163,8 @@ func TestPlantedDrop(t *testing.T) {
 	}
 }
 
-// forgetful is a channel that says ErrEmpty now and then although it is not
-// empty, as ring buffers do whose check of emptiness is not of one moment.
+// forgetful is a channel that sometimes returns ErrEmpty although it holds
+// values, like a ring buffer whose emptiness check is not atomic.
 type forgetful struct {
 	sluice.Chan[byte]
 	calls *int
@@ -176,8 +177,9 @@ func (f forgetful) TryRecv() (byte, error) {
 	return f.Chan.TryRecv()
 }
 
-// timid is a channel that, after so many calls, lets nobody who only tries go
-// before somebody who waits: it says ErrEmpty, however many values there are.
+// timid is a channel that after a number of calls defers to waiters: its
+// TryRecv returns ErrEmpty while a goroutine waits, however many values are
+// queued.
 type timid struct {
 	sluice.Chan[byte]
 	calls   int32
@@ -198,7 +200,7 @@ func (c timid) TryRecv() (byte, error) {
 	return c.Chan.TryRecv()
 }
 
-// TestRecorderSeesFaults: not only the checker, the recorder works too.
+// TestRecorderSeesFaults tests the recorder together with the checker.
 func TestRecorderSeesFaults(t *testing.T) {
 	const losses = 5
 	for name, plan := range map[string]Plan{
@@ -218,12 +220,13 @@ func TestRecorderSeesFaults(t *testing.T) {
 					return
 				}
 			}
-			t.Error("500 runs of a channel that lies about what it holds, and every one is explained")
+			t.Error("all of 500 runs of a faulty channel are explained")
 		})
 	}
 }
 
-// TestBag: any order will do for it, but nothing else that a queue refuses.
+// TestBag: a Bag accepts any order, but rejects everything else that a queue
+// rejects.
 func TestBag(t *testing.T) {
 	mixed := history(send(0, 1, 2, 1, nil), send(1, 3, 4, 2, nil), recv(2, 5, 6, 2, nil), recv(2, 7, 8, 1, nil))
 	if err := Explain(Run{History: mixed}, Bag(2, sluice.Block)); err != nil {

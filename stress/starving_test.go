@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A kind with many slots lets who comes by overtake who is parked, a few times
-// over: then it does something about it. These are the shapes in which it must
-// stay a queue meanwhile.
-func overtaking() []subject {
+// barging lists the kinds with many slots, which let running goroutines
+// barge in ahead of a parked one a limited number of times. While they help the
+// starving goroutine, they must remain queues.
+func barging() []subject {
 	return []subject{
 		manySlots,
 		{"Elastic 1", 1, true, options{}},
@@ -23,14 +23,14 @@ func overtaking() []subject {
 	}
 }
 
-// TestLinearizableWhileStarving begins where a receiver, or a sender, has been
-// passed over as often as the channel lets it: what comes next, call by call and
-// all at once, is a matter of the code for that case.
+// TestLinearizableWhileStarving begins in a state where a receiver, or a
+// sender, has been passed over as often as the channel allows: the next calls,
+// alone or concurrent, exercise the code for that case.
 func TestLinearizableWhileStarving(t *testing.T) {
-	for _, s := range overtaking() {
+	for _, s := range barging() {
 		for _, waits := range []Op{Recv, Send} {
 			if waits == Send && (s.capacity == sluice.Unlimited || s.options.Overflow != sluice.Block) {
-				continue // a send never waits
+				continue // sends never wait
 			}
 			t.Run(fmt.Sprint(s.name, " ", opNames[waits]), func(t *testing.T) {
 				testStarving(t, s, waits)
@@ -46,7 +46,7 @@ func testStarving(t *testing.T, s subject, waits Op) {
 	}
 	plan.Losses = losses(t, plan)
 	if plan.Losses < 2 {
-		t.Fatalf("the one that waits is served after %d losses: none starves, and there is nothing to see", plan.Losses)
+		t.Fatalf("the waiter is served after %d losses: it does not starve, so the test checks nothing", plan.Losses)
 	}
 	starved, n := 0, rounds(3000)
 	for range n {
@@ -58,14 +58,14 @@ func testStarving(t *testing.T, s subject, waits Op) {
 			return
 		}
 	}
-	// With several Ps, the one that was woken is now and then in time.
+	// With several Ps, the woken goroutine sometimes wins the race.
 	if starved < n/4 {
-		t.Errorf("only %d of %d runs began with one that starves", starved, n)
+		t.Errorf("only %d of %d runs began with a starving goroutine", starved, n)
 	}
 }
 
-// losses is how often somebody who only tries gets what a parked one was woken
-// for, before the channel favours that one.
+// losses returns how often a Try operation takes what a parked goroutine was
+// woken for, before the channel helps the parked one.
 func losses(t *testing.T, p Plan) (most int) {
 	const enough = 100
 	p.Losses = enough
