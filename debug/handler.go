@@ -1,8 +1,10 @@
 package debug
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -72,9 +74,21 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, http.StatusInternalServerError, err.Error())
 			return
 		}
+		if q.format == "html" {
+			text = bytes.Replace(text, []byte("<!-- kinds -->"), kindOptions(), 1)
+		}
 		header.Set("Content-Type", a.contentType)
 		_, _ = w.Write(text) // likewise
 	}
+}
+
+// kindOptions returns the options of the page's filter by kind.
+func kindOptions() []byte {
+	var html []byte
+	for _, kind := range kinds {
+		html = fmt.Appendf(html, "<option>%s</option>", kind)
+	}
+	return html
 }
 
 const gone = "no such channel: the ID is unknown, or the channel was garbage-collected"

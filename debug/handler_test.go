@@ -165,6 +165,19 @@ func TestNothingIsRegistered(t *testing.T) {
 	}
 }
 
+// The page offers every kind that a query may ask for.
+func TestPageOffersKinds(t *testing.T) {
+	page := get(Handler(), "").Body.String()
+	for _, kind := range kinds {
+		if !strings.Contains(page, "<option>"+kind+"</option>") {
+			t.Errorf("the page does not offer the kind %s", kind)
+		}
+	}
+	if strings.Contains(page, "<!--") {
+		t.Error("a placeholder is left in the page")
+	}
+}
+
 // The handler works under any path, with and without a trailing slash, because
 // all its addresses are queries.
 func TestWorksAnywhere(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/made"
 )
 
 // maxRun is how many values In moves at once.
@@ -107,15 +108,5 @@ func sendRun[T any](ctx context.Context, out sluice.Sender[T], batches sluice.Ba
 // that no constructor has made: it could not send the values that function would
 // receive. A nil pointer of another type may be a sender.
 func requireSender[T any](function string, s sluice.Sender[T]) {
-	switch c := s.(type) {
-	case nil:
-		panic("fan: " + function + ": nil sender")
-	case *sluice.Rendezvous[T], *sluice.Bounded[T], *sluice.Elastic[T], *sluice.Sharded[T]:
-		var zero T
-		_ = sluice.OnSend(s, zero) // panics
-	case *sluice.Lane[T]:
-		if c == nil {
-			panic(fmt.Sprintf("fan: %s: nil %T", function, s))
-		}
-	}
+	made.Require("fan: "+function, "sender", s)
 }

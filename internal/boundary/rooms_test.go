@@ -79,7 +79,8 @@ var rooms = map[string]room{
 	},
 	"fan": {
 		imports: permissions{
-			"./": "what values come from and go to, and Select",
+			"./":              "what values come from and go to, and Select",
+			"./internal/made": "to refuse a channel that no constructor made",
 		},
 		tests: permissions{
 			"./sluicetest": "values that must not be kept alive",
