@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// noted returns how many notes there are of values of c.
-func noted[T any](t *testing.T, c *Channel[T]) int {
+// records returns how many attempts of c are recorded.
+func records[T any](t *testing.T, c *Channel[T]) int {
 	t.Helper()
 	stream, err := c.core.conn.js.Stream(patient(t), c.core.config.name+attemptsSuffix)
 	if err != nil {
@@ -20,9 +20,9 @@ func noted[T any](t *testing.T, c *Channel[T]) int {
 	return int(stream.CachedInfo().State.Msgs)
 }
 
-// Where tries cannot be noted, values are handed out all the same, and Stats says so until
-// they can.
-func TestTriesUnknown(t *testing.T) {
+// If attempts cannot be recorded, values are still handed out, and Stats has a
+// warning until attempts can be recorded.
+func TestAttemptsUnknown(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Name: "jobs", NackDelay: -1, MaxDeliver: 2, Log: mute()})
 	foreign := natsjs.StreamConfig{Name: "jobs" + attemptsSuffix, Subjects: []string{"other"}}
@@ -56,7 +56,8 @@ func TestTriesUnknown(t *testing.T) {
 	}
 }
 
-// Who waited for a note for so long that somebody else may have the value says nothing of it.
+// A Nack that waited for a record until another receiver may have the value sends
+// nothing.
 func TestNackLate(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{AckWait: 2 * time.Hour, NackDelay: -1, MaxDeliver: 2})
@@ -73,13 +74,14 @@ func TestNackLate(t *testing.T) {
 	}
 	p.confirmed = time.Now()
 	c.core.dead.retry(p)
-	if n := noted(t, c); n != 1 {
+	if n := records(t, c); n != 1 {
 		t.Errorf("%d notes of one try", n)
 	}
 }
 
-// Whoever has done with a value, its notes go: also who receives values, who notes none.
-func TestNotesGo(t *testing.T) {
+// The records of a value are deleted when it is acknowledged, even by a receiver of
+// values, which makes no records.
+func TestRecordsDeleted(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{MaxDeliver: 3, NackDelay: -1})
 	mustSend(t, c, 1)
@@ -88,25 +90,26 @@ func TestNotesGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := noted(t, c); n != 2 {
+	if n := records(t, c); n != 2 {
 		t.Errorf("%d notes of two tries", n)
 	}
 	mustRecv(t, c, 1)
-	until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
+	until(t, "no notes are left", func() bool { return records(t, c) == 0 })
 	once := open(t, Options[int]{MaxDeliver: 1})
 	mustSend(t, once, 1)
 	d := mustDeliver(t, once)
-	if n := noted(t, once); n != 1 {
+	if n := records(t, once); n != 1 {
 		t.Errorf("%d notes of the only try", n)
 	}
 	if err := d.Ack(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "no notes are left of the only try", func() bool { return noted(t, once) == 0 })
+	until(t, "no notes are left of the only try", func() bool { return records(t, once) == 0 })
 }
 
-// before it had MaxDeliver.
-func TestNoteUnanswered(t *testing.T) {
+// A record whose answer was lost may exist: a second record of the same attempt
+// would move the value to the dead letters before MaxDeliver attempts.
+func TestRecordUnanswered(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxDeliver: 3, NackDelay: -1, Log: mute()})
 	mustSend(t, c, 1)
@@ -130,13 +133,14 @@ func TestNoteUnanswered(t *testing.T) {
 	if err := d.Nack(); err != nil {
 		t.Fatal(err)
 	}
-	if n := noted(t, c); n != 2 {
+	if n := records(t, c); n != 2 {
 		t.Errorf("%d notes of two tries", n)
 	}
 }
 
-// delete them. Tries count all the same.
-func TestNotesStay(t *testing.T) {
+// Records outlive their channel, which may be created again with other settings, and
+// they may be deleted by others. Attempts are counted nevertheless.
+func TestRecordsStay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	o := Options[int]{Name: "jobs", Dir: dir, NackDelay: -1, MaxDeliver: 2, Log: mute()}

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// unseen has n values fetched that nobody waits for, and given back as they lay too long.
-func unseen[T any](t *testing.T, c *Channel[T], n int) {
+// returnUnseen fetches n values without a receiver, and returns them as idle.
+func returnUnseen[T any](t *testing.T, c *Channel[T], n int) {
 	t.Helper()
 	in := &c.core.inbox
 	in.mu.Lock()
@@ -32,7 +32,8 @@ func unseen[T any](t *testing.T, c *Channel[T], n int) {
 	c.core.inbox.returnIdle()
 }
 
-// silent ends a delivery as those do whose process dies: without a word, it comes again.
+// silent ends a delivery without a Nack, as when its process dies, and has it
+// redelivered.
 func silent[T any](t *testing.T, d *Delivery[T]) {
 	t.Helper()
 	d.channel.core.nak(d.message, 0) // as the servers do after AckWait
@@ -41,9 +42,9 @@ func silent[T any](t *testing.T, d *Delivery[T]) {
 	}
 }
 
-// A try is a delivery that a worker had in hands. What was fetched and given back unseen, by
-// whatever process, however often, has all of its tries left; and nothing is kept of them.
-func TestTriesInHand(t *testing.T) {
+// Only deliveries that a receiver got are attempts. A value that other processes
+// fetched and returned keeps all of its attempts, and no records remain.
+func TestAttemptsCount(t *testing.T) {
 	t.Parallel()
 	for most := 1; most <= 3; most++ {
 		dir := t.TempDir()
@@ -52,7 +53,7 @@ func TestTriesInHand(t *testing.T) {
 		mustSend(t, c, 1, 2)
 		for try := range most {
 			for range 3 {
-				unseen(t, stalls, 2)
+				returnUnseen(t, stalls, 2)
 			}
 			if n := c.Stats().Dropped; n != 0 {
 				t.Fatalf("MaxDeliver %d: %d are dead after %d tries", most, n, try)
@@ -68,13 +69,14 @@ func TestTriesInHand(t *testing.T) {
 			}
 		}
 		until(t, "one is dead, one is done", func() bool { return c.Stats().Dropped == 1 && c.Len() == 0 })
-		until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
+		until(t, "no notes are left", func() bool { return records(t, c) == 0 })
 	}
 }
 
-// Who dies with a value in hand, again and again, says nothing: it is dead all the same, with
-// one try more than MaxDeliver, as the first may have been another one's. Not so with one.
-func TestDeadLetterOfTheSilent(t *testing.T) {
+// A value whose process dies without Ack or Nack is moved to the dead letters after
+// MaxDeliver + 1 attempts, as the first one is not recorded; with MaxDeliver 1 after
+// one.
+func TestDeadLetterAfterDeaths(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int]int{1: 1, 2: 3, 3: 4} {
 		c := open(t, Options[int]{NackDelay: -1, MaxDeliver: most, Log: mute()})
@@ -101,17 +103,17 @@ func TestDeadLetterOfTheSilent(t *testing.T) {
 		if n := c.Stats().Received; n != uint64(want) {
 			t.Errorf("MaxDeliver %d: %d were handed out, one of them dead", most, n)
 		}
-		until(t, "no notes are left", func() bool { return noted(t, c) == 0 })
+		until(t, "no notes are left", func() bool { return records(t, c) == 0 })
 	}
 }
 
-// Who receives values has them once they are handed out: no try is one too many.
-func TestTriesOfValues(t *testing.T) {
+// Receivers of values acknowledge as they receive, so no value runs out of attempts.
+func TestAttemptsOfValues(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{MaxDeliver: 1})
 	mustSend(t, c, 1, 2, 3)
 	for range 3 {
-		unseen(t, c, 3)
+		returnUnseen(t, c, 3)
 	}
 	mustRecv(t, c, 1, 2, 3)
 	if s := c.Stats(); s.Dropped != 0 || s.Warning != "" {
@@ -119,8 +121,8 @@ func TestTriesOfValues(t *testing.T) {
 	}
 }
 
-// Who waits for a note still has the value in time, whatever AckWait is.
-func TestTryInTime(t *testing.T) {
+// Recording an attempt takes less time than AckWait.
+func TestRecordInTime(t *testing.T) {
 	t.Parallel()
 	for ackWait, most := range map[time.Duration]time.Duration{time.Second: time.Second / 2, time.Hour: attemptTimeout} {
 		c := open(t, Options[int]{AckWait: ackWait})
@@ -138,9 +140,9 @@ func TestTryInTime(t *testing.T) {
 	}
 }
 
-// Who stood still has a value that is somebody else's by now: it is not handed out, so that is
-// no try.
-func TestTriesOverdue(t *testing.T) {
+// A process that was paused does not hand out a message that another receiver may
+// have, so it makes no attempt.
+func TestAttemptOverdue(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{AckWait: 2 * time.Hour, MaxDeliver: 2, NackDelay: -1})
 	mustSend(t, c, 1)
@@ -163,15 +165,13 @@ func TestTriesOverdue(t *testing.T) {
 	if d, err := c.Deliveries().TryRecv(); err != sluice.ErrEmpty {
 		t.Errorf("TryRecv of what may be somebody else's: %+v, %v", d, err)
 	}
-	if n := noted(t, c); n != 1 {
+	if n := records(t, c); n != 1 {
 		t.Errorf("%d notes of one try", n)
 	}
 }
 
-// A note whose answer is lost may be there: another one of the same try would bury the value
-// Notes outlive their channel, which may be made anew with other settings; and somebody may
-// How many of what is here a worker may have in hands at once, by how often each was delivered.
-func TestTogether(t *testing.T) {
+// How many messages are handed out at once depends on how often each was delivered.
+func TestHandOut(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		maxDeliver, want int
@@ -184,18 +184,18 @@ func TestTogether(t *testing.T) {
 		{1, 1, []int{1, 1}},
 		{0, 3, []int{1, 2, 3}},
 	} {
-		var parcels []*message
+		var messages []*message
 		for _, n := range test.deliveries {
-			parcels = append(parcels, &message{delivered: n})
+			messages = append(messages, &message{delivered: n})
 		}
-		if n := alone(config{maxDeliver: test.maxDeliver}).config.handOut(parcels); n != test.want {
+		if n := alone(config{maxDeliver: test.maxDeliver}).config.handOut(messages); n != test.want {
 			t.Errorf("MaxDeliver %d, delivered %v times: %d at once, want %d", test.maxDeliver, test.deliveries, n, test.want)
 		}
 	}
 }
 
-// Who receives values has as many as are here, however often they were delivered.
-func TestTogetherToKeep(t *testing.T) {
+// Receivers of values get all that is ready, however often it was delivered.
+func TestHandOutValues(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[recvMode]int{asValues: 3, asDeliveries: 1} {
 		c := alone(config{maxDeliver: 1, prefetch: 8})
@@ -210,13 +210,13 @@ func TestTogetherToKeep(t *testing.T) {
 	}
 }
 
-// Values that lie in hands beside one that kills its process were not tried: of those that
-// come again a worker has one at a time.
-func TestTriesOfBatch(t *testing.T) {
+// Redelivered values are handed out one at a time, so that one that kills its
+// process costs the others no attempt.
+func TestAttemptsOfBatch(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{MaxDeliver: 2})
 	mustSend(t, c, 1, 2, 3, 4)
-	unseen(t, c, 4)
+	returnUnseen(t, c, 4)
 	mustSend(t, c, 5)
 	buf := make([]*Delivery[int], 8)
 	total := 0
@@ -231,7 +231,7 @@ func TestTriesOfBatch(t *testing.T) {
 			}
 		}
 		total += n
-		if got := noted(t, c); got > total {
+		if got := records(t, c); got > total {
 			t.Errorf("%d notes of %d tries", got, total)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A pace is a load that does not depend on how fast it is carried: values are due at fixed
-// times, and one that is late delays none after it.
+// A pace is a load that does not depend on the speed of the contender: values are
+// due at fixed times, and a late one does not delay those after it.
 type pace struct {
 	name    string
 	senders int
@@ -26,14 +26,14 @@ var paces = []pace{
 	{"50 batches of 16 per s", 1, 16, 20 * time.Millisecond},
 }
 
-// pacedFor is how long values are sent in a round.
+// pacedFor is how long values are sent in one round.
 const pacedFor = 600 * time.Millisecond
 
-// BenchmarkPaced measures delays at loads that both carry, where a queue of what senders
-// sent as fast as they could does not hide them: the median and the 99th percentile of the
-// time from when a value was due, not from when it was sent, to the receive, in
-// microseconds. The contenders are those of BenchmarkAgainstPlain, in turn, and the figures
-// medians over the rounds, with the ratio of the delays: above 1, the channel's are longer.
+// BenchmarkPaced measures delays at loads below saturation, where they are not
+// hidden by a queue: the median and the 99th percentile of the time from when a
+// value was due until it was received, in microseconds. The contenders are those of
+// BenchmarkAgainstPlain, in turn; the figures are medians over the rounds, and
+// ratios above 1 mean that the channel is slower.
 func BenchmarkPaced(b *testing.B) {
 	for _, where := range []string{"embedded", "cluster"} {
 		for _, size := range []int{16, 1024} {
@@ -62,7 +62,7 @@ func BenchmarkPaced(b *testing.B) {
 	}
 }
 
-// paced is one round. It returns percentiles of the delays in µs.
+// paced runs one round, and returns percentiles of the delays in µs.
 func paced(b *testing.B, c contender, p pace, size int) (p50, p99 float64) {
 	b.Helper()
 	ctx := patient(b)

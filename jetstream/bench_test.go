@@ -28,8 +28,9 @@ type contender struct {
 	receive func(ctx context.Context, n int, got func([]byte)) error
 }
 
-// plain is the client library used as its documents show: synchronous publishing, or
-// asynchronous with a bounded window; a consumer with its own prefetch.
+// plain is the client library, used as its documentation shows: synchronous
+// publishing, or asynchronous with a bounded window; a consumer with its own
+// prefetch.
 func plain(b *testing.B, nc *nats.Conn, replicas int) contender {
 	js, err := natsjs.New(nc, natsjs.WithPublishAsyncMaxPending(256))
 	if err != nil {
@@ -143,8 +144,8 @@ func ours(b *testing.B, nc *nats.Conn, replicas int) contender {
 	}
 }
 
-// both returns the contenders, under like conditions: in a cluster it is left to chance who
-// leads a stream, and one that is not led by the server of the client takes a way more.
+// both returns the contenders under equal conditions: in a cluster, the leader of a
+// stream is random, and a leader other than the server of the client adds one hop.
 func both(b *testing.B, nc *nats.Conn, replicas int) []contender {
 	b.Helper()
 	contenders := []contender{plain(b, nc, replicas), ours(b, nc, replicas)}
@@ -187,11 +188,11 @@ func both(b *testing.B, nc *nats.Conn, replicas int) []contender {
 	return contenders
 }
 
-// BenchmarkAgainstPlain moves values from senders to one receiver, by the client library
-// and by a channel, in turn. It reports of each the medians over the rounds: messages a
-// second, and the median and the 99th percentile of the time from the call of the send
-// to the receive, in microseconds; and the ratio of the speeds. -benchtime=6x is six
-// rounds.
+// BenchmarkAgainstPlain moves values from senders to one receiver, by the client
+// library and by a channel, in turn. For each it reports medians over the rounds:
+// messages per second, and the median and the 99th percentile of the time from the
+// call of Send to the receive, in microseconds; and the ratio of the speeds.
+// -benchtime=6x runs six rounds.
 func BenchmarkAgainstPlain(b *testing.B) {
 	for _, where := range []string{"embedded", "cluster"} {
 		for _, size := range []int{16, 1024} {
@@ -228,7 +229,7 @@ func BenchmarkAgainstPlain(b *testing.B) {
 	}
 }
 
-// round moves n values and returns messages a second, and percentiles in µs.
+// round moves n values, and returns messages per second, and percentiles in µs.
 func round(b *testing.B, c contender, senders, n, size int, batch bool) (speed, p50, p99 float64) {
 	b.Helper()
 	ctx := patient(b)
@@ -265,8 +266,8 @@ func median(vs []float64) float64 {
 	return vs[len(vs)/2]
 }
 
-// benchServer returns a connection to one synced server in this process, or to three in
-// processes of their own.
+// benchServer returns a connection to one server in this process that syncs every
+// write, or to three servers in processes of their own.
 func benchServer(b *testing.B, where string) (*nats.Conn, int) {
 	b.Helper()
 	if where == "embedded" {

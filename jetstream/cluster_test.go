@@ -27,9 +27,9 @@ type cluster struct {
 	urls  string
 }
 
-// freePorts returns ports for servers that begin later, and on the same ones once more.
-// They are not of those that systems give to who asks for any port: what takes one of
-// these while its server is away, be it the near end of a connection, keeps it away.
+// freePorts returns ports for servers that start later, and restart on the same
+// ports. They are outside of the range of ephemeral ports: otherwise another
+// connection could take the port of a server while it is down.
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
 	const first, count = 20_000, 12_000 // Linux gives from 32768 on, others from 49152
@@ -81,8 +81,8 @@ func (c *cluster) kill(i int) {
 	c.nodes[i] = nil
 }
 
-// leader returns which node leads the stream, as seen by ch. A question that comes while
-// there is none is dropped: so each waits for its answer for a while only.
+// leader returns the index of the node that leads the stream, as seen by ch. A
+// request is dropped while there is no leader, so each has a timeout.
 func (c *cluster) leader(ch *Channel[string]) (leader int) {
 	c.t.Helper()
 	until(c.t, "there is a leader", func() bool {
@@ -98,8 +98,8 @@ func (c *cluster) leader(ch *Channel[string]) (leader int) {
 	return leader
 }
 
-// A fault is what happens to the cluster, and leaves it whole. One that closes does it to
-// a channel that is being closed.
+// A fault happens to the cluster, which is complete again after it. If closes is
+// set, it happens while the channel is being closed.
 type fault struct {
 	name   string
 	closes bool
@@ -162,12 +162,12 @@ var faults = []fault{
 	}},
 }
 
-// electedBy is when servers have elected another leader, mostly.
+// electedBy is a time by which servers have usually elected another leader.
 const electedBy = 10 * time.Second
 
-// TestCluster: three servers, each a process, and what may happen to them under load
-// from several senders and receivers, each a process. Every value is accounted for:
-// what was sent arrives, though more than once perhaps.
+// TestCluster runs three servers, with several senders and receivers, each a
+// process, and causes faults under load. Every value is accounted for: a value that
+// was sent arrives, at least once.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	for _, fault := range faults {
@@ -229,7 +229,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestKilled: what the server inside has confirmed survives kill -9 of the process.
+// Values that the embedded server confirmed survive kill -9 of the process.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	o := clusterChannel("")
@@ -256,7 +256,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// account checks that every value sent arrived, and reports what else there is to say.
+// account checks that every value that was sent arrived, and logs a summary.
 func account(t *testing.T, senders, receivers []*process) {
 	t.Helper()
 	sent, outage := map[string]byte{}, time.Duration(0)

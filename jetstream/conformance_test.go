@@ -12,11 +12,11 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// made counts channels, for names that no other has.
+// made counts channels, for unique names.
 var made atomic.Int64
 
-// opener returns a function that opens a channel of its own each time, all of one
-// server inside of the process.
+// opener returns a function that opens a new channel each time, all with one
+// embedded server.
 func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() certain[T] {
 	return func() certain[T] {
 		o := o
@@ -34,34 +34,34 @@ func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() cert
 	}
 }
 
-// A certain channel finds out what became of a value of which a send does not know it, as
-// a sender of sluice wants to: that is so where the server took longer for its answer than
-// an attempt waits, as it may with a crowd of senders and a slow disk.
+// A certain channel retries sends with an unknown outcome, as a careful sender does:
+// a server may take longer to answer than an attempt waits, with many senders and a
+// slow disk.
 type certain[T any] struct{ *jetstream.Channel[T] }
 
 func (c certain[T]) Send(ctx context.Context, v T) error {
-	_, err := settled(c.Channel.Send(ctx, v))
+	_, err := resolve(c.Channel.Send(ctx, v))
 	return err
 }
 
 func (c certain[T]) TrySend(v T) error {
-	_, err := settled(c.Channel.TrySend(v))
+	_, err := resolve(c.Channel.TrySend(v))
 	return err
 }
 
 func (c certain[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	for {
 		sent, failure := c.Channel.SendBatch(ctx, vs[n:])
-		more, err := settled(failure)
+		more, err := resolve(failure)
 		if n += sent + more; err != nil || more == 0 {
 			return n, err
 		}
 	}
 }
 
-// settled returns how many values are stored after all, and the error of a send if that is
-// another.
-func settled(err error) (stored int, _ error) {
+// resolve returns how many values are stored after retries, and the error if it is
+// not an UnknownError.
+func resolve(err error) (stored int, _ error) {
 	for unknown := (*jetstream.UnknownError)(nil); errors.As(err, &unknown); time.Sleep(time.Millisecond) {
 		if err = unknown.Retry(context.Background()); err == nil {
 			return unknown.Values, nil
@@ -70,8 +70,8 @@ func settled(err error) (stored int, _ error) {
 	return 0, err
 }
 
-// TestConformance: the channel is one of sluice, so far as a channel can be that is not
-// in this process. What cannot be, the suite leaves out: see Kind.Remote.
+// The channel passes the conformance suite, except for the parts that need one
+// process: see Kind.Remote.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, capacity := range []int{2, 16} {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// lively is a link without a connection, which nothing here asks for.
+// lively returns a connection without a nats.Conn.
 func lively() *connection {
 	l := &connection{users: 1}
 	l.up, l.down = context.WithCancel(context.Background())
 	return l
 }
 
-// An attempt outlives the context of its caller, who would not know what became of it,
-// and does not outlive the connection, which will bring no answer.
+// An attempt outlives its caller's context, so that the outcome is known, and ends
+// with the connection, which will bring no answer.
 func TestAttempt(t *testing.T) {
 	t.Parallel()
 	l := lively()
@@ -54,7 +54,7 @@ func TestAttempt(t *testing.T) {
 	ends(last)
 }
 
-// A link ends with its last user, and does not begin again.
+// A connection is closed with its last user, for good.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	l := lively()

@@ -15,14 +15,14 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// alone is a core without servers.
+// alone returns a core without servers.
 func alone(c config) *core {
 	c.log = mute()
 	return newCore(c, lively())
 }
 
-// Open asks again while nobody can answer, and no longer.
-func TestInsist(t *testing.T) {
+// Open retries while the servers are unavailable, and not after another error.
+func TestRetryUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := alone(config{})
 		defer c.life.cancel()
@@ -55,8 +55,8 @@ func TestInsist(t *testing.T) {
 	})
 }
 
-// A pause ends with its time, with room, with Shutdown, and with its context: that is the
-// error.
+// A pause ends after its time, at an acknowledgment, at Shutdown, and when its
+// context is done; only the last is an error.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := alone(config{})
@@ -81,8 +81,8 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// What a stream that is there must have in common with the one that is wanted.
-func TestDisagreement(t *testing.T) {
+// An existing stream must have the settings of the wanted one.
+func TestCompareSettings(t *testing.T) {
 	t.Parallel()
 	c := alone(config{name: "jobs", codec: "raw", limit: 5, limitBytes: 7, replicas: 3, dedupeWindow: time.Minute})
 	want := c.config.stream()
@@ -107,7 +107,7 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-// The settings that the promises rest on.
+// The promises depend on these settings of the stream.
 func TestStreamConfig(t *testing.T) {
 	t.Parallel()
 	s := alone(config{name: "jobs", limit: sluice.Unlimited, replicas: 3, dedupeWindow: time.Minute}).config.stream()
@@ -123,8 +123,9 @@ func TestStreamConfig(t *testing.T) {
 	}
 }
 
-// The reasons for which nothing is sent or received, and which comes before which.
-func TestEnded(t *testing.T) {
+// The order of precedence of the errors of a channel that is shut down, closed or
+// deleted.
+func TestLifecycleErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		left, closed, drained, gone bool
@@ -148,7 +149,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// One who left begins nothing more.
+// No background task starts after Shutdown.
 func TestTaskAfterShutdown(t *testing.T) {
 	t.Parallel()
 	c := alone(config{})
@@ -163,7 +164,7 @@ func TestTaskAfterShutdown(t *testing.T) {
 	}
 }
 
-// Identities are of one value each, and of one sender each.
+// Identities are unique, within a publisher and among publishers.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -179,7 +180,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A Close that is not confirmed is tried on, and Stats says so until it is.
+// A Close that is not confirmed is retried, and Stats has a warning until it is.
 func TestCloseLater(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
@@ -199,7 +200,7 @@ func TestCloseLater(t *testing.T) {
 	}
 }
 
-// Shutdown twice is Shutdown once; Close of what is sealed already is no error.
+// Shutdown and Close are idempotent.
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A dead letter that is stored again, as the word that it is done was lost, is there once.
+// A dead letter that is stored twice, as its acknowledgment was lost, exists once.
 func TestDeadLetterOnce(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
@@ -30,7 +30,7 @@ func TestDeadLetterOnce(t *testing.T) {
 	}
 }
 
-// A dead letter that cannot be stored comes again, and is not counted.
+// A value whose dead letter cannot be stored is redelivered, and not counted.
 func TestDeadLetterFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -57,8 +57,8 @@ func TestDeadLetterFails(t *testing.T) {
 	}
 }
 
-// Who receives dead letters as values gets an error for one that is none; it comes again,
-// for who receives deliveries. Among themselves dead letters do not die.
+// Recv fails for a dead letter that cannot be decoded; it is redelivered to
+// receivers of deliveries. Dead letters have no dead letters of their own.
 func TestDeadLetterUnreadable(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{NackDelay: -1, MaxDeliver: 1, Log: mute()})

@@ -8,9 +8,10 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 )
 
-// Of several servers a sealed and empty stream may fill again, and who answers for it need
-// not lead it any more: what is asked, what is answered, and when that is the end.
-func TestOver(t *testing.T) {
+// With several replicas, a sealed and empty stream may fill again, and the answering
+// server may no longer be the leader: which answers, at which times, mean that the
+// channel is drained.
+func TestIsDrained(t *testing.T) {
 	t.Parallel()
 	long, ago := attemptTimeout+time.Second, time.Now().Add(-time.Hour)
 	ms := time.Millisecond
@@ -78,9 +79,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// A question that is not answered, and an answer that the stream is not sealed, begin the
-// wait anew.
-func TestEndingAnew(t *testing.T) {
+// A check that fails, and one that finds the stream not sealed, restart the wait.
+func TestSealedByReset(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	ctx, cancel := withCancel(t)

@@ -17,9 +17,9 @@ func answer(code server.ErrorIdentifier, text string) error {
 	return &natsjs.APIError{ErrorCode: natsjs.ErrorCode(code), Description: text}
 }
 
-// What an answer means decides over loss and duplicates. The servers' names for their
-// codes are in the server that is used here.
-func TestJudge(t *testing.T) {
+// A wrong classification loses or duplicates values. The names of the error codes
+// are from the server.
+func TestClassify(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		err  error
@@ -57,8 +57,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What is refused is said in the words of this package and of sluice.
-func TestRefusal(t *testing.T) {
+// Rejections are reported as errors of this package and of package sluice.
+func TestRejection(t *testing.T) {
 	t.Parallel()
 	other := answer(server.JSAtomicPublishTooLargeBatchErrF, "batch too large")
 	for _, test := range []struct{ err, want error }{
@@ -78,7 +78,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// A context that is about to be done is an error all the same: nil would say success.
+// contextError never returns nil, which would mean success.
 func TestContextError(t *testing.T) {
 	t.Parallel()
 	if err := contextError(context.Background()); err != context.Canceled {

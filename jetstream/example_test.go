@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// A channel is opened, and used like any other. With a URL the servers are elsewhere, and
-// so may receivers be.
+// A channel is used like any other. With a URL, the servers and the receivers can be
+// on other machines.
 func Example() {
 	ctx := context.Background()
 	c, err := jetstream.Open(ctx, &jetstream.Options[string]{Name: "greetings"})
@@ -35,8 +35,8 @@ func Example() {
 	// goodbye
 }
 
-// Jobs that must not be lost with the worker that has them are received as deliveries:
-// what fails comes again, and what fails too often goes to the dead letters.
+// Jobs that must survive the death of a worker are received as deliveries: failed
+// jobs are redelivered, and moved to the dead letters after MaxDeliver attempts.
 func ExampleAckEach() {
 	ctx := context.Background()
 	c, err := jetstream.Open(ctx, &jetstream.Options[int]{

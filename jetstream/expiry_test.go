@@ -15,9 +15,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// stoodStill makes a value that was fetched look as if the process had stood still since,
-// for so long that somebody else may have it.
-func stoodStill[T any](t *testing.T, c *Channel[T]) {
+// stall makes a fetched message as old as AckWait, as if the process had been
+// paused.
+func stall[T any](t *testing.T, c *Channel[T]) {
 	t.Helper()
 	in := &c.core.inbox
 	until(t, "a value is fetched", func() bool {
@@ -31,8 +31,9 @@ func stoodStill[T any](t *testing.T, c *Channel[T]) {
 	})
 }
 
-// A process that stood still has values that others may have by now: it neither hands
-// them out nor says anything of them, as the servers would take that for a word of others.
+// A process that was paused neither hands out nor acknowledges messages that another
+// receiver may have: the servers would take it for the acknowledgment of that
+// receiver.
 func TestOverdue(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
@@ -43,15 +44,15 @@ func TestOverdue(t *testing.T) {
 	}
 	c.Ready() // has a value fetched
 	mustSend(t, c, "a")
-	stoodStill(t, c)
+	stall(t, c)
 	if v, err := c.TryRecv(); err != sluice.ErrEmpty {
 		t.Errorf("TryRecv of what others may have: %q, %v", v, err)
 	}
 	mustSend(t, c, "b")
-	stoodStill(t, c)
+	stall(t, c)
 	c.core.inbox.returnIdle()
 	mustSend(t, c, "c")
-	stoodStill(t, c)
+	stall(t, c)
 	leave(t, c)
 	m, err := heard.NextMsgWithContext(patient(t))
 	if err != nil || !strings.Contains(m.Subject, fmt.Sprint(int64(math.MaxInt64))) { // Shutdown's, of none
@@ -59,8 +60,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// What lay here for a part of AckWait is marked as it is handed out: the next mark of
-// all that is in hand may come too late for it.
+// A message that waited here for a part of AckWait is extended as it is handed out:
+// the next round may be too late.
 func TestHandedOutLate(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
@@ -75,9 +76,8 @@ func TestHandedOutLate(t *testing.T) {
 	})
 }
 
-// A process may be cut off from its servers with no sign of it: what it says goes nowhere.
-// Its deliveries lapse before somebody else gets them, and not when the connection is found
-// to be broken.
+// A process can be cut off from its servers without an error. Its deliveries expire
+// before another receiver gets them, not only when the connection breaks.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	c, p, _ := behindProxy(t, Options[string]{Name: "jobs", AckWait: time.Second})
@@ -99,8 +99,8 @@ func TestCutOff(t *testing.T) {
 	p.cut(false)
 }
 
-// A value that lies here and is delivered again is as fresh as the second delivery.
-func TestKnownIsFresh(t *testing.T) {
+// A message that is ready and is redelivered has the age of the second delivery.
+func TestRedeliveredReady(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
 	in := &c.core.inbox
@@ -115,8 +115,7 @@ func TestKnownIsFresh(t *testing.T) {
 	in.ready = nil
 }
 
-// InProgress is asked before what must not be done twice: it must know by itself that
-// the process stood still.
+// InProgress reports an expired delivery even before the next round does.
 func TestInProgressExpired(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
@@ -133,7 +132,7 @@ func TestInProgressExpired(t *testing.T) {
 	}
 }
 
-// The answer to AckSync may be lost with its connection: it is asked for again.
+// AckSync repeats a request whose answer was lost with the connection.
 func TestAckSyncRepeats(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs", AckWait: 5 * time.Second})
@@ -159,7 +158,8 @@ func canceled() context.Context {
 	return ctx
 }
 
-// Receivers that gave up waiting do not ask servers that say nothing, one after the other.
+// Receivers whose context ends do not make requests one after the other to servers
+// that do not answer.
 func TestCanceledAtOnce(t *testing.T) {
 	t.Parallel()
 	c, p, _ := behindProxy(t, Options[string]{Name: "jobs"})
@@ -183,7 +183,7 @@ func TestCanceledAtOnce(t *testing.T) {
 	mustSend(t, c, "a") // there is a connection again
 }
 
-// A channel is no garbage while one of its deliveries is in hand.
+// A channel is not garbage while one of its deliveries is in flight.
 func TestDeliveryHoldsChannel(t *testing.T) {
 	o := Options[int]{Name: "jobs", Dir: t.TempDir()}
 	other := open(t, o)
@@ -219,7 +219,7 @@ func TestDeliveryHoldsChannel(t *testing.T) {
 	held.life.tasks.Wait()
 }
 
-// DeadLetters that comes too late for Shutdown does not end the server under others.
+// DeadLetters during Shutdown does not stop the server of other channels.
 func TestDeadLettersAtShutdown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -233,15 +233,15 @@ func TestDeadLettersAtShutdown(t *testing.T) {
 	mustSend(t, other, 1)
 }
 
-// What is on its way to a process that leaves is given back, too: nobody waits for it until
-// AckWait.
-func TestShutdownOnTheWay(t *testing.T) {
+// Messages that are on their way to a process that shuts down are returned too: no
+// other process has to wait for AckWait.
+func TestShutdownReturnsPending(t *testing.T) {
 	t.Parallel()
 	o := Options[int]{Name: "jobs", Dir: t.TempDir(), AckWait: 2 * time.Hour}
 	other := open(t, o)
 	for range 20 {
 		c := open(t, o)
-		overIn(t, other)
+		idleRequests(t, other)
 		mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
 		mustRecv(t, c, 1, 2, 3) // and asks for what comes after that
 		leave(t, c)
@@ -259,8 +259,8 @@ func TestShutdownOnTheWay(t *testing.T) {
 	}
 }
 
-// A receiver that was woken and gives up hands the wake-up on: the value is for the next.
-func TestQuitHandsOn(t *testing.T) {
+// A receiver that gives up after it was woken passes the wake-up on.
+func TestCancelPassesWakeUp(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	in := &c.core.inbox
@@ -281,7 +281,7 @@ func TestQuitHandsOn(t *testing.T) {
 	in.mu.Unlock()
 }
 
-// How many values may be here before they are wanted follows the receivers, within bounds.
+// The depth follows the speed of the receivers, within its bounds.
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Prefetch: 8})
@@ -310,7 +310,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// A request that brought all that it was for is over, and who tries is told.
+// A request that brought all of its messages is over, and TryRecv is notified.
 func TestRequestOver(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
@@ -346,7 +346,8 @@ func TestRequestOver(t *testing.T) {
 	in.mu.Unlock()
 }
 
-// A receiver that is woken for what another took waits on: that is one wait.
+// A receiver that is woken for a message that another one took waits again; Stats
+// count one wait.
 func TestWaitsOn(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})

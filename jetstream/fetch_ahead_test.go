@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// overIn waits until the requests of a channel are over that nobody receives from.
-func overIn[T any](t *testing.T, c *Channel[T]) {
+// idleRequests waits until no request is under way.
+func idleRequests[T any](t *testing.T, c *Channel[T]) {
 	t.Helper()
 	in := &c.core.inbox
 	until(t, "its requests are over", func() bool {
@@ -21,8 +21,8 @@ func overIn[T any](t *testing.T, c *Channel[T]) {
 	})
 }
 
-// Which request is made, and when none is: what receivers did not take lately, nobody asks
-// for in advance.
+// The next request depends on the receivers that wait, and on how fast messages were
+// taken.
 func TestNextRequest(t *testing.T) {
 	t.Parallel()
 	one := pullRequest{Batch: 1, Expires: pullWait, Heartbeat: pullHeartbeat}
@@ -60,7 +60,7 @@ func TestNextRequest(t *testing.T) {
 	}
 }
 
-// A request that ended tells how many values come: the next one is not for many more.
+// The depth shrinks if fewer than half of a request came.
 func TestRequestEnds(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
@@ -82,9 +82,9 @@ func TestRequestEnds(t *testing.T) {
 	}
 }
 
-// While values flow, two requests overlap; who stalls has no third one made, not even when
-// both are over.
-func TestAsksAhead(t *testing.T) {
+// While messages are taken quickly, two requests overlap; a receiver that stalls
+// makes no third one.
+func TestFetchAhead(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Prefetch: 4, Log: mute()})
@@ -118,7 +118,7 @@ func TestAsksAhead(t *testing.T) {
 			t.Errorf("asked for %+v (%v), want %d that stand", r, err, n)
 		}
 	}
-	overIn(t, c)
+	idleRequests(t, c)
 	if _, err := c.TryRecv(); err != sluice.ErrEmpty { // asks after whatever was asked before
 		t.Errorf("TryRecv: %v", err)
 	}
@@ -128,7 +128,8 @@ func TestAsksAhead(t *testing.T) {
 	}
 }
 
-// A request without a sign of life is given up, and another one made in its place.
+// A request without a sign of life counts as lost after its deadline, and another
+// one can be made.
 func TestRequestLost(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
@@ -155,8 +156,8 @@ func TestRequestLost(t *testing.T) {
 	}
 }
 
-// Who waits has lost requests found out when they count as lost, not some time later.
-func TestPatience(t *testing.T) {
+// The watchdog fires when a request counts as lost, not later.
+func TestWatchdogTimeout(t *testing.T) {
 	t.Parallel()
 	long, stands := pull{left: 1, expires: pullWait}, pull{left: 1, expires: pullAhead}
 	f := fetcher{}
@@ -177,15 +178,15 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Who leaves gives each value back once: one that comes back to it by a request that still
-// stands would lose a try with each turn.
-func TestShutdownGivesBackOnce(t *testing.T) {
+// Shutdown returns each value once: if a pending request fetched it again, it would
+// lose an attempt each time.
+func TestShutdownReturnsOnce(t *testing.T) {
 	t.Parallel()
 	o := Options[int]{Name: "jobs", Dir: t.TempDir(), AckWait: 2 * time.Hour}
 	other := open(t, o)
 	for range 20 {
 		c := open(t, o)
-		overIn(t, other)
+		idleRequests(t, other)
 		c.core.fetcher.depth = 32
 		mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
 		mustRecv(t, c, 1) // and asks for many more than there are
@@ -207,9 +208,10 @@ func TestShutdownGivesBackOnce(t *testing.T) {
 	}
 }
 
-// Who waits on when a request ends has the next one made at once: also as what came was
-// settled here before; and as it ended badly, as soon as the stream was looked at.
-func TestNextAtOnce(t *testing.T) {
+// When a request ends while a receiver waits, the next one is made at once, even if
+// the message was acknowledged here before; after a failure, once the stream was
+// checked.
+func TestNextRequestAtOnce(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
@@ -242,9 +244,9 @@ func TestNextAtOnce(t *testing.T) {
 	}
 }
 
-// As long as somebody waits and no request is under way, it is seen to: not while one is
-// about to be made, but afterwards; and the stream is looked at, too.
-func TestMind(t *testing.T) {
+// While a receiver waits and no request is under way, the watchdog makes one and
+// checks the stream, but not while the next request is already scheduled.
+func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
@@ -278,9 +280,9 @@ func TestMind(t *testing.T) {
 	in.waiters = nil
 }
 
-// Who leaves asks once whether what was asked for is about to come, and again only if the
-// servers have not said: and takes what comes meanwhile.
-func TestExpects(t *testing.T) {
+// Shutdown asks once whether pending requests will bring a message, and again only
+// if the servers did not know; it keeps what arrives meanwhile.
+func TestExpecting(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox

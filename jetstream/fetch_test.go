@@ -10,8 +10,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Who waits has a request made for what is needed, and what is soon wanted; and no more.
-func TestAsk(t *testing.T) {
+// A request is made for the messages that receivers wait for or will probably take
+// soon, and no more.
+func TestFetch(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[int]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
@@ -95,8 +96,9 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Each status says something else of the request that it is about, and nothing of others.
-func TestTold(t *testing.T) {
+// Each status has its effect on the request that it is about, and none on other
+// requests.
+func TestHandleStatus(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
@@ -169,8 +171,9 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// Who waits longer than a request does, or whose request broke, has another one made.
-func TestAsksAgain(t *testing.T) {
+// A receiver that waits longer than its request, or whose request failed, makes
+// another one.
+func TestFetchAgain(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
@@ -209,7 +212,7 @@ func TestAsksAgain(t *testing.T) {
 	}
 }
 
-// A request that got lost, with no sign of that, is made again.
+// A request that is lost without an error is repeated.
 func TestRequestLostRepeats(t *testing.T) {
 	t.Parallel()
 	c, p, _ := behindProxy(t, Options[string]{Name: "jobs"})
@@ -242,9 +245,10 @@ func TestRequestLostRepeats(t *testing.T) {
 	}
 }
 
-// That there is nothing must be true of one moment: what another here took meanwhile, or
-// what is on its way by the request of who waits, makes who tries ask again.
-func TestTryAsksAgain(t *testing.T) {
+// TryRecv returns ErrEmpty only if there was a moment without a message: if another
+// receiver took one meanwhile, or a request of a waiting receiver will bring one, it
+// asks again.
+func TestTryAgain(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox

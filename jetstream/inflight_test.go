@@ -9,9 +9,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// An answer vouches for the marks that were made before it was asked for, of what is in
-// hand, and has not lapsed: that may be somebody else's mark by now.
-func TestVouch(t *testing.T) {
+// An answer confirms the progress acknowledgments sent before its request, for
+// messages in flight that have not expired: another receiver may have an expired
+// one.
+func TestConfirmExtended(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
 	mustSend(t, c, "a")
@@ -40,9 +41,9 @@ func TestVouch(t *testing.T) {
 	}
 }
 
-// What was acknowledged here is known again, up to a bound, and then forgotten: the oldest
-// first.
-func TestSettledIsBounded(t *testing.T) {
+// A bounded number of acknowledged messages is remembered, and the oldest is
+// forgotten first.
+func TestDoneIsBounded(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
 	h := &c.core.deliveries
@@ -62,8 +63,8 @@ func TestSettledIsBounded(t *testing.T) {
 	}
 }
 
-// A second delivery of what is in hand is the one that its word is for, from then on.
-func TestRenew(t *testing.T) {
+// After a redelivery of a message in flight, acknowledgments go to the new delivery.
+func TestRedelivered(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
@@ -94,8 +95,8 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// A timer runs only while something is in hand.
-func TestMarksEnd(t *testing.T) {
+// The timer runs only while a message is in flight.
+func TestExtendTimer(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute()})
 	h := &c.core.deliveries
@@ -130,7 +131,7 @@ func TestMarksEnd(t *testing.T) {
 	}
 }
 
-// listen hears what is said to somebody, in order, for as long as the test.
+// listen returns the messages published to subjects, in order, as "subject body".
 func listen(t *testing.T, s *server.Server, subjects ...string) (next func() string) {
 	t.Helper()
 	nc, heard := client(t, s.ClientURL()), make(chan *nats.Msg, 64)
@@ -154,8 +155,8 @@ func listen(t *testing.T, s *server.Server, subjects ...string) (next func() str
 	}
 }
 
-// The servers are told how long to wait with what was given back: NackDelay after Nack, and
-// not at all with what nobody has seen.
+// The servers delay a redelivery by NackDelay after Nack, and not at all for
+// messages that no receiver got.
 func TestNackDelay(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
@@ -174,9 +175,9 @@ func TestNackDelay(t *testing.T) {
 	}
 }
 
-// What nobody received for a while goes back. One value stays for Ready, and is marked: it
-// would run out of tries.
-func TestIdled(t *testing.T) {
+// Messages that are not received for a while are returned. One stays for Ready, and
+// is extended: otherwise the servers would count a delivery each time.
+func TestReturnIdle(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
@@ -233,8 +234,8 @@ func TestIdled(t *testing.T) {
 	}
 }
 
-// Only what is in hand can be released, not another delivery of the same value.
-func TestReleaseOfOthers(t *testing.T) {
+// Only the tracked delivery of a value can be untracked.
+func TestUntrackOther(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	mine, other := newest(7), newest(7)
@@ -248,7 +249,7 @@ func TestReleaseOfOthers(t *testing.T) {
 	}
 }
 
-// What was confirmed is known if it comes again; who has left does not go on confirming.
+// AckSync remembers the message, and stops retrying after Shutdown.
 func TestAckSync(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})

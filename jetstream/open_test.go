@@ -17,7 +17,8 @@ import (
 	"github.com/sluice-go/sluice/codec"
 )
 
-func TestOptionsRefused(t *testing.T) {
+// Invalid options are rejected with a message of one line.
+func TestInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]*Options[int]{
 		"nil Options":                            nil,
@@ -43,9 +44,9 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// A type of which the default codec would lose fields is refused, unless it is told which
-// codec to take.
-func TestOpenLoses(t *testing.T) {
+// A type whose fields the default codec would lose is rejected, unless a codec is
+// set.
+func TestOpenLossyCodec(t *testing.T) {
 	t.Parallel()
 	type stamped struct {
 		time.Time
@@ -57,7 +58,7 @@ func TestOpenLoses(t *testing.T) {
 	open(t, Options[stamped]{Codec: codec.JSON[stamped]()})
 }
 
-// A second opening finds the channel, if it wants the same.
+// Open finds an existing channel if its settings are the same.
 func TestOpenAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,9 +81,9 @@ func TestOpenAgain(t *testing.T) {
 	}
 }
 
-// Servers that elect a leader drop questions: Open repeats each of its own, also the last
-// one, of how the stream is.
-func TestOpenLooksAgain(t *testing.T) {
+// Servers that elect a leader drop requests: Open repeats each, including the last
+// one, for the state of the stream.
+func TestOpenRetries(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	o := Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()}
@@ -105,7 +106,7 @@ func TestOpenLooksAgain(t *testing.T) {
 	}
 }
 
-// A stream of somebody else is not taken for a channel.
+// A stream that is not a channel is rejected.
 func TestOpenForeign(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
@@ -126,7 +127,7 @@ func TestOpenForeign(t *testing.T) {
 	}
 }
 
-// What was sent is there after everything ended, and the folder is one process's.
+// Values outlive the process, and one process at a time can use a directory.
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -163,8 +164,8 @@ func TestDirUnusable(t *testing.T) {
 	}
 }
 
-// Without Dir the folder is deleted with the server.
-func TestPassingDir(t *testing.T) {
+// Without Dir, the directory is deleted with the server.
+func TestTempDir(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c := open(t, Options[int]{})
 	dir := c.core.conn.server.dir
@@ -177,7 +178,8 @@ func TestPassingDir(t *testing.T) {
 	}
 }
 
-// A channel that is garbage is left, with its connection and its server.
+// A channel that is garbage collected is shut down, with its connection and its
+// server.
 func TestAbandoned(t *testing.T) {
 	var held *core
 	func() {
@@ -194,7 +196,7 @@ func TestAbandoned(t *testing.T) {
 	held.life.tasks.Wait()
 }
 
-// A connection of the caller's is used, and stays.
+// Shutdown does not close the connection of the caller.
 func TestConn(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
@@ -211,7 +213,7 @@ func TestConn(t *testing.T) {
 	}
 }
 
-// How often servers sync is asked of those who may know it, and said in Stats and log.
+// Stats and the log have a warning unless all servers are known to sync every write.
 func TestSyncWarning(t *testing.T) {
 	t.Parallel()
 	accounts := func(o *server.Options) {
@@ -264,13 +266,13 @@ func TestSyncWarning(t *testing.T) {
 	}
 }
 
-// with is the URL of s for a user.
+// with returns the URL of s for a user.
 func with(s *server.Server, user string) string {
 	return strings.Replace(s.ClientURL(), "nats://", "nats://"+user+"@", 1)
 }
 
-// The channel is listed among those of the process, for the live page.
-func TestListed(t *testing.T) {
+// The channel is registered, for the live page.
+func TestRegistered(t *testing.T) {
 	c := open(t, Options[int]{Name: "listed", Limit: 5})
 	mustSend(t, c, 1, 2)
 	for _, n := range sluice.Channels() {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// The defaults are those of the documentation.
+// The defaults are the documented ones.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	c, form, err := (&Options[int]{Name: "a"}).resolve()
@@ -40,8 +40,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// What is just within the bounds is taken.
-func TestOptionsTaken(t *testing.T) {
+// Values at the limits are valid.
+func TestValidOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []*Options[int]{
 		{Name: strings.Repeat("a", maxName)},
@@ -61,7 +61,7 @@ func TestOptionsTaken(t *testing.T) {
 	}
 }
 
-// A folder is one, however it is named: its channels share a server.
+// Two names of one directory mean one server.
 func TestDirByAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -74,7 +74,7 @@ func TestDirByAnotherName(t *testing.T) {
 	mustRecv(t, other, 1)
 }
 
-// A server that does not start gives its folder free.
+// A server that does not start releases its directory.
 func TestServerFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -16,8 +16,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A process is this binary in another role. It ends with its test at the latest, also
-// with one that fails: what lives on holds up who reads the output of the tests.
+// A process is this test binary in another role. It ends with its test at the
+// latest, even if the test fails: a process that lives on would keep the output of
+// go test open.
 type process struct {
 	t     testing.TB
 	role  role
@@ -62,8 +63,8 @@ func begin(t testing.TB, r role) *process {
 	return p
 }
 
-// read keeps what the process prints. One that ends before it may has failed, and says
-// why on stderr.
+// read keeps what the process prints. A process that ends too early has failed, and
+// reports the cause on stderr.
 func (p *process) read(output io.Reader) {
 	defer close(p.ended)
 	for lines := bufio.NewScanner(output); lines.Scan(); {
@@ -85,14 +86,14 @@ func (p *process) String() string {
 	return fmt.Sprintf("%s %s%d (process %d)", p.role.Kind, p.role.Name, p.role.Number, p.cmd.Process.Pid)
 }
 
-// mayEnd says that the process is not expected to go on.
+// mayEnd allows the process to end.
 func (p *process) mayEnd() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.told = true
 }
 
-// finish waits for the process, having ended its input. Of one that does not end the
+// finish closes the input of the process, and waits for it. If it does not end, its
 // stacks are on stderr.
 func (p *process) finish() error {
 	p.mayEnd()
@@ -106,14 +107,15 @@ func (p *process) finish() error {
 	return p.wait()
 }
 
-// kill is kill -9. It may have ended already.
+// kill is kill -9. The process may have ended already.
 func (p *process) kill() {
 	p.mayEnd()
 	_ = p.cmd.Process.Kill()
 	_ = p.wait()
 }
 
-// until waits until what becomes true of the process, or it has ended.
+// until waits until the condition is true for the process, and fails if the process
+// ends first.
 func (p *process) until(what string, is func() bool) {
 	p.t.Helper()
 	until(p.t, fmt.Sprintf("%v: %s", p, what), func() bool {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A proxy stands between a client and its server, and can break off what passes.
+// A proxy stands between a client and its server, and can drop what passes.
 type proxy struct {
 	to       string
 	listener net.Listener
@@ -91,21 +91,21 @@ func (p *proxy) pass(to, from net.Conn, fromServer bool) {
 	}
 }
 
-// deafen swallows what the server says from now on.
+// deafen drops what the server sends from now on.
 func (p *proxy) deafen() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.deaf = true
 }
 
-// silence swallows what the client says from now on.
+// silence drops what the client sends from now on.
 func (p *proxy) silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mute = true
 }
 
-// cut breaks all connections; if shut, new ones are refused.
+// cut breaks all connections; if shut, new ones are rejected.
 func (p *proxy) cut(shut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

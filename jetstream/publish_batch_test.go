@@ -11,9 +11,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A run has as many values as the servers take, and no more bytes than a run should,
-// unless its first has more by itself.
-func TestRunOf(t *testing.T) {
+// A batch has at most the number of messages that the servers allow and
+// maxBatchBytes, unless its first message alone is larger.
+func TestBatchSize(t *testing.T) {
 	t.Parallel()
 	form := func(bytes int) []byte { return make([]byte, bytes) }
 	small := form(1)
@@ -36,9 +36,9 @@ func TestRunOf(t *testing.T) {
 	}
 }
 
-// There are so many runs under way, and one more waits for a place: until its context is
-// done, or the process leaves.
-func TestPlaces(t *testing.T) {
+// At most maxBatches batches are under way. Another one waits for a slot until its
+// context is done, or Shutdown.
+func TestSlots(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	for range maxBatches {
@@ -68,8 +68,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Of a batch that ends half way it is told how much of it is stored.
-func TestSendBatchHalf(t *testing.T) {
+// A SendBatch that is canceled reports how many values are stored.
+func TestSendBatchCanceled(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Limit: 2})
 	ctx, cancel := withCancel(t)
@@ -88,7 +88,8 @@ func TestSendBatchHalf(t *testing.T) {
 	}
 }
 
-// A batch of any length is stored in order: none, one, and one more than a run has.
+// SendBatch stores any number of values in order: none, one, and more than fit into
+// one batch.
 func TestSendBatchLengths(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
@@ -123,8 +124,8 @@ func TestSendBatchLengths(t *testing.T) {
 	}
 }
 
-// What failed after something unknown happened is unknown, whatever it failed with then;
-// Retry settles it, and counts it once.
+// After an unknown outcome, every later error is an UnknownError. Retry resolves it,
+// and counts the values once.
 func TestUnknownStays(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Limit: 1})
@@ -166,7 +167,7 @@ func TestUnknownStays(t *testing.T) {
 	}
 }
 
-// One attempt is one: TrySend does not wait for servers that are away, or silent.
+// TrySend makes one attempt: it does not wait for servers that are away or silent.
 func TestOneAttempt(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
@@ -191,9 +192,9 @@ func TestOneAttempt(t *testing.T) {
 	}
 }
 
-// The window in which a repetition is known for one counts from the beginning of the first
-// attempt whose outcome is unknown.
-func TestTriesEnd(t *testing.T) {
+// The dedupe window counts from the start of the first attempt with an unknown
+// outcome.
+func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	attempts := 0
@@ -214,7 +215,8 @@ func TestTriesEnd(t *testing.T) {
 	}
 }
 
-// Who receives several gets what is there at once, however long it works between two calls.
+// RecvBatch gets what the servers have with one request, however much time passes
+// between two calls.
 func TestRecvBatchAtOnce(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{AckWait: 2 * time.Hour, Log: mute()})
@@ -244,8 +246,8 @@ func TestRecvBatchAtOnce(t *testing.T) {
 	}
 }
 
-// RecvBatch obeys its context also while the servers say nothing of what is there, and waits
-// on when they never do.
+// RecvBatch ends with its context even while the servers do not answer, and
+// otherwise waits.
 func TestRecvBatchDeaf(t *testing.T) {
 	t.Parallel()
 	c, p, _ := behindProxy(t, Options[string]{Name: "jobs"})
@@ -282,8 +284,8 @@ func TestRecvBatchDeaf(t *testing.T) {
 	}
 }
 
-// What was stored as its sender left, and was not answered, is unknown; what is sent over a
-// connection that is closed is not stored.
+// A value whose answer is missing when the connection is closed is unknown; a value
+// sent over a closed connection is not stored.
 func TestShutdownUnanswered(t *testing.T) {
 	t.Parallel()
 	for values := 1; values <= 2; values++ {

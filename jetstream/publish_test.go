@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// behindProxy is a channel whose connection can be broken.
+// behindProxy opens a channel whose connection can be broken.
 func behindProxy(t *testing.T, o Options[string]) (*Channel[string], *proxy, *server.Server) {
 	t.Helper()
 	s := listening(t, nil)
@@ -25,7 +25,7 @@ func behindProxy(t *testing.T, o Options[string]) (*Channel[string], *proxy, *se
 	return open(t, o), p, s
 }
 
-// storedIn counts what is stored, by a connection of its own.
+// storedIn returns the number of stored values, over a connection of its own.
 func storedIn(t *testing.T, s *server.Server, name string) uint64 {
 	t.Helper()
 	js, err := natsjs.New(client(t, s.ClientURL()))
@@ -39,8 +39,8 @@ func storedIn(t *testing.T, s *server.Server, name string) uint64 {
 	return stream.CachedInfo().State.Msgs
 }
 
-// Send nil says that the value is stored; the answer of the servers may get lost, and
-// the connection with it: the same value is then sent again, and stored once.
+// If the answer to a Send is lost with the connection, the value is sent again, and
+// stored once.
 func TestSendRepeats(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
@@ -60,7 +60,7 @@ func TestSendRepeats(t *testing.T) {
 	mustRecv(t, c, "0", "1", "2", "3", "4")
 }
 
-// The same of a batch: it is stored once, in order.
+// A batch whose answer is lost is stored once, in order.
 func TestSendBatchRepeats(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
@@ -87,8 +87,8 @@ func TestSendBatchRepeats(t *testing.T) {
 	until(t, "all is acknowledged", func() bool { return c.Len() == 0 })
 }
 
-// unanswered makes a Send whose value is stored and whose answer is lost, under a context
-// that ends then.
+// unanswered makes a Send whose value is stored, whose answer is lost, and whose
+// context ends then.
 func unanswered(t *testing.T, c *Channel[string], p *proxy, s *server.Server) *UnknownError {
 	t.Helper()
 	before := storedIn(t, s, c.core.config.name)
@@ -113,7 +113,7 @@ func unanswered(t *testing.T, c *Channel[string], p *proxy, s *server.Server) *U
 	return u
 }
 
-// An error that is unknown can be settled: the repetition is known for one.
+// Retry resolves an unknown outcome: the servers recognize the value.
 func TestUnknownRetry(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
@@ -131,7 +131,8 @@ func TestUnknownRetry(t *testing.T) {
 	}
 }
 
-// Of a batch it is known how many values the error is about, and Retry settles these.
+// An UnknownError of SendBatch reports how many values it is about, and Retry sends
+// these.
 func TestSendBatchUnknown(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
@@ -163,7 +164,7 @@ func TestSendBatchUnknown(t *testing.T) {
 	}
 }
 
-// After the window a repetition would be taken for a new value.
+// After the dedupe window, a retry could store the value twice.
 func TestUnknownTooLate(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs", DedupeWindow: time.Second})
@@ -176,7 +177,8 @@ func TestUnknownTooLate(t *testing.T) {
 	}
 }
 
-// What fails with the error of the context, or closed, or left, is not stored.
+// A value whose Send fails with the error of the context, ErrClosed or ErrShutdown
+// is not stored.
 func TestSendFails(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Limit: 1})
@@ -227,7 +229,7 @@ func TestSendFails(t *testing.T) {
 	}
 }
 
-// A batch is larger than what fits: what fits is sent, and the rest waits for room.
+// A batch larger than the channel is sent in parts, as room becomes available.
 func TestSendBatchRoom(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Limit: 10})
@@ -245,7 +247,7 @@ func TestSendBatchRoom(t *testing.T) {
 	sender.Wait()
 }
 
-// Many batches at once are each whole, and each in order.
+// Concurrent batches are not interleaved, and each is in order.
 func TestSendBatchesWhole(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[[2]int]{})
@@ -281,7 +283,7 @@ func TestSendBatchesWhole(t *testing.T) {
 	}
 }
 
-// Servers that know no batches get one value after the other; Open says so.
+// Servers without atomic batches get the values one by one, and Stats has a warning.
 func TestSendBatchOldServers(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
@@ -309,7 +311,8 @@ func TestSendBatchOldServers(t *testing.T) {
 	}
 }
 
-// What is too large for a message is one clear error, and nothing is sent.
+// A value that is too large for a message fails with one clear error, and nothing is
+// sent.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{})
@@ -333,7 +336,7 @@ func TestTooLarge(t *testing.T) {
 	mustRecv(t, c, many...)
 }
 
-// A value for which there is no room in an empty channel is refused: it would wait for ever.
+// A value larger than LimitBytes is rejected: its sender would wait forever.
 func TestLargerThanLimitBytes(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{LimitBytes: 1000})
@@ -346,7 +349,7 @@ func TestLargerThanLimitBytes(t *testing.T) {
 	}
 }
 
-// A value that cannot be written ends a batch at that place.
+// A value that cannot be encoded ends the batch there.
 func TestSendBatchCodec(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[any]{})
@@ -360,7 +363,7 @@ func TestSendBatchCodec(t *testing.T) {
 	}
 }
 
-// A sender finds out by itself that somebody deleted the stream.
+// A sender notices that the stream was deleted.
 func TestDeletedForSenders(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
@@ -372,7 +375,7 @@ func TestDeletedForSenders(t *testing.T) {
 	}
 }
 
-// A stream that somebody deleted is an error of those who wait, too.
+// Waiting receivers notice that the stream was deleted.
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)

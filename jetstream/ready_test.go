@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Ready is for a select beside native channels.
+// Ready works in a select beside native channels.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
@@ -40,9 +40,9 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// Who takes one of two values leaves Ready readable for the other; who asks for Ready when
-// a value is here already, or the channel is closed, finds it so.
-func TestReadyOfWhatIsHere(t *testing.T) {
+// Ready stays readable while a message is left; it is readable at once if a message
+// is ready or the channel is closed.
+func TestReadyAtOnce(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	in := &c.core.inbox
@@ -73,9 +73,9 @@ func TestReadyOfWhatIsHere(t *testing.T) {
 	}
 }
 
-// What says that a channel was closed may be lost: a receiver that waits, and Ready, learn
-// of it from a Send that was refused here, from a request that has waited long enough, and
-// as often by looking, if nobody does but try.
+// The advisory of a Close may be lost. A waiting receiver and Ready learn of the
+// Close from a Send that is rejected here, from a request that expires, or from
+// TryRecv, which checks as often.
 func TestCloseUnheard(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -134,9 +134,9 @@ func TestCloseUnheard(t *testing.T) {
 	}
 }
 
-// Who watches a closed channel stops when nobody waits for its end any more, and the next
-// who waits begins again.
-func TestWatching(t *testing.T) {
+// The watch of a closed channel stops when no receiver waits, and starts again with
+// the next one.
+func TestWatchDrain(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	mustSend(t, c, 1)
@@ -170,7 +170,7 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// The word of a Close comes at once: who waits does not learn of it only as its request ends.
+// The advisory of a Close reaches a waiting receiver before its request expires.
 func TestCloseHeard(t *testing.T) {
 	t.Parallel()
 	o := Options[int]{Name: "jobs", Dir: t.TempDir()}

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// At least once: what was given back comes again, until it is acknowledged.
+// At least once: a value is redelivered after Nack, until it is acknowledged.
 func TestRedelivery(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{NackDelay: -1})
@@ -43,8 +43,9 @@ func TestRedelivery(t *testing.T) {
 	}
 }
 
-// At least once: what was in the hands of somebody who left comes again, to others.
-func TestRedeliveryOfTheGone(t *testing.T) {
+// At least once: a value in flight in a process that shut down is redelivered to
+// others.
+func TestRedeliveryAfterShutdown(t *testing.T) {
 	t.Parallel()
 	o := Options[string]{Name: "jobs", Dir: t.TempDir(), AckWait: time.Second}
 	c, other := open(t, o), open(t, o)
@@ -56,7 +57,7 @@ func TestRedeliveryOfTheGone(t *testing.T) {
 	}
 }
 
-// What is in hand is marked as in progress without being asked.
+// A delivery in flight is extended in the background.
 func TestInProgress(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
@@ -86,7 +87,7 @@ func TestInProgress(t *testing.T) {
 	})
 }
 
-// A delivery that lapsed is somebody else's: what is said of it is refused.
+// Another receiver may have a value whose delivery expired: all methods fail.
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[string]{Log: mute(), MaxInProgress: time.Nanosecond})
@@ -119,8 +120,8 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// An acknowledgement may be lost with the connection. The value comes again, and this
-// process knows it.
+// An acknowledgment may be lost with the connection. The value is redelivered, and
+// acknowledged again without being handed out.
 func TestAckLost(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
@@ -142,8 +143,9 @@ func TestAckLost(t *testing.T) {
 	}
 }
 
-// One who stalls with values fetched in advance gives them back: nobody starves.
-func TestPrefetchGivenBack(t *testing.T) {
+// A process that stalls returns the values that it fetched in advance, so other
+// receivers get them.
+func TestPrefetchReturned(t *testing.T) {
 	t.Parallel()
 	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Prefetch: 16, AckWait: 2 * time.Hour} // that is not it
 	stalled, other := open(t, o), open(t, o)
@@ -176,7 +178,8 @@ func TestPrefetchGivenBack(t *testing.T) {
 	}
 }
 
-// Ordered: nobody gets a value before the one before it is done, whatever happens to it.
+// With Ordered, no receiver gets a value before the one before it is acknowledged,
+// even after Nack.
 func TestOrdered(t *testing.T) {
 	t.Parallel()
 	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Ordered: true, NackDelay: -1}
@@ -200,8 +203,8 @@ func TestOrdered(t *testing.T) {
 	}
 }
 
-// After MaxDeliver a value goes to the dead letters, with the reason; so does at once
-// what cannot be read.
+// A value is moved to the dead letters after MaxDeliver attempts, and at once if it
+// cannot be decoded.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Name: "jobs", NackDelay: -1, MaxDeliver: 2, Log: mute()})
@@ -252,7 +255,7 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
-// Without dead letters a value comes again and again.
+// Without dead letters, a value is redelivered without limit.
 func TestNoDeadLetters(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{NackDelay: -1, MaxDeliver: -1})
@@ -268,8 +271,8 @@ func TestNoDeadLetters(t *testing.T) {
 	}
 }
 
-// Workers of sluice work on deliveries: what fails is done again, and the end is the
-// end of all.
+// workers.Run works on deliveries: failed jobs are repeated, and it returns once the
+// channel is drained.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{NackDelay: -1})
@@ -304,7 +307,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// A connection that breaks is waited for, on both sides, and nothing is lost.
+// Senders and receivers wait for a lost connection, and no value is lost or
+// duplicated.
 func TestReconnects(t *testing.T) {
 	t.Parallel()
 	c, p, _ := behindProxy(t, Options[string]{Name: "jobs", AckWait: time.Second})
@@ -334,7 +338,7 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
-// Shutdown releases who waits.
+// Shutdown ends pending operations.
 func TestShutdownReleases(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Limit: 1})
@@ -357,7 +361,8 @@ func TestShutdownReleases(t *testing.T) {
 	}
 }
 
-// Close is for all processes: who waits elsewhere is told, once the rest is drained.
+// Close is for all processes: a receiver that waits in another process gets
+// ErrClosed once the channel is drained.
 func TestCloseElsewhere(t *testing.T) {
 	t.Parallel()
 	o := Options[int]{Name: "jobs", Dir: t.TempDir()}
@@ -385,7 +390,7 @@ func TestCloseElsewhere(t *testing.T) {
 	}
 }
 
-// A Close that the servers do not confirm is tried on.
+// A Close without a connection fails, and can be repeated.
 func TestCloseUnconfirmed(t *testing.T) {
 	t.Parallel()
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})

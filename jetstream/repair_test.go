@@ -10,8 +10,8 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 )
 
-// lossy is a channel whose servers forgot values in a power loss, but not that they
-// had delivered them: those after the fifth of fifteen.
+// lossy returns a channel whose servers forgot the last ten of fifteen values in a
+// power failure, but not that they had delivered them.
 func lossy(t *testing.T) Options[int] {
 	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Log: mute()}
 	c := open(t, o)
@@ -39,7 +39,8 @@ func lossy(t *testing.T) Options[int] {
 	return o
 }
 
-// After such a loss numbers are given again. The consumer would pass over those values.
+// After such a loss, sequence numbers are reused. A consumer that was not repaired
+// would skip those values.
 func TestLossAtOpen(t *testing.T) {
 	t.Parallel()
 	c := open(t, lossy(t))
@@ -51,7 +52,7 @@ func TestLossAtOpen(t *testing.T) {
 	}
 }
 
-// hasDelivered is a consumer that says so.
+// hasDelivered is a consumer that reports a delivered sequence number.
 type hasDelivered struct {
 	natsjs.Consumer
 	upTo uint64
@@ -61,8 +62,8 @@ func (h hasDelivered) Info(context.Context) (*natsjs.ConsumerInfo, error) {
 	return &natsjs.ConsumerInfo{Delivered: natsjs.SequenceInfo{Stream: h.upTo}}, nil
 }
 
-// What was sent and delivered since the stream was looked at is no loss; what was delivered
-// and is beyond the stream as it is now is one.
+// Values that were sent and delivered after the stream was checked are no loss; a
+// delivered sequence number beyond the current end of the stream is one.
 func TestDeliveredMeanwhile(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
@@ -87,8 +88,8 @@ func TestDeliveredMeanwhile(t *testing.T) {
 	}
 }
 
-// A consumer that somebody deleted is made anew: who waits goes on waiting, and gets what
-// comes.
+// A deleted consumer is created again, and a receiver that waits gets the next
+// value.
 func TestConsumerDeleted(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
@@ -110,9 +111,9 @@ func TestConsumerDeleted(t *testing.T) {
 	}
 }
 
-// A value that seems to be passed over, and does so still a moment later, is: the consumer
-// is made anew. Whatever speaks against it begins the suspicion anew.
-func TestPassedOver(t *testing.T) {
+// A value that the consumer still seems to skip after a second is skipped: the
+// consumer is created again. Any evidence against it resets the suspicion.
+func TestSkipped(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Log: mute()})
 	look := func(first, msgs, floor, pending uint64, inHand int) {

@@ -2,5 +2,5 @@
 
 package jetstream
 
-// serve is for roles that tests have only where processes can be stopped.
+// serve reports false: tests use other roles only where processes have signals.
 func serve() bool { return false }

@@ -24,7 +24,7 @@ import (
 // the test.
 const roleVariable = "SLUICE_TEST_ROLE"
 
-// A role is what a process is to be.
+// A role is what a process does.
 type role struct {
 	Kind string // "server", "sender" or "receiver"
 	Name string
@@ -38,7 +38,7 @@ type role struct {
 	Number int
 }
 
-// serve takes the role that the environment says, and tells whether there was one.
+// serve runs the role in the environment, and reports whether there was one.
 func serve() bool {
 	text := os.Getenv(roleVariable)
 	if text == "" {
@@ -87,8 +87,8 @@ func (r role) server() error {
 	return nil
 }
 
-// lastWords is the log of a server that says what it cannot live with, as that it cannot
-// listen on its port, and dies of it: without a log it stays, and serves nobody.
+// lastWords is a log of fatal errors, such as a port in use, which end the process:
+// without a log, a server would stay without a listener.
 type lastWords struct{}
 
 func (lastWords) Fatalf(format string, args ...any) {
@@ -102,16 +102,16 @@ func (lastWords) Noticef(string, ...any) {}
 func (lastWords) Debugf(string, ...any)  {}
 func (lastWords) Tracef(string, ...any)  {}
 
-// clusterChannel is the channel that all roles use.
+// clusterChannel returns the options that all roles use.
 func clusterChannel(urls string) Options[string] {
 	return Options[string]{
 		Name: "jobs", URL: urls, AckWait: 5 * time.Second, NackDelay: -1, Limit: sluice.Unlimited, Log: mute(),
 	}
 }
 
-// sender sends values until its input ends. It prints what it knows of each: "+" and the
-// value is stored, "?" and it is unknown, "-" and it is not; and "~" and the longest
-// time between two that were stored, in milliseconds.
+// sender sends values until its input ends. It prints a line for each value: "+" and
+// the value if it is stored, "?" if that is unknown, "-" if it is not stored; and at
+// the end "~" and the longest time between two sends in milliseconds.
 func (r role) sender() error {
 	o := clusterChannel(r.URL)
 	o.Dir = r.Dir
@@ -154,7 +154,7 @@ func (r role) sender() error {
 }
 
 // receiver prints what it receives until the channel is closed and drained, then "="
-// and how it ended.
+// and the error.
 func (r role) receiver() error {
 	o := clusterChannel(r.URL)
 	c, err := Open(context.Background(), &o)

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Waits are counted to the moment, those under way as well as those that are over.
+// Waits are counted exactly, including those under way.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var of counters
@@ -42,7 +42,7 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// The high-water mark does not fall with the level.
+// The high-water mark does not fall with the number of values.
 func TestHighWater(t *testing.T) {
 	t.Parallel()
 	var of counters
@@ -54,7 +54,7 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
-// A warning is logged once, told as long as it holds, and withdrawn.
+// A warning is logged once, reported while it holds, and withdrawn.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -79,7 +79,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Each number of Stats is about what it says, and after Shutdown what was last known.
+// Stats reports what happened, and after Shutdown the last known state.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{Limit: 3})

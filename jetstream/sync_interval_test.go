@@ -9,9 +9,9 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 )
 
-// One server that is lax, or does not say, is named; those that do not store the channel
-// do not matter, unless it is not known who does.
-func TestLax(t *testing.T) {
+// The warning names each replica that does not sync every write or did not answer,
+// and no other server, unless the replicas are unknown.
+func TestLaxServers(t *testing.T) {
 	t.Parallel()
 	tells := func(name string, always bool) varz {
 		var v varz
@@ -37,7 +37,7 @@ func TestLax(t *testing.T) {
 	}
 }
 
-// knownAs is a stream of which this is known.
+// knownAs is a stream with fixed info.
 type knownAs struct {
 	natsjs.Stream
 	info natsjs.StreamInfo
@@ -45,7 +45,8 @@ type knownAs struct {
 
 func (s knownAs) CachedInfo() *natsjs.StreamInfo { return &s.info }
 
-func TestHolders(t *testing.T) {
+// The replicas are the leader and its peers.
+func TestReplicas(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		cluster *natsjs.ClusterInfo

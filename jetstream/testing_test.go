@@ -18,7 +18,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain: whatever a test starts ends with it, also what the servers inside start.
+// TestMain checks that no goroutine outlives the tests, including those of embedded
+// servers.
 func TestMain(m *testing.M) {
 	if serve() {
 		return
@@ -39,8 +40,8 @@ func TestMain(m *testing.M) {
 
 var opened atomic.Int64
 
-// open opens a channel, of a name of its own unless o has one, and of a folder of its
-// own unless o says where. It is left at the end of the test.
+// open opens a channel, with a unique name and a temporary directory unless o sets
+// them. It is shut down at the end of the test.
 func open[T any](t testing.TB, o Options[T]) *Channel[T] {
 	t.Helper()
 	if o.Name == "" {
@@ -61,26 +62,27 @@ func leave[T any](t testing.TB, c *Channel[T]) {
 	}
 }
 
-// patient is a context that ends only when the test hangs.
+// patient returns a context that ends only if the test hangs.
 func patient(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// withCancel is a context that the test ends.
+// withCancel returns a context for the test to cancel.
 func withCancel(t testing.TB) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	return ctx, cancel
 }
 
-// newest is a message that has just come, whose values nobody sent.
+// newest returns a message that has just arrived.
 func newest(seq uint64) *message {
 	return &message{key: key{seq: seq}, delivered: 1, arrived: time.Now(), reply: "nobody"}
 }
 
-// status is what servers say of the request under way on p. The lock is held.
+// status returns a status message about the current request of p. The caller holds
+// inbox.mu.
 func status(p *pull, code string) *nats.Msg {
 	return &nats.Msg{
 		Sub: p.sub, Subject: p.subject + strconv.FormatUint(p.id, 10),
@@ -88,7 +90,7 @@ func status(p *pull, code string) *nats.Msg {
 	}
 }
 
-// until waits until what becomes true.
+// until waits until the condition is true.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for ctx := patient(t); !is(); time.Sleep(time.Millisecond) {
@@ -125,7 +127,7 @@ func mustDeliver[T any](t testing.TB, c *Channel[T]) *Delivery[T] {
 	return d
 }
 
-// A journal is a log to look at.
+// A journal is a log that tests can read.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -145,10 +147,10 @@ func (j *journal) String() string {
 
 func (j *journal) log() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
-// mute is a log for tests that make trouble on purpose.
+// mute is a log for tests that cause errors on purpose.
 func mute() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// listening starts a server on loopback, for tests that are its clients by URL.
+// listening starts a server with a listener on loopback.
 func listening(t testing.TB, change func(*server.Options)) *server.Server {
 	t.Helper()
 	o := &server.Options{
@@ -175,7 +177,7 @@ func stop(s *server.Server) {
 	s.WaitForShutdown()
 }
 
-// client connects to where a channel's values are.
+// client connects to a server.
 func client(t testing.TB, url string) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect(url)
