@@ -47,12 +47,12 @@ func TestAttemptsUnknown(t *testing.T) {
 		}
 	}
 	if s := c.Stats(); s.Dropped != 1 || s.Warning != "" {
-		t.Errorf("after two tries that are noted: %+v", s)
+		t.Errorf("after two recorded attempts: %+v", s)
 	}
 	leave(t, c)
 	c.core.attempts.begin(&message{key: key{seq: 1}, delivered: 2, arrived: time.Now()})
 	if w := c.Stats().Warning; w != "" {
-		t.Errorf("Stats.Warning of who left: %q", w)
+		t.Errorf("Stats.Warning after Shutdown: %q", w)
 	}
 }
 
@@ -70,12 +70,12 @@ func TestNackLate(t *testing.T) {
 	c.core.dead.retry(p)
 	c.core.awaitAcks(patient(t))
 	if _, err := c.TryRecv(); err != sluice.ErrEmpty {
-		t.Errorf("TryRecv: %v: it was given back", err)
+		t.Errorf("TryRecv: %v: Nack returned the value", err)
 	}
 	p.confirmed = time.Now()
 	c.core.dead.retry(p)
 	if n := records(t, c); n != 1 {
-		t.Errorf("%d notes of one try", n)
+		t.Errorf("%d records of one attempt", n)
 	}
 }
 
@@ -91,20 +91,20 @@ func TestRecordsDeleted(t *testing.T) {
 		}
 	}
 	if n := records(t, c); n != 2 {
-		t.Errorf("%d notes of two tries", n)
+		t.Errorf("%d records of two attempts", n)
 	}
 	mustRecv(t, c, 1)
-	until(t, "no notes are left", func() bool { return records(t, c) == 0 })
+	until(t, "the records are deleted", func() bool { return records(t, c) == 0 })
 	once := open(t, Options[int]{MaxDeliver: 1})
 	mustSend(t, once, 1)
 	d := mustDeliver(t, once)
 	if n := records(t, once); n != 1 {
-		t.Errorf("%d notes of the only try", n)
+		t.Errorf("%d records of the only attempt", n)
 	}
 	if err := d.Ack(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "no notes are left of the only try", func() bool { return records(t, once) == 0 })
+	until(t, "the record of the only attempt is deleted", func() bool { return records(t, once) == 0 })
 }
 
 // A record whose answer was lost may exist: a second record of the same attempt
@@ -134,7 +134,7 @@ func TestRecordUnanswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := records(t, c); n != 2 {
-		t.Errorf("%d notes of two tries", n)
+		t.Errorf("%d records of two attempts", n)
 	}
 }
 
@@ -161,17 +161,17 @@ func TestRecordsStay(t *testing.T) {
 		}
 	}
 	if w := c.Stats().Warning; w != "" {
-		t.Errorf("of a channel with notes of another DedupeWindow: %q", w)
+		t.Errorf("Stats.Warning with records of another DedupeWindow: %q", w)
 	}
 	if err := c.core.conn.js.DeleteStream(t.Context(), "jobs"+attemptsSuffix); err != nil {
 		t.Fatal(err)
 	}
-	for range 6 { // the first note after that is lost, at most
+	for range 6 { // at most the first record after that is lost
 		if d, err := c.Deliveries().TryRecv(); err == nil {
 			_ = d.Nack()
 		}
 	}
 	if s := c.Stats(); s.Dropped != 2 || s.Warning != "" {
-		t.Errorf("after the notes were deleted: %+v", s)
+		t.Errorf("after the records were deleted: %+v", s)
 	}
 }

@@ -19,7 +19,7 @@ func returnUnseen[T any](t *testing.T, c *Channel[T], n int) {
 	_, free := in.fetcher.outstanding()
 	c.core.fetcher.request(free, pullRequest{Batch: n, Expires: pullAhead})
 	in.mu.Unlock()
-	until(t, "they came", func() bool {
+	until(t, "they are fetched", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		return len(in.ready) == n
@@ -56,7 +56,7 @@ func TestAttemptsCount(t *testing.T) {
 				returnUnseen(t, stalls, 2)
 			}
 			if n := c.Stats().Dropped; n != 0 {
-				t.Fatalf("MaxDeliver %d: %d are dead after %d tries", most, n, try)
+				t.Fatalf("MaxDeliver %d: %d dead letters after %d attempts", most, n, try)
 			}
 			for range 2 {
 				if d := mustDeliver(t, c); d.Value == 2 && try == most-1 {
@@ -68,8 +68,8 @@ func TestAttemptsCount(t *testing.T) {
 				}
 			}
 		}
-		until(t, "one is dead, one is done", func() bool { return c.Stats().Dropped == 1 && c.Len() == 0 })
-		until(t, "no notes are left", func() bool { return records(t, c) == 0 })
+		until(t, "one value is a dead letter, the other acknowledged", func() bool { return c.Stats().Dropped == 1 && c.Len() == 0 })
+		until(t, "the records are deleted", func() bool { return records(t, c) == 0 })
 	}
 }
 
@@ -86,11 +86,11 @@ func TestDeadLetterAfterDeaths(t *testing.T) {
 		}
 		ctx, cancel := withCancel(t)
 		go func() {
-			until(t, "it is dead", func() bool { return c.Stats().Dropped == 1 })
+			until(t, "it is a dead letter", func() bool { return c.Stats().Dropped == 1 })
 			cancel()
 		}()
 		if d, err := c.Deliveries().Recv(ctx); err == nil {
-			t.Errorf("MaxDeliver %d: try %d: %+v", most, want+1, d)
+			t.Errorf("MaxDeliver %d: attempt %d: %+v", most, want+1, d)
 		}
 		dead, err := c.DeadLetters(t.Context())
 		if err != nil {
@@ -98,12 +98,12 @@ func TestDeadLetterAfterDeaths(t *testing.T) {
 		}
 		defer leave(t, dead)
 		if d := mustDeliver(t, dead); !strings.HasSuffix(d.Reason, " times: no acknowledgment in the last attempt") {
-			t.Errorf("its reason: %q", d.Reason)
+			t.Errorf("reason: %q", d.Reason)
 		}
 		if n := c.Stats().Received; n != uint64(want) {
-			t.Errorf("MaxDeliver %d: %d were handed out, one of them dead", most, n)
+			t.Errorf("MaxDeliver %d: Stats.Received is %d", most, n)
 		}
-		until(t, "no notes are left", func() bool { return records(t, c) == 0 })
+		until(t, "the records are deleted", func() bool { return records(t, c) == 0 })
 	}
 }
 
@@ -130,12 +130,12 @@ func TestRecordInTime(t *testing.T) {
 		c.core.attempts.withRecords(func(ctx context.Context, _ natsjs.Stream, _ *message) error {
 			deadline, ok := ctx.Deadline()
 			if asked = true; !ok || time.Until(deadline) > most {
-				t.Errorf("AckWait %v: a note may take until %v", ackWait, deadline)
+				t.Errorf("AckWait %v: recording may take until %v", ackWait, deadline)
 			}
 			return nil
 		}, newest(1))
 		if !asked {
-			t.Error("nothing was done")
+			t.Error("f was not called")
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestAttemptOverdue(t *testing.T) {
 	_, free := in.fetcher.outstanding()
 	c.core.fetcher.request(free, pullRequest{Batch: 1, Expires: pullAhead})
 	in.mu.Unlock()
-	until(t, "it came again", func() bool {
+	until(t, "it is redelivered", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		for _, p := range in.ready {
@@ -163,10 +163,10 @@ func TestAttemptOverdue(t *testing.T) {
 		return len(in.ready) == 1
 	})
 	if d, err := c.Deliveries().TryRecv(); err != sluice.ErrEmpty {
-		t.Errorf("TryRecv of what may be somebody else's: %+v, %v", d, err)
+		t.Errorf("TryRecv of an overdue message: %+v, %v", d, err)
 	}
 	if n := records(t, c); n != 1 {
-		t.Errorf("%d notes of one try", n)
+		t.Errorf("%d records of one attempt", n)
 	}
 }
 
@@ -227,12 +227,12 @@ func TestAttemptsOfBatch(t *testing.T) {
 		}
 		for _, d := range buf[:n] {
 			if d.Attempt > 1 && n > 1 {
-				t.Errorf("value %d, which comes again, is one of %d", d.Value, n)
+				t.Errorf("redelivered value %d is one of %d", d.Value, n)
 			}
 		}
 		total += n
 		if got := records(t, c); got > total {
-			t.Errorf("%d notes of %d tries", got, total)
+			t.Errorf("%d records of %d attempts", got, total)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 type pace struct {
 	name    string
 	senders int
-	bunch   int           // values due at once, of one sender
-	every   time.Duration // of one sender
+	bunch   int           // values due at once, per sender
+	every   time.Duration // per sender
 }
 
 var paces = []pace{
@@ -29,11 +29,10 @@ var paces = []pace{
 // pacedFor is how long values are sent in one round.
 const pacedFor = 600 * time.Millisecond
 
-// BenchmarkPaced measures delays at loads below saturation, where they are not
-// hidden by a queue: the median and the 99th percentile of the time from when a
-// value was due until it was received, in microseconds. The contenders are those of
-// BenchmarkAgainstPlain, in turn; the figures are medians over the rounds, and
-// ratios above 1 mean that the channel is slower.
+// BenchmarkPaced measures delays at loads below saturation, where they are not hidden by a
+// queue: the median and the 99th percentile of the time from when a value was due until
+// it was received, in microseconds. The contenders of BenchmarkAgainstPlain take turns; the
+// figures are medians over the rounds, and ratios above 1 mean that the channel is slower.
 func BenchmarkPaced(b *testing.B) {
 	for _, where := range []string{"embedded", "cluster"} {
 		for _, size := range []int{16, 1024} {
@@ -66,7 +65,7 @@ func BenchmarkPaced(b *testing.B) {
 func paced(b *testing.B, c contender, p pace, size int) (p50, p99 float64) {
 	b.Helper()
 	ctx := patient(b)
-	begin := time.Now().Add(10 * time.Millisecond) // when everybody is there
+	begin := time.Now().Add(10 * time.Millisecond) // when all goroutines have started
 	turns := int(pacedFor / p.every)
 	var all sync.WaitGroup
 	for sender := range p.senders {
@@ -76,7 +75,7 @@ func paced(b *testing.B, c contender, p pace, size int) (p50, p99 float64) {
 				send = c.batch
 			}
 			for turn := range turns {
-				// Senders take turns, at equal distances.
+				// Senders take turns, at equal intervals.
 				due := time.Duration(turn*p.senders+sender) * p.every / time.Duration(p.senders)
 				time.Sleep(time.Until(begin.Add(due)))
 				stamp := func(v []byte) { binary.LittleEndian.PutUint64(v, uint64(due)) }

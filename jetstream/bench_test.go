@@ -20,11 +20,11 @@ import (
 type contender struct {
 	name             string
 	stream, consumer string
-	// send stores all of them, one by one or in batches; the value is written over
-	// between.
+	// send and batch store n values, one by one or in batches; value may be
+	// overwritten in between.
 	send  func(ctx context.Context, value []byte, n int, stamp func([]byte)) error
 	batch func(ctx context.Context, value []byte, n int, stamp func([]byte)) error
-	// receive takes n, acknowledges each, and shows them.
+	// receive receives n values, acknowledges each, and passes them to got.
 	receive func(ctx context.Context, n int, got func([]byte)) error
 }
 
@@ -158,12 +158,12 @@ func both(b *testing.B, nc *nats.Conn, replicas int) []contender {
 	}
 	here := nc.ConnectedServerName()
 	lead := func(stepDown string, leader func() (*natsjs.ClusterInfo, error)) {
-		until(b, "the server of the client leads", func() bool {
+		until(b, "the server of the client is the leader", func() bool {
 			info, err := leader()
 			if err != nil || info.Leader == here {
 				return err == nil
 			}
-			// It may be refused, as long as there is none; then it is asked again.
+			// The request fails while there is no leader; then it is repeated.
 			_, _ = nc.Request(natsjs.DefaultAPIPrefix+stepDown, fmt.Appendf(nil, `{"placement":{"preferred":%q}}`, here), time.Second)
 			time.Sleep(100 * time.Millisecond)
 			return false
@@ -289,7 +289,7 @@ func benchServer(b *testing.B, where string) (*nats.Conn, int) {
 	c := newCluster(b)
 	c.start()
 	var nc *nats.Conn
-	until(b, "the cluster is there", func() (ok bool) {
+	until(b, "the cluster has started", func() (ok bool) {
 		ch, err := Open(patient(b), &Options[int]{Name: "there", URL: c.urls, Log: mute()})
 		if err != nil {
 			return false

@@ -116,9 +116,9 @@ func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	return n, nil
 }
 
-// Recv receives the next value, and waits while there is none. The value is acknowledged
-// as Recv returns it: if this process dies before it has processed the value, the value is
-// lost. To prevent that, receive from [Channel.Deliveries].
+// Recv receives the next value, and waits if necessary. The value is acknowledged as Recv
+// returns it: if this process dies before it has processed the value, the value is lost.
+// To prevent that, receive from [Channel.Deliveries].
 //
 // It fails with [sluice.ErrClosed] once the channel is closed, by any process, and
 // drained; with [ErrShutdown] and [ErrDeleted]; and with the error of ctx. After an error
@@ -292,9 +292,10 @@ func (c *Channel[T]) Len() int { return c.core.stream.length() }
 // Cap returns [Options].Limit.
 func (c *Channel[T]) Cap() int { return c.core.config.limit }
 
-// Stats returns the counters of the channel. Len, HighWater, BytesOnDisk and Closed are
-// those of the channel, asked for as in Len; all others count this process only. Dropped
-// counts dead letters. Warning says what puts the promises of this package at risk.
+// Stats returns the counters of the channel. Len, HighWater, BytesOnDisk and Closed count
+// all processes; the servers are asked as in Len. All others count this process only.
+// Dropped counts dead letters. Warning is not empty if a guarantee of this package is at
+// risk.
 func (c *Channel[T]) Stats() sluice.Stats { return c.core.stream.stats() }
 
 // DeadLetters opens the channel of the values that had MaxDeliver attempts without an

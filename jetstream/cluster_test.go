@@ -23,7 +23,7 @@ var allFaults = flag.Bool("cluster.all", false, "test the cluster with every fau
 type cluster struct {
 	t     testing.TB
 	roles [3]role
-	nodes [3]*process // nil: dead
+	nodes [3]*process // nil if dead
 	urls  string
 }
 
@@ -32,11 +32,11 @@ type cluster struct {
 // connection could take the port of a server while it is down.
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
-	const first, count = 20_000, 12_000 // Linux gives from 32768 on, others from 49152
+	const first, count = 20_000, 12_000 // ephemeral ports begin at 32768 on Linux, at 49152 elsewhere
 	for tries := 0; len(ports) < n; tries++ {
 		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", first+rand.N(count)))
 		if err == nil {
-			defer l.Close() // only now: none comes twice
+			defer l.Close() // not earlier: all ports must differ
 			ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 		} else if tries == count {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ func (c *cluster) kill(i int) {
 // request is dropped while there is no leader, so each has a timeout.
 func (c *cluster) leader(ch *Channel[string]) (leader int) {
 	c.t.Helper()
-	until(c.t, "there is a leader", func() bool {
+	until(c.t, "the stream has a leader", func() bool {
 		ctx, cancel := context.WithTimeout(c.t.Context(), checkTimeout)
 		defer cancel()
 		info, err := ch.core.stream.handle.Info(ctx)
@@ -103,39 +103,39 @@ func (c *cluster) leader(ch *Channel[string]) (leader int) {
 type fault struct {
 	name   string
 	closes bool
-	do     func(c *cluster, ch *Channel[string], goesOn func())
+	do     func(c *cluster, ch *Channel[string], progress func())
 }
 
 var faults = []fault{
-	{"leader killed", false, func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"leader killed", false, func(c *cluster, ch *Channel[string], progress func()) {
 		dead := c.leader(ch)
 		c.kill(dead)
-		goesOn()
+		progress()
 		c.begin(dead)
 	}},
-	{"follower killed", false, func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"follower killed", false, func(c *cluster, ch *Channel[string], progress func()) {
 		dead := (c.leader(ch) + 1) % 3
 		c.kill(dead)
-		goesOn()
+		progress()
 		c.begin(dead)
 	}},
-	{"leader stopped for 4 s", false, func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"leader stopped for 4 s", false, func(c *cluster, ch *Channel[string], progress func()) {
 		p := c.nodes[c.leader(ch)].cmd.Process
 		_ = p.Signal(syscall.SIGSTOP)
 		time.Sleep(4 * time.Second)
 		_ = p.Signal(syscall.SIGCONT)
 	}},
-	{"rolling restart", false, func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"rolling restart", false, func(c *cluster, ch *Channel[string], progress func()) {
 		for i := range c.nodes {
 			if err := c.nodes[i].finish(); err != nil {
 				c.t.Errorf("a server: %v", err)
 			}
 			c.nodes[i] = nil
 			c.begin(i)
-			goesOn()
+			progress()
 		}
 	}},
-	{"all killed", false, func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"all killed", false, func(c *cluster, ch *Channel[string], progress func()) {
 		for i := range c.nodes {
 			c.kill(i)
 		}
@@ -143,17 +143,17 @@ var faults = []fault{
 			c.begin(i)
 		}
 	}},
-	{"leader stopped as Close begins", true, func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"leader stopped as Close begins", true, func(c *cluster, ch *Channel[string], progress func()) {
 		p := c.nodes[c.leader(ch)].cmd.Process
 		closed := make(chan struct{})
 		go func() { defer close(closed); ch.Close() }()
-		time.Sleep(rand.N(5 * time.Millisecond)) // in some rounds before the servers heard of it, in some after
+		time.Sleep(rand.N(5 * time.Millisecond)) // sometimes before the servers received it, sometimes after
 		_ = p.Signal(syscall.SIGSTOP)
 		time.Sleep(electedBy)
 		_ = p.Signal(syscall.SIGCONT)
 		<-closed
 	}},
-	{"leader killed after Close", true, func(c *cluster, ch *Channel[string], goesOn func()) {
+	{"leader killed after Close", true, func(c *cluster, ch *Channel[string], progress func()) {
 		dead := c.leader(ch)
 		ch.Close()
 		c.kill(dead)
@@ -185,7 +185,7 @@ func TestCluster(t *testing.T) {
 					t.Log(err)
 				}
 			}()
-			until(t, "the cluster is there", func() bool {
+			until(t, "the cluster has started", func() bool {
 				ch, err = Open(patient(t), &o)
 				return err == nil
 			})
@@ -195,16 +195,16 @@ func TestCluster(t *testing.T) {
 				senders = append(senders, begin(t, role{Kind: "sender", URL: c.urls, Number: i}))
 				receivers = append(receivers, begin(t, role{Kind: "receiver", URL: c.urls}))
 			}
-			goesOn := func() {
+			progress := func() {
 				for _, p := range append(senders[:3:3], receivers...) {
 					from := p.count()
-					p.until("all go on", func() bool { return p.count() >= from+100 })
+					p.until("it makes progress", func() bool { return p.count() >= from+100 })
 				}
 			}
-			goesOn()
-			fault.do(c, ch, goesOn)
+			progress()
+			fault.do(c, ch, progress)
 			if !fault.closes {
-				goesOn()
+				progress()
 			}
 			for _, p := range senders {
 				if err := p.finish(); err != nil {
@@ -216,7 +216,7 @@ func TestCluster(t *testing.T) {
 				t.Errorf("Send after Close: %v", err)
 			}
 			for _, p := range receivers {
-				p.until("it sees the end", func() bool {
+				p.until("it reports the end", func() bool {
 					lines := p.printed()
 					return len(lines) > 0 && lines[len(lines)-1] == theEnd
 				})
@@ -252,7 +252,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	if stored < 200 {
-		t.Errorf("%d are stored", stored)
+		t.Errorf("%d values are stored", stored)
 	}
 }
 
@@ -290,16 +290,16 @@ func account(t *testing.T, senders, receivers []*process) {
 		case sign == '?':
 			unsure++
 		case arrived[v] > 0:
-			t.Errorf("%s arrived, which Send said is not stored", v)
+			t.Errorf("%s arrived, although its Send failed", v)
 		}
 	}
 	for v, n := range arrived {
 		if sent[v] == 0 {
-			t.Errorf("%s arrived, which nobody sent", v)
+			t.Errorf("%s arrived, and was never sent", v)
 		}
 		twice += n - 1
 	}
-	t.Logf("%d stored, %d unknown, %d lost, %d arrived once more; the longest outage of a sender %v",
+	t.Logf("%d stored, %d unknown, %d lost, %d duplicates; longest outage of a sender %v",
 		stored, unsure, lost, twice, outage)
 	if lost > 0 || stored == 0 {
 		t.Errorf("%d lost of %d", lost, stored)

@@ -23,28 +23,28 @@ func TestAttempt(t *testing.T) {
 		select {
 		case <-ctx.Done():
 		case <-patient(t).Done():
-			t.Fatal("an attemptTimeout goes on")
+			t.Fatal("the attempt continues")
 		}
 	}
 	ctx, cancel := l.attempt(canceled(), time.Hour)
 	defer cancel()
 	if ctx.Err() != nil {
-		t.Errorf("an attemptTimeout ended with its caller: %v", ctx.Err())
+		t.Errorf("the attempt ended with its caller: %v", ctx.Err())
 	}
 	l.disconnected()
 	ends(ctx)
 	if l.reconnected(); l.up.Err() != nil {
-		t.Error("a connection that came back begins no life")
+		t.Error("after a reconnect, up is done")
 	}
 	next, cancel := l.attempt(t.Context(), time.Hour)
 	defer cancel()
-	l.reconnected() // without broke, as when one connection follows the other
+	l.reconnected() // without disconnected, as when one connection replaces another
 	ends(next)
 	short, cancel := l.attempt(t.Context(), 0)
 	defer cancel()
 	ends(short)
 	if short.Err() != context.DeadlineExceeded {
-		t.Errorf("an attemptTimeout that had no time: %v", short.Err())
+		t.Errorf("an attempt without time: %v", short.Err())
 	}
 	last, cancel := l.attempt(t.Context(), time.Hour)
 	defer cancel()
@@ -59,20 +59,20 @@ func TestShare(t *testing.T) {
 	t.Parallel()
 	l := lively()
 	if !l.share() {
-		t.Fatal("a link in use is not shared")
+		t.Fatal("a connection in use cannot be shared")
 	}
 	for range 2 {
 		if l.up.Err() != nil {
-			t.Error("it ended before its last user")
+			t.Error("it was closed before its last user")
 		}
 		if err := l.close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if l.up.Err() == nil || l.share() {
-		t.Error("it goes on after its last user")
+		t.Error("it was not closed with its last user")
 	}
 	if l.reconnected(); l.up.Err() == nil {
-		t.Error("a connection that came back after the end begins a life")
+		t.Error("a reconnect after close opened the connection again")
 	}
 }

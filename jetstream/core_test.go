@@ -35,7 +35,7 @@ func TestRetryUnavailable(t *testing.T) {
 				asked := 0
 				err := c.retryUnavailable(context.Background(), func(ctx context.Context) error {
 					if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > checkTimeout {
-						t.Errorf("a question may take until %v", deadline)
+						t.Errorf("a request may take until %v", deadline)
 					}
 					if asked++; asked < 5 {
 						return away
@@ -43,14 +43,14 @@ func TestRetryUnavailable(t *testing.T) {
 					return last
 				})
 				if err != last || asked != 5 {
-					t.Errorf("%v, then %v: %v after %d questions", away, last, err, asked)
+					t.Errorf("%v, then %v: %v after %d requests", away, last, err, asked)
 				}
 			}
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if err := c.retryUnavailable(ctx, func(context.Context) error { return nats.ErrNoResponders }); err != nats.ErrNoResponders {
-			t.Errorf("when Open may not take longer: %v", err)
+			t.Errorf("after the timeout of Open: %v", err)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestPause(t *testing.T) {
 		}
 		takes(nil, time.Hour/2, 3*time.Hour/2)
 		c.deliveries.acknowledged(newest(1))
-		c.deliveries.acknowledged(newest(2)) // there is one token
+		c.deliveries.acknowledged(newest(2)) // there is at most one token
 		takes(nil, 0, 0)
 		takes(nil, time.Hour/2, 3*time.Hour/2)
 		cancel()
@@ -115,7 +115,7 @@ func TestStreamConfig(t *testing.T) {
 		t.Errorf("without limits: %+v", s)
 	}
 	if s.Discard != natsjs.DiscardNew || s.Retention != natsjs.WorkQueuePolicy || s.Storage != natsjs.FileStorage || !s.AllowAtomicPublish {
-		t.Errorf("old values give way, or values are not stored on disk: %+v", s)
+		t.Errorf("discard, retention, storage or batches: %+v", s)
 	}
 	s = alone(config{limit: 5, limitBytes: 7}).config.stream()
 	if s.MaxMsgs != 5 || s.MaxBytes != 7 {
@@ -172,7 +172,7 @@ func TestIdentity(t *testing.T) {
 		c := alone(config{})
 		for range 3 {
 			id := c.publisher.identity()
-			if seen[id] || len(id) > 50 { // minOverhead counts on it
+			if seen[id] || len(id) > 50 { // minOverhead assumes at most 50 bytes
 				t.Errorf("identity %q", id)
 			}
 			seen[id] = true
@@ -186,7 +186,7 @@ func TestCloseLater(t *testing.T) {
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
 	p.cut(true)
 	c.core.stream.closeLater(errors.New("no connection"))
-	if w := c.Stats().Warning; !strings.Contains(w, "have not confirmed Close") {
+	if w := c.Stats().Warning; !strings.Contains(w, "Close is not confirmed") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 	p.cut(false)
@@ -211,11 +211,11 @@ func TestTwice(t *testing.T) {
 			t.Errorf("CloseContext: %v", err)
 		}
 		if !c.core.life.drained.Load() {
-			t.Error("what is sealed and empty is not known to be drained")
+			t.Error("a sealed and empty stream is not drained")
 		}
 	}
 	for range 2 {
 		leave(t, c)
 	}
-	mustSend(t, other, 1) // its server is there
+	mustSend(t, other, 1) // its server is still running
 }

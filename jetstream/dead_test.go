@@ -34,7 +34,7 @@ func TestDeadLetterOnce(t *testing.T) {
 func TestDeadLetterFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// Something else has the name.
+	// Another channel has the name.
 	foreign := open(t, Options[string]{Name: "jobs" + deadSuffix, Dir: dir})
 	o := Options[int]{Name: "jobs", Dir: dir, AckWait: 2 * time.Hour, NackDelay: -1, MaxDeliver: 2, Log: mute()}
 	c := open(t, o)
@@ -42,18 +42,18 @@ func TestDeadLetterFails(t *testing.T) {
 	for want := range 2 {
 		d := mustDeliver(t, c)
 		if d.Attempt != want+1 {
-			t.Errorf("try %d, want %d", d.Attempt, want+1)
+			t.Errorf("attempt %d, want %d", d.Attempt, want+1)
 		}
 		if err := d.Nack(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := c.Stats().Dropped; n != 0 || c.Len() != 1 || foreign.Len() != 0 {
-		t.Errorf("%d dead letters, of the %d that are stored", n, c.Len())
+		t.Errorf("%d dead letters, %d values", n, c.Len())
 	}
 	o.MaxDeliver = -1
 	if d := mustDeliver(t, open(t, o)); d.Attempt < 3 {
-		t.Errorf("it comes again as try %d", d.Attempt)
+		t.Errorf("redelivered as attempt %d", d.Attempt)
 	}
 }
 
@@ -72,14 +72,14 @@ func TestDeadLetterUnreadable(t *testing.T) {
 	defer leave(t, dead)
 	for range 3 {
 		if v, err := dead.Recv(patient(t)); err == nil || !strings.Contains(err.Error(), "invalid character") {
-			t.Errorf("Recv of a dead letter that cannot be read: %d, %v", v, err)
+			t.Errorf("Recv of a dead letter that cannot be decoded: %d, %v", v, err)
 		}
 	}
 	called := false
 	d := mustDeliver(t, dead)
 	settle := AckEach(func(context.Context, int) error { called = true; return nil })
 	if err := settle(t.Context(), d); err != nil || called {
-		t.Errorf("AckEach of what cannot be read: %v, called: %v", err, called)
+		t.Errorf("AckEach of a dead letter that cannot be decoded: %v, called: %v", err, called)
 	}
 	if d = mustDeliver(t, dead); d.Attempt != 5 || d.Reason != "a reason" || string(d.Raw) != "no number" || d.Err == nil {
 		t.Errorf("the fifth time: %+v", d)

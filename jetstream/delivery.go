@@ -118,8 +118,8 @@ type Deliveries[T any] struct{ c *Channel[T] }
 
 var _ sluice.BatchReceiver[*Delivery[int]] = Deliveries[int]{}
 
-// Recv receives the next value, and waits while there is none. It fails with ErrClosed once
-// the channel is closed and every value is acknowledged: until then, one may be redelivered.
+// Recv receives the next value, and waits if necessary. It fails with ErrClosed once the
+// channel is closed and every value is acknowledged: until then, one may be redelivered.
 func (r Deliveries[T]) Recv(ctx context.Context) (*Delivery[T], error) {
 	var buf [1]*Delivery[T]
 	_, err := r.RecvBatch(ctx, buf[:])

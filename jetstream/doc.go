@@ -20,8 +20,8 @@
 //     with an [UnknownError] may have stored the value; every message has an identity, so
 //     retries within [Options].DedupeWindow do not store it twice.
 //   - Order: the values of one sender that calls one Send at a time keep their order, and
-//     so do those of an atomic batch of SendBatch. Several receivers and redeliveries
-//     reorder them, unless [Options].Ordered is set.
+//     so do the values of one SendBatch. Several receivers and redeliveries reorder them,
+//     unless [Options].Ordered is set.
 //   - Close closes the channel for all processes: later sends fail with ErrClosed, stored
 //     values can still be received, then receivers get ErrClosed.
 //   - Limits: the servers reject a value if the channel is full. TrySend returns ErrFull;

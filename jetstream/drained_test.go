@@ -16,13 +16,13 @@ func TestIsDrained(t *testing.T) {
 	long, ago := attemptTimeout+time.Second, time.Now().Add(-time.Hour)
 	ms := time.Millisecond
 	type answer struct {
-		after  time.Duration // asked so long after the first one
-		took   time.Duration // until it was answered
+		after  time.Duration // of the request, since the first one
+		took   time.Duration // from the request to the answer
 		leader string
 		since  time.Time
 		msgs   uint64
-		heard  []time.Duration // since each of the others was
-		failed bool            // no answer
+		heard  []time.Duration // time since the leader heard from each peer
+		failed bool            // the check failed
 		over   bool
 	}
 	two := []time.Duration{ms, ms}
@@ -30,28 +30,28 @@ func TestIsDrained(t *testing.T) {
 		name    string
 		answers []answer
 	}{
-		{"at once, and an attemptTimeout later", []answer{
+		{"twice, an attempt apart", []answer{
 			{leader: "a", heard: two}, {after: attemptTimeout / 2, leader: "a", heard: two}, {after: long, leader: "a", heard: two, over: true}}},
-		{"it fills again", []answer{
+		{"the stream fills again", []answer{
 			{leader: "a", heard: two}, {after: long, leader: "a", msgs: 1, heard: two}, {after: 2 * long, leader: "a", heard: two, over: true}}},
 		{"the first answer took long", []answer{{took: attemptTimeout, leader: "a", heard: two}, {after: long, leader: "a", heard: two}, {after: 2 * long, leader: "a", heard: two, over: true}}},
 		{"the last answer took long", []answer{{leader: "a", heard: two}, {after: attemptTimeout / 2, took: attemptTimeout, leader: "a", heard: two}}},
 		{"another leader", []answer{{leader: "a", heard: two}, {after: long, leader: "b", heard: two}}},
-		{"elected once more", []answer{{leader: "a", since: ago, heard: two}, {after: long, leader: "a", since: ago.Add(ms), heard: two}}},
+		{"elected again", []answer{{leader: "a", since: ago, heard: two}, {after: long, leader: "a", since: ago.Add(ms), heard: two}}},
 		{"the same leader", []answer{{leader: "a", since: ago, heard: two}, {after: long, leader: "a", since: ago, heard: two, over: true}}},
-		{"no leader, again and again", []answer{{heard: two}, {after: long, heard: two}, {after: 2 * long, heard: two}}},
-		{"a leader that is gone in between", []answer{{leader: "a", heard: two}, {after: ms, heard: two}, {after: long, leader: "a", heard: two}}},
-		{"one of the others is dead", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, ms}, over: true}}},
-		{"one of the others never was there", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{0, ms}, over: true}}},
-		{"a leader that is cut off as the stream moves", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{ms, ms, time.Hour, 0, 0}}}},
+		{"no leader", []answer{{heard: two}, {after: long, heard: two}, {after: 2 * long, heard: two}}},
+		{"no leader in between", []answer{{leader: "a", heard: two}, {after: ms, heard: two}, {after: long, leader: "a", heard: two}}},
+		{"a dead peer", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, ms}, over: true}}},
+		{"a peer that never appeared", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{0, ms}, over: true}}},
+		{"a leader that is cut off while the stream moves", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{ms, ms, time.Hour, 0, 0}}}},
 		{"a leader that is cut off", []answer{{leader: "a", heard: two}, {after: long, leader: "a", heard: []time.Duration{time.Hour, recentContact}}}},
-		{"a leader that never heard of the others", []answer{{leader: "a"}, {after: long, leader: "a", heard: []time.Duration{0, 0}}}},
-		{"a question without an answer", []answer{{leader: "a", heard: two}, {failed: true}, {after: long, leader: "a", heard: two}}},
+		{"a leader without contact", []answer{{leader: "a"}, {after: long, leader: "a", heard: []time.Duration{0, 0}}}},
+		{"a check that failed", []answer{{leader: "a", heard: two}, {failed: true}, {after: long, leader: "a", heard: two}}},
 	} {
-		c := alone(config{replicas: 1}) // as it was, until somebody added two
+		c := alone(config{replicas: 1}) // since then, replicas were added
 		for i, a := range test.answers {
 			if a.failed {
-				c.stream.sealedBy = sealedBy{} // as look does
+				c.stream.sealedBy = sealedBy{} // as check does
 				continue
 			}
 			info := &natsjs.StreamInfo{
@@ -66,15 +66,15 @@ func TestIsDrained(t *testing.T) {
 			}
 			at := time.Now().Add(a.after)
 			if over := c.stream.isDrained(info, at, at.Add(a.took)); over != a.over {
-				t.Errorf("%s: answer %d: over: %v, want %v", test.name, i, over, a.over)
+				t.Errorf("%s: answer %d: drained: %v, want %v", test.name, i, over, a.over)
 			}
 		}
 	}
-	one := alone(config{replicas: 3}) // as it was, until somebody took two away
+	one := alone(config{replicas: 3}) // since then, replicas were removed
 	for msgs := range uint64(2) {
 		info := &natsjs.StreamInfo{Config: natsjs.StreamConfig{Replicas: 1}, State: natsjs.StreamState{Msgs: msgs}}
 		if over := one.stream.isDrained(info, time.Now(), time.Now()); over != (msgs == 0) {
-			t.Errorf("of one server with %d values: over: %v", msgs, over)
+			t.Errorf("one replica with %d values: drained: %v", msgs, over)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestSealedByReset(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"no answer": ctx, "not sealed": patient(t)} {
 		c.core.stream.sealedBy = sealedBy{leader: "a"}
 		if err := c.core.stream.check(ctx); (err != nil) != (ctx.Err() != nil) || c.core.stream.sealedBy.leader != "" {
-			t.Errorf("%s: look: %v, and the leader who sealed it is %q", name, err, c.core.stream.sealedBy.leader)
+			t.Errorf("%s: check: %v, and sealedBy is %q", name, err, c.core.stream.sealedBy.leader)
 		}
 	}
 }

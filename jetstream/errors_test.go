@@ -35,24 +35,24 @@ func TestClassify(t *testing.T) {
 		{answer(server.JSAtomicPublishTooLargeBatchErrF, ""), rejected},
 		{answer(server.JSStreamStoreFailedF, server.ErrMaxMsgs.Error()), full},
 		{answer(server.JSStreamStoreFailedF, server.ErrMaxBytes.Error()), full},
-		{answer(server.JSStreamStoreFailedF, "disk full"), unknown}, // some of it may be there
+		{answer(server.JSStreamStoreFailedF, "disk full"), unknown}, // part of it may be stored
 		{answer(server.JSClusterNotLeaderErr, ""), unknown},
 		{fmt.Errorf("wrapped: %w", answer(server.JSStreamSealedErr, "")), sealed},
 		{nats.ErrNoResponders, unavailable},
 		{natsjs.ErrNoStreamResponse, unavailable},
 		{nats.ErrReconnectBufExceeded, unavailable},
 		{nats.ErrDisconnected, unavailable},
-		{nats.ErrConnectionClosed, unknown}, // as it was closed, the answer was under way
+		{nats.ErrConnectionClosed, unknown}, // the answer may have been on its way
 		{ErrShutdown, rejected},
 		{nats.ErrConnectionDraining, rejected},
 		{nats.ErrMaxPayload, rejected},
 		{nats.ErrTimeout, unknown},
-		{context.Canceled, unknown}, // of an attempt: the answer may be on its way
+		{context.Canceled, unknown}, // the answer may be on its way
 		{context.DeadlineExceeded, unknown},
 		{natsjs.ErrInvalidJSAck, unknown},
 	} {
 		if got := classify(test.err); got != test.want {
-			t.Errorf("%v is judged %d, want %d", test.err, got, test.want)
+			t.Errorf("classify(%v) = %d, want %d", test.err, got, test.want)
 		}
 	}
 }
@@ -70,10 +70,10 @@ func TestRejection(t *testing.T) {
 	} {
 		got := rejection(test.err)
 		if !errors.Is(got, test.want) {
-			t.Errorf("%v is refused as %v, want %v", test.err, got, test.want)
+			t.Errorf("rejection(%v) = %v, want %v", test.err, got, test.want)
 		}
 		if errors.Is(got, sluice.ErrTooLarge) != (test.want == sluice.ErrTooLarge) || errors.Is(got, ErrShutdown) != (test.want == ErrShutdown) {
-			t.Errorf("%v is refused as %v, which is more than it is", test.err, got)
+			t.Errorf("rejection(%v) = %v, which matches another error too", test.err, got)
 		}
 	}
 }
@@ -82,11 +82,11 @@ func TestRejection(t *testing.T) {
 func TestContextError(t *testing.T) {
 	t.Parallel()
 	if err := contextError(context.Background()); err != context.Canceled {
-		t.Errorf("of a context without an error yet: %v", err)
+		t.Errorf("context without an error: %v", err)
 	}
 	expired, cancel := context.WithTimeout(context.Background(), 0)
 	defer cancel()
 	if err := contextError(expired); err != context.DeadlineExceeded {
-		t.Errorf("of one that has expired: %v", err)
+		t.Errorf("expired context: %v", err)
 	}
 }

@@ -42,11 +42,11 @@ func TestOverdue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Ready() // has a value fetched
+	c.Ready() // fetches a value
 	mustSend(t, c, "a")
 	stall(t, c)
 	if v, err := c.TryRecv(); err != sluice.ErrEmpty {
-		t.Errorf("TryRecv of what others may have: %q, %v", v, err)
+		t.Errorf("TryRecv of an overdue message: %q, %v", v, err)
 	}
 	mustSend(t, c, "b")
 	stall(t, c)
@@ -55,8 +55,8 @@ func TestOverdue(t *testing.T) {
 	stall(t, c)
 	leave(t, c)
 	m, err := heard.NextMsgWithContext(patient(t))
-	if err != nil || !strings.Contains(m.Subject, fmt.Sprint(int64(math.MaxInt64))) { // Shutdown's, of none
-		t.Errorf("a word of what others may have: %v, %v", m, err)
+	if err != nil || !strings.Contains(m.Subject, fmt.Sprint(int64(math.MaxInt64))) { // awaitAcks
+		t.Errorf("acknowledgment of an overdue message: %v, %v", m, err)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestHandedOutLate(t *testing.T) {
 	p := mustDeliver(t, c).message
 	p.arrived = p.arrived.Add(-c.core.config.ackWait / 2)
 	c.core.deliveries.track(p)
-	until(t, "the servers have heard that it is worked on", func() bool {
+	until(t, "the extension is confirmed", func() bool {
 		c.core.deliveries.mu.Lock()
 		defer c.core.deliveries.mu.Unlock()
 		return p.confirmed.After(p.arrived)
@@ -83,8 +83,8 @@ func TestCutOff(t *testing.T) {
 	c, p, _ := behindProxy(t, Options[string]{Name: "jobs", AckWait: time.Second})
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
-	until(t, "its marks are heard", func() bool {
-		if d.InProgress() == ErrExpired { // this process stood still: it comes again
+	until(t, "an extension is confirmed", func() bool {
+		if d.InProgress() == ErrExpired { // this process was paused: it is redelivered
 			d = mustDeliver(t, c)
 		}
 		c.core.deliveries.mu.Lock()
@@ -92,9 +92,9 @@ func TestCutOff(t *testing.T) {
 		return d.message.confirmed.After(d.message.arrived)
 	})
 	p.silence()
-	until(t, "it has lapsed", func() bool { return d.InProgress() == ErrExpired })
+	until(t, "it has expired", func() bool { return d.InProgress() == ErrExpired })
 	if n := c.core.conn.nc.Reconnects; !c.core.conn.nc.IsConnected() || n > 0 {
-		t.Errorf("only as the connection was found to be broken, %d times", n)
+		t.Errorf("only when the connection broke, %d times", n)
 	}
 	p.cut(false)
 }
@@ -122,13 +122,13 @@ func TestInProgressExpired(t *testing.T) {
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
 	if err := d.InProgress(); err != nil {
-		t.Errorf("InProgress of what is in hand: %v", err)
+		t.Errorf("InProgress in flight: %v", err)
 	}
 	c.core.deliveries.mu.Lock()
 	d.message.confirmed = d.message.confirmed.Add(-c.core.config.ackWait)
 	c.core.deliveries.mu.Unlock()
 	if err := d.InProgress(); err != ErrExpired {
-		t.Errorf("InProgress after AckWait without a mark: %v", err)
+		t.Errorf("InProgress after AckWait: %v", err)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestAckSyncRepeats(t *testing.T) {
 	}
 	mustSend(t, c, "b")
 	if err := mustDeliver(t, c).AckSync(canceled()); err != context.Canceled {
-		t.Errorf("AckSync under a context that is done: %v", err)
+		t.Errorf("AckSync with a canceled context: %v", err)
 	}
 }
 
@@ -172,15 +172,15 @@ func TestCanceledAtOnce(t *testing.T) {
 			}
 		})
 	}
-	until(t, "they wait", func() bool { return c.Stats().ReceiversWaiting == 20 })
+	until(t, "all receivers wait", func() bool { return c.Stats().ReceiversWaiting == 20 })
 	p.deafen()
 	in := &c.core.inbox
-	in.fetcher.trying.Lock() // as somebody has who tries, for as long as the servers are silent
+	in.fetcher.trying.Lock() // as a TryRecv holds it while the servers are silent
 	cancel()
 	all.Wait()
 	in.fetcher.trying.Unlock()
 	p.cut(false)
-	mustSend(t, c, "a") // there is a connection again
+	mustSend(t, c, "a") // the connection is back
 }
 
 // A channel is not garbage while one of its deliveries is in flight.
@@ -195,7 +195,7 @@ func TestDeliveryHoldsChannel(t *testing.T) {
 		mustSend(t, c, 1)
 		return mustDeliver(t, c), c.core
 	}()
-	collected := make(chan struct{}) // something that is garbage, at the same time
+	collected := make(chan struct{}) // some other garbage
 	runtime.AddCleanup(new(int64), func(struct{}) { close(collected) }, struct{}{})
 	until(t, "garbage is collected", func() bool {
 		runtime.GC()
@@ -210,9 +210,9 @@ func TestDeliveryHoldsChannel(t *testing.T) {
 		t.Errorf("AckSync: %v", err)
 	}
 	if n := other.Len(); n != 0 {
-		t.Errorf("%d are left", n)
+		t.Errorf("%d values are left", n)
 	}
-	until(t, "the channel is left", func() bool {
+	until(t, "the channel is shut down", func() bool {
 		runtime.GC()
 		return held.life.shutdown.Load() && held.conn.nc.IsClosed()
 	})
@@ -225,7 +225,7 @@ func TestDeadLettersAtShutdown(t *testing.T) {
 	dir := t.TempDir()
 	c, other := open(t, Options[int]{Name: "a", Dir: dir}), open(t, Options[int]{Name: "b", Dir: dir})
 	leave(t, c)
-	c.core.life.shutdown.Store(false) // as DeadLetters saw it a moment before
+	c.core.life.shutdown.Store(false) // as DeadLetters saw it before Shutdown
 	if _, err := c.DeadLetters(t.Context()); err != ErrShutdown {
 		t.Errorf("DeadLetters: %v", err)
 	}
@@ -243,7 +243,7 @@ func TestShutdownReturnsPending(t *testing.T) {
 		c := open(t, o)
 		idleRequests(t, other)
 		mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
-		mustRecv(t, c, 1, 2, 3) // and asks for what comes after that
+		mustRecv(t, c, 1, 2, 3) // and requests more
 		leave(t, c)
 		seen := map[int]bool{}
 		for range 5 {
@@ -274,10 +274,10 @@ func TestCancelPassesWakeUp(t *testing.T) {
 	select {
 	case <-second.wake:
 	case <-patient(t).Done():
-		t.Error("nobody was woken for a value that is here")
+		t.Error("the other receiver was not woken")
 	}
 	in.mu.Lock()
-	in.ready = nil // it was none
+	in.ready = nil // it was not a real one
 	in.mu.Unlock()
 }
 
@@ -289,20 +289,20 @@ func TestDepth(t *testing.T) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for i, step := range []struct {
-		late, lay  bool // the receivers, before; the value
+		late, lay  bool // the receiver came late; the message waited for long
 		left, want int
 	}{
 		{true, false, 0, 1}, {false, false, 0, 2}, {false, false, 1, 4}, {false, false, 3, 4}, {true, false, 0, 4},
 		{false, false, 0, 8}, {false, false, 0, 8}, {false, true, 0, 4}, {false, true, 0, 2}, {false, true, 0, 1}, {false, true, 0, 1},
 	} {
-		at := map[bool]time.Time{true: time.Now().Add(-2 * staleAfter), false: time.Now().Add(time.Hour)} // however long this takes
+		at := map[bool]time.Time{true: time.Now().Add(-2 * staleAfter), false: time.Now().Add(time.Hour)} // however long the test takes
 		in.ready, in.takenAt = []*message{{arrived: at[step.lay]}}, at[step.late]
 		in.fetcher.pulls[0].left, in.fetcher.pulls[1].left, in.fetcher.pulls[0].sign = step.left, 0, at[false]
 		if n, err := c.core.inbox.takeReady(make([]*message, 1), asValues); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
 		if in.taken != uint64(i+1) {
-			t.Errorf("step %d: %d were taken", i, in.taken)
+			t.Errorf("step %d: %d taken", i, in.taken)
 		}
 		if in.fetcher.depth != step.want {
 			t.Errorf("step %d: the depth is %d, want %d", i, in.fetcher.depth, step.want)
@@ -322,10 +322,10 @@ func TestRequestOver(t *testing.T) {
 		c.core.fetcher.arrive(&nats.Msg{Sub: in.fetcher.pulls[1].sub, Reply: "$JS.ACK.s.c.1.1.1.1.0"})
 		in.mu.Lock()
 		if p := in.fetcher.pulls[1]; p.left != left || p.brought != 2-left {
-			t.Errorf("%d are said to be missing and %d to have come, want %d of 2", p.left, p.brought, left)
+			t.Errorf("%d missing and %d received, want %d of 2 missing", p.left, p.brought, left)
 		}
 		if in.fetcher.pulls[0].left > 0 {
-			t.Error("more are asked for, and nobody comes back for them")
+			t.Error("another request was made without a receiver")
 		}
 		clear(in.ready)
 		in.ready = nil
@@ -339,7 +339,7 @@ func TestRequestOver(t *testing.T) {
 	select {
 	case <-done:
 	default:
-		t.Error("who tries waits on, with all that it asked for here")
+		t.Error("the request of TryRecv is still under way")
 	}
 	in.mu.Lock()
 	in.ready = nil
@@ -361,7 +361,7 @@ func TestWaitsOn(t *testing.T) {
 	}()
 	in := &c.core.inbox
 	for range 3 {
-		until(t, "it waits", func() bool {
+		until(t, "the receiver waits", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
 			if len(in.waiters) == 0 {
@@ -376,6 +376,6 @@ func TestWaitsOn(t *testing.T) {
 		t.Errorf("received %d", v)
 	}
 	if s := c.Stats(); s.RecvWaits != 1 || s.ReceiversWaiting != 0 {
-		t.Errorf("%d waits, %d waiting on", s.RecvWaits, s.ReceiversWaiting)
+		t.Errorf("%d waits, %d receivers waiting", s.RecvWaits, s.ReceiversWaiting)
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // A fetcher requests messages from the servers, in the protocol of JetStream's pull
-// consumers (NATS ADR-13): a request says how many messages for how long; the answers are
-// the messages, and a status message if it ends before all of them came.
+// consumers (NATS ADR-13): a request has a number of messages and an expiry; the answers
+// are the messages, and a status message if it ends before all of them came.
 //
 // All answers go to one Go channel that one goroutine reads, so messages reach the inbox
 // in the order of delivery. There are three kinds of requests:
@@ -78,8 +78,8 @@ const (
 	pullWait      = 10 * time.Second
 	pullHeartbeat = time.Second
 	pullLost      = 2500 * time.Millisecond
-	// pullAhead is how long a request ahead of demand waits there. If its end has not
-	// come after aheadLost, it counts as lost.
+	// pullAhead is how long a request ahead of demand waits there. After aheadLost
+	// without its end, it counts as lost.
 	pullAhead = 100 * time.Millisecond
 	aheadLost = time.Second
 	// unsentPause is the pause after a request that could not be sent.
@@ -96,8 +96,8 @@ const (
 
 // subscribe subscribes to the answers, and starts to read them.
 func (f *fetcher) subscribe() error {
-	// Room for three full requests and their status messages. What does not fit is
-	// dropped, and redelivered after AckWait.
+	// Room for three full requests and their status messages. The client drops what does
+	// not fit, and the servers redeliver it after AckWait.
 	arrivals := make(chan *nats.Msg, 3*f.config.prefetch+1024)
 	for _, p := range f.all() {
 		p.subject = f.conn.nc.NewRespInbox() + "."

@@ -14,7 +14,7 @@ import (
 func idleRequests[T any](t *testing.T, c *Channel[T]) {
 	t.Helper()
 	in := &c.core.inbox
-	until(t, "its requests are over", func() bool {
+	until(t, "no request is under way", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		return !in.fetcher.waiting()
@@ -93,12 +93,12 @@ func TestFetchAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := witness.Flush(); err != nil { // the server knows of it
+	if err := witness.Flush(); err != nil { // the server has the subscription
 		t.Fatal(err)
 	}
 	in := &c.core.inbox
-	soon := time.Now().Add(time.Hour) // whenever that is, it is not late
-	in.mu.Lock()                      // so nothing ends meanwhile
+	soon := time.Now().Add(time.Hour) // never late
+	in.mu.Lock()                      // no request ends meanwhile
 	for _, came := range []int{0, 2, 2} {
 		in.fetcher.pulls[1].left -= came
 		in.ready, in.takenAt = []*message{{arrived: soon}}, soon
@@ -106,25 +106,25 @@ func TestFetchAhead(t *testing.T) {
 			t.Error(n, err)
 		}
 	}
-	in.fetcher.pulls[0].brought, in.fetcher.pulls[1].brought = 4, 4 // as if they had: the depth stays
+	in.fetcher.pulls[0].brought, in.fetcher.pulls[1].brought = 4, 4 // so that the depth stays
 	in.mu.Unlock()
-	for _, n := range []int{2, 4, 2} { // all of the two, then two of the four
+	for _, n := range []int{2, 4, 2} { // all of depth 2, then two of depth 4
 		m, err := asked.NextMsgWithContext(patient(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var r pullRequest
 		if err := json.Unmarshal(m.Data, &r); err != nil || r != (pullRequest{Batch: n, Expires: pullAhead}) {
-			t.Errorf("asked for %+v (%v), want %d that stand", r, err, n)
+			t.Errorf("request %+v (%v), want one ahead of demand for %d", r, err, n)
 		}
 	}
 	idleRequests(t, c)
-	if _, err := c.TryRecv(); err != sluice.ErrEmpty { // asks after whatever was asked before
+	if _, err := c.TryRecv(); err != sluice.ErrEmpty { // makes a request after all others
 		t.Errorf("TryRecv: %v", err)
 	}
 	m, err := asked.NextMsgWithContext(patient(t))
 	if err != nil || string(m.Data) != `{"batch":1,"no_wait":true}` {
-		t.Errorf("after both were over, asked for %s, %v", m.Data, err)
+		t.Errorf("after both ended: request %s, %v", m.Data, err)
 	}
 }
 
@@ -139,15 +139,15 @@ func TestRequestLost(t *testing.T) {
 	in.fetcher.pulls[0].left, in.fetcher.pulls[0].sign = 3, time.Now().Add(time.Hour)
 	in.fetcher.pulls[1].left, in.fetcher.pulls[1].sign = 4, time.Now().Add(-pullLost)
 	if left, free := in.fetcher.outstanding(); left != 3 || free != &in.fetcher.pulls[1] {
-		t.Errorf("%d are to come, want the 3 of a request that lives; free is %+v", left, free)
+		t.Errorf("%d are pending, want 3; free is %+v", left, free)
 	}
 	in.fetcher.pulls[1].left, in.fetcher.pulls[1].sign = 4, time.Now().Add(time.Hour)
 	if left, free := in.fetcher.outstanding(); left != 7 || free != nil {
-		t.Errorf("%d are to come, want 7 of two requests; free is %+v", left, free)
+		t.Errorf("%d are pending, want 7; free is %+v", left, free)
 	}
 	in.fetcher.pulls[1].expires, in.fetcher.pulls[1].sign = pullAhead, time.Now().Add(-aheadLost)
 	if left, free := in.fetcher.outstanding(); left != 3 || free != &in.fetcher.pulls[1] {
-		t.Errorf("%d are to come, want the 3 of a request that lives; free is %+v, which should have ended", left, free)
+		t.Errorf("%d are pending, want 3 without the expired request; free is %+v", left, free)
 	}
 	in.fetcher.pulls[0].left, in.fetcher.pulls[1].left = 0, 0
 	c.core.conn.nc.Close()
@@ -166,15 +166,15 @@ func TestWatchdogTimeout(t *testing.T) {
 	}
 	f.pulls[0], f.pulls[0].sign = long, time.Now().Add(time.Hour)
 	if d := f.timeout(); d != pullLost {
-		t.Errorf("with one that has just given a sign: %v, want %v", d, pullLost)
+		t.Errorf("after a sign of life: %v, want %v", d, pullLost)
 	}
 	f.pulls[1], f.pulls[1].sign = stands, time.Now()
 	if d := f.timeout(); d > aheadLost {
-		t.Errorf("with one that stands beside it: %v, want %v at most", d, aheadLost)
+		t.Errorf("with a request ahead of demand: %v, want at most %v", d, aheadLost)
 	}
 	f.pulls[1], f.pulls[1].sign = long, time.Now().Add(-time.Second)
 	if d := f.timeout(); d > pullLost-time.Second {
-		t.Errorf("with one that gave its last sign a second ago: %v, want %v at most", d, pullLost-time.Second)
+		t.Errorf("a second after a sign of life: %v, want at most %v", d, pullLost-time.Second)
 	}
 }
 
@@ -189,8 +189,8 @@ func TestShutdownReturnsOnce(t *testing.T) {
 		idleRequests(t, other)
 		c.core.fetcher.depth = 32
 		mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
-		mustRecv(t, c, 1) // and asks for many more than there are
-		until(t, "all are fetched", func() bool {
+		mustRecv(t, c, 1) // and requests more than there are
+		until(t, "all values are fetched", func() bool {
 			c.core.inbox.mu.Lock()
 			defer c.core.inbox.mu.Unlock()
 			return len(c.core.inbox.ready) == 7
@@ -223,18 +223,18 @@ func TestNextRequestAtOnce(t *testing.T) {
 		p.left, p.sign = 1, time.Now().Add(time.Hour)
 		m := status(p, code)
 		if code == "" {
-			m = &nats.Msg{Sub: p.sub, Reply: "$JS.ACK.s.c.2.1.1.1.0"} // the second delivery of it
+			m = &nats.Msg{Sub: p.sub, Reply: "$JS.ACK.s.c.2.1.1.1.0"} // its second delivery
 		}
 		in.mu.Unlock()
 		c.core.fetcher.arrive(m)
-		until(t, "nothing is put off", func() bool {
+		until(t, "the next request is made", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
 			if in.fetcher.retrying {
 				return false
 			}
-			if in.fetcher.pulls[0].left+in.fetcher.pulls[1].left == 0 { // whether it is lost by now or not
-				t.Errorf("after %q none is under way", code)
+			if in.fetcher.pulls[0].left+in.fetcher.pulls[1].left == 0 { // even if it counts as lost by now
+				t.Errorf("after %q no request is under way", code)
 			}
 			in.waiters = nil
 			in.fetcher.pulls[0].end()
@@ -255,11 +255,11 @@ func TestWatchdog(t *testing.T) {
 	c.core.fetcher.startWatchdog()
 	first := in.fetcher.watchdog
 	in.mu.Unlock()
-	until(t, "it is minded on", func() bool {
+	until(t, "the watchdog runs again", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		if in.fetcher.waiting() {
-			t.Error("a request is made beside the one that is about to be")
+			t.Error("a second request was made")
 		}
 		return in.fetcher.watchdog != nil && in.fetcher.watchdog != first
 	})
@@ -267,7 +267,7 @@ func TestWatchdog(t *testing.T) {
 	in.mu.Lock()
 	in.fetcher.retrying = false
 	in.mu.Unlock()
-	until(t, "a request is under way, and the stream was looked at", func() bool {
+	until(t, "a request is under way, and the stream was checked", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		return in.fetcher.waiting() && c.core.stream.checkedAt.Load() != 0
@@ -275,7 +275,7 @@ func TestWatchdog(t *testing.T) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.fetcher.quiet {
-		t.Error("it was looked at only as the request ended")
+		t.Error("the stream was checked only after the request expired")
 	}
 	in.waiters = nil
 }
@@ -291,11 +291,11 @@ func TestExpecting(t *testing.T) {
 		left, awaits, crowded, again bool
 		want                         bool
 	}{
-		{what: "it stays", awaits: true},
-		{what: "nothing was asked for", left: true},
-		{what: "one was", left: true, awaits: true, want: true},
-		{what: "the servers have said", left: true, awaits: true, again: true},
-		{what: "they have not", left: true, awaits: true, again: true, crowded: true, want: true},
+		{what: "not shut down", awaits: true},
+		{what: "no request", left: true},
+		{what: "a request", left: true, awaits: true, want: true},
+		{what: "a request, answered", left: true, awaits: true, again: true},
+		{what: "a request, crowded", left: true, awaits: true, again: true, crowded: true, want: true},
 	} {
 		in.mu.Lock()
 		in.fetcher.try.end()
@@ -306,12 +306,12 @@ func TestExpecting(t *testing.T) {
 		in.mu.Unlock()
 		c.core.life.shutdown.Store(test.left)
 		if got := c.core.fetcher.expecting(); got != test.want || got && !in.fetcher.lastTry {
-			t.Errorf("%s: expects %v, asked %v", test.what, got, in.fetcher.lastTry)
+			t.Errorf("%s: expecting %v, lastTry %v", test.what, got, in.fetcher.lastTry)
 		}
 		c.core.life.shutdown.Store(false)
 	}
 	in.mu.Lock()
-	in.fetcher.try.id++ // what is said of those before is about others
+	in.fetcher.try.id++ // statuses of earlier requests do not count
 	in.fetcher.try.left = 1
 	in.mu.Unlock()
 	c.core.life.shutdown.Store(true)
@@ -321,7 +321,7 @@ func TestExpecting(t *testing.T) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if len(in.returned) != 1 || in.fetcher.waiting() || in.fetcher.try.left != 0 {
-		t.Errorf("%d are to be given back, want the one that came: %+v", len(in.returned), in.fetcher.try)
+		t.Errorf("%d messages will be returned, want 1: %+v", len(in.returned), in.fetcher.try)
 	}
 	c.core.life.shutdown.Store(false)
 }

@@ -34,24 +34,24 @@ func TestFetch(t *testing.T) {
 		line, ready int
 		signal      bool
 		depth       int
-		left        [2]int // what the two requests of who waits may still bring
+		left        [2]int // messages that the two requests may still bring
 		soon        bool
 		failing     bool
 		want        pullRequest
 	}{
-		{what: "nobody wants any", depth: 1},
-		{what: "one waits", line: 1, depth: 1, want: waits(1)},
-		{what: "three wait", line: 3, depth: 1, want: waits(3)},
-		{what: "one waits, and others will come", line: 1, depth: 8, want: stands(8)},
+		{what: "none is wanted", depth: 1},
+		{what: "one receiver waits", line: 1, depth: 1, want: waits(1)},
+		{what: "three receivers wait", line: 3, depth: 1, want: waits(3)},
+		{what: "one receiver waits, and depth is 8", line: 1, depth: 8, want: stands(8)},
 		{what: "Ready", signal: true, depth: 1, want: waits(1)},
-		{what: "Ready, and a value is here", signal: true, ready: 1, depth: 1},
-		{what: "soon half of what is wanted is here", soon: true, ready: 4, depth: 8, want: stands(4)},
-		{what: "later half of it is", ready: 4, depth: 8},
-		{what: "a request for as many is under way", line: 1, depth: 1, left: [2]int{1, 0}},
-		{what: "one for less is", line: 3, depth: 1, left: [2]int{1, 0}, want: waits(2)},
-		{what: "the other one for less is", line: 3, depth: 1, left: [2]int{0, 1}, want: waits(2)},
-		{what: "both are", line: 3, depth: 1, left: [2]int{1, 1}},
-		{what: "one is about to be made", line: 1, depth: 1, failing: true},
+		{what: "Ready, and a message is ready", signal: true, ready: 1, depth: 1},
+		{what: "half of depth is ready, soon", soon: true, ready: 4, depth: 8, want: stands(4)},
+		{what: "half of depth is ready, late", ready: 4, depth: 8},
+		{what: "a request for all is under way", line: 1, depth: 1, left: [2]int{1, 0}},
+		{what: "a request for fewer is under way", line: 3, depth: 1, left: [2]int{1, 0}, want: waits(2)},
+		{what: "the other request is under way", line: 3, depth: 1, left: [2]int{0, 1}, want: waits(2)},
+		{what: "both requests are under way", line: 3, depth: 1, left: [2]int{1, 1}},
+		{what: "a request is about to be made", line: 1, depth: 1, failing: true},
 	} {
 		in.mu.Lock()
 		in.waiters, in.ready = make([]*waiter, test.line), make([]*message, test.ready)
@@ -60,25 +60,25 @@ func TestFetch(t *testing.T) {
 		}
 		in.fetcher.depth, in.fetcher.retrying = test.depth, test.failing
 		for i, left := range test.left {
-			in.fetcher.pulls[i].left, in.fetcher.pulls[i].sign = left, time.Now().Add(time.Hour) // it is not given up
+			in.fetcher.pulls[i].left, in.fetcher.pulls[i].sign = left, time.Now().Add(time.Hour) // it does not count as lost
 		}
 		c.core.fetcher.fetch(test.soon)
 		if left, _ := in.fetcher.outstanding(); left != test.left[0]+test.left[1]+test.want.Batch {
-			t.Errorf("%s: %d may be on their way, of which %v were; want %d more", test.what, left, test.left, test.want.Batch)
+			t.Errorf("%s: %d messages requested, %v before; want %d more", test.what, left, test.left, test.want.Batch)
 		}
 		if mindful := in.fetcher.watchdog != nil; mindful && !in.wanted() {
-			t.Errorf("%s: a request is minded that nobody waits for", test.what)
+			t.Errorf("%s: the watchdog runs, and no message is wanted", test.what)
 		} else if in.fetcher.watchdog != nil {
 			in.fetcher.watchdog.Stop()
 			in.fetcher.watchdog = nil
 		} else if in.wanted() && !test.failing {
-			t.Errorf("%s: nobody minds whether the request is lost", test.what)
+			t.Errorf("%s: the watchdog does not run", test.what)
 		}
 		in.waiters, in.ready, in.readable, in.fetcher.retrying = nil, nil, nil, false
 		in.fetcher.pulls[0].end()
 		in.fetcher.pulls[1].end()
 		in.mu.Unlock()
-		if err := c.core.conn.nc.Publish("end", nil); err != nil { // after what was asked
+		if err := c.core.conn.nc.Publish("end", nil); err != nil { // after the request
 			t.Fatal(err)
 		}
 		var got pullRequest
@@ -136,10 +136,10 @@ func TestHandleStatus(t *testing.T) {
 		c.core.fetcher.arrive(before)
 		in.mu.Lock()
 		if p.left != 5 || in.fetcher.retrying {
-			t.Errorf("%+v: the status of another request is taken for its own", test)
+			t.Errorf("%+v: the status of another request had an effect", test)
 		}
 		if p.sign.IsZero() {
-			t.Errorf("%+v: it is no sign of life", test)
+			t.Errorf("%+v: the status is not a sign of life", test)
 		}
 		in.mu.Unlock()
 		c.core.fetcher.arrive(m)
@@ -148,22 +148,22 @@ func TestHandleStatus(t *testing.T) {
 			t.Errorf("%+v: left %d, of the other %d, crowded %v, failing %v", test, p.left, other.left, p.crowded, in.fetcher.retrying)
 		}
 		if test.ofTries && (in.fetcher.depth != 8 || in.fetcher.quiet) {
-			t.Errorf("%+v: what who tries was told is taken for a pause: depth %d, quiet %v", test, in.fetcher.depth, in.fetcher.quiet)
+			t.Errorf("%+v: the answer to TryRecv changed the depth to %d, quiet to %v", test, in.fetcher.depth, in.fetcher.quiet)
 		}
 		select {
 		case <-done:
 			if test.left > 0 {
-				t.Errorf("%+v: a request under way is said to be over", test)
+				t.Errorf("%+v: a request under way has ended", test)
 			}
 		default:
 			if test.left == 0 {
-				t.Errorf("%+v: who tries is not told that it is over", test)
+				t.Errorf("%+v: the request is still under way", test)
 			}
 		}
 		p.done = nil
 		p.left, other.left = 0, 0
 		in.mu.Unlock()
-		until(t, "what was put off is done", func() bool {
+		until(t, "the next request is made", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
 			return !in.fetcher.retrying
@@ -200,10 +200,10 @@ func TestFetchAgain(t *testing.T) {
 			return over != nil
 		})
 		c.core.fetcher.arrive(over)
-		until(t, "the next one is", func() bool {
+		until(t, "the next request is under way", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			return made() > before && in.fetcher.waiting() // and another one after it, if that got lost
+			return made() > before && in.fetcher.waiting() // and another one after it, if that was lost
 		})
 		mustSend(t, c, i)
 		if v := <-received; v != i {
@@ -217,7 +217,7 @@ func TestRequestLostRepeats(t *testing.T) {
 	t.Parallel()
 	c, p, _ := behindProxy(t, Options[string]{Name: "jobs"})
 	p.silence()
-	c.core.stream.mu.Lock() // nor do the servers tell how the stream is
+	c.core.stream.mu.Lock() // no check of the stream succeeds
 	received := make(chan error)
 	go func() {
 		_, err := c.Recv(patient(t))
@@ -225,7 +225,7 @@ func TestRequestLostRepeats(t *testing.T) {
 	}()
 	in := &c.core.inbox
 	id := uint64(0)
-	for _, what := range []string{"a request is under way", "another one is"} {
+	for _, what := range []string{"a request is under way", "another request is under way"} {
 		until(t, what, func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()
@@ -253,19 +253,19 @@ func TestTryAgain(t *testing.T) {
 	c := open(t, Options[int]{Log: mute()})
 	in := &c.core.inbox
 	for what, meanwhile := range map[string]func(){
-		"another took one": func() { in.taken++ },
-		"one is on its way": func() {
+		"another receiver took one": func() { in.taken++ },
+		"one is pending": func() {
 			in.fetcher.try.crowded, in.fetcher.pulls[0].left, in.fetcher.pulls[0].sign = true, 1, time.Now().Add(time.Hour)
 		},
-		"the servers say so":  nil,
-		"crowded, but no one": func() { in.fetcher.try.crowded = true },
+		"no message":                   nil,
+		"crowded, but none is pending": func() { in.fetcher.try.crowded = true },
 	} {
-		in.fetcher.trying.Lock() // as who tries does
+		in.fetcher.trying.Lock() // as tryTake does
 		result := make(chan error, 1)
 		in.mu.Lock()
 		id := in.fetcher.try.id
 		in.mu.Unlock()
-		silent := make(chan *nats.Msg, 8) // answers go here, and we say what they are
+		silent := make(chan *nats.Msg, 8) // replies go here; the test plays the server
 		sub, err := c.core.conn.nc.ChanSubscribe(c.core.conn.nc.NewRespInbox()+".*", silent)
 		if err != nil {
 			t.Fatal(err)
@@ -275,24 +275,24 @@ func TestTryAgain(t *testing.T) {
 		in.fetcher.try.subject = sub.Subject[:len(sub.Subject)-1]
 		in.mu.Unlock()
 		go func() {
-			_, err := c.core.inbox.tryUntil(nil, make([]*message, 1), asValues) // it is never too late
+			_, err := c.core.inbox.tryUntil(nil, make([]*message, 1), asValues) // no timeout
 			result <- err
 		}()
 		asks := func() {
 			select {
 			case <-silent:
 			case err := <-result:
-				t.Fatalf("%s: who tries does not ask, and gets %v", what, err)
+				t.Fatalf("%s: tryUntil returned %v without a request", what, err)
 			}
 		}
 		asks()
-		in.mu.Lock() // what follows happens before who tries sees the answer
+		in.mu.Lock() // before tryUntil sees the answer
 		c.core.fetcher.handleStatus(&in.fetcher.try, "404", nil)
 		if meanwhile != nil {
 			meanwhile()
 		}
 		in.mu.Unlock()
-		again := what == "another took one" || what == "one is on its way"
+		again := what == "another receiver took one" || what == "one is pending"
 		if again {
 			asks()
 			in.mu.Lock()
@@ -301,12 +301,12 @@ func TestTryAgain(t *testing.T) {
 			in.mu.Unlock()
 		}
 		if err := <-result; err != sluice.ErrEmpty {
-			t.Errorf("%s: who tries gets %v", what, err)
+			t.Errorf("%s: tryUntil: %v", what, err)
 		}
 		in.fetcher.trying.Unlock()
 		in.mu.Lock()
 		if asked := in.fetcher.try.id - id; asked != 1 && !again || again && asked != 2 {
-			t.Errorf("%s: asked %d times", what, asked)
+			t.Errorf("%s: %d requests", what, asked)
 		}
 		in.fetcher.try.subject = subject
 		in.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // of receivers. Invariants while mu is free:
 //
 //   - A receiver in waiters has not been woken: then ready is empty, or at least
-//     len(ready) receivers that were woken have not run yet.
+//     len(ready) receivers were woken and are about to run.
 //   - While a message is wanted, a request is under way, or fetcher.retrying (the next
 //     one is about to be made), or fetcher.watchdog runs, which makes it.
 //   - The inbox owns the messages in ready; takeReady passes them to its caller.

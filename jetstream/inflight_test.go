@@ -10,7 +10,7 @@ import (
 )
 
 // An answer confirms the progress acknowledgments sent before its request, for
-// messages in flight that have not expired: another receiver may have an expired
+// messages in flight that did not expire: another receiver may have an expired
 // one.
 func TestConfirmExtended(t *testing.T) {
 	t.Parallel()
@@ -23,11 +23,11 @@ func TestConfirmExtended(t *testing.T) {
 		marked, alive time.Time
 		want          time.Time
 	}{
-		{"a mark made before", now.Add(-time.Second), now.Add(-5 * time.Second), now.Add(-time.Second)},
-		{"a mark made at once", now, now.Add(-5 * time.Second), now},
-		{"a mark made after", now.Add(time.Second), now.Add(-5 * time.Second), now.Add(-5 * time.Second)},
-		{"a mark that was vouched for", now.Add(-5 * time.Second), now.Add(-time.Second), now.Add(-time.Second)},
-		{"a mark of what has lapsed", now.Add(-time.Second), now.Add(-time.Hour), now.Add(-time.Hour)},
+		{"sent before the request", now.Add(-time.Second), now.Add(-5 * time.Second), now.Add(-time.Second)},
+		{"sent with the request", now, now.Add(-5 * time.Second), now},
+		{"sent after the request", now.Add(time.Second), now.Add(-5 * time.Second), now.Add(-5 * time.Second)},
+		{"confirmed already", now.Add(-5 * time.Second), now.Add(-time.Second), now.Add(-time.Second)},
+		{"expired", now.Add(-time.Second), now.Add(-time.Hour), now.Add(-time.Hour)},
 	} {
 		h.mu.Lock()
 		p.extended, p.confirmed = test.marked, test.alive
@@ -35,7 +35,7 @@ func TestConfirmExtended(t *testing.T) {
 		c.core.deliveries.confirmExtended(p.reply, now)
 		h.mu.Lock()
 		if !p.confirmed.Equal(test.want) {
-			t.Errorf("%s: alive %v before, want %v", test.what, now.Sub(p.confirmed), now.Sub(test.want))
+			t.Errorf("%s: confirmed %v before now, want %v", test.what, now.Sub(p.confirmed), now.Sub(test.want))
 		}
 		h.mu.Unlock()
 	}
@@ -55,11 +55,11 @@ func TestDoneIsBounded(t *testing.T) {
 	}
 	for seq, want := range map[uint64]bool{1: false, 2: false, 3: true, remembered: true, remembered + 2: true, remembered + 3: false} {
 		if got := h.redelivered(newest(seq)); got != want {
-			t.Errorf("value %d is known: %v, want %v", seq, got, want)
+			t.Errorf("value %d is remembered: %v, want %v", seq, got, want)
 		}
 	}
 	if h.redelivered(&message{key: key{seq: 3, time: 1}, reply: "nobody"}) {
-		t.Error("another value of the same number is taken for one that was acknowledged")
+		t.Error("a value with the same sequence number counts as acknowledged")
 	}
 }
 
@@ -76,18 +76,18 @@ func TestRedelivered(t *testing.T) {
 	d := mustDeliver(t, c)
 	again := &message{key: d.message.key, reply: "again", delivered: 2, arrived: time.Now()}
 	if !c.core.deliveries.redelivered(again) {
-		t.Error("what is in hand is taken for new")
+		t.Error("a message in flight counts as new")
 	}
 	if err := d.Ack(); err != nil {
 		t.Fatal(err)
 	}
 	if !c.core.deliveries.redelivered(again) {
-		t.Error("what was acknowledged is taken for new")
+		t.Error("an acknowledged message counts as new")
 	}
 	for _, want := range [][]byte{ackProgress, ackDone, ackDone} {
 		m, err := heard.NextMsgWithContext(patient(t))
 		if err != nil || string(m.Data) != string(want) {
-			t.Fatalf("of the second delivery: %v, %v, want %s", m, err, want)
+			t.Fatalf("acknowledgment of the second delivery: %v, %v, want %s", m, err, want)
 		}
 	}
 	if d.message.delivered != 2 || d.message.confirmed != again.arrived {
@@ -109,7 +109,7 @@ func TestExtendTimer(t *testing.T) {
 	a, b := mustDeliver(t, c), mustDeliver(t, c)
 	for i, d := range []*Delivery[string]{a, b} {
 		if !running() {
-			t.Errorf("nothing is marked with %d in hand", 2-i)
+			t.Errorf("the timer does not run with %d in flight", 2-i)
 		}
 		c.core.deliveries.extend()
 		if err := d.Ack(); err != nil {
@@ -117,17 +117,17 @@ func TestExtendTimer(t *testing.T) {
 		}
 	}
 	if running() {
-		t.Error("it runs with nothing in hand")
+		t.Error("the timer runs with nothing in flight")
 	}
-	c.core.deliveries.extend() // of a timer that had fired before
+	c.core.deliveries.extend() // the timer had fired before
 	if running() {
-		t.Error("it runs again with nothing in hand")
+		t.Error("the timer runs again with nothing in flight")
 	}
 	mustDeliver(t, c)
 	leave(t, c)
 	c.core.deliveries.extend()
 	if running() {
-		t.Error("it runs on after Shutdown")
+		t.Error("the timer runs after Shutdown")
 	}
 }
 
@@ -149,7 +149,7 @@ func listen(t *testing.T, s *server.Server, subjects ...string) (next func() str
 		case m := <-heard:
 			return m.Subject + " " + string(m.Data)
 		case <-patient(t).Done():
-			t.Fatal("nothing is said")
+			t.Fatal("no message was published")
 			return ""
 		}
 	}
@@ -170,7 +170,7 @@ func TestNackDelay(t *testing.T) {
 	c.core.nak(&message{reply: "unseen"}, 0)
 	for _, want := range []string{d.message.reply + ` -NAK {"delay": 60000000000}`, "unseen -NAK"} {
 		if got := next(); got != want {
-			t.Errorf("said %q, want %q", got, want)
+			t.Errorf("published %q, want %q", got, want)
 		}
 	}
 }
@@ -193,9 +193,9 @@ func TestReturnIdle(t *testing.T) {
 	}{
 		{"fresh", false, []time.Duration{0, 0}, 2, nil},
 		{"stale", false, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 1, []string{"lay.0 -NAK", "lay.1 -NAK"}},
-		{"of others", false, []time.Duration{4 * third, 0}, 1, nil},
+		{"overdue", false, []time.Duration{4 * third, 0}, 1, nil},
 		{"for Ready", true, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 2, []string{"lay.1 -NAK"}},
-		{"for Ready for long", true, []time.Duration{third + idleAfter}, 1, []string{"lay.0 +WPI"}},
+		{"for Ready, for long", true, []time.Duration{third + idleAfter}, 1, []string{"lay.0 +WPI"}},
 	} {
 		in.mu.Lock()
 		if in.readable = nil; test.signal {
@@ -218,7 +218,7 @@ func TestReturnIdle(t *testing.T) {
 			t.Errorf("%s: the depth is %d", test.what, in.fetcher.depth)
 		}
 		if p := in.ready[0]; test.signal && now.Sub(p.arrived) > third {
-			t.Errorf("%s: the one that was marked is still as old as before", test.what)
+			t.Errorf("%s: the message for Ready was not extended", test.what)
 		}
 		in.ready, in.readable = nil, nil
 		in.stopIdle()
@@ -228,7 +228,7 @@ func TestReturnIdle(t *testing.T) {
 		}
 		for _, want := range append(test.said, "end ") {
 			if got := next(); got != want {
-				t.Errorf("%s: said %q, want %q", test.what, got, want)
+				t.Errorf("%s: published %q, want %q", test.what, got, want)
 			}
 		}
 	}
@@ -240,12 +240,12 @@ func TestUntrackOther(t *testing.T) {
 	c := open(t, Options[int]{Log: mute()})
 	mine, other := newest(7), newest(7)
 	c.core.deliveries.track(mine)
-	other.confirmed, other.deadline = mine.confirmed, mine.deadline // it has not lapsed by itself
+	other.confirmed, other.deadline = mine.confirmed, mine.deadline // not expired
 	if err := c.core.deliveries.untrack(other); err != ErrExpired {
-		t.Errorf("release of what is not in hand: %v", err)
+		t.Errorf("untrack of another delivery: %v", err)
 	}
 	if err := c.core.deliveries.untrack(mine); err != nil {
-		t.Errorf("release: %v", err)
+		t.Errorf("untrack: %v", err)
 	}
 }
 
@@ -260,11 +260,11 @@ func TestAckSync(t *testing.T) {
 	}
 	again := *d.message
 	if again.delivered++; !c.core.deliveries.redelivered(&again) {
-		t.Error("a value that was confirmed is not known")
+		t.Error("the acknowledged message is not remembered")
 	}
 	leave(t, c)
 	p := newest(8)
 	if p.confirmed = time.Now().Add(time.Hour); c.core.deliveries.ackSync(patient(t), p) != ErrShutdown {
-		t.Error("who has left goes on confirming")
+		t.Error("ackSync continues after Shutdown")
 	}
 }

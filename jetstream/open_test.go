@@ -90,10 +90,10 @@ func TestOpenRetries(t *testing.T) {
 	open(t, o)
 	p := newProxy(t, s.Addr().String())
 	asked := 0
-	p.edit = func(said []byte) {
-		if at := bytes.Index(said, []byte("STREAM.INFO.jobs ")); at >= 0 {
+	p.edit = func(sent []byte) {
+		if at := bytes.Index(sent, []byte("STREAM.INFO.jobs ")); at >= 0 {
 			if asked++; asked == 2 { // not the first one, which finds the stream
-				said[at] = 'X' // nobody answers to that
+				sent[at] = 'X' // no server has this subject
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func TestOpenRetries(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if asked != 3 {
-		t.Errorf("it asked %d times, one of them in vain", asked)
+		t.Errorf("%d requests, want 3", asked)
 	}
 }
 
@@ -131,16 +131,16 @@ func TestOpenForeign(t *testing.T) {
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := Options[string]{Name: "jobs", Dir: dir, AckWait: time.Second} // what was under way comes soon
+	o := Options[string]{Name: "jobs", Dir: dir, AckWait: time.Second} // values in flight are redelivered soon
 	c := open(t, o)
 	mustSend(t, c, "a")
 	mustRecv(t, c, "a")
-	mustSend(t, c, "b") // only now: fetched in advance, it would come after AckWait
+	mustSend(t, c, "b") // not before: if it were fetched ahead, it would be redelivered after AckWait
 	leave(t, c)
 	c = open(t, o)
 	mustRecv(t, c, "b")
 	if _, err := startServer(dir, false); err == nil || !strings.Contains(err.Error(), "is in use by another process") {
-		t.Errorf("a second server in one folder: %v", err)
+		t.Errorf("a second server in one directory: %v", err)
 	}
 	c.Close()
 	leave(t, c)
@@ -174,7 +174,7 @@ func TestTempDir(t *testing.T) {
 	}
 	leave(t, c)
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the folder of a server that is gone: %v", err)
+		t.Errorf("the directory after Shutdown: %v", err)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestAbandoned(t *testing.T) {
 		}
 		held = c.core
 	}()
-	until(t, "an abandoned channel is left", func() bool {
+	until(t, "the channel is shut down", func() bool {
 		runtime.GC()
 		return held.life.shutdown.Load() && held.conn.nc.IsClosed()
 	})
@@ -206,7 +206,7 @@ func TestConn(t *testing.T) {
 	mustRecv(t, c, "a")
 	leave(t, c)
 	if !nc.IsConnected() {
-		t.Error("Shutdown closed a connection that is not its own")
+		t.Error("Shutdown closed the connection of the caller")
 	}
 	if n := nc.NumSubscriptions(); n != 1 { // the client's own, for answers
 		t.Errorf("%d subscriptions are left", n)
@@ -260,7 +260,7 @@ func TestSyncWarning(t *testing.T) {
 				t.Errorf("Stats.Warning is %q, want %q", got, test.want)
 			}
 			if test.want != "" && !strings.Contains(j.String(), "power failure") {
-				t.Errorf("the log does not say it: %s", j.String())
+				t.Errorf("the log has no warning: %s", j.String())
 			}
 		})
 	}
@@ -273,17 +273,17 @@ func with(s *server.Server, user string) string {
 
 // The channel is registered, for the live page.
 func TestRegistered(t *testing.T) {
-	c := open(t, Options[int]{Name: "listed", Limit: 5})
+	c := open(t, Options[int]{Name: "registered", Limit: 5})
 	mustSend(t, c, 1, 2)
 	for _, n := range sluice.Channels() {
-		if n.Name != "listed" {
+		if n.Name != "registered" {
 			continue
 		}
 		s, ok := n.Stats()
 		if n.Kind != "JetStream" || !ok || s.Len != 2 || s.Cap != 5 || s.Sent != 2 || s.BytesOnDisk == 0 || s.Warning != "" {
-			t.Errorf("listed as %q, %v, %+v", n.Kind, ok, s)
+			t.Errorf("registered as %q, %v, %+v", n.Kind, ok, s)
 		}
 		return
 	}
-	t.Error("not listed")
+	t.Error("not registered")
 }

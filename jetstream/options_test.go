@@ -20,10 +20,10 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err, form, c.codec)
 	}
 	if c.limit != 1<<20 || c.serverLimit() != 1<<20 || c.limitBytes != 0 || c.replicas != 1 || c.dedupeWindow != 30*time.Second || c.prefetch != 256 {
-		t.Errorf("of what is stored: %+v", c)
+		t.Errorf("defaults of the stream: %+v", c)
 	}
 	if c.ackWait != 30*time.Second || c.nackDelay != time.Second || c.maxInProgress != time.Hour || c.maxDeliver != 10 || c.ordered || c.log == nil {
-		t.Errorf("of deliveries: %+v", c)
+		t.Errorf("defaults of deliveries: %+v", c)
 	}
 	for what, o := range map[string]*Options[int]{"URL": {Name: "a", URL: "nats://a"}, "Conn": {Name: "a", Conn: &nats.Conn{}}} {
 		if c, _, err := o.resolve(); err != nil || c.replicas != 3 {
@@ -32,11 +32,11 @@ func TestDefaults(t *testing.T) {
 	}
 	c, _, err = (&Options[int]{Name: "a", NackDelay: -1, MaxDeliver: -1, Ordered: true, Prefetch: 7, Limit: sluice.Unlimited}).resolve()
 	if err != nil || c.nackDelay != 0 || c.maxDeliver != 0 || c.prefetch != 1 || c.serverLimit() != -1 {
-		t.Errorf("below 0, strict and without a limit: %+v, %v", c, err)
+		t.Errorf("negative values, Ordered, Unlimited: %+v, %v", c, err)
 	}
 	d := c.deadLetters()
 	if d.name != "a-dead" || d.limit != sluice.Unlimited || d.limitBytes != 0 || d.maxDeliver != 0 || d.ordered || !d.dead {
-		t.Errorf("of dead letters: %+v", d)
+		t.Errorf("config of dead letters: %+v", d)
 	}
 }
 
@@ -54,9 +54,9 @@ func TestValidOptions(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	for _, r := range "./:@[`{ \x00é" { // beside the letters and digits
+	for _, r := range "./:@[`{ \x00é" { // neighbors of the letters and digits
 		if !notInName(r) {
-			t.Errorf("%q is taken in a name", r)
+			t.Errorf("%q is accepted in a name", r)
 		}
 	}
 }
@@ -67,10 +67,10 @@ func TestDirByAnotherName(t *testing.T) {
 	t.Chdir(dir)
 	c, other := open(t, Options[int]{Name: "jobs", Dir: "here"}), open(t, Options[int]{Name: "jobs", Dir: filepath.Join(dir, "here")})
 	if c.core.conn.server != other.core.conn.server {
-		t.Error("two servers in one folder")
+		t.Error("two servers in one directory")
 	}
 	leave(t, c)
-	mustSend(t, other, 1) // the server is there for its other user
+	mustSend(t, other, 1) // the server still has a user
 	mustRecv(t, other, 1)
 }
 
@@ -84,7 +84,7 @@ func TestServerFails(t *testing.T) {
 	}
 	o := Options[int]{Name: "jobs", Dir: dir}
 	if c, err := Open(t.Context(), &o); err == nil || c != nil || !strings.Contains(err.Error(), "the server in "+dir+" did not start") {
-		t.Errorf("Open where a file is in the way: %v", err)
+		t.Errorf("Open with a file in the way: %v", err)
 	}
 	if err := os.Remove(inWay); err != nil {
 		t.Fatal(err)

@@ -24,12 +24,12 @@ type process struct {
 	role  role
 	cmd   *exec.Cmd
 	input io.Closer
-	ended chan struct{} // closed when its output is read to the end
+	ended chan struct{} // closed at the end of its output
 	wait  func() error
 
 	mu    sync.Mutex
 	lines []string
-	told  bool // it may end
+	may   bool // it may end
 }
 
 // begin starts a process.
@@ -74,8 +74,8 @@ func (p *process) read(output io.Reader) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if drained := len(p.lines) > 0 && p.lines[len(p.lines)-1] == theEnd; !p.told && !drained {
-		p.t.Errorf("%v has ended by itself", p)
+	if drained := len(p.lines) > 0 && p.lines[len(p.lines)-1] == theEnd; !p.may && !drained {
+		p.t.Errorf("%v ended too early", p)
 	}
 }
 
@@ -90,7 +90,7 @@ func (p *process) String() string {
 func (p *process) mayEnd() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.told = true
+	p.may = true
 }
 
 // finish closes the input of the process, and waits for it. If it does not end, its
@@ -101,7 +101,7 @@ func (p *process) finish() error {
 	select {
 	case <-p.ended:
 	case <-patient(p.t).Done():
-		p.t.Errorf("%v does not end", p)
+		p.t.Errorf("%v has not ended", p)
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 	}
 	return p.wait()
@@ -124,7 +124,7 @@ func (p *process) until(what string, is func() bool) {
 		}
 		select {
 		case <-p.ended:
-			if !is() { // nor by its last words
+			if !is() { // and its last output does not make it true
 				p.t.Fatalf("%v has ended: %s", p, what)
 			}
 			return true

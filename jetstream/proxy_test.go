@@ -14,10 +14,10 @@ type proxy struct {
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
-	deaf  bool              // what the server says is swallowed
-	mute  bool              // what the client says is
-	edit  func(said []byte) // changes what the client says; or nil
-	shut  bool              // connections are refused
+	deaf  bool              // what the server sends is dropped
+	mute  bool              // what the client sends is dropped
+	edit  func(sent []byte) // changes what the client sends; or nil
+	shut  bool              // new connections are rejected
 }
 
 func newProxy(t testing.TB, to string) *proxy {

@@ -15,23 +15,23 @@ import (
 // maxBatchBytes, unless its first message alone is larger.
 func TestBatchSize(t *testing.T) {
 	t.Parallel()
-	form := func(bytes int) []byte { return make([]byte, bytes) }
-	small := form(1)
+	payload := func(bytes int) []byte { return make([]byte, bytes) }
+	small := payload(1)
 	for _, test := range []struct {
-		forms [][]byte
-		most  int
-		want  int
+		payloads [][]byte
+		most     int
+		want     int
 	}{
 		{[][]byte{small}, maxBatch, 1},
 		{[][]byte{small, small, small}, 2, 2},
 		{[][]byte{small, small, small}, 3, 3},
-		{[][]byte{form(maxBatchBytes - 1), small, small}, maxBatch, 2},
-		{[][]byte{form(maxBatchBytes), small}, maxBatch, 1},
-		{[][]byte{form(maxBatchBytes + 1), small}, maxBatch, 1},
-		{[][]byte{small, form(maxBatchBytes)}, maxBatch, 1},
+		{[][]byte{payload(maxBatchBytes - 1), small, small}, maxBatch, 2},
+		{[][]byte{payload(maxBatchBytes), small}, maxBatch, 1},
+		{[][]byte{payload(maxBatchBytes + 1), small}, maxBatch, 1},
+		{[][]byte{small, payload(maxBatchBytes)}, maxBatch, 1},
 	} {
-		if got := batchSize(test.forms, test.most); got != test.want {
-			t.Errorf("%d forms, of which the first has %d bytes: %d in a run, want %d", len(test.forms), len(test.forms[0]), got, test.want)
+		if got := batchSize(test.payloads, test.most); got != test.want {
+			t.Errorf("%d payloads, the first one of %d bytes: batch of %d, want %d", len(test.payloads), len(test.payloads[0]), got, test.want)
 		}
 	}
 }
@@ -42,21 +42,21 @@ func TestSlots(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	for range maxBatches {
-		if err := c.core.publisher.acquireSlot(canceled()); err != nil { // there is one: it does not wait
+		if err := c.core.publisher.acquireSlot(canceled()); err != nil { // a slot is free: it does not wait
 			t.Fatal(err)
 		}
 	}
 	if n, err := c.SendBatch(canceled(), []int{1, 2}); n != 0 || err != context.Canceled {
-		t.Errorf("SendBatch without a place: %d, %v", n, err)
+		t.Errorf("SendBatch without a free slot: %d, %v", n, err)
 	}
 	<-c.core.publisher.slots
-	for range 3 { // it gives its place back
+	for range 3 { // it releases its slot
 		if n, err := c.SendBatch(patient(t), []int{1, 2}); n != 2 || err != nil {
-			t.Errorf("SendBatch with a place: %d, %v", n, err)
+			t.Errorf("SendBatch with a free slot: %d, %v", n, err)
 		}
 	}
 	if n := len(c.core.publisher.slots); n != maxBatches-1 {
-		t.Errorf("%d places are taken of %d", n, maxBatches-1)
+		t.Errorf("%d slots are taken, want %d", n, maxBatches-1)
 	}
 	crowded := alone(config{})
 	for range maxBatches {
@@ -64,7 +64,7 @@ func TestSlots(t *testing.T) {
 	}
 	crowded.life.cancel()
 	if err := crowded.publisher.acquireSlot(patient(t)); err != ErrShutdown {
-		t.Errorf("who waits for a place at Shutdown: %v", err)
+		t.Errorf("acquireSlot at Shutdown: %v", err)
 	}
 }
 
@@ -81,10 +81,10 @@ func TestSendBatchCanceled(t *testing.T) {
 		}
 		sent <- n
 	}()
-	until(t, "it waits for room", func() bool { s := c.Stats(); return s.Len == 2 && s.SendersWaiting == 1 })
+	until(t, "SendBatch waits for room", func() bool { s := c.Stats(); return s.Len == 2 && s.SendersWaiting == 1 })
 	cancel()
 	if n := <-sent; n != 2 {
-		t.Errorf("%d of 2 are said to be stored", n)
+		t.Errorf("SendBatch reports %d stored, want 2", n)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestSendBatchLengths(t *testing.T) {
 		}
 	}
 	if s := c.Stats(); s.Sent != uint64(next) || s.Received != uint64(next) {
-		t.Errorf("of %d: %+v", next, s)
+		t.Errorf("Stats after %d values: %+v", next, s)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestUnknownStays(t *testing.T) {
 	for what, second := range map[string]error{
 		"the context is done": context.Canceled,
 		"closed":              answer(codeSealed, ""),
-		"refused":             answer(codeTooLarge, ""),
+		"rejected":            answer(codeTooLarge, ""),
 		"full":                answer(codeStoreFailed, textFullValues),
 	} {
 		ctx, cancel := withCancel(t)
@@ -154,7 +154,7 @@ func TestUnknownStays(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		c.core.life.closed.Store(false) // nobody has closed it
+		c.core.life.closed.Store(false) // it is still open
 		before := c.Stats().Sent
 		for range 3 {
 			if err := u.Retry(t.Context()); err != nil {
@@ -207,11 +207,11 @@ func TestRetriesEnd(t *testing.T) {
 	begun := time.Now()
 	err := c.core.publisher.send(patient(t), s, waitNever)
 	if !errors.Is(err, ErrUnknown) || s.unknownSince.Before(begun) || s.unknownSince.After(time.Now()) || attempts != 1 {
-		t.Errorf("the window begins at %v, %v", s.unknownSince, err)
+		t.Errorf("the window starts at %v, %v", s.unknownSince, err)
 	}
 	first := s.unknownSince
 	if err := c.core.publisher.send(patient(t), s, waitNever); !errors.Is(err, ErrUnknown) || s.unknownSince != first {
-		t.Errorf("the window begins anew with each attempt: %v", err)
+		t.Errorf("the window restarts with each attempt: %v", err)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestRecvBatchAtOnce(t *testing.T) {
 		if n, err := c.SendBatch(patient(t), make([]int, 250)); n != 250 || err != nil {
 			t.Fatal(n, err)
 		}
-		until(t, "the consumer knows of them", func() bool { return consumerOf(t, c).NumPending == 250 })
+		until(t, "the consumer has them", func() bool { return consumerOf(t, c).NumPending == 250 })
 		for got := 0; got < 250; calls++ {
 			in.mu.Lock()
 			in.takenAt = time.Time{} // a long time ago
@@ -239,10 +239,10 @@ func TestRecvBatchAtOnce(t *testing.T) {
 			got += n
 		}
 	}
-	// They are nine, and more where a call had what had come when its patience with the
-	// servers was over. Values that are waited for come one by one.
+	// Nine calls, or more if one returned what had come before its timeout. Values that
+	// receivers wait for come one by one.
 	if w := c.Stats().RecvWaits; calls > 50 || w > 50 {
-		t.Errorf("it took %d calls for what was there, of which %d waited", calls, w)
+		t.Errorf("%d calls, of which %d waited", calls, w)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestRecvBatchDeaf(t *testing.T) {
 		_, err := c.RecvBatch(ctx, make([]string, 8))
 		ended <- err
 	}()
-	until(t, "it asks for what is there", asked)
+	until(t, "it requests what the servers have", asked)
 	cancel()
 	if err := <-ended; err != context.Canceled {
 		t.Errorf("RecvBatch: %v", err)
@@ -272,7 +272,7 @@ func TestRecvBatchDeaf(t *testing.T) {
 		_, err := c.RecvBatch(patient(t), make([]string, 8))
 		ended <- err
 	}()
-	until(t, "it waits for one", func() bool {
+	until(t, "it waits", func() bool {
 		c.core.inbox.mu.Lock()
 		defer c.core.inbox.mu.Unlock()
 		return len(c.core.inbox.waiters) == 1
@@ -296,10 +296,10 @@ func TestShutdownUnanswered(t *testing.T) {
 			_, err := c.SendBatch(patient(t), []string{"a", "b"}[:values])
 			sent <- err
 		}()
-		until(t, "they are stored", func() bool { return storedIn(t, s, "jobs") == uint64(values) })
-		c.core.conn.nc.Close() // as Shutdown does at its end
+		until(t, "the values are stored", func() bool { return storedIn(t, s, "jobs") == uint64(values) })
+		c.core.conn.nc.Close() // as Shutdown does
 		if err := <-sent; !errors.Is(err, ErrUnknown) {
-			t.Errorf("SendBatch of %d that are stored: %v", values, err)
+			t.Errorf("SendBatch of %d stored values: %v", values, err)
 		}
 		if err := c.Send(patient(t), "late"); err != ErrShutdown {
 			t.Errorf("Send over a closed connection: %v", err)

@@ -55,7 +55,7 @@ func TestSendRepeats(t *testing.T) {
 		}
 	}
 	if n := storedIn(t, s, "jobs"); n != 5 {
-		t.Errorf("%d stored of 5 sent", n)
+		t.Errorf("%d stored, want 5", n)
 	}
 	mustRecv(t, c, "0", "1", "2", "3", "4")
 }
@@ -84,7 +84,7 @@ func TestSendBatchRepeats(t *testing.T) {
 		}
 	}
 	mustRecv(t, c, want...)
-	until(t, "all is acknowledged", func() bool { return c.Len() == 0 })
+	until(t, "all values are acknowledged", func() bool { return c.Len() == 0 })
 }
 
 // unanswered makes a Send whose value is stored, whose answer is lost, and whose
@@ -102,11 +102,11 @@ func unanswered(t *testing.T, c *Channel[string], p *proxy, s *server.Server) *U
 	err := <-sent
 	var u *UnknownError
 	if !errors.As(err, &u) || !errors.Is(err, ErrUnknown) {
-		t.Fatalf("Send whose answer is lost: %v, want %v", err, ErrUnknown)
+		t.Fatalf("Send with a lost answer: %v, want %v", err, ErrUnknown)
 	}
 	for _, no := range []error{context.Canceled, sluice.ErrClosed, sluice.ErrFull} {
 		if errors.Is(err, no) {
-			t.Errorf("what is unknown is said to be %v", no)
+			t.Errorf("an UnknownError is %v", no)
 		}
 	}
 	p.cut(false)
@@ -127,7 +127,7 @@ func TestUnknownRetry(t *testing.T) {
 		t.Errorf("%d stored after Retry", n)
 	}
 	if n := c.Stats().Sent; n != 1 || u.Values != 1 {
-		t.Errorf("Stats.Sent is %d after Retry of %d value", n, u.Values)
+		t.Errorf("Stats.Sent is %d after Retry of %d values", n, u.Values)
 	}
 }
 
@@ -146,13 +146,13 @@ func TestSendBatchUnknown(t *testing.T) {
 		n, err = c.SendBatch(ctx, batch)
 		sent <- n
 	}()
-	until(t, "a run is stored", func() bool { return storedIn(t, s, "jobs") == maxBatch })
+	until(t, "a batch is stored", func() bool { return storedIn(t, s, "jobs") == maxBatch })
 	cancel()
 	p.cut(false)
 	n := <-sent
 	u := (*UnknownError)(nil)
 	if !errors.As(err, &u) || n != 0 || u.Values != maxBatch {
-		t.Fatalf("SendBatch whose answer is lost: %d, %v, about %+v", n, err, u)
+		t.Fatalf("SendBatch with a lost answer: %d, %v, %+v", n, err, u)
 	}
 	for range 2 {
 		if err := u.Retry(patient(t)); err != nil {
@@ -185,7 +185,7 @@ func TestSendFails(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Send(done, "a"); err != context.Canceled {
-		t.Errorf("Send under a context that is done: %v", err)
+		t.Errorf("Send with a canceled context: %v", err)
 	}
 	mustSend(t, c, "a")
 	if err := c.TrySend("b"); err != sluice.ErrFull {
@@ -320,16 +320,16 @@ func TestTooLarge(t *testing.T) {
 	_, batchErr := c.SendBatch(t.Context(), []string{"b", large})
 	for _, err := range []error{c.Send(t.Context(), large), c.TrySend(large), batchErr} {
 		if !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "the value has 1048576 bytes, max_payload of the servers is 1048576") {
-			t.Errorf("a value of a mebibyte: %v", err)
+			t.Errorf("a value of 1 MiB: %v", err)
 		}
 	}
 	if n := c.Len(); n != 0 {
-		t.Errorf("%d are stored", n)
+		t.Errorf("%d values are stored", n)
 	}
 	fits := large[:1<<20-maxHeaders]
 	mustSend(t, c, fits)
 	mustRecv(t, c, fits)
-	many := slices.Repeat([]string{fits}, 10) // more bytes than a run has
+	many := slices.Repeat([]string{fits}, 10) // more than maxBatchBytes
 	if n, err := c.SendBatch(patient(t), many); n != 10 || err != nil {
 		t.Fatalf("SendBatch of 10 MiB: %d, %v", n, err)
 	}
@@ -342,7 +342,7 @@ func TestLargerThanLimitBytes(t *testing.T) {
 	c := open(t, Options[string]{LimitBytes: 1000})
 	fits := strings.Repeat("a", 1000-minOverhead-len(c.core.subject))
 	if err := c.TrySend(fits + "a"); !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "takes 1001 bytes, LimitBytes is 1000") {
-		t.Errorf("a value that does not fit: %v", err)
+		t.Errorf("a value that is too large: %v", err)
 	}
 	if err := c.TrySend(fits); err != nil {
 		t.Errorf("a value that just fits: %v", err)
@@ -355,11 +355,11 @@ func TestSendBatchCodec(t *testing.T) {
 	c := open(t, Options[any]{})
 	n, err := c.SendBatch(t.Context(), []any{"a", "b", func() {}, "c"})
 	if n != 2 || err == nil || !strings.Contains(err.Error(), "unsupported type") {
-		t.Errorf("SendBatch with a func as its third: %d, %v", n, err)
+		t.Errorf("SendBatch with a func as the third value: %d, %v", n, err)
 	}
 	mustRecv(t, c, any("a"), any("b"))
 	if n, err := c.SendBatch(canceled(), []any{"a", func() {}}); n != 0 || err != context.Canceled {
-		t.Errorf("SendBatch, of which nothing was sent: %d, %v", n, err)
+		t.Errorf("SendBatch with a canceled context: %d, %v", n, err)
 	}
 }
 
@@ -386,7 +386,7 @@ func TestDeleted(t *testing.T) {
 	}
 	received := make(chan error, 1)
 	go func() {
-		_, err := c.Recv(context.Background()) // an end of its context would tell it, too
+		_, err := c.Recv(context.Background()) // must not end with its context
 		received <- err
 	}()
 	until(t, "a receiver waits", func() bool { return c.Stats().ReceiversWaiting == 1 })
@@ -399,7 +399,7 @@ func TestDeleted(t *testing.T) {
 			t.Errorf("Recv: %v", err)
 		}
 	case <-patient(t).Done():
-		t.Error("who waits is not told")
+		t.Error("the receiver still waits")
 	}
 	if err := c.Send(patient(t), 1); err != ErrDeleted {
 		t.Errorf("Send: %v", err)

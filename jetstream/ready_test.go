@@ -80,22 +80,22 @@ func TestCloseUnheard(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, learn := range map[string]func(c *Channel[int]){
-		"by a Send": func(c *Channel[int]) {
+		"from a Send": func(c *Channel[int]) {
 			if err := c.TrySend(1); err != sluice.ErrClosed {
 				t.Errorf("TrySend: %v", err)
 			}
 		},
-		"by who tries": func(c *Channel[int]) {
-			c.core.stream.checkedAt.Store(int64(time.Since(epoch) - pullWait)) // as if it was so long ago
-			// A second look makes sure that nothing is left.
+		"from TryRecv": func(c *Channel[int]) {
+			c.core.stream.checkedAt.Store(int64(time.Since(epoch) - pullWait)) // as if the last check was that long ago
+			// A second check may find that it is drained.
 			if _, err := c.TryRecv(); err != sluice.ErrClosed && err != sluice.ErrEmpty || !c.core.life.closed.Load() {
 				t.Errorf("TryRecv: %v, and closed is %v", err, c.core.life.closed.Load())
 			}
 		},
-		"by a request": func(c *Channel[int]) {
+		"from a request": func(c *Channel[int]) {
 			in := &c.core.inbox
 			var m *nats.Msg
-			until(t, "a request waits", func() bool { // one that got lost is made again
+			until(t, "a request waits", func() bool { // a request that is lost is repeated
 				in.mu.Lock()
 				defer in.mu.Unlock()
 				_, free := in.fetcher.outstanding()
@@ -155,12 +155,12 @@ func TestWatchDrain(t *testing.T) {
 			_, err := c.Recv(ctx)
 			received <- err
 		}()
-		until(t, "it is watched", watched)
+		until(t, "the watch runs", watched)
 		cancel()
 		if err := <-received; err != ctx.Err() {
 			t.Errorf("Recv: %v", err)
 		}
-		until(t, "it is not", func() bool { return !watched() })
+		until(t, "the watch has stopped", func() bool { return !watched() })
 	}
 	if err := d.Ack(); err != nil {
 		t.Fatal(err)
@@ -193,6 +193,6 @@ func TestCloseHeard(t *testing.T) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.fetcher.quiet {
-		t.Error("only as its request ended")
+		t.Error("only after the request expired")
 	}
 }

@@ -34,11 +34,11 @@ func TestRedelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := c.Len(); n != 0 {
-		t.Errorf("%d are left", n)
+		t.Errorf("%d values are left", n)
 	}
 	for _, err := range []error{d.Ack(), d.Nack(), d.AckSync(t.Context()), d.InProgress()} {
 		if err != ErrSettled {
-			t.Errorf("of a delivery that is acknowledged: %v", err)
+			t.Errorf("after AckSync: %v", err)
 		}
 	}
 }
@@ -51,9 +51,9 @@ func TestRedeliveryAfterShutdown(t *testing.T) {
 	c, other := open(t, o), open(t, o)
 	mustSend(t, c, "a")
 	before := mustDeliver(t, c).Attempt
-	leave(t, c) // with it in hand, as somebody who dies has
+	leave(t, c) // with it in flight, as when the process dies
 	if d := mustDeliver(t, other); d.Value != "a" || d.Attempt <= before {
-		t.Errorf("a delivery after the %d of who left: %+v", before, d)
+		t.Errorf("after attempt %d in another process: %+v", before, d)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestInProgress(t *testing.T) {
 	s := listening(t, nil)
 	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, AckWait: time.Minute, Log: mute()})
 	if c.core.deliveries.interval != 20*time.Second {
-		t.Errorf("marks come every %v of an AckWait of a minute", c.core.deliveries.interval)
+		t.Errorf("interval is %v with an AckWait of 1m", c.core.deliveries.interval)
 	}
 	c.core.deliveries.interval = 10 * time.Millisecond
 	heard, err := client(t, s.ClientURL()).SubscribeSync("$JS.ACK.jobs.>")
@@ -75,13 +75,13 @@ func TestInProgress(t *testing.T) {
 	for range 4 {
 		m, err := heard.NextMsgWithContext(patient(t))
 		if err != nil || string(m.Data) != string(ackProgress) {
-			t.Fatalf("of a delivery in hand: %v, %v", m, err)
+			t.Fatalf("acknowledgment of a delivery in flight: %v, %v", m, err)
 		}
 	}
 	if err := d.Ack(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the acknowledgement is heard", func() bool {
+	until(t, "the acknowledgment arrives", func() bool {
 		m, err := heard.NextMsgWithContext(patient(t))
 		return err == nil && string(m.Data) == string(ackDone)
 	})
@@ -96,7 +96,7 @@ func TestExpired(t *testing.T) {
 	c.core.deliveries.extend()
 	c.core.deliveries.mu.Lock()
 	if n := len(c.core.deliveries.inFlight); n > 0 {
-		t.Errorf("%d of what has lapsed are still in hand", n)
+		t.Errorf("%d expired deliveries are still in flight", n)
 	}
 	c.core.deliveries.mu.Unlock()
 	if err := d.Ack(); err != ErrExpired {
@@ -106,17 +106,17 @@ func TestExpired(t *testing.T) {
 		t.Errorf("InProgress after MaxInProgress: %v", err)
 	}
 	if n := c.Len(); n != 2 {
-		t.Errorf("%d stored, want the 2 that nobody acknowledged", n)
+		t.Errorf("%d stored, want the 2 that were not acknowledged", n)
 	}
 
 	c = open(t, Options[string]{Log: mute()})
 	mustSend(t, c, "a")
 	d = mustDeliver(t, c)
 	c.core.deliveries.mu.Lock()
-	d.message.confirmed = d.message.confirmed.Add(-c.core.config.ackWait) // as if the process had stood still
+	d.message.confirmed = d.message.confirmed.Add(-c.core.config.ackWait) // as if the process had been paused
 	c.core.deliveries.mu.Unlock()
 	if err := d.Nack(); err != ErrExpired {
-		t.Errorf("Nack after AckWait without a mark: %v", err)
+		t.Errorf("Nack after AckWait: %v", err)
 	}
 }
 
@@ -136,10 +136,10 @@ func TestAckLost(t *testing.T) {
 	if err := client(t, s.ClientURL()).Publish(d.message.reply, ackNak); err != nil { // as the servers do after AckWait
 		t.Fatal(err)
 	}
-	go func() { _, _ = c.Recv(c.core.life.ctx) }() // it comes to who waits
+	go func() { _, _ = c.Recv(c.core.life.ctx) }() // a receiver gets redeliveries
 	until(t, "it is acknowledged again", func() bool { return c.Len() == 0 })
 	if n := c.Stats().Received; n != 2 {
-		t.Errorf("%d received of 2", n)
+		t.Errorf("Stats.Received is %d, want 2", n)
 	}
 }
 
@@ -147,14 +147,14 @@ func TestAckLost(t *testing.T) {
 // receivers get them.
 func TestPrefetchReturned(t *testing.T) {
 	t.Parallel()
-	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Prefetch: 16, AckWait: 2 * time.Hour} // that is not it
+	o := Options[int]{Name: "jobs", Dir: t.TempDir(), Prefetch: 16, AckWait: 2 * time.Hour} // not by AckWait
 	stalled, other := open(t, o), open(t, o)
 	const total = 200
 	for i := range total {
 		mustSend(t, stalled, i)
 	}
 	var seen []int
-	for range total / 2 { // fast enough to have more fetched
+	for range total / 2 { // fast enough to fetch ahead
 		v, err := stalled.Recv(patient(t))
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func TestPrefetchReturned(t *testing.T) {
 	}
 	stalled.core.inbox.mu.Lock()
 	if n := len(stalled.core.inbox.ready); n > o.Prefetch {
-		t.Errorf("%d are fetched in advance", n)
+		t.Errorf("%d values are ready", n)
 	}
 	stalled.core.inbox.mu.Unlock()
 	for range total / 2 {
@@ -174,7 +174,7 @@ func TestPrefetchReturned(t *testing.T) {
 		seen = append(seen, v)
 	}
 	if slices.Sort(seen); len(slices.Compact(seen)) != total {
-		t.Errorf("of %d values %d arrived", total, len(slices.Compact(seen)))
+		t.Errorf("%d values, %d arrived", total, len(slices.Compact(seen)))
 	}
 }
 
@@ -188,7 +188,7 @@ func TestOrdered(t *testing.T) {
 	for want := 1; want <= 3; want++ {
 		d := mustDeliver(t, c)
 		if _, err := other.TryRecv(); err != sluice.ErrEmpty {
-			t.Errorf("TryRecv while another has a value in hand: %v", err)
+			t.Errorf("TryRecv while a value is in flight: %v", err)
 		}
 		if err := d.Nack(); err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
-		t.Errorf("Recv after all were done or dead: %v", err)
+		t.Errorf("Recv after the last value: %v", err)
 	}
 	if s := c.Stats(); s.Dropped != 2 {
 		t.Errorf("Stats.Dropped is %d, want the 2 dead letters", s.Dropped)
@@ -263,7 +263,7 @@ func TestNoDeadLetters(t *testing.T) {
 	for i := range 15 {
 		d := mustDeliver(t, c)
 		if d.Attempt != i+1 {
-			t.Errorf("try %d is said to be %d", i+1, d.Attempt)
+			t.Errorf("attempt %d has Attempt %d", i+1, d.Attempt)
 		}
 		if err := d.Nack(); err != nil {
 			t.Fatal(err)
@@ -298,7 +298,7 @@ func TestWorkers(t *testing.T) {
 		return nil
 	}), &workers.RunOptions[*Delivery[int]]{OnUnprocessed: func(d *Delivery[int]) { _ = d.Nack() }})
 	if err != nil {
-		t.Errorf("Workers: %v", err)
+		t.Errorf("workers.Run: %v", err)
 	}
 	for i := range jobs {
 		if done[i] != 1 {
@@ -329,7 +329,7 @@ func TestReconnects(t *testing.T) {
 	c.Close()
 	all.Wait()
 	if len(seen) != total {
-		t.Errorf("%d arrived of %d", len(seen), total)
+		t.Errorf("%d of %d values arrived", len(seen), total)
 	}
 	for v, n := range seen {
 		if n > 1 {
@@ -380,13 +380,13 @@ func TestCloseElsewhere(t *testing.T) {
 		t.Errorf("Send to a channel closed elsewhere: %v", err)
 	}
 	if n := here.Stats().ReceiversWaiting; n != 1 {
-		t.Error("a receiver went while a value may still come back")
+		t.Error("a receiver returned while a value is in flight")
 	}
 	if err := d.Ack(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-received; err != sluice.ErrClosed {
-		t.Errorf("Recv after the last value was acknowledged elsewhere: %v", err)
+		t.Errorf("Recv after the last acknowledgment: %v", err)
 	}
 }
 
@@ -401,7 +401,7 @@ func TestCloseUnconfirmed(t *testing.T) {
 	if err := c.CloseContext(short); err == nil || !strings.Contains(err.Error(), `closing channel "jobs"`) {
 		t.Errorf("CloseContext without a connection: %v", err)
 	}
-	for range ready { // it is closed here
+	for range ready { // it is closed
 	}
 	if err := c.Send(t.Context(), "a"); err != sluice.ErrClosed {
 		t.Errorf("Send after CloseContext: %v", err)

@@ -72,10 +72,10 @@ func TestDeliveredMeanwhile(t *testing.T) {
 	c.core.stream.mu.Lock()
 	defer c.core.stream.mu.Unlock()
 	if err := c.core.stream.repair(t.Context(), &natsjs.StreamInfo{}); err != nil || c.core.warnings.String() != "" {
-		t.Errorf("%v; the warning: %q", err, c.core.warnings.String())
+		t.Errorf("%v; warning: %q", err, c.core.warnings.String())
 	}
 	if err := c.core.stream.repair(canceled(), &natsjs.StreamInfo{}); err == nil {
-		t.Error("who does not hear of the consumer takes that for well")
+		t.Error("repair without the state of the consumer succeeded")
 	}
 	c.core.inbox.mu.Lock()
 	c.core.stream.consumer = hasDelivered{upTo: 15}
@@ -84,7 +84,7 @@ func TestDeliveredMeanwhile(t *testing.T) {
 		t.Error(err)
 	}
 	if w := c.core.warnings.String(); !strings.Contains(w, "the consumer delivered sequence 15, but the last one stored is 1") {
-		t.Errorf("the warning: %q", w)
+		t.Errorf("warning: %q", w)
 	}
 }
 
@@ -125,39 +125,39 @@ func TestSkipped(t *testing.T) {
 		}
 	}
 	suspected := &c.core.stream.suspicion
-	c.core.stream.mu.Lock() // nobody else looks
+	c.core.stream.mu.Lock() // no other check runs
 	defer c.core.stream.mu.Unlock()
 	for what, other := range map[string]func(){
-		"nothing is stored":         func() { look(3, 0, 5, 0, 0) },
-		"some are to be delivered":  func() { look(3, 1, 5, 1, 0) },
-		"some are in hand":          func() { look(3, 1, 5, 0, 1) },
-		"the first is not yet done": func() { look(3, 1, 2, 0, 0) },
+		"no value is stored":                  func() { look(3, 0, 5, 0, 0) },
+		"values are pending":                  func() { look(3, 1, 5, 1, 0) },
+		"values are in flight":                func() { look(3, 1, 5, 0, 1) },
+		"the first value is not acknowledged": func() { look(3, 1, 2, 0, 0) },
 	} {
 		look(3, 1, 3, 0, 0)
 		if suspected.first != 3 || suspected.since.IsZero() {
-			t.Errorf("what is passed over is not suspected: %+v", *suspected)
+			t.Errorf("a skipped value is not suspected: %+v", *suspected)
 		}
 		if other(); suspected.first != 0 {
-			t.Errorf("%s, and it is suspected on", what)
+			t.Errorf("%s, and the suspicion remains", what)
 		}
 	}
 	look(3, 1, 5, 0, 0)
 	look(4, 1, 5, 0, 0)
 	if suspected.first != 4 {
-		t.Error("another value is suspected for the one before it")
+		t.Error("the suspicion is about another value")
 	}
 	look(4, 1, 5, 0, 0) // too soon
 	if w := c.core.warnings.String(); w != "" {
-		t.Errorf("it is taken for sure: %q", w)
+		t.Errorf("recreated too early: %q", w)
 	}
 	suspected.since = suspected.since.Add(-suspicionTime)
 	before := consumerOf(t, c).Created
 	look(4, 1, 5, 0, 0)
 	if w := c.core.warnings.String(); !strings.Contains(w, "counts everything up to sequence 5 as acknowledged, but 4 is stored") {
-		t.Errorf("the warning: %q", w)
+		t.Errorf("warning: %q", w)
 	}
 	if !consumerOf(t, c).Created.After(before) || suspected.first != 0 {
-		t.Errorf("the consumer is the one that passed it over, or suspected itself: %+v", *suspected)
+		t.Errorf("the consumer was not recreated, or is suspected itself: %+v", *suspected)
 	}
 }
 

@@ -28,8 +28,8 @@ func (s *stream) close() {
 
 // closeLater retries a Close that failed with err until it succeeds.
 func (s *stream) closeLater(err error) {
-	s.warn(warnClose, "the servers have not confirmed Close yet: other processes may still send")
-	s.log.Error("jetstream: the servers have not confirmed Close, retrying", "error", err)
+	s.warn(warnClose, "Close is not confirmed by the servers yet: other processes may still send")
+	s.log.Error("jetstream: Close is not confirmed by the servers, retrying", "error", err)
 	s.life.start(func() {
 		for !s.life.shutdown.Load() {
 			if err := s.seal(s.life.ctx); err == nil || errors.Is(err, ErrDeleted) {

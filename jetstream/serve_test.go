@@ -19,21 +19,21 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// The test binary has other roles, in processes of their own: roleVariable says which,
-// and carries what they need. Each ends when its standard input does, so none outlives
-// the test.
+// roleVariable is the environment variable with the role of a process: the test binary has
+// other roles, in processes of their own. Each ends with its standard input, so none
+// outlives the test.
 const roleVariable = "SLUICE_TEST_ROLE"
 
 // A role is what a process does.
 type role struct {
 	Kind string // "server", "sender" or "receiver"
 	Name string
-	// of a server
+	// for a server
 	Port, RoutePort int
 	Routes          []string
 	Dir             string
 	Always          bool // sync every write
-	// of the others; without a URL the server is inside of the process, in Dir
+	// for senders and receivers; without a URL the server is embedded, in Dir
 	URL    string
 	Number int
 }
@@ -125,11 +125,11 @@ func (r role) sender() error {
 		ended.Store(true)
 	}()
 	out := bufio.NewWriter(os.Stdout)
-	tell := func(sign string, vs ...string) {
+	report := func(sign string, vs ...string) {
 		for _, v := range vs {
 			fmt.Fprintln(out, sign+v)
 		}
-		_ = out.Flush() // the parent counts them, and is gone if this fails
+		_ = out.Flush() // the parent reads it; if this fails, the parent is gone
 	}
 	last, longest := time.Now(), time.Duration(0)
 	for i := 0; !ended.Load(); i++ {
@@ -138,18 +138,18 @@ func (r role) sender() error {
 			batch[j] = fmt.Sprintf("%d.%d.%d", r.Number, i, j)
 		}
 		n, err := c.SendBatch(context.Background(), batch)
-		tell("+", batch[:n]...)
+		report("+", batch[:n]...)
 		switch {
 		case errors.Is(err, ErrUnknown):
-			tell("?", batch[n:]...)
+			report("?", batch[n:]...)
 		case err != nil:
-			tell("-", batch[n:]...)
+			report("-", batch[n:]...)
 		}
 		longest = max(longest, time.Since(last))
 		last = time.Now()
-		time.Sleep(time.Millisecond) // a load, not a flood
+		time.Sleep(time.Millisecond) // below saturation
 	}
-	tell("~", fmt.Sprint(longest.Milliseconds()))
+	report("~", fmt.Sprint(longest.Milliseconds()))
 	return c.Shutdown(context.Background())
 }
 
@@ -176,6 +176,6 @@ func (r role) receiver() error {
 		if err := out.Flush(); err != nil {
 			return err
 		}
-		_ = d.Ack() // or it comes again
+		_ = d.Ack() // or it is redelivered
 	}
 }

@@ -16,28 +16,28 @@ func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var of counters
 		w := &of.sendWaits
-		sees := func(n uint64, now int, total time.Duration) {
+		want := func(n uint64, now int, total time.Duration) {
 			t.Helper()
 			if w.n != n || w.now != now || w.time() != total {
 				t.Errorf("%d waits, %d now, of %v; want %d, %d, %v", w.n, w.now, w.time(), n, now, total)
 			}
 		}
-		sees(0, 0, 0)
+		want(0, 0, 0)
 		first := of.sendWait()
 		time.Sleep(time.Second)
-		sees(1, 1, time.Second)
+		want(1, 1, time.Second)
 		second := of.sendWait()
 		time.Sleep(time.Second)
-		sees(2, 2, 3*time.Second)
+		want(2, 2, 3*time.Second)
 		first()
 		time.Sleep(time.Second)
-		sees(2, 1, 4*time.Second)
+		want(2, 1, 4*time.Second)
 		second()
 		time.Sleep(time.Second)
-		sees(2, 0, 4*time.Second)
+		want(2, 0, 4*time.Second)
 		of.recvWait()()
 		if of.recvWaits.n != 1 || w.n != 2 {
-			t.Errorf("a wait of a receiver: %d of receivers, %d of senders", of.recvWaits.n, w.n)
+			t.Errorf("waits: %d of receivers, %d of senders", of.recvWaits.n, w.n)
 		}
 	})
 }
@@ -61,9 +61,9 @@ func TestWarnings(t *testing.T) {
 	c := newCore(config{log: j.log()}, &connection{})
 	for range 2 {
 		c.warn(warnSync, "zeal")
-		c.warn(warnClose, "ardour")
+		c.warn(warnClose, "ardor")
 	}
-	if got := c.warnings.String(); got != "ardour; zeal" {
+	if got := c.warnings.String(); got != "ardor; zeal" {
 		t.Errorf("two warnings: %q", got)
 	}
 	if n := strings.Count(j.String(), "zeal"); n != 1 {
@@ -71,11 +71,11 @@ func TestWarnings(t *testing.T) {
 	}
 	c.warn(warnClose, "")
 	if got := c.warnings.String(); got != "zeal" {
-		t.Errorf("one is withdrawn: %q", got)
+		t.Errorf("after one was withdrawn: %q", got)
 	}
 	c.warn(warnSync, "more zeal")
 	if got := c.warnings.String(); got != "more zeal" || !strings.Contains(j.String(), "more zeal") {
-		t.Errorf("one has changed: %q", got)
+		t.Errorf("after one has changed: %q", got)
 	}
 }
 

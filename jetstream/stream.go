@@ -31,7 +31,7 @@ type stream struct {
 	checkedAt atomic.Int64 // when the last check began, in ns since epoch
 }
 
-// What is stored with a stream beside its settings.
+// Metadata of the stream, and names.
 const (
 	metaCodec   = "sluice.codec"
 	metaVersion = "sluice.version"

@@ -13,26 +13,26 @@ import (
 // and no other server, unless the replicas are unknown.
 func TestLaxServers(t *testing.T) {
 	t.Parallel()
-	tells := func(name string, always bool) varz {
+	report := func(name string, always bool) varz {
 		var v varz
 		v.Server.Name = name
 		v.Data.JetStream.Config.SyncAlways = always
 		v.Data.JetStream.Config.SyncInterval = time.Minute
 		return v
 	}
-	found := map[string]varz{"a": tells("a", true), "b": tells("b", false), "c": tells("c", true)}
+	found := map[string]varz{"a": report("a", true), "b": report("b", false), "c": report("c", true)}
 	for _, test := range []struct {
-		holders []string
-		want    string
+		replicas []string
+		want     string
 	}{
 		{[]string{"a", "c"}, ""},
 		{[]string{"b", "a"}, ": b syncs every 1m0s"},
 		{[]string{"d", "b", "a"}, ": b syncs every 1m0s, d did not answer"},
 		{nil, ": b syncs every 1m0s"},
 	} {
-		got := laxServers(test.holders, found)
+		got := laxServers(test.replicas, found)
 		if (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
-			t.Errorf("of %v: %q, want %q", test.holders, got, test.want)
+			t.Errorf("replicas %v: %q, want %q", test.replicas, got, test.want)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestReplicas(t *testing.T) {
 	} {
 		s := stream{handle: knownAs{info: natsjs.StreamInfo{Cluster: test.cluster}}}
 		if got := s.replicas(); !slices.Equal(got, test.want) {
-			t.Errorf("of %+v: %q, want %q", test.cluster, got, test.want)
+			t.Errorf("cluster %+v: %q, want %q", test.cluster, got, test.want)
 		}
 	}
 }

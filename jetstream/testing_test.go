@@ -18,13 +18,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain checks that no goroutine outlives the tests, including those of embedded
-// servers.
+// TestMain checks that no goroutine outlives the tests, embedded servers included.
 func TestMain(m *testing.M) {
 	if serve() {
 		return
 	}
-	// They wait more than they compute. This is the default: the command line comes later.
+	// The tests mostly wait. This is the default: the command line is parsed later.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -95,7 +94,7 @@ func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for ctx := patient(t); !is(); time.Sleep(time.Millisecond) {
 		if ctx.Err() != nil {
-			t.Fatalf("it did not happen: %s", what)
+			t.Fatalf("timeout waiting until %s", what)
 		}
 	}
 }
@@ -166,7 +165,7 @@ func listening(t testing.TB, change func(*server.Options)) *server.Server {
 	}
 	s.Start()
 	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the server does not start")
+		t.Fatal("the server did not start")
 	}
 	t.Cleanup(func() { stop(s) })
 	return s
