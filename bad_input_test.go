@@ -150,7 +150,7 @@ func TestNilContext(t *testing.T) {
 			})
 		}
 	}
-	mustPanic(t, "All", []string{"nil context"}, func() { sluice.NewElastic[int](1, nil).All(nil) })
+	mustPanic(t, "Values", []string{"nil context"}, func() { sluice.NewElastic[int](1, nil).Values(nil) })
 }
 
 // TestHugeCapacity: a capacity is a promise about values, not a reason to
@@ -169,7 +169,7 @@ func TestHugeCapacity(t *testing.T) {
 	}
 }
 
-func checkOneValue[T comparable](t *testing.T, c sluice.Chan[T], capacity int, v T) {
+func checkOneValue[T comparable](t *testing.T, c sluice.Channel[T], capacity int, v T) {
 	t.Helper()
 	if c.Cap() != capacity {
 		t.Errorf("made with %d: Cap is %d", capacity, c.Cap())

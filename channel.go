@@ -3,7 +3,6 @@ package sluice
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -88,23 +87,6 @@ func (c *channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 	return c.engine.RecvBatch(ctx, buf)
 }
 
-// All returns an iterator that receives until the channel is closed and drained
-// or ctx is done while it waits. After the loop, ctx.Err() tells the two apart.
-// Values are received one by one: leaving the loop early loses none.
-func (c *channel[T]) All(ctx context.Context) iter.Seq[T] {
-	if ctx == nil {
-		panic("sluice: All: nil context")
-	}
-	return func(yield func(T) bool) {
-		for {
-			v, err := c.engine.Recv(ctx)
-			if err != nil || !yield(v) {
-				return
-			}
-		}
-	}
-}
-
 // TryRecvBatch receives as many values as there are now, up to len(buf), into buf, in
 // order. If there are none it fails with [ErrEmpty], or with [ErrClosed] once the
 // channel is closed and drained. An empty buf returns 0, nil.
@@ -112,7 +94,7 @@ func (c *channel[T]) TryRecvBatch(buf []T) (n int, err error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	n, err = c.engine.RecvBatch(expired{}, buf)
+	n, err = c.engine.RecvBatch(engine.NoWait{}, buf)
 	if err == context.Canceled {
 		err = ErrEmpty
 	}
@@ -174,19 +156,3 @@ func (c *channel[T]) Cap() int { return c.engine.Cap() }
 // Stats returns one consistent view of the channel's counters. It briefly holds
 // up senders and receivers: call it once a second, not once a value.
 func (c *channel[T]) Stats() Stats { return Stats(c.engine.Stats()) }
-
-// expired is a context that was done from the start: what can proceed under it
-// proceeds, and nothing waits.
-type expired struct{}
-
-func (expired) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
-func (expired) Done() <-chan struct{}                   { return alreadyDone }
-func (expired) Err() error                              { return context.Canceled }
-func (expired) Value(any) any                           { return nil }
-
-// alreadyDone is closed.
-var alreadyDone = func() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()

@@ -27,7 +27,7 @@ func TestChannelsListsKinds(t *testing.T) {
 	bounded := &sluice.BoundedOptions[int]{Name: name}
 	elastic := &sluice.ElasticOptions[int]{Name: name}
 	sized := &sluice.ElasticOptions[int]{Name: name, LimitBytes: 100, Size: func(int) int { return 1 }}
-	all := []sluice.Chan[int]{
+	all := []sluice.Channel[int]{
 		sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name}),
 		sluice.NewBounded(4, bounded), sluice.NewBounded(64, bounded), sluice.NewBounded(1<<20, bounded),
 		sluice.NewElastic(64, elastic), sluice.NewElastic(64, sized),

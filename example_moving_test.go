@@ -48,7 +48,7 @@ func Example_movingTo() {
 		}
 	}()
 
-	for line := range lines.All(ctx) {
+	for line := range lines.Values(ctx).All() {
 		fmt.Println(line)
 	}
 	if err := ctx.Err(); err != nil {

@@ -50,7 +50,7 @@ func Example_orderPerKey() {
 		part := sluice.NewBounded(128, &sluice.BoundedOptions[event]{SingleReceiver: true})
 		parts[i] = part
 		workers.Go(func() {
-			for e := range part.All(ctx) {
+			for e := range part.Values(ctx).All() {
 				mu.Lock()
 				seen[e.account] = append(seen[e.account], e.n)
 				mu.Unlock()
@@ -82,7 +82,7 @@ func Example_requestReply() {
 	questions := sluice.NewBounded[question](64, nil)
 	defer questions.Close()
 	go func() {
-		for q := range questions.All(ctx) {
+		for q := range questions.Values(ctx).All() {
 			q.answer <- q.n * q.n // has room: never waits for who asked
 		}
 	}()

@@ -36,7 +36,7 @@ func Example_fanIn() {
 	}()
 
 	received := map[string][]string{}
-	for line := range lines.All(ctx) {
+	for line := range lines.Values(ctx).All() {
 		name, number, _ := strings.Cut(line, " ")
 		received[name] = append(received[name], number) // in order for each source
 	}
@@ -55,7 +55,7 @@ func Example_freshestValue() {
 	}
 	price.Close()
 
-	for now := range price.All(ctx) {
+	for now := range price.Values(ctx).All() {
 		fmt.Println("now", now)
 	}
 	fmt.Println("missed", price.Stats().Dropped)

@@ -43,7 +43,7 @@ func ExampleSelect() {
 	}
 	requests.Close()
 	all := ""
-	for result := range results.All(ctx) {
+	for result := range results.Values(ctx).All() {
 		all += result
 	}
 	fmt.Println(all)

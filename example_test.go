@@ -24,7 +24,7 @@ func Example() {
 		}
 	}()
 
-	for line := range lines.All(ctx) {
+	for line := range lines.Values(ctx).All() {
 		fmt.Println(line)
 	}
 	// Output:
@@ -201,24 +201,23 @@ func ExampleBounded_Close() {
 	// true
 }
 
-// All ends when the channel is drained and when the context is done; the
-// context tells which.
-func ExampleBounded_All() {
+// Err reports why a loop ended. This one ended because of its context, so some values may be
+// missing; it is nil after a loop that received everything.
+func ExampleBounded_Values() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := sluice.NewBounded[int](4, nil)
 	_, _ = c.SendBatch(ctx, []int{1, 2})
 	cancel()
 
-	for v := range c.All(ctx) { // what is there is delivered: that needs no wait
+	values := c.Values(ctx)
+	for v := range values.All() { // queued values are received without a wait
 		fmt.Println(v)
 	}
-	if err := ctx.Err(); err != nil {
-		fmt.Println("not all:", err)
-	}
+	fmt.Println(values.Err())
 	// Output:
 	// 1
 	// 2
-	// not all: context canceled
+	// context canceled
 }
 
 // Ready goes into a select beside built-in channels.
@@ -297,7 +296,7 @@ func ExampleSharded_SendKey() {
 	_ = payments.SendKey(ctx, account, "withdrawal")
 	payments.Close()
 
-	for payment := range payments.All(ctx) {
+	for payment := range payments.Values(ctx).All() {
 		fmt.Println(payment)
 	}
 	// Output:

@@ -17,35 +17,35 @@ import (
 // A named kind is a way to make a channel, over each engine and both its rings.
 type namedKind struct {
 	kind string
-	make func(name string) sluice.Chan[int]
+	make func(name string) sluice.Channel[int]
 }
 
 func namedKinds() []namedKind {
 	return []namedKind{
-		{"Rendezvous", func(name string) sluice.Chan[int] {
+		{"Rendezvous", func(name string) sluice.Channel[int] {
 			return sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name})
 		}},
-		{"Bounded", func(name string) sluice.Chan[int] {
+		{"Bounded", func(name string) sluice.Channel[int] {
 			return sluice.NewBounded(3, &sluice.BoundedOptions[int]{Name: name})
 		}},
-		{"Bounded", func(name string) sluice.Chan[int] {
+		{"Bounded", func(name string) sluice.Channel[int] {
 			return sluice.NewBounded(20, &sluice.BoundedOptions[int]{Name: name})
 		}},
-		{"Elastic", func(name string) sluice.Chan[int] {
+		{"Elastic", func(name string) sluice.Channel[int] {
 			return sluice.NewElastic(2000, &sluice.ElasticOptions[int]{Name: name})
 		}},
-		{"Elastic", func(name string) sluice.Chan[int] {
+		{"Elastic", func(name string) sluice.Channel[int] {
 			return sluice.NewElastic(64, &sluice.ElasticOptions[int]{
 				Name: name, LimitBytes: 100, Size: func(int) int { return 1 }})
 		}},
-		{"Sharded", func(name string) sluice.Chan[int] {
+		{"Sharded", func(name string) sluice.Channel[int] {
 			return sluice.NewSharded(5, &sluice.ShardedOptions[int]{Name: name, Lanes: 2})
 		}},
 	}
 }
 
 // eachKind runs test in a bubble for each kind, with what Channels lists of it.
-func eachKind(t *testing.T, test func(t *testing.T, c sluice.Chan[int], n sluice.Named)) {
+func eachKind(t *testing.T, test func(t *testing.T, c sluice.Channel[int], n sluice.Named)) {
 	for i, k := range namedKinds() {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func seconds(t *testing.T, what string, got []time.Duration, oldest time.Duratio
 // Whoever waits, on either side, alone or in a Select, is shown for as long as it has
 // waited this time, whatever waits there were before.
 func TestInsideShowsWhoWaits(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Chan[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
 		ctx := context.Background()
 		send := func() { _ = c.Send(ctx, 1) }
 		recv := func() { _, _ = c.Recv(ctx) }
@@ -137,7 +137,7 @@ func TestInsideShowsWhoWaits(t *testing.T) {
 
 // One whose context ends is gone, and those behind it stay as they are.
 func TestInsideForgetsWhoGaveUp(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Chan[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
 		for i := range 3 {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(10+10*i)*time.Second)
 			defer cancel()
@@ -156,7 +156,7 @@ func TestInsideForgetsWhoGaveUp(t *testing.T) {
 
 // However many wait, so many are listed; Stats counts all.
 func TestInsideIsBounded(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Chan[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
 		const many = 150
 		for c.TrySend(0) == nil {
 		}
@@ -206,7 +206,7 @@ func TestInsideMergesLines(t *testing.T) {
 // The rings tell where each value is: what is filled one by one, and emptied, is in
 // the slots that they say.
 func TestInsideRings(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Chan[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
 		rings := look(t, n).Rings
 		if c.Cap() == 0 || n.Kind == "Sharded" {
 			if rings != nil {
@@ -337,7 +337,7 @@ func TestInsideLanes(t *testing.T) {
 
 // Ready is said to be in use once somebody has called it.
 func TestInsideSaysReady(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Chan[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
 		before := look(t, n).Ready
 		c.Ready()
 		if after := look(t, n).Ready; before || !after {
@@ -425,7 +425,7 @@ func TestInsideWhileInUse(t *testing.T) {
 // One that was woken in vain, as another was faster, waits on in its place, and since
 // when it began.
 func TestInsideKeepsWhoWasWokenInVain(t *testing.T) {
-	without := func(name string) sluice.Chan[int] {
+	without := func(name string) sluice.Channel[int] {
 		return sluice.NewBoundedWithoutHandOff(3, &sluice.BoundedOptions[int]{Name: name})
 	}
 	for i, k := range append(namedKinds(), namedKind{"Bounded", without}) {

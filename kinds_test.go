@@ -16,16 +16,16 @@ func sequence(n int) []int {
 }
 
 // kinds makes a channel of each kind, by name.
-var kinds = map[string]func() sluice.Chan[int]{
-	"Rendezvous": func() sluice.Chan[int] { return sluice.NewRendezvous[int](nil) },
-	"Bounded 1":  func() sluice.Chan[int] { return sluice.NewBounded[int](1, nil) },
-	"Bounded 64": func() sluice.Chan[int] { return sluice.NewBounded[int](64, nil) },
-	"Elastic":    func() sluice.Chan[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
+var kinds = map[string]func() sluice.Channel[int]{
+	"Rendezvous": func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
+	"Bounded 1":  func() sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
+	"Bounded 64": func() sluice.Channel[int] { return sluice.NewBounded[int](64, nil) },
+	"Elastic":    func() sluice.Channel[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
 }
 
 // anyKind makes one channel of each kind, by name.
-func anyKind() map[string]sluice.Chan[int] {
-	made := make(map[string]sluice.Chan[int], len(kinds))
+func anyKind() map[string]sluice.Channel[int] {
+	made := make(map[string]sluice.Channel[int], len(kinds))
 	for name, make := range kinds {
 		made[name] = make()
 	}

@@ -13,14 +13,14 @@ import (
 
 // TestBrokenPromise lets a second goroutine in while the first one waits inside.
 func TestBrokenPromise(t *testing.T) {
-	makers := map[string]func() sluice.Chan[int]{
-		"Rendezvous": func() sluice.Chan[int] {
+	makers := map[string]func() sluice.Channel[int]{
+		"Rendezvous": func() sluice.Channel[int] {
 			return sluice.NewRendezvous(&sluice.RendezvousOptions[int]{SingleSender: true, SingleReceiver: true})
 		},
-		"Bounded": func() sluice.Chan[int] {
+		"Bounded": func() sluice.Channel[int] {
 			return sluice.NewBounded(64, &sluice.BoundedOptions[int]{SingleSender: true, SingleReceiver: true})
 		},
-		"Elastic": func() sluice.Chan[int] {
+		"Elastic": func() sluice.Channel[int] {
 			return sluice.NewElastic(64, &sluice.ElasticOptions[int]{SingleSender: true, SingleReceiver: true})
 		},
 	}
@@ -29,14 +29,14 @@ func TestBrokenPromise(t *testing.T) {
 	for kind, make := range makers {
 		for name, second := range map[string]struct {
 			sends bool
-			call  func(c sluice.Chan[int])
+			call  func(c sluice.Channel[int])
 		}{
-			"Send":      {true, func(c sluice.Chan[int]) { _ = c.Send(ctx, 1) }},
-			"TrySend":   {true, func(c sluice.Chan[int]) { _ = c.TrySend(1) }},
-			"SendBatch": {true, func(c sluice.Chan[int]) { _, _ = c.SendBatch(ctx, buf) }},
-			"Recv":      {false, func(c sluice.Chan[int]) { _, _ = c.Recv(ctx) }},
-			"TryRecv":   {false, func(c sluice.Chan[int]) { _, _ = c.TryRecv() }},
-			"RecvBatch": {false, func(c sluice.Chan[int]) { _, _ = c.RecvBatch(ctx, buf) }},
+			"Send":      {true, func(c sluice.Channel[int]) { _ = c.Send(ctx, 1) }},
+			"TrySend":   {true, func(c sluice.Channel[int]) { _ = c.TrySend(1) }},
+			"SendBatch": {true, func(c sluice.Channel[int]) { _, _ = c.SendBatch(ctx, buf) }},
+			"Recv":      {false, func(c sluice.Channel[int]) { _, _ = c.Recv(ctx) }},
+			"TryRecv":   {false, func(c sluice.Channel[int]) { _, _ = c.TryRecv() }},
+			"RecvBatch": {false, func(c sluice.Channel[int]) { _, _ = c.RecvBatch(ctx, buf) }},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 func TestSelectAllocates(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	for kind, channel := range map[string]func() sluice.Chan[int]{
-		"Rendezvous": func() sluice.Chan[int] { return sluice.NewRendezvous[int](nil) },
-		"Bounded 1":  func() sluice.Chan[int] { return sluice.NewBounded[int](1, nil) },
-		"Bounded 99": func() sluice.Chan[int] { return sluice.NewBounded[int](99, nil) },
+	for kind, channel := range map[string]func() sluice.Channel[int]{
+		"Rendezvous": func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
+		"Bounded 1":  func() sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
+		"Bounded 99": func() sluice.Channel[int] { return sluice.NewBounded[int](99, nil) },
 	} {
 		request, answer := channel(), channel()
 		in, out := sluice.OnRecv[int](answer), sluice.OnSend[int](request, 1)

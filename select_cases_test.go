@@ -10,10 +10,10 @@ import (
 
 // The Value of a receive that Close has ended is zero, also if the Select slept.
 func TestSelectClosedValue(t *testing.T) {
-	for name, mk := range map[string]func() sluice.Chan[int]{
-		"Rendezvous": func() sluice.Chan[int] { return sluice.NewRendezvous[int](nil) },
-		"Bounded 1":  func() sluice.Chan[int] { return sluice.NewBounded[int](1, nil) },
-		"Bounded 99": func() sluice.Chan[int] { return sluice.NewBounded[int](99, nil) },
+	for name, mk := range map[string]func() sluice.Channel[int]{
+		"Rendezvous": func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
+		"Bounded 1":  func() sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
+		"Bounded 99": func() sluice.Channel[int] { return sluice.NewBounded[int](99, nil) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := mk()

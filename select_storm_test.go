@@ -43,7 +43,7 @@ func selectStorm(t *testing.T, over []string, closing bool) {
 	const goroutines, calls = 6, 300
 	delivered := make([]atomic.Int32, goroutines*calls+1)
 	sent := make([]atomic.Bool, len(delivered))
-	var channels []sluice.Chan[int]
+	var channels []sluice.Channel[int]
 	for _, kind := range over {
 		channels = append(channels, mixed[kind](func(v int) { delivered[v].Add(1) }))
 	}
@@ -110,7 +110,7 @@ func selectStorm(t *testing.T, over []string, closing bool) {
 
 // storm does one call over random channels and returns v if that was sent, or -w
 // if the value w was received.
-func storm(t *testing.T, ctx context.Context, rng *rand.Rand, channels []sluice.Chan[int], v int) (int, bool) {
+func storm(t *testing.T, ctx context.Context, rng *rand.Rand, channels []sluice.Channel[int], v int) (int, bool) {
 	c := channels[rng.IntN(len(channels))]
 	switch rng.IntN(6) {
 	case 0:
@@ -321,7 +321,7 @@ func TestSelectInBubbles(t *testing.T) {
 // the cases themselves.
 func TestSelectRetains(t *testing.T) {
 	ctx := context.Background()
-	for _, c := range []sluice.Chan[*sluicetest.Parcel]{
+	for _, c := range []sluice.Channel[*sluicetest.Parcel]{
 		sluice.NewRendezvous[*sluicetest.Parcel](nil), sluice.NewBounded[*sluicetest.Parcel](20, nil),
 	} {
 		never := sluice.NewRendezvous[*sluicetest.Parcel](nil)

@@ -71,7 +71,7 @@ func TestSelectPolicies(t *testing.T) {
 	never := sluice.OnRecv[int](sluice.NewRendezvous[int](nil))
 	sized := sluice.NewElastic(9, &sluice.ElasticOptions[int]{LimitBytes: 3, Size: func(v int) int { return v }})
 	for name, test := range map[string]struct {
-		c    sluice.Chan[int]
+		c    sluice.Channel[int]
 		v    int
 		want error
 	}{
@@ -89,7 +89,7 @@ func TestSelectPolicies(t *testing.T) {
 }
 
 // full fills c.
-func full(c sluice.Chan[int]) sluice.Chan[int] {
+func full(c sluice.Channel[int]) sluice.Channel[int] {
 	for range c.Cap() {
 		_ = c.TrySend(9)
 	}
@@ -166,7 +166,7 @@ func (c *arriving) Err() error {
 
 // TestSelectLastLook: what was sent before the context ended is not missed.
 func TestSelectLastLook(t *testing.T) {
-	for _, c := range []sluice.Chan[int]{sluice.NewBounded[int](1, nil), sluice.NewBounded[int](20, nil)} {
+	for _, c := range []sluice.Channel[int]{sluice.NewBounded[int](1, nil), sluice.NewBounded[int](20, nil)} {
 		in := sluice.OnRecv[int](c)
 		ctx := &arriving{Context: context.Background(), n: 1, arrive: func() { _ = c.TrySend(5) }}
 		if chosen, err := sluice.Select(ctx, in); chosen != in || err != nil || in.Value != 5 {

@@ -16,25 +16,25 @@ import (
 
 // mixed are channels of every engine, policy and way to wait, for a Select to be
 // over any of them.
-var mixed = map[string]func(drop func(int)) sluice.Chan[int]{
-	"Rendezvous":           func(func(int)) sluice.Chan[int] { return sluice.NewRendezvous[int](nil) },
-	"Rendezvous NoHandOff": func(func(int)) sluice.Chan[int] { return sluice.NewRendezvousWithoutHandOff[int](nil) },
-	"Bounded 1":            func(func(int)) sluice.Chan[int] { return sluice.NewBounded[int](1, nil) },
-	"Bounded 3":            func(func(int)) sluice.Chan[int] { return sluice.NewBounded[int](3, nil) },
-	"Bounded 2 NoHandOff":  func(func(int)) sluice.Chan[int] { return sluice.NewBoundedWithoutHandOff[int](2, nil) },
-	"Bounded 16":           func(func(int)) sluice.Chan[int] { return sluice.NewBounded[int](16, nil) },
-	"Elastic 2":            func(func(int)) sluice.Chan[int] { return sluice.NewElastic[int](2, nil) },
-	"Elastic 1":            func(func(int)) sluice.Chan[int] { return sluice.NewElastic[int](1, nil) },
-	"Elastic of bytes": func(func(int)) sluice.Chan[int] {
+var mixed = map[string]func(drop func(int)) sluice.Channel[int]{
+	"Rendezvous":           func(func(int)) sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
+	"Rendezvous NoHandOff": func(func(int)) sluice.Channel[int] { return sluice.NewRendezvousWithoutHandOff[int](nil) },
+	"Bounded 1":            func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
+	"Bounded 3":            func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](3, nil) },
+	"Bounded 2 NoHandOff":  func(func(int)) sluice.Channel[int] { return sluice.NewBoundedWithoutHandOff[int](2, nil) },
+	"Bounded 16":           func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](16, nil) },
+	"Elastic 2":            func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](2, nil) },
+	"Elastic 1":            func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](1, nil) },
+	"Elastic of bytes": func(func(int)) sluice.Channel[int] {
 		return sluice.NewElastic(3, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: byteSize})
 	},
-	"Bounded 2 DropOldest": func(drop func(int)) sluice.Chan[int] {
+	"Bounded 2 DropOldest": func(drop func(int)) sluice.Channel[int] {
 		return sluice.NewBounded(2, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest, OnDrop: drop})
 	},
-	"Elastic 2 DropNewest": func(drop func(int)) sluice.Chan[int] {
+	"Elastic 2 DropNewest": func(drop func(int)) sluice.Channel[int] {
 		return sluice.NewElastic(2, &sluice.ElasticOptions[int]{Overflow: sluice.DropNewest, OnDrop: drop})
 	},
-	"Bounded 1 Reject": func(func(int)) sluice.Chan[int] {
+	"Bounded 1 Reject": func(func(int)) sluice.Channel[int] {
 		return sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 	},
 }
@@ -51,7 +51,7 @@ type side struct {
 
 // walked is a channel, and what is known of it.
 type walked struct {
-	sluice.Chan[int]
+	sluice.Channel[int]
 	kind   string
 	closed bool
 }
@@ -128,7 +128,7 @@ func selectWalk(seed uint64) error {
 	kinds := slices.Sorted(maps.Keys(mixed)) // so that a seed means the same each time
 	for range 1 + w.rng.IntN(4) {
 		kind := kinds[w.rng.IntN(len(kinds))]
-		w.channels = append(w.channels, &walked{kind: kind, Chan: mixed[kind](func(v int) {
+		w.channels = append(w.channels, &walked{kind: kind, Channel: mixed[kind](func(v int) {
 			w.drops.Lock()
 			w.dropped[v]++
 			w.drops.Unlock()
@@ -208,9 +208,9 @@ func (w *selectSteps) start(n int) {
 	cases := make([]sluice.Case, n)
 	for i, s := range o.sides {
 		if s.sends {
-			cases[i] = sluice.OnSend[int](s.c.Chan, s.v)
+			cases[i] = sluice.OnSend[int](s.c.Channel, s.v)
 		} else {
-			cases[i] = sluice.OnRecv[int](s.c.Chan)
+			cases[i] = sluice.OnRecv[int](s.c.Channel)
 		}
 	}
 	go func() {

@@ -76,17 +76,6 @@ type Channel[T any] interface {
 	Stats() Stats
 }
 
-// Chan is what a Channel was before it had TryRecvBatch, Values and Drain.
-type Chan[T any] interface {
-	BatchSender[T]
-	RecvBatch(ctx context.Context, buf []T) (n int, err error)
-	Receiver[T]
-	Ready() <-chan struct{}
-	Len() int
-	Cap() int
-	Stats() Stats
-}
-
 // Unlimited is the limit of an [Elastic] that may grow until memory ends. It is
 // a word so that the choice stands in the code of whoever makes it.
 const Unlimited = int(^uint(0) >> 1)

@@ -15,12 +15,12 @@ import (
 )
 
 // many makes n named channels of all kinds, each with something to report.
-func many(tb testing.TB, n int) []sluice.Chan[int] {
+func many(tb testing.TB, n int) []sluice.Channel[int] {
 	tb.Helper()
-	var all []sluice.Chan[int]
+	var all []sluice.Channel[int]
 	for i := range n {
 		name := fmt.Sprintf("%s %d", tb.Name(), i*7919%n)
-		var c sluice.Chan[int]
+		var c sluice.Channel[int]
 		switch i % 4 {
 		case 0:
 			c = sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name})
@@ -88,15 +88,15 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkChannel(b *testing.B) {
 	for _, kind := range []struct {
 		name string
-		make func(name string) sluice.Chan[int]
+		make func(name string) sluice.Channel[int]
 	}{
-		{"Rendezvous", func(name string) sluice.Chan[int] {
+		{"Rendezvous", func(name string) sluice.Channel[int] {
 			return sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name})
 		}},
-		{"Bounded", func(name string) sluice.Chan[int] {
+		{"Bounded", func(name string) sluice.Channel[int] {
 			return sluice.NewBounded(128, &sluice.BoundedOptions[int]{Name: name})
 		}},
-		{"Sharded", func(name string) sluice.Chan[int] {
+		{"Sharded", func(name string) sluice.Channel[int] {
 			return sluice.NewSharded(128, &sluice.ShardedOptions[int]{Name: name})
 		}},
 	} {
@@ -148,7 +148,7 @@ func middle(figures []float64, part float64) float64 {
 
 // pass sends values from one goroutine to another for a while. It returns
 // nanoseconds per value.
-func pass(c sluice.Chan[int], while time.Duration) float64 {
+func pass(c sluice.Channel[int], while time.Duration) float64 {
 	ctx := context.Background()
 	start, n := time.Now(), 0
 	go func() {

@@ -26,7 +26,7 @@ func ExampleIn() {
 	}()
 
 	n := 0
-	for range log.All(ctx) {
+	for range log.Values(ctx).All() {
 		n++
 	}
 	fmt.Println(n, "lines")

@@ -10,8 +10,8 @@ import (
 )
 
 // anyKind returns a channel of each kind, by name.
-func anyKind() map[string]sluice.Chan[int] {
-	return map[string]sluice.Chan[int]{
+func anyKind() map[string]sluice.Channel[int] {
+	return map[string]sluice.Channel[int]{
 		"Rendezvous": sluice.NewRendezvous[int](nil),
 		"Bounded 1":  sluice.NewBounded[int](1, nil),
 		"Bounded 64": sluice.NewBounded[int](64, nil),
@@ -20,7 +20,7 @@ func anyKind() map[string]sluice.Chan[int] {
 }
 
 // full fills c with nines.
-func full(c sluice.Chan[int]) sluice.Chan[int] {
+func full(c sluice.Channel[int]) sluice.Channel[int] {
 	for range c.Cap() {
 		_ = c.TrySend(9)
 	}

@@ -167,7 +167,7 @@ func drained(c sluice.Receiver[int]) (vs []int) {
 
 // TestNothingIsRetained: neither keeps a value that it has carried.
 func TestNothingIsRetained(t *testing.T) {
-	type channel = sluice.Chan[*sluicetest.Parcel]
+	type channel = sluice.Channel[*sluicetest.Parcel]
 	merge := func(ctx context.Context, to, from channel) {
 		_, _ = fan.In(ctx, to, sluice.Receiver[*sluicetest.Parcel](from))
 	}

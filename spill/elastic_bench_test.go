@@ -10,7 +10,7 @@ import (
 )
 
 // move sends n values from several goroutines and receives them in one.
-func move[T any](b *testing.B, c sluice.Chan[T], senders int, v T) {
+func move[T any](b *testing.B, c sluice.Channel[T], senders int, v T) {
 	var all sync.WaitGroup
 	for s := range senders {
 		all.Go(func() {

@@ -31,7 +31,7 @@ type Plan struct {
 	Starving Op
 	Losses   int
 	// Open makes the channel. It calls onDrop with each dropped value.
-	Open func(onDrop func(byte)) sluice.Chan[byte]
+	Open func(onDrop func(byte)) sluice.Channel[byte]
 }
 
 // A Run is the record of one execution.
@@ -51,7 +51,7 @@ const (
 // A client makes calls in sequence and records them.
 type client struct {
 	id      int
-	c       sluice.Chan[byte]
+	c       sluice.Channel[byte]
 	rng     *rand.Rand
 	clock   *atomic.Int64
 	ops     []Op
@@ -62,7 +62,7 @@ type client struct {
 // A world is the channel of a run and its users.
 type world struct {
 	plan  Plan
-	c     sluice.Chan[byte]
+	c     sluice.Channel[byte]
 	clock atomic.Int64
 	gone  atomic.Int64 // number of finished clients
 	first *client      // makes the calls before and after the clients run

@@ -25,7 +25,7 @@ type options struct {
 	Lanes          int
 }
 
-func (s subject) open(onDrop func(byte)) sluice.Chan[byte] {
+func (s subject) open(onDrop func(byte)) sluice.Channel[byte] {
 	o := s.options
 	if o.Overflow != sluice.DropNewest && o.Overflow != sluice.DropOldest {
 		onDrop = nil

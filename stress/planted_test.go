@@ -166,7 +166,7 @@ func TestPlantedDrop(t *testing.T) {
 // forgetful is a channel that sometimes returns ErrEmpty although it holds
 // values, like a ring buffer whose emptiness check is not atomic.
 type forgetful struct {
-	sluice.Chan[byte]
+	sluice.Channel[byte]
 	calls *int
 }
 
@@ -174,14 +174,14 @@ func (f forgetful) TryRecv() (byte, error) {
 	if *f.calls++; *f.calls%3 == 0 {
 		return 0, sluice.ErrEmpty
 	}
-	return f.Chan.TryRecv()
+	return f.Channel.TryRecv()
 }
 
 // timid is a channel that after a number of calls defers to waiters: its
 // TryRecv returns ErrEmpty while a goroutine waits, however many values are
 // queued.
 type timid struct {
-	sluice.Chan[byte]
+	sluice.Channel[byte]
 	calls   int32
 	tries   *atomic.Int32
 	waiting *atomic.Int32
@@ -190,27 +190,27 @@ type timid struct {
 func (c timid) Recv(ctx context.Context) (byte, error) {
 	c.waiting.Add(1)
 	defer c.waiting.Add(-1)
-	return c.Chan.Recv(ctx)
+	return c.Channel.Recv(ctx)
 }
 
 func (c timid) TryRecv() (byte, error) {
 	if c.tries.Add(1) > c.calls && c.waiting.Load() > 0 {
 		return 0, sluice.ErrEmpty
 	}
-	return c.Chan.TryRecv()
+	return c.Channel.TryRecv()
 }
 
 // TestRecorderSeesFaults tests the recorder together with the checker.
 func TestRecorderSeesFaults(t *testing.T) {
 	const losses = 5
 	for name, plan := range map[string]Plan{
-		"forgetful": {Clients: 3, Calls: 6, OneReceiver: true, Open: func(func(byte)) sluice.Chan[byte] {
+		"forgetful": {Clients: 3, Calls: 6, OneReceiver: true, Open: func(func(byte)) sluice.Channel[byte] {
 			return forgetful{sluice.NewBounded[byte](3, nil), new(int)}
 		}},
-		"forgetful, filled": {Clients: 1, Calls: 6, Filled: 3, Open: func(func(byte)) sluice.Chan[byte] {
+		"forgetful, filled": {Clients: 1, Calls: 6, Filled: 3, Open: func(func(byte)) sluice.Channel[byte] {
 			return forgetful{sluice.NewBounded[byte](3, nil), new(int)}
 		}},
-		"timid": {Clients: 1, Calls: 6, Starving: Recv, Losses: losses, Open: func(func(byte)) sluice.Chan[byte] {
+		"timid": {Clients: 1, Calls: 6, Starving: Recv, Losses: losses, Open: func(func(byte)) sluice.Channel[byte] {
 			return timid{sluice.NewElastic[byte](3, nil), losses, new(atomic.Int32), new(atomic.Int32)}
 		}},
 	} {

@@ -25,7 +25,7 @@ var mappings = map[string]workers.MapOptions[int]{
 }
 
 // backlog is a closed channel with the jobs 0 … n-1.
-func backlog(n int) sluice.Chan[int] {
+func backlog(n int) sluice.Channel[int] {
 	c := sluice.NewElastic[int](sluice.Unlimited, nil)
 	for job := range n {
 		c.TrySend(job)

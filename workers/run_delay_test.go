@@ -108,7 +108,7 @@ func TestRunHoldTime(t *testing.T) {
 	for _, each := range []time.Duration{time.Microsecond, 30 * time.Microsecond, 3 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			const jobs, n, hold = 20_000, 3, 2 * time.Millisecond
-			spy := &spy{Chan: sluice.NewElastic[int](sluice.Unlimited, nil), received: make([]time.Time, jobs)}
+			spy := &spy{Channel: sluice.NewElastic[int](sluice.Unlimited, nil), received: make([]time.Time, jobs)}
 			run := make([]int, jobs)
 			for i := range run {
 				run[i] = i
@@ -138,7 +138,7 @@ func TestRunHoldTime(t *testing.T) {
 
 // A spy is a channel that notes when each value was received.
 type spy struct {
-	sluice.Chan[int]
+	sluice.Channel[int]
 	mu       sync.Mutex
 	received []time.Time
 	most     int
@@ -154,7 +154,7 @@ func (s *spy) largest() int {
 }
 
 func (s *spy) RecvBatch(ctx context.Context, buf []int) (int, error) {
-	n, err := s.Chan.RecvBatch(ctx, buf)
+	n, err := s.Channel.RecvBatch(ctx, buf)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.most = max(s.most, n)
@@ -169,14 +169,14 @@ func (s *spy) RecvBatch(ctx context.Context, buf []int) (int, error) {
 // A job that is slow shrinks batches at once.
 func TestRunShrinkAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		spy := &spy{Chan: sluice.NewElastic[int](sluice.Unlimited, nil)}
+		spy := &spy{Channel: sluice.NewElastic[int](sluice.Unlimited, nil)}
 		go workers.Run(t.Context(), spy, 1, func(_ context.Context, job int) error {
 			if job != quick {
 				time.Sleep(time.Second)
 			}
 			return nil
 		}, nil)
-		warm(t, spy.Chan)
+		warm(t, spy.Channel)
 		if most := spy.largest(); most < 64 {
 			t.Fatalf("the largest batch of many quick jobs was %d", most)
 		}

@@ -100,7 +100,7 @@ func TestRunEndEarly(t *testing.T) {
 
 // goFeed feeds c in the background; fed waits for that, and returns how many jobs
 // were accepted.
-func goFeed(c sluice.Chan[int], jobs int) (fed func() int) {
+func goFeed(c sluice.Channel[int], jobs int) (fed func() int) {
 	sent := make(chan int, 1)
 	go func() { sent <- feed(context.Background(), c, jobs) }()
 	return func() int { return <-sent }
@@ -191,10 +191,10 @@ func TestRunOutcomes(t *testing.T) {
 }
 
 // broken is a receiver that fails, not because it is closed.
-type broken struct{ sluice.Chan[int] }
+type broken struct{ sluice.Channel[int] }
 
 func (f broken) RecvBatch(ctx context.Context, buf []int) (int, error) {
-	n, err := f.Chan.RecvBatch(ctx, buf)
+	n, err := f.Channel.RecvBatch(ctx, buf)
 	if errors.Is(err, sluice.ErrClosed) {
 		err = errPlanted
 	}
@@ -202,13 +202,13 @@ func (f broken) RecvBatch(ctx context.Context, buf []int) (int, error) {
 }
 
 // panicking is a receiver that panics when it would wait.
-type panicking struct{ sluice.Chan[int] }
+type panicking struct{ sluice.Channel[int] }
 
 func (p panicking) RecvBatch(ctx context.Context, buf []int) (int, error) {
 	if ctx.Err() == nil {
 		panic(errPlanted)
 	}
-	return p.Chan.RecvBatch(ctx, buf)
+	return p.Channel.RecvBatch(ctx, buf)
 }
 
 func TestRunFailingReceiver(t *testing.T) {
@@ -268,7 +268,7 @@ func TestRunUnderEvasiveContext(t *testing.T) {
 
 // inventing is a receiver that tells of jobs that it has not handed out.
 type inventing struct {
-	sluice.Chan[int]
+	sluice.Channel[int]
 	n int
 }
 

@@ -66,16 +66,16 @@ func (l *timesheet) balance(sent int, r sluice.Receiver[int]) {
 }
 
 // jobChannels are the kinds of channels that jobs come through.
-var jobChannels = map[string]func() sluice.Chan[int]{
-	"Rendezvous":  func() sluice.Chan[int] { return sluice.NewRendezvous[int](nil) },
-	"Bounded 4":   func() sluice.Chan[int] { return sluice.NewBounded[int](4, nil) },
-	"Bounded 128": func() sluice.Chan[int] { return sluice.NewBounded[int](128, nil) },
-	"Elastic":     func() sluice.Chan[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
+var jobChannels = map[string]func() sluice.Channel[int]{
+	"Rendezvous":  func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
+	"Bounded 4":   func() sluice.Channel[int] { return sluice.NewBounded[int](4, nil) },
+	"Bounded 128": func() sluice.Channel[int] { return sluice.NewBounded[int](128, nil) },
+	"Elastic":     func() sluice.Channel[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
 }
 
 // feed sends the jobs 0 … n-1, alternating between runs and single ones, and
 // returns how many were accepted.
-func feed(ctx context.Context, s sluice.Chan[int], n int) (sent int) {
+func feed(ctx context.Context, s sluice.Channel[int], n int) (sent int) {
 	run := make([]int, 37)
 	for sent < n {
 		if sent%3 == 0 {
@@ -151,7 +151,7 @@ func (g *gate) release(i int, err error) {
 const quick = -1
 
 // warm lets the workers do so many jobs that end at once that they take batches.
-func warm(t *testing.T, c sluice.Chan[int]) {
+func warm(t *testing.T, c sluice.Channel[int]) {
 	run := make([]int, 64)
 	for i := range run {
 		run[i] = quick

@@ -169,7 +169,7 @@ func NativeFan(n int) Contender {
 
 // ownFan is a fan of sluice.Bounded, or of sluice.Rendezvous.
 type ownFan struct {
-	*fan[sluice.Chan[uint64]]
+	*fan[sluice.Channel[uint64]]
 	cases []sluice.Case // of the channels that are not drained
 }
 
@@ -234,7 +234,7 @@ func Select(n int) Contender {
 		Name:        fmt.Sprintf("sluice.Select of %d", n),
 		OneReceiver: true,
 		Make: func(capacity int) Channel {
-			f := &ownFan{fan: makeFan(n, func() sluice.Chan[uint64] {
+			f := &ownFan{fan: makeFan(n, func() sluice.Channel[uint64] {
 				if capacity == 0 {
 					return sluice.NewRendezvous[uint64](nil)
 				}

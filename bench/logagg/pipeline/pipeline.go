@@ -209,7 +209,7 @@ func (p *Pipeline) hand(table *count.Table) {
 // ship delivers all tables. Once ctx is done those that are left are not delivered, but
 // they are taken, so that all stages before can end.
 func (p *Pipeline) ship(ctx context.Context) (failed error) {
-	for table := range p.tables.All(context.Background()) {
+	for table := range p.tables.Values(context.Background()).All() {
 		if p.config.Counted != nil {
 			p.config.Counted(table.Table)
 		}
