@@ -23,6 +23,9 @@ function seconds(s) {
   return `${short.format(s * 1e9)} ns`;
 }
 
+// age formats the age of a value; 0 means that it is unknown or that there is no value.
+const age = s => s > 0 ? seconds(s) : "–";
+
 function bytes(n) {
   for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {
     if (n >= size) return `${short.format(n / size)} ${unit}`;
@@ -80,7 +83,7 @@ function show(report) {
 
 // The list.
 
-const heads = ["name", "kind", "fill", "in", "out", "dropped", "senders waiting", "receivers waiting", "high-water mark", "lanes"];
+const heads = ["name", "kind", "fill", "in", "out", "dropped", "senders waiting", "receivers waiting", "oldest value", "high-water mark", "lanes"];
 const rows = new Map();
 
 function newRow(id) {
@@ -110,7 +113,7 @@ function showList(report) {
     if (!rows.has(c.id)) rows.set(c.id, newRow(c.id));
     const r = rows.get(c.id), h = remember(c);
     const texts = [c.name, c.kind + (c.closed ? ", closed" : ""), fillWords(c), rate(c.sentRate), rate(c.receivedRate),
-      short.format(c.dropped), short.format(c.senders.now), short.format(c.receivers.now), short.format(c.highWater), String(c.lanes)];
+      short.format(c.dropped), short.format(c.senders.now), short.format(c.receivers.now), age(c.oldestValue), short.format(c.highWater), String(c.lanes)];
     texts.forEach((text, k) => { if (r.texts[k].textContent !== text) r.texts[k].textContent = text; });
     [c.senders, c.receivers].forEach((side, k) => { r.durations[k].textContent = howLong(side); });
     r.row.classList.toggle("closed", c.closed);
@@ -175,6 +178,7 @@ function showOne(c) {
   const side = s => `${whole.format(s.now)} now${s.now > 0 ? `, the longest for ${seconds(s.since)}` : ""}; ${short.format(s.waits)} waits, ${seconds(s.total)} in total${s.mean > 0 ? `, ${seconds(s.mean)} each in the last second` : ""}`;
   figures([
     ["Queued", `${whole.format(c.len)}, high-water mark ${whole.format(c.highWater)}${c.kind === "Sharded" ? " in one lane" : ""}`],
+    ["Oldest value", age(c.oldestValue)],
     ["Capacity", c.cap === null ? "unlimited" : whole.format(c.cap)],
     ["Sent", whole.format(c.sent)], ["Received", whole.format(c.received)],
     ["Dropped", `${whole.format(c.dropped)}${c.droppedRate > 0 ? `, ${rate(c.droppedRate)}/s` : ""}`],

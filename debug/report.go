@@ -43,6 +43,10 @@ type Channel struct {
 	Senders   Waiting `json:"senders"`
 	Receivers Waiting `json:"receivers"`
 
+	// OldestValue is the age of the oldest queued value in seconds, a lower bound;
+	// 0 if the queue is empty or the kind does not know.
+	OldestValue float64 `json:"oldestValue"`
+
 	HighWater  int    `json:"highWater"` // the most values ever queued; for a Sharded, in one lane
 	Bytes      int64  `json:"bytes"`     // memory for values and spare slots
 	Closed     bool   `json:"closed"`
@@ -88,6 +92,7 @@ var columns = map[string]column{
 	"receivers":      by(func(s *sighting) int { return s.stats.ReceiversWaiting }),
 	"oldestsender":   by(func(s *sighting) time.Duration { return s.stats.OldestSender }),
 	"oldestreceiver": by(func(s *sighting) time.Duration { return s.stats.OldestReceiver }),
+	"oldestvalue":    by(func(s *sighting) time.Duration { return s.stats.OldestValue }),
 	"high":           by(func(s *sighting) int { return s.stats.HighWater }),
 	"lanes":          by(func(s *sighting) int { return s.stats.Lanes }),
 	"bytes":          by(func(s *sighting) int64 { return s.stats.Bytes }),
@@ -170,9 +175,10 @@ func (s *sighting) channel() Channel {
 	c := Channel{
 		ID: s.ID, Name: s.Name, Kind: s.Kind, Len: st.Len, Cap: limit(st.Cap), Lanes: st.Lanes,
 		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
-		Senders:   Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
-		Receivers: Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
-		HighWater: st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.LaneChange,
+		Senders:     Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
+		Receivers:   Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
+		OldestValue: st.OldestValue.Seconds(),
+		HighWater:   st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.LaneChange,
 		BytesOnDisk: st.BytesOnDisk, Warning: st.Warning,
 	}
 	if s.rates.known {

@@ -42,7 +42,7 @@ func ids(t *testing.T, l *look, raw string) string {
 
 func TestOrderFilterAndPages(t *testing.T) {
 	l := made(
-		sluice.Stats{Name: "b", Cap: 10, Len: 5, Sent: 7, Received: 2, Lanes: 1, HighWater: 6, Bytes: 80},
+		sluice.Stats{Name: "b", Cap: 10, Len: 5, OldestValue: 2 * time.Second, Sent: 7, Received: 2, Lanes: 1, HighWater: 6, Bytes: 80},
 		sluice.Stats{Name: "Ab", Cap: 100, Len: 6, Sent: 9, Received: 1, Dropped: 2, SendersWaiting: 3, OldestSender: 5, Lanes: 1, HighWater: 9, Bytes: 70, LaneChange: "Elastic"},
 		sluice.Stats{Name: "c", Cap: 0, Sent: 8, Received: 8, ReceiversWaiting: 2, OldestReceiver: 5, Lanes: 1, LaneChange: "Rendezvous"},
 		sluice.Stats{Name: "b", Cap: 4, Len: 4, Sent: 4, Lanes: 5, HighWater: 4, Bytes: 90, LaneChange: "Sharded"},
@@ -62,6 +62,7 @@ func TestOrderFilterAndPages(t *testing.T) {
 		"sort=receivers":               "[3 1 2 4] of 4, page 1 of 1",
 		"sort=oldestsender":            "[2 1 3 4] of 4, page 1 of 1",
 		"sort=oldestreceiver":          "[3 1 2 4] of 4, page 1 of 1",
+		"sort=oldestvalue":             "[1 2 3 4] of 4, page 1 of 1",
 		"sort=high":                    "[2 1 4 3] of 4, page 1 of 1",
 		"sort=lanes":                   "[4 1 2 3] of 4, page 1 of 1",
 		"sort=bytes":                   "[4 1 2 3] of 4, page 1 of 1",

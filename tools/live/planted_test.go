@@ -115,6 +115,7 @@ func TestPlanted(t *testing.T) {
 	try(few, "no script", fault{from: `format=js`, to: `format=css`}, (*Session).Filled, "no channel is listed")
 	try(few, "still lines", fault{from: `"M" + points.join("L")`, to: `""`}, (*Session).Moves, "no line moves")
 	try(few, "no rates", fault{from: `rate(c.sentRate), rate(c.receivedRate),`, to: `"–", "–",`}, (*Session).Moves, "a busy channel has no rate")
+	try(few, "no age", fault{from: `age(c.oldestValue), short`, to: `"–", short`}, (*Session).Moves, "has no age")
 	try(few, "no waiting senders", fault{from: `short.format(c.senders.now), short`, to: `"0", short`}, (*Session).Moves, "40 waiting senders")
 	try(few, "no sorting", dropped("sort"), (*Session).Sorts, "sorting by waiting senders")
 	try(few, "no order", dropped("order"), (*Session).Sorts, "in descending order")

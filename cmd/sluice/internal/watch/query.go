@@ -33,6 +33,7 @@ var sortings = []sorting{
 	{"name", "name", false}, {"fill", "fill", true}, {"sent", "rate in", true}, {"received", "rate out", true},
 	{"dropped", "drop rate", true}, {"senders", "waiting senders", true}, {"receivers", "waiting receivers", true},
 	{"oldestsender", "oldest sender", true}, {"oldestreceiver", "oldest receiver", true},
+	{"oldestvalue", "oldest value", true},
 	{"len", "queued", true}, {"high", "high-water mark", true}, {"bytes", "memory", true}, {"lanes", "lanes", true},
 	{"kind", "kind", false}, {"id", "age", false},
 }

@@ -61,7 +61,7 @@ func TestAsk(t *testing.T) {
 	if _, err := s.Ask(t.Context(), Query{Channel: 1 << 60}); err != errGone {
 		t.Errorf("of no channel: %v", err)
 	}
-	if _, err := s.Ask(t.Context(), Query{Filter: strings.Repeat("x", 5000)}); err == nil || !strings.Contains(err.Error(), "answers 400: the query has 5") {
+	if _, err := s.Ask(t.Context(), Query{Filter: strings.Repeat("x", 5000)}); err == nil || !strings.Contains(err.Error(), "answers 400: query of 5") {
 		t.Errorf("of too long a query: %v", err)
 	}
 	runtime.KeepAlive(ring)
