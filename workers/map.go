@@ -2,49 +2,14 @@ package workers
 
 import (
 	"context"
-	"fmt"
-	"iter"
-	"sync/atomic"
-	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/stage"
 	"github.com/sluice-go/sluice/internal/workpool"
 )
 
-// MapOptions are the choices of [Map] that have a default: those of [Run], and
-// the order of the results.
-type MapOptions[T any] struct {
-	// MaxOverhead, MaxDelay, MaxBatch, LockOSThread and OnUnprocessed are as in
-	// [RunOptions].
-	MaxOverhead   float64
-	MaxDelay      time.Duration
-	MaxBatch      int
-	LockOSThread  bool
-	OnUnprocessed func(job T)
-
-	// Ordered yields the results in the order in which their jobs were received.
-	Ordered bool
-
-	// MaxAhead is how far, with Ordered, jobs may run ahead of a slow one: when
-	// that many have been received after the last one whose result was taken for
-	// the loop, no more are received until it is done. So this is the most
-	// results that wait. Room for them is allocated when the loop begins. The
-	// default is 1024, or 4 n if that is more; at most 1<<30.
-	MaxAhead int
-}
-
-// run returns the options that Map shares with Run.
-func (o *MapOptions[T]) run() *RunOptions[T] {
-	return &RunOptions[T]{o.MaxOverhead, o.MaxDelay, o.MaxBatch, o.LockOSThread, o.OnUnprocessed}
-}
-
-const (
-	defaultWindow = 1024
-	maxWindow     = 1 << 30
-)
-
-// Map receives jobs from r and computes f of each in n goroutines, as [Run]
-// does, and yields the results:
+// Map receives jobs from r, computes f of each in n goroutines, as [Run] does, and
+// returns the results. They can be ranged over:
 //
 //	results := workers.Map(ctx, jobs, 8, parse, nil)
 //	for record := range results.All() {
@@ -54,160 +19,81 @@ const (
 //		…
 //	}
 //
-// Nothing is received before the loop begins, and nothing runs any more when it has
-// ended, in whatever way: a break, a panic or a Goexit in its body waits for
-// the calls of f that are under way. What they and earlier ones returned is dropped
-// then; jobs that were received and not given to f go to OnUnprocessed.
+// or received, by any number of goroutines: [Results] is a [sluice.BatchReceiver], and
+// hence the source of the next stage of a pipeline.
 //
-// The loop ends when r is closed and drained and all results were yielded, or early
-// for the reasons for which Run ends early. At an early end the results of the
-// jobs that had been done are still yielded; with Ordered that is those up to the first
-// one missing. An error of f counts, with Ordered, when its turn comes: the jobs
-// before it are done and their results yielded, and f's context is not done until
-// then; of those after it no more are begun. If f panicked the loop statement
-// panics with a [*PanicError], and exits if f did.
+// Map itself starts nothing: the first use of the results does.
 //
-// Results come in no particular order, unless Ordered is set. A result can be
-// taken for the loop as soon as f has returned, whatever its worker does next. A loop
-// whose body is slow holds up the workers: without Ordered, when 128 results of one
-// wait; with Ordered, when MaxAhead do. It does not allocate for each job.
+// The results end when r is closed and drained and all of them were received, or
+// early for the reasons for which Run ends early. At an early end the results of the
+// jobs that were done are still received, with Ordered those before the first one that
+// is missing; after that, receiving fails with the error, or panics or exits as f did.
+// With Ordered, an error of f counts when its turn comes: the jobs before it are
+// done, and their context is not done until then. No job after it is started.
 //
-// A nil ctx, r or f panics, as does n below 1, and options that make no sense.
+// Results have no particular order, unless Ordered is set. A result can be received
+// as soon as f has returned, whatever its worker does next. If results are not
+// received, the workers stop: without Ordered when 128 results of one worker wait,
+// with Ordered when MaxAhead results wait.
+//
+// Map does not allocate for each job. It panics if ctx, r or f is nil, if n is below
+// 1, and if options are invalid.
 func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func(context.Context, T) (U, error), o *MapOptions[T]) *Results[U] {
-	requireJob("Map", ctx, r, n, f != nil)
+	requireArguments("Map", ctx, r, n, f != nil)
 	if o == nil {
 		o = new(MapOptions[T])
 	}
 	options := o.run()
 	config := options.config("Map", r, n)
-	width := o.MaxAhead
-	switch {
-	case width < 0:
-		panic(fmt.Sprintf("workers: Map: MaxAhead is %d, below 0", width))
-	case width > maxWindow:
-		panic(fmt.Sprintf("workers: Map: MaxAhead is %d, above 1<<30", width))
-	case width > 0 && !o.Ordered:
-		panic(fmt.Sprintf("workers: Map: MaxAhead is %d, but Ordered is not set", width))
-	case width == 0:
-		width = min(max(defaultWindow, 4*n), maxWindow)
-	}
+	window := o.window(n)
+	launch := func() (runner, *workpool.Outlet[U]) { return unordered(newGroup(ctx, config, options), f) }
 	if o.Ordered {
-		// One batch must not fill the window, or the other workers have nothing.
-		config.Most = min(config.Most, max(1, width/(2*n)))
+		// One batch must not fill the window: the other workers would have no jobs.
+		config.MaxBatch = min(config.MaxBatch, max(1, window/(2*n)))
+		launch = func() (runner, *workpool.Outlet[U]) { return ordered(newGroup(ctx, config, options), f, window) }
 	}
-	ordered := o.Ordered
-	return &Results[U]{run: func(yield func(U) bool) error {
-		var window *workpool.Window[U]
-		var boxes *workpool.Boxes[U]
-		if ordered {
-			window = workpool.NewWindow[U](width)
-		} else {
-			boxes = workpool.NewBoxes[U](n)
-		}
-		s := newStaff(ctx, config, options)
-		switch {
-		case s == nil:
-			return ctx.Err()
-		case ordered:
-			return inOrder(s, window, f, yield)
-		default:
-			return asDone(s, boxes, f, yield)
-		}
-	}}
+	return &Results[U]{ctx: ctx, end: func() { stage.End(r) }, launch: launch}
 }
 
-// asDone runs the jobs and yields results as they come.
-func asDone[T, U any](s *staff[T], boxes *workpool.Boxes[U], f func(context.Context, T) (U, error), yield func(U) bool) error {
-	s.pool.Do = func(worker int, _ uint64, job T) error {
-		u, err := f(s.work, job)
+// unordered starts a group whose results have no order. It returns nil if there is no
+// group.
+func unordered[T, U any](g *group[T], f func(context.Context, T) (U, error)) (runner, *workpool.Outlet[U]) {
+	if g == nil {
+		return nil, nil
+	}
+	store, outlet := workpool.NewUnordered[U](g.pool.Workers)
+	end := g.pool.EndSource
+	g.pool.EndSource = func() { outlet.Release(); end() }
+	g.pool.Do = func(worker int, _ uint64, job T) error {
+		u, err := f(g.work, job)
 		if err != nil {
-			return s.why(err)
+			return g.cause(err)
 		}
-		boxes.Put(worker, u)
+		store.Put(worker, u)
 		return nil
 	}
-	return s.yielding(boxes.End, boxes.Abandon, func() (all bool) {
-		for run := boxes.Take(); len(run) > 0; run = boxes.Take() {
-			for _, u := range run {
-				if !yield(u) {
-					return false
-				}
-			}
-		}
-		return true
-	})
+	g.start(func() { g.release(); outlet.End() })
+	return g, outlet
 }
 
-// inOrder runs the jobs and yields results in the order of the jobs.
-func inOrder[T, U any](s *staff[T], window *workpool.Window[U], f func(context.Context, T) (U, error), yield func(U) bool) error {
-	s.pool.Room = window.Room
-	s.pool.Do = func(_ int, seq uint64, job T) error {
-		u, err := f(s.work, job)
-		if err != nil {
-			s.pool.Limit(seq) // it counts when its turn comes
+// ordered is unordered, for results in the order of their jobs.
+func ordered[T, U any](g *group[T], f func(context.Context, T) (U, error), window int) (runner, *workpool.Outlet[U]) {
+	if g == nil {
+		return nil, nil
+	}
+	store, outlet := workpool.NewOrdered[U](window)
+	workpool.Feed(g.pool, store, outlet)
+	g.pool.Do = func(_ int, seq uint64, job T) error {
+		u, err := f(g.work, job)
+		if err == nil {
+			store.Put(seq, u, nil)
+			return nil
 		}
-		window.Put(seq, workpool.Result[U]{Value: u, Err: s.why(err)})
+		g.pool.StopAfter(seq)
+		store.Put(seq, u, g.cause(err)) // it counts when its turn comes
+		g.pool.ReleaseSource()
 		return nil
 	}
-	return s.yielding(window.End, func() {}, func() (all bool) {
-		for run := window.Take(); len(run) > 0; run = window.Take() {
-			s.pool.Advanced()
-			for _, r := range run {
-				if r.Err != nil {
-					s.pool.Stop(r.Err)
-					return true
-				}
-				if !yield(r.Value) {
-					return false
-				}
-			}
-		}
-		return true
-	})
+	g.start(func() { g.release(); outlet.End() })
+	return g, outlet
 }
-
-// yielding runs the crew while loop yields, which reports whether it was to the
-// end. However loop ends, all goroutines have when yielding does.
-func (s *staff[T]) yielding(ended, abandon func(), loop func() (all bool)) (err error) {
-	s.start(ended)
-	all, returned := false, false
-	defer func() {
-		if !all {
-			s.pool.Stop(nil)
-			abandon()
-		}
-		outcome := s.end()
-		if !returned {
-			outcome.Exited = false // the body's own way out goes on
-		}
-		if !all {
-			outcome.Err = nil // as the body has left, whatever came before
-		}
-		err = rethrow(outcome)
-	}()
-	all = loop()
-	returned = true
-	return nil
-}
-
-// A Results is the results of [Map], to be ranged over once.
-type Results[U any] struct {
-	run   func(yield func(U) bool) error
-	begun atomic.Bool
-	err   error
-}
-
-// All returns the results. The loop over them is what runs the jobs. A second
-// loop, also one of another All, panics: the results have been.
-func (m *Results[U]) All() iter.Seq[U] {
-	return func(yield func(U) bool) {
-		if m.begun.Swap(true) {
-			panic("workers: Results.All: the results were ranged over before")
-		}
-		m.err = m.run(yield)
-	}
-}
-
-// Err returns why the loop ended early: nil if it did not, if its body left it,
-// and before it has ended.
-func (m *Results[U]) Err() error { return m.err }

@@ -194,7 +194,7 @@ func TestMapReceivesNoMoreAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewElastic[int](sluice.Unlimited, nil)
 		free := make(chan struct{})
-		m := workers.Map(t.Context(), c, 3, func(_ context.Context, job int) (int, error) {
+		m := workers.Map(t.Context(), sluice.LeaveOpen(c), 3, func(_ context.Context, job int) (int, error) {
 			switch job {
 			case 0:
 				<-free

@@ -112,7 +112,7 @@ func TestRunCancelAtRest(t *testing.T) {
 		c := sluice.NewElastic[int](sluice.Unlimited, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		err := workers.Run(ctx, c, 5, func(ctx context.Context, _ int) error { return nil }, nil)
+		err := workers.Run(ctx, sluice.LeaveOpen(c), 5, func(ctx context.Context, _ int) error { return nil }, nil)
 		if err != context.DeadlineExceeded {
 			t.Errorf("idle workers ended with %v", err)
 		}
@@ -279,7 +279,7 @@ func TestRunInventedJobs(t *testing.T) {
 	for _, n := range []int{-1, 1000} {
 		func() {
 			defer func() {
-				if p, ok := recover().(*workers.PanicError); !ok || !strings.Contains(p.Error(), fmt.Sprintf("RecvBatch into room for 1 returned %d", n)) {
+				if p, ok := recover().(*workers.PanicError); !ok || !strings.Contains(p.Error(), fmt.Sprintf("RecvBatch with a buffer of 1 returned %d", n)) {
 					t.Errorf("%d jobs: %v", n, p)
 				}
 			}()

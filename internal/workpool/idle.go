@@ -11,17 +11,16 @@ import (
 )
 
 // A leadership is the context that a leader waits under. It belongs to one worker,
-// for as many stays as leader as pass without an interrupt: to wait allocates
-// nothing.
+// which uses it again until it is interrupted: waiting does not allocate.
 type leadership struct {
 	context.Context
-	ended  chan struct{} // nil: stands in for a leader who does not wait
-	called atomic.Bool
+	ended       chan struct{} // nil: stands in for a leader that does not wait
+	interrupted atomic.Bool
 }
 
 // interrupt ends the leader's wait. A nil leadership has none.
 func (l *leadership) interrupt() {
-	if l != nil && l.ended != nil && l.called.CompareAndSwap(false, true) {
+	if l != nil && l.ended != nil && l.interrupted.CompareAndSwap(false, true) {
 		close(l.ended)
 	}
 }
@@ -29,152 +28,144 @@ func (l *leadership) interrupt() {
 func (l *leadership) Done() <-chan struct{} { return l.ended }
 
 func (l *leadership) Err() error {
-	if l.called.Load() {
+	if l.interrupted.Load() {
 		return context.Canceled
 	}
 	return nil
 }
 
-// leadable reports whether an idle worker could become leader.
-func (c *Pool[T]) leadable() bool {
-	return c.leader.Load() == nil && !c.closed.Load() && (c.Room == nil || c.room() > 0)
+// needsLeader reports whether an idle worker could become leader.
+func (p *Pool[T]) needsLeader() bool {
+	return p.leader.Load() == nil && !p.closed.Load() && (p.Room == nil || p.room() > 0)
 }
 
-// unclaimed reports whether some hand has surplus.
-func (c *Pool[T]) unclaimed() bool { return c.board.each(0, c.surplus) }
+// hasSurplus reports whether there are jobs to steal.
+func (p *Pool[T]) hasSurplus() bool { return p.stealable.each(0, p.surplus) }
 
-// share wakes an idle worker if there is something for one to do: surplus, or to
-// lead. A follower if there is one, who passes it on; otherwise the leader, unless
-// a follower is on its way.
-func (c *Pool[T]) share() {
+// wakeIfUseful wakes an idle worker if there is surplus, or no leader. It wakes a
+// follower, which passes the wake-up on. If there are none it interrupts the leader,
+// unless a follower is already on its way.
+func (p *Pool[T]) wakeIfUseful() {
 	switch {
-	case c.line.Waiting():
-		if c.leadable() || c.unclaimed() {
-			c.line.Wake()
+	case p.followers.Waiting():
+		if p.needsLeader() || p.hasSurplus() {
+			p.followers.Wake()
 		}
-	case c.line.Idle():
-		if l := c.leader.Load(); l != nil && l.ended != nil && c.unclaimed() {
+	case p.followers.Idle():
+		if l := p.leader.Load(); l != nil && l.ended != nil && p.hasSurplus() {
 			l.interrupt()
 		}
 	}
 }
 
-// call wakes an idle worker, the one that share would.
-func (c *Pool[T]) call() {
+// wake wakes the worker that wakeIfUseful would.
+func (p *Pool[T]) wake() {
 	switch {
-	case c.line.Waiting():
-		c.line.Wake()
-	case c.line.Idle():
-		c.leader.Load().interrupt()
+	case p.followers.Waiting():
+		p.followers.Wake()
+	case p.followers.Idle():
+		p.leader.Load().interrupt()
 	}
 }
 
-// leads makes the worker the leader, if there is none, and waits for the source.
-// led reports whether it was leader, found whether it has jobs now.
+// leads makes the worker the leader, if there is none, and waits for the source. led
+// reports whether it was leader, found whether it has jobs now.
 func (w *worker[T]) leads() (found, led bool) {
-	c := w.pool
-	if !c.leadable() {
+	p := w.pool
+	if !p.needsLeader() {
 		return false, false
 	}
 	l := w.lead
-	if l == nil || l.called.Load() {
-		l = &leadership{Context: c.Context, ended: make(chan struct{})}
+	if l == nil || l.interrupted.Load() {
+		l = &leadership{Context: p.Context, ended: make(chan struct{})}
 		w.lead = l
 	}
-	if !c.leader.CompareAndSwap(nil, l) {
+	if !p.leader.CompareAndSwap(nil, l) {
 		return false, false
 	}
 	defer w.resign()
-	size := w.gauge.size()
-	if c.Room != nil {
-		size = min(size, c.room())
+	size := w.sizer.size()
+	if p.Room != nil {
+		size = min(size, p.room())
 	}
-	if size == 0 || c.over() || c.closed.Load() || c.unclaimed() {
+	if size == 0 || p.over() || p.closed.Load() || p.hasSurplus() {
 		return false, true
 	}
-	n, err := c.take(l, w.hand.room(size))
-	w.now = c.clock()
-	if err != nil && !(l.called.Load() && errors.Is(err, context.Canceled)) {
-		c.failed(err)
+	n, err := p.take(l, w.queue.slots(size))
+	w.now = p.clock()
+	if err != nil && !(l.interrupted.Load() && errors.Is(err, context.Canceled)) {
+		p.sourceFailed(err)
 	}
-	return w.got(n, c.number(n)), true
+	return w.got(n, p.number(n)), true
 }
 
-// resign ends a stay as leader. The worker shares before it runs a job: a
-// follower must lead.
+// resign ends the leadership. The worker wakes a follower before it runs a job: there
+// must be a leader.
 func (w *worker[T]) resign() {
-	w.owes = true
+	w.mustWake = true
 	w.pool.leader.Swap(nil)
 }
 
-// A lull is how far a worker without jobs has come on its way to the line.
+// A spinner is how far a worker without jobs has come on its way to the wait queue.
+// The worker yields once, which lets a producer run on this P. With several Ps it
+// then spins for a few microseconds, and checks for jobs after each, as long as the
+// spin budget says that this pays: a worker that parks lets its P fall asleep, and
+// waking that takes longer than many jobs. docs/adr/0009-workers.md has the figures.
 //
-// A worker that parks lets its P fall asleep, and to wake that takes longer than
-// many jobs do. So it yields once, which lets a producer run, or whoever waits for
-// this job's end, on this P; and then, with several Ps, it passes a few
-// microseconds, and looks again after each, as long as a spin.Budget says that
-// this tends to pay, with a run of jobs: single ones are better parked for.
-// Without that, jobs of a microsecond that come in runs left two cores without work
-// for a sixteenth of the time, and jobs of 100 ns took 62 ns each instead of 48
-// (GOMAXPROCS=2, 2026-11-21, AMD EPYC VM with 2 cores, Go 1.26.8). To pass time
-// first and yield then keeps the P from who waits for it: a job at a time took
-// 6 microseconds.
-//
-// Only who has just run a job has a lull: a follower that was woken in vain parks
-// again at once.
-type lull struct {
-	pauses  int
+// Only a worker that has just run a job spins. After a spurious wake-up a follower
+// parks again at once.
+type spinner struct {
+	spins   int
 	yielded bool
-	spent   bool
+	ended   bool
 }
 
 const (
-	maxPauses = 8
-	pauseNs   = 1000
-	goodRun   = 4 // jobs for which a pause has paid
+	maxSpins = 8
+	spinTime = 1000 // ns
+	goodRun  = 4    // a spin has paid if it found that many jobs
 )
 
-// pass yields, or passes some time. It returns false when there is nothing left but
-// to park.
-func (l *lull) pass(p *spin.Budget) bool {
+// spin yields or spins. It returns false when the worker is to park.
+func (s *spinner) spin(b *spin.Budget) bool {
 	switch {
-	case l.spent:
+	case s.ended:
 		return false
-	case !l.yielded:
-		l.yielded = true
+	case !s.yielded:
+		s.yielded = true
 		runtime.Gosched()
 		return true
-	case l.pauses < maxPauses && runtime.GOMAXPROCS(0) > 1 && (l.pauses > 0 || p.Allows()):
-		l.pauses++
-		_ = spin.Delay(pauseNs)
+	case s.spins < maxSpins && runtime.GOMAXPROCS(0) > 1 && (s.spins > 0 || b.Allows()):
+		s.spins++
+		_ = spin.Delay(spinTime)
 		return true
 	}
-	l.over(p, 0)
+	s.end(b, 0)
 	return false
 }
 
-// over ends the lull, with so many jobs.
-func (l *lull) over(p *spin.Budget, jobs int) {
-	if l.pauses > 0 {
-		p.Record(jobs >= goodRun)
+// end records how many jobs the worker found.
+func (s *spinner) end(b *spin.Budget, jobs int) {
+	if s.spins > 0 {
+		b.Record(jobs >= goodRun)
 	}
-	l.pauses, l.spent = 0, true
+	s.spins, s.ended = 0, true
 }
 
-// follow waits in the line until there may be something to do.
+// follow waits until there may be something to do.
 func (w *worker[T]) follow() {
-	c := w.pool
-	var stay waitq.Wait
-	stay.Join(&c.line, nil)
-	if c.active.Add(-1) == 0 && c.closed.Load() {
-		c.finished.Store(true)
-		c.line.WakeAll()
+	p := w.pool
+	var wait waitq.Wait
+	wait.Join(&p.followers, nil)
+	if p.active.Add(-1) == 0 && p.closed.Load() {
+		p.finished.Store(true)
+		p.followers.WakeAll()
 	}
-	if !c.over() && !c.leadable() && !c.unclaimed() {
-		stay.Step()
+	if !p.over() && !p.needsLeader() && !p.hasSurplus() {
+		wait.Step()
 	}
-	stay.Leave()
-	c.active.Add(1)
-	w.owes = true // the wake-up, to others who wait
-	w.now = c.clock()
+	wait.Leave()
+	p.active.Add(1)
+	w.mustWake = true // passes the wake-up on
+	w.now = p.clock()
 }

@@ -12,13 +12,13 @@ import (
 )
 
 // A board finds each part whose bit is up, once, and begins where it is told to.
-func TestBoard(t *testing.T) {
+func TestBitmap(t *testing.T) {
 	for _, parts := range []int{1, 2, 63, 64, 65, 200} {
-		b := newBoard(parts)
+		b := newBitmap(parts)
 		up := []int{}
 		for part := 0; part < parts; part += 1 + part%5 {
-			b.raise(part)
-			b.raise(part)
+			b.set(part)
+			b.set(part)
 			up = append(up, part)
 		}
 		for first := range parts {
@@ -29,7 +29,7 @@ func TestBoard(t *testing.T) {
 			}
 		}
 		for _, part := range up {
-			b.lower(part)
+			b.clear(part)
 		}
 		if b.each(0, func(int) bool { return true }) {
 			t.Fatalf("%d parts: something is up after all were lowered", parts)
@@ -39,9 +39,9 @@ func TestBoard(t *testing.T) {
 
 // One owner and two thieves get each job once, over many refills, and leave
 // nothing in the slots.
-func TestHand(t *testing.T) {
+func TestQueue(t *testing.T) {
 	const rounds, size = 3000, 40
-	var h hand[int]
+	var q localQueue[int]
 	fates := make([]atomic.Int32, rounds*size)
 	var all sync.WaitGroup
 	var over atomic.Bool
@@ -49,7 +49,7 @@ func TestHand(t *testing.T) {
 		all.Go(func() {
 			into := make([]int, size)
 			for !over.Load() {
-				n, base := h.steal(into)
+				n, base := q.steal(into)
 				for i, job := range into[:n] {
 					if job != int(base)+i {
 						t.Errorf("job %d was stolen as number %d", job, int(base)+i)
@@ -62,17 +62,17 @@ func TestHand(t *testing.T) {
 	}
 	for round := range rounds {
 		n := 1 + round%size
-		slots := h.room(n)
+		slots := q.slots(n)
 		for i, left := range slots {
 			if left != 0 {
 				t.Fatalf("slot %d still holds job %d", i, left)
 			}
 			slots[i] = round*size + i + 1
 		}
-		h.base = uint64(round*size + 1)
-		h.publish(n, 0)
-		for slot, ok := 0, true; ok; slot, ok = h.claim() {
-			fates[h.take(slot)-1].Add(1)
+		q.base = uint64(round*size + 1)
+		q.publish(n, 0)
+		for slot, ok := 0, true; ok; slot, ok = q.claim() {
+			fates[q.take(slot)-1].Add(1)
 		}
 	}
 	over.Store(true)
@@ -87,31 +87,31 @@ func TestHand(t *testing.T) {
 }
 
 // What is stolen leaves nothing behind, and a refill waits for a thief who copies.
-func TestRobbedHand(t *testing.T) {
-	var h hand[int]
-	slots := h.room(10)
+func TestQueueAfterTheft(t *testing.T) {
+	var q localQueue[int]
+	slots := q.slots(10)
 	for i := range slots {
 		slots[i] = 100 + i
 	}
-	h.base = 100
-	h.publish(10, 0)
+	q.base = 100
+	q.publish(10, 0)
 	into := make([]int, 10)
-	if n, base := h.steal(into); n != 5 || base != 105 || !slices.Equal(into[:n], []int{105, 106, 107, 108, 109}) {
+	if n, base := q.steal(into); n != 5 || base != 105 || !slices.Equal(into[:n], []int{105, 106, 107, 108, 109}) {
 		t.Errorf("stole %v, from number %d on", into[:n], base)
 	}
-	if n, base := h.steal(into[:1]); n != 1 || base != 104 || into[0] != 104 {
+	if n, base := q.steal(into[:1]); n != 1 || base != 104 || into[0] != 104 {
 		t.Errorf("stole %v, from number %d on", into[:n], base)
 	}
 	if !slices.Equal(slots[4:], make([]int, 6)) {
 		t.Errorf("what was stolen is still there: %v", slots)
 	}
-	for _, ok := h.claim(); ok; {
-		_, ok = h.claim()
+	for _, ok := q.claim(); ok; {
+		_, ok = q.claim()
 	}
-	h.lock.Lock() // as a thief does
+	q.lock.Lock() // as a thief does
 	var refilling atomic.Bool
 	go func() {
-		h.room(10)
+		q.slots(10)
 		refilling.Store(true)
 	}()
 	for range 1000 {
@@ -119,48 +119,48 @@ func TestRobbedHand(t *testing.T) {
 			t.Fatal("refills under a thief's eyes")
 		}
 	}
-	h.lock.Unlock()
+	q.lock.Unlock()
 	for !refilling.Load() {
 		runtime.Gosched()
 	}
 }
 
-func TestGauge(t *testing.T) {
-	g := newGauge(0.01, time.Millisecond, 256)
+func TestSizer(t *testing.T) {
+	s := newSizer(0.01, time.Millisecond, 256)
 	expect := func(want int, when string) {
 		t.Helper()
-		if got := g.size(); got != want {
+		if got := s.size(); got != want {
 			t.Errorf("%s it takes %d jobs, not %d", when, got, want)
 		}
 	}
 	settle := func(each int64, handOver int64) {
 		for range 200 {
-			n := g.size()
-			g.ran(each*int64(n), n)
-			g.took(handOver)
+			n := s.size()
+			s.recordBatch(each*int64(n), n)
+			s.recordTransfer(handOver)
 		}
 	}
 	expect(1, "at first")
-	g.ran(100, 1)
+	s.recordBatch(100, 1)
 	expect(2, "after one quick job")
-	g.ran(200, 2)
+	s.recordBatch(200, 2)
 	expect(4, "after two batches")
 	settle(100, 150)
 	expect(150, "with jobs of 100 ns")
 	settle(1000, 150)
 	expect(16, "with jobs of 1 µs")
-	g.ran(16_000_000, 16) // one of them took 16 ms
+	s.recordBatch(16_000_000, 16) // one of them took 16 ms
 	expect(1, "after a slow one")
 	settle(1000, 0)
 	expect(5, "with the cheapest hand-over")
 	settle(10, 150)
 	expect(256, "with the shortest jobs")
-	g.took(1_000_000_000) // off its processor
-	if g.handOver > 200 {
-		t.Errorf("one hand-over that took a second makes it %v ns", g.handOver)
+	s.recordTransfer(1_000_000_000) // off its processor
+	if s.transfer > 200 {
+		t.Errorf("one hand-over that took a second makes it %v ns", s.transfer)
 	}
 	settle(1000, 100_000)
-	g.ran(256*32_000, 256)
+	s.recordBatch(256*32_000, 256)
 	expect(31, "after a slow batch, though large ones would be worth while")
 	settle(400_000, 20_000)
 	expect(2, "with jobs of 0.4 ms that cost much to hand over, and must not be held for more than 1 ms")
@@ -172,55 +172,55 @@ func TestGauge(t *testing.T) {
 func TestLeaderIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leadership{Context: t.Context(), ended: make(chan struct{})}
-		c := New(Config[int]{Workers: 2})
-		c.leader.Store(l)
-		w := &c.workers[0]
-		w.hand.room(3)
+		p := New(Config[int]{Workers: 2})
+		p.leader.Store(l)
+		w := &p.workers[0]
+		w.queue.slots(3)
 		w.got(1, 0)
-		if c.share(); l.Err() != nil {
+		if p.wakeIfUseful(); l.Err() != nil {
 			t.Error("interrupted though there is no surplus")
 		}
 		w.got(3, 0)
-		c.share()
-		c.share()
+		p.wakeIfUseful()
+		p.wakeIfUseful()
 		if <-l.Done(); l.Err() != context.Canceled {
 			t.Error("not interrupted")
 		}
-		c.leader.Store(&c.brief)
-		c.share() // of a leader that does not wait
-		c.leader.Store(nil)
-		c.share()
+		p.leader.Store(&p.brief)
+		p.wakeIfUseful() // of a leader that does not wait
+		p.leader.Store(nil)
+		p.wakeIfUseful()
 	})
 }
 
 // A follower is woken rather than the leader, and whoever was woken wakes the next.
 func TestShareWakesOneFollower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(Config[int]{Workers: 4})
+		p := New(Config[int]{Workers: 4})
 		l := &leadership{Context: t.Context(), ended: make(chan struct{})}
-		c.leader.Store(l)
+		p.leader.Store(l)
 		back := 0
 		for i := 1; i < 4; i++ {
 			go func() {
-				c.workers[i].follow()
+				p.workers[i].follow()
 				back++
 			}()
 		}
 		synctest.Wait()
-		if c.share(); !c.line.Waiting() {
+		if p.wakeIfUseful(); !p.followers.Waiting() {
 			t.Fatal("a follower is woken without surplus")
 		}
-		w := &c.workers[0]
-		w.hand.room(10)
+		w := &p.workers[0]
+		w.queue.slots(10)
 		w.got(10, 0)
 		for want := 1; want < 4; want++ {
-			c.share()
-			c.share()
+			p.wakeIfUseful()
+			p.wakeIfUseful()
 			if synctest.Wait(); back != want || l.Err() != nil {
 				t.Fatalf("%d followers are back, not %d; leader: %v", back, want, l.Err())
 			}
 		}
-		c.share()
+		p.wakeIfUseful()
 		if l.Err() == nil {
 			t.Error("without followers the leader is not interrupted")
 		}
@@ -235,22 +235,22 @@ func (f hook) RecvBatch(ctx context.Context, _ []int) (int, error) { return f(ct
 // A worker that is about to lead looks for surplus once more: it may have been
 // published when there was nobody to interrupt.
 func TestLeaderLooksAgain(t *testing.T) {
-	c := New(Config[int]{Workers: 2, Context: t.Context(), Source: hook(func(context.Context) (int, error) {
+	p := New(Config[int]{Workers: 2, Context: t.Context(), Source: hook(func(context.Context) (int, error) {
 		t.Error("waits in the source beside surplus")
 		return 0, context.Canceled
 	})})
 	published := false
-	c.Room = func(uint64) int { // asked before it leads
+	p.Room = func(uint64) int { // asked before it leads
 		if !published {
 			published = true
-			other := &c.workers[1]
-			other.hand.room(2)
+			other := &p.workers[1]
+			other.queue.slots(2)
 			other.got(2, 0)
-			c.share()
+			p.wakeIfUseful()
 		}
 		return 1
 	}
-	if found, led := c.workers[0].leads(); found || !led || c.leader.Load() != nil {
+	if found, led := p.workers[0].leads(); found || !led || p.leader.Load() != nil {
 		t.Errorf("found %v, led %v", found, led)
 	}
 }
@@ -261,35 +261,35 @@ func TestLeaderLooksAgain(t *testing.T) {
 func TestHiddenSurplus(t *testing.T) {
 	for _, followers := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
-			c := New(Config[int]{Workers: 3})
+			p := New(Config[int]{Workers: 3})
 			l := &leadership{Context: t.Context(), ended: make(chan struct{})}
-			c.leader.Store(l)
+			p.leader.Store(l)
 			back := 0
 			follow := func() {
 				for i := range followers {
 					go func() {
-						c.workers[1+i].follow()
+						p.workers[1+i].follow()
 						back++
 					}()
 				}
 				synctest.Wait()
 			}
-			defer func() { c.line.WakeAll(); synctest.Wait() }()
-			owner := &c.workers[0]
-			c.board.raise(0) // of a batch that is through
-			if owner.hand.surplus() > 0 {
+			defer func() { p.followers.WakeAll(); synctest.Wait() }()
+			owner := &p.workers[0]
+			p.stealable.set(0) // of a batch that is through
+			if owner.queue.surplus() > 0 {
 				t.Fatal("surplus at first")
 			}
 			// Somebody has seen that, and is about to lower the bit.
-			owner.hand.room(3)
+			owner.queue.slots(3)
 			owner.got(3, 0) // finds the bit up
-			c.board.lower(0)
-			owner.pool.share()
+			p.stealable.clear(0)
+			owner.pool.wakeIfUseful()
 			follow()
 			if back != 0 || l.Err() != nil {
 				t.Fatal("hidden surplus was seen: this test shows nothing")
 			}
-			if !c.refilled(0) || !c.unclaimed() {
+			if !p.refilled(0) || !p.hasSurplus() {
 				t.Error("the hand was refilled, and nobody can see it")
 			}
 			synctest.Wait()
@@ -302,21 +302,21 @@ func TestHiddenSurplus(t *testing.T) {
 
 // A hand that stays empty calls nobody, and its bit stays down.
 func TestNoSurplusToHide(t *testing.T) {
-	c := New(Config[int]{Workers: 2})
+	p := New(Config[int]{Workers: 2})
 	l := &leadership{Context: t.Context(), ended: make(chan struct{})}
-	c.leader.Store(l)
-	c.board.raise(0)
-	if c.surplus(0) || c.board.each(0, func(int) bool { return true }) || l.Err() != nil {
+	p.leader.Store(l)
+	p.stealable.set(0)
+	if p.surplus(0) || p.stealable.each(0, func(int) bool { return true }) || l.Err() != nil {
 		t.Errorf("an empty hand: leader %v", l.Err())
 	}
 }
 
 // However publishing and looking fall together, a hand with surplus has its bit up
 // when both are over.
-func TestBoardMissesNoHand(t *testing.T) {
-	c := New(Config[int]{Workers: 1})
-	w := &c.workers[0]
-	w.hand.room(2)
+func TestBitmapMissesNoQueue(t *testing.T) {
+	p := New(Config[int]{Workers: 1})
+	w := &p.workers[0]
+	w.queue.slots(2)
 	var round, looked atomic.Int64
 	const rounds = 20_000
 	go func() {
@@ -324,22 +324,22 @@ func TestBoardMissesNoHand(t *testing.T) {
 			for round.Load() < i {
 				runtime.Gosched()
 			}
-			c.surplus(0)
+			p.surplus(0)
 			looked.Store(i)
 		}
 	}()
 	for i := int64(1); i <= rounds; i++ {
 		round.Store(i)
 		for range i % 64 {
-			_ = c.active.Load() // some nanoseconds
+			_ = p.active.Load() // some nanoseconds
 		}
 		w.got(2, 0)
 		for looked.Load() < i {
 			runtime.Gosched()
 		}
-		if !c.unclaimed() {
+		if !p.hasSurplus() {
 			t.Fatalf("round %d: surplus that nobody sees", i)
 		}
-		w.hand.claim()
+		w.queue.claim()
 	}
 }

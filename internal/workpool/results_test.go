@@ -11,10 +11,11 @@ import (
 
 const short = 20_000 // lives of boxes and windows: it is at the edges where results are lost
 
-// TestBoxes: however putting, taking and the end fall together, each result is taken.
-func TestBoxes(t *testing.T) {
+// TestUnordered: however putting, taking and the end fall together, each result is taken.
+func TestUnordered(t *testing.T) {
 	for life := range short {
-		b, puts := NewBoxes[int](2), 1+life%4
+		puts := 1 + life%4
+		b, o := NewUnordered[int](2)
 		var putters sync.WaitGroup
 		for worker := range 2 {
 			putters.Go(func() {
@@ -28,7 +29,7 @@ func TestBoxes(t *testing.T) {
 			b.End()
 		}()
 		sum := 0
-		for run := b.Take(); len(run) > 0; run = b.Take() {
+		for run := o.TakeRun(nil); len(run) > 0; run = o.TakeRun(run) {
 			for _, u := range run {
 				sum += u
 			}
@@ -39,15 +40,16 @@ func TestBoxes(t *testing.T) {
 	}
 }
 
-// TestWindow: the same of a window, whose results come in order.
-func TestWindow(t *testing.T) {
+// TestOrdered: the same of a window, whose results come in order.
+func TestOrdered(t *testing.T) {
 	for life := range short {
-		w, puts := NewWindow[uint64](4), uint64(1+life%4)
+		puts := uint64(1 + life%4)
+		w, o := NewOrdered[uint64](4)
 		var putters sync.WaitGroup
 		for worker := range uint64(2) {
 			putters.Go(func() {
 				for seq := worker; seq < puts; seq += 2 {
-					w.Put(seq, Result[uint64]{Value: seq + 1})
+					w.Put(seq, seq+1, nil)
 				}
 			})
 		}
@@ -56,10 +58,10 @@ func TestWindow(t *testing.T) {
 			w.End()
 		}()
 		next := uint64(0)
-		for run := w.Take(); len(run) > 0; run = w.Take() {
+		for run := o.TakeRun(nil); len(run) > 0; run = o.TakeRun(run) {
 			for _, r := range run {
-				if r.Value != next+1 {
-					t.Fatalf("life %d: result %d is that of job %d", life, next, r.Value)
+				if r != next+1 {
+					t.Fatalf("life %d: result %d is that of job %d", life, next, r)
 				}
 				next++
 			}
@@ -74,13 +76,14 @@ func TestWindow(t *testing.T) {
 // the consumer's way to sleep. One that is not seen then hangs.
 func TestOneByOne(t *testing.T) {
 	const results, moments = 30_000, 400
-	b, w := NewBoxes[int](1), NewWindow[int](4)
+	b, fromB := NewUnordered[int](1)
+	w, fromW := NewOrdered[int](4)
 	for name, one := range map[string]struct {
 		put  func(i int)
 		take func() int
 	}{
-		"boxes":  {func(i int) { b.Put(0, i) }, func() int { return len(b.Take()) }},
-		"window": {func(i int) { w.Put(uint64(i), Result[int]{}) }, func() int { return len(w.Take()) }},
+		"unordered": {func(i int) { b.Put(0, i) }, func() int { return len(fromB.TakeRun(nil)) }},
+		"ordered":   {func(i int) { w.Put(uint64(i), 0, nil) }, func() int { return len(fromW.TakeRun(nil)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var taken atomic.Int64

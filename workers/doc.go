@@ -1,0 +1,38 @@
+// Package workers calls a function for each value of a channel, in several
+// goroutines. [Run] is for functions that return an error alone, [Map] for functions
+// with a result:
+//
+//	err := workers.Run(ctx, jobs, 8, work, nil)
+//
+//	results := workers.Map(ctx, lines, 8, parse, nil)
+//	for record := range results.All() {
+//		…
+//	}
+//	if err := results.Err(); err != nil {
+//		…
+//	}
+//
+// A value of the channel is called a job here, whatever it is.
+//
+// # Batches
+//
+// A worker receives several jobs at once if they are short. The batch size follows
+// from measurements, one reading of the clock per batch: receiving jobs costs at most
+// one percent of the time (MaxOverhead), and no job waits in a worker's queue for
+// longer than a millisecond (MaxDelay). A worker starts with one job, at most doubles
+// the batch, and returns to one as soon as a job took long. Idle workers steal jobs
+// from the queues of others, also while the other worker is inside f: as long as one
+// worker is idle, no job waits. All idle workers except one wait outside the channel.
+//
+// # Early end
+//
+// Run and Map end early if the function fails or panics, or if the context ends. Then
+// they close the channel they receive from: blocked senders return with
+// [sluice.ErrClosed] at once, even while other jobs are still running. Values that
+// are queued in the channel stay there. [sluice.LeaveOpen] prevents that, for a channel
+// that other goroutines continue to receive from. A channel that belongs to other
+// processes too, such as one of package jetstream, is not closed.
+//
+// No job is lost: each job received was given to the function once, or is reported to
+// OnUnprocessed.
+package workers

@@ -1,0 +1,233 @@
+package workers
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/workpool"
+)
+
+// Results are the results of [Map]. Range over them with All, or receive them, from
+// any number of goroutines: Results is a [sluice.BatchReceiver].
+//
+// The workers start at the first call of All's loop, a receive method, or Ready.
+// Results that are never used start nothing. Once used, receive all results, call
+// Close, or end the context of Map: otherwise the workers wait for room forever. A
+// loop over All closes the results however it ends.
+//
+// If f panicked, each receive after the last result panics with a [*PanicError], and if
+// f called [runtime.Goexit] it ends its goroutine.
+type Results[U any] struct {
+	ctx    context.Context
+	end    func() // closes the channel that jobs come from
+	launch func() (runner, *workpool.Outlet[U])
+
+	started sync.Once
+	runner  runner // nil if nothing was started
+	outlet  *workpool.Outlet[U]
+
+	reported atomic.Bool // jobs that were not processed
+	mu       sync.Mutex
+	final    *workpool.Outcome // what receivers are told at the end; nil until then
+}
+
+// A runner is a group, whatever the type of its jobs.
+type runner interface {
+	stop()
+	wait()
+	unprocessed()
+	outcome() workpool.Outcome
+}
+
+// start starts the workers, once.
+func (r *Results[U]) start() {
+	r.started.Do(func() {
+		if r.runner, r.outlet = r.launch(); r.runner == nil { // ctx is done
+			r.startNothing(workpool.Outcome{Err: r.ctx.Err()})
+		}
+	})
+}
+
+// startNothing ends results whose workers were not started.
+func (r *Results[U]) startNothing(final workpool.Outcome) {
+	_, r.outlet = workpool.NewUnordered[U](1)
+	r.outlet.End()
+	r.mu.Lock()
+	r.final = &final
+	r.mu.Unlock()
+	r.end()
+}
+
+// Recv receives the next result, and waits until there is one. It fails with
+// [sluice.ErrClosed] after the last result; after an early end with the error that
+// Map ended with; and with the error of ctx if it would have to wait and ctx is done.
+// A ctx that ends Recv does not end the workers.
+func (r *Results[U]) Recv(ctx context.Context) (U, error) {
+	if ctx == nil {
+		panic("workers: Results.Recv: nil context")
+	}
+	var one [1]U
+	_, err := r.recv(ctx, one[:])
+	return one[0], err
+}
+
+// RecvBatch waits for a result like Recv, then moves as many as there are, up to
+// len(buf), into buf. n > 0 implies err == nil. An empty buf returns 0, nil.
+func (r *Results[U]) RecvBatch(ctx context.Context, buf []U) (n int, err error) {
+	if ctx == nil {
+		panic("workers: Results.RecvBatch: nil context")
+	}
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	return r.recv(ctx, buf)
+}
+
+func (r *Results[U]) recv(ctx context.Context, buf []U) (int, error) {
+	r.start()
+	n, ended := r.outlet.TryRecv(buf)
+	if n == 0 && !ended {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, ended = r.outlet.Recv(ctx.Done(), buf)
+	}
+	switch {
+	case n > 0:
+		return n, nil
+	case ended:
+		return 0, r.finish()
+	default:
+		return 0, engine.ContextError(ctx)
+	}
+}
+
+// TryRecv receives the next result if there is one. Otherwise it fails with
+// [sluice.ErrEmpty], or, after the last result, as Recv does.
+func (r *Results[U]) TryRecv() (U, error) {
+	r.start()
+	var one [1]U
+	n, ended := r.outlet.TryRecv(one[:])
+	switch {
+	case n > 0:
+		return one[0], nil
+	case ended:
+		return one[0], r.finish()
+	default:
+		return one[0], sluice.ErrEmpty
+	}
+}
+
+// Ready returns a channel for use in a select statement. It becomes readable when
+// TryRecv may return a result, and is closed at the end. A goroutine that reads from
+// it then calls TryRecv until that fails. Each call returns the same channel.
+func (r *Results[U]) Ready() <-chan struct{} {
+	r.start()
+	return r.outlet.Ready()
+}
+
+// All returns an iterator over the results. A body that leaves the loop, by break,
+// return, panic or Goexit, closes the results (see Close). When the loop has ended, no
+// worker is running. If f panicked, the loop statement panics with a [*PanicError], and
+// if f called [runtime.Goexit], it ends its goroutine.
+func (r *Results[U]) All() iter.Seq[U] {
+	return func(yield func(U) bool) {
+		r.start()
+		var run []U
+		received, returned, all := 0, false, false
+		defer func() {
+			if !all {
+				r.outlet.Return(run[received:])
+				r.leave(returned)
+			}
+		}()
+		for run = r.outlet.TakeRun(nil); len(run) > 0; run = r.outlet.TakeRun(run) {
+			for i, u := range run {
+				received = i + 1
+				if !yield(u) {
+					returned = true
+					return
+				}
+			}
+			received = 0
+		}
+		all = true
+		_ = r.finish() // see Err
+	}
+}
+
+// Err reports why the results ended early: the error with which Map ended. It is
+// nil if all jobs were done, if Close or the body of a loop ended the results, and
+// as long as the end was not reached by a loop or a receive.
+func (r *Results[U]) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.final == nil {
+		return nil
+	}
+	return r.final.Err
+}
+
+// Close ends the results early: the context of f ends, no job is started, and the
+// channel that jobs come from is closed, as by [Run] at an early end. Close waits for the
+// calls of f that are running, so f must not call it. Results that were computed and
+// not received can still be received; after them receiving fails with
+// [sluice.ErrClosed].
+//
+// Close is idempotent and safe from any goroutine. After the last result was received
+// it does nothing. If f panicked and no receive has reported that, Close panics with a
+// [*PanicError].
+func (r *Results[U]) Close() { r.leave(false) }
+
+// leave is Close. If exit is set it also exits if f did.
+func (r *Results[U]) leave(exit bool) {
+	r.started.Do(func() { r.startNothing(workpool.Outcome{}) })
+	if r.runner == nil {
+		return
+	}
+	r.mu.Lock()
+	first := r.final == nil
+	if first {
+		r.final = new(workpool.Outcome)
+	}
+	r.mu.Unlock()
+	r.runner.stop()
+	r.runner.wait()
+	r.report()
+	if first {
+		o := r.runner.outcome()
+		o.Exited = o.Exited && exit
+		_ = raise(o)
+	}
+}
+
+// finish is called when the last result was received and the workers have ended. It
+// returns the error that receivers get from then on, or panics or exits as f did.
+func (r *Results[U]) finish() error {
+	if r.runner != nil {
+		r.runner.wait()
+		r.report()
+	}
+	r.mu.Lock()
+	if r.final == nil {
+		outcome := r.runner.outcome()
+		r.final = &outcome
+	}
+	final := *r.final
+	r.mu.Unlock()
+	if err := raise(final); err != nil {
+		return err
+	}
+	return sluice.ErrClosed
+}
+
+// report reports the jobs that were not given to f, once.
+func (r *Results[U]) report() {
+	if !r.reported.Swap(true) {
+		r.runner.unprocessed()
+	}
+}
