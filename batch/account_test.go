@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-go/sluice/internal/spin"
 )
 
-// A ledger says of each value of each sender what became of it.
+// A ledger records the fate of each value of each sender.
 type ledger struct {
 	mu       sync.Mutex
 	seen     []map[string]int // by value: how often received, dropped, refused, unsent
@@ -30,7 +30,7 @@ func newLedger(senders, each int) *ledger {
 	return l
 }
 
-// note says what became of values. Value i of sender s is i*senders + s.
+// note records the fate of values. Value i of sender s is i*senders + s.
 func (l *ledger) note(what string, vs ...int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,8 +39,8 @@ func (l *ledger) note(what string, vs ...int) {
 	}
 }
 
-// received notes a batch of one of several receivers: between those there is no
-// order.
+// received records a batch. The values of one sender are in order within a receiver, not
+// across receivers.
 func (l *ledger) received(batch []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,9 +74,9 @@ func (l *ledger) check(t *testing.T) {
 	}
 }
 
-// TestBatchingAccount: many Batchers feed a channel of each kind, with random calls,
-// cancels and a Close of the channel in the middle, and two loops over batches empty
-// it: each value is received once, or dropped, refused, or handed back.
+// TestBatchingAccount: several Senders feed a channel of each shape, with random calls
+// and cancellations and a Close of the channel in the middle, while two loops over
+// batches receive. Each value is received, dropped, refused or taken back, exactly once.
 func TestBatchingAccount(t *testing.T) {
 	for _, s := range []shape{
 		{}, {capacity: 1}, {capacity: 128}, {elastic: true, capacity: 500}, {elastic: true, capacity: sluice.Unlimited},
@@ -160,9 +160,9 @@ func account(t *testing.T, s shape, closing bool) {
 	l.check(t)
 }
 
-// TestSenderTimerComes: owners that accept values at all speeds, into a timer that
-// may come at any moment, and then stop: all arrives without another call. The
-// owner and its timer keep the promise of a single sender.
+// TestSenderTimerComes: owners accept values at any pace while the timer may fire at any
+// moment, and then stop. All values arrive without another call. The owner and its timer
+// keep the promise of a single sender.
 func TestSenderTimerComes(t *testing.T) {
 	rounds := 3000
 	if testing.Short() {
@@ -189,7 +189,7 @@ func TestSenderTimerComes(t *testing.T) {
 		for next := 0; next < n; {
 			received, err := c.RecvBatch(ctx, buf)
 			if err != nil {
-				t.Fatalf("round %d: %d of %d values have come, and no more: %v", round, next, n, err)
+				t.Fatalf("round %d: got %d of %d values, then no more: %v", round, next, n, err)
 			}
 			for _, v := range buf[:received] {
 				if v != next {
@@ -202,9 +202,9 @@ func TestSenderTimerComes(t *testing.T) {
 	}
 }
 
-// TestSenderTimerMeetsSend: values accepted in the moments in which a flush of the
-// timer takes those before them. No batch is ever complete, so a value that neither
-// side started the timer for never arrives.
+// TestSenderTimerMeetsSend: values are accepted while a flush by the timer takes the
+// values before them. No batch is ever complete, so a value for which neither side
+// starts the timer never arrives.
 func TestSenderTimerMeetsSend(t *testing.T) {
 	rounds := 200
 	if testing.Short() {
@@ -226,7 +226,7 @@ func TestSenderTimerMeetsSend(t *testing.T) {
 		for next := 0; next < n; {
 			received, err := c.RecvBatch(ctx, buf)
 			if err != nil {
-				t.Fatalf("round %d: %d of %d values have come, and no more: %v", round, next, n, err)
+				t.Fatalf("round %d: got %d of %d values, then no more: %v", round, next, n, err)
 			}
 			for _, v := range buf[:received] {
 				if v != next {
@@ -238,8 +238,8 @@ func TestSenderTimerMeetsSend(t *testing.T) {
 	}
 }
 
-// TestReceiveCancelStorm: one loop after the other over the same channel, each under a
-// context that ends at some moment: no value is missed or seen twice.
+// TestReceiveCancelStorm: one loop after the other receives from the same channel, each
+// under a context that ends at some moment. No value is lost or seen twice.
 func TestReceiveCancelStorm(t *testing.T) {
 	for _, capacity := range []int{0, 1, 128} {
 		t.Run(fmt.Sprint(capacity), func(t *testing.T) {

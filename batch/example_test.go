@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/batch"
 )
 
-// Lines that come one by one are written in batches: of at most three here, and no
-// line waits longer than 50 ms for others.
+// Lines that arrive one at a time are written in batches of at most three. No line waits
+// longer than 50 ms for others.
 func ExampleReceive() {
 	ctx := context.Background()
 	lines := sluice.NewElastic[string](1_000_000, nil)
@@ -32,7 +32,7 @@ func ExampleReceive() {
 	// insert [d e]
 }
 
-// With a linger of 0 a batch is what has come together meanwhile.
+// With a linger of 0, a batch is the values that are queued at that moment.
 func ExampleReceive_withoutLinger() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -50,8 +50,8 @@ func ExampleReceive_withoutLinger() {
 	// context canceled
 }
 
-// A sender that has one value at a time pays for the channel once a batch. Its last
-// values are sent by Close, which does not close the channel: others may use it.
+// A Sender pays for the channel once per batch. Close sends the last values. It does not
+// close the channel, which others may use.
 func ExampleSender() {
 	ctx := context.Background()
 	readings := sluice.NewBounded[int](1024, nil)
@@ -72,8 +72,7 @@ func ExampleSender() {
 	// 10 sent
 }
 
-// With a linger nothing is held for longer, though the owner may have nothing more
-// to send for a while.
+// With a linger, no value is held for longer, even if the owner makes no other call.
 func ExampleNewSender_linger() {
 	ctx := context.Background()
 	events := sluice.NewRendezvous[string](nil)
@@ -91,8 +90,8 @@ func ExampleNewSender_linger() {
 	// ready
 }
 
-// A flush that fails loses nothing: a value was refused, or it was sent, or it is
-// handed back.
+// A flush that fails loses no value: each one was refused, was sent, or can be taken
+// back.
 func ExampleSender_TakeUnsent() {
 	ctx := context.Background()
 	jobs := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
@@ -103,14 +102,13 @@ func ExampleSender_TakeUnsent() {
 			fmt.Println(i, "is refused")
 		}
 	}
-	fmt.Println(jobs.Len(), "sent,", b.TakeUnsent(), "handed back")
+	fmt.Println(jobs.Len(), "sent,", b.TakeUnsent(), "taken back")
 	// Output:
 	// 4 is refused
-	// 2 sent, [3] handed back
+	// 2 sent, [3] taken back
 }
 
-// What is held can be sent at any moment; under a context that is done the values
-// stay.
+// Flush sends the values that are held. If its context is done, the values stay.
 func ExampleSender_Flush() {
 	ctx, cancel := context.WithCancel(context.Background())
 	lines := sluice.NewBounded[string](1, nil)
@@ -127,7 +125,7 @@ func ExampleSender_Flush() {
 	// context canceled 1
 }
 
-// What there is room for can be sent without waiting.
+// TrySend sends what the channel has room for, without waiting.
 func ExampleSender_TrySend() {
 	lines := sluice.NewBounded[int](3, nil)
 	b := batch.NewSender(lines, 2, 0)

@@ -8,73 +8,43 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// How a Sender sends.
+// How a Sender works: values, slots and flushes.
 //
-// # States and ownership
+// Values are numbered in the order in which they were accepted; value i is in slot
+// i mod len(buf). The Sender holds the values head … tail-1, where tail = base + at, and
+// tail-head <= most. The slots from tail on are free and belong to the owner, the
+// goroutine that calls Send. The owner fills a slot and moves tail past it. While
+// at < stop it needs no further check.
 //
-// Values have indices, in the order in which they were accepted; value i lies in
-// slot i mod len(buf). The Sender holds head … tail-1, at most b.most of them.
-// The slots from tail on are free: they belong to the owner, the goroutine that
-// calls Send. It fills one and moves the tail, which is base + at, past it, and may
-// do so without a look at anything else while at is below stop.
+// A flush takes all values that are held at that moment, calls SendBatch with no lock
+// held, and then moves head past the values that were sent. Only one flush runs at a
+// time: by the owner, within its call, or by the goroutine of the timer. During a flush
+// nothing writes the slots of its values, and head does not move.
 //
-// Sending is a flight: it takes all values held at that moment, calls SendBatch
-// with no lock held, and lands by moving head past what was sent. There is one
-// flight at a time, in the foreground by the owner within its call, or in the
-// background by the goroutine of the timer. During a flight the slots of its
-// values are only read, and head stays. During one in the foreground the owner
-// is busy, so tail stays too, and stop is 0: another call finds that out, and
-// panics. During one in the background the owner may go on, up to size values
-// beyond those in flight.
+//   - flushing == byOwner implies stop == 0, and tail does not move. So another call takes
+//     the slow path, finds the flush, and panics.
+//   - flushing == byTimer: the owner may accept up to size values behind those of the
+//     flush.
 //
-// flight, head and buf change under the lock. Apart from that they are read by
-// the owner, who alone changes buf, and by the goroutine of a flight, for which
-// they do not change.
-//
-// # The timer
-//
-// Without a linger there is no other goroutine, and Send touches two plain
-// words. With one the owner publishes the tail for each value (accepted), and the
-// timer's goroutine publishes the end of what it takes (claimed). A value is the
-// first of a batch if all before it are claimed; whoever sees that starts the
-// timer:
-//
-//   - the owner moves accepted, then loads claimed: if that was the index of
-//     its value, the value is the first.
-//   - the flight moves claimed, then loads accepted again: if that has moved, the
-//     value that it left behind may be a first one of which the owner does not know.
-//
-// Both announce by a read-modify-write, so at least one of them sees it; if both do, the
-// timer is started twice, for nearly the same time. Thus, at every moment at which
-// the owner is outside and the Sender open, it holds a value only if
-//
-//   - the timer runs, and ends at the latest linger after the first value that is
-//     in no flight was accepted; or
-//   - a flight in the background is under way, and takes the value with it or will
-//     go on with it, since the timer has fired meanwhile (overdue); or
-//   - a flight in the foreground has failed, and the timer runs since then; or
-//   - the failed bit of claimed is set: a flight in the background has failed.
-//     The owner's next call sees the bit, and flies again.
-//
-// A timer that is not stopped in time does no harm: its flight takes a batch that
-// is younger, and the time of the value after it starts anew.
-//
-// # Waiting: why no wake-up is lost
-//
-// The owner alone waits, for a flight in the background to land or to take more
-// values with it. It sets waiting under the lock hold that found the flight, and
-// parks. Whoever lands, or starts again, clears waiting under the lock and puts
-// down one token. A context that ends the wait clears waiting under the lock if it
-// is still set; if it is not, the token is down or will be in a moment, and is
-// taken.
+// flushing, head and buf change under the lock. Without the lock they are read by the
+// owner, which alone changes buf, and by the goroutine of a flush, for which they do not
+// change.
+
+// A flusher is the goroutine that flushes at the moment.
+type flusher uint8
+
+const (
+	idle flusher = iota
+	byOwner
+	byTimer
+)
 
 // failed is the lowest bit of claimed; the index is above it.
 const failed = 1
 
-// sendTimed is Send, and with a nil ctx TrySend, if there is a linger. A value takes the
-// slow path if it completes a batch, if something has failed, and if it is the first
-// of a batch, which then starts at slot 0 if that is possible: so it is sent as one
-// run.
+// sendTimed is Send and TrySend with a linger. A value takes the slow path if it
+// completes a batch, if a flush failed, or if it is the first of a batch: the slow path
+// then moves it to slot 0 if it can, so that the batch is sent in one piece.
 func (b *Sender[T]) sendTimed(ctx context.Context, v T) error {
 	claimed := b.claimed.Load()
 	if b.at >= b.stop || claimed&failed != 0 || claimed>>1 == b.tail() {
@@ -86,8 +56,32 @@ func (b *Sender[T]) sendTimed(ctx context.Context, v T) error {
 	return nil
 }
 
-// publish makes the last value known to the timer's flight, and starts the timer if
-// the value is the first that no flight has claimed.
+// publish makes the last value visible to the timer, and starts the timer if the value is
+// the first one of a batch: the first that no flush has claimed.
+//
+// The owner publishes tail in accepted; a flush by the timer publishes the end of the
+// values that it takes in claimed. Each then reads the other's word:
+//
+//   - The owner moves accepted, then loads claimed. If claimed is the index of its value,
+//     the value is the first one.
+//   - The flush moves claimed, then loads accepted again. If accepted has moved, the owner
+//     may not have seen that its value is the first one.
+//
+// Both moves are read-modify-writes, so at least one of the two sees the other. If both
+// do, the timer is started twice, for nearly the same time. Therefore, whenever no call of
+// the owner is under way and the Sender is open, it holds a value only if one of these is
+// true:
+//
+//   - The timer runs, and fires at the latest linger after the first unclaimed value was
+//     accepted.
+//   - A flush by the timer is under way, and takes the value, or will start again because
+//     the timer fired meanwhile (overdue).
+//   - A flush by the owner failed, and the timer runs since then.
+//   - The failed bit of claimed is set: a flush by the timer failed, and the owner's next
+//     call sees the bit and flushes again.
+//
+// A timer that is not stopped in time does no harm: it flushes a younger batch, and the
+// linger starts again with the value after that.
 func (b *Sender[T]) publish() {
 	tail := b.tail()
 	b.accepted.Swap(tail) // publishes the slot
@@ -99,29 +93,36 @@ func (b *Sender[T]) publish() {
 // tail is the index of the next value.
 func (b *Sender[T]) tail() int64 { return b.base + int64(b.at) }
 
-// All that follows is called by the owner with the lock held, if not said
+// The functions below are called by the owner with the lock held, unless they say
 // otherwise.
 
-// enter takes the lock for a call of the owner, or panics if another one is under
-// way.
+// enter takes the lock for a call of the owner. It panics if another call is flushing.
 func (b *Sender[T]) enter(method string) {
+	b.requireMade()
 	b.lock.Lock()
-	if b.flight == foreground {
+	if b.flushing == byOwner {
 		b.lock.Unlock()
 		panic("batch: Sender." + method + ": called during a flush by another call: a Sender belongs to one goroutine")
 	}
 }
 
-// held is how many values are in the Sender.
+// requireMade panics if b is a zero value. The lock is not needed.
+func (b *Sender[T]) requireMade() {
+	if b.s == nil {
+		panic("batch: Sender: a zero value: make a Sender with NewSender")
+	}
+}
+
+// held is the number of values in the Sender.
 func (b *Sender[T]) held() int64 { return b.tail() - b.head }
 
-// claimedTo is the end of what a flight in the background took last.
+// claimedTo is the end of the values that the last flush by the timer took.
 func (b *Sender[T]) claimedTo() int64 { return b.claimed.Load() >> 1 }
 
-// rebound sets stop, so that Send looks for itself at the value that completes a
-// batch, at the end of buf, and if there is something to see to.
-func (b *Sender[T]) rebound() {
-	if b.closed || b.flight == foreground {
+// setStop computes stop. The slow path gets the value that completes a batch, the value
+// behind the end of buf, and any value while a flush by the owner runs or b is closed.
+func (b *Sender[T]) setStop() {
+	if b.closed || b.flushing == byOwner {
 		b.stop = 0
 		return
 	}
@@ -129,14 +130,14 @@ func (b *Sender[T]) rebound() {
 		b.base, b.at = b.tail(), 0
 	}
 	first := b.head
-	if b.flight == background {
+	if b.flushing == byTimer {
 		first = b.claimedTo()
 	}
 	more := min(first+b.size-1, b.head+int64(len(b.buf))) - b.tail()
 	b.stop = b.at + int(min(more, int64(len(b.buf)-b.at)))
 }
 
-// put takes v over, into a slot that is free.
+// put puts v into the next slot, which is free.
 func (b *Sender[T]) put(v T) {
 	if b.at == len(b.buf) {
 		b.base, b.at = b.tail(), 0
@@ -145,8 +146,8 @@ func (b *Sender[T]) put(v T) {
 	b.at++
 }
 
-// room makes sure that there is a free slot: fewer than most values are held.
-func (b *Sender[T]) room() {
+// makeRoom grows buf if it is full. The Sender holds fewer than most values.
+func (b *Sender[T]) makeRoom() {
 	if b.held() < int64(len(b.buf)) {
 		return
 	}
@@ -159,50 +160,51 @@ func (b *Sender[T]) room() {
 	b.buf, b.base = larger, tail-int64(b.at)
 }
 
-// admit accepts v, and releases the lock.
+// admit accepts v and releases the lock.
 func (b *Sender[T]) admit(v T) {
-	if b.flight == grounded && b.held() == 0 {
+	if b.flushing == idle && b.held() == 0 {
 		b.settle()
 	}
-	b.room()
+	b.makeRoom()
 	b.put(v)
 	if b.linger > 0 {
 		b.publish()
 	}
-	b.rebound()
+	b.setStop()
 	b.lock.Unlock()
 }
 
-// sendSlow is Send, and with a nil ctx TrySend, for a value that may complete a
-// batch, or wait. It is called without the lock.
+// sendSlow is Send and TrySend for a value that may complete a batch, or wait. It is
+// called without the lock.
 func (b *Sender[T]) sendSlow(ctx context.Context, v T) error {
-	if ctx != nil {
+	mayWait := engine.MayWait(ctx)
+	if mayWait {
 		b.enter("Send")
 	} else {
 		b.enter("TrySend")
 	}
-	var turn ownersTurn
+	var wait ownersWait
 	for {
 		switch {
 		case b.closed:
 			b.lock.Unlock()
 			return sluice.ErrClosed
-		case b.flight == background && b.tail() < b.claimedTo()+b.size && b.held() < b.most:
+		case b.flushing == byTimer && b.tail() < b.claimedTo()+b.size && b.held() < b.most:
 			b.admit(v)
 			return nil
-		case b.flight == background:
-			if ctx == nil {
+		case b.flushing == byTimer:
+			if !mayWait {
 				b.lock.Unlock()
 				return sluice.ErrFull
 			}
-			if err := b.await(ctx, &turn); err != nil {
+			if err := b.await(ctx, &wait); err != nil {
 				return err
 			}
 		case b.claimed.Load()&failed != 0 || b.held() >= b.size:
-			// What is there goes first, or v would wait behind a failure.
-			err := b.fly(ctx, false)
+			// The values held go first, or v would be stuck behind a failure.
+			err := b.flush(ctx, false)
 			b.lock.Lock()
-			if err != nil && (ctx != nil || b.held() >= b.size || !errors.Is(err, sluice.ErrFull)) {
+			if err != nil && (mayWait || b.held() >= b.size || !errors.Is(err, sluice.ErrFull)) {
 				b.lock.Unlock()
 				return err
 			}
@@ -214,18 +216,18 @@ func (b *Sender[T]) sendSlow(ctx context.Context, v T) error {
 			b.admit(v)
 			return nil
 		default:
-			b.room()
+			b.makeRoom()
 			b.put(v)
-			return b.fly(ctx, true)
+			return b.flush(ctx, true)
 		}
 	}
 }
 
 // flushAll is Flush. It releases the lock.
 func (b *Sender[T]) flushAll(ctx context.Context) error {
-	var turn ownersTurn
-	for b.flight == background {
-		if err := b.await(ctx, &turn); err != nil {
+	var wait ownersWait
+	for b.flushing == byTimer {
+		if err := b.await(ctx, &wait); err != nil {
 			return err
 		}
 	}
@@ -233,18 +235,18 @@ func (b *Sender[T]) flushAll(ctx context.Context) error {
 		b.lock.Unlock()
 		return nil
 	}
-	return b.fly(ctx, false)
+	return b.flush(ctx, false)
 }
 
-// takeBack is TakeUnsent. It releases the lock.
-func (b *Sender[T]) takeBack() (unsent []T) {
-	if b.flight == background {
+// takeUnsent is TakeUnsent. It releases the lock.
+func (b *Sender[T]) takeUnsent() (unsent []T) {
+	if b.flushing == byTimer {
 		cancel := b.cancel
 		b.lock.Unlock()
 		cancel()
 		b.lock.Lock()
-		for b.flight == background {
-			_ = b.await(context.Background(), &ownersTurn{asked: true})
+		for b.flushing == byTimer {
+			_ = b.await(context.Background(), &ownersWait{asked: true})
 		}
 		b.ctx, b.cancel = context.WithCancel(context.Background())
 	}
@@ -261,30 +263,36 @@ func (b *Sender[T]) takeBack() (unsent []T) {
 	return unsent
 }
 
-// An ownersTurn is how far a call is on its way to wait.
-type ownersTurn struct {
-	asked bool // the context
+// An ownersWait is the progress of a call towards a wait.
+type ownersWait struct {
+	asked bool // ctx.Err was checked
 	done  <-chan struct{}
 }
 
-// await waits until a flight in the background has landed, or taken more values
-// with it. If it fails, with the context's error, the lock is released. The
-// context is asked without the lock: it is a user's code.
-func (b *Sender[T]) await(ctx context.Context, turn *ownersTurn) error {
-	if !turn.asked {
+// await waits until a flush by the timer has ended, or has taken more values. If it fails,
+// with the context's error, the lock is released. It calls methods of ctx, which are a
+// user's code, without the lock.
+//
+// No wake-up is lost: the owner sets waiting under the same lock as it saw the flush, and
+// parks. A flush that ends, or starts again, clears waiting under the lock and unparks the
+// owner with one token. If ctx ends the wait, the owner takes the lock: waiting is still
+// set, and it clears it; or it is not, and then the owner takes the token, which is there
+// or will be in a moment.
+func (b *Sender[T]) await(ctx context.Context, wait *ownersWait) error {
+	if !wait.asked {
 		b.lock.Unlock()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		turn.asked, turn.done = true, ctx.Done()
+		wait.asked, wait.done = true, ctx.Done()
 		b.lock.Lock()
-		return nil // to look again
+		return nil // to check again
 	}
 	b.waiting = true
 	b.lock.Unlock()
-	woken := b.parker.Park(turn.done)
+	woken := b.parker.Park(wait.done)
 	b.lock.Lock()
-	if !woken && !b.waiting { // called meanwhile: the token is on its way
+	if !woken && !b.waiting {
 		b.lock.Unlock()
 		woken = b.parker.Park(nil)
 		b.lock.Lock()

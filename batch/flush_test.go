@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// expectEmptySlots fails t if a Sender refers to values that it does not hold.
+// expectEmptySlots fails t if a slot of a Sender refers to a value that is not held.
 func expectEmptySlots(t *testing.T, b *Sender[*int], when string) {
 	t.Helper()
 	n := 0
@@ -21,8 +21,8 @@ func expectEmptySlots(t *testing.T, b *Sender[*int], when string) {
 	}
 }
 
-// A Sender keeps nothing alive that was sent, refused or handed back, and no timer
-// keeps a closed Sender alive.
+// A Sender keeps no value alive that was sent, refused or taken out, and no timer keeps
+// a closed Sender alive.
 func TestSenderRetention(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Hour} {
 		c := sluice.NewBounded[*int](5, &sluice.BoundedOptions[*int]{Overflow: sluice.Reject})

@@ -14,7 +14,7 @@ type shape struct {
 	elastic     bool
 	capacity    int // or limit; 0 behaves like a Rendezvous
 	overflow    sluice.Overflow
-	bytes       bool // an Elastic that is also limited in bytes, one for each value
+	bytes       bool // an Elastic that is also limited in bytes, one per value
 	oneReceiver bool
 }
 
@@ -79,7 +79,7 @@ func mustPanic(t *testing.T, function string, words []string, f func()) {
 		t.Helper()
 		message, ok := recover().(string)
 		if !ok {
-			t.Errorf("%s: no panic with a text", function)
+			t.Errorf("%s: no panic, or not with a string", function)
 			return
 		}
 		for _, word := range append(words, "batch: "+function+": ") {

@@ -12,39 +12,36 @@ import (
 	"github.com/sluice-go/sluice/internal/stage"
 )
 
-// How a receive is ended linger after the first value of a batch.
+// How a receive ends, linger after the first value of a batch was received.
 //
-// A deadline made anew for each batch costs five allocations. So there is one
-// for a whole loop, whose Done channel is not closed but gets a token: it has one
-// slot, filled by the timer for each batch that it cuts short, and once by the
-// parent when that is done. What a channel does with a context decides whether
-// that is enough:
+// A context with a deadline costs five allocations, so for the kinds of package sluice
+// there is one context per loop. Its Done channel is never closed. It is a buffer of one
+// token: the timer puts a token in for each batch that it cuts short, and the parent puts
+// one in when it is done. That is enough for a receiver that
 //
-//   - It asks Err before it waits, and Err says that the time is over until the
-//     next batch starts: so a token that was taken, by a wait that was served in
-//     the same moment, is not missed.
-//   - It receives from Done at most once a call, and never after the call.
+//   - checks Err before it waits: Err reports the end of the linger until the next batch
+//     starts, so a token that an earlier call took is not missed; and
+//   - receives from Done at most once per call, and never after the call.
 //
-// The engines of this package do both. Of a Receiver from elsewhere nobody knows:
-// it may derive contexts, whose goroutine takes a token that is not meant for it.
-// It is given a context of the standard library for each batch. So is a type
-// that embeds one of ours, and may have put something before its methods.
+// The engines of package sluice do both, and a test checks it. Any other receiver may
+// derive contexts, whose goroutines would take the token. It gets a context of the standard
+// library for each batch. So does a type that embeds a kind, as it may override a method.
 
-// A linger gives each batch the context to wait under for its second value and
-// those after it.
+// A linger provides the context under which a batch waits for its second value and later
+// ones.
 type linger interface {
-	// start begins the time of a batch. It must have ended for the one before.
+	// start begins the time of a batch, after the end of the previous one.
 	start(time.Duration) context.Context
-	// over reports whether the time is over, or the parent is done.
+	// over reports whether the time is over. It may report that the parent is done.
 	over() bool
-	// end stops the timer. It may be called again.
+	// end stops the timer. It is idempotent.
 	end()
 }
 
-// newLinger returns the cheapest linger that end, a channel of T, can wait under.
-// release must be called in the end.
-func newLinger[T any](parent context.Context, end any) (l linger, release func()) {
-	if !ours[T](end) {
+// newLinger returns the cheapest linger for a loop that receives from r, a channel of T.
+// The loop calls release when it ends.
+func newLinger[T any](parent context.Context, r any) (l linger, release func()) {
+	if !ours[T](r) {
 		l = &plainLinger{parent: engine.Parent{Context: parent}}
 		return l, l.end
 	}
@@ -53,9 +50,10 @@ func newLinger[T any](parent context.Context, end any) (l linger, release func()
 	return t, func() { unhook(); t.end() }
 }
 
-// ours reports whether end is a channel of this package and nothing around one.
-func ours[T any](end any) bool {
-	switch stage.Unwrap(end).(type) {
+// ours reports whether channel is a kind of package sluice, or a kind that
+// sluice.LeaveOpen wraps, but not a type that embeds one.
+func ours[T any](channel any) bool {
+	switch stage.Unwrap(channel).(type) {
 	case *sluice.Rendezvous[T], *sluice.Bounded[T], *sluice.Elastic[T], *sluice.Sharded[T], *sluice.Lane[T]:
 		return true
 	}
@@ -83,28 +81,27 @@ func (l *plainLinger) end() {
 	}
 }
 
-// A tokenLinger is the reusable context.
+// A tokenLinger is the context that all batches of a loop share.
 //
-// start begins the time of a batch and end ends it, in turn; both are called by
-// the goroutine that receives. A firing of the timer is a goroutine, and may come
-// when its batch has ended: Stop has said so, by returning false, before the
-// firing was seen. Such firings are counted in late, and as many are ignored. Two
-// that run at the same time may do so in either order, but then the times of both
-// are over: none comes early.
+// The goroutine that receives calls start and end in turn. The timer fires in a goroutine
+// of its own, which may be late: Stop returned false in end, before fire had the lock.
+// late counts these, and as many calls of fire are ignored. Two calls of fire that run at
+// the same time may be mistaken for each other, but then the time of both batches is over,
+// so no batch ends early.
 //
-// Under the lock, between start and end: the token is down, or was taken, exactly
-// if expired is set or the parent is done. expired is set before the token is put
-// down, so whoever takes it, or asks Err, sees it.
+// Under the lock, between start and end: a token is in the buffer, or was taken, if and
+// only if expired is set or the parent is done. expired is set before the token is put in,
+// so a goroutine that takes the token, or calls Err, sees it.
 type tokenLinger struct {
-	context.Context // the parent: values are its own
+	context.Context // the parent
 	token           chan struct{}
 	expired         atomic.Bool // the time of the batch is over
-	cancelled       atomic.Bool // the parent is done
+	parentEnded     atomic.Bool
 
 	lock    spin.Lock
 	timer   *time.Timer
 	running bool // between start and end
-	late    int  // firings under way whose batch has ended
+	late    int  // calls of fire to come for batches that have ended
 }
 
 func (l *tokenLinger) start(d time.Duration) context.Context {
@@ -130,7 +127,7 @@ func (l *tokenLinger) end() {
 	if !l.timer.Stop() && !l.expired.Load() {
 		l.late++
 	}
-	select { // the next batch must not find it
+	select { // a token that is left must not end the next batch
 	case <-l.token:
 	default:
 	}
@@ -148,22 +145,22 @@ func (l *tokenLinger) fire() {
 	l.put()
 }
 
-// parentDone is run once. Its token may be taken by end: from now on Err tells.
+// parentDone runs once. end may take its token, but from now on Err is not nil.
 func (l *tokenLinger) parentDone() {
-	l.cancelled.Store(true)
+	l.parentEnded.Store(true)
 	l.put()
 }
 
 func (l *tokenLinger) put() {
 	select {
 	case l.token <- struct{}{}:
-	default: // one is there, and ends the same wait
+	default: // a token is there already, and ends the same wait
 	}
 }
 
 func (l *tokenLinger) over() bool { return l.expired.Load() }
 
-// Done implements context.Context, within the limits given above.
+// Done implements context.Context for receivers such as described above.
 func (l *tokenLinger) Done() <-chan struct{} { return l.token }
 
 // Err implements context.Context.
@@ -171,7 +168,7 @@ func (l *tokenLinger) Err() error {
 	switch {
 	case l.expired.Load():
 		return context.DeadlineExceeded
-	case l.cancelled.Load():
+	case l.parentEnded.Load():
 		return engine.ContextError(l.Context)
 	}
 	return l.Context.Err()

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// newTokens returns a tokenLinger as a loop over a kind of this package gets it.
+// newTokens returns the tokenLinger of a loop over a kind.
 func newTokens(t *testing.T, parent context.Context) *tokenLinger {
 	t.Helper()
 	l, release := newLinger[int](parent, sluice.NewRendezvous[int](nil))
@@ -24,7 +24,7 @@ func expectToken(t *testing.T, l *tokenLinger, want int, err error, when string)
 	}
 }
 
-// Who lingers under tokens: channels of this package, and nothing around them.
+// Only the kinds linger under tokens, wrapped by LeaveOpen or not.
 func TestWhoseDeadline(t *testing.T) {
 	type around struct{ *sluice.Bounded[int] }
 	bounded := sluice.NewBounded[int](1, nil)
@@ -37,7 +37,7 @@ func TestWhoseDeadline(t *testing.T) {
 	}
 	for _, end := range []any{around{bounded}, &around{bounded}, nil, sluice.NewBounded[string](1, nil)} {
 		if l, release := newLinger[int](t.Context(), end); isTokens(l) {
-			t.Errorf("%T may do with a context what tokens do not bear", end)
+			t.Errorf("%T lingers under tokens, but may derive contexts from them", end)
 		} else {
 			release()
 		}
@@ -74,25 +74,25 @@ func TestTokenOfTimer(t *testing.T) {
 		l.start(time.Second)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		l.end() // with the token down
+		l.end() // with a token in the buffer
 		l.start(time.Second)
 		expectToken(t, l, 0, nil, "after a batch that left its token")
 	})
 }
 
-// A firing that has begun when its batch ends is ignored when it comes, in the next
-// batch or in one after it; the firing of that batch itself is not.
+// A call of fire that is late for its batch is ignored, in the next batch or a later
+// one. The call for that batch itself is not.
 func TestLateFiring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTokens(t, t.Context())
 		for _, late := range []int{1, 2, 5} {
 			for range late {
 				l.start(time.Second)
-				l.timer.Stop() // as it is when the firing has begun, and waits for the lock
+				l.timer.Stop() // as if fire had begun, and waited for the lock
 				l.end()
 			}
 			if l.late != late {
-				t.Fatalf("%d firings are late, want %d", l.late, late)
+				t.Fatalf("%d calls of fire are late, want %d", l.late, late)
 			}
 			l.start(time.Second)
 			for range late {
@@ -104,13 +104,13 @@ func TestLateFiring(t *testing.T) {
 			expectToken(t, l, 1, context.DeadlineExceeded, "after the firing of the batch")
 			l.end()
 			if l.late != 0 {
-				t.Errorf("%d firings are late at the end", l.late)
+				t.Errorf("%d calls of fire are late at the end", l.late)
 			}
 		}
 	})
 }
 
-// liar is a context that is done and has no error to show.
+// liar is a context that is done but whose Err is nil.
 type liar struct {
 	context.Context
 	done chan struct{}
@@ -143,7 +143,7 @@ func TestTokenOfParent(t *testing.T) {
 	})
 }
 
-// A receiver from elsewhere is told of its parent's end too, whatever that says.
+// Any other receiver sees the end of the parent too, even if Err of the parent is nil.
 func TestPlainLingerOfParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lie := liar{t.Context(), make(chan struct{})}
@@ -161,8 +161,8 @@ func TestPlainLingerOfParent(t *testing.T) {
 	})
 }
 
-// Nothing is left behind by a loop that has ended: neither the timer nor the hook at
-// the parent acts any more.
+// A loop that has ended leaves nothing behind: neither the timer nor the hook at the
+// parent acts any more.
 func TestLingerReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -173,8 +173,8 @@ func TestLingerReleased(t *testing.T) {
 		cancel()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if len(l.token) != 0 || l.cancelled.Load() || l.expired.Load() {
-			t.Error("a loop that has ended is told of a deadline, or of its parent")
+		if len(l.token) != 0 || l.parentEnded.Load() || l.expired.Load() {
+			t.Error("a loop that has ended sees a deadline, or the end of its parent")
 		}
 	})
 }

@@ -52,7 +52,7 @@ type receiver = sluice.BatchReceiver[int]
 
 func itself(c *sluice.Bounded[int]) receiver { return c }
 
-// endings are all of them. A loop that fails does so behind its first four values.
+// endings are all ways. A channel that fails does so after its first four values.
 var endings = map[string]ending{
 	"break":               {func(context.CancelFunc) bool { return true }, itself, nil},
 	"panic":               {func(context.CancelFunc) bool { panic("body") }, itself, nil},
@@ -85,9 +85,9 @@ func loopOnce(batches *batch.Batches[int], body func() bool) (got []int) {
 	return got
 }
 
-// TestReceiveEndsEarly: whichever way a loop ends early, senders that wait get ErrClosed,
-// and every value that was accepted is yielded or still queued. Each goroutine ends, or
-// the bubble would not.
+// TestReceiveEndsEarly: whichever way a loop ends early, waiting senders get ErrClosed,
+// and every value that was accepted is yielded or still queued. The bubble ends only if
+// all goroutines do.
 func TestReceiveEndsEarly(t *testing.T) {
 	for name, end := range endings {
 		for _, linger := range []time.Duration{0, time.Second} {
@@ -115,7 +115,7 @@ func TestReceiveEndsEarly(t *testing.T) {
 						t.Errorf("Err: %v, want %v", err, end.err)
 					}
 					if err := <-refused; !errors.Is(err, sluice.ErrClosed) {
-						t.Errorf("Send behind the end: %v", err)
+						t.Errorf("Send after the end: %v", err)
 					}
 					if len(got) != 4 {
 						t.Errorf("yielded %v, want four values", got)
@@ -132,8 +132,8 @@ func TestReceiveEndsEarly(t *testing.T) {
 	}
 }
 
-// TestReceiveEndsByContext: a loop that waits is ended by its context, with and without
-// a batch begun, and then sends fail.
+// TestReceiveEndsByContext: the context ends a loop that waits, with and without a batch
+// begun. Then sends fail.
 func TestReceiveEndsByContext(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Hour} {
 		for _, queued := range []int{0, 3} {
@@ -148,7 +148,7 @@ func TestReceiveEndsByContext(t *testing.T) {
 					t.Errorf("linger %v: yielded %v, Err: %v", linger, got, err)
 				}
 				if err := c.TrySend(1); err != sluice.ErrClosed {
-					t.Errorf("TrySend behind the end: %v", err)
+					t.Errorf("TrySend after the end: %v", err)
 				}
 			})
 		}
@@ -211,7 +211,7 @@ func TestReceiveContinues(t *testing.T) {
 				t.Fatalf("the first loop: %v, %v", got, batches.Err())
 			}
 			if err := c.TrySend(6); (err == nil) != open {
-				t.Errorf("TrySend behind the first loop: %v", err)
+				t.Errorf("TrySend after the first loop: %v", err)
 			}
 			got = loopOnce(batches, func() bool { cancel(); return false })
 			want, wantErr := sequence(6)[2:], error(nil)
@@ -228,7 +228,7 @@ func TestReceiveContinues(t *testing.T) {
 	}
 }
 
-// sharing is a channel that other processes have too.
+// sharing is a channel that also belongs to other processes.
 type sharing struct{ *sluice.Bounded[int] }
 
 func (sharing) Shared() bool { return true }
@@ -248,7 +248,7 @@ func TestReceiveLeavesOpen(t *testing.T) {
 				defer cancel()
 				loopOnce(batch.Receive(ctx, wrap(c), 4, 0), func() bool { return end.body(cancel) })
 				if err := c.TrySend(4); err != nil {
-					t.Errorf("%s: TrySend behind the end: %v", name, err)
+					t.Errorf("%s: TrySend after the end: %v", name, err)
 				}
 			})
 		}

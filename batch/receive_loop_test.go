@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-go/sluice/batch"
 )
 
-// The body leaves in each way, at each batch: the rest is still in the channel, and
-// the timer's end does no harm.
+// The body leaves the loop in each way, at each batch: the other values are still in the
+// channel, and a late timer does no harm.
 func TestReceiveLeave(t *testing.T) {
 	leave := map[string]func(){
 		"break":  nil,
@@ -55,7 +55,7 @@ func TestReceiveLeave(t *testing.T) {
 	}
 }
 
-// The slice is cleared after the body, has no room behind it, and is used again.
+// The slice is cleared after the body, has no spare capacity, and is used again.
 func TestReceiveSlice(t *testing.T) {
 	c := sluice.NewElastic[*int](sluice.Unlimited, nil)
 	for range 9 {
@@ -98,7 +98,7 @@ func TestReceiveBodyReceives(t *testing.T) {
 	})
 }
 
-// script is a BatchReceiver that does what each step says.
+// script is a BatchReceiver whose calls are given as functions.
 type script struct {
 	sluice.Receiver[int]
 	steps []func(ctx context.Context, buf []int) (int, error)
@@ -110,8 +110,8 @@ func (s *script) RecvBatch(ctx context.Context, buf []int) (int, error) {
 	return step(ctx, buf)
 }
 
-// An error of a receiver ends the sequence, after what was collected; a value that
-// came with the error is not lost either.
+// An error of the receiver ends the loop after the values received so far, including
+// values that came with the error, and Err returns it.
 func TestReceiveForeignError(t *testing.T) {
 	broken := errors.New("broken")
 	one := func(_ context.Context, buf []int) (int, error) { buf[0] = 1; return 1, nil }
@@ -127,17 +127,18 @@ func TestReceiveForeignError(t *testing.T) {
 		{[]func(context.Context, []int) (int, error){one, failWithOne}, "[[1 2]]"},
 	} {
 		var got [][]int
-		for batch := range batch.Receive(t.Context(), &script{steps: test.steps}, 3, time.Hour).All() {
+		batches := batch.Receive(t.Context(), &script{steps: test.steps}, 3, time.Hour)
+		for batch := range batches.All() {
 			got = append(got, slices.Clone(batch))
 		}
-		if fmt.Sprint(got) != test.want {
-			t.Errorf("%v, want %v", got, test.want)
+		if fmt.Sprint(got) != test.want || batches.Err() != broken {
+			t.Errorf("got %v, %v, want %v, %v", got, batches.Err(), test.want, broken)
 		}
 	}
 }
 
-// A receiver that always has one value more, and never looks at its context, does
-// not stretch a batch.
+// A receiver that always has one more value, and never checks its context, does not
+// stretch a batch.
 func TestReceiveNotStretched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		trickle := func(_ context.Context, buf []int) (int, error) {
@@ -150,7 +151,7 @@ func TestReceiveNotStretched(t *testing.T) {
 			r.steps = append(r.steps, trickle)
 		}
 		for batch := range batch.Receive(t.Context(), r, 100, 5500*time.Microsecond).All() {
-			if len(batch) != 7 { // the first, and 6 that began in time
+			if len(batch) != 7 { // the first value, and 6 that were begun in time
 				t.Errorf("a batch of %d", len(batch))
 			}
 			break

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-go/sluice/batch"
 )
 
-// A stranger is a BatchReceiver from elsewhere: it derives contexts, more than
-// one, and gives them back late.
+// A stranger is a BatchReceiver of another package. It derives contexts and cancels them
+// late.
 type stranger struct {
 	*sluice.Elastic[int]
 	cancel context.CancelFunc
@@ -35,15 +35,15 @@ func (s *stranger) RecvBatch(ctx context.Context, buf []int) (int, error) {
 	return s.Elastic.RecvBatch(outer, buf)
 }
 
-// queues makes channels that hold all that these tests send, by name, and a
-// function to call in the end.
+// queues makes channels with room for all values of these tests, by name. The last
+// result must be called at the end.
 var queues = map[string]func() (sluice.Sender[int], sluice.BatchReceiver[int], func()){
 	"Bounded": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
 		c := sluice.NewBounded[int](1024, nil)
 		return c, c, c.Close
 	},
 	"Bounded 15": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
-		c := sluice.NewBounded[int](15, nil) // as much as any test has queued at once
+		c := sluice.NewBounded[int](15, nil) // the most values that any test has queued at once
 		return c, c, c.Close
 	},
 	"Elastic one to one": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
@@ -88,7 +88,7 @@ func mustSend(t *testing.T, s sluice.Sender[int], vs ...int) {
 	}
 }
 
-// What is there at once is cut into runs of max.
+// Values that are queued at once are cut into batches of max.
 func TestReceiveOfMax(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Second} {
 		inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
@@ -106,14 +106,14 @@ func TestReceiveOfMax(t *testing.T) {
 			if waited := time.Since(start); waited != 0 {
 				t.Errorf("linger %v: waited %v on a closed channel", linger, waited)
 			}
-			for batch := range batches.All() { // a loop of its own
-				t.Errorf("another loop yields %v", batch)
+			for batch := range batches.All() { // a second loop
+				t.Errorf("a second loop yields %v", batch)
 			}
 		})
 	}
 }
 
-// A batch of a rendezvous is made of senders that wait.
+// Batches of a Rendezvous are made of waiting senders.
 func TestReceiveOfRendezvous(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Second} {
 		for _, capacity := range []int{0, 1, 16} {
@@ -126,7 +126,7 @@ func TestReceiveOfRendezvous(t *testing.T) {
 				var got []int
 				for batch := range batch.Receive(t.Context(), c, 7, linger).All() {
 					if linger > 0 && len(batch) != 7 && len(got)+len(batch) != 100 {
-						t.Errorf("capacity %d: a batch of %d while the sender goes on", capacity, len(batch))
+						t.Errorf("capacity %d: a batch of %d while the sender continues", capacity, len(batch))
 					}
 					got = append(got, batch...)
 				}
@@ -138,16 +138,16 @@ func TestReceiveOfRendezvous(t *testing.T) {
 	}
 }
 
-// TestReceiveTiming holds random schedules against a calculation: each batch is
-// yielded at the moment at which it is full, or exactly linger after its first
-// value was received. Sends happen at whole milliseconds, deadlines never.
+// TestReceiveTiming compares random schedules with a calculation: each batch is yielded
+// at the moment at which it is full, or exactly linger after its first value was
+// received. Sends happen at whole milliseconds, deadlines never do.
 func TestReceiveTiming(t *testing.T) {
 	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
 		for seed := range uint64(30) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			most := 1 + random.IntN(6)
 			linger := time.Duration(random.IntN(6))*time.Millisecond + 7*time.Microsecond
-			slow := func() time.Duration { // how long the body takes
+			slow := func() time.Duration { // the time that the body takes
 				if random.IntN(3) > 0 {
 					return 0
 				}
@@ -200,8 +200,8 @@ func TestReceiveTiming(t *testing.T) {
 	})
 }
 
-// The end comes while nothing, one value, or more were collected: they are
-// yielded at that moment, and the sequence ends.
+// The loop ends with no value, one value, or more in a batch: they are yielded at that
+// moment.
 func TestReceiveEnd(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
@@ -237,11 +237,11 @@ func endBatches(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int],
 		t.Errorf("got %v after %v, want %d values after 1s", got, time.Since(start), collected)
 	}
 	if err := batches.Err(); err != ctx.Err() || (err != nil) != cancelled {
-		t.Errorf("Err is %v, that of the context %v", err, ctx.Err())
+		t.Errorf("Err is %v, and ctx.Err %v", err, ctx.Err())
 	}
 }
 
-// A context that is done is looked at only when the loop would wait.
+// The loop checks a context that is done only when it would wait.
 func TestReceiveUnderDoneContext(t *testing.T) {
 	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
 		mustSend(t, s, sequence(5)...)
@@ -267,8 +267,8 @@ func TestReceiveBadInput(t *testing.T) {
 	mustPanic(t, "Receive", []string{"linger", "-1ns"}, func() { batch.Receive[int](t.Context(), c, 1, -1) })
 }
 
-// A max beyond all memory is no reason to allocate it; one that is reached is
-// reached exactly.
+// A max beyond all memory allocates no memory in advance, and a large max is reached
+// exactly.
 func TestReceiveHuge(t *testing.T) {
 	const n = 300_000 // twice what is allocated at once, and more
 	for _, max := range []int{math.MaxInt, 1 << 40 & math.MaxInt, n, n - 1, 200_000} {
@@ -291,8 +291,8 @@ func TestReceiveHuge(t *testing.T) {
 	}
 }
 
-// TestReceiveAllocateNothing: neither full batches nor those that linger.
-func TestReceiveAllocateNothing(t *testing.T) {
+// TestReceiveAllocatesNothing: neither full batches nor batches that linger allocate.
+func TestReceiveAllocatesNothing(t *testing.T) {
 	for _, max := range []int{1, 4} {
 		c := sluice.NewBounded[int](8, nil)
 		next, stop := iter.Pull(batch.Receive(t.Context(), c, max, time.Microsecond).All())
@@ -304,12 +304,13 @@ func TestReceiveAllocateNothing(t *testing.T) {
 		})
 		stop()
 		if allocated != 0 {
-			t.Errorf("max %d: %v allocations a batch", max, allocated)
+			t.Errorf("max %d: %v allocations per batch", max, allocated)
 		}
 	}
 }
 
-// tokens is a context as Batches uses it: its Done channel is never closed.
+// tokens is a context such as a loop over batches uses: its Done channel is never
+// closed.
 type tokens struct {
 	context.Context
 	done    chan struct{}
@@ -325,8 +326,8 @@ func (c *tokens) Err() error {
 	return nil
 }
 
-// TestTokensAreEnough: what Batches asks of the engines. Each asks Err before it
-// waits, and receives from Done at most once in a call.
+// TestTokensAreEnough: each engine checks Err before it waits, and receives from Done at
+// most once per call. tokenLinger depends on it.
 func TestTokensAreEnough(t *testing.T) {
 	kinds := map[string]func() sluice.Channel[int]{
 		"Sharded": func() sluice.Channel[int] { return sluice.NewSharded[int](4, nil) },
@@ -358,7 +359,7 @@ func TestTokensAreEnough(t *testing.T) {
 					t.Errorf("%d of 2 tokens left", len(ctx.done))
 				}
 				<-ctx.done
-				if _, err := c.RecvBatch(ctx, make([]int, 3)); err != context.DeadlineExceeded { // hangs if Err is not asked
+				if _, err := c.RecvBatch(ctx, make([]int, 3)); err != context.DeadlineExceeded { // hangs if Err is not checked
 					t.Errorf("RecvBatch again: %v", err)
 				}
 			})

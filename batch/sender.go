@@ -7,89 +7,85 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/made"
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/spin"
 )
 
-// A Sender collects values on the sending side, and sends them in batches: each
-// value then costs little more than an append, and the channel is paid for once a
-// batch. Make one with [NewSender].
+// A Sender collects values and sends them in batches. A value then costs little more
+// than an append, and the channel is paid for once per batch.
 //
-// A Sender belongs to one sending goroutine, as a channel made with
-// [sluice.BoundedOptions.SingleSender] does: at no time may two goroutines be inside its methods.
-// Several goroutines that send to one channel have a Sender each. A second
-// goroutine is found by the race detector, and makes a call panic that meets
-// another one in the middle of a flush; so does a Send out of a function that the
-// flush calls, such as OnDrop.
+// A Sender belongs to one goroutine: at no time may two goroutines call its methods. Each
+// goroutine that sends to a channel makes its own Sender. The race detector finds a
+// second goroutine. A call during a flush by another call panics; that includes a call
+// from a function that the flush calls, such as OnDrop.
 //
-// # Where a value is
+// # Errors
 //
-// Every value given to Send or TrySend is at any time in one of three places:
+// A value that was given to Send or TrySend is in one of three states:
 //
-//   - refused: the call returned an error. The value was not accepted, nor sent.
-//   - accepted and not yet sent: the Sender holds it. Len counts it, the next
-//     flush sends it, TakeUnsent hands it back.
-//   - sent: the channel accepted it; what that means is up to the channel.
+//   - refused: the call returned an error. The value will never be sent.
+//   - held: the call returned nil, and the value is not sent yet. Len counts it, the next
+//     flush sends it, TakeUnsent returns it.
+//   - sent: the channel accepted it.
 //
-// A flush that fails, because the channel is closed, or full and made with Reject,
-// or the value too large, or ctx done, has sent a prefix. The rest stays, in
-// order. It is the caller's to try again, or to take it out by TakeUnsent; a value
-// that alone is too large stays in front until then.
+// A flush fails if the channel is closed, if it is full and was made with
+// [sluice.Reject], if the first value is too large, or if ctx is done. It has then sent a
+// prefix of the values, and the rest stays, in order. The caller can flush again, or take
+// the values out with TakeUnsent. A value that is too large blocks those behind it until
+// then. If the channel panics, all values of that SendBatch count as not sent.
 //
-// Should the channel below panic in a flush, then nobody knows what it has sent of
-// the run that it was given: all of it counts as not sent. In a flush of the timer
-// such a panic ends the program, as it does in any goroutine.
+// # Linger
 //
-// # Time
+// With a linger of 0, only calls of the owner send. Values are lost if the owner drops a
+// Sender without Flush or Close.
 //
-// With a linger of 0 only the owner's calls send anything: what a Sender holds
-// that is given up without Flush or Close is lost with it. With a linger above 0 a
-// value is sent, or the attempt made, at the latest linger after the first value of
-// its batch was accepted, by a goroutine of a timer, whether or not the owner ever
-// calls again. If the channel is full that attempt waits, until there is room or
-// the channel is closed. Meanwhile the owner can send as many values more as make
-// a batch, before it has to wait too. If the attempt fails, the values are still
-// there, and the owner's next Send, TrySend, Flush or Close makes it again, before
-// anything else, and fails if it fails again. A Send that is refused by a failing
-// flush leaves the timer running for what the Sender holds.
+// With a linger above 0, a timer flushes the values, at the latest linger after the first
+// one of a batch was accepted, even if the owner never calls again. If the channel is
+// full, that flush waits until there is room or the channel is closed. Meanwhile the
+// owner can send another size values before it has to wait too. If the flush fails, the
+// values stay, and the next Send, TrySend, Flush or Close of the owner repeats it first,
+// and returns its error. If a flush by the owner fails, the timer tries again after
+// another linger. A panic of the channel in a flush by the timer ends the program.
 type Sender[T any] struct {
 	// Fixed.
 	s      sluice.BatchSender[T]
-	own    bool // s is a channel of this package
+	own    bool // s is a kind of package sluice
 	size   int64
-	most   int64 // values held: size, and as many again while a flush lingers
+	most   int64 // limit of the values held: size, doubled with a linger
 	linger time.Duration
 
-	// The owner's; see flush.go for the rest.
-	buf  []T   // value i lies in slot i mod len(buf)
+	// The owner's; see flush.go.
+	buf  []T   // value i is in slot i mod len(buf)
 	at   int   // slot of the next value, or len(buf)
-	stop int   // the slots at … stop-1 may be filled without a look at anything else
-	base int64 // index of the value in slot 0, this time round
+	stop int   // slots at … stop-1 may be filled without a further check
+	base int64 // index of the value in slot 0 of the current pass over buf
 
-	accepted atomic.Int64 // tail, if there is a linger
-	claimed  atomic.Int64 // see flush.go
+	accepted atomic.Int64 // tail, with a linger
+	claimed  atomic.Int64 // see publish
 
-	lock    spin.Lock // guards what follows
-	flight  flight
-	head    int64 // index of the first value not sent
-	overdue bool  // the timer fired during a flight
-	waiting bool  // the owner waits for a flight to land
-	closed  bool
-	parker  park.Parker // of the owner
-	timer   *time.Timer // nil without a linger
-	ctx     context.Context
-	cancel  context.CancelFunc // of ctx: of flights in the background
+	lock     spin.Lock // guards the fields below
+	flushing flusher
+	head     int64 // index of the first value not sent
+	overdue  bool  // the timer fired during a flush by the timer
+	waiting  bool  // the owner waits for a flush by the timer
+	closed   bool
+	parker   park.Parker // of the owner
+	timer    *time.Timer // nil without a linger
+	ctx      context.Context
+	cancel   context.CancelFunc // of ctx, the context of flushes by the timer
 }
 
-// NewSender returns a Sender that sends to s, in batches of size values, or fewer
-// when linger has passed since the first value of a batch was accepted. A linger of
-// 0 never passes: then only size, Flush and Close send.
+// NewSender returns a Sender that sends to s in batches of size values, or fewer when
+// linger has passed since the first value of a batch was accepted. A linger of 0 disables
+// the timer: then only a full batch, Flush and Close send.
 //
-// It allocates room for size values, twice that with a linger; above 1 MiB the
-// room grows as it is needed. After that no operation allocates but TakeUnsent.
+// It allocates room for size values, or twice that with a linger; above 1 MiB the room
+// grows as needed. Later operations do not allocate, except TakeUnsent.
 //
-// A nil s, a size below 1 and a negative linger panic.
+// NewSender panics if s is nil or was not made by its constructor, if size is below 1, or
+// if linger is negative.
 func NewSender[T any](s sluice.BatchSender[T], size int, linger time.Duration) *Sender[T] {
 	made.Require("batch: NewSender", "sender", s)
 	requirePositive("NewSender", "size", size)
@@ -106,19 +102,17 @@ func NewSender[T any](s sluice.BatchSender[T], size int, linger time.Duration) *
 		b.timer.Stop()
 	}
 	b.buf = make([]T, firstSlots[T](int(b.most)))
-	b.rebound()
+	b.setStop()
 	return b
 }
 
-// Send accepts v. The value that makes a batch complete flushes it: that Send
-// waits as a SendBatch under ctx does, and if the flush fails then v is refused,
-// and the error is that of the flush. Other calls wait only while the timer's
-// flush waits and the Sender holds a batch more beside it; see [Sender] for that
-// and for a flush of the timer that has failed.
+// Send accepts v. If v completes a batch, Send flushes it, and waits as SendBatch does
+// under ctx; if the flush fails, v is refused and Send returns the error of the flush.
+// Other calls wait only while a flush by the timer waits and another batch is full.
 //
 // It returns nil if v was accepted; [sluice.ErrClosed] after Close, or if the channel is
-// closed; what else the flush fails with; the context's error if it would have to
-// wait under a context that is done. It does not allocate. A nil ctx panics.
+// closed; the context's error if it would have to wait under a context that is done; or
+// another error of the flush. It does not allocate. A nil ctx panics.
 func (b *Sender[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("batch: Sender.Send: nil context")
@@ -134,26 +128,26 @@ func (b *Sender[T]) Send(ctx context.Context, v T) error {
 	return b.sendSlow(ctx, v)
 }
 
-// TrySend is Send without waiting: if v makes a batch complete, as much of the
-// batch is sent as there is room for. It returns nil, [sluice.ErrFull] if nothing could
-// be sent and the Sender must not hold more, [sluice.ErrClosed], or what else the flush
-// fails with. After an error v was not accepted.
+// TrySend is Send without waiting: if v completes a batch, it sends as much of the batch
+// as the channel has room for. It returns nil if v was accepted; [sluice.ErrFull] if
+// nothing could be sent and the Sender holds as much as it may; [sluice.ErrClosed]; or
+// another error of the flush.
 func (b *Sender[T]) TrySend(v T) error {
 	if b.linger > 0 {
-		return b.sendTimed(nil, v) //nolint:staticcheck // nil: never wait
+		return b.sendTimed(engine.NoWait{}, v)
 	}
 	if at := b.at; at < b.stop {
 		b.buf[at] = v
 		b.at = at + 1
 		return nil
 	}
-	return b.sendSlow(nil, v) //nolint:staticcheck // nil: never wait
+	return b.sendSlow(engine.NoWait{}, v)
 }
 
-// Flush sends what the Sender holds, and waits for it: for a flush of the timer
-// that is under way, and as a SendBatch under ctx does. It returns nil if all
-// that was accepted so far was sent; otherwise the error of the flush, or of ctx,
-// and what was not sent stays. A nil ctx panics.
+// Flush sends the values that are held, and waits for room as SendBatch does under ctx.
+// It waits for a flush by the timer first. It returns nil if every value accepted so far
+// was sent; otherwise the error of the flush, or of ctx, and the rest stays. A nil ctx
+// panics.
 func (b *Sender[T]) Flush(ctx context.Context) error {
 	if ctx == nil {
 		panic("batch: Sender.Flush: nil context")
@@ -162,38 +156,38 @@ func (b *Sender[T]) Flush(ctx context.Context) error {
 	return b.flushAll(ctx)
 }
 
-// Close stops the timer and flushes as Flush does, and returns what that returns.
-// It does not close the channel. From now on Send and TrySend fail with
-// [sluice.ErrClosed], also if the flush has failed; then Close or Flush may be called
-// again, or TakeUnsent. With nothing left to send it returns nil. A nil ctx panics.
+// Close stops the timer, flushes as Flush does, and returns what Flush returns. It does
+// not close the channel. Send and TrySend fail with [sluice.ErrClosed] from now on, even
+// if the flush failed; Close or Flush can then be called again, or TakeUnsent. With
+// nothing left to send, Close returns nil. A nil ctx panics.
 func (b *Sender[T]) Close(ctx context.Context) error {
 	if ctx == nil {
 		panic("batch: Sender.Close: nil context")
 	}
 	b.enter("Close")
 	b.closed = true
-	b.rebound()
+	b.setStop()
 	if b.timer != nil {
 		b.timer.Stop()
 	}
 	return b.flushAll(ctx)
 }
 
-// TakeUnsent takes out all that was accepted and not sent, oldest first: nil if that
-// is nothing. A flush of the timer that is under way is cancelled first, and
-// waited for: what it has not sent comes with the rest, and TakeUnsent returns as soon
-// as the SendBatch of the channel heeds its context.
+// TakeUnsent removes all values that were accepted and not sent, and returns them, oldest
+// first; nil if none. It cancels a flush by the timer and waits until the SendBatch of the
+// channel has returned. The values that this SendBatch did not send are among the result.
 //
-// The Sender is empty after it, and can be used further if it was not closed. The
-// slice is the caller's.
+// The Sender is empty then, and can still be used if it is not closed. The slice belongs
+// to the caller.
 func (b *Sender[T]) TakeUnsent() []T {
 	b.enter("TakeUnsent")
-	return b.takeBack()
+	return b.takeUnsent()
 }
 
-// Len returns how many values were accepted and not yet sent; those of a flush of
-// the timer count until all of it is over.
+// Len returns the number of values that were accepted and not yet sent. The values of a
+// flush by the timer count until that flush ends.
 func (b *Sender[T]) Len() int {
+	b.requireMade()
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	return int(b.held())

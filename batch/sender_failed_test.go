@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-go/sluice/batch"
 )
 
-// A Close that is cancelled leaves a flush that goes on, and a Batcher that is
-// closed; Unsent ends the flush and returns all.
+// A Close that is canceled leaves a closed Sender whose timer is still flushing.
+// TakeUnsent ends that flush and returns all values.
 func TestSenderCloseCancelled(t *testing.T) {
 	for _, unsent := range []bool{false, true} {
 		inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
@@ -49,7 +49,7 @@ func TestSenderCloseCancelled(t *testing.T) {
 	}
 }
 
-// Unsent cancels the flush of the timer; the Batcher goes on, with its timer.
+// TakeUnsent cancels a flush by the timer. The Sender can still be used, with its timer.
 func TestSenderUnsentDuringFlush(t *testing.T) {
 	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2, 3)
@@ -58,7 +58,7 @@ func TestSenderUnsentDuringFlush(t *testing.T) {
 		}
 		for v, err := c.TryRecv(); err == nil; v, err = c.TryRecv() {
 			if v >= 0 {
-				t.Errorf("%d was sent, and handed back", v)
+				t.Errorf("%d was sent, and taken back", v)
 			}
 		}
 		for range 2 {
@@ -70,11 +70,11 @@ func TestSenderUnsentDuringFlush(t *testing.T) {
 	})
 }
 
-// A part that has gone is not handed back.
+// Values that were sent are not returned by TakeUnsent.
 func TestSenderUnsentAfterPart(t *testing.T) {
 	for _, capacity := range slotted {
 		synctest.Test(t, func(t *testing.T) {
-			c, b := stuckBatcher(t, capacity)
+			c, b := stuckSender(t, capacity)
 			got := []int{}
 			for range capacity + 1 {
 				v, _ := c.Recv(t.Context())
@@ -91,14 +91,14 @@ func TestSenderUnsentAfterPart(t *testing.T) {
 				}
 			}
 			if all := append(got, rest...); !slices.Equal(all, sequence(2)) || len(rest) == 2 {
-				t.Errorf("capacity %d: received %v, handed back %v", capacity, got, rest)
+				t.Errorf("capacity %d: received %v, taken back %v", capacity, got, rest)
 			}
 		})
 	}
 }
 
-// The channel is closed under a flush of the timer: the goroutine ends, the owner is
-// told by each call until it takes its values out, and is not told for ever.
+// The channel is closed under a flush by the timer: the goroutine ends, and each call of
+// the owner fails until it takes its values out.
 func TestSenderClosedBelow(t *testing.T) {
 	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2)
@@ -123,7 +123,7 @@ func TestSenderClosedBelow(t *testing.T) {
 	})
 }
 
-// A Send that waits is told when the channel is closed under the timer's flush.
+// A waiting Send fails when the channel is closed under a flush by the timer.
 func TestSenderClosedUnderWaitingSend(t *testing.T) {
 	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2, 3, 4)
@@ -140,8 +140,8 @@ func TestSenderClosedUnderWaitingSend(t *testing.T) {
 	})
 }
 
-// Under Reject a flush of the timer fails. The owner's next call tries again, before
-// anything else; after a failure of its own the timer tries once more.
+// Under Reject, a flush by the timer fails. The next call of the owner repeats it first;
+// if that fails too, the timer tries once more.
 func TestSenderRejected(t *testing.T) {
 	for _, roomAgain := range []bool{false, true} {
 		for _, capacity := range []int{1, 16} {
@@ -182,7 +182,7 @@ func TestSenderRejected(t *testing.T) {
 	}
 }
 
-// Nobody calls again: what was accepted arrives, and no goroutine is left.
+// The owner makes no other call: the values arrive, and no goroutine is left.
 func TestSenderAbandoned(t *testing.T) {
 	for _, capacity := range slotted {
 		synctest.Test(t, func(t *testing.T) {
@@ -196,8 +196,7 @@ func TestSenderAbandoned(t *testing.T) {
 	}
 }
 
-// Goexit in the channel below, in the goroutine of the timer: the next call tries
-// again.
+// The channel calls Goexit in the goroutine of the timer: the next call tries again.
 func TestSenderGoexitBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()

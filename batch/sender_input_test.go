@@ -13,8 +13,7 @@ import (
 	"github.com/sluice-go/sluice/batch"
 )
 
-// A panic, or Goexit, in the channel below leaves a Batcher that works, and all
-// that it held.
+// After a panic or Goexit of the channel, a Sender works and has lost no value.
 func TestSenderPanicBelow(t *testing.T) {
 	for _, linger := range lingers {
 		for name, act := range map[string]func(){"panic": func() { panic("below") }, "Goexit": runtime.Goexit} {
@@ -56,8 +55,8 @@ func TestSenderPanicBelow(t *testing.T) {
 	}
 }
 
-// A call out of a flush cannot be right: the flush waits for it, or another
-// goroutine has come in.
+// A call during a flush by another call panics: the flush would wait for it, or a second
+// goroutine has called.
 func TestSenderCalledInFlush(t *testing.T) {
 	for _, linger := range lingers {
 		r := newRecorder()
@@ -80,7 +79,7 @@ func TestSenderCalledInFlush(t *testing.T) {
 	}
 }
 
-// A channel that breaks the contract of SendBatch is not believed.
+// A channel that breaks the contract of SendBatch is found.
 func TestSenderBrokenContract(t *testing.T) {
 	for _, wrong := range []int{-1, 1, 4} {
 		b := batch.NewSender[int](liar{newRecorder(), wrong}, 3, 0)
@@ -92,7 +91,7 @@ func TestSenderBrokenContract(t *testing.T) {
 	}
 }
 
-// liar returns a number of values and no error, whatever it was given.
+// liar returns n values and no error, whatever it is given.
 type liar struct {
 	*recorder
 	n int
@@ -120,7 +119,7 @@ func TestSenderBadInput(t *testing.T) {
 	}
 }
 
-// A size beyond all memory is no reason to allocate it.
+// A size beyond all memory allocates no memory in advance.
 func TestSenderHuge(t *testing.T) {
 	const n = 150_000 // more than is allocated at once
 	for _, linger := range lingers {
@@ -138,7 +137,8 @@ func TestSenderHuge(t *testing.T) {
 	}
 }
 
-// TestSenderAllocatesNothing: neither a Send nor a flush, with a linger or without.
+// TestSenderAllocatesNothing: neither a Send nor a flush allocates, with and without a
+// linger.
 func TestSenderAllocatesNothing(t *testing.T) {
 	for _, linger := range lingers {
 		for _, capacity := range []int{1, 64} {
@@ -156,8 +156,7 @@ func TestSenderAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A size that only time can fill is one: what is held is neither overwritten nor
-// refused.
+// With a size that is never reached, no value is overwritten or refused.
 func TestSenderSizeWithoutEnd(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Hour} {
 		r := newRecorder()
@@ -172,7 +171,7 @@ func TestSenderSizeWithoutEnd(t *testing.T) {
 			t.Errorf("Flush: %v", err)
 		}
 		r.room = math.MaxInt
-		const more = 300_000 // beyond the slots that are there at first
+		const more = 300_000 // more than the slots allocated at first
 		for i := 8; i < more; i++ {
 			if err := b.Send(t.Context(), i); err != nil {
 				t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-go/sluice/batch"
 )
 
-// TestSenderTiming holds random schedules against a calculation: a batch is sent at
-// the moment at which it is full, or exactly linger after its first value was
-// accepted, also after the owner has gone.
+// TestSenderTiming compares random schedules with a calculation: a batch is sent at the
+// moment at which it is full, or exactly linger after its first value was accepted, even
+// if the owner has returned.
 func TestSenderTiming(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
@@ -61,9 +61,9 @@ func TestSenderTiming(t *testing.T) {
 	}
 }
 
-// stuckBatcher returns a Batcher of size 3 and linger 1s whose timer's flush waits
-// with 0 and 1 for room in c, which is full with -1, as often as it has slots.
-func stuckBatcher(t *testing.T, capacity int) (c sluice.Channel[int], b *batch.Sender[int]) {
+// stuckSender returns a Sender of size 3 and linger 1s. A flush by its timer waits with
+// 0 and 1 for room in c, whose slots are filled with -1.
+func stuckSender(t *testing.T, capacity int) (c sluice.Channel[int], b *batch.Sender[int]) {
 	c = kindOf(capacity)
 	for c.TrySend(-1) == nil {
 	}
@@ -72,12 +72,12 @@ func stuckBatcher(t *testing.T, capacity int) (c sluice.Channel[int], b *batch.S
 	time.Sleep(time.Second)
 	synctest.Wait()
 	if b.Len() != 2 {
-		t.Errorf("%d values are held, with a flush that waits", b.Len())
+		t.Errorf("%d values are held while a flush waits", b.Len())
 	}
 	return c, b
 }
 
-// receive takes n values that are no filling.
+// receive receives n values, and skips the -1.
 func receive(t *testing.T, c sluice.Channel[int], n int) (got []int) {
 	t.Helper()
 	for len(got) < n {
@@ -92,21 +92,21 @@ func receive(t *testing.T, c sluice.Channel[int], n int) (got []int) {
 	return got
 }
 
-// slotted are capacities of every engine.
+// slotted are capacities for each engine.
 var slotted = []int{0, 1, 16}
 
 func inStuckBubbles(t *testing.T, f func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int])) {
 	for _, capacity := range slotted {
 		synctest.Test(t, func(t *testing.T) {
-			c, b := stuckBatcher(t, capacity)
+			c, b := stuckSender(t, capacity)
 			f(t, c, b)
 			c.Close()
 		})
 	}
 }
 
-// While a flush of the timer waits the owner can send as many values more as make a
-// batch; the next Send waits, and goes on when that flush has landed.
+// While a flush by the timer waits, the owner can send another batch. The next Send
+// waits until that flush ends.
 func TestSenderSendsBesideFlush(t *testing.T) {
 	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2, 3)
@@ -126,7 +126,7 @@ func TestSenderSendsBesideFlush(t *testing.T) {
 			synctest.Wait()
 			cancel()
 			if err := <-ended; err != context.Canceled {
-				t.Errorf("a call that was cancelled: %v", err)
+				t.Errorf("a call that was canceled: %v", err)
 			}
 			if err := call(ctx); err != context.Canceled {
 				t.Errorf("a call under a context that is done: %v", err)
@@ -140,7 +140,7 @@ func TestSenderSendsBesideFlush(t *testing.T) {
 		default:
 		}
 		got := receive(t, c, 2)
-		synctest.Wait() // 5 was accepted, or waits in a flush that will go on
+		synctest.Wait() // 5 was accepted, or waits in a flush that will start again
 		got = append(got, receive(t, c, 3)...)
 		if err := <-ended; err != nil {
 			t.Errorf("Send: %v", err)
@@ -156,8 +156,8 @@ func TestSenderSendsBesideFlush(t *testing.T) {
 	})
 }
 
-// What became due while a flush waited is sent as soon as that has landed, and what
-// did not become due waits for its time, with no further call of the owner.
+// Values whose linger ends while a flush waits are sent as soon as that flush ends.
+// Others wait for their time. Neither needs a call of the owner.
 func TestSenderOverdue(t *testing.T) {
 	for _, due := range []bool{false, true} {
 		inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
@@ -184,8 +184,8 @@ func TestSenderOverdue(t *testing.T) {
 	}
 }
 
-// A batch that was completed beside a flush of the timer is sent when that has
-// landed, before its time.
+// A batch that is completed during a flush by the timer is sent when that flush ends,
+// before its time.
 func TestSenderCompleteBesideFlush(t *testing.T) {
 	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
 		mustAccept(t, b, 2, 3, 4)
@@ -196,8 +196,8 @@ func TestSenderCompleteBesideFlush(t *testing.T) {
 	})
 }
 
-// The context of a waiting Send ends in the moment in which the flush that it waits
-// for lands.
+// The context of a waiting Send ends at the moment at which the flush ends that it waits
+// for.
 func TestSenderCancelMeetsLanding(t *testing.T) {
 	for range 300 {
 		synctest.Test(t, func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestSenderCancelMeetsLanding(t *testing.T) {
 	}
 }
 
-// Flush and Close wait for the flush of the timer, and send what is behind it.
+// Flush and Close wait for a flush by the timer, and send the values behind it.
 func TestSenderFlushWaits(t *testing.T) {
 	for _, closing := range []bool{false, true} {
 		inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
@@ -255,8 +255,8 @@ func TestSenderFlushWaits(t *testing.T) {
 	}
 }
 
-// The room grows while a flush of the timer has values in the old one, and may yet
-// have to give them back.
+// buf grows while a flush by the timer has values in the old one. The flush may fail,
+// and keep them.
 func TestSenderGrowsDuringFlush(t *testing.T) {
 	const n, inFlight = 399_999, 100_000
 	grown := func(t *testing.T) (*sluice.Bounded[int], *batch.Sender[int]) {
@@ -309,17 +309,17 @@ func TestSenderGrowsDuringFlush(t *testing.T) {
 			}
 		})
 	})
-	t.Run("handed back", func(t *testing.T) {
+	t.Run("taken back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, b := grown(t)
 			if rest := b.TakeUnsent(); !slices.Equal(rest, sequence(n)[16:]) {
-				t.Errorf("%d values handed back, not 16 to %d in order", len(rest), n-1)
+				t.Errorf("%d values taken back, not 16 to %d in order", len(rest), n-1)
 			}
 		})
 	})
 }
 
-// gated is an Elastic that sends when its gate is open.
+// gated is an Elastic that sends only while its gate is open.
 type gated struct {
 	*sluice.Elastic[int]
 	gate chan struct{}

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-go/sluice/batch"
 )
 
-// A recorder is a BatchSender from elsewhere: it keeps what it accepts, run by run,
-// and fails as it is told.
+// A recorder is a BatchSender of another package. It keeps the values that it accepts,
+// batch by batch, and fails on demand.
 type recorder struct {
 	runs  [][]int
 	room  int   // values to accept before it fails
@@ -47,13 +47,13 @@ func (r *recorder) Send(ctx context.Context, v int) error {
 	return err
 }
 
-func (r *recorder) TrySend(v int) error { return r.Send(nil, v) } //nolint:staticcheck // not looked at
+func (r *recorder) TrySend(v int) error { return r.Send(nil, v) } //nolint:staticcheck // not used
 
 func (r *recorder) Close() {}
 
 func (r *recorder) all() []int { return slices.Concat(r.runs...) }
 
-// lingers are a Batcher without a timer, and one whose timer does not come.
+// lingers select a Sender without a timer, and one whose timer never fires.
 var lingers = []time.Duration{0, time.Hour}
 
 func TestSenderSendsFullBatches(t *testing.T) {
@@ -96,8 +96,8 @@ func TestSenderSendsFullBatches(t *testing.T) {
 	}
 }
 
-// A Send whose flush fails at each position: v is refused, what comes before it
-// stays, in order, and can be sent later or taken out.
+// A Send whose flush fails at any position: its value is refused. The values before it
+// stay, in order, and can be sent later or taken out.
 func TestSenderFailedSend(t *testing.T) {
 	broken := errors.New("broken")
 	for _, linger := range lingers {
@@ -139,8 +139,8 @@ func mustAccept(t *testing.T, b *batch.Sender[int], vs ...int) {
 	}
 }
 
-// TestSenderModel holds random operations against a slice: what was accepted is
-// sent or held, in order, and an error says that the value was refused.
+// TestSenderModel compares random operations with a slice: accepted values are sent or
+// held, in order, and an error means that the value was refused.
 func TestSenderModel(t *testing.T) {
 	errs := []error{sluice.ErrFull, sluice.ErrClosed, sluice.ErrTooLarge, context.Canceled}
 	for seed := range uint64(400) {
@@ -148,7 +148,7 @@ func TestSenderModel(t *testing.T) {
 		size := 1 + random.IntN(6)
 		r := newRecorder()
 		b := batch.NewSender(r, size, lingers[random.IntN(2)])
-		var sent, held []int // what it should be
+		var sent, held []int // the model
 		next, closed := 0, false
 		for step := range 200 {
 			fail := func(format string, args ...any) {
@@ -159,7 +159,7 @@ func TestSenderModel(t *testing.T) {
 			if random.IntN(3) > 0 {
 				r.room = random.IntN(size + 1)
 			}
-			// flush moves what there is room for.
+			// flush moves the values that there is room for.
 			room := r.room
 			flush := func() error {
 				n := min(room, len(held))
@@ -228,7 +228,7 @@ func TestSenderModel(t *testing.T) {
 	}
 }
 
-// Where nothing waits, TrySend and Send of ours agree with each policy.
+// TrySend sends all that the channel has room for, with each policy that can fail.
 func TestSenderTrySend(t *testing.T) {
 	for _, linger := range lingers {
 		for _, capacity := range []int{3, 16} {
@@ -244,7 +244,7 @@ func TestSenderTrySend(t *testing.T) {
 					t.Errorf("%d accepted, %d in the channel, %d held", accepted, c.Len(), b.Len())
 				}
 				if err := b.TrySend(-1); err != sluice.ErrFull {
-					t.Errorf("TrySend into what is full: %v", err)
+					t.Errorf("TrySend into a full channel: %v", err)
 				}
 				if v, err := c.TryRecv(); v != 0 || err != nil {
 					t.Errorf("TryRecv: %d, %v", v, err)
@@ -254,7 +254,7 @@ func TestSenderTrySend(t *testing.T) {
 				}
 				c.Close()
 				if err := b.TrySend(-1); err != sluice.ErrClosed {
-					t.Errorf("TrySend into what is closed: %v", err)
+					t.Errorf("TrySend into a closed channel: %v", err)
 				}
 				var got []int
 				for v := range c.Values(t.Context()).All() {
@@ -268,7 +268,7 @@ func TestSenderTrySend(t *testing.T) {
 	}
 }
 
-// A value that is too large stays in front until it is taken out.
+// A value that is too large blocks the values behind it until it is taken out.
 func TestSenderTooLarge(t *testing.T) {
 	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{LimitBytes: 10, Size: func(v int) int { return v }})
 	b := batch.NewSender(c, 4, 0)

@@ -34,7 +34,7 @@ func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, 
 	}
 	made.Require("bridge: ToChan", "receiver", r)
 	out, ended := make(chan T), make(chan struct{})
-	var undone []T
+	var undelivered []T
 	var failure error
 	go func() {
 		defer close(ended)
@@ -59,12 +59,12 @@ func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, 
 			select {
 			case out <- v:
 			case <-ctx.Done():
-				undone, failure = []T{v}, cmp.Or(ctx.Err(), context.Canceled)
+				undelivered, failure = []T{v}, cmp.Or(ctx.Err(), context.Canceled)
 				return
 			}
 		}
 	}()
-	return out, func() ([]T, error) { <-ended; return undone, failure }
+	return out, func() ([]T, error) { <-ended; return undelivered, failure }
 }
 
 // FromChan sends to s the values that it receives from a built-in channel, in order,

@@ -21,83 +21,6 @@ func sequence(n int) []int {
 	return s
 }
 
-// kinds makes a channel of each kind, by name.
-var kinds = map[string]func() sluice.Channel[int]{
-	"Rendezvous": func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
-	"Bounded 1":  func() sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
-	"Bounded 64": func() sluice.Channel[int] { return sluice.NewBounded[int](64, nil) },
-	"Elastic":    func() sluice.Channel[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
-}
-
-func TestPipeDeliverAllThenClose(t *testing.T) {
-	for name, make := range pipeKinds() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // pipe only if both pumps do
-				const n = 5000
-				pipe := bridge.NewPipe(make())
-				go func() {
-					for i := range n {
-						pipe.In <- i
-					}
-					close(pipe.In)
-				}()
-				var got []int
-				for v := range pipe.Out {
-					got = append(got, v)
-				}
-				if !slices.Equal(got, sequence(n)) {
-					t.Errorf("%d values came out, not 0 to %d in order", len(got), n-1)
-				}
-				if rest := pipe.Stop(); len(rest) != 0 {
-					t.Errorf("Stop returned %d values after all were delivered", len(rest))
-				}
-			})
-		})
-	}
-}
-
-// TestPipeStop stops with values at every place where one can be.
-func TestPipeStop(t *testing.T) {
-	for name, make := range pipeKinds() {
-		for _, n := range []int{0, 1, 128, 129, 300, 700} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					c := make()
-					pipe := bridge.NewPipe(c)
-					sent := 0
-					for range n {
-						synctest.Wait()
-						select {
-						case pipe.In <- sent:
-							sent++
-						default:
-						}
-					}
-					var got []int
-					for range min(3, sent) {
-						got = append(got, <-pipe.Out)
-					}
-					got = append(got, pipe.Stop()...)
-					if !slices.Equal(got, sequence(sent)) {
-						t.Fatalf("sent 0 to %d, received and were given back %d values: %v", sent-1, len(got), got)
-					}
-					select {
-					case _, ok := <-pipe.Out:
-						t.Fatalf("R is readable after Stop (open: %v)", ok)
-					default:
-					}
-					if err := c.TrySend(0); !errors.Is(err, sluice.ErrClosed) {
-						t.Errorf("TrySend = %v, want a channel that Stop has closed", err)
-					}
-					if again := pipe.Stop(); sent > 3 && len(again) != sent-3 {
-						t.Errorf("the second Stop returned %d values, the first %d", len(again), sent-3)
-					}
-				})
-			})
-		}
-	}
-}
-
 func TestToChan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewBounded[int](8, nil)
@@ -119,7 +42,7 @@ func TestToChan(t *testing.T) {
 	})
 }
 
-func TestToChanCancelledGivesBackWhatItHolds(t *testing.T) {
+func TestToChanCanceledReturnsUndelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewBounded[int](8, nil)
 		for i := range 3 {
@@ -154,7 +77,7 @@ func TestFromChan(t *testing.T) {
 		}()
 		c := sluice.NewElastic[int](100, nil)
 		if unsent, err := bridge.FromChan(t.Context(), c, in); err != nil || unsent != nil {
-			t.Fatalf("From = %v, %v", unsent, err)
+			t.Fatalf("FromChan = %v, %v", unsent, err)
 		}
 		c.Close()
 		if got := slices.Collect(c.Values(t.Context()).All()); !slices.Equal(got, sequence(50)) {
@@ -163,7 +86,7 @@ func TestFromChan(t *testing.T) {
 	})
 }
 
-func TestFromChanGivesBackWhatItCannotSend(t *testing.T) {
+func TestFromChanReturnsUnsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := make(chan int, 3)
 		in <- 1
@@ -175,17 +98,103 @@ func TestFromChanGivesBackWhatItCannotSend(t *testing.T) {
 			cancel()
 		}()
 		if unsent, err := bridge.FromChan(ctx, c, in); !errors.Is(err, context.Canceled) || !slices.Equal(unsent, []int{2}) {
-			t.Errorf("From = %v, %v, want the 2 that did not fit", unsent, err)
+			t.Errorf("FromChan = %v, %v, want the 2 that did not fit", unsent, err)
 		}
 		if unsent, err := bridge.FromChan(ctx, c, in); !errors.Is(err, context.Canceled) || unsent != nil {
-			t.Errorf("From with nothing to send = %v, %v", unsent, err)
+			t.Errorf("FromChan with nothing to send = %v, %v", unsent, err)
 		}
 		c.Close()
 		in <- 3
 		if unsent, err := bridge.FromChan(t.Context(), c, in); !errors.Is(err, sluice.ErrClosed) || !slices.Equal(unsent, []int{3}) {
-			t.Errorf("From into a closed channel = %v, %v", unsent, err)
+			t.Errorf("FromChan into a closed channel = %v, %v", unsent, err)
 		}
 	})
+}
+
+// failing is a channel whose Recv fails once it is empty.
+type failing struct {
+	*sluice.Bounded[int]
+	err error
+}
+
+func (f failing) Recv(ctx context.Context) (int, error) {
+	if v, err := f.TryRecv(); err == nil {
+		return v, nil
+	}
+	return 0, f.err
+}
+
+// TestToChanOfAReceiverThatFails: the reader must not wait forever.
+func TestToChanOfAReceiverThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := failing{sluice.NewBounded[int](8, nil), errors.New("broken")}
+		_ = r.TrySend(0)
+		values, rest := bridge.ToChan(t.Context(), r)
+		var got []int
+		for v := range values {
+			got = append(got, v)
+		}
+		if left, err := rest(); !slices.Equal(got, sequence(1)) || len(left) != 0 || !errors.Is(err, r.err) {
+			t.Errorf("got %v, rest = %v, %v, want the error of the receiver", got, left, err)
+		}
+	})
+}
+
+// TestToChanCanceledWhileItWaits: no value is on its way.
+func TestToChanCanceledWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		values, rest := bridge.ToChan(ctx, sluice.NewBounded[int](8, nil))
+		synctest.Wait()
+		cancel()
+		if left, err := rest(); len(left) != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("rest = %v, %v", left, err)
+		}
+		select {
+		case _, ok := <-values:
+			t.Errorf("the stream is readable after a cancel (open: %v)", ok)
+		default:
+		}
+	})
+}
+
+// TestFromChanReturnsRefused: the caller can send the value again.
+func TestFromChanReturnsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := make(chan int, 3)
+		in <- 0
+		in <- 1
+		in <- 2
+		close(in)
+		c := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
+		for want := range 2 {
+			unsent, err := bridge.FromChan(t.Context(), c, in)
+			if !errors.Is(err, sluice.ErrFull) || !slices.Equal(unsent, []int{want + 1}) {
+				t.Fatalf("FromChan = %v, %v, want %d, ErrFull", unsent, err, want+1)
+			}
+			if v, err := c.TryRecv(); v != want || err != nil {
+				t.Fatalf("TryRecv = %d, %v, want %d", v, err, want)
+			}
+			_ = c.TrySend(unsent[0])
+		}
+		if unsent, err := bridge.FromChan(t.Context(), c, in); unsent != nil || err != nil {
+			t.Errorf("FromChan of a closed channel = %v, %v", unsent, err)
+		}
+	})
+}
+
+// silent is a context that ends with a nil Err.
+type silent struct{ context.Context }
+
+func (silent) Err() error { return nil }
+
+// TestFromChanOfASilentContext: a canceled FromChan must not return nil.
+func TestFromChanOfASilentContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := bridge.FromChan(silent{ctx}, sluice.NewBounded[int](1, nil), make(chan int)); err == nil {
+		t.Error("FromChan = nil, with its context done and in open")
+	}
 }
 
 // TestRefused: bad arguments panic before anything is received.
@@ -221,9 +230,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestToChanEndsEarly: if the context ends ToChan, or the receiver fails, senders that
-// wait get ErrClosed; not so if the channel is to be left open. Each goroutine ends, or
-// the bubble would not.
+// TestToChanEndsEarly: if the context ends ToChan, or the receiver fails, waiting
+// senders get ErrClosed, unless the channel is to be left open. The bubble ends only if
+// all goroutines do.
 func TestToChanEndsEarly(t *testing.T) {
 	broken := errors.New("broken")
 	for _, open := range []bool{false, true} {
@@ -260,7 +269,7 @@ func TestToChanEndsEarly(t *testing.T) {
 					_, _ = c.TryRecv()
 				}
 				if err := <-sent; errors.Is(err, sluice.ErrClosed) == open {
-					t.Errorf("open %v, fails %v: Send behind the end: %v", open, fails, err)
+					t.Errorf("open %v, fails %v: Send after the end: %v", open, fails, err)
 				}
 			})
 		}

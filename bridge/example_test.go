@@ -8,14 +8,14 @@ import (
 	"github.com/sluice-go/sluice/bridge"
 )
 
-// The middle has moved, the neighbours have not yet: they keep their built-in
+// The middle of a pipeline uses package sluice; its neighbors still use built-in
 // channels.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	lines := sluice.NewElastic[string](1_000_000, nil)
 
-	old := make(chan string) // of a producer that stays as it is
+	old := make(chan string) // of a producer that is not moved yet
 	go func() {
 		defer close(old)
 		for n := range 3 {
@@ -25,11 +25,11 @@ func Example() {
 	go func() {
 		defer lines.Close()
 		if unsent, err := bridge.FromChan(ctx, lines, old); err != nil {
-			fmt.Println(len(unsent), "in hand:", err)
+			fmt.Println(len(unsent), "unsent:", err)
 		}
 	}()
 
-	out, rest := bridge.ToChan(ctx, lines) // for a consumer that stays as it is
+	out, rest := bridge.ToChan(ctx, lines) // for a consumer that is not moved yet
 	for line := range out {
 		fmt.Println(line)
 	}
@@ -41,7 +41,7 @@ func Example() {
 	// [] <nil>
 }
 
-// A Pipe gives built-in channels to code that needs them.
+// A Pipe provides built-in channels to code that needs them.
 func ExampleNewPipe() {
 	pipe := bridge.NewPipe(sluice.NewElastic[int](sluice.Unlimited, nil))
 	go func() {

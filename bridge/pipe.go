@@ -9,55 +9,57 @@ import (
 	"github.com/sluice-go/sluice/internal/made"
 )
 
-// endBuffer is the size of the built-in channels at both ends, and of the
-// runs that a pump moves: as in the study that this form comes from.
+// endBuffer is the size of the built-in channels at both ends, and of the batches that a
+// pump moves.
 const endBuffer = 128
 
-// A Pipe is a channel with built-in ends: what is sent on S comes out of R, in
-// order, by way of the channel given to [NewPipe].
+// A Pipe is a channel with built-in ends: the values that are sent on In come out of Out, in
+// order, by way of the channel that was given to [NewPipe].
 //
-// Close S to end it: the rest is delivered, then R is closed and the two
-// goroutines that move the values end. A program that may stop reading R before
-// that calls Stop.
+// To end a Pipe, close In: the values left are delivered, then Out is closed. A program
+// that may stop reading Out before that calls Stop.
 type Pipe[T any] struct {
 	In  chan<- T
 	Out <-chan T
 
-	// Until the pumps have ended, pumpIn owns unsent and interrupt, pumpOut
-	// undone and closed; then Stop owns all.
-	in, out   chan T
-	c         sluice.Channel[T]
-	past      chan refused[T]    // from pumpIn to pumpOut, without c
-	interrupt context.CancelFunc // ends pumpOut's wait for more from c
-	cancel    context.CancelFunc // ends both pumps
-	pumps     sync.WaitGroup
-	unsent    []T  // taken from S, not in c
-	undone    []T  // taken from c, not in R
-	closed    bool // R is
-	stop      sync.Once
-	rest      []T
+	// Until the pumps have ended, pumpIn owns unsent and interrupt, and pumpOut owns
+	// undelivered and closed. After that Stop owns them.
+	in, out     chan T
+	c           sluice.Channel[T]
+	past        chan refused[T]    // from pumpIn to pumpOut, bypassing c
+	interrupt   context.CancelFunc // ends pumpOut's wait for values from c
+	cancel      context.CancelFunc // ends both pumps
+	pumps       sync.WaitGroup
+	unsent      []T  // received from In, not sent to c
+	undelivered []T  // received from c, not sent to Out
+	closed      bool // Out is closed
+	stop        sync.Once
+	rest        []T
 }
 
-// refused is a value that c did not take, and the context to receive under
-// after it.
+// refused is a value that c refused, and the context under which pumpOut receives after
+// it.
 type refused[T any] struct {
 	v         T
 	receiving context.Context
 }
 
-// NewPipe puts built-in channels at both ends of c, for code that needs them: the
-// elastic channel of N. Patavalis (2014) over any kind. c belongs to the
-// result from then on; it holds what does not fit the buffers at the ends, of
-// 128 values each. Two goroutines run until S is closed and all is delivered, c
-// is closed and drained, or Stop is called.
+// NewPipe returns a Pipe over c, with built-in channels of 128 values at both ends, for
+// code that needs those: the elastic channel of N. Patavalis (2014) over any kind. c holds
+// the values that do not fit the buffers at the ends, and belongs to the Pipe from now on.
 //
-// A send on S cannot fail, so what c refuses ([ErrFull] under [Reject],
-// [ErrTooLarge]) holds up S until c is drained, and then goes to R past c. So
-// nothing is lost, the order stays, and c never holds more than it may.
+// NewPipe starts two goroutines. They run until In is closed and all values are delivered,
+// until c is closed and drained, or until Stop is called.
 //
-// If c is closed while S is not, R is closed once c is drained, and what had not
-// got into c is what Stop returns. Nobody receives from S any more: whoever
-// closes c tells the senders.
+// A send on In cannot fail. So a value that c refuses ([sluice.ErrFull] under
+// [sluice.Reject], or [sluice.ErrTooLarge]) blocks In until c is drained, and then goes
+// directly to Out. No value is lost, the order is kept, and c never holds more than its
+// limit.
+//
+// If c is closed before In, Out is closed once c is drained, and Stop returns the values
+// that did not get into c. In is then no longer received from: stop its senders too.
+//
+// NewPipe panics if c is nil or was not made by its constructor.
 func NewPipe[T any](c sluice.Channel[T]) *Pipe[T] {
 	made.Require("bridge: NewPipe", "channel", c)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -68,29 +70,30 @@ func NewPipe[T any](c sluice.Channel[T]) *Pipe[T] {
 	}
 	p.In, p.Out = p.in, p.out
 	p.pumps.Go(func() { p.unsent = p.pumpIn(ctx) })
-	p.pumps.Go(func() { p.undone = p.pumpOut(ctx, receiving) })
+	p.pumps.Go(func() { p.undelivered = p.pumpOut(ctx, receiving) })
 	return p
 }
 
-// Stop ends the channel early, and returns all that was sent and will not come
-// out of R, oldest first: nothing is lost. It closes c. Called again, it returns
-// the same.
+// Stop ends the Pipe early and closes its channel. It returns, oldest first, the values
+// that were sent on In and will not come out of Out, so none is lost. It waits for the two
+// goroutines, not for a reader. Stop is idempotent: another call returns the same values.
 //
-// R stays open, and empty: a reader must not take the end for completion. Only
-// if R was closed before, since all was delivered or c was closed, does it keep
-// what it holds for its reader.
+// Stop does not close Out, which is empty then: a reader must not take Stop for
+// completion. If Out was closed before, it keeps its values for the reader.
 //
-// Nobody receives from S after Stop. Senders must have ended by then, or wait
-// for something else beside S: a send that comes later waits for ever, or gets
-// into the buffer of S and is lost.
+// The senders on In must have ended before Stop, or must wait for something else beside
+// In: a later send blocks forever, or is lost in the buffer of In.
 func (p *Pipe[T]) Stop() []T {
+	if p.c == nil {
+		panic("bridge: Pipe.Stop: a zero value: make a Pipe with NewPipe")
+	}
 	p.stop.Do(func() {
 		p.cancel()
 		p.pumps.Wait()
 		if !p.closed {
 			p.rest = drain(p.rest, p.out)
 		}
-		p.rest = append(p.rest, p.undone...)
+		p.rest = append(p.rest, p.undelivered...)
 		for v, err := p.c.TryRecv(); err == nil; v, err = p.c.TryRecv() {
 			p.rest = append(p.rest, v)
 		}
@@ -101,7 +104,7 @@ func (p *Pipe[T]) Stop() []T {
 	return p.rest
 }
 
-// drain appends what is buffered in a built-in channel.
+// drain appends the values in the buffer of a built-in channel.
 func drain[T any](to []T, c <-chan T) []T {
 	for {
 		select {
@@ -116,8 +119,8 @@ func drain[T any](to []T, c <-chan T) []T {
 	}
 }
 
-// pumpIn moves values from S to c, in runs of what has come together, until S is
-// closed, which closes c. It returns what it could not send.
+// pumpIn moves values from In to c, in batches of the values that are there, until In is
+// closed; then it closes c. It returns the values that it could not send.
 func (p *Pipe[T]) pumpIn(ctx context.Context) (unsent []T) {
 	run := make([]T, 0, endBuffer)
 	for {
@@ -149,8 +152,8 @@ func (p *Pipe[T]) pumpIn(ctx context.Context) (unsent []T) {
 	}
 }
 
-// send moves run into c, and past it what c refuses. It returns what it could
-// not send, because c is closed or ctx done.
+// send sends run to c, and the values that c refuses to pumpOut. It returns the values that
+// it could not send because c is closed or ctx is done.
 func (p *Pipe[T]) send(ctx context.Context, run []T) (unsent []T) {
 	for len(run) > 0 {
 		sent, err := p.c.SendBatch(ctx, run)
@@ -161,8 +164,8 @@ func (p *Pipe[T]) send(ctx context.Context, run []T) (unsent []T) {
 		if ctx.Err() != nil || errors.Is(err, sluice.ErrClosed) {
 			return run
 		}
-		// Under a context that is done a receive still takes what there is,
-		// so the interrupt ends pumpOut's receiving when c is drained.
+		// A receive under a context that is done still takes values. So the
+		// interrupt ends pumpOut's receiving only when c is drained.
 		p.interrupt()
 		next := refused[T]{v: run[0]}
 		next.receiving, p.interrupt = context.WithCancel(ctx)
@@ -176,10 +179,10 @@ func (p *Pipe[T]) send(ctx context.Context, run []T) (unsent []T) {
 	return nil
 }
 
-// pumpOut moves values from c to R until c is closed and drained, which closes R.
-// It returns what it could not deliver. Its end is the end of pumpIn: into a
-// channel that nobody empties, or that is closed, nothing more should go.
-func (p *Pipe[T]) pumpOut(ctx, receiving context.Context) (undone []T) {
+// pumpOut moves values from c to Out until c is closed and drained; then it closes Out. It
+// returns the values that it could not deliver. When it ends, pumpIn ends too: no goroutine
+// receives from c any more.
+func (p *Pipe[T]) pumpOut(ctx, receiving context.Context) (undelivered []T) {
 	defer p.cancel()
 	buf := make([]T, endBuffer)
 	for {
@@ -190,7 +193,7 @@ func (p *Pipe[T]) pumpOut(ctx, receiving context.Context) (undone []T) {
 			p.closed = true
 			close(p.out)
 			return nil
-		default: // receiving is done: c is drained, and pumpIn has a value
+		default: // receiving is done: c is drained, and pumpIn has a refused value
 			select {
 			case next := <-p.past:
 				received, buf[0], receiving = 1, next.v, next.receiving

@@ -1,7 +1,6 @@
 package bridge_test
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -12,8 +11,16 @@ import (
 	"github.com/sluice-go/sluice/bridge"
 )
 
-// perHundred is the size of a value of a sequence: one in fifty is larger than
-// the limit of a hundred bytes, and some of the others do not fit together.
+// kinds makes a channel of each kind, by name.
+var kinds = map[string]func() sluice.Channel[int]{
+	"Rendezvous": func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
+	"Bounded 1":  func() sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
+	"Bounded 64": func() sluice.Channel[int] { return sluice.NewBounded[int](64, nil) },
+	"Elastic":    func() sluice.Channel[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
+}
+
+// perHundred is the size of a value of a sequence: one in fifty is larger than the limit
+// of a hundred bytes, and some others do not fit together.
 func perHundred(v int) int {
 	if v%50 == 7 {
 		return 101
@@ -21,7 +28,7 @@ func perHundred(v int) int {
 	return v % 60
 }
 
-// pipeKinds are the kinds, and those whose sends fail where others wait.
+// pipeKinds are the kinds, and shapes whose sends fail where others wait.
 func pipeKinds() map[string]func() sluice.Channel[int] {
 	reject := &sluice.BoundedOptions[int]{Overflow: sluice.Reject}
 	all := map[string]func() sluice.Channel[int]{
@@ -45,9 +52,78 @@ func pipeKinds() map[string]func() sluice.Channel[int] {
 	return all
 }
 
-// TestPipePassWhatDropOldestCannot: under a policy that drops, a value that is
-// too large is still not lost, and comes after what was sent before it.
-func TestPipePassWhatDropOldestCannot(t *testing.T) {
+func TestPipeDeliversAllThenCloses(t *testing.T) {
+	for name, make := range pipeKinds() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // ends only if both pumps do
+				const n = 5000
+				pipe := bridge.NewPipe(make())
+				go func() {
+					for i := range n {
+						pipe.In <- i
+					}
+					close(pipe.In)
+				}()
+				var got []int
+				for v := range pipe.Out {
+					got = append(got, v)
+				}
+				if !slices.Equal(got, sequence(n)) {
+					t.Errorf("%d values came out, not 0 to %d in order", len(got), n-1)
+				}
+				if rest := pipe.Stop(); len(rest) != 0 {
+					t.Errorf("Stop returned %d values after all were delivered", len(rest))
+				}
+			})
+		})
+	}
+}
+
+// TestPipeStop stops with values at every place that can hold one.
+func TestPipeStop(t *testing.T) {
+	for name, make := range pipeKinds() {
+		for _, n := range []int{0, 1, 128, 129, 300, 700} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := make()
+					pipe := bridge.NewPipe(c)
+					sent := 0
+					for range n {
+						synctest.Wait()
+						select {
+						case pipe.In <- sent:
+							sent++
+						default:
+						}
+					}
+					var got []int
+					for range min(3, sent) {
+						got = append(got, <-pipe.Out)
+					}
+					got = append(got, pipe.Stop()...)
+					if !slices.Equal(got, sequence(sent)) {
+						t.Fatalf("sent 0 to %d, received and got back %d values: %v", sent-1, len(got), got)
+					}
+					select {
+					case _, ok := <-pipe.Out:
+						t.Fatalf("Out is readable after Stop (open: %v)", ok)
+					default:
+					}
+					if err := c.TrySend(0); !errors.Is(err, sluice.ErrClosed) {
+						t.Errorf("TrySend = %v, want a channel that Stop has closed", err)
+					}
+					if again := pipe.Stop(); sent > 3 && len(again) != sent-3 {
+						t.Errorf("the second Stop returned %d values, the first %d", len(again), sent-3)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestPipePassesTooLarge: a policy that drops does not drop a value that is too large.
+// That value comes out after the values before it.
+func TestPipePassesTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dropped []int
 		pipe := bridge.NewPipe[int](sluice.NewElastic(10, &sluice.ElasticOptions[int]{
@@ -64,7 +140,7 @@ func TestPipePassWhatDropOldestCannot(t *testing.T) {
 		var got []int
 		for v := range pipe.Out {
 			got = append(got, v)
-			synctest.Wait() // a slow reader, so that there are drops
+			synctest.Wait() // a slow reader, so that values are dropped
 		}
 		for v := 7; v < n; v += 50 {
 			if _, found := slices.BinarySearch(got, v); !found {
@@ -80,9 +156,9 @@ func TestPipePassWhatDropOldestCannot(t *testing.T) {
 	})
 }
 
-// TestPipeHoldUpWhatIsRefused: a channel that refuses does not make room in S,
-// and is not filled beyond its capacity.
-func TestPipeHoldUpWhatIsRefused(t *testing.T) {
+// TestPipeBlocksOnRefusal: a channel that refuses a value blocks In, and is not filled
+// beyond its capacity.
+func TestPipeBlocksOnRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewBounded(8, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 		pipe := bridge.NewPipe[int](c)
@@ -95,9 +171,9 @@ func TestPipeHoldUpWhatIsRefused(t *testing.T) {
 			default:
 			}
 		}
-		// S, R, and the hands of both pumps: 128 each.
+		// In, Out, and the batches of both pumps: 128 each.
 		if most := 4*128 + c.Cap(); sent > most {
-			t.Errorf("%d values were taken with no reader, want at most %d", sent, most)
+			t.Errorf("In took %d values without a reader, want at most %d", sent, most)
 		}
 		if high := c.Stats().HighWater; high > c.Cap() {
 			t.Errorf("%d values were queued in a channel for %d", high, c.Cap())
@@ -108,8 +184,8 @@ func TestPipeHoldUpWhatIsRefused(t *testing.T) {
 	})
 }
 
-// TestPipeOfAChannelThatIsClosed pipe only if both goroutines do, without Stop.
-func TestPipeOfAChannelThatIsClosed(t *testing.T) {
+// TestPipeOfAClosedChannel: both goroutines end without Stop, or the bubble would not.
+func TestPipeOfAClosedChannel(t *testing.T) {
 	for name, make := range pipeKinds() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -132,7 +208,7 @@ func TestPipeOfAChannelThatIsClosed(t *testing.T) {
 	}
 }
 
-func TestPipeOfAChannelThatIsClosedGiveBackTheRest(t *testing.T) {
+func TestPipeOfAClosedChannelReturnsTheRest(t *testing.T) {
 	for name, make := range pipeKinds() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -151,23 +227,23 @@ func TestPipeOfAChannelThatIsClosedGiveBackTheRest(t *testing.T) {
 				}
 				offer(600)
 				c.Close()
-				offer(50) // to a pump that has yet to find out, or to none
+				offer(50) // the pump may have ended
 				var got []int
 				for v := range pipe.Out {
 					got = append(got, v)
 				}
 				offer(50)
 				if got = append(got, pipe.Stop()...); !slices.Equal(got, sequence(sent)) {
-					t.Errorf("sent 0 to %d, received and were given back %d values: %v", sent-1, len(got), got)
+					t.Errorf("sent 0 to %d, received and got back %d values: %v", sent-1, len(got), got)
 				}
 			})
 		})
 	}
 }
 
-// TestPipeStopLeavesAClosedRToItsReader: all was delivered before Stop, so what R
-// holds comes out of it, then its end.
-func TestPipeStopLeavesAClosedRToItsReader(t *testing.T) {
+// TestPipeStopLeavesClosedOut: all values were delivered before Stop, so a reader still
+// gets those in Out, and then the close.
+func TestPipeStopLeavesClosedOut(t *testing.T) {
 	for name, make := range pipeKinds() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -178,102 +254,16 @@ func TestPipeStopLeavesAClosedRToItsReader(t *testing.T) {
 				close(pipe.In)
 				synctest.Wait()
 				if rest := pipe.Stop(); len(rest) != 0 {
-					t.Errorf("Stop took %d values that R had", len(rest))
+					t.Errorf("Stop took %d values that Out had", len(rest))
 				}
 				var got []int
 				for v := range pipe.Out {
 					got = append(got, v)
 				}
 				if !slices.Equal(got, sequence(100)) {
-					t.Errorf("a reader of R got %v", got)
+					t.Errorf("a reader of Out got %v", got)
 				}
 			})
 		})
-	}
-}
-
-// failing is an end that works until it does not.
-type failing struct {
-	*sluice.Bounded[int]
-	err error
-}
-
-func (f failing) Recv(ctx context.Context) (int, error) {
-	if v, err := f.TryRecv(); err == nil {
-		return v, nil
-	}
-	return 0, f.err
-}
-
-// TestToChanOfAReceiverThatFails: whoever reads must not wait for ever.
-func TestToChanOfAReceiverThatFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := failing{sluice.NewBounded[int](8, nil), errors.New("broken")}
-		_ = r.TrySend(0)
-		values, rest := bridge.ToChan(t.Context(), r)
-		var got []int
-		for v := range values {
-			got = append(got, v)
-		}
-		if left, err := rest(); !slices.Equal(got, sequence(1)) || len(left) != 0 || !errors.Is(err, r.err) {
-			t.Errorf("got %v, rest = %v, %v, want the error of the receiver", got, left, err)
-		}
-	})
-}
-
-// TestToChanCancelledWhileItWaits: with nothing on its way.
-func TestToChanCancelledWhileItWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		values, rest := bridge.ToChan(ctx, sluice.NewBounded[int](8, nil))
-		synctest.Wait()
-		cancel()
-		if left, err := rest(); len(left) != 0 || !errors.Is(err, context.Canceled) {
-			t.Errorf("rest = %v, %v", left, err)
-		}
-		select {
-		case _, ok := <-values:
-			t.Errorf("the stream is readable after a cancel (open: %v)", ok)
-		default:
-		}
-	})
-}
-
-// TestFromChanReportsWhatIsRefused, which then can be sent again.
-func TestFromChanReportsWhatIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := make(chan int, 3)
-		in <- 0
-		in <- 1
-		in <- 2
-		close(in)
-		c := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
-		for want := range 2 {
-			unsent, err := bridge.FromChan(t.Context(), c, in)
-			if !errors.Is(err, sluice.ErrFull) || !slices.Equal(unsent, []int{want + 1}) {
-				t.Fatalf("From = %v, %v, want %d, ErrFull", unsent, err, want+1)
-			}
-			if v, err := c.TryRecv(); v != want || err != nil {
-				t.Fatalf("TryRecv = %d, %v, want %d", v, err, want)
-			}
-			_ = c.TrySend(unsent[0])
-		}
-		if unsent, err := bridge.FromChan(t.Context(), c, in); unsent != nil || err != nil {
-			t.Errorf("From of a closed channel = %v, %v", unsent, err)
-		}
-	})
-}
-
-// silent is a context that pipe, and does not say why.
-type silent struct{ context.Context }
-
-func (silent) Err() error { return nil }
-
-// TestFromChanOfASilentContext: an end for lack of time must not look like success.
-func TestFromChanOfASilentContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := bridge.FromChan(silent{ctx}, sluice.NewBounded[int](1, nil), make(chan int)); err == nil {
-		t.Error("From = nil, with its context done and its channel open")
 	}
 }

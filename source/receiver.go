@@ -18,7 +18,7 @@ type Receiver[T any] struct{ values values[T] }
 
 var _ sluice.BatchReceiver[int] = (*Receiver[int])(nil)
 
-// values are the values left. With a nil ctx, its methods wait for the iterator alone.
+// values are the values that are left.
 type values[T any] interface {
 	// one takes a value.
 	one(ctx context.Context) (T, error)
@@ -61,7 +61,7 @@ func (r *Receiver[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error)
 // TryRecv is Recv without a context. It takes as long as the iterator does, and never
 // fails with [sluice.ErrEmpty].
 func (r *Receiver[T]) TryRecv() (T, error) {
-	return r.made().one(nil) //nolint:staticcheck // nil: no context
+	return r.made().one(context.Background())
 }
 
 // TryRecvBatch is RecvBatch without a context. It takes as long as the iterator does.
@@ -69,7 +69,7 @@ func (r *Receiver[T]) TryRecvBatch(buf []T) (n int, err error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	return r.made().some(nil, buf) //nolint:staticcheck // nil: no context
+	return r.made().some(context.Background(), buf)
 }
 
 // Drain returns an iterator over the values that are left. An error of a [Seq2] ends it;
@@ -98,8 +98,8 @@ var ready = func() <-chan struct{} {
 
 // Close stops an iterator, which runs its deferred calls. If another goroutine runs the
 // iterator at that moment, that goroutine stops it after the value that it waits for, and
-// Close does not wait for that. From now on Recv fails with [sluice.ErrClosed]. As the
-// Close of a channel leaves queued values receivable, that of a slice has no effect.
+// Close does not wait for that. From now on Recv fails with [sluice.ErrClosed]. The
+// elements of a slice can still be received, as the queued values of a channel can.
 //
 // Close is idempotent and safe from any goroutine. Call it for an iterator that is not
 // received from to its end, or the resources that the iterator holds are never released.

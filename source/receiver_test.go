@@ -50,7 +50,7 @@ func failing(n int, err error) iter.Seq2[int, error] {
 	}
 }
 
-// sources are those of n integers.
+// sources makes each source of n integers, by name.
 func sources(n int) map[string]func() *source.Receiver[int] {
 	return map[string]func() *source.Receiver[int]{
 		"Slice": func() *source.Receiver[int] { return source.Slice(sequence(n)) },

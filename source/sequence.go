@@ -91,10 +91,8 @@ func (s *sequence[T]) one(ctx context.Context) (none T, err error) {
 	if s.done != nil {
 		return none, s.done
 	}
-	if ctx != nil {
-		if err := ctx.Err(); err != nil {
-			return none, err
-		}
+	if err := ctx.Err(); err != nil {
+		return none, err
 	}
 	s.done = errAborted // unless next returns
 	if s.next == nil {
@@ -121,16 +119,12 @@ func (s *sequence[T]) enter(ctx context.Context) error {
 		return nil
 	default:
 	}
-	var canceled <-chan struct{}
-	if ctx != nil {
-		canceled = ctx.Done()
-	}
 	select {
 	case s.turn <- struct{}{}:
 		return nil
 	case <-s.closed:
 		return sluice.ErrClosed
-	case <-canceled:
+	case <-ctx.Done():
 		return engine.ContextError(ctx)
 	}
 }

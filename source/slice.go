@@ -38,10 +38,8 @@ func (s *slice[T]) run(ctx context.Context, n int) ([]T, error) {
 		if lo == int64(len(s.vs)) {
 			return nil, sluice.ErrClosed
 		}
-		if ctx != nil {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		hi := lo + min(int64(n), int64(len(s.vs))-lo)
 		if s.taken.CompareAndSwap(lo, hi) {

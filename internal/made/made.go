@@ -10,7 +10,7 @@ import (
 
 // Require panics in the name of function, such as "bridge: FromChan", if channel is nil,
 // or is a nil pointer to a type of package sluice, or points to the zero value of one.
-// role says what the channel is to function: "sender", "receiver". A nil pointer of
+// role is the word for channel in the message: "sender", "receiver". A nil pointer of
 // another type may well be a channel.
 func Require(function, role string, channel any) {
 	if channel == nil {

@@ -38,7 +38,7 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-// refusal returns the text of the panic, "" if there is none.
+// refusal returns the text of the panic, if any.
 func refusal(channel any) (text string) {
 	defer func() {
 		if r := recover(); r != nil {

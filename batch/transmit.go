@@ -1,0 +1,165 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// The flush by the owner, the flush by the timer, and the calls to SendBatch in both.
+// flush.go has the protocol.
+
+// flush is a flush by the owner: it sends the values that are held; under engine.NoWait,
+// as many as there is room for. If candidate is set, the last value is the argument of a
+// Send, and is taken out again unless the call succeeds. flush releases the lock.
+func (b *Sender[T]) flush(ctx context.Context, candidate bool) (err error) {
+	b.flushing, b.stop = byOwner, 0
+	buf, from, to := b.buf, b.head, b.tail()
+	b.lock.Unlock()
+	var sent int64
+	ended := false
+	end := func(accept bool) {
+		ended = true
+		b.lock.Lock()
+		b.drop(sent)
+		if !accept {
+			b.unput()
+		}
+		b.flushing = idle
+		b.settle()
+		b.lock.Unlock()
+	}
+	defer func() {
+		if !ended { // the channel panicked or called Goexit
+			end(!candidate)
+		}
+	}()
+	err = b.transmit(ctx, buf, from, to, &sent)
+	if candidate && sent > 0 && errors.Is(err, sluice.ErrFull) && !engine.MayWait(ctx) {
+		err = nil // there is room for it in the Sender now
+	}
+	end(err == nil || !candidate)
+	return err
+}
+
+// drop removes the first n values: they were sent, or taken out.
+func (b *Sender[T]) drop(n int64) {
+	for n > 0 {
+		lo := b.head % int64(len(b.buf))
+		run := min(n, int64(len(b.buf))-lo)
+		clear(b.buf[lo : lo+run])
+		b.head += run
+		n -= run
+	}
+}
+
+// unput takes out the value that was put last.
+func (b *Sender[T]) unput() {
+	b.at--
+	var zero T
+	b.buf[b.at] = zero
+}
+
+// settle derives the other fields from head and at, while no flush runs.
+func (b *Sender[T]) settle() {
+	if b.held() == 0 { // from slot 0 on, a batch is in one piece
+		b.head, b.base, b.at = 0, 0, 0
+	}
+	if b.linger > 0 {
+		b.accepted.Store(b.tail())
+		b.claimed.Store(b.head << 1)
+		if b.held() > 0 && !b.closed {
+			b.timer.Reset(b.linger)
+		}
+	}
+	b.setStop()
+}
+
+// fire is run by the timer, in a goroutine of its own.
+func (b *Sender[T]) fire() {
+	b.lock.Lock()
+	if b.flushing != idle || b.closed || b.accepted.Load() == b.head {
+		b.overdue = b.flushing == byTimer
+		b.lock.Unlock()
+		return
+	}
+	b.claim()
+	for again := true; again; {
+		buf, from, to, ctx := b.buf, b.head, b.claimedTo(), b.ctx
+		b.lock.Unlock()
+		again = b.flushClaimed(ctx, buf, from, to)
+	}
+}
+
+// claim begins a flush by the timer, whose goroutine holds the lock.
+func (b *Sender[T]) claim() {
+	b.flushing, b.overdue = byTimer, false
+	to := b.accepted.Load()
+	b.claimed.Swap(to << 1)
+	if b.accepted.Load() != to {
+		b.timer.Reset(b.linger)
+	}
+}
+
+// flushClaimed is a flush by the timer. It reports whether the next one has begun: then
+// it returns with the lock held. It is called without the lock.
+func (b *Sender[T]) flushClaimed(ctx context.Context, buf []T, from, to int64) (again bool) {
+	var sent int64
+	defer func() { // even if the channel panics or calls Goexit
+		b.lock.Lock()
+		b.drop(sent)
+		all := b.head == to
+		more := b.accepted.Load() - to
+		again = all && !b.closed && more > 0 && (b.overdue || more >= b.size)
+		switch {
+		case again:
+			b.claim()
+		case !all:
+			b.claimed.Store(b.head<<1 | failed)
+			fallthrough
+		default:
+			b.flushing = idle
+		}
+		if b.waiting {
+			b.waiting = false
+			b.parker.Unpark()
+		}
+		if !again {
+			b.lock.Unlock()
+		}
+	}()
+	_ = b.transmit(ctx, buf, from, to, &sent) // the owner's next call repeats it
+	return
+}
+
+// transmit sends the values from … to-1 of buf and counts them in sent. Under
+// engine.NoWait it fails with ErrFull instead of waiting. The lock is not held.
+func (b *Sender[T]) transmit(ctx context.Context, buf []T, from, to int64, sent *int64) error {
+	for i := from; i < to; {
+		lo := i % int64(len(buf))
+		hi := min(lo+to-i, int64(len(buf)))
+		var n int
+		var err error
+		if b.own || engine.MayWait(ctx) {
+			n, err = b.s.SendBatch(ctx, buf[lo:hi:hi])
+		} else { // only the kinds know engine.NoWait
+			hi = lo + 1
+			if err = b.s.TrySend(buf[lo]); err == nil {
+				n = 1
+			}
+		}
+		run := int(hi - lo)
+		if n < 0 || n > run || n < run && err == nil {
+			panic(fmt.Sprintf("batch: Sender: SendBatch of %d values returned %d, %v", run, n, err))
+		}
+		*sent += int64(n)
+		if n < run {
+			return err
+		}
+		i += int64(n)
+	}
+	return nil
+}
