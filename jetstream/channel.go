@@ -219,15 +219,6 @@ func (c *Channel[T]) Values(ctx context.Context) *sluice.Values[T] {
 	return sluice.NewValues[T](ctx, c)
 }
 
-// All returns an iterator that receives until the channel is closed and drained, shut down
-// or deleted, or until ctx is done while it waits.
-func (c *Channel[T]) All(ctx context.Context) iter.Seq[T] {
-	if ctx == nil {
-		panic("jetstream: All: nil context")
-	}
-	return c.Values(ctx).All()
-}
-
 // Ready returns a channel for a select statement beside built-in channels:
 //
 //	case _, ok := <-jobs.Ready():

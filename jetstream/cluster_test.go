@@ -240,7 +240,7 @@ func TestKilled(t *testing.T) {
 	c := open(t, o)
 	arrived := map[string]bool{}
 	c.Close()
-	for v := range c.All(patient(t)) {
+	for v := range c.Values(patient(t)).All() {
 		arrived[v] = true
 	}
 	stored := 0

@@ -26,8 +26,12 @@ func Example() {
 		panic(err)
 	}
 	c.Close() // for every process
-	for v := range c.All(ctx) {
+	values := c.Values(ctx)
+	for v := range values.All() {
 		fmt.Println(v)
+	}
+	if err := values.Err(); err != nil {
+		panic(err)
 	}
 	// Output:
 	// hello

@@ -316,8 +316,12 @@ func TestReconnects(t *testing.T) {
 	const total = 300
 	seen := map[string]int{}
 	all.Go(func() {
-		for v := range c.All(patient(t)) {
+		values := c.Values(patient(t))
+		for v := range values.All() {
 			seen[v]++
+		}
+		if err := values.Err(); err != nil {
+			t.Errorf("Values: %v", err)
 		}
 	})
 	for i := range total {

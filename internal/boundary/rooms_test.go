@@ -339,6 +339,7 @@ var rooms = map[string]room{
 		},
 		tests: permissions{
 			"./sluicetest":       "it is a channel",
+			"./fan":              "it moves values between kinds and servers",
 			"./workers":          "they work on deliveries",
 			"go.uber.org/goleak": "no goroutine may be left",
 		},
