@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// channelServer serves the channels of this process, as any service does.
+// channelServer serves the channels of this process, like any service.
 func channelServer(t *testing.T) (address string) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -23,8 +23,8 @@ func channelServer(t *testing.T) (address string) {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// manualWatch watches this process in place of localhost:6060. One that goes on is
-// interrupted by whoever reads it.
+// manualWatch watches this process instead of localhost:6060. A command that
+// does not end is interrupted by its reader.
 func manualWatch(t *testing.T, command []string) {
 	c := library.NewBounded[int](16, &library.BoundedOptions[int]{Name: "manual\x1b[2J"})
 	defer runtime.KeepAlive(c)
@@ -47,7 +47,7 @@ func manualWatch(t *testing.T, command []string) {
 	}
 }
 
-// Each mistake, and each address that is none, is a line and status 2.
+// Each mistake, and each unreachable service, gets one line and status 2.
 func TestWatchMistakes(t *testing.T) {
 	address := channelServer(t)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -69,14 +69,14 @@ func TestWatchMistakes(t *testing.T) {
 		{[]string{"-n", "0", address}, "-n must be from 1 to 3600"},
 		{[]string{"-n", "3601", address}, "-n must be from 1 to 3600"},
 		{[]string{"-n", "0.5", address}, "--every"},
-		{[]string{"-sort", "speed", address}, `nothing is sorted by "speed"`},
-		{[]string{"-kind", "pipe", address}, `no kind "pipe"`},
-		{[]string{"-order", "up", address}, "not asc or desc"},
+		{[]string{"-sort", "speed", address}, `unknown sort key "speed"`},
+		{[]string{"-kind", "pipe", address}, `unknown kind "pipe"`},
+		{[]string{"-order", "up", address}, "want asc or desc"},
 		{[]string{address, "other"}, "unexpected argument other"},
-		{[]string{web.URL}, "/debug/sluice: answers 404 Not Found: is debug.Handler registered there?"},
-		{[]string{web.URL + "/index"}, "/index: answers with a web page"},
+		{[]string{web.URL}, "/debug/sluice: status 404 Not Found: is debug.Handler registered there?"},
+		{[]string{web.URL + "/index"}, "/index: the response is a web page"},
 		{[]string{"127.0.0.1:1"}, "http://127.0.0.1:1/debug/sluice: dial tcp 127.0.0.1:1"},
-		{[]string{address + "?channel=99999999"}, "this channel is garbage now"},
+		{[]string{address + "?channel=99999999"}, "this channel no longer exists"},
 	} {
 		status, stdout, stderr := sluice(t, 0, append([]string{"watch"}, test.args...)...)
 		first, hint, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
@@ -86,7 +86,7 @@ func TestWatchMistakes(t *testing.T) {
 	}
 }
 
-// What the flags ask for goes before what the address asks for.
+// Flags override the query of the address.
 func TestWatchAsks(t *testing.T) {
 	c := watchCommand{Address: "host:1?sort=sent&filter=a", Filter: "b", Order: "asc", Kind: "elastic"}
 	_, q, err := c.query()
@@ -95,7 +95,7 @@ func TestWatchAsks(t *testing.T) {
 	}
 }
 
-// Ctrl-C before the service answered.
+// Ctrl-C before the first response.
 func TestWatchInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

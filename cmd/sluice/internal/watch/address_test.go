@@ -28,7 +28,7 @@ func TestAt(t *testing.T) {
 			t.Errorf("%s: %v, %q, %+v, %v", test.target, s, s.short(), q, err)
 		}
 	}
-	// The address of a page in a browser.
+	// A URL copied from a browser.
 	_, q, err := At("localhost:6060/debug/sluice?sort=sent&filter=a+b&kind=bounded&order=asc&page=3&size=20&format=html")
 	if want := (Query{Filter: "a b", Kind: "bounded", Sort: "sent", Order: "asc", Page: 3}); err != nil || q != want {
 		t.Errorf("%+v, %v, want %+v", q, err, want)
@@ -45,15 +45,15 @@ func TestAtRefuses(t *testing.T) {
 		{"", "has no host"},
 		{"http://me:secret@host:bad/", "invalid address (want host:port"},
 		{"a b", "invalid address (want host:port"},
-		{"host:6060?sort=speed", `nothing is sorted by "speed", but by name, fill`},
-		{"host:6060?kind=pipe", `no kind "pipe", but rendezvous`},
-		{"host:6060?order=up", `"up", not asc or desc`},
-		{"host:6060?page=0", "page 0 does not exist"},
-		{"host:6060?page=x", "page=x, which cannot be understood"},
-		{"host:6060?channel=x%1b", `channel=x\x1b, which cannot`},
-		{"host:6060?speed=1", "speed=1, which cannot"},
-		{"host:6060?page=1&page=2", "page=1, which cannot"},
-		{"host:6060?%zz", "cannot be understood"},
+		{"host:6060?sort=speed", `unknown sort key "speed" (want name, fill`},
+		{"host:6060?kind=pipe", `unknown kind "pipe" (want rendezvous`},
+		{"host:6060?order=up", `unknown order "up" (want asc or desc)`},
+		{"host:6060?page=0", "invalid page 0"},
+		{"host:6060?page=x", "invalid parameter page=x"},
+		{"host:6060?channel=x%1b", `invalid parameter channel=x\x1b`},
+		{"host:6060?speed=1", "invalid parameter speed=1"},
+		{"host:6060?page=1&page=2", "invalid parameter page=1"},
+		{"host:6060?%zz", "invalid query"},
 	} {
 		_, _, err := At(test.target)
 		if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "secret") {
@@ -62,8 +62,8 @@ func TestAtRefuses(t *testing.T) {
 	}
 }
 
-// The handler takes each query that can be made here, and knows no more kinds and
-// sortings than there are here.
+// The handler accepts every query of this package, and has the same kinds and
+// sortings.
 func TestHandlerAgrees(t *testing.T) {
 	handler := debug.Handler()
 	status := func(query string) (int, string) {
@@ -107,7 +107,7 @@ func TestSortings(t *testing.T) {
 		seen = append(seen, s.key)
 		q.turn()
 		if _, turned := q.sorting(); turned == descends {
-			t.Errorf("%s: turned around it is the same", s.key)
+			t.Errorf("%s: the reversed order is the same", s.key)
 		}
 		q.sortBy(1)
 	}

@@ -1,17 +1,16 @@
-// Package watch shows the channels of a running service in a terminal: what the
-// page of package debug shows in a browser, from the JSON that it stands on.
+// Package watch shows the channels of a running service in a terminal, like the
+// page of package debug in a browser, and from the same JSON.
 //
-// Asking, knowing and drawing are apart: a [Service] is asked, a model knows what
-// to show and what keys do, and draws a screen into a grid of cells; only live.go
-// has a terminal. So a test reads a screen as text.
+// Requests, state and drawing are separate: a [Service] sends requests; a model
+// holds the state, handles keys, and draws a screen into a grid of cells; only
+// live.go uses a terminal. So tests read a screen as text.
 //
-// The terminal is driven by github.com/gdamore/tcell/v3: it has the fewest
-// dependencies of the libraries that are kept, brings an emulated terminal to test
-// with, and no way of writing models that this package would have to follow.
+// The terminal library is github.com/gdamore/tcell/v3. Among the maintained
+// libraries it has the fewest dependencies, it comes with an emulated terminal
+// for tests, and it does not impose an architecture on this package.
 //
-// What a service sends is not trusted. Its names and words pass through clean on
-// their way to a terminal, wherever they are drawn, and its figures may be absurd.
+// A service's responses are not trusted: all its text passes through clean
+// before it is drawn, and its numbers may be absurd.
 //
-// What may enter: how a service is asked for its channels, and how they look in
-// characters.
+// This package holds the requests for channels and their display in characters.
 package watch

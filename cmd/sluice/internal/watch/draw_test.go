@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-var update = flag.Bool("update", false, "store the screens anew")
+var update = flag.Bool("update", false, "rewrite the stored screens")
 
 // golden compares a screen with the stored one.
 func golden(t *testing.T, name string, g *grid) {
@@ -35,11 +35,11 @@ func golden(t *testing.T, name string, g *grid) {
 		t.Fatal(err)
 	}
 	if got := g.String(); got != string(want) {
-		t.Errorf("%s is another screen, store it with -update if it is meant:\n%s\nwant\n%s", file, got, want)
+		t.Errorf("%s differs (rewrite it with -update):\n%s\nwant\n%s", file, got, want)
 	}
 }
 
-// sound checks what holds of every screen: nothing steers the terminal, and each line
+// sound checks properties of every screen: no control characters, and each line
 // is as wide as the screen.
 func sound(t *testing.T, g *grid) {
 	t.Helper()
@@ -58,7 +58,7 @@ func sound(t *testing.T, g *grid) {
 	}
 }
 
-// busy is a service with a channel of each kind, and with what makes trouble.
+// busy returns a report with a channel of each kind, and with troublesome text.
 func busy() *debug.Report {
 	rates := func(c debug.Channel, in, out, lost float64) debug.Channel {
 		c.SentRate, c.ReceivedRate, c.DroppedRate = &in, &out, &lost
@@ -101,8 +101,8 @@ func busy() *debug.Report {
 	return r
 }
 
-// screen is a model of that size which has seen busy some times, with rates that grow
-// and shrink.
+// screen returns a model of the given size that has seen several reports of
+// busy, with rates that rise and fall.
 func screen(width, height int, keys ...key) *model {
 	m := newModel("localhost:6060", Query{Page: 1})
 	m.resize(width, height)
@@ -178,7 +178,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// What is said when there is nothing to show, or nothing new.
+// Messages without channels, and without new reports.
 func TestStates(t *testing.T) {
 	m := newModel("service", Query{Page: 1})
 	m.resize(60, 10)
@@ -189,22 +189,22 @@ func TestStates(t *testing.T) {
 			t.Errorf("%q is not on\n%s", want, g)
 		}
 	}
-	says("asking")
+	says("loading")
 	m.show(&debug.Report{Time: noon, Page: 1, Pages: 1})
-	says("No channel has a name: set Options.Name.")
+	says("No channel has a name: set Name in its options.")
 	m.show(&debug.Report{Time: noon, Page: 1, Pages: 1, Named: 5})
 	says("No channel matches: Esc shows all.")
 	m.query.Filter, m.query.Kind = "a\x1bb", "bounded"
 	says(`by name; only bounded; name contains “a\x1bb”`)
 	m.press(" ")
-	says("paused: space goes on")
+	says("paused: press space to continue")
 	m.fail(errors.New("connection \x1brefused"), 2*time.Second)
-	says(`connection \x1brefused; asking again every 2s`)
+	says(`connection \x1brefused; retrying every 2s`)
 	m.fail(errGone, 0)
-	says("this channel is garbage now")
+	says("this channel no longer exists")
 }
 
-// What is not of now does not look as if it were.
+// An outdated screen is dimmed.
 func TestFaded(t *testing.T) {
 	m := screen(80, 24)
 	count := func() (n int) {
@@ -223,7 +223,7 @@ func TestFaded(t *testing.T) {
 	}
 }
 
-// What waits, is full or is dropped stands out, and nothing else.
+// Waiting, full and dropping channels are emphasized, and nothing else.
 func TestHot(t *testing.T) {
 	g := screen(80, 24, keyEnd).draw()
 	for y, want := range map[int]string{3: "", 4: "1.02k/1.02k 40", 5: "", 6: "", 7: "1/1 799", 8: "", 9: ""} {
@@ -241,7 +241,7 @@ func TestHot(t *testing.T) {
 	}
 }
 
-// No size is too small, and none makes a screen that is not sound.
+// Screens of all sizes are sound.
 func TestSizes(t *testing.T) {
 	for _, keys := range [][]key{nil, {keyEnter}, {keyDown, keyDown, keyDown, keyEnter, keyNext}, {"?"}, {"/", "x"}} {
 		for _, width := range []int{0, 1, 2, 3, 5, 11, 12, 17, 30, 79, 81, 500} {
@@ -257,7 +257,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// FuzzDraw draws whatever a service may answer.
+// FuzzDraw draws arbitrary responses of a service.
 func FuzzDraw(f *testing.F) {
 	whole, err := json.Marshal(busy())
 	if err != nil {
@@ -294,12 +294,12 @@ func FuzzDraw(f *testing.F) {
 	})
 }
 
-// What a list is sorted by is shown, however narrow the screen.
+// The sorted column is visible at any width.
 func TestTheColumnOfTheOrderIsShown(t *testing.T) {
 	for _, s := range sortings {
 		heads := slices.ContainsFunc(columns, func(c column) bool { return c.sort == s.key && c.head != "" })
 		if !heads {
-			continue // names always are; age and what is queued have no column of their own
+			continue // names are always visible; age and queued values have no column
 		}
 		for _, width := range []int{40, 80, 120} {
 			m := newModel("localhost:6060", Query{Page: 1, Sort: s.key})
@@ -312,7 +312,7 @@ func TestTheColumnOfTheOrderIsShown(t *testing.T) {
 	}
 }
 
-// Where there is no room for circles, how many wait, and for how long, is still said.
+// Without room for circles, the number and duration of waits remain.
 func TestHowLongIsSaidOnANarrowScreen(t *testing.T) {
 	m := newModel("localhost:6060", Query{Page: 1, Channel: 4})
 	m.resize(40, 20)
@@ -322,7 +322,7 @@ func TestHowLongIsSaidOnANarrowScreen(t *testing.T) {
 	golden(t, "full-40x20", m.draw())
 }
 
-// Lanes that are not drawn are not kept quiet about.
+// Lanes that are not drawn are mentioned.
 func TestLanesThatAreNotDrawn(t *testing.T) {
 	m := newModel("localhost:6060", Query{Page: 1, Channel: 1})
 	m.resize(80, 40)
@@ -330,7 +330,7 @@ func TestLanesThatAreNotDrawn(t *testing.T) {
 		m.show(&debug.Report{Time: noon, Channels: []debug.Channel{{
 			ID: 1, Kind: "Sharded", Lanes: n, Inside: &debug.Inside{Lanes: make([]debug.Lane, n)},
 		}}})
-		if told := strings.Contains(m.draw().String(), "12 drawn"); told != (n > maxLanes) {
+		if shown := strings.Contains(m.draw().String(), "12 shown"); shown != (n > maxLanes) {
 			t.Errorf("%d lanes:\n%s", n, m.draw())
 		}
 	}

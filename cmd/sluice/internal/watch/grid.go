@@ -6,28 +6,28 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// A style says what a text is, not how it looks: look, in style.go, does.
+// A style is the meaning of a text; look, in style.go, returns its appearance.
 type style uint8
 
 const (
 	plain   style = iota
-	soft          // said beside
+	soft          // secondary text
 	strong        // names
-	hot           // waits, is full, is lost
-	values        // what is there, or goes in
-	outward       // what goes out
+	hot           // waiting, full or lost
+	values        // queued or sent values
+	outward       // received values
 	bar           // the first and the last line
-	chosen        // where the keys act
+	chosen        // the selected row
 )
 
-// A grid is a screen of cells before it is shown.
+// A grid is a screen of cells in memory.
 type grid struct {
 	width, height int
 	cells         []cell
 }
 
-// A cell holds one character as people see it. One that is two cells wide leaves the
-// cell to its right without a text.
+// A cell holds one grapheme. A wide one leaves the text of the cell to its
+// right empty.
 type cell struct {
 	text  string
 	style style
@@ -41,7 +41,7 @@ func newGrid(width, height int) *grid {
 	return g
 }
 
-// at is the cell at x, y, nil if it is outside.
+// at returns the cell at x, y, or nil outside the grid.
 func (g *grid) at(x, y int) *cell {
 	if x < 0 || y < 0 || x >= g.width || y >= g.height {
 		return nil
@@ -49,8 +49,9 @@ func (g *grid) at(x, y int) *cell {
 	return &g.cells[y*g.width+x]
 }
 
-// put writes s from x on, in at most room cells, and returns where it ends. What has
-// no room is cut, and a … says so. Whatever s is, no cell holds what steers a terminal.
+// put writes s at x, in at most room cells, and returns the column after it.
+// Text that does not fit is cut and ends with "…". Cells never hold control
+// characters.
 func (g *grid) put(x, y, room int, s string, st style) int {
 	s = clean(s)
 	room = min(room, g.width-x)
@@ -63,7 +64,7 @@ func (g *grid) put(x, y, room int, s string, st style) int {
 	for each.Next() {
 		text, width := each.Value(), each.Width()
 		if width == 0 {
-			continue // a mark on nothing
+			continue // a mark without a letter
 		}
 		if x+width > from+room {
 			break
@@ -92,7 +93,7 @@ func (g *grid) set(x, y int, c cell) {
 	}
 }
 
-// paint gives a whole row a style, but for what is marked already.
+// paint sets the style of a row, except for emphasized cells.
 func (g *grid) paint(y int, st style) {
 	for x := range g.width {
 		if c := g.at(x, y); c != nil && (st == chosen || st == bar || c.style == plain) {
@@ -101,14 +102,14 @@ func (g *grid) paint(y int, st style) {
 	}
 }
 
-// fade makes all that is drawn so far something said beside.
+// fade makes everything drawn so far secondary.
 func (g *grid) fade() {
 	for i := range g.cells {
 		g.cells[i].style = soft
 	}
 }
 
-// copy copies rows of another grid, from the given one on.
+// copy copies rows of another grid, starting at first.
 func (g *grid) copy(y, rows int, from *grid, first int) {
 	for row := range rows {
 		for x := range min(g.width, from.width) {
@@ -119,7 +120,7 @@ func (g *grid) copy(y, rows int, from *grid, first int) {
 	}
 }
 
-// String is the text of a grid, its lines without spaces at the end.
+// String returns the grid as text, without trailing spaces.
 func (g *grid) String() string {
 	var b strings.Builder
 	for y := range g.height {
@@ -133,15 +134,16 @@ func (g *grid) String() string {
 	return b.String()
 }
 
-// eighths are bars of one to eight parts of a cell's height, and of its width.
+// eighths and horizontal are bars of zero to eight eighths of a cell, upward
+// and to the right.
 var (
 	eighths    = []rune(" ▁▂▃▄▅▆▇█")
 	horizontal = []rune(" ▏▎▍▌▋▊▉█")
 )
 
-// spark draws the last of values, each as high as it is beside top, or beside the
-// largest of them if top is 0, the last one at the right end of width cells. A value
-// that is not 0 can be seen.
+// spark draws the last values as bars relative to top, or to their maximum if
+// top is 0. The latest value is at the right end. Any value other than 0 is
+// visible.
 func (g *grid) spark(x, y, width, height int, values []float64, top float64, st style) {
 	values = values[max(0, len(values)-width):]
 	if top <= 0 {
@@ -161,7 +163,7 @@ func (g *grid) spark(x, y, width, height int, values []float64, top float64, st 
 				continue
 			}
 			if filled == 0 {
-				g.set(column, y+height-1, cell{"▁", soft}) // the ground, or it would look like no figure
+				g.set(column, y+height-1, cell{"▁", soft}) // the baseline, so that 0 differs from a missing value
 				continue
 			}
 			g.set(column, y+height-1-row, cell{string(eighths[filled]), st})
@@ -169,7 +171,8 @@ func (g *grid) spark(x, y, width, height int, values []float64, top float64, st 
 	}
 }
 
-// gauge draws part of most as a bar of width cells. A part that is not 0 can be seen.
+// gauge draws part of most as a bar of width cells. Any part other than 0 is
+// visible.
 func (g *grid) gauge(x, y, width int, part, most float64, st style) {
 	parts := 0
 	if part > 0 && most > 0 {

@@ -6,21 +6,20 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// remembered is how many looks at a channel are drawn at most: more than a screen
-// is wide.
+// remembered limits the reports kept per channel: more than a screen is wide.
 const remembered = 240
 
-// histories are the last looks at the channels shown, by ID.
+// histories are the last reports of the channels shown, by ID.
 type histories map[uint64]*history
 
-// A history is of one channel, the last look at the end.
+// A history is the history of one channel, the latest report at the end.
 type history struct {
 	name                string
-	total               uint64 // values sent, to notice another channel with the ID
+	total               uint64 // values sent, to detect another channel with this ID
 	fill, sent, arrived []float64
 }
 
-// add remembers a report, and forgets channels that are not in it.
+// add adds a report, and forgets channels that are not in it.
 func (h histories) add(report *debug.Report) {
 	shown := make(map[uint64]bool, len(report.Channels))
 	for i := range report.Channels {

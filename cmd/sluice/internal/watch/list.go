@@ -8,11 +8,11 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// A column of the list. Those of the lowest rank are shown where there is room for
-// few.
+// A column of the list. The columns of the lowest rank are shown if there is
+// little room.
 type column struct {
 	head  string
-	sort  string // the sorting that it stands for
+	sort  string // the sorting of this column
 	width int
 	rank  int
 	draw  func(g *grid, x, y, width int, c *debug.Channel, h *history)
@@ -21,10 +21,10 @@ type column struct {
 const (
 	minName  = 16 // cells
 	maxName  = 48
-	forNames = 5 // the part of a screen's width that names have at least is 1 in so many
+	forNames = 5 // names get at least one part in forNames of the width
 )
 
-// columns are those beside the name, in the order in which they are shown.
+// columns are the columns after the name, from left to right.
 var columns = []column{
 	{"kind", "kind", 10, 6, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.put(x, y, w, c.Kind, soft) }},
 	{"fill", "fill", 11, 1, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
@@ -59,7 +59,7 @@ var columns = []column{
 	{"memory", "bytes", 9, 15, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, size(c.Bytes), soft) }},
 }
 
-// either is a, or b.
+// either returns a if yes, else b.
 func either[T any](yes bool, a, b T) T {
 	if yes {
 		return a
@@ -67,8 +67,8 @@ func either[T any](yes bool, a, b T) T {
 	return b
 }
 
-// most is what a bar of a channel's fill is full at. A limit far above what there
-// ever was would leave it empty for ever: then it is the high-water mark.
+// most returns the fill at which a bar is full: the capacity, or the high-water
+// mark if the capacity is much larger.
 func most(c *debug.Channel) float64 {
 	if c.Cap == nil || float64(*c.Cap) > 16*max(1, float64(c.HighWater)) {
 		return max(1, float64(c.HighWater))
@@ -76,9 +76,8 @@ func most(c *debug.Channel) float64 {
 	return float64(*c.Cap)
 }
 
-// fitting returns the columns for which there is room, and what is left for names. The
-// column that the list is sorted by comes first of all: an order by what is not to be
-// seen looks like none.
+// fitting returns the columns that fit, and the width of names. The sorted
+// column always comes first, since the order makes no sense without it.
 func fitting(width int, sorted string) (shown []column, name int) {
 	rank := func(c column) int {
 		if c.sort == sorted && c.head != "" {
@@ -105,7 +104,7 @@ func fitting(width int, sorted string) (shown []column, name int) {
 	return shown, min(name, maxName)
 }
 
-// drawList draws the rows and what stands above and below them.
+// drawList draws the rows, and the lines above and below them.
 func (m *model) drawList(g *grid) {
 	sorted, _ := m.query.sorting()
 	shown, name := fitting(g.width, sorted.key)
@@ -118,7 +117,7 @@ func (m *model) drawList(g *grid) {
 		c := &m.report.Channels[i]
 		h := m.past[c.ID]
 		if h == nil {
-			h = &history{} // two of one ID: a service may say anything
+			h = &history{} // two of the same ID: a service may send anything
 		}
 		g.put(0, y, name, c.Name, either(c.Closed, soft, strong))
 		x := name + 1
@@ -133,7 +132,7 @@ func (m *model) drawList(g *grid) {
 	if m.report != nil && m.rows() == 0 {
 		text := "No channel matches: Esc shows all."
 		if m.report.Named == 0 {
-			text = "No channel has a name: set Options.Name."
+			text = "No channel has a name: set Name in its options."
 		}
 		g.put(0, 3, g.width, text, soft)
 	}

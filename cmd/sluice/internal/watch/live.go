@@ -14,27 +14,27 @@ import (
 	report "github.com/sluice-go/sluice/debug"
 )
 
-// retryPause is how long a service that does not answer is left alone.
+// retryPause is the interval of retries after an error.
 const retryPause = 2 * time.Second
 
-// IsTerminal says whether w is a terminal on which a screen can be drawn.
+// IsTerminal reports whether w is a terminal that can show a screen.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// Live shows a service on a terminal, from a first report on, until the person at it
-// quits or ctx is done; then it returns the error of ctx. The terminal is as it was
-// before when Live returns, and when it panics.
+// Live shows a service on a terminal, starting with a first report, until the
+// user quits or ctx is done; then it returns the error of ctx. It restores the
+// terminal, even in a panic.
 func Live(ctx context.Context, s *Service, q Query, first *report.Report, period time.Duration) error {
 	screen, err := tcell.NewScreen(tcell.OptEscapeTimeout(50 * time.Millisecond))
 	if err != nil {
-		return fmt.Errorf("this terminal cannot be used: %w", err)
+		return fmt.Errorf("cannot use this terminal: %w", err)
 	}
 	return live(ctx, screen, s, q, first, period, retryPause)
 }
 
-// A watcher is a model, what it is shown on, and what it waits for.
+// A watcher is a model with its screen and the events that it waits for.
 type watcher struct {
 	screen  tcell.Screen
 	service *Service
@@ -42,24 +42,24 @@ type watcher struct {
 	period  time.Duration
 	retry   time.Duration
 
-	asked   Query // of the question under way, or of the last
+	asked   Query // query of the current or last request
 	cancel  context.CancelFunc
 	answers chan answer
-	next    *time.Timer // when to ask again
+	next    *time.Timer // time of the next request
 }
 
 type answer struct {
 	to     Query
 	report *report.Report
 	err    error
-	panic  any // which goes on where the terminal is given back
+	panic  any // rethrown where the terminal is restored
 }
 
 func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *report.Report, period, retry time.Duration) error {
 	if err := screen.Init(); err != nil {
-		return fmt.Errorf("this terminal cannot be used: %w", err)
+		return fmt.Errorf("cannot use this terminal: %w", err)
 	}
-	defer screen.Fini() // also when something panics: the goroutine of the screen is this one
+	defer screen.Fini() // even in a panic: this goroutine owns the screen
 	w := &watcher{
 		screen: screen, service: s, model: newModel(s.short(), q), period: period, retry: retry,
 		answers: make(chan answer), next: time.NewTimer(period), cancel: func() {},
@@ -68,7 +68,7 @@ func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *
 	defer func() { w.cancel() }()
 	w.model.resize(screen.Size())
 	w.model.show(first)
-	w.ask(ctx) // at once: the screen decides how many channels are on a page
+	w.ask(ctx) // the screen's size determines the number of channels on a page
 	for !w.model.leaving {
 		w.show()
 		select {
@@ -76,7 +76,7 @@ func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *
 			return ctx.Err()
 		case event, open := <-screen.EventQ():
 			if !open {
-				return nil // the terminal is gone
+				return nil // the terminal was closed
 			}
 			w.handle(event)
 		case a := <-w.answers:
@@ -93,7 +93,7 @@ func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *
 	return nil
 }
 
-// ask asks what the model asks for, and forgets the question before.
+// ask sends the model's query, and cancels the previous request.
 func (w *watcher) ask(ctx context.Context) {
 	w.cancel()
 	asking, cancel := context.WithCancel(ctx)
@@ -115,13 +115,13 @@ func (w *watcher) ask(ctx context.Context) {
 	}()
 }
 
-// take takes an answer, and says when to ask again.
+// take processes a response, and schedules the next request.
 func (w *watcher) take(a answer) {
 	switch {
 	case a.panic != nil:
 		panic(a.panic)
 	case a.to != w.asked:
-		return // a page that nobody looks at any more
+		return // an outdated query
 	case a.err == nil:
 		w.model.show(a.report)
 	case a.err == errGone:
@@ -150,7 +150,7 @@ func (w *watcher) handle(event tcell.Event) {
 	}
 }
 
-// pressed is the model's name of a key, "" if it has none.
+// pressed returns the model's name of a key, or "".
 func pressed(e *tcell.EventKey) key {
 	switch e.Key() {
 	case tcell.KeyRune:
@@ -184,7 +184,7 @@ func pressed(e *tcell.EventKey) key {
 	return ""
 }
 
-// words is a text that this terminal can show.
+// words returns text as this terminal can show it.
 func (w *watcher) words(text string) string {
 	if w.screen.CharacterSet() == "US-ASCII" {
 		return plainer.Replace(text)
@@ -192,7 +192,7 @@ func (w *watcher) words(text string) string {
 	return text
 }
 
-// show brings the model to the screen.
+// show draws the model on the screen.
 func (w *watcher) show() {
 	g := w.model.draw()
 	w.screen.Clear()

@@ -20,7 +20,8 @@ import (
 	"github.com/gdamore/tcell/v3/vt"
 )
 
-// A terminal is emulated. What is written to it is kept, and whether it was given back.
+// A terminal is an emulated terminal that records its output and whether it was
+// restored.
 type terminal struct {
 	vt.MockTerm
 	mu            sync.Mutex
@@ -50,8 +51,8 @@ func (m *terminal) Stop() error {
 	return m.MockTerm.Stop()
 }
 
-// isRestored says that the terminal is as it was before: given back, and neither on its
-// other screen nor without a cursor.
+// isRestored reports whether the terminal is restored: its main screen and the
+// cursor.
 func (m *terminal) isRestored() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +61,7 @@ func (m *terminal) isRestored() bool {
 	return m.starts > 0 && m.stops >= m.starts && off("\x1b[?1049h", "\x1b[?1049l") && off("\x1b[?25l", "\x1b[?25h")
 }
 
-// text is what a person would read.
+// text returns the visible text.
 func (m *terminal) text() string {
 	var b strings.Builder
 	size, _ := m.WindowSize()
@@ -73,19 +74,19 @@ func (m *terminal) text() string {
 	return b.String()
 }
 
-// shows waits until the screen has want on it.
+// shows waits until the screen shows want.
 func (m *terminal) shows(want string) {
 	m.outer.Helper()
 	watchdog := time.Now().Add(20 * time.Second)
 	for !strings.Contains(m.text(), want) {
 		if time.Now().After(watchdog) {
-			m.outer.Fatalf("%q never was on the screen:\n%s", want, m.text())
+			m.outer.Fatalf("%q never appeared on the screen:\n%s", want, m.text())
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// A fragile screen panics when it is told to.
+// A fragile screen panics on demand.
 type fragile struct {
 	tcell.Screen
 	breaks atomic.Bool
@@ -98,7 +99,8 @@ func (f *fragile) Show() {
 	f.Screen.Show()
 }
 
-// An ending is how live ended, and whether the terminal was given back by then.
+// An ending is the result of live, and whether the terminal was restored by
+// then.
 type ending struct {
 	err      error
 	panic    any
@@ -111,7 +113,7 @@ func begin(t *testing.T, ctx context.Context, s *Service) (*terminal, *fragile, 
 	return beginIn(t, ctx, s, "C.UTF-8", often)
 }
 
-// often is the period of tests that wait for the next look.
+// often is the period of tests that wait for the next report.
 const often = 5 * time.Millisecond
 
 func beginIn(t *testing.T, ctx context.Context, s *Service, locale string, period time.Duration) (*terminal, *fragile, <-chan ending) {
@@ -141,7 +143,7 @@ func beginIn(t *testing.T, ctx context.Context, s *Service, locale string, perio
 	return m, screen, ended
 }
 
-// A flaky service can go away, be another one, and come back.
+// A flaky service can go away, restart, and come back.
 type flaky struct {
 	pages
 	instead atomic.Pointer[http.HandlerFunc]
@@ -169,8 +171,8 @@ func TestLive(t *testing.T) {
 	s, server := serve(t, f)
 	var away atomic.Bool
 	s.client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if away.Load() { // a port that is given back may be somebody else's by then
-			address = nobody
+		if away.Load() { // a released port may be in use by another process
+			address = unused
 		}
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
@@ -184,20 +186,20 @@ func TestLive(t *testing.T) {
 	m.KeyTap(vt.KeyPgDn)
 	m.shows("page 2 of 3")
 	m.SetSize(vt.Coord{X: 40, Y: 12})
-	m.shows("⏎ open  / filter       \n") // all that a line of 40 has room for
+	m.shows("⏎ open  / filter       \n") // as many as fit in 40 columns
 	m.SetSize(vt.Coord{X: 80, Y: 24})
 	m.shows("n p page")
 
 	f.do(http.NotFound)
-	m.shows("answers 404 Not Found: is debug.Handler registered there?; asking again every")
-	m.shows("c20 ") // what was last seen is still there
+	m.shows("status 404 Not Found: is debug.Handler registered there?; retrying every")
+	m.shows("c20 ") // the last report is still visible
 	f.do(nil)
 	m.shows("by name")
 
 	// Gone with its connections, and back.
 	away.Store(true)
 	server.CloseClientConnections()
-	m.shows("connection refused; asking again every 5ms")
+	m.shows("connection refused; retrying every 5ms")
 	away.Store(false)
 	m.shows("by name")
 
@@ -207,7 +209,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// What a key asks for is asked at once, and not at the next look.
+// A key's query is sent immediately, not with the next period.
 func TestAtOnce(t *testing.T) {
 	s, _ := serve(t, &flaky{pages: 45})
 	m, _, ended := beginIn(t, t.Context(), s, "C.UTF-8", time.Hour)
@@ -222,7 +224,7 @@ func TestAtOnce(t *testing.T) {
 	<-ended
 }
 
-// An answer to an earlier question is not shown as if it were one to the last.
+// A response to an outdated query is ignored.
 func TestLateAnswer(t *testing.T) {
 	w := &watcher{model: modelOf(25, 15), asked: Query{Page: 2}, next: time.NewTimer(time.Hour)}
 	defer w.next.Stop()
@@ -233,12 +235,12 @@ func TestLateAnswer(t *testing.T) {
 		t.Errorf("%+v, %v", w.model.report, w.model.wrong)
 	}
 	if w.take(answer{to: w.asked, err: errGone}); w.model.wrong != errGone {
-		t.Errorf("the answer to the last question: %v", w.model.wrong)
+		t.Errorf("response to the last query: %v", w.model.wrong)
 	}
 }
 
-// A channel that is garbage stays on the screen, with word of it, and the way back
-// is open.
+// A channel that was collected remains visible with a message, and Esc returns
+// to the list.
 func TestGone(t *testing.T) {
 	f := &flaky{pages: 3}
 	s, _ := serve(t, f)
@@ -254,7 +256,7 @@ func TestGone(t *testing.T) {
 		f.do(nil)
 		f.ServeHTTP(w, r)
 	})
-	m.shows("this channel is garbage now")
+	m.shows("this channel no longer exists")
 	m.shows("c1  Bounded 1")
 	m.KeyTap(vt.KeyEsc)
 	m.shows("c3")
@@ -264,7 +266,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// However it ends, the terminal is as it was before.
+// The terminal is restored, however live ends.
 func TestRestored(t *testing.T) {
 	var panicking atomic.Bool
 	for _, test := range []struct {
@@ -291,11 +293,11 @@ func TestRestored(t *testing.T) {
 			m, screen, ended := begin(t, ctx, s)
 			m.shows("c3")
 			if m.isRestored() {
-				t.Error("restored while it is in use")
+				t.Error("restored while in use")
 			}
 			test.end(m, screen, signal)
 			e := <-ended
-			// With a panic comes the stack of where it was.
+			// A panic includes the stack of its origin.
 			if said, ok := e.panic.(string); ok && strings.HasPrefix(said, "planted\n") && strings.Contains(said, "Ask(") {
 				e.panic = "planted"
 			}
@@ -310,7 +312,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Colours, and none with NO_COLOR. A name that would clear the screen does not.
+// Colors, and none with NO_COLOR. A name cannot clear the screen.
 func TestColours(t *testing.T) {
 	for _, noColour := range []string{"", "1"} {
 		t.Run("NO_COLOR="+noColour, func(t *testing.T) {
@@ -332,14 +334,13 @@ func TestColours(t *testing.T) {
 				}
 			}
 			if strings.Contains(text, "]0;title") && !strings.Contains(text, `\x1b]0;title`) || strings.Contains(text, "\u202e") || strings.Contains(text, "\x1b]0;title") {
-				t.Error("a name steers the terminal")
+				t.Error("a name controls the terminal")
 			}
 		})
 	}
 }
 
-// A terminal without Unicode is written to in ASCII, and each figure still says
-// something.
+// Output to a terminal without Unicode is ASCII, and keeps all figures.
 func TestASCII(t *testing.T) {
 	s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		report := busy()
@@ -353,19 +354,19 @@ func TestASCII(t *testing.T) {
 	m.shows("orders/parsed      Bounded          11/16")
 	m.KeyTap(vt.KeyEnter)
 	m.shows("slots       ###")
-	m.shows("oo wait, since 3.3s 2.1ms")
+	m.shows("oo waiting, for 3.3s 2.1ms")
 	m.KeyTap(vt.KeyQ)
 	<-ended
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, b := range m.written.Bytes() {
 		if b >= utf8.RuneSelf {
-			t.Fatalf("byte %#x is written to a terminal that knows ASCII", b)
+			t.Fatalf("byte %#x written to an ASCII terminal", b)
 		}
 	}
 }
 
-// The colours can be read on white and on black.
+// The colors have enough contrast on white and on black.
 func TestContrast(t *testing.T) {
 	linear := func(v int32) float64 {
 		x := float64(v) / 255
@@ -374,7 +375,7 @@ func TestContrast(t *testing.T) {
 		}
 		return math.Pow((x+0.055)/1.055, 2.4)
 	}
-	for name, c := range map[string]color.Color{"values": colourOfValues, "outward": colourOutward, "hot": colourOfHot} {
+	for name, c := range map[string]color.Color{"values": colorOfValues, "outward": colorOutward, "hot": colorOfHot} {
 		r, g, b := c.RGB()
 		l := 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
 		if white, black := 1.05/(l+0.05), (l+0.05)/0.05; white < 4.3 || black < 4.3 {
@@ -383,7 +384,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// Each key of a keyboard that the model knows is handed to it.
+// All keys of the model are mapped.
 func TestPressed(t *testing.T) {
 	for want, event := range map[key]*tcell.EventKey{
 		"a": tcell.NewEventKey(tcell.KeyRune, "a", 0), " ": tcell.NewEventKey(tcell.KeyRune, " ", 0),

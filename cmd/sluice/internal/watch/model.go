@@ -8,33 +8,33 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// A model knows what is to be shown. Keys, reports and sizes change it; it asks
-// nobody and draws on demand.
+// A model is the state of the screen. Keys, reports and sizes change it. It
+// sends no requests, and draws on demand.
 type model struct {
 	service string // its address
 	query   Query  // of the list; Channel is 0
-	open    uint64 // the channel whose own view is shown, 0 for the list
+	open    uint64 // the channel whose own view is open, 0 for the list
 	opened  identity
 
-	report *debug.Report // the last that came, nil before the first
-	list   *debug.Report // that of the list, while a channel is open
+	report *debug.Report // the last report, nil before the first
+	list   *debug.Report // the list's report while a channel is open
 	past   histories
-	wrong  error // why there is no newer one
+	wrong  error // the error since the last report
 	pause  time.Duration
 	paused bool
 
-	chosen  uint64 // ID of the row where the keys act
-	row     int    // where it was
+	chosen  uint64 // ID of the selected row
+	row     int    // index of the selected row
 	typing  bool   // the filter
-	before  string // the filter before it was typed
+	before  string // the filter before typing
 	help    bool
-	scroll  int // of a channel's own view and of the help
+	scroll  int // in a channel's own view and in the help
 	leaving bool
 
 	width, height int
 }
 
-// identity is what stays of a channel as long as it is one.
+// identity identifies a channel across reports.
 type identity struct{ name, kind string }
 
 func newModel(service string, q Query) *model {
@@ -43,28 +43,29 @@ func newModel(service string, q Query) *model {
 	return m
 }
 
-// Lines of a list beside its rows: two above, heads, two below.
+// besideRows is the number of lines besides the rows: two above, heads, two
+// below.
 const besideRows = 5
 
-// resize tells how large the screen is.
+// resize sets the size of the screen.
 func (m *model) resize(width, height int) {
 	m.width, m.height = width, height
 	m.query.channelsOnPage = min(maxSize, max(1, height-besideRows))
 }
 
-// asks is what to ask for now.
+// asks returns the query for the current view.
 func (m *model) asks() Query {
 	q := m.query
 	q.Channel = m.open
 	return q
 }
 
-// show takes what the service answered to asks.
+// show processes the response to asks.
 func (m *model) show(report *debug.Report) {
 	m.wrong = nil
 	if m.open != 0 {
 		if len(report.Channels) != 1 {
-			m.fail(errors.New("answers with another number of channels than the one asked for"), 0)
+			m.fail(errors.New("unexpected number of channels in the response"), 0)
 			return
 		}
 		c := &report.Channels[0]
@@ -94,18 +95,16 @@ func (m *model) show(report *debug.Report) {
 	}
 }
 
-// errOther is why a channel's own view stands still after a restart: IDs are given
-// anew.
-var errOther = errors.New("another channel has this number now: the service has started anew")
+// errOther ends a channel's own view after a restart, when IDs start over.
+var errOther = errors.New("this ID now belongs to another channel: the service has restarted")
 
-// fail takes that there was no answer, and when the service is asked again; a pause of
-// 0 is for what does not change by asking.
+// fail records an error and the interval of retries; 0 means no retries.
 func (m *model) fail(why error, again time.Duration) { m.wrong, m.pause = why, again }
 
-// isFinal says that the channel shown is no more.
+// isFinal reports whether the open channel no longer exists.
 func (m *model) isFinal() bool { return m.wrong == errGone || m.wrong == errOther }
 
-// A key is what a person pressed: one of the names below, or a character.
+// A key is a pressed key: one of the names below, or a character.
 type key string
 
 const (
@@ -115,7 +114,7 @@ const (
 	keyInterrupt                            key = "ctrl-c"
 )
 
-// press does what a key is for.
+// press handles a key.
 func (m *model) press(k key) {
 	switch {
 	case k == keyInterrupt:
@@ -148,7 +147,7 @@ func (m *model) scrolled(k key) {
 	case keyUp, "k":
 		m.scroll = max(0, m.scroll-1)
 	case keyDown, "j":
-		m.scroll++ // drawing knows where the end is
+		m.scroll++ // drawing enforces the end
 	case keyNext:
 		m.scroll += max(1, m.height-4)
 	case keyPrevious:
@@ -158,10 +157,10 @@ func (m *model) scrolled(k key) {
 	}
 }
 
-// leave goes back to the list.
+// leave returns to the list.
 func (m *model) leave() {
 	m.open, m.opened, m.scroll, m.wrong = 0, identity{}, 0, nil
-	m.report, m.list = m.list, nil // until there is a newer one
+	m.report, m.list = m.list, nil // until the next report
 }
 
 func (m *model) pressInList(k key) {
@@ -198,10 +197,10 @@ func (m *model) pressInList(k key) {
 	}
 }
 
-// maxFilter is how long a filter is at most, in runes.
+// maxFilter is the length limit of a filter in runes.
 const maxFilter = 100
 
-// typeFilter takes a key for the filter, which acts as it is typed.
+// typeFilter handles a key for the filter, which applies immediately.
 func (m *model) typeFilter(k key) {
 	runes := []rune(m.query.Filter)
 	switch k {
@@ -230,7 +229,7 @@ func (m *model) rows() int {
 	return len(m.report.Channels)
 }
 
-// choose goes to a row, or from the ends of a page to the next one.
+// choose selects a row, or turns the page at its ends.
 func (m *model) choose(row int) {
 	switch {
 	case m.rows() == 0:

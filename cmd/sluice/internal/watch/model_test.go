@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// pages answers as a service with so many channels does, which are called c1, c2, ...
+// pages is a service with that many channels, named c1, c2, ...
 type pages int
 
 func (n pages) answer(q Query) *debug.Report {
@@ -32,7 +32,7 @@ func (n pages) channel(id int) debug.Channel {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 
-// press presses keys, named in words, and has each question answered.
+// press presses named keys, and answers each query.
 func (n pages) press(m *model, keys string) {
 	for word := range strings.FieldsSeq(keys) {
 		if word == "space" {
@@ -53,7 +53,7 @@ func modelOf(n pages, height int) *model {
 	return m
 }
 
-// Where keys lead: the row, the page, the channel that is open.
+// Keys change the row, the page and the open channel.
 func TestChoosing(t *testing.T) {
 	for _, test := range []struct {
 		keys string
@@ -88,7 +88,7 @@ func TestChoosing(t *testing.T) {
 	}
 }
 
-// What keys ask for.
+// Keys change the query.
 func TestAsking(t *testing.T) {
 	for _, test := range []struct {
 		keys string
@@ -123,7 +123,7 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// Quitting works from everywhere, but a q in a filter is one.
+// Quitting works everywhere, but q in a filter is text.
 func TestQuitting(t *testing.T) {
 	for keys, want := range map[string]bool{
 		"q": true, "ctrl-c": true, "enter q": true, "? q": true, "/ q": false, "/ ctrl-c": true, "/ q enter q": true, "space q": true, "esc": false,
@@ -136,7 +136,7 @@ func TestQuitting(t *testing.T) {
 	}
 }
 
-// The chosen row is a channel and not a place: it moves when others do.
+// The selection follows a channel, not a position.
 func TestChosenMoves(t *testing.T) {
 	m := modelOf(3, 30)
 	m.press(keyDown)
@@ -145,7 +145,7 @@ func TestChosenMoves(t *testing.T) {
 	if m.show(report); m.row != 0 || m.chosen != 2 {
 		t.Errorf("row %d, channel %d", m.row, m.chosen)
 	}
-	report.Channels = report.Channels[1:] // it is gone
+	report.Channels = report.Channels[1:] // the channel is gone
 	if m.show(report); m.row != 0 || m.chosen != 1 {
 		t.Errorf("row %d, channel %d", m.row, m.chosen)
 	}
@@ -159,7 +159,7 @@ func TestChosenMoves(t *testing.T) {
 	}
 }
 
-// A page past the last one is the last one from then on.
+// A page past the last one becomes the last one.
 func TestPageThatIsGone(t *testing.T) {
 	m := modelOf(25, 10+besideRows)
 	pages(25).press(m, "n n")
@@ -169,8 +169,7 @@ func TestPageThatIsGone(t *testing.T) {
 	}
 }
 
-// After a restart the service gives an ID to another channel: its view must not show
-// it as if it were the same.
+// After a restart, an open view does not show another channel with the same ID.
 func TestAnotherChannel(t *testing.T) {
 	m := modelOf(3, 30)
 	pages(3).press(m, "down enter")
@@ -186,11 +185,11 @@ func TestAnotherChannel(t *testing.T) {
 	m.press(keyEnter)
 	m.show(&debug.Report{Time: noon})
 	if m.wrong == nil || m.isFinal() {
-		t.Errorf("of an answer without the channel: %v", m.wrong)
+		t.Errorf("a response without the channel: %v", m.wrong)
 	}
 }
 
-// What is remembered belongs to a channel, and to none that has its ID later.
+// A history belongs to one channel, not to a later one with the same ID.
 func TestHistories(t *testing.T) {
 	h := histories{}
 	look := func(name string, sent uint64, rate *float64) {
@@ -201,7 +200,7 @@ func TestHistories(t *testing.T) {
 	if got := fmt.Sprint(h[1].fill, h[1].sent, h[1].arrived); got != "[1 2] [5] [5]" {
 		t.Error(got)
 	}
-	look("a", 1, nil) // it counts anew
+	look("a", 1, nil) // its counter starts over
 	if got := fmt.Sprint(h[1].fill, h[1].sent); got != "[1] []" {
 		t.Error(got)
 	}
@@ -213,10 +212,10 @@ func TestHistories(t *testing.T) {
 		look("b", uint64(3+i), new(float64(i)))
 	}
 	if len(h[1].fill) != remembered || len(h[1].sent) != remembered || h[1].sent[remembered-1] != 2*remembered-1 {
-		t.Errorf("%d and %d looks are remembered", len(h[1].fill), len(h[1].sent))
+		t.Errorf("%d and %d reports are kept", len(h[1].fill), len(h[1].sent))
 	}
 	if h.add(&debug.Report{}); len(h) != 0 {
-		t.Errorf("%d channels are remembered that are not shown", len(h))
+		t.Errorf("%d channels are kept that are not shown", len(h))
 	}
 }
 
@@ -229,10 +228,10 @@ func TestPausing(t *testing.T) {
 	}
 	m.fail(errors.New("x"), time.Second)
 	if m.isFinal() {
-		t.Error("a service that does not answer is given up")
+		t.Error("no retry of a service that does not respond")
 	}
 	m.fail(errGone, 0)
 	if !m.isFinal() {
-		t.Error("a channel that is gone is asked for again")
+		t.Error("retry of a channel that is gone")
 	}
 }

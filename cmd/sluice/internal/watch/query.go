@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// A Query is what to ask a service for. Package debug says what its parts mean;
-// what is empty or 0 is left to the service.
+// A Query selects channels, as package debug documents it. Empty or zero fields
+// are the service's defaults.
 type Query struct {
-	Channel        uint64 // only this one, and nothing else counts then
+	Channel        uint64 // only this channel; other fields are ignored
 	Filter, Kind   string
 	Sort, Order    string
 	Page           int // from 1
 	channelsOnPage int // at most maxSize
 }
 
-// maxSize is the most channels that package debug gives on a page.
+// maxSize is package debug's limit of channels on a page.
 const maxSize = 200
 
-// A sorting is one way to sort, and its name for people.
+// A sorting is a sort key with its display name.
 type sorting struct {
 	key, name string
-	figure    bool // the largest come first
+	figure    bool // in descending order by default
 }
 
-// sortings are all there are. The one by name is what a service does unasked.
+// sortings are all sortings. A service sorts by name by default.
 var sortings = []sorting{
 	{"name", "name", false}, {"fill", "fill", true}, {"sent", "rate in", true}, {"received", "rate out", true},
 	{"dropped", "drop rate", true}, {"senders", "waiting senders", true}, {"receivers", "waiting receivers", true},
@@ -38,10 +38,10 @@ var sortings = []sorting{
 	{"kind", "kind", false}, {"id", "age", false},
 }
 
-// kinds can be asked for by themselves; the first is all.
+// kinds are the values of Query.Kind; the first selects all.
 var kinds = []string{"", "rendezvous", "bounded", "elastic", "sharded", "other"}
 
-// Sortings returns what [Query.Sort] may be.
+// Sortings returns the values of [Query.Sort].
 func Sortings() []string {
 	keys := make([]string, len(sortings))
 	for i, s := range sortings {
@@ -50,10 +50,10 @@ func Sortings() []string {
 	return keys
 }
 
-// Kinds returns what [Query.Kind] may be.
+// Kinds returns the values of [Query.Kind].
 func Kinds() []string { return slices.Clone(kinds[1:]) }
 
-// sorting returns the one that q asks for, and whether the largest come first.
+// sorting returns the sorting of q, and whether it descends.
 func (q *Query) sorting() (s sorting, descends bool) {
 	i := max(0, slices.IndexFunc(sortings, func(s sorting) bool { return s.key == q.Sort }))
 	s = sortings[i]
@@ -63,7 +63,7 @@ func (q *Query) sorting() (s sorting, descends bool) {
 	return s, s.figure
 }
 
-// sortBy goes on to the sorting so many steps away.
+// sortBy changes the sorting by step columns.
 func (q *Query) sortBy(step int) {
 	s, _ := q.sorting()
 	at := slices.Index(sortings, s) + step
@@ -71,7 +71,7 @@ func (q *Query) sortBy(step int) {
 	q.Order, q.Page = "", 1
 }
 
-// turn turns the order around.
+// turn reverses the order.
 func (q *Query) turn() {
 	_, descends := q.sorting()
 	q.Order, q.Page = "desc", 1
@@ -80,13 +80,13 @@ func (q *Query) turn() {
 	}
 }
 
-// nextKind goes on to the next kind, and from the last to all.
+// nextKind selects the next kind, and all kinds after the last.
 func (q *Query) nextKind() {
 	q.Kind = kinds[(slices.Index(kinds, q.Kind)+1)%len(kinds)]
 	q.Page = 1
 }
 
-// encode is q as the part of an address behind its question mark.
+// encode returns q as the query of a URL.
 func (q *Query) encode() string {
 	v := url.Values{"format": {"json"}}
 	if q.Channel != 0 {
@@ -105,12 +105,12 @@ func (q *Query) encode() string {
 	return v.Encode()
 }
 
-// read takes what the address of a page in a browser asks for. The format does not
-// matter, nor how many channels the browser had on a page.
+// read reads the query of a URL from a browser. It ignores the format and the
+// page size.
 func (q *Query) read(raw string) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return errors.New("the address asks for something that cannot be understood")
+		return errors.New("invalid query in the address")
 	}
 	for name, given := range values {
 		value := given[0]
@@ -129,26 +129,26 @@ func (q *Query) read(raw string) error {
 			q.Channel, err = strconv.ParseUint(value, 10, 64)
 		case "format", "size":
 		default:
-			err = errors.New("there is no such parameter")
+			err = errors.New("unknown parameter")
 		}
 		if err != nil || len(given) > 1 {
-			return fmt.Errorf("the address asks for %s=%s, which cannot be understood", clean(name), clean(value))
+			return fmt.Errorf("invalid parameter %s=%s in the address", clean(name), clean(value))
 		}
 	}
 	return q.Check()
 }
 
-// Check says what is wrong with a query.
+// Check validates a query.
 func (q *Query) Check() error {
 	switch {
 	case !slices.Contains(kinds, q.Kind):
-		return fmt.Errorf("there is no kind %q, but %s", q.Kind, strings.Join(Kinds(), ", "))
+		return fmt.Errorf("unknown kind %q (want %s)", q.Kind, strings.Join(Kinds(), ", "))
 	case q.Sort != "" && !slices.Contains(Sortings(), q.Sort):
-		return fmt.Errorf("nothing is sorted by %q, but by %s", q.Sort, strings.Join(Sortings(), ", "))
+		return fmt.Errorf("unknown sort key %q (want %s)", q.Sort, strings.Join(Sortings(), ", "))
 	case q.Order != "" && q.Order != "asc" && q.Order != "desc":
-		return fmt.Errorf("the order is %q, not asc or desc", q.Order)
+		return fmt.Errorf("unknown order %q (want asc or desc)", q.Order)
 	case q.Page < 1:
-		return fmt.Errorf("page %d does not exist, they count from 1", q.Page)
+		return fmt.Errorf("invalid page %d (pages start at 1)", q.Page)
 	}
 	return nil
 }

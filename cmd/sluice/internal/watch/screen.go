@@ -6,8 +6,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// draw draws the whole screen: a line of title, one of state, what is asked for, and
-// at the bottom the keys.
+// draw draws the whole screen: the title, the state, the content, and the keys
+// at the bottom.
 func (m *model) draw() *grid {
 	g := newGrid(m.width, m.height)
 	switch {
@@ -21,7 +21,7 @@ func (m *model) draw() *grid {
 		m.drawList(g)
 	}
 	if m.wrong != nil {
-		g.fade() // it is not of now
+		g.fade() // it is outdated
 	}
 	m.drawState(g, 1)
 	m.drawTitle(g)
@@ -41,19 +41,19 @@ func (m *model) drawTitle(g *grid) {
 	g.paint(0, bar)
 }
 
-// drawState says why there is nothing new, or what the list shows.
+// drawState draws the error, or what the list shows.
 func (m *model) drawState(g *grid, y int) {
 	switch {
 	case m.typing:
 		g.put(0, y, g.width, "name contains: "+m.query.Filter+"▏", strong)
 	case m.wrong != nil && m.pause > 0:
-		g.put(0, y, g.width, fmt.Sprintf("%s; asking again every %s", m.wrong, m.pause), hot)
+		g.put(0, y, g.width, fmt.Sprintf("%s; retrying every %s", m.wrong, m.pause), hot)
 	case m.wrong != nil:
 		g.put(0, y, g.width, m.wrong.Error(), hot)
 	case m.paused:
-		g.put(0, y, g.width, "paused: space goes on", hot)
+		g.put(0, y, g.width, "paused: press space to continue", hot)
 	case m.report == nil:
-		g.put(0, y, g.width, "asking", soft)
+		g.put(0, y, g.width, "loading", soft)
 	case m.help || m.open != 0:
 	default:
 		g.put(0, y, g.width, m.listState(), soft)
@@ -75,7 +75,7 @@ func (m *model) listState() string {
 	return words
 }
 
-// drawKeys says what the keys do, as far as there is room.
+// drawKeys lists as many keys as fit.
 func (m *model) drawKeys(g *grid, y int) {
 	keys := []string{"q quit", "? help", "⏎ open", "/ filter", "s sort", "o order", "t kind", "n p page", "space pause"}
 	switch {
@@ -95,7 +95,7 @@ func (m *model) drawKeys(g *grid, y int) {
 	g.paint(y, bar)
 }
 
-// drawScrolled shows the part of a body that is scrolled to.
+// drawScrolled draws the visible part of a body.
 func (m *model) drawScrolled(g *grid, body *grid) {
 	room := max(0, g.height-3)
 	m.scroll = max(0, min(m.scroll, body.height-room))
@@ -105,26 +105,26 @@ func (m *model) drawScrolled(g *grid, body *grid) {
 	}
 }
 
-// help is what each word stands for.
+// help explains keys and columns.
 var help = [][2]string{
-	{"↑ ↓ j k", "choose a row; Home, End"},
-	{"⏎", "look into the channel; Esc goes back"},
+	{"↑ ↓ j k", "select a row; Home, End"},
+	{"⏎", "open the channel; Esc returns"},
 	{"n p", "next page, previous page; PgDn, PgUp"},
-	{"/", "show only names that contain a text"},
+	{"/", "filter by name"},
 	{"t", "show one kind, then the next"},
-	{"s S", "sort by the next column, by the one before"},
-	{"o", "turn the order around"},
-	{"Esc", "show all names and kinds"},
-	{"space", "pause, go on"},
+	{"s S", "sort by the next or previous column"},
+	{"o", "reverse the order"},
+	{"Esc", "clear the filter"},
+	{"space", "pause, continue"},
 	{"q Ctrl-C", "quit"},
 	{"", ""},
-	{"in/s out/s", "values a second, over the last second"},
-	{"send recv", "goroutines that wait to send, to receive"},
-	{"since", "the first in line has waited so long; ~ mean of the waits that ended lately"},
+	{"in/s out/s", "values per second, over the last second"},
+	{"send recv", "goroutines waiting to send, to receive"},
+	{"since", "how long the first waiter has waited; ~ recent mean of ended waits"},
 	{"fill", "queued/capacity or limit"},
-	{"high", "most values ever queued"},
+	{"high", "high-water mark of queued values"},
 	{"drops", "values dropped so far"},
-	{"▁▃█", "one look each, the last one at the right"},
+	{"▁▃█", "one report each, the latest at the right"},
 }
 
 func drawHelp(width int) *grid {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// serve serves h at the custom path, and returns the service.
+// serve serves h at the default path, and returns the service.
 func serve(t *testing.T, h http.Handler) (*Service, *httptest.Server) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -34,7 +34,7 @@ func at(t *testing.T, target string) *Service {
 	return s
 }
 
-// The real handler, and a channel of each engine.
+// Ask works with the real handler, for different kinds.
 func TestAsk(t *testing.T) {
 	ring := sluice.NewBounded[int](16, &sluice.BoundedOptions[int]{Name: "watch ask ring"})
 	tank := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: "watch ask tank"})
@@ -59,17 +59,16 @@ func TestAsk(t *testing.T) {
 		t.Errorf("by its ID: %+v, %v", report, err)
 	}
 	if _, err := s.Ask(t.Context(), Query{Channel: 1 << 60}); err != errGone {
-		t.Errorf("of no channel: %v", err)
+		t.Errorf("nonexistent channel: %v", err)
 	}
-	if _, err := s.Ask(t.Context(), Query{Filter: strings.Repeat("x", 5000)}); err == nil || !strings.Contains(err.Error(), "answers 400: query of 5") {
-		t.Errorf("of too long a query: %v", err)
+	if _, err := s.Ask(t.Context(), Query{Filter: strings.Repeat("x", 5000)}); err == nil || !strings.Contains(err.Error(), "status 400: query of 5") {
+		t.Errorf("too long a query: %v", err)
 	}
 	runtime.KeepAlive(ring)
 	runtime.KeepAlive(tank)
 }
 
-// Each answer that is none makes one line that says what it is, without anything
-// that steers a terminal.
+// Each invalid response becomes a one-line error without control characters.
 func TestNoAnswer(t *testing.T) {
 	web := func(status int, media, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -83,27 +82,27 @@ func TestNoAnswer(t *testing.T) {
 		h    http.HandlerFunc
 		says string
 	}{
-		{"nobody there", http.NotFound, "answers 404 Not Found: is debug.Handler registered there?"},
-		{"a web page", web(200, "text/html; charset=utf-8", "<!doctype html>"), "answers with a web page, not with JSON"},
-		{"text", web(200, "text/plain", "hello"), "no report of channels"},
-		{"other JSON", web(200, "application/json", `{"ok": true}`), "no report of channels"},
-		{"null", web(200, "application/json", `null`), "no report of channels"},
-		{"nothing", web(200, "application/json", ``), "no report of channels"},
-		{"two reports", web(200, "application/json", `{"time":"2026-01-02T03:04:05Z"}{}`), "no report of channels"},
-		{"out of range", web(200, "application/json", `{"time":"2026-01-02T03:04:05Z","named":1e99}`), "no report of channels"},
-		{"too much", web(200, "application/json", `{"x":"`+strings.Repeat("x", maxAnswer)+`"}`), "answers with more than 16 MiB"},
-		{"locked", web(401, "text/plain", "who are you?"), "answers 401 Unauthorized"},
-		{"hostile", web(503, "text/plain", "sluice: \x1b[2Jbusy\nmore"), `answers 503: \x1b[2Jbusy`},
+		{"no handler", http.NotFound, "status 404 Not Found: is debug.Handler registered there?"},
+		{"a web page", web(200, "text/html; charset=utf-8", "<!doctype html>"), "the response is a web page, not JSON"},
+		{"text", web(200, "text/plain", "hello"), "not a report of channels"},
+		{"other JSON", web(200, "application/json", `{"ok": true}`), "not a report of channels"},
+		{"null", web(200, "application/json", `null`), "not a report of channels"},
+		{"nothing", web(200, "application/json", ``), "not a report of channels"},
+		{"two reports", web(200, "application/json", `{"time":"2026-01-02T03:04:05Z"}{}`), "not a report of channels"},
+		{"out of range", web(200, "application/json", `{"time":"2026-01-02T03:04:05Z","named":1e99}`), "not a report of channels"},
+		{"too much", web(200, "application/json", `{"x":"`+strings.Repeat("x", maxAnswer)+`"}`), "response larger than 16 MiB"},
+		{"locked", web(401, "text/plain", "who are you?"), "status 401 Unauthorized"},
+		{"hostile", web(503, "text/plain", "sluice: \x1b[2Jbusy\nmore"), `status 503: \x1b[2Jbusy`},
 		{"to another host", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.2:1/", http.StatusFound)
-		}, "redirects to http://127.0.0.2:1: not followed"},
+		}, "refused a redirect to http://127.0.0.2:1"},
 		{"round and round", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, path, http.StatusFound)
-		}, "redirects more than 3 times"},
+		}, "more than 3 redirects"},
 		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "{")
-		}, "ends its answer too early"},
+		}, "incomplete response"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, _ := serve(t, test.h)
@@ -115,8 +114,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// A service that takes the question and says nothing is given up; who quits does not
-// wait for it.
+// Ask gives up a service that accepts the request but does not respond.
+// Quitting does not wait for it.
 func TestHanging(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	s, _ := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -129,23 +128,24 @@ func TestHanging(t *testing.T) {
 		t.Errorf("after quitting: %v", err)
 	}
 	s.within = time.Millisecond
-	if _, err := s.Ask(t.Context(), Query{}); err == nil || err.Error() != "does not answer within 1ms" {
-		t.Errorf("of a service that hangs: %v", err)
+	if _, err := s.Ask(t.Context(), Query{}); err == nil || err.Error() != "no response within 1ms" {
+		t.Errorf("a service that hangs: %v", err)
 	}
 }
 
-// nobody listens at this address.
-const nobody = "127.0.0.1:1"
+// unused is an address without a listener.
+const unused = "127.0.0.1:1"
 
-// An address at which nobody listens, with a password that must not be repeated.
+// An address without a listener, with a password that must not appear in the
+// error.
 func TestRefused(t *testing.T) {
-	_, err := at(t, "http://me:secret@"+nobody).Ask(t.Context(), Query{})
+	_, err := at(t, "http://me:secret@"+unused).Ask(t.Context(), Query{})
 	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A redirect of the same host, such as to a path with a slash, is followed.
+// A redirect on the same host, for example to a path with a slash, is followed.
 func TestRedirect(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/channels/", debug.Handler())

@@ -7,16 +7,16 @@ import (
 	"github.com/gdamore/tcell/v3/color"
 )
 
-// Colours from the fixed part of a terminal's palette, of about the same distance to
-// white as to black: they can be read on either. Text has the terminal's own colour.
+// Colors from the fixed part of the palette, with similar contrast to black and
+// white, so that both backgrounds work. Text keeps the terminal's own color.
 var (
-	colourOfValues = color.PaletteColor(63)  // blue
-	colourOutward  = color.PaletteColor(30)  // green
-	colourOfHot    = color.PaletteColor(131) // red
+	colorOfValues = color.PaletteColor(63)  // blue
+	colorOutward  = color.PaletteColor(30)  // green
+	colorOfHot    = color.PaletteColor(131) // red
 )
 
-// look is how a style looks. Without colours (NO_COLOR) what matters is still bold or
-// reversed.
+// look returns the appearance of a style. Without colors (NO_COLOR), important
+// text is still bold or reversed.
 func look(s style) tcell.Style {
 	base := tcell.StyleDefault
 	switch s {
@@ -25,19 +25,19 @@ func look(s style) tcell.Style {
 	case strong:
 		return base.Bold(true)
 	case hot:
-		return base.Foreground(colourOfHot).Bold(true)
+		return base.Foreground(colorOfHot).Bold(true)
 	case values:
-		return base.Foreground(colourOfValues)
+		return base.Foreground(colorOfValues)
 	case outward:
-		return base.Foreground(colourOutward)
+		return base.Foreground(colorOutward)
 	case bar, chosen:
 		return base.Reverse(true)
 	}
 	return base
 }
 
-// plainer stands in, character by character, for what a terminal without Unicode
-// (LC_ALL=C) cannot show.
+// plainer replaces characters that a terminal without Unicode (LC_ALL=C) cannot
+// show.
 var plainer = strings.NewReplacer(
 	"▁", "_", "▂", ".", "▃", ":", "▄", "-", "▅", "=", "▆", "+", "▇", "*", "█", "#",
 	"▏", "|", "▎", "#", "▍", "#", "▌", "#", "▋", "#", "▊", "#", "▉", "#",

@@ -14,16 +14,16 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// rateNeeds is how long after its first look a service knows rates.
+// rateNeeds is the time after its first report when a service has rates.
 const rateNeeds = time.Second
 
-// maxListed is how many channels a table has at most, from a service that says it
-// has ever more.
+// maxListed limits the channels of a table, in case the service always has
+// more.
 const maxListed = 100_000
 
-// Table writes all channels that q asks for as a table, without a sequence that
-// steers a terminal: once, or every period until ctx is done if it is not 0. first is
-// an answer to q. A service that stops answering is an error.
+// Table writes all channels of q as a table without control sequences: once, or
+// every period until ctx is done if period is not 0. first is a response to q.
+// It returns an error if the service stops responding.
 func Table(ctx context.Context, w io.Writer, s *Service, q Query, first *debug.Report, period time.Duration) error {
 	if first.Over == 0 { // the service has no rates yet
 		if err := pause(ctx, rateNeeds); err != nil {
@@ -61,8 +61,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// all asks for one page after the other. Meanwhile channels come and go, and what has
-// moved to another page is listed once; a page with nothing new is the last.
+// all requests all pages. Channels come and go meanwhile: one that moves to
+// another page is listed once, and a page without new channels is the last.
 func all(ctx context.Context, s *Service, q Query) (*debug.Report, error) {
 	q.channelsOnPage = maxSize
 	var whole *debug.Report
@@ -87,14 +87,14 @@ func all(ctx context.Context, s *Service, q Query) (*debug.Report, error) {
 			return whole, nil
 		}
 		if len(whole.Channels) > maxListed {
-			return nil, fmt.Errorf("answers with more than %d channels", maxListed)
+			return nil, fmt.Errorf("more than %d channels in the responses", maxListed)
 		}
 		q.Page++
 	}
 }
 
 func write(w io.Writer, report *debug.Report) error {
-	if _, err := fmt.Fprintf(w, "%s  %s channels with a name, %s shown\n", report.Time.Local().Format(time.DateTime), whole(report.Named), whole(len(report.Channels))); err != nil {
+	if _, err := fmt.Fprintf(w, "%s  %s named channels, %s shown\n", report.Time.Local().Format(time.DateTime), whole(report.Named), whole(len(report.Channels))); err != nil {
 		return err
 	}
 	rows := [][]string{{"NAME", "KIND", "FILL", "IN/S", "OUT/S", "DROPS", "SEND", "SINCE", "RECV", "SINCE", "HIGH", "LANES", "MEMORY"}}
@@ -110,8 +110,8 @@ func write(w io.Writer, report *debug.Report) error {
 	return align(w, rows)
 }
 
-// align writes rows in columns as wide as their cells on a screen, which is not what
-// their runes would be counted to.
+// align writes rows in columns by display width, which differs from the number
+// of runes.
 func align(w io.Writer, rows [][]string) error {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -129,10 +129,10 @@ func align(w io.Writer, rows [][]string) error {
 			}
 		}
 	}
-	return out.Flush() // tells of each error before
+	return out.Flush() // returns the first error of all writes
 }
 
-// orNone keeps columns in step for a program that reads them.
+// orNone keeps the columns complete for programs that read the table.
 func orNone(s string) string {
 	if s == "" {
 		return "–"

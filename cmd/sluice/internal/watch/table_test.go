@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// answers serves reports as package debug does.
+// answers serves reports like package debug.
 func answers(report func(q Query) *debug.Report) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := Query{Page: 1}
@@ -33,7 +33,7 @@ func TestTable(t *testing.T) {
 	if err := Table(t.Context(), &out, s, Query{Page: 1}, busy(), 0); err != nil {
 		t.Fatal(err)
 	}
-	want := `2026-01-02 12:00:00  1,234 channels with a name, 9 shown
+	want := `2026-01-02 12:00:00  1,234 named channels, 9 shown
 NAME                             KIND             FILL         IN/S   OUT/S  DROPS  SEND  SINCE   RECV  SINCE  HIGH   LANES  MEMORY
 orders/parsed                    Bounded          11/16        15.3k  15.3k  0      0     ~2.1ms  2     3.3s   16     1      4 KiB
 stuck                            Bounded          1.02k/1.02k  0      0      0      40    1.0h    0     –      1.02k  1      8 KiB
@@ -65,11 +65,11 @@ func TestTableOfMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lines := strings.Count(out.String(), "\n"); lines != 10_002 || asked.Load() != 50 || !strings.Contains(out.String(), "\nc10000 ") {
-		t.Errorf("%d lines after %d questions", lines, asked.Load())
+		t.Errorf("%d lines after %d requests", lines, asked.Load())
 	}
 }
 
-// A service that has ever more pages is not followed for ever.
+// A service with an endless number of pages is not followed forever.
 func TestTableEnds(t *testing.T) {
 	s, _ := serve(t, answers(func(q Query) *debug.Report {
 		r := &debug.Report{Time: noon, Over: 1, Pages: 1 << 30, Channels: make([]debug.Channel, 5_000)}
@@ -83,15 +83,16 @@ func TestTableEnds(t *testing.T) {
 	}))
 	var out strings.Builder
 	err := Table(t.Context(), &out, s, Query{Page: 1}, &debug.Report{Over: 1}, 0)
-	if err == nil || err.Error() != "answers with more than 100000 channels" || out.Len() > 0 {
+	if err == nil || err.Error() != "more than 100000 channels in the responses" || out.Len() > 0 {
 		t.Errorf("%v, and %d bytes", err, out.Len())
 	}
 	if err := Table(t.Context(), &out, s, Query{Page: 1, Filter: "none"}, &debug.Report{Over: 1}, 0); err != nil || strings.Count(out.String(), "\n") != 2 {
-		t.Errorf("of empty pages: %v\n%s", err, &out)
+		t.Errorf("empty pages: %v\n%s", err, &out)
 	}
 }
 
-// A table each period, until the context ends, or the service, or the reader.
+// Table repeats until the context is done, the service is gone, or the output
+// is closed.
 func TestTables(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -111,14 +112,14 @@ func TestTables(t *testing.T) {
 		t.Errorf("%d tables:\n%s", tables, &out)
 	}
 	if err := Table(t.Context(), broken{}, s, Query{Page: 1}, first, time.Hour); err != errBroken {
-		t.Errorf("of a reader that is gone: %v", err)
+		t.Errorf("closed output: %v", err)
 	}
 	server.Close()
 	if err := Table(t.Context(), &out, s, Query{Page: 1}, first, time.Hour); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("of a service that is gone: %v", err)
+		t.Errorf("service gone: %v", err)
 	}
 	if err := Table(ctx, &out, s, Query{Page: 1}, &debug.Report{}, 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("while it waits for rates: %v", err)
+		t.Errorf("waiting for rates: %v", err)
 	}
 }
 
@@ -128,14 +129,14 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
-// A channel that moves to the next page while they are asked for is listed once, and
-// pages that go on with what was there are not followed.
+// A channel that moves to the next page meanwhile is listed once, and a page
+// without new channels is the last.
 func TestTableListsEachOnce(t *testing.T) {
 	var asked atomic.Int64
 	s, _ := serve(t, answers(func(q Query) *debug.Report {
 		asked.Add(1)
 		r := &debug.Report{Time: noon, Over: 1, Pages: 1 << 30}
-		for id := 2*q.Page - 1; id <= min(2*q.Page+1, 5); id++ { // the last one moves on
+		for id := 2*q.Page - 1; id <= min(2*q.Page+1, 5); id++ { // the last one moves to the next page
 			r.Channels = append(r.Channels, pages(9).channel(id))
 		}
 		if q.Page > 3 {
@@ -148,6 +149,6 @@ func TestTableListsEachOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lines := strings.Count(out.String(), "\n"); lines != 2+5 || asked.Load() != 3 {
-		t.Errorf("after %d questions:\n%s", asked.Load(), &out)
+		t.Errorf("after %d requests:\n%s", asked.Load(), &out)
 	}
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// maxText is how much of a text from a service is looked at, in bytes: far more than
-// a line shows.
+// maxText limits the text from a service that is processed, in bytes: far more
+// than a line shows.
 const maxText = 1024
 
-// maxMarks is how many marks stand on one letter at most: a pile of them would reach
-// into other lines.
+// maxMarks limits the combining marks on one letter, which could reach into
+// other lines.
 const maxMarks = 3
 
-// clean makes a text from a service harmless: what is not printed, and what changes
-// the direction or the width of what is, is written as in a Go string.
+// clean makes text from a service safe to display: characters that are not
+// printable, or that change direction or width, are escaped as in a Go string.
 func clean(s string) string {
 	if len(s) > maxText {
-		end := maxText // of a rune, if there are runes
+		end := maxText // end of a rune, if there are runes
 		for end > maxText-utf8.UTFMax && !utf8.RuneStart(s[end]) {
 			end--
 		}
@@ -48,7 +48,7 @@ func clean(s string) string {
 	return b.String()
 }
 
-// short writes a number in at most five characters, or six with a sign.
+// short formats a number in at most five characters, or six with a sign.
 func short(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -65,7 +65,7 @@ func short(v float64) string {
 		v /= 1000
 		unit++
 	}
-	digits := 2 // behind the point
+	digits := 2 // after the decimal point
 	switch {
 	case v >= 999.5:
 		return "huge"
@@ -83,7 +83,7 @@ func short(v float64) string {
 
 var units = []string{"", "k", "M", "G", "T", "P", "E"}
 
-// whole writes all digits of a number, in groups of three.
+// whole formats all digits of a number, in groups of three.
 func whole[N int | int64 | uint64](n N) string {
 	digits := fmt.Sprint(n)
 	sign := ""
@@ -96,7 +96,7 @@ func whole[N int | int64 | uint64](n N) string {
 	return sign + digits
 }
 
-// rate writes values a second; nil is one that is not known yet.
+// rate formats values per second; nil means unknown.
 func rate(r *float64) string {
 	if r == nil {
 		return "–"
@@ -104,7 +104,7 @@ func rate(r *float64) string {
 	return short(*r)
 }
 
-// seconds writes a time in at most six characters.
+// seconds formats a duration in at most six characters.
 func seconds(s float64) string {
 	if s == 0 {
 		return "0s"
@@ -136,7 +136,8 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d B", bytes)
 }
 
-// filled says how much of a channel is in use.
+// filled returns the number of queued values, with the capacity if there is
+// one.
 func filled(c *debug.Channel) string {
 	switch {
 	case c.Cap == nil:
@@ -147,11 +148,11 @@ func filled(c *debug.Channel) string {
 	return short(float64(c.Len)) + "/" + short(float64(*c.Cap))
 }
 
-// isFull is said of a channel in which nobody finds room.
+// isFull reports whether a channel has no room left.
 func isFull(c *debug.Channel) bool { return c.Cap != nil && *c.Cap > 0 && c.Len >= *c.Cap }
 
-// howLong says for how long the first in line has waited, or else how long the last
-// waits took.
+// howLong returns how long the first waiter has waited, or else the recent mean
+// of waits.
 func howLong(w *debug.Waiting) string {
 	switch {
 	case w.Now > 0 && w.Since > 0:

@@ -45,7 +45,7 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// steering says what of s would do something to a terminal.
+// steering returns the control sequence in s, if any.
 func steering(s string) string {
 	if !utf8.ValidString(s) {
 		return "bytes that are no UTF-8"
