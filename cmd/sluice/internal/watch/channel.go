@@ -61,7 +61,7 @@ func (b *body) inside(c *debug.Channel) {
 	b.waiting("senders", &c.Senders, in.Senders)
 	switch {
 	case c.Kind == "Bounded" && len(in.Rings) == 1 && in.Rings[0].Slots > 0:
-		b.ring(in.Rings[0])
+		b.ring(c, in.Rings[0])
 	case len(in.Lanes) > 0:
 		b.lanes(c, in.Lanes)
 	case c.Cap != nil && *c.Cap == 0:
@@ -112,7 +112,7 @@ func (b *body) waiting(who string, w *debug.Waiting, ages []float64) {
 // ring draws the slots of a ring. The upper arrow marks the next slot to send
 // to, the lower one the next slot to receive from. With many slots, several
 // share a cell.
-func (b *body) ring(r debug.Ring) {
+func (b *body) ring(c *debug.Channel, r debug.Ring) {
 	width := max(1, b.width-labeled-1)
 	per := 1 // cells per slot
 	if r.Slots < width {
@@ -141,7 +141,7 @@ func (b *body) ring(r debug.Ring) {
 	}
 	b.y++
 	b.arrow(place(receive), "▲", "receive index "+whole(receive), outward)
-	b.put(labeled, b.y, b.width-labeled, fmt.Sprintf("%s of %s slots filled", whole(length), whole(r.Slots)), plain)
+	b.put(labeled, b.y, b.width-labeled, fmt.Sprintf("%s of %s slots filled%s", whole(length), whole(r.Slots), oldest(c)), plain)
 	b.y++
 }
 
@@ -169,7 +169,7 @@ func (b *body) tank(c *debug.Channel) {
 		b.set(labeled+max(0, mark), b.y, cell{"│", hot})
 	}
 	b.y++
-	text := fmt.Sprintf("%s queued, high-water mark %s; ", whole(c.Len), whole(c.HighWater))
+	text := fmt.Sprintf("%s queued%s, high-water mark %s; ", whole(c.Len), oldest(c), whole(c.HighWater))
 	if c.Cap == nil {
 		text += "no limit"
 	} else {
@@ -207,7 +207,7 @@ func (b *body) lanes(c *debug.Channel, lanes []debug.Lane) {
 	if len(lanes) > maxLanes {
 		text += fmt.Sprintf("%d shown, ", maxLanes)
 	}
-	text += fmt.Sprintf("%s queued in total, at most %s in one", whole(c.Len), whole(c.HighWater))
+	text += fmt.Sprintf("%s queued in total%s, at most %s in one", whole(c.Len), oldest(c), whole(c.HighWater))
 	b.put(labeled, b.y, b.width-labeled, text, plain)
 	b.y++
 }

@@ -67,14 +67,14 @@ func busy() *debug.Report {
 	r := &debug.Report{Time: noon, Over: 1, Named: 1234, Matching: 1234, Page: 1, Pages: 62, Channels: []debug.Channel{
 		rates(debug.Channel{
 			ID: 3, Name: "orders/parsed", Kind: "Bounded", Len: 11, Cap: new(16), Lanes: 1,
-			Sent: 123_456_789, Received: 123_456_778, HighWater: 16, Bytes: 4096,
+			Sent: 123_456_789, Received: 123_456_778, HighWater: 16, Bytes: 4096, OldestValue: 0.0042,
 			Senders:   debug.Waiting{Waits: 999, Total: 12.5, Mean: new(0.0021)},
 			Receivers: debug.Waiting{Now: 2, Waits: 31, Total: 0.4, Since: 3.3, Mean: new(0.0)},
 			Inside:    &debug.Inside{Receivers: []float64{3.3, 0.0021}, Rings: []debug.Ring{{Slots: 16, Len: 11, Send: 4, Receive: 9}}},
 		}, 15_300, 15_289, 0),
 		rates(debug.Channel{
 			ID: 4, Name: "stuck", Kind: "Bounded", Len: 1024, Cap: new(1024), Lanes: 1,
-			Sent: 1024, HighWater: 1024, Bytes: 8192, Senders: debug.Waiting{Now: 40, Waits: 40, Since: 3700, Mean: new(0.0)},
+			Sent: 1024, HighWater: 1024, Bytes: 8192, OldestValue: 3700, Senders: debug.Waiting{Now: 40, Waits: 40, Since: 3700, Mean: new(0.0)},
 			Inside: &debug.Inside{Senders: []float64{3700, 61, 5}, Ready: true, Rings: []debug.Ring{{Slots: 1024, Len: 1024, Send: 512, Receive: 512}}},
 		}, 0, 0, 0),
 		rates(debug.Channel{ID: 5, Name: "hand-off", Kind: "Rendezvous", Cap: new(0), Lanes: 1, Sent: 70, Received: 70}, 7, 7, 0),

@@ -43,20 +43,21 @@ var columns = []column{
 	{"send", "senders", 5, 4, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, short(float64(c.Senders.Now)), either(c.Senders.Now > 0, hot, plain))
 	}},
-	{"since", "oldestsender", 6, 11, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, howLong(&c.Senders), soft) }},
+	{"since", "oldestsender", 6, 12, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, howLong(&c.Senders), soft) }},
 	{"recv", "receivers", 5, 5, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, short(float64(c.Receivers.Now)), plain)
 	}},
-	{"since", "oldestreceiver", 6, 12, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"since", "oldestreceiver", 6, 13, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, howLong(&c.Receivers), soft)
 	}},
-	{"high", "high", 5, 13, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"oldest", "oldestvalue", 6, 11, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, age(c), soft) }},
+	{"high", "high", 5, 14, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, short(float64(c.HighWater)), plain)
 	}},
-	{"lanes", "lanes", 5, 14, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"lanes", "lanes", 5, 15, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, short(float64(c.Lanes)), plain)
 	}},
-	{"memory", "bytes", 9, 15, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, size(c.Bytes), soft) }},
+	{"memory", "bytes", 9, 16, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, size(c.Bytes), soft) }},
 }
 
 // either returns a if yes, else b.

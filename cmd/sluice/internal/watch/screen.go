@@ -121,6 +121,7 @@ var help = [][2]string{
 	{"in/s out/s", "values per second, over the last second"},
 	{"send recv", "goroutines waiting to send, to receive"},
 	{"since", "how long the first waiter has waited; ~ recent mean of ended waits"},
+	{"oldest", "age of the oldest queued value, a lower bound"},
 	{"fill", "queued/capacity or limit"},
 	{"high", "high-water mark of queued values"},
 	{"drops", "values dropped so far"},

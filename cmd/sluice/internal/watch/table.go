@@ -97,13 +97,13 @@ func write(w io.Writer, report *debug.Report) error {
 	if _, err := fmt.Fprintf(w, "%s  %s named channels, %s shown\n", report.Time.Local().Format(time.DateTime), whole(report.Named), whole(len(report.Channels))); err != nil {
 		return err
 	}
-	rows := [][]string{{"NAME", "KIND", "FILL", "IN/S", "OUT/S", "DROPS", "SEND", "SINCE", "RECV", "SINCE", "HIGH", "LANES", "MEMORY"}}
+	rows := [][]string{{"NAME", "KIND", "FILL", "IN/S", "OUT/S", "DROPS", "SEND", "SINCE", "RECV", "SINCE", "OLDEST", "HIGH", "LANES", "MEMORY"}}
 	for i := range report.Channels {
 		c := &report.Channels[i]
 		rows = append(rows, []string{
 			displaywidth.TruncateString(clean(c.Name), maxName, "…"), clean(c.Kind) + either(c.Closed, ", closed", ""),
 			filled(c), rate(c.SentRate), rate(c.ReceivedRate), short(float64(c.Dropped)),
-			whole(c.Senders.Now), orNone(howLong(&c.Senders)), whole(c.Receivers.Now), orNone(howLong(&c.Receivers)),
+			whole(c.Senders.Now), orNone(howLong(&c.Senders)), whole(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)),
 			short(float64(c.HighWater)), whole(c.Lanes), size(c.Bytes),
 		})
 	}

@@ -151,6 +151,23 @@ func filled(c *debug.Channel) string {
 // isFull reports whether a channel has no room left.
 func isFull(c *debug.Channel) bool { return c.Cap != nil && *c.Cap > 0 && c.Len >= *c.Cap }
 
+// age returns the age of the oldest queued value, or "" if it is unknown or there
+// is none.
+func age(c *debug.Channel) string {
+	if c.OldestValue <= 0 {
+		return ""
+	}
+	return seconds(c.OldestValue)
+}
+
+// oldest returns the age of the oldest queued value as part of a sentence, or "".
+func oldest(c *debug.Channel) string {
+	if a := age(c); a != "" {
+		return ", the oldest for " + a
+	}
+	return ""
+}
+
 // howLong returns how long the first waiter has waited, or else the recent mean
 // of waits.
 func howLong(w *debug.Waiting) string {
