@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // How a Durable works. docs/design/spill.md has the arguments.
@@ -73,6 +75,7 @@ type Durable[T any] struct {
 	attempts map[uint64]int // of records that were delivered and not acknowledged
 	queued   int            // requeued, in the window, and in the file beyond it
 	bytes    int64          // of DiskLimit
+	ages     age.Log        // indices are sequence numbers
 
 	senders   waitQueue // for room
 	receivers waitQueue // for a record
@@ -124,6 +127,7 @@ func newDurable[T any](p config[T], s store, found contents) *Durable[T] {
 		attempts: map[uint64]int{},
 	}
 	c.batches.New = func() any { return new(recordBatch[T]) }
+	c.ages.Record(park.Now(), found.first, found.next)
 	sluice.Enlist(p.name, "spill.Durable", c)
 	return c
 }
@@ -231,6 +235,27 @@ func (c *Durable[T]) serveWaiters() {
 // drained reports whether the queue is closed and empty. A Nack can still add to it.
 func (c *Durable[T]) drained() bool { return c.closed && c.queued == 0 && c.adding == 0 }
 
+// oldest returns the sequence number of the oldest queued record, or tail if there is
+// none. The caller holds mu.
+func (c *Durable[T]) oldest() uint64 {
+	switch {
+	case len(c.requeued) > 0:
+		return c.requeued[0]
+	case c.window.len() > 0:
+		return c.window.first().seq
+	default:
+		return c.upto
+	}
+}
+
+// observe records that all values below tail have been stored by now. The caller holds
+// mu.
+func (c *Durable[T]) observe() {
+	if head := c.oldest(); c.ages.Lacks(head, c.tail, observeEvery) {
+		c.ages.Record(park.Now(), head, c.tail)
+	}
+}
+
 func (c *Durable[T]) fits(need int64) bool { return need <= c.config.diskLimit-c.bytes }
 
 // postReady posts a token to Ready if TryRecv would succeed. It is called after each
@@ -300,8 +325,9 @@ func (c *Durable[T]) InFlight() int {
 
 // Stats returns a consistent snapshot of the channel's counters. Sent includes the
 // values found by OpenDurable, and counts a value again after each Nack; Received counts
-// deliveries. Bytes is memory, BytesOnDisk the size of the file. Warning is the error of
-// a channel that has failed.
+// deliveries. Bytes is memory, BytesOnDisk the size of the file. OldestValue counts from
+// OpenDurable for values that were found there. Warning is the error of a channel that
+// has failed.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -311,6 +337,9 @@ func (c *Durable[T]) Stats() sluice.Stats {
 		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
 		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,
 		Bytes: c.inWindow + c.requeued.bytes(), BytesOnDisk: c.store.size(), Closed: c.closed,
+	}
+	if c.queued > 0 {
+		s.OldestValue = c.ages.Oldest(park.Now(), c.oldest(), c.tail)
 	}
 	if c.failure != nil {
 		s.Warning = c.failure.Error()

@@ -285,6 +285,7 @@ func (c *Durable[T]) publish(b *commit, payloads [][]byte) {
 func (c *Durable[T]) extendWindow(payloads [][]byte) {
 	first := c.tail
 	c.tail += uint64(len(payloads))
+	defer c.observe()
 	if c.upto != first {
 		return
 	}

@@ -1,14 +1,15 @@
 package spill
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
 
-	"context"
-
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // How an Elastic works. docs/design/spill.md has the arguments.
@@ -64,6 +65,8 @@ const (
 	// head is refilled when fewer bytes than this are left, or half of the limit for
 	// values if that is less.
 	readAhead = 4 << 20
+	// At most this many values are stored between two observations for OldestValue.
+	observeEvery = 256
 )
 
 // An Elastic is an elastic FIFO with a limit in memory, beyond which it overflows to
@@ -85,9 +88,11 @@ type Elastic[T any] struct {
 	backlog *backlog
 	senders waitQueue // for room on disk
 	next    decoded[T]
-	failure error // final
-	high    int   // high-water mark of Len while spilling
-	lost    int   // records discarded by the failure
+	ages    age.Log // indices count the records of the backlog
+	moved   uint64  // records that have left the backlog
+	failure error   // final
+	high    int     // high-water mark of Len while spilling
+	lost    int     // records discarded by the failure
 }
 
 // decoded is the first record of the backlog, decoded, if head had no room for it.
@@ -253,6 +258,8 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 	s.HighWater = max(s.HighWater, c.high)
 	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.n, c.senders.waits, c.senders.spent
 	s.BytesOnDisk = c.backlog.disk
+	// The values in head are at least as old as the first record of the backlog.
+	s.OldestValue = max(s.OldestValue, c.ages.Oldest(park.Now(), c.moved, c.moved+uint64(c.backlog.records)))
 	s.Closed = state&closed != 0
 	if c.failure != nil {
 		s.Warning = c.failure.Error()

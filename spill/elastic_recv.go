@@ -244,6 +244,7 @@ func (c *Elastic[T]) refill() (moved bool) {
 			return true
 		}
 		c.backlog.pop(c.next.record)
+		c.moved++
 		c.next = decoded[T]{}
 		moved = true
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // Send sends v. Below the memory limit v stays in memory; beyond it v is written to
@@ -250,6 +251,9 @@ func (c *Elastic[T]) append(record []byte) error {
 		return err
 	}
 	c.set(spilling, 0)
+	if tail := c.moved + uint64(c.backlog.records); c.ages.Lacks(c.moved, tail, observeEvery) {
+		c.ages.Record(park.Now(), c.moved, tail)
+	}
 	c.high = max(c.high, c.head.Len()+c.backlog.records)
 	return nil
 }

@@ -272,14 +272,18 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./":                      "the head of the queue is an Elastic; errors and Stats are those of the library",
 			"./codec":                 "values as bytes",
+			"./internal/age":          "the age of the oldest value",
 			"./internal/engine":       "the size of a []byte and a string, as the library counts it",
+			"./internal/park":         "the clock of the ages",
 			"go.etcd.io/bbolt":        "the database of a Durable",
 			"go.etcd.io/bbolt/errors": "a file that another process has locked",
 			"unsafe":                  "Sizeof, and nothing else of it",
 		},
 		tests: permissions{
 			"./sluicetest":           "both kinds must pass the suite",
-			"./spill/internal/crash": "the load that is killed, and its account",
+			"./fan":                  "channels on disk beside those in memory",
+			"./spill/internal/crash": "the load that is killed, and its ledger",
+			"./workers":              "a stage that fails closes a Durable and loses nothing",
 		},
 	},
 	"spill/internal/crash": {
