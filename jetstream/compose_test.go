@@ -102,7 +102,7 @@ func TestFan(t *testing.T) {
 		t.Errorf("fan.In: %v, %v", unsent, err)
 	}
 	merged.Close()
-	if _, missed, err := fan.Out[int](patient(t), merged, copied, all); len(missed) > 0 || err != nil && err != sluice.ErrClosed {
+	if _, missed, err := fan.Out[int](patient(t), merged, copied, all); len(missed) > 0 || err != nil {
 		t.Errorf("fan.Out: %v, %v", missed, err)
 	}
 	var sum, fromLocal int

@@ -333,19 +333,19 @@ var rooms = map[string]room{
 	// Past one process.
 	"jetstream": {
 		imports: permissions{
-			"./":                     "what the channel is one of",
-			"./codec":                "the form of values",
-			"github.com/gofrs/flock": "one process for each folder of the server inside, on every system",
-			"github.com/nats-io/nats-server/v2/server": "the server inside of the process",
-			"github.com/nats-io/nats.go":               "the client of the servers",
-			"github.com/nats-io/nats.go/jetstream":     "its part for what is stored",
-			"github.com/nats-io/nuid":                  "who it is that sends, never twice the same",
+			"./":                     "the channel interfaces and errors",
+			"./codec":                "encodes values",
+			"github.com/gofrs/flock": "one process per directory of the embedded server, on every system",
+			"github.com/nats-io/nats-server/v2/server": "the embedded server",
+			"github.com/nats-io/nats.go":               "the NATS client",
+			"github.com/nats-io/nats.go/jetstream":     "its JetStream client",
+			"github.com/nats-io/nuid":                  "unique identities of senders",
 		},
 		tests: permissions{
-			"./sluicetest":       "it is a channel",
+			"./sluicetest":       "the conformance suite",
 			"./fan":              "it moves values between kinds and servers",
-			"./workers":          "they work on deliveries",
-			"go.uber.org/goleak": "no goroutine may be left",
+			"./workers":          "workers receive deliveries",
+			"go.uber.org/goleak": "no goroutine may outlive the tests",
 		},
 	},
 
