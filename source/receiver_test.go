@@ -14,7 +14,9 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/bridge"
 	"github.com/sluice-go/sluice/source"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // sequence is 0, 1, … n-1.
@@ -319,26 +321,78 @@ func TestManyReceivers(t *testing.T) {
 	}
 }
 
-// TestStages: a stage that ends early stops the iterator, unless it is left open. Then
-// its values continue where the stage left.
-func TestStages(t *testing.T) {
-	for _, open := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) { // ends only if no goroutine is left
-			var ended bool
-			src := source.Seq(count(100, &ended))
-			defer src.Close()
-			var r sluice.BatchReceiver[int] = src
-			if open {
-				r = sluice.LeaveOpen(r)
-			}
-			batches := batch.Receive(t.Context(), r, 3, 0)
-			for range batches.All() {
+// stages receive 11 values or a few more from r, then end early.
+var stages = map[string]func(t *testing.T, r sluice.BatchReceiver[int]){
+	"batch.Receive": func(t *testing.T, r sluice.BatchReceiver[int]) {
+		n := 0
+		for vs := range batch.Receive(t.Context(), r, 3, 0).All() {
+			if n += len(vs); n > 10 {
 				break
 			}
-			if _, err := src.TryRecv(); ended == open || (err == nil) != open {
-				t.Errorf("open %v: stopped %v, the next receive: %v", open, ended, err)
+		}
+	},
+	"workers.Run": func(t *testing.T, r sluice.BatchReceiver[int]) {
+		broken := errors.New("broken")
+		err := workers.Run(t.Context(), r, 3, func(_ context.Context, v int) error {
+			if v == 10 {
+				return broken
 			}
-		})
+			return nil
+		}, nil)
+		if !errors.Is(err, broken) {
+			t.Errorf("Run: %v", err)
+		}
+	},
+	"bridge.ToChan": func(t *testing.T, r sluice.BatchReceiver[int]) {
+		ctx, cancel := context.WithCancel(t.Context())
+		values, rest := bridge.ToChan(ctx, r)
+		for range 11 {
+			<-values
+		}
+		cancel()
+		_, _ = rest()
+	},
+}
+
+// TestStages: a stage that ends early stops the iterator, unless it is left open. Then
+// the iterator continues. The bubble ends only if all goroutines do.
+func TestStages(t *testing.T) {
+	for name, stage := range stages {
+		for _, open := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				var ended bool
+				src := source.Seq(count(1000, &ended))
+				defer src.Close()
+				var r sluice.BatchReceiver[int] = src
+				if open {
+					r = sluice.LeaveOpen(r)
+				}
+				stage(t, r)
+				if _, err := src.TryRecv(); ended == open || (err == nil) != open {
+					t.Errorf("%s, open %v: stopped %v, the next receive: %v", name, open, ended, err)
+				}
+			})
+		}
+	}
+}
+
+// TestSelect: a source can be a case of a Select.
+func TestSelect(t *testing.T) {
+	for name, open := range sources(3) {
+		r := open()
+		var got []int
+		for {
+			c := sluice.NewBounded[int](1, nil) // never ready
+			recv := sluice.OnRecv(r)
+			_, err := sluice.Select(t.Context(), recv, sluice.OnRecv(c))
+			if err != nil {
+				break
+			}
+			got = append(got, recv.Value)
+		}
+		if !slices.Equal(got, sequence(3)) {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

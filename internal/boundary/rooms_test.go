@@ -65,7 +65,11 @@ var rooms = map[string]room{
 			"./internal/engine": theContract,
 			"sync":              "Close closes a channel once",
 		},
-		tests: permissions{"./batch": "a stage that receives from a source, and ends early"},
+		tests: permissions{
+			"./batch":   "a stage that receives from a source, and ends early",
+			"./bridge":  "a stage that receives from a source, and ends early",
+			"./workers": "a stage that receives from a source, and ends early",
+		},
 	},
 	"workers": {
 		imports: permissions{
