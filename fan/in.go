@@ -1,112 +1,195 @@
-// Package fan joins channels: [In] moves the values of several channels into one,
-// [Out] copies the values of one channel to several.
+// Package fan joins channels: [In] moves the values of several channels into one
+// (fan-in), [Out] sends each value of one channel to several (fan-out).
+//
+// Both accept any [sluice.Receiver] and [sluice.Sender]. If they end early, they close
+// the channels they receive from, so that senders fail with [sluice.ErrClosed] instead
+// of waiting forever; [sluice.LeaveOpen] prevents that.
 package fan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/made"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // maxRun is how many values In moves at once.
 const maxRun = 64
 
-// An input is a channel that In receives from.
-type input[T any] struct {
-	receiver sluice.Receiver[T]
-	next     *sluice.RecvCase[T]
-}
-
 // In receives values from the channels in and sends them to out, until all of them
-// are closed and drained. Then it returns nil, and leaves out open. Values of one
+// are closed and drained. Then it returns nil and leaves out open. The values of one
 // channel stay in order. If several channels have values, In chooses one of them at
-// random, and moves what that one has then, but at most 64 values.
+// random and moves the values that are there, up to 64.
 //
-// No value is lost, unless out panics: if ctx ends In, or out fails, In returns that
-// error, and the values that it had received and could not send, oldest first: up
-// to 64 of one channel. [sluice.ErrFull] and [sluice.ErrTooLarge] end it too, as only
-// the caller knows what to do with the value. To go on, send unsent and call In
-// again. In notices that out is closed when it has a value to send, and that ctx is
-// done when it would wait. Values that it has sent of a run to a BatchSender are kept
-// alive until all of the run is sent.
+// In ends early if ctx is done, if out fails, or if one of in fails with an error
+// other than [sluice.ErrClosed]. Then it closes all of in that are open, and returns the
+// error and the values that it has received and could not send, oldest first for each
+// channel. No value is lost, unless a channel panics. [sluice.ErrFull] and
+// [sluice.ErrTooLarge] of out end In too, because only the caller knows what to do with
+// the value. In notices that out is closed when it has a value to send, and that ctx is
+// done when it would wait. It keeps the values of a run alive until the whole run is
+// sent.
 //
-// In waits by [sluice.Select]. If out is a [sluice.BatchSender], In sends it
-// whole runs. It starts no goroutine, and allocates only at the start. A nil context,
-// sender or receiver panics before anything is received, as does a nil pointer to a
-// channel or [sluice.Lane].
+// In waits for channels by [sluice.Select] if they have a method Ready (see
+// [sluice.TryReceiver]). It starts a goroutine for each other receiver, which calls Recv
+// and ends before In returns: a Recv must end when its context does. If out is a
+// [sluice.BatchSender], In sends it whole runs. In allocates only at the start.
+//
+// In panics if ctx, out or one of in is nil, or is a channel that no constructor has
+// made, before it receives anything.
 func In[T any](ctx context.Context, out sluice.Sender[T], in ...sluice.Receiver[T]) (unsent []T, err error) {
 	if ctx == nil {
 		panic("fan: In: nil context")
 	}
-	requireSender("In", out)
-	inputs := make([]input[T], len(in))
-	open := make([]sluice.Case, len(in))
-	for i, r := range in {
-		ready, ok := r.(sluice.TryReceiver[T])
-		if !ok {
-			panic(fmt.Sprintf("fan: In: %T has no Ready", r))
-		}
-		inputs[i] = input[T]{r, sluice.OnRecv(ready)}
-		open[i] = inputs[i].next
+	made.Require("fan: In", "sender", out)
+	for _, r := range in {
+		made.Require("fan: In", "receiver", r)
 	}
-	batches, _ := out.(sluice.BatchSender[T])
-	var zero T
-	run := make([]T, 0, maxRun)
-	for len(open) > 0 {
-		chosen, err := sluice.Select(ctx, open...)
-		if chosen == nil {
-			return nil, err
+	m := merger[T]{out: out, run: make([]T, 0, maxRun)}
+	m.batches, _ = out.(sluice.BatchSender[T])
+	work, cancel := ctx, func() {}
+	for _, r := range in {
+		if _, ok := stage.Unwrap(r).(sluice.TryReceiver[T]); !ok {
+			work, cancel = context.WithCancel(ctx)
+			break
 		}
-		if err != nil { // closed
-			open = slices.DeleteFunc(open, func(c sluice.Case) bool { return c == chosen })
-			continue
-		}
-		i := slices.IndexFunc(inputs, func(i input[T]) bool { return i.next == chosen })
-		run = append(run, inputs[i].next.Value)
-		inputs[i].next.Value = zero
-		for len(run) < maxRun {
-			v, err := inputs[i].receiver.TryRecv()
-			if err != nil { // closed: the next Select reports it again
-				break
-			}
-			run = append(run, v)
-		}
-		if n, err := sendRun(ctx, out, batches, run); err != nil {
-			clear(run[:n])
-			return run[n:], err
-		}
-		clear(run)
-		run = run[:0]
 	}
-	return nil, nil
+	for _, r := range in {
+		m.add(work, r)
+	}
+	drained := false
+	defer func() {
+		cancel()
+		if !drained {
+			m.end(&unsent)
+		}
+	}()
+	err = m.merge(ctx)
+	drained = err == nil
+	if len(m.run) > 0 {
+		unsent = m.run
+	}
+	return unsent, err
 }
 
-// sendRun sends run to out, which is batches if that is not nil, and returns how
-// many values it sent.
-func sendRun[T any](ctx context.Context, out sluice.Sender[T], batches sluice.BatchSender[T], run []T) (n int, err error) {
-	if batches != nil {
-		n, err = batches.SendBatch(ctx, run)
-		if n < 0 || n > len(run) || n < len(run) && err == nil {
-			panic(fmt.Sprintf("fan: In: SendBatch of %d values returned %d, %v", len(run), n, err))
+// A merger is a call of In.
+type merger[T any] struct {
+	out     sluice.Sender[T]
+	batches sluice.BatchSender[T] // out, if it is one
+	inputs  []input[T]            // in the order of cases
+	cases   []sluice.Case
+	run     []T // received and not yet sent
+}
+
+// An input is a channel that In receives from.
+type input[T any] struct {
+	source sluice.Receiver[T]
+	next   *sluice.RecvCase[T]
+	try    func() (T, error)
+	pump   *pump[T] // of a source that is no TryReceiver
+}
+
+// add adds an input. ctx ends its pump, if it needs one.
+func (m *merger[T]) add(ctx context.Context, source sluice.Receiver[T]) {
+	i := input[T]{source: source}
+	if r, ok := stage.Unwrap(source).(sluice.TryReceiver[T]); ok {
+		i.next, i.try = sluice.OnRecv(r), r.TryRecv
+	} else {
+		i.pump = startPump(ctx, source)
+		i.next, i.try = sluice.OnRecv(i.pump.values), i.pump.values.TryRecv
+	}
+	m.inputs = append(m.inputs, i)
+	m.cases = append(m.cases, i.next)
+}
+
+// merge moves values until all inputs are drained.
+func (m *merger[T]) merge(ctx context.Context) error {
+	var zero T
+	for len(m.cases) > 0 {
+		chosen, err := sluice.Select(ctx, m.cases...)
+		if chosen == nil {
+			return err
+		}
+		at := slices.Index(m.cases, chosen)
+		i := &m.inputs[at]
+		if err == nil {
+			m.run = append(m.run, i.next.Value)
+			i.next.Value = zero
+			err = m.fill(i)
+		}
+		n, failed := m.send(ctx)
+		clear(m.run[:n])
+		if failed != nil {
+			m.run = m.run[n:]
+			return failed
+		}
+		m.run = m.run[:0]
+		switch {
+		case err == nil:
+		case errors.Is(err, sluice.ErrClosed):
+			if i.pump != nil && i.pump.failed() != nil {
+				return i.pump.failed()
+			}
+			m.cases = slices.Delete(m.cases, at, at+1)
+			m.inputs = slices.Delete(m.inputs, at, at+1)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// fill adds the values to the run that are there. It returns the error with which
+// the input ended, if it has.
+func (m *merger[T]) fill(i *input[T]) error {
+	for len(m.run) < maxRun {
+		v, err := i.try()
+		if errors.Is(err, sluice.ErrEmpty) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		m.run = append(m.run, v)
+	}
+	return nil
+}
+
+// send sends the run and returns how many values it sent.
+func (m *merger[T]) send(ctx context.Context) (n int, err error) {
+	if len(m.run) == 0 {
+		return 0, nil
+	}
+	if m.batches != nil {
+		n, err = m.batches.SendBatch(ctx, m.run)
+		if n < 0 || n > len(m.run) || n < len(m.run) && err == nil {
+			panic(fmt.Sprintf("fan: In: SendBatch of %d values returned %d, %v", len(m.run), n, err))
 		}
 		return n, err
 	}
 	var zero T
-	for i, v := range run {
-		if err := out.Send(ctx, v); err != nil {
+	for i, v := range m.run {
+		if err := m.out.Send(ctx, v); err != nil {
 			return i, err
 		}
-		run[i] = zero
+		m.run[i] = zero
 	}
-	return len(run), nil
+	return len(m.run), nil
 }
 
-// requireSender panics, in the name of function, if s is nil, or a channel or lane
-// that no constructor has made: it could not send the values that function would
-// receive. A nil pointer of another type may be a sender.
-func requireSender[T any](function string, s sluice.Sender[T]) {
-	made.Require("fan: "+function, "sender", s)
+// end closes the inputs that are open, waits for their pumps, and adds the values
+// that those hold to unsent.
+func (m *merger[T]) end(unsent *[]T) {
+	for _, i := range m.inputs {
+		stage.End(i.source)
+	}
+	for _, i := range m.inputs {
+		if i.pump != nil {
+			*unsent = append(*unsent, i.pump.wait()...)
+		}
+	}
 }

@@ -6,107 +6,213 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/made"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
-// An output is a channel that Out sends to.
-type output[T any] struct {
-	sender sluice.Sender[T]
-	next   *sluice.SendCase[T]
-}
-
-// Out receives values from in and sends each of them to every channel of out, in
-// the order in which it received them, until in is closed and drained. Then it
-// returns a nil error, and leaves out open.
+// Out receives values from in and sends each of them to every channel of out, in the
+// order in which it received them, until in is closed and drained. Then it returns a
+// nil error and leaves out open.
 //
-// The overflow policy of a slow output decides what happens. Under [sluice.Block]
-// Out waits for that output: the others have got the value meanwhile, and wait for
-// their next one. Under the other policies Out does not wait: an output misses
-// the values that [sluice.Reject] refuses, and those that are too large for its limit
-// in bytes. An output that is closed is left out from then on; when all are, Out
-// fails with [sluice.ErrClosed]. Out notices a closed output when it has a value to
-// send.
+// The overflow policy of a slow output decides what happens. Under [sluice.Block] Out
+// waits for that output; the others have received the value meanwhile, and wait for the
+// next one. Under the other policies Out does not wait: an output misses the values
+// that [sluice.Reject] refuses. It also misses values that are too large for it
+// ([sluice.ErrTooLarge]). An output that is closed is left out from then on. Out notices
+// that when it has a value to send.
 //
-// After an error, missed are the outputs that v, the value received last, did not
-// reach: those that Out was waiting for when ctx ended it, or those that were closed
-// before they got v, when none is left. The other outputs have v, or are closed, or
-// their policy refused it. If missed is empty there is no such value.
+// Out ends early if ctx is done, if in fails with an error other than
+// [sluice.ErrClosed], if an output fails with any other error than those above, and with
+// ErrClosed when all outputs are closed. Then it closes in, and returns v, the value
+// received last, and missed, the outputs that v did not reach because of the early end.
+// The other outputs have v, or are closed, or their policy refused it. If missed is
+// empty, v means nothing.
 //
-// Out waits for the outputs by [sluice.Select]. It starts no goroutine, and allocates
-// only at the start and at the end. A nil context, receiver or sender panics.
+// Out waits for channels of package sluice by [sluice.Select]. For each sender of
+// another type, [sluice.Lane] included, it starts a goroutine when that one has no
+// room for the first time. The goroutine calls Send and ends before Out returns: a Send
+// must end when its context does. Out allocates only at the start and at the end.
+//
+// Out panics if ctx, in or one of out is nil, or is a channel that no constructor has
+// made, before it receives anything.
 func Out[T any](ctx context.Context, in sluice.Receiver[T], out ...sluice.Sender[T]) (v T, missed []sluice.Sender[T], err error) {
 	if ctx == nil {
 		panic("fan: Out: nil context")
 	}
-	if in == nil {
-		panic("fan: Out: nil receiver")
+	made.Require("fan: Out", "receiver", in)
+	for _, s := range out {
+		made.Require("fan: Out", "sender", s)
 	}
-	var zero T
-	outputs := make([]output[T], len(out))
-	for i, s := range out {
-		outputs[i] = output[T]{s, sluice.OnSend(s, zero)}
+	d := distributor[T]{slow: make([]sluice.Case, 0, len(out))}
+	work, cancel := ctx, func() {}
+	if slices.ContainsFunc(out, func(s sluice.Sender[T]) bool { return !selectable(s) }) {
+		work, cancel = context.WithCancel(ctx)
 	}
-	slow := make([]sluice.Case, 0, len(out))
-	for len(outputs) > 0 {
-		v, err = in.Recv(ctx)
-		if errors.Is(err, sluice.ErrClosed) {
-			return zero, nil, nil
+	for _, s := range out {
+		d.add(work, s)
+	}
+	drained := false
+	defer func() {
+		cancel()
+		if !drained {
+			stage.End(in)
 		}
+		for _, o := range d.outputs {
+			o.end()
+		}
+	}()
+	var zero T
+	for len(d.outputs) > 0 {
+		v = zero // not kept alive while Out waits for the next value
+		v, err = in.Recv(ctx)
 		if err != nil {
+			drained = errors.Is(err, sluice.ErrClosed)
+			if drained {
+				err = nil
+			}
 			return zero, nil, err
 		}
-		if missed, err = sendAll(ctx, v, &outputs, slow); err != nil {
-			return v, missed, err
+		missed, err = d.send(ctx, v)
+		if err != nil {
+			cancel()
+			return v, d.missing(missed), err
 		}
 	}
 	return v, missed, sluice.ErrClosed
 }
 
-// sendAll sends v to all outputs, and removes those that are closed. slow is space
-// for the cases that must be waited for. missed are the outputs that were closed; or,
-// if sendAll fails, those that it was waiting for.
-func sendAll[T any](ctx context.Context, v T, outputs *[]output[T], slow []sluice.Case) (missed []sluice.Sender[T], err error) {
-	var zero T
-	var gone []sluice.Case
-	for _, s := range *outputs {
-		s.next.Value = v
-		chosen, err := sluice.Select(ctx, s.next, sluice.Default)
-		if chosen == sluice.Default {
-			slow = append(slow, s.next)
-			continue
-		}
-		s.next.Value = zero
-		if errors.Is(err, sluice.ErrClosed) {
-			gone = append(gone, s.next)
-		}
+// selectable reports whether a Select waits for s without a timer.
+func selectable[T any](s sluice.Sender[T]) bool {
+	_, receives := s.(sluice.TryReceiver[T]) // a Lane does not
+	return receives && made.Own(s)
+}
+
+// A distributor is a call of Out.
+type distributor[T any] struct {
+	outputs []*output[T] // that are open
+	slow    []sluice.Case
+}
+
+// An output is a channel that Out sends to.
+type output[T any] struct {
+	sender  sluice.Sender[T]
+	next    *sluice.SendCase[T] // nil if the sender has a courier
+	courier *courier[T]
+}
+
+// add adds an output. ctx ends its courier, if it needs one.
+func (d *distributor[T]) add(ctx context.Context, s sluice.Sender[T]) {
+	o := &output[T]{sender: s}
+	if selectable(s) {
+		var zero T
+		o.next = sluice.OnSend(s, zero)
+	} else {
+		o.courier = newCourier(ctx, s)
 	}
-	for len(slow) > 0 {
-		chosen, err := sluice.Select(ctx, slow...)
-		if chosen == nil {
-			for _, s := range *outputs {
-				if slices.Contains(slow, sluice.Case(s.next)) {
-					missed = append(missed, s.sender)
-				}
+	d.outputs = append(d.outputs, o)
+}
+
+// send sends v to all outputs and removes those that are closed: they are missed. If
+// it fails, missed are the output that failed and those that it has not come to.
+func (d *distributor[T]) send(ctx context.Context, v T) (missed []sluice.Sender[T], err error) {
+	var gone []*output[T]
+	d.slow = d.slow[:0]
+	for i, o := range d.outputs {
+		sent, err := o.trySend(ctx, v)
+		switch {
+		case !sent:
+			d.slow = append(d.slow, o.waiting())
+		case errors.Is(err, sluice.ErrClosed):
+			gone = append(gone, o)
+		case fatal(err):
+			for _, o := range d.outputs[i:] {
+				missed = append(missed, o.sender)
 			}
 			return missed, err
 		}
-		chosen.(*sluice.SendCase[T]).Value = zero
-		if errors.Is(err, sluice.ErrClosed) {
-			gone = append(gone, chosen)
+	}
+	for len(d.slow) > 0 {
+		chosen, err := sluice.Select(ctx, d.slow...)
+		if chosen == nil {
+			return nil, err
 		}
-		slow = slices.DeleteFunc(slow, func(c sluice.Case) bool { return c == chosen })
+		d.slow = slices.DeleteFunc(d.slow, func(c sluice.Case) bool { return c == chosen })
+		o := d.outputs[slices.IndexFunc(d.outputs, func(o *output[T]) bool { return o.waiting() == chosen })]
+		switch err = o.sent(err); {
+		case errors.Is(err, sluice.ErrClosed):
+			gone = append(gone, o)
+		case fatal(err):
+			return []sluice.Sender[T]{o.sender}, err
+		}
 	}
 	if len(gone) == 0 {
 		return nil, nil
 	}
-	open := (*outputs)[:0]
-	for _, s := range *outputs {
-		if slices.Contains(gone, sluice.Case(s.next)) {
-			missed = append(missed, s.sender)
-		} else {
-			open = append(open, s)
+	d.outputs = slices.DeleteFunc(d.outputs, func(o *output[T]) bool {
+		if !slices.Contains(gone, o) {
+			return false
+		}
+		missed = append(missed, o.sender)
+		o.end()
+		return true
+	})
+	return missed, nil
+}
+
+// fatal reports whether an error of an output ends Out.
+func fatal(err error) bool {
+	return err != nil && !errors.Is(err, sluice.ErrFull) && !errors.Is(err, sluice.ErrTooLarge)
+}
+
+// missing adds to missed the outputs that Out was waiting for and that the value has
+// not reached. The context of couriers is done.
+func (d *distributor[T]) missing(missed []sluice.Sender[T]) []sluice.Sender[T] {
+	for _, o := range d.outputs {
+		if !slices.Contains(d.slow, o.waiting()) {
+			continue
+		}
+		if o.courier == nil || o.courier.result() != nil {
+			missed = append(missed, o.sender)
 		}
 	}
-	clear((*outputs)[len(open):])
-	*outputs = open
-	return missed, nil
+	return missed
+}
+
+// trySend sends v if that is possible at once, and otherwise begins to.
+func (o *output[T]) trySend(ctx context.Context, v T) (sent bool, err error) {
+	if o.courier != nil {
+		return o.courier.trySend(v)
+	}
+	o.next.Value = v
+	chosen, err := sluice.Select(ctx, o.next, sluice.Default)
+	if chosen == sluice.Default {
+		return false, nil
+	}
+	return true, o.sent(err)
+}
+
+// waiting returns the case that is chosen when the value that the output was slow to
+// accept is sent.
+func (o *output[T]) waiting() sluice.Case {
+	if o.courier != nil {
+		return o.courier.done
+	}
+	return o.next
+}
+
+// sent returns the error of a send, if that of its case is err.
+func (o *output[T]) sent(err error) error {
+	if o.courier != nil {
+		return o.courier.taken()
+	}
+	var zero T
+	o.next.Value = zero
+	return err
+}
+
+// end ends the courier.
+func (o *output[T]) end() {
+	if o.courier != nil {
+		o.courier.end()
+	}
 }

@@ -98,7 +98,7 @@ func TestOutEndsEarly(t *testing.T) {
 		var v int
 		var missed []sluice.Sender[int]
 		var err error
-		run := func() { v, missed, err = fan.Out(ctx, source, a, b, c) }
+		run := func() { v, missed, err = fan.Out(ctx, sluice.LeaveOpen(source), a, b, c) }
 		go run()
 		_ = source.TrySend(5)
 		synctest.Wait()
@@ -107,7 +107,7 @@ func TestOutEndsEarly(t *testing.T) {
 		if v != 5 || err != context.Canceled || !slices.Equal(missed, []sluice.Sender[int]{c}) || a.Len() != 1 || b.Len() != 1 {
 			t.Errorf("cancelled: %d, %v, %v", v, missed, err)
 		}
-		if v, missed, err = fan.Out(ctx, source, a, b, c); v != 0 || err != context.Canceled || missed != nil {
+		if v, missed, err = fan.Out(ctx, sluice.LeaveOpen(source), a, b, c); v != 0 || err != context.Canceled || missed != nil {
 			t.Errorf("without a value: %d, %v, %v", v, missed, err)
 		}
 		ctx = context.Background()

@@ -84,11 +84,13 @@ var rooms = map[string]room{
 	},
 	"fan": {
 		imports: permissions{
-			"./":              "what values come from and go to, and Select",
-			"./internal/made": "to refuse a channel that no constructor made",
+			"./":               "what values come from and go to, and Select",
+			"./internal/made":  "to refuse a channel that no constructor made; Select waits for one of sluice without a timer",
+			"./internal/stage": "an early end closes the inputs",
 		},
 		tests: permissions{
 			"./sluicetest": "values that must not be kept alive",
+			"./workers":    "results are an input",
 		},
 	},
 	"debug": {

@@ -24,3 +24,9 @@ func Require(function, role string, channel any) {
 		panic(fmt.Sprintf("%s: the %s is a %T that no constructor made", function, role, channel))
 	}
 }
+
+// Own reports whether channel is a pointer to a type of package sluice.
+func Own(channel any) bool {
+	t := reflect.TypeOf(channel)
+	return t != nil && t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "github.com/sluice-go/sluice"
+}

@@ -48,3 +48,18 @@ func refusal(channel any) (text string) {
 	made.Require("f", "sender", channel)
 	return ""
 }
+
+func TestOwn(t *testing.T) {
+	for channel, want := range map[any]bool{
+		sluice.NewBounded[int](1, nil):        true,
+		sluice.NewSharded[int](1, nil).Lane(): true,
+		(*sluice.Elastic[int])(nil):           true,
+		new(foreign):                          false,
+		foreign{}:                             false,
+		nil:                                   false,
+	} {
+		if made.Own(channel) != want {
+			t.Errorf("Own of %T is not %v", channel, want)
+		}
+	}
+}

@@ -1,0 +1,399 @@
+package fan_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/fan"
+	"github.com/sluice-go/sluice/workers"
+)
+
+var errPlanted = errors.New("planted")
+
+// A plain channel has the methods of a Receiver and a Sender, and no others. before is
+// called first by Recv and Send.
+type plain struct {
+	c      *sluice.Bounded[int]
+	before func() error
+}
+
+func newPlain(capacity int) *plain {
+	return &plain{sluice.NewBounded[int](capacity, nil), func() error { return nil }}
+}
+
+func (p *plain) Send(ctx context.Context, v int) error {
+	if err := p.before(); err != nil {
+		return err
+	}
+	return p.c.Send(ctx, v)
+}
+
+func (p *plain) Recv(ctx context.Context) (int, error) {
+	if err := p.before(); err != nil {
+		return 0, err
+	}
+	return p.c.Recv(ctx)
+}
+
+func (p *plain) TrySend(v int) error   { return p.c.TrySend(v) }
+func (p *plain) TryRecv() (int, error) { return p.c.TryRecv() }
+func (p *plain) Close()                { p.c.Close() }
+
+// TestInForeign: values of receivers without Ready arrive once and in order, beside
+// those of a kind and of results.
+func TestInForeign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // no goroutine may be left
+		const n = 500
+		ctx := t.Context()
+		a, b, kind, jobs := newPlain(1), newPlain(64), sluice.NewElastic[int](n, nil), sluice.NewBounded[int](4, nil)
+		for base, s := range []sluice.Sender[int]{a, b, kind, jobs} {
+			go func() {
+				defer s.Close()
+				for i := range n {
+					_ = s.Send(ctx, base*n+i)
+				}
+			}()
+		}
+		results := workers.Map(ctx, jobs, 3, func(_ context.Context, v int) (int, error) { return v, nil },
+			&workers.MapOptions[int]{Ordered: true})
+		into := sluice.NewBounded[int](8, nil)
+		go func() {
+			defer into.Close()
+			if unsent, err := fan.In(ctx, into, a, b, kind, results); unsent != nil || err != nil {
+				t.Errorf("%v, %v", unsent, err)
+			}
+		}()
+		next := make([]int, 4)
+		for v, err := into.Recv(ctx); err == nil; v, err = into.Recv(ctx) {
+			if source := v / n; v%n != next[source] {
+				t.Fatalf("source %d: %d after %d", source, v%n, next[source]-1)
+			}
+			next[v/n]++
+		}
+		if !slices.Equal(next, []int{n, n, n, n}) {
+			t.Errorf("%v values arrived, not %d of each", next, n)
+		}
+	})
+}
+
+// TestInForeignHandsBack: values in flight in its goroutines are unsent, too, whenever
+// In ends.
+func TestInForeignHandsBack(t *testing.T) {
+	for cut := range 60 {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 300
+			ctx, cancel := context.WithCancel(t.Context())
+			a, b := newPlain(1), newPlain(16)
+			var accepted, seen []int
+			var mu sync.Mutex
+			var senders sync.WaitGroup
+			for base, p := range []*plain{a, b} {
+				senders.Go(func() {
+					for i := range n {
+						v := base*n + i
+						if p.Send(context.Background(), v) != nil {
+							return // closed by the early end
+						}
+						mu.Lock()
+						accepted = append(accepted, v)
+						mu.Unlock()
+					}
+				})
+			}
+			into := sluice.NewBounded[int](1+cut, nil)
+			var unsent []int
+			var err error
+			go func() { unsent, err = fan.In(ctx, into, a, b) }()
+			if cut%2 == 0 {
+				synctest.Wait()
+			}
+			cancel()
+			senders.Wait()
+			if synctest.Wait(); err != context.Canceled {
+				t.Errorf("ended with %v", err)
+			}
+			into.Close()
+			seen = append(seen, drained(into)...)
+			seen = append(seen, unsent...)
+			seen = append(seen, drained(a)...)
+			seen = append(seen, drained(b)...)
+			for _, base := range []int{0, n} {
+				var order []int
+				for _, v := range seen {
+					if v/n*n == base {
+						order = append(order, v)
+					}
+				}
+				if !slices.IsSorted(order) {
+					t.Errorf("out of order: %v", order)
+				}
+			}
+			slices.Sort(seen)
+			slices.Sort(accepted)
+			if !slices.Equal(seen, accepted) {
+				t.Errorf("%d values were sent, %d are there", len(accepted), len(seen))
+			}
+		})
+	}
+}
+
+// TestInClosesInputs: at an early end, of whatever kind, senders of all inputs are
+// freed, and goroutines have ended. An input that is wrapped stays open.
+func TestInClosesInputs(t *testing.T) {
+	for name, end := range map[string]func(cancel func(), into *sluice.Bounded[int], foreign *plain) error{
+		"cancel": func(cancel func(), _ *sluice.Bounded[int], _ *plain) error { cancel(); return context.Canceled },
+		"closed": func(_ func(), into *sluice.Bounded[int], _ *plain) error { into.Close(); return sluice.ErrClosed },
+		"error":  func(_ func(), _ *sluice.Bounded[int], p *plain) error { return fails(p, func() {}) },
+		"panic":  func(_ func(), _ *sluice.Bounded[int], p *plain) error { return fails(p, func() { panic(errPlanted) }) },
+		"Goexit": func(_ func(), _ *sluice.Bounded[int], p *plain) error { return fails(p, runtime.Goexit) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				kind, foreign, open, into := sluice.NewBounded[int](1, nil), newPlain(1), sluice.NewBounded[int](9, nil), sluice.NewBounded[int](1, nil)
+				var failed, value any
+				go func() {
+					defer func() { value = recover() }()
+					_, failed = fan.In(ctx, into, kind, foreign, sluice.LeaveOpen(open))
+				}()
+				var freed []error
+				for _, s := range []sluice.Sender[int]{kind, foreign.c} {
+					go func() {
+						var err error
+						for err == nil {
+							err = s.Send(context.Background(), 0)
+						}
+						freed = append(freed, err)
+					}()
+				}
+				synctest.Wait()
+				want := end(cancel, into, foreign)
+				go func() { // makes room
+					for {
+						if _, err := into.Recv(ctx); err != nil {
+							return
+						}
+					}
+				}()
+				synctest.Wait()
+				cancel()
+				switch synctest.Wait(); {
+				case name == "panic" && value != errPlanted, name != "panic" && value != nil:
+					t.Errorf("panicked with %v", value)
+				case name == "Goexit" && failed == nil, name != "panic" && name != "Goexit" && failed != want:
+					t.Errorf("In: %v, want %v", failed, want)
+				}
+				if !slices.Equal(freed, []error{sluice.ErrClosed, sluice.ErrClosed}) {
+					t.Errorf("senders: %v", freed)
+				}
+				if err := open.TrySend(1); err != nil {
+					t.Errorf("the wrapped input: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// fails has the next Recv of p call f, and then fail.
+func fails(p *plain, f func()) error {
+	p.before = func() error { f(); return errPlanted }
+	return errPlanted
+}
+
+// TestInOfFailedResults: the error of a job, and its panic, end In after the results
+// before it.
+func TestInOfFailedResults(t *testing.T) {
+	for _, way := range []string{"error", "panic"} {
+		synctest.Test(t, func(t *testing.T) {
+			jobs, other, into := sluice.NewBounded[int](4, nil), sluice.NewBounded[int](1, nil), sluice.NewBounded[int](99, nil)
+			var sent error
+			go func() {
+				for i := 0; sent == nil; i++ {
+					sent = jobs.Send(t.Context(), i)
+				}
+			}()
+			results := workers.Map(t.Context(), jobs, 3, func(_ context.Context, v int) (int, error) {
+				if v == 30 && way == "panic" {
+					panic(errPlanted)
+				}
+				if v == 30 {
+					return 0, errPlanted
+				}
+				return v, nil
+			}, &workers.MapOptions[int]{Ordered: true})
+			var value any
+			var unsent []int
+			var err error
+			func() {
+				defer func() { value = recover() }()
+				unsent, err = fan.In(t.Context(), into, results, other)
+			}()
+			p, _ := value.(*workers.PanicError)
+			if way == "panic" && !errors.Is(p, errPlanted) || way == "error" && (err != errPlanted || unsent != nil || value != nil) {
+				t.Errorf("%s: %v, %v, panic %v", way, unsent, err, value)
+			}
+			if synctest.Wait(); way == "error" && into.Len() != 30 || sent != sluice.ErrClosed || other.TrySend(1) != sluice.ErrClosed {
+				t.Errorf("%s: %d results arrived, Send: %v", way, into.Len(), sent)
+			}
+		})
+	}
+}
+
+// TestOutForeign: each output gets each value, in order, at its own speed, without a
+// timer.
+func TestOutForeign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // no goroutine may be left
+		const n = 200
+		ctx := t.Context()
+		source, sharded := sluice.NewBounded[int](4, nil), sluice.NewSharded[int](1, nil)
+		slow, fast, kind := newPlain(1), newPlain(n), sluice.NewBounded[int](1, nil)
+		lane := sharded.Lane()
+		go func() {
+			feed(source, n)
+		}()
+		var all sync.WaitGroup
+		for name, r := range map[string]sluice.Receiver[int]{"slow": slow.c, "fast": fast.c, "kind": kind, "lane": sharded} {
+			all.Go(func() {
+				for want := range n {
+					if name == "slow" {
+						time.Sleep(time.Millisecond)
+					}
+					if v, err := r.Recv(ctx); v != want || err != nil {
+						t.Errorf("%s: %d, %v, want %d", name, v, err, want)
+						return
+					}
+				}
+			})
+		}
+		began := time.Now()
+		if v, missed, err := fan.Out(ctx, source, slow, fast, kind, lane); v != 0 || missed != nil || err != nil {
+			t.Errorf("%v, %v, %v", v, missed, err)
+		}
+		all.Wait()
+		if took := time.Since(began); took != n*time.Millisecond {
+			t.Errorf("took %v for %d values of a millisecond", took, n)
+		}
+	})
+}
+
+// feed sends 0 … n-1 and closes.
+func feed(s sluice.Sender[int], n int) {
+	defer s.Close()
+	for i := range n {
+		_ = s.Send(context.Background(), i)
+	}
+}
+
+// TestOutForeignEndsEarly: which outputs the last value did not reach, and that in is
+// closed.
+func TestOutForeignEndsEarly(t *testing.T) {
+	for _, how := range []string{"cancel", "error", "closed", "full", "panic", "Goexit"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				source := sluice.NewBounded[int](1, nil)
+				a, b, kind := newPlain(1), newPlain(1), sluice.NewBounded[int](1, nil)
+				_ = a.TrySend(0) // has no room
+				var sent error
+				go func() {
+					for i := 1; sent == nil; i++ {
+						sent = source.Send(context.Background(), i)
+					}
+				}()
+				switch how {
+				case "error":
+					_ = fails(a, func() {})
+				case "full":
+					a.before = func() error { return sluice.ErrFull }
+				case "panic":
+					_ = fails(a, func() { panic(errPlanted) })
+				case "Goexit":
+					_ = fails(a, runtime.Goexit)
+				}
+				var v int
+				var missed []sluice.Sender[int]
+				var err error
+				var value any
+				go func() {
+					defer func() { value = recover() }()
+					v, missed, err = fan.Out(ctx, source, a, b, kind)
+				}()
+				synctest.Wait()
+				var want []sluice.Sender[int]
+				wantErr := errPlanted
+				switch how {
+				case "cancel":
+					if b.c.Len() != 1 || kind.Len() != 1 {
+						t.Error("a slow output keeps the value from others")
+					}
+					cancel()
+					want, wantErr = []sluice.Sender[int]{a}, context.Canceled
+				case "closed", "full": // the others go on: b is slow now
+					if how == "closed" {
+						a.Close()
+						synctest.Wait()
+					}
+					_, _ = kind.TryRecv()
+					synctest.Wait()
+					cancel()
+					want, wantErr = []sluice.Sender[int]{b}, context.Canceled
+				case "error":
+					want = []sluice.Sender[int]{a}
+				}
+				synctest.Wait()
+				switch {
+				case how == "panic":
+					if value != errPlanted {
+						t.Errorf("panicked with %v", value)
+					}
+				case how == "Goexit":
+					if err == nil {
+						t.Error("no error")
+					}
+				case err != wantErr || !slices.Equal(missed, want) || v == 0 || value != nil:
+					t.Errorf("%d, %v, %v, want %v, %v", v, names(missed, a, b, kind), err, names(want, a, b, kind), wantErr)
+				}
+				if sent != sluice.ErrClosed {
+					t.Errorf("Send: %v", sent)
+				}
+			})
+		})
+	}
+}
+
+// names returns the positions of some senders among all.
+func names(some []sluice.Sender[int], all ...sluice.Sender[int]) (names []string) {
+	for _, s := range some {
+		names = append(names, fmt.Sprint(slices.Index(all, s)))
+	}
+	return names
+}
+
+// TestOutFatalError: outputs that a value has not come to are missed, too.
+func TestOutFatalError(t *testing.T) {
+	source, before, after := sluice.NewBounded[int](1, nil), sluice.NewBounded[int](1, nil), sluice.NewBounded[int](1, nil)
+	broken := refusing{newPlain(1)}
+	_ = source.TrySend(7)
+	v, missed, err := fan.Out(t.Context(), source, before, broken, after)
+	if v != 7 || err != errPlanted || !slices.Equal(missed, []sluice.Sender[int]{broken, after}) || before.Len() != 1 || after.Len() != 0 {
+		t.Errorf("%d, %d missed, %v", v, len(missed), err)
+	}
+	if source.TrySend(1) != sluice.ErrClosed {
+		t.Error("the source is open")
+	}
+}
+
+// refusing is a sender whose TrySend fails.
+type refusing struct{ *plain }
+
+func (refusing) TrySend(int) error { return errPlanted }
