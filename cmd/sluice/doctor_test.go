@@ -136,7 +136,7 @@ func TestDoctorMistakes(t *testing.T) {
 		{[]string{"-cheap", "empty"}, "-cheap"},
 		{[]string{"-save", ".", address}, "the current folder"},
 		{[]string{"-metrics", "/m", "empty"}, "-metrics"},
-		{[]string{"-prices", "empty", address}, "empty: is not a results.json"},
+		{[]string{"-prices", "empty", address}, "empty: not written by sluice lab"},
 		{[]string{"-prices", "nonesuch", address}, "nonesuch"},
 		{[]string{"-html", "nonesuch/page.html", address}, "nonesuch: no such file or directory"},
 		{[]string{"-html", "empty/page.html", address}, "empty is no folder"},

@@ -554,8 +554,11 @@ var rooms = map[string]room{
 			"./cmd/sluice/internal/plot":    "predicted gains on the page",
 			"./cmd/sluice/internal/profile": "what is judged",
 			"./cmd/sluice/internal/format":  lineBreaks,
-			"./cmd/sluice/internal/report":  "the style of all pages",
+			"./cmd/sluice/internal/report":  "the style of all pages, and results.json",
+			"./cmd/sluice/internal/lab":     "the contenders whose figures are prices",
+			"./cmd/sluice/internal/measure": "labels and units of results.json",
 		},
+		tests: permissions{"./cmd/sluice/internal/stat": "what a figure of the lab is"},
 	},
 	"cmd/sluice/internal/host": {
 		imports: permissions{"./bench/cacheline": "how far the cores are from each other"},

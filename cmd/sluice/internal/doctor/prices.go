@@ -1,11 +1,13 @@
 package doctor
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 // Prices are the costs of operations on built-in channels on one machine, in
@@ -56,61 +58,29 @@ func ReadPrices(path string) (Prices, error) {
 	return p, nil
 }
 
-// labRun is the part of results.json with the prices.
-type labRun struct {
-	Schema  int `json:"schema"`
-	Machine struct {
-		CPU    string `json:"cpu"`
-		CPUs   int    `json:"cpus"`
-		GOOS   string `json:"goos"`
-		GOARCH string `json:"goarch"`
-		Go     string `json:"go"`
-	} `json:"machine"`
-	Experiments []struct {
-		Name     string `json:"name"`
-		Sections []struct {
-			Name   string `json:"name"`
-			Points []struct {
-				Panel          string `json:"panel"`
-				X              string `json:"x"`
-				Procs          int    `json:"gomaxprocs"`
-				Oversubscribed bool   `json:"oversubscribed"`
-				Entries        []struct {
-					Contender string `json:"contender"`
-					Summaries map[string]struct {
-						Median float64 `json:"median"`
-					} `json:"summaries"`
-				} `json:"entries"`
-			} `json:"points"`
-		} `json:"sections"`
-	} `json:"experiments"`
-}
-
-// labSchema is the supported version of results.json.
-const labSchema = 1
-
 func parsePrices(r io.Reader) (Prices, error) {
-	var run labRun
-	if err := json.NewDecoder(r).Decode(&run); err != nil {
-		return Prices{}, fmt.Errorf("is not a results.json of sluice lab: %w", err)
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return Prices{}, err
 	}
-	if run.Schema != labSchema {
-		return Prices{}, fmt.Errorf("unsupported schema %d (want %d)", run.Schema, labSchema)
+	run, err := report.Decode(text)
+	if err != nil {
+		return Prices{}, err
 	}
 	p := Reference()
 	measured := 0
 	for _, at := range labPrices {
-		if ns, ok := run.find(at); ok {
+		if ns, ok := at.find(run); ok {
 			*at.price(&p) = ns / at.per
 			measured++
 		}
 	}
 	if measured == 0 {
-		return Prices{}, fmt.Errorf("has no prices: run sluice lab direct-send cpu-scaling")
+		return Prices{}, fmt.Errorf("no prices: run sluice lab %s %s", lab.DirectSend, lab.CPUScaling)
 	}
 	m := run.Machine
 	p.OtherMachine = false
-	p.Source = fmt.Sprintf("the lab on %s, %d CPUs, %s/%s, %s", m.CPU, m.CPUs, m.GOOS, m.GOARCH, m.Go)
+	p.Source = fmt.Sprintf("the lab on %s, %d CPUs, %s/%s, %s", m.CPU, m.CPUs, m.OS, m.Arch, m.Go)
 	if missing := len(labPrices) - measured; missing > 0 {
 		p.Source += fmt.Sprintf("; %d of %d prices from %s", missing, len(labPrices), Reference().Source)
 	}
@@ -119,43 +89,41 @@ func parsePrices(r io.Reader) (Prices, error) {
 
 // A labPrice is the place of a price in results.json.
 type labPrice struct {
-	price                          func(*Prices) *float64
-	experiment, section, panel, by string // panel is a suffix; by is the contender
-	x                              string // "" for the last point that is not oversubscribed
-	onOneP                         bool
-	per                            float64 // prices per figure
+	price      func(*Prices) *float64
+	experiment string
+	section    lab.SectionID
+	labels     []measure.Label
+	contender  lab.ContenderID
+	onOneP     bool
+	per        float64 // prices per figure
 }
 
+var (
+	unbuffered  = []measure.Label{{Key: lab.LabelCapacity, Value: "0"}}
+	manyWorkers = []measure.Label{{Key: lab.LabelCapacity, Value: "100"}, {Key: lab.LabelWorkers, Value: "100"}}
+	oneConsumer = []measure.Label{{Key: lab.LabelWork, Value: string(lab.LoadOneConsumer)}}
+)
+
 var labPrices = []labPrice{
-	{price: func(p *Prices) *float64 { return &p.Unbuffered }, experiment: "direct-send", section: "one-way", by: "native", x: "0", per: 1},
-	{price: func(p *Prices) *float64 { return &p.Wakeup }, experiment: "direct-send", section: "request", by: "native", x: "0", per: 2},
-	{price: func(p *Prices) *float64 { return &p.Buffered }, experiment: "cpu-scaling", section: "shapes", by: "native, 1 to 1", per: 1},
-	{price: func(p *Prices) *float64 { return &p.OneP }, experiment: "cpu-scaling", section: "shapes", by: "native, P to 1", onOneP: true, per: 1},
-	{price: func(p *Prices) *float64 { return &p.Batched }, experiment: "cpu-scaling", section: "remedies", panel: "P producers, one consumer", by: "published, slices", per: 1},
-	{price: func(p *Prices) *float64 { return &p.OwnSlices }, experiment: "cpu-scaling", section: "remedies", panel: "P producers, one consumer", by: "native, slices of each sender", per: 1},
-	{price: func(p *Prices) *float64 { return &p.Sharded }, experiment: "cpu-scaling", section: "producers", by: "sluice.Sharded, lane each, runs", per: 1},
-	{price: func(p *Prices) *float64 { return &p.Contended }, experiment: "buffers", section: "capacity", panel: ", 100 workers", by: "native", x: "100", per: 1},
+	{func(p *Prices) *float64 { return &p.Unbuffered }, lab.DirectSend, lab.SectionOneWay, unbuffered, lab.Native, false, 1},
+	{func(p *Prices) *float64 { return &p.Wakeup }, lab.DirectSend, lab.SectionRequest, unbuffered, lab.Native, false, 2},
+	{func(p *Prices) *float64 { return &p.Buffered }, lab.CPUScaling, lab.SectionShapes, nil, lab.NativeOneToOne, false, 1},
+	{func(p *Prices) *float64 { return &p.OneP }, lab.CPUScaling, lab.SectionShapes, nil, lab.NativeManyToOne, true, 1},
+	{func(p *Prices) *float64 { return &p.Batched }, lab.CPUScaling, lab.SectionRemedies, oneConsumer, lab.SharedSlices, false, 1},
+	{func(p *Prices) *float64 { return &p.OwnSlices }, lab.CPUScaling, lab.SectionRemedies, oneConsumer, lab.OwnSlices, false, 1},
+	{func(p *Prices) *float64 { return &p.Sharded }, lab.CPUScaling, lab.SectionProducers, nil, lab.ShardedLanes, false, 1},
+	{func(p *Prices) *float64 { return &p.Contended }, lab.Buffers, lab.SectionCapacity, manyWorkers, lab.Native, false, 1},
 }
 
 // find returns a median in nanoseconds, of the last point that is not
 // oversubscribed.
-func (run *labRun) find(at labPrice) (ns float64, ok bool) {
-	for _, e := range run.Experiments {
-		for _, s := range e.Sections {
-			if e.Name != at.experiment || s.Name != at.section {
-				continue
-			}
-			for _, p := range s.Points {
-				if p.Oversubscribed || at.onOneP != (p.Procs == 1) ||
-					!strings.HasSuffix(p.Panel, at.panel) || at.x != "" && p.X != at.x {
-					continue
-				}
-				for _, entry := range p.Entries {
-					if median := entry.Summaries["ns/op"].Median; entry.Contender == at.by && median > 0 {
-						ns, ok = median, true
-					}
-				}
-			}
+func (at labPrice) find(run *report.Report) (ns float64, ok bool) {
+	for _, p := range run.Points(at.experiment, at.section, at.labels...) {
+		if p.Oversubscribed || at.onOneP != (p.Procs == 1) {
+			continue
+		}
+		if entry := p.Entry(at.contender); entry != nil && entry.Summaries[measure.NsPerOp].Median > 0 {
+			ns, ok = entry.Summaries[measure.NsPerOp].Median, true
 		}
 	}
 	return ns, ok

@@ -6,34 +6,48 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// entry is a median in results.json.
-func entry(experiment, section, panel, x string, procs int, oversubscribed bool, contender string, ns float64) string {
-	return fmt.Sprintf(`{"name":%q,"sections":[{"name":%q,"points":[{"panel":%q,"x":%q,"gomaxprocs":%d,"oversubscribed":%v,
-		"entries":[{"contender":%q,"summaries":{"ns/op":{"median":%v}}}]}]}]}`, experiment, section, panel, x, procs, oversubscribed, contender, ns)
+// entry is a median in results.json, at a point with labels "key=value".
+func entry(experiment string, section lab.SectionID, labels string, procs int, oversubscribed bool, contender lab.ContenderID, ns float64) string {
+	var list []string
+	for label := range strings.FieldsSeq(labels) {
+		key, value, _ := strings.Cut(label, "=")
+		list = append(list, fmt.Sprintf(`{"key":%q,"value":%q}`, key, value))
+	}
+	return fmt.Sprintf(`{"name":%q,"sections":[{"name":%q,"points":[{"labels":[%s],"gomaxprocs":%d,"oversubscribed":%v,
+		"entries":[{"contender":%q,"summaries":{"ns/op":{"median":%v}}}]}]}]}`,
+		experiment, section, strings.Join(list, ","), procs, oversubscribed, contender, ns)
 }
 
 func results(experiments ...string) string {
-	return `{"schema":1,"machine":{"cpu":"Z80","cpus":4,"goos":"linux","goarch":"amd64","go":"go1.27"},"experiments":[` + strings.Join(experiments, ",") + `]}`
+	return `{"schema":2,"tool":"sluice lab","machine":{"cpu":"Z80","cpus":4,"goos":"linux","goarch":"amd64","go":"go1.27"},"experiments":[` +
+		strings.Join(experiments, ",") + `]}`
 }
 
-// TestPrices: each is read from its place, and from the last point that has its CPUs.
+// TestPrices: each price comes from its place, at the last point that is not
+// oversubscribed.
 func TestPrices(t *testing.T) {
 	p, err := parsePrices(strings.NewReader(results(
-		entry("direct-send", "one-way", "GOMAXPROCS 2", "0", 2, false, "native", 100),
-		entry("direct-send", "one-way", "GOMAXPROCS 4", "0", 4, false, "native", 101),
-		entry("direct-send", "one-way", "GOMAXPROCS 8", "0", 8, true, "native", 999),
-		entry("direct-send", "request", "GOMAXPROCS 2", "0", 2, false, "native", 204),
-		entry("cpu-scaling", "shapes", "", "1", 1, false, "native, P to 1", 103),
-		entry("cpu-scaling", "shapes", "", "2", 2, false, "native, P to 1", 999),
-		entry("cpu-scaling", "shapes", "", "2", 2, false, "native, 1 to 1", 104),
-		entry("cpu-scaling", "remedies", "P producers, one consumer", "2", 2, false, "published, slices", 105),
-		entry("cpu-scaling", "remedies", "P producers, matched consumers", "2", 2, false, "published, slices", 999),
-		entry("cpu-scaling", "remedies", "P producers, one consumer", "2", 2, false, "native, slices of each sender", 106),
-		entry("cpu-scaling", "producers", "", "32", 4, false, "sluice.Sharded, lane each, runs", 107),
-		entry("buffers", "capacity", "GOMAXPROCS 4, 100 workers", "100", 4, false, "native", 108),
-		entry("buffers", "capacity", "GOMAXPROCS 4, 10 workers", "100", 4, false, "native", 999),
+		entry(lab.DirectSend, lab.SectionOneWay, "capacity=0", 2, false, lab.Native, 100),
+		entry(lab.DirectSend, lab.SectionOneWay, "capacity=0", 4, false, lab.Native, 101),
+		entry(lab.DirectSend, lab.SectionOneWay, "capacity=1", 4, false, lab.Native, 999),
+		entry(lab.DirectSend, lab.SectionOneWay, "capacity=0", 8, true, lab.Native, 999),
+		entry(lab.DirectSend, lab.SectionRequest, "capacity=0", 2, false, lab.Native, 204),
+		entry(lab.CPUScaling, lab.SectionShapes, "", 1, false, lab.NativeManyToOne, 103),
+		entry(lab.CPUScaling, lab.SectionShapes, "", 2, false, lab.NativeManyToOne, 999),
+		entry(lab.CPUScaling, lab.SectionShapes, "", 2, false, lab.NativeOneToOne, 104),
+		entry(lab.CPUScaling, lab.SectionRemedies, "work=one-consumer", 2, false, lab.SharedSlices, 105),
+		entry(lab.CPUScaling, lab.SectionRemedies, "work=matched", 2, false, lab.SharedSlices, 999),
+		entry(lab.CPUScaling, lab.SectionRemedies, "work=one-consumer", 2, false, lab.OwnSlices, 106),
+		entry(lab.CPUScaling, lab.SectionProducers, "producers=32", 4, false, lab.ShardedLanes, 107),
+		entry(lab.Buffers, lab.SectionCapacity, "workers=100 capacity=100", 4, false, lab.Native, 108),
+		entry(lab.Buffers, lab.SectionCapacity, "workers=10 capacity=100", 4, false, lab.Native, 999),
 	)))
 	if err != nil {
 		t.Fatal(err)
@@ -46,10 +60,10 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// TestSomePrices: those that a run did not measure are of another machine, and that
-// is said.
+// TestSomePrices: prices that a run did not measure are the reference's, and the
+// source says so.
 func TestSomePrices(t *testing.T) {
-	p, err := parsePrices(strings.NewReader(results(entry("direct-send", "request", "GOMAXPROCS 2", "0", 2, false, "native", 400))))
+	p, err := parsePrices(strings.NewReader(results(entry(lab.DirectSend, lab.SectionRequest, "capacity=0", 2, false, lab.Native, 400))))
 	if err != nil || p.Wakeup != 200 || p.Unbuffered != Reference().Unbuffered || !strings.Contains(p.Source, "7 of 8 prices from a reference machine") {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -58,14 +72,14 @@ func TestSomePrices(t *testing.T) {
 	}
 }
 
-// TestNoPrices: what cannot be read is one line, and no prices.
+// TestNoPrices: unreadable files are one-line errors.
 func TestNoPrices(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"", "is not a results.json"},
-		{"<html>", "is not a results.json"},
-		{`{"schema":9}`, "unsupported schema 9 (want 1)"},
-		{results(), "has no prices"},
-		{results(entry("direct-send", "request", "", "0", 2, false, "native", -1)), "has no prices"},
+		{"", "not written by sluice lab"},
+		{"<html>", "not written by sluice lab"},
+		{`{"schema":9,"tool":"sluice lab"}`, "unsupported schema 9"},
+		{results(), "no prices"},
+		{results(entry(lab.DirectSend, lab.SectionRequest, "capacity=0", 2, false, lab.Native, -1)), "no prices"},
 	} {
 		path := filepath.Join(t.TempDir(), "results.json")
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
@@ -77,18 +91,45 @@ func TestNoPrices(t *testing.T) {
 		}
 	}
 	if _, err := ReadPrices(filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a file that is not there was read")
+		t.Error("a missing file was read")
 	}
 }
 
-// TestPricesDecide: gains are computed from the prices that are given.
+// TestPricesDecide: gains are predicted from the given prices.
 func TestPricesDecide(t *testing.T) {
-	dear := Reference()
-	dear.OwnSlices = dear.Contended
+	expensive := Reference()
+	expensive.OwnSlices = expensive.Contended
 	gain := func(p Prices) float64 {
 		return Diagnose(service(hotService...), p).found(LockContention).Best().Gain.Mid
 	}
-	if batch, none := gain(Reference()), gain(dear); batch < 1.2*none {
-		t.Errorf("slices as dear as single values: ×%.2f, else ×%.2f", none, batch)
+	if batch, none := gain(Reference()), gain(expensive); batch < 1.2*none {
+		t.Errorf("slices that cost as much as single values: ×%.2f, else ×%.2f", none, batch)
+	}
+}
+
+// TestLabMeasuresPrices: a standard run of the lab has every price at its place.
+func TestLabMeasuresPrices(t *testing.T) {
+	for _, at := range labPrices {
+		experiments, err := lab.Select([]string{at.experiment})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := &report.Report{Experiments: []report.Experiment{{Study: experiments[0].Study}}}
+		for _, section := range experiments[0].Sections(lab.Scale{CPUs: 2}) {
+			measured := report.Section{Sweep: section.Sweep}
+			for _, p := range section.Points {
+				point := report.Point{Setting: p.Setting, Oversubscribed: p.Beyond}
+				for _, e := range p.Entries {
+					entry := report.Entry{Summaries: map[string]stat.Summary{measure.NsPerOp: {Median: 1}}}
+					entry.Contender = e.Contender
+					point.Entries = append(point.Entries, entry)
+				}
+				measured.Points = append(measured.Points, point)
+			}
+			run.Experiments[0].Sections = append(run.Experiments[0].Sections, measured)
+		}
+		if _, ok := at.find(run); !ok {
+			t.Errorf("%s, section %s has no %s with labels %v", at.experiment, at.section, at.contender, at.labels)
+		}
 	}
 }
