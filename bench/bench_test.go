@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
-// contenders are those of the benchmarks: each kind as it comes, and its
-// cancellable form.
+// contenders returns the contenders of the benchmarks: each kind with its
+// defaults, and its cancelable form.
 func contenders(b *testing.B) []contender.Contender {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.Cleanup(cancel)
@@ -21,7 +21,7 @@ func contenders(b *testing.B) []contender.Contender {
 	return append(all, peers.All()...)
 }
 
-// run is a benchmark for each contender that can do the work. An item is an
+// run runs a benchmark for each contender that can do the work. An item is one
 // operation.
 func run(b *testing.B, w workload.Workload) {
 	for _, c := range contenders(b) {

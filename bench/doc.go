@@ -1,24 +1,24 @@
-// Package bench is where channels are compared. It has no code of its own; its
-// benchmarks run every workload with every contender:
+// Package bench compares channels. It contains no code besides benchmarks,
+// which run every workload with every contender:
 //
-//	go test -bench . ./bench                      all, with the Go peers
+//	go test -bench . ./bench                      all, including the Go peers
 //	go test -bench 'OneWay/8->1/1024' -cpu 1,2,8 ./bench
 //
-// A benchmark is named after workload, capacity and contender, and its ns/op is
-// the time of one value, or of one round trip, without the making of channels
-// and goroutines. A capacity means nothing to an unbounded contender, which
-// appears at each of them.
+// The name of a benchmark consists of workload, capacity and contender. Its
+// ns/op is the time per value, or per round trip, without the creation of
+// channels and goroutines. Unbounded contenders ignore the capacity and appear
+// at each of them.
 //
-// The rooms:
+// The folders:
 //
 //	contender     every kind of channel behind one small interface
-//	workload      the jobs, once for all contenders, with proof that they were done
-//	peers         contenders made of other Go libraries; only who imports it compiles those
+//	workload      the jobs, written once for all contenders, with proof that they were done
+//	peers         contenders made from other Go libraries; only its importers compile them
 //	cmd/ratios    the table of floors and goals, measured side by side
 //
-// For a comparison use cmd/ratios, whose contenders take turns: benchmarks run
-// one contender after the other, and a machine that slows down in between tells
-// a wrong story. A timer is pending while cmd/ratios measures, its watchdog: so
-// the scheduler reads the clock at each switch between goroutines, as it does in
-// any service that has a timer. With one P that costs 30 of 160 ns a rendezvous.
+// Use cmd/ratios for comparisons. Its contenders take turns, while benchmarks
+// run one contender after the other, and a machine that slows down in between
+// distorts the result. While cmd/ratios measures, its watchdog timer is
+// pending, so the scheduler reads the clock at each goroutine switch, as in any
+// service that has a timer. With one P this costs 30 of 160 ns per rendezvous.
 package bench

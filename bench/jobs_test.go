@@ -15,10 +15,10 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// jobLengths are how long the jobs of the benchmarks below take.
+// jobLengths lists the durations of the jobs in the benchmarks below.
 var jobLengths = []time.Duration{100 * time.Nanosecond, time.Microsecond, 100 * time.Microsecond}
 
-// BenchmarkJobs: three workers of each pool that there is, and a producer.
+// BenchmarkJobs runs each pool with a producer and three workers.
 func BenchmarkJobs(b *testing.B) {
 	pools := []contender.Contender{
 		contender.Native(),
@@ -45,7 +45,7 @@ func BenchmarkJobs(b *testing.B) {
 	}
 }
 
-// backlog is a closed channel with n jobs.
+// backlog returns a closed channel with n jobs.
 func backlog(n int) *sluice.Elastic[int] {
 	c := sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{Shrink: sluice.NoShrink})
 	run := make([]int, n)
@@ -54,9 +54,9 @@ func backlog(n int) *sluice.Elastic[int] {
 	return c
 }
 
-// BenchmarkShare: which part of the workers' time is not spent in the jobs, in %, with a
-// worker for each P and a backlog: against the same jobs in plain loops on as many
-// goroutines, in turns.
+// BenchmarkShare reports the percentage of the workers' time that is not spent
+// in jobs, with a worker per P and a backlog. The baseline runs the same jobs
+// in plain loops on as many goroutines, in turns with the pool.
 func BenchmarkShare(b *testing.B) {
 	for _, length := range jobLengths {
 		b.Run(length.String(), func(b *testing.B) {
@@ -89,7 +89,8 @@ func BenchmarkShare(b *testing.B) {
 	}
 }
 
-// BenchmarkOneJob: a job at a time, and a wait for its end: what idle workers cost.
+// BenchmarkOneJob sends one job at a time and waits for its end: the cost of
+// idle workers.
 func BenchmarkOneJob(b *testing.B) {
 	for _, count := range []int{1, 3, 100} {
 		done := make(chan struct{}, 1)
@@ -130,8 +131,8 @@ func BenchmarkOneJob(b *testing.B) {
 	}
 }
 
-// BenchmarkMap: three workers, and jobs that take next to nothing: what a job and its
-// result cost.
+// BenchmarkMap runs three workers on jobs that take almost no time: the cost of
+// a job and its result.
 func BenchmarkMap(b *testing.B) {
 	b.Run("native", func(b *testing.B) {
 		in, out := make(chan int, 1024), make(chan int, 1024)

@@ -53,7 +53,7 @@ func TestFigures(t *testing.T) {
 // TestFiguresPlanted breaks each rule for figures once.
 func TestFiguresPlanted(t *testing.T) {
 	measured, err := readResults("- machine: M1\n- Go: go9\n- commit: c0ffee\n- date: today\n" +
-		"\n## GOMAXPROCS=2\n\n| row | reference | ratio | of rounds | ours ns |\n|---|---|--:|---|--:|\n" +
+		"\n## GOMAXPROCS=2\n\n| row | reference | ratio | range | ours ns |\n|---|---|--:|---|--:|\n" +
 		"| A 1->1 | native | 2.00 | 1.10-2.20 | 7.5 |\n| B 1->1 | native | 1.10 | 1.00-1.20 | 7.5 |\n" +
 		"\n## Peers\n\n| P | row | reference | peer |\n|--:|---|--:|--:|\n| 2 | A 1->1 | 15.0 | 9.1 (1.65) |\n| 2 | B 1->1 | 15.0 | 9.1 (1.65) |\n")
 	if err != nil {
@@ -235,7 +235,7 @@ func (r results) row(columns, cells []string) (string, error) {
 		cells[i] = cell
 	}
 	if advice := slices.Index(columns, "take"); advice >= 0 {
-		worst, _, _ := strings.Cut(r.cells[[3]string{cells[procs], cells[name], "of rounds"}], "-")
+		worst, _, _ := strings.Cut(r.cells[[3]string{cells[procs], cells[name], "range"}], "-")
 		ratio, err := strconv.ParseFloat(worst, 64)
 		if builtIn := strings.HasPrefix(cells[advice], "built-in "); err != nil || builtIn != (ratio <= 1) {
 			return "", fmt.Errorf("%s at P=%s: the worst round is %s, which does not speak for %s", cells[name], cells[procs], worst, cells[advice])

@@ -1,7 +1,6 @@
-// Package cacheline times the way of a cache line between two cores: the price of
-// all that two goroutines share.
-//
-// What may enter: that one figure. The comparisons and the lab both state it.
+// Package cacheline measures the transfer time of a cache line between two
+// cores: the price of all memory that two goroutines share. The comparisons and
+// the lab report it.
 package cacheline
 
 import (
@@ -11,20 +10,20 @@ import (
 	"time"
 )
 
-// A measurement is the fastest of so many parts of so many turns,
-// some 10 µs each: a part in which somebody else had one of the cores says nothing.
+// A measurement is the fastest of many parts of about 10 µs each, because
+// another process may have used one of the cores during a part.
 const (
 	transferParts = 20
 	transferTurns = 100
 )
 
-// Transfer returns how long a cache line takes from one core to another, in ns:
-// two goroutines count in turns, each waiting for the other's count. It is NaN
-// where no two goroutines run at once.
+// Transfer returns the time of a cache line transfer from one core to another
+// in ns: two goroutines count in turns, each waiting for the other's count. It
+// is NaN if no two goroutines run at once.
 //
-// A virtual machine moves between cores that are near each other and cores that
-// are not, and everything that two goroutines share is then two to four times
-// as dear. A figure says little without it.
+// The scheduler of a virtual machine may place it on cores that are close to
+// each other or far apart, and the cost of shared memory then differs by a
+// factor of two to four. A figure means little without the transfer time.
 func Transfer() float64 {
 	if runtime.GOMAXPROCS(0) < 2 || runtime.NumCPU() < 2 {
 		return math.NaN()
@@ -34,7 +33,7 @@ func Transfer() float64 {
 		for turn := mine; turn < end; turn += 2 {
 			for spins := 1; count.Load() != turn; spins++ {
 				if spins%1000 == 0 {
-					runtime.Gosched() // the other one is not running
+					runtime.Gosched() // the other goroutine is not running
 				}
 			}
 			count.Store(turn + 1)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A cache line's way has a time where two goroutines run at once, and none else.
+// A transfer takes time if two goroutines run at once, and is undefined
+// otherwise.
 func TestTransfer(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	if ns := Transfer(); !math.IsNaN(ns) {

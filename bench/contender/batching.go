@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice/batch"
 )
 
-// batching is a sluice.Bounded whose users have values one by one, and batch them:
-// each sender has a Batcher, receivers take what a RecvBatch or Batches gives.
+// batching is a sluice.Bounded whose users send values one by one through a
+// batch.Sender each; receivers use RecvBatch or batch.Receive.
 type batching struct {
 	bounded
 	size   int
@@ -24,7 +24,7 @@ func (k batching) SendRange(lo, hi uint64) {
 			return
 		}
 	}
-	_ = b.Close(k.ctx) // what it could not send, the tally misses
+	_ = b.Close(k.ctx) // the tally reveals unsent values
 }
 
 func (k batching) Drain() Tally {
@@ -38,13 +38,13 @@ func (k batching) Drain() Tally {
 	return t
 }
 
-// Batching is sluice.Bounded behind a sluice.Batcher of that size for each sender.
-// Receivers use RecvBatch; with a linger they use batch.Receive, and both ends
-// linger as long.
+// Batching is sluice.Bounded with a batch.Sender of the given size for each
+// sender. Receivers use RecvBatch; with a linger they use batch.Receive, with
+// the same linger as the senders.
 func Batching(ctx context.Context, size int, linger time.Duration) Contender {
-	name := fmt.Sprintf("sluice.Batcher %d", size)
+	name := fmt.Sprintf("batch.Sender %d", size)
 	if linger > 0 {
-		name += fmt.Sprintf(" and Batches, linger %v", linger)
+		name += fmt.Sprintf(" and batch.Receive, linger %v", linger)
 	}
 	return own(name, Buffered, ctx, nil, func(capacity int) Channel {
 		return batching{bounded{ctx, sluice.NewBounded[uint64](capacity, nil)}, size, linger}

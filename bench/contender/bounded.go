@@ -63,8 +63,8 @@ func (k bounded) Recv() (uint64, bool) {
 
 func (k bounded) Close() { k.c.Close() }
 
-// Bounded is sluice.Bounded of the capacity asked for, every operation under
-// ctx. o may be nil.
+// Bounded is sluice.Bounded of the given capacity; every operation uses ctx. o
+// may be nil.
 func Bounded(ctx context.Context, o *Options) Contender {
 	return own("sluice.Bounded", Buffered, ctx, o, func(capacity int) Channel {
 		if o != nil && o.NoHandOff {

@@ -6,8 +6,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// closing is the built-in chan whose receivers also wait for a second one to be
-// closed: how they learn of the end when no sender may close the first.
+// closing is a built-in channel whose receivers also select on a second channel
+// that is closed at the end. Programs do this when no sender may close the
+// first.
 type closing struct {
 	c    chan uint64
 	done chan struct{}
@@ -31,7 +32,7 @@ func (k closing) Drain() Tally {
 	}
 }
 
-// rest adds what was sent before the end and is still queued.
+// rest adds the values that were sent before the end and are still queued.
 func (k closing) rest(t Tally) Tally {
 	for {
 		select {
@@ -73,7 +74,8 @@ func NativeClosing() Contender {
 }
 
 // boundedClosing is the same with a sluice.Bounded, a sluice.Rendezvous and
-// sluice.Select. It moves no batches: a receiver of them would miss the end.
+// sluice.Select. It offers no batches, because a receiver of batches would miss
+// the end.
 type boundedClosing struct {
 	bounded bounded
 	done    *sluice.Rendezvous[struct{}]
@@ -88,7 +90,7 @@ func (k boundedClosing) Drain() Tally {
 	values, end := sluice.OnRecv[uint64](k.bounded.c), sluice.OnRecv[struct{}](k.done)
 	for {
 		if _, err := sluice.Select(k.bounded.ctx, values, end); err != nil {
-			break // nothing is ever sent on done, so this is its end
+			break // only Close ends a wait on done
 		}
 		t.Add(values.Value)
 	}
@@ -112,8 +114,8 @@ func (k boundedClosing) Recv() (uint64, bool) {
 
 func (k boundedClosing) Close() { k.done.Close() }
 
-// SelectClosing is sluice.Bounded with a sluice.Select in its receivers, over the
-// values and a channel that is closed at the end.
+// SelectClosing is sluice.Bounded with a sluice.Select in its receivers, over
+// the values and a channel that is closed at the end.
 func SelectClosing() Contender {
 	return Contender{
 		Name:  "sluice.Select, close channel",

@@ -2,11 +2,11 @@ package contender
 
 import "testing"
 
-// What was sent before the end is received, however late the receiver is.
+// Values sent before the end are received, however late the receiver is.
 func TestClosingDeliversTheRest(t *testing.T) {
 	for _, c := range []Contender{NativeClosing(), SelectClosing()} {
 		t.Run(c.Name, func(t *testing.T) {
-			for range 50 { // a select that finds both ready takes either
+			for range 50 { // a select with both cases ready chooses at random
 				ch := c.Make(8)
 				ch.SendRange(0, 8)
 				ch.Close()
@@ -15,10 +15,10 @@ func TestClosingDeliversTheRest(t *testing.T) {
 				}
 				got := ch.Drain()
 				if got.Count != 7 || got.Sum != 28 || got.Unordered != 0 {
-					t.Fatalf("of 1 to 7, %+v arrived", got)
+					t.Fatalf("sent 1 to 7, received %+v", got)
 				}
 				if v, ok := ch.Recv(); ok {
-					t.Fatalf("%d after the end", v)
+					t.Fatalf("received %d after the end", v)
 				}
 			}
 		})

@@ -1,12 +1,12 @@
-// Package contender puts every kind of channel that is compared behind one
+// Package contender puts every kind of channel under comparison behind one
 // small interface: the built-in chan, the elastic channel of the first study as
-// published, and the kinds of this library. The Go peers, which need
+// published, and the kinds of this library. The Go peers, which require
 // dependencies, are in package peers.
 //
-// The interface works a loop at a time, not a value at a time, so that what is
-// measured is what a user of that channel would write, without an interface
-// call for each value in between. A Farm is two channels with workers between them,
-// written out for the same reason.
+// A method of the interface is a loop rather than an operation on one value.
+// The benchmarks therefore measure what a user of that channel would write,
+// without an interface call per value. A Farm is two channels with workers
+// between them, written out for the same reason.
 package contender
 
 // A Channel carries uint64 values between goroutines. Its methods may be called
@@ -16,8 +16,8 @@ type Channel interface {
 	SendRange(lo, hi uint64)
 	// Drain receives one by one until the channel is closed and drained.
 	Drain() Tally
-	// Send and Recv are for exchanges that alternate; ok is false once the
-	// channel is closed and drained.
+	// Send and Recv serve alternating exchanges; ok is false once the channel
+	// is closed and drained.
 	Send(v uint64)
 	Recv() (v uint64, ok bool)
 	// Close is called once, after the last send returned.
@@ -33,15 +33,15 @@ type BatchChannel interface {
 	DrainBatch(size int) Tally
 }
 
-// A Tally is what one receiver saw: proof that the work was done. Every
-// receive loop keeps one, in a local variable, so that it costs all of them the
+// A Tally summarizes what one receiver got: proof that the work was done. Every
+// receive loop keeps one in a local variable, so that it costs all of them the
 // same.
 type Tally struct {
 	Count     uint64
 	Sum       uint64
-	Unordered uint64 // values that were not larger than their predecessor
+	Unordered uint64 // values not larger than their predecessor
 
-	next uint64 // the least value that would be in order
+	next uint64 // the smallest value that would be in order
 }
 
 // Add counts v. It is small enough to be inlined into the receive loops.
@@ -54,37 +54,37 @@ func (t *Tally) Add(v uint64) {
 	t.Sum += v
 }
 
-// AddAll counts the values of vs in turn.
+// AddAll counts the values of vs in order.
 func (t *Tally) AddAll(vs []uint64) {
 	for _, v := range vs {
 		t.Add(v)
 	}
 }
 
-// Bound tells which capacities a Contender can be made with.
+// Bound describes the capacities that a Contender supports.
 type Bound uint8
 
 const (
 	AnyCapacity    Bound = iota // 0 and up
 	Buffered                    // 1 and up
-	UnboundedOnly               // capacity means nothing to it
+	UnboundedOnly               // the capacity is ignored
 	UnbufferedOnly              // 0
 )
 
 // A Contender makes channels of one kind.
 type Contender struct {
 	Name string // as printed in tables: "native", "elastic published flushing", "sluice.Bounded"
-	Note string // what a reader must know, such as a fault that was mended
+	Note string // what a reader must know, such as a corrected defect
 	Bound
-	OneSender, OneReceiver bool // the most goroutines its ends allow
-	LeastReceivers         int  // and the fewest that its receiving end needs; 0 means 1
-	AnyOrder               bool // it promises none
-	BatchOnly              bool // one by one makes no sense for it
+	OneSender, OneReceiver bool // at most one goroutine may send, or receive
+	LeastReceivers         int  // the minimum number of receivers; 0 means 1
+	AnyOrder               bool // it does not preserve the order
+	BatchOnly              bool // moving values one by one makes no sense for it
 	Make                   func(capacity int) Channel
 }
 
-// Can reports whether the contender does a job with that capacity and that many
-// goroutines on either side.
+// Can reports whether the contender can do a job with that capacity and that
+// many goroutines on either side.
 func (c Contender) Can(capacity, senders, receivers int) bool {
 	switch c.Bound {
 	case Buffered:

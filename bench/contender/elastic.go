@@ -64,19 +64,20 @@ func (k elastic) Recv() (uint64, bool) {
 
 func (k elastic) Close() { k.c.Close() }
 
-// Elastic is sluice.Elastic without a limit, every operation under
-// ctx. o may be nil.
+// Elastic is sluice.Elastic without a limit; every operation uses ctx. o may be
+// nil.
 func Elastic(ctx context.Context, o *Options) Contender {
 	return own("sluice.Elastic", UnboundedOnly, ctx, o, func(_ int) Channel {
 		return elastic{ctx, sluice.NewElastic[uint64](sluice.Unlimited, o.elastic())}
 	})
 }
 
-// Ends is a bridge.Pipe over a sluice.Elastic without a limit: built-in channels
-// at both ends, as the published elastic channel has them. o may be nil; its
-// promises of a single end are kept by the Pipe, whoever uses the built-in ones.
-func Ends(o *Options) Contender {
-	c := own("sluice.Ends", UnboundedOnly, context.Background(), o, func(int) Channel {
+// Pipe is a bridge.Pipe over a sluice.Elastic without a limit: built-in
+// channels at both ends, like the published elastic channel. o may be nil; the
+// Pipe keeps its single-sender and single-receiver promises, however many
+// goroutines use the built-in ends.
+func Pipe(o *Options) Contender {
+	c := own("bridge.Pipe", UnboundedOnly, context.Background(), o, func(int) Channel {
 		p := bridge.NewPipe(sluice.NewElastic[uint64](sluice.Unlimited, o.elastic()))
 		return OverEnds(p.In, p.Out)
 	})

@@ -10,28 +10,29 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// A Farm hands jobs to workers, and the results back: what the study "Go Lock Cost"
-// is about. It is a contender of its own, and no use of a Channel, so that its
-// workers are the loops that a user would write, without an interface call for each
-// job in between.
+// A Farm passes jobs to workers, and their results back: the subject of the
+// study "Go Lock Cost". It is a contender of its own rather than a use of
+// Channel, so that its workers are the loops that a user would write, without
+// an interface call per job.
 type Farm struct {
 	Name string
-	// Run has n jobs done by so many workers, each by a call of job, while one
-	// receiver tallies the results. It returns the tally, and the time from the first
-	// send to the last result. All its goroutines have ended when it returns.
+	// Run lets the given number of workers do n jobs, each by a call of job,
+	// while one receiver tallies the results. It returns the tally and the time
+	// from the first send to the last result. All its goroutines have ended
+	// when it returns.
 	Run func(workers int, n uint64, job func()) (Tally, time.Duration)
 }
 
-// A shop is what a run of a farm consists of.
+// A shop contains the parts of a farm's run.
 type shop struct {
 	feed  func()       // sends all jobs and closes
-	work  func()       // is run by each worker, until no job is left
+	work  func()       // run by each worker until no job is left
 	ended func()       // closes the results when all workers have ended
 	tally func() Tally // receives results until they are closed
-	stop  func()       // ends workers that feed has not ended, when the clock has stopped
+	stop  func()       // ends the remaining workers after the clock has stopped
 }
 
-// run runs s. The goroutines are there before the clock starts, as in the study.
+// run runs s. The goroutines exist before the clock starts, as in the study.
 func (s shop) run(workers int) (Tally, time.Duration) {
 	tallied := make(chan Tally, 1)
 	go func() { tallied <- s.tally() }()
@@ -53,7 +54,7 @@ func (s shop) run(workers int) (Tally, time.Duration) {
 	return t, elapsed
 }
 
-// PublishedFarm is the farm as the study has it: two built-in channels without a
+// PublishedFarm is the farm of the study: two built-in channels without a
 // buffer, workers that select between a job and their end, and a receiver that
 // counts until all jobs are accounted for.
 func PublishedFarm() Farm {
@@ -94,7 +95,8 @@ func PublishedFarm() Farm {
 	}
 }
 
-// NativeFarm is two built-in channels of that many slots, and workers that range.
+// NativeFarm is two built-in channels with the given number of slots, and
+// workers that range over one of them.
 func NativeFarm(slots int) Farm {
 	return Farm{
 		Name: fmt.Sprintf("native, %d slots", slots),
@@ -120,13 +122,13 @@ func NativeFarm(slots int) Farm {
 	}
 }
 
-// farmSlots is how many jobs wait in the channels of a farm, at most, where they
-// have a buffer.
+// farmSlots is the capacity of a farm's buffered channels, in jobs.
 const farmSlots = 1024
 
-// NativeBatchFarm is two built-in channels of slices of that size. Each slice is
-// allocated by the feeder, and goes back as it came. They have slots for as many
-// jobs as the others', but for four slices at least.
+// NativeBatchFarm is two built-in channels of slices of the given size. The
+// feeder allocates each slice, and it returns with the results. The channels
+// have slots for as many jobs as the other farms', but for at least four
+// slices.
 func NativeBatchFarm(size int) Farm {
 	return Farm{
 		Name: fmt.Sprintf("native, slices of %d", size),
@@ -165,7 +167,7 @@ func RendezvousFarm(ctx context.Context) Farm {
 							return
 						}
 						job()
-						_ = results.Send(ctx, v) // what it could not send, the tally misses
+						_ = results.Send(ctx, v) // the tally reveals unsent values
 					}
 				},
 				ended: results.Close,
@@ -225,8 +227,8 @@ func ElasticFarm(ctx context.Context) Farm {
 	}
 }
 
-// BoundedBatchFarm is two sluice.Bounded of at least 1024 slots, and batches of at
-// most that size, by hand, at every end.
+// BoundedBatchFarm is two sluice.Bounded of at least 1024 slots, with
+// handwritten batches of at most the given size at every end.
 func BoundedBatchFarm(ctx context.Context, size int) Farm {
 	return Farm{
 		Name: fmt.Sprintf("sluice.Bounded, batches of %d", size),
@@ -255,7 +257,7 @@ func BoundedBatchFarm(ctx context.Context, size int) Farm {
 	}
 }
 
-// WorkersFarm is workers.Run over a sluice.Bounded, and another one for the
+// WorkersFarm is workers.Run on a sluice.Bounded, with another one for the
 // results, which are sent one by one.
 func WorkersFarm(ctx context.Context) Farm {
 	return Farm{
@@ -272,19 +274,19 @@ func WorkersFarm(ctx context.Context) Farm {
 				},
 				ended: results.Close,
 				tally: bounded{ctx, results}.Drain,
-			}.run(1) // which starts the workers
+			}.run(1) // starts the workers
 		},
 	}
 }
 
-// MapFarm is workers.Map over a sluice.Bounded: the receiver is the loop over its
-// results. With a size above 1 the feeder has a sluice.Batcher of that size, and no
-// worker takes more than that at once.
+// MapFarm is workers.Map on a sluice.Bounded: the receiver is the loop over its
+// results. With a size above 1, the feeder has a batch.Sender of that size, and
+// MaxBatch is set to it.
 func MapFarm(ctx context.Context, size int) Farm {
 	f := Farm{Name: "sluice.Map"}
 	var o *workers.MapOptions[uint64]
 	if size > 1 {
-		f.Name = fmt.Sprintf("sluice.Batcher %d, Map", size)
+		f.Name = fmt.Sprintf("batch.Sender %d, Map", size)
 		o = &workers.MapOptions[uint64]{MaxBatch: size}
 	}
 	f.Run = func(count int, n uint64, job func()) (Tally, time.Duration) {

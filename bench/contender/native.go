@@ -3,8 +3,8 @@ package contender
 import "context"
 
 // ends is a channel with a built-in chan at either end. With the same one at
-// both it is the built-in chan itself; all that has a goroutine in between is
-// driven by these very loops too.
+// both ends it is the built-in chan itself; these loops also drive every
+// contender that has a goroutine in between.
 type ends struct {
 	s chan<- uint64
 	r <-chan uint64
@@ -48,8 +48,8 @@ func Native() Contender {
 	}
 }
 
-// selecting is the built-in chan as it is used where an operation must be
-// cancellable: each send and each receive is a select with ctx.Done().
+// selecting is the built-in chan as used where an operation must be cancelable:
+// each send and each receive is a select with ctx.Done().
 type selecting struct {
 	ctx context.Context
 	c   chan uint64
@@ -99,7 +99,7 @@ func (n selecting) Recv() (uint64, bool) {
 func (n selecting) Close() { close(n.c) }
 
 // NativeSelect is the built-in chan with a select over ctx.Done() around every
-// operation. ctx should be one that can be cancelled.
+// operation. ctx should be cancelable.
 func NativeSelect(ctx context.Context) Contender {
 	return Contender{
 		Name: "native select ctx.Done",
@@ -109,12 +109,13 @@ func NativeSelect(ctx context.Context) Contender {
 	}
 }
 
-// slicesPerCapacity is how many values one slot of a chan of slices stands for
-// when its capacity is chosen.
+// slicesPerCapacity is the number of values that one slot of a channel of
+// slices counts for.
 const slicesPerCapacity = 64
 
-// slices is a built-in chan of slices, the batching that needs no library. The
-// slice changes hands with its values, so each batch is a new one.
+// slices is a built-in chan of slices, the batching that needs no library. A
+// slice passes to the receiver with its values, so each batch allocates a new
+// one.
 type slices struct{ c chan []uint64 }
 
 func (s slices) SendRange(lo, hi uint64) { s.SendRangeBatch(lo, hi, 1) }
@@ -136,7 +137,8 @@ func (s slices) Drain() Tally {
 	return t
 }
 
-// DrainBatch takes batches as large as they were sent, whatever size says.
+// DrainBatch takes batches of the size in which they were sent; it ignores its
+// argument.
 func (s slices) DrainBatch(int) Tally { return s.Drain() }
 
 func (s slices) Send(v uint64) { s.c <- []uint64{v} }
@@ -147,19 +149,19 @@ func (s slices) Recv() (uint64, bool) {
 		return 0, false
 	}
 	if len(batch) != 1 {
-		panic("contender: Recv of a batch that was not sent by Send")
+		panic("contender: Recv received a batch that Send did not send")
 	}
 	return batch[0], true
 }
 
 func (s slices) Close() { close(s.c) }
 
-// NativeSlices is a built-in chan of slices with a slot for every 64 values of
-// the capacity, but at least one if there is any.
+// NativeSlices is a built-in chan of slices with a slot per 64 values of the
+// capacity, and at least one if there is a capacity.
 func NativeSlices() Contender {
 	return Contender{
 		Name:      "native chan of slices",
-		Note:      "allocates each batch; one slot for each 64 values of the capacity",
+		Note:      "allocates each batch; one slot per 64 values of the capacity",
 		BatchOnly: true,
 		Make: func(capacity int) Channel {
 			slots := (capacity + slicesPerCapacity - 1) / slicesPerCapacity

@@ -7,18 +7,17 @@ import (
 )
 
 // The loops over our kinds are written out for each kind, in rendezvous.go,
-// bounded.go, elastic.go and
-// sharded.go. Behind a type parameter each call would go through
-// a dictionary, behind an interface through a table, and neither is what a user
-// of the concrete type pays.
+// bounded.go, elastic.go and sharded.go. A type parameter would make each call
+// go through a dictionary, an interface through a method table; a user of the
+// concrete type pays for neither.
 
-// Options are the settings in which contenders of one kind differ. Each kind takes from
-// them what it has an option for.
+// Options are the settings in which contenders of one kind differ. Each kind
+// uses the fields that it has an option for.
 type Options struct {
 	SingleSender   bool
 	SingleReceiver bool
 	Shrink         sluice.ShrinkMode
-	NoHandOff      bool // a woken goroutine looks again; the library has no such option
+	NoHandOff      bool // a woken goroutine retries instead of being handed a value; the library has no such option
 }
 
 func (o *Options) bounded() *sluice.BoundedOptions[uint64] {
@@ -42,8 +41,8 @@ func (o *Options) sharded() *sluice.ShardedOptions[uint64] {
 	return &sluice.ShardedOptions[uint64]{SingleReceiver: o.SingleReceiver, Shrink: o.Shrink}
 }
 
-// own completes a contender of ours: its name lists the options that differ
-// from the defaults, so that two variants cannot be taken for each other.
+// own completes a contender of this library: its name lists the options that
+// differ from the defaults, so that no two variants share a name.
 func own(name string, b Bound, ctx context.Context, o *Options, build func(int) Channel) Contender {
 	c := Contender{Name: name, Bound: b, Make: build}
 	if o != nil {
@@ -70,7 +69,8 @@ func own(name string, b Bound, ctx context.Context, o *Options, build func(int) 
 }
 
 // Standard returns one contender of each kind, without the Go peers: the
-// built-in chan, the published elastic channel with either pump, and ours.
+// built-in chan, the published elastic channel with either pump, and the kinds
+// of this library.
 func Standard() []Contender {
 	background := context.Background()
 	oneToOne := &Options{SingleSender: true, SingleReceiver: true}
@@ -85,6 +85,6 @@ func Standard() []Contender {
 		Elastic(background, nil),
 		Sharded(background, nil),
 		ShardedLanes(background, nil),
-		Ends(nil),
+		Pipe(nil),
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// A Pool is a channel whose values are jobs for some workers.
+// A Pool is a channel whose values are jobs for workers.
 type Pool interface {
 	Channel
-	// Serve calls job with each value, in as many goroutines as there are
-	// workers, until the channel is closed and drained and all is done.
+	// Serve calls job with each value, in the given number of goroutines, until
+	// the channel is closed and drained and all jobs are done.
 	Serve(workers int, job func(v uint64))
 }
 
@@ -25,7 +25,7 @@ func (c Contender) Serves() bool {
 	return ok
 }
 
-// each runs that many goroutines and waits for them.
+// each runs n goroutines and waits for them.
 func each(workers int, work func()) {
 	var all sync.WaitGroup
 	for range workers {
@@ -34,7 +34,8 @@ func each(workers int, work func()) {
 	all.Wait()
 }
 
-// Serve is the pool that Go programs have: goroutines that range over a chan.
+// Serve is the common worker pool of Go programs: goroutines that range over a
+// chan.
 func (e ends) Serve(workers int, job func(v uint64)) {
 	each(workers, func() {
 		for v := range e.r {
@@ -54,7 +55,7 @@ func (k bounded) Serve(count int, job func(v uint64)) {
 	}
 }
 
-// byHand is a Bounded whose workers take batches of a size that somebody chose.
+// byHand is a Bounded whose workers take batches of a fixed size.
 type byHand struct {
 	bounded
 	size int
@@ -75,9 +76,9 @@ func (k byHand) Serve(workers int, job func(v uint64)) {
 	})
 }
 
-// ByHand is sluice.Bounded with workers that take batches of 64, whatever a job
-// takes, and keep what they have: what workers.Run does without being told, and what
-// it must not do.
+// ByHand is sluice.Bounded with workers that take batches of 64, regardless of
+// the jobs' duration, and never share their batch: a simple version of
+// workers.Run, with the tail latency that workers.Run avoids.
 func ByHand(ctx context.Context) Contender {
 	return own("sluice.Bounded, 64 by hand", Buffered, ctx, nil, func(capacity int) Channel {
 		return byHand{bounded{ctx, sluice.NewBounded[uint64](capacity, nil)}, 64}

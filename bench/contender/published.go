@@ -2,14 +2,15 @@ package contender
 
 import "fmt"
 
-// A Pump is how the goroutine of the published elastic channel moves values.
+// A Pump is the algorithm by which the goroutine of the published elastic
+// channel moves values.
 type Pump uint8
 
 const (
-	// Simple moves one value for each select.
+	// Simple moves one value per select.
 	Simple Pump = iota
-	// Flushing goes on receiving after a receive, and sending after a send, as
-	// long as that needs no waiting.
+	// Flushing continues to receive after a receive, and to send after a send,
+	// until it would have to wait.
 	Flushing
 )
 
@@ -17,7 +18,8 @@ var pumpNames = [...]string{"simple", "flushing"}
 
 func (p Pump) String() string { return pumpNames[p] }
 
-// A PublishedShrink is when the published elastic channel shrinks its queue.
+// A PublishedShrink is the condition under which the published elastic channel
+// shrinks its queue.
 type PublishedShrink uint8
 
 const (
@@ -27,18 +29,18 @@ const (
 	// used, without hysteresis: a queue that swings around a power of two
 	// copies at each swing.
 	PublishedShrinkHalf
-	// PublishedShrinkEmpty should shrink when the queue is empty. As published
-	// it frees nothing.
+	// PublishedShrinkEmpty is meant to shrink when the queue is empty. As
+	// published it frees nothing.
 	PublishedShrinkEmpty
 
-	// The study does not have the rest: it is what its author left open, and all
-	// else is as published.
+	// The remaining modes are not part of the study: they complete what its
+	// author left open. Everything else is as published.
 
-	// LazyShrinkHalf copies to half the size when less than a quarter is used, so
-	// that a queue that swings around a power of two leaves its size alone.
+	// LazyShrinkHalf copies to half the size when less than a quarter is used,
+	// so that a queue that swings around a power of two keeps its size.
 	LazyShrinkHalf
-	// FreeWhenEmpty is PublishedShrinkEmpty as intended: an empty queue goes back
-	// to the size that it started with.
+	// FreeWhenEmpty is PublishedShrinkEmpty as intended: an empty queue returns
+	// to its initial size.
 	FreeWhenEmpty
 )
 
@@ -48,23 +50,23 @@ func (s PublishedShrink) String() string { return publishedShrinkNames[s] }
 
 // Published is the elastic channel of N. Patavalis, "Elastic channels" (2014),
 // written from its description: a goroutine between two built-in channels that
-// keeps what does not fit in a circular queue. Closing the sending end delivers
-// what is queued and then closes the receiving end.
+// keeps the excess values in a circular queue. Closing the sending end delivers
+// the queued values and then closes the receiving end.
 type Published struct {
 	Pump                   Pump
 	Shrink                 PublishedShrink
-	SendBuffer, RecvBuffer int // slots of the two built-in channels; 128 in the study
+	SendBuffer, RecvBuffer int // capacities of the two built-in channels; 128 in the study
 
-	// Slots is how many the queue has from the start, a power of two: 0 in the
-	// study, a pre-sized queue above.
+	// Slots is the initial size of the queue, a power of two: 0 in the study, a
+	// pre-sized queue otherwise.
 	Slots int
 
-	// Unmended keeps the fault of the flushing pump: the value received after
+	// Unmended keeps the defect of the flushing pump: the value received after
 	// the 1024th in a row is lost.
 	Unmended bool
 }
 
-// PublishedBuffer is the size of both built-in channels in the study.
+// PublishedBuffer is the capacity of both built-in channels in the study.
 const PublishedBuffer = 128
 
 // Contender returns p as a contender.
@@ -81,10 +83,10 @@ func (p Published) Contender() Contender {
 		c.Name += fmt.Sprintf(", buffers %d/%d", p.SendBuffer, p.RecvBuffer)
 	}
 	if p.Slots > 0 {
-		c.Name += fmt.Sprintf(", %d slots from the start", p.Slots)
+		c.Name += fmt.Sprintf(", %d initial slots", p.Slots)
 	}
 	if p.Pump == Flushing {
-		c.Note = "the loss of each value after 1024 in a row is mended"
+		c.Note = "corrected: as published, it loses each value after 1024 in a row"
 	}
 	if p.Unmended {
 		c.Name += ", unmended"
@@ -115,11 +117,11 @@ func (p Published) start(in <-chan uint64) <-chan uint64 {
 	return out
 }
 
-// maxRun is how many values the flushing pump receives in a row, so that a fast
-// sender cannot keep it from sending.
+// maxRun is the number of values that the flushing pump receives in a row, so
+// that a fast sender cannot keep it from sending.
 const maxRun = 1024
 
-// pump is owned by its one goroutine. in is nil once it was closed.
+// pump belongs to its goroutine. in is nil once it was closed.
 type pump struct {
 	in       <-chan uint64
 	out      chan<- uint64
@@ -127,8 +129,8 @@ type pump struct {
 	unmended bool
 }
 
-// offer returns the channel and the value that a select may send: the channel
-// is nil, which disables the case, while nothing is queued.
+// offer returns the channel and the value that a select may send. While the
+// queue is empty the channel is nil, which disables the case.
 func (p *pump) offer() (chan<- uint64, uint64) {
 	if p.queue.len() == 0 {
 		return nil, 0
@@ -171,8 +173,8 @@ func (p *pump) runFlushing() {
 	}
 }
 
-// flushIn queues v and what can be received after it without waiting, at most
-// maxRun values.
+// flushIn queues v and the values that can be received after it without
+// waiting, at most maxRun values.
 func (p *pump) flushIn(v uint64) {
 	for run := 1; ; run++ {
 		p.queue.push(v)
@@ -190,12 +192,12 @@ func (p *pump) flushIn(v uint64) {
 			return
 		}
 		if run == maxRun {
-			return // unmended: v is forgotten
+			return // unmended: v is lost
 		}
 	}
 }
 
-// flushOut sends what can be sent without waiting.
+// flushOut sends the values that can be sent without waiting.
 func (p *pump) flushOut() {
 	for p.queue.len() > 0 {
 		select {
@@ -208,12 +210,12 @@ func (p *pump) flushOut() {
 }
 
 // publishedQueue is the study's circular buffer: its size is a power of two,
-// its indices are free-running and wrap.
+// and its indices run freely and wrap.
 type publishedQueue struct {
 	buf        []uint64
 	head, tail uint
 	shrink     PublishedShrink
-	start      int // slots of an empty queue that was freed
+	start      int // size of an empty queue that was freed
 }
 
 func newPublishedQueue(shrink PublishedShrink, slots int) publishedQueue {
@@ -232,8 +234,8 @@ func (q *publishedQueue) push(v uint64) {
 	q.tail++
 }
 
-// pop removes the front. PublishedShrinkEmpty has no case here: as published it
-// has no effect.
+// pop removes the front. PublishedShrinkEmpty needs no case here: as published
+// it has no effect.
 func (q *publishedQueue) pop() {
 	q.head++
 	switch size := len(q.buf); q.shrink {

@@ -21,10 +21,10 @@ func filled(n uint64) <-chan uint64 {
 
 func drain(r <-chan uint64) Tally { return ends{r: r}.Drain() }
 
-// The fault of the published pump, shown in its published form: of more than
-// 1024 values that are there at once, the one after the 1024th is lost. The
-// pump finds all values in a closed channel, so that the loss does not depend on
-// how fast anybody is.
+// The defect of the published pump in its published form: of more than 1024
+// values that are available at once, the one after the 1024th is lost. The pump
+// reads from a closed channel that holds all values, so the loss does not
+// depend on timing.
 func TestPublishedFlushingPumpLosesValues(t *testing.T) {
 	unmended := Published{Pump: Flushing, RecvBuffer: 1, Unmended: true}
 	const n = maxRun + 1
@@ -53,11 +53,11 @@ func TestMendedPumpsLoseNothing(t *testing.T) {
 	}
 }
 
-// The same burst through our own elastic channel, as it is and with built-in
-// ends.
+// The same burst through this library's elastic channel, directly and with
+// built-in ends.
 func TestElasticLosesNothing(t *testing.T) {
 	const n = 5*maxRun + 7
-	for _, c := range []Contender{Elastic(context.Background(), nil), Ends(nil)} {
+	for _, c := range []Contender{Elastic(context.Background(), nil), Pipe(nil)} {
 		ch := c.Make(0)
 		ch.SendRange(0, n)
 		ch.Close()
@@ -68,8 +68,8 @@ func TestElasticLosesNothing(t *testing.T) {
 	}
 }
 
-// What each shrink mode leaves of the queue after a burst: as published, and what its
-// author left open.
+// The size of the queue after a burst in each shrink mode: as published, and in
+// the modes that complete it.
 func TestPublishedShrinkModes(t *testing.T) {
 	const burst = 1000
 	for _, mode := range []struct {
@@ -86,7 +86,7 @@ func TestPublishedShrinkModes(t *testing.T) {
 		{FreeWhenEmpty, 64, 1024, 1024, 64},
 	} {
 		q := newPublishedQueue(mode.shrink, mode.start)
-		// Indices are free-running: let them wrap on the way.
+		// The indices run freely: let them wrap on the way.
 		q.head = ^uint(0) - 700
 		q.tail = q.head
 		for v := range uint64(burst) {
@@ -111,8 +111,8 @@ func TestPublishedShrinkModes(t *testing.T) {
 	}
 }
 
-// Without hysteresis a queue that swings around a power of two copies all it
-// holds at each swing; a lazier one leaves its size alone.
+// Without hysteresis, a queue that swings around a power of two copies all its
+// values at each swing; a lazier one keeps its size.
 func TestPublishedShrinkHalfHasNoHysteresis(t *testing.T) {
 	for shrink, after := range map[PublishedShrink]int{PublishedShrinkHalf: 512, LazyShrinkHalf: 1024} {
 		q := newPublishedQueue(shrink, 0)
@@ -132,7 +132,7 @@ func TestPublishedShrinkHalfHasNoHysteresis(t *testing.T) {
 	}
 }
 
-// The indices run freely: a queue works across their wrap.
+// The indices run freely: a queue works across their wrap-around.
 func TestPublishedQueueAcrossTheWrap(t *testing.T) {
 	q := publishedQueue{head: ^uint(0) - 2, tail: ^uint(0) - 2}
 	for v := range uint64(20) {
@@ -204,7 +204,7 @@ func TestCan(t *testing.T) {
 	}
 }
 
-// A tally sees loss, change and disorder; equal values are out of order too.
+// A tally detects loss, change and disorder; equal values are out of order too.
 func TestTally(t *testing.T) {
 	for _, one := range []struct {
 		values []uint64

@@ -6,48 +6,50 @@ import (
 	"time"
 )
 
-// A Timeout is how a send of a Remedy gives up on a full channel.
+// A Timeout is the way in which a send of a Remedy gives up on a full channel.
 type Timeout uint8
 
 const (
-	// NoTimeout waits for ever.
+	// NoTimeout waits forever.
 	NoTimeout Timeout = iota
-	// TimeAfter selects on the send and time.After, as most people write it.
+	// TimeAfter selects on the send and time.After, the common idiom.
 	TimeAfter
-	// ReusedTimer selects on the send and a timer that each sender has.
+	// ReusedTimer selects on the send and a timer owned by the sender.
 	ReusedTimer
 )
 
-// SendTimeout is when a send of a [Remedy] with a Timeout gives up. It is far above the
-// waits of a busy channel: what is measured is the price of being able to give up.
+// SendTimeout is the timeout of a send of a [Remedy]. It is far above the waits
+// of a busy channel: the benchmark measures the price of being able to give up.
 const SendTimeout = 100 * time.Millisecond
 
-// A Remedy is what G. Stephens, "Go Channel Slowdown with more CPU" (2024), tried
-// against contention on one built-in channel, written from its description. All
-// parts go together. The zero Remedy is one built-in channel.
+// A Remedy is one of the measures that G. Stephens, "Go Channel Slowdown with
+// more CPU" (2024), tried against contention on one built-in channel, written
+// from its description. All fields can be combined. The zero Remedy is one
+// built-in channel.
 type Remedy struct {
-	// Channels is how many built-in channels there are, each with receivers of
-	// its own. 0 means 1. Each has the whole capacity.
+	// Channels is the number of built-in channels, each with receivers of its
+	// own. 0 means 1. Each has the full capacity.
 	Channels int
-	// ByClock picks the channel of each value by the clock: its nanoseconds modulo the
-	// number of channels, as published. Without it each sender has one channel.
+	// ByClock picks the channel of each value by the clock: its nanoseconds
+	// modulo the number of channels, as published. Otherwise each sender has
+	// one channel.
 	ByClock bool
-	// Scaled uses one channel at first, and one more whenever a send finds its
-	// channel full. The study does not say by which rule it scales.
+	// Scaled starts with one channel and adds one whenever a send finds its
+	// channel full. The study does not state its scaling rule.
 	Scaled bool
-	// Slice, if not 0, is how many values each channel's buffer collects, under a
-	// mutex, before it sends them as one slice. The mutex is held meanwhile, so
-	// that values stay in order.
+	// Slice, if not 0, is the number of values that each channel's buffer
+	// collects, under a mutex, before it sends them as one slice. The mutex is
+	// held during the send, so that values stay in order.
 	Slice int
-	// Timeout bounds each send by SendTimeout, so that one slow channel cannot hold
-	// everything up: a send that gave up goes on with the next channel.
+	// Timeout bounds each send by SendTimeout, so that one slow channel cannot
+	// block the sender: a send that timed out tries the next channel.
 	Timeout Timeout
-	// Locked has each sender and each receiver on a thread of its own, by
+	// Locked runs each sender and each receiver on its own thread, by
 	// runtime.LockOSThread.
 	Locked bool
 }
 
-// String lists the parts: "4 channels by clock, slices of 64".
+// String lists the measures: "4 channels by clock, slices of 64".
 func (r Remedy) String() string {
 	parts := []string{"1 channel"}
 	if r.Channels > 1 {
@@ -84,7 +86,7 @@ func (r Remedy) Contender() Contender {
 		Make:           func(capacity int) Channel { return newByValue(r, capacity) },
 	}
 	if r.Slice > 0 {
-		c.Note = fmt.Sprintf("one slot for each %d values of the capacity", r.Slice)
+		c.Note = fmt.Sprintf("one slot per %d values of the capacity", r.Slice)
 		c.Make = func(capacity int) Channel { return newBySlice(r, capacity) }
 	}
 	return c

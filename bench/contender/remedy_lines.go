@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// lines are the built-in channels of a Remedy. E is what goes through them: values, or
-// slices of them.
+// lines are the built-in channels of a Remedy. E is their element type: values,
+// or slices of them.
 type lines[E any] struct {
 	Remedy
 	channels []chan E
 
-	// used is how many of the channels are sent to. It only grows.
+	// used is the number of channels in use. It only grows.
 	used atomic.Int64
 	// senders and receivers count the loops that have begun: each gets the next
 	// channel.
@@ -33,8 +33,8 @@ func newLines[E any](r Remedy, slots int) *lines[E] {
 	return l
 }
 
-// begin pins the calling loop to a thread if it is to be, and returns how to end
-// that.
+// begin locks the calling goroutine to its thread if Locked is set, and returns
+// a function that unlocks it.
 func (l *lines[E]) begin() (end func()) {
 	if !l.Locked {
 		return func() {}
@@ -48,8 +48,8 @@ func (l *lines[E]) incoming() <-chan E {
 	return l.channels[int(l.receivers.Add(1)-1)%len(l.channels)]
 }
 
-// receive receives from whichever channel has something. It is for those who do
-// not stay with one; ok is false once all are closed and drained.
+// receive receives from any channel that has a value, for receivers without a
+// channel of their own; ok is false once all are closed and drained.
 func (l *lines[E]) receive() (v E, ok bool) {
 	if len(l.channels) == 1 {
 		v, ok = <-l.channels[0]
@@ -64,7 +64,7 @@ func (l *lines[E]) receive() (v E, ok bool) {
 		if ok {
 			return got.Interface().(E), true
 		}
-		cases[chosen].Chan = reflect.Value{} // never chosen again
+		cases[chosen].Chan = reflect.Value{} // disables this case
 	}
 	return v, false
 }
@@ -75,7 +75,7 @@ func (l *lines[E]) closeAll() {
 	}
 }
 
-// An outlet is one sender's way into the lines. It belongs to one goroutine.
+// An outlet is one sender's access to the lines. It belongs to one goroutine.
 type outlet[E any] struct {
 	*lines[E]
 	own   int         // its channel
@@ -91,7 +91,7 @@ func (l *lines[E]) outlet() *outlet[E] {
 	return o
 }
 
-// pick returns the index of the channel that the next value goes to.
+// pick returns the index of the channel for the next value.
 func (o *outlet[E]) pick() int {
 	if o.ByClock {
 		return int(time.Now().UnixNano() % o.used.Load())
@@ -99,8 +99,8 @@ func (o *outlet[E]) pick() int {
 	return o.own % int(o.used.Load())
 }
 
-// put sends v on the i-th channel, or on another if that is full and the remedy
-// has an answer to it.
+// put sends v on the i-th channel, or on another one if that is full and the
+// remedy has a fallback.
 func (o *outlet[E]) put(i int, v E) {
 	if o.Scaled {
 		select {
@@ -148,14 +148,14 @@ func (o *outlet[E]) putTimed(i int, v E) {
 // after returns the channel in use that comes after the i-th.
 func (o *outlet[E]) after(i int) int { return (i + 1) % int(o.used.Load()) }
 
-// grow takes one more channel into use, if there is one.
+// grow adds one more channel, if there is another.
 func (o *outlet[E]) grow() {
 	if used := o.used.Load(); used < int64(len(o.channels)) {
-		o.used.CompareAndSwap(used, used+1) // somebody else may have been faster
+		o.used.CompareAndSwap(used, used+1) // fails if another sender was faster
 	}
 }
 
-// byValue sends each value by itself.
+// byValue sends each value separately.
 type byValue struct{ *lines[uint64] }
 
 func newByValue(r Remedy, capacity int) Channel { return byValue{newLines[uint64](r, capacity)} }
@@ -197,12 +197,12 @@ func (b byValue) Close() { b.closeAll() }
 // slices.
 type bySlice struct {
 	*lines[[]uint64]
-	buffers []*buffer // one for each channel
-	opened  *buffer   // what is left of a slice of which Recv has given the front
+	buffers []*buffer // one per channel
+	opened  *buffer   // the rest of a slice whose front Recv has returned
 }
 
-// A buffer holds values, such as those that wait to be sent as one slice. It has cache lines of its
-// own: neighbours would pay for each other's mutex.
+// A buffer collects values until they are sent as one slice. It has its own
+// cache lines to avoid false sharing of the mutexes.
 type buffer struct {
 	_      [64]byte
 	mu     sync.Mutex
@@ -227,14 +227,14 @@ func (b bySlice) SendRange(lo, hi uint64) {
 	}
 }
 
-// add collects v, and sends what was collected once that is a slice.
+// add appends v, and sends the collected values once the slice is full.
 func (f *buffer) add(o *outlet[[]uint64], i int, v uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.values = append(f.values, v)
 	if len(f.values) == o.Slice {
 		o.put(i, f.values)
-		f.values = make([]uint64, 0, o.Slice) // the other is the receiver's now
+		f.values = make([]uint64, 0, o.Slice) // the receiver owns the sent slice
 	}
 }
 
@@ -247,8 +247,8 @@ func (b bySlice) Drain() Tally {
 	return t
 }
 
-// Send does not collect: whoever sends one value and waits for the answer would
-// wait for ever.
+// Send bypasses the buffer: a caller that waits for the answer to a single
+// value would otherwise wait forever.
 func (b bySlice) Send(v uint64) {
 	o := b.outlet()
 	o.put(o.pick(), []uint64{v})
@@ -269,7 +269,7 @@ func (b bySlice) Recv() (uint64, bool) {
 	return v, true
 }
 
-// Close sends what the buffers hold. No sender is left to add to them.
+// Close sends the values left in the buffers. No sender is active anymore.
 func (b bySlice) Close() {
 	for i, buffer := range b.buffers {
 		if len(buffer.values) > 0 {

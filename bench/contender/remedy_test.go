@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// combinations is every remedy alone, and with every other.
+// combinations returns every remedy alone, and every pair.
 func combinations() []Remedy {
 	var all []Remedy
 	for _, channels := range []int{0, 3} {
@@ -27,7 +27,7 @@ func combinations() []Remedy {
 	return all
 }
 
-// Whatever is combined, each value arrives once.
+// Every combination delivers each value once.
 func TestEveryCombinationDelivers(t *testing.T) {
 	const n, senders = 1003, 4
 	for _, r := range combinations() {
@@ -50,14 +50,14 @@ func TestEveryCombinationDelivers(t *testing.T) {
 			}
 			const total = senders * n
 			if count != total || sum != total*(total-1)/2 {
-				t.Errorf("%d values of %d arrived, and add up to %d, not %d", count, total, sum, total*(total-1)/2)
+				t.Errorf("%d values of %d arrived, with the sum %d instead of %d", count, total, sum, total*(total-1)/2)
 			}
 		})
 	}
 }
 
-// A remedy with one channel, or with one for each sender, keeps a sender's
-// order: what a contender of any order hides must not be said of it.
+// A remedy with one channel, or with one per sender, keeps a sender's order, so
+// it must not be declared AnyOrder.
 func TestOrderIsPromised(t *testing.T) {
 	for _, tt := range []struct {
 		r        Remedy
@@ -81,11 +81,11 @@ func TestNamesTellRemediesApart(t *testing.T) {
 	seen := make(map[string]Remedy)
 	for _, r := range combinations() {
 		if r.Channels == 0 && (r.ByClock || r.Scaled) {
-			continue // with one channel there is nothing to choose
+			continue // one channel leaves nothing to choose
 		}
 		name := r.Contender().Name
 		if other, ok := seen[name]; ok {
-			t.Errorf("%+v and %+v are both called %q", r, other, name)
+			t.Errorf("%+v and %+v share the name %q", r, other, name)
 		}
 		seen[name] = r
 	}
@@ -95,7 +95,7 @@ func TestNamesTellRemediesApart(t *testing.T) {
 	}
 }
 
-// queued returns how many values wait in each channel.
+// queued returns the number of values in each channel.
 func queued[E any](l *lines[E]) []int {
 	var lengths []int
 	for _, c := range l.channels {
@@ -119,7 +119,7 @@ func TestEachSenderHasAChannel(t *testing.T) {
 	wantQueued(t, b.lines, 1+4, 2, 3)
 }
 
-// The clock of a synctest bubble stands still until somebody sleeps.
+// The clock of a synctest bubble advances only while its goroutines sleep.
 func TestTheClockPicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newByValue(Remedy{Channels: 3, ByClock: true}, 100).(byValue)
@@ -129,7 +129,7 @@ func TestTheClockPicks(t *testing.T) {
 		}
 		got := queued(b.lines)
 		if got[0]+got[1]+got[2] != 10 || max(got[0], got[1], got[2]) != 5 {
-			t.Errorf("ten values at two neighbouring nanoseconds: the channels hold %v", got)
+			t.Errorf("ten values at two successive nanoseconds: the channels hold %v", got)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestChannelsAsNeeded(t *testing.T) {
 	}{
 		{1, []int{1, 0, 0}},
 		{1, []int{2, 0, 0}},
-		{2, []int{2, 1, 0}}, // the first is full: its second channel is the sender's own
+		{2, []int{2, 1, 0}}, // the first is full, so the sender uses its second channel
 		{2, []int{2, 2, 0}},
 	} {
 		o.put(o.pick(), 7)
@@ -161,8 +161,7 @@ func TestChannelsAsNeeded(t *testing.T) {
 	}
 }
 
-// A send that has waited for its time goes on with the next channel, and not
-// before.
+// A send tries the next channel after its timeout, and not before.
 func TestATimeoutTriesTheNextChannel(t *testing.T) {
 	for _, timeout := range []Timeout{TimeAfter, ReusedTimer} {
 		synctest.Test(t, func(t *testing.T) {
@@ -196,7 +195,7 @@ func TestSlices(t *testing.T) {
 		sizes = append(sizes, len(values))
 	}
 	if fmt.Sprint(sizes) != "[4 4 2]" {
-		t.Errorf("slices of %v values, want two of 4 and what is left", sizes)
+		t.Errorf("slices of %v values, want two of 4 and the rest", sizes)
 	}
 }
 
@@ -209,22 +208,22 @@ func TestLockedLoops(t *testing.T) {
 	for _, locked := range []bool{false, true} {
 		end := newLines[uint64](Remedy{Channels: 1, Locked: locked}, 1).begin()
 		if pinned() != locked {
-			t.Errorf("Locked is %v, but on a thread of its own: %v", locked, pinned())
+			t.Errorf("Locked is %v, but the goroutine is locked to its thread: %v", locked, pinned())
 		}
 		end()
 		if pinned() {
-			t.Error("still on a thread of its own at the end")
+			t.Error("the goroutine is still locked to its thread at the end")
 		}
 	}
 }
 
-// Several channels with fewer receivers would stand still.
+// Several channels with fewer receivers would block forever.
 func TestEachChannelNeedsAReceiver(t *testing.T) {
 	c := Remedy{Channels: 4}.Contender()
 	if c.Can(1, 4, 3) || !c.Can(1, 4, 4) || !c.Can(0, 1, 5) {
-		t.Error("four channels need four receivers, and no more")
+		t.Error("four channels need exactly four receivers")
 	}
 	if !(Remedy{Slice: 8}).Contender().Can(128, 8, 1) {
-		t.Error("one receiver is enough for one channel")
+		t.Error("one receiver suffices for one channel")
 	}
 }

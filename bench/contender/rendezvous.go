@@ -6,7 +6,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A failed send ends the loop, here and in the other kinds: the tally then tells.
+// A failed send ends the loop, here and in the other kinds; the tally reveals
+// it.
 type rendezvous struct {
 	ctx context.Context
 	c   *sluice.Rendezvous[uint64]
@@ -64,8 +65,7 @@ func (k rendezvous) Recv() (uint64, bool) {
 
 func (k rendezvous) Close() { k.c.Close() }
 
-// Rendezvous is sluice.Rendezvous, every operation under
-// ctx. o may be nil.
+// Rendezvous is sluice.Rendezvous; every operation uses ctx. o may be nil.
 func Rendezvous(ctx context.Context, o *Options) Contender {
 	return own("sluice.Rendezvous", UnbufferedOnly, ctx, o, func(_ int) Channel {
 		if o != nil && o.NoHandOff {

@@ -8,8 +8,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A fan is several channels as one: each loop of a sender has the next of them to
-// itself, and the one receiver selects over all. Its capacity is that of each.
+// A fan combines several channels: each loop of a sender gets the next channel
+// for itself, and the one receiver selects over all. The capacity applies to
+// each channel.
 type fan[C any] struct {
 	channels []C
 	senders  atomic.Int64
@@ -156,7 +157,7 @@ func (f nativeFan) Close() {
 // NativeFan is 2 or 4 built-in channels, and a select over them.
 func NativeFan(n int) Contender {
 	if n != 2 && n != 4 {
-		panic(fmt.Sprintf("contender: NativeFan: n is %d, neither 2 nor 4", n))
+		panic(fmt.Sprintf("contender: NativeFan: unsupported n %d (want 2 or 4)", n))
 	}
 	return Contender{
 		Name:        fmt.Sprintf("native select of %d", n),

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// recvBuffer is how many values a receiver takes at once who takes runs.
+// recvBuffer is the batch size of receivers that receive in batches.
 const recvBuffer = 256
 
 type sharded struct {
@@ -68,8 +68,8 @@ func (k sharded) Recv() (uint64, bool) {
 
 func (k sharded) Close() { k.c.Close() }
 
-// byLane is a sharded whose senders have a lane each, and send one by one, and
-// whose receivers take runs.
+// byLane is a sharded whose senders have a lane each and send one by one, and
+// whose receivers receive in batches.
 type byLane struct{ sharded }
 
 func (k byLane) SendRange(lo, hi uint64) {
@@ -90,7 +90,7 @@ func (k byLane) SendRangeBatch(lo, hi uint64, size int) {
 
 func (k byLane) Drain() Tally { return k.DrainBatch(recvBuffer) }
 
-// byKey is a sharded whose senders send with a key each.
+// byKey is a sharded whose senders each send with their own key.
 type byKey struct{ sharded }
 
 func (k byKey) SendRange(lo, hi uint64) {
@@ -101,7 +101,8 @@ func (k byKey) SendRange(lo, hi uint64) {
 	}
 }
 
-// Sharded is sluice.Sharded without a limit, which keeps no order. o may be nil.
+// Sharded is sluice.Sharded without a limit, which keeps no order. o may be
+// nil.
 func Sharded(ctx context.Context, o *Options) Contender {
 	c := own("sluice.Sharded", UnboundedOnly, ctx, o, func(int) Channel {
 		return sharded{ctx, sluice.NewSharded(sluice.Unlimited, o.sharded())}
@@ -119,16 +120,16 @@ func ShardedBounded(ctx context.Context, o *Options) Contender {
 	return c
 }
 
-// ShardedLanes is a Sharded with a lane for each sender, with the capacity as its
-// limit, and receivers that take runs of values.
+// ShardedLanes is a Sharded with a lane per sender, with the capacity as the
+// limit of each lane, and receivers that receive in batches.
 func ShardedLanes(ctx context.Context, o *Options) Contender {
 	return own("sluice.Sharded, lanes, runs", Buffered, ctx, o, func(capacity int) Channel {
 		return byLane{sharded{ctx, sluice.NewSharded(capacity, o.sharded())}}
 	})
 }
 
-// ShardedKeys is a Sharded without a limit to which each sender sends with a key
-// of its own.
+// ShardedKeys is a Sharded without a limit whose senders each send with their
+// own key.
 func ShardedKeys(ctx context.Context, o *Options) Contender {
 	return own("sluice.Sharded, keys", UnboundedOnly, ctx, o, func(int) Channel {
 		return byKey{sharded{ctx, sluice.NewSharded(sluice.Unlimited, o.sharded())}}

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-go/sluice/internal/handoff"
 )
 
-// A withoutHandOff is the engine of a Rendezvous or a small Bounded in which a goroutine
-// that is woken looks again, instead of being handed a value: the second study asks what
-// the hand-off is worth. The library does not offer it.
+// A withoutHandOff uses the engine of a Rendezvous or a small Bounded in a mode
+// where a woken goroutine retries instead of being handed a value: the second
+// study asks what the hand-off is worth. The library does not offer this mode.
 type withoutHandOff struct {
 	ctx context.Context
 	c   engine.Engine[uint64] // called through an interface, as the kinds call it

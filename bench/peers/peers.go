@@ -1,9 +1,10 @@
-// Package peers makes contenders of the Go libraries that this one is measured
-// against. Only this package and what imports it compile them.
+// Package peers makes contenders of the Go libraries that this one is compared
+// with. Only this package and its importers compile them.
 //
-// A peer is used as its documentation says. Where that would lose values or
-// hang, the run is arranged so that it does not, and the contender's Note says
-// how: a comparison with a channel that does not do the work is worth nothing.
+// Each peer is used as its documentation recommends. Where that would lose
+// values or hang, the run is arranged to avoid it, and the contender's Note
+// explains how: a comparison with a channel that does not do the work is
+// worthless.
 package peers
 
 import (
@@ -21,15 +22,15 @@ func All() []contender.Contender {
 	return []contender.Contender{Chanx(), Chann(), Eapache(), XsyncUMPSC(), XsyncMPMC(), XsyncSPSC()}
 }
 
-// pumpBuffer is the size of chanx's three buffers: that of the published
-// elastic channel's, so that the pumps differ in nothing but themselves.
+// pumpBuffer is the size of chanx's three buffers: the size of the published
+// elastic channel's buffers, so that only the pumps differ.
 const pumpBuffer = contender.PublishedBuffer
 
 // Chanx is github.com/smallnest/chanx, an unbounded channel with a pump.
 func Chanx() contender.Contender {
 	return contender.Contender{
 		Name:  "chanx",
-		Note:  "run under a context that is never cancelled: a cancel strands what is queued",
+		Note:  "runs with a context that is never canceled: a cancellation strands the queued values",
 		Bound: contender.UnboundedOnly,
 		Make: func(int) contender.Channel {
 			c := chanx.NewUnboundedChan[uint64](context.Background(), pumpBuffer)
@@ -38,21 +39,22 @@ func Chanx() contender.Contender {
 	}
 }
 
-// end is sent as the last value through a channel that cannot be closed, or
-// not safely. No workload sends it.
+// end is the last value sent through a channel that cannot be closed, or not
+// safely. No workload sends it.
 const end = ^uint64(0)
 
-// channEnds is golang.design/x/chann without a limit, an unbounded channel with a
-// pump. Its ends are built-in channels, but its own Close spins until all is
-// received (0.1.2) or drops the backlog (later). So Close sends an end mark,
-// and the receiver that finds it, when nothing is queued any more, closes.
+// channEnds is golang.design/x/chann without a limit, an unbounded channel with
+// a pump. Its ends are built-in channels, but its own Close spins until all
+// values are received (0.1.2) or drops the backlog (later). Therefore Close
+// sends an end mark, and the receiver that gets it, when nothing is queued
+// anymore, closes the channel.
 type channEnds struct{ c *chann.Chann[uint64] }
 
 // Chann is golang.design/x/chann.
 func Chann() contender.Contender {
 	return contender.Contender{
 		Name:  "chann",
-		Note:  "closed only after it is drained, by an end mark: its Close spins, or drops the backlog",
+		Note:  "closed only after it is drained, by an end mark: its own Close spins, or drops the backlog",
 		Bound: contender.UnboundedOnly,
 		Make:  func(int) contender.Channel { return channEnds{chann.New[uint64]()} },
 	}
@@ -90,8 +92,8 @@ func (p channEnds) Recv() (uint64, bool) {
 
 func (p channEnds) Close() { p.c.In() <- end }
 
-// eapacheEnds is github.com/eapache/channels' InfiniteChannel, an unbounded
-// channel of interface values with a pump.
+// eapacheEnds is the InfiniteChannel of github.com/eapache/channels, an
+// unbounded channel of interface values with a pump.
 type eapacheEnds struct {
 	in  chan<- any
 	out <-chan any

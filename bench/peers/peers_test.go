@@ -7,7 +7,7 @@ import (
 )
 
 // Whatever a peer's own Close does, as a contender it delivers its backlog, one
-// by one or in a loop, and then says that it is over.
+// by one or in a loop, and then reports the end.
 func TestBacklogSurvivesClose(t *testing.T) {
 	const n = 10_000
 	for _, c := range All() {
@@ -31,7 +31,7 @@ func TestBacklogSurvivesClose(t *testing.T) {
 	}
 }
 
-// Recv sees the end as well as Drain does.
+// Recv reports the end, as Drain does.
 func TestRecvSeesTheEnd(t *testing.T) {
 	for _, c := range All() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestRecvSeesTheEnd(t *testing.T) {
 	}
 }
 
-// A contender that left its pump behind would slow down those that are measured
+// A contender that left its pump behind would slow down the contenders measured
 // after it.
 func TestDrainedPeersLeaveNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
@@ -61,8 +61,8 @@ func TestDrainedPeersLeaveNoGoroutine(t *testing.T) {
 		}
 	}
 	for runtime.NumGoroutine() > before {
-		// A pump may still be on its last steps. If one never ends, this
-		// does not either, and the test's time limit shows where it stands.
+		// A pump may still be about to exit. If one never exits, the test times
+		// out and the stacks show where it is.
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -71,11 +71,11 @@ func TestPeersAreTold(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range All() {
 		if seen[c.Name] || c.Name == "" {
-			t.Errorf("the name %q does not tell a peer", c.Name)
+			t.Errorf("the name %q does not identify a peer", c.Name)
 		}
 		seen[c.Name] = true
 		if c.Note == "" {
-			t.Errorf("%s: no note says what a reader must know", c.Name)
+			t.Errorf("%s: the note is missing", c.Name)
 		}
 	}
 }

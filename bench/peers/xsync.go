@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
-// umpsc is xsync's unbounded queue for one receiver. It waits in the scheduler
-// and has no close: an end mark is sent instead.
+// umpsc is xsync's unbounded queue for one receiver. It parks through the
+// scheduler and has no close: an end mark is sent instead.
 type umpsc struct{ q *xsync.UMPSCQueue[uint64] }
 
 // XsyncUMPSC is xsync's UMPSCQueue.
@@ -51,9 +51,9 @@ func (p umpsc) Recv() (uint64, bool) {
 
 func (p umpsc) Close() { p.q.Enqueue(end) }
 
-// A polling queue never waits: it says full or empty. Its loops yield the
-// processor in between, and keep it busy while there is nothing to do. closed
-// is set after the last send, so a receiver that sees it must look once more.
+// A polling queue never waits: it reports full or empty. Its loops yield the
+// processor between polls and keep it busy while there is nothing to do. closed
+// is set after the last send, so a receiver that sees it must poll once more.
 
 // mpmc is xsync's bounded queue for many senders and receivers.
 type mpmc struct {
@@ -65,7 +65,7 @@ type mpmc struct {
 func XsyncMPMC() contender.Contender {
 	return contender.Contender{
 		Name:  "xsync MPMC",
-		Note:  "polls: burns a processor while it waits; closed by a flag beside it",
+		Note:  "polls: keeps a processor busy while it waits; closed by a separate flag",
 		Bound: contender.Buffered,
 		Make: func(capacity int) contender.Channel {
 			return mpmc{xsync.NewMPMCQueue[uint64](capacity), new(atomic.Bool)}
@@ -119,7 +119,7 @@ type spsc struct {
 func XsyncSPSC() contender.Contender {
 	return contender.Contender{
 		Name:        "xsync SPSC",
-		Note:        "one sender, one receiver; polls: burns a processor while it waits; closed by a flag beside it",
+		Note:        "one sender, one receiver; polls: keeps a processor busy while it waits; closed by a separate flag",
 		Bound:       contender.Buffered,
 		OneSender:   true,
 		OneReceiver: true,

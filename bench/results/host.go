@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Host is what figures depend on besides the code.
+// A Host describes the machine and the versions that figures depend on.
 type Host struct {
 	CPU    string
 	Cores  int
@@ -22,7 +22,8 @@ func (h Host) String() string {
 	return fmt.Sprintf("%s, %d cores, %s, %s, commit %s", h.CPU, h.Cores, h.System, h.Go, h.Commit)
 }
 
-// Markdown is the list of facts that stands above figures which were begun at a time.
+// Markdown returns the list of facts above figures whose measurement began at
+// the given time.
 func (h Host) Markdown(began time.Time) string {
 	return fmt.Sprintf("- machine: %s, %d cores, %s\n- Go: %s\n- commit: %s\n- date: %s\n",
 		h.CPU, h.Cores, h.System, h.Go, h.Commit, began.UTC().Format("2006-01-02 15:04 UTC"))
@@ -39,7 +40,7 @@ func Here() Host {
 	}
 }
 
-// cpuModel is the processor's name as Linux gives it.
+// cpuModel returns the processor's name as reported by Linux.
 func cpuModel() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -53,7 +54,7 @@ func cpuModel() string {
 	return "unknown CPU"
 }
 
-// commit is the checkout's commit, marked if source files differ from it.
+// commit returns the checkout's commit, marked if source files differ from it.
 func commit() string {
 	hash, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {

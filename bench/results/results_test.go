@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestSections: each command writes its own part, as often as it likes, and no other.
+// TestSections: each command replaces its own section, any number of times, and
+// leaves the others alone.
 func TestSections(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "RESULTS.md")
 	write := func(err error) {
@@ -54,7 +55,7 @@ new
 	}
 }
 
-// TestNoFile: a section alone is a document too.
+// TestNoFile: a section alone is also a document.
 func TestNoFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "RESULTS.md")
 	if err := PutFile(path, "one", "1"); err != nil {
@@ -65,7 +66,7 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// TestUnended: a document that was damaged by hand is refused, and stays as it is.
+// TestUnended: a damaged document is refused and stays as it is.
 func TestUnended(t *testing.T) {
 	const damaged = "# Body\n\n<!-- begin one -->\n\n1\n"
 	path := filepath.Join(t.TempDir(), "RESULTS.md")

@@ -1,11 +1,10 @@
-// Package results is what the commands have in common that write bench/RESULTS.md: on
-// what they have measured, and how each writes its own part and leaves alone that of
-// the others.
+// Package results contains what the commands that write bench/RESULTS.md have
+// in common: the description of the host, and sections, so that each command
+// replaces its own part and keeps the others.
 //
-// A part of a command other than ratios, whose table is the document's body, is a
-// section between two comments, and has facts of its own: its commit and date.
-//
-// What may enter this package: the form of that document.
+// The table of the command ratios is the document's body. The part of every
+// other command is a section between two comments, with its own commit and
+// date.
 package results
 
 import (
@@ -19,8 +18,8 @@ func end(name string) string   { return "<!-- end " + name + " -->\n" }
 
 const anyBegin = "<!-- begin "
 
-// Put returns the document with text as the section of that name, in place of the one
-// that was there, or behind all else.
+// Put returns the document with text as the section of that name: in place of
+// the previous one, or at the end.
 func Put(document, name, text string) (string, error) {
 	section := begin(name) + "\n" + strings.TrimSpace(text) + "\n\n" + end(name)
 	before, rest, found := strings.Cut(document, begin(name))
@@ -34,7 +33,7 @@ func Put(document, name, text string) (string, error) {
 	return before + section + after, nil
 }
 
-// Get returns the text of the section of that name, or nothing.
+// Get returns the text of the section of that name, or "".
 func Get(document, name string) string {
 	_, rest, _ := strings.Cut(document, begin(name))
 	text, _, ended := strings.Cut(rest, end(name))
@@ -44,8 +43,8 @@ func Get(document, name string) string {
 	return strings.TrimSpace(text) + "\n"
 }
 
-// Sections returns all sections of the document, as they are, for whoever writes the
-// rest anew.
+// Sections returns all sections of the document unchanged, for a command that
+// rewrites the rest.
 func Sections(document string) (string, error) {
 	var sections strings.Builder
 	for {
@@ -64,7 +63,7 @@ func Sections(document string) (string, error) {
 }
 
 func unended(name string) error {
-	return fmt.Errorf("the section %s has no end: %q is missing", name, strings.TrimSpace(end(name)))
+	return fmt.Errorf("section %s has no end (want a line %q)", name, strings.TrimSpace(end(name)))
 }
 
 // PutFile puts a section into the document in a file, which need not exist.
@@ -80,7 +79,7 @@ func PutFile(path, name, text string) error {
 	return os.WriteFile(path, []byte(strings.TrimLeft(written, "\n")), 0o666)
 }
 
-// WriteBody writes the document in a file anew, but for its sections.
+// WriteBody rewrites the document in a file except for its sections.
 func WriteBody(path, body string) error {
 	document, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {

@@ -10,7 +10,7 @@ import (
 )
 
 // PingPong is n round trips over two channels: a value goes to another
-// goroutine, which sends it back. It is the request/response of the study
+// goroutine, which sends it back. It is the request/response test of the study
 // "Channel Direct Send", part (b). An item is a round trip.
 func PingPong(capacity int) Workload {
 	return Workload{Name: "ping-pong", Capacity: capacity, Senders: 1, Receivers: 1, run: pingPong}
@@ -45,23 +45,23 @@ func pingPong(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	elapsed := time.Since(began)
 	ping.Close()
 	echo.Wait()
-	// The answers are over too: some contenders have a goroutine that only
-	// ends once somebody has seen the end.
+	// Receive the end of the responses too: some contenders have a goroutine
+	// that exits only then.
 	if _, ok := pong.Recv(); ok {
-		return outcome{}, fmt.Errorf("an answer too many after %d round trips", n)
+		return outcome{}, fmt.Errorf("a surplus response after %d round trips", n)
 	}
 	return outcome{elapsed: elapsed, items: n, tally: t, want: upTo(n)}, nil
 }
 
-// TotalRound is how many values the study "Go: Buffered and Unbuffered
-// Channels" sends through one channel.
+// TotalRound is the number of values that the study "Go: Buffered and
+// Unbuffered Channels" sends through one channel.
 const TotalRound = 1000
 
 // SharedTotal is the job of the study "Go: Buffered and Unbuffered Channels":
-// one producer sends 1000 values and closes, the workers receive and add
-// them atomically to one total, all are joined. It does that anew, with a new
-// channel and new goroutines, until at least n values have been carried, and as
-// in the study the time of all of it counts.
+// one producer sends 1000 values and closes the channel, the workers receive
+// and add them atomically to one total, and all goroutines are joined. It
+// repeats this, with a new channel and new goroutines, until at least n values
+// have been carried; as in the study, all of that time counts.
 func SharedTotal(capacity, workers int) Workload {
 	return Workload{
 		Name:      fmt.Sprintf("shared total, %d workers", workers),

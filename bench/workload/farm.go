@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
-// Farm has a farm do n jobs, and checks that the result of each came back once. It
-// returns the time that they took.
+// Farm runs n jobs in a farm and checks that the result of each came back once.
+// It returns the elapsed time.
 func Farm(f contender.Farm, workers int, n uint64, job func()) (time.Duration, error) {
 	tally, elapsed := f.Run(workers, n, job)
 	if err := verify(tally, upTo(n), false); err != nil {
@@ -19,11 +19,11 @@ func Farm(f contender.Farm, workers int, n uint64, job func()) (time.Duration, e
 	return elapsed, nil
 }
 
-// Alone does n jobs in so many goroutines with no channel between them, and returns
-// the time they took: what a farm would take if handing over were free. Each
-// goroutine takes portions of the jobs from a common counter, so that none is idle
-// while there are some: with shares fixed beforehand, three goroutines on two
-// processors take a third longer than they must.
+// Alone runs n jobs in the given number of goroutines without a channel between
+// them, and returns the elapsed time: the time that a farm would take if
+// channels cost nothing. Each goroutine takes portions of jobs from a shared
+// counter, so that none is idle while jobs are left. With fixed shares, three
+// goroutines on two processors would take a third longer than necessary.
 func Alone(workers int, n, portion uint64, job func()) time.Duration {
 	var taken atomic.Uint64
 	var all sync.WaitGroup

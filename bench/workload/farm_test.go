@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
-// farms is every farm there is.
+// farms returns every farm.
 func farms() []contender.Farm {
 	background := context.Background()
 	return []contender.Farm{
@@ -33,8 +33,8 @@ func farms() []contender.Farm {
 	}
 }
 
-// Each job is done once and its result comes back once, whatever the workers, and
-// all goroutines have ended then: a bubble would not end with one that waits.
+// Each job is done once and its result comes back once, with any number of
+// workers, and all goroutines have ended: otherwise the bubble would not end.
 func TestEveryFarmDoesTheJobs(t *testing.T) {
 	for _, f := range farms() {
 		for _, workers := range []int{1, 3, 10} {
@@ -55,15 +55,15 @@ func TestEveryFarmDoesTheJobs(t *testing.T) {
 	}
 }
 
-// Where time stands still but for the sleeps, a farm of single jobs takes exactly as
-// long as its workers must: they all sleep at once, and the clock runs from the
-// first job to the last result.
+// On a clock that advances only during sleeps, a farm of single jobs takes
+// exactly the ideal time: its workers all sleep at once, and the clock runs
+// from the first job to the last result.
 func TestSleepingFarmsTakeTheIdeal(t *testing.T) {
 	const workers, n, sleep = 3, 30, time.Millisecond
 	job := func() { time.Sleep(sleep) }
 	for _, f := range farms() {
 		if strings.Contains(f.Name, "64") {
-			continue // one worker would take all
+			continue // one worker would take all jobs
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestFarmsThatLoseJobsAreErrors(t *testing.T) {
 		lie  func(t *contender.Tally)
 	}{
 		{"one less", "99 values of 100", func(t *contender.Tally) { t.Count-- }},
-		{"another one", "add up", func(t *contender.Tally) { t.Sum++ }},
+		{"another one", "the sum", func(t *contender.Tally) { t.Sum++ }},
 	} {
 		f := contender.NativeFarm(1)
 		honest := f.Run
@@ -102,12 +102,12 @@ func TestFarmsThatLoseJobsAreErrors(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if took != 0 {
-			t.Errorf("%s: a figure beside the error: %v", tt.name, took)
+			t.Errorf("%s: a result beside the error: %v", tt.name, took)
 		}
 	}
 }
 
-// Alone is exact also where the portions do not go into the jobs.
+// Alone is exact even if the portion does not divide the number of jobs.
 func TestAloneDoesEachJobOnce(t *testing.T) {
 	for _, workers := range []int{1, 3, 10} {
 		for _, n := range []uint64{0, 1, 99, 100, 101} {

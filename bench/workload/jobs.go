@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
-// Jobs is n jobs of about the given length for some workers, fed one by one by one
-// producer. A job computes, and keeps its processor busy for that time: the time
-// of an item is what is left of the processors' time when the jobs have theirs.
+// Jobs is n jobs of about the given length for the given number of workers,
+// sent one by one by one producer. A job computes and keeps its processor busy
+// for that time: the time per item is the processors' time beyond the jobs.
 func Jobs(capacity, workers int, length time.Duration) Workload {
 	return Workload{
 		Name:      fmt.Sprintf("%v jobs, %d workers", length, workers),
@@ -34,12 +34,11 @@ func JobsInBatches(capacity, workers int, length time.Duration) Workload {
 	return w
 }
 
-// proofEvery is how many jobs there are to one that proves that it was done: by
-// a read-modify-write that all workers share, which for each of them would be a
-// good part of a short job.
+// proofEvery is the number of jobs per proof. A proof is a read-modify-write on
+// memory that all workers share, which would be a large part of a short job.
 const proofEvery = 64
 
-// proof is what the jobs that prove it add up to.
+// proof sums up the jobs that prove their execution.
 type proof struct{ count, sum atomic.Uint64 }
 
 func jobs(w Workload, c contender.Contender, n uint64, turns int) (outcome, error) {
@@ -59,7 +58,8 @@ func jobs(w Workload, c contender.Contender, n uint64, turns int) (outcome, erro
 	return o, nil
 }
 
-// job returns a job of so many turns that proves itself if its turn has come.
+// job returns a job of the given number of turns; every proofEvery-th job adds
+// to the proof.
 func (p *proof) job(turns int) func(v uint64) {
 	return func(v uint64) {
 		if Busy(turns) == 0 || v%proofEvery == 0 {
@@ -69,15 +69,15 @@ func (p *proof) job(turns int) func(v uint64) {
 	}
 }
 
-// tally returns what n jobs have proved, and what they should have.
+// tally returns the proof of n jobs and its expected value.
 func (p *proof) tally(n uint64) (got, want contender.Tally) {
 	want = upTo((n + proofEvery - 1) / proofEvery)
 	want.Sum *= proofEvery
 	return contender.Tally{Count: p.count.Load(), Sum: p.sum.Load()}, want
 }
 
-// Busy computes for so many turns: dependent multiplications, without memory. It
-// never returns 0.
+// Busy computes for the given number of turns: dependent multiplications,
+// without memory accesses. It never returns 0.
 //
 //go:noinline
 func Busy(turns int) uint64 {
@@ -88,13 +88,13 @@ func Busy(turns int) uint64 {
 	return x | 1
 }
 
-// Turns returns how many turns of Busy take about that long.
+// Turns returns the number of turns of Busy that take about the given length.
 func Turns(length time.Duration) int {
 	return max(1, int(math.Round(float64(length)/turnNs())))
 }
 
-// turnNs is the time of a turn in ns: the least of several, as the machine is not
-// always ours.
+// turnNs is the time of a turn in ns: the minimum of several runs, to exclude
+// interference.
 var turnNs = sync.OnceValue(func() float64 {
 	const turns = 100_000
 	least := math.Inf(1)
@@ -106,9 +106,9 @@ var turnNs = sync.OnceValue(func() float64 {
 	return least
 })
 
-// Backlog is n jobs of about the given length that all lie in a channel when the
-// workers begin: nobody waits for a producer, and what the jobs do not take is the
-// cost of taking them.
+// Backlog is n jobs of about the given length that are all queued when the
+// workers begin: no worker waits for a producer, and the time beyond the jobs
+// is the cost of receiving them.
 func Backlog(workers int, length time.Duration) Workload {
 	return Workload{
 		Name:      fmt.Sprintf("%v jobs, %d workers, a backlog", length, workers),

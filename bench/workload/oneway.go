@@ -9,14 +9,14 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
-// BatchSize is how many values the batched workloads move in a call.
+// BatchSize is the number of values per call in the batched workloads.
 const BatchSize = 64
 
-// OneWay is n values from some senders to some receivers, one by one. The
-// senders share the values out in contiguous ranges, all goroutines start
-// together, and the last sender to finish closes the channel. With one sender
-// and one receiver it is part (a) of the study "Channel Direct Send", and the
-// concurrent run of "Elastic channels".
+// OneWay passes n values from senders to receivers, one by one. Each sender
+// sends a contiguous range, all goroutines start together, and the last sender
+// to finish closes the channel. With one sender and one receiver it is part (a)
+// of the study "Channel Direct Send", and the concurrent run of "Elastic
+// channels".
 func OneWay(capacity, senders, receivers int) Workload {
 	name := fmt.Sprintf("%d->%d", senders, receivers)
 	if senders == receivers && senders > 1 {
@@ -98,9 +98,9 @@ func loops(ch contender.Channel, batch int) (send func(lo, hi uint64), drain fun
 }
 
 // FillDrain is one goroutine that sends all n values, closes the channel and
-// receives them: no two goroutines work at once, but for those of the contender.
-// The channel has n slots if it has a capacity at all. It is part (c) of the
-// study "Channel Direct Send" and the sequential run of "Elastic channels".
+// receives them: no two goroutines run concurrently, except a contender's own.
+// The channel has n slots if it has a capacity. It is part (c) of the study
+// "Channel Direct Send" and the sequential run of "Elastic channels".
 func FillDrain() Workload {
 	return Workload{Name: "fill-drain", Capacity: 1, Senders: 1, Receivers: 1, run: fillDrain}
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
-// Swing is one goroutine that sends width values and receives as many, in turn, at
-// least n of each, while around values are queued when the swing is at its lowest.
-// It is what hurts a queue that shrinks without hysteresis: around a power of two
-// such a queue copies itself at each swing. What fills the channel before, and
-// drains it afterwards, is not timed. It is for contenders that keep the order of all
-// that one goroutine sends.
+// Swing is one goroutine that alternately sends and receives width values, at
+// least n in total each way, while around values stay queued. It is the worst
+// case for a queue that shrinks without hysteresis: around a power of two, such
+// a queue copies itself at each swing. Filling and draining the channel is not
+// timed. It requires a contender that keeps the order of one goroutine's
+// values.
 func Swing(around, width int) Workload {
 	return Workload{
 		Name:      fmt.Sprintf("swing of %d around %d", width, around),
@@ -31,7 +31,7 @@ func swing(ch contender.Channel, around, width, n uint64) outcome {
 		for range values {
 			v, ok := ch.Recv()
 			if !ok {
-				return // the tally tells
+				return // the tally reveals it
 			}
 			t.Add(v)
 		}
@@ -47,6 +47,6 @@ func swing(ch contender.Channel, around, width, n uint64) outcome {
 	}
 	elapsed := time.Since(began)
 	ch.Close()
-	receive(around + 1) // one more than there is: the end, or a value too many
+	receive(around + 1) // one more than are left: the end, or a surplus value
 	return outcome{elapsed: elapsed, items: cycles * width, tally: t, want: upTo(sent)}
 }

@@ -1,8 +1,9 @@
-// Package workload holds the jobs that contenders are compared on, each once:
-// the same loops, the same start, the same proof that the work was done.
+// Package workload provides the jobs on which contenders are compared. Every
+// contender runs the same loops from the same start and proves that the work
+// was done.
 //
-// What enters here is a job that any contender may be given. Which contenders
-// meet, how often, and what is made of the figures is up to the caller.
+// The package contains only jobs that any contender may be given. The caller
+// chooses the contenders and the number of runs, and evaluates the results.
 package workload
 
 import (
@@ -17,29 +18,30 @@ type Workload struct {
 	Name               string // such as "1->1" or "ping-pong"
 	Capacity           int    // of the channels that it makes; see FillDrain
 	Senders, Receivers int
-	Batch              int // values in a batch; 0 means one by one
+	Batch              int // batch size; 0 means one by one
 
 	pool bool // the contender runs the receivers
 
-	// run does the job with n values and says which tally it should have seen.
+	// run does the job with n values and returns the expected tally with the
+	// outcome.
 	run func(w Workload, c contender.Contender, n uint64) (outcome, error)
 }
 
-// outcome is what a job measured, and what its receivers saw.
+// outcome contains the measurements of a job and the tally of its receivers.
 type outcome struct {
 	elapsed time.Duration
-	items   uint64 // what the time is divided by
+	items   uint64 // number of items that the time is divided by
 	tally   contender.Tally
 	want    contender.Tally
 }
 
-// A Result is how long a job took.
+// A Result is the duration of a job.
 type Result struct {
 	Items   uint64        // values carried, or round trips
 	Elapsed time.Duration // wall-clock time, from the common start to the last receive
 }
 
-// NsPerItem returns nanoseconds for each item.
+// NsPerItem returns nanoseconds per item.
 func (r Result) NsPerItem() float64 { return float64(r.Elapsed) / float64(r.Items) }
 
 // Add returns the sum of two results.
@@ -55,13 +57,13 @@ func (w Workload) Can(c contender.Contender) bool {
 	return c.Can(w.Capacity, w.Senders, w.Receivers)
 }
 
-// Run does the job once, with n values and channels of its own, and returns
-// when all its goroutines have finished. It fails, and names contender and
-// workload, if c cannot do the job or if what was received is not what was
-// sent: then there is no figure.
+// Run does the job once, with n values and its own channels, and returns when
+// all its goroutines have finished. It fails, with an error that names the
+// contender and the workload, if c cannot do the job or if the received values
+// differ from those sent; then there is no result.
 //
-// Values are counted and summed; where one goroutine sends, each receiver must
-// also see them in order, unless the contender promises none.
+// Values are counted and summed. If one goroutine sends, each receiver must
+// also receive in order, unless the contender does not keep the order.
 func (w Workload) Run(c contender.Contender, n uint64) (Result, error) {
 	if n == 0 {
 		return Result{}, fmt.Errorf("workload %s: no values to carry", w.Name)
@@ -79,20 +81,20 @@ func (w Workload) Run(c contender.Contender, n uint64) (Result, error) {
 	return Result{o.items, o.elapsed}, nil
 }
 
-// verify compares what was received with what was sent.
+// verify compares the received values with those sent.
 func verify(got, want contender.Tally, ordered bool) error {
 	switch {
 	case got.Count != want.Count:
 		return fmt.Errorf("received %d values of %d", got.Count, want.Count)
 	case got.Sum != want.Sum:
-		return fmt.Errorf("received values that add up to %d, not %d", got.Sum, want.Sum)
+		return fmt.Errorf("received values with the sum %d, want %d", got.Sum, want.Sum)
 	case ordered && got.Unordered != 0:
 		return fmt.Errorf("received %d of %d values out of order", got.Unordered, got.Count)
 	}
 	return nil
 }
 
-// upTo is the tally of the values 0 … n-1.
+// upTo returns the tally of the values 0 … n-1.
 func upTo(n uint64) contender.Tally {
 	t := contender.Tally{Count: n}
 	if n%2 == 0 {
@@ -103,7 +105,7 @@ func upTo(n uint64) contender.Tally {
 	return t
 }
 
-// merge adds what another receiver saw.
+// merge adds the tally of another receiver.
 func merge(t, u contender.Tally) contender.Tally {
 	return contender.Tally{Count: t.Count + u.Count, Sum: t.Sum + u.Sum, Unordered: t.Unordered + u.Unordered}
 }

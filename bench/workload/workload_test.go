@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
-// jobs is every workload in every shape that is used for comparisons.
+// jobs returns every workload in every shape that the comparisons use.
 func jobs() []workload.Workload {
 	all := []workload.Workload{
 		workload.FillDrain(),
@@ -36,8 +36,8 @@ func jobs() []workload.Workload {
 	return all
 }
 
-// variants is every contender there is, and ours with each option that changes
-// the core.
+// variants returns every contender, and those of this library with each option
+// that changes the core.
 func variants(t *testing.T) []contender.Contender {
 	background := context.Background()
 	ctx, cancel := context.WithCancel(background)
@@ -58,7 +58,7 @@ func variants(t *testing.T) []contender.Contender {
 	for _, o := range []*contender.Options{
 		{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}, {SingleSender: true, SingleReceiver: true},
 	} {
-		all = append(all, contender.Elastic(background, o), contender.Ends(o))
+		all = append(all, contender.Elastic(background, o), contender.Pipe(o))
 	}
 	for _, r := range []contender.Remedy{
 		{}, {Locked: true}, {Slice: 10}, {Channels: 2}, {Channels: 8, ByClock: true, Scaled: true},
@@ -73,7 +73,7 @@ func variants(t *testing.T) []contender.Contender {
 }
 
 // Every contender carries every value of every workload that it can do, in
-// order. Run verifies that; the tests below show that it would tell.
+// order. Run verifies that; the tests below check Run.
 func TestEveryContenderDoesTheWork(t *testing.T) {
 	for _, c := range variants(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -92,17 +92,17 @@ func TestEveryContenderDoesTheWork(t *testing.T) {
 				done++
 			}
 			if done == 0 {
-				t.Fatal("there is no workload that it can do")
+				t.Fatal("it can do no workload")
 			}
 		})
 	}
 }
 
-// A swing is many calls of SendRange by one sender: it is for those who keep order
-// across them, as all but the ones with lanes do.
+// A swing calls SendRange many times from one sender. It is for contenders that
+// keep order across those calls: all except the ones with lanes.
 func TestSwing(t *testing.T) {
 	background := context.Background()
-	all := []contender.Contender{contender.Native(), contender.Bounded(background, nil), contender.Elastic(background, nil), contender.Ends(nil)}
+	all := []contender.Contender{contender.Native(), contender.Bounded(background, nil), contender.Elastic(background, nil), contender.Pipe(nil)}
 	for _, shrink := range []contender.PublishedShrink{
 		contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty, contender.LazyShrinkHalf, contender.FreeWhenEmpty,
 	} {
@@ -110,13 +110,13 @@ func TestSwing(t *testing.T) {
 	}
 	for _, c := range all {
 		r, err := workload.Swing(512, 250).Run(c, 5001)
-		if err != nil || r.Items != 5250 || r.Elapsed <= 0 { // whole swings
+		if err != nil || r.Items != 5250 || r.Elapsed <= 0 { // a whole number of swings
 			t.Errorf("%s: %d items in %v, %v", c.Name, r.Items, r.Elapsed, err)
 		}
 	}
 }
 
-// faulty is a native chan whose receives are tampered with.
+// faulty is a native chan whose receiver's tally is manipulated.
 type faulty struct {
 	contender.Channel
 	tamper func(*contender.Tally)
@@ -136,7 +136,7 @@ func TestWrongTalliesAreErrors(t *testing.T) {
 	}{
 		{"loss", func(t *contender.Tally) { t.Count-- }, "received 99 values of 100"},
 		{"duplicate", func(t *contender.Tally) { t.Count++ }, "received 101 values of 100"},
-		{"exchange", func(t *contender.Tally) { t.Sum++ }, "add up to 4951, not 4950"},
+		{"exchange", func(t *contender.Tally) { t.Sum++ }, "the sum 4951, want 4950"},
 		{"disorder", func(t *contender.Tally) { t.Unordered = 2 }, "2 of 100 values out of order"},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
@@ -146,22 +146,23 @@ func TestWrongTalliesAreErrors(t *testing.T) {
 			for _, w := range []workload.Workload{workload.OneWay(128, 1, 1), workload.FillDrain()} {
 				r, err := w.Run(c, 100)
 				if err == nil {
-					t.Fatalf("%s: no error, and a figure: %v", w.Name, r)
+					t.Fatalf("%s: no error, but a result: %v", w.Name, r)
 				}
 				for _, part := range []string{"tampered", w.Name, fault.want} {
 					if !strings.Contains(err.Error(), part) {
-						t.Errorf("%q does not say %q", err, part)
+						t.Errorf("%q does not contain %q", err, part)
 					}
 				}
 				if r != (workload.Result{}) {
-					t.Errorf("%s: a figure beside the error: %v", w.Name, r)
+					t.Errorf("%s: a result beside the error: %v", w.Name, r)
 				}
 			}
 		})
 	}
 }
 
-// With many senders the order of values says nothing, so it is not looked at.
+// With many senders the order of values is not determined, so it is not
+// checked.
 func TestDisorderOfManySendersIsNoError(t *testing.T) {
 	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
 		return faulty{contender.Native().Make(capacity), func(t *contender.Tally) { t.Unordered = 2 }}
@@ -171,7 +172,7 @@ func TestDisorderOfManySendersIsNoError(t *testing.T) {
 	}
 }
 
-// offByOne is a channel that delivers other values than it was sent.
+// offByOne is a channel that delivers different values than were sent.
 type offByOne struct{ contender.Channel }
 
 func (o offByOne) Recv() (uint64, bool) {
@@ -184,7 +185,7 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 		return offByOne{contender.Native().Make(capacity)}
 	}}
 	for _, w := range []workload.Workload{workload.PingPong(0), workload.SharedTotal(5, 10), workload.Swing(10, 5)} {
-		if _, err := w.Run(c, 1000); err == nil || !strings.Contains(err.Error(), "add up") {
+		if _, err := w.Run(c, 1000); err == nil || !strings.Contains(err.Error(), "the sum") {
 			t.Errorf("%s: %v", w.Name, err)
 		}
 	}

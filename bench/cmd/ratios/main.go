@@ -1,20 +1,21 @@
-// Command ratios measures our kinds beside the built-in chan, and beside the
-// published elastic channel, and prints the table of floors and goals with what
-// was measured.
+// Command ratios measures the kinds of this library against the built-in chan
+// and the published elastic channel, and prints the table of floors and goals
+// with the measured ratios.
 //
 //	go run ./bench/cmd/ratios                                        the whole table
 //	go run ./bench/cmd/ratios -rows '^Bounded 128' -procs 2 -rounds 4   one row, a few seconds
 //	go run ./bench/cmd/ratios -peers -o bench/RESULTS.md             with the Go peers, as Markdown
 //
-// A row is named as it is printed, workload included: -rows 'Elastic 8->1$' is
-// a single line.
+// The name of a row includes its workload: -rows 'Elastic 8->1$' selects a
+// single row.
 //
-// Ours and the reference take turns in one process, and the ratio is the median
-// of the ratios of the rounds, so that a machine that is slow for a while is slow
-// for both. With them it measures what a cache line between two cores takes, which
-// is what a virtual machine changes most. It is no test: it always exits with 0 unless it could not measure.
-// An interrupt prints what was measured until then. In the file that -o names, sections
-// of other commands stay as they are.
+// The contender and its reference take turns in one process, and the result is
+// the median of the ratios of the rounds, so a machine that is slow for a while
+// slows both. Each round also measures the cache line transfer between two
+// cores, the property of a virtual machine that varies most. The command is not
+// a test: it exits with 0 unless it could not measure. After an interrupt it
+// prints what was measured so far. In the file that -o names, sections of other
+// commands are kept.
 package main
 
 import (
@@ -34,13 +35,13 @@ import (
 
 // settings are the command's flags.
 type settings struct {
-	rows     *regexp.Regexp
-	procs    []int
-	rounds   int
-	run      time.Duration
-	patience time.Duration
-	peers    bool
-	out      string
+	rows    *regexp.Regexp
+	procs   []int
+	rounds  int
+	run     time.Duration
+	timeout time.Duration
+	peers   bool
+	out     string
 }
 
 func parse(args []string) (settings, error) {
@@ -51,10 +52,10 @@ func parse(args []string) (settings, error) {
 	)
 	flags := flag.NewFlagSet("ratios", flag.ContinueOnError)
 	flags.StringVar(&rows, "rows", "", "measure only rows whose name and workload match this `regexp`")
-	flags.StringVar(&procs, "procs", "1,2,8", "values of GOMAXPROCS, a comma-separated `list`")
-	flags.IntVar(&s.rounds, "rounds", 6, "`rounds` for each figure, which is their median")
+	flags.StringVar(&procs, "procs", "1,2,8", "comma-separated `list` of values for GOMAXPROCS")
+	flags.IntVar(&s.rounds, "rounds", 6, "number of `rounds`; each figure is their median")
 	flags.DurationVar(&s.run, "time", 40*time.Millisecond, "`duration` of one run")
-	flags.DurationVar(&s.patience, "patience", 20*time.Second, "`duration` after which a run counts as hung")
+	flags.DurationVar(&s.timeout, "timeout", 20*time.Second, "`duration` after which a run counts as hung")
 	flags.BoolVar(&s.peers, "peers", false, "measure the Go peers too")
 	flags.StringVar(&s.out, "o", "", "also write the table as Markdown to this `file`")
 	if err := flags.Parse(args); err != nil {
@@ -70,15 +71,15 @@ func parse(args []string) (settings, error) {
 	for field := range strings.SplitSeq(procs, ",") {
 		p, err := strconv.Atoi(strings.TrimSpace(field))
 		if err != nil || p < 1 {
-			return s, fmt.Errorf("-procs: %q is not a number of processors", field)
+			return s, fmt.Errorf("-procs: invalid number of processors %q (want 1, 2, …)", field)
 		}
 		s.procs = append(s.procs, p)
 	}
 	if s.rounds < 1 {
-		return s, fmt.Errorf("-rounds is %d, below 1", s.rounds)
+		return s, fmt.Errorf("-rounds: %d is too small (want at least 1)", s.rounds)
 	}
-	if s.run <= 0 || s.patience <= 0 {
-		return s, fmt.Errorf("-time is %v and -patience %v: both must be above 0", s.run, s.patience)
+	if s.run <= 0 || s.timeout <= 0 {
+		return s, fmt.Errorf("-time %v, -timeout %v: both must be positive", s.run, s.timeout)
 	}
 	return s, nil
 }
@@ -113,7 +114,7 @@ func report(s settings) error {
 	fmt.Println(heading)
 	lines := measureAll(ctx, s, rows, func(l line) { fmt.Println(l) })
 	if ctx.Err() != nil {
-		fmt.Printf("interrupted: %d of %d figures were measured\n", len(lines), len(rows)*len(s.procs))
+		fmt.Printf("interrupted: measured %d of %d figures\n", len(lines), len(rows)*len(s.procs))
 	}
 	fmt.Println(summary(lines))
 	if s.out == "" {

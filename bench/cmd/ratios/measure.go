@@ -15,14 +15,14 @@ import (
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
-// A line is what was measured of one row at one GOMAXPROCS.
+// A line is the measurement of one row at one GOMAXPROCS.
 type line struct {
 	row
 	procs  int
 	ratios []float64 // reference/ours of each round, ascending
 	refNs  float64   // median ns per item
 	oursNs float64
-	lineNs float64 // median of a cache line's way between cores, NaN with one
+	lineNs float64 // median cache line transfer between cores, NaN with one core
 	peers  []peerFigure
 	err    error // why there is no figure
 }
@@ -34,21 +34,21 @@ type peerFigure struct {
 	err   error
 }
 
-// An entry is a contender of a row with what its runs showed.
+// An entry is a contender of a row with the results of its runs.
 type entry struct {
 	contender contender.Contender
 	work      workload.Workload
-	patience  time.Duration // how long a run may take before it counts as hung
+	timeout   time.Duration // how long a run may take before it counts as hung
 	repeats   int
 	ns        []float64 // per item, of each round
 	err       error
 }
 
-// maxRepeats bounds how often a fast contender does its work in a run.
+// maxRepeats limits how often a fast contender repeats its work in a run.
 const maxRepeats = 64
 
-// measureAll measures the rows until ctx is done, and returns the lines that
-// were completed. Each is also shown as soon as it is there.
+// measureAll measures the rows until ctx is done, and returns the completed
+// lines. It also passes each line to show as soon as it is complete.
 func measureAll(ctx context.Context, s settings, rows []row, show func(line)) []line {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var lines []line
@@ -66,17 +66,17 @@ func measureAll(ctx context.Context, s settings, rows []row, show func(line)) []
 	return lines
 }
 
-// measure returns the line of r at the current GOMAXPROCS. Its error is only
-// ever that of ctx.
+// measure returns the line of r at the current GOMAXPROCS. Its error is always
+// the error of ctx.
 func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 	l := line{row: r, procs: procs}
 	entries := []*entry{
-		{contender: r.reference, work: r.refWork, patience: s.patience},
-		{contender: r.ours, work: r.work, patience: s.patience},
+		{contender: r.reference, work: r.refWork, timeout: s.timeout},
+		{contender: r.ours, work: r.work, timeout: s.timeout},
 	}
 	if s.peers {
 		for _, p := range peersOf(r) {
-			entries = append(entries, &entry{contender: p, work: r.refWork, patience: s.patience})
+			entries = append(entries, &entry{contender: p, work: r.refWork, timeout: s.timeout})
 		}
 	}
 	n, err := calibrate(ctx, s.run, entries)
@@ -90,7 +90,7 @@ func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 	var lineNs []float64
 	for round := range s.rounds {
 		lineNs = append(lineNs, cacheline.Transfer())
-		// Who starts alternates, so that neither always runs after the other.
+		// The starter alternates, so that neither always runs after the other.
 		for i := range entries {
 			e := entries[i]
 			if round%2 == 1 {
@@ -112,9 +112,10 @@ func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 	return l, nil
 }
 
-// peersOf returns the peers that may stand beside r: they can do the reference's
-// work, and have a limit if ours has one. Batches, contexts, and the rows against
-// the published channel are about something that the peers do not have.
+// peersOf returns the peers to compare in row r: those that can do the
+// reference's work and have a limit if ours has one. Rows about batches,
+// contexts and the published channel concern features that the peers do not
+// have.
 func peersOf(r row) []contender.Contender {
 	if r.work.Batch > 0 || r.reference.Name != contender.Native().Name {
 		return nil
@@ -143,9 +144,9 @@ func (l *line) fill(entries []*entry) {
 	}
 }
 
-// calibrate returns with how many values the reference runs for about the
-// given time, and sets how often the others must do that to run as long: all
-// contenders do the same work, but a run that is over in a moment says little.
+// calibrate returns the number of values with which the reference runs for
+// about the given time, and sets the repetitions of the others to run as long:
+// all contenders do the same work, but a very short run is inaccurate.
 func calibrate(ctx context.Context, run time.Duration, entries []*entry) (uint64, error) {
 	reference := entries[0]
 	reference.repeats = 1
@@ -183,8 +184,8 @@ func calibrate(ctx context.Context, run time.Duration, entries []*entry) (uint64
 // run does e's work with n values e.repeats times, each time with new channels
 // after a garbage collection. Only the work itself is timed.
 //
-// It gives up on work that hangs, and whenever ctx is done; the goroutines of
-// that work are left behind.
+// It gives up on work that hangs, and when ctx is done; the goroutines of that
+// work are left behind.
 func (e *entry) run(ctx context.Context, n uint64) (workload.Result, error) {
 	var total workload.Result
 	for range e.repeats {
@@ -206,9 +207,9 @@ func (e *entry) run(ctx context.Context, n uint64) (workload.Result, error) {
 			total = total.Add(a.result)
 		case <-ctx.Done():
 			return total, ctx.Err()
-		case <-time.After(e.patience):
+		case <-time.After(e.timeout):
 			return total, fmt.Errorf("workload %s: %s: hangs: not done with %d values after %v",
-				e.work.Name, e.contender.Name, n, e.patience)
+				e.work.Name, e.contender.Name, n, e.timeout)
 		}
 	}
 	return total, nil
@@ -224,7 +225,7 @@ func quotients(a, b []float64) []float64 {
 	return q
 }
 
-// median returns the median of values, NaN if there are none.
+// median returns the median of values, NaN if there are no values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

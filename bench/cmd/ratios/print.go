@@ -8,9 +8,9 @@ import (
 
 // heading stands above the lines.
 var heading = fmt.Sprintf("%-2s %-32s %6s %6s %8s %-13s %9s %9s %6s  %s",
-	"P", "row", "floor", "goal", "ratio", "  of rounds", "reference", "ours", "line", "")
+	"P", "row", "floor", "goal", "ratio", "  range", "reference", "ours", "cache", "")
 
-// String is the line as the terminal shows it; times are ns per item.
+// String formats the line for the terminal; times are ns per item.
 func (l line) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-2d %-32s %6.2f %6s ", l.procs, l.row, l.floorAt(l.procs), l.goalText())
@@ -33,7 +33,7 @@ func (p peerFigure) String() string {
 	return fmt.Sprintf("%22.2f %33.1f", p.ratio, p.ns)
 }
 
-// goalText is the goal, which is set at GOMAXPROCS=2 only.
+// goalText returns the goal, which is set only at GOMAXPROCS=2.
 func (l line) goalText() string {
 	if l.procs != 2 {
 		return "-"
@@ -41,7 +41,7 @@ func (l line) goalText() string {
 	return fmt.Sprintf("%.2f", l.goal)
 }
 
-// lineText is the time of a cache line between cores.
+// lineText returns the time of a cache line transfer.
 func (l line) lineText() string {
 	if math.IsNaN(l.lineNs) {
 		return "-"
@@ -49,7 +49,7 @@ func (l line) lineText() string {
 	return fmt.Sprintf("%.0f", l.lineNs)
 }
 
-// verdict says where the ratio stands against floor and goal.
+// verdict compares the ratio with floor and goal.
 func (l line) verdict() string {
 	ratio := median(l.ratios)
 	switch {
@@ -63,7 +63,8 @@ func (l line) verdict() string {
 	return "pass"
 }
 
-// summary counts the verdicts, and lists for each GOMAXPROCS what is not met.
+// summary counts the verdicts, and lists the rows that fall short for each
+// GOMAXPROCS.
 func summary(lines []line) string {
 	count := map[string]int{}
 	short := map[int][]string{}

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
-// quick are the settings of a measurement that is over at once.
+// quick returns the settings of a very short measurement.
 func quick(t *testing.T, args ...string) settings {
 	t.Helper()
 	s, err := parse(append([]string{"-procs", "2", "-rounds", "2", "-time", "100us"}, args...))
@@ -26,20 +26,20 @@ func quick(t *testing.T, args ...string) settings {
 	return s
 }
 
-// pair is a row of one workload with the given contenders.
+// pair returns a row of one workload with the given contenders.
 func pair(reference, ours contender.Contender) row {
 	w := workload.OneWay(128, 1, 1)
 	return row{name: "pair", work: w, refWork: w, reference: reference, ours: ours, floor: 1, goal: 2}
 }
 
-// Every row can be done by both of its contenders, and asks for what the others
-// of its kind ask for: a goal above the floor.
+// Both contenders of every row can do its work, and its goal is above its
+// floor.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	rows := table(t.Context())
 	for _, r := range rows {
 		if seen[r.String()] {
-			t.Errorf("two rows are called %q", r)
+			t.Errorf("two rows have the name %q", r)
 		}
 		seen[r.String()] = true
 		if !r.work.Can(r.ours) || !r.refWork.Can(r.reference) {
@@ -54,11 +54,11 @@ func TestTable(t *testing.T) {
 	}
 	for _, name := range []string{
 		"Rendezvous 8x8", "Bounded 1 1->1", "Bounded 1024 one to one 1->1", "Elastic 1->10", "Elastic 8x8 batches",
-		"Rendezvous ping-pong", "ctx Bounded 128 8->1", "Elastic against pump 1->1", "Ends against pump 1->1",
-		"Batcher 64 8->1", "Batcher 64 and Batches, linger 1->1",
+		"Rendezvous ping-pong", "ctx Bounded 128 8->1", "Elastic against pump 1->1", "Pipe against pump 1->1",
+		"batch.Sender 64 8->1", "batch.Sender 64 and batch.Receive, linger 1->1",
 	} {
 		if !seen[name] {
-			t.Errorf("there is no row %q", name)
+			t.Errorf("no row %q", name)
 		}
 	}
 	if got := choose(rows, regexp.MustCompile("^Bounded 1 ")); len(got) != 4 {
@@ -101,7 +101,7 @@ func stuckContender(released <-chan struct{}) contender.Contender {
 	}}
 }
 
-// lossy forgets a value.
+// lossy loses a value.
 type lossy struct{ contender.Channel }
 
 func (l lossy) SendRange(lo, hi uint64) { l.Channel.SendRange(lo+1, hi) }
@@ -112,8 +112,8 @@ func lossyContender() contender.Contender {
 	}}
 }
 
-// What hangs or loses values gets no figure, on either side, and the next row
-// is measured all the same.
+// A contender that hangs or loses values gets no figure, on either side, and
+// the next row is measured nevertheless.
 func TestNoFigureWithoutTheWork(t *testing.T) {
 	released := make(chan struct{})
 	defer close(released)
@@ -124,7 +124,7 @@ func TestNoFigureWithoutTheWork(t *testing.T) {
 			t.Errorf("the error is %v and the verdict %q", l.err, l.verdict())
 		}
 		if !strings.Contains(l.String(), want) {
-			t.Errorf("it does not say %q: %s", want, l)
+			t.Errorf("it does not contain %q: %s", want, l)
 		}
 	}
 
@@ -139,16 +139,16 @@ func TestNoFigureWithoutTheWork(t *testing.T) {
 		t.Errorf("native has no figure: %v", lines[2])
 	}
 
-	// Only the stuck one runs, so the patience may be short.
-	stuck, err := measure(t.Context(), quick(t, "-patience", "10ms"), pair(stuckContender(released), native), 2)
+	// Only the stuck contender runs, so the timeout may be short.
+	stuck, err := measure(t.Context(), quick(t, "-timeout", "10ms"), pair(stuckContender(released), native), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	check(stuck, "stuck: hangs: not done with 1000 values after 10ms")
 }
 
-// An interrupt ends the measurement, even of something that hangs, and leaves
-// what was measured.
+// An interrupt ends the measurement, even of work that hangs, and keeps the
+// completed lines.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	released := make(chan struct{})
@@ -158,7 +158,7 @@ func TestInterrupt(t *testing.T) {
 		cancel()
 		return stuckContender(released).Make(capacity)
 	}}
-	lines := measureAll(ctx, quick(t, "-patience", "1h"), []row{pair(native, native), pair(native, hangs), pair(native, native)}, func(line) {})
+	lines := measureAll(ctx, quick(t, "-timeout", "1h"), []row{pair(native, native), pair(native, hangs), pair(native, native)}, func(line) {})
 	if len(lines) != 1 || lines[0].err != nil {
 		t.Errorf("%d lines were measured before the interrupt, not 1: %v", len(lines), lines)
 	}
@@ -187,8 +187,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// The ratio is the median over the rounds, each round for itself: not the ratio
-// of the medians.
+// The ratio is the median of the ratios of the rounds, not the ratio of the
+// medians.
 func TestRatioIsTakenWithinARound(t *testing.T) {
 	var l line
 	l.fill([]*entry{{ns: []float64{10, 100, 30}}, {ns: []float64{5, 100, 10}}, {ns: []float64{20, 100, 15}}})
@@ -219,7 +219,7 @@ func TestMedian(t *testing.T) {
 func TestParseRefusesNonsense(t *testing.T) {
 	for _, args := range [][]string{
 		{"-rows", "("}, {"-procs", "0"}, {"-procs", "1,,2"}, {"-procs", "two"}, {"-rounds", "0"},
-		{"-time", "0s"}, {"-time", "soon"}, {"-patience", "-1s"}, {"row"},
+		{"-time", "0s"}, {"-time", "soon"}, {"-timeout", "-1s"}, {"row"},
 	} {
 		if s, err := parse(args); err == nil {
 			t.Errorf("%v was taken as %+v", args, s)
@@ -227,14 +227,14 @@ func TestParseRefusesNonsense(t *testing.T) {
 	}
 }
 
-// With one core there is no way between cores, and the table says so.
+// With one core there is no transfer between cores, and the table shows a dash.
 func TestNoLine(t *testing.T) {
 	if text := (line{lineNs: math.NaN()}).lineText(); text != "-" {
 		t.Errorf("the table shows %q", text)
 	}
 }
 
-// A peer stands beside a row only if it does what the row is about.
+// A peer is compared in a row only if it does what the row is about.
 func TestPeersOf(t *testing.T) {
 	for _, one := range []struct{ row, peers string }{
 		{"^Bounded 128 1->1$", "xsync MPMC, xsync SPSC"},
@@ -260,7 +260,8 @@ func TestPeersOf(t *testing.T) {
 	}
 }
 
-// The Markdown carries what a figure depends on, and says what is missing.
+// The Markdown states everything that a figure depends on, and reports missing
+// figures.
 func TestMarkdown(t *testing.T) {
 	s := quick(t, "-peers")
 	var lines []line
@@ -284,10 +285,10 @@ func TestMarkdown(t *testing.T) {
 	for _, want := range []string{
 		"Abacus 1, 3 cores, linux/wood", "Go: go9", "commit: abc", "2031-02-03 04:05 UTC", "2 rounds of 100µs",
 		"Interrupted: 3 of 9", "## GOMAXPROCS=2", "## GOMAXPROCS=8", "| Bounded 128 1->1 | native | 2.00 | 3.00 |",
-		"no figure: lost a value", "| xsync MPMC | xsync SPSC |", "- xsync MPMC: polls", "is mended",
+		"no figure: lost a value", "| xsync MPMC | xsync SPSC |", "- xsync MPMC: polls", "corrected: ",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("it does not say %q:\n%s", want, text)
+			t.Errorf("it does not contain %q:\n%s", want, text)
 		}
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
-// A row is one figure of the table for each GOMAXPROCS: ours against a
-// reference on one workload.
+// A row is one figure of the table per GOMAXPROCS: ours against a reference on
+// one workload.
 type row struct {
 	name        string
 	work        workload.Workload
 	ours        contender.Contender
 	reference   contender.Contender
 	refWork     workload.Workload // the same work, with the reference's capacity
-	floor, goal float64           // of reference/ours in ns per item, at GOMAXPROCS=2
-	wide        bool              // the floor holds at GOMAXPROCS=8 as well
+	floor, goal float64           // for reference/ours in ns per item, at GOMAXPROCS=2
+	wide        bool              // the floor also applies at GOMAXPROCS=8
 }
 
 func (r row) String() string { return r.name + " " + r.work.Name }
 
-// floorAt returns the least ratio asked for at a GOMAXPROCS. Apart from 2, and 8
-// for wide rows, all that is asked for is not to be slower.
+// floorAt returns the minimum ratio at a GOMAXPROCS. Except at 2, and at 8 for
+// wide rows, ours must only not be slower.
 func (r row) floorAt(procs int) float64 {
 	if procs == 2 || procs == 8 && r.wide {
 		return r.floor
@@ -42,8 +42,7 @@ type target struct{ floor, goal float64 }
 // channel without a limit.
 const elasticStandIn = 1024
 
-// oneWay returns the rows of the one-way workloads, for as many shapes as there
-// are targets.
+// oneWay returns the rows of the one-way workloads, one per target.
 func oneWay(name string, capacity, refCapacity int, ours, reference contender.Contender, targets ...target) []row {
 	var rows []row
 	for i, t := range targets {
@@ -61,7 +60,7 @@ func oneWay(name string, capacity, refCapacity int, ours, reference contender.Co
 	return rows
 }
 
-// manySenders returns the rows of those shapes that lanes are for.
+// manySenders returns the rows with the shapes that lanes are designed for.
 func manySenders(name string, capacity int, ours, reference contender.Contender, to1, toMany target) []row {
 	rows := oneWay(name, capacity, elasticStandIn, ours, reference, target{}, to1, target{}, toMany)
 	rows = []row{rows[1], rows[3]}
@@ -69,7 +68,7 @@ func manySenders(name string, capacity int, ours, reference contender.Contender,
 	return rows
 }
 
-// batched makes ours work in batches; the reference goes on one by one.
+// batched makes ours work in batches; the reference still works one by one.
 func batched(rows []row) []row {
 	for i := range rows {
 		w := rows[i].work
@@ -78,8 +77,8 @@ func batched(rows []row) []row {
 	return rows
 }
 
-// fan returns the row of n senders, each with a channel of its own, and one
-// receiver that selects over all.
+// fan returns the row of n senders, each with its own channel, and one receiver
+// that selects over all.
 func fan(name string, n, capacity int, t target) []row {
 	w := workload.OneWay(capacity, n, 1)
 	return []row{{
@@ -88,12 +87,12 @@ func fan(name string, n, capacity int, t target) []row {
 	}}
 }
 
-// jobLengths are those of the rows about workers.
+// jobLengths are the durations of the jobs in the rows about workers.
 var jobLengths = [3]time.Duration{100 * time.Nanosecond, time.Microsecond, 100 * time.Microsecond}
 
-// workersOf returns the rows of jobs for three workers, for each length, fed one by
-// one and in batches: Workers on a Bounded of 1024 slots against goroutines that
-// range over a built-in chan of refCapacity.
+// workersOf returns the rows of jobs for three workers, for each length, sent
+// one by one and in batches: workers.Run on a Bounded of 1024 slots against
+// goroutines that range over a built-in chan of refCapacity.
 func workersOf(name string, refCapacity int, ours, reference contender.Contender, targets ...target) []row {
 	const capacity, workers = 1024, 3
 	var rows []row
@@ -113,7 +112,7 @@ func workersOf(name string, refCapacity int, ours, reference contender.Contender
 	return rows
 }
 
-// table returns all rows. work is the context of the cancellable ones.
+// table returns all rows. work is the context of the cancelable ones.
 func table(work context.Context) []row {
 	var (
 		background = context.Background()
@@ -143,8 +142,8 @@ func table(work context.Context) []row {
 		oneWay("Bounded 1024 one to one", 1024, 1024, oneToOne, native, target{2.5, 6}),
 		oneWay("Elastic", 0, elasticStandIn, elastic, native, target{2.5, 3.5}, target{2.5, 4}, target{2.5, 4}, target{1.8, 3}),
 		batched(oneWay("Elastic", 0, elasticStandIn, elastic, native, target{15, 25}, target{12, 25}, target{12, 25}, target{12, 25})),
-		oneWay("Batcher 64", 1024, 1024, batcher, native, target{5, 10}, target{5, 10}),
-		oneWay("Batcher 64 and Batches, linger", 1024, 1024, lingering, native, target{2, 4}, target{2, 4}),
+		oneWay("batch.Sender 64", 1024, 1024, batcher, native, target{5, 10}, target{5, 10}),
+		oneWay("batch.Sender 64 and batch.Receive, linger", 1024, 1024, lingering, native, target{2, 4}, target{2, 4}),
 		{{
 			name: "Rendezvous", work: workload.PingPong(0), ours: rendezvous,
 			reference: native, refWork: workload.PingPong(0), floor: 1.05, goal: 1.4,
@@ -158,7 +157,7 @@ func table(work context.Context) []row {
 		manySenders("Sharded", 0, contender.Sharded(background, nil), native, target{2, 3}, target{1.5, 3}),
 		manySenders("Sharded 1024", 1024, contender.ShardedBounded(background, nil), native, target{1, 2}, target{1, 2}),
 		manySenders("Sharded keys", 0, contender.ShardedKeys(background, nil), native, target{1, 2}, target{1, 2}),
-		oneWay("Ends against pump", 0, 0, contender.Ends(nil), published, target{1.15, 1.5}),
+		oneWay("Pipe against pump", 0, 0, contender.Pipe(nil), published, target{1.15, 1.5}),
 		fan("Select 4", 4, 1024, target{1, 1.5}),
 		fan("Select 2", 2, 1024, target{1, 1.5}),
 		fan("Select 4 rendezvous", 4, 0, target{1, 1.2}),

@@ -106,7 +106,7 @@ func elasticRoster() []contestant {
 		{boundedSlotEach, bounded, slotEach, false},
 		{elastic, contender.Elastic(background, nil), unbounded, false},
 		{elasticBatches, contender.Elastic(background, nil), unbounded, true},
-		{pipe, contender.Ends(nil), unbounded, false},
+		{pipe, contender.Pipe(nil), unbounded, false},
 	}
 }
 
@@ -296,7 +296,7 @@ func elasticMemory(s Scale) Section {
 	point.Pass = time.Duration(steps) * stepTakes
 	roster := append(shrinkRoster(n),
 		contestant{boundedSlotEach, contender.Bounded(background, nil), slotEach, false},
-		contestant{pipe, contender.Ends(nil), unbounded, false})
+		contestant{pipe, contender.Pipe(nil), unbounded, false})
 	for _, c := range roster {
 		point.Entries = append(point.Entries, c.footprint(n, steps))
 	}
