@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"github.com/sluice-go/sluice/internal/registry"
 	"unsafe"
 
 	"github.com/sluice-go/sluice/internal/engine"
@@ -44,12 +45,12 @@ func NewBounded[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
 	requireLimit("NewBounded", "capacity", capacity, 0)
 	return &Bounded[T]{newChannel(o.config(capacity), func(c engine.Config[T]) engine.Engine[T] {
 		if capacity < chainCapacity {
-			return named("Bounded", c, handoff.New(c))
+			return registry.Engine("Bounded", c, handoff.New(c))
 		}
 		if capacity > ringBytes/max(1, sizeOf[T]()) {
 			c.Elastic = true
 		}
-		return named("Bounded", c, segqueue.New(c))
+		return registry.Engine("Bounded", c, segqueue.New(c))
 	})}
 }
 

@@ -3,6 +3,7 @@ package sluice
 import (
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/registry"
 	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
@@ -18,10 +19,10 @@ func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
 	return &Elastic[T]{newChannel(o.config(limit), func(c engine.Config[T]) engine.Engine[T] {
 		switch {
 		case c.Size == nil:
-			return named("Elastic", c, segqueue.New(c))
+			return registry.Engine("Elastic", c, segqueue.New(c))
 		case c.Overflow == engine.Reject: // no sender waits for room
 			m := segqueue.NewMetered(c)
-			e := named("Elastic", c, m)
+			e := registry.Engine("Elastic", c, m)
 			if c.SizeIsKnown {
 				e = segqueue.Known(m)
 			}
@@ -29,7 +30,7 @@ func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
 		default:
 			// Sizes are added up under one lock, and a large value is not
 			// overtaken by smaller ones: handoff does both.
-			return named("Elastic", c, handoff.New(c))
+			return registry.Engine("Elastic", c, handoff.New(c))
 		}
 	})}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // The first example: a queue that grows with a burst, up to a limit that its
@@ -68,12 +69,12 @@ func ExampleChannels() {
 	<-done
 	<-done
 
-	for _, channel := range sluice.Channels() {
+	for _, channel := range inspect.Channels() {
 		if channel.Name != "orders" {
 			continue
 		}
 		for {
-			inside, ok := channel.Inside()
+			inside, ok := channel.Snapshot()
 			if ok && len(inside.Senders) == 1 && inside.Senders[0] > 0 {
 				fmt.Printf("%s: %d of %d queued, waiting to send: %d\n",
 					channel.Kind, inside.Stats.Len, inside.Stats.Cap, inside.Stats.SendersWaiting)

@@ -3,6 +3,7 @@ package sluice
 import (
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/registry"
 )
 
 // NewRendezvousWithoutHandOff returns a Rendezvous in which a goroutine that is woken
@@ -18,5 +19,5 @@ func NewBoundedWithoutHandOff[T any](capacity int, o *BoundedOptions[T]) *Bounde
 
 func withoutHandOff[T any](kind string, config engine.Config[T]) channel[T] {
 	config.NoHandOff = true
-	return newChannel(config, func(c engine.Config[T]) engine.Engine[T] { return named(kind, c, handoff.New(c)) })
+	return newChannel(config, func(c engine.Config[T]) engine.Engine[T] { return registry.Engine(kind, c, handoff.New(c)) })
 }

@@ -3,6 +3,7 @@ package sluice
 import (
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/registry"
 )
 
 // A Rendezvous is a channel without a buffer: Send returns when a receiver has taken the
@@ -15,6 +16,6 @@ type Rendezvous[T any] struct{ channel[T] }
 // NewRendezvous returns a Rendezvous. Options that make no sense panic.
 func NewRendezvous[T any](o *RendezvousOptions[T]) *Rendezvous[T] {
 	return &Rendezvous[T]{newChannel(o.config(), func(c engine.Config[T]) engine.Engine[T] {
-		return named("Rendezvous", c, handoff.New(c))
+		return registry.Engine("Rendezvous", c, handoff.New(c))
 	})}
 }

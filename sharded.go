@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"github.com/sluice-go/sluice/internal/registry"
 	"runtime"
 
 	"github.com/sluice-go/sluice/internal/engine"
@@ -39,7 +40,7 @@ func NewSharded[T any](limit int, o *ShardedOptions[T]) *Sharded[T] {
 	s := new(Sharded[T])
 	s.channel = newChannel(o.config(limit), func(c engine.Config[T]) engine.Engine[T] {
 		s.lanes = shard.New(c)
-		return named("Sharded", c, s.lanes)
+		return registry.Engine("Sharded", c, s.lanes)
 	})
 	return s
 }

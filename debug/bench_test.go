@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // many makes n named channels of all kinds, each with something to report.
@@ -118,7 +119,7 @@ func BenchmarkChannel(b *testing.B) {
 					case "listed":
 						leave = openPage(b, Handler(), "")
 					case "page":
-						all := sluice.Channels()
+						all := inspect.Channels()
 						leave = openPage(b, Handler(), fmt.Sprint("channel=", all[len(all)-1].ID))
 					}
 					cost[state] = append(cost[state], pass(c, 1200*time.Millisecond))

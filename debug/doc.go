@@ -8,7 +8,7 @@
 //	mux.Handle("/debug/sluice", debug.Handler())
 //	http.ListenAndServe("localhost:6060", mux)
 //
-// The page lists the channels that have a name, as sluice.Channels returns
+// The page lists the channels that have a name, as inspect.Channels returns
 // them.
 //
 // # Security

@@ -45,7 +45,7 @@ type Lane struct {
 // not support it, inside returns the figures of the last reading.
 func (s *sighting) inside(last time.Time) (at time.Time, c Channel) {
 	at = time.Now()
-	in, ok := s.Inside()
+	in, ok := s.Snapshot()
 	if !ok {
 		return last, s.channel()
 	}

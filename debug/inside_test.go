@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // names holds the channel names of the running tests.
@@ -38,7 +39,7 @@ func nameOf(t *testing.T) string {
 func idOf(t *testing.T, name string) uint64 {
 	t.Helper()
 	var ids []uint64
-	for _, n := range sluice.Channels() {
+	for _, n := range inspect.Channels() {
 		if n.Name == name {
 			ids = append(ids, n.ID)
 		}
@@ -138,7 +139,7 @@ func (s *spring) Stats() sluice.Stats {
 // A foreign kind has no snapshot, but it is listed, and found as other.
 func TestForeignKind(t *testing.T) {
 	s := new(spring)
-	sluice.Enlist(nameOf(t), "Spring", s)
+	inspect.Register(nameOf(t), "Spring", s)
 	h := new(handler)
 	for _, raw := range []string{"filter=" + nameOf(t), "kind=other&filter=" + nameOf(t), fmt.Sprint("channel=", idOf(t, nameOf(t)))} {
 		r := reportOf(t, h, raw)

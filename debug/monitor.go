@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 const (
@@ -47,7 +48,7 @@ type look struct {
 // A sighting is one channel's part of a look. It does not keep the channel
 // reachable.
 type sighting struct {
-	sluice.Named
+	inspect.Channel
 	stats sluice.Stats
 	rates rates
 }
@@ -86,7 +87,7 @@ func take(now time.Time, before *look) *look {
 		next.over = now.Sub(before.at)
 		past = before.seen
 	}
-	channels := sluice.Channels()
+	channels := inspect.Channels()
 	next.seen = make([]sighting, 0, len(channels))
 	for _, c := range channels {
 		for len(past) > 0 && past[0].ID < c.ID {
@@ -103,12 +104,12 @@ func take(now time.Time, before *look) *look {
 }
 
 // see reads c and computes its rates from the previous sighting, if any.
-func (l *look) see(c sluice.Named, was *sighting) {
+func (l *look) see(c inspect.Channel, was *sighting) {
 	stats, ok := c.Stats()
 	if !ok {
 		return // c has been garbage-collected
 	}
-	seen := sighting{Named: c, stats: stats}
+	seen := sighting{Channel: c, stats: stats}
 	if was != nil {
 		seen.rates = ratesOf(&was.stats, &stats, l.over)
 	}
@@ -138,9 +139,9 @@ func (m *monitor) lookAt(id uint64) *look {
 	} else {
 		was = nil
 	}
-	channels := sluice.Channels()
+	channels := inspect.Channels()
 	next.named = len(channels)
-	if at, found := slices.BinarySearchFunc(channels, id, func(c sluice.Named, id uint64) int { return cmp.Compare(c.ID, id) }); found {
+	if at, found := slices.BinarySearchFunc(channels, id, func(c inspect.Channel, id uint64) int { return cmp.Compare(c.ID, id) }); found {
 		next.see(channels[at], was)
 	}
 	m.remember(id, next)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // A meter is a foreign kind of channel that counts calls of its Stats.
@@ -23,8 +24,8 @@ func (m *meter) Stats() sluice.Stats {
 func metered(t *testing.T) (asked, other *meter, id uint64) {
 	t.Helper()
 	asked, other = new(meter), new(meter)
-	sluice.Enlist(nameOf(t), "Meter", asked)
-	sluice.Enlist("beside "+nameOf(t), "Meter", other)
+	inspect.Register(nameOf(t), "Meter", asked)
+	inspect.Register("beside "+nameOf(t), "Meter", other)
 	return asked, other, idOf(t, nameOf(t))
 }
 
@@ -93,7 +94,7 @@ func TestOneAfterAll(t *testing.T) {
 		// A channel created after the last look at all channels is found.
 		all()
 		late := new(meter)
-		sluice.Enlist("late "+nameOf(t), "Meter", late)
+		inspect.Register("late "+nameOf(t), "Meter", late)
 		if r := reportOf(t, h, fmt.Sprint("channel=", idOf(t, "late "+nameOf(t)))); r.Matching != 1 {
 			t.Errorf("a new channel: %+v", r)
 		}

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // made returns a look at channels with the given stats.
 func made(stats ...sluice.Stats) *look {
 	l := &look{at: time.Unix(1000, 0), over: time.Second}
 	for i, s := range stats {
-		l.seen = append(l.seen, sighting{Named: sluice.Named{ID: uint64(i + 1), Name: s.Name, Kind: cmp.Or(s.LaneChange, "Bounded")}, stats: s})
+		l.seen = append(l.seen, sighting{Channel: inspect.Channel{ID: uint64(i + 1), Name: s.Name, Kind: cmp.Or(s.LaneChange, "Bounded")}, stats: s})
 		l.seen[i].stats.LaneChange = ""
 		l.seen[i].rates = rates{known: true, sent: float64(s.Sent), received: float64(s.Received), dropped: float64(s.Dropped)}
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // A client records what a stream writes.
@@ -227,7 +228,7 @@ func TestStreamsAreBounded(t *testing.T) {
 // ends.
 func TestStreamOfOneEndsWithIt(t *testing.T) {
 	h := Handler().(*handler)
-	h.monitor.last = &look{at: time.Now(), seen: []sighting{{Named: sluice.Named{ID: 1 << 60, Kind: "Bounded"}, stats: sluice.Stats{Name: "x", Cap: 1}}}}
+	h.monitor.last = &look{at: time.Now(), seen: []sighting{{Channel: inspect.Channel{ID: 1 << 60, Kind: "Bounded"}, stats: sluice.Stats{Name: "x", Cap: 1}}}}
 	synctest.Test(t, func(t *testing.T) {
 		h.monitor.last.at = time.Now()
 		stream, done := open(t.Context(), h, fmt.Sprintf("channel=%d", uint64(1)<<60))

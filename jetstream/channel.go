@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // A Channel is a channel whose values are stored by NATS servers. Its methods are safe for
@@ -37,7 +38,7 @@ func Open[T any](ctx context.Context, o *Options[T]) (*Channel[T], error) {
 func newChannel[T any](opened *core, values codec.Codec[T]) *Channel[T] {
 	c := &Channel[T]{core: opened, codec: values}
 	runtime.AddCleanup(c, abandon, opened)
-	sluice.Enlist(opened.config.name, "JetStream", c)
+	inspect.Register(opened.config.name, "JetStream", c)
 	return c
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // Invalid options are rejected with a message of one line.
@@ -275,7 +276,7 @@ func with(s *server.Server, user string) string {
 func TestRegistered(t *testing.T) {
 	c := open(t, Options[int]{Name: "registered", Limit: 5})
 	mustSend(t, c, 1, 2)
-	for _, n := range sluice.Channels() {
+	for _, n := range inspect.Channels() {
 		if n.Name != "registered" {
 			continue
 		}

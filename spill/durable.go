@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/park"
 )
@@ -128,7 +129,7 @@ func newDurable[T any](p config[T], s store, found contents) *Durable[T] {
 	}
 	c.batches.New = func() any { return new(recordBatch[T]) }
 	c.ages.Record(park.Now(), found.first, found.next)
-	sluice.Enlist(p.name, "spill.Durable", c)
+	inspect.Register(p.name, "spill.Durable", c)
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/park"
 )
@@ -149,7 +150,7 @@ func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 		o.LimitBytes, o.Size = p.limit, c.headSize
 	}
 	c.head = sluice.NewElastic(slots, o)
-	sluice.Enlist(p.name, "spill.Elastic", c)
+	inspect.Register(p.name, "spill.Elastic", c)
 	return c, nil
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // TestOptions: what makes no sense is an error that says what.
@@ -62,7 +62,7 @@ func (nameless) Name() string { return "with\nnewline" }
 func TestListed(t *testing.T) {
 	c := on(t, new(faulty), &ElasticOptions[[]byte]{Name: "lines", MemoryLimit: 500})
 	spilled(t, c, 20)
-	for _, named := range sluice.Channels() {
+	for _, named := range inspect.Channels() {
 		s, ok := named.Stats()
 		if named.Name == "lines" && named.Kind == "spill.Elastic" && ok && s.BytesOnDisk > 0 && s.Len == 20 && s.Bytes > 400 {
 			return

@@ -21,6 +21,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./internal/foreign":   "a Select waits for channels that have no engine here",
 			"./internal/engine":    theContract,
+			"./internal/registry":  "a channel with a name is listed",
 			"./internal/segqueue":  "the engine of kinds with many slots",
 			"./internal/handoff":   "the engine of kinds with few or none",
 			"./internal/shard":     "the engine of kinds for many CPUs",
@@ -28,14 +29,32 @@ var rooms = map[string]room{
 			"./internal/selection": "the state of a Select",
 			"./internal/waitq":     "the compiler inlines Queue.Waiting in the package that makes a channel: see inlined.go",
 			"math/rand/v2":         "a Select chooses among what is ready at random",
-			"runtime":              "a Select yields once before it parks; a named channel that is garbage leaves the list",
-			"sync":                 "the list of named channels has a mutex",
-			"weak":                 "the list of named channels keeps none of them alive",
+			"runtime":              "a Select yields once before it parks; a lane in use is kept alive",
 			"unsafe":               "Sizeof, and nothing else of it",
-			"time":                 "Stats reports durations, a context has a deadline; no clock is read",
+			"time":                 "Stats reports durations; no clock is read",
 		},
 		tests: permissions{
 			"./sluicetest": "every kind must pass the suite",
+			"./inspect":    "an example watches a queue",
+		},
+	},
+	"inspect": {
+		imports: permissions{
+			"./":                  "Stats",
+			"./internal/engine":   "snapshots, in the form that engines return",
+			"./internal/registry": "the named channels",
+			"time":                "the ages of waits; no clock is read",
+		},
+		tests: permissions{
+			"./internal/handoff": "a Bounded without the hand-off",
+		},
+	},
+	"internal/registry": {
+		imports: permissions{
+			"./internal/engine": "what is registered, and its Stats",
+			"runtime":           "a channel that is garbage is removed",
+			"sync":              "the list has a mutex",
+			"weak":              "the list keeps no channel alive",
 		},
 	},
 	"batch": {
@@ -95,6 +114,7 @@ var rooms = map[string]room{
 	},
 	"debug": {
 		imports: permissions{
+			"./inspect":     "named channels",
 			"./":            "the channels to show, by their public names",
 			"bytes":         "an event is written at once",
 			"embed":         "the page is part of the program",
@@ -108,6 +128,7 @@ var rooms = map[string]room{
 	},
 	"metrics/internal/tally": {
 		imports: permissions{
+			"./inspect":    "named channels",
 			"./":           "the channels to add up, by their public names",
 			"math":         "the capacity of a channel without a limit",
 			"sync":         "one look at a time",
@@ -276,6 +297,7 @@ var rooms = map[string]room{
 	// Channels that do not end with the memory, or the process.
 	"spill": {
 		imports: permissions{
+			"./inspect":               "named channels",
 			"./":                      "the head of the queue is an Elastic; errors and Stats are those of the library",
 			"./codec":                 "values as bytes",
 			"./internal/age":          "the age of the oldest value",
@@ -313,7 +335,8 @@ var rooms = map[string]room{
 			"github.com/prometheus/client_golang/prometheus": "whom it tells",
 		},
 		tests: permissions{
-			"./": theLibrary,
+			"./inspect": "named channels",
+			"./":        theLibrary,
 			"github.com/prometheus/client_golang/prometheus/promhttp": "a program that is scraped",
 			"github.com/prometheus/client_golang/prometheus/testutil": "Prometheus's own lint",
 			"github.com/prometheus/client_model/go":                   "what a scrape came to",
@@ -339,6 +362,7 @@ var rooms = map[string]room{
 	// Past one process.
 	"jetstream": {
 		imports: permissions{
+			"./inspect":              "named channels",
 			"./":                     "the channel interfaces and errors",
 			"./codec":                "encodes values",
 			"github.com/gofrs/flock": "one process per directory of the embedded server, on every system",

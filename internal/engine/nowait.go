@@ -33,3 +33,7 @@ func (NoWait) Err() error { return context.Canceled }
 
 // Value implements context.Context.
 func (NoWait) Value(any) any { return nil }
+
+// RecvNilContext is the panic of Recv under a nil context. The engines check, because the
+// method of a kind must stay small enough to be inlined.
+const RecvNilContext = "sluice: Recv: nil context"

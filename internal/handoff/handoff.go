@@ -222,6 +222,9 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 
 // Recv implements engine.Engine.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
+	if ctx == nil {
+		panic(engine.RecvNilContext)
+	}
 	var stop <-chan struct{}
 	var over error                           // ctx was done when it was asked
 	asked := ctx == context.Background()     // nothing to ask

@@ -9,6 +9,9 @@ import (
 // Recv implements engine.Engine. It is the fast path, for when nothing is in
 // the way: no flag, no other receiver, a value.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
+	if ctx == nil {
+		panic(engine.RecvNilContext)
+	}
 	r := &e.recv
 	word := r.word.Load()
 	if word&flags != 0 {

@@ -14,6 +14,9 @@ const turnEvery = 256
 // Recv implements engine.Engine. It is the fast path: the lane at the cursor has
 // a value.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
+	if ctx == nil {
+		panic(engine.RecvNilContext)
+	}
 	s := e.set.Load()
 	cursor := &e.receiving[here()]
 	was := cursor.Load()

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // everyName is more names than all tests together use.
@@ -165,7 +166,7 @@ func TestScrape(t *testing.T) {
 func TestEnlisted(t *testing.T) {
 	name := unique(t)
 	c := &onDisk{sluice.Stats{BytesOnDisk: 4096, Warning: "sync is off", Lanes: 1}}
-	sluice.Enlist(name, "Spill", c)
+	inspect.Register(name, "Spill", c)
 	told := scrape(t, serve(t, everyName))
 	for metric, want := range map[string]float64{"sluice_channel_disk_usage_bytes": 4096, "sluice_channel_warned": 1, "sluice_channel_lanes": 1} {
 		if got := told.value(t, metric, "name="+name, "kind=Spill"); got != want {

@@ -97,7 +97,7 @@ type Options struct {
 	Capacity int // in events; of the sharded kind that of each lane
 	Batch    int // events that are sent at once; 1 is no batching
 	Overflow sluice.Overflow
-	Name     string // in sluice.Channels, for kinds of sluice
+	Name     string // in inspect.Channels, for kinds of sluice
 
 	// Of the kinds that keep events outside of the memory of the process.
 	Dir       string // of spill and durable; "" is one that is removed at the end

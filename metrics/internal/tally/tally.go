@@ -50,7 +50,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // DefaultLimit is how many names of a kind have series of their own if the user does
@@ -89,7 +89,7 @@ type Series struct {
 // A Tally looks at all named channels. Its methods may be called concurrently.
 type Tally struct {
 	limit    int
-	channels func() []sluice.Named // sluice.Channels, but for tests
+	channels func() []inspect.Channel // inspect.Channels, but for tests
 
 	mu     sync.Mutex
 	looks  uint64
@@ -103,7 +103,7 @@ type Tally struct {
 
 type key struct{ name, kind string }
 
-func keyOf(c sluice.Named) key { return key{safe(c.Name), safe(c.Kind)} }
+func keyOf(c inspect.Channel) key { return key{safe(c.Name), safe(c.Kind)} }
 
 // A group is the channels of one name and kind. It is in the map while one of them is
 // alive or it has a series of its own.
@@ -130,7 +130,7 @@ func New(function string, limit int) *Tally {
 	}
 	return &Tally{
 		limit:    cmp.Or(limit, DefaultLimit),
-		channels: sluice.Channels,
+		channels: inspect.Channels,
 		groups:   map[key]*group{},
 		other:    group{series: &Series{Name: Other, Kind: Other}},
 	}
@@ -156,7 +156,7 @@ func (t *Tally) Look() Look {
 	t.other.series.clearGauges()
 
 	listed := t.channels()
-	fresh, _ := slices.BinarySearchFunc(listed, t.newest+1, func(n sluice.Named, id uint64) int { return cmp.Compare(n.ID, id) })
+	fresh, _ := slices.BinarySearchFunc(listed, t.newest+1, func(n inspect.Channel, id uint64) int { return cmp.Compare(n.ID, id) })
 	past := t.last
 	t.last = make([]sighting, 0, len(listed))
 	for _, c := range listed[:fresh] {
@@ -187,7 +187,7 @@ func (t *Tally) Look() Look {
 
 // see adds a channel to its series and to what this look found, unless it is garbage
 // since it was listed. It gets a group if it has none.
-func (t *Tally) see(c sluice.Named, s sighting) (alive bool) {
+func (t *Tally) see(c inspect.Channel, s sighting) (alive bool) {
 	stats, alive := c.Stats()
 	if !alive {
 		return false

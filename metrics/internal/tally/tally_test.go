@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // Channels of the same name and kind are one series; of the high-water mark it is the
@@ -111,7 +112,7 @@ func TestGarbageOnceListed(t *testing.T) {
 	w.Look()
 	w.sent("fresh", 1)
 	listed := w.channels()
-	w.channels = func() []sluice.Named { return listed }
+	w.channels = func() []inspect.Channel { return listed }
 	w.alive = nil
 	for _, n := range listed {
 		for ok := true; ok; _, ok = n.Stats() { // the test's deadline ends it if it stays

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // A fake is a channel whose figures a test sets.
@@ -37,8 +38,8 @@ type world struct {
 
 func newWorld(limit int) *world {
 	w := &world{Tally: New("newWorld", limit)}
-	w.channels = func() []sluice.Named {
-		return slices.DeleteFunc(sluice.Channels(), func(n sluice.Named) bool { return w.find(n.ID) < 0 })
+	w.channels = func() []inspect.Channel {
+		return slices.DeleteFunc(inspect.Channels(), func(n inspect.Channel) bool { return w.find(n.ID) < 0 })
 	}
 	return w
 }
@@ -50,8 +51,8 @@ func (w *world) find(id uint64) int {
 // channel makes a channel.
 func (w *world) channel(name, kind string, stats sluice.Stats) *fake {
 	f := &fake{stats: stats}
-	sluice.Enlist(name, kind, f)
-	listed := sluice.Channels()
+	inspect.Register(name, kind, f)
+	listed := inspect.Channels()
 	f.id = listed[len(listed)-1].ID
 	w.alive = append(w.alive, f)
 	return f
@@ -83,7 +84,7 @@ func (w *world) sums(t *testing.T) map[string]int64 {
 
 // reallyGarbage collects until the list has no channel of a name.
 func reallyGarbage(name string) {
-	for slices.ContainsFunc(sluice.Channels(), func(n sluice.Named) bool { return n.Name == name }) {
+	for slices.ContainsFunc(inspect.Channels(), func(n inspect.Channel) bool { return n.Name == name }) {
 		runtime.GC() // the test's deadline ends it if the channel stays
 		runtime.Gosched()
 	}

@@ -1,4 +1,4 @@
-package sluice_test
+package inspect_test
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // listedAs returns what Channels lists under a name.
-func listedAs(name string) (found []sluice.Named) {
-	for _, n := range sluice.Channels() {
+func listedAs(name string) (found []inspect.Channel) {
+	for _, n := range inspect.Channels() {
 		if n.Name == name {
 			found = append(found, n)
 		}
@@ -61,13 +62,13 @@ func TestChannelsListsKinds(t *testing.T) {
 }
 
 func TestChannelsWithoutNameAreNotListed(t *testing.T) {
-	before := len(sluice.Channels())
+	before := len(inspect.Channels())
 	c := sluice.NewBounded[int](64, nil)
 	d := sluice.NewSharded[int](64, &sluice.ShardedOptions[int]{})
-	if after := len(sluice.Channels()); after > before {
+	if after := len(inspect.Channels()); after > before {
 		t.Errorf("%d channels are listed, before it were %d", after, before)
 	}
-	if _, ok := (sluice.Named{}).Stats(); ok {
+	if _, ok := (inspect.Channel{}).Stats(); ok {
 		t.Error("the zero Named has Stats")
 	}
 	runtime.KeepAlive(c)
@@ -91,7 +92,7 @@ func TestChannelsForgetsGarbage(t *testing.T) {
 	}
 	all := listedAs(name)
 	runtime.GC()
-	alive := slices.DeleteFunc(slices.Clone(all), func(n sluice.Named) bool { _, ok := n.Stats(); return !ok })
+	alive := slices.DeleteFunc(slices.Clone(all), func(n inspect.Channel) bool { _, ok := n.Stats(); return !ok })
 	if len(all) != made || len(alive) != kept {
 		t.Fatalf("%d were listed, %d are alive, %d are referred to", len(all), len(alive), kept)
 	}
@@ -137,12 +138,12 @@ func (t *tank) Stats() sluice.Stats {
 
 // What is enlisted is listed as it was told, after those made before, and not kept
 // alive; without a name it is not listed.
-func TestEnlist(t *testing.T) {
+func TestRegister(t *testing.T) {
 	name := fmt.Sprint(t.Name(), rand.Uint64()) // what runs before listed may live on
 	first := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: name})
 	mine := &tank{fill: 3}
-	sluice.Enlist(name, "Tank", mine)
-	sluice.Enlist("", "Tank", &tank{fill: 5})
+	inspect.Register(name, "Tank", mine)
+	inspect.Register("", "Tank", &tank{fill: 5})
 	found := listedAs(name)
 	if len(found) != 2 || found[0].Kind != "Bounded" || found[1].Kind != "Tank" {
 		t.Fatalf("listed are %v", found)
@@ -150,7 +151,7 @@ func TestEnlist(t *testing.T) {
 	if stats, ok := found[1].Stats(); !ok || stats != mine.Stats() {
 		t.Errorf("Stats are %+v, %v", stats, ok)
 	}
-	for _, n := range sluice.Channels() {
+	for _, n := range inspect.Channels() {
 		if n.Name == "" {
 			t.Errorf("listed without a name: %+v", n)
 		}
@@ -170,11 +171,11 @@ func TestEnlist(t *testing.T) {
 	runtime.KeepAlive(first)
 }
 
-func TestEnlistRefusesNil(t *testing.T) {
+func TestRegisterRefusesNil(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("Enlist of nil did not panic")
 		}
 	}()
-	sluice.Enlist[tank](t.Name(), "Tank", nil)
+	inspect.Register[tank](t.Name(), "Tank", nil)
 }

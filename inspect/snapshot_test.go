@@ -1,4 +1,4 @@
-package sluice_test
+package inspect_test
 
 import (
 	"context"
@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/registry"
 )
 
 // A named kind is a way to make a channel, over each engine and both its rings.
@@ -45,7 +49,7 @@ func namedKinds() []namedKind {
 }
 
 // eachKind runs test in a bubble for each kind, with what Channels lists of it.
-func eachKind(t *testing.T, test func(t *testing.T, c sluice.Channel[int], n sluice.Named)) {
+func eachKind(t *testing.T, test func(t *testing.T, c sluice.Channel[int], n inspect.Channel)) {
 	for i, k := range namedKinds() {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -63,10 +67,10 @@ func eachKind(t *testing.T, test func(t *testing.T, c sluice.Channel[int], n slu
 }
 
 // look returns the inside of a channel that is there.
-func look(t *testing.T, n sluice.Named) sluice.Inside {
+func look(t *testing.T, n inspect.Channel) inspect.Snapshot {
 	t.Helper()
 	synctest.Wait()
-	inside, ok := n.Inside()
+	inside, ok := n.Snapshot()
 	if stats, alive := n.Stats(); !ok || !alive || inside.Stats != stats {
 		t.Fatalf("%v, %v: %+v, and inside %+v", ok, alive, stats, inside.Stats)
 	}
@@ -88,7 +92,7 @@ func seconds(t *testing.T, what string, got []time.Duration, oldest time.Duratio
 // Whoever waits, on either side, alone or in a Select, is shown for as long as it has
 // waited this time, whatever waits there were before.
 func TestInsideShowsWhoWaits(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n inspect.Channel) {
 		ctx := context.Background()
 		send := func() { _ = c.Send(ctx, 1) }
 		recv := func() { _, _ = c.Recv(ctx) }
@@ -137,7 +141,7 @@ func TestInsideShowsWhoWaits(t *testing.T) {
 
 // One whose context ends is gone, and those behind it stay as they are.
 func TestInsideForgetsWhoGaveUp(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n inspect.Channel) {
 		for i := range 3 {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(10+10*i)*time.Second)
 			defer cancel()
@@ -156,7 +160,7 @@ func TestInsideForgetsWhoGaveUp(t *testing.T) {
 
 // However many wait, so many are listed; Stats counts all.
 func TestInsideIsBounded(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n inspect.Channel) {
 		const many = 150
 		for c.TrySend(0) == nil {
 		}
@@ -196,7 +200,7 @@ func TestInsideMergesLines(t *testing.T) {
 				t.Fatalf("number %d has waited for %v: %v", i, age, inside.Senders)
 			}
 		}
-		if len(inside.Senders) != 64 || slices.ContainsFunc(inside.Lanes, func(l sluice.LaneInside) bool { return l.Senders == 0 }) {
+		if len(inside.Senders) != 64 || slices.ContainsFunc(inside.Lanes, func(l inspect.Lane) bool { return l.Senders == 0 }) {
 			t.Errorf("%d are listed: %+v", len(inside.Senders), inside.Lanes)
 		}
 		c.Close()
@@ -206,7 +210,7 @@ func TestInsideMergesLines(t *testing.T) {
 // The rings tell where each value is: what is filled one by one, and emptied, is in
 // the slots that they say.
 func TestInsideRings(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n inspect.Channel) {
 		rings := look(t, n).Rings
 		if c.Cap() == 0 || n.Kind == "Sharded" {
 			if rings != nil {
@@ -256,7 +260,7 @@ func TestInsideListsTheFirstRings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	inside, ok := listedAs(t.Name())[0].Inside()
+	inside, ok := listedAs(t.Name())[0].Snapshot()
 	sum := 0
 	for _, r := range inside.Rings {
 		sum += r.Len
@@ -268,7 +272,7 @@ func TestInsideListsTheFirstRings(t *testing.T) {
 }
 
 // ringsAre says what does not fit together.
-func ringsAre(inside sluice.Inside, one bool) string {
+func ringsAre(inside inspect.Snapshot, one bool) string {
 	sum := 0
 	for i, r := range inside.Rings {
 		sum += r.Len
@@ -317,7 +321,7 @@ func TestInsideLanes(t *testing.T) {
 		for _, l := range inside.Lanes {
 			lanes[fmt.Sprint(l)]++
 		}
-		want := []sluice.LaneInside{
+		want := []inspect.Lane{
 			{Private: true, InUse: true, Len: 3, Cap: 3, HighWater: 3, Senders: 1, OldestSender: 3 * time.Second},
 			{InUse: true, Len: 3, Cap: 3, HighWater: 3, Senders: 1, OldestSender: 2 * time.Second},
 			{InUse: true, Len: 3, Cap: 3, HighWater: 3},
@@ -337,7 +341,7 @@ func TestInsideLanes(t *testing.T) {
 
 // Ready is said to be in use once somebody has called it.
 func TestInsideSaysReady(t *testing.T) {
-	eachKind(t, func(t *testing.T, c sluice.Channel[int], n sluice.Named) {
+	eachKind(t, func(t *testing.T, c sluice.Channel[int], n inspect.Channel) {
 		before := look(t, n).Ready
 		c.Ready()
 		if after := look(t, n).Ready; before || !after {
@@ -348,18 +352,18 @@ func TestInsideSaysReady(t *testing.T) {
 
 // What cannot be looked into says so.
 func TestInsideOfNothing(t *testing.T) {
-	if _, ok := (sluice.Named{}).Inside(); ok {
+	if _, ok := (inspect.Channel{}).Snapshot(); ok {
 		t.Error("the zero Named has an inside")
 	}
 	foreign := &tank{}
-	sluice.Enlist(t.Name(), "Tank", foreign)
-	if _, ok := listedAs(t.Name())[0].Inside(); ok {
+	inspect.Register(t.Name(), "Tank", foreign)
+	if _, ok := listedAs(t.Name())[0].Snapshot(); ok {
 		t.Error("a channel of a foreign kind has an inside")
 	}
 	runtime.KeepAlive(foreign)
 	sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: t.Name() + " garbage"})
 	n := listedAs(t.Name() + " garbage")
-	for _, ok := n[0].Inside(); ok; _, ok = n[0].Inside() { // the test's deadline ends it
+	for _, ok := n[0].Snapshot(); ok; _, ok = n[0].Snapshot() { // the test's deadline ends it
 		runtime.GC()
 	}
 }
@@ -407,7 +411,7 @@ func TestInsideWhileInUse(t *testing.T) {
 					over = true
 				default:
 				}
-				inside, _ := n.Inside()
+				inside, _ := n.Snapshot()
 				oldest := time.Since(began)
 				s := inside.Stats
 				if len(inside.Senders) != s.SendersWaiting || len(inside.Receivers) != s.ReceiversWaiting ||
@@ -422,13 +426,29 @@ func TestInsideWhileInUse(t *testing.T) {
 	}
 }
 
-// One that was woken in vain, as another was faster, waits on in its place, and since
-// when it began.
-func TestInsideKeepsWhoWasWokenInVain(t *testing.T) {
-	without := func(name string) sluice.Channel[int] {
-		return sluice.NewBoundedWithoutHandOff(3, &sluice.BoundedOptions[int]{Name: name})
-	}
-	for i, k := range append(namedKinds(), namedKind{"Bounded", without}) {
+// withoutHandOff is a Bounded whose waiters look again when they are woken. Only the
+// methods that the test calls are there.
+type withoutHandOff struct {
+	sluice.Channel[int]
+	engine engine.Engine[int]
+}
+
+func newWithoutHandOff(name string) sluice.Channel[int] {
+	config := engine.Config[int]{Name: name, Limit: 3, NoHandOff: true}
+	return withoutHandOff{engine: registry.Engine("Bounded", config, handoff.New(config))}
+}
+
+func (c withoutHandOff) Send(ctx context.Context, v int) error { return c.engine.Send(ctx, v) }
+func (c withoutHandOff) TrySend(v int) error                   { return c.engine.TrySend(v) }
+func (c withoutHandOff) Recv(ctx context.Context) (int, error) { return c.engine.Recv(ctx) }
+func (c withoutHandOff) TryRecv() (int, error)                 { return c.engine.TryRecv() }
+func (c withoutHandOff) Cap() int                              { return c.engine.Cap() }
+func (c withoutHandOff) Len() int                              { return c.engine.Len() }
+func (c withoutHandOff) Close()                                { c.engine.Close() }
+
+// A waiter that was woken spuriously keeps its position in the wait queue and its age.
+func TestSnapshotAfterSpuriousWakeUp(t *testing.T) {
+	for i, k := range append(namedKinds(), namedKind{"Bounded", newWithoutHandOff}) {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := context.Background()

@@ -1,0 +1,72 @@
+// Package inspect lists the named channels of a program and looks into them.
+//
+// A channel made with a name in its options is listed until it is garbage; packages spill
+// and jetstream register theirs, and [Register] adds a channel type of your own. Package
+// debug shows them on a live page, and the metrics modules export their figures.
+package inspect
+
+import (
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/registry"
+)
+
+// A Channel is a named channel of this program. It does not keep the channel alive.
+type Channel struct {
+	ID   uint64 // counts named channels from 1; names need not be unique
+	Name string
+	Kind string // "Rendezvous", "Bounded", "Elastic", "Sharded", or what [Register] was given
+
+	stats    func() (engine.Stats, bool)
+	snapshot func() (engine.Snapshot, bool) // nil if it was registered with Register
+}
+
+// Channels returns the named channels in the order in which they were made or registered,
+// closed ones included, until they are garbage. It calls no channel. It allocates, but
+// naming a channel costs nothing after its construction.
+func Channels() []Channel {
+	entries := registry.Channels()
+	channels := make([]Channel, len(entries))
+	for i, e := range entries {
+		channels[i] = Channel{e.ID, e.Name, e.Kind, e.Stats, e.Snapshot}
+	}
+	return channels
+}
+
+// Register lists c under a name, as a channel of the given kind. The list refers to c
+// weakly. Its method Stats may be called at any time by any goroutine. An empty name
+// registers nothing. A nil c panics.
+func Register[C any, P interface {
+	*C
+	Stats() sluice.Stats
+}](name, kind string, c P) {
+	if c == nil {
+		panic("inspect: Register: nil channel")
+	}
+	registry.Foreign(name, kind, (*C)(c), func(c *C) engine.Stats { return engine.Stats(P(c).Stats()) })
+}
+
+// Stats returns the channel's Stats. It reports false if the channel is garbage, and for
+// the zero Channel. Like every Stats it briefly blocks senders and receivers.
+func (c Channel) Stats() (stats sluice.Stats, ok bool) {
+	if c.stats == nil {
+		return sluice.Stats{}, false
+	}
+	s, ok := c.stats()
+	return sluice.Stats(s), ok
+}
+
+// Snapshot returns a consistent view of the channel: its Stats and the details behind
+// them. It blocks senders and receivers for as long as Stats does, and a little longer
+// where many wait. It reports false if the channel is garbage, for the zero Channel, and
+// for a channel that was listed by [Register], which has only Stats.
+func (c Channel) Snapshot() (snapshot Snapshot, ok bool) {
+	if c.snapshot == nil {
+		return Snapshot{}, false
+	}
+	s, ok := c.snapshot()
+	if !ok {
+		return Snapshot{}, false
+	}
+	return newSnapshot(s), true
+}
