@@ -8,6 +8,8 @@ import (
 	"github.com/sluice-go/sluice/fan"
 )
 
+// Two channels, each closed by its own sender, become one. In does not close the
+// channel that it sends to.
 func ExampleIn() {
 	ctx := context.Background()
 	disk, network := sluice.NewElastic[string](9, nil), sluice.NewElastic[string](9, nil)
@@ -21,7 +23,7 @@ func ExampleIn() {
 	go func() {
 		defer log.Close()
 		if unsent, err := fan.In(ctx, log, disk, network); err != nil {
-			fmt.Println(len(unsent), "lines are left:", err)
+			fmt.Println(len(unsent), "lines were not sent:", err)
 		}
 	}()
 
@@ -33,8 +35,8 @@ func ExampleIn() {
 	// Output: 4 lines
 }
 
-// What becomes of a slow subscriber is up to its channel: this one is a mailbox
-// that holds the freshest value.
+// The overflow policy of an output decides what happens if it is slow. Here latest is a
+// mailbox that holds the freshest value.
 func ExampleOut() {
 	ctx := context.Background()
 	prices := sluice.NewElastic[int](9, nil)
@@ -46,7 +48,7 @@ func ExampleOut() {
 	}
 	prices.Close()
 	if v, missed, err := fan.Out(ctx, prices, history, latest); err != nil {
-		fmt.Println(v, "did not reach", len(missed), "subscribers:", err)
+		fmt.Println(v, "did not reach", len(missed), "outputs:", err)
 	}
 
 	now, _ := latest.TryRecv()

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// A stop closes the queue: senders are told, and what was accepted is done. Only
-// when that takes too long the work is cut off, and what is left is counted.
+// A signal closes the queue: clients get an error, and accepted jobs are still done. If
+// that takes too long, the work is canceled, and the jobs that are left are counted.
 func Example_gracefulShutdown() {
 	stop, signal := context.WithCancel(context.Background()) // signal.NotifyContext in a main
 	work, abort := context.WithCancel(context.Background())  // not a child of stop
@@ -39,9 +39,9 @@ func Example_gracefulShutdown() {
 		}
 		return nil
 	}, &workers.RunOptions[int]{OnUnprocessed: func(job int) { left++ }})
-	clients.Wait()
-	for _, none := jobs.TryRecv(); none == nil; _, none = jobs.TryRecv() {
-		left++ // nobody had taken it
+	clients.Wait() // also if a job failed: Run has closed the queue
+	for range jobs.Drain() {
+		left++ // no worker had received it
 	}
 	fmt.Println(err, left, "left, all counted:", accepted == int(done.Load())+left)
 	// Output: <nil> 0 left, all counted: true

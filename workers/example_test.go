@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// Three workers add up what a producer sends. How many values a worker takes at
-// once is its own affair.
+// Three workers add up the values of a producer. Each worker receives several values at
+// once, as the jobs are short.
 func ExampleRun() {
 	ctx := context.Background()
 	jobs := sluice.NewBounded[int](128, nil)
@@ -20,7 +20,7 @@ func ExampleRun() {
 		defer jobs.Close()
 		for job := range 1000 {
 			if err := jobs.Send(ctx, job); err != nil {
-				return
+				return // a worker failed: Run has closed the channel
 			}
 		}
 	}()
@@ -34,8 +34,8 @@ func ExampleRun() {
 	// Output: 499500 <nil>
 }
 
-// The first error ends the workers. What they had taken and not begun is handed
-// back, and what they had not taken is still in the channel.
+// The first error ends the workers. Jobs that they had received and not started are
+// reported. The others are still in the channel.
 func ExampleRun_unprocessed() {
 	ctx := context.Background()
 	jobs := sluice.NewElastic[int](sluice.Unlimited, nil)
@@ -45,7 +45,7 @@ func ExampleRun_unprocessed() {
 	jobs.Close()
 
 	var done atomic.Int64
-	undone := 0
+	unprocessed := 0
 	err := workers.Run(ctx, jobs, 3, func(_ context.Context, job int) error {
 		done.Add(1)
 		if job == 500 {
@@ -53,17 +53,17 @@ func ExampleRun_unprocessed() {
 		}
 		return nil
 	}, &workers.RunOptions[int]{
-		OnUnprocessed: func(job int) { undone++ },
+		OnUnprocessed: func(job int) { unprocessed++ },
 	})
 	fmt.Println(err)
-	fmt.Println(int(done.Load()) + undone + jobs.Len())
+	fmt.Println(int(done.Load()) + unprocessed + jobs.Len())
 	// Output:
 	// the disk is full
 	// 1000
 }
 
-// The results come in the order of the jobs, whichever worker is first. The error
-// of a job counts when its turn has come.
+// The results have the order of the jobs, whichever worker finishes first. The error of
+// a job is reported when its turn comes.
 func ExampleMap() {
 	ctx := context.Background()
 	words := sluice.NewBounded[string](8, nil)
@@ -84,7 +84,8 @@ func ExampleMap() {
 	// strconv.Atoi: parsing "x": invalid syntax
 }
 
-// A loop that has what it wants leaves: the workers have ended when it has.
+// A loop that has found its result leaves. Then no worker is running, and the channel of
+// the jobs is closed.
 func ExampleResults_All() {
 	ctx := context.Background()
 	numbers := sluice.NewElastic[int](sluice.Unlimited, nil)
@@ -100,13 +101,62 @@ func ExampleResults_All() {
 			break
 		}
 	}
-	fmt.Println(halves.Err())
+	fmt.Println(halves.Err(), numbers.TrySend(1000))
 	// Output:
 	// 1.5
-	// <nil>
+	// <nil> sluice: channel closed
 }
 
-// A panic of f comes out of Workers, with the stack at which it happened.
+// Results can be received by several goroutines, like the values of a channel.
+func ExampleResults_Recv() {
+	ctx := context.Background()
+	numbers := sluice.NewElastic[int](sluice.Unlimited, nil)
+	for n := range 4 {
+		_ = numbers.TrySend(n)
+	}
+	numbers.Close()
+
+	square := func(_ context.Context, n int) (int, error) { return n * n, nil }
+	squares := workers.Map(ctx, numbers, 2, square, &workers.MapOptions[int]{Ordered: true})
+	defer squares.Close() // does nothing after the last result
+	for {
+		s, err := squares.Recv(ctx)
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(s)
+	}
+	// Output:
+	// 0
+	// 1
+	// 4
+	// 9
+	// sluice: channel closed
+}
+
+// The results of one stage are the jobs of the next. Values start to move when Run
+// begins.
+func ExampleResults_stages() {
+	ctx := context.Background()
+	words := sluice.NewBounded[string](8, nil)
+	for _, word := range []string{"12", "7", "30"} {
+		_ = words.TrySend(word)
+	}
+	words.Close()
+
+	parse := func(_ context.Context, word string) (int, error) { return strconv.Atoi(word) }
+	numbers := workers.Map(ctx, words, 3, parse, nil)
+	var sum atomic.Int64
+	err := workers.Run(ctx, numbers, 2, func(_ context.Context, n int) error {
+		sum.Add(int64(n))
+		return nil
+	}, nil)
+	fmt.Println(sum.Load(), err)
+	// Output: 49 <nil>
+}
+
+// Run repeats a panic of a job in its own goroutine, with the stack of the job.
 func ExamplePanicError() {
 	defer func() {
 		var p *workers.PanicError

@@ -100,6 +100,11 @@ var rooms = map[string]room{
 			"sync":                "callers wait for the workers; results start once",
 			"time":                "the options have durations; no clock is read",
 		},
+		tests: permissions{
+			"./batch":  "a stage of the pipeline in an example",
+			"./fan":    "recipes with failures",
+			"./source": "the reader of that pipeline",
+		},
 	},
 	"fan": {
 		imports: permissions{
