@@ -284,8 +284,9 @@ func (c *Channel[T]) Len() int { return c.core.stream.length() }
 // Cap returns [Options].Limit.
 func (c *Channel[T]) Cap() int { return c.core.config.limit }
 
-// Stats returns the counters of the channel. Len, HighWater, BytesOnDisk and Closed count
-// all processes; the servers are asked as in Len. All others count this process only.
+// Stats returns the counters of the channel. Len, HighWater, OldestValue, BytesOnDisk and
+// Closed are about all processes; the servers are asked as in Len. OldestValue includes
+// values in flight. All others count this process only.
 // Dropped counts dead letters. Warning is not empty if a guarantee of this package is at
 // risk.
 func (c *Channel[T]) Stats() sluice.Stats { return c.core.stream.stats() }

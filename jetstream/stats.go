@@ -21,7 +21,8 @@ type counters struct {
 	mu                   sync.Mutex
 	stored               uint64 // values
 	bytes                uint64
-	highWater            uint64 // of stored
+	highWater            uint64        // of stored
+	oldest               time.Duration // age of the oldest stored value
 	sendWaits, recvWaits waits
 }
 
@@ -66,6 +67,9 @@ func (c *counters) observe(info *natsjs.StreamInfo) {
 	defer c.mu.Unlock()
 	c.stored, c.bytes = info.State.Msgs, info.State.Bytes
 	c.highWater = max(c.highWater, c.stored)
+	if c.oldest = 0; c.stored > 0 && !info.TimeStamp.IsZero() { // both times are the servers'
+		c.oldest = max(0, info.TimeStamp.Sub(info.State.FirstTime))
+	}
 }
 
 // warnings are the conditions that put the promises at risk, by topic.
@@ -145,6 +149,7 @@ func (s *stream) stats() sluice.Stats {
 		SendWaits: c.sendWaits.n, RecvWaits: c.recvWaits.n,
 		SendWaitTime: c.sendWaits.time(), RecvWaitTime: c.recvWaits.time(),
 		SendersWaiting: c.sendWaits.now, ReceiversWaiting: c.recvWaits.now,
+		OldestValue: c.oldest,
 		HighWater:   int(min(c.highWater, uint64(sluice.Unlimited))),
 		BytesOnDisk: int64(c.bytes), Closed: s.life.closed.Load(), Warning: s.warnings.String(),
 	}

@@ -54,6 +54,33 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
+// OldestValue is the age of the first stored value, by the clock of the servers.
+func TestOldestValue(t *testing.T) {
+	t.Parallel()
+	var c counters
+	now := time.Now()
+	for _, test := range []struct {
+		stored    uint64
+		at, first time.Time
+		want      time.Duration
+	}{
+		{2, now, now.Add(-time.Minute), time.Minute},
+		{0, now, time.Time{}, 0},
+		{1, time.Time{}, now, 0}, // servers that do not report their time
+		{1, now, now.Add(time.Second), 0},
+	} {
+		c.observe(&natsjs.StreamInfo{TimeStamp: test.at, State: natsjs.StreamState{Msgs: test.stored, FirstTime: test.first}})
+		if c.oldest != test.want {
+			t.Errorf("%d values, the first one of %v at %v: %v, want %v", test.stored, test.first, test.at, c.oldest, test.want)
+		}
+	}
+	ch := open(t, Options[int]{})
+	mustSend(t, ch, 1)
+	until(t, "the value ages", func() bool { return ch.Stats().OldestValue > 10*time.Millisecond })
+	mustRecv(t, ch, 1)
+	until(t, "it is acknowledged", func() bool { return ch.Stats().OldestValue == 0 })
+}
+
 // A warning is logged once, reported while it holds, and withdrawn.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
