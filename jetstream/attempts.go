@@ -113,7 +113,7 @@ func (a *attempts) record(ctx context.Context, _ natsjs.Stream, m *message) erro
 
 // forget deletes the records of m, which is acknowledged. It does not wait for the servers.
 func (a *attempts) forget(m *message) {
-	if m.recorded || m.delivered > 1 && a.config.maxDeliver > 0 { // what is lost goes by age
+	if m.recorded || m.delivered > 1 && a.config.maxDeliver > 0 { // a record that stays is deleted by age
 		_ = a.conn.nc.Publish(natsjs.DefaultAPIPrefix+"STREAM.PURGE."+a.config.name+attemptsSuffix,
 			fmt.Appendf(nil, `{"filter":%q}`, a.recordSubject(m)))
 	}

@@ -140,7 +140,7 @@ func (c *core) awaitAcks(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	none := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", c.config.name, consumerName, int64(math.MaxInt64))
-	_, _ = c.conn.nc.RequestWithContext(ctx, none, ackProgress) // what is lost is redelivered after AckWait
+	_, _ = c.conn.nc.RequestWithContext(ctx, none, ackProgress) // if it is lost, messages are redelivered after AckWait
 }
 
 // abandon shuts down a channel that was garbage collected. It runs in a goroutine of its

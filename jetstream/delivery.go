@@ -16,7 +16,7 @@ import (
 // progress acknowledgment for AckWait, as in a process that was paused or cut off. Another
 // receiver may have the value then, and all methods fail with ErrExpired.
 type Delivery[T any] struct {
-	// Value is what was sent.
+	// Value is the value that was sent.
 	Value T
 	// Attempt counts the deliveries of the value, including this one: 1 for the first. The
 	// servers count, so values that were fetched in advance and returned are included:

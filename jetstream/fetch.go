@@ -18,7 +18,7 @@ import (
 // All answers go to one Go channel that one goroutine reads, so messages reach the inbox
 // in the order of delivery. There are three kinds of requests:
 //
-//   - TryRecv requests what the servers have now (NoWait), and is answered at once.
+//   - A request of TryRecv is answered at once, with the messages that there are (NoWait).
 //   - While values are rare, a receiver that waits requests one message for a long time.
 //   - While receivers come back within staleAfter, requests are made ahead of demand, for
 //     as many messages as receivers will probably take (depth), as soon as half of the
@@ -123,7 +123,7 @@ func (f *fetcher) subscribe() error {
 
 // unsubscribe ends the requests. A message sent to a subject without a subscriber is lost
 // until AckWait. So it waits for expected messages, then has the servers stop sending:
-// what they sent before that arrives before the answer to Flush.
+// messages that they sent before arrive before the answer to Flush.
 func (f *fetcher) unsubscribe(arrivals <-chan *nats.Msg) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
@@ -140,7 +140,7 @@ func (f *fetcher) unsubscribe(arrivals <-chan *nats.Msg) {
 	if f.conn.nc.IsConnected() {
 		flush, cancel := context.WithTimeout(context.Background(), checkTimeout)
 		defer cancel()
-		_ = f.conn.nc.FlushWithContext(flush) // what is lost is redelivered after AckWait
+		_ = f.conn.nc.FlushWithContext(flush) // if it fails, messages are redelivered after AckWait
 	}
 	f.inbox.mu.Lock()
 	defer f.inbox.mu.Unlock()

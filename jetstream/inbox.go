@@ -39,7 +39,7 @@ type inbox struct {
 	signaled bool // readable is closed
 }
 
-// A recvMode is what messages are taken as.
+// A recvMode is how messages are handed out.
 type recvMode uint8
 
 const (
@@ -61,9 +61,9 @@ const (
 	tryTimeout = time.Second
 )
 
-// take waits for a message, then takes what is ready, up to len(buf); of messages whose
-// attempts are recorded one at a time. The caller owns them and must acknowledge or
-// return each.
+// take waits for a message, then takes up to len(buf) that are ready. Messages whose
+// attempts are recorded are taken one at a time. The caller owns the messages, and must
+// acknowledge or return each.
 //
 // A caller that wants several while no request is under way first requests what the
 // servers have: it comes in one answer. A request for one message would bring one, and a
@@ -171,7 +171,8 @@ func answered(done, timeout <-chan struct{}) bool {
 	}
 }
 
-// takeReady takes what is ready, or returns why nothing will ever be. The caller holds mu.
+// takeReady takes messages that are ready. If there are none, it returns the error of a
+// channel that will not have another one, or nil. The caller holds mu.
 func (in *inbox) takeReady(buf []*message, mode recvMode) (int, error) {
 	n := min(len(buf), len(in.ready))
 	if mode == asDeliveries {
@@ -275,7 +276,7 @@ func (in *inbox) stateChanged() {
 	}
 }
 
-// stop begins Shutdown: what is ready will be returned.
+// stop begins Shutdown: messages that are ready will be returned.
 func (in *inbox) stop() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
