@@ -288,6 +288,21 @@ var rooms = map[string]room{
 			"time":    "Stats reports the time of waits, and a fault reports it wrong",
 		},
 	},
+	"examples/logcount": {
+		imports: permissions{
+			"./":             "the channel between reader and workers",
+			"./batch":        "counts in batches",
+			"./workers":      "parses on all processors",
+			"bufio":          "cuts lines",
+			"io":             "the input and the output",
+			"maps":           "the rows of the table",
+			"os":             "files, arguments and the exit status",
+			"os/signal":      "an interrupt ends the program cleanly",
+			"runtime":        "a worker per processor",
+			"text/tabwriter": "aligns the table",
+			"time":           "the linger of a batch",
+		},
+	},
 	"stress": {
 		imports: permissions{
 			"./":                                theLibrary,
