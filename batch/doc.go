@@ -1,11 +1,25 @@
 // Package batch sends and receives values in batches, so that the cost of a channel, or
 // of the work behind it, is paid once per batch instead of once per value.
 //
-//   - A [Sender] collects the values of one sending goroutine and sends them with
-//     SendBatch.
-//   - [Receive] collects the values that a channel delivers and yields them as slices,
-//     for work such as a write, a request or a transaction.
+// A [Sender] collects the values of one goroutine and sends them with SendBatch:
 //
-// Both take a size and a linger: a batch is complete when it has that many values, or
-// when linger has passed since its first value.
+//	b := batch.NewSender(jobs, 64, time.Millisecond)
+//	err := b.Send(ctx, job)
+//
+// [Receive] collects the values that a channel delivers, for work such as a write, a
+// request or a transaction:
+//
+//	batches := batch.Receive(ctx, lines, 100, 50*time.Millisecond)
+//	for lines := range batches.All() {
+//		…
+//	}
+//	if err := batches.Err(); err != nil {
+//		…
+//	}
+//
+// Both take a size and a linger: a batch is complete when it has that many values, or when
+// linger has passed since its first value. A batch never reorders values, and an early end
+// loses none: see the types for what happens to values that were not sent or received.
+//
+// With any kind of package sluice, batches cost no allocation.
 package batch

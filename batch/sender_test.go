@@ -268,6 +268,21 @@ func TestSenderTrySend(t *testing.T) {
 	}
 }
 
+// The lanes of a Sharded are full one after the other, until TrySend fails.
+func TestSenderTrySendSharded(t *testing.T) {
+	c := sluice.NewSharded(4, &sluice.ShardedOptions[int]{Lanes: 2})
+	for name, s := range map[string]sluice.BatchSender[int]{"Sharded": c, "Lane": c.Lane()} {
+		b := batch.NewSender(s, 3, 0)
+		var err error
+		for i := 0; err == nil && i < 100; i++ {
+			err = b.TrySend(i)
+		}
+		if err != sluice.ErrFull || b.Len() != 2 {
+			t.Errorf("%s: TrySend: %v, %d held", name, err, b.Len())
+		}
+	}
+}
+
 // A value that is too large blocks the values behind it until it is taken out.
 func TestSenderTooLarge(t *testing.T) {
 	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{LimitBytes: 10, Size: func(v int) int { return v }})

@@ -1,6 +1,12 @@
-// Package bridge connects channels of package sluice to built-in channels.
+// Package bridge connects channels of package sluice to built-in channels, for code that
+// uses chan, select or range and is not to be changed.
 //
-//   - [FromChan] sends to a channel what it receives from a built-in one.
+//   - [FromChan] sends to a channel the values of a built-in one.
 //   - [ToChan] receives from a channel into a built-in one.
 //   - A [Pipe] has built-in channels at both ends, and a channel of any kind between them.
+//
+// A built-in channel has no errors and no context, so a bridge needs a rule for values that
+// cannot be delivered: each function returns them, in order, and loses none. ToChan and
+// Pipe cost goroutines and a wake-up per value or batch. A select over built-in channels
+// can do without them: see the Ready method of the kinds.
 package bridge

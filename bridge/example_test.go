@@ -3,6 +3,8 @@ package bridge_test
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bridge"
@@ -39,6 +41,44 @@ func Example() {
 	// line 1
 	// line 2
 	// [] <nil>
+}
+
+// A value that the channel refuses is returned with the error.
+func ExampleFromChan() {
+	in := make(chan string, 3)
+	in <- "a"
+	in <- "b"
+	close(in)
+
+	mailbox := sluice.NewBounded(1, &sluice.BoundedOptions[string]{Overflow: sluice.Reject})
+	fmt.Println(bridge.FromChan(context.Background(), mailbox, in))
+	// Output: [b] sluice: channel full
+}
+
+// A select over built-in channels receives from a channel of package sluice. Its context
+// ends the stream, and rest returns the value that was on its way.
+func ExampleToChan() {
+	ctx, cancel := context.WithCancel(context.Background())
+	jobs := sluice.NewBounded[int](10, nil)
+	_, _ = jobs.SendBatch(ctx, []int{1, 2, 3})
+
+	values, rest := bridge.ToChan(ctx, jobs)
+	select {
+	case job := <-values:
+		fmt.Println("job", job)
+	case <-time.After(time.Minute):
+		fmt.Println("no job for a minute")
+	}
+	for jobs.Len() > 1 { // 2 is on its way
+		runtime.Gosched()
+	}
+	cancel()
+	fmt.Println(rest())
+	fmt.Println(jobs.TrySend(4))
+	// Output:
+	// job 1
+	// [2] context canceled
+	// sluice: channel closed
 }
 
 // A Pipe provides built-in channels to code that needs them.

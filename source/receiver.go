@@ -32,9 +32,9 @@ type values[T any] interface {
 // [sluice.ErrClosed].
 //
 // Unlike a channel, a source may never run out. Therefore Recv fails with the context's
-// error whenever ctx is done and values may be left. The context cannot interrupt an
-// iterator: an iterator that waits should check the same context. After an error of the
-// context no value was consumed.
+// error whenever ctx is done and values may be left. After that error no value was
+// consumed. The context ends a wait for another goroutine that runs the iterator, but not
+// the iterator itself: an iterator that may block should check the same context.
 //
 // It does not allocate, but an iterator may. A nil ctx panics.
 func (r *Receiver[T]) Recv(ctx context.Context) (T, error) {
@@ -105,6 +105,13 @@ var ready = func() <-chan struct{} {
 // received from to its end, or the resources that the iterator holds are never released.
 // Stages such as workers.Run call it if they end early.
 func (r *Receiver[T]) Close() { r.made().end() }
+
+// NeedsUnlockedThread reports whether the values come from an iterator. Package workers
+// refuses those if its workers are locked to threads.
+func (r *Receiver[T]) NeedsUnlockedThread() bool {
+	_, iterates := r.made().(*sequence[T])
+	return iterates
+}
 
 func (r *Receiver[T]) made() values[T] {
 	if r.values == nil {

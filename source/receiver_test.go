@@ -14,9 +14,8 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
-	"github.com/sluice-go/sluice/bridge"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/source"
-	"github.com/sluice-go/sluice/workers"
 )
 
 // sequence is 0, 1, … n-1.
@@ -149,6 +148,17 @@ func TestDoneContext(t *testing.T) {
 		}
 		if _, err := r.Recv(ctx); err != sluice.ErrClosed {
 			t.Errorf("%s: Recv behind the end: %v", name, err)
+		}
+	}
+}
+
+// TestPoll: under the context of the workers' polls, a slice yields its values. An
+// iterator does not run: it might take any time.
+func TestPoll(t *testing.T) {
+	for name, want := range map[string]int{"Slice": 2, "Seq": 0, "Seq2": 0} {
+		r := sources(3)[name]()
+		if n, err := r.RecvBatch(engine.NoWait{}, make([]int, 2)); n != want || (err == nil) != (want > 0) {
+			t.Errorf("%s: RecvBatch: %d, %v, want %d values", name, n, err, want)
 		}
 	}
 }
@@ -317,61 +327,6 @@ func TestManyReceivers(t *testing.T) {
 		receivers.Wait()
 		if slices.Sort(got); !slices.Equal(got, sequence(n)) {
 			t.Errorf("%s: %d values, not each of %d once", name, len(got), n)
-		}
-	}
-}
-
-// stages receive 11 values or a few more from r, then end early.
-var stages = map[string]func(t *testing.T, r sluice.BatchReceiver[int]){
-	"batch.Receive": func(t *testing.T, r sluice.BatchReceiver[int]) {
-		n := 0
-		for vs := range batch.Receive(t.Context(), r, 3, 0).All() {
-			if n += len(vs); n > 10 {
-				break
-			}
-		}
-	},
-	"workers.Run": func(t *testing.T, r sluice.BatchReceiver[int]) {
-		broken := errors.New("broken")
-		err := workers.Run(t.Context(), r, 3, func(_ context.Context, v int) error {
-			if v == 10 {
-				return broken
-			}
-			return nil
-		}, nil)
-		if !errors.Is(err, broken) {
-			t.Errorf("Run: %v", err)
-		}
-	},
-	"bridge.ToChan": func(t *testing.T, r sluice.BatchReceiver[int]) {
-		ctx, cancel := context.WithCancel(t.Context())
-		values, rest := bridge.ToChan(ctx, r)
-		for range 11 {
-			<-values
-		}
-		cancel()
-		_, _ = rest()
-	},
-}
-
-// TestStages: a stage that ends early stops the iterator, unless it is left open. Then
-// the iterator continues. The bubble ends only if all goroutines do.
-func TestStages(t *testing.T) {
-	for name, stage := range stages {
-		for _, open := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
-				var ended bool
-				src := source.Seq(count(1000, &ended))
-				defer src.Close()
-				var r sluice.BatchReceiver[int] = src
-				if open {
-					r = sluice.LeaveOpen(r)
-				}
-				stage(t, r)
-				if _, err := src.TryRecv(); ended == open || (err == nil) != open {
-					t.Errorf("%s, open %v: stopped %v, the next receive: %v", name, open, ended, err)
-				}
-			})
 		}
 	}
 }

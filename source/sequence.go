@@ -17,9 +17,9 @@ import (
 // later receives fail with an error that is not [sluice.ErrClosed]. seq must not receive
 // from its own source. A nil seq panics.
 //
-// An iterator cannot move between threads (see [iter.Pull]). So goroutines that receive
-// must not be locked to a thread by [runtime.LockOSThread], unless all values are
-// received by one goroutine: the runtime ends the program.
+// The receivers must not be locked to a thread by [runtime.LockOSThread], unless a single
+// goroutine calls all methods. An iterator cannot move between locked threads, see
+// [iter.Pull]: the runtime would end the program.
 func Seq[T any](seq iter.Seq[T]) *Receiver[T] {
 	if seq == nil {
 		panic("source: Seq: nil iterator")

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // Slice returns a receiver of the elements of vs, in order. It does not copy vs: the
@@ -38,8 +39,10 @@ func (s *slice[T]) run(ctx context.Context, n int) ([]T, error) {
 		if lo == int64(len(s.vs)) {
 			return nil, sluice.ErrClosed
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if engine.MayWait(ctx) { // a poll is not canceled
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 		}
 		hi := lo + min(int64(n), int64(len(s.vs))-lo)
 		if s.taken.CompareAndSwap(lo, hi) {

@@ -30,7 +30,8 @@ type RunOptions[T any] struct {
 	MaxBatch int
 
 	// LockOSThread runs each worker on an operating system thread of its own, which
-	// ends with the worker.
+	// ends with the worker. Workers on threads cannot receive from source.Seq or
+	// source.Seq2.
 	LockOSThread bool
 
 	// OnUnprocessed, if set, is called once with each job that was received and not
@@ -100,6 +101,8 @@ func (o *RunOptions[T]) config(function string, r sluice.BatchReceiver[T], n int
 		panic("workers: " + function + ": " + fmt.Sprintf(format, args...))
 	}
 	switch {
+	case o.LockOSThread && stage.NeedsUnlockedThread(r):
+		invalid("LockOSThread is set, but r is an iterator, which cannot move between locked threads: send its values to a channel")
 	case !(o.MaxOverhead >= 0 && o.MaxOverhead < 1):
 		invalid("MaxOverhead is %v (want a share between 0 and 1)", o.MaxOverhead)
 	case o.MaxDelay < 0:

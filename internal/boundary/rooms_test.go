@@ -159,8 +159,11 @@ var rooms = map[string]room{
 	},
 	"internal/stage": {}, // nothing but methods of what it is given
 	"internal/made": {
-		imports: permissions{"reflect": "is it a type of package sluice, and nil or zero? asked once per constructor"},
-		tests:   permissions{"./": "channels, made and not"},
+		imports: permissions{
+			"./internal/stage": "the channel that LeaveOpen wraps",
+			"reflect":          "is it a type of package sluice, and nil or zero? asked once per constructor",
+		},
+		tests: permissions{"./": "channels, made and not"},
 	},
 	"internal/engine": {
 		imports: permissions{
@@ -221,6 +224,7 @@ var rooms = map[string]room{
 	},
 	"internal/workpool": {
 		imports: permissions{
+			"./internal/engine":   "the context of a receive that must not wait",
 			"./internal/segqueue": "the channel behind Ready",
 			"./internal/spin":     "short locks, and whether to spin before a wait",
 			"./internal/waitq":    "the wait queues of idle workers, and of receivers of results",

@@ -6,16 +6,20 @@ package made
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // Require panics in the name of function, such as "bridge: FromChan", if channel is nil,
 // or is a nil pointer to a type of package sluice, or points to the zero value of one.
 // role is the word for channel in the message: "sender", "receiver". A nil pointer of
-// another type may well be a channel.
+// another type may well be a channel. Of a channel that sluice.LeaveOpen wraps, the one
+// inside is checked.
 func Require(function, role string, channel any) {
 	if channel == nil {
 		panic(fmt.Sprintf("%s: nil %s", function, role))
 	}
+	channel = stage.Unwrap(channel)
 	v := reflect.ValueOf(channel)
 	if v.Kind() != reflect.Pointer || v.Type().Elem().PkgPath() != "github.com/sluice-go/sluice" {
 		return

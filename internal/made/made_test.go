@@ -24,6 +24,8 @@ func TestRequire(t *testing.T) {
 		{new(sluice.Sharded[int]), "*sluice.Sharded[int]"},
 		{(*sluice.Lane[int])(nil), "*sluice.Lane[int]"},
 		{new(sluice.Lane[int]), "*sluice.Lane[int]"},
+		{sluice.LeaveOpen[int](new(sluice.Bounded[int])), "*sluice.Bounded[int]"},
+		{sluice.LeaveOpen[int](sluice.NewBounded[int](1, nil)), ""},
 		{(*foreign)(nil), ""},
 		{foreign{}, ""},
 		{sluice.NewRendezvous[int](nil), ""},

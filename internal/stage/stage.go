@@ -1,5 +1,6 @@
-// Package stage holds the rule that all stages of a pipeline share: a stage that ends
-// early closes the channel it receives from, so that no sender waits forever.
+// Package stage holds the rules that all stages of a pipeline share. A stage that ends
+// early closes the channel it receives from, so that no sender waits forever. A stage on
+// threads of its own does not receive from an iterator.
 //
 // Nothing else belongs here.
 package stage
@@ -35,4 +36,11 @@ func Unwrap(r any) any {
 		}
 		r = o.LeftOpen()
 	}
+}
+
+// NeedsUnlockedThread reports whether r runs an iterator, which goroutines that are locked
+// to threads cannot share: the runtime ends the program.
+func NeedsUnlockedThread(r any) bool {
+	i, ok := Unwrap(r).(interface{ NeedsUnlockedThread() bool })
+	return ok && i.NeedsUnlockedThread()
 }

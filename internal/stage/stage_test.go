@@ -31,3 +31,18 @@ func TestUnwrap(t *testing.T) {
 		}
 	}
 }
+
+type iterator struct{ locked bool }
+
+func (i iterator) NeedsUnlockedThread() bool { return i.locked }
+
+func TestNeedsUnlockedThread(t *testing.T) {
+	for _, test := range []struct {
+		r    any
+		want bool
+	}{{iterator{true}, true}, {wrapper{iterator{true}}, true}, {iterator{false}, false}, {new(channel), false}, {nil, false}} {
+		if got := NeedsUnlockedThread(test.r); got != test.want {
+			t.Errorf("NeedsUnlockedThread(%#v) is %v", test.r, got)
+		}
+	}
+}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // A worker is one goroutine of the pool. Other workers access its queue only.
@@ -95,18 +96,6 @@ func (w *worker[T]) got(n int, base uint64) bool {
 	return true
 }
 
-// done is a context that is done.
-type done struct{ context.Context }
-
-var expired = make(chan struct{})
-
-func init() { close(expired) }
-
-func (done) Deadline() (time.Time, bool) { return time.Time{}, false }
-func (done) Done() <-chan struct{}       { return expired }
-func (done) Err() error                  { return context.Canceled }
-func (done) Value(any) any               { return nil }
-
 // receive takes jobs from the source without waiting. If jobs are numbered, the
 // worker leads meanwhile: numbers follow the order of receiving.
 func (w *worker[T]) receive() bool {
@@ -124,8 +113,8 @@ func (w *worker[T]) receive() bool {
 			return false
 		}
 	}
-	n, err := p.take(done{}, w.queue.slots(size))
-	if err != nil && !errors.Is(err, context.Canceled) {
+	n, err := p.take(engine.NoWait{}, w.queue.slots(size))
+	if err != nil && err != engine.ErrEmpty && !errors.Is(err, context.Canceled) {
 		p.sourceFailed(err)
 	}
 	if !w.got(n, p.number(n)) {

@@ -1,0 +1,103 @@
+package source_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/bridge"
+	"github.com/sluice-go/sluice/source"
+	"github.com/sluice-go/sluice/workers"
+)
+
+// stages receive 11 values or a few more from r, then end early.
+var stages = map[string]func(t *testing.T, r sluice.BatchReceiver[int]){
+	"batch.Receive": func(t *testing.T, r sluice.BatchReceiver[int]) {
+		n := 0
+		for vs := range batch.Receive(t.Context(), r, 3, 0).All() {
+			if n += len(vs); n > 10 {
+				break
+			}
+		}
+	},
+	"workers.Run": func(t *testing.T, r sluice.BatchReceiver[int]) {
+		broken := errors.New("broken")
+		err := workers.Run(t.Context(), r, 3, func(_ context.Context, v int) error {
+			if v == 10 {
+				return broken
+			}
+			return nil
+		}, nil)
+		if !errors.Is(err, broken) {
+			t.Errorf("Run: %v", err)
+		}
+	},
+	"bridge.ToChan": func(t *testing.T, r sluice.BatchReceiver[int]) {
+		ctx, cancel := context.WithCancel(t.Context())
+		values, rest := bridge.ToChan(ctx, r)
+		for range 11 {
+			<-values
+		}
+		cancel()
+		_, _ = rest()
+	},
+}
+
+// TestStages: a stage that ends early stops the iterator, unless it is left open. Then
+// the iterator continues. The bubble ends only if all goroutines do.
+func TestStages(t *testing.T) {
+	for name, stage := range stages {
+		for _, open := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				var ended bool
+				src := source.Seq(count(1000, &ended))
+				defer src.Close()
+				var r sluice.BatchReceiver[int] = src
+				if open {
+					r = sluice.LeaveOpen(r)
+				}
+				stage(t, r)
+				if _, err := src.TryRecv(); ended == open || (err == nil) != open {
+					t.Errorf("%s, open %v: stopped %v, the next receive: %v", name, open, ended, err)
+				}
+			})
+		}
+	}
+}
+
+// TestLockedThreads: workers on threads of their own receive from a slice, and refuse an
+// iterator, with which the runtime would end the program.
+func TestLockedThreads(t *testing.T) {
+	for name, open := range sources(100) {
+		r := open()
+		var ran atomic.Int64
+		var refusal string
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					refusal = fmt.Sprint(p)
+				}
+			}()
+			err := workers.Run(t.Context(), sluice.LeaveOpen[int](r), 3, func(context.Context, int) error {
+				ran.Add(1)
+				return nil
+			}, &workers.RunOptions[int]{LockOSThread: true})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}()
+		if name == "Slice" {
+			if ran.Load() != 100 || refusal != "" {
+				t.Errorf("%s: %d jobs ran, refused: %q", name, ran.Load(), refusal)
+			}
+		} else if ran.Load() != 0 || !strings.Contains(refusal, "workers: Run: LockOSThread") {
+			t.Errorf("%s: %d jobs ran, refused: %q", name, ran.Load(), refusal)
+		}
+	}
+}
