@@ -1,10 +1,8 @@
 package spill
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -74,9 +72,6 @@ type counted[T any] struct {
 }
 
 func (c counted[T]) Cap() int { return c.capacity }
-
-// All is what the suite calls to loop.
-func (c counted[T]) All(ctx context.Context) iter.Seq[T] { return c.Values(ctx).All() }
 
 func (c counted[T]) Stats() sluice.Stats {
 	s := c.Elastic.Stats()
@@ -176,9 +171,6 @@ type countedAutoAck[T any] struct {
 }
 
 func (c countedAutoAck[T]) Cap() int { return c.capacity }
-
-// All is what the suite calls to loop.
-func (c countedAutoAck[T]) All(ctx context.Context) iter.Seq[T] { return c.Values(ctx).All() }
 
 func (c countedAutoAck[T]) Stats() sluice.Stats {
 	s := c.AutoAck.Stats()
