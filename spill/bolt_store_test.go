@@ -13,7 +13,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// TestStoreReads as much as it was asked for, copies, and damaged records alone.
+// TestStoreReads: read respects its bounds, returns copies, and returns damaged
+// records alone.
 func TestStoreReads(t *testing.T) {
 	dir := queueOf(t, 20)
 	s, found, err := opener{noSync: true}.open(dir, raw().Name())
@@ -73,9 +74,9 @@ func TestStoreReads(t *testing.T) {
 	}
 }
 
-// TestDoneAndFailed: a write that was done, though it says that it failed, ends the
-// channel: it is not tried again, nor called undone, neither what it stored nor what
-// it removed. Deliveries then say so too.
+// TestDoneAndFailed: a write that was stored, but returned an error, fails the
+// channel. It is neither repeated nor reported as undone, and deliveries report the
+// failure too.
 func TestDoneAndFailed(t *testing.T) {
 	broken := errors.New("sync: input/output error")
 	for what, call := range map[string]func(c *Durable[[]byte], d *Delivery[[]byte]) error{
@@ -109,9 +110,9 @@ func TestDoneAndFailed(t *testing.T) {
 	}
 }
 
-// TestRoomInTheFile: without a reserve what has room among the free pages of the file
-// is stored, what has not is refused, and acknowledgements go on in any case. What was
-// stored in order has full pages: none is to come between.
+// TestRoomInTheFile: without a reserve, records that fit into free pages of the file
+// are stored, larger ones are rejected, and acknowledgements succeed. Records that
+// were stored in order fill their pages.
 func TestRoomInTheFile(t *testing.T) {
 	dir := queueOf(t, 40_000)
 	c, err := reopen(dir)
@@ -152,7 +153,7 @@ func TestRoomInTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Send(context.Background(), make([]byte, 8<<20)); err == nil || !strings.Contains(err.Error(), reserveFile) {
-		t.Errorf("a record larger than what is free: %v", err)
+		t.Errorf("a record larger than the free space: %v", err)
 	}
 	if err := c.Send(context.Background(), numbered(0)); err != nil {
 		t.Errorf("a small one: %v", err)
@@ -165,9 +166,9 @@ func TestRoomInTheFile(t *testing.T) {
 	}
 }
 
-// TestGuarded: what bbolt panics with, and a page that the file does not have any more, are
-// errors that name the file. Outside of that a fault is what it was.
-func TestGuarded(t *testing.T) {
+// TestGuard: panics of bbolt, and faults at missing pages, become errors that name
+// the file. Outside of the guard, faults are not affected.
+func TestGuard(t *testing.T) {
 	s, _, err := opener{noSync: true}.open(queueOf(t, 500), raw().Name())
 	if err != nil {
 		t.Fatal(err)
@@ -196,8 +197,9 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
-// TestUnseal: what is too short for a checksum is an error, as what has changed is.
-func TestUnseal(t *testing.T) {
+// TestChecksum: bytes that are too short for a checksum, or that have changed, are an
+// error.
+func TestChecksum(t *testing.T) {
 	payload, err := splitChecksum(addChecksum([]byte("form")))
 	if err != nil || string(payload) != "form" {
 		t.Errorf("%q, %v", payload, err)

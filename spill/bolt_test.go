@@ -28,7 +28,7 @@ func reopen(dir string) (*Durable[[]byte], error) {
 	return newDurable(p, s, found), nil
 }
 
-// queueOf makes a queue with the records 0 … n-1 and returns its folder.
+// queueOf creates a queue with the records 0 to n-1 and returns its directory.
 func queueOf(t testing.TB, n int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -49,8 +49,8 @@ func queueOf(t testing.TB, n int) (dir string) {
 	return dir
 }
 
-// TestReopen: what was not acknowledged is there, in order, also what was delivered
-// or given back; what was acknowledged is not.
+// TestReopen: records that were not acknowledged are there, in order, even if they
+// were delivered or given back; acknowledged ones are not.
 func TestReopen(t *testing.T) {
 	dir := queueOf(t, 100)
 	c, err := reopen(dir)
@@ -117,7 +117,7 @@ func damage(t *testing.T, dir string, f func([]byte) []byte) {
 	}
 }
 
-// about changes what the file says of itself.
+// about changes the metadata of a queue's file.
 func about(t *testing.T, dir string, change func(tx *bolt.Tx) error) {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, queueFile), 0o600, nil)
@@ -129,8 +129,8 @@ func about(t *testing.T, dir string, change func(tx *bolt.Tx) error) {
 	}
 }
 
-// TestNotAQueue: files that are not what they should be are refused, by an error
-// that names the file and the reason, and left as they are.
+// TestNotAQueue: invalid files are rejected with an error that names the file and
+// the reason, and are not changed.
 func TestNotAQueue(t *testing.T) {
 	for says, spoil := range map[string]func(t *testing.T, dir string){
 		"file is empty": func(t *testing.T, dir string) { damage(t, dir, func([]byte) []byte { return nil }) },
@@ -200,8 +200,8 @@ func TestNotAQueue(t *testing.T) {
 	}
 }
 
-// TestDurableFolder: the folder is made, but not its parent.
-func TestDurableFolder(t *testing.T) {
+// TestDurableDirectory: the directory is created, but not its parent.
+func TestDurableDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "no", "where")
 	if _, err := OpenDurable[int](dir, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("without a parent: %v", err)
@@ -211,8 +211,8 @@ func TestDurableFolder(t *testing.T) {
 	}
 }
 
-// TestChangedRecord: a record that is not what was stored is an error of Recv that
-// names it, not a value.
+// TestChangedRecord: a record with a wrong checksum is an error of Recv that names
+// it, not a value.
 func TestChangedRecord(t *testing.T) {
 	dir := queueOf(t, 8654)
 	damage(t, dir, func(b []byte) []byte {
@@ -238,8 +238,8 @@ func TestChangedRecord(t *testing.T) {
 	}
 }
 
-// TestOneAtATime: the second one is told that the queue is in use, until the first
-// one has left; so it is by who only reads the file, as a program for such files does.
+// TestOneAtATime: a second Durable, or a program that opens the file for reading,
+// gets an error that the queue is in use, until the first one is shut down.
 func TestOneAtATime(t *testing.T) {
 	dir := t.TempDir()
 	c, err := reopen(dir)
@@ -275,8 +275,8 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// FuzzDamage changes bytes of a queue, or cuts it: opening it and receiving all
-// returns what was sent or an error, and nothing else, whatever they are.
+// FuzzDamage changes bytes of a queue, or truncates it. Opening it and receiving
+// everything then returns the values that were sent, or an error, and nothing else.
 func FuzzDamage(f *testing.F) {
 	whole, err := os.ReadFile(filepath.Join(queueOf(f, 200), queueFile))
 	if err != nil {
@@ -324,8 +324,8 @@ func FuzzDamage(f *testing.F) {
 	})
 }
 
-// TestUndecodable: a record that the codec does not take comes again until it is
-// dropped, and what is behind it is not lost.
+// TestUndecodable: a record that the codec cannot decode is delivered again until it
+// is dropped, and the records after it are not lost.
 func TestUndecodable(t *testing.T) {
 	c := durableOn(newMemoryStore(), &DurableOptions[string]{Codec: fragile{raw()}})
 	for _, v := range []string{"late panic", "late error", "fine"} {
@@ -357,7 +357,7 @@ func TestUndecodable(t *testing.T) {
 			t.Errorf("after a Drop: %+v", s)
 		}
 		if v == "late error" && errors.Unwrap(bad) == nil {
-			t.Error("a RecordError without what is wrong")
+			t.Error("a RecordError without a reason")
 		}
 	}
 	d, err := c.TryRecv()

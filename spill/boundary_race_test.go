@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 )
 
-// TestCrossingRace sends two values through a memory for one, again and again, to
-// two receivers who take one each: at each crossing of the boundary one of them may
-// just be going to sleep while the sender goes over to the disk, or the other one
-// takes the last value of the memory. Whoever must move the record on has to notice,
-// or all sleep, which the bubble reports.
+// TestCrossingRace repeatedly sends two values, with memory for one, to two
+// receivers. At each crossing of the boundary one receiver may be about to wait
+// while the sender spills to disk, or while the other receiver takes the last value
+// in memory. If no goroutine moves the record, all of them sleep, which the bubble
+// reports.
 func TestCrossingRace(t *testing.T) {
 	for _, sized := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -60,8 +60,9 @@ func TestCrossingRace(t *testing.T) {
 	}
 }
 
-// TestLastTakerWaits: one who takes the last value out of memory while somebody else
-// has the lock waits for it, and moves the next record: others may sleep in there.
+// TestLastTakerWaits: a receiver that takes the last value in memory while another
+// goroutine holds the lock waits for the lock, and moves the next record, because
+// other receivers may be waiting.
 func TestLastTakerWaits(t *testing.T) {
 	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 8, Codec: fixed{}})
 	for v := range uint64(2) {
@@ -89,8 +90,9 @@ func TestLastTakerWaits(t *testing.T) {
 	}
 }
 
-// TestRecvOutrun: a Recv that saw the channel spilling, and whose value somebody else has
-// taken, waits as one that saw it direct, and hears why the channel has failed.
+// TestRecvOutrun: a Recv that saw the channel spilling, and whose value another
+// receiver took, waits as if it had seen the channel direct, and returns the failure
+// of the channel.
 func TestRecvOutrun(t *testing.T) {
 	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 8, Codec: fixed{}})
 	for v := range uint64(2) {
@@ -123,8 +125,8 @@ func TestRecvOutrun(t *testing.T) {
 	}
 }
 
-// TestTryRecvTruth: TryRecv does not say "empty" to one of two receivers who claim
-// only what was sent before.
+// TestTryRecvTruth: TryRecv does not return ErrEmpty to one of two receivers while
+// there is a value for each.
 func TestTryRecvTruth(t *testing.T) {
 	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 8, Codec: fixed{}})
 	const n = 200_000

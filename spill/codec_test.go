@@ -44,8 +44,8 @@ func raw() codec.Codec[string] {
 	return c
 }
 
-// TestFragileCodec: what a codec does harms the value in its hands, or ends the
-// channel with the codec's name; it never hangs it.
+// TestFragileCodec: a failing codec affects the value that it was called for, or
+// ends the channel with an error that names the codec; the channel never hangs.
 func TestFragileCodec(t *testing.T) {
 	o := &ElasticOptions[string]{MemoryLimit: 60, Codec: fragile{raw()}}
 	c := on(t, new(faulty), o)
@@ -68,7 +68,7 @@ func TestFragileCodec(t *testing.T) {
 		}
 	}
 	if n, err := c.SendBatch(context.Background(), []string{"a", "error", "b"}); n != 1 || err == nil {
-		t.Errorf("a batch whose second has no form: %d, %v", n, err)
+		t.Errorf("a batch whose second value cannot be encoded: %d, %v", n, err)
 	}
 	for _, want := range []string{"in memory", "is full now", "spilled", "a"} {
 		if v, err := c.TryRecv(); v != want || err != nil {
@@ -93,7 +93,7 @@ func TestFragileCodec(t *testing.T) {
 	}
 }
 
-// TestFragileSize: a Size that panics when a record comes back ends the channel.
+// TestFragileSize: a Size that panics for a record from disk ends the channel.
 func TestFragileSize(t *testing.T) {
 	for left := range 2 { // it is asked by the channel, and by the memory
 		calls := math.MaxInt

@@ -13,8 +13,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// TestPagesAreUsedAgain: a queue that is filled and drained again and again stays as
-// large as it was once, and Compact makes it small and keeps what is in it.
+// TestPagesAreUsedAgain: the file of a queue that is filled and drained repeatedly
+// does not grow, and Compact shrinks it and keeps its contents.
 func TestPagesAreUsedAgain(t *testing.T) {
 	dir := t.TempDir()
 	c, err := reopen(dir)
@@ -56,7 +56,7 @@ func TestPagesAreUsedAgain(t *testing.T) {
 		t.Errorf("Compact: from %d to %d, %v", before, after, err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
-		t.Errorf("the folder has %v", left)
+		t.Errorf("the directory has %v", left)
 	}
 	if c, err = reopen(dir); err != nil {
 		t.Fatal(err)
@@ -73,12 +73,12 @@ func TestPagesAreUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := Compact(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Compact of nothing: %v", err)
+		t.Errorf("Compact of a missing queue: %v", err)
 	}
 }
 
-// TestCompactFails: a copy that breaks off leaves the old file as it was, nothing beside it,
-// and free for others.
+// TestCompactFails: a copy that fails leaves the old file unchanged, unlocked, and
+// nothing beside it.
 func TestCompactFails(t *testing.T) {
 	dir := queueOf(t, 100)
 	path := filepath.Join(dir, queueFile)
@@ -105,13 +105,13 @@ func TestCompactFails(t *testing.T) {
 			t.Fatalf("after Compact, by %s: %v", how, err)
 		}
 		if err := c.Shutdown(); err != nil || names(t, dir) != "queue.db " {
-			t.Errorf("%v; the folder has %s", err, names(t, dir))
+			t.Errorf("%v; the directory has %s", err, names(t, dir))
 		}
 	}
 	taken := opener{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
 		return errors.Join(bolt.Compact(to, from, step), os.Remove(path), os.Mkdir(path, 0o700))
 	}}
 	if _, _, err := taken.compact(dir); err == nil || names(t, dir) != "queue.db " {
-		t.Errorf("Compact of what became a folder: %v; left: %s", err, names(t, dir))
+		t.Errorf("Compact of a directory: %v; left: %s", err, names(t, dir))
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// fixed writes numbers in 8 bytes, so that tests know how many find room.
+// fixed encodes numbers in 8 bytes, so that tests know how many fit.
 type fixed struct{}
 
 func (fixed) Name() string { return "fixed" }
@@ -30,7 +30,7 @@ func (fixed) Decode(b []byte) (uint64, error) {
 	return binary.LittleEndian.Uint64(b), nil
 }
 
-// whole writes a Giant as it is: as JSON it is a third of a megabyte.
+// whole encodes a Giant as its bytes; as JSON it is a third of a megabyte.
 type whole struct{}
 
 func (whole) Name() string                                        { return "whole" }
@@ -42,8 +42,8 @@ func (whole) Decode(b []byte) (v sluicetest.Giant, err error) {
 	return v, err
 }
 
-// addresses writes a number for each pointer and reads the same pointer again, as
-// the suite compares them. It keeps nothing alive.
+// addresses encodes a pointer as a number, and decodes the number to the same
+// pointer, because the suite compares pointers. It keeps nothing alive.
 type addresses struct {
 	mu   sync.Mutex
 	seen []weak.Pointer[sluicetest.Parcel]
@@ -64,8 +64,8 @@ func (a *addresses) Decode(b []byte) (*sluicetest.Parcel, error) {
 	return a.seen[binary.LittleEndian.Uint64(b)].Value(), nil
 }
 
-// counted is a channel of which the test knows how many values it holds, as all of
-// them are of one size.
+// counted is a channel whose capacity in values is known, because all of its values
+// have the same size.
 type counted[T any] struct {
 	*Elastic[T]
 	capacity int
@@ -79,8 +79,8 @@ func (c counted[T]) Stats() sluice.Stats {
 	return s
 }
 
-// A shape is how many values an Elastic holds in memory and on disk; 0 on disk is
-// as many as there are.
+// A shape is the number of values that an Elastic holds in memory and on disk; 0 on
+// disk means no limit.
 type shape struct {
 	memory, disk int
 	sized        bool // by a function, and so by a meter
@@ -108,8 +108,8 @@ func (s shape) capacity() int {
 	return s.memory + s.disk
 }
 
-// open makes an Elastic of the shape, whose values count size bytes in memory and
-// have a form of so many.
+// open returns an Elastic of the shape, whose values count size bytes in memory and
+// payload bytes on disk.
 func open[T any](t *testing.T, dir string, s shape, size, payload int, as codec.Codec[T]) sluicetest.Channel[T] {
 	o := &ElasticOptions[T]{MemoryLimit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + payload)), Codec: as}
 	if s.sized {
@@ -164,7 +164,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// countedAutoAck is counted for a Durable of plain values.
+// countedAutoAck is like counted, for a Durable of plain values.
 type countedAutoAck[T any] struct {
 	AutoAck[T]
 	capacity int
@@ -178,8 +178,8 @@ func (c countedAutoAck[T]) Stats() sluice.Stats {
 	return s
 }
 
-// A durableShape is how many values a Durable may store, and how many of them it
-// keeps in memory.
+// A durableShape is the number of values that a Durable can store, and the number
+// that it keeps in memory.
 type durableShape struct {
 	capacity, memory int
 	bolt             bool
@@ -196,7 +196,7 @@ func (s durableShape) String() string {
 	return name
 }
 
-// openDurable makes a Durable of the shape, whose values have a form of so many bytes.
+// openDurable returns a Durable of the shape, whose values are payload bytes long.
 func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Codec[T]) sluicetest.Channel[T] {
 	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload)}
 	if s.capacity != sluice.Unlimited {
@@ -214,7 +214,7 @@ func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Code
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The folders stay until the test ends, and there are thousands.
+	// The directories stay until the test ends, and there are thousands.
 	if err := os.Truncate(filepath.Join(dir, reserveFile), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestCrash kills processes under load, each at a random line of its ledger, the
-// first ones before they have made the queue, and accounts for every record.
+// first ones before they have created the queue, and accounts for every record.
 func TestCrash(t *testing.T) {
 	dir := t.TempDir() + "/queue"
 	l := crash.NewLedger()
@@ -55,13 +55,13 @@ func TestCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l.Idle() {
-		t.Error("nothing was tried")
+		t.Error("no record was sent or acknowledged")
 	}
 	t.Logf("%d kills: %v", *kills, l)
 }
 
-// killed runs a process until its ledger has so many lines, kills it, and reads the
-// rest.
+// killed runs a process until its ledger has the given number of lines, kills it,
+// and reads the rest.
 func killed(dir string, l *crash.Ledger, generation uint64, lines int) error {
 	l.Restart()
 	child := exec.Command(os.Args[0])
@@ -91,7 +91,7 @@ func killed(dir string, l *crash.Ledger, generation uint64, lines int) error {
 		if err := l.Enter(read.Text()); err != nil {
 			return err
 		}
-		if read.Text() == "P" && generation%7 == 0 && !dying { // it may have said so before it died
+		if read.Text() == "P" && generation%7 == 0 && !dying { // it may have died after it wrote P
 			if _, err := spill.OpenDurable[[]byte](dir, nil); err == nil || !strings.Contains(err.Error(), "in use") {
 				return fmt.Errorf("a second process could open the queue: %v", err)
 			}

@@ -71,8 +71,8 @@ func (c *Durable[T]) settleError(d *Delivery[T]) error {
 }
 
 // Ack acknowledges deliveries of this channel in one write: all of them, or none if it
-// returns an error. The errors are those of [Delivery.Ack]. Ack panics if a delivery is
-// nil or belongs to another channel.
+// returns an error; see [Delivery.Ack] for the errors. Ack panics if a delivery is nil or
+// belongs to another channel.
 func (c *Durable[T]) Ack(ds ...*Delivery[T]) error {
 	if len(ds) == 0 {
 		return nil

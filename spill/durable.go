@@ -157,7 +157,7 @@ func (c *Durable[T]) close(err error) {
 
 // Shutdown closes the queue for sending and receiving. It waits for a commit in
 // progress and closes the file, so that another Durable can open it. All pending and
-// later calls, including those of deliveries, fail with [sluice.ErrClosed]. Values that
+// later calls, including Ack and Nack, fail with [sluice.ErrClosed]. Values that
 // were not acknowledged stay in the file. A second call waits for the first.
 func (c *Durable[T]) Shutdown() error {
 	c.mu.Lock()
@@ -236,8 +236,8 @@ func (c *Durable[T]) serveWaiters() {
 // drained reports whether the queue is closed and empty. A Nack can still add to it.
 func (c *Durable[T]) drained() bool { return c.closed && c.queued == 0 && c.adding == 0 }
 
-// oldest returns the sequence number of the oldest queued record, or tail if there is
-// none. The caller holds mu.
+// oldest returns the sequence number of the oldest queued record, or tail if no
+// record is queued. The caller holds mu.
 func (c *Durable[T]) oldest() uint64 {
 	switch {
 	case len(c.requeued) > 0:

@@ -9,8 +9,8 @@ import (
 )
 
 // BenchmarkDurable sends b.N records of 1 KiB, from several senders or in batches,
-// with a sync for each commit, and receives and acknowledges them meanwhile in
-// batches of up to 100.
+// with a sync for each commit. A receiver receives and acknowledges them
+// concurrently in batches of up to 100.
 func BenchmarkDurable(b *testing.B) {
 	for _, load := range []struct{ senders, batch int }{{1, 1}, {8, 1}, {64, 1}, {1, 100}, {8, 100}} {
 		b.Run(fmt.Sprintf("%d-senders/batch-%d", load.senders, load.batch), func(b *testing.B) {
@@ -63,8 +63,8 @@ func BenchmarkDurable(b *testing.B) {
 	}
 }
 
-// BenchmarkBacklog appends 64 MiB of records of 1 KiB in batches of 100, with a sync for
-// each, then receives and removes all of it.
+// BenchmarkBacklog appends 64 MiB of records of 1 KiB in batches of 100, with a sync
+// for each, and then receives and deletes them.
 func BenchmarkBacklog(b *testing.B) {
 	const records, batch = 64 << 10, 100
 	for range b.N {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Recv receives the next value, and waits if there is none. Values that were given back
+// Recv receives the next value, and waits if the channel is empty. Values that were given back
 // by Nack come first, then stored values in order. The caller owns the delivery, and
 // settles it with Ack or Nack. There is no time limit; no other receiver gets the value
 // meanwhile.
@@ -31,7 +31,7 @@ func (c *Durable[T]) TryRecv() (*Delivery[T], error) {
 }
 
 // RecvBatch waits for a value like Recv. It then receives as many values as there are,
-// up to len(buf), into buf in order. n > 0 implies err == nil; errors are those of Recv.
+// up to len(buf), into buf in order. n > 0 implies err == nil. For the errors, see Recv.
 func (c *Durable[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (n int, err error) {
 	if ctx == nil {
 		panic("spill: RecvBatch: nil context")
@@ -43,7 +43,7 @@ func (c *Durable[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (n int, 
 }
 
 // TryRecvBatch receives as many values as there are now, up to len(buf), into buf in
-// order. If there are none, it returns [sluice.ErrEmpty], or the same errors as Recv. An
+// order. If the channel is empty, it returns [sluice.ErrEmpty], or the same errors as Recv. An
 // empty buf returns 0, nil.
 func (c *Durable[T]) TryRecvBatch(buf []*Delivery[T]) (n int, err error) {
 	if len(buf) == 0 {

@@ -34,9 +34,9 @@ func (b *commit) result(sends bool) error {
 // Send returns [sluice.ErrClosed] if the channel is closed, [sluice.ErrTooLarge] if the
 // record exceeds DiskLimit, the context's error if ctx is done during the wait, an error
 // of the codec, or an error that names the file that could not be written. In all of
-// these cases v was not stored, and will not be. The exception is an error that says
-// that the outcome of the write is unknown: the channel has failed then, and v may be
-// there when the queue is opened again. The context does not interrupt a write in
+// these cases v was not stored, and will not be. The exception is an error about an
+// unknown outcome of the write: the channel has failed then, and v may be there when the
+// queue is opened again. The context does not interrupt a write in
 // progress. Send panics if ctx is nil.
 func (c *Durable[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {

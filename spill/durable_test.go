@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// small is a Durable on a store in memory, for records of 100 bytes.
+// small returns a Durable on a store in memory, for records of 100 bytes.
 func small(limit int64) (*Durable[[]byte], *memoryStore) {
 	s := newMemoryStore()
 	return durableOn(s, &DurableOptions[[]byte]{MemoryLimit: 1000, DiskLimit: limit}), s
@@ -28,8 +28,8 @@ func mustRecv(t *testing.T, c *Durable[[]byte], i int) *Delivery[[]byte] {
 	return d
 }
 
-// TestNackOrder: what is given back comes first, in the order of sending, whatever
-// the order of giving back, and counts its tries.
+// TestNackOrder: values that were given back come first, in the order in which they
+// were sent, and count their attempts.
 func TestNackOrder(t *testing.T) {
 	c, s := small(0)
 	for i := range 30 { // more than the window holds
@@ -68,7 +68,7 @@ func TestNackOrder(t *testing.T) {
 	}
 }
 
-// TestSettledOnce: a delivery is settled once, and one of another channel never.
+// TestSettledOnce: a delivery is settled once, and never by another channel.
 func TestSettledOnce(t *testing.T) {
 	c, s := small(0)
 	for i := range 4 {
@@ -89,11 +89,11 @@ func TestSettledOnce(t *testing.T) {
 		}
 	}
 	if err := acked.Ack(); err != ErrSettled {
-		t.Errorf("after an Ack of it and another: %v", err)
+		t.Errorf("Ack of a settled delivery and another: %v", err)
 	}
 	writes := s.writes
 	if c.Ack() != nil || s.writes != writes {
-		t.Errorf("%d writes of nothing", s.writes-writes)
+		t.Errorf("%d writes for an empty Ack", s.writes-writes)
 	}
 	if len(s.records) != 3 || open.Ack() != nil || len(s.records) != 2 {
 		t.Errorf("%d records are left", len(s.records))
@@ -110,7 +110,7 @@ func TestSettledOnce(t *testing.T) {
 	_ = other.Ack(open)
 }
 
-// TestGroupCommit: what comes during a write is written together by the next.
+// TestGroupCommit: operations that arrive during a write share the next one.
 func TestGroupCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
@@ -140,9 +140,9 @@ func TestGroupCommit(t *testing.T) {
 	})
 }
 
-// TestWithdraw: senders whose context ends before their commit is written are not in
-// it; those of the commit under way stay. Leadership goes to who is left, or to
-// nobody.
+// TestWithdraw: a sender whose context ends before its commit is taken is not in the
+// commit; a sender whose commit is being written is. A remaining member takes over
+// leadership, if there is one.
 func TestWithdraw(t *testing.T) {
 	for _, stay := range []int{0, 1, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -188,8 +188,8 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// TestCommitFails: all members of a commit that fails learn of it, nothing of it is
-// there, and the channel goes on; what was to be acknowledged can be again.
+// TestCommitFails: all members of a failed commit get its error, no part of it is
+// stored, and the channel remains usable; deliveries can be acknowledged again.
 func TestCommitFails(t *testing.T) {
 	c, s := small(400)
 	if err := c.TrySend(numbered(0)); err != nil {
@@ -216,9 +216,9 @@ func TestCommitFails(t *testing.T) {
 	mustRecv(t, c, 1)
 }
 
-// mixed has two records sent and a delivery acknowledged at once: the first record leads
-// a commit, the others meet in the next one. It returns what each was told, in that
-// order. It is for bubbles.
+// mixed sends two records and acknowledges a delivery concurrently: the first record
+// leads a commit, the others share the next one. It returns the errors of the three,
+// in that order. It must be called in a bubble.
 func mixed(t *testing.T, c *Durable[[]byte], s *memoryStore, onWrite func(payloads [][]byte, deletes []uint64) error) []error {
 	t.Helper()
 	if err := c.TrySend(numbered(0)); err != nil {
@@ -244,8 +244,8 @@ func mixed(t *testing.T, c *Durable[[]byte], s *memoryStore, onWrite func(payloa
 	return errs
 }
 
-// TestMixedCommitFails: when the records of a commit find no room, what it was to
-// remove is removed all the same.
+// TestMixedCommitFails: if there is no room for the records of a commit, its deletes
+// are still done.
 func TestMixedCommitFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
@@ -262,8 +262,8 @@ func TestMixedCommitFails(t *testing.T) {
 	})
 }
 
-// TestUnknownOutcome: after a write of which nobody knows what became the channel has
-// failed, for everybody, and says so.
+// TestUnknownOutcome: after a write whose outcome is unknown, all operations of the
+// channel fail.
 func TestUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
@@ -295,7 +295,7 @@ func TestUnknownOutcome(t *testing.T) {
 	})
 }
 
-// TestReadError: a Recv says that the file cannot be read, and nothing is lost by it.
+// TestReadError: Recv returns the error of a read, and loses no value.
 func TestReadError(t *testing.T) {
 	c, s := small(0)
 	for i := range 30 {
@@ -320,8 +320,8 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// TestDurableLimit: senders wait for room in their order, acknowledgements make it,
-// and one who leaves gives way to a smaller one behind it.
+// TestDurableLimit: senders wait for room in FIFO order, acknowledgements make room,
+// and a sender that stops waiting lets the next one, which is smaller, proceed.
 func TestDurableLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := small(334)
@@ -368,8 +368,8 @@ func TestDurableLimit(t *testing.T) {
 	})
 }
 
-// TestShutdownWaits: a commit under way is written before the file is closed, and
-// all who wait are released.
+// TestShutdownWaits: Shutdown waits for a commit in progress before it closes the
+// file, and releases all waiters.
 func TestShutdownWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(120)
@@ -404,7 +404,7 @@ func TestShutdownWaits(t *testing.T) {
 	})
 }
 
-// TestNackAfterClose: a drained channel has something again when it is given back.
+// TestNackAfterClose: a Nack adds a value to a drained channel.
 func TestNackAfterClose(t *testing.T) {
 	c, _ := small(0)
 	if err := c.TrySend(numbered(0)); err != nil {
@@ -424,8 +424,8 @@ func TestNackAfterClose(t *testing.T) {
 	}
 }
 
-// TestAckedFails: a value whose acknowledgement fails was not received.
-func TestAckedFails(t *testing.T) {
+// TestAutoAckFails: a value whose acknowledgement fails was not received.
+func TestAutoAckFails(t *testing.T) {
 	c, s := small(0)
 	for i := range 3 {
 		if err := c.TrySend(numbered(i)); err != nil {

@@ -22,7 +22,7 @@ import (
 //	direct -> spilling   a value found no room in head; it goes to the backlog
 //	spilling -> direct   the backlog is empty, and no sender waits to add to it
 //
-// Direct, Send and Recv are those of head, plus one or two loads of the state. Spilling,
+// Direct, Send and Recv call head, and load the state once or twice. Spilling,
 // senders append to the backlog. Receivers always receive from head, and move records
 // from the backlog to head before it is empty. There is no background goroutine.
 //

@@ -30,8 +30,8 @@ func move[T any](b *testing.B, c sluice.Channel[T], senders int, v T) {
 	all.Wait()
 }
 
-// BenchmarkBelow compares what an Elastic costs as long as it needs no disk with an
-// Elastic that has no limit, and with one that has the same limit in bytes.
+// BenchmarkBelow compares an Elastic below its memory limit with a sluice.Elastic
+// without a limit, and with one that has the same limit in bytes.
 func BenchmarkBelow(b *testing.B) {
 	const limit = 1 << 40
 	for _, senders := range []int{1, 8} {
@@ -56,8 +56,8 @@ func BenchmarkBelow(b *testing.B) {
 	}
 }
 
-// BenchmarkThrough fills a channel far beyond its limit, and drains it, while the
-// sender goes on: every record goes to disk and back.
+// BenchmarkThrough fills a channel far beyond its limit, and drains it while the
+// sender continues: every record goes through the disk.
 func BenchmarkThrough(b *testing.B) {
 	for _, size := range []int{16, 1024} {
 		b.Run(fmt.Sprint(size, "B"), func(b *testing.B) {

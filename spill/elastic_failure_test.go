@@ -11,8 +11,8 @@ import (
 )
 
 // TestFailureFoundBySender: a sender at the disk limit moves records to make room,
-// and so may be the one who finds that they cannot be read. There is room then, but
-// it is that of a channel that has failed.
+// and may be the first to find that they cannot be read. There is room then, but the
+// channel has failed.
 func TestFailureFoundBySender(t *testing.T) {
 	broken := errors.New("broken")
 	for name, send := range map[string]func(*Elastic[[]byte], []byte) error{
@@ -49,14 +49,14 @@ func TestFailureFoundBySender(t *testing.T) {
 	}
 }
 
-// partly is a value of which JSON keeps a part.
+// partly is a value that JSON encodes in part.
 type partly struct {
 	Shown  string
 	hidden *int
 }
 
-// TestSizeFromDisk: a Size that does not stand what comes back from disk ends the
-// channel; it neither hangs it nor breaks its count.
+// TestSizeFromDisk: a Size that fails for a value from disk ends the channel; it
+// does not hang it or corrupt its counts.
 func TestSizeFromDisk(t *testing.T) {
 	for name, size := range map[string]func(partly) int{
 		"panicked": func(v partly) int { return *v.hidden },
@@ -89,15 +89,16 @@ func TestSizeFromDisk(t *testing.T) {
 	}
 }
 
-// stretching is a codec of []byte that gives back more than it was given.
+// stretching is a codec of []byte whose Decode returns more than Append got.
 type stretching struct{}
 
 func (stretching) Name() string                              { return "stretching" }
 func (stretching) Append(b []byte, v []byte) ([]byte, error) { return append(b, v...), nil }
 func (stretching) Decode(b []byte) ([]byte, error)           { return make([]byte, 100*len(b)), nil }
 
-// TestStretched: a codec that makes a slice larger than the limit is named, once all
-// before that was received. What it leaves within the limit is none of our business.
+// TestStretched: if a codec returns a slice above the limit, the channel fails with
+// an error that names the codec, after the values before it were received. Longer
+// slices within the limit are accepted.
 func TestStretched(t *testing.T) {
 	for limit, want := range map[int64]int{100: 3, 100_000: 10} {
 		c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: limit, Codec: stretching{}})
@@ -118,7 +119,7 @@ func TestStretched(t *testing.T) {
 	}
 }
 
-// TestCapacityCounts: a slice holds its capacity in memory, whatever it has in it.
+// TestCapacityCounts: the size of a slice is its capacity, not its length.
 func TestCapacityCounts(t *testing.T) {
 	c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 64 << 10})
 	for range 100 {
@@ -129,7 +130,7 @@ func TestCapacityCounts(t *testing.T) {
 	if held := c.head.Len() * 4096; held > 64<<10 {
 		t.Errorf("%d bytes in memory, above the limit of 64 KiB", held)
 	}
-	// What is within the limit is taken, however large what it is a part of.
+	// A slice within the limit is accepted, however large its array is.
 	c = on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 1000})
 	large := make([]byte, 1<<20)
 	for i, want := range []error{nil, nil, sluice.ErrTooLarge} {
@@ -142,8 +143,8 @@ func TestCapacityCounts(t *testing.T) {
 	}
 }
 
-// TestRoomIsPassedOn: each receive that lets a record move to memory lets one sender
-// go on that waits for room on disk, though memory is far from low.
+// TestRoomIsPassedOn: each receive that lets a record move to memory lets one
+// waiting sender proceed, even if memory is far from low.
 func TestRoomIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 80, DiskLimit: 36, Codec: fixed{}})
@@ -173,7 +174,7 @@ func TestRoomIsPassedOn(t *testing.T) {
 	})
 }
 
-// TestSpilledStats: what is counted of a channel that goes to disk and comes back.
+// TestSpilledStats: the Stats of a channel that spills and becomes direct again.
 func TestSpilledStats(t *testing.T) {
 	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 80, Codec: fixed{}})
 	for i := range uint64(100) {
@@ -199,7 +200,7 @@ func TestSpilledStats(t *testing.T) {
 	}
 }
 
-// TestBytesOnce: the slot of a value is counted once, though its size tells of it.
+// TestBytesOnce: the slot of a value is counted once, although its size includes it.
 func TestBytesOnce(t *testing.T) {
 	const limit = 64 << 10
 	each := 8 + sizeOf[[]byte]()

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Recv receives the next value, and waits if there is none. A value that was on disk is
+// Recv receives the next value, and waits if the channel is empty. A value that was on disk is
 // a copy, made by the codec.
 //
 // Recv returns [sluice.ErrClosed] once the channel is closed and drained, and the
@@ -102,7 +102,7 @@ func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 }
 
 // TryRecvBatch receives as many values as there are now, in memory and on disk, up to
-// len(buf), into buf in order. If there are none, it returns [sluice.ErrEmpty], or the
+// len(buf), into buf in order. If the channel is empty, it returns [sluice.ErrEmpty], or the
 // same errors as Recv. An empty buf returns 0, nil.
 func (c *Elastic[T]) TryRecvBatch(buf []T) (n int, err error) {
 	if len(buf) == 0 {

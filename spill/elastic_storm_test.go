@@ -11,10 +11,11 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// TestBoundaryStorm has senders and receivers of all manners meet at limits so small
-// that the channel spills and is direct again all the time: nothing is lost, comes
-// twice or out of its sender's order, and nobody is left waiting. Half of the rounds
-// are closed only when all was received, so that no close can hide a lost wake-up.
+// TestBoundaryStorm runs senders and receivers that use all methods, with limits so
+// small that the channel spills and becomes direct all the time. No value is lost,
+// duplicated or out of its sender's order, and no goroutine keeps waiting. Half of
+// the rounds close the channel only after all values were received, so that Close
+// cannot hide a lost wake-up.
 func TestBoundaryStorm(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -37,8 +38,8 @@ func TestBoundaryStorm(t *testing.T) {
 	}
 }
 
-// storm sends by some goroutines and receives by others until c is closed and
-// drained. A value is its sender, and its number there.
+// storm sends from some goroutines and receives in others until c is closed and
+// drained. A value is the number of its sender and a count.
 func storm(t *testing.T, c *Elastic[uint64], rng *rand.Rand, senders, receivers int) {
 	t.Helper()
 	accepted, received := make([][]uint64, senders), make([][]uint64, receivers)
@@ -90,9 +91,9 @@ func storm(t *testing.T, c *Elastic[uint64], rng *rand.Rand, senders, receivers 
 	}
 }
 
-// sendAnyhow sends first and the numbers after it until the channel is closed, which
-// it does itself in the middle if it is to end early, or it has sent enough. It
-// returns what was accepted.
+// sendRandomly sends first and the numbers after it until the channel is closed, or
+// until it has sent enough. If early is set, it closes the channel halfway. It
+// returns the accepted values.
 func sendRandomly(c *Elastic[uint64], rng *rand.Rand, first uint64, early bool) (accepted []uint64) {
 	for v := first; v < first+200; {
 		if early && v > first+100 {
@@ -127,8 +128,8 @@ func sendRandomly(c *Elastic[uint64], rng *rand.Rand, first uint64, early bool) 
 	return accepted
 }
 
-// receiveAnyhow receives until the channel is closed and drained: in one manner only,
-// which waits, or in all of them.
+// receiveRandomly receives until the channel is closed and drained, by one waiting
+// method or by all methods.
 func receiveRandomly(c *Elastic[uint64], rng *rand.Rand, arrived *atomic.Int64) (received []uint64) {
 	manner := rng.IntN(6)
 	for {
@@ -161,7 +162,7 @@ func receiveRandomly(c *Elastic[uint64], rng *rand.Rand, arrived *atomic.Int64) 
 	}
 }
 
-// patience is a context that is never done, or soon.
+// patience returns a context that is never done, or soon.
 func patience(rng *rand.Rand) (context.Context, context.CancelFunc) {
 	if rng.IntN(3) > 0 {
 		return context.Background(), func() {}
@@ -169,9 +170,9 @@ func patience(rng *rand.Rand) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), time.Duration(rng.IntN(50))*time.Microsecond)
 }
 
-// TestRaceIntoLine has one receive make room while a sender finds none, and nobody
-// receive after that: one of the two must see the other.
-func TestRaceIntoLine(t *testing.T) {
+// TestRaceIntoQueue: one receive makes room while a sender finds none, and no other
+// receive follows. One of the two must see the other.
+func TestRaceIntoQueue(t *testing.T) {
 	c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 80, DiskLimit: 12, Codec: fixed{}})
 	for v := range uint64(11) {
 		if err := c.TrySend(v); err != nil {

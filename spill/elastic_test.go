@@ -23,7 +23,7 @@ var never = func() context.Context {
 	return ctx
 }()
 
-// on makes an Elastic on a disk, with small blocks.
+// on returns an Elastic on the given disk, with small blocks.
 func on[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elastic[T] {
 	t.Helper()
 	c := withFullLimit(t, disk, o)
@@ -31,8 +31,8 @@ func on[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elastic[T] {
 	return c
 }
 
-// toTheFull makes an Elastic whose values may take all of MemoryLimit, which Open does not
-// let them: tests that count bytes do so under any GOGC.
+// withFullLimit returns an Elastic whose values may use all of MemoryLimit, unlike
+// those that OpenElastic returns: tests that count bytes then work at any GOGC.
 func withFullLimit[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elastic[T] {
 	t.Helper()
 	p, err := o.config()
@@ -46,8 +46,8 @@ func withFullLimit[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elast
 	return c
 }
 
-// TestBoundary walks at random over the boundary between memory and disk and back,
-// with records from none to several blocks long, and compares with a plain slice.
+// TestBoundary crosses the boundary between memory and disk at random, with records
+// up to several blocks long, and compares the channel with a slice.
 func TestBoundary(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -109,7 +109,7 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-// atRest asserts that a drained channel is as new.
+// checkIdle asserts that a drained channel holds no resources.
 func checkIdle[T any](t *testing.T, c *Elastic[T], disk *faulty) {
 	t.Helper()
 	if s := c.Stats(); s.Len != 0 || s.BytesOnDisk != 0 || c.state.Load()&spilling != 0 || disk.opened() != 0 {
@@ -117,7 +117,7 @@ func checkIdle[T any](t *testing.T, c *Elastic[T], disk *faulty) {
 	}
 }
 
-// spilled fills c until n values are queued, of 100 bytes each, numbered.
+// spilled fills c until n numbered values of 100 bytes each are queued.
 func spilled(t *testing.T, c *Elastic[[]byte], n int) {
 	t.Helper()
 	for i := range n {
@@ -133,7 +133,7 @@ func numbered(i int) []byte {
 	return v
 }
 
-// drained receives first … last-1 and nothing else.
+// drained receives the values first to last-1, and expects no others.
 func drained(t *testing.T, c *Elastic[[]byte], first, last int) {
 	t.Helper()
 	for i := first; i < last; i++ {
@@ -143,12 +143,12 @@ func drained(t *testing.T, c *Elastic[[]byte], first, last int) {
 		}
 	}
 	if v, err := c.TryRecv(); err != sluice.ErrEmpty {
-		t.Fatalf("received %.9q, %v, want nothing", v, err)
+		t.Fatalf("received %.9q, %v, want no value", v, err)
 	}
 }
 
-// TestWriteFails: a Send that the disk refuses says which file and why, what was
-// accepted stays, and when there is room again it goes on.
+// TestWriteFails: if the disk rejects a write, Send returns an error with the file
+// and the reason. Accepted values stay, and sends succeed when there is room again.
 func TestWriteFails(t *testing.T) {
 	for name, fault := range map[string]struct {
 		set  func(*faulty)
@@ -201,8 +201,8 @@ func TestWriteFails(t *testing.T) {
 
 var syscallReadOnly = &fs.PathError{Op: "open", Path: "folder/segment", Err: errors.New("read-only file system")}
 
-// TestReadFails: what was accepted before is received, then everybody gets the
-// failure, parked receivers and senders too.
+// TestReadFails: values accepted before the damaged block are received; then all
+// senders and receivers get the failure, including waiting ones.
 func TestReadFails(t *testing.T) {
 	flip := func(b []byte) (int, error) {
 		b[7] ^= 1
@@ -248,7 +248,7 @@ func TestReadFails(t *testing.T) {
 
 func second[A any](_ A, err error) error { return err }
 
-// TestFailureWakes: receivers that wait, and senders, learn of a failure.
+// TestFailureWakes: a failure wakes waiting receivers and senders.
 func TestFailureWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := new(faulty)
@@ -278,8 +278,8 @@ func TestFailureWakes(t *testing.T) {
 	})
 }
 
-// TestFolder: what can be wrong with the folder, on a real disk.
-func TestFolder(t *testing.T) {
+// TestDirectory: what can be wrong with the directory, on a real disk.
+func TestDirectory(t *testing.T) {
 	top := t.TempDir()
 	plain := filepath.Join(top, "file")
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
@@ -302,9 +302,9 @@ func TestFolder(t *testing.T) {
 	c.backlog.blockSize = 300
 	spilled(t, c, 20)
 	if left, err := os.ReadDir(dir); len(left) > 0 || err != nil || c.Stats().BytesOnDisk == 0 {
-		t.Fatalf("%d bytes on disk, but the folder shows %v, %v", c.Stats().BytesOnDisk, left, err)
+		t.Fatalf("%d bytes on disk, but the directory has %v, %v", c.Stats().BytesOnDisk, left, err)
 	}
-	// The folder vanishes: the open segment goes on, the next cannot be made.
+	// The directory is removed: the open segment works, a new one cannot be created.
 	c.backlog.segmentSize = 1
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
@@ -315,18 +315,18 @@ func TestFolder(t *testing.T) {
 	}
 	sent--
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
-		t.Fatalf("the folder is gone: %v", err)
+		t.Fatalf("the directory is gone: %v", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.TrySend(numbered(sent)); err != nil {
-		t.Fatalf("the folder is back: %v", err)
+		t.Fatalf("the directory is back: %v", err)
 	}
 	drained(t, c, 0, sent+1)
 }
 
-// TestTooLarge: a value above the limit, and a record above the disk limit.
+// TestTooLarge: a value above the memory limit, and a record above the disk limit.
 func TestTooLarge(t *testing.T) {
 	c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 1024, DiskLimit: 600})
 	for _, err := range []error{
@@ -345,15 +345,16 @@ func TestTooLarge(t *testing.T) {
 	}
 	n, err := c.SendBatch(context.Background(), [][]byte{make([]byte, 596-100), {}, make([]byte, 1001), {}})
 	if n != 2 || err != sluice.ErrTooLarge {
-		t.Errorf("a batch with one too large as its third: %d, %v", n, err)
+		t.Errorf("a batch whose third value is too large: %d, %v", n, err)
 	}
 	if c.Len() != 3 {
 		t.Errorf("Len is %d", c.Len())
 	}
 }
 
-// TestCancelledInLine: one who leaves the line gives way to a smaller one behind it.
-func TestCancelledInLine(t *testing.T) {
+// TestCanceledInQueue: a sender that leaves the wait queue lets the next one, which
+// is smaller, proceed.
+func TestCanceledInQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 124, DiskLimit: 300})
 		spilled(t, c, 3) // 92 bytes of the disk limit are left
@@ -369,13 +370,13 @@ func TestCancelledInLine(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		if s := c.Stats(); s.SendersWaiting != 0 || large != context.Canceled || small != nil || s.Len != 4 {
-			t.Fatalf("the first one left: %v, %v, %+v", large, small, s)
+			t.Fatalf("after the first sender has left: %v, %v, %+v", large, small, s)
 		}
 	})
 }
 
-// TestCloseSpilled: what was accepted before Close is received after it, those who
-// waited for room are refused, and nothing is left open.
+// TestCloseSpilled: values accepted before Close are received after it, waiting
+// senders get ErrClosed, and no file stays open.
 func TestCloseSpilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := new(faulty)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// faulty is a disk in memory that fails when it is told to, and counts what is open.
+// faulty is a disk in memory that can be made to fail, and that counts open files.
 type faulty struct {
 	mu      sync.Mutex
 	open    int
@@ -79,8 +79,8 @@ func (f *faultyFile) Close() error {
 	return nil
 }
 
-// full lets a part of each write through, as a disk does that has no more room.
+// full writes a part of the bytes, like a disk without room for more.
 func full(b []byte) (int, error) { return len(b) / 2, syscall.ENOSPC }
 
-// short tells nobody.
+// short writes a part of the bytes and returns no error.
 func short(b []byte) (int, error) { return len(b) / 2, nil }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestInlined: in a program that imports this package alone, no step of the fast
-// paths is a call that the compiler could have spared: see inlined.go.
+// TestInlined: in a program that imports only this package, the fast paths contain
+// no calls that could be inlined: see inlined.go.
 func TestInlined(t *testing.T) {
 	const program = `package main
 

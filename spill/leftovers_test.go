@@ -15,7 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// names lists what is in a folder.
+// names lists the files in a directory.
 func names(t *testing.T, dir string) (all string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -28,8 +28,8 @@ func names(t *testing.T, dir string) (all string) {
 	return all
 }
 
-// TestLeftovers: what a process left that died while it made a queue, or a smaller one,
-// is removed by who has the queue next; what is not of that kind stays.
+// TestLeftovers: the temporary files of a process that died while it created or
+// compacted a queue are removed when the queue is opened next; other files stay.
 func TestLeftovers(t *testing.T) {
 	leave := func(t *testing.T, dir string) {
 		for _, name := range []string{"queue.db.new-17", "queue.db.new-4", "queue.db.newer", "mine"} {
@@ -64,8 +64,9 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestMadeMeanwhile: who makes a queue, and finds that another was faster, leaves that one
-// as it is and nothing of its own; so does who cannot give its queue the name.
+// TestMadeMeanwhile: a process that creates a queue, and finds that another one was
+// faster, leaves that queue unchanged and no file of its own; so does one that
+// cannot link its file.
 func TestMadeMeanwhile(t *testing.T) {
 	dir := queueOf(t, 3)
 	path := filepath.Join(dir, queueFile)
@@ -80,19 +81,19 @@ func TestMadeMeanwhile(t *testing.T) {
 		t.Errorf("the faster one's is not there any more: %v", err)
 	}
 	if err := (opener{noSync: true}).create(dir, filepath.Join(dir, "no", "where"), "another"); err == nil {
-		t.Error("created where no folder is")
+		t.Error("created where no directory is")
 	}
 	if _, _, err := (opener{noSync: true}).lock(filepath.Join(dir, "gone")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("opened what is not there any more: %v", err)
+		t.Errorf("opened a queue that was removed: %v", err)
 	}
 	if got := names(t, dir); got != "queue.db " {
 		t.Errorf("left: %s", got)
 	}
 }
 
-// TestMadeByMany: of many who make a queue in one folder at once one gets it, and
-// each of the others does when it is free: nobody takes the half made file of another
-// for a leftover and fails by that.
+// TestMadeByMany: of several goroutines that create a queue in one directory at the
+// same time, one opens it, and each of the others does when it is free. None removes
+// the temporary file of another and makes it fail.
 func TestMadeByMany(t *testing.T) {
 	for range 5 {
 		dir := t.TempDir()
@@ -120,7 +121,7 @@ func TestMadeByMany(t *testing.T) {
 	}
 }
 
-// TestRefusedLeavesNothing: a queue that is refused has nothing new beside it.
+// TestRefusedLeavesNothing: after an error of OpenDurable there is no new file.
 func TestRefusedLeavesNothing(t *testing.T) {
 	dir := queueOf(t, 5)
 	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(codecKey, []byte("other")) })
@@ -129,8 +130,8 @@ func TestRefusedLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestGrownMeanwhile: a queue that grows while somebody waits for it, and is free then,
-// is whole.
+// TestGrownMeanwhile: a queue that grows while another process waits for its lock is
+// opened in full.
 func TestGrownMeanwhile(t *testing.T) {
 	for range 5 {
 		dir := queueOf(t, 10)

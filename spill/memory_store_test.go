@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// memoryStore is a store that fails when it is told to, and remembers how it was
-// used.
+// memoryStore is a store in memory that can be made to fail, and that checks how it
+// is used.
 type memoryStore struct {
 	mu      sync.Mutex
 	records map[uint64][]byte
@@ -77,8 +77,8 @@ func (s *memoryStore) close() error {
 	return nil
 }
 
-// durableOn makes a Durable on a store that is empty, whose records may take all of
-// MemoryLimit, as toTheFull does.
+// durableOn returns a Durable on an empty store, whose records may use all of
+// MemoryLimit.
 func durableOn[T any](s store, o *DurableOptions[T]) *Durable[T] {
 	p, err := o.config()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// TestDamagedRecord: one record that is not what was stored keeps nobody from the
-// others, and can be dropped.
+// TestDamagedRecord: a damaged record does not prevent receiving the others, and can
+// be dropped.
 func TestDamagedRecord(t *testing.T) {
 	dir := queueOf(t, 60)
 	damage(t, dir, func(b []byte) []byte {
@@ -44,8 +44,8 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestRemovedDirectory: a Send to a file that nobody can find any more fails, and so
-// does all that follows.
+// TestRemovedDirectory: a Send to a file that was removed fails, and so does every
+// later call.
 func TestRemovedDirectory(t *testing.T) {
 	dir := t.TempDir() + "/of-its-own"
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -75,7 +75,7 @@ func TestRemovedDirectory(t *testing.T) {
 	}
 }
 
-// TestSmallRecords: the limit holds for records without a byte too.
+// TestSmallRecords: the memory limit holds for empty records too.
 func TestSmallRecords(t *testing.T) {
 	c, _ := small(0)
 	if n, err := c.SendBatch(context.Background(), make([][]byte, 10_000)); n != 10_000 || err != nil {
@@ -86,7 +86,7 @@ func TestSmallRecords(t *testing.T) {
 	}
 }
 
-// breaking is a context whose Done is a user's code that ends in its own way.
+// breaking is a context whose Done panics or ends the goroutine.
 type breaking struct {
 	context.Context
 	with func()
@@ -97,8 +97,8 @@ func (b breaking) Done() <-chan struct{} {
 	return nil
 }
 
-// TestContextBreaks: a send whose context panics, or ends the goroutine, while a
-// commit is written leaves nothing behind, and nobody waits for it.
+// TestContextBreaks: a send whose context panics, or ends the goroutine, during a
+// commit leaves nothing behind, and no goroutine waits for it.
 func TestContextBreaks(t *testing.T) {
 	for name, with := range map[string]func(){"panic": func() { panic("a user's") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestContextBreaks(t *testing.T) {
 	}
 }
 
-// TestShutdownTwice: the second call returns when the file is closed, not before.
+// TestShutdownTwice: the second call returns after the file is closed, not before.
 func TestShutdownTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
@@ -161,8 +161,8 @@ func TestShutdownTwice(t *testing.T) {
 	})
 }
 
-// TestCutWhileOpen: a file that somebody cuts while it is open ends the channel by an
-// error: nobody hangs, Shutdown least of all, and the file is free for others.
+// TestCutWhileOpen: truncating the file while it is open ends the channel with an
+// error. No call hangs, not even Shutdown, and the file is unlocked.
 func TestCutWhileOpen(t *testing.T) {
 	for name, first := range map[string]func(c *Durable[[]byte]) error{
 		"Send":  func(c *Durable[[]byte]) error { return c.Send(context.Background(), numbered(0)) },
@@ -200,8 +200,8 @@ func TestCutWhileOpen(t *testing.T) {
 	}
 }
 
-// TestAckOfNone: a delivery that is none is a panic, as one of another channel is,
-// and harms nobody else.
+// TestAckOfNone: acknowledging nil, or a delivery of another channel, panics and has
+// no other effect.
 func TestAckOfNone(t *testing.T) {
 	c, store := small(0)
 	if err := c.TrySend(numbered(0)); err != nil {
@@ -229,8 +229,8 @@ func TestAckOfNone(t *testing.T) {
 	}
 }
 
-// TestGivenBackInMemory: what is given back does not stay in memory beyond the limit,
-// and comes back as it was, from the file.
+// TestGivenBackInMemory: values that are given back do not stay in memory beyond the
+// limit, and are read again from the file.
 func TestGivenBackInMemory(t *testing.T) {
 	c, s := small(0)
 	var ds []*Delivery[[]byte]
@@ -269,8 +269,8 @@ func TestGivenBackInMemory(t *testing.T) {
 	}
 }
 
-// TestMixedCommitUnknown: nothing is tried a second time when it is unknown what became
-// of the first: not even what was to be removed.
+// TestMixedCommitUnknown: after a write with an unknown outcome nothing is written
+// again, not even the deletes.
 func TestMixedCommitUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
@@ -286,9 +286,9 @@ func TestMixedCommitUnknown(t *testing.T) {
 	})
 }
 
-// TestGap: a record that is not in the file any more is an error of those who would
-// receive it, and no end of the process.
-func TestGap(t *testing.T) {
+// TestMissingRecord: a record that is missing in the file is an error of receives; it does not
+// end the process.
+func TestMissingRecord(t *testing.T) {
 	c, s := small(0)
 	for i := range 30 { // more than the window holds
 		if err := c.TrySend(numbered(i)); err != nil {
@@ -313,7 +313,7 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestDropBehind: a record is dropped wherever it is among those given back.
+// TestDropBehind: a record can be dropped wherever it is among those given back.
 func TestDropBehind(t *testing.T) {
 	c := durableOn(newMemoryStore(), &DurableOptions[string]{Codec: fragile{raw()}})
 	for _, v := range []string{"fine", "late error"} {
@@ -336,6 +336,6 @@ func TestDropBehind(t *testing.T) {
 		t.Errorf("%v, %v; %d bytes", d, err, c.bytes)
 	}
 	if _, err := c.TryRecv(); err != sluice.ErrEmpty {
-		t.Errorf("what was dropped came back: %v", err)
+		t.Errorf("a dropped record came back: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// TestOneFile: one who reads right behind the writer wears out one file.
+// TestOneFile: a reader that follows the writer closely uses a single file.
 func TestOneFile(t *testing.T) {
 	disk := new(faulty)
 	c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 124})
@@ -29,14 +29,14 @@ func TestOneFile(t *testing.T) {
 	}
 }
 
-// TestLeadershipEnds: the last one who leaves a commit with the token in its hands
-// ends leadership; a commit that was taken cannot be left.
+// TestLeadershipEnds: if the last member to leave a commit holds the token,
+// leadership ends. A commit that was taken cannot be left.
 func TestLeadershipEnds(t *testing.T) {
 	c, _ := small(0)
 	b, _ := c.join()
 	b.lead <- struct{}{}
 	if !c.withdraw(b, 0, 0) || c.leading || c.pending != nil {
-		t.Errorf("the last one left: leading %v, pending %v", c.leading, c.pending)
+		t.Errorf("after the last member has left: leading %v, pending %v", c.leading, c.pending)
 	}
 	b, leads := c.join()
 	c.pending = nil // taken
@@ -45,7 +45,7 @@ func TestLeadershipEnds(t *testing.T) {
 	}
 }
 
-// TestNackServes: what is given back goes to a receiver that waits.
+// TestNackServes: a value that is given back goes to a waiting receiver.
 func TestNackServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := small(0)
@@ -68,8 +68,8 @@ func TestNackServes(t *testing.T) {
 	})
 }
 
-// TestWindowOrder: what is sent while older records are in the file alone comes
-// after them, also when there is room in memory again.
+// TestWindowOrder: a new value comes after older records that are only in the file,
+// even if there is room in memory again.
 func TestWindowOrder(t *testing.T) {
 	c, _ := small(0)
 	for i := range 30 {
@@ -87,8 +87,8 @@ func TestWindowOrder(t *testing.T) {
 	}
 }
 
-// TestCloseDuringCommit: a receiver that waits gets what was on its way at Close, and
-// only then is told that there is no more.
+// TestCloseDuringCommit: a waiting receiver gets the values of a commit in progress
+// at Close, and only then ErrClosed.
 func TestCloseDuringCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := small(0)
@@ -108,7 +108,7 @@ func TestCloseDuringCommit(t *testing.T) {
 		c.Close()
 		synctest.Wait()
 		if d != nil || second == sluice.ErrClosed {
-			t.Fatal("a receiver did not wait for what was on its way")
+			t.Fatal("a receiver did not wait for the commit in progress")
 		}
 		close(gate)
 		synctest.Wait()
@@ -118,8 +118,8 @@ func TestCloseDuringCommit(t *testing.T) {
 	})
 }
 
-// TestWindowEnds: a record that does not fit into memory ends the window, however small
-// those behind it are.
+// TestWindowEnds: a record that does not fit into memory ends the window, even if
+// the records after it are small.
 func TestWindowEnds(t *testing.T) {
 	c, _ := small(0)
 	var sent [][]byte
@@ -139,8 +139,8 @@ func TestWindowEnds(t *testing.T) {
 	}
 }
 
-// TestLeaverGivesWay: a sender that stops to wait for room lets a smaller one go
-// that waited behind it.
+// TestLeaverGivesWay: a sender that stops waiting for room lets the next one, which
+// is smaller, proceed.
 func TestLeaverGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := small(130)
@@ -157,7 +157,7 @@ func TestLeaverGivesWay(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		if first != context.Canceled || second != nil {
-			t.Errorf("the one who left: %v; the one behind: %v", first, second)
+			t.Errorf("the sender that left: %v; the next one: %v", first, second)
 		}
 		c.Close()
 	})

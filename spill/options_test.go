@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 )
 
-// TestOptions: what makes no sense is an error that says what.
+// TestOptions: invalid options are an error that names the option.
 func TestOptions(t *testing.T) {
 	for says, err := range map[string]error{
 		"MemoryLimit is -1":               second(OpenElastic[int](t.TempDir(), &ElasticOptions[int]{MemoryLimit: -1})),
@@ -29,8 +29,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestNegativeSize: it is told in the name of the method that was called, below the
-// limit and beyond.
+// TestNegativeSize: the panic names the method that was called, below the limit and
+// beyond.
 func TestNegativeSize(t *testing.T) {
 	for _, beyond := range []bool{false, true} {
 		c := on(t, new(faulty), &ElasticOptions[int]{MemoryLimit: 100, Size: func(v int) int { return v }})
@@ -58,8 +58,8 @@ type nameless struct{ codec.Codec[int] }
 
 func (nameless) Name() string { return "with\nnewline" }
 
-// TestListed: a channel with a name is among those of the live page.
-func TestListed(t *testing.T) {
+// TestRegistered: a channel with a name is registered.
+func TestRegistered(t *testing.T) {
 	c := on(t, new(faulty), &ElasticOptions[[]byte]{Name: "lines", MemoryLimit: 500})
 	spilled(t, c, 20)
 	for _, named := range inspect.Channels() {

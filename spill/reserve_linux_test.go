@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestReserveFails: of a reserve that does not fit on the disk nothing is left.
+// TestReserveFails: if there is no room for the reserve on disk, no part of it is
+// left.
 func TestReserveFails(t *testing.T) {
 	r := reserve{path: filepath.Join(t.TempDir(), reserveFile)}
 	if err := os.Symlink("/dev/full", r.path); err != nil {

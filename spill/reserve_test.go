@@ -12,8 +12,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// TestReserve: what is no whole reserve is made one, and one that is there is left alone: on
-// a full disk it could not be made again. It is given up once.
+// TestReserve: an incomplete reserve is completed, and a complete one is not
+// rewritten, because on a full disk that would fail. It is released once.
 func TestReserve(t *testing.T) {
 	r := reserve{path: filepath.Join(t.TempDir(), reserveFile)}
 	if r.release() {
@@ -29,13 +29,13 @@ func TestReserve(t *testing.T) {
 			t.Errorf("%s was there, and then %d bytes: %v", what, len(got), err)
 		}
 		if !r.release() || r.release() {
-			t.Errorf("%s was there, and then: there is nothing to give up, or it is twice", what)
+			t.Errorf("%s: the reserve was not released exactly once", what)
 		}
 	}
 }
 
-// TestFullDisk: on a disk that is full nothing can be stored, but what is there can be
-// acknowledged: that is what the reserve is for, and it is made again.
+// TestFullDisk: on a full disk sends fail, but acknowledgements succeed, thanks to
+// the reserve, which is created again afterwards.
 func TestFullDisk(t *testing.T) {
 	dir := queueOf(t, 5)
 	path := filepath.Join(dir, reserveFile)
@@ -77,12 +77,12 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
-		t.Errorf("left in the folder: %v", left)
+		t.Errorf("left in the directory: %v", left)
 	}
 }
 
-// TestReserveOfAnother: a Durable whose file was replaced leaves alone what belongs to
-// the queue that came in its place.
+// TestReserveOfAnother: a Durable whose file was replaced does not touch the reserve
+// of the new queue.
 func TestReserveOfAnother(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "queue")
 	c, err := OpenDurable[[]byte](dir, nil)

@@ -10,13 +10,9 @@ import (
 	"testing"
 )
 
-// TestResident: a process that sends 256 MiB through a limit of 64 MiB has no more than
-// 32 MiB beside the limit, under any GOGC. (Not with the race detector, whose notes on
-// the heap take several times as much as the heap.)
-//
-// The collector stops the world here. Otherwise the heap also grows by what the sender
-// makes and drops during a collection: more on a machine that is busy, and nothing that
-// the channel could help.
+// TestResident uses a collector that stops the world. With a concurrent one the heap
+// also grows by the sender's garbage during a collection, which the channel does not
+// control.
 func TestResident(t *testing.T) {
 	const limit, beside = 64 << 20, 32 << 20
 	for _, gogc := range []string{"GOGC=50", "GOGC=100", "GOGC=200"} {

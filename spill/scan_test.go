@@ -13,12 +13,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// pages is a file of bbolt in memory.
+// pages is a bbolt file in memory.
 type pages []byte
 
 func (p pages) page(id uint64) []byte { return p[id*4096:][:4096] }
 
-// element returns the 16 bytes that say where element i of a page is.
+// element returns the 16 bytes of element i of a page.
 func (p pages) element(id uint64, i int) []byte {
 	return p.page(id)[pageHeader+i*pageElement:][:pageElement]
 }
@@ -35,7 +35,7 @@ func (p pages) key(t *testing.T, id uint64, i int) []byte {
 
 func (p pages) count(id uint64) int { return int(binary.NativeEndian.Uint16(p.page(id)[10:])) }
 
-// TestScanFinds: each thing that can be wrong with a page is found, and said.
+// TestScanFinds: every kind of damage to a page is found and reported.
 func TestScanFinds(t *testing.T) {
 	dir, large := queueOf(t, 500), []byte{6: 9, 7: 9} // of several pages, the last one
 	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put(large, make([]byte, 3*4096)) })
@@ -49,7 +49,7 @@ func TestScanFinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Which meta page is the newer one is told by what it says, not by its place.
+	// The transaction ID of a meta page, not its position, shows which one is newer.
 	swapped := pages(bytes.Clone(whole))
 	copy(swapped[pageHeader:][:metaLength], whole[4096+pageHeader:])
 	copy(swapped[4096+pageHeader:][:metaLength], whole[pageHeader:])
@@ -74,25 +74,25 @@ func TestScanFinds(t *testing.T) {
 		what, says string
 		spoil      func(p pages)
 	}{
-		{"nothing", "", func(pages) {}},
+		{"an intact file", "", func(pages) {}},
 		{"a meta page that was half written", "", func(p pages) { p[4096+pageHeader+20] ^= 1 }},
 		{"the other one that was", "", func(p pages) { p[pageHeader+20] ^= 1 }},
 		{"both meta pages", "no valid meta page", func(p pages) { p[pageHeader+20] ^= 1; p[4096+pageHeader+20] ^= 1 }},
 		{"a page that is a meta page", "page 1 at depth", func(p pages) { put64(p.element(branch, 0)[8:], 1) }},
 		{"a page beyond the end", "at depth", func(p pages) { put64(p.element(branch, 0)[8:], w.end) }},
-		{"a page that says it is another", "has number", func(p pages) { p.page(first)[0]++ }},
-		{"a page that goes on beyond the end", "overflow pages", func(p pages) { put32(p.page(first)[12:], uint32(w.end-first)) }},
+		{"a page with the number of another", "has number", func(p pages) { p.page(first)[0]++ }},
+		{"a page whose overflow pages exceed the file", "overflow pages", func(p pages) { put32(p.page(first)[12:], uint32(w.end-first)) }},
 		{"a page in two places", "two references to page", func(p pages) { put64(p.element(branch, 1)[8:], first) }},
-		{"a page in the midst of another", "two references to page", func(p pages) {
+		{"a page inside another", "two references to page", func(p pages) {
 			inside := p.page(last + 1)
 			put64(inside, last+1)
 			put16(inside[8:], leafPage)
 			put64(p.element(branch, 0)[8:], last+1)
 		}},
 		{"a page below itself", "two references to page", func(p pages) { put64(p.element(branch, 0)[8:], branch) }},
-		{"a kind that there is not", "has kind", func(p pages) { put16(p.page(first)[8:], 0x10) }},
-		{"more elements than there is room for", "elements", func(p pages) { put16(p.page(first)[10:], 256) }},
-		{"a branch without any", "0 elements", func(p pages) { put16(p.page(branch)[10:], 0) }},
+		{"an unknown kind", "has kind", func(p pages) { put16(p.page(first)[8:], 0x10) }},
+		{"more elements than fit", "elements", func(p pages) { put16(p.page(first)[10:], 256) }},
+		{"a branch without elements", "0 elements", func(p pages) { put16(p.page(branch)[10:], 0) }},
 		{"a key twice", "element 1 of page", func(p pages) { copy(p.key(t, first, 1), p.key(t, first, 0)) }},
 		{"a key before its page", "element 0 of page", func(p pages) { clear(p.key(t, second, 0)) }},
 		{"a key of the next page", "is out of order", func(p pages) {
@@ -134,12 +134,12 @@ func TestScanFinds(t *testing.T) {
 	}
 	w.seen = map[uint64]bool{}
 	if err := w.page(branch, 0, bounds{end: large}); !errors.Is(err, errDamaged) {
-		t.Errorf("the last key of all is one of the next page: %v", err)
+		t.Errorf("the last key belongs to the next page: %v", err)
 	}
 }
 
-// TestScanDeep: pages that lead on and on are not followed to the end, which may be as far as
-// the file is long; nor are buckets within buckets.
+// TestScanDeep: the scan does not follow a chain of pages, or of nested buckets,
+// without limit.
 func TestScanDeep(t *testing.T) {
 	chain := make(pages, 4096*(maxDepth+10))
 	end := uint64(len(chain) / 4096)

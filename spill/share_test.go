@@ -12,16 +12,16 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// shares is what values get of 6000 bytes, by GOGC; below 0 is off.
+// shares has the part of 6000 bytes that values get, by GOGC; negative is off.
 var shares = map[int]int64{50: 4000, 100: 3000, 200: 2000, 0: 6000, -1: 6000}
 
-// setGOGC sets it until the test ends.
+// setGOGC sets GOGC until the test ends.
 func setGOGC(t *testing.T, percent int) {
 	was := debug.SetGCPercent(percent)
 	t.Cleanup(func() { debug.SetGCPercent(was) })
 }
 
-// eachShare runs a test under every GOGC of shares.
+// eachShare runs a test with each GOGC in shares.
 func eachShare(t *testing.T, test func(t *testing.T, share int64)) {
 	for percent, share := range shares {
 		t.Run(fmt.Sprint("GOGC=", percent), func(t *testing.T) {
@@ -31,8 +31,8 @@ func eachShare(t *testing.T, test func(t *testing.T, share int64)) {
 	}
 }
 
-// TestShare: what values get of a limit and what the collector lets pile up beside
-// them is the limit, whatever its size.
+// TestShare: the share of values, and the garbage that accumulates beside them, add
+// up to the limit, whatever its size.
 func TestShare(t *testing.T) {
 	eachShare(t, func(t *testing.T, want int64) {
 		if got := share(6000); got != want {
@@ -51,8 +51,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShareOfElastic: values are in memory up to their share, the next one goes to
-// disk, and one above it is refused.
+// TestShareOfElastic: values stay in memory up to their share, the next value goes
+// to disk, and a value above the share is rejected.
 func TestShareOfElastic(t *testing.T) {
 	length := func(v *[]byte) int { return len(*v) }
 	eachShare(t, func(t *testing.T, share int64) {
@@ -104,7 +104,7 @@ func opened[T any](t testing.TB, o *ElasticOptions[T]) *Elastic[T] {
 	return c
 }
 
-// drain receives all there is.
+// drain receives all values.
 func drain[T any](t *testing.T, c *Elastic[T]) {
 	t.Helper()
 	for c.Len() > 0 {
@@ -114,8 +114,8 @@ func drain[T any](t *testing.T, c *Elastic[T]) {
 	}
 }
 
-// TestShareOfDurable: records are kept in memory up to their share, those that are
-// sent and those that are read again, and a larger one is not refused.
+// TestShareOfDurable: records are kept in memory up to their share, both after a
+// send and after a read from the file, and a larger record is accepted.
 func TestShareOfDurable(t *testing.T) {
 	eachShare(t, func(t *testing.T, share int64) {
 		c, err := OpenDurable(t.TempDir(), &DurableOptions[[]byte]{MemoryLimit: 6000})
@@ -137,7 +137,7 @@ func TestShareOfDurable(t *testing.T) {
 		}
 		record := storedRecord{payload: vs[0]}.size()
 		if held := c.Stats().Bytes; held > share || held <= share-record {
-			t.Errorf("%d bytes of what was sent are in memory, want %d", held, share)
+			t.Errorf("%d bytes of sent records are in memory, want %d", held, share)
 		}
 		for i := range vs {
 			d, err := c.TryRecv()
@@ -157,7 +157,7 @@ func TestShareOfDurable(t *testing.T) {
 	})
 }
 
-// TestShareTooSmall: a limit of which no value gets enough is refused, and says so.
+// TestShareTooSmall: a limit that leaves too little for a single value is an error.
 func TestShareTooSmall(t *testing.T) {
 	setGOGC(t, 100)
 	_, err := OpenElastic(t.TempDir(), &ElasticOptions[uint64]{MemoryLimit: 15})
@@ -177,8 +177,8 @@ func TestShareTooSmall(t *testing.T) {
 	}
 }
 
-// TestSameSizes: a value counts as much below the limit, where the Elastic knows sizes,
-// as beyond it, where an Elastic does.
+// TestSameSizes: a value has the same size below the limit, where head counts it,
+// and beyond it, where this package does.
 func TestSameSizes(t *testing.T) {
 	const limit = 200 // of so few bytes an Elastic is exact
 	same := func(what any, afterRecv bool, size int) {
@@ -205,7 +205,8 @@ func TestSameSizes(t *testing.T) {
 	}
 }
 
-// TestBytesInMemory: what is in the slots of head is counted once, whoever says the sizes.
+// TestBytesInMemory: the slots of head are counted once, whether the size is known
+// or user code reports it.
 func TestBytesInMemory(t *testing.T) {
 	known := opened(t, &ElasticOptions[string]{})
 	asked := opened(t, &ElasticOptions[string]{Size: func(s string) int { return len(s) + int(sizeOf[string]()) }})

@@ -16,8 +16,9 @@ var through = flag.Int64("spill.through", 32<<20, "how many bytes TestThroughLim
 var throughLimit = flag.Int64("spill.limit", 1<<20, "how many bytes of memory TestThroughLimit allows")
 var mostResident = flag.Int64("spill.resident", 0, "how many bytes of the process may have been resident after TestThroughLimit; 0: any")
 
-// TestThroughLimit sends all of its records before it receives the first: they come
-// back in order, each as it was, and values stay within their share of the limit.
+// TestThroughLimit sends all records before it receives the first. They come back in
+// order and unchanged, and the values in memory stay within their share of the
+// limit.
 func TestThroughLimit(t *testing.T) {
 	const size = 1024
 	dir := t.TempDir()
@@ -63,11 +64,11 @@ func TestThroughLimit(t *testing.T) {
 	}
 }
 
-// peakMemory is the most bytes that this process ever had in memory, as Linux says. Of
-// a child its parent cannot learn it: what the kernel tells there includes what the
-// parent had when it started the child.
+// peakMemory returns the peak resident memory of this process, as Linux reports it.
+// A parent cannot read it for a child: the kernel includes what the parent had when
+// it started the child.
 func peakMemory() (bytes int64) {
-	status, _ := os.ReadFile("/proc/self/status") // there is none elsewhere
+	status, _ := os.ReadFile("/proc/self/status") // empty on other systems
 	for line := range strings.Lines(string(status)) {
 		if words := strings.Fields(line); len(words) == 3 && words[0] == "VmHWM:" {
 			kB, _ := strconv.ParseInt(words[1], 10, 64)

@@ -12,29 +12,30 @@ import (
 	"github.com/sluice-go/sluice/spill"
 )
 
-// A Ledger is what is known of all records over all processes.
+// A Ledger has the known history of all records, over all processes.
 type Ledger struct {
 	tried, sent, acking, acked map[uint64]bool // by record
 	delivered                  map[uint64]int  // times
 	order                      map[uint64]uint64
 	inThis                     map[uint64]bool // received by this process
-	again                      int             // deliveries that were not the first
-	left                       int             // when it was closed
+	again                      int             // deliveries after the first
+	left                       int             // records in the queue at Close
 }
 
+// NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
 	m := func() map[uint64]bool { return map[uint64]bool{} }
 	return &Ledger{tried: m(), sent: m(), acking: m(), acked: m(), delivered: map[uint64]int{}}
 }
 
-// Restart is called before each process: order is checked within it.
+// Restart begins the history of the next process: order is checked within a process.
 func (l *Ledger) Restart() { l.order, l.inThis = map[uint64]uint64{}, map[uint64]bool{} }
 
-// Enter takes a line, and complains of what must not be.
+// Enter adds a line. It returns an error if the line contradicts a guarantee.
 func (l *Ledger) Enter(line string) error {
 	words := strings.Fields(line)
 	if len(words) == 0 || words[0] == "E" {
-		return fmt.Errorf("the process says %q", line)
+		return fmt.Errorf("the process failed: %q", line)
 	}
 	for _, word := range words[1:] {
 		id, err := strconv.ParseUint(word, 16, 64)
@@ -79,8 +80,7 @@ func (l *Ledger) receive(id uint64) error {
 	return nil
 }
 
-// lost returns the records that must be somewhere and are not: sent, never about to
-// be acknowledged, and not among what is left in the end.
+// lost returns the number of lost records: sent, without an acknowledgement in progress, and not left in the end.
 func (l *Ledger) lost(left map[uint64]bool) (n int) {
 	for id := range l.sent {
 		if !l.acking[id] && !left[id] {
@@ -90,8 +90,8 @@ func (l *Ledger) lost(left map[uint64]bool) (n int) {
 	return n
 }
 
-// Close receives all that is left in the queue in dir, and closes the account: it
-// complains of the first record that is not as it must be.
+// Close receives all records left in the queue in dir, and returns an error if one
+// contradicts a guarantee, or if records were lost.
 func (l *Ledger) Close(dir string) error {
 	c, err := spill.OpenDurable[[]byte](dir, nil)
 	if err != nil {
@@ -110,7 +110,7 @@ func (l *Ledger) Close(dir string) error {
 		id := binary.BigEndian.Uint64(d.Value)
 		err = l.receive(id)
 		if err == nil && !bytes.Equal(d.Value, Content(id)) {
-			err = fmt.Errorf("record %x is not what was sent", id)
+			err = fmt.Errorf("record %x has changed", id)
 		}
 		if err != nil {
 			return errors.Join(err, c.Shutdown())
@@ -127,10 +127,10 @@ func (l *Ledger) Close(dir string) error {
 	return nil
 }
 
-// Idle reports whether no record was sent, or none acknowledged: nothing was tried.
+// Idle reports whether no record was sent, or none was acknowledged.
 func (l *Ledger) Idle() bool { return len(l.sent) == 0 || len(l.acked) == 0 }
 
 func (l *Ledger) String() string {
-	return fmt.Sprintf("%d records sent, %d acknowledged, %d left, 0 lost, %d deliveries of what was not acknowledged, %d sends cut short",
+	return fmt.Sprintf("%d records sent, %d acknowledged, %d left, 0 lost, %d redeliveries, %d sends interrupted",
 		len(l.sent), len(l.acked), l.left, l.again, len(l.tried)-len(l.sent))
 }

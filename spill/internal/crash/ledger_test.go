@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestLedgerSees: the account finds each thing that must not be.
+// TestLedgerSees: the ledger detects each violation of a guarantee.
 func TestLedgerSees(t *testing.T) {
 	for says, lines := range map[string]string{
 		"never sent":           "R 1",
 		"came back":            "T 1;S 1;R 1;B 1;A 1;restart;R 1",
 		"twice by one process": "T 1;R 1;R 1",
 		"after":                "T 1 2;R 2;R 1",
-		"process says":         "E full",
+		"process failed":       "E full",
 	} {
 		l := NewLedger()
 		l.Restart()
@@ -36,6 +36,6 @@ func TestLedgerSees(t *testing.T) {
 		}
 	}
 	if lost := l.lost(map[uint64]bool{2: true}); lost != 1 {
-		t.Errorf("record 3 is lost, and %d are said to be", lost)
+		t.Errorf("%d records are reported as lost, want 1", lost)
 	}
 }

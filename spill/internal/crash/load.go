@@ -1,6 +1,6 @@
-// Package crash is the proof of what a Durable promises when a process is killed, or
-// the power fails: a load for a process that is to die, the ledger that it keeps, and
-// the account of every record. It is used by tests, and by powercut.
+// Package crash checks the guarantees of a Durable when a process is killed or the power
+// fails. It has the load for a process to be killed, and the ledger that the process
+// keeps, which accounts for every record. Tests and the command powercut use it.
 package crash
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/sluice-go/sluice/spill"
 )
 
-// The child keeps a ledger on its standard output, a line for each fact, written at
-// once, as its letter and the numbers of records:
+// The child writes a ledger to its standard output, unbuffered: a line for each event,
+// with a letter and the IDs of records.
 //
 //	O  the queue is about to be opened; P it is open
 //	T  a send begins; S it returned nil
 //	R  a record was received; B its acknowledgement begins; A it returned nil
-//	E  something failed
+//	E  an error
 //
-// So what is not in the ledger had not happened when the process was killed, or had
-// and was not yet noted: between T and S, and between B and A, both may be.
+// If the process is killed between T and S, the send may or may not have happened; the
+// same holds for the acknowledgement between B and A.
 func note(letter string, ids ...uint64) {
 	line := []byte(letter)
 	for _, id := range ids {
@@ -33,10 +33,11 @@ func note(letter string, ids ...uint64) {
 	_, _ = os.Stdout.Write(append(line, '\n'))
 }
 
-// A record's number has the generation of the process, its sender, and a count.
+// recordID returns the ID of a record: the generation of its process, its sender, and a
+// count.
 func recordID(generation, sender, n uint64) uint64 { return generation<<40 | sender<<32 | n }
 
-// Content is the record of a number: it is known by it, whatever its length.
+// Content returns the record with the given ID. Its length and bytes follow from the ID.
 func Content(id uint64) []byte {
 	rng := rand.New(rand.NewPCG(id, 9))
 	v := binary.BigEndian.AppendUint64(nil, id)
@@ -46,8 +47,8 @@ func Content(id uint64) []byte {
 	return v
 }
 
-// Load is what the child does until it is killed: eight goroutines send, one by one
-// and in batches, one receives, four acknowledge nine of ten records.
+// Load runs in the child until it is killed. Eight goroutines send, one by one and in
+// batches; one receives; four acknowledge nine of ten records.
 func Load(dir string, generation uint64) error {
 	note("O")
 	c, err := spill.OpenDurable(dir, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20})
@@ -81,7 +82,7 @@ func Load(dir string, generation uint64) error {
 		}
 		id := binary.BigEndian.Uint64(d.Value)
 		if !bytes.Equal(d.Value, Content(id)) {
-			return fmt.Errorf("record %x is not what was sent", id)
+			return fmt.Errorf("record %x has changed", id)
 		}
 		note("R", id)
 		if n%10 != 3 {

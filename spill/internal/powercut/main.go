@@ -1,10 +1,10 @@
 //go:build linux
 
-// Command powercut tries what a Durable promises when the power fails: it mounts a file
-// system of its own, runs a load on it in another process, shuts the file system down
-// under the load so that nothing more gets to its disk, neither what the system holds
-// back nor its journal, mounts it again, and accounts for every record. It needs root,
-// mkfs.ext4 and a loop device, so it is no test; its figures are in docs/spill.md.
+// Command powercut checks the guarantees of a Durable when the power fails. It mounts a
+// file system of its own, runs a load on it in another process, and shuts the file system
+// down under the load, so that neither dirty pages nor the journal reach its disk. Then
+// it mounts the file system again and accounts for every record. It needs root, mkfs.ext4
+// and a loop device, so it is not a test. Its figures are in docs/spill.md.
 //
 //	go run ./spill/internal/powercut -n 100
 package main
@@ -27,9 +27,9 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 20, "how often to cut the power")
-	child := flag.String("child", "", "the folder of the queue, for the process that bears the load")
-	generation := flag.Uint64("generation", 0, "the number of that process")
+	n := flag.Int("n", 20, "number of power cuts")
+	child := flag.String("child", "", "run the load on the queue in this directory")
+	generation := flag.Uint64("generation", 0, "number of the process that runs the load")
 	flag.Parse()
 	if *child != "" {
 		fmt.Println("E", crash.Load(*child, *generation))
@@ -72,10 +72,10 @@ func run(n int) (err error) {
 	return nil
 }
 
-// linesOnTheWay is more than a pipe holds.
+// linesOnTheWay exceeds the number of ledger lines that fit into a pipe.
 const linesOnTheWay = 20_000
 
-// cut runs the load until its ledger has a random number of lines, and cuts the power.
+// cut runs the load until its ledger has a random number of lines, then cuts the power.
 func cut(d disk, l *crash.Ledger, generation int) error {
 	l.Restart()
 	self, err := os.Executable()
@@ -100,7 +100,7 @@ func cut(d disk, l *crash.Ledger, generation int) error {
 	read := bufio.NewScanner(out)
 	for n := 0; read.Scan(); n++ {
 		if dark && read.Text()[0] == 'E' {
-			return nil // it noticed
+			return nil // the load has noticed
 		}
 		if err := l.Enter(read.Text()); err != nil {
 			return err
@@ -112,7 +112,7 @@ func cut(d disk, l *crash.Ledger, generation int) error {
 			dark = true
 		}
 		if n > lines+linesOnTheWay {
-			return errors.New("the load goes on without a disk")
+			return errors.New("the load continues without a disk")
 		}
 	}
 	return read.Err()
@@ -139,8 +139,8 @@ func (d disk) format() error {
 func (d disk) mount() error   { return command("mount", "-o", "loop", d.image, d.at) }
 func (d disk) unmount() error { return command("umount", d.at) }
 
-// cut shuts the file system down as it is on its disk: FS_IOC_SHUTDOWN, without a
-// flush of the log.
+// cut shuts the file system down in the state of its disk: FS_IOC_SHUTDOWN, without a
+// flush of the journal.
 func (d disk) cut() error {
 	const shutdown, withoutFlush = 0x8004587d, 2
 	top, err := os.Open(d.at)

@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "powercut: needs the file systems of Linux")
+	fmt.Fprintln(os.Stderr, "powercut: only supported on Linux")
 	os.Exit(2)
 }
