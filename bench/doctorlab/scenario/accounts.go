@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// A pool of too few connections.
+// A connection pool that is too small.
 var _ = register(scenario{
 	Name: "accounts",
-	About: "Twenty-four requests at a time want to ask a database over TCP, which takes two milliseconds for each " +
-		"query. A channel of four tokens stands before the connections: all wait there, and it is the queries that " +
-		"take the time. The database would serve more at once.",
+	About: "Twenty-four concurrent requests query a database over TCP, which takes two milliseconds per " +
+		"query. A channel of four tokens limits the connections, so the requests wait there, although " +
+		"the time is spent in the queries. The database could serve more at once.",
 	HeldOut: true,
 	Instead: downstreamIO,
 	Sites:   []site{{send, "main.borrow"}, {send, "main.(*accountDesk).look"}},
 	Right:   []string{buffer, moreReceivers},
-	stretches: map[string]stretch{
+	finite: map[string]finiteRun{
 		asFound: func(s *service, items int) uint64 { return runAccounts(s, items, 4) },
-		// The tokens are the channel's capacity.
+		// The capacity of the channel is the number of tokens.
 		buffer:        func(s *service, items int) uint64 { return runAccounts(s, items, accountRequests) },
 		moreReceivers: accountsByWorkers,
 	},
 })
 
 const (
-	accountRequests = 24 // at a time
+	accountRequests = 24 // concurrent
 	queryTakes      = 2 * time.Millisecond
 )
 
-// A balance is what the database answers, as JSON.
+// A balance is the database's response, in JSON.
 type balance struct {
 	Account uint64 `json:"account"`
 	Owner   string `json:"owner"`
@@ -68,15 +68,15 @@ func (c *bankConn) query(account uint64) (b balance, err error) {
 	return b, json.Unmarshal(line, &b)
 }
 
-// A bankPool keeps the connections that are not in use.
+// A bankPool holds the unused connections.
 type bankPool struct {
 	address string
-	tokens  chan struct{} // one for each connection that is in use
+	tokens  chan struct{} // one per connection in use
 	mu      sync.Mutex
 	idle    []*bankConn
 }
 
-// borrow lends f a connection, when there is one.
+// borrow calls f with a connection, once one is available.
 func borrow[T any](p *bankPool, f func(*bankConn) (T, error)) (answer T, err error) {
 	p.tokens <- struct{}{}
 	defer func() { <-p.tokens }()
@@ -128,7 +128,7 @@ func runAccounts(s *service, items, connections int) uint64 {
 	return total(digests[:])
 }
 
-// serve answers every so-many-th request.
+// serve handles every n-th request.
 func (a *accountDesk) serve(first, items int) (digest uint64) {
 	for n := first; n < items; n += accountRequests {
 		b, err := a.look(uint64(n))
@@ -152,7 +152,7 @@ func total(digests []uint64) (sum uint64) {
 	return sum
 }
 
-// accountsByWorkers has no tokens: each of many workers has a connection of its own.
+// accountsByWorkers has no tokens: many workers have one connection each.
 func accountsByWorkers(s *service, items int) uint64 {
 	database := startBank()
 	defer database.Close()
@@ -185,7 +185,7 @@ func accountsByWorkers(s *service, items int) uint64 {
 	return total(digests[:])
 }
 
-// startBank starts the database, which stands for another machine.
+// startBank starts the database, which represents another machine.
 func startBank() net.Listener {
 	listener, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -208,7 +208,7 @@ func answerQueries(conn net.Conn) {
 	queries := bufio.NewScanner(conn)
 	for queries.Scan() {
 		time.Sleep(queryTakes)
-		// It fails if who asked went away, and then the next Scan does too.
+		// It fails if the client has gone, and so does the next Scan.
 		fmt.Fprintf(conn, `{"account":%s,"owner":"owner of %[1]s","cents":9%[1]s}`+"\n", queries.Text())
 	}
 }

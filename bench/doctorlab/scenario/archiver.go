@@ -9,9 +9,9 @@ import (
 // One buffer that goes back and forth.
 var _ = register(scenario{
 	Name: "archiver",
-	About: "A reader renders log lines into a buffer and a packer sums them up. The buffer goes to the packer over " +
-		"one channel and comes back over another, and there is only one: while one of the two works, the other waits, " +
-		"and half of the processors is idle.",
+	About: "A reader renders log lines into a buffer and a packer sums them up. The only " +
+		"buffer goes to the packer over one channel and returns over another, so reader and packer " +
+		"alternate and half of the processors is idle.",
 	HeldOut:  true,
 	Channels: true,
 	Sites: []site{
@@ -19,15 +19,15 @@ var _ = register(scenario{
 		{receive, "main.(*archiver).pack"}, {send, "main.(*archiver).pack"}, {send, "main.(*archiver).recycle"},
 	},
 	Right: []string{buffer},
-	stretches: map[string]stretch{
+	finite: map[string]finiteRun{
 		asFound: func(s *service, items int) uint64 { return newArchiver(s, 1).run(items) },
-		// There are as many buffers as the channel of spare ones has room for.
+		// The channel of spare buffers holds all buffers.
 		buffer:     func(s *service, items int) uint64 { return newArchiver(s, 16).run(items) },
 		fuseStages: func(s *service, items int) uint64 { return newArchiver(s, 1).runFused(items) },
 	},
 })
 
-// archiverLines is the mean of how many lines there are in a buffer.
+// archiverLines is the mean number of lines per buffer.
 const archiverLines = 300
 
 type archiver struct {
@@ -72,7 +72,7 @@ func (a *archiver) pack() (digest uint64) {
 	return digest
 }
 
-// render writes lines: sometimes many, sometimes few.
+// render writes a varying number of lines.
 func render(lines []byte, n int, rng *rand.Rand) []byte {
 	for i := range archiverLines/2 + rng.IntN(archiverLines) {
 		lines = append(lines, "host-"...)
@@ -90,7 +90,7 @@ func (a *archiver) sum(lines []byte) uint64 {
 	return crc64.Checksum(lines, a.table)
 }
 
-// runFused does all in one goroutine.
+// runFused does everything in one goroutine.
 func (a *archiver) runFused(items int) (digest uint64) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var lines []byte

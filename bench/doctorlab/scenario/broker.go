@@ -1,10 +1,10 @@
 package main
 
-// One dispatcher, a channel for each client.
+// One dispatcher with a channel per client.
 var _ = register(scenario{
 	Name: "broker",
-	About: "A dispatcher sends each message to 24 clients, over a channel without buffer for each. It stops at " +
-		"every one of them until that client's goroutine runs.",
+	About: "A dispatcher sends each message to 24 clients, over an unbuffered channel per client. It waits " +
+		"for each client's goroutine to run.",
 	Channels: true,
 	Sites:    []site{{send, "main.(*broker).dispatch"}, {receive, "main.(*subscriber).consume"}},
 	Right:    []string{buffer, batch},
@@ -20,7 +20,7 @@ const (
 	brokerBatch = 32
 )
 
-// A message is what clients get.
+// A message goes to every client.
 type message struct {
 	topic, body uint64
 }
@@ -59,7 +59,7 @@ func (c *subscriber) consume(done *counter) {
 	}
 }
 
-// brokerInBatches sends all clients the same slice, which nobody writes to.
+// brokerInBatches sends the same read-only slice to all clients.
 func brokerInBatches(s *service) {
 	var inboxes [subscribers]chan []message
 	for i := range inboxes {

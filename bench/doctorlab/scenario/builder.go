@@ -1,12 +1,13 @@
 package main
 
-// The collector.
+// Garbage collection.
 var _ = register(scenario{
 	Name: "tree-builder",
-	About: "Four builders take messages from a channel, make a tree of small nodes of each, and keep the last " +
-		"trees: nearly all CPU goes to allocation and the collector, and next to nothing to the channel.",
+	About: "Four builders receive messages from a channel, build a tree of small nodes from each, and keep " +
+		"the latest trees: nearly all CPU time goes to allocation and garbage collection, hardly any to " +
+		"the channel.",
 	Instead: garbageCollection,
-	Right:   []string{nothing},
+	Right:   []string{noChange},
 	builds: map[string]build{
 		asFound: func(s *service) { startBuilders(s, 16) },
 		buffer:  func(s *service) { startBuilders(s, 1024) },
@@ -15,7 +16,7 @@ var _ = register(scenario{
 
 const (
 	builders  = 4
-	treesKept = 1000 // by each builder
+	treesKept = 1000 // per builder
 	treeDepth = 8    // 511 nodes
 )
 

@@ -2,13 +2,14 @@ package main
 
 import "sync"
 
-// A mutex.
+// A contended mutex.
 var _ = register(scenario{
 	Name: "catalog",
-	About: "Sixteen workers take queries from a channel, and each looks up and updates one map under one mutex, " +
-		"a third of a microsecond at a time, forty times a query: they wait for the mutex. The channel carries little.",
+	About: "Sixteen workers receive queries from a channel. For each, they access one map under one mutex " +
+		"forty times, for a third of a microsecond: they wait for the mutex, and the channel carries " +
+		"little.",
 	Instead: syncMutex,
-	Right:   []string{nothing},
+	Right:   []string{noChange},
 	builds: map[string]build{
 		asFound: func(s *service) { startCatalog(s, 16) },
 		buffer:  func(s *service) { startCatalog(s, 1024) },
@@ -50,7 +51,7 @@ func (c *catalog) worker(done *counter) {
 	}
 }
 
-// count does what belongs outside of the lock inside, as it happens.
+// count works inside the lock although it need not, a common mistake.
 func (c *catalog) count(key uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,11 +6,12 @@ import (
 	"sync"
 )
 
-// A goroutine for each small thing.
+// A goroutine for each small task.
 var _ = register(scenario{
 	Name: "checksums",
-	About: "A mirror verifies files by the block. Each block gets a goroutine, and a channel of eight tokens keeps " +
-		"their number down: a quarter of a microsecond of work costs a goroutine and two operations on the channel.",
+	About: "A mirror verifies files in blocks. Each block gets a goroutine, and a channel of eight tokens " +
+		"limits their number: a quarter of a microsecond of work costs a goroutine and two channel " +
+		"operations.",
 	HeldOut:  true,
 	Channels: true,
 	Sites: []site{
@@ -18,7 +19,7 @@ var _ = register(scenario{
 		{send, "main.(*mirror).verify"}, {receive, "main.(*mirror).verify.func1"},
 	},
 	Right: []string{batch},
-	stretches: map[string]stretch{
+	finite: map[string]finiteRun{
 		asFound: func(s *service, items int) uint64 { return runMirror(s, items, 8, 1) },
 		buffer:  func(s *service, items int) uint64 { return runMirror(s, items, 512, 1) },
 		batch:   func(s *service, items int) uint64 { return runMirror(s, items, 8, 64) },
@@ -30,7 +31,7 @@ const (
 	fileBlocks = 8192 // at most
 )
 
-// tokens limit how many goroutines there are: each holds one.
+// tokens limit the number of goroutines: each holds one.
 type tokens chan struct{}
 
 func (t tokens) acquire() { t <- struct{}{} }
@@ -40,7 +41,7 @@ type mirror struct {
 	tokens  tokens
 	data    []byte
 	sums    [fileBlocks]uint64
-	atATime int // blocks for each goroutine
+	atATime int // blocks per goroutine
 	done    *counter
 }
 
@@ -55,14 +56,14 @@ func runMirror(s *service, items, goroutines, atATime int) (digest uint64) {
 	return digest
 }
 
-// fetch stands for reading a file: it changes each block.
+// fetch represents reading a file: it changes each block.
 func (m *mirror) fetch(file uint64, blocks int) {
 	for i := range blocks {
 		binary.LittleEndian.PutUint64(m.data[i*blockSize:], grind(file+uint64(i), 3))
 	}
 }
 
-// verify returns the sum over all blocks' sums.
+// verify returns the sum of all blocks' checksums.
 func (m *mirror) verify(blocks int) (sum uint64) {
 	var running sync.WaitGroup
 	for first := 0; first < blocks; first += m.atATime {

@@ -3,8 +3,8 @@ package main
 // One done channel in every select.
 var _ = register(scenario{
 	Name: "shared-done",
-	About: "Eight connections each have a reader and a writer with a channel of their own between them, and " +
-		"all sixteen select on the same done channel: its lock is taken for every item of all of them.",
+	About: "Eight connections each have a reader and a writer with their own channel between them, and all " +
+		"sixteen goroutines select on the same done channel: every item takes its lock.",
 	Channels: true,
 	Sites:    []site{{selecting, "main.(*connection).read"}, {selecting, "main.(*connection).write"}},
 	Right:    []string{separateDone, batch},
@@ -17,7 +17,7 @@ var _ = register(scenario{
 			done := make(chan struct{})
 			startConnections(s, 4096, func() chan struct{} { return done })
 		},
-		// Whoever ends the service closes a channel for each goroutine.
+		// To end the service, the caller closes one channel per goroutine.
 		separateDone: func(s *service) {
 			startConnections(s, 64, func() chan struct{} { return make(chan struct{}) })
 		},

@@ -8,8 +8,9 @@ import (
 // Fetchers that wait for the network, and a collector.
 var _ = register(scenario{
 	Name: "crawler",
-	About: "Six fetchers take pages from a frontier, ask a server that needs a millisecond for each, and hand what " +
-		"they found to a collector. The service waits for the server, with processors to spare.",
+	About: "Six fetchers receive pages from a frontier, request each from a server that takes a " +
+		"millisecond, and send the links to a collector. The service waits for the server while " +
+		"processors are idle.",
 	Instead: downstreamIO,
 	Sites:   []site{{receive, "main.(*crawler).fetch"}, {send, "main.(*crawler).seed"}},
 	Right:   []string{moreReceivers},
@@ -62,7 +63,7 @@ func (c *crawler) fetch() {
 		if _, err := io.ReadFull(conn, answer[:]); err != nil {
 			return
 		}
-		c.found <- grind(page, 5000) // the links in it
+		c.found <- grind(page, 5000) // the links in the page
 	}
 }
 

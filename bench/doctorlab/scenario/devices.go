@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Three hundred that have little to do.
+// Three hundred goroutines with little to do.
 var _ = register(scenario{
 	Name: "devices",
-	About: "A gateway keeps a goroutine for each of three hundred devices, which selects among commands, its keep-alive " +
-		"ticker and the end. Somebody sends a hundred commands a second and waits for the answer to each. All wait " +
-		"nearly all the time, because there is nearly nothing to do.",
+	About: "A gateway has a goroutine for each of three hundred devices, which selects on commands, its " +
+		"keep-alive ticker and the end. A client sends a hundred commands per second and waits for each " +
+		"response. All goroutines wait nearly all the time, because there is hardly any load.",
 	HeldOut: true,
 	Instead: idle,
-	Right:   []string{nothing},
-	stretches: map[string]stretch{
+	Right:   []string{noChange},
+	finite: map[string]finiteRun{
 		asFound: func(s *service, items int) uint64 { return newGateway(0).run(s, items) },
 		buffer:  func(s *service, items int) uint64 { return newGateway(32).run(s, items) },
 	},
@@ -28,7 +28,8 @@ const (
 	keepAlive    = 5 * time.Second
 )
 
-// An instruction is for one device, which answers over the channel that it brings along.
+// An instruction is for one device, which responds on the channel in the
+// instruction.
 type instruction struct {
 	text   string
 	answer chan uint64
@@ -63,7 +64,7 @@ func (g *gateway) run(s *service, items int) uint64 {
 	return g.operate(s.counter(), items)
 }
 
-// operate sends commands at its pace.
+// operate sends commands at a fixed rate.
 func (g *gateway) operate(done *counter, items int) (digest uint64) {
 	pause := time.NewTicker(commandPause)
 	defer pause.Stop()

@@ -1,10 +1,10 @@
 package main
 
-// One receiver that computes.
+// One CPU-bound receiver.
 var _ = register(scenario{
 	Name: "slow-encoder",
-	About: "Eight sources wait for one encoder, which computes for a twentieth of a millisecond for each item " +
-		"and keeps one of the processors busy. The queue is always full; a longer one is full as well.",
+	About: "Eight sources wait for one encoder, which computes for a twentieth of a millisecond per item " +
+		"and keeps one processor busy. The queue is always full, at any length.",
 	Instead: slowStage,
 	Sites:   []site{{send, "main.(*encoder).source"}, {receive, "main.(*encoder).encode"}},
 	Right:   []string{moreReceivers},

@@ -2,11 +2,11 @@ package main
 
 import "reflect"
 
-// A select whose cases are known at run time only.
+// A select whose cases are only known at run time.
 var _ = register(scenario{
 	Name: "feeds",
-	About: "A reader waits for whichever of 40 feeds has a price with reflect.Select, because there may be more " +
-		"tomorrow. Each price costs a look at all of them.",
+	About: "A reader waits for any of 40 feeds with reflect.Select, because the number of feeds may " +
+		"change. Each price costs a poll of all of them.",
 	Channels: true,
 	Sites:    []site{{selecting, "main.(*feeds).read"}, {send, "main.(*feeds).feed"}},
 	Right:    []string{mergeChannels},

@@ -7,11 +7,11 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A gatherer of metrics as they are often written.
+// A typical aggregator of metrics.
 var _ = register(scenario{
 	Name: "gatherer",
-	About: "64 connections read samples and send each one over the same channel to one goroutine, which adds " +
-		"them up: the channel's lock is the bottleneck, and a larger buffer does not make it faster.",
+	About: "64 connections read samples and send each one over the same channel to one goroutine, which " +
+		"aggregates them: the channel's lock is the bottleneck, and a larger buffer does not help.",
 	Channels: true,
 	Sites:    []site{{send, "main.(*gatherer).connection"}, {receive, "main.(*gatherer).aggregate"}},
 	Right:    []string{batch, shard},
@@ -35,7 +35,7 @@ type sample struct {
 	value  float64
 }
 
-// read stands for reading the next sample from a connection and decoding it.
+// read represents reading and decoding the next sample of a connection.
 func (last sample) read() sample {
 	series := last.series*1664525 + 1013904223
 	return sample{series: series, value: float64(series>>8) / 256}
@@ -64,7 +64,7 @@ func (g *gatherer) aggregate(done *counter) {
 	}
 }
 
-// gathererInBatches hands over slices of samples, which go back for reuse.
+// gathererInBatches sends slices of samples, which are reused.
 func gathererInBatches(s *service) {
 	in := make(chan *[]sample, 128)
 	spare := sync.Pool{New: func() any { return new(make([]sample, 0, gathererBatch)) }}
@@ -93,7 +93,8 @@ func gathererInBatches(s *service) {
 	})
 }
 
-// gathererOnLanes gives each connection a lane, and the aggregator runs of samples.
+// gathererOnLanes gives each connection a lane, and the aggregator batches of
+// samples.
 func gathererOnLanes(s *service) {
 	ctx := context.Background()
 	in := sluice.NewSharded[sample](8192, nil)

@@ -2,15 +2,16 @@ package main
 
 import "time"
 
-// A timer for each value.
+// A timer per value.
 var _ = register(scenario{
 	Name: "heartbeats",
-	About: "A listener adds up what the machines of a fleet report, and would call somebody if no report came for a " +
-		"minute: in the select of each round it asks time.After for a new timer, which nobody ever hears of again.",
+	About: "A listener aggregates the reports of a fleet of machines, and raises an alarm if there is no " +
+		"report for a minute: the select of each iteration calls time.After, whose timer becomes " +
+		"garbage.",
 	Channels: true,
 	Sites:    []site{{selecting, "main.(*fleet).listen"}},
 	Right:    []string{reuseTimer},
-	stretches: map[string]stretch{
+	finite: map[string]finiteRun{
 		asFound:    func(s *service, items int) uint64 { return runFleet(s, items, 256, (*fleet).listen) },
 		buffer:     func(s *service, items int) uint64 { return runFleet(s, items, 4096, (*fleet).listen) },
 		reuseTimer: func(s *service, items int) uint64 { return runFleet(s, items, 256, (*fleet).listenByOneTimer) },
@@ -18,8 +19,8 @@ var _ = register(scenario{
 })
 
 const (
-	reportWork = 40          // steps for each report
-	silence    = time.Minute // that somebody is called after
+	reportWork = 40          // steps per report
+	silence    = time.Minute // before the alarm
 )
 
 type fleet struct {
@@ -56,7 +57,7 @@ func (f *fleet) listen() (digest uint64) {
 	}
 }
 
-// listenByOneTimer sets one timer anew in each round.
+// listenByOneTimer resets one timer in each iteration.
 func (f *fleet) listenByOneTimer() (digest uint64) {
 	quiet := time.NewTimer(silence)
 	defer quiet.Stop()

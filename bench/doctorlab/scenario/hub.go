@@ -1,10 +1,10 @@
 package main
 
-// A select of many cases.
+// A select with many cases.
 var _ = register(scenario{
 	Name: "hub",
-	About: "A hub selects among the channels of 32 sources. Each time round it locks all 32, and " +
-		"when it waits it stands in line at each.",
+	About: "A hub selects among the channels of 32 sources. Each iteration locks all 32, and a waiting " +
+		"select is in the wait queues of all of them.",
 	Channels: true,
 	Sites:    []site{{selecting, "main.(*hub).collect"}, {send, "main.(*hub).source"}},
 	Right:    []string{mergeChannels, batch},
@@ -25,7 +25,7 @@ const (
 	hubBatch   = 32
 )
 
-// An event is what sources tell the hub.
+// An event is a message from a source.
 type event struct {
 	source int
 	value  uint64
@@ -33,7 +33,7 @@ type event struct {
 
 type hub struct {
 	in     [hubSources]chan event
-	merged chan event // in place of all of in
+	merged chan event // replaces in
 	sums   [hubSources]uint64
 }
 
@@ -109,7 +109,7 @@ func (h *hub) collectMerged(done *counter) {
 	}
 }
 
-// hubInBatches leaves the select as it is, over channels of slices.
+// hubInBatches keeps the select, over channels of slices.
 func hubInBatches(s *service) {
 	h := new(hubOfSlices)
 	for i := range h.in {

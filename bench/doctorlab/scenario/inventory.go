@@ -2,11 +2,11 @@ package main
 
 import "sync"
 
-// An actor, with a map of its own and requests over channels.
+// An actor that owns a map, with requests over channels.
 var _ = register(scenario{
 	Name: "inventory",
-	About: "One goroutine owns the stock. Twelve tills ask it over a channel and wait for the answer on a channel that " +
-		"each request brings along: two hand-overs and an allocation for a look into a map.",
+	About: "One goroutine owns the stock. Twelve tills send it requests over a channel and wait for the " +
+		"response on a channel in each request: two transfers and an allocation for one map access.",
 	Channels: true,
 	Sites: []site{
 		{send, "main.(*inventory).take"}, {receive, "main.(*inventory).take"},
@@ -27,15 +27,15 @@ const (
 	inventoryBatch = 16
 )
 
-// A withdrawal asks for one piece of a ware.
+// A withdrawal requests one piece of an article.
 type withdrawal struct {
 	ware  uint64
-	taken chan uint64 // how many have been taken
+	taken chan uint64 // number of pieces taken
 }
 
 type inventory struct {
 	withdrawals chan withdrawal
-	mu          sync.Mutex // in place of the goroutine that owns stock
+	mu          sync.Mutex // replaces the goroutine that owns stock
 	stock       map[uint64]uint64
 }
 
@@ -82,10 +82,10 @@ func (v *inventory) takeLocked(ware uint64) uint64 {
 	return v.stock[ware]
 }
 
-// inventoryInBatches lets each till ask for several wares at a time.
+// inventoryInBatches lets each till request several articles at a time.
 func inventoryInBatches(s *service) {
 	type withdrawals struct {
-		wares []uint64 // replaced by how many have been taken
+		wares []uint64 // replaced by the numbers taken
 		done  chan struct{}
 	}
 	asked := make(chan withdrawals)

@@ -5,8 +5,8 @@ import "sync"
 // A channel used as a lock.
 var _ = register(scenario{
 	Name: "ledger",
-	About: "Sixteen clerks book on accounts that a channel of capacity 1 protects: who sends into it " +
-		"has the lock, and receives to give it back. A mutex does the same for less.",
+	About: "Sixteen clerks update accounts that a channel of capacity 1 protects: a send acquires the " +
+		"lock, and a receive releases it. A mutex does the same for less.",
 	Channels: true,
 	Sites:    []site{{send, "main.(*ledger).book"}, {receive, "main.(*ledger).book"}},
 	Right:    []string{mutex},
@@ -33,7 +33,7 @@ const (
 
 type ledger struct {
 	lock     chan struct{}
-	mu       sync.Mutex // in place of lock
+	mu       sync.Mutex // replaces lock
 	accounts [accounts]uint64
 }
 

@@ -2,13 +2,13 @@ package main
 
 import "time"
 
-// A limit that is meant.
+// An intended limit.
 var _ = register(scenario{
 	Name: "limiter",
-	About: "Workers wait for a tick of a rate limiter, or for the end, before each call: the limit is a " +
-		"thousand calls a second, and it is kept. They wait because they are to.",
+	About: "Before each call, workers wait for a tick of a rate limiter or for the end. The limit of a " +
+		"thousand calls per second is intended, and so is the wait.",
 	Instead: idle,
-	Right:   []string{nothing},
+	Right:   []string{noChange},
 	builds: map[string]build{
 		asFound: func(s *service) { startLimiter(s, 0) },
 		buffer:  func(s *service) { startLimiter(s, 64) },

@@ -9,8 +9,8 @@ import (
 // A formatter behind many tailers.
 var _ = register(scenario{
 	Name: "loglines",
-	About: "Twelve tailers send entries to one formatter, which makes lines of them with fmt and hands them to a " +
-		"writer. The formatter's work is the limit; the other processor waits for it.",
+	About: "Twelve tailers send entries to one formatter, which formats lines with fmt and sends them to a " +
+		"writer. The formatter is the bottleneck, and the other processor waits for it.",
 	Instead: slowStage,
 	Sites:   []site{{send, "main.(*loglines).tail"}, {receive, "main.(*loglines).format"}},
 	Right:   []string{moreReceivers},
@@ -23,7 +23,7 @@ var _ = register(scenario{
 
 const tailers = 12
 
-// An entry is a line of a log before it is text.
+// An entry is a line of a log before formatting.
 type entry struct {
 	at      time.Time
 	host    int

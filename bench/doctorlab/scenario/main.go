@@ -1,19 +1,19 @@
-// Scenario is a program of small services, each with one thing wrong or with nothing
-// wrong: the scenarios that the doctor is evaluated on. It shows of itself what a Go
-// service usually shows, /debug/pprof/, and beside that what is needed for a trial:
+// Scenario is a program of small services, each with one known bottleneck or
+// none, on which the doctor is evaluated. Like most Go services it serves
+// /debug/pprof/; in addition it serves
 //
-//	/debug/metrics  the runtime/metrics of this moment, as JSON
-//	/stats          how many items the service has done, and in how much time
+//	/debug/metrics  the current runtime/metrics, as JSON
+//	/stats          the number of items processed, and the time since the start
 //
-// It runs as it was found, or with a remedy that is really built in:
+// A service runs as found, or with a remedy built in:
 //
 //	go run -trimpath ./bench/doctorlab/scenario -list
 //	go run -trimpath ./bench/doctorlab/scenario -scenario gatherer
 //	go run -trimpath ./bench/doctorlab/scenario -scenario gatherer -remedy batch -addr localhost:6060
 //
-// What may enter: one file for each scenario, with its story, the right answers and
-// its remedies; to add the next one, add its file: it registers itself. Nothing
-// here looks at a profile.
+// This package has one file per scenario, with its description, the right
+// answers and its remedies. A new scenario is a new file, which registers
+// itself. Nothing here reads a profile.
 package main
 
 import (
@@ -35,17 +35,17 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program: it returns the exit status, 2 for a wrong command line.
+// run runs the program and returns the exit status, 2 for a wrong command line.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("scenario", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	name := flags.String("scenario", "", "the `name` of the service to run")
-	remedy := flags.String("remedy", asFound, "the `name` of a remedy that is built for it")
-	addr := flags.String("addr", "localhost:0", "`address` to listen at; port 0 is any free one")
-	procs := flags.Int("procs", 0, "GOMAXPROCS; 0 leaves it to the runtime")
-	block := flags.Int("block", 0, "nanoseconds waited for each sample of the block profile; 0 for no such profile")
-	life := flags.Duration("for", time.Hour, "how long to run at most, so that none is ever left behind")
-	list := flags.Bool("list", false, "print all scenarios, with their right answers, as JSON")
+	remedy := flags.String("remedy", asFound, "the `name` of one of its remedies")
+	addr := flags.String("addr", "localhost:0", "`address` to listen on; port 0 selects a free one")
+	procs := flags.Int("procs", 0, "GOMAXPROCS; 0 for the runtime's default")
+	block := flags.Int("block", 0, "nanoseconds of waiting per sample of the block profile; 0 to disable it")
+	life := flags.Duration("for", time.Hour, "maximum running time, so that no process is left behind")
+	list := flags.Bool("list", false, "print all scenarios with their right answers, as JSON")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -56,9 +56,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err != nil:
 	case flags.NArg() > 0:
-		err = fmt.Errorf("what is %q?", flags.Arg(0))
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case *procs < 0 || *block < 0 || *life <= 0:
-		err = fmt.Errorf("-procs is %d, -block is %d and -for is %v: none may be negative, nor -for zero", *procs, *block, *life)
+		err = fmt.Errorf("invalid -procs %d, -block %d or -for %v (want -procs and -block >= 0, -for > 0)", *procs, *block, *life)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "scenario: %v\n", err)
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// listAll writes what is known of each scenario.
+// listAll writes the description of each scenario.
 func listAll(stdout, stderr io.Writer) int {
 	encoder := json.NewEncoder(stdout)
 	encoder.SetIndent("", "\t")

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// asScenario in the environment makes the test's program the scenarios' program.
+// asScenario in the environment makes the test binary run as the scenarios'
+// program.
 const asScenario = "SLUICE_TEST_AS_SCENARIO"
 
 func TestMain(m *testing.M) {
@@ -26,13 +27,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// launch runs the scenarios' program and returns the address that it prints. It is
-// killed when the test ends.
+// launch runs the program and returns the address that it prints. The process
+// is killed when the test ends.
 func launch(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Args[0], append(args, "-for", "2m")...)
 	command.Env = append(os.Environ(), asScenario+"=1")
-	var stderr bytes.Buffer // where panics and races are reported
+	var stderr bytes.Buffer // panics and races are reported here
 	command.Stderr = &stderr
 	stdout, err := command.StdoutPipe()
 	if err != nil {
@@ -43,7 +44,7 @@ func launch(t *testing.T, args ...string) (address string) {
 	}
 	t.Cleanup(func() {
 		command.Process.Kill()
-		_ = command.Wait() // killed: how it ended is known
+		_ = command.Wait() // killed: the error is expected
 		if stderr.Len() > 0 {
 			t.Errorf("%q:\n%s", args, stderr.String())
 		}
@@ -77,9 +78,9 @@ func get(t *testing.T, url string) []byte {
 	return body
 }
 
-// Every scenario does items as found and with each remedy: its first item ends the
-// wait, and only the test's own time-out would end a wait in vain. As found, the
-// functions that hold the right answer are there to be seen.
+// Every scenario processes items as found and with each remedy: the first item
+// ends the wait, otherwise the test times out. As found, stacks show the
+// functions of the right answers.
 func TestEveryBuildWorks(t *testing.T) {
 	for _, v := range all() {
 		for _, remedy := range append([]string{asFound}, v.Remedies...) {
@@ -103,15 +104,16 @@ func TestEveryBuildWorks(t *testing.T) {
 	}
 }
 
-// lookForSites looks until each function of the right answer was on some stack.
+// lookForSites waits until each function of the right answers was in some
+// stack.
 func lookForSites(t *testing.T, v scenario, address string) {
 	t.Helper()
 	missing := slices.Clone(v.Sites)
 	for len(missing) > 0 {
 		stacks := get(t, address+"/debug/pprof/goroutine?debug=2")
-		stacks = bytes.ReplaceAll(stacks, []byte("[...]"), nil) // sites have no generic arguments
+		stacks = bytes.ReplaceAll(stacks, []byte("[...]"), nil) // sites have no type arguments
 		missing = slices.DeleteFunc(missing, func(s site) bool {
-			// The test's binary has its package's path where the program has main.
+			// The test binary has the package's path instead of main.
 			return bytes.Contains(stacks, []byte(strings.TrimPrefix(s.Func, "main")+"("))
 		})
 	}
@@ -145,7 +147,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(h.Counts) == 0 || len(h.Buckets) != len(h.Counts)+1 || h.Buckets[len(h.Counts)] != "+Inf" {
-		t.Errorf("latencies have %d counts and %d bounds, the last of them %v", len(h.Counts), len(h.Buckets), h.Buckets[len(h.Buckets)-1])
+		t.Errorf("latencies have %d counts and %d bounds, the last %v", len(h.Counts), len(h.Buckets), h.Buckets[len(h.Buckets)-1])
 	}
 }
 
@@ -156,11 +158,11 @@ func TestProcs(t *testing.T) {
 	}
 }
 
-// A block profile is there if it is asked for, and only then.
+// The block profile is empty unless it was enabled.
 func TestBlock(t *testing.T) {
 	for rate, want := range map[string]bool{"0": false, "1": true} {
 		address := launch(t, "-scenario", "standby", "-block", rate)
-		get(t, address+"/debug/pprof/trace?seconds=0.05") // some jobs long
+		get(t, address+"/debug/pprof/trace?seconds=0.05") // long enough for some jobs
 		body := string(get(t, address+"/debug/pprof/block?debug=1"))
 		if got := strings.Contains(body, "(*standby).worker"); got != want {
 			t.Errorf("-block %s: the profile has the workers: %v, want %v\n%s", rate, got, want, body)
@@ -168,7 +170,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// command runs the program to its end, in this process.
+// command runs the program in this process.
 func command(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	status = run(context.Background(), args, &out, &err)
@@ -180,13 +182,13 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		says string
 	}{
-		{nil, `no scenario is called ""; there are: broker`},
-		{[]string{"-scenario", "nobody"}, `no scenario is called "nobody"`},
-		{[]string{"-scenario", "ledger", "-remedy", "prayer"}, `no remedy of ledger is called "prayer"; there are: none, fewer Ps, mutex`},
-		{[]string{"-scenario", "ledger", "mutex"}, `what is "mutex"?`},
-		{[]string{"-scenario", "ledger", "-procs", "-1"}, "-procs is -1"},
-		{[]string{"-scenario", "ledger", "-block", "-1"}, "none may be negative"},
-		{[]string{"-scenario", "ledger", "-for", "0s"}, "nor -for zero"},
+		{nil, `unknown scenario "" (want broker`},
+		{[]string{"-scenario", "nonesuch"}, `unknown scenario "nonesuch"`},
+		{[]string{"-scenario", "ledger", "-remedy", "reboot"}, `unknown remedy "reboot" of ledger (want none, lower GOMAXPROCS, mutex`},
+		{[]string{"-scenario", "ledger", "mutex"}, `unexpected argument "mutex"`},
+		{[]string{"-scenario", "ledger", "-procs", "-1"}, "invalid -procs -1"},
+		{[]string{"-scenario", "ledger", "-block", "-1"}, "-block -1"},
+		{[]string{"-scenario", "ledger", "-for", "0s"}, "-for 0s"},
 		{[]string{"-scenario", "ledger", "-addr", "nowhere"}, "missing port"},
 		{[]string{"-prognosis"}, "flag provided but not defined"},
 	} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A dump is all metrics of the runtime that are numbers or histograms, with what
-// they do not say: when, by which Go, on how many processors.
+// A dump is the runtime metrics that are numbers or histograms, with their
+// time, Go version and number of processors.
 type dump struct {
 	Go      string         `json:"go"`
 	CPUs    int            `json:"cpus"`
@@ -23,7 +23,7 @@ type histogram struct {
 	Buckets []bound  `json:"buckets"`
 }
 
-// A bound may be infinite, which JSON has no number for.
+// A bound may be infinite, which JSON numbers cannot express.
 type bound float64
 
 func (b bound) MarshalJSON() ([]byte, error) {

@@ -3,8 +3,8 @@ package main
 // Select with default in a loop.
 var _ = register(scenario{
 	Name: "poller",
-	About: "A scheduler asks the queues of four tenants in turn with select and default, without end. " +
-		"That takes a processor from those who fill the queues.",
+	About: "A scheduler polls the queues of four tenants, using select with default, in an endless loop. " +
+		"That takes a processor from the producers.",
 	Channels: true,
 	Sites:    []site{{pollReceive, "main.(*poller).poll"}},
 	Right:    []string{block, mergeChannels},
@@ -38,7 +38,7 @@ var _ = register(scenario{
 	},
 })
 
-// tenantSteps is the work that makes one request of a tenant, in steps of grind.
+// tenantSteps is the work per request of a tenant, in steps of grind.
 const tenantSteps = 10_000
 
 type poller struct {

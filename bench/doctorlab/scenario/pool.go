@@ -1,11 +1,11 @@
 package main
 
-// The two pools differ in the size of their jobs only: handing a job over costs
-// half as much as the tiny one, and nothing beside the fine one.
+// The two pools differ only in the size of their jobs: a transfer costs half as
+// much as a tiny job, and almost nothing compared with a fine one.
 var _ = register(scenario{
 	Name: "tiny-jobs",
-	About: "One goroutine hands jobs of about a microsecond to eight workers over a channel without buffer: " +
-		"each job costs a park and a wake-up, which cost as much as the job.",
+	About: "One goroutine sends jobs of about a microsecond to eight workers over an unbuffered channel: " +
+		"passing a job on takes a park and a wake-up, and so as long as the job.",
 	Channels: true,
 	Sites:    []site{{send, "main.(*pool).dispatch"}, {receive, "main.(*pool).worker"}},
 	Ask:      []string{"block"},
@@ -19,10 +19,10 @@ var _ = register(scenario{
 
 var _ = register(scenario{
 	Name: "fine-jobs",
-	About: "The same pool with jobs of a tenth of a millisecond: it waits for its processors, and no " +
-		"change of the channel gives anything.",
+	About: "The same pool with jobs of a tenth of a millisecond: CPU is the limit, and no change of the " +
+		"channel helps.",
 	Instead: cpuBound,
-	Right:   []string{nothing},
+	Right:   []string{noChange},
 	builds: map[string]build{
 		asFound: func(s *service) { startPool(s, fineJob, 0) },
 		buffer:  func(s *service) { startPool(s, fineJob, 1024) },
@@ -30,7 +30,7 @@ var _ = register(scenario{
 	},
 })
 
-// Sizes of jobs in steps of grind.
+// Sizes of jobs, in steps of grind.
 const (
 	tinyJob = 250
 	fineJob = 50_000
@@ -41,7 +41,7 @@ const (
 	poolBatch   = 32
 )
 
-// A job is what a worker gets; its size lies around that of its pool.
+// A job has a size near the mean of its pool.
 type job struct {
 	seed uint64
 	size int
@@ -60,7 +60,7 @@ func startPool(s *service, size, capacity int) {
 	go p.dispatch()
 }
 
-// next returns the n-th job: from half the pool's size to one and a half.
+// next returns the n-th job, of half to one and a half times the pool's size.
 func (p *pool) next(n uint64) job {
 	return job{seed: n, size: p.size/2 + int(grind(n+1, 3)%uint64(p.size))}
 }
@@ -78,7 +78,7 @@ func (p *pool) worker(done *counter) {
 	}
 }
 
-// startPoolInBatches hands over jobs in slices.
+// startPoolInBatches sends slices of jobs.
 func startPoolInBatches(s *service, size int) {
 	p := &pool{size: size}
 	batches := make(chan []job, poolWorkers)

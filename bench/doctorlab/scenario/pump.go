@@ -7,11 +7,11 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A channel without bound, made of two channels and a goroutine.
+// An unbounded channel made of two channels and a goroutine.
 var _ = register(scenario{
 	Name: "pump",
-	About: "Events go through the usual channel without bound: a goroutine takes each from one channel, " +
-		"keeps it in a slice, and sends it on into another. Each event is handed over twice.",
+	About: "Events go through the usual unbounded channel: a goroutine receives each from one channel, " +
+		"keeps it in a slice, and sends it on another. Each event is transferred twice.",
 	Channels: true,
 	Sites: []site{
 		{selecting, "main.(*pump).run"}, {send, "main.(*pump).run"}, {receive, "main.(*pump).run"},
@@ -26,18 +26,19 @@ var _ = register(scenario{
 	},
 })
 
-// pumpBurst is how many events the producer emits before it waits until they have
-// been consumed: without that a channel without bound would fill the memory.
+// pumpBurst is the number of events that the producer sends before it waits
+// until all are consumed. Without it, an unbounded channel would fill the
+// memory.
 const pumpBurst = 10_000
 
-// pumpSteps is the work at each end for an event, in steps of grind.
+// pumpSteps is the work per event at each end, in steps of grind.
 const pumpSteps = 60
 
 // events is the two ends of the service, the same for each kind of channel.
 type events struct {
 	in       chan<- uint64
 	out      <-chan uint64
-	consumed chan struct{} // once for each burst
+	consumed chan struct{} // once per burst
 }
 
 func (e *events) emit() {
@@ -62,7 +63,7 @@ func (e *events) consume(done *counter) {
 	}
 }
 
-// A pump is a channel without bound.
+// A pump is an unbounded channel.
 type pump struct {
 	in, out chan uint64
 }
@@ -90,7 +91,7 @@ func startPump(s *service, capacity int) {
 	go e.consume(s.counter())
 }
 
-// pumpElastic has a channel without bound that has no goroutine inside.
+// pumpElastic uses an unbounded channel without a goroutine.
 func pumpElastic(s *service) {
 	ctx := context.Background()
 	queue := sluice.NewElastic[uint64](sluice.Unlimited, nil)
@@ -122,7 +123,7 @@ func pumpElastic(s *service) {
 	}()
 }
 
-// pumpMutex has a slice under a mutex; the consumer takes all that is there.
+// pumpMutex uses a slice under a mutex; the consumer takes all events at once.
 func pumpMutex(s *service) {
 	var mu sync.Mutex
 	var queue []uint64

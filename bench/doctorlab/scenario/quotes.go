@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Goroutines that stay for ever.
+// A goroutine leak in a send.
 var _ = register(scenario{
 	Name: "quotes",
-	About: "A service asks two suppliers for a quote and takes the first answer. The slower one's " +
-		"goroutine then sends into a channel without buffer that nobody reads any more, and stays for ever.",
+	About: "A service requests a quote from two suppliers and takes the first response. The goroutine of " +
+		"the slower one then blocks forever in a send on an unbuffered channel without a receiver.",
 	Channels: true,
 	Leak:     true,
 	Sites:    []site{{send, "main.(*quotes).ask"}},
@@ -21,12 +21,13 @@ var _ = register(scenario{
 			q := &quotes{giveUp: true}
 			go q.serve(s.counter())
 		},
-		// Room for both answers: nobody waits, and the channel is collected.
+		// Room for both responses: no send blocks, and the channel is
+		// collected.
 		buffer: func(s *service) { startQuotes(s, 2) },
 	},
 })
 
-// A request comes every quotesPause and takes a supplier about quotesTake.
+// A request arrives every quotesPause and takes a supplier about quotesTake.
 const (
 	quotesPause = 20 * time.Millisecond
 	quotesTake  = 2 * time.Millisecond
@@ -34,7 +35,7 @@ const (
 
 type quotes struct {
 	capacity int
-	giveUp   bool // who asks ends with the request
+	giveUp   bool // the goroutines end with the request
 }
 
 func startQuotes(s *service, capacity int) {
@@ -51,7 +52,7 @@ func (q *quotes) serve(done *counter) {
 	}
 }
 
-// best returns the first answer.
+// best returns the first response.
 func (q *quotes) best(ctx context.Context, request uint64) uint64 {
 	answers := make(chan uint64, q.capacity)
 	if q.giveUp {

@@ -7,11 +7,12 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A question and its answer, through deep channels that never hold more than one.
+// Request/response over buffered channels that never hold more than one value.
 var _ = register(scenario{
 	Name: "rates",
-	About: "A till asks for the rate of a currency and waits for the answer before the next sale. Both channels have " +
-		"128 slots, of which one is used: each question costs two parks and two wake-ups, whatever the channels are.",
+	About: "A till requests the rate of a currency and waits for the response before the next sale. Both " +
+		"channels have 128 slots, of which one is used: each request costs two parks and two wake-ups, " +
+		"whatever the capacity.",
 	Channels: true,
 	Sites: []site{
 		{send, "main.(*rates).of"}, {receive, "main.(*rates).of"},
@@ -31,7 +32,7 @@ var _ = register(scenario{
 
 type rates struct {
 	questions, answers chan uint64
-	mu                 sync.Mutex // in place of the goroutine that owns table
+	mu                 sync.Mutex // replaces the goroutine that owns table
 	table              [32]uint64
 }
 
@@ -59,7 +60,7 @@ func (r *rates) answer() {
 	}
 }
 
-// look finds a rate, which changes a little each time.
+// look returns a rate, which changes a little each time.
 func (r *rates) look(currency uint64) uint64 {
 	r.table[currency] = grind(r.table[currency], 20)
 	return r.table[currency]
@@ -71,7 +72,7 @@ func (r *rates) lookLocked(currency uint64) uint64 {
 	return r.look(currency)
 }
 
-// ratesHandedOff has channels without slots, made for handing over.
+// ratesHandedOff has unbuffered channels made for hand-offs.
 func ratesHandedOff(s *service) {
 	r := new(rates)
 	ctx := context.Background()

@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// A healthy server that computes.
+// A healthy CPU-bound server.
 var _ = register(scenario{
 	Name: "routes",
-	About: "A route planner answers calls of package net/rpc over TCP with a shortest path in a grid. It logs over a " +
-		"channel and drops lines when the writer is behind, it ends over another, and every call of its eight clients " +
-		"waits on a channel. None of that costs anything beside the planning.",
+	About: "A route planner serves package net/rpc over TCP with shortest paths in a grid. It logs over a " +
+		"channel that drops lines when the writer is behind, ends over another, and each call of its " +
+		"eight clients waits on a channel. All of that costs almost nothing compared with the planning.",
 	HeldOut: true,
 	Instead: cpuBound,
-	Right:   []string{nothing},
-	stretches: map[string]stretch{
+	Right:   []string{noChange},
+	finite: map[string]finiteRun{
 		asFound:       func(s *service, items int) uint64 { return runRoutes(s, items, 8, 64) },
 		buffer:        func(s *service, items int) uint64 { return runRoutes(s, items, 8, 8192) },
 		moreReceivers: func(s *service, items int) uint64 { return runRoutes(s, items, 32, 64) },
@@ -27,16 +27,16 @@ var _ = register(scenario{
 
 const gridSide = 32 // crossings on each side of the map
 
-// A Trip is from one crossing to another.
+// A Trip connects two crossings.
 type Trip struct{ From, To int }
 
-// A Planner is the service; it is exported because net/rpc asks for that.
+// A Planner is the service. It is exported because net/rpc requires that.
 type Planner struct {
 	toll [gridSide * gridSide]int // of entering each crossing
 	log  *lineLog
 }
 
-// Plan answers with the least sum of tolls on the way.
+// Plan returns the smallest sum of tolls on the way.
 func (p *Planner) Plan(trip *Trip, sum *int) error {
 	*sum = p.shortest(trip.From, trip.To)
 	p.log.line(trip)
@@ -58,7 +58,7 @@ func (p *Planner) shortest(from, to int) int {
 		if next.at == to {
 			break
 		}
-		steps, n := neighbours(next.at)
+		steps, n := neighbors(next.at)
 		for _, step := range steps[:n] {
 			if best[step] < 0 {
 				heap.Push(open, crossing{step, next.sum + p.toll[step]})
@@ -68,8 +68,8 @@ func (p *Planner) shortest(from, to int) int {
 	return best[to]
 }
 
-// neighbours returns n crossings that are next to one.
-func neighbours(at int) (found [4]int, n int) {
+// neighbors returns the crossings next to one.
+func neighbors(at int) (found [4]int, n int) {
 	x, y := at%gridSide, at/gridSide
 	add := func(is bool, neighbour int) {
 		if is {
@@ -84,7 +84,7 @@ func neighbours(at int) (found [4]int, n int) {
 	return found, n
 }
 
-// A crossing and the tolls of the way to it.
+// A crossing and the tolls on the way to it.
 type crossing struct{ at, sum int }
 
 // crossings are a heap, the nearest first.
@@ -100,7 +100,7 @@ func (c *crossings) Pop() any {
 	return last
 }
 
-// A lineLog writes lines in a goroutine of its own.
+// A lineLog writes lines in its own goroutine.
 type lineLog struct {
 	lines chan *Trip
 	quit  chan struct{}
@@ -165,7 +165,7 @@ func servePlans(planner *Planner) net.Listener {
 	return listener
 }
 
-// travel is a client: it asks for every so-many-th trip.
+// travel is a client that requests every n-th trip.
 func travel(address string, first, items, clients int, done *counter) (digest uint64) {
 	client, err := rpc.Dial("tcp", address)
 	if err != nil {

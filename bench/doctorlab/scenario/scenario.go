@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Names of remedies, as the doctor says them. A scenario has those built that can be
-// built for it, the tempting and useless ones too: what they give is measured.
+// Remedies, with the doctor's names. A scenario builds all remedies that fit
+// it, including plausible but useless ones, so that their gains can be
+// measured.
 const (
 	asFound         = "none" // no remedy
 	buffer          = "buffer"
@@ -24,14 +25,14 @@ const (
 	lowerGOMAXPROCS = "lower GOMAXPROCS"
 	moreReceivers   = "more receivers"
 	fuseStages      = "fuse stages"
-	mutex           = "mutex" // sync.Mutex, and a slice or a map, in place of a channel
-	block           = "block" // an operation that waits in place of polling
+	mutex           = "mutex" // sync.Mutex with a slice or a map instead of a channel
+	block           = "block" // a blocking operation instead of polling
 	reuseTimer      = "reuse timer"
-	cancelWait      = "cancel"    // a way out for goroutines that wait for ever
-	nothing         = "no change" // leave the channels as they are
+	cancelWait      = "cancel"    // an end for goroutines that wait forever
+	noChange        = "no change" // leave the channels as they are
 )
 
-// What else holds a service back, where channels do not, as the doctor says it.
+// Causes other than channels, with the doctor's names.
 const (
 	syncMutex         = "sync.Mutex"
 	garbageCollection = "garbage collection"
@@ -41,7 +42,7 @@ const (
 	idle              = "idle"
 )
 
-// Operations, as the doctor says them.
+// Operations, with the doctor's names.
 const (
 	send        = "send"
 	receive     = "receive"
@@ -49,32 +50,32 @@ const (
 	pollReceive = "poll receive"
 )
 
-// A scenario is a service and the right answers about it.
+// A scenario is a service with a known bottleneck and the right answers about
+// it.
 type scenario struct {
 	Name  string `json:"name"`
-	About string `json:"about"` // what the service does, and what is wrong with it
-	// HeldOut is whether no rule may be tuned on it.
+	About string `json:"about"` // the service and its problem
+	// HeldOut excludes the scenario from the tuning of rules.
 	HeldOut bool `json:"heldOut"`
-	// Channels is whether channels are what holds it back; Instead is what does
-	// if they are not.
+	// Channels reports whether channels are the bottleneck; if not, Instead is
+	// the bottleneck.
 	Channels bool   `json:"channels"`
 	Instead  string `json:"instead,omitempty"`
-	// Leak is whether it leaves goroutines blocked for ever.
+	// Leak reports whether goroutines are blocked forever.
 	Leak bool `json:"leak,omitempty"`
-	// Sites are operations of which any is a right answer to "where": both ends of
-	// the channel in question. Empty where no channel is to blame.
+	// Sites are the right answers to "where": operations at both ends of the
+	// channel. It is empty if no channel is at fault.
 	Sites []site `json:"sites,omitempty"`
-	// Right are the remedies of which any is a right answer.
+	// Right are the right remedies.
 	Right []string `json:"right"`
-	// Ask are profiles beside the usual that a capture is to have, "block" and
-	// "trace": a few fixtures have them, for they are large.
+	// Ask are additional profiles to capture, "block" and "trace". They are
+	// large, so only a few fixtures have them.
 	Ask []string `json:"ask,omitempty"`
-	// Remedies are those that are built, asFound not among them.
+	// Remedies are the remedies that are built, without asFound.
 	Remedies []string `json:"remedies"`
 	builds   map[string]build
-	// stretches may be given in place of builds: a test can then compare what
-	// comes out of them.
-	stretches map[string]stretch
+	// finite replaces builds for a scenario whose output can be compared.
+	finite map[string]finiteRun
 }
 
 // A site is an operation in a function.
@@ -86,30 +87,30 @@ type site struct {
 // A build starts the goroutines of a service and returns.
 type build func(*service)
 
-// A stretch runs a service until it has done that many items and everything that it
-// started has ended, and returns a digest of what came out. A remedy changes how long
-// it takes, and not the digest.
-type stretch func(s *service, items int) (digest uint64)
+// A finiteRun runs a service until it has processed that many items and all its
+// goroutines have ended. It returns a digest of the output, which remedies do
+// not change.
+type finiteRun func(s *service, items int) (digest uint64)
 
-// endless is more items than a process does before it ends.
+// endless is more items than a process handles.
 const endless = math.MaxInt
 
-// build is the service that nobody stops.
-func (f stretch) build(s *service) {
+// build returns the service without an end.
+func (f finiteRun) build(s *service) {
 	go f(s, endless)
 }
 
 var registered []scenario
 
-// register makes a scenario known. The file of each calls it once, to initialize a
-// variable that it does not otherwise need. Every scenario can be run with fewer Ps,
-// which needs no building.
+// register registers a scenario. The file of each scenario calls it to
+// initialize an otherwise unused variable. Every scenario gets a build with a
+// lower GOMAXPROCS.
 func register(v scenario) scenario {
 	v.builds = maps.Clone(v.builds)
-	if v.stretches != nil {
+	if v.finite != nil {
 		v.builds = make(map[string]build)
 	}
-	for name, f := range v.stretches {
+	for name, f := range v.finite {
 		v.builds[name] = f.build
 	}
 	found := v.builds[asFound]
@@ -127,7 +128,7 @@ func register(v scenario) scenario {
 	return v
 }
 
-// all returns the scenarios by name, those for tuning first.
+// all returns the scenarios by name, the tuning set first.
 func all() []scenario {
 	scenarios := slices.Clone(registered)
 	slices.SortFunc(scenarios, func(a, b scenario) int {
@@ -152,10 +153,10 @@ func find(name, remedy string) (scenario, build, error) {
 		}
 		b, ok := v.builds[remedy]
 		if !ok {
-			return v, nil, fmt.Errorf("no remedy of %s is called %q; there are: %s, %s",
+			return v, nil, fmt.Errorf("unknown remedy %[2]q of %[1]s (want %[3]s, %[4]s)",
 				name, remedy, asFound, strings.Join(v.Remedies, ", "))
 		}
 		return v, b, nil
 	}
-	return scenario{}, nil, fmt.Errorf("no scenario is called %q; there are: %s", name, strings.Join(names, ", "))
+	return scenario{}, nil, fmt.Errorf("unknown scenario %q (want %s)", name, strings.Join(names, ", "))
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// complaints says what is wrong with how a scenario describes itself.
+// complaints lists the mistakes in the description of a scenario.
 func complaints(v scenario) (found []string) {
 	complain := func(wrong bool, what string) {
 		if wrong {
@@ -15,27 +15,27 @@ func complaints(v scenario) (found []string) {
 		}
 	}
 	remedies := []string{buffer, batch, shard, elastic, handOff, mergeChannels, separateDone, lowerGOMAXPROCS, moreReceivers,
-		fuseStages, mutex, block, reuseTimer, cancelWait, nothing}
+		fuseStages, mutex, block, reuseTimer, cancelWait, noChange}
 	causes := []string{syncMutex, garbageCollection, downstreamIO, slowStage, cpuBound, idle}
-	complain(!regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(v.Name), "the name is no word")
-	complain(len(v.About) < 80, "its story is not told")
-	complain(v.builds[asFound] == nil, "it cannot be run as found")
-	complain(v.Channels && v.Instead != "", "channels are the problem and something else is")
-	complain(!v.Channels && !slices.Contains(causes, v.Instead), "nobody knows what holds it back")
-	complain(v.Channels && len(v.Sites) == 0, "channels are the problem, and no operation is")
-	complain(v.Leak && !v.Channels, "it leaks, and not by channels")
-	complain(len(v.Right) == 0, "no answer is right")
+	complain(!regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(v.Name), "the name is not lower-case words")
+	complain(len(v.About) < 80, "the description is too short")
+	complain(v.builds[asFound] == nil, "it has no build as found")
+	complain(v.Channels && v.Instead != "", "both channels and another cause are at fault")
+	complain(!v.Channels && !slices.Contains(causes, v.Instead), "there is no cause")
+	complain(v.Channels && len(v.Sites) == 0, "channels are at fault, but there are no sites")
+	complain(v.Leak && !v.Channels, "it leaks, but channels are not at fault")
+	complain(len(v.Right) == 0, "no remedy is right")
 	for _, right := range v.Right {
-		complain(right != nothing && v.builds[right] == nil, "a right remedy is not built: "+right)
+		complain(right != noChange && v.builds[right] == nil, "a right remedy is not built: "+right)
 	}
 	for name := range v.builds {
-		complain(name != asFound && !slices.Contains(remedies, name), "the doctor knows no such remedy: "+name)
+		complain(name != asFound && !slices.Contains(remedies, name), "unknown remedy: "+name)
 	}
 	for _, s := range v.Sites {
-		complain(!slices.Contains([]string{send, receive, selecting, pollReceive}, s.Op), "no such operation: "+s.Op)
+		complain(!slices.Contains([]string{send, receive, selecting, pollReceive}, s.Op), "unknown operation: "+s.Op)
 	}
 	for _, profile := range v.Ask {
-		complain(profile != "block" && profile != "trace", "no such profile: "+profile)
+		complain(profile != "block" && profile != "trace", "unknown profile: "+profile)
 	}
 	return found
 }
@@ -47,31 +47,31 @@ func TestScenariosAreWellDescribed(t *testing.T) {
 			t.Errorf("%s: %s", v.Name, what)
 		}
 		if names[v.Name] {
-			t.Errorf("%s: there are two", v.Name)
+			t.Errorf("%s: duplicate name", v.Name)
 		}
 		names[v.Name] = true
 	}
 }
 
-// Each check of the description fails where it should.
+// Each check detects its mistake.
 func TestComplaints(t *testing.T) {
 	good, _, err := find("gatherer", asFound)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, spoil := range map[string]func(*scenario){
-		"the name is no word":                            func(v *scenario) { v.Name = "Gatherer 2" },
-		"its story is not told":                          func(v *scenario) { v.About = "It is slow." },
-		"it cannot be run as found":                      func(v *scenario) { delete(v.builds, asFound) },
-		"channels are the problem and something else is": func(v *scenario) { v.Instead = cpuBound },
-		"nobody knows what holds it back":                func(v *scenario) { v.Channels = false },
-		"channels are the problem, and no operation is":  func(v *scenario) { v.Sites = nil },
-		"it leaks, and not by channels":                  func(v *scenario) { v.Leak, v.Channels, v.Instead = true, false, cpuBound },
-		"no answer is right":                             func(v *scenario) { v.Right = nil },
-		"a right remedy is not built: own done":          func(v *scenario) { v.Right = []string{separateDone} },
-		"the doctor knows no such remedy: prayer":        func(v *scenario) { v.builds["prayer"] = v.builds[batch] },
-		"no such operation: give":                        func(v *scenario) { v.Sites = []site{{"give", "main.main"}} },
-		"no such profile: heap":                          func(v *scenario) { v.Ask = []string{"heap"} },
+		"the name is not lower-case words":                    func(v *scenario) { v.Name = "Gatherer 2" },
+		"the description is too short":                        func(v *scenario) { v.About = "It is slow." },
+		"it has no build as found":                            func(v *scenario) { delete(v.builds, asFound) },
+		"both channels and another cause are at fault":        func(v *scenario) { v.Instead = cpuBound },
+		"there is no cause":                                   func(v *scenario) { v.Channels = false },
+		"channels are at fault, but there are no sites":       func(v *scenario) { v.Sites = nil },
+		"it leaks, but channels are not at fault":             func(v *scenario) { v.Leak, v.Channels, v.Instead = true, false, cpuBound },
+		"no remedy is right":                                  func(v *scenario) { v.Right = nil },
+		"a right remedy is not built: separate done channels": func(v *scenario) { v.Right = []string{separateDone} },
+		"unknown remedy: reboot":                              func(v *scenario) { v.builds["reboot"] = v.builds[batch] },
+		"unknown operation: give":                             func(v *scenario) { v.Sites = []site{{"give", "main.main"}} },
+		"unknown profile: heap":                               func(v *scenario) { v.Ask = []string{"heap"} },
 	} {
 		v := good
 		v.builds = maps.Clone(good.builds)
@@ -87,12 +87,12 @@ func TestOrder(t *testing.T) {
 	for i := 1; i < len(scenarios); i++ {
 		a, b := scenarios[i-1], scenarios[i]
 		if a.HeldOut && !b.HeldOut || a.HeldOut == b.HeldOut && a.Name >= b.Name {
-			t.Errorf("%s stands before %s", a.Name, b.Name)
+			t.Errorf("%s is before %s", a.Name, b.Name)
 		}
 	}
 }
 
-// Work is as long as it is said to be: it can be neither left out nor shortened.
+// The compiler can neither remove nor shorten the work.
 func TestGrind(t *testing.T) {
 	seen := map[uint64]bool{}
 	for n := range 1000 {

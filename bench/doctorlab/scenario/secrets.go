@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Generators that nobody reads to the end.
+// Generators whose receiver leaves early.
 var _ = register(scenario{
 	Name: "secrets",
-	About: "A scanner looks through each pushed file for a password, over a generator of lines and one of trimmed " +
-		"lines, and returns at the first that it finds. The goroutines of both generators then wait for ever to send " +
-		"the next line. Beside it, sixty watchers of repositories wait as they should.",
+	About: "A scanner searches each pushed file for a password, with a generator of lines and one of " +
+		"trimmed lines, and returns at the first match. The goroutines of both generators then block " +
+		"forever in a send. In addition, sixty watchers of repositories wait as they should.",
 	HeldOut:  true,
 	Channels: true,
 	Leak:     true,
 	Sites:    []site{{send, "main.generate.func1"}, {send, "main.mapped.func1"}},
 	Right:    []string{cancelWait, buffer},
-	stretches: map[string]stretch{
+	finite: map[string]finiteRun{
 		asFound:    func(s *service, items int) uint64 { return runSecrets(s, items, &secrets{}) },
 		cancelWait: func(s *service, items int) uint64 { return runSecrets(s, items, &secrets{stops: true}) },
-		// Room for all lines: nobody waits, and the channels are collected.
+		// Room for all lines: no send blocks, and the channels are collected.
 		buffer: func(s *service, items int) uint64 { return runSecrets(s, items, &secrets{capacity: pushedLines}) },
 	},
 })
@@ -30,12 +30,12 @@ const (
 	pushPause   = 15 * time.Millisecond
 	pushedLines = 120
 	watchers    = 60
-	lastSecret  = 8000 // files after the first: what is left behind stays below 100 MB
+	lastSecret  = 8000 // files after the first: the leaked memory stays below 100 MB
 )
 
 type secrets struct {
 	capacity int
-	stops    bool // whoever found something ends the generators
+	stops    bool // a match stops the generators
 }
 
 func runSecrets(s *service, items int, scanner *secrets) (digest uint64) {
@@ -56,7 +56,7 @@ func runSecrets(s *service, items int, scanner *secrets) (digest uint64) {
 	return digest
 }
 
-// watch waits for pushes to one repository; today there are none.
+// watch waits for pushes to one repository, which never come.
 func watch(quit <-chan struct{}, pushes <-chan int) {
 	select {
 	case n := <-pushes:
@@ -65,7 +65,7 @@ func watch(quit <-chan struct{}, pushes <-chan int) {
 	}
 }
 
-// pushed is a file; two of three have a secret, as long as there are such files.
+// pushed is a file. Two of three have a secret, up to lastSecret.
 func pushed(n int) []string {
 	lines := make([]string, pushedLines)
 	for i := range lines {
@@ -77,7 +77,7 @@ func pushed(n int) []string {
 	return lines
 }
 
-// scan returns a digest of the first secret in a file, 0 if there is none.
+// scan returns a digest of the first secret in a file, 0 if it has none.
 func (s *secrets) scan(file []string) uint64 {
 	var stop chan struct{}
 	if s.stops {
@@ -95,7 +95,8 @@ func (s *secrets) scan(file []string) uint64 {
 	return 0
 }
 
-// generate sends all items, or until it is stopped; nobody stops it over a nil channel.
+// generate sends all items, or until stop is closed; a nil stop is never
+// closed.
 func generate[T any](stop <-chan struct{}, capacity int, items []T) <-chan T {
 	out := make(chan T, capacity)
 	if stop != nil {
@@ -111,7 +112,7 @@ func generate[T any](stop <-chan struct{}, capacity int, items []T) <-chan T {
 	return out
 }
 
-// mapped sends what f makes of each item, or until it is stopped.
+// mapped sends f of each item, or until stop is closed.
 func mapped[I, O any](stop <-chan struct{}, capacity int, in <-chan I, f func(I) O) <-chan O {
 	out := make(chan O, capacity)
 	if stop != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A service is what each scenario is: it counts its items and shows itself.
+// A service counts the items of a scenario, and serves its profiles.
 type service struct {
 	scenario, remedy string
 	started          time.Time
@@ -21,8 +21,8 @@ type service struct {
 	counters []*counter
 }
 
-// A counter counts the items that one goroutine has done, in a cache line of its
-// own: counting must not become the bottleneck that is looked for.
+// A counter counts the items of one goroutine in its own cache line: counting
+// must not become the bottleneck.
 type counter struct {
 	done atomic.Int64
 	_    [120]byte
@@ -30,7 +30,7 @@ type counter struct {
 
 func (c *counter) add(n int) { c.done.Add(int64(n)) }
 
-// counter returns a new counter of the service's items.
+// counter returns a new counter for items of the service.
 func (s *service) counter() *counter {
 	c := new(counter)
 	s.mu.Lock()
@@ -39,7 +39,7 @@ func (s *service) counter() *counter {
 	return c
 }
 
-// A reading is what /stats answers.
+// A reading is the response of /stats.
 type reading struct {
 	Scenario string  `json:"scenario"`
 	Remedy   string  `json:"remedy"`
@@ -57,12 +57,12 @@ func (s *service) reading() reading {
 	return r
 }
 
-// mutexSample is how many contended mutexes there are for each that the profile
-// samples; services that have it on use 5 to 1000.
+// mutexSample is the mutex profile fraction; services that enable the profile
+// use 5 to 1000.
 const mutexSample = 10
 
-// serve answers requests until the context is done. The goroutines of the scenario
-// are left as they are: the process ends next.
+// serve serves requests until the context is done. It leaves the goroutines of
+// the scenario running, because the process ends next.
 func (s *service) serve(ctx context.Context, listener net.Listener) {
 	runtime.SetMutexProfileFraction(mutexSample)
 	mux := http.NewServeMux()
@@ -73,12 +73,12 @@ func (s *service) serve(ctx context.Context, listener net.Listener) {
 	mux.HandleFunc("/stats", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.reading()) })
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
-	// Serve fails when it is closed, at the end of the process; there is nobody to tell.
+	// Serve returns an error when it is closed, at the end of the process.
 	_ = server.Serve(listener)
 }
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	// The only failure is a client that went away.
+	// It fails only if the client has gone.
 	_ = json.NewEncoder(w).Encode(v)
 }

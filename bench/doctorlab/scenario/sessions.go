@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// A read-write mutex, with writers among the readers. What more locks give is measured
-// by BenchmarkInstead.
+// A read-write mutex with writers among the readers. BenchmarkInstead measures
+// the gain of more locks.
 var _ = register(scenario{
 	Name: "sessions",
-	About: "Sixteen workers take requests from a channel and look sixteen sessions up for each in one map under one " +
-		"RWMutex. One lookup of four renews the session and signs it anew while it holds the lock alone: all wait for " +
-		"the lock. The channel of requests carries little.",
+	About: "Sixteen workers receive requests from a channel and look up sixteen sessions for each in one " +
+		"map under one RWMutex. Every fourth lookup renews the session and signs it under the write " +
+		"lock: all workers wait for the lock. The channel of requests carries little.",
 	HeldOut: true,
 	Instead: syncMutex,
-	Right:   []string{nothing},
-	stretches: map[string]stretch{
+	Right:   []string{noChange},
+	finite: map[string]finiteRun{
 		asFound:       func(s *service, items int) uint64 { return runSessions(s, items, 1, 16, 32) },
 		buffer:        func(s *service, items int) uint64 { return runSessions(s, items, 1, 16, 4096) },
 		moreReceivers: func(s *service, items int) uint64 { return runSessions(s, items, 1, 64, 32) },
@@ -34,7 +34,7 @@ type session struct {
 	token   uint64
 }
 
-// A stripe is a part of all sessions, with a lock of its own. As found there is one.
+// A stripe is a part of all sessions with its own lock. As found there is one.
 type stripe struct {
 	mu  sync.RWMutex
 	all map[string]*session
@@ -81,14 +81,14 @@ func (s *sessions) work(done *counter) {
 	}
 }
 
-// visit looks a session up, and renews it if it is to.
+// visit looks up a session, and renews some.
 func (s *sessions) visit(of *stripe, id string, renew bool) {
 	if renew {
 		of.renew(id)
 		return
 	}
 	if user, ok := of.user(id); ok {
-		sink(grind(uint64(len(user)), 50)) // what the request is about
+		sink(grind(uint64(len(user)), 50)) // the work of the request
 	}
 }
 
@@ -102,7 +102,7 @@ func (t *stripe) user(id string) (string, bool) {
 	return found.user, true
 }
 
-// renew signs under the lock, where it need not.
+// renew signs under the lock, which is unnecessary.
 func (t *stripe) renew(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

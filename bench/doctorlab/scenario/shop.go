@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Nothing is wrong.
+// A healthy server.
 var _ = register(scenario{
 	Name: "shop",
-	About: "A web shop answers searches over HTTP: it sorts a thousand articles and encodes the best as JSON. " +
-		"It logs over a channel, as it should. Four clients keep it busy.",
+	About: "A web shop serves searches over HTTP: it sorts a thousand articles and encodes the best as " +
+		"JSON. It logs over a channel, as it should. Four clients keep it busy.",
 	Instead: cpuBound,
-	Right:   []string{nothing},
+	Right:   []string{noChange},
 	builds: map[string]build{
 		asFound: func(s *service) { startShop(s, 64) },
 		buffer:  func(s *service) { startShop(s, 4096) },
@@ -59,7 +59,7 @@ func startShop(s *service, capacity int) {
 	}
 }
 
-// search answers with the ten articles that fit the query best.
+// search responds with the ten best matches.
 func (s *shop) search(w http.ResponseWriter, r *http.Request) {
 	found := slices.Clone(s.articles[:])
 	for i := range found {
@@ -82,7 +82,7 @@ func (s *shop) write() {
 	}
 }
 
-// buy is a client: it asks and reads the answer, again and again.
+// buy is a client that sends requests in a loop.
 func buy(url string, done *counter) {
 	for n := 0; ; n++ {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, fmt.Sprintf("%s?q=%d", url, n), nil)

@@ -1,10 +1,10 @@
 package main
 
-// A line of stages that each do little.
+// A pipeline whose stages do little work.
 var _ = register(scenario{
 	Name: "unbuffered-stages",
-	About: "Records go through four stages joined by channels without buffer. Each stage does a tenth of a " +
-		"microsecond of work and then waits for both neighbours.",
+	About: "Records go through four stages connected by unbuffered channels. Each stage works for a tenth " +
+		"of a microsecond and then waits for both neighbors.",
 	Channels: true,
 	Sites: []site{
 		{send, "main.(*stages).parse"}, {receive, "main.(*stages).enrich"}, {send, "main.(*stages).enrich"},
@@ -22,7 +22,7 @@ var _ = register(scenario{
 
 const stagesBatch = 64
 
-// A record is what goes through the stages.
+// A record goes through the stages.
 type record struct {
 	id, tenant, hash uint64
 }
@@ -76,8 +76,8 @@ func (p *stages) tally(done *counter) {
 	}
 }
 
-// stagesFused does the work of all stages in one goroutine for each processor's
-// half of the records.
+// stagesFused runs all stages in one goroutine per processor, each for its part
+// of the records.
 func stagesFused(s *service) {
 	forever(2, func(i int) {
 		done := s.counter()
@@ -91,8 +91,8 @@ func stagesFused(s *service) {
 	})
 }
 
-// stagesInBatches hands slices of records from stage to stage; a slice belongs to
-// the stage that received it.
+// stagesInBatches sends slices of records between stages; the receiving stage
+// owns a slice.
 func stagesInBatches(s *service) {
 	toEnrich, toFilter, toTally := make(chan []record, 4), make(chan []record, 4), make(chan []record, 4)
 	go func() {

@@ -2,14 +2,14 @@ package main
 
 import "time"
 
-// Nothing to do.
+// An idle pool.
 var _ = register(scenario{
 	Name: "standby",
-	About: "64 workers wait for jobs, of which there are a hundred a second. All of them wait all the time, as " +
-		"they should: the block profile is huge, and nothing is wrong.",
+	About: "64 workers wait for a hundred jobs per second. They wait nearly all the time, as they should: " +
+		"the block profile is huge although nothing is wrong.",
 	Instead: idle,
 	Ask:     []string{"block"},
-	Right:   []string{nothing},
+	Right:   []string{noChange},
 	builds: map[string]build{
 		asFound: func(s *service) { startStandby(s, 0) },
 		buffer:  func(s *service) { startStandby(s, 1024) },

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// A channel for each item.
+// A channel per item.
 var _ = register(scenario{
 	Name: "statements",
-	About: "A bank's importer parses statement lines on four workers and must book them in order: each line gets a " +
-		"channel of its own for the result, and these channels are read in order. That is four hand-overs and an " +
-		"allocation for half a microsecond of parsing.",
+	About: "A bank's importer parses statement lines on four workers and must book them in order: each " +
+		"line gets its own channel for the result, and these channels are read in order. That is four " +
+		"transfers and an allocation for half a microsecond of parsing.",
 	HeldOut:  true,
 	Channels: true,
 	Sites: []site{
@@ -20,7 +20,7 @@ var _ = register(scenario{
 		{receive, "main.inOrder.func1"}, {send, "main.statementLines.func1"},
 	},
 	Right: []string{batch},
-	stretches: map[string]stretch{
+	finite: map[string]finiteRun{
 		asFound: func(s *service, items int) uint64 { return runStatements(s, items, 4) },
 		buffer:  func(s *service, items int) uint64 { return runStatements(s, items, 1024) },
 		batch:   statementsInBatches,
@@ -32,7 +32,7 @@ const (
 	statementBatch   = 64
 )
 
-// A booking is a line that was understood.
+// A booking is a parsed line.
 type booking struct {
 	account string
 	cents   int64
@@ -40,10 +40,10 @@ type booking struct {
 	ok      bool
 }
 
-// A ledgerBook is what the bookings are for.
+// A ledgerBook records the bookings.
 type ledgerBook struct {
 	balance map[string]int64
-	digest  uint64 // differs if the order does
+	digest  uint64 // depends on the order
 	done    *counter
 }
 
@@ -102,14 +102,14 @@ func parseStatement(line string) booking {
 	return booking{account: account, cents: int64(value * 100), check: h.Sum64(), ok: ok && err == nil && rest != ""}
 }
 
-// A task is an item and where its result is to go.
+// A task is an item and the channel of its result.
 type task[I, O any] struct {
 	item   I
 	result chan O
 }
 
-// inOrder applies f to items on several workers; the results come in the order of
-// the items.
+// inOrder applies f to items on several workers and returns the results in
+// order.
 func inOrder[I, O any](items <-chan I, capacity int, f func(I) O) <-chan O {
 	tasks := make(chan task[I, O], capacity)
 	results := make(chan chan O, capacity)
@@ -140,7 +140,7 @@ func inOrder[I, O any](items <-chan I, capacity int, f func(I) O) <-chan O {
 	return out
 }
 
-// statementsInBatches parses and books the lines by the page.
+// statementsInBatches parses and books pages of lines.
 func statementsInBatches(s *service, items int) uint64 {
 	pages := make(chan []string, 4)
 	go func() {

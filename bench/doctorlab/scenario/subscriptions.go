@@ -2,11 +2,11 @@ package main
 
 import "time"
 
-// Goroutines that wait for a close that never comes.
+// A goroutine leak in a receive: the close is missing.
 var _ = register(scenario{
 	Name: "subscriptions",
-	About: "Each client that comes gets a channel and a goroutine that ranges over it. When the client goes, it is " +
-		"taken out of the table, and nobody closes the channel: the goroutine stays for ever.",
+	About: "Each client gets a channel and a goroutine that ranges over it. When the client leaves, it is " +
+		"removed from the table but its channel is never closed: the goroutine blocks forever.",
 	Channels: true,
 	Leak:     true,
 	Sites:    []site{{receive, "main.(*subscription).deliver"}},
@@ -17,7 +17,7 @@ var _ = register(scenario{
 	},
 })
 
-// How often a client comes, and for how many others it stays.
+// The rate of new clients, and their lifetime in clients.
 const (
 	clientPause = 15 * time.Millisecond
 	clientStay  = 10

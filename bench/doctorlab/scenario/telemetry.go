@@ -8,11 +8,12 @@ import (
 	"sync"
 )
 
-// Counters that a whole service sends to one goroutine.
+// Metrics of a whole service, sent to one goroutine.
 var _ = register(scenario{
 	Name: "telemetry",
-	About: "Twelve handlers of an API parse a path, find its route and answer. Each reports four metrics of every " +
-		"request to one goroutine that adds them up, over one channel: they stand in line for it longer than they work.",
+	About: "Twelve handlers of an API parse a path, find its route and respond. Each sends four metrics " +
+		"per request over one channel to one goroutine that aggregates them: the handlers wait for the " +
+		"channel longer than they work.",
 	HeldOut:  true,
 	Channels: true,
 	Sites: []site{
@@ -20,7 +21,7 @@ var _ = register(scenario{
 		{receive, "main.(*telemetry).aggregate"},
 	},
 	Right: []string{batch},
-	stretches: map[string]stretch{
+	finite: map[string]finiteRun{
 		asFound: func(s *service, items int) uint64 { return runTelemetry(s, items, newTelemetry(1, 256)) },
 		buffer:  func(s *service, items int) uint64 { return runTelemetry(s, items, newTelemetry(1, 16384)) },
 		shard:   func(s *service, items int) uint64 { return runTelemetry(s, items, newTelemetry(4, 256)) },
@@ -33,16 +34,16 @@ var _ = register(scenario{
 
 const (
 	apiHandlers = 12
-	metricBatch = 64 // metrics, of 16 requests
+	metricBatch = 64 // metrics of 16 requests
 )
 
-// A metric is what a handler tells of itself.
+// A metric is a measurement of a handler.
 type metric struct {
 	name  string
 	value uint64
 }
 
-// metricSums are what dashboards are made of.
+// metricSums are aggregated metrics.
 type metricSums map[string]uint64
 
 func (m metricSums) digest() (sum uint64) {
@@ -52,21 +53,21 @@ func (m metricSums) digest() (sum uint64) {
 	return sum
 }
 
-// A metricSink is where the handlers' metrics end.
+// A metricSink aggregates the metrics of all handlers.
 type metricSink interface {
 	start()                      // before all handlers
-	reporter(handler int) report // one for each handler
+	reporter(handler int) report // one per handler
 	finish() metricSums          // after all handlers
 }
 
-// A report is how one handler hands metrics over.
+// A report sends the metrics of one handler.
 type report interface {
 	count(name string, n uint64)
 	observe(name string, value uint64)
 	flush()
 }
 
-// runTelemetry serves requests until there were as many as asked for.
+// runTelemetry serves the given number of requests.
 func runTelemetry(s *service, items int, sink metricSink) uint64 {
 	sink.start()
 	var handlers sync.WaitGroup
@@ -78,7 +79,7 @@ func runTelemetry(s *service, items int, sink metricSink) uint64 {
 	return sink.finish().digest()
 }
 
-// An api answers requests, in one goroutine.
+// An api serves requests in one goroutine.
 type api struct {
 	routes  map[string]func(id uint64) []byte
 	metrics report
@@ -122,11 +123,11 @@ func checksumOf(body []byte) uint64 {
 	return h.Sum64()
 }
 
-// A telemetry takes metrics one by one; with several lanes, each handler keeps to
+// A telemetry receives single metrics; with several lanes, each handler uses
 // one of them.
 type telemetry struct {
 	lanes []chan metric
-	in    chan metric // of a reporter, its lane
+	in    chan metric // the lane of a reporter
 	sums  []metricSums
 	ended sync.WaitGroup
 }
@@ -176,7 +177,7 @@ func (t *telemetry) observe(name string, value uint64) { t.submit(metric{name, v
 func (t *telemetry) submit(m metric)                   { t.in <- m }
 func (t *telemetry) flush()                            {}
 
-// metricBatches takes metrics in slices, one for the metrics of some requests.
+// metricBatches receives slices of metrics, one per several requests.
 type metricBatches struct {
 	in    chan []metric
 	sums  metricSums
@@ -201,7 +202,7 @@ func (b *metricBatches) finish() metricSums {
 
 func (b *metricBatches) reporter(int) report { return &metricBuffer{to: b.in} }
 
-// A metricBuffer is a handler's own.
+// A metricBuffer belongs to one handler.
 type metricBuffer struct {
 	to      chan<- []metric
 	pending []metric
@@ -222,7 +223,7 @@ func (b *metricBuffer) flush() {
 	b.pending = make([]metric, 0, metricBatch)
 }
 
-// lockedMetrics has no goroutine: handlers add up under a mutex.
+// lockedMetrics has no goroutine: handlers aggregate under a mutex.
 type lockedMetrics struct {
 	mu   sync.Mutex
 	sums metricSums

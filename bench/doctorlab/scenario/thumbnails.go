@@ -6,13 +6,13 @@ import (
 	"image/jpeg"
 )
 
-// Three stages with enough to do.
+// Three stages with enough work.
 var _ = register(scenario{
 	Name: "thumbnails",
-	About: "Pictures are decoded, made smaller and encoded by three stages of several goroutines, joined by short " +
-		"channels. Each stage computes for a good part of a millisecond: the processors are the limit.",
+	About: "Three stages of several goroutines decode, shrink and encode pictures, connected by short " +
+		"channels. Each stage computes for a good part of a millisecond: CPU is the limit.",
 	Instead: cpuBound,
-	Right:   []string{nothing},
+	Right:   []string{noChange},
 	builds: map[string]build{
 		asFound: func(s *service) { startThumbnails(s, 2) },
 		buffer:  func(s *service) { startThumbnails(s, 256) },
@@ -21,7 +21,7 @@ var _ = register(scenario{
 
 const (
 	pictureSize = 128 // pixels on each side
-	stageWidth  = 3   // goroutines in each stage
+	stageWidth  = 3   // goroutines per stage
 )
 
 type thumbnails struct {
@@ -62,7 +62,7 @@ func (t *thumbnails) decode() {
 	}
 }
 
-// shrink makes each four by four pixels one.
+// shrink averages each block of four by four pixels.
 func (t *thumbnails) shrink() {
 	for picture := range t.decoded {
 		small := image.NewGray(image.Rect(0, 0, pictureSize/4, pictureSize/4))

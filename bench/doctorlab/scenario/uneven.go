@@ -2,11 +2,11 @@ package main
 
 import "math/rand/v2"
 
-// Two stages with work of changing length.
+// Two stages with varying work.
 var _ = register(scenario{
 	Name: "uneven-stages",
-	About: "Two stages of equal mean work but uneven times are joined by a channel without buffer: whoever is " +
-		"quicker waits for the other. A fifth of the processors is idle although there is work.",
+	About: "Two stages of equal mean work but varying times are connected by an unbuffered channel, so the " +
+		"faster one waits for the other. A fifth of the processors is idle although there is work.",
 	Channels: true,
 	Sites:    []site{{send, "main.(*uneven).render"}, {receive, "main.(*uneven).ship"}},
 	Ask:      []string{"trace"},
@@ -33,8 +33,8 @@ func startUneven(s *service, capacity int) {
 	go u.ship(s.counter())
 }
 
-// steps is how much work an item is in a stage: from nothing to much, as sizes of
-// pages are.
+// steps is the work for an item in a stage, which varies as widely as the sizes
+// of pages.
 func steps(rng *rand.Rand) int { return int(unevenSteps * rng.ExpFloat64()) }
 
 func (u *uneven) render() {

@@ -9,8 +9,8 @@ import (
 // One receiver that waits for another service.
 var _ = register(scenario{
 	Name: "slow-upload",
-	About: "Four sources fill a queue that one uploader empties: it writes each item to a store over TCP and waits " +
-		"a millisecond for the answer. Nobody computes; everybody waits for the store.",
+	About: "Four sources fill a queue that one uploader drains: it writes each item to a store over TCP " +
+		"and waits a millisecond for the response. CPU is idle; everything waits for the store.",
 	Instead: downstreamIO,
 	Sites:   []site{{send, "main.(*uploader).source"}, {receive, "main.(*uploader).upload"}},
 	Ask:     []string{"trace"},
@@ -72,8 +72,7 @@ func (u *uploader) upload(done *counter) {
 	}
 }
 
-// store answers each item, on each connection, after its time. It stands for
-// another machine.
+// store responds to each item after a delay. It represents another machine.
 func store(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()

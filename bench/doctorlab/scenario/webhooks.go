@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// A collector that was told to hurry. What it gives to tell it otherwise is measured by
-// BenchmarkInstead.
+// Garbage collection with a low GOGC. BenchmarkInstead measures the gain of the
+// default.
 var _ = register(scenario{
 	Name: "webhooks",
-	About: "Four workers take deliveries from a channel, decode their JSON and keep the last ten thousand for who " +
-		"asks. Somebody set GOGC to 8 when memory was short: the collector marks all of them again and again, and takes " +
-		"most of the processors. The channel has next to no part in it.",
+	About: "Four workers receive deliveries from a channel, decode their JSON and keep the latest ten " +
+		"thousand. GOGC was set to 8 when memory was short: garbage collection marks all of them over " +
+		"and over, and takes most of the processors. The channel has almost no part in it.",
 	HeldOut: true,
 	Instead: garbageCollection,
-	Right:   []string{nothing},
-	stretches: map[string]stretch{
+	Right:   []string{noChange},
+	finite: map[string]finiteRun{
 		asFound:       func(s *service, items int) uint64 { return runWebhooks(s, items, webhookGC, 4, 32) },
 		buffer:        func(s *service, items int) uint64 { return runWebhooks(s, items, webhookGC, 4, 4096) },
 		moreReceivers: func(s *service, items int) uint64 { return runWebhooks(s, items, webhookGC, 16, 32) },
@@ -25,15 +25,15 @@ var _ = register(scenario{
 })
 
 const (
-	webhookGC   = 8 // percent of the heap that is in use
+	webhookGC   = 8 // percent of the live heap
 	usualGC     = 100
 	webhookKept = 10_000
 )
 
-// A delivery is what a webhook was sent: anything.
+// A delivery is the JSON of a webhook.
 type delivery map[string]any
 
-// digest is of the part that all deliveries have.
+// digest covers the fields that all deliveries have.
 func (d delivery) digest() uint64 {
 	id, _ := d["id"].(string)
 	lines, _ := d["lines"].([]any)

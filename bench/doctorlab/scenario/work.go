@@ -14,8 +14,8 @@ func grind(seed uint64, n int) uint64 {
 	return x
 }
 
-// results is where sink would put what grind returned, were it ever 0: the
-// compiler cannot know that, and leaves the work in.
+// results is where sink would store a 0 from grind. The compiler cannot know
+// that grind never returns 0, and keeps the work.
 var results atomic.Uint64
 
 func sink(x uint64) {
@@ -24,7 +24,7 @@ func sink(x uint64) {
 	}
 }
 
-// forever starts n goroutines of f, each with its number.
+// forever starts n goroutines of f, each with its index.
 func forever(n int, f func(i int)) {
 	for i := range n {
 		go f(i)

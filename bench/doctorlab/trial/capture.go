@@ -16,16 +16,17 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// How a fixture is captured: small, and with enough samples to tell shares by.
+// A fixture is small, but has enough samples for shares.
 const (
 	captureSeconds = 4
 	captureWarmUp  = time.Second
-	blockRate      = "10000" // ns waited for each sample of the block profile, where there is one
+	blockRate      = "10000" // ns of waiting per sample of the block profile, if enabled
 )
 
-// capture measures the remedies of a scenario, runs it as found, lets the doctor save
-// what it shows of itself in a folder of root with the scenario's name, and writes the
-// truth beside it. A fixture that was there before is replaced only when all of that is done.
+// capture measures the remedies of a scenario, runs it as found, saves the
+// profiles that the doctor reads in a folder of root with the scenario's name,
+// and writes the truth beside them. It replaces an existing fixture only at the
+// end.
 func capture(ctx context.Context, w io.Writer, programs programs, p scenario, root string, rounds int) error {
 	rate, gains, err := measure(ctx, programs.scenario, p.Name, p.Remedies, rounds)
 	if err != nil {
@@ -40,7 +41,7 @@ func capture(ctx context.Context, w io.Writer, programs programs, p scenario, ro
 		return err
 	}
 	defer os.RemoveAll(fresh)
-	if err := shoot(ctx, programs, p, fresh); err != nil {
+	if err := record(ctx, programs, p, fresh); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	if err := t.write(fresh); err != nil {
@@ -60,8 +61,8 @@ func capture(ctx context.Context, w io.Writer, programs programs, p scenario, ro
 	return nil
 }
 
-// shoot runs the scenario and saves what it shows.
-func shoot(ctx context.Context, programs programs, p scenario, dir string) error {
+// record runs the scenario and saves its profiles.
+func record(ctx context.Context, programs programs, p scenario, dir string) error {
 	var flags []string
 	if slices.Contains(p.Ask, askBlock) {
 		flags = append(flags, "-block", blockRate)
@@ -77,10 +78,10 @@ func shoot(ctx context.Context, programs programs, p scenario, dir string) error
 	if err := save(ctx, programs.doctor, running, dir, p.Ask); err != nil {
 		return err
 	}
-	return errors.Join(forgetPaths(dir), tooLarge(dir))
+	return errors.Join(stripPaths(dir), tooLarge(dir))
 }
 
-// summary is a line about the remedies.
+// summary summarizes the gains of remedies in a line.
 func summary(t *Truth) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.0f items/s", t.Rate)
@@ -90,22 +91,22 @@ func summary(t *Truth) string {
 	return b.String()
 }
 
-// forgetPaths takes the path of the program out of all profiles in dir: where it
-// was built is nobody's business, and makes fixtures differ.
-func forgetPaths(dir string) error {
+// stripPaths removes the path of the program from all profiles in dir: it is
+// private, and makes fixtures differ.
+func stripPaths(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.pprof"))
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := forgetPath(name); err != nil {
+		if err := stripPath(name); err != nil {
 			return fmt.Errorf("%s: %w", filepath.Base(name), err)
 		}
 	}
 	return nil
 }
 
-func forgetPath(name string) error {
+func stripPath(name string) error {
 	in, err := os.Open(name)
 	if err != nil {
 		return err
@@ -125,7 +126,8 @@ func forgetPath(name string) error {
 	return errors.Join(parsed.Write(out), out.Close())
 }
 
-// maxFixture is the largest fixture, in bytes: they are kept in the repository.
+// maxFixture is the size limit of a fixture in bytes, because fixtures are in
+// the repository.
 const maxFixture = 1 << 20
 
 func tooLarge(dir string) error {
@@ -141,7 +143,7 @@ func tooLarge(dir string) error {
 		return err
 	})
 	if err == nil && size > maxFixture {
-		err = fmt.Errorf("it has %d kB, and a fixture may have %d", size>>10, maxFixture>>10)
+		err = fmt.Errorf("fixture of %d kB is too large (want at most %d)", size>>10, maxFixture>>10)
 	}
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A fixture is made anew in place of the old one, and the doctor reads it. The scenario
-// is one that needs little CPU.
+// Capture replaces a fixture, which the doctor can read. The scenario needs
+// little CPU.
 func TestCapture(t *testing.T) {
 	root := t.TempDir()
 	old := filepath.Join(root, "standby", "old")
@@ -25,7 +25,7 @@ func TestCapture(t *testing.T) {
 		t.Fatalf("status %d, %s%s", status, stdout, stderr)
 	}
 	if _, err := os.Stat(old); err == nil {
-		t.Error("what was in the old fixture is in the new one")
+		t.Error("the new fixture has files of the old one")
 	}
 	dirs, err := fixtures(root)
 	if err != nil || len(dirs) != 1 || dirs[0] != filepath.Join(root, "standby") {
@@ -40,12 +40,12 @@ func TestCapture(t *testing.T) {
 		t.Errorf("the doctor says %+v, %v", o, err)
 	}
 	if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {
-		t.Errorf("there is more than the fixture: %v, %v", entries, err)
+		t.Errorf("unexpected files besides the fixture: %v, %v", entries, err)
 	}
 }
 
-// An old fixture stays when there is no new one.
-func TestCaptureInVain(t *testing.T) {
+// A failed capture keeps the old fixture.
+func TestFailedCapture(t *testing.T) {
 	root := t.TempDir()
 	old := filepath.Join(root, "standby", "old")
 	if err := os.MkdirAll(old, 0o755); err != nil {
@@ -61,10 +61,10 @@ func TestCaptureInVain(t *testing.T) {
 	}
 }
 
-func TestForgetPaths(t *testing.T) {
+func TestStripPaths(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "cpu.pprof")
-	m := &profile.Mapping{ID: 1, File: "/home/somebody/scenario.exe"}
+	m := &profile.Mapping{ID: 1, File: "/home/user/scenario.exe"}
 	out, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
@@ -76,22 +76,22 @@ func TestForgetPaths(t *testing.T) {
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := forgetPaths(dir); err != nil {
+	if err := stripPaths(dir); err != nil {
 		t.Fatal(err)
 	}
-	if got := strange(t, name); len(got) != 0 {
-		t.Errorf("it still has %q", got)
+	if got := absolutePaths(t, name); len(got) != 0 {
+		t.Errorf("paths %q remain", got)
 	}
 	if err := os.WriteFile(name, []byte("no profile"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := forgetPaths(dir); err == nil || !strings.Contains(err.Error(), "cpu.pprof: ") {
-		t.Errorf("what is no profile: %v", err)
+	if err := stripPaths(dir); err == nil || !strings.Contains(err.Error(), "cpu.pprof: ") {
+		t.Errorf("invalid profile: %v", err)
 	}
 }
 
-// strange returns the absolute paths in the profile of that name.
-func strange(t *testing.T, name string) (paths []string) {
+// absolutePaths returns the absolute paths in the named profile.
+func absolutePaths(t *testing.T, name string) (paths []string) {
 	t.Helper()
 	in, err := os.Open(name)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestTooLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := tooLarge(dir); err == nil || !strings.Contains(err.Error(), "it has 1024 kB") {
+	if err := tooLarge(dir); err == nil || !strings.Contains(err.Error(), "fixture of 1024 kB is too large") {
 		t.Error(err)
 	}
 }

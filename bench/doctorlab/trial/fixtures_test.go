@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// programsDir is where TestMain lets programs be built.
+// programsDir is the folder of built programs.
 var programsDir string
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// built builds both programs, once.
+// built builds both programs once.
 var built = sync.OnceValues(func() (p programs, err error) {
 	ctx := context.Background()
 	if p.scenario, err = buildScenarios(ctx, programsDir); err != nil {
@@ -41,7 +41,7 @@ var built = sync.OnceValues(func() (p programs, err error) {
 	return p, err
 })
 
-// scenariosOf returns the programs and what the scenarios' one says of its scenarios.
+// scenariosOf returns the programs and all scenarios.
 func scenariosOf(t *testing.T) (programs, []scenario) {
 	t.Helper()
 	programs, err := built()
@@ -55,8 +55,8 @@ func scenariosOf(t *testing.T) (programs, []scenario) {
 	return programs, all
 }
 
-// A fixture says the same as its scenario does today, and its figures bear the right
-// answers out; there is one for every scenario.
+// Each scenario has a fixture with the same description, whose figures support
+// the right answers.
 func TestFixturesAreTrue(t *testing.T) {
 	_, all := scenariosOf(t)
 	for _, p := range all {
@@ -72,7 +72,7 @@ func TestFixturesAreTrue(t *testing.T) {
 			t.Error(err)
 		}
 		if len(truth.Gains) != len(p.Remedies) || truth.Date == "" || truth.Machine.Go == "" {
-			t.Errorf("%s: the truth is not whole: %+v", p.Name, truth)
+			t.Errorf("%s: incomplete truth: %+v", p.Name, truth)
 		}
 	}
 	if dirs, err := fixtures("testdata"); err != nil || len(dirs) != len(all) {
@@ -80,11 +80,11 @@ func TestFixturesAreTrue(t *testing.T) {
 	}
 }
 
-// maxFixtures is how much all fixtures may add to the repository, in bytes.
+// maxFixtures is the size limit of all fixtures in bytes.
 const maxFixtures = 6 << 20
 
-// What is kept is about the scenarios and not about who made it.
-func TestFixturesTellNothingElse(t *testing.T) {
+// Fixtures contain nothing about the machine or user that captured them.
+func TestFixturesArePrivate(t *testing.T) {
 	size := 0
 	err := filepath.WalkDir("testdata", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -96,7 +96,7 @@ func TestFixturesTellNothingElse(t *testing.T) {
 		}
 		size += len(data)
 		if filepath.Ext(name) == ".pprof" {
-			for _, path := range strange(t, name) {
+			for _, path := range absolutePaths(t, name) {
 				t.Errorf("%s has %q", name, path)
 			}
 		}
@@ -109,11 +109,11 @@ func TestFixturesTellNothingElse(t *testing.T) {
 		t.Error(err)
 	}
 	if size > maxFixtures {
-		t.Errorf("the fixtures have %d kB, and may have %d", size>>10, maxFixtures>>10)
+		t.Errorf("fixtures of %d kB (want at most %d)", size>>10, maxFixtures>>10)
 	}
 }
 
-// private returns beginnings of paths of machines that are in data, packed or not.
+// private returns prefixes of local paths in data, compressed or not.
 func private(t *testing.T, data []byte) (found []string) {
 	t.Helper()
 	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
@@ -136,26 +136,26 @@ func private(t *testing.T, data []byte) (found []string) {
 func TestPrivate(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	if _, err := io.Copy(w, strings.NewReader("main.go at /home/somebody/main.go")); err != nil {
+	if _, err := io.Copy(w, strings.NewReader("main.go at /home/user/main.go")); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, data := range [][]byte{packed.Bytes(), []byte("/home/somebody")} {
+	for _, data := range [][]byte{packed.Bytes(), []byte("/home/user")} {
 		if got := private(t, data); len(got) != 1 || got[0] != "/home/" {
 			t.Errorf("%q of %.20q", got, data)
 		}
 	}
 	if got := private(t, []byte("github.com/sluice-go/sluice/main.go runtime/chan.go")); len(got) != 0 {
-		t.Errorf("%q of what is public", got)
+		t.Errorf("%q in public paths", got)
 	}
 }
 
-// The rules have not become worse on what they were tuned on, and every fixture was
-// scored. The score of the held-out set is printed and asserts nothing: a test that
-// must pass would be tuned for, and then nothing is held out any more. The command's
-// exit status has the bars of both.
+// The rules reach the bar of the tuning set, and every fixture is scored. The
+// score of the held-out set is only printed: a test that must pass would lead
+// to tuning, and then nothing is held out. The command's exit status covers
+// both sets.
 func TestScore(t *testing.T) {
 	programs, all := scenariosOf(t)
 	var out bytes.Buffer

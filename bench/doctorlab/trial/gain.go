@@ -10,17 +10,16 @@ import (
 // asFound is the scenario without a remedy.
 const asFound = "none"
 
-// How gains are measured: each round runs the scenario as found and with every
-// remedy, one after the other, so that a neighbour who takes the machine for a
-// while takes it from all of them.
+// Each round runs the scenario as found and with every remedy, one after the
+// other, so that other load on the machine affects all of them.
 const (
 	warmUp      = 300 * time.Millisecond
 	rateWindow  = time.Second
 	usualRounds = 5
 )
 
-// A Gain is by what a remedy multiplied the items per second: the median over
-// rounds of its rate over the rate as found in the same round, and the extremes.
+// A Gain is the factor in items per second: the median and the extremes, over
+// rounds, of the rate with a remedy over the rate as found in the same round.
 type Gain struct {
 	Remedy string  `json:"remedy"`
 	Median float64 `json:"median"`
@@ -29,10 +28,10 @@ type Gain struct {
 	Rounds int     `json:"rounds"`
 }
 
-// Rates is what one round measured, in items per second, by remedy.
+// rates are the items per second of one round, by remedy.
 type rates map[string]float64
 
-// measure runs the scenario as found and with the remedies, in turns.
+// measure runs the scenario as found and with each remedy, in rounds.
 func measure(ctx context.Context, program, name string, remedies []string, rounds int) (base float64, gains []Gain, err error) {
 	var all []rates
 	for range rounds {
@@ -62,8 +61,7 @@ func measureOnce(ctx context.Context, program, name, remedy string) (float64, er
 	return p.rate(ctx, rateWindow)
 }
 
-// compare returns the median rate as found, and the gain of each remedy, the
-// largest first.
+// compare returns the median rate as found, and the gains in descending order.
 func compare(all []rates, remedies []string) (base float64, gains []Gain) {
 	var found []float64
 	for _, round := range all {
@@ -88,7 +86,7 @@ func compare(all []rates, remedies []string) (base float64, gains []Gain) {
 	return median(found), gains
 }
 
-// median of at least one value.
+// median returns the median of at least one value.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

@@ -25,8 +25,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// A gain is a ratio within one round: a machine that is half as fast in one round
-// changes no gain.
+// Gains are ratios within a round: a round at half the speed changes no gain.
 func TestGainsAreWithinRounds(t *testing.T) {
 	base, gains := compare([]rates{
 		{asFound: 100, "buffer": 200, "batch": 300},

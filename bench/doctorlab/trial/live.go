@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// tryLive runs a scenario as found, asks the doctor about its address, applies the
-// remedy that it names, and measures what that gives.
+// tryLive runs a scenario as found, diagnoses it live, applies the first
+// remedy, and measures its gain.
 func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, rounds int) error {
 	o, err := consult(ctx, built, p)
 	if err != nil {
@@ -18,7 +18,7 @@ func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, round
 	best := o.best()
 	fmt.Fprintf(w, "%s: %s\n", p.Name, o.Answer)
 	if o.withheld() {
-		return nil // no answer is not a wrong one
+		return nil // no answer is not a wrong answer
 	}
 	if slices.Contains(p.Remedies, best.Name) {
 		if _, t.Gains, err = measure(ctx, built.scenario, p.Name, []string{best.Name}, rounds); err != nil {
@@ -33,8 +33,8 @@ func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, round
 	return nil
 }
 
-// consult asks the doctor about a scenario that runs as found.
-func consult(ctx context.Context, built programs, p scenario) (*opinion, error) {
+// consult diagnoses a scenario that runs as found.
+func consult(ctx context.Context, built programs, p scenario) (*diagnosis, error) {
 	running, err := start(ctx, built.scenario, p.Name, asFound)
 	if err != nil {
 		return nil, err

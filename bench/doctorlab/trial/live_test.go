@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// From a scenario's address to the remedy, and to what the remedy gives. What is
-// asserted are answers: whether channels are the problem, where, and what to do.
-// Gains hang on how busy the machine is: they are printed beside the prediction,
-// and -live measures them with more rounds. The scenarios are those whose answers stay
-// the same beside a neighbour who takes both processors; beside more of them there may
-// be none, which the doctor must say then, and why.
+// TestLive covers the path from an address to a remedy and its gain. It asserts
+// the answers: whether channels are the problem, where, and what to do. Gains
+// depend on other load, so they are only printed; -live measures them with more
+// rounds. The answers of these scenarios are stable with another busy process
+// on both processors; with more of them there may be no answer, which the
+// doctor must then explain.
 func TestLive(t *testing.T) {
 	names := []string{"unbuffered-stages", "poller", "slow-upload"}
 	if testing.Short() {
@@ -22,7 +22,7 @@ func TestLive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			i := slices.IndexFunc(all, func(p scenario) bool { return p.Name == name })
 			if i < 0 {
-				t.Fatal("there is no such scenario")
+				t.Fatal("unknown scenario")
 			}
 			var out bytes.Buffer
 			if err := tryLive(t.Context(), &out, programs, all[i], 1); err != nil {

@@ -1,26 +1,26 @@
-// Trial tries the doctor on scenarios whose illness is known.
+// Trial evaluates the doctor on scenarios with known bottlenecks.
 //
 //	go run ./bench/doctorlab/trial -score bench/doctorlab/trial/testdata
 //	go run ./bench/doctorlab/trial -live ledger
 //	go run ./bench/doctorlab/trial -measure all -rounds 5
 //	go run ./bench/doctorlab/trial -capture ledger,pump -o bench/doctorlab/trial/testdata
 //
-// -score asks the doctor about fixtures, which are what scenarios have shown of
-// themselves and the right answers beside it, and prints how many of its answers
-// are right, against a bar for each question. It keeps apart those that rules may be tuned on and those that they
-// may not. -live does the same with a scenario that runs: it asks the doctor about it,
-// applies the remedy that is named, and measures the gain beside the one predicted.
-// -measure measures the gain of every remedy of a scenario; -capture does that too
-// and makes the scenario's fixture anew, for the next Go or for another machine.
+// -score runs the doctor on fixtures, which are saved profiles of scenarios
+// with the right answers, and prints how many answers are right, against a bar
+// for each question. It separates the tuning set, on which rules may be tuned,
+// from the held-out set. -live runs a scenario, diagnoses it, applies the first
+// remedy, and compares the measured with the predicted gain. -measure measures
+// the gain of every remedy of a scenario; -capture does so too, and replaces
+// the fixture of the scenario, for a new Go version or machine.
 //
-// Several scenarios are named with commas between them; "all", "tuning" and
-// "held-out" name many.
+// Scenarios are separated by commas; "all", "tuning" and "held-out" select
+// sets.
 //
-// The exit status is 0 if the doctor is good enough, 1 if it is not or something
-// failed, 2 if the command line is wrong.
+// The exit status is 0 if the doctor reaches the bar, 1 if it does not or an
+// error occurs, and 2 if the command line is wrong.
 //
-// What may enter: what is needed for trials. The scenarios are in package scenario;
-// what the doctor thinks is known only from what it prints.
+// This package holds the evaluation. It runs the doctor and the scenarios as
+// programs, and reads the doctor's JSON output.
 package main
 
 import (
@@ -47,8 +47,8 @@ const (
 	statusUsage  = 2
 )
 
-// errBelow ends a trial whose output tells the rest.
-var errBelow = errors.New("the doctor is not good enough")
+// errBelow ends a trial whose output has the details.
+var errBelow = errors.New("the doctor is below the bar")
 
 // A usageError is a mistake on the command line.
 type usageError struct{ error }
@@ -60,17 +60,17 @@ type options struct {
 	rounds                        int
 }
 
-// run is the program: it returns the exit status.
+// run runs the program and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("trial", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.score, "score", "", "score the doctor on the fixtures in this `folder`")
-	flags.StringVar(&o.live, "live", "", "try the doctor on these `scenarios`, running")
+	flags.StringVar(&o.live, "live", "", "evaluate the doctor on these `scenarios`, live")
 	flags.StringVar(&o.measure, "measure", "", "measure the gains of all remedies of these `scenarios`")
-	flags.StringVar(&o.capture, "capture", "", "make the fixtures of these `scenarios` anew")
-	flags.StringVar(&o.out, "o", "", "the `folder` to put fixtures in")
-	flags.IntVar(&o.rounds, "rounds", usualRounds, "how often each remedy is measured")
+	flags.StringVar(&o.capture, "capture", "", "capture the fixtures of these `scenarios`")
+	flags.StringVar(&o.out, "o", "", "the `folder` for captured fixtures")
+	flags.IntVar(&o.rounds, "rounds", usualRounds, "how many times each remedy is measured")
 	if err := flags.Parse(args); err != nil {
 		return statusUsage
 	}
@@ -99,19 +99,19 @@ func (o *options) check(rest []string) error {
 	}
 	switch {
 	case len(rest) > 0:
-		return usageError{fmt.Errorf("what is %q?", rest[0])}
+		return usageError{fmt.Errorf("unexpected argument %q", rest[0])}
 	case asked != 1:
-		return usageError{errors.New("give one of -score, -live, -measure and -capture")}
+		return usageError{errors.New("want exactly one of -score, -live, -measure and -capture")}
 	case o.capture != "" && o.out == "":
-		return usageError{errors.New("-capture needs a folder: -o")}
+		return usageError{errors.New("-capture requires -o")}
 	case o.rounds < 1 || o.rounds > 100:
-		return usageError{fmt.Errorf("-rounds is %d, not from 1 to 100", o.rounds)}
+		return usageError{fmt.Errorf("invalid -rounds %d (want 1 to 100)", o.rounds)}
 	}
 	return o.checkFolder()
 }
 
-// checkFolder makes sure, before anything is built or measured, that there are
-// fixtures to score, or that there is a folder to put them in.
+// checkFolder checks, before anything is built or measured, that the folder has
+// fixtures or exists.
 func (o *options) checkFolder() (err error) {
 	switch {
 	case o.score != "":
@@ -168,7 +168,7 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// try does with one scenario what is asked for.
+// try runs the requested command on one scenario.
 func (o *options) try(ctx context.Context, stdout io.Writer, built programs, p scenario) error {
 	switch {
 	case o.live != "":
@@ -185,7 +185,7 @@ func (o *options) try(ctx context.Context, stdout io.Writer, built programs, p s
 	return t.check()
 }
 
-// choose returns the scenarios that are named in a list with commas.
+// choose returns the scenarios in a comma-separated list.
 func choose(all []scenario, list string) (chosen []scenario, err error) {
 	for name := range strings.SplitSeq(list, ",") {
 		found := slices.DeleteFunc(slices.Clone(all), func(p scenario) bool {
@@ -200,7 +200,7 @@ func choose(all []scenario, list string) (chosen []scenario, err error) {
 			return p.Name != name
 		})
 		if len(found) == 0 {
-			return nil, fmt.Errorf("no scenario is called %q: scenario -list knows them", name)
+			return nil, fmt.Errorf("unknown scenario %q (scenario -list lists them)", name)
 		}
 		chosen = append(chosen, found...)
 	}

@@ -21,19 +21,19 @@ func TestWrongCommandLines(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const one = "give one of -score, -live, -measure and -capture"
+	const one = "want exactly one of -score, -live, -measure and -capture"
 	for _, c := range []struct {
 		args []string
 		says string
 	}{
 		{nil, one},
 		{[]string{"-score", "a", "-live", "b"}, one},
-		{[]string{"-score", "a", "b"}, `what is "b"?`},
-		{[]string{"-capture", "ledger"}, "-capture needs a folder: -o"},
-		{[]string{"-live", "ledger", "-rounds", "0"}, "-rounds is 0, not from 1 to 100"},
-		{[]string{"-score", empty}, "no folder in it has a truth.json"},
+		{[]string{"-score", "a", "b"}, `unexpected argument "b"`},
+		{[]string{"-capture", "ledger"}, "-capture requires -o"},
+		{[]string{"-live", "ledger", "-rounds", "0"}, "invalid -rounds 0 (want 1 to 100)"},
+		{[]string{"-score", empty}, "no folder with a truth.json"},
 		{[]string{"-capture", "ledger", "-o", file}, "file"},
-		{[]string{"-measure", "nobody"}, `no scenario is called "nobody"`},
+		{[]string{"-measure", "nonesuch"}, `unknown scenario "nonesuch"`},
 		{[]string{"-cure", "ledger"}, "flag provided but not defined"},
 	} {
 		status, stdout, stderr := trial(t.Context(), c.args...)
@@ -57,7 +57,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", list, got, err, want)
 		}
 	}
-	if _, err := choose(all, "a,d"); err == nil || !strings.Contains(err.Error(), `no scenario is called "d"`) {
+	if _, err := choose(all, "a,d"); err == nil || !strings.Contains(err.Error(), `unknown scenario "d"`) {
 		t.Error(err)
 	}
 }

@@ -15,28 +15,28 @@ import (
 	"time"
 )
 
-// scenarios is the package of the scenarios' program.
+// scenarioProgram is the package of the scenarios' program.
 const scenarioProgram = "github.com/sluice-go/sluice/bench/doctorlab/scenario"
 
-// Limits of what a scenario may take.
+// Limits of a scenario's process.
 const (
 	startLimit  = 20 * time.Second
 	answerLimit = 10 * time.Second
-	processLife = 5 * time.Minute // it ends by itself after that, whatever becomes of us
+	processLife = 5 * time.Minute // it ends by itself after that, whatever happens to the trial
 )
 
-// buildScenarios builds the scenarios' program in dir, without paths of this machine in
-// it, and returns its path.
+// buildScenarios builds the scenarios' program in dir without local paths, and
+// returns its path.
 func buildScenarios(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "scenario.exe")
 	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, scenarioProgram)
 	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("the scenarios do not build: %w\n%s", err, out)
+		return "", fmt.Errorf("building the scenarios: %w\n%s", err, out)
 	}
 	return program, nil
 }
 
-// A scenario is what the scenarios' program says of one of them.
+// A scenario is the program's description of a scenario.
 type scenario struct {
 	Name     string   `json:"name"`
 	About    string   `json:"about"`
@@ -50,8 +50,8 @@ type scenario struct {
 	Remedies []string `json:"remedies"`
 }
 
-// cause is the kind of finding that must come first, "" where channels are the
-// problem: there the doctor may name it as it likes.
+// cause returns the kind of the finding that must come first, or "" if channels
+// are at fault: then any kind is right.
 func (p *scenario) cause() string {
 	if p.Leak {
 		return "leak"
@@ -65,7 +65,7 @@ type place struct {
 	Func string `json:"func"`
 }
 
-// scenarios asks the program for all of its scenarios, those for tuning first.
+// scenarios returns all scenarios of the program, the tuning set first.
 func scenarios(ctx context.Context, program string) ([]scenario, error) {
 	out, err := exec.CommandContext(ctx, program, "-list").Output()
 	if err != nil {
@@ -78,14 +78,15 @@ func scenarios(ctx context.Context, program string) ([]scenario, error) {
 	return all, nil
 }
 
-// A process is a scenario that runs.
+// A process is a running scenario.
 type process struct {
 	Address string // http://host:port
 	command *exec.Cmd
 	stderr  *strings.Builder
 }
 
-// start starts a scenario with a remedy and more flags, and returns when it listens.
+// start starts a scenario with a remedy and more flags, and returns once it
+// listens.
 func start(ctx context.Context, program, name, remedy string, flags ...string) (*process, error) {
 	p := &process{stderr: new(strings.Builder)}
 	p.command = exec.CommandContext(ctx, program,
@@ -111,14 +112,14 @@ func start(ctx context.Context, program, name, remedy string, flags ...string) (
 	return p, nil
 }
 
-// stop ends the scenario and waits until it has ended.
+// stop kills the process and waits for its end.
 func (p *process) stop() {
 	p.command.Process.Kill()
-	// It was killed: how it ended is known.
+	// The error is expected after a kill.
 	_ = p.command.Wait()
 }
 
-// A reading is what a scenario says of its work.
+// A reading is the response of /stats.
 type reading struct {
 	Items   int64   `json:"items"`
 	Seconds float64 `json:"seconds"`
@@ -143,7 +144,7 @@ func (p *process) stats(ctx context.Context) (r reading, err error) {
 	return r, json.Unmarshal(body, &r)
 }
 
-// rate is how many items a second the scenario does, over a window.
+// rate returns the items per second over a window.
 func (p *process) rate(ctx context.Context, window time.Duration) (float64, error) {
 	before, err := p.stats(ctx)
 	if err != nil {
@@ -157,12 +158,12 @@ func (p *process) rate(ctx context.Context, window time.Duration) (float64, erro
 		return 0, err
 	}
 	if after.Items <= before.Items || after.Seconds <= before.Seconds {
-		return 0, errors.New("it does nothing")
+		return 0, errors.New("no items were processed")
 	}
 	return float64(after.Items-before.Items) / (after.Seconds - before.Seconds), nil
 }
 
-// pause waits, or until the context is done.
+// pause waits for d, or until the context is done.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -174,7 +175,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// workspace is a folder for the time of a run.
+// workspace creates a temporary folder.
 func workspace() (dir string, remove func(), err error) {
 	dir, err = os.MkdirTemp("", "sluice-trial")
 	return dir, func() { os.RemoveAll(dir) }, err

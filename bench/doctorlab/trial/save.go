@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// Profiles that a scenario may ask for beside the usual ones.
+// Additional profiles that a scenario may request.
 const (
 	askBlock = "block"
 	askTrace = "trace"
 )
 
-// save lets the doctor save what a running scenario shows in dir, with the profiles
-// that the scenario asks for.
+// save saves the profiles of a running scenario in dir, including those in
+// also.
 func save(ctx context.Context, doctor string, running *process, dir string, also []string) error {
 	args := []string{"doctor", "-cheap", "-save", dir, "-seconds", strconv.Itoa(captureSeconds)}
 	if slices.Contains(also, askBlock) {
@@ -39,8 +39,8 @@ func save(ctx context.Context, doctor string, running *process, dir string, also
 	return nil
 }
 
-// traceSeconds: the doctor's own trace is longer, and too large to keep in a
-// repository.
+// traceSeconds is the length of a trace; the doctor's own traces are too large
+// for a repository.
 const traceSeconds = "0.1"
 
 func saveTrace(ctx context.Context, running *process, name string) error {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Mark is a right or a wrong answer, or none where there was no question.
+// A Mark is the assessment of an answer, or Unasked.
 type Mark int
 
 // The marks.
@@ -27,26 +27,23 @@ func mark(right bool) Mark {
 	return Wrong
 }
 
-// The questions, as the score prints them.
+// questions are the columns of the score.
 var questions = [...]string{"channels?", "what", "where", "remedy", "gain"}
 
-// markWidth is the columns that a question or a mark takes.
+// markWidth is the width of a question or mark in columns.
 const markWidth = 9
 
-// Marks are the marks of one fixture, one for each question.
+// Marks are the marks of one fixture, one per question.
 type Marks [len(questions)]Mark
 
-// judge compares what the doctor said with what is true.
+// judge compares a diagnosis with the truth:
 //
-// "what" asks, where channels are not the problem, what is, and of a leak whether it
-// is found to be one: the kind of the first finding. "where" asks for the operation of the first finding on channels, or where these are
-// not the problem and there is a place all the same, such as the queue in front of a
-// slow stage, of the first finding that is not on channels. A receive and a range
-// are one: the runtime tells them apart by the compiler's choice. "remedy"
-// asks for the first remedy that is named. "gain" asks whether what was measured of
-// that remedy lies in the range that was predicted for it; a remedy that no scenario
-// has built is not asked for.
-func judge(t *Truth, o *opinion) (m Marks) {
+//   - "channels?" is the verdict;
+//   - "what", for a bottleneck other than channels or for a leak, is the kind of the first finding;
+//   - "where" is the operation of the first finding about channels, or of the first other finding if channels are not at fault but an operation is, such as the queue in front of a slow stage. A receive and a range count as equal, because the compiler chooses between them;
+//   - "remedy" is the first remedy;
+//   - "gain" is whether the measured gain of that remedy lies in the predicted range. It is not asked for a remedy that no scenario builds.
+func judge(t *Truth, o *diagnosis) (m Marks) {
 	p := &t.Scenario
 	yes, said := o.channels()
 	m[0] = mark(said && yes == p.Channels)
@@ -65,8 +62,7 @@ func judge(t *Truth, o *opinion) (m Marks) {
 	return m
 }
 
-// is reports whether the doctor's place is the true one. Its functions have their
-// package's path in front, the scenarios' only main.
+// is reports whether the doctor's operation is the right one.
 func (w *where) is(p place) bool {
 	op := w.Op
 	if op == "range" {
@@ -75,13 +71,13 @@ func (w *where) is(p place) bool {
 	return op == p.Op && w.Function == p.Func
 }
 
-// A set is fixtures that are scored together, with the bar that it must reach.
+// A set is a set of fixtures with the bar that it must reach.
 type set struct {
 	name string
-	bar  [len(questions)]float64 // parts of the right answers, from 0 to 1
+	bar  [len(questions)]float64 // shares of right answers, from 0 to 1
 }
 
-// The bars. That of the held-out set was set before any rule had seen it.
+// The bars. The bar of the held-out set was fixed before any rule had seen it.
 var (
 	tuningSet  = set{"tuning", [...]float64{0.9, 0.8, 0.85, 0.8, 0.6}}
 	heldOutSet = set{"held-out", [...]float64{0.8, 0.6, 0.6, 0.6, 0.4}}
@@ -93,11 +89,11 @@ type sheet struct {
 	right  [len(questions)]int
 	asked  [len(questions)]int
 	lines  []string
-	missed []string  // a line for each wrong answer
-	wide   []float64 // of each range that "gain" asked about, its high over its low
+	missed []string  // one line per wrong answer
+	wide   []float64 // high over low of each range that "gain" asked about
 }
 
-func (s *sheet) add(t *Truth, o *opinion) {
+func (s *sheet) add(t *Truth, o *diagnosis) {
 	m := judge(t, o)
 	for i, mark := range m {
 		if mark != Unasked {
@@ -118,29 +114,29 @@ func (s *sheet) add(t *Truth, o *opinion) {
 	}
 }
 
-// miss says what the doctor said to a question, and what is true.
-func miss(question int, t *Truth, o *opinion) string {
+// miss describes a wrong answer and the right one.
+func miss(question int, t *Truth, o *diagnosis) string {
 	p, best := &t.Scenario, o.best()
 	switch questions[question] {
 	case "channels?":
-		return fmt.Sprintf("said %q, and channels are the problem: %v", o.Verdict, p.Channels)
+		return fmt.Sprintf("verdict %q, but channels at fault: %v", o.Verdict, p.Channels)
 	case "what":
-		return fmt.Sprintf("found %q, and it is %q", o.kind(), p.cause())
+		return fmt.Sprintf("found %q, want %q", o.kind(), p.cause())
 	case "where":
 		said := "nowhere"
 		if chief := o.chief(p.Channels); chief != nil && chief.At != nil {
 			said = chief.At.Op + " in " + chief.At.Function
 		}
-		return fmt.Sprintf("said %s, and it is %s in %s", said, p.Sites[0].Op, p.Sites[0].Func)
+		return fmt.Sprintf("found %s, want %s in %s", said, p.Sites[0].Op, p.Sites[0].Func)
 	case "remedy":
-		return fmt.Sprintf("said %q, and right is %s", best.Name, strings.Join(p.Right, " or "))
+		return fmt.Sprintf("suggested %q, want %s", best.Name, strings.Join(p.Right, " or "))
 	}
 	g, _ := t.gain(best.Name)
-	return fmt.Sprintf("%s was to give x%.2f to x%.2f, and gave x%.2f", best.Name, best.Gain.Low, best.Gain.High, g.Median)
+	return fmt.Sprintf("%s predicted x%.2f to x%.2f, measured x%.2f", best.Name, best.Gain.Low, best.Gain.High, g.Median)
 }
 
-// line is one fixture's line: its marks, and what was said beside what is true.
-func line(t *Truth, o *opinion, m Marks) string {
+// line is one fixture's line: its marks, the diagnosis and the measured gain.
+func line(t *Truth, o *diagnosis, m Marks) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %-18s", t.Scenario.Name)
 	for _, mark := range m {
@@ -154,7 +150,8 @@ func line(t *Truth, o *opinion, m Marks) string {
 	return b.String()
 }
 
-// reached reports whether each question's share of right answers is at the bar.
+// reached reports whether the share of right answers reaches the bar for each
+// question.
 func (s *sheet) reached() bool {
 	for i := range questions {
 		if float64(s.right[i]) < s.set.bar[i]*float64(s.asked[i]) {
@@ -175,7 +172,7 @@ func (s *sheet) write(w io.Writer) {
 	}
 }
 
-// compareSets writes what all sets reached, side by side, and every miss.
+// compareSets writes the scores of all sets side by side, and every miss.
 func compareSets(w io.Writer, sheets []*sheet) {
 	const column = 22
 	row := func(head string, cell func(*sheet) string) {
@@ -188,7 +185,7 @@ func compareSets(w io.Writer, sheets []*sheet) {
 	row("", func(s *sheet) string { return s.set.name + " set" })
 	for i, q := range questions {
 		row(q, func(s *sheet) string {
-			return fmt.Sprintf("%2d of %2d, bar %.0f %%", s.right[i], s.asked[i], 100*s.set.bar[i])
+			return fmt.Sprintf("%2d of %2d, bar %.0f%%", s.right[i], s.asked[i], 100*s.set.bar[i])
 		})
 	}
 	// A wide range is easily right.
@@ -196,7 +193,7 @@ func compareSets(w io.Writer, sheets []*sheet) {
 		if len(s.wide) == 0 {
 			return "-"
 		}
-		return fmt.Sprintf("%.1f in the median", median(s.wide))
+		return fmt.Sprintf("%.1f (median)", median(s.wide))
 	})
 	row("", func(s *sheet) string {
 		if s.reached() {
@@ -211,8 +208,8 @@ func compareSets(w io.Writer, sheets []*sheet) {
 	}
 }
 
-// score asks the doctor about every fixture below root, and writes the sheets, one
-// for each set that has fixtures there, and both side by side. It returns them.
+// score runs the doctor on every fixture below root and writes the sheets, one
+// per set, and their comparison. It returns the sheets.
 func score(ctx context.Context, w io.Writer, program, root string) ([]*sheet, error) {
 	dirs, err := fixtures(root)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// said makes an opinion of the doctor's JSON.
-func said(t *testing.T, text string) *opinion {
+// diagnosed parses the doctor's JSON.
+func diagnosed(t *testing.T, text string) *diagnosis {
 	t.Helper()
-	o := new(opinion)
+	o := new(diagnosis)
 	if err := json.Unmarshal([]byte(text), o); err != nil {
 		t.Fatal(err)
 	}
 	return o
 }
 
-// batchIt is the opinion that fits pains.
+// batchIt is the diagnosis that fits pains.
 const batchIt = `{"verdict": "yes", "findings": [
 	{"kind": "other", "channels": false, "remedies": []},
 	{"kind": "hot", "channels": true, "at": {"op": "range", "function": "main.g"}, "remedies": [
@@ -26,73 +26,74 @@ const batchIt = `{"verdict": "yes", "findings": [
 func TestJudge(t *testing.T) {
 	const healthyOpinion = `{"verdict": "no", "findings": [{"kind": "CPU bound", "channels": false, "remedies": []}]}`
 	for name, c := range map[string]struct {
-		truth   *Truth
-		opinion string
-		want    Marks
+		truth     *Truth
+		diagnosis string
+		want      Marks
 	}{
 		"all right":                 {pains(), batchIt, Marks{Right, Unasked, Right, Right, Right}},
 		"partly is yes":             {pains(), strings.Replace(batchIt, "yes", "partly", 1), Marks{Right, Unasked, Right, Right, Right}},
 		"no":                        {pains(), strings.Replace(batchIt, "yes", "no", 1), Marks{Wrong, Unasked, Right, Right, Right}},
-		"not known is no answer":    {healthy(), strings.Replace(healthyOpinion, `"no"`, `"unknown"`, 1), Marks{Wrong, Right, Unasked, Right, Unasked}},
+		"unknown is no answer":      {healthy(), strings.Replace(healthyOpinion, `"no"`, `"unknown"`, 1), Marks{Wrong, Right, Unasked, Right, Unasked}},
 		"another function":          {pains(), strings.Replace(batchIt, "main.g", "main.h", 1), Marks{Right, Unasked, Wrong, Right, Right}},
 		"another operation there":   {pains(), strings.Replace(batchIt, "range", "send", 1), Marks{Right, Unasked, Wrong, Right, Right}},
 		"no place":                  {pains(), strings.Replace(batchIt, `"at"`, `"not"`, 1), Marks{Right, Unasked, Wrong, Right, Right}},
 		"a tempting remedy":         {pains(), strings.Replace(batchIt, "batch", "buffer", 1), Marks{Right, Unasked, Right, Wrong, Wrong}},
 		"too much promised":         {pains(), strings.Replace(batchIt, `"low": 2,`, `"low": 3.05,`, 1), Marks{Right, Unasked, Right, Right, Wrong}},
 		"too little promised":       {pains(), strings.Replace(batchIt, `"high": 4}`, `"high": 2.9}`, 1), Marks{Right, Unasked, Right, Right, Wrong}},
-		"a remedy that nobody has":  {pains(), strings.Replace(batchIt, "batch", "prayer", 1), Marks{Right, Unasked, Right, Wrong, Unasked}},
+		"an unbuilt remedy":         {pains(), strings.Replace(batchIt, "batch", "reboot", 1), Marks{Right, Unasked, Right, Wrong, Unasked}},
 		"nothing found":             {pains(), `{"verdict": "idle"}`, Marks{Wrong, Unasked, Wrong, Wrong, Unasked}},
 		"healthy":                   {healthy(), healthyOpinion, Marks{Right, Right, Unasked, Right, Unasked}},
 		"healthy and idle":          {healthy(), `{"verdict": "idle"}`, Marks{Right, Wrong, Unasked, Right, Unasked}},
 		"healthy, found to be sick": {healthy(), batchIt, Marks{Wrong, Wrong, Unasked, Wrong, Unasked}},
 	} {
-		if got := judge(c.truth, said(t, c.opinion)); got != c.want {
+		if got := judge(c.truth, diagnosed(t, c.diagnosis)); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }
 
-// The queue in front of a slow stage is asked for too: it is on no channel's account.
+// The queue in front of a slow stage is a place too, although channels are not
+// at fault.
 func TestJudgeSlowStage(t *testing.T) {
 	slow := pains()
 	slow.Scenario.Channels, slow.Scenario.Instead = false, "hot"
-	opinion := strings.Replace(strings.Replace(batchIt, "yes", "no", 1), `"channels": true`, `"channels": false`, 1)
-	if got, want := judge(slow, said(t, opinion)), (Marks{Right, Wrong, Wrong, Right, Right}); got != want {
-		t.Errorf("the first finding is another: %v, want %v", got, want)
+	diagnosis := strings.Replace(strings.Replace(batchIt, "yes", "no", 1), `"channels": true`, `"channels": false`, 1)
+	if got, want := judge(slow, diagnosed(t, diagnosis)), (Marks{Right, Wrong, Wrong, Right, Right}); got != want {
+		t.Errorf("another first finding: %v, want %v", got, want)
 	}
-	opinion = strings.Replace(opinion, `{"kind": "other", "channels": false, "remedies": []},`, "", 1)
-	if got, want := judge(slow, said(t, opinion)), (Marks{Right, Right, Right, Right, Right}); got != want {
+	diagnosis = strings.Replace(diagnosis, `{"kind": "other", "channels": false, "remedies": []},`, "", 1)
+	if got, want := judge(slow, diagnosed(t, diagnosis)), (Marks{Right, Right, Right, Right, Right}); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// Of a leak no gain is asked.
+// The gain is not asked for a leak.
 func TestJudgeLeak(t *testing.T) {
 	leak := pains()
 	leak.Scenario.Leak = true
 	for kind, what := range map[string]Mark{"other": Wrong, "leak": Right} {
-		opinion := strings.Replace(batchIt, `"other"`, `"`+kind+`"`, 1)
-		if got, want := judge(leak, said(t, opinion)), (Marks{Right, what, Right, Right, Unasked}); got != want {
+		diagnosis := strings.Replace(batchIt, `"other"`, `"`+kind+`"`, 1)
+		if got, want := judge(leak, diagnosed(t, diagnosis)), (Marks{Right, what, Right, Right, Unasked}); got != want {
 			t.Errorf("found to be a %s: %v, want %v", kind, got, want)
 		}
 	}
 	idler := healthy()
 	idler.Scenario.Instead = idle
-	if got, want := judge(idler, said(t, `{"verdict": "idle"}`)), (Marks{Right, Right, Unasked, Right, Unasked}); got != want {
+	if got, want := judge(idler, diagnosed(t, `{"verdict": "idle"}`)), (Marks{Right, Right, Unasked, Right, Unasked}); got != want {
 		t.Errorf("idle: %v, want %v", got, want)
 	}
 }
 
 func TestSheet(t *testing.T) {
 	s := &sheet{set: set{"some", [...]float64{1, 0, 1, 0.5, 0.5}}}
-	s.add(pains(), said(t, batchIt))
-	s.add(pains(), said(t, strings.Replace(batchIt, "batch", "buffer", 1)))
-	s.add(healthy(), said(t, `{"verdict": "idle"}`))
+	s.add(pains(), diagnosed(t, batchIt))
+	s.add(pains(), diagnosed(t, strings.Replace(batchIt, "batch", "buffer", 1)))
+	s.add(healthy(), diagnosed(t, `{"verdict": "idle"}`))
 	if !s.reached() {
 		t.Errorf("below the bar with %v of %v", s.right, s.asked)
 	}
 	other := &sheet{set: set{"another", [...]float64{1, 0, 0, 0, 0}}}
-	other.add(pains(), said(t, `{"verdict": "no"}`))
+	other.add(pains(), diagnosed(t, `{"verdict": "no"}`))
 	write := func() string {
 		var out bytes.Buffer
 		s.write(&out)
@@ -103,37 +104,37 @@ func TestSheet(t *testing.T) {
 	for _, want := range []string{
 		"some set\n",
 		"pains              right     -         right     WRONG     WRONG      yes: buffer x3.10 (2.00 to 4.00), measured x1.00\n",
-		"healthy            right     WRONG     -         right     -          idle: nothing x1.00 (1.00 to 1.00)\n",
+		"healthy            right     WRONG     -         right     -          idle: no change x1.00 (1.00 to 1.00)\n",
 		"                some set                another set\n",
-		"channels?        3 of  3, bar 100 %      0 of  1, bar 100 %",
-		"what             0 of  1, bar 0 %        0 of  0, bar 0 %",
-		"where            2 of  2, bar 100 %      0 of  1, bar 0 %",
-		"remedy           2 of  3, bar 50 %       0 of  1, bar 0 %",
-		"gain             1 of  2, bar 50 %       0 of  0, bar 0 %",
-		"high over low   2.0 in the median       -\n",
+		"channels?        3 of  3, bar 100%       0 of  1, bar 100%",
+		"what             0 of  1, bar 0%         0 of  0, bar 0%",
+		"where            2 of  2, bar 100%       0 of  1, bar 0%",
+		"remedy           2 of  3, bar 50%        0 of  1, bar 0%",
+		"gain             1 of  2, bar 50%        0 of  0, bar 0%",
+		"high over low   2.0 (median)            -\n",
 		"                at the bar              BELOW THE BAR",
-		`some miss: pains, remedy: said "buffer", and right is batch or shard`,
-		"some miss: pains, gain: buffer was to give x2.00 to x4.00, and gave x1.00\n",
-		`some miss: healthy, what: found "idle", and it is "CPU bound"`,
-		`another miss: pains, channels?: said "no", and channels are the problem: true`,
-		"another miss: pains, where: said nowhere, and it is send in main.f\n",
+		`some miss: pains, remedy: suggested "buffer", want batch or shard`,
+		"some miss: pains, gain: buffer predicted x2.00 to x4.00, measured x1.00\n",
+		`some miss: healthy, what: found "idle", want "CPU bound"`,
+		`another miss: pains, channels?: verdict "no", but channels at fault: true`,
+		"another miss: pains, where: found nowhere, want send in main.f\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	s.add(healthy(), said(t, batchIt))
+	s.add(healthy(), diagnosed(t, batchIt))
 	if out = write(); s.reached() || strings.Count(out, "BELOW THE BAR") != 2 {
 		t.Errorf("not below the bar with %v of %v", s.right, s.asked)
 	}
 }
 
-// The bars are no gift: who says always the same does not reach them.
+// A constant answer does not reach the bars.
 func TestBars(t *testing.T) {
 	for _, always := range []string{batchIt, `{"verdict": "no"}`} {
 		s := &sheet{set: heldOutSet}
 		for _, truth := range []*Truth{pains(), healthy()} {
-			s.add(truth, said(t, always))
+			s.add(truth, diagnosed(t, always))
 		}
 		if s.reached() {
 			t.Errorf("%s reaches the bar", always)
@@ -141,7 +142,8 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// No answer is withheld only where the doctor says that others had the processors.
+// An unknown verdict counts as withheld only for a service that is starved of
+// CPU.
 func TestWithheld(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"verdict": "unknown", "shares": {"cpu_starved_goroutines": 0.9}}`:  true,
@@ -149,7 +151,7 @@ func TestWithheld(t *testing.T) {
 		`{"verdict": "no", "shares": {"cpu_starved_goroutines": 0.9}}`:       false,
 		`{"verdict": "idle"}`: false,
 	} {
-		if got := said(t, text).withheld(); got != want {
+		if got := diagnosed(t, text).withheld(); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

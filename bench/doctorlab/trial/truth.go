@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// truthFile is in the folder of each fixture, beside what the doctor saved.
+// truthFile is the file of the truth in each fixture.
 const truthFile = "truth.json"
 
-// A Truth is the right answers about a fixture, what each remedy really gave, and
-// where that was so.
+// A Truth is the right answers for a fixture, the measured gain of each remedy,
+// and the machine and date of the measurement.
 type Truth struct {
 	Scenario scenario `json:"scenario"`
 	Rate     float64  `json:"itemsPerSecond"` // as found, median
-	Gains    []Gain   `json:"gains"`          // the largest first
+	Gains    []Gain   `json:"gains"`          // in descending order
 	Machine  Machine  `json:"machine"`
 	Date     string   `json:"date"`
 }
 
-// gain is what was measured for a remedy.
+// gain returns the measured gain of a remedy.
 func (t *Truth) gain(remedy string) (Gain, bool) {
 	i := slices.IndexFunc(t.Gains, func(g Gain) bool { return g.Remedy == remedy })
 	if i < 0 {
@@ -31,20 +31,20 @@ func (t *Truth) gain(remedy string) (Gain, bool) {
 	return t.Gains[i], true
 }
 
-// What the measured gains must say for the right answers to be right.
+// The gains that the right answers require.
 const (
-	pays   = 1.2  // a right remedy gives at least that much
-	little = 1.35 // where nothing is right, no remedy gives more than that
+	pays   = 1.2  // the least gain of a right remedy
+	little = 1.35 // the largest gain of any remedy if none is right
 )
 
-// check compares the right answers with what was measured. A truth that the
-// figures contradict is none.
+// check reports a contradiction between the right answers and the measured
+// gains.
 func (t *Truth) check() error {
 	p := &t.Scenario
-	if slices.Contains(p.Right, nothing) {
+	if slices.Contains(p.Right, noChange) {
 		for _, g := range t.Gains {
 			if g.Median > little && !slices.Contains(p.Right, g.Remedy) {
-				return fmt.Errorf("%s: nothing is said to be right, and %s gives x%.2f", p.Name, g.Remedy, g.Median)
+				return fmt.Errorf("%s: no change is marked right, but %s gives x%.2f", p.Name, g.Remedy, g.Median)
 			}
 		}
 		return nil
@@ -53,18 +53,18 @@ func (t *Truth) check() error {
 		g, ok := t.gain(right)
 		switch {
 		case !ok:
-			return fmt.Errorf("%s: %s is said to be right, and was not measured", p.Name, right)
-		case g.Median < pays && !p.Leak: // a leak is slow at killing
-			return fmt.Errorf("%s: %s is said to be right, and gives x%.2f", p.Name, right, g.Median)
+			return fmt.Errorf("%s: %s is marked right, but was not measured", p.Name, right)
+		case g.Median < pays && !p.Leak: // a leak costs throughput only later
+			return fmt.Errorf("%s: %s is marked right, but gives x%.2f", p.Name, right, g.Median)
 		}
 	}
 	return nil
 }
 
-// nothing is the remedy of who should leave the channels as they are.
-const nothing = "no change"
+// noChange is the remedy if the channels should remain as they are.
+const noChange = "no change"
 
-// newTruth dates what was measured here and now.
+// newTruth returns a truth measured here and now.
 func newTruth(p scenario, rate float64, gains []Gain) *Truth {
 	return &Truth{Scenario: p, Rate: rate, Gains: gains, Machine: thisMachine(), Date: time.Now().UTC().Format(time.DateOnly)}
 }
@@ -89,14 +89,14 @@ func readTruth(dir string) (*Truth, error) {
 	return t, nil
 }
 
-// fixtures returns the folders below root that hold a truth, in order.
+// fixtures returns the folders below root with a truth, in order.
 func fixtures(root string) ([]string, error) {
 	truths, err := filepath.Glob(filepath.Join(root, "*", truthFile))
 	if err != nil {
 		return nil, err
 	}
 	if len(truths) == 0 {
-		return nil, fmt.Errorf("%s: no folder in it has a %s", root, truthFile)
+		return nil, fmt.Errorf("%s: no folder with a %s", root, truthFile)
 	}
 	for i, t := range truths {
 		truths[i] = filepath.Dir(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// pains is a truth about a scenario whose channel is the problem.
+// pains is the truth of a scenario whose channel is the bottleneck.
 func pains() *Truth {
 	return &Truth{
 		Scenario: scenario{
@@ -20,15 +20,15 @@ func pains() *Truth {
 	}
 }
 
-// healthy is a truth about a scenario with nothing wrong.
+// healthy is the truth of a healthy scenario.
 func healthy() *Truth {
 	return &Truth{
-		Scenario: scenario{Name: "healthy", Instead: "CPU bound", Right: []string{nothing}},
+		Scenario: scenario{Name: "healthy", Instead: "CPU bound", Right: []string{noChange}},
 		Gains:    []Gain{{"buffer", 1.02, 1, 1.1, 5}, {"lower GOMAXPROCS", 0.5, 0.5, 0.5, 5}},
 	}
 }
 
-// A right answer must have been measured to be right.
+// A right answer needs a measured gain.
 func TestCheck(t *testing.T) {
 	for _, truth := range []*Truth{pains(), healthy()} {
 		if err := truth.check(); err != nil {
@@ -36,9 +36,9 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for says, spoil := range map[string]func(*Truth){
-		"batch is said to be right, and gives x1.10":      func(t *Truth) { t.Gains[0].Median = 1.1 },
-		"batch is said to be right, and was not measured": func(t *Truth) { t.Gains = t.Gains[1:] },
-		"nothing is said to be right, and batch gives x3": func(t *Truth) { t.Scenario.Right = []string{nothing} },
+		"batch is marked right, but gives x1.10":        func(t *Truth) { t.Gains[0].Median = 1.1 },
+		"batch is marked right, but was not measured":   func(t *Truth) { t.Gains = t.Gains[1:] },
+		"no change is marked right, but batch gives x3": func(t *Truth) { t.Scenario.Right = []string{noChange} },
 	} {
 		truth := pains()
 		spoil(truth)
@@ -49,12 +49,12 @@ func TestCheck(t *testing.T) {
 	leak := pains()
 	leak.Scenario.Leak, leak.Gains[0].Median = true, 1
 	if err := leak.check(); err != nil {
-		t.Errorf("the remedy of a leak makes nothing faster: %v", err)
+		t.Errorf("the remedy of a leak need not increase throughput: %v", err)
 	}
 	both := healthy()
-	both.Scenario.Right, both.Gains[1].Median = []string{nothing, "lower GOMAXPROCS"}, 2
+	both.Scenario.Right, both.Gains[1].Median = []string{noChange, "lower GOMAXPROCS"}, 2
 	if err := both.check(); err != nil {
-		t.Errorf("what is right too may pay: %v", err)
+		t.Errorf("another right remedy may have a gain: %v", err)
 	}
 }
 
@@ -81,13 +81,13 @@ func TestTruthIsReadAsWritten(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got.Date == "" || got.Machine.Go == "" || got.Machine.CPUs == 0 {
-		t.Errorf("where and when is not said: %+v, %q", got.Machine, got.Date)
+		t.Errorf("no machine or date: %+v, %q", got.Machine, got.Date)
 	}
 }
 
 func TestNoTruth(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := fixtures(dir); err == nil || !strings.Contains(err.Error(), "no folder in it has a truth.json") {
+	if _, err := fixtures(dir); err == nil || !strings.Contains(err.Error(), "no folder with a truth.json") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, truthFile), []byte("{"), 0o644); err != nil {

@@ -7,40 +7,40 @@ import (
 	"time"
 )
 
-// stretchItems is how many items a test lets a scenario do; those whose items take
-// their time do pacedItems.
+// finiteItems is the number of items in a test; scenarios that pace their items
+// process pacedItems.
 const (
-	stretchItems = 3000
-	pacedItems   = 36
+	finiteItems = 3000
+	pacedItems  = 36
 )
 
 var paced = map[string]bool{"accounts": true, "devices": true, "routes": true, "secrets": true}
 
-// With a remedy a service does the same as without, and counts the same.
+// Remedies change neither the output of a service nor its number of items.
 func TestRemediesChangeNoResult(t *testing.T) {
 	tested := 0
 	for _, v := range all() {
-		if v.stretches == nil {
+		if v.finite == nil {
 			continue
 		}
 		tested++
 		t.Run(v.Name, func(t *testing.T) {
-			items := stretchItems
+			items := finiteItems
 			if paced[v.Name] {
 				items = pacedItems
 				t.Parallel()
 			}
-			want, found := digestOf(t, v.stretches[asFound], items)
+			want, found := digestOf(t, v.finite[asFound], items)
 			if found == 0 || want == 0 {
-				t.Fatalf("as found it did %d items, with digest %d", found, want)
+				t.Fatalf("as found: %d items, digest %d", found, want)
 			}
-			for remedy, f := range v.stretches {
+			for remedy, f := range v.finite {
 				if got, done := digestOf(t, f, items); got != want || done != found {
-					t.Errorf("with remedy %s it did %d items, with digest %d; as found %d, with %d", remedy, done, got, found, want)
+					t.Errorf("remedy %s: %d items, digest %d; as found %d, digest %d", remedy, done, got, found, want)
 				}
 			}
-			if again, _ := digestOf(t, v.stretches[asFound], items-12); again == want {
-				t.Error("the digest is the same of fewer items")
+			if again, _ := digestOf(t, v.finite[asFound], items-12); again == want {
+				t.Error("fewer items have the same digest")
 			}
 		})
 	}
@@ -49,14 +49,14 @@ func TestRemediesChangeNoResult(t *testing.T) {
 	}
 }
 
-func digestOf(t *testing.T, f stretch, items int) (digest uint64, done int64) {
+func digestOf(t *testing.T, f finiteRun, items int) (digest uint64, done int64) {
 	t.Helper()
 	s := new(service)
 	digest = f(s, items)
 	return digest, s.reading().Items
 }
 
-// The scanner leaves two goroutines behind for each secret, and with a remedy none.
+// The scanner leaks two goroutines per secret, and none with a remedy.
 func TestSecretsLeak(t *testing.T) {
 	const files, secretive = 6, 4
 	v, _, err := find("secrets", asFound)
@@ -65,8 +65,8 @@ func TestSecretsLeak(t *testing.T) {
 	}
 	for remedy, left := range map[string]int{asFound: 2 * secretive, cancelWait: 0, buffer: 0} {
 		before := generators()
-		v.stretches[remedy](new(service), files)
-		// Goroutines end a moment after they were told to; that they do ends the wait.
+		v.finite[remedy](new(service), files)
+		// Goroutines end a moment after they are stopped, which ends the wait.
 		for generators() != before+left {
 			time.Sleep(time.Millisecond)
 		}
@@ -80,12 +80,12 @@ func generators() int {
 	return bytes.Count(stacks, []byte("/scenario.generate[...] in goroutine")) + bytes.Count(stacks, []byte("/scenario.mapped[...] in goroutine"))
 }
 
-// What would help the services whose channels are well, which is how it is known that
-// it is not the channels: go test -bench=Instead.
+// BenchmarkInstead measures remedies other than channels, for services whose
+// channels are not the bottleneck: go test -bench=Instead.
 func BenchmarkInstead(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		run  stretch
+		run  finiteRun
 	}{
 		{"sessions/stripes=1", func(s *service, items int) uint64 { return runSessions(s, items, 1, 16, 32) }},
 		{"sessions/stripes=64", func(s *service, items int) uint64 { return runSessions(s, items, 64, 16, 32) }},
@@ -93,7 +93,7 @@ func BenchmarkInstead(b *testing.B) {
 		{"webhooks/GOGC=100", func(s *service, items int) uint64 { return runWebhooks(s, items, usualGC, 4, 32) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			const items = 60_000 // enough to fill what is kept
+			const items = 60_000 // enough to fill the caches
 			for b.Loop() {
 				c.run(new(service), items)
 			}

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// doctor is the package of the program on trial.
+// doctor is the package of the evaluated program.
 const doctor = "github.com/sluice-go/sluice/cmd/sluice"
 
-// buildDoctor builds the program in dir, and returns its path.
+// buildDoctor builds the program in dir and returns its path.
 func buildDoctor(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "sluice.exe")
 	command := exec.CommandContext(ctx, "go", "build", "-o", program, doctor)
 	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("the doctor does not build: %w\n%s", err, out)
+		return "", fmt.Errorf("building the doctor: %w\n%s", err, out)
 	}
 	return program, nil
 }
 
-// An opinion is what a reader of the doctor's JSON needs of it. It is read as any
-// program would read it, and not with the types that it was written with: a field
-// that changes its name fails the trial.
-type opinion struct {
+// A diagnosis is the part of the doctor's JSON that the trial reads. It does
+// not use the doctor's own types, so that a renamed field fails the trial, as
+// it would fail any other reader.
+type diagnosis struct {
 	Verdict  string    `json:"verdict"`
 	Answer   string    `json:"answer"`
 	Findings []finding `json:"findings"`
@@ -35,28 +35,28 @@ type opinion struct {
 	} `json:"shares"`
 }
 
-// withheld is whether the doctor gives no answer, as its scenario used little and waited for
-// processors, which others may have had.
-func (o *opinion) withheld() bool { return o.Verdict == unknown && o.Shares.Denied != nil }
+// withheld reports whether the doctor gives no verdict because the service was
+// starved of CPU.
+func (o *diagnosis) withheld() bool { return o.Verdict == unknown && o.Shares.Denied != nil }
 
-// unknown is the verdict of a doctor that cannot tell.
+// unknown is the verdict of an undetermined diagnosis.
 const unknown = "unknown"
 
-// A finding is one thing that the doctor found.
+// A finding is one finding of the doctor.
 type finding struct {
 	Kind     string   `json:"kind"`
 	Channels bool     `json:"channels"`
 	At       *where   `json:"at"`
-	Remedies []remedy `json:"remedies"` // what should give most first
+	Remedies []remedy `json:"remedies"` // by predicted gain
 }
 
-// A where is the operation that a finding is about.
+// A where is the operation of a finding.
 type where struct {
 	Op       string `json:"op"`
 	Function string `json:"function"`
 }
 
-// A remedy is what the doctor says would help, and by how much.
+// A remedy is a suggested change with its predicted gain.
 type remedy struct {
 	Name string `json:"name"`
 	Gain struct {
@@ -67,7 +67,7 @@ type remedy struct {
 }
 
 // ask runs the doctor on an address, a file or a folder.
-func ask(ctx context.Context, program string, args ...string) (*opinion, error) {
+func ask(ctx context.Context, program string, args ...string) (*diagnosis, error) {
 	command := exec.CommandContext(ctx, program, append([]string{"doctor", "-json"}, args...)...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -75,7 +75,7 @@ func ask(ctx context.Context, program string, args ...string) (*opinion, error) 
 	if err != nil {
 		return nil, fmt.Errorf("doctor %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
-	o := new(opinion)
+	o := new(diagnosis)
 	if err := json.Unmarshal(out, o); err != nil {
 		return nil, fmt.Errorf("doctor %s: its JSON: %w", strings.Join(args, " "), err)
 	}
@@ -85,9 +85,9 @@ func ask(ctx context.Context, program string, args ...string) (*opinion, error) 
 	return o, nil
 }
 
-// channels is whether the doctor says that channels are the problem, if it says so
-// or the contrary.
-func (o *opinion) channels() (yes, said bool) {
+// channels reports whether the verdict blames channels, and whether there is a
+// verdict.
+func (o *diagnosis) channels() (yes, said bool) {
 	switch o.Verdict {
 	case "yes", "partly":
 		return true, true
@@ -97,11 +97,11 @@ func (o *opinion) channels() (yes, said bool) {
 	return false, false
 }
 
-// idle is the verdict on a service that has next to nothing to do.
+// idle is the verdict on a service with almost no load.
 const idle = "idle"
 
-// kind is what the doctor puts first, or idle if it says that.
-func (o *opinion) kind() string {
+// kind returns the kind of the first finding, or idle for that verdict.
+func (o *diagnosis) kind() string {
 	switch {
 	case len(o.Findings) > 0:
 		return o.Findings[0].Kind
@@ -111,9 +111,9 @@ func (o *opinion) kind() string {
 	return ""
 }
 
-// chief is the finding that the doctor puts first of those that are on channels, or
-// of those that are not, nil if there is none.
-func (o *opinion) chief(channels bool) *finding {
+// chief returns the first finding about channels, or the first other finding,
+// or nil.
+func (o *diagnosis) chief(channels bool) *finding {
 	for i := range o.Findings {
 		if o.Findings[i].Channels == channels {
 			return &o.Findings[i]
@@ -122,15 +122,14 @@ func (o *opinion) chief(channels bool) *finding {
 	return nil
 }
 
-// best is the remedy that the doctor names first of all, the zero remedy called
-// nothing if it names none.
-func (o *opinion) best() remedy {
+// best returns the first remedy, or noChange without one.
+func (o *diagnosis) best() remedy {
 	for _, f := range o.Findings {
 		if len(f.Remedies) > 0 {
 			return f.Remedies[0]
 		}
 	}
-	none := remedy{Name: nothing}
+	none := remedy{Name: noChange}
 	none.Gain.Low, none.Gain.Mid, none.Gain.High = 1, 1, 1
 	return none
 }
