@@ -128,21 +128,21 @@ func TestStreamConfig(t *testing.T) {
 func TestLifecycleErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		left, closed, drained, gone bool
-		send, recv                  error
+		shutdown, closed, drained, deleted bool
+		send, recv                         error
 	}{
 		{},
 		{closed: true, send: sluice.ErrClosed},
 		{closed: true, drained: true, send: sluice.ErrClosed, recv: sluice.ErrClosed},
-		{gone: true, send: ErrDeleted, recv: ErrDeleted},
-		{closed: true, gone: true, send: sluice.ErrClosed, recv: ErrDeleted},
-		{left: true, closed: true, drained: true, gone: true, send: ErrShutdown, recv: ErrShutdown},
+		{deleted: true, send: ErrDeleted, recv: ErrDeleted},
+		{closed: true, deleted: true, send: sluice.ErrClosed, recv: ErrDeleted},
+		{shutdown: true, closed: true, drained: true, deleted: true, send: ErrShutdown, recv: ErrShutdown},
 	} {
 		c := alone(config{})
-		c.life.shutdown.Store(test.left)
+		c.life.shutdown.Store(test.shutdown)
 		c.life.closed.Store(test.closed)
 		c.life.drained.Store(test.drained)
-		c.life.deleted.Store(test.gone)
+		c.life.deleted.Store(test.deleted)
 		if send, recv := c.life.sendErr(), c.life.recvErr(); send != test.send || recv != test.recv {
 			t.Errorf("%+v: %v and %v", test, send, recv)
 		}

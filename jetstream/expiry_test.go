@@ -187,7 +187,7 @@ func TestCanceledAtOnce(t *testing.T) {
 func TestDeliveryHoldsChannel(t *testing.T) {
 	o := Options[int]{Name: "jobs", Dir: t.TempDir()}
 	other := open(t, o)
-	d, held := func() (*Delivery[int], *core) {
+	d, opened := func() (*Delivery[int], *core) {
 		c, err := Open(t.Context(), &o)
 		if err != nil {
 			t.Fatal(err)
@@ -214,9 +214,9 @@ func TestDeliveryHoldsChannel(t *testing.T) {
 	}
 	until(t, "the channel is shut down", func() bool {
 		runtime.GC()
-		return held.life.shutdown.Load() && held.conn.nc.IsClosed()
+		return opened.life.shutdown.Load() && opened.conn.nc.IsClosed()
 	})
-	held.life.tasks.Wait()
+	opened.life.tasks.Wait()
 }
 
 // DeadLetters during Shutdown does not stop the server of other channels.
@@ -289,14 +289,14 @@ func TestDepth(t *testing.T) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for i, step := range []struct {
-		late, lay  bool // the receiver came late; the message waited for long
+		late, old  bool // the receiver came late; the message waited for long
 		left, want int
 	}{
 		{true, false, 0, 1}, {false, false, 0, 2}, {false, false, 1, 4}, {false, false, 3, 4}, {true, false, 0, 4},
 		{false, false, 0, 8}, {false, false, 0, 8}, {false, true, 0, 4}, {false, true, 0, 2}, {false, true, 0, 1}, {false, true, 0, 1},
 	} {
 		at := map[bool]time.Time{true: time.Now().Add(-2 * staleAfter), false: time.Now().Add(time.Hour)} // however long the test takes
-		in.ready, in.takenAt = []*message{{arrived: at[step.lay]}}, at[step.late]
+		in.ready, in.takenAt = []*message{{arrived: at[step.old]}}, at[step.late]
 		in.fetcher.pulls[0].left, in.fetcher.pulls[1].left, in.fetcher.pulls[0].sign = step.left, 0, at[false]
 		if n, err := c.core.inbox.takeReady(make([]*message, 1), asValues); n != 1 || err != nil {
 			t.Fatal(n, err)

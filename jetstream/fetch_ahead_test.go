@@ -26,32 +26,32 @@ func idleRequests[T any](t *testing.T, c *Channel[T]) {
 func TestNextRequest(t *testing.T) {
 	t.Parallel()
 	one := pullRequest{Batch: 1, Expires: pullWait, Heartbeat: pullHeartbeat}
-	stands := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullAhead} }
+	ahead := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullAhead} }
 	for _, test := range []struct {
-		name                     string
-		line, ready, left, depth int
-		signal, quiet, soon      bool
-		want                     pullRequest
+		name                        string
+		waiters, ready, left, depth int
+		readable, quiet, soon       bool
+		want                        pullRequest
 	}{
 		{name: "nobody waits", depth: 8},
-		{name: "the first one waits", line: 1, depth: 1, quiet: true, want: one},
-		{name: "Ready waits", signal: true, depth: 1, want: one},
-		{name: "Ready waits, and one does", line: 1, signal: true, depth: 1, want: one},
-		{name: "Ready has one", signal: true, ready: 1, depth: 1},
-		{name: "several wait, one is asked for", line: 3, left: 1, depth: 1, want: pullRequest{Batch: 2, Expires: pullWait, Heartbeat: pullHeartbeat}},
-		{name: "one waits, one is asked for", line: 1, left: 1, depth: 1, quiet: true},
-		{name: "it was quiet", line: 1, depth: 8, quiet: true, want: one},
-		{name: "values flow", line: 1, depth: 8, want: stands(8)},
-		{name: "more wait than lately took", line: 9, depth: 8, want: stands(9)},
-		{name: "all was taken, soon", soon: true, depth: 8, want: stands(8)},
-		{name: "half was taken, soon", soon: true, ready: 1, left: 3, depth: 8, want: stands(4)},
+		{name: "the first one waits", waiters: 1, depth: 1, quiet: true, want: one},
+		{name: "Ready waits", readable: true, depth: 1, want: one},
+		{name: "Ready waits, and one does", waiters: 1, readable: true, depth: 1, want: one},
+		{name: "Ready has one", readable: true, ready: 1, depth: 1},
+		{name: "several wait, one is asked for", waiters: 3, left: 1, depth: 1, want: pullRequest{Batch: 2, Expires: pullWait, Heartbeat: pullHeartbeat}},
+		{name: "one waits, one is asked for", waiters: 1, left: 1, depth: 1, quiet: true},
+		{name: "it was quiet", waiters: 1, depth: 8, quiet: true, want: one},
+		{name: "values flow", waiters: 1, depth: 8, want: ahead(8)},
+		{name: "more wait than lately took", waiters: 9, depth: 8, want: ahead(9)},
+		{name: "all was taken, soon", soon: true, depth: 8, want: ahead(8)},
+		{name: "half was taken, soon", soon: true, ready: 1, left: 3, depth: 8, want: ahead(4)},
 		{name: "less than half was taken", soon: true, ready: 1, left: 4, depth: 8},
 		{name: "all was taken, late", depth: 8},
 		{name: "taken one by one", soon: true, depth: 1},
 	} {
-		in := inbox{waiters: make([]*waiter, test.line), ready: make([]*message, test.ready)}
+		in := inbox{waiters: make([]*waiter, test.waiters), ready: make([]*message, test.ready)}
 		f := fetcher{inbox: &in, depth: test.depth, quiet: test.quiet}
-		if test.signal {
+		if test.readable {
 			in.readable = make(chan struct{})
 		}
 		if got := f.next(test.soon, test.left); got != test.want {
@@ -159,7 +159,7 @@ func TestRequestLost(t *testing.T) {
 // The watchdog fires when a request counts as lost, not later.
 func TestWatchdogTimeout(t *testing.T) {
 	t.Parallel()
-	long, stands := pull{left: 1, expires: pullWait}, pull{left: 1, expires: pullAhead}
+	long, ahead := pull{left: 1, expires: pullWait}, pull{left: 1, expires: pullAhead}
 	f := fetcher{}
 	if d := f.timeout(); d != unsentPause {
 		t.Errorf("without a request: %v, want %v", d, unsentPause)
@@ -168,7 +168,7 @@ func TestWatchdogTimeout(t *testing.T) {
 	if d := f.timeout(); d != pullLost {
 		t.Errorf("after a sign of life: %v, want %v", d, pullLost)
 	}
-	f.pulls[1], f.pulls[1].sign = stands, time.Now()
+	f.pulls[1], f.pulls[1].sign = ahead, time.Now()
 	if d := f.timeout(); d > aheadLost {
 		t.Errorf("with a request ahead of demand: %v, want at most %v", d, aheadLost)
 	}

@@ -27,38 +27,38 @@ func TestFetch(t *testing.T) {
 		t.Fatal(err)
 	}
 	waits := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullWait, Heartbeat: pullHeartbeat} }
-	stands := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullAhead} }
+	ahead := func(n int) pullRequest { return pullRequest{Batch: n, Expires: pullAhead} }
 	in := &c.core.inbox
 	for _, test := range []struct {
-		what        string
-		line, ready int
-		signal      bool
-		depth       int
-		left        [2]int // messages that the two requests may still bring
-		soon        bool
-		failing     bool
-		want        pullRequest
+		what           string
+		waiters, ready int
+		readable       bool
+		depth          int
+		left           [2]int // messages that the two requests may still bring
+		soon           bool
+		retrying       bool
+		want           pullRequest
 	}{
 		{what: "none is wanted", depth: 1},
-		{what: "one receiver waits", line: 1, depth: 1, want: waits(1)},
-		{what: "three receivers wait", line: 3, depth: 1, want: waits(3)},
-		{what: "one receiver waits, and depth is 8", line: 1, depth: 8, want: stands(8)},
-		{what: "Ready", signal: true, depth: 1, want: waits(1)},
-		{what: "Ready, and a message is ready", signal: true, ready: 1, depth: 1},
-		{what: "half of depth is ready, soon", soon: true, ready: 4, depth: 8, want: stands(4)},
+		{what: "one receiver waits", waiters: 1, depth: 1, want: waits(1)},
+		{what: "three receivers wait", waiters: 3, depth: 1, want: waits(3)},
+		{what: "one receiver waits, and depth is 8", waiters: 1, depth: 8, want: ahead(8)},
+		{what: "Ready", readable: true, depth: 1, want: waits(1)},
+		{what: "Ready, and a message is ready", readable: true, ready: 1, depth: 1},
+		{what: "half of depth is ready, soon", soon: true, ready: 4, depth: 8, want: ahead(4)},
 		{what: "half of depth is ready, late", ready: 4, depth: 8},
-		{what: "a request for all is under way", line: 1, depth: 1, left: [2]int{1, 0}},
-		{what: "a request for fewer is under way", line: 3, depth: 1, left: [2]int{1, 0}, want: waits(2)},
-		{what: "the other request is under way", line: 3, depth: 1, left: [2]int{0, 1}, want: waits(2)},
-		{what: "both requests are under way", line: 3, depth: 1, left: [2]int{1, 1}},
-		{what: "a request is about to be made", line: 1, depth: 1, failing: true},
+		{what: "a request for all is under way", waiters: 1, depth: 1, left: [2]int{1, 0}},
+		{what: "a request for fewer is under way", waiters: 3, depth: 1, left: [2]int{1, 0}, want: waits(2)},
+		{what: "the other request is under way", waiters: 3, depth: 1, left: [2]int{0, 1}, want: waits(2)},
+		{what: "both requests are under way", waiters: 3, depth: 1, left: [2]int{1, 1}},
+		{what: "a request is about to be made", waiters: 1, depth: 1, retrying: true},
 	} {
 		in.mu.Lock()
-		in.waiters, in.ready = make([]*waiter, test.line), make([]*message, test.ready)
-		if in.readable = nil; test.signal {
+		in.waiters, in.ready = make([]*waiter, test.waiters), make([]*message, test.ready)
+		if in.readable = nil; test.readable {
 			in.readable = make(chan struct{}, 1)
 		}
-		in.fetcher.depth, in.fetcher.retrying = test.depth, test.failing
+		in.fetcher.depth, in.fetcher.retrying = test.depth, test.retrying
 		for i, left := range test.left {
 			in.fetcher.pulls[i].left, in.fetcher.pulls[i].sign = left, time.Now().Add(time.Hour) // it does not count as lost
 		}
@@ -66,12 +66,12 @@ func TestFetch(t *testing.T) {
 		if left, _ := in.fetcher.outstanding(); left != test.left[0]+test.left[1]+test.want.Batch {
 			t.Errorf("%s: %d messages requested, %v before; want %d more", test.what, left, test.left, test.want.Batch)
 		}
-		if mindful := in.fetcher.watchdog != nil; mindful && !in.wanted() {
+		if runs := in.fetcher.watchdog != nil; runs && !in.wanted() {
 			t.Errorf("%s: the watchdog runs, and no message is wanted", test.what)
 		} else if in.fetcher.watchdog != nil {
 			in.fetcher.watchdog.Stop()
 			in.fetcher.watchdog = nil
-		} else if in.wanted() && !test.failing {
+		} else if in.wanted() && !test.retrying {
 			t.Errorf("%s: the watchdog does not run", test.what)
 		}
 		in.waiters, in.ready, in.readable, in.fetcher.retrying = nil, nil, nil, false
@@ -145,7 +145,7 @@ func TestHandleStatus(t *testing.T) {
 		c.core.fetcher.arrive(m)
 		in.mu.Lock()
 		if p.left != test.left || other.left != 5 || p.crowded != test.crowded || in.fetcher.retrying != test.later {
-			t.Errorf("%+v: left %d, of the other %d, crowded %v, failing %v", test, p.left, other.left, p.crowded, in.fetcher.retrying)
+			t.Errorf("%+v: left %d, of the other %d, crowded %v, retrying %v", test, p.left, other.left, p.crowded, in.fetcher.retrying)
 		}
 		if test.ofTries && (in.fetcher.depth != 8 || in.fetcher.quiet) {
 			t.Errorf("%+v: the answer to TryRecv changed the depth to %d, quiet to %v", test, in.fetcher.depth, in.fetcher.quiet)

@@ -181,30 +181,30 @@ func TestReturnIdle(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
-	next := listen(t, s, "lay.*", "end")
+	next := listen(t, s, "old.*", "end")
 	in := &c.core.inbox
 	third := c.core.config.ackWait / 3
 	for _, test := range []struct {
-		what   string
-		signal bool
-		lay    []time.Duration
-		kept   int
-		said   []string
+		what      string
+		readable  bool
+		ages      []time.Duration
+		kept      int
+		published []string
 	}{
 		{"fresh", false, []time.Duration{0, 0}, 2, nil},
-		{"stale", false, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 1, []string{"lay.0 -NAK", "lay.1 -NAK"}},
+		{"stale", false, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 1, []string{"old.0 -NAK", "old.1 -NAK"}},
 		{"overdue", false, []time.Duration{4 * third, 0}, 1, nil},
-		{"for Ready", true, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 2, []string{"lay.1 -NAK"}},
-		{"for Ready, for long", true, []time.Duration{third + idleAfter}, 1, []string{"lay.0 +WPI"}},
+		{"for Ready", true, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 2, []string{"old.1 -NAK"}},
+		{"for Ready, for long", true, []time.Duration{third + idleAfter}, 1, []string{"old.0 +WPI"}},
 	} {
 		in.mu.Lock()
-		if in.readable = nil; test.signal {
+		if in.readable = nil; test.readable {
 			in.readable = make(chan struct{}, 1)
 		}
 		now := time.Now()
-		for i, lay := range test.lay {
+		for i, age := range test.ages {
 			p := newest(uint64(i))
-			p.reply, p.arrived = fmt.Sprint("lay.", i), now.Add(-lay)
+			p.reply, p.arrived = fmt.Sprint("old.", i), now.Add(-age)
 			in.ready = append(in.ready, p)
 		}
 		in.fetcher.depth = 8
@@ -214,10 +214,10 @@ func TestReturnIdle(t *testing.T) {
 		if len(in.ready) != test.kept || (in.idle == nil) != (test.kept == 0) {
 			t.Errorf("%s: %d are kept, want %d; %v", test.what, len(in.ready), test.kept, in.idle)
 		}
-		if shrunk := test.kept < len(test.lay); (in.fetcher.depth == 1) != shrunk {
+		if shrunk := test.kept < len(test.ages); (in.fetcher.depth == 1) != shrunk {
 			t.Errorf("%s: the depth is %d", test.what, in.fetcher.depth)
 		}
-		if p := in.ready[0]; test.signal && now.Sub(p.arrived) > third {
+		if p := in.ready[0]; test.readable && now.Sub(p.arrived) > third {
 			t.Errorf("%s: the message for Ready was not extended", test.what)
 		}
 		in.ready, in.readable = nil, nil
@@ -226,7 +226,7 @@ func TestReturnIdle(t *testing.T) {
 		if err := c.core.conn.nc.Publish("end", nil); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range append(test.said, "end ") {
+		for _, want := range append(test.published, "end ") {
 			if got := next(); got != want {
 				t.Errorf("%s: published %q, want %q", test.what, got, want)
 			}

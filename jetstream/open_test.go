@@ -182,19 +182,19 @@ func TestTempDir(t *testing.T) {
 // A channel that is garbage collected is shut down, with its connection and its
 // server.
 func TestAbandoned(t *testing.T) {
-	var held *core
+	var opened *core
 	func() {
 		c, err := Open(t.Context(), &Options[int]{Name: "abandoned"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		held = c.core
+		opened = c.core
 	}()
 	until(t, "the channel is shut down", func() bool {
 		runtime.GC()
-		return held.life.shutdown.Load() && held.conn.nc.IsClosed()
+		return opened.life.shutdown.Load() && opened.conn.nc.IsClosed()
 	})
-	held.life.tasks.Wait()
+	opened.life.tasks.Wait()
 }
 
 // Shutdown does not close the connection of the caller.
