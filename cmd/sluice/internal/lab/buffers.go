@@ -11,14 +11,14 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// buffersStudy is the study of one sender, ten workers and a buffer in between.
-// The work itself is in buffers_total.go.
+// buffersStudy has one sender, ten workers and a buffer between them. The work itself is
+// in buffers_total.go.
 var buffersStudy = register(Experiment{
 	Study: Study{
 		Name:  Buffers,
-		Title: "What does a buffer buy?",
-		Prediction: "A buffer lets the sender run on instead of being replaced by a receiver for each value: most is won by " +
-			"the first slots up to about twice the workers, and nothing beyond a few hundred. The time blocked falls with it, " +
+		Title: "How much does a buffer save?",
+		Prediction: "A buffer lets the sender continue instead of yielding to a receiver for each value. Most of the gain comes " +
+			"from the first slots, up to about twice the workers, and none beyond a few hundred. The time blocked falls as well, " +
 			"in receive more than in send, because ten workers wait for one sender.",
 		Source: Source{
 			Author:  "V. Blanchon",
@@ -29,23 +29,23 @@ var buffersStudy = register(Experiment{
 		},
 		Notes: []string{
 			"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above.",
-			"The published figures are compared with GOMAXPROCS 8, the author's number of threads. The time of all of an " +
-				"iteration counts: making the channel, starting the goroutines, 1000 values, and joining them.",
-			"The author read from the block profile that the buffer divides the latency by five.",
-			"The block profile sees a goroutine that parked, from then until it was made ready. It does not see how long that " +
-				"goroutine then waited for a processor, nor the lock inside a built-in channel, nor yielding: sluice " +
-				"yields once before it parks, and most of its waits at capacity 0 end there. So compare the capacities of one " +
-				"channel with each other, and not the two channels.",
+			"The published figures are compared with GOMAXPROCS 8, the author's number of threads. An iteration includes " +
+				"making the channel, starting the goroutines, sending 1000 values, and waiting for the goroutines.",
+			"From the block profile, the author concluded that the buffer divides the latency by five.",
+			"The block profile counts the time from parking a goroutine until it is made ready. It does not count the time " +
+				"until the goroutine has a processor, the lock inside a built-in channel, or yielding: sluice yields once before it " +
+				"parks, and most of its waits at capacity 0 end there. So compare the capacities of one channel with each other, not " +
+				"the two channels.",
 		},
 		Pictures:    insides,
-		PublishedIn: Measure{Unit: measure.NsPerOp, Axis: "µs per 1000 values"}, // as many as ns per value
+		PublishedIn: Measure{Unit: measure.NsPerOp, Axis: "µs per 1000 values"}, // the same number as ns per value
 	},
 	Sections:  buffersSections,
 	Published: buffersPublished(),
 	Conclude:  buffersConclusion,
 })
 
-// The study's setting: its workers, its threads, and its largest buffer.
+// The study's setting: workers, threads, and the largest buffer.
 const (
 	studyWorkers = 10
 	studyProcs   = 8
@@ -57,7 +57,7 @@ func buffersPublished() []Published {
 	for _, f := range []struct {
 		capacity string
 		value    float64
-		margin   int // per cent
+		margin   int // percent
 	}{{"0", 306, 3}, {"1", 248, 1}, {"5", 183, 4}, {studyBuffer, 134, 2}} {
 		figures = append(figures, Published{
 			Row: "ten workers", Column: fmt.Sprintf("capacity %s (± %d%%)", f.capacity, f.margin), Value: f.value,
@@ -100,15 +100,15 @@ func (s Scale) bufferPoint(section SectionID, procs, workers, capacity int) *Poi
 	})
 }
 
-// unbufferable is whom the study's sweep leaves out.
-var unbufferable = []measure.LeftOut{{Contender: elastic, Reason: "it grows, and has no capacity to be swept"}}
+// unbufferable are the contenders that the study's sweep leaves out.
+var unbufferable = []measure.LeftOut{{Contender: elastic, Reason: "it grows, and has no capacity to sweep"}}
 
 func buffersByCapacity(s Scale) Section {
 	section := Section{Sweep: Sweep{
 		Name:  SectionCapacity,
 		Title: "The study's load, by capacity",
-		Text: "One goroutine sends 1000 values of four bytes and closes; the workers receive, and add them atomically to one " +
-			"total; all are joined. Channel and goroutines are made anew for each 1000.",
+		Text: "One goroutine sends 1000 values of four bytes and closes the channel; the workers receive them and add them " +
+			"atomically to one total. Each 1000 values have a new channel and new goroutines.",
 		Axis:     "capacity",
 		Measures: []Measure{PerValue},
 	}}
@@ -132,8 +132,8 @@ func buffersBlocked(s Scale) Section {
 	section := Section{Sweep: Sweep{
 		Name:  sectionBlocked,
 		Title: "Time blocked in send and in receive",
-		Text: "The same in passes of their own under the runtime's block profile, which slows them: how long goroutines were " +
-			"parked on either side of the channel, all of them added up, for each value sent.",
+		Text: "The same work in separate passes under the runtime's block profile, which slows them: the time that goroutines " +
+			"were parked on either side of the channel, summed over all of them, per value sent.",
 		Axis: "capacity",
 		Measures: []Measure{
 			{Unit: blockedSend, Title: "in send", Axis: "ns per value"},
@@ -153,7 +153,7 @@ func buffersBlocked(s Scale) Section {
 	return section
 }
 
-// insides is the inside of a channel, as the author explains it.
+// insides shows the state of a channel, as the author explains it.
 var insides = []Picture{
 	{
 		State: plot.ChannelState{
@@ -161,20 +161,20 @@ var insides = []Picture{
 			Receivers: []string{"w4", "w1", "w7", "w2"},
 		},
 		Caption: "Both indices are at the same slot. The next value does not pass through the ring: the sender writes it to the " +
-			"first receiver in line, and makes that one ready. Without a buffer there is no ring: every value is handed over.",
+			"first waiting receiver and makes it ready. An unbuffered channel has no ring: every value is handed off.",
 	},
 	{
-		State: plot.ChannelState{Title: "Half full: nobody waits", Capacity: 8, Queued: 4, SendIndex: 7, ReceiveIndex: 3},
-		Caption: "A send fills the slot at the send index, a receive empties the one at the receive index, and either moves its " +
-			"index on, around the ring. No goroutine is parked or woken: that is what a buffer buys.",
+		State: plot.ChannelState{Title: "Half full: no goroutine waits", Capacity: 8, Queued: 4, SendIndex: 7, ReceiveIndex: 3},
+		Caption: "A send fills the slot at the send index, a receive empties the slot at the receive index, and each moves its " +
+			"index to the next slot of the ring. No goroutine is parked or woken: that is the benefit of a buffer.",
 	},
 	{
 		State: plot.ChannelState{
 			Title: "Full: senders wait", Capacity: 8, Queued: 8, SendIndex: 5, ReceiveIndex: 5,
 			Senders: []string{"p1", "p3"},
 		},
-		Caption: "Each sender in line holds its value. The next receive takes the oldest value from the ring, puts that of " +
-			"the first sender into the slot that became free, and makes that one ready: the order is kept.",
+		Caption: "Each waiting sender has its value. The next receive takes the oldest value from the ring, puts the first " +
+			"sender's value into the free slot, and makes that sender ready: the order is kept.",
 	},
 }
 
@@ -182,20 +182,20 @@ func buffersConclusion(m *Measured) Conclusion {
 	return Conclusion{Summary: buffersSummary(m), Findings: buffersFindings(m)}
 }
 
-// buffersSummary prices the study's load with and without its buffer, at the first
-// GOMAXPROCS measured.
+// buffersSummary returns the cost of the study's load with and without its buffer, at
+// the first measured GOMAXPROCS.
 func buffersSummary(m *Measured) []string {
 	for _, panel := range m.panels(SectionCapacity) {
 		without, with := m.through(panel, "0"), m.through(panel, studyBuffer)
 		if len(without) == 0 || len(with) == 0 || panel.Workers != studyWorkers {
 			continue
 		}
-		said := fmt.Sprintf("At %s behind one sender, a value through a built-in channel takes %.0f ns without a buffer and %.0f ns with %s slots",
-			m.markedPanel(SectionCapacity, panel), stat.Summarize(without).Median, stat.Summarize(with).Median, studyBuffer)
+		text := fmt.Sprintf("From one sender to %s, one value costs %.0f ns through an unbuffered built-in channel and %.0f ns with %s slots (%s)",
+			format.Plural(panel.Workers, "worker"), stat.Summarize(without).Median, stat.Summarize(with).Median, studyBuffer, m.procs(SectionCapacity, panel))
 		if enough := m.enough(panel); enough != "" {
-			said += "; more than " + enough + " slots save nothing beyond noise"
+			text += "; more than " + enough + " slots save nothing beyond noise"
 		}
-		return []string{said + "."}
+		return []string{text + "."}
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func buffersSummary(m *Measured) []string {
 func buffersFindings(m *Measured) []string {
 	var findings []string
 	for _, load := range m.bufferLoads() {
-		who := "One sender and " + format.Plural(load.workers, "worker")
+		subject := "One sender and " + format.Plural(load.workers, "worker")
 		var places []place
 		for _, procs := range load.procs {
 			panel := load.panel(procs)
@@ -211,7 +211,7 @@ func buffersFindings(m *Measured) []string {
 				places = append(places, place{m.marked(strconv.Itoa(procs), SectionCapacity, panel, studyBuffer), c})
 			}
 		}
-		findings = append(findings, effect(who+": a built-in channel's buffer of "+studyBuffer+" slots, in place of none,", atGOMAXPROCS, places),
+		findings = append(findings, effect(subject+": a built-in channel with "+studyBuffer+" slots instead of none", atGOMAXPROCS, places),
 			m.enoughFor(load))
 		for _, capacity := range []string{"0", studyBuffer} {
 			places = nil
@@ -221,7 +221,7 @@ func buffersFindings(m *Measured) []string {
 					places = append(places, place{m.marked(strconv.Itoa(procs), SectionCapacity, panel, capacity), c})
 				}
 			}
-			findings = append(findings, effect(who+", capacity "+capacity+": sluice, in place of the built-in channel,", atGOMAXPROCS, places))
+			findings = append(findings, effect(subject+", capacity "+capacity+": sluice instead of the built-in channel", atGOMAXPROCS, places))
 		}
 	}
 	return slices.DeleteFunc(append(findings, m.blockedByBuffer()), func(f string) bool { return f == "" })
@@ -249,13 +249,13 @@ func (m *Measured) bufferLoads() []bufferLoad {
 	return loads
 }
 
-// through returns what a value takes through the built-in channel.
+// through returns the times per value through the built-in channel.
 func (m *Measured) through(panel Panel, capacity string) []float64 {
 	return m.Samples(SectionCapacity, panel, capacity, Native, measure.NsPerOp)
 }
 
-// enough returns the smallest capacity from which no larger one saves time beyond
-// noise, "" if there is none below the largest.
+// enough returns the smallest capacity such that no larger one saves time beyond
+// noise, or "" if only the largest qualifies.
 func (m *Measured) enough(panel Panel) string {
 	xs := m.xs(SectionCapacity, panel)
 	for i, x := range xs[:max(0, len(xs)-1)] {
@@ -283,14 +283,14 @@ func (m *Measured) enoughFor(load bufferLoad) string {
 	if len(found) == 0 {
 		return ""
 	}
-	return "One sender and " + format.Plural(load.workers, "worker") + ": a built-in channel gains nothing beyond noise by more than " + format.And(found) + "."
+	return "One sender and " + format.Plural(load.workers, "worker") + ": more slots of a built-in channel save nothing beyond noise above " + format.And(found) + "."
 }
 
-// blockedByBuffer says what became of the time that goroutines of the built-in
-// channel were parked.
+// blockedByBuffer compares the time that goroutines of the built-in channel were parked,
+// without a buffer and with the study's.
 func (m *Measured) blockedByBuffer() string {
 	for _, panel := range m.panels(sectionBlocked) {
-		blocked := func(x string) (said string, total []float64) {
+		blocked := func(x string) (text string, total []float64) {
 			send := m.Samples(sectionBlocked, panel, x, Native, blockedSend)
 			receive := m.Samples(sectionBlocked, panel, x, Native, blockedReceive)
 			for i := range min(len(send), len(receive)) {
@@ -304,14 +304,14 @@ func (m *Measured) blockedByBuffer() string {
 		if change.N == 0 {
 			continue
 		}
-		said := "Blocked for each value, at " + m.markedPanel(sectionBlocked, panel) + ", all goroutines of a built-in channel added up: " + none + " without a buffer, " +
-			some + " with " + studyBuffer + " slots"
+		text := "Time blocked per value, at " + m.markedPanel(sectionBlocked, panel) + ", summed over all goroutines of a built-in channel: " + none +
+			" without a buffer, " + some + " with " + studyBuffer + " slots"
 		if fraction := 1 + change.Median; change.Clear() && fraction > 0 {
-			said += fmt.Sprintf(", %.2f (%.2f to %.2f) of it", fraction, 1+change.Lo, 1+change.Hi)
+			text += fmt.Sprintf(", which is %.2f (%.2f to %.2f) times as much", fraction, 1+change.Lo, 1+change.Hi)
 		} else {
-			said += ", no difference beyond noise"
+			text += ", no difference beyond noise"
 		}
-		return said + "; the author found a fifth."
+		return text + "; the author found a fifth."
 	}
 	return ""
 }

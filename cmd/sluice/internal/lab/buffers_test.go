@@ -44,8 +44,8 @@ func TestSharingProvesItsWork(t *testing.T) {
 	}
 }
 
-// Whoever is parked on a side is counted there. In a bubble the wait is certain:
-// synctest.Wait returns once all others are parked.
+// A parked goroutine counts on its side. In a bubble the wait is certain: synctest.Wait
+// returns once all other goroutines are parked.
 func TestBlockedSides(t *testing.T) {
 	for _, s := range sharers {
 		for _, capacity := range []int{0, 1, 25, 2 * totalRound} {
@@ -107,9 +107,9 @@ func TestSideOf(t *testing.T) {
 	}
 }
 
-// A buffer of made-up worth: the built-in channel takes half the time with 25 slots
-// or more, and less than that within noise with the most; ours takes a tenth less
-// everywhere.
+// madeUpBuffers returns made-up times: the built-in channel takes half the time with 25
+// slots or more, and with the most slots insignificantly less; sluice takes a tenth
+// less everywhere.
 func madeUpBuffers(contender ContenderID, p *Point) float64 {
 	ns := 100.0
 	switch p.X {
@@ -127,23 +127,23 @@ func madeUpBuffers(contender ContenderID, p *Point) float64 {
 func TestBuffersConclusion(t *testing.T) {
 	c := buffersConclusion(pretend(buffersStudy, Scale{CPUs: 8}, madeUpBuffers))
 	for _, want := range []string{
-		"One sender and 10 workers: a built-in channel's buffer of 25 slots, in place of none, saves 50.0% ± 0.3% at GOMAXPROCS 2 and 50.0% ± 0.3% at 8.",
-		"One sender and 100 workers: a built-in channel gains nothing beyond noise by more than 25 slots at GOMAXPROCS 2 and 25 at 8.",
-		"One sender and 1 worker, capacity 0: sluice, in place of the built-in channel, saves 10.0% ± 0.0% at GOMAXPROCS 2",
-		"at GOMAXPROCS 2, 10 workers, all goroutines of a built-in channel added up: 100 ns in send and 100 ns in receive without a buffer, " +
-			"50 ns in send and 50 ns in receive with 25 slots, 0.50 (0.50 to 0.50) of it; the author found a fifth.",
+		"One sender and 10 workers: a built-in channel with 25 slots instead of none saves 50.0% ± 0.3% at GOMAXPROCS 2 and 50.0% ± 0.3% at 8.",
+		"One sender and 100 workers: more slots of a built-in channel save nothing beyond noise above 25 slots at GOMAXPROCS 2 and 25 at 8.",
+		"One sender and 1 worker, capacity 0: sluice instead of the built-in channel saves 10.0% ± 0.0% at GOMAXPROCS 2",
+		"at GOMAXPROCS 2, 10 workers, summed over all goroutines of a built-in channel: 100 ns in send and 100 ns in receive without a buffer, " +
+			"50 ns in send and 50 ns in receive with 25 slots, which is 0.50 (0.50 to 0.50) times as much; the author found a fifth.",
 	} {
 		contains(t, c.Findings, want)
 	}
-	contains(t, c.Summary, "At GOMAXPROCS 2, 10 workers behind one sender, a value through a built-in channel takes 100 ns without a buffer "+
-		"and 50 ns with 25 slots; more than 25 slots save nothing beyond noise.")
+	contains(t, c.Summary, "From one sender to 10 workers, one value costs 100 ns through an unbuffered built-in channel "+
+		"and 50 ns with 25 slots (GOMAXPROCS=2); more than 25 slots save nothing beyond noise.")
 	if len(c.Summary) != 1 {
 		t.Errorf("%d sentences for the first page", len(c.Summary))
 	}
 }
 
-// Where a larger buffer still saves time, none is said to be enough; nor where
-// there is too little to tell.
+// No buffer is large enough where a larger one still saves time, or where there are too
+// few repetitions.
 func TestNoBufferIsEnough(t *testing.T) {
 	falling := func(_ ContenderID, p *Point) float64 {
 		capacity, _ := strconv.Atoi(p.X)
@@ -155,7 +155,7 @@ func TestNoBufferIsEnough(t *testing.T) {
 		"no noise": pretend(buffersStudy, Scale{CPUs: 8, Count: 5}, func(ContenderID, *Point) float64 { return 1 }),
 	} {
 		for _, f := range buffersFindings(m) {
-			if strings.Contains(f, "gains nothing") {
+			if strings.Contains(f, "more slots") {
 				t.Errorf("%s: %s", name, f)
 			}
 		}
@@ -172,7 +172,7 @@ func TestPicturesOfAChannelHold(t *testing.T) {
 	for _, p := range insides {
 		s := p.State
 		if s.Title == "" || p.Caption == "" {
-			t.Errorf("a picture without words: %+v", p)
+			t.Errorf("a picture without text: %+v", p)
 		}
 		if (s.ReceiveIndex+s.Queued)%s.Capacity != s.SendIndex {
 			t.Errorf("%s: %d values from index %d do not end before %d", s.Title, s.Queued, s.ReceiveIndex, s.SendIndex)

@@ -11,19 +11,19 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// totalRound is how many values the study sends through one channel.
+// totalRound is the number of values that the study sends through one channel.
 const totalRound = 1000
 
-// A total is what the workers of the study add to, and how many values each adds
-// up. The count is the proof of work, and is added once for each worker.
+// A total is the sum of the values of a round and their number. Each worker adds its
+// count once: it proves that the work was done.
 type total struct {
 	sum   atomic.Uint32
 	count atomic.Uint32
 }
 
-// A sharing is a channel of the study and the loops over it: written out for each
-// kind, as a user of that kind would write them. The contenders of the other
-// studies carry values of eight bytes; this one's are of four.
+// A sharing is a channel of the study with its loops, written out for each kind as its
+// users would write them. The contenders of the other studies carry values of eight
+// bytes; the values of this study have four.
 type sharing struct {
 	produce func()       // sends 1 … totalRound and closes
 	work    func(*total) // receives until the end
@@ -59,7 +59,7 @@ func shareSluice(capacity int) sharing {
 		produce: func() {
 			for v := range uint32(totalRound) {
 				if c.Send(background, v+1) != nil {
-					return // the count tells
+					return // the count is too low
 				}
 			}
 			c.Close()
@@ -113,8 +113,7 @@ type sharer struct {
 
 var sharers = []sharer{{Native, shareNative}, {withHandOff, shareSluice}}
 
-// round is an iteration of the study: channel and goroutines are made anew, and
-// all are joined.
+// round is an iteration of the study, with a new channel and new goroutines.
 func (s sharer) round(capacity, workers int) error {
 	var t total
 	var all sync.WaitGroup
@@ -131,7 +130,8 @@ func (s sharer) round(capacity, workers int) error {
 	return nil
 }
 
-// timed enters s in the study's work. All of an iteration counts, as in the study.
+// timed enters s in the study's work. As in the study, the time of a whole iteration
+// counts.
 func (s sharer) timed(capacity, workers int) measure.Entry {
 	return measure.Entry{Contender: s.id, Pass: func() (measure.Reading, error) {
 		began := time.Now()
@@ -140,13 +140,13 @@ func (s sharer) timed(capacity, workers int) measure.Entry {
 	}}
 }
 
-// Units of the time blocked, all goroutines added up, for each value sent.
+// Units of the time blocked, summed over all goroutines, per value sent.
 const (
 	blockedSend    = "blocked-send-ns/op"
 	blockedReceive = "blocked-receive-ns/op"
 )
 
-// blocked enters s in so many rounds of the study's work under the block profile.
+// blocked enters s in a number of rounds of the study's work under the block profile.
 func (s sharer) blocked(capacity, workers, rounds int) measure.Entry {
 	return measure.Entry{Contender: s.id, Pass: func() (measure.Reading, error) {
 		spent, err := measure.Blocked(func() error {
@@ -169,10 +169,10 @@ func (s sharer) blocked(capacity, workers, rounds int) measure.Entry {
 	}}
 }
 
-// sideOf tells on which side of a channel a goroutine of the study's work was
-// blocked, as the unit to count it in; "" if on neither. Our kinds park their
-// goroutines on a built-in channel, always in a receive: their own methods, further
-// out, say which side it was.
+// sideOf returns the side of the channel on which a goroutine of the study's work was
+// blocked, as the unit of its time, or "" if it is not the study's. The kinds of this
+// library park goroutines on a built-in channel, always in a receive: their methods,
+// further out on the stack, show the side.
 func sideOf(functions []string) string {
 	side := map[string]string{
 		"runtime.chansend1": blockedSend,
@@ -196,5 +196,5 @@ func sideOf(functions []string) string {
 	return side
 }
 
-// library is the path of the library's package.
+// library is the import path of the library.
 const library = "github.com/sluice-go/sluice"

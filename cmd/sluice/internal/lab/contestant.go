@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// Capacities that are no number of slots.
+// Capacities that are not a number of slots.
 const (
-	slotEach  = -1 // as many slots as values are sent
+	slotEach  = -1 // one slot per value sent
 	unbounded = -2
 )
 
-// A contestant is a contender as a study enters it: with a capacity, and moving
-// values one by one or in batches.
+// A contestant is a contender as a study enters it: with a capacity, and with values
+// sent one by one or in batches.
 type contestant struct {
 	id        ContenderID
 	contender contender.Contender
@@ -30,7 +30,7 @@ func (c contestant) name() string { return NameOf(c.id) }
 
 var background = context.Background()
 
-// published enters the elastic channel of the first study.
+// published enters the elastic channel of the study of 2014.
 func published(id ContenderID, p contender.Published) contestant {
 	return contestant{id, p.Contender(), unbounded, false}
 }
@@ -48,14 +48,14 @@ func (c contestant) bothAtOnce(n int) measure.Entry {
 	return c.entry(workload.OneWay(capacity, 1, 1), n)
 }
 
-// fillFirst enters c in the work of sending n values before the first is
-// received, or says why it cannot do that.
+// fillFirst enters c in the work of sending n values before the first is received, or
+// returns the reason why c cannot do it.
 func (c contestant) fillFirst(n int) (entry measure.Entry, whyNot string) {
 	switch {
 	case c.capacity == 0:
-		return entry, "no buffer to be filled first"
+		return entry, "no buffer to fill first"
 	case c.capacity > 0:
-		return entry, "more values are sent before the first is received than it holds"
+		return entry, "capacity below the number of values sent before the first is received"
 	case c.batch:
 		return c.entry(workload.FillDrainBatches(), n), ""
 	}
@@ -67,7 +67,7 @@ func (c contestant) slots(n int) int {
 	case slotEach:
 		return n
 	case unbounded:
-		return 1 // means nothing to it
+		return 1 // ignored
 	}
 	return c.capacity
 }
@@ -79,7 +79,8 @@ func (c contestant) entry(w workload.Workload, n int) measure.Entry {
 	}}
 }
 
-// footprint enters c in the work of holding n values, sent in so many steps.
+// footprint enters c in the work of holding n values, sent in the given number of
+// steps.
 func (c contestant) footprint(n, steps int) measure.Entry {
 	return measure.Entry{Contender: c.id, Pass: func() (measure.Reading, error) {
 		var wrong error
@@ -91,7 +92,7 @@ func (c contestant) footprint(n, steps int) measure.Entry {
 				Empty: func(n int) {
 					for want := range uint64(n) {
 						if v, ok := channel.Recv(); (!ok || v != want) && wrong == nil {
-							wrong = fmt.Errorf("%s: received %d (%v) where %d was due", c.id, v, ok, want)
+							wrong = fmt.Errorf("%s: received %d (%v), want %d", c.id, v, ok, want)
 						}
 					}
 				},

@@ -11,15 +11,15 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// directSendStudy is the study of the hand-off to a waiting receiver, with the
+// directSendStudy asks for the benefit of the hand-off to a waiting receiver, with the
 // ablation that its author wished for.
 var directSendStudy = register(Experiment{
 	Study: Study{
 		Name:  DirectSend,
 		Title: "Does a hand-off to a waiting receiver pay?",
-		Prediction: "A hand-off saves the receiver a look into the buffer under the lock, a few nanoseconds beside the " +
-			"hundred or more of the switch between goroutines: it shows, if at all, where each value wakes somebody, " +
-			"and least with many slots.",
+		Prediction: "A hand-off saves the receiver a read of the buffer under the lock: a few nanoseconds, compared with a " +
+			"hundred or more for the switch between goroutines. The effect is visible, if at all, where each value wakes a " +
+			"goroutine, and smallest with many slots.",
 		Source: Source{
 			Author:  "P. Pearl",
 			Title:   "Channel Direct Send",
@@ -29,8 +29,8 @@ var directSendStudy = register(Experiment{
 		},
 		Notes: []string{
 			"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above. “sluice, no hand-off” is the same " +
-				"without the hand-off: a waiting receiver is woken and looks again, all else being equal. " +
-				"That is the experiment that the author wished to make with the runtime's own channels.",
+				"without the hand-off: a waiting receiver is woken and tries again; everything else is equal. " +
+				"The author wished for this experiment with the runtime's own channels.",
 		},
 		PublishedIn: PerOperation,
 	},
@@ -61,7 +61,7 @@ func directPublished() []Published {
 	})
 }
 
-// directRoster is everybody who can be given a capacity of 0, 1 or 10.
+// directRoster returns the contenders that can have a capacity of 0, 1 or 10.
 func directRoster(capacity int) []contestant {
 	make := func(o *contender.Options) contender.Contender {
 		if capacity == 0 {
@@ -76,9 +76,9 @@ func directRoster(capacity int) []contestant {
 	}
 }
 
-// noCapacity names those whom parts (a) and (b) leave out.
+// noCapacity are the contenders that parts (a) and (b) leave out.
 var noCapacity = []measure.LeftOut{
-	{Contender: elastic, Reason: "it grows, and has no capacity of 0, 1 or 10"},
+	{Contender: elastic, Reason: "it grows, and cannot have a capacity of 0, 1 or 10"},
 }
 
 func directSections(s Scale) []Section {
@@ -93,16 +93,16 @@ func directSections(s Scale) []Section {
 	request := Section{Sweep: Sweep{
 		Name:     SectionRequest,
 		Title:    "(b) Request and response",
-		Text:     "Send a value, then wait for the answer on a second channel.",
+		Text:     "Send a value, then wait for the response on a second channel.",
 		Axis:     "capacity",
 		Measures: []Measure{{Unit: measure.NsPerOp, Axis: "ns per round trip"}},
 	}}
 	for _, procs := range s.procs(1, 2, 8) {
 		panel := atProcs(procs)
 		for _, capacity := range directCapacities {
-			label := []measure.Label{{Key: "capacity", Value: strconv.Itoa(capacity)}}
-			a := s.point(SectionOneWay, panel, "one-way", label[0].Value, procs, n, label)
-			b := s.point(SectionRequest, panel, "request", label[0].Value, procs, n/2, label)
+			label := []measure.Label{{Key: LabelCapacity, Value: strconv.Itoa(capacity)}}
+			a := s.point(SectionOneWay, panel, string(SectionOneWay), label[0].Value, procs, n, label)
+			b := s.point(SectionRequest, panel, string(SectionRequest), label[0].Value, procs, n/2, label)
 			for _, c := range directRoster(capacity) {
 				a.Entries = append(a.Entries, c.bothAtOnce(n))
 				b.Entries = append(b.Entries, c.entry(workload.PingPong(capacity), n/2))
@@ -125,12 +125,12 @@ func allFirst(s Scale, n int) Section {
 	section := Section{Sweep: Sweep{
 		Name:     sectionAllFirst,
 		Title:    "(c) All sends before all receives",
-		Text:     "One goroutine sends " + format.Thousands(n) + " values and then receives them: nobody ever waits.",
+		Text:     "One goroutine sends " + format.Thousands(n) + " values and then receives them: no goroutine ever waits.",
 		Axis:     "GOMAXPROCS",
 		Measures: []Measure{PerValue},
 	}}
 	for _, procs := range s.procs(1, 2, 8) {
-		p := s.point(sectionAllFirst, Panel{Load: fillFirst}, "all-first", strconv.Itoa(procs), procs, n, nil)
+		p := s.point(sectionAllFirst, Panel{Load: fillFirst}, string(sectionAllFirst), strconv.Itoa(procs), procs, n, nil)
 		for _, c := range roster {
 			if entry, whyNot := c.fillFirst(n); whyNot == "" {
 				p.Entries = append(p.Entries, entry)
@@ -139,7 +139,7 @@ func allFirst(s Scale, n int) Section {
 			}
 		}
 		p.LeftOut = append(p.LeftOut, measure.LeftOut{
-			Contender: withNoHandOff, Reason: "nobody waits, so there is nothing to hand over",
+			Contender: withNoHandOff, Reason: "no goroutine waits, so there is no hand-off",
 		})
 		section.Points = append(section.Points, p)
 	}
@@ -150,8 +150,8 @@ func directConclusion(m *Measured) Conclusion {
 	return Conclusion{Summary: directSummary(m), Findings: directFindings(m)}
 }
 
-// directSummary prices a hand-over: a value through a built-in channel without a
-// buffer, at two processors or else the most that were measured and have a CPU each.
+// directSummary returns the cost of one value through an unbuffered built-in channel,
+// at two processors, or else at the largest measured number with a CPU each.
 func directSummary(m *Measured) []string {
 	var summary []string
 	for _, panel := range m.panels(SectionOneWay) {
@@ -160,8 +160,8 @@ func directSummary(m *Measured) []string {
 		}
 		if change, ok := m.change(SectionOneWay, panel, "0", Native, withHandOff); ok {
 			price := stat.Summarize(m.Samples(SectionOneWay, panel, "0", Native, measure.NsPerOp))
-			summary = []string{fmt.Sprintf("At %s a value handed over by a built-in channel without a buffer costs %.0f ns; "+
-				"by sluice.Rendezvous %s times that.", m.markedPanel(SectionOneWay, panel), price.Median, factor(change))}
+			summary = []string{fmt.Sprintf("One value costs %.0f ns through an unbuffered built-in channel; "+
+				"sluice.Rendezvous takes %s times as long (%s).", price.Median, factor(change), m.procs(SectionOneWay, panel))}
 			if panel == atProcs(2) {
 				break
 			}
@@ -177,7 +177,7 @@ func directFindings(m *Measured) []string {
 		base, other ContenderID
 	}{
 		{"a hand-off", withNoHandOff, withHandOff},
-		{"sluice, in place of the built-in channel,", Native, withHandOff},
+		{"sluice instead of the built-in channel", Native, withHandOff},
 	} {
 		for _, part := range []struct {
 			section SectionID
@@ -189,8 +189,8 @@ func directFindings(m *Measured) []string {
 	return findings
 }
 
-// byCapacity compares two contenders by GOMAXPROCS, a finding for each capacity.
-// The capacities at which nothing was found share one.
+// byCapacity compares two contenders by GOMAXPROCS and returns a finding per capacity.
+// Capacities without a difference share one.
 func (m *Measured) byCapacity(section SectionID, part, what string, base, other ContenderID) []string {
 	var findings, nothing []string
 	for _, capacity := range directCapacities {

@@ -1,10 +1,11 @@
-// Package experiment says what the lab measures: each published study as it was
-// published, and the questions that its author left open.
+// Package lab describes the experiments of "sluice lab": each published study as it
+// was published, and the questions that its author left open.
 //
-// What may enter: one file for each study, with its question, what we predict,
-// its sweep, its contenders, the figures that its author published, and what to
-// conclude; and here, what a study consists of. To add the next one, add its file:
-// it registers itself. Nothing here measures or prints.
+// What may enter: one file per study, with its question, the prediction, the sweep,
+// the contenders, the published figures and the conclusions; contenders.go and
+// panels.go, with the identifiers of contenders, sections and panels; and this file,
+// with the parts of a study. A new study is a new file, which registers itself.
+// Nothing here measures or prints.
 package lab
 
 import (
@@ -20,18 +21,18 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// registered holds what the files of this package have registered.
+// registered are the experiments of the files of this package.
 var registered []Experiment
 
-// register makes an experiment known to the lab. The file of each calls it once, to
-// initialize a variable that it does not otherwise need.
+// register adds an experiment to the lab and returns it. Each experiment's file calls
+// it once, to initialize a package variable.
 func register(e Experiment) Experiment {
 	registered = append(registered, e)
 	return e
 }
 
-// All returns the experiments that the lab knows, in the order in which it runs
-// them: that of their studies.
+// All returns the experiments in the order in which the lab runs them: by the year of
+// their studies.
 func All() []Experiment {
 	all := slices.Clone(registered)
 	slices.SortFunc(all, func(a, b Experiment) int {
@@ -49,8 +50,8 @@ func Names() []string {
 	return names
 }
 
-// Select returns the named experiments, or all of them if none is named. It
-// fails on a name that it does not know, and tells which it does.
+// Select returns the named experiments, or all of them if names is empty. The error
+// on an unknown name lists the known ones.
 func Select(names []string) ([]Experiment, error) {
 	if len(names) == 0 {
 		return All(), nil
@@ -59,7 +60,7 @@ func Select(names []string) ([]Experiment, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(All(), func(e Experiment) bool { return e.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("no experiment is called %q; there are: %s", name, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("unknown experiment %q (want %s)", name, strings.Join(Names(), ", "))
 		}
 		if !slices.ContainsFunc(selected, func(e Experiment) bool { return e.Name == name }) {
 			selected = append(selected, All()[i])
@@ -107,12 +108,12 @@ type Conclusion struct {
 // A Table is a small table of derived figures.
 type Table struct {
 	Title string     `json:"title"`
-	Text  string     `json:"text"` // how the figures were derived
+	Text  string     `json:"text"` // the derivation
 	Head  []string   `json:"head"`
 	Rows  [][]string `json:"rows"` // as wide as Head
 }
 
-// A Source tells where and when the published figures come from.
+// A Source is the publication of a study.
 type Source struct {
 	Author  string `json:"author"`
 	Title   string `json:"title"`
@@ -161,21 +162,21 @@ type Sweep struct {
 	Stacked bool `json:"stacked,omitempty"`
 }
 
-// A Measure is a figure that a section is about.
+// A Measure is one kind of figure of a section.
 type Measure struct {
 	Unit  string `json:"unit"`  // as measured
 	Title string `json:"title"` // "" if the section has one measure only
 	Axis  string `json:"axis"`  // the unit in words
-	// Per is how many of the measured unit make one of the unit in words, such
-	// as 1024 if bytes are shown as KiB. 0 means 1.
+	// Per is the number of measured units in one unit in words, such as 1024 if
+	// bytes are shown as KiB. 0 means 1.
 	Per float64 `json:"per,omitempty"`
-	// Rate, if not 0, turns the figure around: what is shown is Rate divided by it,
-	// such as 1000 to show ns/op as millions a second.
+	// Rate, if not 0, inverts the figure: Rate divided by it is shown, such as 1000
+	// to show ns/op as millions per second.
 	Rate float64 `json:"rate,omitempty"`
-	// Above, if not 0, is what is subtracted from the figure before it is shown, such
-	// as 1 to show 1.26 times an ideal as an overhead of 0.26. The rest may be close
-	// to 0 or below it, so its interval is written in its own unit, and a chart draws
-	// what is less than Floor, which is in the unit in words, at Floor.
+	// Above, if not 0, is subtracted from the figure before it is shown, such as 1 to
+	// show 1.26 times an ideal as an overhead of 0.26. The difference may be close to
+	// 0 or negative, so its interval is written in its own unit, and a chart draws
+	// values below Floor, in the unit in words, at Floor.
 	Above float64 `json:"above,omitempty"`
 	Floor float64 `json:"floor,omitempty"`
 }
@@ -192,14 +193,14 @@ func (m Measure) Show(s stat.Summary) stat.Summary {
 	return s
 }
 
-// PerOperation is the measure of published figures, and of what is timed and is
-// no value sent.
+// PerOperation is the measure of published figures, and of timed work other than
+// sending values.
 var PerOperation = Measure{Unit: measure.NsPerOp, Axis: "ns per operation"}
 
-// PerValue is the measure of the sections that time values.
+// PerValue is the measure of sections that time values.
 var PerValue = Measure{Unit: measure.NsPerOp, Axis: "ns per value"}
 
-// Throughput is the measure of the sections in which more is better.
+// Throughput is the measure of sections in which more is better.
 var Throughput = Measure{Unit: measure.NsPerOp, Axis: "million values per second", Rate: 1000}
 
 // A Point is one place in a section: a chart, and a place on its axis.
@@ -207,17 +208,17 @@ type Point struct {
 	measure.Point
 	Panel Panel
 	X     string
-	// Beyond says that there are more Ps than CPUs: the point tests robustness, and is
-	// no data of how anything scales.
+	// Beyond is true if there are more Ps than CPUs: the point tests robustness, and
+	// is not part of a scaling curve.
 	Beyond bool
 }
 
-// Size is how much of an experiment is run.
+// A Size selects how much of an experiment is run.
 type Size uint8
 
 const (
 	Standard    Size = iota // the published sweep and the open questions, in half a minute each
-	Quick                   // the smallest sweep: a second or two, for a machine that is to show that all works
+	Quick                   // the smallest sweep: a second or two, to show that everything works
 	AsPublished             // the published sweep alone, each figure from a second of work
 )
 
@@ -228,21 +229,21 @@ func (s Size) String() string { return sizeNames[s] }
 // Sizes returns all sizes.
 func Sizes() []Size { return []Size{Standard, Quick, AsPublished} }
 
-// SizeNamed returns the size whose String is name; ok is false if there is none.
+// SizeNamed returns the size whose String is name, and whether there is one.
 func SizeNamed(name string) (size Size, ok bool) {
 	i := slices.Index(sizeNames[:], name)
 	return Size(max(0, i)), i >= 0
 }
 
-// A Scale is the part of a plan that the user chooses.
+// A Scale is the user's part of a plan.
 type Scale struct {
 	Size  Size
 	Procs []int // values of GOMAXPROCS to sweep; nil for those of the study
 	Count int   // repetitions; 0 for the size's own
-	CPUs  int   // of the machine that is measured; 0 for those of this one
+	CPUs  int   // of the measured machine; 0 for this one
 }
 
-// cpus returns the number of CPUs of the machine that is measured.
+// cpus returns the number of CPUs of the measured machine.
 func (s Scale) cpus() int {
 	if s.CPUs > 0 {
 		return s.CPUs
@@ -250,8 +251,8 @@ func (s Scale) cpus() int {
 	return runtime.NumCPU()
 }
 
-// count returns the repetitions of each timed point: enough for an interval
-// that does not hang on its two extremes.
+// count returns the repetitions of each timed point: enough for an interval that does
+// not depend on the two extremes.
 func (s Scale) count() int {
 	switch {
 	case s.Count > 0:
@@ -262,13 +263,13 @@ func (s Scale) count() int {
 	return 6
 }
 
-// target returns how long each repetition of a timed point is to take.
+// target returns the planned duration of each repetition of a timed point.
 func (s Scale) target() time.Duration {
 	return [...]time.Duration{12 * time.Millisecond, time.Millisecond, time.Second}[s.Size]
 }
 
-// procs returns the values of GOMAXPROCS: the user's, or 2 alone if quick, or
-// those of the study.
+// procs returns the values of GOMAXPROCS to sweep: the user's, or 2 alone if quick,
+// or the study's.
 func (s Scale) procs(study ...int) []int {
 	switch {
 	case len(s.Procs) > 0:
@@ -279,7 +280,7 @@ func (s Scale) procs(study ...int) []int {
 	return study
 }
 
-// home returns the GOMAXPROCS of the sections that sweep something else.
+// home returns the GOMAXPROCS of sections that sweep something else.
 func (s Scale) home(study ...int) int {
 	procs := s.procs(study...)
 	if slices.Contains(procs, 2) {

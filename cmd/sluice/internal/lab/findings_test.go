@@ -22,8 +22,9 @@ func (quiet) Start(*measure.Point, measure.ContenderID) {}
 func (quiet) Done()                                     {}
 func (quiet) More(int)                                  {}
 
-// pretend measures an experiment with times made up by cost, without running
-// any contender. The i-th repetition takes i per mille more, for all alike.
+// pretend returns an experiment with made-up times: cost returns the time of each
+// entry, and no contender runs. The i-th repetition of each entry takes 0.1% times i
+// more.
 func pretend(e Experiment, s Scale, cost func(contender ContenderID, p *Point) float64) *Measured {
 	sections := e.Sections(s)
 	var outcomes []measure.Outcome
@@ -68,7 +69,7 @@ func TestDirectSendFindings(t *testing.T) {
 	findings := directFindings(m)
 	contains(t, findings, "One way, capacity 0: a hand-off saves 12.0% ± 0.0% at GOMAXPROCS 2; it makes no difference beyond noise at 1 and at 8.")
 	contains(t, findings, "One way, capacity 1 and 10: a hand-off makes no difference beyond noise.")
-	contains(t, findings, "Request and response, capacity 0: sluice, in place of the built-in channel, saves 12.0%")
+	contains(t, findings, "Request and response, capacity 0: sluice instead of the built-in channel saves 12.0%")
 }
 
 func TestElasticFindings(t *testing.T) {
@@ -96,7 +97,7 @@ func TestElasticFindings(t *testing.T) {
 	contains(t, findings, "sluice.Elastic holds 9.0 bytes at the worst moment of filling")
 }
 
-// Findings must not be drawn from what was not measured.
+// Without figures there are no findings.
 func TestFindingsOfNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -123,7 +124,7 @@ func TestFindingsOfTooFewRepetitions(t *testing.T) {
 		}
 		return 100
 	})
-	contains(t, directFindings(m), "changes the time by -10% at GOMAXPROCS 1, -10% at 2 and -10% at 8, of too few repetitions to tell from noise.")
+	contains(t, directFindings(m), "changes the time by -10% at GOMAXPROCS 1, -10% at 2 and -10% at 8, with too few repetitions to distinguish from noise.")
 }
 
 func TestEffect(t *testing.T) {
@@ -145,23 +146,23 @@ func TestEffect(t *testing.T) {
 	}
 }
 
-// Whoever reads a finding sees which of its places had more Ps than CPUs, in every
-// experiment, and a summary prefers one that had not.
+// In every experiment, a finding marks the places with more Ps than CPUs, and a summary
+// prefers a place without.
 func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
-	atPlace := regexp.MustCompile(`(?:GOMAXPROCS |\bat )(\d+)( \(oversubscribed\))?(?:[ ,;.]|$)`)
+	atPlace := regexp.MustCompile(`(?:GOMAXPROCS[ =]|\bat )(\d+)( \(oversubscribed\)|, oversubscribed)?(?:[ ,;:.)]|$)`)
 	for _, e := range All() {
 		for cpus := range 8 {
 			c := e.Conclude(pretend(e, Scale{CPUs: cpus + 1}, func(who ContenderID, p *Point) float64 {
 				return 100 + float64((len(NameOf(who))*len(p.X))%7)
 			}))
-			for _, said := range slices.Concat(c.Summary, c.Findings) {
+			for _, text := range slices.Concat(c.Summary, c.Findings) {
 				if e.Name == cpuScalingStudy.Name {
-					continue // draws nothing from such places; see TestCPUScalingFindings
+					continue // uses no such place; see TestCPUScalingFindings
 				}
-				for _, place := range atPlace.FindAllStringSubmatch(said, -1) {
+				for _, place := range atPlace.FindAllStringSubmatch(text, -1) {
 					procs, err := strconv.Atoi(place[1])
 					if over := place[2] != ""; err != nil || over != (procs > cpus+1) {
-						t.Errorf("%s on %d CPUs: %q in: %s", e.Name, cpus+1, place[0], said)
+						t.Errorf("%s on %d CPUs: %q in: %s", e.Name, cpus+1, place[0], text)
 					}
 				}
 			}
@@ -170,23 +171,23 @@ func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
 	direct := func(cpus int) string {
 		return strings.Join(directSummary(pretend(directSendStudy, Scale{CPUs: cpus}, func(ContenderID, *Point) float64 { return 100 })), "")
 	}
-	if said := direct(1); !strings.HasPrefix(said, "At GOMAXPROCS 1 ") {
-		t.Errorf("on one CPU: %s", said)
+	if summary := direct(1); !strings.Contains(summary, "(GOMAXPROCS=1)") {
+		t.Errorf("on one CPU: %s", summary)
 	}
-	if said := direct(2); !strings.HasPrefix(said, "At GOMAXPROCS 2 ") {
-		t.Errorf("on two CPUs: %s", said)
+	if summary := direct(2); !strings.Contains(summary, "(GOMAXPROCS=2)") {
+		t.Errorf("on two CPUs: %s", summary)
 	}
 }
 
-// Where nothing makes a difference, no size of a buffer is called the fastest.
+// If no buffer size makes a difference, none is called the fastest.
 func TestNoFastestBufferOfEquals(t *testing.T) {
 	m := pretend(elasticStudy, Scale{CPUs: 4}, func(ContenderID, *Point) float64 { return 100 })
 	contains(t, elasticFindings(m), "none makes the published flushing pump faster than another, both ends at work, beyond noise.")
 }
 
-// Of too few repetitions there is no interval to be written.
+// Too few repetitions have no interval.
 func TestFactorsOfTooFewRepetitions(t *testing.T) {
 	cost := func(who ContenderID, _ *Point) float64 { return float64(100 * len(NameOf(who))) }
 	contains(t, elasticFindings(pretend(elasticStudy, Scale{CPUs: 4, Count: 2}, cost)), "takes 1.06 (no interval) times as long at GOMAXPROCS 1")
-	contains(t, directSummary(pretend(directSendStudy, Scale{CPUs: 4, Count: 2}, cost)), "by sluice.Rendezvous 1.00 (no interval) times that.")
+	contains(t, directSummary(pretend(directSendStudy, Scale{CPUs: 4, Count: 2}, cost)), "; sluice.Rendezvous takes 1.00 (no interval) times as long")
 }

@@ -17,24 +17,24 @@ const (
 	farmBatch   = 64 // jobs, where batches are not the question
 )
 
-// timesIdeal is the unit of what a farm takes, in times of what the jobs alone do.
+// timesIdeal is the unit of a farm's time, as a multiple of the time of the jobs alone.
 const timesIdeal = "x-ideal"
 
-// overhead shows it as the study does. That of busy jobs is not known as well as
-// that of sleeping ones, so its charts end earlier.
+// overhead shows timesIdeal as the study does. The overhead of busy jobs is known less
+// precisely than the overhead of sleeping ones, so its charts end earlier.
 var (
 	overhead     = Measure{Unit: timesIdeal, Axis: "% overhead", Above: 1, Per: 0.01, Floor: 0.01}
 	busyOverhead = Measure{Unit: timesIdeal, Axis: "% overhead", Above: 1, Per: 0.01, Floor: 0.1}
 )
 
-// lockCostStudy is the study of how much work a job must be to be worth a channel.
+// lockCostStudy asks how long a job must be to be worth a channel.
 var lockCostStudy = register(Experiment{
 	Study: Study{
 		Name:  LockCost,
-		Title: "How small may a job be?",
-		Prediction: "A job and its result pass two channels, which costs a fraction of a microsecond where no goroutine has " +
-			"to wake another, and more where each does: jobs of some 10 µs lose less than 1%, jobs of 1 µs only in " +
-			"batches. Where jobs sleep, most of the overhead is the timer's; we suppose that it was in the study too.",
+		Title: "How short may a job be?",
+		Prediction: "A job and its result pass two channels. That costs a fraction of a microsecond if no goroutine has to wake " +
+			"another, and more otherwise: jobs of about 10 µs spend less than 1% on the channels, jobs of 1 µs only in " +
+			"batches. With sleeping jobs, most of the overhead is the timer's, probably in the study too.",
 		Source: Source{
 			Author:  "M. Hrivnak",
 			Title:   "Go Lock Cost",
@@ -43,16 +43,16 @@ var lockCostStudy = register(Experiment{
 			Go:      "1.1.2",
 		},
 		Notes: []string{
-			"One feeder sends jobs to the workers, who send results to one receiver. Overhead is what this takes longer " +
-				"than the ideal: for sleeping jobs their nominal time, as in the study; for busy ones the time of the same " +
-				"loops in as many goroutines without a channel, measured right before each run of each contender. Of " +
-				"up to three such pairs the median is one repetition.",
-			"The study's channels have no buffer, and its workers select between a job and a channel that ends them: that " +
-				"is “published”. Its workers slept, so GOMAXPROCS did not limit how many worked at once.",
-			"“no channel” is the same number of sleeps in as many goroutines that take them from a counter: what it is above " +
-				"the ideal is the timer's doing, and is not charged to the channels.",
-			"sluice.Workers and sluice.Map size their batches themselves. Of sluice.Workers the results go one by one " +
-				"through a sluice.Bounded. A sluice.Batcher stands for a feeder that does not have its jobs in slices.",
+			"One feeder sends jobs to the workers, which send results to one receiver. Overhead is the time beyond the " +
+				"ideal. For sleeping jobs the ideal is their nominal time, as in the study. For busy jobs it is the time of the " +
+				"same loops in the same number of goroutines without a channel, measured right before each run of each " +
+				"contender; one repetition is the median of up to three such pairs.",
+			"“published” has unbuffered channels, and workers that select between a job and a channel that ends them. The " +
+				"study's workers slept, so GOMAXPROCS did not limit how many worked at the same time.",
+			"“no channel” is the same number of sleeps in as many goroutines, which take them from a counter: its overhead " +
+				"is the timer's, and is not charged to the channels.",
+			"workers.Run and workers.Map size their batches themselves. With workers.Run, the results pass one by one " +
+				"through a sluice.Bounded. batch.Sender serves a feeder that does not have its jobs in slices.",
 		},
 		PublishedIn: overhead,
 	},
@@ -91,7 +91,7 @@ func lockSections(s Scale) []Section {
 	return []Section{lockBusy(s), lockBatch(s), lockWorkers(s), lockBacklog(s), sleep}
 }
 
-// micros writes a length of time in µs: "0.1". An axis has no room for more.
+// micros writes a duration in µs, for an axis: "0.1".
 func micros(d time.Duration) string {
 	return format.In(d, time.Microsecond)
 }
@@ -101,26 +101,26 @@ func jobLabel(length time.Duration) measure.Label {
 	return measure.Label{Key: "job", Value: strings.ReplaceAll(length.String(), "µ", "u")}
 }
 
-// A grind is busy jobs for some workers.
+// A grind is a number of busy jobs for some workers.
 type grind struct {
 	workers int
 	length  time.Duration
 	jobs    int // in a run
-	portion int // that a goroutine takes at once where there is no channel
-	pairs   int // of runs with a channel and without, that make a figure
+	portion int // jobs that a goroutine takes at once in the run without a channel
+	pairs   int // pairs of runs, with and without a channel, per figure
 }
 
-// grind returns jobs of that length, in batches of at most that many, for so many
-// workers, of whom at most procs work at once: in a run, enough for each processor
-// that the last batch of one, which the others may have to wait for, is little
-// beside the whole, but no more than limit in all.
+// grind returns jobs of the given length for workers that receive up to batch of them
+// at once. At most procs workers run at the same time. A run has enough jobs for each
+// processor that its last batch, for which the other processors may have to wait, is a
+// small part of the run, but no more than limit in all.
 func (s Scale) grind(workers, procs, batch int, length time.Duration) grind {
 	atOnce := min(workers, procs, s.cpus())
 	slice := [...]time.Duration{Standard: 1600 * time.Microsecond, Quick: 300 * time.Microsecond}[s.Size]
-	limit := [...]int{Standard: 15_000, Quick: 1_000}[s.Size] // what short jobs one by one cost is not little
+	limit := [...]int{Standard: 15_000, Quick: 1_000}[s.Size] // short jobs cost much, one by one
 	least := [...]int{Standard: 60, Quick: 6}[s.Size]
 	long := slice
-	if batch >= 16 { // the first and the last batch are not little either
+	if batch >= 16 { // the first and the last batch are a large part, too
 		long *= 3
 		limit *= 4
 	}
@@ -136,17 +136,17 @@ func (s Scale) grind(workers, procs, batch int, length time.Duration) grind {
 	}
 }
 
-// inBatches is g for a contender that hands over batches of that size by hand. The
-// processors that wait at the end for the last of them wait without a channel too,
-// where a portion is as large: that is the batches' doing, not the channel's.
+// inBatches returns g for a contender that sends batches of that size. Without a
+// channel a portion then is as large, so that the wait for the last batch is in both
+// times: the batches cause it, not the channel.
 func (g grind) inBatches(size int) grind {
 	g.portion = max(g.portion, size)
 	return g
 }
 
-// enter enters what run does with the jobs of g. Each run has the same jobs without
-// a channel before it: what slows the machine for a while slows both. What slows one
-// of them for a moment is in one of several pairs, of which the median counts.
+// enter enters a contender that does the jobs of g in run. The same jobs without a
+// channel precede each run, so that a slow phase of the machine slows both. A short
+// disturbance affects one of several pairs, and their median counts.
 func (g grind) enter(id ContenderID, run func(job func()) (time.Duration, error)) measure.Entry {
 	return measure.Entry{Contender: id, Pass: func() (measure.Reading, error) {
 		turns := workload.Turns(g.length)
@@ -171,19 +171,19 @@ func (g grind) farm(id ContenderID, f contender.Farm) measure.Entry {
 	})
 }
 
-// farmed is what so many jobs have for figures: what they took in times of the ideal,
-// and ns for each of them.
+// farmed returns the figures of a number of jobs: their time as a multiple of the
+// ideal, and ns per job.
 func farmed(jobs int, ratio, ns float64) measure.Reading {
 	return measure.Reading{Ops: jobs, Figures: []measure.Figure{{Unit: timesIdeal, Value: ratio}, {Unit: measure.NsPerOp, Value: ns}}}
 }
 
-// A named farm is a contender under the name that it has in this experiment.
+// A namedFarm is a farm with its ID in this experiment.
 type namedFarm struct {
 	id   ContenderID
 	farm contender.Farm
 }
 
-// lockRoster is everybody who can hand jobs over.
+// lockRoster returns all farms.
 func lockRoster() []namedFarm {
 	return []namedFarm{
 		{publishedFarm, contender.PublishedFarm()},
@@ -199,7 +199,7 @@ func lockRoster() []namedFarm {
 	}
 }
 
-// jobSizes are those of the busy jobs, a factor of about three apart.
+// jobSizes are the sizes of busy jobs, a factor of about three apart.
 var jobSizes = []time.Duration{
 	100, 300, time.Microsecond, 3 * time.Microsecond, 10 * time.Microsecond, 30 * time.Microsecond, 100 * time.Microsecond,
 }
@@ -208,7 +208,7 @@ func lockBusy(s Scale) Section {
 	section := Section{Sweep: Sweep{
 		Name:  sectionBusy,
 		Title: "Jobs that compute",
-		Text: "Three workers, and jobs that keep a processor busy for that long. A buffer has 1024 slots, a slice or a " +
+		Text: "Three workers, and jobs that keep a processor busy for the given time. A buffer has 1024 slots; a slice or a " +
 			"batch 64 jobs.",
 		Axis:     "size of a job, µs",
 		Measures: []Measure{busyOverhead},
@@ -242,21 +242,21 @@ var (
 	batchSizes  = []int{1, 4, 16, 64, 256, 1024}
 )
 
-// heldUp is how much work a batch may be: with more, the others would have to wait
-// for the last batch of a run for longer than all of it takes.
+// heldUp is the most work in a batch. With more, the other workers would wait for the
+// last batch of a run for longer than the whole run takes.
 const heldUp = 1100 * time.Microsecond
 
-const tooLongABatch = "a batch of such jobs would be work for more than a millisecond"
+const tooLongABatch = "a batch of such jobs would take more than a millisecond"
 
-// ofJobs is the panel of jobs of that size.
+// ofJobs returns the panel of jobs of that size.
 func ofJobs(size time.Duration) Panel { return Panel{Job: size} }
 
 func lockBatch(s Scale) Section {
 	section := Section{Sweep: Sweep{
 		Name:  sectionBatch,
 		Title: "Batches",
-		Text: "Three workers that take, do and hand on jobs in batches of that size. No batch is more than about a " +
-			"millisecond of work. With sluice.Map it is the most that a worker takes at once.",
+		Text: "Three workers that receive jobs, do them and send their results in batches of the given size. No batch takes " +
+			"more than about a millisecond. With workers.Map, the size is the most that a worker takes at once.",
 		Axis:     "jobs in a batch",
 		Measures: []Measure{busyOverhead},
 	}}
@@ -309,13 +309,13 @@ func lockWorkers(s Scale) Section {
 	return section
 }
 
-// lockBacklog is the cost of taking jobs alone.
+// lockBacklog measures the cost of receiving jobs alone.
 func lockBacklog(s Scale) Section {
 	section := Section{Sweep: Sweep{
 		Name:  sectionBacklog,
-		Title: "Taking jobs that are there",
-		Text: "All jobs are in the channel when the workers begin, as many as processors work, and there are no results: " +
-			"overhead is what taking jobs costs. sluice.Workers aims at 1% of its workers' time.",
+		Title: "Receiving from a backlog",
+		Text: "All jobs are in the channel when the workers start, one worker per processor, and there are no results: " +
+			"overhead is the cost of receiving. workers.Run aims at 1% of its workers' time.",
 		Axis:     "size of a job, µs",
 		Measures: []Measure{busyOverhead},
 	}}

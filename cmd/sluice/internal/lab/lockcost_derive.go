@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -9,17 +10,17 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// limit is the overhead, in per cent, below which a job is said to be large enough.
+// limit is the overhead, in percent, below which a job is long enough.
 const limit = 1
 
-// A step is one place on an axis that is a number, with an overhead measured there.
+// A step is one place on a numeric axis, with the overhead measured there.
 type step struct {
 	at   float64
-	over stat.Summary // in per cent
+	over stat.Summary // in percent
 }
 
-// steps returns what was measured of a contender at the given places, named as on
-// the axis.
+// steps returns the overheads of a contender at the given places. name returns a
+// place's name on the axis.
 func (m *Measured) steps(section SectionID, panel Panel, who ContenderID, places []float64, name func(float64) string) []step {
 	var steps []step
 	for _, at := range places {
@@ -30,20 +31,20 @@ func (m *Measured) steps(section SectionID, panel Panel, who ContenderID, places
 	return steps
 }
 
-// A mode is how a threshold was found.
+// A mode is the way in which a threshold was found.
 type mode uint8
 
 const (
-	never        mode = iota // the limit is kept nowhere
-	everywhere               // it is kept from the first place on
-	reached                  // it is kept from a place on, and was surely not before
-	interpolated             // it is kept from somewhere between two places on
+	never        mode = iota // the overhead is above the limit at every place
+	everywhere               // it is below the limit from the first place on
+	reached                  // it is below the limit from a place on, and not before
+	interpolated             // it falls below the limit between two places
 )
 
-// crossing returns from where on figures, which do not rise, stay below the limit.
-// Between two places an overhead is taken for a power of what is on the axis, and to
-// fall no faster than in proportion, which is the part of a cost that is the same for
-// each job, or each batch: a figure of nothing, or less, is noise.
+// crossing returns the place from which on the figures, which do not rise, stay below
+// the limit. Between two places the overhead is assumed to be a power of the axis that
+// falls no faster than in proportion: that is the part of a cost that is constant per
+// job, or per batch. A figure of zero or below is noise.
 func crossing(steps []step, figures []float64) (at float64, found mode) {
 	first := slices.IndexFunc(figures, func(f float64) bool { return f <= limit })
 	switch first {
@@ -62,11 +63,11 @@ func crossing(steps []step, figures []float64) (at float64, found mode) {
 	return from * math.Pow(to/from, part), interpolated
 }
 
-// falling returns the sequence that does not rise and is closest to the medians by
-// least squares, each weighted by how narrow its interval is: runs that rise become
-// their mean.
+// falling returns the non-increasing sequence closest to the medians by least squares
+// (isotonic regression), weighted by the precision of their intervals: a rising run
+// becomes its mean.
 func falling(steps []step) []float64 {
-	const narrowest = 1e-6 // of points of per cent, for intervals of no width
+	const narrowest = 1e-6 // percentage points, for intervals of no width
 	type run struct {
 		sum, weight float64
 		n           int
@@ -91,19 +92,19 @@ func falling(steps []step) []float64 {
 	return all
 }
 
-// A threshold is from where on an overhead stays below the limit: of the medians,
-// and of the ends of their intervals.
+// A threshold is the place from which on an overhead stays below the limit, for the
+// medians and for the ends of their intervals.
 type threshold struct {
 	at, lo, hi      float64
 	found, low, top mode
 	last            float64 // the last place that was measured
-	firm            bool    // the ends are those of intervals
+	firm            bool    // all places have intervals
 }
 
-// thresholdOf returns that of the steps; ok is false if they are too few to tell. An
-// overhead does not rise with the size of the job or of the batch, so what is known of
-// one size bounds the others: it is at most what a smaller one has, and at least what
-// a larger one has.
+// thresholdOf returns the threshold of the steps. ok is false if there are too few
+// steps. An overhead does not rise with the size of the job or of the batch, so each
+// size bounds the others: its overhead is at most that of a smaller size, and at least
+// that of a larger one.
 func thresholdOf(steps []step) (t threshold, ok bool) {
 	if len(steps) < 2 {
 		return t, false
@@ -129,7 +130,7 @@ func thresholdOf(steps []step) (t threshold, ok bool) {
 	return t, true
 }
 
-// text says the threshold and how it was found: "6.1 µs (4 µs to 9 µs), interpolated".
+// text writes the threshold and its mode: "6.1 µs (4 µs to 9 µs), interpolated".
 func (t threshold) text(name func(float64) string) string {
 	end := func(at float64, found mode) string {
 		switch found {
@@ -140,54 +141,64 @@ func (t threshold) text(name func(float64) string) string {
 		}
 		return name(at)
 	}
-	var said, how string
+	var text, how string
 	switch t.found {
 	case never:
-		said, how = "not within "+name(t.last), "measured"
+		text, how = "not within "+name(t.last), "measured"
 	case everywhere:
-		said, how = "at most "+name(t.at), "measured"
+		text, how = "at most "+name(t.at), "measured"
 	case reached:
-		said, how = name(t.at), "measured"
+		text, how = name(t.at), "measured"
 	default:
-		said, how = name(t.at), "interpolated"
+		text, how = name(t.at), "interpolated"
 	}
 	if !t.firm {
-		return said + ", " + how + ", no interval"
+		return text + ", " + how + ", no interval"
 	}
 	if lo, hi := end(t.lo, t.low), end(t.hi, t.top); lo != hi {
-		said += " (" + lo + " to " + hi + ")"
+		text += " (" + lo + " to " + hi + ")"
 	}
-	return said + ", " + how
+	return text + ", " + how
 }
 
-// A cost is what handing over takes of the time, beside the jobs: a part that is
-// the same for each job, and a part that grows with it.
+// A cost is the transfer cost of jobs and results: a constant part per job, and a part
+// that grows with the job.
 type cost struct {
-	handOver stat.Summary // ns for each hand-over of a job or a result
-	share    stat.Summary // per cent of the job
+	transfer stat.Summary // ns per value, which is a job or a result
+	share    stat.Summary // percent of the job
 }
 
-// text says a cost: "165 (150 to 174) ns", with the part that grows if there surely
-// is one that matters.
+// text writes a cost: "165 ns (150 to 174)". It has the share only if that is
+// significant and above the limit.
 func (c cost) text() string {
-	said := within(c.handOver) + " ns"
-	if c.share.Confidence > 0 && c.share.Lo > limit {
-		said += " plus " + within(c.share) + " % of the job's time"
+	text := withUnit(c.transfer, " ns")
+	if c.grows() {
+		text += " plus " + percents(c.share) + " of the job's time"
 	}
-	return said
+	return text
 }
 
-// fittedUpTo is the largest job that a cost is fitted on: of larger ones the
-// noise is more than the cost.
+// short writes the medians of a cost: "165 ns".
+func (c cost) short() string {
+	text := fmt.Sprintf("%.0f ns", c.transfer.Median)
+	if c.grows() {
+		text += fmt.Sprintf(" plus %.0f%% of the job's time", c.share.Median)
+	}
+	return text
+}
+
+func (c cost) grows() bool { return c.share.Confidence > 0 && c.share.Lo > limit }
+
+// fittedUpTo is the size of the largest job that a cost is fitted to. With larger jobs
+// the noise exceeds the cost.
 const fittedUpTo = 10_000 // ns
 
-// handOvers is how often each job changes hands: on its way in, and its result on the
-// way out.
-const handOvers = 2
+// transfers is the number of values sent per job: the job, and its result.
+const transfers = 2
 
-// cost fits a line to the time that a contender takes beyond the ideal, by size of
-// the job, once for each repetition: what they differ by is the interval. ok is false
-// if there are too few sizes for a line.
+// cost fits a line to a contender's time beyond the ideal, by size of the job, once per
+// repetition: the interval is over the repetitions. ok is false if there are too few
+// sizes for a line.
 func (m *Measured) cost(panel Panel, who ContenderID) (c cost, ok bool) {
 	var ratios, times [][]float64
 	rounds := math.MaxInt
@@ -204,7 +215,7 @@ func (m *Measured) cost(panel Panel, who ContenderID) (c cost, ok bool) {
 	if len(ratios) < 3 || rounds == 0 {
 		return c, false
 	}
-	var handOver, share []float64
+	var transfer, share []float64
 	for round := range rounds {
 		var ideals, elapsed []float64
 		for i := range ratios {
@@ -212,16 +223,16 @@ func (m *Measured) cost(panel Panel, who ContenderID) (c cost, ok bool) {
 			elapsed = append(elapsed, times[i][round])
 		}
 		constant, slope := lineBeyond(ideals, elapsed)
-		handOver = append(handOver, constant/handOvers)
+		transfer = append(transfer, constant/transfers)
 		share = append(share, 100*slope)
 	}
-	return cost{stat.Summarize(handOver), stat.Summarize(share)}, true
+	return cost{stat.Summarize(transfer), stat.Summarize(share)}, true
 }
 
-// lineBeyond fits elapsed - ideal = constant + slope * ideal by least squares. What
-// disturbs a measurement is a part of what it takes, so each point counts by its
-// distance from the line relative to elapsed. Neither cost can be below nothing: where
-// the best line says so, it is the best one with nothing in its place.
+// lineBeyond fits elapsed - ideal = constant + slope * ideal by least squares. Noise is
+// proportional to the elapsed time, so a point's distance from the line is weighted by
+// 1/elapsed. Neither cost can be negative: if the best line has a negative one, the best
+// line with 0 in its place is taken.
 func lineBeyond(ideals, elapsed []float64) (constant, slope float64) {
 	var w, wx, wy, wxx, wxy float64
 	for i, x := range ideals {
@@ -243,7 +254,7 @@ func lineBeyond(ideals, elapsed []float64) (constant, slope float64) {
 	return constant, slope
 }
 
-// differences returns, repetition by repetition, what other is above base.
+// differences returns other minus base, repetition by repetition.
 func differences(base, other []float64) []float64 {
 	var all []float64
 	for i := range min(len(base), len(other)) {
@@ -252,7 +263,23 @@ func differences(base, other []float64) []float64 {
 	return all
 }
 
-// within writes a median with its interval: "32.1 (31 to 33.5)".
+// percents writes a median in percent with its interval: "32.1% (31.0% to 33.5%)".
+func percents(s stat.Summary) string {
+	if s.Confidence == 0 {
+		return format.Figure(s.Median) + "% (no interval)"
+	}
+	return format.Figure(s.Median) + "% (" + format.Figure(s.Lo) + "% to " + format.Figure(s.Hi) + "%)"
+}
+
+// withUnit writes a median and its unit with the interval: "32.1 ns (31.0 to 33.5)".
+func withUnit(s stat.Summary, unit string) string {
+	if s.Confidence == 0 {
+		return format.Figure(s.Median) + unit + " (no interval)"
+	}
+	return format.Figure(s.Median) + unit + " (" + format.Figure(s.Lo) + " to " + format.Figure(s.Hi) + ")"
+}
+
+// within writes a median with its interval: "32.1 (31.0 to 33.5)".
 func within(s stat.Summary) string {
 	if s.Confidence == 0 {
 		return format.Figure(s.Median) + " (no interval)"

@@ -22,7 +22,7 @@ func lockConclusion(m *Measured) Conclusion {
 	}
 }
 
-// jobPlaces are the sizes of busy jobs in ns, and batchPlaces those of batches, as
+// jobPlaces are the sizes of busy jobs in ns, and batchPlaces the sizes of batches, as
 // numbers on their axes.
 var jobPlaces, batchPlaces = numbers(jobSizes), numbers(batchSizes)
 
@@ -36,20 +36,21 @@ func numbers[N ~int | ~int64](of []N) []float64 {
 
 func nameOfJob(ns float64) string { return format.Duration(time.Duration(math.Round(ns))) }
 
-// nameOfBatch names a batch that is large enough: half a job is none.
+// nameOfBatch names the smallest whole batch of at least that size.
 func nameOfBatch(size float64) string { return strconv.Itoa(int(math.Ceil(size - 0.001))) }
 
-// smallest is the smallest busy job of which a contender costs less than the limit.
+// smallest returns the shortest busy job on which a contender's overhead is below the
+// limit.
 func (m *Measured) smallest(panel Panel, who ContenderID) (threshold, bool) {
 	return thresholdOf(m.steps(sectionBusy, panel, who, jobPlaces, func(ns float64) string { return micros(time.Duration(ns)) }))
 }
 
-// batchFor is the smallest batch of such jobs that does the same.
+// batchFor returns the smallest batch of such jobs with an overhead below the limit.
 func (m *Measured) batchFor(size time.Duration, who ContenderID) (threshold, bool) {
 	return thresholdOf(m.steps(sectionBatch, ofJobs(size), who, batchPlaces, func(n float64) string { return strconv.Itoa(int(n)) }))
 }
 
-// ways returns the names of all who hand jobs over.
+// ways returns the IDs of all farms.
 func ways() []ContenderID {
 	var all []ContenderID
 	for _, c := range lockRoster() {
@@ -60,23 +61,23 @@ func ways() []ContenderID {
 
 func (m *Measured) costTable() Table {
 	t := Table{
-		Title: "What a hand-over costs",
-		Text: "A line through what each way takes longer than the jobs alone, by size of the job, up to " + format.Duration(fittedUpTo) +
-			": what is the same for each job, divided by its two hand-overs (a send with its receive; an operation is " +
-			"half of that), and what grows with the job, because processors wait for work; neither below nothing. In " +
-			"wall-clock time; medians of a line for each repetition, with 95% intervals.",
-		Head: []string{"way"},
+		Title: "Transfer cost",
+		Text: "The cost of one value, which is a send with its receive. It is fitted to the time beyond the jobs alone, by size " +
+			"of the job, up to " + format.Duration(fittedUpTo) + ": a constant part per job, divided by the two values of a job (the job " +
+			"and its result), and a part that grows with the job, because processors wait for work; neither below zero. Wall-clock " +
+			"time; medians of one line per repetition, with 95% intervals.",
+		Head: []string{"channel"},
 	}
 	panels := m.panels(sectionBusy)
 	for _, panel := range panels {
-		t.Head = append(t.Head, panel.String()+": a hand-over, ns", "and of the job, %")
+		t.Head = append(t.Head, panel.String()+": one value, ns", "plus, % of the job")
 	}
 	t.Rows = m.rows(ways(), len(panels), func(who ContenderID, i int) []string {
 		c, ok := m.cost(panels[i], who)
 		if !ok {
 			return nil
 		}
-		return []string{within(c.handOver), within(c.share)}
+		return []string{within(c.transfer), within(c.share)}
 	}, 2)
 	return t
 }
@@ -84,10 +85,10 @@ func (m *Measured) costTable() Table {
 func (m *Measured) smallestTable() Table {
 	panels := m.panels(sectionBusy)
 	t := Table{
-		Title: "The smallest job that loses less than 1%",
-		Text: "Interpolated between two sizes that were measured, as a power of the size, from medians that are taken to fall with " +
-			"it, but no faster than it grows; in brackets the same for the ends of the 95% intervals. “Measured” are the others.",
-		Head: []string{"way"},
+		Title: "The shortest job that spends less than 1% on the channels",
+		Text: "Interpolated between two measured sizes, as a power of the size, from medians that are assumed to fall with the size, " +
+			"but no faster than it grows; in brackets the same for the ends of the 95% intervals. The others are marked “measured”.",
+		Head: []string{"channel"},
 	}
 	for _, panel := range panels {
 		t.Head = append(t.Head, panel.String())
@@ -105,9 +106,9 @@ var batchWays = []ContenderID{nativeBatches, boundedBatches, senderBatches}
 
 func (m *Measured) batchTable() Table {
 	t := Table{
-		Title: "The batch that brings a job under 1%",
-		Text:  "Found in the same way, over the sizes of batches that were measured.",
-		Head:  []string{"way"},
+		Title: "The smallest batch that brings a job under 1%",
+		Text:  "Found in the same way, by the measured sizes of batches.",
+		Head:  []string{"channel"},
 	}
 	for _, size := range batchedJobs {
 		t.Head = append(t.Head, ofJobs(size).String())
@@ -121,11 +122,12 @@ func (m *Measured) batchTable() Table {
 	return t
 }
 
-// rows lays out a table: for each who and each of so many columns the cells, or as
-// many that say that there are none. It has no row of whom nothing is known.
-func (m *Measured) rows(whos []ContenderID, columns int, cells func(who ContenderID, column int) []string, width int) [][]string {
+// rows lays out a table with a row per contender. cells returns the width cells of one
+// of the columns, or nil, which becomes cells without a figure. A contender without any
+// figure has no row.
+func (m *Measured) rows(contenders []ContenderID, columns int, cells func(who ContenderID, column int) []string, width int) [][]string {
 	var rows [][]string
-	for _, who := range whos {
+	for _, who := range contenders {
 		row, known := []string{NameOf(who)}, false
 		for column := range columns {
 			found := cells(who, column)
@@ -142,8 +144,8 @@ func (m *Measured) rows(whos []ContenderID, columns int, cells func(who Contende
 	return rows
 }
 
-// lockSummary prices a hand-over at two processors or else the most that were measured
-// and have a CPU each, and says who should batch.
+// lockSummary returns the cost of one value at two processors, or else at the largest
+// measured number with a CPU each, and the jobs that should be batched.
 func lockSummary(m *Measured) []string {
 	var summary []string
 	for _, panel := range m.panels(sectionBusy) {
@@ -156,19 +158,19 @@ func lockSummary(m *Measured) []string {
 		if !ok || !ok2 || !ok3 {
 			continue
 		}
-		said := fmt.Sprintf("At %s a hand-over costs %s by a built-in channel of 1024 slots and %s by one without a buffer",
-			m.markedPanel(sectionBusy, panel), price.text(), bare.text())
+		text := fmt.Sprintf("One value costs %s through a buffered channel and %s through an unbuffered one (%s).",
+			price.short(), bare.short(), m.procs(sectionBusy, panel))
 		switch least.found {
 		case never:
-			said += fmt.Sprintf("; jobs of up to %s are cheaper done in batches.", nameOfJob(least.last))
+			text += fmt.Sprintf(" Jobs of up to %s spend more than 1%% on the channel: batch them.", nameOfJob(least.last))
 		case everywhere:
-			said += fmt.Sprintf("; no job of %s or more needs batches.", nameOfJob(least.at))
+			text += fmt.Sprintf(" Jobs of %s or more need no batches.", nameOfJob(least.at))
 		default:
-			said += fmt.Sprintf("; through the former, jobs shorter than %s, lose more than 1%% and are cheaper done in batches.", least.text(nameOfJob))
+			text += fmt.Sprintf(" Jobs shorter than %s spend more than 1%% on the channel: batch them.", nameOfJob(least.at))
 		}
-		summary = []string{said}
+		summary = []string{text}
 		if batch, ok := m.batchFor(time.Microsecond, boundedBatches); ok && (batch.found == interpolated || batch.found == reached) {
-			summary = append(summary, fmt.Sprintf("Through a sluice.Bounded, jobs of 1 µs lose less than 1%% in batches of %s.", batch.text(nameOfBatch)))
+			summary = append(summary, fmt.Sprintf("Through a sluice.Bounded, jobs of 1 µs spend less than 1%% in batches of %s or more.", nameOfBatch(batch.at)))
 		}
 		if panel == atProcs(2) {
 			break
@@ -198,7 +200,7 @@ func lockFindings(m *Measured) []string {
 					places = append(places, place{m.marked(strconv.Itoa(panel.Procs), "busy", panel, micros(size)), c})
 				}
 			}
-			findings = append(findings, effect("Of the time of jobs of "+format.Duration(size)+", "+NameOf(change.other)+" in place of "+NameOf(change.base), atGOMAXPROCS, places))
+			findings = append(findings, effect(NameOf(change.other)+" instead of "+NameOf(change.base)+", with jobs of "+format.Duration(size)+",", atGOMAXPROCS, places))
 		}
 	}
 	findings = append(findings, m.notInJobs(), m.byWorkers())
@@ -208,76 +210,76 @@ func lockFindings(m *Measured) []string {
 	return slices.DeleteFunc(findings, func(f string) bool { return f == "" })
 }
 
-// prices says what a hand-over costs by some of the ways.
+// prices describes the transfer cost of some of the channels.
 func (m *Measured) prices(panel Panel) string {
-	var said []string
+	var found []string
 	for _, who := range []ContenderID{publishedFarm, nativeUnbuffered, native1024, rendezvous, bounded1024, elastic} {
 		if c, ok := m.cost(panel, who); ok {
-			said = append(said, c.text()+" by “"+NameOf(who)+"”")
+			found = append(found, c.text()+" through “"+NameOf(who)+"”")
 		}
 	}
-	if len(said) == 0 {
+	if len(found) == 0 {
 		return ""
 	}
-	return "At " + m.markedPanel(sectionBusy, panel) + " a hand-over of a job or a result costs " + format.And(said) + "."
+	return "At " + m.markedPanel(sectionBusy, panel) + " one value, a job or a result, costs " + format.And(found) + "."
 }
 
 func (m *Measured) smallestJobs(panel Panel) string {
-	var said []string
+	var found []string
 	for _, who := range []ContenderID{nativeUnbuffered, native1024, nativeSlices, bounded1024, workersMap} {
 		if least, ok := m.smallest(panel, who); ok {
-			said = append(said, "“"+NameOf(who)+"”: "+least.text(nameOfJob))
+			found = append(found, "“"+NameOf(who)+"” "+least.text(nameOfJob))
 		}
 	}
-	if len(said) == 0 {
+	if len(found) == 0 {
 		return ""
 	}
-	return "The smallest job that loses less than 1% at " + m.markedPanel(sectionBusy, panel) + " — " + strings.Join(said, "; ") + "."
+	return "The shortest job that spends less than 1% on the channels at " + m.markedPanel(sectionBusy, panel) + ": " + strings.Join(found, "; ") + "."
 }
 
 func (m *Measured) batches(size time.Duration) string {
-	var said []string
+	var found []string
 	for _, who := range batchWays {
 		if least, ok := m.batchFor(size, who); ok {
-			said = append(said, "“"+NameOf(who)+"”: "+least.text(nameOfBatch))
+			found = append(found, "“"+NameOf(who)+"” "+least.text(nameOfBatch))
 		}
 	}
-	if len(said) == 0 {
+	if len(found) == 0 {
 		return ""
 	}
-	return "The batch that brings jobs of " + format.Duration(size) + " under 1% — " + strings.Join(said, "; ") + "."
+	return "The smallest batch that brings jobs of " + format.Duration(size) + " under 1%: " + strings.Join(found, "; ") + "."
 }
 
-// notInJobs says which part of their time the workers of sluice.Workers were not in
-// the jobs.
+// notInJobs describes the overhead of workers.Run: the part of its workers' time
+// outside the jobs.
 func (m *Measured) notInJobs() string {
-	var said []string
+	var found []string
 	for _, x := range m.xs(sectionBacklog, Panel{}) {
 		var shares []float64
 		for _, ratio := range m.Samples(sectionBacklog, Panel{}, x, workersBacklog, timesIdeal) {
 			shares = append(shares, 100*(1-1/ratio))
 		}
 		if len(shares) > 0 {
-			said = append(said, within(stat.Summarize(shares))+" % with jobs of "+x+" µs")
+			found = append(found, percents(stat.Summarize(shares))+" with jobs of "+x+" µs")
 		}
 	}
-	if len(said) == 0 {
+	if len(found) == 0 {
 		return ""
 	}
-	return "Of the time of its workers, given a backlog, sluice.Workers needs for itself " + format.And(said) + "."
+	return "With a backlog, workers.Run takes this part of its workers' time: " + format.And(found) + "."
 }
 
-// byWorkers repeats the study's variation.
+// byWorkers repeats the study's variation of the number of workers.
 func (m *Measured) byWorkers() string {
-	var said []string
+	var found []string
 	for _, x := range m.xs(sectionWorkers, Panel{}) {
 		if ratios := m.Samples(sectionWorkers, Panel{}, x, publishedFarm, timesIdeal); len(ratios) > 0 {
-			said = append(said, within(overhead.Show(stat.Summarize(ratios)))+" % with "+x)
+			found = append(found, percents(overhead.Show(stat.Summarize(ratios)))+" with "+x)
 		}
 	}
-	if len(said) == 0 {
+	if len(found) == 0 {
 		return ""
 	}
-	return "The study found that the number of workers hardly matters. Here busy jobs of 1 µs, handed over as published, lose " +
-		format.And(said) + "."
+	return "The study found that the number of workers hardly matters. Here, with the published channels, the overhead of busy jobs of 1 µs is " +
+		format.And(found) + "."
 }

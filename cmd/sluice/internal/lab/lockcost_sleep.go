@@ -15,15 +15,15 @@ func lockSleep(s Scale) Section {
 	section := Section{Sweep: Sweep{
 		Name:  sectionSleep,
 		Title: "Jobs that sleep, as published",
-		Text: "Three workers whose jobs are a time.Sleep. A sleep lasts longer than it is told to: “no channel” is what " +
-			"the sleeps alone are above the ideal.",
+		Text: "Three workers whose jobs are a time.Sleep. A sleep lasts longer than its argument: “no channel” is the " +
+			"overhead of the sleeps alone.",
 		Axis:     "size of a job",
 		Measures: []Measure{overhead},
 	}}
 	sizes := studySleeps[:]
 	switch s.Size {
 	case Standard:
-		sizes = sizes[:3] // the rest takes too long for a default
+		sizes = sizes[:3] // the others take too long for a default
 	case Quick:
 		sizes = sizes[1:2]
 	}
@@ -31,7 +31,7 @@ func lockSleep(s Scale) Section {
 		for _, size := range sizes {
 			jobs := s.sleeps(size)
 			p := s.point(sectionSleep, atProcs(procs), "sleep", format.Duration(size), procs, jobs, []measure.Label{jobLabel(size)})
-			p.Target = 0 // a sleep needs no warming up
+			p.Target = 0 // a sleep needs no warm-up
 			p.Pass = time.Duration(jobs/farmWorkers) * max(size, shortestSleep)
 			if s.Size == AsPublished && s.Count == 0 {
 				p.Count = 1 // as in the study: one run of all sizes takes minutes
@@ -59,30 +59,30 @@ func lockSleep(s Scale) Section {
 	return section
 }
 
-// shortestSleep is about how long the shortest sleep lasts on most systems.
+// shortestSleep is the approximate duration of the shortest sleep on most systems.
 const shortestSleep = time.Millisecond
 
-const fewerThanABatch = "of the longer sleeps a run has fewer than a batch"
+const fewerThanABatch = "a run of the longer sleeps has less than one batch"
 
-// notSleeping names those whom the sleeps leave out.
+// notSleeping are the contenders that the sleeps leave out.
 var notSleeping = []measure.LeftOut{
 	{Contender: nativeSlices, Reason: fewerThanABatch},
 	{Contender: senderMap, Reason: fewerThanABatch},
 }
 
-// sleeps returns how many jobs a run has: those of the study, 12 s of work, or
-// those of some milliseconds; always as many for each worker.
+// sleeps returns the number of jobs of a run: 12 s of work, as in the study, or some
+// milliseconds; always the same number for each worker.
 func (s Scale) sleeps(size time.Duration) int {
 	work := [...]time.Duration{
 		Standard: 30 * time.Millisecond, Quick: 3 * time.Millisecond, AsPublished: 12 * time.Second,
 	}[s.Size]
 	if s.Size != AsPublished && size < time.Millisecond {
-		work /= 5 // a sleep this short lasts much longer than it is told to
+		work /= 5 // such a short sleep lasts much longer than its argument
 	}
 	return max(1, int(work/size)/farmWorkers) * farmWorkers
 }
 
-// sleeping enters what run does with jobs that sleep.
+// sleeping enters a contender that does jobs that sleep in run.
 func sleeping(id ContenderID, size time.Duration, jobs int, run func(job func()) (time.Duration, error)) measure.Entry {
 	return measure.Entry{Contender: id, Pass: func() (measure.Reading, error) {
 		took, err := run(func() { time.Sleep(size) })
@@ -94,14 +94,14 @@ func sleeping(id ContenderID, size time.Duration, jobs int, run func(job func())
 	}}
 }
 
-// A slack is the overhead of sleeps in per cent, and what of it is whose. All three
-// are of pairs that were measured in one round.
+// A slack is the overhead of sleeps in percent, the timer's part and the channels'
+// part. All three are from pairs of the same round.
 type slack struct {
 	all, timer stat.Summary
-	channels   stat.Change // a difference in points of per cent, not a ratio
+	channels   stat.Change // a difference in percentage points, not a ratio
 }
 
-// slack tells the timer's part of the published farm's overhead from the channels'.
+// slack splits the published farm's overhead into the timer's part and the channels'.
 func (m *Measured) slack(panel Panel, x string) (s slack, ok bool) {
 	without := m.Samples(sectionSleep, panel, x, alone, timesIdeal)
 	with := m.Samples(sectionSleep, panel, x, publishedFarm, timesIdeal)
@@ -115,20 +115,20 @@ func (m *Measured) slack(panel Panel, x string) (s slack, ok bool) {
 	}, true
 }
 
-// operation returns what a channel operation cost as the study reckons: what the
-// channels add, divided by the two hand-overs of each job.
+// operation returns the cost of a channel operation by the study's formula: the
+// channels' part of a job's time, divided by the two transfers of each job.
 func (s slack) operation(size time.Duration) stat.Summary {
 	perJob := float64(size) / farmWorkers / float64(time.Microsecond)
-	return s.channels.In(100 * handOvers / perJob)
+	return s.channels.In(100 * transfers / perJob)
 }
 
 func (m *Measured) sleepTable() Table {
 	t := Table{
 		Title: "The timer and the channels",
 		Text: "Overhead of the sleeping jobs as published; of the same sleeps without channels in the same round, which is the " +
-			"timer's slack; and the difference, which is all that the channels can have cost. The study took the whole " +
-			"for the channels' and reckoned 21 µs for an operation, two of them for each job.",
-		Head: []string{"sleeps", "overhead, %", "without channels, %", "the channels' share, points", "for each operation, µs"},
+			"timer's; and the difference, which is the most that the channels can cost. The study attributed all of it to " +
+			"the channels: 21 µs per operation, with two operations per job.",
+		Head: []string{"sleeps", "overhead, %", "without channels, %", "channels' part, points", "per operation, µs"},
 	}
 	for _, panel := range m.panels(sectionSleep) {
 		for _, size := range studySleeps {
@@ -151,24 +151,24 @@ func (m *Measured) sleepTable() Table {
 	return t
 }
 
-// timer says whose the overhead of the smallest sleep is.
+// timer describes the cause of the overhead of the shortest sleep.
 func (m *Measured) timer(panel Panel) string {
 	for _, size := range studySleeps {
 		s, ok := m.slack(panel, format.Duration(size))
 		if !ok {
 			continue
 		}
-		said := fmt.Sprintf("Sleeps of %s at %s, as published, have an overhead of %s%%; without any channel they have %s%%: ",
-			format.Duration(size), m.marked(panel.String(), sectionSleep, panel, format.Duration(size)), within(s.all), within(s.timer))
+		text := fmt.Sprintf("Sleeps of %s at %s, as published, have an overhead of %s; without any channel, %s: ",
+			format.Duration(size), m.marked(panel.String(), sectionSleep, panel, format.Duration(size)), percents(s.all), percents(s.timer))
 		switch {
 		case s.channels.Confidence == 0:
-			return said + "how much of it is the channels' cannot be told from so few repetitions."
+			return text + "too few repetitions to separate the channels' part."
 		case s.channels.Clear() && s.channels.Median < 0:
-			return said + "that is the timer's, and the sleeps slack less where channels hand them out."
+			return text + "the overhead is the timer's, and is smaller where channels distribute the sleeps."
 		case s.channels.Clear():
-			return said + "that is the timer's, and the channels add " + within(s.channels.Summary) + " points."
+			return text + "the overhead is the timer's, plus " + within(s.channels.Summary) + " percentage points of the channels."
 		}
-		return said + "that is the timer's, and what the channels add is not beyond noise."
+		return text + "the overhead is the timer's; the channels add nothing beyond noise."
 	}
 	return ""
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// pretendFarms measures lock-cost with overheads, as a fraction of the ideal, made up
-// by over. The i-th repetition takes i per mille of the ideal more, for all alike,
-// but for the sleeps, which are all the same.
+// pretendFarms returns made-up figures of lock-cost: over returns each overhead as a
+// fraction of the ideal. The i-th repetition of each entry takes 0.1% times i of the
+// ideal more, except that sleeps do not vary.
 func pretendFarms(s Scale, over func(contender ContenderID, p *Point, job time.Duration) float64) *Measured {
 	sections := lockCostStudy.Sections(s)
 	var outcomes []measure.Outcome
@@ -50,9 +50,9 @@ func jobOf(p *Point) time.Duration {
 	return d
 }
 
-// constantCost is a hand-over of so many ns, whatever the job.
+// constantCost returns a transfer cost of ns per value, for any job.
 func constantCost(ns float64) func(ContenderID, *Point, time.Duration) float64 {
-	return func(_ ContenderID, _ *Point, job time.Duration) float64 { return handOvers * ns / float64(job) }
+	return func(_ ContenderID, _ *Point, job time.Duration) float64 { return transfers * ns / float64(job) }
 }
 
 func TestLockSummary(t *testing.T) {
@@ -68,11 +68,9 @@ func TestLockSummary(t *testing.T) {
 		return constantCost(30)(who, p, job)
 	})
 	c := lockConclusion(m)
-	contains(t, c.Summary, "At GOMAXPROCS 2 a hand-over costs 30.0 (30.0 to 30.0) ns by a built-in channel of 1024 slots and "+
-		"150 (150 to 150) ns plus 50.4 (50.1 to 50.7) % of the job's time by one without a buffer; "+
-		"through the former, jobs shorter than ")
-	contains(t, c.Summary, " (6.76 µs to 21.9 µs), interpolated, lose more than 1% and are cheaper done in batches.")
-	contains(t, c.Summary, "Through a sluice.Bounded, jobs of 1 µs lose less than 1% in batches of 47 (30 to 99), interpolated.")
+	contains(t, c.Summary, "One value costs 30 ns through a buffered channel and 150 ns plus 50% of the job's time through "+
+		"an unbuffered one (GOMAXPROCS=2). Jobs shorter than 10 µs spend more than 1% on the channel: batch them.")
+	contains(t, c.Summary, "Through a sluice.Bounded, jobs of 1 µs spend less than 1% in batches of 47 or more.")
 	if len(c.Tables) != 4 {
 		t.Errorf("%d tables, want 4", len(c.Tables))
 	}
@@ -94,14 +92,14 @@ func batchOf(p *Point) int {
 	return n
 }
 
-// The summary says so where no job is large enough, and where all are.
+// The summary covers the cases that no job is long enough, and that all are.
 func TestLockSummaryAtTheEnds(t *testing.T) {
 	for _, tt := range []struct {
 		ns   float64
 		want string
 	}{
-		{10_000, "; jobs of up to 100 µs are cheaper done in batches."},
-		{0.1, "; no job of 100 ns or more needs batches."},
+		{10_000, " Jobs of up to 100 µs spend more than 1% on the channel: batch them."},
+		{0.1, " Jobs of 100 ns or more need no batches."},
 	} {
 		contains(t, lockConclusion(pretendFarms(Scale{CPUs: 2}, constantCost(tt.ns))).Summary, tt.want)
 	}
@@ -125,30 +123,30 @@ func TestLockFindings(t *testing.T) {
 		return constantCost(50)(who, p, job)
 	})
 	findings := lockFindings(m)
-	contains(t, findings, "At GOMAXPROCS 1 a hand-over of a job or a result costs 50.0 (50.0 to 50.0) ns by “published”")
-	contains(t, findings, "“workers.Map”: at most 100 ns, measured")
-	contains(t, findings, "The batch that brings jobs of 100 ns under 1% — “native, slices”: not within 1024, measured")
-	contains(t, findings, "workers.Map in place of native, 1024 slots saves 49.9% ± 0.1% at GOMAXPROCS 1 and 49.9% ± 0.1% at 2.")
-	contains(t, findings, "needs for itself 20.3 (20.1 to 20.4) % with jobs of 0.1 µs")
-	contains(t, findings, "lose 150 (150 to 151) % with 1, 150 (150 to 151) % with 3")
-	contains(t, findings, "Sleeps of 100 µs at GOMAXPROCS 1, as published, have an overhead of 50.0 (50.0 to 50.0)%; without any channel "+
-		"they have 50.0 (50.0 to 50.0)%: that is the timer's, and what the channels add is not beyond noise.")
-	contains(t, findings, "the channels add 10.0 (10.0 to 10.0) points.")
+	contains(t, findings, "At GOMAXPROCS 1 one value, a job or a result, costs 50.0 ns (50.0 to 50.0) through “published”")
+	contains(t, findings, "“workers.Map” at most 100 ns, measured")
+	contains(t, findings, "The smallest batch that brings jobs of 100 ns under 1%: “native, slices” not within 1024, measured")
+	contains(t, findings, "workers.Map instead of native, 1024 slots, with jobs of 100 ns, saves 49.9% ± 0.1% at GOMAXPROCS 1 and 49.9% ± 0.1% at 2.")
+	contains(t, findings, "workers.Run takes this part of its workers' time: 20.3% (20.1% to 20.4%) with jobs of 0.1 µs")
+	contains(t, findings, "the overhead of busy jobs of 1 µs is 150% (150% to 151%) with 1, 150% (150% to 151%) with 3")
+	contains(t, findings, "Sleeps of 100 µs at GOMAXPROCS 1, as published, have an overhead of 50.0% (50.0% to 50.0%); without any channel, "+
+		"50.0% (50.0% to 50.0%): the overhead is the timer's; the channels add nothing beyond noise.")
+	contains(t, findings, "plus 10.0 (10.0 to 10.0) percentage points of the channels.")
 	// 10 points of 100 µs, which three workers share, over two operations.
 	if row := m.sleepTable().Rows[3]; row[0] != "GOMAXPROCS 2, 100 µs" || row[4] != "1.67 (1.67 to 1.67)" {
 		t.Errorf("row %q", row)
 	}
 }
 
-// Without intervals nothing is told from noise.
+// Without intervals no finding is beyond noise.
 func TestLockFindingsOfTooFewRepetitions(t *testing.T) {
 	c := lockConclusion(pretendFarms(Scale{CPUs: 2, Count: 2}, constantCost(50)))
-	contains(t, c.Findings, "cannot be told from so few repetitions")
+	contains(t, c.Findings, "too few repetitions to separate the channels' part")
 	contains(t, c.Findings, ", interpolated, no interval")
 	if row := c.Tables[3].Rows[0]; row[4] != "no interval" {
 		t.Errorf("without intervals an operation costs %q", row[4])
 	}
-	contains(t, c.Summary, "50.0 (no interval) ns")
+	contains(t, c.Findings, "50.0 ns (no interval)")
 }
 
 func TestLockTablesOfPart(t *testing.T) {
@@ -164,8 +162,8 @@ func TestLockTablesOfPart(t *testing.T) {
 	}
 }
 
-// stepsOf has an overhead and the half of its interval's width for each place, from
-// 100 on, by factors of ten.
+// stepsOf returns steps at 100, 1000, …: each argument has an overhead and half the
+// width of its interval.
 func stepsOf(overs ...[2]float64) []step {
 	var steps []step
 	at := 100.0
@@ -188,7 +186,7 @@ func TestThreshold(t *testing.T) {
 		{"nowhere", stepsOf([2]float64{50, 1}, [2]float64{10, 1}), "not within 1 µs, measured"},
 		{"everywhere", stepsOf([2]float64{0.5, 0.1}, [2]float64{0.1, 0.1}), "at most 100 ns, measured"},
 		{"no faster than in proportion", stepsOf([2]float64{4, 0}, [2]float64{-3, 0}), "400 ns, interpolated"},
-		{"though no later than was measured", stepsOf([2]float64{100, 0}, [2]float64{0.5, 0}), "1 µs, measured"},
+		{"but no later than measured", stepsOf([2]float64{100, 0}, [2]float64{0.5, 0}), "1 µs, measured"},
 		{"noise that rises", stepsOf([2]float64{4, 1}, [2]float64{0.9, 0.3}, [2]float64{1.05, 0.3}, [2]float64{0.5, 0.3}),
 			"960 ns (620 ns to 28.2 µs), interpolated"},
 		{"a wild figure counts little", stepsOf([2]float64{50, 1}, [2]float64{-8, 60}, [2]float64{7, 1}, [2]float64{0.5, 0.1}),
@@ -233,7 +231,7 @@ func TestLineBeyond(t *testing.T) {
 		}
 		constant, slope := lineBeyond(ideals, elapsed)
 		if constant < 0 || slope < 0 {
-			t.Errorf("%s: %v and %v, one of them below nothing", tt.name, constant, slope)
+			t.Errorf("%s: %v and %v, one of them negative", tt.name, constant, slope)
 		}
 		if math.Abs(constant-tt.wantConstant) > tt.near || math.Abs(slope-tt.wantSlope) > min(tt.near, 0.02) {
 			t.Errorf("%s: %v and %v, want %v and %v", tt.name, constant, slope, tt.wantConstant, tt.wantSlope)
@@ -241,8 +239,8 @@ func TestLineBeyond(t *testing.T) {
 	}
 }
 
-// Whoever batches by hand is entered only where a batch is not the whole run, and
-// is left out by name elsewhere.
+// A contender with fixed batches takes part only where a batch is not the whole run,
+// and is listed as left out elsewhere.
 func TestNoBatchHoldsUpARun(t *testing.T) {
 	sections := []Section{lockBusy(Scale{}), lockBacklog(Scale{})}
 	for i, who := range []ContenderID{nativeSlices, byHandBacklog} {
@@ -271,8 +269,8 @@ func TestNoBatchHoldsUpARun(t *testing.T) {
 	}
 }
 
-// The timer is told from the channels in one round: both take part in each point, and
-// all sleep as long.
+// The timer's and the channels' parts are separated within one round: both contenders
+// take part in each point.
 func TestSleepsAloneTakePart(t *testing.T) {
 	for _, size := range sizes {
 		for _, p := range lockSleep(Scale{Size: size}).Points {
@@ -285,14 +283,15 @@ func TestSleepsAloneTakePart(t *testing.T) {
 	}
 }
 
-// What a channel adds is the difference of a round, not of two medians: here each
-// round has another slack, and the channels add as much in every one.
+// The channels' part is the median of the differences of each round, not the
+// difference of two medians: here the slack varies from round to round, and the
+// channels' part does not.
 func TestSlackIsOfPairs(t *testing.T) {
 	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
 	for _, outcome := range m.outcomes {
 		for i := range outcome.Results {
 			for j := range outcome.Results[i].Repetitions {
-				ratio := 1.5 + float64((j*7)%9) // another one in each round
+				ratio := 1.5 + float64((j*7)%9) // varies from round to round
 				if outcome.Results[i].Contender == publishedFarm {
 					ratio += 0.02
 				}
@@ -305,11 +304,11 @@ func TestSlackIsOfPairs(t *testing.T) {
 		t.Errorf("the channels add %+v (%v), want 2 in each round", s.channels, ok)
 	}
 	if s.timer.Hi-s.timer.Lo < 100 {
-		t.Errorf("the timer's part varies by %v points, and should by hundreds", s.timer.Hi-s.timer.Lo)
+		t.Errorf("the timer's part varies by %v points, want hundreds", s.timer.Hi-s.timer.Lo)
 	}
 }
 
-// Three measured sizes make a line, of whichever contender has them; two do not.
+// A line takes three measured sizes; two are not enough.
 func TestCostNeedsThreeSizes(t *testing.T) {
 	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
 	panel := atProcs(1)
@@ -345,7 +344,7 @@ func TestFarmsAreChecked(t *testing.T) {
 	}
 }
 
-// The study's work is 12 s in all, and always the same for each worker.
+// The study's work is 12 s in all, the same for each worker.
 func TestSleeps(t *testing.T) {
 	for _, size := range studySleeps {
 		if n := (Scale{Size: AsPublished}).sleeps(size); time.Duration(n)*size != 12*time.Second {
@@ -359,8 +358,8 @@ func TestSleeps(t *testing.T) {
 	}
 }
 
-// A run must hold several batches, and of single jobs enough that the last one is
-// little beside the whole.
+// A run must have several batches, and so many single jobs that the last one is a
+// small part of the whole.
 func TestGrind(t *testing.T) {
 	for _, size := range jobSizes {
 		for _, batch := range batchSizes {
@@ -375,8 +374,8 @@ func TestGrind(t *testing.T) {
 	}
 }
 
-// Channels cannot cost less than nothing: where sleeps slack less with them, nothing is
-// charged to an operation.
+// A channel's cost cannot be negative: where sleeps have less overhead with channels,
+// no cost is charged to an operation.
 func TestSleepsThatSlackLessWithChannels(t *testing.T) {
 	m := pretendFarms(Scale{CPUs: 2}, func(who ContenderID, p *Point, job time.Duration) float64 {
 		if who == alone {
@@ -384,7 +383,7 @@ func TestSleepsThatSlackLessWithChannels(t *testing.T) {
 		}
 		return 0.5
 	})
-	contains(t, lockFindings(m), "that is the timer's, and the sleeps slack less where channels hand them out.")
+	contains(t, lockFindings(m), "the overhead is the timer's, and is smaller where channels distribute the sleeps.")
 	if row := m.sleepTable().Rows[0]; row[4] != "not beyond noise" {
 		t.Errorf("row %q", row)
 	}

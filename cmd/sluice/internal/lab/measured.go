@@ -1,19 +1,20 @@
 package lab
 
 import (
+	"strconv"
+
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// Measured is what findings are drawn from: sections with their outcomes, which
-// may be incomplete.
+// Measured joins sections with their outcomes, which may be incomplete. Findings are
+// drawn from it.
 type Measured struct {
 	sections []Section
 	outcomes map[*measure.Point]*measure.Outcome
 }
 
-// NewMeasured joins the sections of an experiment with the outcomes of its
-// points.
+// NewMeasured joins the sections of an experiment with the outcomes of its points.
 func NewMeasured(sections []Section, outcomes []measure.Outcome) *Measured {
 	m := &Measured{sections, make(map[*measure.Point]*measure.Outcome)}
 	for i := range outcomes {
@@ -22,8 +23,7 @@ func NewMeasured(sections []Section, outcomes []measure.Outcome) *Measured {
 	return m
 }
 
-// Samples returns the figures of one contender at one place, nil if there are
-// none.
+// Samples returns the figures of one contender at one place, or nil.
 func (m *Measured) Samples(section SectionID, panel Panel, x string, contender ContenderID, unit string) []float64 {
 	for _, s := range m.sections {
 		if s.Name != section {
@@ -73,7 +73,7 @@ func (m *Measured) panels(section SectionID) []Panel {
 	return panels
 }
 
-// beyond reports whether a place has more Ps than there are CPUs.
+// beyond reports whether a place has more Ps than CPUs.
 func (m *Measured) beyond(section SectionID, panel Panel, x string) bool {
 	for _, s := range m.sections {
 		for _, p := range s.Points {
@@ -106,8 +106,17 @@ func (m *Measured) markedPanel(section SectionID, panel Panel) string {
 	return panel.String()
 }
 
-// change returns how the time of one contender relates to that of another at
-// the same point; ok is false if either was not measured.
+// procs returns the GOMAXPROCS of a panel's points, for a summary: "GOMAXPROCS=2".
+func (m *Measured) procs(section SectionID, panel Panel) string {
+	text := "GOMAXPROCS=" + strconv.Itoa(panel.Procs)
+	if xs := m.xs(section, panel); len(xs) > 0 && m.beyond(section, panel, xs[0]) {
+		text += ", oversubscribed"
+	}
+	return text
+}
+
+// change returns the change from the time of base to the time of other at one point.
+// ok is false if either was not measured.
 func (m *Measured) change(section SectionID, panel Panel, x string, base, other ContenderID) (c stat.Change, ok bool) {
 	c = stat.Compare(
 		m.Samples(section, panel, x, base, measure.NsPerOp),
@@ -126,8 +135,8 @@ func (m *Measured) across(section SectionID, panel Panel, base, other ContenderI
 	return places
 }
 
-// acrossPanels compares two contenders at the same place of each panel, which is
-// quoted as the name of a load.
+// acrossPanels compares two contenders at the same place of each panel, and quotes the
+// panel as the name of a load.
 func (m *Measured) acrossPanels(section SectionID, x string, base, other ContenderID) []place {
 	var places []place
 	for _, panel := range m.panels(section) {

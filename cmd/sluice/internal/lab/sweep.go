@@ -8,12 +8,12 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// usualPerValue is what a value takes in most entries, for the estimate of the run's
-// length.
+// usualPerValue is the time per value in most entries, for the estimate of the run's
+// duration.
 const usualPerValue = 50 * time.Nanosecond
 
-// point returns a timed point without entries. Who reads results.txt for a law must
-// see in the name which points are no data.
+// point returns a timed point without entries. The label ps=oversubscribed lets a
+// program that fits a law to results.txt skip the points that are no data.
 func (s Scale) point(section SectionID, panel Panel, work, x string, procs, n int, labels []measure.Label) *Point {
 	all := []measure.Label{{Key: "sweep", Value: string(section)}, {Key: LabelWork, Value: work}, {Key: "n", Value: strconv.Itoa(n)}}
 	name := string(section)
@@ -44,7 +44,7 @@ func (s Scale) point(section SectionID, panel Panel, work, x string, procs, n in
 	}
 }
 
-// byPanel orders points so that those of one panel are together.
+// byPanel orders points so that each panel's points are adjacent.
 func byPanel(points []*Point) []*Point {
 	var ordered []*Point
 	seen := make(map[Panel]bool)
@@ -62,8 +62,8 @@ func byPanel(points []*Point) []*Point {
 	return ordered
 }
 
-// doubling returns 1, 2, 4 … up to the CPUs of the machine, and at least up to
-// least: a study's own values, and what the machine adds to them.
+// doubling returns 1, 2, 4 … up to the CPUs of the machine, and at least up to least:
+// a study's own values, and those that the machine adds.
 func (s Scale) doubling(least int) []int {
 	var procs []int
 	for p := 1; p <= max(least, s.cpus()); p *= 2 {

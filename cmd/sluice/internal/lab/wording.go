@@ -8,14 +8,13 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// A place is a setting, such as "2", and what was found there.
+// A place is a setting, such as "2", and the change found there.
 type place struct {
 	name   string
 	change stat.Change
 }
 
-// An axis says how the first place of a finding is introduced, and how the
-// others are.
+// An axis has the words before the first place of a finding, and before the others.
 type axis struct{ first, later string }
 
 var (
@@ -23,9 +22,9 @@ var (
 	withLoad     = axis{"with the load ", "with "}
 )
 
-// effect says what happens to a time when subject takes the place of what it is
-// compared with: "A hand-off saves 12% ± 3% at GOMAXPROCS 1 and 8% ± 2% at 2;
-// it makes no difference beyond noise at 8." It is empty if there are no places.
+// effect describes the change of a time when subject replaces its alternative: "A
+// hand-off saves 12% ± 3% at GOMAXPROCS 1 and 8% ± 2% at 2; it makes no difference
+// beyond noise at 8." It returns "" without places.
 func effect(subject string, by axis, places []place) string {
 	verdicts := []struct {
 		verb, rest string
@@ -38,21 +37,21 @@ func effect(subject string, by axis, places []place) string {
 			func(c stat.Change) string { return c.String() + " more " }},
 		{"makes no difference beyond noise", "", func(c stat.Change) bool { return c.Confidence > 0 && !c.Clear() },
 			func(stat.Change) string { return "" }},
-		{"changes the time by", ", of too few repetitions to tell from noise", func(c stat.Change) bool { return c.Confidence == 0 },
+		{"changes the time by", ", with too few repetitions to distinguish from noise", func(c stat.Change) bool { return c.Confidence == 0 },
 			func(c stat.Change) string { return fmt.Sprintf("%+.0f%% ", 100*c.Median) }},
 	}
 	var parts []string
 	at := by.first
 	for _, verdict := range verdicts {
-		var said []string
+		var found []string
 		for _, p := range places {
 			if verdict.of(p.change) {
-				said = append(said, verdict.size(p.change)+at+p.name)
+				found = append(found, verdict.size(p.change)+at+p.name)
 				at = by.later
 			}
 		}
-		if len(said) > 0 {
-			parts = append(parts, verdict.verb+" "+format.And(said)+verdict.rest)
+		if len(found) > 0 {
+			parts = append(parts, verdict.verb+" "+format.And(found)+verdict.rest)
 		}
 	}
 	if len(parts) == 0 {
@@ -61,8 +60,8 @@ func effect(subject string, by axis, places []place) string {
 	return subject + " " + strings.Join(parts, "; it ") + "."
 }
 
-// anyClear reports whether any of the places has a change beyond noise, or one of
-// which that is not known.
+// anyClear reports whether the change at any of the places is, or may be, beyond
+// noise.
 func anyClear(places []place) bool {
 	for _, p := range places {
 		if p.change.Confidence == 0 || p.change.Clear() {
@@ -72,11 +71,11 @@ func anyClear(places []place) bool {
 	return false
 }
 
-// ratio says how long who takes: "who takes 2.15 (1.67 to 2.40) times as long
-// at GOMAXPROCS 2". It is empty if there are no places.
-func ratio(who string, by axis, places []place) string {
+// ratio describes a time relative to another: "sluice.Elastic takes 2.15 (1.67 to
+// 2.40) times as long at GOMAXPROCS 2". It returns "" without places.
+func ratio(subject string, by axis, places []place) string {
 	var parts []string
-	times := " times as long" // said once
+	times := " times as long" // written once
 	for i, p := range places {
 		c := p.change
 		at := by.later + p.name
@@ -93,5 +92,5 @@ func ratio(who string, by axis, places []place) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return who + " takes " + format.And(parts) + "."
+	return subject + " takes " + format.And(parts) + "."
 }
