@@ -90,7 +90,7 @@ const (
 	reusedTimer  ContenderID = "native_timeout_by_reused_timer"
 	SharedSlices ContenderID = "published_slices"              // one slice under one mutex
 	OwnSlices    ContenderID = "native_slices_of_each_sender"  // a slice for each sender
-	byClock      ContenderID = "published_P_channels_by_clock" // also with 2, 4 and 8 channels: see byClockOf
+	byClock      ContenderID = "published_P_channels_by_clock" // see also byClockOf
 	asNeeded     ContenderID = "published_channels_as_needed"
 	byGoroutine  ContenderID = "native_P_channels_one_each"
 	nativeFan2   ContenderID = "native_select_of_2_channels"

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// A lossy channel is the built-in one, but for a value that it forgets or
-// swaps: what the tallies are there to catch.
+// A lossy channel is a built-in channel that forgets or swaps a value: the faults that
+// tallies detect.
 type lossy struct {
 	contender.Channel
 	forget, swap uint64
@@ -47,10 +47,10 @@ func TestWrongTalliesAreErrors(t *testing.T) {
 		enter func(contestant) measure.Entry
 		fault contestant
 	}{
-		{"both at once, a value less", con, faulty(7, none)},
-		{"both at once, the last less", con, faulty(n-1, none)},
+		{"both at once, a lost value", con, faulty(7, none)},
+		{"both at once, the last one lost", con, faulty(n-1, none)},
 		{"both at once, a value twice", con, faulty(none, 7)},
-		{"fill first, the first less", seq, faulty(0, none)},
+		{"fill first, the first one lost", seq, faulty(0, none)},
 		{"fill first, a value twice", seq, faulty(none, 7)},
 		{"swing, a value twice", func(c contestant) measure.Entry { return c.entry(workload.Swing(swingAround, swingWidth), n) }, faulty(none, swingAround+50)},
 		{"footprint, a value twice", func(c contestant) measure.Entry { return c.footprint(n, 4) }, faulty(none, 7)},
@@ -91,7 +91,7 @@ func TestPowerOfTwo(t *testing.T) {
 	}
 }
 
-// A study's own values of GOMAXPROCS are swept, and the machine's beyond them.
+// A sweep has the study's values of GOMAXPROCS, and larger ones of the machine.
 func TestDoubling(t *testing.T) {
 	procs := Scale{}.doubling(4)
 	if !slices.Equal(procs[:3], []int{1, 2, 4}) {

@@ -10,15 +10,15 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// cpuScalingStudy is the study of one channel that slows down as CPUs are
-// added, with every remedy that its author tried.
+// cpuScalingStudy asks why one channel slows down as CPUs are added, with every remedy
+// that its author tried.
 var cpuScalingStudy = register(Experiment{
 	Study: Study{
 		Name:  CPUScaling,
 		Title: "Why does a channel slow down with more CPUs?",
-		Prediction: "All operations on a channel take one lock, and its cache lines go from CPU to CPU: throughput is best on " +
-			"one CPU and falls with each further producer. Only what takes the lock less often, slices, or has more locks, " +
-			"several channels, brings it back. A timeout and pinned threads leave the lock as it is, and cost extra.",
+		Prediction: "All operations on a channel take one lock, and its cache lines move from CPU to CPU: throughput is highest on " +
+			"one CPU and falls with each additional producer. Two kinds of remedy help: taking the lock less often (slices), " +
+			"and more locks (several channels). Timeouts and pinned threads leave the lock as it is, and cost extra.",
 		Source: Source{
 			Author:  "G. Stephens",
 			Title:   "Go Channel Slowdown with more CPU",
@@ -29,21 +29,21 @@ var cpuScalingStudy = register(Experiment{
 		Notes: []string{
 			"The headline of the study: throughput is divided by three from 1 to 128 CPUs, and above about 60 one channel carries " +
 				"about a million messages a second.",
-			"P is GOMAXPROCS: “P to 1” means as many producers as that, and one consumer. “Matched” is as many consumers as producers.",
-			"The study sends single bytes; here all values are of 8 bytes, as in the other experiments.",
-			"A GOMAXPROCS above the number of CPUs tests robustness. No finding on scaling uses it, and no law is fitted to it.",
-			"The remedies are written from their description. Several channels have a consumer each; “by clock” picks one for " +
-				"each value by the nanoseconds of the clock modulo their number, as published. “As needed” begins with one, and takes " +
-				"one more whenever a send finds its channel full: the study does not say by which rule it scales. “Slices” is a " +
+			"P is GOMAXPROCS: “P to 1” means P producers and one consumer. “Matched” means as many consumers as producers.",
+			"The study sends single bytes; here all values have 8 bytes, as in the other experiments.",
+			"A GOMAXPROCS above the number of CPUs tests robustness. No finding about scaling uses it, and no law is fitted to it.",
+			"The remedies are written from their description. Several channels have a consumer each; “by clock” picks a channel " +
+				"for each value by the nanoseconds of the clock modulo their number, as published. “As needed” starts with one channel " +
+				"and adds another whenever a send finds its channel full: the study does not state its rule. “Slices” is a " +
 				"buffer under a mutex for each channel, which sends a slice of " + strconv.Itoa(workload.BatchSize) + " when full; the channel has a " +
 				"slot for each " + strconv.Itoa(workload.BatchSize) + " values of the capacity. A send with a timeout gives up after " +
-				contender.SendTimeout.String() + " and goes on with the next channel. Throughput is what counts there, not order.",
-			"sluice.Elastic has no limit here, and sluice.Sharded has the capacity as the limit of each lane.",
-			"Lock waits are from the runtime's /sync/mutex/wait/total:seconds, as the study hints: the time in which somebody waited " +
-				"for a sync.Mutex or for the lock of a built-in channel, sampled. A goroutine that waits because a channel is full or empty " +
-				"is not counted, and neither is a wait for the locks of sluice's kinds, which are their own. results.json has them of every point.",
-			"On a production host: CGO_ENABLED=0 go build -o sluice ./cmd/sluice makes one static file. Copy it there and run " +
-				"./sluice lab cpu-scaling.",
+				contender.SendTimeout.String() + " and continues with the next channel. The remedies do not keep the order of values.",
+			"sluice.Elastic has no limit here; sluice.Sharded has the capacity as the limit of each lane.",
+			"Lock waits are from the runtime's /sync/mutex/wait/total:seconds, as the study suggests: the sampled time that goroutines " +
+				"wait for a sync.Mutex or for the lock of a built-in channel. Waiting for a full or empty channel does not count, nor " +
+				"does waiting for the locks of sluice's kinds, which are not the runtime's. results.json has the lock waits of every point.",
+			"To measure a production host, build a static binary with CGO_ENABLED=0 go build -o sluice ./cmd/sluice, copy it there, " +
+				"and run ./sluice lab cpu-scaling.",
 		},
 		PublishedIn: Throughput,
 	},
@@ -55,7 +55,7 @@ var cpuScalingStudy = register(Experiment{
 // studySlots is the capacity of the study's channel.
 const studySlots = 4096
 
-// A shape is who sends to whom.
+// A shape has the numbers of senders and receivers.
 type shape struct {
 	id                 ContenderID
 	name               string
@@ -76,8 +76,8 @@ var shapes = []shape{oneToOne, manyToOne, manyToMany}
 // of identifies a contender in that shape.
 func (s shape) of(id ContenderID) ContenderID { return id + "_" + s.id }
 
-// cpuPublished are the figures of the study. A machine with fewer CPUs has no place for
-// the last two.
+// cpuPublished returns the figures of the study. A machine with fewer CPUs does not
+// measure the last two.
 func cpuPublished() []Published {
 	var figures []Published
 	add := func(row, column string, value float64, s shape, procs string) {
@@ -92,8 +92,8 @@ func cpuPublished() []Published {
 	return figures
 }
 
-// cpuProcs returns the sweep: powers of two up to the CPUs of the machine, and these;
-// and, to see what breaks, two and four times as many.
+// cpuProcs returns the sweep: powers of two up to the CPUs of the machine, its CPUs, and,
+// to test robustness, two and four times as many.
 func cpuProcs(s Scale) []int {
 	if len(s.Procs) > 0 {
 		return s.Procs
@@ -113,7 +113,7 @@ func cpuProcs(s Scale) []int {
 	return procs
 }
 
-// cpuHome returns the most Ps of the sweep that have a CPU each.
+// cpuHome returns the largest GOMAXPROCS of the sweep with a CPU for each P.
 func cpuHome(s Scale) int {
 	procs := slices.Sorted(slices.Values(cpuProcs(s)))
 	home := procs[0]
@@ -133,8 +133,9 @@ func cpuSections(s Scale) []Section {
 	return append(sections, cpuProducers(s))
 }
 
-// cpuValues returns how many values a pass carries: enough of each producer that
-// its start does not count. It is the same at all points, so that they are one series.
+// cpuValues returns the number of values in a pass: enough per producer that the start
+// of a producer is negligible. It is the same at all points, so that they are one
+// series.
 func cpuValues(s Scale) int {
 	least := [...]int{Standard: 50_000, Quick: 2_000, AsPublished: 1_000_000}[s.Size]
 	return max(least, 1_000*cpuHome(s))
@@ -156,14 +157,13 @@ func (c contestant) carry(n, senders, receivers int) measure.Entry {
 	return entry
 }
 
-// cpuShapes has all shapes at one point, so that they can be compared round by
-// round.
+// cpuShapes has all shapes at each point, so that they are compared round by round.
 func cpuShapes(s Scale) Section {
 	n := cpuValues(s)
 	section := Section{Sweep: Sweep{
 		Name:  SectionShapes,
 		Title: "One channel of " + strconv.Itoa(studySlots) + " slots, by GOMAXPROCS",
-		Text: "Producers send " + format.Thousands(n) + " values through one channel. Its consumers range over it, or select " +
+		Text: "Producers send " + format.Thousands(n) + " values through one channel. The consumers range over it, or select " +
 			"on it and on a channel that is closed at the end.",
 		Axis:     "GOMAXPROCS",
 		Measures: []Measure{Throughput, {Unit: measure.LockWait, Title: "lock waits", Axis: "% of the time of all Ps"}},
@@ -195,8 +195,8 @@ func cpuCapacity(s Scale) Section {
 	n := cpuValues(s)
 	section := Section{Sweep: Sweep{
 		Name:     SectionCapacity,
-		Title:    "What the capacity buys, by GOMAXPROCS",
-		Text:     "As many producers as GOMAXPROCS, and one consumer. The number in a name is that of the slots.",
+		Title:    "Capacity, by GOMAXPROCS",
+		Text:     "As many producers as GOMAXPROCS, and one consumer. The number in a name is the number of slots.",
 		Axis:     "GOMAXPROCS",
 		Measures: []Measure{Throughput},
 	}}
@@ -215,13 +215,12 @@ func cpuCapacity(s Scale) Section {
 	return section
 }
 
-// cpuProducers sweeps what a user can count: goroutines that send. All CPUs are
-// at work.
+// cpuProducers sweeps the number of producers, which a user knows. All CPUs work.
 func cpuProducers(s Scale) Section {
 	section := Section{Sweep: Sweep{
 		Name:     SectionProducers,
-		Title:    "From how many producers on is one channel too few?",
-		Text:     "One consumer, and all CPUs: the more goroutines send, the more of them meet at one lock.",
+		Title:    "How many producers are too many for one channel?",
+		Text:     "One consumer, and all CPUs: more senders mean more contention on one lock.",
 		Axis:     "producers",
 		Measures: []Measure{Throughput},
 	}}

@@ -18,13 +18,13 @@ func cpuConclusion(m *Measured) Conclusion {
 	}
 	c.Findings = append(c.Findings, m.laws()...)
 	for _, shape := range shapes {
-		c.Findings = append(c.Findings, effect("Selecting on data and a close channel, in place of range ("+shape.name+"),",
+		c.Findings = append(c.Findings, effect("Selecting on data and a close channel instead of range ("+shape.name+")",
 			atGOMAXPROCS, m.within(SectionShapes, Panel{}, shape.of(Native), shape.of(nativeSelects))))
 	}
-	c.Findings = append(c.Findings, effect("As many consumers as producers, in place of one,", atGOMAXPROCS,
+	c.Findings = append(c.Findings, effect("As many consumers as producers instead of one", atGOMAXPROCS,
 		m.within(SectionShapes, Panel{}, manyToOne.of(Native), manyToMany.of(Native))))
 	for _, capacity := range cpuCapacities[1:] {
-		c.Findings = append(c.Findings, effect(fmt.Sprintf("A capacity of %d, in place of none,", capacity), atGOMAXPROCS,
+		c.Findings = append(c.Findings, effect(fmt.Sprintf("A capacity of %d instead of none", capacity), atGOMAXPROCS,
 			m.within(SectionCapacity, Panel{}, withSlots(Native, 0), withSlots(Native, capacity))))
 	}
 	for _, load := range []Load{LoadOneConsumer, loadMatched} {
@@ -32,13 +32,13 @@ func cpuConclusion(m *Measured) Conclusion {
 		c.Findings = append(c.Findings, m.together(load)...)
 	}
 	for _, who := range moreThanOne {
-		c.Findings = append(c.Findings, carries(NameOf(who)+", beside one channel,", axis{"with ", "with "}, m.byProducers(who)))
+		c.Findings = append(c.Findings, carries(NameOf(who)+", compared with one channel,", axis{"with ", "with "}, m.byProducers(who)))
 	}
 	c.Findings = slices.DeleteFunc(c.Findings, func(f string) bool { return f == "" })
 	return c
 }
 
-// counted returns the points of a panel that are data, with their places.
+// counted returns the points of a panel that are not oversubscribed.
 func (m *Measured) counted(section SectionID, panel Panel) []*Point {
 	var points []*Point
 	for _, s := range m.sections {
@@ -54,8 +54,8 @@ func (m *Measured) counted(section SectionID, panel Panel) []*Point {
 	return points
 }
 
-// scaling returns the counts of CPUs at which somebody was measured, in ascending
-// order, and the times of each. A GOMAXPROCS above the CPUs is none.
+// scaling returns the numbers of CPUs at which a contender was measured, in ascending
+// order, with its times at each. A GOMAXPROCS above the CPUs does not count.
 func (m *Measured) scaling(section SectionID, panel Panel, who ContenderID) (counts []int, times [][]float64) {
 	for _, p := range m.counted(section, panel) {
 		if samples := m.Samples(section, panel, p.X, who, measure.NsPerOp); len(samples) > 0 {
@@ -65,7 +65,7 @@ func (m *Measured) scaling(section SectionID, panel Panel, who ContenderID) (cou
 	return counts, times
 }
 
-// within compares two contenders by GOMAXPROCS, as far as there are CPUs.
+// within compares two contenders by GOMAXPROCS, up to the number of CPUs.
 func (m *Measured) within(section SectionID, panel Panel, base, other ContenderID) []place {
 	var places []place
 	for _, p := range m.counted(section, panel) {
@@ -76,7 +76,7 @@ func (m *Measured) within(section SectionID, panel Panel, base, other ContenderI
 	return places
 }
 
-// byProducers compares who with one channel, by the number of producers.
+// byProducers compares a contender with one channel, by the number of producers.
 func (m *Measured) byProducers(who ContenderID) []place {
 	places := m.gains(SectionProducers, Panel{}, Native, who)
 	for i := range places {
@@ -85,13 +85,13 @@ func (m *Measured) byProducers(who ContenderID) []place {
 	return places
 }
 
-// gains says how much more other carries than base, as a fraction of what base
-// does, as far as there are CPUs.
+// gains returns the additional throughput of other, as a fraction of base, up to
+// the number of CPUs.
 func (m *Measured) gains(section SectionID, panel Panel, base, other ContenderID) []place {
 	return m.within(section, panel, other, base)
 }
 
-// most returns the place with the most CPUs of those at which base was measured.
+// most returns the place with the most CPUs at which base was measured.
 func (m *Measured) most(section SectionID, panel Panel, base ContenderID) (x string, ok bool) {
 	for _, p := range m.counted(section, panel) {
 		if len(m.Samples(section, panel, p.X, base, measure.NsPerOp)) > 0 {
@@ -101,11 +101,12 @@ func (m *Measured) most(section SectionID, panel Panel, base ContenderID) (x str
 	return x, ok
 }
 
-// carries says how much who carries: "who carries 2.15 (1.67 to 2.40) times as much
-// at GOMAXPROCS 2; as much, within noise, at 1". It is empty if there are no places.
-func carries(who string, by axis, places []place) string {
+// carries describes a throughput relative to another: "sluice.Sharded carries 2.15 (1.67
+// to 2.40) times as much at GOMAXPROCS 2; as much, within noise, at 1". It returns ""
+// without places.
+func carries(subject string, by axis, places []place) string {
 	var clear, same []string
-	times, at := " times as much", by.first // each said once
+	times, at := " times as much", by.first // each written once
 	for _, p := range places {
 		if p.change.Confidence == 0 || p.change.Clear() {
 			clear = append(clear, factor(p.change)+times+" "+at+p.name)
@@ -123,14 +124,14 @@ func carries(who string, by axis, places []place) string {
 	case len(places) == 0:
 		return ""
 	case len(clear) == 0:
-		return who + " carries " + asMuch + format.And(same) + "."
+		return subject + " carries " + asMuch + format.And(same) + "."
 	case len(same) == 0:
-		return who + " carries " + format.And(clear) + "."
+		return subject + " carries " + format.And(clear) + "."
 	}
-	return who + " carries " + format.And(clear) + "; " + asMuch + format.And(same) + "."
+	return subject + " carries " + format.And(clear) + "; " + asMuch + format.And(same) + "."
 }
 
-// factor writes how many times as much it is: with its interval, if there is one.
+// factor writes a change as a factor, with its interval.
 func factor(gain stat.Change) string {
 	if gain.Confidence == 0 {
 		return fmt.Sprintf("%.2f (no interval)", 1+gain.Median)
@@ -138,8 +139,8 @@ func factor(gain stat.Change) string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", 1+gain.Median, 1+gain.Lo, 1+gain.Hi)
 }
 
-// fromOneCPU says what becomes of one built-in channel from the fewest CPUs to
-// the most.
+// fromOneCPU describes the throughput of one built-in channel from the fewest CPUs to the
+// most.
 func (m *Measured) fromOneCPU(shape shape) string {
 	counts, sweep := m.scaling(SectionShapes, Panel{}, shape.of(Native))
 	if len(counts) < 2 {
@@ -151,7 +152,7 @@ func (m *Measured) fromOneCPU(shape shape) string {
 		shape.name, few.Median, few.Lo, few.Hi, format.Plural(counts[0], "CPU"), many.Median, many.Lo, many.Hi, counts[last])
 	switch {
 	case few.Confidence == 0 || many.Confidence == 0:
-		text += ", of too few repetitions to tell from noise"
+		text += ", with too few repetitions to distinguish from noise"
 	case few.Lo > many.Hi:
 		text += fmt.Sprintf(": divided by %.2f", few.Median/many.Median)
 	case few.Hi < many.Lo:
@@ -165,14 +166,13 @@ func (m *Measured) fromOneCPU(shape shape) string {
 	return text + "."
 }
 
-// A gained is a remedy with what it brings at one place.
+// A gained is a remedy with its gain at one place.
 type gained struct {
 	remedy
 	gain stat.Change
 }
 
-// gained returns the remedies that were measured at the place with the most CPUs, best
-// first.
+// gained returns the remedies measured at the place with the most CPUs, best first.
 func (m *Measured) gained(load Load) (x string, all []gained) {
 	panel := Panel{Load: load}
 	x, ok := m.most(SectionRemedies, panel, Native)
@@ -181,7 +181,7 @@ func (m *Measured) gained(load Load) (x string, all []gained) {
 	}
 	procs, err := strconv.Atoi(x)
 	if err != nil {
-		panic("experiment: the axis of the remedies is GOMAXPROCS: " + err.Error())
+		panic("lab: the axis of the remedies is GOMAXPROCS: " + err.Error())
 	}
 	for _, r := range cpuRoster(procs)[1:] {
 		if c, ok := m.change(SectionRemedies, panel, x, r.id, Native); ok {
@@ -192,7 +192,7 @@ func (m *Measured) gained(load Load) (x string, all []gained) {
 	return x, all
 }
 
-// alone says what each remedy brings by itself.
+// alone describes the gain of each remedy by itself.
 func (m *Measured) alone(load Load) string {
 	x, all := m.gained(load)
 	var clear, nothing, unknown []string
@@ -210,11 +210,11 @@ func (m *Measured) alone(load Load) string {
 	var text string
 	switch {
 	case len(clear) > 0:
-		text = fmt.Sprintf("Times the throughput of one channel, each remedy alone (%s, GOMAXPROCS %s): %s.", load, x, format.And(clear))
+		text = fmt.Sprintf("Throughput of each remedy alone, as a multiple of one channel's (%s, GOMAXPROCS %s): %s.", load, x, format.And(clear))
 	case len(nothing) > 0:
 		text = fmt.Sprintf("No remedy alone makes a difference beyond noise (%s, GOMAXPROCS %s).", load, x)
 	case len(unknown) > 0:
-		return fmt.Sprintf("Remedies (%s, GOMAXPROCS %s): too few repetitions to tell from noise.", load, x)
+		return fmt.Sprintf("Remedies (%s, GOMAXPROCS %s): too few repetitions to distinguish from noise.", load, x)
 	default:
 		return ""
 	}
@@ -224,24 +224,24 @@ func (m *Measured) alone(load Load) string {
 	return text
 }
 
-// best names the remedy that carries most, and whether it is beyond noise ahead
-// of the next.
+// best names the remedy with the highest throughput, and whether its lead over the next
+// is beyond noise.
 func (m *Measured) best(load Load) string {
 	x, all := m.gained(load)
 	if len(all) < 2 || !all[0].gain.Clear() || all[0].gain.Median < 0 {
 		return ""
 	}
 	first, next := all[0], all[1]
-	text := fmt.Sprintf("Best of all remedies (%s, GOMAXPROCS %s): “%s”, with %s times the throughput of one channel; ",
+	text := fmt.Sprintf("Best remedy (%s, GOMAXPROCS %s): “%s”, with %s times the throughput of one channel; ",
 		load, x, first.name(), factor(first.gain))
 	lead, _ := m.change(SectionRemedies, Panel{Load: load}, x, first.id, next.id)
 	if lead.Clear() && lead.Median > 0 {
-		return text + "beyond noise ahead of “" + next.name() + "”."
+		return text + "ahead of “" + next.name() + "” beyond noise."
 	}
-	return text + "not beyond noise ahead of “" + next.name() + "”."
+	return text + "no difference to “" + next.name() + "” beyond noise."
 }
 
-// together says what each combination adds to the best of its parts.
+// together compares each combination with the best of its parts.
 func (m *Measured) together(load Load) []string {
 	x, all := m.gained(load)
 	var findings []string
@@ -255,7 +255,7 @@ func (m *Measured) together(load Load) []string {
 			}
 			c, _ := m.change(SectionRemedies, Panel{Load: load}, x, g.id, part.id)
 			findings = append(findings, carries(
-				fmt.Sprintf("The combination “%s”, beside the best of its parts, “%s” (%s),", g.name(), part.name(), load),
+				fmt.Sprintf("The combination “%s”, compared with the best of its parts, “%s” (%s),", g.name(), part.name(), load),
 				atGOMAXPROCS, []place{{x, c}}))
 			break
 		}
@@ -263,7 +263,7 @@ func (m *Measured) together(load Load) []string {
 	return findings
 }
 
-// remedyTables lists what each remedy brings at the most CPUs, best first.
+// remedyTables lists the gain of each remedy at the most CPUs, best first.
 func (m *Measured) remedyTables() []Table {
 	var tables []Table
 	for _, load := range []Load{LoadOneConsumer, loadMatched} {
@@ -273,7 +273,7 @@ func (m *Measured) remedyTables() []Table {
 		}
 		table := Table{
 			Title: "Remedies at GOMAXPROCS " + x + ", " + load.String(),
-			Text: "Throughput as a multiple of that of one built-in channel in the same rounds, with its interval, and the time spent " +
+			Text: "Throughput as a multiple of one built-in channel's in the same rounds, with its interval, and the time spent " +
 				"waiting for locks as a share of the time of all Ps.",
 			Head: []string{"remedy", "times one channel", "interval", "lock waits, %"},
 		}
@@ -290,7 +290,7 @@ func (m *Measured) remedyTables() []Table {
 	return tables
 }
 
-// verdict is the interval of a gain, or why there is none.
+// verdict returns the interval of a gain, or the reason why it has no interval.
 func verdict(gain stat.Change) string {
 	switch {
 	case gain.N == 0:
@@ -303,14 +303,13 @@ func verdict(gain stat.Change) string {
 	return fmt.Sprintf("%.2f to %.2f", 1+gain.Lo, 1+gain.Hi)
 }
 
-// moreThanOne are those who have more than one lock, in the section of
-// producers.
+// moreThanOne are the contenders of the section of producers with more than one lock.
 var moreThanOne = []ContenderID{nativeFan2, ownSharded, ShardedLanes}
 
-// shardFrom says from how many producers on more than one channel pays: the
-// smallest number at which, and at each larger one, somebody with more than one
-// lock carries more, beyond noise, than one channel. That is the built-in one and ours:
-// to be faster than the first, one of the second is enough.
+// shardFrom returns the number of producers from which on more than one channel pays: at
+// it and at each larger number, some contender with more than one lock carries more,
+// beyond noise, than one built-in channel and than one sluice.Bounded. A Bounded alone
+// can be faster than a built-in channel, so both count.
 func (m *Measured) shardFrom() []string {
 	var from, last *Point
 	var who ContenderID
@@ -330,19 +329,18 @@ func (m *Measured) shardFrom() []string {
 	case last == nil:
 		return nil
 	case from == nil:
-		return []string{fmt.Sprintf("On %s one channel holds its own: with %s nobody of those with several carries more than a "+
-			"sluice.Bounded and a built-in channel, beyond noise.", format.Plural(last.Procs, "CPU"), producers(last.X))}
+		return []string{fmt.Sprintf("On %s, one channel is enough: with %s, no multi-channel design outperforms both a "+
+			"sluice.Bounded and a built-in channel beyond noise.", format.Plural(last.Procs, "CPU"), producers(last.X))}
 	}
 	builtIn, _ := m.change(SectionProducers, Panel{}, from.X, who, Native)
 	ours, _ := m.change(SectionProducers, Panel{}, from.X, who, ownBounded)
-	return []string{fmt.Sprintf("On %s, from %s on, more than one channel pays: %s carries %s times as much as one built-in channel "+
+	return []string{fmt.Sprintf("On %s, use more than one channel from %s on: %s carries %s times as much as one built-in channel "+
 		"of %d slots, and %s times as much as one sluice.Bounded. (Each lane of a Sharded has as many slots as the one channel.)",
 		format.Plural(from.Procs, "CPU"), producers(from.X), NameOf(who), factor(builtIn), studySlots, factor(ours))}
 }
 
-// winner returns who of moreThanOne is ahead of one channel, beyond noise, and the
-// farthest; "" if nobody is. seen is false if nobody was measured often enough to
-// tell.
+// winner returns the contender of moreThanOne with the largest lead over one channel
+// beyond noise, or "". seen is false if none has enough repetitions for an interval.
 func (m *Measured) winner(x string) (winner ContenderID, seen bool) {
 	most := 0.0
 	for _, who := range moreThanOne {
@@ -356,7 +354,7 @@ func (m *Measured) winner(x string) (winner ContenderID, seen bool) {
 	return winner, seen
 }
 
-// producers counts them at a place on their axis.
+// producers writes a place on the axis of producers.
 func producers(x string) string {
 	if x == "1" {
 		return "1 producer"

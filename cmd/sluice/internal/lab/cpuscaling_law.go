@@ -10,11 +10,11 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// noPeak stands for the peak of a law that only rises.
+// noPeak is the peak of a law that only rises.
 const noPeak = math.MaxInt32
 
-// laws fits a law to one built-in channel in each shape. All shapes were measured
-// at the same counts of CPUs.
+// laws fits a law to one built-in channel in each shape. All shapes have the same
+// numbers of CPUs.
 func (m *Measured) laws() []string {
 	var laws []string
 	for _, shape := range shapes {
@@ -30,16 +30,16 @@ func (m *Measured) laws() []string {
 	return laws
 }
 
-// tooFew says that there is no law.
+// tooFew explains why there is no law.
 func tooFew(counts int) string {
-	return fmt.Sprintf("%s of CPUs %s too few for a scaling law: run this on the machine in question.", format.Plural(counts, "count"), format.Are(counts))
+	return fmt.Sprintf("%s of CPUs %s too few for a scaling law: run this on the target machine.", format.Plural(counts, "count"), format.Are(counts))
 }
 
-// scalingLaw fits a law to the times, in ns per value, at each of some counts of CPUs
-// in ascending order, and says where it peaks.
+// scalingLaw fits a law to the times, in ns per value, at each of some numbers of CPUs in
+// ascending order, and describes its peak.
 //
-// How sure the peak is, the rounds tell: a law is fitted to the i-th figures of all
-// counts, for each i, and the interval is that of the peaks.
+// The uncertainty of the peak comes from the rounds: a law is fitted to the i-th figures
+// of all counts, for each i, and the interval is the interval of these peaks.
 func scalingLaw(counts []int, times [][]float64) string {
 	var points []predict.Point
 	rounds := noPeak
@@ -49,7 +49,7 @@ func scalingLaw(counts []int, times [][]float64) string {
 	}
 	law, err := predict.Fit(points)
 	if err != nil {
-		return "no scaling law is drawn: " + err.Error()
+		return "no scaling law: " + err.Error()
 	}
 	var peaks []float64
 	for round := range rounds {
@@ -67,7 +67,7 @@ func scalingLaw(counts []int, times [][]float64) string {
 // at makes a point of a time in ns.
 func at(count int, ns float64) predict.Point { return predict.Point{Procs: count, X: 1e9 / ns} }
 
-// peak returns the count of CPUs of the highest throughput.
+// peak returns the number of CPUs with the highest throughput.
 func peak(law predict.Law) int {
 	if n, _ := law.Peak(); n > 0 {
 		return n
@@ -75,8 +75,8 @@ func peak(law predict.Law) int {
 	return noPeak
 }
 
-// peakText says where a law has its peak, if within the most CPUs that were measured,
-// and where the rounds have theirs.
+// peakText describes the peak of a law, if it is within the measured numbers of CPUs, and
+// the peaks of the rounds.
 func peakText(law predict.Law, fewest, most int, peaks stat.Summary) string {
 	count := func(n float64) string {
 		if n > float64(most) {
@@ -92,13 +92,13 @@ func peakText(law predict.Law, fewest, most int, peaks stat.Summary) string {
 	}
 	switch lo, hi := count(peaks.Lo), count(peaks.Hi); {
 	case peaks.N == 0:
-		text += "; no round follows a law by itself"
+		text += "; no single round follows a law"
 	case peaks.Confidence == 0:
-		text += "; of too few rounds to say how sure that is"
+		text += "; too few rounds for an interval"
 	case lo == hi:
 		text += "; the rounds agree"
 	default:
-		text += "; fitted round by round it is at " + lo + " to " + hi
+		text += "; fitted round by round, at " + lo + " to " + hi
 	}
 	return text
 }

@@ -27,9 +27,9 @@ func TestScalingLaw(t *testing.T) {
 		want []string
 	}{
 		{"sure", []predict.Law{atFour}, []string{"has its peak at 4 CPUs, with 84.2 million", "the rounds agree"}},
-		{"unsure", []predict.Law{atFour, atTwo}, []string{"fitted round by round it is at 2 to 4"}},
+		{"unsure", []predict.Law{atFour, atTwo}, []string{"fitted round by round, at 2 to 4"}},
 		{"rising", []predict.Law{rising}, []string{"has no peak up to 16", "the rounds agree"}},
-		{"rising or not", []predict.Law{rising, atFour}, []string{"fitted round by round it is at 4 to beyond 16"}},
+		{"rising or not", []predict.Law{rising, atFour}, []string{"fitted round by round, at 4 to beyond 16"}},
 	} {
 		got := scalingLaw(sweep(tt.laws...))
 		for _, want := range tt.want {
@@ -38,7 +38,7 @@ func TestScalingLaw(t *testing.T) {
 			}
 		}
 	}
-	if got := scalingLaw([]int{1, 2, 3, 4, 5}, [][]float64{{1, 1}, {99, 99}, {1, 1}, {99, 99}, {1, 1}}); !strings.Contains(got, "no scaling law is drawn: ") {
+	if got := scalingLaw([]int{1, 2, 3, 4, 5}, [][]float64{{1, 1}, {99, 99}, {1, 1}, {99, 99}, {1, 1}}); !strings.Contains(got, "no scaling law: ") {
 		t.Errorf("of points that go up and down: %q", got)
 	}
 	if got := scalingLaw([]int{1, 2, 3}, [][]float64{{9}, {5}, {4}}); !strings.Contains(got, "too few rounds") {
@@ -48,7 +48,7 @@ func TestScalingLaw(t *testing.T) {
 
 func TestTwoCountsHaveNoLaw(t *testing.T) {
 	findings := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(ContenderID, *Point) float64 { return 100 })).Findings
-	contains(t, findings, "2 counts of CPUs are too few for a scaling law: run this on the machine in question.")
+	contains(t, findings, "2 counts of CPUs are too few for a scaling law: run this on the target machine.")
 	said := 0
 	for _, finding := range findings {
 		if strings.Contains(finding, "law") {

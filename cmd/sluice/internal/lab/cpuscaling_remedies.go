@@ -15,19 +15,19 @@ func byClockOf(channels int) ContenderID {
 	return ContenderID(fmt.Sprintf("published_%d_channels_by_clock", channels))
 }
 
-// manyPs is what the study sets GOMAXPROCS to on machines that have more CPUs.
+// manyPs is the study's GOMAXPROCS on machines with more CPUs.
 const manyPs = 32
 
-// A remedy is somebody who is to carry more than one channel does.
+// A remedy is a contestant that should carry more than one channel.
 type remedy struct {
 	contestant
-	procs   int           // GOMAXPROCS while it works; 0 for that of the point
-	several bool          // channels, with a consumer each
-	parts   []ContenderID // of a combination: the remedies that it is made of
+	procs   int           // GOMAXPROCS while it works; 0 for the point's
+	several bool          // several channels, with a consumer each
+	parts   []ContenderID // the remedies that a combination is made of
 }
 
-// cpuRoster is every remedy, alone and together, for that many Ps. The first is
-// one channel as it is.
+// cpuRoster returns all remedies for procs Ps, alone and combined. The first entry is one
+// built-in channel.
 func cpuRoster(procs int) []remedy {
 	with := func(id ContenderID, r contender.Remedy, parts ...ContenderID) remedy {
 		return remedy{contestant: contestant{id, r.Contender(), studySlots, false}, several: r.Channels > 0, parts: parts}
@@ -73,8 +73,8 @@ func cpuRemedies(s Scale) Section {
 	section := Section{Sweep: Sweep{
 		Name:  SectionRemedies,
 		Title: "Remedies, alone and together",
-		Text: "All have " + strconv.Itoa(studySlots) + " slots a channel. “native” is one channel as it is. " +
-			"With one consumer, several channels are received from by one select.",
+		Text: "All have " + strconv.Itoa(studySlots) + " slots per channel. “native” is one built-in channel. " +
+			"A single consumer receives from several channels with one select.",
 		Axis:     "GOMAXPROCS",
 		Measures: []Measure{Throughput}, // the derived tables have the lock waits
 	}}
@@ -98,24 +98,23 @@ func cpuRemedies(s Scale) Section {
 	return section
 }
 
-// whyNot says why a remedy is not asked to do the work of a panel with that many
-// Ps, "" if it is.
+// whyNot returns the reason why a remedy is left out of a load with procs Ps, or "".
 func (r remedy) whyNot(load Load, procs int) string {
 	switch {
 	case procs <= r.procs:
-		return "it is for more Ps than " + strconv.Itoa(r.procs) + ": the other points show fewer"
+		return "only for more than " + strconv.Itoa(r.procs) + " Ps: the other points show fewer"
 	case r.several && load == LoadOneConsumer:
-		return "each of its channels has a consumer of its own"
+		return "each of its channels needs its own consumer"
 	case r.contender.LeastReceivers > procs:
-		return "it has more channels than there are consumers"
+		return "it has more channels than the load has consumers"
 	case r.contender.OneReceiver && load == loadMatched:
-		return "it is one consumer that selects over all channels"
+		return "one consumer selects over all its channels"
 	}
 	return ""
 }
 
-// enter enters r in the work of carrying n values. The time that changing GOMAXPROCS
-// takes does not count.
+// enter enters r in the work of carrying n values. The time of changing GOMAXPROCS does
+// not count.
 func (r remedy) enter(n, senders, receivers int) measure.Entry {
 	entry := r.carry(n, senders, receivers)
 	if r.procs == 0 {

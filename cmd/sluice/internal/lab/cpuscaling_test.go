@@ -60,8 +60,8 @@ func TestPointsBeyondTheCPUs(t *testing.T) {
 	}
 }
 
-// A sweep over GOMAXPROCS is one series of benchmarks, but for the points that are
-// no data: those have another name.
+// A sweep over GOMAXPROCS is one series of benchmarks. Oversubscribed points, which are
+// no data, have another name.
 func TestSweepsAreSeries(t *testing.T) {
 	scale := Scale{CPUs: 128}
 	for _, section := range cpuSections(scale)[:3] {
@@ -84,7 +84,7 @@ func TestSweepsAreSeries(t *testing.T) {
 	}
 }
 
-// The figures of 64 and of 128 CPUs have no place on a machine with fewer.
+// A machine with fewer CPUs does not measure the figures of 64 and of 128 CPUs.
 func TestPublishedPlacesNeedTheirCPUs(t *testing.T) {
 	for _, tt := range []struct{ cpus, places int }{{2, 1}, {64, 2}, {96, 2}, {128, 3}} {
 		section := cpuShapes(Scale{Size: AsPublished, CPUs: tt.cpus})
@@ -100,8 +100,8 @@ func TestPublishedPlacesNeedTheirCPUs(t *testing.T) {
 	}
 }
 
-// Combinations are made of remedies that take part by themselves, and bring what they
-// have.
+// Combinations are made of remedies that also take part alone, and have the features of
+// all their parts.
 func TestCombinationsHaveTheirParts(t *testing.T) {
 	roster := cpuRoster(16)
 	byName := make(map[ContenderID]remedy)
@@ -134,14 +134,14 @@ func TestCombinationsHaveTheirParts(t *testing.T) {
 	}
 }
 
-func TestWhoIsLeftOutOfTheRemedies(t *testing.T) {
+func TestLeftOutOfTheRemedies(t *testing.T) {
 	for _, tt := range []struct {
 		load  Load
 		who   ContenderID
 		procs int
 		out   bool
 	}{
-		{LoadOneConsumer, byClock, 1, true}, // also where P is one
+		{LoadOneConsumer, byClock, 1, true}, // even if P is 1
 		{LoadOneConsumer, byClock, 8, true},
 		{LoadOneConsumer, allTogether, 8, true},
 		{LoadOneConsumer, withoutMore, 8, false},
@@ -165,7 +165,7 @@ func TestWhoIsLeftOutOfTheRemedies(t *testing.T) {
 	}
 }
 
-// Whoever is entered for a machine with many CPUs can do the work.
+// Every entry for a machine with many CPUs can do the work.
 func TestEveryRemedyWorksWithManyPs(t *testing.T) {
 	for _, p := range cpuRemedies(Scale{Size: Quick, Procs: []int{33}}).Points {
 		for _, entry := range p.Entries {
@@ -233,14 +233,14 @@ func TestCPUScalingFindings(t *testing.T) {
 	contains(t, findings, "times 1.78; published: divided by three from 1 to 128 CPUs.")
 	contains(t, findings, "One built-in channel, P to 1: the scaling law through 1 to 8 CPUs (σ 0.1, κ 0.05) has its peak at 4 CPUs, with 83.9 million values per second; the rounds agree.")
 	contains(t, findings, "One built-in channel, P to P: the scaling law through 1 to 8 CPUs (σ 1, κ 1) has its peak at 1 CPU")
-	contains(t, findings, "Selecting on data and a close channel, in place of range (1 to 1), costs 50.0% ± 0.0% more at GOMAXPROCS 1, 50.0% ± 0.0% more at 2, 50.0% ± 0.0% more at 4 and 50.0% ± 0.0% more at 8.")
-	contains(t, findings, "A capacity of 1, in place of none, saves 20.0% ± 0.0% at GOMAXPROCS 1")
-	contains(t, findings, "Times the throughput of one channel, each remedy alone (P producers, matched consumers, GOMAXPROCS 8): "+
+	contains(t, findings, "Selecting on data and a close channel instead of range (1 to 1) costs 50.0% ± 0.0% more at GOMAXPROCS 1, 50.0% ± 0.0% more at 2, 50.0% ± 0.0% more at 4 and 50.0% ± 0.0% more at 8.")
+	contains(t, findings, "A capacity of 1 instead of none saves 20.0% ± 0.0% at GOMAXPROCS 1")
+	contains(t, findings, "Throughput of each remedy alone, as a multiple of one channel's (P producers, matched consumers, GOMAXPROCS 8): "+
 		"“sluice.Sharded, lane each, runs” 4.00 (4.00 to 4.00), “published, slices” 2.50 (2.50 to 2.50) and “published, timeout by time.After” 0.25 (0.25 to 0.25). "+
 		"No difference beyond noise: “published, pinned threads”")
-	contains(t, findings, "Best of all remedies (P producers, one consumer, GOMAXPROCS 8): “sluice.Sharded, lane each, runs”, with 4.00 (4.00 to 4.00) times the throughput of one channel; beyond noise ahead of “published, slices”.")
-	contains(t, findings, "The combination “published, all together”, beside the best of its parts, “published, slices” (P producers, matched consumers), carries 0.80 (0.80 to 0.80) times as much at GOMAXPROCS 8.")
-	contains(t, findings, "sluice.Sharded, lane each, runs, beside one channel, carries 4.00 (4.00 to 4.00) times as much with 1 producer, 4.00 (4.00 to 4.00) with 2 producers, ")
+	contains(t, findings, "Best remedy (P producers, one consumer, GOMAXPROCS 8): “sluice.Sharded, lane each, runs”, with 4.00 (4.00 to 4.00) times the throughput of one channel; ahead of “published, slices” beyond noise.")
+	contains(t, findings, "The combination “published, all together”, compared with the best of its parts, “published, slices” (P producers, matched consumers), carries 0.80 (0.80 to 0.80) times as much at GOMAXPROCS 8.")
+	contains(t, findings, "sluice.Sharded, lane each, runs, compared with one channel, carries 4.00 (4.00 to 4.00) times as much with 1 producer, 4.00 (4.00 to 4.00) with 2 producers, ")
 	for _, finding := range findings {
 		if strings.Contains(finding, "GOMAXPROCS 16") || strings.Contains(finding, "at 16") {
 			t.Errorf("drawn from 16 Ps on 8 CPUs: %s", finding)
@@ -248,8 +248,8 @@ func TestCPUScalingFindings(t *testing.T) {
 	}
 }
 
-// A change of throughput from the fewest to the most CPUs is one only if the
-// intervals lie apart.
+// A throughput changes from the fewest to the most CPUs only if the intervals do not
+// overlap.
 func TestFromOneCPU(t *testing.T) {
 	for cost, want := range map[float64]string{
 		100.3: "on 8: no difference beyond noise.",
@@ -279,10 +279,10 @@ func TestBestNeedsALead(t *testing.T) {
 		}
 		return 100
 	})
-	contains(t, tied, "; not beyond noise ahead of “sluice.Sharded, lane each, runs”.")
+	contains(t, tied, "; no difference to “sluice.Sharded, lane each, runs” beyond noise.")
 	for _, finding := range nothing {
-		if strings.Contains(finding, "Best of all") {
-			t.Errorf("of equals: %s", finding)
+		if strings.Contains(finding, "Best remedy") {
+			t.Errorf("best of equals: %s", finding)
 		}
 	}
 	few := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8, Count: 2}, func(who ContenderID, _ *Point) float64 {
@@ -291,9 +291,9 @@ func TestBestNeedsALead(t *testing.T) {
 		}
 		return 100
 	}))
-	contains(t, few.Findings, "Remedies (P producers, one consumer, GOMAXPROCS 8): too few repetitions to tell from noise.")
+	contains(t, few.Findings, "Remedies (P producers, one consumer, GOMAXPROCS 8): too few repetitions to distinguish from noise.")
 	if len(few.Summary) != 0 {
-		t.Errorf("of two repetitions: %q", few.Summary)
+		t.Errorf("with two repetitions: %q", few.Summary)
 	}
 }
 
@@ -334,7 +334,7 @@ func TestRemedyTables(t *testing.T) {
 			}
 		}
 		if got := table.Rows[2][2]; got != "no difference beyond noise" {
-			t.Errorf("of an equal it is said %q", got)
+			t.Errorf("the verdict on an equal is %q", got)
 		}
 	}
 }
@@ -361,21 +361,21 @@ func TestCarries(t *testing.T) {
 }
 
 func TestShardFrom(t *testing.T) {
-	type costs map[ContenderID]float64 // who, at how many producers
+	type costs map[ContenderID]float64 // by contender and number of producers: "native 4"
 	for _, tt := range []struct {
 		name  string
 		costs costs
 		want  string
 	}{
 		{"from four on", costs{ShardedLanes + " 4": 50, ShardedLanes + " 8": 25, ownSharded + " 32": 20},
-			"On 2 CPUs, from 4 producers on, more than one channel pays: sluice.Sharded, lane each, runs carries 2.00 (2.00 to 2.00) times as much as one built-in channel " +
+			"On 2 CPUs, use more than one channel from 4 producers on: sluice.Sharded, lane each, runs carries 2.00 (2.00 to 2.00) times as much as one built-in channel " +
 				"of 4096 slots, and 1.60 (1.60 to 1.60) times as much as one sluice.Bounded."},
 		{"not in between", costs{ShardedLanes + " 2": 50, nativeFan2 + " 8": 50, nativeFan2 + " 32": 50}, "from 8 producers on"},
 		{"always", costs{ownSharded + " 1": 50, ownSharded + " 2": 50, ownSharded + " 4": 50, ownSharded + " 8": 50, ownSharded + " 32": 50},
-			"from 1 producer on, more than one channel pays: sluice.Sharded carries"},
-		{"never", costs{}, "On 2 CPUs one channel holds its own: with 32 producers nobody"},
-		{"faster than the built-in channel, but not than one of ours", costs{ShardedLanes + " 32": 90}, "one channel holds its own"},
-		{"not at the largest", costs{ShardedLanes + " 8": 20}, "one channel holds its own"},
+			"use more than one channel from 1 producer on: sluice.Sharded carries"},
+		{"never", costs{}, "On 2 CPUs, one channel is enough: with 32 producers, no multi-channel design"},
+		{"faster than the built-in channel, but not than one of ours", costs{ShardedLanes + " 32": 90}, "one channel is enough"},
+		{"not at the largest", costs{ShardedLanes + " 8": 20}, "one channel is enough"},
 	} {
 		got := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(who ContenderID, p *Point) float64 {
 			if cost, ok := tt.costs[who+" "+ContenderID(p.X)]; ok && p.Procs == 2 {

@@ -17,14 +17,14 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// elasticStudy is the study of a channel that grows.
+// elasticStudy asks for the cost of a channel that grows.
 var elasticStudy = register(Experiment{
 	Study: Study{
 		Name:  Elastic,
 		Title: "How much does a growable channel cost?",
-		Prediction: "A goroutine between two built-in channels costs at least one more hand-over for each value, so it takes " +
-			"more than twice the time of one channel. A queue that grows in place needs no goroutine, and costs no more " +
-			"than a built-in channel of 1024 slots.",
+		Prediction: "A goroutine between two built-in channels costs at least one more transfer per value, so it takes more than " +
+			"twice the time of one channel. A queue that grows in place needs no goroutine, and costs no more than a " +
+			"built-in channel of 1024 slots.",
 		Source: Source{
 			Author:  "N. Patavalis",
 			Title:   "Elastic channels",
@@ -35,11 +35,11 @@ var elasticStudy = register(Experiment{
 		Notes: []string{
 			"The author's profile found about half of the time in the runtime's selectgo.",
 			"The published elastic channel is written from its description. As published, its flushing pump " +
-				"loses the value that it receives after 1024 in a row; the contender mends that and keeps the rest, " +
-				"a ShrinkEmpty that frees nothing included.",
+				"loses the value that it receives after 1024 in a row. The contender fixes that and nothing else: its " +
+				"ShrinkEmpty still frees nothing.",
 			"“1:1” is a sluice.Bounded of 1024 slots made with SingleSender and SingleReceiver.",
-			"Except where shrinking is the question, the published channel never shrinks: that is its fastest mode.",
-			"The published columns without a GOMAXPROCS are compared with GOMAXPROCS 1, the default of Go at that time.",
+			"Except in the section on shrinking, the published channel never shrinks, which is its fastest mode.",
+			"The published columns without a GOMAXPROCS are compared with GOMAXPROCS 1, Go's default at that time.",
 		},
 		PublishedIn: PerOperation,
 	},
@@ -85,12 +85,12 @@ func elasticPublished() []Published {
 	return figures
 }
 
-// asPublished is the elastic channel of the study, with its buffers.
+// asPublished returns the elastic channel of the study, with its buffers.
 func asPublished(pump contender.Pump, shrink contender.PublishedShrink) contender.Published {
 	return contender.Published{Pump: pump, Shrink: shrink, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer}
 }
 
-// elasticRoster is everybody who is asked to do the study's two works.
+// elasticRoster returns the contenders for the study's two loads.
 func elasticRoster() []contestant {
 	builtIn, bounded := contender.Native(), contender.Bounded(background, nil)
 	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
@@ -121,7 +121,7 @@ func elasticSections(s Scale) []Section {
 	return append(sections, elasticShrink(s), elasticBuffers(s), elasticMemory(s))
 }
 
-// seqAndCon returns the study's two works as points at one place.
+// seqAndCon returns the study's two loads as points at one place.
 func (s Scale) seqAndCon(section SectionID, x string, procs, n int, roster []contestant, labels ...measure.Label) []*Point {
 	seq := s.point(section, Panel{Load: fillFirst}, string(fillFirst), x, procs, n, labels)
 	con := s.point(section, Panel{Load: bothAtOnce}, string(bothAtOnce), x, procs, n, labels)
@@ -136,7 +136,7 @@ func (s Scale) seqAndCon(section SectionID, x string, procs, n int, roster []con
 	return []*Point{seq, con}
 }
 
-// stepTakes is what a step of measuring memory takes: a collection of garbage.
+// stepTakes is the duration of one step of measuring memory: a garbage collection.
 const stepTakes = 2500 * time.Microsecond
 
 func elasticProcs(s Scale) Section {
@@ -164,7 +164,7 @@ func elasticProcs(s Scale) Section {
 
 func elasticLength(s Scale) Section {
 	procs := s.home(1, 2, 4)
-	// Those whose buffer stays as it is are no different at another length.
+	// Contenders with a fixed buffer are the same at any length.
 	roster := slices.DeleteFunc(elasticRoster(), func(c contestant) bool { return c.capacity >= 0 })
 	var points []*Point
 	for _, n := range []int{2_000, 20_000, 200_000} {
@@ -174,7 +174,7 @@ func elasticLength(s Scale) Section {
 		Sweep: Sweep{
 			Name:     sectionLength,
 			Title:    "How many values",
-			Text:     "The same, by the number of values: the more are queued, the more often a queue must grow.",
+			Text:     "The same, by the number of values: with more values queued, a queue grows more often.",
 			Axis:     "values sent",
 			Measures: []Measure{PerValue},
 		},
@@ -182,8 +182,8 @@ func elasticLength(s Scale) Section {
 	}
 }
 
-// shrinkRoster is the published flushing pump in each mode, what its author
-// would have tried next, and our modes.
+// shrinkRoster returns the published flushing pump in each mode, the modes that its
+// author wanted to try next, and the modes of sluice.Elastic.
 func shrinkRoster(n int) []contestant {
 	flushing := func(id ContenderID, shrink contender.PublishedShrink) contestant {
 		return published(id, asPublished(contender.Flushing, shrink))
@@ -204,10 +204,9 @@ func shrinkRoster(n int) []contestant {
 	}
 }
 
-// A queue that swings around a power of two is what hurts a shrinking ring that has
-// no hysteresis. swingAround values are queued when the swing is at its lowest, so
-// that the queue proper, which lies between two buffers of 128 slots in the published
-// channel, crosses 4096.
+// A length that swings around a power of two is the worst case of a shrinking ring
+// without hysteresis. swingAround is the lowest number of queued values, such that the
+// queue itself, between the published channel's two buffers of 128 slots, crosses 4096.
 const (
 	swingAround = 4096 + 64
 	swingWidth  = 256
@@ -228,9 +227,9 @@ func elasticShrink(s Scale) Section {
 		Sweep: Sweep{
 			Name:  sectionShrink,
 			Title: "Shrinking: when, how eagerly, or never",
-			Text: "What the study left open: a pre-sized queue, lazier shrinking, and none. Pre-sized means slots for " +
-				format.Thousands(n) + " values from the start. The third load sends and receives " + strconv.Itoa(swingWidth) +
-				" values in turn while about " + format.Thousands(swingAround) + " are queued.",
+			Text: "Questions that the study left open: a pre-sized queue, lazier shrinking, and none. Pre-sized means slots for " +
+				format.Thousands(n) + " values from the start. The third load alternately sends and receives " + strconv.Itoa(swingWidth) +
+				" values while about " + format.Thousands(swingAround) + " are queued.",
 			Measures: []Measure{PerValue},
 		},
 		Points: append(points, swing),
@@ -267,7 +266,7 @@ func elasticBuffers(s Scale) Section {
 	return Section{
 		Sweep: Sweep{
 			Name:  sectionPumpBuffers,
-			Title: "The two built-in channels of the published form",
+			Title: "The two built-in channels of the published channel",
 			Text: "The pump sits between two built-in channels of 128 slots each. Here both have another size, " +
 				"and then one of them alone.",
 			Axis:     "slots",
@@ -288,7 +287,7 @@ func elasticMemory(s Scale) Section {
 	n := [...]int{Standard: 250_000, Quick: 10_000}[s.Size]
 	point := s.point(sectionMemory, Panel{}, "memory", "", s.home(1, 2, 4), n, nil)
 	point.Target = 0
-	steps := 24                                     // enough that no two doublings share one, but for the smallest
+	steps := 24                                     // no two doublings share a step, except the smallest
 	point.Count = min(point.Count, stat.MinSamples) // the figures hardly vary
 	if s.Size == Quick {
 		point.Count, steps = min(point.Count, 2), 16
@@ -305,7 +304,7 @@ func elasticMemory(s Scale) Section {
 			Name:  sectionMemory,
 			Title: "Memory held",
 			Text: "Heap memory held while " + format.Thousands(n) + " values of 8 bytes are queued, at the worst moment of " +
-				"filling and when all are in; and what is left once they are drained and the channel is still open.",
+				"filling and when all are queued; and the rest after all are drained, with the channel still open.",
 			Measures: []Measure{
 				{Unit: measure.BytesPeak, Title: "worst while filling", Axis: "bytes per value"},
 				{Unit: measure.BytesFull, Title: "when full", Axis: "bytes per value"},
@@ -322,16 +321,16 @@ func elasticConclusion(m *Measured) Conclusion {
 
 // elasticSummary compares the two elastic channels at the study's own load.
 func elasticSummary(m *Measured) []string {
-	said := effect("A channel that grows, sluice.Elastic in place of a goroutine between two built-in channels,", atGOMAXPROCS,
+	text := effect("A channel that grows, sluice.Elastic instead of a goroutine between two built-in channels,", atGOMAXPROCS,
 		m.across(sectionProcs, Panel{Load: bothAtOnce}, flushingPump, elastic))
-	if said == "" {
+	if text == "" {
 		return nil
 	}
-	return []string{said}
+	return []string{text}
 }
 
 func elasticFindings(m *Measured) []string {
-	const beside = "Beside a built-in channel of 1024 slots, both ends at work, "
+	const beside = "Compared with a built-in channel of 1024 slots, both ends at once, "
 	findings := []string{
 		ratio(beside+"the published flushing pump", atGOMAXPROCS, m.across(sectionProcs, Panel{Load: bothAtOnce}, native1024, flushingPump)),
 		ratio(beside+"sluice.Elastic", atGOMAXPROCS, m.across(sectionProcs, Panel{Load: bothAtOnce}, native1024, elastic)),
@@ -340,26 +339,26 @@ func elasticFindings(m *Measured) []string {
 		subject     string
 		base, other ContenderID
 	}{
-		{"sluice.Elastic, in place of the published flushing pump", flushingPump, elastic},
-		{"sluice.Ends, in place of the published flushing pump", flushingPump, pipe},
-		{"Batches of 64 through sluice.Elastic, in place of single values", elastic, elasticBatches},
-		{"Flushing in the published pump, in place of a select for each value", simplePump, flushingPump},
+		{"sluice.Elastic instead of the published flushing pump", flushingPump, elastic},
+		{"bridge.Pipe instead of the published flushing pump", flushingPump, pipe},
+		{"Batches of 64 through sluice.Elastic instead of single values", elastic, elasticBatches},
+		{"Flushing in the published pump instead of a select per value", simplePump, flushingPump},
 	} {
 		for _, load := range []Load{fillFirst, bothAtOnce} {
 			findings = append(findings,
-				effect(change.subject+" ("+load.String()+"),", atGOMAXPROCS, m.across(sectionProcs, Panel{Load: load}, change.base, change.other)))
+				effect(change.subject+" ("+load.String()+")", atGOMAXPROCS, m.across(sectionProcs, Panel{Load: load}, change.base, change.other)))
 		}
 	}
 	findings = append(findings,
 		effect("Left open by the study: a pre-sized queue", withLoad, m.acrossPanels(sectionShrink, "", shrinkNever, presized)),
-		effect("Left open by the study: shrinking below a quarter, in place of a half,", withLoad, m.acrossPanels(sectionShrink, "", shrinkHalf, shrinkQuarter)),
-		effect("Left open by the study: not shrinking, in place of shrinking below a half,", withLoad, m.acrossPanels(sectionShrink, "", shrinkHalf, shrinkNever)),
+		effect("Left open by the study: shrinking below a quarter instead of a half", withLoad, m.acrossPanels(sectionShrink, "", shrinkHalf, shrinkQuarter)),
+		effect("Left open by the study: not shrinking instead of shrinking below a half", withLoad, m.acrossPanels(sectionShrink, "", shrinkHalf, shrinkNever)),
 		m.bestBuffer(),
 		m.memory())
 	return slices.DeleteFunc(findings, func(f string) bool { return f == "" })
 }
 
-// bestBuffer names the size of both built-in channels that was fastest.
+// bestBuffer names the fastest size of both built-in channels.
 func (m *Measured) bestBuffer() string {
 	samples, medians := make(map[string][]float64), make(map[string]float64) // ns per value
 	for _, x := range m.xs(sectionPumpBuffers, Panel{Load: bothAtOnce}) {
@@ -373,10 +372,10 @@ func (m *Measured) bestBuffer() string {
 	sizes := slices.SortedFunc(maps.Keys(medians), func(a, b string) int { return cmp.Compare(medians[a], medians[b]) })
 	best, worst := sizes[0], sizes[len(sizes)-1]
 	if !stat.Between(samples[best], samples[worst]).Clear() {
-		return "Of the sizes tried for its two buffers none makes the published flushing pump faster than another, both ends at work, beyond noise."
+		return "The size of its two buffers makes no difference beyond noise to the published flushing pump (both at once)."
 	}
-	return fmt.Sprintf("Of the sizes tried for its two buffers, the published flushing pump was fastest, both ends at work, "+
-		"with %s slots (%.0f ns per value) and slowest with %s (%.0f ns).", best, medians[best], worst, medians[worst])
+	return fmt.Sprintf("The published flushing pump is fastest with two buffers of %s slots (%.0f ns per value) "+
+		"and slowest with %s (%.0f ns; both at once).", best, medians[best], worst, medians[worst])
 }
 
 func (m *Measured) memory() string {

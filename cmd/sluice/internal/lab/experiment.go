@@ -238,7 +238,7 @@ func SizeNamed(name string) (size Size, ok bool) {
 // A Scale is the user's part of a plan.
 type Scale struct {
 	Size  Size
-	Procs []int // values of GOMAXPROCS to sweep; nil for those of the study
+	Procs []int // values of GOMAXPROCS to sweep; nil for the study's
 	Count int   // repetitions; 0 for the size's own
 	CPUs  int   // of the measured machine; 0 for this one
 }

@@ -46,8 +46,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// Every experiment says what is asked, what is expected and where it comes from, and
-// they are run in the order of the studies.
+// Every experiment has a question, a prediction and a source, and they run in the order
+// of the studies.
 func TestExperimentsAreWhole(t *testing.T) {
 	year := 0
 	for _, e := range All() {
@@ -64,8 +64,8 @@ func TestExperimentsAreWhole(t *testing.T) {
 	}
 }
 
-// Every point must name who takes part, by distinct names, and with a reason
-// whoever is left out.
+// Every point has contenders with distinct IDs, and a reason for each contender that it
+// leaves out.
 func TestPointsNameTheirContenders(t *testing.T) {
 	each(t, func(t *testing.T, _ Experiment, _ Scale, section Section) {
 		if len(section.Points) == 0 || len(section.Measures) == 0 || section.Title == "" || section.Text == "" {
@@ -97,12 +97,12 @@ func TestPointsNameTheirContenders(t *testing.T) {
 	})
 }
 
-// Each sweep with the study's own loads has the built-in channel, the study's
-// remedy and a kind of ours.
+// Each sweep with the study's own loads has a built-in channel, the study's remedy and a
+// kind of this library.
 func TestEveryFamilyTakesPart(t *testing.T) {
 	each(t, func(t *testing.T, e Experiment, _ Scale, section Section) {
 		if section.Name == sectionPumpBuffers {
-			return // of the published form alone
+			return // of the published channel alone
 		}
 		families := []Family{FamilyNative, FamilySluice}
 		if e.Name == Elastic {
@@ -118,8 +118,8 @@ func TestEveryFamilyTakesPart(t *testing.T) {
 	})
 }
 
-// Whoever has no buffer, or one too small, is left out of filling first by name.
-func TestWhoCannotFillFirstIsLeftOut(t *testing.T) {
+// Contenders without a large enough buffer are left out of filling first.
+func TestTooSmallToFillFirst(t *testing.T) {
 	section := elasticProcs(Scale{})
 	for _, p := range section.Points {
 		var out []ContenderID
@@ -136,7 +136,7 @@ func TestWhoCannotFillFirstIsLeftOut(t *testing.T) {
 	}
 }
 
-// No two points may be the same benchmark: their figures would be mixed.
+// No two points are the same benchmark: their figures would be mixed.
 func TestPointsDiffer(t *testing.T) {
 	for _, e := range All() {
 		for _, size := range sizes {
@@ -157,8 +157,8 @@ func TestPointsDiffer(t *testing.T) {
 	}
 }
 
-// Every published figure must have its place in the sweep as published, with
-// the contenders it names, and no place there may be without one.
+// Every published figure has its place in the sweep as published, with the contenders
+// that it names.
 func TestPublishedFiguresHaveTheirPlace(t *testing.T) {
 	for _, e := range All() {
 		sections := e.Sections(Scale{Size: AsPublished, CPUs: 128}) // a machine as large as any of them
@@ -194,7 +194,7 @@ func TestPublishedTables(t *testing.T) {
 			t.Errorf("%s shows %d published figures, want %d", e.Name, len(e.Published), want[e.Name])
 		}
 		if e.Source.Author == "" || e.Source.Year == 0 || e.Source.Machine == "" || e.Source.Go == "" {
-			t.Errorf("%s does not tell its source: %+v", e.Name, e.Source)
+			t.Errorf("%s has an incomplete source: %+v", e.Name, e.Source)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Every entry of the smallest sweep must do its work with a tally that is right.
+// Every entry of the smallest sweep does its work with a correct tally.
 func TestEveryEntryWorks(t *testing.T) {
 	each(t, func(t *testing.T, _ Experiment, s Scale, section Section) {
 		if s.Size != Quick {
@@ -253,7 +253,7 @@ func TestEveryEntryWorks(t *testing.T) {
 	})
 }
 
-// Other packages find figures by these.
+// Other packages find figures by these IDs.
 func TestExportedIDs(t *testing.T) {
 	for id, want := range map[ContenderID]ContenderID{
 		NativeOneToOne: oneToOne.of(Native), NativeManyToOne: manyToOne.of(Native),
@@ -264,8 +264,7 @@ func TestExportedIDs(t *testing.T) {
 	}
 }
 
-// An ID stays as it is in the name of a benchmark, and does not end like one with a
-// GOMAXPROCS.
+// An ID is valid in the name of a benchmark, and does not end like a GOMAXPROCS.
 func TestIDsArePlain(t *testing.T) {
 	ends := regexp.MustCompile(`-\d+$`)
 	seen := make(map[string]ContenderID)
@@ -280,7 +279,7 @@ func TestIDsArePlain(t *testing.T) {
 	}
 }
 
-// Names that schema 1 of results.json has.
+// FormerID maps the names in results.json of schema 1.
 func TestFormerID(t *testing.T) {
 	for name, want := range map[string]ContenderID{
 		"native":                                Native,

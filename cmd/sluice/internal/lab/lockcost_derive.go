@@ -103,8 +103,8 @@ type threshold struct {
 
 // thresholdOf returns the threshold of the steps. ok is false if there are too few
 // steps. An overhead does not rise with the size of the job or of the batch, so each
-// size bounds the others: its overhead is at most that of a smaller size, and at least
-// that of a larger one.
+// size bounds the others: the overhead is at most a smaller size's, and at least a
+// larger size's.
 func thresholdOf(steps []step) (t threshold, ok bool) {
 	if len(steps) < 2 {
 		return t, false

@@ -358,8 +358,8 @@ func TestSleeps(t *testing.T) {
 	}
 }
 
-// A run must have several batches, and so many single jobs that the last one is a
-// small part of the whole.
+// A run has several batches, and enough single jobs that the last one is a small part of
+// the whole.
 func TestGrind(t *testing.T) {
 	for _, size := range jobSizes {
 		for _, batch := range batchSizes {
