@@ -389,7 +389,7 @@ func TestFailuresAreNamed(t *testing.T) {
 		says string
 	}{
 		"lossy": {func() (measure.Reading, error) { return measure.Reading{}, lost }, lost.Error()},
-		"stuck": {func() (measure.Reading, error) { <-release; return measure.Reading{}, nil }, "no end of the pass after 500ms"},
+		"stuck": {func() (measure.Reading, error) { <-release; return measure.Reading{}, nil }, "the pass did not end after 500ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

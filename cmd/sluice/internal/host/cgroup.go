@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// A cgroup is a folder of the CPU controller.
+// A cgroup is a directory of the CPU controller.
 type cgroup struct {
 	path string
 	v2   bool
 }
 
-// cgroups returns the groups that limit this process: its own, and those that it
-// lies in. In a container the path that the kernel gives may be the host's, which
-// is not to be seen there; of such a path the groups that exist count.
+// cgroups returns the groups that limit this process: its own and all parents. In a
+// container the kernel may report the host's path, which is not visible there: only the
+// groups that exist count.
 func cgroups(root fs.FS) []cgroup {
 	text, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -30,7 +30,7 @@ func cgroups(root fs.FS) []cgroup {
 		}
 		controllers, own := fields[1], path.Clean("/"+fields[2])
 		switch {
-		case controllers == "": // of version 2: its folder is that of all, or stands beside those of version 1
+		case controllers == "": // version 2: mounted alone, or beside version 1
 			groups = append(groups, existing(root, "sys/fs/cgroup", own, "cpu.max", true)...)
 			groups = append(groups, existing(root, "sys/fs/cgroup/unified", own, "cpu.max", true)...)
 		case slices.Contains(strings.Split(controllers, ","), "cpu"):
@@ -54,9 +54,8 @@ func existing(root fs.FS, mount, own, file string, v2 bool) []cgroup {
 	}
 }
 
-// quota returns the CPUs' time that the tightest group grants, 0 if none sets a
-// limit, nil if there is no telling. The topmost group of version 2 has no file
-// for a limit, and none.
+// quota returns the limit of the tightest group, in CPUs: 0 without a limit, nil if
+// unknown. The root group of version 2 has neither a limit nor a file for it.
 func quota(root fs.FS) *float64 {
 	if _, err := fs.Stat(root, "proc/self/cgroup"); err != nil {
 		return nil
@@ -86,10 +85,10 @@ func (g cgroup) quota(root fs.FS) (cpus float64, ok bool) {
 	return granted / of, err == nil && granted > 0
 }
 
-// throttled returns for how many seconds CPUs of the groups were stopped because
-// their quota was used up, nil if there is no telling. The kernel adds up the CPUs,
-// and counts for the group whose quota it was. So the groups are added up as well:
-// the largest of them alone would hide one that began to be stopped only now.
+// throttled returns the seconds in which CPUs of the groups were throttled, or nil if
+// unknown. The kernel sums over CPUs, and counts for the group whose quota was exceeded,
+// so the groups are summed, too: the largest alone would hide a group whose throttling
+// began just now.
 func throttled(root fs.FS, groups []cgroup) *float64 {
 	var sum *float64
 	for _, group := range groups {
@@ -110,8 +109,7 @@ func throttled(root fs.FS, groups []cgroup) *float64 {
 	return sum
 }
 
-// read returns the text of a file without the white space around it, empty if it
-// cannot be read.
+// read returns the trimmed text of a file, or "" if it cannot be read.
 func read(root fs.FS, name string) string {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

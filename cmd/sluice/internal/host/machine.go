@@ -1,9 +1,9 @@
-// Package host says what a figure cannot be read without: which machine it is of,
-// how quiet that machine is, and who else used it meanwhile.
+// Package host describes the machine of a measurement: its hardware, its noise, and its
+// use by other processes meanwhile.
 //
-// What may enter: readings of the machine and of its operating system, and the
-// level from which on one of them is worth a word. What a system does not tell is
-// not known; it is never zero. Nothing here knows a channel.
+// What may enter: readings of the machine and of its operating system, and the levels
+// above which a reading is reported. A reading that a system does not provide is unknown,
+// never zero. Nothing here knows about channels.
 package host
 
 import (
@@ -20,25 +20,25 @@ import (
 	"strings"
 )
 
-// A Machine is what holds for a whole run.
+// A Machine describes the machine of a whole run.
 type Machine struct {
 	CPU     string `json:"cpu"`
-	CPUs    int    `json:"cpus"`                         // that this process may use
-	Sockets int    `json:"sockets,omitempty"`            // 0 if not known
-	Caches  int    `json:"last_level_caches,omitempty"`  // how many, 0 if not known
-	Procs   int    `json:"gomaxprocs_default,omitempty"` // GOMAXPROCS as found
-	// Quota is how many CPUs' time the cgroup grants, 0 if it sets no limit; nil
-	// if that is not known.
+	CPUs    int    `json:"cpus"`                         // available to this process
+	Sockets int    `json:"sockets,omitempty"`            // 0 if unknown
+	Caches  int    `json:"last_level_caches,omitempty"`  // their number; 0 if unknown
+	Procs   int    `json:"gomaxprocs_default,omitempty"` // GOMAXPROCS at the start
+	// Quota is the cgroup's limit of CPU time, in CPUs: 0 if there is no limit, nil if
+	// unknown.
 	Quota   *float64 `json:"cgroup_quota_cpus,omitempty"`
 	OS      string   `json:"goos"`
 	Arch    string   `json:"goarch"`
 	Go      string   `json:"go"`
-	Version string   `json:"version,omitempty"` // of sluice, if the binary knows it
+	Version string   `json:"version,omitempty"` // of sluice, if the binary has it
 	Binary  string   `json:"binary,omitempty"`  // the beginning of its SHA-256
-	Load    string   `json:"load,omitempty"`    // load average when the run began, where there is one
+	Load    string   `json:"load,omitempty"`    // load average at the start of the run, if the system has one
 }
 
-// system is where the operating system tells about itself.
+// system has the files by which the operating system describes itself.
 var system = os.DirFS("/")
 
 // This describes the machine that the process runs on.
@@ -62,8 +62,8 @@ func This() Machine {
 	return m
 }
 
-// Differs names the first thing in which a run on other cannot go on here; it is
-// empty if there is none. Loads may differ.
+// Differs names the first difference because of which a run on other cannot resume here,
+// or returns "". Loads may differ.
 func (m Machine) Differs(other Machine) string {
 	for _, part := range []struct{ name, here, there string }{
 		{"CPU", m.CPU, other.CPU},
@@ -82,9 +82,9 @@ func (m Machine) Differs(other Machine) string {
 	return ""
 }
 
-// Whole returns how many CPUs the process can keep busy: all that there are or, under
-// a quota, as many as it grants in whole. With more Ps than that the cgroup stops all
-// of them for a part of the time, and no figure says how anything scales.
+// Whole returns the number of CPUs that the process can keep busy: all of them, or the
+// whole CPUs of its quota. With more Ps the cgroup throttles all of them part of the
+// time, and no figure shows how anything scales.
 func (m Machine) Whole() int {
 	if m.Quota == nil || *m.Quota == 0 {
 		return m.CPUs
@@ -96,33 +96,32 @@ func (m Machine) Whole() int {
 func (m Machine) QuotaText() string {
 	switch {
 	case m.Quota == nil:
-		return "not known"
+		return "unknown"
 	case *m.Quota == 0:
 		return "none"
 	}
 	return fmt.Sprintf("%.3g CPUs", *m.Quota)
 }
 
-// VersionText names the sluice that measured, in words where the binary does not
-// know: go run leaves the commit out.
+// VersionText returns the version of sluice, or explains why it is unknown: go run does
+// not record the commit.
 func (m Machine) VersionText() string {
 	if m.Version == "" {
-		return "commit not known: not built by go build in a checkout"
+		return "commit unknown: not built by go build in a checkout"
 	}
 	return m.Version
 }
 
-// Warnings say in which respect no figure of this machine is what it seems.
+// Warnings explain why figures of this machine may mislead.
 func (m Machine) Warnings() []string {
 	if m.Quota == nil || *m.Quota == 0 || *m.Quota >= float64(m.CPUs) {
 		return nil
 	}
-	return []string{fmt.Sprintf("The cgroup grants %s of %d: points with a GOMAXPROCS above that are throttled, not measured.",
+	return []string{fmt.Sprintf("The cgroup is limited to %s of %d: points with a larger GOMAXPROCS measure throttling.",
 		m.QuotaText(), m.CPUs)}
 }
 
-// cpuModel asks the operating system; where it has no answer the architecture
-// must do.
+// cpuModel returns the operating system's name of the CPU, or else the architecture.
 func cpuModel() string {
 	switch runtime.GOOS {
 	case "linux":
@@ -157,7 +156,7 @@ func cpuinfoModel(text []byte) string {
 	return ""
 }
 
-// distinct returns how many different texts the files have, 0 if there are none.
+// distinct returns the number of different contents of the files.
 func distinct(root fs.FS, pattern string) int {
 	paths, err := fs.Glob(root, pattern)
 	if err != nil {
@@ -206,8 +205,8 @@ func version() string {
 	return ""
 }
 
-// binary tells two builds of the same commit apart, one with changes and one
-// without, say. It is empty if the program cannot be read.
+// binary distinguishes two builds of the same commit, such as one with local changes and
+// one without. It returns "" if the executable cannot be read.
 func binary() string {
 	path, err := os.Executable()
 	if err != nil {

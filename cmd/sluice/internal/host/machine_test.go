@@ -25,7 +25,7 @@ func TestThis(t *testing.T) {
 	}
 }
 
-// recorded is a file system with these files.
+// recorded is a file system with recorded files.
 func recorded(files map[string]string) fstest.MapFS {
 	root := make(fstest.MapFS)
 	for name, text := range files {
@@ -45,7 +45,7 @@ func TestDistinct(t *testing.T) {
 		t.Errorf("%d sockets, want 2", n)
 	}
 	if n := distinct(root, "none/*"); n != 0 {
-		t.Errorf("%d of nothing, want 0", n)
+		t.Errorf("%d without files, want 0", n)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("load %q", got)
 	}
 	if got := load(recorded(nil)); got != "" {
-		t.Errorf("load of nothing %q", got)
+		t.Errorf("load without a file %q", got)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestQuota(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		{"no cgroups", nil, "not known"},
+		{"no cgroups", nil, "unknown"},
 		{"version 2", map[string]string{"proc/self/cgroup": v2, "sys/fs/cgroup/user/service/cpu.max": "150000 100000\n"}, "1.5 CPUs"},
 		{"no limit", map[string]string{"proc/self/cgroup": v2, "sys/fs/cgroup/user/service/cpu.max": "max 100000\n"}, "none"},
 		{"the tightest counts", map[string]string{"proc/self/cgroup": v2,
@@ -98,13 +98,13 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("quota of %v: %d whole CPUs, want %d", Machine{Quota: tt.quota}.QuotaText(), got, tt.whole)
 		}
 		warnings := Machine{CPUs: 4, Quota: tt.quota}.Warnings()
-		if got := strings.Contains(strings.Join(warnings, ""), "throttled, not measured"); got != tt.warns {
+		if got := strings.Contains(strings.Join(warnings, ""), "measure throttling"); got != tt.warns {
 			t.Errorf("quota of %v: %q", Machine{Quota: tt.quota}.QuotaText(), warnings)
 		}
 	}
 }
 
-// Each part that makes figures incomparable is named.
+// Differs names each part that makes figures incomparable.
 func TestDiffers(t *testing.T) {
 	base := This()
 	if got := base.Differs(base); got != "" {
@@ -130,7 +130,7 @@ func TestDiffers(t *testing.T) {
 	other := base
 	other.Load = "99"
 	if got := base.Differs(other); got != "" {
-		t.Errorf("another load is no other machine: %s", got)
+		t.Errorf("another load is a difference: %s", got)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestVersionText(t *testing.T) {
 	if got := (Machine{Version: "commit 0123"}).VersionText(); got != "commit 0123" {
 		t.Errorf("a known version is %q", got)
 	}
-	if got := (Machine{}).VersionText(); !strings.Contains(got, "not known") {
+	if got := (Machine{}).VersionText(); !strings.Contains(got, "unknown") {
 		t.Errorf("no version is %q", got)
 	}
 }

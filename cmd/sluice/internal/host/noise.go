@@ -11,23 +11,23 @@ import (
 	"github.com/sluice-go/sluice/bench/cacheline"
 )
 
-// Noise is how evenly the machine works when it is given nothing but a loop.
+// Noise describes how evenly the machine runs a simple loop.
 type Noise struct {
-	Threads int     `json:"threads"`       // that ran the loop at once
-	LoopNs  float64 `json:"loop_ns"`       // median time of the loop, of all threads
-	Spread  float64 `json:"spread"`        // of the loop: from its tenth to its ninetieth percentile, by the median
-	GapNs   float64 `json:"worst_gap_ns"`  // the longest that a loop took beyond the median
-	LineNs  float64 `json:"line_ns"`       // a cache line's way between two cores, 0 with one core
+	Threads int     `json:"threads"`       // running the loop
+	LoopNs  float64 `json:"loop_ns"`       // median time of the loop over all threads
+	Spread  float64 `json:"spread"`        // from the 10th to the 90th percentile of the loop, relative to the median
+	GapNs   float64 `json:"worst_gap_ns"`  // the longest loop, minus the median
+	LineNs  float64 `json:"line_ns"`       // transfer of a cache line between two cores; 0 with one core
 	ClockNs float64 `json:"clock_ns"`      // the smallest step of the clock
-	CallNs  float64 `json:"clock_call_ns"` // what asking it takes
+	CallNs  float64 `json:"clock_call_ns"` // the time of reading it
 }
 
-// loopTime is about how long one turn of the loop takes: long beside the asking
-// for the time, short beside a time slice.
+// loopTime is the approximate time of the loop: long compared with reading the clock,
+// short compared with a time slice.
 const loopTime = 20 * time.Microsecond
 
-// maxThreads bounds how many CPUs are watched: a machine of hundreds is known well
-// enough by these.
+// maxThreads limits the number of watched CPUs: they represent a machine of hundreds well
+// enough.
 const maxThreads = 64
 
 // MeasureNoise watches the machine for about the given time. GOMAXPROCS should be
@@ -58,8 +58,8 @@ func MeasureNoise(watching time.Duration) Noise {
 	return noise
 }
 
-// judge fills in what the times of the loop say, those of each thread by itself:
-// the spread is that of the worst thread.
+// judge fills in the results of the loop. Each thread is judged by itself, and the spread
+// is the worst thread's.
 func (n *Noise) judge(perThread [][]float64) {
 	var medians []float64
 	for _, times := range perThread {
@@ -70,7 +70,7 @@ func (n *Noise) judge(perThread [][]float64) {
 		at := func(share float64) float64 { return times[int(share*float64(len(times)-1))] }
 		median := at(0.5)
 		if median <= 0 {
-			continue // the clock is coarser than the loop, and tells nothing
+			continue // the clock is coarser than the loop
 		}
 		medians = append(medians, median)
 		n.Spread = max(n.Spread, (at(0.9)-at(0.1))/median)
@@ -82,9 +82,10 @@ func (n *Noise) judge(perThread [][]float64) {
 	}
 }
 
-// String reads "loop of 20 µs: spread 1.3%, worst gap 0.2 ms; …".
+// String returns a sentence without its period: "a loop of 20.0 µs on 2 threads varies by
+// 1.3%, worst gap 0.20 ms; …".
 func (n Noise) String() string {
-	line := "not known"
+	line := "unknown"
 	if n.LineNs > 0 {
 		line = fmt.Sprintf("%.0f ns", n.LineNs)
 	}
@@ -92,29 +93,29 @@ func (n Noise) String() string {
 		n.LoopNs/1e3, n.Threads, 100*n.Spread, n.GapNs/1e6, line, n.ClockNs)
 }
 
-// Levels from which on a machine is not what it was: the loop shows the speed of
-// the cores and who shares them, the line how far apart they are. A virtual machine
-// that moves makes a line two to four times as dear.
+// Levels above which a machine has changed. The loop shows the speed of the cores and
+// their other users, the line their distance. Migrating a virtual machine makes a line
+// two to four times as expensive.
 const (
 	speedLevel = 0.05
 	lineLevel  = 0.5
 )
 
-// Changed says what changed on the machine between two readings.
+// Changed describes the changes of the machine between two readings.
 func (n Noise) Changed(later Noise) []string {
 	var changes []string
-	say := func(what, unit string, before, after, per, level float64) {
+	report := func(what, unit string, before, after, per, level float64) {
 		if before > 0 && after > 0 && math.Abs(after/before-1) > level {
 			changes = append(changes, fmt.Sprintf("%s took %.3g %s before the first point and %.3g %s after the last",
 				what, before/per, unit, after/per, unit))
 		}
 	}
-	say("the same loop", "µs", n.LoopNs, later.LoopNs, 1e3, max(speedLevel, n.Spread, later.Spread))
-	say("a cache line between cores", "ns", n.LineNs, later.LineNs, 1, lineLevel)
+	report("the same loop", "µs", n.LoopNs, later.LoopNs, 1e3, max(speedLevel, n.Spread, later.Spread))
+	report("a cache line between cores", "ns", n.LineNs, later.LineNs, 1, lineLevel)
 	return changes
 }
 
-// work is the loop: each turn needs the one before it, and no memory.
+// work is the loop: each turn depends on the one before it, and uses no memory.
 func work(turns int) uint64 {
 	x := uint64(88172645463325252)
 	for range turns {
@@ -125,7 +126,7 @@ func work(turns int) uint64 {
 	return x
 }
 
-// loopTurns returns how many turns take about loopTime.
+// loopTurns returns the number of turns that take about loopTime.
 func loopTurns() int {
 	const probe = 1000
 	fastest := time.Duration(math.MaxInt64)
@@ -138,7 +139,7 @@ func loopTurns() int {
 	return max(1, int(probe*loopTime/fastest))
 }
 
-// loops times the loop again and again, and returns each time in ns.
+// loops times the loop repeatedly and returns each time in ns.
 func loops(turns int, watching time.Duration) []float64 {
 	times := make([]float64, 0, 2*watching/loopTime)
 	for began, now := time.Now(), time.Now(); now.Sub(began) < watching; {
@@ -151,8 +152,8 @@ func loops(turns int, watching time.Duration) []float64 {
 	return times
 }
 
-// clock returns the smallest step of the clock that was seen, 0 if it stood still,
-// and what a call of it takes.
+// clock returns the smallest observed step of the clock, 0 if it stood still, and the
+// time of a call.
 func clock() (step, call float64) {
 	const calls = 10_000
 	smallest := time.Duration(math.MaxInt64)

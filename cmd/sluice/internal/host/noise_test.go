@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is measured differs from machine to machine; that it is measured does not.
+// The figures differ from machine to machine; the test checks that they exist.
 func TestMeasureNoise(t *testing.T) {
 	noise := MeasureNoise(time.Millisecond)
 	if noise.Threads < 1 || noise.LoopNs <= 0 || noise.Spread < 0 || noise.GapNs < 0 || noise.CallNs <= 0 {
@@ -18,8 +18,8 @@ func TestMeasureNoise(t *testing.T) {
 	}
 }
 
-// The spread and the worst gap are those of the worst thread, each beside its own
-// median: that two cores differ in speed is no noise.
+// The spread and the worst gap are the worst thread's, relative to its own median: cores
+// of different speed are not noise.
 func TestNoiseOfMadeUpTimes(t *testing.T) {
 	even := []float64{100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100}
 	slow := []float64{200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200}
@@ -50,7 +50,7 @@ func TestNoiseText(t *testing.T) {
 		t.Errorf("reads %q", got)
 	}
 	n.LineNs = 0
-	if got := n.String(); !strings.Contains(got, "between cores not known") {
+	if got := n.String(); !strings.Contains(got, "between cores unknown") {
 		t.Errorf("with one core it reads %q", got)
 	}
 }
@@ -68,7 +68,7 @@ func TestChanged(t *testing.T) {
 		{"slower cores", Noise{LoopNs: 24_000, LineNs: 40}, "the same loop took 20 µs before the first point and 24 µs after the last"},
 		{"faster cores", Noise{LoopNs: 15_000, LineNs: 40}, "15 µs after the last"},
 		{"moved apart", Noise{LoopNs: 20_000, LineNs: 130}, "a cache line between cores took 40 ns before the first point and 130 ns after the last"},
-		{"line not known", Noise{LoopNs: 20_000}, ""},
+		{"line unknown", Noise{LoopNs: 20_000}, ""},
 	} {
 		got := strings.Join(before.Changed(tt.later), "; ")
 		if got != tt.want && (tt.want == "" || !strings.Contains(got, tt.want)) {

@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// Usage counts who used the machine, in seconds: since some moment in the past, or
-// between two moments as their difference. What is nil is not known here.
+// Usage counts the use of the machine in seconds: since some moment in the past, or, as a
+// difference, between two moments. A nil figure is unknown on this system.
 type Usage struct {
 	Wall float64 `json:"wall_seconds"`
 	// Steal is CPU time that other guests of the host took, summed over the CPUs.
 	Steal *float64 `json:"steal_cpu_seconds"`
-	// Throttled is how long CPUs of the cgroup were stopped because its quota was used
-	// up, summed over the CPUs: it may be more than Wall.
+	// Throttled is the time in which CPUs of the cgroup were throttled, summed over the
+	// CPUs: it may exceed Wall.
 	Throttled *float64 `json:"throttled_seconds"`
-	// Others is CPU time that other processes of the machine used, summed over the
-	// CPUs: all that was used but ours. The two are counted differently, so that it
-	// is right to a few hundredths of a second only, and may be less than nothing.
+	// Others is CPU time of other processes, summed over the CPUs: the machine's minus
+	// this process's. The two are counted differently, so Others is accurate only to a
+	// few hundredths of a second, and may be negative.
 	Others *float64 `json:"other_processes_cpu_seconds"`
-	// Pressure is how long some thread of the machine, ours or not, waited for a CPU.
+	// Pressure is the time in which any thread of the machine waited for a CPU.
 	Pressure *float64 `json:"cpu_pressure_seconds"`
-	// Switches counts how often the system took a CPU from a thread of ours.
+	// Switches counts the preemptions of threads of this process.
 	Switches *float64 `json:"involuntary_switches"`
-	// Collector is the CPU time of Go's garbage collector in this process without
-	// what it did for want of anything better; Cycles is how often it ran.
+	// Collector is the CPU time of Go's garbage collector in this process, without
+	// idle marking; Cycles is the number of its cycles.
 	Collector *float64 `json:"gc_cpu_seconds"`
 	Cycles    *float64 `json:"gc_cycles"`
 }
 
-// A Watch reads the counters. It is made once, as finding the files takes longer
-// than reading them.
+// A Watch reads the counters. Make it once: finding the files takes longer than reading
+// them.
 type Watch struct {
 	root   fs.FS
 	groups []cgroup
@@ -45,7 +45,7 @@ func NewWatch() *Watch {
 	return &Watch{system, cgroups(system), time.Now()}
 }
 
-// Read returns what was used until now. It takes some 50 µs.
+// Read returns the use until now. It takes about 50 µs.
 func (w *Watch) Read() Usage {
 	collector, cycles := collected()
 	own, switches := process()
@@ -62,17 +62,17 @@ func (w *Watch) Read() Usage {
 	}
 }
 
-// Since returns what was used since an earlier reading.
+// Since returns the use since an earlier reading.
 func (u Usage) Since(earlier Usage) Usage {
 	return u.each(earlier, func(a, b float64) float64 { return a - b })
 }
 
-// Plus returns what was used in two stretches of time together.
+// Plus returns the sum of the use in two periods.
 func (u Usage) Plus(other Usage) Usage {
 	return u.each(other, func(a, b float64) float64 { return a + b })
 }
 
-// each joins two usages figure by figure.
+// each combines two usages figure by figure.
 func (u Usage) each(other Usage, f func(a, b float64) float64) Usage {
 	return Usage{
 		Wall:      f(u.Wall, other.Wall),
@@ -86,7 +86,7 @@ func (u Usage) each(other Usage, f func(a, b float64) float64) Usage {
 	}
 }
 
-// join returns f of two figures; of what one side does not know nothing is known.
+// join returns f of two figures, or nil if either is unknown.
 func join(a, b *float64, f func(a, b float64) float64) *float64 {
 	if a == nil || b == nil {
 		return nil
@@ -95,9 +95,8 @@ func join(a, b *float64, f func(a, b float64) float64) *float64 {
 	return &c
 }
 
-// Levels from which on a measurement counts as disturbed, as a share of its time.
-// The system counts CPU time in hundredths of a second: a few of them may be
-// rounding.
+// Levels above which a measurement counts as disturbed, as shares of its time. The system
+// counts CPU time in hundredths of a second: a few of them may be rounding.
 const (
 	stealLevel     = 0.01
 	throttledLevel = 0.01
@@ -106,37 +105,37 @@ const (
 	rounding       = 0.03 // s
 )
 
-// Disturbances says what disturbed a measurement with procs as GOMAXPROCS on a
-// machine of so many CPUs. Where our own threads can occupy all CPUs they also wait
-// for each other: two goroutines that hand values over on two CPUs were seen to wait
-// for six tenths of their time on a quiet machine. There the pressure says nothing.
+// Disturbances describes the disturbances of a measurement with procs as GOMAXPROCS on a
+// machine with cpus CPUs. The pressure counts only if procs < cpus: threads of this
+// process that can occupy all CPUs wait for each other, up to 60% of the time on a quiet
+// machine with two goroutines on two CPUs.
 func (u Usage) Disturbances(cpus, procs int) []string {
 	if u.Wall <= 0 {
 		return nil
 	}
 	var reasons []string
-	say := func(used *float64, of, level, least float64, format string) {
+	report := func(used *float64, of, level, least float64, format string) {
 		if used != nil && *used > level*of && *used >= least {
 			reasons = append(reasons, fmt.Sprintf(format, 100**used/of))
 		}
 	}
 	all := u.Wall * float64(cpus)
-	say(u.Steal, all, stealLevel, rounding, "other guests of the host took %.1f%% of the CPU time")
+	report(u.Steal, all, stealLevel, rounding, "other guests of the host took %.1f%% of the CPU time")
 	ours := u.Wall * float64(min(cpus, procs)) // the CPUs that our threads could be stopped on
-	say(u.Throttled, ours, throttledLevel, 0, "the cgroup was stopped at its quota for %.1f%% of its CPUs' time")
-	say(u.Others, all, othersLevel, rounding, "other processes took %.0f%% of the CPU time")
+	report(u.Throttled, ours, throttledLevel, 0, "the cgroup was throttled for %.1f%% of its CPUs' time")
+	report(u.Others, all, othersLevel, rounding, "other processes took %.0f%% of the CPU time")
 	if procs < cpus {
-		say(u.Pressure, u.Wall, pressureLevel, 0, "threads waited for a CPU for %.0f%% of the time")
+		report(u.Pressure, u.Wall, pressureLevel, 0, "threads waited for a CPU for %.0f%% of the time")
 	}
 	return reasons
 }
 
-// collectorLevel is the share of the CPU time of a point above which the garbage
-// collector is worth a word. It is no disturbance: who makes garbage pays for it.
+// collectorLevel is the share of a point's CPU time above which the garbage collector is
+// reported. It is not a disturbance: a contender that makes garbage pays for it.
 const collectorLevel = 0.05
 
-// Collecting says how much of the CPU time of procs processors the garbage
-// collector took, if that is worth a word.
+// Collecting describes the garbage collector's share of the CPU time of procs processors.
+// It returns "" below collectorLevel.
 func (u Usage) Collecting(procs int) string {
 	if u.Collector == nil || u.Cycles == nil || u.Wall <= 0 {
 		return ""
@@ -148,8 +147,8 @@ func (u Usage) Collecting(procs int) string {
 	return fmt.Sprintf("garbage collection took %.0f%% of the CPU time, in %.0f cycles", 100*share, *u.Cycles)
 }
 
-// cpuTimes returns from the text of /proc/stat, which counts in hundredths of a
-// second, the CPU time in which something ran, and that which other guests took.
+// cpuTimes parses /proc/stat, which counts in hundredths of a second. It returns the busy
+// CPU time, and the CPU time that other guests took.
 func cpuTimes(text string) (busy, steal *float64) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -171,8 +170,8 @@ func cpuTimes(text string) (busy, steal *float64) {
 	return nil, nil
 }
 
-// pressure returns the total of the line "some" in the text of /proc/pressure/cpu,
-// which counts in microseconds.
+// pressure returns the total of the line "some" of /proc/pressure/cpu, which counts in
+// microseconds.
 func pressure(text string) *float64 {
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "some ") {
@@ -187,8 +186,8 @@ func pressure(text string) *float64 {
 	return nil
 }
 
-// collected returns the CPU time and the number of cycles of the collector. The
-// runtime adds up the time at the end of each cycle.
+// collected returns the CPU time and the number of cycles of the collector. The runtime
+// updates the time at the end of each cycle.
 func collected() (seconds, cycles *float64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/cycles/total:gc-cycles"},

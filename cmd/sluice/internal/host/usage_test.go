@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The texts are from machines as they were, cut to what matters.
+// The texts are recorded from machines, and shortened.
 const (
 	statText = "cpu  2399964 439 194665 4131302 4186 0 1652 439 0 0\n" +
 		"cpu0 1216388 210 94936 2052700 1206 0 337 215 0 0\nctxt 1\n"
@@ -52,14 +52,14 @@ func TestReadings(t *testing.T) {
 
 func TestCPUTimes(t *testing.T) {
 	busy, steal := cpuTimes(statText)
-	// user, nice, system, irq and softirq; idle time and waiting for disks are none.
+	// user, nice, system, irq and softirq, but not idle and iowait.
 	const ticks = 2399964 + 439 + 194665 + 0 + 1652
 	if busy == nil || *busy != ticks/100.0 || *steal != 4.39 {
 		t.Errorf("busy %v, stolen %v", busy, steal)
 	}
 }
 
-// text writes what is known.
+// text writes the known figures.
 func text(u Usage) string {
 	var known []string
 	v := reflect.ValueOf(u)
@@ -71,7 +71,7 @@ func text(u Usage) string {
 	return strings.Join(known, ", ")
 }
 
-// On the machine of the test the counters must only grow.
+// On a real machine the counters only grow.
 func TestWatch(t *testing.T) {
 	w := NewWatch()
 	before := w.Read()
@@ -106,10 +106,10 @@ func TestDisturbances(t *testing.T) {
 		{"counted differently", Usage{Wall: 10, Others: seconds(-0.2)}, 1, nil},
 		{"all at once", Usage{Wall: 10, Steal: seconds(0.5), Throttled: seconds(2), Others: seconds(4), Pressure: seconds(3)}, 1, []string{
 			"other guests of the host took 2.5% of the CPU time",
-			"the cgroup was stopped at its quota for 20.0% of its CPUs' time",
+			"the cgroup was throttled for 20.0% of its CPUs' time",
 			"other processes took 20% of the CPU time",
 			"threads waited for a CPU for 30% of the time"}},
-		{"stopped on both CPUs", Usage{Wall: 10, Throttled: seconds(16)}, 8, []string{"the cgroup was stopped at its quota for 80.0% of its CPUs' time"}},
+		{"stopped on both CPUs", Usage{Wall: 10, Throttled: seconds(16)}, 8, []string{"the cgroup was throttled for 80.0% of its CPUs' time"}},
 		{"rounding of the ticks", Usage{Wall: 0.1, Steal: seconds(0.02), Others: seconds(0.02)}, 1, nil},
 		{"our own threads wait", Usage{Wall: 10, Pressure: seconds(9)}, 2, nil},
 	} {
@@ -122,13 +122,13 @@ func TestDisturbances(t *testing.T) {
 func TestCollecting(t *testing.T) {
 	much := Usage{Wall: 10, Collector: seconds(3), Cycles: seconds(40)}
 	if got := much.Collecting(2); got != "garbage collection took 15% of the CPU time, in 40 cycles" {
-		t.Errorf("of much: %q", got)
+		t.Errorf("a large share: %q", got)
 	}
 	for name, usage := range map[string]Usage{
 		"little": {Wall: 10, Collector: seconds(0.5), Cycles: seconds(4)}, "nothing known": {Wall: 10}, "nothing": {},
 	} {
 		if got := usage.Collecting(2); got != "" {
-			t.Errorf("of %s: %q", name, got)
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// sleeper receives from c, in a function that a profile names.
+// sleeper receives from c: a profile shows its name.
 //
 //go:noinline
 func sleeper(c <-chan int) { <-c }
 
-// classOfTest tells the waits of sleeper from all others.
+// classOfTest separates the waits of sleeper from all others.
 func classOfTest(functions []string) string {
 	if slices.ContainsFunc(functions, func(f string) bool { return strings.HasSuffix(f, "measure.sleeper") }) &&
 		strings.HasPrefix(functions[0], "runtime.chanrecv") {
@@ -23,8 +23,8 @@ func classOfTest(functions []string) string {
 	return ""
 }
 
-// letSleep is work in which sleeper waits once. In a bubble time passes only when all wait: when
-// the sleep is over, sleeper has parked.
+// letSleep is work in which sleeper waits once. In a bubble time advances only when all
+// goroutines wait, so sleeper has parked when the sleep ends.
 func letSleep(t *testing.T) func() error {
 	return func() error {
 		synctest.Test(t, func(*testing.T) {
@@ -37,7 +37,7 @@ func letSleep(t *testing.T) func() error {
 	}
 }
 
-// A wait is seen, under its own class, and one that was over before is not.
+// Blocked counts a wait under its class, but not a wait that ended before.
 func TestBlocked(t *testing.T) {
 	blocked, err := Blocked(letSleep(t), classOfTest)
 	// One wait, of more nanoseconds than there are waits.

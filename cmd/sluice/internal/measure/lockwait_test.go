@@ -26,10 +26,10 @@ func TestLockWaitShare(t *testing.T) {
 	}
 }
 
-// The figure stands beside the time, and it grows when somebody waits for a mutex.
+// The figure accompanies the time, and grows when a goroutine waits for a mutex.
 func TestWithLockWait(t *testing.T) {
-	// With one P nobody spins: who finds the mutex locked waits. Among so many waits
-	// some are sampled.
+	// With one P no goroutine spins: each one that finds the mutex locked waits. Some of
+	// these many waits are sampled.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const waits = 1000
 	contended := WithLockWait(func() (Reading, error) {

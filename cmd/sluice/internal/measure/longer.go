@@ -2,28 +2,28 @@ package measure
 
 import "time"
 
-// Longer is the rule by which points are run longer than planned. Rounds are added
-// for all entries of a point, so that its figures stay in pairs.
+// Longer is the rule for running points longer than planned. It adds rounds for all
+// entries of a point, so that their figures remain pairs.
 //
-// A rule that stops when an interval is narrow stops at lucky moments too; so a
-// point is asked about a few times only, a third of the planned rounds apart.
+// Stopping as soon as an interval is narrow would favor lucky moments, so Longer checks a
+// point only a few times, a third of the planned rounds apart.
 type Longer struct {
-	// Wide is asked after the planned rounds, and after each addition, whether the
-	// point needs more.
+	// Wide reports whether a point needs more rounds. It is called after the planned
+	// rounds and after each addition.
 	Wide func(*Outcome) bool
-	// Times bounds the rounds of a point, to so many times the planned ones.
+	// Times limits the rounds of a point to a multiple of the planned ones.
 	Times int
-	// Share bounds the time added to all points so far, to this share of the time
-	// that their planned rounds took. A noisy point lives on what quiet ones left,
-	// and the first ones on a loan: a quarter of what Whole, the estimated time of
-	// all points, allows.
+	// Share limits the time added to all points so far to a share of the time of their
+	// planned rounds. A noisy point uses the time that quiet points did not need. The
+	// first points have an advance: a quarter of the share of Whole, the estimated time
+	// of all points.
 	Share float64
 	Whole time.Duration
 
 	plannedTime, addedTime time.Duration
 }
 
-// more returns how many rounds to add to a point that has done so many.
+// more returns the number of rounds to add to a point after done rounds.
 func (l *Longer) more(outcome *Outcome, done int) int {
 	planned := outcome.Point.Count
 	rounds := min((planned+2)/3, l.Times*planned-done)

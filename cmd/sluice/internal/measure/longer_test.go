@@ -9,8 +9,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 )
 
-// wideUntil is a rule that finds a point wide until its entries have so many
-// repetitions.
+// wideUntil is a rule that considers a point wide until its entries have n repetitions.
 func wideUntil(n int) func(*Outcome) bool {
 	return func(o *Outcome) bool { return len(o.Results[0].Repetitions) < n }
 }
@@ -21,7 +20,7 @@ func TestLonger(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		rule *Longer
-		want []int // repetitions of both entries, of each of four points
+		want []int // repetitions of both entries at each of four points
 	}{
 		{"no rule", nil, []int{6, 6, 6, 6}},
 		{"never wide", &Longer{Wide: wideUntil(0), Times: 3, Share: 100}, []int{6, 6, 6, 6}},
@@ -32,7 +31,7 @@ func TestLonger(t *testing.T) {
 		// A third of 6 rounds is a third of the time of a point.
 		{"a little time", &Longer{Wide: always, Times: 3, Share: 0.34}, []int{8, 8, 8, 8}},
 		{"less time than one addition a point", &Longer{Wide: always, Times: 3, Share: 0.17}, []int{6, 8, 6, 8}},
-		// A loan of 98 µs, and an addition takes 24 µs.
+		// An advance of 98 µs; an addition takes 24 µs.
 		{"the first lives on a loan", &Longer{Wide: always, Times: 3, Share: 0.17, Whole: 8 * 288_000}, []int{14, 6, 6, 6}},
 		{"no time", &Longer{Wide: always, Times: 3}, []int{6, 6, 6, 6}},
 		{"the last lives on what the others left", &Longer{Times: 3, Share: 0.34, Wide: func(o *Outcome) bool { return o.Point.Name == "last" }}, []int{6, 6, 6, 14}},
@@ -65,7 +64,7 @@ func TestLonger(t *testing.T) {
 	}
 }
 
-// Memory is not timed: there is nothing to gain, and no time to be charged.
+// Memory is not timed: more rounds gain nothing, and cost no counted time.
 func TestLongerIsOfTimes(t *testing.T) {
 	held := Entry{"a", func() (Reading, error) { return Reading{Figures: []Figure{{"B", 1}}}, nil }}
 	r := runner(&journal{})
@@ -76,7 +75,7 @@ func TestLongerIsOfTimes(t *testing.T) {
 	}
 }
 
-// Who was given up costs no more rounds, and the others go on in pairs.
+// An entry that was given up costs no more rounds; the others continue in pairs.
 func TestLongerWithAFailure(t *testing.T) {
 	wrong := Entry{"wrong", func() (Reading, error) { return Reading{}, errors.New("wrong") }}
 	r := runner(&journal{})
@@ -87,7 +86,7 @@ func TestLongerWithAFailure(t *testing.T) {
 	}
 }
 
-// An interrupt of the rounds in addition leaves a point that has all it was to have.
+// A point stays finished if the additional rounds are interrupted.
 func TestInterruptedWhileRunLonger(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -125,12 +124,12 @@ func TestContinueLeavesWhatIsFinished(t *testing.T) {
 		t.Errorf("outcomes %+v", outcomes)
 	}
 	if len(told) != 1 || told[0] != &outcomes[1] {
-		t.Errorf("told of %d points, want the second alone", len(told))
+		t.Errorf("Finished was called with %d points, want the second alone", len(told))
 	}
 }
 
-// The readings bracket the repetitions: not the pass that does not count, and not
-// what is between the entries.
+// The readings bracket the repetitions, without the warm-up pass and the time between
+// entries.
 func TestUsageIsOfTheRepetitions(t *testing.T) {
 	clock := 0.0
 	entry := Entry{"a", func() (Reading, error) {
@@ -161,7 +160,7 @@ func TestEstimate(t *testing.T) {
 		{"short passes", Point{Setting: Setting{Count: 5}, Target: target, Entries: entries}, 2*5*(target+besidesTimed) + 2*besidesTimed},
 		{"long passes", Point{Setting: Setting{Count: 5}, Target: target, Pass: time.Second, Entries: entries}, 2*5*(time.Second+besidesTimed) + 2*time.Second},
 		{"no time to fill", Point{Setting: Setting{Count: 5}, Pass: time.Second, Entries: entries}, 2 * 5 * (time.Second + besidesTimed)},
-		{"nobody", Point{Setting: Setting{Count: 5}, Target: target}, 0},
+		{"no entries", Point{Setting: Setting{Count: 5}, Target: target}, 0},
 	} {
 		if got := Estimate([]*Point{&tt.point}); got != tt.want {
 			t.Errorf("%s: about %v, want %v", tt.name, got, tt.want)

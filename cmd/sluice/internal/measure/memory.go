@@ -6,32 +6,31 @@ import (
 	"time"
 )
 
-// A Queue is what Footprint needs of a channel of 8-byte values.
+// A Queue is a channel of 8-byte values, as Footprint uses it.
 type Queue struct {
-	Fill  func(lo, hi int) // sends lo … hi-1, received by nobody yet
+	Fill  func(lo, hi int) // sends lo … hi-1; no goroutine receives
 	Empty func(n int)      // receives n values
 }
 
-// Units of a footprint. The first two are bytes for each value queued at the
-// peak, the last is bytes in all: nothing is queued then.
+// Units of a footprint. The first two are bytes per queued value; the last is the total
+// number of bytes, with nothing queued.
 const (
 	BytesPeak    = "B/op-peak"
 	BytesFull    = "B/op-full"
 	BytesDrained = "B-drained"
 )
 
-// Footprint makes a queue, fills it with n values, empties it, and returns the
-// heap memory it held: at the worst moment of filling, when full, and after the
-// drain, still open. Stacks are not counted.
+// Footprint makes a queue, fills it with n values, empties it, and returns its heap
+// memory: at the worst moment of filling, when full, and after the drain, still open.
+// Stacks do not count.
 //
-// The worst moment is found without racing the collector: it is filled in the
-// given number of steps, and with collection off during a step, what was alive
-// before it plus all that was allocated in it is the most that can have been
-// held in it. Sixty-four steps catch a doubling buffer beside its half-sized
-// predecessor within two per cent.
+// To find the worst moment without racing the collector, the queue is filled in the given
+// number of steps with the collector off: the live memory before a step plus the
+// allocations of the step bound the memory held in it. With 64 steps a doubling buffer
+// beside its half-sized predecessor is found within 2%.
 func Footprint(n, steps int, create func() Queue) []Figure {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	settled() // what pools hold, and what is waited for by cleanups, goes with the second collection
+	settled() // the second collection frees pools and objects with cleanups
 	before, allocated := settled()
 	queue := create()
 	alive, peak := before, before
@@ -51,8 +50,8 @@ func Footprint(n, steps int, create func() Queue) []Figure {
 	}
 }
 
-// settled returns the bytes alive on the heap and the bytes ever allocated, once
-// a helper goroutine of the channel has had the time to move what was sent.
+// settled returns the live and the total allocated bytes of the heap, after a pause in
+// which a helper goroutine of the channel can move the sent values.
 func settled() (alive, allocated uint64) {
 	time.Sleep(100 * time.Microsecond)
 	runtime.GC()

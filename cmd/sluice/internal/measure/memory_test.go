@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// growing is a queue of known footprint: a slice that doubles by hand.
+// growing is a queue with a known footprint: a slice with explicit doubling.
 type growing struct {
 	buf []uint64
 	n   int
@@ -30,8 +30,8 @@ func TestFootprint(t *testing.T) {
 		empty               func(g *growing)
 		peak, full, drained float64
 	}{
-		// Just before it is full, the last doubling held 4 bytes a value
-		// beside the 8 of the new slice.
+		// Just before the queue is full, the last doubling holds 4 bytes per value
+		// beside the 8 bytes of the new slice.
 		{"keeps its memory", func(g *growing) { g.n = 0 }, 12, 8, 8 * n},
 		{"gives it back", func(g *growing) { *g = growing{} }, 12, 8, 0},
 	}
@@ -44,7 +44,7 @@ func TestFootprint(t *testing.T) {
 			for i, want := range []float64{tt.peak, tt.full, tt.drained} {
 				got, slack := figures[i].Value, 0.02*want
 				if i == 2 {
-					slack = 0.02 * 8 * n // of what it held: the test binary itself allocates meanwhile
+					slack = 0.02 * 8 * n // of its memory: the test binary allocates meanwhile, too
 				}
 				if math.Abs(got-want) > slack {
 					t.Errorf("%s = %.2f, want about %.2f", figures[i].Unit, got, want)

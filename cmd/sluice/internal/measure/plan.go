@@ -2,7 +2,7 @@ package measure
 
 import "time"
 
-// Steps returns how many repetitions are planned: how often Done will be called,
+// Steps returns the number of planned repetitions, which is the number of calls of Done
 // unless the run is interrupted or points are run longer.
 func Steps(points []*Point) int {
 	steps := 0
@@ -12,13 +12,13 @@ func Steps(points []*Point) int {
 	return steps
 }
 
-// besidesTimed is what a repetition takes besides the time that it is to fill: the
-// pass that goes beyond it, making and draining the channel, a collection. It was
-// seen to be 2 to 6 ms with 12 to be filled.
+// besidesTimed is the time of a repetition in addition to its target: the excess of the
+// last pass, making and draining the channel, and a garbage collection. It is 2 to 6 ms
+// with a target of 12 ms.
 const besidesTimed = 4 * time.Millisecond
 
-// Estimate returns about how long the points take if none is run longer. Of what a
-// pass takes it knows what the point says; it is an estimate.
+// Estimate returns the approximate duration of measuring the points, if none is run
+// longer. It relies on the points' own estimates of a pass.
 func Estimate(points []*Point) time.Duration {
 	total := time.Duration(0)
 	for _, point := range points {
@@ -26,7 +26,7 @@ func Estimate(points []*Point) time.Duration {
 		rounds := time.Duration(point.Count)
 		entries := time.Duration(len(point.Entries))
 		if point.Target > 0 {
-			total += entries * max(point.Pass, besidesTimed) // the pass that does not count
+			total += entries * max(point.Pass, besidesTimed) // the warm-up pass
 		}
 		total += entries * rounds * repetition
 	}

@@ -1,9 +1,9 @@
-// Package measure runs what an experiment describes: the same work by several
-// contenders in turn, again and again, and keeps every figure.
+// Package measure runs the points of an experiment: several contenders do the same work
+// in turn, repeatedly, and every figure is kept.
 //
-// What may enter: how to take a measurement fairly and how to survive one that
-// fails, hangs or is interrupted. It knows no experiment and no contender, and
-// judges nothing: that is the business of packages experiment and stat.
+// What may enter: fair measurements, and handling of contenders that fail, hang or are
+// interrupted. The package knows no experiment and no contender, and judges no figure:
+// packages lab and stat do.
 package measure
 
 import (
@@ -21,10 +21,9 @@ type Figure struct {
 // NsPerOp is the unit of every timed figure.
 const NsPerOp = "ns/op"
 
-// A Reading is what one pass over the work yields: a time for a number of
-// operations, figures of its own, or both. A pass without a time is not repeated
-// to fill it. Figures beside a time must be shares of it, or rates: of several passes
-// the mean counts, by time.
+// A Reading is the result of one pass over the work: a time for a number of operations,
+// other figures, or both. A pass without a time is not repeated. Figures beside a time
+// must be shares of it, or rates: several passes are averaged, weighted by time.
 type Reading struct {
 	Ops     int
 	Elapsed time.Duration
@@ -37,12 +36,12 @@ type ContenderID string
 // An Entry is a contender set to the work of a Point.
 type Entry struct {
 	Contender ContenderID
-	// Pass does the work once, from making the channel to draining it, and
-	// checks the tally: an error says what is wrong with it.
+	// Pass does the work once, from making the channel to draining it, and checks the
+	// tally. It returns an error if the tally is wrong.
 	Pass func() (Reading, error)
 }
 
-// A LeftOut is a contender that cannot do the work of a Point, and why.
+// A LeftOut is a contender that cannot do the work of a Point, and the reason.
 type LeftOut struct {
 	Contender ContenderID `json:"contender"`
 	Reason    string      `json:"reason"`
@@ -75,18 +74,18 @@ type Point struct {
 
 // A Repetition is one figure, or one set of figures, of an entry.
 type Repetition struct {
-	Ops     int      `json:"ops"` // operations it is the mean of
+	Ops     int      `json:"ops"` // operations that were averaged
 	Figures []Figure `json:"figures"`
 }
 
-// A Result is what became of an Entry.
+// A Result is the outcome of an Entry.
 type Result struct {
 	Contender   ContenderID  `json:"contender"`
-	Repetitions []Repetition `json:"repetitions"` // the i-th of every entry were taken in one round
-	Err         error        `json:"-"`           // why the entry was given up, nil if it was not
+	Repetitions []Repetition `json:"repetitions"` // the i-th of all entries are from one round
+	Err         error        `json:"-"`           // why the entry was given up, or nil
 }
 
-// timed returns how long the repetitions took, of those that are times.
+// timed returns the total duration of the timed repetitions.
 func (o *Outcome) timed() time.Duration {
 	ns := 0.0
 	for _, result := range o.Results {
@@ -101,7 +100,7 @@ func (o *Outcome) timed() time.Duration {
 	return time.Duration(ns)
 }
 
-// Samples returns the figures in the given unit, one for each repetition.
+// Samples returns the figures in the given unit, one per repetition.
 func (r *Result) Samples(unit string) []float64 {
 	var samples []float64
 	for _, repetition := range r.Repetitions {
@@ -114,18 +113,18 @@ func (r *Result) Samples(unit string) []float64 {
 	return samples
 }
 
-// An Outcome is a Point with the results of its entries, in their order. What an
-// interrupt left undone has fewer repetitions than the point asks for; a point that
-// was run longer has more.
+// An Outcome is a Point with the results of its entries, in their order. After an
+// interrupt an entry may have fewer repetitions than planned; if the point was run longer,
+// it has more.
 type Outcome struct {
 	Point    *Point
 	Results  []Result
 	Finished bool        // every entry has its repetitions, or was given up
-	Usage    *host.Usage // of the machine, during the repetitions; nil if nobody watched
-	Sitting  int         // in which run of the program it was measured; the caller's
+	Usage    *host.Usage // of the machine, during the repetitions; nil if not watched
+	Sitting  int         // the run of the program that measured it, numbered by the caller
 }
 
-// NewOutcomes returns the outcomes of points that are still to be measured.
+// NewOutcomes returns empty outcomes of points.
 func NewOutcomes(points []*Point) []Outcome {
 	outcomes := make([]Outcome, len(points))
 	for i, point := range points {
@@ -147,7 +146,8 @@ func (o *Outcome) Result(contender ContenderID) *Result {
 	return nil
 }
 
-// Missing returns how many repetitions of the i-th entry an interrupt prevented.
+// Missing returns the number of repetitions of the i-th entry that an interrupt
+// prevented.
 func (o *Outcome) Missing(i int) int {
 	if o.Results[i].Err != nil {
 		return 0
@@ -155,7 +155,7 @@ func (o *Outcome) Missing(i int) int {
 	return max(0, o.Point.Count-len(o.Results[i].Repetitions))
 }
 
-// use adds what a repetition used of the machine.
+// use adds the usage of a repetition.
 func (o *Outcome) use(usage *host.Usage) {
 	switch {
 	case usage == nil:

@@ -10,42 +10,42 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 )
 
-// An Observer is told how a run gets on. Its methods are called from one
+// An Observer is notified of the progress of a run. Its methods are called from one
 // goroutine, never while a pass is timed.
 type Observer interface {
 	Start(point *Point, entry ContenderID) // before each repetition
-	Done()                                 // after it, or instead of it when the entry was given up
-	More(steps int)                        // so many repetitions come in addition
+	Done()                                 // after it, even if the entry was given up
+	More(steps int)                        // the run has been extended by this many repetitions
 }
 
-// A Runner holds what all points of a run share.
+// A Runner has the settings of a run.
 type Runner struct {
 	Observer Observer
-	// Stall is how long one pass may take before its entry is given up. The
-	// goroutines of such a pass cannot be stopped; they are left behind.
+	// Stall is the time after which a pass without an end makes the Runner give up its
+	// entry. The goroutines of such a pass cannot be stopped, and leak.
 	Stall time.Duration
-	// Grace is how long an interrupt waits for the pass under way.
+	// Grace is the time that an interrupt waits for the current pass.
 	Grace time.Duration
-	// Usage reads what was used of the machine until now. It is called before and
-	// after each repetition; nil if nobody wants to know.
+	// Usage, if not nil, reads the usage of the machine. It is called before and after
+	// each repetition.
 	Usage func() host.Usage
-	// Longer says which points are run longer than planned; nil is none.
+	// Longer, if not nil, selects points to run longer than planned.
 	Longer *Longer
-	// Finished is told of each point that was measured to its end; nil is nobody.
+	// Finished, if not nil, is called with each completely measured point.
 	Finished func(*Outcome)
 }
 
-// Run measures the points in order and returns an Outcome for each of them. When
-// ctx ends it stops after the pass under way; the outcomes then tell what is
-// missing. GOMAXPROCS is as before when it returns.
+// Run measures the points in order and returns an Outcome for each of them. When ctx
+// ends, Run stops after the current pass, and some outcomes are incomplete. It restores
+// GOMAXPROCS.
 func (r *Runner) Run(ctx context.Context, points []*Point) []Outcome {
 	outcomes := NewOutcomes(points)
 	r.Continue(ctx, outcomes)
 	return outcomes
 }
 
-// Continue is Run for outcomes of which some are finished: it leaves these alone.
-// The others must have no repetition.
+// Continue is Run for outcomes of which some are finished: it skips these. The others
+// must have no repetitions.
 func (r *Runner) Continue(ctx context.Context, outcomes []Outcome) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
@@ -61,9 +61,9 @@ func (r *Runner) Continue(ctx context.Context, outcomes []Outcome) {
 	}
 }
 
-// point measures all rounds of a point, and more of them if that is the rule. Once
-// the planned ones are there it is finished: an interrupt of those in addition
-// takes nothing away.
+// point measures all rounds of a point, and additional ones by the rule r.Longer. The
+// point is finished after the planned rounds: an interrupt of the additional ones does not
+// change that.
 func (r *Runner) point(ctx context.Context, outcome *Outcome) {
 	planned := outcome.Point.Count
 	if !r.rounds(ctx, outcome, 0, planned) {
@@ -87,10 +87,9 @@ func (r *Runner) point(ctx context.Context, outcome *Outcome) {
 	}
 }
 
-// rounds takes one repetition of each entry, then the next of each: what disturbs
-// the machine for a while disturbs all of them. Each round begins with another
-// entry, so that none always runs after the same one. It reports whether all were
-// taken, which only an interrupt prevents.
+// rounds takes one repetition of each entry, then the next of each, so that a disturbance
+// of the machine affects all entries. Each round begins with another entry, so that no
+// entry always follows the same one. rounds returns false after an interrupt.
 func (r *Runner) rounds(ctx context.Context, outcome *Outcome, from, to int) bool {
 	point := outcome.Point
 	n := len(point.Entries)
@@ -103,7 +102,7 @@ func (r *Runner) rounds(ctx context.Context, outcome *Outcome, from, to int) boo
 				repetition, usage, err := r.repetition(ctx, entry, point.Target, round == 0)
 				switch {
 				case ctx.Err() != nil:
-					return false // the figure, if any, may be of a disturbed pass
+					return false // the figure, if any, may be from a disturbed pass
 				case err != nil:
 					result.Err = fmt.Errorf("repetition %d of %d: %w", round+1, to, err)
 				default:
@@ -117,16 +116,15 @@ func (r *Runner) rounds(ctx context.Context, outcome *Outcome, from, to int) boo
 	return true
 }
 
-// repetition takes one repetition of an entry and returns what was used of the
-// machine meanwhile. The first of an entry is preceded by a pass that does not
-// count: it brings code and memory in.
+// repetition takes one repetition of an entry and returns the usage of the machine
+// meanwhile. A warm-up pass, which does not count, precedes the first repetition.
 func (r *Runner) repetition(ctx context.Context, entry *Entry, target time.Duration, first bool) (Repetition, *host.Usage, error) {
 	if first && target > 0 {
 		if _, err := r.pass(ctx, entry); err != nil {
 			return Repetition{}, nil, err
 		}
 	}
-	runtime.GC() // nobody pays for the garbage of the one before
+	runtime.GC() // no entry pays for the garbage of the one before
 	if r.Usage == nil {
 		repetition, err := r.fill(ctx, entry, target)
 		return repetition, nil, err
@@ -137,7 +135,7 @@ func (r *Runner) repetition(ctx context.Context, entry *Entry, target time.Durat
 	return repetition, &used, err
 }
 
-// fill repeats the pass until it has been timed for target and returns the mean.
+// fill repeats the pass until its total time reaches target, and returns the mean.
 func (r *Runner) fill(ctx context.Context, entry *Entry, target time.Duration) (Repetition, error) {
 	var total Reading
 	for {
@@ -159,7 +157,7 @@ func (r *Runner) fill(ctx context.Context, entry *Entry, target time.Duration) (
 	}
 }
 
-// add counts a further pass, which has the same figures.
+// add adds another pass with the same kinds of figures.
 func (r *Reading) add(pass Reading) {
 	r.Ops += pass.Ops
 	r.Elapsed += pass.Elapsed
@@ -173,8 +171,8 @@ func (r *Reading) add(pass Reading) {
 	}
 }
 
-// pass runs one pass on a goroutine of its own: a contender that hangs or panics
-// there must not take the other results with it.
+// pass runs one pass on its own goroutine, so that a contender that hangs or panics does
+// not affect the other results.
 func (r *Runner) pass(ctx context.Context, entry *Entry) (Reading, error) {
 	if err := ctx.Err(); err != nil {
 		return Reading{}, err
@@ -213,4 +211,4 @@ func (r *Runner) pass(ctx context.Context, entry *Entry) (Reading, error) {
 	}
 }
 
-var errStalled = errors.New("no end of the pass")
+var errStalled = errors.New("the pass did not end")

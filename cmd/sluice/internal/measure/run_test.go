@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A journal records what an observer sees.
+// A journal records the calls of an Observer.
 type journal struct {
 	started []string
 	done    int
@@ -43,7 +43,7 @@ func TestRunTakesTurns(t *testing.T) {
 	point := &Point{Setting: Setting{Procs: 1, Count: 3}, Entries: []Entry{timed("a", 5), timed("b", 7), timed("c", 9)}}
 	outcomes := runner(seen).Run(t.Context(), []*Point{point})
 	if got, want := strings.Join(seen.started, ""), "abcbcacab"; got != want {
-		t.Errorf("order %q, want %q: every entry once a round, another one first each time", got, want)
+		t.Errorf("order %q, want %q: each entry once per round, another one first each time", got, want)
 	}
 	if seen.done != Steps([]*Point{point}) {
 		t.Errorf("Done called %d times, Steps says %d", seen.done, Steps([]*Point{point}))
@@ -168,7 +168,7 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-// An interrupt must end the run also when the pass under way never ends.
+// An interrupt ends the run even if the current pass never ends.
 func TestRunInterruptedInAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -188,11 +188,11 @@ func TestRunInterruptedInAStall(t *testing.T) {
 	})
 }
 
-// A pass may yield figures beside its time. They are means by time, and stand behind
-// the time in the repetition.
+// A pass may have figures beside its time. They are averaged by time, and follow the time
+// in the repetition.
 func TestRunAveragesFiguresByTime(t *testing.T) {
 	passes := []Reading{
-		{Ops: 1, Elapsed: 999, Figures: []Figure{{"%", 99}, {"B/s", 7}}}, // brings code and memory in
+		{Ops: 1, Elapsed: 999, Figures: []Figure{{"%", 99}, {"B/s", 7}}}, // the warm-up pass
 		{Ops: 10, Elapsed: 100, Figures: []Figure{{"%", 30}, {"B/s", 8}}},
 		{Ops: 10, Elapsed: 300, Figures: []Figure{{"%", 10}, {"B/s", 8}}},
 	}

@@ -6,22 +6,20 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// A Part is a piece of each bar: what it is called, and how large it is at some or
-// all places of X.
+// A Part is one part of each bar, with its size at some or all places of X.
 type Part struct {
 	Name string // in the key
 	At   map[int]Value
 }
 
-// Bars is a chart of wholes that are made of parts: a bar for each setting on the
-// axis, the first part at the bottom. Its scale starts at zero, so that lengths add
-// up.
+// Bars is a chart of stacked bars, one for each setting on the axis, with the first part at
+// the bottom. Its scale starts at zero, so that lengths add up.
 type Bars struct {
 	Title  string
 	XAxis  string // what X is
 	YAxis  string // the unit
 	Better string // as in Lines
-	Class  string // of the colour; the parts differ in how solid it is
+	Class  string // of the color; the parts differ in opacity
 	X      []string
 	Parts  []Part
 	Cover  []Value // as in Lines
@@ -33,7 +31,7 @@ const (
 	barsLeft   = 46
 	barsRight  = Width - 10
 	barWidth   = 34   // at most
-	keySide    = 10.0 // of the square before a name in the key
+	keySide    = 10.0 // of the square before a name in the legend
 )
 
 // SVG returns the drawing.
@@ -63,8 +61,8 @@ func (b Bars) SVG() string {
 	return c.close()
 }
 
-// Heights returns how high the parts of each bar reach, with their intervals: what
-// a chart with the same scale has to cover.
+// Heights returns the upper ends of the parts of each bar, with their intervals: the Cover
+// of charts with the same scale.
 func (b Bars) Heights() []Value {
 	var heights []Value
 	for i := range b.X {
@@ -78,8 +76,8 @@ func (b Bars) Heights() []Value {
 	return heights
 }
 
-// bar stacks the parts of one place. The interval of each stands at its upper end,
-// beside those of the others.
+// bar stacks the parts of one place. Each part's interval is at its upper end, next to the
+// other intervals.
 func (b Bars) bar(c *canvas, i int, middle, width float64, yAt func(float64) float64) {
 	base := 0.0
 	for j, part := range b.Parts {
@@ -98,7 +96,7 @@ func (b Bars) bar(c *canvas, i int, middle, width float64, yAt func(float64) flo
 	}
 }
 
-// key names the parts at the upper right, the first one on the left.
+// key draws the legend at the upper right, with the first part on the left.
 func (b Bars) key(c *canvas, y float64) {
 	x := float64(barsRight)
 	for j, part := range slices.Backward(b.Parts) {

@@ -33,8 +33,8 @@ func TestBarsIsWellFormed(t *testing.T) {
 	}
 }
 
-// Parts stand on top of each other, on a scale from zero however far apart they
-// are: a part of twice the size is twice as long.
+// Parts are stacked on a scale from zero, however different they are: a part of twice the
+// size is twice as long.
 func TestBarsStack(t *testing.T) {
 	svg := bars(map[int]Value{0: exact(100), 1: exact(10), 2: exact(10)}, map[int]Value{0: exact(200), 1: exact(20), 2: exact(20)}).SVG()
 	const rect = `<rect x="[0-9.]+" y="([0-9.]+)" width="3[0-9.]+" height="([0-9.]+)" class="part`
@@ -43,7 +43,7 @@ func TestBarsStack(t *testing.T) {
 	if len(y) != 6 {
 		t.Fatalf("%d pieces, want 6:\n%s", len(y), svg)
 	}
-	near := func(a, b float64) bool { return a-b < 0.6 && b-a < 0.6 } // of a pixel
+	near := func(a, b float64) bool { return a-b < 0.6 && b-a < 0.6 } // pixels
 	if !near(y[0]+height[0], barsBottom) || !near(y[1]+height[1], y[0]) {
 		t.Errorf("pieces at %v, of heights %v, do not stand on each other", y, height)
 	}
@@ -55,7 +55,7 @@ func TestBarsStack(t *testing.T) {
 	}
 }
 
-// The interval of a part lies about its upper end.
+// The interval of a part is around its upper end.
 func TestBarsIntervals(t *testing.T) {
 	svg := bars(map[int]Value{0: exact(100)}, map[int]Value{0: {Mid: 100, Lo: 50, Hi: 200}}).SVG()
 	low := places(t, svg, `y1="([0-9.]+)" x2="[0-9.]+" y2="[0-9.]+" class="whisker range over"`)
@@ -69,7 +69,7 @@ func TestBarsIntervals(t *testing.T) {
 	}
 }
 
-// A chart that covers the heights of another has its scale.
+// A chart that covers the heights of another one has the same scale.
 func TestBarsCover(t *testing.T) {
 	tall := bars(map[int]Value{0: exact(500)}, map[int]Value{0: exact(700)})
 	low := bars(map[int]Value{0: exact(5)}, map[int]Value{0: exact(7)})

@@ -22,7 +22,7 @@ type ChannelState struct {
 	Receivers []string `json:"receivers"`
 }
 
-// Geometry of the drawing. It is narrower than a chart: three fit side by side.
+// Geometry of the drawing, which is narrower than a chart: three fit side by side.
 const (
 	stateWidth  = 300
 	stateHeight = 232
@@ -30,16 +30,16 @@ const (
 	ringY       = 112
 	ringOuter   = 62.0
 	ringInner   = 39.0
-	// slotsDrawn is how many slots are drawn one by one; of more the ring shows
-	// which part is filled. slotsNumbered is how many have room for their number.
+	// slotsDrawn is the largest number of slots that are drawn one by one; for more, the
+	// ring shows the filled part. slotsNumbered is the largest number of numbered slots.
 	slotsDrawn    = 48
 	slotsNumbered = 16
-	// inLine is how many goroutines of a line are drawn; the rest are counted.
+	// inLine is the number of goroutines drawn from a wait queue; the rest are counted.
 	inLine     = 4
 	lineHeight = 24
 )
 
-// SVG returns the drawing. What a screen reader says is the state in words.
+// SVG returns the drawing. Its accessible label describes the state.
 func (s ChannelState) SVG() string {
 	c := openSized(stateWidth, stateHeight, s.words())
 	c.text(0, 14, "start", "title", s.Title)
@@ -47,14 +47,14 @@ func (s ChannelState) SVG() string {
 		s.ring(c)
 	} else {
 		c.text(ringX, ringY-4, "middle", "label", "no slots:")
-		c.text(ringX, ringY+12, "middle", "label", "hand over")
+		c.text(ringX, ringY+12, "middle", "label", "hand off")
 	}
 	waiting{x: 34, heading: "senders", ring: ringX - ringOuter - 6}.draw(c, s.Senders)
 	waiting{x: stateWidth - 34, heading: "receivers", ring: ringX + ringOuter + 6}.draw(c, s.Receivers)
 	return c.close()
 }
 
-// words says what is drawn.
+// words describes the state.
 func (s ChannelState) words() string {
 	ring := "no slots"
 	if s.Capacity > 0 {
@@ -63,13 +63,13 @@ func (s ChannelState) words() string {
 	return fmt.Sprintf("%s: %s; waiting to send: %s; waiting to receive: %s", s.Title, ring, inWords(s.Senders), inWords(s.Receivers))
 }
 
-// inWords counts a line, and names its head.
-func inWords(who []string) string {
-	count := strconv.Itoa(len(who))
-	if len(who) == 0 || who[0] == "" {
+// inWords counts a wait queue, and names its head.
+func inWords(queue []string) string {
+	count := strconv.Itoa(len(queue))
+	if len(queue) == 0 || queue[0] == "" {
 		return count
 	}
-	return count + ", first " + who[0]
+	return count + ", first " + queue[0]
 }
 
 func (s ChannelState) ring(c *canvas) {
@@ -98,7 +98,7 @@ func (s ChannelState) ring(c *canvas) {
 	c.text(ringX, ringY-1, "middle", "label", strconv.Itoa(s.Queued))
 	c.text(ringX, ringY+13, "middle", "axis", fmt.Sprintf("of %d", s.Capacity))
 	// One arrow points at its slot from outside, the other from inside: at the
-	// same slot neither hides the other.
+	// same slot, neither hides the other.
 	send, receive := s.middle(s.SendIndex), s.middle(s.ReceiveIndex)
 	c.arrow(send, ringOuter+14, ringOuter+2, "send")
 	c.arrow(receive, ringInner-14, ringInner-2, "receive")
@@ -113,23 +113,23 @@ func (s ChannelState) ring(c *canvas) {
 	}
 }
 
-// turn returns where slot i begins, in turns clockwise from the top.
+// turn returns the beginning of slot i, in turns clockwise from the top.
 func (s ChannelState) turn(i int) float64 { return float64(i) / float64(s.Capacity) }
 
-// middle returns where the middle of the slot of an index is.
+// middle returns the middle of an index's slot.
 func (s ChannelState) middle(index int) float64 { return s.turn(wrap(index, s.Capacity)) + s.turn(1)/2 }
 
 // wrap returns i modulo n, never negative.
 func wrap(i, n int) int { return ((i % n) + n) % n }
 
-// onRing returns the place at that many turns and that far from the centre.
+// onRing returns the position at an angle, in turns, and a distance from the center.
 func onRing(turns, radius float64) (x, y float64) {
 	sin, cos := math.Sincos(2 * math.Pi * turns)
 	return ringX + radius*sin, ringY - radius*cos
 }
 
-// sector draws a piece of the ring. One of a whole turn is drawn as two halves: an
-// arc that ends where it begins is none.
+// sector draws a sector of the ring. A whole turn is drawn as two halves: an arc with equal
+// ends is not drawn at all.
 func sector(c *canvas, from, to float64, class string) {
 	if to-from <= 0 {
 		return
@@ -146,11 +146,11 @@ func sector(c *canvas, from, to float64, class string) {
 	x2, y2 := onRing(to, ringOuter)
 	x3, y3 := onRing(to, ringInner)
 	x4, y4 := onRing(from, ringInner)
-	c.add(`<path d="M%.1f %.1fA%.0f %.0f 0 %d 1 %.1f %.1fL%.1f %.1fA%.0f %.0f 0 %d 0 %.1f %.1fz" class="%s"/>`,
+	c.add(`<path d="M%.1f %.1fA%.0f %.0f 0 %d 1,%.1f %.1fL%.1f %.1fA%.0f %.0f 0 %d 0,%.1f %.1fz" class="%s"/>`,
 		x1, y1, ringOuter, ringOuter, large, x2, y2, x3, y3, ringInner, ringInner, large, x4, y4, class)
 }
 
-// arrow draws a head that points from one distance to the centre to another.
+// arrow draws an arrowhead along a radius.
 func (c *canvas) arrow(turns, from, to float64, class string) {
 	tipX, tipY := onRing(turns, to)
 	x, y := onRing(turns, from)
@@ -160,28 +160,28 @@ func (c *canvas) arrow(turns, from, to float64, class string) {
 		tipX, tipY, x+half*cos, y+half*sin, x-half*cos, y-half*sin, class)
 }
 
-// waiting is where a line of goroutines stands: one below the other, beside the ring.
+// waiting has the position of a wait queue: a column beside the ring.
 type waiting struct {
 	x, ring float64
 	heading string
 }
 
-func (w waiting) draw(c *canvas, who []string) {
+func (w waiting) draw(c *canvas, queue []string) {
 	const top = 82.0
 	c.text(w.x, 46, "middle", "axis", "waiting")
 	c.text(w.x, 59, "middle", "axis", w.heading)
-	if len(who) == 0 {
+	if len(queue) == 0 {
 		c.text(w.x, top+4, "middle", "axis", "none")
 		return
 	}
-	// The first in line goes next.
+	// The head of the queue is next.
 	c.line(w.x+math.Copysign(14, w.ring-w.x), top, w.ring, ringY-12, "next")
-	for i, name := range who[:min(len(who), inLine)] {
+	for i, name := range queue[:min(len(queue), inLine)] {
 		y := top + float64(i*lineHeight)
 		c.add(`<circle cx="%.1f" cy="%.1f" r="11" class="waiter"/>`, w.x, y)
 		c.text(w.x, y+4, "middle", "number", name)
 	}
-	if more := len(who) - inLine; more > 0 {
+	if more := len(queue) - inLine; more > 0 {
 		c.text(w.x, top+inLine*lineHeight, "middle", "axis", fmt.Sprintf("+ %d", more))
 	}
 }

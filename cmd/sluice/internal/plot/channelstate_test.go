@@ -29,7 +29,7 @@ func TestChannelStateIsWellFormed(t *testing.T) {
 	}
 }
 
-// Filled are the slots from the receive index on, around the end of the ring.
+// The slots from the receive index on are filled, across the end of the ring.
 func TestChannelStateFillsFromTheReceiveIndex(t *testing.T) {
 	svg := ChannelState{Capacity: 8, Queued: 3, SendIndex: 1, ReceiveIndex: 6}.SVG()
 	var filled []int
@@ -48,8 +48,7 @@ func TestChannelStateFillsFromTheReceiveIndex(t *testing.T) {
 	}
 }
 
-// Of many slots the ring shows one filled part and one empty, each as large as its
-// share.
+// With many slots, the ring shows a filled and an empty part in proportion.
 func TestChannelStateOfManySlots(t *testing.T) {
 	for _, state := range []struct{ queued, filled, empty int }{
 		{0, 0, 2}, // a whole turn is drawn as two halves
@@ -64,8 +63,8 @@ func TestChannelStateOfManySlots(t *testing.T) {
 	}
 }
 
-// An arrow points at the middle of its slot: at three of four it points from the
-// right, lower down than the centre.
+// An arrow points at the middle of its slot: the arrow of slot 3 of 4 points from the right,
+// below the center.
 func TestChannelStateArrows(t *testing.T) {
 	svg := ChannelState{Capacity: 4, Queued: 2, SendIndex: 3, ReceiveIndex: 1}.SVG()
 	tip := func(class, axis string) float64 {
@@ -87,7 +86,7 @@ func TestChannelStateArrows(t *testing.T) {
 	}
 }
 
-// The state is there in words too, for whoever cannot see the drawing.
+// The accessible label describes the state.
 func TestChannelStateInWords(t *testing.T) {
 	svg := ChannelState{Title: "Full", Capacity: 8, Queued: 8, SendIndex: 5, ReceiveIndex: 5, Senders: []string{"p1", "p3"}}.SVG()
 	const want = `aria-label="Full: 8 of 8 slots filled, send index 5, receive index 5; waiting to send: 2, first p1; waiting to receive: 0"`
@@ -99,7 +98,7 @@ func TestChannelStateInWords(t *testing.T) {
 	}
 }
 
-// A line shows its first goroutines and counts the rest.
+// A wait queue shows its first goroutines and counts the rest.
 func TestChannelStateLines(t *testing.T) {
 	var who []string
 	for i := range 10 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A box is where a text lies, if its letters are as wide as widthOf says.
+// A box is the area of a text, by widthOf.
 type box struct {
 	text                     string
 	left, right, top, bottom float64
@@ -19,7 +19,7 @@ func (b box) String() string {
 	return fmt.Sprintf("%q at %.0f..%.0f, %.0f..%.0f", b.text, b.left, b.right, b.top, b.bottom)
 }
 
-// boxes returns the place of each text of a drawing, and the drawing's size.
+// boxes returns the boxes of all texts of a drawing, and its size.
 func boxes(t *testing.T, svg string) (texts []box, width, height float64) {
 	t.Helper()
 	var drawing struct {
@@ -72,8 +72,7 @@ func boxOf(t *testing.T, decoder *xml.Decoder, start xml.StartElement) box {
 	return b
 }
 
-// misplaced returns what is wrong with the texts of a drawing: one that leaves it,
-// or two that lie over each other.
+// misplaced reports texts that leave a drawing or overlap.
 func misplaced(texts []box, width, height float64) (wrong []string) {
 	for i, a := range texts {
 		if a.left < -0.5 || a.right > width+0.5 || a.top < 0 || a.bottom > height {
@@ -93,7 +92,7 @@ func TestNoTextIsCutOffOrCovered(t *testing.T) {
 	for i := range 12 {
 		wide = append(wide, strconv.Itoa(100*i)+" µs")
 	}
-	const long = "The synchronisation-blocking profile of ten workers that receive from one channel"
+	const long = "The synchronization-blocking profile of ten workers that receive from one channel"
 	rows := Rows{Title: long, Axis: "ns per operation", Better: "less is better", Rows: []Row{
 		{Label: "unbuffered, flushing, GOMAXPROCS=4, and a name that is longer than a line", Value: "1599 → 98.7 → 26.6"},
 		{Label: "short", Value: "1"},
@@ -147,7 +146,7 @@ func series(n int, name string) []Series {
 	return all
 }
 
-// Names stand in the order of their lines' ends.
+// Names are in the order of the ends of their lines.
 func TestLabelsKeepTheOrder(t *testing.T) {
 	f := Lines{X: []string{"1", "2"}, Shaded: 2, Series: series(9, "s")}.layout()
 	if len(f.labels) != 9 {

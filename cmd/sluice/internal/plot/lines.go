@@ -10,32 +10,30 @@ import (
 
 // A Series is one line of a chart, with a value at some or all places of X.
 type Series struct {
-	Name   string // written beside the end of the line
-	Class  string // of its colour
+	Name   string // written at the end of the line
+	Class  string // of its color
 	Shape  Shape
 	Dashed bool
-	// Ghost is a series that is there for comparison only: a faint line, without
-	// marks or a name. Another chart of the same scale shows it.
+	// Ghost is true for a series that is shown only for comparison: a faint line
+	// without marks or a name. Another chart with the same scale shows it in full.
 	Ghost bool
 	At    map[int]Value
 }
 
-// Lines is a chart of several series over an axis of settings. The settings are
-// evenly spaced: they are chosen ones, such as 1, 2 and 8 processors, not a
-// continuum.
+// Lines is a chart of several series over an axis of settings, evenly spaced: they are
+// selected values, such as 1, 2 and 8 processors, not a continuum.
 type Lines struct {
 	Title  string
 	XAxis  string // what X is
 	YAxis  string // the unit
-	Better string // which direction is good, such as "less is better"
+	Better string // the better direction, such as "less is better"
 	X      []string
-	// Shaded is the index in X from which the background is shaded, and
-	// Shade says why. len(X) shades nothing.
+	// Shaded is the index in X from which the background is shaded; len(X) shades
+	// nothing. Shade is the reason.
 	Shaded int
 	Shade  string
 	Series []Series
-	// Cover are values that the scale must have room for besides those drawn:
-	// charts that are to be compared share them.
+	// Cover are additional values within the scale: charts to compare have the same.
 	Cover []Value
 }
 
@@ -43,13 +41,13 @@ const (
 	plotHeight = 204.0 // at least
 	inset      = 18.0  // from the frame to the first and the last place
 	labelRoom  = 150.0 // for the names, at most
-	keyWidth   = 22.0  // of the sample of a line before its name
-	leaderRoom = 12.0  // between the frame and that sample
+	keyWidth   = 22.0  // of the sample line before a name
+	leaderRoom = 12.0  // between the frame and the sample
 	labelGap   = 4.0   // between two names, besides lineGap
-	dodgeStep  = 2.4   // whiskers at the same place would hide each other
+	dodgeStep  = 2.4   // keeps whiskers of one place apart
 )
 
-// frame is where the parts of a Lines are.
+// frame has the positions of the parts of a Lines.
 type frame struct {
 	Lines
 	scale                    scale
@@ -59,12 +57,12 @@ type frame struct {
 	tickRows                 int
 }
 
-// A label is the name of a series, beside the end of its line.
+// A label is the name of a series at the end of its line.
 type label struct {
 	series int
 	lines  []string
-	x, at  float64 // of the mark that it belongs to
-	y      float64 // of its own middle
+	x, at  float64 // of its mark
+	y      float64 // of its middle
 }
 
 func (l label) height() float64 { return float64(lineGap*len(l.lines)) + labelGap }
@@ -85,8 +83,8 @@ func (l Lines) SVG() string {
 	return c.close()
 }
 
-// layout finds the place of everything: from the widths of the texts to the frame,
-// from the frame to the labels.
+// layout computes all positions: the frame from the widths of the texts, and the labels
+// from the frame.
 func (l Lines) layout() *frame {
 	f := &frame{Lines: l, scale: newScale(l.values())}
 	f.title = inLines(l.Title, titleSize, Width)
@@ -150,7 +148,7 @@ func (f *frame) xAt(i int) float64 {
 	return f.left + inset + float64(i)*f.step()
 }
 
-// markAt returns where a series has its mark at a place: beside those of others.
+// markAt returns the position of a series' mark at a place, next to other series' marks.
 func (f *frame) markAt(series, i int) float64 {
 	n := float64(len(f.labels))
 	room := min(dodgeStep, 0.55*f.step()/max(1, n))
@@ -163,8 +161,8 @@ func (f *frame) markAt(series, i int) float64 {
 	return f.xAt(i) + room*(float64(rank)-(n-1)/2)
 }
 
-// rowsOfTicks returns how many rows the texts below the axis need so that no two
-// touch: neighbours take turns.
+// rowsOfTicks returns the number of rows of text below the axis such that no two texts
+// touch: neighbors are in different rows.
 func (f *frame) rowsOfTicks() int {
 	for rows := 1; rows < len(f.X); rows++ {
 		clear := true
@@ -179,8 +177,8 @@ func (f *frame) rowsOfTicks() int {
 	return max(1, len(f.X))
 }
 
-// placeLabels puts each name beside the end of its line, moved up or down as far
-// as it must so that no two overlap.
+// placeLabels puts each name at the end of its line, moved up or down so that no two
+// overlap.
 func (f *frame) placeLabels() {
 	for i := range f.labels {
 		l := &f.labels[i]
@@ -196,7 +194,7 @@ func (f *frame) placeLabels() {
 		l.y = max(l.y, ceiling+l.height()/2)
 		ceiling = l.y + l.height()/2
 	}
-	// What was pushed over the lower edge moves up again, and its neighbours.
+	// Labels below the lower edge move up again, with their neighbors.
 	floor := f.bottom
 	for i := len(f.labels) - 1; i >= 0; i-- {
 		l := &f.labels[i]
@@ -225,13 +223,12 @@ func (f *frame) draw(c *canvas) {
 	for i, x := range f.X {
 		c.text(f.xAt(i), f.bottom+16+float64(lineGap*(i%f.tickRows)), "middle", "tick", x)
 	}
-	// Below the middle of the frame, but not over the edge.
+	// Below the middle of the frame, but within the chart.
 	middle := max((f.left+f.right)/2, widest(f.xAxis, tickSize)/2)
 	c.lines(middle, f.bottom+float64(lineGap*f.tickRows)+20, "middle", "axis", f.xAxis)
 }
 
-// series draws a line, its marks and its name. They are one group: the page can
-// show what belongs together.
+// series draws a line, its marks and its name as one group, which the page can highlight.
 func (f *frame) series(c *canvas, i int) {
 	s := f.Series[i]
 	if s.Ghost {
@@ -287,8 +284,8 @@ func (f *frame) value(c *canvas, s Series, x float64, v Value) {
 	c.closeTip()
 }
 
-// name writes the name of a series behind a sample of its line, with a thin line
-// back to its last mark.
+// name writes the name of a series after a sample of its line, with a thin leader to its
+// last mark.
 func (f *frame) name(c *canvas, s Series, l label) {
 	sample := f.right + leaderRoom
 	c.add(`<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1f" class="leader"/>`,

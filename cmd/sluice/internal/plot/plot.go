@@ -1,14 +1,13 @@
-// Package plot draws what the reports show, as SVG to be put inline into a page:
-// [Lines] over an axis, [Rows] of single figures, [Bars] of parts on top of each
-// other, and the [ChannelState] of a channel.
+// Package plot draws the charts of the reports, as SVG for inline use in a page: [Lines]
+// over an axis, [Rows] of single figures, stacked [Bars], and the [ChannelState] of a
+// channel.
 //
-// What may enter: geometry, scales and marks. Colours are the page's: a mark
-// carries the name of a class, and the text takes the colour of its
-// surroundings, so that one drawing serves a light page and a dark one. No text
-// may be cut off or lie over another one, however long the names and however
-// many: a chart breaks a text into lines and grows in height. Charts are narrow
-// by design: a page lays several side by side, and a phone shows one at nearly
-// its full size.
+// What may enter: geometry, scales and marks. The page defines the colors: a mark has the
+// name of a class, and text has the color of its surroundings, so that one drawing serves
+// a light page and a dark one. No text may be cut off or overlap another one, however
+// many and long the names are: a chart breaks text into lines and grows in height. Charts
+// are narrow by design: a page shows several side by side, and a phone shows one at nearly
+// full size.
 package plot
 
 import (
@@ -17,28 +16,28 @@ import (
 	"strings"
 )
 
-// Width of every chart in SVG units, which are pixels as long as the page does
-// not scale it: near the width of a phone, so that text stays readable there.
+// Width is the width of every chart in SVG units, which are pixels unless the page scales
+// the chart. It is near the width of a phone, so that text is readable there.
 const Width = 400
 
 // A Value is a figure with its interval.
 type Value struct {
 	Mid, Lo, Hi float64
-	// Firm tells a confidence interval from a mere range, drawn dashed.
+	// Firm is true for a confidence interval, false for a range, which is dashed.
 	Firm bool
-	// Each is every repetition, drawn as faint points: none is dropped. What lies
-	// far off the scale is drawn as an arrow at its edge.
+	// Each has every repetition, drawn as faint points; none is dropped. A repetition
+	// far off the scale is an arrow at its edge.
 	Each []float64
-	// Tip is what a pointer resting on the mark shows.
+	// Tip is the mark's tooltip.
 	Tip string
 }
 
-// A Shape tells marks of different origin apart, also without colour.
+// A Shape distinguishes marks of different families, even without color.
 type Shape uint8
 
 const (
 	Dot      Shape = iota
-	Square         // filled, as is Dot
+	Square         // filled, like Dot
 	Triangle       // filled
 	Diamond        // hollow
 )
@@ -55,14 +54,13 @@ func (c *canvas) add(format string, args ...any) {
 	fmt.Fprintf(c, format+"\n", args...)
 }
 
-// text writes s at a place; anchor is start, middle or end.
+// text writes s at a position; anchor is start, middle or end.
 func (c *canvas) text(x, y float64, anchor, class, s string) {
 	c.add(`<text x="%.1f" y="%.1f" text-anchor="%s" class="%s">%s</text>`,
 		x, y, anchor, class, html.EscapeString(s))
 }
 
-// lines writes some lines of text, the first at y, and returns where the next
-// would be.
+// lines writes lines of text, the first at y, and returns the position of the next.
 func (c *canvas) lines(x, y float64, anchor, class string, lines []string) float64 {
 	for _, line := range lines {
 		c.text(x, y, anchor, class, line)
@@ -75,7 +73,7 @@ func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
 	c.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="%s"/>`, x1, y1, x2, y2, class)
 }
 
-// mark draws a shape around a place.
+// mark draws a shape around a position.
 func (c *canvas) mark(shape Shape, x, y float64) {
 	const r = markRadius
 	switch shape {
@@ -95,7 +93,7 @@ func (c *canvas) close() string {
 	return c.String()
 }
 
-// open begins a drawing whose title is also what a screen reader says.
+// open begins a drawing. The title is also its accessible label.
 func open(height float64, title string) *canvas { return openSized(Width, height, title) }
 
 func openSized(width, height float64, label string) *canvas {
@@ -105,7 +103,7 @@ func openSized(width, height float64, label string) *canvas {
 	return c
 }
 
-// tip wraps what follows, up to closeTip, so that it shows s on hover.
+// tip gives the following elements, up to closeTip, the tooltip s.
 func (c *canvas) tip(class, s string) {
 	c.add(`<g class="%s"><title>%s</title>`, class, html.EscapeString(s))
 }
@@ -120,8 +118,8 @@ func whisker(v Value) string {
 	return "whisker range"
 }
 
-// caption is what stands at an axis: the unit, that its scale is logarithmic, and
-// which direction is good.
+// caption is the text at an axis: the unit, whether the scale is logarithmic, and which
+// direction is better.
 func caption(unit string, s scale, better string) string {
 	if s.log {
 		unit += ", log scale"
@@ -132,8 +130,8 @@ func caption(unit string, s scale, better string) string {
 	return unit
 }
 
-// spoken is what a screen reader says of a chart. The figures are in the table
-// that the page puts below it.
+// spoken is the accessible label of a chart. The figures are in the table below the
+// chart.
 func spoken(title, unit, by string) string {
 	said := title
 	if unit != "" {

@@ -68,11 +68,11 @@ func TestLinesIsWellFormed(t *testing.T) {
 	}
 }
 
-// What is larger must be drawn higher, and an interval must enclose its mark.
+// A larger value is drawn higher, and an interval encloses its mark.
 func TestLinesGeometry(t *testing.T) {
 	svg := lines(Series{Name: "a", At: map[int]Value{0: {Mid: 20, Lo: 10, Hi: 30}, 1: exact(25)}}).SVG()
 	cy := places(t, svg, `cy="([0-9.]+)"`)
-	if len(cy) != 3 || cy[0] <= cy[1] { // two marks, and the one beside the name
+	if len(cy) != 3 || cy[0] <= cy[1] { // two marks, and the sample beside the name
 		t.Errorf("marks of 20 and 25 at heights %v", cy)
 	}
 	y1 := places(t, svg, `y1="([0-9.]+)" x2="[0-9.]+" y2="[0-9.]+" class="whisker range"`)
@@ -125,8 +125,7 @@ func TestRows(t *testing.T) {
 	wellFormed(t, Rows{Title: "empty"}.SVG())
 }
 
-// Repetitions are drawn, each of them: on the scale as points, far off it as
-// arrows that point where they are.
+// Every repetition is drawn: as a point on the scale, or as an arrow towards it.
 func TestEachRepetitionIsShown(t *testing.T) {
 	value := Value{Mid: 100, Lo: 95, Hi: 105, Each: []float64{93, 95, 100, 105, 140, 900, 1000}}
 	for name, svg := range map[string]string{
@@ -147,8 +146,7 @@ func TestEachRepetitionIsShown(t *testing.T) {
 	}
 }
 
-// A reader without colours must find each series: by its dashes and its marks, in
-// the chart and beside the name.
+// Without colors, dashes and marks identify each series, in the chart and beside the name.
 func TestLinesWithoutColour(t *testing.T) {
 	at := map[int]Value{0: exact(1), 1: exact(2)}
 	svg := lines(Series{Name: "a", Shape: Square, At: at}, Series{Name: "b", Shape: Triangle, Dashed: true, At: at}).SVG()

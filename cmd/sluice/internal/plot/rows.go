@@ -12,18 +12,17 @@ type Mark struct {
 	Class string
 	Shape Shape
 	Value Value
-	Lift  float64 // upwards from the row's line, so that marks do not hide each other
+	Lift  float64 // above the row's line, so that marks do not hide each other
 }
 
-// A Row is a label, what it comes to in words, and its marks.
+// A Row is a label, its value as text, and its marks.
 type Row struct {
 	Label string
 	Value string
 	Marks []Mark
 }
 
-// Rows is a chart of figures that have no order of their own, one below the
-// other on a common scale.
+// Rows is a chart of unordered figures, one below the other, on a common scale.
 type Rows struct {
 	Title  string
 	Axis   string // the unit
@@ -35,7 +34,7 @@ type Rows struct {
 const (
 	rowsLeft  = 4
 	rowsRight = Width - 14
-	rowPad    = 24 // below a row's label: its line, and air
+	rowPad    = 24 // below a row's label: its line, and space
 	valueGap  = 14 // between a label and its value
 )
 
@@ -46,7 +45,7 @@ func (r Rows) SVG() string {
 	for _, tick := range x.ticks() {
 		ticks = append(ticks, format.Short(tick))
 	}
-	pad := max(4, widest(ticks, tickSize)/2-rowsLeft) // a figure below either end is not cut off
+	pad := max(4, widest(ticks, tickSize)/2-rowsLeft) // the ticks at the ends are not cut off
 	xAt := func(v float64) float64 { return rowsLeft + pad + x.at(v)*(rowsRight-rowsLeft-2*pad) }
 	title := inLines(r.Title, titleSize, Width)
 	unit := inLines(caption(r.Axis, x, r.Better), tickSize, Width)
@@ -79,13 +78,12 @@ func (r Rows) values() []Value {
 	return all
 }
 
-// label returns the lines of a row's label, which leave its value alone.
+// label returns the lines of a row's label, which do not reach the value.
 func (r Row) label() []string {
 	return inLines(r.Label, labelSize, rowsRight-rowsLeft-valueGap-widest(r.value(), labelSize))
 }
 
-// value returns the lines of a row's value: one, unless it is longer than half of
-// the chart.
+// value returns the lines of a row's value: one, unless it is wider than half the chart.
 func (r Row) value() []string { return inLines(r.Value, labelSize, Width/2) }
 
 func (r Row) height() float64 {
@@ -120,8 +118,8 @@ func (r Row) draw(c *canvas, top float64, x scale, xAt func(float64) float64) {
 	}
 }
 
-// beyond draws an arrow whose point is at an edge of the scale, for a repetition that
-// lies far beyond it. Its direction is along x or against y, reversed below the scale.
+// beyond draws an arrow at an edge of the scale, for a repetition far beyond it. It points
+// along x or against y, and in the reverse direction below the scale.
 func (c *canvas) beyond(x, y float64, above bool, dx, dy float64) {
 	if !above {
 		dx, dy = -dx, -dy

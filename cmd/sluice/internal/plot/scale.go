@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// logFrom is the ratio of largest to smallest figure from which a scale is
-// logarithmic: below it, a scale that starts at zero shows all there is to see.
+// logFrom is the ratio of the largest to the smallest figure from which a scale is
+// logarithmic. Below it, a scale that starts at zero shows all figures well.
 const logFrom = 4
 
 // A scale maps figures to [0, 1].
@@ -14,14 +14,12 @@ type scale struct {
 	log    bool
 }
 
-// outlierRoom is how far a scale stretches for single repetitions: to this many
-// times the largest interval. One repetition in which the machine was busy
-// elsewhere must not press all the others into a corner.
+// outlierRoom limits a scale to a multiple of the largest interval: a single repetition
+// on a busy machine must not squeeze all others into a corner.
 const outlierRoom = 1.5
 
-// newScale returns a scale that has room for all intervals, and for those
-// repetitions that are not far from them. A linear one starts at zero, so that
-// lengths compare as the figures do.
+// newScale returns a scale for all intervals and for the repetitions near them. A linear
+// scale starts at zero, so that lengths are proportional to the figures.
 func newScale(values []Value) scale {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	positive := true
@@ -49,8 +47,7 @@ func newScale(values []Value) scale {
 // upTo returns the linear scale from zero.
 func upTo(hi float64) scale { return scale{lo: 0, hi: hi * 1.05} }
 
-// fromZero returns a linear scale that has room for all values, however far apart:
-// one for lengths that add up.
+// fromZero returns a linear scale for all values, for lengths that add up.
 func fromZero(values []Value) scale {
 	hi := 0.0
 	for _, v := range values {
@@ -83,7 +80,7 @@ func logCeil(v float64) float64 {
 	return 10 * power
 }
 
-// at returns where v lies, within the scale's ends.
+// at returns the position of v, clamped to the scale.
 func (s scale) at(v float64) float64 {
 	var p float64
 	if s.log {
@@ -97,10 +94,10 @@ func (s scale) at(v float64) float64 {
 // holds reports whether v lies on the scale.
 func (s scale) holds(v float64) bool { return v >= s.lo && v <= s.hi }
 
-// maxTicks is how many figures fit along an axis.
+// maxTicks is the number of figures that fit along an axis.
 const maxTicks = 8
 
-// ticks returns the figures to be written along the axis, at most maxTicks.
+// ticks returns the figures along the axis, at most maxTicks.
 func (s scale) ticks() []float64 {
 	if s.log {
 		for _, steps := range [][]float64{{1, 2, 5}, {1, 3}} {

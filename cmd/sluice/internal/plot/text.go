@@ -2,9 +2,9 @@ package plot
 
 import "strings"
 
-// Sizes of the letters, in SVG units. The page's style says the same.
+// Font sizes in SVG units, as in the page's style.
 const (
-	titleSize = 15.5 // set in 13.5, but bold, which is as wide
+	titleSize = 15.5 // 13.5 in bold is as wide
 	labelSize = 12.0
 	tickSize  = 11.5
 )
@@ -12,10 +12,9 @@ const (
 // lineGap is the distance between the baselines of two lines of one text.
 const lineGap = 14
 
-// widthOf is how wide s is when it is set in letters of a size. No font is known
-// here: these are the widths of DejaVu Sans and Verdana, the widest of the fonts
-// that a system sets its dialogs in. A text must not be cut off, so this errs on
-// the large side.
+// widthOf returns the width of s at a font size. The font is unknown: the widths are those
+// in DejaVu Sans and Verdana, the widest of the usual system fonts, so that no text is cut
+// off.
 func widthOf(s string, size float64) float64 {
 	width := 0.0
 	for _, r := range s {
@@ -24,7 +23,7 @@ func widthOf(s string, size float64) float64 {
 	return width
 }
 
-// letterWidth is the width of a letter as a share of its size.
+// letterWidth is the width of a letter as a fraction of the font size.
 func letterWidth(r rune) float64 {
 	switch {
 	case strings.ContainsRune("ijlI.,:;'|! ", r):
@@ -39,8 +38,8 @@ func letterWidth(r rune) float64 {
 	return 0.64
 }
 
-// inLines breaks s at its spaces into lines no wider than room. A word that is wider
-// is broken where it must be.
+// inLines breaks s at its spaces into lines no wider than room. It also breaks words that
+// are wider.
 func inLines(s string, size, room float64) []string {
 	var lines []string
 	line := ""
@@ -67,7 +66,7 @@ func inLines(s string, size, room float64) []string {
 	return lines
 }
 
-// fitting returns as much of a word's beginning as fits: one letter at the least.
+// fitting returns the longest prefix of a word that fits, and at least one letter.
 func fitting(word string, size, room float64) string {
 	width := 0.0
 	for i, r := range word {

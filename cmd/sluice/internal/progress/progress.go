@@ -1,8 +1,8 @@
-// Package progress shows how a run of the lab gets on: a bar on a terminal,
-// plain lines anywhere else.
+// Package progress shows the progress of a run of the lab: a bar on a terminal, plain lines
+// elsewhere.
 //
-// What may enter: ways to show a measure.Observer's events. None of them may
-// work while a pass is timed, so none has a goroutine or a timer.
+// What may enter: ways to show the events of a measure.Observer. None of them may work while
+// a pass is timed, so none has a goroutine or a timer.
 package progress
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// A Display is an Observer that must be told the end.
+// A Display is an Observer with an end.
 type Display interface {
 	measure.Observer
-	// Finish leaves the terminal clean for what is written next.
+	// Finish clears the terminal for the next output.
 	Finish()
 }
 
-// New returns a bar if w is a terminal and lines otherwise. steps is the number
-// of repetitions to come.
+// New returns a bar if w is a terminal, and lines otherwise. steps is the number of
+// repetitions.
 func New(w io.Writer, steps int) Display {
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		width, _, err := term.GetSize(int(file.Fd()))
@@ -38,15 +38,15 @@ func New(w io.Writer, steps int) Display {
 	return &lines{w: w, steps: steps, began: time.Now()}
 }
 
-// bar is a progress bar with the setting that is being measured after it.
+// bar is a progress bar, followed by the name of the current point.
 type bar struct {
 	bar   *progressbar.ProgressBar
 	room  int // characters for the name of a point
 	point *measure.Point
 }
 
-// besides is what a bar takes in a line without the name of a point: the bar
-// itself, per cent, times.
+// besides is the width of a line without the name of a point: the bar, the percentage and
+// the times.
 const besides = 46
 
 func newBar(w io.Writer, steps, width int) *bar {
@@ -75,14 +75,14 @@ func (b *bar) Start(point *measure.Point, _ measure.ContenderID) {
 	b.bar.Describe(format.Cut(point.Name, b.room))
 }
 
-func (b *bar) Done() { _ = b.bar.Add(1) } // a terminal that cannot be written to shows no bar
+func (b *bar) Done() { _ = b.bar.Add(1) } // a failed write only loses the bar
 
-// More moves the end: the time left grows with it.
+// More moves the end, and extends the remaining time.
 func (b *bar) More(steps int) { b.bar.ChangeMax(b.bar.GetMax() + steps) }
 
 func (b *bar) Finish() { _ = b.bar.Clear() }
 
-// lines writes a line for each point, when it begins.
+// lines writes a line at the start of each point.
 type lines struct {
 	w     io.Writer
 	steps int

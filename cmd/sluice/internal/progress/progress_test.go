@@ -27,7 +27,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A line of the bar that is wider than the terminal would scroll it.
+// A line wider than the terminal would scroll it.
 func TestBarFitsTheTerminal(t *testing.T) {
 	const width = 100
 	var out bytes.Buffer
@@ -53,8 +53,7 @@ func TestBarFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// When points are run longer the share that is done falls back, and never passes
-// the whole.
+// When points are run longer, the percentage falls back, and never exceeds 100.
 func TestMore(t *testing.T) {
 	var out bytes.Buffer
 	display := New(&out, 2)

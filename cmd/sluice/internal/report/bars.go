@@ -9,10 +9,10 @@ import (
 
 // bars draws the parts that a section's measures are, a chart for each contender of
 // the panel: whoever is compared in them is compared with itself.
-func (p *Panel) bars(s *Section, colours palette) []plot.Bars {
+func (p *Panel) bars(s *Section, colors palette) []plot.Bars {
 	var charts []plot.Bars
 	for _, contender := range p.Contenders {
-		chart := plot.Bars{Title: lab.NameOf(contender) + ", " + p.Name, XAxis: s.Axis, YAxis: s.Measures[0].Axis, Better: better(s.Measures[0]), Class: colours[contender]}
+		chart := plot.Bars{Title: lab.NameOf(contender) + ", " + p.Name, XAxis: s.Axis, YAxis: s.Measures[0].Axis, Better: better(s.Measures[0]), Class: colors[contender]}
 		for _, point := range p.Points {
 			chart.X = append(chart.X, point.X)
 		}
@@ -37,11 +37,11 @@ func (p *Panel) values(contender lab.ContenderID, m lab.Measure) map[int]plot.Va
 
 // stacked draws all panels of a section whose measures are parts of a whole, on one
 // scale.
-func (s *Section) stacked(colours palette) []template.HTML {
+func (s *Section) stacked(colors palette) []template.HTML {
 	var charts []plot.Bars
 	var cover []plot.Value
 	for _, panel := range s.panels() {
-		for _, chart := range panel.bars(s, colours) {
+		for _, chart := range panel.bars(s, colors) {
 			charts = append(charts, chart)
 			cover = append(cover, chart.Heights()...)
 		}

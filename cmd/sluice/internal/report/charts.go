@@ -28,7 +28,7 @@ func (s *Section) covers() map[lab.Measure][]plot.Value {
 }
 
 // charts draws a panel: lines if it has an axis with several places, else rows.
-func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colours palette) []string {
+func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colors palette) []string {
 	title := cmp.Or(m.Title, p.Name)
 	if len(p.Points) == 1 {
 		chart := p.rows(format.Capital(cmp.Or(title, s.Title)), s, m)
@@ -37,7 +37,7 @@ func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colours pa
 	}
 	var drawn []string
 	for _, group := range groups(p.Contenders) {
-		chart := p.lines(group.of(title, s.Title), s, m, colours)
+		chart := p.lines(group.of(title, s.Title), s, m, colors)
 		chart.Cover = cover
 		for i, contender := range p.Contenders {
 			chart.Series[i].Ghost = !slices.Contains(group.members, contender)
@@ -55,7 +55,7 @@ func better(m lab.Measure) string {
 	return "less is better"
 }
 
-func (p *Panel) lines(title string, s *Section, m lab.Measure, colours palette) plot.Lines {
+func (p *Panel) lines(title string, s *Section, m lab.Measure, colors palette) plot.Lines {
 	chart := plot.Lines{
 		Title: title, XAxis: s.Axis, YAxis: chartUnit(m), Better: better(m),
 		Shaded: p.oversubscribedFrom(), Shade: "oversubscribed",
@@ -66,7 +66,7 @@ func (p *Panel) lines(title string, s *Section, m lab.Measure, colours palette) 
 	for _, contender := range p.Contenders {
 		family := familyOf(contender)
 		chart.Series = append(chart.Series, plot.Series{
-			Name: lab.NameOf(contender), Class: colours[contender], Shape: family.shape, Dashed: family.dashed,
+			Name: lab.NameOf(contender), Class: colors[contender], Shape: family.shape, Dashed: family.dashed,
 			At: p.values(contender, m),
 		})
 	}

@@ -127,7 +127,7 @@ func (r *Report) command(e *Experiment) string {
 }
 
 func study(e *Experiment) pageStudy {
-	colours := newPalette(e)
+	colors := newPalette(e)
 	s := pageStudy{Experiment: e, Source: sourceLine(e.Source), Families: families, Drawings: e.drawings()}
 	for _, t := range e.Tables {
 		s.Derivations = append(s.Derivations, pageDerivation{t.Title, t.Text, derivedTable(t).page()})
@@ -135,12 +135,12 @@ func study(e *Experiment) pageStudy {
 	s.BesideRows = template.HTML(e.besideChart().SVG())
 	s.Beside = e.besideTable().page()
 	for i := range e.Sections {
-		s.Sweeps = append(s.Sweeps, sweep(&e.Sections[i], colours))
+		s.Sweeps = append(s.Sweeps, sweep(&e.Sections[i], colors))
 	}
 	return s
 }
 
-func sweep(section *Section, colours palette) pageSweep {
+func sweep(section *Section, colors palette) pageSweep {
 	shown := pageSweep{Title: section.heading(), Text: section.Text}
 	if !section.measured() {
 		shown.Text += " Not measured in this run."
@@ -148,11 +148,11 @@ func sweep(section *Section, colours palette) pageSweep {
 	}
 	covers, measures := section.covers(), section.Measures
 	if section.Stacked {
-		shown.Charts, measures = section.stacked(colours), nil
+		shown.Charts, measures = section.stacked(colors), nil
 	}
 	for _, panel := range section.panels() {
 		for _, m := range measures {
-			for _, chart := range panel.charts(section, m, covers[m], colours) {
+			for _, chart := range panel.charts(section, m, covers[m], colors) {
 				shown.Charts = append(shown.Charts, template.HTML(chart))
 			}
 		}

@@ -7,13 +7,13 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 )
 
-// A family is who made a contender. Charts tell families apart by colour, by shape
+// A family is who made a contender. Charts tell families apart by color, by shape
 // and by dashes: page.css says why these.
 type family struct {
 	Name   string // in the key
 	Class  string // in the style: of its first member
 	Sign   string // in the key, what Shape draws
-	letter string // of its colour classes
+	letter string // of its color classes
 	shape  plot.Shape
 	dashed bool
 }
@@ -36,7 +36,7 @@ func familyOf(contender lab.ContenderID) family {
 	return published
 }
 
-// A palette gives each contender of an experiment one colour class, the same in
+// A palette gives each contender of an experiment one color class, the same in
 // all its charts: the letter of its family, numbered by appearance.
 type palette map[lab.ContenderID]string
 
@@ -44,19 +44,19 @@ type palette map[lab.ContenderID]string
 const shades = 7
 
 func newPalette(e *Experiment) palette {
-	colours := make(palette)
+	colors := make(palette)
 	used := make(map[string]int)
 	for _, section := range e.Sections {
 		for _, point := range section.Points {
 			for _, entry := range point.Entries {
-				if _, ok := colours[entry.Contender]; ok {
+				if _, ok := colors[entry.Contender]; ok {
 					continue
 				}
 				letter := familyOf(entry.Contender).letter
-				colours[entry.Contender] = fmt.Sprintf("%s%d", letter, used[letter]%shades)
+				colors[entry.Contender] = fmt.Sprintf("%s%d", letter, used[letter]%shades)
 				used[letter]++
 			}
 		}
 	}
-	return colours
+	return colors
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Every class that a page uses must have its style, and every contender a colour
+// Every class that a page uses must have its style, and every contender a color
 // that exists.
 func TestStyles(t *testing.T) {
 	for _, r := range []*Report{crowded(), stacked()} {
@@ -43,13 +43,13 @@ func unstyled(page string) (missing []string) {
 	return missing
 }
 
-// A theme is the colours of page.css by name, in light or in the dark.
-type theme map[string]colour
+// A theme is the colors of page.css by name, in light or in the dark.
+type theme map[string]color
 
-// A colour is red, green and blue, linear, from 0 to 1.
-type colour [3]float64
+// A color is red, green and blue, linear, from 0 to 1.
+type color [3]float64
 
-// themes reads the colours from a style: those of light come first, and dark
+// themes reads the colors from a style: those of light come first, and dark
 // overrides them.
 func themes(t *testing.T, style string) map[string]theme {
 	t.Helper()
@@ -67,7 +67,7 @@ func themes(t *testing.T, style string) map[string]theme {
 	return all
 }
 
-func parseColour(t *testing.T, hex string) (c colour) {
+func parseColour(t *testing.T, hex string) (c color) {
 	t.Helper()
 	for i := range c {
 		v, err := strconv.ParseUint(hex[1+2*i:3+2*i], 16, 8)
@@ -84,14 +84,14 @@ func parseColour(t *testing.T, hex string) (c colour) {
 }
 
 // contrast is that of WCAG 2.2: from 1 to 21.
-func contrast(a, b colour) float64 {
-	luminance := func(c colour) float64 { return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2] }
+func contrast(a, b color) float64 {
+	luminance := func(c color) float64 { return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2] }
 	x, y := luminance(a), luminance(b)
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// eyes are how people see colours: most, and those with the two common forms of
-// colour blindness. The matrices, for linear colours, are those of Machado,
+// eyes are how people see colors: most, and those with the two common forms of
+// color blindness. The matrices, for linear colors, are those of Machado,
 // Oliveira and Fernandes, 2009, at full severity.
 var eyes = map[string][3][3]float64{
 	"most":        {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
@@ -101,7 +101,7 @@ var eyes = map[string][3][3]float64{
 
 // distance is that of CIELAB, 1976, as seen by the eyes that tell the two least
 // apart. A difference of 2.3 is just noticeable.
-func distance(a, b colour) float64 {
+func distance(a, b color) float64 {
 	least := math.Inf(1)
 	for _, eye := range eyes {
 		p, q := labColor(seen(a, eye)), labColor(seen(b, eye))
@@ -110,14 +110,14 @@ func distance(a, b colour) float64 {
 	return least
 }
 
-func seen(c colour, eye [3][3]float64) (s colour) {
+func seen(c color, eye [3][3]float64) (s color) {
 	for i, row := range eye {
 		s[i] = min(1, max(0, row[0]*c[0]+row[1]*c[1]+row[2]*c[2]))
 	}
 	return s
 }
 
-func labColor(c colour) [3]float64 {
+func labColor(c color) [3]float64 {
 	f := func(v float64) float64 {
 		if v > 0.008856 {
 			return math.Cbrt(v)
@@ -140,39 +140,39 @@ const (
 )
 
 func TestPalette(t *testing.T) {
-	for name, colours := range themes(t, Style) {
-		for _, wrong := range faults(colours) {
+	for name, colors := range themes(t, Style) {
+		for _, wrong := range faults(colors) {
 			t.Errorf("%s: %s", name, wrong)
 		}
 	}
 	for _, planted := range []struct{ name, hex, says string }{
 		{"soft", "#8a9299", "text"}, {"s3", "#c0d8f0", "mark"}, {"p0", "#33383d", "families"}, {"s2", "#2b6be5", "apart"},
 	} {
-		colours := themes(t, Style)["light"]
-		colours[planted.name] = parseColour(t, planted.hex)
-		if wrong := faults(colours); len(wrong) == 0 || !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
+		colors := themes(t, Style)["light"]
+		colors[planted.name] = parseColour(t, planted.hex)
+		if wrong := faults(colors); len(wrong) == 0 || !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
 			t.Errorf("of %s = %s it is said: %q", planted.name, planted.hex, wrong)
 		}
 	}
 }
 
-func faults(colours theme) (wrong []string) {
+func faults(colors theme) (wrong []string) {
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	for _, ground := range []string{"paper", "shade"} {
 		for _, name := range []string{"ink", "soft", "warn", "link"} {
-			if c := contrast(colours[name], colours[ground]); c < textContrast {
+			if c := contrast(colors[name], colors[ground]); c < textContrast {
 				complain("text of %s on %s: %.2f", name, ground, c)
 			}
 		}
 		for _, name := range classes() {
-			if c := contrast(colours[name], colours[ground]); c < markContrast {
+			if c := contrast(colors[name], colors[ground]); c < markContrast {
 				complain("mark of %s on %s: %.2f", name, ground, c)
 			}
 		}
 	}
 	for i, a := range classes() {
 		for _, b := range classes()[:i] {
-			d := distance(colours[a], colours[b])
+			d := distance(colors[a], colors[b])
 			if a[1] == '0' && b[1] == '0' && d < familyDistance {
 				complain("the families of %s and %s: %.1f", a, b, d)
 			}

@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// Fences of an outlier. Tukey calls a figure far out that lies more than three
-// times the distance of the quartiles beyond them. Where the quartiles are nearly
-// the same that would be said of trifles: so it must also be this share of the
-// median away from it.
+// Fences of an outlier. Tukey's "far out" values lie more than three times the
+// interquartile range beyond a quartile. If the quartiles are nearly equal, trifles would
+// qualify, so an outlier must also differ from the median by a share of it.
 const (
 	farOut = 3
 	trifle = 0.01
 )
 
-// Outliers returns the indices of the values that lie far from the others. They
-// are to be shown, never to be dropped: a channel that is slow one time in ten is
-// slow one time in ten. Fewer than MinSamples values have no outliers.
+// Outliers returns the indices of the values that lie far from the others. Reports mark
+// them and never drop them: a channel that is slow one time in ten is slow one time in
+// ten. Fewer than MinSamples values have no outliers.
 func Outliers(values []float64) []int {
 	if len(values) < MinSamples {
 		return nil
@@ -34,7 +33,7 @@ func Outliers(values []float64) []int {
 	return outliers
 }
 
-// quantile interpolates between the two values that are next to it.
+// quantile interpolates between the two nearest values.
 func quantile(sorted []float64, share float64) float64 {
 	place := share * float64(len(sorted)-1)
 	below := int(place)

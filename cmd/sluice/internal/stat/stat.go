@@ -1,9 +1,8 @@
-// Package stat says what repeated measurements are worth: a median with its
-// confidence interval, and the change between two contenders with its own.
+// Package stat summarizes repeated measurements: a median with its confidence interval,
+// and the change between two contenders with its interval.
 //
-// What may enter: arithmetic over samples, by golang.org/x/perf/benchmath, and
-// the words that name its outcome. Nothing here measures, prints a table or
-// knows an experiment.
+// What may enter: arithmetic over samples, by golang.org/x/perf/benchmath, and the text of
+// its results. Nothing here measures, prints a table or knows an experiment.
 package stat
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// Confidence is the level asked of every interval. The order statistics of a
-// small sample offer only some levels, so what they give is a little higher.
+// Confidence is the minimum level of every interval. The order statistics of a small
+// sample have only some levels, so the actual level is slightly higher.
 const Confidence = 0.95
 
 // MinSamples is the smallest sample whose extremes enclose the median with
@@ -31,7 +30,7 @@ type Summary struct {
 	// Confidence is 0, the extremes of a sample too small to have one.
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
-	// Confidence is the level that Lo and Hi reach, 0 for a mere range.
+	// Confidence is the actual level of Lo and Hi, or 0 for a range.
 	Confidence float64 `json:"confidence"`
 }
 
@@ -62,29 +61,27 @@ func (s Summary) Spread() float64 {
 	return max(s.Hi-s.Median, s.Median-s.Lo) / math.Abs(s.Median)
 }
 
-// Precise is the spread up to which an interval says what it is asked for. Most
-// findings are of 10% and more.
+// Precise is the spread up to which an interval is narrow enough. Most findings are
+// changes of 10% and more.
 const Precise = 0.10
 
 // Wide reports whether there is an interval and it is wider than [Precise].
 func (s Summary) Wide() bool { return s.Confidence > 0 && s.Spread() > Precise }
 
-// In returns s in a unit of which each is per of the present one.
+// In returns s in a unit of per present units.
 func (s Summary) In(per float64) Summary {
 	s.Median, s.Lo, s.Hi = s.Median/per, s.Lo/per, s.Hi/per
 	return s
 }
 
-// Above returns s as seen from base: what its figures have above that, which may
-// be negative.
+// Above returns s minus base. The result may be negative.
 func (s Summary) Above(base float64) Summary {
 	s.Median, s.Lo, s.Hi = s.Median-base, s.Lo-base, s.Hi-base
 	return s
 }
 
-// Inverse returns the summary of rate divided by each figure, such as a rate of
-// one from a time of the other. It is the zero Summary if any figure is not
-// positive.
+// Inverse returns the summary of rate divided by each figure: it turns times into rates.
+// It returns the zero Summary if any figure is not positive.
 func (s Summary) Inverse(rate float64) Summary {
 	if s.Lo <= 0 || s.Median <= 0 {
 		return Summary{}
@@ -93,16 +90,16 @@ func (s Summary) Inverse(rate float64) Summary {
 	return s
 }
 
-// A Change is how one contender's figure relates to another's, as a fraction:
-// -0.12 is twelve per cent less.
+// A Change is the relative change from one contender's figure to another's: -0.12 is 12%
+// less.
 type Change struct {
 	Summary
 }
 
-// Compare returns the change from base to other, sample by sample: the i-th
-// figure of both must have been taken one right after the other, so that what
-// slowed the machine at that moment slowed both, and cancels out. Samples beyond
-// the shorter list are ignored, and so are pairs whose base is not positive.
+// Compare returns the change from base to other, sample by sample. The i-th samples of
+// both must be taken right after each other, so that a slow phase of the machine slows
+// both, and cancels out. Compare ignores samples beyond the shorter list and pairs whose
+// base is not positive.
 func Compare(base, other []float64) Change {
 	ratios := make([]float64, 0, len(base))
 	for i := range min(len(base), len(other)) {
@@ -113,10 +110,10 @@ func Compare(base, other []float64) Change {
 	return Change{Summarize(ratios)}
 }
 
-// Between returns the change from base to other when the two were not taken in
-// turn, so that nothing cancels out: the interval spans from one end of both
-// intervals to the other, and holds with less confidence than either. It is the zero
-// Change if either has no figure, or base is not positive throughout.
+// Between returns the change from base to other if the samples are not pairs, so that
+// nothing cancels out. Its interval is computed from the ends of both intervals, and has
+// a lower confidence than either. Between returns the zero Change if either sample is
+// empty, or base is not positive throughout.
 func Between(base, other []float64) Change {
 	b, o := Summarize(base), Summarize(other)
 	if b.N == 0 || o.N == 0 || b.Lo <= 0 {
@@ -127,13 +124,13 @@ func Between(base, other []float64) Change {
 		Median: o.Median/b.Median - 1,
 		Lo:     o.Lo/b.Hi - 1,
 		Hi:     o.Hi/b.Lo - 1,
-		// What both intervals miss at most, added up. Two ranges have none.
+		// A lower bound: the sum of both probabilities of error. Two ranges have none.
 		Confidence: max(0, b.Confidence+o.Confidence-1),
 	}}
 }
 
-// Clear reports whether the change is beyond noise: it has an interval, and
-// that does not touch zero.
+// Clear reports whether the change is beyond noise: its interval exists and does not
+// touch zero.
 func (c Change) Clear() bool {
 	return c.Confidence > 0 && (c.Lo > 0 || c.Hi < 0)
 }

@@ -63,8 +63,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A machine that slows down for both contenders at once must not hide what one
-// of them costs more: that is what the pairs are for.
+// A machine that slows down both contenders at once does not hide their difference,
+// because Compare uses pairs.
 func TestComparePairs(t *testing.T) {
 	base := []float64{100, 200, 400, 100, 300, 150}
 	other := make([]float64, len(base))
@@ -80,7 +80,7 @@ func TestComparePairs(t *testing.T) {
 	}
 }
 
-// What was not taken in turn differs only if the intervals do not overlap.
+// Unpaired samples differ only if the intervals do not overlap.
 func TestBetween(t *testing.T) {
 	base := []float64{99, 100, 101, 100, 100, 100}
 	low := []float64{49, 50, 51, 50, 50, 50}
@@ -91,16 +91,16 @@ func TestBetween(t *testing.T) {
 	if each := Summarize(base).Confidence; c.Confidence >= each || c.Confidence < 2*each-1.001 {
 		t.Errorf("confidence %v of two intervals of %v", c.Confidence, each)
 	}
-	// Pair by pair this is always less; as two samples it is the same.
+	// Each pair has a difference; the two samples do not.
 	paired := []float64{98, 99, 100, 99, 99, 99}
 	if c := Between(base, paired); c.Clear() || !Compare(base, paired).Clear() {
 		t.Errorf("overlapping intervals: %+v, want nothing beyond noise", c)
 	}
 	for name, c := range map[string]Change{
-		"no figures":  Between(nil, low),
-		"no others":   Between(base, nil),
-		"from zero":   Between([]float64{0, 1, 1, 1, 1, 1}, low),
-		"few to tell": Between(base[:5], low),
+		"no figures": Between(nil, low),
+		"no others":  Between(base, nil),
+		"from zero":  Between([]float64{0, 1, 1, 1, 1, 1}, low),
+		"too few":    Between(base[:5], low),
 	} {
 		if c.Clear() {
 			t.Errorf("%s: %+v is beyond noise", name, c)
@@ -119,7 +119,7 @@ func TestClear(t *testing.T) {
 		{"all below", []float64{9, 8, 9, 8, 9, 8}, true},
 		{"one on the other side", []float64{11, 12, 11, 12, 11, 9}, false},
 		{"one equal", []float64{11, 12, 11, 12, 11, 10}, false},
-		{"too few to say", []float64{11, 12, 11, 12, 11}, false},
+		{"too few", []float64{11, 12, 11, 12, 11}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestClear(t *testing.T) {
 	}
 }
 
-func TestCompareLeavesOutWhatHasNoRatio(t *testing.T) {
+func TestCompareSkipsPairsWithoutRatio(t *testing.T) {
 	c := Compare([]float64{0, 10}, []float64{5, 20, 30})
 	if c.N != 1 || c.Median != 1 {
 		t.Errorf("change %+v, want the one pair 10 -> 20", c)
@@ -160,7 +160,7 @@ func TestChangeString(t *testing.T) {
 	}
 }
 
-// A rate is the inverse of a time: the ends of the interval change places.
+// A rate is the inverse of a time: the ends of the interval are swapped.
 func TestInverse(t *testing.T) {
 	got := Summary{N: 6, Median: 50, Lo: 40, Hi: 100, Confidence: 0.96}.Inverse(1000)
 	if want := (Summary{N: 6, Median: 20, Lo: 10, Hi: 25, Confidence: 0.96}); got != want {
