@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 )
 
-// bars draws the parts that a section's measures are, a chart for each contender of
-// the panel: whoever is compared in them is compared with itself.
+// bars draws a section whose measures are parts of a whole: one chart per contender of the
+// panel, which compares the contender with itself.
 func (p *Panel) bars(s *Section, colors palette) []plot.Bars {
 	var charts []plot.Bars
 	for _, contender := range p.Contenders {
@@ -24,7 +24,7 @@ func (p *Panel) bars(s *Section, colors palette) []plot.Bars {
 	return charts
 }
 
-// values returns what a contender reached, by the index of the point.
+// values returns the values of a contender, by the index of the point.
 func (p *Panel) values(contender lab.ContenderID, m lab.Measure) map[int]plot.Value {
 	values := make(map[int]plot.Value)
 	for i, point := range p.Points {
@@ -35,8 +35,7 @@ func (p *Panel) values(contender lab.ContenderID, m lab.Measure) map[int]plot.Va
 	return values
 }
 
-// stacked draws all panels of a section whose measures are parts of a whole, on one
-// scale.
+// stacked draws all panels of a stacked section on one scale.
 func (s *Section) stacked(colors palette) []template.HTML {
 	var charts []plot.Bars
 	var cover []plot.Value

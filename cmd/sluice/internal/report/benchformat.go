@@ -11,12 +11,12 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
-// WriteBenchmarks writes every repetition as a line of the Go benchmark format,
-// so that benchstat and its like can read it. The name of a benchmark holds the
-// settings as key=value parts; GOMAXPROCS is the number at its end.
+// WriteBenchmarks writes every repetition as a line of the Go benchmark format, for
+// benchstat and similar tools. The name of a benchmark has the settings as key=value
+// parts; GOMAXPROCS is the number at its end.
 //
-// The noise of the machine stands in comments: were it a setting, benchstat would
-// never compare two runs, as no two have the same.
+// The noise of the machine is in comments. As a setting it would differ in any two runs,
+// and benchstat would not compare them.
 func (r *Report) WriteBenchmarks(w io.Writer) error {
 	if err := r.writeNoise(w); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (r *Report) config(experimentName string) []benchfmt.Config {
 	add("goos", r.Machine.OS)
 	add("goarch", r.Machine.Arch)
 	add("cpu", r.Machine.CPU)
-	add("cpus", strconv.Itoa(r.Machine.Whole())) // who fits a law wants no point above them
+	add("cpus", strconv.Itoa(r.Machine.Whole())) // a law must not use points above them
 	add("go", r.Machine.Go)
 	add("sluice", r.Machine.Version)
 	add("date", r.Started.UTC().Format("2006-01-02T15:04:05Z"))

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// covers returns the values of all panels, by measure: their charts are to be
-// compared, so they share a scale.
+// covers returns the values of all panels, by measure: their charts share a scale, for
+// comparison.
 func (s *Section) covers() map[lab.Measure][]plot.Value {
 	covers := make(map[lab.Measure][]plot.Value)
 	for _, m := range s.Measures {
@@ -27,7 +27,7 @@ func (s *Section) covers() map[lab.Measure][]plot.Value {
 	return covers
 }
 
-// charts draws a panel: lines if it has an axis with several places, else rows.
+// charts draws a panel: as lines if it has several places, or else as rows.
 func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colors palette) []string {
 	title := cmp.Or(m.Title, p.Name)
 	if len(p.Points) == 1 {
@@ -47,7 +47,7 @@ func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colors pal
 	return drawn
 }
 
-// better says which direction of a measure is good.
+// better names the better direction of a measure.
 func better(m lab.Measure) string {
 	if m.Rate != 0 {
 		return "more is better"
@@ -82,7 +82,7 @@ func (p *Panel) rows(title string, s *Section, m lab.Measure) plot.Rows {
 		entry := p.Points[0].Entry(contender)
 		row := plot.Row{Label: lab.NameOf(contender), Value: cell(entry, m)}
 		if value, ok := entry.value(m); ok {
-			// The label names the row: the mark need only tell the family.
+			// The label names the row: the mark only shows the family.
 			family := familyOf(contender)
 			row.Marks = []plot.Mark{{Class: family.Class, Shape: family.shape, Value: value}}
 		}
@@ -91,14 +91,14 @@ func (p *Panel) rows(title string, s *Section, m lab.Measure) plot.Rows {
 	return chart
 }
 
-// A group is the contenders that a chart names. It shows the others as ghosts.
+// A group has the contenders that a chart names. The chart shows the others as ghosts.
 type group struct {
 	title   string // "" if it is the only one
 	members []lab.ContenderID
 }
 
-// of returns the title of a group's chart. That of the section stands above it
-// anyway, so it is said again only if there is nothing else to say.
+// of returns the title of a group's chart. The section's title is above the chart anyway,
+// so it is repeated only if there is no other title.
 func (g group) of(panel, section string) string {
 	switch {
 	case g.title == "":
@@ -109,10 +109,9 @@ func (g group) of(panel, section string) string {
 	return format.Capital(panel + ": " + g.title)
 }
 
-// crowd is how many names a chart can have before a reader loses the lines. Of
-// more, there is a chart for each family, of at most groupSize names, beside the
-// built-in channels, which are what everything is compared with: all of them if
-// they are a few, else the first.
+// crowd is the largest number of names in one chart. A larger panel has a chart for each
+// family, with at most groupSize names. Each has the built-in channels for comparison: all
+// of them if there are few, or else the first.
 const (
 	crowd     = 8
 	groupSize = 10
@@ -152,8 +151,8 @@ func groups(contenders []lab.ContenderID) []group {
 	return all
 }
 
-// value returns what a chart shows of an entry; ok is false if it has no figure.
-// e may be nil.
+// value returns the value of an entry in a chart. ok is false if the entry, which may be
+// nil, has no figure.
 func (e *Entry) value(m lab.Measure) (v plot.Value, ok bool) {
 	if e == nil || e.Error != "" {
 		return v, false
@@ -164,7 +163,7 @@ func (e *Entry) value(m lab.Measure) (v plot.Value, ok bool) {
 	return v, ok
 }
 
-// each returns every repetition in the unit that is shown.
+// each returns every repetition in the shown unit.
 func (e *Entry) each(m lab.Measure) []float64 {
 	var all []float64
 	for _, repetition := range e.Repetitions {
@@ -178,7 +177,7 @@ func (e *Entry) each(m lab.Measure) []float64 {
 	return all
 }
 
-func plotted(who lab.ContenderID, m lab.Measure, s stat.Summary) plot.Value {
+func plotted(contender lab.ContenderID, m lab.Measure, s stat.Summary) plot.Value {
 	what := "interval"
 	if s.Confidence == 0 {
 		what = "range"
@@ -186,19 +185,19 @@ func plotted(who lab.ContenderID, m lab.Measure, s stat.Summary) plot.Value {
 	return plot.Value{
 		Mid: drawnAt(m, s.Median), Lo: drawnAt(m, s.Lo), Hi: drawnAt(m, s.Hi), Firm: s.Confidence > 0,
 		Tip: fmt.Sprintf("%s: %s %s, %s %s to %s, %d repetitions",
-			lab.NameOf(who), format.Figure(s.Median), m.Axis, what, format.Figure(s.Lo), format.Figure(s.Hi), s.N),
+			lab.NameOf(contender), format.Figure(s.Median), m.Axis, what, format.Figure(s.Lo), format.Figure(s.Hi), s.N),
 	}
 }
 
-// chartUnit is the unit in words, and what its scale does not show.
+// chartUnit returns the unit in words, with a remark on the floor of the scale.
 func chartUnit(m lab.Measure) string {
 	if m.Floor == 0 {
 		return m.Axis
 	}
-	return fmt.Sprintf("%s, %v or less drawn as that", m.Axis, m.Floor)
+	return fmt.Sprintf("%s, lower values drawn at %v", m.Axis, m.Floor)
 }
 
-// drawnAt returns where on the scale a figure is drawn.
+// drawnAt returns the position of a figure on the scale.
 func drawnAt(m lab.Measure, v float64) float64 {
 	if m.Floor > 0 {
 		return max(v, m.Floor)
@@ -209,8 +208,8 @@ func drawnAt(m lab.Measure, v float64) float64 {
 // besideLift keeps the marks of one row apart.
 const besideLift = 3.5
 
-// besideChart has a row for each published figure: the hollow mark is what was
-// published, the others were measured here.
+// besideChart has a row for each published figure: the hollow mark is the published one,
+// the others were measured here.
 func (e *Experiment) besideChart() plot.Rows {
 	unit := e.PublishedIn.Axis
 	chart := plot.Rows{Title: "Published → the same here → sluice here", Axis: chartUnit(e.PublishedIn), Better: better(e.PublishedIn)}

@@ -8,10 +8,10 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// overIdeal is a measure that is a difference, as lock-cost has.
+// overIdeal is a measure that is a difference, as in lock-cost.
 var overIdeal = lab.Measure{Unit: "x-ideal", Axis: "% overhead", Above: 1, Per: 0.01, Floor: 0.1}
 
-// An overhead may be nothing: a margin in per cent of it would say nothing.
+// An overhead may be zero, so its margin cannot be a percentage.
 func TestFigureOfADifference(t *testing.T) {
 	for _, tt := range []struct {
 		measured stat.Summary
@@ -28,8 +28,8 @@ func TestFigureOfADifference(t *testing.T) {
 	}
 }
 
-// What is less than the floor is drawn there, so that a scale can be logarithmic; the
-// tip says what it is.
+// Values below the floor are drawn at it, so that a scale can be logarithmic; the tooltip
+// has the value.
 func TestFloorOfAChart(t *testing.T) {
 	s := stat.Summary{N: 9, Median: -0.02, Lo: -0.5, Hi: 0.6, Confidence: 0.96}
 	v := plotted("a", overIdeal, s)
@@ -37,10 +37,10 @@ func TestFloorOfAChart(t *testing.T) {
 		t.Errorf("drawn at %v (%v to %v), want 0.1 (0.1 to 0.6)", v.Mid, v.Lo, v.Hi)
 	}
 	if !strings.Contains(v.Tip, "-0.02 % overhead, interval -0.50 to 0.60") {
-		t.Errorf("the tip says %q", v.Tip)
+		t.Errorf("the tooltip is %q", v.Tip)
 	}
-	if got, want := chartUnit(overIdeal), "% overhead, 0.1 or less drawn as that"; got != want {
-		t.Errorf("the axis says %q, want %q", got, want)
+	if got, want := chartUnit(overIdeal), "% overhead, lower values drawn at 0.1"; got != want {
+		t.Errorf("the axis has %q, want %q", got, want)
 	}
 	plain := lab.PerValue
 	if v := plotted("a", plain, s); v.Mid != s.Median || v.Lo != s.Lo || chartUnit(plain) != plain.Axis {

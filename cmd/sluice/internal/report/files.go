@@ -20,12 +20,11 @@ const (
 	PageFile       = "report.html"
 )
 
-// Prepare makes the directory if need be and makes sure that files can be
-// written there, and that those it holds are the lab's own: a run must not end with
-// figures that have nowhere to go, nor take the place of somebody else's.
+// Prepare creates the directory if necessary. It checks, before a run, that the directory
+// is writable and that no file there would be overwritten that the lab did not write.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("cannot make the directory for the report: %w", err)
+		return fmt.Errorf("cannot create the directory for the report: %w", err)
 	}
 	probe, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
@@ -37,13 +36,13 @@ func Prepare(dir string) error {
 	return foreign(dir)
 }
 
-// foreign returns an error if the directory holds a file by one of our names that
-// the lab did not write. results.json is written first and says who wrote it, so
-// the others do not stand alone; each of them must look like ours as well.
+// foreign returns an error if the directory has a file with a report's name that the lab
+// did not write. results.json is written first and names its tool, so the other files are
+// never alone; each of them is checked, too.
 func foreign(dir string) error {
 	_, err := Read(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; choose another directory by -o", err)
+		return fmt.Errorf("%w; choose another directory with -o", err)
 	}
 	for _, name := range []string{BenchmarksFile, PageFile} {
 		path := filepath.Join(dir, name)
@@ -55,31 +54,31 @@ func foreign(dir string) error {
 		switch {
 		case errors.Is(readErr, fs.ErrNotExist):
 		case readErr != nil:
-			return fmt.Errorf("%w; choose another directory by -o", readErr)
+			return fmt.Errorf("%w; choose another directory with -o", readErr)
 		case err != nil || !own(text):
-			return fmt.Errorf("%s was not written by %s; choose another directory by -o", path, Tool)
+			return fmt.Errorf("%s was not written by %s; choose another directory with -o", path, Tool)
 		}
 	}
 	return nil
 }
 
-// ownBenchmarks reports whether text is of WriteBenchmarks: nothing, or with the
-// noise at its head, or with the line that names the experiment.
+// ownBenchmarks reports whether text was written by WriteBenchmarks: it is empty, begins
+// with the noise, or has the name of an experiment.
 func ownBenchmarks(text []byte) bool {
 	return len(text) == 0 || bytes.HasPrefix(text, []byte(noiseComment)) || bytes.Contains(text, []byte("\nexperiment: "))
 }
 
-// ownPage reports whether text is of WritePage: its title says so.
+// ownPage reports whether text was written by WritePage, by its title.
 func ownPage(text []byte) bool { return bytes.Contains(text, []byte("<title>"+Tool+": ")) }
 
-// readRegular reads a file. A pipe by one of our names would never end.
+// readRegular reads a regular file. Reading a pipe could block forever.
 func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	return os.ReadFile(path)
 }
@@ -138,16 +137,14 @@ func (r *Report) identify() {
 	}
 }
 
-// Save writes results.json alone: what a run does after each point, so that
-// whatever ends it takes no figure with it. A journal to which each point is
-// appended would be cheaper, but a second form of the same figures that everybody
-// had to read; ten milliseconds a point are little beside the second that it takes.
+// Save writes results.json alone. A run saves after each point, so that it loses no figure
+// however it ends. Appending points to a journal would be cheaper, but would be a second
+// format for every reader; 10 ms are little compared with the second that a point takes.
 func (r *Report) Save(dir string) error {
 	return Replace(filepath.Join(dir, JSONFile), r.WriteJSON)
 }
 
-// WriteFiles writes the three files of the report. Each replaces its predecessor
-// as a whole: a reader never sees half of one.
+// WriteFiles writes the three files of the report. Each file is replaced atomically.
 func (r *Report) WriteFiles(dir string) error {
 	return errors.Join(
 		r.Save(dir),
@@ -156,21 +153,20 @@ func (r *Report) WriteFiles(dir string) error {
 	)
 }
 
-// Replaceable is why Replace would fail at path as far as that can be told before
-// there is anything to write: the folder is not there, or path is one.
+// Replaceable returns the error with which Replace would fail at path, as far as it is
+// known before writing: the directory does not exist, or path is a directory.
 func Replaceable(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return &fs.PathError{Op: "write", Path: path, Err: errors.New("is a folder")}
+		return &fs.PathError{Op: "write", Path: path, Err: errors.New("is a directory")}
 	}
 	info, err := os.Stat(filepath.Dir(path))
 	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("%s is no folder", filepath.Dir(path))}
+		err = &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("%s is not a directory", filepath.Dir(path))}
 	}
 	return err
 }
 
-// Replace writes a file as a whole: a reader sees what was there or all that is new,
-// never half of it.
+// Replace writes a file atomically: a reader sees the old or the new content, never a part.
 func Replace(path string, write func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
@@ -187,7 +183,7 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
-// WriteJSON writes the report as it is.
+// WriteJSON writes the report as JSON.
 func (r *Report) WriteJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")

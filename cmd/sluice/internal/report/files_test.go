@@ -14,7 +14,7 @@ func TestWriteFiles(t *testing.T) {
 	if err := Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time it replaces
+	for range 2 { // the second time replaces the files
 		if err := pretended(false).WriteFiles(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// A writer that fails half-way must leave the old file whole and no new one.
+// After a failed write the old file is intact, and there is no new one.
 func TestReplaceKeepsTheOldFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.txt")
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {

@@ -5,9 +5,11 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// WriteHeader writes what the figures are of: the machine, and how quiet it is.
+// WriteHeader describes the machine and its noise.
 func (r *Report) WriteHeader(w io.Writer) error {
 	var b strings.Builder
 	m := r.Machine
@@ -28,7 +30,7 @@ func (r *Report) WriteHeader(w io.Writer) error {
 	return err
 }
 
-// topology says how the CPUs lie, as far as it is known.
+// topology describes the layout of the CPUs, if known.
 func topology(m Machine) string {
 	if m.Sockets == 0 || m.Caches == 0 {
 		return ""
@@ -36,7 +38,7 @@ func topology(m Machine) string {
 	return fmt.Sprintf(" (sockets: %d, last-level caches: %d)", m.Sockets, m.Caches)
 }
 
-// NoiseLines says how quiet the machine was before each sitting.
+// NoiseLines describes the noise of the machine before each sitting.
 func (r *Report) NoiseLines() []string {
 	var lines []string
 	for i, sitting := range r.Sittings {
@@ -52,9 +54,8 @@ func (r *Report) NoiseLines() []string {
 	return lines
 }
 
-// Remarks says what a reader must know of how the figures came about, beyond the
-// header: warnings, what changed on the machine meanwhile, and whether they are of
-// one run.
+// Remarks has what a reader must know about the run beyond the header: warnings, changes of
+// the machine meanwhile, and whether the run was resumed.
 func (r *Report) Remarks() []string {
 	remarks := r.Machine.Warnings()
 	if n := len(r.Sittings); n > 1 {
@@ -62,32 +63,32 @@ func (r *Report) Remarks() []string {
 		for _, sitting := range r.Sittings {
 			starts = append(starts, sitting.Started.Format(time.DateTime))
 		}
-		remarks = append(remarks, fmt.Sprintf("The figures are of %d runs, begun %s: the run was interrupted and resumed. Those of one point "+
-			"are of one run; a comparison of two points may be of two.", n, strings.Join(starts, " and ")))
+		remarks = append(remarks, fmt.Sprintf("The run was interrupted and resumed; its %d parts started %s. All figures of one point are from "+
+			"one part; a comparison of two points may be across parts.", n, strings.Join(starts, " and ")))
 	}
 	for i, sitting := range r.Sittings {
 		if i > 0 && sitting.Before != nil && r.Sittings[0].Before != nil {
 			for _, change := range r.Sittings[0].Before.Changed(*sitting.Before) {
-				remarks = append(remarks, fmt.Sprintf("Between runs 1 and %d the machine changed, first and then: %s.", i+1, change))
+				remarks = append(remarks, fmt.Sprintf("The machine changed between runs 1 and %d: %s.", i+1, change))
 			}
 		}
 		if sitting.Before == nil || sitting.After == nil {
 			continue
 		}
 		for _, change := range sitting.Before.Changed(*sitting.After) {
-			remarks = append(remarks, "The machine changed meanwhile: "+change+".")
+			remarks = append(remarks, "The machine changed during the run: "+change+".")
 		}
 	}
 	return remarks
 }
 
-// Marks of figures that need a footnote.
+// Marks of figures with a footnote.
 const (
 	outlierMark = "†"
 	wideMark    = "‡"
 )
 
-// Footnotes explains the marks that the tables of the report have.
+// Footnotes explains the marks in the tables of the report.
 func (r *Report) Footnotes() []string {
 	outliers, wide := 0, 0
 	r.eachPoint(func(_ *Experiment, p *Point) {
@@ -102,17 +103,17 @@ func (r *Report) Footnotes() []string {
 	})
 	var notes []string
 	if outliers > 0 {
-		notes = append(notes, outlierMark+fmt.Sprintf(" some repetitions lie far from the others; there are %d such outliers. "+
-			"They count in all figures, and results.json names them", outliers))
+		notes = append(notes, outlierMark+fmt.Sprintf(" some repetitions lie far from the others: %s. They count in all figures; "+
+			"results.json lists them", format.Plural(outliers, "outlier")))
 	}
 	if wide > 0 {
-		notes = append(notes, wideMark+fmt.Sprintf(" the interval is wider than 10%%, of %d figures, although such points are run longer as far as time allows", wide))
+		notes = append(notes, wideMark+fmt.Sprintf(" the interval is wider than 10%% (%s), although such points are run longer, within limits", format.Plural(wide, "figure")))
 	}
 	return notes
 }
 
-// DisturbedPoints says which points were disturbed, and by what; and of which the
-// garbage collector took much.
+// DisturbedPoints lists the points that were disturbed, with the disturbances, and those
+// with much garbage collection.
 func (r *Report) DisturbedPoints() []string {
 	var lines []string
 	r.eachPoint(func(e *Experiment, p *Point) {

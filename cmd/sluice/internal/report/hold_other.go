@@ -2,5 +2,5 @@
 
 package report
 
-// Hold does nothing here.
+// Hold does nothing on this system.
 func Hold(string) (release func(), err error) { return func() {}, nil }

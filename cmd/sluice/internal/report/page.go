@@ -17,8 +17,8 @@ import (
 //go:embed page.html
 var pageText string
 
-// Style is how pages of this tool look, in light and in dark, on a screen and on a
-// phone. Charts of package plot need it.
+// Style is the style of this tool's pages, light and dark, on a screen and on a phone.
+// Charts of package plot need it.
 //
 //go:embed page.css
 var Style string
@@ -27,26 +27,26 @@ var pageTemplate = template.Must(template.New("page").
 	Funcs(template.FuncMap{"unbroken": unbroken}).
 	Parse(pageText))
 
-// page is what the template reads.
+// page is the template's data.
 type page struct {
 	*Report
 	Policy    string
 	Style     template.CSS
 	When      string
 	Length    string
-	Topology  string // how the CPUs lie
+	Topology  string // the layout of the CPUs
 	Sentences []pageSentence
 	Warnings  []warning
 	Families  []family
 	Studies   []pageStudy
 }
 
-// A pageSentence is one of the summary, and the experiment that it comes from.
+// A pageSentence is a sentence of the summary with its experiment.
 type pageSentence struct{ Text, Name string }
 
 type pageStudy struct {
 	*Experiment
-	Place       string // among the others
+	Place       string // such as "2 of 5"
 	Source      string
 	Families    []family
 	Derivations []pageDerivation
@@ -76,9 +76,8 @@ type pageTable struct {
 	Rows    [][]string
 }
 
-// WritePage writes the page. It refers to nothing outside itself: the style and
-// the charts are part of it, there is no script, and its policy forbids a browser
-// to load or to run anything else.
+// WritePage writes the page. The page is self-contained: it includes the style and the
+// charts, has no script, and its policy forbids browsers to load or to run anything else.
 func (r *Report) WritePage(w io.Writer) error {
 	p := page{
 		Report:   r,
@@ -103,7 +102,7 @@ func (r *Report) WritePage(w io.Writer) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// Policy is what a page with this style says to browsers: they are to allow this one
+// Policy returns the Content-Security-Policy of a page with this style: it allows the
 // style, and nothing else.
 func Policy(style string) string {
 	sum := sha256.Sum256([]byte(style))
@@ -111,7 +110,7 @@ func Policy(style string) string {
 		"'; base-uri 'none'; form-action 'none'"
 }
 
-// command is what measures an experiment again, at the same size.
+// command returns the command that measures an experiment again, at the same size.
 func (r *Report) command(e *Experiment) string {
 	command := "sluice lab " + e.Name
 	if r.Size != lab.Standard.String() {

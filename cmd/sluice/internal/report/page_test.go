@@ -20,9 +20,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// crowded is a report with figures made up, of all that is hard to draw: many
-// contenders with long names, rates, outliers, places that are oversubscribed,
-// failures, gaps.
+// crowded is a report of made-up figures with everything that is hard to draw: many
+// contenders with long names, rates, outliers, oversubscribed places, failures and gaps.
 func crowded() *Report {
 	contenders := []lab.ContenderID{
 		"native, unbuffered", "native, 1024 slots", "native, N slots", "native, time.After in a select",
@@ -53,7 +52,7 @@ func crowded() *Report {
 		cost.Points = append(cost.Points, crowd13(contenders[3:9], "one way", capacity, 2, 150-30*float64(i)))
 	}
 	memory := Section{Sweep: lab.Sweep{Name: "memory", Title: "Memory", Text: "Held.", Measures: []lab.Measure{lab.PerOperation}}}
-	memory.Points = append(memory.Points, crowd13(contenders[4:], "at the peak, while all producers are at work and nobody receives", "", 2, 12))
+	memory.Points = append(memory.Points, crowd13(contenders[4:], "at the peak, while all producers send and no consumer receives", "", 2, 12))
 	e.Sections = []Section{rate, cost, memory}
 	summary := stat.Summarize([]float64{95, 96, 97, 98, 99, 100, 101})
 	for i, column := range []string{"capacity 0", "capacity 10, of a request and its response"} {
@@ -69,9 +68,8 @@ func crowded() *Report {
 	}
 }
 
-// crowd13 is a point with nine repetitions of each contender, the i-th of which
-// takes base times 1 + i/3. The last repetition is an outlier, every third one far
-// away.
+// crowd13 is a point with nine repetitions per contender. The i-th contender takes base
+// times 1 + i/3. The last repetition is an outlier; every third contender's is far away.
 func crowd13(contenders []lab.ContenderID, panel, x string, procs int, base float64) Point {
 	point := Point{Setting: measure.Setting{Procs: procs}, Panel: panel, X: x, Oversubscribed: procs > 2}
 	for i, contender := range contenders {
@@ -91,8 +89,8 @@ func crowd13(contenders []lab.ContenderID, panel, x string, procs int, base floa
 	return point
 }
 
-// pageFile is how the checks in a browser, in tools/page, get a page that is the
-// same each time.
+// pageFile is the file in which tools/page, the checks in a browser, gets a page that is
+// always the same.
 var pageFile = flag.String("page", "", "write the made-up page to this file")
 
 func TestPageToFile(t *testing.T) {
@@ -108,7 +106,7 @@ func TestPageToFile(t *testing.T) {
 	}
 }
 
-// The page must be whole by itself: nothing in it may make a browser fetch.
+// The page is self-contained: no part of it makes a browser fetch anything.
 func TestPageIsSelfContained(t *testing.T) {
 	for _, r := range []*Report{pretended(false), crowded()} {
 		if fetched := fetches(render(t, r.WritePage)); len(fetched) > 0 {
@@ -127,13 +125,13 @@ func TestPageIsSelfContained(t *testing.T) {
 
 var insideLink = regexp.MustCompile(`href="#[a-z-]+"`)
 
-// fetches returns what in a page refers to something outside it.
+// fetches returns the parts of a page that refer to something outside it.
 func fetches(page string) []string {
 	page = insideLink.ReplaceAllString(page, "")
 	return regexp.MustCompile(`(?i)(src|href|action|data)\s*=|url\(|@import|https?://|<script|<link|<iframe|<object`).FindAllString(page, -1)
 }
 
-// The policy must allow the style as it stands in the page, to the letter.
+// The policy allows exactly the style in the page.
 func TestPolicyAllowsTheStyle(t *testing.T) {
 	page := render(t, crowded().WritePage)
 	_, rest, _ := strings.Cut(page, "<style>")
@@ -164,7 +162,7 @@ func TestPage(t *testing.T) {
 		"made-up, memory, GOMAXPROCS : all",                         // missing, by name
 		"native, 8 slots: 10.3 ns per value, interval 10.0 to 10.6", // intervals
 		"ns per value · less is better",                             // the direction
-		`<code class="command">sluice lab made-up</code>`,           // how to repeat it
+		`<code class="command">sluice lab made-up</code>`,           // the command
 		"<title>", "prefers-color-scheme: dark", "width=device-width", "@media print",
 	} {
 		if !strings.Contains(page, want) {
@@ -186,8 +184,8 @@ func chartsOf(page string) []string {
 	return regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
 }
 
-// Each link leads to a place of the page, and each chart is XML with a name for a
-// screen reader and a table below it.
+// Each link has a target in the page, and each chart is XML with an accessible label and a
+// table below it.
 func TestPageIsWhole(t *testing.T) {
 	page := render(t, crowded().WritePage)
 	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
@@ -222,7 +220,7 @@ func TestPageIsWhole(t *testing.T) {
 	}
 }
 
-// Nothing measured at all still gives a page.
+// A report without any figure has a page.
 func TestPageOfNothing(t *testing.T) {
 	r := &Report{Interrupted: true, Experiments: []Experiment{{Study: lab.Study{Name: "none"}, Sections: []Section{{Sweep: lab.Sweep{Title: "S"}}}}}}
 	var b bytes.Buffer
@@ -236,8 +234,8 @@ func TestPageOfNothing(t *testing.T) {
 	}
 }
 
-// Every contender of a crowd has its name in one chart at least, and no chart has
-// more than a reader can follow.
+// Every contender of a crowd is named in at least one chart, and no chart has more than
+// groupSize names.
 func TestGroups(t *testing.T) {
 	names := slices.Concat(numbered("native", 6), numbered("sluice", 17), numbered("published", 17))
 	for n := range len(names) + 1 {

@@ -7,12 +7,12 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 )
 
-// A family is who made a contender. Charts tell families apart by color, by shape
-// and by dashes: page.css says why these.
+// A family shows a lab.Family in charts: by color, by shape and by dashes. page.css
+// explains the choice.
 type family struct {
-	Name   string // in the key
-	Class  string // in the style: of its first member
-	Sign   string // in the key, what Shape draws
+	Name   string // in the legend
+	Class  string // in the style, of its first member
+	Sign   string // in the legend: as Shape is drawn
 	letter string // of its color classes
 	shape  plot.Shape
 	dashed bool
@@ -36,11 +36,11 @@ func familyOf(contender lab.ContenderID) family {
 	return published
 }
 
-// A palette gives each contender of an experiment one color class, the same in
-// all its charts: the letter of its family, numbered by appearance.
+// A palette has one color class for each contender of an experiment, for all its charts: the
+// letter of its family, and a number by appearance.
 type palette map[lab.ContenderID]string
 
-// shades is how many classes of each family page.css knows.
+// shades is the number of classes per family in page.css.
 const shades = 7
 
 func newPalette(e *Experiment) palette {

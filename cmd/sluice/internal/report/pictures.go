@@ -4,7 +4,7 @@ import (
 	"html/template"
 )
 
-// A drawing is a picture of an experiment as the page shows it.
+// A drawing is a picture of an experiment on the page.
 type drawing struct {
 	SVG     template.HTML
 	Caption string

@@ -1,10 +1,8 @@
-// Package report turns what was measured into what is read: tables for a
-// terminal, results.txt for benchstat, results.json, and report.html, a page
-// that needs nothing beside itself.
+// Package report writes measured figures for people and programs: tables for a terminal,
+// results.txt for benchstat, results.json, and report.html, a self-contained page.
 //
-// What may enter: the model that all four are written from, and one file for
-// each of them. Nothing here measures or decides; the findings come from the
-// experiments.
+// What may enter: the model of all four, and one file for each of them. Nothing here
+// measures or decides: the findings come from the experiments.
 package report
 
 import (
@@ -29,10 +27,10 @@ const Schema = 2
 // Tool is the program that writes results.json.
 const Tool = "sluice lab"
 
-// A Machine is what the figures are of.
+// A Machine describes where the figures are from.
 type Machine = host.Machine
 
-// A Report is a run of the lab. It is results.json as it stands.
+// A Report is a run of the lab. results.json is its JSON form.
 type Report struct {
 	Schema      int          `json:"schema"`
 	Tool        string       `json:"tool"`
@@ -41,22 +39,22 @@ type Report struct {
 	Took        Duration     `json:"took_seconds"`
 	Sittings    []Sitting    `json:"sittings"`
 	Size        string       `json:"size"`
-	Procs       []int        `json:"procs,omitempty"` // as asked for; empty for the study's own
-	Count       int          `json:"count,omitempty"` // as asked for; 0 for the size's own
+	Procs       []int        `json:"procs,omitempty"` // as requested; empty for the study's
+	Count       int          `json:"count,omitempty"` // as requested; 0 for the size's
 	Interrupted bool         `json:"interrupted"`
-	Missing     []string     `json:"missing,omitempty"`  // what an interrupt prevented
-	Failures    []string     `json:"failures,omitempty"` // what went wrong, by name
+	Missing     []string     `json:"missing,omitempty"`  // not measured because of an interrupt
+	Failures    []string     `json:"failures,omitempty"` // errors, with the names of their points
 	Experiments []Experiment `json:"experiments"`
 }
 
 // A Sitting is one run of the program. A report has several if it was interrupted and
-// resumed; the figures of one point are always of one sitting.
+// resumed. All figures of a point are from one sitting.
 type Sitting struct {
 	Started time.Time `json:"started"`
 	Took    Duration  `json:"took_seconds"`
 	Load    string    `json:"load,omitempty"`
 	// Before and After are the noise of the machine before the first point and after
-	// the last, nil if that was not measured.
+	// the last, or nil if not measured.
 	Before *host.Noise `json:"noise_before"`
 	After  *host.Noise `json:"noise_after"`
 }
@@ -105,9 +103,9 @@ type Point struct {
 	X              string      `json:"x"`
 	Oversubscribed bool        `json:"oversubscribed"` // GOMAXPROCS above the number of CPUs
 	Finished       bool        `json:"finished"`
-	Sitting        int         `json:"sitting"`              // in which it was measured, from 0
+	Sitting        int         `json:"sitting"`              // that measured it, from 0
 	Usage          *host.Usage `json:"usage,omitempty"`      // of the machine during the repetitions
-	Disturbed      []string    `json:"disturbed,omitempty"`  // by what, beyond the stated levels
+	Disturbed      []string    `json:"disturbed,omitempty"`  // the disturbances beyond the levels of package host
 	Collecting     string      `json:"collecting,omitempty"` // the garbage collector's share, if large
 	Entries        []Entry     `json:"entries"`
 }
@@ -129,14 +127,14 @@ type Entry struct {
 // name returns the contender's name.
 func (e *Entry) name() string { return lab.NameOf(e.Contender) }
 
-// A Run is an experiment with its sections and what was measured of them.
+// A Run is an experiment with its sections and their outcomes.
 type Run struct {
 	Experiment lab.Experiment
 	Sections   []lab.Section
 	Outcomes   []measure.Outcome // of all points of all sections, in order
 }
 
-// New returns the report of some runs. It fills everything but Took.
+// New returns the report of runs, with all fields except Took.
 func New(machine Machine, started time.Time, size lab.Size, interrupted bool, runs []Run) *Report {
 	r := &Report{
 		Schema:      Schema,
@@ -208,8 +206,8 @@ func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) 
 	return point
 }
 
-// timed reports whether any figure depends on who else uses the CPUs: a number of
-// bytes does not, and is taken by collecting garbage.
+// timed reports whether any figure depends on other users of the CPUs. Numbers of bytes do
+// not, and are measured by collecting garbage.
 func (p *Point) timed() bool {
 	for _, entry := range p.Entries {
 		for unit := range entry.Summaries {
@@ -259,14 +257,14 @@ func beside(p lab.Published, in lab.Measure, m *lab.Measured) Beside {
 	return b
 }
 
-// left is a reason to be left out, and whom it concerns.
+// left is a reason to leave out contenders, with their names.
 type left struct {
 	reason string
-	who    []string
+	names  []string
 }
 
-// A Panel is the points of a section that share a chart, with their contenders
-// in order of appearance.
+// A Panel has the points of a section that share a chart, and their contenders in order of
+// appearance.
 type Panel struct {
 	Name       string
 	Points     []*Point
@@ -292,8 +290,8 @@ func (s *Section) panels() []Panel {
 	return panels
 }
 
-// oversubscribedFrom returns the index of the first point from which on
-// GOMAXPROCS exceeds the CPUs, len(p.Points) if it nowhere does.
+// oversubscribedFrom returns the index of the first point from which on GOMAXPROCS exceeds
+// the CPUs, or len(p.Points).
 func (p *Panel) oversubscribedFrom() int {
 	from := len(p.Points)
 	for from > 0 && p.Points[from-1].Oversubscribed {
@@ -302,7 +300,7 @@ func (p *Panel) oversubscribedFrom() int {
 	return from
 }
 
-// leftOut returns who is missing from a panel and why, by reason.
+// leftOut returns the contenders that are missing from a panel, by reason.
 func (p *Panel) leftOut() []left {
 	var all []left
 	for _, point := range p.Points {
@@ -312,17 +310,17 @@ func (p *Panel) leftOut() []left {
 				i = len(all)
 				all = append(all, left{reason: out.Reason})
 			}
-			if name := lab.NameOf(out.Contender); !slices.Contains(all[i].who, name) {
-				all[i].who = append(all[i].who, name)
+			if name := lab.NameOf(out.Contender); !slices.Contains(all[i].names, name) {
+				all[i].names = append(all[i].names, name)
 			}
 		}
 	}
 	return all
 }
 
-// String reads "native, unbuffered; sluice.Rendezvous (no buffer to be filled)":
-// names have commas of their own.
-func (l left) String() string { return strings.Join(l.who, "; ") + " (" + l.reason + ")" }
+// String returns "native, unbuffered; sluice.Rendezvous (no buffer to fill first)". It uses
+// semicolons because names have commas.
+func (l left) String() string { return strings.Join(l.names, "; ") + " (" + l.reason + ")" }
 
 // Points returns the points of a section that have all the given labels.
 func (r *Report) Points(experiment string, section lab.SectionID, labels ...measure.Label) []*Point {

@@ -20,11 +20,10 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
-// pretended is a small experiment with figures made up, as if measured on a
-// machine of two CPUs: with an axis and without, oversubscribed, failed, left
-// out, interrupted.
+// pretended is a small experiment with made-up figures, as if measured on a machine of two
+// CPUs: with and without an axis, oversubscribed, failed, left out, interrupted.
 func pretended(interrupted bool) *Report {
 	machine := Machine{CPU: "Made-up CPU", CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.26", Version: "commit 0123456789ab", Load: "0.10"}
 	r := New(machine, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), lab.Standard, interrupted, []Run{pretendedExperiment(interrupted)})
@@ -85,8 +84,8 @@ func pretendedExperiment(interrupted bool) Run {
 	return run
 }
 
-// pretendOutcome gives the first contender figures around base and the second
-// twice that, but for a failure at GOMAXPROCS 8 and what an interrupt left out.
+// pretendOutcome returns figures around base for the first contender and twice that for
+// the second, with a failure at GOMAXPROCS 8, and gaps after an interrupt.
 func pretendOutcome(p *lab.Point, measures []lab.Measure, base int, interrupted bool) measure.Outcome {
 	outcome := measure.Outcome{Point: &p.Point}
 	for i, entry := range p.Entries {
@@ -121,7 +120,7 @@ func render(t *testing.T, write func(io.Writer) error) string {
 	return b.String()
 }
 
-// golden compares with testdata; run with -update after a change that is meant.
+// golden compares got with testdata. Run with -update after an intended change.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -154,7 +153,7 @@ func TestBenchmarks(t *testing.T) {
 			t.Errorf("benchstat cannot read: %v", record)
 		case *benchfmt.Result:
 			if cpu := record.GetConfig("cpu"); cpu != "Made-up CPU" {
-				t.Errorf("%s is of the CPU %q", record.Name, cpu)
+				t.Errorf("%s has the CPU %q", record.Name, cpu)
 			}
 			value, _ := record.Value("B-peak")
 			if value == 0 {
@@ -166,7 +165,7 @@ func TestBenchmarks(t *testing.T) {
 	if err := reader.Err(); err != nil {
 		t.Fatal(err)
 	}
-	// Three points with two contenders, one of which failed at the third, and
+	// Three points with two contenders, one of which failed at the third point, and
 	// the memory of both.
 	if len(seen) != 7 {
 		t.Errorf("%d benchmarks, want 7", len(seen))
@@ -229,7 +228,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// results.json of schema 1 identifies contenders by the names that they had.
+// In schema 1, results.json identifies contenders by name.
 func TestDecodeSchema1(t *testing.T) {
 	text := render(t, pretended(false).WriteJSON)
 	text = strings.Replace(text, `"schema": 2`, `"schema": 1`, 1)
@@ -270,8 +269,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// What a quota does not grant is no CPU: points above it are oversubscribed, and who
-// reads the benchmark format for a law is told so.
+// Points above the cgroup's quota are oversubscribed, and results.txt has the granted number
+// of CPUs.
 func TestQuotaOversubscribes(t *testing.T) {
 	quota := 1.5
 	machine := Machine{CPUs: 16, Quota: &quota}

@@ -7,13 +7,12 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// Restore fills in the outcomes of all points that the report holds in full. The
-// runs must be those that the report is of, laid out anew. A point that was not
-// measured to its end is left to be measured anew: its figures are pairs of one
-// time.
+// Restore fills in the outcomes of all finished points of the report. The runs must be the
+// same as the report's, planned again. An unfinished point is measured again from its
+// start, because its figures are pairs of one time.
 func (r *Report) Restore(runs []Run) error {
 	if len(runs) != len(r.Experiments) {
-		return fmt.Errorf("it has %d experiments where %d are planned", len(r.Experiments), len(runs))
+		return fmt.Errorf("it has %d experiments (want %d)", len(r.Experiments), len(runs))
 	}
 	for i := range runs {
 		if err := r.Experiments[i].restore(&runs[i]); err != nil {
@@ -31,7 +30,7 @@ func (e *Experiment) restore(run *Run) error {
 		}
 	}
 	if run.Experiment.Name != e.Name || len(stored) != len(run.Outcomes) {
-		return fmt.Errorf("it has %d points where %s has %d", len(stored), run.Experiment.Name, len(run.Outcomes))
+		return fmt.Errorf("it has %d points (want %d of %s)", len(stored), len(run.Outcomes), run.Experiment.Name)
 	}
 	for i, point := range stored {
 		if err := point.restore(&run.Outcomes[i]); err != nil {
@@ -43,11 +42,11 @@ func (e *Experiment) restore(run *Run) error {
 
 func (p *Point) restore(o *measure.Outcome) error {
 	if p.Name != o.Point.Name || p.Count != o.Point.Count || len(p.Entries) != len(o.Results) {
-		return fmt.Errorf("point %q is not what is planned there, %q", p.Name, o.Point.Name)
+		return fmt.Errorf("point %q differs from the planned %q", p.Name, o.Point.Name)
 	}
 	for i, entry := range p.Entries {
 		if entry.Contender != o.Results[i].Contender {
-			return fmt.Errorf("point %q has %q where %q is planned", p.Name, entry.Contender, o.Results[i].Contender)
+			return fmt.Errorf("point %q has the contender %q (want %q)", p.Name, entry.Contender, o.Results[i].Contender)
 		}
 	}
 	if !p.Finished {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// troubled is the pretended report with all that can be said of how it came about.
+// troubled is the pretended report with every remark on how it was measured.
 func troubled() *Report {
 	r := pretended(false)
 	quota, used := 1.5, 0.25
@@ -32,8 +32,7 @@ func troubled() *Report {
 	return r
 }
 
-// The report must come out of results.json as it went in: all other files can be
-// written from that one.
+// Reading results.json restores the report: all other files can be written from it.
 func TestRoundTrip(t *testing.T) {
 	for name, r := range map[string]*Report{"whole": pretended(false), "interrupted": pretended(true), "troubled": troubled()} {
 		dir := t.TempDir()
@@ -60,7 +59,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// What is not known must not come out as zero.
+// Unknown figures are not read as zero.
 func TestUnknownIsNull(t *testing.T) {
 	text, err := json.Marshal(host.Usage{Wall: 1})
 	if err != nil {
@@ -71,13 +70,13 @@ func TestUnknownIsNull(t *testing.T) {
 	}
 }
 
-// A troubled run says so, in the words of the golden files.
+// The text of a troubled run has all its remarks, as in the golden file.
 func TestTroubledText(t *testing.T) {
 	r := troubled()
 	golden(t, "troubled.txt", render(t, r.WriteHeader)+render(t, r.WriteText))
 }
 
-// pretendedRun lays the pretended experiment out anew, with nothing measured.
+// pretendedRun plans the pretended experiment again, with no outcomes.
 func pretendedRun() Run {
 	run := pretendedExperiment(false)
 	var points []*measure.Point
@@ -106,9 +105,9 @@ func TestRestore(t *testing.T) {
 		t.Errorf("the failure has become %v", err)
 	}
 	if sitting := runs[0].Outcomes[0].Sitting; sitting != 3 {
-		t.Errorf("the first point is of sitting %d", sitting)
+		t.Errorf("the first point has sitting %d", sitting)
 	}
-	// The same report again, from what was restored.
+	// The restored outcomes give the same report.
 	again := New(r.Machine, r.Started, 0, true, runs)
 	if !reflect.DeepEqual(again.Experiments[0].Sections[0].Points[0], points[0]) {
 		t.Errorf("the first point was\n%+v\nand is\n%+v", points[0], again.Experiments[0].Sections[0].Points[0])
@@ -117,12 +116,12 @@ func TestRestore(t *testing.T) {
 
 func TestRestoreRefuses(t *testing.T) {
 	for says, change := range map[string]func(*Report){
-		"it has 0 experiments where 1 are planned": func(r *Report) { r.Experiments = nil },
-		"where made-up has 4":                      func(r *Report) { r.Experiments[0].Sections = r.Experiments[0].Sections[1:] },
-		"experiment other: it has 4 points":        func(r *Report) { r.Experiments[0].Name = "other" },
-		`point "x" is not what is planned there`:   func(r *Report) { r.Experiments[0].Sections[0].Points[0].Name = "x" },
-		`"procs, GOMAXPROCS 1" is not what is`:     func(r *Report) { r.Experiments[0].Sections[0].Points[0].Count++ },
-		`has "x" where "sluice.Kind" is planned`:   func(r *Report) { r.Experiments[0].Sections[0].Points[0].Entries[1].Contender = "x" },
+		"it has 0 experiments (want 1)":              func(r *Report) { r.Experiments = nil },
+		"(want 4 of made-up)":                        func(r *Report) { r.Experiments[0].Sections = r.Experiments[0].Sections[1:] },
+		"experiment other: it has 4 points":          func(r *Report) { r.Experiments[0].Name = "other" },
+		`point "x" differs from the planned`:         func(r *Report) { r.Experiments[0].Sections[0].Points[0].Name = "x" },
+		`"procs, GOMAXPROCS 1" differs from`:         func(r *Report) { r.Experiments[0].Sections[0].Points[0].Count++ },
+		`has the contender "x" (want "sluice.Kind")`: func(r *Report) { r.Experiments[0].Sections[0].Points[0].Entries[1].Contender = "x" },
 	} {
 		r := pretended(false)
 		change(r)
@@ -132,7 +131,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// New marks what is wide, has outliers or was disturbed: of made-up figures.
+// New marks wide intervals, outliers and disturbed points.
 func TestMarks(t *testing.T) {
 	run := pretendedExperiment(false)
 	outcome := &run.Outcomes[0]
@@ -163,7 +162,7 @@ func TestMarks(t *testing.T) {
 		t.Errorf("bytes were disturbed by %q", held.Disturbed)
 	}
 	text := render(t, r.WriteText)
-	for _, want := range []string{"†", "‡", "there are 1 such outliers", "of 1 figures", "procs, GOMAXPROCS 1: other guests"} {
+	for _, want := range []string{"†", "‡", "far from the others: 1 outlier", "(1 figure)", "procs, GOMAXPROCS 1: other guests"} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}

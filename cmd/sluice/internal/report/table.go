@@ -11,8 +11,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// A table has a row for each contender. The caption stands over the first
-// column.
+// A table has a row for each contender. The caption is above the first column.
 type table struct {
 	caption string
 	head    []string // of the other columns
@@ -20,8 +19,8 @@ type table struct {
 	rows    [][]string
 }
 
-// tables lays out a panel: a column for each place on the axis, or for each
-// measure if there is one place only.
+// tables lays out a panel: a column for each place on the axis, or for each measure if
+// there is only one place.
 func (p *Panel) tables(s *Section) []table {
 	if len(p.Points) == 1 && len(s.Measures) > 1 {
 		t := table{caption: p.Name, rows: p.rowHeads()}
@@ -59,8 +58,8 @@ func (p *Panel) fill(t *table, point *Point, m lab.Measure) {
 	}
 }
 
-// caption names panel and unit; the unit is in the column's head if there is
-// one place only.
+// caption has the panel and the unit. With a single place, the unit is in the head of the
+// column.
 func (p *Panel) caption(s *Section, m lab.Measure) string {
 	caption := p.Name
 	if m.Title != "" {
@@ -86,8 +85,8 @@ func (p *Panel) columnHead(s *Section, m lab.Measure, i int) string {
 	return head
 }
 
-// heading is the title with what all points of the section share, unless the
-// tables and charts say it anyway.
+// heading is the title, with the common GOMAXPROCS of all points unless the tables and
+// charts show it.
 func (s *Section) heading() string {
 	procs := s.commonProcs()
 	if procs == 0 || s.Axis == lab.AxisProcs || strings.HasPrefix(s.Points[0].Panel, lab.AxisProcs) {
@@ -115,7 +114,7 @@ func (s *Section) commonProcs() int {
 	return procs
 }
 
-// cell is what a table shows of an entry: a figure, or why there is none.
+// cell returns the text of an entry in a table: a figure, or the reason why it is missing.
 func cell(e *Entry, m lab.Measure) string {
 	switch {
 	case e == nil:
@@ -130,7 +129,7 @@ func cell(e *Entry, m lab.Measure) string {
 	return figure(&s, m) + e.marks(m.Unit)
 }
 
-// marks point to the footnotes that a figure needs.
+// marks returns the footnote marks of a figure.
 func (e *Entry) marks(unit string) string {
 	marks := ""
 	if len(e.Outliers[unit]) > 0 {
@@ -142,7 +141,7 @@ func (e *Entry) marks(unit string) string {
 	return marks
 }
 
-// summary returns the figure in the unit that is shown.
+// summary returns the figure in the shown unit.
 func (e *Entry) summary(m lab.Measure) (s stat.Summary, ok bool) {
 	s, ok = e.Summaries[m.Unit]
 	return m.Show(s), ok
@@ -156,7 +155,7 @@ func figure(s *stat.Summary, m lab.Measure) string {
 	return strings.TrimSpace(format.Figure(s.Median) + " " + spread(*s, m))
 }
 
-// besideTable lists the published figures beside the measured ones.
+// besideTable lists the published figures and the measured ones.
 func (e *Experiment) besideTable() table {
 	t := table{head: []string{"published", "the same, here", "sluice, here"}, caption: e.PublishedIn.Axis}
 	for _, p := range e.Beside {
@@ -167,12 +166,12 @@ func (e *Experiment) besideTable() table {
 	return t
 }
 
-// derivedTable lays out a table that an experiment derived.
+// derivedTable lays out a table of derived figures.
 func derivedTable(t lab.Table) table {
 	return table{caption: t.Head[0], head: t.Head[1:], rows: t.Rows}
 }
 
-// write aligns the columns: the first to the left, the others to the right.
+// write aligns the first column to the left and the others to the right.
 func (t table) write(b *strings.Builder) {
 	rows := [][]string{append([]string{t.caption}, t.head...)}
 	if t.units != nil {

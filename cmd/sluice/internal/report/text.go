@@ -28,11 +28,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, note := range r.Footnotes() {
 		b.WriteString(wrap(note, textWidth, "  "))
 	}
-	list(&b, "To know about this run", r.Remarks(), textAll)
+	list(&b, "About this run", r.Remarks(), textAll)
 	list(&b, "Disturbed while measured", r.DisturbedPoints(), textShown)
 	list(&b, "Failed", r.Failures, textAll)
 	if r.Interrupted {
-		list(&b, "Interrupted. Missing are", r.Missing, textShown)
+		list(&b, "Interrupted. Missing", r.Missing, textShown)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -40,7 +40,7 @@ func (r *Report) WriteText(w io.Writer) error {
 
 const (
 	textWidth = 92 // where running text is wrapped
-	textShown = 8  // how many of what may be many the terminal lists; results.json has all
+	textShown = 8  // lines of a long list on the terminal; results.json has all
 	textAll   = 1 << 30
 )
 
@@ -58,7 +58,7 @@ func list(b *strings.Builder, heading string, lines []string, shown int) {
 	fmt.Fprintf(b, "\n%s\n", heading)
 	for i, line := range lines {
 		if i == shown {
-			fmt.Fprintf(b, "- … and %d more; all are in the report\n", len(lines)-i)
+			fmt.Fprintf(b, "- … and %d more; the report has all\n", len(lines)-i)
 			break
 		}
 		b.WriteString(wrap("- "+line, textWidth, "  "))
@@ -87,11 +87,11 @@ func (e *Experiment) text(b *strings.Builder) {
 	if e.besideMeasured() {
 		e.besideTable().write(b)
 	} else {
-		fmt.Fprintf(b, "  No point of this run has a published figure; the page shows those there are.\n")
+		fmt.Fprintf(b, "  No point of this run has a published figure; the page shows the published ones.\n")
 	}
 }
 
-// summaryText comes last: on a terminal that is what is read first.
+// summaryText is written last, because the end of the output is what a terminal shows.
 func (r *Report) summaryText(b *strings.Builder) {
 	heading := "\nOn this machine\n"
 	for i := range r.Experiments {
@@ -162,12 +162,12 @@ func (s *Section) text(b *strings.Builder) {
 	}
 }
 
-// unbroken ties figures to their signs, so that no line begins with "%".
+// unbroken joins figures to "±" with spaces that do not break.
 func unbroken(text string) string {
-	return strings.NewReplacer(" %", format.NoBreak+"%", " ± ", format.NoBreak+"±"+format.NoBreak).Replace(text)
+	return strings.ReplaceAll(text, " ± ", format.NoBreak+"±"+format.NoBreak)
 }
 
-// wrap is format.Wrap of text whose figures keep their signs.
+// wrap is format.Wrap of unbroken text.
 func wrap(text string, width int, indent string) string {
 	return format.Wrap(unbroken(text), width, 0, indent)
 }
