@@ -47,8 +47,8 @@ func (p *plain) TrySend(v int) error   { return p.c.TrySend(v) }
 func (p *plain) TryRecv() (int, error) { return p.c.TryRecv() }
 func (p *plain) Close()                { p.c.Close() }
 
-// TestInForeign: values of receivers without Ready arrive once and in order, beside
-// those of a kind and of results.
+// TestInForeign: values arrive once and in order, from receivers without Ready, from a
+// kind, and from results.
 func TestInForeign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // no goroutine may be left
 		const n = 500
@@ -84,8 +84,8 @@ func TestInForeign(t *testing.T) {
 	})
 }
 
-// TestInForeignHandsBack: values in flight in its goroutines are unsent, too, whenever
-// In ends.
+// TestInForeignHandsBack: whenever In ends, unsent includes the values in flight in its
+// goroutines.
 func TestInForeignHandsBack(t *testing.T) {
 	for cut := range 60 {
 		synctest.Test(t, func(t *testing.T) {
@@ -145,8 +145,8 @@ func TestInForeignHandsBack(t *testing.T) {
 	}
 }
 
-// TestInClosesInputs: at an early end, of whatever kind, senders of all inputs are
-// freed, and goroutines have ended. An input that is wrapped stays open.
+// TestInClosesInputs: every early end frees the senders of all inputs and ends all
+// goroutines. An input that is wrapped by LeaveOpen stays open.
 func TestInClosesInputs(t *testing.T) {
 	for name, end := range map[string]func(cancel func(), into *sluice.Bounded[int], foreign *plain) error{
 		"cancel": func(cancel func(), _ *sluice.Bounded[int], _ *plain) error { cancel(); return context.Canceled },
@@ -338,7 +338,7 @@ func TestOutForeignEndsEarly(t *testing.T) {
 					}
 					cancel()
 					want, wantErr = []sluice.Sender[int]{a}, context.Canceled
-				case "closed", "full": // the others go on: b is slow now
+				case "closed", "full": // the others continue: b is slow now
 					if how == "closed" {
 						a.Close()
 						synctest.Wait()
@@ -379,7 +379,7 @@ func names(some []sluice.Sender[int], all ...sluice.Sender[int]) (names []string
 	return names
 }
 
-// TestOutFatalError: outputs that a value has not come to are missed, too.
+// TestOutFatalError: missed includes the outputs after the one that failed.
 func TestOutFatalError(t *testing.T) {
 	source, before, after := sluice.NewBounded[int](1, nil), sluice.NewBounded[int](1, nil), sluice.NewBounded[int](1, nil)
 	broken := refusing{newPlain(1)}

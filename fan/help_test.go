@@ -27,7 +27,7 @@ func full(c sluice.Channel[int]) sluice.Channel[int] {
 	return c
 }
 
-// mustPanic requires that f panics with a text that names function and has words.
+// mustPanic requires that f panics with a text that names function and contains words.
 func mustPanic(t *testing.T, function string, words []string, f func()) {
 	t.Helper()
 	defer func() {
@@ -39,15 +39,16 @@ func mustPanic(t *testing.T, function string, words []string, f func()) {
 		}
 		for _, word := range append(words, function+": ") {
 			if !strings.Contains(message, word) {
-				t.Errorf("panic %q does not say %q", message, word)
+				t.Errorf("panic %q does not contain %q", message, word)
 			}
 		}
 	}()
 	f()
 }
 
-// TestSendersThatNobodyMade: they are refused before a value is received.
-func TestSendersThatNobodyMade(t *testing.T) {
+// TestUnmadeSenders: a sender that no constructor made is refused before a value is
+// received.
+func TestUnmadeSenders(t *testing.T) {
 	ctx := context.Background()
 	for word, s := range map[string]sluice.BatchSender[int]{
 		"nil sender":              nil,
@@ -71,8 +72,8 @@ type sink struct{ sluice.Sender[int] }
 
 func (*sink) Send(context.Context, int) error { return nil }
 
-// TestInNilWillDo: a nil pointer is refused only where it cannot send.
-func TestInNilWillDo(t *testing.T) {
+// TestInNilSender: a nil pointer of a type outside of sluice may be a sender.
+func TestInNilSender(t *testing.T) {
 	c := sluice.NewBounded[int](1, nil)
 	_ = c.TrySend(1)
 	c.Close()

@@ -17,8 +17,8 @@ import (
 // oneByOne is a Sender that takes no batches.
 type oneByOne struct{ sluice.Sender[int] }
 
-// TestIn: each value arrives once, those of a source in order, from sources of
-// every kind and into every kind.
+// TestIn: each value arrives once, and values of one source arrive in order, from every
+// kind and into every kind.
 func TestIn(t *testing.T) {
 	const n = 1000
 	for kind := range anyKind() {
@@ -64,8 +64,8 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestInHandsBack: what is in hand when it ends early is what In returns:
-// nothing is lost, whenever that is.
+// TestInHandsBack: In returns the values that it has received and not sent. No value is
+// lost, whenever In ends.
 func TestInHandsBack(t *testing.T) {
 	const n = 300
 	ctx := context.Background()
@@ -134,15 +134,15 @@ func TestInHandsBack(t *testing.T) {
 				}
 				left := a.Len()
 				if total := nines + left; how != "idle" && total != n {
-					t.Errorf("%s: %d of %d values of the other source are there", how, total, n)
+					t.Errorf("%s: %d of %d values of the other input are accounted for", how, total, n)
 				}
 			})
 		}
 	}
 }
 
-// TestInBadInput: and Out.
-func TestInBadInput(t *testing.T) {
+// TestBadInput: In and Out refuse nil, and accept no channels at all.
+func TestBadInput(t *testing.T) {
 	ctx := context.Background()
 	c := sluice.NewBounded[int](1, nil)
 	mustPanic(t, "In", []string{"nil context"}, func() { _, _ = fan.In(nil, c) })
@@ -165,7 +165,7 @@ func drained(c sluice.Receiver[int]) (vs []int) {
 	return vs
 }
 
-// TestNothingIsRetained: neither keeps a value that it has carried.
+// TestNothingIsRetained: In and Out retain no value that they have sent.
 func TestNothingIsRetained(t *testing.T) {
 	type channel = sluice.Channel[*sluicetest.Parcel]
 	merge := func(ctx context.Context, to, from channel) {
@@ -189,11 +189,11 @@ func TestNothingIsRetained(t *testing.T) {
 			pointers[i] = weak.Make(p)
 			_ = from.Send(ctx, p)
 			for to.Len() == 0 && to.Stats().SendersWaiting == 0 {
-				runtime.Gosched() // until the carrier waits, if it must
+				runtime.Gosched() // until In or Out waits, if it must
 			}
 			_, _ = to.Recv(ctx)
 		}
-		for from.Stats().ReceiversWaiting == 0 { // the last send has yet to return
+		for from.Stats().ReceiversWaiting == 0 { // the last send is still running
 			runtime.Gosched()
 		}
 		runtime.GC()
@@ -207,7 +207,7 @@ func TestNothingIsRetained(t *testing.T) {
 	}
 }
 
-// In allocates at the start only, from however many sources.
+// TestInDoesNotAllocate: In allocates only at the start, for any number of inputs.
 func TestInDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -232,13 +232,13 @@ func TestInDoesNotAllocate(t *testing.T) {
 			step()
 		}
 		if n := testing.AllocsPerRun(2000, step); n != 0 {
-			t.Errorf("%d sources: %v allocations a value", sources, n)
+			t.Errorf("%d sources: %v allocations per value", sources, n)
 		}
 		cancel()
 	}
 }
 
-// What In hands back keeps nothing alive that was sent.
+// TestInUnsentRetains: the slice of unsent values retains no value that was sent.
 func TestInUnsentRetains(t *testing.T) {
 	type big struct{ _ [1 << 10]byte }
 	in, out := sluice.NewBounded[*big](64, nil), sluice.NewBounded(40, &sluice.BoundedOptions[*big]{Overflow: sluice.Reject})
@@ -254,7 +254,7 @@ func TestInUnsentRetains(t *testing.T) {
 	runtime.GC()
 	runtime.GC()
 	if w.Value() != nil {
-		t.Errorf("%d unsent, %v: a value sent and received is kept by them", len(unsent), err)
+		t.Errorf("%d unsent, %v: a value that was sent is retained", len(unsent), err)
 	}
 	runtime.KeepAlive(unsent)
 	runtime.KeepAlive(out)

@@ -113,7 +113,7 @@ func (d *distributor[T]) add(ctx context.Context, s sluice.Sender[T]) {
 }
 
 // send sends v to all outputs and removes those that are closed: they are missed. If
-// it fails, missed are the output that failed and those that it has not come to.
+// it fails, missed are the output that failed and those that it did not try.
 func (d *distributor[T]) send(ctx context.Context, v T) (missed []sluice.Sender[T], err error) {
 	var gone []*output[T]
 	d.slow = d.slow[:0]
@@ -164,8 +164,8 @@ func fatal(err error) bool {
 	return err != nil && !errors.Is(err, sluice.ErrFull) && !errors.Is(err, sluice.ErrTooLarge)
 }
 
-// missing adds to missed the outputs that Out was waiting for and that the value has
-// not reached. The context of couriers is done.
+// missing adds to missed the outputs that Out was waiting for, except those whose
+// courier has sent the value after all. The context of couriers is done.
 func (d *distributor[T]) missing(missed []sluice.Sender[T]) []sluice.Sender[T] {
 	for _, o := range d.outputs {
 		if !slices.Contains(d.slow, o.waiting()) {
@@ -200,7 +200,7 @@ func (o *output[T]) waiting() sluice.Case {
 	return o.next
 }
 
-// sent returns the error of a send, if that of its case is err.
+// sent returns the error of a send whose case was chosen with err.
 func (o *output[T]) sent(err error) error {
 	if o.courier != nil {
 		return o.courier.taken()

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-go/sluice/fan"
 )
 
-// TestOut: each subscriber gets each value, in order, whatever its kind; and
-// one that is slow does not keep a value from the others.
+// TestOut: each output receives each value, in order, whatever its kind, and a slow
+// output does not keep a value from the others.
 func TestOut(t *testing.T) {
 	const n = 500
 	ctx := context.Background()
@@ -44,7 +44,7 @@ func TestOut(t *testing.T) {
 	all.Wait()
 }
 
-// TestOutPolicies: each policy does what it does for any sender.
+// TestOutPolicies: the overflow policy of each output applies.
 func TestOutPolicies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -54,7 +54,7 @@ func TestOutPolicies(t *testing.T) {
 		first := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 		small := sluice.NewElastic(9, &sluice.ElasticOptions[int]{LimitBytes: 2, Size: func(v int) int { return v * v }})
 		leaving := sluice.NewBounded[int](1, nil)
-		var failed error = errors.New("it goes on")
+		var failed error = errors.New("Out is running")
 		go func() { _, _, failed = fan.Out(ctx, source, slow, freshest, first, leaving, small) }()
 		for i := 1; i <= 3; i++ {
 			_ = source.TrySend(i)
@@ -89,7 +89,7 @@ func TestOutPolicies(t *testing.T) {
 	})
 }
 
-// TestOutEndsEarly: whom the value in hand did not reach.
+// TestOutEndsEarly: missed are the outputs that the last value did not reach.
 func TestOutEndsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -105,7 +105,7 @@ func TestOutEndsEarly(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		if v != 5 || err != context.Canceled || !slices.Equal(missed, []sluice.Sender[int]{c}) || a.Len() != 1 || b.Len() != 1 {
-			t.Errorf("cancelled: %d, %v, %v", v, missed, err)
+			t.Errorf("canceled: %d, %v, %v", v, missed, err)
 		}
 		if v, missed, err = fan.Out(ctx, sluice.LeaveOpen(source), a, b, c); v != 0 || err != context.Canceled || missed != nil {
 			t.Errorf("without a value: %d, %v, %v", v, missed, err)

@@ -13,7 +13,7 @@ type pump[T any] struct {
 	values *sluice.Rendezvous[T]
 
 	// Written by the goroutine before it closes values and ended.
-	held     []T // the value that nobody received
+	held     []T // the value that In did not receive
 	err      error
 	panicked any
 	exited   bool

@@ -39,7 +39,7 @@ func Example_gracefulShutdown() {
 		}
 		return nil
 	}, &workers.RunOptions[int]{OnUnprocessed: func(job int) { left++ }})
-	clients.Wait() // also if a job failed: Run has closed the queue
+	clients.Wait() // does not hang if a job fails: Run closes the queue
 	for range jobs.Drain() {
 		left++ // no worker had received it
 	}

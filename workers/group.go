@@ -13,7 +13,7 @@ import (
 // A group is a pool with its goroutines.
 type group[T any] struct {
 	pool      *workpool.Pool[T]
-	ctx, work context.Context // the caller's, and that of f
+	ctx, work context.Context // of the caller and of f
 	cancel    context.CancelCauseFunc
 	options   RunOptions[T]
 	workers   sync.WaitGroup
@@ -36,8 +36,8 @@ func newGroup[T any](ctx context.Context, config workpool.Config[T], o *RunOptio
 	return g
 }
 
-// cause returns the error of f, or that of ctx if ctx is done, since f may have failed
-// because of it.
+// cause returns the error of f. If ctx is done it returns the error of ctx, since f may
+// have failed because of it.
 func (g *group[T]) cause(err error) error {
 	if err != nil && g.ctx.Err() != nil {
 		return g.ctx.Err()
@@ -55,7 +55,7 @@ func (g *group[T]) start(ended func()) {
 	running.Store(int64(g.pool.Workers))
 	for i := range g.pool.Workers {
 		g.workers.Go(func() {
-			defer func() { // also after a Goexit of f
+			defer func() { // f may have called Goexit
 				if running.Add(-1) == 0 {
 					ended()
 				}

@@ -19,8 +19,8 @@ import (
 //		…
 //	}
 //
-// or received, by any number of goroutines: [Results] is a [sluice.BatchReceiver], and
-// hence the source of the next stage of a pipeline.
+// or received, by any number of goroutines: [Results] is a [sluice.BatchReceiver], so
+// the next stage of a pipeline can receive from it.
 //
 // Map itself starts nothing: the first use of the results does.
 //

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// TestMapLeave leaves the loop at random positions, in each way: when the loop
-// statement has ended nothing runs, and no job is unaccounted for.
+// TestMapLeave leaves the loop at a random position, in each way. When the loop
+// statement has ended, no job is running, and each job is accounted for.
 func TestMapLeave(t *testing.T) {
 	const jobs = 1500
 	for name, o := range mappings {
@@ -74,7 +74,7 @@ func TestMapLeave(t *testing.T) {
 						want = jobs
 					}
 					if yielded != want || m.Err() != nil {
-						t.Errorf("%d results before the end, not %d; error %v", yielded, want, m.Err())
+						t.Errorf("%d results before the end, want %d; error %v", yielded, want, m.Err())
 					}
 					if after != (way == "break" || way == "end") || (value == errPlanted) != (way == "panic") {
 						t.Errorf("after the loop: %v, panic %v", after, value)
@@ -85,8 +85,8 @@ func TestMapLeave(t *testing.T) {
 	}
 }
 
-// TestMapFails: f fails at a random job. What was done is still yielded; in order,
-// that is all before the failed job, and nothing after it.
+// TestMapFails: a random job fails. The loop still yields the results of jobs that were
+// done; with Ordered, those before the failed job and none after it.
 func TestMapFails(t *testing.T) {
 	const jobs = 1500
 	for name, o := range mappings {
@@ -105,7 +105,7 @@ func TestMapFails(t *testing.T) {
 					m := workers.Map(ctx, c, n, func(ctx context.Context, job int) (int, error) {
 						l.do(job)
 						if way == "error" && o.Ordered && job < bad && ctx.Err() != nil {
-							t.Errorf("job %d was cancelled because of job %d", job, bad)
+							t.Errorf("job %d was canceled because of job %d", job, bad)
 						}
 						if job == bad {
 							failed.Store(true)
@@ -147,10 +147,10 @@ func TestMapFails(t *testing.T) {
 							}
 						}
 						if way == "error" && len(results) != bad {
-							t.Errorf("%d results before job %d", len(results), bad)
+							t.Errorf("%d results, want those before job %d", len(results), bad)
 						}
 					} else if len(results) != int(succeeded.Load()) {
-						t.Errorf("%d results of %d jobs that were done", len(results), succeeded.Load())
+						t.Errorf("%d results, want one for each of %d jobs done", len(results), succeeded.Load())
 					}
 					p, _ := value.(*workers.PanicError)
 					switch {
@@ -167,7 +167,7 @@ func TestMapFails(t *testing.T) {
 	}
 }
 
-// TestMapFirstFailure: the first in order of several failures is the one that counts.
+// TestMapFirstFailure: if several jobs fail, Err reports the first one in order.
 func TestMapFirstFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTimesheet(t, 100)
@@ -188,8 +188,8 @@ func TestMapFirstFailure(t *testing.T) {
 	})
 }
 
-// TestMapReceivesNoMoreAfterFailure: as soon as a job has failed, in order, nothing
-// more is received, though those before it are still to be done.
+// TestMapReceivesNoMoreAfterFailure: with Ordered, no job is received after one has
+// failed, even while jobs before it are still running.
 func TestMapReceivesNoMoreAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewElastic[int](sluice.Unlimited, nil)
@@ -202,7 +202,7 @@ func TestMapReceivesNoMoreAfterFailure(t *testing.T) {
 				time.Sleep(time.Second) // until the third worker leads
 				return 0, errPlanted
 			case 2:
-				t.Error("a job after the failed one was begun")
+				t.Error("a job after the failed one was started")
 			}
 			return job, nil
 		}, &workers.MapOptions[int]{Ordered: true})
@@ -227,9 +227,9 @@ func TestMapReceivesNoMoreAfterFailure(t *testing.T) {
 	})
 }
 
-// TestMapRunsOnlyWhatComesBeforeFailure: of the jobs in the hands only those before the
-// first failed one are begun, whichever fails first.
-func TestMapRunsOnlyWhatComesBeforeFailure(t *testing.T) {
+// TestMapStartsNoJobAfterFailure: of the jobs in local queues only those before the
+// first failed job are started, whichever job fails first.
+func TestMapStartsNoJobAfterFailure(t *testing.T) {
 	for seed := range uint64(10) {
 		synctest.Test(t, func(t *testing.T) {
 			const warming, jobs = 2000, 2064
@@ -250,7 +250,7 @@ func TestMapRunsOnlyWhatComesBeforeFailure(t *testing.T) {
 				}
 				mu.Lock()
 				if job > limit {
-					t.Errorf("job %d was begun after %d had failed", job, limit)
+					t.Errorf("job %d was started after %d had failed", job, limit)
 				}
 				running = append(running, job)
 				mu.Unlock()
@@ -275,7 +275,7 @@ func TestMapRunsOnlyWhatComesBeforeFailure(t *testing.T) {
 			for synctest.Wait(); len(running) > 0; synctest.Wait() {
 				i := random.IntN(len(running))
 				if running[i] == warming && len(running) > 1 {
-					continue // the first one last
+					continue // the first job ends last
 				}
 				job := running[i]
 				running = slices.Delete(running, i, i+1)
@@ -294,7 +294,8 @@ func TestMapRunsOnlyWhatComesBeforeFailure(t *testing.T) {
 	}
 }
 
-// Who leaves the loop has no error, whatever had failed before.
+// TestMapLeaveAfterFailure: Err is nil if the body left the loop, even if a job had
+// failed before.
 func TestMapLeaveAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := backlog(3)

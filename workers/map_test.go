@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// mappings are the two orders, with windows that are narrow and wide.
+// mappings are unordered and ordered, with narrow and wide windows.
 var mappings = map[string]workers.MapOptions[int]{
 	"unordered": {},
 	"ordered":   {Ordered: true},
@@ -24,7 +24,7 @@ var mappings = map[string]workers.MapOptions[int]{
 	"window 5":  {Ordered: true, MaxAhead: 5},
 }
 
-// backlog is a closed channel with the jobs 0 … n-1.
+// backlog returns a closed channel with the jobs 0 … n-1.
 func backlog(n int) sluice.Channel[int] {
 	c := sluice.NewElastic[int](sluice.Unlimited, nil)
 	for job := range n {
@@ -34,7 +34,7 @@ func backlog(n int) sluice.Channel[int] {
 	return c
 }
 
-// square is what the tests compute.
+// square is the job of most tests.
 func square(_ context.Context, job int) (int, error) {
 	if job%61 == 0 {
 		runtime.Gosched()
@@ -72,7 +72,8 @@ func TestMapYieldsEachResultOnce(t *testing.T) {
 	}
 }
 
-// TestMapIsLazyAndOnce: nothing happens before the loop, and a second one finds nothing.
+// TestMapIsLazyAndOnce: no job is received before the loop, and a second loop yields
+// nothing.
 func TestMapIsLazyAndOnce(t *testing.T) {
 	c := backlog(3)
 	m := workers.Map(t.Context(), c, 2, square, nil)
@@ -92,8 +93,8 @@ func TestMapIsLazyAndOnce(t *testing.T) {
 	}
 }
 
-// TestMapWindow: a slow first job lets as many results pile up as the window is
-// wide, and no more, and all goes on when it is done.
+// TestMapWindow: behind a slow first job, MaxAhead jobs are started and no more. When
+// it is done the others follow.
 func TestMapWindow(t *testing.T) {
 	for _, width := range []int{1, 2, 7, 64, 100} {
 		synctest.Test(t, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestMapWindow(t *testing.T) {
 			go func() {
 				synctest.Wait()
 				if begun.Load() != int64(width) {
-					t.Errorf("window %d: %d jobs begun", width, begun.Load())
+					t.Errorf("window %d: %d jobs started", width, begun.Load())
 				}
 				close(free)
 			}()
@@ -121,8 +122,8 @@ func TestMapWindow(t *testing.T) {
 	}
 }
 
-// TestMapDoesNotHoldResults: a result can be taken when it is there, whatever the
-// worker that computed it does next.
+// TestMapDoesNotHoldResults: a result can be received as soon as it is computed,
+// whatever its worker does next.
 func TestMapDoesNotHoldResults(t *testing.T) {
 	for name, o := range mappings {
 		if o.MaxAhead > 0 {
@@ -173,7 +174,7 @@ func TestMapDoesNotHoldResults(t *testing.T) {
 	}
 }
 
-// TestMapBackpressure: a body that does not come back holds the workers up.
+// TestMapBackpressure: a slow body stops the workers.
 func TestMapBackpressure(t *testing.T) {
 	for name, o := range mappings {
 		t.Run(name, func(t *testing.T) {
@@ -190,14 +191,14 @@ func TestMapBackpressure(t *testing.T) {
 						continue
 					}
 					synctest.Wait()
-					// The results in the boxes, those taken for the loop, and
-					// one in the hands of each worker.
+					// The results in the buffers, those taken for the loop, and
+					// one of each worker.
 					limit := int64(results + n*128 + 128 + n)
 					if o.Ordered {
 						limit = int64(results + max(o.MaxAhead, 64) + max(o.MaxAhead, 1024))
 					}
 					if begun.Load() > limit {
-						t.Errorf("%d jobs begun at result %d, more than %d", begun.Load(), results, limit)
+						t.Errorf("%d jobs started at result %d, want at most %d", begun.Load(), results, limit)
 					}
 				}
 				if results != jobs {
@@ -208,7 +209,7 @@ func TestMapBackpressure(t *testing.T) {
 	}
 }
 
-// TestMapRest is TestRunRest for the ordered crew, whose workers receive in turn.
+// TestMapRest is TestRunRest with Ordered, where one worker at a time receives.
 func TestMapRest(t *testing.T) {
 	for seed := range uint64(12) {
 		synctest.Test(t, func(t *testing.T) {
@@ -246,9 +247,9 @@ func TestMapRest(t *testing.T) {
 					first++
 				}
 				if int(yielded.Load()) != first {
-					t.Fatalf("%d results, but %d are there in order", yielded.Load(), first)
+					t.Fatalf("%d results were yielded, want %d", yielded.Load(), first)
 				}
-				// All jobs inside the window that are not finished may run.
+				// All unfinished jobs inside the window may run.
 				open := 0
 				for job := first; job < min(sent, first+width); job++ {
 					if !finished[job] {
@@ -306,7 +307,7 @@ func TestMapKeepsNothingAlive(t *testing.T) {
 			if results++; results < 1000 {
 				continue
 			}
-			for freed.Load() < 1000-128 { // those taken with this one may be held
+			for freed.Load() < 1000-128 { // the run that this result is in may be retained
 				runtime.GC()
 				runtime.Gosched()
 			}

@@ -55,7 +55,7 @@ type MapOptions[T any] struct {
 	// 1<<30.
 	MaxAhead int
 
-	// The options below are those of RunOptions.
+	// The options below are as in RunOptions.
 
 	MaxOverhead   float64
 	MaxDelay      time.Duration

@@ -28,8 +28,8 @@ type fault struct{ step, way string }
 // ways are the ways in which a step can fail. "leave" is for loops.
 var ways = []string{"error", "panic", "Goexit", "cancel", "leave"}
 
-// at returns the error of a step. It panics or exits if the fault says so, or cancels
-// the context of the recipe, and waits until it is done.
+// at returns the error of a step, if it is the step that fails. Depending on the way, it
+// panics or exits instead, or cancels the context of the recipe.
 func (f fault) at(step string, cancel func()) error {
 	if f.step != step {
 		return nil
@@ -129,7 +129,7 @@ func TestGracefulShutdown(t *testing.T) {
 	}
 }
 
-// TestGracefulShutdownAborted: a job that takes too long is cut off.
+// TestGracefulShutdownAborted: jobs that take too long are canceled.
 func TestGracefulShutdownAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop, signal := context.WithCancel(context.Background())
@@ -160,7 +160,7 @@ func TestGracefulShutdownAborted(t *testing.T) {
 	})
 }
 
-// pipeline is that of Example_pipeline.
+// pipeline is the pipeline of Example_pipeline.
 func pipeline(ctx context.Context, lines sluice.BatchReceiver[string], parse func(context.Context, string) (int, error), write func([]int) error) error {
 	numbers := workers.Map(ctx, lines, 4, parse, &workers.MapOptions[string]{Ordered: true})
 	batches := batch.Receive(ctx, numbers, 20, 50*time.Millisecond)
@@ -172,8 +172,8 @@ func pipeline(ctx context.Context, lines sluice.BatchReceiver[string], parse fun
 	return batches.Err()
 }
 
-// TestPipeline: the first failure ends all stages, whichever stage it is in, and the
-// caller learns of it. What was written before is a prefix.
+// TestPipeline: the first failure ends all stages, whichever stage it is in, and reaches
+// the caller. The lines written before are a prefix.
 func TestPipeline(t *testing.T) {
 	const lines = 5000
 	faults := []fault{{}}
@@ -248,7 +248,7 @@ func TestPipeline(t *testing.T) {
 					})
 					f.requireOutcome(t, err, value, exited)
 					if synctest.Wait(); !stopped {
-						t.Error("the reader has not stopped")
+						t.Error("the reader is still running")
 					}
 					if early := f.step != ""; from == "channel" && (sent == sluice.ErrClosed) != early {
 						t.Errorf("Send: %v", sent)

@@ -13,7 +13,7 @@ import (
 // Run ends early, and receives nothing more, when
 //
 //   - f returns an error: Run returns the first error;
-//   - ctx is done: Run returns its error, also if f fails because of it;
+//   - ctx is done: Run returns its error, even if f fails because of it;
 //   - r fails with an error other than [sluice.ErrClosed]: Run returns it;
 //   - f panics: Run panics in the caller's goroutine, with a [*PanicError];
 //   - f calls [runtime.Goexit], as t.FailNow does: so does Run in the caller's

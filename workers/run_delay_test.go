@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// TestRunStuckHolder: what one worker holds is done by the others while it is
-// stuck, also after the channel was closed.
-func TestRunStuckHolder(t *testing.T) {
+// TestRunStuckWorker: while a worker is stuck in a job, the others run the jobs in its
+// queue, even after the channel was closed.
+func TestRunStuckWorker(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			const jobs, n = 500, 4
@@ -42,7 +42,7 @@ func TestRunStuckHolder(t *testing.T) {
 			}
 			synctest.Wait()
 			if done := l.done.Load(); done != jobs {
-				t.Errorf("%d of %d jobs begun while one is stuck", done, jobs)
+				t.Errorf("%d of %d jobs started while one is stuck", done, jobs)
 			}
 			close(free)
 			c.Close()
@@ -50,14 +50,14 @@ func TestRunStuckHolder(t *testing.T) {
 	}
 }
 
-// TestRunRescue: jobs behind one that is unexpectedly slow are done by workers
-// that are busy, too, once they were held for longer than MaxDelay.
-func TestRunRescue(t *testing.T) {
+// TestRunStealsOverdue: jobs behind one that is unexpectedly slow are run by other
+// workers, even busy ones, when they have waited for MaxDelay.
+func TestRunStealsOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hold = 10 * time.Millisecond
 		c := sluice.NewElastic[int](sluice.Unlimited, nil)
 		var slow, fast atomic.Int64
-		var begun sync.Map // of jobs 1 … 99, how long after the start
+		var begun sync.Map // when each of the jobs 1 … 99 started, since the beginning
 		start := time.Now()
 		go workers.Run(t.Context(), c, 2, func(_ context.Context, job int) error {
 			switch {
@@ -86,12 +86,12 @@ func TestRunRescue(t *testing.T) {
 		for job := 1; job < 100; job++ {
 			after, ok := begun.Load(job)
 			if !ok {
-				t.Fatalf("job %d is still held behind a slow one", job)
+				t.Fatalf("job %d still waits behind a slow one", job)
 			}
-			// Whoever does them was in a batch of its own, of what it believed
-			// to be quick.
+			// The thief was running a batch of its own, of jobs that used to be
+			// short.
 			if after := after.(time.Duration); after > 64*hold {
-				t.Fatalf("job %d was held for %v", job, after)
+				t.Fatalf("job %d waited for %v", job, after)
 			}
 		}
 		if slow.Load() != 1 || fast.Load() != 9900 {
@@ -102,9 +102,9 @@ func TestRunRescue(t *testing.T) {
 	})
 }
 
-// TestRunHoldTime: with steady jobs and all workers busy none waits in a hand
-// for longer than MaxDelay; and hands are used, where jobs are short.
-func TestRunHoldTime(t *testing.T) {
+// TestRunMaxDelay: with steady jobs and all workers busy, no job waits in a local queue
+// for longer than MaxDelay, and short jobs are received in batches.
+func TestRunMaxDelay(t *testing.T) {
 	for _, each := range []time.Duration{time.Microsecond, 30 * time.Microsecond, 3 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			const jobs, n, hold = 20_000, 3, 2 * time.Millisecond
@@ -120,7 +120,7 @@ func TestRunHoldTime(t *testing.T) {
 				received := spy.received[job]
 				spy.mu.Unlock()
 				if held := time.Since(received); held > hold {
-					t.Errorf("job %d of %v was held for %v", job, each, held)
+					t.Errorf("job %d of %v waited for %v", job, each, held)
 				}
 				time.Sleep(each)
 				return nil
@@ -130,13 +130,13 @@ func TestRunHoldTime(t *testing.T) {
 			}
 			want := max(1, min(int(50*time.Nanosecond*1000/each), int(hold/each)))
 			if most := spy.largest(); most < want || most > want+2 {
-				t.Errorf("jobs of %v: the largest batch was %d, not %d", each, most, want)
+				t.Errorf("jobs of %v: the largest batch was %d, want %d", each, most, want)
 			}
 		})
 	}
 }
 
-// A spy is a channel that notes when each value was received.
+// A spy is a channel that records when each value was received.
 type spy struct {
 	sluice.Channel[int]
 	mu       sync.Mutex
@@ -166,8 +166,8 @@ func (s *spy) RecvBatch(ctx context.Context, buf []int) (int, error) {
 	return n, err
 }
 
-// A job that is slow shrinks batches at once.
-func TestRunShrinkAtOnce(t *testing.T) {
+// TestRunShrinksAtOnce: one slow job reduces the batch size to 1.
+func TestRunShrinksAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spy := &spy{Channel: sluice.NewElastic[int](sluice.Unlimited, nil)}
 		go workers.Run(t.Context(), spy, 1, func(_ context.Context, job int) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// TestRunEndEarly ends pools in each way, at random moments, and accounts for all jobs.
+// TestRunEndEarly ends Run in each way, at random moments, and accounts for all jobs.
 func TestRunEndEarly(t *testing.T) {
 	const jobs = 2000
 	for name, make := range jobChannels {
@@ -71,9 +71,9 @@ func TestRunEndEarly(t *testing.T) {
 					cancel()
 					c.Close()
 					l.balance(fed(), c)
-					// One call each may have been about to begin.
+					// Each worker may have been about to call f.
 					if way != "cancel" && after.Load() > int64(n) {
-						t.Errorf("%d of %d workers went on", after.Load(), n)
+						t.Errorf("%d of %d workers started a job after the end", after.Load(), n)
 					}
 					cause := context.Cause(inside)
 					p, _ := value.(*workers.PanicError)
@@ -83,9 +83,9 @@ func TestRunEndEarly(t *testing.T) {
 					case way == "cancel" && (err != context.Canceled):
 						t.Errorf("Run returned %v", err)
 					case way == "close" && (err != nil || l.left > 0):
-						t.Errorf("Run returned %v, with %d jobs undone", err, l.left)
+						t.Errorf("Run returned %v, with %d jobs unprocessed", err, l.left)
 					case way == "Goexit" && !exited:
-						t.Error("Run has not exited")
+						t.Error("Run returned, want Goexit")
 					case way == "panic" && (p == nil || !errors.Is(p, errPlanted) || !strings.Contains(p.Error(), "planted") ||
 						!strings.Contains(p.Error(), "TestRunEndEarly")):
 						t.Errorf("Run panicked with %v", value)
@@ -98,15 +98,16 @@ func TestRunEndEarly(t *testing.T) {
 	}
 }
 
-// goFeed feeds c in the background; fed waits for that, and returns how many jobs
-// were accepted.
+// goFeed feeds c in the background. fed waits for that and returns how many jobs were
+// accepted.
 func goFeed(c sluice.Channel[int], jobs int) (fed func() int) {
 	sent := make(chan int, 1)
 	go func() { sent <- feed(context.Background(), c, jobs) }()
 	return func() int { return <-sent }
 }
 
-// TestRunCancelAtRest: a pool ends that waits for jobs, and one whose f waits.
+// TestRunCancelAtRest: the context ends workers that wait for jobs, and workers whose
+// jobs wait.
 func TestRunCancelAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewElastic[int](sluice.Unlimited, nil)
@@ -137,8 +138,8 @@ func TestRunCancelAtRest(t *testing.T) {
 	})
 }
 
-// TestRunContext: once ctx is done its error counts, and when Run has returned
-// f's context is done.
+// TestRunContext: once ctx is done Run returns its error. After Run the context of f is
+// done.
 func TestRunContext(t *testing.T) {
 	for _, fails := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -158,7 +159,7 @@ func TestRunContext(t *testing.T) {
 	}
 }
 
-// TestRunOutcomes: a panic counts before the error that came first.
+// TestRunOutcomes: a panic takes precedence over an earlier error.
 func TestRunOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewBounded[int](3, nil)
@@ -190,7 +191,7 @@ func TestRunOutcomes(t *testing.T) {
 	})
 }
 
-// broken is a receiver that fails, not because it is closed.
+// broken is a receiver that fails with an error other than ErrClosed.
 type broken struct{ sluice.Channel[int] }
 
 func (f broken) RecvBatch(ctx context.Context, buf []int) (int, error) {
@@ -226,10 +227,10 @@ func TestRunFailingReceiver(t *testing.T) {
 	workers.Run(t.Context(), panicking{sluice.NewBounded[int](3, nil)}, 3, nothing, nil)
 }
 
-// TestRunUndonePanics: that panic is the caller's.
-func TestRunUndonePanics(t *testing.T) {
+// TestRunUnprocessedPanics: a panic of OnUnprocessed reaches the caller.
+func TestRunUnprocessedPanics(t *testing.T) {
 	defer func() {
-		if v := recover(); v != "undone" {
+		if v := recover(); v != "unprocessed" {
 			t.Errorf("panicked with %v", v)
 		}
 	}()
@@ -239,15 +240,15 @@ func TestRunUndonePanics(t *testing.T) {
 	c.Close()
 	calls := 0
 	err := workers.Run(t.Context(), c, 1, func(context.Context, int) error {
-		if calls++; jobs-c.Len() > calls { // there are more in its hands
+		if calls++; jobs-c.Len() > calls { // its queue holds more
 			return errPlanted
 		}
 		return nil
-	}, &workers.RunOptions[int]{OnUnprocessed: func(int) { panic("undone") }})
-	t.Errorf("Workers: %v: nothing was undone", err)
+	}, &workers.RunOptions[int]{OnUnprocessed: func(int) { panic("unprocessed") }})
+	t.Errorf("Run: %v: no job was unprocessed", err)
 }
 
-// evasive is a context that is done and has no error to show.
+// evasive is a context that is done and has no error.
 type evasive struct {
 	context.Context
 	done chan struct{}
@@ -256,7 +257,7 @@ type evasive struct {
 func (e evasive) Done() <-chan struct{} { return e.done }
 func (e evasive) Err() error            { return nil }
 
-// Such a context ends Workers all the same.
+// TestRunUnderEvasiveContext: such a context ends Run like any other.
 func TestRunUnderEvasiveContext(t *testing.T) {
 	lie := evasive{t.Context(), make(chan struct{})}
 	c := sluice.NewBounded[int](1, nil)
@@ -266,7 +267,7 @@ func TestRunUnderEvasiveContext(t *testing.T) {
 	}
 }
 
-// inventing is a receiver that tells of jobs that it has not handed out.
+// inventing is a receiver that reports more jobs than it has returned.
 type inventing struct {
 	sluice.Channel[int]
 	n int
@@ -274,7 +275,8 @@ type inventing struct {
 
 func (i inventing) RecvBatch(context.Context, []int) (int, error) { return i.n, nil }
 
-// A receiver that returns a number out of range is found out before f is called.
+// TestRunInventedJobs: Run panics if RecvBatch returns a number out of range, and f is
+// not called.
 func TestRunInventedJobs(t *testing.T) {
 	for _, n := range []int{-1, 1000} {
 		func() {

@@ -10,13 +10,13 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// TestRunLockOSThread: each worker has a thread of its own, however often it is
-// put aside.
+// TestRunLockOSThread: each worker keeps a thread of its own, however often it is
+// descheduled.
 func TestRunLockOSThread(t *testing.T) {
 	const jobs, n = 300, 3
 	var mu sync.Mutex
 	threads := map[int]int{}
-	var meet sync.WaitGroup // of the first three jobs: all workers do some
+	var meet sync.WaitGroup // of the first three jobs: every worker has one
 	meet.Add(n)
 	err := workers.Run(t.Context(), backlog(jobs), n, func(_ context.Context, job int) error {
 		if job < n {

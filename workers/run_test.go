@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// A timesheet accounts for numbered jobs: each is done once or undone once.
+// A timesheet accounts for numbered jobs: each is done, or reported as unprocessed, once.
 type timesheet struct {
 	t     *testing.T
 	fates []atomic.Int32
@@ -34,28 +34,28 @@ func newTimesheet(t *testing.T, jobs int) *timesheet {
 func (l *timesheet) do(job int) {
 	l.done.Add(1)
 	if l.fates[job].Add(1) != 1 {
-		l.t.Errorf("job %d was done or undone before it was done", job)
+		l.t.Errorf("job %d was done twice, or unprocessed", job)
 	}
 }
 
-// undone is an OnUnprocessed.
+// undone is for OnUnprocessed.
 func (l *timesheet) undone(job int) {
 	if l.in.Swap(true) {
-		l.t.Error("OnUnprocessed was called while it ran")
+		l.t.Error("OnUnprocessed was called while another call ran")
 	}
 	l.left++
 	if l.fates[job].Add(1) != 1 {
-		l.t.Errorf("job %d was done or undone before it was undone", job)
+		l.t.Errorf("job %d was unprocessed twice, or done", job)
 	}
 	l.in.Store(false)
 }
 
-// balance requires that what is left in r is all that was neither done nor undone.
+// balance requires that r holds exactly the jobs that were neither done nor unprocessed.
 func (l *timesheet) balance(sent int, r sluice.Receiver[int]) {
 	l.t.Helper()
 	for job, err := r.TryRecv(); err == nil; job, err = r.TryRecv() {
 		if l.fates[job].Add(1) != 1 {
-			l.t.Errorf("job %d is in the channel, but was done or undone", job)
+			l.t.Errorf("job %d is in the channel, but was done or unprocessed", job)
 		}
 	}
 	for job := range sent {
@@ -65,7 +65,7 @@ func (l *timesheet) balance(sent int, r sluice.Receiver[int]) {
 	}
 }
 
-// jobChannels are the kinds of channels that jobs come through.
+// jobChannels make the channels that jobs come from.
 var jobChannels = map[string]func() sluice.Channel[int]{
 	"Rendezvous":  func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
 	"Bounded 4":   func() sluice.Channel[int] { return sluice.NewBounded[int](4, nil) },
@@ -73,8 +73,8 @@ var jobChannels = map[string]func() sluice.Channel[int]{
 	"Elastic":     func() sluice.Channel[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
 }
 
-// feed sends the jobs 0 … n-1, alternating between runs and single ones, and
-// returns how many were accepted.
+// feed sends the jobs 0 … n-1, one by one and in batches, and returns how many were
+// accepted.
 func feed(ctx context.Context, s sluice.Channel[int], n int) (sent int) {
 	run := make([]int, 37)
 	for sent < n {
@@ -115,7 +115,7 @@ func TestRunDoesEachJobOnce(t *testing.T) {
 					return nil
 				}, &workers.RunOptions[int]{OnUnprocessed: l.undone})
 				if err != nil || l.left != 0 {
-					t.Errorf("error %v, %d jobs undone", err, l.left)
+					t.Errorf("error %v, %d jobs unprocessed", err, l.left)
 				}
 				l.balance(jobs, c)
 			})
@@ -147,10 +147,10 @@ func (g *gate) release(i int, err error) {
 	pass <- err
 }
 
-// quick is a job that ends at once; a pool that has done many takes large batches.
+// quick is a job that ends at once. After many of them workers receive large batches.
 const quick = -1
 
-// warm lets the workers do so many jobs that end at once that they take batches.
+// warm sends quick jobs until the workers receive large batches.
 func warm(t *testing.T, c sluice.Channel[int]) {
 	run := make([]int, 64)
 	for i := range run {
@@ -164,8 +164,9 @@ func warm(t *testing.T, c sluice.Channel[int]) {
 	synctest.Wait()
 }
 
-// TestRunRest: whenever all is at rest, as many jobs run as there are workers,
-// or jobs: none lies in a hand, or in the channel, beside an idle worker.
+// TestRunRest: no job waits, in a local queue or in the channel, while a worker is idle.
+// Whenever all goroutines are blocked, the number of running jobs is the number of
+// workers, or of jobs.
 func TestRunRest(t *testing.T) {
 	for name, make := range jobChannels {
 		if name == "Rendezvous" {
@@ -202,7 +203,7 @@ func TestRunRest(t *testing.T) {
 					for range 300 {
 						switch burst := 1 + random.IntN(40); {
 						case random.IntN(3) == 0 && outstanding < 400:
-							for range burst { // more than fits stays out
+							for range burst { // jobs for which there is no room are not sent
 								if c.TrySend(0) == nil {
 									outstanding++
 								}
@@ -221,7 +222,7 @@ func TestRunRest(t *testing.T) {
 						g.release(random.IntN(len(g.running)), nil)
 					}
 					if synctest.Wait(); !ended {
-						t.Error("the channel is closed and drained, but Run has not ended")
+						t.Error("the channel is closed and drained, but Run is running")
 					}
 				})
 			})
@@ -231,7 +232,7 @@ func TestRunRest(t *testing.T) {
 
 var errPlanted = errors.New("planted")
 
-// TestRunReenter: f sends jobs, and runs pools.
+// TestRunReenter: f sends jobs and calls Run.
 func TestRunReenter(t *testing.T) {
 	c := sluice.NewElastic[int](sluice.Unlimited, nil)
 	c.TrySend(12)
@@ -259,8 +260,8 @@ func TestRunReenter(t *testing.T) {
 	}
 }
 
-// TestRunKeepNothingAlive: a job that was done can be collected.
-func TestRunKeepNothingAlive(t *testing.T) {
+// TestRunRetainsNothing: a job that was done can be collected.
+func TestRunRetainsNothing(t *testing.T) {
 	c := sluice.NewElastic[*[100]int](sluice.Unlimited, nil)
 	var freed atomic.Int64
 	const jobs = 1000
@@ -279,16 +280,15 @@ func TestRunKeepNothingAlive(t *testing.T) {
 		}, nil)
 	}()
 	for count.Load() < jobs || freed.Load() < jobs {
-		runtime.GC() // hangs if the idle workers keep one
+		runtime.GC() // hangs if an idle worker retains a job
 		runtime.Gosched()
 	}
 	c.Close()
 	<-done
 }
 
-// TestRunDoNotAllocate: a job costs no allocation, neither in a stream nor by
-// itself.
-func TestRunDoNotAllocate(t *testing.T) {
+// TestRunDoesNotAllocate: a job costs no allocation, neither in a stream nor alone.
+func TestRunDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
@@ -312,7 +312,7 @@ func TestRunDoNotAllocate(t *testing.T) {
 			c.SendBatch(context.Background(), run)
 			<-all
 		})
-		// Idle leaders are interrupted at times: two allocations each.
+		// Leaders are interrupted at times, which costs two allocations.
 		if limit := max(0.1, float64(burst)/100); n > limit {
 			t.Errorf("%v allocations for %d jobs", n, burst)
 		}
@@ -341,7 +341,7 @@ func TestRunBadInput(t *testing.T) {
 	mustPanic(t, "Run", []string{"MaxBatch is -2"}, workers(ctx, c, 1, f, &options{MaxBatch: -2}))
 }
 
-// mustPanic requires that f panics with a text that names function and has words.
+// mustPanic requires that f panics with a text that names function and contains words.
 func mustPanic(t *testing.T, function string, words []string, f func()) {
 	t.Helper()
 	defer func() {
@@ -356,7 +356,7 @@ func mustPanic(t *testing.T, function string, words []string, f func()) {
 		}
 		for _, word := range words {
 			if !strings.Contains(message, word) {
-				t.Errorf("panic %q does not say %q", message, word)
+				t.Errorf("panic %q does not contain %q", message, word)
 			}
 		}
 	}()

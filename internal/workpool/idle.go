@@ -43,7 +43,7 @@ func (p *Pool[T]) needsLeader() bool {
 func (p *Pool[T]) hasSurplus() bool { return p.stealable.each(0, p.surplus) }
 
 // wakeIfUseful wakes an idle worker if there is surplus, or no leader. It wakes a
-// follower, which passes the wake-up on. If there are none it interrupts the leader,
+// follower, which passes the wake-up on. Without followers it interrupts the leader,
 // unless a follower is already on its way.
 func (p *Pool[T]) wakeIfUseful() {
 	switch {
@@ -68,7 +68,7 @@ func (p *Pool[T]) wake() {
 	}
 }
 
-// leads makes the worker the leader, if there is none, and waits for the source. led
+// leads makes the worker the leader, unless there is one, and waits for the source. led
 // reports whether it was leader, found whether it has jobs now.
 func (w *worker[T]) leads() (found, led bool) {
 	p := w.pool
@@ -109,8 +109,8 @@ func (w *worker[T]) resign() {
 // A spinner is how far a worker without jobs has come on its way to the wait queue.
 // The worker yields once, which lets a producer run on this P. With several Ps it
 // then spins for a few microseconds, and checks for jobs after each, as long as the
-// spin budget says that this pays: a worker that parks lets its P fall asleep, and
-// waking that takes longer than many jobs. docs/adr/0009-workers.md has the figures.
+// spin budget allows it: a worker that parks lets its P fall asleep, and waking that P
+// takes longer than many jobs. docs/adr/0009-workers.md has the figures.
 //
 // Only a worker that has just run a job spins. After a spurious wake-up a follower
 // parks again at once.

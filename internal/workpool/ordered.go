@@ -15,7 +15,7 @@ import (
 //     publishes the result. Then it belongs to the receivers, until take moves base
 //     past it, which gives it to the worker of a later job.
 //   - Receivers wait for the slot of base. A worker stores ready, then checks for a
-//     waiting receiver and whether the slot is that of base. take moves base, and the
+//     waiting receiver and compares base with its number. take moves base, and the
 //     outlet then checks the slot of the new base. So one of the two sees the other.
 type Ordered[U any] struct {
 	signal

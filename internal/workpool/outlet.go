@@ -30,13 +30,13 @@ type Outlet[U any] struct {
 
 // A store is where workers put results.
 type store[U any] interface {
-	// take returns a run of results, none if there is none now. The slice run becomes
-	// the store's, and the result the caller's. An error is the failure of the next
-	// job in order. It is returned once, and there are no results after it.
+	// take returns a run of results. It is empty if no result is there now. The slice
+	// run becomes the store's, and the returned slice the caller's. An error is the
+	// failure of the next job in order. It is returned once, and no result follows.
 	take(run []U) ([]U, error)
 	// holds reports whether take would return something.
 	holds() bool
-	// release lets workers go on that wait for room.
+	// release ends the wait of workers for room.
 	release()
 }
 

@@ -3,8 +3,8 @@
 // one by one. Idle workers steal: no job waits in one worker's queue while another
 // worker is idle.
 //
-// docs/design/workpool.md has the protocol: who owns a job, which worker waits where,
-// and why no wake-up is lost.
+// docs/design/workpool.md has the protocol: the ownership of jobs, which worker waits
+// where, and why no wake-up is lost.
 package workpool
 
 import (

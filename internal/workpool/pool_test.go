@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A board finds each part whose bit is up, once, and begins where it is told to.
+// TestBitmap: each visits the workers whose bit is set, once, starting at first.
 func TestBitmap(t *testing.T) {
 	for _, parts := range []int{1, 2, 63, 64, 65, 200} {
 		b := newBitmap(parts)
@@ -25,20 +25,20 @@ func TestBitmap(t *testing.T) {
 			var seen []int
 			b.each(first, func(part int) bool { seen = append(seen, part); return false })
 			if i, _ := slices.BinarySearch(up, first); !slices.Equal(seen, append(slices.Clone(up[i:]), up[:i]...)) {
-				t.Fatalf("%d parts, from %d on: %v, but %v are up", parts, first, seen, up)
+				t.Fatalf("%d workers, from %d on: %v, want %v", parts, first, seen, up)
 			}
 		}
 		for _, part := range up {
 			b.clear(part)
 		}
 		if b.each(0, func(int) bool { return true }) {
-			t.Fatalf("%d parts: something is up after all were lowered", parts)
+			t.Fatalf("%d workers: a bit is set after all were cleared", parts)
 		}
 	}
 }
 
-// One owner and two thieves get each job once, over many refills, and leave
-// nothing in the slots.
+// TestQueue: an owner and two thieves claim each job once, over many refills, and leave
+// empty slots.
 func TestQueue(t *testing.T) {
 	const rounds, size = 3000, 40
 	var q localQueue[int]
@@ -86,7 +86,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// What is stolen leaves nothing behind, and a refill waits for a thief who copies.
+// TestQueueAfterTheft: a stolen job leaves an empty slot, and a refill waits for a thief
+// that is still copying.
 func TestQueueAfterTheft(t *testing.T) {
 	var q localQueue[int]
 	slots := q.slots(10)
@@ -103,7 +104,7 @@ func TestQueueAfterTheft(t *testing.T) {
 		t.Errorf("stole %v, from number %d on", into[:n], base)
 	}
 	if !slices.Equal(slots[4:], make([]int, 6)) {
-		t.Errorf("what was stolen is still there: %v", slots)
+		t.Errorf("stolen jobs are still in the slots: %v", slots)
 	}
 	for _, ok := q.claim(); ok; {
 		_, ok = q.claim()
@@ -116,7 +117,7 @@ func TestQueueAfterTheft(t *testing.T) {
 	}()
 	for range 1000 {
 		if runtime.Gosched(); refilling.Load() {
-			t.Fatal("refills under a thief's eyes")
+			t.Fatal("refilled while a thief was copying")
 		}
 	}
 	q.lock.Unlock()
@@ -130,14 +131,14 @@ func TestSizer(t *testing.T) {
 	expect := func(want int, when string) {
 		t.Helper()
 		if got := s.size(); got != want {
-			t.Errorf("%s it takes %d jobs, not %d", when, got, want)
+			t.Errorf("%s the size is %d, want %d", when, got, want)
 		}
 	}
-	settle := func(each int64, handOver int64) {
+	settle := func(each int64, transfer int64) {
 		for range 200 {
 			n := s.size()
 			s.recordBatch(each*int64(n), n)
-			s.recordTransfer(handOver)
+			s.recordTransfer(transfer)
 		}
 	}
 	expect(1, "at first")
@@ -152,23 +153,23 @@ func TestSizer(t *testing.T) {
 	s.recordBatch(16_000_000, 16) // one of them took 16 ms
 	expect(1, "after a slow one")
 	settle(1000, 0)
-	expect(5, "with the cheapest hand-over")
+	expect(5, "with the cheapest transfer")
 	settle(10, 150)
 	expect(256, "with the shortest jobs")
-	s.recordTransfer(1_000_000_000) // off its processor
+	s.recordTransfer(1_000_000_000) // the worker was descheduled
 	if s.transfer > 200 {
-		t.Errorf("one hand-over that took a second makes it %v ns", s.transfer)
+		t.Errorf("one transfer of a second makes the cost %v ns", s.transfer)
 	}
 	settle(1000, 100_000)
 	s.recordBatch(256*32_000, 256)
-	expect(31, "after a slow batch, though large ones would be worth while")
+	expect(31, "after a slow batch, although large ones would pay")
 	settle(400_000, 20_000)
-	expect(2, "with jobs of 0.4 ms that cost much to hand over, and must not be held for more than 1 ms")
+	expect(2, "with jobs of 0.4 ms, an expensive transfer and a maximum delay of 1 ms")
 	settle(2_000_000, 150)
 	expect(1, "with jobs of 2 ms")
 }
 
-// The leader is interrupted when a worker that came by has taken what it waits for.
+// TestLeaderIsInterrupted: surplus interrupts the leader if no worker follows.
 func TestLeaderIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leadership{Context: t.Context(), ended: make(chan struct{})}
@@ -187,13 +188,14 @@ func TestLeaderIsInterrupted(t *testing.T) {
 			t.Error("not interrupted")
 		}
 		p.leader.Store(&p.brief)
-		p.wakeIfUseful() // of a leader that does not wait
+		p.wakeIfUseful() // the leader does not wait
 		p.leader.Store(nil)
 		p.wakeIfUseful()
 	})
 }
 
-// A follower is woken rather than the leader, and whoever was woken wakes the next.
+// TestShareWakesOneFollower: surplus wakes a follower, not the leader, and the follower
+// wakes the next one.
 func TestShareWakesOneFollower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(Config[int]{Workers: 4})
@@ -217,7 +219,7 @@ func TestShareWakesOneFollower(t *testing.T) {
 			p.wakeIfUseful()
 			p.wakeIfUseful()
 			if synctest.Wait(); back != want || l.Err() != nil {
-				t.Fatalf("%d followers are back, not %d; leader: %v", back, want, l.Err())
+				t.Fatalf("%d followers are back, want %d; leader: %v", back, want, l.Err())
 			}
 		}
 		p.wakeIfUseful()
@@ -232,11 +234,11 @@ type hook func(ctx context.Context) (int, error)
 
 func (f hook) RecvBatch(ctx context.Context, _ []int) (int, error) { return f(ctx) }
 
-// A worker that is about to lead looks for surplus once more: it may have been
-// published when there was nobody to interrupt.
+// TestLeaderLooksAgain: a worker that is about to lead checks for surplus once more,
+// since surplus may have been published while no leader could be interrupted.
 func TestLeaderLooksAgain(t *testing.T) {
 	p := New(Config[int]{Workers: 2, Context: t.Context(), Source: hook(func(context.Context) (int, error) {
-		t.Error("waits in the source beside surplus")
+		t.Error("waits in the source despite surplus")
 		return 0, context.Canceled
 	})})
 	published := false
@@ -255,9 +257,9 @@ func TestLeaderLooksAgain(t *testing.T) {
 	}
 }
 
-// Surplus that shows up while its bit is down is hidden from who publishes it, as it
-// looks for somebody to call, and from who goes idle. Whoever had lowered the bit
-// raises it and calls for them: a follower, or else the leader.
+// TestHiddenSurplus: surplus whose bit is clear is hidden from the worker that publishes
+// it, as it looks for a worker to wake, and from a worker that becomes idle. The worker
+// that cleared the bit sets it again and wakes a follower, or the leader.
 func TestHiddenSurplus(t *testing.T) {
 	for _, followers := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -276,21 +278,21 @@ func TestHiddenSurplus(t *testing.T) {
 			}
 			defer func() { p.followers.WakeAll(); synctest.Wait() }()
 			owner := &p.workers[0]
-			p.stealable.set(0) // of a batch that is through
+			p.stealable.set(0) // by an earlier batch
 			if owner.queue.surplus() > 0 {
 				t.Fatal("surplus at first")
 			}
-			// Somebody has seen that, and is about to lower the bit.
+			// Another worker has seen that, and is about to clear the bit.
 			owner.queue.slots(3)
-			owner.got(3, 0) // finds the bit up
+			owner.got(3, 0) // finds the bit set
 			p.stealable.clear(0)
 			owner.pool.wakeIfUseful()
 			follow()
 			if back != 0 || l.Err() != nil {
-				t.Fatal("hidden surplus was seen: this test shows nothing")
+				t.Fatal("hidden surplus was seen: the test is void")
 			}
 			if !p.refilled(0) || !p.hasSurplus() {
-				t.Error("the hand was refilled, and nobody can see it")
+				t.Error("the queue was refilled, and its surplus is still hidden")
 			}
 			synctest.Wait()
 			if back != followers || (l.Err() != nil) != (followers == 0) {
@@ -300,19 +302,19 @@ func TestHiddenSurplus(t *testing.T) {
 	}
 }
 
-// A hand that stays empty calls nobody, and its bit stays down.
+// TestNoSurplusToHide: a queue that stays empty wakes no worker, and its bit stays clear.
 func TestNoSurplusToHide(t *testing.T) {
 	p := New(Config[int]{Workers: 2})
 	l := &leadership{Context: t.Context(), ended: make(chan struct{})}
 	p.leader.Store(l)
 	p.stealable.set(0)
 	if p.surplus(0) || p.stealable.each(0, func(int) bool { return true }) || l.Err() != nil {
-		t.Errorf("an empty hand: leader %v", l.Err())
+		t.Errorf("an empty queue: leader %v", l.Err())
 	}
 }
 
-// However publishing and looking fall together, a hand with surplus has its bit up
-// when both are over.
+// TestBitmapMissesNoQueue: however publishing and checking overlap, the bit of a queue
+// with surplus is set after both.
 func TestBitmapMissesNoQueue(t *testing.T) {
 	p := New(Config[int]{Workers: 1})
 	w := &p.workers[0]
@@ -338,7 +340,7 @@ func TestBitmapMissesNoQueue(t *testing.T) {
 			runtime.Gosched()
 		}
 		if !p.hasSurplus() {
-			t.Fatalf("round %d: surplus that nobody sees", i)
+			t.Fatalf("round %d: surplus is hidden", i)
 		}
 		w.queue.claim()
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-go/sluice/internal/spin"
 )
 
-const short = 20_000 // lives of boxes and windows: it is at the edges where results are lost
+const short = 20_000 // lives of stores: results are lost at the edges
 
-// TestUnordered: however putting, taking and the end fall together, each result is taken.
+// TestUnordered: however Put, TakeRun and End overlap, each result is taken.
 func TestUnordered(t *testing.T) {
 	for life := range short {
 		puts := 1 + life%4
@@ -40,7 +40,7 @@ func TestUnordered(t *testing.T) {
 	}
 }
 
-// TestOrdered: the same of a window, whose results come in order.
+// TestOrdered: the same in order.
 func TestOrdered(t *testing.T) {
 	for life := range short {
 		puts := uint64(1 + life%4)
@@ -61,7 +61,7 @@ func TestOrdered(t *testing.T) {
 		for run := o.TakeRun(nil); len(run) > 0; run = o.TakeRun(run) {
 			for _, r := range run {
 				if r != next+1 {
-					t.Fatalf("life %d: result %d is that of job %d", life, next, r)
+					t.Fatalf("life %d: result %d has the value of job %d", life, next, r)
 				}
 				next++
 			}
@@ -72,8 +72,8 @@ func TestOrdered(t *testing.T) {
 	}
 }
 
-// TestOneByOne: each result is put when the one before it was taken, at every moment of
-// the consumer's way to sleep. One that is not seen then hangs.
+// TestOneByOne: each result is put after the previous one was taken, at every moment of
+// the receiver's way to park. A lost wake-up hangs.
 func TestOneByOne(t *testing.T) {
 	const results, moments = 30_000, 400
 	b, fromB := NewUnordered[int](1)

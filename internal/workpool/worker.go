@@ -27,8 +27,8 @@ type worker[T any] struct {
 	_       [64]byte
 }
 
-// find gets a batch for the worker, and waits for one if there is none. It returns
-// false when the pool is over.
+// find gets a batch for the worker, and waits for jobs if necessary. It returns false
+// when the pool is over.
 func (w *worker[T]) find() bool {
 	p := w.pool
 	var idle spinner
