@@ -122,8 +122,8 @@ func TestFan(t *testing.T) {
 	}
 }
 
-// workers.Run that ends early does not close the channel, which other processes use too.
-func TestRunLeavesOpen(t *testing.T) {
+// A stage that ends early does not close the channel, which other processes use too.
+func TestStagesLeaveOpen(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{NackDelay: -1})
 	mustSend(t, c, 1, 2)
@@ -138,6 +138,9 @@ func TestRunLeavesOpen(t *testing.T) {
 	err = workers.Run[int](patient(t), c, 2, func(context.Context, int) error { return failed }, nil)
 	if err != failed {
 		t.Errorf("workers.Run of values: %v", err)
+	}
+	if _, err := fan.In[int](canceled(), sluice.NewBounded[int](1, nil), c); err != context.Canceled {
+		t.Errorf("fan.In with a canceled context: %v", err)
 	}
 	if err := c.Send(patient(t), 3); err != nil {
 		t.Errorf("Send after an early end: %v", err)
