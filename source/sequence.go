@@ -11,7 +11,8 @@ import (
 )
 
 // Seq returns a receiver of the values of seq. The iterator starts with the first
-// receive. It runs on the goroutine that receives, one goroutine at a time.
+// receive. It runs on the goroutine that receives, one goroutine at a time. A stage cannot
+// interrupt it: a stage that ends early waits for the next value if the iterator runs.
 //
 // If seq panics or calls [runtime.Goexit], that happens to the goroutine that receives;
 // later receives fail with an error that is not [sluice.ErrClosed]. seq must not receive
