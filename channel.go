@@ -10,8 +10,8 @@ import (
 // channel is what every kind embeds: an engine, and methods that check their arguments
 // before they call it.
 //
-// The methods must stay small enough to be inlined: two more calls cost a value that
-// passes through a buffer a sixth of its time.
+// The methods must stay small enough to be inlined: two more calls add a sixth to the
+// time that a value takes through a buffer.
 type channel[T any] struct {
 	engine engine.Engine[T] // nil in a zero value
 }
@@ -66,7 +66,7 @@ func (c *channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	return c.made().SendBatch(ctx, vs)
 }
 
-// Recv receives the next value, and waits while there is none.
+// Recv receives the next value, and waits while the channel is empty.
 //
 // It fails with [ErrClosed] once the channel is closed and drained, and with the context's
 // error if it would have to wait and ctx is done. After an error nothing was consumed. It
@@ -101,7 +101,7 @@ func (c *channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 }
 
 // TryRecvBatch receives as many values as there are now, up to len(buf), into buf, in
-// order. If there are none it fails with [ErrEmpty], or with [ErrClosed] once the channel
+// order. If there is no value it fails with [ErrEmpty], or with [ErrClosed] once the channel
 // is closed and drained. An empty buf returns 0, nil.
 func (c *channel[T]) TryRecvBatch(buf []T) (n int, err error) {
 	if len(buf) == 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // An Elastic is a FIFO that grows as needed, up to a limit, and gives memory back when
-// the backlog is gone. Its methods are those of a [Channel], documented at [Bounded].
+// the backlog is gone. It has the methods of [Channel], documented at [Bounded].
 type Elastic[T any] struct{ channel[T] }
 
 // NewElastic returns an empty Elastic that queues at most limit values; write

@@ -244,8 +244,8 @@ func refuse(function, format string, args ...any) {
 	panic("sluice: " + function + ": " + fmt.Sprintf(format, args...))
 }
 
-// requireOverflow panics if the policy is none, if it needs a buffer and there is none,
-// or if OnDrop would never be called.
+// requireOverflow panics if the policy is unknown, if it needs a buffer and the channel has
+// no buffer, or if OnDrop would never be called.
 func requireOverflow(function string, o Overflow, onDrop, buffer bool) {
 	switch {
 	case int(o) >= len(overflowNames):

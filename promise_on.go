@@ -10,15 +10,14 @@ import (
 	"github.com/sluice-go/sluice/internal/shard"
 )
 
-// keepPromises puts a check before the engine of a channel whose user promised
-// a single sender or receiver. It exists in programs built with -race or -tags
-// sluicecheck.
+// keepPromises wraps the engine of a channel whose options promise a single sender or
+// receiver in a check. It exists in programs built with -race or -tags sluicecheck.
 func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) engine.Engine[T]) engine.Engine[T] {
 	if !config.SingleSender && !config.SingleReceiver {
 		return build(config)
 	}
 	p := new(promised[T])
-	const madeWith = "a channel made with Options."
+	const madeWith = "a channel whose options promise "
 	p.sending.made, p.sending.where = config.SingleSender, madeWith+"SingleSender"
 	p.receiving.made, p.receiving.where = config.SingleReceiver, madeWith+"SingleReceiver"
 	if onDrop := config.OnDrop; onDrop != nil {
@@ -28,7 +27,7 @@ func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) e
 	return p
 }
 
-// promised is an engine whose callers are counted.
+// promised is an engine that counts the goroutines inside.
 type promised[T any] struct {
 	engine.Engine[T]
 	sending, receiving promise
@@ -41,32 +40,32 @@ type promise struct {
 	inside atomic.Int32
 }
 
-// enter counts the caller, or panics and does not: a program that recovers can
-// use the channel once the goroutine inside has left.
+// enter counts the caller. If it panics it does not: a program that recovers can use the
+// channel once the goroutine inside has left.
 func (p *promise) enter(method string) {
 	if p.made && !p.inside.CompareAndSwap(0, 1) {
 		p.broken(method)
 	}
 }
 
-// comeBack is enter for a caller who will leave even if it panics, so it counts
-// the caller even then.
-func (p *promise) comeBack(method string) {
+// reenter is enter for a caller that leaves even if reenter panics, so it counts the caller
+// even then.
+func (p *promise) reenter(method string) {
 	if p.made && p.inside.Add(1) > 1 {
 		p.broken(method)
 	}
 }
 
 func (p *promise) broken(method string) {
-	panic("sluice: " + method + ": a second goroutine on " + p.where)
+	panic("sluice: " + method + ": a second goroutine uses " + p.where)
 }
 
-// during is onDrop as called by a send that is over but for this call, which may
-// use the channel.
+// during returns onDrop for a send that is finished except for this call, which may use
+// the channel.
 func during[T any](sending *promise, onDrop func(T)) func(T) {
 	return func(v T) {
 		sending.leave()
-		defer sending.comeBack("Send")
+		defer sending.reenter("Send")
 		onDrop(v)
 	}
 }
@@ -113,17 +112,17 @@ func (p *promised[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 	return p.Engine.RecvBatch(ctx, buf)
 }
 
-// keepLanePromise puts a check before a lane, which is for one sender.
+// keepLanePromise wraps a lane, which is for one sender, in a check.
 func keepLanePromise[T any](lane *shard.Handle[T]) engine.Sender[T] {
 	p := &promisedLane[T]{Sender: lane.Sender()}
-	p.sending.made, p.sending.where = true, "a Lane, which is for one"
+	p.sending.made, p.sending.where = true, "a Lane, which is for one sender"
 	if onDrop := lane.OnDrop; onDrop != nil {
 		lane.OnDrop = during(&p.sending, onDrop)
 	}
 	return p
 }
 
-// promisedLane is a lane whose senders are counted.
+// promisedLane is a lane that counts the goroutines inside.
 type promisedLane[T any] struct {
 	engine.Sender[T]
 	sending promise

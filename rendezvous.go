@@ -10,7 +10,7 @@ import (
 // value, which is handed from goroutine to goroutine. Waiting senders are served in the
 // order in which they came, and so are waiting receivers.
 //
-// Its methods are those of a [Channel], documented at [Bounded]; Len and Cap are 0.
+// It has the methods of [Channel], documented at [Bounded]; Len and Cap are 0.
 type Rendezvous[T any] struct{ channel[T] }
 
 // NewRendezvous returns a Rendezvous. Options that make no sense panic.

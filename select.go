@@ -12,7 +12,7 @@ type Case interface {
 	// try does the operation if that is possible without waiting.
 	try() (done bool, err error)
 	// entry is how the case waits. Default does not, and returns nil.
-	entry() *entry
+	entry() *caseEntry
 }
 
 // Default is the case that [Select] chooses when no other case can proceed immediately.
@@ -21,14 +21,14 @@ var Default Case = otherwise{}
 type otherwise struct{}
 
 func (otherwise) try() (bool, error) { return false, nil }
-func (otherwise) entry() *entry      { return nil }
+func (otherwise) entry() *caseEntry  { return nil }
 
 // Select waits until one of the cases can proceed, performs its operation, and returns
 // it: compare the result with the cases. No other case sends or receives anything, even
 // if its channel is closed, or the context canceled, at the same time. If several cases
 // can proceed, Select chooses one uniformly at random.
 //
-// The error is that of the operation: nil; [ErrClosed], for a receive once the channel is
+// err is the result of the operation: nil; [ErrClosed], for a receive once the channel is
 // closed and drained; [ErrFull] under the [Reject] policy; [ErrTooLarge]; or what a
 // channel of another package fails with. A case that would fail can proceed: leave it out
 // of the next call, or it is chosen again. Under [DropNewest] and [DropOldest] a send can
@@ -69,11 +69,11 @@ func Select(ctx context.Context, cases ...Case) (chosen Case, err error) {
 	return wait(ctx, cases)
 }
 
-// few is for how many cases there is room on the stack.
-const few = 8
+// fewCases is the number of cases for which there is scratch space on the stack.
+const fewCases = 8
 
-// spaceOf returns room for as many numbers as there are cases, kept by the first
-// one of them for the next time.
+// spaceOf returns scratch space for one number per case, which the first case keeps for
+// the next call.
 func spaceOf(cases []Case, ranks bool) []int {
 	e := cases[0].entry()
 	if e == nil {
@@ -89,8 +89,7 @@ func spaceOf(cases []Case, ranks bool) []int {
 	return (*space)[:0]
 }
 
-// poll tries the cases in a random order until one of them proceeds. It returns
-// nil if none does.
+// poll tries the cases in random order until one proceeds. It returns nil if none does.
 func poll(cases []Case) (Case, error) {
 	if len(cases) == 0 {
 		return nil, nil
@@ -100,9 +99,9 @@ func poll(cases []Case) (Case, error) {
 	if done, err := cases[first].try(); done {
 		return cases[first], err
 	}
-	var space [few]int
+	var space [fewCases]int
 	order := space[:0]
-	if len(cases) > few {
+	if len(cases) > fewCases {
 		order = spaceOf(cases, false)
 	}
 	for i := range cases {
@@ -120,14 +119,13 @@ func poll(cases []Case) (Case, error) {
 	return nil, nil
 }
 
-// dice makes several small random numbers of one large one, as long as that
-// lasts: the product's high word is the number, the low word is what is left.
-type dice struct{ left, span uint64 } // span: of the numbers made so far
+// dice draws several small random numbers from one 64-bit number: the high word of a
+// product is the small number, the low word is the randomness that remains.
+type dice struct{ left, span uint64 } // span is the product of the ranges drawn so far
 
 // below returns a random number from 0 to n-1.
 func (d *dice) below(n int) int {
-	// With a span of up to 2^32, no number is more likely than another by more
-	// than one in 2^32.
+	// With a span of up to 2^32 the probabilities differ by at most 2^-32.
 	if d.span *= uint64(n); d.span == 0 || d.span > 1<<32 {
 		d.left, d.span = rand.Uint64(), uint64(n)
 	}

@@ -34,7 +34,7 @@ type RecvCase[T any] struct {
 	engine  engine.Engine[T] // of a kind
 	foreign TryReceiver[T]   // of any other type
 	idle    bool             // the last attempt found nothing
-	way     entry
+	wait    caseEntry
 }
 
 // A SendCase is a send that [Select] may choose. Make it once, by [OnSend], and use it as
@@ -48,24 +48,25 @@ type SendCase[T any] struct {
 	foreign TrySender[T]     // of any other type
 	blocks  bool             // the policy is Block
 	idle    bool             // the last attempt found no room
-	way     entry
+	wait    caseEntry
 }
 
 // OnRecv returns a case that receives from r, and infers T: OnRecv(jobs). It allocates.
 //
 // A Select waits for a kind of this package in its wait queue. For any other type it
 // waits for Ready, which costs a goroutine while the Select waits; do not read Ready of
-// such a channel elsewhere at the same time. A type that embeds a kind is of another type:
-// its own TryRecv and Ready are called. A nil r, and a kind that no constructor has made,
+// such a channel elsewhere at the same time. A type that embeds a kind counts as another type:
+// its own TryRecv and Ready are called. While a slow TryRecv runs, goroutines that wait for the
+// other channels of the Select may wait with it. A nil r, and a kind that no constructor has made,
 // panic.
 func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 	c := &RecvCase[T]{engine: engineOf[T]("OnRecv", r)}
 	if c.engine != nil {
-		c.way.is(c.engine.NewEntry(&c.Value, false))
+		c.wait.use(c.engine.NewEntry(&c.Value, false))
 		return c
 	}
 	c.foreign = r
-	c.way.is(foreign.NewRecvEntry(r.Ready()))
+	c.wait.use(foreign.NewRecvEntry(r.Ready()))
 	return c
 }
 
@@ -78,11 +79,11 @@ func OnSend[T any](s TrySender[T], v T) *SendCase[T] {
 	c := &SendCase[T]{Value: v, engine: engineOf[T]("OnSend", s)}
 	if c.engine != nil {
 		c.blocks = c.engine.Blocks()
-		c.way.is(c.engine.NewEntry(&c.Value, true))
+		c.wait.use(c.engine.NewEntry(&c.Value, true))
 		return c
 	}
 	c.foreign = s
-	c.way.is(new(foreign.SendEntry))
+	c.wait.use(new(foreign.SendEntry))
 	return c
 }
 
@@ -140,7 +141,7 @@ func (c *RecvCase[T]) try() (bool, error) {
 
 func (c *RecvCase[T]) tryForeign() (bool, error) {
 	if c.foreign == nil {
-		panic("sluice: Select: a RecvCase that OnRecv has not made")
+		panic("sluice: Select: a RecvCase that is a zero value; make it with OnRecv")
 	}
 	v, err := c.foreign.TryRecv()
 	if errors.Is(err, ErrEmpty) {
@@ -164,26 +165,26 @@ func (c *SendCase[T]) try() (bool, error) {
 
 func (c *SendCase[T]) tryForeign() (bool, error) {
 	if c.foreign == nil {
-		panic("sluice: Select: a SendCase that OnSend has not made")
+		panic("sluice: Select: a SendCase that is a zero value; make it with OnSend")
 	}
 	err := c.foreign.TrySend(c.Value)
 	return !errors.Is(err, ErrFull), err
 }
 
-func (c *RecvCase[T]) entry() *entry { return &c.way }
-func (c *SendCase[T]) entry() *entry { return &c.way }
+func (c *RecvCase[T]) entry() *caseEntry { return &c.wait }
+func (c *SendCase[T]) entry() *caseEntry { return &c.wait }
 
-// An entry is how a case waits. It belongs to the Select that took it.
-type entry struct {
+// A caseEntry is how a case waits. It belongs to the Select that took it.
+type caseEntry struct {
 	taken   atomic.Bool
-	place   engine.Entry
-	counter engine.HandoffEntry // the place, if it is one
-	choice  selection.State     // of the Select in which this is the first case
-	// Space of that Select, if it has more than a few cases.
+	entry   engine.Entry
+	handoff engine.HandoffEntry // the same entry, if it is one
+	state   selection.State     // of the Select in which this is the first case
+	// Scratch space of that Select, if it has more than fewCases.
 	order, ranks []int
 }
 
-func (e *entry) is(p engine.Entry) {
-	e.place = p
-	e.counter, _ = p.(engine.HandoffEntry)
+func (e *caseEntry) use(p engine.Entry) {
+	e.entry = p
+	e.handoff, _ = p.(engine.HandoffEntry)
 }

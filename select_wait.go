@@ -14,74 +14,66 @@ import (
 
 // How a Select waits.
 //
-// There are two ways to wait in this package, and a Select may need both at once.
-// At a chain a goroutine stands in a waitq.Queue, is woken, and looks for itself. At
-// a handoff it is served: whoever comes by does its operation (engine.HandoffEntry).
-// All places of a Select share one selection.State, which only one of them can choose.
+// The library has two ways to wait, and a Select may need both at once. In the segqueue
+// engine, and for a foreign channel, a goroutine has an entry in a wait queue, is woken,
+// and polls again (engine.Entry). In the handoff engine its partner performs the operation
+// for it (engine.HandoffEntry). All entries of a Select share one selection.State, which
+// only one of them can select. Before it waits, a Select yields once and polls again,
+// because a park costs more than everything else (ADR 10).
 //
-// Before all that it yields once and tries again, as a park costs more than
-// everything else. Tried: to yield in 4, as handoff does, when it can be served
-// meanwhile: 4 Rendezvous then take 315 ns a value instead of 250 (GOMAXPROCS=2),
-// 4 Bounded 44 instead of 36 (GOMAXPROCS=1; built-in select 265 and 99;
-// 2026-11-21, AMD EPYC VM with 2 cores, Go 1.26.8). Both: no better.
+// One attempt:
 //
-// A round:
+//  1. The state becomes polling. The Select joins all wait queues and polls each channel
+//     behind one: announce, then look. No partner may perform its operation meanwhile, or
+//     it could receive one value by itself and be handed another.
+//  2. It takes the locks of all handoff engines, in ascending order of rank, and looks for
+//     one that can proceed. If there is one, it releases the other locks and proceeds; that
+//     fails only if the partner is another Select that was selected elsewhere: then it
+//     looks again.
+//  3. Otherwise the state accepts claims, unless a wait queue has notified it, and the
+//     Select joins the handoff engines under the same locks. A partner that came before was
+//     seen; a partner that comes later sees the Select. Of two Selects on opposite sides,
+//     the second to take the locks sees the first.
+//  4. It parks.
+//  5. The entry that was selected has performed the operation, or asks for a poll. After a
+//     spurious wake-up the next attempt begins, unless the context is done; the Select
+//     keeps its position in every queue.
 //
-//  1. The choice becomes looking, the Select joins all lines, and looks at each
-//     channel behind one: announce, look again. Nobody may serve it meanwhile: it
-//     could have received a value by itself then, and have been handed another.
-//  2. It takes the locks of all Counters, in the order of their ranks, and looks
-//     there. If one is able to proceed, it releases the other locks and proceeds;
-//     that fails only if it was to meet another Select that has been served
-//     elsewhere, and then it looks again.
-//  3. If there is nothing, it becomes open, unless a line has woken it, and joins
-//     the Counters under the same locks. Partners that came before were seen,
-//     those that come later see the Select. Two Selects that face each other: the
-//     second to take the locks sees the first.
-//  4. It sleeps.
-//  5. Whoever chose it has done its operation, or woken it to look. If that look
-//     is in vain, the next round begins, unless the context is done; it keeps its
-//     turn everywhere.
+// The linearization point is one operation: performed by the Select in 1, 2 or 5, where no
+// partner can claim it, or by the partner that claimed it. Then the Select leaves all
+// queues and passes on a wake-up that it holds: see waitq.Queue. Fairness: among several
+// channels that can proceed in 1, or in 2, each is equally likely; in 5 the first partner
+// wins.
 //
-// Of several channels behind lines that can proceed when it looks in 1, and of
-// several Counters in 2, each is as likely as any other. In 5 there is no choice:
-// the first one to come has made it.
-//
-// What is done is done at one point: by itself, in 1, 2 or 5, where nobody else
-// can choose it for an operation; or by a partner that has won the choice. After
-// it, the Select takes itself out of all lines, and passes on a wake-up that it
-// holds: see waitq.Queue.
-//
-// The case belongs to the call, so its waiters do, too: nothing is allocated for
-// a wait, and no goroutine of another testing/synctest bubble can come by the
-// parker. It is that of the first case.
+// The entries belong to the cases, and the parker to the first case. So a wait allocates
+// nothing, and no goroutine of another testing/synctest bubble can reach the parker.
 
-// A round is what one call of Select knows of its cases while it waits.
-type round struct {
+// An attempt is what one call of Select knows about its cases while it waits.
+type attempt struct {
 	cases    []Case
-	counters []int // the cases at Counters, in the order of their ranks
+	handoffs []int // indices of the cases with a HandoffEntry, in ascending order of rank
 	d        dice
 	joined   bool
 }
 
 // leave takes the Select out of all wait queues.
-func (r *round) leave() {
-	if !r.joined {
+func (a *attempt) leave() {
+	if !a.joined {
 		return
 	}
-	r.joined = false
-	for _, c := range r.cases {
-		c.entry().place.Leave()
+	a.joined = false
+	for _, c := range a.cases {
+		c.entry().entry.Leave()
 	}
 }
 
-// wait is Select once nothing can proceed and there is no Default.
+// wait is Select after the first poll has found nothing, and without a Default.
 //
-// The context is asked before the goroutine is in any line, and again when it
-// has left all: a context is a user's code, and may panic.
+// The methods of the context are called before the goroutine joins a queue, and after it
+// has left all: a context is code of the user, and may panic.
 func wait(ctx context.Context, cases []Case) (Case, error) {
 	if ctx.Err() != nil {
-		return lastLook(ctx, cases)
+		return lastPoll(ctx, cases)
 	}
 	done := ctx.Done()
 	if len(cases) == 0 {
@@ -105,83 +97,84 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 		taken++
 	}
 	for _, c := range cases {
-		if counter := c.entry().counter; counter != nil {
-			counter.Prepare()
+		if handoff := c.entry().handoff; handoff != nil {
+			handoff.Prepare()
 		}
 	}
-	var space [few]int
-	counters := space[:0]
-	if len(cases) > few {
-		counters = spaceOf(cases, true)
+	var space [fewCases]int
+	handoffs := space[:0]
+	if len(cases) > fewCases {
+		handoffs = spaceOf(cases, true)
 	}
-	r := round{cases: cases, counters: byRank(counters, cases), joined: true}
-	defer r.leave() // if a channel of another package panics
-	chosen, err := r.run(done)
-	r.leave()
+	a := attempt{cases: cases, handoffs: byRank(handoffs, cases), joined: true}
+	defer a.leave() // if a channel of another package panics
+	chosen, err := a.run(done)
+	a.leave()
 	if chosen == nil {
-		return lastLook(ctx, cases)
+		return lastPoll(ctx, cases)
 	}
 	return chosen, err
 }
 
-// lastLook is for when ctx is done: what became possible before that must not be
-// missed.
-func lastLook(ctx context.Context, cases []Case) (Case, error) {
+// lastPoll polls once more after ctx was done: an operation that became possible before
+// that must not be missed.
+func lastPoll(ctx context.Context, cases []Case) (Case, error) {
 	if chosen, err := poll(cases); chosen != nil {
 		return chosen, err
 	}
 	return nil, engine.ContextError(ctx)
 }
 
-// byRank appends to the empty slice at the indices of the cases at Counters, in
-// the order of their ranks, and of their sizes among equals. It is no method of
-// round, and choice no field: either would move the caller's space to the heap.
+// byRank appends to the empty slice at the indices of the cases with a HandoffEntry, in
+// ascending order of rank, and of size among equal ranks. It is no method of attempt, and
+// the state no field: either would move the caller's space to the heap.
 func byRank(at []int, cases []Case) []int {
 	for i, c := range cases {
-		if c.entry().counter != nil {
+		if c.entry().handoff != nil {
 			at = append(at, i)
 		}
 	}
 	slices.SortStableFunc(at, func(i, k int) int {
-		a, b := cases[i].entry().counter, cases[k].entry().counter
+		a, b := cases[i].entry().handoff, cases[k].entry().handoff
 		return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(a.Size(), b.Size()))
 	})
 	return at
 }
 
-// choice returns that of the call: the first case's.
-func (r *round) choice() *selection.State { return &r.cases[0].entry().choice }
+// state returns the state of the call, which is kept in the first case.
+func (a *attempt) state() *selection.State { return &a.cases[0].entry().state }
 
-// counter returns the Counter at a position of the order of ranks.
-func (r *round) counter(at int) engine.HandoffEntry { return r.cases[r.counters[at]].entry().counter }
+// handoff returns the HandoffEntry at a position in the order of ranks.
+func (a *attempt) handoff(at int) engine.HandoffEntry { return a.cases[a.handoffs[at]].entry().handoff }
 
-// run returns the case that has proceeded, nil if done was closed first.
-func (r *round) run(done <-chan struct{}) (Case, error) {
-	r.choice().Start()
+// run returns the case that has proceeded, or nil if done was closed first.
+func (a *attempt) run(done <-chan struct{}) (Case, error) {
+	a.state().Start()
 	for {
-		r.choice().BeginPoll()
-		if c, err := r.joinLines(); c != nil {
+		a.state().BeginPoll()
+		if c, err := a.joinQueues(); c != nil {
 			return c, err
 		}
-		if c, err := r.joinCounters(); c != nil {
+		if c, err := a.joinHandoffs(); c != nil {
 			return c, err
 		}
-		if r.choice().PrepareToPark() && !r.sleep(done) {
+		if a.state().PrepareToPark() && !a.park(done) {
 			return nil, nil
 		}
-		c := r.cases[r.choice().Selected()]
-		var served bool
+		c := a.cases[a.state().Selected()]
+		var performed bool
 		var err error
-		if counter := c.entry().counter; counter != nil {
-			served, err = counter.Result()
+		if handoff := c.entry().handoff; handoff != nil {
+			performed, err = handoff.Result()
 		} else {
-			served, err = c.try()
+			performed, err = c.try()
 		}
-		if served {
+		if performed {
 			return c, err
 		}
-		// The sleep that would notice this comes to nothing while a line is faster,
-		// again and again. The channel is asked: no code of a user runs in line.
+		// A queue may notify the Select before each park, so the park that would notice done
+		// never happens. The Done channel is read, not the context: no code of the user runs
+		// while the Select is in a queue.
 		select {
 		case <-done:
 			return nil, nil
@@ -190,26 +183,26 @@ func (r *round) run(done <-chan struct{}) (Case, error) {
 	}
 }
 
-// joinLines puts the Select in line where waiters look for themselves, and looks.
-func (r *round) joinLines() (Case, error) {
-	if len(r.counters) == len(r.cases) {
+// joinQueues joins the wait queues whose waiters poll for themselves, and polls.
+func (a *attempt) joinQueues() (Case, error) {
+	if len(a.handoffs) == len(a.cases) {
 		return nil, nil
 	}
-	var space [few]int
+	var space [fewCases]int
 	order := space[:0]
-	if len(r.cases) > few {
-		order = spaceOf(r.cases, false)
+	if len(a.cases) > fewCases {
+		order = spaceOf(a.cases, false)
 	}
-	for i, c := range r.cases {
-		if e := c.entry(); e.counter == nil {
-			e.place.Join(r.choice(), i)
+	for i, c := range a.cases {
+		if e := c.entry(); e.handoff == nil {
+			e.entry.Join(a.state(), i)
 			order = append(order, i)
 		}
 	}
 	for i := range order {
-		j := i + r.d.below(len(order)-i)
+		j := i + a.d.below(len(order)-i)
 		order[i], order[j] = order[j], order[i]
-		c := r.cases[order[i]]
+		c := a.cases[order[i]]
 		if done, err := c.try(); done {
 			return c, err
 		}
@@ -217,45 +210,44 @@ func (r *round) joinLines() (Case, error) {
 	return nil, nil
 }
 
-// joinCounters does what there is to do at the Counters, or else joins them and
-// opens the choice, unless a line has chosen.
-func (r *round) joinCounters() (Case, error) {
-	if len(r.counters) == 0 {
+// joinHandoffs performs an operation that is possible in a handoff engine. Otherwise it
+// joins these engines and accepts claims, unless a queue has notified the Select.
+func (a *attempt) joinHandoffs() (Case, error) {
+	if len(a.handoffs) == 0 {
 		return nil, nil
 	}
 	for {
-		r.lock()
-		able := r.able()
+		a.lock()
+		able := a.able()
 		if able < 0 {
 			break
 		}
-		c := r.cases[r.counters[able]]
-		r.unlockBut(able)
-		if done, err := c.entry().counter.Proceed(); done {
+		c := a.cases[a.handoffs[able]]
+		a.unlockExcept(able)
+		if done, err := c.entry().handoff.Proceed(); done {
 			return c, err
 		}
 	}
-	if r.choice().AcceptClaims() {
-		for at, i := range slices.Backward(r.counters) { // each in front of the next
-			if r.counter(at).Retrying() {
-				r.counter(at).Join(r.choice(), i)
+	if a.state().AcceptClaims() {
+		for at, i := range slices.Backward(a.handoffs) { // each in front of the next
+			if a.handoff(at).Retrying() {
+				a.handoff(at).Join(a.state(), i)
 			}
 		}
-		for at, i := range r.counters {
-			r.counter(at).Join(r.choice(), i)
+		for at, i := range a.handoffs {
+			a.handoff(at).Join(a.state(), i)
 		}
 	}
-	r.unlockBut(-1)
+	a.unlockExcept(-1)
 	return nil, nil
 }
 
-// able returns a random position among those that can proceed, -1 if there is
-// none. The locks are held.
-func (r *round) able() int {
+// able returns a random position among those that can proceed, or -1. The locks are held.
+func (a *attempt) able() int {
 	able, n := -1, 0
-	for at := range r.counters {
-		if r.counter(at).CanProceed() {
-			if n++; r.d.below(n) == 0 {
+	for at := range a.handoffs {
+		if a.handoff(at).CanProceed() {
+			if n++; a.d.below(n) == 0 {
 				able = at
 			}
 		}
@@ -263,39 +255,38 @@ func (r *round) able() int {
 	return able
 }
 
-// lock takes the lock of each engine, once.
-func (r *round) lock() {
-	for at := range r.counters {
-		if r.leads(at) {
-			r.counter(at).Lock()
+// lock takes the lock of each handoff engine once.
+func (a *attempt) lock() {
+	for at := range a.handoffs {
+		if a.leads(at) {
+			a.handoff(at).Lock()
 		}
 	}
 }
 
-// unlockBut releases the lock of each engine but that at position keep.
-func (r *round) unlockBut(keep int) {
-	for at := range r.counters {
-		if r.leads(at) && (keep < 0 || r.counter(at).Rank() != r.counter(keep).Rank()) {
-			r.counter(at).Unlock()
+// unlockExcept releases the lock of each engine except the one at position keep.
+func (a *attempt) unlockExcept(keep int) {
+	for at := range a.handoffs {
+		if a.leads(at) && (keep < 0 || a.handoff(at).Rank() != a.handoff(keep).Rank()) {
+			a.handoff(at).Unlock()
 		}
 	}
 }
 
-// leads reports whether a position is the first one of its engine.
-func (r *round) leads(at int) bool {
-	return at == 0 || r.counter(at-1).Rank() != r.counter(at).Rank()
+// leads reports whether a position is the first of its engine.
+func (a *attempt) leads(at int) bool {
+	return at == 0 || a.handoff(at-1).Rank() != a.handoff(at).Rank()
 }
 
-// sleep parks, and counts that as a wait on each side. It returns false if done
-// was closed first.
-func (r *round) sleep(done <-chan struct{}) bool {
-	for _, c := range r.cases {
-		c.entry().place.Tally().CountSelect()
+// park parks, and counts a wait in each queue. It returns false if done was closed first.
+func (a *attempt) park(done <-chan struct{}) bool {
+	for _, c := range a.cases {
+		c.entry().entry.Tally().CountSelect()
 	}
-	woken, spent := r.choice().Park(done)
+	woken, spent := a.state().Park(done)
 	if spent > 0 {
-		for _, c := range r.cases {
-			c.entry().place.Tally().Spend(spent)
+		for _, c := range a.cases {
+			c.entry().entry.Tally().Spend(spent)
 		}
 	}
 	return woken

@@ -7,61 +7,88 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// What an operation can fail with, besides the error of its context, which is
-// returned as it is. Compare with [errors.Is].
+// Errors of the operations, besides the context's error, which is returned unchanged.
+// Compare with [errors.Is].
 var (
 	// ErrClosed: the channel is closed; for a receive, closed and drained.
 	ErrClosed = engine.ErrClosed
-	// ErrFull: there is no room now, and the call does not wait for it. Only
-	// TrySend, and any send under the [Reject] policy, return it.
+	// ErrFull: there is no room, and the call does not wait. TrySend returns it, and any
+	// send under the [Reject] policy.
 	ErrFull = engine.ErrFull
-	// ErrEmpty: there is nothing to receive now. Only TryRecv returns it.
+	// ErrEmpty: there is no value, and the call does not wait. TryRecv and TryRecvBatch
+	// return it.
 	ErrEmpty = engine.ErrEmpty
-	// ErrTooLarge: the value alone is larger than [Options.LimitBytes], so it
-	// could not be sent even into an empty channel.
+	// ErrTooLarge: the value exceeds [ElasticOptions.LimitBytes], even in an empty channel.
 	ErrTooLarge = engine.ErrTooLarge
 )
 
-// A Sender is the end of a channel that values go into. Every kind of this
-// package is one; code that only sends should ask for no more.
+// A Sender is the sending end of a channel. Code that only sends should ask for no more.
 type Sender[T any] interface {
-	// Send sends v, and waits for room if there is none.
+	// Send sends v, and waits while there is no room.
 	Send(ctx context.Context, v T) error
-	// TrySend sends v if that is possible without waiting.
+	// TrySend sends v if it can do so without waiting.
 	TrySend(v T) error
-	// Close ends the sending. See [Receiver] for what is still buffered.
+	// Close ends the sending. Queued values can still be received.
 	Close()
 }
 
-// A Receiver is the end of a channel that values come out of.
+// A Receiver is the receiving end of a channel.
 type Receiver[T any] interface {
-	// Recv receives the next value, and waits if there is none. Once the
-	// channel is closed and drained it fails with ErrClosed.
+	// Recv receives the next value, and waits while the channel is empty. Once the channel is
+	// closed and drained it fails with ErrClosed.
 	Recv(ctx context.Context) (T, error)
 	// TryRecv receives the next value if there is one.
 	TryRecv() (T, error)
 }
 
-// A BatchSender is a Sender that also takes many values at once, as every kind
-// of this package does.
+// A BatchSender is a Sender that also sends many values at once, as every kind does.
 type BatchSender[T any] interface {
 	Sender[T]
-	// SendBatch sends vs in order and returns how many it sent, a prefix; the
-	// error is nil only if that is all of them.
+	// SendBatch sends vs in order and returns the number of values sent, a prefix; the
+	// error is nil only if all were sent.
 	SendBatch(ctx context.Context, vs []T) (n int, err error)
 }
 
-// A BatchReceiver is a Receiver that also hands out many values at once.
+// A BatchReceiver is a Receiver that also receives many values at once, as every kind
+// does.
 type BatchReceiver[T any] interface {
 	Receiver[T]
-	// RecvBatch waits for a value, then takes as many as there are, up to
-	// len(buf). n > 0 implies err == nil.
+	// RecvBatch waits for a value, then receives as many as there are, up to len(buf).
+	// n > 0 implies err == nil.
 	RecvBatch(ctx context.Context, buf []T) (n int, err error)
 }
 
-// A Channel is all that the kinds of this package have in common: the type for a struct
-// field or a parameter that any kind fits. A type of your own that implements it keeps
-// what the methods of [Bounded] promise, and fails with no other errors.
+// A Channel has the methods of every kind: it is the type for a struct field or a
+// parameter that any kind fits. The methods are documented at [Bounded].
+//
+// # What every kind promises
+//
+// The context of a call matters only when the call would wait. A call that can proceed
+// proceeds, even under a context that is done; a call that would wait returns the context's
+// error if the context is done, or becomes done during the wait.
+//
+//   - A failed Send never delivers its value, and a failed Recv consumed nothing.
+//     Canceling a waiting call loses nothing and duplicates nothing.
+//   - After Close, sends fail with [ErrClosed]. Queued values can still be received; then
+//     receives fail with [ErrClosed]. Close is idempotent and safe from any goroutine.
+//   - The values of one sender arrive in the order in which it sent them; in a [Sharded],
+//     those sent on one lane, or with one key.
+//   - No operation allocates in steady state.
+//   - A kind has no goroutine of its own. It is garbage once nothing refers to it, closed
+//     or not, drained or not.
+//
+// # Memory model
+//
+// In the terminology of the Go memory model: a Send synchronizes before the Recv that
+// receives its value; Close synchronizes before a Recv that returns ErrClosed because of
+// it; a Recv from a Rendezvous synchronizes before its Send returns; and the k-th Recv from
+// a channel with capacity C synchronizes before the completion of the (k+C)-th Send.
+//
+// # Limits
+//
+// A channel made in a testing/synctest bubble belongs to that bubble, as a built-in one
+// does, and so does a case for [Select] made from it. A channel made outside a bubble must
+// not be waited for inside one.
 type Channel[T any] interface {
 	Sender[T]
 	Receiver[T]
@@ -76,6 +103,6 @@ type Channel[T any] interface {
 	Stats() Stats
 }
 
-// Unlimited is the limit of an [Elastic] that may grow until memory ends. It is
-// a word so that the choice stands in the code of whoever makes it.
+// Unlimited is the limit of an [Elastic], or of the lanes of a [Sharded], that may grow until
+// memory is exhausted. The constructors require a limit, so that this one is always a choice.
 const Unlimited = int(^uint(0) >> 1)

@@ -2,52 +2,50 @@ package sluice
 
 import "time"
 
-// Stats is what a channel knows of itself at one moment: all fields are of the
-// same moment, so Sent - Received - Dropped == Len for a buffered kind under
-// any policy but DropNewest, whose dropped values were never sent.
-//
-// Counting is free for calls that do not wait.
+// Stats are the counters of a channel, consistent at one moment:
+// Sent - Received - Dropped == Len for every kind with a buffer and every policy but
+// DropNewest, whose dropped values were never sent. Counting is free for calls that do not
+// wait.
 type Stats struct {
-	Name  string // Options.Name
-	Len   int    // values queued
-	Cap   int    // capacity, or limit; 0 for a Rendezvous; of a Sharded the sum over its lanes
-	Lanes int    // 1 but for a Sharded
+	Name  string // the name in the options
+	Len   int    // queued values
+	Cap   int    // capacity or limit; 0 for a Rendezvous; for a Sharded the sum over its lanes
+	Lanes int    // 1, except for a Sharded
 
 	Sent     uint64 // values accepted
-	Received uint64 // values taken by receivers
+	Received uint64 // values received
 	Dropped  uint64 // values discarded by DropNewest or DropOldest
 
 	SendWaits        uint64        // times a sender parked
 	RecvWaits        uint64        // times a receiver parked
-	SendWaitTime     time.Duration // time senders spent parked (estimated)
-	RecvWaitTime     time.Duration // time receivers spent parked (estimated)
+	SendWaitTime     time.Duration // total time senders spent parked, estimated
+	RecvWaitTime     time.Duration // total time receivers spent parked, estimated
 	SendersWaiting   int           // senders parked now
 	ReceiversWaiting int           // receivers parked now
-	OldestSender     time.Duration // for how long the first sender in line has been waiting; 0 without one, or if it is not known
-	OldestReceiver   time.Duration // and the first receiver
+	OldestSender     time.Duration // wait of the sender at the head of the wait queue; 0 if none or unknown
+	OldestReceiver   time.Duration // wait of the receiver at the head of the wait queue
 
-	// OldestValue is the age of the oldest queued value, a lower bound; 0 if it is
-	// unknown or nothing is queued. It is estimated without a time stamp per value:
-	// each call of Stats records how many values have been sent by then, and so does
-	// a sender to a queue of 64 values or more, once in 256 values. A value is at
-	// least as old as the first record that counts it. So the estimate is too low by
-	// at most the time between two records, or by about a tenth of the longest wait
-	// in the backlog; in a short queue that is inspected for the first time it is 0.
-	// Of a Sharded it is the age of the oldest value in any lane.
+	// OldestValue is the age of the oldest queued value, a lower bound; 0 if nothing is
+	// queued or the age is unknown. It is estimated without a time stamp per value: each
+	// call of Stats records the number of values sent so far, and in a queue of 64 values or
+	// more so does one send in 256. A value is at least as old as the first record that
+	// counts it. So the estimate is too low by at most the time between two records, or by
+	// about a tenth of the longest wait in the backlog; for a short queue that is inspected
+	// for the first time it is 0. For a Sharded it is the maximum over its lanes.
 	OldestValue time.Duration
 
-	HighWater int   // the most values ever queued, of a Sharded in one lane; at most a sixteenth too low
-	Bytes     int64 // memory held for queued values and for spare room; with Options.LimitBytes also what Size says
+	HighWater int   // high-water mark of Len, for a Sharded of one lane; at most 1/16 too low
+	Bytes     int64 // memory held for queued values and spare slots; with LimitBytes also their sizes
 	Closed    bool
 
-	// LaneChange says how the number of lanes changed last, and why; empty if
-	// it never did, and for kinds without lanes.
+	// LaneChange is the last change of the number of lanes, and its reason. It is empty if
+	// there was none, and for kinds without lanes.
 	LaneChange string
 
-	// BytesOnDisk is what a kind that keeps values on a disk uses of it.
+	// BytesOnDisk is the disk space in use, for kinds that keep values on disk.
 	BytesOnDisk int64
 
-	// Warning says what weakens the channel's promises as it is set up, in one
-	// sentence; empty if nothing does.
+	// Warning is one sentence about what weakens the channel's promises in its present
+	// setup; empty if nothing does.
 	Warning string
 }

@@ -66,7 +66,7 @@ func (v *Values[T]) Err() error { return v.err }
 
 // LeaveOpen returns r as a receiver that stages do not close.
 //
-// A stage, such as those of packages workers, batch, fan and bridge, closes the channel
+// A stage (packages workers, batch, fan and bridge have them) closes the channel
 // it receives from when it ends early: senders then get [ErrClosed] instead of waiting
 // forever. Wrap a channel that other goroutines continue to receive from:
 //
@@ -78,7 +78,7 @@ func LeaveOpen[T any](r BatchReceiver[T]) BatchReceiver[T] {
 	return leftOpen[T]{r}
 }
 
-// leftOpen hides every method of a channel but those of a BatchReceiver. Package
+// leftOpen has only the methods of a BatchReceiver. Package
 // internal/stage knows it by its method.
 type leftOpen[T any] struct{ BatchReceiver[T] }
 

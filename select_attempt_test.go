@@ -13,7 +13,7 @@ import (
 type standIn struct {
 	line   waitq.Queue
 	place  *waitq.Entry
-	way    entry
+	way    caseEntry
 	joined func()      // when it is in line
 	tried  func() bool // whether it can proceed
 }
@@ -21,12 +21,12 @@ type standIn struct {
 func newStandIn(joined func(), tried func() bool) *standIn {
 	s := &standIn{joined: joined, tried: tried}
 	s.place = waitq.NewEntry(&s.line, func() bool { return false })
-	s.way.is(s)
+	s.way.use(s)
 	return s
 }
 
 func (s *standIn) try() (bool, error) { return s.tried(), nil }
-func (s *standIn) entry() *entry      { return &s.way }
+func (s *standIn) entry() *caseEntry  { return &s.way }
 
 func (s *standIn) Join(c *selection.State, number int) {
 	s.place.Join(c, number)
@@ -61,7 +61,7 @@ func TestSelectChosenInVain(t *testing.T) {
 // is as likely, wherever they stand among those that cannot.
 func TestSelectIsFairInLine(t *testing.T) {
 	const n = 20_000
-	for _, size := range []int{5, few + 4} {
+	for _, size := range []int{5, fewCases + 4} {
 		inLine := 0
 		cases := make([]Case, size)
 		for i := range cases {
