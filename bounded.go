@@ -1,11 +1,9 @@
 package sluice
 
 import (
-	"github.com/sluice-go/sluice/internal/registry"
-	"unsafe"
-
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/registry"
 	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
@@ -47,15 +45,9 @@ func NewBounded[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
 		if capacity < chainCapacity {
 			return registry.Engine("Bounded", c, handoff.New(c))
 		}
-		if capacity > ringBytes/max(1, sizeOf[T]()) {
+		if capacity > ringBytes/max(1, engine.SizeOf[T]()) {
 			c.Elastic = true
 		}
 		return registry.Engine("Bounded", c, segqueue.New(c))
 	})}
-}
-
-// sizeOf is the size of a T in a slot, in bytes.
-func sizeOf[T any]() int {
-	var zero T
-	return int(unsafe.Sizeof(zero))
 }

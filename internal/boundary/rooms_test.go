@@ -22,6 +22,7 @@ var rooms = map[string]room{
 			"./internal/foreign":   "a Select waits for channels that have no engine here",
 			"./internal/engine":    theContract,
 			"./internal/registry":  "a channel with a name is listed",
+			"./internal/spin":      "the compiler inlines its locks here: see inlined.go",
 			"./internal/segqueue":  "the engine of kinds with many slots",
 			"./internal/handoff":   "the engine of kinds with few or none",
 			"./internal/shard":     "the engine of kinds for many CPUs",
@@ -30,7 +31,6 @@ var rooms = map[string]room{
 			"./internal/waitq":     "the compiler inlines Queue.Waiting in the package that makes a channel: see inlined.go",
 			"math/rand/v2":         "a Select chooses among what is ready at random",
 			"runtime":              "a Select yields once before it parks; a lane in use is kept alive",
-			"unsafe":               "Sizeof, and nothing else of it",
 			"time":                 "Stats reports durations; no clock is read",
 		},
 		tests: permissions{
@@ -167,6 +167,7 @@ var rooms = map[string]room{
 	},
 	"internal/engine": {
 		imports: permissions{
+			"reflect":              "whether a type contains pointers, once per channel",
 			"unsafe":               "Sizeof, and nothing else of it",
 			"./internal/park":      "the wait statistics of a Select",
 			"./internal/selection": "the state that the entries of a Select share",
@@ -182,7 +183,6 @@ var rooms = map[string]room{
 			"./internal/spin":   "short locks, and whether to spin before a wait",
 			"./internal/waitq":  "the wait queue of each side",
 			"math":              "the largest limit",
-			"reflect":           "whether T holds pointers, once per channel: slots without pointers need no clearing",
 			"runtime":           "with one P a yield comes before the wait queue",
 			"sync":              "Ready's token is posted under a mutex, off every fast path",
 			"time":              "how long a goroutine has waited; no clock is read",

@@ -15,8 +15,8 @@ import (
 const (
 	// minObserved is the length from which on a queue is observed by its senders.
 	minObserved = 64
-	// observeEvery bounds the cost of the clock: one reading for so many values, or
-	// for each time that all values of the last observation have left.
+	// observeEvery bounds the cost of the clock: at most one reading per observeEvery
+	// values, or whenever all values of the last observation have been received.
 	observeEvery = 256
 )
 

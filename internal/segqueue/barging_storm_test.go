@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// A jostle is a channel with senders of all sorts, whose contexts end at the moments in
-// which room is made. What they send, and others receive, is added up.
+// A jostle is a channel with senders of all kinds, whose contexts end at the moments in
+// which slots become free. It counts what they send, and what others receive.
 type jostle struct {
 	t        *testing.T
 	e        *Engine[int]
@@ -24,8 +24,8 @@ type jostle struct {
 	senders  sync.WaitGroup
 }
 
-// A meddler is a context that receives from the channel whenever it is asked: so there is
-// room just when a sender that has found none comes into the line.
+// A meddler is a context whose Done method receives from the channel at times: slots become
+// free while a sender that has found none joins the queue.
 type meddler struct {
 	context.Context
 	j   *jostle
@@ -39,8 +39,8 @@ func (m meddler) Done() <-chan struct{} {
 	return m.Context.Done()
 }
 
-// sender sends until the channel is closed: batches, short and longer than the channel,
-// and single values, under contexts that are done, will be, or never are.
+// sender sends until the channel is closed: batches, some longer than the channel, and
+// single values, under contexts that are canceled, will be, or never are.
 func (j *jostle) sender(rng *rand.Rand) {
 	for err := error(nil); err != engine.ErrClosed; {
 		parent, cancel := context.WithCancel(context.Background())
@@ -48,7 +48,7 @@ func (j *jostle) sender(rng *rand.Rand) {
 		case 0:
 			cancel()
 		case 1, 2, 3, 4:
-			parent, cancel = context.WithTimeout(parent, time.Duration(rng.IntN(40))*long/10)
+			parent, cancel = context.WithTimeout(parent, time.Duration(rng.IntN(40))*longWait/10)
 		}
 		size := 1 + rng.IntN(2*batchSize)
 		switch rng.IntN(16) {
@@ -64,7 +64,7 @@ func (j *jostle) sender(rng *rand.Rand) {
 			j.t.Errorf("%d of %d values were sent: %v; the context: %v", n, size, err, parent.Err())
 		}
 		if parent.Err() != nil {
-			time.Sleep(long / 10) // or it never waits
+			time.Sleep(longWait / 10) // otherwise the loop never waits
 		}
 		cancel()
 	}
@@ -76,43 +76,43 @@ func (j *jostle) recv(n int) {
 	j.received.Add(int64(n))
 }
 
-// quiet asserts that nobody sleeps in line beside room, when all is quiet, and reports
-// whether the channel is strict.
-func (j *jostle) quiet() (strict bool) {
+// quiet asserts that no sender waits while there is room, once all goroutines are blocked.
+// It reports whether the channel is in anti-barging mode.
+func (j *jostle) quiet() (antiBarging bool) {
 	j.t.Helper()
 	synctest.Wait()
 	word := j.e.send.lock()
-	strict = j.e.send.strict
+	antiBarging = j.e.send.antiBarging
 	j.e.send.unlock(word)
 	if n := j.e.senders.Snapshot(park.Now(), nil).Waiting; n > 0 && j.e.Len() < j.e.Cap() {
-		j.t.Fatalf("%d of %d queued, and %d sleep in line", j.e.Len(), j.e.Cap(), n)
+		j.t.Fatalf("%d of %d values queued, and %d senders wait", j.e.Len(), j.e.Cap(), n)
 	}
-	return strict
+	return antiBarging
 }
 
-// Whatever senders, contexts and receivers do to a channel that is strict, nobody is left
-// asleep in line when all is quiet and there is room.
-func TestNobodySleepsBesideRoom(t *testing.T) {
+// TestNoSenderWaitsBesideRoom: whatever senders, contexts and receivers do to a channel in
+// anti-barging mode, no sender waits while there is room.
+func TestNoSenderWaitsBesideRoom(t *testing.T) {
 	for _, config := range []engine.Config[int]{
 		{Limit: crowdLimit},
 		{Limit: 100},
 		{Limit: 3},
 		{Limit: crowdLimit, Elastic: true, Shrink: engine.ShrinkEmpty},
 	} {
-		strict := 0
+		antiBarging := 0
 		for _, senders := range []int{1, 3, 24} {
 			t.Run(fmt.Sprintf("limit %d, elastic %v, %d senders", config.Limit, config.Elastic, senders), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { strict += jostleOnce(t, config, senders) })
+				synctest.Test(t, func(t *testing.T) { antiBarging += jostleOnce(t, config, senders) })
 			})
 		}
-		if strict == 0 {
-			t.Errorf("a channel of %d values was never strict", config.Limit)
+		if antiBarging == 0 {
+			t.Errorf("a channel of %d values never entered anti-barging mode", config.Limit)
 		}
 	}
 }
 
-// jostleOnce returns at how many looks the channel was strict.
-func jostleOnce(t *testing.T, config engine.Config[int], senders int) (strict int) {
+// jostleOnce returns in how many samples the channel was in anti-barging mode.
+func jostleOnce(t *testing.T, config engine.Config[int], senders int) (antiBarging int) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	j := &jostle{t: t, e: New(config)}
@@ -121,7 +121,7 @@ func jostleOnce(t *testing.T, config engine.Config[int], senders int) (strict in
 	}
 	rng := rand.New(rand.NewPCG(seed, 1000))
 	for range 150 {
-		time.Sleep(time.Duration(rng.IntN(25)) * long / 10)
+		time.Sleep(time.Duration(rng.IntN(25)) * longWait / 10)
 		var receiving sync.WaitGroup
 		for range 2 {
 			n := 1 + rng.IntN(config.Limit)
@@ -129,7 +129,7 @@ func jostleOnce(t *testing.T, config engine.Config[int], senders int) (strict in
 		}
 		receiving.Wait()
 		if j.quiet() {
-			strict++
+			antiBarging++
 		}
 	}
 	j.e.Close()
@@ -140,5 +140,5 @@ func jostleOnce(t *testing.T, config engine.Config[int], senders int) (strict in
 	if j.quiet(); j.sent.Load() != j.received.Load() {
 		t.Errorf("%d values were sent, %d received", j.sent.Load(), j.received.Load())
 	}
-	return strict
+	return antiBarging
 }

@@ -10,32 +10,32 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// A crowd is a channel with senders of batches in line.
+// A crowd is a channel with senders of batches in its wait queue.
 type crowd struct {
 	t *testing.T
 	e *Engine[int]
 }
 
 const (
-	crowdLimit = 4 * overtaking
+	crowdLimit = 4 * bargeLimit
 	batchSize  = 64
 )
 
-// sender returns one of a batch that goes step by step.
+// sender returns a sender of one batch that a test steps.
 func (c crowd) sender(size int) *stepper {
 	return &stepper{e: c.e, vs: make([]int, size), turn: turn{batch: size > 1}}
 }
 
-// parked returns a sender of a batch that sleeps in line.
+// parked returns a sender of a batch that is parked.
 func (c crowd) parked() *stepper {
 	s := c.sender(batchSize)
 	s.join()
-	go s.wait()
+	go s.step()
 	synctest.Wait()
 	return s
 }
 
-// recv receives n values, which wakes the first in line, and waits until that is awake.
+// recv receives n values, which wakes the first waiter, and waits until that is awake.
 func (c crowd) recv(n int) {
 	c.t.Helper()
 	if got, err := c.e.RecvBatch(engine.NoWait{}, make([]int, n)); got != n {
@@ -44,24 +44,24 @@ func (c crowd) recv(n int) {
 	synctest.Wait()
 }
 
-// looks asserts whether a look of s gets its batch through. If that was woken, it is one
-// of those that read the clock.
-func (c crowd) looks(s *stepper, want bool, who string) {
+// polls asserts whether a poll of s completes its batch. If s was woken, it is a batch
+// that reads the clock.
+func (c crowd) polls(s *stepper, want bool, sender string) {
 	c.t.Helper()
-	c.e.send.batches = askEach - 1
-	if all := s.look(); all != want {
-		c.t.Fatalf("%s sent %d of %d values", who, s.n, len(s.vs))
+	c.e.send.samples = sampleEvery - 1
+	if all := s.poll(); all != want {
+		c.t.Fatalf("%s sent %d of %d values", sender, s.n, len(s.vs))
 	}
 }
 
-// inCrowd runs test with a channel whose first sender in line has waited for a time and
-// was served then, and with another that is parked. Its strictness shows if that was long.
+// inCrowd runs test with a channel whose first waiter was served after waiting for the
+// given time, and with another waiter that is parked. A long wait enters anti-barging mode.
 func inCrowd(t *testing.T, waited time.Duration, test func(c crowd, next *stepper)) {
 	t.Helper()
 	inCrowdAt(t, 0, waited, test)
 }
 
-// inCrowdAt is inCrowd with the first index given.
+// inCrowdAt is inCrowd with the given first index.
 func inCrowdAt(t *testing.T, first uint64, waited time.Duration, test func(c crowd, next *stepper)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,116 +73,118 @@ func inCrowdAt(t *testing.T, first uint64, waited time.Duration, test func(c cro
 		next := c.parked()
 		time.Sleep(waited)
 		c.recv(batchSize)
-		c.looks(first, true, "the first in line")
+		c.polls(first, true, "the first waiter")
 		test(c, next)
 	})
 }
 
-// overtake has strangers send as many values as may overtake one in line.
-func (c crowd) overtake() {
+// barge sends as many values as may barge in front of one waiter.
+func (c crowd) barge() {
 	c.t.Helper()
-	for range overtaking / batchSize {
-		c.looks(c.sender(batchSize), true, "a stranger at first")
+	for range bargeLimit / batchSize {
+		c.polls(c.sender(batchSize), true, "another sender at first")
 	}
 }
 
-// When batches wait for long, others overtake each of them by so many values and no more,
-// and then wait behind them; and each in line is woken in its turn.
-func TestOvertakenForLong(t *testing.T) {
-	inCrowd(t, long, func(c crowd, next *stepper) {
+// TestBargingIsLimited: after a long wait, other batches barge in front of each waiter by
+// bargeLimit values, and then queue behind it; each waiter is woken in its turn.
+func TestBargingIsLimited(t *testing.T) {
+	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(crowdLimit * 3 / 4) // next is awake
-		c.overtake()
-		stranger := c.sender(batchSize)
-		c.looks(stranger, false, "a stranger too many")
-		stranger.join()
-		c.looks(stranger, false, "a stranger that has joined")
-		c.looks(next, true, "the next in line")
-		stranger.wait() // next has passed its wake-up on, or this never ends
-		c.looks(stranger, true, "who was woken")
+		c.barge()
+		other := c.sender(batchSize)
+		c.polls(other, false, "one sender too many")
+		other.join()
+		c.polls(other, false, "another sender that has joined")
+		c.polls(next, true, "the next waiter")
+		other.step() // next has passed its wake-up on, or this never ends
+		c.polls(other, true, "a woken sender")
 	})
 }
 
-// A channel whose line moves fast is not strict.
-func TestOvertakenForAMoment(t *testing.T) {
-	inCrowd(t, long-1, func(c crowd, next *stepper) {
+// TestBargingAfterShortWaits: a channel whose waiters are served fast does not enter
+// anti-barging mode.
+func TestBargingAfterShortWaits(t *testing.T) {
+	inCrowd(t, longWait-1, func(c crowd, next *stepper) {
 		c.recv(crowdLimit * 3 / 4)
-		c.overtake()
-		c.looks(c.sender(batchSize), true, "a stranger")
+		c.barge()
+		c.polls(c.sender(batchSize), true, "another sender")
 		sent := 0
 		go func() { sent, _ = c.e.SendBatch(context.Background(), make([]int, batchSize)) }()
 		if synctest.Wait(); sent != batchSize {
 			t.Errorf("SendBatch sent %d values", sent)
 		}
-		c.looks(next, true, "the next in line")
+		c.polls(next, true, "the next waiter")
 	})
 }
 
-// A channel that is strict stays so as long as its line does not move fast, also if nobody
-// waits for long there any more.
-func TestStrictUntilFast(t *testing.T) {
-	for waited, strict := range map[time.Duration]bool{moment: false, moment + 1: true} {
-		inCrowd(t, long, func(c crowd, next *stepper) {
+// TestModeEndsAfterShortWait: anti-barging mode lasts until a wait is short, even if no wait
+// is long any more.
+func TestModeEndsAfterShortWait(t *testing.T) {
+	for waited, antiBarging := range map[time.Duration]bool{shortWait: false, shortWait + 1: true} {
+		inCrowd(t, longWait, func(c crowd, next *stepper) {
 			late := c.parked()
 			c.recv(batchSize)
-			c.looks(next, true, "who has waited for long")
+			c.polls(next, true, "a sender after a long wait")
 			last := c.parked()
 			time.Sleep(waited)
 			c.recv(crowdLimit * 3 / 4)
-			c.looks(late, true, "who has not")
-			c.overtake()
-			c.looks(c.sender(batchSize), !strict, "a stranger")
+			c.polls(late, true, "a sender after a shorter wait")
+			c.barge()
+			c.polls(c.sender(batchSize), !antiBarging, "another sender")
 			synctest.Wait()
-			c.looks(last, true, "the last in line")
+			c.polls(last, true, "the last waiter")
 		})
 	}
 }
 
-// One in so many batches that are served reads the clock, however long the others have
-// waited, and values sent alone do not count.
-func TestWhoReadsTheClock(t *testing.T) {
-	inCrowd(t, long, func(c crowd, next *stepper) {
+// TestSampling: one in sampleEvery served batches reads the clock, however long the others
+// have waited. Single values do not count.
+func TestSampling(t *testing.T) {
+	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(batchSize)
-		c.looks(next, true, "the next in line")
-		for i := 1; i <= 2*askEach; i++ {
+		c.polls(next, true, "the next waiter")
+		for i := 1; i <= 2*sampleEvery; i++ {
 			for _, size := range []int{1, batchSize} {
-				c.e.send.strict = i%2 == 0
+				c.e.send.antiBarging = i%2 == 0
 				s := c.sender(size)
 				s.join()
-				go s.wait()
+				go s.step()
 				synctest.Wait()
 				c.recv(size)
-				strict := c.e.send.strict && (size == 1 || i%askEach != 0)
-				if s.look(); c.e.send.strict != strict {
-					t.Errorf("batch %d, %d values: strict is %v", i, size, !strict)
+				antiBarging := c.e.send.antiBarging && (size == 1 || i%sampleEvery != 0)
+				if s.poll(); c.e.send.antiBarging != antiBarging {
+					t.Errorf("batch %d, %d values: antiBarging is %v", i, size, !antiBarging)
 				}
 			}
 		}
 	})
 }
 
-// A Send of one value, which does not know for how long it has waited, ends nothing.
-func TestServedBetween(t *testing.T) {
-	inCrowd(t, long, func(c crowd, next *stepper) {
+// TestModeOutlastsSend: a Send of one value, whose wait is not measured, does not end the
+// mode.
+func TestModeOutlastsSend(t *testing.T) {
+	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(batchSize)
-		c.looks(next, true, "the next in line")
+		c.polls(next, true, "the next waiter")
 		one := c.sender(1)
 		one.join()
 		last := c.parked()
 		c.recv(crowdLimit * 3 / 4)
-		one.wait()
-		c.looks(one, true, "a Send")
+		one.step()
+		c.polls(one, true, "a Send")
 		synctest.Wait() // last has its wake-up
-		c.overtake()
-		c.looks(c.sender(batchSize), false, "a stranger too many")
-		c.looks(last, true, "the last in line")
+		c.barge()
+		c.polls(c.sender(batchSize), false, "one sender too many")
+		c.polls(last, true, "the last waiter")
 	})
 }
 
-// Who has no other place to be goes on in a strict channel too.
-func TestMayOvertake(t *testing.T) {
+// TestMayBarge: the senders that may barge in anti-barging mode.
+func TestMayBarge(t *testing.T) {
 	for name, test := range map[string]func(c crowd, next *stepper){
 		"one value": func(c crowd, next *stepper) {
-			c.looks(c.sender(1), true, "a Send")
+			c.polls(c.sender(1), true, "a Send")
 		},
 		"Try": func(c crowd, next *stepper) {
 			if n, err := c.e.SendBatch(engine.NoWait{}, make([]int, batchSize)); n != batchSize {
@@ -190,110 +192,111 @@ func TestMayOvertake(t *testing.T) {
 			}
 		},
 		"short queue": func(c crowd, next *stepper) {
-			c.recv(c.e.Len() - crowdLimit/shortPart + 1)
-			c.looks(c.sender(batchSize), true, "a stranger at a short queue")
-			c.looks(c.sender(batchSize), false, "a stranger when it is none any more")
+			c.recv(c.e.Len() - crowdLimit/shortFraction + 1)
+			c.polls(c.sender(batchSize), true, "another sender at a short queue")
+			c.polls(c.sender(batchSize), false, "a sender at a queue that is not short any more")
 		},
 		"a queue that is not short": func(c crowd, next *stepper) {
-			c.recv(c.e.Len() - crowdLimit/shortPart)
-			c.looks(c.sender(batchSize), false, "a stranger")
+			c.recv(c.e.Len() - crowdLimit/shortFraction)
+			c.polls(c.sender(batchSize), false, "another sender")
 		},
 		"room for one": func(c crowd, next *stepper) {
 			one := make([]int, crowdLimit-c.e.Len()-1)
 			_, _ = c.e.SendBatch(engine.NoWait{}, one)
-			if stranger := c.sender(batchSize); stranger.look() || stranger.n > 0 {
-				c.t.Errorf("a stranger sent %d values", stranger.n)
+			if other := c.sender(batchSize); other.poll() || other.n > 0 {
+				c.t.Errorf("another sender sent %d values", other.n)
 			}
 			c.recv(batchSize)
 		},
-		"ended": func(c crowd, next *stepper) {
+		"canceled": func(c crowd, next *stepper) {
 			s := c.sender(batchSize)
-			s.turn.stay.Cancel()
-			c.looks(s, true, "who looks for the last time")
+			s.turn.wait.Cancel()
+			c.polls(s, true, "a canceled sender at its last poll")
 		},
-		"nobody in line": func(c crowd, next *stepper) {
-			c.looks(next, true, "the next in line")
-			c.overtake()
-			c.looks(c.sender(batchSize), true, "a stranger")
+		"no waiter": func(c crowd, next *stepper) {
+			c.polls(next, true, "the next waiter")
+			c.barge()
+			c.polls(c.sender(batchSize), true, "another sender")
 			next = c.sender(1)
-			c.looks(next, true, "a Send")
+			c.polls(next, true, "a Send")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inCrowd(t, long, func(c crowd, next *stepper) {
+			inCrowd(t, longWait, func(c crowd, next *stepper) {
 				c.recv(crowdLimit * 3 / 4)
-				c.overtake()
+				c.barge()
 				if test(c, next); next.n == 0 {
-					c.looks(next, true, "the next in line")
+					c.polls(next, true, "the next waiter")
 				}
 			})
 		})
 	}
 }
 
-// Who stands back in line while no wake-up is on its way wakes the first one, here
-// itself: there is room, and nobody else may ever come.
-func TestStandsBackAlone(t *testing.T) {
-	inCrowd(t, long, func(c crowd, next *stepper) {
+// TestYieldWakesTheFirst: a queued sender that yields while no wake-up is in flight wakes
+// the first waiter, here itself: there is room, and no other goroutine may come.
+func TestYieldWakesTheFirst(t *testing.T) {
+	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(crowdLimit * 3 / 4)
-		c.overtake()
-		stranger := c.sender(batchSize)
-		c.looks(stranger, false, "a stranger too many")
-		c.looks(next, true, "the next in line")
-		c.overtake()
-		for !stranger.turn.stay.Joined() {
-			stranger.wait()
+		c.barge()
+		other := c.sender(batchSize)
+		c.polls(other, false, "one sender too many")
+		c.polls(next, true, "the next waiter")
+		c.barge()
+		for !other.turn.wait.Joined() {
+			other.step()
 		}
-		c.looks(stranger, false, "one that is overtaken on its way into the line")
-		stranger.wait() // or this never ends
-		c.looks(stranger, true, "who woke itself")
+		c.polls(other, false, "a sender in front of which others barge before it is queued")
+		other.step() // or this never ends
+		c.polls(other, true, "a sender that woke itself")
 
-		c.e.send.strict, c.e.send.served = true, c.e.send.served-overtaking
+		c.e.send.antiBarging, c.e.send.served = true, c.e.send.served-bargeLimit
 		first := c.sender(batchSize)
-		for !first.turn.stay.Joined() {
-			first.wait()
+		for !first.turn.wait.Joined() {
+			first.step()
 		}
-		c.looks(c.sender(batchSize), false, "a stranger, who is in no line")
-		first.wait() // or this never ends
-		c.looks(first, true, "who was woken by a stranger")
+		c.polls(c.sender(batchSize), false, "another sender, which is not queued")
+		first.step() // or this never ends
+		c.polls(first, true, "a sender that another one woke")
 	})
 }
 
-// Who is in line at a full channel does not wake itself: that would go round for ever.
-func TestStandsBackWhenFull(t *testing.T) {
-	inCrowd(t, long, func(c crowd, next *stepper) {
-		c.recv(overtaking)
-		c.overtake()
-		c.looks(next, false, "the next in line")
-		next.wait() // back in line
-		c.looks(next, false, "who was woken in vain")
+// TestNoYieldWhenFull: a queued sender of a full channel does not wake itself: that would be
+// an endless loop.
+func TestNoYieldWhenFull(t *testing.T) {
+	inCrowd(t, longWait, func(c crowd, next *stepper) {
+		c.recv(bargeLimit)
+		c.barge()
+		c.polls(next, false, "the next waiter")
+		next.step() // queued again
+		c.polls(next, false, "after a spurious wake-up")
 		if !c.e.senders.Waiting() {
-			t.Error("somebody is awake to send into a full channel")
+			t.Error("a sender was woken for a full channel")
 		}
 		c.recv(batchSize)
-		next.wait()
-		c.looks(next, true, "the next in line")
+		next.step()
+		c.polls(next, true, "the next waiter")
 	})
 }
 
-// Many senders of batches to a channel that is too slow: none of them fails, whatever
-// the order, and a context that ends leaves the others their room.
-func TestStrictWithEnds(t *testing.T) {
+// TestAntiBargingWithCancellation: many senders of batches to a slow channel all succeed, in
+// any order, and a canceled sender leaves its room to the others.
+func TestAntiBargingWithCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const senders, batches = 20, 30
 		e := New(engine.Config[int]{Limit: crowdLimit})
-		sent, received, strict := make([]int, senders), 0, 0
+		sent, received, antiBarging := make([]int, senders), 0, 0
 		var sending sync.WaitGroup
 		for i := range senders {
 			sending.Go(func() {
 				for b := range batches {
 					ctx, cancel := context.WithCancel(context.Background())
 					if (i+b)%3 == 0 {
-						ctx, cancel = context.WithTimeout(context.Background(), 3*long)
+						ctx, cancel = context.WithTimeout(context.Background(), 3*longWait)
 					}
 					n, err := e.SendBatch(ctx, make([]int, batchSize))
 					if sent[i] += n; n < batchSize && err != context.DeadlineExceeded {
-						t.Errorf("%d of a batch were sent: %v", n, err)
+						t.Errorf("%d values of a batch were sent: %v", n, err)
 					}
 					cancel()
 				}
@@ -303,15 +306,15 @@ func TestStrictWithEnds(t *testing.T) {
 			sending.Wait()
 			e.Close()
 		}()
-		for buf := make([]int, crowdLimit/4); ; time.Sleep(long / 2) {
+		for buf := make([]int, crowdLimit/4); ; time.Sleep(longWait / 2) {
 			n, err := e.RecvBatch(context.Background(), buf)
 			if err != nil {
 				break
 			}
 			received += n
 			word := e.send.lock()
-			if e.send.strict {
-				strict++
+			if e.send.antiBarging {
+				antiBarging++
 			}
 			e.send.unlock(word)
 		}
@@ -319,101 +322,101 @@ func TestStrictWithEnds(t *testing.T) {
 		for _, n := range sent {
 			sum += n
 		}
-		if sum != received || strict == 0 {
-			t.Errorf("%d values were sent, %d received; strict at %d looks", sum, received, strict)
+		if sum != received || antiBarging == 0 {
+			t.Errorf("%d values were sent, %d received; anti-barging mode in %d samples", sum, received, antiBarging)
 		}
 	})
 }
 
-// The count of values that overtook goes on where the indices wrap, and where what is
-// kept of them does.
-func TestOvertakenAcrossTheWrap(t *testing.T) {
+// TestBargingAcrossTheWrap: the count of barging values is right when indices wrap, and when
+// their lower half does.
+func TestBargingAcrossTheWrap(t *testing.T) {
 	for _, wrap := range []uint64{0, 1 << 32} { // of the indices, and of their lower half
-		inCrowdAt(t, wrap-crowdLimit-batchSize-overtaking/2, long, func(c crowd, next *stepper) {
+		inCrowdAt(t, wrap-crowdLimit-batchSize-bargeLimit/2, longWait, func(c crowd, next *stepper) {
 			c.recv(crowdLimit * 3 / 4)
-			c.overtake()
-			c.looks(c.sender(batchSize), false, "a stranger too many")
+			c.barge()
+			c.polls(c.sender(batchSize), false, "one sender too many")
 			c.e.send.served -= 1 << 31
-			c.looks(c.sender(batchSize), false, "a stranger when that was ages ago")
-			c.looks(next, true, "the next in line")
-			c.overtake()
+			c.polls(c.sender(batchSize), false, "another sender, long after a waiter was served")
+			c.polls(next, true, "the next waiter")
+			c.barge()
 		})
 	}
 }
 
-// One value less than may overtake leaves a batch the right to go.
-func TestOvertakenToTheLast(t *testing.T) {
-	inCrowd(t, long, func(c crowd, next *stepper) {
+// TestBargeLimitIsExact: a batch may barge as long as one value of the limit is left.
+func TestBargeLimitIsExact(t *testing.T) {
+	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(crowdLimit * 3 / 4)
-		c.looks(c.sender(overtaking-1), true, "a stranger at first")
-		c.looks(c.sender(batchSize), true, "a stranger before the last value")
-		c.looks(c.sender(batchSize), false, "a stranger too many")
+		c.polls(c.sender(bargeLimit-1), true, "another sender at first")
+		c.polls(c.sender(batchSize), true, "another sender before the last value")
+		c.polls(c.sender(batchSize), false, "one sender too many")
 	})
 }
 
-// What SendBatch is given says who stands back: two values are a batch, one is not.
-func TestWhoStandsBack(t *testing.T) {
-	inCrowd(t, long, func(c crowd, next *stepper) {
+// TestBatchesYield: a SendBatch of two values yields, one of a single value does not.
+func TestBatchesYield(t *testing.T) {
+	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(crowdLimit * 3 / 4)
-		c.overtake()
+		c.barge()
 		sent := [3]int{}
 		for size := range sent {
 			go func() { sent[size], _ = c.e.SendBatch(context.Background(), make([]int, size)) }()
 		}
 		if synctest.Wait(); sent[1] != 1 || sent[2] != 0 {
-			t.Errorf("of one value and of two were sent %v", sent[1:])
+			t.Errorf("batches of one and of two values sent %v", sent[1:])
 		}
-		c.looks(next, true, "the next in line")
+		c.polls(next, true, "the next waiter")
 		if synctest.Wait(); sent[2] != 2 {
-			t.Error("a batch that stood back was not woken")
+			t.Error("a batch that yielded was not woken")
 		}
 	})
 }
 
-// A batch that got a part has waited for the rest from then on.
-func TestStrictByTheLastPart(t *testing.T) {
-	inCrowd(t, long, func(c crowd, next *stepper) {
+// TestWaitOfTheRest: the wait of a batch starts again when a part of it was sent.
+func TestWaitOfTheRest(t *testing.T) {
+	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(batchSize)
-		c.looks(next, true, "the next in line")
+		c.polls(next, true, "the next waiter")
 		slow := c.sender(2 * batchSize)
 		slow.join()
-		for i, strict := range []bool{true, false} {
-			go slow.wait()
+		for i, antiBarging := range []bool{true, false} {
+			go slow.step()
 			synctest.Wait()
-			if strict {
-				time.Sleep(long)
+			if antiBarging {
+				time.Sleep(longWait)
 			}
 			c.recv(batchSize)
-			if c.looks(slow, i == 1, "a batch"); c.e.send.strict != strict {
-				t.Errorf("part %d of a batch makes strict %v", i, !strict)
+			if c.polls(slow, i == 1, "a batch"); c.e.send.antiBarging != antiBarging {
+				t.Errorf("after part %d of a batch antiBarging is %v", i, !antiBarging)
 			}
 			if i == 0 {
-				slow.wait()
-				c.looks(slow, false, "back in line")
+				slow.step()
+				c.polls(slow, false, "queued again")
 			}
 		}
 	})
 }
 
-// Who stands back does nothing for one that starves, as another would: that one is the
-// first in line, and is served there.
-func TestStandsBackBesideStarving(t *testing.T) {
-	inCrowd(t, long, func(c crowd, next *stepper) {
-		c.recv(overtaking)
-		c.overtake()
+// TestYieldBesideStarvation: a batch that yields does not rescue a starving sender, which is
+// already at the head of the queue.
+func TestYieldBesideStarvation(t *testing.T) {
+	inCrowd(t, longWait, func(c crowd, next *stepper) {
+		c.recv(bargeLimit)
+		c.barge()
 		next.turn.losses = maxLosses - 1
-		c.looks(next, false, "who was woken in vain once too often")
-		next.wait() // back in line
-		c.looks(next, false, "who starves")
+		c.polls(next, false, "after one spurious wake-up too many")
+		next.step() // queued again
+		c.polls(next, false, "the starving sender")
 		if c.e.send.word.Load()&starving == 0 {
-			t.Fatal("it does not starve")
+			t.Fatal("the sender does not starve")
 		}
-		go next.wait()
+		go next.step()
 		c.recv(2 * batchSize)
-		c.looks(c.sender(batchSize), false, "a stranger")
-		c.looks(next, true, "who starves")
-		if word := c.e.send.word.Load(); word&flags != 0 || c.e.send.paid {
-			t.Errorf("of a batch that starved the bits %#x stay; paid for: %v", word&flags, c.e.send.paid)
+		c.polls(c.sender(batchSize), false, "another sender")
+		c.polls(next, true, "the starving sender")
+		if word := c.e.send.word.Load(); word&flags != 0 || c.e.send.rescued {
+			t.Errorf("after starvation the flags are %#x, rescued is %v", word&flags, c.e.send.rescued)
 		}
 	})
 }

@@ -5,18 +5,17 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"sync"
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// beforeWrap starts the indices a few values before they wrap.
+// beforeWrap is an index a few values before the indices wrap.
 const beforeWrap = 1<<(64-shift) - 37
 
-// TestAgainstSlice drives an engine and a slice with the same random steps,
-// one by one and in batches, across the wrap of the indices.
+// TestAgainstSlice compares an engine with a slice after the same random steps, with single
+// values and batches, across the wrap of the indices.
 func TestAgainstSlice(t *testing.T) {
 	configs := map[string]engine.Config[int]{
 		"bounded 5":    {Limit: 5},
@@ -50,7 +49,7 @@ func TestAgainstSlice(t *testing.T) {
 					v, err := e.TryRecv()
 					switch {
 					case len(model) == 0 && !errors.Is(err, engine.ErrEmpty):
-						t.Fatalf("step %d: TryRecv of nothing: %d, %v", step, v, err)
+						t.Fatalf("step %d: TryRecv of an empty channel: %d, %v", step, v, err)
 					case len(model) > 0 && (err != nil || v != model[0]):
 						t.Fatalf("step %d: TryRecv = %d, %v, want %d", step, v, err, model[0])
 					case len(model) > 0:
@@ -96,7 +95,7 @@ func TestAgainstSlice(t *testing.T) {
 	}
 }
 
-// check asserts the invariants of the package comment, in a quiet moment.
+// check asserts the invariants of the package comment, while no operation is in progress.
 func (e *Engine[T]) check(t *testing.T) {
 	t.Helper()
 	tail, head := e.send.word.Load()&^flags, e.recv.word.Load()&^flags
@@ -111,7 +110,7 @@ func (e *Engine[T]) check(t *testing.T) {
 		t.Fatalf("receivers may empty %d slots of %d values", run, queued)
 	}
 	if free := uint64(len(e.send.seg.buf)) - min(queued, (tail-e.send.seg.base)>>shift); (e.send.bound-tail)>>shift > free {
-		t.Fatalf("senders may fill %d slots of a ring with %d free", (e.send.bound-tail)>>shift, free)
+		t.Fatalf("senders may fill %d slots of a segment with %d free", (e.send.bound-tail)>>shift, free)
 	}
 	total, slots := uint64(0), int64(0)
 	for seg := e.recv.seg; seg != nil; seg = seg.next.Load() {
@@ -119,7 +118,7 @@ func (e *Engine[T]) check(t *testing.T) {
 		if seg.next.Load() == nil {
 			to = tail
 			if seg != e.send.seg {
-				t.Fatal("the last segment is not the senders'")
+				t.Fatal("the senders are not in the last segment")
 			}
 		}
 		if seg == e.recv.seg && (to-head) < (to-from) {
@@ -145,12 +144,12 @@ func (e *Engine[T]) check(t *testing.T) {
 		}
 	}
 	if slots != e.elastic.held() {
-		t.Fatalf("segments of %d bytes, counted as %d", slots, e.elastic.held())
+		t.Fatalf("the segments have %d bytes, counted as %d", slots, e.elastic.held())
 	}
 }
 
-// A queue that swings around a level, wherever that is, takes nothing from the
-// allocator; and what a burst took is given back.
+// TestMemory: a queue whose length oscillates does not allocate, whatever its length, and
+// the memory of a burst is freed.
 func TestMemory(t *testing.T) {
 	e := New(engine.Config[uint64]{Limit: math.MaxInt, Elastic: true})
 	ctx := context.Background()
@@ -166,13 +165,13 @@ func TestMemory(t *testing.T) {
 	}
 	for _, level := range []int{1, 16, 128, 144, 1024, 1168, 5000, 100_000} {
 		fill(level - e.Len())
-		swing := func() { fill(100); drain(200); fill(100) }
+		oscillate := func() { fill(100); drain(200); fill(100) }
 		if level < 100 {
-			swing = func() { fill(100); drain(100) }
+			oscillate = func() { fill(100); drain(100) }
 		}
-		swing()
-		if n := testing.AllocsPerRun(50, swing); n != 0 {
-			t.Errorf("a swing of 100 around %d allocates %v times", level, n)
+		oscillate()
+		if n := testing.AllocsPerRun(50, oscillate); n != 0 {
+			t.Errorf("an oscillation of 100 around %d allocates %v times", level, n)
 		}
 	}
 	if perItem := float64(e.Stats().Bytes) / float64(e.Len()); perItem > 8.5 {
@@ -185,7 +184,7 @@ func TestMemory(t *testing.T) {
 	e.check(t)
 }
 
-// Whatever the way the last value goes, 4 KiB are left at most.
+// TestDrained: at most 4 KiB remain, in whatever way the last value is received.
 func TestDrained(t *testing.T) {
 	step := 61
 	if testing.Short() {
@@ -207,7 +206,7 @@ func TestDrained(t *testing.T) {
 					}
 				}
 				if held := e.Stats().Bytes; held > 4096 {
-					t.Fatalf("mode %d, single %d: %d bytes held after %d values went", shrink, single, held, n)
+					t.Fatalf("shrink mode %d, single %d: %d bytes held after %d values", shrink, single, held, n)
 				}
 				e.check(t)
 			}
@@ -216,7 +215,7 @@ func TestDrained(t *testing.T) {
 }
 
 func TestShrinkModes(t *testing.T) {
-	const first = 200 // the first ring, outgrown, is dropped in every mode
+	const first = 200 // the first segment is dropped in every mode
 	for shrink, check := range map[engine.Shrink]func(deep, half, empty int64) bool{
 		engine.ShrinkHalf:  func(deep, half, empty int64) bool { return half < deep && empty <= 4096 },
 		engine.ShrinkEmpty: func(deep, half, empty int64) bool { return half > deep-first && empty <= 4096 },
@@ -231,7 +230,7 @@ func TestShrinkModes(t *testing.T) {
 		_, _ = e.RecvBatch(context.Background(), buf)
 		_, _ = e.TryRecv()
 		if empty := e.Stats().Bytes; !check(deep, half, empty) {
-			t.Errorf("mode %d: %d bytes when deep, %d with a fifth left, %d when empty", shrink, deep, half, empty)
+			t.Errorf("shrink mode %d: %d bytes when full, %d with a fifth left, %d when empty", shrink, deep, half, empty)
 		}
 	}
 }
@@ -254,9 +253,8 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
-// TestDropOldest has many senders push through two slots: every value is
-// received or dropped, once, and the channel is never seen above its capacity
-// or without a value.
+// TestDropOldest has many senders share two slots: every value is received or dropped once,
+// and Len never exceeds the capacity.
 func TestDropOldest(t *testing.T) {
 	const senders, each = 4, 5000
 	var mu sync.Mutex
@@ -303,37 +301,21 @@ func TestDropOldest(t *testing.T) {
 	}
 }
 
-// A send that would drop the oldest value gives it to a receiver that starves.
-func TestDropOldestPaysTheStarving(t *testing.T) {
+// TestDropOldestRescues: a send that would drop the oldest value gives it to a starving
+// receiver.
+func TestDropOldestRescues(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 1, Overflow: engine.DropOldest, OnDrop: func(v int) {
-		t.Errorf("%d was dropped beside a receiver that starves", v)
+		t.Errorf("%d was dropped although a receiver starves", v)
 	}})
 	starved := aboutToStarve()
 	r := &e.recv
-	r.unlock(r.lost(&starved, r.lock(), nil))
+	r.unlock(r.recordLoss(&starved, r.lock(), nil))
 	for v := range 2 {
 		if err := e.Send(context.Background(), v); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !r.collect(&starved) || *r.debt != 0 || e.Len() != 1 {
-		t.Errorf("a receiver that starves was not given 0; %d queued", e.Len())
-	}
-}
-
-func TestHasPointers(t *testing.T) {
-	for _, c := range []struct {
-		value any
-		want  bool
-	}{
-		{0, false}, {1.5, false}, {struct{}{}, false}, {[4]int{}, false}, {struct{ a, b uint8 }{}, false}, {[0]*int{}, false},
-		{"", true}, {[]int{}, true}, {new(int), true}, {[2]string{}, true}, {struct{ f func() }{}, true}, {map[int]int{}, true},
-	} {
-		if got := hasPointers(reflect.TypeOf(c.value)); got != c.want {
-			t.Errorf("hasPointers(%T) = %v", c.value, got)
-		}
-	}
-	if !hasPointers(reflect.TypeFor[any]()) {
-		t.Error("an interface holds a pointer")
+	if !r.takeRescued(&starved) || *r.rescue != 0 || e.Len() != 1 {
+		t.Errorf("a starving receiver did not get 0; %d queued", e.Len())
 	}
 }

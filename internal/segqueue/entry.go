@@ -7,9 +7,9 @@ import (
 
 // NewEntry implements engine.Engine.
 //
-// A Select never starves as starving.go means it, since what is done for a
-// starving goroutine is done, whatever its Select may do elsewhere. So a Select
-// may be overtaken for as long as others come by.
+// A Select is never rescued from starvation: a rescued operation has happened, but the
+// Select may have completed another case. So other goroutines may barge in front of a
+// Select without a bound.
 func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 	if sends {
 		return waitq.NewEntry(e.senders, func() bool { return e.Len() < int(e.limit) })
@@ -20,9 +20,8 @@ func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 // Blocks implements engine.Engine.
 func (e *Engine[T]) Blocks() bool { return e.overflow == engine.Block }
 
-// Idle implements engine.Engine. The index that only grows is read last: had it
-// been smaller when the other was read, the channel was the emptier, or the
-// fuller, then.
+// WouldBlock implements engine.Engine. Indices only grow, and the index that could make
+// the operation possible is read last: so the result was true when the other was read.
 func (e *Engine[T]) WouldBlock(sends bool) bool {
 	if sends {
 		tail := e.send.word.Load()

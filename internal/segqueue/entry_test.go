@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// TestPlacePassesOn: a Select that was woken and leaves without having taken
-// anything wakes the next in line, if that one can proceed.
-func TestPlacePassesOn(t *testing.T) {
+// TestEntryPassesWakeUpOn: a Select that was woken and leaves without an operation wakes
+// the next waiter if that can proceed.
+func TestEntryPassesWakeUpOn(t *testing.T) {
 	for _, sends := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			e := New(engine.Config[int]{Limit: 1})
@@ -39,33 +39,33 @@ func TestPlacePassesOn(t *testing.T) {
 				_ = e.TrySend(1)
 			}
 			if synctest.Wait(); c.Selected() != 3 || ended {
-				t.Errorf("sends %v: chosen %d, the next one has ended: %v", sends, c.Selected(), ended)
+				t.Errorf("sends %v: case %d selected, the next waiter has returned: %v", sends, c.Selected(), ended)
 			}
 			p.Leave()
 			if synctest.Wait(); !ended {
-				t.Errorf("sends %v: the next one was not woken", sends)
+				t.Errorf("sends %v: the next waiter was not woken", sends)
 			}
 		})
 	}
 }
 
-// TestIdle: what a look without the lock says, at any index.
-func TestIdle(t *testing.T) {
+// TestWouldBlock: the result without the lock is right at any index.
+func TestWouldBlock(t *testing.T) {
 	for _, first := range []uint64{0, 1<<60 - 1} {
 		e := newAt(engine.Config[int]{Limit: 2}, first)
 		for n := range 3 {
 			if e.WouldBlock(false) != (n == 0) || e.WouldBlock(true) != (n == 2) {
-				t.Errorf("%d of 2 queued: nothing there %v, no room %v", n, e.WouldBlock(false), e.WouldBlock(true))
+				t.Errorf("%d of 2 queued: Recv would block %v, Send would block %v", n, e.WouldBlock(false), e.WouldBlock(true))
 			}
 			_ = e.TrySend(n)
 		}
 		if e.Close(); e.WouldBlock(true) {
-			t.Error("closed: a send would not find the channel full")
+			t.Error("a send to a closed channel would block")
 		}
 		_, _ = e.TryRecv()
 		_, _ = e.TryRecv()
 		if e.WouldBlock(false) {
-			t.Error("closed: a receive would not find the channel empty")
+			t.Error("a receive from a closed channel would block")
 		}
 	}
 }

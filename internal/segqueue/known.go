@@ -6,16 +6,16 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// A value whose size is known by its type needs no call to ask for it. These two types
-// are not generic: so nothing is between the caller and send but an addition, and a
-// Metered of []byte or string is as few calls away as an Engine.
+// The size of a []byte or string is known without a call of the user's Size function.
+// These two types are not generic, so only an addition is between the caller and send, and
+// a Metered of []byte or string is as few calls away as an Engine.
 
 type (
 	meteredBytes   struct{ *Metered[[]byte] }
 	meteredStrings struct{ *Metered[string] }
 )
 
-// Known is m for senders whose values have the size of engine.KnownSize.
+// Known returns m as an engine whose values have the size of engine.KnownSize.
 func Known[T any](m *Metered[T]) engine.Engine[T] {
 	var as any = m
 	switch m := as.(type) {
@@ -27,10 +27,10 @@ func Known[T any](m *Metered[T]) engine.Engine[T] {
 	return as.(engine.Engine[T])
 }
 
-// Send implements engine.Engine. What is above the limit by its capacity may yet be
-// within it: see engine.KnownSize.
+// Send implements engine.Engine. A slice whose capacity exceeds the limit may still be
+// accepted: see engine.KnownSize.
 func (m meteredBytes) Send(ctx context.Context, v []byte) error {
-	size := uint64(cap(v) + engine.SliceHead)
+	size := uint64(cap(v) + engine.SliceHeader)
 	if size > m.meter.limit {
 		return m.Metered.Send(ctx, v)
 	}
@@ -44,7 +44,7 @@ func (m meteredBytes) TrySend(v []byte) error {
 
 // Send implements engine.Engine.
 func (m meteredStrings) Send(_ context.Context, v string) error {
-	size := uint64(len(v) + engine.StringHead)
+	size := uint64(len(v) + engine.StringHeader)
 	if size > m.meter.limit {
 		return engine.ErrTooLarge
 	}

@@ -9,20 +9,20 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// knownAndAsked makes two engines that ought to do the same: one knows the size of a
-// T, the other asks the function for it.
+// knownAndAsked returns two engines that must behave the same: one knows the size of a T,
+// the other calls Size.
 func knownAndAsked[T any](slots int, limit int64) (known engine.Engine[T], asked *Metered[T]) {
 	config := engine.Config[T]{Limit: slots, Elastic: true, Overflow: engine.Reject, LimitBytes: limit, Size: engine.KnownSize[T](limit)}
 	return Known(NewMetered(config)), NewMetered(config)
 }
 
-// sameAsAsked sends and receives at random, and fails where the two differ. It returns
-// how many sends came to which end.
+// sameAsAsked sends and receives at random, and fails if the two engines differ. It returns
+// the number of sends by their result.
 func sameAsAsked[T any](t *testing.T, slots int, limit int64, value func(*rand.Rand) T) map[error]int {
 	t.Helper()
 	known, asked := knownAndAsked[T](slots, limit)
 	if _, generic := known.(*Metered[T]); generic {
-		t.Fatalf("%T asks for sizes", known)
+		t.Fatalf("%T calls Size", known)
 	}
 	rng := rand.New(rand.NewPCG(uint64(limit), 1))
 	ends := make(map[error]int)
@@ -42,7 +42,7 @@ func sameAsAsked[T any](t *testing.T, slots int, limit int64, value func(*rand.R
 			}
 		}
 		if got != want || known.Len() != asked.Len() || known.Stats().Bytes != asked.Stats().Bytes {
-			t.Fatalf("limit %d, step %d: %v with %d queued, not %v with %d", limit, step, got, known.Len(), want, asked.Len())
+			t.Fatalf("limit %d, step %d: %v with %d queued, want %v with %d", limit, step, got, known.Len(), want, asked.Len())
 		}
 		ends[got]++
 	}
@@ -54,8 +54,8 @@ func sameAsAsked[T any](t *testing.T, slots int, limit int64, value func(*rand.R
 	return ends
 }
 
-// TestKnown: an engine that knows sizes takes and refuses what one does that asks for
-// them: values larger than all of it, those with a capacity that is, and the others.
+// TestKnown: an engine that knows sizes accepts and rejects the same values as one that
+// calls Size: values above the limit, slices whose capacity is above it, and others.
 func TestKnown(t *testing.T) {
 	for _, limit := range []int64{24, 100, 2000, 100_000} {
 		largest := int(limit) * 5 / 4
@@ -70,24 +70,24 @@ func TestKnown(t *testing.T) {
 		} {
 			for _, end := range []error{nil, engine.ErrFull, engine.ErrTooLarge} {
 				if ends[end] == 0 {
-					t.Errorf("%s, limit %d: no send ended with %v", what, limit, end)
+					t.Errorf("%s, limit %d: no send returned %v", what, limit, end)
 				}
 			}
 		}
 	}
 }
 
-// TestKnownSize: what counts is what memory the value keeps.
+// TestKnownSize: the size is the memory that the value keeps.
 func TestKnownSize(t *testing.T) {
 	size := engine.KnownSize[[]byte](100)
 	for _, c := range []struct{ length, capacity, want int }{
-		{0, 0, engine.SliceHead},
-		{5, 20, 20 + engine.SliceHead},
-		{5, 100 - engine.SliceHead, 100},
+		{0, 0, engine.SliceHeader},
+		{5, 20, 20 + engine.SliceHeader},
+		{5, 100 - engine.SliceHeader, 100},
 		{5, 1000, 100}, // within the limit by its length
-		{100 - engine.SliceHead, 1000, 100},
-		{101 - engine.SliceHead, 1000, 101},
-		{1000, 1000, 1000 + engine.SliceHead},
+		{100 - engine.SliceHeader, 1000, 100},
+		{101 - engine.SliceHeader, 1000, 101},
+		{1000, 1000, 1000 + engine.SliceHeader},
 	} {
 		v := make([]byte, c.length, c.capacity)
 		if got := size(v); got != c.want {
@@ -98,14 +98,14 @@ func TestKnownSize(t *testing.T) {
 			t.Errorf("length %d, capacity %d: %v", c.length, c.capacity, err)
 		}
 	}
-	if got, want := engine.KnownSize[string](1)("four"), 4+engine.StringHead; got != want {
-		t.Errorf("a string of four bytes: %d, want %d", got, want)
+	if got, want := engine.KnownSize[string](1)("four"), 4+engine.StringHeader; got != want {
+		t.Errorf("the size of a string of four bytes is %d, want %d", got, want)
 	}
 	type line []byte
 	if engine.KnownSize[line](1) != nil || engine.KnownSize[[]int](1) != nil || engine.KnownSize[int](1) != nil {
-		t.Error("the size of a type of which nothing is known")
+		t.Error("a type whose size is unknown has one")
 	}
 	if m := metered(9, 100); Known(m) != engine.Engine[int](m) {
-		t.Error("an engine of int is not as it was")
+		t.Error("Known has changed an engine of int")
 	}
 }

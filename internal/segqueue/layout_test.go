@@ -7,17 +7,18 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// What a side writes for each value lies in one cache line, and none of it in a
-// line of the other side, nor of anybody else: the meter, which is the senders', too.
+// TestSidesAreAligned: the fields that a side writes for each value are in one cache line,
+// without false sharing with the other side or another object. The same holds for the
+// meter, which belongs to the senders.
 func TestSidesAreAligned(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
-		t.Skip("laid out for 64 bits")
+		t.Skip("the layout is for 64 bits")
 	}
 	for range 100 {
 		e := New(engine.Config[string]{Limit: 100, Elastic: true})
 		for _, s := range []*side[string]{&e.send, &e.recv} {
-			if at := uintptr(unsafe.Pointer(s)); at%cacheLine != 0 || unsafe.Offsetof(s.debt) != cacheLine {
-				t.Fatalf("a side at %#x, with %d bytes before debt", at, unsafe.Offsetof(s.debt))
+			if at := uintptr(unsafe.Pointer(s)); at%cacheLine != 0 || unsafe.Offsetof(s.rescue) != cacheLine {
+				t.Fatalf("a side at %#x, with %d bytes before rescue", at, unsafe.Offsetof(s.rescue))
 			}
 		}
 		m := metered(100, 1000)

@@ -9,18 +9,18 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Who finds a lock taken for long sleeps, and gets it when it is free: each in
-// turn, whatever the number.
+// TestLockSleeps: goroutines that find a lock taken for long sleep, and each of them gets
+// it once it is free.
 func TestLockSleeps(t *testing.T) {
 	for _, goroutines := range []int{1, 2, 5} {
 		e := New(engine.Config[int]{Limit: 10})
 		word := e.send.lock()
 		var all sync.WaitGroup
-		had := 0
+		acquired := 0
 		for range goroutines {
 			all.Go(func() {
 				word := e.send.lock()
-				had++
+				acquired++
 				e.send.unlock(word + one)
 			})
 		}
@@ -29,14 +29,14 @@ func TestLockSleeps(t *testing.T) {
 		}
 		e.send.unlock(word)
 		all.Wait()
-		if had != goroutines || e.send.gate.Occupied() || e.send.word.Load() != uint64(goroutines)*one {
-			t.Errorf("%d of %d had the lock; somebody sleeps: %v; the word is %#x", had, goroutines, e.send.gate.Occupied(), e.send.word.Load())
+		if acquired != goroutines || e.send.gate.Occupied() || e.send.word.Load() != uint64(goroutines)*one {
+			t.Errorf("%d of %d acquired the lock; occupied %v; the word is %#x", acquired, goroutines, e.send.gate.Occupied(), e.send.word.Load())
 		}
 	}
 }
 
-// A channel made outside of a testing/synctest bubble may be tried inside, also
-// when its lock is taken for long, and used outside again.
+// TestLockAcrossBubbles: Try methods of a channel made outside of a testing/synctest bubble
+// work inside, even if its lock is taken for long, and outside again.
 func TestLockAcrossBubbles(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 10})
 	for range 2 {
@@ -61,20 +61,20 @@ func TestLockAcrossBubbles(t *testing.T) {
 	}
 }
 
-// Nobody sleeps for ever while a lock is taken for long again and again, by those
-// who have slept and by those who come by.
+// TestLockUnderPressure: no goroutine sleeps forever while the lock is held for long again
+// and again, by goroutines that slept and by others that barge.
 func TestLockUnderPressure(t *testing.T) {
 	const goroutines, rounds = 8, 300
 	e := New(engine.Config[int]{Limit: 10})
 	var all sync.WaitGroup
-	had := 0
+	acquired := 0
 	for i := range goroutines {
 		all.Go(func() {
 			for round := range rounds {
 				word := e.send.lock()
-				had++
-				if (i+round)%7 == 0 { // as if it were put aside
-					for range 2 * (looks + yields) {
+				acquired++
+				if (i+round)%7 == 0 { // as if the holder were descheduled
+					for range 2 * (lockSpins + lockYields) {
 						runtime.Gosched()
 					}
 				}
@@ -83,7 +83,7 @@ func TestLockUnderPressure(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if had != goroutines*rounds || e.send.gate.Occupied() || e.send.word.Load() != 0 {
-		t.Errorf("%d of %d had the lock; somebody sleeps: %v; the word is %#x", had, goroutines*rounds, e.send.gate.Occupied(), e.send.word.Load())
+	if acquired != goroutines*rounds || e.send.gate.Occupied() || e.send.word.Load() != 0 {
+		t.Errorf("%d of %d acquired the lock; occupied %v; the word is %#x", acquired, goroutines*rounds, e.send.gate.Occupied(), e.send.word.Load())
 	}
 }

@@ -13,25 +13,24 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-func itself(v int) int { return v }
+func identity(v int) int { return v }
 
-// metered makes an engine whose indices begin before they wrap.
+// metered returns an engine whose indices are about to wrap.
 func metered(limit int, bytes int64) *Metered[int] {
-	return newMeteredAt(engine.Config[int]{Limit: limit, Elastic: true, LimitBytes: bytes, Size: itself, Overflow: engine.Reject}, beforeWrap)
+	return newMeteredAt(engine.Config[int]{Limit: limit, Elastic: true, LimitBytes: bytes, Size: identity, Overflow: engine.Reject}, beforeWrap)
 }
 
-// heldBy is how many bytes are queued, as Stats says.
+// heldBy returns the number of queued bytes according to Stats.
 func heldBy(m *Metered[int]) int64 {
 	m.Hold()
 	defer m.Release()
 	var in engine.Snapshot
 	m.Held(0, &in)
-	return in.Stats.Bytes - m.elastic.held() - m.meter.own()
+	return in.Stats.Bytes - m.elastic.held() - m.meter.overhead()
 }
 
-// TestMeterAgainstSlice: a metered engine never holds more than its limit, refuses
-// nothing that is a grain below it, is exact where a grain is a byte, and goes on
-// as an engine does.
+// TestMeterAgainstSlice: a metered engine never exceeds its limit, accepts every value that
+// is a grain below it, is exact if a grain is a byte, and is a FIFO.
 func TestMeterAgainstSlice(t *testing.T) {
 	const slots = 1000
 	seeds := uint64(20)
@@ -50,9 +49,9 @@ func TestMeterAgainstSlice(t *testing.T) {
 				room := len(model) < slots
 				switch {
 				case err == nil && (!room || int64(v) > limit-held):
-					t.Fatalf("limit %d: %d was taken with %d in %d values", limit, v, held, len(model))
+					t.Fatalf("limit %d: %d was accepted with %d in %d values", limit, v, held, len(model))
 				case err == engine.ErrFull && room && held <= limit-early && int64(v) <= limit-early-held:
-					t.Fatalf("limit %d: %d was refused with %d in %d values", limit, v, held, len(model))
+					t.Fatalf("limit %d: %d was rejected with %d in %d values", limit, v, held, len(model))
 				case err != nil && err != engine.ErrFull:
 					t.Fatal(err)
 				}
@@ -61,7 +60,7 @@ func TestMeterAgainstSlice(t *testing.T) {
 				largest := int(min(max(limit/int64(1+rng.IntN(600)), 1), math.MaxInt))
 				switch rng.IntN(4 + step/500%2) {
 				case 0:
-					v := rng.IntN(largest) + rng.IntN(2) // the limit itself, too
+					v := rng.IntN(largest) + rng.IntN(2) // the limit itself as well
 					err := m.TrySend(v)
 					check(v, err)
 					if err == nil {
@@ -97,25 +96,25 @@ func TestMeterAgainstSlice(t *testing.T) {
 					}
 					model = model[n:]
 				}
-				if marks := m.meter.marks.Len(); uint64(marks) > m.meter.limit/m.meter.grain+1 || m.meter.own() > 8<<10 {
-					t.Fatalf("limit %d: %d marks in %d bytes", limit, marks, m.meter.own())
+				if marks := m.meter.marks.Len(); uint64(marks) > m.meter.limit/m.meter.grain+1 || m.meter.overhead() > 8<<10 {
+					t.Fatalf("limit %d: %d marks in %d bytes", limit, marks, m.meter.overhead())
 				}
-				if said := heldBy(m); said < held || said-held > early || len(model) == 0 && said != 0 {
-					t.Fatalf("limit %d: Stats says %d of %d bytes", limit, said, held)
+				if reported := heldBy(m); reported < held || reported-held > early || len(model) == 0 && reported != 0 {
+					t.Fatalf("limit %d: Stats reports %d of %d bytes", limit, reported, held)
 				}
 			}
 		}
 	}
 }
 
-// TestMeterRefuses: what no room will do for, and what nobody may say.
-func TestMeterRefuses(t *testing.T) {
+// TestMeterErrors: values that are too large, and sizes below 0.
+func TestMeterErrors(t *testing.T) {
 	m := metered(9, 100)
 	if n, err := m.SendBatch(context.Background(), []int{1, 2, 101, 3}); n != 2 || err != engine.ErrTooLarge {
-		t.Errorf("a batch with one too large as its third: %d, %v", n, err)
+		t.Errorf("a batch whose third value is too large: %d, %v", n, err)
 	}
 	if n, err := m.SendBatch(context.Background(), []int{60, 60, 101}); n != 1 || err != engine.ErrFull {
-		t.Errorf("a batch without room for its second, and the third too large: %d, %v", n, err)
+		t.Errorf("a batch without room for its second value, and a third that is too large: %d, %v", n, err)
 	}
 	few := metered(2, 100)
 	ready := few.Ready()
@@ -152,7 +151,7 @@ func TestMeterRefuses(t *testing.T) {
 	}
 	m.Close()
 	if n, err := m.SendBatch(context.Background(), []int{101}); n != 0 || err != engine.ErrTooLarge || m.TrySend(101) != err {
-		t.Errorf("too large, and the channel is closed: %d, %v", n, err)
+		t.Errorf("a value that is too large, sent to a closed channel: %d, %v", n, err)
 	}
 	if err := m.TrySend(1); err != engine.ErrClosed {
 		t.Error(err)
@@ -162,13 +161,13 @@ func TestMeterRefuses(t *testing.T) {
 	}
 }
 
-// TestMeterWakes: a sender wakes who waits to receive, whether it had to set a mark or not.
+// TestMeterWakes: a sender wakes a waiting receiver, whether it records a mark or not.
 func TestMeterWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metered(9, 1<<20)
 		for _, marks := range []bool{true, false} {
-			if marks != (m.meter.easy < 5) {
-				t.Fatalf("%d bytes may come without a mark", m.meter.easy)
+			if marks != (m.meter.allowance < 5) {
+				t.Fatalf("%d bytes may be sent without a mark", m.meter.allowance)
 			}
 			got := 0
 			go func() { got, _ = m.Recv(context.Background()) }()
@@ -177,50 +176,50 @@ func TestMeterWakes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if synctest.Wait(); got != 5 {
-				t.Errorf("with a mark to set: %v: nobody was woken", marks)
+				t.Errorf("with a mark to record: %v: no receiver was woken", marks)
 				m.Close()
 			}
 		}
 	})
 }
 
-// TestMeterAsksOnce: the size of each value is asked for once, also of those that are
-// refused, so what is sent is what was counted, whatever a size says later.
-func TestMeterAsksOnce(t *testing.T) {
-	asked, says := 0, 0
+// TestSizeIsCalledOnce: Size is called once for each value, even if the value is rejected.
+// So the size that was checked is the size that counts.
+func TestSizeIsCalledOnce(t *testing.T) {
+	asked, size := 0, 0
 	m := NewMetered(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 100, Overflow: engine.Reject, Size: func(int) int {
 		asked++
-		says = 101 - says // too large, and not, in turns
-		return says
+		size = 101 - size // alternates between too large and not
+		return size
 	}})
 	for i, want := range []error{engine.ErrTooLarge, nil, engine.ErrTooLarge} {
 		if err := m.TrySend(i); err != want || asked != i+1 || m.Len() != (i+1)/2 {
-			t.Errorf("TrySend %d: %v, asked for %d sizes, %d queued", i, err, asked, m.Len())
+			t.Errorf("TrySend %d: %v, %d calls of Size, %d queued", i, err, asked, m.Len())
 		}
 	}
 	if n, err := m.SendBatch(context.Background(), []int{1, 2, 3}); n != 1 || err != engine.ErrTooLarge || asked != 5 {
-		t.Errorf("SendBatch: %d, %v, asked for %d sizes", n, err, asked)
+		t.Errorf("SendBatch: %d, %v, %d calls of Size", n, err, asked)
 	}
 }
 
-// TestMeterSingleSender: a single sender has the large rings of many, as it takes the
-// lock that lets receivers exchange them.
+// TestMeterSingleSender: a single sender has large segments like many senders, because it
+// takes the lock under which receivers replace them.
 func TestMeterSingleSender(t *testing.T) {
-	m := NewMetered(engine.Config[int]{Limit: 1 << 20, Elastic: true, LimitBytes: 1 << 40, Size: itself, Overflow: engine.Reject, SingleSender: true})
+	m := NewMetered(engine.Config[int]{Limit: 1 << 20, Elastic: true, LimitBytes: 1 << 40, Size: identity, Overflow: engine.Reject, SingleSender: true})
 	if n, err := m.SendBatch(context.Background(), make([]int, 100_000)); n != 100_000 || err != nil {
 		t.Fatal(n, err)
 	}
-	if slots := len(m.Engine.send.buf); slots != largeBytes/sizeOf[int]() {
-		t.Errorf("a ring of %d slots", slots)
+	if slots := len(m.Engine.send.buf); slots != largeBytes/engine.SizeOf[int]() {
+		t.Errorf("a segment of %d slots", slots)
 	}
 }
 
-// TestMeterAllocates nothing, neither on the fast path nor on the slow one, which
-// Ready makes of all sends.
-func TestMeterAllocates(t *testing.T) {
-	for _, observed := range []bool{false, true} {
+// TestMeterAllocs: neither the fast path allocates nor the slow one, which all sends take
+// once Ready was called.
+func TestMeterAllocs(t *testing.T) {
+	for _, readyInUse := range []bool{false, true} {
 		m := metered(1000, 5000)
-		if observed {
+		if readyInUse {
 			m.Ready()
 		}
 		vs, buf := make([]int, 100), make([]int, 1000)
@@ -228,7 +227,7 @@ func TestMeterAllocates(t *testing.T) {
 			vs[i] = 20
 		}
 		round := func() {
-			for range 300 { // more than there is room for
+			for range 300 { // exceeds the room
 				_ = m.TrySend(20)
 			}
 			for range 4 {
@@ -241,13 +240,13 @@ func TestMeterAllocates(t *testing.T) {
 		}
 		round()
 		if n := testing.AllocsPerRun(10, round); n != 0 {
-			t.Errorf("observed %v: %v allocations", observed, n)
+			t.Errorf("Ready in use %v: %v allocations", readyInUse, n)
 		}
 	}
 }
 
-// TestMeterStorm: with many on both sides the bytes queued stay within the limit,
-// nothing is lost, and in the end all of the room is there.
+// TestMeterStorm: with many senders and receivers the queued bytes stay within the limit,
+// no value is lost, and in the end all of the room is free.
 func TestMeterStorm(t *testing.T) {
 	const each, limit = 5000, 3000
 	m := metered(math.MaxInt>>8, limit)

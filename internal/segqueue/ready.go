@@ -2,16 +2,16 @@ package segqueue
 
 import "sync"
 
-// A Readiness is the channel behind Ready. A token is posted after each send,
-// and after each receive that left a value: it may be one too many, never one
-// too few.
+// A Readiness is the built-in channel that Ready returns. A token is posted after each
+// send, and after each receive that leaves a value. There may be a token without a value,
+// but never a value without a token or a receive in progress.
 type Readiness struct {
 	mu     sync.Mutex
 	token  chan struct{}
 	closed bool
 }
 
-// Post puts a token down, unless there is one.
+// Post stores a token, unless there is one.
 func (r *Readiness) Post() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,20 +47,20 @@ func (e *Engine[T]) Ready() <-chan struct{} {
 	}
 	e.ready.CompareAndSwap(nil, NewReadiness())
 	r := e.ready.Load()
-	if e.Observe(r) {
+	if e.SetReadiness(r) {
 		r.Close()
 	}
 	return r.token
 }
 
-// Observe makes r the Readiness of e, and reports whether e is closed. Whoever
-// moves an index after this sees the bit and posts; what was sent before is
-// posted here.
-func (e *Engine[T]) Observe(r *Readiness) (shut bool) {
+// SetReadiness makes r the Readiness of e, and reports whether e is closed. A goroutine
+// that moves an index after that sees the flag and posts. For values that were sent
+// before, SetReadiness posts.
+func (e *Engine[T]) SetReadiness(r *Readiness) (shut bool) {
 	e.ready.Store(r)
 	word := e.send.lock()
-	e.send.unlock(word | observed)
-	e.recv.unlock(e.recv.lock() | observed)
+	e.send.unlock(word | readyInUse)
+	e.recv.unlock(e.recv.lock() | readyInUse)
 	if e.Len() > 0 {
 		r.Post()
 	}

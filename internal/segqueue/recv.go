@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Recv implements engine.Engine. It is the fast path, for when nothing is in
-// the way: no flag, no other receiver, a value.
+// Recv implements engine.Engine. This is the fast path: no flag is set, no other receiver
+// holds the lock, and a value is queued.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	if ctx == nil {
 		panic(engine.RecvNilContext)
@@ -21,13 +21,13 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		if word == r.bound || word+one == r.bound && len(r.buf) > e.keepSlots {
 			return e.recvOne(ctx)
 		}
-		v = e.empty(word)
+		v = e.takeSlot(word)
 		if !r.word.CompareAndSwap(word, word+one) {
-			// Ready or Stats got in between. They do not move the head, but
-			// may leave a flag.
+			// Ready or Stats took the lock. They do not move head, but may
+			// have set a flag.
 			word = r.lock()
 			r.unlock(word + one)
-			if word&observed != 0 {
+			if word&readyInUse != 0 {
 				e.received()
 			}
 		}
@@ -39,9 +39,9 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 			r.unlock(word)
 			return e.recvOne(ctx)
 		}
-		v = e.empty(word)
+		v = e.takeSlot(word)
 		if word+one == r.bound && len(r.buf) > e.keepSlots {
-			e.shed(word + one)
+			e.shrink(word + one)
 		}
 		r.unlock(word + one)
 	}
@@ -66,8 +66,8 @@ func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 	return e.recvSlow(ctx, buf)
 }
 
-// empty takes the value out of the slot of index.
-func (e *Engine[T]) empty(index uint64) T {
+// takeSlot takes the value out of the slot of index.
+func (e *Engine[T]) takeSlot(index uint64) T {
 	r := &e.recv
 	slot := &r.buf[(index>>shift)&uint64(len(r.buf)-1)]
 	v := *slot
@@ -78,27 +78,27 @@ func (e *Engine[T]) empty(index uint64) T {
 	return v
 }
 
-// recvSlow fills buf with what there is, at least one value, and waits for that
-// as long as needed; under engine.NoWait it never waits.
+// recvSlow moves queued values into buf. It waits until there is at least one; under
+// engine.NoWait it never waits.
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	r := &e.recv
 	var turn turn
 	for {
 		word := r.lock()
-		if r.collect(&turn) {
+		if r.takeRescued(&turn) {
 			var zero T
-			buf[0], *r.debt = *r.debt, zero
+			buf[0], *r.rescue = *r.rescue, zero
 			r.unlock(word)
 			n, err = 1, nil
 			break
 		}
 		n, err = e.take(word, buf, &turn)
-		if err != engine.ErrEmpty || !engine.MayWait(ctx) || turn.stay.Canceled() {
+		if err != engine.ErrEmpty || !engine.MayWait(ctx) || turn.wait.Canceled() {
 			break
 		}
-		r.wait(ctx, &turn, &e.send, e.receivers, e.senders, e.pause)
+		r.step(ctx, &turn, &e.send, e.receivers, e.senders, e.spinDelay)
 	}
-	if turn.stay.Leave() && e.Len() > 0 {
+	if turn.wait.Leave() && e.Len() > 0 {
 		e.receivers.Wake()
 	}
 	if err == engine.ErrEmpty && engine.MayWait(ctx) {
@@ -107,14 +107,14 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	return n, err
 }
 
-// take moves values into buf, as many as there are, and returns how many that
-// was; if none, ErrEmpty or ErrClosed. The caller holds the lock and got word
-// with it; take releases it.
+// take moves queued values into buf and returns their number. Without any it returns
+// ErrEmpty or ErrClosed. The caller has locked the side and got word; take releases the
+// lock.
 func (e *Engine[T]) take(word uint64, buf []T, turn *turn) (n int, err error) {
 	r := &e.recv
 	start := word
-	word = e.recvForStarving(turn, word)
-	paid := word != start
+	word = e.rescueReceiver(turn, word)
+	rescued := word != start
 	index := word &^ flags
 	for n < len(buf) {
 		if index == r.bound {
@@ -140,54 +140,53 @@ func (e *Engine[T]) take(word uint64, buf []T, turn *turn) (n int, err error) {
 	switch {
 	case n > 0:
 		err = nil
-		word = r.sated(turn, word)
+		word = r.endStarvation(turn, word)
 	case err == engine.ErrClosed:
-		word = r.sated(turn, word)
+		word = r.endStarvation(turn, word)
 	default:
-		word = r.lost(turn, word, nil)
+		word = r.recordLoss(turn, word, nil)
 	}
 	if index == r.bound && len(r.buf) > e.keepSlots {
-		e.shed(index)
+		e.shrink(index)
 	}
-	if n == 0 && !paid {
+	if n == 0 && !rescued {
 		r.unlock(word)
 		return 0, err
 	}
 	r.unlock(index | word&flags)
 	e.wakeSender()
-	if word&observed != 0 {
+	if word&readyInUse != 0 {
 		e.received()
 	}
 	return n, err
 }
 
-// wakeSender tells those who wait that there is room, after the head moved.
+// wakeSender wakes a waiting sender, after head has moved.
 func (e *Engine[T]) wakeSender() {
 	if e.senders.Waiting() {
 		e.senders.Wake()
 	}
-	if e.others != nil && e.others.Waiting() {
-		e.others.Wake()
+	if e.anySenders != nil && e.anySenders.Waiting() {
+		e.anySenders.Wake()
 	}
 }
 
-// received posts a token if there is more to receive.
+// received posts a token for Ready if values are left.
 func (e *Engine[T]) received() {
 	if e.Len() > 0 {
 		e.ready.Load().Post()
 	}
 }
 
-// run moves recv.bound past index, to the end of the values in its segment, and
-// reports false if there is none. The caller owns the receive side; tail is the
-// send word.
+// run moves recv.bound from index to the end of the values in its segment. It reports
+// false if the channel is empty. The caller owns the receive side; tail is the send word.
 func (e *Engine[T]) run(index, tail uint64) bool {
 	r := &e.recv
 	tail &^= flags
 	queued := (tail - index) >> shift
-	// A segment is sealed before the tail moves past its end: if next is not
-	// seen, all values up to tail are in this segment.
-	next := e.follow(index, queued)
+	// A segment is sealed before tail moves past its end. So if next is nil, all values
+	// up to tail are in this segment.
+	next := e.advance(index, queued)
 	if queued == 0 {
 		if e.elastic != nil {
 			e.elastic.trim(0)
@@ -202,10 +201,10 @@ func (e *Engine[T]) run(index, tail uint64) bool {
 	return true
 }
 
-// follow goes on to the next segment if the receivers have come to the end of
-// theirs, and gives that back. It returns the segment after the one they are in,
-// nil if they are in the last one. The caller owns the receive side.
-func (e *Engine[T]) follow(index, queued uint64) *segment[T] {
+// advance moves the receivers to the next segment if index is at the end of theirs, and
+// returns the emptied one to the pool. Its result is the segment after the current one, or
+// nil. The caller owns the receive side.
+func (e *Engine[T]) advance(index, queued uint64) *segment[T] {
 	r := &e.recv
 	next := r.seg.next.Load()
 	if next != nil && r.seg.end == index {
@@ -217,17 +216,17 @@ func (e *Engine[T]) follow(index, queued uint64) *segment[T] {
 	return next
 }
 
-// shed gives memory back if the channel is empty now that the receivers have come
-// to index: spare segments, and a large ring in exchange for a small one. The
-// latter needs the senders to stand still: if one is at work, the channel is not
-// idle, and there will be a next time. The caller owns the receive side.
-func (e *Engine[T]) shed(index uint64) {
+// shrink frees memory if the channel is empty at index: it drops spare segments, and
+// replaces a large segment by a small one. The latter needs the send lock. If a sender
+// holds it, the channel is not idle, and shrink will be called again. The caller owns the
+// receive side.
+func (e *Engine[T]) shrink(index uint64) {
 	s, r := &e.send, &e.recv
 	word := s.word.Load()
 	if word&^flags != index {
 		return
 	}
-	e.follow(index, 0)
+	e.advance(index, 0)
 	e.elastic.trim(0)
 	if len(r.buf) <= e.elastic.small.slots || word&locked != 0 || !s.word.CompareAndSwap(word, word|locked) {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Send implements engine.Engine. It is the fast path, for when nothing is in
-// the way: no flag, no other sender, room.
+// Send implements engine.Engine. This is the fast path: no flag is set, no other sender
+// holds the lock, and there is room.
 func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	s := &e.send
 	word := s.word.Load()
@@ -15,8 +15,8 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 		return e.sendOne(ctx, v)
 	}
 	if e.singleSender {
-		// Nobody else moves the tail, so the CAS that moves it needs no lock
-		// around it: it fails only if Close, Ready or Stats set a flag.
+		// No other goroutine moves tail, so the CAS that moves it needs no lock: it
+		// fails only if Close, Ready or Stats has set a flag.
 		if word == s.bound {
 			return e.sendOne(ctx, v)
 		}
@@ -61,25 +61,25 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	return e.sendSlow(ctx, vs)
 }
 
-// sendSlow sends vs, and waits for room as often as needed; under engine.NoWait
-// it never waits.
+// sendSlow sends vs and waits for room as often as needed; under engine.NoWait it never
+// waits.
 func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	s := &e.send
 	turn := turn{batch: len(vs) > 1 && engine.MayWait(ctx)}
 	for {
 		word := s.lock()
-		if s.collect(&turn) {
+		if s.takeRescued(&turn) {
 			n++
 		}
 		if word&closed != 0 {
-			s.unlock(s.sated(&turn, word))
+			s.unlock(s.endStarvation(&turn, word))
 			if n < len(vs) {
 				err = engine.ErrClosed
 			}
 			break
 		}
-		if s.strict && e.standsBack(word, &turn) {
-			// Those in line go first.
+		if s.antiBarging && e.yieldToWaiters(word, &turn) {
+			// Poll again.
 		} else if n += e.put(word, vs[n:], &turn); n == len(vs) {
 			break
 		}
@@ -90,12 +90,12 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 			err = engine.ErrFull
 			break
 		}
-		if turn.stay.Canceled() {
+		if turn.wait.Canceled() {
 			break
 		}
-		s.wait(ctx, &turn, &e.recv, e.senders, e.receivers, e.pause)
+		s.step(ctx, &turn, &e.recv, e.senders, e.receivers, e.spinDelay)
 	}
-	if turn.stay.Leave() && e.Len() < int(e.limit) {
+	if turn.wait.Leave() && e.Len() < int(e.limit) {
 		e.senders.Wake()
 	}
 	if n < len(vs) && err == nil {
@@ -104,13 +104,13 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	return n, err
 }
 
-// put sends the first of vs, as many as there is room for, and returns how many
-// that was. The caller holds the lock and got word with it; put releases it.
+// put sends a prefix of vs, as long as there is room, and returns its length. The caller
+// has locked the side and got word; put releases the lock.
 func (e *Engine[T]) put(word uint64, vs []T, turn *turn) (n int) {
 	s := &e.send
 	start := word
-	word = e.sendForStarving(turn, word)
-	paid := word != start
+	word = e.rescueSender(turn, word)
+	rescued := word != start
 	index := word &^ flags
 	for n < len(vs) && (index != s.bound || e.room(index, e.recv.word.Load())) {
 		at := (index >> shift) & uint64(len(s.buf)-1)
@@ -121,29 +121,29 @@ func (e *Engine[T]) put(word uint64, vs []T, turn *turn) (n int) {
 	}
 	switch {
 	case n > 0:
-		if turn.stay.Woken() {
-			s.serve(turn, index)
+		if turn.wait.Woken() {
+			s.recordServed(turn, index)
 		}
 		turn.progress()
-		word = s.sated(turn, word)
+		word = s.endStarvation(turn, word)
 	case len(vs) > 0:
-		word = s.lost(turn, word, &vs[0])
+		word = s.recordLoss(turn, word, &vs[0])
 	}
 	s.unlock(index | word&flags)
-	if n == 0 && !paid {
+	if n == 0 && !rescued {
 		return 0
 	}
 	if e.receivers.Waiting() {
 		e.receivers.Wake()
 	}
-	if word&observed != 0 {
+	if word&readyInUse != 0 {
 		e.ready.Load().Post()
 	}
 	return n
 }
 
-// room moves send.bound past index, and reports false if the channel is full.
-// The caller owns the send side; head is the receive word.
+// room moves send.bound past index. It reports false if the channel is full. The caller
+// owns the send side; head is the receive word.
 func (e *Engine[T]) room(index, head uint64) bool {
 	s := &e.send
 	head &^= flags
@@ -152,7 +152,7 @@ func (e *Engine[T]) room(index, head uint64) bool {
 		return false
 	}
 	seg := s.seg
-	// Values before seg.base are in earlier segments.
+	// Values with an index below seg.base are in earlier segments.
 	free := uint64(len(seg.buf)) - min(queued, (index-seg.base)>>shift)
 	if free == 0 {
 		next := e.elastic.get(queued)
@@ -162,9 +162,8 @@ func (e *Engine[T]) room(index, head uint64) bool {
 		s.seg, s.buf = next, next.buf
 		free = uint64(len(next.buf))
 	}
-	// Up to high more values can be queued without a new high-water mark, and
-	// a sixteenth above it without looking: at the next look, here or on the
-	// receiving side, the mark is made up for.
+	// The high-water mark is updated only here and in run, so it may be too low by a
+	// sixteenth: the bound is at most that far above it.
 	s.high = max(s.high, queued+1)
 	free = min(free, e.limit-queued, max(s.high-queued, 1+queued/16))
 	s.bound = index + free<<shift
@@ -174,7 +173,7 @@ func (e *Engine[T]) room(index, head uint64) bool {
 	return true
 }
 
-// overflowed deals with vs[n:], which found no room, as the policy says.
+// overflowed applies the overflow policy to vs[n:], for which there is no room.
 func (e *Engine[T]) overflowed(vs []T, n int) (int, error) {
 	switch e.overflow {
 	case engine.DropNewest:
@@ -197,7 +196,7 @@ func (e *Engine[T]) overflowed(vs []T, n int) (int, error) {
 	}
 }
 
-// sendDroppingOldest sends v, in place of the oldest value if there is no room.
+// sendDroppingOldest sends v, and drops the oldest value if there is no room.
 func (e *Engine[T]) sendDroppingOldest(v T) error {
 	old, dropped, err := e.Replace(v)
 	if dropped && e.onDrop != nil {
@@ -206,9 +205,9 @@ func (e *Engine[T]) sendDroppingOldest(v T) error {
 	return err
 }
 
-// Replace sends v, in place of the oldest value if there is no room, and returns
-// that. It holds both locks meanwhile, so that nobody sees the channel with
-// neither of the two values, or with both.
+// Replace sends v. If there is no room, it drops the oldest value and returns it. It holds
+// both locks meanwhile, so no goroutine sees the channel with neither of the two values,
+// or with both.
 func (e *Engine[T]) Replace(v T) (old T, dropped bool, err error) {
 	s, r := &e.send, &e.recv
 	word := s.lock()
@@ -221,9 +220,9 @@ func (e *Engine[T]) Replace(v T) (old T, dropped bool, err error) {
 		e.put(word, []T{v}, &turn{})
 		return old, false, nil
 	}
-	rword := e.recvForStarving(&turn{}, r.lock())
+	rword := e.rescueReceiver(&turn{}, r.lock())
 	head := rword &^ flags
-	if e.room(index, head) { // a receiver was faster, or starved
+	if e.room(index, head) { // a receiver was faster, or was rescued
 		r.unlock(rword)
 		e.put(word, []T{v}, &turn{})
 		return old, false, nil
@@ -231,7 +230,7 @@ func (e *Engine[T]) Replace(v T) (old T, dropped bool, err error) {
 	if head == r.bound {
 		e.run(head, index)
 	}
-	old = e.empty(head)
+	old = e.takeSlot(head)
 	head += one
 	e.room(index, head)
 	s.buf[(index>>shift)&uint64(len(s.buf)-1)] = v

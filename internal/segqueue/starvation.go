@@ -1,84 +1,85 @@
 package segqueue
 
-// A goroutine that was woken maxLosses times, and found each time that another
-// had been faster, starves. It raises the starving bit of its side, which turns
-// off the fast path there, and goes back to the front of the line. Whoever comes
-// to the side next, even with a Try call, first does the operation of the
-// starving one and then its own: so what it reports, empty or full, is true.
+// Starvation. A waiter starves after maxLosses spurious wake-ups: each time a barging
+// goroutine was faster. The starving waiter sets the starving bit of its side, which
+// turns the fast path off, and rejoins at the front of its queue. The next goroutine that
+// takes the lock of the side, even for a Try call, first completes the operation of the
+// starving waiter (it rescues it) and then attempts its own. Its own result, "empty" or
+// "full", is therefore still true.
 //
-//   - At most one goroutine of a side starves: the bit is set while it does, and
-//     from then on it is the first in line until it has looked again. So no other
-//     is woken, and can starve, before it has found what was done for it.
-//   - A batch of which a part went does not starve: it goes to the end.
-//   - side.debt is the value it wants to send, or the place for the value it
-//     receives; debt and paid belong to the holder of the side's lock.
-//   - Whoever does its operation sets paid and clears the bit. It need not wake
-//     anybody: whoever made the operation possible wakes the front of the line,
-//     and that is the starving goroutine.
-//   - It looks under the lock, finds paid, and its operation has happened: also
-//     if its context has ended meanwhile, or the channel was closed.
-//   - If it finds something to do itself, or gives up, it clears the bit.
+//   - At most one goroutine per side starves: while the bit is set, the starving waiter
+//     is the first in its queue or holds the wake-up, so no other one is woken.
+//   - A batch that made progress does not starve: it rejoins at the end.
+//   - side.rescue is the value that a starving sender sends, or the place for the value of
+//     a starving receiver. rescue and rescued belong to the holder of the side's lock.
+//   - The rescuer sets rescued and clears the bit. It wakes no waiter: the goroutine that
+//     made the operation possible wakes the front of the queue, which is the starving one.
+//   - The starving goroutine checks rescued under the lock. If it is set, its operation
+//     has happened, even if its context has ended meanwhile or the channel was closed.
+//   - If it can proceed by itself, or gives up, it clears the bit.
 //
-// Tried: to make others wait as long as the bit is set. Then a Try call either
-// takes the last value all the same, or calls a channel empty that is not.
+// The alternative, to make other goroutines wait while the bit is set, is wrong: a Try
+// call would either take the last value all the same, or report a channel as empty that
+// is not.
 
-// maxLosses is how often a goroutine may be woken in vain before it starves.
+// maxLosses is the number of spurious wake-ups after which a waiter starves.
 const maxLosses = 16
 
-// lost notes that the call found nothing to do, and returns the word to unlock
-// its side with. v is what it would send, nil for a receiver.
-func (s *side[T]) lost(t *turn, word uint64, v *T) uint64 {
-	if t.stay.Canceled() {
-		return s.sated(t, word)
+// recordLoss records that the call could not proceed. It returns the word to unlock the
+// side with. v is the value to send, nil for a receiver.
+func (s *side[T]) recordLoss(t *turn, word uint64, v *T) uint64 {
+	if t.wait.Canceled() {
+		return s.endStarvation(t, word)
 	}
-	if !t.stay.Woken() || t.stay.Progressed() || word&starving != 0 {
+	if !t.wait.Woken() || t.wait.Progressed() || word&starving != 0 {
 		return word
 	}
 	if t.losses++; t.losses < maxLosses {
 		return word
 	}
 	t.starving = true
-	if s.debt == nil {
-		s.debt = new(T)
+	if s.rescue == nil {
+		s.rescue = new(T)
 	}
 	if v != nil {
-		*s.debt = *v
+		*s.rescue = *v
 	}
 	return word | starving
 }
 
-// sated ends the starving of the call, if it does, and returns the word to
-// unlock its side with.
-func (s *side[T]) sated(t *turn, word uint64) uint64 {
+// endStarvation clears the starving bit if the call has set it. It returns the word to
+// unlock the side with.
+func (s *side[T]) endStarvation(t *turn, word uint64) uint64 {
 	if !t.starving {
 		return word
 	}
 	t.starving = false
 	var zero T
-	*s.debt = zero
+	*s.rescue = zero
 	return word &^ starving
 }
 
-// collect reports whether the operation of the starving call has been done.
-func (s *side[T]) collect(t *turn) bool {
-	if !t.starving || !s.paid {
+// takeRescued reports whether another goroutine has completed the operation of the call,
+// which starves.
+func (s *side[T]) takeRescued(t *turn) bool {
+	if !t.starving || !s.rescued {
 		return false
 	}
-	t.starving, s.paid = false, false
+	t.starving, s.rescued = false, false
 	t.progress()
 	return true
 }
 
-// progress notes that a part of a batch, or all of it, went: it has had its turn.
+// progress records that a part of a batch, or all of it, was sent.
 func (t *turn) progress() {
-	t.stay.Progress()
+	t.wait.Progress()
 	t.losses = 0
 }
 
-// sendForStarving sends the value of the sender that starves, if there is one,
-// it is not the caller, and there is room. The caller holds the lock and got word
-// with it, and must unlock with the word returned.
-func (e *Engine[T]) sendForStarving(t *turn, word uint64) uint64 {
+// rescueSender sends the value of the starving sender, if there is one other than the
+// caller, and room. The caller has locked the side and got word; it must unlock the side
+// with the result.
+func (e *Engine[T]) rescueSender(t *turn, word uint64) uint64 {
 	s := &e.send
 	if word&starving == 0 || t.starving {
 		return word
@@ -88,13 +89,13 @@ func (e *Engine[T]) sendForStarving(t *turn, word uint64) uint64 {
 		return word
 	}
 	var zero T
-	s.buf[(index>>shift)&uint64(len(s.buf)-1)] = *s.debt
-	*s.debt, s.paid = zero, true
+	s.buf[(index>>shift)&uint64(len(s.buf)-1)] = *s.rescue
+	*s.rescue, s.rescued = zero, true
 	return (word + one) &^ starving
 }
 
-// recvForStarving receives for the receiver that starves, in the same way.
-func (e *Engine[T]) recvForStarving(t *turn, word uint64) uint64 {
+// rescueReceiver receives on behalf of the starving receiver, in the same way.
+func (e *Engine[T]) rescueReceiver(t *turn, word uint64) uint64 {
 	r := &e.recv
 	if word&starving == 0 || t.starving {
 		return word
@@ -103,6 +104,6 @@ func (e *Engine[T]) recvForStarving(t *turn, word uint64) uint64 {
 	if index == r.bound && !e.run(index, e.send.word.Load()) {
 		return word
 	}
-	*r.debt, r.paid = e.empty(index), true
+	*r.rescue, r.rescued = e.takeSlot(index), true
 	return (word + one) &^ starving
 }

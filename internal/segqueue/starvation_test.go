@@ -9,8 +9,7 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// A stepper is a SendBatch that goes one step at a time: the loop of sendSlow,
-// with the schedule in the hands of a test.
+// A stepper is a SendBatch that a test takes step by step: the loop of sendSlow.
 type stepper struct {
 	e    *Engine[int]
 	vs   []int
@@ -18,44 +17,42 @@ type stepper struct {
 	turn turn
 }
 
-// look is one look under the lock; it reports whether all has been sent.
-func (s *stepper) look() bool {
+// poll is one attempt under the lock. It reports whether all values have been sent.
+func (s *stepper) poll() bool {
 	side := &s.e.send
 	word := side.lock()
-	if side.collect(&s.turn) {
+	if side.takeRescued(&s.turn) {
 		s.n++
 	}
-	if side.strict && s.e.standsBack(word, &s.turn) {
+	if side.antiBarging && s.e.yieldToWaiters(word, &s.turn) {
 		return false
 	}
 	if s.n += s.e.put(word, s.vs[s.n:], &s.turn); s.n < len(s.vs) {
 		return false
 	}
-	if s.turn.stay.Leave() && s.e.Len() < int(s.e.limit) {
+	if s.turn.wait.Leave() && s.e.Len() < int(s.e.limit) {
 		s.e.senders.Wake()
 	}
 	return true
 }
 
-// wait is one step on the way to sleep. It blocks only if nobody has woken the
-// stepper.
-func (s *stepper) wait() {
-	s.e.send.wait(context.Background(), &s.turn, &s.e.recv, s.e.senders, s.e.receivers, s.e.pause)
+// step is one step of the wait. It blocks if the stepper is queued and was not woken.
+func (s *stepper) step() {
+	s.e.send.step(context.Background(), &s.turn, &s.e.recv, s.e.senders, s.e.receivers, s.e.spinDelay)
 }
 
-// join takes the steps until s is in the line, and looks from there.
+// join takes steps until s is queued, and polls once more.
 func (s *stepper) join() {
-	for !s.turn.stay.Joined() {
-		s.look()
-		s.wait()
+	for !s.turn.wait.Joined() {
+		s.poll()
+		s.step()
 	}
-	s.look()
+	s.poll()
 }
 
-// TestBatchThatHadItsTurn: the wake-up that a batch missed, because it looked by
-// itself and sent a part, is not a loss that makes it starve; and it does not
-// starve from the end of the line.
-func TestBatchThatHadItsTurn(t *testing.T) {
+// TestBatchWithProgress: a wake-up that was spurious because the batch had polled before
+// and sent a part is not a loss; and a batch at the end of the queue does not starve.
+func TestBatchWithProgress(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 4})
 	got := map[int]int{}
 	recv := func() {
@@ -65,7 +62,7 @@ func TestBatchThatHadItsTurn(t *testing.T) {
 		}
 		got[v]++
 	}
-	overtake := func() {
+	barge := func() {
 		recv()
 		if err := e.TrySend(0); err != nil {
 			t.Fatal(err)
@@ -79,53 +76,53 @@ func TestBatchThatHadItsTurn(t *testing.T) {
 	batch.join()
 	single.join()
 	for range maxLosses - 1 {
-		overtake()
-		batch.wait() // wakes up
-		batch.look() // in vain
-		batch.wait() // rejoins
-		if batch.look() {
-			t.Fatal("a batch of three went into no room")
+		barge()
+		batch.step() // is woken
+		batch.poll() // spurious wake-up
+		batch.step() // rejoins
+		if batch.poll() {
+			t.Fatal("a batch of three was sent without room")
 		}
 	}
-	recv() // makes room, and wakes the batch, which is about to look anyway
-	batch.look()
+	recv() // frees a slot, and wakes the batch, which is about to poll anyway
+	batch.poll()
 	if batch.n != 1 {
-		t.Fatalf("the batch sent %d values into room for 1", batch.n)
+		t.Fatalf("the batch sent %d values into one slot", batch.n)
 	}
-	batch.wait()
-	batch.look() // the wake-up is in vain: once more than maxLosses
+	batch.step()
+	batch.poll() // the wake-up is spurious: one more than maxLosses
 	if batch.turn.starving || e.send.word.Load()&starving != 0 {
-		t.Fatal("a batch starves that has just sent a part")
+		t.Fatal("a batch starves after it has sent a part")
 	}
-	batch.wait() // goes to the end
-	batch.look()
+	batch.step() // goes to the end
+	batch.poll()
 	for range maxLosses {
-		overtake()
-		single.wait()
-		if single.look() {
-			t.Fatal("a value went into no room")
+		barge()
+		single.step()
+		if single.poll() {
+			t.Fatal("a value was sent without room")
 		}
-		single.wait()
-		single.look()
+		single.step()
+		single.poll()
 	}
 	if !single.turn.starving {
-		t.Fatal("a sender does not starve that was overtaken so often")
+		t.Fatal("a sender does not starve after maxLosses spurious wake-ups")
 	}
 	recv()
-	if err := e.TrySend(0); err != engine.ErrFull { // it sends for the starving one
-		t.Fatalf("TrySend into the room of a sender that starves: %v", err)
+	if err := e.TrySend(0); err != engine.ErrFull { // it rescues the starving sender
+		t.Fatalf("TrySend, with one slot and a starving sender: %v, want ErrFull", err)
 	}
 	for e.Len() > 0 {
 		recv()
 	}
-	if single.wait(); !single.look() {
-		t.Fatal("a sender was not served though it starved")
+	if single.step(); !single.poll() {
+		t.Fatal("a starving sender was not served")
 	}
 	for batch.n < 3 {
-		if batch.turn.stay.Joined() && !batch.turn.stay.Woken() {
-			batch.wait()
+		if batch.turn.wait.Joined() && !batch.turn.wait.Woken() {
+			batch.step()
 		}
-		batch.look()
+		batch.poll()
 	}
 	for e.Len() > 0 {
 		recv()
@@ -136,39 +133,39 @@ func TestBatchThatHadItsTurn(t *testing.T) {
 		}
 	}
 	if word := e.send.word.Load(); word&flags != 0 {
-		t.Errorf("the bits %#x stay", word&flags)
+		t.Errorf("the flags are %#x, want none", word&flags)
 	}
 }
 
-// aboutToStarve is how far a call has come that was woken, and starves if that was
-// in vain.
+// aboutToStarve returns the turn of a call that was woken, and starves if that wake-up was
+// spurious.
 func aboutToStarve() turn {
-	var line waitq.Queue
+	var queue waitq.Queue
 	t := turn{losses: maxLosses - 1}
-	t.stay.Join(&line, nil)
-	line.Wake()
-	t.stay.Step()
+	t.wait.Join(&queue, nil)
+	queue.Wake()
+	t.wait.Step()
 	return t
 }
 
-// TestBatchDoesNotStarveAgain: a batch for which somebody sent one value has had
-// its turn, and goes to the end.
+// TestBatchDoesNotStarveAgain: a rescued batch has made progress, and goes to the end of
+// the queue.
 func TestBatchDoesNotStarveAgain(t *testing.T) {
 	var s side[int]
 	starved := aboutToStarve()
-	s.unlock(s.lost(&starved, s.lock(), new(int)))
+	s.unlock(s.recordLoss(&starved, s.lock(), new(int)))
 	if !starved.starving {
-		t.Fatal("it does not starve")
+		t.Fatal("the call does not starve")
 	}
-	s.paid = true
-	if !s.collect(&starved) || !starved.stay.Progressed() || starved.losses != 0 {
-		t.Errorf("after its operation was done for it: %+v", starved)
+	s.rescued = true
+	if !s.takeRescued(&starved) || !starved.wait.Progressed() || starved.losses != 0 {
+		t.Errorf("after the rescue: %+v", starved)
 	}
 }
 
-// TestPlaceAfterAPart: a batch of which a part went before it had to wait keeps
-// its place when it is woken in vain.
-func TestPlaceAfterAPart(t *testing.T) {
+// TestPositionAfterAPart: a batch that sent a part before it had to wait keeps its position
+// after a spurious wake-up.
+func TestPositionAfterAPart(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 4})
 	for range 3 {
 		_ = e.TrySend(0)
@@ -179,24 +176,24 @@ func TestPlaceAfterAPart(t *testing.T) {
 	behind.join()
 	_, _ = e.TryRecv()
 	_ = e.TrySend(0)
-	batch.wait()
-	batch.look() // in vain
-	batch.wait() // rejoins
-	batch.look()
+	batch.step()
+	batch.poll() // spurious wake-up
+	batch.step() // rejoins
+	batch.poll()
 	_, _ = e.TryRecv()
 	if batch.n != 1 {
 		t.Fatalf("the batch sent %d values", batch.n)
 	}
-	batch.wait() // blocks for ever if another was woken
-	if !batch.look() {
-		t.Error("the batch was woken, and has no room")
+	batch.step() // blocks forever if another sender was woken
+	if !batch.poll() {
+		t.Error("the batch was woken, and found no room")
 	}
 }
 
-// TestSwingsAllocateNothing counts single allocations, over many swings, with
-// each combination of promises.
-func TestSwingsAllocateNothing(t *testing.T) {
-	const swings = 200
+// TestOscillationAllocs: a queue whose length oscillates does not allocate, with each
+// combination of promises.
+func TestOscillationAllocs(t *testing.T) {
+	const oscillations = 200
 	levels := []int{1, 144, 1168, 100, 1000, 5000}
 	if testing.Short() {
 		levels = levels[:3]
@@ -206,13 +203,13 @@ func TestSwingsAllocateNothing(t *testing.T) {
 			for _, level := range levels {
 				for _, by := range []int{20, 100, 300} {
 					if by > 200 && by > level {
-						continue // more than the spare memory that may be kept
+						continue // exceeds the spare memory that may be kept
 					}
 					e := New(engine.Config[uint64]{
 						Limit: 1 << 30, Elastic: true, Shrink: shrink,
 						SingleSender: single&1 != 0, SingleReceiver: single&2 != 0,
 					})
-					swing := func() {
+					oscillate := func() {
 						for range by {
 							_ = e.TrySend(1)
 						}
@@ -223,17 +220,17 @@ func TestSwingsAllocateNothing(t *testing.T) {
 					for range level {
 						_ = e.TrySend(1)
 					}
-					for range 1000/by + 10 { // through a few rings
-						swing()
+					for range 1000/by + 10 { // through a few segments
+						oscillate()
 					}
 					var before, after runtime.MemStats
 					runtime.ReadMemStats(&before)
-					for range swings {
-						swing()
+					for range oscillations {
+						oscillate()
 					}
 					runtime.ReadMemStats(&after)
-					if n := after.Mallocs - before.Mallocs; n > swings/20 {
-						t.Errorf("mode %d, single %d: %d swings of %d above %d allocate %d times", shrink, single, swings, by, level, n)
+					if n := after.Mallocs - before.Mallocs; n > oscillations/20 {
+						t.Errorf("shrink mode %d, single %d: %d oscillations of %d above %d allocate %d times", shrink, single, oscillations, by, level, n)
 					}
 				}
 			}
@@ -241,9 +238,9 @@ func TestSwingsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestShedLater: if somebody only looks at the channel while the last value goes,
-// its large ring goes at the next look of a receiver.
-func TestShedLater(t *testing.T) {
+// TestShrinkLater: if the send lock is taken while the last value is received, the large
+// segment is freed at the next poll of a receiver.
+func TestShrinkLater(t *testing.T) {
 	e := New(engine.Config[uint64]{Limit: 1 << 30, Elastic: true})
 	for range 100_000 {
 		_ = e.TrySend(1)

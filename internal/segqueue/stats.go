@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// Hold takes the locks of both sides, in the order send, receive, as does a send
-// that drops the oldest value: nothing moves until Release.
+// Hold takes the locks of both sides, first the send lock, like a send that drops the
+// oldest value. No index moves until Release.
 func (e *Engine[T]) Hold() {
 	e.send.lock()
 	e.recv.lock()
@@ -30,8 +30,8 @@ func (e *Engine[T]) Stats() engine.Stats {
 	return in.Stats
 }
 
-// Held looks at the channel under Hold, at the time now: it fills in the Stats, and
-// appends who waits as far as there is room.
+// Held describes the channel at the time now, under Hold. It sets in.Stats, and appends
+// the ages of waiters to the lists of in up to their capacity.
 func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	s, r := e.send.word.Load(), e.recv.word.Load()
 	tail, head := s&^flags, r&^flags
@@ -51,12 +51,12 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	}
 	out := &in.Stats
 	if e.overflow == engine.DropOldest {
-		out.Received -= dropped // a value dropped moved the head, too
+		out.Received -= dropped // a dropped value has moved head, too
 	}
 	if e.elastic != nil {
 		out.Bytes = e.elastic.held()
 	} else {
-		out.Bytes = int64(len(e.send.buf)) * int64(sizeOf[T]())
+		out.Bytes = int64(len(e.send.buf)) * int64(engine.SizeOf[T]())
 	}
 	if e.meter != nil {
 		out.Bytes += e.meter.held(head, tail)
@@ -69,8 +69,8 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	in.Senders, in.Receivers = senders.Ages, receivers.Ages
 }
 
-// Inside implements engine.Engine. It holds both locks, as Stats does, and allocates
-// before that.
+// Snapshot implements engine.Engine. It holds both locks, and allocates before it takes
+// them.
 func (e *Engine[T]) Snapshot(most int) engine.Snapshot {
 	in := engine.NewSnapshot(most)
 	in.Rings = make([]engine.Ring, 0, most)
@@ -83,9 +83,9 @@ func (e *Engine[T]) Snapshot(most int) engine.Snapshot {
 	return in
 }
 
-// rings appends to out what is in each segment, beginning with the receivers' one,
-// until out is full. Both locks are held: only who holds the senders' links a
-// segment, and only who holds the receivers' takes one out.
+// rings appends a description of each segment, beginning with the receivers' segment,
+// until out is full. The caller holds both locks: a segment is linked under the send lock
+// and released under the receive lock.
 func (e *Engine[T]) rings(out []engine.Ring) []engine.Ring {
 	tail, receive := e.send.word.Load()&^flags, e.recv.word.Load()&^flags
 	for seg := e.recv.seg; seg != nil && len(out) < cap(out); seg = seg.next.Load() {

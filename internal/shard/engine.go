@@ -151,7 +151,7 @@ func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
 	}
 	l := &lane[T]{Engine: segqueue.NewLane(config, &e.receivers, others), private: private}
 	if s.ready != nil {
-		l.Observe(s.ready)
+		l.SetReadiness(s.ready)
 	}
 	return l
 }
@@ -303,7 +303,7 @@ func (e *Engine[T]) Ready() <-chan struct{} {
 			continue
 		}
 		for _, l := range s.all {
-			l.Observe(next.ready)
+			l.SetReadiness(next.ready)
 		}
 		if s.closed {
 			next.ready.Close()
