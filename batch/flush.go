@@ -23,8 +23,7 @@ import (
 //
 //   - flushing == byOwner implies stop == 0, and tail does not move. So another call takes
 //     the slow path, finds the flush, and panics.
-//   - flushing == byTimer: the owner may accept up to size values behind those of the
-//     flush.
+//   - flushing == byTimer: the owner may accept up to size values while the flush runs.
 //
 // flushing, head and buf change under the lock. Without the lock they are read by the
 // owner, which alone changes buf, and by the goroutine of a flush, for which they do not

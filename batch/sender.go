@@ -31,7 +31,7 @@ import (
 //   - sent: the channel accepted it.
 //
 // A flush fails if the channel is closed, if it is full and was made with
-// [sluice.Reject], if the first value is too large, or if ctx is done. It has then sent a
+// [sluice.Reject], if a value is too large, or if ctx is done. It has then sent a
 // prefix of the values, and the rest stays, in order. The caller can flush again, or take
 // the values out with TakeUnsent. A value that is too large blocks those behind it until
 // then. If the channel panics, all values of that SendBatch count as not sent.
