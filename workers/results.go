@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -65,6 +66,8 @@ func (r *Results[U]) startNothing(final workpool.Outcome) {
 // Recv receives the next result, and waits until there is one. It fails with
 // [sluice.ErrClosed] after the last result; after an early end with the error that
 // Map ended with; and with the error of ctx if it would have to wait and ctx is done.
+// If f failed with ErrClosed, because a channel that f uses is closed, Recv returns a
+// different error; Err returns the error of f.
 // A ctx that ends Recv does not end the workers.
 func (r *Results[U]) Recv(ctx context.Context) (U, error) {
 	if ctx == nil {
@@ -219,11 +222,21 @@ func (r *Results[U]) finish() error {
 	}
 	final := *r.final
 	r.mu.Unlock()
-	if err := raise(final); err != nil {
+	switch err := raise(final); {
+	case err == nil:
+		return sluice.ErrClosed
+	case errors.Is(err, sluice.ErrClosed):
+		return jobError{err}
+	default:
 		return err
 	}
-	return sluice.ErrClosed
 }
+
+// A jobError stands for an error of f that is [sluice.ErrClosed], such as a failed Send
+// returns. It has no Unwrap: a receiver must not take it for the end of the results.
+type jobError struct{ err error }
+
+func (e jobError) Error() string { return "workers: Map: f failed: " + e.err.Error() }
 
 // report reports the jobs that were not given to f, once.
 func (r *Results[U]) report() {

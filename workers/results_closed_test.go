@@ -1,0 +1,42 @@
+package workers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/workers"
+)
+
+// TestResultsOfClosedChannel: f fails with ErrClosed of a channel that it sends to. A
+// receiver of the results must not take that for the last result.
+func TestResultsOfClosedChannel(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		for _, wrapped := range []bool{false, true} {
+			down := sluice.NewBounded[int](1, nil)
+			down.Close()
+			results := workers.Map(t.Context(), backlog(100), 3, func(ctx context.Context, v int) (int, error) {
+				err := down.Send(ctx, v)
+				if wrapped {
+					err = fmt.Errorf("job %d: %w", v, err)
+				}
+				return 0, err
+			}, &workers.MapOptions[int]{Ordered: ordered})
+			values := sluice.NewValues(t.Context(), results)
+			for range values.All() {
+				t.Error("a job has succeeded")
+			}
+			_, try := results.TryRecv()
+			for method, err := range map[string]error{"Values": values.Err(), "TryRecv": try} {
+				if err == nil || errors.Is(err, sluice.ErrClosed) {
+					t.Errorf("%s: %v, want an error that is not ErrClosed", method, err)
+				}
+			}
+			if err := results.Err(); !errors.Is(err, sluice.ErrClosed) {
+				t.Errorf("Err: %v, want the error of f", err)
+			}
+		}
+	}
+}
