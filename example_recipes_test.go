@@ -12,11 +12,12 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Many senders, one receiver: each sender has a lane of its own, and whoever
+// Many senders, one receiver. Each sender has a lane of its own. The goroutine that
 // started the senders closes the channel when they have ended.
 func Example_fanIn() {
 	ctx := context.Background()
 	lines := sluice.NewSharded[string](1000, nil)
+	defer lines.Close() // if the loop ends early, senders get ErrClosed
 
 	var sources sync.WaitGroup
 	for _, name := range []string{"disk", "network", "kernel"} {
@@ -44,13 +45,13 @@ func Example_fanIn() {
 	// Output: map[disk:[0 1 2] kernel:[0 1 2] network:[0 1 2]]
 }
 
-// A writer that never waits, and a reader that always finds the newest value and
-// never an older one.
+// A writer that never waits, and a reader that receives the newest value and never an
+// older one.
 func Example_freshestValue() {
 	ctx := context.Background()
 	price := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
 
-	for _, now := range []int{101, 99, 100} { // faster than anybody reads
+	for _, now := range []int{101, 99, 100} { // faster than the reader
 		_ = price.Send(ctx, now) // fails only after Close
 	}
 	price.Close()
@@ -64,8 +65,8 @@ func Example_freshestValue() {
 	// missed 2
 }
 
-// Two jobs at once, and after that one each millisecond. A token is taken first:
-// a wait for it that is cancelled has no job in its hands.
+// Two jobs at once, and one per millisecond after that. The token is received first: if
+// the context ends that wait, no job is lost.
 func Example_rateLimit() {
 	ctx := context.Background()
 	const burst, each = 2, time.Millisecond
@@ -82,7 +83,7 @@ func Example_rateLimit() {
 		for {
 			select {
 			case <-ticker.C:
-				_ = tokens.TrySend(struct{}{}) // one too many is dropped
+				_ = tokens.TrySend(struct{}{}) // dropped if there is no room
 			case <-refill.Done():
 				return
 			}
@@ -106,8 +107,8 @@ func Example_rateLimit() {
 	// Output: 5 jobs, not too early: true
 }
 
-// An urgent job that is there is done before any other. If none is, whichever
-// comes first is.
+// Urgent jobs are done before normal ones. If there are no urgent jobs, the first job to
+// arrive is done.
 func Example_priority() {
 	ctx := context.Background()
 	urgent, normal := sluice.NewBounded[string](8, nil), sluice.NewBounded[string](8, nil)

@@ -3,6 +3,7 @@ package workers_test
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,4 +46,87 @@ func Example_gracefulShutdown() {
 	}
 	fmt.Println(err, left, "left, all counted:", accepted == int(done.Load())+left)
 	// Output: <nil> 0 left, all counted: true
+}
+
+// Several workers, and the events of one key in order: each worker has a channel of its
+// own, chosen by the key. A worker that fails closes its channel, so the sender stops.
+func Example_orderPerKey() {
+	type event struct {
+		account string
+		n       int
+	}
+	ctx := context.Background()
+	seed := maphash.MakeSeed()
+	var mu sync.Mutex
+	seen := map[string][]int{}
+
+	parts, ended := make([]*sluice.Bounded[event], 4), make(chan error, 4)
+	for i := range parts {
+		part := sluice.NewBounded(128, &sluice.BoundedOptions[event]{SingleReceiver: true})
+		parts[i] = part
+		go func() {
+			ended <- workers.Run(ctx, part, 1, func(_ context.Context, e event) error {
+				mu.Lock()
+				defer mu.Unlock()
+				seen[e.account] = append(seen[e.account], e.n)
+				return nil
+			}, nil)
+		}()
+	}
+	send := func() error {
+		for n := range 4 {
+			for _, account := range []string{"ann", "bob", "eve"} {
+				part := parts[maphash.String(seed, account)%uint64(len(parts))]
+				if err := part.Send(ctx, event{account, n}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := send(); err != nil {
+		fmt.Println("not all events were sent:", err)
+	}
+	for _, part := range parts {
+		part.Close()
+	}
+	for range parts {
+		if err := <-ended; err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(seen)
+	// Output: map[ann:[0 1 2 3] bob:[0 1 2 3] eve:[0 1 2 3]]
+}
+
+// A request goes through a queue. The response is one value for one goroutine: a
+// built-in channel of one slot is enough. The timeout covers both.
+func Example_requestResponse() {
+	type request struct {
+		n        int
+		response chan<- int
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	requests := sluice.NewBounded[request](64, nil)
+	defer requests.Close()
+	go func() {
+		_ = workers.Run(ctx, requests, 2, func(_ context.Context, r request) error {
+			r.response <- r.n * r.n // has room: does not block on a caller that has gone away
+			return nil
+		}, nil)
+	}()
+
+	response := make(chan int, 1)
+	if err := requests.Send(ctx, request{7, response}); err != nil {
+		fmt.Println("no response:", err)
+		return
+	}
+	select {
+	case squared := <-response:
+		fmt.Println(squared)
+	case <-ctx.Done():
+		fmt.Println("no response:", ctx.Err())
+	}
+	// Output: 49
 }

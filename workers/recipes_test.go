@@ -48,7 +48,7 @@ func (f fault) at(step string, cancel func()) error {
 }
 
 // outcome runs a recipe in a goroutine of its own and returns how it ended.
-func outcome(recipe func() error) (err error, value any, exited bool) {
+func outcome(recipe func() error) (value any, exited bool, err error) {
 	exited = true
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -57,11 +57,11 @@ func outcome(recipe func() error) (err error, value any, exited bool) {
 		exited = false
 	})
 	all.Wait()
-	return err, value, exited && value == nil
+	return value, exited && value == nil, err
 }
 
 // requireOutcome fails the test if a recipe did not end as the fault says.
-func (f fault) requireOutcome(t *testing.T, err error, value any, exited bool) {
+func (f fault) requireOutcome(t *testing.T, value any, exited bool, err error) {
 	t.Helper()
 	panicked, _ := value.(error)
 	switch {
@@ -104,7 +104,7 @@ func TestGracefulShutdown(t *testing.T) {
 				})
 				var done atomic.Int64
 				left := 0
-				err, value, exited := outcome(func() error {
+				value, exited, err := outcome(func() error {
 					return workers.Run(work, jobs, 3, func(_ context.Context, job int) error {
 						switch done.Add(1) {
 						case 60:
@@ -119,7 +119,7 @@ func TestGracefulShutdown(t *testing.T) {
 				for range jobs.Drain() {
 					left++
 				}
-				f.requireOutcome(t, err, value, exited)
+				f.requireOutcome(t, value, exited, err)
 				if accepted != int(done.Load())+left {
 					t.Errorf("%d jobs accepted, %d done, %d left", accepted, done.Load(), left)
 				}
@@ -224,7 +224,7 @@ func TestPipeline(t *testing.T) {
 						}()
 					}
 					var written []int
-					err, value, exited := outcome(func() error {
+					value, exited, err := outcome(func() error {
 						return pipeline(ctx, in, func(ctx context.Context, line string) (int, error) {
 							n, _ := strconv.Atoi(line)
 							if n != bad {
@@ -246,7 +246,7 @@ func TestPipeline(t *testing.T) {
 							return nil
 						})
 					})
-					f.requireOutcome(t, err, value, exited)
+					f.requireOutcome(t, value, exited, err)
 					if synctest.Wait(); !stopped {
 						t.Error("the reader is still running")
 					}
@@ -325,8 +325,8 @@ func TestMapRecipes(t *testing.T) {
 								}
 								return job, nil
 							}, &o)
-							err, value, exited := outcome(func() error { return loop(ctx, f, cancel, results) })
-							f.requireOutcome(t, err, value, exited)
+							value, exited, err := outcome(func() error { return loop(ctx, f, cancel, results) })
+							f.requireOutcome(t, value, exited, err)
 							if synctest.Wait(); sent != sluice.ErrClosed {
 								t.Errorf("Send: %v", sent)
 							}
@@ -377,6 +377,80 @@ func TestFanRecipes(t *testing.T) {
 			}
 			if synctest.Wait(); freed.Load() != 2 {
 				t.Errorf("%s: %d of 2 senders are freed", way, freed.Load())
+			}
+		})
+	}
+}
+
+// TestOrderPerKeyRecipe: Example_orderPerKey with a worker that fails: the sender stops,
+// and the other workers end.
+func TestOrderPerKeyRecipe(t *testing.T) {
+	for _, way := range []string{"error", "cancel"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := fault{"job", way}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			parts, ended := make([]*sluice.Bounded[int], 4), make(chan error, 4)
+			for i := range parts {
+				part := sluice.NewBounded(128, &sluice.BoundedOptions[int]{SingleReceiver: true})
+				parts[i] = part
+				go func() {
+					ended <- workers.Run(ctx, part, 1, func(_ context.Context, n int) error {
+						if n == 1001 {
+							return f.at("job", cancel)
+						}
+						return nil
+					}, nil)
+				}()
+			}
+			var sent error
+			for n := 0; sent == nil; n++ {
+				sent = parts[n%len(parts)].Send(context.Background(), n)
+			}
+			for _, part := range parts {
+				part.Close()
+			}
+			var failed error
+			for range parts {
+				if err := <-ended; err != nil {
+					failed = err
+				}
+			}
+			f.requireOutcome(t, nil, false, failed)
+			if sent != sluice.ErrClosed {
+				t.Errorf("%s: Send: %v", way, sent)
+			}
+		})
+	}
+}
+
+// TestRequestResponseRecipe: Example_requestResponse with a responder that fails: the
+// caller waits no longer than its timeout, and later callers get ErrClosed.
+func TestRequestResponseRecipe(t *testing.T) {
+	for _, way := range []string{"error", "cancel", "Goexit"} {
+		synctest.Test(t, func(t *testing.T) {
+			type request struct{ response chan<- int }
+			f := fault{"job", way}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			requests := sluice.NewBounded[request](64, nil)
+			defer requests.Close()
+			go func() {
+				_ = workers.Run(ctx, requests, 2, func(_ context.Context, r request) error {
+					return f.at("job", cancel)
+				}, nil)
+			}()
+			response := make(chan int, 1)
+			if err := requests.Send(ctx, request{response}); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-response:
+				t.Error("a response")
+			case <-ctx.Done():
+			}
+			if err := requests.Send(t.Context(), request{response}); err != sluice.ErrClosed {
+				t.Errorf("%s: a later caller gets %v", way, err)
 			}
 		})
 	}

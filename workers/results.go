@@ -36,6 +36,11 @@ type Results[U any] struct {
 	final    *workpool.Outcome // what receivers are told at the end; nil until then
 }
 
+var (
+	_ sluice.BatchReceiver[int] = (*Results[int])(nil)
+	_ sluice.TryReceiver[int]   = (*Results[int])(nil)
+)
+
 // A runner is a group, whatever the type of its jobs.
 type runner interface {
 	stop()

@@ -33,7 +33,7 @@ func TestResultsFail(t *testing.T) {
 					return 0, cmp.Or(err, errClose) // ctx counts
 				}, &o)
 				// outcome receives once, in a goroutine of its own.
-				outcome := func(recv func() (int, error)) (got int, err error, value any, exited bool) {
+				outcome := func(recv func() (int, error)) (got int, value any, exited bool, err error) {
 					exited = true
 					var all sync.WaitGroup
 					all.Go(func() {
@@ -42,17 +42,17 @@ func TestResultsFail(t *testing.T) {
 						exited = false
 					})
 					all.Wait()
-					return got, err, value, exited && value == nil
+					return got, value, exited && value == nil, err
 				}
 				recv := func() (int, error) { return m.Recv(t.Context()) }
 				for want := range 7 {
-					if got, err, _, _ := outcome(recv); got != want || err != nil {
+					if got, _, _, err := outcome(recv); got != want || err != nil {
 						t.Fatalf("%d, %v, want %d", got, err, want)
 					}
 				}
 				batch := func() (int, error) { return m.RecvBatch(t.Context(), make([]int, 3)) }
 				for _, receive := range []func() (int, error){recv, m.TryRecv, batch, recv} {
-					_, err, value, exited := outcome(receive)
+					_, value, exited, err := outcome(receive)
 					p, _ := value.(*workers.PanicError)
 					switch {
 					case name == "error" && (err != errPlanted || m.Err() != errPlanted),

@@ -105,3 +105,63 @@ func TestOneByOne(t *testing.T) {
 		})
 	}
 }
+
+// TestManyReceivers: several receivers, of which some give up, receive each result once,
+// whatever moment a receiver gives up at. A lost wake-up hangs.
+func TestManyReceivers(t *testing.T) {
+	const results = 6000
+	u, fromU := NewUnordered[int](2)
+	w, fromW := NewOrdered[int](8)
+	for name, one := range map[string]struct {
+		put    func(i int)
+		outlet *Outlet[int]
+		end    func()
+	}{
+		"unordered": {func(i int) { u.Put(i%2, i) }, fromU, u.End},
+		"ordered":   {func(i int) { w.Put(uint64(i), i, nil) }, fromW, w.End},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fates := make([]atomic.Int32, results)
+			var received atomic.Int64
+			var receivers sync.WaitGroup
+			for r := range 4 {
+				receivers.Go(func() {
+					buf := make([]int, 1+r%2)
+					for turn := 0; ; turn++ {
+						done := make(chan struct{})
+						if r == 0 { // gives up
+							go func() {
+								_ = spin.Delay(turn % 3000)
+								close(done)
+							}()
+						}
+						n, ended := one.outlet.Recv(done, buf)
+						for _, i := range buf[:n] {
+							fates[i].Add(1)
+						}
+						received.Add(int64(n))
+						if n == 0 && ended {
+							return
+						}
+					}
+				})
+			}
+			for i := range results {
+				for received.Load() < int64(i)-3 { // most of the receivers wait
+					runtime.Gosched()
+				}
+				one.put(i)
+			}
+			for received.Load() < results {
+				runtime.Gosched()
+			}
+			one.end()
+			receivers.Wait()
+			for i := range fates {
+				if n := fates[i].Load(); n != 1 {
+					t.Fatalf("result %d was received %d times", i, n)
+				}
+			}
+		})
+	}
+}
