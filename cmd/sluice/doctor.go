@@ -174,20 +174,11 @@ Examples:
   sluice doctor monday                         read the saved profiles
   sluice doctor -html page.html monday         and write an HTML page
   sluice doctor cpu.pprof goroutines.txt       read your own files
-~ The service must import net/http/pprof, and need not use sluice. Profiles are
-only read: no setting of the service is changed. Where a finding hangs on it, a
-trace of half a second at most is taken; -cheap forbids that. The more it shows, the more can
-be said: runtime.SetMutexProfileFraction for the mutex profile, and a page with
-its runtime/metrics. => The service must import net/http/pprof; it need not use sluice. The doctor only
+
+The service must import net/http/pprof; it need not use sluice. The doctor only
 reads, and changes no setting of the service. It takes a trace of at most half a
 second if that decides a finding, unless -cheap is given. A mutex profile
 (runtime.SetMutexProfileFraction) and a page with runtime/metrics make the
 diagnosis more precise.
-
-The service must import net/http/pprof, and need not use sluice. Profiles are
-only read: no setting of the service is changed. Where a finding hangs on it, a
-trace of half a second at most is taken; -cheap forbids that. The more it shows, the more can
-be said: runtime.SetMutexProfileFraction for the mutex profile, and a page with
-its runtime/metrics.
 `)
 }

@@ -81,17 +81,10 @@ Examples:
   sluice watch localhost:6060 -sort sent  the busiest channels first
   sluice watch localhost:6060 | head      one table
   sluice watch localhost:6060 -n 10       refreshed every ten seconds
-~ The service must serve debug.Handler, and shows channels that have a name. In the
-terminal, ? says what keys do; q and Ctrl-C quit. Colours are left out if NO_COLOR
-is set. A service that goes away is asked again every two seconds. For a program,
-the handler answers ?format=json. => The service must serve debug.Handler, which shows channels that have a name. In
-the terminal, ? lists the keys; q and Ctrl-C quit. NO_COLOR disables colors. If the
-service goes away, watch retries every two seconds. Programs can request
-?format=json from the handler.
 
-The service must serve debug.Handler, and shows channels that have a name. In the
-terminal, ? says what keys do; q and Ctrl-C quit. Colours are left out if NO_COLOR
-is set. A service that goes away is asked again every two seconds. For a program,
-the handler answers ?format=json.
+The service must serve debug.Handler, which shows channels that have a name. In
+the terminal, ? lists the keys; q and Ctrl-C quit. NO_COLOR disables colors. If
+the service goes away, watch retries every two seconds. Programs can request
+?format=json from the handler.
 `)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// factsOf are the facts of a service of these parts.
+// factsOf returns the facts of a service with these parts.
 func factsOf(parts ...part) *facts { return gather(service(parts...), Reference()) }
 
 func roughly(t *testing.T, what string, got, want float64) {
@@ -21,34 +21,35 @@ func roughly(t *testing.T, what string, got, want float64) {
 // half is a service that uses one of two cores, half of it for channels.
 var half = cpu(1, shares{profile.ChannelWork: 0.5, profile.UserCode: 0.5}, on{send, 0.25, 0, 0.1}, on{receive, 0.25, 0, 0.1})
 
-// TestGain: the ceiling is all cores over what is left of the work, the floor is the
-// cores in use and a third of the others, and the middle lies between them.
+// TestGain: the upper bound is all cores over the remaining work, the lower
+// bound is the cores in use and a third of the others, and the middle lies
+// between them.
 func TestGain(t *testing.T) {
 	f := factsOf(half)
 	l := f.load(0)
 	roughly(t, "own work", l.own, 0.5)
 	roughly(t, "channels", l.channels, 0.5)
-	// Nothing stays: the ceiling is 2/0.5, the floor 1.33/0.5.
+	// Nothing remains: the upper bound is 2/0.5, the lower 1.33/0.5.
 	g := f.gain(l, stay{0, 0})
 	floor, ceiling := 1.33/0.5, 2/0.5
 	roughly(t, "the middle", g.Mid, math.Sqrt(floor*ceiling))
 	roughly(t, "the lower end", g.Low, floor*0.8*0.9)
 	roughly(t, "the upper end", g.High, ceiling*1.2)
-	// Half of the channels' cost stays at worst, a tenth at best.
+	// Half of the channels' cost remains at worst, a tenth at best.
 	g = f.gain(l, stay{0.5, 0.1})
 	roughly(t, "the middle", g.Mid, math.Sqrt(1.33/0.75*2/0.55))
-	// What may go of the service's own work raises the ceiling only.
+	// Work that may disappear raises the upper bound only.
 	l.gone = 0.1
 	more := f.gain(l, stay{0.5, 0.1})
 	roughly(t, "the middle", more.Mid, math.Sqrt(1.33/0.75*2/0.45))
-	// What only one may do at a time bounds it by one core, and rouses nobody.
+	// Serialized work limits it to one core, and uses no idle cores.
 	l.oneCore = 0.3
 	one := f.gain(l, stay{0.5, 0.1})
 	roughly(t, "the middle under a lock", one.Mid, math.Sqrt(1/0.75*1/0.35))
 	roughly(t, "the upper end under a lock", one.High, 1/0.35*1.2)
 }
 
-// TestGainIsBounded: no end is farther from the middle than a factor of two.
+// TestGainIsBounded: no bound is more than a factor of two from the middle.
 func TestGainIsBounded(t *testing.T) {
 	f := factsOf(half)
 	g := f.gain(f.load(0), stay{1, 0})
@@ -70,8 +71,9 @@ func TestNarrowest(t *testing.T) {
 	roughly(t, "with two goroutines", wide.gain(wide.load(0), stay{0, 0}).High, 2/0.5*1.2)
 }
 
-// TestColdWork: a part of the work beside operations may go with them, of a hot channel
-// more, and never more than a twentieth of all.
+// TestColdWork: part of the work near operations may disappear with them, more
+// of it with a contended channel, and never more than a twentieth of
+// everything.
 func TestColdWork(t *testing.T) {
 	f := factsOf(cpu(2, shares{profile.ChannelWork: 0.94, profile.UserCode: 0.06}, on{send, 0.94, 0, 0}))
 	roughly(t, "of a hand-over", f.load(coldWork).gone, 0.15*0.12)
@@ -82,8 +84,8 @@ func TestColdWork(t *testing.T) {
 	roughly(t, "of one that does much", f.load(hotWork).gone, 0.15*0.5)
 }
 
-// TestCollectedForChannels: what the collector does for what operations allocate is
-// the operations' cost.
+// TestCollectedForChannels: garbage collection for allocations of operations is
+// part of their cost.
 func TestCollectedForChannels(t *testing.T) {
 	f := factsOf(cpu(1, shares{profile.ChannelWork: 0.4, profile.Collecting: 0.2, profile.Allocating: 0.1, profile.UserCode: 0.3}, on{choose, 0.4, 0, 0}),
 		func(c *profile.Capture) { c.CPU.Sites[0].New = c.CPU.By[profile.Allocating] })
@@ -92,8 +94,8 @@ func TestCollectedForChannels(t *testing.T) {
 	roughly(t, "own work", l.own, 0.6-0.1)
 }
 
-// TestMutexGain: a mutex that guards most of the work is fought for, one that a single
-// goroutine takes is not.
+// TestMutexGain: a mutex that guards most of the work is contended, one with a
+// single user is not.
 func TestMutexGain(t *testing.T) {
 	f := factsOf(half)
 	gain := func(section float64, told bool, waiters int) Range {
@@ -101,16 +103,17 @@ func TestMutexGain(t *testing.T) {
 	}
 	small, large, lone, unknown := gain(0.01, true, 8), gain(0.4, true, 8), gain(0.4, true, 1), gain(0, false, 0)
 	if !(lone.Mid > unknown.Mid && small.Mid > unknown.Mid && unknown.Mid > large.Mid) {
-		t.Errorf("alone %s, a small part %s, not known %s, a large part %s", lone, small, unknown, large)
+		t.Errorf("alone %s, a small part %s, unknown %s, a large part %s", lone, small, unknown, large)
 	}
-	// By 0.24 of the work it is found locked half of the time, and one core is the limit.
+	// With 0.24 of the work it is contended half of the time, and one core is
+	// the limit.
 	if under, above := gain(0.124, true, 8), gain(0.126, true, 8); under.Mid < 1.1*above.Mid {
-		t.Errorf("free half of the time %s, locked %s", under, above)
+		t.Errorf("free half of the time %s, contended %s", under, above)
 	}
 }
 
-// TestStageGain: who limits the others is found by the core that it fills, and lifting
-// it is worth no more than the cores that idle.
+// TestStageGain: the limiting stage saturates its core, and removing the limit
+// gains no more than the idle cores.
 func TestStageGain(t *testing.T) {
 	busy := cpu(1.25, shares{profile.UserCode: 0.95, profile.ChannelWork: 0.05}, on{send, 0.03, 0, 0}, on{receive, 0.02, 0, 0})
 	d := diagnose(busy, goroutinesAt(in(send, 12, 0)), staged(stagePart{"(*Bus).Put", 12, 0.2, 0.03}, stagePart{"consume", 1, 0.75, 0.02}))
@@ -120,21 +123,21 @@ func TestStageGain(t *testing.T) {
 	}
 	roughly(t, "the upper end", found.Best().Gain.High, 2/1.25*1.2)
 	roughly(t, "the lower end", found.Best().Gain.Low, 2/1.25*1.2*stageLow)
-	// A stage of two goroutines on two cores has all there are.
+	// A stage of two goroutines on two cores has all cores.
 	busier := cpu(1.65, shares{profile.UserCode: 0.95, profile.ChannelWork: 0.05}, on{send, 0.03, 0, 0}, on{receive, 0.02, 0, 0})
 	d = diagnose(busier, goroutinesAt(in(send, 12, 0)), staged(stagePart{"(*Bus).Put", 12, 0.02, 0.03}, stagePart{"consume", 2, 0.93, 0.02}))
 	if d.found(SlowStage) != nil {
-		t.Error("a stage with a goroutine for each core is said to be slow")
+		t.Error("a stage with a goroutine per core was reported as slow")
 	}
-	// Nobody hands it anything: it only computes.
+	// No goroutine sends to it: it only computes.
 	d = diagnose(busy, goroutinesAt(), staged(stagePart{"consume", 1, 0.75, 0.02}))
 	if d.found(SlowStage) != nil {
-		t.Error("a goroutine that nobody sends to is said to be slow")
+		t.Error("a goroutine without senders was reported as slow")
 	}
 }
 
-// TestNeighbours share a repository, whoever hosts it.
-func TestNeighbours(t *testing.T) {
+// TestSameRepository covers different hosts.
+func TestSameRepository(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
 		want bool

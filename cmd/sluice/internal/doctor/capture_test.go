@@ -8,14 +8,14 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// Captures are built by hand, of ten seconds on two Ps of two cores, so that a
-// share of one core is a tenth as many CPU seconds.
+// Captures are built by hand: ten seconds on two Ps of two cores, so that CPU
+// seconds are ten times the cores in use.
 const watched = 10 * time.Second
 
-// A part fills in what one profile says.
+// A part fills in one profile.
 type part func(*profile.Capture)
 
-// service is a capture of these parts.
+// service returns a capture of these parts.
 func service(parts ...part) *profile.Capture {
 	c := &profile.Capture{Target: "localhost:6060", Window: watched, GoVersion: "go1.26.8", GOMAXPROCS: 2, CPUs: 2}
 	for _, fill := range parts {
@@ -24,7 +24,7 @@ func service(parts ...part) *profile.Capture {
 	return c
 }
 
-// at is an operation in a function of the example's package.
+// at returns an operation in a function of the example's package.
 func at(op profile.Op, function string) profile.Site {
 	return profile.Site{Op: op, At: profile.Frame{Function: "example.com/q." + function, File: "q.go", Line: len(function)}}
 }
@@ -32,13 +32,13 @@ func at(op profile.Op, function string) profile.Site {
 // shares of CPU time by category.
 type shares map[profile.Category]float64
 
-// on is CPU time at a site, as parts of all.
+// on is CPU time at a site, as parts of the total.
 type on struct {
 	profile.Site
 	time, lock, wake float64
 }
 
-// cpu is a CPU profile: so many cores, spent on that, at these sites.
+// cpu is a CPU profile with the given number of cores, shares and sites.
 func cpu(cores float64, spent shares, sites ...on) part {
 	return func(c *profile.Capture) {
 		total := cores * watched.Seconds()
@@ -57,8 +57,8 @@ func cpu(cores float64, spent shares, sites ...on) part {
 
 func secs(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// metrics are two readings: mutex wait in seconds each second, and wake-ups a
-// second, of which the runtime counts one in eight.
+// metrics are two readings of runtime/metrics. wait is in seconds per second,
+// and wakeups are per second, of which the runtime counts one in eight.
 func metrics(wait, wakeups float64) part {
 	return func(c *profile.Capture) {
 		start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -75,12 +75,12 @@ func metrics(wait, wakeups float64) part {
 	}
 }
 
-// mutex is a mutex profile: seconds waited at each site.
+// mutex is a mutex profile: seconds waited per site.
 func mutex(delays map[profile.Site]float64) part {
 	return func(c *profile.Capture) { c.Mutex = contentions(delays) }
 }
 
-// block is a block profile: seconds waited at each site, in a thousand waits.
+// block is a block profile: seconds waited per site, in a thousand waits.
 func block(delays map[profile.Site]float64) part {
 	return func(c *profile.Capture) { c.Block = contentions(delays) }
 }
@@ -93,8 +93,8 @@ func contentions(delays map[profile.Site]float64) *profile.Contentions {
 	return all
 }
 
-// staged are goroutines that began with functions: how many, and the parts of the CPU
-// time that they work and are in operations.
+// staged are stages: the number of goroutines with a start function, and their
+// parts of the CPU time in work and in operations.
 func staged(all ...stagePart) part {
 	return func(c *profile.Capture) {
 		if c.Goroutines == nil {
@@ -124,19 +124,19 @@ type stagePart struct {
 	work, channel float64
 }
 
-// goroutinesAt are two forms of one snapshot.
+// goroutinesAt is both forms of one snapshot.
 func goroutinesAt(sites ...profile.GoroutineSite) part {
 	return func(c *profile.Capture) {
 		c.Goroutines = &profile.Goroutines{StatesKnown: true, InKnown: true, States: map[string]int{}, Sites: sites}
 	}
 }
 
-// in is goroutines at a site, of which some wait and the others could run.
+// in is goroutines at a site, some waiting and the others runnable.
 func in(site profile.Site, all, waiting int) profile.GoroutineSite {
 	return profile.GoroutineSite{Site: site, In: all, Waiting: waiting, Runnable: all - waiting}
 }
 
-// woke is a trace with who woke whom, so often.
+// woke is a trace with these pairs of wake-ups.
 func woke(pairs ...profile.Pair) part {
 	return func(c *profile.Capture) {
 		c.Trace = &profile.Trace{Window: time.Second, Pairs: pairs}
@@ -148,7 +148,7 @@ func woke(pairs ...profile.Pair) part {
 
 func diagnose(parts ...part) *Diagnosis { return Diagnose(service(parts...), Reference()) }
 
-// found returns the finding of a kind, nil if there is none or a minor one.
+// found returns the major finding of a kind, or nil.
 func (d *Diagnosis) found(kind Kind) *Finding {
 	for i := range d.Findings {
 		if d.Findings[i].Kind == kind && !d.Findings[i].Minor {
@@ -174,7 +174,7 @@ var (
 	sink    = at(profile.IO, "(*store).write")
 )
 
-// Services of the examples, as the victims have them.
+// Services of the examples, modeled after the scenarios of doctorlab.
 var (
 	hotService = []part{
 		cpu(1.5, shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.7, profile.AfterPark: 0.04, profile.UserCode: 0.06},

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// TestEdgesOfLeaks: a fifth more goroutines than before, and a hundred that wait long, are
-// where chance ends.
+// TestEdgesOfLeaks: a fifth more goroutines than before, and a hundred long
+// waits, are the thresholds.
 func TestEdgesOfLeaks(t *testing.T) {
 	grown := func(from, to int) bool {
 		site := in(receive, to, to)
@@ -28,8 +28,8 @@ func TestEdgesOfLeaks(t *testing.T) {
 	}
 }
 
-// TestEdgesOfSelects: five cases are many, and a select is what channels cost from half of
-// that on.
+// TestEdgesOfSelects: five cases are many, and a select must be half of the
+// channels' cost.
 func TestEdgesOfSelects(t *testing.T) {
 	of := func(senders int, weight float64) bool {
 		return diagnose(cpu(1.3, shares{profile.ChannelWork: 0.9, profile.UserCode: 0.1}, on{choose, 0.9 * weight, 0, 0}, on{send, 0.9 * (1 - weight), 0, 0}),
@@ -40,13 +40,13 @@ func TestEdgesOfSelects(t *testing.T) {
 	}
 }
 
-// TestEdgeOfStages: one of four goroutines that wait outside may be elsewhere, one of
-// three is somebody who could receive.
+// TestEdgeOfStages: with four goroutines in I/O one may be elsewhere; with
+// three that one could be a receiver.
 func TestEdgeOfStages(t *testing.T) {
 	of := func(outside int) bool {
 		return diagnose(quiet, goroutinesAt(rooted(send, 1, 1, "seed"), rooted(sink, outside, outside, "fetch"), rooted(at(profile.Other, "fetch2"), 1, 1, "fetch")), before).found(Downstream) != nil
 	}
 	if of(3) || !of(4) {
-		t.Errorf("one beside 3 %v, beside 4 %v", of(3), of(4))
+		t.Errorf("one besides 3 %v, besides 4 %v", of(3), of(4))
 	}
 }

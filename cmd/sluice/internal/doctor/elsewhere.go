@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
@@ -172,10 +173,11 @@ func (f *facts) inSluice() float64 {
 		return 0
 	}
 	const module = "github.com/sluice-go/sluice"
+	library := []string{module, module + "/batch", module + "/bridge", module + "/fan", module + "/source", module + "/workers"}
 	spent := 0.0
 	for _, u := range f.capture.CPU.Users {
 		pkg := profile.Frame{Function: u.Function}.Package()
-		if pkg == module || strings.HasPrefix(pkg, module+"/internal/") {
+		if slices.Contains(library, pkg) || strings.HasPrefix(pkg, module+"/internal/") {
 			spent += u.Self.Seconds()
 		}
 	}

@@ -44,7 +44,7 @@ const (
 )
 
 // facts is a capture in the units of the rules: shares and means. A nil pointer
-// is an unknown value, as is 0 where a field says so.
+// is an unknown value, and so is a 0 in the fields that are marked.
 type facts struct {
 	capture *profile.Capture
 	prices  Prices
@@ -54,7 +54,7 @@ type facts struct {
 	avail       float64 // cores that Ps can use at once, 0 if unknown
 
 	cores   float64 // mean cores in use, 0 if unknown
-	cpu     float64 // CPU seconds, without those of profiling
+	cpu     float64 // CPU seconds, without profiling
 	busy    bool    // above the minimum: shares are meaningful
 	sparse  string  // why not busy
 	loaded  bool    // enough cores are in use for CPU costs to limit the service

@@ -7,22 +7,22 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// TestMutexWaitAboveGOMAXPROCS: 25 to 29 s/s on two Ps cannot be channels, whatever
-// the CPU profile has of their locks, and no mutex profile is needed to know.
+// TestMutexWaitAboveGOMAXPROCS: 25 to 29 s/s on two Ps cannot be channels,
+// whatever the CPU profile has in their locks, even without a mutex profile.
 func TestMutexWaitAboveGOMAXPROCS(t *testing.T) {
 	d := diagnose(metrics(27, 1000), cpu(1.8, shares{profile.UserCode: 0.6, profile.Locking: 0.2, profile.ChannelLock: 0.1, profile.ChannelWork: 0.1},
 		on{send, 0.2, 0.1, 0}))
 	if d.Verdict != No || d.Findings[0].Kind != SyncMutex {
-		t.Errorf("said %s: %s", d.Verdict, d.Answer)
+		t.Errorf("verdict %s: %s", d.Verdict, d.Answer)
 	}
 	if d.Shares.Asleep != nil {
-		t.Errorf("%v Ps are said to sleep in channel locks", *d.Shares.Asleep)
+		t.Errorf("%v Ps asleep in channel locks", *d.Shares.Asleep)
 	}
 	near(t, "waiting on sync", d.Shares.SyncWait, 27)
 }
 
-// TestLockTimeIsSplit: how much from the metric, where from the mutex profile, which
-// sees all of package sync and little of the runtime.
+// TestLockTimeIsSplit: the metric has the amount, and the mutex profile the
+// sites, with all of package sync and little of the runtime.
 func TestLockTimeIsSplit(t *testing.T) {
 	other := at(profile.Receive, "other")
 	for _, test := range []struct {
@@ -45,17 +45,17 @@ func TestLockTimeIsSplit(t *testing.T) {
 	}
 }
 
-// TestRuntimeLocksOfNobody: a lock of the runtime that is no channel's gets its part.
-func TestRuntimeLocksOfNobody(t *testing.T) {
+// TestOtherRuntimeLocks: runtime locks other than channels get their part.
+func TestOtherRuntimeLocks(t *testing.T) {
 	d := diagnose(metrics(0.8, 0), mutex(map[profile.Site]float64{send: 1}), func(c *profile.Capture) {
 		c.Mutex.Runtime.Delay = secs(3)
 	})
 	near(t, "asleep", d.Shares.Asleep, 0.2)
 }
 
-// TestSleepIsWhereTheMutexProfileSays: the P-seconds are the metric's, the place is
-// the mutex profile's, and not that of the CPU time.
-func TestSleepIsWhereTheMutexProfileSays(t *testing.T) {
+// TestSleepIsPlacedByMutexProfile: the P-seconds come from the metric, the
+// sites from the mutex profile rather than the CPU profile.
+func TestSleepIsPlacedByMutexProfile(t *testing.T) {
 	d := diagnose(hotService...)
 	asleep := make(map[profile.Op]float64)
 	for _, o := range d.Operations {
@@ -69,8 +69,9 @@ func TestSleepIsWhereTheMutexProfileSays(t *testing.T) {
 	near(t, "asleep at the range", &received, 0.4*10/6)
 }
 
-// TestInflatedSleep: with more Ps than cores, or neighbours on the cores, threads wait
-// longer than the lock makes them; that is said, and is not counted twice.
+// TestInflatedSleep: with more Ps than cores, or other processes on the cores,
+// threads wait longer than for the lock. That is reported, and not counted
+// twice.
 func TestInflatedSleep(t *testing.T) {
 	many := func(c *profile.Capture) { c.GOMAXPROCS = 8 }
 	d := diagnose(append([]part{many}, hotService...)...)
@@ -83,10 +84,10 @@ func TestInflatedSleep(t *testing.T) {
 	}
 	near(t, "asleep, of the P that is not at work", d.Shares.Asleep, 0.5)
 	if d.found(LockContention).Confidence != Medium {
-		t.Errorf("confidence %s in doubtful time", d.found(LockContention).Confidence)
+		t.Errorf("confidence %s with inflated times", d.found(LockContention).Confidence)
 	}
 	if d = diagnose(hotService...); strings.Contains(evidence(d.found(LockContention)), "probably fewer") {
-		t.Error("sound time is doubted")
+		t.Error("reliable times were doubted")
 	}
 }
 
@@ -98,8 +99,9 @@ func evidence(f *Finding) string {
 	return strings.Join(all, "\n")
 }
 
-// TestAfterParkIsSharedByParks: the scheduler's time has no frame of the program, and
-// goes to operations by their parks; those on other things get theirs.
+// TestAfterParkIsSharedByParks: the scheduler's time has no frame of the
+// program, and is attributed to operations by their parks, including other
+// operations.
 func TestAfterParkIsSharedByParks(t *testing.T) {
 	spent := cpu(1, shares{profile.ChannelWork: 0.4, profile.AfterPark: 0.2, profile.UserCode: 0.4},
 		on{send, 0.3, 0, 0.05}, on{receive, 0.1, 0, 0.1})
@@ -129,74 +131,73 @@ func TestAfterParkIsSharedByParks(t *testing.T) {
 	}
 }
 
-// TestAfterParkOfOthers: a server parks on its connections; a little channel work
-// beside does not make all of that the channel's.
+// TestAfterParkOfOthers: a server parks on its connections, and a little
+// channel work does not attribute all of that to channels.
 func TestAfterParkOfOthers(t *testing.T) {
 	d := diagnose(cpu(1.5, shares{profile.ChannelWork: 0.01, profile.AfterPark: 0.3, profile.SystemCalls: 0.3, profile.UserCode: 0.39},
 		on{send, 0.01, 0, 0.005}))
 	if got := *d.Shares.ChannelCPU; got > 0.025+1e-9 {
-		t.Errorf("channels are said to take %.3f of CPU time", got)
+		t.Errorf("channels take %.3f of CPU time", got)
 	}
 	if d.Verdict != No {
-		t.Errorf("said %s: %s", d.Verdict, d.Answer)
+		t.Errorf("verdict %s: %s", d.Verdict, d.Answer)
 	}
 }
 
-// TestWakeups: one of eight is counted, and their price predicts the cores that
-// channels take.
+// TestWakeups: one in eight is counted, and their price predicts the cores that
+// channels use.
 func TestWakeups(t *testing.T) {
 	d := diagnose(metrics(0, 4_000_000))
 	near(t, "wake-ups a second", d.Shares.Wakeups, 4_000_000)
 	near(t, "their cores", d.Shares.WakeupCores, 4e6*152e-9)
 }
 
-// TestCumulativeMetrics: what a process did since it began says nothing of now.
+// TestCumulativeMetrics: totals since the process started are not about now.
 func TestCumulativeMetrics(t *testing.T) {
 	d := diagnose(metrics(20, 1000), func(c *profile.Capture) { c.Metrics.Before = nil })
 	if d.Shares.SyncWait != nil || d.Shares.Wakeups != nil || len(d.Findings) > 0 {
-		t.Errorf("shares %+v, findings %v of one reading", d.Shares, d.Findings)
+		t.Errorf("shares %+v, findings %v from one reading", d.Shares, d.Findings)
 	}
 }
 
-// TestWhatProfilesCost is no work of the service.
-func TestWhatProfilesCost(t *testing.T) {
+// TestProfilingCost is not part of the service's work.
+func TestProfilingCost(t *testing.T) {
 	d := diagnose(cpu(2, shares{profile.Profiling: 0.5, profile.ChannelWork: 0.25, profile.UserCode: 0.25}, on{send, 0.25, 0, 0}))
 	near(t, "channels of the rest", d.Shares.ChannelCPU, 0.5)
 	near(t, "user code of the rest", d.Shares.User, 0.5)
 }
 
-// TestFloor: who hardly uses CPU gets no verdict by shares, and neither does a profile
-// of few samples.
+// TestFloor: with little CPU use, or few samples, shares decide nothing.
 func TestFloor(t *testing.T) {
 	hot := shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}
 	if d := diagnose(cpu(0.09, hot, on{send, 1, 0.8, 0})); d.Verdict != Idle || len(d.Findings) > 0 || d.Shares.ChannelCPU != nil {
-		t.Errorf("with 0.09 cores it is %s: %s", d.Verdict, d.Answer)
+		t.Errorf("0.09 cores: %s: %s", d.Verdict, d.Answer)
 	}
-	// Above it shares are told; what they are spent on matters from half a core on.
+	// Above it there are shares; they matter from half a core.
 	if d := diagnose(cpu(0.45, hot, on{send, 1, 0.8, 0})); d.Verdict != Idle || d.Shares.ChannelCPU == nil || !strings.Contains(d.Answer, "0.45 cores are in use") {
-		t.Errorf("with 0.45 cores it is %s: %s", d.Verdict, d.Answer)
+		t.Errorf("0.45 cores: %s: %s", d.Verdict, d.Answer)
 	}
 	if d := diagnose(cpu(0.55, hot, on{send, 1, 0.8, 0})); d.Verdict != Yes {
-		t.Errorf("with 0.55 cores it is %s: %s", d.Verdict, d.Answer)
+		t.Errorf("0.55 cores: %s: %s", d.Verdict, d.Answer)
 	}
 	short := func(c *profile.Capture) { c.CPU.Window /= 100; c.CPU.Total /= 100; c.Window /= 100 }
 	if d := diagnose(cpu(2, hot, on{send, 1, 0.8, 0}), short); d.Verdict != Idle || !strings.Contains(d.Answer, "20 samples") {
-		t.Errorf("of 20 samples it is %s: %s", d.Verdict, d.Answer)
+		t.Errorf("20 samples: %s: %s", d.Verdict, d.Answer)
 	}
 }
 
-// TestIdlePool: 61 s/s of waiting in the block profile, and nothing is wrong.
+// TestIdlePool: 61 s/s of waits in the block profile are not a problem.
 func TestIdlePool(t *testing.T) {
 	d := diagnose(idlePool...)
 	if d.Verdict != Idle || len(d.Findings) > 0 {
-		t.Errorf("said %s with %d findings: %s", d.Verdict, len(d.Findings), d.Answer)
+		t.Errorf("verdict %s with %d findings: %s", d.Verdict, len(d.Findings), d.Answer)
 	}
 	if o := d.Operations[0]; value(o.Waited) != 610 || deref(o.Waiting) != 64 {
-		t.Errorf("the operation has %v", o.figures(false))
+		t.Errorf("figures %v", o.figures(false))
 	}
 }
 
-// TestOwnHandlers: the selects of pprof's own handlers are in no figure.
+// TestOwnHandlers: selects of pprof's own handlers do not count.
 func TestOwnHandlers(t *testing.T) {
 	d := diagnose(append(idlePool, func(c *profile.Capture) {
 		c.Block.Own = profile.Contention{Count: 1, Delay: watched}
@@ -208,19 +209,20 @@ func TestOwnHandlers(t *testing.T) {
 	}
 }
 
-// TestInIsNotWaiting: 65 in chansend may all be runnable: no backlog in front of
-// something outside.
+// TestInIsNotWaiting: 65 goroutines in chansend may all be runnable, which is
+// no backlog in front of I/O.
 func TestInIsNotWaiting(t *testing.T) {
 	quiet := cpu(0.03, shares{profile.UserCode: 1})
 	if d := diagnose(quiet, goroutinesAt(in(send, 65, 0), in(sink, 1, 1))); d.found(Downstream) != nil {
-		t.Error("goroutines that could run are taken for a backlog")
+		t.Error("runnable goroutines were taken for a backlog")
 	}
 	if d := diagnose(quiet, goroutinesAt(in(send, 65, 64), in(sink, 1, 1))); d.found(Downstream) == nil {
-		t.Error("goroutines that wait are not taken for a backlog")
+		t.Error("waiting goroutines were not taken for a backlog")
 	}
 }
 
-// TestRangeIsReceive: states call a loop over a channel a receive; it is one place.
+// TestRangeIsReceive: the state of a range loop is a receive, but it is one
+// place.
 func TestRangeIsReceive(t *testing.T) {
 	same := receive
 	same.Op = profile.Receive

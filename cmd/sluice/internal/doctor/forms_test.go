@@ -11,41 +11,41 @@ import (
 	"testing"
 )
 
-// forms are those in which a diagnosis is written.
+// forms are the output formats of a diagnosis.
 var forms = map[string]func(*Diagnosis, io.Writer) error{
 	"text": (*Diagnosis).WriteText, "page": (*Diagnosis).WritePage, "json": (*Diagnosis).WriteJSON,
 }
 
-// notSaid is what not every form says, why, and which forms do. All else is in all of
-// them: who adds to a diagnosis adds to each form, or to this list.
-var notSaid = map[string]struct{ forms, why string }{
-	"Schema":  {"json", "it is of that form"},
-	"Verdict": {"json", "the answer begins with it, in words"},
+// omitted lists parts that only some forms have, and why. All forms have all
+// other parts: a new part must be added to every form, or to this list.
+var omitted = map[string]struct{ forms, why string }{
+	"Schema":  {"json", "the version of the JSON"},
+	"Verdict": {"json", "the answer states it"},
 
-	"Shares.Asleep":            {"json", "evidence says it where a finding is from it"},
+	"Shares.Asleep":            {"json", "the evidence of a finding has it"},
 	"Shares.SyncWait":          {"json", "likewise"},
 	"Shares.GarbageCollection": {"json", "likewise"},
 	"Shares.User":              {"json", "likewise"},
 	"Shares.Wakeups":           {"json", "likewise"},
 	"Shares.WakeupCores":       {"json", "likewise"},
-	"Shares.Starved":           {"json", "what is not known says it in words"},
+	"Shares.Starved":           {"json", "the unknowns mention it"},
 
-	"Findings.Kind":           {"json page", "the sentence below a heading on the page is the heading of the text"},
-	"Findings.Channels":       {"json", "the answer says it"},
+	"Findings.Kind":           {"json page", "the text has the sentence as a heading"},
+	"Findings.Channels":       {"json", "the answer states it"},
 	"Findings.At":             {"json", "the sentence names it"},
-	"Findings.Share":          {"json", "findings stand in the order of it"},
-	"Findings.Minor":          {"json", "it has no remedy, and stands last"},
-	"Findings.Needs":          {"json", "what is not known has it"},
-	"Findings.Remedies.Basis": {"json page", "a terminal has no room for it"},
+	"Findings.Share":          {"json", "findings are sorted by it"},
+	"Findings.Minor":          {"json", "it has no remedy, and comes last"},
+	"Findings.Needs":          {"json", "the unknowns have it"},
+	"Findings.Remedies.Basis": {"json page", "too long for a terminal"},
 
-	"Operations.Parks":      {"json", "the time waited says more"},
-	"Operations.ParksFrom":  {"json", "findings name it where one hangs on it"},
+	"Operations.Parks":      {"json", "the time waited is more useful"},
+	"Operations.ParksFrom":  {"json", "the evidence of a finding has it"},
 	"Operations.AsleepFrom": {"json", "likewise"},
 
-	"Partners.Sender.Caller":   {"json", "operations say on whose behalf they are"},
+	"Partners.Sender.Caller":   {"json", "the operation has it"},
 	"Partners.Receiver.Caller": {"json", "likewise"},
 
-	"Prices.Unbuffered":     {"json", "where prices are from is enough for people"},
+	"Prices.Unbuffered":     {"json", "the source is enough for people"},
 	"Prices.Buffered":       {"json", "likewise"},
 	"Prices.Contended":      {"json", "likewise"},
 	"Prices.Batched":        {"json", "likewise"},
@@ -58,41 +58,41 @@ var notSaid = map[string]struct{ forms, why string }{
 	"Prices.ContendedMutex": {"json", "likewise"},
 }
 
-// TestFormsSayTheSame changes each part of a diagnosis that has everything, one by one,
-// and looks at which forms change.
-func TestFormsSayTheSame(t *testing.T) {
+// TestFormsAgree changes each part of a full diagnosis, and checks which forms
+// change.
+func TestFormsAgree(t *testing.T) {
 	full := reflect.New(reflect.TypeFor[Diagnosis]()).Elem()
 	filled := 0
 	fill(full, &filled)
 	d := full.Addr().Interface().(*Diagnosis)
 	d.Partners[0].Sure = Seen
-	asItIs := written(t, d)
-	unused := maps.Clone(notSaid)
+	unchanged := written(t, d)
+	unused := maps.Clone(omitted)
 	eachPart(full, "", func(part string, v reflect.Value) {
 		before := reflect.ValueOf(v.Interface())
 		change(v)
 		changed := written(t, d)
 		v.Set(before)
-		var saying []string
+		var having []string
 		for form := range forms {
-			if changed[form] != asItIs[form] {
-				saying = append(saying, form)
+			if changed[form] != unchanged[form] {
+				having = append(having, form)
 			}
 		}
-		slices.Sort(saying)
+		slices.Sort(having)
 		want := "json page text"
-		for name, only := range notSaid {
+		for name, only := range omitted {
 			if part == name || strings.HasPrefix(part, name+".") {
 				want = only.forms
 				delete(unused, name)
 			}
 		}
-		if got := strings.Join(saying, " "); got != want {
-			t.Errorf("%s is said by %q, and should be by %q", part, got, want)
+		if got := strings.Join(having, " "); got != want {
+			t.Errorf("%s is in %q, want %q", part, got, want)
 		}
 	})
 	if len(unused) > 0 {
-		t.Errorf("of what there is not: %v", slices.Collect(maps.Keys(unused)))
+		t.Errorf("unknown parts: %v", slices.Collect(maps.Keys(unused)))
 	}
 }
 
@@ -109,7 +109,8 @@ func written(t *testing.T, d *Diagnosis) map[string]string {
 	return texts
 }
 
-// fill gives every exported field a value, each another one, and lists one element.
+// fill sets every exported field to a different value, and slices to one
+// element.
 func fill(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
@@ -130,7 +131,7 @@ func fill(v reflect.Value, n *int) {
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
-		v.SetInt(int64(1000 - *n)) // more in an operation than wait in it
+		v.SetInt(int64(1000 - *n)) // more goroutines in an operation than waiting
 	case reflect.Float64:
 		v.SetFloat(1 + float64(*n)/1000)
 	default:
@@ -138,7 +139,7 @@ func fill(v reflect.Value, n *int) {
 	}
 }
 
-// eachPart calls f with all that fill has given a value.
+// eachPart calls f with every part that fill has set.
 func eachPart(v reflect.Value, path string, f func(part string, v reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -161,7 +162,7 @@ func eachPart(v reflect.Value, path string, f func(part string, v reflect.Value)
 	}
 }
 
-// change makes another value of a part.
+// change sets a part to another value.
 func change(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:

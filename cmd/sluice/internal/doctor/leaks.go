@@ -17,9 +17,9 @@ const (
 	// of the earlier number.
 	growthCount = 10
 	growthPart  = 0.2
-	// longWait and longCount suggest a leak: so many goroutines have waited so
-	// long at one place. An idle pool looks the same, so this is the weakest
-	// evidence.
+	// longWait and longCount suggest a leak: at least longCount goroutines have
+	// waited at one place, one of them for longWait. An idle pool looks the
+	// same, so this is the weakest evidence.
 	longWait  = 5 * time.Minute
 	longCount = 100
 )

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// TestLimits holds each threshold from both sides: a service a tenth below it and one a
-// tenth above differ in this one figure, and in what is found. The figures stand here
-// once more because they are decisions: who moves one moves it here too.
+// TestLimits tests each threshold from both sides, with a service 10% below and
+// one 10% above that differ in this value only. The values are repeated here
+// because they are decisions: whoever changes one changes it here too.
 func TestLimits(t *testing.T) {
 	poll := at(profile.PollReceive, "poll")
 	other := at(profile.Close, "end")
@@ -20,8 +20,8 @@ func TestLimits(t *testing.T) {
 	user := func(cores, share float64, rest profile.Category) part {
 		return cpu(cores, shares{profile.UserCode: share, rest: 1 - share})
 	}
-	// contended is a channel that takes this share of two cores, and of that its
-	// lock such a part.
+	// contended is a channel that takes this share of two cores, with this part
+	// of it in its lock.
 	contended := func(share, locked float64) []part {
 		return []part{cpu(2, shares{profile.ChannelLock: share * locked, profile.ChannelWork: share * (1 - locked), profile.UserCode: 1 - share},
 			on{send, share, share * locked, 0})}
@@ -39,8 +39,8 @@ func TestLimits(t *testing.T) {
 			on{choose, share * (1 - 2*ends), 0, 0}, on{send, share * ends, 0, 0}, on{receive, share * ends, 0, 0}),
 			goroutinesAt(in(choose, goroutines, 1))}
 	}
-	// backlog has one goroutine at the other end, which uses so much of a core, and of
-	// that such a part for its work.
+	// backlog has one goroutine at the other end, which uses part of a core,
+	// and part of that for its work.
 	backlog := func(slow, work float64, n int) []part {
 		return []part{cpu(1, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{other, 0.001, 0, 0}), goroutinesAt(in(send, n, 0)),
 			staged(stagePart{"(*Bus).Put", n, 0, 0.01}, stagePart{"consume", 1, slow * work, slow * (1 - work)})}
@@ -78,30 +78,30 @@ func TestLimits(t *testing.T) {
 				c.CPU.By[profile.UserCode], c.CPU.Window = c.CPU.Total, c.CPU.Total/2
 			}}
 		}},
-		{"a hot channel, of the cores", LockContention, 0.20, false, func(v float64) []part { return contended(v, 0.9) }},
+		{"a contended channel, share of the cores", LockContention, 0.20, false, func(v float64) []part { return contended(v, 0.9) }},
 		{"its lock, of its cost", LockContention, 0.30, false, func(v float64) []part { return contended(0.9, v) }},
 		{"a channel's lock, where parking counts", TransferCost, 0.30, true, func(v float64) []part { return contended(0.9, v) }},
-		{"hand-over, of CPU time", TransferCost, 0.15, false, func(v float64) []part { return contended(v, 0) }},
+		{"transfer cost, share of CPU time", TransferCost, 0.15, false, func(v float64) []part { return contended(v, 0) }},
 		{"both sides of a lock, of the channels' cost", UsedAsLock, 0.80, false, func(v float64) []part {
 			return []part{cpu(2, shares{profile.ChannelWork: 1}, on{acquire, v / 2, 0, 0}, on{release, v / 2, 0, 0},
 				on{choose, 1 - v, 0, 0}), goroutinesAt(in(acquire, 15, 14), in(choose, 3, 0))}
 		}},
 		{"cores in use of 1.7, by a twentieth", Lockstep, 1, true, func(v float64) []part { return turns(1.7+(v-1)/2, 0.1, 60_000) }},
-		{"channels of those that take turns", Lockstep, 0.03, false, func(v float64) []part { return turns(1.2, v, 60_000) }},
-		{"wake-ups a second on two cores", Lockstep, 4000, false, func(v float64) []part { return turns(1.2, 0.1, v) }},
+		{"channels of stages in lockstep", Lockstep, 0.03, false, func(v float64) []part { return turns(1.2, v, 60_000) }},
+		{"wake-ups per second on two cores", Lockstep, 4000, false, func(v float64) []part { return turns(1.2, 0.1, v) }},
 		{"a pool, of CPU time", TinyJobs, 0.15, false, func(v float64) []part { return pool(v, 8) }},
 		{"goroutines of a pool", TinyJobs, 2.5, false, func(v float64) []part { return pool(0.5, many(v)) }},
 		{"a select, of CPU time", Pump, 0.25, false, func(v float64) []part { return selects(v/0.8, 1, 0.1) }},
 		{"either end of a pump", Pump, 0.03, false, func(v float64) []part { return selects(0.7, 1, v) }},
 		{"goroutines of a pump", Pump, 2.5, true, func(v float64) []part { return selects(0.7, many(v), 0.1) }},
-		{"tries, of CPU time", Polling, 0.15, false, func(v float64) []part {
+		{"polls, share of CPU time", Polling, 0.15, false, func(v float64) []part {
 			return []part{cpu(1.9, shares{profile.ChannelWork: v, profile.UserCode: 1 - v}, on{poll, v, 0, 0})}
 		}},
 		{"goroutines in a queue", SlowStage, 1.5, false, func(v float64) []part { return backlog(1, 1, many(v)) }},
 		{"a core that a slow stage uses", SlowStage, 0.75, false, func(v float64) []part { return backlog(v, 1, 8) }},
 		{"work of a slow stage", SlowStage, 0.70, false, func(v float64) []part { return backlog(1, v, 8) }},
-		{"cores, waiting for others", Downstream, 0.5, true, func(v float64) []part { return outside(v, 8) }},
-		{"goroutines in a queue for others", Downstream, 1.5, false, func(v float64) []part { return outside(0.03, many(v)) }},
+		{"cores, waiting for I/O", Downstream, 0.5, true, func(v float64) []part { return outside(v, 8) }},
+		{"goroutines in a queue for I/O", Downstream, 1.5, false, func(v float64) []part { return outside(0.03, many(v)) }},
 		{"more goroutines", Leak, 10, false, func(v float64) []part { return leaking(20+many(v), 20, 0) }},
 		{"more goroutines, of many", Leak, 1200, false, func(v float64) []part { return leaking(many(v), 1000, 0) }},
 		{"goroutines that wait long", Leak, 100, false, func(v float64) []part { return leaking(many(v), 0, time.Hour) }},
@@ -117,14 +117,14 @@ func TestLimits(t *testing.T) {
 					parts = append(parts, user(0.2, 0.3, profile.OtherRuntime))
 				}
 				if d := diagnose(parts...); (d.found(test.kind) != nil) != side.want {
-					t.Errorf("at %v it is found: %v; %s", side.v, !side.want, d.Answer)
+					t.Errorf("at %v found: %v; %s", side.v, !side.want, d.Answer)
 				}
 			}
 		})
 	}
 }
 
-// TestGainLimits: no prediction is above or below these.
+// TestGainLimits: predictions stay within these limits.
 func TestGainLimits(t *testing.T) {
 	if r := between(0, 1000, 1000); r != (Range{0.9, 60, 60}) {
 		t.Errorf("the widest range is %+v", r)
@@ -134,7 +134,7 @@ func TestGainLimits(t *testing.T) {
 	}
 }
 
-// TestQuietLocks: waits of 0.02 Ps are no evidence, and are not said to be any.
+// TestQuietLocks: waits of 0.02 Ps are not evidence.
 func TestQuietLocks(t *testing.T) {
 	for _, test := range []struct {
 		wait float64
@@ -151,24 +151,24 @@ func TestQuietLocks(t *testing.T) {
 	}
 }
 
-// TestParksBound: of the time after parks channels get one and a half of their own at
-// most.
+// TestParksBound: channels get at most one and a half times their own time of
+// the time after parks.
 func TestParksBound(t *testing.T) {
 	d := diagnose(cpu(1, shares{profile.ChannelWork: 0.1, profile.AfterPark: 0.5, profile.UserCode: 0.4}, on{send, 0.1, 0, 0.05}))
 	near(t, "channels of CPU time", d.Shares.ChannelCPU, 0.25)
 }
 
-// TestCrowd: one goroutine fights with nobody.
+// TestCrowd: a single goroutine has no contention.
 func TestCrowd(t *testing.T) {
 	for n, want := range map[int]Kind{1: TransferCost, 2: LockContention} {
 		d := diagnose(append(slices.Clone(hotService), goroutinesAt(in(send, n, 0), in(receive, 1, 0)))...)
 		if d.found(want) == nil {
-			t.Errorf("with %d goroutines it is %s", n, d.Answer)
+			t.Errorf("%d goroutines: %s", n, d.Answer)
 		}
 	}
-	// Those that compute at the moment are of the crowd too.
+	// Goroutines that compute at the moment count too.
 	d := diagnose(append(slices.Clone(hotService), goroutinesAt(in(send, 1, 0), in(receive, 1, 0)), staged(stagePart{"(*Bus).Put", 64, 0.1, 0.5}))...)
 	if d.found(LockContention) == nil {
-		t.Errorf("with 63 elsewhere it is %s", d.Answer)
+		t.Errorf("63 elsewhere: %s", d.Answer)
 	}
 }

@@ -101,8 +101,8 @@ func (f *facts) crowded() bool {
 	return !known
 }
 
-// crowd returns the number of goroutines that use an operation, including those
-// of the same stage that are elsewhere at the moment; 0 if unknown.
+// crowd returns the number of goroutines that use an operation, including
+// goroutines of the same stage that are elsewhere at the moment; 0 if unknown.
 func (f *facts) crowd(o *Operation) int {
 	n, _ := o.count()
 	for _, s := range f.stages {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// TestElsewhereToo: locks that are waited for outside of selects say something from a
-// tenth of the channels' cost on.
+// TestElsewhereToo: contention outside selects counts from a tenth of the
+// channels' cost.
 func TestElsewhereToo(t *testing.T) {
 	offer := at(profile.Select, "offer")
 	for _, test := range []struct {
@@ -23,8 +23,8 @@ func TestElsewhereToo(t *testing.T) {
 	}
 }
 
-// TestTheSendIsNamed: there are many senders, and they are what is to be changed, also
-// where the receive costs more.
+// TestTheSendIsNamed: the finding names the send, even if the receive costs
+// more, because a remedy changes the many senders.
 func TestTheSendIsNamed(t *testing.T) {
 	for cost, want := range map[float64]profile.Op{0.40: profile.Send, 0.04: profile.Send} {
 		d := diagnose(cpu(1.8, shares{profile.ChannelWork: 0.3, profile.ChannelLock: 0.7}, on{receive, 1 - cost, 0.7, 0}, on{send, cost, 0, 0}),
@@ -35,19 +35,19 @@ func TestTheSendIsNamed(t *testing.T) {
 	}
 }
 
-// TestOwnDoneRange: own done channels take away less of the waiting where their other
-// ends are busy, and who wakes them is not known.
-func TestOwnDoneRange(t *testing.T) {
+// TestSeparateDoneRange: separate done channels save less waiting if their
+// other ends are busy, which is unknown.
+func TestSeparateDoneRange(t *testing.T) {
 	offer := at(profile.Select, "offer")
 	parts := []part{cpu(1.8, shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.7, profile.UserCode: 0.1}, on{offer, 0.9, 0.7, 0}), goroutinesAt(in(offer, 48, 2))}
 	gain := diagnose(parts...).found(SharedDone).Best().Gain
 	if gain.High/gain.Low < 2 {
-		t.Errorf("the range of own done channels is %s", gain)
+		t.Errorf("range %s", gain)
 	}
 }
 
-// TestLoneSelect: a select locks all of its cases, and where nobody is known to run it
-// beside another and nothing waits, it waits for none.
+// TestLoneSelect: a select locks all its cases; without other goroutines or
+// waits there is no contention.
 func TestLoneSelect(t *testing.T) {
 	alone := cpu(1.8, shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.7, profile.UserCode: 0.1}, on{choose, 0.9, 0.7, 0})
 	for wait, want := range map[float64]bool{0.01: false, 0.05: true} {
@@ -57,19 +57,20 @@ func TestLoneSelect(t *testing.T) {
 	}
 }
 
-// TestBothSidesWait: at the other side of a lock nobody waits but by chance, one in ten.
+// TestBothSidesWait: the release of a lock waits only by chance, in one of ten
+// samples.
 func TestBothSidesWait(t *testing.T) {
 	acquire, release := at(profile.Send, "book"), at(profile.Receive, "book")
 	spent := cpu(2, shares{profile.ChannelWork: 1}, on{acquire, 0.5, 0, 0}, on{release, 0.5, 0, 0})
 	for giving, want := range map[int]bool{4: true, 5: false} {
 		if d := diagnose(spent, goroutinesAt(in(acquire, 40, 40), in(release, giving, giving))); (d.found(UsedAsLock) != nil) != want {
-			t.Errorf("%d wait to give it back: %s", giving, d.Answer)
+			t.Errorf("%d wait to release it: %s", giving, d.Answer)
 		}
 	}
 }
 
-// TestMissedChannel: a mutex profile without any channel covers too little of runtime
-// locks to acquit them; one that has other runtime locks does.
+// TestMissedChannel: a mutex profile without channels covers too few runtime
+// locks to rule them out; one with other runtime locks rules them out.
 func TestMissedChannel(t *testing.T) {
 	spent := cpu(1.5, shares{profile.ChannelLock: 0.6, profile.UserCode: 0.4}, on{send, 0.6, 0.6, 0})
 	d := diagnose(spent, metrics(0.5, 0), mutex(map[profile.Site]float64{unlock: 2}))
@@ -78,15 +79,15 @@ func TestMissedChannel(t *testing.T) {
 	near(t, "asleep, where other locks were seen", d.Shares.Asleep, 0)
 }
 
-// TestParksOnTheNetwork: the poller wakes on nobody's stack, so that system calls stand
-// for half of what woke others.
+// TestParksOnTheNetwork: the poller has no stack, so system calls count as half
+// of the wake-ups.
 func TestParksOnTheNetwork(t *testing.T) {
 	d := diagnose(cpu(1, shares{profile.ChannelWork: 0.4, profile.AfterPark: 0.2, profile.SystemCalls: 0.2, profile.UserCode: 0.2}, on{send, 0.4, 0, 0.1}))
 	near(t, "channels, of CPU time", d.Shares.ChannelCPU, 0.5)
 }
 
-// TestMoved: of goroutines that move between two places no more are a leak than there
-// are more in all.
+// TestMoved: goroutines that move between two places are a leak only as far as
+// the total grows.
 func TestMoved(t *testing.T) {
 	moved, grown := at(profile.Receive, "moved"), at(profile.Select, "grown")
 	parts := []part{cpu(0.2, shares{profile.UserCode: 1}), func(c *profile.Capture) {
@@ -95,9 +96,9 @@ func TestMoved(t *testing.T) {
 	}}
 	f := diagnose(parts...).found(Leak)
 	if f == nil || f.At.Function != grown.At.Function {
-		t.Errorf("the leak is %+v", f)
+		t.Errorf("leak %+v", f)
 	}
 	if slices.ContainsFunc(f.Remedies, func(r Remedy) bool { return r.Name == Buffer }) {
-		t.Errorf("slots for who receives: %+v", f.Remedies)
+		t.Errorf("a buffer for receivers: %+v", f.Remedies)
 	}
 }

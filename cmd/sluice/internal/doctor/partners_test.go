@@ -7,7 +7,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// TestPartners: seen in the trace, likely if there is one candidate, else a guess.
+// TestPartners: seen in the trace, likely with one candidate, otherwise a
+// guess.
 func TestPartners(t *testing.T) {
 	other := at(profile.Send, "other")
 	elsewhere := profile.Site{Op: profile.Range, At: profile.Frame{Function: "example.com/r.drain", File: "r.go", Line: 3}}
@@ -46,14 +47,14 @@ func TestPartners(t *testing.T) {
 					t.Errorf("got %+v, want %+v", p, want)
 				}
 				if (p.PerSec == nil) != (want.PerSec == nil) || value(p.PerSec) != value(want.PerSec) {
-					t.Errorf("%v times a second, want %v", value(p.PerSec), value(want.PerSec))
+					t.Errorf("%v per second, want %v", value(p.PerSec), value(want.PerSec))
 				}
 			}
 		})
 	}
 }
 
-// TestItems: those at which somebody was woken are the least there were.
+// TestItems: wake-ups are a lower bound of values.
 func TestItems(t *testing.T) {
 	d := diagnose(woke(profile.Pair{Waker: send, Sleeper: receive, Count: 700}, profile.Pair{Waker: unlock, Sleeper: send, Count: 50}))
 	if len(d.Operations) != 2 {
@@ -64,12 +65,12 @@ func TestItems(t *testing.T) {
 	}
 	for _, o := range diagnose(hotService...).Operations {
 		if o.Items != nil {
-			t.Errorf("%s: %v values a second, from no trace", o.Place, *o.Items)
+			t.Errorf("%s: %v values per second without a trace", o.Place, *o.Items)
 		}
 	}
 }
 
-// TestCloseIsNoValue: who is woken by a close got no value.
+// TestCloseIsNoValue: a goroutine that a close wakes received no value.
 func TestCloseIsNoValue(t *testing.T) {
 	d := diagnose(woke(profile.Pair{Waker: at(profile.Close, "stop"), Sleeper: receive, Count: 1000},
 		profile.Pair{Waker: send, Sleeper: receive, Count: 10}))

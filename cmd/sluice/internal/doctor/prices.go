@@ -43,8 +43,7 @@ func Reference() Prices {
 const maxPrices = 64 << 20
 
 // ReadPrices reads prices from the results.json of a run of the lab. Prices
-// that the run did not measure are those of the reference, and Source names
-// both.
+// that the run did not measure come from the reference, and Source names both.
 func ReadPrices(path string) (Prices, error) {
 	file, err := os.Open(path)
 	if err != nil {

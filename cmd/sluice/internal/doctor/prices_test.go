@@ -60,15 +60,15 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// TestSomePrices: prices that a run did not measure are the reference's, and the
-// source says so.
+// TestSomePrices: prices that a run did not measure are the reference's, and
+// the source mentions it.
 func TestSomePrices(t *testing.T) {
 	p, err := parsePrices(strings.NewReader(results(entry(lab.DirectSend, lab.SectionRequest, "capacity=0", 2, false, lab.Native, 400))))
 	if err != nil || p.Wakeup != 200 || p.Unbuffered != Reference().Unbuffered || !strings.Contains(p.Source, "7 of 8 prices from a reference machine") {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if p.sentence() == Reference().sentence() || !strings.Contains(Reference().sentence(), "not of the service's machine") {
-		t.Errorf("said: %s", p.sentence())
+		t.Errorf("got: %s", p.sentence())
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestGolden holds the forms of reports against what they were.
+// TestGolden compares reports with golden files.
 func TestGolden(t *testing.T) {
 	traced := append(pipelineService, woke(profile.Pair{Waker: send, Sleeper: receive, Count: 1_400_000}))
 	for name, d := range map[string]*Diagnosis{
@@ -47,14 +47,14 @@ func TestGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !bytes.Equal(got.Bytes(), want) {
-					t.Errorf("%s is not what it was (-update writes it anew):\n%s", path, got.String())
+					t.Errorf("%s differs (rewrite it with -update):\n%s", path, got.String())
 				}
 			})
 		}
 	}
 }
 
-// TestText: the answer first, 80 columns.
+// TestText: the answer comes first, in 80 columns.
 func TestText(t *testing.T) {
 	for _, parts := range [][]part{hotService, pipelineService, idlePool, nil} {
 		d := diagnose(parts...)
@@ -74,8 +74,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestHarmless: what files name steers no terminal, and makes no lines.
-func TestHarmless(t *testing.T) {
+// TestPrintable: names from files cannot control the terminal or start lines.
+func TestPrintable(t *testing.T) {
 	evil := at(profile.Send, "Put\x1b[31m\nleft\u202eright")
 	d := diagnose(cpu(2, shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}, on{evil, 1, 0.8, 0}), func(c *profile.Capture) {
 		c.Target, c.GoVersion = "http://a\x07b/\nc", "go1\r26"
@@ -89,7 +89,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// TestJSON: lists are never null, and what is not known is, and not 0.
+// TestJSON: lists are never null, and unknown values are null rather than 0.
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
 	if err := diagnose().WriteJSON(&b); err != nil {
@@ -106,7 +106,7 @@ func TestJSON(t *testing.T) {
 	}
 	for name, v := range got["shares"].(map[string]any) {
 		if v != nil {
-			t.Errorf("nothing is known, and %s is %v", name, v)
+			t.Errorf("%s is %v without data", name, v)
 		}
 	}
 	if got["verdict"] != string(Undetermined) || got["schema"] != float64(Schema) {
@@ -116,7 +116,7 @@ func TestJSON(t *testing.T) {
 
 var outside = regexp.MustCompile(`(?i)(src|href)\s*=|@import|url\(|<script`)
 
-// TestPage: one file that needs nothing, says all, and takes names as text.
+// TestPage: the page is self-contained, complete, and escapes names.
 func TestPage(t *testing.T) {
 	evil := at(profile.Send, `(*Bus[<script>alert(1)</script>]).Put`)
 	for _, parts := range [][]part{hotService, pipelineService, idlePool, nil,
@@ -138,7 +138,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 		if !strings.Contains(page, "prefers-color-scheme: dark") || !strings.Contains(page, "width=device-width") {
-			t.Error("the page is for light screens, or large ones, only")
+			t.Error("the page does not support dark or small screens")
 		}
 	}
 	if got := outside.FindString(`<a href="x">`); got == "" {
@@ -146,7 +146,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageFile replaces a file as a whole, or leaves it.
+// TestPageFile replaces a file atomically, or leaves it.
 func TestPageFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := diagnose(hotService...).WritePageFile(path); err != nil {
@@ -160,7 +160,7 @@ func TestPageFile(t *testing.T) {
 	}
 }
 
-// TestUnknown: each missing part is named, with the command that gets it.
+// TestUnknown: each missing part is listed with the command that provides it.
 func TestUnknown(t *testing.T) {
 	has := func(d *Diagnosis, what, command string) bool {
 		for _, u := range d.Unknown {
@@ -181,29 +181,29 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 	if d := diagnose(hotService...); !has(d, "which goroutines wake each other", "sluice doctor -trace localhost:6060") || has(d, "which goroutines wait", "sluice doctor localhost:6060") {
-		t.Errorf("of a hot channel: %+v", d.Unknown)
+		t.Errorf("contended channel: %+v", d.Unknown)
 	}
 	if d := diagnose(idlePool...); !has(d, "repeat under load", "sluice doctor -seconds 30 localhost:6060") {
-		t.Errorf("of an idle pool: %+v", d.Unknown)
+		t.Errorf("idle pool: %+v", d.Unknown)
 	}
 	files := func(c *profile.Capture) { c.Target, c.GOMAXPROCS = "cpu.pprof goroutines.txt", 0 }
 	if d := diagnose(files); !has(d, "GOMAXPROCS", "") || !has(d, "which goroutines wait", "") {
-		t.Errorf("files have no command: %+v", d.Unknown)
+		t.Errorf("a command for files: %+v", d.Unknown)
 	}
 	shell := func(c *profile.Capture) { c.Target = "http://localhost:6060/;reboot" }
 	if d := diagnose(shell); !has(d, "which goroutines wait", "") {
-		t.Errorf("a command with a command in it: %+v", d.Unknown)
+		t.Errorf("shell injection: %+v", d.Unknown)
 	}
 	refused := func(c *profile.Capture) {
 		c.Missing = []profile.Missing{{Kind: profile.KindMutex, Reason: "it was refused"}}
 	}
 	if d := diagnose(refused); !has(d, "the mutex profile: it was refused", "") {
-		t.Errorf("of a refusal: %+v", d.Unknown)
+		t.Errorf("refused: %+v", d.Unknown)
 	}
 }
 
-// TestTwoInstants: of two snapshots that do not agree the larger one is said.
-func TestTwoInstants(t *testing.T) {
+// TestTwoSnapshots: if two snapshots disagree, the larger one counts.
+func TestTwoSnapshots(t *testing.T) {
 	for _, test := range []struct {
 		all, waiting int
 		want         string
@@ -215,7 +215,7 @@ func TestTwoInstants(t *testing.T) {
 	}
 }
 
-// TestWording of figures.
+// TestWording covers the formats of figures.
 func TestWording(t *testing.T) {
 	for got, want := range map[string]string{
 		number(1234): "1234", number(12.34): "12.3", number(2): "2", number(0.041): "0.04",
@@ -231,8 +231,8 @@ func TestWording(t *testing.T) {
 	}
 }
 
-// Two columns are for a page with a list of contents, which this one has not: else the
-// findings stand in the narrow one.
+// The two-column layout is for a page with a table of contents, which this page
+// does not have.
 func TestPageIsOneColumn(t *testing.T) {
 	var b bytes.Buffer
 	if err := diagnose(hotService...).WritePage(&b); err != nil {
@@ -240,11 +240,11 @@ func TestPageIsOneColumn(t *testing.T) {
 	}
 	grids := regexp.MustCompile(`(?m)^\s*(body\S*)[^{]*\{ display: grid`).FindAllStringSubmatch(b.String(), -1)
 	if strings.Contains(b.String(), "<nav") || len(grids) != 1 || grids[0][1] != "body:has(>" {
-		t.Errorf("the body is a grid by %q", grids)
+		t.Errorf("grid selectors %q", grids)
 	}
 }
 
-// A heading stands over something.
+// A heading is followed by a list.
 func TestNoEmptyList(t *testing.T) {
 	var b bytes.Buffer
 	d := diagnose(cpu(0.3, shares{profile.UserCode: 1}), goroutinesAt(profile.GoroutineSite{Site: send, In: 1, Waiting: 1}))
@@ -256,7 +256,7 @@ func TestNoEmptyList(t *testing.T) {
 	}
 }
 
-// A trace that was cut off is said to be.
+// A truncated trace is reported.
 func TestCutOff(t *testing.T) {
 	for _, cut := range []bool{true, false} {
 		d := diagnose(woke(profile.Pair{Waker: send, Sleeper: receive, Count: 7}), func(c *profile.Capture) { c.Trace.Truncated = cut })
@@ -265,7 +265,7 @@ func TestCutOff(t *testing.T) {
 			said = said || strings.Contains(u.What, "the rest of the trace")
 		}
 		if said != cut {
-			t.Errorf("cut off %v, and %+v", cut, d.Unknown)
+			t.Errorf("truncated %v: %+v", cut, d.Unknown)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// TestRules: each kind is found in a service that has it, by its first remedy, with
-// what was measured within the range where it was; and not in its neighbour, which
-// lacks one sign of it.
+// TestRules: each kind is found in a service that has it, with its first remedy
+// and a range that includes the measured gain; and not in a similar service
+// that lacks one sign.
 func TestRules(t *testing.T) {
 	poll := at(profile.PollReceive, "poll")
 	acquire, release := at(profile.Send, "book"), at(profile.Receive, "book")
@@ -48,9 +48,9 @@ func TestRules(t *testing.T) {
 		parts    []part
 		verdict  Verdict
 		remedy   RemedyName
-		measured float64 // 0 where none is asked for
+		measured float64 // 0 if not measured
 		not      RemedyName
-		without  []part // the neighbour
+		without  []part // a similar service that lacks one sign
 	}{
 		{LockContention, hotService, Yes, Batch, 16.3, Buffer, pipelineService},
 		{TransferCost, pipelineService, Yes, Batch, 0, Shard, hotService},
@@ -84,7 +84,7 @@ func TestRules(t *testing.T) {
 		t.Run(string(test.kind), func(t *testing.T) {
 			d := diagnose(test.parts...)
 			if d.Verdict != test.verdict || d.Findings[0].Kind != test.kind {
-				t.Fatalf("said %s, first %+v", d.Verdict, d.Findings)
+				t.Fatalf("verdict %s, first %+v", d.Verdict, d.Findings)
 			}
 			f := &d.Findings[0]
 			best := f.Best()
@@ -92,7 +92,7 @@ func TestRules(t *testing.T) {
 			case best == nil && test.remedy != "", best != nil && best.Name != test.remedy:
 				t.Errorf("remedies: %+v", f.Remedies)
 			case best != nil && test.measured > 0 && (best.Gain.Low > test.measured || best.Gain.High < test.measured):
-				t.Errorf("%s is said to give %s, and gave ×%v", best.Name, best.Gain, test.measured)
+				t.Errorf("%s predicted %s, measured ×%v", best.Name, best.Gain, test.measured)
 			}
 			if !slices.ContainsFunc(f.RuledOut, func(n RuledOut) bool { return n.Name == test.not && n.Why != "" }) {
 				t.Errorf("%s is not ruled out: %+v", test.not, f.RuledOut)
@@ -101,16 +101,16 @@ func TestRules(t *testing.T) {
 				t.Error("no evidence")
 			}
 			if major, _ := split(d.Findings); len(major) > 1 {
-				t.Errorf("beside it: %+v", major[1:])
+				t.Errorf("other findings: %+v", major[1:])
 			}
 			if n := diagnose(test.without...); n.found(test.kind) != nil {
-				t.Errorf("its neighbour has it too: %s", n.found(test.kind).Text)
+				t.Errorf("a similar service has it too: %s", n.found(test.kind).Text)
 			}
 		})
 	}
 }
 
-// TestEveryRule has a name of its own, a reason, and a test above.
+// TestEveryRule: each rule has its own kind, a reason, and a test above.
 func TestEveryRule(t *testing.T) {
 	seen := make(map[Kind]bool)
 	for _, r := range rules {
@@ -122,7 +122,7 @@ func TestEveryRule(t *testing.T) {
 	for _, r := range rules {
 		for _, other := range r.instead {
 			if !seen[other] || other == r.kind {
-				t.Errorf("rule %q stands for %q, which there is not", r.kind, other)
+				t.Errorf("rule %q explains unknown kind %q", r.kind, other)
 			}
 		}
 	}
@@ -131,29 +131,31 @@ func TestEveryRule(t *testing.T) {
 	}
 }
 
-// TestSeveralFindings: the collector first and a hot channel beside it is both.
+// TestSeveralFindings: garbage collection first and a contended channel second
+// are both reported.
 func TestSeveralFindings(t *testing.T) {
 	d := diagnose(cpu(1.9, shares{profile.Collecting: 0.6, profile.ChannelWork: 0.05, profile.ChannelLock: 0.3, profile.UserCode: 0.05}, on{send, 0.35, 0.3, 0}),
 		goroutinesAt(in(send, 64, 2)))
 	if d.Verdict != Partly || len(d.Findings) != 2 || d.Findings[0].Kind != GarbageCollection || d.Findings[1].Kind != LockContention {
-		t.Errorf("said %s: %s, %d findings", d.Verdict, d.Answer, len(d.Findings))
+		t.Errorf("verdict %s: %s, %d findings", d.Verdict, d.Answer, len(d.Findings))
 	}
 }
 
-// TestUnexplained: much CPU time in channels that no rule explains is no all-clear.
+// TestUnexplained: much CPU time in channels that no rule explains gives no
+// verdict.
 func TestUnexplained(t *testing.T) {
 	d := diagnose(cpu(1.5, shares{profile.ChannelWork: 0.5, profile.UserCode: 0.5}, on{at(profile.PollReceive, "peek"), 0.1, 0, 0}, on{at(profile.Close, "end"), 0.4, 0.05, 0}))
 	if d.Verdict != Undetermined || len(d.Findings) != 0 || !strings.Contains(d.Answer, "Channels take 50% of CPU time") {
-		t.Errorf("said %s: %s, %+v", d.Verdict, d.Answer, d.Findings)
+		t.Errorf("verdict %s: %s, %+v", d.Verdict, d.Answer, d.Findings)
 	}
 	d = diagnose(cpu(1, shares{profile.ChannelWork: 0.1, profile.UserCode: 0.9}, on{send, 0.1, 0, 0}))
 	if d.Verdict != No {
-		t.Errorf("of little: said %s: %s", d.Verdict, d.Answer)
+		t.Errorf("little: verdict %s: %s", d.Verdict, d.Answer)
 	}
 }
 
-// TestOwnChannels: a program that spends its time in this module's channels is not
-// called healthy for it.
+// TestOwnChannels: a program that spends its time in this module's channels is
+// not called healthy.
 func TestOwnChannels(t *testing.T) {
 	users := func(function string) part {
 		return func(c *profile.Capture) {
@@ -173,9 +175,9 @@ func TestOwnChannels(t *testing.T) {
 	}
 }
 
-// TestRoomOutside: more receivers help who waits outside, though nothing says how
-// many cores there are.
-func TestRoomOutside(t *testing.T) {
+// TestRoomForIO: more receivers help a service that waits for I/O, even if the
+// number of cores is unknown.
+func TestRoomForIO(t *testing.T) {
 	d := diagnose(cpu(0.03, shares{profile.UserCode: 1}), goroutinesAt(in(send, 4, 4), in(sink, 1, 1)),
 		func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 })
 	if f := d.found(Downstream); f == nil || f.Best().Gain != (Range{2, 4, 5}) {
@@ -183,19 +185,19 @@ func TestRoomOutside(t *testing.T) {
 	}
 }
 
-// TestDropping: a send with default may be there to drop values, and is not
-// told to wait for who receives.
+// TestDropping: a send with default may shed load on purpose, so blocking is
+// not suggested.
 func TestDropping(t *testing.T) {
 	offer := at(profile.PollSend, "offer")
 	d := diagnose(cpu(1.2, shares{profile.ChannelWork: 0.3, profile.UserCode: 0.7}, on{offer, 0.3, 0, 0}))
 	f := d.found(Dropping)
 	if f == nil || d.Verdict != Undetermined || len(f.Remedies) != 0 || !strings.Contains(d.Answer, "drops") {
-		t.Errorf("said %s: %s, %+v", d.Verdict, d.Answer, f)
+		t.Errorf("verdict %s: %s, %+v", d.Verdict, d.Answer, f)
 	}
 }
 
-// TestFewCases: nothing says how many cases a select has, and nothing is promised
-// to one of two. Selects of many goroutines are not of many cases.
+// TestFewCases: the number of cases is unknown, and may be two, so the lower
+// bound is no gain. Selects of many goroutines do not have many cases.
 func TestFewCases(t *testing.T) {
 	d := diagnose(cpu(1.3, shares{profile.ChannelWork: 0.9, profile.UserCode: 0.1}, on{choose, 0.7, 0.1, 0}, on{send, 0.2, 0, 0}),
 		goroutinesAt(in(choose, 1, 0)))
@@ -210,7 +212,7 @@ func TestFewCases(t *testing.T) {
 	}
 }
 
-// TestBoundedGain is the formula, at its ends.
+// TestBoundedGain covers the formula at its ends.
 func TestBoundedGain(t *testing.T) {
 	for _, test := range []struct{ used, share, removable, want float64 }{
 		{1, 0, 1, 1}, {0.5, 0, 1, 2}, {1, 0.5, 1, 2}, {0.5, 0.5, 1, 4}, {1, 0.5, 0.5, 4. / 3},
@@ -219,17 +221,17 @@ func TestBoundedGain(t *testing.T) {
 		near(t, fmt.Sprint(test), &got, test.want)
 	}
 	if r := between(bounded(0, 1, 1), bounded(0, 1, 1), bounded(0, 1, 1)); r.High != mostGain || r.Low != mostGain {
-		t.Errorf("an endless gain is %s", r)
+		t.Errorf("an unlimited gain is %s", r)
 	}
 	if r := between(4, 1, 1.6); r != (Range{1, 1, 4}) {
-		t.Errorf("a range of prices in another order is %+v", r)
+		t.Errorf("range of prices in another order: %+v", r)
 	}
 	if r := between(0.1, 5, 3); r.Low != neverWorse || r.Mid != 5 || r.High != 5 {
-		t.Errorf("a range is %+v", r)
+		t.Errorf("range %+v", r)
 	}
 }
 
-// TestLeaks: proof, growth and long waits are three certainties.
+// TestLeaks: proof, growth and long waits give different confidence.
 func TestLeaks(t *testing.T) {
 	stuck := profile.GoroutineSite{Site: send, In: 300, Waiting: 300, Longest: 9 * time.Minute, CreatedBy: profile.Frame{Function: "example.com/q.ask", File: "q.go", Line: 3}}
 	grown := func(earlier int) part {
@@ -270,26 +272,26 @@ func TestLeaks(t *testing.T) {
 			case f == nil && test.sure != "", f != nil && f.Confidence != test.sure:
 				t.Errorf("found %+v", f)
 			case f != nil && d.Verdict != Yes:
-				t.Errorf("said %s: %s", d.Verdict, d.Answer)
+				t.Errorf("verdict %s: %s", d.Verdict, d.Answer)
 			case f != nil && f.Best().Gain != (Range{1, 1, 1}):
-				t.Errorf("a gain of %s", f.Best().Gain)
+				t.Errorf("gain %s", f.Best().Gain)
 			}
 		})
 	}
-	// Those that leak are no queue in front of a slow stage.
+	// Leaked goroutines are not a queue in front of a slow stage.
 	d := diagnose(cpu(0.01, shares{profile.UserCode: 1}), grown(200), func(c *profile.Capture) {
 		c.Goroutines.Sites = append(c.Goroutines.Sites, in(sink, 3, 3))
 	})
 	if d.found(Downstream) != nil {
-		t.Error("a leak is taken for a queue")
+		t.Error("a leak was taken for a queue")
 	}
-	// Those that moved there are.
+	// Goroutines that moved there are.
 	d = diagnose(cpu(0.01, shares{profile.UserCode: 1}), moved, func(c *profile.Capture) {
 		c.Goroutines.Sites[0].Op = profile.Send
 		c.Goroutines.Sites = append(c.Goroutines.Sites, in(sink, 3, 3))
 	})
 	if d.found(Downstream) == nil {
-		t.Errorf("goroutines that moved to a queue are none: %+v", d.Findings)
+		t.Errorf("goroutines that moved are not a queue: %+v", d.Findings)
 	}
 }
 

@@ -22,8 +22,8 @@ const (
 	// receivers gave, at least and usually: they share memory bandwidth, and
 	// the other stages run beside them.
 	stageLow, stageMid = 0.55, 0.80
-	// stageOut allows one of so many goroutines of a stage to do something
-	// other than wait.
+	// stageOut is the number of waiting goroutines of a stage for each one that
+	// may do something else.
 	stageOut = 4
 	// downstreamCores bounds the cores in use: services that waited for I/O
 	// used 0.02 to 0.4.
@@ -234,8 +234,8 @@ func (f *facts) moreConcurrency(how string) Remedy {
 }
 
 // waitingOutside returns the site where most goroutines wait for the network or
-// a system call, or else sleep; nil if there is none. Listening goroutines do
-// not count.
+// a system call, or else sleep. It ignores listening goroutines, and returns
+// nil without any other.
 func (f *facts) waitingOutside(o *Operation) *profile.GoroutineSite {
 	g := f.capture.Goroutines
 	if g == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// denied are two readings of runtime/metrics between which n goroutines in the mean were
-// able to run and waited so long for a core each time.
+// starved returns two readings of runtime/metrics between which on average n
+// goroutines waited for a core, for the given time each.
 func starved(n float64, each time.Duration) part {
 	return func(c *profile.Capture) {
 		metrics(0, 0)(c)
@@ -21,9 +21,9 @@ func starved(n float64, each time.Duration) part {
 	}
 }
 
-// TestDenied: of a service that uses little, perhaps because others have the cores, what it
-// spends its time on is told all the same, and that they may have them; it makes no verdict.
-func TestDenied(t *testing.T) {
+// TestStarvation: a lightly loaded service that may be starved of CPU gets
+// findings from its CPU shares, but no verdict.
+func TestStarvation(t *testing.T) {
 	const how = "behavior with enough CPU"
 	spent := shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}
 	for name, test := range map[string]struct {
@@ -32,16 +32,16 @@ func TestDenied(t *testing.T) {
 		verdict Verdict
 		said    bool
 	}{
-		"it has little to do":          {0.35, metrics(0, 0), Idle, false},
-		"it waits for others":          {0.35, starved(0.11, time.Millisecond), Undetermined, true},
-		"hardly":                       {0.35, starved(0.09, time.Millisecond), Idle, false},
-		"for its own threads":          {0.35, starved(0.9, 100*time.Microsecond), Idle, false},
-		"it gets next to nothing":      {0.07, starved(0.9, 5*time.Millisecond), Undetermined, true},
-		"too little for any share":     {0.01, starved(0.9, 5*time.Millisecond), Undetermined, true},
-		"it has enough":                {0.55, starved(5, time.Millisecond), Yes, false},
-		"there is one reading":         {0.35, onlyAfter(starved(0.9, time.Millisecond)), Idle, false},
-		"nothing, and little to do":    {0.07, metrics(0, 0), Idle, false},
-		"its histogram has no bounds ": {0.35, unbounded(starved(0.9, time.Millisecond)), Idle, false},
+		"little load":           {0.35, metrics(0, 0), Idle, false},
+		"starved":               {0.35, starved(0.11, time.Millisecond), Undetermined, true},
+		"hardly":                {0.35, starved(0.09, time.Millisecond), Idle, false},
+		"short waits":           {0.35, starved(0.9, 100*time.Microsecond), Idle, false},
+		"almost no CPU":         {0.07, starved(0.9, 5*time.Millisecond), Undetermined, true},
+		"too little for shares": {0.01, starved(0.9, 5*time.Millisecond), Undetermined, true},
+		"enough CPU":            {0.55, starved(5, time.Millisecond), Yes, false},
+		"one reading":           {0.35, onlyAfter(starved(0.9, time.Millisecond)), Idle, false},
+		"almost no load":        {0.07, metrics(0, 0), Idle, false},
+		"no histogram bounds":   {0.35, unbounded(starved(0.9, time.Millisecond)), Idle, false},
 	} {
 		d := diagnose(cpu(test.cores, spent, on{send, 1, 0.8, 0}), test.waits)
 		said := ""
@@ -51,31 +51,31 @@ func TestDenied(t *testing.T) {
 			}
 		}
 		if d.Verdict != test.verdict || (d.Shares.Starved != nil) != test.said || (said != "") != test.said || test.said && !strings.Contains(said, "a CPU limit or other processes hold it back, or its work comes in bursts") {
-			t.Errorf("%s: said %s, %q; want %s\n%s", name, d.Verdict, said, test.verdict, d.Answer)
+			t.Errorf("%s: verdict %s, %q; want %s\n%s", name, d.Verdict, said, test.verdict, d.Answer)
 		}
 	}
-	// What fits no rule is not said to be well, nor to be too little.
+	// A service that fits no rule is neither healthy nor idle.
 	d := diagnose(cpu(0.35, shares{profile.OtherRuntime: 1}), starved(0.9, time.Millisecond))
 	const why = "CPU use is too low to tell. The service used 0.35 cores, while on average 0.90 of its goroutines waited a millisecond or longer for one"
 	if d.Verdict != Undetermined || !strings.HasPrefix(d.Answer, why) {
-		t.Errorf("said %s: %s", d.Verdict, d.Answer)
+		t.Errorf("verdict %s: %s", d.Verdict, d.Answer)
 	}
-	// What states and waits say does not hang on what it uses.
+	// Findings from states and waits do not depend on CPU use.
 	outside := goroutinesAt(in(send, 4, 4), in(sink, 1, 1))
 	for _, waits := range []part{metrics(0, 0), starved(0.9, time.Millisecond)} {
 		if d := diagnose(cpu(0.03, shares{profile.UserCode: 1}), waits, outside); d.Verdict != No {
-			t.Errorf("of a service that waits outside: said %s: %s", d.Verdict, d.Answer)
+			t.Errorf("waiting for I/O: verdict %s: %s", d.Verdict, d.Answer)
 		}
 	}
-	// Of a profile that does not say how long it took it is not known what is used.
+	// Without a window, CPU use is unknown.
 	d = diagnose(cpu(2, spent), starved(0.9, time.Millisecond), func(c *profile.Capture) { c.CPU.Window = 0 })
 	if d.Shares.Starved != nil || strings.Contains(d.Answer, "used 0 cores") {
-		t.Errorf("of a window that is not known: %s", d.Answer)
+		t.Errorf("unknown window: %s", d.Answer)
 	}
-	// Cores that others have are none that a remedy could use.
+	// A remedy cannot use cores that other processes have.
 	d = diagnose(cpu(0.35, spent, on{send, 1, 0.8, 0}), starved(0.9, time.Millisecond))
 	if !strings.HasSuffix(d.Answer, " Findings from its CPU shares are below.") {
-		t.Errorf("said %s", d.Answer)
+		t.Errorf("verdict %s", d.Answer)
 	}
 	if f := d.Findings[0]; !strings.Contains(evidence(&f), "goroutines wait for cores although the service uses few: shares and gains assume that all cores were in use") || f.Confidence == High {
 		t.Errorf("%+v", f)

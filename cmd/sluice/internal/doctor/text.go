@@ -241,8 +241,7 @@ func (p *Partners) sentence() string {
 // wrap breaks text into lines that fit behind the indent. The first line is
 // assumed to start at the same column.
 func wrap(text, indent string) string {
-	text = strings.ReplaceAll(printable(text), " %", format.NoBreak+"%")
-	return format.Wrap(text, textWidth, utf8.RuneCountInString(indent), indent)
+	return format.Wrap(printable(text), textWidth, utf8.RuneCountInString(indent), indent)
 }
 
 // printable replaces control characters, which could steer a terminal or start

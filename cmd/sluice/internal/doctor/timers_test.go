@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// timersAt are parts of the CPU time that make timers at lines of a function, and
-// allocate in doing so.
+// timersAt are timers created at lines of a function, as parts of CPU time in
+// total and in allocation.
 func timersAt(function, root string, spent, allocating float64) part {
 	return func(c *profile.Capture) {
 		total := c.CPU.Total.Seconds()
@@ -19,7 +19,8 @@ func timersAt(function, root string, spent, allocating float64) part {
 	}
 }
 
-// listener is a service of one core that makes timers for a third of its time.
+// listener is a service with one core that spends a third of its time creating
+// timers.
 func listener(more ...part) []part {
 	listen := at(profile.Select, "listen")
 	return append([]part{
@@ -30,13 +31,14 @@ func listener(more ...part) []part {
 	}, more...)
 }
 
-// TestTimerEachRound: timers beside a select of the same function are said, with the
-// collector's part, and with what one timer gave the service that it is like.
-func TestTimerEachRound(t *testing.T) {
+// TestTimerPerIteration: timers next to a select of the same function are
+// reported, with their garbage collection and the gain that one timer gave a
+// similar service.
+func TestTimerPerIteration(t *testing.T) {
 	d := diagnose(listener(timersAt("listen", "listen", 0.24, 0.15), timersAt("listen", "listen", 0.1, 0.05))...)
 	f := &d.Findings[0]
 	if d.Verdict != Yes || f.Kind != TimerPerIteration || f.At.Function != "example.com/q.listen" || f.At.Op != profile.Select || f.Confidence != High {
-		t.Fatalf("said %s: %s", d.Verdict, d.Answer)
+		t.Fatalf("verdict %s: %s", d.Verdict, d.Answer)
 	}
 	if !strings.Contains(f.Text, "at q.listen (q.go:50), for the select at q.listen") {
 		t.Error(f.Text)
@@ -50,8 +52,8 @@ func TestTimerEachRound(t *testing.T) {
 	}
 }
 
-// TestTimersElsewhere: a timer that no select of the function waits for is its own
-// affair, and few of them are nobody's.
+// TestTimersElsewhere: timers without a select in the same function are not
+// reported, nor are few timers.
 func TestTimersElsewhere(t *testing.T) {
 	for name, test := range map[string]struct {
 		timers part
@@ -62,7 +64,7 @@ func TestTimersElsewhere(t *testing.T) {
 		"at a send":          {timersAt("(*Bus).Put", "listen", 0.34, 0.2), false},
 		"few":                {timersAt("listen", "listen", 0.149, 0), false},
 		"enough":             {timersAt("listen", "listen", 0.151, 0), true},
-		"few, and collected": {timersAt("listen", "listen", 0.10, 0.10), true}, // half of what the collector takes
+		"few, and collected": {timersAt("listen", "listen", 0.10, 0.10), true}, // half of the garbage collection
 		"fewer":              {timersAt("listen", "listen", 0.09, 0.09), false},
 	} {
 		if f := diagnose(listener(test.timers)...).found(TimerPerIteration); (f != nil) != test.want {
@@ -70,12 +72,12 @@ func TestTimersElsewhere(t *testing.T) {
 		}
 	}
 	if f := diagnose(append(listener(timersAt("listen", "listen", 0.34, 0.2)), cpu(0.3, shares{profile.UserCode: 1}))...).found(TimerPerIteration); f != nil {
-		t.Errorf("of a service that does little: %+v", f)
+		t.Errorf("lightly loaded service: %+v", f)
 	}
 }
 
-// TestTheDearestTimers are named, whatever the lines of another function take.
-func TestTheDearestTimers(t *testing.T) {
+// TestCostliestTimers are named, whatever the lines of another function cost.
+func TestCostliestTimers(t *testing.T) {
 	other := at(profile.Select, "other")
 	also := func(c *profile.Capture) {
 		c.CPU.Sites = append(c.CPU.Sites, profile.CPUSite{Site: other, Time: secs(1)})
@@ -86,8 +88,8 @@ func TestTheDearestTimers(t *testing.T) {
 	}
 }
 
-// TestTimersAndCollector: what is made and collected for timers is not the collector's,
-// and what is left of it may be.
+// TestTimersAndCollector: allocation and collection of timers do not count as a
+// garbage collection problem; the rest may.
 func TestTimersAndCollector(t *testing.T) {
 	of := func(collecting, allocating, forTimers float64) *Diagnosis {
 		listen := at(profile.Select, "listen")
@@ -100,7 +102,7 @@ func TestTimersAndCollector(t *testing.T) {
 	if d := of(0.3, 0.3, 0.03); d.found(GarbageCollection) == nil || d.found(TimerPerIteration) == nil {
 		t.Errorf("a tenth of it for timers: %s", d.Answer)
 	}
-	// 0.6, less a third of it, is at the limit.
+	// 0.6 minus a third is at the limit.
 	if d := of(0.3, 0.3, 0.102); d.found(GarbageCollection) != nil {
 		t.Errorf("just below: %s", d.Answer)
 	}
@@ -109,8 +111,8 @@ func TestTimersAndCollector(t *testing.T) {
 	}
 }
 
-// TestTimerGain: who makes the timers fills one core, and is what bounds it; what
-// resetting costs stays, a fifth at best and half at worst.
+// TestTimerGain: the goroutine that creates the timers fills one core, which is
+// the limit; Reset costs a fifth of a timer at best and half at worst.
 func TestTimerGain(t *testing.T) {
 	f := factsOf(listener(timersAt("listen", "listen", 0.34, 0))...)
 	g := f.timerGain(f.timersOf()[0], 0.34)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// TestTraceAlone reads traces of real services, a twentieth of a second and a tenth.
+// TestTraceAlone reads traces of real services.
 func TestTraceAlone(t *testing.T) {
 	for name, want := range map[string]string{
 		"held": "Unclear whether channels are the problem. Backpressure from a slow receiver: goroutines wait in send at " +
@@ -30,7 +30,7 @@ func TestTraceAlone(t *testing.T) {
 	}
 }
 
-// stagesOf gives a trace of a second what goroutines did that began with functions.
+// stagesOf adds stages to a trace of one second.
 func stagesOf(all ...profile.Stage) part {
 	return func(c *profile.Capture) {
 		for _, s := range all {
@@ -40,7 +40,7 @@ func stagesOf(all ...profile.Stage) part {
 	}
 }
 
-// waited gives a trace of a second waits at a site.
+// waited adds waits at a site to a trace of one second.
 func waited(site profile.Site, parks int64, together time.Duration) part {
 	return func(c *profile.Capture) {
 		if c.Trace == nil {
@@ -52,9 +52,9 @@ func waited(site profile.Site, parks int64, together time.Duration) part {
 
 const ms = time.Millisecond
 
-// TestHeldUp: half a goroutine on average, at a send, and what the receiver does
-// meanwhile as far as its stage is known.
-func TestHeldUp(t *testing.T) {
+// TestBackpressure: on average half a goroutine waits to send, and the text
+// reports what the receiver does meanwhile.
+func TestBackpressure(t *testing.T) {
 	taken := func(c *profile.Capture) {
 		c.Trace.Pairs = []profile.Pair{{Waker: send, Sleeper: receive, Count: 900}, {Waker: receive, Sleeper: send, Count: 90}, {Waker: choose, Sleeper: send, Count: 9}}
 	}
@@ -65,16 +65,16 @@ func TestHeldUp(t *testing.T) {
 		parts []part
 		text  string // "" for no finding
 	}{
-		"half":                    {[]part{waited(send, 9, 500*ms), taken}, "Backpressure from a slow receiver: goroutines wait in send at q.(*Bus).Put (q.go:10) for the range at q.consume (q.go:7). "},
-		"less":                    {[]part{waited(send, 9, 499*ms), taken}, ""},
-		"to receive":              {[]part{waited(receive, 9, 900*ms), taken}, ""},
-		"by a select":             {[]part{waited(send, 9, 500*ms), selected}, "the select at q.(*hub).loop"},
-		"by nobody":               {[]part{waited(send, 9, 500*ms)}, "no goroutine received from them"},
-		"by one who computes":     {[]part{waited(send, 9, 500*ms), taken, runs(1500 * ms)}, "(q.go:7), which computes all the time"},
-		"by one who pauses":       {[]part{waited(send, 9, 500*ms), taken, runs(1499 * ms)}, "consume (q.go:7). "},
-		"by one who waits":        {[]part{waited(outside, 9, 600*ms), waited(send, 9, 500*ms), taken, waited(receive, 9, 400*ms), runs(ms)}, "which itself waits mostly at the I/O at q.consume"},
-		"by one who waits for it": {[]part{waited(send, 9, 600*ms), taken, waited(receive, 9, 500*ms), waited(outside, 9, 400*ms), runs(ms)}, "consume (q.go:7). "},
-		"with a CPU profile":      {[]part{waited(send, 9, 500*ms), taken, cpu(1, shares{profile.UserCode: 1})}, ""},
+		"half":                     {[]part{waited(send, 9, 500*ms), taken}, "Backpressure from a slow receiver: goroutines wait in send at q.(*Bus).Put (q.go:10) for the range at q.consume (q.go:7). "},
+		"less":                     {[]part{waited(send, 9, 499*ms), taken}, ""},
+		"to receive":               {[]part{waited(receive, 9, 900*ms), taken}, ""},
+		"by a select":              {[]part{waited(send, 9, 500*ms), selected}, "the select at q.(*hub).loop"},
+		"no receiver":              {[]part{waited(send, 9, 500*ms)}, "no goroutine received from them"},
+		"CPU-bound receiver":       {[]part{waited(send, 9, 500*ms), taken, runs(1500 * ms)}, "(q.go:7), which computes all the time"},
+		"receiver with pauses":     {[]part{waited(send, 9, 500*ms), taken, runs(1499 * ms)}, "consume (q.go:7). "},
+		"receiver in I/O":          {[]part{waited(outside, 9, 600*ms), waited(send, 9, 500*ms), taken, waited(receive, 9, 400*ms), runs(ms)}, "which itself waits mostly at the I/O at q.consume"},
+		"receiver waits for sends": {[]part{waited(send, 9, 600*ms), taken, waited(receive, 9, 500*ms), waited(outside, 9, 400*ms), runs(ms)}, "consume (q.go:7). "},
+		"with a CPU profile":       {[]part{waited(send, 9, 500*ms), taken, cpu(1, shares{profile.UserCode: 1})}, ""},
 	} {
 		d := diagnose(test.parts...)
 		f := d.found(Backpressure)
@@ -89,8 +89,8 @@ func TestHeldUp(t *testing.T) {
 	}
 }
 
-// TestInTurns: both ends wait, often.
-func TestInTurns(t *testing.T) {
+// TestAlternatingWaits: both ends wait, often.
+func TestAlternatingWaits(t *testing.T) {
 	of := func(wakeups, sends, receives int64) *Diagnosis {
 		return diagnose(func(c *profile.Capture) {
 			c.Trace = &profile.Trace{Window: time.Second, Pairs: []profile.Pair{{Waker: send, Sleeper: receive, Count: wakeups - 1}, {Waker: receive, Sleeper: send, Count: 1}}}
@@ -116,6 +116,6 @@ func TestInTurns(t *testing.T) {
 	if d := diagnose(func(c *profile.Capture) {
 		c.Trace = &profile.Trace{Window: time.Second, Pairs: []profile.Pair{{Waker: send, Sleeper: receive, Count: 9000}}}
 	}, waited(receive, 9000, 200*ms)); d.found(AlternatingWaits) != nil {
-		t.Error("nobody waited to send")
+		t.Error("no goroutine waited to send")
 	}
 }

@@ -16,7 +16,7 @@ const (
 
 const (
 	// transferShare is a share of CPU time, parks included. Pools of 1 µs jobs
-	// had 0.5 to 0.7; those of 100 µs jobs 0.03 to 0.08, where the best remedy
+	// had 0.5 to 0.7; pools of 100 µs jobs 0.03 to 0.08, where the best remedy
 	// gave ×1.07.
 	transferShare = 0.15
 	// idleCores is the part of the cores that must be idle before parking

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// making is a part of the CPU time in which a function of the example makes channels.
+// making is the part of the CPU time in which a function creates channels.
 func making(share float64, function string) part {
 	return func(c *profile.Capture) {
 		c.CPU.Users = append(c.CPU.Users, profile.UserTime{
@@ -17,9 +17,9 @@ func making(share float64, function string) part {
 	}
 }
 
-// TestMadeForEachValue: channels that are made now and then carry many values, and one
-// made in a function whose operations cost nothing is another one.
-func TestMadeForEachValue(t *testing.T) {
+// TestChannelPerValue: rarely created channels may carry many values, and a
+// channel created in a function without costly operations is another one.
+func TestChannelPerValue(t *testing.T) {
 	spent := func(receives float64) part {
 		return cpu(1, shares{profile.ChannelWork: 0.4, profile.UserCode: 0.6}, on{send, 0.4 - receives, 0, 0}, on{receive, receives, 0, 0})
 	}
@@ -34,7 +34,8 @@ func TestMadeForEachValue(t *testing.T) {
 	}
 }
 
-// TestManySendersAreNoPool: a pool that several feed is none that jobs are too small for.
+// TestManySendersAreNoPool: with several senders, small jobs are not the
+// problem.
 func TestManySendersAreNoPool(t *testing.T) {
 	for n, want := range map[int]bool{1: true, 2: false} {
 		d := diagnose(append(slices.Clone(pipelineService), goroutinesAt(in(send, n, 1), in(receive, 4, 2)))...)
@@ -44,18 +45,19 @@ func TestManySendersAreNoPool(t *testing.T) {
 	}
 }
 
-// TestWakeupsConfirm: so many wake-ups that their price is in the CPU time are a second
-// witness of hand-overs; a few are none.
+// TestWakeupsConfirm: wake-ups whose price explains the CPU time increase the
+// confidence; a few do not.
 func TestWakeupsConfirm(t *testing.T) {
 	for wakeups, want := range map[float64]Confidence{400_000: Medium, 700_000: High} { // at 152 ns, and 0.0825 cores
 		d := diagnose(append(slices.Clone(pipelineService), metrics(0, wakeups))...)
 		if f := d.found(TransferCost); f == nil || f.Confidence != want {
-			t.Errorf("with %v wake-ups a second: %+v", wakeups, f)
+			t.Errorf("%v wake-ups per second: %+v", wakeups, f)
 		}
 	}
 }
 
-// TestSelectsCost: a hand-over by selects looks at cases, which slots do not take away.
+// TestSelectsCost: a transfer between selects polls cases, which a buffer does
+// not save.
 func TestSelectsCost(t *testing.T) {
 	gain := func(from, to profile.Site) float64 {
 		d := diagnose(cpu(1.1, shares{profile.ChannelWork: 0.35, profile.AfterPark: 0.27, profile.UserCode: 0.38}, on{from, 0.2, 0, 0.1}, on{to, 0.15, 0, 0.05}),
@@ -72,20 +74,21 @@ func TestSelectsCost(t *testing.T) {
 	}
 	offer, take := at(profile.Select, "offer"), at(profile.Select, "take")
 	if plain, selected := gain(send, receive), gain(offer, take); selected >= plain {
-		t.Errorf("slots give selects ×%v, and plain operations ×%v", selected, plain)
+		t.Errorf("a buffer gives selects ×%v, and plain operations ×%v", selected, plain)
 	}
 }
 
-// TestGuessesStandBehind: a guess that is dearer stands behind what is sure.
-func TestGuessesStandBehind(t *testing.T) {
+// TestGuessesComeLast: a finding with low confidence comes after a certain one,
+// even if it costs more.
+func TestGuessesComeLast(t *testing.T) {
 	sure := Finding{Share: known(0.3), Confidence: Medium}
 	guess := Finding{Share: known(0.5), Confidence: Low}
 	if sure.weight() <= guess.weight() {
-		t.Errorf("a guess weighs %v, and what is sure %v", guess.weight(), sure.weight())
+		t.Errorf("guess %v, certain finding %v", guess.weight(), sure.weight())
 	}
 }
 
-// TestCalled: with the channel, a call takes away the goroutine that is started for it.
+// TestCalled: a direct call also saves the goroutine that is started for it.
 func TestCalled(t *testing.T) {
 	of := func(rest profile.Category) *Finding {
 		return diagnose(cpu(1, shares{profile.ChannelWork: 0.4, profile.UserCode: 0.3, rest: 0.3}, on{send, 0.2, 0, 0}, on{receive, 0.2, 0, 0}),
@@ -96,6 +99,6 @@ func TestCalled(t *testing.T) {
 		t.Errorf("evidence: %s", text)
 	}
 	if s, w := starts.Best().Gain, works.Best().Gain; s.Mid <= w.Mid {
-		t.Errorf("a call gives %s where goroutines are started, and %s where not", s, w)
+		t.Errorf("gain %s with goroutines started, %s without", s, w)
 	}
 }

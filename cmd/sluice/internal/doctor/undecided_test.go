@@ -12,18 +12,18 @@ import (
 // quiet is a service that hardly uses CPU.
 var quiet = cpu(0.03, shares{profile.UserCode: 1})
 
-// rooted is goroutines that wait at a site, and began with a function.
+// rooted is goroutines that wait at a site, with a start function.
 func rooted(site profile.Site, n, earlier int, root string) profile.GoroutineSite {
 	s := in(site, n, n)
 	s.Earlier, s.Root = earlier, "example.com/q."+root
 	return s
 }
 
-// before gives goroutines an earlier snapshot.
+// before adds an earlier snapshot.
 func before(c *profile.Capture) { c.Goroutines.GrowthKnown = true }
 
-// TestOneSender: a single goroutine that waits to send is a queue if it did so twice
-// and all that could receive wait outside; a trace says so for certain, or the contrary.
+// TestOneSender: a single waiting sender is a queue if it waited twice and all
+// possible receivers are in I/O. A trace confirms or refutes it.
 func TestOneSender(t *testing.T) {
 	seed, fetch := rooted(send, 1, 1, "seed"), rooted(sink, 6, 6, "fetch")
 	taking := at(profile.Range, "fetch")
@@ -38,11 +38,11 @@ func TestOneSender(t *testing.T) {
 		{"one snapshot", []part{goroutinesAt(seed, fetch)}, ""},
 		{"receivers elsewhere", []part{goroutinesAt(seed, fetch, rooted(at(profile.Other, "fetch2"), 2, 2, "fetch")), before}, ""},
 		{"one elsewhere", []part{goroutinesAt(seed, fetch, rooted(at(profile.Other, "fetch2"), 1, 1, "fetch")), before}, Low},
-		{"a library's", []part{goroutinesAt(seed, func() profile.GoroutineSite { s := fetch; s.Root = "net/rpc.input"; return s }()), before}, ""},
+		{"of a library", []part{goroutinesAt(seed, func() profile.GoroutineSite { s := fetch; s.Root = "net/rpc.input"; return s }()), before}, ""},
 		{"woken by them", []part{goroutinesAt(rooted(send, 1, 0, "seed"), fetch), woken(taking)}, Medium},
 		{"woken by another", []part{goroutinesAt(seed, fetch), before, woken(receive)}, ""},
 		{"two", []part{goroutinesAt(rooted(send, 2, 0, "seed"), fetch)}, Medium},
-		{"those who sleep", []part{goroutinesAt(rooted(send, 2, 0, "seed"), rooted(at(profile.Sleep, "pace"), 6, 6, "pace"))}, Low},
+		{"sleeping goroutines", []part{goroutinesAt(rooted(send, 2, 0, "seed"), rooted(at(profile.Sleep, "pace"), 6, 6, "pace"))}, Low},
 		{"the main goroutine", []part{goroutinesAt(rooted(send, 2, 0, "seed"), func() profile.GoroutineSite { s := fetch; s.Root = "os/signal.loop"; return s }())}, ""},
 	} {
 		d := diagnose(append([]part{quiet}, test.parts...)...)
@@ -56,8 +56,8 @@ func TestOneSender(t *testing.T) {
 	}
 }
 
-// TestTokens: who waits for a connection that others of its kind hold looks like a
-// worker without a job; who gives back wakes who takes, and only a trace has that.
+// TestTokens: a goroutine that waits for a connection looks like a worker
+// without a job. Only a trace shows that a release wakes it.
 func TestTokens(t *testing.T) {
 	take, give := at(profile.Receive, "query"), at(profile.Send, "query")
 	waiting, outside := rooted(take, 28, 28, "query"), rooted(at(profile.IO, "query"), 4, 4, "query")
@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 		t.Fatalf("without a trace: %+v", f)
 	}
 	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(give)).found(Downstream); f == nil || f.Confidence != Medium || f.Needs != nil {
-		t.Errorf("given back: %+v", f)
+		t.Errorf("released: %+v", f)
 	}
 	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(send)).found(Downstream); f != nil {
 		t.Errorf("a worker: %+v", f)
@@ -76,17 +76,18 @@ func TestTokens(t *testing.T) {
 	ranging := waiting
 	ranging.Op = profile.Range
 	if f = diagnose(quiet, goroutinesAt(ranging, outside)).found(Downstream); f != nil {
-		t.Errorf("a worker that ranges: %+v", f)
+		t.Errorf("a worker with range: %+v", f)
 	}
 	other := outside
 	other.Root = "example.com/q.other"
 	if f = diagnose(quiet, goroutinesAt(waiting, other)).found(Downstream); f != nil {
-		t.Errorf("others are outside: %+v", f)
+		t.Errorf("other goroutines in I/O: %+v", f)
 	}
 }
 
-// TestTurnsAreTold: a trace in which one end hardly ever waits has no turns in it.
-func TestTurnsAreTold(t *testing.T) {
+// TestLockstepInTrace: a trace in which one end hardly ever waits shows no
+// lockstep.
+func TestLockstepInTrace(t *testing.T) {
 	turns := cpu(1.4, shares{profile.ChannelWork: 0.05, profile.AfterPark: 0.03, profile.UserCode: 0.92}, on{send, 0.03, 0, 0.01}, on{receive, 0.02, 0, 0.01})
 	waits := goroutinesAt(in(send, 1, 1), in(receive, 1, 1))
 	d := diagnose(turns, metrics(0, 60_000), waits)
@@ -105,8 +106,8 @@ func TestTurnsAreTold(t *testing.T) {
 	}
 }
 
-// TestUndecided: what a finding hangs on is asked of files by a command, and of nobody
-// once there is a trace.
+// TestUndecided: an open question comes with a command, for a service or for
+// files, and disappears with a trace.
 func TestUndecided(t *testing.T) {
 	parts := []part{quiet, goroutinesAt(rooted(send, 1, 1, "seed"), rooted(sink, 6, 6, "fetch")), before}
 	for target, want := range map[string]string{"localhost:6060": "sluice doctor -trace localhost:6060", "cpu.pprof": "curl -o trace.out 'http://HOST:PORT/debug/pprof/trace"} {
@@ -118,8 +119,8 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// TestBlockIsNamed where goroutines wait and nothing says for how long, unless the
-// service is known not to have it.
+// TestBlockIsNamed if goroutines wait for unknown times, unless the service is
+// known not to have the profile.
 func TestBlockIsNamed(t *testing.T) {
 	named := func(parts ...part) bool {
 		return slices.ContainsFunc(diagnose(parts...).Unknown, func(u Unknown) bool { return strings.Contains(u.Command, "-block") })
@@ -136,16 +137,17 @@ func TestBlockIsNamed(t *testing.T) {
 		{"running", []part{quiet, goroutinesAt(in(receive, 4, 0))}, false},
 		{"off", []part{quiet, waiting, off}, false},
 		{"there", []part{quiet, waiting, ever}, false},
-		{"since the process began", []part{quiet, waiting, ever, func(c *profile.Capture) { c.Block.Window = 0 }}, true},
+		{"since the process started", []part{quiet, waiting, ever, func(c *profile.Capture) { c.Block.Window = 0 }}, true},
 		{"traced", []part{quiet, waiting, woke()}, false},
 	} {
 		if got := named(test.parts...); got != test.want {
-			t.Errorf("%s: named %v", test.name, got)
+			t.Errorf("%s: listed %v", test.name, got)
 		}
 	}
 }
 
-// TestWindowsOfWaits: waits say of which time they are, for it is not that of CPU time.
+// TestWindowsOfWaits: waits include their window, which differs from the CPU
+// profile's.
 func TestWindowsOfWaits(t *testing.T) {
 	for _, test := range []struct {
 		with part
@@ -173,8 +175,8 @@ func TestWindowsOfWaits(t *testing.T) {
 	}
 }
 
-// TestMinor: a share a little below its limit is said and decides nothing; far below
-// it is not worth a word.
+// TestMinor: a share just below its limit is reported and decides nothing; one
+// far below is not reported.
 func TestMinor(t *testing.T) {
 	poll := at(profile.PollReceive, "poll")
 	polls := func(share float64) *Diagnosis {
@@ -190,15 +192,15 @@ func TestMinor(t *testing.T) {
 	if d = polls(0.10); len(d.Findings) > 0 {
 		t.Errorf("far below: %+v", d.Findings)
 	}
-	// Beside what is found it stands last, and not beside another about channels.
+	// It comes last, and is dropped if another finding is about channels.
 	d = diagnose(cpu(1.99, shares{profile.UserCode: 0.7, profile.SystemCalls: 0.3}))
 	if len(d.Findings) != 2 || d.Findings[0].Kind != CPUBound || d.Findings[1].Kind != SystemCallBound || !d.Findings[1].Minor {
-		t.Errorf("beside: %+v", d.Findings)
+		t.Errorf("with others: %+v", d.Findings)
 	}
 }
 
-// TestDroppingHasNoCliff: sends that drop are said beside what takes the time, and the
-// verdict is the same on both sides of their limit.
+// TestDroppingHasNoCliff: dropping sends are reported besides the main cost,
+// and the verdict is the same on both sides of their limit.
 func TestDroppingHasNoCliff(t *testing.T) {
 	offer := at(profile.PollSend, "offer")
 	for _, share := range []float64{0.14, 0.16} {
@@ -210,24 +212,25 @@ func TestDroppingHasNoCliff(t *testing.T) {
 	}
 }
 
-// TestUnknownCores: where nothing says how many cores there are, shares are as if all
-// were in use, and less is sure of it.
+// TestUnknownCores: with an unknown number of cores, shares assume that all are
+// in use, with less confidence.
 func TestUnknownCores(t *testing.T) {
 	known := diagnose(pipelineService...).found(TransferCost)
 	unknown := diagnose(append(slices.Clone(pipelineService), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 })...).found(TransferCost)
 	if known.Confidence != High || unknown.Confidence != Medium {
-		t.Errorf("known: %s, not known: %s", known.Confidence, unknown.Confidence)
+		t.Errorf("known: %s, unknown: %s", known.Confidence, unknown.Confidence)
 	}
 	if !strings.Contains(unknown.Evidence[len(unknown.Evidence)-1].Text, "GOMAXPROCS") {
-		t.Errorf("it is not said: %+v", unknown.Evidence)
+		t.Errorf("not reported: %+v", unknown.Evidence)
 	}
 	if unknown.Best().Gain.High >= known.Best().Gain.High {
-		t.Errorf("cores that idle are promised where none are known: %s, %s", unknown.Best().Gain, known.Best().Gain)
+		t.Errorf("gain from unknown idle cores: %s, %s", unknown.Best().Gain, known.Best().Gain)
 	}
 }
 
-// TestStagesThatSelect: a select of each stage, on its channel and a context, is
-// handing over; one of nearly all the cost is of many cases, by what a value costs it.
+// TestStagesThatSelect: stages that select on a channel and a context have a
+// transfer cost; a select with nearly all the cost has many cases, judging by
+// its cost per value.
 func TestStagesThatSelect(t *testing.T) {
 	first, second, third := at(profile.Select, "read"), at(profile.Select, "parse"), at(profile.Select, "render")
 	stages := cpu(1.1, shares{profile.ChannelWork: 0.6, profile.AfterPark: 0.2, profile.UserCode: 0.2},
@@ -242,14 +245,14 @@ func TestStagesThatSelect(t *testing.T) {
 	}{{500_000, true}, {3_200_000, false}} { // 1760 and 275 ns each
 		d := diagnose(hub, metrics(0, test.wakeups), goroutinesAt(in(choose, 1, 0)))
 		if f := d.found(LargeSelect); (f != nil) != test.want {
-			t.Errorf("%v values a second: %s", test.wakeups, d.Answer)
+			t.Errorf("%v values per second: %s", test.wakeups, d.Answer)
 		}
 	}
 }
 
-// TestWhoAsksIsNoPump: its own sends and receives are of one goroutine, and not at
-// either end of another.
-func TestWhoAsksIsNoPump(t *testing.T) {
+// TestRequestIsNoPump: sends and receives of one goroutine are not the two ends
+// of a forwarding goroutine.
+func TestRequestIsNoPump(t *testing.T) {
 	ask, answer := at(profile.Send, "ask"), at(profile.Receive, "ask")
 	between := func(to profile.Site) *Diagnosis {
 		return diagnose(cpu(1.1, shares{profile.ChannelWork: 0.6, profile.AfterPark: 0.2, profile.UserCode: 0.2},
@@ -263,8 +266,8 @@ func TestWhoAsksIsNoPump(t *testing.T) {
 	}
 }
 
-// TestDoneOrValues: where plain operations wait for locks too, it is the channel of
-// values that everybody meets at.
+// TestDoneOrValues: if plain operations wait for locks too, the contended
+// channel is the one with the values.
 func TestDoneOrValues(t *testing.T) {
 	offer := at(profile.Select, "offer")
 	of := func(lock float64) *Diagnosis {
@@ -272,14 +275,14 @@ func TestDoneOrValues(t *testing.T) {
 			on{offer, 0.6, 0.4, 0}, on{receive, 0.3, lock, 0}), metrics(0.2, 100_000), goroutinesAt(in(offer, 48, 2), in(receive, 1, 0)))
 	}
 	if d := of(0.02); d.found(SharedDone) == nil {
-		t.Errorf("selects wait alone: %s", d.Answer)
+		t.Errorf("only selects wait: %s", d.Answer)
 	}
 	if d := of(0.2); d.found(LockContention) == nil || d.found(SharedDone) != nil {
 		t.Errorf("all wait: %s", d.Answer)
 	}
 }
 
-// TestRoom: where hardly anybody parks, slots are there already.
+// TestRoom: if goroutines rarely park, the channel has enough slots.
 func TestRoom(t *testing.T) {
 	for _, test := range []struct {
 		parked float64
@@ -291,13 +294,13 @@ func TestRoom(t *testing.T) {
 		has := slices.ContainsFunc(f.Remedies, func(r Remedy) bool { return r.Name == Buffer })
 		ruled := slices.ContainsFunc(f.RuledOut, func(n RuledOut) bool { return n.Name == Buffer })
 		if has != test.want || ruled == test.want {
-			t.Errorf("with %v after parks: %+v, not %+v", test.parked, f.Remedies, f.RuledOut)
+			t.Errorf("%v after parks: %+v, ruled out %+v", test.parked, f.Remedies, f.RuledOut)
 		}
 	}
 }
 
-// A service that computes, has goroutines able to run and does not get the cores is not
-// said to have little to do. What hands over has such goroutines for moments.
+// TestStarved: a service that computes and has runnable goroutines but does not
+// get the cores is not idle. Goroutines in a hand-off are runnable for moments.
 func TestStarved(t *testing.T) {
 	able := func(n int) part {
 		return func(c *profile.Capture) {
@@ -310,14 +313,14 @@ func TestStarved(t *testing.T) {
 		parts []part
 		want  bool
 	}{
-		"half a core of two":  {[]part{cpu(0.4, computing), able(4)}, true},
-		"more, not all":       {[]part{cpu(1.3, computing), able(4)}, true},
-		"one too few":         {[]part{cpu(0.4, computing), able(3)}, false},
-		"nearly all cores":    {[]part{cpu(1.5, computing), able(4)}, false},
-		"hands over":          {[]part{cpu(0.4, shares{profile.UserCode: 0.59}), able(4)}, false},
-		"below the floor":     {[]part{cpu(0.09, computing), able(4)}, false},
-		"goroutines unknown":  {[]part{cpu(0.4, computing)}, false},
-		"cores are not known": {[]part{cpu(0.4, computing), able(4), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }}, false},
+		"half a core of two": {[]part{cpu(0.4, computing), able(4)}, true},
+		"more, not all":      {[]part{cpu(1.3, computing), able(4)}, true},
+		"one too few":        {[]part{cpu(0.4, computing), able(3)}, false},
+		"nearly all cores":   {[]part{cpu(1.5, computing), able(4)}, false},
+		"in hand-offs":       {[]part{cpu(0.4, shares{profile.UserCode: 0.59}), able(4)}, false},
+		"below the floor":    {[]part{cpu(0.09, computing), able(4)}, false},
+		"goroutines unknown": {[]part{cpu(0.4, computing)}, false},
+		"cores unknown":      {[]part{cpu(0.4, computing), able(4), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }}, false},
 	} {
 		d := diagnose(test.parts...)
 		if got := strings.Contains(d.Answer, "were runnable but not running"); got != test.want || test.want && strings.Contains(d.Answer, "Too little load") {
