@@ -1,8 +1,8 @@
-// Package engine is the contract between a kind of channel and the machinery
-// behind it: what a kind asks of an engine, and the words both use.
+// Package engine is the contract between the kinds of channels and their engines: the
+// interface of an engine, and the types and errors that both use.
 //
-// An engine lives in a package of its own (handoff, chain) and knows nothing of
-// kinds; a kind chooses an engine when it is made. Nothing else belongs here.
+// Each engine is a package of its own (handoff, segqueue, shard) that does not depend on
+// kinds. A kind chooses its engine when a channel is made.
 package engine
 
 import (
@@ -19,12 +19,12 @@ var (
 	ErrTooLarge = errors.New("sluice: value larger than the byte limit")
 )
 
-// ContextError is the error of a context whose Done channel is closed: never nil,
-// whatever the context of a user says.
+// ContextError returns the error of a context whose Done channel is closed. It is never nil,
+// even if the Err method of a user's context returns nil.
 func ContextError(ctx context.Context) error { return cmp.Or(ctx.Err(), context.Canceled) }
 
-// An Engine is a channel without its checks of arguments: contexts are not nil,
-// batches are not empty.
+// An Engine is a channel that does not check arguments: contexts are not nil, batches are
+// not empty.
 type Engine[T any] interface {
 	Sender[T]
 	Recv(ctx context.Context) (T, error)
@@ -35,17 +35,17 @@ type Engine[T any] interface {
 	Len() int
 	Cap() int
 	Stats() Stats
-	// Inside is Stats and what that adds up, of one moment. Each list in it has at
-	// most so many entries.
-	Snapshot(most int) Snapshot
-	// NewEntry returns a place for a Select that sends *value, or receives
-	// into it. It is a Counter if the engine serves its waiters.
+	// Snapshot returns Stats and the details behind them, a consistent view. Each list in
+	// it has at most n elements.
+	Snapshot(n int) Snapshot
+	// NewEntry returns an entry for a Select that sends *value or receives into it. It is a
+	// HandoffEntry if the engine completes the operations of its waiters.
 	NewEntry(value *T, sends bool) Entry
 	// Blocks reports whether the overflow policy is Block.
 	Blocks() bool
-	// Idle reports that TrySend would have failed with ErrFull, or TryRecv
-	// with ErrEmpty, at a moment during the call. It costs two loads, and
-	// says false where that does not tell.
+	// WouldBlock reports that TrySend would have failed with ErrFull, or TryRecv with
+	// ErrEmpty, at a moment during the call. It costs two loads, and returns false if the
+	// answer is unknown.
 	WouldBlock(sends bool) bool
 }
 
@@ -56,8 +56,7 @@ type Sender[T any] interface {
 	SendBatch(ctx context.Context, vs []T) (int, error)
 }
 
-// Overflow is what a send does that finds no room; the values are those of the
-// public type.
+// Overflow is the policy for a send without room. Its values equal the public ones.
 type Overflow uint8
 
 const (
@@ -67,7 +66,7 @@ const (
 	DropOldest
 )
 
-// Shrink is when memory is given back; the values are those of the public type.
+// Shrink is the policy for freeing memory. Its values equal the public ones.
 type Shrink uint8
 
 const (
@@ -76,10 +75,10 @@ const (
 	NoShrink
 )
 
-// Config is what a kind tells its engine.
+// Config configures an engine.
 type Config[T any] struct {
 	Name           string
-	Limit          int // most values queued
+	Limit          int // of queued values
 	Elastic        bool
 	Overflow       Overflow
 	OnDrop         func(T)
@@ -88,12 +87,12 @@ type Config[T any] struct {
 	Shrink         Shrink
 	LimitBytes     int64
 	Size           func(T) int
-	SizeIsKnown    bool // Size is that of KnownSize
+	SizeIsKnown    bool // Size is the result of KnownSize
 	NoHandOff      bool
-	Lanes          int // 0: as many as are needed
+	Lanes          int // 0: adaptive
 }
 
-// Stats has the fields of the public type, in its order, and converts to it.
+// Stats has the fields of the public type in the same order, and converts to it.
 type Stats struct {
 	Name  string
 	Len   int

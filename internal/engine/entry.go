@@ -5,49 +5,46 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// A Place is where a Select waits to send or to receive one value, beside its
-// other places: one for each case. It belongs to one Select at a time.
+// An Entry is how a Select waits to send or receive one value: it has one for each case. An
+// Entry belongs to one Select at a time.
 //
-// An engine whose waiters look for themselves when they are woken offers no more
-// than that. The Select joins, looks by TryRecv or TrySend, and sleeps.
+// If the engine only wakes its waiters, it returns an Entry that is no HandoffEntry. The
+// Select joins, polls by TryRecv or TrySend, and parks.
 type Entry interface {
-	// Join puts the Select in line, at the end the first time. Once it has
-	// joined it keeps its turn until Leave: Join after that only sees to it
-	// that it is in line. The Choice is looking.
-	Join(c *selection.State, number int)
-	// Leave takes the Select out of the line, and passes on what it must.
+	// Join queues the Select, at the end the first time. From then on it keeps its position
+	// until Leave: another Join only ensures that it is queued. The state of s is polling.
+	Join(s *selection.State, index int)
+	// Leave removes the Select from the queue. It passes a wake-up on if necessary.
 	Leave()
-	// Tally is where the waits of this side are counted.
+	// Tally returns the wait statistics of this side.
 	Tally() *park.Tally
 }
 
-// A Counter is a Place at an engine that serves its waiters: whoever comes by
-// does the operation of the one who waits. So that exactly one operation of a
-// Select happens, it looks into all its Counters under their locks, joins them
-// if there is nothing to do, and then opens its Choice.
+// A HandoffEntry is an Entry of an engine that completes the operations of its waiters. To
+// complete exactly one operation, a Select polls all its HandoffEntries under their locks,
+// joins them if none can proceed, and then accepts claims.
 type HandoffEntry interface {
-	Entry // Join is called under the lock
-	// Rank is the same for all Counters of an engine, and of no other. Locks
-	// are taken in ascending order of ranks.
+	Entry // Join is called with the lock held
+	// Rank identifies the engine. Locks are taken in ascending order of ranks.
 	Rank() uint64
-	// Size is that of the value to send, once Prepare has asked for it: of several
-	// Counters of one engine the smaller must not stand behind the larger.
+	// Size returns the size of the value to send, after Prepare. If a Select has several
+	// entries in one engine, a smaller value must not be behind a larger one.
 	Size() int
-	// Returns reports whether the Select had its turn here, in vain: Join puts it
-	// in front.
+	// Retrying reports whether the Select was dequeued and could not be claimed: Join queues
+	// it at the front.
 	Retrying() bool
 	Lock()
 	Unlock()
-	// Prepare is called before the first Join, without the lock: it calls
-	// what code of the user there is to call.
+	// Prepare is called before the first Join, without the lock: it calls user code if that
+	// is necessary.
 	Prepare()
-	// Able reports whether Proceed would find something to do, but for what
-	// another Select may take from it. The lock is held.
+	// CanProceed reports whether Proceed would succeed, unless another queue claims the
+	// partner first. The lock is held.
 	CanProceed() bool
-	// Proceed does the operation if it is possible, with the error that it
-	// ends with. It is called with the lock held, and releases it.
+	// Proceed completes the operation if possible, and returns its error. It is called with
+	// the lock held, and releases it.
 	Proceed() (done bool, err error)
-	// Served says what whoever chose this place has done: the operation, with
-	// the error that it ended with, or nothing but wake the Select.
+	// Result is called after this entry's case was selected. It reports whether the selector
+	// has completed the operation, with its error; otherwise the Select must poll again.
 	Result() (done bool, err error)
 }

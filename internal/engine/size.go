@@ -12,9 +12,8 @@ const (
 )
 
 // KnownSize returns the function that computes the size of a value, in bytes, if T is
-// []byte or string, and nil for any other T. The size is that of the header and of the
-// bytes behind it. For a slice these are all of its capacity, because all of it stays in
-// memory. A slice whose length is within limit and whose capacity is not counts as limit
+// []byte or string, and nil for any other T. The size is the header and the bytes behind
+// it: for a slice its whole capacity, because all of it stays in memory. A slice whose length is within limit and whose capacity is not counts as limit
 // bytes: it can be sent, and fills the channel alone.
 func KnownSize[T any](limit int64) func(T) int {
 	size, _ := any(func(b []byte) int {

@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// An Inside is what a channel holds, and who waits for it, at one moment: what Stats
-// adds up. What its fields mean is told at the public type.
+// A Snapshot describes a channel at one moment: Stats and the details behind them. The fields
+// are documented at the public type.
 type Snapshot struct {
 	Stats              Stats
 	Senders, Receivers []time.Duration
@@ -12,15 +12,15 @@ type Snapshot struct {
 	Lanes              []Lane
 }
 
-// NewInside returns one with room for so many waiters on either side.
-func NewSnapshot(most int) Snapshot {
-	return Snapshot{Senders: make([]time.Duration, 0, most), Receivers: make([]time.Duration, 0, most)}
+// NewSnapshot returns a Snapshot with room for n waiters on either side.
+func NewSnapshot(n int) Snapshot {
+	return Snapshot{Senders: make([]time.Duration, 0, n), Receivers: make([]time.Duration, 0, n)}
 }
 
-// A Ring has the fields of the public type, in its order, and converts to it.
+// A Ring has the fields of the public type in the same order, and converts to it.
 type Ring struct{ Slots, Len, Send, Receive int }
 
-// A Lane has the fields of the public type, in its order, and converts to it.
+// A Lane has the fields of the public type in the same order, and converts to it.
 type Lane struct {
 	Private, InUse bool
 	Len, Cap       int

@@ -9,35 +9,33 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// A place is a Select's place in the line of one side. It is served like any
-// waiter there, in its turn, by whoever can choose it: see selection.State.
+// An entry is a Select's entry in the queue of one side. It is served in its turn by any
+// goroutine that can claim the Select: see selection.State.
 //
-//   - The waiter belongs to the holder of the engine's lock while it is queued,
-//     the rest of the place to the Select.
-//   - A waiter that cannot be chosen when its turn comes is taken out of the
-//     line: its goroutine is awake. If that goes back to sleep it joins at the
-//     front, since everybody who was before it has been served.
-//   - Since it goes back to the front, it may go before those who wait, just as
-//     it might have if it had never been passed over.
-//   - A Select never meets itself: it can only be chosen when it is open, and it
-//     looks while it is not.
-type place[T any] struct {
+//   - The waiter belongs to the holder of the engine's lock while it is queued. The other
+//     fields belong to the Select.
+//   - A waiter that cannot be claimed in its turn is dequeued, because its goroutine is
+//     awake. If that goroutine waits again, it joins at the front, because every waiter that
+//     was before it has been served. It keeps its precedence over those behind it.
+//   - A Select never pairs its own send with its own receive: it polls in state polling,
+//     and can be claimed only in later states.
+type entry[T any] struct {
 	e      *Engine[T]
-	line   *line[T]
+	queue  *queue[T]
 	value  *T
 	sends  bool
 	joined bool
 	waiter waiter[T]
 }
 
-// ranks numbers the engines: a Select takes their locks in this order.
-var ranks atomic.Uint64
+// lastRank numbers the engines. A Select takes their locks in the order of their ranks.
+var lastRank atomic.Uint64
 
 // NewEntry implements engine.Engine. The result is an engine.HandoffEntry.
 func (e *Engine[T]) NewEntry(value *T, sends bool) engine.Entry {
-	p := &place[T]{e: e, line: &e.receivers, value: value, sends: sends}
+	p := &entry[T]{e: e, queue: &e.receivers, value: value, sends: sends}
 	if sends {
-		p.line = &e.senders
+		p.queue = &e.senders
 	}
 	return p
 }
@@ -45,23 +43,23 @@ func (e *Engine[T]) NewEntry(value *T, sends bool) engine.Entry {
 // Blocks implements engine.Engine.
 func (e *Engine[T]) Blocks() bool { return e.config.Overflow == engine.Block }
 
-// Idle implements engine.Engine: only under the lock can it be told.
+// WouldBlock implements engine.Engine. The answer is unknown without the lock.
 func (e *Engine[T]) WouldBlock(bool) bool { return false }
 
 // Rank implements engine.HandoffEntry.
-func (p *place[T]) Rank() uint64 { return p.e.rank }
+func (p *entry[T]) Rank() uint64 { return p.e.rank }
 
 // Lock implements engine.HandoffEntry.
-func (p *place[T]) Lock() { p.e.lock.Lock() }
+func (p *entry[T]) Lock() { p.e.lock.Lock() }
 
 // Unlock implements engine.HandoffEntry.
-func (p *place[T]) Unlock() { p.e.lock.Unlock() }
+func (p *entry[T]) Unlock() { p.e.lock.Unlock() }
 
 // Tally implements engine.Entry.
-func (p *place[T]) Tally() *park.Tally { return &p.line.waits }
+func (p *entry[T]) Tally() *park.Tally { return &p.queue.waits }
 
-// Prepare implements engine.HandoffEntry: it asks for the size of the value.
-func (p *place[T]) Prepare() {
+// Prepare implements engine.HandoffEntry. It computes the size of the value.
+func (p *entry[T]) Prepare() {
 	if !p.sends || p.e.config.Size == nil {
 		return
 	}
@@ -70,35 +68,35 @@ func (p *place[T]) Prepare() {
 	}
 }
 
-// Returns implements engine.HandoffEntry.
-func (p *place[T]) Retrying() bool { return p.joined && !p.waiter.queued }
+// Retrying implements engine.HandoffEntry.
+func (p *entry[T]) Retrying() bool { return p.joined && !p.waiter.queued }
 
 // Size implements engine.HandoffEntry.
-func (p *place[T]) Size() int { return p.waiter.size }
+func (p *entry[T]) Size() int { return p.waiter.size }
 
-// fits reports whether the value can be queued now without overtaking anybody.
-func (p *place[T]) fits() bool {
+// fits reports whether the value can be queued without barging.
+func (p *entry[T]) fits() bool {
 	if !p.e.fits(p.waiter.size) {
 		return false
 	}
-	return p.e.senders.empty() || p.Retrying() || p.e.config.NoHandOff
+	return p.e.senders.noneClaimable() || p.Retrying() || p.e.config.NoHandOff
 }
 
-// Able implements engine.HandoffEntry.
-func (p *place[T]) CanProceed() bool {
+// CanProceed implements engine.HandoffEntry.
+func (p *entry[T]) CanProceed() bool {
 	e := p.e
 	switch {
 	case e.closed:
 		return true
 	case p.sends:
-		return e.buf.Len() == 0 && !e.receivers.empty() || p.fits()
+		return e.buf.Len() == 0 && !e.receivers.noneClaimable() || p.fits()
 	default:
-		return e.buf.Len() > 0 || !e.senders.empty()
+		return e.buf.Len() > 0 || !e.senders.noneClaimable()
 	}
 }
 
 // Proceed implements engine.HandoffEntry.
-func (p *place[T]) Proceed() (done bool, err error) {
+func (p *entry[T]) Proceed() (done bool, err error) {
 	e := p.e
 	if !p.sends {
 		v, err := e.recvLocked()
@@ -109,7 +107,7 @@ func (p *place[T]) Proceed() (done bool, err error) {
 		return true, err
 	}
 	if w := e.receiver(); w != nil {
-		e.handOver(w, *p.value)
+		e.handOff(w, *p.value)
 		return true, nil
 	}
 	if e.closed {
@@ -121,37 +119,37 @@ func (p *place[T]) Proceed() (done bool, err error) {
 		return false, nil
 	}
 	e.push(*p.value, p.waiter.size)
-	e.announce()
-	e.callReceiver()
+	e.postReady()
+	e.wakeReceiver()
 	return true, nil
 }
 
-// Join implements engine.Entry. Nobody waits on the other side: Able would have
-// said so.
-func (p *place[T]) Join(c *selection.State, number int) {
+// Join implements engine.Entry. No waiter of the other side can be claimed,
+// because CanProceed has returned false.
+func (p *entry[T]) Join(c *selection.State, index int) {
 	w := &p.waiter
 	if w.queued {
 		return
 	}
-	w.choice, w.number, w.parker = c, int32(number), c.Parker()
-	w.verdict, w.parked = left, false
+	w.sel, w.index, w.parker = c, int32(index), c.Parker()
+	w.outcome, w.parked = left, false
 	if p.joined {
-		p.line.pushFront(w)
+		p.queue.pushFront(w)
 	} else {
 		p.joined = true
-		p.line.push(w)
+		p.queue.push(w)
 	}
 	if p.sends {
 		w.value = *p.value
-		p.e.announce()
+		p.e.postReady()
 	}
 }
 
-// Served implements engine.HandoffEntry.
-func (p *place[T]) Result() (served bool, err error) {
+// Result implements engine.HandoffEntry.
+func (p *entry[T]) Result() (served bool, err error) {
 	p.e.lock.Lock()
 	w := &p.waiter
-	switch w.verdict {
+	switch w.outcome {
 	case closed:
 		err = engine.ErrClosed
 		if !p.sends {
@@ -172,29 +170,29 @@ func (p *place[T]) Result() (served bool, err error) {
 }
 
 // Leave implements engine.Entry.
-func (p *place[T]) Leave() {
+func (p *entry[T]) Leave() {
 	if !p.joined {
 		return
 	}
 	e := p.e
 	e.lock.Lock()
-	p.line.leave(&p.waiter)
+	p.queue.leave(&p.waiter)
 	p.forget()
 	switch {
 	case p.sends && (e.config.Size != nil || e.config.NoHandOff):
-		e.admit() // the one behind may be smaller, and fit, or has yet to be told to look
-	case !p.sends && e.config.NoHandOff && (e.buf.Len() > 0 || !e.senders.empty()):
-		e.callReceiver()
+		e.admitSenders() // the next value may be smaller, and fit, or the next sender must be woken to retry
+	case !p.sends && e.config.NoHandOff && (e.buf.Len() > 0 || !e.senders.noneClaimable()):
+		e.wakeReceiver()
 	default:
 		e.lock.Unlock()
 	}
 }
 
-// forget makes the place as new, without a value. The lock is held, and the
-// waiter not queued.
-func (p *place[T]) forget() {
+// forget resets the entry and drops its value. The lock is held, and the waiter is not
+// queued.
+func (p *entry[T]) forget() {
 	var zero T
 	p.joined = false
 	p.waiter.value = zero
-	p.waiter.choice = nil
+	p.waiter.sel = nil
 }

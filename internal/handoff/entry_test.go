@@ -10,30 +10,30 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// A selecting is a Select over places of one engine, as short as it can be: to
-// send call.v if that is not 0, and to receive, twice.
-type selecting struct {
+// A selectCall is a minimal Select over entries of one engine: two receives, and a send of
+// call.v if that is not 0.
+type selectCall struct {
 	call
 	received int
 	recvErr  error
-	choice   selection.State
+	sel      selection.State
 }
 
-// errElse is the error of what a Select has not done.
-var errElse = context.DeadlineExceeded
+// errOther is the error of an operation that was not selected.
+var errOther = context.DeadlineExceeded
 
-func startSelect(e *Engine[int], v int) *selecting {
-	s := &selecting{recvErr: errElse}
+func startSelect(e *Engine[int], v int) *selectCall {
+	s := &selectCall{recvErr: errOther}
 	sent := v
-	places := []*place[int]{e.NewEntry(&s.received, false).(*place[int]), e.NewEntry(&s.received, false).(*place[int])}
+	entries := []*entry[int]{e.NewEntry(&s.received, false).(*entry[int]), e.NewEntry(&s.received, false).(*entry[int])}
 	if v != 0 {
-		places = append(places, e.NewEntry(&sent, true).(*place[int]))
+		entries = append(entries, e.NewEntry(&sent, true).(*entry[int]))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.v, s.err, s.cancel = v, errElse, cancel
+	s.v, s.err, s.cancel = v, errOther, cancel
 	go func() {
-		i, err := s.run(ctx, e, places)
-		for _, p := range places {
+		i, err := s.run(ctx, e, entries)
+		for _, p := range entries {
 			p.Leave()
 		}
 		if i == 2 {
@@ -46,9 +46,9 @@ func startSelect(e *Engine[int], v int) *selecting {
 	return s
 }
 
-// run returns the number of the place that proceeded, -1 if ctx ended it.
-func (s *selecting) run(ctx context.Context, e *Engine[int], places []*place[int]) (int, error) {
-	for i, p := range places {
+// run returns the index of the entry that proceeded, or -1 if ctx was canceled.
+func (s *selectCall) run(ctx context.Context, e *Engine[int], entries []*entry[int]) (int, error) {
+	for i, p := range entries {
 		p.Prepare()
 		if p.sends && e.config.Overflow != engine.Block {
 			err := e.TrySend(*p.value)
@@ -56,50 +56,50 @@ func (s *selecting) run(ctx context.Context, e *Engine[int], places []*place[int
 		}
 	}
 	for {
-		s.choice.BeginPoll()
+		s.sel.BeginPoll()
 		e.lock.Lock()
 		able := -1
-		for i, p := range places {
+		for i, p := range entries {
 			if p.CanProceed() {
 				able = i
 			}
 		}
 		if able >= 0 {
-			if done, err := places[able].Proceed(); done {
+			if done, err := entries[able].Proceed(); done {
 				return able, err
 			}
 			continue
 		}
-		s.choice.AcceptClaims()
-		for i, p := range places {
-			p.Join(&s.choice, i)
+		s.sel.AcceptClaims()
+		for i, p := range entries {
+			p.Join(&s.sel, i)
 		}
 		e.lock.Unlock()
 		runtime.Gosched()
-		if s.choice.PrepareToPark() {
-			if woken, _ := s.choice.Park(ctx.Done()); !woken {
+		if s.sel.PrepareToPark() {
+			if woken, _ := s.sel.Park(ctx.Done()); !woken {
 				return -1, nil
 			}
 		}
-		if done, err := places[s.choice.Selected()].Result(); done {
-			return s.choice.Selected(), err
+		if done, err := entries[s.sel.Selected()].Result(); done {
+			return s.sel.Selected(), err
 		}
 	}
 }
 
-// TestPlaceIsPassedOver: a Select that is awake when its turn comes is passed
-// over, finds what there is itself, and otherwise has its turn again.
-func TestPlaceIsPassedOver(t *testing.T) {
+// TestEntryIsSkipped: a Select that is awake in its turn is skipped, polls by itself, and
+// otherwise keeps its position.
+func TestEntryIsSkipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{})
 		var c selection.State
 		var got int
-		p := e.NewEntry(&got, false).(*place[int])
+		p := e.NewEntry(&got, false).(*entry[int])
 		join := func() {
 			c.BeginPoll()
 			e.lock.Lock()
 			if p.CanProceed() {
-				t.Error("able, with nobody there")
+				t.Error("CanProceed is true without a partner")
 			}
 			c.AcceptClaims()
 			p.Join(&c, 0)
@@ -111,11 +111,11 @@ func TestPlaceIsPassedOver(t *testing.T) {
 		synctest.Wait()
 		join()
 		c.BeginPoll()
-		if err := e.TrySend(1); err != nil { // to the one behind
+		if err := e.TrySend(1); err != nil { // to the receiver behind it
 			t.Error(err)
 		}
 		if synctest.Wait(); !later.done || later.v != 1 {
-			t.Errorf("the later one received %d", later.v)
+			t.Errorf("the later receiver got %d", later.v)
 		}
 		sender := startSend(e, 2)
 		_ = startRecv(e) // takes it
@@ -127,28 +127,28 @@ func TestPlaceIsPassedOver(t *testing.T) {
 			t.Error(err)
 		}
 		if err := e.TrySend(3); err != nil || later.done || !sender.done {
-			t.Errorf("%v, the later one is done: %v", err, later.done)
+			t.Errorf("%v, the later receiver has returned: %v", err, later.done)
 		}
 		if done, err := p.Result(); !done || err != nil || got != 3 {
 			t.Errorf("served: %v, %v, %d", done, err, got)
 		}
-		if p.Leave(); p.waiter.value != 0 || p.waiter.choice != nil || p.joined {
+		if p.Leave(); p.waiter.value != 0 || p.waiter.sel != nil || p.joined {
 			t.Errorf("after it: %+v", &p.waiter)
 		}
 		_ = e.TrySend(4)
 		if synctest.Wait(); later.v != 4 {
-			t.Errorf("the later one received %d", later.v)
+			t.Errorf("the later receiver got %d", later.v)
 		}
 	})
 }
 
-// TestPlaceLeavesRoom: when a Select leaves that stood before others, those
-// proceed who had no place because of it.
-func TestPlaceLeavesRoom(t *testing.T) {
+// TestLeaveAdmitsNext: when a Select leaves whose value did not fit, the senders behind it
+// proceed.
+func TestLeaveAdmitsNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 9, Size: func(v int) int { return v }})
 		_ = e.TrySend(5)
-		large := startSelect(e, 0) // only to see that it takes what is there
+		large := startSelect(e, 0) // receives the queued value
 		synctest.Wait()
 		if large.received != 5 {
 			t.Fatalf("received %d", large.received)
@@ -156,7 +156,7 @@ func TestPlaceLeavesRoom(t *testing.T) {
 		_ = e.TrySend(5)
 		var c selection.State
 		v := 6
-		p := e.NewEntry(&v, true).(*place[int])
+		p := e.NewEntry(&v, true).(*entry[int])
 		p.Prepare()
 		c.BeginPoll()
 		e.lock.Lock()
@@ -165,7 +165,7 @@ func TestPlaceLeavesRoom(t *testing.T) {
 		e.lock.Unlock()
 		small := startSend(e, 1)
 		if synctest.Wait(); small.done {
-			t.Error("it overtook the one before it")
+			t.Error("a sender barged in front of the Select")
 		}
 		p.Leave()
 		if synctest.Wait(); !small.done || small.err != nil || e.Len() != 2 {
@@ -177,16 +177,16 @@ func TestPlaceLeavesRoom(t *testing.T) {
 	})
 }
 
-// TestPlaceReturnsToRoom: a Select that was passed over when there was room for
-// its value finds it, though another waits by now whose value is larger.
-func TestPlaceReturnsToRoom(t *testing.T) {
+// TestSkippedEntryFindsRoom: a Select that was skipped while there was room for its value
+// finds it, although a larger value waits by now.
+func TestSkippedEntryFindsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 9, Size: func(v int) int { return v }})
 		_ = e.TrySend(5)
 		_ = e.TrySend(4)
 		var c selection.State
 		v := 3
-		p := e.NewEntry(&v, true).(*place[int])
+		p := e.NewEntry(&v, true).(*entry[int])
 		p.Prepare()
 		c.BeginPoll()
 		e.lock.Lock()
@@ -201,7 +201,7 @@ func TestPlaceReturnsToRoom(t *testing.T) {
 		}
 		e.lock.Lock()
 		if !p.CanProceed() {
-			t.Error("there is room for it")
+			t.Error("CanProceed is false, although there is room")
 		}
 		if done, err := p.Proceed(); !done || err != nil || e.Len() != 2 {
 			t.Errorf("%v, %v, Len %d", done, err, e.Len())
@@ -210,19 +210,19 @@ func TestPlaceReturnsToRoom(t *testing.T) {
 		_, _ = e.TryRecv()
 		_, _ = e.TryRecv()
 		if synctest.Wait(); !large.done || e.Len() != 1 {
-			t.Errorf("the larger one is done: %v, Len %d", large.done, e.Len())
+			t.Errorf("the larger value was sent: %v, Len %d", large.done, e.Len())
 		}
 	})
 }
 
-// TestPlacesThatCannotMeet: a partner that has been chosen elsewhere is none: not
-// to one who looks, and not to one who had seen it just before.
-func TestPlacesThatCannotMeet(t *testing.T) {
+// TestClaimedPartner: a partner that another queue has claimed is skipped, both by a poll and
+// by a Proceed after a poll that has seen it.
+func TestClaimedPartner(t *testing.T) {
 	e := New(engine.Config[int]{})
 	var receiver, sender selection.State
 	var got int
 	v := 1
-	in, out := e.NewEntry(&got, false).(*place[int]), e.NewEntry(&v, true).(*place[int])
+	in, out := e.NewEntry(&got, false).(*entry[int]), e.NewEntry(&v, true).(*entry[int])
 	for _, seen := range []bool{true, false} {
 		receiver.BeginPoll()
 		sender.BeginPoll()
@@ -230,11 +230,11 @@ func TestPlacesThatCannotMeet(t *testing.T) {
 		receiver.AcceptClaims()
 		in.Join(&receiver, 0)
 		if !out.CanProceed() {
-			t.Error("it does not see its partner")
+			t.Error("CanProceed does not see the partner")
 		}
 		receiver.Claim(7)
 		if !seen && out.CanProceed() {
-			t.Error("it sees a partner that is none")
+			t.Error("CanProceed sees a partner that cannot be claimed")
 		}
 		if done, err := out.Proceed(); done || err != nil {
 			t.Errorf("Proceed: %v, %v", done, err)
@@ -246,22 +246,21 @@ func TestPlacesThatCannotMeet(t *testing.T) {
 	}
 }
 
-// servable returns the waiters but those of Selects that are awake, or have been
-// chosen: they must take themselves out.
-func (l *line[T]) servable() (ws []*waiter[T]) {
+// claimable returns the waiters that can be claimed.
+func (l *queue[T]) claimable() (ws []*waiter[T]) {
 	for w := l.first; w != nil; w = w.next {
-		if w.choice == nil || w.choice.Claimable() {
+		if w.sel == nil || w.sel.Claimable() {
 			ws = append(ws, w)
 		}
 	}
 	return ws
 }
 
-// strangers reports whether a sender and a receiver wait that are not one Select.
-func strangers[T any](senders, receivers []*waiter[T]) bool {
+// unpaired reports whether a sender and a receiver wait that do not belong to one Select.
+func unpaired[T any](senders, receivers []*waiter[T]) bool {
 	for _, s := range senders {
 		for _, r := range receivers {
-			if s.choice == nil || s.choice != r.choice {
+			if s.sel == nil || s.sel != r.sel {
 				return true
 			}
 		}
@@ -269,8 +268,8 @@ func strangers[T any](senders, receivers []*waiter[T]) bool {
 	return false
 }
 
-// A Proceed in vain must leave the Value of its case alone.
-func TestPlaceProceedsInVain(t *testing.T) {
+// TestFailedProceed: a Proceed that fails does not change the value of its case.
+func TestFailedProceed(t *testing.T) {
 	e := New(engine.Config[int]{})
 	v, out := 5, 7
 	mine := e.NewEntry(&v, false).(engine.HandoffEntry)
@@ -284,9 +283,9 @@ func TestPlaceProceedsInVain(t *testing.T) {
 
 	mine.Lock()
 	if !mine.CanProceed() {
-		t.Fatal("not able")
+		t.Fatal("CanProceed is false")
 	}
-	c.Claim(1) // the other Select is served elsewhere
+	c.Claim(1) // another queue claims the other Select
 	done, err := mine.Proceed()
 	if done || v != 5 {
 		t.Errorf("%v, %v: Value %d, want 5", done, err, v)

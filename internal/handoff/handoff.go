@@ -1,69 +1,35 @@
-// Package handoff is the engine of channels in which nearly every operation
-// waits: those with no slot or a few, and those that serve waiting goroutines
-// strictly in their order.
+// Package handoff is the engine of channels in which nearly every operation waits: those
+// with at most a few slots, and those that serve waiting goroutines strictly in order.
 //
-// # States and ownership
+// A BusyLock guards everything: a ring of queued values, a queue of waiting senders and a
+// queue of waiting receivers. At each release of the lock, not counting waiters of a Select
+// that cannot be claimed:
 //
-// One short lock guards everything: a ring of queued values, a line of waiting
-// senders and a line of waiting receivers. At every release of the lock
+//   - len(receivers) > 0 implies len(buf) == 0 && len(senders) == 0.
+//   - len(senders) > 0 implies that the value of the first one does not fit.
+//   - closed implies len(senders) == 0 && len(receivers) == 0.
 //
-//   - receivers wait only if nothing is queued and no sender waits;
-//   - senders wait only if the first of them does not fit;
-//   - after Close nobody waits.
+// With Config.NoHandOff the first two also except a goroutine that was woken to retry and
+// has yet to run. A Select whose send and receive wait in the same channel does not pair
+// with itself. A waiter that cannot be claimed is skipped, except that one whose value does
+// not fit still blocks those behind it until it leaves: see entry.go.
 //
-// Without the hand-off (Config.NoHandOff) the first two hold but for a goroutine
-// that was told to look again and has not yet done so.
+// A waiter belongs to its goroutine; while it is queued, its fields belong to the holder of
+// the lock. The goroutine that dequeues a waiter serves it under the same lock: it moves the
+// value and sets the outcome. That is the linearization point of both operations. The waiting
+// goroutine reads the outcome under the lock.
 //
-// A Select may wait on both sides at once, and does not meet itself. While it is
-// awake, or once it has been chosen elsewhere, its waiters count as nobody, but
-// for that those behind one whose value does not fit wait until it has left: see
-// place.go.
+// No wake-up is lost. A goroutine queues its waiter in the critical section in which it found
+// nothing to do. It then yields once, takes the lock and reads the outcome. If it was not
+// served, it sets parked in that critical section and parks. A server that finds parked set delivers
+// one token; otherwise the waiter has yet to read its outcome. If the context ends the wait,
+// the goroutine removes its waiter under the lock; if that is not queued any more, it was
+// served and the operation has happened. A context is user code and may panic: it is asked
+// before the waiter is queued, and again when it has left.
 //
-// A waiter belongs to the goroutine that waits, but while it is queued its
-// fields belong to the holder of the lock. Whoever takes it out of its line
-// serves it in full under the same lock: puts the value in, or takes it out, and
-// writes the verdict. That is the linearization point of both operations. The
-// waiting goroutine learns of it under the lock, or by its parker's token.
-//
-// # Waiting: why no wake-up is lost
-//
-// A goroutine queues its waiter under the lock hold that found nothing to do,
-// so whatever changes later finds it. It then yields once, takes the lock and
-// looks whether it has been served; if not, it sets parked under that lock and
-// parks. The server reads parked under the lock: set, it puts down the one
-// token; clear, the waiter has yet to look. A context that ends the wait removes
-// the waiter under the lock if it is still queued; if it is not, it was served,
-// and the operation has happened. A context is a user's code and may panic: it is
-// asked before the waiter is queued, and again when it has left.
-//
-// # Why one yield
-//
-// A park and its wake-up cost about as much as everything else together. With
-// one P the yield runs the other side, and most waits end there: 118 ns a value
-// instead of 195 (capacity 0, one to one, GOMAXPROCS=1, 2026-11-21, AMD EPYC
-// Zen 5 VM, Go 1.26.8; built-in chan 125). A second yield finds nobody to run
-// and doubles the cost.
-//
-// # Tried and lost
-//
-// Waiters with an atomic state instead of fields under the lock: five more
-// read-modify-writes a value, 20 ns. An atomic flag and a lock-free list of free
-// waiters, so that a served goroutine need not take the lock: 8 ns more with one
-// P, nothing gained with more. sync.Mutex for the lock: puts goroutines to
-// sleep for a section of a few instructions. Spinning for the other side: a
-// rendezvous across two Ps costs two cache-line round trips, more than a switch.
-// No yield: what the runtime's own channels do, but each park goes through one of
-// them, and through this lock four times: 210 ns a value instead of 124 with one
-// P. Only the first of a line yields: with more than two goroutines the others
-// park for every value. A yield only where one has paid before: no difference.
-//
-// # What limits it
-//
-// With many goroutines on several Ps the scheduler's lock: Gosched goes through
-// the queue that all Ps share, and takes 46 % of the time (capacity 1, 8 to 1,
-// GOMAXPROCS=8). The runtime's channels put a woken goroutine next in line on the
-// same P, so that two of many run in turn and the others wait for a time slice;
-// nothing outside the runtime can.
+// Parking and waking cost about as much as everything else together. With one P the yield
+// runs the other side, so most waits end there. ADR 3 has the measurements, the alternatives,
+// and what limits this engine.
 package handoff
 
 import (
@@ -77,16 +43,16 @@ import (
 	"github.com/sluice-go/sluice/internal/spin"
 )
 
-// minSlots is what an elastic buffer never shrinks below.
+// minSlots is the least size of an elastic buffer.
 const minSlots = 64
 
 // An Engine is an engine.Engine.
 type Engine[T any] struct {
 	lock      spin.BusyLock
 	closed    bool
-	senders   line[T]
-	receivers line[T]
-	free      *waiter[T] // waiters to use again: waiting does not allocate
+	senders   queue[T]
+	receivers queue[T]
+	free      *waiter[T] // reused, so that waiting does not allocate
 	frees     int
 	buf       ring.Ring[T]
 	sizes     ring.Ring[int] // of the values in buf, if sized
@@ -94,7 +60,7 @@ type Engine[T any] struct {
 	ready     chan struct{}  // nil until Ready is called
 
 	config  engine.Config[T]
-	rank    uint64 // see ranks
+	rank    uint64 // see lastRank
 	sent    uint64
 	taken   uint64
 	dropped uint64
@@ -104,7 +70,7 @@ type Engine[T any] struct {
 
 // New returns an engine for config.Limit queued values; 0 makes a rendezvous.
 func New[T any](config engine.Config[T]) *Engine[T] {
-	e := &Engine[T]{config: config, rank: ranks.Add(1)}
+	e := &Engine[T]{config: config, rank: lastRank.Add(1)}
 	if !config.Elastic && config.Limit > 0 {
 		e.buf.Grow(config.Limit)
 	}
@@ -127,8 +93,8 @@ func (e *Engine[T]) TrySend(v T) error {
 	return e.send(engine.NoWait{}, v, 0)
 }
 
-// SendBatch implements engine.Engine. Where nearly every value waits, there is
-// nothing to gain from a batch.
+// SendBatch implements engine.Engine. It sends one value after another: a batch has no
+// advantage if nearly every value waits.
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	for ; n < len(vs) && err == nil; n++ {
 		if e.config.Size != nil {
@@ -143,8 +109,8 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	return n, err
 }
 
-// sendSized sends a value that counts as many bytes as Options.Size says.
-// method is what the user called.
+// sendSized sends a value whose size is the result of Options.Size. method is the method
+// that the user called.
 func (e *Engine[T]) sendSized(ctx context.Context, v T, method string) error {
 	size := e.config.Size(v)
 	if size < 0 {
@@ -156,20 +122,20 @@ func (e *Engine[T]) sendSized(ctx context.Context, v T, method string) error {
 	return e.send(ctx, v, size)
 }
 
-// send sends a value of that size; under engine.NoWait it never waits.
+// send sends a value of the given size; under engine.NoWait it never waits.
 func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
-	// Without the hand-off a sender that may wait leaves it to the receiver to
-	// fetch the value. One that may not has to hand it over.
+	// With NoHandOff a sender that may wait queues its value, and the receiver fetches
+	// it. A sender that may not wait has to hand it off.
 	handOff := !e.config.NoHandOff || !engine.MayWait(ctx) || e.config.Overflow != engine.Block || ctx.Err() != nil
 	var stop <-chan struct{}
-	var over error                           // ctx was done when it was asked
-	asked := ctx == context.Background()     // nothing to ask
-	called, began := false, time.Duration(0) // out of the line, to look again
+	var ctxErr error                           // the context had ended when it was asked
+	asked := ctx == context.Background()       // nothing to ask
+	retrying, start := false, time.Duration(0) // woken to retry
 	for {
 		e.lock.Lock()
 		if handOff {
 			if w := e.receiver(); w != nil {
-				e.handOver(w, v)
+				e.handOff(w, v)
 				return nil
 			}
 		}
@@ -177,38 +143,38 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 		case e.closed:
 			e.lock.Unlock()
 			return engine.ErrClosed
-		case e.fits(size) && (called || e.senders.empty() || !engine.MayWait(ctx) && e.config.NoHandOff):
+		case e.fits(size) && (retrying || e.senders.noneClaimable() || !engine.MayWait(ctx) && e.config.NoHandOff):
 			e.push(v, size)
-			e.announce()
-			e.callReceiver()
+			e.postReady()
+			e.wakeReceiver()
 			return nil
 		case e.config.Overflow != engine.Block:
 			return e.overflow(v, size)
 		case !engine.MayWait(ctx):
 			e.lock.Unlock()
 			return engine.ErrFull
-		case over != nil:
+		case ctxErr != nil:
 			e.lock.Unlock()
-			return over
+			return ctxErr
 		case !asked:
 			e.lock.Unlock()
-			stop, over, asked = ctx.Done(), ctx.Err(), true
+			stop, ctxErr, asked = ctx.Done(), ctx.Err(), true
 			continue
 		}
 		w := e.waiter()
 		w.value, w.size = v, size
-		e.senders.join(w, called, began)
-		e.announce()
-		e.callReceiver()
-		verdict := e.wait(stop, &e.senders, w)
-		began = w.since.At()
+		e.senders.join(w, retrying, start)
+		e.postReady()
+		e.wakeReceiver()
+		outcome := e.wait(stop, &e.senders, w)
+		start = w.since.At()
 		e.recycle(w)
-		if verdict == left && e.config.Size != nil {
-			e.admit() // the one behind may be smaller, and fit
+		if outcome == left && e.config.Size != nil {
+			e.admitSenders() // the next value may be smaller, and fit
 		} else {
 			e.lock.Unlock()
 		}
-		switch verdict {
+		switch outcome {
 		case done:
 			return nil
 		case closed:
@@ -216,7 +182,7 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 		case left:
 			return engine.ContextError(ctx)
 		}
-		called = true
+		retrying = true
 	}
 }
 
@@ -226,19 +192,19 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		panic(engine.RecvNilContext)
 	}
 	var stop <-chan struct{}
-	var over error                           // ctx was done when it was asked
-	asked := ctx == context.Background()     // nothing to ask
-	called, began := false, time.Duration(0) // as in send
+	var ctxErr error                           // the context had ended when it was asked
+	asked := ctx == context.Background()       // nothing to ask
+	retrying, start := false, time.Duration(0) // as in send
 	for {
 		e.lock.Lock()
 		if e.buf.Len() > 0 {
 			v = e.pop()
 			e.taken++
-			e.admit()
+			e.admitSenders()
 			return v, nil
 		}
 		if w := e.senders.take(); w != nil {
-			return e.takeOver(w), nil
+			return e.collect(w), nil
 		}
 		switch {
 		case e.closed:
@@ -247,22 +213,22 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		case !engine.MayWait(ctx):
 			e.lock.Unlock()
 			return v, engine.ErrEmpty
-		case over != nil:
+		case ctxErr != nil:
 			e.lock.Unlock()
-			return v, over
+			return v, ctxErr
 		case !asked:
 			e.lock.Unlock()
-			stop, over, asked = ctx.Done(), ctx.Err(), true
+			stop, ctxErr, asked = ctx.Done(), ctx.Err(), true
 			continue
 		}
 		w := e.waiter()
-		e.receivers.join(w, called, began)
+		e.receivers.join(w, retrying, start)
 		e.lock.Unlock()
-		verdict := e.wait(stop, &e.receivers, w)
-		v, began = w.value, w.since.At()
+		outcome := e.wait(stop, &e.receivers, w)
+		v, start = w.value, w.since.At()
 		e.recycle(w)
 		e.lock.Unlock()
-		switch verdict {
+		switch outcome {
 		case done:
 			return v, nil
 		case closed:
@@ -270,7 +236,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		case left:
 			return v, engine.ContextError(ctx)
 		}
-		called = true
+		retrying = true
 	}
 }
 
@@ -305,14 +271,15 @@ func (e *Engine[T]) Close() {
 	if e.ready != nil {
 		close(e.ready)
 	}
-	// Those that sleep are woken without the lock: each needs it at once.
+	// Parked goroutines are woken after the lock is released, because each of them takes
+	// it at once.
 	var asleep *waiter[T]
-	for _, l := range []*line[T]{&e.senders, &e.receivers} {
+	for _, l := range []*queue[T]{&e.senders, &e.receivers} {
 		for w := l.take(); w != nil; w = l.take() {
-			w.verdict = closed
+			w.outcome = closed
 			switch {
 			case !w.parked:
-			case w.choice != nil: // its places are the Select's
+			case w.sel != nil: // its entries belong to the Select
 				w.parker.Unpark()
 			default:
 				w.next, asleep = asleep, w
@@ -322,12 +289,12 @@ func (e *Engine[T]) Close() {
 	e.lock.Unlock()
 	for asleep != nil {
 		w := asleep
-		asleep, w.next = w.next, nil // w is its goroutine's again from the token on
+		asleep, w.next = w.next, nil // after Unpark w belongs to its goroutine
 		w.parker.Unpark()
 	}
 }
 
-// fits reports whether a value of that size can be queued now.
+// fits reports whether a value of the given size can be queued.
 func (e *Engine[T]) fits(size int) bool {
 	return e.buf.Len() < e.config.Limit && (e.config.Size == nil || int64(size) <= e.config.LimitBytes-e.bytes)
 }
@@ -346,7 +313,7 @@ func (e *Engine[T]) push(v T, size int) {
 	}
 }
 
-// pop takes the oldest value queued.
+// pop removes and returns the oldest queued value.
 func (e *Engine[T]) pop() T {
 	v := e.buf.Pop()
 	if e.config.Elastic {
@@ -359,10 +326,10 @@ func (e *Engine[T]) pop() T {
 	return v
 }
 
-// overflow deals with a value that found no room, as the policy says. It
-// releases the lock.
+// overflow applies the overflow policy to a value for which there is no room. It releases
+// the lock.
 func (e *Engine[T]) overflow(v T, size int) error {
-	var one [1]T // so that one drop allocates nothing
+	var one [1]T // so that one drop does not allocate
 	drops := one[:0]
 	switch e.config.Overflow {
 	case engine.DropNewest:
@@ -372,7 +339,7 @@ func (e *Engine[T]) overflow(v T, size int) error {
 			drops = append(drops, e.pop())
 		}
 		e.push(v, size)
-		e.announce()
+		e.postReady()
 	default:
 		e.lock.Unlock()
 		return engine.ErrFull

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// settled waits until every goroutine is parked or gone, and checks.
+// settled waits until every goroutine is parked or gone, and checks the invariants.
 func settled(t *testing.T, e *Engine[int]) {
 	t.Helper()
 	synctest.Wait()
@@ -18,8 +18,8 @@ func settled(t *testing.T, e *Engine[int]) {
 	}
 }
 
-// inLine asserts how many wait.
-func inLine(t *testing.T, e *Engine[int], senders, receivers int) {
+// expectWaiting asserts the number of waiting senders and receivers.
+func expectWaiting(t *testing.T, e *Engine[int], senders, receivers int) {
 	t.Helper()
 	settled(t, e)
 	if s := e.Stats(); s.SendersWaiting != senders || s.ReceiversWaiting != receivers {
@@ -27,8 +27,8 @@ func inLine(t *testing.T, e *Engine[int], senders, receivers int) {
 	}
 }
 
-// TestFirstComeFirstServed parks five on one side, lets some of them leave, from
-// any place and in both directions, and serves the others: in their order.
+// TestFirstComeFirstServed parks five goroutines on one side, cancels some of them, in either
+// order, and serves the others, in FIFO order.
 func TestFirstComeFirstServed(t *testing.T) {
 	const n = 5
 	for leaving := range 1 << n {
@@ -53,10 +53,10 @@ func TestFirstComeFirstServed(t *testing.T) {
 					stay--
 					recvs[i].cancel()
 					sends[i].cancel()
-					inLine(t, receivers, 0, stay)
-					inLine(t, senders, stay, 0)
+					expectWaiting(t, receivers, 0, stay)
+					expectWaiting(t, senders, stay, 0)
 					if !recvs[i].done || recvs[i].err != context.Canceled || sends[i].err != context.Canceled {
-						t.Fatalf("cancelled: %+v, %+v", recvs[i], sends[i])
+						t.Fatalf("canceled: %+v, %+v", recvs[i], sends[i])
 					}
 				}
 				for i := range n {
@@ -75,16 +75,16 @@ func TestFirstComeFirstServed(t *testing.T) {
 					}
 					settled(t, senders)
 				}
-				inLine(t, receivers, 0, 0)
-				inLine(t, senders, 0, 0)
+				expectWaiting(t, receivers, 0, 0)
+				expectWaiting(t, senders, 0, 0)
 			})
 		}
 	}
 }
 
-// TestUsedAgain: the one waiter of an engine serves every wait after another,
-// whichever way the one before ended.
-func TestUsedAgain(t *testing.T) {
+// TestWaiterIsReused: the one waiter of an engine is reused for each wait, in whatever way
+// the wait before it ended.
+func TestWaiterIsReused(t *testing.T) {
 	type ending struct {
 		name string
 		run  func(t *testing.T, e *Engine[int])
@@ -100,12 +100,12 @@ func TestUsedAgain(t *testing.T) {
 				t.Fatalf("served with 7: %+v", r)
 			}
 		}},
-		{"a receiver gone", func(t *testing.T, e *Engine[int]) {
+		{"a receiver canceled", func(t *testing.T, e *Engine[int]) {
 			r := startRecv(e)
 			synctest.Wait()
 			r.cancel()
 			if synctest.Wait(); !r.done || r.v != 0 || r.err != context.Canceled {
-				t.Fatalf("cancelled: %+v", r)
+				t.Fatalf("canceled: %+v", r)
 			}
 		}},
 		{"a sender served", func(t *testing.T, e *Engine[int]) {
@@ -118,18 +118,18 @@ func TestUsedAgain(t *testing.T) {
 				t.Fatalf("served: %+v", s)
 			}
 		}},
-		{"a sender gone", func(t *testing.T, e *Engine[int]) {
+		{"a sender canceled", func(t *testing.T, e *Engine[int]) {
 			s := startSend(e, 9)
 			synctest.Wait()
 			s.cancel()
 			if synctest.Wait(); !s.done || s.err != context.Canceled {
-				t.Fatalf("cancelled: %+v", s)
+				t.Fatalf("canceled: %+v", s)
 			}
 		}},
-		{"a receiver served and gone", func(t *testing.T, e *Engine[int]) {
+		{"a receiver served and canceled", func(t *testing.T, e *Engine[int]) {
 			r := startRecv(e)
 			synctest.Wait()
-			e.lock.Lock() // it can notice only afterwards
+			e.lock.Lock() // it can run only afterwards
 			r.cancel()
 			w := e.receivers.pop()
 			w.value = 7
@@ -137,7 +137,7 @@ func TestUsedAgain(t *testing.T) {
 			e.taken++
 			e.serve(w, done)
 			if synctest.Wait(); r.v != 7 || r.err != nil {
-				t.Fatalf("served with 7, and cancelled: %+v", r)
+				t.Fatalf("served with 7, and canceled: %+v", r)
 			}
 		}},
 	}
@@ -146,14 +146,14 @@ func TestUsedAgain(t *testing.T) {
 			t.Run(before.name+", then "+after.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					e := New(engine.Config[int]{})
-					for range 8 { // a context and a token that are both there: the runtime draws
+					for range 8 { // with both a token and a canceled context the runtime chooses at random
 						before.run(t, e)
 						settled(t, e)
 						after.run(t, e)
 						settled(t, e)
 					}
 					if e.frees != 1 {
-						t.Fatalf("%d waiters were made, want one", e.frees)
+						t.Fatalf("%d waiters were allocated, want one", e.frees)
 					}
 				})
 			})
@@ -161,22 +161,22 @@ func TestUsedAgain(t *testing.T) {
 	}
 }
 
-// TestFreeListIsBounded: after a crowd, maxFree waiters are kept.
+// TestFreeListIsBounded: after many goroutines have waited, maxFree waiters are kept.
 func TestFreeListIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{})
 		for range maxFree + 10 {
 			startRecv(e)
 		}
-		inLine(t, e, 0, maxFree+10)
+		expectWaiting(t, e, 0, maxFree+10)
 		e.Close()
-		if inLine(t, e, 0, 0); e.frees != maxFree {
+		if expectWaiting(t, e, 0, 0); e.frees != maxFree {
 			t.Fatalf("%d waiters kept, want %d", e.frees, maxFree)
 		}
 	})
 }
 
-// TestClose serves all who wait, on either side.
+// TestClose: Close serves all waiters of either side.
 func TestClose(t *testing.T) {
 	for name, config := range configs() {
 		if config.Overflow != engine.Block {
@@ -211,9 +211,9 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestLargeValueKeepsItsPlace: a value that fits only later is not overtaken by
-// smaller ones, which wait behind it until it is in, or gives up.
-func TestLargeValueKeepsItsPlace(t *testing.T) {
+// TestLargeValueKeepsItsPosition: smaller values do not barge in front of a value that does
+// not fit yet. They wait behind it until it is queued or canceled.
+func TestLargeValueKeepsItsPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 5, Elastic: true, LimitBytes: 10, Size: func(v int) int { return v }})
 		crowd := func() (large *call) {
@@ -223,9 +223,9 @@ func TestLargeValueKeepsItsPlace(t *testing.T) {
 			for range 4 {
 				startSend(e, 1)
 			}
-			inLine(t, e, 5, 0)
+			expectWaiting(t, e, 5, 0)
 			if err := e.TrySend(1); err != engine.ErrFull {
-				t.Fatalf("TrySend past a large value that waits: %v", err)
+				t.Fatalf("TrySend in front of a large value that waits: %v", err)
 			}
 			return large
 		}
@@ -237,29 +237,29 @@ func TestLargeValueKeepsItsPlace(t *testing.T) {
 			}
 		}
 		crowd()
-		receive(8) // lets in the large one and one small one
-		inLine(t, e, 3, 0)
-		receive(9) // and this all the others
-		inLine(t, e, 0, 0)
+		receive(8) // makes room for the large value and a small one
+		expectWaiting(t, e, 3, 0)
+		receive(9) // makes room for all others
+		expectWaiting(t, e, 0, 0)
 		receive(1, 1, 1, 1)
 
 		crowd().cancel()
-		if inLine(t, e, 2, 0); e.bytes != 10 {
-			t.Fatalf("%d bytes after a large value gave up, want 10", e.bytes)
+		if expectWaiting(t, e, 2, 0); e.bytes != 10 {
+			t.Fatalf("%d bytes after a large value was canceled, want 10", e.bytes)
 		}
 		receive(8, 1, 1, 1, 1)
-		inLine(t, e, 0, 0)
+		expectWaiting(t, e, 0, 0)
 	})
 }
 
-// TestNoHandOff: whoever waits is told to look, and can be forestalled by who
-// comes before it does. With one P that is nearly always.
+// TestNoHandOff: a waiter is woken to retry, and another goroutine may barge in front of it.
+// With one P that is almost always the case.
 func TestNoHandOff(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for name, forestalls := range map[string]func(t *testing.T, e *Engine[int]) bool{
+	for name, barges := range map[string]func(t *testing.T, e *Engine[int]) bool{
 		"receiver": func(t *testing.T, e *Engine[int]) bool {
 			r := startRecv(e)
-			inLine(t, e, 0, 1)
+			expectWaiting(t, e, 0, 1)
 			if err := e.Send(context.Background(), 1); err != nil {
 				t.Fatalf("Send to a waiting receiver: %v", err)
 			}
@@ -268,12 +268,12 @@ func TestNoHandOff(t *testing.T) {
 				settled(t, e)
 				return false
 			}
-			if inLine(t, e, 0, 1); v != 1 || r.done {
+			if expectWaiting(t, e, 0, 1); v != 1 || r.done {
 				t.Fatalf("TryRecv before the receiver: %d; the receiver got %+v", v, r)
 			}
-			// Whoever does not wait cannot leave its value to be fetched.
+			// A TrySend cannot leave its value for the receiver to fetch.
 			if err := e.TrySend(2); err != nil || e.Len() != 0 {
-				t.Fatalf("TrySend to a waiting receiver: %v, %d queued, want it to be handed over", err, e.Len())
+				t.Fatalf("TrySend to a waiting receiver: %v, %d queued, want a hand-off", err, e.Len())
 			}
 			if settled(t, e); r.v != 2 {
 				t.Fatalf("the receiver got %+v", r)
@@ -283,31 +283,30 @@ func TestNoHandOff(t *testing.T) {
 		"sender": func(t *testing.T, e *Engine[int]) bool {
 			_ = e.TrySend(3)
 			startSend(e, 4)
-			inLine(t, e, 1, 0)
+			expectWaiting(t, e, 1, 0)
 			if v, err := e.TryRecv(); v != 3 || err != nil {
 				t.Fatalf("TryRecv with a sender waiting: %d, %v", v, err)
 			}
-			forestalled := e.Len() == 0
-			if inLine(t, e, 0, 0); e.Len() != 1 {
-				t.Fatal("the sender did not look again")
+			barged := e.Len() == 0
+			if expectWaiting(t, e, 0, 0); e.Len() != 1 {
+				t.Fatal("the sender did not retry")
 			}
-			return forestalled
+			return barged
 		},
 	} {
 		seen := false
 		for range 100 {
 			synctest.Test(t, func(t *testing.T) {
-				seen = seen || forestalls(t, New(engine.Config[int]{Limit: 1, NoHandOff: true}))
+				seen = seen || barges(t, New(engine.Config[int]{Limit: 1, NoHandOff: true}))
 			})
 		}
 		if !seen {
-			t.Errorf("a %s that waits is never forestalled: its value is handed over", name)
+			t.Errorf("no goroutine ever barges in front of a waiting %s: there is a hand-off", name)
 		}
 	}
 }
 
-// TestNoHandOffIsNotFull: the room that a sender was told of is there for who
-// only tries as well.
+// TestNoHandOffIsNotFull: a TrySend may use the room for which a sender was woken.
 func TestNoHandOffIsNotFull(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for range 20 {
@@ -315,10 +314,10 @@ func TestNoHandOffIsNotFull(t *testing.T) {
 			e := New(engine.Config[int]{Limit: 1, NoHandOff: true})
 			_ = e.TrySend(0)
 			senders := []*call{startSend(e, 1), startSend(e, 2)}
-			inLine(t, e, 2, 0)
+			expectWaiting(t, e, 2, 0)
 			_, _ = e.TryRecv()
-			empty := e.Len() == 0
-			if err := e.TrySend(3); err != nil && empty && e.Len() == 0 {
+			noneClaimable := e.Len() == 0
+			if err := e.TrySend(3); err != nil && noneClaimable && e.Len() == 0 {
 				t.Errorf("TrySend to an empty channel: %v", err)
 			}
 			settled(t, e)
@@ -330,8 +329,8 @@ func TestNoHandOffIsNotFull(t *testing.T) {
 	}
 }
 
-// TestDropsAllocateNothing: of values of any size.
-func TestDropsAllocateNothing(t *testing.T) {
+// TestDropAllocs: drops do not allocate, for values of any size.
+func TestDropAllocs(t *testing.T) {
 	type large struct {
 		_ *int
 		_ [6]int

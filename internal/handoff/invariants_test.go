@@ -17,14 +17,14 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// check asserts the invariants of the package comment. quiet says that every
-// goroutine is parked or gone: then they hold without the hand-off, too.
+// check asserts the invariants of the package comment. If quiet, every goroutine is parked or
+// gone, and they hold even with NoHandOff.
 //
-// Values are not zero, so that one left behind is told from none.
+// Values are not zero, so that a value that was left behind is recognized.
 func check[T comparable](e *Engine[T], quiet bool) error {
 	e.lock.Lock()
 	defer e.lock.Unlock()
-	for name, l := range map[string]*line[T]{"senders": &e.senders, "receivers": &e.receivers} {
+	for name, l := range map[string]*queue[T]{"senders": &e.senders, "receivers": &e.receivers} {
 		if err := l.check(quiet); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -39,14 +39,14 @@ func check[T comparable](e *Engine[T], quiet bool) error {
 		}
 	}
 	queued := e.buf.Len()
-	senders, receivers := e.senders.servable(), e.receivers.servable()
+	senders, receivers := e.senders.claimable(), e.receivers.claimable()
 	switch {
 	case queued > e.config.Limit:
 		return fmt.Errorf("%d values queued, above the limit of %d", queued, e.config.Limit)
-	case e.closed && len(e.senders.servable())+len(e.receivers.servable()) > 0:
+	case e.closed && len(e.senders.claimable())+len(e.receivers.claimable()) > 0:
 		return fmt.Errorf("%d senders and %d receivers wait after Close", e.senders.n, e.receivers.n)
 	case e.config.NoHandOff && !quiet:
-	case len(receivers) > 0 && queued > 0 || strangers(senders, receivers):
+	case len(receivers) > 0 && queued > 0 || unpaired(senders, receivers):
 		return fmt.Errorf("%d receivers wait with %d values queued and %d senders waiting", e.receivers.n, queued, e.senders.n)
 	case len(senders) > 0 && senders[0] == e.senders.first && e.fits(senders[0].size):
 		return fmt.Errorf("%d senders wait, and the first one fits", e.senders.n)
@@ -57,8 +57,8 @@ func check[T comparable](e *Engine[T], quiet bool) error {
 	return checkSizes(e)
 }
 
-// check asserts that a line hangs together, and that nobody in it was served.
-func (l *line[T]) check(quiet bool) error {
+// check asserts that a queue is consistent, and that no queued waiter was served.
+func (l *queue[T]) check(quiet bool) error {
 	var prev *waiter[T]
 	n := 0
 	for w := l.first; w != nil; prev, w = w, w.next {
@@ -68,16 +68,16 @@ func (l *line[T]) check(quiet bool) error {
 		case w.prev != prev:
 			return fmt.Errorf("waiter %d of %d does not point back", n, l.n)
 		case !w.queued:
-			return fmt.Errorf("waiter %d is in line and not queued", n)
-		case w.verdict != left:
-			return fmt.Errorf("waiter %d is in line with verdict %d", n, w.verdict)
-		case w.choice != nil && quiet && !w.choice.Claimable():
-			return fmt.Errorf("waiter %d is of a Select that sleeps and cannot be served", n)
-		case w.choice != nil: // it has the token of another place, or is still awake
+			return fmt.Errorf("waiter %d is in the queue, but not marked as queued", n)
+		case w.outcome != left:
+			return fmt.Errorf("waiter %d is in the queue with outcome %d", n, w.outcome)
+		case w.sel != nil && quiet && !w.sel.Claimable():
+			return fmt.Errorf("waiter %d belongs to a Select that sleeps and cannot be claimed", n)
+		case w.sel != nil: // it has the token of another entry, or is awake
 		case tokens(w) != 0:
-			return fmt.Errorf("waiter %d is in line with a token", n)
+			return fmt.Errorf("waiter %d is in the queue with a token", n)
 		case quiet && !w.parked:
-			return fmt.Errorf("waiter %d sleeps and is not marked as parked", n)
+			return fmt.Errorf("waiter %d sleeps, but is not marked as parked", n)
 		}
 	}
 	if n != l.n || l.last != prev {
@@ -86,7 +86,7 @@ func (l *line[T]) check(quiet bool) error {
 	return nil
 }
 
-// checkFree asserts that waiters to use again are as new.
+// checkFree asserts that unused waiters are reset.
 func checkFree[T comparable](e *Engine[T]) error {
 	n := 0
 	for w := e.free; w != nil; w = w.next {
@@ -95,7 +95,7 @@ func checkFree[T comparable](e *Engine[T]) error {
 			return fmt.Errorf("more than %d waiters", e.frees)
 		}
 		if *w != fresh || tokens(w) != 0 {
-			return fmt.Errorf("waiter %d is not as new: %+v, %d tokens", n, w, tokens(w))
+			return fmt.Errorf("waiter %d is not reset: %+v, %d tokens", n, w, tokens(w))
 		}
 	}
 	if n != e.frees || n > maxFree {
@@ -104,7 +104,7 @@ func checkFree[T comparable](e *Engine[T]) error {
 	return nil
 }
 
-// checkSizes asserts that bytes is the sum of the sizes of the values queued.
+// checkSizes asserts that bytes is the sum of the sizes of the queued values.
 func checkSizes[T comparable](e *Engine[T]) error {
 	if e.config.Size == nil {
 		return nil
@@ -118,7 +118,7 @@ func checkSizes[T comparable](e *Engine[T]) error {
 		e.buf.Push(v)
 		e.sizes.Push(size)
 		if sum += int64(size); size != e.config.Size(v) {
-			return fmt.Errorf("the size of %v is kept as %d", v, size)
+			return fmt.Errorf("the size of %v is recorded as %d", v, size)
 		}
 	}
 	if sum != e.bytes || sum > e.config.LimitBytes {
@@ -127,27 +127,27 @@ func checkSizes[T comparable](e *Engine[T]) error {
 	return nil
 }
 
-// tokens is how many w.parker holds.
+// tokens returns the number of tokens of w.parker.
 func tokens[T any](w *waiter[T]) int {
 	return reflect.ValueOf(w.parker).Field(0).Len()
 }
 
-// TestCheckSees: the check complains of each thing that may be wrong.
-func TestCheckSees(t *testing.T) {
+// TestCheckFails: the check reports each violation.
+func TestCheckFails(t *testing.T) {
 	type e = *Engine[int]
-	for says, spoil := range map[string]func(senders, receivers e){
+	for want, violate := range map[string]func(senders, receivers e){
 		"senders: more than 2 waiters":   func(s, _ e) { s.senders.n-- },
 		"counted as 4":                   func(s, _ e) { s.senders.n++ },
 		"the last one is":                func(s, _ e) { s.senders.last = s.senders.first },
 		"2 of 3 does not point back":     func(s, _ e) { s.senders.first.next.prev = nil },
-		"receivers: waiter 1 is in line": func(_, r e) { r.receivers.first.queued = false },
-		"with verdict 1":                 func(_, r e) { r.receivers.first.verdict = done },
-		"3 is in line with a token":      func(s, _ e) { s.senders.last.parker.Unpark() },
+		"receivers: waiter 1 is in the":  func(_, r e) { r.receivers.first.queued = false },
+		"with outcome 1":                 func(_, r e) { r.receivers.first.outcome = done },
+		"3 is in the queue with a token": func(s, _ e) { s.senders.last.parker.Unpark() },
 		"not marked as parked":           func(s, _ e) { s.senders.last.parked = false },
 		"waits with the value 7":         func(_, r e) { r.receivers.last.value = 7 },
 		"free list: more than 0":         func(s, _ e) { s.frees-- },
 		"free list: 1 waiters":           func(s, _ e) { s.frees++ },
-		"1 is not as new":                func(s, _ e) { s.free.value = 7 },
+		"1 is not reset":                 func(s, _ e) { s.free.value = 7 },
 		"1 tokens":                       func(s, _ e) { s.free.parker.Unpark() },
 		"above the limit of 1":           func(s, _ e) { s.config.Limit = 1 },
 		"3 senders and 0 receivers wait": func(s, _ e) { s.closed = true },
@@ -157,26 +157,26 @@ func TestCheckSees(t *testing.T) {
 		"the first one fits":             func(s, _ e) { s.senders.first.size = 0 },
 		"sent 3, taken 0":                func(s, _ e) { s.sent++ },
 		"2 sizes of 3 values":            func(s, _ e) { s.buf.Push(1); s.sent++ },
-		"kept as 1":                      func(s, _ e) { s.sizes.Push(s.sizes.Pop() - 1) },
+		"recorded as 1":                  func(s, _ e) { s.sizes.Push(s.sizes.Pop() - 1) },
 		"counted as 5, limit 4":          func(s, _ e) { s.bytes++ },
 		"counted as 4, limit 3":          func(s, _ e) { s.config.LimitBytes-- },
-		"cannot be served":               func(s, _ e) { s.senders.last.choice = new(selection.State) },
+		"cannot be claimed":              func(s, _ e) { s.senders.last.sel = new(selection.State) },
 	} {
 		senders, receivers := halted()
 		for _, e := range []e{senders, receivers} {
 			if err := check(e, true); err != nil {
-				t.Fatalf("nothing is wrong yet: %v", err)
+				t.Fatalf("before the violation: %v", err)
 			}
 		}
-		spoil(senders, receivers)
-		if err := cmp.Or(check(senders, true), check(receivers, true)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("got %v, want %q", err, says)
+		violate(senders, receivers)
+		if err := cmp.Or(check(senders, true), check(receivers, true)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }
 
-// halted returns an engine with two values queued and three senders in line, and
-// one with three receivers, but no goroutines.
+// halted returns an engine with two queued values and three waiting senders, and one with
+// three waiting receivers, without goroutines.
 func halted() (senders, receivers *Engine[int]) {
 	config := engine.Config[int]{Limit: 5, Elastic: true, LimitBytes: 4, Size: func(v int) int { return v }}
 	senders, receivers = New(config), New(config)
@@ -195,7 +195,7 @@ func halted() (senders, receivers *Engine[int]) {
 	return senders, receivers
 }
 
-// configs are all the ways in which an engine may serve.
+// configs returns all variants of an engine.
 func configs() map[string]engine.Config[int] {
 	size := func(v int) int { return v % 5 }
 	return map[string]engine.Config[int]{
@@ -219,7 +219,7 @@ type call struct {
 	err    error
 	done   bool // read it after synctest.Wait
 	cancel context.CancelFunc
-	of     *selecting // not nil: this is the receive of a Select
+	of     *selectCall // if not nil, this is the receive of a Select
 }
 
 func startSend(e *Engine[int], v int) *call {
@@ -247,9 +247,9 @@ func (c *call) interrupt() {
 	}
 }
 
-// TestInvariants checks after each random step, sometimes while goroutines are on
-// their way, sometimes when all are parked. In the end each value that was sent
-// has been received, or dropped, once.
+// TestInvariants checks the invariants after each random step, sometimes while goroutines are
+// running, sometimes when all are parked. In the end each value that was sent has been
+// received or dropped once.
 func TestInvariants(t *testing.T) {
 	for name, config := range configs() {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestInvariants(t *testing.T) {
 
 func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	times := make([]int, 201) // each value was received, or dropped
+	times := make([]int, 201) // that each value was received or dropped
 	if config.Overflow == engine.DropOldest || config.Overflow == engine.DropNewest {
 		config.OnDrop = func(v int) { times[v]++ }
 	}
@@ -330,8 +330,8 @@ func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
 	}
 }
 
-// TestInvariantsUnderLoad checks while goroutines of both sides are at work and
-// are cancelled.
+// TestInvariantsUnderLoad checks the invariants while goroutines of both sides are running and
+// are canceled.
 func TestInvariantsUnderLoad(t *testing.T) {
 	for name, config := range configs() {
 		t.Run(name, func(t *testing.T) {
@@ -364,7 +364,7 @@ func TestInvariantsUnderLoad(t *testing.T) {
 			var ended atomic.Bool
 			receivers.Go(func() {
 				for n := 0; !ended.Load(); n++ {
-					runtime.Gosched() // with one P, leave it to the others
+					runtime.Gosched() // with one P, let the others run
 					if err := check(e, false); err != nil {
 						t.Error(err)
 					}

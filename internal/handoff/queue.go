@@ -7,56 +7,56 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// A verdict is how a wait ended.
-type verdict uint8
+// An outcome is how a wait ended.
+type outcome uint8
 
 const (
-	left   verdict = iota // its context did: the waiter left its line unserved
-	done                  // the value changed hands
+	left   outcome = iota // the context ended: the waiter left its queue unserved
+	done                  // the value was transferred
 	closed                // the channel was closed
-	again                 // without hand-off: look again
+	retry                 // with NoHandOff: the goroutine must retry
 )
 
-// A waiter is one goroutine that waits, with the value that it sends, or that
-// it was handed. With a value of one word it is a cache line long.
+// A waiter is one waiting goroutine, with the value that it sends or has received. If the
+// value is one word, the waiter is one cache line long.
 type waiter[T any] struct {
 	next, prev *waiter[T]
-	queued     bool // in its line
-	parked     bool // asleep: whoever serves it puts the token down
-	verdict    verdict
-	number     int32 // with choice
+	queued     bool // in its queue
+	parked     bool // it sleeps: the server must Unpark it
+	outcome    outcome
+	index      int32 // of the case, with sel
 	parker     park.Parker
-	since      park.Since // of its own: see began
+	since      park.Since // see start
 	size       int
 	value      T
 
-	// Of a waiter that is one of several of a Select: see place.
-	choice *selection.State
+	// The Select of which this is an entry, or nil: see entry.
+	sel *selection.State
 }
 
-// claim reports whether a waiter that was taken out of its line is to be served:
-// a Select may have been served elsewhere.
+// claim reports whether a waiter that was dequeued may be served: another queue may have
+// selected a case of its Select.
 func (w *waiter[T]) claim() bool {
-	if w.choice == nil {
+	if w.sel == nil {
 		return true
 	}
-	may, unpark := w.choice.Claim(int(w.number))
+	may, unpark := w.sel.Claim(int(w.index))
 	w.parked = unpark
 	return may
 }
 
-// began is when the goroutine of w did.
-func (w *waiter[T]) began() *park.Since {
-	if w.choice != nil {
-		return w.choice.Since()
+// start returns when the goroutine of w began to wait.
+func (w *waiter[T]) start() *park.Since {
+	if w.sel != nil {
+		return w.sel.Since()
 	}
 	return &w.since
 }
 
-// maxFree bounds how many waiters are kept for the next time.
+// maxFree bounds the number of unused waiters that an engine keeps.
 const maxFree = 64
 
-// waiter returns a waiter of the calling goroutine. The lock is held.
+// waiter returns a waiter for the calling goroutine. The lock is held.
 func (e *Engine[T]) waiter() *waiter[T] {
 	w := e.free
 	if w == nil {
@@ -67,39 +67,39 @@ func (e *Engine[T]) waiter() *waiter[T] {
 	return w
 }
 
-// recycle takes a waiter back, without its value. The lock is held.
+// recycle stores an unused waiter, without its value. The lock is held.
 func (e *Engine[T]) recycle(w *waiter[T]) {
 	if e.frees == maxFree {
 		return
 	}
 	var zero T
 	w.value = zero
-	w.verdict = left
+	w.outcome = left
 	w.parked = false
 	w.since.Reset()
 	w.next, e.free = e.free, w
 	e.frees++
 }
 
-// A line is a queue of waiters, first come, first served.
-type line[T any] struct {
+// A queue is a FIFO of waiters.
+type queue[T any] struct {
 	first, last *waiter[T]
 	n           int
 	waits       park.Tally
 }
 
-// join queues w. One that was called out of the line, and looked in vain, keeps its
-// place, and when it began to wait.
-func (l *line[T]) join(w *waiter[T], called bool, began time.Duration) {
-	if !called {
+// join queues w. After a spurious wake-up a goroutine keeps its position, and the start of
+// its wait.
+func (l *queue[T]) join(w *waiter[T], retrying bool, start time.Duration) {
+	if !retrying {
 		l.push(w)
 		return
 	}
-	w.since.Continue(began)
+	w.since.Continue(start)
 	l.pushFront(w)
 }
 
-func (l *line[T]) push(w *waiter[T]) {
+func (l *queue[T]) push(w *waiter[T]) {
 	w.queued = true
 	w.prev = l.last
 	if l.last == nil {
@@ -111,8 +111,8 @@ func (l *line[T]) push(w *waiter[T]) {
 	l.n++
 }
 
-// pushFront puts back one whose turn it was.
-func (l *line[T]) pushFront(w *waiter[T]) {
+// pushFront queues a waiter at the front, after a spurious wake-up.
+func (l *queue[T]) pushFront(w *waiter[T]) {
 	w.queued = true
 	w.next = l.first
 	if l.first == nil {
@@ -124,9 +124,8 @@ func (l *line[T]) pushFront(w *waiter[T]) {
 	l.n++
 }
 
-// take takes out the first waiter that is to be served, nil if there is none.
-// Whoever takes it serves it.
-func (l *line[T]) take() *waiter[T] {
+// take dequeues the first waiter that can be claimed, or returns nil. The caller serves it.
+func (l *queue[T]) take() *waiter[T] {
 	for l.first != nil {
 		if w := l.pop(); w.claim() {
 			return w
@@ -135,35 +134,35 @@ func (l *line[T]) take() *waiter[T] {
 	return nil
 }
 
-// empty reports whether nobody waits who could be served. It takes those out who
-// could not.
-func (l *line[T]) empty() bool {
-	for l.first != nil && l.first.choice != nil && !l.first.choice.Claimable() {
+// noneClaimable reports whether no waiter can be claimed. It dequeues those at the front
+// that cannot.
+func (l *queue[T]) noneClaimable() bool {
+	for l.first != nil && l.first.sel != nil && !l.first.sel.Claimable() {
 		l.pop()
 	}
 	return l.first == nil
 }
 
-// ages appends to ages for how long each of those in line has waited until now, the
-// first one first, until ages is full: it does not grow.
-func (l *line[T]) ages(ages []time.Duration, now time.Duration) []time.Duration {
+// ages appends to ages how long each waiter has waited, the first one first, until ages is
+// full. It does not grow ages.
+func (l *queue[T]) ages(ages []time.Duration, now time.Duration) []time.Duration {
 	for w := l.first; w != nil && len(ages) < cap(ages); w = w.next {
-		ages = append(ages, w.began().Age(now))
+		ages = append(ages, w.start().Age(now))
 	}
 	return ages
 }
 
-// oldest is for how long the first one in line has waited until now.
-func (l *line[T]) oldest(now time.Duration) time.Duration {
+// oldest returns how long the first waiter has waited.
+func (l *queue[T]) oldest(now time.Duration) time.Duration {
 	if l.first == nil {
 		return 0
 	}
-	return l.first.began().Age(now)
+	return l.first.start().Age(now)
 }
 
-// pop takes the first waiter out; there is one. Whoever pops it serves it, if it
-// can be claimed.
-func (l *line[T]) pop() *waiter[T] {
+// pop dequeues the first waiter; there must be one. The caller serves it if it can be
+// claimed.
+func (l *queue[T]) pop() *waiter[T] {
 	w := l.first
 	l.first, w.next = w.next, nil
 	if l.first == nil {
@@ -176,10 +175,10 @@ func (l *line[T]) pop() *waiter[T] {
 	return w
 }
 
-// leave takes w out if it is still queued, and returns its verdict.
-func (l *line[T]) leave(w *waiter[T]) verdict {
+// leave removes w if it is still queued, and returns its outcome.
+func (l *queue[T]) leave(w *waiter[T]) outcome {
 	if !w.queued {
-		return w.verdict
+		return w.outcome
 	}
 	if w.prev == nil {
 		l.pop()

@@ -6,19 +6,19 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// How a waiter waits, and what an operation does that meets one, for those who come
-// by and for a Select that has looked.
+// How a waiter waits, and how an operation serves one: for calls, and for a Select after
+// its poll.
 
-// recvLocked is TryRecv for one who holds the lock. It releases it.
+// recvLocked is TryRecv with the lock held. It releases the lock.
 func (e *Engine[T]) recvLocked() (v T, err error) {
 	if e.buf.Len() > 0 {
 		v = e.pop()
 		e.taken++
-		e.admit()
+		e.admitSenders()
 		return v, nil
 	}
 	if w := e.senders.take(); w != nil {
-		return e.takeOver(w), nil
+		return e.collect(w), nil
 	}
 	err = engine.ErrEmpty
 	if e.closed {
@@ -28,8 +28,7 @@ func (e *Engine[T]) recvLocked() (v T, err error) {
 	return v, err
 }
 
-// receiver takes out a receiver that a value can be handed to, nil if there is
-// none. The lock is held.
+// receiver dequeues a receiver for a hand-off, or returns nil. The lock is held.
 func (e *Engine[T]) receiver() *waiter[T] {
 	if e.receivers.first == nil || e.buf.Len() > 0 {
 		return nil
@@ -37,42 +36,40 @@ func (e *Engine[T]) receiver() *waiter[T] {
 	return e.receivers.take()
 }
 
-// handOver hands v to a receiver that was taken out of its line. It releases the
-// lock.
-func (e *Engine[T]) handOver(w *waiter[T], v T) {
+// handOff hands v off to a receiver that was dequeued. It releases the lock.
+func (e *Engine[T]) handOff(w *waiter[T], v T) {
 	w.value = v
 	e.sent++
 	e.taken++
 	e.serve(w, done)
 }
 
-// takeOver takes the value of a sender that was taken out of its line. It
-// releases the lock.
-func (e *Engine[T]) takeOver(w *waiter[T]) T {
+// collect takes the value of a sender that was dequeued. It releases the lock.
+func (e *Engine[T]) collect(w *waiter[T]) T {
 	v := w.value
 	e.sent++
 	e.taken++
 	if e.senders.first != nil {
-		e.announce()
+		e.postReady()
 	}
 	e.serve(w, done)
 	return v
 }
 
-// wait waits until w is served or stop is closed, and returns with the lock
-// held. It is called without.
-func (e *Engine[T]) wait(stop <-chan struct{}, l *line[T], w *waiter[T]) verdict {
+// wait waits until w is served or stop is closed. It is called without the lock and returns
+// with it.
+func (e *Engine[T]) wait(stop <-chan struct{}, l *queue[T], w *waiter[T]) outcome {
 	runtime.Gosched()
 	e.lock.Lock()
 	if !w.queued {
-		return w.verdict
+		return w.outcome
 	}
 	w.parked = true
 	weight := l.waits.Count()
 	e.lock.Unlock()
 	woken := l.waits.Park(w.parker, stop, weight, &w.since)
 	e.lock.Lock()
-	if !woken && !w.queued { // served meanwhile: the token is on its way
+	if !woken && !w.queued { // served meanwhile: the token will arrive
 		e.lock.Unlock()
 		w.parker.Park(nil)
 		e.lock.Lock()
@@ -80,10 +77,10 @@ func (e *Engine[T]) wait(stop <-chan struct{}, l *line[T], w *waiter[T]) verdict
 	return l.leave(w)
 }
 
-// serve gives a waiter that was taken out of its line its verdict, releases the
-// lock and wakes the goroutine if it is parked.
-func (e *Engine[T]) serve(w *waiter[T], v verdict) {
-	w.verdict = v
+// serve sets the outcome of a dequeued waiter, releases the lock and wakes the goroutine if
+// it is parked.
+func (e *Engine[T]) serve(w *waiter[T], v outcome) {
+	w.outcome = v
 	parked, parker := w.parked, w.parker
 	e.lock.Unlock()
 	if parked {
@@ -91,9 +88,9 @@ func (e *Engine[T]) serve(w *waiter[T], v verdict) {
 	}
 }
 
-// admit takes the waiting senders that there is room for now, and releases the
-// lock.
-func (e *Engine[T]) admit() {
+// admitSenders queues the values of waiting senders as long as there is room, and releases
+// the lock.
+func (e *Engine[T]) admitSenders() {
 	var last *waiter[T]
 	for w := e.senders.first; w != nil && e.fits(w.size); w = e.senders.first {
 		e.senders.pop()
@@ -105,15 +102,15 @@ func (e *Engine[T]) admit() {
 		}
 		last = w
 		if e.config.NoHandOff {
-			e.announce()
-			e.serve(w, again)
+			e.postReady()
+			e.serve(w, retry)
 			return
 		}
 		e.push(w.value, w.size)
-		w.verdict = done
+		w.outcome = done
 	}
 	if e.buf.Len() > 0 {
-		e.announce()
+		e.postReady()
 	}
 	if last == nil {
 		e.lock.Unlock()
@@ -122,13 +119,13 @@ func (e *Engine[T]) admit() {
 	e.serve(last, done)
 }
 
-// callReceiver releases the lock. Without the hand-off it also sends a waiting
-// receiver to look for itself.
-func (e *Engine[T]) callReceiver() {
+// wakeReceiver releases the lock. If a receiver waits, which is possible only with NoHandOff,
+// it wakes that to retry.
+func (e *Engine[T]) wakeReceiver() {
 	w := e.receivers.take()
 	if w == nil {
 		e.lock.Unlock()
 		return
 	}
-	e.serve(w, again)
+	e.serve(w, retry)
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// announce puts down the token of Ready. It may be one too many, never one too
-// few: after each value queued or offered, and after each receive that left one.
-func (e *Engine[T]) announce() {
+// postReady stores the token of Ready. It is called after each value that is queued or
+// offered, and after each receive that leaves one: there may be a token without a value.
+func (e *Engine[T]) postReady() {
 	if e.ready == nil || e.closed {
 		return
 	}
 	select {
 	case e.ready <- struct{}{}:
-	default: // one is there
+	default: // there is one already
 	}
 }
 
@@ -29,7 +29,7 @@ func (e *Engine[T]) Ready() <-chan struct{} {
 		if e.closed {
 			close(e.ready)
 		} else if e.buf.Len() > 0 || e.senders.first != nil {
-			e.announce()
+			e.postReady()
 		}
 	}
 	return e.ready
@@ -72,12 +72,12 @@ func (e *Engine[T]) Snapshot(most int) engine.Snapshot {
 	return in
 }
 
-// stats are those of now. The lock is held.
+// stats returns the statistics at the time now. The lock is held.
 func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 	var zero T
 	slot, size := int64(unsafe.Sizeof(zero)), int64(unsafe.Sizeof(0))
 	bytes := int64(e.buf.Size())*slot + int64(e.sizes.Size())*size + e.bytes
-	if e.config.SizeIsKnown { // with what is in the slot
+	if e.config.SizeIsKnown { // sizes include the slots
 		bytes -= int64(e.buf.Len()) * slot
 	}
 	return engine.Stats{

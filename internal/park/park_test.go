@@ -41,10 +41,10 @@ func TestAgeIsNeverNegative(t *testing.T) {
 	var s Since
 	before := Now()
 	if s.Age(before) != 0 {
-		t.Error("a wait that has not begun has an age")
+		t.Error("the zero Since has an age")
 	}
 	began := s.Begin()
-	for began == before { // the clock has not advanced
+	for began == before { // until the clock advances
 		s.Reset()
 		began = s.Begin()
 	}

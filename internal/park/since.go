@@ -6,7 +6,7 @@ import (
 )
 
 // A Since records when a wait began, so that another goroutine that inspects the
-// wait queue can report its age. The zero value stands for a wait that has not
+// wait queue can report its age. The zero value means that no wait has
 // begun.
 //
 //   - A Since is part of a waiter, or of the state of a Select, which several
@@ -20,7 +20,7 @@ import (
 //   - A reader may race with Begin. The word is atomic, so the reader sees either
 //     the start or zero, and reports an age of 0 for a goroutine about to park.
 //   - After a spurious wake-up a goroutine keeps both its position and its start,
-//     also if it returns with another waiter: see Continue.
+//     even if it returns with another waiter: see Continue.
 //
 // The clock is read once for each park, and never by a goroutine that finds
 // something to do while it spins or yields. For the cost see ADR 0003.
@@ -51,13 +51,13 @@ func (s *Since) Reset() {
 	}
 }
 
-// At returns when the wait began, as a value of Now, or 0 if it has not begun.
+// At returns when the wait began, as a value of Now, or 0 before that.
 func (s *Since) At() time.Duration { return time.Duration(s.at.Load()) }
 
 // Continue makes s continue an earlier wait that began at the given time.
 func (s *Since) Continue(at time.Duration) { s.at.Store(int64(at)) }
 
-// Age returns how long the wait has lasted at the time now, or 0 if it has not
+// Age returns how long the wait has lasted at the time now, or 0 before it has
 // begun.
 func (s *Since) Age(now time.Duration) time.Duration {
 	at := s.At()

@@ -8,7 +8,7 @@ import "sync/atomic"
 //
 // If it is, a short delay that does not read the other side's cache lines lets it
 // proceed at full speed and leaves a run of values, or of free slots, to consume:
-// both sides stay parallel and exchange cache lines once a run. If it is not, the
+// both sides stay parallel and exchange cache lines once per run. If it is not, the
 // delay is wasted, and may even keep this P from the other side. Each success
 // raises the credit by 2, each failure lowers it by 1, and without credit only one
 // wait in 64 spins. Two goroutines that exchange single values therefore lose
