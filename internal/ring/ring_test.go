@@ -7,8 +7,8 @@ import (
 	"weak"
 )
 
-// FuzzAgainstSlice lets a byte string drive a ring and a slice side by side,
-// with counters that start just below the wrap.
+// FuzzAgainstSlice compares a ring with a slice after the steps that a byte string encodes,
+// with counters that are about to wrap.
 func FuzzAgainstSlice(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 2, 1, 3, 0, 1})
 	f.Add([]byte("push and pop and push again, then shrink it all"))
@@ -65,7 +65,7 @@ func TestGrowsByDoublingOnly(t *testing.T) {
 	}
 }
 
-// A ring that swings around a power of two must not copy at each swing.
+// A ring whose length oscillates around a power of two is not copied each time.
 func TestShrinkHasHysteresis(t *testing.T) {
 	var r Ring[int]
 	for i := range 257 {
