@@ -7,8 +7,11 @@ OLDEST := go1.25.4
 # The modules of go.work.
 MODULES = $(shell go list -m -f '{{.Dir}}')
 
+# The packages that build on the kinds.
+ONTOP := ./batch ./bridge ./fan ./inspect ./source ./workers
+
 # The library without its conformance suite's own tests.
-LIBRARY := . ./internal/...
+LIBRARY := . $(ONTOP) ./internal/...
 
 # What shows the library's channels, and takes values past it.
 AROUND := ./debug ./codec ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill/... ./jetstream/... ./bench/logagg/...

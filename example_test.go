@@ -25,13 +25,16 @@ func Example() {
 		}
 	}()
 
-	for line := range lines.Values(ctx).All() {
+	values := lines.Values(ctx)
+	for line := range values.All() {
 		fmt.Println(line)
 	}
+	fmt.Println(values.Err()) // nil: lines was closed, and no line is missing
 	// Output:
 	// line 0
 	// line 1
 	// line 2
+	// <nil>
 }
 
 // A Send that returns nil was taken by a receiver: there is no buffer in which
