@@ -11,8 +11,8 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// frames makes a stack of lines such as "main.send hot.go:17", the innermost
-// first. Functions of the runtime may go without a file.
+// frames parses lines such as "main.send hot.go:17" into a stack, the innermost
+// first. Functions of the runtime need no file.
 func frames(lines ...string) stack {
 	var s stack
 	for _, line := range lines {
@@ -24,7 +24,7 @@ func frames(lines ...string) stack {
 	return s
 }
 
-// A drawing is a profile made by hand.
+// A drawing is a handmade profile.
 type drawing struct {
 	types   []string // "type/unit"
 	samples []drawn
@@ -65,7 +65,7 @@ func (d drawing) profile() *pprof.Profile {
 	return p
 }
 
-// bytes is the profile as a service sends it.
+// bytes returns the profile as a service sends it.
 func (d drawing) bytes(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -75,7 +75,7 @@ func (d drawing) bytes(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// cpuDrawing is a CPU profile of a second.
+// cpuDrawing is a CPU profile of one second.
 func cpuDrawing(samples ...drawn) drawing {
 	return drawing{types: []string{"samples/count", "cpu/nanoseconds"}, samples: samples, window: time.Second}
 }
@@ -123,11 +123,11 @@ func zipped(t testing.TB, raw []byte) []byte {
 	return b.Bytes()
 }
 
-// A sender that the tests know.
+// A sender for the tests.
 var (
 	sendStack = []string{"runtime.chansend1", "main.(*Queue[go.shape.int]).Put hot.go:17", "main.producer hot.go:21", "main.main.gowrap1 hot.go:40"}
 	sendSite  = Site{Op: Send, At: Frame{"main.(*Queue).Put", "hot.go", 17}, Caller: Frame{"main.producer", "hot.go", 21}}
 )
 
-// below puts frames of the runtime below the send.
+// below returns frames of the runtime below the send.
 func below(lines ...string) []string { return append(lines, sendStack...) }

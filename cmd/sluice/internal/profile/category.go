@@ -95,7 +95,7 @@ type clue struct {
 }
 
 // clues are tried on each frame below the program's line; the innermost match
-// decides. The names are those of Go 1.22 to 1.26.
+// decides. The names apply to Go 1.22 to 1.26.
 var clues = []clue{
 	{"runtime.blockevent", Profiling},
 	{"runtime.saveblockevent", Profiling},

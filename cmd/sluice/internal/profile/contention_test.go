@@ -5,33 +5,34 @@ import (
 	"time"
 )
 
-// The two kinds have the same sample types; who is in them tells.
+// Both kinds have the same sample types, and differ in the functions of their
+// stacks.
 func TestMutexOrBlock(t *testing.T) {
 	for name, test := range map[string]struct {
 		stack []string
 		want  Kind
 	}{
-		"unlocking":               {[]string{"sync.(*Mutex).Unlock", "main.f m.go:1"}, KindMutex},
-		"unlocking for reading":   {[]string{"sync.(*RWMutex).RUnlock", "main.f m.go:1"}, KindMutex},
-		"a channel's lock":        {below("runtime.unlock", "runtime.chansend"), KindMutex},
-		"lost":                    {[]string{"runtime._LostContendedRuntimeLock"}, KindMutex},
-		"locking":                 {[]string{"sync.(*Mutex).Lock", "main.f m.go:1"}, KindBlock},
-		"sending":                 {sendStack, KindBlock},
-		"in a select":             {[]string{"runtime.selectgo", "main.f m.go:1"}, KindBlock},
-		"a user's Unlock is none": {[]string{"main.(*T).Unlock m.go:1", "main.f m.go:2"}, ""},
+		"unlocking":                      {[]string{"sync.(*Mutex).Unlock", "main.f m.go:1"}, KindMutex},
+		"unlocking for reading":          {[]string{"sync.(*RWMutex).RUnlock", "main.f m.go:1"}, KindMutex},
+		"a channel's lock":               {below("runtime.unlock", "runtime.chansend"), KindMutex},
+		"lost":                           {[]string{"runtime._LostContendedRuntimeLock"}, KindMutex},
+		"locking":                        {[]string{"sync.(*Mutex).Lock", "main.f m.go:1"}, KindBlock},
+		"sending":                        {sendStack, KindBlock},
+		"in a select":                    {[]string{"runtime.selectgo", "main.f m.go:1"}, KindBlock},
+		"a user's Unlock does not count": {[]string{"main.(*T).Unlock m.go:1", "main.f m.go:2"}, ""},
 	} {
 		if got, err := kindOf(waitDrawing(waited(1, 1, test.stack...)).profile()); err != nil || got != test.want {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, test.want)
 		}
 	}
 	if got := lockOrBlock(waitDrawing().profile()); got != "" {
-		t.Errorf("an empty profile is a %q profile", got)
+		t.Errorf("kind of an empty profile: %q", got)
 	}
 }
 
-// The mutex profile names the sites of a hot channel; a lock of the scheduler
-// met in the same operation is not the channel's; the handlers of profiles are in
-// no figure of the service.
+// The mutex profile has the sites of a contended channel. Locks of the
+// scheduler in the same operation are not the channel's, and handlers of
+// profiles do not count.
 func TestReadContentions(t *testing.T) {
 	c, err := readContentions(waitDrawing(
 		waited(5, 3*time.Second, below("runtime.unlock", "runtime.chansend")...),
@@ -52,10 +53,10 @@ func TestReadContentions(t *testing.T) {
 		t.Errorf("sites %+v\nwant %+v", c.Sites, want)
 	}
 	if c.Runtime.Count != 11 || c.Runtime.Delay != 3*time.Second {
-		t.Errorf("the runtime's own %+v", c.Runtime)
+		t.Errorf("runtime %+v", c.Runtime)
 	}
 	if c.Own.Count != 3 || c.Own.Delay != time.Minute {
-		t.Errorf("the handlers' own %+v", c.Own)
+		t.Errorf("handlers %+v", c.Own)
 	}
 }
 

@@ -130,7 +130,7 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 }
 
 // stage adds time to the goroutines that started with root, which is empty for
-// those of the runtime.
+// goroutines of the runtime.
 func (t *cpuTally) stage(root string, category Category, spent time.Duration) {
 	if root == "" {
 		return

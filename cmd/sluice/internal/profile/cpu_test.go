@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// One sample of each kind, and where it belongs.
+// One sample of each kind, and its category.
 func TestCategories(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -72,7 +72,7 @@ func TestReadCPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Total != 23*unit || c.Window != time.Second || c.Period != unit || c.Cores() != 0.23 {
-		t.Errorf("total %v in %v by %v: %v cores", c.Total, c.Window, c.Period, c.Cores())
+		t.Errorf("total %v in %v, period %v: %v cores", c.Total, c.Window, c.Period, c.Cores())
 	}
 	var sum time.Duration
 	for _, d := range c.By {
@@ -82,7 +82,7 @@ func TestReadCPU(t *testing.T) {
 		t.Errorf("categories make %v of %v", sum, c.Total)
 	}
 	if got := c.Share(ChannelWork, ChannelLock); got != 6.0/23 {
-		t.Errorf("channels have a share of %v, want 6 of 23", got)
+		t.Errorf("channel share %v, want 6 of 23", got)
 	}
 	want := CPUSite{Site: sendSite, Time: 6 * unit, Lock: 3 * unit, Wake: 2 * unit}
 	if len(c.Sites) != 2 || c.Sites[0] != want || c.Sites[1].Op != Lock {
@@ -92,7 +92,7 @@ func TestReadCPU(t *testing.T) {
 	for _, u := range c.Users {
 		users[u.Function] = u
 	}
-	// A recursive function counts once a sample.
+	// A recursive function counts once per sample.
 	if got := users["main.work"]; got.Self != 5*unit || got.All != 7*unit {
 		t.Errorf("main.work %+v", got)
 	}
@@ -103,12 +103,12 @@ func TestReadCPU(t *testing.T) {
 		t.Errorf("main.future %+v", got)
 	}
 	if c.Users[0].Function != "main.work" {
-		t.Errorf("first of users is %s", c.Users[0].Function)
+		t.Errorf("first user is %s", c.Users[0].Function)
 	}
 }
 
-// Time is booked on the function that its goroutine began with, whatever it calls; the
-// runtime's own has none.
+// Time belongs to the start function of its goroutine, whatever it calls; the
+// runtime's goroutines have none.
 func TestStages(t *testing.T) {
 	const unit = 10 * time.Millisecond
 	c, err := readCPU(cpuDrawing(
@@ -127,7 +127,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// What reflect.Select makes and copies for its cases is part of the select.
+// Allocations and copies of reflect.Select belong to the select.
 func TestReflectSelect(t *testing.T) {
 	const unit = 10 * time.Millisecond
 	c, err := readCPU(cpuDrawing(
@@ -157,7 +157,7 @@ func TestEmptyCPU(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if (&CPU{Total: time.Second}).Cores() != 0 {
-		t.Error("cores of a window that is not known")
+		t.Error("cores with an unknown window")
 	}
 }
 
@@ -173,8 +173,8 @@ func TestImpossibleCPU(t *testing.T) {
 	}
 }
 
-// Timers are the line's that asks for them, by the goroutine that does, and what the
-// collector takes of them on the way is the collector's.
+// Timers belong to the line that creates them and to its goroutines' start
+// function; garbage collection on the way does not.
 func TestTimersOfLines(t *testing.T) {
 	const unit = 10 * time.Millisecond
 	from := func(line string, inner ...string) []string {

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// listed is how many lines of each list WriteFacts writes.
+// listed is the number of lines that WriteFacts writes per list.
 const listed = 8
 
-// WriteFacts writes what is in c, without any judgement.
+// WriteFacts writes the content of c as text.
 func (c *Capture) WriteFacts(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n", c.Target)
-	fmt.Fprintf(out, "  watched %s, %s, GOMAXPROCS %s, CPUs %s\n",
+	fmt.Fprintf(out, "  observed %s, %s, GOMAXPROCS %s, CPUs %s\n",
 		known(c.Window > 0, c.Window.Round(time.Millisecond)), known(c.GoVersion != "", c.GoVersion),
 		known(c.GOMAXPROCS > 0, c.GOMAXPROCS), known(c.CPUs > 0, c.CPUs))
 	c.CPU.write(out)
 	c.Metrics.write(out)
-	c.Mutex.write(out, "mutex profile: who made others wait")
-	c.Block.write(out, "block profile: who waited")
+	c.Mutex.write(out, "mutex profile: releases of contended locks")
+	c.Block.write(out, "block profile: waits")
 	c.Goroutines.write(out)
 	if c.Leaks != nil {
 		fmt.Fprintf(out, "\nleaked goroutines: %d\n", c.Leaks.Total)
@@ -33,7 +33,7 @@ func (c *Capture) WriteFacts(w io.Writer) error {
 	}
 	c.Trace.write(out)
 	if len(c.Missing) > 0 {
-		fmt.Fprintf(out, "\nnot there\n")
+		fmt.Fprintf(out, "\nmissing\n")
 		for _, m := range c.Missing {
 			fmt.Fprintf(out, "  %s: %s\n", m.Kind, m.Reason)
 		}
@@ -43,14 +43,14 @@ func (c *Capture) WriteFacts(w io.Writer) error {
 
 func known[T any](ok bool, v T) string {
 	if !ok {
-		return "not known"
+		return "unknown"
 	}
 	return fmt.Sprint(v)
 }
 
 func head[T any](list []T) []T { return list[:min(len(list), listed)] }
 
-// line is a Site with its caller.
+// line formats a Site with its caller.
 func (s Site) line() string {
 	if s.Caller.Function == "" {
 		return s.String()
@@ -98,7 +98,7 @@ func (m *Metrics) write(out io.Writer) {
 
 func within(d time.Duration) string {
 	if d <= 0 {
-		return "since the process began"
+		return "since the process started"
 	}
 	return "in " + d.Round(time.Millisecond).String()
 }
@@ -144,7 +144,7 @@ func (t *Trace) write(out io.Writer) {
 	}
 	fmt.Fprintf(out, "\ntrace of %s: %d goroutines woken by another\n", t.Window.Round(time.Millisecond), t.Wakeups)
 	if t.Truncated {
-		fmt.Fprintf(out, "  the file was cut off: what follows is of what comes before\n")
+		fmt.Fprintf(out, "  the file is truncated: figures of the part before the end\n")
 	}
 	for _, p := range head(t.Pairs) {
 		fmt.Fprintf(out, "  %9d times  %s\n%18swoke %s\n", p.Count, p.Waker.line(), "", p.Sleeper.line())
@@ -160,24 +160,24 @@ func facts(t *testing.T, c *Capture) string {
 	return b.String()
 }
 
-// What is there is written, part by part; what is not known is said so.
+// All parts are written, and unknown parts are marked.
 func TestFacts(t *testing.T) {
 	f := serve(t, nil)
 	text := facts(t, watch(t, f.at(t), KindBlock, KindTrace))
 	for _, want := range []string{
-		f.URL, "watched 1s, go1.26.8, GOMAXPROCS 2, CPUs 2",
-		"CPU: 1.00 s, 1.00 cores", "100.0 %  channel", "1.00 s  send at main.(*Queue).Put (hot.go:17), for main.producer (hot.go:21)",
+		f.URL, "observed 1s, go1.26.8, GOMAXPROCS 2, CPUs 2",
+		"CPU: 1.00 s, 1.00 cores", "100.0%  channel", "1.00 s  send at main.(*Queue).Put (hot.go:17), for main.producer (hot.go:21)",
 		"metrics, in 1s", "1.000 s  waited for mutexes", "8000  goroutines went from runnable",
 		"mutex profile", "block profile", "5 times  send at main.(*Queue).Put",
 		"goroutines: 7, 10 before", "20  send at main.(*Queue).Put (hot.go:17), for main.producer (hot.go:21): 1 of them waiting, longest 3 min",
-		"trace of", "woke ", "not there\n  goroutineleak: ",
+		"trace of", "woke ", "missing\n  goroutineleak: ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 	text = facts(t, &Capture{Target: "x", Leaks: &Leaks{Total: 2, Sites: []GoroutineSite{{Site: sendSite, In: 2}}}, Trace: &Trace{Truncated: true}})
-	for _, want := range []string{"watched not known, not known, GOMAXPROCS not known, CPUs not known", "leaked goroutines: 2", "was cut off"} {
+	for _, want := range []string{"observed unknown, unknown, GOMAXPROCS unknown, CPUs unknown", "leaked goroutines: 2", "the file is truncated"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

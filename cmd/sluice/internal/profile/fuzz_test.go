@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Whatever a file has, it is read or refused in one line, and what was read can
-// be used.
+// Any file is read or rejected with a one-line error, and the result is usable.
 func FuzzRead(f *testing.F) {
 	f.Add(cpuDrawing(spent(time.Second, sendStack...)).bytes(f))
 	f.Add(unzipped(f, waitDrawing(waited(1, time.Second, sendStack...)).bytes(f)))
@@ -22,7 +21,7 @@ func FuzzRead(f *testing.F) {
 		var p parts
 		if err := p.read("mutex", bytes.NewReader(data)); err != nil {
 			if strings.Contains(err.Error(), "\n") {
-				t.Errorf("more than a line: %q", err)
+				t.Errorf("more than one line: %q", err)
 			}
 			return
 		}
@@ -40,13 +39,13 @@ func FuzzRead(f *testing.F) {
 				sum += d
 			}
 			if sum != c.CPU.Total || sum < 0 {
-				t.Errorf("categories make %v of %v", sum, c.CPU.Total)
+				t.Errorf("categories add up to %v of %v", sum, c.CPU.Total)
 			}
 		}
 	})
 }
 
-// A text has as many goroutines as it has states, and no more at sites.
+// A text has as many goroutines as states, and no more at sites.
 func FuzzGoroutineText(f *testing.F) {
 	f.Add(hotText)
 	f.Add("goroutine 1 [select (no cases), 7 minutes]:\nmain.f()\n\tf.go:1 +0x1\ncreated by main.g\n\tg.go:2\n")
@@ -71,7 +70,7 @@ func FuzzGoroutineText(f *testing.F) {
 	})
 }
 
-// A name without generic arguments stays as it is.
+// A name without type arguments is unchanged.
 func FuzzPlain(f *testing.F) {
 	f.Add("main.(*Queue[go.shape.int]).Put")
 	f.Fuzz(func(t *testing.T, name string) {
@@ -80,7 +79,7 @@ func FuzzPlain(f *testing.F) {
 			t.Errorf("%q, then %q, then %q", name, once, plain(once))
 		}
 		if strings.Contains(name, "[") && strings.Contains(once, "[") {
-			t.Errorf("%q has arguments left: %q", name, once)
+			t.Errorf("type arguments of %q remain: %q", name, once)
 		}
 	})
 }

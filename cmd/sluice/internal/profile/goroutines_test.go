@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// hotText is 3 goroutines in a send of which two could run, and others.
+// hotText has 3 goroutines in a send, two of them runnable, and others.
 const hotText = `goroutine 5 [runnable]:
 main.(*Queue[...]).Put(...)
 	hot.go:17
@@ -90,8 +90,8 @@ func TestText(t *testing.T) {
 	if want := (Frame{"main.main", "hot.go", 40}); waiting.CreatedBy != want {
 		t.Errorf("created by %v, want %v", waiting.CreatedBy, want)
 	}
-	// A runnable goroutine shows no frames of the runtime: in what it is, only
-	// the other form says.
+	// A runnable goroutine shows no frames of the runtime; only the other form
+	// has its operation.
 	if s := find(t, g.Sites, Other, "main.(*Queue).Put"); s.Runnable != 2 || s.Waiting != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -103,12 +103,12 @@ func TestText(t *testing.T) {
 	}
 	for _, s := range g.Sites {
 		if strings.HasPrefix(s.At.Function, "runtime") {
-			t.Errorf("the goroutine that takes the profile is there: %+v", s)
+			t.Errorf("the goroutine that takes the profile is listed: %+v", s)
 		}
 	}
 }
 
-// Of goroutines whose stacks are in chansend, all may be runnable.
+// All goroutines with chansend in their stacks may be runnable.
 func TestInIsNotWaiting(t *testing.T) {
 	stacks, err := readGoroutines(goroutineDrawing(
 		there(64, append([]string{"runtime.gopark", "runtime.chansend"}, sendStack...)...),
@@ -126,7 +126,7 @@ func TestInIsNotWaiting(t *testing.T) {
 	if s := find(t, g.Sites, Send, "main.(*Queue).Put"); s.In != 64 || s.Waiting != 0 || s.Runnable != 64 {
 		t.Errorf("joined %+v", s)
 	}
-	// The state says receive, the stack that it is a range loop.
+	// The state is receive, the stack shows a range loop.
 	if s := find(t, g.Sites, Range, "main.consumer"); s.In != 1 || s.Waiting != 1 || s.Longest != 2*time.Minute {
 		t.Errorf("joined %+v", s)
 	}
@@ -134,7 +134,7 @@ func TestInIsNotWaiting(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	if stacks.join(nil) != stacks || (*Goroutines)(nil).join(text) != text {
-		t.Error("one form alone is not taken as it is")
+		t.Error("a single form was changed")
 	}
 }
 
@@ -169,12 +169,12 @@ func TestHeaders(t *testing.T) {
 	}
 	for _, line := range []string{"", "goroutine", "goroutine x [running]:", "goroutine 1 [running", "goroutine 1 running]:", "goroutine 1 [running]", "goroutine profile: total 7"} {
 		if _, ok := parseHeader(line); ok {
-			t.Errorf("%q is taken for a header", line)
+			t.Errorf("%q was parsed as a header", line)
 		}
 	}
 }
 
-// What no service writes is read without harm.
+// Text that no service writes is read safely.
 func TestHostileText(t *testing.T) {
 	long := "goroutine 1 [select]:\nmain.f(" + strings.Repeat("x", 10*maxLine) + ")\n\tm.go:99999999999999999999\nmain.g()\n\tm.go\ncreated by\n" +
 		strings.Repeat("main.deep()\n", 2*maxFrames) + "\t\n)\n(\n"
@@ -183,7 +183,7 @@ func TestHostileText(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if _, err := readGoroutineText(strings.NewReader("nothing\n")); err == nil {
-		t.Error("a text without goroutines is one")
+		t.Error("a text without goroutines was accepted")
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// In a bubble with a network in memory, whatever is left running when the test
-// ends is an error.
+// In a synctest bubble with a network in memory, any goroutine left at the end
+// fails the test.
 func TestHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, end := silent(t, nil)
@@ -44,8 +44,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// A service that answers the first question and none after it is not waited for at
-// every step: all of them together have a limit, and what was not asked is said.
+// A service that answers only the first request is not waited for at every
+// step: all requests share a limit, and skipped ones are reported.
 func TestHangsAtEachStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, end := silent(t, map[string][]byte{"/debug/pprof/goroutine": goroutineDrawing(there(3, sendStack...)).bytes(t)})
@@ -67,18 +67,19 @@ func TestHangsAtEachStep(t *testing.T) {
 		if unasked < 5 || c.Missing[0].Reason != "no response within 15s" {
 			t.Errorf("missing %+v", c.Missing)
 		}
-		// A trace that is asked for afterwards is given time of its own.
+		// A trace that is requested later has its own limit.
 		began = time.Now()
 		if _, err := s.More(t.Context(), KindTrace, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took != unsizedTrace+usualGrace {
-			t.Errorf("the trace was waited for %v", took)
+			t.Errorf("waited %v for the trace", took)
 		}
 	})
 }
 
-// silent is a service that takes connections, and answers only what is in answers.
+// silent is a service that accepts connections but only answers the paths in
+// answers.
 func silent(t *testing.T, answers map[string][]byte) (s *Service, end func()) {
 	t.Helper()
 	s, err := At("silent.example:80", "")

@@ -79,9 +79,9 @@ func (m *Metrics) Last(name string) (float64, bool) {
 }
 
 // MutexWait returns the time that goroutines were blocked on sync.Mutex,
-// sync.RWMutex and locks of the runtime, including those of channels. A thread
-// asleep on a runtime lock holds its P, so these locks contribute at most
-// GOMAXPROCS times the window.
+// sync.RWMutex and locks of the runtime, including the locks of channels. A
+// thread asleep on a runtime lock holds its P, so these locks contribute at
+// most GOMAXPROCS times the window.
 func (m *Metrics) MutexWait() (time.Duration, bool) {
 	s, ok := m.Delta(metricMutexWait)
 	if !ok || s > maxSeconds {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Of the time that goroutines were able to run and did not, only the long waits are added
-// up, each of them as long as the least that its count is of.
+// Runnable adds up long waits only, each with the lower bound of its bucket.
 func TestRunnable(t *testing.T) {
 	bounds := []float64{math.Inf(-1), 0, 1e-4, 1e-3, 1e-2, math.Inf(1)}
 	reading := func(counts ...uint64) *Reading {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// folder writes files and returns where.
+// folder writes files to a new folder and returns its name.
 func folder(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func folder(t *testing.T, files map[string][]byte) string {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// everything is a file of each kind.
+// everything has a file of each kind.
 func everything(t *testing.T) map[string][]byte {
 	t.Helper()
 	cpu := cpuDrawing(spent(time.Second, sendStack...))
@@ -91,7 +91,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// Each kind alone is a capture, packed or not.
+// Each kind by itself is a capture, compressed or not.
 func TestOpenOne(t *testing.T) {
 	for name, data := range everything(t) {
 		dir := folder(t, map[string][]byte{name: data})
@@ -111,13 +111,13 @@ func TestOpenOne(t *testing.T) {
 		}
 		if raw := unzipped(t, data); !bytes.Equal(raw, data) {
 			if _, err := Open(filepath.Join(folder(t, map[string][]byte{name: raw}), name)); err != nil {
-				t.Errorf("%s, unpacked: %v", name, err)
+				t.Errorf("%s, uncompressed: %v", name, err)
 			}
 		}
 	}
 }
 
-// An empty profile of waits is not known, whatever its name says.
+// An empty contention profile is disabled, whatever its name.
 func TestOpenEmptyProfile(t *testing.T) {
 	empty := waitDrawing().bytes(t)
 	c, err := Open(folder(t, map[string][]byte{
@@ -129,7 +129,7 @@ func TestOpenEmptyProfile(t *testing.T) {
 	if c.Mutex != nil || c.Block != nil || len(c.Missing) != 2 || c.CPU == nil {
 		t.Errorf("%+v", c)
 	}
-	// Nothing new since the first of two is known.
+	// No events since the first of two is a fact.
 	same := waitDrawing(waited(1, time.Second, sendStack...)).bytes(t)
 	c, err = Open(folder(t, map[string][]byte{"block": same, "block-before": same, "goroutine": goroutineDrawing().bytes(t)}))
 	if err != nil {
@@ -140,7 +140,7 @@ func TestOpenEmptyProfile(t *testing.T) {
 	}
 }
 
-// drawingOf is a CPU profile of a second that claims to be of another time.
+// drawingOf is a CPU profile of one second with another duration.
 func drawingOf(window time.Duration) drawing {
 	d := cpuDrawing(spent(time.Second, sendStack...))
 	d.window = window
@@ -211,10 +211,10 @@ func TestOpenBadSets(t *testing.T) {
 		}
 	}
 	if _, err := Open("nonesuch"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	if _, err := Open(); err == nil {
-		t.Error("nothing at all is a capture")
+		t.Error("no files were accepted as a capture")
 	}
 }
 

@@ -19,7 +19,7 @@ func read(t *testing.T, text string) *Reading {
 	return r
 }
 
-// A Reading that is written is read as it was.
+// A Reading survives a round trip.
 func TestReadingRoundTrip(t *testing.T) {
 	r := &Reading{
 		At: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), GoVersion: "go1.26.8", CPUs: 2,
@@ -91,29 +91,29 @@ func TestDifferences(t *testing.T) {
 	}
 	m.Before.Values, m.Before.Histograms = nil, nil
 	if _, ok := m.MutexWait(); ok {
-		t.Error("a difference to nothing is known")
+		t.Error("difference without an earlier value")
 	}
 	if _, ok := m.Wakeups(); ok {
-		t.Error("wake-ups since nothing are known")
+		t.Error("wake-ups without an earlier histogram")
 	}
 	m = Metrics{After: &Reading{}}
 	if _, ok := m.GOMAXPROCS(); ok || m.Window() != 0 {
-		t.Error("GOMAXPROCS of an empty reading is known")
+		t.Error("GOMAXPROCS of an empty reading")
 	}
 	if _, ok := m.Goroutines(); ok {
-		t.Error("goroutines of an empty reading are known")
+		t.Error("goroutines of an empty reading")
 	}
 }
 
-// TestAbsurdReadings: what no process has is not known.
+// TestAbsurdReadings: impossible values are unknown.
 func TestAbsurdReadings(t *testing.T) {
 	for _, v := range []float64{-4, 0, 0.5, 1e300} {
 		m := Metrics{After: &Reading{Values: map[string]float64{metricGOMAXPROCS: v, metricMutexWait: v}}}
 		if n, ok := m.GOMAXPROCS(); ok {
-			t.Errorf("GOMAXPROCS %v is taken for %d", v, n)
+			t.Errorf("GOMAXPROCS %v became %d", v, n)
 		}
 		if wait, _ := m.MutexWait(); wait < 0 || v > maxSeconds && wait != 0 {
-			t.Errorf("a wait of %v s is taken for %v", v, wait)
+			t.Errorf("a wait of %v s became %v", v, wait)
 		}
 	}
 }

@@ -72,7 +72,8 @@ func At(target, metrics string) (*Service, error) {
 func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*Capture, error) {
 	s.start = time.Now().UTC()
 	s.due = time.Now().Add(d.Truncate(time.Second) + s.getter.patience)
-	// Every Go service has goroutines: without an answer to this it is none.
+	// Every Go service has goroutines, so a target without this profile is not
+	// one.
 	if err := s.profile(ctx, "goroutine", "goroutine-before.pprof"); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// A fake is a service that sends profiles made by hand.
+// A fake is a service with handmade profiles.
 type fake struct {
 	*httptest.Server
 	asked *[]string // paths and queries, in order
 }
 
-// serve starts a fake with the usual pages, changed by pages: path to handler.
+// serve starts a fake with the usual pages; pages replaces handlers by path.
 func serve(t *testing.T, pages map[string]http.HandlerFunc) fake {
 	t.Helper()
 	var lock sync.Mutex
@@ -48,7 +48,7 @@ func serve(t *testing.T, pages map[string]http.HandlerFunc) fake {
 	}
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if !r.Close {
-			t.Errorf("the connection for %s is left open", r.URL)
+			t.Errorf("the connection for %s remains open", r.URL)
 		}
 		lock.Lock()
 		asked = append(asked, r.URL.RequestURI())
@@ -71,7 +71,7 @@ func serve(t *testing.T, pages map[string]http.HandlerFunc) fake {
 	return f
 }
 
-// at is the service at f, which need not be waited for long.
+// at returns the service at f, with short limits.
 func (f fake) at(t *testing.T) *Service {
 	t.Helper()
 	s, err := At(f.URL, "")
@@ -90,7 +90,7 @@ func watch(t *testing.T, s *Service, extra ...Kind) *Capture {
 	return c
 }
 
-// What costs a service least comes first, and nothing that was not asked for.
+// The cheapest requests come first, and there are no unnecessary ones.
 func TestOrder(t *testing.T) {
 	f := serve(t, nil)
 	c := watch(t, f.at(t))
@@ -99,7 +99,7 @@ func TestOrder(t *testing.T) {
 		"/debug/metrics", "/debug/pprof/goroutine", "/debug/pprof/goroutine?debug=2", "/debug/pprof/mutex", "/debug/pprof/goroutineleak",
 	}
 	if !reflect.DeepEqual(*f.asked, want) {
-		t.Errorf("asked for %q\nwant %q", *f.asked, want)
+		t.Errorf("requests %q\nwant %q", *f.asked, want)
 	}
 	wait, _ := c.Metrics.MutexWait()
 	if wait != time.Second || c.CPU == nil || c.Mutex.Sites[0].Count != 1 || c.GOMAXPROCS != 2 || c.Block != nil || c.Trace != nil {
@@ -113,7 +113,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What was saved is read as it was watched.
+// Saved profiles are read as the same capture.
 func TestSave(t *testing.T) {
 	f := serve(t, nil)
 	address := strings.Replace(f.URL, "http://", "http://user:secret@", 1)
@@ -155,9 +155,9 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written whole is not there at all, and one that was there
-// and empty is as it was.
-func TestSaveInVain(t *testing.T) {
+// A folder that cannot be written completely is removed, and an existing empty
+// one is kept.
+func TestFailedSave(t *testing.T) {
 	s := serve(t, nil).at(t)
 	watch(t, s)
 	s.files = append(s.files, File{"no/such/folder", nil})
@@ -173,10 +173,10 @@ func TestSaveInVain(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(root, "*"))
 	hidden, _ := filepath.Glob(filepath.Join(root, ".*"))
 	if err != nil || len(left) != 1 || len(hidden) != 0 {
-		t.Errorf("there is %q, %q, %v", left, hidden, err)
+		t.Errorf("left over: %q, %q, %v", left, hidden, err)
 	}
 	if err := Vacant("."); err == nil || !strings.Contains(err.Error(), "name a new one") {
-		t.Errorf("the folder that one is in: %v", err)
+		t.Errorf("the current folder: %v", err)
 	}
 	s.files = s.files[:len(s.files)-1]
 	if err := s.Save(filepath.Join(root, "empty")); err != nil {
@@ -204,7 +204,7 @@ func TestMore(t *testing.T) {
 	}
 }
 
-// A trace is shorter where more happens.
+// Traces are shorter for busier services.
 func TestTraceTime(t *testing.T) {
 	rate := func(perSecond uint64) *Capture {
 		reading := func(at time.Time, n uint64) *Reading {
@@ -228,7 +228,7 @@ func TestTraceTime(t *testing.T) {
 	}
 }
 
-// Pages that are not there leave a note, and the rest is taken.
+// Missing pages are recorded, and the others are read.
 func TestParts(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -247,14 +247,14 @@ func TestParts(t *testing.T) {
 		t.Errorf("CPU: %q", got)
 	}
 	if len(c.Missing) != len(reasons) {
-		t.Errorf("more than one note of a kind: %+v", c.Missing)
+		t.Errorf("several records of one kind: %+v", c.Missing)
 	}
 	if reasons[KindMutex] != "status 404 Not Found" || !strings.Contains(reasons[KindMetrics], "found no page") || c.Goroutines == nil || c.CPU != nil {
 		t.Errorf("%q, %+v", reasons, c)
 	}
 }
 
-// Without a page of its own, metrics come from Prometheus' or from expvar.
+// Metrics may come from a Prometheus or expvar page.
 func TestMetricsPages(t *testing.T) {
 	prometheus := func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte("# HELP x\ngo_sched_gomaxprocs_threads 6\ngo_secret_thing 7\n"))
@@ -273,11 +273,12 @@ func TestMetricsPages(t *testing.T) {
 		t.Errorf("%+v", c.Metrics)
 	}
 	if _, err := At(f.URL, "http://elsewhere.example/metrics"); err == nil {
-		t.Error("metrics are fetched from another host")
+		t.Error("metrics were fetched from another host")
 	}
 }
 
-// An address that is no service says so in a line, and nothing goes on.
+// A target that is not a Go service gives a one-line error, and no more
+// requests.
 func TestNoService(t *testing.T) {
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
 	defer elsewhere.Close()
@@ -309,7 +310,7 @@ func TestNoService(t *testing.T) {
 	}
 }
 
-// More than the limit is not taken, however it comes.
+// Responses above the limit are rejected, in any encoding.
 func TestTooMuch(t *testing.T) {
 	f := serve(t, map[string]http.HandlerFunc{"/big": func(w http.ResponseWriter, _ *http.Request) {
 		for range 3 {

@@ -22,7 +22,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Every operation as each form of profile has it.
+// Every operation in each form of profile.
 func TestPlace(t *testing.T) {
 	put := "example.com/q.(*Queue).Put q.go:7"
 	for _, test := range []struct {
@@ -58,17 +58,18 @@ func TestPlace(t *testing.T) {
 			p := place(frames(test.stack...))
 			got := string(p.site.Op) + " " + p.site.At.Function + " < " + p.site.Caller.Function
 			if got != test.want || p.root != test.root {
-				t.Errorf("%q, began with %q\nwant %q, %q", got, p.root, test.want, test.root)
+				t.Errorf("%q, root %q\nwant %q, %q", got, p.root, test.want, test.root)
 			}
 		})
 	}
 }
 
-// A function of the program that is called like one of the runtime is none.
+// A function of the program with the name of a runtime function is not an
+// operation.
 func TestNamesakes(t *testing.T) {
 	for _, line := range []string{"main.chansend1 m.go:1", "example.com/runtime.selectgo m.go:1", "main.gowrapper m.go:1", "main.gowrap m.go:1"} {
 		if got := place(frames(line)).site; got.Op != Other || got.At.Function == "" {
-			t.Errorf("%s is placed as %v", line, got)
+			t.Errorf("%s: %v", line, got)
 		}
 	}
 }
@@ -88,24 +89,24 @@ func TestDeep(t *testing.T) {
 		s = append(s, Frame{Function: "main.recurse"})
 	}
 	if got := place(s); got.site != sendSite || got.root != "main.recurse" {
-		t.Errorf("%v, began with %s", got.site, got.root)
+		t.Errorf("%v, root %s", got.site, got.root)
 	}
 	silent := make(stack, 10*maxFrames)
 	for i := range silent {
 		silent[i] = Frame{Function: "runtime.deep"}
 	}
 	if got := place(append(silent, s...)); got.site.At.Function != "" {
-		t.Errorf("placed at %v, beyond %d frames", got.site, maxFrames)
+		t.Errorf("%v, beyond %d frames", got.site, maxFrames)
 	}
 }
 
 func TestOwn(t *testing.T) {
 	serving := frames("runtime.selectgo", "net/http/pprof.sleep p.go:118", "net/http/pprof.Profile p.go:140")
 	if !own(serving) {
-		t.Error("a handler of net/http/pprof is taken for the service's")
+		t.Error("a handler of net/http/pprof was attributed to the service")
 	}
 	if own(frames("runtime.selectgo", "main.pprof m.go:1")) {
-		t.Error("a function of the service is taken for a handler of net/http/pprof")
+		t.Error("a function of the service was taken for a handler of net/http/pprof")
 	}
 }
 
@@ -143,7 +144,7 @@ func TestOps(t *testing.T) {
 	}
 }
 
-// A line that no source has is not shown, and not taken for one of another place.
+// Impossible line numbers are dropped, and not confused with others.
 func TestImpossibleLines(t *testing.T) {
 	c, err := readCPU(cpuDrawing(spent(time.Second, "runtime.chansend1", "main.f m.go:-7")).profile())
 	if err != nil || len(c.Sites) != 1 || c.Sites[0].String() != "send at main.f (m.go)" {
@@ -156,7 +157,7 @@ func TestImpossibleLines(t *testing.T) {
 	}
 }
 
-// Who listens for connections waits for nothing of the program's.
+// A listener waits for nothing in the program.
 func TestAccept(t *testing.T) {
 	for want, function := range map[Op]string{Accept: "internal/poll.(*FD).Accept", IO: "internal/poll.(*FD).Read"} {
 		p := place(frames("internal/poll.runtime_pollWait", function, "net.(*netFD).any net.go:1", "main.serve m.go:3"))

@@ -13,7 +13,7 @@ import (
 	exp "golang.org/x/exp/trace"
 )
 
-// exchanges is how many values an exchange hands over.
+// exchanges is the number of values in an exchange.
 const exchanges = 500
 
 //go:noinline
@@ -30,8 +30,8 @@ func take(c <-chan int) {
 	}
 }
 
-// exchange hands values over without a buffer. At each of them exactly one side
-// comes first and parks, and is woken by the other.
+// exchange passes values without a buffer. For each, exactly one side comes
+// first, parks, and is woken by the other.
 func exchange() {
 	c := make(chan int)
 	var both sync.WaitGroup
@@ -40,7 +40,7 @@ func exchange() {
 	both.Wait()
 }
 
-// traced is the trace of an exchange.
+// traced returns the trace of an exchange.
 func tracedExchange(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -84,7 +84,7 @@ func TestTrace(t *testing.T) {
 		t.Errorf("%d parks and %d wake-ups between the two, want %d", parks, wakes, exchanges)
 	}
 	if tr.Wakeups < wakes {
-		t.Errorf("%d wake-ups in all, %d of the two", tr.Wakeups, wakes)
+		t.Errorf("%d wake-ups in total, %d of the two", tr.Wakeups, wakes)
 	}
 	var roots []string
 	for _, s := range tr.Stages {
@@ -95,7 +95,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// A goroutine that waits for the collector within a send waits for no receiver.
+// A goroutine that waits for the garbage collector in a send does not wait for
+// a receiver.
 func TestParkedForTheCollector(t *testing.T) {
 	events, err := exp.NewReader(bytes.NewReader(tracedExchange(t)))
 	if err != nil {
@@ -123,17 +124,17 @@ func TestParkedForTheCollector(t *testing.T) {
 		seen++
 	}
 	if seen == 0 {
-		t.Error("nobody has parked in a send")
+		t.Error("no goroutine parked in a send")
 	}
 }
 
-// What comes before the cut is read; a file without that is an error.
+// The part before the cut is read; a file without any is an error.
 func TestTruncatedTrace(t *testing.T) {
 	whole := tracedExchange(t)
 	for cut := len(whole) - 1; cut > 0; cut -= len(whole)/97 + 1 {
 		tr, _, err := readTrace(bytes.NewReader(whole[:cut]))
 		if err == nil && !tr.Truncated && tr.Wakeups < exchanges {
-			t.Errorf("cut to %d of %d bytes: %d wake-ups, and nothing said", cut, len(whole), tr.Wakeups)
+			t.Errorf("cut to %d of %d bytes: %d wake-ups, not reported as truncated", cut, len(whole), tr.Wakeups)
 		}
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("cut to %d: %q", cut, err)
@@ -144,11 +145,11 @@ func TestTruncatedTrace(t *testing.T) {
 		t.Errorf("broken after the first second: %+v, %v", tr, err)
 	}
 	if _, _, err := readTrace(bytes.NewReader(whole[:len(whole)/1000+16])); err == nil {
-		t.Error("a header alone is a trace")
+		t.Error("a header was accepted as a trace")
 	}
 }
 
-// noise is bytes that no program wrote, always the same.
+// noise is random bytes, always the same.
 func noise(n int) []byte {
 	b, x := make([]byte, n), uint32(1)
 	for i := range b {
@@ -165,18 +166,18 @@ func TestDamagedTrace(t *testing.T) {
 		damaged[16+(i*len(whole)/200+int(b))%(len(whole)-16)] ^= b | 1
 		_, _, err := readTrace(bytes.NewReader(damaged))
 		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("more than a line: %q", err)
+			t.Errorf("more than one line: %q", err)
 		}
 	}
 	for _, version := range []string{"go 1.99 trace\x00\x00\x00", "go 1.26 trace\x00\x00\x00"} {
 		if _, _, err := readTrace(strings.NewReader(version + string(noise(1000)))); err == nil {
-			t.Errorf("noise after %q is a trace", version)
+			t.Errorf("noise after %q was accepted as a trace", version)
 		}
 	}
 }
 
-// The block profile of the same exchange counts the same waits, and the
-// goroutine profile finds who is parked where.
+// The block profile of an exchange counts the same waits, and the goroutine
+// profile has the parked goroutines.
 func TestRealProfiles(t *testing.T) {
 	runtime.SetBlockProfileRate(1)
 	defer runtime.SetBlockProfileRate(0)
@@ -222,7 +223,7 @@ func TestRealProfiles(t *testing.T) {
 				return
 			}
 		}
-		runtime.Gosched() // they have not come to it yet
+		runtime.Gosched() // not there yet
 	}
 }
 

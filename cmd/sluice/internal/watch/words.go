@@ -151,8 +151,8 @@ func filled(c *debug.Channel) string {
 // isFull reports whether a channel has no room left.
 func isFull(c *debug.Channel) bool { return c.Cap != nil && *c.Cap > 0 && c.Len >= *c.Cap }
 
-// age returns the age of the oldest queued value, or "" if it is unknown or there
-// is none.
+// age returns the age of the oldest queued value, or "" if it is unknown or the
+// queue is empty.
 func age(c *debug.Channel) string {
 	if c.OldestValue <= 0 {
 		return ""
