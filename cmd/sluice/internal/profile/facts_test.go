@@ -72,7 +72,7 @@ func (c *CPU) write(out io.Writer) {
 		SystemCalls, UserCode, Profiling, OtherRuntime,
 	} {
 		if d := c.By[category]; d > 0 {
-			fmt.Fprintf(out, "  %7.1f %%  %s\n", 100*c.Share(category), category)
+			fmt.Fprintf(out, "  %7.1f%%  %s\n", 100*c.Share(category), category)
 		}
 	}
 	for _, s := range head(c.Sites) {
