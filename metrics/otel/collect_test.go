@@ -12,19 +12,19 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// everyName is more names than all tests together use.
+// everyName has a limit above the number of names in all tests.
 var everyName = &Options{MaxNames: 1 << 20}
 
 // keep keeps channels alive to the end of a test.
 func keep(c any) { runtime.KeepAlive(c) }
 
-// unique is a name that nothing else has, nor a run of the same test before, whose
-// channels may not be garbage yet.
+// unique returns a name that no other test has used, nor an earlier run of this test,
+// whose channels may not be garbage yet.
 func unique(t *testing.T) string { return fmt.Sprint(t.Name(), "#", runs.Add(1)) }
 
 var runs atomic.Uint64
 
-// observed registers with a provider of its own, whose readers it returns.
+// observed registers the channels with a new provider that has the given readers.
 func observed(t *testing.T, o *Options, readers ...*metric.ManualReader) {
 	t.Helper()
 	var options []metric.Option
@@ -42,16 +42,16 @@ func observed(t *testing.T, o *Options, readers ...*metric.ManualReader) {
 	}
 }
 
-// told are the metrics of one collection, by name.
-type told map[string]metricdata.Metrics
+// exported has the metrics of one collection, by name.
+type exported map[string]metricdata.Metrics
 
-func collect(t *testing.T, reader *metric.ManualReader) told {
+func collect(t *testing.T, reader *metric.ManualReader) exported {
 	t.Helper()
 	var resource metricdata.ResourceMetrics
 	if err := reader.Collect(t.Context(), &resource); err != nil {
 		t.Fatal(err)
 	}
-	out := told{}
+	out := exported{}
 	for _, s := range resource.ScopeMetrics {
 		if s.Scope.Name != "github.com/sluice-go/sluice/metrics/otel" {
 			t.Errorf("the scope is %q", s.Scope.Name)
@@ -63,15 +63,15 @@ func collect(t *testing.T, reader *metric.ManualReader) told {
 	return out
 }
 
-// A point is a data point of either number.
+// A point is a data point of an integer or a float.
 type point struct {
 	attributes attribute.Set
 	value      float64
 }
 
-// points returns the data points of a metric whose attributes have these among them,
-// given as "key=value", and what instrument they are of.
-func (all told) points(name string, with ...string) (found []point, instrument string) {
+// points returns the data points of a metric that have the given attributes, in the form
+// "key=value", and the instrument of the metric.
+func (all exported) points(name string, with ...string) (found []point, instrument string) {
 	var points []point
 	switch data := all[name].Data.(type) {
 	case metricdata.Sum[int64]:
@@ -79,6 +79,8 @@ func (all told) points(name string, with ...string) (found []point, instrument s
 	case metricdata.Sum[float64]:
 		points, instrument = pointsOf(data.DataPoints), sumOf(data.IsMonotonic)
 	case metricdata.Gauge[int64]:
+		points, instrument = pointsOf(data.DataPoints), "Gauge"
+	case metricdata.Gauge[float64]:
 		points, instrument = pointsOf(data.DataPoints), "Gauge"
 	}
 	for _, p := range points {
@@ -111,8 +113,8 @@ func pointsOf[N int64 | float64](points []metricdata.DataPoint[N]) (out []point)
 	return out
 }
 
-// value returns the one value with these attributes, and fails if there is not just one.
-func (all told) value(t *testing.T, name string, with ...string) float64 {
+// value returns the value with these attributes. It fails unless there is exactly one.
+func (all exported) value(t *testing.T, name string, with ...string) float64 {
 	t.Helper()
 	points, _ := all.points(name, with...)
 	if len(points) != 1 {

@@ -1,32 +1,32 @@
-// Package sluiceotel tells OpenTelemetry of the named channels of a program:
+// Package sluiceotel exports the statistics of a program's named channels to
+// OpenTelemetry:
 //
 //	registration, err := sluiceotel.Register(otel.GetMeterProvider(), nil)
 //
-// Every channel that was made with a name is in it, and those that were enlisted. The
-// instruments are observable ones with a single callback, so all figures of a
-// collection are of one look at the channels; that happens when a reader collects, and
-// costs nothing in between: no goroutine, no timer, nothing on the way of a value.
+// It covers every channel that was created with a name, and channels of other types that
+// were registered with inspect.Register. The instruments are observable and share one
+// callback, so all figures of a collection are consistent. Channels are read during a
+// collection; between collections there is no cost: no goroutine, no timer, nothing per
+// value.
 //
-// The instruments, their types, units and attributes are in docs/metrics.md of the
-// repository. Without a limit there is no sluice.channel.limit, because an integer
-// knows no infinity.
+// docs/metrics.md lists the instruments with their types, units and attributes. Channels
+// without a limit have no sluice.channel.limit, because integers cannot be infinite.
 //
 // # Attributes
 //
-// Channels of the same name and kind are added up. At most [Options.MaxNames] names have
-// attributes of their own; the channels of all others are those of the name _OTHER, and
-// sluice.channel.other_names says how many names these are. Names that are not fit to
-// be shown are changed: what is no valid UTF-8, or not visible, becomes U+FFFD, and
-// what is longer than 128 bytes is cut.
+// Channels of the same name and kind are added up. At most [Options].MaxNames names have
+// attributes of their own; the channels of all other names are added up as _OTHER, and
+// sluice.channel.other_names is the number of these names. Invalid UTF-8 and invisible
+// characters in names become U+FFFD, and names longer than 128 bytes are truncated.
 //
-// # When a channel is garbage
+// # Channels that become garbage
 //
-// What it counted stays with its name, so no counter falls. What it counted after the
-// last collection is not known to anybody. The attributes of a name whose channels are
-// all garbage are left out when another name needs their place, not before.
+// The counts of a channel stay with its name, so counters never fall. Counts after the
+// last collection are lost. A name without channels is removed when another name needs
+// its place, not before.
 //
-// # The name of this package
+// # Package name
 //
-// It is not that of its folder, because whoever imports it also imports the API, whose
-// package is called otel.
+// The package is not named after its directory, because a program that imports it also
+// imports package otel of the API.
 package sluiceotel

@@ -14,8 +14,8 @@ import (
 
 const page = "../../docs/metrics.md"
 
-// The table of the page is what is observed: texts, names, instruments, units and what
-// splits them.
+// TestPageTable: the table in docs/metrics.md lists exactly the observed instruments,
+// with descriptions, names, types, units and attributes.
 func TestPageTable(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -25,7 +25,7 @@ func TestPageTable(t *testing.T) {
 	reader := metric.NewManualReader()
 	observed(t, everyName, reader)
 	all := collect(t, reader)
-	var told []string
+	var exported []string
 	for name, m := range all {
 		points, instrument := all.points(name)
 		split := "no name, no kind"
@@ -43,7 +43,7 @@ func TestPageTable(t *testing.T) {
 				split = key
 			}
 		}
-		told = append(told, fmt.Sprintf("%s | `%s` | %s | `%s` | %s", m.Description, name, instrument, m.Unit, split))
+		exported = append(exported, fmt.Sprintf("%s | `%s` | %s | `%s` | %s", m.Description, name, instrument, m.Unit, split))
 	}
 	var written []string
 	for line := range strings.Lines(string(text)) {
@@ -51,10 +51,10 @@ func TestPageTable(t *testing.T) {
 			written = append(written, strings.Join([]string{cells[0], cells[3], cells[4], cells[5], cells[6]}, " | "))
 		}
 	}
-	slices.Sort(told)
+	slices.Sort(exported)
 	slices.Sort(written)
-	if !slices.Equal(told, written) {
-		t.Errorf("%s has\n%s\nobserved is\n%s", page, strings.Join(written, "\n"), strings.Join(told, "\n"))
+	if !slices.Equal(exported, written) {
+		t.Errorf("%s has\n%s\nobserved is\n%s", page, strings.Join(written, "\n"), strings.Join(exported, "\n"))
 	}
 	keep(c)
 }

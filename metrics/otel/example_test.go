@@ -13,8 +13,8 @@ import (
 	sluiceotel "github.com/sluice-go/sluice/metrics/otel"
 )
 
-// A service has its channels observed. In place of the manual reader stands the
-// periodic one of an exporter.
+// Observe the channels of a service. A real service uses the periodic reader of an
+// exporter instead of the manual one.
 func Example() {
 	ctx := context.Background()
 	orders := sluice.NewBounded[string](128, &sluice.BoundedOptions[string]{Name: "orders"})
@@ -28,11 +28,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var told metricdata.ResourceMetrics
-	if err := reader.Collect(ctx, &told); err != nil {
+	var exported metricdata.ResourceMetrics
+	if err := reader.Collect(ctx, &exported); err != nil {
 		log.Fatal(err)
 	}
-	for _, m := range told.ScopeMetrics[0].Metrics {
+	for _, m := range exported.ScopeMetrics[0].Metrics {
 		sums, ok := m.Data.(metricdata.Sum[int64])
 		for _, point := range sums.DataPoints {
 			name, _ := point.Attributes.Value("sluice.channel.name")

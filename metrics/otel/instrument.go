@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-go/sluice/metrics/internal/tally"
 )
 
-// An instrument is one of the tally's as the meter made it. What is counted is whole;
-// time is seconds, with a fraction. One of the two is nil.
+// An instrument is an instrument of the tally, created by a meter. Times are in seconds,
+// with a fraction; other figures are integers. One of whole and seconds is nil.
 type instrument struct {
 	*tally.Instrument
 	whole   metric.Int64Observable
@@ -21,8 +21,10 @@ func newInstrument(meter metric.Meter, in *tally.Instrument) (instrument, error)
 	unit, help := metric.WithUnit(in.Unit), metric.WithDescription(in.Help)
 	var err error
 	switch {
-	case in.Unit == "s":
+	case in.Unit == "s" && in.Type == tally.Counter:
 		out.seconds, err = meter.Float64ObservableCounter(in.Name, unit, help)
+	case in.Unit == "s":
+		out.seconds, err = meter.Float64ObservableGauge(in.Name, unit, help)
 	case in.Type == tally.Counter:
 		out.whole, err = meter.Int64ObservableCounter(in.Name, unit, help)
 	case in.Type == tally.UpDownCounter:
@@ -31,7 +33,7 @@ func newInstrument(meter metric.Meter, in *tally.Instrument) (instrument, error)
 		out.whole, err = meter.Int64ObservableGauge(in.Name, unit, help)
 	}
 	if err != nil {
-		return out, fmt.Errorf("sluice: the instrument %s: %w", in.Name, err)
+		return out, fmt.Errorf("sluice: create instrument %s: %w", in.Name, err)
 	}
 	return out, nil
 }
@@ -45,7 +47,7 @@ func (in *instrument) observable() metric.Observable {
 
 func (in *instrument) observe(observer metric.Observer, figure int64, attributes metric.ObserveOption) {
 	switch {
-	case figure == tally.Infinite: // there is nothing to observe
+	case figure == tally.Infinite: // not observed: integers cannot be infinite
 	case in.seconds != nil:
 		observer.ObserveFloat64(in.seconds, in.Float(figure), attributes)
 	default:

@@ -13,27 +13,27 @@ import (
 // scope is the name of the meter.
 const scope = "github.com/sluice-go/sluice/metrics/otel"
 
-// The attributes of all instruments but sluice.channel.other_names. What some are
-// split by has the same prefix.
+// The attributes of all instruments except sluice.channel.other_names. The attribute by
+// which an instrument is split has the same prefix.
 const (
 	prefix  = "sluice.channel."
 	nameKey = attribute.Key(prefix + "name")
 	kindKey = attribute.Key(prefix + "kind")
 )
 
-// Options are the choices that have a default. A nil *Options means all defaults.
+// Options are the options of [Register]. The zero value, like nil, selects the defaults.
 type Options struct {
-	// MaxNames is how many names, of one kind each, have attributes of their own. 0
-	// stands for 100. The SDK has a limit too, of 2000 sets of attributes for each
-	// instrument by default, and some take two for a name: keep MaxNames below half
-	// of it.
+	// MaxNames is the maximum number of names with attributes of their own, counted
+	// once for each kind. 0 selects 100. The SDK also has a limit, by default 2000
+	// attribute sets per instrument, and some instruments use two sets per name: keep
+	// MaxNames below half of that limit.
 	MaxNames int
 }
 
-// Register has the meter provider observe the program's named channels, until the
-// Registration is unregistered. Register once: the SDK adds up what two callbacks
-// observe. The error is the provider's, which refused an instrument or the callback.
-// It panics if provider is nil or MaxNames is negative.
+// Register registers instruments and a callback with provider, which observe the program's
+// named channels until the Registration is unregistered. Register only once: the SDK adds
+// up the observations of two callbacks. Register returns an error if the provider rejects
+// an instrument or the callback. It panics if provider is nil or MaxNames is negative.
 func Register(provider metric.MeterProvider, o *Options) (metric.Registration, error) {
 	if provider == nil {
 		panic("sluice: Register: nil provider")
@@ -59,7 +59,7 @@ func Register(provider metric.MeterProvider, o *Options) (metric.Registration, e
 	c.otherNames = otherNames.whole
 	registration, err := meter.RegisterCallback(c.observe, append(all, otherNames.observable())...)
 	if err != nil {
-		return nil, fmt.Errorf("sluice: the callback: %w", err)
+		return nil, fmt.Errorf("sluice: register the callback: %w", err)
 	}
 	return registration, nil
 }
@@ -72,10 +72,10 @@ type callback struct {
 }
 
 func (c *callback) observe(_ context.Context, observer metric.Observer) error {
-	look := c.tally.Look()
-	for i := range look.Series {
-		s := &look.Series[i]
-		sets := map[[2]string]metric.MeasurementOption{} // of this series, by what it is split by
+	snapshot := c.tally.Collect()
+	for i := range snapshot.Series {
+		s := &snapshot.Series[i]
+		sets := map[[2]string]metric.MeasurementOption{} // of this series, by label and value of the split
 		for j := range c.instruments {
 			in := &c.instruments[j]
 			for _, part := range in.Parts {
@@ -87,7 +87,7 @@ func (c *callback) observe(_ context.Context, observer metric.Observer) error {
 			}
 		}
 	}
-	observer.ObserveInt64(c.otherNames, look.OtherNames)
+	observer.ObserveInt64(c.otherNames, snapshot.OtherNames)
 	return nil
 }
 

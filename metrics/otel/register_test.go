@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A collection tells what the channel knows.
+// TestCollect compares a collection with the Stats of the channels.
 func TestCollect(t *testing.T) {
 	ctx, name := t.Context(), unique(t)
 	named := "sluice.channel.name=" + name
@@ -37,7 +37,7 @@ func TestCollect(t *testing.T) {
 		runtime.Gosched()
 	}
 	if got := collect(t, reader).value(t, "sluice.channel.waiting", named, "sluice.channel.kind=Bounded", "sluice.channel.side=receive"); got != 1 {
-		t.Errorf("%v receivers wait", got)
+		t.Errorf("%v receivers wait, want 1", got)
 	}
 	if err := c.Send(ctx, 1); err != nil {
 		t.Fatal(err)
@@ -87,16 +87,17 @@ func TestCollect(t *testing.T) {
 		}
 	}
 	if limits, _ := all.points("sluice.channel.limit", named, "sluice.channel.kind=Elastic"); len(limits) > 0 {
-		t.Errorf("without a limit it is %v", limits)
+		t.Errorf("the limit of an Elastic without a limit is %v", limits)
 	}
 	if got := all.value(t, "sluice.channels", named, "sluice.channel.kind=Elastic", "sluice.channel.state=closed"); got != 1 {
-		t.Errorf("%v are closed", got)
+		t.Errorf("%v closed channels, want 1", got)
 	}
 	keep(c)
 	keep(e)
 }
 
-// A reader that wants differences gets them, also when another one reads too.
+// TestReadersOfBothTemporalities: a reader of deltas gets deltas, even beside a
+// cumulative one.
 func TestReadersOfBothTemporalities(t *testing.T) {
 	name := unique(t)
 	total := metric.NewManualReader()
@@ -120,8 +121,7 @@ func TestReadersOfBothTemporalities(t *testing.T) {
 	keep(c)
 }
 
-// An export is what an exporter takes: JSON knows neither infinity nor bytes that are no
-// text.
+// TestExport exports to JSON, which supports neither infinity nor invalid UTF-8.
 func TestExport(t *testing.T) {
 	name := unique(t)
 	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: name + "\"\n\xff"})
@@ -160,14 +160,14 @@ func TestMaxNames(t *testing.T) {
 	}
 	reader := metric.NewManualReader()
 	observed(t, &Options{MaxNames: 1}, reader)
-	told := collect(t, reader)
-	if points, _ := told.points("sluice.channel.sent"); len(points) != 2 {
-		t.Errorf("%d points, want one and that of the others", len(points))
+	exported := collect(t, reader)
+	if points, _ := exported.points("sluice.channel.sent"); len(points) != 2 {
+		t.Errorf("%d points, want 2", len(points))
 	}
-	if got := told.value(t, "sluice.channel.other_names"); got < 4 {
+	if got := exported.value(t, "sluice.channel.other_names"); got < 4 {
 		t.Errorf("%v other names", got)
 	}
-	if got := told.value(t, "sluice.channels", "sluice.channel.name=_OTHER", "sluice.channel.kind=_OTHER", "sluice.channel.state=open"); got < 4 {
+	if got := exported.value(t, "sluice.channels", "sluice.channel.name=_OTHER", "sluice.channel.kind=_OTHER", "sluice.channel.state=open"); got < 4 {
 		t.Errorf("%v others", got)
 	}
 	keep(all)
@@ -181,14 +181,14 @@ func TestUnregister(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told := collect(t, reader); len(told) != 15 {
-		t.Errorf("%d metrics", len(told))
+	if exported := collect(t, reader); len(exported) != 16 {
+		t.Errorf("%d metrics", len(exported))
 	}
 	if err := registration.Unregister(); err != nil {
 		t.Fatal(err)
 	}
-	if told := collect(t, reader); len(told) != 0 {
-		t.Errorf("%d metrics of nobody", len(told))
+	if exported := collect(t, reader); len(exported) != 0 {
+		t.Errorf("%d metrics after Unregister", len(exported))
 	}
 	if err := provider.Shutdown(t.Context()); err != nil {
 		t.Error(err)
@@ -196,7 +196,7 @@ func TestUnregister(t *testing.T) {
 	keep(c)
 }
 
-// Why Register is to be called once.
+// TestRegisteredTwice shows why Register must be called only once.
 func TestRegisteredTwice(t *testing.T) {
 	name := unique(t)
 	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: name})
@@ -208,7 +208,7 @@ func TestRegisteredTwice(t *testing.T) {
 		}
 	}
 	if got := collect(t, reader).value(t, "sluice.channel.limit", "sluice.channel.name="+name); got != 6 {
-		t.Errorf("the limit of 3 is %v: the comment of Register says that it is told twice", got)
+		t.Errorf("the limit of 3 is %v, want 6, as the doc comment of Register explains", got)
 	}
 	if err := provider.Shutdown(t.Context()); err != nil {
 		t.Error(err)
@@ -216,8 +216,8 @@ func TestRegisteredTwice(t *testing.T) {
 	keep(c)
 }
 
-// Collections at the same time, while channels work, are made and become garbage: no
-// counter falls from one to the next.
+// TestConcurrentCollections: counters never fall during concurrent collections, while
+// channels are in use, created, and become garbage.
 func TestConcurrentCollections(t *testing.T) {
 	name := unique(t)
 	const collections = 50
@@ -243,7 +243,7 @@ func TestConcurrentCollections(t *testing.T) {
 				now, _ := collect(t, reader).points("sluice.channel.sent", "sluice.channel.name="+name)
 				for _, p := range now {
 					if p.value < before {
-						t.Errorf("it fell from %v to %v", before, p.value)
+						t.Errorf("the counter fell from %v to %v", before, p.value)
 					}
 					before = p.value
 				}
@@ -255,8 +255,8 @@ func TestConcurrentCollections(t *testing.T) {
 	working.Wait()
 }
 
-// What the provider refuses is the caller's to know.
-func TestRefusedByTheProvider(t *testing.T) {
+// TestRejectedByTheProvider: Register returns the errors of the provider.
+func TestRejectedByTheProvider(t *testing.T) {
 	for _, refused := range []string{"sluice.channel.sent", "sluice.channel.wait.time", "sluice.channel.high_water", "sluice.channel.other_names", "callback"} {
 		registration, err := Register(refusing{what: refused}, nil)
 		if registration != nil || !errors.Is(err, errRefused) || !strings.Contains(err.Error(), refused) {
@@ -264,13 +264,13 @@ func TestRefusedByTheProvider(t *testing.T) {
 		}
 	}
 	if _, err := Register(noop.NewMeterProvider(), nil); err != nil {
-		t.Errorf("a provider for nobody: %v", err)
+		t.Errorf("a provider without readers: %v", err)
 	}
 }
 
 var errRefused = errors.New("refused")
 
-// refusing is a provider, and its meter, that refuses one instrument or the callback.
+// refusing is a provider, and its meter, that rejects one instrument or the callback.
 type refusing struct {
 	noop.MeterProvider
 	what string
@@ -317,12 +317,12 @@ func TestRefused(t *testing.T) {
 		says     string
 	}{
 		{nil, nil, "sluice: Register: nil provider"},
-		{noop.NewMeterProvider(), &Options{MaxNames: -1}, "sluice: Register: MaxNames is -1, below 0"},
+		{noop.NewMeterProvider(), &Options{MaxNames: -1}, "sluice: Register: MaxNames is -1, want at least 0"},
 	} {
 		func() {
 			defer func() {
 				if got := fmt.Sprint(recover()); got != refused.says {
-					t.Errorf("it panics with %q, want %q", got, refused.says)
+					t.Errorf("panic %q, want %q", got, refused.says)
 				}
 			}()
 			_, _ = Register(refused.provider, refused.options)
@@ -330,8 +330,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A collection of ten thousand channels, of as many names as have attributes by default,
-// and of as many names as the SDK takes.
+// BenchmarkCollect collects 10,000 channels, with as many names as have attributes by
+// default, and with as many as the SDK accepts.
 func BenchmarkCollect(b *testing.B) {
 	const channels = 10_000
 	for _, names := range []int{100, 999} {

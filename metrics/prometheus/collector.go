@@ -9,16 +9,17 @@ import (
 	"github.com/sluice-go/sluice/metrics/internal/tally"
 )
 
-// Options are the choices that have a default. A nil *Options means all defaults.
+// Options are the options of [NewCollector]. The zero value, like nil, selects the
+// defaults.
 type Options struct {
-	// MaxNames is how many names, of one kind each, have series of their own: 18
-	// each. 0 stands for 100.
+	// MaxNames is the maximum number of names with series of their own, counted once
+	// for each kind. Each name has 19 series. 0 selects 100.
 	MaxNames int
 }
 
-// NewCollector returns a Collector of the program's named channels. Register it once:
-// a registry refuses a second one, and two registries that are scraped together would
-// tell everything twice. It panics if MaxNames is negative.
+// NewCollector returns a Collector of the program's named channels. Register it once: a
+// registry rejects a second one, and two registries that are scraped together would report
+// everything twice. NewCollector panics if MaxNames is negative.
 func NewCollector(o *Options) prometheus.Collector {
 	if o == nil {
 		o = new(Options)
@@ -44,15 +45,14 @@ type collector struct {
 	otherNames *prometheus.Desc
 }
 
-// A metric is an instrument as Prometheus has it.
+// A metric is an instrument with its description for Prometheus.
 type metric struct {
 	*tally.Instrument
 	desc      *prometheus.Desc
 	valueType prometheus.ValueType
 }
 
-// Describe implements prometheus.Collector. The metrics are always the same, so a
-// registry can check them.
+// Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, m := range c.metrics {
 		out <- m.desc
@@ -62,9 +62,9 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
-	look := c.tally.Look()
-	for i := range look.Series {
-		s := &look.Series[i]
+	snapshot := c.tally.Collect()
+	for i := range snapshot.Series {
+		s := &snapshot.Series[i]
 		for _, m := range c.metrics {
 			for _, part := range m.Parts {
 				labels := []string{s.Name, s.Kind}
@@ -75,10 +75,10 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			}
 		}
 	}
-	out <- prometheus.MustNewConstMetric(c.otherNames, prometheus.GaugeValue, float64(look.OtherNames))
+	out <- prometheus.MustNewConstMetric(c.otherNames, prometheus.GaugeValue, float64(snapshot.OtherNames))
 }
 
-// value is a figure as Prometheus has it, which knows infinity.
+// value converts a figure to the value of a sample.
 func (m *metric) value(figure int64) float64 {
 	if figure == tally.Infinite {
 		return math.Inf(1)
@@ -86,8 +86,8 @@ func (m *metric) value(figure int64) float64 {
 	return m.Float(figure)
 }
 
-// nameOf is the name that an OpenTelemetry collector would give the instrument on its
-// way to Prometheus, so what asks for one finds the other.
+// nameOf returns the name that an OpenTelemetry collector would give the instrument when it
+// exports to Prometheus, so that queries work with either module.
 func nameOf(in *tally.Instrument) string {
 	name := strings.ReplaceAll(in.Name, ".", "_")
 	switch in.Unit {

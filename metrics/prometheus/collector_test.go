@@ -19,13 +19,13 @@ import (
 // keep keeps channels alive to the end of a test.
 func keep(c any) { runtime.KeepAlive(c) }
 
-// unique is a name that nothing else has, nor a run of the same test before, whose
-// channels may not be garbage yet.
+// unique returns a name that no other test has used, nor an earlier run of this test,
+// whose channels may not be garbage yet.
 func unique(t *testing.T) string { return fmt.Sprint(t.Name(), "#", runs.Add(1)) }
 
 var runs atomic.Uint64
 
-// The names, types and texts are those that Prometheus's own lint likes.
+// TestLint: names, types and help texts pass the lint of Prometheus.
 func TestLint(t *testing.T) {
 	c := sluice.NewSharded[int](3, &sluice.ShardedOptions[int]{Name: unique(t)})
 	problems, err := testutil.CollectAndLint(NewCollector(everyName))
@@ -44,39 +44,39 @@ func TestRegisteredTwice(t *testing.T) {
 		t.Errorf("%v", already)
 	}
 	if !registry.Unregister(first) {
-		t.Error("it cannot be unregistered")
+		t.Error("Unregister failed")
 	}
 	if err := registry.Register(first); err != nil {
 		t.Error(err)
 	}
 }
 
-// Each name has as many series as Options says.
+// TestSeriesOfAName: each name has the number of series that Options documents.
 func TestSeriesOfAName(t *testing.T) {
 	name := unique(t)
 	c := sluice.NewRendezvous[int](&sluice.RendezvousOptions[int]{Name: name})
-	told := scrape(t, serve(t, everyName))
+	exported := scrape(t, serve(t, everyName))
 	n := 0
-	for metric := range told {
-		n += len(told.values(metric, "name="+name))
+	for metric := range exported {
+		n += len(exported.values(metric, "name="+name))
 	}
-	if n != 18 {
-		t.Errorf("%d series", n)
+	if n != 19 {
+		t.Errorf("%d series, want the documented number", n)
 	}
 	keep(c)
 }
 
 func TestRefused(t *testing.T) {
 	defer func() {
-		if got := fmt.Sprint(recover()); got != "sluice: NewCollector: MaxNames is -1, below 0" {
-			t.Errorf("it panics with %q", got)
+		if got := fmt.Sprint(recover()); got != "sluice: NewCollector: MaxNames is -1, want at least 0" {
+			t.Errorf("panic %q", got)
 		}
 	}()
 	NewCollector(&Options{MaxNames: -1})
 }
 
-// Scrapes at the same time, while channels work, are made and become garbage: each is
-// whole, and no counter falls from one to the next.
+// TestConcurrentScrapes: each scrape is complete, and counters never fall, during
+// concurrent scrapes while channels are in use, created, and become garbage.
 func TestConcurrentScrapes(t *testing.T) {
 	name := unique(t)
 	const scrapers, scrapes = 4, 20
@@ -98,10 +98,10 @@ func TestConcurrentScrapes(t *testing.T) {
 		scraping.Go(func() {
 			var before float64
 			for range scrapes {
-				told := scrape(t, address)
-				for _, now := range told.values("sluice_channel_sent_total", "name="+name) {
+				exported := scrape(t, address)
+				for _, now := range exported.values("sluice_channel_sent_total", "name="+name) {
 					if now < before {
-						t.Errorf("it fell from %v to %v", before, now)
+						t.Errorf("the counter fell from %v to %v", before, now)
 					}
 					before = now
 				}
@@ -113,8 +113,8 @@ func TestConcurrentScrapes(t *testing.T) {
 	working.Wait()
 }
 
-// A scrape of ten thousand channels, of as many names as have series by default, and of
-// ten thousand names.
+// BenchmarkScrape scrapes 10,000 channels, with as many names as have series by
+// default, and with 10,000 names.
 func BenchmarkScrape(b *testing.B) {
 	const channels = 10_000
 	for _, names := range []int{100, channels} {

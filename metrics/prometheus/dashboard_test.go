@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A dashboard is what is checked of one.
+// A dashboard has the checked fields of a Grafana dashboard.
 type dashboard struct {
 	Templating struct {
 		List []struct {
@@ -41,7 +41,7 @@ type panel struct {
 
 type source struct{ UID string }
 
-// exposed are the metrics: of each its type, and its labels.
+// exposed has the type and the labels of each metric.
 type exposed map[string]struct {
 	counter bool
 	labels  []string
@@ -79,29 +79,29 @@ func TestDashboard(t *testing.T) {
 		t.Fatalf("%s", strings.Join(wrong, "\n"))
 	}
 	for _, planted := range []struct{ from, to, says string }{
-		{"sluice_channel_sent_total{", "sluice_channel_sended_total{", "there is no metric sluice_channel_sended_total"},
+		{"sluice_channel_sent_total{", "sluice_channel_sended_total{", "unknown metric sluice_channel_sended_total"},
 		{"rate(sluice_channel_sent_total{", "irate(sluice_channel_usage{", "is a gauge"},
 		{"rate(sluice_channel_dropped_total{", "abs(sluice_channel_dropped_total{", "is a counter"},
 		{`side=\"send\"`, `end=\"send\"`, "sluice_channel_waiting has no label end"},
 		{`, side=\"send\"`, `, state=\"send\"`, "sluice_channel_waiting has no label state"},
 		{`side=\"send\"`, `side=\"sender\"`, "side is never sender"},
 		{"max by (name, kind)", "max by (name, side)", "sluice_channel_high_water has no label side"},
-		{"{{name}} (", "{{job}} (", "the legend has job"},
+		{"{{name}} (", "{{job}} (", "the legend uses job"},
 		{"max by (name, kind) (", "max by (name, kind) ((", "parentheses"},
-		{"max by (name, kind) (sluice_channel_high_water", "max by (name, kind) (sluice_channel_usage", "nothing shows sluice_channel_high_water"},
-		{`"${datasource}"`, `"P1809F"`, "is not the variable"},
-		{`"name": "job"`, `"name": "jobs"`, "there is no variable job"},
+		{"max by (name, kind) (sluice_channel_high_water", "max by (name, kind) (sluice_channel_usage", "no panel shows sluice_channel_high_water"},
+		{`"${datasource}"`, `"P1809F"`, "want ${datasource}"},
+		{`"name": "job"`, `"name": "jobs"`, "unknown variable job"},
 		{`"y": 5,`, `"y": 4,`, "overlap"},
-		{`"id": 2,`, `"id": 1,`, "the same number"},
+		{`"id": 2,`, `"id": 1,`, "the same ID"},
 	} {
 		broken := strings.Replace(string(text), planted.from, planted.to, 1)
 		if wrong := checkDashboard([]byte(broken), metrics); broken == string(text) || !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
-			t.Errorf("%q instead of %q: got %q, want a complaint with %q", planted.to, planted.from, wrong, planted.says)
+			t.Errorf("%q instead of %q: got %q, want an error with %q", planted.to, planted.from, wrong, planted.says)
 		}
 	}
 }
 
-// checkDashboard returns what is wrong with a dashboard.
+// checkDashboard returns the errors of a dashboard.
 func checkDashboard(text []byte, metrics exposed) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	var d dashboard
@@ -123,7 +123,7 @@ func checkDashboard(text []byte, metrics exposed) (wrong []string) {
 	}
 	for _, want := range []string{"datasource", "job", "name"} {
 		if !slices.Contains(variables, want) {
-			say("there is no variable %s", want)
+			say("unknown variable %s", want)
 		}
 	}
 	wrong = append(wrong, checkLayout(d.Panels)...)
@@ -132,7 +132,7 @@ func checkDashboard(text []byte, metrics exposed) (wrong []string) {
 			continue
 		}
 		if p.Title == "" || p.Description == "" || len(p.Targets) == 0 {
-			say("panel %d has no title, no description or no query", p.ID)
+			say("panel %d lacks a title, a description or a query", p.ID)
 		}
 		sources[p.Title] = p.Datasource
 		for _, target := range p.Targets {
@@ -143,25 +143,25 @@ func checkDashboard(text []byte, metrics exposed) (wrong []string) {
 			}
 			for _, label := range inBraces.FindAllStringSubmatch(target.LegendFormat, -1) {
 				if !slices.Contains(labelsBy(target.Expr), label[1]) {
-					say("%s: the legend has %s, the query has not", p.Title, label[1])
+					say("%s: the legend uses %s, which is not in the query", p.Title, label[1])
 				}
 			}
 		}
 	}
-	for who, s := range sources {
+	for part, s := range sources {
 		if s.UID != "${datasource}" {
-			say("%s: the data source %s is not the variable", who, s.UID)
+			say("%s: the data source is %s, want ${datasource}", part, s.UID)
 		}
 	}
 	for name := range metrics {
 		if !slices.ContainsFunc(queries, func(q string) bool { return regexp.MustCompile(name + `\b`).MatchString(q) }) {
-			say("nothing shows %s", name)
+			say("no panel shows %s", name)
 		}
 	}
 	return wrong
 }
 
-// checkLayout returns which panels are in each other's way.
+// checkLayout returns the pairs of panels that overlap or have the same ID.
 func checkLayout(panels []panel) (wrong []string) {
 	for i, p := range panels {
 		for _, before := range panels[:i] {
@@ -170,14 +170,14 @@ func checkLayout(panels []panel) (wrong []string) {
 				wrong = append(wrong, p.Title+" and "+before.Title+" overlap")
 			}
 			if p.ID == before.ID {
-				wrong = append(wrong, p.Title+" and "+before.Title+" have the same number")
+				wrong = append(wrong, p.Title+" and "+before.Title+" have the same ID")
 			}
 		}
 	}
 	return wrong
 }
 
-// variableQuery is the query of a variable.
+// variableQuery returns the query of a variable.
 func variableQuery(raw json.RawMessage) string {
 	var query struct{ Query string }
 	if err := json.Unmarshal(raw, &query); err != nil {

@@ -1,31 +1,30 @@
-// Package sluiceprom tells Prometheus of the named channels of a program:
+// Package sluiceprom exports the statistics of a program's named channels to Prometheus:
 //
 //	registry.MustRegister(sluiceprom.NewCollector(nil))
 //	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 //
-// Every channel that was made with a name is in it, and those that were enlisted. It
-// looks at them when it is asked, and costs nothing in between: no goroutine, no
-// timer, nothing on the way of a value.
+// It covers every channel that was created with a name, and channels of other types that
+// were registered with inspect.Register. Channels are read during a scrape; between
+// scrapes there is no cost: no goroutine, no timer, nothing per value.
 //
-// The metrics, their types, units and labels are in docs/metrics.md of the repository;
-// dashboard.json beside this file shows them in Grafana.
+// docs/metrics.md lists the metrics with their types, units and labels. dashboard.json
+// beside this file is a dashboard for Grafana.
 //
 // # Labels
 //
-// Channels of the same name and kind are added up. At most [Options.MaxNames] names have
-// series of their own; the channels of all others are those of name="_OTHER", and
-// sluice_channel_other_names says how many names these are. Names that are not fit to
-// be shown are changed: what is no valid UTF-8, or not visible, becomes U+FFFD, and
-// what is longer than 128 bytes is cut.
+// Channels of the same name and kind are added up. At most [Options].MaxNames names have
+// series of their own; the channels of all other names are added up as name="_OTHER", and
+// sluice_channel_other_names is the number of these names. Invalid UTF-8 and invisible
+// characters in names become U+FFFD, and names longer than 128 bytes are truncated.
 //
-// # When a channel is garbage
+// # Channels that become garbage
 //
-// What it counted stays in the series of its name, so no counter falls. What it
-// counted after the last scrape is not known to anybody. The series of a name whose
-// channels are all garbage ends when another name needs its place, not before.
+// The counts of a channel stay in the series of its name, so counters never fall. Counts
+// after the last scrape are lost. The series of a name without channels ends when another
+// name needs its place, not before.
 //
-// # The name of this package
+// # Package name
 //
-// It is not that of its folder, because whoever imports it also imports the client
-// library, whose package is called prometheus.
+// The package is not named after its directory, because a program that imports it also
+// imports package prometheus of the client library.
 package sluiceprom

@@ -14,7 +14,8 @@ import (
 
 const page = "../../docs/metrics.md"
 
-// The table of the page is what is exposed: texts, names, types and what splits them.
+// TestPageTable: the table in docs/metrics.md lists exactly the exposed metrics, with
+// help texts, names, types and labels.
 func TestPageTable(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -27,7 +28,7 @@ func TestPageTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var exported []string
 	for _, family := range gathered {
 		split := "no name, no kind"
 		for _, pair := range family.GetMetric()[0].GetLabel() {
@@ -40,7 +41,7 @@ func TestPageTable(t *testing.T) {
 				split = label
 			}
 		}
-		told = append(told, fmt.Sprintf("%s | `%s` | %s | %s", family.GetHelp(), family.GetName(), strings.ToLower(family.GetType().String()), split))
+		exported = append(exported, fmt.Sprintf("%s | `%s` | %s | %s", family.GetHelp(), family.GetName(), strings.ToLower(family.GetType().String()), split))
 	}
 	var written []string
 	for line := range strings.Lines(string(text)) {
@@ -48,15 +49,15 @@ func TestPageTable(t *testing.T) {
 			written = append(written, strings.Join([]string{cells[0], cells[1], cells[2], cells[6]}, " | "))
 		}
 	}
-	slices.Sort(told)
+	slices.Sort(exported)
 	slices.Sort(written)
-	if !slices.Equal(told, written) {
-		t.Errorf("%s has\n%s\nexposed is\n%s", page, strings.Join(written, "\n"), strings.Join(told, "\n"))
+	if !slices.Equal(exported, written) {
+		t.Errorf("%s has\n%s\nexposed is\n%s", page, strings.Join(written, "\n"), strings.Join(exported, "\n"))
 	}
 	keep(c)
 }
 
-// The queries of the page ask for what there is.
+// TestPageQueries: the queries in docs/metrics.md use existing metrics and labels.
 func TestPageQueries(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	sluiceprom "github.com/sluice-go/sluice/metrics/prometheus"
 )
 
-// A service shows its channels among its metrics.
+// Expose the channels of a service beside its other metrics.
 func Example() {
 	orders := sluice.NewBounded[string](128, &sluice.BoundedOptions[string]{Name: "orders"})
 	if err := orders.TrySend("tea"); err != nil {
@@ -49,6 +49,7 @@ func Example() {
 	// sluice_channel_high_water{kind="Bounded",name="orders"} 1
 	// sluice_channel_lanes{kind="Bounded",name="orders"} 1
 	// sluice_channel_limit{kind="Bounded",name="orders"} 128
+	// sluice_channel_oldest_value_seconds{kind="Bounded",name="orders"} 0
 	// sluice_channel_received_total{kind="Bounded",name="orders"} 0
 	// sluice_channel_sent_total{kind="Bounded",name="orders"} 1
 	// sluice_channel_usage{kind="Bounded",name="orders"} 1

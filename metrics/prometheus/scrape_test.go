@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -20,11 +21,11 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 )
 
-// everyName is more names than all tests together use.
+// everyName has a limit above the number of names in all tests.
 var everyName = &Options{MaxNames: 1 << 20}
 
-// serve has a server answer with what a new collector tells, through a registry that
-// checks everything.
+// serve starts a server for the metrics of a new collector, through a registry that checks
+// everything.
 func serve(t *testing.T, o *Options) (address string) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -36,10 +37,10 @@ func serve(t *testing.T, o *Options) (address string) {
 	return server.URL
 }
 
-// families is what one scrape told.
+// families are the metrics of one scrape.
 type families map[string]*dto.MetricFamily
 
-// scrape asks as Prometheus does.
+// scrape requests the metrics as Prometheus does.
 func scrape(t *testing.T, address string) families {
 	t.Helper()
 	response, err := http.Get(address)
@@ -48,18 +49,18 @@ func scrape(t *testing.T, address string) families {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		t.Fatalf("the answer is %s", response.Status)
+		t.Fatalf("status %s", response.Status)
 	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	told, err := parser.TextToMetricFamilies(response.Body)
+	exported, err := parser.TextToMetricFamilies(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return told
+	return exported
 }
 
-// value returns the one value of a metric with these labels, given as "name=value",
-// and fails if there is not just one.
+// value returns the value of a metric with these labels, in the form "name=value". It fails
+// unless there is exactly one.
 func (f families) value(t *testing.T, metric string, labels ...string) float64 {
 	t.Helper()
 	values := f.values(metric, labels...)
@@ -86,7 +87,8 @@ func (f families) values(metric string, labels ...string) (values []float64) {
 	return values
 }
 
-// A running program, scraped over HTTP: the scrape tells what the channel knows.
+// TestScrape scrapes a running program over HTTP, and compares with the Stats of its
+// channels.
 func TestScrape(t *testing.T) {
 	ctx, name := t.Context(), unique(t)
 	named := "name=" + name
@@ -95,16 +97,16 @@ func TestScrape(t *testing.T) {
 	address := serve(t, everyName)
 
 	waiting := make(chan error)
-	go func() { // receives one value, for which it waits, and another
+	go func() { // waits for a value
 		_, err := c.Recv(ctx)
 		waiting <- err
 	}()
-	for c.Stats().ReceiversWaiting == 0 || c.Stats().RecvWaits == 0 { // the test's deadline ends it if it does not
+	for c.Stats().ReceiversWaiting == 0 || c.Stats().RecvWaits == 0 { // bounded by the timeout of the test
 		runtime.Gosched()
 	}
-	told := scrape(t, address)
-	if got := told.value(t, "sluice_channel_waiting", named, "kind=Bounded", "side=receive"); got != 1 {
-		t.Errorf("%v receivers wait", got)
+	exported := scrape(t, address)
+	if got := exported.value(t, "sluice_channel_waiting", named, "kind=Bounded", "side=receive"); got != 1 {
+		t.Errorf("%v receivers wait, want 1", got)
 	}
 	if err := c.Send(ctx, 1); err != nil {
 		t.Fatal(err)
@@ -122,7 +124,7 @@ func TestScrape(t *testing.T) {
 	}
 	e.Close()
 
-	told = scrape(t, address)
+	exported = scrape(t, address)
 	stats := c.Stats()
 	for _, want := range []struct {
 		metric string
@@ -141,6 +143,7 @@ func TestScrape(t *testing.T) {
 		{"sluice_channel_usage", 3, nil},
 		{"sluice_channel_limit", 3, nil},
 		{"sluice_channel_high_water", float64(stats.HighWater), nil},
+		{"sluice_channel_oldest_value_seconds", 0, nil},
 		{"sluice_channel_memory_usage_bytes", float64(stats.Bytes), nil},
 		{"sluice_channel_disk_usage_bytes", 0, nil},
 		{"sluice_channel_lanes", 1, nil},
@@ -148,28 +151,34 @@ func TestScrape(t *testing.T) {
 		{"sluice_channels", 0, []string{"state=closed"}},
 		{"sluice_channel_warned", 0, nil},
 	} {
-		if got := told.value(t, want.metric, append(want.labels, named, "kind=Bounded")...); got != want.value {
+		if got := exported.value(t, want.metric, append(want.labels, named, "kind=Bounded")...); got != want.value {
 			t.Errorf("%s%q is %v, want %v", want.metric, want.labels, got, want.value)
 		}
 	}
-	if got := told.value(t, "sluice_channel_limit", named, "kind=Elastic"); got != math.Inf(1) {
-		t.Errorf("without a limit it is %v", got)
+	if got := exported.value(t, "sluice_channel_limit", named, "kind=Elastic"); got != math.Inf(1) {
+		t.Errorf("the limit of an Elastic without a limit is %v", got)
 	}
-	if got := told.value(t, "sluice_channels", named, "kind=Elastic", "state=closed"); got != 1 {
-		t.Errorf("%v are closed", got)
+	if got := exported.value(t, "sluice_channels", named, "kind=Elastic", "state=closed"); got != 1 {
+		t.Errorf("%v closed channels, want 1", got)
+	}
+
+	time.Sleep(2 * time.Millisecond)
+	if got := scrape(t, address).value(t, "sluice_channel_oldest_value_seconds", named, "kind=Bounded"); got < 0.002 {
+		t.Errorf("after 2 ms the oldest value is %v s old", got)
 	}
 	keep(c)
 	keep(e)
 }
 
-// A kind from outside has more to tell, and is told of too.
-func TestEnlisted(t *testing.T) {
+// TestRegistered: a channel of another type is exported, with the figures that only such
+// channels have.
+func TestRegistered(t *testing.T) {
 	name := unique(t)
 	c := &onDisk{sluice.Stats{BytesOnDisk: 4096, Warning: "sync is off", Lanes: 1}}
 	inspect.Register(name, "Spill", c)
-	told := scrape(t, serve(t, everyName))
+	exported := scrape(t, serve(t, everyName))
 	for metric, want := range map[string]float64{"sluice_channel_disk_usage_bytes": 4096, "sluice_channel_warned": 1, "sluice_channel_lanes": 1} {
-		if got := told.value(t, metric, "name="+name, "kind=Spill"); got != want {
+		if got := exported.value(t, metric, "name="+name, "kind=Spill"); got != want {
 			t.Errorf("%s is %v, want %v", metric, got, want)
 		}
 	}
@@ -180,8 +189,8 @@ type onDisk struct{ stats sluice.Stats }
 
 func (c *onDisk) Stats() sluice.Stats { return c.stats }
 
-// Names from outside arrive as they are shown, in each format, and make no second
-// series, label or line.
+// TestHostileNames: hostile names are escaped in each format, and do not inject series,
+// labels or lines.
 func TestHostileNames(t *testing.T) {
 	name := unique(t)
 	hostile := name + "\"} 1\n# TYPE x counter\nx{a=\"\\\xff"
@@ -201,9 +210,9 @@ func TestHostileNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := families{}
+		exported := families{}
 		if got, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";"); !strings.HasPrefix(accept, got) {
-			t.Errorf("%s: the answer is %s", accept, got)
+			t.Errorf("%s: Content-Type %s", accept, got)
 		}
 		for decoder := expfmt.NewDecoder(response.Body, expfmt.ResponseFormat(response.Header)); ; {
 			family := new(dto.MetricFamily)
@@ -214,20 +223,20 @@ func TestHostileNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told[family.GetName()] = family
+			exported[family.GetName()] = family
 		}
 		response.Body.Close()
-		if n := len(told); n != 15 {
-			t.Errorf("%s: %d families", accept, n)
+		if n := len(exported); n != 16 {
+			t.Errorf("%s: %d families, want 16", accept, n)
 		}
-		if got := told.value(t, "sluice_channel_limit", "name="+shown); got != 3 {
+		if got := exported.value(t, "sluice_channel_limit", "name="+shown); got != 3 {
 			t.Errorf("%s: %v", accept, got)
 		}
 	}
 	keep(c)
 }
 
-// Past the limit names are counted together, and how many they are is told.
+// TestMaxNames: names beyond the limit are added up and counted.
 func TestMaxNames(t *testing.T) {
 	name := unique(t)
 	var all []*sluice.Bounded[int]
@@ -238,14 +247,14 @@ func TestMaxNames(t *testing.T) {
 		}
 		all = append(all, c)
 	}
-	told := scrape(t, serve(t, &Options{MaxNames: 1}))
-	if n := len(told.values("sluice_channel_sent_total")); n != 2 {
-		t.Errorf("%d series, want one and that of the others", n)
+	exported := scrape(t, serve(t, &Options{MaxNames: 1}))
+	if n := len(exported.values("sluice_channel_sent_total")); n != 2 {
+		t.Errorf("%d series, want 2", n)
 	}
-	if got := told.value(t, "sluice_channel_other_names"); got < 4 {
+	if got := exported.value(t, "sluice_channel_other_names"); got < 4 {
 		t.Errorf("%v other names", got)
 	}
-	if got := told.value(t, "sluice_channel_sent_total", "name=_OTHER", "kind=_OTHER"); got < 4 {
+	if got := exported.value(t, "sluice_channel_sent_total", "name=_OTHER", "kind=_OTHER"); got < 4 {
 		t.Errorf("%v values sent in others", got)
 	}
 	keep(all)

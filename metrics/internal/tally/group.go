@@ -2,26 +2,26 @@ package tally
 
 import "slices"
 
-// join has one channel more in the group of a name, and makes that if there is none.
+// join adds a channel to the group of its name, and creates the group if necessary.
 func (t *Tally) join(k key) *group {
 	g := t.groups[k]
 	switch {
 	case k.name == Other:
 		g = &t.other
 	case g == nil:
-		g = t.found(k)
+		g = t.newGroup(k)
 	}
 	g.channels++
 	return g
 }
 
-// found makes the group of a name that has none, with a series of its own if there is
-// a place.
-func (t *Tally) found(k key) *group {
+// newGroup creates the group of a name, with a series of its own unless the limit is
+// reached.
+func (t *Tally) newGroup(k key) *group {
 	g := &group{key: k, series: t.other.series}
 	t.groups[k] = g
 	if len(t.own) == t.limit && !t.evict() {
-		t.other.seen = t.looks
+		t.other.seen = t.count
 		return g
 	}
 	g.series = &Series{Name: k.name, Kind: k.kind}
@@ -29,21 +29,21 @@ func (t *Tally) found(k key) *group {
 	return g
 }
 
-// evict takes its series from the group that has been without channels for longest,
-// if one is: one that this look has not found, nor will. The channels that died are
-// known before the first one joins, so if there is none there will be none in this look.
+// evict removes the group that has had no channel for the longest time, and reports
+// whether there was one. Channels that are garbage leave before the first new one joins,
+// so after evict has returned false, it does so for the rest of the collection.
 func (t *Tally) evict() bool {
-	if t.full == t.looks {
+	if t.full == t.count {
 		return false
 	}
 	oldest := -1
 	for i, g := range t.own {
-		if g.seen < t.looks && (oldest < 0 || g.seen < t.own[oldest].seen) {
+		if g.seen < t.count && (oldest < 0 || g.seen < t.own[oldest].seen) {
 			oldest = i
 		}
 	}
 	if oldest < 0 {
-		t.full = t.looks
+		t.full = t.count
 		return false
 	}
 	delete(t.groups, t.own[oldest].key)
@@ -51,7 +51,7 @@ func (t *Tally) evict() bool {
 	return true
 }
 
-// leave tells a group that one of its channels is garbage.
+// leave removes a channel that is garbage from its group.
 func (t *Tally) leave(g *group) {
 	g.channels--
 	if g.channels == 0 && g.series == t.other.series && g != &t.other {

@@ -9,14 +9,13 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// At most limit names have series; the others are counted together, and how many
-// they are is told.
+// TestLimit: at most limit names have series; the others are added up and counted.
 func TestLimit(t *testing.T) {
 	w := newWorld(2)
 	w.sent("a", 1)
 	w.sent("b", 10)
-	if look := w.Look(); len(look.Series) != 2 || look.OtherNames != 0 {
-		t.Fatalf("nobody is too many, but: %+v", look)
+	if look := w.Collect(); len(look.Series) != 2 || look.OtherNames != 0 {
+		t.Fatalf("below the limit: %+v", look)
 	}
 	w.sent("c", 100)
 	w.sent("d", 1000)
@@ -25,40 +24,40 @@ func TestLimit(t *testing.T) {
 	if got, want := w.sums(t), map[string]int64{"a": 3, "b": 10, Other: 11100}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	look := w.Look()
+	look := w.Collect()
 	if last := look.Series[2]; look.OtherNames != 2 || last.Open != 3 || last.Kind != Other {
 		t.Errorf("%d others: %+v", look.OtherNames, last)
 	}
 }
 
-// A name of several kinds takes a place for each.
+// TestLimitIsOfNamesAndKinds: a name takes a place for each of its kinds.
 func TestLimitIsOfNamesAndKinds(t *testing.T) {
 	w := newWorld(2)
 	for _, kind := range []string{"x", "y", "z"} {
 		w.channel("a", kind, sluice.Stats{Sent: 1})
 	}
-	look := w.Look()
+	look := w.Collect()
 	if len(look.Series) != 3 || look.OtherNames != 1 || look.Series[2].Name != Other || look.Series[2].Sent != 1 {
 		t.Errorf("%+v", look)
 	}
 }
 
-// A place is taken from the name that has been without channels for longest, and only
-// when another needs it; what it counted goes with it.
+// TestEviction: the name that has had no channels for the longest time loses its place,
+// with its counts, only when another name needs it.
 func TestEviction(t *testing.T) {
 	w := newWorld(3)
 	a, b := w.sent("a", 1), w.sent("b", 2)
 	w.sent("c", 4)
-	w.Look()
+	w.Collect()
 	w.garbage(b)
-	w.Look()
+	w.Collect()
 	w.garbage(a)
 	if got, want := w.sums(t), map[string]int64{"a": 1, "b": 2, "c": 4}; !maps.Equal(got, want) {
-		t.Fatalf("all are dead, nobody needs a place: %v", got)
+		t.Fatalf("without new names: %v", got)
 	}
 	d := w.sent("d", 8)
 	if got, want := w.sums(t), map[string]int64{"a": 1, "c": 4, "d": 8}; !maps.Equal(got, want) {
-		t.Errorf("b is dead for longest: %v", got)
+		t.Errorf("b was without channels for the longest time: %v", got)
 	}
 	// In one look a channel dies and two names come: a goes, and d.
 	w.garbage(d)
@@ -66,19 +65,20 @@ func TestEviction(t *testing.T) {
 	w.sent("f", 32)
 	w.sent("g", 64)
 	if got, want := w.sums(t), map[string]int64{"e": 16, "c": 4, "f": 32, Other: 64}; !maps.Equal(got, want) {
-		t.Errorf("two places for three: %v", got)
+		t.Errorf("three names, limit 2: %v", got)
 	}
 	if len(w.groups) != 4 {
-		t.Errorf("%d groups are remembered", len(w.groups))
+		t.Errorf("%d groups are kept", len(w.groups))
 	}
 }
 
-// That there was no place in one look says nothing of the next.
-func TestPlaceInTheNextLook(t *testing.T) {
+// TestPlaceInTheNextCollection: a collection without a free place does not affect the next
+// one.
+func TestPlaceInTheNextCollection(t *testing.T) {
 	w := newWorld(1)
 	a := w.sent("a", 1)
 	w.sent("b", 2)
-	w.Look()
+	w.Collect()
 	w.garbage(a)
 	w.sent("c", 4)
 	if got, want := w.sums(t), map[string]int64{"c": 4, Other: 2}; !maps.Equal(got, want) {
@@ -86,12 +86,13 @@ func TestPlaceInTheNextLook(t *testing.T) {
 	}
 }
 
-// A name that has channels stays where it is, also when there is a place again; when
-// all of them are garbage and it comes back, it can have one, and begins at zero.
+// TestNamesDoNotMove: a name with channels does not change series, even if a place
+// becomes free. When all of its channels are garbage and it comes back, it can get a
+// place, and begins at zero.
 func TestNamesDoNotMove(t *testing.T) {
 	w := newWorld(1)
 	a, b := w.sent("a", 1), w.sent("b", 10)
-	w.Look()
+	w.Collect()
 	w.garbage(a)
 	b2 := w.sent("b", 20)
 	if got, want := w.sums(t), map[string]int64{"a": 1, Other: 30}; !maps.Equal(got, want) {
@@ -99,23 +100,24 @@ func TestNamesDoNotMove(t *testing.T) {
 	}
 	w.garbage(b)
 	w.garbage(b2)
-	w.Look()
+	w.Collect()
 	w.sent("b", 40)
 	if got, want := w.sums(t), map[string]int64{"b": 40, Other: 30}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if n := w.Look().OtherNames; n != 0 {
+	if n := w.Collect().OtherNames; n != 0 {
 		t.Errorf("%d others", n)
 	}
 }
 
-// A name that lives again before its place was taken is not the next to go.
+// TestNamesLiveAgain: a name that gets a channel before it loses its place is not the
+// next to lose it.
 func TestNamesLiveAgain(t *testing.T) {
 	w := newWorld(1)
 	a := w.sent("a", 1)
-	w.Look()
+	w.Collect()
 	w.garbage(a)
-	w.Look()
+	w.Collect()
 	w.sent("a", 2)
 	w.sent("b", 4)
 	if got, want := w.sums(t), map[string]int64{"a": 3, Other: 4}; !maps.Equal(got, want) {
@@ -123,12 +125,12 @@ func TestNamesLiveAgain(t *testing.T) {
 	}
 }
 
-// A name whose new channel comes in the same look as that of another name, which needs
-// a place, is not the one to go: its counter would fall from one look to the next.
+// TestNamesThatComeBackStay: a name that gets a new channel in the same collection in
+// which another name needs a place keeps its place; otherwise its counter would fall.
 func TestNamesThatComeBackStay(t *testing.T) {
 	w := newWorld(1)
 	a := w.sent("a", 5)
-	w.Look()
+	w.Collect()
 	w.garbage(a)
 	w.sent("b", 4)
 	w.sent("a", 2)
@@ -137,7 +139,8 @@ func TestNamesThatComeBackStay(t *testing.T) {
 	}
 }
 
-// Who is called as the others are is one of them, and takes no place.
+// TestNameOfTheOthers: a channel with the name _OTHER is added to the other names, and
+// takes no place.
 func TestNameOfTheOthers(t *testing.T) {
 	w := newWorld(1)
 	f := w.sent(Other, 1)
@@ -147,14 +150,14 @@ func TestNameOfTheOthers(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	w.garbage(f)
-	if look := w.Look(); look.OtherNames != 1 || look.Series[1].Open != 1 {
+	if look := w.Collect(); look.OtherNames != 1 || look.Series[1].Open != 1 {
 		t.Errorf("%+v", look)
 	}
 }
 
-// Channels are made, count, and die at random. Whatever they do: counters do not fall,
-// nothing is counted twice or forgotten, there are no more series than the limit says,
-// and nothing is remembered of what is neither alive nor in a series.
+// TestRandomLives creates, uses and drops channels at random. Counters never fall, no
+// count is added twice or lost, the number of series stays within the limit, and the
+// memory is bounded by the channels and series.
 func TestRandomLives(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -180,14 +183,14 @@ func TestRandomLives(t *testing.T) {
 		case n < 8 && len(w.alive) > 0:
 			f := w.alive[random.IntN(len(w.alive))]
 			w.garbage(f)
-			counted -= unseen[f] // nobody can know
+			counted -= unseen[f] // counts after the last collection are lost
 			delete(unseen, f)
 		default:
 			clear(unseen)
 			now := w.sums(t)
-			var told int64
+			var exported int64
 			for name, sum := range now {
-				told += sum
+				exported += sum
 				if was, known := before[name]; known && sum < was {
 					fail(step, "%s fell from %d to %d", name, was, sum)
 				}
@@ -197,8 +200,8 @@ func TestRandomLives(t *testing.T) {
 					gone += was
 				}
 			}
-			if told+gone != counted {
-				fail(step, "%d is told, %d went, of %d", told, gone, counted)
+			if exported+gone != counted {
+				fail(step, "%d exported and %d evicted of %d", exported, gone, counted)
 			}
 			alive := map[string]bool{}
 			for i := range w.last {

@@ -2,48 +2,47 @@ package tally
 
 import "time"
 
-// An Instrument is one figure that is told of each series. It is named in the way of
-// OpenTelemetry, whose rules also say what that is for Prometheus: dots become
-// underscores, a unit its plain plural, and a counter ends in _total.
+// An Instrument is a metric that every series has. Names follow the conventions of
+// OpenTelemetry, which also define the names for Prometheus: dots become underscores, the
+// unit is appended as a plural, and counters end in _total.
 type Instrument struct {
 	Name string
-	Unit string // in UCUM; what stands in braces is no unit, it says what is counted
+	Unit string // in UCUM; a word in braces is an annotation: the thing that is counted
 	Type Type
 	Help string
 
-	// Split names what a series is split by in this figure, empty if by nothing: then
-	// there is one part.
+	// Split is the label by which this metric is split into parts, or empty: then there
+	// is one part.
 	Split string
 	Parts []Part
 }
 
-// Type is what may be done with a figure.
+// A Type is the type of a metric.
 type Type uint8
 
 const (
-	Counter       Type = iota // never falls; look at its rate
-	UpDownCounter             // rises and falls; its sum over names is of use
-	Gauge                     // rises and falls; its sum says nothing
+	Counter       Type = iota // never falls; query its rate
+	UpDownCounter             // rises and falls; its sum over names is meaningful
+	Gauge                     // rises and falls; its sum is meaningless
 )
 
-// A Part is what a series has of a figure under one value of Split.
+// A Part is the figure of a series for one value of Split.
 type Part struct {
 	Value string
 	of    func(*Series) int64
 }
 
-// What a figure is split by.
+// The labels by which metrics are split.
 const (
 	Side  = "side"
 	State = "state"
 )
 
-// Of returns the figure for a series. Of the unit s it is in nanoseconds, so that
-// nothing is rounded on the way to a counter; use [Instrument.Float] or a
-// time.Duration. It may be [Infinite].
+// Of returns the figure of a series, which may be [Infinite]. If the unit is s, the figure
+// is in nanoseconds, to avoid rounding; see [Instrument.Float].
 func (p Part) Of(s *Series) int64 { return p.of(s) }
 
-// Float returns a figure in the instrument's unit.
+// Float converts a figure to the instrument's unit.
 func (in *Instrument) Float(figure int64) float64 {
 	if in.Unit == "s" {
 		return time.Duration(figure).Seconds()
@@ -51,7 +50,7 @@ func (in *Instrument) Float(figure int64) float64 {
 	return float64(figure)
 }
 
-// Instruments are told of every series.
+// Instruments are the metrics of each series.
 var Instruments = []Instrument{
 	{"sluice.channel.sent", "{value}", Counter, "Values accepted from senders.",
 		"", whole(func(s *Series) int64 { return s.Sent })},
@@ -59,34 +58,36 @@ var Instruments = []Instrument{
 		"", whole(func(s *Series) int64 { return s.Received })},
 	{"sluice.channel.dropped", "{value}", Counter, "Values discarded by an overflow policy.",
 		"", whole(func(s *Series) int64 { return s.Dropped })},
-	{"sluice.channel.waits", "{wait}", Counter, "Times a goroutine parked to wait for room or for a value, by side.",
+	{"sluice.channel.waits", "{wait}", Counter, "Times that a goroutine parked to wait for room or for a value, by side.",
 		Side, sides(func(s *Series) int64 { return s.SendWaits }, func(s *Series) int64 { return s.RecvWaits })},
 	{"sluice.channel.wait.time", "s", Counter, "Time that goroutines spent in waits that have ended, by side, estimated from samples.",
 		Side, sides(func(s *Series) int64 { return int64(s.SendWaitTime) }, func(s *Series) int64 { return int64(s.RecvWaitTime) })},
-	{"sluice.channel.waiting", "{goroutine}", UpDownCounter, "Goroutines that are parked now, by side.",
+	{"sluice.channel.waiting", "{goroutine}", UpDownCounter, "Goroutines that are parked, by side.",
 		Side, sides(func(s *Series) int64 { return s.Senders }, func(s *Series) int64 { return s.Receivers })},
-	{"sluice.channel.usage", "{value}", UpDownCounter, "Values queued now.",
+	{"sluice.channel.usage", "{value}", UpDownCounter, "Values in the queue.",
 		"", whole(func(s *Series) int64 { return s.Queued })},
 	{"sluice.channel.limit", "{value}", UpDownCounter, "Values that can be queued.",
 		"", whole(func(s *Series) int64 { return s.Capacity })},
-	{"sluice.channel.high_water", "{value}", Gauge, "Most values that were ever queued in one of the channels alive now.",
+	{"sluice.channel.high_water", "{value}", Gauge, "High-water mark: the most values ever queued in one channel, over the channels that are alive.",
 		"", whole(func(s *Series) int64 { return s.HighWater })},
-	{"sluice.channel.memory.usage", "By", UpDownCounter, "Memory held for queued values and for spare room.",
+	{"sluice.channel.oldest_value", "s", Gauge, "Age of the oldest queued value, over the channels that are alive; a lower bound, estimated from samples.",
+		"", whole(func(s *Series) int64 { return int64(s.OldestValue) })},
+	{"sluice.channel.memory.usage", "By", UpDownCounter, "Memory for queued values, including spare room.",
 		"", whole(func(s *Series) int64 { return s.Memory })},
-	{"sluice.channel.disk.usage", "By", UpDownCounter, "Room taken on disk by channels that have some of their values there.",
+	{"sluice.channel.disk.usage", "By", UpDownCounter, "Disk space of channels that store values on disk.",
 		"", whole(func(s *Series) int64 { return s.Disk })},
-	{"sluice.channel.lanes", "{lane}", UpDownCounter, "Lanes, of which each channel but a Sharded has one.",
+	{"sluice.channel.lanes", "{lane}", UpDownCounter, "Lanes. Every channel has one, except a Sharded, which may have more.",
 		"", whole(func(s *Series) int64 { return s.Lanes })},
-	{"sluice.channels", "{channel}", UpDownCounter, "Channels that are not garbage yet, by state.",
+	{"sluice.channels", "{channel}", UpDownCounter, "Channels that are not garbage, by state.",
 		State, []Part{{"open", func(s *Series) int64 { return s.Open }}, {"closed", func(s *Series) int64 { return s.Closed }}}},
-	{"sluice.channel.warned", "{channel}", UpDownCounter, "Channels with a warning in their Stats: a promise of theirs is weaker than was asked for.",
+	{"sluice.channel.warned", "{channel}", UpDownCounter, "Channels with a warning in their Stats, because a guarantee is weaker than requested or the channel has failed.",
 		"", whole(func(s *Series) int64 { return s.Warned })},
 }
 
-// OtherNames is told once, of all series together. It has no parts.
+// OtherNames is a single metric, which does not belong to a series. It has no parts.
 var OtherNames = Instrument{
 	Name: "sluice.channel.other_names", Unit: "{name}", Type: UpDownCounter,
-	Help: "Names, of one kind each, that have no series of their own because the limit is reached: their channels are counted together as " + Other + ".",
+	Help: "Names (counted once for each kind) without series of their own because the limit is reached. Their channels are added up as " + Other + ".",
 }
 
 func whole(of func(*Series) int64) []Part { return []Part{{"", of}} }

@@ -6,18 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// longest is how many bytes of a name are shown. What a program calls a channel may
-// come from outside, and each series repeats it.
+// longest is the maximum length of a displayed name in bytes. The name of a channel may
+// come from outside of the program, and each series repeats it.
 const longest = 128
 
-// safe returns a name that any metrics system takes, and that shows no more than
-// itself: valid UTF-8, without control characters, line breaks, marks that turn the
-// direction of writing and other invisible ones, at most longest bytes. Names that
-// differ in nothing else are one name.
+// safe returns a name that any metrics system accepts and that is safe to display: valid
+// UTF-8 of at most longest bytes, without control characters, line breaks, bidirectional
+// marks and other invisible characters. Names that differ only in these become one name.
 func safe(name string) string {
 	const cut = "…"
-	// A replacement has three bytes for one to four, so of twice the length more than
-	// longest is left.
+	// A replacement character has three bytes, and replaces one to four. So twice the
+	// length is enough to get more than longest bytes.
 	shown := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return unicode.ReplacementChar

@@ -46,13 +46,13 @@ func FuzzSafe(f *testing.F) {
 	})
 }
 
-// Names that look the same when they are safe are one series, not two of one name.
+// TestNamesThatBecomeOne: names that are equal after safe share one series.
 func TestNamesThatBecomeOne(t *testing.T) {
 	w := newWorld(10)
 	for _, name := range []string{"a\xff", "a\xfe", "a\n", "a\ufffd"} {
 		w.channel(name, "x\x00", sluice.Stats{Sent: 1})
 	}
-	look := w.Look()
+	look := w.Collect()
 	if len(look.Series) != 1 || look.Series[0].Sent != 4 || look.Series[0].Name != "a\ufffd" || look.Series[0].Kind != "x\ufffd" {
 		t.Errorf("%+v", look)
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// counts are what a channel counted so far: of each the highest that was seen.
+// counts are the counters of a channel: for each the highest value seen.
 type counts struct {
 	sent, received, dropped    uint64
 	sendWaits, recvWaits       uint64
 	sendWaitTime, recvWaitTime time.Duration
 }
 
-// add adds a channel to the series: of the counts what is new since past, which it
-// brings up to date.
+// add adds a channel to the series: the gauges, and the increments of the counters since
+// past, which it updates.
 func (s *Series) add(now *sluice.Stats, past *counts) {
 	s.Sent += step(&past.sent, now.Sent)
 	s.Received += step(&past.received, now.Received)
@@ -38,12 +38,13 @@ func (s *Series) add(now *sluice.Stats, past *counts) {
 	s.Queued += int64(now.Len)
 	s.Capacity = capacity(s.Capacity, now.Cap)
 	s.HighWater = max(s.HighWater, int64(now.HighWater))
+	s.OldestValue = max(s.OldestValue, now.OldestValue)
 	s.Lanes += int64(now.Lanes)
 	s.Memory += now.Bytes
 	s.Disk += now.BytesOnDisk
 }
 
-// step is how far now is above past, which it raises.
+// step returns the increment from past to now, and updates past. It is never negative.
 func step[N uint64 | time.Duration](past *N, now N) int64 {
 	if now <= *past {
 		return 0
@@ -53,7 +54,7 @@ func step[N uint64 | time.Duration](past *N, now N) int64 {
 	return int64(by)
 }
 
-// capacity is sum and one more, Infinite if either is or both together would be.
+// capacity returns sum + more, or Infinite if one of them is infinite or the sum overflows.
 func capacity(sum int64, more int) int64 {
 	if more == sluice.Unlimited || int64(more) > math.MaxInt64-sum {
 		return Infinite
@@ -61,7 +62,7 @@ func capacity(sum int64, more int) int64 {
 	return sum + int64(more)
 }
 
-// clearGauges sets to zero what is not counted in steps.
+// clearGauges sets everything except the counters to zero.
 func (s *Series) clearGauges() {
 	*s = Series{
 		Name: s.Name, Kind: s.Kind,

@@ -14,9 +14,9 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 )
 
-// Channels of the same name and kind are one series; of the high-water mark it is the
-// largest, of everything else the sum.
-func TestLookAddsUp(t *testing.T) {
+// TestCollectAddsUp: channels of the same name and kind are one series, with the sum of
+// their figures, or the maximum of the high-water marks and ages.
+func TestCollectAddsUp(t *testing.T) {
 	w := newWorld(10)
 	w.channel("a", "x", sluice.Stats{
 		Len: 1, Cap: 2, Lanes: 3, Sent: 4, Received: 5, Dropped: 6, SendWaits: 7, RecvWaits: 8, SendWaitTime: 9, RecvWaitTime: 10,
@@ -27,7 +27,7 @@ func TestLookAddsUp(t *testing.T) {
 		Len: 100, Cap: 100, Lanes: 100, Sent: 100, Received: 100, Dropped: 100, SendWaits: 100, RecvWaits: 100, SendWaitTime: 100, RecvWaitTime: 100,
 		SendersWaiting: 100, ReceiversWaiting: 100, HighWater: 12, Bytes: 100, BytesOnDisk: 100,
 	})
-	want := Look{Series: []Series{
+	want := Snapshot{Series: []Series{
 		{
 			Name: "a", Kind: "x", Open: 1, Closed: 1, Warned: 1, Sent: 104, Received: 105, Dropped: 106,
 			SendWaits: 107, RecvWaits: 108, SendWaitTime: 109, RecvWaitTime: 110, Senders: 111, Receivers: 112,
@@ -36,15 +36,15 @@ func TestLookAddsUp(t *testing.T) {
 		{Name: "a", Kind: "y", Open: 1, Sent: 1, Lanes: 1},
 	}}
 	for range 3 { // the second look finds nothing new
-		if got := w.Look(); !reflect.DeepEqual(got, want) {
+		if got := w.Collect(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("got  %+v\nwant %+v", got, want)
 		}
 	}
 }
 
-// No counter falls when a channel is garbage, gauges do; and what its name's other
-// channels count from then on is added.
-func TestCountersKeepWhatTheDeadCounted(t *testing.T) {
+// TestCountersKeepCountsOfGarbage: when a channel becomes garbage, gauges fall and
+// counters do not; later counts of other channels with the name are added.
+func TestCountersKeepCountsOfGarbage(t *testing.T) {
 	w := newWorld(10)
 	dead, alive := w.sent("a", 1000), w.sent("a", 10)
 	if got := w.sums(t)["a"]; got != 1010 {
@@ -52,17 +52,17 @@ func TestCountersKeepWhatTheDeadCounted(t *testing.T) {
 	}
 	w.garbage(dead)
 	alive.send(1)
-	look := w.Look()
+	look := w.Collect()
 	if s := look.Series[0]; s.Sent != 1011 || s.Open != 1 || s.Lanes != 1 {
-		t.Errorf("after the death of one: %+v", s)
+		t.Errorf("after one channel has become garbage: %+v", s)
 	}
 	w.garbage(alive)
-	look = w.Look()
+	look = w.Collect()
 	if s := look.Series[0]; s.Sent != 1011 || s.Open != 0 || s.Lanes != 0 {
-		t.Errorf("after the death of both: %+v", s)
+		t.Errorf("after both channels have become garbage: %+v", s)
 	}
 	if len(w.last) != 0 {
-		t.Errorf("%d channels are remembered", len(w.last))
+		t.Errorf("%d channels are kept", len(w.last))
 	}
 	w.sent("a", 5)
 	if got := w.sums(t)["a"]; got != 1016 {
@@ -70,13 +70,13 @@ func TestCountersKeepWhatTheDeadCounted(t *testing.T) {
 	}
 }
 
-// The same with a channel of the library that really is garbage: the tally keeps it
-// not alive.
+// TestRealGarbage does the same with a real channel that becomes garbage: the tally
+// does not keep it alive.
 func TestRealGarbage(t *testing.T) {
 	name := t.Name()
 	tally := New("TestRealGarbage", 1<<20)
 	find := func() (found Series) {
-		for _, s := range tally.Look().Series {
+		for _, s := range tally.Collect().Series {
 			if s.Name == name {
 				found = s
 			}
@@ -104,12 +104,12 @@ func TestRealGarbage(t *testing.T) {
 	_ = c
 }
 
-// A channel that is garbage between being listed and being looked at is not there,
-// whether it was there before or not.
+// TestGarbageOnceListed: a channel that becomes garbage between the listing and its
+// Stats is not counted, whether an earlier collection saw it or not.
 func TestGarbageOnceListed(t *testing.T) {
 	w := newWorld(10)
 	w.sent("known", 7)
-	w.Look()
+	w.Collect()
 	w.sent("fresh", 1)
 	listed := w.channels()
 	w.channels = func() []inspect.Channel { return listed }
@@ -120,18 +120,18 @@ func TestGarbageOnceListed(t *testing.T) {
 		}
 	}
 	for range 2 {
-		look := w.Look()
+		look := w.Collect()
 		if len(listed) != 2 || len(look.Series) != 1 || look.Series[0].Sent != 7 || look.Series[0].Open != 0 || len(w.last) != 0 {
-			t.Errorf("%d are listed: %+v", len(listed), look)
+			t.Errorf("%d channels are listed: %+v", len(listed), look)
 		}
 	}
 }
 
-// A count that falls is a mistake of the channel's, and no beginning.
+// TestCountsThatFall: a count that falls is an error of the channel, not a restart.
 func TestCountsThatFall(t *testing.T) {
 	w := newWorld(10)
 	f := w.channel("a", "x", sluice.Stats{Sent: 100, RecvWaitTime: time.Second})
-	w.Look()
+	w.Collect()
 	for _, now := range []struct {
 		sent, want uint64
 		spent      time.Duration
@@ -139,7 +139,7 @@ func TestCountsThatFall(t *testing.T) {
 		f.mu.Lock()
 		f.stats.Sent, f.stats.RecvWaitTime = now.sent, now.spent
 		f.mu.Unlock()
-		if s := w.Look().Series[0]; s.Sent != int64(now.want) || s.RecvWaitTime != time.Second {
+		if s := w.Collect().Series[0]; s.Sent != int64(now.want) || s.RecvWaitTime != time.Second {
 			t.Errorf("it counts %d, the series %d, %v", now.sent, s.Sent, s.RecvWaitTime)
 		}
 	}
@@ -159,7 +159,7 @@ func TestCapacityWithoutLimit(t *testing.T) {
 		for _, c := range test.caps {
 			w.channel("a", "x", sluice.Stats{Cap: c})
 		}
-		if got := w.Look().Series[0].Capacity; got != test.want {
+		if got := w.Collect().Series[0].Capacity; got != test.want {
 			t.Errorf("%d: %d, want %d", test.caps, got, test.want)
 		}
 	}
@@ -171,9 +171,9 @@ func TestCapacityWithoutLimit(t *testing.T) {
 	}
 }
 
-// Looks that overlap tell each of what is at least what was there when it began, and
-// never less than one that ended before.
-func TestConcurrentLooks(t *testing.T) {
+// TestConcurrentCollections: a collection reports at least what was there when it began, and
+// never less than a collection that ended before.
+func TestConcurrentCollections(t *testing.T) {
 	const lookers, looks = 4, 200
 	w := newWorld(10)
 	f := w.sent("a", 1)
@@ -183,7 +183,7 @@ func TestConcurrentLooks(t *testing.T) {
 			var before int64
 			for range looks {
 				f.send(1)
-				now := w.Look().Series[0].Sent
+				now := w.Collect().Series[0].Sent
 				if now <= before {
 					t.Errorf("%d follows %d", now, before)
 				}
@@ -199,8 +199,8 @@ func TestConcurrentLooks(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	defer func() {
-		if got := fmt.Sprint(recover()); got != "sluice: Fn: MaxNames is -1, below 0" {
-			t.Errorf("it panics with %q", got)
+		if got := fmt.Sprint(recover()); got != "sluice: Fn: MaxNames is -1, want at least 0" {
+			t.Errorf("panic %q", got)
 		}
 	}()
 	if New("Fn", 0).limit != DefaultLimit {
@@ -209,9 +209,9 @@ func TestNewRefuses(t *testing.T) {
 	New("Fn", -1)
 }
 
-// Every figure of Stats is told, but for those that are texts, or of those who wait at
-// this moment: a scrape every few seconds says little of them.
-func TestAllOfStatsIsTold(t *testing.T) {
+// TestAllOfStatsIsExported: every figure of Stats is exported, except strings, and the ages
+// of waiting goroutines, about which a scrape every few seconds says little.
+func TestAllOfStatsIsExported(t *testing.T) {
 	texts := map[string]bool{"Name": true, "LaneChange": true, "OldestSender": true, "OldestReceiver": true}
 	fields := reflect.TypeFor[sluice.Stats]()
 	for i := range fields.NumField() {
@@ -237,11 +237,11 @@ func TestAllOfStatsIsTold(t *testing.T) {
 	}
 }
 
-// Every figure of a Series is in one part of one instrument, and no two parts tell of
-// the same one.
-func TestAllOfSeriesIsTold(t *testing.T) {
+// TestAllOfSeriesIsExported: every figure of a Series belongs to exactly one part of one
+// instrument.
+func TestAllOfSeriesIsExported(t *testing.T) {
 	fields := reflect.TypeFor[Series]()
-	told := map[string]string{}
+	exported := map[string]string{}
 	for i := range fields.NumField() {
 		name := fields.Field(i).Name
 		if fields.Field(i).Type.Kind() == reflect.String {
@@ -258,12 +258,12 @@ func TestAllOfSeriesIsTold(t *testing.T) {
 			}
 		}
 		if len(parts) != 1 {
-			t.Errorf("%s is told by %q", name, parts)
+			t.Errorf("%s is exported by %q", name, parts)
 			continue
 		}
-		told[parts[0]] = name
+		exported[parts[0]] = name
 		if in := strings.Fields(parts[0])[0]; strings.Contains(name, "Time") != strings.Contains(in, "time") {
-			t.Errorf("%s is told by %s", name, in)
+			t.Errorf("%s is exported by %s", name, in)
 		}
 	}
 	parts := 0
@@ -273,8 +273,8 @@ func TestAllOfSeriesIsTold(t *testing.T) {
 			t.Errorf("%s is split by %q into %d", in.Name, in.Split, len(in.Parts))
 		}
 	}
-	if parts != len(told) {
-		t.Errorf("%d parts tell of %d fields: %v", parts, len(told), maps.Values(told))
+	if parts != len(exported) {
+		t.Errorf("%d parts export %d fields: %v", parts, len(exported), maps.Values(exported))
 	}
 }
 

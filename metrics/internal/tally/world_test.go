@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 )
 
-// A fake is a channel whose figures a test sets.
+// A fake is a channel whose Stats a test sets.
 type fake struct {
 	id uint64
 
@@ -30,7 +30,7 @@ func (f *fake) send(n uint64) {
 	f.stats.Sent += n
 }
 
-// A world is a tally that sees the channels of one test, which it also keeps alive.
+// A world is a tally that sees the channels of one test, and keeps them alive.
 type world struct {
 	*Tally
 	alive []*fake // by ascending ID
@@ -48,7 +48,7 @@ func (w *world) find(id uint64) int {
 	return slices.IndexFunc(w.alive, func(f *fake) bool { return f.id == id })
 }
 
-// channel makes a channel.
+// channel returns a new channel.
 func (w *world) channel(name, kind string, stats sluice.Stats) *fake {
 	f := &fake{stats: stats}
 	inspect.Register(name, kind, f)
@@ -58,22 +58,22 @@ func (w *world) channel(name, kind string, stats sluice.Stats) *fake {
 	return f
 }
 
-// sent makes a channel that counted n values and returns it.
+// sent returns a new channel that has counted n values.
 func (w *world) sent(name string, n uint64) *fake {
 	return w.channel(name, "fake", sluice.Stats{Sent: n, Lanes: 1})
 }
 
-// garbage ends a channel, as far as the tally can tell.
+// garbage ends the life of a channel, as far as the tally can see.
 func (w *world) garbage(f *fake) {
 	at := w.find(f.id)
 	w.alive = slices.Delete(w.alive, at, at+1)
 }
 
-// sums looks, and returns what was sent under each name.
+// sums collects, and returns the number of values sent under each name.
 func (w *world) sums(t *testing.T) map[string]int64 {
 	t.Helper()
 	sums := map[string]int64{}
-	for _, s := range w.Look().Series {
+	for _, s := range w.Collect().Series {
 		if _, twice := sums[s.Name]; twice {
 			t.Fatalf("two series of the name %q", s.Name)
 		}
@@ -82,7 +82,7 @@ func (w *world) sums(t *testing.T) map[string]int64 {
 	return sums
 }
 
-// reallyGarbage collects until the list has no channel of a name.
+// reallyGarbage runs the collector until no channel of the name is registered.
 func reallyGarbage(name string) {
 	for slices.ContainsFunc(inspect.Channels(), func(n inspect.Channel) bool { return n.Name == name }) {
 		runtime.GC() // the test's deadline ends it if the channel stays
