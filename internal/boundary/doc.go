@@ -1,8 +1,6 @@
-// Package boundary tests who may import what. It has no code of its own and is
-// imported by nobody.
+// Package boundary tests which folder may import which packages. It consists of tests only.
 //
-// Its table has a row for each folder of the repository that holds Go files, of
-// every module, and for each import a reason. To import something new is to
-// write down why; a folder without a row fails, and so does a permission that
-// nobody uses. See rooms_test.go for the table, rules_test.go for the rules.
+// Its table has a row for each folder with Go files, in every module, and a reason for each
+// import. A new import needs a reason. A folder without a row fails the test, and so does a
+// permission that is not used. rooms_test.go has the table, rules_test.go the rules.
 package boundary

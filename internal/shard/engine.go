@@ -1,63 +1,40 @@
-// Package shard is the engine of a channel for many CPUs: several lanes, each a
-// chain of its own with its own cache lines, behind one pair of ends.
+// Package shard is the engine of a channel for many CPUs: several lanes, each a segqueue with
+// its own cache lines.
 //
-// # States and ownership
+// The lanes, the number of lanes in use, and whether the channel is closed are an immutable
+// value, the set. A goroutine that changes it makes a new set and replaces the pointer by a
+// CAS. Two loads of the same pointer mean that the lanes were the same in between.
 //
-// All that changes seldom is one immutable value, the set: which lanes there
-// are, how many of them senders spread over, whether the channel is closed.
-// Whoever changes it makes a new one and exchanges the pointer by a CAS, so two
-// looks that find the same pointer saw the same lanes in between.
+//   - A shared lane has a number below max, and stays open. A key always maps to the same
+//     shared lane, so the order of a key does not depend on the number of lanes in use.
+//     Values without a key go to one of the first active lanes, according to a hint.
+//   - A private lane belongs to one handle. It is removed when it is drained after the handle
+//     was closed or became unreachable.
+//   - Receivers poll all lanes, starting at a cursor.
+//   - Every value of a hint or cursor is correct, but some are faster: see affinity.go. For
+//     the number of active lanes see scale.go.
 //
-//   - A shared lane has a number below max and stays for good once it is open.
-//     Values sent with a key go to the lane that the key is mapped to: always the
-//     same one, so their order never depends on how many lanes are in use.
-//     Values sent without go to one of the first active lanes, by a hint.
-//   - A private lane belongs to one handle, whose sends need no lock. It is
-//     removed when the handle is closed or forgotten, and the lane drained.
-//   - Receivers look at all lanes, starting at a cursor.
-//   - Hints and cursors are only that: any value is right, some are faster. See
-//     place.go. For the number of active lanes see scale.go.
+// Linearization. A send and a receive happen in their lane, as in package segqueue. Indices
+// only grow, so if the sum of all tails is the same before and after a poll of all lanes,
+// nothing was sent in between, and all lanes that the poll found empty were empty at its end.
+// "Full" is decided in the same way between two equal sums of heads, and the length between
+// two equal sums of both. Close holds the locks of all lanes, replaces the set by a closed
+// one, and closes the lanes. It happens at that CAS, since no index moves before the locks are
+// released. So if a goroutine finds the set closed, and then all lanes empty, no value will
+// come.
 //
-// # Linearization
+// No wake-up is lost. Receivers wait in one queue of the channel. Each send checks it after it
+// has moved its lane's tail; a receiver joins it and then polls all lanes again, beginning
+// with the set. A lane that is missing in that set was added after the receiver had joined, so
+// its sender sees the receiver. Senders that accept any lane wait in a queue that each receive
+// from a shared lane checks, and only if all max lanes are open and full. Senders that need
+// one lane wait in that lane. A goroutine that leaves a queue with its wake-up passes it on if
+// another waiter could proceed.
 //
-// A send and a receive happen in their lane, as in package chain. Verdicts about
-// all lanes need two looks. Indices only grow, so if the sum of all tails is the
-// same after a look as before it, nothing was sent meanwhile, and a lane that was
-// seen empty stayed empty: at the end of the look all of them were. In the same
-// way "full" is read between two equal sums of the heads, and the length between
-// two equal sums of both.
-//
-// Close holds the locks of all lanes, exchanges the set for one that is closed,
-// and shuts the lanes: it happens at the exchange, as nothing moves before it
-// lets go. So whoever finds the set closed, and then all lanes empty, knows that
-// nothing will come.
-//
-// # Waiting: why no wake-up is lost
-//
-// Receivers wait in one waitq.Queue of the channel, at which each send looks after
-// it has moved its lane's tail; they join it and then look at all lanes again,
-// beginning with the set. A lane that is missing in the set they see was added
-// after they had joined, so its sender sees them. Senders without a key or a
-// handle wait for room in any shared lane, in a line at which each receive from
-// such a lane looks; they wait only if all max lanes are open, and full. Senders
-// who want one lane wait in that lane. Whoever leaves a line with its wake-up
-// passes it on if another could go on.
-//
-// # What it costs
-//
-// A value sent on a handle: what it costs in a chain with a single sender. Sent
-// without: a load of the set and of the hint more, both seldom written. No word
-// is written by two Ps but those that the two sides of a lane exchange, once a run.
-//
-// # Tried and lost
-//
-// The place of a P from a sync.Pool for each send: 9 ns, as much again as the send.
-//
-// A line that is strict, as in package chain, for batches without a lane of their own: of
-// 64 senders 99 % of the values took 14, 11 and 18 ms at GOMAXPROCS 1, 2 and 8, and 8, 12
-// and 17 without (medians of 6 rounds of bench/logagg, 2026-11-21, AMD EPYC Zen 5 VM with 2
-// cores, Go 1.26.8). Those who come by are held up already: they leave a lane alone in
-// which there is little room, until they join the line themselves.
+// Cost. A value sent on a handle costs as much as in a segqueue with a single sender. Any other
+// send adds loads of the set and of the hint, both of which are rarely written. There is no
+// false sharing: the only words that two Ps write are those that the two sides of a lane
+// exchange, once per run. ADR 7 has the measurements and the alternatives.
 package shard
 
 import (
@@ -70,63 +47,63 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// cacheLine is the distance that keeps two Ps from writing the same line.
+// cacheLine is the distance in bytes that prevents false sharing.
 const cacheLine = 64
 
 // An Engine is an engine.Engine.
 type Engine[T any] struct {
 	config engine.Config[T]
-	max    int // shared lanes at most
+	max    int // number of shared lanes
 	set    atomic.Pointer[set[T]]
 	_      [cacheLine]byte
 
-	receivers waitq.Queue // for a value in any lane
+	receivers waitq.Queue // that wait for a value in any lane
 	_         [cacheLine]byte
-	senders   waitq.Queue // for room in any shared lane
+	senders   waitq.Queue // that wait for room in any shared lane
 	_         [cacheLine]byte
 
-	sending   [places]atomic.Uint32 // hints: see place.go
-	receiving [places]atomic.Uint32 // cursors, into set.all
+	sending   [hints]atomic.Uint32 // hints: see affinity.go
+	receiving [hints]atomic.Uint32 // cursors: indices of set.all
 
 	sendSpin spin.Budget
 	recvSpin spin.Budget
 	scale    scale
-	dropped  atomic.Uint64 // values refused under DropNewest
+	dropped  atomic.Uint64 // values rejected under DropNewest
 }
 
-// A set is what changes seldom. It is never written to once it is published.
+// A set is the part of the state that changes rarely. It is immutable once published.
 type set[T any] struct {
-	shared []*lane[T] // by number; nil if not open yet
-	all    []*lane[T] // those that are open, and the private ones
-	active int        // senders spread over so many of the shared ones
+	shared []*lane[T] // by number; nil if not open
+	all    []*lane[T] // open shared lanes and private lanes
+	active int        // number of shared lanes in use
 	closed bool
 	ready  *segqueue.Readiness
-	gone   engine.Stats // the counts of lanes that were removed
-	change change       // the last one of active
+	gone   engine.Stats // the statistics of removed lanes
+	change change       // of active, the last one
 
-	// What the fast paths need, derived by exchange: the lanes in use by number,
-	// and all lanes unless receives must post.
+	// Derived by exchange, for the fast paths: the lanes in use by number, and all lanes
+	// unless receives must post.
 	to, from []*segqueue.Engine[T]
 }
 
-// A lane is a chain, and what senders note about it once in a while.
+// A lane is a segqueue, and the contention that senders have sampled.
 type lane[T any] struct {
 	*segqueue.Engine[T]
 	private   bool
-	forgotten *atomic.Bool // its handle is garbage; nil if it has none
+	forgotten *atomic.Bool // the handle is unreachable; nil for a shared lane
 	_         [cacheLine]byte
 	note      note
 }
 
-// New returns an engine with lanes of config.Limit values each: config.Lanes
-// shared ones; if that is 0, one, and up to GOMAXPROCS when they are needed.
+// New returns an engine with lanes of config.Limit values each. It has config.Lanes shared
+// lanes; if that is 0, one, and up to GOMAXPROCS under contention.
 func New[T any](config engine.Config[T]) *Engine[T] {
 	e := &Engine[T]{config: config, max: config.Lanes}
 	active := config.Lanes
 	if config.Lanes == 0 {
 		e.max, active = runtime.GOMAXPROCS(0), 1
 	}
-	e.scale.patience.Store(firstPatience)
+	e.scale.quietNeeded.Store(firstQuiet)
 	first := &set[T]{shared: make([]*lane[T], e.max), active: active}
 	for i := range active {
 		first.shared[i] = e.newLane(first, false)
@@ -136,12 +113,12 @@ func New[T any](config engine.Config[T]) *Engine[T] {
 	return e
 }
 
-// newLane returns a lane that is fit to be part of s.
+// newLane returns a lane for s.
 func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
 	config := e.config
 	config.Elastic = true
 	config.OnDrop = nil
-	// What to do without room is decided here, where other lanes may have some.
+	// The overflow policy applies to the channel, because other lanes may have room.
 	config.Overflow = engine.Block
 	config.SingleSender = private
 	config.SingleReceiver = e.config.SingleReceiver && e.config.Overflow != engine.DropOldest
@@ -156,7 +133,7 @@ func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
 	return l
 }
 
-// with returns a copy of s, with one lane more if l is not nil.
+// with returns a copy of s, with lane l if that is not nil.
 func (s *set[T]) with(l *lane[T]) *set[T] {
 	next := *s
 	if l != nil {
@@ -165,16 +142,16 @@ func (s *set[T]) with(l *lane[T]) *set[T] {
 	return &next
 }
 
-// exchange makes next the set, if it still is s.
+// exchange replaces the set s by next, and reports whether the set was still s.
 func (e *Engine[T]) exchange(s, next *set[T]) bool {
-	next.to, next.from = engines(next.shared[:next.active]), nil
+	next.to, next.from = enginesOf(next.shared[:next.active]), nil
 	if next.ready == nil {
-		next.from = engines(next.all)
+		next.from = enginesOf(next.all)
 	}
 	return e.set.CompareAndSwap(s, next)
 }
 
-func engines[T any](of []*lane[T]) []*segqueue.Engine[T] {
+func enginesOf[T any](of []*lane[T]) []*segqueue.Engine[T] {
 	list := make([]*segqueue.Engine[T], len(of))
 	for i, l := range of {
 		list[i] = l.Engine
@@ -182,8 +159,8 @@ func engines[T any](of []*lane[T]) []*segqueue.Engine[T] {
 	return list
 }
 
-// open returns the shared lane of that number, and opens it if need be. It is
-// nil if the channel was closed before.
+// open returns the shared lane with the given number, and opens it if necessary. It returns
+// nil if the channel was closed before that.
 func (e *Engine[T]) open(number int) *lane[T] {
 	for {
 		s := e.set.Load()
@@ -200,8 +177,7 @@ func (e *Engine[T]) open(number int) *lane[T] {
 	}
 }
 
-// remove takes a private lane that is shut and drained out of the set. Its
-// counts will not change any more.
+// remove removes a private lane that is closed and drained. Its statistics are final.
 func (e *Engine[T]) remove(l *lane[T]) {
 	for {
 		s := e.set.Load()
@@ -216,15 +192,15 @@ func (e *Engine[T]) remove(l *lane[T]) {
 			return
 		}
 		add(&next.gone, l.Stats())
-		next.gone.Bytes, next.gone.SendersWaiting, next.gone.OldestSender, next.gone.OldestValue = 0, 0, 0, 0 // who waits is on the way out
+		next.gone.Bytes, next.gone.SendersWaiting, next.gone.OldestSender, next.gone.OldestValue = 0, 0, 0, 0 // waiting senders are about to leave
 		if e.exchange(s, next) {
 			return
 		}
 	}
 }
 
-// empty reports whether the lane was empty at some moment of the call, and that
-// it is so for good if it is shut.
+// empty reports whether the lane was empty at a moment of the call. If shut is true as well,
+// it stays empty.
 func (l *lane[T]) empty() (empty, shut bool) {
 	forgotten := l.forgotten != nil && l.forgotten.Load() // nothing is sent after that
 	head := l.Head()
@@ -232,13 +208,13 @@ func (l *lane[T]) empty() (empty, shut bool) {
 	return tail == head, shut || forgotten
 }
 
-// hasRoom reports whether there was room for that many values at some moment.
+// hasRoom reports whether there was room for the given number of values at a moment of the call.
 func (l *lane[T]) hasRoom(values int) bool {
 	tail, _ := l.Tail()
 	return tail-l.Head()+uint64(values) <= uint64(l.Cap())
 }
 
-// hold takes the locks of all lanes and returns the set that they are.
+// hold takes the locks of all lanes and returns the set.
 func (e *Engine[T]) hold() *set[T] {
 	for {
 		s := e.set.Load()

@@ -13,7 +13,7 @@ import (
 
 var background = context.Background()
 
-// A testLane is a handle and its sender, as a user's lane.
+// A testLane is a handle and its sender, like a public Lane.
 type testLane struct {
 	*Handle[int]
 	engine.Sender[int]
@@ -25,7 +25,7 @@ func laneOn(t *testing.T, e *Engine[int]) testLane {
 	return testLane{h, h.Sender()}
 }
 
-// fixed returns an engine with so many lanes of a limit.
+// fixed returns an engine with a fixed number of lanes.
 func fixed(lanes, limit int) *Engine[int] {
 	return New(engine.Config[int]{Lanes: lanes, Limit: limit})
 }
@@ -37,9 +37,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A lane that is closed goes when it is drained, and not before; what it has
-// counted stays.
-func TestPrivateLaneGoes(t *testing.T) {
+// TestClosedLaneIsRemoved: a closed lane is removed when it is drained, and not before. Its
+// statistics are kept.
+func TestClosedLaneIsRemoved(t *testing.T) {
 	e := fixed(1, 10)
 	h := laneOn(t, e)
 	must(t, h.Send(background, 1))
@@ -58,7 +58,7 @@ func TestPrivateLaneGoes(t *testing.T) {
 		}
 	}
 	if _, err := e.TryRecv(); err != engine.ErrEmpty {
-		t.Errorf("TryRecv of nothing: %v", err)
+		t.Errorf("TryRecv of an empty channel: %v", err)
 	}
 	if s := e.Stats(); s.Lanes != 1 || s.Sent != 2 || s.Received != 2 || e.Cap() != 10 {
 		t.Errorf("after the lane was drained: Cap %d, %+v", e.Cap(), s)
@@ -70,9 +70,9 @@ func TestPrivateLaneGoes(t *testing.T) {
 	}
 }
 
-// The lane of a handle that nobody has any more goes as if it were closed, and
-// loses nothing.
-func TestForgottenLaneGoes(t *testing.T) {
+// TestUnreachableLaneIsRemoved: the lane of an unreachable handle is removed like a closed one,
+// and no value is lost.
+func TestUnreachableLaneIsRemoved(t *testing.T) {
 	e := fixed(1, 10)
 	must(t, e.Lane().Sender().TrySend(7))
 	for e.Stats().Lanes > 1 {
@@ -86,7 +86,7 @@ func TestForgottenLaneGoes(t *testing.T) {
 	}
 }
 
-// A lane taken from a closed channel is closed.
+// TestLaneOfClosed: a lane of a closed channel is closed.
 func TestLaneOfClosed(t *testing.T) {
 	e := fixed(1, 10)
 	before := laneOn(t, e)
@@ -104,8 +104,8 @@ func TestLaneOfClosed(t *testing.T) {
 	}
 }
 
-// A key has one lane, whatever the number of lanes that plain senders use, and
-// keys that differ little do not share one.
+// TestKeys: a key has one lane, whatever the number of lanes in use, and consecutive keys are
+// spread over the lanes.
 func TestKeys(t *testing.T) {
 	const lanes = 7
 	used := make([]int, lanes)
@@ -114,7 +114,7 @@ func TestKeys(t *testing.T) {
 	}
 	for lane, n := range used {
 		if n < 800 || n > 1200 {
-			t.Errorf("lane %d has %d of 7000 keys in a row", lane, n)
+			t.Errorf("lane %d has %d of 7000 consecutive keys", lane, n)
 		}
 	}
 	e := New(engine.Config[int]{Limit: 1 << 20})
@@ -142,9 +142,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// One receiver gets what is in each lane, also in one that is behind a lane that
-// is never empty.
-func TestNoLaneWaitsForEver(t *testing.T) {
+// TestNoLaneStarves: one receiver drains each lane, even while another lane is never empty.
+func TestNoLaneStarves(t *testing.T) {
 	for _, run := range []int{1, 3, 100} {
 		e := fixed(1, 1<<20)
 		busy, quiet := laneOn(t, e), laneOn(t, e)
@@ -165,7 +164,7 @@ func TestNoLaneWaitsForEver(t *testing.T) {
 				break
 			}
 			for range n {
-				must(t, busy.Send(background, 1)) // as full as before
+				must(t, busy.Send(background, 1)) // the lane stays full
 			}
 			if received += n; received > 4*turnEvery+run {
 				t.Fatalf("in runs of %d: %d values of the busy lane, none of the quiet one", run, received)
@@ -174,9 +173,9 @@ func TestNoLaneWaitsForEver(t *testing.T) {
 	}
 }
 
-// A sender that waits for its own lane is not woken by room elsewhere, and one
-// that takes any lane is.
-func TestRoomForWhom(t *testing.T) {
+// TestRoomInOtherLanes: a sender that waits for its own lane is not woken by room in another
+// lane. A sender that accepts any lane is.
+func TestRoomInOtherLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fixed(2, 1)
 		h := laneOn(t, e)
@@ -193,14 +192,14 @@ func TestRoomForWhom(t *testing.T) {
 		if s := e.Stats(); s.SendersWaiting != 2 || own || plain {
 			t.Fatalf("%d senders wait: own lane done %v, any lane done %v", s.SendersWaiting, own, plain)
 		}
-		for range 4 { // the plain sender's own value among them
+		for range 4 { // one of them is the value of the sender without a lane
 			v, err := e.TryRecv()
 			must(t, err)
 			synctest.Wait()
 			switch v {
 			case 0:
 				if !own {
-					t.Error("the lane has room, and its sender waits")
+					t.Error("a lane has room, and its sender waits")
 				}
 			case 1, 2:
 				if !plain {
@@ -214,8 +213,9 @@ func TestRoomForWhom(t *testing.T) {
 	})
 }
 
-// While lanes come and go, nothing is lost, and each lane keeps its order.
-func TestLanesComeAndGo(t *testing.T) {
+// TestLaneChurn: while lanes are added and removed, no value is lost, and each lane stays in
+// order.
+func TestLaneChurn(t *testing.T) {
 	const senders, rounds, values = 4, 50, 40
 	e := New(engine.Config[int]{Limit: 16})
 	var sending, receiving sync.WaitGroup
@@ -236,7 +236,7 @@ func TestLanesComeAndGo(t *testing.T) {
 				if round%2 == 0 {
 					h.Close()
 				}
-				runtime.KeepAlive(h) // and garbage from here on
+				runtime.KeepAlive(h) // unreachable from here on
 			}
 		})
 	}
@@ -262,7 +262,7 @@ func TestLanesComeAndGo(t *testing.T) {
 		for _, v := range part {
 			lane, at := v/values, v
 			if v < 0 {
-				lane, at = -1-(-v/values/rounds), -v // by key: a sender's, over all rounds
+				lane, at = -1-(-v/values/rounds), -v // sent by key, in order over all rounds
 			}
 			if at < last[lane] {
 				t.Fatalf("%d of lane %d after %d", at, lane, last[lane])
@@ -274,7 +274,7 @@ func TestLanesComeAndGo(t *testing.T) {
 	slices.Sort(all)
 	for i, v := range all {
 		if i != v {
-			t.Fatalf("value %d is missing, or there twice", i)
+			t.Fatalf("value %d is missing or duplicated", i)
 		}
 	}
 	if len(all) != senders*rounds*values {

@@ -5,8 +5,8 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// NewEntry implements engine.Engine: a Select waits where those wait who receive
-// from any lane, or send to any shared one.
+// NewEntry implements engine.Engine. A Select waits in the queue of receivers, or in the queue
+// of senders that accept any shared lane.
 func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 	if sends {
 		return waitq.NewEntry(&e.senders, e.anyRoom)
@@ -17,7 +17,7 @@ func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 // Blocks implements engine.Engine.
 func (e *Engine[T]) Blocks() bool { return e.config.Overflow == engine.Block }
 
-// Idle implements engine.Engine.
+// WouldBlock implements engine.Engine.
 func (e *Engine[T]) WouldBlock(sends bool) bool {
 	s := e.set.Load()
 	switch {

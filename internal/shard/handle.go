@@ -10,16 +10,15 @@ import (
 
 // A Handle is the sending end of a private lane, for one goroutine at a time.
 type Handle[T any] struct {
-	// OnDrop is that of the channel, until somebody sets another one.
+	// OnDrop is the channel's by default.
 	OnDrop func(T)
 
 	e *Engine[T]
 	l *lane[T]
 }
 
-// Lane adds a private lane and returns its handle, which is closed from the
-// start if the channel is. The lane of a handle that is garbage is as good as
-// closed: see forget.
+// Lane adds a private lane and returns its handle. If the channel is closed, so is the handle.
+// The lane of an unreachable handle counts as closed: see forget.
 func (e *Engine[T]) Lane() *Handle[T] {
 	for {
 		s := e.set.Load()
@@ -37,14 +36,14 @@ func (e *Engine[T]) Lane() *Handle[T] {
 	}
 }
 
-// forget lets the receiver who drains the lane of a handle that nobody has any
-// more remove it. It touches nothing else: it runs in a goroutine of the runtime,
-// outside of any testing/synctest bubble, and keeps alive what it is given.
+// forget marks the lane of an unreachable handle, so that the receiver that drains the lane
+// removes it. It does nothing else, because it runs in a goroutine of the runtime, outside of
+// any testing/synctest bubble, and keeps its argument alive.
 func forget(forgotten *atomic.Bool) { forgotten.Store(true) }
 
-// Sender is what sends in the handle's lane. Its caller keeps the handle alive
-// until the send is over: a lane whose handle is garbage may be removed, and what
-// is sent then is lost. It is the lane itself, which knows how to wait, or one that does what another policy asks.
+// Sender returns the sender of the handle's lane: the lane itself, or a wrapper that applies
+// another overflow policy. The caller keeps the handle alive during a send: the lane of an
+// unreachable handle may be removed, and a value sent then would be lost.
 func (h *Handle[T]) Sender() engine.Sender[T] {
 	if h.e.config.Overflow == engine.Block {
 		return h.l.Engine
@@ -52,7 +51,7 @@ func (h *Handle[T]) Sender() engine.Sender[T] {
 	return overflowing[T]{h}
 }
 
-// overflowing sends in the lane of a handle under a policy other than Block.
+// overflowing sends in the lane of a handle under an overflow policy other than Block.
 type overflowing[T any] struct{ h *Handle[T] }
 
 func (o overflowing[T]) Send(ctx context.Context, v T) error {
@@ -69,7 +68,7 @@ func (o overflowing[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	return o.h.e.sendIn(ctx, o.h.l, o.h.OnDrop, vs)
 }
 
-// Close closes the lane: what is in it stays receivable.
+// Close closes the lane. Its values can still be received.
 func (h *Handle[T]) Close() {
 	h.l.Hold()
 	h.l.Shut()

@@ -7,18 +7,17 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// turnEvery is how many values of a lane are received in a row, at most, before
-// the next lane has its turn, unless one run is longer.
+// turnEvery is the most values of a lane that are received in a row before the next lane has
+// its turn, unless one run is longer.
 const turnEvery = 256
 
-// Recv implements engine.Engine. It is the fast path: the lane at the cursor has
-// a value.
+// Recv implements engine.Engine. This is the fast path: the lane at the cursor has a value.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	if ctx == nil {
 		panic(engine.RecvNilContext)
 	}
 	s := e.set.Load()
-	cursor := &e.receiving[here()]
+	cursor := &e.receiving[hintIndex()]
 	was := cursor.Load()
 	if at := was & numberMask; at < uint32(len(s.from)) {
 		l := s.from[at]
@@ -41,11 +40,11 @@ func (e *Engine[T]) TryRecv() (T, error) {
 
 // RecvBatch implements engine.Engine.
 func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
-	return e.recvSlow(ctx, &e.receiving[here()], buf)
+	return e.recvSlow(ctx, &e.receiving[hintIndex()], buf)
 }
 
-// recvSlow fills buf with what the lanes have, at least one value, and waits for
-// that as long as needed; under engine.NoWait it never waits.
+// recvSlow moves queued values into buf. It waits until there is at least one; under
+// engine.NoWait it never waits.
 func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T) (n int, err error) {
 	var t turn
 	for {
@@ -56,20 +55,20 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 			}
 			break
 		}
-		if s.closed { // before the sweep: nothing was added meanwhile
+		if s.closed { // and was before the sweep, so nothing was added meanwhile
 			err = engine.ErrClosed
 			break
 		}
-		if !engine.MayWait(ctx) || t.stay.Canceled() {
+		if !engine.MayWait(ctx) || t.wait.Canceled() {
 			if !e.empty(s) {
 				continue
 			}
 			err = engine.ErrEmpty
 			break
 		}
-		t.wait(ctx, &e.receivers, e.pauseForValues)
+		t.step(ctx, &e.receivers, e.spinForValues)
 	}
-	if t.stay.Leave() && !e.allEmpty() {
+	if t.wait.Leave() && !e.allEmpty() {
 		e.receivers.Wake()
 	}
 	if err == engine.ErrEmpty && engine.MayWait(ctx) {
@@ -78,13 +77,13 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 	return n, err
 }
 
-// A cursor is the index of a lane in set.all, and above it the turn of that lane
-// in which the cursor came to it: the cursor goes on when the lane's head, which
-// others move too, has come to another turn. So no lane waits for ever.
+// A cursor is the index of a lane in set.all and, in the upper bits, the turn of that lane in
+// which the cursor reached it. The cursor advances when the lane's head, which other receivers
+// move too, has reached another turn. So no lane starves.
 
 func turnOf(head uint64) uint32 { return uint32(head/turnEvery) & numberMask }
 
-// turnAt is a cursor at the lane of that index, or the first one behind the last.
+// turnAt returns a cursor at the lane with the given index, or the first one after the last.
 func (s *set[T]) turnAt(at uint32) uint32 {
 	if at >= uint32(len(s.all)) || at > numberMask {
 		at = 0
@@ -92,8 +91,8 @@ func (s *set[T]) turnAt(at uint32) uint32 {
 	return at | turnOf(s.all[at].Head())<<numberBits
 }
 
-// sweep takes values from the lanes in turn, beginning at the cursor, until buf is
-// full or it has seen all.
+// sweep receives from the lanes in turn, beginning at the cursor, until buf is full or it has
+// polled all.
 func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 	lanes := uint32(len(s.all))
 	if lanes == 0 {
@@ -130,7 +129,7 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 	return n
 }
 
-// allEmpty reports whether each lane was empty when it was looked at.
+// allEmpty reports whether each lane was empty when it was polled.
 func (e *Engine[T]) allEmpty() bool {
 	for _, l := range e.set.Load().all {
 		if empty, _ := l.empty(); !empty {
@@ -140,8 +139,8 @@ func (e *Engine[T]) allEmpty() bool {
 	return true
 }
 
-// empty reports whether all lanes were empty, and the channel open, at one
-// moment: see the package comment.
+// empty reports whether all lanes were empty and the channel was open at one moment: see the
+// package comment.
 func (e *Engine[T]) empty(s *set[T]) bool {
 	var tails, again uint64
 	for _, l := range s.all {

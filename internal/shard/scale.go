@@ -5,47 +5,46 @@ import (
 	"sync/atomic"
 )
 
-// How many lanes senders spread over follows from how often they get into each
-// other's way. After each settleEvery values of a lane, a sender looks how often
-// somebody has found one of the lane's locks taken since the last time. If that
-// was often, the number of lanes is doubled, up to max; if it was never, the look
-// was quiet, and after as many quiet looks in a row as patience says there is a
-// lane less.
+// The number of lanes in use follows the contention. After each checkEvery values of a lane, a
+// sender samples how often the lane's locks were found taken since the last sample. If that was
+// often, the number of lanes is doubled, up to max. If it was never, the sample is quiet, and
+// after quietNeeded quiet samples in a row there is one lane fewer.
 //
-// Whether fewer lanes are enough can only be tried. If they are not, they grow
-// again after one look, and patience is doubled, so a channel that needs its lanes
-// tries that ever more seldom.
+// Whether fewer lanes suffice can only be tried. If they do not, the number grows again after
+// one sample, and quietNeeded is doubled: a channel that needs its lanes tries this ever more
+// rarely.
 
 const (
-	// crowd is how often in settleEvery values a lock must have been taken.
-	crowd = settleEvery / 16
-	// movesAfter is how many crowded looks make a P change its lane: two that
-	// share one while another lane is free.
+	// crowded is how often in checkEvery values a lock must have been taken for the number
+	// of lanes to grow.
+	crowded = checkEvery / 16
+	// movesAfter is the number of crowded samples after which a P changes its lane: two Ps
+	// may share one while another lane is free.
 	movesAfter = 16
-	// firstPatience and maxPatience are quiet looks, of settleEvery values each.
-	firstPatience = 256
-	maxPatience   = 1 << 20
+	// firstQuiet and maxQuiet bound quietNeeded.
+	firstQuiet = 256
+	maxQuiet   = 1 << 20
 )
 
-// scale is what is known of all lanes.
+// scale is the state for all lanes.
 type scale struct {
-	patience atomic.Uint32
-	_        [cacheLine]byte
+	quietNeeded atomic.Uint32
+	_           [cacheLine]byte
 }
 
-// A note is what is known of one lane.
+// A note is the state for one lane.
 type note struct {
 	seen  atomic.Uint32 // of Contended
-	quiet atomic.Uint32 // looks in a row
-	// crowds counts the looks that found it crowded with all lanes in use.
+	quiet atomic.Uint32 // samples in a row
+	// crowds counts the crowded samples while all lanes are in use.
 	crowds atomic.Uint32
 	_      [cacheLine]byte
 }
 
-// A change says how the number of active lanes changed.
+// A change describes a change of the number of active lanes.
 type change struct {
 	from, to  int
-	contended uint32 // among how many values
+	contended uint32 // locks found taken, in among values
 	among     uint32
 }
 
@@ -60,16 +59,15 @@ func (c change) String() string {
 	}
 }
 
-// watch looks at how crowded l is, changes the number of lanes if that is due,
-// and reports whether
-// the caller should better go elsewhere: time and again l was crowded, and there
-// are no more lanes to be had.
-func (e *Engine[T]) watch(s *set[T], l *lane[T]) (move bool) {
+// adapt samples the contention of l and changes the number of lanes if necessary. It reports
+// whether the caller should move to another lane, because l was crowded many times and there
+// are no more lanes.
+func (e *Engine[T]) adapt(s *set[T], l *lane[T]) (move bool) {
 	contended := l.Contended()
 	since := contended - l.note.seen.Swap(contended)
 	switch {
-	case int32(since) < 0: // another one looked later, and was faster
-	case since >= crowd:
+	case int32(since) < 0: // a later sample was faster
+	case since >= crowded:
 		l.note.quiet.Store(0)
 		if e.config.Lanes == 0 && s.active < e.max {
 			e.grow(s, since)
@@ -79,8 +77,8 @@ func (e *Engine[T]) watch(s *set[T], l *lane[T]) (move bool) {
 	case since > 0:
 		l.note.quiet.Store(0)
 	case e.config.Lanes == 0 && s.active > 1:
-		patience := e.scale.patience.Load()
-		if quiet := l.note.quiet.Add(1); quiet >= patience {
+		quietNeeded := e.scale.quietNeeded.Load()
+		if quiet := l.note.quiet.Add(1); quiet >= quietNeeded {
 			l.note.quiet.Store(0)
 			e.shrink(s, quiet)
 		}
@@ -88,11 +86,11 @@ func (e *Engine[T]) watch(s *set[T], l *lane[T]) (move bool) {
 	return false
 }
 
-// grow doubles the number of active lanes, unless the set has changed since.
+// grow doubles the number of active lanes, unless the set has changed.
 func (e *Engine[T]) grow(s *set[T], contended uint32) {
 	next := s.with(nil)
 	next.active = min(2*s.active, e.max)
-	next.change = change{s.active, next.active, contended, settleEvery}
+	next.change = change{s.active, next.active, contended, checkEvery}
 	next.shared = append([]*lane[T](nil), s.shared...)
 	for i := range next.active {
 		if next.shared[i] == nil {
@@ -101,14 +99,14 @@ func (e *Engine[T]) grow(s *set[T], contended uint32) {
 		}
 	}
 	if !s.closed && e.exchange(s, next) && s.change.from > s.change.to {
-		e.scale.patience.Store(min(2*e.scale.patience.Load(), maxPatience))
+		e.scale.quietNeeded.Store(min(2*e.scale.quietNeeded.Load(), maxQuiet))
 	}
 }
 
-// shrink makes it one less.
+// shrink decrements the number of active lanes.
 func (e *Engine[T]) shrink(s *set[T], looks uint32) {
 	next := s.with(nil)
 	next.active--
-	next.change = change{s.active, next.active, 0, looks * settleEvery}
+	next.change = change{s.active, next.active, 0, looks * checkEvery}
 	e.exchange(s, next)
 }

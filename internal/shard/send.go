@@ -8,16 +8,15 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Send implements engine.Engine. It is the fast path: the lane of the hint has
-// room.
+// Send implements engine.Engine. This is the fast path: the lane of the hint has room.
 func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	s := e.set.Load()
-	hint := &e.sending[here()]
+	hint := &e.sending[hintIndex()]
 	if number := hint.Load() & numberMask; number < uint32(len(s.to)) {
 		l := s.to[number]
 		if l.TrySend(v) == nil {
-			if n, _ := l.Tail(); n%settleEvery == 0 {
-				e.settle(s, s.shared[number], hint)
+			if n, _ := l.Tail(); n%checkEvery == 0 {
+				e.checkHint(s, s.shared[number], hint)
 			}
 			return nil
 		}
@@ -34,10 +33,10 @@ func (e *Engine[T]) TrySend(v T) error {
 
 // SendBatch implements engine.Engine.
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
-	return e.sendSlow(ctx, &e.sending[here()], vs)
+	return e.sendSlow(ctx, &e.sending[hintIndex()], vs)
 }
 
-// SendKey sends v in the lane of key: in order with all that is sent with it.
+// SendKey sends v in the lane of key, so values with the same key stay in order.
 func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) error {
 	l := e.open(laneOf(key, e.max))
 	if l == nil {
@@ -51,14 +50,14 @@ func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) error {
 	return err
 }
 
-// laneOf maps a key to a number below n: the upper half of a product with n, of
-// the key multiplied by 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4).
+// laneOf maps a key to a number below n: it multiplies the key by 2^64 over the golden ratio
+// (Knuth, TAOCP 3, 6.4), and returns the upper half of the product with n.
 func laneOf(key uint64, n int) int {
 	high, _ := bits.Mul64(key*0x9e3779b97f4a7c15, uint64(n))
 	return int(high)
 }
 
-// sendIn sends vs in l and nowhere else.
+// sendIn sends vs in l only.
 func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs []T) (int, error) {
 	if e.config.Overflow == engine.Block {
 		return l.SendBatch(ctx, vs)
@@ -70,23 +69,23 @@ func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs [
 	return e.overflowed(l, onDrop, vs, n)
 }
 
-// sendSlow sends vs, in any shared lanes that have room, and waits for that as
-// often as needed; under engine.NoWait it never waits.
+// sendSlow sends vs in any shared lanes and waits for room as often as needed; under
+// engine.NoWait it never waits.
 func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (n int, err error) {
 	var t turn
 	home := e.home(e.set.Load(), hint)
 	for {
 		s := e.set.Load()
 		least := 1
-		if !t.eager && !t.stay.Canceled() && engine.MayWait(ctx) && e.config.Overflow == engine.Block {
-			least = e.muchRoom()
+		if !t.eager && !t.wait.Canceled() && engine.MayWait(ctx) && e.config.Overflow == engine.Block {
+			least = e.ampleRoom()
 		}
 		m, last := e.spread(s, home, vs[n:], least)
 		if n += m; m > 0 && last != home && last < s.active {
-			hint.Store(uint32(last)) // which has more room
+			hint.Store(uint32(last)) // that lane has more room
 		}
 		if m > 0 {
-			t.stay.Progress()
+			t.wait.Progress()
 		}
 		if n == len(vs) {
 			break
@@ -95,16 +94,16 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 			err = engine.ErrClosed
 			break
 		}
-		// No verdict is due before a wait, as the line is looked at after each
-		// receive. What is due is the truth when none follows.
-		if e.config.Overflow != engine.Block || !engine.MayWait(ctx) || t.stay.Canceled() {
+		// A call that will wait need not know whether the channel is full, because each
+		// receive checks the wait queue. A call that ends here must know.
+		if e.config.Overflow != engine.Block || !engine.MayWait(ctx) || t.wait.Canceled() {
 			if !e.full(s) {
 				continue
 			}
 			switch e.config.Overflow {
 			case engine.Block:
 				err = engine.ErrFull
-			case engine.DropOldest: // of one; then there may be room again
+			case engine.DropOldest: // drop one value; then there may be room again
 				n, err = e.overflowed(e.open(home), e.config.OnDrop, vs[:n+1], n)
 				if err == nil && n < len(vs) {
 					continue
@@ -114,9 +113,9 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 			}
 			break
 		}
-		t.wait(ctx, &e.senders, e.pauseForRoom)
+		t.step(ctx, &e.senders, e.spinForRoom)
 	}
-	if t.stay.Leave() && e.anyRoom() {
+	if t.wait.Leave() && e.anyRoom() {
 		e.senders.Wake()
 	}
 	if err == engine.ErrFull && engine.MayWait(ctx) {
@@ -125,8 +124,9 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 	return n, err
 }
 
-// spread sends the first of vs, as many as the shared lanes have room for, those
-// first that are open, and home before all.
+// spread sends a prefix of vs, as long as shared lanes have room for at least the given number
+// of values. It tries home first, then other open lanes, then lanes to be opened. last is the
+// lane of the last value.
 func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int) {
 	for _, opening := range [2]bool{false, true} {
 		for i := range e.max {
@@ -153,12 +153,12 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int)
 	return n, last
 }
 
-// muchRoom is how much room a lane must have for a sender to leave its own for
-// it, rather than wait a moment.
-func (e *Engine[T]) muchRoom() int { return max(1, e.config.Limit/4) }
+// ampleRoom is the room in another lane that makes a sender leave its own lane rather than
+// spin.
+func (e *Engine[T]) ampleRoom() int { return max(1, e.config.Limit/4) }
 
-// full reports whether all shared lanes were full, and the channel open, at one
-// moment: see the package comment.
+// full reports whether all shared lanes were full and the channel was open at one moment: see
+// the package comment.
 func (e *Engine[T]) full(s *set[T]) bool {
 	var heads, again uint64
 	for _, l := range s.shared {
@@ -185,8 +185,8 @@ func (e *Engine[T]) anyRoom() bool {
 	return false
 }
 
-// overflowed deals with vs[n:], which found no room, as the policy says. Values
-// are dropped from l.
+// overflowed applies the overflow policy to vs[n:], for which there is no room. DropOldest
+// drops values of l.
 func (e *Engine[T]) overflowed(l *lane[T], onDrop func(T), vs []T, n int) (int, error) {
 	switch e.config.Overflow {
 	case engine.DropNewest:

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// Inside implements engine.Engine. It holds the locks of all lanes, as Stats does,
-// and allocates before that.
+// Snapshot implements engine.Engine. It holds the locks of all lanes, and allocates before it
+// takes them.
 func (e *Engine[T]) Snapshot(most int) engine.Snapshot {
 	in := engine.NewSnapshot(most)
 	in.Senders = make([]time.Duration, 0, 2*most) // see oldest
@@ -23,13 +23,14 @@ func (e *Engine[T]) Snapshot(most int) engine.Snapshot {
 	return in
 }
 
-// held looks at the channel with the locks of all lanes, at the time now: it fills in
-// the Stats, and appends who waits, and the lanes, as far as there is room.
+// held describes the channel at the time now, with the locks of all lanes held. It sets
+// in.Stats, and appends the ages of waiters, and the lanes, to the lists of in up to their
+// capacity.
 func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 	out := &in.Stats
 	*out = s.gone
 	for _, l := range s.all {
-		one := engine.Snapshot{Senders: behind(in.Senders)}
+		one := engine.Snapshot{Senders: spareHalf(in.Senders)}
 		l.Held(now, &one)
 		add(out, one.Stats)
 		in.Senders = oldest(in.Senders, one.Senders)
@@ -37,7 +38,7 @@ func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 			in.Lanes = append(in.Lanes, s.lane(l, &one.Stats))
 		}
 	}
-	senders, receivers := e.senders.Snapshot(now, behind(in.Senders)), e.receivers.Snapshot(now, in.Receivers)
+	senders, receivers := e.senders.Snapshot(now, spareHalf(in.Senders)), e.receivers.Snapshot(now, in.Receivers)
 	in.Senders, in.Receivers = oldest(in.Senders, senders.Ages), receivers.Ages
 	out.SendersWaiting += senders.Waiting
 	out.SendWaits += senders.Waits
@@ -53,16 +54,16 @@ func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 	out.LaneChange = s.change.String()
 }
 
-// Senders wait in several lines. Of all of them the oldest are kept, in a slice with
-// room for twice as many: those of one more line are put behind those that are kept,
-// and then the younger half of all leaves.
+// Senders wait in several queues. To keep the longest waits among all of them, a slice has
+// room for twice the result: the ages of one more queue go into its spare half, and then the
+// older half of all is kept.
 
-// behind is the room for another line.
-func behind(kept []time.Duration) []time.Duration {
+// spareHalf returns the spare half, for the ages of another queue.
+func spareHalf(kept []time.Duration) []time.Duration {
 	return kept[len(kept) : len(kept) : len(kept)+cap(kept)/2]
 }
 
-// oldest keeps the oldest of those kept, and of those that were put behind them.
+// oldest keeps the older half of kept and more, which is in the spare half.
 func oldest(kept, more []time.Duration) []time.Duration {
 	if len(more) == 0 {
 		return kept
@@ -72,7 +73,7 @@ func oldest(kept, more []time.Duration) []time.Duration {
 	return all[:min(len(all), cap(all)/2)]
 }
 
-// lane is what stats, and the set, tell of one lane.
+// lane describes a lane with the given statistics.
 func (s *set[T]) lane(l *lane[T], stats *engine.Stats) engine.Lane {
 	return engine.Lane{
 		Private:      l.private,

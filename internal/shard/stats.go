@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// Cap implements engine.Engine: the limit of each lane, times their number.
+// Cap implements engine.Engine: the limit of a lane times the number of lanes.
 func (e *Engine[T]) Cap() int { return e.capOf(e.set.Load()) }
 
 func (e *Engine[T]) capOf(s *set[T]) int {
@@ -18,7 +18,7 @@ func (e *Engine[T]) capOf(s *set[T]) int {
 	return e.config.Limit * n
 }
 
-// private is how many private lanes there are.
+// private returns the number of private lanes.
 func (s *set[T]) private() (n int) {
 	for _, l := range s.all {
 		if l.private {
@@ -30,7 +30,7 @@ func (s *set[T]) private() (n int) {
 
 // Len implements engine.Engine.
 func (e *Engine[T]) Len() int {
-	// A send that drops the oldest value moves its lane's tail first.
+	// A send that drops the oldest value moves its lane's tail before the head.
 	for range 8 {
 		if e.config.Overflow == engine.DropOldest {
 			break
@@ -48,7 +48,7 @@ func (e *Engine[T]) Len() int {
 	return int(tails - heads)
 }
 
-// sums adds up the heads and the tails of all lanes.
+// sums returns the sums of the heads and tails of all lanes.
 func (s *set[T]) sums() (heads, tails uint64) {
 	for _, l := range s.all {
 		heads += l.Head()
@@ -68,11 +68,11 @@ func (e *Engine[T]) Stats() engine.Stats {
 	return in.Stats
 }
 
-// add adds the counts of a lane to sum.
+// add adds the statistics of a lane to sum.
 func add(sum *engine.Stats, l engine.Stats) {
 	sum.Len += l.Len
 	sum.Sent += l.Sent
-	sum.Received += l.Received - l.Dropped // a value dropped moved the head, too
+	sum.Received += l.Received - l.Dropped // a dropped value has moved head, too
 	sum.Dropped += l.Dropped
 	sum.SendWaits += l.SendWaits
 	sum.SendWaitTime += l.SendWaitTime

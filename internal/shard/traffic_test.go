@@ -10,24 +10,23 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// What makes a channel slower as CPUs are added is a cache line that several of
-// them write for each value. These tests count such lines, on each path: they
-// look at which lines of all that the channel shares change while some values
-// are sent or received, and which of those two goroutines on different Ps would
-// both have written.
+// A channel becomes slower with more CPUs if several of them write the same cache line for each
+// value. These tests count such lines on each path: they compare the shared state before and
+// after some values are sent or received, and count the lines that two goroutines on different
+// Ps would both have written.
 //
-// Slots are left out: a slot's line goes from its sender to its receiver, with
-// as many values as fit in it, and nobody else writes it.
+// Slots are not counted: a slot's line moves from its sender to its receiver, with all of its
+// values, and no other goroutine writes it.
 
-// lines are the contents of cache lines, by their addresses.
+// lines maps addresses of cache lines to their contents.
 type lines map[uintptr][cacheLine]byte
 
-// snap adds the cache lines in which v lies.
+// snap adds the cache lines of v.
 func snap[V any](l lines, v *V) {
 	start := uintptr(unsafe.Pointer(v)) &^ (cacheLine - 1)
 	end := uintptr(unsafe.Pointer(v)) + unsafe.Sizeof(*v)
 	for at := start; at < end; at += cacheLine {
-		// The offset is from v, in which all but the edges lie.
+		// Bytes outside of v are skipped.
 		var line [cacheLine]byte
 		for i := range line {
 			if p := at + uintptr(i); p >= uintptr(unsafe.Pointer(v)) && p < end {
@@ -42,7 +41,7 @@ func snap[V any](l lines, v *V) {
 	}
 }
 
-// state is all that goroutines share in e, but for the slots.
+// state returns the state that goroutines share, without the slots.
 func state(e *Engine[uint64]) lines {
 	l := lines{}
 	snap(l, e)
@@ -74,8 +73,8 @@ func both(a, b map[uintptr]bool) int {
 	return len(c)
 }
 
-// few values are sent at a time, so that no hint is settled meanwhile.
-const few = settleEvery / 4
+// few values are sent at a time, so that no hint is checked meanwhile.
+const few = checkEvery / 4
 
 func TestContendedWrites(t *testing.T) {
 	e := New(engine.Config[uint64]{Lanes: 2, Limit: 1 << 20})
@@ -86,8 +85,8 @@ func TestContendedWrites(t *testing.T) {
 	for laneOf(keys[1], 2) == laneOf(keys[0], 2) {
 		keys[1]++
 	}
-	// on makes the next sends without a lane of their own go to a lane, as those
-	// of a P do that has settled there, and receives to begin at one.
+	// on makes the next sends without a lane use the given lane, as on a P with that hint;
+	// from makes receives begin at it.
 	on := func(lane uint32) {
 		for i := range e.sending {
 			e.sending[i].Store(lane)
@@ -121,7 +120,7 @@ func TestContendedWrites(t *testing.T) {
 			t.Fatalf("a run of %d", n)
 		}
 	}
-	// Steady state: rings are there, and each side knows of a run to be done.
+	// Steady state: segments are allocated, and neither side is at its bound.
 	for i := range 2 {
 		for range 8 {
 			on(uint32(i))
@@ -135,13 +134,13 @@ func TestContendedWrites(t *testing.T) {
 		recv()
 	}
 
-	side := 1 // lines that a side writes for each value
+	side := 1 // number of lines that a side writes for each value
 	if unsafe.Sizeof(uintptr(0)) < 8 {
-		side = 2 // engines are laid out for 64 bits
+		side = 2 // the layout is for 64 bits
 	}
 	for _, path := range []struct {
 		name         string
-		place1       func(uint32) // before one, and before two
+		setup        func(uint32) // called before one and two
 		one, two     func()
 		lane1, lane2 uint32
 		want         int // contended lines
@@ -151,7 +150,7 @@ func TestContendedWrites(t *testing.T) {
 		{"senders with keys of different lanes", nil, byKey(0), byKey(1), 0, 0, 0},
 		{"receivers at different lanes", from, recv, recv, 0, 1, 0},
 		{"receivers of runs, at different lanes", from, run, run, 2, 3, 0},
-		// What a side writes, that is all: as in a channel with one lane.
+		// The lines of one side, as in a channel with one lane.
 		{"senders in one lane", on, plain, plain, 0, 0, side},
 		{"senders with one key", nil, byKey(0), byKey(0), 0, 0, side},
 		{"receivers at one lane", from, recv, recv, 0, 0, side},
@@ -159,12 +158,12 @@ func TestContendedWrites(t *testing.T) {
 		t.Run(path.name, func(t *testing.T) {
 			sides := [2]map[uintptr]bool{}
 			for i, f := range []func(){path.one, path.two} {
-				if path.place1 != nil {
-					path.place1([]uint32{path.lane1, path.lane2}[i])
+				if path.setup != nil {
+					path.setup([]uint32{path.lane1, path.lane2}[i])
 				}
 				sides[i] = written(e, f)
 				if len(sides[i]) == 0 {
-					t.Fatal("it seems to write nothing: the test is blind")
+					t.Fatal("no line has changed: the test measures nothing")
 				}
 			}
 			if got := both(sides[0], sides[1]); got > path.want || got == 0 && path.want > 0 {
@@ -174,7 +173,7 @@ func TestContendedWrites(t *testing.T) {
 		})
 	}
 
-	// A sender and a receiver of one lane do not write the same line either.
+	// A sender and a receiver of one lane do not write the same line.
 	on(0)
 	from(0)
 	if n := both(written(e, plain), written(e, recv)); n != 0 {
@@ -186,8 +185,7 @@ func TestContendedWrites(t *testing.T) {
 	}
 }
 
-// BenchmarkLines is why: as many goroutines as Ps count, in lines of their own,
-// or all in one.
+// BenchmarkLines shows the effect: one goroutine per P sends, in its own lane or all in one.
 func BenchmarkLines(b *testing.B) {
 	for _, shared := range []bool{false, true} {
 		b.Run(fmt.Sprintf("shared=%v", shared), func(b *testing.B) {

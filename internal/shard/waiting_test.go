@@ -10,7 +10,8 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// One who waits behind a batch is not kept waiting until all of it is through.
+// TestServedBehindBatch: a sender that waits behind a batch is served before all of the batch is
+// sent.
 func TestServedBehindBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fixed(1, 1)
@@ -27,38 +28,38 @@ func TestServedBehindBatch(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		t.Error("parked second, and not served after ten values of a batch")
+		t.Error("the second waiter was not served after ten values of a batch")
 	})
 }
 
-// A sender of a lane that has found it shut, and has yet to leave its line, does
-// not count as waiting once the lane is gone.
-func TestNobodyWaitsInGoneLanes(t *testing.T) {
+// TestNoWaiterInRemovedLane: a sender that has found its lane closed, and has yet to leave the
+// wait queue, does not count as waiting once the lane is removed.
+func TestNoWaiterInRemovedLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fixed(1, 1)
 		h := laneOn(t, e)
-		var stay waitq.Wait
-		stay.Join(h.l.Senders(), nil) // as a Send does
-		go stay.Step()
+		var wait waitq.Wait
+		wait.Join(h.l.Senders(), nil) // like a Send
+		go wait.Step()
 		synctest.Wait()
 		time.Sleep(time.Second)
 		h.l.Hold()
-		h.l.Shut() // as Close does, up to here
+		h.l.Shut() // like Close, up to this point
 		h.l.Release()
 		if _, err := e.TryRecv(); err != engine.ErrEmpty {
 			t.Fatal(err)
 		}
 		h.l.Senders().WakeAll()
 		synctest.Wait()
-		stay.Leave()
+		wait.Leave()
 		if s := e.Stats(); s.SendersWaiting != 0 || s.OldestSender != 0 || s.Lanes != 1 {
-			t.Errorf("nobody waits: %+v", s)
+			t.Errorf("want no waiter: %+v", s)
 		}
 	})
 }
 
-// A lane that was not needed any more is still shown, as one that is not in use.
-func TestInsideShowsLanesOutOfUse(t *testing.T) {
+// TestSnapshotOfUnusedLanes: a lane that is not in use any more is part of a snapshot.
+func TestSnapshotOfUnusedLanes(t *testing.T) {
 	e := fixed(3, 1)
 	e.shrink(e.set.Load(), 1)
 	var inUse []bool
@@ -69,11 +70,12 @@ func TestInsideShowsLanesOutOfUse(t *testing.T) {
 		t.Errorf("in use: %v, want %v", inUse, want)
 	}
 	if some := e.Snapshot(2).Lanes; len(some) != 2 {
-		t.Errorf("asked for two lanes: %+v", some)
+		t.Errorf("a snapshot with at most two lanes: %+v", some)
 	}
 }
 
-// A batch that drops the oldest value uses room that there is meanwhile.
+// TestDropOnlyWhenFull: a batch that drops the oldest value uses room that becomes free
+// meanwhile.
 func TestDropOnlyWhenFull(t *testing.T) {
 	var e *Engine[int]
 	dropped := 0
