@@ -77,7 +77,7 @@ func TestNarrowest(t *testing.T) {
 func TestColdWork(t *testing.T) {
 	f := factsOf(cpu(2, shares{profile.ChannelWork: 0.94, profile.UserCode: 0.06}, on{send, 0.94, 0, 0}))
 	roughly(t, "of a hand-over", f.load(coldWork).gone, 0.15*0.12)
-	roughly(t, "of a hot channel", f.load(hotWork).gone, 0.5*0.12)
+	roughly(t, "of a contended channel", f.load(hotWork).gone, 0.5*0.12)
 	f = factsOf(cpu(2, shares{profile.ChannelWork: 0.8, profile.UserCode: 0.2}, on{send, 0.8, 0, 0}))
 	roughly(t, "of one that does more", f.load(hotWork).gone, 0.05*2)
 	f = factsOf(half)

@@ -52,7 +52,7 @@ var elsewhereRules = []rule{
 	},
 }
 
-func nothing(why string) []RuledOut { return []RuledOut{{Buffer, why}, {Shard, why}} }
+func noChannelRemedy(why string) []RuledOut { return []RuledOut{{Buffer, why}, {Shard, why}} }
 
 func garbageCollection(f *facts) *Finding {
 	share := f.share(profile.Collecting, profile.Allocating) - f.collectorForTimers()
@@ -68,7 +68,7 @@ func garbageCollection(f *facts) *Finding {
 			found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s collections per second", number(n/f.metricsWindow())))
 		}
 	}
-	found.RuledOut = nothing(fmt.Sprintf("channels take %s of CPU time. Allocate less, or give the collector more memory (GOGC, GOMEMLIMIT).", percent(f.channelCPU())))
+	found.RuledOut = noChannelRemedy(fmt.Sprintf("channels take %s of CPU time. Allocate less, or give the collector more memory (GOGC, GOMEMLIMIT).", percent(f.channelCPU())))
 	return found
 }
 
@@ -82,11 +82,11 @@ func syncMutex(f *facts) *Finding {
 		return nil
 	}
 	found := &Finding{Share: known(max(share, 1-f.used()) * min(1, max(share, waiting/float64(procs)))), Confidence: Medium}
-	found.Text = "Goroutines wait for a sync.Mutex."
+	found.Text = "Lock contention on a sync.Mutex."
 	if s := f.mostContended(); s != nil {
 		at := place(s.Site)
 		found.At = &at
-		found.Text = fmt.Sprintf("Goroutines wait for a sync.Mutex, which is released at %s.", s.At)
+		found.Text = fmt.Sprintf("Lock contention on a sync.Mutex, which is released at %s.", s.At)
 		found.addEvidence(profile.KindMutex, fmt.Sprintf("%s of waiting ended there", duration(s.Delay.Seconds())))
 		found.Confidence = High
 	}
@@ -101,7 +101,7 @@ func syncMutex(f *facts) *Finding {
 		found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%d goroutines wait for a mutex", states))
 		found.Confidence = High
 	}
-	found.RuledOut = nothing("goroutines wait for a mutex, not for a channel: hold it for less time, split what it guards, " +
+	found.RuledOut = noChannelRemedy("goroutines wait for a mutex, not for a channel: hold it for less time, split what it guards, " +
 		"or give each goroutine its own.")
 	return found
 }
@@ -141,7 +141,7 @@ func systemCalls(f *facts) *Finding {
 	found := &Finding{Share: known(share * f.used()), Confidence: Medium}
 	found.Text = fmt.Sprintf("System calls and the network take %s of CPU time.", percent(share))
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("system calls %s, channels %s", percent(share), percent(f.channelCPU())))
-	found.RuledOut = nothing("a channel does not make system calls cheaper; fewer and larger calls do.")
+	found.RuledOut = noChannelRemedy("a channel does not make system calls cheaper; fewer and larger calls do.")
 	return found
 }
 
@@ -162,7 +162,7 @@ func cpuBound(f *facts) *Finding {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("most of it, %s of CPU time, in %s", percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
 	}
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("channels take %s", percent(f.channelCPU())))
-	found.RuledOut = nothing("with so little time in channels, no change to them gave more than ×1.08.")
+	found.RuledOut = noChannelRemedy("with so little time in channels, no change to them gave more than ×1.08.")
 	return found
 }
 

@@ -77,7 +77,7 @@ func largeSelect(f *facts) *Finding {
 		return nil
 	}
 	found := &Finding{Channels: true, At: &o.Place, Share: known(f.channelCores()), Confidence: Medium}
-	found.Text = fmt.Sprintf("A select costs more than the values it receives, which is typical of many cases: %s.", o)
+	found.Text = fmt.Sprintf("Expensive select, probably with many cases: %s.", o)
 	share := value(o.CPU) / f.cpu
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in this select", percent(share)))
 	if n, ok := o.count(); ok {

@@ -100,7 +100,7 @@ func timerPerIteration(f *facts) *Finding {
 	}
 	o := f.selectsIn(t.at.Function)
 	found := &Finding{Channels: true, At: &o.Place, Share: known(share * f.used()), Confidence: High}
-	found.Text = fmt.Sprintf("A timer is created for each iteration of a select: at %s, for the %s.", t.at, o)
+	found.Text = fmt.Sprintf("A new timer for each iteration of a select: at %s, for the %s.", t.at, o)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time creates timers there, and about %s collects them; channels take %s",
 		percent(t.spent/f.cpu), percent(collected), percent(f.channelCPU())))
 	found.Remedies = []Remedy{{ReuseTimer,

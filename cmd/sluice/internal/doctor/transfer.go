@@ -95,7 +95,8 @@ func transferCost(f *facts) *Finding {
 		return nil
 	}
 	found := f.transferFinding(o)
-	found.Text = fmt.Sprintf("Passing values costs more than processing them. The most expensive operation is %s.", o)
+	found.Text = fmt.Sprintf("Passing values between goroutines costs more than processing them. The most expensive "+
+		"operation is %s.", o)
 	now := f.load(coldWork)
 	f.transferRemedies(found)
 	found.Remedies = append(found.Remedies,
@@ -122,7 +123,7 @@ func tinyJobs(f *facts) *Finding {
 	}
 	n, _ := pool.count()
 	found := f.transferFinding(pool)
-	found.Text = fmt.Sprintf("The jobs are too small for the cost of passing them to a pool: %s, in %d goroutines.", pool, n)
+	found.Text = fmt.Sprintf("Jobs are too small for the cost of passing them to a pool: %s, in %d goroutines.", pool, n)
 	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("%d goroutines receive at this line", n))
 	f.transferRemedies(found)
 	found.RuledOut = append(found.RuledOut,
