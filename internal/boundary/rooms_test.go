@@ -600,13 +600,13 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./cmd/sluice/internal/address": addresses,
 			"./cmd/sluice/internal/plot":    "predicted gains on the page",
-			"./cmd/sluice/internal/profile": "what is judged",
+			"./cmd/sluice/internal/profile": "the captures to diagnose",
 			"./cmd/sluice/internal/format":  lineBreaks,
 			"./cmd/sluice/internal/report":  "the style of all pages, and results.json",
 			"./cmd/sluice/internal/lab":     "the contenders whose figures are prices",
 			"./cmd/sluice/internal/measure": "labels and units of results.json",
 		},
-		tests: permissions{"./cmd/sluice/internal/stat": "what a figure of the lab is"},
+		tests: permissions{"./cmd/sluice/internal/stat": "summaries of the lab"},
 	},
 	"cmd/sluice/internal/host": {
 		imports: permissions{"./bench/cacheline": "how far the cores are from each other"},
@@ -668,11 +668,11 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./cmd/sluice/internal/address":        addresses,
 			"./cmd/sluice/internal/format":         lineBreaks,
-			"./debug":                              "what a service answers",
-			"github.com/clipperhouse/displaywidth": "how many cells a name takes",
+			"./debug":                              "the JSON of a service",
+			"github.com/clipperhouse/displaywidth": "the display width of names",
 			"github.com/gdamore/tcell/v3":          "the terminal",
 			"github.com/gdamore/tcell/v3/color":    "its palette",
-			"golang.org/x/term":                    "is it a terminal?",
+			"golang.org/x/term":                    "detects a terminal",
 		},
 		tests: permissions{
 			"./":                             theLibrary,

@@ -16,17 +16,17 @@ import (
 
 // Limits of one request.
 const (
-	dialTime      = 5 * time.Second
-	usualGrace    = 15 * time.Second
-	usualPatience = 40 * time.Second // for all requests, in addition to the observation
-	maxRedirects  = 3
+	dialTime     = 5 * time.Second
+	usualGrace   = 15 * time.Second
+	usualBudget  = 40 * time.Second // for all requests, in addition to the observation
+	maxRedirects = 3
 )
 
-// A getter sends requests to one host. It gives up grace after an answer was
-// due, and patience after all answers were.
+// A getter sends requests to one host. Each request fails grace after its response
+// was due, and all together after budget more than the observation.
 type getter struct {
-	client          *http.Client
-	grace, patience time.Duration
+	client        *http.Client
+	grace, budget time.Duration
 }
 
 // errStatus is a response with a status other than 200.
@@ -45,7 +45,7 @@ func (e *errStatus) Error() string {
 // newGetter returns a getter that keeps no connections open and follows no
 // redirect to another host.
 func newGetter() getter {
-	return getter{grace: usualGrace, patience: usualPatience, client: &http.Client{
+	return getter{grace: usualGrace, budget: usualBudget, client: &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: dialTime}).DialContext,

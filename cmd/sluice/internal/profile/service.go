@@ -68,10 +68,10 @@ func At(target, metrics string) (*Service, error) {
 //
 // An error means that nothing could be read or that ctx is done; Capture.Missing
 // lists parts that could not be read. Watch takes at most d plus the getter's
-// patience, however many requests hang.
+// budget, however many requests hang.
 func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*Capture, error) {
 	s.start = time.Now().UTC()
-	s.due = time.Now().Add(d.Truncate(time.Second) + s.getter.patience)
+	s.due = time.Now().Add(d.Truncate(time.Second) + s.getter.budget)
 	// Every Go service has goroutines, so a target without this profile is not
 	// one.
 	if err := s.profile(ctx, "goroutine", "goroutine-before.pprof"); err != nil {
@@ -179,7 +179,7 @@ const maxTraceFetched = 256 << 20
 // slows the service by up to 60% meanwhile; a block profile costs nothing
 // beyond the service's own setting.
 func (s *Service) More(ctx context.Context, kind Kind, d time.Duration) (*Capture, error) {
-	s.due = time.Now().Add(d + s.getter.patience)
+	s.due = time.Now().Add(d + s.getter.budget)
 	return s.more(ctx, kind, d)
 }
 
@@ -249,7 +249,7 @@ func (s *Service) miss(kind Kind, why error) {
 
 // tooSlow is the reason for requests that were not made.
 func (s *Service) tooSlow() error {
-	return fmt.Errorf("skipped: the requests took longer than %s in addition to the observation", s.getter.patience)
+	return fmt.Errorf("skipped: the requests took longer than %s in addition to the observation", s.getter.budget)
 }
 
 // left returns the time for an answer that is due after watch.

@@ -69,7 +69,7 @@ func (b *body) inside(c *debug.Channel) {
 		b.put(labeled, b.y, b.width-labeled, "no slots: a sender hands its value to a receiver", plain)
 		b.y++
 	default:
-		b.tank(c)
+		b.queue(c)
 	}
 	b.waiting("receivers", &c.Receivers, in.Receivers)
 }
@@ -159,8 +159,8 @@ func (b *body) arrow(x int, head, text string, st style) {
 	b.y++
 }
 
-// tank draws a queue without a ring of slots.
-func (b *body) tank(c *debug.Channel) {
+// queue draws a queue without a ring of slots.
+func (b *body) queue(c *debug.Channel) {
 	b.label("queued")
 	width := min(60, max(1, b.width-labeled-1))
 	full := most(c)

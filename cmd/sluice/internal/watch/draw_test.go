@@ -167,7 +167,7 @@ func TestScreens(t *testing.T) {
 		{"ring-40x20-scrolled", 40, 20, []key{keyEnter, keyNext}},
 		{"full-120x40", 120, 40, []key{keyDown, keyEnter}},
 		{"hand-off-80x24", 80, 24, append(down(2), keyEnter)},
-		{"tank-80x24", 80, 24, append(down(3), keyEnter)},
+		{"queue-80x24", 80, 24, append(down(3), keyEnter)},
 		{"one-slot-80x24", 80, 24, append(down(4), keyEnter)},
 		{"lanes-80x24", 80, 24, append(down(5), keyEnter)},
 		{"closed-80x24", 80, 24, append(down(6), keyEnter)},

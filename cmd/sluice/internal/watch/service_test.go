@@ -37,7 +37,7 @@ func at(t *testing.T, target string) *Service {
 // Ask works with the real handler, for different kinds.
 func TestAsk(t *testing.T) {
 	ring := sluice.NewBounded[int](16, &sluice.BoundedOptions[int]{Name: "watch ask ring"})
-	tank := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: "watch ask tank"})
+	unlimited := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: "watch ask unlimited"})
 	for v := range 3 {
 		if err := ring.TrySend(v); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestAsk(t *testing.T) {
 	if c := report.Channels[0]; c.Name != "watch ask ring" || c.Len != 3 || *c.Cap != 16 {
 		t.Errorf("%+v", c)
 	}
-	if c := report.Channels[1]; c.Name != "watch ask tank" || c.Cap != nil {
+	if c := report.Channels[1]; c.Name != "watch ask unlimited" || c.Cap != nil {
 		t.Errorf("%+v", c)
 	}
 	id := report.Channels[0].ID
@@ -65,7 +65,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("too long a query: %v", err)
 	}
 	runtime.KeepAlive(ring)
-	runtime.KeepAlive(tank)
+	runtime.KeepAlive(unlimited)
 }
 
 // Each invalid response becomes a one-line error without control characters.
