@@ -27,7 +27,7 @@ func (c *watchCommand) Run(ctx context.Context, to streams) error {
 	if err != nil {
 		return usageError{error: err, command: "watch"}
 	}
-	first, err := service.Ask(ctx, query)
+	first, err := service.Fetch(ctx, query)
 	if err != nil {
 		return stopped(ctx, inputError{fmt.Errorf("%s: %w", service, err)})
 	}

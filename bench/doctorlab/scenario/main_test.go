@@ -180,7 +180,7 @@ func command(args ...string) (status int, stdout, stderr string) {
 func TestWrongCommandLines(t *testing.T) {
 	for _, c := range []struct {
 		args []string
-		says string
+		want string
 	}{
 		{nil, `unknown scenario "" (want broker`},
 		{[]string{"-scenario", "nonesuch"}, `unknown scenario "nonesuch"`},
@@ -193,8 +193,8 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"-prognosis"}, "flag provided but not defined"},
 	} {
 		status, stdout, stderr := command(c.args...)
-		if status != 2 || stdout != "" || !strings.Contains(stderr, c.says) {
-			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and %q", c.args, status, stdout, stderr, c.says)
+		if status != 2 || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and %q", c.args, status, stdout, stderr, c.want)
 		}
 	}
 }

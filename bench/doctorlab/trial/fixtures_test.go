@@ -66,7 +66,7 @@ func TestFixturesAreTrue(t *testing.T) {
 			continue
 		}
 		if !reflect.DeepEqual(truth.Scenario, p) {
-			t.Errorf("%s: the fixture has %+v, the program says %+v", p.Name, truth.Scenario, p)
+			t.Errorf("%s: the fixture has %+v, the program has %+v", p.Name, truth.Scenario, p)
 		}
 		if err := truth.check(); err != nil {
 			t.Error(err)

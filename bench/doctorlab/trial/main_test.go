@@ -24,7 +24,7 @@ func TestWrongCommandLines(t *testing.T) {
 	const one = "want exactly one of -score, -live, -measure and -capture"
 	for _, c := range []struct {
 		args []string
-		says string
+		want string
 	}{
 		{nil, one},
 		{[]string{"-score", "a", "-live", "b"}, one},
@@ -37,8 +37,8 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"-cure", "ledger"}, "flag provided but not defined"},
 	} {
 		status, stdout, stderr := trial(t.Context(), c.args...)
-		if status != statusUsage || stdout != "" || !strings.Contains(stderr, c.says) {
-			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and %q", c.args, status, stdout, stderr, c.says)
+		if status != statusUsage || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and %q", c.args, status, stdout, stderr, c.want)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestNarrowest(t *testing.T) {
 // everything.
 func TestColdWork(t *testing.T) {
 	f := factsOf(cpu(2, shares{profile.ChannelWork: 0.94, profile.UserCode: 0.06}, on{send, 0.94, 0, 0}))
-	roughly(t, "of a hand-over", f.load(coldWork).gone, 0.15*0.12)
+	roughly(t, "of a transfer", f.load(coldWork).gone, 0.15*0.12)
 	roughly(t, "of a contended channel", f.load(hotWork).gone, 0.5*0.12)
 	f = factsOf(cpu(2, shares{profile.ChannelWork: 0.8, profile.UserCode: 0.2}, on{send, 0.8, 0, 0}))
 	roughly(t, "of one that does more", f.load(hotWork).gone, 0.05*2)
@@ -98,8 +98,8 @@ func TestCollectedForChannels(t *testing.T) {
 // single user is not.
 func TestMutexGain(t *testing.T) {
 	f := factsOf(half)
-	gain := func(section float64, told bool, waiters int) Range {
-		return f.mutex("", guard{section: section, told: told, waiters: waiters, transfers: 2}).Gain
+	gain := func(section float64, known bool, waiters int) Range {
+		return f.mutex("", guard{section: section, sectionKnown: known, waiters: waiters, transfers: 2}).Gain
 	}
 	small, large, lone, unknown := gain(0.01, true, 8), gain(0.4, true, 8), gain(0.4, true, 1), gain(0, false, 0)
 	if !(lone.Mid > unknown.Mid && small.Mid > unknown.Mid && unknown.Mid > large.Mid) {

@@ -53,12 +53,12 @@ func usedAsLock(f *facts) *Finding {
 		taking, giving.Line)
 	f.lockEvidence(found)
 	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("goroutines wait in the %s only, never in the %s", taking.Op, giving.Op))
-	section, told := 0.0, s.Function == r.Function
-	if told { // otherwise the work is in a common caller
+	section, sectionKnown := 0.0, s.Function == r.Function
+	if sectionKnown { // otherwise the work is in a common caller
 		section = f.workIn(taking.site.At.Function)
 	}
 	found.Remedies = []Remedy{f.mutex("use a sync.Mutex, if the channel has one slot and no select uses it",
-		guard{section: section, told: told, transfers: 1})}
+		guard{section: section, sectionKnown: sectionKnown, transfers: 1})}
 	found.RuledOut = []RuledOut{
 		{Buffer, "the capacity is the number of concurrent holders: changing it changes the program."},
 		{Batch, "no values move, so there is nothing to batch."},
@@ -82,17 +82,17 @@ func requestResponse(f *facts) *Finding {
 	if !f.hot() {
 		return nil
 	}
-	asks, answer := f.inOneFunctionOrSelect(sends, receives)
-	asked, answers := f.inOneFunctionOrSelect(receives, sends)
-	if asks == nil || asked == nil || asks.Function == asked.Function ||
-		f.weight(isOneOf(asks, answer, asked, answers)) < mostly || !f.confirms(asks, asked, answers, answer) {
+	request, response := f.inOneFunctionOrSelect(sends, receives)
+	handler, reply := f.inOneFunctionOrSelect(receives, sends)
+	if request == nil || handler == nil || request.Function == handler.Function ||
+		f.weight(isOneOf(request, response, handler, reply)) < mostly || !f.confirms(request, handler, reply, response) {
 		return nil
 	}
-	found := &Finding{Channels: true, At: &asks.Place, Share: known(f.channelCores()), Confidence: Medium}
-	found.Text = fmt.Sprintf("Request/response over two channels, two transfers per request: %s, and waits for the response "+
-		"at line %d.", asks, answer.Line)
+	found := &Finding{Channels: true, At: &request.Place, Share: known(f.channelCores()), Confidence: Medium}
+	found.Text = fmt.Sprintf("Request/response over two channels costs two transfers per request: %s; the response is "+
+		"received at line %d.", request, response.Line)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, and %s in the scheduler after they parked; processing "+
-		"the requests takes %s", percent(f.channel/f.cpu), percent(f.parked/f.cpu), percent(f.workIn(asked.Function)*f.window/f.cpu)))
+		"the requests takes %s", percent(f.channel/f.cpu), percent(f.parked/f.cpu), percent(f.workIn(handler.Function)*f.window/f.cpu)))
 	if len(f.pairs()) > 0 {
 		found.Confidence = High
 		found.addEvidence(profile.KindTrace, "each side wakes the other in the trace")
@@ -100,7 +100,7 @@ func requestResponse(f *facts) *Finding {
 		found.decides(f, "whether these two wake each other")
 	}
 	found.Remedies = []Remedy{f.mutex("let the caller do the work under a sync.Mutex; or put several requests into one message",
-		guard{section: f.workIn(asked.Function), told: true, waiters: max(f.crowd(asks), f.crowd(answer)), transfers: 2})}
+		guard{section: f.workIn(handler.Function), sectionKnown: true, waiters: max(f.crowd(request), f.crowd(response)), transfers: 2})}
 	found.RuledOut = []RuledOut{
 		{HandOff, "the caller still waits for the response: sluice.Rendezvous gave ×1.01 where both channels had " +
 			"128 slots."},
@@ -184,10 +184,10 @@ func (f *facts) workIn(function string) float64 {
 
 // A guard is the critical section of a proposed mutex.
 type guard struct {
-	section   float64 // cores used in the critical section
-	told      bool    // section is known
-	waiters   int     // goroutines that would lock it, 0 if unknown
-	transfers float64 // channel transfers that one Lock replaces
+	section      float64 // cores used in the critical section
+	sectionKnown bool    // section is known
+	waiters      int     // goroutines that would lock it, 0 if unknown
+	transfers    float64 // channel transfers that one Lock replaces
 }
 
 // mutex returns the remedy of a mutex instead of channel transfers. Its price
@@ -198,7 +198,7 @@ type guard struct {
 func (f *facts) mutex(how string, g guard) Remedy {
 	p, l := f.prices, f.load(coldWork)
 	taken := 0.5
-	if work := f.share(profile.UserCode) * f.cores; g.told && work > 0 {
+	if work := f.share(profile.UserCode) * f.cores; g.sectionKnown && work > 0 {
 		taken = min(1, g.section/work*max(1, f.avail))
 	}
 	basis := byLoad

@@ -127,8 +127,8 @@ func downstream(f *facts) *Finding {
 	if out == nil {
 		return f.tokens()
 	}
-	seen, told := f.wakes(out, o)
-	if n < backedUp && (told && !seen || !told && !f.steady(o, out)) {
+	seen, traced := f.wakes(out, o)
+	if n < backedUp && (traced && !seen || !traced && !f.steady(o, out)) {
 		return f.tokens()
 	}
 	found := f.outside(o, out)
@@ -171,13 +171,13 @@ func (f *facts) tokens() *Finding {
 			if out.Root != o.root || out.Op != profile.IO && out.Op != profile.Sleep || out.Count() == 0 || serving(*out) {
 				continue
 			}
-			gives, told := f.gives(o)
-			if told && !gives {
+			gives, traced := f.gives(o)
+			if traced && !gives {
 				continue
 			}
 			found := f.outside(o, out)
 			found.Text = fmt.Sprintf("Too few tokens or connections: goroutines wait in %s while others hold one and wait for I/O at %s.", o, out.At)
-			if !told {
+			if !traced {
 				found.Confidence = Low
 				found.decides(f, "whether the waiting goroutines take the tokens that the others release")
 			}
@@ -191,27 +191,27 @@ func (f *facts) tokens() *Finding {
 
 // gives reports whether a send in the function of a receive wakes it, and
 // whether a trace could show that.
-func (f *facts) gives(o *Operation) (seen, told bool) {
+func (f *facts) gives(o *Operation) (seen, traced bool) {
 	for _, p := range f.pairs() {
 		if p.Sleeper == o.site {
-			told = true
+			traced = true
 			seen = seen || p.Waker.Op.Sends() && p.Waker.At.Function == o.Function
 		}
 	}
-	return seen, told
+	return seen, traced
 }
 
 // wakes reports whether the goroutines that wait for I/O wake those at o, and
 // whether a trace could show that.
-func (f *facts) wakes(out *profile.GoroutineSite, o *Operation) (seen, told bool) {
+func (f *facts) wakes(out *profile.GoroutineSite, o *Operation) (seen, traced bool) {
 	for _, p := range f.pairs() {
 		if p.Sleeper == o.site {
-			told = true
+			traced = true
 			by := p.Waker.At.Function
 			seen = seen || by == out.Root || by == out.At.Function || p.Waker.Caller.Function == out.Root
 		}
 	}
-	return seen, told
+	return seen, traced
 }
 
 // outside returns a finding about goroutines in I/O while others wait at o.

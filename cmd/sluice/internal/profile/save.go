@@ -66,19 +66,19 @@ func (s *Service) Save(dir string) error {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
-	beside, err := os.MkdirTemp(parent, ".saving-")
+	staging, err := os.MkdirTemp(parent, ".saving-")
 	if err != nil {
 		return err
 	}
-	err = writeAll(beside, append([]File{{headerFile, append(header, '\n')}}, s.files...))
+	err = writeAll(staging, append([]File{{headerFile, append(header, '\n')}}, s.files...))
 	if err == nil {
-		err = os.Chmod(beside, 0o755)
+		err = os.Chmod(staging, 0o755)
 	}
 	if err == nil {
-		err = moveInto(beside, dir)
+		err = moveInto(staging, dir)
 	}
 	if err != nil {
-		return errors.Join(err, os.RemoveAll(beside))
+		return errors.Join(err, os.RemoveAll(staging))
 	}
 	return nil
 }

@@ -18,14 +18,14 @@ import (
 // A fake is a service with handmade profiles.
 type fake struct {
 	*httptest.Server
-	asked *[]string // paths and queries, in order
+	requested *[]string // paths and queries, in order
 }
 
 // serve starts a fake with the usual pages; pages replaces handlers by path.
 func serve(t *testing.T, pages map[string]http.HandlerFunc) fake {
 	t.Helper()
 	var lock sync.Mutex
-	asked := []string{}
+	requested := []string{}
 	counts := map[string]int64{}
 	usual := map[string]func(n int64) []byte{
 		"/debug/pprof/profile":   func(int64) []byte { return cpuDrawing(spent(time.Second, sendStack...)).bytes(t) },
@@ -51,7 +51,7 @@ func serve(t *testing.T, pages map[string]http.HandlerFunc) fake {
 			t.Errorf("the connection for %s remains open", r.URL)
 		}
 		lock.Lock()
-		asked = append(asked, r.URL.RequestURI())
+		requested = append(requested, r.URL.RequestURI())
 		counts[r.URL.Path]++
 		n := counts[r.URL.Path]
 		lock.Unlock()
@@ -66,7 +66,7 @@ func serve(t *testing.T, pages map[string]http.HandlerFunc) fake {
 			http.NotFound(w, r)
 		}
 	}
-	f := fake{httptest.NewServer(http.HandlerFunc(handler)), &asked}
+	f := fake{httptest.NewServer(http.HandlerFunc(handler)), &requested}
 	t.Cleanup(f.Close)
 	return f
 }
@@ -98,8 +98,8 @@ func TestOrder(t *testing.T) {
 		"/debug/pprof/goroutine", "/debug/pprof/mutex", "/debug/metrics", "/debug/pprof/profile?seconds=1",
 		"/debug/metrics", "/debug/pprof/goroutine", "/debug/pprof/goroutine?debug=2", "/debug/pprof/mutex", "/debug/pprof/goroutineleak",
 	}
-	if !reflect.DeepEqual(*f.asked, want) {
-		t.Errorf("requests %q\nwant %q", *f.asked, want)
+	if !reflect.DeepEqual(*f.requested, want) {
+		t.Errorf("requests %q\nwant %q", *f.requested, want)
 	}
 	wait, _ := c.Metrics.MutexWait()
 	if wait != time.Second || c.CPU == nil || c.Mutex.Sites[0].Count != 1 || c.GOMAXPROCS != 2 || c.Block != nil || c.Trace != nil {

@@ -52,7 +52,7 @@ func TestPlace(t *testing.T) {
 		{"method values", []string{"runtime.chansend1", "main.T.f m.go:1", "main.T.f-fm"}, "send main.T.f < ", "main.T.f"},
 		{"no operation", []string{"main.f m.go:1", "main.main m.go:2"}, " main.f < main.main", "main.main"},
 		{"assembly", []string{"memeqbody", "main.f m.go:1"}, " main.f < ", "main.f"},
-		{"nobody", []string{"runtime.findRunnable", "runtime.schedule", "runtime.park_m", "runtime.mcall"}, "  < ", ""},
+		{"no function of the program", []string{"runtime.findRunnable", "runtime.schedule", "runtime.park_m", "runtime.mcall"}, "  < ", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := place(frames(test.stack...))

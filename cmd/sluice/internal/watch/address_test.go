@@ -39,7 +39,7 @@ func TestAt(t *testing.T) {
 }
 
 func TestAtRefuses(t *testing.T) {
-	for _, test := range []struct{ target, says string }{
+	for _, test := range []struct{ target, want string }{
 		{"ftp://host/", `unsupported scheme "ftp" (want host:port`},
 		{"http://", "has no host"},
 		{"", "has no host"},
@@ -56,8 +56,8 @@ func TestAtRefuses(t *testing.T) {
 		{"host:6060?%zz", "invalid query"},
 	} {
 		_, _, err := At(test.target)
-		if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v, want %q", test.target, err, test.says)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %q", test.target, err, test.want)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestHandlerAgrees(t *testing.T) {
 		slices.Sort(ours)
 		slices.Sort(theirs)
 		if !found || !slices.Equal(ours, theirs) {
-			t.Errorf("%s: %q here, the handler says %q", parameter, ours, said)
+			t.Errorf("%s: %q here, the handler has %q", parameter, ours, said)
 		}
 	}
 	if code, _ := status((&Query{}).encode()); code != http.StatusOK {

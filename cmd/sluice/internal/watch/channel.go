@@ -77,8 +77,8 @@ func (b *body) inside(c *debug.Channel) {
 // maxCircles is the number of waiting goroutines that are drawn individually.
 const maxCircles = 12
 
-func (b *body) waiting(who string, w *debug.Waiting, ages []float64) {
-	b.label(who)
+func (b *body) waiting(label string, w *debug.Waiting, ages []float64) {
+	b.label(label)
 	defer func() { b.y++ }()
 	if w.Now <= 0 {
 		b.put(labeled, b.y, b.width-labeled, "none waiting", soft)

@@ -182,26 +182,26 @@ func TestScreens(t *testing.T) {
 func TestStates(t *testing.T) {
 	m := newModel("service", Query{Page: 1})
 	m.resize(60, 10)
-	says := func(want string) {
+	shows := func(want string) {
 		t.Helper()
 		g := m.draw()
 		if sound(t, g); !strings.Contains(g.String(), want) {
 			t.Errorf("%q is not on\n%s", want, g)
 		}
 	}
-	says("loading")
+	shows("loading")
 	m.show(&debug.Report{Time: noon, Page: 1, Pages: 1})
-	says("No channel has a name: set Name in its options.")
+	shows("No channel has a name: set Name in its options.")
 	m.show(&debug.Report{Time: noon, Page: 1, Pages: 1, Named: 5})
-	says("No channel matches: Esc shows all.")
+	shows("No channel matches: Esc shows all.")
 	m.query.Filter, m.query.Kind = "a\x1bb", "bounded"
-	says(`by name; only bounded; name contains “a\x1bb”`)
+	shows(`by name; only bounded; name contains “a\x1bb”`)
 	m.press(" ")
-	says("paused: press space to continue")
+	shows("paused: press space to continue")
 	m.fail(errors.New("connection \x1brefused"), 2*time.Second)
-	says(`connection \x1brefused; retrying every 2s`)
+	shows(`connection \x1brefused; retrying every 2s`)
 	m.fail(errGone, 0)
-	says("this channel no longer exists")
+	shows("this channel no longer exists")
 }
 
 // An outdated screen is dimmed.

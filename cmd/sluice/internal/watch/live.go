@@ -42,10 +42,10 @@ type watcher struct {
 	period  time.Duration
 	retry   time.Duration
 
-	asked   Query // query of the current or last request
-	cancel  context.CancelFunc
-	answers chan answer
-	next    *time.Timer // time of the next request
+	requested Query // query of the current or last request
+	cancel    context.CancelFunc
+	answers   chan answer
+	next      *time.Timer // time of the next request
 }
 
 type answer struct {
@@ -68,7 +68,7 @@ func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *
 	defer func() { w.cancel() }()
 	w.model.resize(screen.Size())
 	w.model.show(first)
-	w.ask(ctx) // the screen's size determines the number of channels on a page
+	w.request(ctx) // the screen's size determines the number of channels on a page
 	for !w.model.leaving {
 		w.show()
 		select {
@@ -83,22 +83,22 @@ func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *
 			w.take(a)
 		case <-w.next.C:
 			if !w.model.paused && !w.model.isFinal() {
-				w.ask(ctx)
+				w.request(ctx)
 			}
 		}
-		if w.model.asks() != w.asked {
-			w.ask(ctx)
+		if w.model.request() != w.requested {
+			w.request(ctx)
 		}
 	}
 	return nil
 }
 
-// ask sends the model's query, and cancels the previous request.
-func (w *watcher) ask(ctx context.Context) {
+// request sends the model's query, and cancels the previous request.
+func (w *watcher) request(ctx context.Context) {
 	w.cancel()
 	asking, cancel := context.WithCancel(ctx)
-	q := w.model.asks()
-	w.cancel, w.asked = cancel, q
+	q := w.model.request()
+	w.cancel, w.requested = cancel, q
 	w.next.Stop()
 	go func() {
 		a := answer{to: q}
@@ -111,7 +111,7 @@ func (w *watcher) ask(ctx context.Context) {
 			case <-asking.Done():
 			}
 		}()
-		a.report, a.err = w.service.Ask(asking, q)
+		a.report, a.err = w.service.Fetch(asking, q)
 	}()
 }
 
@@ -120,7 +120,7 @@ func (w *watcher) take(a answer) {
 	switch {
 	case a.panic != nil:
 		panic(a.panic)
-	case a.to != w.asked:
+	case a.to != w.requested:
 		return // an outdated query
 	case a.err == nil:
 		w.model.show(a.report)

@@ -126,7 +126,7 @@ func beginIn(t *testing.T, ctx context.Context, s *Service, locale string, perio
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := s.Ask(ctx, Query{Page: 1})
+	first, err := s.Fetch(ctx, Query{Page: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestAtOnce(t *testing.T) {
 
 // A response to an outdated query is ignored.
 func TestLateAnswer(t *testing.T) {
-	w := &watcher{model: modelOf(25, 15), asked: Query{Page: 2}, next: time.NewTimer(time.Hour)}
+	w := &watcher{model: modelOf(25, 15), requested: Query{Page: 2}, next: time.NewTimer(time.Hour)}
 	defer w.next.Stop()
 	before := w.model.report
 	w.take(answer{to: Query{Page: 1}, report: pages(1).answer(Query{Page: 1})})
@@ -234,7 +234,7 @@ func TestLateAnswer(t *testing.T) {
 	if w.model.report != before || w.model.wrong != nil {
 		t.Errorf("%+v, %v", w.model.report, w.model.wrong)
 	}
-	if w.take(answer{to: w.asked, err: errGone}); w.model.wrong != errGone {
+	if w.take(answer{to: w.requested, err: errGone}); w.model.wrong != errGone {
 		t.Errorf("response to the last query: %v", w.model.wrong)
 	}
 }
@@ -278,7 +278,7 @@ func TestRestored(t *testing.T) {
 		{"Ctrl-C", func(m *terminal, _ *fragile, _ context.CancelFunc) { m.KeyTap(vt.KeyLCtrl, vt.KeyC) }, ending{restored: true}},
 		{"a signal", func(_ *terminal, _ *fragile, signal context.CancelFunc) { signal() }, ending{err: context.Canceled, restored: true}},
 		{"a panic while it draws", func(_ *terminal, screen *fragile, _ context.CancelFunc) { screen.breaks.Store(true) }, ending{panic: "planted", restored: true}},
-		{"a panic while it asks", func(*terminal, *fragile, context.CancelFunc) { panicking.Store(true) }, ending{panic: "planted", restored: true}},
+		{"a panic in a request", func(*terminal, *fragile, context.CancelFunc) { panicking.Store(true) }, ending{panic: "planted", restored: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ctx, signal := context.WithCancel(t.Context())
@@ -298,7 +298,7 @@ func TestRestored(t *testing.T) {
 			test.end(m, screen, signal)
 			e := <-ended
 			// A panic includes the stack of its origin.
-			if said, ok := e.panic.(string); ok && strings.HasPrefix(said, "planted\n") && strings.Contains(said, "Ask(") {
+			if said, ok := e.panic.(string); ok && strings.HasPrefix(said, "planted\n") && strings.Contains(said, "Fetch(") {
 				e.panic = "planted"
 			}
 			if e != test.want {

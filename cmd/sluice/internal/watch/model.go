@@ -53,14 +53,14 @@ func (m *model) resize(width, height int) {
 	m.query.channelsOnPage = min(maxSize, max(1, height-besideRows))
 }
 
-// asks returns the query for the current view.
-func (m *model) asks() Query {
+// request returns the query for the current view.
+func (m *model) request() Query {
 	q := m.query
 	q.Channel = m.open
 	return q
 }
 
-// show processes the response to asks.
+// show processes the response to a request.
 func (m *model) show(report *debug.Report) {
 	m.wrong = nil
 	if m.open != 0 {

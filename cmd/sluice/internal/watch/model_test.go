@@ -38,10 +38,10 @@ func (n pages) press(m *model, keys string) {
 		if word == "space" {
 			word = " "
 		}
-		before := m.asks()
+		before := m.request()
 		m.press(key(word))
-		if m.asks() != before {
-			m.show(n.answer(m.asks()))
+		if m.request() != before {
+			m.show(n.answer(m.request()))
 		}
 	}
 }
@@ -49,7 +49,7 @@ func (n pages) press(m *model, keys string) {
 func modelOf(n pages, height int) *model {
 	m := newModel("service", Query{Page: 1})
 	m.resize(80, height)
-	m.show(n.answer(m.asks()))
+	m.show(n.answer(m.request()))
 	return m
 }
 
@@ -112,7 +112,7 @@ func TestAsking(t *testing.T) {
 		m := modelOf(25, 10+besideRows)
 		pages(25).press(m, test.keys)
 		test.want.channelsOnPage = 10
-		if got := m.asks(); got != test.want {
+		if got := m.request(); got != test.want {
 			t.Errorf("%q: %+v, want %+v", test.keys, got, test.want)
 		}
 	}
@@ -140,7 +140,7 @@ func TestQuitting(t *testing.T) {
 func TestChosenMoves(t *testing.T) {
 	m := modelOf(3, 30)
 	m.press(keyDown)
-	report := pages(3).answer(m.asks())
+	report := pages(3).answer(m.request())
 	report.Channels[0], report.Channels[1] = report.Channels[1], report.Channels[0]
 	if m.show(report); m.row != 0 || m.chosen != 2 {
 		t.Errorf("row %d, channel %d", m.row, m.chosen)
@@ -163,7 +163,7 @@ func TestChosenMoves(t *testing.T) {
 func TestPageThatIsGone(t *testing.T) {
 	m := modelOf(25, 10+besideRows)
 	pages(25).press(m, "n n")
-	m.show(pages(11).answer(m.asks()))
+	m.show(pages(11).answer(m.request()))
 	if m.query.Page != 2 || m.chosen != 11 {
 		t.Errorf("page %d, channel %d", m.query.Page, m.chosen)
 	}
@@ -173,7 +173,7 @@ func TestPageThatIsGone(t *testing.T) {
 func TestAnotherChannel(t *testing.T) {
 	m := modelOf(3, 30)
 	pages(3).press(m, "down enter")
-	report := pages(3).answer(m.asks())
+	report := pages(3).answer(m.request())
 	report.Channels[0].Name = "other"
 	m.show(report)
 	if !m.isFinal() || m.report.Channels[0].Name != "c2" {

@@ -63,12 +63,12 @@ func (s *Service) short() string {
 	return strings.TrimSuffix(strings.TrimPrefix(s.String(), "http://"), path)
 }
 
-// Ask requests channels. Its errors are single lines that are safe to print,
+// Fetch requests channels. Its errors are single lines that are safe to print,
 // including errGone; it returns context errors as they are.
-func (s *Service) Ask(ctx context.Context, q Query) (*debug.Report, error) {
+func (s *Service) Fetch(ctx context.Context, q Query) (*debug.Report, error) {
 	limited, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
-	report, err := s.ask(limited, q)
+	report, err := s.fetch(limited, q)
 	switch {
 	case err == nil || err == errGone:
 		return report, err
@@ -80,7 +80,7 @@ func (s *Service) Ask(ctx context.Context, q Query) (*debug.Report, error) {
 	return nil, errors.New(clean(err.Error()))
 }
 
-func (s *Service) ask(ctx context.Context, q Query) (*debug.Report, error) {
+func (s *Service) fetch(ctx context.Context, q Query) (*debug.Report, error) {
 	u := *s.base
 	u.RawQuery = q.encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)

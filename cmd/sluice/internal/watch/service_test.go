@@ -34,8 +34,8 @@ func at(t *testing.T, target string) *Service {
 	return s
 }
 
-// Ask works with the real handler, for different kinds.
-func TestAsk(t *testing.T) {
+// Fetch works with the real handler, for different kinds.
+func TestFetch(t *testing.T) {
 	ring := sluice.NewBounded[int](16, &sluice.BoundedOptions[int]{Name: "watch ask ring"})
 	unlimited := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: "watch ask unlimited"})
 	for v := range 3 {
@@ -44,7 +44,7 @@ func TestAsk(t *testing.T) {
 		}
 	}
 	s, _ := serve(t, debug.Handler())
-	report, err := s.Ask(t.Context(), Query{Filter: "Watch ASK"})
+	report, err := s.Fetch(t.Context(), Query{Filter: "Watch ASK"})
 	if err != nil || report.Matching != 2 || len(report.Channels) != 2 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -55,13 +55,13 @@ func TestAsk(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	id := report.Channels[0].ID
-	if report, err = s.Ask(t.Context(), Query{Channel: id, Filter: "nothing"}); err != nil || report.Channels[0].ID != id || report.Channels[0].Inside.Rings[0].Send != 3 {
+	if report, err = s.Fetch(t.Context(), Query{Channel: id, Filter: "nothing"}); err != nil || report.Channels[0].ID != id || report.Channels[0].Inside.Rings[0].Send != 3 {
 		t.Errorf("by its ID: %+v, %v", report, err)
 	}
-	if _, err := s.Ask(t.Context(), Query{Channel: 1 << 60}); err != errGone {
+	if _, err := s.Fetch(t.Context(), Query{Channel: 1 << 60}); err != errGone {
 		t.Errorf("nonexistent channel: %v", err)
 	}
-	if _, err := s.Ask(t.Context(), Query{Filter: strings.Repeat("x", 5000)}); err == nil || !strings.Contains(err.Error(), "status 400: query of 5") {
+	if _, err := s.Fetch(t.Context(), Query{Filter: strings.Repeat("x", 5000)}); err == nil || !strings.Contains(err.Error(), "status 400: query of 5") {
 		t.Errorf("too long a query: %v", err)
 	}
 	runtime.KeepAlive(ring)
@@ -80,7 +80,7 @@ func TestNoAnswer(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		h    http.HandlerFunc
-		says string
+		want string
 	}{
 		{"no handler", http.NotFound, "status 404 Not Found: is debug.Handler registered there?"},
 		{"a web page", web(200, "text/html; charset=utf-8", "<!doctype html>"), "the response is a web page, not JSON"},
@@ -106,29 +106,29 @@ func TestNoAnswer(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, _ := serve(t, test.h)
-			_, err := s.Ask(t.Context(), Query{})
-			if err == nil || !strings.Contains(err.Error(), test.says) || steering(err.Error()) != "" {
-				t.Errorf("%q, want %q", fmt.Sprint(err), test.says)
+			_, err := s.Fetch(t.Context(), Query{})
+			if err == nil || !strings.Contains(err.Error(), test.want) || steering(err.Error()) != "" {
+				t.Errorf("%q, want %q", fmt.Sprint(err), test.want)
 			}
 		})
 	}
 }
 
-// Ask gives up a service that accepts the request but does not respond.
+// Fetch gives up on a service that accepts the request but does not respond.
 // Quitting does not wait for it.
 func TestHanging(t *testing.T) {
-	asked := make(chan struct{}, 1)
+	requests := make(chan struct{}, 1)
 	s, _ := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
+		requests <- struct{}{}
 		<-r.Context().Done() // until the client is gone
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-asked; cancel() }()
-	if _, err := s.Ask(ctx, Query{}); err != context.Canceled {
+	go func() { <-requests; cancel() }()
+	if _, err := s.Fetch(ctx, Query{}); err != context.Canceled {
 		t.Errorf("after quitting: %v", err)
 	}
 	s.within = time.Millisecond
-	if _, err := s.Ask(t.Context(), Query{}); err == nil || err.Error() != "no response within 1ms" {
+	if _, err := s.Fetch(t.Context(), Query{}); err == nil || err.Error() != "no response within 1ms" {
 		t.Errorf("a service that hangs: %v", err)
 	}
 }
@@ -139,7 +139,7 @@ const unused = "127.0.0.1:1"
 // An address without a listener, with a password that must not appear in the
 // error.
 func TestRefused(t *testing.T) {
-	_, err := at(t, "http://me:secret@"+unused).Ask(t.Context(), Query{})
+	_, err := at(t, "http://me:secret@"+unused).Fetch(t.Context(), Query{})
 	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
@@ -151,7 +151,7 @@ func TestRedirect(t *testing.T) {
 	mux.Handle("/channels/", debug.Handler())
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	report, err := at(t, server.URL+"/channels").Ask(t.Context(), Query{})
+	report, err := at(t, server.URL+"/channels").Fetch(t.Context(), Query{})
 	if err != nil || report.Page != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}

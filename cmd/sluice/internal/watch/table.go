@@ -68,7 +68,7 @@ func all(ctx context.Context, s *Service, q Query) (*debug.Report, error) {
 	var whole *debug.Report
 	listed := map[uint64]bool{}
 	for {
-		page, err := s.Ask(ctx, q)
+		page, err := s.Fetch(ctx, q)
 		if err != nil {
 			return nil, err
 		}

@@ -52,9 +52,9 @@ evil\x1b[2J\x1b]0;title\a\u202e  Bou\x1bnded      0/8          –      –     
 
 // A table has the channels of all pages.
 func TestTableOfMany(t *testing.T) {
-	var asked atomic.Int64
+	var requests atomic.Int64
 	s, _ := serve(t, answers(func(q Query) *debug.Report {
-		asked.Add(1)
+		requests.Add(1)
 		r := pages(10_000).answer(q)
 		r.Over = 1
 		return r
@@ -64,8 +64,8 @@ func TestTableOfMany(t *testing.T) {
 	if err := Table(t.Context(), &out, s, Query{Page: 1}, first, 0); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Count(out.String(), "\n"); lines != 10_002 || asked.Load() != 50 || !strings.Contains(out.String(), "\nc10000 ") {
-		t.Errorf("%d lines after %d requests", lines, asked.Load())
+	if lines := strings.Count(out.String(), "\n"); lines != 10_002 || requests.Load() != 50 || !strings.Contains(out.String(), "\nc10000 ") {
+		t.Errorf("%d lines after %d requests", lines, requests.Load())
 	}
 }
 
@@ -96,9 +96,9 @@ func TestTableEnds(t *testing.T) {
 func TestTables(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var asked atomic.Int64
+	var requests atomic.Int64
 	s, server := serve(t, answers(func(q Query) *debug.Report {
-		if asked.Add(1) == 3 {
+		if requests.Add(1) == 3 {
 			cancel()
 		}
 		return pages(1).answer(q)
@@ -132,9 +132,9 @@ func (broken) Write([]byte) (int, error) { return 0, errBroken }
 // A channel that moves to the next page meanwhile is listed once, and a page
 // without new channels is the last.
 func TestTableListsEachOnce(t *testing.T) {
-	var asked atomic.Int64
+	var requests atomic.Int64
 	s, _ := serve(t, answers(func(q Query) *debug.Report {
-		asked.Add(1)
+		requests.Add(1)
 		r := &debug.Report{Time: noon, Over: 1, Pages: 1 << 30}
 		for id := 2*q.Page - 1; id <= min(2*q.Page+1, 5); id++ { // the last one moves to the next page
 			r.Channels = append(r.Channels, pages(9).channel(id))
@@ -148,7 +148,7 @@ func TestTableListsEachOnce(t *testing.T) {
 	if err := Table(t.Context(), &out, s, Query{Page: 1}, &debug.Report{Over: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Count(out.String(), "\n"); lines != 2+5 || asked.Load() != 3 {
-		t.Errorf("after %d requests:\n%s", asked.Load(), &out)
+	if lines := strings.Count(out.String(), "\n"); lines != 2+5 || requests.Load() != 3 {
+		t.Errorf("after %d requests:\n%s", requests.Load(), &out)
 	}
 }
