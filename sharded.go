@@ -53,6 +53,7 @@ func (s *Sharded[T]) SendKey(ctx context.Context, key uint64, v T) error {
 	if ctx == nil {
 		panic("sluice: SendKey: nil context")
 	}
+	s.made()
 	return s.lanes.SendKey(ctx, key, v)
 }
 
@@ -61,6 +62,7 @@ func (s *Sharded[T]) SendKey(ctx context.Context, key uint64, v T) error {
 // little to the cost of receiving, so use one for a goroutine that sends much, and close
 // it at the end. A lane that is garbage counts as closed.
 func (s *Sharded[T]) Lane() *Lane[T] {
+	s.made()
 	handle := s.lanes.Lane()
 	return &Lane[T]{keepLanePromise(handle), handle}
 }

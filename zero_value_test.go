@@ -1,0 +1,64 @@
+package sluice_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// TestZeroValue: a channel that no constructor made panics with a message, in every method
+// and as a case of Select, and not with a nil dereference.
+func TestZeroValue(t *testing.T) {
+	ctx := context.Background()
+	for kind, c := range map[string]sluice.Channel[int]{
+		"Rendezvous": new(sluice.Rendezvous[int]),
+		"Bounded":    new(sluice.Bounded[int]),
+		"Elastic":    new(sluice.Elastic[int]),
+		"Sharded":    new(sluice.Sharded[int]),
+	} {
+		for method, call := range map[string]func(){
+			"Send":         func() { _ = c.Send(ctx, 1) },
+			"TrySend":      func() { _ = c.TrySend(1) },
+			"SendBatch":    func() { _, _ = c.SendBatch(ctx, []int{1}) },
+			"Recv":         func() { _, _ = c.Recv(ctx) },
+			"TryRecv":      func() { _, _ = c.TryRecv() },
+			"RecvBatch":    func() { _, _ = c.RecvBatch(ctx, make([]int, 1)) },
+			"TryRecvBatch": func() { _, _ = c.TryRecvBatch(make([]int, 1)) },
+			"Values":       func() { c.Values(ctx) },
+			"Ready":        func() { c.Ready() },
+			"Drain":        func() { c.Drain() },
+			"Close":        func() { c.Close() },
+			"Len":          func() { c.Len() },
+			"Cap":          func() { c.Cap() },
+			"Stats":        func() { c.Stats() },
+			"OnRecv":       func() { sluice.OnRecv(c) },
+			"OnSend":       func() { sluice.OnSend(c, 1) },
+		} {
+			func() {
+				defer func() {
+					message, _ := recover().(string)
+					if !strings.HasPrefix(message, "sluice: ") || !strings.Contains(message, "constructor") {
+						t.Errorf("%s.%s: panic %q", kind, method, message)
+					}
+				}()
+				call()
+			}()
+		}
+	}
+	var s sluice.Sharded[int]
+	for method, call := range map[string]func(){
+		"SendKey": func() { _ = s.SendKey(ctx, 1, 1) },
+		"Lane":    func() { s.Lane() },
+	} {
+		func() {
+			defer func() {
+				if message, _ := recover().(string); !strings.Contains(message, "constructor") {
+					t.Errorf("Sharded.%s: panic %q", method, message)
+				}
+			}()
+			call()
+		}()
+	}
+}
