@@ -1,8 +1,8 @@
-// Package codec turns the values of a channel into bytes and back, for kinds
-// whose values leave the memory of the process.
+// Package codec encodes the values of channels whose values leave the process: channels on
+// disk (package spill) and on servers (package jetstream).
 //
-// What may enter: forms that a value has outside of the program, made of the
-// standard library alone. Where the bytes go is the business of the kind.
+// It contains encodings based on the standard library. Storing and sending the bytes is up
+// to the channels.
 package codec
 
 import (
@@ -12,44 +12,41 @@ import (
 	"reflect"
 )
 
-// A Codec is one form of the values of type T. It is used by many goroutines at
-// once, so it keeps nothing of a call.
+// A Codec encodes and decodes values of type T. It must be safe for concurrent use.
 type Codec[T any] interface {
-	// Name says which form it is. Whoever stores values stores the name with
-	// them, and refuses to read what was written under another name. Two codecs
-	// that cannot read each other's bytes must differ in it. One to 64 bytes of
-	// printable ASCII, and never another one for the same form.
+	// Name identifies the encoding, by 1 to 64 bytes of printable ASCII. Channels store
+	// the name with the values, and refuse to read values with another name. Codecs
+	// that cannot decode each other's bytes must have different names, and the name of
+	// an encoding must never change.
 	Name() string
-	// Append appends the form of v to b and returns the longer slice, as the
-	// append of the language does. After an error the bytes of b that were there
-	// before are unchanged, and whatever else was returned is of no use. It keeps
-	// neither b nor, by way of it, v.
+	// Append appends the encoded v to b and returns the extended slice, like the
+	// built-in append. If it returns an error, it must leave the bytes of b unchanged,
+	// and the returned slice is ignored. It must not retain b.
 	Append(b []byte, v T) ([]byte, error)
-	// Decode returns the value whose form is b, all of it: b holds neither less
-	// nor more. The value must not share memory with b, which changes afterwards.
-	// With an error it returns whatever it likes.
+	// Decode returns the value that was encoded as b. b is exactly the bytes that Append
+	// added. The value must not share memory with b, which is reused. If Decode returns
+	// an error, the value is ignored.
 	Decode(b []byte) (T, error)
 }
 
-// Default returns the codec that a kind uses unless it is told another one. It
-// depends on T alone:
+// Default returns the codec that channels use by default. It depends only on T:
 //
-//   - []byte and string: "raw", the bytes themselves. Nil and empty are the same
-//     form, which is decoded as nil.
-//   - What has AppendBinary and, on its pointer, UnmarshalBinary
-//     ([encoding.BinaryAppender], [encoding.BinaryUnmarshaler]), such as
-//     [time.Time] and [net/netip.Addr], and pointers to it: "binary", what these
-//     methods say. A nil pointer is an error.
-//   - All other types: "json", what [JSON] says.
+//   - []byte and string: "raw", the bytes themselves. Nil and empty slices have the same
+//     encoding, which is decoded as nil.
+//   - Types with the methods AppendBinary and, on the pointer, UnmarshalBinary
+//     ([encoding.BinaryAppender], [encoding.BinaryUnmarshaler]), such as [time.Time] and
+//     [net/netip.Addr], and pointers to such types: "binary", which calls these methods.
+//     Encoding a nil pointer is an error.
+//   - All other types: "json"; see [JSON].
 //
-// A named type whose underlying type is []byte or string is one of the last two:
-// it may have methods that say how it wants to be written.
+// A named type whose underlying type is []byte or string belongs to one of the last two
+// groups, because it may have methods that encode it.
 //
-// It fails for a struct that embeds what has such methods, [time.Time] or another, and
-// has more fields: the methods are the struct's too, they write the time, and the other
-// fields would be lost without an error. So it does for a type in which JSON finds such a
-// struct, at any depth, but behind an interface. The remedy is a name for the field, or to
-// say which codec.
+// Default returns an error if the encoding would silently lose fields. A struct that embeds
+// a type with such methods, for example time.Time, inherits the methods, which encode the
+// embedded field and none of the other fields. The same applies to types in which JSON finds
+// such a struct at any depth, except behind an interface. To resolve the error, give the
+// embedded field a name, or set a codec explicitly.
 func Default[T any]() (Codec[T], error) {
 	if c, ok := any(raw{}).(Codec[T]); ok {
 		return c, nil
@@ -67,30 +64,30 @@ func Default[T any]() (Codec[T], error) {
 	return JSON[T](), losingJSON(t, map[reflect.Type]bool{})
 }
 
-// raw is the form of []byte.
+// raw encodes []byte.
 type raw struct{}
 
 func (raw) Name() string                              { return "raw" }
 func (raw) Append(b []byte, v []byte) ([]byte, error) { return append(b, v...), nil }
 func (raw) Decode(b []byte) ([]byte, error)           { return append([]byte(nil), b...), nil }
 
-// text is the same form for string.
+// text is the same encoding, for string.
 type text struct{}
 
 func (text) Name() string                              { return "raw" }
 func (text) Append(b []byte, v string) ([]byte, error) { return append(b, v...), nil }
 func (text) Decode(b []byte) (string, error)           { return string(b), nil }
 
-// A binaryForm can be written and read by its own methods. Only what has both is
-// asked: a type that can only be written is not read by guessing.
+// A binaryForm has methods to encode and to decode it. Default uses them only if a type has
+// both.
 type binaryForm interface {
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler
 }
 
-// Binary returns the codec "binary": what the methods of T say. It is the default of most
-// such types; to ask for it says that the methods write all of a T, which Default cannot
-// know of a struct that embeds something with such methods.
+// Binary returns the codec "binary", which calls the methods of T. It is the default for
+// most types with these methods. Use it for a struct that embeds a type with such methods,
+// if its own methods encode all fields, which [Default] cannot know.
 func Binary[T any, P interface {
 	*T
 	encoding.BinaryAppender
@@ -99,7 +96,7 @@ func Binary[T any, P interface {
 	return binary[T]{}
 }
 
-// binary is the form that a T, or the pointer to it, has by its own methods.
+// binary encodes a T by the methods of T or *T.
 type binary[T any] struct{}
 
 func (binary[T]) Name() string { return "binary" }
@@ -113,10 +110,10 @@ func (binary[T]) Decode(b []byte) (v T, err error) {
 	return v, err
 }
 
-// pointed is the form of what a T, which is a pointer, points to.
+// pointed encodes the value that a T, a pointer, points to.
 type pointed[T any] struct{ elem reflect.Type }
 
-var errNil = errors.New("codec: a nil pointer has no binary form")
+var errNil = errors.New("codec: cannot encode a nil pointer as binary")
 
 func (pointed[T]) Name() string { return "binary" }
 
@@ -136,10 +133,9 @@ func (p pointed[T]) Decode(b []byte) (T, error) {
 	return v.(T), nil
 }
 
-// JSON returns the codec "json", whatever T is: encoding/json, so what that loses
-// is lost, such as fields without a capital, the difference between invalid UTF-8
-// strings, and what stands beside an embedded field that has methods for JSON or text.
-// What it cannot encode, such as a func, is an error of Append.
+// JSON returns the codec "json", for any T. It uses encoding/json, and so loses unexported
+// fields, invalid UTF-8 in strings, and the fields beside an embedded field with methods for
+// JSON or text. Append returns an error for values that JSON cannot encode, such as a func.
 func JSON[T any]() Codec[T] { return asJSON[T]{} }
 
 type asJSON[T any] struct{}
@@ -147,8 +143,8 @@ type asJSON[T any] struct{}
 func (asJSON[T]) Name() string { return "json" }
 
 func (asJSON[T]) Append(b []byte, v T) ([]byte, error) {
-	form, err := json.Marshal(v)
-	return append(b, form...), err
+	encoded, err := json.Marshal(v)
+	return append(b, encoded...), err
 }
 
 func (asJSON[T]) Decode(b []byte) (v T, err error) {

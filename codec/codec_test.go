@@ -22,12 +22,12 @@ type line string
 
 type chunk []byte
 
-// onlyWritten has one half of a binary form.
+// onlyWritten can be encoded as binary, but not decoded.
 type onlyWritten struct{ N int }
 
 func (onlyWritten) AppendBinary(b []byte) ([]byte, error) { return append(b, "half"...), nil }
 
-// fragile refuses to be written, and to be read.
+// fragile fails to be encoded and decoded.
 type fragile struct{}
 
 var errFragile = errors.New("fragile")
@@ -35,7 +35,7 @@ var errFragile = errors.New("fragile")
 func (fragile) AppendBinary(b []byte) ([]byte, error) { return b, errFragile }
 func (*fragile) UnmarshalBinary([]byte) error         { return errFragile }
 
-// byDefault is the default, of types that have one.
+// byDefault returns the default codec of a type that has one.
 func byDefault[T any](t *testing.T) codec.Codec[T] {
 	t.Helper()
 	c, err := codec.Default[T]()
@@ -45,7 +45,7 @@ func byDefault[T any](t *testing.T) codec.Codec[T] {
 	return c
 }
 
-// check sends v there and back by the default codec, which must be the one named.
+// check encodes and decodes v by the default codec, which must have the given name.
 func check[T any](t *testing.T, name string, v T, form string) {
 	t.Helper()
 	c := byDefault[T](t)
@@ -59,10 +59,10 @@ func check[T any](t *testing.T, name string, v T, form string) {
 	}
 	rest, found := bytes.CutPrefix(b, []byte("before"))
 	if !found {
-		t.Errorf("%T: Append changed what was there: %q", v, b)
+		t.Errorf("%T: Append changed the bytes before it: %q", v, b)
 	}
 	if form != "" && string(rest) != form {
-		t.Errorf("%T: form %q, want %q", v, rest, form)
+		t.Errorf("%T: encoded as %q, want %q", v, rest, form)
 	}
 	got, err := c.Decode(rest)
 	if err != nil {
@@ -98,7 +98,7 @@ func TestDefault(t *testing.T) {
 	check[any](t, "json", "a", `"a"`)
 }
 
-// JSON is JSON also for what has another default.
+// JSON works for types with another default.
 func TestJSON(t *testing.T) {
 	c := codec.JSON[string]()
 	b, err := c.Append(nil, "a")
@@ -135,7 +135,7 @@ func TestErrors(t *testing.T) {
 	fails("reading two", before, err, "after top-level value")
 }
 
-// Decode of raw bytes must not hand out the caller's memory.
+// Decode of raw bytes returns a copy.
 func TestDecodeCopies(t *testing.T) {
 	b := []byte("abc")
 	v, err := byDefault[[]byte](t).Decode(b)

@@ -7,22 +7,22 @@ import (
 	"reflect"
 )
 
-// A struct has the methods of what it embeds, also those that say how that is written.
-// So a struct that embeds a time.Time and has a Host is written as the time: by both
-// forms, with no error, and the Host is lost.
+// A struct inherits the methods of embedded fields, including methods that encode them. So
+// a struct with an embedded time.Time and a field Host is encoded as the time, as binary and
+// as JSON, and Host is lost without an error.
 //
-// Whether a method is the struct's own cannot be asked, only whether an embedded field
-// has it too. So a struct that has both, an own method and one that it hides, is refused
-// with the others: what that costs is a line, what a loss costs is not known.
+// Reflection does not reveal whether a method is the struct's own, only whether an embedded
+// field has it too. So a struct with a method of its own that hides an inherited one is
+// rejected as well. To set the codec costs a line; a loss may cost anything.
 
-// What a form asks values for.
+// The methods that an encoding looks for.
 var (
 	ofBinary = []reflect.Type{reflect.TypeFor[encoding.BinaryAppender](), reflect.TypeFor[encoding.BinaryUnmarshaler]()}
 	jsonSays = []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()}
 	ofJSON   = append(jsonSays[:2:2], reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]())
 )
 
-// has tells whether a t, or the pointer to it, has one of the methods.
+// has reports whether t, or *t, has one of the methods.
 func has(t reflect.Type, methods ...reflect.Type) bool {
 	for _, m := range methods {
 		if t.Implements(m) || reflect.PointerTo(t).Implements(m) {
@@ -32,14 +32,15 @@ func has(t reflect.Type, methods ...reflect.Type) bool {
 	return false
 }
 
-// anyField is what a binary form should write, written what JSON would.
+// anyField reports whether a binary encoding should include a field, written whether JSON
+// does.
 func anyField(f reflect.StructField) bool { return f.Name != "_" }
 func written(f reflect.StructField) bool {
 	return (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-"
 }
 
-// losing refuses a struct whose methods may be those of an embedded field, if it has
-// another field that counts.
+// losing returns an error for a struct whose methods may be inherited from an embedded field,
+// if it has another field for which counts returns true.
 func losing(t reflect.Type, methods []reflect.Type, counts func(reflect.StructField) bool) error {
 	for seen := map[reflect.Type]bool{}; t.Kind() == reflect.Struct && !seen[t]; {
 		seen[t] = true
@@ -55,8 +56,8 @@ func losing(t reflect.Type, methods []reflect.Type, counts func(reflect.StructFi
 				}
 				for j := range t.NumField() {
 					if other := t.Field(j); j != i && counts(other) {
-						return fmt.Errorf("codec: a %v may be written as the %v that it embeds, and its field %s be lost: "+
-							"give that a name instead of embedding it, or say which Codec, such as codec.JSON or codec.Binary, if all of it is written by methods of its own",
+						return fmt.Errorf("codec: encoding a %v may encode only the embedded %v and lose field %s: "+
+							"give the embedded field a name, or set a Codec such as codec.Binary if its own methods encode all fields",
 							t, embedded.Type, other.Name)
 					}
 				}
@@ -70,15 +71,15 @@ func losing(t reflect.Type, methods []reflect.Type, counts func(reflect.StructFi
 	return nil
 }
 
-// losingJSON is losing for all that JSON reaches from t by its type. What is behind an
-// interface is not known.
+// losingJSON is like losing, for all types that JSON reaches from t. It does not see the
+// values of interfaces.
 func losingJSON(t reflect.Type, seen map[reflect.Type]bool) error {
 	if seen[t] {
 		return nil
 	}
 	seen[t] = true
 	if err := losing(t, ofJSON, written); err != nil || has(t, jsonSays...) && t.Kind() != reflect.Pointer {
-		return err // its methods write all of it
+		return err // its methods encode it
 	}
 	switch t.Kind() {
 	case reflect.Map:

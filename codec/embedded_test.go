@@ -10,15 +10,15 @@ import (
 	"github.com/sluice-go/sluice/codec"
 )
 
-// Structs that embed what says how it is written.
+// Structs with embedded fields whose methods encode them.
 type (
 	stamped struct {
 		time.Time
 		Host string
 	}
-	stampedBy struct { // by way of a pointer
+	stampedBy struct { // through a pointer
 		*time.Time
-		//lint:ignore U1000 it is to be lost
+		//lint:ignore U1000 a test of lost fields
 		host string
 	}
 	deeper struct {
@@ -33,12 +33,12 @@ type (
 		encoding.BinaryAppender
 		encoding.BinaryUnmarshaler
 	}
-	itself struct{ *itself } // has its own methods, of which no end is found
+	itself struct{ *itself } // has its own methods, and embeds itself
 	named  struct {
 		At   time.Time
 		Host string
 	}
-	// own says by itself how it is written: all of it.
+	// own has methods of its own, which encode all of it.
 	own struct {
 		time.Time
 		Host string
@@ -88,15 +88,15 @@ func (forJSON) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
 func (forJSON) UnmarshalJSON([]byte) error   { return nil }
 func (plainText) UnmarshalText([]byte) error { return nil }
 
-// MarshalJSON makes wrapped something that is not looked into.
+// MarshalJSON makes wrapped opaque to JSON.
 func (wrapped) MarshalJSON() ([]byte, error) { return []byte("2"), nil }
 
-// What would lose fields without an error is refused.
+// Default returns an error for types whose encoding silently loses fields.
 func TestDefaultLoses(t *testing.T) {
 	refused := func(err error, of, field string) {
 		t.Helper()
-		want := "a codec_test." + of + " may be written as the "
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "its field "+field+" be lost") {
+		want := "encoding a codec_test." + of + " may encode only the embedded "
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "lose field "+field) {
 			t.Errorf("error %v, want %q, and the field %s", err, want, field)
 		}
 	}
@@ -124,7 +124,7 @@ func TestDefaultLoses(t *testing.T) {
 	refused(err, "withJSON", "Host")
 }
 
-// What loses nothing, or is not for a codec to know, is not refused.
+// Default accepts types whose encoding loses nothing, or loses fields that a codec cannot see.
 func TestDefaultKeeps(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 7, time.UTC)
 	check(t, "binary", justTime{at}, "")
@@ -139,7 +139,7 @@ func TestDefaultKeeps(t *testing.T) {
 	byDefault[wrapped](t)
 }
 
-// The reason: what is refused would be written, and read, and not be the same.
+// TestLoss shows that the rejected types would not survive encoding and decoding.
 func TestLoss(t *testing.T) {
 	v := stamped{time.Date(2026, 11, 21, 10, 0, 0, 7, time.UTC), "a"}
 	for _, c := range []codec.Codec[stamped]{codec.JSON[stamped](), codec.Binary[stamped]()} {
@@ -148,12 +148,12 @@ func TestLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := c.Decode(b); err != nil || got.Host != "" {
-			t.Errorf("%s: %+v came back as %+v, %v: it need not be refused", c.Name(), v, got, err)
+			t.Errorf("%s: %+v came back as %+v, %v: Default need not reject it", c.Name(), v, got, err)
 		}
 	}
 }
 
-// Whoever knows that the methods write all of it says so.
+// Binary accepts a type that Default rejects.
 func TestBinary(t *testing.T) {
 	c := codec.Binary[own]()
 	b, err := c.Append([]byte("before"), own{Host: "a"})
@@ -161,6 +161,6 @@ func TestBinary(t *testing.T) {
 		t.Errorf("%s: %q, %v", c.Name(), b, err)
 	}
 	if v, err := c.Decode([]byte("a")); err != nil || v.Host != "a" {
-		t.Errorf("it came back as %+v, %v", v, err)
+		t.Errorf("decoded as %+v, %v", v, err)
 	}
 }

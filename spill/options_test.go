@@ -18,7 +18,7 @@ func TestOptions(t *testing.T) {
 		"ElasticOptions.Size is required": second(OpenElastic[*int](t.TempDir(), nil)),
 		"contains pointers":               second(OpenElastic[[2]struct{ s []int }](t.TempDir(), nil)),
 		"codec name":                      second(OpenElastic(t.TempDir(), &ElasticOptions[int]{Codec: nameless{}})),
-		"its field Host be lost": second(OpenElastic[struct {
+		"lose field Host": second(OpenElastic[struct {
 			time.Time
 			Host string
 		}](t.TempDir(), nil)),
