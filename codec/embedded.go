@@ -13,7 +13,7 @@ import (
 //
 // Reflection does not reveal whether a method is the struct's own, only whether an embedded
 // field has it too. So a struct with a method of its own that hides an inherited one is
-// rejected as well. To set the codec costs a line; a loss may cost anything.
+// rejected as well: the remedy is one line, and lost data cannot be restored.
 
 // The methods that an encoding looks for.
 var (
