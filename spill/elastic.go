@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 )
 
@@ -249,7 +250,7 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 	state := c.state.Load()
 	s := c.head.Stats()
 	if c.userSize != nil { // the Elastic adds the slots, which the user's Size includes
-		s.Bytes -= int64(s.Len) * sizeOf[T]()
+		s.Bytes -= int64(s.Len) * int64(engine.SizeOf[T]())
 	}
 	s.Bytes += int64(cap(c.backlog.tail) + cap(c.backlog.aheadBuf))
 	s.Name, s.Cap = c.config.name, sluice.Unlimited

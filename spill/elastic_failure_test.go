@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // TestFailureFoundBySender: a sender at the disk limit moves records to make room,
@@ -203,7 +204,7 @@ func TestSpilledStats(t *testing.T) {
 // TestBytesOnce: the slot of a value is counted once, although its size includes it.
 func TestBytesOnce(t *testing.T) {
 	const limit = 64 << 10
-	each := 8 + sizeOf[[]byte]()
+	each := int64(8 + engine.SizeOf[[]byte]())
 	c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: limit})
 	for i := range limit / each {
 		if err := c.TrySend(make([]byte, 8)); err != nil {

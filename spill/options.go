@@ -165,7 +165,7 @@ func (c *config[T]) setSize() error {
 	}
 	t := reflect.TypeFor[T]()
 	c.size = engine.KnownSize[T](c.limit)
-	if c.size == nil && hasPointers(t) {
+	if c.size == nil && engine.HasPointers[T]() {
 		return c.invalid("ElasticOptions.Size is required, because a %v contains pointers", t)
 	}
 	each := max(int64(t.Size()), 1)
@@ -177,26 +177,6 @@ func (c *config[T]) setSize() error {
 	return nil
 }
 
-// hasPointers reports whether a value of type t can hold more than its own size.
-func hasPointers(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Array:
-		return t.Len() > 0 && hasPointers(t.Elem())
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if hasPointers(t.Field(i).Type) {
-				return true
-			}
-		}
-		return false
-	case reflect.Pointer, reflect.Slice, reflect.String, reflect.Map, reflect.Chan,
-		reflect.Func, reflect.Interface, reflect.UnsafePointer:
-		return true
-	default:
-		return false
-	}
-}
-
 func printable(name string) bool {
 	for _, c := range []byte(name) {
 		if c < ' ' || c > '~' {
@@ -205,6 +185,3 @@ func printable(name string) bool {
 	}
 	return len(name) >= 1 && len(name) <= 64
 }
-
-// sizeOf returns the size of a T in a slot, in bytes.
-func sizeOf[T any]() int64 { return int64(reflect.TypeFor[T]().Size()) }

@@ -168,7 +168,7 @@ func TestShareTooSmall(t *testing.T) {
 		t.Error(err)
 	}
 	// One of a known size takes what points to it, even if it is empty.
-	head := sizeOf[string]()
+	head := int64(engine.SizeOf[string]())
 	if _, err := OpenElastic(t.TempDir(), &ElasticOptions[string]{MemoryLimit: 2*head - 1}); err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("(want at least %d, the size of a string)", head)) {
 		t.Errorf("strings of which none fits: %v", err)
 	}
@@ -186,7 +186,7 @@ func TestSameSizes(t *testing.T) {
 			t.Errorf("%v of %d bytes: beside 50 others it was taken: %v", what, size, afterRecv)
 		}
 	}
-	slice, text := sizeOf[[]byte](), sizeOf[string]()
+	slice, text := engine.SizeOf[[]byte](), engine.SizeOf[string]()
 	for length := range limit {
 		for _, more := range []int{0, 1, 70, limit} {
 			v := make([]byte, length, length+more)
@@ -209,7 +209,7 @@ func TestSameSizes(t *testing.T) {
 // or user code reports it.
 func TestBytesInMemory(t *testing.T) {
 	known := opened(t, &ElasticOptions[string]{})
-	asked := opened(t, &ElasticOptions[string]{Size: func(s string) int { return len(s) + int(sizeOf[string]()) }})
+	asked := opened(t, &ElasticOptions[string]{Size: func(s string) int { return len(s) + engine.SizeOf[string]() }})
 	for range 10 {
 		_, _ = known.TrySend("four"), asked.TrySend("four")
 	}

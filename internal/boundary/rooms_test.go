@@ -325,7 +325,7 @@ var rooms = map[string]room{
 			"./":                      "the head of the queue is an Elastic; errors and Stats are those of the library",
 			"./codec":                 "values as bytes",
 			"./internal/age":          "the age of the oldest value",
-			"./internal/engine":       "the size of a []byte and a string, as the library counts it",
+			"./internal/engine":       "sizes of values, as package sluice computes them",
 			"./internal/park":         "the clock of the ages",
 			"go.etcd.io/bbolt":        "the database of a Durable",
 			"go.etcd.io/bbolt/errors": "a file that another process has locked",
