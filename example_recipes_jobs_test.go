@@ -4,9 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
+
+// Rows are inserted three at a time. No row waits longer than 50 ms for others. The
+// first insert that fails ends the loop.
+func Example_databaseBatches() {
+	ctx := context.Background()
+	insert := func(_ context.Context, rows []string) error { _, err := fmt.Println("insert", rows); return err }
+	rows := sluice.NewElastic[string](1_000_000, nil)
+	_, _ = rows.SendBatch(ctx, []string{"a", "b", "c", "d", "e"})
+	rows.Close()
+
+	write := func() error {
+		batches := batch.Receive(ctx, rows, 3, 50*time.Millisecond)
+		for rows := range batches.All() { // the slice is reused: copy values that you keep
+			if err := insert(ctx, rows); err != nil {
+				return err // leaving the loop closes the channel: senders get ErrClosed
+			}
+		}
+		return batches.Err()
+	}
+	if err := write(); err != nil {
+		fmt.Println(err, "and not inserted:", slices.Collect(rows.Drain()))
+	}
+	// Output:
+	// insert [a b c]
+	// insert [d e]
+}
 
 // A full queue rejects requests at once, while the caller can still try something else.
 func Example_shedLoad() {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/fan"
 )
 
 // Many senders, one receiver. Each sender has a lane of its own. The goroutine that
@@ -37,12 +38,42 @@ func Example_fanIn() {
 	}()
 
 	received := map[string][]string{}
-	for line := range lines.Values(ctx).All() {
+	values := lines.Values(ctx)
+	for line := range values.All() {
 		name, number, _ := strings.Cut(line, " ")
 		received[name] = append(received[name], number) // in order for each source
 	}
+	if err := values.Err(); err != nil {
+		fmt.Println("not all lines were received:", err)
+	}
 	fmt.Println(received)
 	// Output: map[disk:[0 1 2] kernel:[0 1 2] network:[0 1 2]]
+}
+
+// Two channels, each closed by its own sender, become one.
+func Example_fanInChannels() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel() // if the loop ends early, fan.In ends too, and closes disk and network
+	disk, network := sluice.NewBounded[string](8, nil), sluice.NewBounded[string](8, nil)
+	for _, source := range []*sluice.Bounded[string]{disk, network} {
+		_, _ = source.SendBatch(ctx, []string{"first line", "second line"})
+		source.Close()
+	}
+
+	lines := sluice.NewBounded[string](8, nil)
+	go func() {
+		defer lines.Close()
+		if unsent, err := fan.In(ctx, lines, disk, network); err != nil {
+			fmt.Println(len(unsent), "lines were received and not sent:", err)
+		}
+	}()
+
+	n := 0
+	for range lines.Values(ctx).All() {
+		n++
+	}
+	fmt.Println(n, "lines")
+	// Output: 4 lines
 }
 
 // A writer that never waits, and a reader that receives the newest value and never an
@@ -91,15 +122,18 @@ func Example_rateLimit() {
 	}()
 
 	jobs := sluice.NewElastic[int](1000, nil)
-	_, _ = jobs.SendBatch(ctx, []int{1, 2, 3, 4, 5})
-	jobs.Close()
+	defer jobs.Close() // if the loop ends early, senders get ErrClosed
+	go func() {
+		defer jobs.Close()
+		_, _ = jobs.SendBatch(ctx, []int{1, 2, 3, 4, 5})
+	}()
 	done := 0
 	for {
 		if _, err := tokens.Recv(ctx); err != nil {
-			break
+			break // ctx is done
 		}
 		if _, err := jobs.Recv(ctx); err != nil {
-			break
+			break // all jobs are done, or ctx is
 		}
 		done++
 	}
@@ -117,21 +151,29 @@ func Example_priority() {
 	urgent.Close()
 	normal.Close()
 
-	open := []sluice.Case{sluice.OnRecv[string](urgent), sluice.OnRecv[string](normal)}
-	for len(open) > 0 {
-		job, err := urgent.TryRecv()
-		if err != nil { // nothing urgent now
-			chosen, err := sluice.Select(ctx, open...)
-			if chosen == nil {
-				break // ctx is done
+	serve := func() error {
+		defer urgent.Close() // if serve ends early, senders get ErrClosed
+		defer normal.Close()
+		open := []sluice.Case{sluice.OnRecv(urgent), sluice.OnRecv(normal)}
+		for len(open) > 0 {
+			job, err := urgent.TryRecv()
+			if err != nil { // nothing urgent now
+				chosen, err := sluice.Select(ctx, open...)
+				if errors.Is(err, sluice.ErrClosed) {
+					open = slices.DeleteFunc(open, func(c sluice.Case) bool { return c == chosen })
+					continue
+				}
+				if err != nil {
+					return err // ctx is done
+				}
+				job = chosen.(*sluice.RecvCase[string]).Value
 			}
-			if errors.Is(err, sluice.ErrClosed) {
-				open = slices.DeleteFunc(open, func(c sluice.Case) bool { return c == chosen })
-				continue
-			}
-			job = chosen.(*sluice.RecvCase[string]).Value
+			fmt.Println(job)
 		}
-		fmt.Println(job)
+		return nil
+	}
+	if err := serve(); err != nil {
+		fmt.Println(err)
 	}
 	// Output:
 	// fire

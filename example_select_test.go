@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A worker takes requests while it has room for results, and delivers results
-// while it has some: whichever can proceed first. The cases are made once.
+// A worker receives requests and sends results in one goroutine, whichever can proceed
+// first. The cases are made once.
 func ExampleSelect() {
 	ctx := context.Background()
 	requests := sluice.NewElastic[int](100, nil)
@@ -18,9 +18,9 @@ func ExampleSelect() {
 
 	go func() {
 		defer results.Close()
-		in := sluice.OnRecv[int](requests)
+		in := sluice.OnRecv(requests)
 		out := sluice.OnSend(results, "")
-		cases := []sluice.Case{in} // and out, when there is something to send
+		cases := []sluice.Case{in} // and out, while there is a result to send
 		for len(cases) > 0 {
 			chosen, err := sluice.Select(ctx, cases...)
 			switch {
@@ -29,7 +29,7 @@ func ExampleSelect() {
 			case chosen == in && err == nil:
 				out.Value += fmt.Sprint("<", in.Value, ">")
 				cases = []sluice.Case{in, out}
-			case chosen == in: // closed, and drained: only the rest is to be sent
+			case chosen == in: // closed and drained: only the result is left
 				cases = slices.DeleteFunc(cases, func(c sluice.Case) bool { return c == in })
 			case chosen == out:
 				out.Value = ""
@@ -50,10 +50,10 @@ func ExampleSelect() {
 	// Output: <0><1><2><3><4>
 }
 
-// With Default a Select does not wait.
+// With Default, Select does not wait.
 func ExampleDefault() {
 	jobs := sluice.NewBounded[string](8, nil)
-	job := sluice.OnRecv[string](jobs)
+	job := sluice.OnRecv(jobs)
 
 	for range 2 {
 		switch chosen, err := sluice.Select(context.Background(), job, sluice.Default); chosen {
@@ -69,8 +69,8 @@ func ExampleDefault() {
 	// do the dishes <nil>
 }
 
-// A receive case that is chosen with ErrClosed has nothing more to come, and is
-// left out from then on.
+// A receive case that is chosen with ErrClosed delivers no more values: leave it out of
+// the next Select.
 func ExampleOnRecv() {
 	ctx := context.Background()
 	letters, numbers := sluice.NewBounded[string](4, nil), sluice.NewBounded[int](4, nil)
@@ -79,7 +79,7 @@ func ExampleOnRecv() {
 	letters.Close()
 	numbers.Close()
 
-	letter, number := sluice.OnRecv[string](letters), sluice.OnRecv[int](numbers)
+	letter, number := sluice.OnRecv(letters), sluice.OnRecv(numbers)
 	var received []string
 	for open := []sluice.Case{letter, number}; len(open) > 0; {
 		chosen, err := sluice.Select(ctx, open...)
@@ -97,7 +97,7 @@ func ExampleOnRecv() {
 	// Output: [1 a]
 }
 
-// What a send case sends may be changed from one Select to the next.
+// The value of a send case may be changed between two calls of Select.
 func ExampleOnSend() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
@@ -110,6 +110,44 @@ func ExampleOnSend() {
 			fmt.Println(err)
 		}
 	}
-	fmt.Println(left.Len(), right.Len()) // whoever had room
+	fmt.Println(left.Len(), right.Len()) // each value went to a channel with room
 	// Output: 2 2
+}
+
+// A native select loop in which one of the channels is an Elastic. Ready is its case, and
+// Drain yields the queued values.
+func Example_selectLoop() {
+	ctx := context.Background()
+	events := sluice.NewElastic[string](1000, nil)
+	defer events.Close() // if the loop ends early, senders get ErrClosed
+	go func() {
+		defer events.Close()
+		for _, event := range []string{"open", "write", "flush"} {
+			if err := events.Send(ctx, event); err != nil {
+				return
+			}
+		}
+	}()
+
+	idle := time.NewTicker(time.Minute)
+	defer idle.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-idle.C:
+			fmt.Println("a minute has passed")
+		case _, ok := <-events.Ready():
+			for event := range events.Drain() {
+				fmt.Println(event)
+			}
+			if !ok {
+				return // closed and drained
+			}
+		}
+	}
+	// Output:
+	// open
+	// write
+	// flush
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 )
 
-// The first example: a queue that grows with a burst, up to a limit that its
-// author has to name, and gives the memory back.
+// An Elastic grows during a burst, up to a limit that must be given, and returns the
+// memory afterwards.
 func Example() {
 	ctx := context.Background()
 	lines := sluice.NewElastic[string](1_000_000, nil)
@@ -37,8 +37,8 @@ func Example() {
 	// <nil>
 }
 
-// A Send that returns nil was taken by a receiver: there is no buffer in which
-// a value could be forgotten.
+// If Send returns nil, a receiver has taken the value: there is no buffer in which it
+// could be lost.
 func ExampleRendezvous() {
 	ctx := context.Background()
 	orders := sluice.NewRendezvous[string](nil)
@@ -54,20 +54,20 @@ func ExampleRendezvous() {
 		fmt.Println(err)
 	}
 	<-served
-	fmt.Println(orders.TrySend("cake")) // nobody waits for it
+	fmt.Println(orders.TrySend("cake")) // no receiver is waiting
 	// Output:
 	// cooking soup
 	// sluice: channel full
 }
 
-// A channel that has a name is listed as long as anybody uses it: here, who waits for
-// what, when a program seems to hang.
-func ExampleChannels() {
+// A channel with a name is registered until it is garbage. If a program seems to hang,
+// its Stats show which channel the senders wait for.
+func Example_namedChannels() {
 	ctx, cancel := context.WithCancel(context.Background())
 	orders := sluice.NewBounded[string](2, &sluice.BoundedOptions[string]{Name: "orders"})
 	done := make(chan error)
 	for _, order := range []string{"soup", "tea", "cake"} {
-		go func() { done <- orders.Send(ctx, order) }() // the last one finds no room
+		go func() { done <- orders.Send(ctx, order) }() // the third one waits for room
 	}
 	<-done
 	<-done
@@ -83,7 +83,7 @@ func ExampleChannels() {
 					channel.Kind, inside.Stats.Len, inside.Stats.Cap, inside.Stats.SendersWaiting)
 				break
 			}
-			time.Sleep(time.Millisecond) // it is on its way to sleep
+			time.Sleep(time.Millisecond) // the sender has not parked yet
 		}
 	}
 	cancel()
@@ -93,8 +93,8 @@ func ExampleChannels() {
 	// context canceled
 }
 
-// With one slot and DropOldest a Bounded is a mailbox that holds the freshest
-// value. OnDrop sees what was displaced.
+// With one slot and DropOldest, a Bounded is a mailbox that holds the freshest value.
+// OnDrop receives the values that were discarded.
 func ExampleBounded_mailbox() {
 	ctx := context.Background()
 	position := sluice.NewBounded(1, &sluice.BoundedOptions[int]{
@@ -115,20 +115,20 @@ func ExampleBounded_mailbox() {
 	// at 30
 }
 
-// A full channel that must not hold up its senders says so.
+// TrySend does not wait. If the channel is full, it returns ErrFull.
 func ExampleBounded_TrySend() {
 	jobs := sluice.NewBounded[string](1, nil)
 	for _, job := range []string{"first", "second"} {
 		if err := jobs.TrySend(job); errors.Is(err, sluice.ErrFull) {
-			fmt.Println(job, "is refused")
+			fmt.Println(job, "was rejected")
 		}
 	}
 	// Output:
-	// second is refused
+	// second was rejected
 }
 
-// A receiver that takes what has come together pays for one hand-over, not for
-// one for each value.
+// RecvBatch receives all values that are queued, up to the size of the slice, for the
+// price of one transfer.
 func ExampleElastic_RecvBatch() {
 	ctx := context.Background()
 	readings := sluice.NewElastic[int](sluice.Unlimited, nil)
@@ -153,7 +153,7 @@ func ExampleElastic_RecvBatch() {
 	// sluice: channel closed
 }
 
-// A bound in bytes as well as in values: what is queued never takes more.
+// A limit in bytes, in addition to the limit in values.
 func ExampleNewElastic_limitBytes() {
 	messages := sluice.NewElastic(1000, &sluice.ElasticOptions[string]{
 		LimitBytes: 10,
@@ -169,9 +169,9 @@ func ExampleNewElastic_limitBytes() {
 	// sluice: value larger than the byte limit
 }
 
-// The wait ends with its context. The value that could not be sent is the
-// caller's again: it will never be delivered.
-func ExampleBounded_Send_cancelled() {
+// Send stops waiting when its context is done. The value was not sent and will never be
+// delivered.
+func ExampleBounded_Send_canceled() {
 	full := sluice.NewBounded[int](1, nil)
 	if err := full.TrySend(1); err != nil {
 		fmt.Println(err)
@@ -186,12 +186,11 @@ func ExampleBounded_Send_cancelled() {
 	// 1 queued
 }
 
-// Close may come from anywhere and any number of times. What is buffered stays
-// receivable.
+// Close is idempotent and safe from any goroutine. Queued values can still be received.
 func ExampleBounded_Close() {
 	ctx := context.Background()
 	c := sluice.NewBounded[string](4, nil)
-	_ = c.Send(ctx, "last words") // there is room: it cannot fail
+	_ = c.Send(ctx, "last words") // there is room, so it cannot fail
 	c.Close()
 	c.Close()
 
@@ -205,8 +204,8 @@ func ExampleBounded_Close() {
 	// true
 }
 
-// Err reports why a loop ended. This one ended because of its context, so some values may be
-// missing; it is nil after a loop that received everything.
+// Err reports why a loop ended. This loop ended because of its context, so values may be
+// missing. After a loop that received everything, Err is nil.
 func ExampleBounded_Values() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := sluice.NewBounded[int](4, nil)
@@ -224,21 +223,18 @@ func ExampleBounded_Values() {
 	// context canceled
 }
 
-// Ready goes into a select beside built-in channels.
+// Ready is a case in a select statement with built-in channels. Drain yields the values
+// that are queued.
 func ExampleElastic_Ready() {
 	events := sluice.NewElastic[string](100, nil)
 	quit := make(chan struct{})
 	for _, event := range []string{"open", "write"} {
-		_ = events.TrySend(event) // the limit is far away
+		_ = events.TrySend(event) // there is room
 	}
 
 	select {
 	case <-events.Ready():
-		for {
-			event, err := events.TryRecv()
-			if err != nil { // ErrEmpty: back to the select
-				break
-			}
+		for event := range events.Drain() {
 			fmt.Println(event)
 		}
 	case <-quit:
@@ -248,7 +244,7 @@ func ExampleElastic_Ready() {
 	// write
 }
 
-// One consistent view: what was sent is received, dropped or queued.
+// Stats returns a consistent view: every value sent was received, dropped, or is queued.
 func ExampleBounded_Stats() {
 	ctx := context.Background()
 	c := sluice.NewBounded(8, &sluice.BoundedOptions[int]{Name: "readings"})
@@ -261,13 +257,13 @@ func ExampleBounded_Stats() {
 	// readings 3 sent 1 received 2 of 8 queued 3 at most
 }
 
-// A channel for many CPUs. What is sent on one lane, or with one key, comes out
-// in order.
+// A Sharded reduces contention on many CPUs. Values sent on one lane, or with one key,
+// arrive in order.
 func ExampleSharded() {
 	ctx := context.Background()
 	clicks := sluice.NewSharded[string](1000, nil)
 
-	mine := clicks.Lane() // one for each goroutine that sends much
+	mine := clicks.Lane() // one per goroutine that sends often
 	for _, page := range []string{"a", "b", "c"} {
 		if err := mine.Send(ctx, page); err != nil {
 			fmt.Println(err)
@@ -290,7 +286,8 @@ func ExampleSharded() {
 	// sluice: channel closed
 }
 
-// What belongs together goes into one lane by its key, whoever sends it.
+// Values with the same key go through the same lane, so they arrive in the order in which
+// a goroutine sent them.
 func ExampleSharded_SendKey() {
 	ctx := context.Background()
 	payments := sluice.NewSharded[string](1000, &sluice.ShardedOptions[string]{Lanes: 4})

@@ -36,6 +36,8 @@ var rooms = map[string]room{
 		tests: permissions{
 			"./sluicetest": "every kind must pass the suite",
 			"./inspect":    "an example watches a queue",
+			"./batch":      "a recipe writes in batches",
+			"./fan":        "a recipe joins channels",
 		},
 	},
 	"inspect": {
