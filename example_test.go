@@ -83,7 +83,7 @@ func Example_namedChannels() {
 					channel.Kind, inside.Stats.Len, inside.Stats.Cap, inside.Stats.SendersWaiting)
 				break
 			}
-			time.Sleep(time.Millisecond) // the sender has not parked yet
+			time.Sleep(time.Millisecond) // the sender is about to park
 		}
 	}
 	cancel()
