@@ -17,51 +17,51 @@ import (
 	"github.com/sluice-go/sluice/bench/results"
 )
 
-// The names of our parts of bench/RESULTS.md.
+// The names of this command's sections in bench/RESULTS.md.
 const (
 	figuresSection = "logagg"
 	outsideSection = "logagg outside"
 	sharesSection  = "logagg shares"
 )
 
-// bench compares the channels, and prints the table.
+// bench compares the channels and prints the table.
 func bench(ctx context.Context, args []string, to streams) error {
 	flags := flag.NewFlagSet("logagg bench [flags]", flag.ContinueOnError)
 	s := speed.Settings{}
-	lines := flags.Int("lines", 300_000, "`lines` that are made for one run")
-	repeat := flags.Int("repeat", 10, "how many `times` they are sent, one after the other: a run must be long beside the delays in it")
-	flags.IntVar(&s.Connections, "connections", 64, "`connections` that they come over")
-	flags.IntVar(&s.Capacity, "capacity", 4096, "`events` that the hot channel can queue; of a sharded one each lane")
-	flags.IntVar(&s.Batch, "batch", defaultBatch, "`events` of a batch, where batching is on")
-	flags.IntVar(&s.Rounds, "rounds", 6, "`rounds` for each figure, which is their median")
-	procs := flags.String("procs", "1,2,8", "values of GOMAXPROCS, a comma-separated `list`")
-	flags.BoolVar(&s.Outside, "outside", false, "compare the channels that keep events on disk or at servers, instead of those in memory")
-	shares := flags.Bool("shares", false, "show where the CPU time goes instead, by a profile at the first of -procs")
-	out := flags.String("o", "", "also put the table into this Markdown `file`, in place of the one that it has from here")
+	lines := flags.Int("lines", 300_000, "number of `lines` to generate for one run")
+	repeat := flags.Int("repeat", 10, "send the lines this number of `times`: a run must be long compared with its delays")
+	flags.IntVar(&s.Connections, "connections", 64, "number of `connections` to send over")
+	flags.IntVar(&s.Capacity, "capacity", 4096, "capacity of the hot channel in `events`; for sharded, of each lane")
+	flags.IntVar(&s.Batch, "batch", defaultBatch, "batch size in `events`, for the batched variants")
+	flags.IntVar(&s.Rounds, "rounds", 6, "number of `rounds`; each figure is their median")
+	procs := flags.String("procs", "1,2,8", "comma-separated `list` of values for GOMAXPROCS")
+	flags.BoolVar(&s.Outside, "outside", false, "compare the channels that keep events on disk or at servers instead of those in memory")
+	shares := flags.Bool("shares", false, "show where the CPU time goes instead, from a CPU profile at the first value of -procs")
+	out := flags.String("o", "", "also put the table into this Markdown `file`, replacing the command's previous table")
 	if err := parseFlags(flags, args, to); err != nil {
 		return err
 	}
 	for field := range strings.SplitSeq(*procs, ",") {
 		p, err := strconv.Atoi(field)
 		if err != nil || p < 1 {
-			return misused("-procs: %q is not a number of processors", field)
+			return misused("-procs: invalid number of processors %q (want 1, 2, …)", field)
 		}
 		s.Procs = append(s.Procs, p)
 	}
 	s.Lines = *lines * *repeat
 	switch {
 	case flags.NArg() > 0:
-		return misused("%q is too much", flags.Arg(0))
+		return misused("unexpected argument %q", flags.Arg(0))
 	case *lines < 1 || s.Connections < 1 || s.Connections > *lines:
-		return misused("-lines is %d and -connections %d: both must be above 0, and no connection without a line", *lines, s.Connections)
+		return misused("-lines %d, -connections %d: want at least one line per connection", *lines, s.Connections)
 	case *repeat < 1:
-		return misused("-repeat is %d, below 1", *repeat)
+		return misused("-repeat: %d is too small (want at least 1)", *repeat)
 	case s.Batch < 2 || s.Batch > s.Capacity:
-		return misused("-batch is %d, not from 2 to the capacity of %d", s.Batch, s.Capacity)
+		return misused("-batch: %d is out of range (want 2 to the capacity of %d)", s.Batch, s.Capacity)
 	case s.Outside && *shares:
-		return misused("-outside and -shares: one of them at a time")
+		return misused("-outside and -shares cannot be combined")
 	case s.Rounds < 1:
-		return misused("-rounds is %d, below 1", s.Rounds)
+		return misused("-rounds: %d is too small (want at least 1)", s.Rounds)
 	}
 	s.Prepare = func(ctx context.Context, address string) (func() error, error) {
 		return prepare(ctx, address, *lines, *repeat, s.Connections)
@@ -74,7 +74,7 @@ func bench(ctx context.Context, args []string, to streams) error {
 		section, measure = sharesSection, profiles
 	}
 	if *out != "" {
-		if err := canTake(*out, section); err != nil { // now, and not after a minute
+		if err := canTake(*out, section); err != nil { // before the measurement rather than after it
 			return misuseError{fmt.Errorf("-o: %w", err)}
 		}
 	}
@@ -91,7 +91,7 @@ func bench(ctx context.Context, args []string, to streams) error {
 	return err
 }
 
-// canTake returns what keeps a file from taking a section.
+// canTake returns an error if the file cannot take a section.
 func canTake(path, section string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if os.IsNotExist(err) {
@@ -110,7 +110,7 @@ func canTake(path, section string) error {
 	return err
 }
 
-// figures measures all variants, and returns their section.
+// figures measures all variants and returns their section.
 func figures(ctx context.Context, s speed.Settings, told func(done, all int)) (string, error) {
 	host, began := results.Here(), time.Now()
 	measured, err := s.Measure(ctx, told)
@@ -123,8 +123,8 @@ func figures(ctx context.Context, s speed.Settings, told func(done, all int)) (s
 	return s.Markdown(host, began, measured), nil
 }
 
-// profiles takes profiles of the built-in channel and of the kind that stands in for it,
-// and returns their section.
+// profiles takes CPU profiles of the built-in channel and of the kind that
+// replaces it, and returns their section.
 func profiles(ctx context.Context, s speed.Settings, told func(done, all int)) (string, error) {
 	host, began := results.Here(), time.Now()
 	taken, err := s.Profile(ctx, []speed.Variant{{Kind: "native", Batch: 1}, {Kind: "bounded", Batch: 1},
@@ -135,7 +135,7 @@ func profiles(ctx context.Context, s speed.Settings, told func(done, all int)) (
 	return s.MarkdownShares(host, began, taken), nil
 }
 
-// prepare starts this program anew, to send the lines.
+// prepare starts this program as a child process that sends the lines.
 func prepare(ctx context.Context, address string, lines, repeat, connections int) (send func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -156,7 +156,7 @@ func prepare(ctx context.Context, address string, lines, repeat, connections int
 		return nil, err
 	}
 	if line, err := bufio.NewReader(hear).ReadString('\n'); err != nil {
-		return nil, fmt.Errorf("the sender said %q: %w, %w", line, err, child.Wait())
+		return nil, fmt.Errorf("the sender process printed %q instead of ready: %w, %w", line, err, child.Wait())
 	}
 	return func() error {
 		if _, err := fmt.Fprintln(say); err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/sluice-go/sluice/bench/results"
 )
 
-// TestBench: the whole command, with its senders in processes of their own, puts both
-// sections into a document, and leaves alone what else is there.
+// TestBench: the whole command, with senders in child processes, puts both
+// sections into a document and keeps the rest of it.
 func TestBench(t *testing.T) {
-	t.Setenv(asCommand, "1") // for the processes that it starts
+	t.Setenv(asCommand, "1") // for the child processes
 	path := filepath.Join(t.TempDir(), "RESULTS.md")
 	if err := os.WriteFile(path, []byte("# Body\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// TestResults holds the published figures against the form that the command gives them.
+// TestResults checks that the published figures have the command's format.
 func TestResults(t *testing.T) {
 	document, err := os.ReadFile("../../bench/RESULTS.md")
 	if err != nil {
@@ -80,10 +80,11 @@ var (
 	figureRow = regexp.MustCompile(`^\| logagg [a-z]+(, batches)? \| \d+ \| native(, batches)? \| \d+\.\d\d \| \d+\.\d\d-\d+\.\d\d \| \d+ \| \d+ \| \d+\.\d \|$`)
 	shareRow  = regexp.MustCompile(`^\| [a-z]+(, batches)? \| \d+ \| \d+ \| \d+\.\d\d \|( \d+ \(\d+ %\) \|){8}$`)
 	facts     = regexp.MustCompile(`(?m)^- machine: .+\n- Go: go.+\n- commit: [0-9a-z ]+\n- date: \d{4}-\d\d-\d\d \d\d:\d\d UTC\n- (medians of|CPU profiles of) \d+ r`)
-	verdicts  = regexp.MustCompile(`(?m)^- GOMAXPROCS=\d+: the best kind of sluice .* (reaches|falls short of) the floor of 1\.3; .* which (reaches|falls short of) it\.$`)
+	verdicts  = regexp.MustCompile(`(?m)^- GOMAXPROCS=\d+: compared with native used the same way, the best kind of sluice .* (reaches|falls short of) the floor of 1\.3; .* which (reaches|falls short of) it\.$`)
 )
 
-// checkSections says what is wrong with our sections of bench/RESULTS.md.
+// checkSections returns what is wrong with this command's sections of
+// bench/RESULTS.md.
 func checkSections(document string) (wrong []string) {
 	for _, section := range []struct {
 		name  string
@@ -92,7 +93,7 @@ func checkSections(document string) (wrong []string) {
 	}{{figuresSection, figureRow, 8}, {outsideSection, figureRow, 4}, {sharesSection, shareRow, 4}} {
 		text := results.Get(document, section.name)
 		if !facts.MatchString(text) {
-			wrong = append(wrong, section.name+": it does not say where it is from: "+text)
+			wrong = append(wrong, section.name+": machine, version or date is missing: "+text)
 		}
 		rows, native := 0, false
 		for line := range strings.Lines(text) {
@@ -112,12 +113,12 @@ func checkSections(document string) (wrong []string) {
 	}
 	figures := results.Get(document, figuresSection)
 	if procs := slices.Compact(gomaxprocs(figures)); len(verdicts.FindAllString(figures, -1)) != len(procs) || len(procs) == 0 {
-		wrong = append(wrong, "there is no verdict for each value of GOMAXPROCS")
+		wrong = append(wrong, "a value of GOMAXPROCS has no verdict")
 	}
 	return wrong
 }
 
-// gomaxprocs are those of the rows, in their order.
+// gomaxprocs returns the values of GOMAXPROCS in the rows, in order.
 func gomaxprocs(figures string) (all []string) {
 	for line := range strings.Lines(figures) {
 		if cells := strings.Split(line, " | "); len(cells) > 2 && strings.HasPrefix(line, "| logagg ") {

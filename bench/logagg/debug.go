@@ -12,12 +12,13 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// mutexSample is how many contended locks there are for each that the profile samples:
-// cheap enough to be on for as long as the service runs.
+// mutexSample is the number of contended locks per sample of the mutex profile:
+// cheap enough to stay on while the service runs.
 const mutexSample = 100
 
-// serveDebug serves what an engineer, or sluice doctor, wants to know of the process, at
-// an address that only they should reach. It returns how to end that.
+// serveDebug serves profiles and channels for an engineer or sluice doctor, at
+// an address that only trusted clients should reach. It returns a function that
+// stops the server.
 func serveDebug(listener net.Listener, p *pipeline.Pipeline, report *log.Logger) (stop func()) {
 	report.Printf("debugging at http://%s/debug/sluice", listener.Addr())
 	runtime.SetMutexProfileFraction(mutexSample)
@@ -29,6 +30,6 @@ func serveDebug(listener net.Listener, p *pipeline.Pipeline, report *log.Logger)
 	mux.Handle("/debug/sluice", debug.Handler())
 	mux.Handle("/metrics", newMetrics(p))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }() // fails when it is closed, at the end
+	go func() { _ = server.Serve(listener) }() // fails when the listener is closed
 	return func() { server.Close() }
 }

@@ -22,19 +22,19 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
 )
 
-// A service is one that runs in the test.
+// A service runs in the test's process.
 type service struct {
 	t              *testing.T
 	address, debug string
 	cancel         func()
 	status         chan int
-	ended          chan struct{} // closed then
+	ended          chan struct{} // closed when it has ended
 	stdout         bytes.Buffer
 	stderr         strings.Builder
 	logged         sync.WaitGroup
 }
 
-// start starts a service on TCP, and waits until it listens.
+// start starts a service on TCP and waits until it listens.
 func start(t *testing.T, args ...string) *service {
 	t.Helper()
 	s := &service{t: t, status: make(chan int, 1), ended: make(chan struct{})}
@@ -54,7 +54,7 @@ func start(t *testing.T, args ...string) *service {
 			if _, at, ok := strings.Cut(lines.Text(), "debugging at "); ok {
 				s.debug = at
 			}
-			if _, at, ok := strings.Cut(lines.Text(), "syslog is taken at "); ok {
+			if _, at, ok := strings.Cut(lines.Text(), "accepting syslog at "); ok {
 				s.address = at
 			}
 			if s.address != "" && (s.debug != "" || !strings.Contains(strings.Join(args, " "), "-debug")) {
@@ -66,24 +66,24 @@ func start(t *testing.T, args ...string) *service {
 		}
 	})
 	if !<-listens {
-		t.Fatalf("it does not listen: %s", s.stderr.String())
+		t.Fatalf("the service does not listen: %s", s.stderr.String())
 	}
 	return s
 }
 
-// goesOn fails the test if the service has ended by itself: what it is waited for to do
-// will not happen then.
-func (s *service) goesOn() {
+// running fails the test if the service has ended on its own, so that the test
+// does not wait for it.
+func (s *service) running() {
 	s.t.Helper()
 	select {
 	case <-s.ended:
 		s.logged.Wait()
-		s.t.Fatalf("it has ended, with status %d: %s", <-s.status, s.stderr.String())
+		s.t.Fatalf("the service has ended with status %d: %s", <-s.status, s.stderr.String())
 	default:
 	}
 }
 
-// stop ends the service gracefully, and returns its status.
+// stop ends the service gracefully and returns its status.
 func (s *service) stop() int {
 	s.cancel()
 	status := <-s.status
@@ -91,15 +91,16 @@ func (s *service) stop() int {
 	return status
 }
 
-// TestEndToEnd sends lines over TCP to a service with each channel, batched or not, that
-// ships to a file or a server: the counts must be those of the lines, one by one.
+// TestEndToEnd sends lines over TCP to a service with each channel, batched or
+// not, that ships to a file or a server: the counts must match the lines
+// exactly.
 func TestEndToEnd(t *testing.T) {
 	for _, kind := range queue.Kinds() {
 		for _, batch := range []string{"on", "off"} {
 			t.Run(kind.Name+" "+batch, func(t *testing.T) {
 				lines := 20_000
 				if kind.Outside && batch == "off" {
-					lines = 2000 // each of them is synced
+					lines = 2000 // each line is synced
 				}
 				dir := t.TempDir()
 				counts, truth, aside := filepath.Join(dir, "counts"), filepath.Join(dir, "truth"), filepath.Join(dir, "aside")
@@ -114,7 +115,7 @@ func TestEndToEnd(t *testing.T) {
 				if _, err := fmt.Sscanf(sent.String(), "sent %d lines, of which %d are", &lines, &malformed); err != nil {
 					t.Fatal(err)
 				}
-				s.settled(counts, lines-malformed) // so that all connections were accepted
+				s.settled(counts, lines-malformed) // by then all connections have been accepted
 				if status := s.stop(); status != 0 {
 					t.Fatalf("status %d: %s", status, s.stderr.String())
 				}
@@ -124,17 +125,17 @@ func TestEndToEnd(t *testing.T) {
 				account := fmt.Sprintf("in %d = counted %d + malformed %d + rejected 0 + dropped 0\ncounted %d = shipped %d + not shipped 0",
 					lines, lines-malformed, malformed, lines-malformed, lines-malformed)
 				if !strings.Contains(s.stdout.String(), account) {
-					t.Errorf("the account is not %s, but %s", account, s.stdout.String())
+					t.Errorf("the account is %s, want %s", s.stdout.String(), account)
 				}
 				if kept, err := os.ReadFile(aside); err != nil || bytes.Count(kept, []byte("\n")) != malformed {
-					t.Errorf("%d lines are kept aside, not %d: %v", bytes.Count(kept, []byte("\n")), malformed, err)
+					t.Errorf("%d lines are in the file for malformed lines, want %d: %v", bytes.Count(kept, []byte("\n")), malformed, err)
 				}
 			})
 		}
 	}
 }
 
-// settled waits until that many lines are counted in its file.
+// settled waits until the file contains the counts of that many lines.
 func (s *service) settled(path string, lines int) {
 	s.t.Helper()
 	for ; ; time.Sleep(5 * time.Millisecond) {
@@ -145,11 +146,11 @@ func (s *service) settled(path string, lines int) {
 		if sum >= int64(lines) {
 			return
 		}
-		s.goesOn()
+		s.running()
 	}
 }
 
-// rows are the counts in a file.
+// rows returns the counts in a file.
 func rows(t *testing.T, path string) (all []count.Row) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -160,7 +161,7 @@ func rows(t *testing.T, path string) (all []count.Row) {
 		var row count.Row
 		if err := json.Unmarshal(line, &row); err != nil {
 			if !bytes.HasSuffix(line, []byte("\n")) {
-				break // it is being written
+				break // still being written
 			}
 			t.Fatalf("%q: %v", line, err)
 		}
@@ -169,7 +170,7 @@ func rows(t *testing.T, path string) (all []count.Row) {
 	return all
 }
 
-// merged adds up the counts in a file.
+// merged sums up the counts in a file.
 func merged(t *testing.T, path string) string {
 	sums := map[count.Row]count.Row{}
 	for _, row := range rows(t, path) {
@@ -178,7 +179,7 @@ func merged(t *testing.T, path string) string {
 		sum.Lines, sum.Bytes = sum.Lines+row.Lines, sum.Bytes+row.Bytes
 		sums[k] = sum
 	}
-	table := traffic.NewTruth().Table // to be sorted by
+	table := traffic.NewTruth().Table // sorts the rows
 	for k := range sums {
 		minute, _ := parse.MinuteOf(k.Minute)
 		table.Add(parse.Event{Service: unique.Make(k.Service), Minute: minute, Status: uint16(k.Status)})

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAsideFull: malformed lines that could not be kept are an error, and all lines are
-// counted.
+// TestAsideFull: failing to keep a malformed line is an error, and all lines
+// are counted.
 func TestAsideFull(t *testing.T) {
 	var out, errors strings.Builder
 	status := run(t.Context(), []string{"-aside", "/dev/full", "-"}, streams{strings.NewReader("garbage\n"), &out, &errors})

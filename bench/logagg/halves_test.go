@@ -29,12 +29,12 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 )
 
-// freePort returns a port for who listens there later, or once more. It is not of those
-// that systems give to who asks for any port: what takes it meanwhile, be it the near end
-// of a connection, keeps its owner away.
+// freePort returns a port for a listener that starts later, or restarts. It is
+// outside of the range of ephemeral ports: any outgoing connection could take
+// one of those meanwhile.
 func freePort(t *testing.T) int {
 	t.Helper()
-	const first, count = 20_000, 12_000 // Linux gives from 32768 on, others from 49152
+	const first, count = 20_000, 12_000 // ephemeral ports start at 32768 on Linux, at 49152 elsewhere
 	for tries := 0; ; tries++ {
 		port := first + rand.N(count)
 		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
@@ -59,7 +59,7 @@ func broker(t *testing.T, dir string, port int) *server.Server {
 	}
 	s.Start()
 	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the broker does not start")
+		t.Fatal("the NATS server does not start")
 	}
 	t.Cleanup(func() { stopBroker(s) })
 	return s
@@ -70,8 +70,8 @@ func stopBroker(s *server.Server) {
 	s.WaitForShutdown()
 }
 
-// holds waits until as many batches are stored in the channel that shippers and
-// aggregators share.
+// holds waits until the channel that shippers and aggregators share stores that
+// many batches.
 func holds(t *testing.T, url string, batches uint64) {
 	t.Helper()
 	conn, err := nats.Connect(url)
@@ -85,7 +85,7 @@ func holds(t *testing.T, url string, batches uint64) {
 	}
 	for !t.Failed() {
 		stream, err := js.Stream(t.Context(), queue.DefaultStream)
-		if err != nil && !errors.Is(err, natsjs.ErrStreamNotFound) { // the first one makes it
+		if err != nil && !errors.Is(err, natsjs.ErrStreamNotFound) { // the first shipper creates the stream
 			t.Fatal(err)
 		}
 		if err == nil && stream.CachedInfo().State.Msgs == batches {
@@ -96,20 +96,21 @@ func holds(t *testing.T, url string, batches uint64) {
 	t.FailNow()
 }
 
-// A child is a half of the service, in a process of its own. One that ends before it is
-// told to fails its test, and who waits for something gives up then.
+// A child is a half of the service in a child process. If it ends before it is
+// told to, its test fails, and helpers stop waiting.
 type child struct {
 	command *exec.Cmd
-	told    atomic.Bool // to end
+	told    atomic.Bool // was told to end
 	said    strings.Builder
 	reading sync.WaitGroup
-	address string // where it takes syslog, if it does
-	debug   string // where its metrics are, if it does
-	sent    int    // lines, to that address
+	address string // of its syslog listener, if any
+	debug   string // of its metrics, if any
+	sent    int    // number of lines sent to that address
 }
 
-// startChild starts one, and waits until it listens where it is to, and so is in the
-// channel: one that begins later finds what its test has done to the servers.
+// startChild starts a child and waits until it listens and has joined the
+// channel: otherwise it would see changes of the servers that the test makes
+// later.
 func startChild(t *testing.T, args ...string) *child {
 	t.Helper()
 	program, err := os.Executable()
@@ -132,7 +133,7 @@ func startChild(t *testing.T, args ...string) *child {
 	c.reading.Go(func() {
 		defer func() {
 			if !c.told.Load() {
-				t.Errorf("%q has ended by itself: %s", args, c.said.String())
+				t.Errorf("%q has ended on its own: %s", args, c.said.String())
 			}
 			read.Close()
 			close(listens)
@@ -140,7 +141,7 @@ func startChild(t *testing.T, args ...string) *child {
 		}()
 		for lines := bufio.NewScanner(read); lines.Scan(); {
 			fmt.Fprintln(&c.said, lines.Text())
-			if _, at, ok := strings.Cut(lines.Text(), "syslog is taken at "); ok {
+			if _, at, ok := strings.Cut(lines.Text(), "accepting syslog at "); ok {
 				listens <- at
 			}
 			if _, at, ok := strings.Cut(lines.Text(), "debugging at "); ok {
@@ -158,7 +159,7 @@ func startChild(t *testing.T, args ...string) *child {
 	return c
 }
 
-// kill ends it on the spot, if it has not ended.
+// kill kills the process if it is still running.
 func (c *child) kill() {
 	c.told.Store(true)
 	_ = c.command.Process.Kill()
@@ -166,7 +167,7 @@ func (c *child) kill() {
 	_ = c.command.Wait()
 }
 
-// hasRead waits until a shipper has read all that was sent to it.
+// hasRead waits until a shipper has read all lines sent to it.
 func (c *child) hasRead(t *testing.T) {
 	t.Helper()
 	for want := fmt.Sprintf("\nlogagg_lines_read_total %v\n", float64(c.sent)); !t.Failed(); time.Sleep(10 * time.Millisecond) {
@@ -177,7 +178,7 @@ func (c *child) hasRead(t *testing.T) {
 	t.FailNow()
 }
 
-// get returns a page.
+// get returns the body of a page.
 func get(t *testing.T, address string) string {
 	t.Helper()
 	response, err := http.Get(address)
@@ -192,7 +193,7 @@ func get(t *testing.T, address string) string {
 	return string(text)
 }
 
-// stop ends it gracefully, and returns what it has said.
+// stop ends the process gracefully and returns its output.
 func (c *child) stop(t *testing.T) string {
 	t.Helper()
 	c.told.Store(true)
@@ -206,8 +207,8 @@ func (c *child) stop(t *testing.T) string {
 	return c.said.String()
 }
 
-// figure is the number in what a process has said, by a pattern with one group; 0 if it
-// says nothing of it.
+// figure returns the number in a process's output that matches a pattern with
+// one group; 0 without a match.
 func figure(t *testing.T, said, pattern string) int64 {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(said)
@@ -221,14 +222,14 @@ func figure(t *testing.T, said, pattern string) int64 {
 	return n
 }
 
-// A crowd sends lines to shippers, and knows what must come of them.
+// A crowd sends lines to shippers and knows the expected counts.
 type crowd struct {
 	dir   string
 	loads int
-	truth []string // files
+	truth []string // files with expected counts
 }
 
-// send sends lines to a shipper, other ones each time.
+// send sends new lines to a shipper.
 func (c *crowd) send(t *testing.T, to *child, lines int) {
 	t.Helper()
 	c.loads++
@@ -242,7 +243,7 @@ func (c *crowd) send(t *testing.T, to *child, lines int) {
 	}
 }
 
-// check holds what was counted against what was sent. It returns how many lines were
+// check compares the counts with the lines sent. It returns how many lines were
 // counted more than once; none may be missing.
 func (c *crowd) check(t *testing.T, counted map[count.Row]int64) (more int64) {
 	t.Helper()
@@ -254,26 +255,27 @@ func (c *crowd) check(t *testing.T, counted map[count.Row]int64) (more int64) {
 	}
 	for row, lines := range want {
 		if counted[row] < lines {
-			t.Errorf("%v: %d lines were counted of %d", row, counted[row], lines)
+			t.Errorf("%v: counted %d of %d lines", row, counted[row], lines)
 		}
 		more += counted[row] - lines
 		delete(counted, row)
 	}
 	if len(counted) > 0 {
-		t.Errorf("nobody has sent %v", counted)
+		t.Errorf("counted lines that were not sent: %v", counted)
 	}
 	return more
 }
 
-// The flags of the halves in these tests.
+// Flags of the halves in these tests.
 var (
 	shipping    = []string{"-tcp", "127.0.0.1:0", "-debug", "127.0.0.1:0", "-drain", "10s"}
 	aggregating = []string{"-debug", "127.0.0.1:0", "-every", "20ms", "-o"}
 )
 
-// TestHalves: two shippers and two aggregators, each a process. One aggregator is killed
-// at the worst moment: its sink has taken a table, and it does not know. No line is lost,
-// and none is counted twice but those that were not acknowledged.
+// TestHalves: two shippers and two aggregators, each in its own process. One
+// aggregator is killed at the worst moment: its sink has taken a table without
+// answering. No line is lost, and only lines that were not acknowledged are
+// counted twice.
 func TestHalves(t *testing.T) {
 	server, sink, clients := broker(t, t.TempDir(), server.RANDOM_PORT), newBooks(t), &crowd{dir: t.TempDir()}
 	servers := []string{"-nats", server.ClientURL(), "-replicas", "1", "-ack-wait", "2s"}
@@ -295,14 +297,15 @@ func TestHalves(t *testing.T) {
 	sink.hold = "/doomed"
 	sink.mu.Unlock()
 	var lines int64
-	for n := 0; lines == 0 && !t.Failed(); n++ { // until the doomed one has got some of them
+	for n := 0; lines == 0 && !t.Failed(); n++ { // until the doomed aggregator has received a part of them
 		clients.send(t, shippers[n%2], 1000)
 		select {
 		case lines = <-sink.held:
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	// It may have got some from the other one, which stood still for too long.
+	// It may have received lines that the other aggregator did not acknowledge
+	// in time.
 	again := figure(t, get(t, doomed.debug+"/metrics"), `logagg_doubtful_lines_total{how="delivered again"} (\d+)`)
 	doomed.kill()
 	for _, s := range shippers {
@@ -315,22 +318,22 @@ func TestHalves(t *testing.T) {
 		said := s.stop(t)
 		sent += figure(t, said, `in \d+ = sent (\d+) `)
 		if n := figure(t, said, `rejected (\d+)`); n > 0 {
-			t.Errorf("a shipper has not got rid of %d lines", n)
+			t.Errorf("a shipper did not send %d lines", n)
 		}
 	}
 	holds(t, server.ClientURL(), 0)
 	said := spared.stop(t)
-	again += figure(t, said, `of the counted (\d+) had been delivered before`)
+	again += figure(t, said, `of the counted lines, (\d+) had been delivered before`)
 	counted, all := sink.sums()
 	more := clients.check(t, counted)
-	t.Logf("%d lines sent and stored, %d counted: %d of them twice. The sink had a table of %d that was not acknowledged; %d were delivered again",
+	t.Logf("%d lines sent and stored, %d counted, %d of them twice. The sink held an unacknowledged table of %d lines; %d were delivered again",
 		sent, all, more, lines, again)
 	if all != sent+more || more < lines || more > again {
-		t.Errorf("that does not fit")
+		t.Errorf("these numbers are inconsistent")
 	}
 }
 
-// TestBrokerRestarts: neither half minds that the servers are away for a while.
+// TestBrokerRestarts: both halves survive a temporary absence of the servers.
 func TestBrokerRestarts(t *testing.T) {
 	dir, sink, clients := t.TempDir(), newBooks(t), &crowd{dir: t.TempDir()}
 	port := freePort(t)
@@ -343,24 +346,24 @@ func TestBrokerRestarts(t *testing.T) {
 	holds(t, first.ClientURL(), 0)
 
 	stopBroker(first)
-	clients.send(t, shipper, 2000) // they wait, in the shipper and before it
+	clients.send(t, shipper, 2000) // these lines wait in the shipper and in front of it
 	second := broker(t, dir, port)
 	clients.send(t, shipper, 2000)
 	shipper.hasRead(t)
 	said := shipper.stop(t)
 	holds(t, second.ClientURL(), 0)
-	if sent, doubt := figure(t, said, `sent (\d+) `), figure(t, said, `of (\d+) it is not known`); sent == 0 || doubt > 0 {
-		t.Errorf("%d lines are stored, %d perhaps", sent, doubt)
+	if sent, doubt := figure(t, said, `sent (\d+) `), figure(t, said, `(\d+) lines have an unknown outcome`); sent == 0 || doubt > 0 {
+		t.Errorf("%d lines are stored, %d in doubt", sent, doubt)
 	}
-	again := figure(t, aggregator.stop(t), `of the counted (\d+) had been delivered before`)
+	again := figure(t, aggregator.stop(t), `of the counted lines, (\d+) had been delivered before`)
 	counted, _ := sink.sums()
 	if more := clients.check(t, counted); more > again {
 		t.Errorf("%d lines were counted twice, but %d delivered again", more, again)
 	}
 }
 
-// TestGiveUp: a shipper whose servers do not come back ends after its grace, and tells
-// how many lines it has lost with that.
+// TestGiveUp: a shipper whose servers do not return ends after its grace period
+// and reports the lines that it has lost.
 func TestGiveUp(t *testing.T) {
 	s := broker(t, t.TempDir(), server.RANDOM_PORT)
 	text := strings.Repeat(`203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5`+"\n", 10)
@@ -377,11 +380,11 @@ func TestGiveUp(t *testing.T) {
 		}
 	}
 	enter(text)
-	enter("the next line, ") // it is asked for once those before are stored
+	enter("the next line, ") // read after the previous lines are stored
 	holds(t, s.ClientURL(), 1)
 	stopBroker(s)
 	enter("which is malformed\n" + text)
-	enter("the rest") // those before have been read
+	enter("the rest") // the previous lines have been read
 	interrupt()
 	if got := <-status; got != 1 || !strings.Contains(failed.String(), "not stored") ||
 		!strings.Contains(failed.String(), "in 21 = sent 10 + malformed 1 + rejected 10 ") {

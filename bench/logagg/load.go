@@ -12,28 +12,28 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
 )
 
-// load sends lines to a service, and says what it must have counted.
+// load sends lines to a service and reports the expected counts.
 func load(ctx context.Context, args []string, to streams) error {
 	flags := flag.NewFlagSet("logagg load [flags]", flag.ContinueOnError)
 	address := flags.String("tcp", "", "send to this `address`")
-	lines := flags.Int("lines", 1_000_000, "how many `lines` in all")
-	connections := flags.Int("connections", 64, "over how many `connections`, each of which is a host")
-	seed := flags.Uint64("seed", 1, "which lines: a `number`")
-	truthFile := flags.String("truth", "", "write the counts that they lead to into this new `file`, in the form of the service's")
-	repeat := flags.Int("repeat", 1, "send the lines this `number` of times: the first time they are made and kept in memory, so that the sender is not what bounds the load")
-	ahead := flags.Bool("ahead", false, "make all lines in memory, say ready, and send them once a line comes from the standard input: for measurements")
+	lines := flags.Int("lines", 1_000_000, "total number of `lines`")
+	connections := flags.Int("connections", 64, "number of `connections`; each represents a host")
+	seed := flags.Uint64("seed", 1, "seed of the generated lines, a `number`")
+	truthFile := flags.String("truth", "", "write the expected counts into this new `file`, in the format of the service")
+	repeat := flags.Int("repeat", 1, "send the lines this `number` of times; they are generated once and kept in memory, so that the sender does not limit the load")
+	ahead := flags.Bool("ahead", false, "generate all lines in memory, print ready, and send them after a line on the standard input: for measurements")
 	if err := parseFlags(flags, args, to); err != nil {
 		return err
 	}
 	switch {
 	case flags.NArg() > 0:
-		return misused("%q is too much", flags.Arg(0))
+		return misused("unexpected argument %q", flags.Arg(0))
 	case *address == "":
-		return misused("-tcp is missing: where should the lines go?")
+		return misused("-tcp is required: the address of the service")
 	case *lines < 1 || *connections < 1 || *connections > *lines:
-		return misused("-lines is %d and -connections %d: both must be above 0, and no connection without a line", *lines, *connections)
+		return misused("-lines %d, -connections %d: want at least one line per connection", *lines, *connections)
 	case *repeat < 1:
-		return misused("-repeat is %d, below 1", *repeat)
+		return misused("-repeat: %d is too small (want at least 1)", *repeat)
 	}
 	l := traffic.Load{Seed: *seed, Lines: *lines, Connections: *connections}
 	send := func() (*traffic.Truth, error) { return l.Send(ctx, *address) }
@@ -58,8 +58,8 @@ func load(ctx context.Context, args []string, to streams) error {
 	})
 }
 
-// withTruth has lines sent, and writes their truth into a new file, if there is to be
-// one. A file that it cannot complete it removes.
+// withTruth calls send and writes the expected counts into a new file, if path
+// is set. It removes a file that it cannot complete.
 func withTruth(path string, send func() (*traffic.Truth, error)) (err error) {
 	if path == "" {
 		_, err = send()

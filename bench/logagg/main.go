@@ -1,39 +1,41 @@
-// Logagg is a log aggregator: it reads access logs from files, the standard input and
-// syslog connections, counts requests by service, status and minute, and ships the
-// counts. It is a service as it would be run, and the place where sluice's channels are
-// compared at one: its hot channel is chosen by a flag.
+// Logagg is a log aggregator: it reads access logs from files, the standard
+// input and syslog connections, counts requests by service, status and minute,
+// and ships the counts. It is built like a production service, and it is the
+// end-to-end benchmark of sluice's channels: a flag selects its hot channel.
 //
 //	logagg                                        counts an embedded sample
 //	logagg access.log other.log                   counts files, and writes the counts to the standard output
 //	zcat access.log.*.gz | logagg -o counts.json -    counts the standard input, into a file
-//	logagg -tcp :5514 -o http://counts.example/in     takes syslog, and ships to a server
-//	logagg -tcp :5514 -debug localhost:6060           shows its profiles, its channels and its metrics
+//	logagg -tcp :5514 -o http://counts.example/in     receives syslog, and ships to a server
+//	logagg -tcp :5514 -debug localhost:6060           serves its profiles, channels and metrics
 //	logagg -tcp :5514 -channel sharded -batch off     another hot channel, and one event at a time
-//	logagg -tcp :5514 -channel durable -dir queue     loses nothing that it has stored, also when it is killed
-//	logagg ship -tcp :5514 -nats nats://a,nats://b    takes syslog, and has it counted elsewhere:
-//	logagg aggregate -nats nats://a,nats://b          there, in as many processes as are needed
-//	logagg load -tcp localhost:5514                   sends it a million lines over 64 connections
+//	logagg -tcp :5514 -channel durable -dir queue     keeps every stored line even if it is killed
+//	logagg ship -tcp :5514 -nats nats://a,nats://b    receives syslog, to be counted elsewhere:
+//	logagg aggregate -nats nats://a,nats://b          there, in any number of processes
+//	logagg load -tcp localhost:5514                   sends a million lines over 64 connections
 //	logagg bench                                      compares the channels on this machine
 //
-// Lines are in the combined log format or JSON objects with the members time, status,
-// service and bytes, either as they are or in syslog messages of RFC 5424 or RFC 3164,
-// framed by line feeds or octet counts as in RFC 6587. A line that is none of these is
-// counted as malformed, and kept by -aside.
+// Lines are in the combined log format, or JSON objects with the members time,
+// status, service and bytes. They arrive bare or in syslog messages of RFC 5424
+// or RFC 3164, framed by line feeds or octet counts as in RFC 6587. Any other
+// line is counted as malformed, and kept with -aside.
 //
-// An interrupt ends the service gracefully: what clients have sent is read, counted and
-// shipped, and the account of all lines is printed. A second one ends it on the spot.
+// An interrupt ends the service gracefully: it reads what clients have sent,
+// counts and ships it, and prints the account of all lines. A second interrupt
+// ends it at once.
 //
-// With the channel spill, what does not fit into memory is on disk; with durable all is,
-// and a service that was killed goes on with it at its next start; with jetstream it is at
-// NATS servers, or, without -nats, at one inside of the process, to try it out. What has
-// left the process is acknowledged once its counts were shipped. So it is counted at least
-// once, and the account says how much may have been counted twice.
+// The channel spill keeps on disk what does not fit in memory. durable keeps
+// everything on disk, and a service that was killed continues with it at its
+// next start. jetstream keeps it at NATS servers, or, without -nats, at a
+// server inside the process, for trying it out. Events outside the process are
+// acknowledged after their counts were shipped: they are counted at least once,
+// and the account reports how many may have been counted twice.
 //
-// The exit status is 0 if all that was counted was shipped, 1 if something failed, and 2
-// if the command line, or a file that it names, cannot be used.
+// The exit status is 0 if everything counted was shipped, 1 after a failure,
+// and 2 if the command line or a file that it names is unusable.
 //
-// What may enter this package: flags, and the order in which the packages beside it are
-// called.
+// This package contains flags and the order in which it calls the packages
+// beside it.
 package main
 
 import (
@@ -51,19 +53,19 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
-		stop() // the next signal does what it does by default
-		fmt.Fprintln(os.Stderr, "logagg: ending; once more ends it on the spot")
+		stop() // the next signal has its default effect
+		fmt.Fprintln(os.Stderr, "logagg: ending; interrupt again to end at once")
 	})
 	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// streams are those of the process.
+// streams are the standard streams of the process.
 type streams struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-// A command is what a first argument chooses.
+// A command is selected by the first argument.
 type command func(ctx context.Context, args []string, to streams) error
 
 var commands = map[string]command{"ship": ship, "aggregate": aggregate, "load": load, "bench": bench}
@@ -87,7 +89,7 @@ func run(ctx context.Context, args []string, to streams) int {
 	return 1
 }
 
-// A misuseError is an error of whoever wrote the command line.
+// A misuseError is a mistake on the command line.
 type misuseError struct{ error }
 
 func (e misuseError) Unwrap() error { return e.error }
@@ -99,7 +101,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// parseFlags parses args. The usage is printed if it is asked for, and only then.
+// parseFlags parses args. It prints the usage only on request.
 func parseFlags(flags *flag.FlagSet, args []string, to streams) error {
 	flags.SetOutput(io.Discard)
 	err := flags.Parse(args)

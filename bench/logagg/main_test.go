@@ -24,19 +24,20 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
 )
 
-var update = flag.Bool("update", false, "write the sample and its golden output anew")
+var update = flag.Bool("update", false, "rewrite the sample and its golden output")
 
-// asCommand, if it is in the environment, makes the test program the command itself.
+// asCommand is an environment variable that makes the test binary run the
+// command itself.
 const asCommand = "LOGAGG_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		main() // which exits
+		main() // exits
 	}
 	os.Exit(m.Run())
 }
 
-// TestSample: the run without flags shows what it always shows.
+// TestSample: the output without flags matches the golden file.
 func TestSample(t *testing.T) {
 	const log, golden = "testdata/sample.log", "testdata/sample.golden"
 	written := sampleLines(t)
@@ -47,7 +48,7 @@ func TestSample(t *testing.T) {
 		sample = written
 	}
 	if !bytes.Equal(sample, written) {
-		t.Errorf("%s is not what package traffic writes: run with -update", log)
+		t.Errorf("%s does not match package traffic: run with -update", log)
 	}
 	var out, errors strings.Builder
 	if status := run(t.Context(), nil, streams{strings.NewReader(""), &out, &errors}); status != 0 || errors.Len() > 0 {
@@ -67,8 +68,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// sampleLines are lines of a few hosts, in turn, and of both kinds bare as well. Each ends
-// with a line feed, so that they can be read.
+// sampleLines returns lines of several hosts in turn, and bare lines of both
+// formats. Each ends with a line feed, for readability.
 func sampleLines(t *testing.T) (text []byte) {
 	t.Helper()
 	const hosts, lines = 10, 40
@@ -89,8 +90,8 @@ func sampleLines(t *testing.T) (text []byte) {
 	return text
 }
 
-// TestInputs: files and the standard input together, counts among nothing else on the
-// standard output, and a summary beside it.
+// TestInputs: files and the standard input together; the standard output
+// contains only counts, and the summary goes elsewhere.
 func TestInputs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "access.log")
 	const line = `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" %d 5` + "\n"
@@ -110,7 +111,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestDebug: what an engineer looks for is there, and the hot channel is listed.
+// TestDebug: the debugging pages exist, and the hot channel is listed.
 func TestDebug(t *testing.T) {
 	s := start(t, "-debug", "127.0.0.1:0", "-o", filepath.Join(t.TempDir(), "counts"))
 	top := strings.TrimSuffix(s.debug, "/debug/sluice")
@@ -141,7 +142,8 @@ func TestDebug(t *testing.T) {
 	}
 }
 
-// TestBadInput: one line on stderr, status 2, and nothing is written.
+// TestBadInput: a mistake prints one line on stderr and exits with status 2,
+// without output.
 func TestBadInput(t *testing.T) {
 	dir := t.TempDir()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -159,17 +161,17 @@ func TestBadInput(t *testing.T) {
 	}
 	for _, test := range []struct{ args, says string }{
 		{"-nonsense", "not defined"},
-		{"-channel pipe", `no channel "pipe"`},
-		{"-channel native -overflow drop-oldest", "no overflow policy drop-oldest"},
-		{"-overflow most", `no overflow policy "most"`},
-		{"-batch some", "on, off or a number"},
-		{"-batch 0", "the batch is 0"},
-		{"-capacity 0", "the capacity is 0"},
+		{"-channel pipe", `unknown channel "pipe"`},
+		{"-channel native -overflow drop-oldest", "does not support the overflow policy drop-oldest"},
+		{"-overflow most", `unknown overflow policy "most"`},
+		{"-batch some", "want on, off or a number"},
+		{"-batch 0", "batch size 0"},
+		{"-capacity 0", "capacity 0"},
 		{"-capacity many", "invalid value"},
 		{"-every 0s", "-every must be"},
 		{"-rows 0", "-rows must be"},
 		{"-connections 0", "-connections must be"},
-		{"-patience 0s", "-patience must be"},
+		{"-line-timeout 0s", "-line-timeout must be"},
 		{"-drain -1s", "-drain must be"},
 		{"-grace -1s", "-grace must be"},
 		{"-max-line 0", "-max-line must be"},
@@ -179,38 +181,38 @@ func TestBadInput(t *testing.T) {
 		{filepath.Join(dir, "gone"), "no such file"},
 		{"-o " + filepath.Join(dir, "no", "folder") + " -", "no such file"},
 		{"-aside " + filepath.Join(dir, "no", "folder") + " -", "no such file"},
-		{"-o http:// -", "not the address of a server"},
+		{"-o http:// -", "invalid server address"},
 		{"-tcp " + taken.Addr().String(), "in use"},
 		{"-debug " + taken.Addr().String() + " -", "in use"},
-		{"-channel spill -overflow reject", "no overflow policy reject"},
-		{"-channel durable -batch 4000", "the batch is 4000"},
+		{"-channel spill -overflow reject", "does not support the overflow policy reject"},
+		{"-channel durable -batch 4000", "batch size 4000"},
 		{"-channel spill -dir " + exists, "not a folder"},
 		{"-channel durable -dir " + exists, "not a folder"},
-		{"-channel bounded -dir " + dir, "-dir must be left out"},
-		{"-channel durable -nats nats://127.0.0.1:1", "-nats must be left out"},
+		{"-channel bounded -dir " + dir, "-dir must be omitted"},
+		{"-channel durable -nats nats://127.0.0.1:1", "-nats must be omitted"},
 		{"-disk-bytes -1", "-disk-bytes must be"},
 		{"-channel jetstream -nats nats://127.0.0.1:1", "connecting to nats://127.0.0.1:1"},
 		{"ship -tcp 127.0.0.1:0", "-nats must be"},
-		{"ship -nats nats://127.0.0.1:1", "nothing is named to be read"},
+		{"ship -nats nats://127.0.0.1:1", "no input: name a file"},
 		{"ship -nats nats://127.0.0.1:1 -every 1s -", "not defined: -every"},
 		{"aggregate -o -", "-nats must be"},
 		{"aggregate -nats nats://127.0.0.1:1 -tcp x", "not defined: -tcp"},
-		{"aggregate -nats nats://127.0.0.1:1 more", `"more" is too much`},
+		{"aggregate -nats nats://127.0.0.1:1 more", `unexpected argument "more"`},
 		{"aggregate -nats nats://127.0.0.1:1 -replicas 2", "Replicas is 2"},
 		{"aggregate -nats nats://127.0.0.1:1", "connecting to nats://127.0.0.1:1"},
-		{"load", "-tcp is missing"},
-		{"load -tcp x -lines 0", "-lines is 0"},
+		{"load", "-tcp is required"},
+		{"load -tcp x -lines 0", "-lines 0"},
 		{"load -tcp x -lines 3 -connections 4", "-connections 4"},
-		{"load -tcp x -repeat 0", "-repeat is 0"},
-		{"load -tcp x more", `"more" is too much`},
+		{"load -tcp x -repeat 0", "-repeat: 0"},
+		{"load -tcp x more", `unexpected argument "more"`},
 		{"load -tcp x -truth " + exists, "exists"},
-		{"bench -procs 1,x", `"x" is not a number`},
-		{"bench -batch 1", "-batch is 1"},
-		{"bench -outside -shares", "one of them at a time"},
-		{"bench -rounds 0", "-rounds is 0"},
-		{"bench -lines 3", "-lines is 3"},
-		{"bench -repeat 0", "-repeat is 0"},
-		{"bench more", `"more" is too much`},
+		{"bench -procs 1,x", `invalid number of processors "x"`},
+		{"bench -batch 1", "-batch: 1"},
+		{"bench -outside -shares", "cannot be combined"},
+		{"bench -rounds 0", "-rounds: 0"},
+		{"bench -lines 3", "-lines 3"},
+		{"bench -repeat 0", "-repeat: 0"},
+		{"bench more", `unexpected argument "more"`},
 		{"bench -o " + dir, "is a directory"},
 		{"bench -o " + filepath.Join(dir, "no", "folder"), "no such file"},
 		{"bench -o " + damaged, "has no end"},
@@ -226,8 +228,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestMistakesMakeNoFiles: what cannot be listened at, read or reached is found out before
-// the files for counts and malformed lines are made.
+// TestMistakesMakeNoFiles: addresses and inputs that cannot be used are
+// detected before the files for counts and malformed lines are created.
 func TestMistakesMakeNoFiles(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -248,7 +250,7 @@ func TestMistakesMakeNoFiles(t *testing.T) {
 			t.Errorf("%s leaves %v, %v", args, left, err)
 		}
 	}
-	// A sink that cannot be opened gives the addresses back.
+	// If a sink cannot be opened, the addresses are released.
 	address := fmt.Sprint("127.0.0.1:", freePort(t))
 	for range 2 {
 		var out, errors strings.Builder
@@ -259,7 +261,7 @@ func TestMistakesMakeNoFiles(t *testing.T) {
 	}
 }
 
-// TestUnbalanced: an account with a hole in it is an error.
+// TestUnbalanced: an unbalanced account is an error.
 func TestUnbalanced(t *testing.T) {
 	s := settings{role: whole, files: []string{"-"}}
 	summary := count.NewSummary(nil)
@@ -267,23 +269,24 @@ func TestUnbalanced(t *testing.T) {
 		t.Error(err)
 	}
 	if err := s.tell(io.Discard, summary, pipeline.Ledger{In: 2, Counted: 1, Shipped: 1}); err == nil {
-		t.Error("a line is missing, and nobody says so")
+		t.Error("a missing line is not reported")
 	}
 }
 
-// TestAheadIsTold: a client that claims the year 9999 leaves the others their bars.
+// TestAheadIsTold: a client that claims the year 9999 does not affect the bars
+// of the others.
 func TestAheadIsTold(t *testing.T) {
 	lines := `203.0.113.5 - - [21/Nov/2025:15:04:05 +0000] "GET / HTTP/1.1" 200 5
 203.0.113.5 - - [31/Dec/9999:23:59:59 +0000] "GET / HTTP/1.1" 200 5
 `
 	var out, errors strings.Builder
 	status := run(t.Context(), []string{"-"}, streams{strings.NewReader(lines), &out, &errors})
-	if status != 0 || !strings.Contains(errors.String(), "from 15:04 to 15:04 on 21 November 2025") || !strings.Contains(errors.String(), "\n1 of all lines are in no bar") {
+	if status != 0 || !strings.Contains(errors.String(), "from 15:04 to 15:04 on 21 November 2025") || !strings.Contains(errors.String(), "\nLines without a bar, because their times are in the future: 1.\n") {
 		t.Errorf("status %d: %s", status, errors.String())
 	}
 }
 
-// TestLoadFails: a load that was not sent leaves no truth behind.
+// TestLoadFails: a failed load leaves no file with expected counts.
 func TestLoadFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -293,11 +296,11 @@ func TestLoadFails(t *testing.T) {
 		t.Errorf("status %d, %q", status, errors.String())
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the file is there: %v", err)
+		t.Errorf("the file exists: %v", err)
 	}
 }
 
-// TestLost: a server that refuses counts for good is told of when it does so.
+// TestLost: a server's permanent refusal of counts is reported at once.
 func TestLost(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -317,14 +320,14 @@ func TestHelp(t *testing.T) {
 		}
 		for name := range commands {
 			if len(args) == 1 && !strings.Contains(out.String(), "logagg "+name) {
-				t.Errorf("%s is not named: %q", name, out.String())
+				t.Errorf("%s is not mentioned: %q", name, out.String())
 			}
 		}
 	}
 }
 
-// TestInterrupts: after the first signal the process waits for its sink, which fails;
-// the second one ends it on the spot.
+// TestInterrupts: after the first signal the process waits for its failing
+// sink; the second ends it at once.
 func TestInterrupts(t *testing.T) {
 	asked := make(chan bool, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -349,8 +352,8 @@ func TestInterrupts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What ignores interrupts, as a shell has it with what it runs in the background, hands
-	// that down; what catches them does not.
+	// A process inherits ignored interrupts, as with a shell's background jobs,
+	// but not caught ones.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, os.Interrupt)
 	defer signal.Stop(caught)
@@ -374,6 +377,6 @@ func TestInterrupts(t *testing.T) {
 	}
 	go func() { _, _ = io.Copy(io.Discard, stderr) }() // Wait closes it
 	if err := command.Wait(); err == nil || !strings.Contains(err.Error(), "interrupt") {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("the process ended with %v", err)
 	}
 }

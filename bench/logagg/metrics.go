@@ -12,8 +12,8 @@ import (
 	sluiceprom "github.com/sluice-go/sluice/metrics/prometheus"
 )
 
-// newMetrics returns the page /metrics: what became of the lines, the channels, the
-// runtime and the process.
+// newMetrics returns the page /metrics: the account of the lines, the channels,
+// the runtime and the process.
 func newMetrics(p *pipeline.Pipeline) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -26,18 +26,18 @@ func newMetrics(p *pipeline.Pipeline) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
-// account is the ledger for Prometheus: read when it is asked for, all of it at once.
+// account exposes the ledger to Prometheus; each scrape reads it once.
 type account struct{ pipeline *pipeline.Pipeline }
 
 var (
 	linesRead = prometheus.NewDesc("logagg_lines_read_total", "Lines read.", nil, nil)
-	lines     = prometheus.NewDesc("logagg_lines_total", "Lines by what became of them.", []string{"fate"}, nil)
-	malformed = prometheus.NewDesc("logagg_malformed_lines_total", "Malformed lines by what is wrong with them.", []string{"why"}, nil)
-	shipped   = prometheus.NewDesc("logagg_counted_lines_total", "Counted lines by what became of their counts.", []string{"fate"}, nil)
-	doubtful  = prometheus.NewDesc("logagg_doubtful_lines_total", "Lines of a channel that other processes share which may have been counted twice, or not at all, by what happened to them.", []string{"how"}, nil)
-	open      = prometheus.NewDesc("logagg_connections", "Connections open now.", nil, nil)
-	closed    = prometheus.NewDesc("logagg_connections_closed_total", "Connections that the service closed of itself.", []string{"why"}, nil)
-	delay     = prometheus.NewDesc("logagg_delay_seconds", "Time from when a line was read until it was counted, over the latest lines.", []string{"quantile"}, nil)
+	lines     = prometheus.NewDesc("logagg_lines_total", "Lines by fate.", []string{"fate"}, nil)
+	malformed = prometheus.NewDesc("logagg_malformed_lines_total", "Malformed lines by defect.", []string{"why"}, nil)
+	shipped   = prometheus.NewDesc("logagg_counted_lines_total", "Counted lines by the fate of their counts.", []string{"fate"}, nil)
+	doubtful  = prometheus.NewDesc("logagg_doubtful_lines_total", "Lines in a shared channel that may have been counted twice, or not at all, by cause.", []string{"how"}, nil)
+	open      = prometheus.NewDesc("logagg_connections", "Open connections.", nil, nil)
+	closed    = prometheus.NewDesc("logagg_connections_closed_total", "Connections closed by the service, by reason.", []string{"why"}, nil)
+	delay     = prometheus.NewDesc("logagg_delay_seconds", "Time from reading a line to counting it, over the latest lines.", []string{"quantile"}, nil)
 )
 
 func (a account) Describe(out chan<- *prometheus.Desc) {

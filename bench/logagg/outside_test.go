@@ -24,16 +24,16 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// A books takes tables by HTTP, and adds up what each aggregator has shipped, by the path
-// that it ships to.
+// A books is a server that takes tables by HTTP and sums up what each
+// aggregator has shipped, by the path that it ships to.
 type books struct {
 	*httptest.Server
 	mu   sync.Mutex
 	rows map[string][]count.Row // by path
-	hold string                 // path whose next table is taken, but not answered
-	held chan int64             // its lines
+	hold string                 // path whose next table is taken but not answered
+	held chan int64             // number of lines in it
 
-	answer func() // to the one that was held, and to all others
+	answer func() // answers the held request and all others
 }
 
 func newBooks(t *testing.T) *books {
@@ -58,7 +58,7 @@ func newBooks(t *testing.T) *books {
 func (b *books) take(t *testing.T, r *http.Request) (hold bool) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		return false // whoever sent it has died before it was sent
+		return false // the sender died before it sent the whole request
 	}
 	lines := int64(0)
 	b.mu.Lock()
@@ -78,7 +78,7 @@ func (b *books) take(t *testing.T, r *http.Request) (hold bool) {
 	return hold
 }
 
-// sums are the lines in all tables, by minute, service and status.
+// sums returns the lines in all tables, by minute, service and status.
 func (b *books) sums() (sums map[count.Row]int64, all int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +92,8 @@ func (b *books) sums() (sums map[count.Row]int64, all int64) {
 	return sums, all
 }
 
-// listed waits until the live page of a service lists a channel as it should be.
+// listed waits until the live page of a service lists a channel that satisfies
+// is.
 func listed(t *testing.T, address, kind string, is func(debug.Channel) bool) {
 	t.Helper()
 	for ; ; time.Sleep(10 * time.Millisecond) {
@@ -108,8 +109,8 @@ func listed(t *testing.T, address, kind string, is func(debug.Channel) bool) {
 	}
 }
 
-// TestSeen: while the sink does not answer, the page and the metrics tell how much of a
-// channel is on disk; and how it is when all has been shipped.
+// TestSeen: while the sink does not answer, the page and the metrics report the
+// channel's bytes on disk, and again after everything has been shipped.
 func TestSeen(t *testing.T) {
 	for channel, kind := range map[string]string{"spill": "spill.Elastic", "durable": "spill.Durable", "jetstream": "JetStream"} {
 		t.Run(channel, func(t *testing.T) {
@@ -126,7 +127,7 @@ func TestSeen(t *testing.T) {
 			select {
 			case <-sink.held:
 			case <-s.ended:
-				s.goesOn()
+				s.running()
 			}
 			listed(t, s.debug, kind, func(c debug.Channel) bool { return c.BytesOnDisk > 0 && c.Len > 0 && c.Warning == "" })
 			name := "lines"
@@ -152,8 +153,8 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestSeenWarning: of servers of which nobody knows how often they sync, the page and
-// the metrics of a half warn.
+// TestSeenWarning: the page and the metrics of a half warn about servers whose
+// sync interval is unknown.
 func TestSeenWarning(t *testing.T) {
 	s := broker(t, t.TempDir(), server.RANDOM_PORT)
 	shipper := startChild(t, append([]string{"ship", "-nats", s.ClientURL(), "-replicas", "1"}, shipping...)...)
@@ -164,9 +165,9 @@ func TestSeenWarning(t *testing.T) {
 	shipper.stop(t)
 }
 
-// TestDurableCrash: a service with a durable channel is killed, when its sink has taken a
-// table and the rest waits on disk. The next one goes on, and says how many lines at most
-// are counted twice.
+// TestDurableCrash: a service with a durable channel is killed when its sink
+// has taken a table and the rest waits on disk. The next service continues, and
+// reports how many lines at most are counted twice.
 func TestDurableCrash(t *testing.T) {
 	sink, clients, dir := newBooks(t), &crowd{dir: t.TempDir()}, filepath.Join(t.TempDir(), "queue")
 	args := []string{"-channel", "durable", "-dir", dir, "-tcp", "127.0.0.1:0", "-debug", "127.0.0.1:0", "-drain", "10s", "-every", "10ms"}
@@ -184,28 +185,28 @@ func TestDurableCrash(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	first.hasRead(t) // and, as it waits for more, stored
+	first.hasRead(t) // and stored, because it waits for more
 	first.kill()
 
 	var out, failed strings.Builder
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // it has nothing to read, and drains what is there
+	cancel() // it has nothing to read, and drains the channel
 	args = []string{"-channel", "durable", "-dir", dir, "-o", sink.URL + "/second", "-"}
 	if status := run(ctx, args, streams{strings.NewReader(""), &out, &failed}); status != 0 {
 		t.Errorf("status %d: %s", status, failed.String())
 	}
-	again := figure(t, out.String(), `of the counted (\d+) had been delivered before`)
+	again := figure(t, out.String(), `of the counted lines, (\d+) had been delivered before`)
 	counted, _ := sink.sums()
 	if more := clients.check(t, counted); more < lines || more > again {
-		t.Errorf("the sink had a table of %d lines that was not acknowledged; %d were counted twice, of %d said", lines, more, again)
+		t.Errorf("the sink held an unacknowledged table of %d lines; %d were counted twice, %d were reported", lines, more, again)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) == 0 {
-		t.Errorf("the folder that was named is gone: %v, %v", entries, err)
+		t.Errorf("the folder of -dir is gone: %v, %v", entries, err)
 	}
 }
 
-// TestPassingFolder: a folder that nobody named is gone with the process.
+// TestPassingFolder: a temporary folder is removed when the process ends.
 func TestPassingFolder(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

@@ -20,7 +20,8 @@ func event(service string, minute, status int, bytes int64) parse.Event {
 	return parse.Event{Service: unique.Make(service), Minute: noon + parse.Minute(minute), Status: uint16(status), Bytes: bytes}
 }
 
-// TestTable holds a table, and one that was merged of several, against sums by hand.
+// TestTable compares a table, and one merged from several, with sums computed
+// by hand.
 func TestTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	want := map[string][2]int64{}
@@ -48,12 +49,12 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if !slices.Equal(whole.AppendJSON(nil), merged.AppendJSON(nil)) {
-		t.Error("the order of rows depends on that of events")
+		t.Error("the order of rows depends on the order of events")
 	}
 }
 
-// TestClaims: clients can claim any size and any minute; no sum becomes negative, and
-// what is counted can be shipped.
+// TestClaims: clients may claim any size and any minute; no sum becomes
+// negative, and the counts can be shipped.
 func TestClaims(t *testing.T) {
 	const line = `203.0.113.9 - - [31/Dec/9999:23:59:59 +0000] "GET / HTTP/1.1" 200 999999999999999999`
 	e, err := parse.NewParser("web").Parse([]byte(line))
@@ -118,7 +119,7 @@ func TestSummary(t *testing.T) {
 		"web 9 7 1 1 0 7.00 █ ▃",
 		"mail 1 0 0 0 0 0.01 █",
 		"all 10 7 1 1 0 7.01 █▂▃",
-		"The bars are minutes, from 12:00 to 12:02 on 21 November 2026; the fullest one of a line is its busiest.",
+		"Each bar is a minute, from 12:00 to 12:02 on 21 November 2026; the tallest bar of a line is its busiest minute.",
 	}
 	for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
 		if i >= len(want) || strings.Join(strings.Fields(line), " ") != want[i] {
@@ -127,8 +128,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestSummaryBounded: neither names nor minutes nor lines far from all others make it
-// grow without end, and none is missing from the sum.
+// TestSummaryBounded: neither names, nor minutes, nor outlying times make the
+// summary grow without limit, and the sum includes all lines.
 func TestSummaryBounded(t *testing.T) {
 	s := NewSummary(nil)
 	const tables = 3
@@ -153,8 +154,8 @@ func TestSummaryBounded(t *testing.T) {
 	}
 }
 
-// TestAhead: a line that claims a time to come is counted, and leaves the bars of the
-// others alone.
+// TestAhead: a line with a future time is counted without affecting the bars of
+// others.
 func TestAhead(t *testing.T) {
 	const day = 24 * 60
 	s := NewSummary(noon.Time)
@@ -167,7 +168,7 @@ func TestAhead(t *testing.T) {
 	if _, err := s.WriteTo(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"to 12:00 on 22 November 2026;", "\n2 of all lines are in no bar: the time that they claim is yet to come.\n"} {
+	for _, want := range []string{"to 12:00 on 22 November 2026;", "\nLines without a bar, because their times are in the future: 2.\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}
@@ -175,7 +176,7 @@ func TestAhead(t *testing.T) {
 	if s.all.lines != 6 || s.services["web"].lines != 6 || s.latest != noon+day {
 		t.Errorf("%d lines, %d of web, the latest at %v", s.all.lines, s.services["web"].lines, s.latest.Time())
 	}
-	// Without it, all is as it was.
+	// Without it, the result is the same.
 	first, second := NewSummary(noon.Time), NewTable()
 	second.Add(event("web", 0, 200, 0))
 	second.Add(event("web", 2, 200, 0))

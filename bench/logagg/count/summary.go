@@ -15,42 +15,41 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
-// Bounds of a Summary: what comes beyond them is in the sums only.
+// Limits of a Summary: lines beyond them appear only in the sums.
 const (
 	maxServices = 1000
 	maxMinutes  = 60
 )
 
-// A Summary is what is told of all tables at the end: it must not grow with the time
-// that a service runs.
+// A Summary sums up all tables for the final report. Its size does not grow
+// with the running time of the service.
 type Summary struct {
 	services map[string]*total
-	others   total // of the services beyond maxServices
+	others   total // sum of the services beyond maxServices
 	all      total
-	latest   parse.Minute // of those in bars
-	ahead    int64        // lines that claim a time yet to come
+	latest   parse.Minute // latest minute with a bar
+	ahead    int64        // lines with a future time
 	now      func() time.Time
 }
 
-// maxAhead is how far the clock of who writes a line, or the zone that it thinks it is in,
-// may be ahead of ours.
+// maxAhead is the maximum accepted lead of a sender's clock or time zone.
 const maxAhead = 24 * time.Hour
 
-// A total is that of one service.
+// A total contains the counts of one service.
 type total struct {
 	lines, bytes int64
 	classes      [10]int64              // lines by the first digit of the status
-	minutes      map[parse.Minute]int64 // lines, of the last maxMinutes
+	minutes      map[parse.Minute]int64 // lines of the last maxMinutes minutes
 }
 
-// NewSummary returns the summary of no tables. Lines of more than a day after now are in
-// no bar: a single one of the year 9999 would leave nothing of the others'. A nil now is
-// for lines that may be of any time.
+// NewSummary returns an empty summary. Lines more than a day after now get no
+// bar: otherwise a single line of the year 9999 would displace the bars of the
+// others. A nil now accepts lines of any time.
 func NewSummary(now func() time.Time) *Summary {
 	return &Summary{services: map[string]*total{}, now: now}
 }
 
-// Add adds what t has counted.
+// Add adds the counts of t.
 func (s *Summary) Add(t *Table) {
 	horizon := s.horizon()
 	for i, k := range t.keys {
@@ -73,7 +72,7 @@ func (s *Summary) Add(t *Table) {
 	}
 }
 
-// horizon is the last minute that lines can be of.
+// horizon returns the last accepted minute.
 func (s *Summary) horizon() parse.Minute {
 	if s.now != nil {
 		if minute, ok := parse.MinuteOf(s.now().Add(maxAhead)); ok {
@@ -83,7 +82,7 @@ func (s *Summary) horizon() parse.Minute {
 	return math.MaxUint32
 }
 
-// of returns the total that lines of a service are added to.
+// of returns the total for lines of a service.
 func (s *Summary) of(service string) *total {
 	sum, known := s.services[service]
 	switch {
@@ -118,7 +117,7 @@ func (t *total) add(k key, more tally, inBar bool) {
 	t.minutes[k.minute] += more.lines
 }
 
-// WriteTo writes a table: a service a line, the busiest first.
+// WriteTo writes a table with one line per service, the busiest first.
 func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	names := slices.SortedFunc(maps.Keys(s.services), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.services[b].lines, s.services[a].lines), strings.Compare(a, b))
@@ -137,20 +136,20 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	}
 	text = s.all.append(text, width, "all", first, last)
 	if len(s.all.minutes) > 0 {
-		text = fmt.Appendf(text, "The bars are minutes, from %s to %s; the fullest one of a line is its busiest.\n",
+		text = fmt.Appendf(text, "Each bar is a minute, from %s to %s; the tallest bar of a line is its busiest minute.\n",
 			first.Time().Format("15:04"), last.Time().Format("15:04 on 2 January 2006"))
 	}
 	if s.ahead > 0 {
-		text = fmt.Appendf(text, "%d of all lines are in no bar: the time that they claim is yet to come.\n", s.ahead)
+		text = fmt.Appendf(text, "Lines without a bar, because their times are in the future: %d.\n", s.ahead)
 	}
 	n, err := w.Write(text)
 	return int64(n), err
 }
 
-// otherServices is the name of the line of all that were too many.
+// otherServices is the label of the services beyond the limit.
 const otherServices = "(others)"
 
-// period is from the first minute to the last one that there are lines of.
+// period returns the first and the last minute with lines.
 func (s *Summary) period() (first, last parse.Minute) {
 	first = s.latest
 	for minute := range s.all.minutes {

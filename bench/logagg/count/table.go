@@ -1,7 +1,7 @@
 // Package count counts events by service, status and minute.
 //
-// What may enter this package: the table that is shipped, and what is told of all
-// tables at the end. Nothing in it is safe for two goroutines.
+// This package contains the table that is shipped, and the summary of all
+// tables for the final report. Its types are not safe for concurrent use.
 package count
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
-// key is what is counted apart. It has no gaps between its fields, so that it is hashed
-// in one piece.
+// key identifies a row. It has no padding, so that it is hashed in one piece.
 type key struct {
 	service unique.Handle[string]
 	minute  parse.Minute
 	status  uint32
 }
 
-// A Table holds counts of some time. The zero Table is not ready: use NewTable.
+// A Table contains the counts of an interval. Use NewTable: the zero Table is
+// invalid.
 type Table struct {
-	rows  map[key]int // where in keys and tally
+	rows  map[key]int // index in keys and tally
 	keys  []key
 	tally []tally
 	lines int64
@@ -34,8 +34,8 @@ type Table struct {
 
 type tally struct{ lines, bytes int64 }
 
-// sum adds sizes. A client can claim whatever it likes of a response, so the sum stays at
-// the largest number that there is instead of becoming a negative one.
+// sum adds sizes. Clients may claim any size, so the sum saturates at the
+// largest int64 instead of becoming negative.
 func sum(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -65,29 +65,29 @@ func (t *Table) add(k key, more tally) {
 	t.lines += more.lines
 }
 
-// Merge adds all that other has counted.
+// Merge adds the counts of other.
 func (t *Table) Merge(other *Table) {
 	for i, k := range other.keys {
 		t.add(k, other.tally[i])
 	}
 }
 
-// Lines returns how many events were counted.
+// Lines returns the number of events counted.
 func (t *Table) Lines() int64 { return t.lines }
 
-// Len returns how many rows there are: one for each service, status and minute met.
+// Len returns the number of rows: one per service, status and minute.
 func (t *Table) Len() int { return len(t.keys) }
 
-// A Row is one count, as it is shipped.
+// A Row is one count in the format in which it is shipped.
 type Row struct {
 	Minute  time.Time `json:"minute"` // its beginning, in UTC
 	Service string    `json:"service"`
 	Status  int       `json:"status"`
 	Lines   int64     `json:"lines"`
-	Bytes   int64     `json:"bytes"` // the sum over the responses, or the largest int64
+	Bytes   int64     `json:"bytes"` // sum over the responses, at most the largest int64
 }
 
-// Rows returns all counts, by minute, service and status.
+// Rows returns all counts, ordered by minute, service and status.
 func (t *Table) Rows() []Row {
 	rows := make([]Row, len(t.keys))
 	for i, k := range t.keys {
@@ -99,11 +99,11 @@ func (t *Table) Rows() []Row {
 	return rows
 }
 
-// AppendJSON appends the rows to text, a JSON object and a line feed for each.
+// AppendJSON appends the rows to text, one JSON object per line.
 func (t *Table) AppendJSON(text []byte) []byte {
 	for _, row := range t.Rows() {
 		line, err := json.Marshal(row)
-		if err != nil { // a Row has nothing that JSON could refuse
+		if err != nil { // a Row always marshals
 			panic("count: " + err.Error())
 		}
 		text = append(append(text, line...), '\n')

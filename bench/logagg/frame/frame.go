@@ -1,12 +1,13 @@
-// Package frame cuts a stream of bytes into lines. It reads the two framings of RFC
-// 6587, which senders mix freely: octet counting, "57 <34>1 2026-…", where a number
-// says how many bytes follow, and lines that end with a line feed.
+// Package frame cuts a stream of bytes into lines. It reads the two framings of
+// RFC 6587, which senders mix freely: octet counting, "57 <34>1 2026-…", where
+// a number announces how many bytes follow, and lines that end with a line
+// feed.
 //
-// Memory is bounded whatever is sent: a line longer than the limit is passed over
-// without being kept, and reported once.
+// Memory is bounded for any input: a line longer than the limit is skipped
+// without being stored, and reported once.
 //
-// What may enter this package: where a line begins and ends. What it says is the
-// business of package parse.
+// This package finds the boundaries of lines. Package parse parses their
+// content.
 package frame
 
 import (
@@ -15,26 +16,26 @@ import (
 	"io"
 )
 
-// What is wrong with a line. After each of them Next may be called again.
+// Errors of a line. Next may be called again after each of them.
 var (
-	// ErrTooLong: the line was longer than the limit; what is returned is its begin.
+	// ErrTooLong: the line was longer than the limit; its beginning is
+	// returned.
 	ErrTooLong = errors.New("line too long")
 	// ErrTruncated: the stream ended within the line.
 	ErrTruncated = errors.New("line cut off by the end of the stream")
 )
 
-// bufferBytes is how much a read can bring, at least: one that brings some hundred lines
-// is paid for by all of them.
+// bufferBytes is the minimum size of a read: some hundred lines share its cost.
 const bufferBytes = 64 << 10
 
-// maxDigits bounds the number of an octet count; more digits are text.
+// maxDigits limits an octet count; more digits are text.
 const maxDigits = 9
 
-// A Reader cuts one stream. It is for one goroutine.
+// A Reader cuts one stream into lines. It is for one goroutine.
 //
-// Invariants: buf[start:end] was read and is not consumed. The first scanned bytes of
-// it hold no line feed. At most one of skipOctets and skipLine is set, and only while
-// the rest of a line that is too long is passed over.
+// Invariants: buf[start:end] has been read and is not consumed. Its first
+// scanned bytes contain no line feed. At most one of skipOctets and skipLine is
+// set, and only while the rest of a line that is too long is skipped.
 type Reader struct {
 	r    io.Reader
 	max  int
@@ -43,24 +44,24 @@ type Reader struct {
 	buf        []byte
 	start, end int
 	scanned    int
-	skipOctets int  // bytes to pass over
-	skipLine   bool // pass over all up to the next line feed
+	skipOctets int  // number of bytes to skip
+	skipLine   bool // skip everything up to the next line feed
 	err        error
 }
 
-// NewReader returns a Reader of lines of at most max bytes; it holds 64 KiB and
-// max bytes more.
+// NewReader returns a Reader of lines of at most max bytes; its buffer has 64
+// KiB plus max bytes.
 //
-// A line that the end of the stream cuts off is ErrTruncated. If the stream is a text,
-// what stands at its end is a line all the same, for editors and programs often leave out
-// the last line feed; on a connection nobody can tell what is missing.
+// A line that the end of the stream cuts off is ErrTruncated. In a text, the
+// unterminated last bytes are a line, because editors and programs often omit
+// the last line feed; on a connection, an unknown part may be missing.
 func NewReader(r io.Reader, max int, text bool) *Reader {
 	return &Reader{r: r, max: max, text: text, buf: make([]byte, bufferBytes+max)}
 }
 
-// Next returns the next line that is not empty, without its end. It is valid until the
-// next call. It calls Read of the stream only when it has no whole line left, and
-// returns that one's error, io.EOF at the end, after all lines.
+// Next returns the next non-empty line, without its terminator. It is valid
+// until the next call. Next reads from the stream only when no complete line is
+// left, and returns the read error after all lines: io.EOF at the end.
 func (r *Reader) Next() ([]byte, error) {
 	for {
 		line, err, found := r.cut()
@@ -76,7 +77,8 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// fill reads once, after moving what is left to the front: it is less than a line.
+// fill moves the remaining bytes, less than a line, to the front and reads
+// once.
 func (r *Reader) fill() {
 	copy(r.buf, r.buf[r.start:r.end])
 	r.start, r.end = 0, r.end-r.start
@@ -85,7 +87,7 @@ func (r *Reader) fill() {
 	r.err = err
 }
 
-// last returns what stands before the end of the stream, and then the end.
+// last returns the bytes before the end of the stream, and then the end.
 func (r *Reader) last() ([]byte, error) {
 	rest := trim(r.take(r.end-r.start, 0))
 	switch {
@@ -97,7 +99,7 @@ func (r *Reader) last() ([]byte, error) {
 	return rest, ErrTruncated
 }
 
-// cut takes one line out of the buffer, if a whole one is there.
+// cut removes one line from the buffer, if a complete one is there.
 func (r *Reader) cut() (line []byte, err error, found bool) {
 	if !r.passOver() {
 		return nil, nil, false
@@ -120,7 +122,8 @@ func (r *Reader) cut() (line []byte, err error, found bool) {
 	i := bytes.IndexByte(window[r.scanned:], '\n')
 	if i < 0 {
 		r.scanned = len(window)
-		// What comes next may be its line feed, and what ends it does not count.
+		// The next byte may be the line feed, and the terminator does not
+		// count.
 		if len(trim(window)) <= r.max && len(window) < len(r.buf) {
 			return nil, nil, false
 		}
@@ -134,8 +137,8 @@ func (r *Reader) cut() (line []byte, err error, found bool) {
 	return line, nil, true
 }
 
-// passOver drops the rest of a line that was too long. It reports whether all of that
-// has come.
+// passOver skips the rest of a line that was too long. It reports whether the
+// rest has arrived completely.
 func (r *Reader) passOver() bool {
 	if n := min(r.skipOctets, r.end-r.start); n > 0 {
 		r.take(n, 0)
@@ -153,7 +156,7 @@ func (r *Reader) passOver() bool {
 	return r.skipOctets == 0
 }
 
-// take consumes head bytes and n more, and returns the latter.
+// take consumes head+n bytes and returns the last n.
 func (r *Reader) take(n, head int) []byte {
 	from := r.start + head
 	r.start = from + n
@@ -161,9 +164,9 @@ func (r *Reader) take(n, head int) []byte {
 	return r.buf[from:r.start]
 }
 
-// octetCount reads "COUNT SP" before a "<". head is the length of the former, 0 if that
-// is not what stands there, and -1 if more bytes are needed to know. The "<" keeps text
-// that begins with a number, an address for example, from being taken for a count.
+// octetCount parses "COUNT SP" before a "<". head is its length, 0 if the bytes
+// have another form, and -1 if more bytes are needed to decide. The required
+// "<" avoids misreading text that begins with a number, such as an IP address.
 func octetCount(window []byte) (count, head int) {
 	for i, c := range window {
 		switch {
@@ -180,8 +183,8 @@ func octetCount(window []byte) (count, head int) {
 	return 0, -1
 }
 
-// trim takes off what ends a line: senders also use CR LF and, in octet-counted frames
-// too, a line feed or NUL.
+// trim removes the terminator of a line: senders also use CR LF and, even in
+// octet-counted frames, a line feed or NUL.
 func trim(line []byte) []byte {
 	for n := len(line); n > 0; n-- {
 		if c := line[n-1]; c != '\n' && c != '\r' && c != 0 {

@@ -12,9 +12,9 @@ import (
 	"testing/iotest"
 )
 
-const limit = 20 // of the lines in tests, in bytes
+const limit = 20 // of a line in tests, in bytes
 
-// read returns all lines of a stream, and what was wrong with them.
+// read returns all lines of a stream, marked with their errors.
 func read(r io.Reader, text bool) (got []string, err error) {
 	lines := NewReader(r, limit, text)
 	for {
@@ -65,8 +65,8 @@ func TestNext(t *testing.T) {
 			if err != io.EOF || !slices.Equal(got, test.want) {
 				t.Errorf("got %q, %v, want %q", got, err, test.want)
 			}
-			// Nothing may depend on how the stream arrives, but for how much is shown of
-			// a line that is too long.
+			// The result must not depend on how the stream arrives, except for
+			// how much is shown of a line that is too long.
 			slowly, err := read(iotest.OneByteReader(strings.NewReader(test.stream)), test.text)
 			if err != io.EOF || !slices.Equal(shortened(slowly), shortened(test.want)) {
 				t.Errorf("byte by byte: got %q, %v, want %q", slowly, err, test.want)
@@ -75,7 +75,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestEndless: ends of a line that never end fill the buffer, and no more than that.
+// TestEndless: an endless terminator fills the buffer and no more.
 func TestEndless(t *testing.T) {
 	nothing := strings.Repeat("\x00", 2*bufferBytes)
 	got, err := read(strings.NewReader(nothing+"\nok\n"), false)
@@ -84,7 +84,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// shortened takes off what is shown of lines that are too long.
+// shortened removes the content of lines that are too long.
 func shortened(lines []string) []string {
 	lines = slices.Clone(lines)
 	for i, line := range lines {
@@ -95,7 +95,7 @@ func shortened(lines []string) []string {
 	return lines
 }
 
-// TestError: lines that came before an error are not lost to it.
+// TestError: an error does not lose the lines before it.
 func TestError(t *testing.T) {
 	broken := errors.New("broken")
 	got, err := read(io.MultiReader(strings.NewReader("one\ntwo\nth"), iotest.ErrReader(broken)), true)
@@ -104,12 +104,12 @@ func TestError(t *testing.T) {
 	}
 	got, err = read(iotest.DataErrReader(strings.NewReader("one\ntwo")), true)
 	if err != io.EOF || !slices.Equal(got, []string{"one", "two"}) {
-		t.Errorf("an end that comes with the last bytes: got %q, %v", got, err)
+		t.Errorf("io.EOF together with the last bytes: got %q, %v", got, err)
 	}
 }
 
-// TestWaits: a reader waits for more only when it has no whole line left: that is when
-// what it has brought is passed on.
+// TestWaits: a reader reads more only when it has no complete line left: before
+// that, its events are sent.
 func TestWaits(t *testing.T) {
 	chunks := []string{"one\ntwo\nthr", "ee\n4 <1>a", "four\n"}
 	whole := [][]string{{"one", "two"}, {"three", "<1>a"}, {"four"}}
@@ -117,7 +117,7 @@ func TestWaits(t *testing.T) {
 	reads := 0
 	lines := NewReader(readerFunc(func(p []byte) (int, error) {
 		if reads > 0 && !slices.Equal(got, slices.Concat(whole[:reads]...)) {
-			t.Errorf("before read %d it has handed out %q", reads, got)
+			t.Errorf("before read %d it has returned %q", reads, got)
 		}
 		if reads == len(chunks) {
 			return 0, io.EOF
@@ -141,7 +141,7 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestMemory: a line without an end takes no more than the buffer.
+// TestMemory: a line without an end uses no more memory than the buffer.
 func TestMemory(t *testing.T) {
 	lines := NewReader(io.LimitReader(endless{}, 64<<20), limit, false)
 	allocated := testing.AllocsPerRun(1, func() {
@@ -169,8 +169,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FuzzFraming frames lines and takes them apart again, in pieces of any size; and reads
-// the raw bytes, which may be anything.
+// FuzzFraming frames lines and cuts them again, in pieces of any size; it also
+// reads the raw input as a stream.
 func FuzzFraming(f *testing.F) {
 	f.Add([]byte("<1>one\n<2>two"), byte(3))
 	f.Add([]byte("99 <1>\n\n12345678901234567890 <"), byte(1))
@@ -185,7 +185,7 @@ func FuzzFraming(f *testing.F) {
 			t.Errorf("whole %q, in pieces %q, %v", whole, pieces, err)
 		}
 		for _, line := range whole {
-			if len(line) > len("long: ")+limit+10 { // what is cut off includes its count
+			if len(line) > len("long: ")+limit+10 { // a truncated line includes its count
 				t.Errorf("a line of %d bytes: %q", len(line), line)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A poor listener has no file descriptor left, once.
+// A poor listener runs out of file descriptors once.
 type poor struct {
 	net.Listener
 	failed bool
@@ -23,8 +23,8 @@ func (p *poor) Accept() (net.Conn, error) {
 	return p.Listener.Accept()
 }
 
-// TestAccepts: a failure to accept ends no service, and a client that has said all it had
-// to say learns that it was heard to its end.
+// TestAccepts: a failed accept does not end the service, and a client that has
+// sent everything sees that the service has read it to the end.
 func TestAccepts(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestAccepts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- TCP(&poor{Listener: listener}, Limits{Connections: 1, Patience: time.Hour})(ctx, in)
+		ended <- TCP(&poor{Listener: listener}, Limits{Connections: 1, LineTimeout: time.Hour})(ctx, in)
 	}()
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {

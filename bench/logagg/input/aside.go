@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// maxKept bounds how much of a malformed line is kept, in bytes.
+// maxKept limits how much of a malformed line is kept, in bytes.
 const maxKept = 1 << 10
 
-// Aside keeps malformed lines for whoever wants to know what is wrong with them: as JSON,
-// so that binary garbage can be looked at without harm. Its size is bounded, for garbage
+// Aside keeps malformed lines for diagnosis: as JSON, so that binary data is
+// safe to display. Its size is limited, because the number of malformed lines
 // is not.
 type Aside struct {
 	mu   sync.Mutex
@@ -22,11 +22,11 @@ type Aside struct {
 // NewAside keeps lines in w, up to limit bytes.
 func NewAside(w io.Writer, limit int64) *Aside { return &Aside{w: w, left: limit} }
 
-// kept is what is written of a line. Bytes that are not UTF-8 become U+FFFD.
+// kept is the record of a line. Bytes that are not UTF-8 become U+FFFD.
 type kept struct {
 	From string `json:"from"`
 	Why  string `json:"why"`
-	Line string `json:"line"` // or its begin
+	Line string `json:"line"` // or its beginning
 	Cut  bool   `json:"cut,omitempty"`
 }
 
@@ -46,8 +46,8 @@ func (a *Aside) add(from string, line []byte, why error) {
 	a.left -= int64(len(text))
 }
 
-// Err returns the first error of writing; no line was kept after it. Lines are counted
-// all the same.
+// Err returns the first write error; no line was kept after it. Lines are
+// counted nevertheless.
 func (a *Aside) Err() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

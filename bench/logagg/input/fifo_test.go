@@ -19,7 +19,7 @@ func fifo(t *testing.T) string {
 	return path
 }
 
-// TestPipe: all that is written to a named pipe is read, up to its end.
+// TestPipe: everything written to a named pipe is read.
 func TestPipe(t *testing.T) {
 	path := fifo(t)
 	in, received := intake(t)
@@ -38,8 +38,8 @@ func TestPipe(t *testing.T) {
 	check(t, in, received(), 3, 1, 0, 0)
 }
 
-// TestPipeEnds: a pipe that nobody writes to, and one whose writer says nothing, hold no
-// service that is to end.
+// TestPipeEnds: a pipe without a writer, and a pipe whose writer is silent, do
+// not keep a service from ending.
 func TestPipeEnds(t *testing.T) {
 	path := fifo(t)
 	in, received := intake(t)
@@ -55,7 +55,7 @@ func TestPipeEnds(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		// From here on there is a writer; its end lets go of the reader that was left.
+		// From here on there is a writer; closing it ends the abandoned reader.
 		writer, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// File returns the source that is one file. It fails now if there is no such file. What
-// can wait for somebody, such as a named pipe, is opened and read as a Stream is.
+// File returns the source that reads one file. It fails now if the file does
+// not exist. Anything that can block, such as a named pipe, is opened and read
+// like a Stream.
 func File(path string) (Source, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -29,8 +30,8 @@ func File(path string) (Source, error) {
 	}, nil
 }
 
-// lazy is a file that is opened by the first read: to open a named pipe is to wait for
-// whoever writes to it. It is closed after its end.
+// lazy is a file that is opened by the first read, because opening a named pipe
+// waits for its writer. It is closed at its end.
 type lazy struct {
 	path string
 	file *os.File
@@ -48,7 +49,8 @@ func (l *lazy) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Text returns the source of a text that never waits for long, as that of a file.
+// Text returns the source that reads a text which never blocks for long, like a
+// file.
 func Text(name string, r io.Reader) Source {
 	return func(ctx context.Context, in *Intake) error {
 		s := &stream{in: in, name: name, r: r, text: true, before: func(bool) error { return ctx.Err() }}
@@ -56,8 +58,9 @@ func Text(name string, r io.Reader) Source {
 	}
 }
 
-// Stream returns the source of a stream that cannot be interrupted, such as the standard
-// input. When ctx is done it is left to itself: a read that it is in may never return.
+// Stream returns the source that reads a stream which cannot be interrupted,
+// such as the standard input. When ctx is done, the reading goroutine is
+// abandoned: its read may never return.
 func Stream(name string, r io.Reader) Source {
 	return func(ctx context.Context, in *Intake) error {
 		out, into := io.Pipe()

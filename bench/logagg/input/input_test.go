@@ -25,8 +25,8 @@ const (
 	readAt  = 1   // nanoseconds, by the clock of an intake
 )
 
-// intake returns an intake whose events are received by another goroutine; received
-// ends the queue and says how many events there were.
+// intake returns an intake whose events another goroutine receives; received
+// ends the queue and returns the number of events.
 func intake(t *testing.T) (in *Intake, received func() int) {
 	t.Helper()
 	q, err := queue.New("bounded", queue.Options{Capacity: 64, Batch: 16})
@@ -39,7 +39,7 @@ func intake(t *testing.T) (in *Intake, received func() int) {
 		for events := range q.All() {
 			for _, e := range events {
 				if e.Read != readAt {
-					t.Errorf("an event was read at %d, not at %d", e.Read, readAt)
+					t.Errorf("an event was read at %d, want %d", e.Read, readAt)
 				}
 			}
 			sum += len(events)
@@ -52,7 +52,7 @@ func intake(t *testing.T) (in *Intake, received func() int) {
 	}
 }
 
-// check compares the account of an intake with what it should be.
+// check compares the account of an intake with the expected one.
 func check(t *testing.T, in *Intake, received int, lines, malformed, tooLong, truncated int64) {
 	t.Helper()
 	if in.Lines.Load() != lines || in.Malformed.Load() != malformed || in.TooLong.Load() != tooLong || in.Truncated.Load() != truncated ||
@@ -92,7 +92,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestFails: the error of a source is reported, and what came before it counts.
+// TestFails: the error of a source is reported, and the lines before it count.
 func TestFails(t *testing.T) {
 	broken := errors.New("broken")
 	in, received := intake(t)
@@ -103,8 +103,8 @@ func TestFails(t *testing.T) {
 	check(t, in, received(), 3, 1, 0, 1)
 }
 
-// TestEnds: a file that is left in the middle, and a stream that never ends, when the
-// service ends.
+// TestEnds: when the service ends, it leaves a file in the middle, and a stream
+// that never ends.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -123,12 +123,12 @@ func TestEnds(t *testing.T) {
 		if _, err := io.WriteString(typed, good+good+good[:9]); err != nil {
 			t.Error(err)
 		}
-		synctest.Wait() // it has read all, and waits for more
+		synctest.Wait() // it has read everything and waits for more
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		typed.Close() // so that the goroutine that was left to itself ends here
+		typed.Close() // ends the abandoned goroutine
 		check(t, in, received(), 2, 0, 0, 0)
 
 		in, received = intake(t)
@@ -139,7 +139,8 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// callback is a reader that calls a function when it is read, and brings nothing.
+// callback is a reader that calls a function when it is read, and returns no
+// bytes.
 func callback(f func()) io.Reader {
 	return readerFunc(func([]byte) (int, error) {
 		f()
@@ -151,7 +152,7 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// connect serves one connection in a bubble, whose clock is not that of the wall.
+// connect serves one connection in a bubble, which has its own clock.
 func connect(ctx context.Context, in *Intake, limits Limits) (client net.Conn, over *sync.WaitGroup) {
 	server, client := net.Pipe()
 	over = new(sync.WaitGroup)
@@ -162,10 +163,11 @@ func connect(ctx context.Context, in *Intake, limits Limits) (client net.Conn, o
 	return client, over
 }
 
-// TestPatience: a client that completes no line in time is sent away, however it fills
-// the time; one that does stays as long as it likes.
-func TestPatience(t *testing.T) {
-	limits := Limits{Patience: time.Minute}
+// TestLineTimeout: a client that completes no line in time is disconnected,
+// however it fills the time; a client that completes lines may stay
+// indefinitely.
+func TestLineTimeout(t *testing.T) {
+	limits := Limits{LineTimeout: time.Minute}
 	for _, test := range []struct {
 		name, text       string
 		pause, stays     time.Duration
@@ -193,10 +195,10 @@ func TestPatience(t *testing.T) {
 				over.Wait()
 				defer sending.Wait()
 				if stayed := time.Since(began); stayed != test.stays {
-					t.Errorf("it stayed for %v, not %v", stayed, test.stays)
+					t.Errorf("it stayed for %v, want %v", stayed, test.stays)
 				}
-				if sentAway := test.stays == limits.Patience; sentAway != (in.Slow.Load() == 1) {
-					t.Errorf("%d clients were sent away", in.Slow.Load())
+				if sentAway := test.stays == limits.LineTimeout; sentAway != (in.Slow.Load() == 1) {
+					t.Errorf("%d clients were disconnected", in.Slow.Load())
 				}
 				check(t, in, received(), test.lines, test.truncated, 0, test.truncated)
 			})
@@ -204,36 +206,36 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestDrain: at the end, what a client goes on sending is read for a while, and no longer.
+// TestDrain: at the end, bytes that a client continues to send are read for the
+// drain period, and no longer.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, received := intake(t)
-		client, over := connect(ctx, in, Limits{Patience: time.Hour, Drain: time.Minute})
+		client, over := connect(ctx, in, Limits{LineTimeout: time.Hour, Drain: time.Minute})
 		time.AfterFunc(30*time.Second, cancel)
 		sent := 0
 		for ; ; sent++ {
 			if _, err := io.WriteString(client, good); err != nil {
-				break // the pipe is closed at the other end
+				break // the other end has closed the pipe
 			}
 			time.Sleep(time.Second)
 		}
 		over.Wait()
 		if sent < 90 || sent > 91 || in.Slow.Load() > 0 {
-			t.Errorf("%d lines were taken in 90 s, and %d clients sent away", sent, in.Slow.Load())
+			t.Errorf("%d lines were read in 90 s, and %d clients disconnected", sent, in.Slow.Load())
 		}
 		check(t, in, received(), int64(sent), 0, 0, 0)
 	})
 }
 
-// TestHalfALine: what a client leaves unfinished is malformed, and what is no text at
-// all is too.
+// TestHalfALine: an unfinished line is malformed, and so is binary data.
 func TestHalfALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, received := intake(t)
 		var aside bytes.Buffer
 		in.Aside = NewAside(&aside, 1<<20)
-		client, over := connect(t.Context(), in, Limits{Patience: time.Hour})
+		client, over := connect(t.Context(), in, Limits{LineTimeout: time.Hour})
 		text := good + "\x00\xff\x80\n" + "70 <134>1 " + strings.Repeat("\n", 63) + strings.Repeat("y", 3*maxLine) + "\n" + good + good[:30]
 		if _, err := io.WriteString(client, text); err != nil {
 			t.Error(err)
@@ -255,8 +257,8 @@ func TestHalfALine(t *testing.T) {
 	})
 }
 
-// TestConnections: as many as there may be, over TCP; one that is too many is closed, and
-// room that becomes free is given away again.
+// TestConnections: the maximum number of connections over TCP; an excess
+// connection is closed, and room that becomes free is used again.
 func TestConnections(t *testing.T) {
 	const most = 3
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -267,7 +269,7 @@ func TestConnections(t *testing.T) {
 	in, received := intake(t)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- TCP(listener, Limits{Connections: most, Patience: time.Hour, Drain: time.Hour})(ctx, in)
+		ended <- TCP(listener, Limits{Connections: most, LineTimeout: time.Hour, Drain: time.Hour})(ctx, in)
 	}()
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", listener.Addr().String())
@@ -280,9 +282,9 @@ func TestConnections(t *testing.T) {
 	for range most {
 		open = append(open, dial())
 	}
-	tooMany := dial() // connections are accepted in their order
+	tooMany := dial() // connections are accepted in order
 	if n, err := tooMany.Read(make([]byte, 1)); err == nil || n > 0 {
-		t.Error("a connection too many is served")
+		t.Error("an excess connection is served")
 	}
 	for _, conn := range open {
 		if _, err := io.WriteString(conn, good); err != nil {
@@ -300,7 +302,7 @@ func TestConnections(t *testing.T) {
 	for in.Lines.Load() <= most && in.Connections.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	cancel() // there is still a client, which is read to its end
+	cancel() // a connected client is still read to its end
 	if _, err := io.WriteString(last, good); err != nil {
 		t.Error(err)
 	}
@@ -313,11 +315,11 @@ func TestConnections(t *testing.T) {
 	}
 	check(t, in, received(), most+2, 0, 0, 0)
 	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("it still listens: %v", err)
+		t.Errorf("the service still listens: %v", err)
 	}
 }
 
-// TestListenerFails: somebody else closes the listener.
+// TestListenerFails: the listener is closed from outside.
 func TestListenerFails(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -331,7 +333,8 @@ func TestListenerFails(t *testing.T) {
 	check(t, in, received(), 0, 0, 0, 0)
 }
 
-// TestAside: what is kept is bounded, in all and of each line, and is text.
+// TestAside: the kept lines are limited in total and individually, and are
+// text.
 func TestAside(t *testing.T) {
 	var out bytes.Buffer
 	a := NewAside(&out, 3000)
@@ -354,7 +357,7 @@ func TestAside(t *testing.T) {
 	exact.add("x", bytes.Repeat([]byte("y"), maxKept+1), errors.New("why"))
 	exact.add("x", []byte("\x00z"), errors.New("why"))
 	if out.String() != want {
-		t.Errorf("with just enough room: got %s", out.String())
+		t.Errorf("with exactly enough room: got %s", out.String())
 	}
 	_, broken := io.Pipe()
 	broken.CloseWithError(errors.New("full"))
@@ -362,6 +365,6 @@ func TestAside(t *testing.T) {
 	a.add("x", nil, errors.New("why"))
 	a.add("x", nil, errors.New("why"))
 	if a.Err() == nil {
-		t.Error("an error of writing is not reported")
+		t.Error("a write error is not reported")
 	}
 }

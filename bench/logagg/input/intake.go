@@ -1,9 +1,9 @@
-// Package input reads lines from files, streams and connections, and sends what they
-// say into the queue.
+// Package input reads lines from files, streams and connections, and sends the
+// parsed events into the queue.
 //
-// What may enter this package: where bytes come from, how long to wait for them, and
-// the account of each line. How bytes become lines is the business of package frame;
-// what lines say, of package parse.
+// This package contains the sources of bytes, their timeouts, and the account
+// of each line. Package frame cuts bytes into lines, and package parse parses
+// them.
 package input
 
 import (
@@ -16,48 +16,50 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 )
 
-// An Intake is what all streams have in common. Its counts can be read at any time; a
-// stream adds to them before it waits for more bytes.
+// An Intake contains what all streams share. Its counters can be read at any
+// time; a stream updates them before it waits for more bytes.
 type Intake struct {
 	Queue   queue.Queue
-	MaxLine int          // bytes of the longest line
-	Service string       // of lines that name none
+	MaxLine int          // maximum length of a line in bytes
+	Service string       // for lines without a service
 	Clock   func() int64 // nanoseconds
-	Aside   *Aside       // for lines that are malformed; nil keeps none
+	Aside   *Aside       // for malformed lines; nil keeps none
 
-	Lines     atomic.Int64 // lines begun, also those that were cut off
-	Malformed atomic.Int64 // of these, those that are no events
-	TooLong   atomic.Int64 // of the malformed, those above MaxLine
-	Truncated atomic.Int64 // of the malformed, those cut off by the end of their stream
+	Lines     atomic.Int64 // lines begun, including those that were cut off
+	Malformed atomic.Int64 // lines that are not events
+	TooLong   atomic.Int64 // malformed lines longer than MaxLine
+	Truncated atomic.Int64 // malformed lines cut off by the end of their stream
 	Rejected  atomic.Int64 // events for which the queue had no room
 
 	Connections atomic.Int64 // open now
-	Refused     atomic.Int64 // connections closed at once: there were too many
-	Slow        atomic.Int64 // connections closed because no line was complete in time
+	Refused     atomic.Int64 // connections closed at once, above the maximum number
+	Slow        atomic.Int64 // connections closed because they completed no line in time
 }
 
-// A Source reads something until its end, or until ctx is done, into the intake.
+// A Source reads its input until the end, or until ctx is done, into the
+// intake.
 type Source func(ctx context.Context, in *Intake) error
 
-// A stream is one file or connection. It is the reader that its lines are cut from, so
-// that it learns when no whole line is left: then it passes on what is kept back, and
-// brings the counts up to date, before it waits.
+// A stream is one file or connection. It is also the reader that frame.Reader
+// reads from, so it knows when no complete line is left: before it waits, it
+// sends buffered events and updates the counters.
 type stream struct {
 	in     *Intake
 	name   string
 	r      io.Reader
-	before func(progress bool) error // called before each wait; progress: a line was complete since the last one
-	text   bool                      // a file, in contrast to a connection
+	before func(progress bool) error // called before each wait; progress: a line was completed since the last call
+	text   bool                      // a file rather than a connection
 
 	sender queue.Sender
 	readAt int64
 	counts counts
 }
 
-// counts are those of a stream since it last added them to the intake.
+// counts are a stream's counts since it last added them to the intake.
 type counts struct{ lines, malformed, tooLong, truncated, rejected int64 }
 
-// read reads the stream to its end. It returns nil at the end, or what ended it.
+// read reads the stream to its end. It returns nil at the end, or the error
+// that ended it.
 func (s *stream) read(ctx context.Context) error {
 	s.sender = s.in.Queue.Sender()
 	defer s.settle()
@@ -80,7 +82,8 @@ func (s *stream) read(ctx context.Context) error {
 			s.counts.tooLong++
 			s.setAside(line, err)
 		case err == frame.ErrTruncated && s.text && ctx.Err() != nil:
-			// A file is left in the middle of a line: it was not accepted.
+			// A file may be left in the middle of a line: that line does not
+			// count.
 		case err == frame.ErrTruncated:
 			s.counts.lines++
 			s.counts.truncated++
@@ -93,7 +96,7 @@ func (s *stream) read(ctx context.Context) error {
 	}
 }
 
-// Read is called for more bytes when no whole line is left.
+// Read is called for more bytes when no complete line is left.
 func (s *stream) Read(p []byte) (int, error) {
 	progress := s.counts.lines > 0
 	s.settle()
@@ -105,7 +108,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// settle leaves nothing behind: neither an event nor a count.
+// settle sends buffered events and updates the counters.
 func (s *stream) settle() {
 	s.counts.rejected += int64(s.sender.Flush())
 	s.counts.addTo(s.in)

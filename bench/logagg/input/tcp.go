@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// Limits bound what clients can ask of a listener.
+// Limits restrict the clients of a listener.
 type Limits struct {
-	Connections int           // at once; more are closed as they come
-	Patience    time.Duration // for a line to be complete: after that a connection is closed
-	Drain       time.Duration // for what has been sent when the service ends
+	Connections int           // maximum number of concurrent connections; more are closed at once
+	LineTimeout time.Duration // a connection that completes no line for this long is closed
+	Drain       time.Duration // at the end of the service, for bytes that have been sent
 }
 
-// acceptPause is how long to wait when the system has no file descriptors left.
+// acceptPause is the delay after a failed accept, for example without file
+// descriptors.
 const acceptPause = 50 * time.Millisecond
 
-// TCP returns the source of syslog connections to a listener. It ends when ctx is done:
-// nobody can connect from then on, and what the clients have sent until then is read, for
-// as long as Limits.Drain.
+// TCP returns the source of syslog connections to a listener. When ctx is done
+// it accepts no more connections, and reads what the clients have sent until
+// then, for at most Limits.Drain.
 func TCP(listener net.Listener, limits Limits) Source {
 	return func(ctx context.Context, in *Intake) error {
 		defer context.AfterFunc(ctx, func() { listener.Close() })()
@@ -60,14 +61,14 @@ func serve(ctx context.Context, in *Intake, conn net.Conn, limits Limits) {
 	c := &client{conn: conn, limits: limits}
 	defer context.AfterFunc(ctx, c.drain)()
 	s := &stream{in: in, name: conn.RemoteAddr().String(), r: conn, before: c.extend}
-	// What ends a connection is the business of its client; it has no one line's account
-	// to settle here but that of a deadline.
+	// The client is responsible for the end of its connection; only an expired
+	// deadline counts here.
 	if err := s.read(ctx); errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
 		in.Slow.Add(1)
 	}
 }
 
-// A client is a connection and how long to wait for it.
+// A client is a connection with its timeouts.
 type client struct {
 	conn   net.Conn
 	limits Limits
@@ -77,8 +78,8 @@ type client struct {
 	draining bool
 }
 
-// extend gives the client more time if it has completed a line since it got some: one
-// that sends a byte now and then cannot hold its place with it.
+// extend gives the client more time if it has completed a line since the last
+// extension: a client cannot keep its connection by sending single bytes.
 func (c *client) extend(progress bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,14 +87,14 @@ func (c *client) extend(progress bool) error {
 		return nil
 	}
 	c.began = true
-	return c.conn.SetReadDeadline(time.Now().Add(c.limits.Patience))
+	return c.conn.SetReadDeadline(time.Now().Add(c.limits.LineTimeout))
 }
 
-// drain gives the client its last time.
+// drain sets the client's final deadline.
 func (c *client) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.draining = true
-	// It fails only if the connection is closed, and then there is nothing to read.
+	// An error means that the connection is closed: there is nothing to read.
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.limits.Drain))
 }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// The time of the combined format, "21/Nov/2026:15:04:05 +0000", and that without its
-// seconds.
+// The time of the combined format, "21/Nov/2026:15:04:05 +0000", and the same
+// without its seconds.
 const (
 	timeLayout  = "02/Jan/2006:15:04:05 -0700"
 	timeBytes   = len(timeLayout)
@@ -17,8 +17,9 @@ const (
 	stampBytes  = minuteBytes + zoneBytes
 )
 
-// combinedMinute returns the minute of text, which has timeBytes bytes. Lines of one
-// stream are of the same minute nearly always, so only its seconds are read then.
+// combinedMinute returns the minute of text, which has timeBytes bytes.
+// Successive lines of a stream almost always share their minute: then it parses
+// only the seconds.
 func (p *Parser) combinedMinute(text []byte) (Minute, bool) {
 	seconds, zone := text[minuteBytes:timeBytes-zoneBytes], text[timeBytes-zoneBytes:]
 	if bytes.Equal(text[:minuteBytes], p.stamp[:minuteBytes]) && bytes.Equal(zone, p.stamp[minuteBytes:]) {
@@ -38,8 +39,8 @@ func (p *Parser) combinedMinute(text []byte) (Minute, bool) {
 	return minute, true
 }
 
-// isSeconds reports whether text is a colon and two digits below 60, which is what
-// time.Parse takes.
+// isSeconds reports whether text is a colon and two digits below 60, as
+// time.Parse requires.
 func isSeconds(text []byte) bool {
 	return text[0] == ':' && text[1] >= '0' && text[1] <= '5' && text[2] >= '0' && text[2] <= '9'
 }

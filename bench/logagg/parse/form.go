@@ -8,20 +8,20 @@ import (
 	"unique"
 )
 
-// The form that an event has outside of the process: some 20 bytes. Varints, as the
-// numbers of most lines are small: the minute, the status with the mark of a tick, the
-// size, the time of reading, and the name of the service after its length plus one; no
-// name at all is a length of 0. An event tells its own end, so a batch is nothing but
-// one after the other.
+// The encoding of an event outside the process has about 20 bytes. It uses
+// varints, because most numbers are small: the minute, the status with the tick
+// flag, the size, the time of reading, and the name of the service, preceded by
+// its length plus one; a length of 0 means no name. The encoding is
+// self-delimiting, so a batch is a concatenation of events.
 
-var errForm = errors.New("no form of an event")
+var errForm = errors.New("invalid encoding of an event")
 
 const tickMark = 1 << 16 // above any status
 
-// AppendBinary appends the form of e to b.
+// AppendBinary appends the encoding of e to b.
 func (e Event) AppendBinary(b []byte) ([]byte, error) { return e.Append(b), nil }
 
-// Append is AppendBinary, which cannot fail.
+// Append is AppendBinary without an error, because it cannot fail.
 func (e Event) Append(b []byte) []byte {
 	status := uint64(e.Status)
 	if e.Tick {
@@ -39,18 +39,18 @@ func (e Event) Append(b []byte) []byte {
 	return append(b, service...)
 }
 
-// UnmarshalBinary makes e the event of which b is the form, all of it.
+// UnmarshalBinary decodes e from b, which must contain nothing else.
 func (e *Event) UnmarshalBinary(b []byte) error {
 	rest, err := e.Cut(b)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%w: %d bytes are left", errForm, len(rest))
+		err = fmt.Errorf("%w: %d trailing bytes", errForm, len(rest))
 	}
 	return err
 }
 
-// Cut makes e the event whose form b begins with, and returns the rest of b. The name of
-// the service is that which e had if it is the same: so lines of one service after the
-// other allocate nothing.
+// Cut decodes e from the beginning of b and returns the rest of b. It keeps e's
+// previous service handle if the name is the same, so that a run of lines of
+// one service does not allocate.
 func (e *Event) Cut(b []byte) (rest []byte, err error) {
 	var minute, status, length uint64
 	before := e.Service
@@ -87,7 +87,7 @@ func (e *Event) Cut(b []byte) (rest []byte, err error) {
 	return b[length-1:], nil
 }
 
-// cutUvarint cuts a number off, which must not be above most.
+// cutUvarint decodes a number, which must not exceed most.
 func cutUvarint(b []byte, to *uint64, most uint64) ([]byte, error) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 || v > most {

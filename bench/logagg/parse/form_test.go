@@ -8,7 +8,7 @@ import (
 	"unique"
 )
 
-// forms are events at the ends of what there is.
+// forms returns events with extreme values.
 func forms() []Event {
 	return []Event{
 		{},
@@ -19,7 +19,7 @@ func forms() []Event {
 	}
 }
 
-// TestForm: events are read as they were written, one by one and one after the other.
+// TestForm: events decode to what was encoded, individually and concatenated.
 func TestForm(t *testing.T) {
 	var batch []byte
 	for _, want := range forms() {
@@ -37,7 +37,7 @@ func TestForm(t *testing.T) {
 			}
 		}
 		if err := got.UnmarshalBinary(append(form[1:], 0)); !errors.Is(err, errForm) {
-			t.Errorf("%v, with a byte more: %v", want, err)
+			t.Errorf("%v, with a trailing byte: %v", want, err)
 		}
 		batch = want.Append(batch)
 	}
@@ -49,12 +49,12 @@ func TestForm(t *testing.T) {
 		}
 	}
 	if len(batch) > 0 {
-		t.Errorf("%d bytes are left", len(batch))
+		t.Errorf("%d trailing bytes", len(batch))
 	}
 }
 
-// TestFormTooLarge: a number that no event has is no form, and neither is a name that is
-// longer than what there is.
+// TestFormTooLarge: a number that no event contains is invalid, and so is a
+// name longer than the rest of the bytes.
 func TestFormTooLarge(t *testing.T) {
 	for _, form := range []string{
 		"\x80\x80\x80\x80\x10\x00\x00\x00\x00", // the minute 1<<32
@@ -70,8 +70,8 @@ func TestFormTooLarge(t *testing.T) {
 	}
 }
 
-// FuzzForm: whatever the bytes, they are an event that is written and read again the
-// same, or an error.
+// FuzzForm: any bytes either fail to decode, or decode to an event that
+// survives a round trip.
 func FuzzForm(f *testing.F) {
 	for _, e := range forms() {
 		f.Add(e.Append(nil))
@@ -87,7 +87,7 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
-// TestCutAllocates: lines of one service after the other allocate nothing.
+// TestCutAllocates: a run of lines of one service does not allocate.
 func TestCutAllocates(t *testing.T) {
 	e := Event{Service: unique.Make("web"), Minute: 29_000_000, Status: 200, Bytes: 1000, Read: 1e9}
 	form, into := e.Append(nil), e

@@ -9,10 +9,11 @@ import (
 	"github.com/leodido/go-syslog/v4/rfc5424"
 )
 
-// FuzzSyslog holds the splitting of headers against go-syslog: what that accepts as a
-// message of RFC 5424 is one here, of the same program and with the same text. The
-// reverse does not hold: fields that are passed over are not judged here. Of RFC 3164,
-// which leaves much open, both need only agree on the program where both take a message.
+// FuzzSyslog compares the splitting of headers with go-syslog: every message
+// that go-syslog accepts as RFC 5424 is accepted here, with the same program
+// and text. The reverse does not hold, because skipped fields are not validated
+// here. For RFC 3164, which leaves much open, both must only agree on the
+// program when both accept a message.
 func FuzzSyslog(f *testing.F) {
 	for _, seed := range []string{
 		"<134>1 2026-11-21T15:04:05Z web-07 checkout 4711 - - text",
@@ -36,7 +37,8 @@ func FuzzSyslog(f *testing.F) {
 			return
 		}
 		parsed, err = rfc3164.NewParser(rfc3164.WithYear(rfc3164.Year{YYYY: time.Now().Year()})).Parse(bytes.Clone(line))
-		// Of a message that ends after its time it says neither what it is nor what is wrong.
+		// For a message that ends after its time, go-syslog returns neither a
+		// result nor an error.
 		if m, _ := parsed.(*rfc3164.SyslogMessage); err == nil && m != nil && m.Valid() && ok && m.Appname != nil && string(name) != *m.Appname {
 			t.Errorf("%q: got %q, want %q", line, name, *m.Appname)
 		}
@@ -50,8 +52,8 @@ func value(text *string) string {
 	return *text
 }
 
-// FuzzParse: whatever a line is, a parser that has seen others says the same of it as a
-// new one, and an event holds what it promises.
+// FuzzParse: for any line, a parser that has seen other lines returns the same
+// result as a new one, and an event satisfies its invariants.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{combined, common, object, "<134>1 - - a - - - " + combined, "", "\x00\xff"} {
 		f.Add([]byte(seed))
@@ -74,7 +76,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzMinute holds the minute of the combined format against time.Parse.
+// FuzzMinute compares the minute of the combined format with time.Parse.
 func FuzzMinute(f *testing.F) {
 	for _, seed := range []string{"21/Nov/2026:15:04:05 +0000", "29/Feb/2028:23:59:59 -1130", "31/Apr/2026:15:04:05 +0000", "21/Nov/2026:15:04:6x +0000"} {
 		f.Add(seed)
@@ -84,7 +86,7 @@ func FuzzMinute(f *testing.F) {
 			return
 		}
 		p := NewParser("none")
-		for round := range 2 { // the second one remembers
+		for round := range 2 { // the second round uses the remembered minute
 			got, ok := p.combinedMinute([]byte(text))
 			want, err := time.Parse(timeLayout, text)
 			_, inRange := MinuteOf(want)
@@ -95,7 +97,7 @@ func FuzzMinute(f *testing.F) {
 	})
 }
 
-// BenchmarkSyslog is why headers are split here.
+// BenchmarkSyslog justifies splitting headers here.
 func BenchmarkSyslog(b *testing.B) {
 	line := []byte("<134>1 2026-11-21T15:04:05.123456Z web-07 checkout 4711 - - " + combined)
 	b.Run("here", func(b *testing.B) {

@@ -8,39 +8,39 @@ import (
 	"github.com/valyala/fastjson"
 )
 
-// maxService bounds the name of a service, in bytes: that of RFC 5424 is 48.
+// maxService limits the name of a service, in bytes; RFC 5424 allows 48.
 const maxService = 255
 
-// known bounds the names that a Parser remembers.
+// known limits the number of names that a Parser remembers.
 const known = 1024
 
-// keptJSON bounds, in bytes, the lines whose memory is kept for the next one. A line of
-// nothing but short numbers takes more than 100 times its size while it is looked at, and
-// a thousand connections must not hold that each.
+// keptJSON limits, in bytes, the lines whose memory is kept for the next one.
+// Parsing a line of nothing but short numbers takes more than 100 times its
+// size, which a thousand connections must not keep each.
 const keptJSON = 2 << 10
 
-// A Parser reads lines of one stream. It is for one goroutine: what it remembers, the
-// minute and the services met last, is what neighbouring lines have in common, and
-// spares them most of the work.
+// A Parser parses the lines of one stream. It is for one goroutine: it
+// remembers the last minute and the known services, which successive lines
+// share, and so avoids most of the work.
 type Parser struct {
 	json     fastjson.Parser
-	fallback unique.Handle[string] // the service of lines that name none
+	fallback unique.Handle[string] // for lines without a service
 
 	services map[string]unique.Handle[string]
-	service  unique.Handle[string] // of the line before
+	service  unique.Handle[string] // of the previous line
 	name     string                // its name
 
-	stamp  [stampBytes]byte // time of the line before, without its seconds
-	minute Minute           // what that is; meaningless while stamp is zero
+	stamp  [stampBytes]byte // time of the previous line, without its seconds
+	minute Minute           // the minute of stamp; undefined while stamp is zero
 }
 
-// NewParser returns a Parser. fallback is the service of lines that name none.
+// NewParser returns a Parser. fallback is the service of lines without one.
 func NewParser(fallback string) *Parser {
 	return &Parser{fallback: unique.Make(fallback), services: map[string]unique.Handle[string]{}}
 }
 
-// Parse returns what line says, or one of the errors of this package. It keeps nothing
-// of line, and does not allocate but for a service that it meets for the first time.
+// Parse returns the event of line, or one of the errors of this package. It
+// keeps no reference to line, and allocates only for a new service.
 func (p *Parser) Parse(line []byte) (Event, error) {
 	service := p.fallback
 	if len(line) > 0 && line[0] == '<' {
@@ -61,8 +61,8 @@ func (p *Parser) Parse(line []byte) (Event, error) {
 	return p.parseCombined(line, service)
 }
 
-// intern returns the service of that name. A name must be printable ASCII or UTF-8
-// without control characters.
+// intern returns the handle of a service name, which must be UTF-8 without
+// control characters.
 func (p *Parser) intern(name []byte) (unique.Handle[string], bool) {
 	if string(name) == p.name && len(name) > 0 {
 		return p.service, true
@@ -82,7 +82,7 @@ func (p *Parser) intern(name []byte) (unique.Handle[string], bool) {
 	return service, true
 }
 
-// parseCombined reads
+// parseCombined parses
 //
 //	HOST IDENT USER [21/Nov/2026:15:04:05 +0000] "REQUEST" STATUS BYTES "REFERER" "AGENT"
 //
@@ -121,8 +121,8 @@ func (p *Parser) parseCombined(line []byte, service unique.Handle[string]) (Even
 
 var space = []byte{' '}
 
-// isReferrerAndAgent reports whether two quoted strings stand there, and nothing else:
-// a line that was cut off is no line.
+// isReferrerAndAgent reports whether rest consists of exactly two quoted
+// strings: a line that was cut off is invalid.
 func isReferrerAndAgent(rest []byte) bool {
 	rest, ok := passQuoted(rest)
 	if !ok || len(rest) == 0 || rest[0] != ' ' {
@@ -132,8 +132,8 @@ func isReferrerAndAgent(rest []byte) bool {
 	return ok && len(rest) == 0
 }
 
-// passQuoted returns what follows the quoted string at the begin of text. Servers
-// escape quotes in it by a backslash.
+// passQuoted returns the bytes after the quoted string at the beginning of
+// text. Servers escape quotes in it with a backslash.
 func passQuoted(text []byte) (rest []byte, ok bool) {
 	if len(text) == 0 || text[0] != '"' {
 		return nil, false
@@ -154,8 +154,8 @@ func passQuoted(text []byte) (rest []byte, ok bool) {
 	}
 }
 
-// parseJSON reads an object with the members time (RFC 3339), status, and, if they are
-// there, service and bytes. Others are passed over.
+// parseJSON parses an object with the members time (RFC 3339), status, and
+// optionally service and bytes. It ignores other members.
 func (p *Parser) parseJSON(line []byte, service unique.Handle[string]) (Event, error) {
 	if len(line) > keptJSON {
 		defer func() { p.json = fastjson.Parser{} }()
@@ -194,7 +194,7 @@ func (p *Parser) parseJSON(line []byte, service unique.Handle[string]) (Event, e
 	return Event{Service: service, Minute: minute, Status: uint16(status), Bytes: sent}, nil
 }
 
-// number reads digits, at most 18 of them.
+// number parses at most 18 digits.
 func number(digits []byte) (n int64, ok bool) {
 	if len(digits) == 0 || len(digits) > 18 {
 		return 0, false

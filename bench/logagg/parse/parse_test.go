@@ -106,7 +106,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestRemembers: what a parser knows of the lines before changes nothing but its speed.
+// TestRemembers: remembering previous lines does not change the result.
 func TestRemembers(t *testing.T) {
 	p := NewParser("none")
 	for _, line := range []string{combined, common, combined, strings.Replace(combined, "15:04:05", "15:04:61", 1),
@@ -120,7 +120,8 @@ func TestRemembers(t *testing.T) {
 	}
 }
 
-// TestManyServices: a client that invents names takes no more memory than others.
+// TestManyServices: a client that invents names uses no more memory than
+// others.
 func TestManyServices(t *testing.T) {
 	p := NewParser("none")
 	for i := range 3 * known {
@@ -163,7 +164,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// TestMinuteOf: the range is that which JSON has for times.
+// TestMinuteOf: the range matches the times that JSON can represent.
 func TestMinuteOf(t *testing.T) {
 	for _, test := range []struct {
 		seconds int64
@@ -185,7 +186,8 @@ func TestMinuteOf(t *testing.T) {
 	}
 }
 
-// TestMemory: one line of short numbers does not make its connection dear for ever.
+// TestMemory: one line of short numbers does not make its connection use much
+// memory permanently.
 func TestMemory(t *testing.T) {
 	line := []byte("{\"a\":[" + strings.Repeat("1,", 500_000) + "1]}")
 	parser := NewParser("none")

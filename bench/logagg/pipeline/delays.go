@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// remembered is how many delays are kept: enough for a 99th percentile, few enough to
-// be of the last moments.
+// remembered is the number of delays kept: enough for a 99th percentile, few
+// enough to represent the last moments.
 const remembered = 4096
 
 // delays are the latest ones, in nanoseconds.
 type delays struct {
 	mu  sync.Mutex
 	ns  [remembered]int64
-	met int // delays added, ever
+	met int // total number of delays added
 }
 
 func (d *delays) add(ns int64) {
@@ -24,7 +24,7 @@ func (d *delays) add(ns int64) {
 	d.met++
 }
 
-// quantile is 0 as long as there is none.
+// quantile returns 0 as long as there are no delays.
 func (d *delays) quantile(q float64) time.Duration {
 	d.mu.Lock()
 	sorted := slices.Clone(d.ns[:min(d.met, remembered)])

@@ -10,46 +10,46 @@ import (
 //	In      = Counted + Malformed + Rejected + Dropped
 //	Counted = Shipped + Unshipped
 //
-// Of a queue that is apart, which other processes or other lives of this one share, what
-// was read here need not be counted here:
+// With a queue that is shared with other processes, or outlives this one, lines
+// read here may be counted elsewhere:
 //
 //	In      = Sent + Malformed + Rejected + Dropped
 //	Counted = Shipped + Unshipped
 //
-// While a pipeline runs, its figures are of slightly different moments, and what is on
-// its way is missing; but none of them ever falls.
+// While a pipeline runs, the fields are read at slightly different moments, and
+// lines in transit are missing; but no field ever decreases.
 type Ledger struct {
 	In        int64 // lines read
 	Counted   int64
-	Malformed int64 // TooLong and Truncated among them
+	Malformed int64 // including TooLong and Truncated
 	TooLong   int64
 	Truncated int64
-	Rejected  int64 // for want of room, by the policy reject
-	Dropped   int64 // for want of room, by a policy that drops
+	Rejected  int64 // for lack of room, by the policy reject
+	Dropped   int64 // for lack of room, by a policy that drops
 	Shipped   int64
-	Unshipped int64 // in tables that the sink never took
+	Unshipped int64 // in tables that the sink did not accept
 
 	Apart    bool
-	Sent     int64 // to a queue that is apart: stored there
-	Again    int64 // of the counted, lines that may have been counted before, by who died
-	Doubtful int64 // lines that may be stored twice, or though they were rejected
+	Sent     int64 // to a shared queue: stored there
+	Again    int64 // counted lines that a dead process may have counted before
+	Doubtful int64 // lines that may be stored twice, or although they were rejected
 
 	Connections int64 // open now
-	Refused     int64 // connections, for there were too many
-	Slow        int64 // connections, for no line was complete in time
+	Refused     int64 // connections above the maximum number
+	Slow        int64 // connections closed because they completed no line in time
 }
 
-// Ledger returns the account as it is now.
+// Ledger returns the current account.
 func (p *Pipeline) Ledger() Ledger {
 	in, apart := &p.intake, p.config.Queue.Account()
 	if !apart.Apart {
-		apart.Sent = 0 // it is counted here, and that is enough of an account
+		apart.Sent = 0 // the lines are counted here, which completes their account
 	}
 	return Ledger{
 		Apart: apart.Apart, Sent: apart.Sent, Again: apart.Again, Doubtful: apart.Doubtful,
 		In:          in.Lines.Load(),
 		Counted:     p.counted.Load(),
-		TooLong:     in.TooLong.Load(), // before Malformed, of which they are a part
+		TooLong:     in.TooLong.Load(), // before Malformed, which includes them
 		Truncated:   in.Truncated.Load(),
 		Malformed:   in.Malformed.Load(),
 		Rejected:    in.Rejected.Load(),
@@ -62,18 +62,19 @@ func (p *Pipeline) Ledger() Ledger {
 	}
 }
 
-// Balanced returns what is wrong with the account of a pipeline that has ended.
+// Balanced returns an error if the account of a pipeline that has ended is
+// unbalanced.
 func (l Ledger) Balanced() error {
 	if out := l.passed() + l.Malformed + l.Rejected + l.Dropped; l.In != out {
-		return fmt.Errorf("%d lines were read, but there is an account of %d: %v", l.In, out, l)
+		return fmt.Errorf("read %d lines, but the account contains %d: %v", l.In, out, l)
 	}
 	if out := l.Shipped + l.Unshipped; l.Counted != out {
-		return fmt.Errorf("%d lines were counted, but there is an account of %d: %v", l.Counted, out, l)
+		return fmt.Errorf("counted %d lines, but the account contains %d: %v", l.Counted, out, l)
 	}
 	return nil
 }
 
-// passed is how many of the lines read here went the way that they are to go.
+// passed returns the number of lines read here that were counted or sent.
 func (l Ledger) passed() int64 {
 	if l.Apart {
 		return l.Sent
@@ -81,7 +82,7 @@ func (l Ledger) passed() int64 {
 	return l.Counted
 }
 
-// String is the account in two lines, and one for each doubt.
+// String formats the account in two lines, and one line per doubt.
 func (l Ledger) String() string {
 	word := "counted"
 	if l.Apart {
@@ -90,14 +91,14 @@ func (l Ledger) String() string {
 	text := fmt.Sprintf("in %d = %s %d + malformed %d + rejected %d + dropped %d\ncounted %d = shipped %d + not shipped %d",
 		l.In, word, l.passed(), l.Malformed, l.Rejected, l.Dropped, l.Counted, l.Shipped, l.Unshipped)
 	if l.Again > 0 {
-		text += fmt.Sprintf("\nof the counted %d had been delivered before: at most these are counted twice", l.Again)
+		text += fmt.Sprintf("\nof the counted lines, %d had been delivered before: at most these are counted twice", l.Again)
 	}
 	if l.Doubtful > 0 {
-		text += fmt.Sprintf("\nof %d it is not known how often they are stored: never, once or twice", l.Doubtful)
+		text += fmt.Sprintf("\n%d lines have an unknown outcome: stored never, once or twice", l.Doubtful)
 	}
 	return text
 }
 
-// Delay returns the q-quantile, q from 0 to 1, of the time from when the bytes of a line
-// were read until it was counted, over the last few thousand that were sampled.
+// Delay returns the q-quantile, q from 0 to 1, of the time from reading a
+// line's bytes to counting the line, over the last few thousand samples.
 func (p *Pipeline) Delay(q float64) time.Duration { return p.delays.quantile(q) }

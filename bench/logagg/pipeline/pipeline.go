@@ -1,16 +1,17 @@
-// Package pipeline joins the parts of the service:
+// Package pipeline connects the parts of the service:
 //
 //	sources ---> queue ---> one goroutine that counts ---> one that ships ---> sink
 //	(many)     (chosen)        (package count)      (one table)
 //
-// A pipeline without a sink ends at the queue, and one whose source is Until begins there:
-// two halves, which may be far from each other.
+// A pipeline without a sink ends at the queue, and one with the source Until
+// begins there: the two halves may run on different machines.
 //
-// Each stage waits for the next one, so a sink that fails stops the shipping, then the
-// counting, once its table is full, then the readers, and then the clients, whose TCP
-// windows close. Memory stays bounded all the while.
+// Each stage waits for the next one, so a failing sink stops first the
+// shipping, then, when its table is full, the counting, then the readers, and
+// finally the clients, whose TCP windows close. Memory stays bounded all the
+// while.
 //
-// What may enter this package: the order in which stages begin and end, and the account
+// This package defines the order in which stages begin and end, and the account
 // of all lines.
 package pipeline
 
@@ -28,23 +29,23 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 )
 
-// A Config says what a pipeline is made of.
+// A Config describes a pipeline.
 type Config struct {
 	Sources []input.Source
 	Queue   queue.Queue
-	Sink    Sink               // nil: what the queue holds is counted elsewhere
-	Counted func(*count.Table) // sees each table before it is shipped, if set
+	Sink    Sink               // nil: the events are counted elsewhere
+	Counted func(*count.Table) // called with each table before it is shipped, if set
 
-	MaxLine  int           // bytes of the longest line
-	Service  string        // of lines that name none
+	MaxLine  int           // maximum length of a line in bytes
+	Service  string        // for lines without a service
 	Aside    *input.Aside  // keeps malformed lines, if set
 	Interval time.Duration // between two tables; 0: only when one is full, and at the end
-	Rows     int           // of a table that is full
-	Grace    time.Duration // for the sink, once the pipeline is told to end
+	Rows     int           // of a full table
+	Grace    time.Duration // time for the sink after the pipeline is told to end
 }
 
-// A Sink delivers tables; see package sink. Its error says that a table will never be
-// delivered.
+// A Sink delivers tables; see package sink. Its error means that a table will
+// never be delivered.
 type Sink interface {
 	Ship(ctx context.Context, t *count.Table) error
 }
@@ -56,24 +57,25 @@ type Pipeline struct {
 	tables *sluice.Bounded[parcel] // counted, to be shipped
 	delays delays
 
-	counted   atomic.Int64 // events
-	shipped   atomic.Int64 // of these, those in tables that were delivered
-	unshipped atomic.Int64 // and those in tables that never will be
+	counted   atomic.Int64 // number of events
+	shipped   atomic.Int64 // events in tables that were delivered
+	unshipped atomic.Int64 // events in tables that never will be
 }
 
-// A parcel is a table, and the receipt for what it counts.
+// A parcel is a table with the receipt for the events that it counts.
 type parcel struct {
 	*count.Table
 	receipt queue.Receipt
 }
 
-// Until is the source of those who read nothing: it ends when ctx is done.
+// Until is the source of a pipeline that reads nothing: it ends when ctx is
+// done.
 func Until(ctx context.Context, _ *input.Intake) error {
 	<-ctx.Done()
 	return nil
 }
 
-// New returns a pipeline that does not run yet.
+// New returns a pipeline that is not running yet.
 func New(c Config) *Pipeline {
 	p := &Pipeline{config: c, tables: sluice.NewBounded[parcel](1, &sluice.BoundedOptions[parcel]{Name: "tables"})}
 	began := time.Now()
@@ -82,15 +84,16 @@ func New(c Config) *Pipeline {
 	p.intake.Service = c.Service
 	p.intake.Aside = c.Aside
 	p.intake.Clock = func() int64 { return int64(time.Since(began)) }
-	if c.Queue.Account().Apart { // what others have read is counted here
+	if c.Queue.Account().Apart { // events from other processes are counted here
 		p.intake.Clock = func() int64 { return time.Now().UnixNano() }
 	}
 	return p
 }
 
-// Run runs the pipeline until all sources have ended, of themselves or because ctx is
-// done, and all that they have brought is counted and shipped. Once ctx is done the sink
-// has no longer than Grace for that. The error joins those of sources and of the sink.
+// Run runs the pipeline until all sources have ended, on their own or because
+// ctx is done, and all their lines are counted and shipped. Once ctx is done,
+// the sink has at most Grace for that. The error joins the errors of the
+// sources and the sink.
 func (p *Pipeline) Run(ctx context.Context) error {
 	shipping, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
@@ -110,7 +113,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 		stages.Go(func() { shipped = p.ship(shipping) })
 		stages.Go(func() {
 			p.count()
-			stop() // a queue that nobody receives from is not to be filled
+			stop() // without a receiver, the queue must not fill
 		})
 	}
 	read := p.read(reading)
@@ -119,7 +122,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	return errors.Join(read, shipped, p.config.Queue.End())
 }
 
-// read runs all sources, and the clock beside them, and returns when all have ended.
+// read runs all sources and the clock, and returns when all have ended.
 func (p *Pipeline) read(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -137,8 +140,8 @@ func (p *Pipeline) read(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// tick sends the word of the clock through the queue, in line with the events. So
-// whoever counts waits in one place and needs no select.
+// tick sends clock ticks through the queue, in order with the events. The
+// counting goroutine therefore waits in one place and needs no select.
 func (p *Pipeline) tick(ctx context.Context) {
 	sender := p.config.Queue.Sender()
 	ticker := time.NewTicker(p.config.Interval)
@@ -148,24 +151,25 @@ func (p *Pipeline) tick(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			// A tick that finds no room is not missed: the next one comes.
+			// A tick that finds no room may be lost: the next one follows.
 			sender.Send(parse.Event{Tick: true})
 			sender.Flush()
 		}
 	}
 }
 
-// sampled is how many events there are for each whose delay is measured, and for each
-// update of the count that others see: a look at the clock costs as much as counting.
+// sampled is the number of events per measured delay and per update of the
+// public counter: reading the clock costs as much as counting.
 const sampled = 64
 
-// maxOwed is how many receipts may be outstanding for one table: the table can be small
-// while the sink is away, but what it counts is held where it came from.
+// maxOwed limits the outstanding receipts per table: the table may stay small
+// while the sink is down, but its events are held where they came from.
 const maxOwed = 1 << 14
 
-// count counts what comes out of the queue until that is closed and drained. A table is
-// handed over after a tick if the one before is gone, and otherwise goes on growing; one
-// that is full waits. That is between two receives, so that a receipt is for whole ones.
+// count counts the events of the queue until it is closed and drained. After a
+// tick, it hands the table to the shipper if the previous one is gone, and
+// otherwise continues to fill it; a full table waits. This happens between two
+// receives, so that a receipt covers whole slices.
 func (p *Pipeline) count() {
 	defer p.tables.Close()
 	table, n := count.NewTable(), int64(0)
@@ -198,16 +202,16 @@ func (p *Pipeline) count() {
 	}
 }
 
-// hand waits until the table before is gone. Nobody closes tables meanwhile, and the
-// context is never done: it cannot fail.
+// hand waits until the previous table is gone. It cannot fail: tables is open,
+// and the context is never done.
 func (p *Pipeline) hand(table *count.Table) {
 	if err := p.tables.Send(context.Background(), parcel{table, p.config.Queue.Receipt()}); err != nil {
 		panic("pipeline: " + err.Error())
 	}
 }
 
-// ship delivers all tables. Once ctx is done those that are left are not delivered, but
-// they are taken, so that all stages before can end.
+// ship delivers all tables. Once ctx is done it receives the remaining tables
+// without delivering them, so that all previous stages can end.
 func (p *Pipeline) ship(ctx context.Context) (failed error) {
 	for table := range p.tables.Values(context.Background()).All() {
 		if p.config.Counted != nil {
@@ -216,14 +220,14 @@ func (p *Pipeline) ship(ctx context.Context) (failed error) {
 		err := p.config.Sink.Ship(ctx, table.Table)
 		if err == nil {
 			p.shipped.Add(table.Lines())
-			table.receipt.Done() // not before: a crash until now loses nothing
+			table.receipt.Done() // only now: until here, a crash loses nothing
 			continue
 		}
 		p.unshipped.Add(table.Lines())
 		if ctx.Err() != nil {
 			table.receipt.Return()
 		} else {
-			table.receipt.Done() // the sink refuses it, and would the next time
+			table.receipt.Done() // the sink rejects it, and would reject it again
 		}
 		if failed == nil {
 			failed = err

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
 )
 
-// A recorder is a sink that adds up what it is given, and fails as it is told.
+// A recorder is a sink that sums up its tables and fails on request.
 type recorder struct {
 	mu     sync.Mutex
 	tables int
@@ -41,7 +41,7 @@ func (r *recorder) Ship(ctx context.Context, t *count.Table) error {
 	return nil
 }
 
-// config returns a pipeline's, without sources.
+// config returns the configuration of a pipeline without sources.
 func config(t *testing.T, kind string, batch int, sink Sink) Config {
 	t.Helper()
 	q, err := queue.New(kind, queue.Options{Capacity: 64, Batch: batch})
@@ -51,7 +51,7 @@ func config(t *testing.T, kind string, batch int, sink Sink) Config {
 	return Config{Queue: q, Sink: sink, MaxLine: 8 << 10, Service: "none", Rows: 50, Grace: time.Minute}
 }
 
-// inMemory are the kinds that wait for nothing but goroutines: those for synctest.
+// inMemory returns the kinds that wait only for goroutines: those for synctest.
 func inMemory() (names []string) {
 	for _, kind := range queue.Kinds() {
 		if !kind.Outside {
@@ -61,7 +61,7 @@ func inMemory() (names []string) {
 	return names
 }
 
-// hosts returns sources of what many hosts write, and what it must lead to.
+// hosts returns sources with the lines of many hosts, and the expected counts.
 func hosts(number, lines int) (sources []input.Source, truth *traffic.Truth) {
 	truth = traffic.NewTruth()
 	for i := range number {
@@ -74,8 +74,8 @@ func hosts(number, lines int) (sources []input.Source, truth *traffic.Truth) {
 	return sources, truth
 }
 
-// TestExact: with every channel, batched or not, the counts are those of the lines, and
-// the account is balanced.
+// TestExact: with every channel, batched or not, the counts match the lines,
+// and the account is balanced.
 func TestExact(t *testing.T) {
 	for _, kind := range queue.Names() {
 		for _, batch := range []int{1, 16} {
@@ -84,7 +84,7 @@ func TestExact(t *testing.T) {
 				c := config(t, kind, batch, r)
 				var truth *traffic.Truth
 				c.Sources, truth = hosts(8, 1000)
-				c.Interval = time.Millisecond // ticks come between the lines, however many
+				c.Interval = time.Millisecond // ticks arrive between the lines
 				seen := count.NewTable()
 				c.Counted = seen.Merge
 				p := New(c)
@@ -93,7 +93,7 @@ func TestExact(t *testing.T) {
 				}
 				l := p.Ledger()
 				if err := l.Balanced(); err != nil || l.In != truth.Lines || l.Malformed != truth.Malformed || l.Unshipped+l.Rejected+l.Dropped > 0 {
-					t.Errorf("%v: %v, of %d lines %d are malformed", err, l, truth.Lines, truth.Malformed)
+					t.Errorf("%v: %v, want %d lines and %d malformed", err, l, truth.Lines, truth.Malformed)
 				}
 				want := string(truth.Table.AppendJSON(nil))
 				if got := string(r.all.AppendJSON(nil)); got != want {
@@ -110,8 +110,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestFullTable: a table with as many rows as there may be is shipped, and not the one
-// after it.
+// TestFullTable: a table is shipped when it has the maximum number of rows, not
+// later.
 func TestFullTable(t *testing.T) {
 	r := &recorder{all: count.NewTable()}
 	c := config(t, "native", 1, r)
@@ -123,12 +123,12 @@ func TestFullTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(rows, []int{2, 2, 1}) {
-		t.Errorf("tables of %v rows", rows)
+		t.Errorf("tables with %v rows", rows)
 	}
 }
 
-// TestBackpressure: a sink that does not take anything stops the reading, with no more
-// in memory than the parts may hold; and then all comes through.
+// TestBackpressure: a sink that accepts nothing stops the reading, with no more
+// in memory than the parts may hold; afterwards every line passes.
 func TestBackpressure(t *testing.T) {
 	for _, kind := range inMemory() {
 		synctest.Test(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestBackpressure(t *testing.T) {
 			p := New(c)
 			ended := make(chan error, 1)
 			go func() { ended <- p.Run(t.Context()) }()
-			synctest.Wait() // all wait for the sink
+			synctest.Wait() // all stages wait for the sink
 			l := p.Ledger()
 			if l.In > 10_000 || l.Shipped > 0 {
 				t.Errorf("%s: while nothing is shipped, the account is %v", kind, l)
@@ -163,8 +163,8 @@ func TestBackpressure(t *testing.T) {
 	}
 }
 
-// TestGrace: a service that is told to end waits for its sink for a while, and then says
-// what it could not ship.
+// TestGrace: a service that is told to end waits for its sink for a while, and
+// then reports what it could not ship.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{all: count.NewTable(), ship: func(ctx context.Context) error {
@@ -181,7 +181,7 @@ func TestGrace(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(began); took != time.Hour+c.Grace {
-			t.Errorf("it ended after %v", took)
+			t.Errorf("the service ended after %v", took)
 		}
 		if l := p.Ledger(); l.Balanced() != nil || l.Shipped > 0 || l.Unshipped != l.Counted || l.Counted == 0 {
 			t.Errorf("%v", l)
@@ -189,7 +189,7 @@ func TestGrace(t *testing.T) {
 	})
 }
 
-// TestInterval: counts are shipped when it is time, while more lines come.
+// TestInterval: counts are shipped at each interval while lines arrive.
 func TestInterval(t *testing.T) {
 	for _, kind := range inMemory() {
 		synctest.Test(t, func(t *testing.T) {
@@ -222,7 +222,8 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestRefused: a table that the sink refuses is not shipped, and the next one is.
+// TestRefused: a table that the sink rejects is not shipped, and the next one
+// is.
 func TestRefused(t *testing.T) {
 	refused := errors.New("refused")
 	first := true
@@ -246,7 +247,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSourceFails: the others go on, and the error is reported.
+// TestSourceFails: the other sources continue, and the error is reported.
 func TestSourceFails(t *testing.T) {
 	broken := errors.New("broken")
 	r := &recorder{all: count.NewTable()}
@@ -262,7 +263,8 @@ func TestSourceFails(t *testing.T) {
 	}
 }
 
-// TestOverflow: under each policy that loses lines, the loss is accounted for.
+// TestOverflow: with each policy that loses lines, the account contains the
+// loss.
 func TestOverflow(t *testing.T) {
 	for _, policy := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
 		q, err := queue.New("bounded", queue.Options{Capacity: 4, Batch: 4, Overflow: policy})
@@ -284,7 +286,7 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestBalanced: an account with a line too few or too many is found out.
+// TestBalanced: an account with a line too few or too many is detected.
 func TestBalanced(t *testing.T) {
 	good := Ledger{In: 10, Counted: 4, Malformed: 3, Rejected: 2, Dropped: 1, Shipped: 3, Unshipped: 1}
 	if err := good.Balanced(); err != nil {
@@ -297,13 +299,13 @@ func TestBalanced(t *testing.T) {
 		bad := good
 		spoil(&bad)
 		if bad.Balanced() == nil {
-			t.Errorf("%v passes for balanced", bad)
+			t.Errorf("%v counts as balanced", bad)
 		}
 	}
 }
 
-// TestBalancedApart: of a queue that is apart, what was read and what was counted are
-// accounts of their own, and what is doubtful is said.
+// TestBalancedApart: with a shared queue, lines read and lines counted have
+// separate accounts, and doubtful lines are reported.
 func TestBalancedApart(t *testing.T) {
 	good := Ledger{Apart: true, In: 10, Sent: 4, Malformed: 3, Rejected: 2, Dropped: 1, Counted: 50, Shipped: 49, Unshipped: 1, Again: 7, Doubtful: 5}
 	if err := good.Balanced(); err != nil {
@@ -315,26 +317,26 @@ func TestBalancedApart(t *testing.T) {
 		bad := good
 		spoil(&bad)
 		if bad.Balanced() == nil {
-			t.Errorf("%v passes for balanced", bad)
+			t.Errorf("%v counts as balanced", bad)
 		}
 	}
 	want := `in 10 = sent 4 + malformed 3 + rejected 2 + dropped 1
 counted 50 = shipped 49 + not shipped 1
-of the counted 7 had been delivered before: at most these are counted twice
-of 5 it is not known how often they are stored: never, once or twice`
+of the counted lines, 7 had been delivered before: at most these are counted twice
+5 lines have an unknown outcome: stored never, once or twice`
 	if good.String() != want {
 		t.Errorf("got\n%v\nwant\n%s", good, want)
 	}
 }
 
-// TestReceipts: what the queue has lent is settled once the sink has it or has refused
-// it, and goes back if the time is over.
+// TestReceipts: packets are settled once the sink has accepted or rejected
+// their table, and returned when time is up.
 func TestReceipts(t *testing.T) {
 	refused := errors.New("refused")
 	for _, test := range []struct {
 		name string
 		ship func(context.Context) error
-		left int // batches that the next one receives
+		left int // batches that the next process receives
 	}{
 		{"shipped", func(context.Context) error { return nil }, 0},
 		{"refused", func(context.Context) error { return refused }, 0},
@@ -369,7 +371,7 @@ func TestReceipts(t *testing.T) {
 		}
 		q := open()
 		if q.Len() != test.left {
-			t.Errorf("%s: %d are left, not %d", test.name, q.Len(), test.left)
+			t.Errorf("%s: %d are left, want %d", test.name, q.Len(), test.left)
 		}
 		if err := q.End(); err != nil {
 			t.Error(err)
@@ -380,19 +382,19 @@ func TestReceipts(t *testing.T) {
 func TestDelays(t *testing.T) {
 	var d delays
 	if d.quantile(0.99) != 0 {
-		t.Error("there is a delay before there is one")
+		t.Error("a quantile without delays is not 0")
 	}
 	for n := range 2 * remembered {
 		d.add(int64(n))
 	}
 	for q, want := range map[float64]time.Duration{0: remembered, 0.5: remembered * 3 / 2, 1: 2*remembered - 1} {
 		if got := d.quantile(q); got != want {
-			t.Errorf("quantile %v is %d, not %d", q, got, want)
+			t.Errorf("quantile %v is %d, want %d", q, got, want)
 		}
 	}
 }
 
-// TestDelay: a delay is from when a line was read, and not from when the clock began.
+// TestDelay: a delay starts when a line was read, not when the clock started.
 func TestDelay(t *testing.T) {
 	c := config(t, "bounded", 16, &recorder{all: count.NewTable()})
 	c.Sources, _ = hosts(1, 1000)
@@ -402,6 +404,6 @@ func TestDelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.delays.met == 0 || p.Delay(0.99) != 0 {
-		t.Errorf("%d delays, of up to %v by a clock that stands still", p.delays.met, p.Delay(0.99))
+		t.Errorf("%d delays, up to %v on a stopped clock", p.delays.met, p.Delay(0.99))
 	}
 }

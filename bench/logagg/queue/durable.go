@@ -10,8 +10,7 @@ import (
 	"github.com/sluice-go/sluice/spill"
 )
 
-// A folder is where a kind keeps its files: one that the user has named, or one that is
-// removed at the end.
+// A folder is where a kind keeps its files: named by the user, or temporary.
 type folder struct {
 	path   string
 	passes bool
@@ -32,15 +31,17 @@ func (f folder) remove() error {
 	return os.RemoveAll(f.path)
 }
 
-// eventBytes is what an event takes in memory: it has one pointer, to a name that is
-// there anyway.
+// eventBytes is the memory of an event; its only pointer refers to a shared
+// name.
 const eventBytes = 32
 
-// limit is that of a channel that holds capacity events in memory: half of it is the
-// collector's, unless somebody has set GOGC.
+// limit returns the memory limit of a channel that holds capacity events in
+// memory. With the default GOGC, half of it is reserved for the garbage
+// collector.
 func (o Options) limit() int64 { return 2 * int64(o.Capacity) * eventBytes }
 
-// spilling is a queue of the kind spill: what comes on top of the capacity is on disk.
+// spilling is a queue of the kind spill: events beyond the capacity are on
+// disk.
 type spilling struct {
 	*own
 	folder folder
@@ -63,18 +64,18 @@ func newSpill(o Options) (Queue, error) {
 
 func (q spilling) End() error { return errors.Join(q.own.End(), q.folder.remove()) }
 
-// disk is a store over a spill.Durable.
+// disk is a store on a spill.Durable.
 type disk struct {
 	queue  *spill.Durable[[]parse.Event]
 	folder folder
-	found  atomic.Int64 // packets of the life before, not yet received
+	found  atomic.Int64 // packets of the previous process, not yet received
 	damage error        // of the receiver
 }
 
 type onDisk = *spill.Delivery[[]parse.Event]
 
-// newDurable returns a queue that the process after this one goes on with, if its folder
-// is there by then.
+// newDurable returns a queue that the next process can continue, if its folder
+// still exists.
 func newDurable(o Options) (Queue, error) {
 	place, err := openFolder(o.Dir)
 	if err != nil {
@@ -95,7 +96,8 @@ func (d *disk) send(ctx context.Context, events []parse.Event) error {
 	return d.queue.Send(ctx, events)
 }
 
-// receive drops records that the disk has changed: nobody can count them. The end tells.
+// receive skips records that were damaged on disk, which cannot be counted. End
+// reports them.
 func (d *disk) receive(ctx context.Context, buf []onDisk) (int, error) {
 	for {
 		n, err := d.queue.RecvBatch(ctx, buf)
@@ -112,21 +114,22 @@ func (d *disk) receive(ctx context.Context, buf []onDisk) (int, error) {
 
 func (d *disk) closeSending() { d.queue.Close() }
 
-// rest is receive: nobody else sends, so a queue that is closed says when it is empty.
+// rest is receive: there is no other sender, so a closed queue reports when it
+// is empty.
 func (d *disk) rest(ctx context.Context, buf []onDisk, _ func() int) (int, error) {
 	return d.receive(ctx, buf)
 }
 
-// open says of all that was there at the start that it may have been delivered before:
-// what the process had counted when it died, only that process knew.
+// open reports that every event found at the start may have been delivered
+// before: only the previous process knew what it had counted.
 func (d *disk) open(p onDisk) (events []parse.Event, again bool) {
 	return p.Value, d.found.Add(-1) >= 0
 }
 
 func (d *disk) settle(_ context.Context, ps []onDisk) error { return d.queue.Ack(ps...) }
 
-// unsettle does nothing: what is not settled is there when the queue is opened again,
-// and before that nobody could do better with it.
+// unsettle does nothing: unsettled packets are delivered when the queue is
+// opened again, and until then no other receiver could take them.
 func (d *disk) unsettle([]onDisk) {}
 
 func (d *disk) len() int { return d.queue.Len() }

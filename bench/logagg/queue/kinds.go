@@ -16,7 +16,7 @@ var (
 	allPolicies    = append(nativePolicies[:len(nativePolicies):len(nativePolicies)], sluice.DropOldest)
 )
 
-// kinds are the channels that can be chosen, the built-in one first.
+// kinds are the available channels, the built-in one first.
 var kinds = []Kind{
 	{"native", nativePolicies, newNative, false},
 	{"bounded", allPolicies, func(o Options) (Queue, error) {
@@ -31,41 +31,43 @@ var kinds = []Kind{
 				Name: options.name, Overflow: options.overflow, OnDrop: options.onDrop, SingleReceiver: true})
 		}), nil
 	}, false},
-	// Senders share the lanes, for counts do not depend on the order of lines. A lane for
-	// each connection, by Sharded.Lane, keeps the order; but then there are as many queues
-	// as connections, each of which can fill up, and lines wait twice as long in them.
+	// Senders share the lanes, because the counts do not depend on the order of
+	// lines. A lane per connection (Sharded.Lane) would keep the order, but
+	// create as many queues as connections, each of which can fill up, and
+	// lines would wait twice as long.
 	{"sharded", allPolicies, func(o Options) (Queue, error) {
 		return newOwn(o, func(options settings) channel {
 			return sluice.NewSharded(o.Capacity, &sluice.ShardedOptions[parse.Event]{
 				Name: options.name, Overflow: options.overflow, OnDrop: options.onDrop, SingleReceiver: true})
 		}), nil
 	}, false},
-	// These keep events on disk or at servers. Who takes them does not want to lose any,
-	// so a full one is waited for. A batch is one record, or message, but for spill,
-	// which takes events one by one as long as they fit into memory.
+	// These keep events on disk or at servers. Users choose them to lose
+	// nothing, so senders wait when they are full. A batch is one record or
+	// message, except in spill, which takes events one by one as long as they
+	// fit in memory.
 	{"spill", nativePolicies[:1], newSpill, true},
 	{"durable", nativePolicies[:1], newDurable, true},
 	{"jetstream", nativePolicies[:1], newJetStream, true},
 }
 
-// A channel is what a queue needs of any kind of sluice.
+// A channel contains the methods that a queue needs of any kind of sluice.
 type channel interface {
 	sluice.BatchSender[parse.Event]
 	sluice.BatchReceiver[parse.Event]
 	Len() int
 }
 
-// received bounds how many events are received at once: 8 KiB of them.
+// received limits how many events are received at once: 8 KiB of them.
 const received = 256
 
-// own is a queue over a channel of sluice.
+// own is a queue on a channel of sluice.
 type own struct {
 	inProcess
 	channel channel
 	batch   int
 	dropped atomic.Int64
-	failed  atomic.Pointer[error] // the first failure that is none for want of room
-	log     *slog.Logger          // is told of it, in a kind that can fail
+	failed  atomic.Pointer[error] // the first failure other than a lack of room
+	log     *slog.Logger          // logs it, for kinds that can fail
 }
 
 // settings are the options that the kinds share; each has a single receiver.
@@ -75,7 +77,7 @@ type settings struct {
 	onDrop   func(parse.Event)
 }
 
-// newOwn returns a queue over the channel that make returns.
+// newOwn returns a queue on the channel that make returns.
 func newOwn(o Options, make func(settings) channel) *own {
 	q := &own{batch: o.Batch}
 	options := settings{name: o.Name, overflow: o.Overflow}
@@ -97,8 +99,8 @@ func (q *own) Sender() Sender {
 	return &batched{q: q, kept: make([]parse.Event, 0, q.batch)}
 }
 
-// All takes as many events as there are, also when they were sent one by one: that waits
-// for nothing, and a hand-over is paid for by all of them.
+// All receives all available events at once, even if they were sent one by one:
+// this does not wait, and they share the cost of one receive.
 func (q *own) All() iter.Seq[[]parse.Event] {
 	return func(yield func([]parse.Event) bool) {
 		buf := make([]parse.Event, received)
@@ -106,7 +108,7 @@ func (q *own) All() iter.Seq[[]parse.Event] {
 			n, err := q.channel.RecvBatch(context.Background(), buf)
 			if err != nil || !yield(buf[:n]) {
 				q.note(err)
-				return // closed and drained, failed, or the loop was left
+				return // closed and drained, failed, or the body left the loop
 			}
 		}
 	}
@@ -116,11 +118,11 @@ func (q *own) Close()         { q.channel.Close() }
 func (q *own) Dropped() int64 { return q.dropped.Load() }
 func (q *own) Len() int       { return q.channel.Len() }
 
-// note keeps a failure. A channel in memory has none.
+// note records a failure. A channel in memory has none.
 func (q *own) note(err error) {
 	if err != nil && !errors.Is(err, sluice.ErrFull) && !errors.Is(err, sluice.ErrClosed) {
 		if q.failed.CompareAndSwap(nil, &err) {
-			q.log.Error("the channel fails", "error", err)
+			q.log.Error("channel failed", "error", err)
 		}
 	}
 }
@@ -138,14 +140,14 @@ type single struct{ q *own }
 func (s single) Send(e parse.Event) int {
 	if err := s.q.channel.Send(context.Background(), e); err != nil {
 		s.q.note(err)
-		return events([]parse.Event{e}) // full, and the policy is Reject; or a disk fails
+		return events([]parse.Event{e}) // full, with the policy Reject, or a disk failure
 	}
 	return 0
 }
 
 func (s single) Flush() int { return 0 }
 
-// batched keeps events until there is a batch of them.
+// batched collects events until a batch is complete.
 type batched struct {
 	q    *own
 	kept []parse.Event
@@ -167,7 +169,7 @@ func (b *batched) Flush() int {
 	return rejected
 }
 
-// events counts those that are no ticks.
+// events counts the events that are not ticks.
 func events(es []parse.Event) (n int) {
 	for i := range es {
 		if !es[i].Tick {

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
-// The built-in channel, as well as it can be used here: a plain send and a range, for a
-// select costs twice as much; and for batches a channel of slices, which go back to
-// whoever sends next.
+// The built-in channel in its fastest form for this service: a plain send and a
+// range, because a select costs twice as much; for batches, a channel of
+// slices, which return to a pool for the next sender.
 
 // native is a chan of events.
 type native struct {
@@ -24,7 +24,7 @@ type native struct {
 func newNative(o Options) (Queue, error) {
 	if o.Batch > 1 {
 		return &nativeBatches{
-			// As many events as the capacity says, and at least one batch.
+			// As many events as the capacity, and at least one batch.
 			batches: make(chan *batch, max(1, o.Capacity/o.Batch)), size: o.Batch, overflow: o.Overflow,
 			free: sync.Pool{New: func() any { return &batch{make([]parse.Event, 0, o.Batch)} }},
 		}, nil
@@ -32,7 +32,7 @@ func newNative(o Options) (Queue, error) {
 	return &native{events: make(chan parse.Event, o.Capacity), overflow: o.Overflow}, nil
 }
 
-// Sender returns the queue itself: nothing belongs to one sender.
+// Sender returns the queue itself: senders have no state.
 func (q *native) Sender() Sender {
 	if q.overflow == sluice.Block {
 		return nativeWaiting(q.events)
@@ -56,7 +56,7 @@ func (q *native) Close()         { close(q.events) }
 func (q *native) Dropped() int64 { return q.dropped.Load() }
 func (q *native) Len() int       { return len(q.events) }
 
-// nativeWaiting sends under the policy Block.
+// nativeWaiting sends with the policy Block.
 type nativeWaiting chan parse.Event
 
 func (s nativeWaiting) Send(e parse.Event) int {
@@ -66,7 +66,7 @@ func (s nativeWaiting) Send(e parse.Event) int {
 
 func (s nativeWaiting) Flush() int { return 0 }
 
-// nativeTrying sends under a policy that does not wait.
+// nativeTrying sends with a policy that does not wait.
 type nativeTrying struct{ q *native }
 
 func (s nativeTrying) Send(e parse.Event) int {
@@ -80,7 +80,7 @@ func (s nativeTrying) Send(e parse.Event) int {
 
 func (s nativeTrying) Flush() int { return 0 }
 
-// refused counts events for which there was no room, as the policy says.
+// refused counts the events that found no room, according to the policy.
 func refused(overflow sluice.Overflow, dropped *atomic.Int64, es []parse.Event) (rejected int) {
 	if overflow == sluice.DropNewest {
 		dropped.Add(int64(events(es)))
@@ -96,7 +96,7 @@ type nativeBatches struct {
 	size     int
 	overflow sluice.Overflow
 	dropped  atomic.Int64
-	free     sync.Pool // of *batch, empty
+	free     sync.Pool // empty *batch values
 }
 
 // A batch belongs to its sender until it is sent, and then to the receiver.

@@ -2,11 +2,12 @@ package queue
 
 import "github.com/sluice-go/sluice/bench/logagg/parse"
 
-// packets is the form of a batch of events outside of the process: one message, or one
-// record, for all of them. To store it costs what it costs for one.
+// packets encodes a batch of events as one message or record, which costs as
+// much to store as a single event.
 type packets struct{}
 
-// Name changes with the form: processes of two forms must not share a channel.
+// Name changes with the encoding: processes with different encodings must not
+// share a channel.
 func (packets) Name() string { return "logagg-events-1" }
 
 func (packets) Append(b []byte, events []parse.Event) ([]byte, error) {

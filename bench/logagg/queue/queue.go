@@ -1,9 +1,9 @@
-// Package queue is the hot channel of the service: between the readers of all streams
-// and the one goroutine that counts. Which channel that is can be chosen, and nothing
-// else of the service changes with it.
+// Package queue provides the hot channel of the service, between the readers of
+// all streams and the single goroutine that counts. The kind of the channel is
+// a choice that does not affect the rest of the service.
 //
-// What may enter this package: channels, behind two small interfaces. A further kind is
-// one more entry of the table in kinds.go.
+// This package contains channels behind two small interfaces. To add a kind,
+// add an entry to the table in kinds.go.
 package queue
 
 import (
@@ -20,53 +20,58 @@ import (
 
 // A Queue carries events from many senders to one receiver.
 type Queue interface {
-	// Sender returns an end for one sending goroutine.
+	// Sender returns the sending end for one goroutine.
 	Sender() Sender
-	// All receives until the queue is closed and drained, as many events at once as the
-	// kind can take without waiting for them: at least one. A slice is valid until the
-	// loop's next turn. Only one goroutine at a time may receive.
+	// All receives until the queue is closed and drained: at least one event,
+	// and as many as are available without waiting. A slice is valid until the
+	// next iteration. Only one goroutine at a time may receive.
 	All() iter.Seq[[]parse.Event]
-	// Close ends the sending. No sender may be used any more, and each must be flushed.
+	// Close ends the sending. Each sender must have been flushed, and no sender
+	// may be used afterwards.
 	Close()
-	// Dropped is how many events the overflow policy has discarded. Ticks do not count.
+	// Dropped returns the number of events that the overflow policy has
+	// discarded, without ticks.
 	Dropped() int64
-	// Len is how many events, or batches of them, are queued.
+	// Len returns the number of queued events or batches.
 	Len() int
 
-	// Receipt is for all that was received before it and after the receipt before: who
-	// has done with that, says so. Only the receiver may ask for one.
+	// Receipt returns the receipt for everything received since the previous
+	// receipt. Only the receiver may call it.
 	Receipt() Receipt
-	// Owed is how many events or batches were received whose receipt is not settled; 0
-	// for a kind to which it is all the same.
+	// Owed returns the number of events or batches received whose receipt is
+	// not settled; 0 for a kind without receipts.
 	Owed() int
-	// GiveUp ends sends that wait and the receiving, of a queue that can be gone on with
-	// by somebody else. Others are drained as ever.
+	// GiveUp ends waiting sends and the receiving, if another process can
+	// continue with the queue. It does nothing for other queues, which are
+	// drained.
 	GiveUp()
-	// Account is what the queue knows of what went through it.
+	// Account returns the counts of what went through the queue.
 	Account() Account
-	// End gives up what the queue has outside of the memory of the process, once nobody
-	// uses it any more. It tells what has failed since the queue was made.
+	// End releases the queue's resources outside the process's memory, after
+	// its last use. It returns the failures since the queue was made.
 	End() error
 }
 
 // A Receipt is settled once.
 type Receipt interface {
-	// Done says that what was received will never be needed again.
+	// Done reports that the events will never be needed again.
 	Done()
-	// Return says that it was not dealt with: where it can be, it is delivered again.
+	// Return reports that the events were not processed: if possible, they are
+	// delivered again.
 	Return()
 }
 
-// An Account is that of a queue which other processes, or other lives of this one, share.
+// An Account describes a queue that other processes share, or that outlives
+// this one.
 type Account struct {
-	Apart    bool  // it is such a queue: what is received here need not have been sent here
-	Sent     int64 // events that are stored
+	Apart    bool  // the queue is shared or persistent: events received here may have been sent elsewhere
+	Sent     int64 // events stored
 	Received int64
-	Again    int64 // of these, events that were, or may have been, received before
-	Doubtful int64 // events that may be stored twice, or though they were rejected
+	Again    int64 // received events that were, or may have been, received before
+	Doubtful int64 // events that may be stored twice, or although they were rejected
 }
 
-// inProcess is what a queue has to say that lives and dies with the process.
+// inProcess implements the methods of a queue that ends with the process.
 type inProcess struct{}
 
 func (inProcess) Receipt() Receipt { return nothing{} }
@@ -80,37 +85,38 @@ type nothing struct{}
 func (nothing) Done()   {}
 func (nothing) Return() {}
 
-// A Sender is one goroutine's way into a Queue. What it sends may be overtaken by what it
-// sends later: nothing that is counted depends on the order. A send waits for room if the policy is
-// Block, however long: whoever wants to end that drains the queue.
+// A Sender is the sending end of a Queue for one goroutine. Events may overtake
+// each other, because the counts do not depend on their order. With the policy
+// Block, a send waits for room without a limit: to end it, drain the queue.
 type Sender interface {
-	// Send sends e, or keeps it for the next batch. It returns how many events were
-	// rejected for want of room: e, or the whole batch that it completed.
+	// Send sends e, or keeps it for the next batch. It returns the number of
+	// events rejected for lack of room: e, or the whole batch that it
+	// completed.
 	Send(e parse.Event) (rejected int)
-	// Flush sends what is kept. Readers do so before they wait for more input, so no
-	// event waits for others to come and no timer is needed.
+	// Flush sends the kept events. Readers call it before they wait for more
+	// input, so no event waits for later ones and no timer is needed.
 	Flush() (rejected int)
 }
 
-// Options are what can be chosen of a queue besides its kind.
+// Options are the settings of a queue besides its kind.
 type Options struct {
-	Capacity int // in events; of the sharded kind that of each lane
-	Batch    int // events that are sent at once; 1 is no batching
+	Capacity int // in events; for sharded, of each lane
+	Batch    int // events per send; 1 means no batching
 	Overflow sluice.Overflow
-	Name     string // in inspect.Channels, for kinds of sluice
+	Name     string // of the channel in its Stats, for kinds of sluice
 
-	// Of the kinds that keep events outside of the memory of the process.
-	Dir       string // of spill and durable; "" is one that is removed at the end
-	DiskBytes int64  // of spill and durable: the most that wait on disk; 0 is no limit
-	Drain     bool   // at the end, receive what there is of a queue that others share
+	// For kinds that keep events outside the process's memory.
+	Dir       string // for spill and durable; "" selects a temporary folder
+	DiskBytes int64  // for spill and durable: limit of the queue on disk; 0 means no limit
+	Drain     bool   // at the end, receive the rest of a shared queue
 
-	// Of the kind jetstream.
-	NATS     string        // addresses of the servers; "" is one inside of the process
-	Stream   string        // name of the channel at the servers; "" is DefaultStream
-	Replicas int           // servers that store each packet; 0 is as module jetstream does
-	AckWait  time.Duration // until what somebody has who died is given to others; likewise
+	// For the kind jetstream.
+	NATS     string        // addresses of the servers; "" starts a server inside the process
+	Stream   string        // name of the channel at the servers; "" means DefaultStream
+	Replicas int           // servers that store each packet; 0 selects the default of module jetstream
+	AckWait  time.Duration // time until the packets of a dead receiver are redelivered; 0 selects the default
 
-	Log *slog.Logger // is told at once what End tells at the end; nil for nobody
+	Log *slog.Logger // logs failures at once; nil for none
 }
 
 func (o Options) logger() *slog.Logger {
@@ -120,19 +126,19 @@ func (o Options) logger() *slog.Logger {
 	return o.Log
 }
 
-// A Kind is one choice of channel.
+// A Kind is a choice of channel.
 type Kind struct {
 	Name     string
-	Policies []sluice.Overflow // those that it has
+	Policies []sluice.Overflow // the supported ones
 	make     func(Options) (Queue, error)
-	Outside  bool // it keeps events, or some, outside of the memory of the process
+	Outside  bool // it keeps events outside the process's memory, at least some
 }
 
-// Kinds returns all of them, the built-in channel first.
+// Kinds returns all kinds, the built-in channel first.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
-// New returns a queue of the named kind, or says in one line why it cannot. Who gets one
-// must call End.
+// New returns a queue of the named kind, or a one-line error. The caller must
+// call End.
 func New(name string, o Options) (Queue, error) {
 	if err := Check(name, o); err != nil {
 		return nil, err
@@ -140,29 +146,30 @@ func New(name string, o Options) (Queue, error) {
 	return kinds[slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })].make(o)
 }
 
-// Check says in one line what is wrong with the options, without making anything.
+// Check returns a one-line error if the options are invalid, without creating
+// anything.
 func Check(name string, o Options) error {
 	at := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
 	switch {
 	case at < 0:
-		return fmt.Errorf("there is no channel %q, but %s", name, strings.Join(Names(), ", "))
+		return fmt.Errorf("unknown channel %q (want %s)", name, strings.Join(Names(), ", "))
 	case o.Capacity < 1 || o.Capacity > maxCapacity:
-		return fmt.Errorf("the capacity is %d, not from 1 to %d", o.Capacity, maxCapacity)
+		return fmt.Errorf("capacity %d is out of range (want 1 to %d)", o.Capacity, maxCapacity)
 	case o.Batch < 1 || o.Batch > o.Capacity:
-		return fmt.Errorf("the batch is %d, not from 1 to the capacity of %d", o.Batch, o.Capacity)
+		return fmt.Errorf("batch size %d is out of range (want 1 to the capacity of %d)", o.Batch, o.Capacity)
 	case kinds[at].Outside && o.Batch > maxPacket:
-		return fmt.Errorf("the batch is %d, above the %d of the channel %q", o.Batch, maxPacket, name)
+		return fmt.Errorf("batch size %d is too large for the channel %q (want at most %d)", o.Batch, name, maxPacket)
 	case !slices.Contains(kinds[at].Policies, o.Overflow):
-		return fmt.Errorf("the channel %q has no overflow policy %s", name, policyName(o.Overflow))
+		return fmt.Errorf("channel %q does not support the overflow policy %s", name, policyName(o.Overflow))
 	}
 	return nil
 }
 
-// maxCapacity bounds what is queued: 32 bytes each, 512 MiB.
+// maxCapacity limits the queue: 32 bytes per event, 512 MiB.
 const maxCapacity = 1 << 24
 
-// maxPacket bounds a batch that leaves the process, in events: with the longest names it
-// is half of the megabyte that servers take as one message.
+// maxPacket limits a batch that leaves the process, in events: with the longest
+// names it has half a megabyte, and servers accept messages of a megabyte.
 const maxPacket = 1 << 11
 
 // Names returns the names of all kinds.
@@ -174,7 +181,7 @@ func Names() []string {
 	return names
 }
 
-// policies are the names of overflow policies on a command line.
+// policies maps the names of overflow policies on a command line.
 var policies = map[string]sluice.Overflow{
 	"block":       sluice.Block,
 	"reject":      sluice.Reject,
@@ -186,7 +193,7 @@ var policies = map[string]sluice.Overflow{
 func Policy(name string) (sluice.Overflow, error) {
 	policy, known := policies[name]
 	if !known {
-		return 0, fmt.Errorf("there is no overflow policy %q, but block, reject, drop-newest and drop-oldest", name)
+		return 0, fmt.Errorf("unknown overflow policy %q (want block, reject, drop-newest or drop-oldest)", name)
 	}
 	return policy, nil
 }

@@ -14,7 +14,7 @@ import (
 
 const senders = 8
 
-// each is how many events a sender has: to store one costs a sync.
+// each returns the number of events per sender; storing an event costs a sync.
 func (k Kind) each() int {
 	if k.Outside {
 		return 200
@@ -22,8 +22,8 @@ func (k Kind) each() int {
 	return 2000
 }
 
-// TestAccount: whatever the channel, the policy and the batch, each event is received
-// once, rejected or dropped.
+// TestAccount: with every channel, policy and batch size, each event is
+// received once, rejected or dropped.
 func TestAccount(t *testing.T) {
 	for _, kind := range kinds {
 		for _, policy := range kind.Policies {
@@ -39,16 +39,16 @@ func TestAccount(t *testing.T) {
 						t.Error(err)
 					}
 					if sum := received + rejected + q.Dropped(); sum != senders*each {
-						t.Errorf("of %d events %d were received, %d rejected and %d dropped: %d in all", senders*each, received, rejected, q.Dropped(), sum)
+						t.Errorf("%d events: %d received, %d rejected, %d dropped: %d in total", senders*each, received, rejected, q.Dropped(), sum)
 					}
 					if policy == sluice.Block && received != senders*each {
-						t.Errorf("%d of %d were received", received, senders*each)
+						t.Errorf("received %d of %d", received, senders*each)
 					}
 					if policy != sluice.Reject && rejected > 0 {
-						t.Errorf("%d were rejected under %v", rejected, policy)
+						t.Errorf("%d were rejected with %v", rejected, policy)
 					}
 					if policy != sluice.DropNewest && policy != sluice.DropOldest && q.Dropped() > 0 {
-						t.Errorf("%d were dropped under %v", q.Dropped(), policy)
+						t.Errorf("%d were dropped with %v", q.Dropped(), policy)
 					}
 				})
 			}
@@ -56,7 +56,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// exchange sends from many goroutines, ticks between the events, and receives in one.
+// exchange sends events and ticks from many goroutines, and receives in one.
 func exchange(t *testing.T, q Queue, each int) (rejected, received int64) {
 	var running sync.WaitGroup
 	refused := make([]int64, senders)
@@ -82,7 +82,7 @@ func exchange(t *testing.T, q Queue, each int) (rejected, received int64) {
 	}
 	for events := range q.All() {
 		if len(events) == 0 {
-			t.Error("it received nothing")
+			t.Error("an empty slice was received")
 		}
 		for _, e := range events {
 			if e.Tick {
@@ -90,7 +90,7 @@ func exchange(t *testing.T, q Queue, each int) (rejected, received int64) {
 			}
 			received++
 			if seen[e.Status][e.Bytes] {
-				t.Errorf("event %d of sender %d came twice", e.Bytes, e.Status)
+				t.Errorf("event %d of sender %d was received twice", e.Bytes, e.Status)
 			}
 			seen[e.Status][e.Bytes] = true
 		}
@@ -101,17 +101,17 @@ func exchange(t *testing.T, q Queue, each int) (rejected, received int64) {
 	return rejected, received
 }
 
-// TestFull: with nobody to receive, a policy does what it says, exactly, and Len says
-// what is queued.
+// TestFull: without a receiver, each policy acts exactly as documented, and Len
+// returns the number of queued values.
 func TestFull(t *testing.T) {
 	const each = 32
 	for _, kind := range kinds {
 		capacity := each
 		if kind.Name == "sharded" {
-			capacity *= runtime.GOMAXPROCS(0) // as many lanes as there may be
+			capacity *= runtime.GOMAXPROCS(0) // the maximum number of lanes
 		}
 		sent := 3 * capacity
-		for _, policy := range kind.Policies[1:] { // not Block, which waits
+		for _, policy := range kind.Policies[1:] { // except Block, which waits
 			for _, batch := range []int{1, 4} {
 				q, err := New(kind.Name, Options{Capacity: each, Batch: batch, Overflow: policy})
 				if err != nil {
@@ -146,7 +146,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestTicksDoNotCount: neither one that is rejected nor one that is dropped is a line.
+// TestTicksDoNotCount: a rejected or dropped tick is not counted as a line.
 func TestTicksDoNotCount(t *testing.T) {
 	for _, kind := range kinds {
 		for _, policy := range kind.Policies[1:] {
@@ -167,7 +167,7 @@ func TestTicksDoNotCount(t *testing.T) {
 	}
 }
 
-// TestLeave: who leaves the loop leaves the rest to the next one.
+// TestLeave: a loop that ends early leaves the rest to the next one.
 func TestLeave(t *testing.T) {
 	for _, name := range Names() {
 		q, err := New(name, Options{Capacity: 8, Batch: 1})
@@ -199,12 +199,12 @@ func TestRefuses(t *testing.T) {
 		options Options
 		says    string
 	}{
-		{"pipe", good, `no channel "pipe", but native, bounded, elastic, sharded`},
-		{"native", Options{Capacity: 64, Batch: 1, Overflow: sluice.DropOldest}, "no overflow policy drop-oldest"},
-		{"bounded", Options{Capacity: 0, Batch: 1}, "the capacity is 0"},
-		{"bounded", Options{Capacity: maxCapacity + 1, Batch: 1}, "the capacity is"},
-		{"bounded", Options{Capacity: 64, Batch: 0}, "the batch is 0"},
-		{"bounded", Options{Capacity: 64, Batch: 65}, "the batch is 65"},
+		{"pipe", good, `unknown channel "pipe" (want native, bounded, elastic, sharded`},
+		{"native", Options{Capacity: 64, Batch: 1, Overflow: sluice.DropOldest}, "does not support the overflow policy drop-oldest"},
+		{"bounded", Options{Capacity: 0, Batch: 1}, "capacity 0"},
+		{"bounded", Options{Capacity: maxCapacity + 1, Batch: 1}, "is out of range"},
+		{"bounded", Options{Capacity: 64, Batch: 0}, "batch size 0"},
+		{"bounded", Options{Capacity: 64, Batch: 65}, "batch size 65"},
 	} {
 		_, err := New(test.kind, test.options)
 		if err == nil || !strings.Contains(err.Error(), test.says) {
@@ -217,6 +217,6 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 	if _, err := Policy("drop"); err == nil {
-		t.Error("a policy drop is known")
+		t.Error("an unknown policy is accepted")
 	}
 }

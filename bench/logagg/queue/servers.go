@@ -13,24 +13,25 @@ import (
 	"github.com/sluice-go/sluice/jetstream"
 )
 
-// servers is a store over a channel of module jetstream.
+// servers is a store on a channel of module jetstream.
 type servers struct {
 	channel  *jetstream.Channel[[]parse.Event]
 	log      *slog.Logger
-	inside   bool         // the server is inside of this process, and ends with it
-	doubtful atomic.Int64 // events that may be stored twice, or though they were rejected
+	inside   bool         // the server runs inside the process and ends with it
+	doubtful atomic.Int64 // events that may be stored twice, or although they were rejected
 }
 
 type onServers = *jetstream.Delivery[[]parse.Event]
 
-// DefaultStream is the name of the channel at the servers if there is no other.
+// DefaultStream is the default name of the channel at the servers.
 const DefaultStream = "logagg"
 
-// maxInProgress is how long a packet may be in hand: as long as a sink may be down.
+// maxInProgress is how long a packet may stay in flight: as long as a sink may
+// be down.
 const maxInProgress = 24 * time.Hour
 
-// newJetStream returns a queue that is in servers: those that are named, and then it is
-// shared with all who name them; or one inside of this process.
+// newJetStream returns a queue at servers: the named ones, where all processes
+// that name them share it, or one inside this process.
 func newJetStream(o Options) (Queue, error) {
 	if o.NATS == "" {
 		o.Replicas = 1
@@ -46,7 +47,7 @@ func newJetStream(o Options) (Queue, error) {
 	return inServers{newStored(o, s, !s.inside, s.inside || o.Drain), s}, nil
 }
 
-// inServers is the queue, with one figure more.
+// inServers is the queue with an additional count.
 type inServers struct {
 	*stored[onServers]
 	servers *servers
@@ -58,9 +59,9 @@ func (q inServers) Account() Account {
 	return a
 }
 
-// send repeats a send of which it is not known whether it has stored its packet. It does
-// so under the packet's identity, for as long as servers know that for a repetition;
-// after that a packet that is stored twice is better than one that is lost.
+// send repeats a send with an unknown outcome. It does so with the packet's
+// identity, as long as the servers recognize a repetition; after that, a packet
+// stored twice is better than a lost one.
 func (s *servers) send(ctx context.Context, events []parse.Event) error {
 	err := s.channel.Send(ctx, events)
 	for unknown := (*jetstream.UnknownError)(nil); errors.As(err, &unknown); {
@@ -80,19 +81,19 @@ func (s *servers) receive(ctx context.Context, buf []onServers) (int, error) {
 	return s.channel.Deliveries().RecvBatch(ctx, buf)
 }
 
-// closeSending leaves alone a channel of which others are.
+// closeSending does not close a channel that is shared.
 func (s *servers) closeSending() {
 	if s.inside {
 		s.channel.Close()
 	}
 }
 
-// lookAgain is how long to wait for a value that is stored and not to be had: it was
-// given back, or stored a moment ago.
+// lookAgain is how long to wait for a value that is stored but not available:
+// it was returned, or stored a moment ago.
 const lookAgain = time.Millisecond
 
-// rest cannot wait for the channel to say that it is drained: it does so once all is
-// settled, and what is on loan will be settled after rest has ended.
+// rest cannot wait until the channel is drained: that requires every packet to
+// be settled, and packets in flight are settled only after rest has ended.
 func (s *servers) rest(ctx context.Context, buf []onServers, owed func() int) (int, error) {
 	for ctx.Err() == nil {
 		d, err := s.channel.Deliveries().TryRecv()
@@ -106,7 +107,8 @@ func (s *servers) rest(ctx context.Context, buf []onServers, owed func() int) (i
 		if !s.inside {
 			return 0, sluice.ErrClosed
 		}
-		// In this order: what is settled in between is missing in owed alone.
+		// The order matters: a packet settled in between is missing only in
+		// owed.
 		if stored := s.channel.Len(); stored <= owed() {
 			return 0, sluice.ErrClosed
 		}
@@ -117,10 +119,10 @@ func (s *servers) rest(ctx context.Context, buf []onServers, owed func() int) (i
 
 func (s *servers) open(d onServers) (events []parse.Event, again bool) { return d.Value, d.Attempt > 1 }
 
-// settle says of each packet that it is done, and waits until the servers know of the
-// last one: what one connection says arrives in its order. What they did not hear comes
-// again, and whoever counts it then says that it may have been counted before: that is
-// told, and no failure.
+// settle acknowledges each packet, and waits until the servers have confirmed
+// the last one: a connection delivers in order. Unconfirmed packets are
+// delivered again, and the next receiver reports that they may have been
+// counted before, so this is not a failure.
 func (s *servers) settle(ctx context.Context, ds []onServers) error {
 	unheard := 0
 	for i, d := range ds {
@@ -137,17 +139,17 @@ func (s *servers) settle(ctx context.Context, ds []onServers) error {
 		}
 	}
 	if unheard > 0 {
-		s.log.Warn("what was counted and shipped may come again: the servers were away", "batches", unheard)
+		s.log.Warn("counted and shipped batches may be delivered again: the servers were unreachable", "batches", unheard)
 	}
 	return nil
 }
 
-// answerWait is the longest that servers have for an answer: it is lost with the
-// connection that it was to come by.
+// answerWait is the longest wait for a server's response: a response is lost
+// with its connection.
 const answerWait = 5 * time.Second
 
-// insist waits for a connection, as a word that cannot be sent is a word that is lost,
-// then says it.
+// insist waits for a connection before it calls say, because an acknowledgment
+// without a connection is lost.
 func (s *servers) insist(ctx context.Context, d onServers, say func() error) error {
 	for {
 		err := d.InProgress()
@@ -163,7 +165,7 @@ func (s *servers) insist(ctx context.Context, d onServers, say func() error) err
 
 func (s *servers) unsettle(ds []onServers) {
 	for _, d := range ds {
-		_ = d.Nack() // if that is not heard, it comes again all the same, only later
+		_ = d.Nack() // if it is lost, the packet is delivered again later
 	}
 }
 

@@ -14,38 +14,39 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
-// A store keeps packets of events outside of the memory of the process. D is how it
-// delivers one, on loan until it is settled.
+// A store keeps packets of events outside the process's memory. D is a
+// delivery, in flight until it is settled.
 type store[D any] interface {
 	// send returns nil once the packet is stored.
 	send(ctx context.Context, events []parse.Event) error
 	receive(ctx context.Context, buf []D) (int, error)
 	// closeSending ends the sending by this process.
 	closeSending()
-	// rest receives what is left after that, without waiting for what others send. It
-	// fails with ErrClosed if that is nothing. owed is how many packets are on loan, at
-	// most: it falls before one is settled.
+	// rest receives the remaining packets after that, without waiting for other
+	// senders. It returns ErrClosed if there are none. owed returns an upper
+	// limit of the packets in flight: it falls before a packet is settled.
 	rest(ctx context.Context, buf []D, owed func() int) (int, error)
-	// open returns what is in a packet, and whether it may have been delivered before.
+	// open returns the events of a packet, and whether it may have been
+	// delivered before.
 	open(D) (events []parse.Event, again bool)
-	// settle removes packets for good, unsettle has them delivered again, to whoever
-	// comes next.
+	// settle removes packets permanently; unsettle has them delivered again to
+	// the next receiver.
 	settle(ctx context.Context, packets []D) error
 	unsettle([]D)
 	len() int
-	// end gives up all that is held outside of the process. What is stored stays so if
-	// it was to.
+	// end releases all resources outside the process. Persistent packets remain
+	// stored.
 	end() error
 }
 
-// stored is a queue over a store. Ticks do not go into it: they are of this process, and
-// of this moment.
+// stored is a queue on a store. Ticks do not enter it: they belong to this
+// process and this moment.
 type stored[D any] struct {
 	store   store[D]
 	batch   int
 	account Account
 	log     *slog.Logger
-	drains  bool // at the end what is stored is received first
+	drains  bool // at the end, receive the stored events first
 
 	living context.Context // until GiveUp
 	giveUp context.CancelFunc
@@ -53,13 +54,13 @@ type stored[D any] struct {
 	mu        sync.Mutex
 	ticked    bool
 	closed    bool
-	listening context.Context // what the receiver waits under: done at each tick
+	listening context.Context // context of the receiver's wait: done at each tick
 	interrupt context.CancelFunc
-	loans     []D // received since the last receipt
+	loans     []D // packets received since the last receipt
 	failure   error
 
-	owed                  atomic.Int64 // packets on loan
-	sent, received, again atomic.Int64 // events
+	owed                  atomic.Int64 // packets in flight
+	sent, received, again atomic.Int64 // numbers of events
 }
 
 func newStored[D any](o Options, in store[D], apart, drains bool) *stored[D] {
@@ -106,7 +107,8 @@ func (p *packer[D]) Flush() (rejected int) {
 	return 0
 }
 
-// fail tells the first failure, now and at the end; the account has the extent of all.
+// fail records the first failure and logs it; the account contains the number
+// of events.
 func (q *stored[D]) fail(err error) {
 	q.mu.Lock()
 	first := q.failure == nil
@@ -115,12 +117,12 @@ func (q *stored[D]) fail(err error) {
 	}
 	q.mu.Unlock()
 	if first {
-		q.log.Error("the channel fails", "error", err)
+		q.log.Error("channel failed", "error", err)
 	}
 }
 
-// tick interrupts the receiver. A tick that comes before the last one was received is
-// one with it.
+// tick interrupts the receiver. A tick that arrives before the previous one was
+// received merges with it.
 func (q *stored[D]) tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,8 +138,8 @@ func (q *stored[D]) Close() {
 	q.interrupt()
 }
 
-// turn returns what the receiver is to do next: to hand out a tick, or to wait under ctx,
-// or, once the queue is closed, to receive what is left.
+// turn returns the receiver's next action: yield a tick, wait with ctx, or,
+// once the queue is closed, receive the rest.
 func (q *stored[D]) turn() (ctx context.Context, ticked, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -150,7 +152,8 @@ func (q *stored[D]) turn() (ctx context.Context, ticked, closed bool) {
 
 var aTick = []parse.Event{{Tick: true}}
 
-// All receives packets one by one: who leaves the loop has had all that was taken.
+// All receives packets one by one: a body that leaves the loop has seen every
+// received packet.
 func (q *stored[D]) All() iter.Seq[[]parse.Event] {
 	return func(yield func([]parse.Event) bool) {
 		var buf [1]D
@@ -176,7 +179,7 @@ func (q *stored[D]) All() iter.Seq[[]parse.Event] {
 				}
 			case errors.Is(err, sluice.ErrClosed), q.living.Err() != nil:
 				return
-			case closed || ctx.Err() == nil: // and not a tick, or Close
+			case closed || ctx.Err() == nil: // a failure rather than a tick or Close
 				q.fail(fmt.Errorf("not received: %w", err))
 				return
 			}
@@ -184,7 +187,7 @@ func (q *stored[D]) All() iter.Seq[[]parse.Event] {
 	}
 }
 
-// lend notes that a packet is on loan, and opens it.
+// lend registers a packet as in flight and opens it.
 func (q *stored[D]) lend(d D) []parse.Event {
 	events, again := q.store.open(d)
 	q.received.Add(int64(len(events)))
@@ -198,7 +201,7 @@ func (q *stored[D]) lend(d D) []parse.Event {
 	return events
 }
 
-// Receipt is for all packets on loan since the last one.
+// Receipt returns the receipt for all packets received since the previous one.
 func (q *stored[D]) Receipt() Receipt {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -217,13 +220,13 @@ func (r receipt[D]) Done() {
 	defer cancel()
 	r.q.owed.Add(-int64(len(r.loans)))
 	if err := r.q.store.settle(ctx, r.loans); err != nil {
-		r.q.fail(fmt.Errorf("counted and shipped, but not removed from where it is stored, so it will be counted again: %w", err))
+		r.q.fail(fmt.Errorf("counted and shipped, but still stored, so it will be counted again: %w", err))
 	}
 }
 
 func (r receipt[D]) Return() {
 	if !r.q.account.Apart {
-		r.Done() // nobody will ever come to receive it
+		r.Done() // no receiver will ever come for it
 		return
 	}
 	r.q.owed.Add(-int64(len(r.loans)))
@@ -237,12 +240,13 @@ func (q *stored[D]) lastWords() (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// farewell is how long servers have to hear the last words of this process.
+// farewell is how long servers have to receive the last acknowledgments of this
+// process.
 const farewell = 5 * time.Second
 
 func (q *stored[D]) GiveUp() {
 	if !q.account.Apart {
-		return // nobody would go on with it: it is drained, as one in memory is
+		return // no other process can continue: drain it like a queue in memory
 	}
 	q.giveUp()
 	q.mu.Lock()
@@ -257,7 +261,7 @@ func (q *stored[D]) Account() Account {
 }
 
 func (q *stored[D]) Owed() int      { return int(q.owed.Load()) }
-func (q *stored[D]) Dropped() int64 { return 0 } // every policy but Block is refused
+func (q *stored[D]) Dropped() int64 { return 0 } // Block is the only supported policy
 func (q *stored[D]) Len() int       { return q.store.len() }
 
 func (q *stored[D]) End() error {

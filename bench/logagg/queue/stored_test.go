@@ -13,7 +13,8 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
-// opened returns a queue of that kind, with batches of two, and ends it with the test.
+// opened returns a queue of that kind with batches of two, and ends it with the
+// test.
 func opened(t *testing.T, kind string, o Options) Queue {
 	t.Helper()
 	o.Capacity, o.Batch = 64, 2
@@ -24,7 +25,7 @@ func opened(t *testing.T, kind string, o Options) Queue {
 	return q
 }
 
-// send sends events with these sizes.
+// send sends events with the given sizes.
 func send(q Queue, sizes ...int64) (rejected int) {
 	s := q.Sender()
 	for _, n := range sizes {
@@ -44,8 +45,8 @@ func next(q Queue) (sizes []int64) {
 	return sizes
 }
 
-// TestReceipts: what is done does not come again in the next life of a queue, and what
-// was given back, or was not settled at all, does.
+// TestReceipts: after a restart, packets that are done do not return, and
+// packets that were returned or not settled do.
 func TestReceipts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "queue")
 	q := opened(t, "durable", Options{Dir: dir})
@@ -78,7 +79,7 @@ func TestReceipts(t *testing.T) {
 		q.Receipt().Done()
 	}
 	if len(got) != 6 || got[0] != 3 || got[5] != 8 {
-		t.Errorf("the next life received %v", got)
+		t.Errorf("after the restart: received %v", got)
 	}
 	if a := q.Account(); a != (Account{Apart: true, Sent: 1, Received: 6, Again: 5}) {
 		t.Errorf("the account is %+v", a)
@@ -88,7 +89,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// TestTicksStay: a tick comes to the receiver here, and does not go into the store.
+// TestTicksStay: a tick reaches the local receiver without entering the store.
 func TestTicksStay(t *testing.T) {
 	for _, kind := range []string{"durable", "jetstream"} {
 		q := opened(t, kind, Options{})
@@ -106,7 +107,7 @@ func TestTicksStay(t *testing.T) {
 		go func() { received <- next(q) }()
 		send(q, 5)
 		if got := <-received; len(got) != 1 || got[0] != 5 {
-			t.Errorf("%s: after a tick it received %v", kind, got)
+			t.Errorf("%s: received %v after a tick", kind, got)
 		}
 		if err := q.End(); err != nil {
 			t.Error(err)
@@ -114,7 +115,7 @@ func TestTicksStay(t *testing.T) {
 	}
 }
 
-// TestTickWakes: a receiver that waits for events hears the clock.
+// TestTickWakes: a tick wakes a receiver that waits for events.
 func TestTickWakes(t *testing.T) {
 	q := opened(t, "durable", Options{})
 	ticked := make(chan bool)
@@ -129,15 +130,15 @@ func TestTickWakes(t *testing.T) {
 	}
 	q.Sender().Send(parse.Event{Tick: true})
 	if !<-ticked {
-		t.Error("it received something else")
+		t.Error("received something else")
 	}
 	if err := q.End(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestGiveUp ends a receiver that waits and a sender for whom there is no room; the
-// events of that one are rejected, and the end says why.
+// TestGiveUp ends a waiting receiver and a sender without room; the sender's
+// events are rejected, and End returns the reason.
 func TestGiveUp(t *testing.T) {
 	q := opened(t, "durable", Options{Dir: t.TempDir()})
 	ended := make(chan []int64)
@@ -154,18 +155,18 @@ func TestGiveUp(t *testing.T) {
 	rejected := make(chan int)
 	go func() { rejected <- send(q, make([]int64, 100)...) }()
 	for q.Account().Sent == 0 {
-		next(q) // and keep it: the room is not free before it is settled
+		next(q) // keep it: its room is not free before it is settled
 	}
 	q.GiveUp()
 	if n := <-rejected; n == 0 || int64(n)+q.Account().Sent != 100 {
 		t.Errorf("%d rejected, %d sent", n, q.Account().Sent)
 	}
 	if err := q.End(); err == nil || !strings.Contains(err.Error(), "not stored: context canceled") {
-		t.Errorf("the end is %v", err)
+		t.Errorf("End returns %v", err)
 	}
 }
 
-// A witness is a store that looks at what is owed when something is settled.
+// A witness is a store that records Owed when packets are settled.
 type witness struct {
 	*disk
 	owed func() int
@@ -177,8 +178,9 @@ func (w *witness) settle(ctx context.Context, ps []onDisk) error {
 	return w.disk.settle(ctx, ps)
 }
 
-// TestOwedFallsFirst: what is settled is not owed any more, for else what is left in a
-// store could be mistaken for it, and never be received.
+// TestOwedFallsFirst: a packet is not owed anymore when it is settled.
+// Otherwise the rest of a store could be misclassified as owed, and never be
+// received.
 func TestOwedFallsFirst(t *testing.T) {
 	under := opened(t, "durable", Options{}).(*stored[onDisk])
 	w := &witness{disk: under.store.(*disk)}
@@ -191,14 +193,15 @@ func TestOwedFallsFirst(t *testing.T) {
 	q.Receipt().Done()
 	first.Return()
 	if len(w.saw) != 2 || w.saw[0] != 1 || w.saw[1] != 0 {
-		t.Errorf("while two were settled %v were owed", w.saw)
+		t.Errorf("%v were owed while two were settled", w.saw)
 	}
 	if err := q.End(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestNobodyElse: a queue that ends with the process is drained, whoever gives up.
+// TestNobodyElse: GiveUp does not stop the draining of a queue that ends with
+// the process.
 func TestNobodyElse(t *testing.T) {
 	for _, kind := range []string{"durable", "jetstream"} {
 		q, received := opened(t, kind, Options{}), 0
@@ -207,10 +210,10 @@ func TestNobodyElse(t *testing.T) {
 		q.Close()
 		for events := range q.All() {
 			received += len(events)
-			q.Receipt().Return() // to nobody
+			q.Receipt().Return() // no receiver will come for it
 		}
 		if received != 5 || q.Len() > 0 {
-			t.Errorf("%s: %d were received, %d are left", kind, received, q.Len())
+			t.Errorf("%s: received %d, %d are left", kind, received, q.Len())
 		}
 		if err := q.End(); err != nil {
 			t.Error(err)
@@ -218,7 +221,8 @@ func TestNobodyElse(t *testing.T) {
 	}
 }
 
-// TestFolderGone: a disk that fails rejects what it cannot take, and the end says so.
+// TestFolderGone: a failing disk rejects events that it cannot store, and End
+// reports the failure.
 func TestFolderGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
 	var log strings.Builder
@@ -227,17 +231,17 @@ func TestFolderGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rejected := send(q, make([]int64, 100_000)...); rejected == 0 {
-		t.Error("nothing is rejected")
+		t.Error("no event is rejected")
 	}
 	if err := q.End(); err == nil || !strings.Contains(err.Error(), dir) {
-		t.Errorf("the end is %v", err)
+		t.Errorf("End returns %v", err)
 	}
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), dir) {
 		t.Errorf("the log is %s", log.String())
 	}
 }
 
-// TestPackets: a packet is read as it was written, and one that was cut off is none.
+// TestPackets: a packet survives a round trip, and a truncated one is invalid.
 func TestPackets(t *testing.T) {
 	want := []parse.Event{{Service: unique.Make("web"), Bytes: 1}, {Service: unique.Make("mail"), Status: 200}, {}}
 	form, err := packets{}.Append(nil, want)
@@ -248,6 +252,6 @@ func TestPackets(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if got, err := (packets{}).Decode(form[:len(form)-1]); err == nil {
-		t.Errorf("of one that was cut off: %v", got)
+		t.Errorf("a truncated packet decodes to %v", got)
 	}
 }

@@ -15,32 +15,33 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// requestTime bounds one delivery.
+// requestTime limits the duration of one delivery.
 const requestTime = 10 * time.Second
 
-// server takes tables by POST, as application/x-ndjson. Each table has a key of its own
-// in the header Idempotency-Key, the same in all its deliveries: a server that takes a
-// table and whose answer is lost gets it again, and can tell.
+// server receives tables by POST, as application/x-ndjson. The header
+// Idempotency-Key is unique per table and the same in all its deliveries: a
+// server whose response was lost gets the table again and can detect the
+// repetition.
 type server struct {
 	address string
-	run     string // tells the tables of this process from those of any other
+	run     string // identifies the tables of this process
 	client  http.Client
 }
 
 func newServer(address string) (*server, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {
-		return nil, fmt.Errorf("%q is not the address of a server", address)
+		return nil, fmt.Errorf("invalid server address %q (want http://host/path)", address)
 	}
 	return &server{address, rand.Text(), http.Client{Timeout: requestTime, CheckRedirect: redirected}}, nil
 }
 
-// maxRedirects bounds how often a server can send one table elsewhere.
+// maxRedirects limits the number of redirects for one table.
 const maxRedirects = 10
 
-// redirected follows a redirection only with the table in hand. After 301, 302 and 303 a
-// client asks for the other address with a GET: what that answers says nothing of the
-// table, which nobody has got.
+// redirected follows only redirects that send the table along. After 301, 302
+// and 303, a client requests the new address with a GET, whose response does
+// not concern the table: no server has received it.
 func redirected(next *http.Request, before []*http.Request) error {
 	if next.Method != http.MethodPost || len(before) > maxRedirects {
 		return http.ErrUseLastResponse
@@ -48,9 +49,9 @@ func redirected(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// deliver succeeds on any status from 200 to 299. 408, 429 and those from 500 are worth
-// another try, after the time that the server asks for; any other one says that this
-// table will not be taken, ever.
+// deliver succeeds with any status from 200 to 299. After 408, 429, and 500 or
+// above it may be retried, after the time that the server asks for. Any other
+// status means that the server will never accept this table.
 func (s *server) deliver(ctx context.Context, table int64, text []byte) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address, bytes.NewReader(text))
 	if err != nil {
@@ -63,7 +64,8 @@ func (s *server) deliver(ctx context.Context, table int64, text []byte) (int, er
 		return 0, err
 	}
 	defer response.Body.Close()
-	// So that the connection can be used again; what it says is of no use here.
+	// Read the body so that the connection can be reused; its content does not
+	// matter.
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
 	status := response.StatusCode
 	if status >= 200 && status < 300 {
@@ -80,9 +82,9 @@ func (s *server) deliver(ctx context.Context, table int64, text []byte) (int, er
 	return 0, backoff.Permanent(err)
 }
 
-// retryAfter is how long a server asks to be left alone, and 0 if it does not say so in
-// seconds. It cannot ask for more than we would wait for by ourselves, nor for no wait at
-// all: that would be a storm of requests.
+// retryAfter returns the delay that a server asks for in seconds, at most
+// longestWait. It returns 0 if there is no valid delay or the server asks for
+// none: then the client's own delay applies, which prevents a storm of requests.
 func retryAfter(header http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(header.Get("Retry-After"), 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {

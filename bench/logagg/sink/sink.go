@@ -1,10 +1,9 @@
-// Package sink ships counts: to a file, to a stream such as the standard output, or to a
-// server by HTTP. A delivery that fails is made again, ever more slowly, until it
-// succeeds or the service ends: meanwhile Ship does not return, and that is what slows
-// down all that comes before it.
+// Package sink ships counts: to a file, to a stream such as the standard
+// output, or to a server by HTTP. It retries a failed delivery with increasing
+// delays until it succeeds or the service ends. Meanwhile Ship does not return,
+// which slows down all stages before it.
 //
-// What may enter this package: where counts go, and what to do when they do not get
-// there.
+// This package contains destinations and the handling of their failures.
 package sink
 
 import (
@@ -21,32 +20,33 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/count"
 )
 
-// A Sink takes tables of counts, one after the other.
+// A Sink ships tables of counts, one after the other.
 type Sink struct {
-	Retries func(err error, wait time.Duration) // told of each delivery that failed, if set
-	Lost    func(err error, lines int64)        // told of each table that is given up, if set
-	Pace    func() backoff.BackOff              // how long to wait between two deliveries of one table
+	Retries func(err error, wait time.Duration) // called after each failed delivery, if set
+	Lost    func(err error, lines int64)        // called for each table that is given up, if set
+	Pace    func() backoff.BackOff              // delays between two deliveries of one table
 
 	to     destination
-	text   []byte // of the table that is shipped
-	tables int64  // that Ship was given
+	text   []byte // the encoded table
+	tables int64  // number of tables passed to Ship
 }
 
-// A destination takes text, which consists of whole lines, and is given what is left of
-// it again after an error. n counts the bytes that need not be given again. An error
-// that no repetition can mend is a *backoff.PermanentError.
+// A destination receives text, which consists of complete lines; after an error
+// it receives the rest again. n is the number of bytes that need not be
+// repeated. A *backoff.PermanentError means that no retry can succeed.
 type destination interface {
 	deliver(ctx context.Context, table int64, text []byte) (n int, err error)
 	Close() error
 }
 
-// Open returns the sink at a place: "-" is stdout, an address that begins with http://
-// or https:// a server, and anything else a file, to which the counts are appended.
+// Open returns the sink at a place: "-" is stdout, an address that begins with
+// http:// or https:// is a server, and anything else is a file, to which the
+// counts are appended.
 func Open(place string, stdout io.Writer) (*Sink, error) {
 	s := &Sink{Pace: pace}
 	switch {
 	case place == "":
-		return nil, errors.New("the sink has no name")
+		return nil, errors.New("empty sink (want a file, http://… or -)")
 	case place == "-":
 		s.to = &stream{Writer: stdout}
 	case strings.HasPrefix(place, "http://"), strings.HasPrefix(place, "https://"):
@@ -65,26 +65,27 @@ func Open(place string, stdout io.Writer) (*Sink, error) {
 	return s, nil
 }
 
-// Nowhere returns a sink for whoever wants nothing but the summary.
+// Nowhere returns a sink that discards the counts, for users who need only the
+// summary.
 func Nowhere() *Sink { return &Sink{Pace: pace, to: &stream{Writer: io.Discard}} }
 
-// The first wait between two deliveries, and the longest.
+// The shortest and the longest delay between two deliveries.
 const (
 	firstWait   = 100 * time.Millisecond
 	longestWait = 30 * time.Second
 )
 
-// pace doubles the wait from try to try, give or take half of it at random, so that
-// many services do not come back to one server all at once.
+// pace doubles the delay from try to try, with a random deviation of up to
+// half, so that many services do not return to one server at the same time.
 func pace() backoff.BackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.MaxInterval, b.Multiplier = firstWait, longestWait, 2
 	return b
 }
 
-// Ship delivers t, however often that takes. It returns nil once t is delivered as a
-// whole; otherwise ctx is done, or the destination refuses t for good. The error also has
-// that of the last try.
+// Ship delivers t, with as many retries as necessary. It returns nil once t is
+// delivered completely; otherwise ctx is done, or the destination rejects t
+// permanently. The error includes the error of the last try.
 func (s *Sink) Ship(ctx context.Context, t *count.Table) error {
 	if t.Lines() == 0 {
 		return nil
@@ -104,7 +105,7 @@ func (s *Sink) Ship(ctx context.Context, t *count.Table) error {
 	}))
 	s.tables++
 	if err != nil && !errors.Is(last, err) {
-		err = fmt.Errorf("given up, for there was no time left (%w): %w", err, last)
+		err = fmt.Errorf("gave up, out of time (%w): %w", err, last)
 	}
 	if err != nil && s.Lost != nil {
 		s.Lost(err, t.Lines())
@@ -112,20 +113,20 @@ func (s *Sink) Ship(ctx context.Context, t *count.Table) error {
 	return err
 }
 
-// Close closes the destination. What was shipped to a file is on its disk then.
+// Close closes the destination. By then, a file's content is on its disk.
 func (s *Sink) Close() error { return s.to.Close() }
 
-// stream is a writer that is not ours to close. A write that was cut short, by a full disk
-// for example, goes on where it stopped.
+// stream is a writer owned by the caller. A short write, for example to a full
+// disk, continues where it stopped.
 type stream struct {
 	io.Writer
-	torn  bool  // what was written ends within a row
-	table int64 // of that row
+	torn  bool  // the last write ended within a row
+	table int64 // the table of that row
 }
 
 func (s *stream) deliver(_ context.Context, table int64, text []byte) (int, error) {
 	if s.torn && table != s.table {
-		// The rest of the row was given up with its table. This one begins a new line.
+		// The rest of the row was given up with its table. Begin a new line.
 		if _, err := s.Write([]byte{'\n'}); err != nil {
 			return 0, err
 		}
@@ -140,7 +141,7 @@ func (s *stream) deliver(_ context.Context, table int64, text []byte) (int, erro
 
 func (s *stream) Close() error { return nil }
 
-// appended is a file of ours.
+// appended is a file owned by the sink.
 type appended struct {
 	stream
 	file *os.File
@@ -154,7 +155,7 @@ func openAppended(path string) (*appended, error) {
 	return &appended{stream{Writer: file}, file}, nil
 }
 
-// Close brings a file to its disk. A device or a pipe has none.
+// Close syncs a file to its disk. A device or a pipe does not support that.
 func (a *appended) Close() error {
 	info, err := a.file.Stat()
 	if err == nil && info.Mode().IsRegular() {

@@ -23,7 +23,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
-// table returns a table of one row, and what is shipped of it.
+// table returns a table of one row, and its encoding.
 func table(lines int) (*count.Table, string) {
 	t := count.NewTable()
 	for range lines {
@@ -32,7 +32,7 @@ func table(lines int) (*count.Table, string) {
 	return t, string(t.AppendJSON(nil))
 }
 
-// atOnce tries again without a wait.
+// atOnce retries without a delay.
 func atOnce() backoff.BackOff { return new(backoff.ZeroBackOff) }
 
 func TestFile(t *testing.T) {
@@ -83,8 +83,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// narrow takes a few bytes at a time, and fails after each of them: a full disk on
-// which somebody makes room.
+// narrow accepts a few bytes at a time, and fails after each write: a full disk
+// on which room becomes free gradually.
 type narrow struct{ strings.Builder }
 
 func (n *narrow) Write(text []byte) (int, error) {
@@ -95,7 +95,7 @@ func (n *narrow) Write(text []byte) (int, error) {
 	return taken, nil
 }
 
-// TestPartial: what was written is not written again.
+// TestPartial: bytes that were written are not written again.
 func TestPartial(t *testing.T) {
 	var out narrow
 	retries := 0
@@ -114,8 +114,8 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// TestTorn: a row that was given up in its middle does not spoil the first one of the next
-// table.
+// TestTorn: a row that was given up in the middle does not damage the first row
+// of the next table.
 func TestTorn(t *testing.T) {
 	var out strings.Builder
 	full := true
@@ -132,7 +132,7 @@ func TestTorn(t *testing.T) {
 	lost := int64(0)
 	s.Lost = func(err error, lines int64) {
 		if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, context.Canceled) {
-			t.Errorf("%v does not say why", err)
+			t.Errorf("%v does not contain the cause", err)
 		}
 		lost += lines
 	}
@@ -151,8 +151,8 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// TestTornBetweenRows: a table that was given up after a whole row has torn none, and the
-// next one follows without an empty line.
+// TestTornBetweenRows: a table that was given up after a complete row leaves no
+// torn row, and the next one follows without an empty line.
 func TestTornBetweenRows(t *testing.T) {
 	var out strings.Builder
 	full := true
@@ -182,12 +182,12 @@ func TestTornBetweenRows(t *testing.T) {
 	}
 }
 
-// A writer is a function.
+// A writer is a function that implements io.Writer.
 type writer func(text []byte) (int, error)
 
 func (w writer) Write(text []byte) (int, error) { return w(text) }
 
-// TestDevice: what has no disk cannot be brought there, and that is no failure.
+// TestDevice: a device that cannot be synced is not a failure.
 func TestDevice(t *testing.T) {
 	s, err := Open(os.DevNull, nil)
 	if err != nil {
@@ -199,7 +199,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// A recorder is a server that answers as it is told.
+// A recorder is a server with predefined responses.
 type recorder struct {
 	answers []int // status codes, then 200
 	headers http.Header
@@ -242,11 +242,12 @@ func TestHTTP(t *testing.T) {
 		}
 	}
 	if r.keys[0] == "" {
-		t.Error("the key is empty")
+		t.Error("the idempotency key is empty")
 	}
 }
 
-// TestRefusedForGood: a table that will never be taken is not sent again.
+// TestRefusedForGood: a table that the server rejects permanently is not sent
+// again.
 func TestRefusedForGood(t *testing.T) {
 	for _, status := range []int{302, 400, 404, 413} {
 		r := &recorder{answers: []int{status}}
@@ -263,7 +264,7 @@ func TestRefusedForGood(t *testing.T) {
 	}
 }
 
-// TestRedirected: a table goes where a server sends it, or it is not shipped.
+// TestRedirected: a table follows a server's redirects, or it is not shipped.
 func TestRedirected(t *testing.T) {
 	for status, follows := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
 		got := &recorder{}
@@ -278,7 +279,7 @@ func TestRedirected(t *testing.T) {
 		one, text := table(1)
 		err = s.Ship(t.Context(), one)
 		if follows && (err != nil || len(got.bodies) != 1 || got.bodies[0] != text) || !follows && (err == nil || len(got.bodies) != 0) {
-			t.Errorf("%d: %v, and there arrived %q", status, err, got.bodies)
+			t.Errorf("%d: %v, and the target received %q", status, err, got.bodies)
 		}
 		server.Close()
 	}
@@ -291,12 +292,12 @@ func TestRedirected(t *testing.T) {
 	}
 	one, _ := table(1)
 	if err := s.Ship(t.Context(), one); err == nil || len(round.bodies) > maxRedirects+1 {
-		t.Errorf("%v after %d requests in a circle", err, len(round.bodies))
+		t.Errorf("%v after %d requests in a redirect loop", err, len(round.bodies))
 	}
 }
 
-// TestRetryAfter: a server cannot ask for a storm of requests, nor to be left alone for
-// ever.
+// TestRetryAfter: a server can ask neither for a storm of requests nor for an
+// unlimited delay.
 func TestRetryAfter(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"": 0, "0": 0, "-1": 0, "soon": 0, "Sat, 21 Nov 2026 15:04:05 GMT": 0,
@@ -308,7 +309,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// failing is down until a time.
+// failing fails until a given time.
 type failing struct {
 	until time.Time
 	tries []time.Time
@@ -325,7 +326,8 @@ func (f *failing) deliver(_ context.Context, _ int64, text []byte) (int, error) 
 
 func (f *failing) Close() error { return nil }
 
-// TestBackoff: the waits grow, and stay below their limit; a server's word counts.
+// TestBackoff: the delays grow up to their limit; a server's Retry-After
+// counts.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := &failing{until: time.Now().Add(time.Hour), err: errors.New("down")}
@@ -338,7 +340,7 @@ func TestBackoff(t *testing.T) {
 			wait := down.tries[i].Sub(down.tries[i-1])
 			ideal := min(longestWait, firstWait<<min(i-1, 20))
 			if wait < ideal/2 || wait > ideal+ideal/2 {
-				t.Errorf("wait %d is %v, far from %v", i, wait, ideal)
+				t.Errorf("delay %d is %v, far from %v", i, wait, ideal)
 			}
 		}
 		asked := &failing{until: time.Now().Add(time.Minute), err: &backoff.RetryAfterError{Duration: time.Minute}}
@@ -349,7 +351,8 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// TestGivesUp: when ctx is done, the table is not shipped, and that is said.
+// TestGivesUp: when ctx is done, the table is not shipped, and the error
+// reports that.
 func TestGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

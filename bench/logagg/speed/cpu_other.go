@@ -4,5 +4,5 @@ package speed
 
 import "time"
 
-// cpuTime is not known here.
+// cpuTime is unsupported on this system.
 func cpuTime() time.Duration { return 0 }

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time that this process has used. Where it cannot be known it
-// is 0, and so is the figure.
+// cpuTime returns the CPU time used by this process, or 0 if it is unknown.
 func cpuTime() time.Duration {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {

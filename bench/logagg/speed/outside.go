@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-go/sluice/bench/results"
 )
 
-// MarkdownOutside returns the section of the kinds that keep events outside of the memory
-// of the process.
+// MarkdownOutside returns the section about the kinds that keep events outside
+// the process's memory.
 func (s Settings) MarkdownOutside(host results.Host, began time.Time, figures []Figure) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "## A log aggregator beyond one process\n\n")

@@ -14,18 +14,18 @@ import (
 	"github.com/sluice-go/sluice/bench/results"
 )
 
-// A part is what CPU time goes to. A sample belongs to the first part that one of its
-// functions belongs to, from the innermost function outwards.
+// A part is a consumer of CPU time. A sample belongs to the first part that
+// matches one of its functions, from the innermost function outwards.
 type part struct {
 	name      string
-	functions []string // begins of their names
+	functions []string // prefixes of their names
 }
 
 const module = "github.com/sluice-go/sluice/"
 
-// parts tell the channel from the work on both sides of it. What the runtime does to park
-// and to wake belongs to the channel where the channel calls it; what its scheduler does
-// by itself, between two goroutines, is a part of its own.
+// parts separates the channel from the work on both sides. Parking and waking
+// in the runtime belong to the channel if the channel calls them; the
+// scheduler's own work between two goroutines is a separate part.
 var parts = []part{
 	{"channel", []string{module + "bench/logagg/queue.", module + "internal/", "github.com/sluice-go/sluice.",
 		"runtime.chansend", "runtime.chanrecv", "runtime.selectgo", "runtime.selectnb"}},
@@ -37,7 +37,7 @@ var parts = []part{
 	{"scheduler", []string{"runtime.mcall", "runtime.schedule", "runtime.findRunnable", "runtime.mstart", "runtime.park_m", "runtime.goexit0", "runtime.morestack"}},
 }
 
-// other is what belongs to no part.
+// other is the part for all remaining samples.
 const other = "other"
 
 // partOf returns the part of one sample's stack, innermost function first.
@@ -54,7 +54,7 @@ func partOf(stack []string) string {
 	return other
 }
 
-// Shares are where the CPU time of one variant went.
+// Shares is the distribution of one variant's CPU time.
 type Shares struct {
 	Variant
 	Procs int
@@ -62,8 +62,8 @@ type Shares struct {
 	All   time.Duration
 }
 
-// Profile runs each variant Rounds times and takes a CPU profile of it meanwhile, at the
-// first of Procs.
+// Profile runs each variant Rounds times and takes a CPU profile meanwhile, at
+// the first value of Procs.
 func (s Settings) Profile(ctx context.Context, variants []Variant, told func(done, all int)) (all []Shares, err error) {
 	procs := s.Procs[0]
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
@@ -92,7 +92,7 @@ func (s Settings) Profile(ctx context.Context, variants []Variant, told func(don
 	return all, nil
 }
 
-// read adds up a CPU profile by parts.
+// read sums up a CPU profile by parts.
 func read(taken *bytes.Buffer) (Shares, error) {
 	shares := Shares{CPU: map[string]time.Duration{}}
 	p, err := profile.Parse(taken)
@@ -106,7 +106,7 @@ func read(taken *bytes.Buffer) (Shares, error) {
 				stack = append(stack, line.Function.Name)
 			}
 		}
-		spent := time.Duration(sample.Value[len(sample.Value)-1]) // the last one is CPU time
+		spent := time.Duration(sample.Value[len(sample.Value)-1]) // the last value is CPU time
 		shares.CPU[partOf(stack)] += spent
 		shares.All += spent
 	}
@@ -142,7 +142,7 @@ func (s Settings) MarkdownShares(host results.Host, began time.Time, all []Share
 	return text.String()
 }
 
-// bound is how many times as fast the service would be with a channel that costs nothing.
+// bound returns the speedup of the service with a channel that costs nothing.
 func (s Shares) bound() float64 {
 	rest := s.All - s.CPU["channel"] - s.CPU["scheduler"]
 	return float64(s.All) / float64(max(1, rest))

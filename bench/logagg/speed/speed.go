@@ -1,12 +1,12 @@
-// Package speed measures the whole service, from the socket to the sink, with each
-// channel in its middle: lines a second, CPU time a line, and how long a line is on its
-// way.
+// Package speed measures the whole service, from the socket to the sink, with
+// each channel: lines per second, CPU time per line, and the delay of a line.
 //
-// All variants take turns within a round, each round begins with another one, and every
-// figure is the median of the rounds, so that a machine that is slow for a while is slow
-// for all. The lines come from another process: what they cost there does not count.
+// All variants take turns within a round, each round starts with a different
+// one, and every figure is the median of the rounds, so that a machine that is
+// slow for a while slows all variants. Another process sends the lines, so
+// their generation does not count.
 //
-// What may enter this package: how figures come about, and how they are told.
+// This package contains the measurement and the tables of its results.
 package speed
 
 import (
@@ -24,25 +24,26 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/sink"
 )
 
-// Settings say what is measured.
+// Settings describe a measurement.
 type Settings struct {
-	Lines       int // of one run
+	Lines       int // per run
 	Connections int
 	Capacity    int // of the hot channel, in events
-	Batch       int // events, where batching is on
+	Batch       int // batch size in events, for batched variants
 	Rounds      int
 	Procs       []int // values of GOMAXPROCS
 
-	// Outside compares the kinds that keep events outside of the memory of the process,
-	// instead of those that do not: batched, as nobody would pay a sync for each line.
+	// Outside compares the kinds that keep events outside the process's memory
+	// instead of those in memory. They are batched, because a sync per line is
+	// too expensive.
 	Outside bool
 
-	// Prepare makes ready what sends Lines lines over Connections connections to an
-	// address. It returns how to have them sent.
+	// Prepare prepares sending Lines lines over Connections connections to an
+	// address. It returns the function that sends them.
 	Prepare func(ctx context.Context, address string) (send func() error, err error)
 }
 
-// A Variant is one way to build the service.
+// A Variant is a configuration of the service.
 type Variant struct {
 	Kind  string
 	Batch int
@@ -55,7 +56,8 @@ func (v Variant) String() string {
 	return v.Kind + ", batches"
 }
 
-// Variants returns those to compare, without batches first, and native first among them.
+// Variants returns the variants to compare, those without batches first, and
+// native first among them.
 func (s Settings) Variants() (all []Variant) {
 	batches := []int{1, s.Batch}
 	if s.Outside {
@@ -71,22 +73,22 @@ func (s Settings) Variants() (all []Variant) {
 	return all
 }
 
-// A Run is what was measured in one round of one variant.
+// A Run is the measurement of one round of one variant.
 type Run struct {
-	PerSecond float64       // lines
-	CPU       time.Duration // of this process, for one line
-	Delay     time.Duration // the 99th percentile, from when a line was read until it was counted
+	PerSecond float64       // number of lines
+	CPU       time.Duration // of this process, per line
+	Delay     time.Duration // the 99th percentile, from reading a line to counting it
 }
 
-// A Figure has all rounds of one variant.
+// A Figure contains all rounds of one variant.
 type Figure struct {
 	Variant
 	Procs int
 	Runs  []Run
 }
 
-// Measure runs all variants. told hears of each round that is done. If ctx is done it
-// returns the rounds that are complete.
+// Measure runs all variants. It calls told after each run. If ctx is done it
+// returns the complete rounds.
 func (s Settings) Measure(ctx context.Context, told func(done, all int)) ([]Figure, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var figures []Figure
@@ -113,10 +115,10 @@ func (s Settings) Measure(ctx context.Context, told func(done, all int)) ([]Figu
 	return figures, nil
 }
 
-// limits never hold anybody up here.
-var limits = input.Limits{Connections: 1 << 20, Patience: time.Hour, Drain: time.Hour}
+// limits are never reached here.
+var limits = input.Limits{Connections: 1 << 20, LineTimeout: time.Hour, Drain: time.Hour}
 
-// pollEvery is how often the account is looked at to see whether all lines have come.
+// pollEvery is the interval at which the account is checked for completeness.
 const pollEvery = 200 * time.Microsecond
 
 // run measures one variant once.
@@ -137,7 +139,7 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 		Sources: []input.Source{input.TCP(listener, limits)}, Queue: hot, Sink: sink.Nowhere(),
 		MaxLine: 8 << 10, Service: "unknown", Interval: time.Second, Rows: 10_000,
 	})
-	runtime.GC() // what the run before has left is not this one's
+	runtime.GC() // exclude the garbage of the previous run
 
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -166,8 +168,8 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	}, err
 }
 
-// median is that of one property of the runs; of an even number it is the mean of the
-// two in the middle.
+// median returns the median of one property of the runs; for an even number of
+// runs, the mean of the middle two.
 func (f Figure) median(of func(Run) float64) float64 {
 	values := make([]float64, len(f.Runs))
 	for i, run := range f.Runs {
@@ -182,8 +184,8 @@ func perSecond(r Run) float64 { return r.PerSecond }
 func cpu(r Run) float64       { return float64(r.CPU) }
 func delay(r Run) float64     { return float64(r.Delay) }
 
-// against returns how much faster f is than reference, round by round: the median, the
-// least and the most.
+// against returns the speedup of f relative to reference, round by round: the
+// median, the minimum and the maximum.
 func (f Figure) against(reference Figure) (ratio, least, most float64) {
 	ratios := make([]Run, len(f.Runs))
 	for i := range f.Runs {

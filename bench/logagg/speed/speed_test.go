@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-go/sluice/bench/results"
 )
 
-// small are settings of a measurement that is over at once, in one process.
+// small returns the settings of a short measurement in one process.
 func small(lines int) Settings {
 	s := Settings{Lines: lines, Connections: 8, Capacity: 128, Batch: 16, Rounds: 2, Procs: []int{1, 2}}
 	s.Prepare = func(ctx context.Context, address string) (func() error, error) {
@@ -29,16 +29,16 @@ func TestMeasure(t *testing.T) {
 	s, told := small(2000), 0
 	figures, err := s.Measure(t.Context(), func(done, all int) {
 		if told++; done != told || all != 4 {
-			t.Errorf("told of %d of %d", done, all)
+			t.Errorf("reported %d of %d", done, all)
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(figures) != 2*len(s.Variants()) || told != 4 || runtime.GOMAXPROCS(0) != before {
-		t.Errorf("%d figures, told %d times, GOMAXPROCS is %d", len(figures), told, runtime.GOMAXPROCS(0))
+		t.Errorf("%d figures, %d reports, GOMAXPROCS is %d", len(figures), told, runtime.GOMAXPROCS(0))
 	}
-	used = cpuTime() - used // by all runs, and what is between them
+	used = cpuTime() - used // by all runs and the code between them
 	for _, f := range figures {
 		if len(f.Runs) != s.Rounds {
 			t.Errorf("%v: %d rounds", f.Variant, len(f.Runs))
@@ -56,13 +56,13 @@ func TestMeasure(t *testing.T) {
 	text := s.Markdown(results.Host{Go: "go9", Commit: "c0ffee"}, time.Now(), figures)
 	for _, f := range figures {
 		if !strings.Contains(text, "| logagg "+f.String()+" | ") {
-			t.Errorf("there is no row of %v", f.Variant)
+			t.Errorf("no row for %v", f.Variant)
 		}
 	}
 }
 
-// TestOutside: the kinds that keep events outside have rows of their own, beside the
-// built-in channel.
+// TestOutside: the kinds that keep events outside have rows of their own,
+// beside the built-in channel.
 func TestOutside(t *testing.T) {
 	s := small(500)
 	s.Outside, s.Procs = true, []int{2}
@@ -81,7 +81,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestFails: what went wrong is said, and a measurement without a sender ends.
+// TestFails: failures are reported, and a measurement without a sender ends.
 func TestFails(t *testing.T) {
 	s := small(100)
 	broken := errors.New("broken")
@@ -97,7 +97,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestMarkdown: the table and its verdicts, on figures by hand.
+// TestMarkdown: the table and its verdicts for given figures.
 func TestMarkdown(t *testing.T) {
 	figure := func(kind string, batch int, perSecond ...float64) Figure {
 		f := Figure{Variant: Variant{kind, batch}, Procs: 2}
@@ -115,10 +115,10 @@ func TestMarkdown(t *testing.T) {
 		"| logagg native | 2 | native | 1.00 | 1.00-1.00 | 150 | 100 | 1.5 |",
 		"| logagg bounded | 2 | native | 1.15 | 1.10-1.20 | 170 |",
 		"| logagg bounded, batches | 2 | native, batches | 0.99 | 0.95-1.02 | 300 |",
-		"in the same use is bounded, at 1.15, which falls short of the floor of 1.3; beside native one by one it is bounded, batches, at 1.97, which reaches it.",
+		"used the same way, the best kind of sluice is bounded at 1.15, which falls short of the floor of 1.3; compared with native one by one, it is bounded, batches at 1.97, which reaches it.",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("it does not say %q:\n%s", want, text)
+			t.Errorf("it does not contain %q:\n%s", want, text)
 		}
 	}
 }
@@ -136,12 +136,12 @@ func TestParts(t *testing.T) {
 		{"time.now", other},
 	} {
 		if got := partOf(strings.Fields(test.stack)); got != test.want {
-			t.Errorf("%s belongs to %s, not %s", test.stack, got, test.want)
+			t.Errorf("%s belongs to %s, want %s", test.stack, got, test.want)
 		}
 	}
 }
 
-// TestProfile: the parts add up to the whole, and are written.
+// TestProfile: the parts add up to the total, and the table contains them.
 func TestProfile(t *testing.T) {
 	s := small(2000)
 	variants := s.Variants()[:2]
@@ -160,13 +160,13 @@ func TestProfile(t *testing.T) {
 	}
 	all[0].All, all[0].CPU = 4*time.Millisecond, map[string]time.Duration{"channel": time.Millisecond, other: 3 * time.Millisecond}
 	text := s.MarkdownShares(results.Host{Commit: "c0ffee"}, time.Now(), all)
-	for _, want := range []string{"- commit: c0ffee", "| native | 1 | 1000 | 1.33 | 250 (25 %) | 0 (0 %) |", " 750 (75 %) |\n"} {
+	for _, want := range []string{"- commit: c0ffee", "| native | 1 | 1000 | 1.33 | 250 (25%) | 0 (0%) |", " 750 (75%) |\n"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("it does not say %q:\n%s", want, text)
+			t.Errorf("it does not contain %q:\n%s", want, text)
 		}
 	}
 	if _, err := read(bytes.NewBufferString("no profile")); err == nil {
-		t.Error("what is no profile was read")
+		t.Error("an invalid profile was accepted")
 	}
 	if err := pprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-go/sluice/bench/results"
 )
 
-// Floor is how many times as fast as the built-in channel the best kind should be.
+// Floor is the intended speedup of the best kind relative to the built-in
+// channel.
 const Floor = 1.3
 
 // Markdown returns the section of bench/RESULTS.md.
@@ -52,9 +53,9 @@ func find(figures []Figure, procs int, v Variant) Figure {
 	return figures[slices.IndexFunc(figures, func(f Figure) bool { return f.Procs == procs && f.Variant == v })]
 }
 
-// verdict says how far the best kind of sluice is from the floor: against the built-in
-// channel used in the same way, and against that used as most services use it, one event
-// at a time.
+// verdict compares the best kind of sluice with the floor: relative to the
+// built-in channel used in the same way, and to the built-in channel as most
+// services use it, one event at a time.
 func verdict(figures []Figure, procs int) string {
 	alike, alikeRatio := best(figures, procs, func(f Figure) Variant { return native(f.Batch) })
 	plain, plainRatio := best(figures, procs, func(Figure) Variant { return native(1) })

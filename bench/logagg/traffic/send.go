@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// A Load is what is to be sent.
+// A Load describes the lines to send.
 type Load struct {
 	Seed        uint64
-	Lines       int // in all
-	Connections int // each is a host
+	Lines       int // in total
+	Connections int // each represents a host
 }
 
-// chunkBytes is about how much is written at once.
+// chunkBytes is the approximate size of a write.
 const chunkBytes = 64 << 10
 
 // share returns how many lines host i sends.
@@ -27,7 +27,7 @@ func (l Load) share(i int) int {
 	return n
 }
 
-// Send makes the lines as they are sent, over TCP, and returns what they must lead to.
+// Send generates and sends the lines over TCP, and returns the expected counts.
 func (l Load) Send(ctx context.Context, address string) (*Truth, error) {
 	return l.each(func(i int, truth *Truth) error {
 		host, left := NewHost(l.Seed, i, l.share(i)), l.share(i)
@@ -40,18 +40,19 @@ func (l Load) Send(ctx context.Context, address string) (*Truth, error) {
 	})
 }
 
-// Prepared are lines that were made before they are sent: for measurements, in which
-// their making must not count, and for a load that is more than one machine can make.
+// Prepared contains lines generated in advance: for measurements, which must
+// exclude their generation, and for a load beyond what one machine can
+// generate.
 type Prepared struct {
 	load  Load
 	texts [][]byte // by host
 	truth *Truth
 }
 
-// Prepare makes all lines. They are held in memory, some 200 bytes each.
+// Prepare generates all lines. They take about 200 bytes of memory each.
 func (l Load) Prepare() *Prepared {
 	p := &Prepared{load: l, texts: make([][]byte, l.Connections)}
-	p.truth, _ = l.each(func(i int, truth *Truth) error { // which does not fail
+	p.truth, _ = l.each(func(i int, truth *Truth) error { // cannot fail
 		host := NewHost(l.Seed, i, l.share(i))
 		for range l.share(i) {
 			p.texts[i] = host.Append(p.texts[i], truth)
@@ -61,7 +62,8 @@ func (l Load) Prepare() *Prepared {
 	return p
 }
 
-// Send sends the lines, that many times over, and returns what they must lead to.
+// Send sends the lines the given number of times, and returns the expected
+// counts.
 func (p *Prepared) Send(ctx context.Context, address string, times int) (*Truth, error) {
 	_, err := p.load.each(func(i int, _ *Truth) error {
 		rest, more := p.texts[i], times-1
@@ -82,8 +84,9 @@ func (p *Prepared) Send(ctx context.Context, address string, times int) (*Truth,
 	return truth, err
 }
 
-// each runs one function for each host, all at once, and adds up their truths. Of the
-// errors it returns the first one and how many there are: they are the same, mostly.
+// each runs one function per host, all at once, and sums up their expected
+// counts. It returns the first error and the number of errors, because they are
+// usually the same.
 func (l Load) each(run func(i int, truth *Truth) error) (*Truth, error) {
 	truths, errs := make([]*Truth, l.Connections), make([]error, l.Connections)
 	var hosts sync.WaitGroup
@@ -105,14 +108,15 @@ func (l Load) each(run func(i int, truth *Truth) error) (*Truth, error) {
 		}
 	}
 	if failed > 1 {
-		first = fmt.Errorf("%d of %d connections failed, one of them so: %w", failed, l.Connections, first)
+		first = fmt.Errorf("%d of %d connections failed, the first with: %w", failed, l.Connections, first)
 	}
 	return all, first
 }
 
-// stream writes what next returns, until that is nothing, to a connection of its own.
-// next is given the memory of the chunk before. Closing does not wait: the system sends what
-// it has taken, also after the process has ended. ctx ends the writing.
+// stream writes the chunks that next returns, until it returns none, to its own
+// connection. next gets the memory of the previous chunk. Closing does not
+// wait: the system sends buffered bytes, even after the process has ended. ctx
+// ends the writing.
 func stream(ctx context.Context, address string, next func(chunk []byte) []byte) (err error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", address)

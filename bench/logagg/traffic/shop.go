@@ -1,6 +1,6 @@
 package traffic
 
-// What there is to log in the shop.
+// The vocabulary of the shop's logs.
 var (
 	services       = []string{"web", "search", "cart", "checkout", "images", "accounts", "mail"}
 	serviceWeights = []int{30, 20, 15, 8, 15, 8, 4}
@@ -22,7 +22,8 @@ var (
 		"Monitor/2.3 (+https://status.shop.example/)",
 	}
 
-	// garbage are lines that are no events. None of them holds a line feed.
+	// garbage contains lines that are not events. None of them contains a line
+	// feed.
 	garbage = []string{
 		"panic: runtime error: index out of range [3] with length 3",
 		"<999>1 - - - - - - priority out of range",

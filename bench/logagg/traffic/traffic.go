@@ -1,8 +1,8 @@
-// Package traffic makes the log lines of a small shop on the web, and sends them: for the
-// sample, for tests, and for measurements. From one seed come the same lines each time,
-// and the counts that they must lead to.
+// Package traffic generates the log lines of a small web shop and sends them:
+// for the sample, for tests, and for measurements. The same seed generates the
+// same lines and the same expected counts.
 //
-// What may enter this package: what a client of the service does.
+// This package simulates a client of the service.
 package traffic
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
-// A Truth is what lines must lead to.
+// A Truth contains the expected counts of lines.
 type Truth struct {
 	Table     *count.Table
 	Lines     int64
@@ -26,26 +26,26 @@ type Truth struct {
 // NewTruth returns the truth of no lines.
 func NewTruth() *Truth { return &Truth{Table: count.NewTable()} }
 
-// Merge adds what other lines must lead to.
+// Merge adds the expected counts of other lines.
 func (t *Truth) Merge(other *Truth) {
 	t.Table.Merge(other.Table)
 	t.Lines += other.Lines
 	t.Malformed += other.Malformed
 }
 
-// A Host is one machine that logs. Hosts differ in the service that they run, in the
-// format of their lines and in how they frame them.
+// A Host is a machine that logs. Hosts differ in their service, and in the
+// format and framing of their lines.
 type Host struct {
 	random  *rand.Rand
 	number  int
 	service string
 	now     time.Time
-	step    time.Duration // from line to line, on average
+	step    time.Duration // average time between two lines
 	form    form
 	line    []byte
 }
 
-// A form is how a host writes a line.
+// A form is the format of a host's lines.
 type form int
 
 const (
@@ -56,14 +56,14 @@ const (
 	forms
 )
 
-// begin is the time of the first line, of each host.
+// begin is the time of each host's first line.
 var begin = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 
-// span is the time from the first line of a host to the last one.
+// span is the time from a host's first line to its last.
 const span = 10 * time.Minute
 
-// NewHost returns the host of that number, from 0, which will write about that many
-// lines. Seed and number say which ones.
+// NewHost returns the host with that number, from 0, which will write about the
+// given number of lines. Seed and number determine the lines.
 func NewHost(seed uint64, number, lines int) *Host {
 	random := rand.New(rand.NewPCG(seed, uint64(number)))
 	return &Host{
@@ -76,10 +76,11 @@ func NewHost(seed uint64, number, lines int) *Host {
 	}
 }
 
-// malformedOneIn is how many lines there are for each that is none.
+// malformedOneIn is the number of lines per malformed one.
 const malformedOneIn = 500
 
-// Append appends the host's next line, framed, to text, and enters it in the truth.
+// Append appends the host's next line, framed, to text, and adds it to the
+// truth.
 func (h *Host) Append(text []byte, truth *Truth) []byte {
 	h.now = h.now.Add(time.Duration(h.random.Int64N(int64(2*h.step) + 1)))
 	truth.Lines++
@@ -104,7 +105,7 @@ func (h *Host) Append(text []byte, truth *Truth) []byte {
 	return append(append(text, h.line...), '\n')
 }
 
-// A request is what one line tells.
+// A request is the content of one line.
 type request struct {
 	method, path, agent, referrer string
 	status                        int
@@ -168,7 +169,7 @@ func (h *Host) appendJSON(line []byte, r request) []byte {
 	return append(append(append(line, `,"agent":"`...), r.agent...), `"}`...)
 }
 
-// weighted returns an index, each as often as its weight says.
+// weighted returns a random index with the given weights.
 func weighted(random *rand.Rand, weights []int) int {
 	sum := 0
 	for _, w := range weights {

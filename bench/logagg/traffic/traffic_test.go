@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
-// TestTruth parses what hosts write: what they say of it must be true.
+// TestTruth parses the lines of hosts and compares the counts with their truth.
 func TestTruth(t *testing.T) {
 	for number := range int(2 * forms) {
 		const n = 5000
@@ -25,19 +25,19 @@ func TestTruth(t *testing.T) {
 		}
 		got := parsed(t, bytes.NewReader(text))
 		if got.Lines != n || truth.Lines != n || got.Malformed != truth.Malformed || truth.Malformed == 0 {
-			t.Errorf("host %d: %d lines of which %d malformed, and in truth %d and %d", number, got.Lines, got.Malformed, truth.Lines, truth.Malformed)
+			t.Errorf("host %d: %d lines, %d malformed, want %d and %d", number, got.Lines, got.Malformed, truth.Lines, truth.Malformed)
 		}
 		if !bytes.Equal(got.Table.AppendJSON(nil), truth.Table.AppendJSON(nil)) {
 			t.Errorf("host %d: the counts differ", number)
 		}
 		again, other := NewHost(7, number, n).Append(nil, NewTruth()), NewHost(8, number, n).Append(nil, NewTruth())
 		if !bytes.HasPrefix(text, again) || bytes.HasPrefix(text, other) {
-			t.Errorf("host %d: the seed does not say what it writes", number)
+			t.Errorf("host %d: different lines with the same seed", number)
 		}
 	}
 }
 
-// parsed returns what comes of a stream.
+// parsed returns the counts of a stream.
 func parsed(t *testing.T, r io.Reader) *Truth {
 	t.Helper()
 	truth, parser, lines := NewTruth(), parse.NewParser("none"), frame.NewReader(r, 8<<10, false)
@@ -58,7 +58,7 @@ func parsed(t *testing.T, r io.Reader) *Truth {
 	}
 }
 
-// TestSend: what arrives is what was to be sent, made ahead or not, and once or more.
+// TestSend: every line arrives, prepared or not, once or several times.
 func TestSend(t *testing.T) {
 	load := Load{Seed: 3, Lines: 1003, Connections: 7}
 	var truths []*Truth
@@ -66,16 +66,17 @@ func TestSend(t *testing.T) {
 		truth, got := exchange(t, load, ahead)
 		if truth.Lines != int64(load.Lines*max(1, ahead)) || got.Lines != truth.Lines || got.Malformed != truth.Malformed ||
 			!bytes.Equal(got.Table.AppendJSON(nil), truth.Table.AppendJSON(nil)) {
-			t.Errorf("made ahead for %d times: %d lines arrived, and %d were to", ahead, got.Lines, truth.Lines)
+			t.Errorf("prepared, sent %d times: %d lines arrived, want %d", ahead, got.Lines, truth.Lines)
 		}
 		truths = append(truths, truth)
 	}
 	if !bytes.Equal(truths[0].Table.AppendJSON(nil), truths[1].Table.AppendJSON(nil)) {
-		t.Error("lines made ahead are other lines")
+		t.Error("prepared lines differ")
 	}
 }
 
-// exchange sends a load to a listener, made ahead for that many times, or 0 if not.
+// exchange sends a load to a listener: prepared and that many times, or, with
+// 0, directly.
 func exchange(t *testing.T, load Load, ahead int) (truth, got *Truth) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -113,13 +114,13 @@ func exchange(t *testing.T, load Load, ahead int) (truth, got *Truth) {
 	return truth, got
 }
 
-// TestSendFails: one error is told, however many connections have it.
+// TestSendFails: one error is returned, however many connections fail.
 func TestSendFails(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener.Close() // nobody is there from now on
+	listener.Close() // connections are refused from now on
 	_, err = (Load{Lines: 9, Connections: 9}).Send(t.Context(), listener.Addr().String())
 	var refused *net.OpError
 	if !errors.As(err, &refused) || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "9 of 9 ") {
