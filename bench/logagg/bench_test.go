@@ -78,7 +78,7 @@ func TestResults(t *testing.T) {
 
 var (
 	figureRow = regexp.MustCompile(`^\| logagg [a-z]+(, batches)? \| \d+ \| native(, batches)? \| \d+\.\d\d \| \d+\.\d\d-\d+\.\d\d \| \d+ \| \d+ \| \d+\.\d \|$`)
-	shareRow  = regexp.MustCompile(`^\| [a-z]+(, batches)? \| \d+ \| \d+ \| \d+\.\d\d \|( \d+ \(\d+ %\) \|){8}$`)
+	shareRow  = regexp.MustCompile(`^\| [a-z]+(, batches)? \| \d+ \| \d+ \| \d+\.\d\d \|( \d+ \(\d+%\) \|){8}$`)
 	facts     = regexp.MustCompile(`(?m)^- machine: .+\n- Go: go.+\n- commit: [0-9a-z ]+\n- date: \d{4}-\d\d-\d\d \d\d:\d\d UTC\n- (medians of|CPU profiles of) \d+ r`)
 	verdicts  = regexp.MustCompile(`(?m)^- GOMAXPROCS=\d+: compared with native used the same way, the best kind of sluice .* (reaches|falls short of) the floor of 1\.3; .* which (reaches|falls short of) it\.$`)
 )

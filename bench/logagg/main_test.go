@@ -186,8 +186,8 @@ func TestBadInput(t *testing.T) {
 		{"-debug " + taken.Addr().String() + " -", "in use"},
 		{"-channel spill -overflow reject", "does not support the overflow policy reject"},
 		{"-channel durable -batch 4000", "batch size 4000"},
-		{"-channel spill -dir " + exists, "not a folder"},
-		{"-channel durable -dir " + exists, "not a folder"},
+		{"-channel spill -dir " + exists, "not a directory"},
+		{"-channel durable -dir " + exists, "not a directory"},
 		{"-channel bounded -dir " + dir, "-dir must be omitted"},
 		{"-channel durable -nats nats://127.0.0.1:1", "-nats must be omitted"},
 		{"-disk-bytes -1", "-disk-bytes must be"},
@@ -368,7 +368,7 @@ func TestInterrupts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if strings.Contains(lines.Text(), "once more") {
+		if strings.Contains(lines.Text(), "interrupt again") {
 			break
 		}
 	}
