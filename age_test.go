@@ -8,10 +8,10 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// buffered are channels for the tests of OldestValue.
+// buffered returns a channel of each engine and ring that queues values.
 func buffered() map[string]sluice.Channel[int] {
 	return map[string]sluice.Channel[int]{
-		"Bounded of few slots":  sluice.NewBounded[int](8, nil),
+		"Bounded, few slots":    sluice.NewBounded[int](8, nil),
 		"Bounded":               sluice.NewBounded[int](100_000, nil),
 		"Elastic":               sluice.NewElastic[int](sluice.Unlimited, nil),
 		"Elastic single sender": sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{SingleSender: true}),
@@ -23,10 +23,10 @@ func buffered() map[string]sluice.Channel[int] {
 	}
 }
 
-// TestOldestValueOfAGrowingQueue: a queue that is inspected once a second reports the
+// TestOldestValueGrowingQueue: a queue that is inspected once per second reports the
 // age of its oldest value, at most a second too low, while it grows and while it is
-// drained; and 0 when it is empty.
-func TestOldestValueOfAGrowingQueue(t *testing.T) {
+// drained. An empty queue reports 0.
+func TestOldestValueGrowingQueue(t *testing.T) {
 	for name, c := range buffered() {
 		synctest.Test(t, func(t *testing.T) {
 			var sent []time.Time
@@ -45,7 +45,7 @@ func TestOldestValueOfAGrowingQueue(t *testing.T) {
 					sent = append(sent, time.Now())
 				}
 			}
-			check("at first")
+			check("at the start")
 			for range 30 {
 				for range 4 {
 					send()
@@ -64,14 +64,14 @@ func TestOldestValueOfAGrowingQueue(t *testing.T) {
 			send()
 			check("with a new value")
 			time.Sleep(time.Minute)
-			check("with a value of a minute")
+			check("with a value that is a minute old")
 		})
 	}
 }
 
-// TestOldestValueOfABacklog: a long backlog that is inspected for the first time
-// reports its age.
-func TestOldestValueOfABacklog(t *testing.T) {
+// TestOldestValueBacklog: Stats reports the age of a long backlog even if it was never
+// called before.
+func TestOldestValueBacklog(t *testing.T) {
 	for name, c := range buffered() {
 		if c.Cap() < 5000 {
 			continue

@@ -12,15 +12,15 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// mustPanic fails t unless f panics with a text that begins with "sluice: ", the
-// name of the function, and a colon, and has all the other words in it.
+// mustPanic fails t unless f panics with a string that begins with "sluice: ", the
+// name of the function, and a colon, and contains all words.
 func mustPanic(t *testing.T, function string, words []string, f func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()
 		message, ok := recover().(string)
 		if !ok {
-			t.Errorf("no panic with a text")
+			t.Errorf("no panic with a string")
 			return
 		}
 		if !strings.HasPrefix(message, "sluice: "+function+": ") {
@@ -28,7 +28,7 @@ func mustPanic(t *testing.T, function string, words []string, f func()) {
 		}
 		for _, word := range words {
 			if !strings.Contains(message, word) {
-				t.Errorf("panic %q does not say %q", message, word)
+				t.Errorf("panic %q does not contain %q", message, word)
 			}
 		}
 	}()
@@ -46,7 +46,7 @@ func TestBadCapacity(t *testing.T) {
 	}
 }
 
-// TestBadOptions: what the types of the options cannot exclude panics in the constructor.
+// TestBadOptions: the constructors panic on invalid options that the types allow.
 func TestBadOptions(t *testing.T) {
 	type (
 		rendezvous = sluice.RendezvousOptions[int]
@@ -94,8 +94,8 @@ func TestBadOptions(t *testing.T) {
 	})
 }
 
-// TestBoundedWithoutSlots: capacity 0, which a configuration may ask for, is a Rendezvous.
-func TestBoundedWithoutSlots(t *testing.T) {
+// TestBoundedOfZero: a Bounded of capacity 0 behaves like a Rendezvous.
+func TestBoundedOfZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewBounded[int](0, nil)
 		if err := c.TrySend(1); err != sluice.ErrFull {
@@ -107,7 +107,7 @@ func TestBoundedWithoutSlots(t *testing.T) {
 			sent = true
 		}()
 		if synctest.Wait(); sent || c.Len() != 0 || c.Cap() != 0 {
-			t.Errorf("Send returned before a receiver came: %v; Len %d, Cap %d", sent, c.Len(), c.Cap())
+			t.Errorf("without a receiver: Send returned: %v; Len %d, Cap %d", sent, c.Len(), c.Cap())
 		}
 		if v, err := c.TryRecv(); v != 2 || err != nil {
 			t.Errorf("TryRecv: %d, %v", v, err)
@@ -116,8 +116,8 @@ func TestBoundedWithoutSlots(t *testing.T) {
 	})
 }
 
-// TestOptionsAreCopied: changing an Options afterwards changes no channel, and
-// nil stands for the defaults.
+// TestOptionsAreCopied: changing the options after the construction does not change
+// the channel.
 func TestOptionsAreCopied(t *testing.T) {
 	o := &sluice.BoundedOptions[int]{Name: "before", Overflow: sluice.Reject}
 	c := sluice.NewBounded(1, o)
@@ -129,12 +129,12 @@ func TestOptionsAreCopied(t *testing.T) {
 		t.Errorf("Send to a full channel made with Reject: %v", err)
 	}
 	if name := c.Stats().Name; name != "before" {
-		t.Errorf("the channel is called %q now", name)
+		t.Errorf("the channel's name became %q", name)
 	}
 }
 
 func TestNilContext(t *testing.T) {
-	for kind, c := range anyKind() {
+	for kind, c := range eachKind() {
 		var none context.Context
 		for method, call := range map[string]func(){
 			"Send":      func() { _ = c.Send(none, 1) },
@@ -153,12 +153,12 @@ func TestNilContext(t *testing.T) {
 	mustPanic(t, "Values", []string{"nil context"}, func() { sluice.NewElastic[int](1, nil).Values(nil) })
 }
 
-// TestHugeCapacity: a capacity is a promise about values, not a reason to
-// allocate what does not fit this machine, nor to count beyond an int.
+// TestHugeCapacity: the largest capacities neither allocate their slots in advance
+// nor overflow an int.
 func TestHugeCapacity(t *testing.T) {
 	for _, limit := range []int{math.MaxInt, math.MaxInt/8 + 1, math.MaxInt - 1, math.MaxInt32} {
 		checkOneValue(t, sluice.NewElastic[[64]byte](limit, nil), limit, [64]byte{7})
-		returns(t, func() {
+		mustReturn(t, func() {
 			checkOneValue(t, sluice.NewBounded[struct{}](limit, nil), limit, struct{}{})
 			c := sluice.NewBounded[[64]byte](limit, nil)
 			checkOneValue(t, c, limit, [64]byte{7})
@@ -182,9 +182,8 @@ func checkOneValue[T comparable](t *testing.T, c sluice.Channel[T], capacity int
 	}
 }
 
-// returns fails t if f is still busy after a time that is more than generous for
-// a constructor, and leaves it behind then.
-func returns(t *testing.T, f func()) {
+// mustReturn fails t if f has not returned after 20 seconds, and abandons it then.
+func mustReturn(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -194,11 +193,12 @@ func returns(t *testing.T, f func()) {
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		t.Fatal("a constructor does not return")
+		t.Fatal("a constructor hangs")
 	}
 }
 
-// TestSizes: values that are larger than the limit in bytes, or say so.
+// TestSizes: a limit in bytes counts what Size returns. A value above the limit fails
+// with ErrTooLarge, and a negative size panics.
 func TestSizes(t *testing.T) {
 	ctx := context.Background()
 	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{LimitBytes: 10, Size: func(v int) int { return v }})
@@ -212,13 +212,13 @@ func TestSizes(t *testing.T) {
 	}
 	for _, v := range []int{4, 0, 6, 0} {
 		if err := c.TrySend(v); err != nil {
-			t.Errorf("TrySend of %d bytes with room: %v", v, err)
+			t.Errorf("TrySend of %d bytes that fit: %v", v, err)
 		}
 	}
 	if err := c.TrySend(1); err != sluice.ErrFull {
 		t.Errorf("TrySend of the 11th byte: %v, want %v", err, sluice.ErrFull)
 	}
-	n, err := c.SendBatch(closedContext(), []int{0, 0, 1, 0})
+	n, err := c.SendBatch(canceledContext(), []int{0, 0, 1, 0})
 	if n != 2 || err != context.Canceled {
 		t.Errorf("SendBatch whose third value does not fit: %d, %v, want 2, %v", n, err, context.Canceled)
 	}
@@ -239,8 +239,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestKnownSizes: without Size a []byte counts its capacity, and a string its length,
-// and what points to them, whatever the policy.
+// TestKnownSizes: without Size, a []byte counts as its capacity plus its header, and a
+// string as its length plus its header, under every policy.
 func TestKnownSizes(t *testing.T) {
 	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
 		bytes := sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{LimitBytes: 255, Overflow: policy})
@@ -258,39 +258,32 @@ func TestKnownSizes(t *testing.T) {
 	}
 }
 
-// TestBytesOfKnownSizes: what points to the bytes of a value is in its slot, and is not
-// counted a second time.
+// TestBytesOfKnownSizes: Stats.Bytes does not count the header of a string or slice,
+// which its slot already contains, a second time.
 func TestBytesOfKnownSizes(t *testing.T) {
 	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
 		known := sluice.NewElastic(99, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy})
-		asked := sluice.NewElastic(99, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy, Size: func(s string) int { return len(s) }})
+		given := sluice.NewElastic(99, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy, Size: func(s string) int { return len(s) }})
 		for n := range 10 {
-			if got, want := known.Stats().Bytes, asked.Stats().Bytes; got != want {
+			if got, want := known.Stats().Bytes, given.Stats().Bytes; got != want {
 				t.Errorf("%v: %d bytes with %d strings, want %d", policy, got, n, want)
 			}
-			_, _ = known.TrySend("four"), asked.TrySend("four")
+			_, _ = known.TrySend("four"), given.TrySend("four")
 			if n%3 == 0 {
 				_, _ = known.TryRecv()
-				_, _ = asked.TryRecv()
+				_, _ = given.TryRecv()
 			}
 		}
 	}
 }
 
-// TestSizesDoNotWrap: a sum of sizes beyond an int64 is too much, not little.
-func TestSizesDoNotWrap(t *testing.T) {
+// TestSizesDoNotOverflow: a sum of sizes beyond MaxInt64 is above every limit.
+func TestSizesDoNotOverflow(t *testing.T) {
 	c := sluice.NewElastic(3, &sluice.ElasticOptions[int]{LimitBytes: math.MaxInt64, Size: func(v int) int { return v }})
 	if err := c.TrySend(math.MaxInt); err != nil {
 		t.Fatalf("TrySend of %d bytes into an equal limit: %v", math.MaxInt, err)
 	}
 	if err := c.TrySend(math.MaxInt); math.MaxInt == math.MaxInt64 && err != sluice.ErrFull {
-		t.Errorf("TrySend of as many again: %v, want %v", err, sluice.ErrFull)
+		t.Errorf("a second TrySend of that size: %v, want %v", err, sluice.ErrFull)
 	}
-}
-
-// closedContext returns a context that is done.
-func closedContext() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
 }

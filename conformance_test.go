@@ -8,14 +8,14 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// A shape is a channel of this package, whatever the type of its values.
+// A shape describes a channel of this package, except for its element type.
 type shape struct {
 	elastic        bool
 	capacity       int // or limit; 0 for a rendezvous
 	overflow       sluice.Overflow
 	shrink         sluice.ShrinkMode
-	bytes          bool // the limit is one in bytes too, of values of one byte
-	sizes          bool // values are 0 to 4 bytes, the limit is capacity + 1 of them
+	bytes          bool // limited in bytes too: each value is 1 byte, the limit is capacity
+	sizes          bool // limited in bytes too: a value is 0 to 4 bytes, the limit is capacity+1
 	oneSender      bool
 	oneReceiver    bool
 	withoutHandOff bool
@@ -39,7 +39,7 @@ func (s shape) String() string {
 	}
 	for word, on := range map[string]bool{
 		"bytes": s.bytes, "sizes": s.sizes, "one sender": s.oneSender && !s.oneReceiver,
-		"one receiver": s.oneReceiver && !s.oneSender, "one to one": s.oneSender && s.oneReceiver,
+		"one receiver": s.oneReceiver && !s.oneSender, "one sender, one receiver": s.oneSender && s.oneReceiver,
 		"NoHandOff": s.withoutHandOff,
 	} {
 		if on {
@@ -49,7 +49,7 @@ func (s shape) String() string {
 	return name
 }
 
-// open makes a channel of the shape.
+// open returns a new channel of shape s.
 func open[T any](s shape, onDrop func(T)) sluicetest.Channel[T] {
 	o := &sluice.BoundedOptions[T]{
 		Overflow: s.overflow, OnDrop: onDrop, SingleSender: s.oneSender, SingleReceiver: s.oneReceiver,
@@ -84,15 +84,16 @@ func openElastic[T any](s shape, onDrop func(T)) *sluice.Elastic[T] {
 	return sluice.NewElastic(s.capacity, o)
 }
 
-// sizeOf is the size of a value of a shape with sizes.
+// sizeOf returns the size of a value in a shape with sizes.
 func sizeOf(v uint64) int { return int(v * 7 % 5) }
 
-// manySlots is a capacity from which on a Bounded lets a goroutine that comes by
-// overtake a parked one, as an Elastic does; passedOver is how often: the parked
-// one may lose a few races before it is served first.
 const (
-	manySlots  = 16
-	passedOver = 32
+	// bargingCapacity is the capacity from which a Bounded allows barging, as an
+	// Elastic does.
+	bargingCapacity = 16
+	// maxBypass is how often barging may pass over a parked goroutine before the
+	// channel serves that goroutine first.
+	maxBypass = 32
 )
 
 func (s shape) kind() sluicetest.Kind {
@@ -111,14 +112,14 @@ func (s shape) kind() sluicetest.Kind {
 	switch {
 	case s.withoutHandOff:
 		k.MaxBypass = sluicetest.NoBound
-	case s.elastic && (!s.bytes || s.overflow == sluice.Reject) || s.capacity >= manySlots:
-		k.MaxBypass = passedOver
+	case s.elastic && (!s.bytes || s.overflow == sluice.Reject) || s.capacity >= bargingCapacity:
+		k.MaxBypass = maxBypass
 	}
 	return k
 }
 
-// memory is what the kind promises: a Bounded its slots, an Elastic little more
-// than what is queued.
+// memory returns the shape's limits: a Bounded allocates its slots, an Elastic little
+// more than its queued values.
 func (s shape) memory() *sluicetest.Memory {
 	if !s.elastic {
 		return &sluicetest.Memory{Idle: 1024 + 8*float64(s.capacity)}
@@ -134,12 +135,12 @@ func (s shape) memory() *sluicetest.Memory {
 	return m
 }
 
-// conform runs the suite against a shape.
+// conform runs the suite against shape s.
 func conform(t *testing.T, s shape) {
 	t.Run(s.String(), func(t *testing.T) { sluicetest.Run(t, s.kind()) })
 }
 
-// conformSingle runs it with each combination of the promises of single ends.
+// conformSingle runs the suite with each combination of SingleSender and SingleReceiver.
 func conformSingle(t *testing.T, s shape) {
 	for _, s.oneSender = range []bool{false, true} {
 		for _, s.oneReceiver = range []bool{false, true} {

@@ -11,9 +11,10 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// TestValuesEnd: Err tells a loop that missed nothing from one that its context cut short.
-func TestValuesEnd(t *testing.T) {
-	for kind, c := range anyKind() {
+// TestValuesErr: Err is nil if the loop received every value or its body left, and the
+// context's error if the context ended the loop.
+func TestValuesErr(t *testing.T) {
+	for kind, c := range eachKind() {
 		if c.Cap() == 0 {
 			continue
 		}
@@ -21,7 +22,7 @@ func TestValuesEnd(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			_ = c.TrySend(1)
 			c.Close()
-			cancel() // while the values are still received
+			cancel() // a value is still queued
 			values := c.Values(ctx)
 			got := slices.Collect(values.All())
 			if err := values.Err(); err != nil || !slices.Equal(got, []int{1}) {
@@ -44,12 +45,12 @@ func TestValuesEnd(t *testing.T) {
 			t.Errorf("after a break: %v, Len %d", values.Err(), c.Len())
 		}
 		if got := slices.Collect(values.All()); !slices.Equal(got, []int{3}) || !errors.Is(values.Err(), context.DeadlineExceeded) {
-			t.Errorf("the context ended the loop: %v, %v", got, values.Err())
+			t.Errorf("after the deadline: %v, %v", got, values.Err())
 		}
 	})
 }
 
-// broken is a receiver that fails in its own way.
+// broken is a receiver that always fails with err.
 type broken struct{ err error }
 
 func (b broken) Recv(context.Context) (int, error) { return 0, b.err }
@@ -59,7 +60,7 @@ func TestNewValues(t *testing.T) {
 	b := broken{errors.New("disk on fire")}
 	values := sluice.NewValues(t.Context(), b)
 	for range values.All() {
-		t.Error("a value of a broken receiver")
+		t.Error("a broken receiver yielded a value")
 	}
 	if values.Err() != b.err {
 		t.Errorf("Err is %v", values.Err())
@@ -69,9 +70,10 @@ func TestNewValues(t *testing.T) {
 	mustPanic(t, "LeaveOpen", []string{"nil receiver"}, func() { sluice.LeaveOpen[int](nil) })
 }
 
-// TestTryRecvBatch: what there is, without a wait, and then the reason for nothing.
+// TestTryRecvBatch: TryRecvBatch receives the queued values without blocking, or returns
+// ErrEmpty or ErrClosed.
 func TestTryRecvBatch(t *testing.T) {
-	for kind, c := range anyKind() {
+	for kind, c := range eachKind() {
 		if c.Cap() == 0 {
 			continue
 		}
@@ -80,7 +82,7 @@ func TestTryRecvBatch(t *testing.T) {
 			t.Errorf("%s: empty: %d, %v", kind, n, err)
 		}
 		if n, err := c.TryRecvBatch(nil); n != 0 || err != nil {
-			t.Errorf("%s: into nothing: %d, %v", kind, n, err)
+			t.Errorf("%s: empty buffer: %d, %v", kind, n, err)
 		}
 		_ = c.TrySend(5)
 		if n, err := c.TryRecvBatch(buf); n != 1 || err != nil || buf[0] != 5 {
@@ -93,11 +95,11 @@ func TestTryRecvBatch(t *testing.T) {
 	}
 }
 
-// TestDrain: a select loop over Ready and Drain receives every value, whatever leaves the
-// body, and sees the end.
+// TestDrain: a select loop over Ready and Drain receives every value, even if the body
+// breaks or continues, and notices Close.
 func TestDrain(t *testing.T) {
 	const n = 500
-	for kind, c := range anyKind() {
+	for kind, c := range eachKind() {
 		synctest.Test(t, func(t *testing.T) {
 			ctx := t.Context()
 			go func() {
@@ -111,7 +113,7 @@ func TestDrain(t *testing.T) {
 			for open := true; open; {
 				select {
 				case <-tick.C:
-					t.Fatalf("%s: after %d values nothing is ready", kind, received)
+					t.Fatalf("%s: Ready is silent after %d values", kind, received)
 				case _, open = <-c.Ready():
 					for v := range c.Drain() {
 						if v != received {
@@ -119,13 +121,13 @@ func TestDrain(t *testing.T) {
 						}
 						received++
 						if v%3 == 0 {
-							break // what is left makes Ready readable again
+							break // the remaining values make Ready readable again
 						}
 						if v%5 == 0 {
 							continue
 						}
 					}
-					if !open { // the last loop may have left values: there will be no more
+					if !open { // the loop above may have left values, and Ready will not report them again
 						for range c.Drain() {
 							received++
 						}

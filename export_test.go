@@ -6,13 +6,13 @@ import (
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
-// NewRendezvousWithoutHandOff returns a Rendezvous in which a goroutine that is woken
-// looks again: the way of waiting that the engine keeps for comparison.
+// NewRendezvousWithoutHandOff returns a Rendezvous in which a woken goroutine polls
+// again instead of being handed a value. The engine keeps this mode for comparison.
 func NewRendezvousWithoutHandOff[T any](o *RendezvousOptions[T]) *Rendezvous[T] {
 	return &Rendezvous[T]{withoutHandOff("Rendezvous", o.config())}
 }
 
-// NewBoundedWithoutHandOff is the same with a few slots.
+// NewBoundedWithoutHandOff returns a Bounded in the same mode.
 func NewBoundedWithoutHandOff[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
 	return &Bounded[T]{withoutHandOff("Bounded", o.config(capacity))}
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// A tape is a string of bytes read as decisions. At its end all are 0.
+// A tape is a sequence of bytes that are read as decisions. At its end all are 0.
 type tape []byte
 
+// next reads a number below n.
 func (s *tape) next(n int) int {
 	if len(*s) == 0 {
 		return 0
@@ -23,12 +24,12 @@ func (s *tape) next(n int) int {
 	return v
 }
 
-// capacities are those that a tape can ask for: few slots, about as many as there
-// must be for another engine, and those of one, two and more rings of it.
+// capacities are the capacities that a tape can choose: a few slots, values around the
+// limit between the two engines, and one, two and more rings.
 var capacities = []int{1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 40, 100, 1024, 5000, 131_073}
 
-// shape reads which channel to make. There is no rendezvous: one goroutine alone
-// finds it always full and always empty.
+// shape reads which channel to make. It is never a Rendezvous, which is always full
+// and always empty for a single goroutine.
 func (s *tape) shape() shape {
 	drawn := shape{
 		capacity:       capacities[s.next(len(capacities))],
@@ -40,25 +41,25 @@ func (s *tape) shape() shape {
 	}
 	if drawn.elastic {
 		drawn.shrink = sluice.ShrinkMode(s.next(3))
-		how := s.next(4)
-		drawn.bytes, drawn.sizes = how == 1, how == 2 && drawn.capacity > 2
+		limit := s.next(4)
+		drawn.bytes, drawn.sizes = limit == 1, limit == 2 && drawn.capacity > 2
 	}
 	return drawn
 }
 
-// A reference is a slice that does what the channel should do, and the channel.
+// A reference is a channel together with a slice that models it.
 type reference struct {
 	shape
-	c       sluicetest.Channel[uint64]
-	queue   []uint64
-	held    int      // bytes in queue
-	dropped []uint64 // by the reference
-	seen    []uint64 // by OnDrop
-	closed  bool
-	sent    int
-	taken   int
-	high    int
-	next    uint64 // the next value to send
+	c        sluicetest.Channel[uint64]
+	queue    []uint64
+	size     int      // bytes in queue
+	dropped  []uint64 // by the model
+	seen     []uint64 // passed to OnDrop
+	closed   bool
+	sent     int
+	received int
+	high     int
+	next     uint64 // the next value to send
 }
 
 func newReference(s shape) *reference {
@@ -71,32 +72,32 @@ func newReference(s shape) *reference {
 	return r
 }
 
-// fits tells whether there is room for v.
+// fits reports whether there is room for v.
 func (r *reference) fits(v uint64) bool {
-	return len(r.queue) < r.capacity && (!r.sizes || r.held+sizeOf(v) <= r.capacity+1)
+	return len(r.queue) < r.capacity && (!r.sizes || r.size+sizeOf(v) <= r.capacity+1)
 }
 
-// mayRefuse tells whether an Elastic that rejects may say that there is no room for
-// v though there is: see Options.LimitBytes.
-func (r *reference) mayRefuse(v uint64) bool {
+// mayReject reports whether an Elastic with the policy Reject may return ErrFull
+// although there is room for v: see ElasticOptions.LimitBytes.
+func (r *reference) mayReject(v uint64) bool {
 	if !r.elastic || r.overflow != sluice.Reject || !r.bytes && !r.sizes {
 		return false
 	}
 	limit, queued, size := r.capacity, len(r.queue), 1
 	if r.sizes {
-		limit, queued, size = r.capacity+1, r.held, sizeOf(v)
+		limit, queued, size = r.capacity+1, r.size, sizeOf(v)
 	}
 	return limit-queued-size < limit/256-1
 }
 
-// shift takes the oldest value.
+// shift removes the oldest value.
 func (r *reference) shift() (v uint64) {
 	v, r.queue = r.queue[0], r.queue[1:]
-	r.held -= sizeOf(v)
+	r.size -= sizeOf(v)
 	return v
 }
 
-// accept sends v to the slice. full is the error when there is no room.
+// accept sends v to the model. full is the error if there is no room.
 func (r *reference) accept(v uint64, full error) error {
 	switch {
 	case r.closed:
@@ -115,17 +116,17 @@ func (r *reference) accept(v uint64, full error) error {
 		return full
 	}
 	r.queue = append(r.queue, v)
-	r.held += sizeOf(v)
+	r.size += sizeOf(v)
 	r.sent++
 	r.high = max(r.high, len(r.queue))
 	return nil
 }
 
-// yield receives from the slice. empty is the error when there is nothing.
+// yield receives from the model. empty is the error if no value is queued.
 func (r *reference) yield(empty error) (v uint64, err error) {
 	switch {
 	case len(r.queue) > 0:
-		r.taken++
+		r.received++
 		return r.shift(), nil
 	case r.closed:
 		return 0, sluice.ErrClosed
@@ -133,8 +134,9 @@ func (r *reference) yield(empty error) (v uint64, err error) {
 	return 0, empty
 }
 
-// send sends one value, or n in a batch, to both, and compares.
-func (r *reference) send(how string, n int) error {
+// send sends one value, or a batch of n, to the channel and to the model, and compares
+// the results.
+func (r *reference) send(method string, n int) error {
 	var wantN, gotN int
 	var want, got error
 	vs := make([]uint64, n)
@@ -143,36 +145,37 @@ func (r *reference) send(how string, n int) error {
 		r.next++
 	}
 	full := context.Canceled
-	switch how {
+	switch method {
 	case "TrySend":
 		full = sluice.ErrFull
 		got = r.c.TrySend(vs[0])
 	case "Send":
-		got = r.c.Send(closedContext(), vs[0])
+		got = r.c.Send(canceledContext(), vs[0])
 	default:
-		gotN, got = r.c.SendBatch(closedContext(), vs)
+		gotN, got = r.c.SendBatch(canceledContext(), vs)
 	}
 	for wantN < n && want == nil {
-		if got == sluice.ErrFull && wantN == gotN && r.mayRefuse(vs[wantN]) {
+		if got == sluice.ErrFull && wantN == gotN && r.mayReject(vs[wantN]) {
 			want = got
 		} else if want = r.accept(vs[wantN], full); want == nil {
 			wantN++
 		}
 	}
-	if how == "SendBatch" && gotN != wantN {
-		return fmt.Errorf("%s(%d): %d, %v, want %d, %v", how, n, gotN, got, wantN, want)
+	if method == "SendBatch" && gotN != wantN {
+		return fmt.Errorf("%s(%d): %d, %v, want %d, %v", method, n, gotN, got, wantN, want)
 	}
 	if got != want {
-		return fmt.Errorf("%s(%d): %v, want %v", how, n, got, want)
+		return fmt.Errorf("%s(%d): %v, want %v", method, n, got, want)
 	}
 	return nil
 }
 
-// recv receives one value, or up to n in a batch, from both, and compares.
-func (r *reference) recv(how string, n int) error {
+// recv receives one value, or a batch of up to n, from the channel and from the model,
+// and compares the results.
+func (r *reference) recv(method string, n int) error {
 	var want, got []uint64
 	empty := context.Canceled
-	if how == "TryRecv" {
+	if method == "TryRecv" {
 		empty = sluice.ErrEmpty
 	}
 	var wantErr, gotErr error
@@ -187,35 +190,35 @@ func (r *reference) recv(how string, n int) error {
 		want = append(want, v)
 	}
 	var v uint64
-	switch how {
+	switch method {
 	case "TryRecv":
 		if v, gotErr = r.c.TryRecv(); gotErr == nil {
 			got = append(got, v)
 		}
 	case "Recv":
-		if v, gotErr = r.c.Recv(closedContext()); gotErr == nil {
+		if v, gotErr = r.c.Recv(canceledContext()); gotErr == nil {
 			got = append(got, v)
 		}
 	case "RecvBatch":
 		buf := make([]uint64, n)
 		var count int
-		count, gotErr = r.c.RecvBatch(closedContext(), buf)
+		count, gotErr = r.c.RecvBatch(canceledContext(), buf)
 		got = buf[:count]
 	case "All":
 		wantErr = nil
-		for v := range sluice.NewValues(closedContext(), r.c).All() {
+		for v := range sluice.NewValues(canceledContext(), r.c).All() {
 			if got = append(got, v); len(got) == n {
 				break
 			}
 		}
 	}
 	if gotErr != wantErr || !slices.Equal(got, want) {
-		return fmt.Errorf("%s(%d): %v, %v, want %v, %v", how, n, got, gotErr, want, wantErr)
+		return fmt.Errorf("%s(%d): %v, %v, want %v, %v", method, n, got, gotErr, want, wantErr)
 	}
 	return nil
 }
 
-// batch reads how many values to move at once. Large channels are filled sooner.
+// batch reads the size of a batch. A large channel gets larger ones.
 func (r *reference) batch(s *tape) int {
 	n := 1 + s.next(60)
 	if r.capacity > 1000 {
@@ -224,7 +227,7 @@ func (r *reference) batch(s *tape) int {
 	return n
 }
 
-// step does what the tape says next.
+// step performs the next operation of the tape.
 func (r *reference) step(s *tape) error {
 	switch s.next(9) {
 	case 0, 1:
@@ -244,7 +247,7 @@ func (r *reference) step(s *tape) error {
 	default:
 		switch s.next(8) {
 		case 6:
-			return r.await()
+			return r.awaitReady()
 		case 7:
 			r.c.Close()
 			r.closed = true
@@ -253,33 +256,33 @@ func (r *reference) step(s *tape) error {
 	}
 }
 
-// await does what one of several readers of Ready does: if that can be read,
-// receive a value; for what is left it must be readable again. It may say so in
-// vain, but not fail to.
-func (r *reference) await() error {
+// awaitReady does what one of several readers of Ready does: it reads Ready and
+// receives one value. Ready must be readable while values are queued. A spurious
+// notification is allowed, a missing one is not.
+func (r *reference) awaitReady() error {
 	select {
 	case _, open := <-r.c.Ready():
 		if !open && !r.closed {
-			return errors.New("Ready is closed, the channel is not")
+			return errors.New("Ready is closed but the channel is open")
 		}
 	default:
 		if len(r.queue) > 0 || r.closed {
-			return fmt.Errorf("Ready cannot be read, with %d values queued, closed %v", len(r.queue), r.closed)
+			return fmt.Errorf("Ready is not readable with %d values queued, closed %v", len(r.queue), r.closed)
 		}
 		return nil
 	}
 	return r.recv("TryRecv", 1)
 }
 
-// compare compares all that can be seen without changing anything.
+// compare compares the visible state of the channel with the model.
 func (r *reference) compare() error {
 	if !slices.Equal(r.seen, r.dropped) {
-		return fmt.Errorf("OnDrop saw %v, want %v", r.seen, r.dropped)
+		return fmt.Errorf("OnDrop got %v, want %v", r.seen, r.dropped)
 	}
 	s := r.c.Stats()
 	want := s
 	want.Len, want.Cap, want.Closed = len(r.queue), r.capacity, r.closed
-	want.Sent, want.Received, want.Dropped = uint64(r.sent), uint64(r.taken), uint64(len(r.dropped))
+	want.Sent, want.Received, want.Dropped = uint64(r.sent), uint64(r.received), uint64(len(r.dropped))
 	want.HighWater = r.high
 	if s != want || r.c.Len() != len(r.queue) || r.c.Cap() != r.capacity {
 		return fmt.Errorf("Len %d, Cap %d, Stats %+v, want %+v", r.c.Len(), r.c.Cap(), s, want)
@@ -287,8 +290,8 @@ func (r *reference) compare() error {
 	return nil
 }
 
-// FuzzAgainstSlice plays a tape to a channel and to a slice: one goroutine, every
-// operation, no waiting.
+// FuzzAgainstSlice plays a tape to a channel and to a slice that models it: one
+// goroutine performs every operation without blocking.
 func FuzzAgainstSlice(f *testing.F) {
 	for capacity := range byte(len(capacities)) {
 		for _, overflow := range []byte{0, 1, 2, 3} {
@@ -299,7 +302,7 @@ func FuzzAgainstSlice(f *testing.F) {
 			}
 		}
 	}
-	// In and out in large batches, twice: through many rings, into spare ones.
+	// Large batches in and out, twice: through many rings, and into spare ones.
 	deep := slices.Repeat([]byte{3, 59}, 9)
 	deep = append(deep, slices.Repeat([]byte{6, 59}, 8)...)
 	deep = append(slices.Repeat(deep, 2), 4, 6, 59, 6, 59, 4, 0, 4)
@@ -311,12 +314,12 @@ func FuzzAgainstSlice(f *testing.F) {
 			f.Add(append([]byte{capacity, 0, 0, single & 1, single >> 1}, deep...))
 		}
 	}
-	// Full in bytes, and with room again that is told in parts.
-	brim := slices.Concat(slices.Repeat([]byte{3, 59}, 8), slices.Repeat([]byte{4, 0, 5, 3, 2, 6, 1, 0, 6, 7, 3, 9}, 30))
+	// Full in bytes; then the receivers return room in parts.
+	full := slices.Concat(slices.Repeat([]byte{3, 59}, 8), slices.Repeat([]byte{4, 0, 5, 3, 2, 6, 1, 0, 6, 7, 3, 9}, 30))
 	for capacity := range byte(len(capacities)) {
 		for _, overflow := range []byte{1, 3} {
 			for _, sizes := range []byte{1, 2} {
-				f.Add(slices.Concat([]byte{capacity, overflow, 1, 0, 0, 0, sizes}, brim, brim))
+				f.Add(slices.Concat([]byte{capacity, overflow, 1, 0, 0, 0, sizes}, full, full))
 			}
 		}
 	}
@@ -329,7 +332,7 @@ func FuzzAgainstSlice(f *testing.F) {
 	})
 }
 
-// play does all that the tape says.
+// play performs the operations of the tape.
 func (r *reference) play(s tape) error {
 	for step := 0; len(s) > 0; step++ {
 		err := r.step(&s)
@@ -343,8 +346,8 @@ func (r *reference) play(s tape) error {
 	return nil
 }
 
-// TestReferenceTellsApart: a channel of another shape is found out.
-func TestReferenceTellsApart(t *testing.T) {
+// TestReferenceDetectsShape: the reference detects a channel of another shape.
+func TestReferenceDetectsShape(t *testing.T) {
 	shapes := []shape{
 		{capacity: 3},
 		{capacity: 4},
@@ -362,41 +365,41 @@ func TestReferenceTellsApart(t *testing.T) {
 		for _, actual := range shapes {
 			r := newReference(actual)
 			if r.shape = claimed; claimed != actual && r.play(tape(sends)) == nil {
-				t.Errorf("%v passes for %v", actual, claimed)
+				t.Errorf("%v is accepted as %v", actual, claimed)
 			}
 		}
 	}
 }
 
-// announcing is a channel with a Ready of its own.
-type announcing struct {
+// withReady is a channel with another Ready.
+type withReady struct {
 	sluicetest.Channel[uint64]
 	ready <-chan struct{}
 }
 
-func (a announcing) Ready() <-chan struct{} { return a.ready }
+func (c withReady) Ready() <-chan struct{} { return c.ready }
 
-// TestReferenceReadsReady: a Ready that keeps silent, or ends too soon, is found
-// out.
-func TestReferenceReadsReady(t *testing.T) {
+// TestReferenceDetectsReady: the reference detects a Ready that misses a notification
+// or is closed too early.
+func TestReferenceDetectsReady(t *testing.T) {
 	const sendAndAwait, closeAndAwait = "\x00\x08\x06", "\x08\x07\x08\x06"
 	ended := make(chan struct{})
 	close(ended)
 	for _, test := range []struct {
-		name, does string
-		ready      <-chan struct{}
+		name, steps string
+		ready       <-chan struct{}
 	}{
 		{"silent with a value", sendAndAwait, nil},
 		{"silent when closed", closeAndAwait, nil},
 		{"closed with a value", sendAndAwait, ended},
 	} {
-		tape := tape("\x02\x00\x00\x00\x00" + test.does)
+		tape := tape("\x02\x00\x00\x00\x00" + test.steps)
 		r := newReference(tape.shape())
 		if err := r.play(tape); err != nil {
-			t.Errorf("%s: nothing is wrong yet: %v", test.name, err)
+			t.Errorf("%s: with the channel's own Ready: %v", test.name, err)
 		}
 		r = newReference(r.shape)
-		if r.c = (announcing{r.c, test.ready}); r.play(tape) == nil {
+		if r.c = (withReady{r.c, test.ready}); r.play(tape) == nil {
 			t.Errorf("%s: no error", test.name)
 		}
 	}

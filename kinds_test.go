@@ -1,21 +1,12 @@
 package sluice_test
 
 import (
-	"testing"
+	"context"
 
 	"github.com/sluice-go/sluice"
 )
 
-// sequence is 0, 1, … n-1.
-func sequence(n int) []int {
-	s := make([]int, n)
-	for i := range s {
-		s[i] = i
-	}
-	return s
-}
-
-// kinds makes a channel of each kind, by name.
+// kinds contains a constructor of each kind, by name.
 var kinds = map[string]func() sluice.Channel[int]{
 	"Rendezvous": func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
 	"Bounded 1":  func() sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
@@ -23,8 +14,8 @@ var kinds = map[string]func() sluice.Channel[int]{
 	"Elastic":    func() sluice.Channel[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
 }
 
-// anyKind makes one channel of each kind, by name.
-func anyKind() map[string]sluice.Channel[int] {
+// eachKind returns one channel of each kind, by name.
+func eachKind() map[string]sluice.Channel[int] {
 	made := make(map[string]sluice.Channel[int], len(kinds))
 	for name, make := range kinds {
 		made[name] = make()
@@ -32,11 +23,17 @@ func anyKind() map[string]sluice.Channel[int] {
 	return made
 }
 
-func mustSend(t *testing.T, s sluice.Sender[int], vs ...int) {
-	t.Helper()
-	for _, v := range vs {
-		if err := s.Send(t.Context(), v); err != nil {
-			t.Errorf("Send of %d: %v", v, err)
-		}
+// canceledContext returns a context that is done.
+func canceledContext() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// fill sends to c until it is full, and returns it.
+func fill(c sluice.Channel[int]) sluice.Channel[int] {
+	for range c.Cap() {
+		_ = c.TrySend(9)
 	}
+	return c
 }

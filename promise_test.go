@@ -11,7 +11,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// TestBrokenPromise lets a second goroutine in while the first one waits inside.
+// TestBrokenPromise: a call panics if the promise of a single sender or receiver is
+// broken, that is, while another goroutine blocks in the same role.
 func TestBrokenPromise(t *testing.T) {
 	makers := map[string]func() sluice.Channel[int]{
 		"Rendezvous": func() sluice.Channel[int] {
@@ -51,7 +52,7 @@ func TestBrokenPromise(t *testing.T) {
 					} else {
 						go c.Recv(ctx)
 					}
-					synctest.Wait() // the first one is parked
+					synctest.Wait() // the first goroutine is parked
 					defer c.Close()
 					defer func() {
 						msg, _ := recover().(string)
@@ -66,15 +67,15 @@ func TestBrokenPromise(t *testing.T) {
 	}
 }
 
-// TestBrokenPromiseThatIsRecovered: whoever was turned away has left no trace.
-func TestBrokenPromiseThatIsRecovered(t *testing.T) {
+// TestBrokenPromiseRecovered: a call that panicked has no effect on the channel.
+func TestBrokenPromiseRecovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		c := sluice.NewBounded(1, &sluice.BoundedOptions[int]{SingleSender: true, SingleReceiver: true})
 		go c.Recv(ctx)
 		synctest.Wait()
 		for range 3 {
-			mustTurnAway(t, "TryRecv", func() { _, _ = c.TryRecv() })
+			mustRefuse(t, "TryRecv", func() { _, _ = c.TryRecv() })
 		}
 		_ = c.TrySend(1) // lets the first receiver go
 		synctest.Wait()
@@ -83,7 +84,7 @@ func TestBrokenPromiseThatIsRecovered(t *testing.T) {
 		go c.Send(ctx, 3)
 		synctest.Wait()
 		for range 3 {
-			mustTurnAway(t, "TrySend", func() { _ = c.TrySend(4) })
+			mustRefuse(t, "TrySend", func() { _ = c.TrySend(4) })
 		}
 		for want := 2; want <= 3; want++ {
 			if v, err := c.Recv(ctx); v != want || err != nil {
@@ -92,17 +93,17 @@ func TestBrokenPromiseThatIsRecovered(t *testing.T) {
 			synctest.Wait()
 		}
 		if err := c.TrySend(5); err != nil {
-			t.Errorf("TrySend = %v after the other sender left", err)
+			t.Errorf("TrySend = %v after the other sender returned", err)
 		}
 	})
 }
 
-// TestBrokenPromiseDuringOnDrop: a send that comes back from OnDrop to find
-// another one inside is still counted once, and that other one is.
+// TestBrokenPromiseDuringOnDrop: a send that returns from OnDrop while another send is
+// active panics; the channel still counts each of the two once.
 func TestBrokenPromiseDuringOnDrop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slow = 7
-		goOn := make(chan struct{})
+		release := make(chan struct{})
 		var c *sluice.Elastic[int]
 		c = sluice.NewElastic(1, &sluice.ElasticOptions[int]{
 			SingleSender: true,
@@ -110,30 +111,30 @@ func TestBrokenPromiseDuringOnDrop(t *testing.T) {
 			LimitBytes:   100,
 			Size: func(v int) int {
 				if v == slow {
-					<-goOn
+					<-release
 				}
 				return 1
 			},
 			OnDrop: func(v int) {
 				if v == 1 {
 					go c.TrySend(slow)
-					synctest.Wait() // it is inside
+					synctest.Wait() // it blocks in Size
 				}
 			},
 		})
 		_ = c.TrySend(1)
-		mustTurnAway(t, "Send", func() { _ = c.TrySend(2) })    // drops 1
-		mustTurnAway(t, "TrySend", func() { _ = c.TrySend(3) }) // slow is still inside
-		close(goOn)
+		mustRefuse(t, "Send", func() { _ = c.TrySend(2) })    // drops 1
+		mustRefuse(t, "TrySend", func() { _ = c.TrySend(3) }) // slow is still active
+		close(release)
 		synctest.Wait()
 		if err := c.TrySend(4); err != nil {
-			t.Errorf("TrySend = %v after all others left", err)
+			t.Errorf("TrySend = %v after all others returned", err)
 		}
 	})
 }
 
-// mustTurnAway calls f, which breaks the promise in method.
-func mustTurnAway(t *testing.T, method string, f func()) {
+// mustRefuse fails t unless f, which breaks a promise, panics with the name of method.
+func mustRefuse(t *testing.T, method string, f func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()

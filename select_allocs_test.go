@@ -11,22 +11,23 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// TestSelectAllocates: nothing, whether it finds something to do or must wait.
-func TestSelectAllocates(t *testing.T) {
+// TestSelectAllocatesNothing: neither a Select that can proceed at once nor one that
+// waits allocates.
+func TestSelectAllocatesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	for kind, channel := range map[string]func() sluice.Channel[int]{
+	for kind, open := range map[string]func() sluice.Channel[int]{
 		"Rendezvous": func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
 		"Bounded 1":  func() sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
 		"Bounded 99": func() sluice.Channel[int] { return sluice.NewBounded[int](99, nil) },
 	} {
-		request, answer := channel(), channel()
+		request, answer := open(), open()
 		in, out := sluice.OnRecv[int](answer), sluice.OnSend[int](request, 1)
 		idle, quiet := sluice.OnRecv[int](sluice.NewRendezvous[int](nil)), sluice.OnRecv[int](sluice.NewElastic[int](9, nil))
 		var echo sync.WaitGroup
 		echo.Go(func() {
 			for v, err := request.Recv(ctx); err == nil; v, err = request.Recv(ctx) {
-				for range 3 { // so that the Select waits
+				for range 3 { // let the Select wait
 					runtime.Gosched()
 				}
 				_ = answer.Send(ctx, v)
@@ -47,7 +48,7 @@ func TestSelectAllocates(t *testing.T) {
 			t.Errorf("%s: %v allocations for three Selects", kind, n)
 		}
 		if answer.Stats().RecvWaits == 0 {
-			t.Errorf("%s: no Select has waited", kind)
+			t.Errorf("%s: no Select waited", kind)
 		}
 		request.Close()
 		echo.Wait()

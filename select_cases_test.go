@@ -8,15 +8,16 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// The Value of a receive that Close has ended is zero, also if the Select slept.
+// TestSelectClosedValue: Value is zero after Close has ended the receive, even if the
+// Select was parked.
 func TestSelectClosedValue(t *testing.T) {
-	for name, mk := range map[string]func() sluice.Channel[int]{
+	for name, open := range map[string]func() sluice.Channel[int]{
 		"Rendezvous": func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
 		"Bounded 1":  func() sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
 		"Bounded 99": func() sluice.Channel[int] { return sluice.NewBounded[int](99, nil) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := mk()
+			c := open()
 			in := sluice.OnRecv[int](c)
 			go func() { _ = c.Send(context.Background(), 7) }()
 			_, _ = sluice.Select(context.Background(), in)
@@ -32,7 +33,8 @@ func TestSelectClosedValue(t *testing.T) {
 	}
 }
 
-// Of very many cases each is as likely as any other.
+// TestSelectIsFairAmongMany: among many cases each one that can proceed is equally
+// likely.
 func TestSelectIsFairAmongMany(t *testing.T) {
 	const n = 100_000
 	cases := make([]sluice.Case, 128)
@@ -43,19 +45,19 @@ func TestSelectIsFairAmongMany(t *testing.T) {
 		}
 		cases[i] = sluice.OnRecv[int](c)
 	}
-	a := 0
+	first := 0
 	for range n {
 		if chosen, _ := sluice.Select(context.Background(), cases...); chosen == cases[94] {
-			a++
+			first++
 		}
 	}
-	if a < n/2-n/50 || a > n/2+n/50 {
-		t.Errorf("of two that are ready one is chosen %d of %d times", a, n)
+	if first < n/2-n/50 || first > n/2+n/50 {
+		t.Errorf("two cases can proceed: one was chosen %d of %d times", first, n)
 	}
 }
 
-// A Select that would send a large value or a small one is not kept waiting by its
-// own large one.
+// TestSelectOwnLargerSend: the large value of a Select does not block the same
+// Select's smaller value.
 func TestSelectOwnLargerSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewElastic(99, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: func(v int) int { return v }})
@@ -71,7 +73,7 @@ func TestSelectOwnLargerSend(t *testing.T) {
 		_, _ = c.TryRecv() // room for 1 byte
 		synctest.Wait()
 		if chosen == nil {
-			t.Errorf("there is room for the small one, and the Select sleeps")
+			t.Errorf("there is room for the small value, but the Select is parked")
 		}
 		cancel()
 		synctest.Wait()
@@ -81,7 +83,7 @@ func TestSelectOwnLargerSend(t *testing.T) {
 	})
 }
 
-// Whatever has no way to wait is a Default.
+// TestSelectWrappedDefault: a case that cannot wait is a Default.
 func TestSelectWrappedDefault(t *testing.T) {
 	wrapped := struct{ sluice.Case }{sluice.Default}
 	in := sluice.OnRecv(sluice.NewBounded[int](1, nil))

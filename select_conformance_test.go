@@ -8,38 +8,38 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// selected is a channel whose Send and Recv are Selects, over the channel itself
-// and over others on which nothing ever happens.
-type selected[T any] struct {
+// selecting is a channel whose Send and Recv are Selects over the channel itself and
+// over channels that stay idle.
+type selecting[T any] struct {
 	sluicetest.Channel[T]
 	rendezvous *sluice.Rendezvous[T]
 	elastic    *sluice.Elastic[T]
 }
 
-func (c selected[T]) among(own sluice.Case) []sluice.Case {
+func (c selecting[T]) withIdle(own sluice.Case) []sluice.Case {
 	return []sluice.Case{sluice.OnRecv(c.rendezvous), own, sluice.OnRecv(c.elastic), sluice.OnRecv(c.rendezvous)}
 }
 
-func (c selected[T]) Send(ctx context.Context, v T) error {
-	_, err := sluice.Select(ctx, c.among(sluice.OnSend(c.Channel, v))...)
+func (c selecting[T]) Send(ctx context.Context, v T) error {
+	_, err := sluice.Select(ctx, c.withIdle(sluice.OnSend(c.Channel, v))...)
 	return err
 }
 
-func (c selected[T]) Recv(ctx context.Context) (T, error) {
+func (c selecting[T]) Recv(ctx context.Context) (T, error) {
 	in := sluice.OnRecv(c.Channel)
-	_, err := sluice.Select(ctx, c.among(in)...)
+	_, err := sluice.Select(ctx, c.withIdle(in)...)
 	return in.Value, err
 }
 
-func selecting[T any](c sluicetest.Channel[T]) sluicetest.Channel[T] {
-	return selected[T]{c, sluice.NewRendezvous[T](nil), sluice.NewElastic[T](1, nil)}
+func newSelecting[T any](c sluicetest.Channel[T]) sluicetest.Channel[T] {
+	return selecting[T]{c, sluice.NewRendezvous[T](nil), sluice.NewElastic[T](1, nil)}
 }
 
-// TestSelectConforms: a Select keeps all that Send and Recv promise, but that it
-// may be overtaken where those are served first in the end.
+// TestSelectConforms: a Select keeps every guarantee of Send and Recv except for the
+// bound on barging.
 func TestSelectConforms(t *testing.T) {
 	shapes := []shape{
-		{}, {capacity: 16, oneSender: true, oneReceiver: true}, {elastic: true, capacity: 5, bytes: true}, // one of each way to wait
+		{}, {capacity: 16, oneSender: true, oneReceiver: true}, {elastic: true, capacity: 5, bytes: true}, // one per way to wait
 		{withoutHandOff: true}, {capacity: 1}, {capacity: 3, oneSender: true, oneReceiver: true}, {capacity: 2, withoutHandOff: true},
 		{capacity: 3, overflow: sluice.DropOldest}, {capacity: 128}, {elastic: true, capacity: sluice.Unlimited},
 	}
@@ -54,13 +54,13 @@ func TestSelectConforms(t *testing.T) {
 		if k.MaxBypass != 0 {
 			k.MaxBypass = sluicetest.NoBound
 		}
-		k.Allocates, k.Memory = true, nil // the cases are made for each call
+		k.Allocates, k.Memory = true, nil // each call makes its cases
 		plain := k
-		k.Numbers = func(onDrop func(uint64)) sluicetest.Channel[uint64] { return selecting(plain.Numbers(onDrop)) }
-		k.Pointers = func() sluicetest.Channel[*sluicetest.Parcel] { return selecting(plain.Pointers()) }
-		k.Strings = func() sluicetest.Channel[string] { return selecting(plain.Strings()) }
-		k.Empties = func() sluicetest.Channel[struct{}] { return selecting(plain.Empties()) }
-		k.Giants = func() sluicetest.Channel[sluicetest.Giant] { return selecting(plain.Giants()) }
+		k.Numbers = func(onDrop func(uint64)) sluicetest.Channel[uint64] { return newSelecting(plain.Numbers(onDrop)) }
+		k.Pointers = func() sluicetest.Channel[*sluicetest.Parcel] { return newSelecting(plain.Pointers()) }
+		k.Strings = func() sluicetest.Channel[string] { return newSelecting(plain.Strings()) }
+		k.Empties = func() sluicetest.Channel[struct{}] { return newSelecting(plain.Empties()) }
+		k.Giants = func() sluicetest.Channel[sluicetest.Giant] { return newSelecting(plain.Giants()) }
 		t.Run(name, func(t *testing.T) { sluicetest.Run(t, k) })
 	}
 }

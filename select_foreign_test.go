@@ -12,24 +12,24 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A foreign channel is of a type that Select does not know: it has the methods of a kind
-// and may do something before them.
+// A foreign channel has a type that Select does not know. It counts the attempts, and
+// TryRecv may panic.
 type foreign[T any] struct {
 	sluice.Channel[T]
-	tries atomic.Int64
-	panic any
+	attempts atomic.Int64
+	panic    any // after two attempts
 }
 
 func (f *foreign[T]) TryRecv() (T, error) {
-	f.tries.Add(1)
-	if f.panic != nil && f.tries.Load() > 2 {
+	f.attempts.Add(1)
+	if f.panic != nil && f.attempts.Load() > 2 {
 		panic(f.panic)
 	}
 	return f.Channel.TryRecv()
 }
 
 func (f *foreign[T]) TrySend(v T) error {
-	f.tries.Add(1)
+	f.attempts.Add(1)
 	return f.Channel.TrySend(v)
 }
 
@@ -37,8 +37,8 @@ func newForeign(capacity int) *foreign[int] {
 	return &foreign[int]{Channel: sluice.NewBounded[int](capacity, nil)}
 }
 
-// TestSelectForeign: a Select waits for a foreign channel beside kinds, to receive and to
-// send, and does one operation.
+// TestSelectForeign: a Select waits for a foreign channel and for kinds at once, to
+// receive and to send, and performs one operation.
 func TestSelectForeign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, own := newForeign(1), sluice.NewRendezvous[string](nil)
@@ -56,12 +56,12 @@ func TestSelectForeign(t *testing.T) {
 		_ = f.Channel.TrySend(0)
 		out := sluice.OnSend(f, 7)
 		time.AfterFunc(10*time.Second, func() { _, _ = f.Recv(t.Context()) })
-		began, before := time.Now(), f.tries.Load()
+		began, before := time.Now(), f.attempts.Load()
 		if chosen, err := sluice.Select(t.Context(), other, out); chosen != out || err != nil {
 			t.Fatal(chosen, err)
 		}
-		if late, tries := time.Since(began)-10*time.Second, f.tries.Load()-before; late > 100*time.Millisecond || tries > 250 {
-			t.Errorf("sent %v after there was room, in %d attempts", late, tries)
+		if late, attempts := time.Since(began)-10*time.Second, f.attempts.Load()-before; late > 100*time.Millisecond || attempts > 250 {
+			t.Errorf("sent %v after there was room, in %d attempts", late, attempts)
 		}
 		if v, err := f.Channel.TryRecv(); v != 7 || err != nil {
 			t.Error(v, err)
@@ -69,8 +69,8 @@ func TestSelectForeign(t *testing.T) {
 	})
 }
 
-// TestSelectForeignEnds: the end of the context and of the channel end a wait, and the
-// watcher of the channel ends with it: the bubble would report it.
+// TestSelectForeignEnds: the context and Close end a wait, and the goroutine that
+// watches the channel ends too: otherwise the bubble would report a deadlock.
 func TestSelectForeignEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newForeign(3)
@@ -90,8 +90,8 @@ func TestSelectForeignEnds(t *testing.T) {
 	})
 }
 
-// TestSelectsShareForeign: however many Selects wait for one foreign channel, whatever
-// else they are chosen for, each value is received: no token is lost to one of them.
+// TestSelectsShareForeign: several Selects wait for one foreign channel and one kind,
+// and receive every value: no Select loses a notification that another one needs.
 func TestSelectsShareForeign(t *testing.T) {
 	const selects, values = 5, 2000
 	synctest.Test(t, func(t *testing.T) {
@@ -113,29 +113,29 @@ func TestSelectsShareForeign(t *testing.T) {
 		for i := range values {
 			_ = f.Send(t.Context(), i)
 			_ = own.Send(t.Context(), i)
-			if i%7 == 0 { // in turn all of them wait, and some
+			if i%7 == 0 { // at times all Selects wait, at other times only some
 				if synctest.Wait(); received.Load() != int64(2*i+2) {
-					t.Fatalf("%d of %d were received, and every Select waits", received.Load(), 2*i+2)
+					t.Fatalf("received %d of %d, but every Select waits", received.Load(), 2*i+2)
 				}
 			}
 		}
 		f.Close()
 		own.Close()
 		if synctest.Wait(); received.Load() != 2*values {
-			t.Errorf("%d of %d were received", received.Load(), 2*values)
+			t.Errorf("received %d of %d", received.Load(), 2*values)
 		}
 	})
 }
 
-// laterDrained is a channel whose values may come back after Close: Ready is closed then,
-// and TryRecv finds nothing for a while.
-type laterDrained struct {
+// redelivering is a closed channel to which values may return later, as a message queue
+// redelivers them: Ready is closed, but TryRecv fails with ErrEmpty for a while.
+type redelivering struct {
 	ready chan struct{}
 	left  atomic.Int64
 }
 
-func (l *laterDrained) Ready() <-chan struct{} { return l.ready }
-func (l *laterDrained) TryRecv() (int, error) {
+func (l *redelivering) Ready() <-chan struct{} { return l.ready }
+func (l *redelivering) TryRecv() (int, error) {
 	if l.left.Load() == 0 {
 		return 0, sluice.ErrEmpty
 	}
@@ -144,7 +144,7 @@ func (l *laterDrained) TryRecv() (int, error) {
 
 func TestSelectForeignAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &laterDrained{ready: make(chan struct{})}
+		l := &redelivering{ready: make(chan struct{})}
 		close(l.ready)
 		in := sluice.OnRecv(l)
 		for range 2 {
@@ -156,8 +156,8 @@ func TestSelectForeignAfterClose(t *testing.T) {
 	})
 }
 
-// TestSelectForeignPanics: a channel of the user that panics leaves no entry of the Select
-// in a wait queue.
+// TestSelectForeignPanics: if a foreign channel panics, the Select leaves all wait
+// queues.
 func TestSelectForeignPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, own := newForeign(1), sluice.NewRendezvous[int](nil)
@@ -165,7 +165,7 @@ func TestSelectForeignPanics(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() != f.panic {
-					t.Error("not the panic of TryRecv")
+					t.Error("Select did not panic as TryRecv did")
 				}
 			}()
 			_, _ = sluice.Select(t.Context(), sluice.OnRecv(own), sluice.OnRecv(f))

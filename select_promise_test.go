@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// TestSelectPromises: a Select counts as a receive, or a send, while it does one,
-// and not while it waits; and it does none while another goroutine is inside.
+// TestSelectPromises: a Select counts as a receiver or a sender while it performs the
+// operation, not while it waits; and it panics if another receiver is active.
 func TestSelectPromises(t *testing.T) {
 	for _, capacity := range []int{1, 20} {
 		synctest.Test(t, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestSelectPromises(t *testing.T) {
 			}
 			go c.Recv(ctx)
 			synctest.Wait()
-			mustTurnAway(t, "TryRecv", func() { _, _ = sluice.Select(ctx, sluice.OnRecv(c)) })
+			mustRefuse(t, "TryRecv", func() { _, _ = sluice.Select(ctx, sluice.OnRecv(c)) })
 			c.Close()
 		})
 	}

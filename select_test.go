@@ -22,7 +22,7 @@ func (unasked) Err() error            { panic("asked for Err") }
 // else happens.
 func TestSelectReady(t *testing.T) {
 	ctx := unasked{}
-	for kind, c := range anyKind() {
+	for kind, c := range eachKind() {
 		if c.Cap() == 0 {
 			continue
 		}

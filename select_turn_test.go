@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// TestSelectKeepsItsTurn: among those who wait where arrivals are served in
-// order, a Select has the place in which it came, and one for each case.
-func TestSelectKeepsItsTurn(t *testing.T) {
+// TestSelectQueuePosition: in a queue that is served in order of arrival, a Select has
+// one entry per case, at the position of its arrival.
+func TestSelectQueuePosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		c, idle := sluice.NewRendezvous[int](nil), sluice.NewElastic[int](1, nil)
@@ -34,9 +34,8 @@ func TestSelectKeepsItsTurn(t *testing.T) {
 		wait("d", selecting(sluice.OnRecv[int](c), sluice.OnRecv[int](c)))
 		wait("e", recv)
 		if n := c.Stats().ReceiversWaiting; n != 6 {
-			t.Errorf("%d wait, want 6", n)
+			t.Errorf("%d receivers wait, want 6", n)
 		}
-		// A wake-up in vain, or the value that made it: b ends with either.
 		for range 5 {
 			_ = c.Send(ctx, 1)
 			synctest.Wait()
@@ -45,14 +44,14 @@ func TestSelectKeepsItsTurn(t *testing.T) {
 			t.Errorf("served: %s", got)
 		}
 		if s := c.Stats(); s.ReceiversWaiting != 0 {
-			t.Errorf("in the end: %+v", s)
+			t.Errorf("at the end: %+v", s)
 		}
 	})
 }
 
-// TestSelectTwiceInOneLine: of two sends that there is room for at once, one
-// happens, and nothing of the other is left for a later call.
-func TestSelectTwiceInOneLine(t *testing.T) {
+// TestSelectTwiceInOneQueue: if a Select has two sends on one channel and both become
+// possible at once, it performs one, and the other has no effect on later calls.
+func TestSelectTwiceInOneQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: func(v int) int { return v }})
