@@ -19,11 +19,11 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// TestSelectStorm: Selects, Sends and Recvs over the same channels, many of them
-// cancelled, some channels closed on the way. Each value is delivered exactly
-// once if its send succeeded, and never otherwise.
+// TestSelectStorm: many goroutines call Select, Send and Recv on the same channels.
+// Many calls are canceled, and some channels are closed meanwhile. Each value is
+// delivered exactly once if its send succeeded, and never otherwise.
 func TestSelectStorm(t *testing.T) {
-	kinds := slices.Sorted(maps.Keys(mixed))
+	kinds := slices.Sorted(maps.Keys(selectKinds))
 	for _, over := range [][]string{
 		{"Rendezvous"},
 		{"Rendezvous", "Rendezvous"},
@@ -45,7 +45,7 @@ func selectStorm(t *testing.T, over []string, closing bool) {
 	sent := make([]atomic.Bool, len(delivered))
 	var channels []sluice.Channel[int]
 	for _, kind := range over {
-		channels = append(channels, mixed[kind](func(v int) { delivered[v].Add(1) }))
+		channels = append(channels, selectKinds[kind](func(v int) { delivered[v].Add(1) }))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -59,7 +59,7 @@ func selectStorm(t *testing.T, over []string, closing bool) {
 					go cancel()
 				}
 				v := 1 + g*calls + i
-				if delivery, ok := storm(t, yielding{one}, rng, channels, v); ok {
+				if delivery, ok := stormCall(t, yielding{one}, rng, channels, v); ok {
 					if delivery == v {
 						sent[v].Store(true)
 					} else {
@@ -71,7 +71,7 @@ func selectStorm(t *testing.T, over []string, closing bool) {
 		})
 	}
 	var closer sync.WaitGroup
-	closer.Go(func() { // nobody may be left alone with a wait that nothing ends
+	closer.Go(func() { // ends the waits of calls that have no partner left
 		for n := 0; !ended.Load(); n++ {
 			if c := channels[n%len(channels)]; closing && n%64 == 63 {
 				c.Close()
@@ -94,7 +94,7 @@ func selectStorm(t *testing.T, over []string, closing bool) {
 			delivered[v].Add(1)
 		}
 		if s := c.Stats(); s.SendersWaiting+s.ReceiversWaiting != 0 {
-			t.Errorf("somebody is left in line: %+v", s)
+			t.Errorf("goroutines are still in a wait queue: %+v", s)
 		}
 	}
 	for v := range delivered {
@@ -103,14 +103,14 @@ func selectStorm(t *testing.T, over []string, closing bool) {
 			want = 1
 		}
 		if got := delivered[v].Load(); got != want {
-			t.Errorf("value %d: delivered %d times, want %d", v, got, want)
+			t.Errorf("value %d was delivered %d times, want %d", v, got, want)
 		}
 	}
 }
 
-// storm does one call over random channels and returns v if that was sent, or -w
-// if the value w was received.
-func storm(t *testing.T, ctx context.Context, rng *rand.Rand, channels []sluice.Channel[int], v int) (int, bool) {
+// stormCall performs one call on random channels. It returns v if it sent v, and -w if
+// it received w.
+func stormCall(t *testing.T, ctx context.Context, rng *rand.Rand, channels []sluice.Channel[int], v int) (int, bool) {
 	c := channels[rng.IntN(len(channels))]
 	switch rng.IntN(6) {
 	case 0:
@@ -141,18 +141,18 @@ func storm(t *testing.T, ctx context.Context, rng *rand.Rand, channels []sluice.
 	}
 }
 
-// inTurn runs f in a bubble with one P, where a goroutine that was woken does not
-// run before the one that woke it parks.
-func inTurn(t *testing.T, f func(t *testing.T)) {
+// onOneP runs f in a bubble with one P, where a woken goroutine does not run before the
+// goroutine that woke it parks.
+func onOneP(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, f)
 }
 
-// TestSelectWokenInVain: a Select whose value another one took goes back to
-// sleep, and has kept its turn at the channels that serve in turn.
-func TestSelectWokenInVain(t *testing.T) {
-	inTurn(t, func(t *testing.T) {
+// TestSelectSpuriousWakeUp: a Select whose value another goroutine received parks
+// again, and keeps its position in the queues that are served in order of arrival.
+func TestSelectSpuriousWakeUp(t *testing.T) {
+	onOneP(t, func(t *testing.T) {
 		ctx := context.Background()
 		b, r, s := sluice.NewBounded[int](20, nil), sluice.NewRendezvous[int](nil), sluice.NewRendezvous[int](nil)
 		in, out, last := sluice.OnRecv[int](r), sluice.OnSend[int](s, 7), sluice.OnRecv[int](b)
@@ -164,16 +164,16 @@ func TestSelectWokenInVain(t *testing.T) {
 			go func() { later, _ = r.Recv(ctx) }()
 			go func() { _ = s.Send(ctx, 8) }()
 			synctest.Wait()
-			for range 5 { // each wakes it in vain
+			for range 5 { // each is a spurious wake-up
 				_ = b.TrySend(1)
 				_, _ = b.TryRecv()
 				synctest.Wait()
 				if got != nil {
-					t.Fatalf("chose %v, which another one had taken", got)
+					t.Fatalf("chose %v, but its value had been received already", got)
 				}
 			}
 			switch chosen {
-			case in: // the value goes to it, not to the one who came later
+			case in: // the Select is ahead of the later receiver
 				_ = r.Send(ctx, 1)
 			case out:
 				if sooner, _ = s.Recv(ctx); sooner != 7 {
@@ -183,33 +183,33 @@ func TestSelectWokenInVain(t *testing.T) {
 				_ = b.Send(ctx, 2)
 			}
 			if synctest.Wait(); got != chosen || later != 0 {
-				t.Errorf("chose %v, want %v; the later one received %d", got, chosen, later)
+				t.Errorf("chose %v, want %v; the later receiver got %d", got, chosen, later)
 			}
 			_ = r.Send(ctx, 3)
 			if v, _ := s.Recv(ctx); v != 8 {
 				t.Errorf("received %d, want 8", v)
 			}
 			if synctest.Wait(); later != 3 {
-				t.Errorf("the later one received %d, want 3", later)
+				t.Errorf("the later receiver got %d, want 3", later)
 			}
 		}
 	})
 }
 
-// TestSelectPassesOn: a Select that holds a wake-up when it ends otherwise hands
-// it on to the next in line.
-func TestSelectPassesOn(t *testing.T) {
-	inTurn(t, func(t *testing.T) {
+// TestSelectPassesOnWakeUp: a Select that was woken but ends for another reason passes
+// the wake-up on to the next waiter.
+func TestSelectPassesOnWakeUp(t *testing.T) {
+	onOneP(t, func(t *testing.T) {
 		ctx := context.Background()
 		for _, sends := range []bool{false, true} {
 			for _, kind := range []string{"Elastic 2", "Bounded 16", "Bounded 2 NoHandOff"} {
-				for _, how := range []string{"served elsewhere", "cancelled", "a second value"} {
-					c, r := mixed[kind](nil), sluice.NewRendezvous[int](nil)
+				for _, end := range []string{"another case", "canceled", "a second value"} {
+					c, r := selectKinds[kind](nil), sluice.NewRendezvous[int](nil)
 					var first sluice.Case
 					add, take := func() { _ = c.TrySend(1) }, func(ctx context.Context) error { _, err := c.Recv(ctx); return err }
 					first = sluice.OnRecv[int](c)
 					if sends {
-						full(c)
+						fill(c)
 						first = sluice.OnSend[int](c, 2)
 						add, take = func() { _, _ = c.TryRecv() }, func(ctx context.Context) error { return c.Send(ctx, 3) }
 					}
@@ -225,20 +225,20 @@ func TestSelectPassesOn(t *testing.T) {
 						two = true
 					}()
 					synctest.Wait()
-					switch how {
-					case "served elsewhere":
+					switch end {
+					case "another case":
 						_ = r.TrySend(1)
 						add()
-					case "cancelled":
+					case "canceled":
 						cancel()
-						add() // may be its own
+						add() // the Select may still receive it
 						add()
 					case "a second value":
 						add()
 						add()
 					}
 					if synctest.Wait(); !one || !two {
-						t.Errorf("%s, sends %v, %s: ended %v and %v", kind, sends, how, one, two)
+						t.Errorf("%s, sends %v, %s: the Select returned: %v, the next waiter: %v", kind, sends, end, one, two)
 					}
 					cancel()
 					c.Close()
@@ -248,21 +248,21 @@ func TestSelectPassesOn(t *testing.T) {
 	})
 }
 
-// TestSelectPassesOnACall: a Select that was told to look, and found something
-// elsewhere first, leaves what it was told of to the next in line.
-func TestSelectPassesOnACall(t *testing.T) {
-	inTurn(t, func(t *testing.T) {
+// TestSelectPassesOnNotification: a Select that was notified by one queue but proceeds
+// on another channel passes the notification on to the next waiter.
+func TestSelectPassesOnNotification(t *testing.T) {
+	onOneP(t, func(t *testing.T) {
 		ctx := context.Background()
 		for _, kind := range []string{"Bounded 2 NoHandOff", "Elastic 2"} {
 			for _, sends := range []bool{false, true} {
-				c, elsewhere := mixed[kind](nil), sluice.NewBounded[int](20, nil)
+				c, elsewhere := selectKinds[kind](nil), sluice.NewBounded[int](20, nil)
 				own, other := sluice.Case(sluice.OnRecv[int](c)), sluice.Case(sluice.OnRecv(elsewhere))
 				next := func() { _, _ = c.Recv(ctx) }
 				add := func() { _ = c.Send(ctx, 1) }
 				more := func() { _ = elsewhere.TrySend(2) }
 				if sends {
-					full(c)
-					full(elsewhere)
+					fill(c)
+					fill(elsewhere)
 					own, other = sluice.OnSend[int](c, 3), sluice.OnSend(elsewhere, 4)
 					next = func() { _ = c.Send(ctx, 5) }
 					add = func() { _, _ = c.Recv(ctx) }
@@ -281,10 +281,10 @@ func TestSelectPassesOnACall(t *testing.T) {
 				more()
 				synctest.Wait()
 				if chosen != other {
-					add() // it took the first
+					add() // the Select took the first value
 				}
 				if synctest.Wait(); chosen == nil || !ended {
-					t.Errorf("%s, sends %v: chose %v, the next one has ended: %v", kind, sends, chosen, ended)
+					t.Errorf("%s, sends %v: chose %v, the next waiter returned: %v", kind, sends, chosen, ended)
 				}
 				c.Close()
 			}
@@ -292,8 +292,8 @@ func TestSelectPassesOnACall(t *testing.T) {
 	})
 }
 
-// TestSelectInBubbles: a Select inside a bubble leaves nothing that one outside
-// might use, nor the reverse.
+// TestSelectInBubbles: Selects inside and outside of bubbles share no state, such as
+// pooled parkers.
 func TestSelectInBubbles(t *testing.T) {
 	exchange := func() {
 		ctx := context.Background()
@@ -317,9 +317,9 @@ func TestSelectInBubbles(t *testing.T) {
 	}
 }
 
-// TestSelectRetains: what was sent, received, or not chosen is kept by nobody but
-// the cases themselves.
-func TestSelectRetains(t *testing.T) {
+// TestSelectRetainsNothing: only the cases themselves refer to a value that was sent,
+// received, or not chosen.
+func TestSelectRetainsNothing(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []sluice.Channel[*sluicetest.Parcel]{
 		sluice.NewRendezvous[*sluicetest.Parcel](nil), sluice.NewBounded[*sluicetest.Parcel](20, nil),
@@ -339,7 +339,7 @@ func TestSelectRetains(t *testing.T) {
 		runtime.GC()
 		for i, p := range kept {
 			if p.Value() != nil {
-				t.Errorf("%T: value %d is kept", c, i)
+				t.Errorf("%T: value %d is still reachable", c, i)
 			}
 		}
 		runtime.KeepAlive(c)

@@ -12,16 +12,16 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// unasked is a context that must not be asked.
-type unasked struct{ context.Context }
+// unusedContext is a context whose methods must not be called.
+type unusedContext struct{ context.Context }
 
-func (unasked) Done() <-chan struct{} { panic("asked for Done") }
-func (unasked) Err() error            { panic("asked for Err") }
+func (unusedContext) Done() <-chan struct{} { panic("Done was called") }
+func (unusedContext) Err() error            { panic("Err was called") }
 
-// TestSelectReady: what can proceed does, whatever the context says, and nothing
-// else happens.
+// TestSelectReady: a case that can proceed does so without a look at the context, and
+// no other case does.
 func TestSelectReady(t *testing.T) {
-	ctx := unasked{}
+	ctx := unusedContext{}
 	for kind, c := range eachKind() {
 		if c.Cap() == 0 {
 			continue
@@ -33,26 +33,26 @@ func TestSelectReady(t *testing.T) {
 			for n := range 3 {
 				out.Value = n
 				if chosen, err := sluice.Select(ctx, idle, in, out); chosen != out || err != nil || c.Len() != 1 {
-					t.Fatalf("an empty channel: %v, %v, Len %d", chosen, err, c.Len())
+					t.Fatalf("send to an empty channel: %v, %v, Len %d", chosen, err, c.Len())
 				}
 				if chosen, err := sluice.Select(ctx, in, idle); chosen != in || err != nil || in.Value != n || c.Len() != 0 {
-					t.Fatalf("a channel with %d in it: %v, %v, received %d, Len %d", n, chosen, err, in.Value, c.Len())
+					t.Fatalf("receive of a queued %d: %v, %v, received %d, Len %d", n, chosen, err, in.Value, c.Len())
 				}
 			}
 			c.Close()
 			for range 2 {
 				if chosen, err := sluice.Select(ctx, idle, out); chosen != out || err != sluice.ErrClosed {
-					t.Errorf("a send when closed: %v, %v", chosen, err)
+					t.Errorf("send to a closed channel: %v, %v", chosen, err)
 				}
 				if chosen, err := sluice.Select(ctx, in, idle); chosen != in || err != sluice.ErrClosed || in.Value != 0 {
-					t.Errorf("a receive when closed: %v, %v, Value %d", chosen, err, in.Value)
+					t.Errorf("receive from a closed channel: %v, %v, Value %d", chosen, err, in.Value)
 				}
 			}
 		})
 	}
 }
 
-// TestSelectDrains: what is buffered when a channel is closed comes before
+// TestSelectDrains: a Select receives the buffered values of a closed channel before
 // ErrClosed.
 func TestSelectDrains(t *testing.T) {
 	c := sluice.NewBounded[int](20, nil)
@@ -60,13 +60,13 @@ func TestSelectDrains(t *testing.T) {
 	c.Close()
 	in := sluice.OnRecv[int](c)
 	for _, want := range []error{nil, sluice.ErrClosed} {
-		if _, err := sluice.Select(unasked{}, in); err != want {
+		if _, err := sluice.Select(unusedContext{}, in); err != want {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}
 }
 
-// TestSelectPolicies: a send that would not wait is ready.
+// TestSelectPolicies: a send that does not block under its policy can proceed.
 func TestSelectPolicies(t *testing.T) {
 	never := sluice.OnRecv[int](sluice.NewRendezvous[int](nil))
 	sized := sluice.NewElastic(9, &sluice.ElasticOptions[int]{LimitBytes: 3, Size: func(v int) int { return v }})
@@ -79,42 +79,34 @@ func TestSelectPolicies(t *testing.T) {
 		"Reject, slots": {sluice.NewBounded(99, &sluice.BoundedOptions[int]{Overflow: sluice.Reject}), 1, nil},
 		"DropNewest":    {sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Overflow: sluice.DropNewest}), 1, nil},
 		"too large":     {sized, 4, sluice.ErrTooLarge},
-		"DropOldest":    {full(sluice.NewBounded(20, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})), 1, nil},
+		"DropOldest":    {fill(sluice.NewBounded(20, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})), 1, nil},
 	} {
 		out := sluice.OnSend[int](test.c, test.v)
-		if chosen, err := sluice.Select(unasked{}, never, out); chosen != out || err != test.want {
+		if chosen, err := sluice.Select(unusedContext{}, never, out); chosen != out || err != test.want {
 			t.Errorf("%s: %v, %v, want %v", name, chosen, err, test.want)
 		}
 	}
-}
-
-// full fills c.
-func full(c sluice.Channel[int]) sluice.Channel[int] {
-	for range c.Cap() {
-		_ = c.TrySend(9)
-	}
-	return c
 }
 
 func TestSelectDefault(t *testing.T) {
 	c := sluice.NewBounded[int](1, nil)
 	in := sluice.OnRecv[int](c)
 	for range 3 {
-		if chosen, err := sluice.Select(unasked{}, in, sluice.Default); chosen != sluice.Default || err != nil {
-			t.Errorf("nothing can proceed: %v, %v", chosen, err)
+		if chosen, err := sluice.Select(unusedContext{}, in, sluice.Default); chosen != sluice.Default || err != nil {
+			t.Errorf("no case can proceed: %v, %v", chosen, err)
 		}
-		if chosen, err := sluice.Select(unasked{}, sluice.Default); chosen != sluice.Default || err != nil {
+		if chosen, err := sluice.Select(unusedContext{}, sluice.Default); chosen != sluice.Default || err != nil {
 			t.Errorf("Default alone: %v, %v", chosen, err)
 		}
 		_ = c.TrySend(1)
-		if chosen, err := sluice.Select(unasked{}, sluice.Default, in); chosen != in || err != nil {
-			t.Errorf("one can proceed: %v, %v", chosen, err)
+		if chosen, err := sluice.Select(unusedContext{}, sluice.Default, in); chosen != in || err != nil {
+			t.Errorf("a receive can proceed: %v, %v", chosen, err)
 		}
 	}
 }
 
-// TestSelectContext: a context ends the wait, leaves nothing behind, and does not
-// keep a case from being used again.
+// TestSelectContext: a context ends the wait. The Select then leaves all wait queues,
+// and its cases can be used again.
 func TestSelectContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := sluice.NewRendezvous[int](nil), sluice.NewBounded[int](20, nil)
@@ -132,10 +124,10 @@ func TestSelectContext(t *testing.T) {
 				}
 			}
 			if _, err := r.TryRecv(); err != sluice.ErrEmpty {
-				t.Errorf("TryRecv after a Select that was cancelled: %v", err)
+				t.Errorf("TryRecv after a canceled Select: %v", err)
 			}
 			if err := r.TrySend(1); err != sluice.ErrFull {
-				t.Errorf("TrySend after a Select that was cancelled: %v", err)
+				t.Errorf("TrySend after a canceled Select: %v", err)
 			}
 		}
 		if s := r.Stats(); s.SendersWaiting+s.ReceiversWaiting != 0 || s.SendWaits != 6 || s.RecvWaits != 6 ||
@@ -148,15 +140,14 @@ func TestSelectContext(t *testing.T) {
 	})
 }
 
-// arriving is a context under which a value arrives just before it ends: in the
-// n-th call of Err.
-type arriving struct {
+// arrivingContext calls arrive just before it is done: in the n-th call of Err.
+type arrivingContext struct {
 	context.Context
 	calls, n int
 	arrive   func()
 }
 
-func (c *arriving) Err() error {
+func (c *arrivingContext) Err() error {
 	if c.calls++; c.calls < c.n {
 		return nil
 	}
@@ -164,11 +155,12 @@ func (c *arriving) Err() error {
 	return context.Canceled
 }
 
-// TestSelectLastLook: what was sent before the context ended is not missed.
-func TestSelectLastLook(t *testing.T) {
+// TestSelectLastPoll: a Select does not miss a value that was sent before the context
+// was done.
+func TestSelectLastPoll(t *testing.T) {
 	for _, c := range []sluice.Channel[int]{sluice.NewBounded[int](1, nil), sluice.NewBounded[int](20, nil)} {
 		in := sluice.OnRecv[int](c)
-		ctx := &arriving{Context: context.Background(), n: 1, arrive: func() { _ = c.TrySend(5) }}
+		ctx := &arrivingContext{Context: context.Background(), n: 1, arrive: func() { _ = c.TrySend(5) }}
 		if chosen, err := sluice.Select(ctx, in); chosen != in || err != nil || in.Value != 5 {
 			t.Errorf("%v, %v", chosen, err)
 		}
@@ -191,8 +183,8 @@ func TestSelectBadInput(t *testing.T) {
 	}
 }
 
-// TestSelectCaseInUse: a case in two calls at once is noticed where it would
-// wait, and the rightful one is not disturbed.
+// TestSelectCaseInUse: a Select that would wait panics if one of its cases is in use by
+// another call, which it does not disturb.
 func TestSelectCaseInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -205,7 +197,7 @@ func TestSelectCaseInUse(t *testing.T) {
 		mustPanic(t, "Select", []string{"case 1", "in use"}, func() { _, _ = sluice.Select(ctx, other, in) })
 		go func() { _ = b.Send(ctx, 2) }()
 		if c, err := sluice.Select(ctx, other); c != other || err != nil || other.Value != 2 {
-			t.Errorf("a case of a call that panicked: %v, %v", c, err)
+			t.Errorf("a case of the call that panicked: %v, %v", c, err)
 		}
 		if err := r.Send(ctx, 1); err != nil {
 			t.Error(err)
@@ -216,7 +208,7 @@ func TestSelectCaseInUse(t *testing.T) {
 	})
 }
 
-// TestSelectSizePanics: code of the user that panics leaves nobody in line.
+// TestSelectSizePanics: if Size panics, the Select leaves the wait queue.
 func TestSelectSizePanics(t *testing.T) {
 	calls, failing := 0, 0
 	c := sluice.NewElastic(2, &sluice.ElasticOptions[int]{LimitBytes: 2, Size: func(int) int {
@@ -225,13 +217,13 @@ func TestSelectSizePanics(t *testing.T) {
 		}
 		return 1
 	}})
-	full(c)
+	fill(c)
 	out := sluice.OnSend[int](c, 1)
-	for n := 1; n <= 2; n++ { // when it looks
+	for n := 1; n <= 2; n++ { // during a poll
 		failing = calls + n
 		mustPanic(t, "TrySend", []string{"Size", "-1"}, func() { _, _ = sluice.Select(context.Background(), out) })
 	}
-	failing = calls + 3 // before it waits
+	failing = calls + 3 // before the wait
 	mustPanic(t, "Select", []string{"Size", "-1"}, func() { _, _ = sluice.Select(context.Background(), out) })
 	if s := c.Stats(); s.SendersWaiting != 0 || s.Len != 2 {
 		t.Errorf("after panics: %+v", s)
@@ -243,8 +235,8 @@ func TestSelectSizePanics(t *testing.T) {
 	}
 }
 
-// TestSelectIsFair: of those that can proceed each is chosen as often, whichever
-// others stand between them.
+// TestSelectIsFair: each case that can proceed is chosen equally often, whatever its
+// position among the others.
 func TestSelectIsFair(t *testing.T) {
 	const n = 40_000
 	for _, ready := range []string{"1111", "1", "11", "0101", "1100", "10000001", "011010", "111111111111", "100000000011"} {
@@ -258,7 +250,7 @@ func TestSelectIsFair(t *testing.T) {
 			cases[i] = sluice.OnRecv[int](c)
 		}
 		for range n {
-			chosen, _ := sluice.Select(unasked{}, cases...)
+			chosen, _ := sluice.Select(unusedContext{}, cases...)
 			for i, c := range cases {
 				if c == chosen {
 					times[i]++
@@ -276,19 +268,19 @@ func TestSelectIsFair(t *testing.T) {
 	}
 }
 
-// TestSelectsMeet: two Selects that face each other over channels without a
-// buffer, in either direction or both, meet each time, and each with the other.
-func TestSelectsMeet(t *testing.T) {
+// TestSelectsPair: two Selects on opposite sides of unbuffered channels, in one
+// direction or both, pair in every round, each with the other.
+func TestSelectsPair(t *testing.T) {
 	for name, rendezvous := range map[string]func() *sluice.Rendezvous[int]{
 		"hand-off":    func() *sluice.Rendezvous[int] { return sluice.NewRendezvous[int](nil) },
 		"no hand-off": func() *sluice.Rendezvous[int] { return sluice.NewRendezvousWithoutHandOff[int](nil) },
 	} {
 		for _, both := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", both ways ", both), func(t *testing.T) {
+			t.Run(fmt.Sprint(name, ", both directions ", both), func(t *testing.T) {
 				const n = 2000
 				ctx := context.Background()
 				a, b := rendezvous(), rendezvous()
-				var ends [2][]int // +v for what was sent, -v for what was received
+				var ends [2][]int // v if the Select sent v, -v if it received v
 				var all sync.WaitGroup
 				for end := range ends {
 					all.Go(func() {
@@ -322,7 +314,7 @@ func TestSelectsMeet(t *testing.T) {
 				all.Wait()
 				for i := range n {
 					if ends[0][i] != -ends[1][i] {
-						t.Fatalf("meeting %d: %d and %d", i, ends[0][i], ends[1][i])
+						t.Fatalf("round %d: %d and %d", i, ends[0][i], ends[1][i])
 					}
 				}
 			})
@@ -330,8 +322,9 @@ func TestSelectsMeet(t *testing.T) {
 	}
 }
 
-// TestSelectDoesNotMeetItself: alone, a Select over both directions waits.
-func TestSelectDoesNotMeetItself(t *testing.T) {
+// TestSelectDoesNotPairWithItself: a Select waits while the only partner of its send
+// would be its own receive.
+func TestSelectDoesNotPairWithItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		c := sluice.NewRendezvous[int](nil)

@@ -14,9 +14,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// mixed are channels of every engine, policy and way to wait, for a Select to be
-// over any of them.
-var mixed = map[string]func(drop func(int)) sluice.Channel[int]{
+// selectKinds contains constructors of channels of every engine, policy and way to
+// wait. A Select may mix any of them.
+var selectKinds = map[string]func(drop func(int)) sluice.Channel[int]{
 	"Rendezvous":           func(func(int)) sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
 	"Rendezvous NoHandOff": func(func(int)) sluice.Channel[int] { return sluice.NewRendezvousWithoutHandOff[int](nil) },
 	"Bounded 1":            func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
@@ -39,46 +39,46 @@ var mixed = map[string]func(drop func(int)) sluice.Channel[int]{
 	},
 }
 
-// byteSize is the size of a value in the kind that is limited by bytes.
+// byteSize returns the size of a value in "Elastic of bytes".
 func byteSize(v int) int { return 1 + v%3 }
 
-// side is one thing that a call waits to do, or has done.
-type side struct {
-	c     *walked
+// An operation is a send or a receive that a call may perform.
+type operation struct {
+	c     *walkedChannel
 	sends bool
-	v     int // of a send
+	v     int // to send
 }
 
-// walked is a channel, and what is known of it.
-type walked struct {
+// A walkedChannel is a channel of the walk.
+type walkedChannel struct {
 	sluice.Channel[int]
 	kind   string
 	closed bool
 }
 
-// an effort is a call of Send, Recv or Select in a goroutine of its own.
-type effort struct {
-	sides  []side
-	cancel context.CancelFunc
-	ended  bool // the fields below are there
-	did    int  // index of the side that was done, -1 if none
-	got    int
-	err    error
+// A pendingCall is a call of Send, Recv or Select in a goroutine of its own.
+type pendingCall struct {
+	operations []operation
+	cancel     context.CancelFunc
+	ended      bool // the fields below are set
+	did        int  // index of the operation that was performed; -1 if none, -2 if Select contradicts itself
+	got        int  // the value that was received
+	err        error
 }
 
-func (o *effort) String() string {
+func (p *pendingCall) String() string {
 	text := ""
-	for _, s := range o.sides {
+	for _, op := range p.operations {
 		word := " recv from "
-		if s.sends {
-			word = fmt.Sprint(" send ", s.v, " to ")
+		if op.sends {
+			word = fmt.Sprint(" send ", op.v, " to ")
 		}
-		text += word + s.c.kind
+		text += word + op.c.kind
 	}
 	return text
 }
 
-// yielding is a context that gives way whenever it is asked.
+// yielding is a context whose methods yield the processor.
 type yielding struct{ context.Context }
 
 func (y yielding) Done() <-chan struct{} {
@@ -91,11 +91,11 @@ func (y yielding) Err() error {
 	return y.Context.Err()
 }
 
-// TestSelectQuiescence takes random steps with Sends, Recvs and Selects over
-// channels of all kinds, alone and several at once, cancels some and closes
-// channels, and waits after each step until all are parked: then nobody may be
-// parked who could proceed, and Stats must know who waits. In the end each value
-// was delivered as often as its send says.
+// TestSelectQuiescence is a random walk. Each step starts some calls of Send, Recv and
+// Select on channels of all kinds, cancels some, and closes channels, and then waits
+// until every goroutine is parked. At that moment no parked call could proceed, and
+// Stats counts the waiters exactly. At the end each value was delivered once if its
+// send succeeded, and never otherwise.
 func TestSelectQuiescence(t *testing.T) {
 	rounds := 400
 	if testing.Short() {
@@ -114,29 +114,29 @@ func TestSelectQuiescence(t *testing.T) {
 	}
 }
 
-type selectSteps struct {
+type randomWalk struct {
 	rng      *rand.Rand
-	channels []*walked
-	efforts  []*effort
-	next     int
+	channels []*walkedChannel
+	calls    []*pendingCall
+	last     int // value that was sent
 	drops    sync.Mutex
 	dropped  map[int]int
 }
 
 func selectWalk(seed uint64) error {
-	w := &selectSteps{rng: rand.New(rand.NewPCG(seed, 7)), dropped: map[int]int{}}
-	kinds := slices.Sorted(maps.Keys(mixed)) // so that a seed means the same each time
+	w := &randomWalk{rng: rand.New(rand.NewPCG(seed, 7)), dropped: map[int]int{}}
+	kinds := slices.Sorted(maps.Keys(selectKinds)) // a seed must reproduce the walk
 	for range 1 + w.rng.IntN(4) {
 		kind := kinds[w.rng.IntN(len(kinds))]
-		w.channels = append(w.channels, &walked{kind: kind, Channel: mixed[kind](func(v int) {
+		w.channels = append(w.channels, &walkedChannel{kind: kind, Channel: selectKinds[kind](func(v int) {
 			w.drops.Lock()
 			w.dropped[v]++
 			w.drops.Unlock()
 		})})
 	}
 	defer func() {
-		for _, o := range w.efforts {
-			o.cancel()
+		for _, p := range w.calls {
+			p.cancel()
 		}
 	}()
 	for n := range 80 {
@@ -155,16 +155,16 @@ func selectWalk(seed uint64) error {
 	return w.finish()
 }
 
-// step starts something, or ends something.
-func (w *selectSteps) step() {
+// step starts a call, cancels one, or closes a channel.
+func (w *randomWalk) step() {
 	switch k := w.rng.IntN(400); {
 	case k < 2:
 		c := w.channels[w.rng.IntN(len(w.channels))]
 		c.closed = true
 		go c.Close()
-	case k < 80 && len(w.efforts) > 0:
-		o := w.efforts[w.rng.IntN(len(w.efforts))]
-		go o.cancel()
+	case k < 80 && len(w.calls) > 0:
+		p := w.calls[w.rng.IntN(len(w.calls))]
+		go p.cancel()
 	case k < 180:
 		w.start(1)
 	default:
@@ -172,84 +172,80 @@ func (w *selectSteps) step() {
 	}
 }
 
-// start starts a Select of n cases, or sometimes a Send or a Recv instead of one
-// with a single case.
-func (w *selectSteps) start(n int) {
-	o := &effort{did: -1}
+// start starts a Select of n cases. A Select with a single case is sometimes a Send or
+// a Recv instead.
+func (w *randomWalk) start(n int) {
+	p := &pendingCall{did: -1}
 	var ctx context.Context
-	ctx, o.cancel = context.WithCancel(context.Background())
+	ctx, p.cancel = context.WithCancel(context.Background())
 	if w.rng.IntN(10) == 0 {
-		o.cancel()
+		p.cancel()
 	}
 	ctx = yielding{ctx}
 	for range n {
-		s := side{c: w.channels[w.rng.IntN(len(w.channels))], sends: w.rng.IntN(2) == 0}
-		if s.sends {
-			w.next++
-			s.v = w.next
+		op := operation{c: w.channels[w.rng.IntN(len(w.channels))], sends: w.rng.IntN(2) == 0}
+		if op.sends {
+			w.last++
+			op.v = w.last
 		}
-		o.sides = append(o.sides, s)
+		p.operations = append(p.operations, op)
 	}
-	w.efforts = append(w.efforts, o)
-	if s := o.sides[0]; n == 1 && w.rng.IntN(2) == 0 {
+	w.calls = append(w.calls, p)
+	if op := p.operations[0]; n == 1 && w.rng.IntN(2) == 0 {
 		go func() {
-			if s.sends {
-				o.err = s.c.Send(ctx, s.v)
+			if op.sends {
+				p.err = op.c.Send(ctx, op.v)
 			} else {
-				o.got, o.err = s.c.Recv(ctx)
+				p.got, p.err = op.c.Recv(ctx)
 			}
-			if o.err == nil {
-				o.did = 0
+			if p.err == nil {
+				p.did = 0
 			}
-			o.ended = true
+			p.ended = true
 		}()
 		return
 	}
 	cases := make([]sluice.Case, n)
-	for i, s := range o.sides {
-		if s.sends {
-			cases[i] = sluice.OnSend[int](s.c.Channel, s.v)
+	for i, op := range p.operations {
+		if op.sends {
+			cases[i] = sluice.OnSend[int](op.c.Channel, op.v)
 		} else {
-			cases[i] = sluice.OnRecv[int](s.c.Channel)
+			cases[i] = sluice.OnRecv[int](op.c.Channel)
 		}
 	}
 	go func() {
 		var chosen sluice.Case
-		chosen, o.err = sluice.Select(ctx, cases...)
+		chosen, p.err = sluice.Select(ctx, cases...)
 		for i, c := range cases {
-			if c == chosen && o.err == nil {
-				o.did = i
-				if !o.sides[i].sends {
-					o.got = c.(*sluice.RecvCase[int]).Value
+			if c == chosen && p.err == nil {
+				p.did = i
+				if !p.operations[i].sends {
+					p.got = c.(*sluice.RecvCase[int]).Value
 				}
 			}
 		}
-		if (chosen == nil) != (o.err != nil && o.err == ctx.Err()) {
-			o.did = -2
+		if (chosen == nil) != (p.err != nil && p.err == ctx.Err()) {
+			p.did = -2
 		}
-		o.ended = true
+		p.ended = true
 	}()
 }
 
-// check asserts that nobody is parked who could proceed.
-func (w *selectSteps) check() error {
-	senders, receivers := map[*walked][]*effort{}, map[*walked][]*effort{}
-	first := map[*walked]int{} // the size of what the first sender in line sends
-	for _, o := range w.efforts {
-		if o.did == -2 {
-			return fmt.Errorf("%v: the chosen case and the error do not agree", o)
+// check returns an error if a parked call could proceed.
+func (w *randomWalk) check() error {
+	senders, receivers := map[*walkedChannel][]*pendingCall{}, map[*walkedChannel][]*pendingCall{}
+	for _, p := range w.calls {
+		if p.did == -2 {
+			return fmt.Errorf("%v: the chosen case contradicts the error", p)
 		}
-		if o.ended {
+		if p.ended {
 			continue
 		}
-		for _, s := range o.sides {
-			if s.sends {
-				senders[s.c] = append(senders[s.c], o)
-				if _, ok := first[s.c]; !ok {
-					first[s.c] = byteSize(s.v)
-				}
+		for _, op := range p.operations {
+			if op.sends {
+				senders[op.c] = append(senders[op.c], p)
 			} else {
-				receivers[s.c] = append(receivers[s.c], o)
+				receivers[op.c] = append(receivers[op.c], p)
 			}
 		}
 	}
@@ -271,7 +267,7 @@ func (w *selectSteps) check() error {
 		for _, sender := range s {
 			for _, receiver := range r {
 				if sender != receiver {
-					return fmt.Errorf("%s: %v and %v do not meet", c.kind, sender, receiver)
+					return fmt.Errorf("%s: %v and %v do not pair", c.kind, sender, receiver)
 				}
 			}
 		}
@@ -279,8 +275,8 @@ func (w *selectSteps) check() error {
 	return nil
 }
 
-// finish closes all, and compares what was sent with what was received.
-func (w *selectSteps) finish() error {
+// finish closes all channels, and compares the deliveries with the results of the sends.
+func (w *randomWalk) finish() error {
 	for _, c := range w.channels {
 		c.closed = true
 		c.Close()
@@ -298,19 +294,19 @@ func (w *selectSteps) finish() error {
 			times[v]++
 		}
 	}
-	for _, o := range w.efforts {
-		if o.did >= 0 && !o.sides[o.did].sends {
-			times[o.got]++
+	for _, p := range w.calls {
+		if p.did >= 0 && !p.operations[p.did].sends {
+			times[p.got]++
 		}
 	}
-	for _, o := range w.efforts {
-		for i, s := range o.sides {
+	for _, p := range w.calls {
+		for i, op := range p.operations {
 			want := 0
-			if s.sends && o.did == i {
+			if op.sends && p.did == i {
 				want = 1
 			}
-			if s.sends && times[s.v] != want {
-				return fmt.Errorf("%v: side %d (did %d, %v): delivered %d times", o, i, o.did, o.err, times[s.v])
+			if op.sends && times[op.v] != want {
+				return fmt.Errorf("%v: operation %d (did %d, %v): delivered %d times", p, i, p.did, p.err, times[op.v])
 			}
 		}
 	}
