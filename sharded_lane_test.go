@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// waitForSender waits until somebody waits for room in c, and nobody has a lane
-// but for the call that waits.
-func waitForSender(c *sluice.Sharded[int]) {
+// awaitSender waits until a sender is parked in c, and until the collector has found
+// that only this call still refers to its lane.
+func awaitSender(c *sluice.Sharded[int]) {
 	for c.Stats().SendersWaiting == 0 {
 		runtime.Gosched()
 	}
@@ -20,10 +20,10 @@ func waitForSender(c *sluice.Sharded[int]) {
 	}
 }
 
-// A lane that is garbage but for a send that waits is still in use.
+// TestLaneInUse: a lane to which only a parked send refers is still in use.
 func TestLaneInUse(t *testing.T) {
 	ctx := context.Background()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // who is woken comes last
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a woken goroutine runs last
 	for range 20 {
 		c := sluice.NewSharded[int](1, &sluice.ShardedOptions[int]{Lanes: 1})
 		sent := make(chan error)
@@ -34,20 +34,21 @@ func TestLaneInUse(t *testing.T) {
 			}
 			sent <- lane.Send(ctx, 2) // its last use
 		}()
-		waitForSender(c)
+		awaitSender(c)
 		for _, _ = c.TryRecv(); c.Len() > 0; _, _ = c.TryRecv() {
 		}
-		_, _ = c.TryRecv() // looks at an empty lane
+		_, _ = c.TryRecv() // visits the empty lane
 		if err := <-sent; err != nil {
 			t.Fatal(err)
 		}
 		if s := c.Stats(); s.Sent != 2 || s.Len+int(s.Received) != 2 {
-			t.Fatalf("a value was sent and is gone: %+v", s)
+			t.Fatalf("a sent value was lost: %+v", s)
 		}
 	}
 }
 
-// The same of a batch that is longer than the lane: it goes on, and Close ends it.
+// TestLaneInUseByBatch: a parked batch that is longer than its lane keeps the lane in
+// use, continues when there is room, and ends with Close.
 func TestLaneInUseByBatch(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for range 20 {
@@ -59,7 +60,7 @@ func TestLaneInUseByBatch(t *testing.T) {
 		}()
 		received := 0
 		for round := range 3 {
-			waitForSender(c)
+			awaitSender(c)
 			for _, err := c.TryRecv(); err == nil; _, err = c.TryRecv() {
 				received++
 			}
@@ -69,21 +70,22 @@ func TestLaneInUseByBatch(t *testing.T) {
 		}
 		n := <-sent
 		if left := c.Len(); n != received+left {
-			t.Fatalf("%d were sent, %d received, %d are left", n, received, left)
+			t.Fatalf("%d values were sent, %d received, %d are queued", n, received, left)
 		}
 	}
 }
 
-// An abandoned channel is garbage, also if what it holds leads back to a lane.
-func TestLanesRetain(t *testing.T) {
-	collected := func(what string, alive func() bool) {
+// TestLanesRetainNothing: a channel without references is garbage, even if its values
+// or OnDrop refer to one of its lanes.
+func TestLanesRetainNothing(t *testing.T) {
+	mustBeCollected := func(reference string, alive func() bool) {
 		t.Helper()
 		for range 10 {
 			if runtime.GC(); !alive() {
 				return
 			}
 		}
-		t.Errorf("%s: an abandoned channel is kept alive", what)
+		t.Errorf("%s keeps a channel without other references alive", reference)
 	}
 	type worker struct {
 		lane *sluice.Lane[any]
@@ -96,7 +98,7 @@ func TestLanesRetain(t *testing.T) {
 		}
 		return weak.Make(w)
 	}()
-	collected("a value", func() bool { return value.Value() != nil })
+	mustBeCollected("a value", func() bool { return value.Value() != nil })
 
 	onDrop := func() weak.Pointer[worker] {
 		w := new(worker)
@@ -107,12 +109,12 @@ func TestLanesRetain(t *testing.T) {
 		w.lane = c.Lane()
 		return weak.Make(w)
 	}()
-	collected("OnDrop", func() bool { return onDrop.Value() != nil })
+	mustBeCollected("OnDrop", func() bool { return onDrop.Value() != nil })
 }
 
-// A lane that others drop from, so that each receive finds its head at an odd
-// place, does not keep the receivers to itself.
-func TestNoLaneIsLockedIn(t *testing.T) {
+// TestDropsDoNotPinReceivers: receivers change lanes after a number of values. Drops
+// also move the head of a lane; they must not keep receivers on a busy lane forever.
+func TestDropsDoNotPinReceivers(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		c := sluice.NewSharded[int](2, &sluice.ShardedOptions[int]{Lanes: 1, Overflow: sluice.DropOldest})
 		busy, quiet := c.Lane(), c.Lane()
@@ -146,7 +148,7 @@ func TestNoLaneIsLockedIn(t *testing.T) {
 				break
 			}
 			if n > 10_000 {
-				t.Fatalf("batch %v: %d values of the busy lane, none of the quiet one", batch, n)
+				t.Fatalf("batch %v: %d values came from the busy lane, none from the quiet one", batch, n)
 			}
 			send(busy, 5) // full again
 		}
@@ -155,9 +157,9 @@ func TestNoLaneIsLockedIn(t *testing.T) {
 	}
 }
 
-// All counts of Stats are of one moment: who sends, drops and receives in turn has
-// never dropped more than sent.
-func TestShardedStatsOfOneMoment(t *testing.T) {
+// TestShardedStatsConsistent: the counters of Stats belong to one moment. A goroutine
+// that sends, drops and receives in turn has never dropped more values than it sent.
+func TestShardedStatsConsistent(t *testing.T) {
 	c := sluice.NewSharded[int](1, &sluice.ShardedOptions[int]{Lanes: 1, Overflow: sluice.DropNewest})
 	done := make(chan struct{})
 	go func() {
@@ -167,14 +169,14 @@ func TestShardedStatsOfOneMoment(t *testing.T) {
 			_, _ = c.TryRecv()
 		}
 	}()
-	for looking := true; looking; {
+	for running := true; running; {
 		select {
 		case <-done:
-			looking = false
+			running = false
 		default:
 		}
 		if s := c.Stats(); s.Dropped > s.Sent || s.Sent > s.Dropped+1 {
-			t.Fatalf("at no moment: %+v", s)
+			t.Fatalf("inconsistent: %+v", s)
 		}
 	}
 }

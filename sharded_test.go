@@ -11,23 +11,23 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// A view is a Sharded as one of its ways to send shows it.
-type view[T any] struct {
+// A laneView is a Sharded with the limit of one lane as its capacity.
+type laneView[T any] struct {
 	*sluice.Sharded[T]
 	limit int // of each lane
 	lane  *sluice.Lane[T]
 }
 
-// onLane sends on a lane of its own; onKey with always the same key. Both see the
-// one lane's limit as the capacity.
 type (
-	onLane[T any] struct{ view[T] }
-	onKey[T any]  struct{ view[T] }
+	// onLane sends on a private lane.
+	onLane[T any] struct{ laneView[T] }
+	// onKey sends with always the same key.
+	onKey[T any] struct{ laneView[T] }
 )
 
-func (v view[T]) Cap() int { return v.limit }
+func (v laneView[T]) Cap() int { return v.limit }
 
-func (v view[T]) Stats() sluice.Stats {
+func (v laneView[T]) Stats() sluice.Stats {
 	s := v.Sharded.Stats()
 	s.Cap = v.limit
 	return s
@@ -41,16 +41,9 @@ func (l onLane[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 
 const key = 77
 
-// done is a context under which nothing waits.
-var done = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
-
 func (k onKey[T]) Send(ctx context.Context, v T) error { return k.SendKey(ctx, key, v) }
 func (k onKey[T]) TrySend(v T) error {
-	err := k.SendKey(done, key, v)
+	err := k.SendKey(canceledContext(), key, v)
 	if err == context.Canceled {
 		return sluice.ErrFull
 	}
@@ -66,12 +59,12 @@ func (k onKey[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	return len(vs), nil
 }
 
-// sharded describes a Sharded, sent to plainly, by lane, or by key.
+// sharded describes a Sharded and how the suite sends to it.
 type sharded struct {
 	limit, lanes int
 	overflow     sluice.Overflow
 	oneReceiver  bool
-	by           string // "", "lane" or "key"
+	by           string // "" (Send), "lane" or "key"
 }
 
 func openSharded[T any](s sharded, onDrop func(T)) sluicetest.Channel[T] {
@@ -83,9 +76,9 @@ func openSharded[T any](s sharded, onDrop func(T)) sluicetest.Channel[T] {
 	})
 	switch s.by {
 	case "lane":
-		return onLane[T]{view[T]{c, s.limit, c.Lane()}}
+		return onLane[T]{laneView[T]{c, s.limit, c.Lane()}}
 	case "key":
-		return onKey[T]{view[T]{c, s.limit, nil}}
+		return onKey[T]{laneView[T]{c, s.limit, nil}}
 	}
 	return c
 }
