@@ -133,9 +133,9 @@ func newDurable[T any](p config[T], s store, found contents) *Durable[T] {
 	return c
 }
 
-// Close closes the queue for sending: pending and later sends fail with
-// [sluice.ErrClosed], and stored values can still be received. Opening the queue again
-// makes it accept values again. Close never waits. It is idempotent and safe from any
+// Close closes the queue for sending: later sends, and sends that wait for room, fail with
+// [sluice.ErrClosed], and stored values can still be received. A queue that is opened
+// again accepts values again. Close never waits. It is idempotent and safe from any
 // goroutine. See [Durable.Shutdown] for the end of receiving.
 func (c *Durable[T]) Close() {
 	c.mu.Lock()
@@ -156,8 +156,8 @@ func (c *Durable[T]) close(err error) {
 }
 
 // Shutdown closes the queue for sending and receiving. It waits for a commit in
-// progress and closes the file, so that another Durable can open it. All pending and
-// later calls, including Ack and Nack, fail with [sluice.ErrClosed]. Values that
+// progress and closes the file, so that another Durable can open it. Waiting and later
+// calls, including Ack and Nack, fail with [sluice.ErrClosed]. Values that
 // were not acknowledged stay in the file. A second call waits for the first.
 func (c *Durable[T]) Shutdown() error {
 	c.mu.Lock()

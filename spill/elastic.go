@@ -155,8 +155,8 @@ func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 	return c, nil
 }
 
-// Close closes the channel: pending and later sends fail with [sluice.ErrClosed], and
-// the queued values can still be received. Close never waits for a receiver. It is
+// Close closes the channel: waiting and later sends fail with [sluice.ErrClosed], and the
+// queued values can still be received. Close never waits for a receiver. It is
 // idempotent and safe from any goroutine.
 func (c *Elastic[T]) Close() {
 	c.mu.Lock()

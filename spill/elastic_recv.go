@@ -74,8 +74,8 @@ func (c *Elastic[T]) TryRecv() (T, error) {
 }
 
 // RecvBatch waits for a value like Recv. It then receives as many values as there are,
-// in memory and on disk, up to len(buf), into buf in order. n > 0 implies err == nil;
-// errors are those of Recv.
+// in memory and on disk, up to len(buf), into buf in order. n > 0 implies err == nil.
+// For the errors, see Recv.
 func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	if ctx == nil {
 		panic("spill: RecvBatch: nil context")

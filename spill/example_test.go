@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/spill"
 )
 
@@ -80,4 +81,66 @@ func ExampleOpenDurable() {
 	// after reopening: upload <nil>
 	// after reopening: notify <nil>
 	// <nil>
+}
+
+// Receive plain values from a Durable: each is acknowledged as it is received.
+func ExampleDurable_AutoAck() {
+	ctx := context.Background()
+	dir := filepath.Join(os.TempDir(), fmt.Sprint("mails-", os.Getpid()))
+	defer os.RemoveAll(dir)
+
+	mails, err := spill.OpenDurable[string](dir, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer mails.Shutdown()
+	if _, err := mails.SendBatch(ctx, []string{"welcome", "invoice"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	mails.Close()
+	values := mails.AutoAck().Values(ctx)
+	for mail := range values.All() {
+		fmt.Println(mail)
+	}
+	fmt.Println("in flight:", mails.InFlight(), "error:", values.Err())
+	// Output:
+	// welcome
+	// invoice
+	// in flight: 0 error: <nil>
+}
+
+// Wait for a queue on disk and for a channel in memory at the same time.
+func ExampleElastic_select() {
+	ctx := context.Background()
+	lines, err := spill.OpenElastic[string](os.TempDir(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	signals := sluice.NewBounded[string](1, nil)
+	line, signal := sluice.OnRecv(lines), sluice.OnRecv(signals)
+
+	if err := lines.Send(ctx, "a line"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		chosen, err := sluice.Select(ctx, line, signal)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch chosen {
+		case line:
+			fmt.Println("received", line.Value)
+			_ = signals.Send(ctx, "rotate")
+		case signal:
+			fmt.Println("signal", signal.Value)
+		}
+	}
+	// Output:
+	// received a line
+	// signal rotate
 }
