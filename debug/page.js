@@ -166,7 +166,7 @@ function showOne(c) {
   at("what").textContent = `${c.kind} ${c.id}${c.closed ? ", closed" : ""}`;
   const h = remember(c);
   const words = inWords(c);
-  at("inside").replaceChildren(inside(c, words));
+  at("inside").replaceChildren(drawing(c, words));
   at("words").textContent = words;
   const lines = [["fill", h.fill, c.cap ? 1 : 0, fillWords(c), ""], ["in", h.sent, 0, rate(c.sentRate) + "/s", ""], ["out", h.received, 0, rate(c.receivedRate) + "/s", "out"]];
   at("lines").replaceChildren(...lines.map(([what, values, top, now, kind]) => {
@@ -187,10 +187,10 @@ function showOne(c) {
     ...(c.kind === "Sharded" ? [["Last lane change", c.laneChange || "none"]] : []),
     ...(c.bytesOnDisk > 0 ? [["On disk", bytes(c.bytesOnDisk)]] : []),
     ...(c.warning ? [["Warning", c.warning]] : []),
-    ...(c.inside && c.inside.ready ? [["Ready", "in use: waiters in a native select are not counted"]] : []),
+    ...(c.snapshot && c.snapshot.ready ? [["Ready", "in use: waiters in a native select are not counted"]] : []),
   ]);
-  showQueue("senders", "Send queue", c.senders.now, c.inside ? c.inside.senders : []);
-  showQueue("receivers", "Receive queue", c.receivers.now, c.inside ? c.inside.receivers : []);
+  showQueue("senders", "Send queue", c.senders.now, c.snapshot ? c.snapshot.senders : []);
+  showQueue("receivers", "Receive queue", c.receivers.now, c.snapshot ? c.snapshot.receivers : []);
   showLanes(c);
 }
 
@@ -203,7 +203,7 @@ function showQueue(where, title, now, ages) {
 
 // showLanes lists the values in each lane and the senders that wait for room in it.
 function showLanes(c) {
-  const lanes = c.inside ? c.inside.lanes : [];
+  const lanes = c.snapshot ? c.snapshot.lanes : [];
   at("lanes").hidden = lanes.length === 0;
   const items = lanes.map(l => {
     const words = [l.cap === null ? `${whole.format(l.len)} queued` : `${whole.format(l.len)} of ${short.format(l.cap)}`, `high-water mark ${whole.format(l.highWater)}`];
@@ -225,7 +225,7 @@ function make(name, text, kind = "", children = []) {
 }
 
 // theOneRing returns the ring of a Bounded that has exactly one, or null.
-const theOneRing = c => c.kind === "Bounded" && c.inside && c.inside.rings.length === 1 ? c.inside.rings[0] : null;
+const theOneRing = c => c.kind === "Bounded" && c.snapshot && c.snapshot.rings.length === 1 ? c.snapshot.rings[0] : null;
 
 function figures(pairs) {
   at("figures").replaceChildren(...pairs.flatMap(([name, value]) => {
@@ -240,7 +240,7 @@ function inWords(c) {
   const place = c.kind === "Rendezvous" ? "unbuffered"
     : theOneRing(c) ? `${whole.format(c.len)} of ${whole.format(c.cap)} values, in a ring of ${whole.format(theOneRing(c).slots)} slots, send index ${whole.format(theOneRing(c).send)}, receive index ${whole.format(theOneRing(c).receive)}`
     : c.kind === "Sharded" ? `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"}, ${whole.format(c.len)} values in total`
-    : `${whole.format(c.len)} values${c.inside && c.inside.rings.length > 0 ? ` in ${inRings(c.inside.rings)}` : ""}, ${c.cap === null ? "no limit" : "limit " + whole.format(c.cap)}`;
+    : `${whole.format(c.len)} values${c.snapshot && c.snapshot.rings.length > 0 ? ` in ${inRings(c.snapshot.rings)}` : ""}, ${c.cap === null ? "no limit" : "limit " + whole.format(c.cap)}`;
   return `${place}; ${whole.format(c.senders.now)} waiting to send, ${whole.format(c.receivers.now)} to receive`;
 }
 
@@ -287,15 +287,15 @@ function sector(from, to, kind) {
 
 const label = (x, y, text, kind = "", anchor = "middle") => el("text", { x, y, class: kind, "text-anchor": anchor }, text);
 
-// inside draws a channel: its values, and the waiters on both sides.
-function inside(c, words) {
+// drawing draws a channel: its values, and the waiters on both sides.
+function drawing(c, words) {
   const svg = el("svg", { class: "inside", viewBox: "0 0 360 236", role: "img", "aria-label": words });
   if (theOneRing(c)) svg.append(...theRing(c, theOneRing(c)));
   else if (c.kind === "Sharded") svg.append(...theLanes(c));
   else if (c.kind === "Elastic") svg.append(...theTank(c));
   else svg.append(el("circle", { cx: ring.x, cy: ring.y, r: 30, class: "slot" }), label(ring.x, ring.y + 4, "hand-off"));
-  svg.append(...drawQueue(c.senders, c.inside ? c.inside.senders : [], 36, "senders"));
-  svg.append(...drawQueue(c.receivers, c.inside ? c.inside.receivers : [], 324, "receivers"));
+  svg.append(...drawQueue(c.senders, c.snapshot ? c.snapshot.senders : [], 36, "senders"));
+  svg.append(...drawQueue(c.receivers, c.snapshot ? c.snapshot.receivers : [], 324, "receivers"));
   return svg;
 }
 
@@ -341,7 +341,7 @@ function theTank(c) {
 // theLanes fills each lane relative to its limit, or relative to the high-water mark if
 // there is no limit or the limit is far above it.
 function theLanes(c) {
-  const lanes = c.inside ? c.inside.lanes : [], all = Math.max(lanes.length, c.lanes);
+  const lanes = c.snapshot ? c.snapshot.lanes : [], all = Math.max(lanes.length, c.lanes);
   const drawn = lanes.slice(0, 12), parts = [], gap = 150 / Math.max(1, drawn.length), height = Math.min(16, gap - 3);
   drawn.forEach((l, i) => {
     const most = l.cap === null || l.cap > 16 * Math.max(1, c.highWater) ? Math.max(1, c.highWater) : l.cap;

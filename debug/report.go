@@ -55,9 +55,9 @@ type Channel struct {
 	BytesOnDisk int64  `json:"bytesOnDisk"`
 	Warning     string `json:"warning"` // what weakens the channel's guarantees; empty if nothing does
 
-	// Inside is set if the query names one channel, and null otherwise and for
+	// Snapshot is set if the query names one channel, and null otherwise and for
 	// a foreign kind.
-	Inside *Inside `json:"inside"`
+	Snapshot *Snapshot `json:"snapshot"`
 }
 
 // Waiting describes the waiters on one side of a channel.
@@ -133,7 +133,7 @@ func (q *query) report(l *look) (r Report, found bool) {
 		r.Channels = append(r.Channels, s.channel())
 	}
 	if q.channel != 0 {
-		r.Time, r.Channels[0] = matching[0].inside(l.at)
+		r.Time, r.Channels[0] = matching[0].snapshot(l.at)
 	}
 	return r, true
 }

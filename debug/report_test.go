@@ -107,8 +107,8 @@ func TestUnlimited(t *testing.T) {
 		t.Fatalf("%d channels", len(r.Channels))
 	}
 	for _, c := range r.Channels {
-		if c.Cap != nil || c.Inside != nil {
-			t.Errorf("%s: capacity %v, inside %v", c.Kind, c.Cap, c.Inside)
+		if c.Cap != nil || c.Snapshot != nil {
+			t.Errorf("%s: capacity %v, snapshot %v", c.Kind, c.Cap, c.Snapshot)
 		}
 	}
 	runtime.KeepAlive(e)

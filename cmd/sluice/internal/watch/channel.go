@@ -54,9 +54,9 @@ func (b *body) label(text string) { b.put(0, b.y, labeled-1, text, soft) }
 // inside draws the waiting senders, the queue, and the waiting receivers. It
 // omits what a channel of another kind does not report.
 func (b *body) inside(c *debug.Channel) {
-	in := c.Inside
+	in := c.Snapshot
 	if in == nil {
-		in = &debug.Inside{}
+		in = &debug.Snapshot{}
 	}
 	b.waiting("senders", &c.Senders, in.Senders)
 	switch {
@@ -257,7 +257,7 @@ func (b *body) figures(c *debug.Channel) {
 	}
 	for _, more := range [][2]string{
 		{"lanes", c.LaneChange}, {"on disk", either(c.BytesOnDisk != 0, size(c.BytesOnDisk), "")}, {"warning", c.Warning},
-		{"ready", either(c.Inside != nil && c.Inside.Ready, "in use: goroutines that wait for it in a native select are not counted", "")},
+		{"ready", either(c.Snapshot != nil && c.Snapshot.Ready, "in use: goroutines that wait for it in a native select are not counted", "")},
 	} {
 		if more[1] != "" {
 			figures = append(figures, more)

@@ -70,12 +70,12 @@ func busy() *debug.Report {
 			Sent: 123_456_789, Received: 123_456_778, HighWater: 16, Bytes: 4096, OldestValue: 0.0042,
 			Senders:   debug.Waiting{Waits: 999, Total: 12.5, Mean: new(0.0021)},
 			Receivers: debug.Waiting{Now: 2, Waits: 31, Total: 0.4, Since: 3.3, Mean: new(0.0)},
-			Inside:    &debug.Inside{Receivers: []float64{3.3, 0.0021}, Rings: []debug.Ring{{Slots: 16, Len: 11, Send: 4, Receive: 9}}},
+			Snapshot:  &debug.Snapshot{Receivers: []float64{3.3, 0.0021}, Rings: []debug.Ring{{Slots: 16, Len: 11, Send: 4, Receive: 9}}},
 		}, 15_300, 15_289, 0),
 		rates(debug.Channel{
 			ID: 4, Name: "stuck", Kind: "Bounded", Len: 1024, Cap: new(1024), Lanes: 1,
 			Sent: 1024, HighWater: 1024, Bytes: 8192, OldestValue: 3700, Senders: debug.Waiting{Now: 40, Waits: 40, Since: 3700, Mean: new(0.0)},
-			Inside: &debug.Inside{Senders: []float64{3700, 61, 5}, Ready: true, Rings: []debug.Ring{{Slots: 1024, Len: 1024, Send: 512, Receive: 512}}},
+			Snapshot: &debug.Snapshot{Senders: []float64{3700, 61, 5}, Ready: true, Rings: []debug.Ring{{Slots: 1024, Len: 1024, Send: 512, Receive: 512}}},
 		}, 0, 0, 0),
 		rates(debug.Channel{ID: 5, Name: "hand-off", Kind: "Rendezvous", Cap: new(0), Lanes: 1, Sent: 70, Received: 70}, 7, 7, 0),
 		rates(debug.Channel{
@@ -83,20 +83,20 @@ func busy() *debug.Report {
 			HighWater: 90_000, Bytes: 1 << 20,
 		}, 100_000, 98_000, 0),
 		rates(debug.Channel{
-			ID: 7, Name: "latest", Kind: "Bounded", Len: 1, Cap: new(1), Lanes: 1, Inside: &debug.Inside{Rings: []debug.Ring{{Slots: 1, Len: 1}}},
+			ID: 7, Name: "latest", Kind: "Bounded", Len: 1, Cap: new(1), Lanes: 1, Snapshot: &debug.Snapshot{Rings: []debug.Ring{{Slots: 1, Len: 1}}},
 			Sent: 900, Received: 100, Dropped: 799, HighWater: 1, Bytes: 8,
 		}, 90, 10, 80),
 		rates(debug.Channel{
 			ID: 8, Name: "metrics", Kind: "Sharded", Len: 300, Cap: new(1024), Lanes: 4, Sent: 5_000_000, Received: 4_999_700,
 			HighWater: 200, Bytes: 16384, LaneChange: "2 to 4: senders met 1200 times in 10 ms",
-			Inside: &debug.Inside{Lanes: []debug.Lane{
+			Snapshot: &debug.Snapshot{Lanes: []debug.Lane{
 				{InUse: true, Len: 200, Cap: new(256), HighWater: 200, Senders: 3, OldestSender: 0.5}, {InUse: true, Len: 100, Cap: new(256)},
 				{Private: true, InUse: true, Cap: new(256)}, {Cap: new(256)},
 			}},
 		}, 1e6, 1e6, 0),
 		{ID: 9, Name: "retry", Kind: "Elastic", Len: 3, Cap: new(100), Lanes: 1, Sent: 3, HighWater: 12, Closed: true, BytesOnDisk: 5 << 30, Warning: "the disk is slow: what was accepted may be lost with the power"},
 		{ID: 10, Name: "evil\x1b[2J\x1b]0;title\x07\u202e", Kind: "Bou\x1bnded", Cap: new(8), Lanes: 1, LaneChange: "\x1b[31m", Warning: "\x1b[2J"},
-		{ID: 11, Name: "日本語のチャンネルの名前", Kind: "Bounded", Cap: new(8), Lanes: 1, Inside: &debug.Inside{Rings: []debug.Ring{{Slots: 8}}}},
+		{ID: 11, Name: "日本語のチャンネルの名前", Kind: "Bounded", Cap: new(8), Lanes: 1, Snapshot: &debug.Snapshot{Rings: []debug.Ring{{Slots: 8}}}},
 	}}
 	return r
 }
@@ -265,10 +265,10 @@ func FuzzDraw(f *testing.F) {
 	}
 	f.Add(string(whole), 80, 24)
 	for _, channel := range []string{
-		`{"id":1,"name":"a","kind":"Bounded","len":-5,"cap":-1,"lanes":-3,"inside":{"rings":[{"slots":8,"len":-1,"send":-1,"receive":99}],"senders":[-1,1e308]}}`,
-		`{"id":1,"len":9223372036854775807,"cap":9223372036854775807,"kind":"Bounded","inside":{"rings":[{"slots":9223372036854775807,"len":5,"send":9223372036854775807,"receive":9223372036854775806}]},"highWater":-1}`,
-		`{"id":1,"cap":0,"kind":"Bounded","inside":{"rings":[{"slots":0}]},"senders":{"now":9223372036854775807,"since":1e308,"total":-1e308}}`,
-		`{"id":1,"kind":"Sharded","lanes":9223372036854775807,"inside":{"lanes":[{"len":-1,"cap":-9,"senders":-3},{"len":9223372036854775807,"senders":9223372036854775807,"oldestSender":-1}]},"sentRate":1e308,"receivedRate":-1e308,"droppedRate":1e-308}`,
+		`{"id":1,"name":"a","kind":"Bounded","len":-5,"cap":-1,"lanes":-3,"snapshot":{"rings":[{"slots":8,"len":-1,"send":-1,"receive":99}],"senders":[-1,1e308]}}`,
+		`{"id":1,"len":9223372036854775807,"cap":9223372036854775807,"kind":"Bounded","snapshot":{"rings":[{"slots":9223372036854775807,"len":5,"send":9223372036854775807,"receive":9223372036854775806}]},"highWater":-1}`,
+		`{"id":1,"cap":0,"kind":"Bounded","snapshot":{"rings":[{"slots":0}]},"senders":{"now":9223372036854775807,"since":1e308,"total":-1e308}}`,
+		`{"id":1,"kind":"Sharded","lanes":9223372036854775807,"snapshot":{"lanes":[{"len":-1,"cap":-9,"senders":-3},{"len":9223372036854775807,"senders":9223372036854775807,"oldestSender":-1}]},"sentRate":1e308,"receivedRate":-1e308,"droppedRate":1e-308}`,
 		`{"id":1,"kind":"Elastic","cap":null,"len":5,"highWater":-9223372036854775808,"bytes":-9223372036854775808}`,
 	} {
 		f.Add(fmt.Sprintf(`{"time":"9999-12-31T23:59:59Z","named":-1,"page":-9,"pages":-9,"channels":[%s,%[1]s]}`, channel), 40, 20)
@@ -328,7 +328,7 @@ func TestLanesThatAreNotDrawn(t *testing.T) {
 	m.resize(80, 40)
 	for _, n := range []int{maxLanes, maxLanes + 1} {
 		m.show(&debug.Report{Time: noon, Channels: []debug.Channel{{
-			ID: 1, Kind: "Sharded", Lanes: n, Inside: &debug.Inside{Lanes: make([]debug.Lane, n)},
+			ID: 1, Kind: "Sharded", Lanes: n, Snapshot: &debug.Snapshot{Lanes: make([]debug.Lane, n)},
 		}}})
 		if shown := strings.Contains(m.draw().String(), "12 shown"); shown != (n > maxLanes) {
 			t.Errorf("%d lanes:\n%s", n, m.draw())

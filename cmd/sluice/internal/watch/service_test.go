@@ -55,7 +55,7 @@ func TestFetch(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	id := report.Channels[0].ID
-	if report, err = s.Fetch(t.Context(), Query{Channel: id, Filter: "nothing"}); err != nil || report.Channels[0].ID != id || report.Channels[0].Inside.Rings[0].Send != 3 {
+	if report, err = s.Fetch(t.Context(), Query{Channel: id, Filter: "nothing"}); err != nil || report.Channels[0].ID != id || report.Channels[0].Snapshot.Rings[0].Send != 3 {
 		t.Errorf("by its ID: %+v, %v", report, err)
 	}
 	if _, err := s.Fetch(t.Context(), Query{Channel: 1 << 60}); err != errGone {

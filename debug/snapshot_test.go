@@ -56,7 +56,7 @@ func one(t *testing.T, h *handler) (string, Report) {
 	t.Helper()
 	synctest.Wait()
 	r := reportOf(t, h, fmt.Sprint("channel=", idOf(t, nameOf(t))))
-	text, err := json.Marshal(r.Channels[0].Inside)
+	text, err := json.Marshal(r.Channels[0].Snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func one(t *testing.T, h *handler) (string, Report) {
 // The report of one channel lists every waiter and the position of the values,
 // read now rather than taken from the last reading. Other reports have no
 // snapshot.
-func TestInsideOfOneChannel(t *testing.T) {
+func TestSnapshotOfOneChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(handler)
 		c := sluice.NewBounded[int](5, &sluice.BoundedOptions[int]{Name: nameOf(t)})
@@ -101,7 +101,7 @@ func TestInsideOfOneChannel(t *testing.T) {
 		if first.Channels[0].Len != 0 || second.Channels[0].Len != 5 || s.Now != 2 || s.Since != 0.2 || !second.Time.Equal(time.Now()) {
 			t.Errorf("%+v, then %+v at %v", first.Channels[0], second.Channels[0], second.Time)
 		}
-		if list := reportOf(t, h, "filter="+nameOf(t)); list.Channels[0].Inside != nil || !list.Time.Equal(before.Time) {
+		if list := reportOf(t, h, "filter="+nameOf(t)); list.Channels[0].Snapshot != nil || !list.Time.Equal(before.Time) {
 			t.Errorf("a list contains a snapshot: %+v", list)
 		}
 		c.Close()
@@ -109,7 +109,7 @@ func TestInsideOfOneChannel(t *testing.T) {
 	})
 }
 
-func TestInsideOfLanes(t *testing.T) {
+func TestSnapshotOfLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewSharded(sluice.Unlimited, &sluice.ShardedOptions[int]{Name: nameOf(t), Lanes: 1})
 		lane := c.Lane()
@@ -147,7 +147,7 @@ func TestForeignKind(t *testing.T) {
 			t.Fatalf("%s: %d channels", raw, len(r.Channels))
 		}
 		c := r.Channels[0]
-		if c.Kind != "Spring" || c.Inside != nil || c.Len != 4 || c.Cap != nil || c.Senders.Since != 60 || c.BytesOnDisk != 1<<20 || c.Warning != "it leaks" {
+		if c.Kind != "Spring" || c.Snapshot != nil || c.Len != 4 || c.Cap != nil || c.Senders.Since != 60 || c.BytesOnDisk != 1<<20 || c.Warning != "it leaks" {
 			t.Errorf("%s: %+v", raw, c)
 		}
 	}

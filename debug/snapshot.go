@@ -2,9 +2,9 @@ package debug
 
 import "time"
 
-// An Inside is a snapshot of one channel: its waiters, rings and lanes. Each
+// A Snapshot lists the details of one channel: its waiters, rings and lanes. Each
 // list has at most 64 entries.
-type Inside struct {
+type Snapshot struct {
 	// Senders and Receivers list how long each waiter has waited, in seconds,
 	// the head of the queue first. The senders of a Sharded wait in several
 	// queues and are sorted by age. Channel reports the total number.
@@ -41,9 +41,9 @@ type Lane struct {
 	OldestSender float64 `json:"oldestSender"` // seconds
 }
 
-// inside takes a snapshot of the channel now. If the channel is gone or does
-// not support it, inside returns the figures of the last reading.
-func (s *sighting) inside(last time.Time) (at time.Time, c Channel) {
+// snapshot takes a snapshot of the channel now. If the channel is gone or does
+// not support it, snapshot returns the figures of the last reading.
+func (s *sighting) snapshot(last time.Time) (at time.Time, c Channel) {
 	at = time.Now()
 	in, ok := s.Snapshot()
 	if !ok {
@@ -52,7 +52,7 @@ func (s *sighting) inside(last time.Time) (at time.Time, c Channel) {
 	now := *s
 	now.stats = in.Stats
 	c = now.channel()
-	c.Inside = &Inside{
+	c.Snapshot = &Snapshot{
 		Senders:   inSeconds(in.Senders),
 		Receivers: inSeconds(in.Receivers),
 		Ready:     in.Ready,
@@ -60,10 +60,10 @@ func (s *sighting) inside(last time.Time) (at time.Time, c Channel) {
 		Lanes:     make([]Lane, 0, len(in.Lanes)),
 	}
 	for _, r := range in.Rings {
-		c.Inside.Rings = append(c.Inside.Rings, Ring(r))
+		c.Snapshot.Rings = append(c.Snapshot.Rings, Ring(r))
 	}
 	for _, l := range in.Lanes {
-		c.Inside.Lanes = append(c.Inside.Lanes, Lane{
+		c.Snapshot.Lanes = append(c.Snapshot.Lanes, Lane{
 			Private: l.Private, InUse: l.InUse, Len: l.Len, Cap: limit(l.Cap), HighWater: l.HighWater,
 			Senders: l.Senders, OldestSender: l.OldestSender.Seconds(),
 		})
