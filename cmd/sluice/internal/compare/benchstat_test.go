@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// shapes are the cases in which two judges may come to different ends: the
-// values of a point in OLD and in NEW, nil for none.
+// shapes are the cases in which two tools may disagree: the values of a point in OLD and in
+// NEW, or nil.
 func shapes() []struct {
 	line
 	is []float64
 } {
 	random := rand.New(rand.NewPCG(5, 6))
-	whole := func(centre float64, n int) []float64 { // with many ties
-		values := drawn(random, centre, n)
+	whole := func(center float64, n int) []float64 { // with many ties
+		values := drawn(random, center, n)
 		for i := range values {
 			values[i] = float64(int(values[i]))
 		}
@@ -55,7 +55,7 @@ func shapes() []struct {
 	}
 }
 
-// twoFiles writes the shapes in two experiments, and some as a package's.
+// twoFiles writes the shapes in two experiments, and some in a package.
 func twoFiles(t *testing.T) (oldPath, newPath string) {
 	t.Helper()
 	var was, is []line
@@ -72,13 +72,13 @@ func twoFiles(t *testing.T) (oldPath, newPath string) {
 	return write(t, whole(header+"noise: 3%\n", was), whole(later, is))
 }
 
-// A judged point is what is compared between the judges, as text.
+// A judged point has the compared results, as text.
 type judged struct {
 	wasMedian, wasRange, isMedian, isRange, delta, p string
 }
 
-// benchstat runs the real one, of the version in go.mod, on two files. It
-// returns its points, and for each of its tables the geometric mean.
+// benchstat runs benchstat, in the version of go.mod, on two files. It returns the points,
+// and the geometric mean of each table.
 func benchstat(t *testing.T, oldPath, newPath string, alpha float64) (points map[Key]judged, means map[Key]string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -119,7 +119,7 @@ func benchstat(t *testing.T, oldPath, newPath string, alpha float64) (points map
 	return points, means
 }
 
-// ours is what this package says, in the same form.
+// ours returns this package's results in the same form.
 func ours(points []Point) map[Key]judged {
 	all := map[Key]judged{}
 	for _, p := range points {
@@ -137,7 +137,7 @@ func ours(points []Point) map[Key]judged {
 	return all
 }
 
-// disagreements compares two judges, point by point.
+// disagreements compares the results of two tools, point by point.
 func disagreements(ours, theirs map[Key]judged) (all []string) {
 	for key, our := range ours {
 		if their, ok := theirs[key]; !ok {
@@ -154,8 +154,8 @@ func disagreements(ours, theirs map[Key]judged) (all []string) {
 	return all
 }
 
-// TestBenchstatAgrees holds every point against the real benchstat: medians,
-// intervals, "~" or the percentage, p and n, and the geometric means.
+// TestBenchstatAgrees compares every point with the real benchstat: medians, intervals, "~"
+// or the percentage, p and n, and the geometric means.
 func TestBenchstatAgrees(t *testing.T) {
 	oldPath, newPath := twoFiles(t)
 	for _, alpha := range []float64{0.05, 0.5, 0.0001} {
@@ -179,7 +179,7 @@ func TestBenchstatAgrees(t *testing.T) {
 	}
 }
 
-// allShapes makes sure that the shapes are what their names say.
+// allShapes checks that the shapes match their names.
 func allShapes(t *testing.T, points []Point) {
 	t.Helper()
 	seen := map[string]int{}
@@ -223,7 +223,7 @@ func sameMeans(t *testing.T, points []Point, means map[Key]string) {
 	}
 }
 
-// A judge that disagrees anywhere is found.
+// Each disagreement is found.
 func TestDisagreementIsSeen(t *testing.T) {
 	oldPath, newPath := twoFiles(t)
 	theirs, _ := benchstat(t, oldPath, newPath, 0.05)
@@ -249,13 +249,13 @@ func TestDisagreementIsSeen(t *testing.T) {
 	for name, points := range planted {
 		want := 1
 		if name == "a better unit" {
-			want = 2 // one point more, and one less
+			want = 2 // one additional point, and one missing
 		}
 		if got := disagreements(ours(points), theirs); len(got) != want {
 			t.Errorf("%s: got %q, want %d disagreements", name, got, want)
 		}
 	}
-	// And a test at another level is another judge.
+	// A test at another level disagrees, too.
 	if got := disagreements(ours(at(func(*Point) {})), first(benchstat(t, oldPath, newPath, 0.9))); len(got) == 0 {
 		t.Error("benchstat at another level agrees")
 	}

@@ -1,24 +1,22 @@
-// Package compare says what differs between two runs, and whether it is noise:
-// two directories of the lab, or any two files in Go's benchmark format.
+// Package compare reports the differences between two runs, and whether they are noise.
+// A run is a directory of the lab, or any file in Go's benchmark format.
 //
-// Each point is judged as benchstat judges it: medians with 95% intervals, and
-// the Mann-Whitney U test, both of golang.org/x/perf/benchmath, so that
-// "benchstat -table pkg,experiment OLD NEW" shows the same figures and the same
-// "~". One point in twenty is a false alarm at alpha 0.05. Whether a comparison
-// fails is therefore decided over all points together; regression.go says how.
+// Each point is tested as by benchstat: medians with 95% intervals, and the Mann-Whitney
+// U test, both from golang.org/x/perf/benchmath, so that "benchstat -table
+// pkg,experiment OLD NEW" shows the same figures and the same "~". At alpha 0.05, one
+// point in twenty is a false alarm, so whether a comparison fails is decided over all
+// points together (regression.go).
 //
-// OLD and NEW are always two runs. What differs between runs, such as clock
-// frequency, neighbours or the layout of the code, is part of every difference
-// here, and no statistic of the samples within the runs takes it out. The
-// comparison says so each time, names every setting that differs (runs.go), and
-// uses what the runs measured of their machine (readings.go). The remedy is to
-// measure in turns: of three pairs of quick lab runs of one binary (commit
-// fa72ca9, go1.26.8, two shared cores of an AMD EPYC, 2026-11-21) the pairs showed
-// 2, 0 and 4 regressions of 5%, and the same runs, taken in turns and joined, none.
+// OLD and NEW are always two runs. Differences between runs, such as clock frequency, other
+// programs or the layout of the code, are part of every change, and no statistic of the
+// samples within the runs can remove them. The comparison states that each time, names
+// every setting that differs (runs.go), and uses the runs' readings of their machine
+// (readings.go). The remedy is to measure in turns: three pairs of quick lab runs of one
+// binary (commit fa72ca9, go1.26.8, two shared cores of an AMD EPYC, 2026-11-21) had 2, 0
+// and 4 regressions of 5%; the same number of runs, measured in turns and joined, none.
 //
-// What may enter: arithmetic over benchmark files, and the two forms in which
-// its outcome is written, text.go with words.go, and json.go. Nothing here
-// measures or knows an experiment.
+// What may enter: arithmetic over benchmark files, and the two forms of the result, text.go
+// with words.go, and json.go. Nothing here measures or knows an experiment.
 package compare
 
 import (
@@ -29,33 +27,32 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// Options are the two numbers that the user chooses.
+// Options are the user's two numbers.
 type Options struct {
-	// Alpha is the level of the test of each point, and of the decision over all
-	// of them: above 0, below 1.
+	// Alpha is the significance level of each point, and of the decision over all of
+	// them: above 0, below 1.
 	Alpha float64
-	// Threshold is the change, as a fraction of OLD, that a regression exceeds:
-	// 0.05 is five per cent.
+	// Threshold is the change, as a fraction of OLD, that a regression exceeds: 0.05
+	// is 5%.
 	Threshold float64
 }
 
-// Defaults are the options of who gives none.
+// Defaults are the default options.
 var Defaults = Options{Alpha: 0.05, Threshold: 0.05}
 
-// Schema is the version of the JSON form. It changes when a reader of the old
-// form would misread the new one.
+// Schema is the version of the JSON form. It changes when a reader of the old form would
+// misread the new one.
 const Schema = 1
 
-// A Comparison is what two runs have to say about each other. It is the JSON
-// form as it stands.
+// A Comparison is the result of comparing two runs. It defines the JSON form.
 type Comparison struct {
 	Schema      int          `json:"schema"`
 	Alpha       float64      `json:"alpha"`
 	Threshold   float64      `json:"threshold"` // a fraction of OLD
 	Old         Run          `json:"old"`
 	New         Run          `json:"new"`
-	Differences []Difference `json:"differences"` // settings that the runs do not share
-	Readings    []Reading    `json:"readings"`    // what both runs measured of their machine
+	Differences []Difference `json:"differences"` // settings that differ
+	Readings    []Reading    `json:"readings"`    // both runs' readings of their machine
 	Units       []UnitTally  `json:"units"`
 	Decision    Decision     `json:"decision"`
 	Points      []Point      `json:"points"` // by experiment, sweep and unit, in the order of the files
@@ -63,8 +60,7 @@ type Comparison struct {
 	OnlyNew     []Key        `json:"only_new"`
 }
 
-// A Key is what makes two results the same point. No other setting does: what
-// else differs is a difference of the runs.
+// A Key identifies a point. Other settings that differ are differences of the runs.
 type Key struct {
 	Package    string `json:"pkg,omitempty"`
 	Experiment string `json:"experiment,omitempty"`
@@ -72,15 +68,14 @@ type Key struct {
 	Unit       string `json:"unit"` // tidied as by benchstat: sec/op for ns/op
 }
 
-// Files compares two runs. Each path names a results.txt of the lab, or the
-// directory that holds one, or a file in Go's benchmark format. Every error is
-// a fault of the files or of the options.
+// Files compares two runs. Each path names a results.txt of the lab, or its directory, or a
+// file in Go's benchmark format. Every error is a fault of the files or of the options.
 func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 	if !(o.Alpha > 0 && o.Alpha < 1) {
-		return nil, fmt.Errorf("alpha is %v, not between 0 and 1", o.Alpha)
+		return nil, fmt.Errorf("invalid alpha %v (want a number between 0 and 1)", o.Alpha)
 	}
 	if !(o.Threshold >= 0 && o.Threshold <= maxThreshold) {
-		return nil, fmt.Errorf("the threshold is %v%%, not from 0 to %v", 100*o.Threshold, 100*maxThreshold)
+		return nil, fmt.Errorf("invalid threshold %v%% (want 0%% to %v%%)", 100*o.Threshold, 100*maxThreshold)
 	}
 	both, err := read([2]string{oldPath, newPath})
 	if err != nil {
@@ -89,7 +84,7 @@ func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 	return newComparison(both, o)
 }
 
-// maxThreshold catches a slip: a regression to a hundred times the time.
+// maxThreshold rejects typos: it is a regression to a hundred times the time.
 const maxThreshold = 100
 
 func newComparison(both *results, o Options) (*Comparison, error) {
@@ -121,7 +116,7 @@ func newComparison(both *results, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// nothingShared says why there is nothing to compare.
+// nothingShared returns the error of two runs without a common point.
 func nothingShared(c *Comparison) error {
 	hint := ""
 	for _, d := range c.Differences {
@@ -130,17 +125,17 @@ func nothingShared(c *Comparison) error {
 				list(d.Old), list(d.New))
 		}
 	}
-	return fmt.Errorf("%s and %s have no point in common, such as %s and %s%s",
+	return fmt.Errorf("%s and %s have no common point: they have points such as %s and %s%s",
 		c.Old.Path, c.New.Path, c.OnlyOld[0].Name, c.OnlyNew[0].Name, hint)
 }
 
-// grouped sorts points by experiment, sweep and unit, each in the order in which
-// the files mention it first, and leaves the order within these alone.
+// grouped sorts points by experiment, sweep and unit, each in the order of its first
+// occurrence, and keeps the order within these.
 func grouped(points []Point) []Point {
 	type group struct{ pkg, experiment, sweep, unit string }
 	of := func(p Point) group { return group{p.Package, p.Experiment, p.split().sweep, p.Unit} }
-	// A sweep's units stand together although the lines of a file alternate
-	// between them, so rank the sweep before the unit.
+	// The lines of a file alternate between the units of a sweep, so rank the sweep
+	// before the unit.
 	rank := map[group]int{}
 	for _, p := range points {
 		sweep, whole := of(p), of(p)
@@ -163,16 +158,16 @@ func grouped(points []Point) []Point {
 	return sorted
 }
 
-// A name is a benchmark's name taken apart for a reader.
+// A name is a benchmark's name in parts.
 type name struct {
 	sweep   string // of the lab's names: the value of sweep=
-	setting string // what the rows below it share
+	setting string // common to the rows below it
 	label   string // the row
-	procs   string // GOMAXPROCS, "" if the name does not say
+	procs   string // GOMAXPROCS, or "" if the name lacks it
 }
 
-// split takes the name apart. The last part is the row, because that is what
-// sub-benchmarks vary first, and in the lab's names it is the contender.
+// split splits the name into its parts. The last part is the row, because sub-benchmarks
+// vary it first, and in the lab's names it is the contender.
 func (k Key) split() name {
 	base, parts := benchfmt.Name(k.Name).Parts()
 	var n name

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// A line is a benchmark with its repetitions, to be written in Go's format.
+// A line is a benchmark with its repetitions in Go's format.
 type line struct {
 	name, unit string
 	values     []float64
 }
 
-// header is what the lab writes above the results of an experiment.
+// header has the lab's settings of an experiment.
 const header = "goos: linux\ngoarch: amd64\ncpu: abacus\ngo: go1.26.8\ndate: 2026-11-21T12:00:00Z\nexperiment: elastic\n\n"
 
-// later is the same of another run.
+// later has the settings of a later run.
 var later = strings.Replace(header, "12:00:00", "12:03:00", 1)
 
 // run returns a file.
@@ -57,7 +57,7 @@ func compared(t *testing.T, was, is string, o Options) *Comparison {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nothing may depend on where the test runs.
+	// The result must not depend on where the test runs.
 	c.Old.Path, c.New.Path = "old", "new"
 	for _, side := range c.sides() {
 		for i, line := range side.Skipped {
@@ -67,11 +67,11 @@ func compared(t *testing.T, was, is string, o Options) *Comparison {
 	return c
 }
 
-// around returns n values about the centre, the first half below it.
-func around(centre float64, n int) []float64 {
+// around returns n values around the center, the first half below it.
+func around(center float64, n int) []float64 {
 	values := make([]float64, n)
 	for i := range values {
-		values[i] = centre * (1 + 0.01*(float64(i)-float64(n-1)/2)/float64(n))
+		values[i] = center * (1 + 0.01*(float64(i)-float64(n-1)/2)/float64(n))
 	}
 	return values
 }
@@ -125,8 +125,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// A median that stays while the values move is beyond noise for the test, and no
-// change for anybody.
+// Values that change around the same median are significant for the test, but not a
+// change.
 func TestSameMedian(t *testing.T) {
 	p := one(t, "Elastic", "ns/op",
 		[]float64{5, 5, 5, 5, 5, 5, 5, 9, 9, 9, 9, 9}, []float64{1, 1, 1, 1, 1, 1, 5, 5, 5, 5, 5, 5, 5})
@@ -148,7 +148,7 @@ func TestUnitMetadata(t *testing.T) {
 	}
 }
 
-// A file may turn a unit round that is known otherwise.
+// A file may reverse the direction of a known unit.
 func TestUnitMetadataComesFirst(t *testing.T) {
 	c := compared(t, header+"Unit ns/op better=higher\n"+run("", line{"Elastic", "ns/op", around(100, 9)}),
 		run(later, line{"Elastic", "ns/op", around(120, 9)}), Defaults)
@@ -206,8 +206,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The lines of a file alternate between units, and a sweep may come back: the
-// points do neither.
+// The lines of a file alternate between units, and a sweep may recur; the points of a
+// comparison are grouped.
 func TestGrouped(t *testing.T) {
 	file := func(header string) string {
 		var b strings.Builder
@@ -261,7 +261,7 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// A repetition of 0 belongs to the others, whose unit was tidied.
+// A repetition of 0 belongs to the others, whose unit was converted.
 func TestZero(t *testing.T) {
 	p := one(t, "Elastic", "ns/op", []float64{0, 10, 10, 10}, []float64{10, 0, 10, 10, 10})
 	if p.Old.N != 4 || p.New.N != 5 || p.Unit != "sec/op" {

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// WriteJSON writes the comparison as it is.
+// WriteJSON writes the comparison as JSON.
 func (c *Comparison) WriteJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")
@@ -14,7 +14,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	return encoder.Encode(c)
 }
 
-// MarshalJSON writes f, or null if it is no finite number.
+// MarshalJSON writes f, or null if it is not finite.
 func (f Fraction) MarshalJSON() ([]byte, error) {
 	if math.IsInf(float64(f), 0) || math.IsNaN(float64(f)) {
 		return []byte("null"), nil

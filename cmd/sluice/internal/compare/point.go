@@ -10,16 +10,15 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// confidence is the level of every interval, as by benchstat.
+// confidence is the level of every interval, as in benchstat.
 const confidence = 0.95
 
-// A Verdict is what a point comes to on its own.
+// A Verdict is the result of one point, judged alone.
 type Verdict string
 
-// The verdicts. Higher and Lower are of units of which nobody knows whether more
-// is better.
+// The verdicts. Higher and Lower are for units with an unknown direction.
 const (
-	Same   Verdict = "same" // what differs is noise, as far as the test can tell
+	Same   Verdict = "same" // no difference beyond noise
 	TooFew Verdict = "too few"
 	Worse  Verdict = "worse"
 	Better Verdict = "better"
@@ -32,21 +31,21 @@ type Point struct {
 	Key
 	Old Sample `json:"old"`
 	New Sample `json:"new"`
-	// Delta is the change as benchstat writes it: "~" for noise, "+1.23%", "0.00%"
-	// for other values around the same median, "?" for a change from 0.
+	// Delta is the change as benchstat writes it: "~" for noise, "+1.23%", "0.00%" for
+	// different values with the same median, "?" for a change from 0.
 	Delta string `json:"delta"`
 	// Change is NEW relative to OLD, as a fraction of OLD: null from 0.
 	Change Fraction `json:"change"`
 	P      float64  `json:"p"`
-	// Exact says that the unit is declared free of noise: any change counts.
+	// Exact is true if the file declares the unit free of noise: any change counts.
 	Exact   bool    `json:"exact,omitempty"`
 	Verdict Verdict `json:"verdict"`
-	// Regression says that the point is worse by more than the threshold, and is
-	// so beyond noise when all points are judged together.
+	// Regression is true if the point is worse by more than the threshold, beyond noise,
+	// when all points are judged together.
 	Regression bool `json:"regression,omitempty"`
-	// Explained names the readings of the machine that differ as much.
+	// Explained names the readings of the machine that changed at least as much.
 	Explained []string `json:"explained,omitempty"`
-	// LeastP is the smallest p that samples of these sizes can give.
+	// LeastP is the smallest possible p for samples of these sizes.
 	LeastP float64 `json:"least_p"`
 
 	better int // +1 if higher is better, -1 if lower is, 0 if unknown
@@ -56,8 +55,8 @@ type Point struct {
 type Sample struct {
 	N      int     `json:"n"`
 	Median float64 `json:"median"`
-	// Lo and Hi are the ends of the interval of the median: null if the sample is
-	// too small to have one.
+	// Lo and Hi are the ends of the interval of the median, or null if the sample is too
+	// small for an interval.
 	Lo Fraction `json:"lo"`
 	Hi Fraction `json:"hi"`
 	// Range is the longer half of the interval, as benchstat writes it: "3%", "∞".
@@ -103,7 +102,7 @@ func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, alp
 	return p
 }
 
-// noise is what benchstat writes for a difference that is none.
+// noise is benchstat's text for a difference that is not significant.
 const noise = "~"
 
 func newSample(n int, s benchmath.Summary) Sample {
@@ -133,10 +132,9 @@ func moved(was, is float64, better int) Verdict {
 	return Worse
 }
 
-// direction says whether more of a unit is better (+1) or worse (-1), or that it
-// is not known (0). What a file says of its units comes first ("Unit M/s
-// better=higher"), then what benchfmt knows, then what a unit measures: a time
-// or a number of bytes or allocations should be small, a rate high.
+// direction returns +1 if more of a unit is better, -1 if it is worse, and 0 if unknown. The
+// file's declaration comes first ("Unit M/s better=higher"), then benchfmt's knowledge,
+// then the kind of the unit: times, bytes and allocations should be small, rates high.
 func direction(unit string, units benchfmt.UnitMetadataMap) int {
 	if known := units.GetBetter(unit); known != 0 || units.Get(unit, "better") != nil {
 		return known
@@ -157,7 +155,7 @@ func rate(unit string) bool {
 	return strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/sec")
 }
 
-// timed says whether a unit is a time or a rate: of these one says "slower".
+// timed reports whether a unit is a time or a rate, which are "slower" or "faster".
 func timed(unit string) bool {
 	return rate(unit) || strings.HasPrefix(unit, "sec")
 }
@@ -166,8 +164,8 @@ type sizes struct{ old, new int }
 
 var leastPs sync.Map // from sizes to float64
 
-// leastP returns the p of samples of these sizes that do not overlap: none is
-// smaller. If it is above alpha, no difference can ever be told from noise.
+// leastP returns the p of samples of these sizes that do not overlap, which is the smallest
+// possible p. If it is above alpha, no difference can be significant.
 func leastP(n1, n2 int) float64 {
 	if p, ok := leastPs.Load(sizes{n1, n2}); ok {
 		return p.(float64)

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/perf/benchunit"
 )
 
-// resultsFile is what the lab calls its results in Go's benchmark format.
+// resultsFile is the name of the lab's results in Go's benchmark format.
 const resultsFile = "results.txt"
 
-// results is what two files hold: the values of each point in OLD and in NEW.
+// results has the values of each point in OLD and in NEW.
 type results struct {
 	runs   [2]Run
 	keys   []Key // in the order of the files, OLD first
@@ -29,17 +29,17 @@ type results struct {
 type Run struct {
 	Path     string    `json:"path"`
 	Settings []Setting `json:"settings"` // in the order of the file
-	// Skipped are lines that begin like a result and are none.
+	// Skipped are malformed results.
 	Skipped []string `json:"skipped,omitempty"`
 }
 
-// A Setting is a line "key: value" of a file, with every value it takes there.
+// A Setting is a line "key: value" of a file, with all its values.
 type Setting struct {
 	Key    string   `json:"key"`
 	Values []string `json:"values"`
 }
 
-// values returns those of a setting, or nil.
+// values returns the values of a setting, or nil.
 func (r *Run) values(key string) []string {
 	for _, s := range r.Settings {
 		if s.Key == key {
@@ -71,12 +71,12 @@ func read(paths [2]string) (*results, error) {
 	}
 	switch {
 	case os.SameFile(files[0].info, files[1].info):
-		return nil, fmt.Errorf("%s and %s are the same file: a comparison needs two runs", paths[0], paths[1])
+		return nil, fmt.Errorf("%s and %s are the same file (want two runs)", paths[0], paths[1])
 	case bytes.Equal(files[0].text, files[1].text):
-		return nil, fmt.Errorf("%s and %s hold the same results, byte for byte: a comparison needs two runs", paths[0], paths[1])
+		return nil, fmt.Errorf("%s and %s have identical contents (want two runs)", paths[0], paths[1])
 	}
 	both := &results{values: map[Key]*[2][]float64{}}
-	var reader benchfmt.Reader // one for both: what it learns of units stays
+	var reader benchfmt.Reader // one for both files: it remembers the units
 	for i, f := range files {
 		both.runs[i].Path = paths[i]
 		both.runs[i].addRemarks(f.text)
@@ -89,7 +89,7 @@ func read(paths [2]string) (*results, error) {
 	return both, nil
 }
 
-// A file is read as a whole before anything is said about it.
+// A file has the path, the information and the content of an input.
 type file struct {
 	path string
 	info fs.FileInfo
@@ -105,14 +105,14 @@ func open(path string) (file, error) {
 		dir := path
 		path = filepath.Join(dir, resultsFile)
 		if info, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return file{}, fmt.Errorf("%s has no %s: it is no directory of the lab", dir, resultsFile)
+			return file{}, fmt.Errorf("%s has no %s: not a directory of sluice lab", dir, resultsFile)
 		} else if err != nil {
 			return file{}, err
 		}
 	}
 	if !info.Mode().IsRegular() {
 		// What can be read only once cannot be told from the other one either.
-		return file{}, fmt.Errorf("%s is no regular file", path)
+		return file{}, fmt.Errorf("%s is not a regular file", path)
 	}
 	text, err := os.ReadFile(path)
 	if err == nil && len(bytes.TrimSpace(text)) == 0 {
@@ -142,11 +142,11 @@ func (r *results) add(side int, reader *benchfmt.Reader) error {
 	if found {
 		return nil
 	}
-	reason := "no line of it begins with Benchmark and a name"
+	reason := "no line begins with Benchmark and a name"
 	if len(run.Skipped) > 0 {
 		reason = run.Skipped[0]
 	}
-	return fmt.Errorf("%s holds no result in Go's benchmark format: %s", run.Path, reason)
+	return fmt.Errorf("%s has no result in Go's benchmark format: %s", run.Path, reason)
 }
 
 func (r *results) addResult(side int, result *benchfmt.Result) error {
@@ -167,10 +167,10 @@ func (r *results) addResult(side int, result *benchfmt.Result) error {
 	for _, value := range result.Values {
 		if math.IsNaN(value.Value) || math.IsInf(value.Value, 0) {
 			path, line := result.Pos()
-			return fmt.Errorf("%s:%d: %v is no measurement", path, line, value.Value)
+			return fmt.Errorf("%s:%d: %v is not a measurement", path, line, value.Value)
 		}
-		// benchfmt leaves the unit of a 0 as it stands, for 0 ns are 0 sec: the
-		// other repetitions of the point are in sec.
+		// benchfmt does not convert the unit of a 0, but the other repetitions of the
+		// point are in sec.
 		_, key.Unit = benchunit.Tidy(value.Value, value.Unit)
 		values, ok := r.values[key]
 		if !ok {
@@ -183,7 +183,7 @@ func (r *results) addResult(side int, result *benchfmt.Result) error {
 	return nil
 }
 
-// Settings that are part of a point, and the one that a point's name holds.
+// Settings that are part of a point or of its name.
 const (
 	packageKey    = "pkg"
 	experimentKey = "experiment"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every fault of an input is one line that names it.
+// Every error names the faulty input in one line.
 func TestFaultyInput(t *testing.T) {
 	good := run(header, line{"Elastic/contender=a", "ns/op", around(10, 6)})
 	other := run(later, line{"Elastic/contender=a", "ns/op", around(10, 6)})
@@ -45,23 +45,23 @@ func TestFaultyInput(t *testing.T) {
 		{"gone", "good", "gone: no such file"},
 		{"good", "empty", "empty is empty"},
 		{"good", "blank", "blank is empty"},
-		{"good", "bare", "bare has no results.txt: it is no directory of the lab"},
-		{"good", "odd", "no regular file"},
-		{"good", os.DevNull, "no regular file"},
-		{"good", "foreign", "foreign holds no result in Go's benchmark format: no line"},
-		{"page", "good", "page holds no result in Go's benchmark format: no line"},
+		{"good", "bare", "bare has no results.txt: not a directory of sluice lab"},
+		{"good", "odd", "not a regular file"},
+		{"good", os.DevNull, "not a regular file"},
+		{"good", "foreign", "foreign has no result in Go's benchmark format: no line"},
+		{"page", "good", "page has no result in Go's benchmark format: no line"},
 		{"good", "broken", "broken:1: parsing iteration count"},
-		{"good", "nameless", "nameless holds no result"},
+		{"good", "nameless", "nameless has no result"},
 		{"good", "long", "long:0: bufio.Scanner: token too long"},
-		{"good", "nan", "nan:8: NaN is no measurement"},
-		{"good", "inf", "inf:8: +Inf is no measurement"},
+		{"good", "nan", "nan:8: NaN is not a measurement"},
+		{"good", "inf", "inf:8: +Inf is not a measurement"},
 		{"good", "good", "good and good are the same file"},
 		{"good", "./good", "are the same file"},
 		{"good", "link", "are the same file"},
 		{"lab", "lab/results.txt", "are the same file"},
-		{"good", "copy", "byte for byte"},
-		{"good", "lab", "byte for byte"},
-		{"good", "apart", "no point in common, such as Elastic/contender=a and Elastic/contender=b"},
+		{"good", "copy", "identical contents"},
+		{"good", "lab", "identical contents"},
+		{"good", "apart", "no common point: they have points such as Elastic/contender=a and Elastic/contender=b"},
 		{"good", "procs", "GOMAXPROCS, which is part of a point's name, is 1 in OLD and 8 in NEW"},
 	}
 	for _, tt := range tests {
@@ -88,12 +88,12 @@ func TestFaultyOptions(t *testing.T) {
 		o    Options
 		says string
 	}{
-		{Options{Alpha: 0, Threshold: 0.05}, "alpha is 0, not between 0 and 1"},
-		{Options{Alpha: 1, Threshold: 0.05}, "alpha is 1, not between 0 and 1"},
-		{Options{Alpha: nan, Threshold: 0.05}, "alpha is NaN"},
-		{Options{Alpha: 0.05, Threshold: -0.01}, "the threshold is -1%"},
-		{Options{Alpha: 0.05, Threshold: 1000}, "the threshold is 100000%, not from 0 to 10000"},
-		{Options{Alpha: 0.05, Threshold: nan}, "the threshold is NaN%"},
+		{Options{Alpha: 0, Threshold: 0.05}, "invalid alpha 0 (want a number between 0 and 1)"},
+		{Options{Alpha: 1, Threshold: 0.05}, "invalid alpha 1 (want"},
+		{Options{Alpha: nan, Threshold: 0.05}, "invalid alpha NaN"},
+		{Options{Alpha: 0.05, Threshold: -0.01}, "invalid threshold -1%"},
+		{Options{Alpha: 0.05, Threshold: 1000}, "invalid threshold 100000% (want 0% to 10000%)"},
+		{Options{Alpha: 0.05, Threshold: nan}, "invalid threshold NaN%"},
 	} {
 		if _, err := Files(oldPath, newPath, tt.o); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%+v: error %v, want %q", tt.o, err, tt.says)
@@ -101,14 +101,14 @@ func TestFaultyOptions(t *testing.T) {
 	}
 }
 
-// A line that is broken among good ones is left out, and said to be.
+// A malformed line among good ones is skipped, with a warning.
 func TestSkippedLines(t *testing.T) {
 	c := compared(t, run(header, line{"E", "ns/op", around(10, 6)})+"BenchmarkE 100 fast\n",
 		run(later, line{"E", "ns/op", around(10, 6)}), Defaults)
 	if len(c.Old.Skipped) != 1 || len(c.New.Skipped) != 0 || c.Points[0].Old.N != 6 {
-		t.Errorf("left out are %q and %q, of %d values", c.Old.Skipped, c.New.Skipped, c.Points[0].Old.N)
+		t.Errorf("skipped %q and %q, of %d values", c.Old.Skipped, c.New.Skipped, c.Points[0].Old.N)
 	}
-	if warnings := strings.Join(c.warnings(), "\n"); !strings.Contains(warnings, "OLD: left out, no result: ") || !strings.Contains(warnings, ":14: ") {
+	if warnings := strings.Join(c.warnings(), "\n"); !strings.Contains(warnings, "OLD: skipped a malformed line: ") || !strings.Contains(warnings, ":14: ") {
 		t.Errorf("warnings\n%s", warnings)
 	}
 }

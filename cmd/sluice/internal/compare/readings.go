@@ -8,37 +8,36 @@ import (
 	"time"
 )
 
-// A Reading is a figure that both runs took of their machine before they
-// measured anything else, and left as a setting in their files, or as a comment of
-// the same form, "# noise: 2.1%": benchstat keeps results of different settings
-// apart, and no two runs read the same. It is read by its form, whatever it is
-// called:
+// A Reading is a figure of the machine that both runs took before their measurements. It is a
+// setting in their files, or a comment of the same form, "# noise: 2.1%": as a setting it
+// would make benchstat separate the runs. Readings are recognized by their form, whatever
+// their name:
 //
-//   - a spread, in per cent, of a key that names a disturbance: "noise: 2.1%". A
-//     change of time that is smaller is explained by it.
-//   - a gauge, a time by unit or by the end of its key: "line-ns: 52". If the
-//     machine took a quarter longer for the same, a change of time of up to a
-//     quarter in that direction is explained by it.
+//   - A spread is a percentage whose key names a disturbance: "noise: 2.1%". It explains
+//     smaller changes of times.
+//   - A gauge is a time, by its unit or by the suffix of its key: "line-ns: 52". If the
+//     machine took 25% longer for the same work, the gauge explains changes of times of
+//     up to 25% in that direction.
 //
-// A file may hold several values of one reading. Of spreads the largest counts,
-// of gauges the mean.
+// A file may have several values of one reading: the largest spread and the mean of gauges
+// count.
 type Reading struct {
 	Key  string  `json:"key"`
 	Old  float64 `json:"old"`
 	New  float64 `json:"new"`
-	Unit string  `json:"unit"` // "%", or that of a time: "ns"
-	// Explains is how many points beyond noise differ no more than this.
+	Unit string  `json:"unit"` // "%", or the unit of a time: "ns"
+	// Explains is the number of changes beyond noise that are not larger than this.
 	Explains int `json:"explains"`
 }
 
 // spreadUnit is the unit of a spread.
 const spreadUnit = "%"
 
-// another is the factor between two gauges beyond which they are no longer the
-// noise of one machine but two machines, or two settings of it.
+// another is the factor between two gauges above which they are from two machines, or two
+// configurations of one.
 const another = 2
 
-// disturbance says whether a key names what disturbs a measurement.
+// disturbance reports whether a key names a disturbance of measurements.
 func disturbance(key string) bool {
 	for _, word := range []string{"noise", "spread", "steal", "psi", "pressure"} {
 		if strings.Contains(key, word) {
@@ -53,10 +52,10 @@ var (
 	unitKey  = regexp.MustCompile(`-(ns|us|ms|pct|percent)$`)
 )
 
-// remark is a comment that has the form of a setting.
+// remark matches a comment in the form of a setting.
 var remark = regexp.MustCompile(`(?m)^# ([a-z][^\s:]*):[ \t]+(\S.*?)\s*$`)
 
-// addRemarks takes the comments that can be readings as settings of the run.
+// addRemarks adds comments that can be readings to the settings of the run.
 func (r *Run) addRemarks(text []byte) {
 	for _, match := range remark.FindAllSubmatch(text, -1) {
 		key, value := string(match[1]), string(match[2])
@@ -66,7 +65,7 @@ func (r *Run) addRemarks(text []byte) {
 	}
 }
 
-// newReading reads a setting of both runs as a reading, if it has that form.
+// newReading returns a setting of both runs as a reading, if it has that form.
 func newReading(d Difference) (Reading, bool) {
 	r := Reading{Key: d.Key}
 	var ok [2]bool
@@ -112,8 +111,7 @@ func figure(key string, values []string) (v float64, unit string, ok bool) {
 	return v, unit, len(values) > 0
 }
 
-// covers returns the range of changes that the reading explains in a unit, as
-// fractions.
+// covers returns the range of changes in a unit that the reading explains, as fractions.
 func (r *Reading) covers(unit string) (lo, hi float64) {
 	if !timed(unit) {
 		return 0, 0
@@ -129,7 +127,7 @@ func (r *Reading) covers(unit string) (lo, hi float64) {
 	return min(0, drift), max(0, drift)
 }
 
-// explain marks the points that a reading accounts for.
+// explain marks the points that a reading explains.
 func (c *Comparison) explain() {
 	for i := range c.Points {
 		p := &c.Points[i]

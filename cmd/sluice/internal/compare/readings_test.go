@@ -37,24 +37,23 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-// A change is explained by what the runs themselves say of their machine, if it
-// is of time, in the same direction and no larger.
+// A reading explains a change of a time in the same direction that is not larger.
 func TestExplained(t *testing.T) {
 	tests := []struct {
 		name, was, is string
-		change        float64 // of the time; the rate falls as it grows
-		want          string  // the reading that explains it
+		change        float64 // of the time; the rate is its inverse
+		want          string  // the reading that explains the change
 		says          string
 	}{
-		{"less than the noise", "noise: 1%\n", "noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW: of the changes beyond noise, 2 are no larger than that"},
-		{"faster by less than the noise", "noise: 9%\n", "noise: 1%\n", 0.93, "noise", "2 are no larger"},
+		{"less than the noise", "noise: 1%\n", "noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW; 2 of the changes beyond noise are no larger"},
+		{"faster by less than the noise", "noise: 9%\n", "noise: 1%\n", 0.93, "noise", "2 of the changes beyond noise are no larger"},
 		{"more than the noise", "noise: 1%\n", "noise: 9%\n", 1.2, "", "in NEW."},
-		{"less than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.15, "line-ns", "line-ns was 50 ns in OLD and 60 ns in NEW (+20.0%): of the changes beyond noise, 2 are no larger than the machine's own"},
+		{"less than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.15, "line-ns", "line-ns was 50 ns in OLD and 60 ns in NEW (+20.0%); 2 of the changes beyond noise are no larger than the machine's own"},
 		{"more than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.3, "", "in NEW (+20.0%)."},
-		{"in comments, as the lab writes it", "# noise: 1%\n", "# noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW: of the changes beyond noise, 2 are no larger than that"},
-		{"a comment of no reading", "# noise: 1%\n# see: 1 page\n# ns: low\n", "# noise: 9%\n", 1.08, "noise", "2 are no larger"},
+		{"in comments, as the lab writes it", "# noise: 1%\n", "# noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW; 2 of the changes beyond noise are no larger"},
+		{"a comment of no reading", "# noise: 1%\n# see: 1 page\n# ns: low\n", "# noise: 9%\n", 1.08, "noise", "2 of the changes beyond noise are no larger"},
 		{"the other way", "line-ns: 60\n", "line-ns: 50\n", 1.15, "", "(-16.7%)."},
-		{"faster, as the machine", "line-ns: 60\n", "line-ns: 50\n", 0.9, "line-ns", "2 are no larger"},
+		{"faster, as the machine", "line-ns: 60\n", "line-ns: 50\n", 0.9, "line-ns", "2 of the changes beyond noise are no larger"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,13 +71,13 @@ func TestExplained(t *testing.T) {
 				}
 			}
 			if got := c.Readings[0].sentence(); !strings.Contains(got, tt.says) {
-				t.Errorf("it says %q, want %q", got, tt.says)
+				t.Errorf("the sentence is %q, want %q", got, tt.says)
 			}
 		})
 	}
 }
 
-// What is noise anyway needs no explanation.
+// Readings do not explain points within noise.
 func TestNoiseIsNotExplained(t *testing.T) {
 	c := setting(t, header+"noise: 9%\n", later+"noise: 9%\n", 1.0001)
 	if c.Readings[0].Explains != 0 || c.Points[0].Verdict != Same {
@@ -86,7 +85,7 @@ func TestNoiseIsNotExplained(t *testing.T) {
 	}
 }
 
-// A reading of one run alone explains nothing.
+// A reading of only one run explains nothing.
 func TestReadingOfOneRun(t *testing.T) {
 	if c := setting(t, header+"noise: 9%\n", later, 1.05); len(c.Readings) != 0 {
 		t.Errorf("readings %+v", c.Readings)

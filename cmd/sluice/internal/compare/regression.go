@@ -5,44 +5,40 @@ import (
 	"slices"
 )
 
-// Many points are judged at once. At alpha 0.05 one in twenty differs "beyond
-// noise" by chance, so a comparison of two hundred points that fails on any of
-// them would fail always. The decision to fail is made over all points together,
-// by the procedure of Benjamini and Hochberg ("Controlling the False Discovery
-// Rate", J. R. Statist. Soc. B 57, 1995): sort the p of m points; the largest k
-// whose k-th smallest p is at most k·alpha/m gives the cutoff. Of the points that
-// it takes at most a share of alpha is expected to be false, and if nothing
-// changed at all, it takes any with a chance of at most alpha. This holds for
-// points that are independent or lean the same way, as those of one run do.
-// A regression is a point that the cutoff takes, and that is worse by more than
-// the threshold.
+// Many points are tested at once. At alpha 0.05, one in twenty differs "beyond noise" by
+// chance, so a comparison of 200 points that failed on any of them would always fail. The
+// decision is made over all points together, by the procedure of Benjamini and Hochberg
+// ("Controlling the False Discovery Rate", J. R. Statist. Soc. B 57, 1995): sort the p of
+// m points; the cutoff is the k-th smallest p for the largest k with p <= k·alpha/m. The
+// expected share of false points among those up to the cutoff is at most alpha; if nothing
+// changed, the probability of any is at most alpha. This holds for independent points and
+// for positively correlated ones, as in one run. A regression is a point up to the cutoff
+// that is worse by more than the threshold.
 //
-// Bonferroni's and Holm's procedures bound the chance of a single false point
-// instead. They were not chosen: for one of 200 points they ask for a p of
-// 0.00025, which six repetitions cannot give (0.0022 at best), so that a sweep
-// whose points all get slower together would pass.
+// Bonferroni's and Holm's procedures limit the probability of a single false point
+// instead. For one of 200 points they require p <= 0.00025, which six repetitions cannot
+// reach (0.0022 at best), so a sweep whose points all become slower would pass.
 //
-// Two kinds of points stand aside. Those with too few repetitions to ever reach
-// alpha cannot be taken, whatever they measured, and would only make the others
-// harder to take (Tarone, "A Modified Bonferroni Method for Discrete Data",
-// Biometrics 46, 1990). Units that a file declares exact have no noise: any
-// change beyond the threshold counts.
+// Two kinds of points are excluded. Points with too few repetitions to reach alpha could
+// never count, and would only raise the bar for the others (Tarone, "A Modified Bonferroni
+// Method for Discrete Data", Biometrics 46, 1990). Units that a file declares exact have
+// no noise: any change beyond the threshold counts.
 
-// A Decision is what all points come to together.
+// A Decision is the result of all points together.
 type Decision struct {
-	// Tested is how many points were judged together.
+	// Tested is the number of points judged together.
 	Tested int `json:"tested"`
-	// Cutoff is the largest p that counts; 0 if none does.
+	// Cutoff is the largest p that counts, or 0.
 	Cutoff      float64 `json:"cutoff"`
 	Regressions int     `json:"regressions"`
-	// AtOnce is how many points must differ, each as clearly as its repetitions
-	// can show, for any of them to count; 0 if no number would do. It is 1 if there
-	// are enough repetitions for the number of points.
+	// AtOnce is the number of points that must differ, each as clearly as its
+	// repetitions can show, for any of them to count; 0 if no number suffices. It is 1 if
+	// there are enough repetitions for the number of points.
 	AtOnce int `json:"at_once"`
-	// TooFew is how many points have too few repetitions to be judged.
+	// TooFew is the number of points with too few repetitions.
 	TooFew int `json:"too_few"`
-	// Undirected is how many points have a unit of which it is not known whether
-	// more is better. They are judged with the others, and are no regressions.
+	// Undirected is the number of points with a unit of unknown direction. They are
+	// judged with the others, but are not regressions.
 	Undirected int `json:"undirected"`
 }
 
@@ -71,7 +67,7 @@ func decide(points []Point, o Options) Decision {
 	}
 	for i := range points {
 		p := &points[i]
-		counts := p.P <= d.Cutoff // the p of what is exact is 0
+		counts := p.P <= d.Cutoff // the p of exact units is 0
 		if counts && p.Verdict == Worse && math.Abs(float64(p.Change)) > o.Threshold {
 			p.Regression = true
 			d.Regressions++
@@ -80,8 +76,8 @@ func decide(points []Point, o Options) Decision {
 	return d
 }
 
-// benjaminiHochberg returns the largest p that counts, and how few of the
-// smallest ps would count if the others were 1. Both are 0 if none counts.
+// benjaminiHochberg returns the largest p that counts, and the smallest number of smallest
+// ps that would count if the others were 1. Both are 0 if none counts.
 func benjaminiHochberg(ps []float64, alpha float64) (cutoff float64, fewest int) {
 	sorted := slices.Sorted(slices.Values(ps))
 	for i, p := range sorted {

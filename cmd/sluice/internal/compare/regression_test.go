@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The example of the paper: fifteen hypotheses, of which the procedure rejects
-// four at 0.05, and Bonferroni's three.
+// The paper's example has fifteen hypotheses: at 0.05 the procedure rejects four of them,
+// and Bonferroni's three.
 func TestBenjaminiHochberg(t *testing.T) {
 	paper := []float64{
 		0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
@@ -27,7 +27,7 @@ func TestBenjaminiHochberg(t *testing.T) {
 		{"two that only count together", []float64{0.05, 0.04}, 0.05, 2},
 		{"one of two", []float64{0.9, 0.025}, 0.025, 1},
 		{"none of two", []float64{0.9, 0.026}, 0, 0},
-		// 0.04 is above 2/4 of 0.05, and still counts, because 0.05 does at 4/4.
+		// 0.04 is above 2/4 of 0.05, and still counts, because 0.05 counts at 4/4.
 		{"a larger one takes the smaller along", []float64{0.04, 0.05, 0.04, 0.04}, 0.05, 4},
 	}
 	for _, tt := range tests {
@@ -44,32 +44,32 @@ func TestBenjaminiHochberg(t *testing.T) {
 	}
 }
 
-// drawn returns n values about a centre, with a long tail as times have it.
-func drawn(random *rand.Rand, centre float64, n int) []float64 {
+// drawn returns n values around a center, with a long tail like times.
+func drawn(random *rand.Rand, center float64, n int) []float64 {
 	values := make([]float64, n)
 	for i := range values {
-		values[i] = centre * (1 + 0.1*random.ExpFloat64())
+		values[i] = center * (1 + 0.1*random.ExpFloat64())
 	}
 	return values
 }
 
-// runs returns two files with many points, of which the first are slower in NEW.
+// runs returns two files with many points. The first ones are slower in NEW.
 func runs(random *rand.Rand, points, slower, n int, factor float64) (was, is string) {
 	var before, after []line
 	for i := range points {
-		centre := 100.0
+		center := 100.0
 		if i < slower {
-			centre *= factor
+			center *= factor
 		}
 		name := fmt.Sprintf("Elastic/n=%d", i)
 		before = append(before, line{name, "ns/op", drawn(random, 100, n)})
-		after = append(after, line{name, "ns/op", drawn(random, centre, n)})
+		after = append(after, line{name, "ns/op", drawn(random, center, n)})
 	}
 	return run(header, before...), run(later, after...)
 }
 
-// Where nothing changed, a comparison of many points fails at most one time in
-// twenty, although single points differ "beyond noise" in nearly each.
+// If nothing changed, a comparison of many points fails at most one time in twenty,
+// although single points differ "beyond noise" in nearly all comparisons.
 func TestFalseAlarms(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const times, points = 200, 60
@@ -92,7 +92,7 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// What changed is found, and hardly anything besides.
+// Nearly all reported regressions are real, and all real ones are reported.
 func TestFindsRegressions(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const slower = 20
@@ -108,15 +108,15 @@ func TestFindsRegressions(t *testing.T) {
 		}
 	}
 	if found != slower || wrong > 3 {
-		t.Errorf("found %d of %d, and %d that are none", found, slower, wrong)
+		t.Errorf("found %d of %d, and %d false ones", found, slower, wrong)
 	}
 	if c.Decision.Regressions != found+wrong || c.Decision.Tested != 200 {
 		t.Errorf("decision %+v", c.Decision)
 	}
 }
 
-// One point alone may be beyond noise and yet no regression among many.
-func TestManyPointsAskForMore(t *testing.T) {
+// A point may be beyond noise alone, but not a regression among many.
+func TestManyPointsNeedMore(t *testing.T) {
 	slower := line{"Elastic/n=slower", "ns/op", around(200, 6)}
 	file := func(header string, others int, first line) string {
 		lines := []line{first}
@@ -138,8 +138,8 @@ func TestManyPointsAskForMore(t *testing.T) {
 	}
 }
 
-// Points that cannot tell anything do not make it harder for those that can.
-func TestTooFewStandAside(t *testing.T) {
+// Points with too few repetitions do not raise the bar for the others.
+func TestTooFewAreExcluded(t *testing.T) {
 	file := func(header string, v float64) string {
 		lines := []line{{"Elastic/n=slower", "ns/op", around(v, 6)}}
 		for i := range 100 {

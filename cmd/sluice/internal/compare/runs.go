@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A Difference is a setting that two runs do not share.
+// A Difference is a setting that differs between two runs.
 type Difference struct {
 	Key string   `json:"key"`
-	Old []string `json:"old"` // nil if the run does not say
+	Old []string `json:"old"` // nil if the run lacks it
 	New []string `json:"new"`
-	// Expected says that any two runs differ in it, or that it is what a user
-	// compares. All others are warned of.
+	// Expected is true if any two runs differ in the setting, or if users compare by it.
+	// Other differences cause a warning.
 	Expected bool `json:"expected,omitempty"`
 }
 
-// contrast compares what the files say of their runs.
+// contrast compares the settings of two runs.
 func contrast(was, is *Run) (differences []Difference, readings []Reading) {
 	differences, readings = []Difference{}, []Reading{}
 	for _, key := range keysOf(was, is) {
@@ -44,8 +44,8 @@ func keysOf(runs ...*Run) (keys []string) {
 	return keys
 }
 
-// expected says whether a setting differs between any two runs, or is what they
-// are compared for.
+// expected reports whether a setting differs between any two runs, or is a reason to compare
+// them.
 func expected(key string) bool {
 	switch key {
 	case dateKey, versionKey, "commit", "branch", "load":
@@ -54,14 +54,14 @@ func expected(key string) bool {
 	return disturbance(key)
 }
 
-// Settings that the comparison has a sentence about.
+// Settings with a sentence in the comparison.
 const (
 	dateKey    = "date"
 	versionKey = "sluice" // the commit that the lab was built from
 )
 
-// mixed returns the settings of which the run holds several values, although
-// its points are not distinguished by them.
+// mixed returns the settings with several values in the run that do not distinguish its
+// points.
 func (r *Run) mixed() (mixed []Setting) {
 	for _, s := range r.Settings {
 		if len(s.Values) > 1 && s.Key != procsKey && !disturbance(s.Key) {
@@ -71,8 +71,8 @@ func (r *Run) mixed() (mixed []Setting) {
 	return mixed
 }
 
-// began returns when the runs joined in a file began, in order, nil if it does
-// not say so of each.
+// began returns the start times of the runs joined in a file, in order, or nil if any is
+// missing.
 func (r *Run) began() (dates []time.Time) {
 	for _, text := range r.values(dateKey) {
 		date, err := time.Parse(time.RFC3339, text)
@@ -85,13 +85,13 @@ func (r *Run) began() (dates []time.Time) {
 	return dates
 }
 
-// An arrangement is how the runs of two files lie in time.
+// An arrangement is the order of the runs of two files in time.
 type arrangement uint8
 
 const (
-	single  arrangement = iota // one run each, or nobody knows
+	single  arrangement = iota // one run each, or unknown
 	blocks                     // several, all of one file before all of the other
-	inTurns                    // several, of both files alternately: what the machine does is in both
+	inTurns                    // several, alternating, so that the machine's changes are in both
 )
 
 func (c *Comparison) arrangement() arrangement {
@@ -105,8 +105,8 @@ func (c *Comparison) arrangement() arrangement {
 	return blocks
 }
 
-// sameVersion returns the version of sluice that both runs are of, if they say
-// so and it is one: what they differ in is then not the code.
+// sameVersion returns the common version of sluice of both runs, or "". With a common
+// version, changes are not due to the code of sluice.
 func (c *Comparison) sameVersion() string {
 	was, is := c.Old.values(versionKey), c.New.values(versionKey)
 	if len(was) != 1 || !slices.Equal(was, is) || strings.Contains(was[0], "with changes") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// setting compares two runs that differ in the lines above their results.
+// setting compares two runs with different settings.
 func setting(t *testing.T, was, is string, change float64) *Comparison {
 	t.Helper()
 	return compared(t, run(was, line{"Elastic-2", "ns/op", around(100, 9)}, line{"Elastic-2", "B/op", around(100, 9)}, line{"Elastic-2", "M/s", around(100, 9)}),
@@ -22,8 +22,8 @@ func TestWarnings(t *testing.T) {
 		{"another machine", header, strings.Replace(header, "abacus", "slide rule", 1), "cpu is abacus in OLD and slide rule in NEW"},
 		{"another Go", header, strings.Replace(header, "1.26.8", "1.25.0", 1), "go is go1.26.8 in OLD and go1.25.0 in NEW"},
 		{"another system", header, strings.Replace(header, "linux", "darwin", 1), "goos is linux in OLD and darwin in NEW"},
-		{"not said", header, strings.Replace(header, "cpu: abacus\n", "", 1), "cpu is abacus in OLD and not said in NEW"},
-		{"a key that nobody foresaw", header + "quota: 2 CPUs\n", header + "quota: 4 CPUs\n", "quota is 2 CPUs in OLD and 4 CPUs in NEW"},
+		{"missing", header, strings.Replace(header, "cpu: abacus\n", "", 1), "cpu is abacus in OLD and missing in NEW"},
+		{"an unknown key", header + "quota: 2 CPUs\n", header + "quota: 4 CPUs\n", "quota is 2 CPUs in OLD and 4 CPUs in NEW"},
 		{"a number that is a setting", header + "cpus: 2\n", header + "cpus: 4\n", "cpus is 2 in OLD and 4 in NEW"},
 		{"a share that is a setting", header + "quota: 50%\n", header + "quota: 100%\n", "quota is 50% in OLD and 100% in NEW"},
 		{"load", header + "load: 0.1\n", header + "load: 0.7\n", ""},
@@ -45,8 +45,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A comparison of points that both runs have still says that one of them ran
-// with another GOMAXPROCS as well.
+// A comparison of common points warns if one run has another GOMAXPROCS, too.
 func TestWarnsOfProcs(t *testing.T) {
 	shared := line{"Elastic-2", "ns/op", around(10, 6)}
 	c := compared(t, run(header, shared), run(later, shared, line{"Elastic-8", "ns/op", around(10, 6)}), Defaults)
@@ -55,13 +54,13 @@ func TestWarnsOfProcs(t *testing.T) {
 	}
 }
 
-// A run that mixes two machines is no run.
+// A run that mixes two machines causes a warning.
 func TestWarnsOfMixed(t *testing.T) {
 	results := run("", line{"Elastic", "ns/op", around(10, 6)})
 	was := header + results + "cpu: slide rule\n" + results
 	is := later + results + "cpu: slide rule\n" + results
 	got := strings.Join(compared(t, was, is, Defaults).warnings(), "\n")
-	for _, want := range []string{"OLD holds 2 values of cpu: abacus, slide rule", "NEW holds 2 values of cpu"} {
+	for _, want := range []string{"OLD has 2 values of cpu: abacus, slide rule", "NEW has 2 values of cpu"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("warnings %q, want %q", got, want)
 		}
@@ -74,36 +73,36 @@ func TestTwoRuns(t *testing.T) {
 		return first + run("", line{"Elastic-2", "ns/op", around(100, 3)}) + second
 	}
 	tests := []struct{ name, was, is, says string }{
-		{"seconds", at("2026-11-21T12:00:00Z"), at("2026-11-21T12:00:59Z"), "two runs, NEW begun 59 s after OLD."},
-		{"minutes", at("2026-11-21T12:00:00Z"), at("2026-11-21T12:30:00Z"), "NEW begun 30 min after OLD."},
-		{"hours", at("2026-11-21T12:00:00Z"), at("2026-11-22T12:30:00Z"), "NEW begun 24 h after OLD."},
-		{"days", at("2026-11-21T12:00:00Z"), at("2026-11-29T12:00:00Z"), "NEW begun 8 days after OLD."},
-		{"the wrong way round", at("2026-11-21T12:00:00Z"), at("2026-11-21T11:00:00Z"), "NEW begun 60 min BEFORE OLD."},
+		{"seconds", at("2026-11-21T12:00:00Z"), at("2026-11-21T12:00:59Z"), "two runs, NEW started 59 s after OLD."},
+		{"minutes", at("2026-11-21T12:00:00Z"), at("2026-11-21T12:30:00Z"), "NEW started 30 min after OLD."},
+		{"hours", at("2026-11-21T12:00:00Z"), at("2026-11-22T12:30:00Z"), "NEW started 24 h after OLD."},
+		{"days", at("2026-11-21T12:00:00Z"), at("2026-11-29T12:00:00Z"), "NEW started 8 days after OLD."},
+		{"the wrong way round", at("2026-11-21T12:00:00Z"), at("2026-11-21T11:00:00Z"), "NEW started 60 min BEFORE OLD."},
 		{"no date", at(""), at("2026-11-21T11:00:00Z"), "These are two runs. "},
 		{"no date that can be read", at("today"), at("2026-11-21T11:00:00Z"), "These are two runs. "},
-		{"the same commit", header + "sluice: commit abc\n", later + "sluice: commit abc\n", "Both are of commit abc: what differs is not the code of sluice."},
+		{"the same commit", header + "sluice: commit abc\n", later + "sluice: commit abc\n", "Both are commit abc: the changes are not due to the code of sluice."},
 		{"one of them joined", header + run("", line{"Elastic-2", "ns/op", around(100, 3)}) + later, at("2026-11-21T12:30:00Z"), "These are two runs. "},
-		{"in blocks", joined(header, later), joined(at("2026-11-21T12:30:00Z"), at("2026-11-21T12:40:00Z")), "OLD is 2 runs, NEW 2, all of one before all of the other."},
+		{"in blocks", joined(header, later), joined(at("2026-11-21T12:30:00Z"), at("2026-11-21T12:40:00Z")), "OLD has 2 runs, NEW 2, all of one before all of the other."},
 		{"in blocks, the other way round", joined(at("2026-11-21T12:30:00Z"), at("2026-11-21T12:40:00Z")), joined(header, later), "all of one before"},
-		{"in turns", joined(header, later), joined(at("2026-11-21T12:01:00Z"), at("2026-11-21T12:40:00Z")), "OLD is 2 runs, NEW 2, measured in turns."},
+		{"in turns", joined(header, later), joined(at("2026-11-21T12:01:00Z"), at("2026-11-21T12:40:00Z")), "OLD has 2 runs, NEW 2, measured in turns."},
 		{"in turns, written in another order", joined(later, header), joined(at("2026-11-21T12:40:00Z"), at("2026-11-21T12:01:00Z")), "measured in turns."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := setting(t, tt.was, tt.is, 1).twoRuns(); !strings.Contains(got, tt.says) {
-				t.Errorf("it says %q, want %q", got, tt.says)
+				t.Errorf("the text is %q, want %q", got, tt.says)
 			}
 		})
 	}
 	for _, version := range []string{"commit abc with changes", ""} {
 		c := setting(t, header+"sluice: "+version+"\n", later+"sluice: "+version+"\n", 1)
-		if got := c.twoRuns(); strings.Contains(got, "Both are of") {
-			t.Errorf("of version %q it says %q", version, got)
+		if got := c.twoRuns(); strings.Contains(got, "Both are") {
+			t.Errorf("with version %q the text is %q", version, got)
 		}
 	}
 }
 
-// A regression between single runs is doubted, one between runs in turns is not.
+// A regression between single runs is doubtful; between runs in turns it is not.
 func TestDoubt(t *testing.T) {
 	at := func(minute string) string { return strings.Replace(header, "12:00", "12:"+minute, 1) }
 	results := func(v float64) string { return run("", line{"Elastic", "ns/op", around(v, 6)}) }
@@ -119,7 +118,7 @@ func TestDoubt(t *testing.T) {
 	} {
 		c := compared(t, tt.was, tt.is, Defaults)
 		if got := strings.Contains(c.conclusion(), doubt); got != tt.want {
-			t.Errorf("%s: it says %q", tt.name, c.conclusion())
+			t.Errorf("%s: the text is %q", tt.name, c.conclusion())
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// textWidth is what everything fits into: a terminal of 80 columns.
+// textWidth is the width of all text: a terminal of 80 columns.
 const textWidth = 80
 
-// listed is how many of a list of names or lines the text shows. JSON has all.
+// listed is the number of names or lines of a list in the text. JSON has all.
 const listed = 10
 
-// WriteText writes the comparison for a terminal: warnings, the summary in
-// words, and a table for each sweep and unit.
+// WriteText writes the comparison for a terminal: the two runs, the conclusion, warnings, a
+// summary of each unit, and a table for each sweep and unit.
 func (c *Comparison) WriteText(w io.Writer) error {
 	var b strings.Builder
 	c.head(&b)
@@ -27,7 +27,6 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	for i := range c.Units {
 		b.WriteString(wrap(c.Units[i].sentence(c.Points), "  "))
 	}
-	b.WriteString(wrap(c.conclusion(), "  "))
 	c.tables(&b)
 	for _, alone := range []struct {
 		word string
@@ -39,7 +38,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	return err
 }
 
-// head names the runs, and warns.
+// head writes the runs, the conclusion and the warnings.
 func (c *Comparison) head(b *strings.Builder) {
 	for _, side := range c.sides() {
 		line := side.word + "  " + side.Path
@@ -50,7 +49,7 @@ func (c *Comparison) head(b *strings.Builder) {
 		}
 		b.WriteString(wrap(line, "     "))
 	}
-	b.WriteString("\n")
+	b.WriteString("\n" + wrap(c.conclusion(), "  ") + "\n")
 	for _, warning := range c.warnings() {
 		b.WriteString(wrap("WARNING: "+warning, "  "))
 	}
@@ -60,10 +59,10 @@ func (c *Comparison) head(b *strings.Builder) {
 	}
 }
 
-// tables writes the points, a table for each run of points with one heading.
+// tables writes the points, with a table for consecutive points with one heading.
 func (c *Comparison) tables(b *strings.Builder) {
 	b.WriteString("\n" + wrap("Median ± 95% interval, change, p of the Mann-Whitney U test, repetitions. "+
-		"~ is noise; - worse, + better, = who knows, ! a regression, ? no more than the machine's own.", "  "))
+		"~ noise, - worse, + better, = changed (unit of unknown direction), ! regression, ? not more than the machine's own change.", "  "))
 	for from := 0; from < len(c.Points); {
 		heading := c.Points[from].heading()
 		to := from + 1
@@ -76,7 +75,7 @@ func (c *Comparison) tables(b *strings.Builder) {
 	}
 }
 
-// heading is the line above a table: what its points share.
+// heading is the line above a table, with the common properties of its points.
 func (p *Point) heading() string {
 	var parts []string
 	if p.Package != "" {
@@ -91,7 +90,7 @@ func (p *Point) heading() string {
 	return strings.Join(append(parts, p.Unit), ", ")
 }
 
-// subheading is the line above the rows of one setting, "" for none.
+// subheading is the line above the rows of one setting, or "".
 func (p *Point) subheading() string {
 	n := p.split()
 	var parts []string
@@ -120,7 +119,7 @@ const (
 
 type row [columns]string
 
-// between is what stands before each column.
+// between is the text before each column.
 var between = row{"", "  ", " ± ", "  ", " ± ", "  ", "  ", "  "}
 
 func (p *Point) row() row {
@@ -160,8 +159,8 @@ func (p *Point) mark() string {
 	return first + second
 }
 
-// writeTable writes rows of one unit, their settings on lines of their own. A
-// label that is too long for its column has a line of its own too.
+// writeTable writes rows of one unit, with settings on separate lines. A label that is too
+// long for its column has a separate line, too.
 func writeTable(b *strings.Builder, points []Point) {
 	rows := []row{{"", "OLD", "", "NEW", "", "change", "p", "n"}}
 	for i := range points {
@@ -226,7 +225,7 @@ func writeOnly(b *strings.Builder, word string, keys []Key) {
 		last = key.Name
 	}
 	if left > 0 {
-		fmt.Fprintf(b, "  … and %d more; -json lists all\n", left)
+		fmt.Fprintf(b, "  … and %d more; -json has all\n", left)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// everything is a comparison with something of each kind.
+// everything is a comparison with all kinds of results.
 func everything(t *testing.T) *Comparison {
 	t.Helper()
 	was := []line{
@@ -44,12 +44,12 @@ func everything(t *testing.T) *Comparison {
 	for i := range listed + 2 {
 		is = append(is, line{fmt.Sprintf("Elastic/sweep=procs/contender=new%d", i), "ns/op", around(100, 1)})
 	}
-	machine := strings.Replace(header, "abacus", "slide rule with a long name that says which model it is and who made it", 1)
+	machine := strings.Replace(header, "abacus", "slide rule with a long name that has the model, the maker and the year", 1)
 	return compared(t, header+"noise: 1.5%\nline-ns: 50\n"+run("", was...)+"BenchmarkElastic/broken 100\n",
 		machine+"noise: 8%\nline-ns: 51\n"+run("", is...), Defaults)
 }
 
-// TestText holds the text against testdata; -update rewrites it.
+// TestText compares the text with testdata; -update rewrites it.
 func TestText(t *testing.T) {
 	same := line{"Encode/format=json-8", "ns/op", around(100, 9)}
 	almost := line{same.name, "ns/op", around(100.01, 9)}
@@ -88,7 +88,7 @@ func narrow(t *testing.T, text string) {
 			t.Errorf("wider than %d columns: %q", textWidth, line)
 		}
 		if strings.HasSuffix(line, " ") || strings.Contains(line, format.NoBreak) {
-			t.Errorf("a space that nobody sees: %q", line)
+			t.Errorf("an invisible space: %q", line)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestJSON reads back what a program would.
+// TestJSON reads the JSON as a program would.
 func TestJSON(t *testing.T) {
 	c := everything(t)
 	var b bytes.Buffer
@@ -146,10 +146,10 @@ func TestJSON(t *testing.T) {
 		t.Errorf("from 0: %+v", p)
 	}
 	if p := got.Points[byUnit["B-drained"]]; p.Change == nil || *p.Change != 1 || p.Old.Lo != nil || p.Verdict != string(TooFew) {
-		t.Errorf("of too few: %+v", p)
+		t.Errorf("with too few: %+v", p)
 	}
 	if p := got.Points[0]; p.Old.Lo == nil || p.Old.N != 9 {
-		t.Errorf("of enough: %+v", p)
+		t.Errorf("with enough: %+v", p)
 	}
 	for _, u := range got.Units {
 		if (u.Geomean == nil) != (u.Unit == "allocs/op") {
@@ -158,7 +158,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// A full disk is said.
+// An error of the writer is returned.
 func TestWriteFails(t *testing.T) {
 	c := everything(t)
 	if err := c.WriteText(full{}); !errors.Is(err, errFull) {
@@ -175,7 +175,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// The conclusion says what its own means could not have found.
+// The conclusion states which regressions it could not have found.
 func TestConclusion(t *testing.T) {
 	file := func(header string, points, n int, v float64) string {
 		var lines []line
@@ -184,15 +184,15 @@ func TestConclusion(t *testing.T) {
 		}
 		return run(header, lines...)
 	}
-	const few, chance, none = "With so few repetitions", "would differ by chance alone", "No regression could have been found"
+	const few, chance, none = "With these repetitions", "would differ by chance alone", "too few repetitions to find any regression"
 	for _, tt := range []struct {
 		points, n int
 		says      []string
 	}{
 		{5, 9, nil},
 		{5, 3, []string{none}},
-		{40, 9, []string{"One by one, about 2 of them " + chance}},
-		{60, 6, []string{"about 3 of them " + chance, few + ", fewer than 3 regressions at once cannot be told"}},
+		{40, 9, []string{"Judged one by one, about 2 of them " + chance}},
+		{60, 6, []string{"about 3 of them " + chance, few + ", fewer than 3 regressions at once cannot be distinguished"}},
 	} {
 		got := compared(t, file(header, tt.points, tt.n, 100), file(later, tt.points, tt.n, 100.0001), Defaults).conclusion()
 		said := 0

@@ -12,27 +12,27 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// warnings are what a reader must know before any figure.
+// warnings returns the facts that a reader must know before the figures.
 func (c *Comparison) warnings() (all []string) {
 	for _, d := range c.Differences {
 		if !d.Expected {
-			all = append(all, fmt.Sprintf("%s is %s in OLD and %s in NEW: a change may be of that alone.", d.Key, list(d.Old), list(d.New)))
+			all = append(all, fmt.Sprintf("%s is %s in OLD and %s in NEW: that alone may explain a change.", d.Key, list(d.Old), list(d.New)))
 		}
 	}
 	for _, side := range c.sides() {
 		for _, s := range side.mixed() {
 			if s.Key == dateKey {
-				continue // runs joined, as is recommended
+				continue // joined runs, as recommended
 			}
-			all = append(all, fmt.Sprintf("%s holds %d values of %s: %s. Their figures are taken together.",
+			all = append(all, fmt.Sprintf("%s has %d values of %s: %s. Their figures are combined.",
 				side.word, len(s.Values), s.Key, list(s.Values)))
 		}
 		for i, line := range side.Skipped {
 			if i == listed {
-				all = append(all, fmt.Sprintf("%s: and %d more such lines are left out.", side.word, len(side.Skipped)-i))
+				all = append(all, fmt.Sprintf("%s: %d more malformed lines were skipped.", side.word, len(side.Skipped)-i))
 				break
 			}
-			all = append(all, fmt.Sprintf("%s: left out, no result: %s.", side.word, line))
+			all = append(all, fmt.Sprintf("%s: skipped a malformed line: %s.", side.word, line))
 		}
 	}
 	return all
@@ -45,18 +45,18 @@ type side struct {
 
 func (c *Comparison) sides() []side { return []side{{&c.Old, "OLD"}, {&c.New, "NEW"}} }
 
-// twoRuns says what a comparison across runs can tell.
+// twoRuns describes the limits of a comparison across runs.
 func (c *Comparison) twoRuns() string {
-	const machine = "What the machine does differently from one run to the next (clock frequency, neighbours, temperature)"
-	const advice = "To tell them apart, run old and new in turns, several times each, and compare the files of each joined into one."
+	const machine = "The machine's changes from run to run (clock frequency, other programs, temperature)"
+	const advice = "To separate them from the code's, run old and new in turns, several times each, and compare the joined files."
 	was, is := c.Old.began(), c.New.began()
 	var text string
 	switch c.arrangement() {
 	case inTurns:
-		text = fmt.Sprintf("OLD is %d runs, NEW %d, measured in turns. %s is part of the noise, not of the changes below, as far as so many runs show it.",
+		text = fmt.Sprintf("OLD has %d runs, NEW %d, measured in turns. %s are part of the noise, not of the changes below, as far as that number of runs can show.",
 			len(was), len(is), machine)
 	case blocks:
-		text = fmt.Sprintf("OLD is %d runs, NEW %d, all of one before all of the other. %s is in part the noise, in part the changes below. Run them in turns instead.",
+		text = fmt.Sprintf("OLD has %d runs, NEW %d, all of one before all of the other. %s are partly in the noise and partly in the changes below. Run them in turns instead.",
 			len(was), len(is), machine)
 	case single:
 		text = "These are two runs"
@@ -65,38 +65,38 @@ func (c *Comparison) twoRuns() string {
 			if is[0].Before(was[0]) {
 				order = "BEFORE"
 			}
-			text += fmt.Sprintf(", NEW begun %s %s OLD", format.Ago(is[0].Sub(was[0]).Abs()), order)
+			text += fmt.Sprintf(", NEW started %s %s OLD", format.Ago(is[0].Sub(was[0]).Abs()), order)
 		}
-		text += ". “Beyond noise” means the noise within each run. " + machine + " is part of every change below. " + advice
+		text += ". “Beyond noise” means the noise within each run. " + machine + " are part of every change below. " + advice
 	}
 	if version := c.sameVersion(); version != "" {
-		text += " Both are of " + version + ": what differs is not the code of sluice."
+		text += " Both are " + version + ": the changes are not due to the code of sluice."
 	}
 	return text
 }
 
-// sentence says what the runs measured of their machine, and what that explains.
+// sentence describes a reading of both runs, and the changes that it explains.
 func (r *Reading) sentence() string {
 	if r.Unit == spreadUnit {
 		text := fmt.Sprintf("%s was %s%% in OLD and %s%% in NEW", r.Key, number(r.Old), number(r.New))
 		if r.Explains == 0 {
 			return text + "."
 		}
-		return text + fmt.Sprintf(": of the changes beyond noise, %d %s no larger than that (marked ?).", r.Explains, format.Are(r.Explains))
+		return text + fmt.Sprintf("; %d of the changes beyond noise %s no larger (marked ?).", r.Explains, format.Are(r.Explains))
 	}
 	drift := r.New/r.Old - 1
 	text := fmt.Sprintf("%s was %s %s in OLD and %s %[3]s in NEW (%[5]s)", r.Key, number(r.Old), r.Unit, number(r.New), format.PercentChange(drift))
 	if r.Explains == 0 {
 		return text + "."
 	}
-	return text + fmt.Sprintf(": of the changes beyond noise, %d %s no larger than the machine's own (marked ?).", r.Explains, format.Are(r.Explains))
+	return text + fmt.Sprintf("; %d of the changes beyond noise %s no larger than the machine's own (marked ?).", r.Explains, format.Are(r.Explains))
 }
 
-// sentence sums up one unit.
+// sentence summarizes one unit.
 func (u *UnitTally) sentence(points []Point) string {
 	few := u.Counts[TooFew]
 	if few == u.Points {
-		return fmt.Sprintf("%s: %s %s too few repetitions to tell%s.", u.Unit, format.Plural(few, "point"), format.Have(few), u.most(TooFew, points))
+		return fmt.Sprintf("%s: %s %s too few repetitions%s.", u.Unit, format.Plural(few, "point"), format.Have(few), u.most(TooFew, points))
 	}
 	verdicts := []Verdict{Worse, Better}
 	if points[u.first(points)].better == 0 {
@@ -113,15 +113,15 @@ func (u *UnitTally) sentence(points []Point) string {
 	}
 	text := u.Unit + ": " + strings.Join(parts, "; ") + "."
 	if few > 0 {
-		text += fmt.Sprintf(" %d %s too few repetitions to tell%s.", few, format.Have(few), u.most(TooFew, points))
+		text += fmt.Sprintf(" %d %s too few repetitions%s.", few, format.Have(few), u.most(TooFew, points))
 	}
 	if g := float64(u.Geomean); !math.IsNaN(g) {
-		text += fmt.Sprintf(" Geometric mean of all: %s.", format.PercentChange(g))
+		text += fmt.Sprintf(" Geometric mean of all points: %s.", format.PercentChange(g))
 	}
 	return text
 }
 
-// most names the point of a verdict that changed most, if any changed.
+// most names the point of a verdict with the largest change, if any.
 func (u *UnitTally) most(v Verdict, points []Point) string {
 	i, ok := u.Most[v]
 	if !ok {
@@ -134,7 +134,7 @@ func (u *UnitTally) first(points []Point) int {
 	return slices.IndexFunc(points, func(p Point) bool { return p.Unit == u.Unit })
 }
 
-// word says a verdict in the words of the unit.
+// word returns a verdict in the words of the unit.
 func (u *UnitTally) word(v Verdict) string {
 	switch {
 	case v == Worse && timed(u.Unit):
@@ -145,7 +145,7 @@ func (u *UnitTally) word(v Verdict) string {
 	return string(v)
 }
 
-// conclusion says what the decision is, and how it was made.
+// conclusion describes the decision and its basis.
 func (c *Comparison) conclusion() string {
 	d := &c.Decision
 	var text string
@@ -156,27 +156,27 @@ func (c *Comparison) conclusion() string {
 		text = fmt.Sprintf("REGRESSION: %s %s worse by more than %s beyond noise (marked !)",
 			format.Plural(d.Regressions, "point"), format.Are(d.Regressions), limit)
 	}
-	text += fmt.Sprintf(". Judged together: %s, at alpha %v (Benjamini-Hochberg).", format.Plural(d.Tested, "point"), c.Alpha)
+	text += fmt.Sprintf(". All points are judged together: %s, at alpha %v (Benjamini-Hochberg).", format.Plural(d.Tested, "point"), c.Alpha)
 	if chance := c.Alpha * float64(d.Tested); chance >= 1 {
-		text += fmt.Sprintf(" One by one, about %.0f of them would differ by chance alone.", chance)
+		text += fmt.Sprintf(" Judged one by one, about %.0f of them would differ by chance alone.", chance)
 	}
 	switch {
 	case d.AtOnce == 0:
-		text += " No regression could have been found: there are too few repetitions."
+		text += " There are too few repetitions to find any regression: measure more."
 	case d.AtOnce > 1:
-		text += fmt.Sprintf(" With so few repetitions, fewer than %d regressions at once cannot be told from chance: measure more.", d.AtOnce)
+		text += fmt.Sprintf(" With these repetitions, fewer than %d regressions at once cannot be distinguished from chance: measure more.", d.AtOnce)
 	}
 	if d.Regressions > 0 && c.arrangement() != inTurns {
-		text += " Two runs of the same code can differ like this: measure in turns before you believe it."
+		text += " Two runs of the same code can differ like this: confirm it by measuring in turns."
 	}
 	if d.Undirected > 0 {
-		text += fmt.Sprintf(" Of %s it is not known whether more is better: say so in the file, by a line such as “Unit widgets better=higher”.",
+		text += fmt.Sprintf(" For %s it is unknown whether more is better: declare the unit in the file, with a line such as “Unit widgets better=higher”.",
 			format.Plural(d.Undirected, "point"))
 	}
 	return text
 }
 
-// only names what is in one file alone.
+// only introduces the benchmarks of one file alone.
 func only(word string, keys []Key) string {
 	if len(keys) == 0 {
 		return ""
@@ -201,7 +201,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
 func list(values []string) string {
 	if len(values) == 0 {
-		return "not said"
+		return "missing"
 	}
 	return strings.Join(values, ", ")
 }
