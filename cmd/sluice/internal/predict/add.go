@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// ReadOwn reads a user's file of curves. A file that is not there has none.
+// ReadOwn reads a user's file of curves. A file that does not exist has no curves.
 func ReadOwn(file string) ([]Curve, error) {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -30,28 +30,27 @@ func ReadOwn(file string) ([]Curve, error) {
 	return curves, nil
 }
 
-// Add appends a curve to a user's file, which it makes if need be. It replaces
-// the file as a whole: nobody ever reads half of it. A file that is no file of curves is
-// refused, and so is a curve that it already has, or that could not be read back from
-// it as it is.
+// Add appends a curve to a user's file, which it creates if necessary. The file is replaced
+// atomically. Add returns an error if the file is not a file of curves, if it already has the
+// curve, or if the curve could not be read back unchanged.
 func Add(file string, c Curve) error {
 	for _, text := range []*string{&c.Source, &c.Machine, &c.Version, &c.Workload, &c.Note} {
 		*text = strings.TrimSpace(*text) // as it will be read
 	}
 	for name, value := range map[string]string{"source": c.Source, "machine": c.Machine, "version": c.Version, "workload": c.Workload} {
 		if value == "" {
-			return fmt.Errorf("a curve needs a %s: say it with -%s", name, name)
+			return fmt.Errorf("a curve needs a %s: set -%s", name, name)
 		}
 	}
 	if len(c.Points) < 2 {
-		return fmt.Errorf("%w: one count is no curve", ErrTooFew)
+		return fmt.Errorf("%w: a curve has at least two", ErrTooFew)
 	}
 	curves, err := ReadOwn(file)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(curves, c.same) {
-		return fmt.Errorf("%s has this curve already: same source, machine, version and workload", file)
+		return fmt.Errorf("%s already has a curve with this source, machine, version and workload", file)
 	}
 	content, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,14 +61,14 @@ func Add(file string, c Curve) error {
 		return err
 	}
 	if err := readsBack(content, c); err != nil {
-		return fmt.Errorf("%s would not hold this curve: %w", file, err)
+		return fmt.Errorf("%s cannot store this curve: %w", file, err)
 	}
 	return replace(file, content)
 }
 
-// readsBack reports what is wrong if a file of that content would not give c again. A
-// figure that is no throughput would make the file unreadable for good, and without
-// their column separate parts would pass for one shared thing.
+// readsBack returns an error if c cannot be read back from a file with this content: a figure
+// that is not a throughput would make the file unreadable, and a file without the column kind
+// would turn separate parts into one shared resource.
 func readsBack(content []byte, c Curve) error {
 	curves, err := ReadCurves(bytes.NewReader(content))
 	if err != nil {
@@ -78,16 +77,16 @@ func readsBack(content []byte, c Curve) error {
 	i := slices.IndexFunc(curves, c.same)
 	switch {
 	case i < 0:
-		return errors.New("it would be another one by its source, machine, version or workload")
+		return errors.New("its source, machine, version or workload would change")
 	case !slices.Equal(curves[i].Points, c.Points):
-		return fmt.Errorf("its points would be %v, not %v", curves[i].Points, c.Points)
+		return fmt.Errorf("its points would be %v (want %v)", curves[i].Points, c.Points)
 	case curves[i].Kind != cmp.Or(c.Kind, Shared):
-		return fmt.Errorf("it has no column kind, and the curve is %s", c.Kind)
+		return fmt.Errorf("the file has no column kind (want %s)", c.Kind)
 	}
 	return nil
 }
 
-// appendCurve adds the rows of c to the text of a file, by the columns it has.
+// appendCurve adds the rows of c to the text of a file, in the file's columns.
 func appendCurve(content []byte, c Curve) ([]byte, error) {
 	header := slices.Concat(mustHave, mayHave)
 	if len(content) > 0 {
@@ -102,7 +101,7 @@ func appendCurve(content []byte, c Curve) ([]byte, error) {
 	var rows bytes.Buffer
 	writer := csv.NewWriter(&rows)
 	if len(content) == 0 {
-		_ = writer.Write(header) // a Buffer takes all
+		_ = writer.Write(header) // a Buffer cannot fail
 	}
 	for _, p := range c.Points {
 		fields := map[string]string{
@@ -120,7 +119,7 @@ func appendCurve(content []byte, c Curve) ([]byte, error) {
 	return append(content, rows.Bytes()...), nil
 }
 
-// number writes 0 as nothing.
+// number writes 0 as "".
 func number(n int) string {
 	if n == 0 {
 		return ""

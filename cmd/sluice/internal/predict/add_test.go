@@ -39,7 +39,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// A file keeps what it has: its columns, and its last line without an end.
+// A file keeps its columns, and its last line without a line feed.
 func TestAddKeepsTheForm(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "curves.csv")
 	before := header + "\ns,m,v,w,1,1,ops/s,"
@@ -82,21 +82,21 @@ func TestAddRefuses(t *testing.T) {
 		{"a text", path("text", "# Diary\n\nToday, I\n"), mine, ErrForeign, "no column"},
 		{"a broken file", path("broken.csv", header+"\ns,m,v,w,x,1,ops/s,\n"), mine, nil, "line 2"},
 		{"an empty file", path("empty.csv", ""), mine, ErrForeign, "EOF"},
-		{"a folder", dir, mine, nil, "directory"},
-		{"twice", full, mine, nil, "has this curve already"},
-		{"no source", full, change(func(c *Curve) { c.Source = "" }), nil, "say it with -source"},
-		{"no machine", full, change(func(c *Curve) { c.Machine = "" }), nil, "say it with -machine"},
-		{"no throughput", full, change(func(c *Curve) { c.Machine, c.Points = "x", []Point{{1, 1}, {2, math.NaN()}} }), nil, "is no throughput"},
-		{"twice but for a space", full, change(func(c *Curve) { c.Source += " " }), nil, "has this curve already"},
-		{"a source of spaces", full, change(func(c *Curve) { c.Source = "  " }), nil, "say it with -source"},
+		{"a directory", dir, mine, nil, "directory"},
+		{"twice", full, mine, nil, "already has a curve"},
+		{"no source", full, change(func(c *Curve) { c.Source = "" }), nil, "set -source"},
+		{"no machine", full, change(func(c *Curve) { c.Machine = "" }), nil, "set -machine"},
+		{"no throughput", full, change(func(c *Curve) { c.Machine, c.Points = "x", []Point{{1, 1}, {2, math.NaN()}} }), nil, "want a positive number"},
+		{"twice but for a space", full, change(func(c *Curve) { c.Source += " " }), nil, "already has a curve"},
+		{"a source of spaces", full, change(func(c *Curve) { c.Source = "  " }), nil, "set -source"},
 		{"separate parts as one thing", path("plain.csv", header+"\n"), change(func(c *Curve) { c.Kind = Sharded }), nil, "no column kind"},
-		{"one count", full, change(func(c *Curve) { c.Machine, c.Points = "x", c.Points[:1] }), ErrTooFew, "one count is no curve"},
+		{"one count", full, change(func(c *Curve) { c.Machine, c.Points = "x", c.Points[:1] }), ErrTooFew, "a curve has at least two"},
 	}
 	for _, tt := range tests {
 		before, _ := os.ReadFile(tt.file)
 		err := Add(tt.file, tt.curve)
 		if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.says)
+			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.says)
 		}
 		if after, _ := os.ReadFile(tt.file); string(after) != string(before) {
 			t.Errorf("%s: the file was changed to %q", tt.name, after)

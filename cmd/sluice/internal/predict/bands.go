@@ -7,32 +7,32 @@ import (
 	"strings"
 )
 
-// How far figures are given, as a multiple of the largest measured count.
+// Limits of predictions, as multiples of the largest measured count.
 const (
 	Near = 2
 	Far  = 4
 )
 
-// carryOn predicts the throughput on n CPUs, more than were measured: from the
-// last point halfway, in logarithms, between what the law says and a standstill.
+// extrapolate predicts the throughput on n CPUs, more than were measured: from the last point,
+// the logarithmic mean of the law and a constant throughput.
 //
-// The standstill is the serial limit: what a channel goes to whose lock lets one
-// goroutine in at a time and costs no more for a longer line, as the runtime's
-// does since Go 1.24. The law alone takes the last points for the beginning of a
-// collapse. On published curves the two miss on opposite sides: the score shows
-// them, and that the mean is better than either.
-func carryOn(law Law, last Point, n float64) float64 {
+// A constant throughput is the serial limit: a lock that admits one goroutine at a time and
+// does not cost more with more waiters, as the runtime's since Go 1.24. The law alone takes
+// the last points for the beginning of a collapse. On published curves the two err on opposite
+// sides: the score shows both, and that their mean is better than either
+// (docs/adr/0011-prediction.md).
+func extrapolate(law Law, last Point, n float64) float64 {
 	return last.X * math.Sqrt(law.At(n)/law.At(float64(last.Procs)))
 }
 
-// between predicts the throughput on n CPUs that lie between two measured
-// counts: on the line through both, in logarithms.
+// between predicts the throughput on n CPUs, between two measured counts, by logarithmic
+// interpolation.
 func between(a, b Point, n float64) float64 {
 	part := math.Log(n/float64(a.Procs)) / math.Log(float64(b.Procs)/float64(a.Procs))
 	return math.Exp((1-part)*math.Log(a.X) + part*math.Log(b.X))
 }
 
-// A reach is how far a figure is from what was measured.
+// A reach is the distance of a figure from the measured counts.
 type reach int
 
 const (
@@ -43,20 +43,19 @@ const (
 	reaches
 )
 
-// A trial asks of a published curve what its larger counts, or a count in its
-// midst, would be if only the points were known.
+// A trial predicts a count of a published curve from some of its other points.
 type trial struct {
 	curve   *Curve
-	group   int // curves of one source or one machine have the same
+	group   int // the same for curves of one source or one machine
 	reach   reach
 	points  []Point
 	truth   Point
-	crosses bool // a last-level cache or socket that the points do not cross
+	crosses bool // a boundary of a last-level cache or socket that the points do not cross
 }
 
-// trials returns every question that the curves can answer. The points known
-// are thinned to doublings, as a sweep has them; the truth is the largest count
-// in reach, so that no trial is easy because it asks for one CPU more.
+// trials returns all trials that the curves allow. The known points are thinned to doublings,
+// as in a sweep. The truth is the largest count in reach, so that no trial is easy because it
+// adds only one CPU.
 func trials(curves []Curve) []trial {
 	var all []trial
 	groups := groups(curves)
@@ -67,7 +66,7 @@ func trials(curves []Curve) []trial {
 		}
 		add := func(r reach, points []Point, truth Point) {
 			last := points[len(points)-1].Procs
-			crosses := truth.Procs > c.Domain && last <= c.Domain // never of an unknown domain, 0
+			crosses := truth.Procs > c.Domain && last <= c.Domain // never with an unknown domain, 0
 			all = append(all, trial{c, groups[i], r, points, truth, crosses})
 		}
 		for known := MinCounts; known < len(c.Points); known++ {
@@ -102,8 +101,8 @@ func trials(curves []Curve) []trial {
 	return all
 }
 
-// around returns the points of the most distant counts, so many times apart at the
-// most, that have the i-th point between them, nil if there are none.
+// around returns the most distant pair of points with the i-th point between them and a ratio
+// of counts of at most apart, or nil.
 func around(points []Point, i, apart int) []Point {
 	var widest []Point
 	for a := range i {
@@ -125,8 +124,8 @@ func reachBetween(a, b Point) reach {
 	return gap
 }
 
-// doublings returns the first and the last point, and of those between the ones
-// that are twice the one before or more.
+// doublings returns the first and the last point, and those between them with at least twice
+// the CPUs of the one before.
 func doublings(points []Point) []Point {
 	if len(points) < 3 {
 		return points
@@ -140,8 +139,8 @@ func doublings(points []Point) []Point {
 	return append(thinned, points[len(points)-1])
 }
 
-// groups numbers the curves: those of one source or of one machine have the same
-// number, and so have all that such a chain connects.
+// groups numbers the curves. Curves with a common source or machine have the same number,
+// transitively.
 func groups(curves []Curve) []int {
 	group := make([]int, len(curves))
 	for i := range group {
@@ -161,15 +160,15 @@ func groups(curves []Curve) []int {
 	return group
 }
 
-// sameMachine compares the names, or where one begins with a model, such as
-// i7-13700H, the models: what follows describes it.
+// sameMachine compares the names of machines, or only their models if a name begins with a
+// model such as i7-13700H.
 func sameMachine(a, b string) bool {
 	model, _, _ := strings.Cut(a, " ")
 	other, _, _ := strings.Cut(b, " ")
 	return a == b || model == other && len(model) > 4 && strings.ContainsAny(model, "0123456789") && !strings.Contains(model, "/")
 }
 
-// miss returns the logarithm of truth / prediction. It fails where Fit refuses.
+// miss returns the logarithm of truth / prediction, or the error of Fit.
 func (t trial) miss(predict func(law Law, last Point, n float64) float64) (float64, error) {
 	n := float64(t.truth.Procs)
 	if t.reach == inside || t.reach == gap {
@@ -182,28 +181,27 @@ func (t trial) miss(predict func(law Law, last Point, n float64) float64) (float
 	return math.Log(t.truth.X / predict(law, t.points[len(t.points)-1], n)), nil
 }
 
-// A Band is where the truth was, as a factor of what was predicted.
+// A Band is the range of the truth, as a factor of the prediction.
 type Band struct {
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
-	Curves int     `json:"curves"` // published ones that it comes from
+	Curves int     `json:"curves"` // published curves that it is based on
 }
 
-// Bands are the bands of figures that were not measured, by reach.
+// Bands has the bands of figures that were not measured, by reach.
 type Bands [reaches]Band
 
-// level is the share of trials that a band is made to hold. It is above the nine
-// in ten that are asked of it on curves that it has not seen: from few sources a
-// band of nine in ten holds fewer of the next.
+// level is the share of trials within a band. It is above the goal of 90% on unseen curves,
+// because with few sources a 90% band holds less than 90% of the next source.
 const level = 0.95
 
-// Calibrate returns the bands that the curves give.
+// Calibrate returns the bands of the curves.
 func Calibrate(curves []Curve) Bands { return calibrate(trials(curves), -1) }
 
-// calibrate leaves a group out; -1 is none.
+// calibrate returns the bands without one group; -1 includes all.
 func calibrate(all []trial, except int) (bands Bands) {
 	for r := range reaches {
-		misses := weigh(all, func(t trial) bool { return t.reach == r && t.group != except }, carryOn)
+		misses := weigh(all, func(t trial) bool { return t.reach == r && t.group != except }, extrapolate)
 		if len(misses.of) == 0 {
 			continue
 		}
@@ -216,14 +214,13 @@ func calibrate(all []trial, except int) (bands Bands) {
 	return bands
 }
 
-// weighed is a sample in which a curve counts as one, however many trials it
-// gives, and a source with n curves as √n: six machines under one program are
-// not six programs.
+// weighed is a weighted sample: a curve counts as one, however many trials it has, and a source
+// with n curves as √n, because six machines with one program are not six programs.
 type weighed struct {
 	of     []weighedMiss // ascending
 	total  float64
 	curves int
-	noisy  int // trials whose points Fit refuses
+	noisy  int // trials in which Fit fails
 }
 
 type weighedMiss struct {
@@ -259,7 +256,7 @@ func weigh(all []trial, use func(trial) bool, predict func(Law, Point, float64) 
 	return w
 }
 
-// quantile returns the miss below which that share of the weight lies.
+// quantile returns the weighted quantile of the misses.
 func (w weighed) quantile(share float64) float64 {
 	below := 0.0
 	for _, m := range w.of {
@@ -270,7 +267,7 @@ func (w weighed) quantile(share float64) float64 {
 	return w.of[len(w.of)-1].miss
 }
 
-// sorted returns the sample with each miss changed by f, in ascending order.
+// sorted returns the sample with f applied to each miss, in ascending order.
 func (w weighed) sorted(f func(float64) float64) weighed {
 	w.of = slices.Clone(w.of)
 	for i := range w.of {

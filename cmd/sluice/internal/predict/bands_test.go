@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// planted returns a curve of a law, on machines and from sources of their own
-// unless said otherwise.
+// planted returns a curve of a law, with its own machine and source.
 func planted(source string, l Law, procs ...int) Curve {
 	return Curve{Source: source, Machine: "machine of " + source, Version: "C", Workload: "w", Kind: Shared, Points: sweep(l, procs...)}
 }
@@ -65,7 +64,7 @@ func TestDoublings(t *testing.T) {
 	}
 }
 
-// Curves of one source or one machine are never on both sides.
+// Curves with a common source or machine are never in different groups.
 func TestGroups(t *testing.T) {
 	curves := []Curve{
 		{Source: "a", Machine: "x"}, {Source: "a", Machine: "y"}, {Source: "b", Machine: "y"}, {Source: "c", Machine: "z"},
@@ -76,8 +75,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Curves that come down as the law says lie at the mean's lower side, by what
-// the mean adds: the band must tell. Curves that stand still lie at its middle.
+// Curves that come down like the law are below the mean, and the band covers that. Constant
+// curves are in its middle.
 func TestCalibrate(t *testing.T) {
 	down := planted("a", Law{1e7, 1, 1}, 1, 2, 4, 8)
 	still := planted("b", Law{1e7, 1, 0}, 1, 2, 4, 8)
@@ -90,22 +89,22 @@ func TestCalibrate(t *testing.T) {
 	if bands[far].Curves != 0 {
 		t.Errorf("from 1, 2, 4 and 8 CPUs, nothing is known of four times as many: %+v", bands[far])
 	}
-	// The one left out has no part.
+	// The band excludes the group that is left out.
 	all := trials([]Curve{down, still})
 	if band := calibrate(all, 0)[near]; !closeTo(band.Lo, 1, 1e-6) || band.Curves != 1 {
 		t.Errorf("without the first curve: %+v", band)
 	}
 }
 
-// A source with many curves has more weight than one with one, but not as many
-// times more; a curve with many trials has no more than another.
+// The weight of a source grows less than its number of curves; the weight of a curve does not
+// depend on its number of trials.
 func TestWeigh(t *testing.T) {
 	var curves []Curve
 	for range 9 {
 		curves = append(curves, planted("many", laws[1].law, 1, 2, 4, 8))
 	}
 	curves = append(curves, planted("one", laws[1].law, 1, 2, 4, 8, 16, 32, 64))
-	w := weigh(trials(curves), func(t trial) bool { return t.reach == near }, carryOn)
+	w := weigh(trials(curves), func(t trial) bool { return t.reach == near }, extrapolate)
 	many := 0.0
 	for _, m := range w.of {
 		if m.trial.curve.Source == "many" {
@@ -128,7 +127,7 @@ func TestQuantile(t *testing.T) {
 
 func TestNoisyTrial(t *testing.T) {
 	wild := Curve{Source: "a", Kind: Shared, Points: []Point{{1, 1}, {2, 100}, {3, 1}, {4, 100}, {5, 1}, {6, 100}, {7, 1}, {8, 100}}}
-	w := weigh(trials([]Curve{wild}), func(t trial) bool { return t.reach == near }, carryOn)
+	w := weigh(trials([]Curve{wild}), func(t trial) bool { return t.reach == near }, extrapolate)
 	if w.noisy == 0 {
 		t.Error("points that follow no law are not counted as such")
 	}

@@ -15,7 +15,7 @@ func TestLanes(t *testing.T) {
 	}{
 		{2, 8, 2 * law.At(4), Measured},
 		{8, 8, 8 * law.At(1), Measured},
-		{16, 8, 8 * law.At(1), Measured}, // more lanes than CPUs are of no use
+		{16, 8, 8 * law.At(1), Measured}, // more lanes than CPUs do not help
 		{2, 32, 2 * mustAt(t, f, 16), Extrapolated},
 		{3, 8, 3 * mustAt(t, f, 8.0/3), Interpolated},
 	} {
@@ -43,7 +43,7 @@ func mustAt(t *testing.T, f *Forecast, n float64) float64 {
 
 func TestBatches(t *testing.T) {
 	f := NewForecast([]Count{{1, 1e7, 1e7, 1e7, 9}, {2, 5e6, 4e6, 6e6, 9}}, oneCache, testBand)
-	// 200 ns a hand-over: 20 in a batch of 10, and 5 of its own.
+	// 200 ns per value: 20 ns in a batch of 10, and 5 ns own cost.
 	got, err := f.Batches(10, 2, 5)
 	if err != nil || !closeTo(got.X, 1e9/25, 1e-9) || got.Mode != Measured || got.Parts != 10 {
 		t.Errorf("%+v, %v, want 40 M/s", got, err)
@@ -57,7 +57,7 @@ func TestBatches(t *testing.T) {
 }
 
 func TestOwnCost(t *testing.T) {
-	// 32 ns alone; in batches of 64 half a ns of that is left, of 3 in all.
+	// 32 ns alone; in batches of 64, 0.5 ns of that remain, of 3 ns in all.
 	if got := OwnCost(Count{X: 1e9 / 3}, Count{X: 1e9 / 32}, 64); !closeTo(got, 2.5, 1e-9) {
 		t.Errorf("own cost %v ns, want 2.5", got)
 	}
@@ -75,7 +75,7 @@ func TestLaneShortfall(t *testing.T) {
 		return c
 	}
 	late := separate(10, 20, 40)
-	late.Points = late.Points[1:] // nobody measured one: it does not count
+	late.Points = late.Points[1:] // without a count of one, it is skipped
 	curves := []Curve{separate(10, 20, 40), separate(10, 10, 30), late, planted("shared", Law{1e6, 3, 0}, 1, 2, 4)}
 	if factor, from := LaneShortfall(curves); factor != 2 || from != 2 {
 		t.Errorf("shortfall %v from %d curves, want 2 from 2", factor, from)

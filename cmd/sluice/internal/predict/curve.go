@@ -14,32 +14,32 @@ import (
 	"sync"
 )
 
-// A Curve is what somebody measured: throughput by number of CPUs.
+// A Curve is a measured throughput by number of CPUs.
 type Curve struct {
-	Source   string  `json:"source"` // where it was published, or who measured it
+	Source   string  `json:"source"` // the publication or the author
 	Machine  string  `json:"machine"`
 	Version  string  `json:"version"` // of the language, such as "Go 1.24"
 	Workload string  `json:"workload"`
 	Note     string  `json:"note,omitempty"`
 	Kind     Kind    `json:"kind"`
 	Design   Design  `json:"design,omitempty"`
-	CPUs     int     `json:"cpus,omitempty"`   // of the machine, 0 if not known
-	Domain   int     `json:"domain,omitempty"` // CPUs that share a socket and a last-level cache, 0 if not known
+	CPUs     int     `json:"cpus,omitempty"`   // of the machine; 0 if unknown
+	Domain   int     `json:"domain,omitempty"` // CPUs that share a socket and a last-level cache; 0 if unknown
 	Points   []Point `json:"points"`           // ascending, one for each count; none above CPUs
-	Above    []int   `json:"above,omitempty"`  // the counts above CPUs, which are no points
+	Above    []int   `json:"above,omitempty"`  // counts above CPUs, which are not points
 }
 
-// A Kind says what a row of a file of curves is.
+// A Kind is the kind of a row in a file of curves.
 type Kind string
 
 const (
-	Shared  Kind = "curve"   // one shared thing, by number of CPUs: bands come from these
+	Shared  Kind = "curve"   // one shared resource, by number of CPUs: the basis of bands
 	Sharded Kind = "sharded" // a private part for each CPU, for comparison
-	Other   Kind = "other"   // no curve: a latency, a ratio, before and after
+	Other   Kind = "other"   // not a curve: a latency, a ratio, before and after
 )
 
-// The form of a file of curves: a row for each point. Files without the last
-// four columns are read as curves of one shared thing.
+// The columns of a file of curves, which has a row for each point. Files without the last four
+// columns have curves of one shared resource.
 var (
 	mustHave = []string{"source", "machine", "version", "workload", "procs", "ops_per_s_or_ns", "unit", "note"}
 	mayHave  = []string{"kind", "design", "cpus", "domain"}
@@ -48,17 +48,16 @@ var (
 // Units of the column ops_per_s_or_ns.
 const (
 	perSecond = "ops/s"
-	nsPerOp   = "ns/op" // from one operation to the next, of whatever goroutine: 1e9 / (ops/s)
+	nsPerOp   = "ns/op" // between operations of all goroutines: 1e9 / (ops/s)
 )
 
-// ErrForeign is wrapped by the error for a file that is no file of curves.
-var ErrForeign = errors.New("no file of curves")
+// ErrForeign is wrapped by the error for a file that is not a file of curves.
+var ErrForeign = errors.New("not a file of curves")
 
 //go:embed published.csv
 var publishedFile []byte
 
-// Published returns the curves that the tool brings with it. They are shared:
-// do not change them.
+// Published returns the built-in curves. They are shared: do not modify them.
 var Published = sync.OnceValue(func() []Curve {
 	curves, err := ReadCurves(bytes.NewReader(publishedFile))
 	if err != nil {
@@ -67,9 +66,8 @@ var Published = sync.OnceValue(func() []Curve {
 	return curves
 })
 
-// ReadCurves reads a file of curves. Rows of kind other are no curves and are
-// passed over. Counts above the CPUs of their machine are set apart: threads that
-// share a CPU say nothing about scaling.
+// ReadCurves reads a file of curves. It skips rows of kind other, which are not curves, and
+// separates counts above the CPUs of their machine: threads that share a CPU show no scaling.
 func ReadCurves(r io.Reader) ([]Curve, error) {
 	reader := csv.NewReader(r)
 	header, err := reader.Read()
@@ -82,7 +80,7 @@ func ReadCurves(r io.Reader) ([]Curve, error) {
 	}
 	for _, name := range mustHave {
 		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("%w: its first line has no column %q", ErrForeign, name)
+			return nil, fmt.Errorf("%w: the first line has no column %q", ErrForeign, name)
 		}
 	}
 	var curves []Curve
@@ -127,12 +125,12 @@ func ReadCurves(r io.Reader) ([]Curve, error) {
 	return slices.DeleteFunc(curves, func(c Curve) bool { return len(c.Points) == 0 }), nil
 }
 
-// same reports whether a row belongs to the curve d.
+// same reports whether c and d are the same curve.
 func (c Curve) same(d Curve) bool {
 	return c.Source == d.Source && c.Machine == d.Machine && c.Version == d.Version && c.Workload == d.Workload
 }
 
-// parseRow reads a row, whose fields it gets by name.
+// parseRow parses a row. field returns a field by name.
 func parseRow(field func(name string) string) (curve Curve, point Point, err error) {
 	curve = Curve{
 		Source: field("source"), Machine: field("machine"), Version: field("version"), Workload: field("workload"),
@@ -145,24 +143,24 @@ func parseRow(field func(name string) string) (curve Curve, point Point, err err
 		return curve, point, nil
 	case Shared, Sharded:
 	default:
-		return curve, point, fmt.Errorf("kind %q is none of %s, %s, %s", curve.Kind, Shared, Sharded, Other)
+		return curve, point, fmt.Errorf("unknown kind %q (want %s, %s or %s)", curve.Kind, Shared, Sharded, Other)
 	}
 	if curve.Design != "" && !slices.Contains(designs, curve.Design) {
-		return curve, point, fmt.Errorf("design %q is none of %s", curve.Design, list(designs))
+		return curve, point, fmt.Errorf("unknown design %q (want one of %s)", curve.Design, list(designs))
 	}
 	for name, to := range map[string]*int{"cpus": &curve.CPUs, "domain": &curve.Domain} {
 		if text := field(name); text != "" {
 			if *to, err = strconv.Atoi(text); err != nil || *to < 1 {
-				return curve, point, fmt.Errorf("%s %q is no number of CPUs", name, text)
+				return curve, point, fmt.Errorf("invalid %s %q (want a number of CPUs)", name, text)
 			}
 		}
 	}
 	if point.Procs, err = strconv.Atoi(field("procs")); err != nil || point.Procs < 1 {
-		return curve, point, fmt.Errorf("procs %q is no number of CPUs", field("procs"))
+		return curve, point, fmt.Errorf("invalid procs %q (want a number of CPUs)", field("procs"))
 	}
 	value, err := strconv.ParseFloat(field("ops_per_s_or_ns"), 64)
 	if err != nil || !(value > 0) || math.IsInf(value, 0) {
-		return curve, point, fmt.Errorf("ops_per_s_or_ns %q is no throughput and no time", field("ops_per_s_or_ns"))
+		return curve, point, fmt.Errorf("invalid ops_per_s_or_ns %q (want a positive number)", field("ops_per_s_or_ns"))
 	}
 	switch unit := field("unit"); unit {
 	case perSecond:
@@ -170,12 +168,12 @@ func parseRow(field func(name string) string) (curve Curve, point Point, err err
 	case nsPerOp:
 		point.X = 1e9 / value
 	default:
-		return curve, point, fmt.Errorf("unit %q is neither %s nor %s", unit, perSecond, nsPerOp)
+		return curve, point, fmt.Errorf("unknown unit %q (want %s or %s)", unit, perSecond, nsPerOp)
 	}
 	return curve, point, nil
 }
 
-// list writes words for a message.
+// list joins words for a message.
 func list[S ~string](words []S) string {
 	texts := make([]string, len(words))
 	for i, word := range words {

@@ -18,7 +18,7 @@ func TestReadCurves(t *testing.T) {
 		{"both units", header + "\ns,m,v,w,2,100,ns/op,\ns,m,v,w,1,5e6,ops/s,\n", []Point{{1, 5e6}, {2, 1e7}}, Shared},
 		{"the median of one count", header + "\ns,m,v,w,1,10,ops/s,\ns,m,v,w,1,30,ops/s,\ns,m,v,w,1,11,ops/s,\n", []Point{{1, 11}}, Shared},
 		{"more Ps than CPUs", header + ",cpus\ns,m,v,w,1,10,ops/s,,2\ns,m,v,w,2,20,ops/s,,2\ns,m,v,w,3,5,ops/s,,2\n", []Point{{1, 10}, {2, 20}}, Shared},
-		{"no curves among them", header + ",kind\nx,m,v,w,max,9.8,ratio,,other\ns,m,v,w,4,10,ops/s,,sharded\n", []Point{{4, 10}}, Sharded},
+		{"rows that are not curves", header + ",kind\nx,m,v,w,max,9.8,ratio,,other\ns,m,v,w,4,10,ops/s,,sharded\n", []Point{{4, 10}}, Sharded},
 		{"columns in another order", "kind,unit,ops_per_s_or_ns,procs,workload,version,machine,source,note\ncurve,ops/s,7,3,w,v,m,s,n\n", []Point{{3, 7}}, Shared},
 	}
 	for _, tt := range tests {
@@ -34,8 +34,7 @@ func TestReadCurves(t *testing.T) {
 	}
 }
 
-// Counts above the CPUs are set apart, not forgotten; a curve of nothing else is
-// none.
+// Counts above the CPUs are separated; a curve with no other counts is skipped.
 func TestReadCurvesAbove(t *testing.T) {
 	curves, err := ReadCurves(strings.NewReader(header + ",cpus\ns,m,v,w,1,10,ops/s,,2\ns,m,v,w,4,5,ops/s,,2\ns,n,v,w,4,5,ops/s,,2\n"))
 	if err != nil || len(curves) != 1 || !slices.Equal(curves[0].Above, []int{4}) {
@@ -43,7 +42,7 @@ func TestReadCurvesAbove(t *testing.T) {
 	}
 }
 
-// A curve is its source, machine, version and workload.
+// Source, machine, version and workload identify a curve.
 func TestReadCurvesApart(t *testing.T) {
 	text := header + "\na,m,v,w,1,1,ops/s,\nb,m,v,w,1,1,ops/s,\na,n,v,w,1,1,ops/s,\na,m,u,w,1,1,ops/s,\na,m,v,x,1,1,ops/s,\na,m,v,w,2,1,ops/s,other note\n"
 	curves, err := ReadCurves(strings.NewReader(text))
@@ -62,26 +61,25 @@ func TestReadCurvesRefuses(t *testing.T) {
 		{"", true, "EOF"},
 		{"name,age\nx,3\n", true, `no column "source"`},
 		{header + "\ns,m,v\n", true, "wrong number of fields"},
-		{header + "\ns,m,v,w,zero,1,ops/s,\n", false, `line 2: procs "zero"`},
-		{header + "\ns,m,v,w,1,1,ops/s,\ns,m,v,w,0,1,ops/s,\n", false, `line 3: procs "0"`},
-		{header + "\ns,m,v,w,1,-4,ops/s,\n", false, `"-4" is no throughput`},
-		{header + "\ns,m,v,w,1,inf,ops/s,\n", false, `"inf" is no throughput`},
-		{header + "\ns,m,v,w,1,4,µs,\n", false, `unit "µs" is neither ops/s nor ns/op`},
+		{header + "\ns,m,v,w,zero,1,ops/s,\n", false, `line 2: invalid procs "zero"`},
+		{header + "\ns,m,v,w,1,1,ops/s,\ns,m,v,w,0,1,ops/s,\n", false, `line 3: invalid procs "0"`},
+		{header + "\ns,m,v,w,1,-4,ops/s,\n", false, `ops_per_s_or_ns "-4" (want a positive number)`},
+		{header + "\ns,m,v,w,1,inf,ops/s,\n", false, `ops_per_s_or_ns "inf" (want a positive number)`},
+		{header + "\ns,m,v,w,1,4,µs,\n", false, `unknown unit "µs" (want ops/s or ns/op)`},
 		{all + "s,m,v,w,1,4,ops/s,,graph,,,\n", false, `kind "graph"`},
-		{all + "s,m,v,w,1,4,ops/s,,,magic,,\n", false, `design "magic" is none of sharded, FAA`},
+		{all + "s,m,v,w,1,4,ops/s,,,magic,,\n", false, `unknown design "magic" (want one of sharded, FAA`},
 		{all + "s,m,v,w,1,4,ops/s,,,,many,\n", false, `cpus "many"`},
 		{all + "s,m,v,w,1,4,ops/s,,,,4,0\n", false, `domain "0"`},
 	}
 	for _, tt := range tests {
 		_, err := ReadCurves(strings.NewReader(tt.text))
 		if err == nil || errors.Is(err, ErrForeign) != tt.foreign || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%q: error %v, want one that says %q", tt.text, err, tt.says)
+			t.Errorf("%q: error %v, want one with %q", tt.text, err, tt.says)
 		}
 	}
 }
 
-// The published curves are those that were published: a few that can be looked
-// up, and what must be true of all.
+// The built-in curves are as published: the test checks some values, and properties of all.
 func TestPublished(t *testing.T) {
 	curves := Published()
 	find := func(machine, workload, version string) Curve {
@@ -110,16 +108,16 @@ func TestPublished(t *testing.T) {
 			t.Errorf("%s, %s: %v ns on %d CPUs, want %v on %d", tt.machine, tt.workload, 1e9/last.X, last.Procs, tt.ns, tt.procs)
 		}
 	}
-	// 64 tasks on 12 CPUs are no point of a curve.
+	// 64 tasks on 12 CPUs are not a point of a curve.
 	if c := find("i5-12500", "futex", "Swift"); c.Points[len(c.Points)-1].Procs != 8 {
 		t.Errorf("%+v goes beyond its 12 CPUs", c)
 	}
 	for _, c := range curves {
 		if c.Source == "" || c.Machine == "" || c.Version == "" || c.Workload == "" || c.Kind == Other || c.Design == "" {
-			t.Errorf("%+v lacks something", c)
+			t.Errorf("%+v is incomplete", c)
 		}
 		if strings.Contains(c.Workload, "ping-pong") || strings.Contains(c.Workload, "MutexHandoff") {
-			t.Errorf("%+v is no curve", c)
+			t.Errorf("%+v is not a curve", c)
 		}
 	}
 	if len(curves) < 100 {

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// A Design is how goroutines share the thing that a curve is of.
+// A Design is the way in which goroutines share a curve's resource.
 type Design string
 
-// The designs, and what belongs to each.
+// The designs.
 const (
 	SeparateParts Design = "sharded"       // a private part for each CPU: lanes, striped counters
 	FetchAndAdd   Design = "FAA"           // one fetch-and-add that always succeeds
-	ShortLock     Design = "short lock"    // a lock of which few spin at a time: the runtime's since Go 1.24
-	SleepingLock  Design = "sleeping lock" // a lock of which all spin, then sleep: the runtime's before
-	RetryLoop     Design = "CAS loop"      // a compare-and-swap that is tried again, or a lock that only spins
-	ChannelDesign Design = "channel"       // Go's: the lock of its generation
+	ShortLock     Design = "short lock"    // a lock with few spinning waiters: the runtime's since Go 1.24
+	SleepingLock  Design = "sleeping lock" // a lock whose waiters all spin, then sleep: the runtime's before
+	RetryLoop     Design = "CAS loop"      // a compare-and-swap loop, or a pure spin lock
+	ChannelDesign Design = "channel"       // Go's channel, with the lock of its version
 )
 
 var designs = []Design{SeparateParts, FetchAndAdd, ShortLock, SleepingLock, RetryLoop, ChannelDesign}
 
-// Order returns the designs from the highest throughput on many CPUs to the
-// lowest. It is all that is said where numbers are refused.
+// Order returns the designs from the highest throughput on many CPUs to the lowest. Reports show
+// it where there are no figures.
 func Order() []Design {
 	return []Design{SeparateParts, FetchAndAdd, ShortLock, SleepingLock, RetryLoop}
 }
 
-// rank returns the place of the curve's design in Order, -1 if it has none.
+// rank returns the index of the curve's design in Order, or -1.
 func (c Curve) rank() int {
 	design := c.Design
 	if design == ChannelDesign {
@@ -40,19 +40,19 @@ func (c Curve) rank() int {
 	return slices.Index(Order(), design)
 }
 
-// A generationOf says which lock the runtime's channels have.
+// A generationOf identifies the lock of the runtime's channels.
 type generationOf int
 
 const (
 	notGo generationOf = iota
 	beforeSpinbit
-	sinceSpinbit // Go 1.24: of the goroutines that wait for a lock of the runtime, one spins
+	sinceSpinbit // since Go 1.24, one waiter of a runtime lock spins
 )
 
 var goVersion = regexp.MustCompile(`(?i)\bgo ?[~<=]*1\.(\d+)`)
 
-// generation reads the version of a curve. What it says of the lock goes before
-// the number: 1.24 can be built with either.
+// generation parses the version of a curve. The name of a lock takes precedence over the number,
+// because Go 1.24 can be built with either lock.
 func generation(version string) generationOf {
 	lower := strings.ToLower(version)
 	switch {
@@ -74,8 +74,7 @@ func generation(version string) generationOf {
 	return notGo
 }
 
-// architecture guesses GOARCH from the name of a machine, "" if it tells
-// nothing.
+// architecture guesses GOARCH from the name of a machine, or returns "".
 func architecture(machine string) string {
 	lower := strings.ToLower(machine)
 	for _, known := range []struct {
@@ -93,18 +92,18 @@ func architecture(machine string) string {
 	return ""
 }
 
-// FarApart is the factor beyond which one design is called faster than another.
+// FarApart is the factor above which one design counts as faster than another.
 const FarApart = 3
 
-// An OrderScore says how often Order is right: of the pairs of published
-// figures from one machine and one number of CPUs that are more than FarApart.
+// An OrderScore counts the pairs of published figures, of one machine and one number of CPUs,
+// that differ by more than FarApart, and those that Order predicts.
 type OrderScore struct {
 	Above int `json:"above_cpus"` // with more CPUs than this
 	Pairs int `json:"pairs"`
 	Right int `json:"right"`
 }
 
-// Share returns the fraction of pairs that Order has right.
+// Share returns the fraction of pairs that Order predicts.
 func (s OrderScore) Share() float64 { return float64(s.Right) / float64(max(1, s.Pairs)) }
 
 // scoreOrder compares each pair of curves of different designs.
@@ -133,5 +132,5 @@ func scoreOrder(curves []Curve, above int) OrderScore {
 	return score
 }
 
-// Architecture returns GOARCH as far as the curve's machine tells it, "" if not.
+// Architecture returns the GOARCH of the curve's machine, or "" if unknown.
 func (c Curve) Architecture() string { return architecture(c.Machine) }

@@ -31,11 +31,11 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// A channel stands where its lock does.
+// A channel has the rank of its lock.
 func TestRank(t *testing.T) {
 	rank := func(d Design, version string) int { return Curve{Design: d, Version: version}.rank() }
 	if rank(ChannelDesign, "Go 1.24") != rank(ShortLock, "") || rank(ChannelDesign, "Go 1.23") != rank(SleepingLock, "") {
-		t.Error("a channel has not the rank of its lock")
+		t.Error("a channel does not have the rank of its lock")
 	}
 	if rank("", "Go 1.24") >= 0 {
 		t.Error("no design has a rank")
@@ -55,10 +55,10 @@ func TestScoreOrder(t *testing.T) {
 	}
 	curves := []Curve{
 		curve("a", RetryLoop, 900, 10, 10, 10),
-		curve("a", SeparateParts, 100, 100, 25, 40), // wrong at 1, right at 2 and 8, too near at 4
+		curve("a", SeparateParts, 100, 100, 25, 40), // wrong at 1, right at 2 and 8, too close at 4
 		curve("b", FetchAndAdd, 1, 1, 1, 1),         // another machine
 		curve("a", RetryLoop, 1, 1, 1, 1, 1),        // of the same design as the first: compared with the second only
-		curve("a", "", 1e9, 1e9, 1e9),               // of no design
+		curve("a", "", 1e9, 1e9, 1e9),               // without a design
 	}
 	if got, want := scoreOrder(curves, 0), (OrderScore{Above: 0, Pairs: 7, Right: 6}); got != want {
 		t.Errorf("%+v, want %+v", got, want)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A Mode says where a figure comes from.
+// A Mode is the origin of a figure.
 type Mode string
 
 const (
@@ -16,23 +16,23 @@ const (
 	Extrapolated Mode = "extrapolated"
 )
 
-// A Figure is a throughput in operations per second, and how sure it is.
+// A Figure is a throughput in operations per second, with its band.
 type Figure struct {
 	CPUs float64 `json:"cpus"`
 	X    float64 `json:"ops_per_s"`
-	Lo   float64 `json:"lo"` // the band: of a measured figure the interval of its repetitions
+	Lo   float64 `json:"lo"` // the band, or the interval of a measured figure
 	Hi   float64 `json:"hi"`
 	Mode Mode    `json:"mode"`
 }
 
-// Errors that refuse a figure.
+// Reasons for the lack of a figure.
 var (
-	ErrTooFar      = errors.New("too far from what was measured")
+	ErrTooFar      = errors.New("too far from the measured counts")
 	ErrNewBoundary = errors.New("a boundary that was not measured")
 )
 
-// A Count is what was measured on so many CPUs: the median of the repetitions
-// in operations per second, and its interval.
+// A Count is the measured throughput on a number of CPUs: the median of the repetitions in
+// operations per second, and its interval.
 type Count struct {
 	Procs int     `json:"procs"`
 	X     float64 `json:"ops_per_s"`
@@ -41,28 +41,28 @@ type Count struct {
 	N     int     `json:"n"` // repetitions
 }
 
-// MaxSpread is how far the interval of a count may reach from its median, as a
-// fraction of it, for a law to be fitted.
+// MaxSpread is the largest distance from the median to an end of a count's interval, as a
+// fraction of the median, for which a law is fitted.
 const MaxSpread = 0.3
 
-// A Forecast answers what a channel's throughput is on some number of CPUs.
+// A Forecast predicts a channel's throughput on a number of CPUs.
 type Forecast struct {
 	Counts []Count
-	Law    *Law  // nil if there is none: NoLaw says why
+	Law    *Law  // nil if NoLaw is not nil
 	NoLaw  error // wraps ErrTooFew or ErrTooNoisy
 	Limits Limits
 	bands  Bands
 }
 
-// NewForecast fits the counts, which ascend. Without a law it still knows what
-// was measured, and what lies between.
+// NewForecast fits the counts, which must be ascending. Without a law, the forecast still has the
+// measured and the interpolated figures.
 func NewForecast(counts []Count, limits Limits, bands Bands) *Forecast {
 	f := &Forecast{Counts: counts, Limits: limits, bands: bands}
 	points := make([]Point, len(counts))
 	for i, c := range counts {
 		points[i] = Point{c.Procs, c.X}
 		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread && f.NoLaw == nil {
-			f.NoLaw = fmt.Errorf("%w: the interval on %d CPUs is ±%.0f%%, and %.0f%% is the most: repeat it on a quieter machine, or with more repetitions",
+			f.NoLaw = fmt.Errorf("%w: the interval on %d CPUs is ±%.0f%% (want at most %.0f%%): repeat it on a quieter machine, or with more repetitions",
 				ErrTooNoisy, c.Procs, 100*spread, 100*MaxSpread)
 		}
 	}
@@ -81,7 +81,7 @@ func NewForecast(counts []Count, limits Limits, bands Bands) *Forecast {
 // Largest returns the largest measured count.
 func (f *Forecast) Largest() int { return f.Counts[len(f.Counts)-1].Procs }
 
-// Reach returns the largest number of CPUs for which At gives a figure.
+// Reach returns the largest number of CPUs for which At has a figure.
 func (f *Forecast) Reach() int {
 	if f.Law == nil {
 		return f.Largest()
@@ -95,8 +95,8 @@ func (f *Forecast) Reach() int {
 	return reach
 }
 
-// At returns the figure for n CPUs, which need not be whole. It refuses what is
-// too far from the counts, and says why.
+// At returns the figure for n CPUs; n need not be whole. It returns an error with the reason if n
+// is too far from the counts.
 func (f *Forecast) At(n float64) (Figure, error) {
 	i := slices.IndexFunc(f.Counts, func(c Count) bool { return float64(c.Procs) >= n })
 	switch {
@@ -104,11 +104,11 @@ func (f *Forecast) At(n float64) (Figure, error) {
 		c := f.Counts[i]
 		return Figure{n, c.X, c.Lo, c.Hi, Measured}, nil
 	case i == 0:
-		return Figure{}, fmt.Errorf("%w: %v CPUs are fewer than the %d that were measured", ErrTooFar, n, f.Counts[0].Procs)
+		return Figure{}, fmt.Errorf("%w: %v CPUs are fewer than the %d measured", ErrTooFar, n, f.Counts[0].Procs)
 	case i > 0:
 		a, b := f.Counts[i-1], f.Counts[i]
 		if b.Procs > Far*a.Procs {
-			return Figure{}, fmt.Errorf("%w: nothing was measured between %d and %d CPUs", ErrTooFar, a.Procs, b.Procs)
+			return Figure{}, fmt.Errorf("%w: no count was measured between %d and %d CPUs", ErrTooFar, a.Procs, b.Procs)
 		}
 		pa, pb := Point{a.Procs, a.X}, Point{b.Procs, b.X}
 		return f.banded(n, between(pa, pb, n), reachBetween(pa, pb), Interpolated), nil
@@ -118,7 +118,7 @@ func (f *Forecast) At(n float64) (Figure, error) {
 	}
 	largest := float64(f.Largest())
 	if n > Far*largest {
-		return Figure{}, fmt.Errorf("%w: %v CPUs are more than %d times the %v that were measured. So far out, two sound models differ 11 to 20 times since Go 1.24: a lock that lets few spin may level off or come down. Measure on a machine with more CPUs",
+		return Figure{}, fmt.Errorf("%w: %v CPUs are more than %d times the %v measured. Since Go 1.24, two sound models differ by a factor of 11 to 20 at that distance: the runtime's lock may level off or come down. Measure on a machine with more CPUs",
 			ErrTooFar, n, Far, largest)
 	}
 	if err := f.Limits.check(f.Largest(), n); err != nil {
@@ -129,7 +129,7 @@ func (f *Forecast) At(n float64) (Figure, error) {
 		r = far
 	}
 	last := f.Counts[len(f.Counts)-1]
-	return f.banded(n, carryOn(*f.Law, Point{last.Procs, last.X}, n), r, Extrapolated), nil
+	return f.banded(n, extrapolate(*f.Law, Point{last.Procs, last.X}, n), r, Extrapolated), nil
 }
 
 func (f *Forecast) banded(n, x float64, r reach, mode Mode) Figure {
@@ -140,17 +140,17 @@ func (f *Forecast) banded(n, x float64, r reach, mode Mode) Figure {
 	return Figure{n, x, x * min(1, band.Lo), x * max(1, band.Hi), mode}
 }
 
-// A Peak is where one channel is at its best.
+// A Peak is the highest throughput of one channel.
 type Peak struct {
 	Figure
-	// From and To enclose the counts that may be as good: whose band meets that of the
-	// figure.
+	// From and To enclose the counts that may be as good: their bands overlap the
+	// figure's.
 	From, To int
-	// AtEnd says that there is no figure for more CPUs: the throughput may go on rising.
+	// AtEnd is true if there is no figure for more CPUs: the throughput may rise further.
 	AtEnd bool
 }
 
-// Peak returns the best count up to n CPUs, as far as figures are given.
+// Peak returns the best count up to n CPUs with a figure.
 func (f *Forecast) Peak(n int) Peak {
 	var figures []Figure
 	for cpus := 1; cpus <= min(n, f.Reach()); cpus++ {
@@ -160,7 +160,7 @@ func (f *Forecast) Peak(n int) Peak {
 	}
 	best := figures[0]
 	for _, figure := range figures {
-		// An equal figure that was measured is better than one that was not.
+		// Among equal figures, a measured one wins.
 		if figure.X > best.X || figure.X == best.X && figure.Mode == Measured && best.Mode != Measured {
 			best = figure
 		}

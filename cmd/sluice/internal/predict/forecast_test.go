@@ -73,8 +73,8 @@ func TestForecastRefuses(t *testing.T) {
 		{"in a hole", exactly(law, 1, 2, 16), oneCache, 8, ErrTooFar, "between 2 and 16"},
 		{"another cache", exactly(law, 1, 2, 4), split(8, 64), 9, ErrNewBoundary, "more than the 8 that share a last-level cache"},
 		{"another socket", exactly(law, 1, 2, 4, 16), split(8, 32), 33, ErrNewBoundary, "more than the 32 that share a socket"},
-		{"cache not known", exactly(law, 1, 2, 4), split(0, 64), 5, ErrNewBoundary, "nobody knows how many CPUs share a last-level cache there: say so with -llc"},
-		{"socket not known", exactly(law, 1, 2, 4), split(64, 0), 5, ErrNewBoundary, "nobody knows how many CPUs share a socket there: say so with -socket"},
+		{"cache unknown", exactly(law, 1, 2, 4), split(0, 64), 5, ErrNewBoundary, "it is unknown how many CPUs share a last-level cache there: set -llc"},
+		{"socket unknown", exactly(law, 1, 2, 4), split(64, 0), 5, ErrNewBoundary, "it is unknown how many CPUs share a socket there: set -socket"},
 		{"two counts", exactly(law, 1, 2), oneCache, 4, ErrTooFew, "2 counts were measured"},
 		{"noise", noisy, oneCache, 16, ErrTooNoisy, "the interval on 4 CPUs is ±5"},
 	}
@@ -82,7 +82,7 @@ func TestForecastRefuses(t *testing.T) {
 		f := NewForecast(tt.counts, tt.limits, testBand)
 		got, err := f.At(tt.n)
 		if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: %+v, error %v, want one that says %q", tt.name, got, err, tt.says)
+			t.Errorf("%s: %+v, error %v, want one with %q", tt.name, got, err, tt.says)
 		}
 		if reach := f.Reach(); float64(reach) >= tt.n && tt.n > float64(f.Largest()) {
 			t.Errorf("%s: the reach is said to be %d", tt.name, reach)
@@ -90,14 +90,14 @@ func TestForecastRefuses(t *testing.T) {
 	}
 }
 
-// Beyond a boundary that was measured, figures are given.
+// There are figures beyond a measured boundary.
 func TestForecastAcrossMeasured(t *testing.T) {
 	split := Topology{CPUs: 64, LLC: 8, Socket: 64}
 	f := NewForecast(exactly(laws[1].law, 1, 2, 4, 8, 16), Limits{split, split}, testBand)
 	if _, err := f.At(32); err != nil || f.Reach() != 64 {
 		t.Errorf("reach %d, error %v", f.Reach(), err)
 	}
-	// A target with a larger cache than the machine that was measured.
+	// The target has a larger cache than the measured machine.
 	small := Topology{CPUs: 4, LLC: 4, Socket: 4}
 	f = NewForecast(exactly(laws[1].law, 1, 2, 4), Limits{small, one}, testBand)
 	if _, err := f.At(16); err != nil || f.Reach() != 16 {
@@ -105,8 +105,7 @@ func TestForecastAcrossMeasured(t *testing.T) {
 	}
 }
 
-// The peak is the highest figure that is given, and what may be as good reaches
-// up to it.
+// The peak is the highest figure; counts whose bands overlap its band may be as good.
 func TestForecastPeak(t *testing.T) {
 	for _, tt := range []struct {
 		law  Law
@@ -134,7 +133,7 @@ func TestForecastPeak(t *testing.T) {
 			}
 		}
 	}
-	// The band of the best counts too: 95 may be as good as 100 if that may be 80.
+	// The band of the best figure counts, too: 95 may be as good as 100 if 100 may be 80.
 	wide := NewForecast([]Count{{1, 90, 90, 95, 9}, {2, 100, 80, 110, 9}, {4, 70, 69, 71, 9}}, oneCache, testBand)
 	if peak := wide.Peak(4); peak.CPUs != 2 || peak.From != 1 || peak.AtEnd {
 		t.Errorf("beside 80 to 110, of 90 to 95 it is said: %+v", peak)
@@ -142,7 +141,7 @@ func TestForecastPeak(t *testing.T) {
 	if peak := wide.Peak(2); !peak.AtEnd {
 		t.Error("the largest count is called a peak")
 	}
-	// Nothing beside it comes near: it stands alone.
+	// No other figure is near.
 	f := NewForecast(exactly(Law{1e7, 2, 0}, 1, 2, 4, 8), oneCache, testBand)
 	if peak := f.Peak(16); peak.From != 1 || peak.To != 1 {
 		t.Errorf("as good as one CPU are said to be %d to %d", peak.From, peak.To)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A Point is the throughput of all goroutines together on so many CPUs.
+// A Point is the throughput of all goroutines together on a number of CPUs.
 type Point struct {
 	Procs int     `json:"procs"`     // GOMAXPROCS, or threads
 	X     float64 `json:"ops_per_s"` // operations per second
@@ -16,25 +16,25 @@ type Point struct {
 // A Law is the Universal Scalability Law with its three parameters.
 type Law struct {
 	Lambda float64 `json:"lambda"` // operations per second on one CPU
-	Sigma  float64 `json:"sigma"`  // the serial share, 0 and up: above 1 where two CPUs are slower than one
-	Kappa  float64 `json:"kappa"`  // the cost of each pair of CPUs, 0 and up
+	Sigma  float64 `json:"sigma"`  // the serial share, >= 0; above 1 if two CPUs are slower than one
+	Kappa  float64 `json:"kappa"`  // the cost of each pair of CPUs, >= 0
 }
 
-// Errors of Fit. The text of what wraps them says what to do.
+// Errors of Fit. The wrapping errors have the remedy.
 var (
 	ErrTooFew   = errors.New("too few counts of CPUs")
 	ErrTooNoisy = errors.New("the points follow no law")
 )
 
-// At returns the throughput on n CPUs, in operations per second. n need not be
-// whole, but at least 1.
+// At returns the throughput on n CPUs, in operations per second. n must be at least 1, and need
+// not be whole.
 func (l Law) At(n float64) float64 {
 	return l.Lambda * n / (1 + l.Sigma*(n-1) + l.Kappa*n*(n-1))
 }
 
-// Peak returns the whole number of CPUs of the highest throughput, and that
-// throughput in operations per second. Without a peak, when κ is 0 and σ below
-// 1, n is 0 and x is the plateau that the curve goes to, or +Inf if σ is 0 too.
+// Peak returns the number of CPUs with the highest throughput, and that throughput in operations
+// per second. Without a peak, which means κ = 0 and σ < 1, n is 0 and x is the plateau, or +Inf
+// if σ is 0, too.
 func (l Law) Peak() (n int, x float64) {
 	switch {
 	case l.Sigma >= 1:
@@ -50,9 +50,8 @@ func (l Law) Peak() (n int, x float64) {
 	return n, l.At(float64(n))
 }
 
-// Plateau returns what the throughput goes to with ever more CPUs, in operations
-// per second: λ/σ if no pair costs anything, 0 if each does, +Inf if nothing is
-// serial.
+// Plateau returns the limit of the throughput with more and more CPUs, in operations per second:
+// λ/σ if κ is 0, or else 0; +Inf if σ is 0, too.
 func (l Law) Plateau() float64 {
 	if l.Kappa > 0 {
 		return 0
@@ -60,18 +59,16 @@ func (l Law) Plateau() float64 {
 	return l.Lambda / l.Sigma
 }
 
-// MinCounts is how many different counts of CPUs three parameters need.
+// MinCounts is the number of different counts of CPUs that three parameters need.
 const MinCounts = 3
 
-// MaxMisfit is the largest typical distance between law and points that Fit lets
-// pass, as a factor. No smooth curve passes near points that go up and down by
-// more: what was measured is then the machine's other tenants.
+// MaxMisfit is the largest root mean square distance between law and points that Fit accepts, as
+// a factor. Points that vary more are disturbed measurements: no smooth curve is near them.
 const MaxMisfit = 2.0
 
-// Fit returns the law that is nearest to the points. Distance is that of the
-// logarithms: ten per cent count the same at a million and at a thousand a
-// second. Several points of one count are taken by their median. The result
-// depends on nothing but the points.
+// Fit returns the law nearest to the points, by the distance of logarithms: 10% count the same at
+// a million and at a thousand per second. Several points of one count are replaced by their
+// median. The result depends only on the points.
 func Fit(points []Point) (Law, error) {
 	points, err := Medians(points)
 	if err != nil {
@@ -83,7 +80,7 @@ func Fit(points []Point) (Law, error) {
 	}
 	law := fitLaw(points)
 	if misfit := law.misfit(points); misfit > MaxMisfit {
-		return Law{}, fmt.Errorf("%w: it misses them by a factor of %.2f, and %.1f is the most: repeat it on a quieter machine, with more repetitions",
+		return Law{}, fmt.Errorf("%w: it misses them by a factor of %.2f (want at most %.1f): repeat it on a quieter machine, with more repetitions",
 			ErrTooNoisy, misfit, MaxMisfit)
 	}
 	return law, nil
@@ -94,7 +91,7 @@ func Medians(points []Point) ([]Point, error) {
 	byProcs := map[int][]float64{}
 	for _, p := range points {
 		if p.Procs < 1 || !(p.X > 0) || math.IsInf(p.X, 1) {
-			return nil, fmt.Errorf("%v operations per second on %d CPUs is no throughput", p.X, p.Procs)
+			return nil, fmt.Errorf("%v operations per second on %d CPUs is not a throughput", p.X, p.Procs)
 		}
 		byProcs[p.Procs] = append(byProcs[p.Procs], p.X)
 	}
@@ -108,8 +105,7 @@ func Medians(points []Point) ([]Point, error) {
 	return medians, nil
 }
 
-// misfit returns the root mean square of log X − log law, as a factor: 1 is a
-// perfect fit.
+// misfit returns the root mean square of log X − log law, as a factor: 1 is a perfect fit.
 func (l Law) misfit(points []Point) float64 {
 	sum := 0.0
 	for _, p := range points {

@@ -13,7 +13,7 @@ func closeTo(got, want, within float64) bool {
 	return got == want || math.Abs(got-want) <= within*math.Abs(want)
 }
 
-// sweep returns what a law gives at some counts.
+// sweep returns the points of a law at some counts.
 func sweep(l Law, procs ...int) (points []Point) {
 	for _, n := range procs {
 		points = append(points, Point{n, l.At(float64(n))})
@@ -21,11 +21,11 @@ func sweep(l Law, procs ...int) (points []Point) {
 	return points
 }
 
-// laws are of every shape a curve can have.
+// laws has every shape of a curve.
 var laws = []struct {
 	name string
 	law  Law
-	peak int // 0: none
+	peak int // 0 without a peak
 }{
 	{"linear", Law{1e6, 0, 0}, 0},
 	{"levels off", Law{3e7, 0.2, 0}, 0},
@@ -55,7 +55,7 @@ func TestFitFindsTheLaw(t *testing.T) {
 	}
 }
 
-// No other law in the neighbourhood is nearer to points with noise.
+// No other law in the neighborhood is nearer to points with noise.
 func TestFitIsTheBest(t *testing.T) {
 	for _, tt := range laws {
 		points := sweep(tt.law, 1, 2, 4, 8, 16)
@@ -127,12 +127,12 @@ func TestFitRefuses(t *testing.T) {
 		{"up and down", []Point{{1, 5}, {2, 50}, {3, 5}, {4, 50}, {5, 5}}, ErrTooNoisy, "quieter machine"},
 		{"no CPUs", []Point{{0, 5}, {1, 5}, {2, 5}, {3, 5}}, nil, "on 0 CPUs"},
 		{"stands still", []Point{{1, 0}, {2, 5}, {3, 5}}, nil, "0 operations per second on 1 CPUs"},
-		{"no number", []Point{{1, math.NaN()}, {2, 5}, {3, 5}}, nil, "is no throughput"},
+		{"no number", []Point{{1, math.NaN()}, {2, 5}, {3, 5}}, nil, "is not a throughput"},
 	}
 	for _, tt := range tests {
 		_, err := Fit(tt.points)
 		if err == nil || !strings.Contains(err.Error(), tt.says) || tt.is != nil && !errors.Is(err, tt.is) {
-			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.says)
+			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.says)
 		}
 	}
 }

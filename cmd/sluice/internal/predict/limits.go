@@ -8,27 +8,26 @@ import (
 	"strings"
 )
 
-// A Topology is how the CPUs of a machine hang together, 0 for what is not known.
+// A Topology is the layout of the CPUs of a machine; 0 is unknown.
 type Topology struct {
 	CPUs   int `json:"cpus,omitempty"`
 	LLC    int `json:"llc,omitempty"`    // CPUs behind one last-level cache
 	Socket int `json:"socket,omitempty"` // CPUs in one socket
 }
 
-// Limits hold the machine that was measured against the one that is asked about.
-// They may be the same.
+// Limits has the layout of the measured machine and of the target, which may be the same.
 type Limits struct {
 	Measured Topology `json:"measured"`
 	Target   Topology `json:"target"`
 }
 
-// A boundary is a step in what it costs to move a cache line.
+// A boundary is a step in the cost of moving a cache line.
 type boundary struct {
 	what, flag       string
 	measured, target int
 }
 
-// crossed reports whether the largest measured count lies beyond the boundary.
+// crossed reports whether the largest measured count is beyond the boundary.
 func (b boundary) crossed(largest int) bool { return b.measured > 0 && largest > b.measured }
 
 func (l Limits) boundaries() []boundary {
@@ -38,23 +37,23 @@ func (l Limits) boundaries() []boundary {
 	}
 }
 
-// check refuses n CPUs if they cross a boundary that the largest measured count did
-// not cross, or if nobody knows whether they do.
+// check returns an error if n CPUs cross a boundary that the largest measured count does not
+// cross, or if that is unknown.
 func (l Limits) check(largest int, n float64) error {
 	for _, b := range l.boundaries() {
 		switch {
 		case b.target == 0:
-			return fmt.Errorf("%w: nobody knows how many CPUs share a %s there: say so with %s", ErrNewBoundary, b.what, b.flag)
+			return fmt.Errorf("%w: it is unknown how many CPUs share a %s there: set %s", ErrNewBoundary, b.what, b.flag)
 		case n > float64(b.target) && !b.crossed(largest):
-			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and none beyond it was measured. There a hand-over may cost several times as much, and since Go 1.24 two sound models differ 11 to 20 times. If more CPUs share one where you ask for, say so with %s",
+			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and no count beyond it was measured. There a value may cost several times as much, and since Go 1.24 two sound models differ by a factor of 11 to 20. If more CPUs of the target share one, set %s",
 				ErrNewBoundary, n, b.target, b.what, b.flag)
 		}
 	}
 	return nil
 }
 
-// ReadTopology reads how the CPUs hang together from /sys/devices/system/cpu of
-// Linux. What is not there stays 0.
+// ReadTopology reads the layout of the CPUs from Linux's /sys/devices/system/cpu. Missing files
+// leave fields 0.
 func ReadTopology(cpus fs.FS) Topology {
 	var t Topology
 	sockets := map[string]int{}
@@ -73,7 +72,7 @@ func ReadTopology(cpus fs.FS) Topology {
 	return t
 }
 
-// lastLevelCache returns how many CPUs share the highest cache of one.
+// lastLevelCache returns the number of CPUs that share a CPU's highest cache.
 func lastLevelCache(cpus fs.FS, dir string) int {
 	highest, shared := 0, 0
 	caches, _ := fs.Glob(cpus, dir+"/cache/index[0-9]*")
@@ -86,7 +85,7 @@ func lastLevelCache(cpus fs.FS, dir string) int {
 	return shared
 }
 
-// countCPUs counts a list such as "0-3,8,10-11", 0 if it is none.
+// countCPUs returns the length of a list such as "0-3,8,10-11", or 0 if it is malformed.
 func countCPUs(list string) int {
 	total := 0
 	for field := range strings.SplitSeq(list, ",") {
@@ -106,7 +105,7 @@ func countCPUs(list string) int {
 	return total
 }
 
-// text returns a file of one line, "" if it cannot be read.
+// text returns the trimmed content of a file, or "" if it cannot be read.
 func text(files fs.FS, name string) string {
 	content, err := fs.ReadFile(files, name)
 	if err != nil {

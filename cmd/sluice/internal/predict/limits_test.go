@@ -6,8 +6,8 @@ import (
 	"testing/fstest"
 )
 
-// sys makes a folder as Linux has it: the caches of each CPU, highest last, as
-// lists of those that share it.
+// sys returns a directory like Linux's: for each CPU its caches, highest last, as lists of the CPUs
+// that share them.
 func sys(sockets []string, caches ...[]string) fstest.MapFS {
 	files := fstest.MapFS{"cpufreq/x": {}, "cpuidle": {}}
 	put := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text + "\n")} }

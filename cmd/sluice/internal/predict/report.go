@@ -9,20 +9,20 @@ import (
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
-// A Question is what a report answers.
+// A Question is the input of a report.
 type Question struct {
-	Curve     Curve   // what was measured, in words
-	Swept     Swept   // and in figures: Single at least
-	Here      bool    // it was measured now, on this machine
-	CPUsKnown bool    // of the machine that was measured
-	Limits    Limits  // Target.CPUs is the number asked about
-	GoVersion string  // for the published curves beside
-	Arch      string  // for the same
-	Published []Curve // that came with the tool
-	Own       []Curve // of the user
+	Curve     Curve   // describes the measurement
+	Swept     Swept   // the figures; at least Single
+	Here      bool    // measured now, on this machine
+	CPUsKnown bool    // of the measured machine
+	Limits    Limits  // Target.CPUs is the requested number
+	GoVersion string  // selects published curves
+	Arch      string  // the same
+	Published []Curve // built-in
+	Own       []Curve // the user's
 }
 
-// A Report is the answer.
+// A Report is the answer to a Question.
 type Report struct {
 	Curve     Curve         `json:"curve"`
 	Here      bool          `json:"measured_now"`
@@ -32,15 +32,15 @@ type Report struct {
 	Law       *Law          `json:"law,omitempty"`
 	NoLaw     string        `json:"no_law,omitempty"`
 	Peak      Peak          `json:"peak"`
-	Plateau   *Figure       `json:"plateau,omitempty"` // where the law levels off; nil if it does not
+	Plateau   *Figure       `json:"plateau,omitempty"` // of the law; nil if it has none
 	Figures   []Figure      `json:"figures"`
 	Refused   []Refusal     `json:"refused,omitempty"`
 	Ceilings  Ceilings      `json:"ceilings"`
-	Order     []Design      `json:"order,omitempty"` // all that is said where numbers are refused
+	Order     []Design      `json:"order,omitempty"` // if any figure is refused
 	OrderIs   OrderScore    `json:"order_score"`
 	Bands     [reaches]Band `json:"bands"`
 	Own       int           `json:"own_curves"`
-	Beside    []Neighbour   `json:"published"`
+	Beside    []Neighbor    `json:"published"`
 }
 
 // A Refusal is a number of CPUs for which there is no figure.
@@ -49,22 +49,22 @@ type Refusal struct {
 	Why  string `json:"why"`
 }
 
-// Ceilings are what the remedies can give at most, on the CPUs asked about or, where
-// these are refused, on those measured.
+// Ceilings has the upper limits of the remedies, on the requested CPUs, or, if these have no
+// figure, on the measured ones.
 type Ceilings struct {
 	CPUs           int       `json:"cpus"`
 	Lanes          []Ceiling `json:"lanes"`
 	LaneShortfall  float64   `json:"lane_shortfall"` // factor, from LaneCurves published curves
 	LaneCurves     int       `json:"lane_curves"`
 	Batches        []Ceiling `json:"batches"`
-	OwnCost        float64   `json:"own_cost_ns"` // of an item
+	OwnCost        float64   `json:"own_cost_ns"` // per value
 	OwnCostKnown   bool      `json:"own_cost_known"`
 	BatchShortfall float64   `json:"batch_shortfall"`
 }
 
-// NewReport answers. There must be a count at least.
+// NewReport answers a question, which must have at least one count.
 func NewReport(q Question) *Report {
-	// A curve has no part in the band of its own prediction.
+	// The band of a prediction excludes its own curve.
 	curves := slices.DeleteFunc(slices.Concat(q.Published, q.Own), q.Curve.same)
 	bands := Calibrate(curves)
 	f := NewForecast(q.Swept.Single, q.Limits, bands)
@@ -87,8 +87,7 @@ func NewReport(q Question) *Report {
 	return r
 }
 
-// figures asks for the measured counts, their doublings, and the count asked
-// about.
+// figures collects the figures of the measured counts, their doublings, and the requested count.
 func (r *Report) figures(f *Forecast, asked int) {
 	var wanted []int
 	for _, c := range f.Counts {
@@ -109,8 +108,7 @@ func (r *Report) figures(f *Forecast, asked int) {
 	}
 }
 
-// plateau takes it from the law, with the band of the farthest figures: it is
-// farther than any.
+// plateau takes the plateau from the law. Its band is the one of the farthest figures.
 func (r *Report) plateau(f *Forecast) {
 	if f.Law == nil || f.Law.Kappa > 0 || f.Law.Sigma == 0 {
 		return
@@ -120,7 +118,7 @@ func (r *Report) plateau(f *Forecast) {
 	}
 }
 
-// batchSizes are those for which a ceiling is printed.
+// batchSizes are the sizes with a printed ceiling.
 var batchSizes = []int{8, workload.BatchSize, 512}
 
 func (r *Report) ceilings(f *Forecast, cpus int, curves []Curve) {
@@ -144,10 +142,10 @@ func (r *Report) ceilings(f *Forecast, cpus int, curves []Curve) {
 	r.Ceilings = c
 }
 
-// WriteJSON writes the report as it is.
+// WriteJSON writes the report as JSON.
 func (r *Report) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
 
-// WriteJSON writes the score as it is.
+// WriteJSON writes the score as JSON.
 func (s Score) WriteJSON(w io.Writer) error { return writeJSON(w, s) }
 
 func writeJSON(w io.Writer, v any) error {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// asked is a question about counts of a law, on a machine of which all is known.
+// asked returns a question about counts of a law, on a completely known machine.
 func asked(l Law, cpus int, procs ...int) Question {
 	here := Topology{CPUs: procs[len(procs)-1], LLC: 64, Socket: 64}
 	target := here
@@ -52,7 +52,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A curve has no part in its own prediction.
+// A prediction does not use its own curve.
 func TestReportLeavesTheCurveOut(t *testing.T) {
 	q := asked(Law{2e7, 0.5, 0}, 8, 1, 2, 4)
 	with := NewReport(q).Bands
@@ -61,7 +61,7 @@ func TestReportLeavesTheCurveOut(t *testing.T) {
 	if without.Bands[near].Curves != with[near].Curves-1 {
 		t.Errorf("band from %d curves, with it from %d", without.Bands[near].Curves, with[near].Curves)
 	}
-	if slices.ContainsFunc(without.Beside, func(n Neighbour) bool { return n.same(q.Curve) }) {
+	if slices.ContainsFunc(without.Beside, func(n Neighbor) bool { return n.same(q.Curve) }) {
 		t.Error("it stands beside itself")
 	}
 }
@@ -87,21 +87,21 @@ func TestReportText(t *testing.T) {
 		{"comes down", down, []string{
 			"One channel on this machine peaks at 1 CPU: 30.0 M/s (measured, 29.4 M/s to 30.6 M/s).",
 			"σ = 2, κ = 0.2.", "Plateau: none, by the law", "32    ", "extrapolated",
-			"No figure for 64 CPUs: too far from what was measured: 64 CPUs are more than 4 times the 8",
-			"sharded, FAA, short lock, sleeping lock, CAS loop", "% right (",
-			"Fewer Ps: GOMAXPROCS 1 carries 3.", "Lanes: 8 on 32 CPUs give at most", "Own cost: not measured",
-			"your curve next to AWS c6g.metal Graviton2 64 cores, Go 1.19.3 (another lock)", "source: puzpuzpuz/xsync",
+			"No figure for 64 CPUs: too far from the measured counts: 64 CPUs are more than 4 times the 8",
+			"sharded, FAA, short lock, sleeping lock, CAS loop", "It is right for 9",
+			"Fewer Ps: GOMAXPROCS 1 has 3.", "Lanes: 8 on 32 CPUs reach at most", "Own cost: not measured",
+			"  AWS c6g.metal Graviton2 64 cores, Go 1.19.3 (another lock)", "source: puzpuzpuz/xsync",
 		}, []string{"No law", "Left out"}},
 		{"two CPUs", two, []string{
-			"carries most at 2 CPUs: 40.0 M/s", "so its peak may lie beyond", "2 counts are too few to fit a law, so there is no prediction beyond 2 CPUs.", "measure at least 3",
-			"Lanes: 2 on 2 CPUs give at most 60.0 M/s", "Batches: of 64 on 2 CPUs give about", "1.7 to 2x short", "Own cost: 2.8 ns an item",
-			"Measured beside, a chan of slices of 64 on 2 CPUs: 250 M/s", "sluice.Sharded with lanes as it sees fit, on 2 CPUs: 40.0 M/s",
-			"Left out: GOMAXPROCS 8 16, above the 2 CPUs. That is a test of robustness", "sharded, FAA",
+			"has its highest throughput at 2 CPUs: 40.0 M/s", "so the peak may be beyond", "2 counts are too few to fit a law, so there is no prediction beyond 2 CPUs.", "measure at least 3",
+			"Lanes: 2 on 2 CPUs reach at most 60.0 M/s", "Batches: of 64 on 2 CPUs reach about", "1.7 to 2x short", "Own cost: 2.8 ns per value",
+			"a measured chan of slices of 64 on 2 CPUs: 250 M/s", "sluice.Sharded with its default lanes, on 2 CPUs: 40.0 M/s",
+			"Left out: GOMAXPROCS 8 16, above the 2 CPUs. Such points test robustness", "sharded, FAA",
 		}, []string{"extrapolated", "The law:"}},
 		{"noise", noisy, []string{"No law: the points follow no law: the interval on 2 CPUs is ±67%", "quieter machine, or with more repetitions"}, []string{"The law:", "extrapolated"}},
-		{"own curves", own, []string{"One channel of Testium 9000", "include 1 curve of your own", "say it with -from-cpus", "Plateau: 60.0 M/s (extrapolated"}, nil},
+		{"own curves", own, []string{"One channel of Testium 9000", "include 1 curve of your own", "set -from-cpus", "Plateau: 60.0 M/s (extrapolated"}, nil},
 		{"behind another cache", cached, []string{"No figure for 8 CPUs: a boundary that was not measured: 8 CPUs are more than the 4 that share a last-level cache",
-			"say so with -llc", "where lies beyond a boundary that was not measured: no number"}, []string{"extrapolated"}},
+			"set -llc", "beyond a boundary that was not measured: no figure"}, []string{"extrapolated"}},
 	}
 	for _, tt := range tests {
 		text := written(t, tt.q)

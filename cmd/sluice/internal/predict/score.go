@@ -7,13 +7,12 @@ import (
 	"text/tabwriter"
 )
 
-// A Score says how good predictions are on curves that they were not calibrated
-// on: each source, with all that is of the same machine, is left out in turn and
-// predicted by what the others give.
+// A Score measures predictions of unseen curves: each source, with all curves of the same
+// machines, is left out in turn and predicted from the others.
 type Score struct {
 	Sources int           `json:"sources"`
 	Rows    []ScoreRow    `json:"rows"`
-	Lost    []ScoreRow    `json:"lost"` // what else was tried, on the same trials
+	Lost    []ScoreRow    `json:"lost"` // rejected alternatives, on the same trials
 	Order   []OrderScore  `json:"order"`
 	Bands   [reaches]Band `json:"bands"`
 }
@@ -23,19 +22,19 @@ type ScoreRow struct {
 	What   string  `json:"what"`
 	Trials int     `json:"trials"`
 	Curves int     `json:"curves"`
-	Noisy  int     `json:"noisy"`  // trials that are not in it, because Fit refuses the points
-	Median float64 `json:"median"` // factor between truth and prediction, whichever is larger
-	P90    float64 `json:"p90"`    // the same factor in the worst tenth
-	Held   float64 `json:"held"`   // share of truths inside the band, 0 if it was not asked
+	Noisy  int     `json:"noisy"`  // excluded trials, in which Fit fails
+	Median float64 `json:"median"` // factor between truth and prediction, >= 1
+	P90    float64 `json:"p90"`    // 90th percentile of the same factor
+	Held   float64 `json:"held"`   // share of truths inside the band; 0 for alternatives
 }
 
-// The goal: what a prediction on a curve that it has not seen should reach.
+// The goals for predictions of unseen curves.
 const (
 	GoalHeld   = 0.90
 	GoalMedian = 1.20 // up to Near times the measured CPUs
 )
 
-// alternatives to carryOn: each lost.
+// alternatives to extrapolate, which scored worse.
 var alternatives = []struct {
 	name    string
 	predict func(law Law, last Point, n float64) float64
@@ -44,7 +43,7 @@ var alternatives = []struct {
 	{"the law through the last point", func(law Law, last Point, n float64) float64 {
 		return last.X * law.At(n) / law.At(float64(last.Procs))
 	}},
-	{"a standstill", func(_ Law, last Point, _ float64) float64 { return last.X }},
+	{"a constant throughput", func(_ Law, last Point, _ float64) float64 { return last.X }},
 }
 
 // NewScore scores the method on curves.
@@ -72,10 +71,10 @@ func NewScore(curves []Curve) Score {
 		{"up to 4x, Go only", func(t trial) bool { return t.reach == far && generation(t.curve.Version) != notGo }},
 		{"up to 2x, no new cache or socket", func(t trial) bool { return t.reach == near && !t.crosses }},
 		{"up to 4x, no new cache or socket", func(t trial) bool { return t.reach == far && !t.crosses }},
-		{"up to 2x, into a new one (refused)", func(t trial) bool { return t.reach == near && t.crosses }},
-		{"up to 4x, into a new one (refused)", func(t trial) bool { return t.reach == far && t.crosses }},
+		{"up to 2x, into a new one (no figure)", func(t trial) bool { return t.reach == near && t.crosses }},
+		{"up to 4x, into a new one (no figure)", func(t trial) bool { return t.reach == far && t.crosses }},
 	} {
-		misses := perCurve(weigh(all, row.use, carryOn))
+		misses := perCurve(weigh(all, row.use, extrapolate))
 		if len(misses.of) == 0 {
 			continue
 		}
@@ -96,7 +95,7 @@ func NewScore(curves []Curve) Score {
 	return score
 }
 
-// perCurve drops the weights of sources: a score is read curve by curve.
+// perCurve removes the weights of sources: a score counts curves.
 func perCurve(w weighed) weighed {
 	ofCurve := map[*Curve]int{}
 	for _, m := range w.of {
@@ -119,8 +118,7 @@ func (w weighed) row(what string) ScoreRow {
 	}
 }
 
-// held returns the share of truths inside the band that the curve's group had
-// no part in.
+// held returns the share of truths inside the band without the curve's group.
 func (w weighed) held(without map[int]Bands) float64 {
 	held := 0.0
 	for _, m := range w.of {
@@ -134,14 +132,14 @@ func (w weighed) held(without map[int]Bands) float64 {
 
 // WriteText writes the score for a reader.
 func (s Score) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "How well published curves are predicted from their smaller counts, each source left out in turn (%d sources).\n"+
-		"A factor is that between truth and prediction; a curve counts as one.\n\n", s.Sources)
+	fmt.Fprintf(w, "Published curves, predicted from their smaller counts; each source is left out in turn (%d sources).\n"+
+		"A factor is the ratio of truth and prediction, in either direction; each curve counts as one.\n\n", s.Sources)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\tcurves\ttrials\ttoo noisy\tmedian factor\t90% within\tin the band\t")
 	for _, row := range s.Rows {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t%.0f%%\t\n", row.What, row.Curves, row.Trials, row.Noisy, row.Median, row.P90, 100*row.Held)
 	}
-	fmt.Fprintln(table, "what lost\t\t\t\t\t\t\t")
+	fmt.Fprintln(table, "alternatives\t\t\t\t\t\t\t")
 	for _, row := range s.Lost {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t\t\n", row.What, row.Curves, row.Trials, row.Noisy, row.Median, row.P90)
 	}
@@ -153,15 +151,15 @@ func (s Score) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "Band %s: %.2f to %.2f times the prediction, from %d curves.\n", what, s.Bands[r].Lo, s.Bands[r].Hi, s.Bands[r].Curves)
 	}
 	for _, order := range s.Order {
-		fmt.Fprintf(w, "Order of designs, above %d CPUs: right for %d of %d pairs (%.1f%%) more than %dx apart.\n",
+		fmt.Fprintf(w, "Order of designs, above %d CPUs: right for %d of %d pairs (%.1f%%) that differ by more than %dx.\n",
 			order.Above, order.Right, order.Pairs, 100*order.Share(), FarApart)
 	}
-	fmt.Fprintln(w, "The bands are never of the source they are held against; which model to use, and their level, was chosen on all of these curves.")
+	fmt.Fprintln(w, "Each source is compared with bands of the others; the model and the level were chosen on all of these curves.")
 	_, err := fmt.Fprintln(w, s.verdict())
 	return err
 }
 
-// verdict holds the score against the goal.
+// verdict compares the score with the goals.
 func (s Score) verdict() string {
 	for _, row := range s.Rows {
 		if row.What != "up to 2x the CPUs" {
@@ -173,8 +171,8 @@ func (s Score) verdict() string {
 			}
 			return "missed"
 		}
-		return fmt.Sprintf("The goal up to %dx: the band holds 9 of 10 (%s), the median factor is at most %.1f (%s).",
+		return fmt.Sprintf("Goals up to %dx: at least 90%% within the band (%s), a median factor of at most %.1f (%s).",
 			Near, reached(row.Held >= GoalHeld), GoalMedian, reached(row.Median <= GoalMedian))
 	}
-	return "The curves answer no question up to twice their CPUs: there is no score."
+	return "No score: the curves have no trials up to twice their CPUs."
 }

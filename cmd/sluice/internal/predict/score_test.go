@@ -20,7 +20,7 @@ func row(t *testing.T, rows []ScoreRow, what string) ScoreRow {
 	return ScoreRow{}
 }
 
-// The goal, on curves that had no part in the bands.
+// The goals, on curves outside the bands.
 func TestScoreReachesTheGoal(t *testing.T) {
 	score := NewScore(Published())
 	if near := row(t, score.Rows, "up to 2x the CPUs"); near.Held < GoalHeld || near.Median > GoalMedian || near.Curves < 75 {
@@ -29,12 +29,12 @@ func TestScoreReachesTheGoal(t *testing.T) {
 	if far := row(t, score.Rows, "up to 4x"); far.Held < GoalHeld {
 		t.Errorf("up to 4x: %+v, want %v held", far, GoalHeld)
 	}
-	// Why a boundary that was not measured is refused.
-	within, across := row(t, score.Rows, "up to 2x, no new cache or socket"), row(t, score.Rows, "up to 2x, into a new one (refused)")
+	// The reason for no figures beyond a boundary that was not measured.
+	within, across := row(t, score.Rows, "up to 2x, no new cache or socket"), row(t, score.Rows, "up to 2x, into a new one (no figure)")
 	if across.Median < within.Median || across.Held > within.Held {
 		t.Errorf("into a new cache or socket %+v is better than %+v", across, within)
 	}
-	// Why it is the mean that predicts.
+	// The reason for predicting the mean.
 	for _, other := range score.Lost {
 		best := "up to 2x the CPUs"
 		if strings.HasPrefix(other.What, "up to 4x") {
@@ -51,7 +51,7 @@ func TestScoreReachesTheGoal(t *testing.T) {
 	}
 }
 
-// The record of the decision has the figures that the command prints.
+// The ADR has the figures that the command prints.
 func TestScoreIsOnRecord(t *testing.T) {
 	const name = "../../../../docs/adr/0011-prediction.md"
 	record, err := os.ReadFile(name)
@@ -78,8 +78,7 @@ func TestScoreIsOnRecord(t *testing.T) {
 	}
 }
 
-// A source whose curves go another way than all others is outside the band that
-// these give, and the score says so.
+// The score shows that a source with different curves is outside the band of the others.
 func TestScoreLeavesTheSourceOut(t *testing.T) {
 	var curves []Curve
 	for i := range 5 {
@@ -98,7 +97,7 @@ func TestScoreLeavesTheSourceOut(t *testing.T) {
 
 func TestScoreOfNothing(t *testing.T) {
 	var text bytes.Buffer
-	if err := NewScore(nil).WriteText(&text); err != nil || !strings.Contains(text.String(), "there is no score") {
+	if err := NewScore(nil).WriteText(&text); err != nil || !strings.Contains(text.String(), "No score") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 }

@@ -14,16 +14,15 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// A Series is a sweep as it was read from a file: one thing by number of CPUs.
+// A Series is a sweep read from a file: one benchmark by number of CPUs.
 type Series struct {
 	Name   string
-	Curve  Curve // what the file says of it; its points are the medians
+	Curve  Curve // with the medians as points
 	Counts []Count
 }
 
-// ReadSeries reads every series of a file, which is either a file of curves or in
-// the Go benchmark format, and that with at least one of two counts of CPUs. The
-// name serves for messages.
+// ReadSeries reads all series of a file, which is a file of curves or in the Go benchmark format.
+// The latter needs a benchmark with at least two counts of CPUs. name is for messages.
 func ReadSeries(r io.Reader, name string) ([]Series, error) {
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(len("source,"))
@@ -45,11 +44,10 @@ func ReadSeries(r io.Reader, name string) ([]Series, error) {
 	return all, nil
 }
 
-// oversubscribed is the word by which the name of a benchmark says that it had
-// more Ps than there were CPUs.
+// oversubscribed marks the names of benchmarks with more Ps than CPUs.
 const oversubscribed = "oversubscribed"
 
-// secondsPerOp is how package benchfmt gives ns/op.
+// secondsPerOp is the unit into which package benchfmt converts ns/op.
 const secondsPerOp = "sec/op"
 
 func readBenchmarks(r io.Reader, name string) ([]Series, error) {
@@ -62,7 +60,7 @@ func readBenchmarks(r io.Reader, name string) ([]Series, error) {
 	for reader.Scan() {
 		result, ok := reader.Result().(*benchfmt.Result)
 		if !ok {
-			continue // a line of another kind, or one that is broken: benchmarks are mixed with output
+			continue // other output, or a malformed line
 		}
 		seconds, ok := result.Value(secondsPerOp)
 		series, procs := splitName(string(result.Name))
@@ -91,12 +89,12 @@ func readBenchmarks(r io.Reader, name string) ([]Series, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: no benchmark in it was measured with two values of GOMAXPROCS, and it is no file of curves", name)
+		return nil, fmt.Errorf("%s: no benchmark with two values of GOMAXPROCS, and not a file of curves", name)
 	}
 	return all, nil
 }
 
-// goName writes "go1.26.8" as curves name a version: "Go 1.26.8".
+// goName converts "go1.26.8" to the form of versions in curves: "Go 1.26.8".
 func goName(version string) string {
 	if number, ok := strings.CutPrefix(version, "go1."); ok {
 		return "Go 1." + number
@@ -111,7 +109,7 @@ func join(a, b, with string) string {
 	return a + with + b
 }
 
-// splitName returns the name of a benchmark without GOMAXPROCS, and that.
+// splitName splits the name of a benchmark from its GOMAXPROCS.
 func splitName(name string) (string, int) {
 	if i := strings.LastIndexByte(name, '-'); i >= 0 {
 		if procs, err := strconv.Atoi(name[i+1:]); err == nil && procs > 0 {
@@ -121,7 +119,7 @@ func splitName(name string) (string, int) {
 	return name, 1
 }
 
-// counts summarises samples of operations per second.
+// counts summarizes samples of operations per second.
 func counts(samples map[int][]float64) []Count {
 	var all []Count
 	for procs, xs := range samples {
@@ -140,10 +138,10 @@ func medians(counts []Count) []Point {
 	return points
 }
 
-// ErrWhich asks for one series of several.
-var ErrWhich = errors.New("say which series by -series and a part of its name")
+// ErrWhich means that several series match.
+var ErrWhich = errors.New("select one with -series and a part of its name")
 
-// Choose returns the one series whose name has part in it, or is part.
+// Choose returns the only series whose name contains part, or the one named part.
 func Choose(all []Series, part string) (Series, error) {
 	var found []Series
 	for _, s := range all {
@@ -156,14 +154,14 @@ func Choose(all []Series, part string) (Series, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Series{}, fmt.Errorf("no series has %q in its name; %w; there are:%s", part, ErrWhich, names(all))
+		return Series{}, fmt.Errorf("no series has %q in its name; %w:%s", part, ErrWhich, names(all))
 	case 1:
 		return found[0], nil
 	}
 	return Series{}, fmt.Errorf("%d series: %w:%s", len(found), ErrWhich, names(found))
 }
 
-// names lists series, each in a line.
+// names lists series, one per line.
 func names(all []Series) string {
 	const most = 20
 	var text strings.Builder
@@ -177,8 +175,8 @@ func names(all []Series) string {
 	return text.String()
 }
 
-// Limit sets the counts apart that are above the CPUs of the machine that was
-// measured: more Ps than CPUs are a test of robustness, and no point of a curve.
+// Limit separates the counts above the CPUs of the measured machine: more Ps than CPUs test
+// robustness, and are not points of a curve.
 func (s *Series) Limit(cpus int) {
 	kept := s.Counts[:0:0]
 	for _, c := range s.Counts {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// results is what the lab writes: repetitions, procs at the end of the name, none
-// for one.
+// results has the lab's format: repetitions, with GOMAXPROCS at the end of the name unless it is 1.
 const results = `goos: linux
 goarch: amd64
 cpu: Some Xeon
@@ -64,12 +63,12 @@ func TestReadSeriesCurves(t *testing.T) {
 
 func TestReadSeriesRefuses(t *testing.T) {
 	for text, says := range map[string]string{
-		"":                                     "f: no benchmark in it was measured with two values",
-		"hello\nworld\n":                       "f: no benchmark in it",
-		"BenchmarkX-2 100 5 ns/op\n":           "f: no benchmark in it",
-		"source,age\nx,3\n":                    "f: no file of curves",
-		header + "\ns,m,v,w,x,1,ops/s,\n":      `f: line 2: procs "x"`,
-		"BenchmarkX-2 1 5 B\nBenchmarkX 1 5 B": "f: no benchmark in it",
+		"":                                     "f: no benchmark with two values",
+		"hello\nworld\n":                       "f: no benchmark with two",
+		"BenchmarkX-2 100 5 ns/op\n":           "f: no benchmark with two",
+		"source,age\nx,3\n":                    "f: not a file of curves",
+		header + "\ns,m,v,w,x,1,ops/s,\n":      `f: line 2: invalid procs "x"`,
+		"BenchmarkX-2 1 5 B\nBenchmarkX 1 5 B": "f: no benchmark with two",
 	} {
 		if _, err := ReadSeries(strings.NewReader(text), "f"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: error %v, want %q", text, err, says)
@@ -84,9 +83,9 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: %q, %v, want %q", part, got.Name, err, want)
 		}
 	}
-	for part, says := range map[string]string{"native": "3 series: say which", "": "3 series: say which", "d": `no series has "d" in its name`} {
+	for part, says := range map[string]string{"native": "3 series: select one", "": "3 series: select one", "d": `no series has "d" in its name`} {
 		if _, err := Choose(all, part); !errors.Is(err, ErrWhich) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "\n  b/native") {
-			t.Errorf("%q: error %v, want one that lists all and says %q", part, err, says)
+			t.Errorf("%q: error %v, want one that lists all with %q", part, err, says)
 		}
 	}
 	var many []Series
@@ -94,6 +93,6 @@ func TestChoose(t *testing.T) {
 		many = append(many, Series{Name: "a/native"})
 	}
 	if _, err := Choose(many, "a"); err == nil || !strings.Contains(err.Error(), "and 5 more") {
-		t.Errorf("of 25: %v", err)
+		t.Errorf("with 25: %v", err)
 	}
 }

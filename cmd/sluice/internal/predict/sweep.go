@@ -16,10 +16,10 @@ type Sweep struct {
 	Procs       []int // values of GOMAXPROCS
 	Count       int   // repetitions
 	Capacity    int   // slots of the channel
-	OneConsumer bool  // in place of as many as producers
+	OneConsumer bool  // instead of as many as producers
 }
 
-// What a sweep measures besides the channel itself: values of either remedy.
+// The contenders of a sweep: the channel itself, and two remedies.
 const (
 	oneByOne  = "one by one"
 	inBatches = "in batches"
@@ -41,7 +41,7 @@ func Doublings(cpus int) []int {
 	return append(procs, cpus)
 }
 
-// Workload names what is measured, for the file of curves.
+// Workload describes the work, for the file of curves.
 func (s Sweep) Workload() string {
 	consumers := "as many consumers"
 	if s.OneConsumer {
@@ -50,8 +50,8 @@ func (s Sweep) Workload() string {
 	return fmt.Sprintf("one chan uint64, GOMAXPROCS producers, %s, capacity %d", consumers, s.Capacity)
 }
 
-// Points lays out the sweep. Each repetition of all counts comes before the next of
-// any: what disturbs the machine for a while disturbs all of them.
+// Points plans the sweep. Each repetition of all counts precedes the next one, so that a
+// disturbance of the machine affects all counts.
 func (s Sweep) Points() []*measure.Point {
 	var points []*measure.Point
 	for round := range s.Count {
@@ -89,15 +89,15 @@ func (s Sweep) entries(procs int) []measure.Entry {
 	}
 }
 
-// A Swept is what a sweep found.
+// A Swept is the result of a sweep.
 type Swept struct {
 	Single  []Count `json:"one_by_one"`
 	Batches []Count `json:"in_batches,omitempty"` // of workload.BatchSize values
 	Lanes   []Count `json:"in_lanes,omitempty"`   // through sluice.Sharded
 }
 
-// Collect takes the figures out of the outcomes of Points. It fails with what
-// failed there. What an interrupt left undone is not in it.
+// Collect returns the figures of the outcomes of Points, or the first error in them. An
+// interrupted sweep has fewer figures.
 func (s Sweep) Collect(outcomes []measure.Outcome) (Swept, error) {
 	by := map[measure.ContenderID]map[int][]float64{}
 	for _, outcome := range outcomes {
@@ -118,7 +118,7 @@ func (s Sweep) Collect(outcomes []measure.Outcome) (Swept, error) {
 	return Swept{counts(by[oneByOne]), counts(by[inBatches]), counts(by[inLanes])}, nil
 }
 
-// countAt returns the count of that many CPUs.
+// countAt returns the count with procs CPUs.
 func countAt(counts []Count, procs int) (Count, bool) {
 	i := slices.IndexFunc(counts, func(c Count) bool { return c.Procs == procs })
 	if i < 0 {

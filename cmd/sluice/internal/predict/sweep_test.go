@@ -18,7 +18,7 @@ func TestDoublingsOfCPUs(t *testing.T) {
 	}
 }
 
-// Rounds follow each other, each with every count, and not always in one order.
+// Each round has every count, in varying order.
 func TestSweepInterleaves(t *testing.T) {
 	points := Sweep{Procs: []int{1, 2, 4}, Count: 3, Capacity: 16}.Points()
 	var order []int
@@ -33,7 +33,7 @@ func TestSweepInterleaves(t *testing.T) {
 	}
 }
 
-// The work is done, whatever it costs: each entry carries its values.
+// Each entry does its work.
 func TestSweepWorks(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		sweep := Sweep{Procs: []int{1, 2}, Count: 1, Capacity: 64, OneConsumer: one}
@@ -51,7 +51,7 @@ func TestSweepWorks(t *testing.T) {
 	}
 }
 
-// outcome is what a runner would give back for a repetition.
+// outcome returns the outcome of a repetition.
 func outcome(procs int, err error, ns ...float64) measure.Outcome {
 	o := measure.Outcome{Point: &measure.Point{Setting: measure.Setting{Procs: procs}}}
 	for i, name := range []measure.ContenderID{oneByOne, inBatches, inLanes} {

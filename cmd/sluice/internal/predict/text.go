@@ -13,8 +13,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// WriteText writes the report for a reader: the answer first, then the figures,
-// then what others measured.
+// WriteText writes the report as text: the answer first, then the figures, then published curves.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	r.writePeak(&b)
@@ -44,22 +43,22 @@ func (r *Report) writePeak(b *bytes.Buffer) {
 	p := r.Peak
 	peaks := "peaks at"
 	if p.AtEnd {
-		peaks = "carries most at"
+		peaks = "has its highest throughput at"
 	}
 	fmt.Fprintf(b, "One channel %s %s %s: %s (%s, %s).\n", where, peaks, format.Plural(int(math.Round(p.CPUs)), "CPU"), format.Rate(p.X), p.Mode, p.band())
 	if p.AtEnd {
-		fmt.Fprintln(b, "No larger count has a figure, so its peak may lie beyond.")
+		fmt.Fprintln(b, "No larger count has a figure, so the peak may be beyond.")
 	}
 	if p.From != p.To {
-		fmt.Fprintf(b, "As far as can be told, any number from %d to %d may be as good.\n", p.From, p.To)
+		fmt.Fprintf(b, "Within the bands, any number from %d to %d may be as good.\n", p.From, p.To)
 	}
-	fmt.Fprintf(b, "What was measured: %s; %s; %s.\n", r.Curve.Workload, r.Curve.Machine, r.Curve.Version)
+	fmt.Fprintf(b, "Measured: %s; %s; %s.\n", r.Curve.Workload, r.Curve.Machine, r.Curve.Version)
 	if len(r.Curve.Above) > 0 {
-		fmt.Fprintf(b, "Left out: GOMAXPROCS %s, above the %d CPUs. That is a test of robustness, and no point of a scaling curve.\n",
+		fmt.Fprintf(b, "Left out: GOMAXPROCS %s, above the %d CPUs. Such points test robustness, not scaling.\n",
 			strings.Trim(fmt.Sprint(r.Curve.Above), "[]"), r.Limits.Measured.CPUs)
 	}
 	if !r.CPUsKnown {
-		fmt.Fprintln(b, "The file does not say how many CPUs the machine had. Counts above them would be no points of a curve: say it with -from-cpus.")
+		fmt.Fprintln(b, "The file does not have the number of CPUs of its machine. Counts above it would not be points of a curve: set -from-cpus.")
 	}
 	if r.Own > 0 {
 		fmt.Fprintf(b, "Bands and comparisons include %s of your own.\n", format.Plural(r.Own, "curve"))
@@ -73,10 +72,10 @@ func (r *Report) writeFigures(b *bytes.Buffer) {
 	for _, f := range r.Figures {
 		fmt.Fprintf(table, "%.0f\t%s\t%s\t%s\t%s\t\n", f.CPUs, format.Rate(f.X), format.Figure(1e9/f.X), f.band(), f.Mode)
 	}
-	_ = table.Flush() // a Buffer takes all
-	fmt.Fprintln(b, "A measured band is the interval of the median, or the range of fewer than 6 repetitions.")
+	_ = table.Flush() // a Buffer cannot fail
+	fmt.Fprintln(b, "The band of a measured figure is the interval of its median, or the range of fewer than 6 repetitions.")
 	if slices.ContainsFunc(r.Figures, func(f Figure) bool { return f.Mode != Measured }) {
-		fmt.Fprintf(b, "The others are as wide as %.0f%% of published curves ask for; how well that does: sluice predict -score.\n", 100*level)
+		fmt.Fprintf(b, "The other bands cover %.0f%% of published curves; sluice predict -score shows their accuracy.\n", 100*level)
 	}
 }
 
@@ -93,17 +92,17 @@ func (r *Report) writeLaw(b *bytes.Buffer) {
 	fmt.Fprintf(b, "The law: X(N) = λN / (1 + σ(N−1) + κN(N−1)) with λ = %s, σ = %.3g, κ = %.3g.\n", format.Rate(r.Law.Lambda), r.Law.Sigma, r.Law.Kappa)
 	switch {
 	case r.Law.Kappa > 0:
-		fmt.Fprintln(b, "Plateau: none, by the law: each CPU more costs the others time, and the curve comes down.")
+		fmt.Fprintln(b, "Plateau: none, by the law: each additional CPU slows the others, and the curve comes down.")
 	case r.Law.Sigma == 0:
-		fmt.Fprintln(b, "Plateau: none in sight. Nothing in these counts tells where it is.")
+		fmt.Fprintln(b, "Plateau: not visible in these counts.")
 	case r.Plateau == nil:
-		fmt.Fprintln(b, "Plateau: the law levels off, but where lies beyond a boundary that was not measured: no number.")
+		fmt.Fprintln(b, "Plateau: the law levels off, but beyond a boundary that was not measured: no figure.")
 	default:
 		fmt.Fprintf(b, "Plateau: %s (%s, %s).\n", format.Rate(r.Plateau.X), r.Plateau.Mode, r.Plateau.band())
 	}
 }
 
-// writeFewer says what fewer Ps would give, against the largest count that was measured.
+// writeFewer compares fewer Ps with the largest measured count.
 func (r *Report) writeFewer(b *bytes.Buffer) {
 	counts := r.Swept.Single
 	all := counts[len(counts)-1]
@@ -115,7 +114,7 @@ func (r *Report) writeFewer(b *bytes.Buffer) {
 		if c.Lo < c.Hi || all.Lo < all.Hi {
 			interval = format.Figure(c.Lo/all.Hi) + " to " + format.Figure(c.Hi/all.Lo)
 		}
-		fmt.Fprintf(b, "Fewer Ps: GOMAXPROCS %d carries %s times what %d carry (%s, %s).\n",
+		fmt.Fprintf(b, "Fewer Ps: GOMAXPROCS %d has %s times the throughput of %d (%s, %s).\n",
 			c.Procs, format.Figure(c.X/all.X), all.Procs, Measured, interval)
 	}
 }
@@ -123,30 +122,30 @@ func (r *Report) writeFewer(b *bytes.Buffer) {
 func (r *Report) writeLanes(b *bytes.Buffer) {
 	c := r.Ceilings
 	for _, lanes := range c.Lanes {
-		fmt.Fprintf(b, "Lanes: %d on %d CPUs give at most %s, min(S, N) times one channel on N/S CPUs (from a figure that is %s, %s).\n",
+		fmt.Fprintf(b, "Lanes: %d on %d CPUs reach at most %s, min(S, N) times one channel on N/S CPUs (from a figure that is %s, %s).\n",
 			lanes.Parts, c.CPUs, format.Rate(lanes.X), lanes.Mode, lanes.band())
 	}
 	if len(c.Lanes) > 0 {
-		fmt.Fprintf(b, "  The band goes down to %.1fx below: separate parts were published that fell so short (%d curves).\n", c.LaneShortfall, c.LaneCurves)
+		fmt.Fprintf(b, "  The band extends down by %.1fx: published separate parts fell short by that much (%d curves).\n", c.LaneShortfall, c.LaneCurves)
 	}
 	if found, ok := countAt(r.Swept.Lanes, c.CPUs); ok {
-		fmt.Fprintf(b, "  Measured beside, sluice.Sharded with lanes as it sees fit, on %d CPUs: %s (%s to %s).\n", c.CPUs, format.Rate(found.X), format.Rate(found.Lo), format.Rate(found.Hi))
+		fmt.Fprintf(b, "  For comparison, a measured sluice.Sharded with its default lanes, on %d CPUs: %s (%s to %s).\n", c.CPUs, format.Rate(found.X), format.Rate(found.Lo), format.Rate(found.Hi))
 	}
 }
 
 func (r *Report) writeBatches(b *bytes.Buffer) {
 	c := r.Ceilings
 	for _, batch := range c.Batches {
-		fmt.Fprintf(b, "Batches: of %d on %d CPUs give about %s, T/B plus the item's own cost (from a figure that is %s, %s).\n",
+		fmt.Fprintf(b, "Batches: of %d on %d CPUs reach about %s, T/B plus the value's own cost (from a figure that is %s, %s).\n",
 			batch.Parts, c.CPUs, format.Rate(batch.X), batch.Mode, batch.band())
 	}
-	own := fmt.Sprintf("%.1f ns an item, from batches of %d on one CPU", c.OwnCost, workload.BatchSize)
+	own := fmt.Sprintf("%.1f ns per value, from batches of %d on one CPU", c.OwnCost, workload.BatchSize)
 	if !c.OwnCostKnown {
-		own = "not measured, so taken as nothing"
+		own = "not measured, assumed to be 0"
 	}
-	fmt.Fprintf(b, "  Own cost: %s. The band goes down to %.0fx below: batches were measured 1.7 to 2x short of the ceiling on two Ps.\n", own, c.BatchShortfall)
+	fmt.Fprintf(b, "  Own cost: %s. The band extends down by %.0fx: on two Ps, batches fell 1.7 to 2x short of the ceiling.\n", own, c.BatchShortfall)
 	if found, ok := countAt(r.Swept.Batches, c.CPUs); ok {
-		fmt.Fprintf(b, "  Measured beside, a chan of slices of %d on %d CPUs: %s (%s to %s).\n",
+		fmt.Fprintf(b, "  For comparison, a measured chan of slices of %d on %d CPUs: %s (%s to %s).\n",
 			workload.BatchSize, c.CPUs, format.Rate(found.X), format.Rate(found.Lo), format.Rate(found.Hi))
 	}
 }
@@ -163,20 +162,20 @@ func (r *Report) writeRefused(b *bytes.Buffer) {
 		fmt.Fprintf(b, "No figure for %d CPUs: %s.\n", refused.CPUs, refused.Why)
 	}
 	if len(r.Order) > 0 {
-		fmt.Fprintf(b, "Where there are no figures there is an order, from the fastest on many CPUs: %s.\n"+
-			"Of published pairs more than %dx apart, on more than %d CPUs, it has %.1f%% right (%d of %d).\n",
-			list(r.Order), FarApart, r.OrderIs.Above, 100*r.OrderIs.Share(), r.OrderIs.Right, r.OrderIs.Pairs)
+		fmt.Fprintf(b, "Instead of figures, the order of designs on many CPUs, the fastest first: %s.\n"+
+			"It is right for %[4]s of published pairs that differ by more than %[2]dx on more than %[3]d CPUs (%[5]d of %[6]d).\n",
+			list(r.Order), FarApart, r.OrderIs.Above, format.PercentDigits(r.OrderIs.Share(), 1), r.OrderIs.Right, r.OrderIs.Pairs)
 	}
 }
 
 func (r *Report) writeBeside(b *bytes.Buffer) {
-	fmt.Fprint(b, "\nBeside it, measured by others on their machines (compare shapes, not figures):\n")
+	fmt.Fprint(b, "\nPublished curves from other machines (compare shapes, not figures):\n")
 	for _, n := range r.Beside {
 		lock := "the same lock"
 		if !n.SameLock {
 			lock = "another lock"
 		}
-		fmt.Fprintf(b, "  your curve next to %s, %s (%s)\n    %s:", n.Machine, n.Version, lock, n.Workload)
+		fmt.Fprintf(b, "  %s, %s (%s)\n    %s:", n.Machine, n.Version, lock, n.Workload)
 		for _, p := range shown(n.Points) {
 			fmt.Fprintf(b, "  %d: %s", p.Procs, strings.ReplaceAll(format.Rate(p.X), " ", ""))
 		}
@@ -184,7 +183,7 @@ func (r *Report) writeBeside(b *bytes.Buffer) {
 	}
 }
 
-// shown returns the doublings of a curve: enough to see its shape.
+// shown returns the doublings of a curve, which show its shape.
 func shown(points []Point) []Point {
 	thinned := doublings(points)
 	if math.Abs(float64(len(points)-len(thinned))) < 2 {
@@ -193,7 +192,7 @@ func shown(points []Point) []Point {
 	return thinned
 }
 
-// WriteCurve says what was added.
+// WriteCurve writes a confirmation of Add.
 func WriteCurve(w io.Writer, c Curve, file string) error {
 	_, err := fmt.Fprintf(w, "Added to %s: %s; %s; %s; %d counts.\n", file, c.Machine, c.Version, c.Workload, len(c.Points))
 	return err
