@@ -11,8 +11,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
-// labRun makes a directory of the lab, with n repetitions of a few points that
-// take so many ns.
+// labRun writes a directory of the lab, with n repetitions of a few points that take ns each.
 func labRun(t *testing.T, dir string, n int, ns float64) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -72,7 +71,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What cannot be compared is said in one line, and nothing is written anywhere.
+// A failed comparison writes one line to stderr, and no file.
 func TestCompareMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	labRun(t, "fast", 6, 100)
@@ -82,16 +81,16 @@ func TestCompareMistakes(t *testing.T) {
 	}
 	tests := []struct {
 		args  string
-		lines int // 2 if the flags' help is pointed at
+		lines int // 2 with a hint at the help
 		says  string
 	}{
 		{"fast gone", 1, "sluice: stat gone: "},
-		{"fast foreign", 1, "sluice: foreign holds no result in Go's benchmark format: "},
+		{"fast foreign", 1, "sluice: foreign has no result in Go's benchmark format: "},
 		{"fast fast", 1, "sluice: fast and fast are the same file"},
 		{"fast .", 1, "sluice: . has no results.txt"},
-		{"fast slow -alpha 2", 1, "sluice: alpha is 2, not between 0 and 1"},
-		{"fast slow -threshold=-1", 1, "sluice: the threshold is -1%"},
-		{"fast slow -threshold much", 2, `"much" is no number of per cent`},
+		{"fast slow -alpha 2", 1, "sluice: invalid alpha 2 (want a number between 0 and 1)"},
+		{"fast slow -threshold=-1", 1, "sluice: invalid threshold -1%"},
+		{"fast slow -threshold much", 2, `invalid percentage "much"`},
 		{"fast slow -alpha low", 2, "--alpha"},
 		{"fast", 2, `expected "<new>"`},
 		{"fast slow slower", 2, "unexpected argument slower"},
@@ -104,7 +103,7 @@ func TestCompareMistakes(t *testing.T) {
 				t.Errorf("status %d, stdout %q, stderr\n%s\nwant %d lines with %q", status, stdout, stderr, tt.lines, tt.says)
 			}
 			if tt.lines == 2 && !strings.HasSuffix(stderr, "\nRun 'sluice compare -help' for the flags.\n") {
-				t.Errorf("it does not point at the help of the command:\n%s", stderr)
+				t.Errorf("no hint at the help of the command:\n%s", stderr)
 			}
 		})
 	}

@@ -14,29 +14,29 @@ import (
 )
 
 type labCommand struct {
-	Experiments []string `arg:"" optional:"" name:"experiment" help:"${experiments}; or list, to print what each of them is. Default: all."`
-	Quick       bool     `xor:"size" help:"The smallest sweep, in a few seconds: to see that all works."`
-	Published   bool     `xor:"size" help:"The sweep exactly as published, each figure from a second of work: minutes."`
-	Procs       *string  `placeholder:"LIST" help:"Values of GOMAXPROCS to sweep, such as 1,2,8, in place of the study's."`
-	Count       *int     `placeholder:"N" help:"Repetitions of each point. Default 9, or 6 with -quick and -published; fewer than 6 give no interval."`
+	Experiments []string `arg:"" optional:"" name:"experiment" help:"${experiments}; or list, to describe them. Default: all."`
+	Quick       bool     `xor:"size" help:"The smallest sweep, in a few seconds, to check that everything works."`
+	Published   bool     `xor:"size" help:"The sweep exactly as published, with a second of work per figure. Takes minutes."`
+	Procs       *string  `placeholder:"LIST" help:"Values of GOMAXPROCS to sweep, such as 1,2,8, instead of the study's."`
+	Count       *int     `placeholder:"N" help:"Repetitions of each point. Default 9, or 6 with -quick and -published; fewer than 6 have no interval."`
 	Out         string   `short:"o" default:"sluice-lab" placeholder:"DIR" help:"Directory for the report. Default: ${default}."`
-	Resume      bool     `help:"Go on with the interrupted run that the directory holds; write its report anew if nothing is left to do."`
+	Resume      bool     `help:"Resume the interrupted run in the directory, or rewrite its report if it is complete."`
 }
 
-// maxProcs and maxCount are far above what makes sense: they catch a slip.
+// maxProcs and maxCount reject typos: they are far above useful values.
 const (
 	maxProcs = 4096
 	maxCount = 1000
 )
 
-// list is the word that stands for no experiment.
+// list is the argument that lists the experiments.
 const list = "list"
 
-// Run measures and reports, or goes on with that.
+// Run measures and reports, or resumes an interrupted run.
 func (c *labCommand) Run(ctx context.Context, to streams) error {
 	if slices.Contains(c.Experiments, list) {
 		if len(c.Experiments) > 1 || c.Resume || c.set() {
-			return usageError{errors.New("lab list stands alone"), "lab"}
+			return usageError{errors.New("lab list takes no other arguments"), "lab"}
 		}
 		return listExperiments(to.stdout)
 	}
@@ -58,7 +58,7 @@ func (c *labCommand) set() bool { return c.Quick || c.Published || c.Procs != ni
 func (c *labCommand) session(to streams) (*session, error) {
 	if c.Resume {
 		if len(c.Experiments) > 0 || c.set() {
-			return nil, usageError{errors.New("-resume goes on with the experiments and settings of the interrupted run: give no others"), "lab"}
+			return nil, usageError{errors.New("-resume takes the experiments and settings of the interrupted run: remove the others"), "lab"}
 		}
 		s, err := resumed(to, c.Out)
 		if err != nil {
@@ -90,7 +90,7 @@ func (c *labCommand) scale() (lab.Scale, error) {
 	}
 	if c.Count != nil {
 		if *c.Count < 1 || *c.Count > maxCount {
-			return scale, fmt.Errorf("-count is %d, not from 1 to %d", *c.Count, maxCount)
+			return scale, fmt.Errorf("invalid -count %d (want 1 to %d)", *c.Count, maxCount)
 		}
 		scale.Count = *c.Count
 	}
@@ -98,20 +98,20 @@ func (c *labCommand) scale() (lab.Scale, error) {
 		return scale, nil
 	}
 	if c.Published {
-		return scale, errors.New("-published fixes GOMAXPROCS to the published values: leave out -procs")
+		return scale, errors.New("-published fixes GOMAXPROCS to the published values: remove -procs")
 	}
 	procs, err := parseProcs(*c.Procs)
 	scale.Procs = procs
 	return scale, err
 }
 
-// parseProcs reads a list such as "1,2,8". It returns it in ascending order.
+// parseProcs parses a list such as "1,2,8" and returns it in ascending order.
 func parseProcs(list string) ([]int, error) {
 	var procs []int
 	for field := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(field))
 		if err != nil || n < 1 || n > maxProcs {
-			return nil, fmt.Errorf("-procs %s: %q is no number of processors from 1 to %d; write for example -procs 1,2,%d",
+			return nil, fmt.Errorf("invalid -procs %s: %q is not a number from 1 to %d (want, for example, -procs 1,2,%d)",
 				list, field, maxProcs, max(4, runtime.NumCPU()))
 		}
 		if !slices.Contains(procs, n) {
@@ -122,24 +122,23 @@ func parseProcs(list string) ([]int, error) {
 	return procs, nil
 }
 
-// Help is shown below the flags.
+// Help returns the text below the flags.
 func (labCommand) Help() string {
 	return strings.TrimSpace(`
 Examples:
-  sluice lab                           all experiments, in under three minutes
+  sluice lab                           all experiments, in less than three minutes
   sluice lab -quick                    the smallest sweep, in a few seconds
-  sluice lab direct-send -procs 1,2,8  one experiment, with these GOMAXPROCS
-  sluice lab elastic -published        the published sweep as it was published
+  sluice lab direct-send -procs 1,2,8  one experiment, with these values of GOMAXPROCS
+  sluice lab elastic -published        the sweep exactly as published
   sluice lab -count 20 -o results      more repetitions, to another directory
-  sluice lab -resume                   go on with an interrupted run
-  sluice lab list                      the experiments, and how long they take
+  sluice lab -resume                   resume an interrupted run
+  sluice lab list                      the experiments and their duration
 
-Each point is on disk as soon as it is measured, whatever ends the run. Ctrl-C
-writes the report of what there is and says what is missing.
+Each point is saved as soon as it is measured. Ctrl-C writes a report of the
+measured points, which lists the missing ones.
 
-
-Channels behave otherwise on the machine that serves than on a notebook. In a
-checkout, CGO_ENABLED=0 go build -o sluice ./cmd/sluice makes one static file:
-copy it to the production host and run ./sluice lab cpu-scaling there.
+Channels behave differently on a production host and on a notebook. In a checkout,
+CGO_ENABLED=0 go build -o sluice ./cmd/sluice builds a static binary: copy it to
+the production host and run ./sluice lab cpu-scaling there.
 `)
 }

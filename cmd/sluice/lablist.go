@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// listExperiments prints what there is to run.
+// listExperiments prints the experiments.
 func listExperiments(w io.Writer) error {
 	var b strings.Builder
 	for _, e := range lab.All() {
@@ -28,13 +28,13 @@ func listExperiments(w io.Writer) error {
 	for _, e := range lab.All() {
 		total += measure.Estimate(pointsOf(e.Sections(lab.Scale{})))
 	}
-	fmt.Fprintf(&b, "All of them take about %s; up to a quarter more if the machine is noisy.\n", format.Estimate(total))
+	fmt.Fprintf(&b, "All of them take about %s, or up to 25%% longer on a noisy machine.\n", format.Estimate(total))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// sweeps returns a line for each section of the default run: its title, what is on
-// its axis, and how many points and contenders it has.
+// sweeps returns a line for each section of the default run, with its title, its axis, and the
+// numbers of points and contenders.
 func sweeps(e lab.Experiment) []string {
 	var lines []string
 	for _, section := range e.Sections(lab.Scale{}) {

@@ -1,24 +1,24 @@
-// Sluice measures what channels cost on the machine it runs on, compares what it
-// measured, and says which channel holds a running service back.
+// Sluice measures the cost of channels on a machine, compares measurements, predicts how a
+// channel scales, and finds the channels that slow down a running service.
 //
-//	sluice lab                           all experiments, in under three minutes
+//	sluice lab                           all experiments, in less than three minutes
 //	sluice lab -quick                    the smallest sweep, in a few seconds
 //	sluice lab elastic                   one experiment
 //	sluice lab direct-send -procs 1,2,8  with these values of GOMAXPROCS
-//	sluice lab elastic -published        the published sweep as it was published
+//	sluice lab elastic -published        the sweep exactly as published
 //	sluice lab -count 20 -o results      more repetitions, to another directory
-//	sluice lab -resume                   go on with an interrupted run
-//	sluice lab list                      the experiments, and how long they take
+//	sluice lab -resume                   resume an interrupted run
+//	sluice lab list                      the experiments and their duration
 //	sluice report sluice-lab             the report again, from its results.json
 //
-//	sluice predict                       where one channel peaks, and what would help it
-//	sluice predict -cpus 16 -llc 16      what it would do on 16 CPUs behind one cache
-//	sluice predict -score                how good such predictions are
-//	sluice predict -add -source me       adds a curve of yours to a file that predictions use
+//	sluice predict                       the peak of one channel, and the gain of remedies
+//	sluice predict -cpus 16 -llc 16      its throughput on 16 CPUs with one cache
+//	sluice predict -score                the accuracy of predictions
+//	sluice predict -add -source me       add your curve to a file that predictions use
 //
-//	sluice compare before after                      what differs between two runs, and is it noise?
+//	sluice compare before after                      the differences between two runs, and whether they are noise
 //	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5%
-//	sluice compare before after -threshold 10 -json  with another limit, for a program
+//	sluice compare before after -threshold 10 -json  another threshold, as JSON
 //
 //	sluice doctor localhost:6060                 are channels the problem, and what to do, in five seconds
 //	sluice doctor -save monday localhost:6060    the same, and keep what the service sent
@@ -30,47 +30,42 @@
 //	sluice watch localhost:6060 | head      a table, once, where there is no terminal
 //	sluice watch localhost:6060 -n 10       another look every ten seconds, in either
 //
-// A run of the lab prints its tables and findings and leaves three files in ./sluice-lab
-// or in the directory given by -o: report.html, a page with charts that needs
-// nothing beside itself; results.txt, in the Go benchmark format, for benchstat;
-// and results.json. A directory that holds files by these names which are not of the
-// lab is refused.
+// The lab prints tables and findings, and writes three files to ./sluice-lab or to the
+// directory of -o: report.html, a self-contained page with charts; results.txt, in the Go
+// benchmark format, for benchstat; and results.json. It does not overwrite files with these
+// names that it did not write.
 //
-// The machine's own noise is measured first and again at the end. A point whose
-// intervals are wider than 10% is run longer, up to three times as long and all
-// together a quarter longer, and marked if that did not help. Outliers are marked
-// and count. A point during which other guests of the host, other processes or a
-// quota took the CPUs is named with what it suffered.
+// The lab measures the machine's noise first and at the end. It runs a point longer if an
+// interval is wider than 10%: at most three times as long, and at most 25% longer for all
+// points together. It marks intervals that are still wide, and outliers, which count. It
+// names points that were disturbed by other guests of the host, other processes or a quota.
 //
-// Each point is in results.json as soon as it is measured, whatever ends the run:
-// -resume goes on from there, and "sluice report" writes the report of what there
-// is. Ctrl-C does that at once and says what is missing; a second Ctrl-C ends the
-// program on the spot.
+// Each point is in results.json as soon as it is measured: -resume continues from there, and
+// "sluice report" writes the report of the measured points. Ctrl-C writes that report, with a
+// list of the missing points; a second Ctrl-C ends the program immediately.
 //
-// A prediction prints where one channel peaks, with a band for each figure, and
-// refuses figures where it has no ground for them.
+// A prediction has the peak of one channel, and a band for each figure. It has no figures too
+// far from the measured ones.
 //
-// A comparison reads such directories, or any files in Go's benchmark format,
-// and judges each point as benchstat does.
+// A comparison reads such directories, or any files in Go's benchmark format, and tests each
+// point as benchstat does.
 //
-// Channels behave otherwise on the machine that serves than on a notebook. Built
-// by CGO_ENABLED=0 go build -o sluice ./cmd/sluice, the program is one static file:
-// copy it to the production host and run ./sluice lab cpu-scaling there.
+// Channels behave differently on a production host and on a notebook. CGO_ENABLED=0 go build
+// -o sluice ./cmd/sluice builds a static binary: copy it to the production host and run
+// ./sluice lab cpu-scaling there.
 //
-// The doctor reads a service's /debug/pprof address, or saved profiles, traces and
-// metrics of it. It changes no setting of the service, and asks for what costs it
-// most only with -block and -trace.
+// The doctor reads a service's /debug/pprof address, or its saved profiles, traces and metrics.
+// It changes no setting of the service, and requests the most expensive profiles only with
+// -block and -trace.
 //
-// Watching shows what package debug serves at /debug/sluice. In a terminal, q quits,
-// ? says what the other keys do, and a service that goes away is asked again until
-// it is back. NO_COLOR is respected.
+// Watch shows the channels that package debug serves at /debug/sluice. In a terminal, q quits, ?
+// lists the other keys, and watch reconnects to a service that went away. It respects
+// NO_COLOR.
 //
-// The exit status is 0 if all was measured, 1 if something failed or, where that
-// was asked for, became worse, 2 if the command line or a file that it names was
-// wrong or cannot be used, and 130 if the run was interrupted.
+// The exit status is 0 for success, 1 if a measurement failed or, with -fail-on-regression,
+// became worse, 2 if the command line or a file on it is invalid, and 130 after an interrupt.
 //
-// What may enter this package: flags, and the order in which the packages
-// beside it are called.
+// What may enter this package: flags, and the order of calls of the packages beside it.
 package main
 
 import (
@@ -97,14 +92,13 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
-	// From the first signal on, a second one ends the program as usual.
+	// After the first signal, a second one ends the program as usual.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// interrupts are the signals that end a run in good order. Where a terminal is closed, or
-// the connection to it is lost, what was drawn on it is taken back and a report written
-// as well; but not of a run that nohup started, which is to go on.
+// interrupts returns the signals that end a run in an orderly way. That includes the hang-up of
+// a terminal, unless nohup ignores it.
 func interrupts() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -115,17 +109,17 @@ func interrupts() []os.Signal {
 
 type commands struct {
 	Lab     labCommand     `cmd:"" help:"Repeat published experiments on this machine and report."`
-	Compare compareCommand `cmd:"" help:"Say what differs between two runs, and whether it is noise."`
-	Predict predictCommand `cmd:"" help:"Say where one channel peaks and what would help it, and how sure that is."`
+	Compare compareCommand `cmd:"" help:"Report the differences between two runs, and whether they are noise."`
+	Predict predictCommand `cmd:"" help:"Predict the peak of one channel and the gain of remedies, with bands."`
 	Report  reportCommand  `cmd:"" help:"Write a report again from its results.json."`
-	Doctor  doctorCommand  `cmd:"" help:"Say which channel holds a service back, and what to do."`
+	Doctor  doctorCommand  `cmd:"" help:"Find the channels that slow down a service, and the remedies."`
 	Watch   watchCommand   `cmd:"" help:"Show the channels of a running service, live."`
 }
 
-// exit is how kong's wish to exit travels to run.
+// exit carries kong's exit status to run.
 type exit int
 
-// run is the program: it returns the exit status.
+// run is the program. It returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -139,7 +133,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	var cli commands
 	parser, err := kong.New(&cli,
 		kong.Name("sluice"),
-		kong.Description("Measure what channels cost on this machine."),
+		kong.Description("Measure the cost of channels on this machine."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{"experiments": strings.Join(lab.Names(), ", ")},
@@ -163,18 +157,17 @@ type streams struct{ stdout, stderr io.Writer }
 // A usageError is a mistake on the command line.
 type usageError struct {
 	error
-	command string // whose help to point at, "" for the program's
+	command string // the command to mention for help, or ""
 }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// An inputError is a file, or what a flag says of it, that cannot be used: the
-// flags' help has no answer to it.
+// An inputError is an unusable file or flag value, with which the help for flags does not help.
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
 
-// named returns the command that args begin with, "" if there is none.
+// named returns the command at the start of args, or "".
 func named(parser *kong.Kong, args []string) string {
 	for _, command := range parser.Model.Children {
 		if command.Name == args[0] {
@@ -184,13 +177,13 @@ func named(parser *kong.Kong, args []string) string {
 	return ""
 }
 
-// errInterrupted and errIncomplete end a run whose report tells the rest.
+// errInterrupted and errIncomplete end a run. Its report has the details.
 var (
 	errInterrupted = errors.New("interrupted")
-	errIncomplete  = errors.New("something could not be measured; the report names it")
+	errIncomplete  = errors.New("some points could not be measured; the report lists them")
 )
 
-// complain writes err, if there is one, and returns the exit status.
+// complain writes err, if not nil, and returns the exit status.
 func complain(stderr io.Writer, err error) int {
 	if err == nil {
 		return 0
@@ -210,8 +203,8 @@ func complain(stderr io.Writer, err error) int {
 	return statusFailed
 }
 
-// goFlags lets long flags be written with one dash, as by Go's own tools. Left
-// alone, "-quick" would be five flags of one letter each.
+// goFlags permits long flags with one dash, as in Go's tools. kong alone would parse "-quick" as
+// five flags of one letter each.
 func goFlags(args []string) []string {
 	var flags []string
 	for i, arg := range args {

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
-// An interrupter is an error stream that presses Ctrl-C when so many lines of
-// progress have been written, 0 for never.
+// An interrupter is an error stream that sends an interrupt after a number of lines of progress,
+// or never if that is 0.
 type interrupter struct {
 	bytes.Buffer
 	after  int
@@ -32,7 +32,7 @@ func (i *interrupter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sluice runs the program in a directory of its own.
+// sluice runs the program in a separate directory.
 func sluice(t *testing.T, interruptAfter int, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -43,7 +43,7 @@ func sluice(t *testing.T, interruptAfter int, args ...string) (status int, stdou
 	return status, out.String(), progress.String()
 }
 
-// A summary is what the tests read of results.json.
+// A summary is the part of results.json that the tests read.
 type summary struct {
 	Interrupted       bool
 	Missing, Failures []string
@@ -67,7 +67,7 @@ func results(t *testing.T, dir string) (s summary) {
 	return s
 }
 
-// Every command of the manual is run, each as its kind asks for.
+// Every command of the manual runs.
 func TestManual(t *testing.T) {
 	ways := map[string]func(*testing.T, []string){
 		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
@@ -83,7 +83,7 @@ func TestManual(t *testing.T) {
 		t.Run(strings.Join(command, " "), func(t *testing.T) {
 			way, ok := ways[command[1]]
 			if !ok {
-				t.Fatalf("nobody knows how to run %q", command)
+				t.Fatalf("no test runs %q", command)
 			}
 			t.Chdir(t.TempDir())
 			way(t, command)
@@ -91,8 +91,8 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// manualLab runs the lab: -quick to its end, the long ones until they have
-// measured something. What needs an interrupted run is given one.
+// manualLab runs the lab: -quick to its end, the long ones until they have measured something.
+// Commands that need an interrupted run get one.
 func manualLab(t *testing.T, command []string) {
 	whole := slices.Contains(command, "-quick")
 	interruptAfter, want := 2, statusInterrupted
@@ -120,11 +120,11 @@ func manualLab(t *testing.T, command []string) {
 		t.Errorf("results %+v", got)
 	}
 	if !strings.Contains(stdout, filepath.Join(dir, "report.html")) {
-		t.Errorf("the output does not say where the report is:\n%s", stdout)
+		t.Errorf("the output lacks the path of the report:\n%s", stdout)
 	}
 }
 
-// manualCompare compares two runs, of which the second is clearly worse.
+// manualCompare compares two runs. The second one is clearly worse.
 func manualCompare(t *testing.T, command []string) {
 	labRun(t, "before", 6, 100)
 	labRun(t, "after", 6, 120)
@@ -151,14 +151,14 @@ func manual(t *testing.T) [][]string {
 	var commands [][]string
 	for line := range strings.Lines(file.Doc.Text()) {
 		if command, ok := strings.CutPrefix(line, "\tsluice "); ok {
-			command, _, _ = strings.Cut(command, "  ") // what follows explains
+			command, _, _ = strings.Cut(command, "  ") // the rest is an explanation
 			commands = append(commands, append([]string{"sluice"}, strings.Fields(command)...))
 		}
 	}
 	return commands
 }
 
-// The help of a command shows the same examples as the manual.
+// The help of a command has the same examples as the manual.
 func TestHelp(t *testing.T) {
 	also := map[string][]string{
 		"lab":     append(lab.Names(), "--procs", "--count", "--resume", "Ctrl-C"),
@@ -204,28 +204,28 @@ func TestMistakes(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"lab elastc", statusUsage, `no experiment is called "elastc"; there are: ` + strings.Join(lab.Names(), ", ")},
-		{"lab -procs 1,x", statusUsage, `"x" is no number of processors from 1 to 4096; write for example -procs 1,2,`},
-		{"lab -procs 0", statusUsage, `"0" is no number of processors`},
-		{"lab -procs ,", statusUsage, `"" is no number of processors`},
-		{"lab -procs 99999", statusUsage, `"99999" is no number of processors`},
-		{"lab -published -procs 2", statusUsage, "leave out -procs"},
+		{"lab elastc", statusUsage, `unknown experiment "elastc" (want ` + strings.Join(lab.Names(), ", ")},
+		{"lab -procs 1,x", statusUsage, `invalid -procs 1,x: "x" is not a number from 1 to 4096 (want, for example, -procs 1,2,`},
+		{"lab -procs 0", statusUsage, `"0" is not a number from 1 to 4096`},
+		{"lab -procs ,", statusUsage, `"" is not a number from 1 to 4096`},
+		{"lab -procs 99999", statusUsage, `"99999" is not a number from 1 to 4096`},
+		{"lab -published -procs 2", statusUsage, "remove -procs"},
 		{"lab -quick -published", statusUsage, "--quick and --published can't be used together"},
 		{"lab -count -1", statusUsage, "-count"},
-		{"lab -count 0", statusUsage, "-count is 0, not from 1 to 1000"},
-		{"lab -procs=", statusUsage, `"" is no number of processors`},
-		{"lab -count 100000", statusUsage, "-count is 100000, not from 1 to 1000"},
+		{"lab -count 0", statusUsage, "invalid -count 0 (want 1 to 1000)"},
+		{"lab -procs=", statusUsage, `"" is not a number from 1 to 4096`},
+		{"lab -count 100000", statusUsage, "invalid -count 100000 (want 1 to 1000)"},
 		{"lab -count many", statusUsage, "--count"},
 		{"lab -fast", statusUsage, "unknown flag --fast"},
 		{"frobnicate", statusUsage, "frobnicate"},
-		{"lab -o file", statusUsage, "cannot make the directory for the report"},
-		{"lab -o /proc/sluice", statusUsage, "cannot make the directory for the report"},
-		{"lab -resume", statusUsage, "sluice-lab holds no run to go on with"},
-		{"lab -resume -o /proc", statusUsage, "/proc holds no run to go on with"},
-		{"lab elastic -resume", statusUsage, "-resume goes on with the experiments and settings of the interrupted run"},
-		{"lab -resume -quick", statusUsage, "give no others"},
-		{"lab list elastic", statusUsage, "lab list stands alone"},
-		{"report nowhere", statusUsage, "nowhere holds no report"},
+		{"lab -o file", statusUsage, "cannot create the directory for the report"},
+		{"lab -o /proc/sluice", statusUsage, "cannot create the directory for the report"},
+		{"lab -resume", statusUsage, "sluice-lab has no run to resume"},
+		{"lab -resume -o /proc", statusUsage, "/proc has no run to resume"},
+		{"lab elastic -resume", statusUsage, "-resume takes the experiments and settings of the interrupted run"},
+		{"lab -resume -quick", statusUsage, "remove the others"},
+		{"lab list elastic", statusUsage, "lab list takes no other arguments"},
+		{"report nowhere", statusUsage, "nowhere has no report"},
 		{"report", statusUsage, "<dir>"},
 	}
 	for _, tt := range tests {
@@ -236,9 +236,9 @@ func TestMistakes(t *testing.T) {
 			}
 			first, hint, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
 			if !strings.HasPrefix(first, "sluice: ") || hint != "" && !strings.HasPrefix(hint, "Run 'sluice") || strings.Contains(hint, "\n") {
-				t.Errorf("more than a line and where the flags are:\n%s", stderr)
+				t.Errorf("more than a line and a hint at the flags:\n%s", stderr)
 			}
-			if strings.Contains(stderr, " %  ") || stdout != "" {
+			if strings.Contains(stderr, "%  ") || stdout != "" {
 				t.Errorf("it began to measure:\n%s%s", stdout, stderr)
 			}
 		})

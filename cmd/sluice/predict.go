@@ -19,32 +19,32 @@ import (
 )
 
 type predictCommand struct {
-	Score bool `help:"Print how well published curves are predicted from their smaller counts, and measure nothing."`
-	JSON  bool `name:"json" help:"Write JSON in place of text."`
+	Score bool `help:"Print the accuracy of predictions of published curves from their smaller counts. Measures nothing."`
+	JSON  bool `name:"json" help:"Write JSON instead of text."`
 
 	Procs     string `placeholder:"LIST" help:"Values of GOMAXPROCS to measure, such as 1,2,4. Default: 1, 2, 4 … and the number of CPUs."`
-	Count     int    `default:"9" placeholder:"N" help:"Repetitions of each count. Default ${default}; fewer than 6 give no interval."`
+	Count     int    `default:"9" placeholder:"N" help:"Repetitions of each count. Default ${default}; fewer than 6 have no interval."`
 	Capacity  int    `default:"4096" placeholder:"N" help:"Slots of the channel. Default ${default}."`
 	Consumers string `default:"matched" enum:"matched,one" help:"As many consumers as producers, or one: ${enum}. Default ${default}."`
 
-	From     string `placeholder:"FILE" help:"Take the curve from FILE instead: a CSV of curves, or results in the Go benchmark format."`
-	Series   string `placeholder:"TEXT" help:"Which series of FILE: the one with TEXT in its name."`
-	FromCPUs int    `name:"from-cpus" placeholder:"N" help:"How many CPUs the machine had that FILE is from, if FILE does not say so."`
+	From     string `placeholder:"FILE" help:"Read the curve from FILE: a CSV of curves, or results in the Go benchmark format."`
+	Series   string `placeholder:"TEXT" help:"The series of FILE with TEXT in its name."`
+	FromCPUs int    `name:"from-cpus" placeholder:"N" help:"Number of CPUs of the machine of FILE, if FILE does not have it."`
 
-	CPUs   int `name:"cpus" placeholder:"N" help:"Predict up to N CPUs. Default: those that were measured."`
-	LLC    int `name:"llc" placeholder:"N" help:"How many CPUs share a last-level cache there. Default on this machine: as it says itself."`
-	Socket int `placeholder:"N" help:"How many CPUs share a socket there. Default on this machine: as it says itself."`
+	CPUs   int `name:"cpus" placeholder:"N" help:"Predict up to N CPUs. Default: the measured number."`
+	LLC    int `name:"llc" placeholder:"N" help:"CPUs of the target that share a last-level cache. Default: as on this machine, if measured here."`
+	Socket int `placeholder:"N" help:"CPUs of the target that share a socket. Default: as on this machine, if measured here."`
 
-	Curves   string `placeholder:"FILE" help:"Your own file of curves, for bands and comparison. Default: sluice/curves.csv in your configuration directory."`
-	Add      bool   `help:"Add the curve to your own file, and predict nothing."`
-	Source   string `placeholder:"TEXT" help:"With -add: who measured it, or where it was published."`
-	Machine  string `placeholder:"TEXT" help:"With -add: the machine. Default: as FILE or this machine says."`
-	Version  string `placeholder:"TEXT" help:"With -add: the language's version, such as 'Go 1.26'. Default: as FILE or this program says."`
-	Workload string `placeholder:"TEXT" help:"With -add: what was measured. Default: as measured, or the name of the series."`
-	Note     string `placeholder:"TEXT" help:"With -add: what else a reader must know."`
+	Curves   string `placeholder:"FILE" help:"Your file of curves, for bands and comparison. Default: sluice/curves.csv in your configuration directory."`
+	Add      bool   `help:"Add the curve to your file. Predicts nothing."`
+	Source   string `placeholder:"TEXT" help:"With -add: the author or the publication."`
+	Machine  string `placeholder:"TEXT" help:"With -add: the machine. Default: from FILE, or this machine."`
+	Version  string `placeholder:"TEXT" help:"With -add: the language's version, such as 'Go 1.26'. Default: from FILE, or this program's."`
+	Workload string `placeholder:"TEXT" help:"With -add: the work. Default: as measured, or the name of the series."`
+	Note     string `placeholder:"TEXT" help:"With -add: other facts about the curve."`
 }
 
-// cpuFolder is where Linux says how its CPUs hang together.
+// cpuFolder is Linux's directory with the layout of its CPUs.
 const cpuFolder = "/sys/devices/system/cpu"
 
 // Run measures or reads a curve, and predicts from it, or adds it to a file.
@@ -64,7 +64,7 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		return inputError{err}
 	}
 	if c.Curves != "" && len(own) == 0 && !c.Add {
-		return inputError{fmt.Errorf("-curves %s: there are no curves", c.Curves)}
+		return inputError{fmt.Errorf("-curves %s: no curves in the file", c.Curves)}
 	}
 	published := predict.Published()
 	if c.Score {
@@ -90,31 +90,34 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	return answer.WriteText(to.stdout)
 }
 
-// check refuses flags that make no sense, and returns the counts to measure and
-// those that are above the CPUs.
+// check validates the flags, and returns the counts to measure and those above the CPUs.
 func (c *predictCommand) check() (procs, dropped []int, err error) {
 	for name, n := range map[string]int{"count": c.Count, "capacity": c.Capacity, "from-cpus": c.FromCPUs, "cpus": c.CPUs, "llc": c.LLC, "socket": c.Socket} {
 		if n < 0 {
-			return nil, nil, fmt.Errorf("-%s is %d: it cannot be negative", name, n)
+			return nil, nil, fmt.Errorf("invalid -%s %d (want 0 or more)", name, n)
 		}
 	}
 	switch {
 	case c.Count < 1 || c.Count > maxCount:
-		return nil, nil, fmt.Errorf("-count is %d, not from 1 to %d", c.Count, maxCount)
+		return nil, nil, fmt.Errorf("invalid -count %d (want 1 to %d)", c.Count, maxCount)
 	case max(c.CPUs, c.FromCPUs, c.LLC, c.Socket) > maxProcs:
-		return nil, nil, fmt.Errorf("more than %d CPUs are a slip", maxProcs)
+		return nil, nil, fmt.Errorf("too many CPUs (want at most %d)", maxProcs)
 	case c.Capacity > 1<<24:
-		return nil, nil, fmt.Errorf("-capacity is %d: more than %d slots are a slip", c.Capacity, 1<<24)
+		return nil, nil, fmt.Errorf("invalid -capacity %d (want at most %d)", c.Capacity, 1<<24)
 	case c.From == "" && (c.Series != "" || c.FromCPUs != 0):
-		return nil, nil, errors.New("-series and -from-cpus say something of the file of -from, which is missing")
+		name := "-series"
+		if c.Series == "" {
+			name = "-from-cpus"
+		}
+		return nil, nil, errors.New(name + " requires -from")
 	case c.From != "" && c.Procs != "":
-		return nil, nil, errors.New("-procs says what to measure, and -from to measure nothing: use one of them")
+		return nil, nil, errors.New("-procs measures and -from does not: remove one of them")
 	case !c.Add && c.Source+c.Machine+c.Version+c.Workload+c.Note != "":
-		return nil, nil, errors.New("-source, -machine, -version, -workload and -note describe a curve to add: say -add too")
+		return nil, nil, errors.New("-source, -machine, -version, -workload and -note require -add")
 	case c.Score && (c.Add || c.From != "" || c.Procs != ""):
-		return nil, nil, errors.New("-score measures and adds nothing: use it alone, or with -curves and -json")
+		return nil, nil, errors.New("-score allows only -curves and -json: remove the other flags")
 	case c.Add && c.JSON:
-		return nil, nil, errors.New("-add predicts nothing: leave out -json")
+		return nil, nil, errors.New("-add predicts nothing: remove -json")
 	}
 	cpus := host.This().Whole()
 	if c.Procs == "" {
@@ -124,7 +127,7 @@ func (c *predictCommand) check() (procs, dropped []int, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	procs = []int{1} // always in it: what one CPU does decides the shape
+	procs = []int{1} // always included: it decides the shape
 	for _, n := range wanted {
 		switch {
 		case n > cpus:
@@ -155,9 +158,9 @@ func (c *predictCommand) question(ctx context.Context, to streams, procs []int) 
 			*flag.to = flag.said
 		}
 	}
-	// What shares a cache shares a socket.
+	// CPUs that share a cache share a socket.
 	target.Socket = max(target.Socket, target.LLC)
-	// What a file does not say of its machine is taken to be as where it is asked for.
+	// A file's machine with an unknown layout is assumed to be like the target.
 	if measured := &q.Limits.Measured; c.From != "" {
 		measured.LLC, measured.Socket = cmp.Or(measured.LLC, target.LLC), cmp.Or(measured.Socket, target.Socket)
 	}
@@ -197,7 +200,7 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 	return q, nil
 }
 
-// goVersion writes runtime.Version as curves do.
+// goVersion converts runtime.Version to the form of versions in curves.
 func goVersion(version string) string { return strings.Replace(version, "go1.", "Go 1.", 1) }
 
 func (c *predictCommand) read() (q predict.Question, err error) {
@@ -222,7 +225,7 @@ func (c *predictCommand) read() (q predict.Question, err error) {
 		series.Limit(cpus)
 	}
 	if len(series.Counts) == 0 {
-		return q, inputError{fmt.Errorf("%s: nothing was measured on %d CPUs or fewer", c.From, cpus)}
+		return q, inputError{fmt.Errorf("%s: no count of %d CPUs or fewer", c.From, cpus)}
 	}
 	series.Curve.CPUs = cpus
 	q.Curve, q.Swept, q.CPUsKnown = series.Curve, predict.Swept{Single: series.Counts}, cpus > 0
@@ -238,7 +241,7 @@ func (c *predictCommand) read() (q predict.Question, err error) {
 // add appends the curve to the user's file.
 func (c *predictCommand) add(to streams, file string, curve predict.Curve) error {
 	if file == "" {
-		return usageError{errors.New("there is no configuration directory: name a file by -curves"), "predict"}
+		return usageError{errors.New("there is no configuration directory: set -curves"), "predict"}
 	}
 	for _, said := range []struct {
 		text string
@@ -260,18 +263,18 @@ func (c *predictCommand) add(to streams, file string, curve predict.Curve) error
 	return predict.WriteCurve(to.stdout, curve, file)
 }
 
-// Help is shown below the flags.
+// Help returns the text below the flags.
 func (predictCommand) Help() string {
 	return strings.TrimSpace(`
 Examples:
-  sluice predict                       where one channel peaks, and what would help it
-  sluice predict -cpus 16 -llc 16      what it would do on 16 CPUs behind one cache
+  sluice predict                       the peak of one channel, and the gain of remedies
+  sluice predict -cpus 16 -llc 16      its throughput on 16 CPUs with one cache
   sluice predict -from results.txt -series native    from a run of the lab
-  sluice predict -score                how good such predictions are
-  sluice predict -add -source me       adds a curve of yours to a file that predictions use
-  sluice predict -add -source me -from results.txt -curves mine.csv  the same from and to files
+  sluice predict -score                the accuracy of predictions
+  sluice predict -add -source me       add your curve to a file that predictions use
+  sluice predict -add -source me -from results.txt -curves mine.csv  the same, with other files
 
-A figure is measured, interpolated or extrapolated, and has a band. There is none beyond four
-times the CPUs that were measured, nor across a socket or a last-level cache that was not.
+A figure is measured, interpolated or extrapolated, and has a band. There are no figures beyond
+four times the measured CPUs, nor across a socket or a last-level cache that was not measured.
 `)
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 )
 
-// curve is a file of curves of three machines. Of the last, nobody knows what its
-// CPUs share.
+// curve is a file of curves of three machines. The layout of the last one's CPUs is unknown.
 const curve = `source,machine,version,workload,procs,ops_per_s_or_ns,unit,note,kind,design,cpus,domain
 s,big,Go 1.26,one chan,1,30,ns/op,,curve,channel,4,64
 s,big,Go 1.26,one chan,2,60,ns/op,,curve,channel,4,64
@@ -28,8 +27,8 @@ s,plain,Go 1.26,one chan,2,60,ns/op,,curve,channel,,
 s,plain,Go 1.26,one chan,4,90,ns/op,,curve,channel,,
 `
 
-// predictions puts the test in a folder of its own that is also the user's
-// configuration, with a file of curves and a foreign file in it.
+// predictions changes to a temporary directory, which is also the user's configuration directory,
+// with a file of curves and a foreign file.
 func predictions(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +53,7 @@ func manualPredict(t *testing.T, command []string) {
 	want := "One channel on this machine "
 	switch {
 	case slices.Contains(command, "-score"):
-		want = "The goal up to 2x"
+		want = "Goals up to 2x"
 	case slices.Contains(command, "-add"):
 		want = "Added to "
 	}
@@ -66,26 +65,27 @@ func manualPredict(t *testing.T, command []string) {
 func TestPredictMistakes(t *testing.T) {
 	predictions(t)
 	tests := []struct{ args, says string }{
-		{"-procs 1,x", `"x" is no number of processors`},
-		{"-count 0", "-count is 0, not from 1 to 1000"},
-		{"-capacity=-1", "-capacity is -1"},
-		{"-capacity 99999999", "are a slip"},
-		{"-cpus 99999", "are a slip"},
+		{"-procs 1,x", `"x" is not a number from 1 to 4096`},
+		{"-count 0", "invalid -count 0 (want 1 to 1000)"},
+		{"-capacity=-1", "invalid -capacity -1 (want 0 or more)"},
+		{"-capacity 99999999", "invalid -capacity 99999999 (want at most"},
+		{"-cpus 99999", "too many CPUs (want at most 4096)"},
 		{"-consumers many", "--consumers must be one of"},
-		{"-series x", "of -from, which is missing"},
-		{"-from curve.csv -procs 1", "use one of them"},
-		{"-source me", "say -add too"},
-		{"-score -add", "-score measures and adds nothing"},
-		{"-add -json", "leave out -json"},
+		{"-series x", "-series requires -from"},
+		{"-from-cpus 4", "-from-cpus requires -from"},
+		{"-from curve.csv -procs 1", "remove one of them"},
+		{"-source me", "require -add"},
+		{"-score -add", "-score allows only"},
+		{"-add -json", "remove -json"},
 		{"-from gone.csv", "gone.csv"},
-		{"-from foreign.csv", "no benchmark in it"},
-		{"-from notes.txt", "no benchmark in it"},
-		{"-from curve.csv", "3 series: say which series by -series"},
+		{"-from foreign.csv", "no benchmark with two"},
+		{"-from notes.txt", "no benchmark with two"},
+		{"-from curve.csv", "3 series: select one with -series"},
 		{"-from curve.csv -series medium", `no series has "medium" in its name`},
-		{"-curves foreign.csv -score", "foreign.csv: no file of curves"},
-		{"-curves gone.csv -score", "there are no curves"},
-		{"-add -from curve.csv -series small -curves foreign.csv", "foreign.csv: no file of curves"},
-		{"-add -from curve.csv -series small -curves curve.csv", "has this curve already"},
+		{"-curves foreign.csv -score", "foreign.csv: not a file of curves"},
+		{"-curves gone.csv -score", "no curves in the file"},
+		{"-add -from curve.csv -series small -curves foreign.csv", "foreign.csv: not a file of curves"},
+		{"-add -from curve.csv -series small -curves curve.csv", "already has a curve"},
 	}
 	for _, tt := range tests {
 		status, stdout, stderr := sluice(t, 0, append([]string{"predict"}, strings.Fields(tt.args)...)...)
@@ -107,13 +107,13 @@ func TestPredictFromFile(t *testing.T) {
 		{"-series big", "The law: ", "No law"},
 		{"-series big", "Left out: GOMAXPROCS 8, above the 4 CPUs", ""},
 		{"-series big -from-cpus 2", "Left out: GOMAXPROCS 4 8, above the 2 CPUs", "The law: "},
-		{"-series big -cpus 16 -llc 2 -socket 2", "more than the 2 that share a last-level cache", "extrapolated"}, // it was measured within 64
-		{"-series plain -cpus 16", "nobody knows how many CPUs share a last-level cache", "extrapolated"},
-		{"-series plain -cpus 16 -llc 16", "extrapolated", "No figure"}, // and no fewer share a socket
-		{"-series plain -cpus 16 -llc 2", "extrapolated", "No figure"},  // it was measured across two
+		{"-series big -cpus 16 -llc 2 -socket 2", "more than the 2 that share a last-level cache", "extrapolated"}, // measured within 64
+		{"-series plain -cpus 16", "it is unknown how many CPUs share a last-level cache", "extrapolated"},
+		{"-series plain -cpus 16 -llc 16", "extrapolated", "No figure"}, // and at least as many share a socket
+		{"-series plain -cpus 16 -llc 2", "extrapolated", "No figure"},  // measured across two
 		{"-series plain -cpus 16 -llc 8", "more than the 8 that share a last-level cache", ""},
-		{"-series small", "A law cannot be fitted from 2 counts", "The law: "},
-		{"-series small", "The file does not say how many CPUs the machine had", ""},
+		{"-series small", "2 counts are too few to fit a law", "The law: "},
+		{"-series small", "The file does not have the number of CPUs", ""},
 	}
 	for _, tt := range tests {
 		args := append([]string{"predict", "-from", "curve.csv"}, strings.Fields(tt.args)...)
@@ -124,7 +124,7 @@ func TestPredictFromFile(t *testing.T) {
 	}
 }
 
-// What was added is there the next time, from the user's own folder or a file.
+// An added curve is used the next time, from the user's directory or a file.
 func TestPredictAdd(t *testing.T) {
 	predictions(t)
 	for _, where := range [][]string{nil, {"-curves", "mine.csv"}} {
@@ -134,10 +134,10 @@ func TestPredictAdd(t *testing.T) {
 			t.Fatalf("status %d\n%s%s", status, stdout, stderr)
 		}
 		if after := score(t, where...); after.Rows[1].Curves != before.Rows[1].Curves+1 {
-			t.Errorf("%v: the score was of %d curves, and is of %d", where, before.Rows[1].Curves, after.Rows[1].Curves)
+			t.Errorf("%v: the score had %d curves, and has %d", where, before.Rows[1].Curves, after.Rows[1].Curves)
 		}
 		status, stdout, _ := sluice(t, 0, append([]string{"predict", "-from", "curve.csv", "-series", "big"}, where...)...)
-		if status != 0 || !strings.Contains(stdout, "include 1 curve of your own") || !strings.Contains(stdout, "your curve next to my own") {
+		if status != 0 || !strings.Contains(stdout, "include 1 curve of your own") || !strings.Contains(stdout, "  my own") {
 			t.Errorf("%v: status %d\n%s", where, status, stdout)
 		}
 	}
@@ -146,8 +146,7 @@ func TestPredictAdd(t *testing.T) {
 	}
 }
 
-// score returns the score as JSON has it. A file that is not there yet is left
-// out.
+// score returns the score from its JSON, without a file that does not exist yet.
 func score(t *testing.T, where ...string) (s predict.Score) {
 	t.Helper()
 	if len(where) > 0 {
@@ -163,13 +162,12 @@ func score(t *testing.T, where ...string) (s predict.Score) {
 	return s
 }
 
-// More Ps than CPUs are refused as a point and the reader is told, 1 is always
-// one.
+// More Ps than CPUs are left out with a message; 1 is always measured.
 func TestPredictOversubscribed(t *testing.T) {
 	predictions(t)
 	over := strconv.Itoa(host.This().Whole() + 1)
 	status, stdout, stderr := sluice(t, 0, "predict", "-count", "1", "-procs", over)
-	if status != 0 || !strings.Contains(stdout, "Left out: GOMAXPROCS "+over+", above the ") || !strings.Contains(stdout, "carries most at 1 CPU: ") {
+	if status != 0 || !strings.Contains(stdout, "Left out: GOMAXPROCS "+over+", above the ") || !strings.Contains(stdout, "has its highest throughput at 1 CPU: ") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 	if strings.Contains(stderr, "GOMAXPROCS "+over) {

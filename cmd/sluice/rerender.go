@@ -13,11 +13,11 @@ type reportCommand struct {
 	Dir string `arg:"" help:"Directory of a report."`
 }
 
-// Run writes text, page and results.txt anew from results.json alone.
+// Run writes the text, the page and results.txt again, from results.json alone.
 func (c *reportCommand) Run(to streams) error {
 	r, err := report.Read(c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return inputError{fmt.Errorf("%s holds no report: there is no %s", c.Dir, report.JSONFile)}
+		return inputError{fmt.Errorf("%s has no report: %s does not exist", c.Dir, report.JSONFile)}
 	}
 	if err == nil {
 		err = report.Prepare(c.Dir)
@@ -32,9 +32,9 @@ func (c *reportCommand) Run(to streams) error {
 	return nil
 }
 
-// Help is shown below the flags.
+// Help returns the text below the flags.
 func (reportCommand) Help() string {
-	return "Writes the tables to the terminal, and report.html and results.txt, from the results.json in the directory: " +
-		"after a run that was killed, say. Findings and figures are those of the run; nothing is measured.\n\n" +
+	return "Writes the tables to the terminal, and report.html and results.txt, from the results.json in the directory, " +
+		"for example after a run was killed. The findings and figures are the run's; nothing is measured.\n\n" +
 		"Example:\n  sluice report sluice-lab\n"
 }

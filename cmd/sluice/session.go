@@ -18,15 +18,15 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// Limits of one pass; see measure.Runner. The longest honest pass is 12 s of work in
-// sleeps of 100 µs, as lock-cost was published, where each lasts a millisecond: 40 s.
+// Limits of one pass; see measure.Runner. The longest regular pass takes 40 s: 12 s of work in
+// sleeps of 100 µs, as lock-cost was published, each of which lasts about a millisecond.
 const (
 	stall = 2 * time.Minute
 	grace = 2 * time.Second
 )
 
-// Limits of running points longer; see measure.Longer. With them the default run
-// of all experiments stays under four minutes on the noisiest machine.
+// Limits of running points longer; see measure.Longer. With them, the default run of all
+// experiments takes less than four minutes on the noisiest machine.
 const (
 	longerTimes = 3
 	longerShare = 0.25
@@ -39,14 +39,14 @@ type session struct {
 	scale    lab.Scale
 	stall    time.Duration
 	machine  report.Machine
-	load     string    // of this sitting; machine has that of the first
+	load     string    // of this sitting; machine has the first sitting's
 	started  time.Time // of the first sitting
 	sittings []report.Sitting
 	outcomes []measure.Outcome // of all points
-	runs     []report.Run      // each holds a part of outcomes
+	runs     []report.Run      // each has a part of outcomes
 }
 
-// newSession lays out the points of all experiments.
+// newSession plans the points of all experiments.
 func newSession(to streams, experiments []lab.Experiment, scale lab.Scale, dir string) *session {
 	s := &session{to: to, dir: dir, scale: scale, stall: stall, machine: host.This(), started: time.Now()}
 	s.load = s.machine.Load
@@ -78,22 +78,22 @@ func pointsOf(sections []lab.Section) []*measure.Point {
 	return points
 }
 
-// resumed returns the session that dir holds the beginning of. Another machine, Go
-// or binary would make figures that must not stand side by side: it refuses those.
+// resumed returns the interrupted session of dir. It returns an error if the machine, Go or the
+// binary changed, because the figures would not be comparable.
 func resumed(to streams, dir string) (*session, error) {
 	r, err := report.Read(dir)
 	if err == nil {
 		err = report.Prepare(dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("-resume: %s holds no run to go on with", dir)
+		return nil, fmt.Errorf("-resume: %s has no run to resume", dir)
 	}
 	if err != nil {
 		return nil, err
 	}
 	size, ok := lab.SizeNamed(r.Size)
 	if !ok {
-		return nil, fmt.Errorf("-resume: the run in %s is of the size %q, which there is not", dir, r.Size)
+		return nil, fmt.Errorf("-resume: the run in %s has the unknown size %q", dir, r.Size)
 	}
 	var names []string
 	for _, e := range r.Experiments {
@@ -105,16 +105,16 @@ func resumed(to streams, dir string) (*session, error) {
 	}
 	s := newSession(to, experiments, lab.Scale{Size: size, Procs: r.Procs, Count: r.Count}, dir)
 	if differs := s.machine.Differs(r.Machine); differs != "" {
-		return nil, fmt.Errorf("-resume: the run in %s is of another %s; measure anew, to another directory by -o", dir, differs)
+		return nil, fmt.Errorf("-resume: the run in %s has another %s; measure again, to another directory with -o", dir, differs)
 	}
 	if err := r.Restore(s.runs); err != nil {
-		return nil, fmt.Errorf("-resume: the run in %s is not what this program would measure: %w", dir, err)
+		return nil, fmt.Errorf("-resume: the run in %s differs from this program's plan: %w", dir, err)
 	}
 	s.started, s.sittings, s.machine.Load = r.Started, r.Sittings, r.Machine.Load
 	return s, nil
 }
 
-// run measures what is left to do, and reports.
+// run measures the remaining points, and reports.
 func (s *session) run(ctx context.Context) error {
 	if left := s.left(); len(left) > 0 {
 		if err := s.measure(ctx, left); err != nil {
@@ -126,7 +126,7 @@ func (s *session) run(ctx context.Context) error {
 	r := s.report()
 	if !r.Measured() {
 		if _, err := report.Read(s.dir); err == nil {
-			fmt.Fprintf(s.to.stdout, "Nothing was measured; the report in %s is as it was.\n", s.dir)
+			fmt.Fprintf(s.to.stdout, "Nothing was measured; the report in %s is unchanged.\n", s.dir)
 			return errInterrupted
 		}
 	}
@@ -137,7 +137,7 @@ func (s *session) run(ctx context.Context) error {
 		time.Duration(r.Took).Round(time.Second), filepath.Join(s.dir, report.PageFile))
 	switch {
 	case r.Interrupted:
-		fmt.Fprintf(s.to.stdout, "To go on: sluice lab -resume -o %s\n", s.dir)
+		fmt.Fprintf(s.to.stdout, "To resume: sluice lab -resume -o %s\n", s.dir)
 		return errInterrupted
 	case len(r.Failures) > 0:
 		return errIncomplete
@@ -145,7 +145,7 @@ func (s *session) run(ctx context.Context) error {
 	return nil
 }
 
-// left returns the points that are not finished.
+// left returns the unfinished points.
 func (s *session) left() []*measure.Point {
 	var left []*measure.Point
 	for i := range s.outcomes {
@@ -156,8 +156,8 @@ func (s *session) left() []*measure.Point {
 	return left
 }
 
-// measure is one sitting. The machine's noise comes first and last; in between,
-// each point is saved as soon as it is finished.
+// measure is one sitting. It measures the machine's noise first and last, and saves each point as
+// soon as it is finished.
 func (s *session) measure(ctx context.Context, left []*measure.Point) (err error) {
 	began := time.Now()
 	s.sittings = append(s.sittings, report.Sitting{Started: began, Load: s.load, Before: s.noise()})
@@ -165,15 +165,15 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	if err := s.report().WriteHeader(s.to.stdout); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.to.stdout, "%d points to measure, in about %s; up to a quarter more if the machine is noisy.\n",
+	fmt.Fprintf(s.to.stdout, "%d points to measure, in about %s, or up to 25%% longer on a noisy machine.\n",
 		len(left), format.Estimate(measure.Estimate(left)))
 	for i := range s.outcomes {
 		if !s.outcomes[i].Finished {
 			s.outcomes[i].Sitting = len(s.sittings) - 1
 		}
 	}
-	// The first point replaces all three files: if the run is killed, a page and a
-	// results.txt of an earlier run must not stand beside the results of this one.
+	// The first point replaces all three files: if the run is killed, the page and
+	// results.txt of an earlier run must not remain beside the results of this one.
 	save := (*report.Report).WriteFiles
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -202,19 +202,17 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	return nil
 }
 
-// notSaved ends a run whose figures have nowhere to go.
+// notSaved ends a run whose figures cannot be saved.
 type notSaved struct{ error }
 
-// wide is the rule by which a point needs more rounds: the interval of some time
-// says less than it should.
+// wide reports whether a point needs more rounds, because the interval of some time is too wide.
 func wide(o *measure.Outcome) bool {
 	return slices.ContainsFunc(o.Results, func(r measure.Result) bool {
 		return r.Err == nil && stat.Summarize(r.Samples(measure.NsPerOp)).Wide()
 	})
 }
 
-// noise watches the machine for half a second, or a moment if the run is to be over
-// soon.
+// noise measures the noise of the machine for 400 ms, or 40 ms in a quick run.
 func (s *session) noise() *host.Noise {
 	watching := 400 * time.Millisecond
 	if s.scale.Size == lab.Quick {
@@ -224,7 +222,7 @@ func (s *session) noise() *host.Noise {
 	return &noise
 }
 
-// report returns the report of what there is.
+// report returns the report of the measured points.
 func (s *session) report() *report.Report {
 	r := report.New(s.machine, s.started, s.scale.Size, len(s.left()) > 0, s.runs)
 	r.Procs, r.Count, r.Sittings = s.scale.Procs, s.scale.Count, s.sittings

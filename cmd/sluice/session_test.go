@@ -19,8 +19,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
-// asProgram, set in the environment, makes the test binary the program itself: one
-// that a test can kill.
+// asProgram, set in the environment, makes the test binary run as the program, which a test can
+// kill.
 const asProgram = "SLUICE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -43,8 +43,7 @@ func read(t *testing.T, dir string) *report.Report {
 	return r
 }
 
-// points returns the points of a report by name, those that are finished or those
-// that are not.
+// points returns the finished or the unfinished points of a report, by name.
 func points(r *report.Report, finished bool) map[string]report.Point {
 	found := make(map[string]report.Point)
 	for _, e := range r.Experiments {
@@ -59,8 +58,8 @@ func points(r *report.Report, finished bool) map[string]report.Point {
 	return found
 }
 
-// resume goes on with the run in dir and checks that the report is whole, and that
-// what was there is as it was.
+// resume resumes the run in dir, and checks that the report is complete and that existing points
+// are unchanged.
 func resume(t *testing.T, dir string) {
 	t.Helper()
 	before := read(t, dir)
@@ -68,7 +67,7 @@ func resume(t *testing.T, dir string) {
 	if status != 0 {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
-	results(t, dir) // looks for all three files
+	results(t, dir) // checks all three files
 	after := read(t, dir)
 	if left := points(after, false); after.Interrupted || len(after.Missing) > 0 || len(left) > 0 {
 		t.Errorf("after resuming: interrupted %v, missing %q, %d points not finished", after.Interrupted, after.Missing, len(left))
@@ -83,7 +82,7 @@ func resume(t *testing.T, dir string) {
 	for name := range points(before, false) {
 		point := whole[name]
 		if point.Sitting != second {
-			t.Errorf("%s is said to be of sitting %d, not %d", name, point.Sitting, second)
+			t.Errorf("%s has sitting %d, want %d", name, point.Sitting, second)
 		}
 		for _, entry := range point.Entries {
 			if len(entry.Repetitions) < point.Count {
@@ -91,16 +90,16 @@ func resume(t *testing.T, dir string) {
 			}
 		}
 	}
-	if second > 0 && !strings.Contains(strings.Join(strings.Fields(stdout), " "), "The figures are of 2 runs") {
-		t.Errorf("the report does not say that it is of two runs:\n%s", stdout)
+	if second > 0 && !strings.Contains(strings.Join(strings.Fields(stdout), " "), "its 2 parts started") {
+		t.Errorf("the report lacks the resumption:\n%s", stdout)
 	}
 }
 
 func TestKilledAndResumed(t *testing.T) {
 	dir := t.TempDir()
-	sluice(t, 0, append(small, "-o", dir)...) // whose files must not be taken for those of the run that is killed
+	sluice(t, 0, append(small, "-o", dir)...) // its files must not be confused with the killed run's
 	child := exec.Command(os.Args[0], append(small, "-o", dir)...)
-	// It is to be resumed here, with as many Ps.
+	// The run is resumed here, with the same GOMAXPROCS.
 	child.Env = append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0)))
 	progress, err := child.StderrPipe()
 	if err != nil {
@@ -110,12 +109,12 @@ func TestKilledAndResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(progress)
-	for range 4 { // each is written when a point begins
+	for range 4 { // one per point
 		if !lines.Scan() {
 			t.Fatal("the program ended by itself")
 		}
 	}
-	if err := child.Process.Kill(); err != nil { // SIGKILL: it cannot prepare
+	if err := child.Process.Kill(); err != nil { // SIGKILL cannot be caught
 		t.Fatal(err)
 	}
 	if child.Wait() == nil {
@@ -126,10 +125,10 @@ func TestKilledAndResumed(t *testing.T) {
 		t.Fatalf("%d points finished, interrupted %v, missing %q", n, r.Interrupted, r.Missing)
 	}
 	if page := contents(t, dir)[report.PageFile]; !strings.Contains(page, "Interrupted") {
-		t.Errorf("the page beside the results of the killed run is that of the one before:\n%s", page)
+		t.Errorf("the page beside the results of the killed run is from the run before:\n%s", page)
 	}
 	status, stdout, stderr := sluice(t, 0, "report", dir)
-	if status != 0 || !strings.Contains(stdout, "Interrupted. Missing are") || !strings.Contains(stdout, "sluice lab on ") {
+	if status != 0 || !strings.Contains(stdout, "Interrupted. Missing") || !strings.Contains(stdout, "sluice lab on ") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 	results(t, dir)
@@ -148,9 +147,9 @@ func TestInterrupt(t *testing.T) {
 	}
 	missing := strings.Join(got.Missing, "\n")
 	if strings.Contains(missing, "procs seq") || !strings.Contains(missing, "elastic, memory") || !strings.Contains(missing, "direct-send, one-way") {
-		t.Errorf("missing are\n%s\nwant all but what the first points measured", missing)
+		t.Errorf("missing are\n%s\nwant all except the first points", missing)
 	}
-	for _, want := range []string{"published, flushing", "Interrupted. Missing are", "and ", "report.html"} {
+	for _, want := range []string{"published, flushing", "Interrupted. Missing", "and ", "report.html"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the output lacks %q:\n%s", want, stdout)
 		}
@@ -161,7 +160,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 	for _, after := range []int{1, 2, 5, 7} {
 		dir := t.TempDir()
 		status, stdout, stderr := sluice(t, after, append(small, "-o", dir)...)
-		if status != statusInterrupted || !strings.Contains(stdout, "To go on: sluice lab -resume -o "+dir) {
+		if status != statusInterrupted || !strings.Contains(stdout, "To resume: sluice lab -resume -o "+dir) {
 			t.Errorf("interrupted at point %d: status %d\n%s%s", after, status, stdout, stderr)
 		}
 		if n := len(points(read(t, dir), true)); n != after-1 {
@@ -171,7 +170,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 	}
 }
 
-// With nothing left to do -resume writes the files anew, and measures nothing.
+// With no points left, -resume rewrites the files and measures nothing.
 func TestResumeOfAWholeRun(t *testing.T) {
 	dir := t.TempDir()
 	if status, _, stderr := sluice(t, 0, append(small, "-o", dir)...); status != 0 {
@@ -188,7 +187,7 @@ func TestResumeOfAWholeRun(t *testing.T) {
 	}
 }
 
-// An interrupted run may itself be interrupted, at once: what there was must stay.
+// A resumed run that is interrupted at once keeps the existing points.
 func TestInterruptLeavesAnEarlierReport(t *testing.T) {
 	dir := t.TempDir()
 	if status, _, stderr := sluice(t, 0, append(small, "-o", dir)...); status != 0 {
@@ -204,7 +203,7 @@ func TestInterruptLeavesAnEarlierReport(t *testing.T) {
 	}
 }
 
-// Each sitting has the load that it began with, not that of the first.
+// Each sitting has its own load at the start.
 func TestLoadOfEachSitting(t *testing.T) {
 	dir := t.TempDir()
 	sluice(t, 7, append(small, "-o", dir)...)
@@ -221,7 +220,7 @@ func TestLoadOfEachSitting(t *testing.T) {
 	}
 }
 
-// What a run was not measured with must not end up beside it.
+// A run is not resumed with another machine, program or plan.
 func TestResumeRefuses(t *testing.T) {
 	dir := t.TempDir()
 	sluice(t, 3, append(small, "-o", dir)...)
@@ -230,15 +229,15 @@ func TestResumeRefuses(t *testing.T) {
 		change func(*report.Report)
 		says   string
 	}{
-		{func(r *report.Report) { r.Machine.CPU = "Abacus" }, `of another CPU "Abacus", here `},
-		{func(r *report.Report) { r.Machine.Go = "go1.1" }, `of another Go "go1.1", here "go1.`},
-		{func(r *report.Report) { r.Machine.Version = "commit 0" }, `of another version of sluice "commit 0", here `},
-		{func(r *report.Report) { r.Machine.Binary = "0" }, `of another binary of sluice "0", here `},
-		{func(r *report.Report) { r.Size = "huge" }, `of the size "huge", which there is not`},
+		{func(r *report.Report) { r.Machine.CPU = "Abacus" }, `has another CPU "Abacus", here `},
+		{func(r *report.Report) { r.Machine.Go = "go1.1" }, `has another Go "go1.1", here "go1.`},
+		{func(r *report.Report) { r.Machine.Version = "commit 0" }, `has another version of sluice "commit 0", here `},
+		{func(r *report.Report) { r.Machine.Binary = "0" }, `has another binary of sluice "0", here `},
+		{func(r *report.Report) { r.Size = "huge" }, `has the unknown size "huge"`},
 		{func(r *report.Report) { r.Experiments[0].Name = "" }, "an experiment without a name"},
-		{func(r *report.Report) { r.Experiments[0].Name = "direct" }, `no experiment is called "direct"`},
-		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Name = "else" }, `point "else" is not what is planned there`},
-		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Entries[0].Contender = "else" }, `has "else" where "native" is planned`},
+		{func(r *report.Report) { r.Experiments[0].Name = "direct" }, `unknown experiment "direct"`},
+		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Name = "else" }, `point "else" differs from the planned`},
+		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Entries[0].Contender = "else" }, `has the contender "else" (want "native")`},
 		{func(r *report.Report) { r.Schema++ }, "this program knows form"},
 		{func(r *report.Report) { r.Tool = "" }, "was not written by sluice lab"},
 	} {
@@ -258,7 +257,7 @@ func TestResumeRefuses(t *testing.T) {
 	refuses(t, dir, "was not written by sluice lab", "lab", "-resume", "-o", dir)
 }
 
-// refuses runs a command that must say one line and leave the directory alone.
+// refuses runs a command that must write one line and not change the directory.
 func refuses(t *testing.T, dir, says string, args ...string) {
 	t.Helper()
 	before := contents(t, dir)
@@ -323,7 +322,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// A pipe by one of our names would be read for ever. A device stands for it here.
+// Reading a pipe could block forever. A device replaces it here.
 func TestNoRegularFile(t *testing.T) {
 	for _, name := range []string{report.JSONFile, report.BenchmarksFile, report.PageFile} {
 		dir := t.TempDir()
@@ -334,7 +333,7 @@ func TestNoRegularFile(t *testing.T) {
 	}
 }
 
-// When what was measured cannot be saved the run ends, and says why.
+// A run that cannot save its figures ends with an error.
 func TestNowhereToSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	var stdout, stderr bytes.Buffer
@@ -357,7 +356,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	if n := strings.Count(stdout, " standard, "); n != len(lab.All()) {
-		t.Errorf("%d experiments say how long they take:\n%s", n, stdout)
+		t.Errorf("%d experiments have a duration:\n%s", n, stdout)
 	}
 }
 
@@ -378,8 +377,8 @@ var sound = measure.Entry{Contender: "sound", Pass: func() (measure.Reading, err
 	return measure.Reading{Ops: 1, Elapsed: 5}, nil
 }}
 
-// A contender that loses a value, and one that never ends, must end in an error that
-// the report names, and must not take the others' figures with them.
+// A contender that loses a value, and one that never ends, cause an error in the report, and do not
+// affect the other contenders' figures.
 func TestFailuresAreNamed(t *testing.T) {
 	lost := errors.New("lossy: received 9 values of 10")
 	release := make(chan struct{})
@@ -415,7 +414,7 @@ func TestFailuresAreNamed(t *testing.T) {
 	}
 }
 
-// The plan is that of the CPUs that are granted, not of those that there are.
+// The plan uses the granted CPUs, not all of the machine.
 func TestPlanKnowsTheCPUs(t *testing.T) {
 	s := newSession(streams{}, lab.All(), lab.Scale{Size: lab.Quick}, t.TempDir())
 	if want := s.machine.Whole(); s.scale.CPUs != want {

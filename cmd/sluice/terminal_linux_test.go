@@ -38,11 +38,11 @@ func pseudoTerminal(t *testing.T) (master, terminal *os.File) {
 	return master, terminal
 }
 
-// watching runs sluice watch on a terminal of its own until it has drawn there, and
-// returns what it wrote since, when it has ended.
+// watching runs sluice watch on a separate terminal until it has drawn there, and returns its
+// further output when it has ended.
 func watching(t *testing.T) (program *exec.Cmd, ended func() (wrote string, status int)) {
 	t.Helper()
-	// What is caught here is not ignored there, even if nohup runs the tests.
+	// A signal that is caught here is not ignored in the program, even under nohup.
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(hangups) })
@@ -55,13 +55,13 @@ func watching(t *testing.T) (program *exec.Cmd, ended func() (wrote string, stat
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = program.Process.Kill() })
-	terminal.Close() // so that its end ends what is read
+	terminal.Close() // so that reading ends with the program
 	var wrote bytes.Buffer
 	buffer := make([]byte, 4096)
 	more := func() bool {
 		n, err := master.Read(buffer)
 		wrote.Write(buffer[:n])
-		if err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, io.EOF) { // EIO: nobody has the other end
+		if err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, io.EOF) { // EIO: the other end is closed
 			t.Fatal(err)
 		}
 		return err == nil
@@ -74,13 +74,12 @@ func watching(t *testing.T) (program *exec.Cmd, ended func() (wrote string, stat
 	return program, func() (string, int) {
 		for more() {
 		}
-		_ = program.Wait() // its status says it
+		_ = program.Wait() // the status is tested
 		return wrote.String(), program.ProcessState.ExitCode()
 	}
 }
 
-// Whatever ends it, the terminal is as it was before: on its first screen, and with a
-// cursor.
+// At any end, the terminal is restored: to its first screen, with a cursor.
 func TestSignalsGiveTheTerminalBack(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -99,7 +98,7 @@ func TestSignalsGiveTheTerminalBack(t *testing.T) {
 	}
 }
 
-// What nohup starts goes on when its terminal is closed.
+// Under nohup, the program continues when its terminal is closed.
 func TestNohup(t *testing.T) {
 	asked := make(chan struct{})
 	answer := make(chan struct{})
@@ -109,7 +108,7 @@ func TestNohup(t *testing.T) {
 		http.Error(w, "closed for today", http.StatusTeapot)
 	}))
 	defer server.Close()
-	// A shell is there on every Linux; exec makes it the program, which inherits what is ignored.
+	// Every Linux has a shell; exec replaces it by the program, which inherits ignored signals.
 	program := exec.Command("/bin/sh", "-c", `trap "" HUP; exec "$0" watch "$1"`, os.Args[0], server.URL)
 	program.Env = append(os.Environ(), asProgram+"=1")
 	var stderr bytes.Buffer
@@ -123,7 +122,7 @@ func TestNohup(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(answer)
-	_ = program.Wait() // its status says it
+	_ = program.Wait() // the status is tested
 	if status := program.ProcessState.ExitCode(); status != statusUsage || !strings.Contains(stderr.String(), "418") {
 		t.Errorf("status %d, %s", status, &stderr)
 	}
