@@ -50,9 +50,9 @@ func TestCompare(t *testing.T) {
 		{"fast slow -fail-on-regression -threshold 7.5", statusFailed, "NEW is worse than OLD in 3 of 3 points"},
 		{"fast slow -fail-on-regression -alpha 0.003", statusFailed, "NEW is worse"},
 		{"fast/results.txt slow", 0, "3 of 3 points are slower beyond noise"},
-		{"few-fast few-slow", 0, "3 points have too few repetitions to tell"},
-		{"few-fast few-slow -fail-on-regression", statusUsage, "-fail-on-regression can never fail at -alpha 0.05: no point has enough repetitions; measure with a larger -count"},
-		{"fast slow -fail-on-regression -alpha 0.001", statusUsage, "can never fail at -alpha 0.001"},
+		{"few-fast few-slow", 0, "3 points have too few repetitions"},
+		{"few-fast few-slow -fail-on-regression", statusUsage, "-fail-on-regression can never fail with -alpha 0.05: no point has enough repetitions (measure with a larger -count)"},
+		{"fast slow -fail-on-regression -alpha 0.001", statusUsage, "can never fail with -alpha 0.001"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {

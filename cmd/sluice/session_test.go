@@ -195,7 +195,7 @@ func TestInterruptLeavesAnEarlierReport(t *testing.T) {
 	}
 	before := read(t, dir)
 	status, stdout, _ := sluice(t, 1, append(small, "-o", dir)...)
-	if status != statusInterrupted || !strings.Contains(stdout, "Nothing was measured; the report in "+dir+" is as it was.") {
+	if status != statusInterrupted || !strings.Contains(stdout, "Nothing was measured; the report in "+dir+" is unchanged.") {
 		t.Errorf("status %d\n%s", status, stdout)
 	}
 	if after := read(t, dir); !reflect.DeepEqual(before, after) {
@@ -238,8 +238,8 @@ func TestResumeRefuses(t *testing.T) {
 		{func(r *report.Report) { r.Experiments[0].Name = "direct" }, `unknown experiment "direct"`},
 		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Name = "else" }, `point "else" differs from the planned`},
 		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Entries[0].Contender = "else" }, `has the contender "else" (want "native")`},
-		{func(r *report.Report) { r.Schema++ }, "this program knows form"},
-		{func(r *report.Report) { r.Tool = "" }, "was not written by sluice lab"},
+		{func(r *report.Report) { r.Schema++ }, "unsupported schema 3 (want 1 or 2)"},
+		{func(r *report.Report) { r.Tool = "" }, "not written by sluice lab"},
 	} {
 		t.Run(tt.says, func(t *testing.T) {
 			foreign := t.TempDir()
@@ -254,7 +254,7 @@ func TestResumeRefuses(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, dir, "was not written by sluice lab", "lab", "-resume", "-o", dir)
+	refuses(t, dir, "not written by sluice lab", "lab", "-resume", "-o", dir)
 }
 
 // refuses runs a command that must write one line and not change the directory.
@@ -297,7 +297,7 @@ func TestForeignFiles(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		refuses(t, dir, name+" was not written by sluice lab; choose another directory by -o", append(small, "-o", dir)...)
+		refuses(t, dir, name+": not written by sluice lab; choose another directory with -o", append(small, "-o", dir)...)
 	}
 	dir := t.TempDir()
 	sluice(t, 0, append(small, "-o", dir)...)
@@ -314,7 +314,7 @@ func TestForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, args := range [][]string{append(small, "-o", dir), {"lab", "-resume", "-o", dir}, {"report", dir}} {
-			refuses(t, dir, name+" was not written by sluice lab", args...)
+			refuses(t, dir, name+": not written by sluice lab", args...)
 		}
 		if err := os.WriteFile(path, ours, 0o600); err != nil {
 			t.Fatal(err)
@@ -329,7 +329,7 @@ func TestNoRegularFile(t *testing.T) {
 		if err := os.Symlink(os.DevNull, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		refuses(t, dir, name+" is no regular file; choose another directory by -o", append(small, "-o", dir)...)
+		refuses(t, dir, name+" is not a regular file; choose another directory with -o", append(small, "-o", dir)...)
 	}
 }
 

@@ -56,7 +56,7 @@ func foreign(dir string) error {
 		case readErr != nil:
 			return fmt.Errorf("%w; choose another directory with -o", readErr)
 		case err != nil || !own(text):
-			return fmt.Errorf("%s was not written by %s; choose another directory with -o", path, Tool)
+			return fmt.Errorf("%s: not written by %s; choose another directory with -o", path, Tool)
 		}
 	}
 	return nil
