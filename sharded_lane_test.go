@@ -112,8 +112,8 @@ func TestLanesRetainNothing(t *testing.T) {
 	mustBeCollected("OnDrop", func() bool { return onDrop.Value() != nil })
 }
 
-// TestDropsDoNotPinReceivers: receivers change lanes after a number of values. Drops
-// also move the head of a lane; they must not keep receivers on a busy lane forever.
+// TestDropsDoNotPinReceivers: receivers leave a lane when its head passes certain
+// positions. Drops move the head too, but must not keep receivers on a busy lane.
 func TestDropsDoNotPinReceivers(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		c := sluice.NewSharded[int](2, &sluice.ShardedOptions[int]{Lanes: 1, Overflow: sluice.DropOldest})
@@ -154,29 +154,5 @@ func TestDropsDoNotPinReceivers(t *testing.T) {
 		}
 		quiet.Close()
 		busy.Close()
-	}
-}
-
-// TestShardedStatsConsistent: the counters of Stats belong to one moment. A goroutine
-// that sends, drops and receives in turn has never dropped more values than it sent.
-func TestShardedStatsConsistent(t *testing.T) {
-	c := sluice.NewSharded[int](1, &sluice.ShardedOptions[int]{Lanes: 1, Overflow: sluice.DropNewest})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range 100_000 {
-			_, _ = c.TrySend(1), c.TrySend(2)
-			_, _ = c.TryRecv()
-		}
-	}()
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false
-		default:
-		}
-		if s := c.Stats(); s.Dropped > s.Sent || s.Sent > s.Dropped+1 {
-			t.Fatalf("inconsistent: %+v", s)
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -13,34 +12,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 )
-
-// selectKinds contains constructors of channels of every engine, policy and way to
-// wait. A Select may mix any of them.
-var selectKinds = map[string]func(drop func(int)) sluice.Channel[int]{
-	"Rendezvous":           func(func(int)) sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
-	"Rendezvous NoHandOff": func(func(int)) sluice.Channel[int] { return sluice.NewRendezvousWithoutHandOff[int](nil) },
-	"Bounded 1":            func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
-	"Bounded 3":            func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](3, nil) },
-	"Bounded 2 NoHandOff":  func(func(int)) sluice.Channel[int] { return sluice.NewBoundedWithoutHandOff[int](2, nil) },
-	"Bounded 16":           func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](16, nil) },
-	"Elastic 2":            func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](2, nil) },
-	"Elastic 1":            func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](1, nil) },
-	"Elastic of bytes": func(func(int)) sluice.Channel[int] {
-		return sluice.NewElastic(3, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: byteSize})
-	},
-	"Bounded 2 DropOldest": func(drop func(int)) sluice.Channel[int] {
-		return sluice.NewBounded(2, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest, OnDrop: drop})
-	},
-	"Elastic 2 DropNewest": func(drop func(int)) sluice.Channel[int] {
-		return sluice.NewElastic(2, &sluice.ElasticOptions[int]{Overflow: sluice.DropNewest, OnDrop: drop})
-	},
-	"Bounded 1 Reject": func(func(int)) sluice.Channel[int] {
-		return sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
-	},
-}
-
-// byteSize returns the size of a value in "Elastic of bytes".
-func byteSize(v int) int { return 1 + v%3 }
 
 // An operation is a send or a receive that a call may perform.
 type operation struct {
@@ -76,19 +47,6 @@ func (p *pendingCall) String() string {
 		text += word + op.c.kind
 	}
 	return text
-}
-
-// yielding is a context whose methods yield the processor.
-type yielding struct{ context.Context }
-
-func (y yielding) Done() <-chan struct{} {
-	defer runtime.Gosched()
-	return y.Context.Done()
-}
-
-func (y yielding) Err() error {
-	defer runtime.Gosched()
-	return y.Context.Err()
 }
 
 // TestSelectQuiescence is a random walk. Each step starts some calls of Send, Recv and

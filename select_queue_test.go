@@ -76,3 +76,30 @@ func TestSelectTwiceInOneQueue(t *testing.T) {
 		}
 	})
 }
+
+// TestSelectOwnLargerSend: the large value of a Select does not block the same
+// Select's smaller value.
+func TestSelectOwnLargerSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sluice.NewElastic(99, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: func(v int) int { return v }})
+		for range 5 {
+			_ = c.TrySend(1)
+		}
+		large, small := sluice.OnSend(c, 3), sluice.OnSend(c, 1)
+		var chosen sluice.Case
+		var err error
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { chosen, err = sluice.Select(ctx, large, small) }()
+		synctest.Wait()
+		_, _ = c.TryRecv() // room for 1 byte
+		synctest.Wait()
+		if chosen == nil {
+			t.Errorf("there is room for the small value, but the Select is parked")
+		}
+		cancel()
+		synctest.Wait()
+		if chosen != sluice.Case(small) || err != nil {
+			t.Errorf("chosen %v, %v", chosen, err)
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package sluice_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+// TestSizes: a limit in bytes counts what Size returns. A value above the limit fails
+// with ErrTooLarge, and a negative size panics.
+func TestSizes(t *testing.T) {
+	ctx := context.Background()
+	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{LimitBytes: 10, Size: func(v int) int { return v }})
+	for _, v := range []int{11, math.MaxInt} {
+		if err := c.Send(ctx, v); err != sluice.ErrTooLarge {
+			t.Errorf("Send of %d bytes into a limit of 10: %v, want %v", v, err, sluice.ErrTooLarge)
+		}
+		if err := c.TrySend(v); err != sluice.ErrTooLarge {
+			t.Errorf("TrySend of %d bytes into a limit of 10: %v, want %v", v, err, sluice.ErrTooLarge)
+		}
+	}
+	for _, v := range []int{4, 0, 6, 0} {
+		if err := c.TrySend(v); err != nil {
+			t.Errorf("TrySend of %d bytes that fit: %v", v, err)
+		}
+	}
+	if err := c.TrySend(1); err != sluice.ErrFull {
+		t.Errorf("TrySend of the 11th byte: %v, want %v", err, sluice.ErrFull)
+	}
+	n, err := c.SendBatch(canceledContext(), []int{0, 0, 1, 0})
+	if n != 2 || err != context.Canceled {
+		t.Errorf("SendBatch whose third value does not fit: %d, %v, want 2, %v", n, err, context.Canceled)
+	}
+	for _, want := range []int{4, 0, 6, 0, 0, 0} {
+		if v, err := c.TryRecv(); v != want || err != nil {
+			t.Errorf("TryRecv: %d, %v, want %d", v, err, want)
+		}
+	}
+	for method, send := range map[string]func(){
+		"Send":      func() { _ = c.Send(ctx, -1) },
+		"TrySend":   func() { _ = c.TrySend(-1) },
+		"SendBatch": func() { _, _ = c.SendBatch(ctx, []int{-1}) },
+	} {
+		t.Run(method, func(t *testing.T) { mustPanic(t, method, []string{"Size", "-1"}, send) })
+	}
+	if err := c.TrySend(10); err != nil || c.Len() != 1 {
+		t.Errorf("TrySend after panics: %v, Len %d", err, c.Len())
+	}
+}
+
+// TestKnownSizes: without Size, a []byte counts as its capacity plus its header, and a
+// string as its length plus its header, under every policy.
+func TestKnownSizes(t *testing.T) {
+	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		bytes := sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{LimitBytes: 255, Overflow: policy})
+		texts := sluice.NewElastic(9, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy})
+		for range 3 { // two fit
+			_ = bytes.TrySend(make([]byte, 1, 100))
+			_ = texts.TrySend(strings.Repeat("s", 100))
+		}
+		if bytes.Len() != 2 || texts.Len() != 2 {
+			t.Errorf("%v: %d slices and %d strings within the limit", policy, bytes.Len(), texts.Len())
+		}
+		if got := []error{bytes.TrySend(make([]byte, 255)), texts.TrySend(strings.Repeat("s", 255))}; got[0] != sluice.ErrTooLarge || got[1] != got[0] {
+			t.Errorf("%v: values above the limit: %v", policy, got)
+		}
+	}
+}
+
+// TestBytesOfKnownSizes: Stats.Bytes does not count the header of a string or slice,
+// which its slot already contains, a second time.
+func TestBytesOfKnownSizes(t *testing.T) {
+	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		known := sluice.NewElastic(99, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy})
+		given := sluice.NewElastic(99, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy, Size: func(s string) int { return len(s) }})
+		for n := range 10 {
+			if got, want := known.Stats().Bytes, given.Stats().Bytes; got != want {
+				t.Errorf("%v: %d bytes with %d strings, want %d", policy, got, n, want)
+			}
+			_, _ = known.TrySend("four"), given.TrySend("four")
+			if n%3 == 0 {
+				_, _ = known.TryRecv()
+				_, _ = given.TryRecv()
+			}
+		}
+	}
+}
+
+// TestSizesDoNotOverflow: a sum of sizes beyond MaxInt64 is above every limit.
+func TestSizesDoNotOverflow(t *testing.T) {
+	c := sluice.NewElastic(3, &sluice.ElasticOptions[int]{LimitBytes: math.MaxInt64, Size: func(v int) int { return v }})
+	if err := c.TrySend(math.MaxInt); err != nil {
+		t.Fatalf("TrySend of %d bytes into an equal limit: %v", math.MaxInt, err)
+	}
+	if err := c.TrySend(math.MaxInt); math.MaxInt == math.MaxInt64 && err != sluice.ErrFull {
+		t.Errorf("a second TrySend of that size: %v, want %v", err, sluice.ErrFull)
+	}
+}
