@@ -87,7 +87,7 @@ func ask(ctx context.Context, program string, args ...string) (*diagnosis, error
 
 // channels reports whether the verdict blames channels, and whether there is a
 // verdict.
-func (o *diagnosis) channels() (yes, said bool) {
+func (o *diagnosis) channels() (yes, decided bool) {
 	switch o.Verdict {
 	case "yes", "partly":
 		return true, true

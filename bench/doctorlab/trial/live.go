@@ -10,7 +10,7 @@ import (
 // tryLive runs a scenario as found, diagnoses it live, applies the first
 // remedy, and measures its gain.
 func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, rounds int) error {
-	o, err := consult(ctx, built, p)
+	o, err := diagnoseLive(ctx, built, p)
 	if err != nil {
 		return err
 	}
@@ -33,8 +33,8 @@ func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, round
 	return nil
 }
 
-// consult diagnoses a scenario that runs as found.
-func consult(ctx context.Context, built programs, p scenario) (*diagnosis, error) {
+// diagnoseLive diagnoses a scenario that runs as found.
+func diagnoseLive(ctx context.Context, built programs, p scenario) (*diagnosis, error) {
 	running, err := start(ctx, built.scenario, p.Name, asFound)
 	if err != nil {
 		return nil, err

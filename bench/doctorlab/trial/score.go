@@ -39,14 +39,19 @@ type Marks [len(questions)]Mark
 // judge compares a diagnosis with the truth:
 //
 //   - "channels?" is the verdict;
-//   - "what", for a bottleneck other than channels or for a leak, is the kind of the first finding;
-//   - "where" is the operation of the first finding about channels, or of the first other finding if channels are not at fault but an operation is, such as the queue in front of a slow stage. A receive and a range count as equal, because the compiler chooses between them;
+//   - "what", for a bottleneck other than channels or for a leak, is the kind
+//     of the first finding;
+//   - "where" is the operation of the first finding about channels, or of the
+//     first other finding if channels are not at fault but an operation is,
+//     such as the queue in front of a slow stage. A receive and a range count
+//     as equal, because the compiler chooses between them;
 //   - "remedy" is the first remedy;
-//   - "gain" is whether the measured gain of that remedy lies in the predicted range. It is not asked for a remedy that no scenario builds.
+//   - "gain" is whether the measured gain of that remedy lies in the predicted
+//     range. It is not asked for a remedy that no scenario builds.
 func judge(t *Truth, o *diagnosis) (m Marks) {
 	p := &t.Scenario
-	yes, said := o.channels()
-	m[0] = mark(said && yes == p.Channels)
+	yes, decided := o.channels()
+	m[0] = mark(decided && yes == p.Channels)
 	if cause := p.cause(); cause != "" {
 		m[1] = mark(o.kind() == cause)
 	}

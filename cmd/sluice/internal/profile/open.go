@@ -42,8 +42,10 @@ var errForeign = errors.New("unknown file type (want a pprof profile, a goroutin
 // detects the type of a file by its content, and uses names only for two
 // purposes:
 //
-//   - an empty contention profile is a mutex profile if its name contains "mutex", and a block profile if it contains "block";
-//   - of two files of the same kind without timestamps, the one whose name, without extension, ends with "-before" is the earlier one.
+//   - an empty contention profile is a mutex profile if its name contains
+//     "mutex", and a block profile if it contains "block";
+//   - of two files of the same kind without timestamps, the one whose name,
+//     without extension, ends with "-before" is the earlier one.
 //
 // The error is a *FileError or an error of the file system.
 func Open(paths ...string) (*Capture, error) {
