@@ -99,7 +99,7 @@ func sendRandomly(c *Elastic[uint64], rng *rand.Rand, first uint64, early bool) 
 		if early && v > first+100 {
 			c.Close()
 		}
-		ctx, cancel := patience(rng)
+		ctx, cancel := randomTimeout(rng)
 		batch := make([]uint64, 1+rng.IntN(8))
 		for i := range batch {
 			batch[i] = v + uint64(i)
@@ -137,7 +137,7 @@ func receiveRandomly(c *Elastic[uint64], rng *rand.Rand, arrived *atomic.Int64) 
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
 		if manner > 2 {
 			way = rng.IntN(3)
-			ctx, cancel = patience(rng)
+			ctx, cancel = randomTimeout(rng)
 		}
 		buf := make([]uint64, 1+rng.IntN(10))
 		n, err := 1, error(nil)
@@ -162,8 +162,8 @@ func receiveRandomly(c *Elastic[uint64], rng *rand.Rand, arrived *atomic.Int64) 
 	}
 }
 
-// patience returns a context that is never done, or soon.
-func patience(rng *rand.Rand) (context.Context, context.CancelFunc) {
+// randomTimeout returns a context that is never done, or soon.
+func randomTimeout(rng *rand.Rand) (context.Context, context.CancelFunc) {
 	if rng.IntN(3) > 0 {
 		return context.Background(), func() {}
 	}

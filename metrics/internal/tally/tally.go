@@ -21,10 +21,8 @@
 //     as an earlier one.
 //   - Gauges cover the channels that are alive during the collection. They rise and fall.
 //
-// The counts between the last collection and the death of a channel are lost, and so is a
-// channel that lives and dies between two collections. A finalizer could read them, but a
-// channel with a finalizer that holds a value with a reference to the channel would never
-// be collected.
+// The counts between the last collection and the death of a channel are lost. A finalizer
+// could read them, but would keep a channel alive that holds a reference to itself.
 //
 // # Limited number of series
 //
