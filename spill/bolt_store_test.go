@@ -40,7 +40,7 @@ func TestStoreReads(t *testing.T) {
 		damaged  bool
 	}{
 		{1, 4, 1 << 20, 3, false},
-		{1, 100, 1 << 20, 4, false}, // and before the damaged one
+		{1, 100, 1 << 20, 4, false}, // up to the damaged one
 		{5, 100, 1 << 20, 16, true},
 		{6, 100, 1, 1, false},
 		{6, 100, one, 1, false},
@@ -64,7 +64,7 @@ func TestStoreReads(t *testing.T) {
 		}
 		kept = append(kept, records...)
 	}
-	if err := s.close(); err != nil { // the pages that they came from are gone
+	if err := s.close(); err != nil { // unmaps the pages of the records
 		t.Fatal(err)
 	}
 	for _, r := range kept {
@@ -146,7 +146,7 @@ func TestRoomInTheFile(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, reserveFile)
-	if err := errors.Join(c.Shutdown(), os.Mkdir(path, 0o700)); err != nil { // it cannot be made
+	if err := errors.Join(c.Shutdown(), os.Mkdir(path, 0o700)); err != nil { // the reserve cannot be created
 		t.Fatal(err)
 	}
 	if c, err = reopen(dir); err != nil {

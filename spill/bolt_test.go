@@ -183,7 +183,7 @@ func TestNotAQueue(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path) {
 				t.Errorf("OpenDurable: %v, want %q and the file", err, says)
 			}
-			// By its form it may be a queue all the same.
+			// These files have a valid format.
 			if !strings.HasPrefix(says, "codec") && !strings.HasPrefix(says, "with key") {
 				_, _, err := Compact(dir)
 				if err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "spill: Compact: ") {
@@ -286,7 +286,7 @@ func FuzzDamage(f *testing.F) {
 	for range 300 {
 		f.Add(rng.Uint32(), byte(rng.Uint32()), uint32(len(whole)), rng.Uint32(), byte(1<<rng.IntN(8)))
 	}
-	for page := range uint32(6) { // what headers are made of
+	for page := range uint32(6) { // the headers of pages
 		for field := range uint32(48) {
 			f.Add(page*4096+field, byte(rng.Uint32()|1), uint32(len(whole)), uint32(0), byte(0))
 		}

@@ -29,7 +29,7 @@ func TestCrossingRace(t *testing.T) {
 				receivers[r] = make(chan int)
 				go func() {
 					for pause := range receivers[r] {
-						for range pause { // to meet each moment of a send
+						for range pause { // to hit every step of a send
 							_ = c.state.Load()
 						}
 						if _, err := c.Recv(context.Background()); err != nil {
@@ -80,7 +80,7 @@ func TestLastTakerWaits(t *testing.T) {
 	for c.head.Len() > 0 {
 		runtime.Gosched()
 	}
-	for range 1000 { // it finds the lock taken
+	for range 1000 { // until it waits for the lock
 		runtime.Gosched()
 	}
 	c.mu.Unlock()
@@ -103,12 +103,12 @@ func TestRecvOutrun(t *testing.T) {
 	broken := errors.New("broken")
 	closedError := make(chan error, 1)
 	c.mu.Lock()
-	_, _ = c.head.TryRecv() // without a look at what is on disk
+	_, _ = c.head.TryRecv() // without a refill
 	go func() {
 		_, err := c.Recv(context.Background())
 		closedError <- err
 	}()
-	for range 1000 { // it finds the lock taken
+	for range 1000 { // until it waits for the lock
 		runtime.Gosched()
 	}
 	c.advance()

@@ -45,7 +45,7 @@ func TestCrash(t *testing.T) {
 	for generation := range *kills {
 		lines := rng.IntN(1500)
 		if generation%5 == 0 {
-			lines = generation / 5 % 3 // about to open, or just open
+			lines = generation / 5 % 3 // before the queue is open, or just after
 		}
 		if err := killed(dir, l, uint64(generation), lines); err != nil {
 			t.Fatalf("process %d: %v", generation, err)

@@ -32,7 +32,7 @@ func mustRecv(t *testing.T, c *Durable[[]byte], i int) *Delivery[[]byte] {
 // were sent, and count their attempts.
 func TestNackOrder(t *testing.T) {
 	c, s := small(0)
-	for i := range 30 { // more than the window holds
+	for i := range 30 { // more than fit into the window
 		if err := c.TrySend(numbered(i)); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestSettledOnce(t *testing.T) {
 		if p, _ := recover().(string); !strings.Contains(p, "another channel") || open.Nack() != ErrSettled {
 			t.Errorf("a delivery of another channel: %v", p)
 		}
-		if err := mustRecv(t, c, 1).Nack(); err != nil { // was not settled by the panic
+		if err := mustRecv(t, c, 1).Nack(); err != nil { // the panic has not settled it
 			t.Error(err)
 		}
 	}()
@@ -158,7 +158,7 @@ func TestWithdraw(t *testing.T) {
 				go func() { errs[i] = c.Send(ctx, numbered(i)) }()
 				synctest.Wait()
 			}
-			send(ctx, 0) // leads, and is written
+			send(ctx, 0) // leads, and writes its commit
 			for i := 1; i < len(errs); i++ {
 				if i <= stay {
 					send(context.Background(), i)
@@ -275,7 +275,7 @@ func TestUnknownOutcome(t *testing.T) {
 			<-gate
 			return errors.Join(errors.New("fsync: input/output error"), errUnknown)
 		}
-		for i := range 2 { // one is written, one waits for the next commit
+		for i := range 2 { // the first is written, the second joins the next commit
 			go func() { got[1+i] = c.Send(context.Background(), numbered(i)) }()
 			synctest.Wait()
 		}

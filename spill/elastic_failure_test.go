@@ -28,7 +28,7 @@ func TestFailureFoundBySender(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			disk := &faulty{onRead: func([]byte) (int, error) { return 0, broken }}
 			c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, DiskLimit: 2000})
-			spilled(t, c, 4+19) // all there is room for; nothing was read yet
+			spilled(t, c, 4+19) // memory and disk are full; no block was read yet
 			if s := c.Stats(); s.Warning != "" || s.BytesOnDisk == 0 {
 				t.Fatalf("%d on disk, %q", s.BytesOnDisk, s.Warning)
 			}
@@ -183,7 +183,7 @@ func TestSpilledStats(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// 16 records of 12 bytes fill a block of 200: 5 of them, and 10 in memory.
+	// 10 values are in memory, 80 records in 5 blocks, and 10 in the tail.
 	s := c.Stats()
 	if s.Len != 100 || s.HighWater != 100 || s.Sent != 100 || s.Received != 0 || s.BytesOnDisk != 5*16*12 {
 		t.Errorf("sent: %+v", s)

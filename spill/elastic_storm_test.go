@@ -61,7 +61,7 @@ func storm(t *testing.T, c *Elastic[uint64], rng *rand.Rand, senders, receivers 
 	for _, values := range accepted {
 		want += int64(len(values))
 	}
-	for !early && arrived.Load() < want { // for ever, if a wake-up was lost
+	for !early && arrived.Load() < want { // forever, if a wake-up was lost
 		time.Sleep(time.Microsecond)
 	}
 	c.Close()
@@ -185,7 +185,7 @@ func TestRaceIntoQueue(t *testing.T) {
 		if got, err := c.TryRecv(); got != v || err != nil {
 			t.Fatalf("received %d, %v, want %d", got, err, v)
 		}
-		if err := <-sent; err != nil { // waits for ever, if a wake-up was lost
+		if err := <-sent; err != nil { // waits forever if a wake-up was lost
 			t.Fatal(err)
 		}
 	}

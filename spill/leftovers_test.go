@@ -41,7 +41,7 @@ func TestLeftovers(t *testing.T) {
 	const want = "mine queue.db queue.db.newer "
 	dir := t.TempDir()
 	leave(t, dir)
-	c, err := reopen(dir) // makes the queue
+	c, err := reopen(dir) // creates the queue
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestLeftovers(t *testing.T) {
 	if _, _, err := Compact(dir); err != nil || names(t, dir) != want {
 		t.Errorf("after Compact: %v, %v", names(t, dir), err)
 	}
-	// Who is refused, as the queue is made smaller, does not take that for left.
+	// An open that fails while Compact runs does not remove the file of Compact.
 	busy := opener{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
 		if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), "in use") {
 			t.Errorf("opened while it is made smaller: %v", err)

@@ -176,7 +176,7 @@ func TestCutWhileOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			path, length, says := filepath.Join(dir, queueFile), int64(0), "file is empty"
-			if name == "grown" { // and cut to what it was when it was opened
+			if name == "grown" { // and truncated to its first size
 				length, says = c.Stats().BytesOnDisk, "truncated"
 				if n, err := c.SendBatch(context.Background(), make([][]byte, 20_000)); err != nil || c.Stats().BytesOnDisk == length {
 					t.Fatalf("%d records, and the file has %d bytes: %v", n, length, err)
@@ -290,7 +290,7 @@ func TestMixedCommitUnknown(t *testing.T) {
 // end the process.
 func TestMissingRecord(t *testing.T) {
 	c, s := small(0)
-	for i := range 30 { // more than the window holds
+	for i := range 30 { // more than fit into the window
 		if err := c.TrySend(numbered(i)); err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func TestLeadershipEnds(t *testing.T) {
 		t.Errorf("after the last member has left: leading %v, pending %v", c.leading, c.pending)
 	}
 	b, leads := c.join()
-	c.pending = nil // taken
+	c.pending = nil // the leader has taken the commit
 	if !leads || c.withdraw(b, 0, 0) || b.members != 1 {
 		t.Errorf("a commit was left while it was written")
 	}

@@ -58,7 +58,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("Ack: %v", err)
 	}
 	s.update = s.db.Update
-	if err := os.Mkdir(path, 0o700); err != nil { // the reserve cannot be made
+	if err := os.Mkdir(path, 0o700); err != nil { // the reserve cannot be created
 		t.Fatal(err)
 	}
 	if err := c.Send(context.Background(), nil); err == nil || !strings.Contains(err.Error(), reserveFile) {

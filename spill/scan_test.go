@@ -37,7 +37,7 @@ func (p pages) count(id uint64) int { return int(binary.NativeEndian.Uint16(p.pa
 
 // TestScanFinds: every kind of damage to a page is found and reported.
 func TestScanFinds(t *testing.T) {
-	dir, large := queueOf(t, 500), []byte{6: 9, 7: 9} // of several pages, the last one
+	dir, large := queueOf(t, 500), []byte{6: 9, 7: 9} // the last record spans several pages
 	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put(large, make([]byte, 3*4096)) })
 	file, err := os.ReadFile(filepath.Join(dir, queueFile))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestScanFinds(t *testing.T) {
 	if other, err := (&scan{file: bytes.NewReader(swapped), pageSize: 4096}).meta(); other != root || err != nil {
 		t.Errorf("the root is page %d, and %d if the meta pages change places: %v", root, other, err)
 	}
-	// The root has two buckets: the records, in pages of their own, and about, inside.
+	// The root has two buckets: the records, in pages of their own, and the metadata, inside.
 	records, err := elementOf(whole.page(root), leafPage, 0)
 	if err != nil || string(records.key) != string(recordsBucket) {
 		t.Fatalf("%q, %v", records.key, err)

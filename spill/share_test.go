@@ -59,7 +59,7 @@ func TestShareOfElastic(t *testing.T) {
 		sizes := opened(t, &ElasticOptions[[]byte]{MemoryLimit: 6000})
 		asked := opened(t, &ElasticOptions[*[]byte]{MemoryLimit: 6000, Size: length})
 		slots := opened(t, &ElasticOptions[uint64]{MemoryLimit: 6000})
-		debug.SetGCPercent(75) // it is read once
+		debug.SetGCPercent(75) // has no effect: GOGC is read once
 		large := make([]byte, share+1)
 		for by, err := range map[string]error{
 			"Send":                sizes.Send(never, large[:share-23]),
@@ -127,7 +127,7 @@ func TestShareOfDurable(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		debug.SetGCPercent(75) // it is read once
+		debug.SetGCPercent(75) // has no effect: GOGC is read once
 		vs := make([][]byte, 200)
 		for i := range vs {
 			vs[i] = numbered(i)
@@ -167,7 +167,7 @@ func TestShareTooSmall(t *testing.T) {
 	if _, err := OpenElastic(t.TempDir(), &ElasticOptions[uint64]{MemoryLimit: 16}); err != nil {
 		t.Error(err)
 	}
-	// One of a known size takes what points to it, even if it is empty.
+	// An empty value of a known size still has its header.
 	head := int64(engine.SizeOf[string]())
 	if _, err := OpenElastic(t.TempDir(), &ElasticOptions[string]{MemoryLimit: 2*head - 1}); err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("(want at least %d, the size of a string)", head)) {
 		t.Errorf("strings of which none fits: %v", err)
@@ -180,7 +180,7 @@ func TestShareTooSmall(t *testing.T) {
 // TestSameSizes: a value has the same size below the limit, where head counts it,
 // and beyond it, where this package does.
 func TestSameSizes(t *testing.T) {
-	const limit = 200 // of so few bytes an Elastic is exact
+	const limit = 200 // with so few bytes the limit of a sluice.Elastic is exact
 	same := func(what any, afterRecv bool, size int) {
 		if want := size <= limit-50; afterRecv != want {
 			t.Errorf("%v of %d bytes: beside 50 others it was taken: %v", what, size, afterRecv)
