@@ -164,9 +164,10 @@ func TestDoctorMistakes(t *testing.T) {
 	}
 }
 
-// Ctrl-C during observation ends it without output.
-func TestDoctorInterrupt(t *testing.T) {
-	t.Chdir(t.TempDir())
+// interruptedRequest runs a command with the address of a service that does not
+// respond, and interrupts it once the request has arrived. It returns stderr.
+func interruptedRequest(t *testing.T, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		cancel()
@@ -174,10 +175,17 @@ func TestDoctorInterrupt(t *testing.T) {
 	}))
 	defer hanging.Close()
 	var stdout, stderr strings.Builder
-	status := run(ctx, []string{"doctor", "-save", "x", hanging.URL}, &stdout, &stderr)
+	status := run(ctx, append(args, hanging.URL), &stdout, &stderr)
 	if status != statusInterrupted || stdout.Len() > 0 {
 		t.Errorf("status %d, want %d\n%s%s", status, statusInterrupted, &stdout, &stderr)
 	}
+	return stderr.String()
+}
+
+// Ctrl-C during observation ends it without output.
+func TestDoctorInterrupt(t *testing.T) {
+	t.Chdir(t.TempDir())
+	interruptedRequest(t, "doctor", "-save", "x")
 	if _, err := os.Stat("x"); err == nil {
 		t.Error("a folder is left behind")
 	}

@@ -97,15 +97,7 @@ func TestWatchAsks(t *testing.T) {
 
 // Ctrl-C before the first response.
 func TestWatchInterrupt(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done() // until the client is gone
-	}))
-	defer hanging.Close()
-	var stdout, stderr strings.Builder
-	status := run(ctx, []string{"watch", hanging.URL}, &stdout, &stderr)
-	if status != statusInterrupted || stdout.Len() > 0 || stderr.String() != "sluice: interrupted\n" {
-		t.Errorf("status %d, want %d\n%s%s", status, statusInterrupted, &stdout, &stderr)
+	if stderr := interruptedRequest(t, "watch"); stderr != "sluice: interrupted\n" {
+		t.Errorf("stderr %q", stderr)
 	}
 }
