@@ -83,7 +83,7 @@ var mutants = []mutantRow{
 	{mutant.LyingLen, "Block 2", []string{"Stats"}, `with senders parked`},
 	{mutant.LyingLen, "Block 2", []string{"Quiescence"}, `seed \d+`},
 	{mutant.Timeless, "Block 2", []string{"Stats"}, `WaitTime is 0s`},
-	{mutant.AgeStays, "Block 2", []string{"Stats"}, `OldestReceiver is .* when the last waiter was served`},
+	{mutant.AgeRemains, "Block 2", []string{"Stats"}, `OldestReceiver is .* when the last waiter was served`},
 	{mutant.AgeReused, "Block 2", []string{"Stats"}, `OldestReceiver is 1h3m0s when the second of two waits`},
 	{mutant.AgeOfLast, "Block 2", []string{"Stats"}, `OldestSender is 1m0s when two wait`},
 	{mutant.AgeStops, "Block 2", []string{"Stats"}, `OldestSender is 1s when one waits`},

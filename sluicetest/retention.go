@@ -20,7 +20,7 @@ func testRetention(t *testing.T, k Kind) {
 		{"received", true, usePassed},
 		{"received one by one from a backlog", k.Capacity > 1, useBacklog},
 		{"received in batches", k.Capacity > 1, useBatches},
-		{"handed to a waiting receiver", true, useHandedOver},
+		{"handed to a waiting receiver", true, useHandedOff},
 		{"taken from a waiting sender", k.blocks(), useTaken},
 		{"refused by a full channel", k.Overflow == sluice.Block || k.Overflow == sluice.Reject, useRefused},
 		{"canceled while waiting", k.blocks(), useCanceled},
@@ -149,7 +149,7 @@ func useBatches(k Kind, c Channel[*Parcel], r *retained) {
 	}
 }
 
-func useHandedOver(k Kind, c Channel[*Parcel], r *retained) {
+func useHandedOff(k Kind, c Channel[*Parcel], r *retained) {
 	for range 5 {
 		var receiver sync.WaitGroup
 		receiver.Go(func() { _, _ = c.Recv(context.Background()) })

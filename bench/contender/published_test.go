@@ -149,7 +149,7 @@ func TestPublishedQueueAcrossTheWrap(t *testing.T) {
 	}
 }
 
-func TestNamesTellVariantsApart(t *testing.T) {
+func TestNamesAreUnique(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	all := append(Standard(), NativeSelect(ctx))

@@ -77,7 +77,7 @@ func TestOrderIsPromised(t *testing.T) {
 	}
 }
 
-func TestNamesTellRemediesApart(t *testing.T) {
+func TestRemedyNamesAreUnique(t *testing.T) {
 	seen := make(map[string]Remedy)
 	for _, r := range combinations() {
 		if r.Channels == 0 && (r.ByClock || r.Scaled) {

@@ -111,9 +111,9 @@ func canTake(path, section string) error {
 }
 
 // figures measures all variants and returns their section.
-func figures(ctx context.Context, s speed.Settings, told func(done, all int)) (string, error) {
+func figures(ctx context.Context, s speed.Settings, progress func(done, all int)) (string, error) {
 	host, began := results.Here(), time.Now()
-	measured, err := s.Measure(ctx, told)
+	measured, err := s.Measure(ctx, progress)
 	if err != nil {
 		return "", err
 	}
@@ -125,10 +125,10 @@ func figures(ctx context.Context, s speed.Settings, told func(done, all int)) (s
 
 // profiles takes CPU profiles of the built-in channel and of the kind that
 // replaces it, and returns their section.
-func profiles(ctx context.Context, s speed.Settings, told func(done, all int)) (string, error) {
+func profiles(ctx context.Context, s speed.Settings, progress func(done, all int)) (string, error) {
 	host, began := results.Here(), time.Now()
 	taken, err := s.Profile(ctx, []speed.Variant{{Kind: "native", Batch: 1}, {Kind: "bounded", Batch: 1},
-		{Kind: "native", Batch: s.Batch}, {Kind: "bounded", Batch: s.Batch}}, told)
+		{Kind: "native", Batch: s.Batch}, {Kind: "bounded", Batch: s.Batch}}, progress)
 	if err != nil {
 		return "", err
 	}

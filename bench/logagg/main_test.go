@@ -273,9 +273,9 @@ func TestUnbalanced(t *testing.T) {
 	}
 }
 
-// TestAheadIsTold: a client that claims the year 9999 does not affect the bars
+// TestFutureTimesReported: a client that claims the year 9999 does not affect the bars
 // of the others.
-func TestAheadIsTold(t *testing.T) {
+func TestFutureTimesReported(t *testing.T) {
 	lines := `203.0.113.5 - - [21/Nov/2025:15:04:05 +0000] "GET / HTTP/1.1" 200 5
 203.0.113.5 - - [31/Dec/9999:23:59:59 +0000] "GET / HTTP/1.1" 200 5
 `

@@ -67,7 +67,7 @@ func TestDrainedPeersLeaveNoGoroutine(t *testing.T) {
 	}
 }
 
-func TestPeersAreTold(t *testing.T) {
+func TestPeersHaveNotes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range All() {
 		if seen[c.Name] || c.Name == "" {

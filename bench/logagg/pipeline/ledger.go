@@ -29,7 +29,7 @@ type Ledger struct {
 	Shipped   int64
 	Unshipped int64 // in tables that the sink did not accept
 
-	Apart    bool
+	Shared   bool
 	Sent     int64 // to a shared queue: stored there
 	Again    int64 // counted lines that a dead process may have counted before
 	Doubtful int64 // lines that may be stored twice, or although they were rejected
@@ -41,12 +41,12 @@ type Ledger struct {
 
 // Ledger returns the current account.
 func (p *Pipeline) Ledger() Ledger {
-	in, apart := &p.intake, p.config.Queue.Account()
-	if !apart.Apart {
-		apart.Sent = 0 // the lines are counted here, which completes their account
+	in, account := &p.intake, p.config.Queue.Account()
+	if !account.Shared {
+		account.Sent = 0 // the lines are counted here, which completes their account
 	}
 	return Ledger{
-		Apart: apart.Apart, Sent: apart.Sent, Again: apart.Again, Doubtful: apart.Doubtful,
+		Shared: account.Shared, Sent: account.Sent, Again: account.Again, Doubtful: account.Doubtful,
 		In:          in.Lines.Load(),
 		Counted:     p.counted.Load(),
 		TooLong:     in.TooLong.Load(), // before Malformed, which includes them
@@ -76,7 +76,7 @@ func (l Ledger) Balanced() error {
 
 // passed returns the number of lines read here that were counted or sent.
 func (l Ledger) passed() int64 {
-	if l.Apart {
+	if l.Shared {
 		return l.Sent
 	}
 	return l.Counted
@@ -85,7 +85,7 @@ func (l Ledger) passed() int64 {
 // String formats the account in two lines, and one line per doubt.
 func (l Ledger) String() string {
 	word := "counted"
-	if l.Apart {
+	if l.Shared {
 		word = "sent"
 	}
 	text := fmt.Sprintf("in %d = %s %d + malformed %d + rejected %d + dropped %d\ncounted %d = shipped %d + not shipped %d",

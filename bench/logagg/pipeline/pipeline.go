@@ -84,7 +84,7 @@ func New(c Config) *Pipeline {
 	p.intake.Service = c.Service
 	p.intake.Aside = c.Aside
 	p.intake.Clock = func() int64 { return int64(time.Since(began)) }
-	if c.Queue.Account().Apart { // events from other processes are counted here
+	if c.Queue.Account().Shared { // events from other processes are counted here
 		p.intake.Clock = func() int64 { return time.Now().UnixNano() }
 	}
 	return p

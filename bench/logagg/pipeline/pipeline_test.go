@@ -304,15 +304,15 @@ func TestBalanced(t *testing.T) {
 	}
 }
 
-// TestBalancedApart: with a shared queue, lines read and lines counted have
+// TestBalancedShared: with a shared queue, lines read and lines counted have
 // separate accounts, and doubtful lines are reported.
-func TestBalancedApart(t *testing.T) {
-	good := Ledger{Apart: true, In: 10, Sent: 4, Malformed: 3, Rejected: 2, Dropped: 1, Counted: 50, Shipped: 49, Unshipped: 1, Again: 7, Doubtful: 5}
+func TestBalancedShared(t *testing.T) {
+	good := Ledger{Shared: true, In: 10, Sent: 4, Malformed: 3, Rejected: 2, Dropped: 1, Counted: 50, Shipped: 49, Unshipped: 1, Again: 7, Doubtful: 5}
 	if err := good.Balanced(); err != nil {
 		t.Error(err)
 	}
 	for _, spoil := range []func(*Ledger){
-		func(l *Ledger) { l.In++ }, func(l *Ledger) { l.Sent-- }, func(l *Ledger) { l.Shipped-- }, func(l *Ledger) { l.Apart = false },
+		func(l *Ledger) { l.In++ }, func(l *Ledger) { l.Sent-- }, func(l *Ledger) { l.Shipped-- }, func(l *Ledger) { l.Shared = false },
 	} {
 		bad := good
 		spoil(&bad)
@@ -366,7 +366,7 @@ func TestReceipts(t *testing.T) {
 		}
 		<-ended
 		cancel()
-		if l := p.Ledger(); l.Balanced() != nil || !l.Apart || l.In != 1 || l.Sent != 1 || l.Counted != 1 {
+		if l := p.Ledger(); l.Balanced() != nil || !l.Shared || l.In != 1 || l.Sent != 1 || l.Counted != 1 {
 			t.Errorf("%s: %v", test.name, l)
 		}
 		q := open()

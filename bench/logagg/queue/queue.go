@@ -64,7 +64,7 @@ type Receipt interface {
 // An Account describes a queue that other processes share, or that outlives
 // this one.
 type Account struct {
-	Apart    bool  // the queue is shared or persistent: events received here may have been sent elsewhere
+	Shared   bool  // the queue is shared or persistent: events received here may have been sent elsewhere
 	Sent     int64 // events stored
 	Received int64
 	Again    int64 // received events that were, or may have been, received before

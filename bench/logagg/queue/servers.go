@@ -172,7 +172,7 @@ func (s *servers) unsettle(ds []onServers) {
 func (s *servers) len() int { return s.channel.Len() }
 
 func (s *servers) end() error {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), finalTimeout)
 	defer cancel()
 	return s.channel.Shutdown(ctx)
 }

@@ -63,8 +63,8 @@ type stored[D any] struct {
 	sent, received, again atomic.Int64 // numbers of events
 }
 
-func newStored[D any](o Options, in store[D], apart, drains bool) *stored[D] {
-	q := &stored[D]{store: in, batch: o.Batch, account: Account{Apart: apart}, log: o.logger(), drains: drains}
+func newStored[D any](o Options, in store[D], shared, drains bool) *stored[D] {
+	q := &stored[D]{store: in, batch: o.Batch, account: Account{Shared: shared}, log: o.logger(), drains: drains}
 	q.living, q.giveUp = context.WithCancel(context.Background())
 	q.listening, q.interrupt = context.WithCancel(q.living)
 	return q
@@ -216,7 +216,7 @@ type receipt[D any] struct {
 }
 
 func (r receipt[D]) Done() {
-	ctx, cancel := r.q.lastWords()
+	ctx, cancel := r.q.finalContext()
 	defer cancel()
 	r.q.owed.Add(-int64(len(r.loans)))
 	if err := r.q.store.settle(ctx, r.loans); err != nil {
@@ -225,7 +225,7 @@ func (r receipt[D]) Done() {
 }
 
 func (r receipt[D]) Return() {
-	if !r.q.account.Apart {
+	if !r.q.account.Shared {
 		r.Done() // no receiver will ever come for it
 		return
 	}
@@ -233,19 +233,19 @@ func (r receipt[D]) Return() {
 	r.q.store.unsettle(r.loans)
 }
 
-// lastWords returns a context that ends a while after GiveUp.
-func (q *stored[D]) lastWords() (context.Context, context.CancelFunc) {
+// finalContext returns a context that ends a while after GiveUp.
+func (q *stored[D]) finalContext() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	stop := context.AfterFunc(q.living, func() { time.AfterFunc(farewell, cancel) })
+	stop := context.AfterFunc(q.living, func() { time.AfterFunc(finalTimeout, cancel) })
 	return ctx, func() { stop(); cancel() }
 }
 
-// farewell is how long servers have to receive the last acknowledgments of this
+// finalTimeout is how long servers have to receive the last acknowledgments of this
 // process.
-const farewell = 5 * time.Second
+const finalTimeout = 5 * time.Second
 
 func (q *stored[D]) GiveUp() {
-	if !q.account.Apart {
+	if !q.account.Shared {
 		return // no other process can continue: drain it like a queue in memory
 	}
 	q.giveUp()

@@ -64,7 +64,7 @@ func TestReceipts(t *testing.T) {
 	if q.Owed() != 1 {
 		t.Errorf("%d are owed", q.Owed())
 	}
-	if a := q.Account(); a != (Account{Apart: true, Sent: 7, Received: 6}) {
+	if a := q.Account(); a != (Account{Shared: true, Sent: 7, Received: 6}) {
 		t.Errorf("the account is %+v", a)
 	}
 	if err := q.End(); err != nil {
@@ -81,7 +81,7 @@ func TestReceipts(t *testing.T) {
 	if len(got) != 6 || got[0] != 3 || got[5] != 8 {
 		t.Errorf("after the restart: received %v", got)
 	}
-	if a := q.Account(); a != (Account{Apart: true, Sent: 1, Received: 6, Again: 5}) {
+	if a := q.Account(); a != (Account{Shared: true, Sent: 1, Received: 6, Again: 5}) {
 		t.Errorf("the account is %+v", a)
 	}
 	if err := q.End(); err != nil {
@@ -89,8 +89,8 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// TestTicksStay: a tick reaches the local receiver without entering the store.
-func TestTicksStay(t *testing.T) {
+// TestTicksAreNotStored: a tick reaches the local receiver without entering the store.
+func TestTicksAreNotStored(t *testing.T) {
 	for _, kind := range []string{"durable", "jetstream"} {
 		q := opened(t, kind, Options{})
 		q.Sender().Send(parse.Event{Tick: true})
@@ -200,9 +200,9 @@ func TestOwedFallsFirst(t *testing.T) {
 	}
 }
 
-// TestNobodyElse: GiveUp does not stop the draining of a queue that ends with
+// TestGiveUpDrains: GiveUp does not stop the draining of a queue that ends with
 // the process.
-func TestNobodyElse(t *testing.T) {
+func TestGiveUpDrains(t *testing.T) {
 	for _, kind := range []string{"durable", "jetstream"} {
 		q, received := opened(t, kind, Options{}), 0
 		send(q, 1, 2, 3, 4, 5)

@@ -64,7 +64,7 @@ type Shares struct {
 
 // Profile runs each variant Rounds times and takes a CPU profile meanwhile, at
 // the first value of Procs.
-func (s Settings) Profile(ctx context.Context, variants []Variant, told func(done, all int)) (all []Shares, err error) {
+func (s Settings) Profile(ctx context.Context, variants []Variant, progress func(done, all int)) (all []Shares, err error) {
 	procs := s.Procs[0]
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 	for i, v := range variants {
@@ -87,7 +87,7 @@ func (s Settings) Profile(ctx context.Context, variants []Variant, told func(don
 		}
 		shares.Variant, shares.Procs = v, procs
 		all = append(all, shares)
-		told(i+1, len(variants))
+		progress(i+1, len(variants))
 	}
 	return all, nil
 }

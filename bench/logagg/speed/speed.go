@@ -87,9 +87,9 @@ type Figure struct {
 	Runs  []Run
 }
 
-// Measure runs all variants. It calls told after each run. If ctx is done it
+// Measure runs all variants. It calls progress after each run. If ctx is done it
 // returns the complete rounds.
-func (s Settings) Measure(ctx context.Context, told func(done, all int)) ([]Figure, error) {
+func (s Settings) Measure(ctx context.Context, progress func(done, all int)) ([]Figure, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var figures []Figure
 	variants, done := s.Variants(), 0
@@ -106,7 +106,7 @@ func (s Settings) Measure(ctx context.Context, told func(done, all int)) ([]Figu
 				runs[at] = append(runs[at], run)
 			}
 			done++
-			told(done, s.Rounds*len(s.Procs))
+			progress(done, s.Rounds*len(s.Procs))
 		}
 		for i, v := range variants {
 			figures = append(figures, Figure{v, procs, runs[i]})

@@ -26,17 +26,17 @@ func small(lines int) Settings {
 
 func TestMeasure(t *testing.T) {
 	before, used := runtime.GOMAXPROCS(0), cpuTime()
-	s, told := small(2000), 0
+	s, reports := small(2000), 0
 	figures, err := s.Measure(t.Context(), func(done, all int) {
-		if told++; done != told || all != 4 {
+		if reports++; done != reports || all != 4 {
 			t.Errorf("reported %d of %d", done, all)
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(figures) != 2*len(s.Variants()) || told != 4 || runtime.GOMAXPROCS(0) != before {
-		t.Errorf("%d figures, %d reports, GOMAXPROCS is %d", len(figures), told, runtime.GOMAXPROCS(0))
+	if len(figures) != 2*len(s.Variants()) || reports != 4 || runtime.GOMAXPROCS(0) != before {
+		t.Errorf("%d figures, %d reports, GOMAXPROCS is %d", len(figures), reports, runtime.GOMAXPROCS(0))
 	}
 	used = cpuTime() - used // by all runs and the code between them
 	for _, f := range figures {

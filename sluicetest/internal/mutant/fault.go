@@ -63,7 +63,7 @@ const (
 	// Len, Stats and OnDrop.
 	LyingLen    Fault = "Len counts the waiting senders"
 	Timeless    Fault = "the duration of waits is not counted"
-	AgeStays    Fault = "an age is reported although no goroutine waits"
+	AgeRemains  Fault = "an age is reported although no goroutine waits"
 	AgeReused   Fault = "a wait inherits the age of the one before it"
 	AgeOfLast   Fault = "the reported age belongs to the last sender in the wait queue"
 	AgeStops    Fault = "the age of a sender stops growing at a second"
@@ -82,7 +82,7 @@ var Faults = []Fault{
 	DropOnClose, DoubleClose,
 	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle,
 	Allocates, SharedWaiters,
-	LyingLen, Timeless, AgeStays, AgeReused, AgeOfLast, AgeStops, LateCount, UnlockedLen,
+	LyingLen, Timeless, AgeRemains, AgeReused, AgeOfLast, AgeStops, LateCount, UnlockedLen,
 	DropTwice, DropLocked,
 }
 
@@ -179,7 +179,7 @@ func (c *Channel[T]) timed(begin time.Time) time.Duration {
 // seen last began to wait.
 func (c *Channel[T]) oldest(line []*waiter[T], last *time.Time) time.Duration {
 	if len(line) == 0 {
-		if c.is(AgeStays) && !last.IsZero() {
+		if c.is(AgeRemains) && !last.IsZero() {
 			return time.Since(*last)
 		}
 		return 0
