@@ -10,6 +10,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
+// noContext is the nil context that a test passes to see a panic.
+var noContext context.Context
+
 // mustPanic fails t unless f panics with a string that begins with "sluice: ", the
 // name of the function, and a colon, and contains all words.
 func mustPanic(t *testing.T, function string, words []string, f func()) {
@@ -126,5 +129,5 @@ func TestNilContext(t *testing.T) {
 			})
 		}
 	}
-	mustPanic(t, "Values", []string{"nil context"}, func() { sluice.NewElastic[int](1, nil).Values(nil) })
+	mustPanic(t, "Values", []string{"nil context"}, func() { sluice.NewElastic[int](1, nil).Values(noContext) })
 }

@@ -12,7 +12,7 @@ func TestSelectBadInput(t *testing.T) {
 	ctx := context.Background()
 	c := sluice.NewBounded[int](1, nil)
 	var none *sluice.Bounded[int]
-	mustPanic(t, "Select", []string{"nil context"}, func() { _, _ = sluice.Select(nil, sluice.OnRecv[int](c)) })
+	mustPanic(t, "Select", []string{"nil context"}, func() { _, _ = sluice.Select(noContext, sluice.OnRecv[int](c)) })
 	mustPanic(t, "Select", []string{"case 1 is nil"}, func() { _, _ = sluice.Select(ctx, sluice.OnSend[int](c, 1), nil) })
 	mustPanic(t, "OnSend", []string{"nil"}, func() { sluice.OnSend[int](nil, 1) })
 	mustPanic(t, "OnRecv", []string{"*sluice.Bounded[int]"}, func() { sluice.OnRecv[int](none) })

@@ -65,7 +65,7 @@ func TestNewValues(t *testing.T) {
 	if values.Err() != b.err {
 		t.Errorf("Err is %v", values.Err())
 	}
-	mustPanic(t, "NewValues", []string{"nil context"}, func() { sluice.NewValues(nil, b) })
+	mustPanic(t, "NewValues", []string{"nil context"}, func() { sluice.NewValues(noContext, b) })
 	mustPanic(t, "NewValues", []string{"nil receiver"}, func() { sluice.NewValues[int](t.Context(), nil) })
 	mustPanic(t, "LeaveOpen", []string{"nil receiver"}, func() { sluice.LeaveOpen[int](nil) })
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // A recorder is a BatchSender of another package. It keeps the values that it accepts,
@@ -47,7 +48,7 @@ func (r *recorder) Send(ctx context.Context, v int) error {
 	return err
 }
 
-func (r *recorder) TrySend(v int) error { return r.Send(nil, v) } //nolint:staticcheck // not used
+func (r *recorder) TrySend(v int) error { return r.Send(engine.NoWait{}, v) }
 
 func (r *recorder) Close() {}
 

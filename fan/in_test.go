@@ -14,6 +14,9 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
+// noContext is the nil context that a test passes to see a panic.
+var noContext context.Context
+
 // oneByOne is a Sender that takes no batches.
 type oneByOne struct{ sluice.Sender[int] }
 
@@ -145,9 +148,9 @@ func TestInHandsBack(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	ctx := context.Background()
 	c := sluice.NewBounded[int](1, nil)
-	mustPanic(t, "In", []string{"nil context"}, func() { _, _ = fan.In(nil, c) })
+	mustPanic(t, "In", []string{"nil context"}, func() { _, _ = fan.In(noContext, c) })
 	mustPanic(t, "In", []string{"nil sender"}, func() { _, _ = fan.In[int](ctx, nil) })
-	mustPanic(t, "Out", []string{"nil context"}, func() { _, _, _ = fan.Out(nil, c) })
+	mustPanic(t, "Out", []string{"nil context"}, func() { _, _, _ = fan.Out(noContext, c) })
 	mustPanic(t, "Out", []string{"nil receiver"}, func() { _, _, _ = fan.Out[int](ctx, nil) })
 	if unsent, err := fan.In[int](ctx, c); unsent != nil || err != nil {
 		t.Errorf("In of nothing: %v, %v", unsent, err)

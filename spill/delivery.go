@@ -101,7 +101,7 @@ func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
 		b.freed += d.cost
 	}
 	c.mu.Unlock()
-	err := c.await(nil, new(lazyContext), b, leads, 0, 0) //nolint:staticcheck // nil: the wait has no end but the result
+	err := c.await(context.Background(), new(lazyContext), b, leads, 0, 0) // a settlement is not canceled
 	if err != nil {
 		c.mu.Lock()
 		c.unsettle(ds)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // Recv receives the next value, and waits if the channel is empty. Values that were given back
@@ -27,7 +28,7 @@ func (c *Durable[T]) Recv(ctx context.Context) (*Delivery[T], error) {
 // TryRecv receives the next value if there is one. If not, it returns
 // [sluice.ErrEmpty], or the same errors as Recv.
 func (c *Durable[T]) TryRecv() (*Delivery[T], error) {
-	return c.recv(nil) //nolint:staticcheck // nil: never wait
+	return c.recv(engine.NoWait{})
 }
 
 // RecvBatch waits for a value like Recv. It then receives as many values as there are,
@@ -49,7 +50,7 @@ func (c *Durable[T]) TryRecvBatch(buf []*Delivery[T]) (n int, err error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	return c.recvBatch(nil, buf) //nolint:staticcheck // nil: never wait
+	return c.recvBatch(engine.NoWait{}, buf)
 }
 
 // recvBatch is RecvBatch, or TryRecvBatch if ctx is nil.
@@ -84,7 +85,7 @@ func (c *Durable[T]) recv(ctx context.Context) (*Delivery[T], error) {
 			lazy.load(ctx)
 			continue
 		}
-		return nil, contextError(ctx) // the context ended the wait; Err is user code
+		return nil, engine.ContextError(ctx) // the context ended the wait; Err is user code
 	}
 }
 
@@ -107,7 +108,7 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (record sto
 	case record.seq != 0:
 	case c.drained():
 		return record, 0, sluice.ErrClosed
-	case ctx == nil:
+	case !engine.MayWait(ctx):
 		return record, 0, sluice.ErrEmpty
 	case lazy.err != nil:
 		return record, 0, lazy.err

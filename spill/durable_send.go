@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // A commit is a change that is written at once: see the comment in durable.go.
@@ -48,7 +49,7 @@ func (c *Durable[T]) Send(ctx context.Context, v T) error {
 // TrySend is like Send, but returns [sluice.ErrFull] instead of waiting for room. It
 // does wait for the write.
 func (c *Durable[T]) TrySend(v T) error {
-	return c.sendOne(nil, v) //nolint:staticcheck // nil: never wait
+	return c.sendOne(engine.NoWait{}, v)
 }
 
 // SendBatch stores the values of vs in order, in few writes. It returns the number of
@@ -89,7 +90,7 @@ func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T)
 	}
 	// A context may be user code: read it without the lock.
 	var lazy lazyContext
-	if ctx != nil {
+	if engine.MayWait(ctx) {
 		lazy.load(ctx)
 	}
 	c.mu.Lock()
@@ -124,7 +125,7 @@ func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyC
 	switch {
 	case n > 0:
 		return n, nil
-	case ctx == nil:
+	case !engine.MayWait(ctx):
 		return 0, sluice.ErrFull
 	case lazy.err != nil:
 		return 0, lazy.err
@@ -141,7 +142,7 @@ func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyC
 	c.senders.remove(w)
 	c.serveWaiters() // the next waiter's record may be smaller, and fit
 	c.mu.Unlock()
-	err = contextError(ctx) // user code
+	err = engine.ContextError(ctx) // user code
 	c.mu.Lock()
 	return 0, err
 }
@@ -181,7 +182,7 @@ func (c *Durable[T]) await(ctx context.Context, lazy *lazyContext, b *commit, le
 		<-b.done
 		return b.result(sends)
 	}
-	return contextError(ctx)
+	return engine.ContextError(ctx)
 }
 
 // withdraw removes the caller and its payloads from b. It returns false if the leader

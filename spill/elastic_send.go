@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 )
 
@@ -53,7 +54,7 @@ func (c *Elastic[T]) TrySend(v T) error {
 			return err
 		}
 	}
-	return c.sendOne(nil, v, "TrySend") //nolint:staticcheck // nil: never wait
+	return c.sendOne(engine.NoWait{}, v, "TrySend")
 }
 
 // SendBatch sends the values of vs in order. It returns the number of values sent,
@@ -191,7 +192,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			continue
 		}
 		switch {
-		case ctx == nil:
+		case !engine.MayWait(ctx):
 			err = sluice.ErrFull
 		case lazy.err != nil:
 			err = lazy.err
@@ -271,7 +272,7 @@ func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, record 
 	c.senders.remove(w)
 	c.advance() // the next waiter's record may be smaller, and fit
 	c.mu.Unlock()
-	err := contextError(ctx) // user code
+	err := engine.ContextError(ctx) // user code
 	c.mu.Lock()
 	return err
 }

@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -112,7 +111,3 @@ func (l *lazyContext) load(ctx context.Context) {
 	l.loaded = true
 	l.done, l.err = ctx.Done(), ctx.Err()
 }
-
-// contextError returns the error of a context whose Done channel is closed. It is never
-// nil, even if the Err method of a user's context returns nil.
-func contextError(ctx context.Context) error { return cmp.Or(ctx.Err(), context.Canceled) }

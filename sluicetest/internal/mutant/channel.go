@@ -12,6 +12,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
+// noWait is nil: it makes send and recv return instead of wait.
+var noWait context.Context
+
 // A Channel has a queue of at most limit values under one lock, and a wait
 // queue for each side. Invariants, whenever mu is free:
 //
@@ -62,7 +65,7 @@ func New[T any](limit int, overflow sluice.Overflow, onDrop func(T), fault Fault
 func (c *Channel[T]) Send(ctx context.Context, v T) error { return c.send(ctx, v) }
 
 // TrySend implements [sluice.Sender].
-func (c *Channel[T]) TrySend(v T) error { return c.send(nil, v) }
+func (c *Channel[T]) TrySend(v T) error { return c.send(noWait, v) }
 
 // send sends v. With a nil ctx it does not wait.
 func (c *Channel[T]) send(ctx context.Context, v T) error {
@@ -162,7 +165,7 @@ func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 func (c *Channel[T]) Recv(ctx context.Context) (T, error) { return c.recv(ctx) }
 
 // TryRecv implements [sluice.Receiver].
-func (c *Channel[T]) TryRecv() (T, error) { return c.recv(nil) }
+func (c *Channel[T]) TryRecv() (T, error) { return c.recv(noWait) }
 
 // recv receives. With a nil ctx it does not wait.
 func (c *Channel[T]) recv(ctx context.Context) (v T, err error) {
@@ -259,7 +262,7 @@ func (c *Channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 		return 0, err
 	}
 	for n = 1; n < len(buf); n++ {
-		if buf[n], err = c.recv(nil); err != nil {
+		if buf[n], err = c.recv(noWait); err != nil {
 			break
 		}
 	}

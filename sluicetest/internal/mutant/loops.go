@@ -31,7 +31,7 @@ func (p *prefetcher[T]) Recv(ctx context.Context) (v T, err error) {
 	} else if v, err = p.recv(ctx); err != nil {
 		return v, err
 	}
-	if next, err := p.recv(nil); err == nil {
+	if next, err := p.recv(noWait); err == nil {
 		p.ahead = append(p.ahead, next)
 	}
 	return v, nil
@@ -53,7 +53,7 @@ func (c *Channel[T]) TryRecvBatch(buf []T) (n int, err error) {
 		buf = buf[:len(buf)-1]
 	}
 	for n < len(buf) {
-		if buf[n], err = c.recv(nil); err != nil {
+		if buf[n], err = c.recv(noWait); err != nil {
 			break
 		}
 		n++
@@ -71,12 +71,12 @@ func (c *Channel[T]) TryRecvBatch(buf []T) (n int, err error) {
 func (c *Channel[T]) Drain() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for left := max(1, c.Len()); left > 0; left-- {
-			v, err := c.recv(nil)
+			v, err := c.recv(noWait)
 			if err != nil {
 				return
 			}
 			if c.fault == DrainPrefetch && left > 1 {
-				_, _ = c.recv(nil)
+				_, _ = c.recv(noWait)
 			}
 			if !yield(v) {
 				return
