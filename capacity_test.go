@@ -60,7 +60,7 @@ func checkOneValue[T comparable](t *testing.T, c sluice.Channel[T], capacity int
 	}
 }
 
-// mustReturn fails t if f has not returned after 20 seconds, and abandons it then.
+// mustReturn fails t if f takes longer than 20 seconds, and abandons it then.
 func mustReturn(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan struct{})

@@ -12,18 +12,19 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 )
 
-// listedAs returns what Channels lists under a name.
-func listedAs(name string) (found []inspect.Channel) {
-	for _, n := range inspect.Channels() {
-		if n.Name == name {
-			found = append(found, n)
+// named returns the channels with the given name.
+func named(name string) (found []inspect.Channel) {
+	for _, c := range inspect.Channels() {
+		if c.Name == name {
+			found = append(found, c)
 		}
 	}
 	return found
 }
 
-// Each kind, over each of its engines, is listed as what it is, with its figures.
-func TestChannelsListsKinds(t *testing.T) {
+// TestChannelsOfEachKind: Channels lists each kind, on each of its engines, with its
+// kind and its Stats.
+func TestChannelsOfEachKind(t *testing.T) {
 	name := t.Name()
 	bounded := &sluice.BoundedOptions[int]{Name: name}
 	elastic := &sluice.ElasticOptions[int]{Name: name}
@@ -43,82 +44,83 @@ func TestChannelsListsKinds(t *testing.T) {
 			}
 		}
 	}
-	found := listedAs(name)
+	found := named(name)
 	if len(found) != len(all) {
-		t.Fatalf("%d are listed of %d", len(found), len(all))
+		t.Fatalf("%d of %d channels are listed", len(found), len(all))
 	}
-	for i, n := range found {
-		stats, ok := n.Stats()
+	for i, c := range found {
+		stats, ok := c.Stats()
 		direct := all[i].Stats()
 		stats.OldestValue, direct.OldestValue = 0, 0 // the clock has advanced
-		if !ok || n.Kind != want[i] || stats != direct {
-			t.Errorf("%d: %s, %v, %+v; want %s, %+v", i, n.Kind, ok, stats, want[i], direct)
+		if !ok || c.Kind != want[i] || stats != direct {
+			t.Errorf("%d: %s, %v, %+v; want %s, %+v", i, c.Kind, ok, stats, want[i], direct)
 		}
-		if i > 0 && n.ID <= found[i-1].ID {
-			t.Errorf("ID %d follows %d", n.ID, found[i-1].ID)
+		if i > 0 && c.ID <= found[i-1].ID {
+			t.Errorf("ID %d follows %d", c.ID, found[i-1].ID)
 		}
 	}
 	runtime.KeepAlive(all)
 }
 
-func TestChannelsWithoutNameAreNotListed(t *testing.T) {
+func TestChannelsOmitsUnnamed(t *testing.T) {
 	before := len(inspect.Channels())
 	c := sluice.NewBounded[int](64, nil)
 	d := sluice.NewSharded[int](64, &sluice.ShardedOptions[int]{})
 	if after := len(inspect.Channels()); after > before {
-		t.Errorf("%d channels are listed, before it were %d", after, before)
+		t.Errorf("%d channels are listed after two without a name, %d before", after, before)
 	}
 	if _, ok := (inspect.Channel{}).Stats(); ok {
-		t.Error("the zero Named has Stats")
+		t.Error("the zero Channel has Stats")
 	}
 	runtime.KeepAlive(c)
 	runtime.KeepAlive(d)
 }
 
-// The list keeps nothing alive, and what is garbage leaves it; the others stay,
-// in order.
-func TestChannelsForgetsGarbage(t *testing.T) {
+// TestChannelsOmitsGarbage: the list keeps no channel alive. A channel that is garbage
+// leaves it, and the order of the others does not change.
+func TestChannelsOmitsGarbage(t *testing.T) {
 	const made, kept = 100, 7
 	name := t.Name()
-	var stay []*sluice.Bounded[int]
+	var referenced []*sluice.Bounded[int]
 	for i := range made {
 		c := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: name})
-		if err := c.TrySend(i); err != nil { // not drained
+		if err := c.TrySend(i); err != nil { // it still holds a value
 			t.Fatal(err)
 		}
-		if i%(made/kept) == 0 && len(stay) < kept {
-			stay = append(stay, c)
+		if i%(made/kept) == 0 && len(referenced) < kept {
+			referenced = append(referenced, c)
 		}
 	}
-	all := listedAs(name)
+	all := named(name)
 	runtime.GC()
-	alive := slices.DeleteFunc(slices.Clone(all), func(n inspect.Channel) bool { _, ok := n.Stats(); return !ok })
+	alive := slices.DeleteFunc(slices.Clone(all), func(c inspect.Channel) bool { _, ok := c.Stats(); return !ok })
 	if len(all) != made || len(alive) != kept {
-		t.Fatalf("%d were listed, %d are alive, %d are referred to", len(all), len(alive), kept)
+		t.Fatalf("%d of %d channels were listed; %d are alive, want %d", len(all), made, len(alive), kept)
 	}
-	for len(listedAs(name)) > kept { // the test's deadline ends it if they stay
+	for len(named(name)) > kept { // until the test times out
 		runtime.GC()
 		runtime.Gosched()
 	}
-	for i, n := range listedAs(name) {
-		if n.ID != alive[i].ID {
-			t.Errorf("%d: ID %d, want %d", i, n.ID, alive[i].ID)
+	for i, c := range named(name) {
+		if c.ID != alive[i].ID {
+			t.Errorf("%d: ID %d, want %d", i, c.ID, alive[i].ID)
 		}
 	}
-	runtime.KeepAlive(stay)
+	runtime.KeepAlive(referenced)
 }
 
-// A Lane keeps its channel in use, so it stays listed when nothing else does.
-func TestChannelsListsWhatALaneKeeps(t *testing.T) {
+// TestChannelsListsChannelOfLane: a channel to which only a Lane refers is still in use
+// and listed.
+func TestChannelsListsChannelOfLane(t *testing.T) {
 	lane := sluice.NewSharded[int](64, &sluice.ShardedOptions[int]{Name: t.Name()}).Lane()
 	runtime.GC()
 	runtime.GC()
 	if err := lane.Send(context.Background(), 1); err != nil {
 		t.Fatal(err)
 	}
-	found := listedAs(t.Name())
+	found := named(t.Name())
 	if len(found) != 1 {
-		t.Fatalf("%d are listed", len(found))
+		t.Fatalf("%d channels are listed, want 1", len(found))
 	}
 	if stats, ok := found[0].Stats(); !ok || stats.Len != 1 {
 		t.Errorf("%+v, %v", stats, ok)
@@ -126,55 +128,56 @@ func TestChannelsListsWhatALaneKeeps(t *testing.T) {
 	runtime.KeepAlive(lane)
 }
 
-// A tank is a channel of somebody else's kind.
+// A tank is a channel of a foreign kind. It contains a pointer, because the tiny
+// allocator would combine it with other small objects, and so extend its life.
 type tank struct {
 	fill int
-	_    []int // with a pointer: what has none shares its memory with others while small, and lives as long
+	_    []int
 }
 
 func (t *tank) Stats() sluice.Stats {
 	return sluice.Stats{Len: t.fill, BytesOnDisk: 7, Warning: "leaks"}
 }
 
-// What is enlisted is listed as it was told, after those made before, and not kept
-// alive; without a name it is not listed.
+// TestRegister: a registered channel is listed with its name and kind after the older
+// channels, and is not kept alive. Without a name it is not listed.
 func TestRegister(t *testing.T) {
-	name := fmt.Sprint(t.Name(), rand.Uint64()) // what runs before listed may live on
+	name := fmt.Sprint(t.Name(), rand.Uint64()) // channels of an earlier run may still be listed
 	first := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: name})
 	mine := &tank{fill: 3}
 	inspect.Register(name, "Tank", mine)
 	inspect.Register("", "Tank", &tank{fill: 5})
-	found := listedAs(name)
+	found := named(name)
 	if len(found) != 2 || found[0].Kind != "Bounded" || found[1].Kind != "Tank" {
-		t.Fatalf("listed are %v", found)
+		t.Fatalf("listed: %v", found)
 	}
 	if stats, ok := found[1].Stats(); !ok || stats != mine.Stats() {
-		t.Errorf("Stats are %+v, %v", stats, ok)
+		t.Errorf("Stats: %+v, %v", stats, ok)
 	}
-	for _, n := range inspect.Channels() {
-		if n.Name == "" {
-			t.Errorf("listed without a name: %+v", n)
+	for _, c := range inspect.Channels() {
+		if c.Name == "" {
+			t.Errorf("listed without a name: %+v", c)
 		}
 	}
 	runtime.KeepAlive(mine)
 	runtime.KeepAlive(first)
 	mine = nil
 	for range 100 {
-		if runtime.GC(); len(listedAs(name)) == 1 {
+		if runtime.GC(); len(named(name)) == 1 {
 			break
 		}
 		runtime.Gosched()
 	}
 	if _, ok := found[1].Stats(); ok {
-		t.Error("an enlisted channel is kept alive")
+		t.Error("the list keeps a registered channel alive")
 	}
 	runtime.KeepAlive(first)
 }
 
-func TestRegisterRefusesNil(t *testing.T) {
+func TestRegisterNil(t *testing.T) {
 	defer func() {
 		if recover() == nil {
-			t.Error("Enlist of nil did not panic")
+			t.Error("Register of nil did not panic")
 		}
 	}()
 	inspect.Register[tank](t.Name(), "Tank", nil)
