@@ -78,7 +78,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			text = bytes.Replace(text, []byte("<!-- kinds -->"), kindOptions(), 1)
 		}
 		header.Set("Content-Type", a.contentType)
-		_, _ = w.Write(text) // likewise
+		_, _ = w.Write(text) // as above
 	}
 }
 

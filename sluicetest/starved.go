@@ -42,8 +42,8 @@ func testStarvedTruth(t *testing.T, k Kind) {
 	}
 }
 
-// starveReceiver parks a receiver and takes the value at each of its first lost
-// wake-ups. It returns nil if k does not allow that, or if the receiver was
+// starveReceiver parks a receiver and takes the value that it was woken for, lost
+// times in a row. It returns nil if k does not allow that, or if the receiver was
 // faster.
 func (k Kind) starveReceiver(t *testing.T, c Channel[uint64], ctx context.Context, lost int) *call {
 	t.Helper()
@@ -111,9 +111,9 @@ func (k Kind) testStarvedRecvTwo(t *testing.T, lost int) {
 	mustBeEmpty(t, c)
 }
 
-// starveSender parks a sender at a full channel and takes the slot at each of
-// its first lost wake-ups. It returns nil if k does not allow that, or if the
-// sender was faster.
+// starveSender parks a sender at a full channel and takes the slot that it was
+// woken for, lost times in a row. It returns nil if k does not allow that, or if
+// the sender was faster.
 func (k Kind) starveSender(t *testing.T, c Channel[uint64], ctx context.Context, lost int) *call {
 	t.Helper()
 	if k.OneSender || !k.blocks() {

@@ -261,7 +261,7 @@ func BoundedBatchFarm(ctx context.Context, size int) Farm {
 // results, which are sent one by one.
 func WorkersFarm(ctx context.Context) Farm {
 	return Farm{
-		Name: "sluice.Workers",
+		Name: "workers.Run",
 		Run: func(count int, n uint64, job func()) (Tally, time.Duration) {
 			jobs, results := sluice.NewBounded[uint64](farmSlots, nil), sluice.NewBounded[uint64](farmSlots, nil)
 			return shop{
@@ -283,10 +283,10 @@ func WorkersFarm(ctx context.Context) Farm {
 // results. With a size above 1, the feeder has a batch.Sender of that size, and
 // MaxBatch is set to it.
 func MapFarm(ctx context.Context, size int) Farm {
-	f := Farm{Name: "sluice.Map"}
+	f := Farm{Name: "workers.Map"}
 	var o *workers.MapOptions[uint64]
 	if size > 1 {
-		f.Name = fmt.Sprintf("batch.Sender %d, Map", size)
+		f.Name = fmt.Sprintf("batch.Sender %d, workers.Map", size)
 		o = &workers.MapOptions[uint64]{MaxBatch: size}
 	}
 	f.Run = func(count int, n uint64, job func()) (Tally, time.Duration) {
