@@ -1,12 +1,10 @@
-// Package page checks report.html, the page that the lab writes, in a real
-// browser: that it runs nothing, fetches nothing, fits a phone, prints, and that
-// what its charts say can be read.
+// Package page checks report.html, the lab's page, in a real browser: the page runs no script,
+// fetches nothing, fits a phone, prints, and has readable charts.
 //
-// What may enter: driving the browser (browser.go), what must hold of a page
-// (checks.go and checks.js, which looks from inside), and how its charts must look
-// (picture.go). It is a module's folder that the workspace does not have: the tool
-// itself needs no browser. Run it by `make page`; it needs Debian's chromium, or the
-// program that $CHROMIUM names.
+// What may enter: control of the browser (browser.go), checks of a page (checks.go, and
+// checks.js inside the page), and comparison of its charts with pictures (picture.go). The
+// module is not part of the workspace, because the tool itself needs no browser. Run it with
+// `make page`; it needs Debian's chromium, or the program in $CHROMIUM.
 package page
 
 import (
@@ -35,7 +33,7 @@ func Start(ctx context.Context) (browser context.Context, stop func(), err error
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(program), chromedp.Flag("hide-scrollbars", true))
 	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // which root cannot have
+		options = append(options, chromedp.NoSandbox) // root cannot use the sandbox
 	}
 	allocator, free := chromedp.NewExecAllocator(ctx, options...)
 	browser, end := chromedp.NewContext(allocator)
@@ -56,19 +54,18 @@ func program() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("there is no chromium: install it, or set $CHROMIUM to the program")
+	return "", errors.New("chromium not found: install it, or set $CHROMIUM to the program")
 }
 
-// A View is what a page is looked at with.
+// A View is a device or medium for a page.
 type View struct {
 	Name   string
-	Width  int64  // in pixels, of which each is one of the screen's
+	Width  int64  // in device pixels
 	Scheme string // light or dark
 	Media  string // screen or print
 }
 
-// Views that a report must be good in. Paper is A4 without the margins, at 96 pixels
-// an inch.
+// The views of the checks. Paper is A4 without margins, at 96 pixels per inch.
 var (
 	Phone     = View{"phone", 390, "light", "screen"}
 	PhoneDark = View{"phone-dark", 390, "dark", "screen"}
@@ -77,7 +74,7 @@ var (
 	Paper     = View{"paper", 680, "dark", "print"}
 )
 
-// A Page is open in a tab.
+// A Page is a page in a tab.
 type Page struct {
 	ctx   context.Context
 	url   string
@@ -95,8 +92,7 @@ func Open(browser context.Context, file string, view View) (*Page, func(), error
 	return Visit(browser, "file://"+filepath.ToSlash(path), view)
 }
 
-// Visit opens the page at an address in a tab of the browser and waits until it has
-// loaded.
+// Visit opens the page at a URL in a tab of the browser and waits until it has loaded.
 func Visit(browser context.Context, url string, view View) (*Page, func(), error) {
 	ctx, end := chromedp.NewContext(browser)
 	p := &Page{ctx: ctx, url: url}
@@ -108,7 +104,7 @@ func Visit(browser context.Context, url string, view View) (*Page, func(), error
 	return p, end, nil
 }
 
-// Context is that of the tab: what chromedp does with it, it does there.
+// Context returns the tab's context for chromedp.
 func (p *Page) Context() context.Context { return p.ctx }
 
 func (p *Page) enable() error {
@@ -124,7 +120,7 @@ func (p *Page) look(view View) error {
 	return errors.Join(err, chromedp.Do(p.ctx, chromedp.EmulateViewport(view.Width, 900)))
 }
 
-// hear collects what the tab reports, in the order in which it does.
+// hear collects the events of the tab in order.
 func (p *Page) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +136,7 @@ func (p *Page) hear(event any) {
 	}
 }
 
-// exception returns what a script threw: its description, if it was an error.
+// exception describes an exception of a script.
 func exception(details *runtime.ExceptionDetails) string {
 	if details.Exception != nil && details.Exception.Description != "" {
 		return details.Exception.Description

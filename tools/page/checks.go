@@ -25,7 +25,7 @@ func (p *Page) Ask(check string) []string {
 	return wrong
 }
 
-// Quiet complains of each error and each word on the console.
+// Quiet reports each error and each message on the console.
 func (p *Page) Quiet() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +39,7 @@ func (p *Page) Asked() []string {
 	return slices.Clone(p.asked)
 }
 
-// Alone complains of each request but that for the page itself.
+// Alone reports each request except the one for the page itself.
 func (p *Page) Alone() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,12 +50,12 @@ func (p *Page) Alone() []string {
 		}
 	}
 	if !slices.Contains(p.asked, p.url) {
-		wrong = append(wrong, "the request for the page itself was not seen: others may have been missed")
+		wrong = append(wrong, "no request for the page itself: other requests may be missing, too")
 	}
 	return wrong
 }
 
-// Check complains of everything that is wrong with a page in its view.
+// Check reports all faults of a page in its view.
 func (p *Page) Check(view View) []string {
 	wrong := slices.Concat(p.Ask("labels"), p.Ask("axes"), p.Ask("contrast"), p.Ask("width"), p.Ask("reach"))
 	if view.Media == "print" {
@@ -82,11 +82,11 @@ func (p *Page) PDF() (data []byte, sheets int, err error) {
 
 var sheet = regexp.MustCompile(`/Type\s*/Page\b`)
 
-// Size returns the size of the paper in points, of which 72 are an inch.
+// Size returns the size of the paper in points; an inch has 72.
 func Size(pdf []byte) (width, height float64, err error) {
 	box := regexp.MustCompile(`/MediaBox\s*\[\s*0\s+0\s+([0-9.]+)\s+([0-9.]+)\s*\]`).FindSubmatch(pdf)
 	if box == nil {
-		return 0, 0, fmt.Errorf("the PDF does not say its size")
+		return 0, 0, fmt.Errorf("the PDF has no MediaBox")
 	}
 	width, _ = strconv.ParseFloat(string(box[1]), 64)
 	height, _ = strconv.ParseFloat(string(box[2]), 64)

@@ -1,8 +1,7 @@
-// What must hold of a report, seen from inside the page. Each check returns a list
-// of complaints, in words.
+// Checks of a report inside the page. Each check returns a list of faults.
 ({
-  // Every text of a chart lies within it and over no other text. Letters are as wide
-  // as this system's font makes them. A fifth of a line's height is air.
+  // Every text of a chart is within the chart and overlaps no other text, with this system's
+  // fonts. A fifth of a line's height is space.
   labels() {
     const wrong = [];
     for (const chart of document.querySelectorAll("svg.chart")) {
@@ -23,8 +22,8 @@
     return wrong;
   },
 
-  // Each chart says what its axes are, and has figures along them, a name for a
-  // screen reader, and a table of the same figures after it. A picture has no axes.
+  // Each chart has titles and figures at its axes, an accessible label, and a table of the same
+  // figures after it. A picture has no axes.
   axes() {
     const wrong = [], charts = [...document.querySelectorAll("svg.chart")].filter(c => !c.closest(".pictures"));
     if (charts.length === 0) wrong.push("there is no chart");
@@ -43,7 +42,7 @@
     return wrong;
   },
 
-  // Text has a contrast of 4.5:1 at least, marks of 3:1, against what they stand on.
+  // Text has a contrast of at least 4.5:1, marks of at least 3:1, with their background.
   contrast() {
     const wrong = new Set();
     const parse = c => (c.match(/[\d.]+/g) || []).map(Number);
@@ -60,20 +59,20 @@
       }
       return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
     };
-    const judge = (element, colour, least, what) => {
+    const judge = (element, color, least, what) => {
       const grounds = [ground(element)];
       const shade = element.closest("svg")?.querySelector(".shade");
       if (shade) grounds.push(parse(getComputedStyle(shade).fill));
       for (const g of grounds) {
-        const r = ratio(parse(colour), g);
-        if (r < least) wrong.add(`${what} .${element.getAttribute("class") || element.localName}: contrast ${r.toFixed(2)} of ${colour} on ${g}`);
+        const r = ratio(parse(color), g);
+        if (r < least) wrong.add(`${what} .${element.getAttribute("class") || element.localName}: contrast ${r.toFixed(2)} of ${color} on ${g}`);
       }
     };
     for (const e of document.querySelectorAll("body *")) {
       const style = getComputedStyle(e);
       const hasText = [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
       if (e.localName === "title" || style.display === "none") continue;
-      if (hasText && e.closest("[aria-hidden]")) judge(e, style.color, 3, "mark"); // a sign in the key
+      if (hasText && e.closest("[aria-hidden]")) judge(e, style.color, 3, "mark"); // a sign in the legend
       else if (hasText) judge(e, e instanceof SVGElement ? style.fill : style.color, 4.5, "text");
       else if (e.matches(".line, .whisker, .hollow")) judge(e, style.stroke, 3, "mark");
       else if (e.matches(".dot, .beyond")) judge(e, style.fill, 3, "mark");
@@ -81,14 +80,14 @@
     return [...wrong];
   },
 
-  // Nothing is wider than the view. A table may be, in a box of its own that scrolls.
+  // Nothing is wider than the view, except tables in scrolling boxes.
   width() {
     const wrong = [], root = document.documentElement;
     if (root.scrollWidth > root.clientWidth) {
       const wide = [...document.querySelectorAll("body *")].find(e => e.getBoundingClientRect().right > root.clientWidth + 1 && !e.closest(".scroll"));
       wrong.push(`the page is ${root.scrollWidth} pixels wide in a view of ${root.clientWidth}: ${wide?.outerHTML.slice(0, 80)}`);
     }
-    // Letters of 12 units come to ten pixels on a screen, and to seven points on paper.
+    // Letters of 12 units have at least ten pixels on a screen and seven points on paper.
     const least = matchMedia("print").matches ? 0.78 : 0.84;
     for (const chart of document.querySelectorAll("svg.chart")) {
       const scale = chart.getBoundingClientRect().width / chart.viewBox.baseVal.width;
@@ -97,7 +96,7 @@
     return wrong;
   },
 
-  // On paper each experiment begins a page, everything is open, nothing is cut.
+  // On paper, each experiment begins a page, all details are open, and nothing is cut.
   paper() {
     const wrong = [];
     for (const study of document.querySelectorAll("section.study"))
@@ -110,10 +109,10 @@
     return wrong;
   },
 
-  // What a keyboard and a screen reader need.
+  // Requirements of keyboards and screen readers.
   reach() {
     const wrong = [];
-    if (!document.documentElement.lang) wrong.push("the page does not say its language");
+    if (!document.documentElement.lang) wrong.push("the page has no language");
     if (document.querySelectorAll("h1").length !== 1) wrong.push("there must be one heading of level 1");
     if (!document.querySelector("main") || !document.querySelector("nav")) wrong.push("there is no main part, or no navigation");
     for (const link of document.querySelectorAll("a"))
@@ -121,7 +120,7 @@
     for (const box of document.querySelectorAll(".scroll"))
       if (box.tabIndex < 0) wrong.push("a table that scrolls cannot be reached by a keyboard");
     for (const cell of document.querySelectorAll("th"))
-      if (!cell.scope) wrong.push(`the heading “${cell.textContent}” does not say of what`);
+      if (!cell.scope) wrong.push(`the heading “${cell.textContent}” has no scope`);
     let level = 1;
     for (const h of document.querySelectorAll("h1, h2, h3, h4")) {
       if (+h.localName[1] > level + 1) wrong.push(`the heading “${h.textContent}” skips a level`);
@@ -130,9 +129,9 @@
     return wrong;
   },
 
-  // Leaves the charts alone, one below the other, without their texts: these depend
-  // on the fonts of the system, and nothing else in a chart does. It ends when that has
-  // been drawn: a screenshot before would have the height of the whole page.
+  // Reduces the page to its charts, one below the other, without text, because text depends on
+  // the fonts of the system. It waits for the drawing: an earlier screenshot would have the
+  // height of the whole page.
   async strip() {
     const charts = [...document.querySelectorAll("svg.chart")];
     const sheet = new CSSStyleSheet();

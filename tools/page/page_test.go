@@ -17,14 +17,14 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "store the pictures of the charts anew")
-	shots  = flag.String("shots", "", "leave screenshots and the PDF in this directory, for a person to look at")
+	update = flag.Bool("update", false, "update the stored pictures of the charts")
+	shots  = flag.String("shots", "", "save screenshots and the PDF in this directory, for inspection")
 )
 
-// top is the top of the repository, seen from here.
+// top is the path of the repository.
 const top = "../.."
 
-// shared is a browser and pages that all tests look at.
+// shared has the browser and the pages of all tests.
 var shared = struct {
 	sync.Once
 	browser context.Context
@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// pages makes the pages, once, and returns the directory that they are in.
+// pages makes the pages once, and returns their directory.
 func pages(t *testing.T) string {
 	t.Helper()
 	shared.Do(func() { shared.err = makePages(shared.dir) })
@@ -64,8 +64,8 @@ func pages(t *testing.T) string {
 	return shared.dir
 }
 
-// makePages makes a page of figures made up, which is the same each time; one of a quick
-// run of everything; and one of a run that was interrupted.
+// makePages makes a page of made-up figures, which is always the same; one of a quick run of all
+// experiments; and one of an interrupted run.
 func makePages(dir string) error {
 	return errors.Join(
 		inTop("test", "-count=1", "./cmd/sluice/internal/report", "-run=^TestPageToFile$", "-args", "-page", filepath.Join(dir, "made-up.html")),
@@ -75,7 +75,7 @@ func makePages(dir string) error {
 	)
 }
 
-// inTop runs a go command in the workspace, which this module is no part of.
+// inTop runs a go command in the workspace, of which this module is not a part.
 func inTop(args ...string) error {
 	command := exec.Command("go", args...)
 	command.Dir = top
@@ -91,8 +91,7 @@ func run(command *exec.Cmd) error {
 	return nil
 }
 
-// interrupt sends the signal of Ctrl-C when the command has begun to measure, and
-// wants the exit status that tells so.
+// interrupt interrupts the command when it has begun to measure, and checks its exit status.
 func interrupt(command *exec.Cmd) error {
 	out, err := command.StdoutPipe()
 	if err != nil {
@@ -125,7 +124,7 @@ func open(t *testing.T, file string, view View) *Page {
 	return p
 }
 
-// keep leaves something for a person to look at, if asked for.
+// keep saves data for inspection, with -shots.
 func keep(t *testing.T, name string, data []byte) {
 	t.Helper()
 	if *shots == "" {
@@ -160,8 +159,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Printed, there is a sheet of A4 for the summary, one for each experiment, and one on
-// how to read it, at the least.
+// The printed report has at least one A4 sheet for the summary, one for each experiment, and one
+// for the explanation.
 func TestPrint(t *testing.T) {
 	file := filepath.Join(pages(t), "quick", "report.html")
 	text, err := os.ReadFile(file)
@@ -206,7 +205,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// charts takes the picture of a page's charts alone.
+// charts returns a picture of a page's charts alone.
 func charts(t *testing.T, file string, view View) []byte {
 	t.Helper()
 	view.Width = 400

@@ -6,19 +6,18 @@ import (
 	"image/color"
 )
 
-// Pictures of charts are compared without their texts. What is left has its place
-// and its colour from the report alone, so that a stored picture holds on every
-// machine; only how a browser smooths an edge differs between its versions. So a
-// pixel differs if it does so strongly, and a tile differs if many of its pixels do:
-// smoothing changes the few along an edge a little, a mark that is missing or has
-// moved changes many a lot.
+// Pictures of charts are compared without text. The rest depends only on the report, so that a
+// stored picture is valid on every machine; only the smoothing of edges depends on the version
+// of the browser. So a pixel differs only if it differs strongly, and a tile differs only if
+// many of its pixels do: smoothing changes few pixels slightly, a missing or moved mark
+// changes many pixels strongly.
 const (
 	tile       = 20   // pixels, each side
 	pixelApart = 60   // of 255, in one of the channels
 	tileApart  = 0.03 // of a tile's pixels
 )
 
-// Compare complains of each tile in which two pictures differ.
+// Compare reports each tile in which two pictures differ.
 func Compare(want, got image.Image) (wrong []string) {
 	if want.Bounds() != got.Bounds() {
 		return []string{fmt.Sprintf("the picture is %v, not %v", got.Bounds().Size(), want.Bounds().Size())}
@@ -58,8 +57,8 @@ func apart(a, b color.Color) bool {
 	return false
 }
 
-// Blank complains of each stretch of a picture, as high as a screen, in which
-// nothing is to be seen, and of a ground that is not as light or dark as it must be.
+// Blank reports each blank part of a picture that is as high as a screen, and a background with the
+// wrong lightness.
 func Blank(picture image.Image, dark bool) (wrong []string) {
 	const screen = 900
 	b := picture.Bounds()

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// policy is the line of a page that forbids what is planted here: the checks must
-// see it without its help as well.
+// policy is the line of a page that forbids the planted faults. The checks must find them without it,
+// too.
 var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 
-// Each check must be seen to fail: here is a page with one fault for each.
+// Each check fails for a page with one planted fault.
 func TestPlanted(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join(pages(t), "made-up.html"))
 	if err != nil {
@@ -62,13 +62,13 @@ func TestPlanted(t *testing.T) {
 				t.Fatal("nothing was planted")
 			}
 			if !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
-				t.Errorf("it is said: %q", wrong)
+				t.Errorf("reported: %q", wrong)
 			}
 		})
 	}
 }
 
-// complaints returns what is wrong with the text of a page.
+// complaints returns the faults of a page.
 func complaints(t *testing.T, text string, view View) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "page.html")
@@ -78,7 +78,7 @@ func complaints(t *testing.T, text string, view View) []string {
 	return open(t, file, view).Check(view)
 }
 
-// The policy of the page stops what is not its own, and the browser says so.
+// The policy of the page blocks foreign content, and the browser reports that.
 func TestPolicyStops(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join(pages(t), "made-up.html"))
 	if err != nil {
@@ -97,8 +97,8 @@ func TestPolicyStops(t *testing.T) {
 	}
 }
 
-// A picture differs when a mark moves a little, a line loses its dashes, a colour
-// changes; and not when edges are smoothed another way.
+// A picture differs if a mark moves slightly, a line loses its dashes, or a color changes, but not
+// if edges are smoothed differently.
 func TestPicturesDiffer(t *testing.T) {
 	file := filepath.Join(pages(t), "made-up.html")
 	whole, err := os.ReadFile(file)
@@ -137,18 +137,18 @@ func TestBlank(t *testing.T) {
 		white.Pix[i] = 0xff
 	}
 	if wrong := Blank(white, false); len(wrong) != 2 {
-		t.Errorf("of two blank screens it is said: %q", wrong)
+		t.Errorf("two blank screens: reported %q", wrong)
 	}
 	if wrong := Blank(white, true); len(wrong) != 3 {
-		t.Errorf("of a white page in the dark it is said: %q", wrong)
+		t.Errorf("a white page in the dark: reported %q", wrong)
 	}
 	for y := range 2000 {
 		white.Set((y+50)%100, y, color.Black)
 	}
 	if wrong := Blank(white, false); len(wrong) != 0 {
-		t.Errorf("of a page with something on it it is said: %q", wrong)
+		t.Errorf("a page that is not blank: reported %q", wrong)
 	}
 	if wrong := Compare(white, image.NewRGBA(image.Rect(0, 0, 100, 1999))); len(wrong) != 1 {
-		t.Errorf("of two sizes it is said: %q", wrong)
+		t.Errorf("two sizes: reported %q", wrong)
 	}
 }
