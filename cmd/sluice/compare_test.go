@@ -57,12 +57,12 @@ func TestCompare(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
 			status, stdout, stderr := sluice(t, 0, append([]string{"compare"}, strings.Fields(tt.args)...)...)
-			said := stdout
+			output := stdout
 			if status != 0 {
-				said = stderr
+				output = stderr
 			}
-			if status != tt.status || !strings.Contains(strings.Join(strings.Fields(said), " "), strings.TrimSpace(tt.says)) {
-				t.Errorf("status %d, want %d; want %q in\n%s", status, tt.status, tt.says, said)
+			if status != tt.status || !strings.Contains(strings.Join(strings.Fields(output), " "), strings.TrimSpace(tt.says)) {
+				t.Errorf("status %d, want %d; want %q in\n%s", status, tt.status, tt.says, output)
 			}
 			if status == 0 && stderr != "" || status == statusUsage && stdout != "" {
 				t.Errorf("stdout:\n%s\nstderr:\n%s", stdout, stderr)

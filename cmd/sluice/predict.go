@@ -151,11 +151,11 @@ func (c *predictCommand) question(ctx context.Context, to streams, procs []int) 
 	}
 	target := &q.Limits.Target
 	for _, flag := range []struct {
-		said int
-		to   *int
+		value int
+		to    *int
 	}{{c.CPUs, &target.CPUs}, {c.LLC, &target.LLC}, {c.Socket, &target.Socket}} {
-		if flag.said > 0 {
-			*flag.to = flag.said
+		if flag.value > 0 {
+			*flag.to = flag.value
 		}
 	}
 	// CPUs that share a cache share a socket.
@@ -243,12 +243,12 @@ func (c *predictCommand) add(to streams, file string, curve predict.Curve) error
 	if file == "" {
 		return usageError{errors.New("there is no configuration directory: set -curves"), "predict"}
 	}
-	for _, said := range []struct {
+	for _, field := range []struct {
 		text string
 		to   *string
 	}{{c.Source, &curve.Source}, {c.Machine, &curve.Machine}, {c.Version, &curve.Version}, {c.Workload, &curve.Workload}, {c.Note, &curve.Note}} {
-		if said.text != "" {
-			*said.to = said.text
+		if field.text != "" {
+			*field.to = field.text
 		}
 	}
 	if c.LLC > 0 || c.Socket > 0 {

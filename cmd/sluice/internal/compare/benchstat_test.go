@@ -143,7 +143,7 @@ func disagreements(ours, theirs map[Key]judged) (all []string) {
 		if their, ok := theirs[key]; !ok {
 			all = append(all, fmt.Sprintf("%v: only we have it", key))
 		} else if our != their {
-			all = append(all, fmt.Sprintf("%v: we say %q, benchstat says %q", key, our, their))
+			all = append(all, fmt.Sprintf("%v: %q here, %q in benchstat", key, our, their))
 		}
 	}
 	for key := range theirs {

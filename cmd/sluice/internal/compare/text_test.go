@@ -195,17 +195,17 @@ func TestConclusion(t *testing.T) {
 		{60, 6, []string{"about 3 of them " + chance, few + ", fewer than 3 regressions at once cannot be distinguished"}},
 	} {
 		got := compared(t, file(header, tt.points, tt.n, 100), file(later, tt.points, tt.n, 100.0001), Defaults).conclusion()
-		said := 0
+		sentences := 0
 		for _, sentence := range []string{few, chance, none} {
-			said += strings.Count(got, sentence)
+			sentences += strings.Count(got, sentence)
 		}
 		for _, want := range tt.says {
 			if !strings.Contains(got, want) {
 				t.Errorf("%d points of %d: it lacks %q: %s", tt.points, tt.n, want, got)
 			}
 		}
-		if said != len(tt.says) {
-			t.Errorf("%d points of %d: %d sentences, want %d: %s", tt.points, tt.n, said, len(tt.says), got)
+		if sentences != len(tt.says) {
+			t.Errorf("%d points of %d: %d sentences, want %d: %s", tt.points, tt.n, sentences, len(tt.says), got)
 		}
 	}
 }

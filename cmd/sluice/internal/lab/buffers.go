@@ -116,8 +116,8 @@ func buffersByCapacity(s Scale) Section {
 		for _, workers := range s.bufferWorkers() {
 			for _, capacity := range s.bufferCapacities() {
 				p := s.bufferPoint(SectionCapacity, procs, workers, capacity)
-				for _, who := range sharers {
-					p.Entries = append(p.Entries, who.timed(capacity, workers))
+				for _, c := range sharers {
+					p.Entries = append(p.Entries, c.timed(capacity, workers))
 				}
 				p.LeftOut = unbufferable
 				section.Points = append(section.Points, p)
@@ -144,8 +144,8 @@ func buffersBlocked(s Scale) Section {
 	for _, capacity := range s.bufferCapacities() {
 		p := s.bufferPoint(sectionBlocked, s.home(s.bufferProcs()...), studyWorkers, capacity)
 		p.Target = 0
-		for _, who := range sharers {
-			p.Entries = append(p.Entries, who.blocked(capacity, studyWorkers, rounds))
+		for _, c := range sharers {
+			p.Entries = append(p.Entries, c.blocked(capacity, studyWorkers, rounds))
 		}
 		p.LeftOut = unbufferable
 		section.Points = append(section.Points, p)

@@ -170,8 +170,8 @@ func cpuShapes(s Scale) Section {
 	}}
 	for _, procs := range cpuProcs(s) {
 		p := s.cpuPoint(SectionShapes, Panel{}, "shapes", procs)
-		enter := func(shape shape, who ContenderID, c contender.Contender) {
-			p.Entries = append(p.Entries, contestant{shape.of(who), c, studySlots, false}.carry(n, shape.senders(procs), shape.receivers(procs)))
+		enter := func(shape shape, id ContenderID, c contender.Contender) {
+			p.Entries = append(p.Entries, contestant{shape.of(id), c, studySlots, false}.carry(n, shape.senders(procs), shape.receivers(procs)))
 		}
 		for _, shape := range shapes {
 			enter(shape, Native, contender.Native())

@@ -31,8 +31,8 @@ func cpuConclusion(m *Measured) Conclusion {
 		c.Findings = append(c.Findings, m.alone(load), m.best(load))
 		c.Findings = append(c.Findings, m.together(load)...)
 	}
-	for _, who := range moreThanOne {
-		c.Findings = append(c.Findings, carries(NameOf(who)+", compared with one channel,", axis{"with ", "with "}, m.byProducers(who)))
+	for _, id := range moreThanOne {
+		c.Findings = append(c.Findings, carries(NameOf(id)+", compared with one channel,", axis{"with ", "with "}, m.byProducers(id)))
 	}
 	c.Findings = slices.DeleteFunc(c.Findings, func(f string) bool { return f == "" })
 	return c
@@ -56,9 +56,9 @@ func (m *Measured) counted(section SectionID, panel Panel) []*Point {
 
 // scaling returns the numbers of CPUs at which a contender was measured, in ascending
 // order, with its times at each. A GOMAXPROCS above the CPUs does not count.
-func (m *Measured) scaling(section SectionID, panel Panel, who ContenderID) (counts []int, times [][]float64) {
+func (m *Measured) scaling(section SectionID, panel Panel, id ContenderID) (counts []int, times [][]float64) {
 	for _, p := range m.counted(section, panel) {
-		if samples := m.Samples(section, panel, p.X, who, measure.NsPerOp); len(samples) > 0 {
+		if samples := m.Samples(section, panel, p.X, id, measure.NsPerOp); len(samples) > 0 {
 			counts, times = append(counts, p.Procs), append(times, samples)
 		}
 	}
@@ -77,8 +77,8 @@ func (m *Measured) within(section SectionID, panel Panel, base, other ContenderI
 }
 
 // byProducers compares a contender with one channel, by the number of producers.
-func (m *Measured) byProducers(who ContenderID) []place {
-	places := m.gains(SectionProducers, Panel{}, Native, who)
+func (m *Measured) byProducers(id ContenderID) []place {
+	places := m.gains(SectionProducers, Panel{}, Native, id)
 	for i := range places {
 		places[i].name = producers(places[i].name)
 	}
@@ -312,7 +312,7 @@ var moreThanOne = []ContenderID{nativeFan2, ownSharded, ShardedLanes}
 // can be faster than a built-in channel, so both count.
 func (m *Measured) shardFrom() []string {
 	var from, last *Point
-	var who ContenderID
+	var id ContenderID
 	for _, p := range m.counted(SectionProducers, Panel{}) {
 		winner, seen := m.winner(p.X)
 		switch {
@@ -321,7 +321,7 @@ func (m *Measured) shardFrom() []string {
 		case winner == "":
 			from = nil
 		case from == nil:
-			from, who = p, winner
+			from, id = p, winner
 		}
 		last = p
 	}
@@ -332,23 +332,23 @@ func (m *Measured) shardFrom() []string {
 		return []string{fmt.Sprintf("On %s, one channel is enough: with %s, no multi-channel design outperforms both a "+
 			"sluice.Bounded and a built-in channel beyond noise.", format.Plural(last.Procs, "CPU"), producers(last.X))}
 	}
-	builtIn, _ := m.change(SectionProducers, Panel{}, from.X, who, Native)
-	ours, _ := m.change(SectionProducers, Panel{}, from.X, who, ownBounded)
+	builtIn, _ := m.change(SectionProducers, Panel{}, from.X, id, Native)
+	ours, _ := m.change(SectionProducers, Panel{}, from.X, id, ownBounded)
 	return []string{fmt.Sprintf("On %s, use more than one channel from %s on: %s carries %s times as much as one built-in channel "+
 		"of %d slots, and %s times as much as one sluice.Bounded. (Each lane of a Sharded has as many slots as the one channel.)",
-		format.Plural(from.Procs, "CPU"), producers(from.X), NameOf(who), factor(builtIn), studySlots, factor(ours))}
+		format.Plural(from.Procs, "CPU"), producers(from.X), NameOf(id), factor(builtIn), studySlots, factor(ours))}
 }
 
 // winner returns the contender of moreThanOne with the largest lead over one channel
 // beyond noise, or "". seen is false if none has enough repetitions for an interval.
 func (m *Measured) winner(x string) (winner ContenderID, seen bool) {
 	most := 0.0
-	for _, who := range moreThanOne {
-		builtIn, _ := m.change(SectionProducers, Panel{}, x, who, Native)
-		ours, _ := m.change(SectionProducers, Panel{}, x, who, ownBounded)
+	for _, id := range moreThanOne {
+		builtIn, _ := m.change(SectionProducers, Panel{}, x, id, Native)
+		ours, _ := m.change(SectionProducers, Panel{}, x, id, ownBounded)
 		seen = seen || builtIn.Confidence > 0 && ours.Confidence > 0
 		if builtIn.Clear() && builtIn.Median > most && ours.Clear() && ours.Median > 0 {
-			winner, most = who, builtIn.Median
+			winner, most = id, builtIn.Median
 		}
 	}
 	return winner, seen

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 )
 
-// Law and peak: where it lies, how sure that is, and when nothing is said.
+// A law, its peak with an interval, and the reasons for none.
 func TestScalingLaw(t *testing.T) {
 	sweep := func(laws ...predict.Law) (counts []int, times [][]float64) {
 		for _, n := range []int{1, 2, 4, 8, 16} {
@@ -34,7 +34,7 @@ func TestScalingLaw(t *testing.T) {
 		got := scalingLaw(sweep(tt.laws...))
 		for _, want := range tt.want {
 			if !strings.Contains(got, want) {
-				t.Errorf("%s: %q does not say %q", tt.name, got, want)
+				t.Errorf("%s: %q lacks %q", tt.name, got, want)
 			}
 		}
 	}
@@ -49,14 +49,14 @@ func TestScalingLaw(t *testing.T) {
 func TestTwoCountsHaveNoLaw(t *testing.T) {
 	findings := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(ContenderID, *Point) float64 { return 100 })).Findings
 	contains(t, findings, "2 counts of CPUs are too few for a scaling law: run this on the target machine.")
-	said := 0
+	mentions := 0
 	for _, finding := range findings {
 		if strings.Contains(finding, "law") {
-			said++
+			mentions++
 		}
 	}
-	if said != 1 {
-		t.Errorf("the law is spoken of %d times:\n%s", said, strings.Join(findings, "\n"))
+	if mentions != 1 {
+		t.Errorf("the law is mentioned %d times:\n%s", mentions, strings.Join(findings, "\n"))
 	}
 }
 

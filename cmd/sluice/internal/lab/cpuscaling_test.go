@@ -137,7 +137,7 @@ func TestCombinationsHaveTheirParts(t *testing.T) {
 func TestLeftOutOfTheRemedies(t *testing.T) {
 	for _, tt := range []struct {
 		load  Load
-		who   ContenderID
+		id    ContenderID
 		procs int
 		out   bool
 	}{
@@ -155,12 +155,12 @@ func TestLeftOutOfTheRemedies(t *testing.T) {
 		{LoadOneConsumer, ShardedLanes, 1, false},
 	} {
 		roster := cpuRoster(tt.procs)
-		i := slices.IndexFunc(roster, func(r remedy) bool { return r.id == tt.who })
+		i := slices.IndexFunc(roster, func(r remedy) bool { return r.id == tt.id })
 		if i < 0 {
-			t.Fatalf("%q is not in the roster", tt.who)
+			t.Fatalf("%q is not in the roster", tt.id)
 		}
 		if why := roster[i].whyNot(tt.load, tt.procs); (why != "") != tt.out {
-			t.Errorf("%s, %d Ps: %q is left out because %q", tt.load, tt.procs, tt.who, why)
+			t.Errorf("%s, %d Ps: %q is left out because %q", tt.load, tt.procs, tt.id, why)
 		}
 	}
 }
@@ -199,31 +199,31 @@ func TestCappedHasFewerPs(t *testing.T) {
 }
 
 // onEight pretends a run on eight CPUs.
-func onEight(cost func(who ContenderID, p *Point) float64) []string {
+func onEight(cost func(id ContenderID, p *Point) float64) []string {
 	return cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8}, cost)).Findings
 }
 
 func TestCPUScalingFindings(t *testing.T) {
 	law := predict.Law{Lambda: 40e6, Sigma: 0.1, Kappa: 0.05} // peaks at 4
-	findings := onEight(func(who ContenderID, p *Point) float64 {
+	findings := onEight(func(id ContenderID, p *Point) float64 {
 		switch {
 		case p.Beyond:
 			return 1 // no data: it would be the best of all
-		case who == manyToOne.of(Native):
+		case id == manyToOne.of(Native):
 			return 1e9 / law.At(float64(p.Procs))
-		case who == oneToOne.of(nativeSelects):
+		case id == oneToOne.of(nativeSelects):
 			return 150
-		case who == manyToMany.of(Native):
+		case id == manyToMany.of(Native):
 			return 30 * float64(p.Procs)
-		case who == withSlots(Native, 1):
+		case id == withSlots(Native, 1):
 			return 80
-		case who == allTogether:
+		case id == allTogether:
 			return 50
-		case who == SharedSlices:
+		case id == SharedSlices:
 			return 40
-		case who == timeAfter:
+		case id == timeAfter:
 			return 400
-		case who == ShardedLanes:
+		case id == ShardedLanes:
 			return 25
 		}
 		return 100
@@ -273,8 +273,8 @@ func TestFromOneCPU(t *testing.T) {
 func TestBestNeedsALead(t *testing.T) {
 	nothing := onEight(func(ContenderID, *Point) float64 { return 100 })
 	contains(t, nothing, "No remedy alone makes a difference beyond noise (P producers, one consumer, GOMAXPROCS 8).")
-	tied := onEight(func(who ContenderID, _ *Point) float64 {
-		if who == ShardedLanes || who == SharedSlices {
+	tied := onEight(func(id ContenderID, _ *Point) float64 {
+		if id == ShardedLanes || id == SharedSlices {
 			return 50
 		}
 		return 100
@@ -285,8 +285,8 @@ func TestBestNeedsALead(t *testing.T) {
 			t.Errorf("best of equals: %s", finding)
 		}
 	}
-	few := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8, Count: 2}, func(who ContenderID, _ *Point) float64 {
-		if who == ShardedLanes {
+	few := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8, Count: 2}, func(id ContenderID, _ *Point) float64 {
+		if id == ShardedLanes {
 			return 50
 		}
 		return 100
@@ -298,8 +298,8 @@ func TestBestNeedsALead(t *testing.T) {
 }
 
 func TestRemedyTables(t *testing.T) {
-	measured := pretend(cpuScalingStudy, Scale{CPUs: 64}, func(who ContenderID, _ *Point) float64 {
-		switch who {
+	measured := pretend(cpuScalingStudy, Scale{CPUs: 64}, func(id ContenderID, _ *Point) float64 {
+		switch id {
 		case capped:
 			return 25
 		case pinned:
@@ -377,11 +377,11 @@ func TestShardFrom(t *testing.T) {
 		{"faster than the built-in channel, but not than one of ours", costs{ShardedLanes + " 32": 90}, "one channel is enough"},
 		{"not at the largest", costs{ShardedLanes + " 8": 20}, "one channel is enough"},
 	} {
-		got := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(who ContenderID, p *Point) float64 {
-			if cost, ok := tt.costs[who+" "+ContenderID(p.X)]; ok && p.Procs == 2 {
+		got := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(id ContenderID, p *Point) float64 {
+			if cost, ok := tt.costs[id+" "+ContenderID(p.X)]; ok && p.Procs == 2 {
 				return cost
 			}
-			if who == ownBounded {
+			if id == ownBounded {
 				return 80
 			}
 			return 100

@@ -72,13 +72,13 @@ func elasticPublished() []Published {
 	var figures []Published
 	for _, row := range rows {
 		for i, column := range columns {
-			who := row.contender
-			if who == "" {
-				who = column.pump
+			id := row.contender
+			if id == "" {
+				id = column.pump
 			}
 			figures = append(figures, Published{
 				Row: row.name, Column: column.name, Value: row.values[i],
-				Section: sectionProcs, Panel: Panel{Load: row.load}, X: column.x, Contender: who, Ours: row.ours,
+				Section: sectionProcs, Panel: Panel{Load: row.load}, X: column.x, Contender: id, Ours: row.ours,
 			})
 		}
 	}
@@ -379,10 +379,10 @@ func (m *Measured) bestBuffer() string {
 }
 
 func (m *Measured) memory() string {
-	held := func(who ContenderID) (string, bool) {
+	held := func(id ContenderID) (string, bool) {
 		var medians [3]float64
 		for i, unit := range []string{measure.BytesPeak, measure.BytesFull, measure.BytesDrained} {
-			samples := m.Samples(sectionMemory, Panel{}, "", who, unit)
+			samples := m.Samples(sectionMemory, Panel{}, "", id, unit)
 			if len(samples) == 0 {
 				return "", false
 			}

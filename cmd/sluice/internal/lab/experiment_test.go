@@ -170,9 +170,9 @@ func TestPublishedFiguresHaveTheirPlace(t *testing.T) {
 						continue
 					}
 					found = true
-					for _, who := range []ContenderID{f.Contender, f.Ours} {
-						if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == who }) {
-							t.Errorf("%s, %s, %s: %s does not take part", e.Name, f.Row, f.Column, who)
+					for _, id := range []ContenderID{f.Contender, f.Ours} {
+						if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == id }) {
+							t.Errorf("%s, %s, %s: %s does not take part", e.Name, f.Row, f.Column, id)
 						}
 					}
 				}

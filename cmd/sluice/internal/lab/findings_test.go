@@ -152,8 +152,8 @@ func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
 	atPlace := regexp.MustCompile(`(?:GOMAXPROCS[ =]|\bat )(\d+)( \(oversubscribed\)|, oversubscribed)?(?:[ ,;:.)]|$)`)
 	for _, e := range All() {
 		for cpus := range 8 {
-			c := e.Conclude(pretend(e, Scale{CPUs: cpus + 1}, func(who ContenderID, p *Point) float64 {
-				return 100 + float64((len(NameOf(who))*len(p.X))%7)
+			c := e.Conclude(pretend(e, Scale{CPUs: cpus + 1}, func(id ContenderID, p *Point) float64 {
+				return 100 + float64((len(NameOf(id))*len(p.X))%7)
 			}))
 			for _, text := range slices.Concat(c.Summary, c.Findings) {
 				if e.Name == cpuScalingStudy.Name {
@@ -187,7 +187,7 @@ func TestNoFastestBufferOfEquals(t *testing.T) {
 
 // Too few repetitions have no interval.
 func TestFactorsOfTooFewRepetitions(t *testing.T) {
-	cost := func(who ContenderID, _ *Point) float64 { return float64(100 * len(NameOf(who))) }
+	cost := func(id ContenderID, _ *Point) float64 { return float64(100 * len(NameOf(id))) }
 	contains(t, elasticFindings(pretend(elasticStudy, Scale{CPUs: 4, Count: 2}, cost)), "takes 1.06 (no interval) times as long at GOMAXPROCS 1")
 	contains(t, directSummary(pretend(directSendStudy, Scale{CPUs: 4, Count: 2}, cost)), "; sluice.Rendezvous takes 1.00 (no interval) times as long")
 }

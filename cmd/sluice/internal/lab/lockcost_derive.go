@@ -21,10 +21,10 @@ type step struct {
 
 // steps returns the overheads of a contender at the given places. name returns a
 // place's name on the axis.
-func (m *Measured) steps(section SectionID, panel Panel, who ContenderID, places []float64, name func(float64) string) []step {
+func (m *Measured) steps(section SectionID, panel Panel, id ContenderID, places []float64, name func(float64) string) []step {
 	var steps []step
 	for _, at := range places {
-		if ratios := m.Samples(section, panel, name(at), who, timesIdeal); len(ratios) > 0 {
+		if ratios := m.Samples(section, panel, name(at), id, timesIdeal); len(ratios) > 0 {
 			steps = append(steps, step{at, overhead.Show(stat.Summarize(ratios))})
 		}
 	}
@@ -199,16 +199,16 @@ const transfers = 2
 // cost fits a line to a contender's time beyond the ideal, by size of the job, once per
 // repetition: the interval is over the repetitions. ok is false if there are too few
 // sizes for a line.
-func (m *Measured) cost(panel Panel, who ContenderID) (c cost, ok bool) {
+func (m *Measured) cost(panel Panel, id ContenderID) (c cost, ok bool) {
 	var ratios, times [][]float64
 	rounds := math.MaxInt
 	for _, size := range jobSizes {
-		ratio := m.Samples(sectionBusy, panel, micros(size), who, timesIdeal)
+		ratio := m.Samples(sectionBusy, panel, micros(size), id, timesIdeal)
 		if len(ratio) == 0 || size > fittedUpTo {
 			continue
 		}
 		ratios = append(ratios, ratio)
-		time := m.Samples(sectionBusy, panel, micros(size), who, measure.NsPerOp)
+		time := m.Samples(sectionBusy, panel, micros(size), id, measure.NsPerOp)
 		times = append(times, time)
 		rounds = min(rounds, len(ratio), len(time))
 	}

@@ -41,13 +41,13 @@ func nameOfBatch(size float64) string { return strconv.Itoa(int(math.Ceil(size -
 
 // smallest returns the shortest busy job on which a contender's overhead is below the
 // limit.
-func (m *Measured) smallest(panel Panel, who ContenderID) (threshold, bool) {
-	return thresholdOf(m.steps(sectionBusy, panel, who, jobPlaces, func(ns float64) string { return micros(time.Duration(ns)) }))
+func (m *Measured) smallest(panel Panel, id ContenderID) (threshold, bool) {
+	return thresholdOf(m.steps(sectionBusy, panel, id, jobPlaces, func(ns float64) string { return micros(time.Duration(ns)) }))
 }
 
 // batchFor returns the smallest batch of such jobs with an overhead below the limit.
-func (m *Measured) batchFor(size time.Duration, who ContenderID) (threshold, bool) {
-	return thresholdOf(m.steps(sectionBatch, ofJobs(size), who, batchPlaces, func(n float64) string { return strconv.Itoa(int(n)) }))
+func (m *Measured) batchFor(size time.Duration, id ContenderID) (threshold, bool) {
+	return thresholdOf(m.steps(sectionBatch, ofJobs(size), id, batchPlaces, func(n float64) string { return strconv.Itoa(int(n)) }))
 }
 
 // ways returns the IDs of all farms.
@@ -72,8 +72,8 @@ func (m *Measured) costTable() Table {
 	for _, panel := range panels {
 		t.Head = append(t.Head, panel.String()+": one value, ns", "plus, % of the job")
 	}
-	t.Rows = m.rows(ways(), len(panels), func(who ContenderID, i int) []string {
-		c, ok := m.cost(panels[i], who)
+	t.Rows = m.rows(ways(), len(panels), func(id ContenderID, i int) []string {
+		c, ok := m.cost(panels[i], id)
 		if !ok {
 			return nil
 		}
@@ -93,8 +93,8 @@ func (m *Measured) smallestTable() Table {
 	for _, panel := range panels {
 		t.Head = append(t.Head, panel.String())
 	}
-	t.Rows = m.rows(ways(), len(panels), func(who ContenderID, i int) []string {
-		if least, ok := m.smallest(panels[i], who); ok {
+	t.Rows = m.rows(ways(), len(panels), func(id ContenderID, i int) []string {
+		if least, ok := m.smallest(panels[i], id); ok {
 			return []string{least.text(nameOfJob)}
 		}
 		return nil
@@ -113,8 +113,8 @@ func (m *Measured) batchTable() Table {
 	for _, size := range batchedJobs {
 		t.Head = append(t.Head, ofJobs(size).String())
 	}
-	t.Rows = m.rows(batchWays, len(batchedJobs), func(who ContenderID, i int) []string {
-		if least, ok := m.batchFor(batchedJobs[i], who); ok {
+	t.Rows = m.rows(batchWays, len(batchedJobs), func(id ContenderID, i int) []string {
+		if least, ok := m.batchFor(batchedJobs[i], id); ok {
 			return []string{least.text(nameOfBatch)}
 		}
 		return nil
@@ -125,12 +125,12 @@ func (m *Measured) batchTable() Table {
 // rows lays out a table with a row per contender. cells returns the width cells of one
 // of the columns, or nil, which becomes cells without a figure. A contender without any
 // figure has no row.
-func (m *Measured) rows(contenders []ContenderID, columns int, cells func(who ContenderID, column int) []string, width int) [][]string {
+func (m *Measured) rows(contenders []ContenderID, columns int, cells func(id ContenderID, column int) []string, width int) [][]string {
 	var rows [][]string
-	for _, who := range contenders {
-		row, known := []string{NameOf(who)}, false
+	for _, id := range contenders {
+		row, known := []string{NameOf(id)}, false
 		for column := range columns {
-			found := cells(who, column)
+			found := cells(id, column)
 			known = known || found != nil
 			if found == nil {
 				found = slices.Repeat([]string{"too few sizes"}, width)
@@ -213,9 +213,9 @@ func lockFindings(m *Measured) []string {
 // prices describes the transfer cost of some of the channels.
 func (m *Measured) prices(panel Panel) string {
 	var found []string
-	for _, who := range []ContenderID{publishedFarm, nativeUnbuffered, native1024, rendezvous, bounded1024, elastic} {
-		if c, ok := m.cost(panel, who); ok {
-			found = append(found, c.text()+" through “"+NameOf(who)+"”")
+	for _, id := range []ContenderID{publishedFarm, nativeUnbuffered, native1024, rendezvous, bounded1024, elastic} {
+		if c, ok := m.cost(panel, id); ok {
+			found = append(found, c.text()+" through “"+NameOf(id)+"”")
 		}
 	}
 	if len(found) == 0 {
@@ -226,9 +226,9 @@ func (m *Measured) prices(panel Panel) string {
 
 func (m *Measured) smallestJobs(panel Panel) string {
 	var found []string
-	for _, who := range []ContenderID{nativeUnbuffered, native1024, nativeSlices, bounded1024, workersMap} {
-		if least, ok := m.smallest(panel, who); ok {
-			found = append(found, "“"+NameOf(who)+"” "+least.text(nameOfJob))
+	for _, id := range []ContenderID{nativeUnbuffered, native1024, nativeSlices, bounded1024, workersMap} {
+		if least, ok := m.smallest(panel, id); ok {
+			found = append(found, "“"+NameOf(id)+"” "+least.text(nameOfJob))
 		}
 	}
 	if len(found) == 0 {
@@ -239,9 +239,9 @@ func (m *Measured) smallestJobs(panel Panel) string {
 
 func (m *Measured) batches(size time.Duration) string {
 	var found []string
-	for _, who := range batchWays {
-		if least, ok := m.batchFor(size, who); ok {
-			found = append(found, "“"+NameOf(who)+"” "+least.text(nameOfBatch))
+	for _, id := range batchWays {
+		if least, ok := m.batchFor(size, id); ok {
+			found = append(found, "“"+NameOf(id)+"” "+least.text(nameOfBatch))
 		}
 	}
 	if len(found) == 0 {

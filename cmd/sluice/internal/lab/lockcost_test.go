@@ -56,16 +56,16 @@ func constantCost(ns float64) func(ContenderID, *Point, time.Duration) float64 {
 }
 
 func TestLockSummary(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, func(who ContenderID, p *Point, job time.Duration) float64 {
+	m := pretendFarms(Scale{CPUs: 2}, func(id ContenderID, p *Point, job time.Duration) float64 {
 		switch {
 		case p.Procs == 1:
 			return 10
-		case who == nativeUnbuffered:
-			return constantCost(150)(who, p, job) + 0.5
-		case who == boundedBatches && job == time.Microsecond:
+		case id == nativeUnbuffered:
+			return constantCost(150)(id, p, job) + 0.5
+		case id == boundedBatches && job == time.Microsecond:
 			return 0.26 / float64(batchOf(p))
 		}
-		return constantCost(30)(who, p, job)
+		return constantCost(30)(id, p, job)
 	})
 	c := lockConclusion(m)
 	contains(t, c.Summary, "One value costs 30 ns through a buffered channel and 150 ns plus 50% of the job's time through "+
@@ -106,21 +106,21 @@ func TestLockSummaryAtTheEnds(t *testing.T) {
 }
 
 func TestLockFindings(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, func(who ContenderID, p *Point, job time.Duration) float64 {
+	m := pretendFarms(Scale{CPUs: 2}, func(id ContenderID, p *Point, job time.Duration) float64 {
 		switch {
-		case p.Panel == (Panel{}) && who == workersBacklog:
+		case p.Panel == (Panel{}) && id == workersBacklog:
 			return 0.25
-		case p.Panel == (Panel{}) && who == publishedFarm:
+		case p.Panel == (Panel{}) && id == publishedFarm:
 			return 1.5
 		case p.LeftOut != nil && strings.HasPrefix(p.Name, "sleep"):
-			if who == publishedFarm && p.Procs == 2 {
+			if id == publishedFarm && p.Procs == 2 {
 				return 0.6
 			}
 			return 0.5
-		case who == workersMap:
+		case id == workersMap:
 			return 0
 		}
-		return constantCost(50)(who, p, job)
+		return constantCost(50)(id, p, job)
 	})
 	findings := lockFindings(m)
 	contains(t, findings, "At GOMAXPROCS 1 one value, a job or a result, costs 50.0 ns (50.0 to 50.0) through “published”")
@@ -243,14 +243,14 @@ func TestLineBeyond(t *testing.T) {
 // and is listed as left out elsewhere.
 func TestNoBatchHoldsUpARun(t *testing.T) {
 	sections := []Section{lockBusy(Scale{}), lockBacklog(Scale{})}
-	for i, who := range []ContenderID{nativeSlices, byHandBacklog} {
+	for i, id := range []ContenderID{nativeSlices, byHandBacklog} {
 		in, out := 0, 0
 		for _, p := range sections[i].Points {
-			takesPart := slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == who })
-			leftOut := slices.ContainsFunc(p.LeftOut, func(l measure.LeftOut) bool { return l.Contender == who })
+			takesPart := slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == id })
+			leftOut := slices.ContainsFunc(p.LeftOut, func(l measure.LeftOut) bool { return l.Contender == id })
 			long := farmBatch*jobOf(p) > heldUp
 			if takesPart == long || leftOut != long {
-				t.Errorf("%s: %s takes part %v, is left out %v, batch too long %v", p.Name, who, takesPart, leftOut, long)
+				t.Errorf("%s: %s takes part %v, is left out %v, batch too long %v", p.Name, id, takesPart, leftOut, long)
 			}
 			if takesPart {
 				in++
@@ -259,7 +259,7 @@ func TestNoBatchHoldsUpARun(t *testing.T) {
 			}
 		}
 		if in == 0 || out == 0 {
-			t.Errorf("%s takes part in %d points, and not in %d", who, in, out)
+			t.Errorf("%s takes part in %d points, and not in %d", id, in, out)
 		}
 	}
 	for _, p := range lockBatch(Scale{}).Points {
@@ -274,9 +274,9 @@ func TestNoBatchHoldsUpARun(t *testing.T) {
 func TestSleepsAloneTakePart(t *testing.T) {
 	for _, size := range sizes {
 		for _, p := range lockSleep(Scale{Size: size}).Points {
-			for _, who := range []ContenderID{alone, publishedFarm} {
-				if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == who }) {
-					t.Errorf("%v, %s: %s does not take part", size, p.Name, who)
+			for _, id := range []ContenderID{alone, publishedFarm} {
+				if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == id }) {
+					t.Errorf("%v, %s: %s does not take part", size, p.Name, id)
 				}
 			}
 		}
@@ -377,8 +377,8 @@ func TestGrind(t *testing.T) {
 // A channel's cost cannot be negative: where sleeps have less overhead with channels,
 // no cost is charged to an operation.
 func TestSleepsThatSlackLessWithChannels(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, func(who ContenderID, p *Point, job time.Duration) float64 {
-		if who == alone {
+	m := pretendFarms(Scale{CPUs: 2}, func(id ContenderID, p *Point, job time.Duration) float64 {
+		if id == alone {
 			return 0.6
 		}
 		return 0.5

@@ -38,7 +38,7 @@ const (
 func (b Bars) SVG() string {
 	title, xAxis := inLines(b.Title, titleSize, Width), inLines(b.XAxis, tickSize, Width)
 	lower := float64(lineGap * max(0, len(title)-1)) // a longer title moves the rest down
-	c := open(lower+barsBottom+24+float64(lineGap*len(xAxis)), spoken(b.Title, b.YAxis, b.XAxis))
+	c := open(lower+barsBottom+24+float64(lineGap*len(xAxis)), accessibleLabel(b.Title, b.YAxis, b.XAxis))
 	c.lines(0, lineGap, "start", "title", title)
 	y := fromZero(slices.Concat(b.Cover, b.Heights()))
 	c.text(0, lower+31, "start", "axis", caption(b.YAxis, y, b.Better))

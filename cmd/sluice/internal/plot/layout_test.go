@@ -129,7 +129,7 @@ func TestNoTextIsCutOffOrCovered(t *testing.T) {
 		{[]box{{"a", 0, 10, 0, 10}, {"b", 9, 20, 9, 20}}, "over"},
 	} {
 		if wrong := misplaced(planted.texts, 400, 100); len(wrong) != 1 || !strings.Contains(wrong[0], planted.says) {
-			t.Errorf("of %v it is said: %q", planted.texts, wrong)
+			t.Errorf("%v: reported %q", planted.texts, wrong)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (l label) height() float64 { return float64(lineGap*len(l.lines)) + labelGa
 func (l Lines) SVG() string {
 	f := l.layout()
 	height := f.bottom + float64(lineGap*f.tickRows) + 8 + float64(lineGap*len(f.xAxis)) + 4
-	c := open(height, spoken(l.Title, l.YAxis, l.XAxis))
+	c := open(height, accessibleLabel(l.Title, l.YAxis, l.XAxis))
 	f.draw(c)
 	for _, ghosts := range []bool{true, false} {
 		for i, s := range l.Series {

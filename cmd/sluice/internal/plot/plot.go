@@ -130,15 +130,15 @@ func caption(unit string, s scale, better string) string {
 	return unit
 }
 
-// spoken is the accessible label of a chart. The figures are in the table below the
+// accessibleLabel is the accessible label of a chart. The figures are in the table below the
 // chart.
-func spoken(title, unit, by string) string {
-	said := title
+func accessibleLabel(title, unit, by string) string {
+	label := title
 	if unit != "" {
-		said += ": " + unit
+		label += ": " + unit
 	}
 	if by != "" {
-		said += ", by " + by
+		label += ", by " + by
 	}
-	return said
+	return label
 }

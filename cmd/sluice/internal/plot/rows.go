@@ -54,7 +54,7 @@ func (r Rows) SVG() string {
 	for _, row := range r.Rows {
 		bottom += row.height()
 	}
-	c := open(bottom+22+lineGap*float64(len(unit)), spoken(r.Title, r.Axis, ""))
+	c := open(bottom+22+lineGap*float64(len(unit)), accessibleLabel(r.Title, r.Axis, ""))
 	c.lines(0, lineGap, "start", "title", title)
 	for _, tick := range x.ticks() {
 		c.line(xAt(tick), top, xAt(tick), bottom, "grid")

@@ -85,7 +85,7 @@ func TestForecastRefuses(t *testing.T) {
 			t.Errorf("%s: %+v, error %v, want one with %q", tt.name, got, err, tt.says)
 		}
 		if reach := f.Reach(); float64(reach) >= tt.n && tt.n > float64(f.Largest()) {
-			t.Errorf("%s: the reach is said to be %d", tt.name, reach)
+			t.Errorf("%s: the reach is %d", tt.name, reach)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestForecastPeak(t *testing.T) {
 	// The band of the best figure counts, too: 95 may be as good as 100 if 100 may be 80.
 	wide := NewForecast([]Count{{1, 90, 90, 95, 9}, {2, 100, 80, 110, 9}, {4, 70, 69, 71, 9}}, oneCache, testBand)
 	if peak := wide.Peak(4); peak.CPUs != 2 || peak.From != 1 || peak.AtEnd {
-		t.Errorf("beside 80 to 110, of 90 to 95 it is said: %+v", peak)
+		t.Errorf("with 90 to 95 beside 80 to 110: %+v", peak)
 	}
 	if peak := wide.Peak(2); !peak.AtEnd {
 		t.Error("the largest count is called a peak")
@@ -144,6 +144,6 @@ func TestForecastPeak(t *testing.T) {
 	// No other figure is near.
 	f := NewForecast(exactly(Law{1e7, 2, 0}, 1, 2, 4, 8), oneCache, testBand)
 	if peak := f.Peak(16); peak.From != 1 || peak.To != 1 {
-		t.Errorf("as good as one CPU are said to be %d to %d", peak.From, peak.To)
+		t.Errorf("as good as one CPU: %d to %d", peak.From, peak.To)
 	}
 }

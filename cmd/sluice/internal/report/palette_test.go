@@ -17,7 +17,7 @@ func TestStyles(t *testing.T) {
 		}
 	}
 	if got := unstyled(`</style><p class="soft planted">`); len(got) != 1 {
-		t.Errorf("of a planted class it is said: %q", got)
+		t.Errorf("a planted class: reported %q", got)
 	}
 	for _, letter := range []string{"n", "p", "s"} {
 		for i := range shades {
@@ -150,7 +150,7 @@ func TestPalette(t *testing.T) {
 		colors := themes(t, Style)["light"]
 		colors[planted.name] = parseColour(t, planted.hex)
 		if wrong := faults(colors); len(wrong) == 0 || !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
-			t.Errorf("of %s = %s it is said: %q", planted.name, planted.hex, wrong)
+			t.Errorf("%s = %s: reported %q", planted.name, planted.hex, wrong)
 		}
 	}
 }

@@ -148,15 +148,15 @@ func sourceLine(s lab.Source) string {
 
 func (s *Section) text(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%s\n", s.heading())
-	var said []string
+	var written []string
 	for _, panel := range s.panels() {
 		for _, t := range panel.tables(s) {
 			t.write(b)
 		}
 		for _, out := range panel.leftOut() {
-			if line := out.String(); !slices.Contains(said, line) {
+			if line := out.String(); !slices.Contains(written, line) {
 				b.WriteString("  " + wrap("left out: "+line, textWidth-2, "    "))
-				said = append(said, line)
+				written = append(written, line)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func TestOutliers(t *testing.T) {
 		{"outside, but not far out", []float64{10, 11, 12, 13, 14, 15, 16, 17, 28}, nil},
 		{"a trifle beside equals", []float64{100, 100, 100, 100, 100, 100, 100.5}, nil},
 		{"two per cent beside equals", []float64{100, 100, 100, 100, 100, 100, 102}, []int{6}},
-		{"too few to say", []float64{10, 10, 10, 10, 99}, nil},
+		{"too few", []float64{10, 10, 10, 10, 99}, nil},
 		{"nothing", nil, nil},
 	} {
 		if got := Outliers(tt.values); !slices.Equal(got, tt.want) {
