@@ -10,17 +10,17 @@ import (
 	"testing/fstest"
 )
 
-// checkout is the top of the repository, seen from here.
+// checkout is the root of the repository, relative to this folder.
 const checkout = ".."
 
-// TestDocuments holds every document of the repository against what is there.
+// TestDocuments checks the links, the commands and the code of every document.
 func TestDocuments(t *testing.T) {
 	top := os.DirFS(checkout)
 	documents := find(t, top, ".md")
 	for _, needed := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/adr/README.md",
 		"docs/choosing.md", "docs/metrics.md", "docs/moving.md", "docs/recipes.md", "docs/spill.md"} {
 		if !slices.Contains(documents, needed) {
-			t.Errorf("there is no %s", needed)
+			t.Errorf("%s is missing", needed)
 		}
 	}
 	for _, name := range documents {
@@ -30,24 +30,25 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestReadme: one screen, the two commands first, and an example's code.
+// TestReadme: the README fits on one screen, begins with the two commands, and shows
+// the code of an example.
 func TestReadme(t *testing.T) {
 	text := text(t, os.DirFS(checkout), "README.md")
 	const screen = 70
 	if n := strings.Count(text, "\n"); n > screen {
-		t.Errorf("README.md has %d lines: more than a screen of %d", n, screen)
+		t.Errorf("README.md has %d lines (want at most %d, one screen)", n, screen)
 	}
 	if len(blocks(text, "go")) == 0 {
 		t.Error("README.md has no Go code")
 	}
 	commands := blocks(text, "sh")
 	if len(commands) == 0 || !strings.HasPrefix(commands[0], "go run ./cmd/sluice lab ") || !strings.Contains(commands[0], "\ngo test work ") {
-		t.Errorf("the first commands of README.md are %q", commands)
+		t.Errorf("README.md begins with the commands %q (want sluice lab, then go test work)", commands)
 	}
 }
 
-// TestArchitecture: the map shows every folder with Go files, and every decision
-// is listed.
+// TestArchitecture: ARCHITECTURE.md shows every folder with Go files, and the index of
+// the decision records lists every one.
 func TestArchitecture(t *testing.T) {
 	top := os.DirFS(checkout)
 	shown := text(t, top, "ARCHITECTURE.md")
@@ -55,7 +56,7 @@ func TestArchitecture(t *testing.T) {
 		t.Errorf("ARCHITECTURE.md does not show %s", missing)
 	}
 	if got := unmapped(shown, []string{"internal/attic/a.go"}); len(got) != 1 {
-		t.Error("a planted folder was not missed")
+		t.Error("a planted folder, which ARCHITECTURE.md does not show, was accepted")
 	}
 
 	index := text(t, top, "docs/adr/README.md")
@@ -71,20 +72,21 @@ func TestArchitecture(t *testing.T) {
 		}
 	}
 	if got := incomplete("# 7. Rust\n\n## Decision\n\nNo.\n"); len(got) != 2 {
-		t.Errorf("of a decision without alternatives and reversal it is said: %q", got)
+		t.Errorf("a record without two of its parts: %q", got)
 	}
 }
 
-// TestContributing: it says what .ci/run runs, no more and no less.
+// TestContributing: CONTRIBUTING.md lists exactly the steps of .ci/run, and each is a
+// target of the Makefile.
 func TestContributing(t *testing.T) {
 	top := os.DirFS(checkout)
 	table, script := text(t, top, "CONTRIBUTING.md"), text(t, top, ".ci/run")
 	if documented, run := documentedSteps(table), ciSteps(script); len(run) == 0 || !slices.Equal(documented, run) {
 		t.Errorf("CONTRIBUTING.md: %q\n.ci/run: %q", documented, run)
 	}
-	targets := targets(text(t, top, "Makefile"))
+	makeTargets := targets(text(t, top, "Makefile"))
 	for _, step := range ciSteps(script) {
-		if !slices.Contains(targets, step) {
+		if !slices.Contains(makeTargets, step) {
 			t.Errorf(".ci/run: the Makefile has no target %s", step)
 		}
 	}
@@ -96,8 +98,8 @@ func TestContributing(t *testing.T) {
 	}
 }
 
-// TestPlanted breaks each rule for documents once.
-func TestPlanted(t *testing.T) {
+// TestPlantedDocument breaks each rule for documents once.
+func TestPlantedDocument(t *testing.T) {
 	tree := fstest.MapFS{
 		"Makefile":         {Data: []byte("test: ## all\n\tgo test work\n")},
 		"go.work":          {Data: []byte("use .\n")},
@@ -112,33 +114,33 @@ func TestPlanted(t *testing.T) {
 		"```go\nSend(1)\n// Output:\n```\n"
 	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
 	if wrong := checkDocument(tree, "DOC.md"); len(wrong) > 0 {
-		t.Fatalf("nothing is planted yet, but: %q", wrong)
+		t.Fatalf("the correct document: %q", wrong)
 	}
-	for _, planted := range []struct{ text, says string }{
-		{"[gone](docs/gone.md)", "leads nowhere"},
-		{"[`gone`](docs/gone.md), `more`", "leads nowhere"},
+	for _, planted := range []struct{ text, want string }{
+		{"[gone](docs/gone.md)", "does not resolve"},
+		{"[`gone`](docs/gone.md), `more`", "does not resolve"},
 		{"[part](#gone)", "no heading for the link to #gone"},
 		{"[part](docs/more.md#less)", "docs/more.md has no heading for the link to #less"},
 		{"`make coffee`", "no target coffee"},
 		{"`go test ./gone`", "no folder gone"},
 		{"```sh\nmake coffee\n```", "no target coffee"},
-		{"```sh\ngo run ./lib\n```", "lib is no command"},
+		{"```sh\ngo run ./lib\n```", "lib is not a command"},
 		{"```sh\ngo run ./gone\n```", "no folder gone"},
 		{"```sh\ngo test ./gone/...\n```", "no folder gone"},
 		{"```sh\nbash bin/gone\n```", "no script bin/gone"},
 		{"```sh\nrm -rf .\n```", "unknown command"},
-		{"```go\nSend(2)\n```", "no example"},
-		{"```python\n1\n```", "python"},
+		{"```go\nSend(2)\n```", "not the body of an example"},
+		{"```python\n1\n```", `"python"`},
 		{"```sh\nmake test", "not closed"},
 	} {
 		tree["DOC.md"] = &fstest.MapFile{Data: []byte(good + "\n" + planted.text + "\n")}
-		if wrong := checkDocument(tree, "DOC.md"); len(wrong) != 1 || !strings.Contains(wrong[0], planted.says) {
-			t.Errorf("%q: got %q, want one complaint with %q", planted.text, wrong, planted.says)
+		if wrong := checkDocument(tree, "DOC.md"); len(wrong) != 1 || !strings.Contains(wrong[0], planted.want) {
+			t.Errorf("%q: got %q, want one problem with %q", planted.text, wrong, planted.want)
 		}
 	}
 }
 
-// find returns the files of the repository with an extension.
+// find returns the files with the given extension. It skips testdata and hidden folders.
 func find(t *testing.T, top fs.FS, ext string) (names []string) {
 	t.Helper()
 	err := fs.WalkDir(top, ".", func(name string, entry fs.DirEntry, err error) error {

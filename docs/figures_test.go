@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the figures of the guides anew, from bench/RESULTS.md")
+var update = flag.Bool("update", false, "update the figures of the guides from bench/RESULTS.md")
 
-// TestFigures holds the figures of the guides against those that were measured.
-// A guide is a document of this folder.
+// TestFigures: the figures of the guides, which are the documents of this folder, match
+// bench/RESULTS.md.
 func TestFigures(t *testing.T) {
 	top := os.DirFS(checkout)
 	measured, err := readResults(text(t, top, "bench/RESULTS.md"))
@@ -42,16 +42,16 @@ func TestFigures(t *testing.T) {
 				t.Error(err)
 			}
 		default:
-			t.Errorf("%s has figures that are not those of bench/RESULTS.md: go test ./docs -update writes them anew\n%s", name, firstDifference(written, want))
+			t.Errorf("%s: figures differ from bench/RESULTS.md; update them with go test ./docs -update\n%s", name, firstDifference(written, want))
 		}
 	}
 	if tables == 0 {
-		t.Error("no guide has a table of figures")
+		t.Error("no guide contains a table of figures")
 	}
 }
 
-// TestFiguresPlanted breaks each rule for figures once.
-func TestFiguresPlanted(t *testing.T) {
+// TestPlantedFigures breaks each rule for figures once.
+func TestPlantedFigures(t *testing.T) {
 	measured, err := readResults("- machine: M1\n- Go: go9\n- commit: c0ffee\n- date: today\n" +
 		"\n## GOMAXPROCS=2\n\n| row | reference | ratio | range | ours ns |\n|---|---|--:|---|--:|\n" +
 		"| A 1->1 | native | 2.00 | 1.10-2.20 | 7.5 |\n| B 1->1 | native | 1.10 | 1.00-1.20 | 7.5 |\n" +
@@ -63,7 +63,7 @@ func TestFiguresPlanted(t *testing.T) {
 		"| take | row | P | reference | ratio | ours ns | peer |\n|---|---|--:|---|--:|--:|--:|\n" +
 		"| that | A 1->1 | 2 | native | 2.00 | 7.5 | 9.1 (1.65) |\n| more | - | - | - | - | - | - |\n\n| a | b |\n|---|---|\n| c | 4 |\n"
 	if want, n, wrong := measured.quote(good); want != good || n != 1 || len(wrong) > 0 {
-		t.Fatalf("nothing is planted yet, but: %d tables, %q\n%s", n, wrong, want)
+		t.Fatalf("the correct guide: %d tables, %q\n%s", n, wrong, want)
 	}
 	for _, stale := range []struct{ from, to string }{
 		{"| 2.00 |", "| 2.01 |"},
@@ -74,36 +74,35 @@ func TestFiguresPlanted(t *testing.T) {
 		{"; go9;", "; go8;"},
 	} {
 		if got, _, wrong := measured.quote(strings.Replace(good, stale.from, stale.to, 1)); got != good || len(wrong) > 0 {
-			t.Errorf("%q instead of %q: %q, and it becomes\n%s", stale.to, stale.from, wrong, got)
+			t.Errorf("%q instead of %q: got %q, and the update\n%s", stale.to, stale.from, wrong, got)
 		}
 	}
-	for _, planted := range []struct{ from, to, says string }{
+	for _, planted := range []struct{ from, to, want string }{
 		{"A 1->1", "C 1->1", "no row"},
-		{"A 1->1", "B 1->1", "does not speak for that"},
-		{"| that |", "| built-in `chan` |", "does not speak for built-in"},
+		{"A 1->1", "B 1->1", "does not support the advice \"that\""},
+		{"| that |", "| built-in `chan` |", "does not support the advice \"built-in"},
 		{"| 2 | native", "| 4 | native", "no row"},
 		{"| ratio |", "| ratios |", "no column ratios"},
-		{"from [all", "of [all", "where its figures are from"},
+		{"from [all", "of [all", "does not name its source"},
 		{"Text.", "It is 3.5 times as fast.", "3.5 times"},
 		{"Text.", "It costs 30 ns.", "30 ns"},
 		{"Text.", "It saves 30%.", "30%"},
 		{"| that | A", "| A", "cells"},
 	} {
 		_, _, wrong := measured.quote(strings.Replace(good, planted.from, planted.to, 1))
-		if len(wrong) != 1 || !strings.Contains(wrong[0], planted.says) {
-			t.Errorf("%q instead of %q: got %q, want one complaint with %q", planted.to, planted.from, wrong, planted.says)
+		if len(wrong) != 1 || !strings.Contains(wrong[0], planted.want) {
+			t.Errorf("%q instead of %q: got %q, want one problem with %q", planted.to, planted.from, wrong, planted.want)
 		}
 	}
 	if _, err := readResults("- machine: M1\n"); err == nil {
-		t.Error("results without Go, commit and date are taken")
+		t.Error("results without Go, commit and date were accepted")
 	}
 }
 
-// results are what bench/RESULTS.md says: the cells of each row by GOMAXPROCS, name
-// of the row, and column, and where it is from.
+// results are the figures of bench/RESULTS.md.
 type results struct {
-	cells map[[3]string]string
-	from  string
+	cells map[[3]string]string // by GOMAXPROCS, name of the row, and column
+	from  string               // machine, Go version, commit and date
 }
 
 var (
@@ -112,21 +111,21 @@ var (
 	loose   = regexp.MustCompile(`\d(?:[0-9.,]*) ?(?:ns|µs|ms|times|%|×)`)
 )
 
-// source ends the line that says where a table's figures are from.
+// source ends the line that names the source of a table of figures.
 const source = "; from [all figures](../bench/RESULTS.md):"
 
-// readResults reads bench/RESULTS.md. A table is of the GOMAXPROCS of its section,
-// or has a column P.
+// readResults parses bench/RESULTS.md. The GOMAXPROCS of a row is in its column P, or
+// else in the heading of its section.
 func readResults(text string) (results, error) {
 	r := results{cells: map[[3]string]string{}}
 	facts := map[string]string{}
 	for _, match := range fact.FindAllStringSubmatch(text, -1) {
-		if _, known := facts[match[1]]; !known { // the first are those of the tables
+		if _, known := facts[match[1]]; !known { // the first ones describe the tables
 			facts[match[1]] = match[2]
 		}
 	}
 	if len(facts) < 4 {
-		return r, fmt.Errorf("bench/RESULTS.md lacks its machine, Go, commit or date: %v", facts)
+		return r, fmt.Errorf("bench/RESULTS.md lacks machine, Go, commit or date (has %v)", facts)
 	}
 	r.from = fmt.Sprintf("%s; %s; commit %s; %s", facts["machine"], facts["Go"], facts["commit"], facts["date"])
 	procs, columns := "", []string(nil)
@@ -164,13 +163,15 @@ func readResults(text string) (results, error) {
 	return r, nil
 }
 
-// quote returns the guide with the figures as they were measured, and how many
-// tables have some. In a table with the columns row and P, all columns after the
-// first of these two are quotes, or dashes in a row named -; what stands before it
-// is the author's. Prose has no figures: nobody could tell where they are from.
-// Advice in a column take is held against the figures: who is told to take the
-// built-in channel must not lose by it in every round, and who is told to take
-// something else must gain in every one.
+// quote returns the guide with the measured figures, the number of tables that have
+// figures, and the problems that it found.
+//
+// A table with the columns row and P has figures: all columns after the first of these
+// two are quoted from the results, or are dashes in the row "-". The columns before it
+// belong to the author. Prose must not contain figures, because their source would be
+// unknown. The figures must support the advice in a column take: a kind of sluice is
+// advised only where it was faster in every round, and the built-in channel only
+// elsewhere.
 func (r results) quote(guide string) (quoted string, tables int, wrong []string) {
 	lines := strings.SplitAfter(guide, "\n")
 	var columns []string
@@ -186,7 +187,7 @@ func (r results) quote(guide string) (quoted string, tables int, wrong []string)
 		case cells == nil:
 			columns = nil
 			if found := loose.FindString(line); found != "" {
-				wrong = append(wrong, fmt.Sprintf("%q stands in prose: quote a row", found))
+				wrong = append(wrong, fmt.Sprintf("figure %q in prose (quote a row of bench/RESULTS.md in a table)", found))
 			}
 		case columns == nil:
 			columns = cells
@@ -195,7 +196,7 @@ func (r results) quote(guide string) (quoted string, tables int, wrong []string)
 			}
 			tables++
 			if i < 2 || !strings.HasSuffix(strings.TrimSpace(lines[i-2]), source) {
-				wrong = append(wrong, "a table does not say where its figures are from: "+trimmed)
+				wrong = append(wrong, "a table does not name its source: "+trimmed)
 				continue
 			}
 			lines[i-2] = r.from + source + "\n"
@@ -209,7 +210,7 @@ func (r results) quote(guide string) (quoted string, tables int, wrong []string)
 	return strings.Join(lines, ""), tables, wrong
 }
 
-// row returns a guide's row as it was measured.
+// row returns a row of a guide with the measured figures.
 func (r results) row(columns, cells []string) (string, error) {
 	if len(cells) != len(columns) {
 		return "", fmt.Errorf("%d cells under %d columns: %s", len(cells), len(columns), cells)
@@ -238,7 +239,7 @@ func (r results) row(columns, cells []string) (string, error) {
 		worst, _, _ := strings.Cut(r.cells[[3]string{cells[procs], cells[name], "range"}], "-")
 		ratio, err := strconv.ParseFloat(worst, 64)
 		if builtIn := strings.HasPrefix(cells[advice], "built-in "); err != nil || builtIn != (ratio <= 1) {
-			return "", fmt.Errorf("%s at P=%s: the worst round is %s, which does not speak for %s", cells[name], cells[procs], worst, cells[advice])
+			return "", fmt.Errorf("%s at P=%s: the worst ratio, %s, does not support the advice %q", cells[name], cells[procs], worst, cells[advice])
 		}
 	}
 	return "| " + strings.Join(cells, " | ") + " |\n", nil
@@ -248,7 +249,7 @@ func isFigures(columns []string) bool {
 	return slices.Contains(columns, "row") && slices.Contains(columns, "P")
 }
 
-// cellsOf are the cells of a line of a table, nil if it is none.
+// cellsOf returns the cells of a row of a table, or nil if the line is not a row.
 func cellsOf(line string) (cells []string) {
 	inner, ok := strings.CutPrefix(line, "|")
 	if !ok {
@@ -260,7 +261,7 @@ func cellsOf(line string) (cells []string) {
 	return cells
 }
 
-// firstDifference shows the first line that differs.
+// firstDifference describes the first line that differs.
 func firstDifference(got, want string) string {
 	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(gotLines), len(wantLines)) {

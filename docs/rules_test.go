@@ -24,8 +24,8 @@ var (
 	steps  = regexp.MustCompile(`(?m)^steps=\(([^)]*)\)`)
 )
 
-// checkDocument returns what is wrong in one Markdown document of a repository:
-// links, commands, and Go code that is no example's.
+// checkDocument returns the problems of one Markdown document: links that do not
+// resolve, commands that do not exist, and Go code that is not the body of an example.
 func checkDocument(top fs.FS, name string) (wrong []string) {
 	text, err := fs.ReadFile(top, name)
 	if err != nil {
@@ -49,7 +49,7 @@ func checkDocument(top fs.FS, name string) (wrong []string) {
 			at = name
 		}
 		if _, err := fs.Stat(top, at); err != nil {
-			complain("the link to %s leads nowhere", to)
+			complain("the link to %s does not resolve", to)
 			continue
 		}
 		if target, err := fs.ReadFile(top, at); part != "" && (err != nil || !slices.Contains(anchors(string(target)), part)) {
@@ -72,17 +72,17 @@ func checkDocument(top fs.FS, name string) (wrong []string) {
 			}
 		case "go":
 			if !isExample(top, block.text) {
-				complain("the code is that of no example: %s", block.text)
+				complain("the code is not the body of an example: %s", block.text)
 			}
 		default:
-			complain("nobody checks code in %q", block.language)
+			complain("unknown language %q of a code block (want sh or go)", block.language)
 		}
 	}
 	return wrong
 }
 
-// anchors are the names by which links reach the headings of a document, as GitHub
-// makes them of plain words.
+// anchors returns the anchors of a document's headings, as GitHub derives them from
+// plain words.
 func anchors(document string) (names []string) {
 	prose, _, _ := split(document)
 	for line := range strings.Lines(prose) {
@@ -102,11 +102,11 @@ func anchors(document string) (names []string) {
 	return names
 }
 
-// A fence is a block of code in a document.
+// A fence is a code block of a document.
 type fence struct{ language, text string }
 
-// split parts a document into its prose and its blocks of code, without their
-// indentation.
+// split separates the prose of a document from its code blocks, and removes the
+// indentation of these.
 func split(document string) (prose string, fenced []fence, err error) {
 	var outside strings.Builder
 	var open *fence
@@ -126,12 +126,12 @@ func split(document string) (prose string, fenced []fence, err error) {
 		}
 	}
 	if open != nil {
-		return "", nil, fmt.Errorf("a block of code is not closed")
+		return "", nil, fmt.Errorf("a code block is not closed")
 	}
 	return outside.String(), fenced, nil
 }
 
-// blocks returns the blocks of code in one language.
+// blocks returns the code blocks in one language.
 func blocks(document, language string) (texts []string) {
 	_, fenced, _ := split(document)
 	for _, f := range fenced {
@@ -142,8 +142,9 @@ func blocks(document, language string) (texts []string) {
 	return texts
 }
 
-// checkCommand reports what a line of shell names and the repository lacks. It
-// knows the commands that documents use, and refuses others.
+// checkCommand returns an error if a line of shell refers to something that the
+// repository does not contain. It knows the commands that documents use, and rejects
+// others.
 func checkCommand(top fs.FS, line string) error {
 	line, _, _ = strings.Cut(line, "# ")
 	words := strings.Fields(line)
@@ -166,7 +167,7 @@ func checkCommand(top fs.FS, line string) error {
 		}
 	case words[0] == "bash":
 		if _, err := fs.Stat(top, argument(1)); err != nil {
-			return fmt.Errorf("%q: there is no script %s", line, argument(1))
+			return fmt.Errorf("%q: no script %s", line, argument(1))
 		}
 	case known == "go run", known == "go test", known == "go vet", known == "go build":
 		for _, word := range words[2:] {
@@ -177,28 +178,28 @@ func checkCommand(top fs.FS, line string) error {
 			folder = path.Clean(strings.TrimSuffix(folder, "..."))
 			files, err := fs.Glob(top, folder+"/*")
 			if err != nil || len(files) == 0 {
-				return fmt.Errorf("%q: there is no folder %s", line, folder)
+				return fmt.Errorf("%q: no folder %s", line, folder)
 			}
 			if known == "go run" && !isCommand(top, folder) {
-				return fmt.Errorf("%q: %s is no command", line, folder)
+				return fmt.Errorf("%q: %s is not a command", line, folder)
 			}
 			if known == "go run" {
-				break // what follows is the command's
+				break // the remaining words are arguments of the command
 			}
 		}
 		if argument(2) == "work" {
 			if _, err := fs.Stat(top, "go.work"); err != nil {
-				return fmt.Errorf("%q: there is no go.work", line)
+				return fmt.Errorf("%q: no go.work", line)
 			}
 		}
 	case known == "go mod":
 	default:
-		return fmt.Errorf("%q: unknown command: teach the test to check it", line)
+		return fmt.Errorf("%q: unknown command (teach checkCommand to check it)", line)
 	}
 	return nil
 }
 
-// isCommand reports whether a folder holds a package main.
+// isCommand reports whether a folder contains a package main.
 func isCommand(top fs.FS, folder string) bool {
 	files, _ := fs.Glob(top, folder+"/*.go")
 	for _, name := range files {
@@ -211,7 +212,7 @@ func isCommand(top fs.FS, folder string) bool {
 	return false
 }
 
-// targets are the targets of a Makefile.
+// targets returns the targets of a Makefile.
 func targets(makefile string) (names []string) {
 	for _, match := range target.FindAllStringSubmatch(makefile, -1) {
 		names = append(names, match[1])
@@ -219,8 +220,8 @@ func targets(makefile string) (names []string) {
 	return names
 }
 
-// isExample reports whether code is the body of an Example in some test file,
-// its output included.
+// isExample reports whether code is the body of an Example, including its output, in
+// any test file.
 func isExample(top fs.FS, code string) bool {
 	found := false
 	_ = fs.WalkDir(top, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -233,8 +234,8 @@ func isExample(top fs.FS, code string) bool {
 	return found
 }
 
-// exampleBodies returns what stands between the braces of each Example, as
-// gofmt would write it at the left margin.
+// exampleBodies returns the body of each Example, formatted by gofmt without
+// indentation.
 func exampleBodies(text []byte) (bodies []string) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", text, parser.ParseComments)
@@ -254,19 +255,19 @@ func exampleBodies(text []byte) (bodies []string) {
 	return bodies
 }
 
-// unmapped returns the folders of Go files that a map does not show, each in
-// backquotes; the top is always there.
-func unmapped(shown string, goFiles []string) (folders []string) {
+// unmapped returns the folders of goFiles that a document does not mention in
+// backquotes.
+func unmapped(document string, goFiles []string) (folders []string) {
 	for _, name := range goFiles {
 		folder := path.Dir(name)
-		if !strings.Contains(shown, "`"+folder+"`") && !slices.Contains(folders, folder) {
+		if !strings.Contains(document, "`"+folder+"`") && !slices.Contains(folders, folder) {
 			folders = append(folders, folder)
 		}
 	}
 	return folders
 }
 
-// incomplete returns the parts that a record of a decision lacks.
+// incomplete returns the parts that a decision record lacks.
 func incomplete(record string) (missing []string) {
 	for _, part := range []string{"Decision", "Alternatives", "What would reverse it"} {
 		if !strings.Contains(record, "\n## "+part+"\n") {
@@ -276,7 +277,7 @@ func incomplete(record string) (missing []string) {
 	return missing
 }
 
-// ciSteps are the steps of the script, in order.
+// ciSteps returns the steps of the script .ci/run, in order.
 func ciSteps(script string) []string {
 	match := steps.FindStringSubmatch(script)
 	if match == nil {
@@ -285,7 +286,7 @@ func ciSteps(script string) []string {
 	return strings.Fields(match[1])
 }
 
-// documentedSteps are the targets in the first column of a table.
+// documentedSteps returns the Makefile's targets in the first column of a table.
 func documentedSteps(document string) (names []string) {
 	for _, match := range row.FindAllStringSubmatch(document, -1) {
 		names = append(names, match[1])
