@@ -144,18 +144,19 @@ func TestGracefulShutdownAborted(t *testing.T) {
 			_ = jobs.TrySend(job)
 		}
 		signal()
-		done, left := 0, 0
+		var done atomic.Int64
+		left := 0
 		began := time.Now()
 		err := workers.Run(work, jobs, 3, func(ctx context.Context, job int) error {
 			<-ctx.Done()
-			done++
+			done.Add(1)
 			return ctx.Err()
 		}, &workers.RunOptions[int]{OnUnprocessed: func(int) { left++ }})
 		for range jobs.Drain() {
 			left++
 		}
-		if err != context.Canceled || done+left != 64 || time.Since(began) != time.Minute {
-			t.Errorf("%v after %v: %d done, %d left", err, time.Since(began), done, left)
+		if err != context.Canceled || int(done.Load())+left != 64 || time.Since(began) != time.Minute {
+			t.Errorf("%v after %v: %d done, %d left", err, time.Since(began), done.Load(), left)
 		}
 	})
 }
