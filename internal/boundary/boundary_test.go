@@ -13,22 +13,22 @@ import (
 	"testing"
 )
 
-// checkout is the top of the repository, seen from here.
+// checkout is the root of the repository.
 const checkout = "../.."
 
-// TestRooms holds the repository against the table.
+// TestRooms checks the repository against the table.
 func TestRooms(t *testing.T) {
 	sources := read(t)
 	if len(sources) < 50 {
-		t.Fatalf("read %d Go files: where is the rest?", len(sources))
+		t.Fatalf("read %d Go files, want at least 50", len(sources))
 	}
 	for _, wrong := range check(sources, rooms) {
 		t.Error(wrong)
 	}
 }
 
-// TestEachRowCounts takes each row, and each permission, out of the table: the
-// check must miss it.
+// TestEachRowCounts removes each row, and each permission, from the table: the check must report
+// that.
 func TestEachRowCounts(t *testing.T) {
 	byFolder := map[string][]source{}
 	for _, s := range read(t) {
@@ -45,18 +45,18 @@ func TestEachRowCounts(t *testing.T) {
 				}
 				delete(permitted, path)
 				if slices.Equal(check(sources, row), before) {
-					t.Errorf("%s: without the permission of %s the check says the same", folder, path)
+					t.Errorf("%s: removing the permission of %s has no effect", folder, path)
 				}
 				permitted[path] = why
 			}
 		}
 		if slices.Equal(check(sources, nil), before) {
-			t.Errorf("%s: without its row the check says the same", folder)
+			t.Errorf("%s: removing its row has no effect", folder)
 		}
 	}
 }
 
-// TestLibraryStandsAlone: the root module requires nothing.
+// TestLibraryStandsAlone: the root module has no requirements.
 func TestLibraryStandsAlone(t *testing.T) {
 	text, err := os.ReadFile(checkout + "/go.mod")
 	if err != nil {
@@ -71,8 +71,7 @@ func TestLibraryStandsAlone(t *testing.T) {
 	}
 }
 
-// requirements returns the lines of a go.mod that are more than the module's
-// name and its Go version.
+// requirements returns the lines of a go.mod other than the module's name and its Go version.
 func requirements(mod string) (lines []string) {
 	for line := range strings.Lines(mod) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -83,8 +82,7 @@ func requirements(mod string) (lines []string) {
 	return lines
 }
 
-// TestPlanted breaks each rule once, in a small repository that keeps them all
-// otherwise.
+// TestPlanted violates each rule once, in a small repository without other violations.
 func TestPlanted(t *testing.T) {
 	table := func() map[string]room {
 		return map[string]room{
@@ -107,9 +105,9 @@ func TestPlanted(t *testing.T) {
 		"internal/handoff/stack.go": `package handoff; import "unsafe"; var p unsafe.Pointer`,
 	}
 	if wrong := check(plant(t, good), table()); len(wrong) > 0 {
-		t.Fatalf("nothing is planted yet, but: %q", wrong)
+		t.Fatalf("before a violation is planted: %q", wrong)
 	}
-	tests := []struct{ breaks, file, text, says string }{
+	tests := []struct{ breaks, file, text, want string }{
 		{"a folder without a row", "internal/util/u.go", `package util`, "no row"},
 		{"an engine that imports a kind", "internal/handoff/x.go", `package handoff; import "github.com/sluice-go/sluice"`, "imports ./,"},
 		{"an import of a module", "x.go", `package sluice; import "golang.org/x/sync/errgroup"`, "imports golang.org/x/sync/errgroup"},
@@ -142,14 +140,14 @@ func TestPlanted(t *testing.T) {
 				}
 			}
 			wrong := check(plant(t, files), table())
-			if len(wrong) != 1 || !strings.Contains(wrong[0], test.says) {
-				t.Errorf("got %q, want one complaint with %q", wrong, test.says)
+			if len(wrong) != 1 || !strings.Contains(wrong[0], test.want) {
+				t.Errorf("got %q, want one complaint with %q", wrong, test.want)
 			}
 		})
 	}
 }
 
-// plant parses files that exist only here.
+// plant parses the given files.
 func plant(t *testing.T, files map[string]string) (sources []source) {
 	t.Helper()
 	for name, text := range files {

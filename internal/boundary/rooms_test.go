@@ -94,7 +94,7 @@ var rooms = map[string]room{
 	},
 	"workers": {
 		imports: permissions{
-			"./":                  "where jobs come from, and how it says that it is closed",
+			"./":                  "where jobs come from, and its error when it is closed",
 			"./internal/engine":   theContract,
 			"./internal/stage":    "an early end closes the receiver",
 			"./internal/workpool": "the pool of Run and Map",
@@ -324,7 +324,7 @@ var rooms = map[string]room{
 	"spill": {
 		imports: permissions{
 			"./inspect":               "named channels",
-			"./":                      "the head of the queue is an Elastic; errors and Stats are those of the library",
+			"./":                      "the head of the queue is an Elastic; the library's errors and Stats",
 			"./codec":                 "values as bytes",
 			"./internal/age":          "the age of the oldest value",
 			"./internal/engine":       "sizes of values, as package sluice computes them",
@@ -342,7 +342,7 @@ var rooms = map[string]room{
 	},
 	"spill/internal/crash": {
 		imports: permissions{
-			"./":      "how a queue says that it is empty",
+			"./":      "the error of an empty queue",
 			"./spill": "what is put to the proof",
 		},
 	},
@@ -373,7 +373,7 @@ var rooms = map[string]room{
 	"metrics/otel": {
 		imports: permissions{
 			"./metrics/internal/tally":           addedUp,
-			"go.opentelemetry.io/otel/attribute": "what a figure is of",
+			"go.opentelemetry.io/otel/attribute": "the channels behind a figure",
 			"go.opentelemetry.io/otel/metric":    "whom it tells",
 		},
 		tests: permissions{
@@ -557,15 +557,15 @@ var rooms = map[string]room{
 	"cmd/sluice": {
 		imports: permissions{
 			"./cmd/sluice/internal/address":  addresses,
-			"./cmd/sluice/internal/compare":  "says what differs between two runs",
+			"./cmd/sluice/internal/compare":  "reports the differences between two runs",
 			"./cmd/sluice/internal/lab":      "what there is to run",
 			"./cmd/sluice/internal/doctor":   "what is wrong with a service",
 			"./cmd/sluice/internal/format":   lineBreaks,
 			"./cmd/sluice/internal/host":     "where it is run, and how quiet it is there",
 			"./cmd/sluice/internal/measure":  "runs it",
-			"./cmd/sluice/internal/predict":  "says how a curve goes on",
+			"./cmd/sluice/internal/predict":  "predicts how a curve continues",
 			"./cmd/sluice/internal/profile":  "reads what a service shows of itself",
-			"./cmd/sluice/internal/progress": "says how far it is",
+			"./cmd/sluice/internal/progress": "shows the progress",
 			"./cmd/sluice/internal/report":   "writes what came out",
 			"./cmd/sluice/internal/stat":     "the rule by which a point is run longer",
 			"./cmd/sluice/internal/watch":    "shows the channels of a service",
@@ -615,7 +615,7 @@ var rooms = map[string]room{
 	},
 	"cmd/sluice/internal/measure": {
 		imports: permissions{
-			"./cmd/sluice/internal/host":      "who else used the machine meanwhile",
+			"./cmd/sluice/internal/host":      "which other processes used the machine meanwhile",
 			"github.com/google/pprof/profile": "the block profile, as Go itself reads it",
 		},
 	},
@@ -687,7 +687,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"github.com/chromedp/chromedp":          "drives the browser",
 			"github.com/chromedp/cdproto/emulation": "light, dark, paper",
-			"github.com/chromedp/cdproto/log":       "what the browser says of a page",
+			"github.com/chromedp/cdproto/log":       "the browser's log for a page",
 			"github.com/chromedp/cdproto/network":   "what a page asks for",
 			"github.com/chromedp/cdproto/runtime":   "what a script says and throws",
 		},

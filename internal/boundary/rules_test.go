@@ -9,18 +9,17 @@ import (
 	"strings"
 )
 
-// A room is a folder, and what may come in. The keys are import paths, those of
-// this repository as "./" and the folder; the values say why.
+// A room is the permissions of a folder. The keys are import paths, in this repository "./" and
+// the folder. The values are the reasons.
 //
-// An import from outside the standard library needs a permission anywhere. One
-// from the standard library needs it in the library's own code, unless it is in
-// everyday: what reads clocks, runs goroutines, looks into memory or talks to the
-// outside changes what a channel is.
+// An import from outside the standard library needs a permission everywhere. An import from
+// the standard library needs one in the library itself, unless it is in everyday: reading
+// clocks, starting goroutines, accessing memory or communicating changes what a channel is.
 type room struct {
-	imports permissions // of its code, and its tests
-	tests   permissions // of its tests alone
-	// pointers are the files that use more of unsafe than Sizeof: for addresses,
-	// which the race detector and checkptr need not see.
+	imports permissions // of its code and its tests
+	tests   permissions // of its tests only
+	// pointers are the files that use more of unsafe than Sizeof, for addresses that the
+	// race detector and checkptr need not see.
 	pointers permissions
 }
 
@@ -35,16 +34,16 @@ type source struct {
 	file   *ast.File
 }
 
-// everyday are the packages of the standard library that need no reason.
+// everyday lists the packages of the standard library that need no reason.
 var everyday = []string{"cmp", "context", "errors", "fmt", "iter", "math/bits", "slices", "strconv", "strings", "sync/atomic"}
 
-// forbidden are imports that no row can permit, and why.
+// forbidden lists imports that no row can permit, with the reason.
 var forbidden = map[string]string{
-	"C":      "the library must build wherever Go does, with nothing else installed",
-	"plugin": "one binary, whole at build time",
+	"C":      "the library must build wherever Go does, without other tools",
+	"plugin": "a program is one binary",
 }
 
-// check returns what is wrong with the sources according to the rooms.
+// check returns the violations of the sources.
 func check(sources []source, rooms map[string]room) (wrong []string) {
 	used := map[string]bool{}
 	for _, s := range sources {
@@ -75,14 +74,14 @@ func check(sources []source, rooms map[string]room) (wrong []string) {
 		if s.unsafe() && r.pointers[s.name] != "" {
 			used[s.folder+" pointers "+s.name] = true
 		} else if s.unsafe() {
-			wrong = append(wrong, where+": of unsafe, Sizeof is all that the race detector and checkptr need not see")
+			wrong = append(wrong, where+": uses more of unsafe than Sizeof, which hides accesses from the race detector and checkptr")
 		}
 		if s.linknames() {
-			wrong = append(wrong, where+": go:linkname reaches into the runtime, and breaks with it")
+			wrong = append(wrong, where+": go:linkname depends on internals of the runtime")
 		}
 		if s.mustNotWait() {
 			for _, what := range waits(s.file) {
-				wrong = append(wrong, fmt.Sprintf("%s: %s: only internal/park waits", where, what))
+				wrong = append(wrong, fmt.Sprintf("%s: %s: only internal/park may block", where, what))
 			}
 		}
 	}
@@ -103,7 +102,7 @@ func check(sources []source, rooms map[string]room) (wrong []string) {
 	return wrong
 }
 
-// imports returns what a file imports, the repository's own as "./" and folder.
+// imports returns the imports of a file, in this repository as "./" and the folder.
 func imports(file *ast.File) (paths []string) {
 	const own = "github.com/sluice-go/sluice"
 	for _, spec := range file.Imports {
@@ -122,7 +121,7 @@ func imports(file *ast.File) (paths []string) {
 func (s source) free(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	if strings.Contains(first, ".") { // a host's name, or "./"
-		// A test in a package of its own may import what it tests.
+		// An external test may import the package that it tests.
 		return s.test && path == "./"+strings.TrimPrefix(s.folder, ".")
 	}
 	if s.module == "." && !s.test || path == "unsafe" {
@@ -131,7 +130,7 @@ func (s source) free(path string) bool {
 	return true
 }
 
-// unsafe reports whether the file uses more of that package than Sizeof.
+// unsafe reports whether the file uses more of package unsafe than Sizeof.
 func (s source) unsafe() (more bool) {
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		if selector, ok := n.(*ast.SelectorExpr); ok {
@@ -155,14 +154,13 @@ func (s source) linknames() bool {
 	return false
 }
 
-// mustNotWait reports whether the source is an engine's, or a part of one.
+// mustNotWait reports whether the source belongs to an engine.
 func (s source) mustNotWait() bool {
 	return !s.test && strings.HasPrefix(s.folder, "internal/") && s.folder != "internal/park"
 }
 
-// waits returns the operations of a file that may put a goroutine to sleep, as
-// far as syntax tells: those on built-in channels that are not part of a select
-// with a default, and calls known to wait.
+// waits returns the operations of a file that may block, according to its syntax: operations
+// on built-in channels outside of a select with a default, and calls known to block.
 func waits(file *ast.File) (found []string) {
 	mayBlock := map[ast.Node]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -203,10 +201,10 @@ func waits(file *ast.File) (found []string) {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// waiting are the names in the standard library that stand for a wait.
+// waiting lists names of the standard library that may block.
 var waiting = []string{"sync.Cond", "sync.NewCond", "sync.WaitGroup", "time.Sleep", "time.After", "time.NewTimer", "context.AfterFunc"}
 
-// operation is the send, or the receive, of a select's case.
+// operation returns the send or the receive of a case of a select.
 func operation(comm ast.Stmt) ast.Node {
 	var received ast.Expr
 	switch comm := comm.(type) {

@@ -31,7 +31,7 @@ import (
 // No token is left behind. Only the transition parked -> selected sends a token,
 // and Park does not return before it has received it. If the context ends, Park
 // attempts parked -> inactive. If that succeeds, no token will come; if it fails,
-// Park waits for the token that must come. Hence no token reaches a later wait,
+// Park waits for the token that must come. So no token reaches a later wait,
 // and the Parker's slot is free when a token arrives.
 //
 // No selection is lost. A queue that cannot notify the Select wakes the next

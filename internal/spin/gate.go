@@ -15,7 +15,7 @@ import (
 //   - One Open admits one goroutine: a sleeping one, or the next to arrive.
 //     Several calls may merge into one if no goroutine was admitted in between.
 //   - An admitted goroutine sets the bit together with the lock if asleep > 0 at
-//     the time it was admitted. Hence asleep > 0 implies that the bit is set or
+//     the time it was admitted. So asleep > 0 implies that the bit is set or
 //     that an admitted goroutine is on its way to the lock.
 //
 // The Gate is a sync.Mutex, locked while no goroutine may pass. It cannot be a

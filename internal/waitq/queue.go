@@ -46,7 +46,7 @@ const (
 //   - signal == wanted iff n > 0 && !inFlight. It is raised by a read-modify-write,
 //     so that the poll that follows cannot be ordered before it.
 //   - A goroutine that held the wake-up checks, after it has left, whether another
-//     waiter could proceed, and calls Wake if so. Hence no wake-up is lost with a
+//     waiter could proceed, and calls Wake if so. So no wake-up is lost with a
 //     goroutine that was canceled, or that took one of several values.
 //   - After a spurious wake-up a waiter rejoins at the front: it keeps its position.
 //   - A waiter of a Select that cannot be notified, because another queue was

@@ -25,7 +25,7 @@ import (
 //     from Leave. It returns the wake-up by the Step after an unsuccessful poll, or
 //     by Leave.
 //   - The token belongs to the wake-up: Wake delivers it, and the same Step or Leave
-//     takes it. Hence no waiter is reused with an old token.
+//     takes it. So no waiter is reused with an old token.
 //
 // No wake-up is lost:
 //
