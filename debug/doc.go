@@ -32,8 +32,8 @@
 //	kind     only rendezvous, bounded, elastic or sharded channels, or other: kinds
 //	         that are not part of package sluice
 //	sort     id, name, kind, fill, len, sent, received, dropped, senders, receivers,
-//	         oldestsender, oldestreceiver, oldestvalue, high, lanes or bytes; sent, received and
-//	         dropped sort by rate
+//	         oldestsender, oldestreceiver, oldestvalue, high, lanes or bytes; sent,
+//	         received and dropped sort by rate
 //	order    asc or desc; by default ids, names and kinds ascend, figures descend
 //	page     the page number, from 1
 //	size     channels per page: 1 to 200, 50 by default
