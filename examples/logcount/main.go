@@ -9,15 +9,14 @@
 //
 // The program is an example of a pipeline with sluice:
 //
-//		read ---> lines ---> parse ---> batches ---> count
-//		          (bounded)  (worker pool)
+//	read ---> lines ---> parse ---> batches ---> count
+//	          (bounded)  (worker pool)
 //
-//	  - One goroutine reads lines and sends them to a bounded channel. A full channel
-//	    makes it wait, so memory stays bounded however long the input is.
-//	  - workers.Map parses the lines on all processors. Parsing one line takes far less
-//	    than a microsecond; the pool passes lines in batches, so the channel costs
-//	    little.
-//	  - batch.Receive collects the parsed records, and a loop counts them.
+// One goroutine reads lines and sends them to a bounded channel. A full channel makes
+// it wait, so memory stays bounded however long the input is. workers.Map parses the
+// lines on all processors; parsing a line takes far less than a microsecond, so the
+// pool passes lines in batches and the channel costs little. batch.Receive collects
+// the parsed records, and a loop counts them.
 //
 // Every stage ends when its input ends or when the context is done, and a stage that
 // ends early closes its input. So no stage can block another one forever.
