@@ -39,7 +39,7 @@ func sweeps(e lab.Experiment) []string {
 	var lines []string
 	for _, section := range e.Sections(lab.Scale{}) {
 		line := section.Title
-		if section.Axis != "" {
+		if section.Axis != "" && !strings.HasSuffix(line, "by "+section.Axis) {
 			line += ", by " + section.Axis
 		}
 		contenders := make(map[lab.ContenderID]bool)
@@ -48,7 +48,7 @@ func sweeps(e lab.Experiment) []string {
 				contenders[entry.Contender] = true
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%s: %d points, %d contenders", line, len(section.Points), len(contenders)))
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", line, format.Plural(len(section.Points), "point"), format.Plural(len(contenders), "contender")))
 	}
 	return lines
 }

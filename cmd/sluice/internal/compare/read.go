@@ -111,7 +111,7 @@ func open(path string) (file, error) {
 		}
 	}
 	if !info.Mode().IsRegular() {
-		// What can be read only once cannot be told from the other one either.
+		// A pipe can be read only once, and cannot be compared with the other file.
 		return file{}, fmt.Errorf("%s is not a regular file", path)
 	}
 	text, err := os.ReadFile(path)
