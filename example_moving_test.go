@@ -38,6 +38,7 @@ func Example_movingFrom() {
 func Example_movingTo() {
 	ctx := context.Background()
 	lines := sluice.NewBounded[string](128, nil)
+	defer lines.Close() // if the loop ends early, the sender gets ErrClosed
 
 	go func() {
 		defer lines.Close()

@@ -244,7 +244,8 @@ func TestFreshestValueFails(t *testing.T) {
 	})
 }
 
-// TestBrokenRecipe: the bubble finds the sender that a recipe without Close leaves.
+// TestBrokenRecipe: without Close, sendBursts blocks forever after a loop that ends early,
+// which is the leak that TestRecipesFail looks for.
 func TestBrokenRecipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lines := sluice.NewBounded[int](8, nil)
