@@ -231,7 +231,6 @@ var rooms = map[string]room{
 			"./internal/spin":     "short locks, and whether to spin before a wait",
 			"./internal/waitq":    "the wait queues of idle workers, and of receivers of results",
 			"math":                "no limit is the largest number",
-			"runtime":             "with one P a worker does not spin; one yield before it parks",
 			"runtime/debug":       "the stack of a panic, for the goroutine in which it is raised again",
 			"sync":                "receivers of results take turns; no job waits for that lock",
 			"time":                "the batch size follows from the measured time of jobs",

@@ -54,8 +54,8 @@ func (e *Engine[T]) Stats() engine.Stats {
 }
 
 // Inside implements engine.Engine.
-func (e *Engine[T]) Snapshot(most int) engine.Snapshot {
-	in := engine.NewSnapshot(most)
+func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
+	in := engine.NewSnapshot(n)
 	rings := make([]engine.Ring, 1)
 	now := park.Now()
 	e.lock.Lock()

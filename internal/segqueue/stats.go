@@ -71,9 +71,9 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 
 // Snapshot implements engine.Engine. It holds both locks, and allocates before it takes
 // them.
-func (e *Engine[T]) Snapshot(most int) engine.Snapshot {
-	in := engine.NewSnapshot(most)
-	in.Rings = make([]engine.Ring, 0, most)
+func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
+	in := engine.NewSnapshot(n)
+	in.Rings = make([]engine.Ring, 0, n)
 	now := park.Now()
 	e.Hold()
 	defer e.Release()

@@ -11,10 +11,10 @@ import (
 
 // Snapshot implements engine.Engine. It holds the locks of all lanes, and allocates before it
 // takes them.
-func (e *Engine[T]) Snapshot(most int) engine.Snapshot {
-	in := engine.NewSnapshot(most)
-	in.Senders = make([]time.Duration, 0, 2*most) // see oldest
-	in.Lanes = make([]engine.Lane, 0, most)
+func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
+	in := engine.NewSnapshot(n)
+	in.Senders = make([]time.Duration, 0, 2*n) // see oldest
+	in.Lanes = make([]engine.Lane, 0, n)
 	now := park.Now()
 	s := e.hold()
 	defer s.release()

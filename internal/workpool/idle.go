@@ -3,7 +3,6 @@ package workpool
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/spin"
@@ -115,29 +114,20 @@ func (w *worker[T]) resign() {
 // Only a worker that has just run a job spins. After a spurious wake-up a follower
 // parks again at once.
 type spinner struct {
-	spins   int
-	yielded bool
+	attempt spin.Attempt
 	ended   bool
 }
-
-const (
-	maxSpins = 8
-	spinTime = 1000 // ns
-	goodRun  = 4    // a spin has paid if it found that many jobs
-)
 
 // spin yields or spins. It returns false when the worker is to park.
 func (s *spinner) spin(b *spin.Budget) bool {
 	switch {
 	case s.ended:
 		return false
-	case !s.yielded:
-		s.yielded = true
-		runtime.Gosched()
+	case s.attempt.Yield():
 		return true
-	case s.spins < maxSpins && runtime.GOMAXPROCS(0) > 1 && (s.spins > 0 || b.Allows()):
-		s.spins++
-		_ = spin.Delay(spinTime)
+	case s.attempt.MaySpin() && (s.attempt.Spins() > 0 || b.Allows()):
+		s.attempt.Spun()
+		_ = spin.Delay(spin.RunDelay)
 		return true
 	}
 	s.end(b, 0)
@@ -146,10 +136,10 @@ func (s *spinner) spin(b *spin.Budget) bool {
 
 // end records how many jobs the worker found.
 func (s *spinner) end(b *spin.Budget, jobs int) {
-	if s.spins > 0 {
-		b.Record(jobs >= goodRun)
+	if s.attempt.Spins() > 0 {
+		b.Record(jobs >= spin.GoodRun)
 	}
-	s.spins, s.ended = 0, true
+	s.attempt, s.ended = spin.Attempt{}, true
 }
 
 // follow waits until there may be something to do.
