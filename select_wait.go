@@ -32,8 +32,8 @@ import (
 //     looks again.
 //  3. Otherwise the state accepts claims, unless a wait queue has notified it, and the
 //     Select joins the handoff engines under the same locks. A partner that came before was
-//     seen; a partner that comes later sees the Select. Of two Selects on opposite sides,
-//     the second to take the locks sees the first.
+//     seen; a partner that comes later sees the Select. If two Selects are on opposite
+//     sides, the second to take the locks sees the first.
 //  4. It parks.
 //  5. The entry that was selected has performed the operation, or asks for a poll. After a
 //     spurious wake-up the next attempt begins, unless the context is done; the Select

@@ -5,7 +5,7 @@ package age
 import "time"
 
 // A Log is a short list of observations (at, sent): at the time at, the values
-// with an index below sent had been sent. Hence a queued value with index head has
+// with an index below sent had been sent. So a queued value with index head has
 // been waiting for at least now - at, for each observation with sent > head.
 // Invariants, with 0 <= i < n-1:
 //

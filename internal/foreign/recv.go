@@ -1,6 +1,5 @@
-// Package foreign is how a Select waits for channels that have no engine of this module:
-// channels that keep values on disk or on servers, results of a pipeline stage, and types
-// of the user.
+// Package foreign lets a Select wait for channels that have no engine of this module:
+// channels on disk or on servers, results of a pipeline stage, and the user's own types.
 //
 // Such a channel offers Ready, which becomes readable when a value can be received, and
 // the Try calls. The package turns these into an [engine.Entry].
@@ -23,16 +22,16 @@ import (
 //
 //   - entries[r] is the set of entries that have joined for the Ready channel r; a
 //     watcher of r runs if and only if the set exists.
-//   - A Select joins before it polls. A value that came before the join is found by that
-//     poll, unless another receiver took it. A value that comes later delivers a token
-//     later, and whoever takes the token notifies the entries that are in the set then.
-//   - A watcher that was told to stop may still take one token. It delivers it to the
-//     set of that moment, even if that set belongs to another watcher.
-//   - Of the Selects that a token wakes at most one receives the value; the others wait
-//     again. If the one leaves a value behind, its receive delivers the next token.
+//   - A Select joins before it polls. The poll finds a value that was sent before the
+//     join, unless another receiver took it. A later value delivers a later token, and
+//     the watcher that takes the token notifies all entries in the set at that moment.
+//   - A stopped watcher may still take one token. It notifies the set that exists at that
+//     moment, even if that set belongs to another watcher.
+//   - At most one of the Selects that a token wakes receives the value; the others wait
+//     again. If that Select leaves a value behind, its receive delivers the next token.
 //
 // So no wake-up is lost among Selects. A goroutine that reads Ready in a native select
-// at the same time may lose a token to the watcher: the doc comment of OnRecv says so.
+// at the same time may lose a token to the watcher, as the comment of OnRecv documents.
 //
 // When Ready is closed, a receive may still be possible later (a channel on servers drains
 // slowly): from then on the entry polls, as a SendEntry does.
@@ -109,7 +108,7 @@ func (e *RecvEntry) Leave() {
 // Tally implements [engine.Entry].
 func (e *RecvEntry) Tally() *park.Tally { return &e.tally }
 
-// watch takes tokens of ready until stop is closed, or ready is.
+// watch takes tokens from ready until ready or stop is closed.
 func watch(ready, stop <-chan struct{}) {
 	for {
 		open, stopped := park.Next(ready, stop)
@@ -123,8 +122,8 @@ func watch(ready, stop <-chan struct{}) {
 	}
 }
 
-// deliver notifies every entry that has joined for ready. If ready was closed, the set
-// is over, and its entries poll from now on.
+// deliver notifies every entry that has joined for ready. If ready was closed, it removes
+// the set, and the entries poll from now on.
 func deliver(ready <-chan struct{}, open bool) {
 	watchers.mu.Lock()
 	defer watchers.mu.Unlock()
@@ -143,7 +142,7 @@ func deliver(ready <-chan struct{}, open bool) {
 	}
 }
 
-// notify lets the Select of s poll its case with that index, if it may be selected now.
+// notify makes the Select of s poll its case with the given index, if s still accepts it.
 func notify(s *selection.State, index int) {
 	if ok, unpark := s.Notify(index); ok && unpark {
 		s.Parker().Unpark()

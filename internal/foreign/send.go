@@ -14,12 +14,12 @@ const (
 	maxDelay   = 100 * time.Millisecond
 )
 
-// A SendEntry waits for room in a foreign channel, which has no way to announce it: a
-// timer notifies the Select after 1 ms, 2 ms, 4 ms, up to 100 ms. Its zero value is ready
-// to use.
+// A SendEntry waits for room in a foreign channel, which cannot announce it: a timer
+// notifies the Select after 1 ms, 2 ms, 4 ms, up to 100 ms. The zero value is ready to
+// use.
 //
-//   - armed implies that the timer has not fired since Join.
-//   - A firing notifies the Select only between Join and Leave: a late one finds state nil.
+//   - armed implies that the timer is running, or that fire is about to run.
+//   - fire notifies a Select only between Join and Leave: after Leave it finds state nil.
 type SendEntry struct {
 	mu    sync.Mutex
 	timer *time.Timer

@@ -13,8 +13,8 @@ import (
 // Require panics in the name of function, such as "bridge: FromChan", if channel is nil,
 // or is a nil pointer to a type of package sluice, or points to the zero value of one.
 // role is the word for channel in the message: "sender", "receiver". A nil pointer of
-// another type may well be a channel. If sluice.LeaveOpen wraps
-// the channel, Require checks the channel inside.
+// another type may well be a channel. If sluice.LeaveOpen wraps the channel, Require
+// checks the wrapped channel.
 func Require(function, role string, channel any) {
 	if channel == nil {
 		panic(fmt.Sprintf("%s: nil %s", function, role))

@@ -1,8 +1,6 @@
-// Package stage holds the rules that all stages of a pipeline share. A stage that ends
-// early closes the channel it receives from, so that no sender waits forever. A stage on
-// threads of its own does not receive from an iterator.
-//
-// Nothing else belongs here.
+// Package stage contains the rules that all stages of a pipeline share. A stage that ends
+// early closes the channel it receives from, so that no sender waits forever. A stage
+// whose goroutines are locked to threads does not receive from an iterator.
 package stage
 
 // An opener is a receiver that the user asked stages to leave open.
