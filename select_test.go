@@ -14,7 +14,7 @@ type unusedContext struct{ context.Context }
 func (unusedContext) Done() <-chan struct{} { panic("Done was called") }
 func (unusedContext) Err() error            { panic("Err was called") }
 
-// TestSelectReady: a case that can proceed does so without a look at the context, and
+// TestSelectReady: a case that can proceed does so without consulting the context, and
 // no other case does.
 func TestSelectReady(t *testing.T) {
 	ctx := unusedContext{}
