@@ -11,7 +11,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
-// labRun writes a directory of the lab, with n repetitions of a few points that take ns each.
+// labRun writes a directory of the lab, with n repetitions of a few points that
+// take ns each.
 func labRun(t *testing.T, dir string, n int, ns float64) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {

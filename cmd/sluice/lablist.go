@@ -33,8 +33,8 @@ func listExperiments(w io.Writer) error {
 	return err
 }
 
-// sweeps returns a line for each section of the default run, with its title, its axis, and the
-// numbers of points and contenders.
+// sweeps returns a line for each section of the default run, with its title,
+// its axis, and the numbers of points and contenders.
 func sweeps(e lab.Experiment) []string {
 	var lines []string
 	for _, section := range e.Sections(lab.Scale{}) {

@@ -1,5 +1,6 @@
-// Sluice measures the cost of channels on a machine, compares measurements, predicts how a
-// channel scales, and finds the channels that slow down a running service.
+// Sluice measures the cost of channels on a machine, compares measurements,
+// predicts how a channel scales, and finds the channels that slow down a
+// running service.
 //
 //	sluice lab                           all experiments, in less than three minutes
 //	sluice lab -quick                    the smallest sweep, in a few seconds
@@ -30,42 +31,46 @@
 //	sluice watch localhost:6060 | head      a table, once, where there is no terminal
 //	sluice watch localhost:6060 -n 10       another look every ten seconds, in either
 //
-// The lab prints tables and findings, and writes three files to ./sluice-lab or to the
-// directory of -o: report.html, a self-contained page with charts; results.txt, in the Go
-// benchmark format, for benchstat; and results.json. It does not overwrite files with these
-// names that it did not write.
+// The lab prints tables and findings, and writes three files to ./sluice-lab or
+// to the directory of -o: report.html, a self-contained page with charts;
+// results.txt, in the Go benchmark format, for benchstat; and results.json. It
+// does not overwrite files with these names that it did not write.
 //
-// The lab measures the machine's noise first and at the end. It runs a point longer if an
-// interval is wider than 10%: at most three times as long, and at most 25% longer for all
-// points together. It marks intervals that are still wide, and outliers, which count. It
-// names points that were disturbed by other guests of the host, other processes or a quota.
+// The lab measures the machine's noise first and at the end. It runs a point
+// longer if an interval is wider than 10%: at most three times as long, and at
+// most 25% longer for all points together. It marks intervals that are still
+// wide, and outliers, which count. It names points that were disturbed by other
+// guests of the host, other processes or a quota.
 //
-// Each point is in results.json as soon as it is measured: -resume continues from there, and
-// "sluice report" writes the report of the measured points. Ctrl-C writes that report, with a
-// list of the missing points; a second Ctrl-C ends the program immediately.
+// Each point is in results.json as soon as it is measured: -resume continues
+// from there, and "sluice report" writes the report of the measured points.
+// Ctrl-C writes that report, with a list of the missing points; a second Ctrl-C
+// ends the program immediately.
 //
-// A prediction has the peak of one channel, and a band for each figure. It has no figures too
-// far from the measured ones.
+// A prediction has the peak of one channel, and a band for each figure. It has
+// no figures too far from the measured ones.
 //
-// A comparison reads such directories, or any files in Go's benchmark format, and tests each
-// point as benchstat does.
+// A comparison reads such directories, or any files in Go's benchmark format,
+// and tests each point as benchstat does.
 //
-// Channels behave differently on a production host and on a notebook. CGO_ENABLED=0 go build
-// -o sluice ./cmd/sluice builds a static binary: copy it to the production host and run
-// ./sluice lab cpu-scaling there.
+// Channels behave differently on a production host and on a notebook.
+// CGO_ENABLED=0 go build -o sluice ./cmd/sluice builds a static binary: copy it
+// to the production host and run ./sluice lab cpu-scaling there.
 //
-// The doctor reads a service's /debug/pprof address, or its saved profiles, traces and metrics.
-// It changes no setting of the service, and requests the most expensive profiles only with
-// -block and -trace.
+// The doctor reads a service's /debug/pprof address, or its saved profiles,
+// traces and metrics. It changes no setting of the service, and requests the
+// most expensive profiles only with -block and -trace.
 //
-// Watch shows the channels that package debug serves at /debug/sluice. In a terminal, q quits, ?
-// lists the other keys, and watch reconnects to a service that went away. It respects
-// NO_COLOR.
+// Watch shows the channels that package debug serves at /debug/sluice. In a
+// terminal, q quits, ? lists the other keys, and watch reconnects to a service
+// that went away. It respects NO_COLOR.
 //
-// The exit status is 0 for success, 1 if a measurement failed or, with -fail-on-regression,
-// became worse, 2 if the command line or a file on it is invalid, and 130 after an interrupt.
+// The exit status is 0 for success, 1 if a measurement failed or, with
+// -fail-on-regression, became worse, 2 if the command line or a file on it is
+// invalid, and 130 after an interrupt.
 //
-// What may enter this package: flags, and the order of calls of the packages beside it.
+// What may enter this package: flags, and the order of calls of the packages
+// beside it.
 package main
 
 import (
@@ -97,8 +102,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// interrupts returns the signals that end a run in an orderly way. That includes the hang-up of
-// a terminal, unless nohup ignores it.
+// interrupts returns the signals that end a run in an orderly way. That
+// includes the hang-up of a terminal, unless nohup ignores it.
 func interrupts() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -162,7 +167,8 @@ type usageError struct {
 
 func (e usageError) Unwrap() error { return e.error }
 
-// An inputError is an unusable file or flag value, with which the help for flags does not help.
+// An inputError is an unusable file or flag value, with which the help for
+// flags does not help.
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
@@ -203,8 +209,8 @@ func complain(stderr io.Writer, err error) int {
 	return statusFailed
 }
 
-// goFlags permits long flags with one dash, as in Go's tools. kong alone would parse "-quick" as
-// five flags of one letter each.
+// goFlags permits long flags with one dash, as in Go's tools. kong alone would
+// parse "-quick" as five flags of one letter each.
 func goFlags(args []string) []string {
 	var flags []string
 	for i, arg := range args {

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
-// An interrupter is an error stream that sends an interrupt after a number of lines of progress,
-// or never if that is 0.
+// An interrupter is an error stream that sends an interrupt after a number of
+// lines of progress, or never if that is 0.
 type interrupter struct {
 	bytes.Buffer
 	after  int
@@ -91,8 +91,8 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// manualLab runs the lab: -quick to its end, the long ones until they have measured something.
-// Commands that need an interrupted run get one.
+// manualLab runs the lab: -quick to its end, the long ones until they have
+// measured something. Commands that need an interrupted run get one.
 func manualLab(t *testing.T, command []string) {
 	whole := slices.Contains(command, "-quick")
 	interruptAfter, want := 2, statusInterrupted

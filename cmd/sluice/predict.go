@@ -90,7 +90,8 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	return answer.WriteText(to.stdout)
 }
 
-// check validates the flags, and returns the counts to measure and those above the CPUs.
+// check validates the flags, and returns the counts to measure and those above
+// the CPUs.
 func (c *predictCommand) check() (procs, dropped []int, err error) {
 	for name, n := range map[string]int{"count": c.Count, "capacity": c.Capacity, "from-cpus": c.FromCPUs, "cpus": c.CPUs, "llc": c.LLC, "socket": c.Socket} {
 		if n < 0 {

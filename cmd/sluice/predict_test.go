@@ -14,7 +14,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 )
 
-// curve is a file of curves of three machines. The layout of the last one's CPUs is unknown.
+// curve is a file of curves of three machines. The layout of the last one's
+// CPUs is unknown.
 const curve = `source,machine,version,workload,procs,ops_per_s_or_ns,unit,note,kind,design,cpus,domain
 s,big,Go 1.26,one chan,1,30,ns/op,,curve,channel,4,64
 s,big,Go 1.26,one chan,2,60,ns/op,,curve,channel,4,64
@@ -27,8 +28,8 @@ s,plain,Go 1.26,one chan,2,60,ns/op,,curve,channel,,
 s,plain,Go 1.26,one chan,4,90,ns/op,,curve,channel,,
 `
 
-// predictions changes to a temporary directory, which is also the user's configuration directory,
-// with a file of curves and a foreign file.
+// predictions changes to a temporary directory, which is also the user's
+// configuration directory, with a file of curves and a foreign file.
 func predictions(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()

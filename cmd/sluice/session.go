@@ -18,15 +18,16 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// Limits of one pass; see measure.Runner. The longest regular pass takes 40 s: 12 s of work in
-// sleeps of 100 µs, as lock-cost was published, each of which lasts about a millisecond.
+// Limits of one pass; see measure.Runner. The longest regular pass takes 40 s:
+// 12 s of work in sleeps of 100 µs, as lock-cost was published, each of which
+// lasts about a millisecond.
 const (
 	stall = 2 * time.Minute
 	grace = 2 * time.Second
 )
 
-// Limits of running points longer; see measure.Longer. With them, the default run of all
-// experiments takes less than four minutes on the noisiest machine.
+// Limits of running points longer; see measure.Longer. With them, the default
+// run of all experiments takes less than four minutes on the noisiest machine.
 const (
 	longerTimes = 3
 	longerShare = 0.25
@@ -78,8 +79,9 @@ func pointsOf(sections []lab.Section) []*measure.Point {
 	return points
 }
 
-// resumed returns the interrupted session of dir. It returns an error if the machine, Go or the
-// binary changed, because the figures would not be comparable.
+// resumed returns the interrupted session of dir. It returns an error if the
+// machine, Go or the binary changed, because the figures would not be
+// comparable.
 func resumed(to streams, dir string) (*session, error) {
 	r, err := report.Read(dir)
 	if err == nil {
@@ -156,8 +158,8 @@ func (s *session) left() []*measure.Point {
 	return left
 }
 
-// measure is one sitting. It measures the machine's noise first and last, and saves each point as
-// soon as it is finished.
+// measure is one sitting. It measures the machine's noise first and last, and
+// saves each point as soon as it is finished.
 func (s *session) measure(ctx context.Context, left []*measure.Point) (err error) {
 	began := time.Now()
 	s.sittings = append(s.sittings, report.Sitting{Started: began, Load: s.load, Before: s.noise()})
@@ -172,8 +174,9 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 			s.outcomes[i].Sitting = len(s.sittings) - 1
 		}
 	}
-	// The first point replaces all three files: if the run is killed, the page and
-	// results.txt of an earlier run must not remain beside the results of this one.
+	// The first point replaces all three files: if the run is killed, the page
+	// and results.txt of an earlier run must not remain beside the results of
+	// this one.
 	save := (*report.Report).WriteFiles
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -205,7 +208,8 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 // notSaved ends a run whose figures cannot be saved.
 type notSaved struct{ error }
 
-// wide reports whether a point needs more rounds, because the interval of some time is too wide.
+// wide reports whether a point needs more rounds, because the interval of some
+// time is too wide.
 func wide(o *measure.Outcome) bool {
 	return slices.ContainsFunc(o.Results, func(r measure.Result) bool {
 		return r.Err == nil && stat.Summarize(r.Samples(measure.NsPerOp)).Wide()

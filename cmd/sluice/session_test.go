@@ -19,8 +19,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
-// asProgram, set in the environment, makes the test binary run as the program, which a test can
-// kill.
+// asProgram, set in the environment, makes the test binary run as the program,
+// which a test can kill.
 const asProgram = "SLUICE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -58,8 +58,8 @@ func points(r *report.Report, finished bool) map[string]report.Point {
 	return found
 }
 
-// resume resumes the run in dir, and checks that the report is complete and that existing points
-// are unchanged.
+// resume resumes the run in dir, and checks that the report is complete and
+// that existing points are unchanged.
 func resume(t *testing.T, dir string) {
 	t.Helper()
 	before := read(t, dir)
@@ -377,8 +377,8 @@ var sound = measure.Entry{Contender: "sound", Pass: func() (measure.Reading, err
 	return measure.Reading{Ops: 1, Elapsed: 5}, nil
 }}
 
-// A contender that loses a value, and one that never ends, cause an error in the report, and do not
-// affect the other contenders' figures.
+// A contender that loses a value, and one that never ends, cause an error in
+// the report, and do not affect the other contenders' figures.
 func TestFailuresAreNamed(t *testing.T) {
 	lost := errors.New("lossy: received 9 values of 10")
 	release := make(chan struct{})

@@ -38,11 +38,12 @@ func pseudoTerminal(t *testing.T) (master, terminal *os.File) {
 	return master, terminal
 }
 
-// watching runs sluice watch on a separate terminal until it has drawn there, and returns its
-// further output when it has ended.
+// watching runs sluice watch on a separate terminal until it has drawn there,
+// and returns its further output when it has ended.
 func watching(t *testing.T) (program *exec.Cmd, ended func() (wrote string, status int)) {
 	t.Helper()
-	// A signal that is caught here is not ignored in the program, even under nohup.
+	// A signal that is caught here is not ignored in the program, even under
+	// nohup.
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(hangups) })
@@ -108,7 +109,8 @@ func TestNohup(t *testing.T) {
 		http.Error(w, "closed for today", http.StatusTeapot)
 	}))
 	defer server.Close()
-	// Every Linux has a shell; exec replaces it by the program, which inherits ignored signals.
+	// Every Linux has a shell; exec replaces it by the program, which inherits
+	// ignored signals.
 	program := exec.Command("/bin/sh", "-c", `trap "" HUP; exec "$0" watch "$1"`, os.Args[0], server.URL)
 	program.Env = append(os.Environ(), asProgram+"=1")
 	var stderr bytes.Buffer

@@ -1,10 +1,12 @@
-// Package page checks report.html, the lab's page, in a real browser: the page runs no script,
-// fetches nothing, fits a phone, prints, and has readable charts.
+// Package page checks report.html, the lab's page, in a real browser: the page
+// runs no script, fetches nothing, fits a phone, prints, and has readable
+// charts.
 //
-// What may enter: control of the browser (browser.go), checks of a page (checks.go, and
-// checks.js inside the page), and comparison of its charts with pictures (picture.go). The
-// module is not part of the workspace, because the tool itself needs no browser. Run it with
-// `make page`; it needs Debian's chromium, or the program in $CHROMIUM.
+// What may enter: control of the browser (browser.go), checks of a page
+// (checks.go, and checks.js inside the page), and comparison of its charts with
+// pictures (picture.go). The module is not part of the workspace, because the
+// tool itself needs no browser. Run it with `make page`; it needs Debian's
+// chromium, or the program in $CHROMIUM.
 package page
 
 import (
@@ -92,7 +94,8 @@ func Open(browser context.Context, file string, view View) (*Page, func(), error
 	return Visit(browser, "file://"+filepath.ToSlash(path), view)
 }
 
-// Visit opens the page at a URL in a tab of the browser and waits until it has loaded.
+// Visit opens the page at a URL in a tab of the browser and waits until it has
+// loaded.
 func Visit(browser context.Context, url string, view View) (*Page, func(), error) {
 	ctx, end := chromedp.NewContext(browser)
 	p := &Page{ctx: ctx, url: url}

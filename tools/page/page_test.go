@@ -64,8 +64,8 @@ func pages(t *testing.T) string {
 	return shared.dir
 }
 
-// makePages makes a page of made-up figures, which is always the same; one of a quick run of all
-// experiments; and one of an interrupted run.
+// makePages makes a page of made-up figures, which is always the same; one of a
+// quick run of all experiments; and one of an interrupted run.
 func makePages(dir string) error {
 	return errors.Join(
 		inTop("test", "-count=1", "./cmd/sluice/internal/report", "-run=^TestPageToFile$", "-args", "-page", filepath.Join(dir, "made-up.html")),
@@ -91,7 +91,8 @@ func run(command *exec.Cmd) error {
 	return nil
 }
 
-// interrupt interrupts the command when it has begun to measure, and checks its exit status.
+// interrupt interrupts the command when it has begun to measure, and checks its
+// exit status.
 func interrupt(command *exec.Cmd) error {
 	out, err := command.StdoutPipe()
 	if err != nil {
@@ -159,8 +160,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// The printed report has at least one A4 sheet for the summary, one for each experiment, and one
-// for the explanation.
+// The printed report has at least one A4 sheet for the summary, one for each
+// experiment, and one for the explanation.
 func TestPrint(t *testing.T) {
 	file := filepath.Join(pages(t), "quick", "report.html")
 	text, err := os.ReadFile(file)

@@ -6,11 +6,12 @@ import (
 	"image/color"
 )
 
-// Pictures of charts are compared without text. The rest depends only on the report, so that a
-// stored picture is valid on every machine; only the smoothing of edges depends on the version
-// of the browser. So a pixel differs only if it differs strongly, and a tile differs only if
-// many of its pixels do: smoothing changes few pixels slightly, a missing or moved mark
-// changes many pixels strongly.
+// Pictures of charts are compared without text. The rest depends only on the
+// report, so that a stored picture is valid on every machine; only the
+// smoothing of edges depends on the version of the browser. So a pixel differs
+// only if it differs strongly, and a tile differs only if many of its pixels
+// do: smoothing changes few pixels slightly, a missing or moved mark changes
+// many pixels strongly.
 const (
 	tile       = 20   // pixels, each side
 	pixelApart = 60   // of 255, in one of the channels
@@ -57,8 +58,8 @@ func apart(a, b color.Color) bool {
 	return false
 }
 
-// Blank reports each blank part of a picture that is as high as a screen, and a background with the
-// wrong lightness.
+// Blank reports each blank part of a picture that is as high as a screen, and a
+// background with the wrong lightness.
 func Blank(picture image.Image, dark bool) (wrong []string) {
 	const screen = 900
 	b := picture.Bounds()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// policy is the line of a page that forbids the planted faults. The checks must find them without it,
-// too.
+// policy is the line of a page that forbids the planted faults. The checks must
+// find them without it, too.
 var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 
 // Each check fails for a page with one planted fault.
@@ -97,8 +97,8 @@ func TestPolicyStops(t *testing.T) {
 	}
 }
 
-// A picture differs if a mark moves slightly, a line loses its dashes, or a color changes, but not
-// if edges are smoothed differently.
+// A picture differs if a mark moves slightly, a line loses its dashes, or a
+// color changes, but not if edges are smoothed differently.
 func TestPicturesDiffer(t *testing.T) {
 	file := filepath.Join(pages(t), "made-up.html")
 	whole, err := os.ReadFile(file)

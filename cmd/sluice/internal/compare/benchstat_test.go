@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// shapes are the cases in which two tools may disagree: the values of a point in OLD and in
-// NEW, or nil.
+// shapes are the cases in which two tools may disagree: the values of a point
+// in OLD and in NEW, or nil.
 func shapes() []struct {
 	line
 	is []float64
@@ -77,8 +77,8 @@ type judged struct {
 	wasMedian, wasRange, isMedian, isRange, delta, p string
 }
 
-// benchstat runs benchstat, in the version of go.mod, on two files. It returns the points,
-// and the geometric mean of each table.
+// benchstat runs benchstat, in the version of go.mod, on two files. It returns
+// the points, and the geometric mean of each table.
 func benchstat(t *testing.T, oldPath, newPath string, alpha float64) (points map[Key]judged, means map[Key]string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -154,8 +154,8 @@ func disagreements(ours, theirs map[Key]judged) (all []string) {
 	return all
 }
 
-// TestBenchstatAgrees compares every point with the real benchstat: medians, intervals, "~"
-// or the percentage, p and n, and the geometric means.
+// TestBenchstatAgrees compares every point with the real benchstat: medians,
+// intervals, "~" or the percentage, p and n, and the geometric means.
 func TestBenchstatAgrees(t *testing.T) {
 	oldPath, newPath := twoFiles(t)
 	for _, alpha := range []float64{0.05, 0.5, 0.0001} {

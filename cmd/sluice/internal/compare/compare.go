@@ -1,22 +1,26 @@
-// Package compare reports the differences between two runs, and whether they are noise.
-// A run is a directory of the lab, or any file in Go's benchmark format.
+// Package compare reports the differences between two runs, and whether they
+// are noise. A run is a directory of the lab, or any file in Go's benchmark
+// format.
 //
-// Each point is tested as by benchstat: medians with 95% intervals, and the Mann-Whitney
-// U test, both from golang.org/x/perf/benchmath, so that "benchstat -table
-// pkg,experiment OLD NEW" shows the same figures and the same "~". At alpha 0.05, one
-// point in twenty is a false alarm, so whether a comparison fails is decided over all
-// points together (regression.go).
+// Each point is tested as by benchstat: medians with 95% intervals, and the
+// Mann-Whitney U test, both from golang.org/x/perf/benchmath, so that
+// "benchstat -table pkg,experiment OLD NEW" shows the same figures and the same
+// "~". At alpha 0.05, one point in twenty is a false alarm, so whether a
+// comparison fails is decided over all points together (regression.go).
 //
-// OLD and NEW are always two runs. Differences between runs, such as clock frequency, other
-// programs or the layout of the code, are part of every change, and no statistic of the
-// samples within the runs can remove them. The comparison states that each time, names
-// every setting that differs (runs.go), and uses the runs' readings of their machine
-// (readings.go). The remedy is to measure in turns: three pairs of quick lab runs of one
-// binary (commit fa72ca9, go1.26.8, two shared cores of an AMD EPYC, 2026-11-21) had 2, 0
-// and 4 regressions of 5%; the same number of runs, measured in turns and joined, none.
+// OLD and NEW are always two runs. Differences between runs, such as clock
+// frequency, other programs or the layout of the code, are part of every
+// change, and no statistic of the samples within the runs can remove them. The
+// comparison states that each time, names every setting that differs (runs.go),
+// and uses the runs' readings of their machine (readings.go). The remedy is to
+// measure in turns: three pairs of quick lab runs of one binary (commit
+// fa72ca9, go1.26.8, two shared cores of an AMD EPYC, 2026-11-21) had 2, 0 and
+// 4 regressions of 5%; the same number of runs, measured in turns and joined,
+// none.
 //
-// What may enter: arithmetic over benchmark files, and the two forms of the result, text.go
-// with words.go, and json.go. Nothing here measures or knows an experiment.
+// What may enter: arithmetic over benchmark files, and the two forms of the
+// result, text.go with words.go, and json.go. Nothing here measures or knows an
+// experiment.
 package compare
 
 import (
@@ -29,19 +33,19 @@ import (
 
 // Options are the user's two numbers.
 type Options struct {
-	// Alpha is the significance level of each point, and of the decision over all of
-	// them: above 0, below 1.
+	// Alpha is the significance level of each point, and of the decision over
+	// all of them: above 0, below 1.
 	Alpha float64
-	// Threshold is the change, as a fraction of OLD, that a regression exceeds: 0.05
-	// is 5%.
+	// Threshold is the change, as a fraction of OLD, that a regression exceeds:
+	// 0.05 is 5%.
 	Threshold float64
 }
 
 // Defaults are the default options.
 var Defaults = Options{Alpha: 0.05, Threshold: 0.05}
 
-// Schema is the version of the JSON form. It changes when a reader of the old form would
-// misread the new one.
+// Schema is the version of the JSON form. It changes when a reader of the old
+// form would misread the new one.
 const Schema = 1
 
 // A Comparison is the result of comparing two runs. It defines the JSON form.
@@ -60,7 +64,8 @@ type Comparison struct {
 	OnlyNew     []Key        `json:"only_new"`
 }
 
-// A Key identifies a point. Other settings that differ are differences of the runs.
+// A Key identifies a point. Other settings that differ are differences of the
+// runs.
 type Key struct {
 	Package    string `json:"pkg,omitempty"`
 	Experiment string `json:"experiment,omitempty"`
@@ -68,8 +73,9 @@ type Key struct {
 	Unit       string `json:"unit"` // tidied as by benchstat: sec/op for ns/op
 }
 
-// Files compares two runs. Each path names a results.txt of the lab, or its directory, or a
-// file in Go's benchmark format. Every error is a fault of the files or of the options.
+// Files compares two runs. Each path names a results.txt of the lab, or its
+// directory, or a file in Go's benchmark format. Every error is a fault of the
+// files or of the options.
 func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 	if !(o.Alpha > 0 && o.Alpha < 1) {
 		return nil, fmt.Errorf("invalid alpha %v (want a number between 0 and 1)", o.Alpha)
@@ -129,13 +135,13 @@ func nothingShared(c *Comparison) error {
 		c.Old.Path, c.New.Path, c.OnlyOld[0].Name, c.OnlyNew[0].Name, hint)
 }
 
-// grouped sorts points by experiment, sweep and unit, each in the order of its first
-// occurrence, and keeps the order within these.
+// grouped sorts points by experiment, sweep and unit, each in the order of its
+// first occurrence, and keeps the order within these.
 func grouped(points []Point) []Point {
 	type group struct{ pkg, experiment, sweep, unit string }
 	of := func(p Point) group { return group{p.Package, p.Experiment, p.split().sweep, p.Unit} }
-	// The lines of a file alternate between the units of a sweep, so rank the sweep
-	// before the unit.
+	// The lines of a file alternate between the units of a sweep, so rank the
+	// sweep before the unit.
 	rank := map[group]int{}
 	for _, p := range points {
 		sweep, whole := of(p), of(p)
@@ -166,8 +172,8 @@ type name struct {
 	procs   string // GOMAXPROCS, or "" if the name lacks it
 }
 
-// split splits the name into its parts. The last part is the row, because sub-benchmarks
-// vary it first, and in the lab's names it is the contender.
+// split splits the name into its parts. The last part is the row, because
+// sub-benchmarks vary it first, and in the lab's names it is the contender.
 func (k Key) split() name {
 	base, parts := benchfmt.Name(k.Name).Parts()
 	var n name

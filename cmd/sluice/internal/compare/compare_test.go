@@ -125,8 +125,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Values that change around the same median are significant for the test, but not a
-// change.
+// Values that change around the same median are significant for the test, but
+// not a change.
 func TestSameMedian(t *testing.T) {
 	p := one(t, "Elastic", "ns/op",
 		[]float64{5, 5, 5, 5, 5, 5, 5, 9, 9, 9, 9, 9}, []float64{1, 1, 1, 1, 1, 1, 5, 5, 5, 5, 5, 5, 5})
@@ -206,8 +206,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The lines of a file alternate between units, and a sweep may recur; the points of a
-// comparison are grouped.
+// The lines of a file alternate between units, and a sweep may recur; the
+// points of a comparison are grouped.
 func TestGrouped(t *testing.T) {
 	file := func(header string) string {
 		var b strings.Builder

@@ -31,17 +31,19 @@ type Point struct {
 	Key
 	Old Sample `json:"old"`
 	New Sample `json:"new"`
-	// Delta is the change as benchstat writes it: "~" for noise, "+1.23%", "0.00%" for
-	// different values with the same median, "?" for a change from 0.
+	// Delta is the change as benchstat writes it: "~" for noise, "+1.23%",
+	// "0.00%" for different values with the same median, "?" for a change from
+	// 0.
 	Delta string `json:"delta"`
 	// Change is NEW relative to OLD, as a fraction of OLD: null from 0.
 	Change Fraction `json:"change"`
 	P      float64  `json:"p"`
-	// Exact is true if the file declares the unit free of noise: any change counts.
+	// Exact is true if the file declares the unit free of noise: any change
+	// counts.
 	Exact   bool    `json:"exact,omitempty"`
 	Verdict Verdict `json:"verdict"`
-	// Regression is true if the point is worse by more than the threshold, beyond noise,
-	// when all points are judged together.
+	// Regression is true if the point is worse by more than the threshold,
+	// beyond noise, when all points are judged together.
 	Regression bool `json:"regression,omitempty"`
 	// Explained names the readings of the machine that changed at least as much.
 	Explained []string `json:"explained,omitempty"`
@@ -55,8 +57,8 @@ type Point struct {
 type Sample struct {
 	N      int     `json:"n"`
 	Median float64 `json:"median"`
-	// Lo and Hi are the ends of the interval of the median, or null if the sample is too
-	// small for an interval.
+	// Lo and Hi are the ends of the interval of the median, or null if the
+	// sample is too small for an interval.
 	Lo Fraction `json:"lo"`
 	Hi Fraction `json:"hi"`
 	// Range is the longer half of the interval, as benchstat writes it: "3%", "∞".
@@ -132,9 +134,10 @@ func moved(was, is float64, better int) Verdict {
 	return Worse
 }
 
-// direction returns +1 if more of a unit is better, -1 if it is worse, and 0 if unknown. The
-// file's declaration comes first ("Unit M/s better=higher"), then benchfmt's knowledge,
-// then the kind of the unit: times, bytes and allocations should be small, rates high.
+// direction returns +1 if more of a unit is better, -1 if it is worse, and 0 if
+// unknown. The file's declaration comes first ("Unit M/s better=higher"), then
+// benchfmt's knowledge, then the kind of the unit: times, bytes and allocations
+// should be small, rates high.
 func direction(unit string, units benchfmt.UnitMetadataMap) int {
 	if known := units.GetBetter(unit); known != 0 || units.Get(unit, "better") != nil {
 		return known
@@ -155,7 +158,8 @@ func rate(unit string) bool {
 	return strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/sec")
 }
 
-// timed reports whether a unit is a time or a rate, which are "slower" or "faster".
+// timed reports whether a unit is a time or a rate, which are "slower" or
+// "faster".
 func timed(unit string) bool {
 	return rate(unit) || strings.HasPrefix(unit, "sec")
 }
@@ -164,8 +168,9 @@ type sizes struct{ old, new int }
 
 var leastPs sync.Map // from sizes to float64
 
-// leastP returns the p of samples of these sizes that do not overlap, which is the smallest
-// possible p. If it is above alpha, no difference can be significant.
+// leastP returns the p of samples of these sizes that do not overlap, which is
+// the smallest possible p. If it is above alpha, no difference can be
+// significant.
 func leastP(n1, n2 int) float64 {
 	if p, ok := leastPs.Load(sizes{n1, n2}); ok {
 		return p.(float64)

@@ -111,7 +111,8 @@ func open(path string) (file, error) {
 		}
 	}
 	if !info.Mode().IsRegular() {
-		// A pipe can be read only once, and cannot be compared with the other file.
+		// A pipe can be read only once, and cannot be compared with the other
+		// file.
 		return file{}, fmt.Errorf("%s is not a regular file", path)
 	}
 	text, err := os.ReadFile(path)
@@ -169,8 +170,8 @@ func (r *results) addResult(side int, result *benchfmt.Result) error {
 			path, line := result.Pos()
 			return fmt.Errorf("%s:%d: %v is not a measurement", path, line, value.Value)
 		}
-		// benchfmt does not convert the unit of a 0, but the other repetitions of the
-		// point are in sec.
+		// benchfmt does not convert the unit of a 0, but the other repetitions
+		// of the point are in sec.
 		_, key.Unit = benchunit.Tidy(value.Value, value.Unit)
 		values, ok := r.values[key]
 		if !ok {

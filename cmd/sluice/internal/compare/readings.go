@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A Reading is a figure of the machine that both runs took before their measurements. It is a
-// setting in their files, or a comment of the same form, "# noise: 2.1%": as a setting it
-// would make benchstat separate the runs. Readings are recognized by their form, whatever
-// their name:
+// A Reading is a figure of the machine that both runs took before their
+// measurements. It is a setting in their files, or a comment of the same form,
+// "# noise: 2.1%": as a setting it would make benchstat separate the runs.
+// Readings are recognized by their form, whatever their name:
 //
 //   - A spread is a percentage whose key names a disturbance: "noise: 2.1%". It explains
 //     smaller changes of times.
@@ -19,22 +19,23 @@ import (
 //     machine took 25% longer for the same work, the gauge explains changes of times of
 //     up to 25% in that direction.
 //
-// A file may have several values of one reading: the largest spread and the mean of gauges
-// count.
+// A file may have several values of one reading: the largest spread and the
+// mean of gauges count.
 type Reading struct {
 	Key  string  `json:"key"`
 	Old  float64 `json:"old"`
 	New  float64 `json:"new"`
 	Unit string  `json:"unit"` // "%", or the unit of a time: "ns"
-	// Explains is the number of changes beyond noise that are not larger than this.
+	// Explains is the number of changes beyond noise that are not larger than
+	// this.
 	Explains int `json:"explains"`
 }
 
 // spreadUnit is the unit of a spread.
 const spreadUnit = "%"
 
-// another is the factor between two gauges above which they are from two machines, or two
-// configurations of one.
+// another is the factor between two gauges above which they are from two
+// machines, or two configurations of one.
 const another = 2
 
 // disturbance reports whether a key names a disturbance of measurements.
@@ -111,7 +112,8 @@ func figure(key string, values []string) (v float64, unit string, ok bool) {
 	return v, unit, len(values) > 0
 }
 
-// covers returns the range of changes in a unit that the reading explains, as fractions.
+// covers returns the range of changes in a unit that the reading explains, as
+// fractions.
 func (r *Reading) covers(unit string) (lo, hi float64) {
 	if !timed(unit) {
 		return 0, 0

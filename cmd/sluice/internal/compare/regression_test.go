@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The paper's example has fifteen hypotheses: at 0.05 the procedure rejects four of them,
-// and Bonferroni's three.
+// The paper's example has fifteen hypotheses: at 0.05 the procedure rejects
+// four of them, and Bonferroni's three.
 func TestBenjaminiHochberg(t *testing.T) {
 	paper := []float64{
 		0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
@@ -68,8 +68,9 @@ func runs(random *rand.Rand, points, slower, n int, factor float64) (was, is str
 	return run(header, before...), run(later, after...)
 }
 
-// If nothing changed, a comparison of many points fails at most one time in twenty,
-// although single points differ "beyond noise" in nearly all comparisons.
+// If nothing changed, a comparison of many points fails at most one time in
+// twenty, although single points differ "beyond noise" in nearly all
+// comparisons.
 func TestFalseAlarms(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const times, points = 200, 60

@@ -11,8 +11,8 @@ type Difference struct {
 	Key string   `json:"key"`
 	Old []string `json:"old"` // nil if the run lacks it
 	New []string `json:"new"`
-	// Expected is true if any two runs differ in the setting, or if users compare by it.
-	// Other differences cause a warning.
+	// Expected is true if any two runs differ in the setting, or if users
+	// compare by it. Other differences cause a warning.
 	Expected bool `json:"expected,omitempty"`
 }
 
@@ -44,8 +44,8 @@ func keysOf(runs ...*Run) (keys []string) {
 	return keys
 }
 
-// expected reports whether a setting differs between any two runs, or is a reason to compare
-// them.
+// expected reports whether a setting differs between any two runs, or is a
+// reason to compare them.
 func expected(key string) bool {
 	switch key {
 	case dateKey, versionKey, "commit", "branch", "load":
@@ -60,8 +60,8 @@ const (
 	versionKey = "sluice" // the commit that the lab was built from
 )
 
-// mixed returns the settings with several values in the run that do not distinguish its
-// points.
+// mixed returns the settings with several values in the run that do not
+// distinguish its points.
 func (r *Run) mixed() (mixed []Setting) {
 	for _, s := range r.Settings {
 		if len(s.Values) > 1 && s.Key != procsKey && !disturbance(s.Key) {
@@ -71,8 +71,8 @@ func (r *Run) mixed() (mixed []Setting) {
 	return mixed
 }
 
-// began returns the start times of the runs joined in a file, in order, or nil if any is
-// missing.
+// began returns the start times of the runs joined in a file, in order, or nil
+// if any is missing.
 func (r *Run) began() (dates []time.Time) {
 	for _, text := range r.values(dateKey) {
 		date, err := time.Parse(time.RFC3339, text)
@@ -105,8 +105,8 @@ func (c *Comparison) arrangement() arrangement {
 	return blocks
 }
 
-// sameVersion returns the common version of sluice of both runs, or "". With a common
-// version, changes are not due to the code of sluice.
+// sameVersion returns the common version of sluice of both runs, or "". With a
+// common version, changes are not due to the code of sluice.
 func (c *Comparison) sameVersion() string {
 	was, is := c.Old.values(versionKey), c.New.values(versionKey)
 	if len(was) != 1 || !slices.Equal(was, is) || strings.Contains(was[0], "with changes") {

@@ -2,18 +2,18 @@ package compare
 
 import "math"
 
-// A UnitTally counts the points of one unit by verdict. Units are never combined: a time and
-// a number of bytes have no mean.
+// A UnitTally counts the points of one unit by verdict. Units are never
+// combined: a time and a number of bytes have no mean.
 type UnitTally struct {
 	Unit   string          `json:"unit"`
 	Points int             `json:"points"`
 	Counts map[Verdict]int `json:"counts"`
-	// Most is the point with the largest change for each verdict except Same, as an index
-	// in the comparison's points.
+	// Most is the point with the largest change for each verdict except Same,
+	// as an index in the comparison's points.
 	Most map[Verdict]int `json:"most"`
-	// Geomean is the geometric mean of NEW relative to OLD, minus 1, over all points of
-	// the unit, whatever their verdict, as in benchstat. It is null if any point changed
-	// from 0 or to 0.
+	// Geomean is the geometric mean of NEW relative to OLD, minus 1, over all
+	// points of the unit, whatever their verdict, as in benchstat. It is null
+	// if any point changed from 0 or to 0.
 	Geomean Fraction `json:"geomean"`
 }
 

@@ -18,8 +18,8 @@ const textWidth = 80
 // listed is the number of names or lines of a list in the text. JSON has all.
 const listed = 10
 
-// WriteText writes the comparison for a terminal: the two runs, the conclusion, warnings, a
-// summary of each unit, and a table for each sweep and unit.
+// WriteText writes the comparison for a terminal: the two runs, the conclusion,
+// warnings, a summary of each unit, and a table for each sweep and unit.
 func (c *Comparison) WriteText(w io.Writer) error {
 	var b strings.Builder
 	c.head(&b)
@@ -159,8 +159,8 @@ func (p *Point) mark() string {
 	return first + second
 }
 
-// writeTable writes rows of one unit, with settings on separate lines. A label that is too
-// long for its column has a separate line, too.
+// writeTable writes rows of one unit, with settings on separate lines. A label
+// that is too long for its column has a separate line, too.
 func writeTable(b *strings.Builder, points []Point) {
 	rows := []row{{"", "OLD", "", "NEW", "", "change", "p", "n"}}
 	for i := range points {

@@ -31,7 +31,8 @@ func Percent(fraction float64) string {
 	return PercentDigits(fraction, 0)
 }
 
-// PercentDigits writes a fraction with the given number of decimal places: "12.0%".
+// PercentDigits writes a fraction with the given number of decimal places:
+// "12.0%".
 func PercentDigits(fraction float64, digits int) string {
 	return strconv.FormatFloat(100*fraction, 'f', digits, 64) + "%"
 }
@@ -63,8 +64,8 @@ func Thousands(n int) string {
 	return sign + digits
 }
 
-// Short writes a round number for a narrow place: "20k", "1.5M". A number below 10,000
-// stays as it is.
+// Short writes a round number for a narrow place: "20k", "1.5M". A number below
+// 10,000 stays as it is.
 func Short(v float64) string {
 	switch {
 	case v >= 1e6 && math.Mod(v, 1e5) == 0:

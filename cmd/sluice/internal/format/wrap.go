@@ -1,9 +1,9 @@
-// Package format writes numbers, durations, rates and lists as people read them, and
-// breaks text into lines.
+// Package format writes numbers, durations, rates and lists as people read
+// them, and breaks text into lines.
 //
-// What may enter: the form of a text. Its content, and the width of a report, belong
-// to the packages that write reports. Nothing here imports another package of this
-// module.
+// What may enter: the form of a text. Its content, and the width of a report,
+// belong to the packages that write reports. Nothing here imports another
+// package of this module.
 package format
 
 import (
@@ -12,14 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// NoBreak is a space at which Wrap never breaks a line. Wrap writes it as an ordinary
-// space.
+// NoBreak is a space at which Wrap never breaks a line. Wrap writes it as an
+// ordinary space.
 const NoBreak = "\u00a0"
 
 // Wrap breaks text between words into lines of at most width characters, with a
-// line feed after the last. The first word follows start characters that the caller
-// has written; the other lines begin with indent. A word longer than a line is not
-// broken.
+// line feed after the last. The first word follows start characters that the
+// caller has written; the other lines begin with indent. A word longer than a
+// line is not broken.
 func Wrap(text string, width, start int, indent string) string {
 	var b strings.Builder
 	margin := utf8.RuneCountInString(indent)
@@ -46,8 +46,8 @@ func Pad(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
 }
 
-// Cut shortens text to at most n characters. The last of them is an ellipsis if text
-// was longer. With n < 2 it returns "".
+// Cut shortens text to at most n characters. The last of them is an ellipsis if
+// text was longer. With n < 2 it returns "".
 func Cut(text string, n int) string {
 	runes := []rune(text)
 	switch {

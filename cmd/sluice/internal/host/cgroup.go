@@ -14,9 +14,9 @@ type cgroup struct {
 	v2   bool
 }
 
-// cgroups returns the groups that limit this process: its own and all parents. In a
-// container the kernel may report the host's path, which is not visible there: only the
-// groups that exist count.
+// cgroups returns the groups that limit this process: its own and all parents.
+// In a container the kernel may report the host's path, which is not visible
+// there: only the groups that exist count.
 func cgroups(root fs.FS) []cgroup {
 	text, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -54,8 +54,9 @@ func existing(root fs.FS, mount, own, file string, v2 bool) []cgroup {
 	}
 }
 
-// quota returns the limit of the tightest group, in CPUs: 0 without a limit, nil if
-// unknown. The root group of version 2 has neither a limit nor a file for it.
+// quota returns the limit of the tightest group, in CPUs: 0 without a limit,
+// nil if unknown. The root group of version 2 has neither a limit nor a file
+// for it.
 func quota(root fs.FS) *float64 {
 	if _, err := fs.Stat(root, "proc/self/cgroup"); err != nil {
 		return nil
@@ -85,10 +86,10 @@ func (g cgroup) quota(root fs.FS) (cpus float64, ok bool) {
 	return granted / of, err == nil && granted > 0
 }
 
-// throttled returns the seconds in which CPUs of the groups were throttled, or nil if
-// unknown. The kernel sums over CPUs, and counts for the group whose quota was exceeded,
-// so the groups are summed, too: the largest alone would hide a group whose throttling
-// began just now.
+// throttled returns the seconds in which CPUs of the groups were throttled, or
+// nil if unknown. The kernel sums over CPUs, and counts for the group whose
+// quota was exceeded, so the groups are summed, too: the largest alone would
+// hide a group whose throttling began just now.
 func throttled(root fs.FS, groups []cgroup) *float64 {
 	var sum *float64
 	for _, group := range groups {

@@ -1,9 +1,9 @@
-// Package host describes the machine of a measurement: its hardware, its noise, and its
-// use by other processes meanwhile.
+// Package host describes the machine of a measurement: its hardware, its noise,
+// and its use by other processes meanwhile.
 //
-// What may enter: readings of the machine and of its operating system, and the levels
-// above which a reading is reported. A reading that a system does not provide is unknown,
-// never zero. Nothing here knows about channels.
+// What may enter: readings of the machine and of its operating system, and the
+// levels above which a reading is reported. A reading that a system does not
+// provide is unknown, never zero. Nothing here knows about channels.
 package host
 
 import (
@@ -27,8 +27,8 @@ type Machine struct {
 	Sockets int    `json:"sockets,omitempty"`            // 0 if unknown
 	Caches  int    `json:"last_level_caches,omitempty"`  // their number; 0 if unknown
 	Procs   int    `json:"gomaxprocs_default,omitempty"` // GOMAXPROCS at the start
-	// Quota is the cgroup's limit of CPU time, in CPUs: 0 if there is no limit, nil if
-	// unknown.
+	// Quota is the cgroup's limit of CPU time, in CPUs: 0 if there is no limit,
+	// nil if unknown.
 	Quota   *float64 `json:"cgroup_quota_cpus,omitempty"`
 	OS      string   `json:"goos"`
 	Arch    string   `json:"goarch"`
@@ -62,8 +62,8 @@ func This() Machine {
 	return m
 }
 
-// Differs names the first difference because of which a run on other cannot resume here,
-// or returns "". Loads may differ.
+// Differs names the first difference because of which a run on other cannot
+// resume here, or returns "". Loads may differ.
 func (m Machine) Differs(other Machine) string {
 	for _, part := range []struct{ name, here, there string }{
 		{"CPU", m.CPU, other.CPU},
@@ -82,9 +82,9 @@ func (m Machine) Differs(other Machine) string {
 	return ""
 }
 
-// Whole returns the number of CPUs that the process can keep busy: all of them, or the
-// whole CPUs of its quota. With more Ps the cgroup throttles all of them part of the
-// time, and no figure shows how anything scales.
+// Whole returns the number of CPUs that the process can keep busy: all of them,
+// or the whole CPUs of its quota. With more Ps the cgroup throttles all of them
+// part of the time, and no figure shows how anything scales.
 func (m Machine) Whole() int {
 	if m.Quota == nil || *m.Quota == 0 {
 		return m.CPUs
@@ -103,8 +103,8 @@ func (m Machine) QuotaText() string {
 	return fmt.Sprintf("%.3g CPUs", *m.Quota)
 }
 
-// VersionText returns the version of sluice, or explains why it is unknown: go run does
-// not record the commit.
+// VersionText returns the version of sluice, or explains why it is unknown: go
+// run does not record the commit.
 func (m Machine) VersionText() string {
 	if m.Version == "" {
 		return "commit unknown: not built by go build in a checkout"
@@ -121,7 +121,8 @@ func (m Machine) Warnings() []string {
 		m.QuotaText(), m.CPUs)}
 }
 
-// cpuModel returns the operating system's name of the CPU, or else the architecture.
+// cpuModel returns the operating system's name of the CPU, or else the
+// architecture.
 func cpuModel() string {
 	switch runtime.GOOS {
 	case "linux":
@@ -205,8 +206,8 @@ func version() string {
 	return ""
 }
 
-// binary distinguishes two builds of the same commit, such as one with local changes and
-// one without. It returns "" if the executable cannot be read.
+// binary distinguishes two builds of the same commit, such as one with local
+// changes and one without. It returns "" if the executable cannot be read.
 func binary() string {
 	path, err := os.Executable()
 	if err != nil {

@@ -22,12 +22,12 @@ type Noise struct {
 	CallNs  float64 `json:"clock_call_ns"` // the time of reading it
 }
 
-// loopTime is the approximate time of the loop: long compared with reading the clock,
-// short compared with a time slice.
+// loopTime is the approximate time of the loop: long compared with reading the
+// clock, short compared with a time slice.
 const loopTime = 20 * time.Microsecond
 
-// maxThreads limits the number of watched CPUs: they represent a machine of hundreds well
-// enough.
+// maxThreads limits the number of watched CPUs: they represent a machine of
+// hundreds well enough.
 const maxThreads = 64
 
 // MeasureNoise watches the machine for about the given time. GOMAXPROCS should be
@@ -58,8 +58,8 @@ func MeasureNoise(watching time.Duration) Noise {
 	return noise
 }
 
-// judge fills in the results of the loop. Each thread is judged by itself, and the spread
-// is the worst thread's.
+// judge fills in the results of the loop. Each thread is judged by itself, and
+// the spread is the worst thread's.
 func (n *Noise) judge(perThread [][]float64) {
 	var medians []float64
 	for _, times := range perThread {
@@ -82,8 +82,8 @@ func (n *Noise) judge(perThread [][]float64) {
 	}
 }
 
-// String returns a sentence without its period: "a loop of 20.0 µs on 2 threads varies by
-// 1.3%, worst gap 0.20 ms; …".
+// String returns a sentence without its period: "a loop of 20.0 µs on 2 threads
+// varies by 1.3%, worst gap 0.20 ms; …".
 func (n Noise) String() string {
 	line := "unknown"
 	if n.LineNs > 0 {
@@ -93,9 +93,9 @@ func (n Noise) String() string {
 		n.LoopNs/1e3, n.Threads, 100*n.Spread, n.GapNs/1e6, line, n.ClockNs)
 }
 
-// Levels above which a machine has changed. The loop shows the speed of the cores and
-// their other users, the line their distance. Migrating a virtual machine makes a line
-// two to four times as expensive.
+// Levels above which a machine has changed. The loop shows the speed of the
+// cores and their other users, the line their distance. Migrating a virtual
+// machine makes a line two to four times as expensive.
 const (
 	speedLevel = 0.05
 	lineLevel  = 0.5
@@ -152,8 +152,8 @@ func loops(turns int, watching time.Duration) []float64 {
 	return times
 }
 
-// clock returns the smallest observed step of the clock, 0 if it stood still, and the
-// time of a call.
+// clock returns the smallest observed step of the clock, 0 if it stood still,
+// and the time of a call.
 func clock() (step, call float64) {
 	const calls = 10_000
 	smallest := time.Duration(math.MaxInt64)

@@ -18,8 +18,8 @@ func TestMeasureNoise(t *testing.T) {
 	}
 }
 
-// The spread and the worst gap are the worst thread's, relative to its own median: cores
-// of different speed are not noise.
+// The spread and the worst gap are the worst thread's, relative to its own
+// median: cores of different speed are not noise.
 func TestNoiseOfMadeUpTimes(t *testing.T) {
 	even := []float64{100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100}
 	slow := []float64{200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200}

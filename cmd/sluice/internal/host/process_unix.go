@@ -4,8 +4,8 @@ package host
 
 import "syscall"
 
-// process returns the CPU time of this process in seconds, and the number of preemptions
-// of its threads.
+// process returns the CPU time of this process in seconds, and the number of
+// preemptions of its threads.
 func process() (seconds, switches *float64) {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -9,18 +9,20 @@ import (
 	"time"
 )
 
-// Usage counts the use of the machine in seconds: since some moment in the past, or, as a
-// difference, between two moments. A nil figure is unknown on this system.
+// Usage counts the use of the machine in seconds: since some moment in the
+// past, or, as a difference, between two moments. A nil figure is unknown on
+// this system.
 type Usage struct {
 	Wall float64 `json:"wall_seconds"`
 	// Steal is CPU time that other guests of the host took, summed over the CPUs.
 	Steal *float64 `json:"steal_cpu_seconds"`
-	// Throttled is the time in which CPUs of the cgroup were throttled, summed over the
-	// CPUs: it may exceed Wall.
+	// Throttled is the time in which CPUs of the cgroup were throttled, summed
+	// over the CPUs: it may exceed Wall.
 	Throttled *float64 `json:"throttled_seconds"`
-	// Others is CPU time of other processes, summed over the CPUs: the machine's minus
-	// this process's. The two are counted differently, so Others is accurate only to a
-	// few hundredths of a second, and may be negative.
+	// Others is CPU time of other processes, summed over the CPUs: the
+	// machine's minus this process's. The two are counted differently, so
+	// Others is accurate only to a few hundredths of a second, and may be
+	// negative.
 	Others *float64 `json:"other_processes_cpu_seconds"`
 	// Pressure is the time in which any thread of the machine waited for a CPU.
 	Pressure *float64 `json:"cpu_pressure_seconds"`
@@ -32,8 +34,8 @@ type Usage struct {
 	Cycles    *float64 `json:"gc_cycles"`
 }
 
-// A Watch reads the counters. Make it once: finding the files takes longer than reading
-// them.
+// A Watch reads the counters. Make it once: finding the files takes longer than
+// reading them.
 type Watch struct {
 	root   fs.FS
 	groups []cgroup
@@ -95,8 +97,9 @@ func join(a, b *float64, f func(a, b float64) float64) *float64 {
 	return &c
 }
 
-// Levels above which a measurement counts as disturbed, as shares of its time. The system
-// counts CPU time in hundredths of a second: a few of them may be rounding.
+// Levels above which a measurement counts as disturbed, as shares of its time.
+// The system counts CPU time in hundredths of a second: a few of them may be
+// rounding.
 const (
 	stealLevel     = 0.01
 	throttledLevel = 0.01
@@ -105,10 +108,10 @@ const (
 	rounding       = 0.03 // s
 )
 
-// Disturbances describes the disturbances of a measurement with procs as GOMAXPROCS on a
-// machine with cpus CPUs. The pressure counts only if procs < cpus: threads of this
-// process that can occupy all CPUs wait for each other, up to 60% of the time on a quiet
-// machine with two goroutines on two CPUs.
+// Disturbances describes the disturbances of a measurement with procs as
+// GOMAXPROCS on a machine with cpus CPUs. The pressure counts only if procs <
+// cpus: threads of this process that can occupy all CPUs wait for each other,
+// up to 60% of the time on a quiet machine with two goroutines on two CPUs.
 func (u Usage) Disturbances(cpus, procs int) []string {
 	if u.Wall <= 0 {
 		return nil
@@ -130,12 +133,13 @@ func (u Usage) Disturbances(cpus, procs int) []string {
 	return reasons
 }
 
-// collectorLevel is the share of a point's CPU time above which the garbage collector is
-// reported. It is not a disturbance: a contender that makes garbage pays for it.
+// collectorLevel is the share of a point's CPU time above which the garbage
+// collector is reported. It is not a disturbance: a contender that makes
+// garbage pays for it.
 const collectorLevel = 0.05
 
-// Collecting describes the garbage collector's share of the CPU time of procs processors.
-// It returns "" below collectorLevel.
+// Collecting describes the garbage collector's share of the CPU time of procs
+// processors. It returns "" below collectorLevel.
 func (u Usage) Collecting(procs int) string {
 	if u.Collector == nil || u.Cycles == nil || u.Wall <= 0 {
 		return ""
@@ -147,8 +151,8 @@ func (u Usage) Collecting(procs int) string {
 	return fmt.Sprintf("garbage collection took %.0f%% of the CPU time, in %.0f cycles", 100*share, *u.Cycles)
 }
 
-// cpuTimes parses /proc/stat, which counts in hundredths of a second. It returns the busy
-// CPU time, and the CPU time that other guests took.
+// cpuTimes parses /proc/stat, which counts in hundredths of a second. It
+// returns the busy CPU time, and the CPU time that other guests took.
 func cpuTimes(text string) (busy, steal *float64) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -170,8 +174,8 @@ func cpuTimes(text string) (busy, steal *float64) {
 	return nil, nil
 }
 
-// pressure returns the total of the line "some" of /proc/pressure/cpu, which counts in
-// microseconds.
+// pressure returns the total of the line "some" of /proc/pressure/cpu, which
+// counts in microseconds.
 func pressure(text string) *float64 {
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "some ") {
@@ -186,8 +190,8 @@ func pressure(text string) *float64 {
 	return nil
 }
 
-// collected returns the CPU time and the number of cycles of the collector. The runtime
-// updates the time at the end of each cycle.
+// collected returns the CPU time and the number of cycles of the collector. The
+// runtime updates the time at the end of each cycle.
 func collected() (seconds, cycles *float64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/cycles/total:gc-cycles"},

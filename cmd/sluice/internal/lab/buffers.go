@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// buffersStudy has one sender, ten workers and a buffer between them. The work itself is
-// in buffers_total.go.
+// buffersStudy has one sender, ten workers and a buffer between them. The work
+// itself is in buffers_total.go.
 var buffersStudy = register(Experiment{
 	Study: Study{
 		Name:  Buffers,
@@ -182,8 +182,8 @@ func buffersConclusion(m *Measured) Conclusion {
 	return Conclusion{Summary: buffersSummary(m), Findings: buffersFindings(m)}
 }
 
-// buffersSummary returns the cost of the study's load with and without its buffer, at
-// the first measured GOMAXPROCS.
+// buffersSummary returns the cost of the study's load with and without its
+// buffer, at the first measured GOMAXPROCS.
 func buffersSummary(m *Measured) []string {
 	for _, panel := range m.panels(SectionCapacity) {
 		without, with := m.through(panel, "0"), m.through(panel, studyBuffer)
@@ -286,8 +286,8 @@ func (m *Measured) enoughFor(load bufferLoad) string {
 	return "One sender and " + format.Plural(load.workers, "worker") + ": more slots of a built-in channel save nothing beyond noise above " + format.And(found) + "."
 }
 
-// blockedByBuffer compares the time that goroutines of the built-in channel were parked,
-// without a buffer and with the study's.
+// blockedByBuffer compares the time that goroutines of the built-in channel
+// were parked, without a buffer and with the study's.
 func (m *Measured) blockedByBuffer() string {
 	for _, panel := range m.panels(sectionBlocked) {
 		blocked := func(x string) (text string, total []float64) {

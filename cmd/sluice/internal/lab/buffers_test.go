@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// The study's work is done by either contender at each kind of capacity, and a value
-// that is missing or wrong is an error.
+// The study's work is done by either contender at each kind of capacity, and a
+// value that is missing or wrong is an error.
 func TestSharingProvesItsWork(t *testing.T) {
 	for _, s := range sharers {
 		for _, capacity := range []int{0, 1, 25, 2 * totalRound} {
@@ -44,8 +44,8 @@ func TestSharingProvesItsWork(t *testing.T) {
 	}
 }
 
-// A parked goroutine counts on its side. In a bubble the wait is certain: synctest.Wait
-// returns once all other goroutines are parked.
+// A parked goroutine counts on its side. In a bubble the wait is certain:
+// synctest.Wait returns once all other goroutines are parked.
 func TestBlockedSides(t *testing.T) {
 	for _, s := range sharers {
 		for _, capacity := range []int{0, 1, 25, 2 * totalRound} {
@@ -107,9 +107,9 @@ func TestSideOf(t *testing.T) {
 	}
 }
 
-// madeUpBuffers returns made-up times: the built-in channel takes half the time with 25
-// slots or more, and with the most slots insignificantly less; sluice takes a tenth
-// less everywhere.
+// madeUpBuffers returns made-up times: the built-in channel takes half the time
+// with 25 slots or more, and with the most slots insignificantly less; sluice
+// takes a tenth less everywhere.
 func madeUpBuffers(contender ContenderID, p *Point) float64 {
 	ns := 100.0
 	switch p.X {
@@ -142,8 +142,8 @@ func TestBuffersConclusion(t *testing.T) {
 	}
 }
 
-// No buffer is large enough where a larger one still saves time, or where there are too
-// few repetitions.
+// No buffer is large enough where a larger one still saves time, or where there
+// are too few repetitions.
 func TestNoBufferIsEnough(t *testing.T) {
 	falling := func(_ ContenderID, p *Point) float64 {
 		capacity, _ := strconv.Atoi(p.X)

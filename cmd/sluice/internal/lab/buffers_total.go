@@ -14,16 +14,16 @@ import (
 // totalRound is the number of values that the study sends through one channel.
 const totalRound = 1000
 
-// A total is the sum of the values of a round and their number. Each worker adds its
-// count once: it proves that the work was done.
+// A total is the sum of the values of a round and their number. Each worker
+// adds its count once: it proves that the work was done.
 type total struct {
 	sum   atomic.Uint32
 	count atomic.Uint32
 }
 
-// A sharing is a channel of the study with its loops, written out for each kind as its
-// users would write them. The contenders of the other studies carry values of eight
-// bytes; the values of this study have four.
+// A sharing is a channel of the study with its loops, written out for each kind
+// as its users would write them. The contenders of the other studies carry
+// values of eight bytes; the values of this study have four.
 type sharing struct {
 	produce func()       // sends 1 … totalRound and closes
 	work    func(*total) // receives until the end
@@ -130,8 +130,8 @@ func (s sharer) round(capacity, workers int) error {
 	return nil
 }
 
-// timed enters s in the study's work. As in the study, the time of a whole iteration
-// counts.
+// timed enters s in the study's work. As in the study, the time of a whole
+// iteration counts.
 func (s sharer) timed(capacity, workers int) measure.Entry {
 	return measure.Entry{Contender: s.id, Pass: func() (measure.Reading, error) {
 		began := time.Now()
@@ -146,7 +146,8 @@ const (
 	blockedReceive = "blocked-receive-ns/op"
 )
 
-// blocked enters s in a number of rounds of the study's work under the block profile.
+// blocked enters s in a number of rounds of the study's work under the block
+// profile.
 func (s sharer) blocked(capacity, workers, rounds int) measure.Entry {
 	return measure.Entry{Contender: s.id, Pass: func() (measure.Reading, error) {
 		spent, err := measure.Blocked(func() error {
@@ -169,10 +170,10 @@ func (s sharer) blocked(capacity, workers, rounds int) measure.Entry {
 	}}
 }
 
-// sideOf returns the side of the channel on which a goroutine of the study's work was
-// blocked, as the unit of its time, or "" if it is not the study's. The kinds of this
-// library park goroutines on a built-in channel, always in a receive: their methods,
-// further out on the stack, show the side.
+// sideOf returns the side of the channel on which a goroutine of the study's
+// work was blocked, as the unit of its time, or "" if it is not the study's.
+// The kinds of this library park goroutines on a built-in channel, always in a
+// receive: their methods, further out on the stack, show the side.
 func sideOf(functions []string) string {
 	side := map[string]string{
 		"runtime.chansend1": blockedSend,

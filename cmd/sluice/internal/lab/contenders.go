@@ -8,10 +8,10 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// A ContenderID identifies a contender in code, in results.json and in results.txt.
-// A person sees the name that [NameOf] returns. A name may change from one version
-// to the next; an ID must not, because runs are compared by it. An ID has letters,
-// digits, dots, plus signs and underscores.
+// A ContenderID identifies a contender in code, in results.json and in
+// results.txt. A person sees the name that [NameOf] returns. A name may change
+// from one version to the next; an ID must not, because runs are compared by
+// it. An ID has letters, digits, dots, plus signs and underscores.
 type ContenderID = measure.ContenderID
 
 // Contenders of more than one experiment.
@@ -73,11 +73,11 @@ const (
 	workersBacklog ContenderID = "workers.Run_a_backlog"
 )
 
-// Contenders of cpu-scaling. The remedies of the study's author are called published;
-// the native ones are other remedies that need no library. Its section shapes has
-// Native, nativeSelects, ownBounded and ownSelect, each in a shape (see shape.of),
-// and its section capacity has Native, ownBounded and rendezvous, each with a
-// capacity (see withSlots).
+// Contenders of cpu-scaling. The remedies of the study's author are called
+// published; the native ones are other remedies that need no library. Its
+// section shapes has Native, nativeSelects, ownBounded and ownSelect, each in a
+// shape (see shape.of), and its section capacity has Native, ownBounded and
+// rendezvous, each with a capacity (see withSlots).
 const (
 	nativeSelects   ContenderID = "native_select"
 	NativeOneToOne  ContenderID = "native_1_to_1" // oneToOne.of(Native)
@@ -104,7 +104,8 @@ const (
 	batchSender  ContenderID = "batch.Sender_of_64"
 )
 
-// A Family is the origin of a contender. Charts tell families apart by color and shape.
+// A Family is the origin of a contender. Charts tell families apart by color
+// and shape.
 type Family uint8
 
 const (
@@ -225,7 +226,8 @@ func FamilyOf(id ContenderID) Family {
 	return FamilyPublished
 }
 
-// formerIDs has the IDs of contenders that results.json of schema 1 names otherwise.
+// formerIDs has the IDs of contenders that results.json of schema 1 names
+// otherwise.
 var formerIDs = map[ContenderID]ContenderID{
 	"sluice.Ends":              pipe,
 	"sluice.Workers":           workersRun,
@@ -236,8 +238,8 @@ var formerIDs = map[ContenderID]ContenderID{
 	"sluice.Batcher_of_64":     batchSender,
 }
 
-// FormerID returns the ID of a contender that results.json of schema 1 identifies by
-// its name at that time.
+// FormerID returns the ID of a contender that results.json of schema 1
+// identifies by its name at that time.
 func FormerID(name string) ContenderID {
 	id := ContenderID(Plain(name))
 	if now, ok := formerIDs[id]; ok {

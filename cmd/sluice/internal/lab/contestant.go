@@ -16,8 +16,8 @@ const (
 	unbounded = -2
 )
 
-// A contestant is a contender as a study enters it: with a capacity, and with values
-// sent one by one or in batches.
+// A contestant is a contender as a study enters it: with a capacity, and with
+// values sent one by one or in batches.
 type contestant struct {
 	id        ContenderID
 	contender contender.Contender
@@ -48,8 +48,8 @@ func (c contestant) bothAtOnce(n int) measure.Entry {
 	return c.entry(workload.OneWay(capacity, 1, 1), n)
 }
 
-// fillFirst enters c in the work of sending n values before the first is received, or
-// returns the reason why c cannot do it.
+// fillFirst enters c in the work of sending n values before the first is
+// received, or returns the reason why c cannot do it.
 func (c contestant) fillFirst(n int) (entry measure.Entry, whyNot string) {
 	switch {
 	case c.capacity == 0:

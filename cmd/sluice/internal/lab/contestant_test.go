@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// A lossy channel is a built-in channel that forgets or swaps a value: the faults that
-// tallies detect.
+// A lossy channel is a built-in channel that forgets or swaps a value: the
+// faults that tallies detect.
 type lossy struct {
 	contender.Channel
 	forget, swap uint64

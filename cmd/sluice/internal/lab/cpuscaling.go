@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// cpuScalingStudy asks why one channel slows down as CPUs are added, with every remedy
-// that its author tried.
+// cpuScalingStudy asks why one channel slows down as CPUs are added, with every
+// remedy that its author tried.
 var cpuScalingStudy = register(Experiment{
 	Study: Study{
 		Name:  CPUScaling,
@@ -76,8 +76,8 @@ var shapes = []shape{oneToOne, manyToOne, manyToMany}
 // of identifies a contender in that shape.
 func (s shape) of(id ContenderID) ContenderID { return id + "_" + s.id }
 
-// cpuPublished returns the figures of the study. A machine with fewer CPUs does not
-// measure the last two.
+// cpuPublished returns the figures of the study. A machine with fewer CPUs does
+// not measure the last two.
 func cpuPublished() []Published {
 	var figures []Published
 	add := func(row, column string, value float64, s shape, procs string) {
@@ -92,8 +92,8 @@ func cpuPublished() []Published {
 	return figures
 }
 
-// cpuProcs returns the sweep: powers of two up to the CPUs of the machine, its CPUs, and,
-// to test robustness, two and four times as many.
+// cpuProcs returns the sweep: powers of two up to the CPUs of the machine, its
+// CPUs, and, to test robustness, two and four times as many.
 func cpuProcs(s Scale) []int {
 	if len(s.Procs) > 0 {
 		return s.Procs
@@ -133,9 +133,9 @@ func cpuSections(s Scale) []Section {
 	return append(sections, cpuProducers(s))
 }
 
-// cpuValues returns the number of values in a pass: enough per producer that the start
-// of a producer is negligible. It is the same at all points, so that they are one
-// series.
+// cpuValues returns the number of values in a pass: enough per producer that
+// the start of a producer is negligible. It is the same at all points, so that
+// they are one series.
 func cpuValues(s Scale) int {
 	least := [...]int{Standard: 50_000, Quick: 2_000, AsPublished: 1_000_000}[s.Size]
 	return max(least, 1_000*cpuHome(s))
@@ -157,7 +157,8 @@ func (c contestant) carry(n, senders, receivers int) measure.Entry {
 	return entry
 }
 
-// cpuShapes has all shapes at each point, so that they are compared round by round.
+// cpuShapes has all shapes at each point, so that they are compared round by
+// round.
 func cpuShapes(s Scale) Section {
 	n := cpuValues(s)
 	section := Section{Sweep: Sweep{

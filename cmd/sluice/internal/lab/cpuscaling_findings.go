@@ -54,8 +54,9 @@ func (m *Measured) counted(section SectionID, panel Panel) []*Point {
 	return points
 }
 
-// scaling returns the numbers of CPUs at which a contender was measured, in ascending
-// order, with its times at each. A GOMAXPROCS above the CPUs does not count.
+// scaling returns the numbers of CPUs at which a contender was measured, in
+// ascending order, with its times at each. A GOMAXPROCS above the CPUs does not
+// count.
 func (m *Measured) scaling(section SectionID, panel Panel, id ContenderID) (counts []int, times [][]float64) {
 	for _, p := range m.counted(section, panel) {
 		if samples := m.Samples(section, panel, p.X, id, measure.NsPerOp); len(samples) > 0 {
@@ -101,9 +102,9 @@ func (m *Measured) most(section SectionID, panel Panel, base ContenderID) (x str
 	return x, ok
 }
 
-// carries describes a throughput relative to another: "sluice.Sharded carries 2.15 (1.67
-// to 2.40) times as much at GOMAXPROCS 2; as much, within noise, at 1". It returns ""
-// without places.
+// carries describes a throughput relative to another: "sluice.Sharded carries
+// 2.15 (1.67 to 2.40) times as much at GOMAXPROCS 2; as much, within noise, at
+// 1". It returns "" without places.
 func carries(subject string, by axis, places []place) string {
 	var clear, same []string
 	times, at := " times as much", by.first // each written once
@@ -139,8 +140,8 @@ func factor(gain stat.Change) string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", 1+gain.Median, 1+gain.Lo, 1+gain.Hi)
 }
 
-// fromOneCPU describes the throughput of one built-in channel from the fewest CPUs to the
-// most.
+// fromOneCPU describes the throughput of one built-in channel from the fewest
+// CPUs to the most.
 func (m *Measured) fromOneCPU(shape shape) string {
 	counts, sweep := m.scaling(SectionShapes, Panel{}, shape.of(Native))
 	if len(counts) < 2 {
@@ -172,7 +173,8 @@ type gained struct {
 	gain stat.Change
 }
 
-// gained returns the remedies measured at the place with the most CPUs, best first.
+// gained returns the remedies measured at the place with the most CPUs, best
+// first.
 func (m *Measured) gained(load Load) (x string, all []gained) {
 	panel := Panel{Load: load}
 	x, ok := m.most(SectionRemedies, panel, Native)
@@ -224,8 +226,8 @@ func (m *Measured) alone(load Load) string {
 	return text
 }
 
-// best names the remedy with the highest throughput, and whether its lead over the next
-// is beyond noise.
+// best names the remedy with the highest throughput, and whether its lead over
+// the next is beyond noise.
 func (m *Measured) best(load Load) string {
 	x, all := m.gained(load)
 	if len(all) < 2 || !all[0].gain.Clear() || all[0].gain.Median < 0 {
@@ -303,13 +305,15 @@ func verdict(gain stat.Change) string {
 	return fmt.Sprintf("%.2f to %.2f", 1+gain.Lo, 1+gain.Hi)
 }
 
-// moreThanOne are the contenders of the section of producers with more than one lock.
+// moreThanOne are the contenders of the section of producers with more than one
+// lock.
 var moreThanOne = []ContenderID{nativeFan2, ownSharded, ShardedLanes}
 
-// shardFrom returns the number of producers from which on more than one channel pays: at
-// it and at each larger number, some contender with more than one lock carries more,
-// beyond noise, than one built-in channel and than one sluice.Bounded. A Bounded alone
-// can be faster than a built-in channel, so both count.
+// shardFrom returns the number of producers from which on more than one channel
+// pays: at it and at each larger number, some contender with more than one lock
+// carries more, beyond noise, than one built-in channel and than one
+// sluice.Bounded. A Bounded alone can be faster than a built-in channel, so
+// both count.
 func (m *Measured) shardFrom() []string {
 	var from, last *Point
 	var id ContenderID
@@ -339,8 +343,9 @@ func (m *Measured) shardFrom() []string {
 		format.Plural(from.Procs, "CPU"), producers(from.X), NameOf(id), factor(builtIn), studySlots, factor(ours))}
 }
 
-// winner returns the contender of moreThanOne with the largest lead over one channel
-// beyond noise, or "". seen is false if none has enough repetitions for an interval.
+// winner returns the contender of moreThanOne with the largest lead over one
+// channel beyond noise, or "". seen is false if none has enough repetitions for
+// an interval.
 func (m *Measured) winner(x string) (winner ContenderID, seen bool) {
 	most := 0.0
 	for _, id := range moreThanOne {

@@ -35,11 +35,12 @@ func tooFew(counts int) string {
 	return fmt.Sprintf("%s of CPUs %s too few for a scaling law: run this on the target machine.", format.Plural(counts, "count"), format.Are(counts))
 }
 
-// scalingLaw fits a law to the times, in ns per value, at each of some numbers of CPUs in
-// ascending order, and describes its peak.
+// scalingLaw fits a law to the times, in ns per value, at each of some numbers
+// of CPUs in ascending order, and describes its peak.
 //
-// The uncertainty of the peak comes from the rounds: a law is fitted to the i-th figures
-// of all counts, for each i, and the interval is the interval of these peaks.
+// The uncertainty of the peak comes from the rounds: a law is fitted to the
+// i-th figures of all counts, for each i, and the interval is the interval of
+// these peaks.
 func scalingLaw(counts []int, times [][]float64) string {
 	var points []predict.Point
 	rounds := noPeak
@@ -75,8 +76,8 @@ func peak(law predict.Law) int {
 	return noPeak
 }
 
-// peakText describes the peak of a law, if it is within the measured numbers of CPUs, and
-// the peaks of the rounds.
+// peakText describes the peak of a law, if it is within the measured numbers of
+// CPUs, and the peaks of the rounds.
 func peakText(law predict.Law, fewest, most int, peaks stat.Summary) string {
 	count := func(n float64) string {
 		if n > float64(most) {

@@ -26,8 +26,8 @@ type remedy struct {
 	parts   []ContenderID // the remedies that a combination is made of
 }
 
-// cpuRoster returns all remedies for procs Ps, alone and combined. The first entry is one
-// built-in channel.
+// cpuRoster returns all remedies for procs Ps, alone and combined. The first
+// entry is one built-in channel.
 func cpuRoster(procs int) []remedy {
 	with := func(id ContenderID, r contender.Remedy, parts ...ContenderID) remedy {
 		return remedy{contestant: contestant{id, r.Contender(), studySlots, false}, several: r.Channels > 0, parts: parts}
@@ -98,7 +98,8 @@ func cpuRemedies(s Scale) Section {
 	return section
 }
 
-// whyNot returns the reason why a remedy is left out of a load with procs Ps, or "".
+// whyNot returns the reason why a remedy is left out of a load with procs Ps,
+// or "".
 func (r remedy) whyNot(load Load, procs int) string {
 	switch {
 	case procs <= r.procs:
@@ -113,8 +114,8 @@ func (r remedy) whyNot(load Load, procs int) string {
 	return ""
 }
 
-// enter enters r in the work of carrying n values. The time of changing GOMAXPROCS does
-// not count.
+// enter enters r in the work of carrying n values. The time of changing
+// GOMAXPROCS does not count.
 func (r remedy) enter(n, senders, receivers int) measure.Entry {
 	entry := r.carry(n, senders, receivers)
 	if r.procs == 0 {

@@ -60,8 +60,8 @@ func TestPointsBeyondTheCPUs(t *testing.T) {
 	}
 }
 
-// A sweep over GOMAXPROCS is one series of benchmarks. Oversubscribed points, which are
-// no data, have another name.
+// A sweep over GOMAXPROCS is one series of benchmarks. Oversubscribed points,
+// which are no data, have another name.
 func TestSweepsAreSeries(t *testing.T) {
 	scale := Scale{CPUs: 128}
 	for _, section := range cpuSections(scale)[:3] {
@@ -100,8 +100,8 @@ func TestPublishedPlacesNeedTheirCPUs(t *testing.T) {
 	}
 }
 
-// Combinations are made of remedies that also take part alone, and have the features of
-// all their parts.
+// Combinations are made of remedies that also take part alone, and have the
+// features of all their parts.
 func TestCombinationsHaveTheirParts(t *testing.T) {
 	roster := cpuRoster(16)
 	byName := make(map[ContenderID]remedy)
@@ -121,7 +121,8 @@ func TestCombinationsHaveTheirParts(t *testing.T) {
 			if !ok || len(part.parts) > 0 {
 				t.Errorf("%q is made of %q, which does not take part alone", r.id, name)
 			}
-			// "remedy: 16 channels by clock" is in "remedy: 16 channels by clock, slices of 64".
+			// "remedy: 16 channels by clock" is in "remedy: 16 channels by
+			// clock, slices of 64".
 			for feature := range strings.SplitSeq(strings.TrimPrefix(part.contender.Name, "remedy: "), ", ") {
 				if feature != "1 channel" && !strings.Contains(r.contender.Name, feature) {
 					t.Errorf("%q, %s, has no %q of its part %q", r.id, r.contender.Name, feature, name)
@@ -248,8 +249,8 @@ func TestCPUScalingFindings(t *testing.T) {
 	}
 }
 
-// A throughput changes from the fewest to the most CPUs only if the intervals do not
-// overlap.
+// A throughput changes from the fewest to the most CPUs only if the intervals
+// do not overlap.
 func TestFromOneCPU(t *testing.T) {
 	for cost, want := range map[float64]string{
 		100.3: "on 8: no difference beyond noise.",

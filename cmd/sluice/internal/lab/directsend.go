@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// directSendStudy asks for the benefit of the hand-off to a waiting receiver, with the
-// ablation that its author wished for.
+// directSendStudy asks for the benefit of the hand-off to a waiting receiver,
+// with the ablation that its author wished for.
 var directSendStudy = register(Experiment{
 	Study: Study{
 		Name:  DirectSend,
@@ -150,8 +150,9 @@ func directConclusion(m *Measured) Conclusion {
 	return Conclusion{Summary: directSummary(m), Findings: directFindings(m)}
 }
 
-// directSummary returns the cost of one value through an unbuffered built-in channel,
-// at two processors, or else at the largest measured number with a CPU each.
+// directSummary returns the cost of one value through an unbuffered built-in
+// channel, at two processors, or else at the largest measured number with a CPU
+// each.
 func directSummary(m *Measured) []string {
 	var summary []string
 	for _, panel := range m.panels(SectionOneWay) {
@@ -189,8 +190,8 @@ func directFindings(m *Measured) []string {
 	return findings
 }
 
-// byCapacity compares two contenders by GOMAXPROCS and returns a finding per capacity.
-// Capacities without a difference share one.
+// byCapacity compares two contenders by GOMAXPROCS and returns a finding per
+// capacity. Capacities without a difference share one.
 func (m *Measured) byCapacity(section SectionID, part, what string, base, other ContenderID) []string {
 	var findings, nothing []string
 	for _, capacity := range directCapacities {

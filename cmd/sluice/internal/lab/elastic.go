@@ -182,8 +182,8 @@ func elasticLength(s Scale) Section {
 	}
 }
 
-// shrinkRoster returns the published flushing pump in each mode, the modes that its
-// author wanted to try next, and the modes of sluice.Elastic.
+// shrinkRoster returns the published flushing pump in each mode, the modes that
+// its author wanted to try next, and the modes of sluice.Elastic.
 func shrinkRoster(n int) []contestant {
 	flushing := func(id ContenderID, shrink contender.PublishedShrink) contestant {
 		return published(id, asPublished(contender.Flushing, shrink))
@@ -204,9 +204,10 @@ func shrinkRoster(n int) []contestant {
 	}
 }
 
-// A length that swings around a power of two is the worst case of a shrinking ring
-// without hysteresis. swingAround is the lowest number of queued values, such that the
-// queue itself, between the published channel's two buffers of 128 slots, crosses 4096.
+// A length that swings around a power of two is the worst case of a shrinking
+// ring without hysteresis. swingAround is the lowest number of queued values,
+// such that the queue itself, between the published channel's two buffers of
+// 128 slots, crosses 4096.
 const (
 	swingAround = 4096 + 64
 	swingWidth  = 256

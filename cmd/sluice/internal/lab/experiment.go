@@ -1,11 +1,11 @@
-// Package lab describes the experiments of "sluice lab": each published study as it
-// was published, and the questions that its author left open.
+// Package lab describes the experiments of "sluice lab": each published study
+// as it was published, and the questions that its author left open.
 //
-// What may enter: one file per study, with its question, the prediction, the sweep,
-// the contenders, the published figures and the conclusions; contenders.go and
-// panels.go, with the identifiers of contenders, sections and panels; and this file,
-// with the parts of a study. A new study is a new file, which registers itself.
-// Nothing here measures or prints.
+// What may enter: one file per study, with its question, the prediction, the
+// sweep, the contenders, the published figures and the conclusions;
+// contenders.go and panels.go, with the identifiers of contenders, sections and
+// panels; and this file, with the parts of a study. A new study is a new file,
+// which registers itself. Nothing here measures or prints.
 package lab
 
 import (
@@ -24,15 +24,15 @@ import (
 // registered are the experiments of the files of this package.
 var registered []Experiment
 
-// register adds an experiment to the lab and returns it. Each experiment's file calls
-// it once, to initialize a package variable.
+// register adds an experiment to the lab and returns it. Each experiment's file
+// calls it once, to initialize a package variable.
 func register(e Experiment) Experiment {
 	registered = append(registered, e)
 	return e
 }
 
-// All returns the experiments in the order in which the lab runs them: by the year of
-// their studies.
+// All returns the experiments in the order in which the lab runs them: by the
+// year of their studies.
 func All() []Experiment {
 	all := slices.Clone(registered)
 	slices.SortFunc(all, func(a, b Experiment) int {
@@ -50,8 +50,8 @@ func Names() []string {
 	return names
 }
 
-// Select returns the named experiments, or all of them if names is empty. The error
-// on an unknown name lists the known ones.
+// Select returns the named experiments, or all of them if names is empty. The
+// error on an unknown name lists the known ones.
 func Select(names []string) ([]Experiment, error) {
 	if len(names) == 0 {
 		return All(), nil
@@ -73,8 +73,8 @@ func Select(names []string) ([]Experiment, error) {
 type Study struct {
 	Name  string `json:"name"`  // as on the command line
 	Title string `json:"title"` // its question
-	// Prediction is the expected result, and the reason: a sentence or two that the
-	// figures can prove wrong.
+	// Prediction is the expected result, and the reason: a sentence or two that
+	// the figures can prove wrong.
 	Prediction string    `json:"prediction"`
 	Source     Source    `json:"source"`
 	Notes      []string  `json:"notes"` // that a reader needs before the figures
@@ -87,17 +87,18 @@ type Study struct {
 type Experiment struct {
 	Study
 	Sections func(Scale) []Section
-	// Published are the author's figures, in PublishedIn, each with the place of the
-	// same measurement here.
+	// Published are the author's figures, in PublishedIn, each with the place
+	// of the same measurement here.
 	Published []Published
-	// Conclude draws conclusions from the measured points alone. Without any figure it
-	// returns the zero Conclusion.
+	// Conclude draws conclusions from the measured points alone. Without any
+	// figure it returns the zero Conclusion.
 	Conclude func(*Measured) Conclusion
 }
 
 // A Conclusion is the result of an experiment on this machine.
 type Conclusion struct {
-	// Summary is a sentence or two, with figures, for the first page of the report.
+	// Summary is a sentence or two, with figures, for the first page of the
+	// report.
 	Summary []string `json:"summary"`
 	// Findings answer the questions of the study, each in a sentence or two.
 	Findings []string `json:"findings"`
@@ -170,13 +171,14 @@ type Measure struct {
 	// Per is the number of measured units in one unit in words, such as 1024 if
 	// bytes are shown as KiB. 0 means 1.
 	Per float64 `json:"per,omitempty"`
-	// Rate, if not 0, inverts the figure: Rate divided by it is shown, such as 1000
-	// to show ns/op as millions per second.
+	// Rate, if not 0, inverts the figure: Rate divided by it is shown, such as
+	// 1000 to show ns/op as millions per second.
 	Rate float64 `json:"rate,omitempty"`
-	// Above, if not 0, is subtracted from the figure before it is shown, such as 1 to
-	// show 1.26 times an ideal as an overhead of 0.26. The difference may be close to
-	// 0 or negative, so its interval is written in its own unit, and a chart draws
-	// values below Floor, in the unit in words, at Floor.
+	// Above, if not 0, is subtracted from the figure before it is shown, such
+	// as 1 to show 1.26 times an ideal as an overhead of 0.26. The difference
+	// may be close to 0 or negative, so its interval is written in its own
+	// unit, and a chart draws values below Floor, in the unit in words, at
+	// Floor.
 	Above float64 `json:"above,omitempty"`
 	Floor float64 `json:"floor,omitempty"`
 }
@@ -208,8 +210,8 @@ type Point struct {
 	measure.Point
 	Panel Panel
 	X     string
-	// Beyond is true if there are more Ps than CPUs: the point tests robustness, and
-	// is not part of a scaling curve.
+	// Beyond is true if there are more Ps than CPUs: the point tests
+	// robustness, and is not part of a scaling curve.
 	Beyond bool
 }
 
@@ -251,8 +253,8 @@ func (s Scale) cpus() int {
 	return runtime.NumCPU()
 }
 
-// count returns the repetitions of each timed point: enough for an interval that does
-// not depend on the two extremes.
+// count returns the repetitions of each timed point: enough for an interval
+// that does not depend on the two extremes.
 func (s Scale) count() int {
 	switch {
 	case s.Count > 0:
@@ -268,8 +270,8 @@ func (s Scale) target() time.Duration {
 	return [...]time.Duration{12 * time.Millisecond, time.Millisecond, time.Second}[s.Size]
 }
 
-// procs returns the values of GOMAXPROCS to sweep: the user's, or 2 alone if quick,
-// or the study's.
+// procs returns the values of GOMAXPROCS to sweep: the user's, or 2 alone if
+// quick, or the study's.
 func (s Scale) procs(study ...int) []int {
 	switch {
 	case len(s.Procs) > 0:

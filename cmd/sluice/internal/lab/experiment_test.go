@@ -46,8 +46,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// Every experiment has a question, a prediction and a source, and they run in the order
-// of the studies.
+// Every experiment has a question, a prediction and a source, and they run in
+// the order of the studies.
 func TestExperimentsAreWhole(t *testing.T) {
 	year := 0
 	for _, e := range All() {
@@ -64,8 +64,8 @@ func TestExperimentsAreWhole(t *testing.T) {
 	}
 }
 
-// Every point has contenders with distinct IDs, and a reason for each contender that it
-// leaves out.
+// Every point has contenders with distinct IDs, and a reason for each contender
+// that it leaves out.
 func TestPointsNameTheirContenders(t *testing.T) {
 	each(t, func(t *testing.T, _ Experiment, _ Scale, section Section) {
 		if len(section.Points) == 0 || len(section.Measures) == 0 || section.Title == "" || section.Text == "" {
@@ -97,8 +97,8 @@ func TestPointsNameTheirContenders(t *testing.T) {
 	})
 }
 
-// Each sweep with the study's own loads has a built-in channel, the study's remedy and a
-// kind of this library.
+// Each sweep with the study's own loads has a built-in channel, the study's
+// remedy and a kind of this library.
 func TestEveryFamilyTakesPart(t *testing.T) {
 	each(t, func(t *testing.T, e Experiment, _ Scale, section Section) {
 		if section.Name == sectionPumpBuffers {
@@ -157,8 +157,8 @@ func TestPointsDiffer(t *testing.T) {
 	}
 }
 
-// Every published figure has its place in the sweep as published, with the contenders
-// that it names.
+// Every published figure has its place in the sweep as published, with the
+// contenders that it names.
 func TestPublishedFiguresHaveTheirPlace(t *testing.T) {
 	for _, e := range All() {
 		sections := e.Sections(Scale{Size: AsPublished, CPUs: 128}) // a machine as large as any of them

@@ -22,9 +22,9 @@ func (quiet) Start(*measure.Point, measure.ContenderID) {}
 func (quiet) Done()                                     {}
 func (quiet) More(int)                                  {}
 
-// pretend returns an experiment with made-up times: cost returns the time of each
-// entry, and no contender runs. The i-th repetition of each entry takes 0.1% times i
-// more.
+// pretend returns an experiment with made-up times: cost returns the time of
+// each entry, and no contender runs. The i-th repetition of each entry takes
+// 0.1% times i more.
 func pretend(e Experiment, s Scale, cost func(contender ContenderID, p *Point) float64) *Measured {
 	sections := e.Sections(s)
 	var outcomes []measure.Outcome
@@ -146,8 +146,8 @@ func TestEffect(t *testing.T) {
 	}
 }
 
-// In every experiment, a finding marks the places with more Ps than CPUs, and a summary
-// prefers a place without.
+// In every experiment, a finding marks the places with more Ps than CPUs, and a
+// summary prefers a place without.
 func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
 	atPlace := regexp.MustCompile(`(?:GOMAXPROCS[ =]|\bat )(\d+)( \(oversubscribed\)|, oversubscribed)?(?:[ ,;:.)]|$)`)
 	for _, e := range All() {

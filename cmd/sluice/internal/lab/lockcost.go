@@ -17,11 +17,13 @@ const (
 	farmBatch   = 64 // jobs, where batches are not the question
 )
 
-// timesIdeal is the unit of a farm's time, as a multiple of the time of the jobs alone.
+// timesIdeal is the unit of a farm's time, as a multiple of the time of the
+// jobs alone.
 const timesIdeal = "x-ideal"
 
-// overhead shows timesIdeal as the study does. The overhead of busy jobs is known less
-// precisely than the overhead of sleeping ones, so its charts end earlier.
+// overhead shows timesIdeal as the study does. The overhead of busy jobs is
+// known less precisely than the overhead of sleeping ones, so its charts end
+// earlier.
 var (
 	overhead     = Measure{Unit: timesIdeal, Axis: "% overhead", Above: 1, Per: 0.01, Floor: 0.01}
 	busyOverhead = Measure{Unit: timesIdeal, Axis: "% overhead", Above: 1, Per: 0.01, Floor: 0.1}
@@ -110,10 +112,10 @@ type grind struct {
 	pairs   int // pairs of runs, with and without a channel, per figure
 }
 
-// grind returns jobs of the given length for workers that receive up to batch of them
-// at once. At most procs workers run at the same time. A run has enough jobs for each
-// processor that its last batch, for which the other processors may have to wait, is a
-// small part of the run, but no more than limit in all.
+// grind returns jobs of the given length for workers that receive up to batch
+// of them at once. At most procs workers run at the same time. A run has enough
+// jobs for each processor that its last batch, for which the other processors
+// may have to wait, is a small part of the run, but no more than limit in all.
 func (s Scale) grind(workers, procs, batch int, length time.Duration) grind {
 	atOnce := min(workers, procs, s.cpus())
 	slice := [...]time.Duration{Standard: 1600 * time.Microsecond, Quick: 300 * time.Microsecond}[s.Size]
@@ -136,17 +138,18 @@ func (s Scale) grind(workers, procs, batch int, length time.Duration) grind {
 	}
 }
 
-// inBatches returns g for a contender that sends batches of that size. Without a
-// channel a portion then is as large, so that the wait for the last batch is in both
-// times: the batches cause it, not the channel.
+// inBatches returns g for a contender that sends batches of that size. Without
+// a channel a portion then is as large, so that the wait for the last batch is
+// in both times: the batches cause it, not the channel.
 func (g grind) inBatches(size int) grind {
 	g.portion = max(g.portion, size)
 	return g
 }
 
-// enter enters a contender that does the jobs of g in run. The same jobs without a
-// channel precede each run, so that a slow phase of the machine slows both. A short
-// disturbance affects one of several pairs, and their median counts.
+// enter enters a contender that does the jobs of g in run. The same jobs
+// without a channel precede each run, so that a slow phase of the machine slows
+// both. A short disturbance affects one of several pairs, and their median
+// counts.
 func (g grind) enter(id ContenderID, run func(job func()) (time.Duration, error)) measure.Entry {
 	return measure.Entry{Contender: id, Pass: func() (measure.Reading, error) {
 		turns := workload.Turns(g.length)
@@ -242,8 +245,8 @@ var (
 	batchSizes  = []int{1, 4, 16, 64, 256, 1024}
 )
 
-// heldUp is the most work in a batch. With more, the other workers would wait for the
-// last batch of a run for longer than the whole run takes.
+// heldUp is the most work in a batch. With more, the other workers would wait
+// for the last batch of a run for longer than the whole run takes.
 const heldUp = 1100 * time.Microsecond
 
 const tooLongABatch = "a batch of such jobs would take more than a millisecond"

@@ -41,10 +41,10 @@ const (
 	interpolated             // it falls below the limit between two places
 )
 
-// crossing returns the place from which on the figures, which do not rise, stay below
-// the limit. Between two places the overhead is assumed to be a power of the axis that
-// falls no faster than in proportion: that is the part of a cost that is constant per
-// job, or per batch. A figure of zero or below is noise.
+// crossing returns the place from which on the figures, which do not rise, stay
+// below the limit. Between two places the overhead is assumed to be a power of
+// the axis that falls no faster than in proportion: that is the part of a cost
+// that is constant per job, or per batch. A figure of zero or below is noise.
 func crossing(steps []step, figures []float64) (at float64, found mode) {
 	first := slices.IndexFunc(figures, func(f float64) bool { return f <= limit })
 	switch first {
@@ -63,9 +63,9 @@ func crossing(steps []step, figures []float64) (at float64, found mode) {
 	return from * math.Pow(to/from, part), interpolated
 }
 
-// falling returns the non-increasing sequence closest to the medians by least squares
-// (isotonic regression), weighted by the precision of their intervals: a rising run
-// becomes its mean.
+// falling returns the non-increasing sequence closest to the medians by least
+// squares (isotonic regression), weighted by the precision of their intervals:
+// a rising run becomes its mean.
 func falling(steps []step) []float64 {
 	const narrowest = 1e-6 // percentage points, for intervals of no width
 	type run struct {
@@ -92,8 +92,8 @@ func falling(steps []step) []float64 {
 	return all
 }
 
-// A threshold is the place from which on an overhead stays below the limit, for the
-// medians and for the ends of their intervals.
+// A threshold is the place from which on an overhead stays below the limit, for
+// the medians and for the ends of their intervals.
 type threshold struct {
 	at, lo, hi      float64
 	found, low, top mode
@@ -101,10 +101,10 @@ type threshold struct {
 	firm            bool    // all places have intervals
 }
 
-// thresholdOf returns the threshold of the steps. ok is false if there are too few
-// steps. An overhead does not rise with the size of the job or of the batch, so each
-// size bounds the others: the overhead is at most a smaller size's, and at least a
-// larger size's.
+// thresholdOf returns the threshold of the steps. ok is false if there are too
+// few steps. An overhead does not rise with the size of the job or of the
+// batch, so each size bounds the others: the overhead is at most a smaller
+// size's, and at least a larger size's.
 func thresholdOf(steps []step) (t threshold, ok bool) {
 	if len(steps) < 2 {
 		return t, false
@@ -161,8 +161,8 @@ func (t threshold) text(name func(float64) string) string {
 	return text + ", " + how
 }
 
-// A cost is the transfer cost of jobs and results: a constant part per job, and a part
-// that grows with the job.
+// A cost is the transfer cost of jobs and results: a constant part per job, and
+// a part that grows with the job.
 type cost struct {
 	transfer stat.Summary // ns per value, which is a job or a result
 	share    stat.Summary // percent of the job
@@ -189,16 +189,16 @@ func (c cost) short() string {
 
 func (c cost) grows() bool { return c.share.Confidence > 0 && c.share.Lo > limit }
 
-// fittedUpTo is the size of the largest job that a cost is fitted to. With larger jobs
-// the noise exceeds the cost.
+// fittedUpTo is the size of the largest job that a cost is fitted to. With
+// larger jobs the noise exceeds the cost.
 const fittedUpTo = 10_000 // ns
 
 // transfers is the number of values sent per job: the job, and its result.
 const transfers = 2
 
-// cost fits a line to a contender's time beyond the ideal, by size of the job, once per
-// repetition: the interval is over the repetitions. ok is false if there are too few
-// sizes for a line.
+// cost fits a line to a contender's time beyond the ideal, by size of the job,
+// once per repetition: the interval is over the repetitions. ok is false if
+// there are too few sizes for a line.
 func (m *Measured) cost(panel Panel, id ContenderID) (c cost, ok bool) {
 	var ratios, times [][]float64
 	rounds := math.MaxInt
@@ -229,10 +229,10 @@ func (m *Measured) cost(panel Panel, id ContenderID) (c cost, ok bool) {
 	return cost{stat.Summarize(transfer), stat.Summarize(share)}, true
 }
 
-// lineBeyond fits elapsed - ideal = constant + slope * ideal by least squares. Noise is
-// proportional to the elapsed time, so a point's distance from the line is weighted by
-// 1/elapsed. Neither cost can be negative: if the best line has a negative one, the best
-// line with 0 in its place is taken.
+// lineBeyond fits elapsed - ideal = constant + slope * ideal by least squares.
+// Noise is proportional to the elapsed time, so a point's distance from the
+// line is weighted by 1/elapsed. Neither cost can be negative: if the best line
+// has a negative one, the best line with 0 in its place is taken.
 func lineBeyond(ideals, elapsed []float64) (constant, slope float64) {
 	var w, wx, wy, wxx, wxy float64
 	for i, x := range ideals {
@@ -271,7 +271,8 @@ func percents(s stat.Summary) string {
 	return format.Figure(s.Median) + "% (" + format.Figure(s.Lo) + "% to " + format.Figure(s.Hi) + "%)"
 }
 
-// withUnit writes a median and its unit with the interval: "32.1 ns (31.0 to 33.5)".
+// withUnit writes a median and its unit with the interval: "32.1 ns (31.0 to
+// 33.5)".
 func withUnit(s stat.Summary, unit string) string {
 	if s.Confidence == 0 {
 		return format.Figure(s.Median) + unit + " (no interval)"

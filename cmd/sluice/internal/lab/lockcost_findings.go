@@ -22,8 +22,8 @@ func lockConclusion(m *Measured) Conclusion {
 	}
 }
 
-// jobPlaces are the sizes of busy jobs in ns, and batchPlaces the sizes of batches, as
-// numbers on their axes.
+// jobPlaces are the sizes of busy jobs in ns, and batchPlaces the sizes of
+// batches, as numbers on their axes.
 var jobPlaces, batchPlaces = numbers(jobSizes), numbers(batchSizes)
 
 func numbers[N ~int | ~int64](of []N) []float64 {
@@ -39,13 +39,14 @@ func nameOfJob(ns float64) string { return format.Duration(time.Duration(math.Ro
 // nameOfBatch names the smallest whole batch of at least that size.
 func nameOfBatch(size float64) string { return strconv.Itoa(int(math.Ceil(size - 0.001))) }
 
-// smallest returns the shortest busy job on which a contender's overhead is below the
-// limit.
+// smallest returns the shortest busy job on which a contender's overhead is
+// below the limit.
 func (m *Measured) smallest(panel Panel, id ContenderID) (threshold, bool) {
 	return thresholdOf(m.steps(sectionBusy, panel, id, jobPlaces, func(ns float64) string { return micros(time.Duration(ns)) }))
 }
 
-// batchFor returns the smallest batch of such jobs with an overhead below the limit.
+// batchFor returns the smallest batch of such jobs with an overhead below the
+// limit.
 func (m *Measured) batchFor(size time.Duration, id ContenderID) (threshold, bool) {
 	return thresholdOf(m.steps(sectionBatch, ofJobs(size), id, batchPlaces, func(n float64) string { return strconv.Itoa(int(n)) }))
 }
@@ -122,9 +123,9 @@ func (m *Measured) batchTable() Table {
 	return t
 }
 
-// rows lays out a table with a row per contender. cells returns the width cells of one
-// of the columns, or nil, which becomes cells without a figure. A contender without any
-// figure has no row.
+// rows lays out a table with a row per contender. cells returns the width cells
+// of one of the columns, or nil, which becomes cells without a figure. A
+// contender without any figure has no row.
 func (m *Measured) rows(contenders []ContenderID, columns int, cells func(id ContenderID, column int) []string, width int) [][]string {
 	var rows [][]string
 	for _, id := range contenders {
@@ -144,8 +145,8 @@ func (m *Measured) rows(contenders []ContenderID, columns int, cells func(id Con
 	return rows
 }
 
-// lockSummary returns the cost of one value at two processors, or else at the largest
-// measured number with a CPU each, and the jobs that should be batched.
+// lockSummary returns the cost of one value at two processors, or else at the
+// largest measured number with a CPU each, and the jobs that should be batched.
 func lockSummary(m *Measured) []string {
 	var summary []string
 	for _, panel := range m.panels(sectionBusy) {

@@ -70,8 +70,8 @@ var notSleeping = []measure.LeftOut{
 	{Contender: senderMap, Reason: fewerThanABatch},
 }
 
-// sleeps returns the number of jobs of a run: 12 s of work, as in the study, or some
-// milliseconds; always the same number for each worker.
+// sleeps returns the number of jobs of a run: 12 s of work, as in the study, or
+// some milliseconds; always the same number for each worker.
 func (s Scale) sleeps(size time.Duration) int {
 	work := [...]time.Duration{
 		Standard: 30 * time.Millisecond, Quick: 3 * time.Millisecond, AsPublished: 12 * time.Second,
@@ -101,7 +101,8 @@ type slack struct {
 	channels   stat.Change // a difference in percentage points, not a ratio
 }
 
-// slack splits the published farm's overhead into the timer's part and the channels'.
+// slack splits the published farm's overhead into the timer's part and the
+// channels'.
 func (m *Measured) slack(panel Panel, x string) (s slack, ok bool) {
 	without := m.Samples(sectionSleep, panel, x, alone, timesIdeal)
 	with := m.Samples(sectionSleep, panel, x, publishedFarm, timesIdeal)

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// pretendFarms returns made-up figures of lock-cost: over returns each overhead as a
-// fraction of the ideal. The i-th repetition of each entry takes 0.1% times i of the
-// ideal more, except that sleeps do not vary.
+// pretendFarms returns made-up figures of lock-cost: over returns each overhead
+// as a fraction of the ideal. The i-th repetition of each entry takes 0.1%
+// times i of the ideal more, except that sleeps do not vary.
 func pretendFarms(s Scale, over func(contender ContenderID, p *Point, job time.Duration) float64) *Measured {
 	sections := lockCostStudy.Sections(s)
 	var outcomes []measure.Outcome
@@ -162,8 +162,8 @@ func TestLockTablesOfPart(t *testing.T) {
 	}
 }
 
-// stepsOf returns steps at 100, 1000, …: each argument has an overhead and half the
-// width of its interval.
+// stepsOf returns steps at 100, 1000, …: each argument has an overhead and half
+// the width of its interval.
 func stepsOf(overs ...[2]float64) []step {
 	var steps []step
 	at := 100.0
@@ -239,8 +239,8 @@ func TestLineBeyond(t *testing.T) {
 	}
 }
 
-// A contender with fixed batches takes part only where a batch is not the whole run,
-// and is listed as left out elsewhere.
+// A contender with fixed batches takes part only where a batch is not the whole
+// run, and is listed as left out elsewhere.
 func TestNoBatchHoldsUpARun(t *testing.T) {
 	sections := []Section{lockBusy(Scale{}), lockBacklog(Scale{})}
 	for i, id := range []ContenderID{nativeSlices, byHandBacklog} {
@@ -269,8 +269,8 @@ func TestNoBatchHoldsUpARun(t *testing.T) {
 	}
 }
 
-// The timer's and the channels' parts are separated within one round: both contenders
-// take part in each point.
+// The timer's and the channels' parts are separated within one round: both
+// contenders take part in each point.
 func TestSleepsAloneTakePart(t *testing.T) {
 	for _, size := range sizes {
 		for _, p := range lockSleep(Scale{Size: size}).Points {
@@ -358,8 +358,8 @@ func TestSleeps(t *testing.T) {
 	}
 }
 
-// A run has several batches, and enough single jobs that the last one is a small part of
-// the whole.
+// A run has several batches, and enough single jobs that the last one is a
+// small part of the whole.
 func TestGrind(t *testing.T) {
 	for _, size := range jobSizes {
 		for _, batch := range batchSizes {
@@ -374,8 +374,8 @@ func TestGrind(t *testing.T) {
 	}
 }
 
-// A channel's cost cannot be negative: where sleeps have less overhead with channels,
-// no cost is charged to an operation.
+// A channel's cost cannot be negative: where sleeps have less overhead with
+// channels, no cost is charged to an operation.
 func TestSleepsThatSlackLessWithChannels(t *testing.T) {
 	m := pretendFarms(Scale{CPUs: 2}, func(id ContenderID, p *Point, job time.Duration) float64 {
 		if id == alone {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// Measured joins sections with their outcomes, which may be incomplete. Findings are
-// drawn from it.
+// Measured joins sections with their outcomes, which may be incomplete.
+// Findings are drawn from it.
 type Measured struct {
 	sections []Section
 	outcomes map[*measure.Point]*measure.Outcome
@@ -85,8 +85,8 @@ func (m *Measured) beyond(section SectionID, panel Panel, x string) bool {
 	return false
 }
 
-// oversubscribed is the remark on a place with more Ps than CPUs: a finding there is
-// about robustness.
+// oversubscribed is the remark on a place with more Ps than CPUs: a finding
+// there is about robustness.
 const oversubscribed = " (oversubscribed)"
 
 // marked returns the name of a place, with a remark if it is oversubscribed.
@@ -115,8 +115,8 @@ func (m *Measured) procs(section SectionID, panel Panel) string {
 	return text
 }
 
-// change returns the change from the time of base to the time of other at one point.
-// ok is false if either was not measured.
+// change returns the change from the time of base to the time of other at one
+// point. ok is false if either was not measured.
 func (m *Measured) change(section SectionID, panel Panel, x string, base, other ContenderID) (c stat.Change, ok bool) {
 	c = stat.Compare(
 		m.Samples(section, panel, x, base, measure.NsPerOp),
@@ -135,8 +135,8 @@ func (m *Measured) across(section SectionID, panel Panel, base, other ContenderI
 	return places
 }
 
-// acrossPanels compares two contenders at the same place of each panel, and quotes the
-// panel as the name of a load.
+// acrossPanels compares two contenders at the same place of each panel, and
+// quotes the panel as the name of a load.
 func (m *Measured) acrossPanels(section SectionID, x string, base, other ContenderID) []place {
 	var places []place
 	for _, panel := range m.panels(section) {

@@ -87,8 +87,8 @@ func (l Load) String() string {
 	return string(l)
 }
 
-// A Panel identifies one chart of a section by the settings that its points share. The
-// zero Panel is the only one of its section.
+// A Panel identifies one chart of a section by the settings that its points
+// share. The zero Panel is the only one of its section.
 type Panel struct {
 	Procs   int // GOMAXPROCS
 	Workers int

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// usualPerValue is the time per value in most entries, for the estimate of the run's
-// duration.
+// usualPerValue is the time per value in most entries, for the estimate of the
+// run's duration.
 const usualPerValue = 50 * time.Nanosecond
 
 // point returns a timed point without entries. The label ps=oversubscribed lets a
@@ -62,8 +62,8 @@ func byPanel(points []*Point) []*Point {
 	return ordered
 }
 
-// doubling returns 1, 2, 4 … up to the CPUs of the machine, and at least up to least:
-// a study's own values, and those that the machine adds.
+// doubling returns 1, 2, 4 … up to the CPUs of the machine, and at least up to
+// least: a study's own values, and those that the machine adds.
 func (s Scale) doubling(least int) []int {
 	var procs []int
 	for p := 1; p <= max(least, s.cpus()); p *= 2 {

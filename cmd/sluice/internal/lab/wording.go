@@ -14,7 +14,8 @@ type place struct {
 	change stat.Change
 }
 
-// An axis has the words before the first place of a finding, and before the others.
+// An axis has the words before the first place of a finding, and before the
+// others.
 type axis struct{ first, later string }
 
 var (

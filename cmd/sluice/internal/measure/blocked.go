@@ -9,16 +9,18 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Blocked runs work and returns the time that goroutines were blocked in it, by class,
-// summed over all goroutines, from the runtime's block profile of every wait.
+// Blocked runs work and returns the time that goroutines were blocked in it, by
+// class, summed over all goroutines, from the runtime's block profile of every
+// wait.
 //
-// A wait counts when it ends, from parking the goroutine to making it ready; the time
-// until it runs again does not count. The profile does not include spinning, yielding and
-// runtime-internal locks. Profiling slows work: time it in another pass.
+// A wait counts when it ends, from parking the goroutine to making it ready;
+// the time until it runs again does not count. The profile does not include
+// spinning, yielding and runtime-internal locks. Profiling slows work: time it
+// in another pass.
 //
-// class receives the functions of a wait, the innermost first, and returns its class, or
-// "" if the wait is not part of work. The profile covers the whole process. Blocked
-// switches it off at the end, and two calls must not overlap.
+// class receives the functions of a wait, the innermost first, and returns its
+// class, or "" if the wait is not part of work. The profile covers the whole
+// process. Blocked switches it off at the end, and two calls must not overlap.
 func Blocked(work func() error, class func(functions []string) string) (map[string]time.Duration, error) {
 	runtime.SetBlockProfileRate(1) // nanoseconds blocked for each sample: all of them
 	defer runtime.SetBlockProfileRate(0)
@@ -56,8 +58,8 @@ func waits(class func([]string) string) (map[string]time.Duration, error) {
 	return total, nil
 }
 
-// functions returns the names of the functions of a sample, the innermost first, including
-// inlined ones.
+// functions returns the names of the functions of a sample, the innermost
+// first, including inlined ones.
 func functions(sample *profile.Sample) []string {
 	var names []string
 	for _, location := range sample.Location {

@@ -23,8 +23,8 @@ func classOfTest(functions []string) string {
 	return ""
 }
 
-// letSleep is work in which sleeper waits once. In a bubble time advances only when all
-// goroutines wait, so sleeper has parked when the sleep ends.
+// letSleep is work in which sleeper waits once. In a bubble time advances only
+// when all goroutines wait, so sleeper has parked when the sleep ends.
 func letSleep(t *testing.T) func() error {
 	return func() error {
 		synctest.Test(t, func(*testing.T) {

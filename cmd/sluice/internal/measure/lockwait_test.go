@@ -28,8 +28,8 @@ func TestLockWaitShare(t *testing.T) {
 
 // The figure accompanies the time, and grows when a goroutine waits for a mutex.
 func TestWithLockWait(t *testing.T) {
-	// With one P no goroutine spins: each one that finds the mutex locked waits. Some of
-	// these many waits are sampled.
+	// With one P no goroutine spins: each one that finds the mutex locked
+	// waits. Some of these many waits are sampled.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const waits = 1000
 	contended := WithLockWait(func() (Reading, error) {

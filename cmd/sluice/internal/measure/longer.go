@@ -2,21 +2,21 @@ package measure
 
 import "time"
 
-// Longer is the rule for running points longer than planned. It adds rounds for all
-// entries of a point, so that their figures remain pairs.
+// Longer is the rule for running points longer than planned. It adds rounds for
+// all entries of a point, so that their figures remain pairs.
 //
-// Stopping as soon as an interval is narrow would favor lucky moments, so Longer checks a
-// point only a few times, a third of the planned rounds apart.
+// Stopping as soon as an interval is narrow would favor lucky moments, so
+// Longer checks a point only a few times, a third of the planned rounds apart.
 type Longer struct {
-	// Wide reports whether a point needs more rounds. It is called after the planned
-	// rounds and after each addition.
+	// Wide reports whether a point needs more rounds. It is called after the
+	// planned rounds and after each addition.
 	Wide func(*Outcome) bool
 	// Times limits the rounds of a point to a multiple of the planned ones.
 	Times int
-	// Share limits the time added to all points so far to a share of the time of their
-	// planned rounds. A noisy point uses the time that quiet points did not need. The
-	// first points have an advance: a quarter of the share of Whole, the estimated time
-	// of all points.
+	// Share limits the time added to all points so far to a share of the time
+	// of their planned rounds. A noisy point uses the time that quiet points
+	// did not need. The first points have an advance: a quarter of the share of
+	// Whole, the estimated time of all points.
 	Share float64
 	Whole time.Duration
 

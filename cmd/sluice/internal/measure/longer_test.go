@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 )
 
-// wideUntil is a rule that considers a point wide until its entries have n repetitions.
+// wideUntil is a rule that considers a point wide until its entries have n
+// repetitions.
 func wideUntil(n int) func(*Outcome) bool {
 	return func(o *Outcome) bool { return len(o.Results[0].Repetitions) < n }
 }
@@ -128,8 +129,8 @@ func TestContinueLeavesWhatIsFinished(t *testing.T) {
 	}
 }
 
-// The readings bracket the repetitions, without the warm-up pass and the time between
-// entries.
+// The readings bracket the repetitions, without the warm-up pass and the time
+// between entries.
 func TestUsageIsOfTheRepetitions(t *testing.T) {
 	clock := 0.0
 	entry := Entry{"a", func() (Reading, error) {

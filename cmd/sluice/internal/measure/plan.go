@@ -2,8 +2,8 @@ package measure
 
 import "time"
 
-// Steps returns the number of planned repetitions, which is the number of calls of Done
-// unless the run is interrupted or points are run longer.
+// Steps returns the number of planned repetitions, which is the number of calls
+// of Done unless the run is interrupted or points are run longer.
 func Steps(points []*Point) int {
 	steps := 0
 	for _, point := range points {
@@ -12,13 +12,13 @@ func Steps(points []*Point) int {
 	return steps
 }
 
-// besidesTimed is the time of a repetition in addition to its target: the excess of the
-// last pass, making and draining the channel, and a garbage collection. It is 2 to 6 ms
-// with a target of 12 ms.
+// besidesTimed is the time of a repetition in addition to its target: the
+// excess of the last pass, making and draining the channel, and a garbage
+// collection. It is 2 to 6 ms with a target of 12 ms.
 const besidesTimed = 4 * time.Millisecond
 
-// Estimate returns the approximate duration of measuring the points, if none is run
-// longer. It relies on the points' own estimates of a pass.
+// Estimate returns the approximate duration of measuring the points, if none is
+// run longer. It relies on the points' own estimates of a pass.
 func Estimate(points []*Point) time.Duration {
 	total := time.Duration(0)
 	for _, point := range points {

@@ -1,9 +1,9 @@
-// Package measure runs the points of an experiment: several contenders do the same work
-// in turn, repeatedly, and every figure is kept.
+// Package measure runs the points of an experiment: several contenders do the
+// same work in turn, repeatedly, and every figure is kept.
 //
-// What may enter: fair measurements, and handling of contenders that fail, hang or are
-// interrupted. The package knows no experiment and no contender, and judges no figure:
-// packages lab and stat do.
+// What may enter: fair measurements, and handling of contenders that fail, hang
+// or are interrupted. The package knows no experiment and no contender, and
+// judges no figure: packages lab and stat do.
 package measure
 
 import (
@@ -21,9 +21,10 @@ type Figure struct {
 // NsPerOp is the unit of every timed figure.
 const NsPerOp = "ns/op"
 
-// A Reading is the result of one pass over the work: a time for a number of operations,
-// other figures, or both. A pass without a time is not repeated. Figures beside a time
-// must be shares of it, or rates: several passes are averaged, weighted by time.
+// A Reading is the result of one pass over the work: a time for a number of
+// operations, other figures, or both. A pass without a time is not repeated.
+// Figures beside a time must be shares of it, or rates: several passes are
+// averaged, weighted by time.
 type Reading struct {
 	Ops     int
 	Elapsed time.Duration
@@ -36,8 +37,8 @@ type ContenderID string
 // An Entry is a contender set to the work of a Point.
 type Entry struct {
 	Contender ContenderID
-	// Pass does the work once, from making the channel to draining it, and checks the
-	// tally. It returns an error if the tally is wrong.
+	// Pass does the work once, from making the channel to draining it, and
+	// checks the tally. It returns an error if the tally is wrong.
 	Pass func() (Reading, error)
 }
 
@@ -113,9 +114,9 @@ func (r *Result) Samples(unit string) []float64 {
 	return samples
 }
 
-// An Outcome is a Point with the results of its entries, in their order. After an
-// interrupt an entry may have fewer repetitions than planned; if the point was run longer,
-// it has more.
+// An Outcome is a Point with the results of its entries, in their order. After
+// an interrupt an entry may have fewer repetitions than planned; if the point
+// was run longer, it has more.
 type Outcome struct {
 	Point    *Point
 	Results  []Result

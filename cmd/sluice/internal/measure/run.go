@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 )
 
-// An Observer is notified of the progress of a run. Its methods are called from one
-// goroutine, never while a pass is timed.
+// An Observer is notified of the progress of a run. Its methods are called from
+// one goroutine, never while a pass is timed.
 type Observer interface {
 	Start(point *Point, entry ContenderID) // before each repetition
 	Done()                                 // after it, even if the entry was given up
@@ -21,13 +21,13 @@ type Observer interface {
 // A Runner has the settings of a run.
 type Runner struct {
 	Observer Observer
-	// Stall is the time after which a pass without an end makes the Runner give up its
-	// entry. The goroutines of such a pass cannot be stopped, and leak.
+	// Stall is the time after which a pass without an end makes the Runner give
+	// up its entry. The goroutines of such a pass cannot be stopped, and leak.
 	Stall time.Duration
 	// Grace is the time that an interrupt waits for the current pass.
 	Grace time.Duration
-	// Usage, if not nil, reads the usage of the machine. It is called before and after
-	// each repetition.
+	// Usage, if not nil, reads the usage of the machine. It is called before
+	// and after each repetition.
 	Usage func() host.Usage
 	// Longer, if not nil, selects points to run longer than planned.
 	Longer *Longer
@@ -35,17 +35,17 @@ type Runner struct {
 	Finished func(*Outcome)
 }
 
-// Run measures the points in order and returns an Outcome for each of them. When ctx
-// ends, Run stops after the current pass, and some outcomes are incomplete. It restores
-// GOMAXPROCS.
+// Run measures the points in order and returns an Outcome for each of them.
+// When ctx ends, Run stops after the current pass, and some outcomes are
+// incomplete. It restores GOMAXPROCS.
 func (r *Runner) Run(ctx context.Context, points []*Point) []Outcome {
 	outcomes := NewOutcomes(points)
 	r.Continue(ctx, outcomes)
 	return outcomes
 }
 
-// Continue is Run for outcomes of which some are finished: it skips these. The others
-// must have no repetitions.
+// Continue is Run for outcomes of which some are finished: it skips these. The
+// others must have no repetitions.
 func (r *Runner) Continue(ctx context.Context, outcomes []Outcome) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
@@ -61,9 +61,9 @@ func (r *Runner) Continue(ctx context.Context, outcomes []Outcome) {
 	}
 }
 
-// point measures all rounds of a point, and additional ones by the rule r.Longer. The
-// point is finished after the planned rounds: an interrupt of the additional ones does not
-// change that.
+// point measures all rounds of a point, and additional ones by the rule
+// r.Longer. The point is finished after the planned rounds: an interrupt of the
+// additional ones does not change that.
 func (r *Runner) point(ctx context.Context, outcome *Outcome) {
 	planned := outcome.Point.Count
 	if !r.rounds(ctx, outcome, 0, planned) {
@@ -87,9 +87,10 @@ func (r *Runner) point(ctx context.Context, outcome *Outcome) {
 	}
 }
 
-// rounds takes one repetition of each entry, then the next of each, so that a disturbance
-// of the machine affects all entries. Each round begins with another entry, so that no
-// entry always follows the same one. rounds returns false after an interrupt.
+// rounds takes one repetition of each entry, then the next of each, so that a
+// disturbance of the machine affects all entries. Each round begins with
+// another entry, so that no entry always follows the same one. rounds returns
+// false after an interrupt.
 func (r *Runner) rounds(ctx context.Context, outcome *Outcome, from, to int) bool {
 	point := outcome.Point
 	n := len(point.Entries)
@@ -171,8 +172,8 @@ func (r *Reading) add(pass Reading) {
 	}
 }
 
-// pass runs one pass on its own goroutine, so that a contender that hangs or panics does
-// not affect the other results.
+// pass runs one pass on its own goroutine, so that a contender that hangs or
+// panics does not affect the other results.
 func (r *Runner) pass(ctx context.Context, entry *Entry) (Reading, error) {
 	if err := ctx.Err(); err != nil {
 		return Reading{}, err

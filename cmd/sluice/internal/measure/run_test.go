@@ -188,8 +188,8 @@ func TestRunInterruptedInAStall(t *testing.T) {
 	})
 }
 
-// A pass may have figures beside its time. They are averaged by time, and follow the time
-// in the repetition.
+// A pass may have figures beside its time. They are averaged by time, and
+// follow the time in the repetition.
 func TestRunAveragesFiguresByTime(t *testing.T) {
 	passes := []Reading{
 		{Ops: 1, Elapsed: 999, Figures: []Figure{{"%", 99}, {"B/s", 7}}}, // the warm-up pass

@@ -12,8 +12,8 @@ type Part struct {
 	At   map[int]Value
 }
 
-// Bars is a chart of stacked bars, one for each setting on the axis, with the first part at
-// the bottom. Its scale starts at zero, so that lengths add up.
+// Bars is a chart of stacked bars, one for each setting on the axis, with the
+// first part at the bottom. Its scale starts at zero, so that lengths add up.
 type Bars struct {
 	Title  string
 	XAxis  string // what X is
@@ -61,8 +61,8 @@ func (b Bars) SVG() string {
 	return c.close()
 }
 
-// Heights returns the upper ends of the parts of each bar, with their intervals: the Cover
-// of charts with the same scale.
+// Heights returns the upper ends of the parts of each bar, with their
+// intervals: the Cover of charts with the same scale.
 func (b Bars) Heights() []Value {
 	var heights []Value
 	for i := range b.X {
@@ -76,8 +76,8 @@ func (b Bars) Heights() []Value {
 	return heights
 }
 
-// bar stacks the parts of one place. Each part's interval is at its upper end, next to the
-// other intervals.
+// bar stacks the parts of one place. Each part's interval is at its upper end,
+// next to the other intervals.
 func (b Bars) bar(c *canvas, i int, middle, width float64, yAt func(float64) float64) {
 	base := 0.0
 	for j, part := range b.Parts {

@@ -33,8 +33,8 @@ func TestBarsIsWellFormed(t *testing.T) {
 	}
 }
 
-// Parts are stacked on a scale from zero, however different they are: a part of twice the
-// size is twice as long.
+// Parts are stacked on a scale from zero, however different they are: a part of
+// twice the size is twice as long.
 func TestBarsStack(t *testing.T) {
 	svg := bars(map[int]Value{0: exact(100), 1: exact(10), 2: exact(10)}, map[int]Value{0: exact(200), 1: exact(20), 2: exact(20)}).SVG()
 	const rect = `<rect x="[0-9.]+" y="([0-9.]+)" width="3[0-9.]+" height="([0-9.]+)" class="part`

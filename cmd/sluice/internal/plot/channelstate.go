@@ -6,18 +6,19 @@ import (
 	"strconv"
 )
 
-// A ChannelState is drawn as a ring of slots, filled from the receive index on, with
-// the waiting senders on its left and the waiting receivers on its right. The state
-// of a running channel need not be consistent: it is drawn as it is, each index taken
-// modulo the capacity.
+// A ChannelState is drawn as a ring of slots, filled from the receive index on,
+// with the waiting senders on its left and the waiting receivers on its right.
+// The state of a running channel need not be consistent: it is drawn as it is,
+// each index taken modulo the capacity.
 type ChannelState struct {
 	Title        string `json:"title"`         // such as "Empty"
 	Capacity     int    `json:"capacity"`      // slots; 0 draws no ring
 	Queued       int    `json:"queued"`        // values in the slots
 	SendIndex    int    `json:"send_index"`    // slot of the next value sent
 	ReceiveIndex int    `json:"receive_index"` // slot of the next value received
-	// Senders and Receivers name the goroutines in either wait queue, its head first. A
-	// name of three characters fits; where only their number is known, all are "".
+	// Senders and Receivers name the goroutines in either wait queue, its head
+	// first. A name of three characters fits; where only their number is known,
+	// all are "".
 	Senders   []string `json:"senders"`
 	Receivers []string `json:"receivers"`
 }
@@ -30,11 +31,13 @@ const (
 	ringY       = 112
 	ringOuter   = 62.0
 	ringInner   = 39.0
-	// slotsDrawn is the largest number of slots that are drawn one by one; for more, the
-	// ring shows the filled part. slotsNumbered is the largest number of numbered slots.
+	// slotsDrawn is the largest number of slots that are drawn one by one; for
+	// more, the ring shows the filled part. slotsNumbered is the largest number
+	// of numbered slots.
 	slotsDrawn    = 48
 	slotsNumbered = 16
-	// inLine is the number of goroutines drawn from a wait queue; the rest are counted.
+	// inLine is the number of goroutines drawn from a wait queue; the rest are
+	// counted.
 	inLine     = 4
 	lineHeight = 24
 )
@@ -122,14 +125,15 @@ func (s ChannelState) middle(index int) float64 { return s.turn(wrap(index, s.Ca
 // wrap returns i modulo n, never negative.
 func wrap(i, n int) int { return ((i % n) + n) % n }
 
-// onRing returns the position at an angle, in turns, and a distance from the center.
+// onRing returns the position at an angle, in turns, and a distance from the
+// center.
 func onRing(turns, radius float64) (x, y float64) {
 	sin, cos := math.Sincos(2 * math.Pi * turns)
 	return ringX + radius*sin, ringY - radius*cos
 }
 
-// sector draws a sector of the ring. A whole turn is drawn as two halves: an arc with equal
-// ends is not drawn at all.
+// sector draws a sector of the ring. A whole turn is drawn as two halves: an
+// arc with equal ends is not drawn at all.
 func sector(c *canvas, from, to float64, class string) {
 	if to-from <= 0 {
 		return

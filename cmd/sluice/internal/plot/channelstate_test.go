@@ -63,8 +63,8 @@ func TestChannelStateOfManySlots(t *testing.T) {
 	}
 }
 
-// An arrow points at the middle of its slot: the arrow of slot 3 of 4 points from the right,
-// below the center.
+// An arrow points at the middle of its slot: the arrow of slot 3 of 4 points
+// from the right, below the center.
 func TestChannelStateArrows(t *testing.T) {
 	svg := ChannelState{Capacity: 4, Queued: 2, SendIndex: 3, ReceiveIndex: 1}.SVG()
 	tip := func(class, axis string) float64 {

@@ -20,8 +20,8 @@ type Series struct {
 	At    map[int]Value
 }
 
-// Lines is a chart of several series over an axis of settings, evenly spaced: they are
-// selected values, such as 1, 2 and 8 processors, not a continuum.
+// Lines is a chart of several series over an axis of settings, evenly spaced:
+// they are selected values, such as 1, 2 and 8 processors, not a continuum.
 type Lines struct {
 	Title  string
 	XAxis  string // what X is
@@ -33,7 +33,8 @@ type Lines struct {
 	Shaded int
 	Shade  string
 	Series []Series
-	// Cover are additional values within the scale: charts to compare have the same.
+	// Cover are additional values within the scale: charts to compare have the
+	// same.
 	Cover []Value
 }
 
@@ -83,8 +84,8 @@ func (l Lines) SVG() string {
 	return c.close()
 }
 
-// layout computes all positions: the frame from the widths of the texts, and the labels
-// from the frame.
+// layout computes all positions: the frame from the widths of the texts, and
+// the labels from the frame.
 func (l Lines) layout() *frame {
 	f := &frame{Lines: l, scale: newScale(l.values())}
 	f.title = inLines(l.Title, titleSize, Width)
@@ -148,7 +149,8 @@ func (f *frame) xAt(i int) float64 {
 	return f.left + inset + float64(i)*f.step()
 }
 
-// markAt returns the position of a series' mark at a place, next to other series' marks.
+// markAt returns the position of a series' mark at a place, next to other
+// series' marks.
 func (f *frame) markAt(series, i int) float64 {
 	n := float64(len(f.labels))
 	room := min(dodgeStep, 0.55*f.step()/max(1, n))
@@ -161,8 +163,8 @@ func (f *frame) markAt(series, i int) float64 {
 	return f.xAt(i) + room*(float64(rank)-(n-1)/2)
 }
 
-// rowsOfTicks returns the number of rows of text below the axis such that no two texts
-// touch: neighbors are in different rows.
+// rowsOfTicks returns the number of rows of text below the axis such that no
+// two texts touch: neighbors are in different rows.
 func (f *frame) rowsOfTicks() int {
 	for rows := 1; rows < len(f.X); rows++ {
 		clear := true
@@ -177,8 +179,8 @@ func (f *frame) rowsOfTicks() int {
 	return max(1, len(f.X))
 }
 
-// placeLabels puts each name at the end of its line, moved up or down so that no two
-// overlap.
+// placeLabels puts each name at the end of its line, moved up or down so that
+// no two overlap.
 func (f *frame) placeLabels() {
 	for i := range f.labels {
 		l := &f.labels[i]
@@ -228,7 +230,8 @@ func (f *frame) draw(c *canvas) {
 	c.lines(middle, f.bottom+float64(lineGap*f.tickRows)+20, "middle", "axis", f.xAxis)
 }
 
-// series draws a line, its marks and its name as one group, which the page can highlight.
+// series draws a line, its marks and its name as one group, which the page can
+// highlight.
 func (f *frame) series(c *canvas, i int) {
 	s := f.Series[i]
 	if s.Ghost {
@@ -284,8 +287,8 @@ func (f *frame) value(c *canvas, s Series, x float64, v Value) {
 	c.closeTip()
 }
 
-// name writes the name of a series after a sample of its line, with a thin leader to its
-// last mark.
+// name writes the name of a series after a sample of its line, with a thin
+// leader to its last mark.
 func (f *frame) name(c *canvas, s Series, l label) {
 	sample := f.right + leaderRoom
 	c.add(`<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1f" class="leader"/>`,

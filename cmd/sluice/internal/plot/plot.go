@@ -1,13 +1,13 @@
-// Package plot draws the charts of the reports, as SVG for inline use in a page: [Lines]
-// over an axis, [Rows] of single figures, stacked [Bars], and the [ChannelState] of a
-// channel.
+// Package plot draws the charts of the reports, as SVG for inline use in a
+// page: [Lines] over an axis, [Rows] of single figures, stacked [Bars], and the
+// [ChannelState] of a channel.
 //
-// What may enter: geometry, scales and marks. The page defines the colors: a mark has the
-// name of a class, and text has the color of its surroundings, so that one drawing serves
-// a light page and a dark one. No text may be cut off or overlap another one, however
-// many and long the names are: a chart breaks text into lines and grows in height. Charts
-// are narrow by design: a page shows several side by side, and a phone shows one at nearly
-// full size.
+// What may enter: geometry, scales and marks. The page defines the colors: a
+// mark has the name of a class, and text has the color of its surroundings, so
+// that one drawing serves a light page and a dark one. No text may be cut off
+// or overlap another one, however many and long the names are: a chart breaks
+// text into lines and grows in height. Charts are narrow by design: a page
+// shows several side by side, and a phone shows one at nearly full size.
 package plot
 
 import (
@@ -16,8 +16,9 @@ import (
 	"strings"
 )
 
-// Width is the width of every chart in SVG units, which are pixels unless the page scales
-// the chart. It is near the width of a phone, so that text is readable there.
+// Width is the width of every chart in SVG units, which are pixels unless the
+// page scales the chart. It is near the width of a phone, so that text is
+// readable there.
 const Width = 400
 
 // A Value is a figure with its interval.
@@ -25,8 +26,8 @@ type Value struct {
 	Mid, Lo, Hi float64
 	// Firm is true for a confidence interval, false for a range, which is dashed.
 	Firm bool
-	// Each has every repetition, drawn as faint points; none is dropped. A repetition
-	// far off the scale is an arrow at its edge.
+	// Each has every repetition, drawn as faint points; none is dropped. A
+	// repetition far off the scale is an arrow at its edge.
 	Each []float64
 	// Tip is the mark's tooltip.
 	Tip string
@@ -60,7 +61,8 @@ func (c *canvas) text(x, y float64, anchor, class, s string) {
 		x, y, anchor, class, html.EscapeString(s))
 }
 
-// lines writes lines of text, the first at y, and returns the position of the next.
+// lines writes lines of text, the first at y, and returns the position of the
+// next.
 func (c *canvas) lines(x, y float64, anchor, class string, lines []string) float64 {
 	for _, line := range lines {
 		c.text(x, y, anchor, class, line)
@@ -118,8 +120,8 @@ func whisker(v Value) string {
 	return "whisker range"
 }
 
-// caption is the text at an axis: the unit, whether the scale is logarithmic, and which
-// direction is better.
+// caption is the text at an axis: the unit, whether the scale is logarithmic,
+// and which direction is better.
 func caption(unit string, s scale, better string) string {
 	if s.log {
 		unit += ", log scale"
@@ -130,8 +132,8 @@ func caption(unit string, s scale, better string) string {
 	return unit
 }
 
-// accessibleLabel is the accessible label of a chart. The figures are in the table below the
-// chart.
+// accessibleLabel is the accessible label of a chart. The figures are in the
+// table below the chart.
 func accessibleLabel(title, unit, by string) string {
 	label := title
 	if unit != "" {

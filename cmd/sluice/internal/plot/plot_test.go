@@ -146,7 +146,8 @@ func TestEachRepetitionIsShown(t *testing.T) {
 	}
 }
 
-// Without colors, dashes and marks identify each series, in the chart and beside the name.
+// Without colors, dashes and marks identify each series, in the chart and
+// beside the name.
 func TestLinesWithoutColour(t *testing.T) {
 	at := map[int]Value{0: exact(1), 1: exact(2)}
 	svg := lines(Series{Name: "a", Shape: Square, At: at}, Series{Name: "b", Shape: Triangle, Dashed: true, At: at}).SVG()

@@ -83,7 +83,8 @@ func (r Row) label() []string {
 	return inLines(r.Label, labelSize, rowsRight-rowsLeft-valueGap-widest(r.value(), labelSize))
 }
 
-// value returns the lines of a row's value: one, unless it is wider than half the chart.
+// value returns the lines of a row's value: one, unless it is wider than half
+// the chart.
 func (r Row) value() []string { return inLines(r.Value, labelSize, Width/2) }
 
 func (r Row) height() float64 {
@@ -118,8 +119,9 @@ func (r Row) draw(c *canvas, top float64, x scale, xAt func(float64) float64) {
 	}
 }
 
-// beyond draws an arrow at an edge of the scale, for a repetition far beyond it. It points
-// along x or against y, and in the reverse direction below the scale.
+// beyond draws an arrow at an edge of the scale, for a repetition far beyond
+// it. It points along x or against y, and in the reverse direction below the
+// scale.
 func (c *canvas) beyond(x, y float64, above bool, dx, dy float64) {
 	if !above {
 		dx, dy = -dx, -dy

@@ -14,12 +14,13 @@ type scale struct {
 	log    bool
 }
 
-// outlierRoom limits a scale to a multiple of the largest interval: a single repetition
-// on a busy machine must not squeeze all others into a corner.
+// outlierRoom limits a scale to a multiple of the largest interval: a single
+// repetition on a busy machine must not squeeze all others into a corner.
 const outlierRoom = 1.5
 
-// newScale returns a scale for all intervals and for the repetitions near them. A linear
-// scale starts at zero, so that lengths are proportional to the figures.
+// newScale returns a scale for all intervals and for the repetitions near them.
+// A linear scale starts at zero, so that lengths are proportional to the
+// figures.
 func newScale(values []Value) scale {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	positive := true

@@ -12,9 +12,9 @@ const (
 // lineGap is the distance between the baselines of two lines of one text.
 const lineGap = 14
 
-// widthOf returns the width of s at a font size. The font is unknown: the widths are those
-// in DejaVu Sans and Verdana, the widest of the usual system fonts, so that no text is cut
-// off.
+// widthOf returns the width of s at a font size. The font is unknown: the
+// widths are those in DejaVu Sans and Verdana, the widest of the usual system
+// fonts, so that no text is cut off.
 func widthOf(s string, size float64) float64 {
 	width := 0.0
 	for _, r := range s {
@@ -38,8 +38,8 @@ func letterWidth(r rune) float64 {
 	return 0.64
 }
 
-// inLines breaks s at its spaces into lines no wider than room. It also breaks words that
-// are wider.
+// inLines breaks s at its spaces into lines no wider than room. It also breaks
+// words that are wider.
 func inLines(s string, size, room float64) []string {
 	var lines []string
 	line := ""

@@ -30,9 +30,10 @@ func ReadOwn(file string) ([]Curve, error) {
 	return curves, nil
 }
 
-// Add appends a curve to a user's file, which it creates if necessary. The file is replaced
-// atomically. Add returns an error if the file is not a file of curves, if it already has the
-// curve, or if the curve could not be read back unchanged.
+// Add appends a curve to a user's file, which it creates if necessary. The file
+// is replaced atomically. Add returns an error if the file is not a file of
+// curves, if it already has the curve, or if the curve could not be read back
+// unchanged.
 func Add(file string, c Curve) error {
 	for _, text := range []*string{&c.Source, &c.Machine, &c.Version, &c.Workload, &c.Note} {
 		*text = strings.TrimSpace(*text) // as it will be read
@@ -66,9 +67,10 @@ func Add(file string, c Curve) error {
 	return replace(file, content)
 }
 
-// readsBack returns an error if c cannot be read back from a file with this content: a figure
-// that is not a throughput would make the file unreadable, and a file without the column kind
-// would turn separate parts into one shared resource.
+// readsBack returns an error if c cannot be read back from a file with this
+// content: a figure that is not a throughput would make the file unreadable,
+// and a file without the column kind would turn separate parts into one shared
+// resource.
 func readsBack(content []byte, c Curve) error {
 	curves, err := ReadCurves(bytes.NewReader(content))
 	if err != nil {

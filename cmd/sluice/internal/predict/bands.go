@@ -13,20 +13,20 @@ const (
 	Far  = 4
 )
 
-// extrapolate predicts the throughput on n CPUs, more than were measured: from the last point,
-// the logarithmic mean of the law and a constant throughput.
+// extrapolate predicts the throughput on n CPUs, more than were measured: from
+// the last point, the logarithmic mean of the law and a constant throughput.
 //
-// A constant throughput is the serial limit: a lock that admits one goroutine at a time and
-// does not cost more with more waiters, as the runtime's since Go 1.24. The law alone takes
-// the last points for the beginning of a collapse. On published curves the two err on opposite
-// sides: the score shows both, and that their mean is better than either
-// (docs/adr/0011-prediction.md).
+// A constant throughput is the serial limit: a lock that admits one goroutine
+// at a time and does not cost more with more waiters, as the runtime's since Go
+// 1.24. The law alone takes the last points for the beginning of a collapse. On
+// published curves the two err on opposite sides: the score shows both, and
+// that their mean is better than either (docs/adr/0011-prediction.md).
 func extrapolate(law Law, last Point, n float64) float64 {
 	return last.X * math.Sqrt(law.At(n)/law.At(float64(last.Procs)))
 }
 
-// between predicts the throughput on n CPUs, between two measured counts, by logarithmic
-// interpolation.
+// between predicts the throughput on n CPUs, between two measured counts, by
+// logarithmic interpolation.
 func between(a, b Point, n float64) float64 {
 	part := math.Log(n/float64(a.Procs)) / math.Log(float64(b.Procs)/float64(a.Procs))
 	return math.Exp((1-part)*math.Log(a.X) + part*math.Log(b.X))
@@ -53,9 +53,9 @@ type trial struct {
 	crosses bool // a boundary of a last-level cache or socket that the points do not cross
 }
 
-// trials returns all trials that the curves allow. The known points are thinned to doublings,
-// as in a sweep. The truth is the largest count in reach, so that no trial is easy because it
-// adds only one CPU.
+// trials returns all trials that the curves allow. The known points are thinned
+// to doublings, as in a sweep. The truth is the largest count in reach, so that
+// no trial is easy because it adds only one CPU.
 func trials(curves []Curve) []trial {
 	var all []trial
 	groups := groups(curves)
@@ -101,8 +101,8 @@ func trials(curves []Curve) []trial {
 	return all
 }
 
-// around returns the most distant pair of points with the i-th point between them and a ratio
-// of counts of at most apart, or nil.
+// around returns the most distant pair of points with the i-th point between
+// them and a ratio of counts of at most apart, or nil.
 func around(points []Point, i, apart int) []Point {
 	var widest []Point
 	for a := range i {
@@ -124,8 +124,8 @@ func reachBetween(a, b Point) reach {
 	return gap
 }
 
-// doublings returns the first and the last point, and those between them with at least twice
-// the CPUs of the one before.
+// doublings returns the first and the last point, and those between them with
+// at least twice the CPUs of the one before.
 func doublings(points []Point) []Point {
 	if len(points) < 3 {
 		return points
@@ -139,8 +139,8 @@ func doublings(points []Point) []Point {
 	return append(thinned, points[len(points)-1])
 }
 
-// groups numbers the curves. Curves with a common source or machine have the same number,
-// transitively.
+// groups numbers the curves. Curves with a common source or machine have the
+// same number, transitively.
 func groups(curves []Curve) []int {
 	group := make([]int, len(curves))
 	for i := range group {
@@ -160,8 +160,8 @@ func groups(curves []Curve) []int {
 	return group
 }
 
-// sameMachine compares the names of machines, or only their models if a name begins with a
-// model such as i7-13700H.
+// sameMachine compares the names of machines, or only their models if a name
+// begins with a model such as i7-13700H.
 func sameMachine(a, b string) bool {
 	model, _, _ := strings.Cut(a, " ")
 	other, _, _ := strings.Cut(b, " ")
@@ -191,8 +191,9 @@ type Band struct {
 // Bands has the bands of figures that were not measured, by reach.
 type Bands [reaches]Band
 
-// level is the share of trials within a band. It is above the goal of 90% on unseen curves,
-// because with few sources a 90% band holds less than 90% of the next source.
+// level is the share of trials within a band. It is above the goal of 90% on
+// unseen curves, because with few sources a 90% band holds less than 90% of the
+// next source.
 const level = 0.95
 
 // Calibrate returns the bands of the curves.
@@ -214,8 +215,9 @@ func calibrate(all []trial, except int) (bands Bands) {
 	return bands
 }
 
-// weighed is a weighted sample: a curve counts as one, however many trials it has, and a source
-// with n curves as √n, because six machines with one program are not six programs.
+// weighed is a weighted sample: a curve counts as one, however many trials it
+// has, and a source with n curves as √n, because six machines with one program
+// are not six programs.
 type weighed struct {
 	of     []weighedMiss // ascending
 	total  float64

@@ -75,8 +75,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Curves that come down like the law are below the mean, and the band covers that. Constant
-// curves are in its middle.
+// Curves that come down like the law are below the mean, and the band covers
+// that. Constant curves are in its middle.
 func TestCalibrate(t *testing.T) {
 	down := planted("a", Law{1e7, 1, 1}, 1, 2, 4, 8)
 	still := planted("b", Law{1e7, 1, 0}, 1, 2, 4, 8)
@@ -96,8 +96,8 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// The weight of a source grows less than its number of curves; the weight of a curve does not
-// depend on its number of trials.
+// The weight of a source grows less than its number of curves; the weight of a
+// curve does not depend on its number of trials.
 func TestWeigh(t *testing.T) {
 	var curves []Curve
 	for range 9 {

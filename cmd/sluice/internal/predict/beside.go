@@ -15,11 +15,11 @@ type Neighbor struct {
 // mostBeside is the number of published curves shown.
 const mostBeside = 6
 
-// Beside selects the published curves closest to a channel of this Go version on this
-// architecture. Curves with the same lock come first: channels, then the lock alone, the same
-// architecture before others. Few curves have the current lock, so older channels follow, by
-// number of CPUs: they show the effect of many CPUs at that time. Each machine of a source has
-// one curve.
+// Beside selects the published curves closest to a channel of this Go version
+// on this architecture. Curves with the same lock come first: channels, then
+// the lock alone, the same architecture before others. Few curves have the
+// current lock, so older channels follow, by number of CPUs: they show the
+// effect of many CPUs at that time. Each machine of a source has one curve.
 func Beside(curves []Curve, goVersion, arch string) []Neighbor {
 	var same, older []Neighbor
 	for _, c := range curves {

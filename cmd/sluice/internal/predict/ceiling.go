@@ -4,21 +4,22 @@ import (
 	"math"
 )
 
-// BatchShortfall is the factor between the ceiling of batches and their measured throughput:
-// 1.7 to 2, with two Ps, batches of 64, on a machine of 2 CPUs, Go 1.26.8. A batch has more to
-// copy than a value, and moves another cache line.
+// BatchShortfall is the factor between the ceiling of batches and their
+// measured throughput: 1.7 to 2, with two Ps, batches of 64, on a machine of 2
+// CPUs, Go 1.26.8. A batch has more to copy than a value, and moves another
+// cache line.
 const BatchShortfall = 2.0
 
-// A Ceiling is the upper limit of a remedy's throughput on a number of CPUs. Its band extends
-// down to the throughput that such remedies reached.
+// A Ceiling is the upper limit of a remedy's throughput on a number of CPUs.
+// Its band extends down to the throughput that such remedies reached.
 type Ceiling struct {
 	Figure
 	Parts int `json:"parts"` // lanes, or values in a batch
 }
 
-// Lanes returns the ceiling of s lanes on n CPUs: min(s, n) times the throughput of one channel
-// on n/s CPUs. It fails if the latter has no figure. The band extends down by the factor
-// shortfall.
+// Lanes returns the ceiling of s lanes on n CPUs: min(s, n) times the
+// throughput of one channel on n/s CPUs. It fails if the latter has no figure.
+// The band extends down by the factor shortfall.
 func (f *Forecast) Lanes(s, n int, shortfall float64) (Ceiling, error) {
 	one, err := f.At(math.Max(1, float64(n)/float64(s)))
 	if err != nil {
@@ -28,8 +29,8 @@ func (f *Forecast) Lanes(s, n int, shortfall float64) (Ceiling, error) {
 	return Ceiling{Figure{float64(n), parts * one.X, parts * one.Lo / shortfall, parts * one.Hi, one.Mode}, s}, nil
 }
 
-// Batches returns the ceiling of batches of b values on n CPUs: the time per value is the
-// transfer cost divided by b, plus the value's own cost, in ns.
+// Batches returns the ceiling of batches of b values on n CPUs: the time per
+// value is the transfer cost divided by b, plus the value's own cost, in ns.
 func (f *Forecast) Batches(b, n int, own float64) (Ceiling, error) {
 	one, err := f.At(float64(n))
 	if err != nil {
@@ -39,14 +40,15 @@ func (f *Forecast) Batches(b, n int, own float64) (Ceiling, error) {
 	return Ceiling{Figure{float64(n), batched(one.X), batched(one.Lo) / BatchShortfall, batched(one.Hi), one.Mode}, b}, nil
 }
 
-// OwnCost returns the own cost of a value in ns: its time in batches of b on one CPU, minus its
-// share of the transfer cost.
+// OwnCost returns the own cost of a value in ns: its time in batches of b on
+// one CPU, minus its share of the transfer cost.
 func OwnCost(batched, single Count, b int) float64 {
 	return max(0, 1e9/batched.X-1e9/single.X/float64(b))
 }
 
-// LaneShortfall returns the factor by which published curves of separate parts fall short of N
-// times the throughput of one: the 90th percentile of their worst counts.
+// LaneShortfall returns the factor by which published curves of separate parts
+// fall short of N times the throughput of one: the 90th percentile of their
+// worst counts.
 func LaneShortfall(curves []Curve) (factor float64, from int) {
 	var w weighed
 	for i := range curves {

@@ -38,8 +38,8 @@ const (
 	Other   Kind = "other"   // not a curve: a latency, a ratio, before and after
 )
 
-// The columns of a file of curves, which has a row for each point. Files without the last four
-// columns have curves of one shared resource.
+// The columns of a file of curves, which has a row for each point. Files
+// without the last four columns have curves of one shared resource.
 var (
 	mustHave = []string{"source", "machine", "version", "workload", "procs", "ops_per_s_or_ns", "unit", "note"}
 	mayHave  = []string{"kind", "design", "cpus", "domain"}
@@ -66,8 +66,9 @@ var Published = sync.OnceValue(func() []Curve {
 	return curves
 })
 
-// ReadCurves reads a file of curves. It skips rows of kind other, which are not curves, and
-// separates counts above the CPUs of their machine: threads that share a CPU show no scaling.
+// ReadCurves reads a file of curves. It skips rows of kind other, which are not
+// curves, and separates counts above the CPUs of their machine: threads that
+// share a CPU show no scaling.
 func ReadCurves(r io.Reader) ([]Curve, error) {
 	reader := csv.NewReader(r)
 	header, err := reader.Read()

@@ -79,7 +79,8 @@ func TestReadCurvesRefuses(t *testing.T) {
 	}
 }
 
-// The built-in curves are as published: the test checks some values, and properties of all.
+// The built-in curves are as published: the test checks some values, and
+// properties of all.
 func TestPublished(t *testing.T) {
 	curves := Published()
 	find := func(machine, workload, version string) Curve {

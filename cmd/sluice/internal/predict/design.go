@@ -22,8 +22,8 @@ const (
 
 var designs = []Design{SeparateParts, FetchAndAdd, ShortLock, SleepingLock, RetryLoop, ChannelDesign}
 
-// Order returns the designs from the highest throughput on many CPUs to the lowest. Reports show
-// it where there are no figures.
+// Order returns the designs from the highest throughput on many CPUs to the
+// lowest. Reports show it where there are no figures.
 func Order() []Design {
 	return []Design{SeparateParts, FetchAndAdd, ShortLock, SleepingLock, RetryLoop}
 }
@@ -51,8 +51,8 @@ const (
 
 var goVersion = regexp.MustCompile(`(?i)\bgo ?[~<=]*1\.(\d+)`)
 
-// generation parses the version of a curve. The name of a lock takes precedence over the number,
-// because Go 1.24 can be built with either lock.
+// generation parses the version of a curve. The name of a lock takes precedence
+// over the number, because Go 1.24 can be built with either lock.
 func generation(version string) generationOf {
 	lower := strings.ToLower(version)
 	switch {
@@ -95,8 +95,9 @@ func architecture(machine string) string {
 // FarApart is the factor above which one design counts as faster than another.
 const FarApart = 3
 
-// An OrderScore counts the pairs of published figures, of one machine and one number of CPUs,
-// that differ by more than FarApart, and those that Order predicts.
+// An OrderScore counts the pairs of published figures, of one machine and one
+// number of CPUs, that differ by more than FarApart, and those that Order
+// predicts.
 type OrderScore struct {
 	Above int `json:"above_cpus"` // with more CPUs than this
 	Pairs int `json:"pairs"`

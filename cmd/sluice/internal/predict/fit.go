@@ -6,18 +6,21 @@ import "math"
 //
 //	t(N) = a·(1/N) + b·(N−1)/N + c·(N−1)    a = 1/λ, b = σ/λ, c = κ/λ
 //
-// So a fit is a least-squares problem in three non-negative unknowns. It has one solution, and
-// needs no starting point. Weights make the distance logarithmic: near the solution,
-// log m − log t is (m − t)/√(m·t), and m is known from the previous round.
+// So a fit is a least-squares problem in three non-negative unknowns. It has
+// one solution, and needs no starting point. Weights make the distance
+// logarithmic: near the solution, log m − log t is (m − t)/√(m·t), and m is
+// known from the previous round.
 
 // terms are the factors of a, b and c at n CPUs.
 func terms(n float64) [3]float64 { return [3]float64{1 / n, (n - 1) / n, n - 1} }
 
-// rounds is the number of updates of the weights. The fourth digit is stable after ten.
+// rounds is the number of updates of the weights. The fourth digit is stable
+// after ten.
 const rounds = 25
 
-// leastAlone is the lower limit of a, as a share of the time on one CPU with perfect scaling.
-// Without a measurement on one CPU, a could be 0, and λ infinite.
+// leastAlone is the lower limit of a, as a share of the time on one CPU with
+// perfect scaling. Without a measurement on one CPU, a could be 0, and λ
+// infinite.
 const leastAlone = 0.01
 
 // fitLaw fits points of at least two different counts.
@@ -44,9 +47,9 @@ func fitLaw(points []Point) Law {
 
 func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
-// nonNegative returns the non-negative coefficients that minimize the weighted squares. Three
-// unknowns have eight sets of nonzero ones. Each set is solved without bounds, and the best
-// solution within the bounds is the result.
+// nonNegative returns the non-negative coefficients that minimize the weighted
+// squares. Three unknowns have eight sets of nonzero ones. Each set is solved
+// without bounds, and the best solution within the bounds is the result.
 func nonNegative(points []Point, times, weights []float64) (best [3]float64) {
 	least := math.Inf(1)
 	for _, free := range [][]int{{0, 1, 2}, {0, 1}, {0, 2}, {1, 2}, {0}, {1}, {2}, {}} {
@@ -66,8 +69,9 @@ func nonNegative(points []Point, times, weights []float64) (best [3]float64) {
 	return best
 }
 
-// solve minimizes over the free coefficients, with the others 0, by Gaussian elimination of the
-// normal equations. ok is false if a coefficient is negative or undetermined.
+// solve minimizes over the free coefficients, with the others 0, by Gaussian
+// elimination of the normal equations. ok is false if a coefficient is negative
+// or undetermined.
 func solve(points []Point, times, weights []float64, free []int) (c [3]float64, ok bool) {
 	n := len(free)
 	var m [3][4]float64

@@ -31,8 +31,8 @@ var (
 	ErrNewBoundary = errors.New("a boundary that was not measured")
 )
 
-// A Count is the measured throughput on a number of CPUs: the median of the repetitions in
-// operations per second, and its interval.
+// A Count is the measured throughput on a number of CPUs: the median of the
+// repetitions in operations per second, and its interval.
 type Count struct {
 	Procs int     `json:"procs"`
 	X     float64 `json:"ops_per_s"`
@@ -41,8 +41,8 @@ type Count struct {
 	N     int     `json:"n"` // repetitions
 }
 
-// MaxSpread is the largest distance from the median to an end of a count's interval, as a
-// fraction of the median, for which a law is fitted.
+// MaxSpread is the largest distance from the median to an end of a count's
+// interval, as a fraction of the median, for which a law is fitted.
 const MaxSpread = 0.3
 
 // A Forecast predicts a channel's throughput on a number of CPUs.
@@ -54,8 +54,8 @@ type Forecast struct {
 	bands  Bands
 }
 
-// NewForecast fits the counts, which must be ascending. Without a law, the forecast still has the
-// measured and the interpolated figures.
+// NewForecast fits the counts, which must be ascending. Without a law, the
+// forecast still has the measured and the interpolated figures.
 func NewForecast(counts []Count, limits Limits, bands Bands) *Forecast {
 	f := &Forecast{Counts: counts, Limits: limits, bands: bands}
 	points := make([]Point, len(counts))
@@ -95,8 +95,8 @@ func (f *Forecast) Reach() int {
 	return reach
 }
 
-// At returns the figure for n CPUs; n need not be whole. It returns an error with the reason if n
-// is too far from the counts.
+// At returns the figure for n CPUs; n need not be whole. It returns an error
+// with the reason if n is too far from the counts.
 func (f *Forecast) At(n float64) (Figure, error) {
 	i := slices.IndexFunc(f.Counts, func(c Count) bool { return float64(c.Procs) >= n })
 	switch {
@@ -146,7 +146,8 @@ type Peak struct {
 	// From and To enclose the counts that may be as good: their bands overlap the
 	// figure's.
 	From, To int
-	// AtEnd is true if there is no figure for more CPUs: the throughput may rise further.
+	// AtEnd is true if there is no figure for more CPUs: the throughput may
+	// rise further.
 	AtEnd bool
 }
 

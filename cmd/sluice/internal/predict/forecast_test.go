@@ -105,7 +105,8 @@ func TestForecastAcrossMeasured(t *testing.T) {
 	}
 }
 
-// The peak is the highest figure; counts whose bands overlap its band may be as good.
+// The peak is the highest figure; counts whose bands overlap its band may be as
+// good.
 func TestForecastPeak(t *testing.T) {
 	for _, tt := range []struct {
 		law  Law
@@ -133,7 +134,8 @@ func TestForecastPeak(t *testing.T) {
 			}
 		}
 	}
-	// The band of the best figure counts, too: 95 may be as good as 100 if 100 may be 80.
+	// The band of the best figure counts, too: 95 may be as good as 100 if 100
+	// may be 80.
 	wide := NewForecast([]Count{{1, 90, 90, 95, 9}, {2, 100, 80, 110, 9}, {4, 70, 69, 71, 9}}, oneCache, testBand)
 	if peak := wide.Peak(4); peak.CPUs != 2 || peak.From != 1 || peak.AtEnd {
 		t.Errorf("with 90 to 95 beside 80 to 110: %+v", peak)

@@ -26,15 +26,15 @@ var (
 	ErrTooNoisy = errors.New("the points follow no law")
 )
 
-// At returns the throughput on n CPUs, in operations per second. n must be at least 1, and need
-// not be whole.
+// At returns the throughput on n CPUs, in operations per second. n must be at
+// least 1, and need not be whole.
 func (l Law) At(n float64) float64 {
 	return l.Lambda * n / (1 + l.Sigma*(n-1) + l.Kappa*n*(n-1))
 }
 
-// Peak returns the number of CPUs with the highest throughput, and that throughput in operations
-// per second. Without a peak, which means κ = 0 and σ < 1, n is 0 and x is the plateau, or +Inf
-// if σ is 0, too.
+// Peak returns the number of CPUs with the highest throughput, and that
+// throughput in operations per second. Without a peak, which means κ = 0 and σ
+// < 1, n is 0 and x is the plateau, or +Inf if σ is 0, too.
 func (l Law) Peak() (n int, x float64) {
 	switch {
 	case l.Sigma >= 1:
@@ -50,8 +50,8 @@ func (l Law) Peak() (n int, x float64) {
 	return n, l.At(float64(n))
 }
 
-// Plateau returns the limit of the throughput with more and more CPUs, in operations per second:
-// λ/σ if κ is 0, or else 0; +Inf if σ is 0, too.
+// Plateau returns the limit of the throughput with more and more CPUs, in
+// operations per second: λ/σ if κ is 0, or else 0; +Inf if σ is 0, too.
 func (l Law) Plateau() float64 {
 	if l.Kappa > 0 {
 		return 0
@@ -62,13 +62,15 @@ func (l Law) Plateau() float64 {
 // MinCounts is the number of different counts of CPUs that three parameters need.
 const MinCounts = 3
 
-// MaxMisfit is the largest root mean square distance between law and points that Fit accepts, as
-// a factor. Points that vary more are disturbed measurements: no smooth curve is near them.
+// MaxMisfit is the largest root mean square distance between law and points
+// that Fit accepts, as a factor. Points that vary more are disturbed
+// measurements: no smooth curve is near them.
 const MaxMisfit = 2.0
 
-// Fit returns the law nearest to the points, by the distance of logarithms: 10% count the same at
-// a million and at a thousand per second. Several points of one count are replaced by their
-// median. The result depends only on the points.
+// Fit returns the law nearest to the points, by the distance of logarithms: 10%
+// count the same at a million and at a thousand per second. Several points of
+// one count are replaced by their median. The result depends only on the
+// points.
 func Fit(points []Point) (Law, error) {
 	points, err := Medians(points)
 	if err != nil {
@@ -105,7 +107,8 @@ func Medians(points []Point) ([]Point, error) {
 	return medians, nil
 }
 
-// misfit returns the root mean square of log X − log law, as a factor: 1 is a perfect fit.
+// misfit returns the root mean square of log X − log law, as a factor: 1 is a
+// perfect fit.
 func (l Law) misfit(points []Point) float64 {
 	sum := 0.0
 	for _, p := range points {

@@ -15,7 +15,8 @@ type Topology struct {
 	Socket int `json:"socket,omitempty"` // CPUs in one socket
 }
 
-// Limits has the layout of the measured machine and of the target, which may be the same.
+// Limits has the layout of the measured machine and of the target, which may be
+// the same.
 type Limits struct {
 	Measured Topology `json:"measured"`
 	Target   Topology `json:"target"`
@@ -37,8 +38,8 @@ func (l Limits) boundaries() []boundary {
 	}
 }
 
-// check returns an error if n CPUs cross a boundary that the largest measured count does not
-// cross, or if that is unknown.
+// check returns an error if n CPUs cross a boundary that the largest measured
+// count does not cross, or if that is unknown.
 func (l Limits) check(largest int, n float64) error {
 	for _, b := range l.boundaries() {
 		switch {
@@ -52,8 +53,8 @@ func (l Limits) check(largest int, n float64) error {
 	return nil
 }
 
-// ReadTopology reads the layout of the CPUs from Linux's /sys/devices/system/cpu. Missing files
-// leave fields 0.
+// ReadTopology reads the layout of the CPUs from Linux's
+// /sys/devices/system/cpu. Missing files leave fields 0.
 func ReadTopology(cpus fs.FS) Topology {
 	var t Topology
 	sockets := map[string]int{}
@@ -85,7 +86,8 @@ func lastLevelCache(cpus fs.FS, dir string) int {
 	return shared
 }
 
-// countCPUs returns the length of a list such as "0-3,8,10-11", or 0 if it is malformed.
+// countCPUs returns the length of a list such as "0-3,8,10-11", or 0 if it is
+// malformed.
 func countCPUs(list string) int {
 	total := 0
 	for field := range strings.SplitSeq(list, ",") {

@@ -6,8 +6,8 @@ import (
 	"testing/fstest"
 )
 
-// sys returns a directory like Linux's: for each CPU its caches, highest last, as lists of the CPUs
-// that share them.
+// sys returns a directory like Linux's: for each CPU its caches, highest last,
+// as lists of the CPUs that share them.
 func sys(sockets []string, caches ...[]string) fstest.MapFS {
 	files := fstest.MapFS{"cpufreq/x": {}, "cpuidle": {}}
 	put := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text + "\n")} }

@@ -49,8 +49,8 @@ type Refusal struct {
 	Why  string `json:"why"`
 }
 
-// Ceilings has the upper limits of the remedies, on the requested CPUs, or, if these have no
-// figure, on the measured ones.
+// Ceilings has the upper limits of the remedies, on the requested CPUs, or, if
+// these have no figure, on the measured ones.
 type Ceilings struct {
 	CPUs           int       `json:"cpus"`
 	Lanes          []Ceiling `json:"lanes"`
@@ -87,7 +87,8 @@ func NewReport(q Question) *Report {
 	return r
 }
 
-// figures collects the figures of the measured counts, their doublings, and the requested count.
+// figures collects the figures of the measured counts, their doublings, and the
+// requested count.
 func (r *Report) figures(f *Forecast, asked int) {
 	var wanted []int
 	for _, c := range f.Counts {
@@ -108,7 +109,8 @@ func (r *Report) figures(f *Forecast, asked int) {
 	}
 }
 
-// plateau takes the plateau from the law. Its band is the one of the farthest figures.
+// plateau takes the plateau from the law. Its band is the one of the farthest
+// figures.
 func (r *Report) plateau(f *Forecast) {
 	if f.Law == nil || f.Law.Kappa > 0 || f.Law.Sigma == 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// A Score measures predictions of unseen curves: each source, with all curves of the same
-// machines, is left out in turn and predicted from the others.
+// A Score measures predictions of unseen curves: each source, with all curves
+// of the same machines, is left out in turn and predicted from the others.
 type Score struct {
 	Sources int           `json:"sources"`
 	Rows    []ScoreRow    `json:"rows"`

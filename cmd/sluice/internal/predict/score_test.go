@@ -78,7 +78,8 @@ func TestScoreIsOnRecord(t *testing.T) {
 	}
 }
 
-// The score shows that a source with different curves is outside the band of the others.
+// The score shows that a source with different curves is outside the band of
+// the others.
 func TestScoreLeavesTheSourceOut(t *testing.T) {
 	var curves []Curve
 	for i := range 5 {

@@ -21,8 +21,9 @@ type Series struct {
 	Counts []Count
 }
 
-// ReadSeries reads all series of a file, which is a file of curves or in the Go benchmark format.
-// The latter needs a benchmark with at least two counts of CPUs. name is for messages.
+// ReadSeries reads all series of a file, which is a file of curves or in the Go
+// benchmark format. The latter needs a benchmark with at least two counts of
+// CPUs. name is for messages.
 func ReadSeries(r io.Reader, name string) ([]Series, error) {
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(len("source,"))
@@ -175,8 +176,8 @@ func names(all []Series) string {
 	return text.String()
 }
 
-// Limit separates the counts above the CPUs of the measured machine: more Ps than CPUs test
-// robustness, and are not points of a curve.
+// Limit separates the counts above the CPUs of the measured machine: more Ps
+// than CPUs test robustness, and are not points of a curve.
 func (s *Series) Limit(cpus int) {
 	kept := s.Counts[:0:0]
 	for _, c := range s.Counts {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// results has the lab's format: repetitions, with GOMAXPROCS at the end of the name unless it is 1.
+// results has the lab's format: repetitions, with GOMAXPROCS at the end of the
+// name unless it is 1.
 const results = `goos: linux
 goarch: amd64
 cpu: Some Xeon

@@ -50,8 +50,8 @@ func (s Sweep) Workload() string {
 	return fmt.Sprintf("one chan uint64, GOMAXPROCS producers, %s, capacity %d", consumers, s.Capacity)
 }
 
-// Points plans the sweep. Each repetition of all counts precedes the next one, so that a
-// disturbance of the machine affects all counts.
+// Points plans the sweep. Each repetition of all counts precedes the next one,
+// so that a disturbance of the machine affects all counts.
 func (s Sweep) Points() []*measure.Point {
 	var points []*measure.Point
 	for round := range s.Count {
@@ -96,8 +96,8 @@ type Swept struct {
 	Lanes   []Count `json:"in_lanes,omitempty"`   // through sluice.Sharded
 }
 
-// Collect returns the figures of the outcomes of Points, or the first error in them. An
-// interrupted sweep has fewer figures.
+// Collect returns the figures of the outcomes of Points, or the first error in
+// them. An interrupted sweep has fewer figures.
 func (s Sweep) Collect(outcomes []measure.Outcome) (Swept, error) {
 	by := map[measure.ContenderID]map[int][]float64{}
 	for _, outcome := range outcomes {

@@ -13,7 +13,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// WriteText writes the report as text: the answer first, then the figures, then published curves.
+// WriteText writes the report as text: the answer first, then the figures, then
+// published curves.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	r.writePeak(&b)

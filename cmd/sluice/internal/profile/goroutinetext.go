@@ -86,7 +86,8 @@ func (t textLines) next() (string, error) {
 	return text, err
 }
 
-// parseHeader reads "goroutine 7 [chan receive (nil chan), 3 minutes, locked to thread]:".
+// parseHeader reads "goroutine 7 [chan receive (nil chan), 3 minutes, locked to
+// thread]:".
 func parseHeader(line string) (*goroutine, bool) {
 	rest, ok := strings.CutPrefix(line, "goroutine ")
 	if !ok {

@@ -1,8 +1,8 @@
-// Package progress shows the progress of a run of the lab: a bar on a terminal, plain lines
-// elsewhere.
+// Package progress shows the progress of a run of the lab: a bar on a terminal,
+// plain lines elsewhere.
 //
-// What may enter: ways to show the events of a measure.Observer. None of them may work while
-// a pass is timed, so none has a goroutine or a timer.
+// What may enter: ways to show the events of a measure.Observer. None of them
+// may work while a pass is timed, so none has a goroutine or a timer.
 package progress
 
 import (
@@ -25,8 +25,8 @@ type Display interface {
 	Finish()
 }
 
-// New returns a bar if w is a terminal, and lines otherwise. steps is the number of
-// repetitions.
+// New returns a bar if w is a terminal, and lines otherwise. steps is the
+// number of repetitions.
 func New(w io.Writer, steps int) Display {
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		width, _, err := term.GetSize(int(file.Fd()))
@@ -45,8 +45,8 @@ type bar struct {
 	point *measure.Point
 }
 
-// besides is the width of a line without the name of a point: the bar, the percentage and
-// the times.
+// besides is the width of a line without the name of a point: the bar, the
+// percentage and the times.
 const besides = 46
 
 func newBar(w io.Writer, steps, width int) *bar {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 )
 
-// bars draws a section whose measures are parts of a whole: one chart per contender of the
-// panel, which compares the contender with itself.
+// bars draws a section whose measures are parts of a whole: one chart per
+// contender of the panel, which compares the contender with itself.
 func (p *Panel) bars(s *Section, colors palette) []plot.Bars {
 	var charts []plot.Bars
 	for _, contender := range p.Contenders {

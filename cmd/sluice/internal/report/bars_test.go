@@ -43,8 +43,8 @@ func stacked() *Report {
 	return New(Machine{CPUs: 2}, time.Time{}, lab.Standard, false, []Run{run})
 }
 
-// A stacked section has one chart of bars per contender, all on one scale; its tables name
-// the parts.
+// A stacked section has one chart of bars per contender, all on one scale; its
+// tables name the parts.
 func TestStackedSection(t *testing.T) {
 	r := stacked()
 	section := &r.Experiments[0].Sections[0]

@@ -11,12 +11,12 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
-// WriteBenchmarks writes every repetition as a line of the Go benchmark format, for
-// benchstat and similar tools. The name of a benchmark has the settings as key=value
-// parts; GOMAXPROCS is the number at its end.
+// WriteBenchmarks writes every repetition as a line of the Go benchmark format,
+// for benchstat and similar tools. The name of a benchmark has the settings as
+// key=value parts; GOMAXPROCS is the number at its end.
 //
-// The noise of the machine is in comments. As a setting it would differ in any two runs,
-// and benchstat would not compare them.
+// The noise of the machine is in comments. As a setting it would differ in any
+// two runs, and benchstat would not compare them.
 func (r *Report) WriteBenchmarks(w io.Writer) error {
 	if err := r.writeNoise(w); err != nil {
 		return err

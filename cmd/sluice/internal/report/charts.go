@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// covers returns the values of all panels, by measure: their charts share a scale, for
-// comparison.
+// covers returns the values of all panels, by measure: their charts share a
+// scale, for comparison.
 func (s *Section) covers() map[lab.Measure][]plot.Value {
 	covers := make(map[lab.Measure][]plot.Value)
 	for _, m := range s.Measures {
@@ -91,14 +91,15 @@ func (p *Panel) rows(title string, s *Section, m lab.Measure) plot.Rows {
 	return chart
 }
 
-// A group has the contenders that a chart names. The chart shows the others as ghosts.
+// A group has the contenders that a chart names. The chart shows the others as
+// ghosts.
 type group struct {
 	title   string // "" if it is the only one
 	members []lab.ContenderID
 }
 
-// of returns the title of a group's chart. The section's title is above the chart anyway,
-// so it is repeated only if there is no other title.
+// of returns the title of a group's chart. The section's title is above the
+// chart anyway, so it is repeated only if there is no other title.
 func (g group) of(panel, section string) string {
 	switch {
 	case g.title == "":
@@ -109,9 +110,9 @@ func (g group) of(panel, section string) string {
 	return format.Capital(panel + ": " + g.title)
 }
 
-// crowd is the largest number of names in one chart. A larger panel has a chart for each
-// family, with at most groupSize names. Each has the built-in channels for comparison: all
-// of them if there are few, or else the first.
+// crowd is the largest number of names in one chart. A larger panel has a chart
+// for each family, with at most groupSize names. Each has the built-in channels
+// for comparison: all of them if there are few, or else the first.
 const (
 	crowd     = 8
 	groupSize = 10
@@ -151,8 +152,8 @@ func groups(contenders []lab.ContenderID) []group {
 	return all
 }
 
-// value returns the value of an entry in a chart. ok is false if the entry, which may be
-// nil, has no figure.
+// value returns the value of an entry in a chart. ok is false if the entry,
+// which may be nil, has no figure.
 func (e *Entry) value(m lab.Measure) (v plot.Value, ok bool) {
 	if e == nil || e.Error != "" {
 		return v, false
@@ -208,8 +209,8 @@ func drawnAt(m lab.Measure, v float64) float64 {
 // besideLift keeps the marks of one row apart.
 const besideLift = 3.5
 
-// besideChart has a row for each published figure: the hollow mark is the published one,
-// the others were measured here.
+// besideChart has a row for each published figure: the hollow mark is the
+// published one, the others were measured here.
 func (e *Experiment) besideChart() plot.Rows {
 	unit := e.PublishedIn.Axis
 	chart := plot.Rows{Title: "Published → the same here → sluice here", Axis: chartUnit(e.PublishedIn), Better: better(e.PublishedIn)}

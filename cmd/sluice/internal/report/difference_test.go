@@ -28,8 +28,8 @@ func TestFigureOfADifference(t *testing.T) {
 	}
 }
 
-// Values below the floor are drawn at it, so that a scale can be logarithmic; the tooltip
-// has the value.
+// Values below the floor are drawn at it, so that a scale can be logarithmic;
+// the tooltip has the value.
 func TestFloorOfAChart(t *testing.T) {
 	s := stat.Summary{N: 9, Median: -0.02, Lo: -0.5, Hi: 0.6, Confidence: 0.96}
 	v := plotted("a", overIdeal, s)

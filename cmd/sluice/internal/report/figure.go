@@ -8,9 +8,10 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// spread writes the interval of a summary relative to its median: "± 3%", or "~ 3%" for a
-// range of too few repetitions, or "" for a single figure. A difference may be close to
-// zero, so its interval is in its own unit: "± 0.03".
+// spread writes the interval of a summary relative to its median: "± 3%", or "~
+// 3%" for a range of too few repetitions, or "" for a single figure. A
+// difference may be close to zero, so its interval is in its own unit: "±
+// 0.03".
 func spread(s stat.Summary, m lab.Measure) string {
 	sign := "±"
 	switch {

@@ -20,8 +20,9 @@ const (
 	PageFile       = "report.html"
 )
 
-// Prepare creates the directory if necessary. It checks, before a run, that the directory
-// is writable and that no file there would be overwritten that the lab did not write.
+// Prepare creates the directory if necessary. It checks, before a run, that the
+// directory is writable and that no file there would be overwritten that the
+// lab did not write.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot create the directory for the report: %w", err)
@@ -36,9 +37,9 @@ func Prepare(dir string) error {
 	return foreign(dir)
 }
 
-// foreign returns an error if the directory has a file with a report's name that the lab
-// did not write. results.json is written first and names its tool, so the other files are
-// never alone; each of them is checked, too.
+// foreign returns an error if the directory has a file with a report's name
+// that the lab did not write. results.json is written first and names its tool,
+// so the other files are never alone; each of them is checked, too.
 func foreign(dir string) error {
 	_, err := Read(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +63,8 @@ func foreign(dir string) error {
 	return nil
 }
 
-// ownBenchmarks reports whether text was written by WriteBenchmarks: it is empty, begins
-// with the noise, or has the name of an experiment.
+// ownBenchmarks reports whether text was written by WriteBenchmarks: it is
+// empty, begins with the noise, or has the name of an experiment.
 func ownBenchmarks(text []byte) bool {
 	return len(text) == 0 || bytes.HasPrefix(text, []byte(noiseComment)) || bytes.Contains(text, []byte("\nexperiment: "))
 }
@@ -137,14 +138,16 @@ func (r *Report) identify() {
 	}
 }
 
-// Save writes results.json alone. A run saves after each point, so that it loses no figure
-// however it ends. Appending points to a journal would be cheaper, but would be a second
-// format for every reader; 10 ms are little compared with the second that a point takes.
+// Save writes results.json alone. A run saves after each point, so that it
+// loses no figure however it ends. Appending points to a journal would be
+// cheaper, but would be a second format for every reader; 10 ms are little
+// compared with the second that a point takes.
 func (r *Report) Save(dir string) error {
 	return Replace(filepath.Join(dir, JSONFile), r.WriteJSON)
 }
 
-// WriteFiles writes the three files of the report. Each file is replaced atomically.
+// WriteFiles writes the three files of the report. Each file is replaced
+// atomically.
 func (r *Report) WriteFiles(dir string) error {
 	return errors.Join(
 		r.Save(dir),
@@ -153,8 +156,9 @@ func (r *Report) WriteFiles(dir string) error {
 	)
 }
 
-// Replaceable returns the error with which Replace would fail at path, as far as it is
-// known before writing: the directory does not exist, or path is a directory.
+// Replaceable returns the error with which Replace would fail at path, as far
+// as it is known before writing: the directory does not exist, or path is a
+// directory.
 func Replaceable(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return &fs.PathError{Op: "write", Path: path, Err: errors.New("is a directory")}
@@ -166,7 +170,8 @@ func Replaceable(path string) error {
 	return err
 }
 
-// Replace writes a file atomically: a reader sees the old or the new content, never a part.
+// Replace writes a file atomically: a reader sees the old or the new content,
+// never a part.
 func Replace(path string, write func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {

@@ -54,8 +54,8 @@ func (r *Report) NoiseLines() []string {
 	return lines
 }
 
-// Remarks has what a reader must know about the run beyond the header: warnings, changes of
-// the machine meanwhile, and whether the run was resumed.
+// Remarks has what a reader must know about the run beyond the header:
+// warnings, changes of the machine meanwhile, and whether the run was resumed.
 func (r *Report) Remarks() []string {
 	remarks := r.Machine.Warnings()
 	if n := len(r.Sittings); n > 1 {
@@ -112,8 +112,8 @@ func (r *Report) Footnotes() []string {
 	return notes
 }
 
-// DisturbedPoints lists the points that were disturbed, with the disturbances, and those
-// with much garbage collection.
+// DisturbedPoints lists the points that were disturbed, with the disturbances,
+// and those with much garbage collection.
 func (r *Report) DisturbedPoints() []string {
 	var lines []string
 	r.eachPoint(func(e *Experiment, p *Point) {

@@ -9,11 +9,12 @@ import (
 	"syscall"
 )
 
-// Hold excludes other runs of the lab from the directory until release is called or the
-// process ends: two runs would replace each other's files and disturb each other's
-// figures. On a file system without locks it does nothing.
+// Hold excludes other runs of the lab from the directory until release is
+// called or the process ends: two runs would replace each other's files and
+// disturb each other's figures. On a file system without locks it does nothing.
 func Hold(dir string) (release func(), err error) {
-	// The lock is on the directory itself, because a lock file would be left behind.
+	// The lock is on the directory itself, because a lock file would be left
+	// behind.
 	folder, err := os.Open(dir)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ import (
 //go:embed page.html
 var pageText string
 
-// Style is the style of this tool's pages, light and dark, on a screen and on a phone.
-// Charts of package plot need it.
+// Style is the style of this tool's pages, light and dark, on a screen and on a
+// phone. Charts of package plot need it.
 //
 //go:embed page.css
 var Style string
@@ -76,8 +76,9 @@ type pageTable struct {
 	Rows    [][]string
 }
 
-// WritePage writes the page. The page is self-contained: it includes the style and the
-// charts, has no script, and its policy forbids browsers to load or to run anything else.
+// WritePage writes the page. The page is self-contained: it includes the style
+// and the charts, has no script, and its policy forbids browsers to load or to
+// run anything else.
 func (r *Report) WritePage(w io.Writer) error {
 	p := page{
 		Report:   r,
@@ -102,8 +103,8 @@ func (r *Report) WritePage(w io.Writer) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// Policy returns the Content-Security-Policy of a page with this style: it allows the
-// style, and nothing else.
+// Policy returns the Content-Security-Policy of a page with this style: it
+// allows the style, and nothing else.
 func Policy(style string) string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +

@@ -20,8 +20,9 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// crowded is a report of made-up figures with everything that is hard to draw: many
-// contenders with long names, rates, outliers, oversubscribed places, failures and gaps.
+// crowded is a report of made-up figures with everything that is hard to draw:
+// many contenders with long names, rates, outliers, oversubscribed places,
+// failures and gaps.
 func crowded() *Report {
 	contenders := []lab.ContenderID{
 		"native, unbuffered", "native, 1024 slots", "native, N slots", "native, time.After in a select",
@@ -68,8 +69,9 @@ func crowded() *Report {
 	}
 }
 
-// crowd13 is a point with nine repetitions per contender. The i-th contender takes base
-// times 1 + i/3. The last repetition is an outlier; every third contender's is far away.
+// crowd13 is a point with nine repetitions per contender. The i-th contender
+// takes base times 1 + i/3. The last repetition is an outlier; every third
+// contender's is far away.
 func crowd13(contenders []lab.ContenderID, panel, x string, procs int, base float64) Point {
 	point := Point{Setting: measure.Setting{Procs: procs}, Panel: panel, X: x, Oversubscribed: procs > 2}
 	for i, contender := range contenders {
@@ -89,8 +91,8 @@ func crowd13(contenders []lab.ContenderID, panel, x string, procs int, base floa
 	return point
 }
 
-// pageFile is the file in which tools/page, the checks in a browser, gets a page that is
-// always the same.
+// pageFile is the file in which tools/page, the checks in a browser, gets a
+// page that is always the same.
 var pageFile = flag.String("page", "", "write the made-up page to this file")
 
 func TestPageToFile(t *testing.T) {
@@ -184,8 +186,8 @@ func chartsOf(page string) []string {
 	return regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
 }
 
-// Each link has a target in the page, and each chart is XML with an accessible label and a
-// table below it.
+// Each link has a target in the page, and each chart is XML with an accessible
+// label and a table below it.
 func TestPageIsWhole(t *testing.T) {
 	page := render(t, crowded().WritePage)
 	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
@@ -234,8 +236,8 @@ func TestPageOfNothing(t *testing.T) {
 	}
 }
 
-// Every contender of a crowd is named in at least one chart, and no chart has more than
-// groupSize names.
+// Every contender of a crowd is named in at least one chart, and no chart has
+// more than groupSize names.
 func TestGroups(t *testing.T) {
 	names := slices.Concat(numbered("native", 6), numbered("sluice", 17), numbered("published", 17))
 	for n := range len(names) + 1 {

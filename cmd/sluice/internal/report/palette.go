@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 )
 
-// A family shows a lab.Family in charts: by color, by shape and by dashes. page.css
-// explains the choice.
+// A family shows a lab.Family in charts: by color, by shape and by dashes.
+// page.css explains the choice.
 type family struct {
 	Name   string // in the legend
 	Class  string // in the style, of its first member
@@ -36,8 +36,8 @@ func familyOf(contender lab.ContenderID) family {
 	return published
 }
 
-// A palette has one color class for each contender of an experiment, for all its charts: the
-// letter of its family, and a number by appearance.
+// A palette has one color class for each contender of an experiment, for all
+// its charts: the letter of its family, and a number by appearance.
 type palette map[lab.ContenderID]string
 
 // shades is the number of classes per family in page.css.

@@ -28,8 +28,8 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-// unstyled returns the classes of a page without a style. Some are there for the checks of
-// the page, or for a family that is not in it.
+// unstyled returns the classes of a page without a style. Some are there for
+// the checks of the page, or for a family that is not in it.
 func unstyled(page string) (missing []string) {
 	_, body, _ := strings.Cut(page, "</style>")
 	for _, match := range regexp.MustCompile(`class="([^"]+)"`).FindAllStringSubmatch(body, -1) {
@@ -48,8 +48,8 @@ type theme map[string]color
 // A color is red, green and blue, linear, from 0 to 1.
 type color [3]float64
 
-// themes reads the colors from a style: the light ones come first, and dark overrides
-// them.
+// themes reads the colors from a style: the light ones come first, and dark
+// overrides them.
 func themes(t *testing.T, style string) map[string]theme {
 	t.Helper()
 	light, dark, found := strings.Cut(style, "prefers-color-scheme: dark")
@@ -89,17 +89,17 @@ func contrast(a, b color) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// eyes are kinds of color vision: normal, and the two common forms of color blindness. The
-// matrices, for linear colors, are from Machado, Oliveira and Fernandes, 2009, at full
-// severity.
+// eyes are kinds of color vision: normal, and the two common forms of color
+// blindness. The matrices, for linear colors, are from Machado, Oliveira and
+// Fernandes, 2009, at full severity.
 var eyes = map[string][3][3]float64{
 	"most":        {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"deuteranope": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
 	"protanope":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
 }
 
-// distance is the smallest CIELAB (1976) distance over all eyes. A difference of 2.3 is
-// just noticeable.
+// distance is the smallest CIELAB (1976) distance over all eyes. A difference
+// of 2.3 is just noticeable.
 func distance(a, b color) float64 {
 	least := math.Inf(1)
 	for _, eye := range eyes {
@@ -129,8 +129,8 @@ func labColor(c color) [3]float64 {
 	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }
 
-// The palette has text of WCAG level AA, marks of at least 3:1, families far apart, and
-// distinct shades within a family.
+// The palette has text of WCAG level AA, marks of at least 3:1, families far
+// apart, and distinct shades within a family.
 const (
 	textContrast   = 4.5
 	markContrast   = 3.0

@@ -1,8 +1,9 @@
-// Package report writes measured figures for people and programs: tables for a terminal,
-// results.txt for benchstat, results.json, and report.html, a self-contained page.
+// Package report writes measured figures for people and programs: tables for a
+// terminal, results.txt for benchstat, results.json, and report.html, a
+// self-contained page.
 //
-// What may enter: the model of all four, and one file for each of them. Nothing here
-// measures or decides: the findings come from the experiments.
+// What may enter: the model of all four, and one file for each of them. Nothing
+// here measures or decides: the findings come from the experiments.
 package report
 
 import (
@@ -47,14 +48,14 @@ type Report struct {
 	Experiments []Experiment `json:"experiments"`
 }
 
-// A Sitting is one run of the program. A report has several if it was interrupted and
-// resumed. All figures of a point are from one sitting.
+// A Sitting is one run of the program. A report has several if it was
+// interrupted and resumed. All figures of a point are from one sitting.
 type Sitting struct {
 	Started time.Time `json:"started"`
 	Took    Duration  `json:"took_seconds"`
 	Load    string    `json:"load,omitempty"`
-	// Before and After are the noise of the machine before the first point and after
-	// the last, or nil if not measured.
+	// Before and After are the noise of the machine before the first point and
+	// after the last, or nil if not measured.
 	Before *host.Noise `json:"noise_before"`
 	After  *host.Noise `json:"noise_after"`
 }
@@ -118,8 +119,8 @@ type Entry struct {
 	// Wide is true if the interval of the time is wider than stat.Precise although
 	// the point was run longer, as far as the rule allows.
 	Wide bool `json:"wide,omitempty"`
-	// Outliers are the indices of repetitions that lie far from the others, by unit.
-	// They count in all figures.
+	// Outliers are the indices of repetitions that lie far from the others, by
+	// unit. They count in all figures.
 	Outliers map[string][]int `json:"outliers,omitempty"`
 	Error    string           `json:"error,omitempty"`
 }
@@ -206,8 +207,8 @@ func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) 
 	return point
 }
 
-// timed reports whether any figure depends on other users of the CPUs. Numbers of bytes do
-// not, and are measured by collecting garbage.
+// timed reports whether any figure depends on other users of the CPUs. Numbers
+// of bytes do not, and are measured by collecting garbage.
 func (p *Point) timed() bool {
 	for _, entry := range p.Entries {
 		for unit := range entry.Summaries {
@@ -263,8 +264,8 @@ type left struct {
 	names  []string
 }
 
-// A Panel has the points of a section that share a chart, and their contenders in order of
-// appearance.
+// A Panel has the points of a section that share a chart, and their contenders
+// in order of appearance.
 type Panel struct {
 	Name       string
 	Points     []*Point
@@ -290,8 +291,8 @@ func (s *Section) panels() []Panel {
 	return panels
 }
 
-// oversubscribedFrom returns the index of the first point from which on GOMAXPROCS exceeds
-// the CPUs, or len(p.Points).
+// oversubscribedFrom returns the index of the first point from which on
+// GOMAXPROCS exceeds the CPUs, or len(p.Points).
 func (p *Panel) oversubscribedFrom() int {
 	from := len(p.Points)
 	for from > 0 && p.Points[from-1].Oversubscribed {
@@ -318,8 +319,8 @@ func (p *Panel) leftOut() []left {
 	return all
 }
 
-// String returns "native, unbuffered; sluice.Rendezvous (no buffer to fill first)". It uses
-// semicolons because names have commas.
+// String returns "native, unbuffered; sluice.Rendezvous (no buffer to fill
+// first)". It uses semicolons because names have commas.
 func (l left) String() string { return strings.Join(l.names, "; ") + " (" + l.reason + ")" }
 
 // Points returns the points of a section that have all the given labels.

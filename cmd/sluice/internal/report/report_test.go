@@ -22,8 +22,9 @@ import (
 
 var update = flag.Bool("update", false, "update the golden files")
 
-// pretended is a small experiment with made-up figures, as if measured on a machine of two
-// CPUs: with and without an axis, oversubscribed, failed, left out, interrupted.
+// pretended is a small experiment with made-up figures, as if measured on a
+// machine of two CPUs: with and without an axis, oversubscribed, failed, left
+// out, interrupted.
 func pretended(interrupted bool) *Report {
 	machine := Machine{CPU: "Made-up CPU", CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.26", Version: "commit 0123456789ab", Load: "0.10"}
 	r := New(machine, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), lab.Standard, interrupted, []Run{pretendedExperiment(interrupted)})
@@ -84,8 +85,9 @@ func pretendedExperiment(interrupted bool) Run {
 	return run
 }
 
-// pretendOutcome returns figures around base for the first contender and twice that for
-// the second, with a failure at GOMAXPROCS 8, and gaps after an interrupt.
+// pretendOutcome returns figures around base for the first contender and twice
+// that for the second, with a failure at GOMAXPROCS 8, and gaps after an
+// interrupt.
 func pretendOutcome(p *lab.Point, measures []lab.Measure, base int, interrupted bool) measure.Outcome {
 	outcome := measure.Outcome{Point: &p.Point}
 	for i, entry := range p.Entries {
@@ -165,8 +167,8 @@ func TestBenchmarks(t *testing.T) {
 	if err := reader.Err(); err != nil {
 		t.Fatal(err)
 	}
-	// Three points with two contenders, one of which failed at the third point, and
-	// the memory of both.
+	// Three points with two contenders, one of which failed at the third point,
+	// and the memory of both.
 	if len(seen) != 7 {
 		t.Errorf("%d benchmarks, want 7", len(seen))
 	}
@@ -269,8 +271,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// Points above the cgroup's quota are oversubscribed, and results.txt has the granted number
-// of CPUs.
+// Points above the cgroup's quota are oversubscribed, and results.txt has the
+// granted number of CPUs.
 func TestQuotaOversubscribes(t *testing.T) {
 	quota := 1.5
 	machine := Machine{CPUs: 16, Quota: &quota}

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// Restore fills in the outcomes of all finished points of the report. The runs must be the
-// same as the report's, planned again. An unfinished point is measured again from its
-// start, because its figures are pairs of one time.
+// Restore fills in the outcomes of all finished points of the report. The runs
+// must be the same as the report's, planned again. An unfinished point is
+// measured again from its start, because its figures are pairs of one time.
 func (r *Report) Restore(runs []Run) error {
 	if len(runs) != len(r.Experiments) {
 		return fmt.Errorf("it has %d experiments (want %d)", len(r.Experiments), len(runs))

@@ -32,7 +32,8 @@ func troubled() *Report {
 	return r
 }
 
-// Reading results.json restores the report: all other files can be written from it.
+// Reading results.json restores the report: all other files can be written from
+// it.
 func TestRoundTrip(t *testing.T) {
 	for name, r := range map[string]*Report{"whole": pretended(false), "interrupted": pretended(true), "troubled": troubled()} {
 		dir := t.TempDir()

@@ -19,8 +19,8 @@ type table struct {
 	rows    [][]string
 }
 
-// tables lays out a panel: a column for each place on the axis, or for each measure if
-// there is only one place.
+// tables lays out a panel: a column for each place on the axis, or for each
+// measure if there is only one place.
 func (p *Panel) tables(s *Section) []table {
 	if len(p.Points) == 1 && len(s.Measures) > 1 {
 		t := table{caption: p.Name, rows: p.rowHeads()}
@@ -58,8 +58,8 @@ func (p *Panel) fill(t *table, point *Point, m lab.Measure) {
 	}
 }
 
-// caption has the panel and the unit. With a single place, the unit is in the head of the
-// column.
+// caption has the panel and the unit. With a single place, the unit is in the
+// head of the column.
 func (p *Panel) caption(s *Section, m lab.Measure) string {
 	caption := p.Name
 	if m.Title != "" {
@@ -85,8 +85,8 @@ func (p *Panel) columnHead(s *Section, m lab.Measure, i int) string {
 	return head
 }
 
-// heading is the title, with the common GOMAXPROCS of all points unless the tables and
-// charts show it.
+// heading is the title, with the common GOMAXPROCS of all points unless the
+// tables and charts show it.
 func (s *Section) heading() string {
 	procs := s.commonProcs()
 	if procs == 0 || s.Axis == lab.AxisProcs || strings.HasPrefix(s.Points[0].Panel, lab.AxisProcs) {
@@ -114,7 +114,8 @@ func (s *Section) commonProcs() int {
 	return procs
 }
 
-// cell returns the text of an entry in a table: a figure, or the reason why it is missing.
+// cell returns the text of an entry in a table: a figure, or the reason why it
+// is missing.
 func cell(e *Entry, m lab.Measure) string {
 	switch {
 	case e == nil:

@@ -91,7 +91,8 @@ func (e *Experiment) text(b *strings.Builder) {
 	}
 }
 
-// summaryText is written last, because the end of the output is what a terminal shows.
+// summaryText is written last, because the end of the output is what a terminal
+// shows.
 func (r *Report) summaryText(b *strings.Builder) {
 	heading := "\nOn this machine\n"
 	for i := range r.Experiments {

@@ -55,8 +55,8 @@ func (r *Report) warnings() []warning {
 	return all
 }
 
-// count returns the numbers of points with figures, of oversubscribed points, and of points
-// with an entry that has too few repetitions for an interval.
+// count returns the numbers of points with figures, of oversubscribed points,
+// and of points with an entry that has too few repetitions for an interval.
 func (r *Report) count() (points, over, few int) {
 	for _, e := range r.Experiments {
 		for _, s := range e.Sections {
@@ -78,7 +78,8 @@ func (r *Report) count() (points, over, few int) {
 	return points, over, few
 }
 
-// repetitions reports whether any entry has repetitions, and whether any has too few.
+// repetitions reports whether any entry has repetitions, and whether any has
+// too few.
 func (p *Point) repetitions() (measured, short bool) {
 	for _, entry := range p.Entries {
 		if n := len(entry.Repetitions); n > 0 {

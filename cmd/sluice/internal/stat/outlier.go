@@ -6,16 +6,17 @@ import (
 )
 
 // Fences of an outlier. Tukey's "far out" values lie more than three times the
-// interquartile range beyond a quartile. If the quartiles are nearly equal, trifles would
-// qualify, so an outlier must also differ from the median by a share of it.
+// interquartile range beyond a quartile. If the quartiles are nearly equal,
+// trifles would qualify, so an outlier must also differ from the median by a
+// share of it.
 const (
 	farOut = 3
 	trifle = 0.01
 )
 
-// Outliers returns the indices of the values that lie far from the others. Reports mark
-// them and never drop them: a channel that is slow one time in ten is slow one time in
-// ten. Fewer than MinSamples values have no outliers.
+// Outliers returns the indices of the values that lie far from the others.
+// Reports mark them and never drop them: a channel that is slow one time in ten
+// is slow one time in ten. Fewer than MinSamples values have no outliers.
 func Outliers(values []float64) []int {
 	if len(values) < MinSamples {
 		return nil

@@ -1,8 +1,9 @@
-// Package stat summarizes repeated measurements: a median with its confidence interval,
-// and the change between two contenders with its interval.
+// Package stat summarizes repeated measurements: a median with its confidence
+// interval, and the change between two contenders with its interval.
 //
-// What may enter: arithmetic over samples, by golang.org/x/perf/benchmath, and the text of
-// its results. Nothing here measures, prints a table or knows an experiment.
+// What may enter: arithmetic over samples, by golang.org/x/perf/benchmath, and
+// the text of its results. Nothing here measures, prints a table or knows an
+// experiment.
 package stat
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// Confidence is the minimum level of every interval. The order statistics of a small
-// sample have only some levels, so the actual level is slightly higher.
+// Confidence is the minimum level of every interval. The order statistics of a
+// small sample have only some levels, so the actual level is slightly higher.
 const Confidence = 0.95
 
 // MinSamples is the smallest sample whose extremes enclose the median with
@@ -61,8 +62,8 @@ func (s Summary) Spread() float64 {
 	return max(s.Hi-s.Median, s.Median-s.Lo) / math.Abs(s.Median)
 }
 
-// Precise is the spread up to which an interval is narrow enough. Most findings are
-// changes of 10% and more.
+// Precise is the spread up to which an interval is narrow enough. Most findings
+// are changes of 10% and more.
 const Precise = 0.10
 
 // Wide reports whether there is an interval and it is wider than [Precise].
@@ -80,8 +81,8 @@ func (s Summary) Above(base float64) Summary {
 	return s
 }
 
-// Inverse returns the summary of rate divided by each figure: it turns times into rates.
-// It returns the zero Summary if any figure is not positive.
+// Inverse returns the summary of rate divided by each figure: it turns times
+// into rates. It returns the zero Summary if any figure is not positive.
 func (s Summary) Inverse(rate float64) Summary {
 	if s.Lo <= 0 || s.Median <= 0 {
 		return Summary{}
@@ -90,16 +91,16 @@ func (s Summary) Inverse(rate float64) Summary {
 	return s
 }
 
-// A Change is the relative change from one contender's figure to another's: -0.12 is 12%
-// less.
+// A Change is the relative change from one contender's figure to another's:
+// -0.12 is 12% less.
 type Change struct {
 	Summary
 }
 
-// Compare returns the change from base to other, sample by sample. The i-th samples of
-// both must be taken right after each other, so that a slow phase of the machine slows
-// both, and cancels out. Compare ignores samples beyond the shorter list and pairs whose
-// base is not positive.
+// Compare returns the change from base to other, sample by sample. The i-th
+// samples of both must be taken right after each other, so that a slow phase of
+// the machine slows both, and cancels out. Compare ignores samples beyond the
+// shorter list and pairs whose base is not positive.
 func Compare(base, other []float64) Change {
 	ratios := make([]float64, 0, len(base))
 	for i := range min(len(base), len(other)) {
@@ -110,10 +111,10 @@ func Compare(base, other []float64) Change {
 	return Change{Summarize(ratios)}
 }
 
-// Between returns the change from base to other if the samples are not pairs, so that
-// nothing cancels out. Its interval is computed from the ends of both intervals, and has
-// a lower confidence than either. Between returns the zero Change if either sample is
-// empty, or base is not positive throughout.
+// Between returns the change from base to other if the samples are not pairs,
+// so that nothing cancels out. Its interval is computed from the ends of both
+// intervals, and has a lower confidence than either. Between returns the zero
+// Change if either sample is empty, or base is not positive throughout.
 func Between(base, other []float64) Change {
 	b, o := Summarize(base), Summarize(other)
 	if b.N == 0 || o.N == 0 || b.Lo <= 0 {
@@ -124,20 +125,22 @@ func Between(base, other []float64) Change {
 		Median: o.Median/b.Median - 1,
 		Lo:     o.Lo/b.Hi - 1,
 		Hi:     o.Hi/b.Lo - 1,
-		// A lower bound: the sum of both probabilities of error. Two ranges have none.
+		// A lower bound: the sum of both probabilities of error. Two ranges
+		// have none.
 		Confidence: max(0, b.Confidence+o.Confidence-1),
 	}}
 }
 
-// Clear reports whether the change is beyond noise: its interval exists and does not
-// touch zero.
+// Clear reports whether the change is beyond noise: its interval exists and
+// does not touch zero.
 func (c Change) Clear() bool {
 	return c.Confidence > 0 && (c.Lo > 0 || c.Hi < 0)
 }
 
 // String returns the size of the change, without its direction: "12% ± 3%". The
-// margin, in percentage points, is the distance to the farther end of the interval.
-// An interval that is much longer on one side is written out: "12% (9% to 25%)".
+// margin, in percentage points, is the distance to the farther end of the
+// interval. An interval that is much longer on one side is written out: "12%
+// (9% to 25%)".
 func (c Change) String() string {
 	above, below := c.Hi-c.Median, c.Median-c.Lo
 	size, margin := math.Abs(c.Median), max(above, below)

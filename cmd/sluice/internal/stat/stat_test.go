@@ -63,8 +63,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A machine that slows down both contenders at once does not hide their difference,
-// because Compare uses pairs.
+// A machine that slows down both contenders at once does not hide their
+// difference, because Compare uses pairs.
 func TestComparePairs(t *testing.T) {
 	base := []float64{100, 200, 400, 100, 300, 150}
 	other := make([]float64, len(base))
