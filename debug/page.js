@@ -163,7 +163,7 @@ function ask(name, value) {
 function showOne(c) {
   document.title = "sluice: " + c.name;
   at("name").textContent = c.name;
-  at("what").textContent = `${c.kind} ${c.id}${c.closed ? ", closed" : ""}`;
+  at("what").textContent = `${c.kind}, ID ${c.id}${c.closed ? ", closed" : ""}`;
   const h = remember(c);
   const words = inWords(c);
   at("inside").replaceChildren(drawing(c, words));
@@ -351,7 +351,7 @@ function theLanes(c) {
     for (let k = 0; k < Math.min(l.senders, 3); k++) parts.push(el("circle", { cx: x - 10 - 9 * k, cy: y + height / 2, r: 3.5, class: "waiter" }));
   });
   parts.push(label(180, 200, `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"} in use${all > drawn.length ? `, ${drawn.length} drawn` : ""}`));
-  parts.push(label(180, 216, `${short.format(c.len)} queued in total, high-water mark ${short.format(c.highWater)} in one`, "dim"));
+  parts.push(label(180, 216, `${short.format(c.len)} queued in total, high-water mark ${short.format(c.highWater)} in one lane`, "dim"));
   return parts;
 }
 
