@@ -27,8 +27,8 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// TestEachRowCounts removes each row, and each permission, from the table: the check must report
-// that.
+// TestEachRowCounts removes each row, and each permission, from the table: the
+// check must report that.
 func TestEachRowCounts(t *testing.T) {
 	byFolder := map[string][]source{}
 	for _, s := range read(t) {
@@ -71,7 +71,8 @@ func TestLibraryStandsAlone(t *testing.T) {
 	}
 }
 
-// requirements returns the lines of a go.mod other than the module's name and its Go version.
+// requirements returns the lines of a go.mod other than the module's name and its
+// Go version.
 func requirements(mod string) (lines []string) {
 	for line := range strings.Lines(mod) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -82,7 +83,8 @@ func requirements(mod string) (lines []string) {
 	return lines
 }
 
-// TestPlanted violates each rule once, in a small repository without other violations.
+// TestPlanted violates each rule once, in a small repository without other
+// violations.
 func TestPlanted(t *testing.T) {
 	table := func() map[string]room {
 		return map[string]room{

@@ -9,17 +9,18 @@ import (
 	"strings"
 )
 
-// A room is the permissions of a folder. The keys are import paths, in this repository "./" and
-// the folder. The values are the reasons.
+// A room is the permissions of a folder. The keys are import paths, in this
+// repository "./" and the folder. The values are the reasons.
 //
-// An import from outside the standard library needs a permission everywhere. An import from
-// the standard library needs one in the library itself, unless it is in everyday: reading
-// clocks, starting goroutines, accessing memory or communicating changes what a channel is.
+// An import from outside the standard library needs a permission everywhere. An
+// import from the standard library needs one in the library itself, unless it is in
+// everyday: reading clocks, starting goroutines, accessing memory or communicating
+// changes what a channel is.
 type room struct {
 	imports permissions // of its code and its tests
 	tests   permissions // of its tests only
-	// pointers are the files that use more of unsafe than Sizeof, for addresses that the
-	// race detector and checkptr need not see.
+	// pointers are the files that use more of unsafe than Sizeof, for addresses
+	// that the race detector and checkptr need not see.
 	pointers permissions
 }
 
@@ -159,8 +160,9 @@ func (s source) mustNotWait() bool {
 	return !s.test && strings.HasPrefix(s.folder, "internal/") && s.folder != "internal/park"
 }
 
-// waits returns the operations of a file that may block, according to its syntax: operations
-// on built-in channels outside of a select with a default, and calls known to block.
+// waits returns the operations of a file that may block, according to its syntax:
+// operations on built-in channels outside of a select with a default, and calls
+// known to block.
 func waits(file *ast.File) (found []string) {
 	mayBlock := map[ast.Node]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {

@@ -1,8 +1,8 @@
 // Package engine is the contract between the kinds of channels and their engines: the
 // interface of an engine, and the types and errors that both use.
 //
-// Each engine is a package of its own (handoff, segqueue, shard) that does not depend on
-// kinds. A kind chooses its engine when a channel is made.
+// Each engine is a package of its own (handoff, segqueue, shard) that does not
+// depend on kinds. A kind chooses its engine when a channel is made.
 package engine
 
 import (
@@ -19,12 +19,12 @@ var (
 	ErrTooLarge = errors.New("sluice: value larger than the byte limit")
 )
 
-// ContextError returns the error of a context whose Done channel is closed. It is never nil,
-// even if the Err method of a user's context returns nil.
+// ContextError returns the error of a context whose Done channel is closed. It is
+// never nil, even if the Err method of a user's context returns nil.
 func ContextError(ctx context.Context) error { return cmp.Or(ctx.Err(), context.Canceled) }
 
-// An Engine is a channel that does not check arguments: contexts are not nil, batches are
-// not empty.
+// An Engine is a channel that does not check arguments: contexts are not nil,
+// batches are not empty.
 type Engine[T any] interface {
 	Sender[T]
 	Recv(ctx context.Context) (T, error)
@@ -35,17 +35,17 @@ type Engine[T any] interface {
 	Len() int
 	Cap() int
 	Stats() Stats
-	// Snapshot returns Stats and the details behind them, a consistent view. Each list in
-	// it has at most n elements.
+	// Snapshot returns Stats and the details behind them, a consistent view. Each
+	// list in it has at most n elements.
 	Snapshot(n int) Snapshot
-	// NewEntry returns an entry for a Select that sends *value or receives into it. It is a
-	// HandoffEntry if the engine completes the operations of its waiters.
+	// NewEntry returns an entry for a Select that sends *value or receives into it.
+	// It is a HandoffEntry if the engine completes the operations of its waiters.
 	NewEntry(value *T, sends bool) Entry
 	// Blocks reports whether the overflow policy is Block.
 	Blocks() bool
-	// WouldBlock reports that TrySend would have failed with ErrFull, or TryRecv with
-	// ErrEmpty, at a moment during the call. It costs two loads, and returns false if the
-	// answer is unknown.
+	// WouldBlock reports that TrySend would have failed with ErrFull, or TryRecv
+	// with ErrEmpty, at a moment during the call. It costs two loads, and returns
+	// false if the answer is unknown.
 	WouldBlock(sends bool) bool
 }
 

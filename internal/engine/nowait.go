@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// NoWait is the context of an operation that must not wait, which the Try methods pass
-// down: without room it fails with ErrFull, without a value with ErrEmpty. To any other
-// code it is a context that is canceled already.
+// NoWait is the context of an operation that must not wait, which the Try methods
+// pass down: without room it fails with ErrFull, without a value with ErrEmpty. To
+// any other code it is a context that is canceled already.
 type NoWait struct{}
 
 // MayWait reports whether an operation under ctx may wait: ctx is not a NoWait.
@@ -34,6 +34,6 @@ func (NoWait) Err() error { return context.Canceled }
 // Value implements context.Context.
 func (NoWait) Value(any) any { return nil }
 
-// RecvNilContext is the panic of Recv under a nil context. The engines check, because the
-// method of a kind must stay small enough to be inlined.
+// RecvNilContext is the panic of Recv under a nil context. The engines check,
+// because the method of a kind must stay small enough to be inlined.
 const RecvNilContext = "sluice: Recv: nil context"

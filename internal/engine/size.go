@@ -11,10 +11,11 @@ const (
 	StringHeader = int(unsafe.Sizeof(""))
 )
 
-// KnownSize returns the function that computes the size of a value, in bytes, if T is
-// []byte or string, and nil for any other T. The size is the header and the bytes behind
-// it: for a slice its whole capacity, because all of it stays in memory. A slice whose length is within limit and whose capacity is not counts as limit
-// bytes: it can be sent, and fills the channel alone.
+// KnownSize returns the function that computes the size of a value, in bytes, if T
+// is []byte or string, and nil for any other T. The size is the header and the
+// bytes behind it: for a slice its whole capacity, because all of it stays in
+// memory. A slice whose length is within limit and whose capacity is not counts as
+// limit bytes: it can be sent, and fills the channel alone.
 func KnownSize[T any](limit int64) func(T) int {
 	size, _ := any(func(b []byte) int {
 		used, held := len(b)+SliceHeader, cap(b)+SliceHeader

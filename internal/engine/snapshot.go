@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// A Snapshot describes a channel at one moment: Stats and the details behind them. The fields
-// are documented at the public type.
+// A Snapshot describes a channel at one moment: Stats and the details behind them.
+// The fields are documented at the public type.
 type Snapshot struct {
 	Stats              Stats
 	Senders, Receivers []time.Duration

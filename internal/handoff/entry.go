@@ -9,16 +9,17 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// An entry is a Select's entry in the queue of one side. It is served in its turn by any
-// goroutine that can claim the Select: see selection.State.
+// An entry is a Select's entry in the queue of one side. It is served in its turn
+// by any goroutine that can claim the Select: see selection.State.
 //
-//   - The waiter belongs to the holder of the engine's lock while it is queued. The other
-//     fields belong to the Select.
-//   - A waiter that cannot be claimed in its turn is dequeued, because its goroutine is
-//     awake. If that goroutine waits again, it joins at the front, because every waiter that
-//     was before it has been served. It keeps its precedence over those behind it.
-//   - A Select never pairs its own send with its own receive: it polls in state polling,
-//     and can be claimed only in later states.
+//   - The waiter belongs to the holder of the engine's lock while it is queued. The
+//     other fields belong to the Select.
+//   - A waiter that cannot be claimed in its turn is dequeued, because its
+//     goroutine is awake. If that goroutine waits again, it joins at the front,
+//     because every waiter that was before it has been served. It keeps its
+//     precedence over those behind it.
+//   - A Select never pairs its own send with its own receive: it polls in state
+//     polling, and can be claimed only in later states.
 type entry[T any] struct {
 	e      *Engine[T]
 	queue  *queue[T]
@@ -28,7 +29,8 @@ type entry[T any] struct {
 	waiter waiter[T]
 }
 
-// lastRank numbers the engines. A Select takes their locks in the order of their ranks.
+// lastRank numbers the engines. A Select takes their locks in the order of their
+// ranks.
 var lastRank atomic.Uint64
 
 // NewEntry implements engine.Engine. The result is an engine.HandoffEntry.
@@ -188,8 +190,8 @@ func (p *entry[T]) Leave() {
 	}
 }
 
-// forget resets the entry and drops its value. The lock is held, and the waiter is not
-// queued.
+// forget resets the entry and drops its value. The lock is held, and the waiter is
+// not queued.
 func (p *entry[T]) forget() {
 	var zero T
 	p.joined = false

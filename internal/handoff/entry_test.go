@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// A selectCall is a minimal Select over entries of one engine: two receives, and a send of
-// call.v if that is not 0.
+// A selectCall is a minimal Select over entries of one engine: two receives, and a
+// send of call.v if that is not 0.
 type selectCall struct {
 	call
 	received int
@@ -87,8 +87,8 @@ func (s *selectCall) run(ctx context.Context, e *Engine[int], entries []*entry[i
 	}
 }
 
-// TestEntryIsSkipped: a Select that is awake in its turn is skipped, polls by itself, and
-// otherwise keeps its position.
+// TestEntryIsSkipped: a Select that is awake in its turn is skipped, polls by
+// itself, and otherwise keeps its position.
 func TestEntryIsSkipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{})
@@ -142,8 +142,8 @@ func TestEntryIsSkipped(t *testing.T) {
 	})
 }
 
-// TestLeaveAdmitsNext: when a Select leaves whose value did not fit, the senders behind it
-// proceed.
+// TestLeaveAdmitsNext: when a Select leaves whose value did not fit, the senders
+// behind it proceed.
 func TestLeaveAdmitsNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 9, Size: func(v int) int { return v }})
@@ -177,8 +177,8 @@ func TestLeaveAdmitsNext(t *testing.T) {
 	})
 }
 
-// TestSkippedEntryFindsRoom: a Select that was skipped while there was room for its value
-// finds it, although a larger value waits by now.
+// TestSkippedEntryFindsRoom: a Select that was skipped while there was room for its
+// value finds it, although a larger value waits by now.
 func TestSkippedEntryFindsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 9, Size: func(v int) int { return v }})
@@ -215,8 +215,8 @@ func TestSkippedEntryFindsRoom(t *testing.T) {
 	})
 }
 
-// TestClaimedPartner: a partner that another queue has claimed is skipped, both by a poll and
-// by a Proceed after a poll that has seen it.
+// TestClaimedPartner: a partner that another queue has claimed is skipped, both by
+// a poll and by a Proceed after a poll that has seen it.
 func TestClaimedPartner(t *testing.T) {
 	e := New(engine.Config[int]{})
 	var receiver, sender selection.State
@@ -256,7 +256,8 @@ func (l *queue[T]) claimable() (ws []*waiter[T]) {
 	return ws
 }
 
-// unpaired reports whether a sender and a receiver wait that do not belong to one Select.
+// unpaired reports whether a sender and a receiver wait that do not belong to one
+// Select.
 func unpaired[T any](senders, receivers []*waiter[T]) bool {
 	for _, s := range senders {
 		for _, r := range receivers {

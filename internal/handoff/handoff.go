@@ -1,35 +1,38 @@
-// Package handoff is the engine of channels in which nearly every operation waits: those
-// with at most a few slots, and those that serve waiting goroutines strictly in order.
+// Package handoff is the engine of channels in which nearly every operation waits:
+// those with at most a few slots, and those that serve waiting goroutines strictly
+// in order.
 //
-// A BusyLock guards everything: a ring of queued values, a queue of waiting senders and a
-// queue of waiting receivers. At each release of the lock, not counting waiters of a Select
-// that cannot be claimed:
+// A BusyLock guards everything: a ring of queued values, a queue of waiting senders
+// and a queue of waiting receivers. At each release of the lock, not counting
+// waiters of a Select that cannot be claimed:
 //
 //   - len(receivers) > 0 implies len(buf) == 0 && len(senders) == 0.
 //   - len(senders) > 0 implies that the value of the first one does not fit.
 //   - closed implies len(senders) == 0 && len(receivers) == 0.
 //
-// With Config.NoHandOff the first two also except a goroutine that was woken to retry and
-// has yet to run. A Select whose send and receive wait in the same channel does not pair
-// with itself. A waiter that cannot be claimed is skipped, except that one whose value does
-// not fit still blocks those behind it until it leaves: see entry.go.
+// With Config.NoHandOff the first two also except a goroutine that was woken to
+// retry and has yet to run. A Select whose send and receive wait in the same
+// channel does not pair with itself. A waiter that cannot be claimed is skipped,
+// except that one whose value does not fit still blocks those behind it until it
+// leaves: see entry.go.
 //
-// A waiter belongs to its goroutine; while it is queued, its fields belong to the holder of
-// the lock. The goroutine that dequeues a waiter serves it under the same lock: it moves the
-// value and sets the outcome. That is the linearization point of both operations. The waiting
-// goroutine reads the outcome under the lock.
+// A waiter belongs to its goroutine; while it is queued, its fields belong to the
+// holder of the lock. The goroutine that dequeues a waiter serves it under the same
+// lock: it moves the value and sets the outcome. That is the linearization point of
+// both operations. The waiting goroutine reads the outcome under the lock.
 //
-// No wake-up is lost. A goroutine queues its waiter in the critical section in which it found
-// nothing to do. It then yields once, takes the lock and reads the outcome. If it was not
-// served, it sets parked in that critical section and parks. A server that finds parked set delivers
-// one token; otherwise the waiter has yet to read its outcome. If the context ends the wait,
-// the goroutine removes its waiter under the lock; if that is not queued any more, it was
-// served and the operation has happened. A context is user code and may panic: it is asked
-// before the waiter is queued, and again when it has left.
+// No wake-up is lost. A goroutine queues its waiter in the critical section in
+// which it found nothing to do. It then yields once, takes the lock and reads the
+// outcome. If it was not served, it sets parked in that critical section and parks.
+// A server that finds parked set delivers one token; otherwise the waiter has yet
+// to read its outcome. If the context ends the wait, the goroutine removes its
+// waiter under the lock; if that is not queued any more, it was served and the
+// operation has happened. A context is user code and may panic: it is asked before
+// the waiter is queued, and again when it has left.
 //
-// Parking and waking cost about as much as everything else together. With one P the yield
-// runs the other side, so most waits end there. ADR 3 has the measurements, the alternatives,
-// and what limits this engine.
+// Parking and waking cost about as much as everything else together. With one P the
+// yield runs the other side, so most waits end there. ADR 3 has the measurements,
+// the alternatives, and what limits this engine.
 package handoff
 
 import (
@@ -93,8 +96,8 @@ func (e *Engine[T]) TrySend(v T) error {
 	return e.send(engine.NoWait{}, v, 0)
 }
 
-// SendBatch implements engine.Engine. It sends one value after another: a batch has no
-// advantage if nearly every value waits.
+// SendBatch implements engine.Engine. It sends one value after another: a batch has
+// no advantage if nearly every value waits.
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	for ; n < len(vs) && err == nil; n++ {
 		if e.config.Size != nil {
@@ -109,8 +112,8 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	return n, err
 }
 
-// sendSized sends a value whose size is the result of Options.Size. method is the method
-// that the user called.
+// sendSized sends a value whose size is the result of Options.Size. method is the
+// method that the user called.
 func (e *Engine[T]) sendSized(ctx context.Context, v T, method string) error {
 	size := e.config.Size(v)
 	if size < 0 {
@@ -124,8 +127,8 @@ func (e *Engine[T]) sendSized(ctx context.Context, v T, method string) error {
 
 // send sends a value of the given size; under engine.NoWait it never waits.
 func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
-	// With NoHandOff a sender that may wait queues its value, and the receiver fetches
-	// it. A sender that may not wait has to hand it off.
+	// With NoHandOff a sender that may wait queues its value, and the receiver
+	// fetches it. A sender that may not wait has to hand it off.
 	handOff := !e.config.NoHandOff || !engine.MayWait(ctx) || e.config.Overflow != engine.Block || ctx.Err() != nil
 	var stop <-chan struct{}
 	var ctxErr error                           // the context had ended when it was asked
@@ -271,8 +274,8 @@ func (e *Engine[T]) Close() {
 	if e.ready != nil {
 		close(e.ready)
 	}
-	// Parked goroutines are woken after the lock is released, because each of them takes
-	// it at once.
+	// Parked goroutines are woken after the lock is released, because each of them
+	// takes it at once.
 	var asleep *waiter[T]
 	for _, l := range []*queue[T]{&e.senders, &e.receivers} {
 		for w := l.take(); w != nil; w = l.take() {
@@ -326,8 +329,8 @@ func (e *Engine[T]) pop() T {
 	return v
 }
 
-// overflow applies the overflow policy to a value for which there is no room. It releases
-// the lock.
+// overflow applies the overflow policy to a value for which there is no room. It
+// releases the lock.
 func (e *Engine[T]) overflow(v T, size int) error {
 	var one [1]T // so that one drop does not allocate
 	drops := one[:0]

@@ -27,8 +27,8 @@ func expectWaiting(t *testing.T, e *Engine[int], senders, receivers int) {
 	}
 }
 
-// TestFirstComeFirstServed parks five goroutines on one side, cancels some of them, in either
-// order, and serves the others, in FIFO order.
+// TestFirstComeFirstServed parks five goroutines on one side, cancels some of them,
+// in either order, and serves the others, in FIFO order.
 func TestFirstComeFirstServed(t *testing.T) {
 	const n = 5
 	for leaving := range 1 << n {
@@ -82,8 +82,8 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-// TestWaiterIsReused: the one waiter of an engine is reused for each wait, in whatever way
-// the wait before it ended.
+// TestWaiterIsReused: the one waiter of an engine is reused for each wait, in
+// whatever way the wait before it ended.
 func TestWaiterIsReused(t *testing.T) {
 	type ending struct {
 		name string
@@ -211,8 +211,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestLargeValueKeepsItsPosition: smaller values do not barge in front of a value that does
-// not fit yet. They wait behind it until it is queued or canceled.
+// TestLargeValueKeepsItsPosition: smaller values do not barge in front of a value
+// that does not fit yet. They wait behind it until it is queued or canceled.
 func TestLargeValueKeepsItsPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 5, Elastic: true, LimitBytes: 10, Size: func(v int) int { return v }})
@@ -252,8 +252,8 @@ func TestLargeValueKeepsItsPosition(t *testing.T) {
 	})
 }
 
-// TestNoHandOff: a waiter is woken to retry, and another goroutine may barge in front of it.
-// With one P that is almost always the case.
+// TestNoHandOff: a waiter is woken to retry, and another goroutine may barge in
+// front of it. With one P that is almost always the case.
 func TestNoHandOff(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for name, barges := range map[string]func(t *testing.T, e *Engine[int]) bool{

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// check asserts the invariants of the package comment. If quiet, every goroutine is parked or
-// gone, and they hold even with NoHandOff.
+// check asserts the invariants of the package comment. If quiet, every goroutine is
+// parked or gone, and they hold even with NoHandOff.
 //
 // Values are not zero, so that a value that was left behind is recognized.
 func check[T comparable](e *Engine[T], quiet bool) error {
@@ -175,8 +175,8 @@ func TestCheckFails(t *testing.T) {
 	}
 }
 
-// halted returns an engine with two queued values and three waiting senders, and one with
-// three waiting receivers, without goroutines.
+// halted returns an engine with two queued values and three waiting senders, and
+// one with three waiting receivers, without goroutines.
 func halted() (senders, receivers *Engine[int]) {
 	config := engine.Config[int]{Limit: 5, Elastic: true, LimitBytes: 4, Size: func(v int) int { return v }}
 	senders, receivers = New(config), New(config)
@@ -247,9 +247,9 @@ func (c *call) interrupt() {
 	}
 }
 
-// TestInvariants checks the invariants after each random step, sometimes while goroutines are
-// running, sometimes when all are parked. In the end each value that was sent has been
-// received or dropped once.
+// TestInvariants checks the invariants after each random step, sometimes while
+// goroutines are running, sometimes when all are parked. In the end each value that
+// was sent has been received or dropped once.
 func TestInvariants(t *testing.T) {
 	for name, config := range configs() {
 		t.Run(name, func(t *testing.T) {
@@ -330,8 +330,8 @@ func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
 	}
 }
 
-// TestInvariantsUnderLoad checks the invariants while goroutines of both sides are running and
-// are canceled.
+// TestInvariantsUnderLoad checks the invariants while goroutines of both sides are
+// running and are canceled.
 func TestInvariantsUnderLoad(t *testing.T) {
 	for name, config := range configs() {
 		t.Run(name, func(t *testing.T) {

@@ -17,8 +17,8 @@ const (
 	retry                 // with NoHandOff: the goroutine must retry
 )
 
-// A waiter is one waiting goroutine, with the value that it sends or has received. If the
-// value is one word, the waiter is one cache line long.
+// A waiter is one waiting goroutine, with the value that it sends or has received.
+// If the value is one word, the waiter is one cache line long.
 type waiter[T any] struct {
 	next, prev *waiter[T]
 	queued     bool // in its queue
@@ -34,8 +34,8 @@ type waiter[T any] struct {
 	sel *selection.State
 }
 
-// claim reports whether a waiter that was dequeued may be served: another queue may have
-// selected a case of its Select.
+// claim reports whether a waiter that was dequeued may be served: another queue may
+// have selected a case of its Select.
 func (w *waiter[T]) claim() bool {
 	if w.sel == nil {
 		return true
@@ -88,8 +88,8 @@ type queue[T any] struct {
 	waits       park.Tally
 }
 
-// join queues w. After a spurious wake-up a goroutine keeps its position, and the start of
-// its wait.
+// join queues w. After a spurious wake-up a goroutine keeps its position, and the
+// start of its wait.
 func (l *queue[T]) join(w *waiter[T], retrying bool, start time.Duration) {
 	if !retrying {
 		l.push(w)
@@ -124,7 +124,8 @@ func (l *queue[T]) pushFront(w *waiter[T]) {
 	l.n++
 }
 
-// take dequeues the first waiter that can be claimed, or returns nil. The caller serves it.
+// take dequeues the first waiter that can be claimed, or returns nil. The caller
+// serves it.
 func (l *queue[T]) take() *waiter[T] {
 	for l.first != nil {
 		if w := l.pop(); w.claim() {
@@ -134,8 +135,8 @@ func (l *queue[T]) take() *waiter[T] {
 	return nil
 }
 
-// noneClaimable reports whether no waiter can be claimed. It dequeues those at the front
-// that cannot.
+// noneClaimable reports whether no waiter can be claimed. It dequeues those at the
+// front that cannot.
 func (l *queue[T]) noneClaimable() bool {
 	for l.first != nil && l.first.sel != nil && !l.first.sel.Claimable() {
 		l.pop()
@@ -143,8 +144,8 @@ func (l *queue[T]) noneClaimable() bool {
 	return l.first == nil
 }
 
-// ages appends to ages how long each waiter has waited, the first one first, until ages is
-// full. It does not grow ages.
+// ages appends to ages how long each waiter has waited, the first one first, until
+// ages is full. It does not grow ages.
 func (l *queue[T]) ages(ages []time.Duration, now time.Duration) []time.Duration {
 	for w := l.first; w != nil && len(ages) < cap(ages); w = w.next {
 		ages = append(ages, w.start().Age(now))

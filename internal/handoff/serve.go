@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// How a waiter waits, and how an operation serves one: for calls, and for a Select after
-// its poll.
+// How a waiter waits, and how an operation serves one: for calls, and for a Select
+// after its poll.
 
 // recvLocked is TryRecv with the lock held. It releases the lock.
 func (e *Engine[T]) recvLocked() (v T, err error) {
@@ -56,8 +56,8 @@ func (e *Engine[T]) collect(w *waiter[T]) T {
 	return v
 }
 
-// wait waits until w is served or stop is closed. It is called without the lock and returns
-// with it.
+// wait waits until w is served or stop is closed. It is called without the lock and
+// returns with it.
 func (e *Engine[T]) wait(stop <-chan struct{}, l *queue[T], w *waiter[T]) outcome {
 	runtime.Gosched()
 	e.lock.Lock()
@@ -77,8 +77,8 @@ func (e *Engine[T]) wait(stop <-chan struct{}, l *queue[T], w *waiter[T]) outcom
 	return l.leave(w)
 }
 
-// serve sets the outcome of a dequeued waiter, releases the lock and wakes the goroutine if
-// it is parked.
+// serve sets the outcome of a dequeued waiter, releases the lock and wakes the
+// goroutine if it is parked.
 func (e *Engine[T]) serve(w *waiter[T], v outcome) {
 	w.outcome = v
 	parked, parker := w.parked, w.parker
@@ -88,8 +88,8 @@ func (e *Engine[T]) serve(w *waiter[T], v outcome) {
 	}
 }
 
-// admitSenders queues the values of waiting senders as long as there is room, and releases
-// the lock.
+// admitSenders queues the values of waiting senders as long as there is room, and
+// releases the lock.
 func (e *Engine[T]) admitSenders() {
 	var last *waiter[T]
 	for w := e.senders.first; w != nil && e.fits(w.size); w = e.senders.first {
@@ -119,8 +119,8 @@ func (e *Engine[T]) admitSenders() {
 	e.serve(last, done)
 }
 
-// wakeReceiver releases the lock. If a receiver waits, which is possible only with NoHandOff,
-// it wakes that to retry.
+// wakeReceiver releases the lock. If a receiver waits, which is possible only with
+// NoHandOff, it wakes that to retry.
 func (e *Engine[T]) wakeReceiver() {
 	w := e.receivers.take()
 	if w == nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// postReady stores the token of Ready. It is called after each value that is queued or
-// offered, and after each receive that leaves one: there may be a token without a value.
+// postReady stores the token of Ready. It is called after each value that is queued
+// or offered, and after each receive that leaves one: there may be a token without
+// a value.
 func (e *Engine[T]) postReady() {
 	if e.ready == nil || e.closed {
 		return

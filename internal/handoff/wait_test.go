@@ -8,16 +8,16 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// blocking returns an engine in which a sender blocks at once, and a receiver once the
-// queued value was received.
+// blocking returns an engine in which a sender blocks at once, and a receiver once
+// the queued value was received.
 func blocking() *Engine[int] {
 	e := New(engine.Config[int]{Limit: 1})
 	_ = e.TrySend(1)
 	return e
 }
 
-// TestCanceledBeforehand: a canceled context ends a call that would wait, before that is
-// queued. It does not affect a call that would not wait.
+// TestCanceledBeforehand: a canceled context ends a call that would wait, before
+// that is queued. It does not affect a call that would not wait.
 func TestCanceledBeforehand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -41,7 +41,8 @@ func TestCanceledBeforehand(t *testing.T) {
 	})
 }
 
-// TestBackground: a wait under a context that is never canceled ends when it is served.
+// TestBackground: a wait under a context that is never canceled ends when it is
+// served.
 func TestBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, ctx := range []context.Context{context.Background(), context.TODO(), context.WithoutCancel(t.Context())} {
@@ -81,8 +82,8 @@ func (c *panicking) Err() error {
 	return c.Context.Err()
 }
 
-// TestPanickingContext: wherever a context panics, no waiter stays queued, and the lock is
-// free.
+// TestPanickingContext: wherever a context panics, no waiter stays queued, and the
+// lock is free.
 func TestPanickingContext(t *testing.T) {
 	const asked = 3 // Err, Done, and Err again when the wait is over
 	for name, config := range map[string]engine.Config[int]{

@@ -100,8 +100,8 @@ func (t *Tally) Waits() uint64 { return t.waits.Load() + t.selects.Load() }
 // Spent returns an estimate of the total duration of all finished waits.
 func (t *Tally) Spent() time.Duration { return time.Duration(t.spent.Load()) }
 
-// Next waits for a token of ready, or for stop to be closed. open is false if ready was
-// closed.
+// Next waits for a token of ready, or for stop to be closed. open is false if ready
+// was closed.
 func Next(ready, stop <-chan struct{}) (open, stopped bool) {
 	select {
 	case <-stop:

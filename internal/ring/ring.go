@@ -8,7 +8,8 @@
 //     across the wrap of the counters.
 //   - tail - head, in wrapping arithmetic, is the number of values, at most
 //     len(buf). The values live in the slots of head, head+1, …, tail-1.
-//   - Every other slot holds the zero value, so that a removed value is not kept alive.
+//   - Every other slot holds the zero value, so that a removed value is not kept
+//     alive.
 //
 // A Ring has no lock: its owner guards it.
 package ring
@@ -25,8 +26,8 @@ func (r *Ring[T]) Len() int { return int(r.tail - r.head) }
 // Size returns the number of slots.
 func (r *Ring[T]) Size() int { return len(r.buf) }
 
-// Slots returns the slot of the oldest value, and the slot of the next one to push unless
-// Push doubles the buffer. The ring must have slots.
+// Slots returns the slot of the oldest value, and the slot of the next one to push
+// unless Push doubles the buffer. The ring must have slots.
 func (r *Ring[T]) Slots() (head, tail int) {
 	mask := uint(len(r.buf) - 1)
 	return int(r.head & mask), int(r.tail & mask)
@@ -73,9 +74,9 @@ func (r *Ring[T]) Grow(n int) {
 	}
 }
 
-// Shrink halves the buffer as long as less than a quarter of it is in use, but not below
-// floor slots. With half in place of a quarter, a ring whose length oscillates around a power
-// of two would be copied each time.
+// Shrink halves the buffer as long as less than a quarter of it is in use, but not
+// below floor slots. With half in place of a quarter, a ring whose length
+// oscillates around a power of two would be copied each time.
 func (r *Ring[T]) Shrink(floor int) {
 	size := len(r.buf)
 	for size/2 >= max(floor, 1) && r.Len() < size/4 {
@@ -86,8 +87,8 @@ func (r *Ring[T]) Shrink(floor int) {
 	}
 }
 
-// resize moves the values into a buffer of the given size, a power of two of at least Len.
-// The counters keep their values.
+// resize moves the values into a buffer of the given size, a power of two of at
+// least Len. The counters keep their values.
 func (r *Ring[T]) resize(size int) {
 	buf := make([]T, size)
 	for i := r.head; i != r.tail; i++ {

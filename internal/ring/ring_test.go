@@ -7,8 +7,8 @@ import (
 	"weak"
 )
 
-// FuzzAgainstSlice compares a ring with a slice after the steps that a byte string encodes,
-// with counters that are about to wrap.
+// FuzzAgainstSlice compares a ring with a slice after the steps that a byte string
+// encodes, with counters that are about to wrap.
 func FuzzAgainstSlice(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 2, 1, 3, 0, 1})
 	f.Add([]byte("push and pop and push again, then shrink it all"))

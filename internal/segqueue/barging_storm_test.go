@@ -14,8 +14,9 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// A jostle is a channel with senders of all kinds, whose contexts end at the moments in
-// which slots become free. It counts what they send, and what others receive.
+// A jostle is a channel with senders of all kinds, whose contexts end at the
+// moments in which slots become free. It counts what they send, and what others
+// receive.
 type jostle struct {
 	t        *testing.T
 	e        *Engine[int]
@@ -24,8 +25,8 @@ type jostle struct {
 	senders  sync.WaitGroup
 }
 
-// A meddler is a context whose Done method receives from the channel at times: slots become
-// free while a sender that has found none joins the queue.
+// A meddler is a context whose Done method receives from the channel at times:
+// slots become free while a sender that has found none joins the queue.
 type meddler struct {
 	context.Context
 	j   *jostle
@@ -39,8 +40,8 @@ func (m meddler) Done() <-chan struct{} {
 	return m.Context.Done()
 }
 
-// sender sends until the channel is closed: batches, some longer than the channel, and
-// single values, under contexts that are canceled, will be, or never are.
+// sender sends until the channel is closed: batches, some longer than the channel,
+// and single values, under contexts that are canceled, will be, or never are.
 func (j *jostle) sender(rng *rand.Rand) {
 	for err := error(nil); err != engine.ErrClosed; {
 		parent, cancel := context.WithCancel(context.Background())
@@ -76,8 +77,8 @@ func (j *jostle) recv(n int) {
 	j.received.Add(int64(n))
 }
 
-// quiet asserts that no sender waits while there is room, once all goroutines are blocked.
-// It reports whether the channel is in anti-barging mode.
+// quiet asserts that no sender waits while there is room, once all goroutines are
+// blocked. It reports whether the channel is in anti-barging mode.
 func (j *jostle) quiet() (antiBarging bool) {
 	j.t.Helper()
 	synctest.Wait()
@@ -90,8 +91,8 @@ func (j *jostle) quiet() (antiBarging bool) {
 	return antiBarging
 }
 
-// TestNoSenderWaitsBesideRoom: whatever senders, contexts and receivers do to a channel in
-// anti-barging mode, no sender waits while there is room.
+// TestNoSenderWaitsBesideRoom: whatever senders, contexts and receivers do to a
+// channel in anti-barging mode, no sender waits while there is room.
 func TestNoSenderWaitsBesideRoom(t *testing.T) {
 	for _, config := range []engine.Config[int]{
 		{Limit: crowdLimit},

@@ -35,7 +35,8 @@ func (c crowd) parked() *stepper {
 	return s
 }
 
-// recv receives n values, which wakes the first waiter, and waits until that is awake.
+// recv receives n values, which wakes the first waiter, and waits until that is
+// awake.
 func (c crowd) recv(n int) {
 	c.t.Helper()
 	if got, err := c.e.RecvBatch(engine.NoWait{}, make([]int, n)); got != n {
@@ -44,8 +45,8 @@ func (c crowd) recv(n int) {
 	synctest.Wait()
 }
 
-// polls asserts whether a poll of s completes its batch. If s was woken, it is a batch
-// that reads the clock.
+// polls asserts whether a poll of s completes its batch. If s was woken, it is a
+// batch that reads the clock.
 func (c crowd) polls(s *stepper, want bool, sender string) {
 	c.t.Helper()
 	c.e.send.samples = sampleEvery - 1
@@ -54,8 +55,9 @@ func (c crowd) polls(s *stepper, want bool, sender string) {
 	}
 }
 
-// inCrowd runs test with a channel whose first waiter was served after waiting for the
-// given time, and with another waiter that is parked. A long wait enters anti-barging mode.
+// inCrowd runs test with a channel whose first waiter was served after waiting for
+// the given time, and with another waiter that is parked. A long wait enters
+// anti-barging mode.
 func inCrowd(t *testing.T, waited time.Duration, test func(c crowd, next *stepper)) {
 	t.Helper()
 	inCrowdAt(t, 0, waited, test)
@@ -86,8 +88,9 @@ func (c crowd) barge() {
 	}
 }
 
-// TestBargingIsLimited: after a long wait, other batches barge in front of each waiter by
-// bargeLimit values, and then queue behind it; each waiter is woken in its turn.
+// TestBargingIsLimited: after a long wait, other batches barge in front of each
+// waiter by bargeLimit values, and then queue behind it; each waiter is woken in
+// its turn.
 func TestBargingIsLimited(t *testing.T) {
 	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(crowdLimit * 3 / 4) // next is awake
@@ -118,8 +121,8 @@ func TestBargingAfterShortWaits(t *testing.T) {
 	})
 }
 
-// TestModeEndsAfterShortWait: anti-barging mode lasts until a wait is short, even if no wait
-// is long any more.
+// TestModeEndsAfterShortWait: anti-barging mode lasts until a wait is short, even
+// if no wait is long any more.
 func TestModeEndsAfterShortWait(t *testing.T) {
 	for waited, antiBarging := range map[time.Duration]bool{shortWait: false, shortWait + 1: true} {
 		inCrowd(t, longWait, func(c crowd, next *stepper) {
@@ -138,8 +141,8 @@ func TestModeEndsAfterShortWait(t *testing.T) {
 	}
 }
 
-// TestSampling: one in sampleEvery served batches reads the clock, however long the others
-// have waited. Single values do not count.
+// TestSampling: one in sampleEvery served batches reads the clock, however long the
+// others have waited. Single values do not count.
 func TestSampling(t *testing.T) {
 	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(batchSize)
@@ -161,8 +164,8 @@ func TestSampling(t *testing.T) {
 	})
 }
 
-// TestModeOutlastsSend: a Send of one value, whose wait is not measured, does not end the
-// mode.
+// TestModeOutlastsSend: a Send of one value, whose wait is not measured, does not
+// end the mode.
 func TestModeOutlastsSend(t *testing.T) {
 	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(batchSize)
@@ -233,8 +236,9 @@ func TestMayBarge(t *testing.T) {
 	}
 }
 
-// TestYieldWakesTheFirst: a queued sender that yields while no wake-up is in flight wakes
-// the first waiter, here itself: there is room, and no other goroutine may come.
+// TestYieldWakesTheFirst: a queued sender that yields while no wake-up is in flight
+// wakes the first waiter, here itself: there is room, and no other goroutine may
+// come.
 func TestYieldWakesTheFirst(t *testing.T) {
 	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(crowdLimit * 3 / 4)
@@ -261,8 +265,8 @@ func TestYieldWakesTheFirst(t *testing.T) {
 	})
 }
 
-// TestNoYieldWhenFull: a queued sender of a full channel does not wake itself: that would be
-// an endless loop.
+// TestNoYieldWhenFull: a queued sender of a full channel does not wake itself: that
+// would be an endless loop.
 func TestNoYieldWhenFull(t *testing.T) {
 	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(bargeLimit)
@@ -279,8 +283,8 @@ func TestNoYieldWhenFull(t *testing.T) {
 	})
 }
 
-// TestAntiBargingWithCancellation: many senders of batches to a slow channel all succeed, in
-// any order, and a canceled sender leaves its room to the others.
+// TestAntiBargingWithCancellation: many senders of batches to a slow channel all
+// succeed, in any order, and a canceled sender leaves its room to the others.
 func TestAntiBargingWithCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const senders, batches = 20, 30
@@ -328,8 +332,8 @@ func TestAntiBargingWithCancellation(t *testing.T) {
 	})
 }
 
-// TestBargingAcrossTheWrap: the count of barging values is right when indices wrap, and when
-// their lower half does.
+// TestBargingAcrossTheWrap: the count of barging values is right when indices wrap,
+// and when their lower half does.
 func TestBargingAcrossTheWrap(t *testing.T) {
 	for _, wrap := range []uint64{0, 1 << 32} { // of the indices, and of their lower half
 		inCrowdAt(t, wrap-crowdLimit-batchSize-bargeLimit/2, longWait, func(c crowd, next *stepper) {
@@ -398,8 +402,8 @@ func TestWaitOfTheRest(t *testing.T) {
 	})
 }
 
-// TestYieldBesideStarvation: a batch that yields does not rescue a starving sender, which is
-// already at the head of the queue.
+// TestYieldBesideStarvation: a batch that yields does not rescue a starving sender,
+// which is already at the head of the queue.
 func TestYieldBesideStarvation(t *testing.T) {
 	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(bargeLimit)

@@ -1,22 +1,23 @@
 // Package segqueue is the engine of buffered channels: a FIFO in a list of segments,
 // each a ring of slots, with one short lock per side.
 //
-// Values have indices 0, 1, 2, … in the order in which they were sent. Each side has a
-// word that holds an index and flag bits: the send word holds tail, the index of the next
-// value to send; the receive word holds head, the index of the next value to receive.
-// Invariants, in wrapping arithmetic:
+// Values have indices 0, 1, 2, … in the order in which they were sent. Each side
+// has a word that holds an index and flag bits: the send word holds tail, the index
+// of the next value to send; the receive word holds head, the index of the next
+// value to receive. Invariants, in wrapping arithmetic:
 //
 //   - 0 <= tail-head <= limit. The queued values are head, …, tail-1.
-//   - Receivers own the slots of head, …, tail-1; senders own all other slots. The store
-//     that moves an index hands slots over to the other side and releases the lock: a
-//     value costs each side one CAS and one store.
+//   - Receivers own the slots of head, …, tail-1; senders own all other slots. The
+//     store that moves an index hands slots over to the other side and releases the
+//     lock: a value costs each side one CAS and one store.
 //   - The holder of a word's lock bit owns the other fields of its side.
-//   - tail <= send.bound <= head+limit and head <= recv.bound <= tail. Up to its bound a
-//     side proceeds without reading the other side's word, so a cache line that the other
-//     side writes is fetched once per run and not once per value.
-//   - A send is linearized at the store that moves tail, a receive at the store that moves
-//     head. "Empty" and "closed" are decided by one load of the send word under the receive
-//     lock, "full" by one load of the receive word under the send lock.
+//   - tail <= send.bound <= head+limit and head <= recv.bound <= tail. Up to its
+//     bound a side proceeds without reading the other side's word, so a cache line
+//     that the other side writes is fetched once per run and not once per value.
+//   - A send is linearized at the store that moves tail, a receive at the store
+//     that moves head. "Empty" and "closed" are decided by one load of the send
+//     word under the receive lock, "full" by one load of the receive word under the
+//     send lock.
 //   - No index moves after the closed bit is set, under the send lock.
 //
 // docs/design/segqueue.md explains segments, waiting, and fairness.
@@ -49,9 +50,9 @@ const (
 // cacheLine is the distance in bytes that prevents false sharing.
 //
 // On 64-bit machines an Engine is 512 bytes long, in whole cache lines. The runtime
-// aligns an object of that size to a cache line; a larger one begins 8 bytes after a line,
-// behind its header, and the fields that a side writes for each value would be in two
-// lines.
+// aligns an object of that size to a cache line; a larger one begins 8 bytes after
+// a line, behind its header, and the fields that a side writes for each value would
+// be in two lines.
 const cacheLine = 64
 
 // A side is the state that senders, or receivers, share among themselves.
@@ -104,7 +105,8 @@ type Engine[T any] struct {
 	recv side[T]
 }
 
-// New returns an engine for config.Limit values, in one segment unless config.Elastic.
+// New returns an engine for config.Limit values, in one segment unless
+// config.Elastic.
 func New[T any](config engine.Config[T]) *Engine[T] {
 	return newAt(config, 0)
 }
@@ -192,7 +194,8 @@ func (s *side[T]) lockTaken() uint64 {
 	}
 }
 
-// unlock stores word, which releases the lock and publishes the slots below its index.
+// unlock stores word, which releases the lock and publishes the slots below its
+// index.
 func (s *side[T]) unlock(word uint64) {
 	if s.word.Swap(word)&sleepers != 0 {
 		s.gate.Open()
@@ -231,9 +234,9 @@ func (e *Engine[T]) Len() int {
 // between returns tail-head in values. Flags are ignored.
 func (e *Engine[T]) between(tail, head uint64) uint64 { return (tail&^flags - head&^flags) >> shift }
 
-// queued is between as Len and Stats report it. A send that drops the oldest value moves
-// tail before head, so tail-head may be limit+1 for a moment: the dropped value does not
-// count.
+// queued is between as Len and Stats report it. A send that drops the oldest value
+// moves tail before head, so tail-head may be limit+1 for a moment: the dropped
+// value does not count.
 func (e *Engine[T]) queued(tail, head uint64) int {
 	return int(min(e.between(tail, head), e.limit))
 }

@@ -14,8 +14,8 @@ import (
 // beforeWrap is an index a few values before the indices wrap.
 const beforeWrap = 1<<(64-shift) - 37
 
-// TestAgainstSlice compares an engine with a slice after the same random steps, with single
-// values and batches, across the wrap of the indices.
+// TestAgainstSlice compares an engine with a slice after the same random steps,
+// with single values and batches, across the wrap of the indices.
 func TestAgainstSlice(t *testing.T) {
 	configs := map[string]engine.Config[int]{
 		"bounded 5":    {Limit: 5},
@@ -95,7 +95,8 @@ func TestAgainstSlice(t *testing.T) {
 	}
 }
 
-// check asserts the invariants of the package comment, while no operation is in progress.
+// check asserts the invariants of the package comment, while no operation is in
+// progress.
 func (e *Engine[T]) check(t *testing.T) {
 	t.Helper()
 	tail, head := e.send.word.Load()&^flags, e.recv.word.Load()&^flags
@@ -148,8 +149,8 @@ func (e *Engine[T]) check(t *testing.T) {
 	}
 }
 
-// TestMemory: a queue whose length oscillates does not allocate, whatever its length, and
-// the memory of a burst is freed.
+// TestMemory: a queue whose length oscillates does not allocate, whatever its
+// length, and the memory of a burst is freed.
 func TestMemory(t *testing.T) {
 	e := New(engine.Config[uint64]{Limit: math.MaxInt, Elastic: true})
 	ctx := context.Background()
@@ -253,8 +254,8 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
-// TestDropOldest has many senders share two slots: every value is received or dropped once,
-// and Len never exceeds the capacity.
+// TestDropOldest has many senders share two slots: every value is received or
+// dropped once, and Len never exceeds the capacity.
 func TestDropOldest(t *testing.T) {
 	const senders, each = 4, 5000
 	var mu sync.Mutex
@@ -301,8 +302,8 @@ func TestDropOldest(t *testing.T) {
 	}
 }
 
-// TestDropOldestRescues: a send that would drop the oldest value gives it to a starving
-// receiver.
+// TestDropOldestRescues: a send that would drop the oldest value gives it to a
+// starving receiver.
 func TestDropOldestRescues(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 1, Overflow: engine.DropOldest, OnDrop: func(v int) {
 		t.Errorf("%d was dropped although a receiver starves", v)

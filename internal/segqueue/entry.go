@@ -7,9 +7,9 @@ import (
 
 // NewEntry implements engine.Engine.
 //
-// A Select is never rescued from starvation: a rescued operation has happened, but the
-// Select may have completed another case. So other goroutines may barge in front of a
-// Select without a bound.
+// A Select is never rescued from starvation: a rescued operation has happened, but
+// the Select may have completed another case. So other goroutines may barge in
+// front of a Select without a bound.
 func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 	if sends {
 		return waitq.NewEntry(e.senders, func() bool { return e.Len() < int(e.limit) })
@@ -20,8 +20,9 @@ func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 // Blocks implements engine.Engine.
 func (e *Engine[T]) Blocks() bool { return e.overflow == engine.Block }
 
-// WouldBlock implements engine.Engine. Indices only grow, and the index that could make
-// the operation possible is read last: so the result was true when the other was read.
+// WouldBlock implements engine.Engine. Indices only grow, and the index that could
+// make the operation possible is read last: so the result was true when the other
+// was read.
 func (e *Engine[T]) WouldBlock(sends bool) bool {
 	if sends {
 		tail := e.send.word.Load()

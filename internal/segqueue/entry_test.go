@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
-// TestEntryPassesWakeUpOn: a Select that was woken and leaves without an operation wakes
-// the next waiter if that can proceed.
+// TestEntryPassesWakeUpOn: a Select that was woken and leaves without an operation
+// wakes the next waiter if that can proceed.
 func TestEntryPassesWakeUpOn(t *testing.T) {
 	for _, sends := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

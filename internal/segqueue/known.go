@@ -6,9 +6,10 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// The size of a []byte or string is known without a call of the user's Size function.
-// These two types are not generic, so only an addition is between the caller and send, and
-// a Metered of []byte or string is as few calls away as an Engine.
+// The size of a []byte or string is known without a call of the user's Size
+// function. These two types are not generic, so only an addition is between the
+// caller and send, and a Metered of []byte or string is as few calls away as an
+// Engine.
 
 type (
 	meteredBytes   struct{ *Metered[[]byte] }
@@ -27,8 +28,8 @@ func Known[T any](m *Metered[T]) engine.Engine[T] {
 	return as.(engine.Engine[T])
 }
 
-// Send implements engine.Engine. A slice whose capacity exceeds the limit may still be
-// accepted: see engine.KnownSize.
+// Send implements engine.Engine. A slice whose capacity exceeds the limit may still
+// be accepted: see engine.KnownSize.
 func (m meteredBytes) Send(ctx context.Context, v []byte) error {
 	size := uint64(cap(v) + engine.SliceHeader)
 	if size > m.meter.limit {

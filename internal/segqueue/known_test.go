@@ -9,15 +9,15 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// knownAndAsked returns two engines that must behave the same: one knows the size of a T,
-// the other calls Size.
+// knownAndAsked returns two engines that must behave the same: one knows the size
+// of a T, the other calls Size.
 func knownAndAsked[T any](slots int, limit int64) (known engine.Engine[T], asked *Metered[T]) {
 	config := engine.Config[T]{Limit: slots, Elastic: true, Overflow: engine.Reject, LimitBytes: limit, Size: engine.KnownSize[T](limit)}
 	return Known(NewMetered(config)), NewMetered(config)
 }
 
-// sameAsAsked sends and receives at random, and fails if the two engines differ. It returns
-// the number of sends by their result.
+// sameAsAsked sends and receives at random, and fails if the two engines differ. It
+// returns the number of sends by their result.
 func sameAsAsked[T any](t *testing.T, slots int, limit int64, value func(*rand.Rand) T) map[error]int {
 	t.Helper()
 	known, asked := knownAndAsked[T](slots, limit)
@@ -54,8 +54,9 @@ func sameAsAsked[T any](t *testing.T, slots int, limit int64, value func(*rand.R
 	return ends
 }
 
-// TestKnown: an engine that knows sizes accepts and rejects the same values as one that
-// calls Size: values above the limit, slices whose capacity is above it, and others.
+// TestKnown: an engine that knows sizes accepts and rejects the same values as one
+// that calls Size: values above the limit, slices whose capacity is above it, and
+// others.
 func TestKnown(t *testing.T) {
 	for _, limit := range []int64{24, 100, 2000, 100_000} {
 		largest := int(limit) * 5 / 4

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// TestSidesAreAligned: the fields that a side writes for each value are in one cache line,
-// without false sharing with the other side or another object. The same holds for the
-// meter, which belongs to the senders.
+// TestSidesAreAligned: the fields that a side writes for each value are in one
+// cache line, without false sharing with the other side or another object. The same
+// holds for the meter, which belongs to the senders.
 func TestSidesAreAligned(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("the layout is for 64 bits")

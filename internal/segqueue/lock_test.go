@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// TestLockSleeps: goroutines that find a lock taken for long sleep, and each of them gets
-// it once it is free.
+// TestLockSleeps: goroutines that find a lock taken for long sleep, and each of
+// them gets it once it is free.
 func TestLockSleeps(t *testing.T) {
 	for _, goroutines := range []int{1, 2, 5} {
 		e := New(engine.Config[int]{Limit: 10})
@@ -35,8 +35,9 @@ func TestLockSleeps(t *testing.T) {
 	}
 }
 
-// TestLockAcrossBubbles: Try methods of a channel made outside of a testing/synctest bubble
-// work inside, even if its lock is taken for long, and outside again.
+// TestLockAcrossBubbles: Try methods of a channel made outside of a
+// testing/synctest bubble work inside, even if its lock is taken for long, and
+// outside again.
 func TestLockAcrossBubbles(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 10})
 	for range 2 {
@@ -61,8 +62,8 @@ func TestLockAcrossBubbles(t *testing.T) {
 	}
 }
 
-// TestLockUnderPressure: no goroutine sleeps forever while the lock is held for long again
-// and again, by goroutines that slept and by others that barge.
+// TestLockUnderPressure: no goroutine sleeps forever while the lock is held for
+// long again and again, by goroutines that slept and by others that barge.
 func TestLockUnderPressure(t *testing.T) {
 	const goroutines, rounds = 8, 300
 	e := New(engine.Config[int]{Limit: 10})

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-go/sluice/internal/ring"
 )
 
-// A Metered is an Engine with a limit in bytes, whose senders never wait: without room
-// they get ErrFull. Sizes are summed under the lock that a sender takes anyway; receivers
-// do no more than an Engine's.
+// A Metered is an Engine with a limit in bytes, whose senders never wait: without
+// room they get ErrFull. Sizes are summed under the lock that a sender takes
+// anyway; receivers do no more than an Engine's.
 type Metered[T any] struct {
 	*Engine[T]
 	size  func(T) int
@@ -22,15 +22,15 @@ type Metered[T any] struct {
 //
 //   - sum is the bytes of all values sent so far. out is a lower bound of the bytes
 //     received so far. Both run freely and wrap. queued bytes <= sum-out <= limit.
-//   - A mark (index, sum) is recorded every grain bytes: the values below index have sum
-//     bytes in all. Senders that have used up the known room read head, once per run, and
-//     the last mark with index <= head is the new out: less than a grain too low. If the
-//     channel is empty, out = sum.
-//   - allowance is the number of bytes that may be sent before a mark must be recorded or
-//     head must be read, and most sends change only this field. So sum is not stored:
-//     sum = ahead - allowance.
-//   - All fields belong to the holder of the send lock. Marks are at least a grain apart,
-//     so there are at most limit/grain + 1.
+//   - A mark (index, sum) is recorded every grain bytes: the values below index
+//     have sum bytes in all. Senders that have used up the known room read head,
+//     once per run, and the last mark with index <= head is the new out: less than
+//     a grain too low. If the channel is empty, out = sum.
+//   - allowance is the number of bytes that may be sent before a mark must be
+//     recorded or head must be read, and most sends change only this field. So sum
+//     is not stored: sum = ahead - allowance.
+//   - All fields belong to the holder of the send lock. Marks are at least a grain
+//     apart, so there are at most limit/grain + 1.
 type meter struct {
 	allowance    uint64
 	limit, grain uint64
@@ -45,7 +45,8 @@ type mark struct{ index, sum uint64 }
 
 const (
 	// grains is the approximate number of marks of a full channel. A channel may be
-	// full limit/grains bytes too early. With a smaller limit than grains it is exact.
+	// full limit/grains bytes too early. With a smaller limit than grains it is
+	// exact.
 	grains = 256
 	// sizedAtOnce is the number of values of a batch that are sent under one lock.
 	sizedAtOnce = 64
@@ -55,7 +56,8 @@ const (
 // with the policy Reject.
 func NewMetered[T any](config engine.Config[T]) *Metered[T] { return newMeteredAt(config, 0) }
 
-// newMeteredAt is NewMetered with the given first index, for tests of wrapping indices.
+// newMeteredAt is NewMetered with the given first index, for tests of wrapping
+// indices.
 func newMeteredAt[T any](config engine.Config[T], first uint64) *Metered[T] {
 	config.SingleSender = false // it takes the lock, so segments may be large
 	e := newAt(config, first)
@@ -67,8 +69,8 @@ func newMeteredAt[T any](config engine.Config[T], first uint64) *Metered[T] {
 	return &Metered[T]{Engine: e, size: config.Size, meter: e.meter}
 }
 
-// refusal returns the error for a value with a size above the limit. It panics if the size
-// is negative. method is the method that the user called.
+// refusal returns the error for a value with a size above the limit. It panics if
+// the size is negative. method is the method that the user called.
 func refusal(size int, method string) error {
 	if size < 0 {
 		panic(fmt.Sprintf("sluice: %s: Options.Size returned %d, below 0", method, size))
@@ -94,9 +96,9 @@ func (m *Metered[T]) TrySend(v T) error {
 	return m.send(v, uint64(size))
 }
 
-// send sends a value of a size within the limit. It is the fast path, like Engine.Send.
-// Its other calls are tail calls, except for those after the unlock: so v stays in
-// registers, and the critical section is short.
+// send sends a value of a size within the limit. It is the fast path, like
+// Engine.Send. Its other calls are tail calls, except for those after the unlock:
+// so v stays in registers, and the critical section is short.
 func (m *Metered[T]) send(v T, size uint64) error {
 	e, meter := m.Engine, m.meter
 	s := &e.send
@@ -117,8 +119,8 @@ func (m *Metered[T]) send(v T, size uint64) error {
 	return nil
 }
 
-// sendLocked is send with the lock held, if the allowance or the bound is used up. The
-// caller has locked the side and got word.
+// sendLocked is send with the lock held, if the allowance or the bound is used up.
+// The caller has locked the side and got word.
 func (m *Metered[T]) sendLocked(v T, size, word uint64) error {
 	e := m.Engine
 	s := &e.send
@@ -166,8 +168,8 @@ func (m *Metered[T]) SendBatch(_ context.Context, vs []T) (n int, err error) {
 	return n, err
 }
 
-// sendRun sends a prefix of vs, as long as there is room, and returns ErrFull if that is
-// not all of vs.
+// sendRun sends a prefix of vs, as long as there is room, and returns ErrFull if
+// that is not all of vs.
 func (m *Metered[T]) sendRun(vs []T, sizes []uint64) (n int, err error) {
 	e := m.Engine
 	word := e.send.lock()
@@ -189,8 +191,8 @@ func (m *Metered[T]) sendRun(vs []T, sizes []uint64) (n int, err error) {
 	return n, err
 }
 
-// fits reports whether there is room for size bytes. The next value has the given index.
-// The caller holds the send lock.
+// fits reports whether there is room for size bytes. The next value has the given
+// index. The caller holds the send lock.
 func (m *Metered[T]) fits(index, size uint64) bool {
 	meter := m.meter
 	if size <= meter.room() {
@@ -226,8 +228,8 @@ func (m *meter) countMarking(index, size uint64) {
 	m.ahead = sum + m.allowance
 }
 
-// update advances out to the last mark that head has passed. The next value has the given
-// index.
+// update advances out to the last mark that head has passed. The next value has the
+// given index.
 func (m *meter) update(head, index uint64) {
 	for m.marks.Len() > 0 && index-m.marks.First().index >= index-head {
 		m.out = m.marks.Pop().sum
@@ -237,8 +239,8 @@ func (m *meter) update(head, index uint64) {
 	}
 }
 
-// held returns the bytes queued outside of the slots, less than a grain too many, and the
-// memory of the marks.
+// held returns the bytes queued outside of the slots, less than a grain too many,
+// and the memory of the marks.
 func (m *meter) held(head, tail uint64) int64 {
 	m.update(head, tail)
 	return int64(m.sum()-m.out) - int64((tail-head)>>shift)*m.slotBytes + m.overhead()

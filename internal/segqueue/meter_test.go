@@ -29,8 +29,8 @@ func heldBy(m *Metered[int]) int64 {
 	return in.Stats.Bytes - m.elastic.held() - m.meter.overhead()
 }
 
-// TestMeterAgainstSlice: a metered engine never exceeds its limit, accepts every value that
-// is a grain below it, is exact if a grain is a byte, and is a FIFO.
+// TestMeterAgainstSlice: a metered engine never exceeds its limit, accepts every
+// value that is a grain below it, is exact if a grain is a byte, and is a FIFO.
 func TestMeterAgainstSlice(t *testing.T) {
 	const slots = 1000
 	seeds := uint64(20)
@@ -161,7 +161,8 @@ func TestMeterErrors(t *testing.T) {
 	}
 }
 
-// TestMeterWakes: a sender wakes a waiting receiver, whether it records a mark or not.
+// TestMeterWakes: a sender wakes a waiting receiver, whether it records a mark or
+// not.
 func TestMeterWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metered(9, 1<<20)
@@ -183,8 +184,8 @@ func TestMeterWakes(t *testing.T) {
 	})
 }
 
-// TestSizeIsCalledOnce: Size is called once for each value, even if the value is rejected.
-// So the size that was checked is the size that counts.
+// TestSizeIsCalledOnce: Size is called once for each value, even if the value is
+// rejected. So the size that was checked is the size that counts.
 func TestSizeIsCalledOnce(t *testing.T) {
 	asked, size := 0, 0
 	m := NewMetered(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 100, Overflow: engine.Reject, Size: func(int) int {
@@ -202,8 +203,8 @@ func TestSizeIsCalledOnce(t *testing.T) {
 	}
 }
 
-// TestMeterSingleSender: a single sender has large segments like many senders, because it
-// takes the lock under which receivers replace them.
+// TestMeterSingleSender: a single sender has large segments like many senders,
+// because it takes the lock under which receivers replace them.
 func TestMeterSingleSender(t *testing.T) {
 	m := NewMetered(engine.Config[int]{Limit: 1 << 20, Elastic: true, LimitBytes: 1 << 40, Size: identity, Overflow: engine.Reject, SingleSender: true})
 	if n, err := m.SendBatch(context.Background(), make([]int, 100_000)); n != 100_000 || err != nil {
@@ -214,8 +215,8 @@ func TestMeterSingleSender(t *testing.T) {
 	}
 }
 
-// TestMeterAllocs: neither the fast path allocates nor the slow one, which all sends take
-// once Ready was called.
+// TestMeterAllocs: neither the fast path allocates nor the slow one, which all
+// sends take once Ready was called.
 func TestMeterAllocs(t *testing.T) {
 	for _, readyInUse := range []bool{false, true} {
 		m := metered(1000, 5000)
@@ -245,8 +246,8 @@ func TestMeterAllocs(t *testing.T) {
 	}
 }
 
-// TestMeterStorm: with many senders and receivers the queued bytes stay within the limit,
-// no value is lost, and in the end all of the room is free.
+// TestMeterStorm: with many senders and receivers the queued bytes stay within the
+// limit, no value is lost, and in the end all of the room is free.
 func TestMeterStorm(t *testing.T) {
 	const each, limit = 5000, 3000
 	m := metered(math.MaxInt>>8, limit)

@@ -2,9 +2,9 @@ package segqueue
 
 import "sync"
 
-// A Readiness is the built-in channel that Ready returns. A token is posted after each
-// send, and after each receive that leaves a value. There may be a token without a value,
-// but never a value without a token or a receive in progress.
+// A Readiness is the built-in channel that Ready returns. A token is posted after
+// each send, and after each receive that leaves a value. There may be a token
+// without a value, but never a value without a token or a receive in progress.
 type Readiness struct {
 	mu     sync.Mutex
 	token  chan struct{}
@@ -53,9 +53,9 @@ func (e *Engine[T]) Ready() <-chan struct{} {
 	return r.token
 }
 
-// SetReadiness makes r the Readiness of e, and reports whether e is closed. A goroutine
-// that moves an index after that sees the flag and posts. For values that were sent
-// before, SetReadiness posts.
+// SetReadiness makes r the Readiness of e, and reports whether e is closed. A
+// goroutine that moves an index after that sees the flag and posts. For values that
+// were sent before, SetReadiness posts.
 func (e *Engine[T]) SetReadiness(r *Readiness) (shut bool) {
 	e.ready.Store(r)
 	word := e.send.lock()

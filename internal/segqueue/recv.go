@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Recv implements engine.Engine. This is the fast path: no flag is set, no other receiver
-// holds the lock, and a value is queued.
+// Recv implements engine.Engine. This is the fast path: no flag is set, no other
+// receiver holds the lock, and a value is queued.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	if ctx == nil {
 		panic(engine.RecvNilContext)
@@ -107,9 +107,9 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	return n, err
 }
 
-// take moves queued values into buf and returns their number. Without any it returns
-// ErrEmpty or ErrClosed. The caller has locked the side and got word; take releases the
-// lock.
+// take moves queued values into buf and returns their number. Without any it
+// returns ErrEmpty or ErrClosed. The caller has locked the side and got word; take
+// releases the lock.
 func (e *Engine[T]) take(word uint64, buf []T, turn *turn) (n int, err error) {
 	r := &e.recv
 	start := word
@@ -178,14 +178,15 @@ func (e *Engine[T]) received() {
 	}
 }
 
-// run moves recv.bound from index to the end of the values in its segment. It reports
-// false if the channel is empty. The caller owns the receive side; tail is the send word.
+// run moves recv.bound from index to the end of the values in its segment. It
+// reports false if the channel is empty. The caller owns the receive side; tail is
+// the send word.
 func (e *Engine[T]) run(index, tail uint64) bool {
 	r := &e.recv
 	tail &^= flags
 	queued := (tail - index) >> shift
-	// A segment is sealed before tail moves past its end. So if next is nil, all values
-	// up to tail are in this segment.
+	// A segment is sealed before tail moves past its end. So if next is nil, all
+	// values up to tail are in this segment.
 	next := e.advance(index, queued)
 	if queued == 0 {
 		if e.elastic != nil {
@@ -201,9 +202,9 @@ func (e *Engine[T]) run(index, tail uint64) bool {
 	return true
 }
 
-// advance moves the receivers to the next segment if index is at the end of theirs, and
-// returns the emptied one to the pool. Its result is the segment after the current one, or
-// nil. The caller owns the receive side.
+// advance moves the receivers to the next segment if index is at the end of theirs,
+// and returns the emptied one to the pool. Its result is the segment after the
+// current one, or nil. The caller owns the receive side.
 func (e *Engine[T]) advance(index, queued uint64) *segment[T] {
 	r := &e.recv
 	next := r.seg.next.Load()
@@ -216,10 +217,10 @@ func (e *Engine[T]) advance(index, queued uint64) *segment[T] {
 	return next
 }
 
-// shrink frees memory if the channel is empty at index: it drops spare segments, and
-// replaces a large segment by a small one. The latter needs the send lock. If a sender
-// holds it, the channel is not idle, and shrink will be called again. The caller owns the
-// receive side.
+// shrink frees memory if the channel is empty at index: it drops spare segments,
+// and replaces a large segment by a small one. The latter needs the send lock. If a
+// sender holds it, the channel is not idle, and shrink will be called again. The
+// caller owns the receive side.
 func (e *Engine[T]) shrink(index uint64) {
 	s, r := &e.send, &e.recv
 	word := s.word.Load()

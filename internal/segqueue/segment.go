@@ -13,8 +13,8 @@ const (
 	// firstBytes is the size of an Elastic's first segment: an idle Elastic holds at
 	// most 1 KiB in all.
 	firstBytes = 128
-	// smallBytes is the size of segments of a short queue. The last one remains after a
-	// burst, so it is small.
+	// smallBytes is the size of segments of a short queue. The last one remains
+	// after a burst, so it is small.
 	smallBytes = 1024
 	// largeBytes is the size of further segments once as much is queued. The cost of
 	// linking and releasing one is then negligible: see ADR 0002.
@@ -23,7 +23,8 @@ const (
 	spareBytes = 2 * smallBytes
 )
 
-// A segment is one ring of the list: the value with index i is in slot i mod len(buf).
+// A segment is one ring of the list: the value with index i is in slot i mod
+// len(buf).
 type segment[T any] struct {
 	buf  []T
 	base uint64 // index of the first value; used by senders
@@ -31,8 +32,8 @@ type segment[T any] struct {
 	next atomic.Pointer[segment[T]]
 }
 
-// A pool holds an Elastic's spare segments, so that a steady or oscillating flow does not
-// allocate.
+// A pool holds an Elastic's spare segments, so that a steady or oscillating flow
+// does not allocate.
 //
 //   - bytes is the memory of all segments, linked or spare.
 //   - A spare segment has zeroed slots and no other references: the receivers have
@@ -65,7 +66,8 @@ func newPool[T any](shrink engine.Shrink, large bool) *pool[T] {
 	return p
 }
 
-// slotsIn returns the largest power of two of slots that fit into n bytes, at least 1.
+// slotsIn returns the largest power of two of slots that fit into n bytes, at least
+// 1.
 func slotsIn[T any](n int) int {
 	slots := 1
 	for slots*2*max(1, engine.SizeOf[T]()) <= n {
@@ -90,8 +92,8 @@ func (s *segment[T]) bytes() int64 {
 	return int64(len(s.buf))*int64(engine.SizeOf[T]()) + int64(unsafe.Sizeof(*s))
 }
 
-// get returns a segment for the senders, a spare one if possible. It is a large one if
-// enough values are queued that put would keep one.
+// get returns a segment for the senders, a spare one if possible. It is a large one
+// if enough values are queued that put would keep one.
 func (p *pool[T]) get(queued uint64) *segment[T] {
 	s := &p.small
 	if queued/2 >= uint64(p.large.slots) {
@@ -106,8 +108,8 @@ func (p *pool[T]) get(queued uint64) *segment[T] {
 	return seg
 }
 
-// put returns a segment that the receivers have emptied, while queued values remain. It
-// keeps or drops the segment according to the shrink mode.
+// put returns a segment that the receivers have emptied, while queued values
+// remain. It keeps or drops the segment according to the shrink mode.
 func (p *pool[T]) put(seg *segment[T], queued uint64) {
 	p.lock.Lock()
 	switch len(seg.buf) {
@@ -124,8 +126,8 @@ func (p *pool[T]) put(seg *segment[T], queued uint64) {
 	}
 }
 
-// trim drops spare segments that would hold more than the queued values, except for a few
-// small ones.
+// trim drops spare segments that would hold more than the queued values, except for
+// a few small ones.
 func (p *pool[T]) trim(queued uint64) {
 	if p.shrink == engine.NoShrink || int(p.small.n.Load()) <= p.few && p.large.n.Load() == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Send implements engine.Engine. This is the fast path: no flag is set, no other sender
-// holds the lock, and there is room.
+// Send implements engine.Engine. This is the fast path: no flag is set, no other
+// sender holds the lock, and there is room.
 func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	s := &e.send
 	word := s.word.Load()
@@ -61,8 +61,8 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	return e.sendSlow(ctx, vs)
 }
 
-// sendSlow sends vs and waits for room as often as needed; under engine.NoWait it never
-// waits.
+// sendSlow sends vs and waits for room as often as needed; under engine.NoWait it
+// never waits.
 func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	s := &e.send
 	turn := turn{batch: len(vs) > 1 && engine.MayWait(ctx)}
@@ -104,8 +104,8 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	return n, err
 }
 
-// put sends a prefix of vs, as long as there is room, and returns its length. The caller
-// has locked the side and got word; put releases the lock.
+// put sends a prefix of vs, as long as there is room, and returns its length. The
+// caller has locked the side and got word; put releases the lock.
 func (e *Engine[T]) put(word uint64, vs []T, turn *turn) (n int) {
 	s := &e.send
 	start := word
@@ -142,8 +142,8 @@ func (e *Engine[T]) put(word uint64, vs []T, turn *turn) (n int) {
 	return n
 }
 
-// room moves send.bound past index. It reports false if the channel is full. The caller
-// owns the send side; head is the receive word.
+// room moves send.bound past index. It reports false if the channel is full. The
+// caller owns the send side; head is the receive word.
 func (e *Engine[T]) room(index, head uint64) bool {
 	s := &e.send
 	head &^= flags
@@ -205,9 +205,9 @@ func (e *Engine[T]) sendDroppingOldest(v T) error {
 	return err
 }
 
-// Replace sends v. If there is no room, it drops the oldest value and returns it. It holds
-// both locks meanwhile, so no goroutine sees the channel with neither of the two values,
-// or with both.
+// Replace sends v. If there is no room, it drops the oldest value and returns it.
+// It holds both locks meanwhile, so no goroutine sees the channel with neither of
+// the two values, or with both.
 func (e *Engine[T]) Replace(v T) (old T, dropped bool, err error) {
 	s, r := &e.send, &e.recv
 	word := s.lock()

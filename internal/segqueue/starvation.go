@@ -1,32 +1,36 @@
 package segqueue
 
-// Starvation. A waiter starves after maxLosses spurious wake-ups: each time a barging
-// goroutine was faster. The starving waiter sets the starving bit of its side, which
-// turns the fast path off, and rejoins at the front of its queue. The next goroutine that
-// takes the lock of the side, even for a Try call, first completes the operation of the
-// starving waiter (it rescues it) and then attempts its own. Its own result, "empty" or
-// "full", is therefore still true.
+// Starvation. A waiter starves after maxLosses spurious wake-ups: each time a
+// barging goroutine was faster. The starving waiter sets the starving bit of its
+// side, which turns the fast path off, and rejoins at the front of its queue. The
+// next goroutine that takes the lock of the side, even for a Try call, first
+// completes the operation of the starving waiter (it rescues it) and then attempts
+// its own. Its own result, "empty" or "full", is therefore still true.
 //
-//   - At most one goroutine per side starves: while the bit is set, the starving waiter
-//     is the first in its queue or holds the wake-up, so no other one is woken.
+//   - At most one goroutine per side starves: while the bit is set, the starving
+//     waiter is the first in its queue or holds the wake-up, so no other one is
+//     woken.
 //   - A batch that made progress does not starve: it rejoins at the end.
-//   - side.rescue is the value that a starving sender sends, or the place for the value of
-//     a starving receiver. rescue and rescued belong to the holder of the side's lock.
-//   - The rescuer sets rescued and clears the bit. It wakes no waiter: the goroutine that
-//     made the operation possible wakes the front of the queue, which is the starving one.
-//   - The starving goroutine checks rescued under the lock. If it is set, its operation
-//     has happened, even if its context has ended meanwhile or the channel was closed.
+//   - side.rescue is the value that a starving sender sends, or the place for the
+//     value of a starving receiver. rescue and rescued belong to the holder of the
+//     side's lock.
+//   - The rescuer sets rescued and clears the bit. It wakes no waiter: the
+//     goroutine that made the operation possible wakes the front of the queue,
+//     which is the starving one.
+//   - The starving goroutine checks rescued under the lock. If it is set, its
+//     operation has happened, even if its context has ended meanwhile or the
+//     channel was closed.
 //   - If it can proceed by itself, or gives up, it clears the bit.
 //
-// The alternative, to make other goroutines wait while the bit is set, is wrong: a Try
-// call would either take the last value all the same, or report a channel as empty that
-// is not.
+// The alternative, to make other goroutines wait while the bit is set, is wrong: a
+// Try call would either take the last value all the same, or report a channel as
+// empty that is not.
 
 // maxLosses is the number of spurious wake-ups after which a waiter starves.
 const maxLosses = 16
 
-// recordLoss records that the call could not proceed. It returns the word to unlock the
-// side with. v is the value to send, nil for a receiver.
+// recordLoss records that the call could not proceed. It returns the word to unlock
+// the side with. v is the value to send, nil for a receiver.
 func (s *side[T]) recordLoss(t *turn, word uint64, v *T) uint64 {
 	if t.wait.Canceled() {
 		return s.endStarvation(t, word)
@@ -47,8 +51,8 @@ func (s *side[T]) recordLoss(t *turn, word uint64, v *T) uint64 {
 	return word | starving
 }
 
-// endStarvation clears the starving bit if the call has set it. It returns the word to
-// unlock the side with.
+// endStarvation clears the starving bit if the call has set it. It returns the word
+// to unlock the side with.
 func (s *side[T]) endStarvation(t *turn, word uint64) uint64 {
 	if !t.starving {
 		return word
@@ -59,8 +63,8 @@ func (s *side[T]) endStarvation(t *turn, word uint64) uint64 {
 	return word &^ starving
 }
 
-// takeRescued reports whether another goroutine has completed the operation of the call,
-// which starves.
+// takeRescued reports whether another goroutine has completed the operation of the
+// call, which starves.
 func (s *side[T]) takeRescued(t *turn) bool {
 	if !t.starving || !s.rescued {
 		return false
@@ -76,9 +80,9 @@ func (t *turn) progress() {
 	t.losses = 0
 }
 
-// rescueSender sends the value of the starving sender, if there is one other than the
-// caller, and room. The caller has locked the side and got word; it must unlock the side
-// with the result.
+// rescueSender sends the value of the starving sender, if there is one other than
+// the caller, and room. The caller has locked the side and got word; it must unlock
+// the side with the result.
 func (e *Engine[T]) rescueSender(t *turn, word uint64) uint64 {
 	s := &e.send
 	if word&starving == 0 || t.starving {

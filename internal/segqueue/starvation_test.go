@@ -50,8 +50,9 @@ func (s *stepper) join() {
 	s.poll()
 }
 
-// TestBatchWithProgress: a wake-up that was spurious because the batch had polled before
-// and sent a part is not a loss; and a batch at the end of the queue does not starve.
+// TestBatchWithProgress: a wake-up that was spurious because the batch had polled
+// before and sent a part is not a loss; and a batch at the end of the queue does
+// not starve.
 func TestBatchWithProgress(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 4})
 	got := map[int]int{}
@@ -137,8 +138,8 @@ func TestBatchWithProgress(t *testing.T) {
 	}
 }
 
-// aboutToStarve returns the turn of a call that was woken, and starves if that wake-up was
-// spurious.
+// aboutToStarve returns the turn of a call that was woken, and starves if that
+// wake-up was spurious.
 func aboutToStarve() turn {
 	var queue waitq.Queue
 	t := turn{losses: maxLosses - 1}
@@ -148,8 +149,8 @@ func aboutToStarve() turn {
 	return t
 }
 
-// TestBatchDoesNotStarveAgain: a rescued batch has made progress, and goes to the end of
-// the queue.
+// TestBatchDoesNotStarveAgain: a rescued batch has made progress, and goes to the
+// end of the queue.
 func TestBatchDoesNotStarveAgain(t *testing.T) {
 	var s side[int]
 	starved := aboutToStarve()
@@ -163,8 +164,8 @@ func TestBatchDoesNotStarveAgain(t *testing.T) {
 	}
 }
 
-// TestPositionAfterAPart: a batch that sent a part before it had to wait keeps its position
-// after a spurious wake-up.
+// TestPositionAfterAPart: a batch that sent a part before it had to wait keeps its
+// position after a spurious wake-up.
 func TestPositionAfterAPart(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 4})
 	for range 3 {
@@ -238,8 +239,8 @@ func TestOscillationAllocs(t *testing.T) {
 	}
 }
 
-// TestShrinkLater: if the send lock is taken while the last value is received, the large
-// segment is freed at the next poll of a receiver.
+// TestShrinkLater: if the send lock is taken while the last value is received, the
+// large segment is freed at the next poll of a receiver.
 func TestShrinkLater(t *testing.T) {
 	e := New(engine.Config[uint64]{Limit: 1 << 30, Elastic: true})
 	for range 100_000 {

@@ -30,8 +30,8 @@ func (e *Engine[T]) Stats() engine.Stats {
 	return in.Stats
 }
 
-// Held describes the channel at the time now, under Hold. It sets in.Stats, and appends
-// the ages of waiters to the lists of in up to their capacity.
+// Held describes the channel at the time now, under Hold. It sets in.Stats, and
+// appends the ages of waiters to the lists of in up to their capacity.
 func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	s, r := e.send.word.Load(), e.recv.word.Load()
 	tail, head := s&^flags, r&^flags
@@ -69,8 +69,8 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	in.Senders, in.Receivers = senders.Ages, receivers.Ages
 }
 
-// Snapshot implements engine.Engine. It holds both locks, and allocates before it takes
-// them.
+// Snapshot implements engine.Engine. It holds both locks, and allocates before it
+// takes them.
 func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	in := engine.NewSnapshot(n)
 	in.Rings = make([]engine.Ring, 0, n)
@@ -83,9 +83,9 @@ func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	return in
 }
 
-// rings appends a description of each segment, beginning with the receivers' segment,
-// until out is full. The caller holds both locks: a segment is linked under the send lock
-// and released under the receive lock.
+// rings appends a description of each segment, beginning with the receivers'
+// segment, until out is full. The caller holds both locks: a segment is linked
+// under the send lock and released under the receive lock.
 func (e *Engine[T]) rings(out []engine.Ring) []engine.Ring {
 	tail, receive := e.send.word.Load()&^flags, e.recv.word.Load()&^flags
 	for seg := e.recv.seg; seg != nil && len(out) < cap(out); seg = seg.next.Load() {

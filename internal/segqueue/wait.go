@@ -24,9 +24,9 @@ type turn struct {
 	losses   int          // spurious wake-ups
 }
 
-// step is called when the operation cannot proceed. It does one of the following, in
-// this order: spin, yield, join the wait queue, and then the steps of a waitq.Wait. The
-// call must poll again after each.
+// step is called when the operation cannot proceed. It does one of the following,
+// in this order: spin, yield, join the wait queue, and then the steps of a
+// waitq.Wait. The call must poll again after each.
 //
 // The context is asked before the goroutine is queued, and again when it has left: a
 // context is user code and may panic.
@@ -44,11 +44,12 @@ func (s *side[T]) step(ctx context.Context, t *turn, other *side[T], queue, othe
 	}
 }
 
-// spinFor spins while the other side is running, or one of its goroutines was woken, if
-// the spin budget allows that. It reports whether the other side moved.
+// spinFor spins while the other side is running, or one of its goroutines was
+// woken, if the spin budget allows that. It reports whether the other side moved.
 //
-// A woken goroutine takes microseconds to arrive on another P. Staying awake until then,
-// rather than leaving this P to it, is what makes the two sides run in parallel.
+// A woken goroutine takes microseconds to arrive on another P. Staying awake until
+// then, rather than leaving this P to it, is what makes the two sides run in
+// parallel.
 func (s *side[T]) spinFor(other *side[T], otherQueue *waitq.Queue, delay int) bool {
 	budget, times := &s.spinBusy, 1
 	if !otherQueue.Idle() {

@@ -6,17 +6,19 @@ import (
 	"unsafe"
 )
 
-// The lane in which a goroutine sends and receives is a hint in a small table. The index is
-// derived from the address of the goroutine's stack, so one load finds the hint, and two
-// goroutines that share an entry are still correct.
+// The lane in which a goroutine sends and receives is a hint in a small table. The
+// index is derived from the address of the goroutine's stack, so one load finds the
+// hint, and two goroutines that share an entry are still correct.
 //
-// A sender's hint is the number of the lane of its P. Go does not expose Ps, but a sync.Pool
-// returns to a P what was last put there, so a token from a pool identifies it. Getting the
-// token costs as much as a send, so it happens once in checkEvery values of a lane. If the
-// hint is wrong several times in a row, because the goroutine changes its P more often or
-// shares its entry with many others, then each send gets the token.
+// A sender's hint is the number of the lane of its P. Go does not expose Ps, but a
+// sync.Pool returns to a P what was last put there, so a token from a pool
+// identifies it. Getting the token costs as much as a send, so it happens once in
+// checkEvery values of a lane. If the hint is wrong several times in a row, because
+// the goroutine changes its P more often or shares its entry with many others, then
+// each send gets the token.
 //
-//   - hint & numberMask is the number of the lane; numberMask itself means "get the token".
+//   - hint & numberMask is the number of the lane; numberMask itself means "get the
+//     token".
 //   - hint >> numberBits counts how many times in a row the hint was wrong.
 
 const (
@@ -25,13 +27,14 @@ const (
 	numberBits = 16
 	numberMask = 1<<numberBits - 1
 	checkEvery = 64 // a power of two
-	// maxMisses is how many times in a row a hint may be wrong before each send gets the token.
+	// maxMisses is how many times in a row a hint may be wrong before each send
+	// gets the token.
 	maxMisses = 3
 	ask       = maxMisses<<numberBits | numberMask
 )
 
-// hintIndex returns the index of the calling goroutine in a table of hints. The smallest stack
-// has 2 KiB.
+// hintIndex returns the index of the calling goroutine in a table of hints. The
+// smallest stack has 2 KiB.
 func hintIndex() uint32 {
 	var local byte
 	return uint32(uintptr(unsafe.Pointer(&local))>>11) * 0x9e3779b1 >> (32 - hintBits)
@@ -47,8 +50,8 @@ var (
 	lastToken atomic.Uint32
 )
 
-// pNumber returns a number that is usually the same on the same P, and different on another
-// one. If move, the P gets a new number.
+// pNumber returns a number that is usually the same on the same P, and different on
+// another one. If move, the P gets a new number.
 func pNumber(move bool) uint32 {
 	t := tokens.Get().(*token)
 	if move {
@@ -59,9 +62,9 @@ func pNumber(move bool) uint32 {
 	return number
 }
 
-// home returns the number of the lane to try first, for a sender whose hint failed: because
-// the lane has no room, because there are fewer lanes by now, or because each send gets the
-// token.
+// home returns the number of the lane to try first, for a sender whose hint failed:
+// because the lane has no room, because there are fewer lanes by now, or because
+// each send gets the token.
 func (e *Engine[T]) home(s *set[T], hint *atomic.Uint32) int {
 	was := hint.Load()
 	if number := was & numberMask; number < uint32(s.active) {
@@ -77,8 +80,8 @@ func (e *Engine[T]) home(s *set[T], hint *atomic.Uint32) int {
 	return int(number)
 }
 
-// checkHint is called for one in checkEvery values that a sender sent in l by its hint. It adapts
-// the number of lanes, and corrects the hint.
+// checkHint is called for one in checkEvery values that a sender sent in l by its
+// hint. It adapts the number of lanes, and corrects the hint.
 func (e *Engine[T]) checkHint(s *set[T], l *lane[T], hint *atomic.Uint32) {
 	was, move := hint.Load(), e.adapt(s, l)
 	number := pNumber(move) % uint32(s.active)

@@ -1,40 +1,26 @@
-// Package shard is the engine of a channel for many CPUs: several lanes, each a segqueue with
-// its own cache lines.
+// Package shard is the engine of a channel for many CPUs: several lanes, each a
+// segqueue with its own cache lines.
 //
-// The lanes, the number of lanes in use, and whether the channel is closed are an immutable
-// value, the set. A goroutine that changes it makes a new set and replaces the pointer by a
-// CAS. Two loads of the same pointer mean that the lanes were the same in between.
+// The lanes, the number of lanes in use, and whether the channel is closed are an
+// immutable value, the set. A goroutine that changes it makes a new set and
+// replaces the pointer by a CAS. Two loads of the same pointer mean that the lanes
+// were the same in between.
 //
-//   - A shared lane has a number below max, and stays open. A key always maps to the same
-//     shared lane, so the order of a key does not depend on the number of lanes in use.
-//     Values without a key go to one of the first active lanes, according to a hint.
-//   - A private lane belongs to one handle. It is removed when it is drained after the handle
-//     was closed or became unreachable.
+//   - A shared lane has a number below max, and stays open. A key always maps to
+//     the same shared lane, so the order of a key does not depend on the number of
+//     lanes in use. Values without a key go to one of the first active lanes,
+//     according to a hint.
+//   - A private lane belongs to one handle. It is removed when it is drained after
+//     the handle was closed or became unreachable.
 //   - Receivers poll all lanes, starting at a cursor.
-//   - Every value of a hint or cursor is correct, but some are faster: see affinity.go. For
-//     the number of active lanes see scale.go.
+//   - Every value of a hint or cursor is correct, but some are faster: see
+//     affinity.go. For the number of active lanes see scale.go.
 //
-// Linearization. A send and a receive happen in their lane, as in package segqueue. Indices
-// only grow, so if the sum of all tails is the same before and after a poll of all lanes,
-// nothing was sent in between, and all lanes that the poll found empty were empty at its end.
-// "Full" is decided in the same way between two equal sums of heads, and the length between
-// two equal sums of both. Close holds the locks of all lanes, replaces the set by a closed
-// one, and closes the lanes. It happens at that CAS, since no index moves before the locks are
-// released. So if a goroutine finds the set closed, and then all lanes empty, no value will
-// come.
+// A send and a receive are linearized in their lane. "Empty", "full" and the length
+// are read between two equal sums of indices, which only grow. Close is the CAS that
+// replaces the set, with the locks of all lanes held.
 //
-// No wake-up is lost. Receivers wait in one queue of the channel. Each send checks it after it
-// has moved its lane's tail; a receiver joins it and then polls all lanes again, beginning
-// with the set. A lane that is missing in that set was added after the receiver had joined, so
-// its sender sees the receiver. Senders that accept any lane wait in a queue that each receive
-// from a shared lane checks, and only if all max lanes are open and full. Senders that need
-// one lane wait in that lane. A goroutine that leaves a queue with its wake-up passes it on if
-// another waiter could proceed.
-//
-// Cost. A value sent on a handle costs as much as in a segqueue with a single sender. Any other
-// send adds loads of the set and of the hint, both of which are rarely written. There is no
-// false sharing: the only words that two Ps write are those that the two sides of a lane
-// exchange, once per run. ADR 7 has the measurements and the alternatives.
+// docs/design/shard.md explains that, and why no wake-up is lost.
 package shard
 
 import (
@@ -81,8 +67,8 @@ type set[T any] struct {
 	gone   engine.Stats // the statistics of removed lanes
 	change change       // of active, the last one
 
-	// Derived by exchange, for the fast paths: the lanes in use by number, and all lanes
-	// unless receives must post.
+	// Derived by exchange, for the fast paths: the lanes in use by number, and all
+	// lanes unless receives must post.
 	to, from []*segqueue.Engine[T]
 }
 
@@ -95,8 +81,8 @@ type lane[T any] struct {
 	note      note
 }
 
-// New returns an engine with lanes of config.Limit values each. It has config.Lanes shared
-// lanes; if that is 0, one, and up to GOMAXPROCS under contention.
+// New returns an engine with lanes of config.Limit values each. It has config.Lanes
+// shared lanes; if that is 0, one, and up to GOMAXPROCS under contention.
 func New[T any](config engine.Config[T]) *Engine[T] {
 	e := &Engine[T]{config: config, max: config.Lanes}
 	active := config.Lanes
@@ -159,8 +145,8 @@ func enginesOf[T any](of []*lane[T]) []*segqueue.Engine[T] {
 	return list
 }
 
-// open returns the shared lane with the given number, and opens it if necessary. It returns
-// nil if the channel was closed before that.
+// open returns the shared lane with the given number, and opens it if necessary. It
+// returns nil if the channel was closed before that.
 func (e *Engine[T]) open(number int) *lane[T] {
 	for {
 		s := e.set.Load()
@@ -199,8 +185,8 @@ func (e *Engine[T]) remove(l *lane[T]) {
 	}
 }
 
-// empty reports whether the lane was empty at a moment of the call. If shut is true as well,
-// it stays empty.
+// empty reports whether the lane was empty at a moment of the call. If shut is true
+// as well, it stays empty.
 func (l *lane[T]) empty() (empty, shut bool) {
 	forgotten := l.forgotten != nil && l.forgotten.Load() // nothing is sent after that
 	head := l.Head()
@@ -208,7 +194,8 @@ func (l *lane[T]) empty() (empty, shut bool) {
 	return tail == head, shut || forgotten
 }
 
-// hasRoom reports whether there was room for the given number of values at a moment of the call.
+// hasRoom reports whether there was room for the given number of values at a moment
+// of the call.
 func (l *lane[T]) hasRoom(values int) bool {
 	tail, _ := l.Tail()
 	return tail-l.Head()+uint64(values) <= uint64(l.Cap())

@@ -37,8 +37,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestClosedLaneIsRemoved: a closed lane is removed when it is drained, and not before. Its
-// statistics are kept.
+// TestClosedLaneIsRemoved: a closed lane is removed when it is drained, and not
+// before. Its statistics are kept.
 func TestClosedLaneIsRemoved(t *testing.T) {
 	e := fixed(1, 10)
 	h := laneOn(t, e)
@@ -70,8 +70,8 @@ func TestClosedLaneIsRemoved(t *testing.T) {
 	}
 }
 
-// TestUnreachableLaneIsRemoved: the lane of an unreachable handle is removed like a closed one,
-// and no value is lost.
+// TestUnreachableLaneIsRemoved: the lane of an unreachable handle is removed like a
+// closed one, and no value is lost.
 func TestUnreachableLaneIsRemoved(t *testing.T) {
 	e := fixed(1, 10)
 	must(t, e.Lane().Sender().TrySend(7))
@@ -104,8 +104,8 @@ func TestLaneOfClosed(t *testing.T) {
 	}
 }
 
-// TestKeys: a key has one lane, whatever the number of lanes in use, and consecutive keys are
-// spread over the lanes.
+// TestKeys: a key has one lane, whatever the number of lanes in use, and
+// consecutive keys are spread over the lanes.
 func TestKeys(t *testing.T) {
 	const lanes = 7
 	used := make([]int, lanes)
@@ -142,7 +142,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestNoLaneStarves: one receiver drains each lane, even while another lane is never empty.
+// TestNoLaneStarves: one receiver drains each lane, even while another lane is
+// never empty.
 func TestNoLaneStarves(t *testing.T) {
 	for _, run := range []int{1, 3, 100} {
 		e := fixed(1, 1<<20)
@@ -173,8 +174,8 @@ func TestNoLaneStarves(t *testing.T) {
 	}
 }
 
-// TestRoomInOtherLanes: a sender that waits for its own lane is not woken by room in another
-// lane. A sender that accepts any lane is.
+// TestRoomInOtherLanes: a sender that waits for its own lane is not woken by room
+// in another lane. A sender that accepts any lane is.
 func TestRoomInOtherLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fixed(2, 1)
@@ -213,8 +214,8 @@ func TestRoomInOtherLanes(t *testing.T) {
 	})
 }
 
-// TestLaneChurn: while lanes are added and removed, no value is lost, and each lane stays in
-// order.
+// TestLaneChurn: while lanes are added and removed, no value is lost, and each lane
+// stays in order.
 func TestLaneChurn(t *testing.T) {
 	const senders, rounds, values = 4, 50, 40
 	e := New(engine.Config[int]{Limit: 16})

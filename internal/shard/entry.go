@@ -5,8 +5,8 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// NewEntry implements engine.Engine. A Select waits in the queue of receivers, or in the queue
-// of senders that accept any shared lane.
+// NewEntry implements engine.Engine. A Select waits in the queue of receivers, or
+// in the queue of senders that accept any shared lane.
 func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 	if sends {
 		return waitq.NewEntry(&e.senders, e.anyRoom)

@@ -17,8 +17,8 @@ type Handle[T any] struct {
 	l *lane[T]
 }
 
-// Lane adds a private lane and returns its handle. If the channel is closed, so is the handle.
-// The lane of an unreachable handle counts as closed: see forget.
+// Lane adds a private lane and returns its handle. If the channel is closed, so is
+// the handle. The lane of an unreachable handle counts as closed: see forget.
 func (e *Engine[T]) Lane() *Handle[T] {
 	for {
 		s := e.set.Load()
@@ -36,14 +36,15 @@ func (e *Engine[T]) Lane() *Handle[T] {
 	}
 }
 
-// forget marks the lane of an unreachable handle, so that the receiver that drains the lane
-// removes it. It does nothing else, because it runs in a goroutine of the runtime, outside of
-// any testing/synctest bubble, and keeps its argument alive.
+// forget marks the lane of an unreachable handle, so that the receiver that drains
+// the lane removes it. It does nothing else, because it runs in a goroutine of the
+// runtime, outside of any testing/synctest bubble, and keeps its argument alive.
 func forget(forgotten *atomic.Bool) { forgotten.Store(true) }
 
-// Sender returns the sender of the handle's lane: the lane itself, or a wrapper that applies
-// another overflow policy. The caller keeps the handle alive during a send: the lane of an
-// unreachable handle may be removed, and a value sent then would be lost.
+// Sender returns the sender of the handle's lane: the lane itself, or a wrapper
+// that applies another overflow policy. The caller keeps the handle alive during a
+// send: the lane of an unreachable handle may be removed, and a value sent then
+// would be lost.
 func (h *Handle[T]) Sender() engine.Sender[T] {
 	if h.e.config.Overflow == engine.Block {
 		return h.l.Engine
@@ -51,7 +52,8 @@ func (h *Handle[T]) Sender() engine.Sender[T] {
 	return overflowing[T]{h}
 }
 
-// overflowing sends in the lane of a handle under an overflow policy other than Block.
+// overflowing sends in the lane of a handle under an overflow policy other than
+// Block.
 type overflowing[T any] struct{ h *Handle[T] }
 
 func (o overflowing[T]) Send(ctx context.Context, v T) error {

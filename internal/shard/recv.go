@@ -7,11 +7,12 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// turnEvery is the most values of a lane that are received in a row before the next lane has
-// its turn, unless one run is longer.
+// turnEvery is the most values of a lane that are received in a row before the next
+// lane has its turn, unless one run is longer.
 const turnEvery = 256
 
-// Recv implements engine.Engine. This is the fast path: the lane at the cursor has a value.
+// Recv implements engine.Engine. This is the fast path: the lane at the cursor has
+// a value.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	if ctx == nil {
 		panic(engine.RecvNilContext)
@@ -77,13 +78,15 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 	return n, err
 }
 
-// A cursor is the index of a lane in set.all and, in the upper bits, the turn of that lane in
-// which the cursor reached it. The cursor advances when the lane's head, which other receivers
-// move too, has reached another turn. So no lane starves.
+// A cursor is the index of a lane in set.all and, in the upper bits, the turn of
+// that lane in which the cursor reached it. The cursor advances when the lane's
+// head, which other receivers move too, has reached another turn. So no lane
+// starves.
 
 func turnOf(head uint64) uint32 { return uint32(head/turnEvery) & numberMask }
 
-// turnAt returns a cursor at the lane with the given index, or the first one after the last.
+// turnAt returns a cursor at the lane with the given index, or the first one after
+// the last.
 func (s *set[T]) turnAt(at uint32) uint32 {
 	if at >= uint32(len(s.all)) || at > numberMask {
 		at = 0
@@ -91,8 +94,8 @@ func (s *set[T]) turnAt(at uint32) uint32 {
 	return at | turnOf(s.all[at].Head())<<numberBits
 }
 
-// sweep receives from the lanes in turn, beginning at the cursor, until buf is full or it has
-// polled all.
+// sweep receives from the lanes in turn, beginning at the cursor, until buf is full
+// or it has polled all.
 func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 	lanes := uint32(len(s.all))
 	if lanes == 0 {
@@ -139,8 +142,8 @@ func (e *Engine[T]) allEmpty() bool {
 	return true
 }
 
-// empty reports whether all lanes were empty and the channel was open at one moment: see the
-// package comment.
+// empty reports whether all lanes were empty and the channel was open at one
+// moment: see the package comment.
 func (e *Engine[T]) empty(s *set[T]) bool {
 	var tails, again uint64
 	for _, l := range s.all {

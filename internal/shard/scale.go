@@ -5,21 +5,22 @@ import (
 	"sync/atomic"
 )
 
-// The number of lanes in use follows the contention. After each checkEvery values of a lane, a
-// sender samples how often the lane's locks were found taken since the last sample. If that was
-// often, the number of lanes is doubled, up to max. If it was never, the sample is quiet, and
-// after quietNeeded quiet samples in a row there is one lane fewer.
+// The number of lanes in use follows the contention. After each checkEvery values
+// of a lane, a sender samples how often the lane's locks were found taken since the
+// last sample. If that was often, the number of lanes is doubled, up to max. If it
+// was never, the sample is quiet, and after quietNeeded quiet samples in a row
+// there is one lane fewer.
 //
-// Whether fewer lanes suffice can only be tried. If they do not, the number grows again after
-// one sample, and quietNeeded is doubled: a channel that needs its lanes tries this ever more
-// rarely.
+// Whether fewer lanes suffice can only be tried. If they do not, the number grows
+// again after one sample, and quietNeeded is doubled: a channel that needs its
+// lanes tries this ever more rarely.
 
 const (
-	// crowded is how often in checkEvery values a lock must have been taken for the number
-	// of lanes to grow.
+	// crowded is how often in checkEvery values a lock must have been taken for the
+	// number of lanes to grow.
 	crowded = checkEvery / 16
-	// movesAfter is the number of crowded samples after which a P changes its lane: two Ps
-	// may share one while another lane is free.
+	// movesAfter is the number of crowded samples after which a P changes its lane:
+	// two Ps may share one while another lane is free.
 	movesAfter = 16
 	// firstQuiet and maxQuiet bound quietNeeded.
 	firstQuiet = 256
@@ -59,9 +60,9 @@ func (c change) String() string {
 	}
 }
 
-// adapt samples the contention of l and changes the number of lanes if necessary. It reports
-// whether the caller should move to another lane, because l was crowded many times and there
-// are no more lanes.
+// adapt samples the contention of l and changes the number of lanes if necessary.
+// It reports whether the caller should move to another lane, because l was crowded
+// many times and there are no more lanes.
 func (e *Engine[T]) adapt(s *set[T], l *lane[T]) (move bool) {
 	contended := l.Contended()
 	since := contended - l.note.seen.Swap(contended)

@@ -24,8 +24,8 @@ func sample(e *Engine[int], contended uint32) (move bool) {
 	return e.adapt(s, l)
 }
 
-// TestGrow: the number of lanes doubles when one is crowded, up to max. Then senders of a
-// crowded lane move to another one at times.
+// TestGrow: the number of lanes doubles when one is crowded, up to max. Then
+// senders of a crowded lane move to another one at times.
 func TestGrow(t *testing.T) {
 	e := adaptive(5)
 	for _, want := range []int{2, 4, 5, 5} {
@@ -48,7 +48,8 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// TestNoChangeWithoutReason: little contention neither adds lanes nor counts as quiet.
+// TestNoChangeWithoutReason: little contention neither adds lanes nor counts as
+// quiet.
 func TestNoChangeWithoutReason(t *testing.T) {
 	e := adaptive(8)
 	sample(e, crowded)
@@ -61,8 +62,8 @@ func TestNoChangeWithoutReason(t *testing.T) {
 	}
 }
 
-// TestShrink: quiet samples remove lanes one by one, down to one, and their values can still be
-// received. If the number grows again, the next attempt takes longer.
+// TestShrink: quiet samples remove lanes one by one, down to one, and their values
+// can still be received. If the number grows again, the next attempt takes longer.
 func TestShrink(t *testing.T) {
 	e := adaptive(4)
 	sample(e, crowded)

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Send implements engine.Engine. This is the fast path: the lane of the hint has room.
+// Send implements engine.Engine. This is the fast path: the lane of the hint has
+// room.
 func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	s := e.set.Load()
 	hint := &e.sending[hintIndex()]
@@ -50,8 +51,9 @@ func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) error {
 	return err
 }
 
-// laneOf maps a key to a number below n: it multiplies the key by 2^64 over the golden ratio
-// (Knuth, TAOCP 3, 6.4), and returns the upper half of the product with n.
+// laneOf maps a key to a number below n: it multiplies the key by 2^64 over the
+// golden ratio (Knuth, TAOCP 3, 6.4), and returns the upper half of the product
+// with n.
 func laneOf(key uint64, n int) int {
 	high, _ := bits.Mul64(key*0x9e3779b97f4a7c15, uint64(n))
 	return int(high)
@@ -94,8 +96,8 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 			err = engine.ErrClosed
 			break
 		}
-		// A call that will wait need not know whether the channel is full, because each
-		// receive checks the wait queue. A call that ends here must know.
+		// A call that will wait need not know whether the channel is full, because
+		// each receive checks the wait queue. A call that ends here must know.
 		if e.config.Overflow != engine.Block || !engine.MayWait(ctx) || t.wait.Canceled() {
 			if !e.full(s) {
 				continue
@@ -124,9 +126,9 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 	return n, err
 }
 
-// spread sends a prefix of vs, as long as shared lanes have room for at least the given number
-// of values. It tries home first, then other open lanes, then lanes to be opened. last is the
-// lane of the last value.
+// spread sends a prefix of vs, as long as shared lanes have room for at least the
+// given number of values. It tries home first, then other open lanes, then lanes to
+// be opened. last is the lane of the last value.
 func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int) {
 	for _, opening := range [2]bool{false, true} {
 		for i := range e.max {
@@ -153,12 +155,12 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int)
 	return n, last
 }
 
-// ampleRoom is the room in another lane that makes a sender leave its own lane rather than
-// spin.
+// ampleRoom is the room in another lane that makes a sender leave its own lane
+// rather than spin.
 func (e *Engine[T]) ampleRoom() int { return max(1, e.config.Limit/4) }
 
-// full reports whether all shared lanes were full and the channel was open at one moment: see
-// the package comment.
+// full reports whether all shared lanes were full and the channel was open at one
+// moment: see the package comment.
 func (e *Engine[T]) full(s *set[T]) bool {
 	var heads, again uint64
 	for _, l := range s.shared {
@@ -185,8 +187,8 @@ func (e *Engine[T]) anyRoom() bool {
 	return false
 }
 
-// overflowed applies the overflow policy to vs[n:], for which there is no room. DropOldest
-// drops values of l.
+// overflowed applies the overflow policy to vs[n:], for which there is no room.
+// DropOldest drops values of l.
 func (e *Engine[T]) overflowed(l *lane[T], onDrop func(T), vs []T, n int) (int, error) {
 	switch e.config.Overflow {
 	case engine.DropNewest:

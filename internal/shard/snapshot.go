@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// Snapshot implements engine.Engine. It holds the locks of all lanes, and allocates before it
-// takes them.
+// Snapshot implements engine.Engine. It holds the locks of all lanes, and allocates
+// before it takes them.
 func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	in := engine.NewSnapshot(n)
 	in.Senders = make([]time.Duration, 0, 2*n) // see oldest
@@ -23,9 +23,9 @@ func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	return in
 }
 
-// held describes the channel at the time now, with the locks of all lanes held. It sets
-// in.Stats, and appends the ages of waiters, and the lanes, to the lists of in up to their
-// capacity.
+// held describes the channel at the time now, with the locks of all lanes held. It
+// sets in.Stats, and appends the ages of waiters, and the lanes, to the lists of in
+// up to their capacity.
 func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 	out := &in.Stats
 	*out = s.gone
@@ -54,9 +54,9 @@ func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 	out.LaneChange = s.change.String()
 }
 
-// Senders wait in several queues. To keep the longest waits among all of them, a slice has
-// room for twice the result: the ages of one more queue go into its spare half, and then the
-// older half of all is kept.
+// Senders wait in several queues. To keep the longest waits among all of them, a
+// slice has room for twice the result: the ages of one more queue go into its spare
+// half, and then the older half of all is kept.
 
 // spareHalf returns the spare half, for the ages of another queue.
 func spareHalf(kept []time.Duration) []time.Duration {

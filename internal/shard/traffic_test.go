@@ -10,13 +10,13 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// A channel becomes slower with more CPUs if several of them write the same cache line for each
-// value. These tests count such lines on each path: they compare the shared state before and
-// after some values are sent or received, and count the lines that two goroutines on different
-// Ps would both have written.
+// A channel becomes slower with more CPUs if several of them write the same cache
+// line for each value. These tests count such lines on each path: they compare the
+// shared state before and after some values are sent or received, and count the
+// lines that two goroutines on different Ps would both have written.
 //
-// Slots are not counted: a slot's line moves from its sender to its receiver, with all of its
-// values, and no other goroutine writes it.
+// Slots are not counted: a slot's line moves from its sender to its receiver, with
+// all of its values, and no other goroutine writes it.
 
 // lines maps addresses of cache lines to their contents.
 type lines map[uintptr][cacheLine]byte
@@ -85,8 +85,8 @@ func TestContendedWrites(t *testing.T) {
 	for laneOf(keys[1], 2) == laneOf(keys[0], 2) {
 		keys[1]++
 	}
-	// on makes the next sends without a lane use the given lane, as on a P with that hint;
-	// from makes receives begin at it.
+	// on makes the next sends without a lane use the given lane, as on a P with
+	// that hint; from makes receives begin at it.
 	on := func(lane uint32) {
 		for i := range e.sending {
 			e.sending[i].Store(lane)
@@ -185,7 +185,8 @@ func TestContendedWrites(t *testing.T) {
 	}
 }
 
-// BenchmarkLines shows the effect: one goroutine per P sends, in its own lane or all in one.
+// BenchmarkLines shows the effect: one goroutine per P sends, in its own lane or
+// all in one.
 func BenchmarkLines(b *testing.B) {
 	for _, shared := range []bool{false, true} {
 		b.Run(fmt.Sprintf("shared=%v", shared), func(b *testing.B) {

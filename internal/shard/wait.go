@@ -7,21 +7,21 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// A turn is the progress of one call, as in package segqueue. Here the yield comes before the
-// spin: with many lanes to continue in, what the other side lacks is most often this P. See
-// ADR 7.
+// A turn is the progress of one call, as in package segqueue. Here the yield comes
+// before the spin: with many lanes to continue in, what the other side lacks is
+// most often this P. See ADR 7.
 type turn struct {
 	wait    waitq.Wait
 	attempt spin.Attempt
 	eager   bool // accepts a lane without ample room
 }
 
-// step is called when the operation cannot proceed. It does one of the following, in this
-// order: yield, spin, become eager, join the wait queue, and then the steps of a waitq.Wait.
-// The call must poll again after each.
+// step is called when the operation cannot proceed. It does one of the following,
+// in this order: yield, spin, become eager, join the wait queue, and then the steps
+// of a waitq.Wait. The call must poll again after each.
 //
-// The context is asked before the goroutine is queued, and again when it has left: a context is
-// user code and may panic.
+// The context is asked before the goroutine is queued, and again when it has left:
+// a context is user code and may panic.
 func (t *turn) step(ctx context.Context, queue *waitq.Queue, spinFor func() bool) {
 	switch {
 	case t.wait.Joined():
@@ -38,8 +38,8 @@ func (t *turn) step(ctx context.Context, queue *waitq.Queue, spinFor func() bool
 	}
 }
 
-// spinForValues spins while senders are running, if the spin budget allows that. It reports
-// whether there is a value.
+// spinForValues spins while senders are running, if the spin budget allows that. It
+// reports whether there is a value.
 func (e *Engine[T]) spinForValues() bool {
 	if !e.recvSpin.Allows() {
 		return false

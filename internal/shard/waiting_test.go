@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// TestServedBehindBatch: a sender that waits behind a batch is served before all of the batch is
-// sent.
+// TestServedBehindBatch: a sender that waits behind a batch is served before all of
+// the batch is sent.
 func TestServedBehindBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fixed(1, 1)
@@ -32,8 +32,8 @@ func TestServedBehindBatch(t *testing.T) {
 	})
 }
 
-// TestNoWaiterInRemovedLane: a sender that has found its lane closed, and has yet to leave the
-// wait queue, does not count as waiting once the lane is removed.
+// TestNoWaiterInRemovedLane: a sender that has found its lane closed, and has yet
+// to leave the wait queue, does not count as waiting once the lane is removed.
 func TestNoWaiterInRemovedLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fixed(1, 1)
@@ -58,7 +58,8 @@ func TestNoWaiterInRemovedLane(t *testing.T) {
 	})
 }
 
-// TestSnapshotOfUnusedLanes: a lane that is not in use any more is part of a snapshot.
+// TestSnapshotOfUnusedLanes: a lane that is not in use any more is part of a
+// snapshot.
 func TestSnapshotOfUnusedLanes(t *testing.T) {
 	e := fixed(3, 1)
 	e.shrink(e.set.Load(), 1)
@@ -74,8 +75,8 @@ func TestSnapshotOfUnusedLanes(t *testing.T) {
 	}
 }
 
-// TestDropOnlyWhenFull: a batch that drops the oldest value uses room that becomes free
-// meanwhile.
+// TestDropOnlyWhenFull: a batch that drops the oldest value uses room that becomes
+// free meanwhile.
 func TestDropOnlyWhenFull(t *testing.T) {
 	var e *Engine[int]
 	dropped := 0

@@ -89,8 +89,8 @@ func TestWaitCanceled(t *testing.T) {
 	expect(t, &q, empty, "in the end")
 }
 
-// TestWaitWokenWhenCanceled: a wait that is both woken and canceled passes its wake-up
-// on, and leaves no token, whichever of the two it observes.
+// TestWaitWokenWhenCanceled: a wait that is both woken and canceled passes its
+// wake-up on, and leaves no token, whichever of the two it observes.
 func TestWaitWokenWhenCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
