@@ -14,9 +14,9 @@ import (
 	"github.com/sluice-go/sluice/fan"
 )
 
-// The recipes of the example files, each with senders that never stop by themselves, and
-// with a job for each value that was received. The recipes of package workers are tested
-// there.
+// recipes contains the recipes of the example files. Their senders stop only when the
+// channel is closed, and job runs for each received value. Package workers tests its own
+// recipes.
 var recipes = map[string]func(ctx context.Context, job func() error) error{
 	"fan-in": func(ctx context.Context, job func() error) error {
 		lines := sluice.NewSharded[int](8, nil)
@@ -171,13 +171,13 @@ func sendBursts(s sluice.Sender[int]) {
 	}
 }
 
-// TestRecipesFail: whatever ends a recipe, its error reaches the caller, and no goroutine
-// is left: one that is blocked, such as a sender, fails the bubble.
+// TestRecipesFail: whatever ends a recipe, the caller gets the error, and no goroutine
+// leaks: a blocked goroutine, such as a sender, fails the bubble.
 func TestRecipesFail(t *testing.T) {
 	planted := errors.New("planted")
 	for name, recipe := range recipes {
-		for _, way := range []string{"error", "cancel", "panic"} {
-			t.Run(name+" "+way, func(t *testing.T) {
+		for _, ending := range []string{"error", "cancel", "panic"} {
+			t.Run(name+" "+ending, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
@@ -186,7 +186,7 @@ func TestRecipesFail(t *testing.T) {
 						if n++; n != 100 {
 							return nil
 						}
-						switch way {
+						switch ending {
 						case "panic":
 							panic(planted)
 						case "cancel":
@@ -200,9 +200,9 @@ func TestRecipesFail(t *testing.T) {
 						defer func() { value = recover() }()
 						return recipe(ctx, job)
 					}()
-					time.Sleep(time.Minute) // senders that sleep try again
-					want := map[string]error{"error": planted, "cancel": context.Canceled}[way]
-					if !errors.Is(err, want) || (value != nil) != (way == "panic") {
+					time.Sleep(time.Minute) // sleeping senders send again
+					want := map[string]error{"error": planted, "cancel": context.Canceled}[ending]
+					if !errors.Is(err, want) || (value != nil) != (ending == "panic") {
 						t.Errorf("error %v, panic %v", err, value)
 					}
 				})
@@ -211,7 +211,8 @@ func TestRecipesFail(t *testing.T) {
 	}
 }
 
-// TestShedLoadFails: a closed queue is not reported as full, and no request waits.
+// TestShedLoadFails: no request waits, and a closed queue fails with ErrClosed, not
+// ErrFull.
 func TestShedLoadFails(t *testing.T) {
 	requests := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 	for _, want := range []error{nil, sluice.ErrFull} {
@@ -225,8 +226,8 @@ func TestShedLoadFails(t *testing.T) {
 	}
 }
 
-// TestFreshestValueFails: a writer never waits for a reader that has left, and stops at
-// Close.
+// TestFreshestValueFails: a writer never waits for a reader that has returned, and stops
+// after Close.
 func TestFreshestValueFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		price := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
@@ -255,7 +256,7 @@ func TestBrokenRecipe(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if waiting := lines.Stats().SendersWaiting; waiting != 1 {
-			t.Errorf("%d senders wait, want the one that is left", waiting)
+			t.Errorf("%d senders wait, want 1, the leaked one", waiting)
 		}
 		lines.Close()
 	})
