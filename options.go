@@ -263,12 +263,9 @@ func requireShrink(function string, m ShrinkMode) {
 	}
 }
 
-// requireLimit panics unless value is at least least.
+// requireLimit panics, in the name of function, if value is below least.
 func requireLimit(function, what string, value, least int) {
 	if value < least {
 		refuse(function, "%s must be at least %d (got %d)", what, least, value)
 	}
 }
-
-// requirePositive panics, in the name of function, if value is below 1.
-func requirePositive(function, what string, value int) { requireLimit(function, what, value, 1) }
