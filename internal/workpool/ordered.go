@@ -43,7 +43,8 @@ func NewOrdered[U any](width int) (*Ordered[U], *Outlet[U]) {
 
 // Feed connects the store and its outlet with the pool whose results they carry.
 func Feed[T, U any](p *Pool[T], w *Ordered[U], o *Outlet[U]) {
-	p.Room, w.roomGrew, o.failed = w.Room, p.roomGrew, p.Stop
+	p.Room, w.roomGrew = w.Room, p.roomGrew
+	o.record, o.end = p.record, p.end
 }
 
 func (w *Ordered[U]) at(seq uint64) *slot[U] { return &w.slots[seq&uint64(len(w.slots)-1)] }

@@ -15,13 +15,16 @@ import (
 //   - If there is a result and a receiver waits, a wake-up is in flight: Put wakes a
 //     receiver after it has published its result, and each receiver that returns
 //     wakes the next one if there is more (see passOn).
+//   - The receiver that takes a failure records it under lock. So a receiver that finds
+//     nothing after the end knows the failure.
 //   - A receiver joins the wait queue, polls again, and then parks. End sets ended
 //     first and wakes all receivers then. Nothing is put after End, so a receiver
 //     that reads ended before a poll that finds nothing has received everything.
 type Outlet[U any] struct {
 	store store[U]
 	*signal
-	failed func(error)
+	record func(error) (first bool) // records the failure of the pool; called under lock
+	end    func(error)              // ends the pool, after a record that was the first
 
 	lock sync.Mutex
 	run  []U
@@ -147,16 +150,17 @@ func (o *Outlet[U]) holds() bool {
 func (o *Outlet[U]) receive(buf []U) (n int) {
 	o.lock.Lock()
 	var err error
+	first := false
 	if o.next == len(o.run) {
 		o.next = 0
-		o.run, err = o.store.take(o.run)
+		o.run, err, first = o.take(o.run)
 	}
 	n = copy(buf, o.run[o.next:])
 	clear(o.run[o.next : o.next+n])
 	o.next += n
 	o.lock.Unlock()
-	if err != nil {
-		o.failed(err)
+	if first {
+		o.end(err)
 	}
 	return n
 }
@@ -165,18 +169,29 @@ func (o *Outlet[U]) receive(buf []U) (n int) {
 func (o *Outlet[U]) exchange(run []U) []U {
 	o.lock.Lock()
 	var err error
+	first := false
 	if o.next < len(o.run) {
 		run = append(run[:0], o.run[o.next:]...)
 		clear(o.run)
 		o.run, o.next = o.run[:0], 0
 	} else {
-		run, err = o.store.take(run)
+		run, err, first = o.take(run)
 	}
 	o.lock.Unlock()
-	if err != nil {
-		o.failed(err)
+	if first {
+		o.end(err)
 	}
 	return run
+}
+
+// take takes a run from the store, and records a failure. The lock is held. If first is
+// true, the caller calls end without the lock.
+func (o *Outlet[U]) take(run []U) (taken []U, failure error, first bool) {
+	taken, failure = o.store.take(run)
+	if failure != nil {
+		first = o.record(failure)
+	}
+	return taken, failure, first
 }
 
 // Ready returns a channel that becomes readable when TryRecv may return a result,

@@ -132,15 +132,24 @@ func (p *Pool[T]) guard(f func()) {
 // Stop ends the pool. The cause of the first Stop is recorded. Stop also closes the
 // source, so that senders do not wait while the last jobs run.
 func (p *Pool[T]) Stop(cause error) {
+	if p.record(cause) {
+		p.end(cause)
+	}
+}
+
+// record is the first half of Stop: it records the cause, unless another one is recorded,
+// and reports whether the caller must call end.
+func (p *Pool[T]) record(cause error) (first bool) {
 	p.lock.Lock()
-	first := !p.stops
-	if p.stops = true; first {
-		p.outcome.Err = cause
+	defer p.lock.Unlock()
+	if first = !p.stops; first {
+		p.stops, p.outcome.Err = true, cause
 	}
-	p.lock.Unlock()
-	if !first {
-		return
-	}
+	return first
+}
+
+// end is the second half of Stop. It may call code of the user.
+func (p *Pool[T]) end(cause error) {
 	p.stopped.Store(true) // before Do can return because of Cancel
 	p.followers.WakeAll()
 	p.leader.Load().interrupt()
