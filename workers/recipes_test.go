@@ -450,6 +450,7 @@ func TestRequestResponseRecipe(t *testing.T) {
 				t.Error("a response")
 			case <-ctx.Done():
 			}
+			synctest.Wait() // until Run has ended
 			if err := requests.Send(t.Context(), request{response}); err != sluice.ErrClosed {
 				t.Errorf("%s: a later caller gets %v", way, err)
 			}
