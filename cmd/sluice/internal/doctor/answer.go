@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -63,7 +64,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		}
 		if f.busy {
 			return fmt.Sprintf("Too little load to tell: %s cores are in use, and no goroutine waits behind a channel. No CPU "+
-				"cost limits the service.", number(f.cores))
+				"cost limits the service.", format.Number(f.cores))
 		}
 		return "Too little load to tell: " + f.sparse + ". Findings from goroutine states and waits are below."
 	case Undetermined:
@@ -78,7 +79,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			return "Unclear whether channels are the problem. " + findings[0].Text
 		case f.busy:
 			return fmt.Sprintf("Channels take %s of CPU time%s, but no rule explains why, so there is no remedy to suggest.",
-				percent(f.channelCPU()), f.ofCores())
+				format.Percent(f.channelCPU()), f.ofCores())
 		}
 		return "No verdict: " + f.sparse + "."
 	case No:
@@ -87,7 +88,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			which = "Built-in channels"
 		}
 		if len(findings) == 0 {
-			text := fmt.Sprintf("%s are not the problem: they take %s of CPU time%s", which, percent(f.channelCPU()), f.ofCores())
+			text := fmt.Sprintf("%s are not the problem: they take %s of CPU time%s", which, format.Percent(f.channelCPU()), f.ofCores())
 			if starvation := f.starvation(); starvation != "" {
 				return text + ". " + starvation
 			}
@@ -126,7 +127,7 @@ const starvedQueue = 2
 func (f *facts) starvation() string {
 	if f.isStarved() {
 		return fmt.Sprintf("The service used %s cores, while on average %s of its goroutines waited a millisecond or "+
-			"longer for one: a CPU limit or other processes hold it back, or its work comes in bursts.", number(f.cores), number(f.starved))
+			"longer for one: a CPU limit or other processes hold it back, or its work comes in bursts.", format.Number(f.cores), format.Number(f.starved))
 	}
 	g := f.capture.Goroutines
 	if g == nil || !f.busy || f.avail == 0 || f.used() >= busyCores || f.share(profile.UserCode) < userShare {
@@ -137,7 +138,7 @@ func (f *facts) starvation() string {
 		return ""
 	}
 	return fmt.Sprintf("It computes on %s of %s cores while %s were runnable but not running: a CPU limit or other "+
-		"processes probably hold it back.", number(f.cores), number(f.avail), goroutines(able))
+		"processes probably hold it back.", format.Number(f.cores), format.Number(f.avail), format.Plural(able, "goroutine"))
 }
 
 // split separates major from minor findings.
@@ -156,7 +157,7 @@ func (f *facts) ofCores() string {
 	if f.avail == 0 || f.cores == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" on %s of %s cores", number(f.cores), number(f.avail))
+	return fmt.Sprintf(" on %s of %s cores", format.Number(f.cores), format.Number(f.avail))
 }
 
 // unknown lists missing facts, each with the command that would measure it.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -60,15 +61,15 @@ func garbageCollection(f *facts) *Finding {
 		return nil
 	}
 	found := &Finding{Share: known(share * f.used()), Confidence: High}
-	found.Text = fmt.Sprintf("Garbage collection and allocation take %s of CPU time.", percent(share))
+	found.Text = fmt.Sprintf("Garbage collection and allocation take %s of CPU time.", format.Percent(share))
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("garbage collection %s, allocation %s, channels %s",
-		percent(f.share(profile.Collecting)), percent(f.share(profile.Allocating)), percent(f.channelCPU())))
+		format.Percent(f.share(profile.Collecting)), format.Percent(f.share(profile.Allocating)), format.Percent(f.channelCPU())))
 	if m := f.capture.Metrics; m != nil {
 		if n, ok := m.Cycles(); ok && f.metricsWindow() > 0 {
-			found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s collections per second", number(n/f.metricsWindow())))
+			found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s collections per second", format.Number(n/f.metricsWindow())))
 		}
 	}
-	found.RuledOut = noChannelRemedy(fmt.Sprintf("channels take %s of CPU time. Allocate less, or give the collector more memory (GOGC, GOMEMLIMIT).", percent(f.channelCPU())))
+	found.RuledOut = noChannelRemedy(fmt.Sprintf("channels take %s of CPU time. Allocate less, or give the collector more memory (GOGC, GOMEMLIMIT).", format.Percent(f.channelCPU())))
 	return found
 }
 
@@ -87,15 +88,15 @@ func syncMutex(f *facts) *Finding {
 		at := place(s.Site)
 		found.At = &at
 		found.Text = fmt.Sprintf("Lock contention on a sync.Mutex, which is released at %s.", s.At)
-		found.addEvidence(profile.KindMutex, fmt.Sprintf("%s of waiting ended there", duration(s.Delay.Seconds())))
+		found.addEvidence(profile.KindMutex, fmt.Sprintf("%s of waiting ended there", format.Seconds(s.Delay.Seconds())))
 		found.Confidence = High
 	}
 	if f.syncWait != nil {
-		text := fmt.Sprintf("%s goroutines are blocked on package sync on average (%s)", number(waiting), f.asleepFrom)
+		text := fmt.Sprintf("%s goroutines are blocked on package sync on average (%s)", format.Number(waiting), f.asleepFrom)
 		found.addEvidence(profile.KindMetrics, text)
 	}
 	if f.busy {
-		found.addEvidence(profile.KindCPU, fmt.Sprintf("package sync %s of CPU time, channels %s", percent(share), percent(f.channelCPU())))
+		found.addEvidence(profile.KindCPU, fmt.Sprintf("package sync %s of CPU time, channels %s", format.Percent(share), format.Percent(f.channelCPU())))
 	}
 	if states > 0 {
 		found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%d goroutines wait for a mutex", states))
@@ -139,8 +140,8 @@ func systemCalls(f *facts) *Finding {
 		return nil
 	}
 	found := &Finding{Share: known(share * f.used()), Confidence: Medium}
-	found.Text = fmt.Sprintf("System calls and the network take %s of CPU time.", percent(share))
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("system calls %s, channels %s", percent(share), percent(f.channelCPU())))
+	found.Text = fmt.Sprintf("System calls and the network take %s of CPU time.", format.Percent(share))
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("system calls %s, channels %s", format.Percent(share), format.Percent(f.channelCPU())))
 	found.RuledOut = noChannelRemedy("a channel does not make system calls cheaper; fewer and larger calls do.")
 	return found
 }
@@ -151,17 +152,17 @@ func cpuBound(f *facts) *Finding {
 		return nil
 	}
 	found := &Finding{Share: known(share * f.used()), Confidence: High}
-	found.Text = fmt.Sprintf("CPU bound: the program's own code takes %s of CPU time, which is healthy.", percent(share))
+	found.Text = fmt.Sprintf("CPU bound: the program's own code takes %s of CPU time, which is healthy.", format.Percent(share))
 	own := f.inSluice()
 	if own >= transferShare {
 		found.Confidence = Low
 		found.Text = fmt.Sprintf("The program's own code takes %s of CPU time, including %s in sluice's channels. The doctor "+
-			"judges built-in channels only.", percent(share), percent(own))
+			"judges built-in channels only.", format.Percent(share), format.Percent(own))
 	}
 	if users := f.capture.CPU.Users; len(users) > 0 {
-		found.addEvidence(profile.KindCPU, fmt.Sprintf("most of it, %s of CPU time, in %s", percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
+		found.addEvidence(profile.KindCPU, fmt.Sprintf("most of it, %s of CPU time, in %s", format.Percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
 	}
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("channels take %s", percent(f.channelCPU())))
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("channels take %s", format.Percent(f.channelCPU())))
 	found.RuledOut = noChannelRemedy("with so little time in channels, no change to them gave more than ×1.08.")
 	return found
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -92,7 +93,7 @@ func requestResponse(f *facts) *Finding {
 	found.Text = fmt.Sprintf("Request/response over two channels costs two transfers per request: %s; the response is "+
 		"received at line %d.", request, response.Line)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, and %s in the scheduler after they parked; processing "+
-		"the requests takes %s", percent(f.channel/f.cpu), percent(f.parked/f.cpu), percent(f.workIn(handler.Function)*f.window/f.cpu)))
+		"the requests takes %s", format.Percent(f.channel/f.cpu), format.Percent(f.parked/f.cpu), format.Percent(f.workIn(handler.Function)*f.window/f.cpu)))
 	if len(f.pairs()) > 0 {
 		found.Confidence = High
 		found.addEvidence(profile.KindTrace, "each side wakes the other in the trace")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -148,7 +149,7 @@ func (f *facts) readCPU() {
 	}
 	switch {
 	case f.window > 0 && f.cores < floorCores && !f.isStarved():
-		f.sparse = fmt.Sprintf("%s cores in use, below the minimum of %s", number(f.cores), number(floorCores))
+		f.sparse = fmt.Sprintf("%s cores in use, below the minimum of %s", format.Number(f.cores), format.Number(floorCores))
 	case f.cpu/period < floorSamples:
 		f.sparse = fmt.Sprintf("%.0f samples in the CPU profile, below the minimum of %d", f.cpu/period, floorSamples)
 	default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -59,9 +60,9 @@ func (f *facts) hot() bool {
 // lockEvidence adds the evidence that all findings about locks share.
 func (f *facts) lockEvidence(found *Finding) {
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, %s of that in their locks",
-		percent(f.channel/f.cpu), percent(f.lock/max(f.channel, 1e-9))))
+		format.Percent(f.channel/f.cpu), format.Percent(f.lock/max(f.channel, 1e-9))))
 	if f.asleep != nil && *f.asleep >= quietLocks {
-		text := fmt.Sprintf("%s of %d Ps are asleep in channel locks on average (%s)", number(*f.asleep), f.procs, f.asleepFrom)
+		text := fmt.Sprintf("%s of %d Ps are asleep in channel locks on average (%s)", format.Number(*f.asleep), f.procs, f.asleepFrom)
 		if f.asleepDoubt != "" {
 			text += "; probably fewer: " + f.asleepDoubt
 		}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -74,7 +75,7 @@ func (f *facts) doubtLocks() {
 	}
 	if *f.asleep > quietLocks && f.cores+*f.asleep > overbooked*f.avail {
 		f.asleepDoubt = fmt.Sprintf("%s Ps work or sleep, on %s cores: other processes used some of them",
-			number(f.cores+*f.asleep), number(f.avail))
+			format.Number(f.cores+*f.asleep), format.Number(f.avail))
 	}
 	f.asleep = known(min(*f.asleep, max(0, float64(f.procs)-f.cores)))
 }

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
@@ -46,7 +47,7 @@ func (d *Diagnosis) WritePage(w io.Writer) error {
 	style := report.Style + pageStyle
 	p := page{Diagnosis: d, Policy: report.Policy(style), Style: template.CSS(style), Head: d.head(), PricesLine: d.Prices.sentence()}
 	for i := range d.Findings {
-		p.Findings = append(p.Findings, pageFinding{&d.Findings[i], capital(string(d.Findings[i].Kind)), d.Findings[i].chart()})
+		p.Findings = append(p.Findings, pageFinding{&d.Findings[i], format.Capital(string(d.Findings[i].Kind)), d.Findings[i].chart()})
 	}
 	for i := range d.Operations {
 		if !d.Operations[i].quiet() {
@@ -88,8 +89,8 @@ func (o *Operation) row() pageRow {
 		return write(*p)
 	}
 	return pageRow{Where: o.label(), Cells: []string{
-		percent(o.Weight), cell(o.CPU, duration), cell(o.Lock, duration), cell(o.AfterPark, duration),
-		cell(o.Asleep, duration), o.waitedCell(), o.goroutinesCell(), cell(o.Items, count),
+		format.Percent(o.Weight), cell(o.CPU, format.Seconds), cell(o.Lock, format.Seconds), cell(o.AfterPark, format.Seconds),
+		cell(o.Asleep, format.Seconds), o.waitedCell(), o.goroutinesCell(), cell(o.Items, format.Count),
 	}}
 }
 
@@ -99,9 +100,9 @@ func (o *Operation) waitedCell() string {
 		return "–"
 	}
 	if value(o.WaitWindow) == 0 {
-		return duration(*o.Waited) + " since the start"
+		return format.Seconds(*o.Waited) + " since the start"
 	}
-	return duration(*o.Waited) + " in " + duration(*o.WaitWindow)
+	return format.Seconds(*o.Waited) + " in " + format.Seconds(*o.WaitWindow)
 }
 
 // goroutinesCell formats the goroutines in the operation and those waiting in

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -218,11 +219,11 @@ func TestTwoSnapshots(t *testing.T) {
 // TestWording covers the formats of figures.
 func TestWording(t *testing.T) {
 	for got, want := range map[string]string{
-		number(1234): "1234", number(12.34): "12.3", number(2): "2", number(0.041): "0.04",
-		percent(0.004): "0.4%", percent(0.25): "25%", percent(0): "0%",
-		count(17): "17", count(12_345): "12.3 k", count(3.2e6): "3.20 M",
-		duration(3.1): "3.10 s", duration(0.0123): "12.3 ms", duration(152e-9): "152 ns", duration(4.2e-6): "4.20 µs", duration(610): "10.2 min",
-		goroutines(1): "1 goroutine", goroutines(2): "2 goroutines",
+		format.Number(1234): "1234", format.Number(12.34): "12.3", format.Number(2): "2", format.Number(0.041): "0.04",
+		format.Percent(0.004): "0.4%", format.Percent(0.25): "25%", format.Percent(0): "0%",
+		format.Count(17): "17", format.Count(12_345): "12.3 k", format.Count(3.2e6): "3.20 M",
+		format.Seconds(3.1): "3.10 s", format.Seconds(0.0123): "12.3 ms", format.Seconds(152e-9): "152 ns", format.Seconds(4.2e-6): "4.20 µs", format.Seconds(610): "10.2 min",
+		format.Plural(1, "goroutine"): "1 goroutine", format.Plural(2, "goroutine"): "2 goroutines",
 		Range{1, 1, 1}.String(): "×1", Range{1.5, 2.12, 3}.String(): "×2.12 (1.50 to 3)",
 	} {
 		if got != want {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -79,16 +80,16 @@ func largeSelect(f *facts) *Finding {
 	found := &Finding{Channels: true, At: &o.Place, Share: known(f.channelCores()), Confidence: Medium}
 	found.Text = fmt.Sprintf("Expensive select, probably with many cases: %s.", o)
 	share := value(o.CPU) / f.cpu
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in this select", percent(share)))
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in this select", format.Percent(share)))
 	if n, ok := o.count(); ok {
-		found.addEvidence(profile.KindGoroutine, goroutines(n)+" in it: its locks are not contended")
+		found.addEvidence(profile.KindGoroutine, format.Plural(n, "goroutine")+" in it: its locks are not contended")
 	} else {
 		found.Confidence = Low
 	}
 	gain, now := Range{}, f.load(coldWork)
 	p := f.prices
 	if cases > 0 {
-		found.addEvidence(profile.KindMetrics, fmt.Sprintf("at most about %s cases: %s", number(cases), from))
+		found.addEvidence(profile.KindMetrics, fmt.Sprintf("at most about %s cases: %s", format.Number(cases), from))
 		gain = f.gain(now, f.merged(now, cases))
 	} else { // up to the gain for 64 cases, and none for two
 		found.Confidence = Low
@@ -112,7 +113,7 @@ func (f *facts) cases(o *Operation) (n float64, from string) {
 	if values := f.values(o); values > 0 {
 		each := 1e9 * f.load(0).channels * o.Weight / values
 		n = max(1, (each-f.prices.Buffered-f.prices.Wakeup)/f.prices.Case)
-		from = fmt.Sprintf("a value costs it at most %s", duration(each*1e-9))
+		from = fmt.Sprintf("a value costs it at most %s", format.Seconds(each*1e-9))
 	}
 	others := 0
 	for i := range f.operations {
@@ -122,7 +123,7 @@ func (f *facts) cases(o *Operation) (n float64, from string) {
 		}
 	}
 	if others > 0 && (n == 0 || float64(others) < n) {
-		n, from = float64(others), goroutines(others)+" at its other ends"
+		n, from = float64(others), format.Plural(others, "goroutine")+" at its other ends"
 	}
 	return n, from
 }
@@ -166,7 +167,7 @@ func pump(f *facts) *Finding {
 	found := &Finding{Channels: true, At: &o.Place, Share: known(f.channelCores()), Confidence: Medium}
 	found.Text = fmt.Sprintf("A goroutine forwards values from one channel to another, two transfers per value: %s, from %s to %s.", o, from, to)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in its select, and %s in all channel operations",
-		percent(value(o.CPU)/f.cpu), percent(f.channelCPU())))
+		format.Percent(value(o.CPU)/f.cpu), format.Percent(f.channelCPU())))
 	for _, p := range f.pairs() {
 		if p.Waker == from.site && p.Sleeper == o.site || p.Waker == o.site && p.Sleeper == to.site {
 			found.Confidence = High
@@ -223,14 +224,14 @@ func polling(f *facts) *Finding {
 	found := &Finding{Channels: true, At: &o.Place, Share: known(min(1, (share+yields)*f.used())), Confidence: High}
 	found.Text = fmt.Sprintf("Busy polling: a loop checks a channel that is rarely ready, at %s.", o)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in selects with default, and %s in yielding between them",
-		percent(share), percent(yields)))
+		format.Percent(share), format.Percent(yields)))
 	// The loop around the polls costs as much again, up to its one core.
 	freed := (share + yields) * f.cores
 	freed = max(freed, min(1, 2*freed))
 	mid := 1 / max(1-freed/max(1, f.avail), 1.0/mostGain)
 	found.Remedies = []Remedy{{Block, "remove the default case: a blocked goroutine costs nothing, and wakes within a microsecond",
 		between(1, mid, mid*gainAbove), fmt.Sprintf("it frees %s cores; throughput grows only if other goroutines need them",
-			number(freed))}}
+			format.Number(freed))}}
 	found.RuledOut = []RuledOut{{Buffer, "the loop polls as often, whatever the capacity."}}
 	return found
 }
@@ -244,7 +245,7 @@ func dropping(f *facts) *Finding {
 	}
 	found := &Finding{Channels: true, At: &o.Place, Share: known(share * f.used()), Confidence: Low}
 	found.Text = fmt.Sprintf("A loop sends without blocking, and drops or retries what does not fit: %s.", o)
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in sends with default", percent(share)))
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in sends with default", format.Percent(share)))
 	found.RuledOut = []RuledOut{
 		{Block, "without the default case the loop blocks and runs at the receiver's pace: right only if no " +
 			"value may be dropped."},

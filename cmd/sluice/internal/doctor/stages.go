@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -69,15 +70,15 @@ func slowStage(f *facts) *Finding {
 	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
 	found.Text = fmt.Sprintf("Slow stage: the goroutines behind %s cannot keep up while other cores idle.", o)
 	n, _ := o.count()
-	found.addEvidence(profile.KindGoroutine, goroutines(n)+" in the send that feeds it")
+	found.addEvidence(profile.KindGoroutine, format.Plural(n, "goroutine")+" in the send that feeds it")
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; the %d goroutines of %s use %s, and cannot use more",
-		number(f.cores), number(f.avail), slow.n, profile.Frame{Function: slow.root}, number(slow.work+slow.channel)))
+		format.Number(f.cores), format.Number(f.avail), slow.n, profile.Frame{Function: slow.root}, format.Number(slow.work+slow.channel)))
 	if deref(o.Waiting) >= backedUp {
 		found.Confidence = High
-		found.addEvidence(profile.KindGoroutineText, goroutines(*o.Waiting)+" waiting to send")
+		found.addEvidence(profile.KindGoroutineText, format.Plural(*o.Waiting, "goroutine")+" waiting to send")
 	}
 	if users := f.capture.CPU.Users; len(users) > 0 {
-		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time in %s", percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
+		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time in %s", format.Percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
 	}
 	// More goroutines of this stage use the idle cores, whatever else changes.
 	gain := f.gain(f.load(0), stay{1, 1}, slow.root)
@@ -89,7 +90,7 @@ func slowStage(f *facts) *Finding {
 		{Buffer, "the channel is full because the stage behind it is slow: a longer queue drains no faster " +
 			"(measured ×1.0)."},
 		{Shard, "the channel's lock is not contended."},
-		{Batch, fmt.Sprintf("channels take only %s of CPU time.", percent(f.channelCPU()))},
+		{Batch, fmt.Sprintf("channels take only %s of CPU time.", format.Percent(f.channelCPU()))},
 	}
 	return found
 }
@@ -217,8 +218,8 @@ func (f *facts) wakes(out *profile.GoroutineSite, o *Operation) (seen, traced bo
 // outside returns a finding about goroutines in I/O while others wait at o.
 func (f *facts) outside(o *Operation, out *profile.GoroutineSite) *Finding {
 	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
-	found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%s waiting to %s, %d in %s", goroutines(deref(o.Waiting)), o.Op, out.Count(), out.At))
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("only %s cores in use", number(f.cores)))
+	found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%s waiting to %s, %d in %s", format.Plural(deref(o.Waiting), "goroutine"), o.Op, out.Count(), out.At))
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("only %s cores in use", format.Number(f.cores)))
 	return found
 }
 

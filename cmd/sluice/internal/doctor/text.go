@@ -82,7 +82,7 @@ func (d *Diagnosis) head() string {
 		parts = append(parts, d.GoVersion)
 	}
 	if d.Window > 0 {
-		parts = append(parts, "observed for "+duration(d.Window))
+		parts = append(parts, "observed for "+format.Seconds(d.Window))
 	}
 	switch {
 	case d.GOMAXPROCS > 0 && d.CPUs > 0:
@@ -91,13 +91,13 @@ func (d *Diagnosis) head() string {
 		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d", d.GOMAXPROCS))
 	}
 	if c := d.Shares.Cores; c != nil {
-		parts = append(parts, number(*c)+" cores in use")
+		parts = append(parts, format.Number(*c)+" cores in use")
 	}
 	if c := d.Shares.ChannelCPU; c != nil {
-		parts = append(parts, "channels "+percent(*c)+" of CPU time")
+		parts = append(parts, "channels "+format.Percent(*c)+" of CPU time")
 	}
 	if c := d.Shares.ChannelCores; c != nil {
-		parts = append(parts, percent(*c)+" of available cores")
+		parts = append(parts, format.Percent(*c)+" of available cores")
 	}
 	return strings.Join(parts, ", ") + "."
 }
@@ -162,13 +162,13 @@ func (o *Operation) label() string {
 // meaningful.
 func (o *Operation) figures(shares bool) []string {
 	var list []string
-	add := func(p *float64, format string) {
+	add := func(p *float64, layout string) {
 		if p != nil && *p > 0 {
-			list = append(list, fmt.Sprintf(format, duration(*p)))
+			list = append(list, fmt.Sprintf(layout, format.Seconds(*p)))
 		}
 	}
 	if shares && o.Weight > 0 {
-		list = append(list, percent(o.Weight)+" of channel cost")
+		list = append(list, format.Percent(o.Weight)+" of channel cost")
 	}
 	add(o.CPU, "CPU %s")
 	add(o.Lock, "in the lock %s")
@@ -176,11 +176,11 @@ func (o *Operation) figures(shares bool) []string {
 	add(o.Asleep, "Ps asleep %s")
 	switch {
 	case o.both():
-		list = append(list, fmt.Sprintf("%s in it, %d waiting", goroutines(*o.In), *o.Waiting))
+		list = append(list, fmt.Sprintf("%s in it, %d waiting", format.Plural(*o.In, "goroutine"), *o.Waiting))
 	case o.Waiting != nil:
-		list = append(list, fmt.Sprintf("%s waiting", goroutines(*o.Waiting)))
+		list = append(list, fmt.Sprintf("%s waiting", format.Plural(*o.Waiting, "goroutine")))
 	case o.In != nil:
-		list = append(list, goroutines(*o.In)+" in it")
+		list = append(list, format.Plural(*o.In, "goroutine")+" in it")
 	}
 	list = append(list, o.waits()...)
 	if len(list) == 0 {
@@ -197,14 +197,14 @@ func (o *Operation) both() bool { return o.In != nil && o.Waiting != nil && *o.I
 // they cover.
 func (o *Operation) waits() (list []string) {
 	if o.Waited != nil && *o.Waited > 0 {
-		within := " in " + duration(value(o.WaitWindow))
+		within := " in " + format.Seconds(value(o.WaitWindow))
 		if value(o.WaitWindow) == 0 {
 			within = " since the process started"
 		}
-		list = append(list, "waited "+duration(*o.Waited)+" in total"+within)
+		list = append(list, "waited "+format.Seconds(*o.Waited)+" in total"+within)
 	}
 	if o.Items != nil {
-		list = append(list, "at least "+count(*o.Items)+" values/s")
+		list = append(list, "at least "+format.Count(*o.Items)+" values/s")
 	}
 	return list
 }
@@ -228,7 +228,7 @@ func (p *Partners) sentence() string {
 	case Seen:
 		text += ": wake each other in the trace"
 		if p.PerSec != nil {
-			text += ", " + count(*p.PerSec) + " times per second"
+			text += ", " + format.Count(*p.PerSec) + " times per second"
 		}
 	case Likely:
 		text += ": likely, the only candidate"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -102,7 +103,7 @@ func timerPerIteration(f *facts) *Finding {
 	found := &Finding{Channels: true, At: &o.Place, Share: known(share * f.used()), Confidence: High}
 	found.Text = fmt.Sprintf("A new timer for each iteration of a select: at %s, for the %s.", t.at, o)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time creates timers there, and about %s collects them; channels take %s",
-		percent(t.spent/f.cpu), percent(collected), percent(f.channelCPU())))
+		format.Percent(t.spent/f.cpu), format.Percent(collected), format.Percent(f.channelCPU())))
 	found.Remedies = []Remedy{{ReuseTimer,
 		"create one time.NewTimer before the loop and Reset it in each iteration, or use a context with " +
 			"a deadline, if one deadline serves all iterations",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -83,7 +84,7 @@ func backpressure(f *facts) *Finding {
 	at := place(s.Site)
 	found := &Finding{At: &at, Confidence: Low}
 	found.addEvidence(profile.KindTrace, fmt.Sprintf("%s goroutines wait there on average: %d waits began, and %d had not ended when the trace did",
-		number(s.Waited.Seconds()/t.Window.Seconds()), s.Parks, s.Still))
+		format.Number(s.Waited.Seconds()/t.Window.Seconds()), s.Parks, s.Still))
 	from, times := receiverOf(t, s.Site)
 	if from == nil {
 		found.Text = fmt.Sprintf("Goroutines wait in %s, and no goroutine received from them. %s", s.Site, addCPU)
@@ -113,7 +114,7 @@ func (f *facts) doing(found *Finding, t *profile.Trace, from profile.Site) strin
 			continue
 		}
 		found.addEvidence(profile.KindTrace, fmt.Sprintf("%s of %s: running for %s of the trace, runnable for %s, waiting for %s",
-			goroutines(s.Count), profile.Frame{Function: s.Root}, percent(s.Running.Seconds()/all), percent(s.Runnable.Seconds()/all), percent(s.Waiting.Seconds()/all)))
+			format.Plural(s.Count, "goroutine"), profile.Frame{Function: s.Root}, format.Percent(s.Running.Seconds()/all), format.Percent(s.Runnable.Seconds()/all), format.Percent(s.Waiting.Seconds()/all)))
 		if s.Running.Seconds() >= computing*all {
 			return ", which computes all the time"
 		}
@@ -169,8 +170,8 @@ func alternatingWaits(f *facts) *Finding {
 	found := &Finding{At: &p.Sender, Confidence: Low}
 	found.Text = fmt.Sprintf("Sender and receiver wait for each other alternately: %s and %s. %s", p.Sender, p.Receiver, addCPU)
 	found.addEvidence(profile.KindTrace, fmt.Sprintf("one wakes the other %s times per second, which takes %s per wake-up and %s cores",
-		count(*p.PerSec), duration(f.prices.Wakeup*1e-9), number(*p.PerSec*f.prices.Wakeup*1e-9)))
+		format.Count(*p.PerSec), format.Seconds(f.prices.Wakeup*1e-9), format.Number(*p.PerSec*f.prices.Wakeup*1e-9)))
 	found.addEvidence(profile.KindTrace, fmt.Sprintf("%d waits to send, %s in total, and %d waits to receive, %s in total",
-		sender.Parks, duration(sender.Waited.Seconds()), receiver.Parks, duration(receiver.Waited.Seconds())))
+		sender.Parks, format.Seconds(sender.Waited.Seconds()), receiver.Parks, format.Seconds(receiver.Waited.Seconds())))
 	return found
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -150,7 +151,7 @@ func channelPerValue(f *facts) *Finding {
 		}
 		found := f.transferFinding(o)
 		found.Text = fmt.Sprintf("A channel is created for each value: %s.", o)
-		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is spent creating channels in this function", percent(made/f.cpu)))
+		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is spent creating channels in this function", format.Percent(made/f.cpu)))
 		found.Remedies = []Remedy{{Fuse, "call the function directly, unless other work overlaps with it; or request several values at a time",
 			f.gain(f.called(made), stay{ownCost, 0}), byLoad}}
 		const once = "the channel carries one value and is discarded: 0, 1 and 128 slots were equally fast."
@@ -171,11 +172,11 @@ func (f *facts) called(made float64) load {
 func (f *facts) transferFinding(o *Operation) *Finding {
 	found := &Finding{Channels: true, At: &o.Place, Share: known(max(f.channelCores(), f.channelCPU()*f.used())), Confidence: Medium}
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, and %s in the scheduler after they parked",
-		percent(f.channel/f.cpu), percent(f.parked/f.cpu)))
+		format.Percent(f.channel/f.cpu), format.Percent(f.parked/f.cpu)))
 	if f.wakeups != nil {
 		cores := *f.wakeups * f.prices.Wakeup * 1e-9
 		found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s wake-ups per second, at %s each, take %s cores",
-			count(*f.wakeups), duration(f.prices.Wakeup*1e-9), number(cores)))
+			format.Count(*f.wakeups), format.Seconds(f.prices.Wakeup*1e-9), format.Number(cores)))
 		if f.cores > 0 && cores >= transferShare/2*f.cores {
 			found.Confidence = High
 		}
@@ -244,8 +245,8 @@ func lockstep(f *facts) *Finding {
 	found := &Finding{Channels: true, At: &from.Place, Share: known(1 - f.used()), Confidence: Medium}
 	found.Text = fmt.Sprintf("Sender and receiver run in lockstep while cores idle: %s and %s.", from, to)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; channels and the scheduler after them take only %s of that",
-		number(f.cores), number(f.avail), percent(f.channelCPU())))
-	found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s wake-ups per second", count(*f.wakeups)))
+		format.Number(f.cores), format.Number(f.avail), format.Percent(f.channelCPU())))
+	found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s wake-ups per second", format.Count(*f.wakeups)))
 	if from.Parks == nil {
 		found.Confidence = Low // one snapshot of waiting goroutines does not count waits
 		found.decides(f, "whether both ends wait for each other, or only one of them")

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -53,8 +54,8 @@ func PercentChange(fraction float64) string {
 }
 
 // Thousands writes n with commas: "10,000".
-func Thousands(n int) string {
-	digits, sign := strconv.Itoa(n), ""
+func Thousands[N int | int64 | uint64](n N) string {
+	digits, sign := fmt.Sprint(n), ""
 	if n < 0 {
 		digits, sign = digits[1:], "-"
 	}
@@ -62,6 +63,31 @@ func Thousands(n int) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return sign + digits
+}
+
+// Number writes v with two or three significant digits, and a small whole number
+// without decimal places: "123", "12.3", "1.23", "3".
+func Number(v float64) string {
+	switch {
+	case v >= 99.5:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case v >= 9.95:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case v >= 0.995 && v == float64(int(v)):
+		return strconv.Itoa(int(v))
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+// Count writes a large number with a unit: "9994", "12.3 k", "1.23 M".
+func Count(v float64) string {
+	switch {
+	case v >= 999_500:
+		return Number(v/1e6) + " M"
+	case v >= 9_995:
+		return Number(v/1e3) + " k"
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
 // Short writes a round number for a narrow place: "20k", "1.5M". A number below

@@ -96,3 +96,25 @@ func TestPadCutCapital(t *testing.T) {
 		}
 	}
 }
+
+func TestForServices(t *testing.T) {
+	for _, tt := range []struct{ name, got, want string }{
+		{"a number", Number(12.34), "12.3"},
+		{"a whole number", Number(3), "3"},
+		{"a fraction", Number(0.5), "0.50"},
+		{"a small count", Count(9994), "9994"},
+		{"thousands", Count(12_345), "12.3 k"},
+		{"millions", Count(1_234_567), "1.23 M"},
+		{"minutes", Seconds(120), "2 min"},
+		{"milliseconds", Seconds(0.0123), "12.3 ms"},
+		{"nanoseconds", Seconds(5e-9), "5 ns"},
+		{"compact", Compact(12_345), "12.3k"},
+		{"compact and negative", Compact(-0.001), "-<0.01"},
+		{"compact seconds", CompactSeconds(3.21), "3.2s"},
+		{"bytes", Bytes(1536), "1.50 KiB"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, tt.got, tt.want)
+		}
+	}
+}

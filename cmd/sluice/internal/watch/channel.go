@@ -88,22 +88,22 @@ func (b *body) waiting(label string, w *debug.Waiting, ages []float64) {
 	circles := min(w.Now, maxCircles, max(1, room/4))
 	text := " waiting"
 	if w.Now > circles {
-		text = fmt.Sprintf(" and %s more waiting", short(float64(w.Now-circles)))
+		text = fmt.Sprintf(" and %s more waiting", format.Compact(float64(w.Now-circles)))
 	}
 	first := ""
 	switch {
 	case len(ages) > 1:
-		text, first = text+", for ", seconds(ages[0])
+		text, first = text+", for ", format.CompactSeconds(ages[0])
 	case w.Since > 0:
-		text, first = text+", the first for ", seconds(w.Since)
+		text, first = text+", the first for ", format.CompactSeconds(w.Since)
 	}
 	if circles+len(text)+len(first) > room && w.Since > 0 { // the duration is more important than the circles
-		b.put(labeled, b.y, room, fmt.Sprintf("%s waiting, first for %s", short(float64(w.Now)), seconds(w.Since)), hot)
+		b.put(labeled, b.y, room, fmt.Sprintf("%s waiting, first for %s", format.Compact(float64(w.Now)), format.CompactSeconds(w.Since)), hot)
 		return
 	}
 	text += first
 	for _, age := range ages[min(1, len(ages)):min(len(ages), circles)] {
-		text += " " + seconds(age)
+		text += " " + format.CompactSeconds(age)
 	}
 	x := b.put(labeled, b.y, room, strings.Repeat("○", circles), hot)
 	b.put(x, b.y, b.width-x, text, plain)
@@ -121,7 +121,7 @@ func (b *body) ring(c *debug.Channel, r debug.Ring) {
 	}
 	place := func(slot int) int { return labeled + int(float64(width)*(float64(slot)+0.5)/float64(r.Slots)) }
 	length, send, receive := clamp(r.Len, r.Slots), clamp(r.Send, r.Slots-1), clamp(r.Receive, r.Slots-1)
-	b.arrow(place(send), "▼", "send index "+whole(send), values)
+	b.arrow(place(send), "▼", "send index "+format.Thousands(send), values)
 	b.label("slots")
 	for i := range width {
 		// A cell covers the slots from here on, and is filled if any of them
@@ -140,8 +140,8 @@ func (b *body) ring(c *debug.Channel, r debug.Ring) {
 		}
 	}
 	b.y++
-	b.arrow(place(receive), "▲", "receive index "+whole(receive), outward)
-	b.put(labeled, b.y, b.width-labeled, fmt.Sprintf("%s of %s slots filled%s", whole(length), whole(r.Slots), oldest(c)), plain)
+	b.arrow(place(receive), "▲", "receive index "+format.Thousands(receive), outward)
+	b.put(labeled, b.y, b.width-labeled, fmt.Sprintf("%s of %s slots filled%s", format.Thousands(length), format.Thousands(r.Slots), oldest(c)), plain)
 	b.y++
 }
 
@@ -169,11 +169,11 @@ func (b *body) queue(c *debug.Channel) {
 		b.set(labeled+max(0, mark), b.y, cell{"│", hot})
 	}
 	b.y++
-	text := fmt.Sprintf("%s queued%s, high-water mark %s; ", whole(c.Len), oldest(c), whole(c.HighWater))
+	text := fmt.Sprintf("%s queued%s, high-water mark %s; ", format.Thousands(c.Len), oldest(c), format.Thousands(c.HighWater))
 	if c.Cap == nil {
 		text += "no limit"
 	} else {
-		text += "limit " + whole(*c.Cap)
+		text += "limit " + format.Thousands(*c.Cap)
 	}
 	b.put(labeled, b.y, b.width-labeled, text, plain)
 	b.y++
@@ -192,22 +192,22 @@ func (b *body) lanes(c *debug.Channel, lanes []debug.Lane) {
 			full = max(1, float64(*lane.Cap))
 		}
 		b.gauge(labeled, b.y, width, float64(lane.Len), full, values)
-		text := short(float64(lane.Len))
+		text := format.Compact(float64(lane.Len))
 		if lane.Cap != nil {
-			text += "/" + short(float64(*lane.Cap))
+			text += "/" + format.Compact(float64(*lane.Cap))
 		}
 		text += either(lane.Private, ", private", "") + either(lane.InUse, "", ", unused")
 		x := b.put(labeled+width+1, b.y, b.width-labeled-width-1, text, either(lane.InUse, plain, soft))
 		if lane.Senders > 0 {
-			b.put(x, b.y, b.width-x, fmt.Sprintf(", %s waiting, first for %s", short(float64(lane.Senders)), seconds(lane.OldestSender)), hot)
+			b.put(x, b.y, b.width-x, fmt.Sprintf(", %s waiting, first for %s", format.Compact(float64(lane.Senders)), format.CompactSeconds(lane.OldestSender)), hot)
 		}
 		b.y++
 	}
-	text := fmt.Sprintf("%s lanes in use, ", whole(c.Lanes))
+	text := fmt.Sprintf("%s lanes in use, ", format.Thousands(c.Lanes))
 	if len(lanes) > maxLanes {
 		text += fmt.Sprintf("%d shown, ", maxLanes)
 	}
-	text += fmt.Sprintf("%s queued in total%s, at most %s in one", whole(c.Len), oldest(c), whole(c.HighWater))
+	text += fmt.Sprintf("%s queued in total%s, at most %s in one", format.Thousands(c.Len), oldest(c), format.Thousands(c.HighWater))
 	b.put(labeled, b.y, b.width-labeled, text, plain)
 	b.y++
 }
@@ -236,27 +236,27 @@ func (b *body) lines(c *debug.Channel, h *history, height int) {
 // figures draws all figures, one per line.
 func (b *body) figures(c *debug.Channel) {
 	side := func(w *debug.Waiting) string {
-		text := fmt.Sprintf("%s waits, %s in total", short(float64(w.Waits)), seconds(w.Total))
+		text := fmt.Sprintf("%s waits, %s in total", format.Compact(float64(w.Waits)), format.CompactSeconds(w.Total))
 		if w.Mean != nil && *w.Mean > 0 {
-			text += fmt.Sprintf(", recent mean %s", seconds(*w.Mean))
+			text += fmt.Sprintf(", recent mean %s", format.CompactSeconds(*w.Mean))
 		}
 		return text
 	}
-	dropped := whole(c.Dropped)
+	dropped := format.Thousands(c.Dropped)
 	if c.DroppedRate != nil && *c.DroppedRate > 0 {
-		dropped += ", " + short(*c.DroppedRate) + "/s"
+		dropped += ", " + format.Compact(*c.DroppedRate) + "/s"
 	}
 	capacity := "unlimited"
 	if c.Cap != nil {
-		capacity = whole(*c.Cap)
+		capacity = format.Thousands(*c.Cap)
 	}
 	figures := [][2]string{
-		{"sent", whole(c.Sent)}, {"received", whole(c.Received)}, {"dropped", dropped},
+		{"sent", format.Thousands(c.Sent)}, {"received", format.Thousands(c.Received)}, {"dropped", dropped},
 		{"senders", side(&c.Senders)}, {"receivers", side(&c.Receivers)},
-		{"capacity", capacity}, {"high-water", whole(c.HighWater)}, {"memory", size(c.Bytes)},
+		{"capacity", capacity}, {"high-water", format.Thousands(c.HighWater)}, {"memory", format.Bytes(c.Bytes)},
 	}
 	for _, more := range [][2]string{
-		{"lanes", c.LaneChange}, {"on disk", either(c.BytesOnDisk != 0, size(c.BytesOnDisk), "")}, {"warning", c.Warning},
+		{"lanes", c.LaneChange}, {"on disk", either(c.BytesOnDisk != 0, format.Bytes(c.BytesOnDisk), "")}, {"warning", c.Warning},
 		{"ready", either(c.Snapshot != nil && c.Snapshot.Ready, "in use: goroutines that wait for it in a native select are not counted", "")},
 	} {
 		if more[1] != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
 )
 
@@ -38,26 +39,28 @@ var columns = []column{
 	}},
 	{"", "received", 12, 10, func(g *grid, x, y, w int, _ *debug.Channel, h *history) { g.spark(x, y, w, 1, h.arrived, 0, outward) }},
 	{"drops", "dropped", 5, 8, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
-		g.right(x, y, w, short(float64(c.Dropped)), either(c.DroppedRate != nil && *c.DroppedRate > 0, hot, plain))
+		g.right(x, y, w, format.Compact(float64(c.Dropped)), either(c.DroppedRate != nil && *c.DroppedRate > 0, hot, plain))
 	}},
 	{"send", "senders", 5, 4, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
-		g.right(x, y, w, short(float64(c.Senders.Now)), either(c.Senders.Now > 0, hot, plain))
+		g.right(x, y, w, format.Compact(float64(c.Senders.Now)), either(c.Senders.Now > 0, hot, plain))
 	}},
 	{"since", "oldestsender", 6, 12, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, howLong(&c.Senders), soft) }},
 	{"recv", "receivers", 5, 5, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
-		g.right(x, y, w, short(float64(c.Receivers.Now)), plain)
+		g.right(x, y, w, format.Compact(float64(c.Receivers.Now)), plain)
 	}},
 	{"since", "oldestreceiver", 6, 13, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, howLong(&c.Receivers), soft)
 	}},
 	{"oldest", "oldestvalue", 6, 11, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, age(c), soft) }},
 	{"high", "high", 5, 14, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
-		g.right(x, y, w, short(float64(c.HighWater)), plain)
+		g.right(x, y, w, format.Compact(float64(c.HighWater)), plain)
 	}},
 	{"lanes", "lanes", 5, 15, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
-		g.right(x, y, w, short(float64(c.Lanes)), plain)
+		g.right(x, y, w, format.Compact(float64(c.Lanes)), plain)
 	}},
-	{"memory", "bytes", 9, 16, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, size(c.Bytes), soft) }},
+	{"memory", "bytes", 9, 16, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+		g.right(x, y, w, format.Bytes(c.Bytes), soft)
+	}},
 }
 
 // either returns a if yes, else b.
@@ -138,7 +141,7 @@ func (m *model) drawList(g *grid) {
 		g.put(0, 3, g.width, text, soft)
 	}
 	if m.report != nil {
-		g.put(0, g.height-2, g.width, fmt.Sprintf("page %s of %s, %s channels", whole(m.report.Page), whole(m.report.Pages), whole(m.report.Matching)), soft)
+		g.put(0, g.height-2, g.width, fmt.Sprintf("page %s of %s, %s channels", format.Thousands(m.report.Page), format.Thousands(m.report.Pages), format.Thousands(m.report.Matching)), soft)
 	}
 }
 

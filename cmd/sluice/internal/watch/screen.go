@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // draw draws the whole screen: the title, the state, the content, and the keys
@@ -33,7 +35,7 @@ func (m *model) drawTitle(g *grid) {
 	left := " sluice  " + m.service
 	x := g.put(0, 0, g.width, left, strong)
 	if m.report != nil {
-		right := fmt.Sprintf("%s named  %s ", whole(m.report.Named), m.report.Time.Local().Format("15:04:05"))
+		right := fmt.Sprintf("%s named  %s ", format.Thousands(m.report.Named), m.report.Time.Local().Format("15:04:05"))
 		if x+2+displaywidth.String(right) <= g.width {
 			g.right(x, 0, g.width-x, right, plain)
 		}

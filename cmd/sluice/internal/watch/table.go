@@ -11,6 +11,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
 )
 
@@ -94,7 +95,7 @@ func all(ctx context.Context, s *Service, q Query) (*debug.Report, error) {
 }
 
 func write(w io.Writer, report *debug.Report) error {
-	if _, err := fmt.Fprintf(w, "%s  %s named channels, %s shown\n", report.Time.Local().Format(time.DateTime), whole(report.Named), whole(len(report.Channels))); err != nil {
+	if _, err := fmt.Fprintf(w, "%s  %s named channels, %s shown\n", report.Time.Local().Format(time.DateTime), format.Thousands(report.Named), format.Thousands(len(report.Channels))); err != nil {
 		return err
 	}
 	rows := [][]string{{"NAME", "KIND", "FILL", "IN/S", "OUT/S", "DROPS", "SEND", "SINCE", "RECV", "SINCE", "OLDEST", "HIGH", "LANES", "MEMORY"}}
@@ -102,9 +103,9 @@ func write(w io.Writer, report *debug.Report) error {
 		c := &report.Channels[i]
 		rows = append(rows, []string{
 			displaywidth.TruncateString(clean(c.Name), maxName, "…"), clean(c.Kind) + either(c.Closed, ", closed", ""),
-			filled(c), rate(c.SentRate), rate(c.ReceivedRate), short(float64(c.Dropped)),
-			whole(c.Senders.Now), orNone(howLong(&c.Senders)), whole(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)),
-			short(float64(c.HighWater)), whole(c.Lanes), size(c.Bytes),
+			filled(c), rate(c.SentRate), rate(c.ReceivedRate), format.Compact(float64(c.Dropped)),
+			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)),
+			format.Compact(float64(c.HighWater)), format.Thousands(c.Lanes), format.Bytes(c.Bytes),
 		})
 	}
 	return align(w, rows)

@@ -2,12 +2,12 @@ package watch
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
 )
 
@@ -48,92 +48,12 @@ func clean(s string) string {
 	return b.String()
 }
 
-// short formats a number in at most five characters, or six with a sign.
-func short(v float64) string {
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return "?"
-	case v < 0:
-		return "-" + short(-v)
-	case v == 0:
-		return "0"
-	case v < 0.005:
-		return "<0.01"
-	}
-	unit := 0
-	for v >= 999.5 && unit < len(units)-1 {
-		v /= 1000
-		unit++
-	}
-	digits := 2 // after the decimal point
-	switch {
-	case v >= 999.5:
-		return "huge"
-	case v >= 99.95:
-		digits = 0
-	case v >= 9.995:
-		digits = 1
-	}
-	text := strconv.FormatFloat(v, 'f', digits, 64)
-	if whole, rest, _ := strings.Cut(text, "."); strings.Trim(rest, "0") == "" {
-		text = whole
-	}
-	return text + units[unit]
-}
-
-var units = []string{"", "k", "M", "G", "T", "P", "E"}
-
-// whole formats all digits of a number, in groups of three.
-func whole[N int | int64 | uint64](n N) string {
-	digits := fmt.Sprint(n)
-	sign := ""
-	if digits[0] == '-' {
-		sign, digits = "-", digits[1:]
-	}
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return sign + digits
-}
-
 // rate formats values per second; nil means unknown.
 func rate(r *float64) string {
 	if r == nil {
 		return "–"
 	}
-	return short(*r)
-}
-
-// seconds formats a duration in at most six characters.
-func seconds(s float64) string {
-	if s == 0 {
-		return "0s"
-	}
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}} {
-		if s >= unit.size {
-			v := s / unit.size
-			if v >= 9.95 {
-				return fmt.Sprintf("%.0f%s", min(v, 99999), unit.name)
-			}
-			return fmt.Sprintf("%.1f%s", v, unit.name)
-		}
-	}
-	return "<1µs"
-}
-
-func size(bytes int64) string {
-	for _, unit := range []struct {
-		shift int
-		name  string
-	}{{40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}} {
-		if v := float64(bytes) / float64(int64(1)<<unit.shift); v >= 1 {
-			return short(v) + " " + unit.name
-		}
-	}
-	return fmt.Sprintf("%d B", bytes)
+	return format.Compact(*r)
 }
 
 // filled returns the number of queued values, with the capacity if there is
@@ -141,11 +61,11 @@ func size(bytes int64) string {
 func filled(c *debug.Channel) string {
 	switch {
 	case c.Cap == nil:
-		return short(float64(c.Len))
+		return format.Compact(float64(c.Len))
 	case *c.Cap == 0:
 		return "no slots"
 	}
-	return short(float64(c.Len)) + "/" + short(float64(*c.Cap))
+	return format.Compact(float64(c.Len)) + "/" + format.Compact(float64(*c.Cap))
 }
 
 // isFull reports whether a channel has no room left.
@@ -157,7 +77,7 @@ func age(c *debug.Channel) string {
 	if c.OldestValue <= 0 {
 		return ""
 	}
-	return seconds(c.OldestValue)
+	return format.CompactSeconds(c.OldestValue)
 }
 
 // oldest returns the age of the oldest queued value as part of a sentence, or "".
@@ -173,9 +93,9 @@ func oldest(c *debug.Channel) string {
 func howLong(w *debug.Waiting) string {
 	switch {
 	case w.Now > 0 && w.Since > 0:
-		return seconds(w.Since)
+		return format.CompactSeconds(w.Since)
 	case w.Mean != nil && *w.Mean > 0:
-		return "~" + seconds(*w.Mean)
+		return "~" + format.CompactSeconds(*w.Mean)
 	}
 	return ""
 }

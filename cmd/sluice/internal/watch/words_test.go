@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
 )
 
@@ -58,7 +59,7 @@ func steering(s string) string {
 	return ""
 }
 
-func TestShort(t *testing.T) {
+func TestCompact(t *testing.T) {
 	for _, test := range []struct {
 		from float64
 		want string
@@ -68,24 +69,24 @@ func TestShort(t *testing.T) {
 		{5e9, "5G"}, {5e12, "5T"}, {5e15, "5P"}, {math.MaxInt64, "9.22E"}, {1e30, "huge"}, {-1500, "-1.50k"},
 		{math.NaN(), "?"}, {math.Inf(1), "?"},
 	} {
-		got := short(test.from)
+		got := format.Compact(test.from)
 		if got != test.want {
-			t.Errorf("short(%v) = %q, want %q", test.from, got, test.want)
+			t.Errorf("format.Compact(%v) = %q, want %q", test.from, got, test.want)
 		}
 		if len(got) > 5 && test.from >= 0 {
-			t.Errorf("short(%v) = %q is too wide", test.from, got)
+			t.Errorf("format.Compact(%v) = %q is too wide", test.from, got)
 		}
 	}
 }
 
-func TestOtherFigures(t *testing.T) {
+func TestFigures(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{whole(0), "0"}, {whole(999), "999"}, {whole(1000), "1,000"}, {whole(-1234567), "-1,234,567"},
-		{whole(uint64(math.MaxUint64)), "18,446,744,073,709,551,615"},
+		{format.Thousands(0), "0"}, {format.Thousands(999), "999"}, {format.Thousands(1000), "1,000"}, {format.Thousands(-1234567), "-1,234,567"},
+		{format.Thousands(uint64(math.MaxUint64)), "18,446,744,073,709,551,615"},
 		{rate(nil), "–"}, {rate(new(1234.0)), "1.23k"},
-		{seconds(0), "0s"}, {seconds(1e-9), "<1µs"}, {seconds(2.5e-6), "2.5µs"}, {seconds(0.0123), "12ms"}, {seconds(3.21), "3.2s"},
-		{seconds(61), "1.0m"}, {seconds(7200), "2.0h"}, {seconds(1e6), "12d"}, {seconds(1e300), "99999d"}, {seconds(-1), "<1µs"},
-		{size(0), "0 B"}, {size(1023), "1023 B"}, {size(1536), "1.50 KiB"}, {size(3 << 30), "3 GiB"}, {size(math.MaxInt64), "8.39M TiB"}, {size(-5), "-5 B"},
+		{format.CompactSeconds(0), "0s"}, {format.CompactSeconds(1e-9), "<1µs"}, {format.CompactSeconds(2.5e-6), "2.5µs"}, {format.CompactSeconds(0.0123), "12ms"}, {format.CompactSeconds(3.21), "3.2s"},
+		{format.CompactSeconds(61), "1.0m"}, {format.CompactSeconds(7200), "2.0h"}, {format.CompactSeconds(1e6), "12d"}, {format.CompactSeconds(1e300), "99999d"}, {format.CompactSeconds(-1), "<1µs"},
+		{format.Bytes(0), "0 B"}, {format.Bytes(1023), "1023 B"}, {format.Bytes(1536), "1.50 KiB"}, {format.Bytes(3 << 30), "3 GiB"}, {format.Bytes(math.MaxInt64), "8.39M TiB"}, {format.Bytes(-5), "-5 B"},
 		{filled(&debug.Channel{Len: 3}), "3"}, {filled(&debug.Channel{Len: 3, Cap: new(4000)}), "3/4k"}, {filled(&debug.Channel{Cap: new(0)}), "no slots"},
 		{howLong(&debug.Waiting{}), ""}, {howLong(&debug.Waiting{Mean: new(0.0)}), ""}, {howLong(&debug.Waiting{Mean: new(0.002)}), "~2.0ms"},
 		{howLong(&debug.Waiting{Now: 1, Since: 4, Mean: new(0.002)}), "4.0s"}, {howLong(&debug.Waiting{Now: 1}), ""},
