@@ -36,7 +36,7 @@ func jobs() []workload.Workload {
 	return all
 }
 
-// variants returns every contender, and those of this library with each option
+// variants returns every contender, and each kind of this library with each option
 // that changes the core.
 func variants(t *testing.T) []contender.Contender {
 	background := context.Background()

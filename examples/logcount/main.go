@@ -49,7 +49,7 @@ func main() {
 
 var errInterrupted = errors.New("interrupted: the table contains only the lines counted so far")
 
-// run counts the lines of the named files, or of stdin if there are none, and prints
+// run counts the lines of the named files, or of stdin if files is empty, and prints
 // the table to out. It prints the table even if it ends early.
 func run(ctx context.Context, files []string, stdin io.Reader, out io.Writer) error {
 	lines := sluice.NewBounded[string](1024, nil)
@@ -77,7 +77,7 @@ func run(ctx context.Context, files []string, stdin io.Reader, out io.Writer) er
 	return errors.Join(err, table.print(out))
 }
 
-// read sends every line of the named files, or of stdin if there are none.
+// read sends every line of the named files, or of stdin if files is empty.
 func read(ctx context.Context, lines sluice.Sender[string], files []string, stdin io.Reader) error {
 	if len(files) == 0 {
 		return send(ctx, lines, "standard input", stdin)

@@ -23,7 +23,7 @@ type store[D any] interface {
 	// closeSending ends the sending by this process.
 	closeSending()
 	// rest receives the remaining packets after that, without waiting for other
-	// senders. It returns ErrClosed if there are none. owed returns an upper
+	// senders. It returns ErrClosed if all were received. owed returns an upper
 	// limit of the packets in flight: it falls before a packet is settled.
 	rest(ctx context.Context, buf []D, owed func() int) (int, error)
 	// open returns the events of a packet, and whether it may have been
