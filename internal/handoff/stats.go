@@ -54,7 +54,7 @@ func (e *Engine[T]) Stats() engine.Stats {
 	return e.stats(now)
 }
 
-// Inside implements engine.Engine.
+// Snapshot implements engine.Engine.
 func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	in := engine.NewSnapshot(n)
 	rings := make([]engine.Ring, 1)

@@ -10,8 +10,8 @@ import (
 )
 
 // TestLimits tests each threshold from both sides, with a service 10% below and
-// one 10% above that differ in this value only. The values are repeated here
-// because they are decisions: whoever changes one changes it here too.
+// one 10% above that differ in this value only. The thresholds are decisions, so
+// a change of one must be repeated here.
 func TestLimits(t *testing.T) {
 	poll := at(profile.PollReceive, "poll")
 	other := at(profile.Close, "end")
