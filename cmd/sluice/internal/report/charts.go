@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
@@ -185,9 +186,17 @@ func plotted(contender lab.ContenderID, m lab.Measure, s stat.Summary) plot.Valu
 	}
 	return plot.Value{
 		Mid: drawnAt(m, s.Median), Lo: drawnAt(m, s.Lo), Hi: drawnAt(m, s.Hi), Firm: s.Confidence > 0,
-		Tip: fmt.Sprintf("%s: %s %s, %s %s to %s, %d repetitions",
-			lab.NameOf(contender), format.Figure(s.Median), m.Axis, what, format.Figure(s.Lo), format.Figure(s.Hi), s.N),
+		Tip: fmt.Sprintf("%s: %s, %s %s to %s, %d repetitions",
+			lab.NameOf(contender), inUnit(s.Median, m), what, format.Figure(s.Lo), format.Figure(s.Hi), s.N),
 	}
+}
+
+// inUnit writes a figure with its unit in words.
+func inUnit(v float64, m lab.Measure) string {
+	if strings.HasPrefix(m.Axis, "%") {
+		return format.Figure(v) + m.Axis
+	}
+	return format.Figure(v) + " " + m.Axis
 }
 
 // chartUnit returns the unit in words, with a remark on the floor of the scale.
@@ -212,11 +221,10 @@ const besideLift = 3.5
 // besideChart has a row for each published figure: the hollow mark is the
 // published one, the others were measured here.
 func (e *Experiment) besideChart() plot.Rows {
-	unit := e.PublishedIn.Axis
 	chart := plot.Rows{Title: "Published → the same here → sluice here", Axis: chartUnit(e.PublishedIn), Better: better(e.PublishedIn)}
 	for _, b := range e.Beside {
 		row := plot.Row{Label: b.Row + ", " + b.Column, Value: format.Figure(b.Value)}
-		tip := fmt.Sprintf("published: %s %s", format.Figure(b.Value), unit)
+		tip := "published: " + inUnit(b.Value, e.PublishedIn)
 		row.Marks = append(row.Marks, plot.Mark{Class: "then", Shape: plot.Diamond,
 			Value: plot.Value{Mid: b.Value, Lo: b.Value, Hi: b.Value, Firm: true, Tip: tip}})
 		for _, here := range []struct {

@@ -36,7 +36,7 @@ func TestFloorOfAChart(t *testing.T) {
 	if v.Mid != 0.1 || v.Lo != 0.1 || v.Hi != 0.6 {
 		t.Errorf("drawn at %v (%v to %v), want 0.1 (0.1 to 0.6)", v.Mid, v.Lo, v.Hi)
 	}
-	if !strings.Contains(v.Tip, "-0.02 % overhead, interval -0.50 to 0.60") {
+	if !strings.Contains(v.Tip, "-0.02% overhead, interval -0.50 to 0.60") {
 		t.Errorf("the tooltip is %q", v.Tip)
 	}
 	if got, want := chartUnit(overIdeal), "% overhead, lower values drawn at 0.1"; got != want {
