@@ -41,9 +41,12 @@ func (l onLane[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 
 const key = 77
 
+// canceled is made once, because TrySend must not allocate.
+var canceled = canceledContext()
+
 func (k onKey[T]) Send(ctx context.Context, v T) error { return k.SendKey(ctx, key, v) }
 func (k onKey[T]) TrySend(v T) error {
-	err := k.SendKey(canceledContext(), key, v)
+	err := k.SendKey(canceled, key, v)
 	if err == context.Canceled {
 		return sluice.ErrFull
 	}
