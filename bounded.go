@@ -21,7 +21,7 @@ import (
 //     for a select statement with built-in channels.
 //   - Len, Cap and Stats report the state.
 //
-// A failed Send never delivers its value, and a failed Recv consumed nothing.
+// If Send fails, its value is never delivered; if Recv fails, it has consumed nothing.
 type Bounded[T any] struct{ channel[T] }
 
 // chainCapacity is the smallest capacity that gets the segqueue engine. Below it a wait

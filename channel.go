@@ -27,9 +27,13 @@ func newChannel[T any](config engine.Config[T], build func(engine.Config[T]) eng
 // Send sends v, and waits while there is no room.
 //
 // It returns nil if the channel accepted the value; [ErrClosed] if the channel is closed,
-// or is closed during the wait; the context's error if Send would have to wait and ctx is
-// done. After an error the value is never delivered. Under an overflow policy other than
-// [Block], Send never waits. It does not allocate. A nil context panics.
+// or is closed during the wait; [ErrFull] under [Reject]; [ErrTooLarge] if the value exceeds
+// a limit in bytes; the context's error if Send would have to wait and ctx is done. After an
+// error the value is never delivered. Send does not allocate. A nil context panics.
+//
+// A context that is done does not stop a loop of sends that find room: check ctx.Err() in
+// the loop, or call Close, which makes the next send fail. Under Reject, [DropNewest] and
+// [DropOldest], Send never waits, so it never returns the context's error.
 func (c *channel[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("sluice: Send: nil context")
@@ -131,7 +135,7 @@ func (c *channel[T]) Values(ctx context.Context) *Values[T] {
 //			…
 //		}
 //		if !ok {
-//			return // closed and drained
+//			return // closed, and the loop above received what was left
 //		}
 //
 // It becomes readable when a value can be received, and again after each receive that
@@ -140,10 +144,11 @@ func (c *channel[T]) Values(ctx context.Context) *Values[T] {
 func (c *channel[T]) Ready() <-chan struct{} { return c.made().Ready() }
 
 // Drain returns an iterator over the values that are queued when the loop begins. It never
-// waits. It is for the case of a select statement that reads from Ready: continue, break
-// and return mean in its body what they mean in the case of a built-in channel. Values
-// that the loop leaves, or that are sent meanwhile, make Ready readable again. Once Ready
-// is closed, Drain yields all that is left.
+// waits. It is for the case of a select statement that reads from Ready: continue and
+// return mean in its body what they mean in the case of a built-in channel. A break leaves
+// the loop over Drain, so a return on !ok after it would skip the values that are left: use
+// continue. Values that the loop leaves, or that are sent meanwhile, make Ready readable
+// again. Once Ready is closed, Drain yields all that is left.
 func (c *channel[T]) Drain() iter.Seq[T] {
 	e := c.made()
 	return func(yield func(T) bool) {

@@ -1,11 +1,14 @@
 // Package sluice provides channels that do what the built-in chan cannot: waits that a
 // context cancels, limits in values and bytes, overflow policies, batches, memory that is
-// given back, and lanes for many CPUs.
+// given back, and queues for many CPUs.
 //
-//   - [Rendezvous] has no buffer: Send returns when the value was received.
+// There are four kinds of channel:
+//
+//   - [Rendezvous] has no buffer: Send returns once a receiver has the value.
 //   - [Bounded] is a FIFO with a fixed capacity and an overflow policy.
 //   - [Elastic] is a FIFO that grows up to a limit and gives its memory back.
-//   - [Sharded] has several lanes, for many CPUs.
+//   - [Sharded] has several queues, called lanes, so that senders on different CPUs do
+//     not contend.
 //
 // All kinds share the methods of [Channel], which documents what they promise. [Select]
 // waits for several channels. Packages batch, workers, fan, bridge, source and inspect

@@ -131,8 +131,8 @@ const (
 	Reject
 	// DropNewest discards the value being sent. The send succeeds.
 	DropNewest
-	// DropOldest discards the value that would have been received next, and sends in its
-	// place. The send succeeds. With capacity 1 the channel holds the latest value.
+	// DropOldest discards the value that would have been received next, and queues the new
+	// value. The send succeeds. With capacity 1 the channel holds the latest value.
 	DropOldest
 )
 

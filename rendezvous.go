@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
-// A Rendezvous is a channel without a buffer: Send returns when a receiver has taken the
+// A Rendezvous is a channel without a buffer: Send returns once a receiver has the
 // value, which is handed from goroutine to goroutine. Waiting senders are served in the
 // order in which they came, and so are waiting receivers.
 //

@@ -30,8 +30,8 @@ func (otherwise) entry() *caseEntry  { return nil }
 //
 // err is the result of the operation: nil; [ErrClosed], for a receive once the channel is
 // closed and drained; [ErrFull] under the [Reject] policy; [ErrTooLarge]; or what a
-// channel of another package fails with. A case that would fail can proceed: leave it out
-// of the next call, or it is chosen again. Under [DropNewest] and [DropOldest] a send can
+// channel of another package fails with. A case whose channel is closed can proceed:
+// Select chooses it again and again until you leave it out. Under [DropNewest] and [DropOldest] a send can
 // always proceed. If no case can proceed and ctx is done, chosen is nil and err is the
 // context's error; Select looks at ctx only when it would wait. With [Default] among the
 // cases it never waits. Without cases it waits for ctx.
@@ -45,7 +45,7 @@ func (otherwise) entry() *caseEntry  { return nil }
 //
 // While it waits, a Select has an entry in the wait queue of each kind, is served in turn
 // like a Send or Recv, and counts among the waiters in Stats. In a channel of 16 slots or
-// more, running goroutines may barge ahead of it.
+// more, a goroutine that is running may be served first.
 //
 // Select does not allocate, except when it waits for the first time, and with more than
 // eight cases. It does not retain cases. A nil context and a nil case panic.

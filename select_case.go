@@ -53,9 +53,9 @@ type SendCase[T any] struct {
 
 // OnRecv returns a case that receives from r, and infers T: OnRecv(jobs). It allocates.
 //
-// A Select waits for a kind of this package in its wait queue. For any other type it
-// waits for Ready, which costs a goroutine while the Select waits; do not read Ready of
-// such a channel elsewhere at the same time. A type that embeds a kind counts as another type:
+// For the channels of this package a waiting Select costs nothing extra. For any other type
+// it starts a goroutine that reads Ready; do not read Ready of such a channel elsewhere at
+// the same time. A type that embeds a kind counts as another type:
 // its own TryRecv and Ready are called. While a slow TryRecv runs, goroutines that wait for the
 // other channels of the Select may wait with it. A nil r, and a kind that no constructor has made,
 // panic.
@@ -72,8 +72,8 @@ func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 
 // OnSend returns a case that sends v to s, and infers T: OnSend(jobs, v). It allocates.
 //
-// A Select waits for a kind of this package in its wait queue. A channel of any other
-// type, a [Lane] included, cannot announce room: a waiting Select tries it again after 1
+// For the channels of this package a waiting Select costs nothing extra. A channel of any
+// other type, a [Lane] included, cannot announce room: a waiting Select tries it again after 1
 // ms, 2 ms, 4 ms, up to 100 ms. A nil s, and a kind that no constructor has made, panic.
 func OnSend[T any](s TrySender[T], v T) *SendCase[T] {
 	c := &SendCase[T]{Value: v, engine: engineOf[T]("OnSend", s)}

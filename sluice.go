@@ -67,15 +67,15 @@ type BatchReceiver[T any] interface {
 // proceeds, even under a context that is done; a call that would wait returns the context's
 // error if the context is done, or becomes done during the wait.
 //
-//   - A failed Send never delivers its value, and a failed Recv consumed nothing.
+//   - If Send fails, its value is never delivered; if Recv fails, it has consumed nothing.
 //     Canceling a waiting call loses nothing and duplicates nothing.
 //   - After Close, sends fail with [ErrClosed]. Queued values can still be received; then
 //     receives fail with [ErrClosed]. Close is idempotent and safe from any goroutine.
 //   - The values of one sender arrive in the order in which it sent them; in a [Sharded],
 //     those sent on one lane, or with one key.
 //   - No operation allocates in steady state.
-//   - A kind has no goroutine of its own. It is garbage once nothing refers to it, closed
-//     or not, drained or not.
+//   - A kind has no goroutine of its own. It can be garbage-collected once nothing refers
+//     to it, even if it was never closed or drained.
 //
 // # Memory model
 //

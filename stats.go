@@ -3,9 +3,9 @@ package sluice
 import "time"
 
 // Stats are the counters of a channel, consistent at one moment:
-// Sent - Received - Dropped == Len for every kind with a buffer and every policy but
-// DropNewest, whose dropped values were never sent. Counting is free for calls that do not
-// wait.
+// Sent - Received - Dropped == Len for every kind with a buffer. Under DropNewest, dropped
+// values are not counted in Sent, so there Sent - Received == Len. Counting is free for
+// calls that do not wait.
 type Stats struct {
 	Name  string // the name in the options
 	Len   int    // queued values
@@ -14,7 +14,7 @@ type Stats struct {
 
 	Sent     uint64 // values accepted
 	Received uint64 // values received
-	Dropped  uint64 // values discarded by DropNewest or DropOldest
+	Dropped  uint64 // values discarded by DropNewest or DropOldest; sends that failed are not counted
 
 	SendWaits        uint64        // times a sender parked
 	RecvWaits        uint64        // times a receiver parked
@@ -25,17 +25,15 @@ type Stats struct {
 	OldestSender     time.Duration // wait of the sender at the head of the wait queue; 0 if none or unknown
 	OldestReceiver   time.Duration // wait of the receiver at the head of the wait queue
 
-	// OldestValue is the age of the oldest queued value, a lower bound; 0 if nothing is
-	// queued or the age is unknown. It is estimated without a time stamp per value: each
-	// call of Stats records the number of values sent so far, and in a queue of 64 values or
-	// more so does one send in 256. A value is at least as old as the first record that
-	// counts it. So the estimate is too low by at most the time between two records, or by
-	// about a tenth of the longest wait in the backlog; for a short queue that is inspected
-	// for the first time it is 0. For a Sharded it is the maximum over its lanes.
+	// OldestValue is the age of the oldest queued value, estimated and never too high. It is
+	// 0 if nothing is queued, and at the first call of Stats on a short queue. For a caller
+	// that looks once per second it is too low by at most about a second; at the first look
+	// at a backlog of 64 values or more, by about a tenth of the longest wait in it. For a
+	// Sharded it is the maximum over its lanes.
 	OldestValue time.Duration
 
 	HighWater int   // high-water mark of Len, for a Sharded of one lane; at most 1/16 too low
-	Bytes     int64 // memory held for queued values and spare slots; with LimitBytes also their sizes
+	Bytes     int64 // memory of the slots, used and spare; with LimitBytes plus the sizes of the values
 	Closed    bool
 
 	// LaneChange is the last change of the number of lanes, and its reason. It is empty if

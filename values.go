@@ -39,7 +39,7 @@ func NewValues[T any](ctx context.Context, r Receiver[T]) *Values[T] {
 
 // All returns an iterator that receives one value at a time, until the channel is closed
 // and drained, or until ctx is done while it waits. Leaving the loop early loses no
-// value and leaves the channel open; another All continues with the next value.
+// value and leaves the channel open, unlike the loops of packages workers and batch; another All continues with the next value.
 func (v *Values[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		v.err = nil
@@ -64,10 +64,9 @@ func (v *Values[T]) All() iter.Seq[T] {
 // value was received does not count: Err is nil if nothing is missing.
 func (v *Values[T]) Err() error { return v.err }
 
-// LeaveOpen returns r as a receiver that stages do not close.
-//
-// A stage (packages workers, batch, fan and bridge have them) closes the channel
-// it receives from when it ends early: senders then get [ErrClosed] instead of waiting
+// LeaveOpen returns a receiver for r that workers.Run, workers.Map, batch.Receive, fan.In,
+// fan.Out and bridge.ToChan do not close. These stages of a pipeline close the channel that
+// they receive from when they end early, so that senders get [ErrClosed] instead of waiting
 // forever. Wrap a channel that other goroutines continue to receive from:
 //
 //	err := workers.Run(ctx, sluice.LeaveOpen(jobs), 8, work, nil)

@@ -17,8 +17,9 @@
 //		…
 //	}
 //
-// Both take a size and a linger: a batch is complete when it has that many values, or when
-// linger has passed since its first value. A batch never reorders values, and an early end
+// Both take a size and a linger, which is the longest time that the first value of a batch
+// waits for others: a batch is complete when it has that many values, or when linger has
+// passed. A batch never reorders values, and an early end
 // loses none: see the types for what happens to values that were not sent or received.
 //
 // With any kind of package sluice, batches cost no allocation.

@@ -45,7 +45,8 @@ type refused[T any] struct {
 }
 
 // NewPipe returns a Pipe over c, with built-in channels of 128 values at both ends, for
-// code that needs those: the elastic channel of N. Patavalis (2014) over any kind. c holds
+// code that needs those. It is the design of two built-in channels and goroutines between
+// them that N. Patavalis published in 2014, with any kind of channel in the middle. c holds
 // the values that do not fit the buffers at the ends, and belongs to the Pipe from now on.
 //
 // NewPipe starts two goroutines. They run until In is closed and all values are delivered,

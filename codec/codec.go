@@ -1,5 +1,5 @@
-// Package codec encodes the values of channels whose values leave the process: channels on
-// disk (package spill) and on servers (package jetstream).
+// Package codec encodes values for channels on disk (package spill) and on servers (package
+// jetstream).
 //
 // It contains encodings based on the standard library. Storing and sending the bytes is up
 // to the channels.

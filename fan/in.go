@@ -31,8 +31,10 @@ const maxRun = 64
 // channel. No value is lost, unless a channel panics. [sluice.ErrFull] and
 // [sluice.ErrTooLarge] of out end In too, because only the caller knows what to do with
 // the value. In notices that out is closed when it has a value to send, and that ctx is
-// done when it would wait. It keeps the values of a run alive until the whole run is
-// sent.
+// done when it would wait. It moves up to 64 values at a time (a run), and refers to all of
+// them until the last one is sent.
+//
+// To pass a slice of channels as in..., make it a []sluice.Receiver[T].
 //
 // In waits for channels by [sluice.Select] if they have a method Ready (see
 // [sluice.TryReceiver]). It starts a goroutine for each other receiver, which calls Recv

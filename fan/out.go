@@ -15,8 +15,8 @@ import (
 // nil error and leaves out open.
 //
 // The overflow policy of a slow output decides what happens. Under [sluice.Block] Out
-// waits for that output; the others have received the value meanwhile, and wait for the
-// next one. Under the other policies Out does not wait: an output misses the values
+// waits for that output; the other outputs already have the value, and get the
+// next one only after that. Under the other policies Out does not wait: an output misses the values
 // that [sluice.Reject] refuses. It also misses values that are too large for it
 // ([sluice.ErrTooLarge]). An output that is closed is left out from then on. Out notices
 // that when it has a value to send.

@@ -1,6 +1,13 @@
-// Package inspect lists the named channels of a program and looks into them.
+// Package inspect lists the named channels of a program, and reads their counters and wait
+// queues:
 //
-// A channel made with a name in its options is listed until it is garbage; packages spill
+//	for _, c := range inspect.Channels() {
+//		if stats, ok := c.Stats(); ok {
+//			fmt.Println(c.Name, stats.Len, stats.OldestValue)
+//		}
+//	}
+//
+// A channel made with a name in its options is listed until it is garbage-collected; packages spill
 // and jetstream register theirs, and [Register] adds a channel type of your own. Package
 // debug shows them on a live page, and the metrics modules export their figures.
 package inspect
@@ -22,7 +29,7 @@ type Channel struct {
 }
 
 // Channels returns the named channels in the order in which they were made or registered,
-// closed ones included, until they are garbage. It calls no channel. It allocates, but
+// closed ones included, until they are garbage-collected. It calls no channel. It allocates, but
 // naming a channel costs nothing after its construction.
 func Channels() []Channel {
 	entries := registry.Channels()

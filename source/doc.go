@@ -1,5 +1,5 @@
-// Package source provides receivers of values that need no channel: the elements of a
-// slice, or the values of an iterator. They start a pipeline. Anything that receives from
+// Package source lets a pipeline start from a slice or an iterator instead of a channel.
+// Anything that receives from
 // a channel of package sluice receives from them too, such as workers.Run, batch.Receive
 // and fan.In.
 //

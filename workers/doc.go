@@ -22,7 +22,7 @@
 // longer than a millisecond (MaxDelay). A worker starts with one job, at most doubles
 // the batch, and returns to one as soon as a job took long. Idle workers steal jobs
 // from the queues of others, even while the other worker is inside f: as long as one
-// worker is idle, no job waits. All idle workers except one wait outside the channel.
+// worker is idle, no job waits.
 //
 // # Early end
 //

@@ -42,8 +42,8 @@ type RunOptions[T any] struct {
 	OnUnprocessed func(job T)
 }
 
-// MapOptions are the options of [Map]. The zero value, like nil, selects the defaults.
-// Invalid values panic.
+// MapOptions are the options of [Map], where T is the type of the jobs. The zero value, like
+// nil, selects the defaults. Invalid values panic.
 type MapOptions[T any] struct {
 	// Ordered yields the results in the order in which their jobs were received.
 	Ordered bool
@@ -55,7 +55,7 @@ type MapOptions[T any] struct {
 	// 1<<30.
 	MaxAhead int
 
-	// The options below are as in RunOptions.
+	// The options below are as in [RunOptions].
 
 	MaxOverhead   float64
 	MaxDelay      time.Duration
