@@ -86,8 +86,8 @@ checked: ## the library's tests in a build that checks promises (-tags sluiceche
 # channel as hung.
 .PHONY: race
 race: ## race detector, -short: internal packages ten times and the library once with 1, 2 and 8 Ps, everything around it once
-	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 -p=1 ./internal/park ./internal/spin ./internal/selection ./internal/waitq ./internal/registry ./internal/ring ./internal/segqueue ./internal/shard ./internal/handoff ./internal/workpool
-	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 . ./sluicetest/... ./stress/...
+	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 -p=1 ./internal/park ./internal/spin ./internal/selection ./internal/waitq ./internal/registry ./internal/ring ./internal/segqueue ./internal/shard ./internal/handoff ./internal/workpool ./internal/age
+	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 . $(ONTOP) ./internal/foreign ./internal/made ./internal/stage ./sluicetest/... ./stress/...
 	go test -race -short -shuffle=on -p=1 $(AROUND)
 
 .PHONY: race-long

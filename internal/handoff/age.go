@@ -40,6 +40,6 @@ func (e *Engine[T]) oldestValue(now time.Duration) time.Duration {
 	}
 	head := e.sent - uint64(e.buf.Len())
 	oldest := e.ages.Oldest(now, head, e.sent)
-	e.ages.Record(now, head, e.sent)
+	e.ages.Record(park.Now(), head, e.sent) // now may be from before the last value was sent
 	return oldest
 }

@@ -43,6 +43,6 @@ func (e *Engine[T]) oldestValue(now time.Duration, tail, head uint64) time.Durat
 		e.ages = new(age.Log)
 	}
 	oldest := e.ages.Oldest(now, head, tail)
-	e.ages.Record(now, head, tail)
+	e.ages.Record(park.Now(), head, tail) // now may be from before the last value was sent
 	return oldest
 }
