@@ -71,8 +71,8 @@ func (r *Results[U]) startNothing(final workpool.Outcome) {
 // Recv receives the next result, and waits until there is one. It fails with
 // [sluice.ErrClosed] after the last result; after an early end with the error that
 // Map ended with; and with the error of ctx if it would have to wait and ctx is done.
-// If f failed with ErrClosed, because a channel that f uses is closed, Recv returns a
-// different error; Err returns the error of f.
+// If f failed with ErrClosed or [sluice.ErrEmpty], because a channel that f uses is closed or
+// empty, Recv returns a different error; Err returns the error of f.
 // A ctx that ends Recv does not end the workers.
 func (r *Results[U]) Recv(ctx context.Context) (U, error) {
 	if ctx == nil {
@@ -230,15 +230,16 @@ func (r *Results[U]) finish() error {
 	switch err := raise(final); {
 	case err == nil:
 		return sluice.ErrClosed
-	case errors.Is(err, sluice.ErrClosed):
+	case errors.Is(err, sluice.ErrClosed), errors.Is(err, sluice.ErrEmpty):
 		return jobError{err}
 	default:
 		return err
 	}
 }
 
-// A jobError stands for an error of f that is [sluice.ErrClosed], such as a failed Send
-// returns. It has no Unwrap: a receiver must not take it for the end of the results.
+// A jobError stands for an error of f that is [sluice.ErrClosed] or [sluice.ErrEmpty], such
+// as a failed Send or TryRecv returns. It has no Unwrap: a receiver must not take it for
+// the end of the results, nor for a result that is still to come.
 type jobError struct{ err error }
 
 func (e jobError) Error() string { return "workers: Map: f failed: " + e.err.Error() }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/workers"
@@ -37,6 +38,36 @@ func TestResultsOfClosedChannel(t *testing.T) {
 			if err := results.Err(); !errors.Is(err, sluice.ErrClosed) {
 				t.Errorf("Err: %v, want the error of f", err)
 			}
+		}
+	}
+}
+
+// TestResultsOfEmptyChannel: f fails with ErrEmpty of a channel that it receives from. At the
+// end of the results, TryRecv and a Select report an error that does not say "not yet".
+func TestResultsOfEmptyChannel(t *testing.T) {
+	spare := sluice.NewBounded[int](1, nil)
+	for _, wrapped := range []bool{false, true} {
+		results := workers.Map(t.Context(), backlog(100), 3, func(_ context.Context, v int) (int, error) {
+			_, err := spare.TryRecv()
+			if wrapped {
+				err = fmt.Errorf("job %d: %w", v, err)
+			}
+			return 0, err
+		}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		chosen, err := sluice.Select(ctx, sluice.OnRecv(results))
+		cancel()
+		if chosen == nil {
+			t.Fatalf("Select waits for results that have ended: %v", err)
+		}
+		_, try := results.TryRecv()
+		for method, err := range map[string]error{"Select": err, "TryRecv": try} {
+			if err == nil || errors.Is(err, sluice.ErrEmpty) || errors.Is(err, sluice.ErrClosed) {
+				t.Errorf("%s: %v, want an error that is neither ErrEmpty nor ErrClosed", method, err)
+			}
+		}
+		if err := results.Err(); !errors.Is(err, sluice.ErrEmpty) {
+			t.Errorf("Err: %v, want the error of f", err)
 		}
 	}
 }
