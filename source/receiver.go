@@ -14,7 +14,18 @@ import (
 // Its methods may be called by several goroutines at once. Each value is delivered once,
 // and values are taken in order. While one goroutine runs the iterator, the others wait
 // for their turn.
-type Receiver[T any] struct{ values values[T] }
+type Receiver[T any] struct {
+	values values[T]
+	ready  chan struct{} // closed
+}
+
+// newReceiver returns a receiver with a Ready channel of its own: the Selects that wait for
+// one Ready channel have state in common, and those of different sources must not.
+func newReceiver[T any](v values[T]) *Receiver[T] {
+	r := &Receiver[T]{values: v, ready: make(chan struct{})}
+	close(r.ready)
+	return r
+}
 
 var _ sluice.BatchReceiver[int] = (*Receiver[int])(nil)
 
@@ -87,14 +98,10 @@ func (r *Receiver[T]) Drain() iter.Seq[T] {
 
 // Ready returns a closed channel: a source is ready at any time, because TryRecv runs the
 // iterator.
-func (r *Receiver[T]) Ready() <-chan struct{} { return ready }
-
-// ready is closed.
-var ready = func() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
+func (r *Receiver[T]) Ready() <-chan struct{} {
+	r.made()
+	return r.ready
+}
 
 // Close stops an iterator, which runs its deferred calls. If another goroutine runs the
 // iterator at that moment, that goroutine stops it after the value that it waits for, and

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
@@ -56,7 +57,12 @@ func sources(n int) map[string]func() *source.Receiver[int] {
 	return map[string]func() *source.Receiver[int]{
 		"Slice": func() *source.Receiver[int] { return source.Slice(sequence(n)) },
 		"Seq":   func() *source.Receiver[int] { return source.Seq(slices.Values(sequence(n))) },
-		"Seq2":  func() *source.Receiver[int] { return source.Seq2(failing(n, sluice.ErrClosed)) },
+		"Seq2": func() *source.Receiver[int] {
+			return source.Seq2(func(yield func(int, error) bool) {
+				for i := 0; i < n && yield(i, nil); i++ {
+				}
+			})
+		},
 	}
 }
 
@@ -186,6 +192,49 @@ func TestSeq2Error(t *testing.T) {
 	}
 	if n != 3 || batches.Err() != broken {
 		t.Errorf("batch.Receive: %d values, %v", n, batches.Err())
+	}
+}
+
+// TestSeq2FailsLikeAChannel: the iterator fails with ErrClosed or ErrEmpty of a channel that
+// it uses. A receiver must not take that for the end, nor wait for a value to come.
+func TestSeq2FailsLikeAChannel(t *testing.T) {
+	for _, broken := range []error{
+		sluice.ErrClosed, sluice.ErrEmpty,
+		fmt.Errorf("page 2: %w", sluice.ErrClosed), fmt.Errorf("page 2: %w", sluice.ErrEmpty),
+	} {
+		r := source.Seq2(failing(3, broken))
+		if got := slices.Collect(r.Drain()); !slices.Equal(got, sequence(3)) {
+			t.Errorf("received %v", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		chosen, selected := sluice.Select(ctx, sluice.OnRecv(r))
+		cancel()
+		if chosen == nil {
+			t.Errorf("%v: Select waits for a source that has ended", broken)
+		}
+		_, received := r.Recv(t.Context())
+		_, tried := r.TryRecv()
+		for method, err := range map[string]error{"Select": selected, "Recv": received, "TryRecv": tried} {
+			if err == nil || errors.Is(err, sluice.ErrClosed) || errors.Is(err, sluice.ErrEmpty) || !strings.Contains(err.Error(), broken.Error()) {
+				t.Errorf("%s: %v, want another error with the words of %v", method, err, broken)
+			}
+		}
+	}
+}
+
+// TestReadyOfItsOwn: sources have no Ready channel in common, so the Selects that wait for
+// one have no state in common with those of another. It is closed, and stays the same.
+func TestReadyOfItsOwn(t *testing.T) {
+	seen := make(map[<-chan struct{}]string)
+	for name, open := range sources(1) {
+		for range 2 {
+			r := open()
+			if other := seen[r.Ready()]; other != "" || r.Ready() != r.Ready() {
+				t.Errorf("Ready of %s is that of %s, or changes", name, other)
+			}
+			seen[r.Ready()] = name
+			<-r.Ready()
+		}
 	}
 }
 

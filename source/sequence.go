@@ -36,8 +36,10 @@ func Seq[T any](seq iter.Seq[T]) *Receiver[T] {
 
 // Seq2 returns a receiver of the values of seq, until seq yields an error that is not
 // nil. That error is returned by the receive after the values before it, and by every
-// later one, and stops the iterator. The value beside it is discarded. Otherwise Seq2 is
-// like [Seq].
+// later one, and stops the iterator. The value beside it is discarded. If the error is
+// [sluice.ErrClosed] or [sluice.ErrEmpty], because a channel that seq uses is closed or
+// empty, the receives return a different error: a receiver would take those for the end of
+// the values, or for a value that is still to come. Otherwise Seq2 is like [Seq].
 func Seq2[T any](seq iter.Seq2[T, error]) *Receiver[T] {
 	if seq == nil {
 		panic("source: Seq2: nil iterator")
@@ -46,8 +48,14 @@ func Seq2[T any](seq iter.Seq2[T, error]) *Receiver[T] {
 }
 
 func newSequence[T any](seq iter.Seq2[T, error]) *Receiver[T] {
-	return &Receiver[T]{&sequence[T]{seq: seq, turn: make(chan struct{}, 1), closed: make(chan struct{})}}
+	return newReceiver(&sequence[T]{seq: seq, turn: make(chan struct{}, 1), closed: make(chan struct{})})
 }
+
+// An iteratorError stands for an error of an iterator that is [sluice.ErrClosed] or
+// [sluice.ErrEmpty]. It has no Unwrap: a receiver must not take it for its own.
+type iteratorError struct{ err error }
+
+func (e iteratorError) Error() string { return "source: the iterator failed: " + e.err.Error() }
 
 // errAborted is returned after a receive in which the iterator did not return.
 var errAborted = errors.New("source: the iterator panicked or called runtime.Goexit")
@@ -104,6 +112,8 @@ func (s *sequence[T]) one(ctx context.Context) (none T, err error) {
 	switch {
 	case !ok:
 		s.done = sluice.ErrClosed
+	case errors.Is(err, sluice.ErrClosed), errors.Is(err, sluice.ErrEmpty):
+		s.finish(iteratorError{err})
 	case err != nil:
 		s.finish(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // Slice returns a receiver of the elements of vs, in order. It does not copy vs: the
 // caller must not change the elements until they were received.
-func Slice[T any](vs []T) *Receiver[T] { return &Receiver[T]{&slice[T]{vs: vs}} }
+func Slice[T any](vs []T) *Receiver[T] { return newReceiver(&slice[T]{vs: vs}) }
 
 // A slice is left from vs[taken:]. The goroutine that moves taken owns the elements that
 // it passes.
