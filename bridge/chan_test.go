@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -140,6 +141,81 @@ func TestToChanOfAReceiverThatFails(t *testing.T) {
 	})
 }
 
+// aborting is a channel whose Recv calls abort once it is empty.
+type aborting struct {
+	*sluice.Bounded[int]
+	abort func()
+}
+
+func (a aborting) Recv(context.Context) (int, error) {
+	v, err := a.TryRecv()
+	if err != nil {
+		a.abort()
+	}
+	return v, err
+}
+
+// TestToChanOfAReceiverThatAborts: the range over the values ends, senders get ErrClosed,
+// and rest reports an error after a Goexit and repeats a panic. The program goes on.
+func TestToChanOfAReceiverThatAborts(t *testing.T) {
+	for name, abort := range map[string]func(){"panic": func() { panic("planted") }, "Goexit": runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			r := aborting{sluice.NewBounded[int](8, nil), abort}
+			_, _ = r.TrySend(0), r.TrySend(1)
+			values, rest := bridge.ToChan(t.Context(), r)
+			var got []int
+			for v := range values {
+				got = append(got, v)
+			}
+			if !slices.Equal(got, sequence(2)) {
+				t.Errorf("%s: got %v", name, got)
+			}
+			for range 2 {
+				func() {
+					defer func() {
+						if p := recover(); (p == "planted") != (name == "panic") {
+							t.Errorf("%s: rest panicked with %v", name, p)
+						}
+					}()
+					if left, err := rest(); len(left) != 0 || err == nil || !strings.Contains(err.Error(), "Goexit") {
+						t.Errorf("%s: rest = %v, %v", name, left, err)
+					}
+				}()
+			}
+			if err := r.TrySend(2); err != sluice.ErrClosed {
+				t.Errorf("%s: TrySend after the end: %v", name, err)
+			}
+		})
+	}
+}
+
+// brittle is a channel whose Close panics.
+type brittle struct{ *sluice.Bounded[int] }
+
+func (brittle) Close() { panic("planted") }
+
+// TestToChanClosePanics: ToChan closes the channel when it is canceled, and rest repeats the
+// panic of that. The reader must not take the cancellation for the end of the values.
+func TestToChanClosePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		values, rest := bridge.ToChan(ctx, brittle{sluice.NewBounded[int](8, nil)})
+		synctest.Wait()
+		cancel()
+		defer func() {
+			if p := recover(); p != "planted" {
+				t.Errorf("rest panicked with %v", p)
+			}
+			select {
+			case _, ok := <-values:
+				t.Errorf("the stream is readable after a cancel (open: %v)", ok)
+			default:
+			}
+		}()
+		_, _ = rest()
+	})
+}
+
 // TestToChanCanceledWhileItWaits: no value is on its way.
 func TestToChanCanceledWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -260,10 +336,12 @@ func TestToChanEndsEarly(t *testing.T) {
 				} else {
 					for range values {
 					}
-					sent <- c.TrySend(3)
 				}
 				if _, err := rest(); !errors.Is(err, want) {
 					t.Errorf("rest: %v, want %v", err, want)
+				}
+				if fails { // the channel is closed when rest returns, not when values is
+					sent <- c.TrySend(3)
 				}
 				if open && !fails {
 					_, _ = c.TryRecv()
