@@ -40,7 +40,7 @@ type Batches[T any] struct {
 // A batch is complete when it has max values, when linger has passed since its first
 // value was received, when r is closed and drained, or when ctx is done and the loop
 // would have to wait. So no value waits longer than linger for others, and no value that
-// was received is lost. With a linger of 0, a batch is what one RecvBatch returns. No
+// was received is lost, unless r calls [runtime.Goexit]. With a linger of 0, a batch is what one RecvBatch returns. No
 // timer runs while a batch is empty, or if the first RecvBatch fills it.
 //
 // Receive panics if ctx or r is nil, if r was not made by its constructor, if max is
@@ -57,7 +57,10 @@ func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, lin
 
 // All returns an iterator that receives batches until the channel is closed and drained,
 // until ctx is done while the loop waits, or until the channel fails otherwise. Values
-// received before that are yielded first.
+// received before that are yielded first. If the channel panics, as the results of package
+// workers do after a panic of f, the body gets the values received before, and then the
+// loop statement panics. If the channel calls [runtime.Goexit], the values of the batch that
+// lingers are lost.
 //
 // A loop that ends early closes the channel, so that senders get [sluice.ErrClosed]
 // instead of waiting forever. That is a loop ended by ctx, by an error of the channel, or
@@ -88,7 +91,11 @@ func (b *Batches[T]) All() iter.Seq[[]T] {
 		}()
 		for {
 			n, err := l.next()
-			if n > 0 && !yield(l.buf[:n:n]) {
+			left := n > 0 && !yield(l.buf[:n:n])
+			if l.panicked != nil { // also if the body left the loop: nothing else reports it
+				panic(l.panicked)
+			}
+			if left {
 				return
 			}
 			clear(l.buf[:n])
@@ -122,12 +129,13 @@ type loop[T any] struct {
 	wait time.Duration
 	buf  []T
 
-	linger  linger // nil until a batch is not full at once
-	release func()
+	linger   linger // nil until a batch is not full at once
+	release  func()
+	panicked any // the value of a panic of r that came after the first values of a batch
 }
 
-// next collects a batch in buf[:n]. If err is not nil, the batch is the last one; it may
-// be empty.
+// next collects a batch in buf[:n]. If err or panicked is not nil, the batch is the last
+// one; it may be empty.
 func (l *loop[T]) next() (n int, err error) {
 	n, err = l.r.RecvBatch(l.ctx, l.buf)
 	if err != nil {
@@ -144,6 +152,7 @@ func (l *loop[T]) next() (n int, err error) {
 	}
 	under := l.linger.start(l.wait)
 	defer l.linger.end()
+	defer func() { l.panicked = recover() }() // buf[:n] was received, and must not be lost
 	for n < l.max {
 		received, err := l.r.RecvBatch(under, l.buf[n:])
 		n += received

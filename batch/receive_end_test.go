@@ -228,6 +228,42 @@ func TestReceiveContinues(t *testing.T) {
 	}
 }
 
+// TestReceivePanicOfTheChannel: a channel panics while a batch lingers. The body gets the
+// values of that batch, then the loop statement panics, even if the body has left the loop.
+// The senders get ErrClosed.
+func TestReceivePanicOfTheChannel(t *testing.T) {
+	for _, leave := range []bool{false, true} {
+		for _, values := range []int{0, 3} {
+			synctest.Test(t, func(t *testing.T) {
+				c := sluice.NewBounded[int](8, nil)
+				mustSend(t, c, sequence(values)...)
+				batches := batch.Receive(t.Context(), &panicking{breaking{c, values}}, 8, time.Second)
+				var got []int
+				func() {
+					defer func() {
+						if p := recover(); p != errBroken {
+							t.Errorf("leave %v: recovered %v, want the panic of the channel", leave, p)
+						}
+					}()
+					for vs := range batches.All() {
+						got = append(got, vs...)
+						if leave {
+							break
+						}
+					}
+					t.Errorf("leave %v: the loop has ended without a panic", leave)
+				}()
+				if !slices.Equal(got, sequence(values)) {
+					t.Errorf("leave %v: the body got %v, and the channel delivered %d", leave, got, values)
+				}
+				if err := c.TrySend(0); err != sluice.ErrClosed {
+					t.Errorf("leave %v: TrySend after the loop: %v", leave, err)
+				}
+			})
+		}
+	}
+}
+
 // sharing is a channel that also belongs to other processes.
 type sharing struct{ *sluice.Bounded[int] }
 
