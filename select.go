@@ -29,12 +29,12 @@ func (otherwise) entry() *caseEntry  { return nil }
 // can proceed, Select chooses one uniformly at random.
 //
 // err is the result of the operation: nil; [ErrClosed], for a receive once the channel is
-// closed and drained; [ErrFull] under the [Reject] policy; [ErrTooLarge]; or what a
-// channel of another package fails with. A case whose channel is closed can proceed:
-// Select chooses it again and again until you leave it out. Under [DropNewest] and [DropOldest] a send can
-// always proceed. If no case can proceed and ctx is done, chosen is nil and err is the
-// context's error; Select looks at ctx only when it would wait. With [Default] among the
-// cases it never waits. Without cases it waits for ctx.
+// closed and drained; [ErrFull] under the [Reject] policy, but see [OnSend] for a [Lane];
+// [ErrTooLarge]; or what a channel of another package fails with. A case whose channel is
+// closed can proceed: Select chooses it again and again until you leave it out. Under
+// [DropNewest] and [DropOldest] a send can always proceed. If no case can proceed and ctx is
+// done, chosen is nil and err is the context's error; Select looks at ctx only when it would
+// wait. With [Default] among the cases it never waits. Without cases it waits for ctx.
 //
 // Cases may mix kinds and types, and a channel may appear in several cases, for sending
 // and for receiving: a Select never pairs its own send with its own receive, but two

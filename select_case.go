@@ -13,13 +13,19 @@ import (
 // A TryReceiver is a channel that [OnRecv] can wait for: every kind of this package, the
 // channels of packages spill and jetstream, the results of package workers, and a type of
 // your own. Ready must deliver a token after each send, and after each receive that left
-// a value, and be closed after Close; see [Bounded.Ready].
+// a value, and be closed after Close; see [Bounded.Ready]. It must always return the same
+// channel.
+//
+// An error of TryRecv that is [ErrEmpty], by [errors.Is], means that a value may come later.
+// TryRecv must not return such an error for another reason: a Select would wait.
 type TryReceiver[T any] interface {
 	TryRecv() (T, error)
 	Ready() <-chan struct{}
 }
 
-// A TrySender is a channel that [OnSend] can wait for.
+// A TrySender is a channel that [OnSend] can wait for. An error of TrySend that is [ErrFull],
+// by [errors.Is], means that there may be room later. TrySend must not return such an error
+// for another reason: a Select would wait.
 type TrySender[T any] interface {
 	TrySend(v T) error
 }
@@ -54,11 +60,17 @@ type SendCase[T any] struct {
 // OnRecv returns a case that receives from r, and infers T: OnRecv(jobs). It allocates.
 //
 // For the channels of this package a waiting Select costs nothing extra. For any other type
-// it starts a goroutine that reads Ready; do not read Ready of such a channel elsewhere at
-// the same time. A type that embeds a kind counts as another type:
-// its own TryRecv and Ready are called. While a slow TryRecv runs, goroutines that wait for the
-// other channels of the Select may wait with it. A nil r, and a kind that no constructor has made,
-// panic.
+// it starts a goroutine that reads Ready. Do not read Ready of such a channel elsewhere at
+// the same time. The goroutine may take a token that the Select does not use, and it may do
+// so after the Select has returned. So once such a channel is a case, call TryRecv until it
+// fails with [ErrEmpty] before you wait for Ready elsewhere.
+//
+// A type that embeds a kind counts as another type: its own TryRecv and Ready are called.
+// While a slow TryRecv runs, goroutines that wait for the other channels of the Select may
+// wait with it.
+//
+// OnRecv panics if r is nil, if r is a kind that no constructor has made, or if its Ready
+// returns nil.
 func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 	c := &RecvCase[T]{engine: engineOf[T]("OnRecv", r)}
 	if c.engine != nil {
@@ -66,15 +78,22 @@ func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 		return c
 	}
 	c.foreign = r
-	c.wait.use(foreign.NewRecvEntry(r.Ready()))
+	ready := r.Ready()
+	if ready == nil { // a Select would never learn of a value
+		panic(fmt.Sprintf("sluice: OnRecv: Ready of %T returned nil", r))
+	}
+	c.wait.use(foreign.NewRecvEntry(ready))
 	return c
 }
 
 // OnSend returns a case that sends v to s, and infers T: OnSend(jobs, v). It allocates.
 //
 // For the channels of this package a waiting Select costs nothing extra. A channel of any
-// other type, a [Lane] included, cannot announce room: a waiting Select tries it again after 1
-// ms, 2 ms, 4 ms, up to 100 ms. A nil s, and a kind that no constructor has made, panic.
+// other type, a [Lane] included, cannot announce room: a waiting Select tries it again after
+// 1 ms, 2 ms, 4 ms, up to 100 ms. It takes every [ErrFull] of such a channel for a lack of
+// room, so it waits for room in a Lane under the [Reject] policy too, where Send would fail.
+//
+// OnSend panics if s is nil, or if s is a kind that no constructor has made.
 func OnSend[T any](s TrySender[T], v T) *SendCase[T] {
 	c := &SendCase[T]{Value: v, engine: engineOf[T]("OnSend", s)}
 	if c.engine != nil {
@@ -144,6 +163,8 @@ func (c *RecvCase[T]) tryForeign() (bool, error) {
 		panic("sluice: Select: a RecvCase that is a zero value; make it with OnRecv")
 	}
 	v, err := c.foreign.TryRecv()
+	// Not ==: the type may add words to the error, such as its name, and other callers of
+	// TryRecv use errors.Is too.
 	if errors.Is(err, ErrEmpty) {
 		return false, nil
 	}

@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -175,6 +176,69 @@ func TestSelectForeignPanics(t *testing.T) {
 		}
 		if err := own.TrySend(1); err != sluice.ErrFull {
 			t.Errorf("TrySend without a receiver: %v", err)
+		}
+	})
+}
+
+// named is a channel that adds its name to each error.
+type named struct{ sluice.Channel[int] }
+
+func (n named) TryRecv() (int, error) {
+	v, err := n.Channel.TryRecv()
+	if err != nil {
+		err = fmt.Errorf("orders: %w", err)
+	}
+	return v, err
+}
+
+func (n named) TrySend(v int) error {
+	if err := n.Channel.TrySend(v); err != nil {
+		return fmt.Errorf("orders: %w", err)
+	}
+	return nil
+}
+
+// TestSelectForeignWrapsErrors: an error that wraps ErrEmpty or ErrFull means that the
+// channel may be ready later; any other error ends the Select.
+func TestSelectForeignWrapsErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := named{sluice.NewBounded[int](1, nil)}
+		in, out := sluice.OnRecv(c), sluice.OnSend(c, 8)
+		time.AfterFunc(time.Second, func() { _ = c.Send(t.Context(), 7) })
+		if chosen, err := sluice.Select(t.Context(), in); chosen != in || err != nil || in.Value != 7 {
+			t.Errorf("%v, %v, %d", chosen, err, in.Value)
+		}
+		_ = c.Send(t.Context(), 7)
+		time.AfterFunc(time.Second, func() { _, _ = c.Recv(t.Context()) })
+		if chosen, err := sluice.Select(t.Context(), out); chosen != out || err != nil {
+			t.Errorf("%v, %v", chosen, err)
+		}
+		c.Close()
+		_, _ = c.Recv(t.Context())
+		for _, end := range []sluice.Case{in, out} {
+			if chosen, err := sluice.Select(t.Context(), end); chosen != end || !errors.Is(err, sluice.ErrClosed) {
+				t.Errorf("after Close: %v, %v", chosen, err)
+			}
+		}
+	})
+}
+
+// TestSelectLaneUnderReject: a Select waits for room in a lane, whatever the policy.
+func TestSelectLaneUnderReject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sluice.NewSharded(1, &sluice.ShardedOptions[int]{Overflow: sluice.Reject})
+		lane := s.Lane()
+		for lane.TrySend(1) == nil {
+		}
+		out := sluice.OnSend(lane, 2)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if chosen, err := sluice.Select(ctx, out); chosen != nil || err != context.DeadlineExceeded {
+			t.Errorf("a full lane: %v, %v", chosen, err)
+		}
+		time.AfterFunc(time.Second, func() { _, _ = s.Recv(t.Context()) })
+		if chosen, err := sluice.Select(t.Context(), out); chosen != out || err != nil {
+			t.Errorf("a lane that gets room: %v, %v", chosen, err)
 		}
 	})
 }

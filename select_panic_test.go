@@ -8,6 +8,11 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
+// unready is a channel without a Ready channel.
+type unready struct{ *sluice.Bounded[int] }
+
+func (unready) Ready() <-chan struct{} { return nil }
+
 func TestSelectBadInput(t *testing.T) {
 	ctx := context.Background()
 	c := sluice.NewBounded[int](1, nil)
@@ -16,6 +21,7 @@ func TestSelectBadInput(t *testing.T) {
 	mustPanic(t, "Select", []string{"case 1 is nil"}, func() { _, _ = sluice.Select(ctx, sluice.OnSend[int](c, 1), nil) })
 	mustPanic(t, "OnSend", []string{"nil"}, func() { sluice.OnSend[int](nil, 1) })
 	mustPanic(t, "OnRecv", []string{"*sluice.Bounded[int]"}, func() { sluice.OnRecv[int](none) })
+	mustPanic(t, "OnRecv", []string{"Ready", "sluice_test.unready", "nil"}, func() { sluice.OnRecv[int](unready{c}) })
 	var zero sluice.RecvCase[int]
 	mustPanic(t, "Select", []string{"OnRecv"}, func() { _, _ = sluice.Select(ctx, &zero) })
 	mustPanic(t, "Select", []string{"OnSend"}, func() { _, _ = sluice.Select(ctx, new(sluice.SendCase[int])) })
