@@ -229,11 +229,15 @@ func TestReadyOfItsOwn(t *testing.T) {
 	for name, open := range sources(1) {
 		for range 2 {
 			r := open()
-			if other := seen[r.Ready()]; other != "" || r.Ready() != r.Ready() {
-				t.Errorf("Ready of %s is that of %s, or changes", name, other)
+			ready := r.Ready()
+			if other := seen[ready]; other != "" {
+				t.Errorf("%s has the Ready channel of another source, a %s", name, other)
 			}
-			seen[r.Ready()] = name
-			<-r.Ready()
+			if r.Ready() != ready {
+				t.Errorf("Ready of %s returns a different channel each time", name)
+			}
+			seen[ready] = name
+			<-ready
 		}
 	}
 }
