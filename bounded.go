@@ -15,7 +15,7 @@ import (
 //     do not wait: they fail with ErrFull and ErrEmpty.
 //   - SendBatch and RecvBatch move many values for the price of one; TryRecvBatch does
 //     not wait.
-//   - Close ends the sending, from any goroutine, any number of times. Queued values can
+//   - Close stops further sends, from any goroutine, any number of times. Queued values can
 //     still be received; then receives fail with ErrClosed.
 //   - Values loops over the values and reports why the loop ended. Ready and Drain are
 //     for a select statement with built-in channels.

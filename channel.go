@@ -26,10 +26,11 @@ func newChannel[T any](config engine.Config[T], build func(engine.Config[T]) eng
 
 // Send sends v, and waits while there is no room.
 //
-// It returns nil if the channel accepted the value; [ErrClosed] if the channel is closed,
-// or is closed during the wait; [ErrFull] under [Reject]; [ErrTooLarge] if the value exceeds
-// a limit in bytes; the context's error if Send would have to wait and ctx is done. After an
-// error the value is never delivered. Send does not allocate. A nil context panics.
+// It returns nil if the channel accepted the value; [ErrClosed] if the channel is
+// closed, or is closed during the wait; [ErrFull] under [Reject]; [ErrTooLarge] if the
+// value exceeds a limit in bytes; the context's error if Send would have to wait and
+// ctx is done. After an error the value is never delivered. Send does not allocate. A
+// nil context panics.
 //
 // A context that is done does not stop a loop of sends that find room: check ctx.Err() in
 // the loop, or call Close, which makes the next send fail. Under Reject, [DropNewest] and
@@ -105,8 +106,8 @@ func (c *channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 }
 
 // TryRecvBatch receives as many values as there are now, up to len(buf), into buf, in
-// order. If there is no value it fails with [ErrEmpty], or with [ErrClosed] once the channel
-// is closed and drained. An empty buf returns 0, nil.
+// order. If there is no value it fails with [ErrEmpty], or with [ErrClosed] once the
+// channel is closed and drained. An empty buf returns 0, nil.
 func (c *channel[T]) TryRecvBatch(buf []T) (n int, err error) {
 	if len(buf) == 0 {
 		return 0, nil
@@ -143,12 +144,13 @@ func (c *channel[T]) Values(ctx context.Context) *Values[T] {
 // Every call returns the same channel.
 func (c *channel[T]) Ready() <-chan struct{} { return c.made().Ready() }
 
-// Drain returns an iterator over the values that are queued when the loop begins. It never
-// waits. It is for the case of a select statement that reads from Ready: continue and
-// return mean in its body what they mean in the case of a built-in channel. A break leaves
-// the loop over Drain, so a return on !ok after it would skip the values that are left: use
-// continue. Values that the loop leaves, or that are sent meanwhile, make Ready readable
-// again. Once Ready is closed, Drain yields all that is left.
+// Drain returns an iterator over the values that are queued when the loop begins. It
+// never waits. Use it in the select case that reads from Ready. In the body of the
+// loop, continue and return work as in the case of a built-in channel. A break does
+// not: it leaves only the loop over Drain, and a following return on !ok would skip the
+// values that are left. Use continue instead. Values that the loop leaves, or that are
+// sent meanwhile, make Ready readable again. Once Ready is closed, Drain yields all
+// that is left.
 func (c *channel[T]) Drain() iter.Seq[T] {
 	e := c.made()
 	return func(yield func(T) bool) {

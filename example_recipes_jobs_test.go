@@ -30,7 +30,7 @@ func Example_databaseBatches() {
 		return batches.Err()
 	}
 	if err := write(); err != nil {
-		fmt.Println(err, "and not inserted:", slices.Collect(rows.Drain()))
+		fmt.Println(err, "and still queued:", slices.Collect(rows.Drain()))
 	}
 	// Output:
 	// insert [a b c]

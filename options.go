@@ -84,11 +84,12 @@ type ElasticOptions[T any] struct {
 	// a value may be rejected although up to 1/256 of LimitBytes is free.
 	LimitBytes int64
 
-	// Size returns the size of a value in bytes. It is required with LimitBytes, unless T
-	// is []byte or string: these count their capacity or length plus their header, and a
-	// slice that exceeds the limit by its spare capacity alone counts as the limit. The
-	// sender calls Size once per value (a Select that has to wait calls it again). Size
-	// must not return a negative number, and must not use the channel.
+	// Size returns the size of a value in bytes. It is required with LimitBytes, unless
+	// T is []byte or string: the size of a []byte is then its capacity, and that of a
+	// string its length, plus the header. A []byte that exceeds the limit only because
+	// of its spare capacity counts as LimitBytes. The sender calls Size once per value
+	// (a Select that has to wait calls it again). Size must not return a negative
+	// number, and must not use the channel.
 	Size func(v T) int
 }
 
@@ -153,8 +154,8 @@ type ShrinkMode uint8
 const (
 	// ShrinkHalf keeps at most as much spare memory as the queued values occupy, except
 	// for the first few KiB: at least half of the memory held is in use. A queue that
-	// swings between empty and more than that allocates again each time; NoShrink avoids
-	// it.
+	// swings between empty and more than a few KiB allocates again each time; NoShrink
+	// avoids it.
 	ShrinkHalf ShrinkMode = iota
 	// ShrinkEmpty keeps all memory until the channel is empty.
 	ShrinkEmpty

@@ -28,13 +28,14 @@ func (otherwise) entry() *caseEntry  { return nil }
 // if its channel is closed, or the context canceled, at the same time. If several cases
 // can proceed, Select chooses one uniformly at random.
 //
-// err is the result of the operation: nil; [ErrClosed], for a receive once the channel is
-// closed and drained; [ErrFull] under the [Reject] policy, but see [OnSend] for a [Lane];
-// [ErrTooLarge]; or what a channel of another package fails with. A case whose channel is
-// closed can proceed: Select chooses it again and again until you leave it out. Under
-// [DropNewest] and [DropOldest] a send can always proceed. If no case can proceed and ctx is
-// done, chosen is nil and err is the context's error; Select looks at ctx only when it would
-// wait. With [Default] among the cases it never waits. Without cases it waits for ctx.
+// err is the result of the operation: nil; [ErrClosed], for a receive once the channel
+// is closed and drained; [ErrFull] under the [Reject] policy, but see [OnSend] for a
+// [Lane]; [ErrTooLarge]; or what a channel of another package fails with. A case whose
+// channel is closed can proceed: Select chooses it again and again until you leave it
+// out. Under [DropNewest] and [DropOldest] a send can always proceed. If no case can
+// proceed and ctx is done, chosen is nil and err is the context's error; Select looks
+// at ctx only when it would wait. With [Default] among the cases it never waits.
+// Without cases it waits for ctx.
 //
 // Cases may mix kinds and types, and a channel may appear in several cases, for sending
 // and for receiving: a Select never pairs its own send with its own receive, but two
@@ -43,9 +44,10 @@ func (otherwise) entry() *caseEntry  { return nil }
 // SingleSender and SingleReceiver hold if no other goroutine sends, or receives, during
 // the call.
 //
-// While it waits, a Select has an entry in the wait queue of each kind, is served in turn
-// like a Send or Recv, and counts among the waiters in Stats. In a channel of 16 slots or
-// more, a goroutine that is running may be served first.
+// While it waits, a Select has an entry in the wait queue of each of its channels that
+// belongs to this package, is served in turn like a Send or Recv, and counts among the
+// waiters in Stats. In a channel of 16 slots or more, a goroutine that has not parked
+// may overtake those that have.
 //
 // Select does not allocate, except when it waits for the first time, and with more than
 // eight cases. It does not retain cases. A nil context and a nil case panic.

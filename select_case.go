@@ -16,16 +16,16 @@ import (
 // a value, and be closed after Close; see [Bounded.Ready]. It must always return the same
 // channel.
 //
-// An error of TryRecv that is [ErrEmpty], by [errors.Is], means that a value may come later.
-// TryRecv must not return such an error for another reason: a Select would wait.
+// An error of TryRecv that is [ErrEmpty], by [errors.Is], means that a value may come
+// later. TryRecv must not return such an error for another reason: a Select would wait.
 type TryReceiver[T any] interface {
 	TryRecv() (T, error)
 	Ready() <-chan struct{}
 }
 
-// A TrySender is a channel that [OnSend] can wait for. An error of TrySend that is [ErrFull],
-// by [errors.Is], means that there may be room later. TrySend must not return such an error
-// for another reason: a Select would wait.
+// A TrySender is a channel that [OnSend] can wait for. An error of TrySend that is
+// [ErrFull], by [errors.Is], means that there may be room later. TrySend must not
+// return such an error for another reason: a Select would wait.
 type TrySender[T any] interface {
 	TrySend(v T) error
 }
@@ -88,10 +88,11 @@ func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 
 // OnSend returns a case that sends v to s, and infers T: OnSend(jobs, v). It allocates.
 //
-// For the channels of this package a waiting Select costs nothing extra. A channel of any
-// other type, a [Lane] included, cannot announce room: a waiting Select tries it again after
-// 1 ms, 2 ms, 4 ms, up to 100 ms. It takes every [ErrFull] of such a channel for a lack of
-// room, so it waits for room in a Lane under the [Reject] policy too, where Send would fail.
+// For the channels of this package a waiting Select costs nothing extra. A channel of
+// any other type, a [Lane] included, cannot announce room: a waiting Select tries it
+// again after 1 ms, 2 ms, 4 ms, up to 100 ms. It takes every [ErrFull] of such a
+// channel for a lack of room, so it waits for room in a Lane under the [Reject] policy
+// too, where Send would fail.
 //
 // OnSend panics if s is nil, or if s is a kind that no constructor has made.
 func OnSend[T any](s TrySender[T], v T) *SendCase[T] {

@@ -31,7 +31,8 @@ const maxLanes = 1 << 15
 
 // NewSharded returns an empty Sharded, each lane of which queues at most limit values;
 // write [Unlimited] if memory is the only limit. Cap is the sum over all lanes that may
-// exist. A send that picks its lane waits or fails only if all lanes are full. A limit
+// exist, those made by Lane included. Send, TrySend and SendBatch wait or fail only if all
+// lanes are full that no call of Lane has made. A limit
 // below 1, and options that make no sense, panic.
 //
 // A lane takes memory as an [Elastic] does, and a few hundred bytes when empty.
@@ -57,10 +58,10 @@ func (s *Sharded[T]) SendKey(ctx context.Context, key uint64, v T) error {
 	return s.lanes.SendKey(ctx, key, v)
 }
 
-// Lane adds a lane for the exclusive use of one sender, and returns its sending end: the
-// cheapest way to send, and one that keeps the order. It allocates. Each lane adds a
-// little to the cost of receiving, so use one for a goroutine that sends much, and close
-// it at the end. A lane that is garbage counts as closed.
+// Lane adds a lane for the exclusive use of one sender, and returns its sending end:
+// the cheapest way to send, and one that keeps the order. It allocates. Each lane adds
+// a little to the cost of receiving, so use one for a goroutine that sends many values,
+// and close it at the end. A Lane that becomes unreachable counts as closed.
 func (s *Sharded[T]) Lane() *Lane[T] {
 	s.made()
 	handle := s.lanes.Lane()

@@ -28,14 +28,14 @@ type Sender[T any] interface {
 	Send(ctx context.Context, v T) error
 	// TrySend sends v if it can do so without waiting.
 	TrySend(v T) error
-	// Close ends the sending. Queued values can still be received.
+	// Close stops further sends. Queued values can still be received.
 	Close()
 }
 
 // A Receiver is the receiving end of a channel.
 type Receiver[T any] interface {
-	// Recv receives the next value, and waits while the channel is empty. Once the channel is
-	// closed and drained it fails with ErrClosed.
+	// Recv receives the next value, and waits while the channel is empty. Once the
+	// channel is closed and drained it fails with ErrClosed.
 	Recv(ctx context.Context) (T, error)
 	// TryRecv receives the next value if there is one.
 	TryRecv() (T, error)
@@ -61,7 +61,7 @@ type BatchReceiver[T any] interface {
 // A Channel has the methods of every kind: it is the type for a struct field or a
 // parameter that any kind fits. The methods are documented at [Bounded].
 //
-// # What every kind promises
+// # What every kind guarantees
 //
 // The context of a call matters only when the call would wait. A call that can proceed
 // proceeds, even under a context that is done; a call that would wait returns the context's
@@ -74,15 +74,16 @@ type BatchReceiver[T any] interface {
 //   - The values of one sender arrive in the order in which it sent them; in a [Sharded],
 //     those sent on one lane, or with one key.
 //   - No operation allocates in steady state.
-//   - A kind has no goroutine of its own. It can be garbage-collected once nothing refers
-//     to it, even if it was never closed or drained.
+//   - A channel has no goroutine of its own, and can be garbage-collected once nothing
+//     refers to it, even if it was never closed or drained.
 //
 // # Memory model
 //
 // In the terminology of the Go memory model: a Send synchronizes before the Recv that
-// receives its value; Close synchronizes before a Recv that returns ErrClosed because of
-// it; a Recv from a Rendezvous synchronizes before its Send returns; and the k-th Recv from
-// a channel with capacity C synchronizes before the completion of the (k+C)-th Send.
+// receives its value; Close synchronizes before a Recv that returns ErrClosed because
+// of it; a Recv from a Rendezvous synchronizes before its Send returns; and, under
+// Block or Reject, the k-th Recv from a Bounded or an Elastic with capacity C
+// synchronizes before the completion of the (k+C)-th Send.
 //
 // # Limits
 //
@@ -103,6 +104,7 @@ type Channel[T any] interface {
 	Stats() Stats
 }
 
-// Unlimited is the limit of an [Elastic], or of the lanes of a [Sharded], that may grow until
-// memory is exhausted. The constructors require a limit, so that this one is always a choice.
+// Unlimited is the limit of an [Elastic], or of the lanes of a [Sharded], that may grow
+// until memory is exhausted. The constructors require a limit, so unlimited growth is
+// always a deliberate choice.
 const Unlimited = int(^uint(0) >> 1)

@@ -2,10 +2,10 @@ package sluice
 
 import "time"
 
-// Stats are the counters of a channel, consistent at one moment:
-// Sent - Received - Dropped == Len for every kind with a buffer. Under DropNewest, dropped
-// values are not counted in Sent, so there Sent - Received == Len. Counting is free for
-// calls that do not wait.
+// Stats are the counters of a channel, consistent at one moment: for every kind with a
+// buffer Sent - Received - Dropped == Len, except under DropNewest, where Sent does not
+// count dropped values, so Sent - Received == Len. Counting is free for calls that do
+// not wait.
 type Stats struct {
 	Name  string // the name in the options
 	Len   int    // queued values
@@ -25,14 +25,14 @@ type Stats struct {
 	OldestSender     time.Duration // wait of the sender at the head of the wait queue; 0 if none or unknown
 	OldestReceiver   time.Duration // wait of the receiver at the head of the wait queue
 
-	// OldestValue is the age of the oldest queued value, estimated and never too high. It is
-	// 0 if nothing is queued, and at the first call of Stats on a short queue. For a caller
-	// that looks once per second it is too low by at most about a second; at the first look
-	// at a backlog of 64 values or more, by about a tenth of the longest wait in it. For a
-	// Sharded it is the maximum over its lanes.
+	// OldestValue is the age of the oldest queued value, estimated and never too high.
+	// It is 0 if nothing is queued. The first call of Stats returns 0 for fewer than 64
+	// values, and for more is too low by up to about a tenth of the longest wait.
+	// Called once per second, it is too low by at most about a second. For a Sharded it
+	// is the maximum over its lanes.
 	OldestValue time.Duration
 
-	HighWater int   // high-water mark of Len, for a Sharded of one lane; at most 1/16 too low
+	HighWater int   // high-water mark of Len, at most 1/16 too low; for a Sharded, the maximum of any one lane
 	Bytes     int64 // memory of the slots, used and spare; with LimitBytes plus the sizes of the values
 	Closed    bool
 
@@ -43,7 +43,7 @@ type Stats struct {
 	// BytesOnDisk is the disk space in use, for kinds that keep values on disk.
 	BytesOnDisk int64
 
-	// Warning is one sentence about what weakens the channel's promises in its present
-	// setup; empty if nothing does.
+	// Warning is one sentence about what weakens the channel's guarantees as it is now
+	// configured; empty if nothing does.
 	Warning string
 }

@@ -37,9 +37,10 @@ func NewValues[T any](ctx context.Context, r Receiver[T]) *Values[T] {
 	return &Values[T]{ctx: ctx, r: r}
 }
 
-// All returns an iterator that receives one value at a time, until the channel is closed
-// and drained, or until ctx is done while it waits. Leaving the loop early loses no
-// value and leaves the channel open, unlike the loops of packages workers and batch; another All continues with the next value.
+// All returns an iterator that receives one value at a time, until the channel is
+// closed and drained, or until ctx is done while it waits. Leaving the loop early loses
+// no value and leaves the channel open, unlike the loops of packages workers and batch;
+// another All continues with the next value.
 func (v *Values[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		v.err = nil

@@ -7,9 +7,10 @@
 //		}
 //	}
 //
-// A channel made with a name in its options is listed until it is garbage-collected; packages spill
-// and jetstream register theirs, and [Register] adds a channel type of your own. Package
-// debug shows them on a live page, and the metrics modules export their figures.
+// A channel made with a name in its options is listed until it is garbage-collected;
+// packages spill and jetstream register theirs, and [Register] adds a channel type of
+// your own. Package debug shows them on a live page, and the metrics modules export
+// their figures.
 package inspect
 
 import (
@@ -28,9 +29,10 @@ type Channel struct {
 	snapshot func() (engine.Snapshot, bool) // nil if it was registered with Register
 }
 
-// Channels returns the named channels in the order in which they were made or registered,
-// closed ones included, until they are garbage-collected. It calls no channel. It allocates, but
-// naming a channel costs nothing after its construction.
+// Channels returns the named channels in the order in which they were made or
+// registered, closed ones included, until they are garbage-collected. It calls no
+// method of any channel. It allocates, but naming a channel costs nothing after its
+// construction.
 func Channels() []Channel {
 	entries := registry.Channels()
 	channels := make([]Channel, len(entries))
@@ -53,8 +55,9 @@ func Register[C any, P interface {
 	registry.Foreign(name, kind, (*C)(c), func(c *C) engine.Stats { return engine.Stats(P(c).Stats()) })
 }
 
-// Stats returns the channel's Stats. It reports false if the channel is garbage, and for
-// the zero Channel. Like every Stats it briefly blocks senders and receivers.
+// Stats returns the channel's Stats. It reports false if the channel was
+// garbage-collected, and for the zero Channel. Like every Stats it briefly blocks
+// senders and receivers.
 func (c Channel) Stats() (stats sluice.Stats, ok bool) {
 	if c.stats == nil {
 		return sluice.Stats{}, false
@@ -65,8 +68,8 @@ func (c Channel) Stats() (stats sluice.Stats, ok bool) {
 
 // Snapshot returns a consistent view of the channel: its Stats and the details behind
 // them. It blocks senders and receivers for as long as Stats does, and a little longer
-// where many wait. It reports false if the channel is garbage, for the zero Channel, and
-// for a channel that was listed by [Register], which has only Stats.
+// where many wait. It reports false if the channel was garbage-collected, for the zero
+// Channel, and for a channel that was listed by [Register], which has only Stats.
 func (c Channel) Snapshot() (snapshot Snapshot, ok bool) {
 	if c.snapshot == nil {
 		return Snapshot{}, false

@@ -15,7 +15,7 @@ import (
 // A signal closes the queue: clients get an error, and accepted jobs are still done. If
 // that takes too long, the work is canceled, and the jobs that are left are counted.
 func Example_gracefulShutdown() {
-	stop, signal := context.WithCancel(context.Background()) // signal.NotifyContext in a main
+	stop, signal := context.WithCancel(context.Background()) // in a real program: signal.NotifyContext
 	work, abort := context.WithCancel(context.Background())  // not a child of stop
 	defer abort()
 	jobs := sluice.NewBounded[int](64, nil)
