@@ -23,8 +23,8 @@ import (
 //		…
 //	}
 //
-// A Batches belongs to one goroutine. Several goroutines that receive from one channel
-// call [Receive] each.
+// A Batches belongs to one goroutine. Goroutines that receive from the same channel
+// each call [Receive].
 type Batches[T any] struct {
 	ctx    context.Context
 	r      sluice.BatchReceiver[T]
@@ -39,9 +39,10 @@ type Batches[T any] struct {
 //
 // A batch is complete when it has max values, when linger has passed since its first
 // value was received, when r is closed and drained, or when ctx is done and the loop
-// would have to wait. So no value waits longer than linger for others, and no value that
-// was received is lost, unless r calls [runtime.Goexit]. With a linger of 0, a batch is what one RecvBatch returns. No
-// timer runs while a batch is empty, or if the first RecvBatch fills it.
+// would have to wait. So no value waits longer than linger for others, and no value
+// that was received is lost, unless r calls [runtime.Goexit]. With a linger of 0, a
+// batch is what one RecvBatch returns. No timer runs while a batch is empty, or if the
+// first RecvBatch fills it.
 //
 // Receive panics if ctx or r is nil, if r was not made by its constructor, if max is
 // below 1, or if linger is negative. Nothing is received before the loop begins.
@@ -55,12 +56,12 @@ func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, lin
 	return &Batches[T]{ctx: ctx, r: r, max: max, linger: linger}
 }
 
-// All returns an iterator that receives batches until the channel is closed and drained,
-// until ctx is done while the loop waits, or until the channel fails otherwise. Values
-// received before that are yielded first. If the channel panics, as the results of package
-// workers do after a panic of f, the body gets the values received before, and then the
-// loop statement panics. If the channel calls [runtime.Goexit], the values of the batch that
-// lingers are lost.
+// All returns an iterator that receives batches until the channel is closed and
+// drained, until ctx is done while the loop waits, or until the channel fails
+// otherwise. Values received before that are yielded first. If the channel panics, as
+// the results of package workers do after a panic of f, the body gets the values
+// received before, and then the loop statement panics. If the channel calls
+// [runtime.Goexit], the values of the batch that lingers are lost.
 //
 // A loop that ends early closes the channel, so that senders get [sluice.ErrClosed]
 // instead of waiting forever. That is a loop ended by ctx, by an error of the channel, or

@@ -44,7 +44,7 @@ import (
 // With a linger above 0, a timer flushes the values, at the latest linger after the first
 // one of a batch was accepted, even if the owner never calls again. If the channel is
 // full, that flush waits until there is room or the channel is closed. Meanwhile the
-// owner can send another size values before it has to wait too. If the flush fails, the
+// owner can send up to size more values before it has to wait too. If the flush fails, the
 // values stay, and the next Send, TrySend, Flush or Close of the owner repeats it first,
 // and returns its error. If a flush by the owner fails, the timer tries again after
 // another linger. A panic of the channel in a flush by the timer ends the program.
@@ -108,7 +108,8 @@ func NewSender[T any](s sluice.BatchSender[T], size int, linger time.Duration) *
 
 // Send accepts v. If v completes a batch, Send flushes it, and waits as SendBatch does
 // under ctx; if the flush fails, v is refused and Send returns the error of the flush.
-// Other calls wait only while a flush by the timer waits and another batch is full.
+// While a flush by the timer is under way, Send accepts up to size more values without
+// waiting, and then waits for that flush.
 //
 // It returns nil if v was accepted; [sluice.ErrClosed] after Close, or if the channel is
 // closed; the context's error if it would have to wait under a context that is done; or

@@ -16,7 +16,7 @@ import (
 // values is closed when r is closed and drained, or when r fails with an error of its
 // own, panics, or calls [runtime.Goexit]. It is not closed when ctx is done, because a
 // reader must not take cancellation for completion: a reader that has ctx selects on
-// ctx.Done too. A reader that leaves before the end cancels ctx.
+// ctx.Done too. A reader that leaves before the end must cancel ctx.
 //
 // Unless r is drained, ToChan closes r before rest returns, so that senders get
 // [sluice.ErrClosed] instead of waiting forever. Values that are still queued in r can be
@@ -40,7 +40,8 @@ func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, 
 	return s.out, s.rest
 }
 
-// A stream is the state of a ToChan. Its goroutine writes the fields before it closes ended.
+// A stream is the state of a ToChan. Its goroutine writes the fields before it closes
+// ended.
 type stream[T any] struct {
 	out         chan T
 	ended       chan struct{}

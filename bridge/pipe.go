@@ -13,11 +13,11 @@ import (
 // pump moves.
 const endBuffer = 128
 
-// A Pipe is a channel with built-in ends: the values that are sent on In come out of Out, in
-// order, by way of the channel that was given to [NewPipe].
+// A Pipe is a channel with built-in ends: the values that are sent on In come out of
+// Out, in order, by way of the channel that was given to [NewPipe].
 //
 // To end a Pipe, close In: the values left are delivered, then Out is closed. A program
-// that may stop reading Out before that calls Stop.
+// that may stop reading Out earlier must call Stop.
 type Pipe[T any] struct {
 	In  chan<- T
 	Out <-chan T
@@ -82,7 +82,7 @@ func NewPipe[T any](c sluice.Channel[T]) *Pipe[T] {
 // Stop does not close Out, which is empty then: a reader must not take Stop for
 // completion. If Out was closed before, it keeps its values for the reader.
 //
-// The senders on In must have ended before Stop, or must wait for something else beside
+// The senders on In must have ended before Stop, or must select on something besides
 // In: a later send blocks forever, or is lost in the buffer of In.
 func (p *Pipe[T]) Stop() []T {
 	if p.c == nil {

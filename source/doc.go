@@ -1,7 +1,6 @@
-// Package source lets a pipeline start from a slice or an iterator instead of a channel.
-// Anything that receives from
-// a channel of package sluice receives from them too, such as workers.Run, batch.Receive
-// and fan.In.
+// Package source lets a pipeline start from a slice or an iterator instead of a
+// channel. Whatever receives from a channel of package sluice, such as workers.Run,
+// batch.Receive and fan.In, can receive from a source as well.
 //
 //   - [Slice] delivers the elements of a slice.
 //   - [Seq] delivers the values of an iterator.

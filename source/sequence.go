@@ -35,11 +35,11 @@ func Seq[T any](seq iter.Seq[T]) *Receiver[T] {
 }
 
 // Seq2 returns a receiver of the values of seq, until seq yields an error that is not
-// nil. That error is returned by the receive after the values before it, and by every
-// later one, and stops the iterator. The value beside it is discarded. If the error is
+// nil. The error stops the iterator; once the values before it are received, every
+// receive returns it. The value beside it is discarded. If the error is
 // [sluice.ErrClosed] or [sluice.ErrEmpty], because a channel that seq uses is closed or
-// empty, the receives return a different error: a receiver would take those for the end of
-// the values, or for a value that is still to come. Otherwise Seq2 is like [Seq].
+// empty, the receives return a different error: a receiver would take those for the end
+// of the values, or for a value that is still to come. Otherwise Seq2 is like [Seq].
 func Seq2[T any](seq iter.Seq2[T, error]) *Receiver[T] {
 	if seq == nil {
 		panic("source: Seq2: nil iterator")
