@@ -255,3 +255,49 @@ func TestInOfFailedResults(t *testing.T) {
 		})
 	}
 }
+
+// TestInEndsAllInputs: an early end frees the senders of every input, even if an input
+// before it takes long to end, or panics.
+func TestInEndsAllInputs(t *testing.T) {
+	for _, way := range []string{"slow", "panic"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			first, second := sluice.NewBounded[int](4, nil), sluice.NewBounded[int](1, nil)
+			_ = first.TrySend(1)
+			_ = first.TrySend(2)
+			gate := make(chan struct{})
+			a := workers.Map(t.Context(), first, 1, func(_ context.Context, v int) (int, error) {
+				if v == 2 {
+					if <-gate; way == "panic" {
+						panic(errPlanted)
+					}
+				}
+				return v, nil
+			}, nil)
+			b := workers.Map(t.Context(), second, 1, func(_ context.Context, v int) (int, error) { return v, nil }, nil)
+			var unsent []int
+			ended := make(chan any, 1)
+			go func() {
+				defer func() { ended <- recover() }()
+				unsent, _ = fan.In(ctx, sluice.NewRendezvous[int](nil), a, b)
+			}()
+			synctest.Wait() // In waits to send
+			cancel()
+			var sent error
+			go func() {
+				for sent == nil {
+					sent = second.Send(context.Background(), 1)
+				}
+			}()
+			if synctest.Wait(); sent != sluice.ErrClosed || len(ended) > 0 {
+				t.Errorf("%s: a sender of the second input: %v; In has ended: %v", way, sent, len(ended) > 0)
+			}
+			close(gate)
+			value := <-ended
+			p, _ := value.(*workers.PanicError)
+			if way == "panic" && !errors.Is(p, errPlanted) || way == "slow" && (value != nil || !slices.Equal(unsent, []int{1})) {
+				t.Errorf("%s: unsent %v, panic %v", way, unsent, value)
+			}
+		})
+	}
+}

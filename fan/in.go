@@ -186,12 +186,16 @@ func (m *merger[T]) send(ctx context.Context) (n int, err error) {
 // end closes the inputs that are open, waits for their pumps, and adds the values
 // that those hold to unsent.
 func (m *merger[T]) end(unsent *[]T) {
-	for _, i := range m.inputs {
-		stage.End(i.source)
+	sources := make([]any, len(m.inputs))
+	for at, i := range m.inputs {
+		sources[at] = i.source
 	}
-	for _, i := range m.inputs {
-		if i.pump != nil {
-			*unsent = append(*unsent, i.pump.wait()...)
+	defer func() { // even if an input panics
+		for _, i := range m.inputs {
+			if i.pump != nil {
+				*unsent = append(*unsent, i.pump.wait()...)
+			}
 		}
-	}
+	}()
+	stage.EndAll(sources)
 }

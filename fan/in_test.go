@@ -157,7 +157,7 @@ func TestBadInput(t *testing.T) {
 	}
 	_ = c.TrySend(1)
 	if v, missed, err := fan.Out[int](ctx, c); v != 0 || missed != nil || err != sluice.ErrClosed || c.Len() != 1 {
-		t.Errorf("Out to nobody: %v, %v, %v", v, missed, err)
+		t.Errorf("Out without outputs: %v, %v, %v", v, missed, err)
 	}
 }
 

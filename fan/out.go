@@ -54,11 +54,13 @@ func Out[T any](ctx context.Context, in sluice.Receiver[T], out ...sluice.Sender
 	drained := false
 	defer func() {
 		cancel()
+		defer func() { // even if in panics
+			for _, o := range d.outputs {
+				o.end()
+			}
+		}()
 		if !drained {
 			stage.End(in)
-		}
-		for _, o := range d.outputs {
-			o.end()
 		}
 	}()
 	var zero T

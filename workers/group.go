@@ -45,7 +45,8 @@ func (g *group[T]) cause(err error) error {
 	return err
 }
 
-// start starts the goroutines. The last one to end calls ended.
+// start starts the goroutines. The last one to end frees the resources of the group,
+// waits for the goroutines of the source, and calls ended.
 func (g *group[T]) start(ended func()) {
 	g.unwatch = context.AfterFunc(engine.Parent{Context: g.ctx}, func() {
 		defer close(g.watched)
@@ -57,7 +58,9 @@ func (g *group[T]) start(ended func()) {
 		g.workers.Go(func() {
 			defer func() { // f may have called Goexit
 				if running.Add(-1) == 0 {
-					ended()
+					defer ended()
+					g.release()
+					g.pool.WaitForSource()
 				}
 			}()
 			if g.options.LockOSThread {

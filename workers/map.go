@@ -52,7 +52,7 @@ func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func
 		config.MaxBatch = min(config.MaxBatch, max(1, window/(2*n)))
 		launch = func() (runner, *workpool.Outlet[U]) { return ordered(newGroup(ctx, config, options), f, window) }
 	}
-	return &Results[U]{ctx: ctx, end: func() { stage.End(r) }, launch: launch}
+	return &Results[U]{ctx: ctx, stop: func() { stage.Stop(r) }, await: func() { stage.Wait(r) }, launch: launch}
 }
 
 // unordered starts a group whose results have no order. It returns nil if there is no
@@ -72,7 +72,7 @@ func unordered[T, U any](g *group[T], f func(context.Context, T) (U, error)) (ru
 		store.Put(worker, u)
 		return nil
 	}
-	g.start(func() { g.release(); outlet.End() })
+	g.start(outlet.End)
 	return g, outlet
 }
 
@@ -94,6 +94,6 @@ func ordered[T, U any](g *group[T], f func(context.Context, T) (U, error), windo
 		g.pool.ReleaseSource()
 		return nil
 	}
-	g.start(func() { g.release(); outlet.End() })
+	g.start(outlet.End)
 	return g, outlet
 }

@@ -38,7 +38,9 @@ type RunOptions[T any] struct {
 	// given to f, after an early end. The calls are made one after the other, in no
 	// particular order, when all workers have ended: for Run, in the goroutine that
 	// called Run; for Map, in the first goroutine that a method of Results reports the
-	// end to. A panic is that goroutine's, and the remaining jobs are not reported.
+	// end to. Other goroutines are told the end after the last call, so OnUnprocessed
+	// must not receive from these Results or close them. A panic is that goroutine's,
+	// and the remaining jobs are not reported.
 	OnUnprocessed func(job T)
 }
 
@@ -91,7 +93,8 @@ func requireArguments[T any](function string, ctx context.Context, r sluice.Batc
 // config checks the options of function and returns the configuration of its pool.
 func (o *RunOptions[T]) config(function string, r sluice.BatchReceiver[T], n int) workpool.Config[T] {
 	c := workpool.Config[T]{
-		Source: r, Closed: sluice.ErrClosed, EndSource: func() { stage.End(r) }, Workers: n,
+		Source: r, Closed: sluice.ErrClosed, Workers: n,
+		EndSource: func() { stage.Stop(r) }, AwaitSource: func() { stage.Wait(r) },
 		Share: defaultOverhead, MaxDelay: defaultDelay, MaxBatch: defaultBatch,
 	}
 	if o == nil {

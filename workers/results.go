@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"sync"
-	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
@@ -24,16 +23,20 @@ import (
 // f called [runtime.Goexit] it ends its goroutine.
 type Results[U any] struct {
 	ctx    context.Context
-	end    func() // closes the channel that jobs come from
+	stop   func() // closes the channel that jobs come from
+	await  func() // waits for the goroutines of that channel, if it has any
 	launch func() (runner, *workpool.Outlet[U])
 
 	started sync.Once
 	runner  runner // nil if nothing was started
 	outlet  *workpool.Outlet[U]
 
-	reported atomic.Bool // jobs that were not processed
-	mu       sync.Mutex
-	final    *workpool.Outcome // what receivers are told at the end; nil until then
+	reported sync.Once // jobs that were not processed
+
+	mu     sync.Mutex
+	closed bool              // Close reports a panic of f
+	left   bool              // by the body of a loop
+	final  *workpool.Outcome // what receivers are told at the end; nil until then
 }
 
 var (
@@ -65,7 +68,7 @@ func (r *Results[U]) startNothing(final workpool.Outcome) {
 	r.mu.Lock()
 	r.final = &final
 	r.mu.Unlock()
-	r.end()
+	r.stop()
 }
 
 // Recv receives the next result, and waits until there is one. It fails with
@@ -150,7 +153,7 @@ func (r *Results[U]) All() iter.Seq[U] {
 		defer func() {
 			if !all {
 				r.outlet.Return(run[received:])
-				r.leave(returned)
+				r.leave(true, returned)
 			}
 		}()
 		for run = r.outlet.TakeRun(nil); len(run) > 0; run = r.outlet.TakeRun(run) {
@@ -168,9 +171,9 @@ func (r *Results[U]) All() iter.Seq[U] {
 	}
 }
 
-// Err reports why the results ended early: the error with which Map ended. It is
-// nil if all jobs were done, if Close or the body of a loop ended the results, and
-// as long as the end was not reached by a loop or a receive.
+// Err reports why the results ended early: the error with which Map ended. It is nil if
+// all jobs were done, if Close ended the results before an error did, if the body left a
+// loop, and as long as the end was not reached by a loop, a receive or Close.
 func (r *Results[U]) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,48 +189,68 @@ func (r *Results[U]) Err() error {
 // not received can still be received; after them receiving fails with
 // [sluice.ErrClosed].
 //
+// An error with which Map ended before Close is kept: receivers get it after the last
+// result, and Err returns it. With Ordered, an error of f whose turn has not come does
+// not count.
+//
 // Close is idempotent and safe from any goroutine. After the last result was received
 // it does nothing. If f panicked and no receive has reported that, Close panics with a
 // [*PanicError].
-func (r *Results[U]) Close() { r.leave(false) }
+func (r *Results[U]) Close() { r.leave(false, false) }
 
-// leave is Close. If exit is set it also exits if f did.
-func (r *Results[U]) leave(exit bool) {
-	r.started.Do(func() { r.startNothing(workpool.Outcome{}) })
-	if r.runner == nil {
-		return
-	}
+// leave is Close. On behalf of a loop it also forgets the error of Map, and if exit is set
+// it exits if f did.
+func (r *Results[U]) leave(loop, exit bool) {
 	r.mu.Lock()
-	first := r.final == nil
-	if first {
-		r.final = new(workpool.Outcome)
-	}
+	first := r.final == nil && !r.closed
+	r.closed = true
+	r.left = r.left || loop
 	r.mu.Unlock()
-	r.runner.stop()
-	r.runner.wait()
-	r.report()
-	if first {
+	r.StopEarly()
+	r.conclude()
+	if first && r.runner != nil {
 		o := r.runner.outcome()
 		o.Exited = o.Exited && exit
 		_ = raise(o)
 	}
 }
 
+// StopEarly is Close without the wait: senders fail with [sluice.ErrClosed], the
+// context of f ends, and no job is started. It does not report a panic of f; a receive
+// or Close does. Stages that end several channels early call it before they wait for
+// one of them.
+func (r *Results[U]) StopEarly() {
+	r.started.Do(func() { r.startNothing(workpool.Outcome{}) })
+	if r.runner != nil {
+		r.runner.stop()
+	}
+}
+
+// conclude waits for the workers, reports the jobs that were not given to f, and
+// returns the outcome for receivers. The results have ended, or are closed.
+func (r *Results[U]) conclude() workpool.Outcome {
+	if r.runner == nil {
+		r.await()
+	} else {
+		r.runner.wait()
+		r.reported.Do(r.runner.unprocessed) // another goroutine waits here
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.final == nil {
+		o := r.runner.outcome()
+		if r.left || r.closed && (o.Panic != nil || o.Exited) {
+			o = workpool.Outcome{}
+		}
+		r.final = &o
+	}
+	return *r.final
+}
+
 // finish is called when the last result was received and the workers have ended. It
 // returns the error that receivers get from then on, or panics or exits as f did.
 func (r *Results[U]) finish() error {
-	if r.runner != nil {
-		r.runner.wait()
-		r.report()
-	}
-	r.mu.Lock()
-	if r.final == nil {
-		outcome := r.runner.outcome()
-		r.final = &outcome
-	}
-	final := *r.final
-	r.mu.Unlock()
-	switch err := raise(final); {
+	switch err := raise(r.conclude()); {
 	case err == nil:
 		return sluice.ErrClosed
 	case errors.Is(err, sluice.ErrClosed), errors.Is(err, sluice.ErrEmpty):
@@ -243,10 +266,3 @@ func (r *Results[U]) finish() error {
 type jobError struct{ err error }
 
 func (e jobError) Error() string { return "workers: Map: f failed: " + e.err.Error() }
-
-// report reports the jobs that were not given to f, once.
-func (r *Results[U]) report() {
-	if !r.reported.Swap(true) {
-		r.runner.unprocessed()
-	}
-}

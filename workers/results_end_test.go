@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/workers"
@@ -245,4 +246,150 @@ func TestStages(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestResultsCloseKeepsError: an error of f that precedes Close reaches receivers and
+// Err.
+func TestResultsCloseKeepsError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := workers.Map(t.Context(), backlog(9), 2, func(_ context.Context, job int) (int, error) {
+			if job == 3 {
+				return 0, errPlanted
+			}
+			return job, nil
+		}, nil)
+		_ = m.Ready()
+		synctest.Wait()
+		m.Close()
+		m.Close()
+		var err error
+		for err == nil {
+			_, err = m.Recv(t.Context())
+		}
+		if err != errPlanted || m.Err() != errPlanted {
+			t.Errorf("Recv: %v, Err: %v, want the error of f", err, m.Err())
+		}
+	})
+}
+
+// TestResultsCloseBeforeError: an error that f returns because of Close does not count.
+func TestResultsCloseBeforeError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := workers.Map(t.Context(), backlog(9), 2, func(ctx context.Context, _ int) (int, error) {
+			<-ctx.Done()
+			return 0, errPlanted
+		}, nil)
+		_ = m.Ready()
+		synctest.Wait()
+		m.Close()
+		if _, err := m.Recv(t.Context()); err != sluice.ErrClosed || m.Err() != nil {
+			t.Errorf("Recv: %v, Err: %v", err, m.Err())
+		}
+	})
+}
+
+// TestResultsEndAfterUnprocessed: while OnUnprocessed runs in one goroutine, no other
+// goroutine is told the end.
+func TestResultsEndAfterUnprocessed(t *testing.T) {
+	gate, entered := make(chan struct{}), make(chan struct{}, 4000)
+	calls := 0
+	m := workers.Map(t.Context(), backlog(4000), 1, func(_ context.Context, job int) (int, error) {
+		if job == 3000 {
+			return 0, errPlanted
+		}
+		return job, nil
+	}, &workers.MapOptions[int]{OnUnprocessed: func(int) {
+		entered <- struct{}{}
+		<-gate
+		calls++
+	}})
+	ended := make(chan int, 3)
+	receive := func() {
+		for {
+			if _, err := m.Recv(t.Context()); err != nil {
+				break
+			}
+		}
+		ended <- calls
+	}
+	go receive()
+	<-entered
+	go receive()
+	go func() { m.Close(); ended <- calls }()
+	if time.Sleep(20 * time.Millisecond); len(ended) > 0 {
+		t.Errorf("%d goroutines learned the end while OnUnprocessed runs", len(ended))
+	}
+	close(gate)
+	first := <-ended
+	for range 2 {
+		if n := <-ended; n != first {
+			t.Errorf("%d calls of OnUnprocessed, then %d", first, n)
+		}
+	}
+	if first == 0 {
+		t.Error("no job was left")
+	}
+}
+
+// TestResultsStopEarly: StopEarly of the last stage frees the senders of the first one
+// and does not wait for a running f. Close then waits, and reports a panic of either
+// stage.
+func TestResultsStopEarly(t *testing.T) {
+	for _, bad := range []string{"first", "second"} {
+		synctest.Test(t, func(t *testing.T) {
+			gate := make(chan struct{})
+			f := func(name string) func(context.Context, int) (int, error) {
+				return func(_ context.Context, job int) (int, error) {
+					if name == bad && job == 1 {
+						<-gate
+						panic(errPlanted)
+					}
+					return job, nil
+				}
+			}
+			c := backlog(2)
+			second := workers.Map(t.Context(), workers.Map(t.Context(), c, 1, f("first"), nil), 1, f("second"), nil)
+			_ = second.Ready()
+			synctest.Wait()
+			second.StopEarly()
+			if err := c.TrySend(1); err != sluice.ErrClosed {
+				t.Errorf("%s: TrySend: %v", bad, err)
+			}
+			closed := make(chan any, 1)
+			go func() {
+				defer func() { closed <- recover() }()
+				second.Close()
+			}()
+			if synctest.Wait(); len(closed) > 0 {
+				t.Errorf("%s: Close returned while f runs", bad)
+			}
+			close(gate)
+			if p, _ := (<-closed).(*workers.PanicError); !errors.Is(p, errPlanted) {
+				t.Errorf("%s: Close panicked with %v", bad, p)
+			}
+		})
+	}
+}
+
+// TestResultsUnusedStopEarly: results that were never used end the stage before them in
+// the same way.
+func TestResultsUnusedStopEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		first := workers.Map(t.Context(), backlog(1), 1, func(context.Context, int) (int, error) {
+			<-gate
+			panic(errPlanted)
+		}, nil)
+		_ = first.Ready()
+		synctest.Wait()
+		second := workers.Map(t.Context(), first, 1, square, nil)
+		second.StopEarly()
+		close(gate)
+		defer func() {
+			if p, _ := recover().(*workers.PanicError); !errors.Is(p, errPlanted) {
+				t.Errorf("Close panicked with %v", p)
+			}
+		}()
+		second.Close()
+	})
 }

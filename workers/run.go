@@ -46,7 +46,6 @@ func Run[T any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func(co
 	g.pool.Do = func(_ int, _ uint64, job T) error { return g.cause(f(g.work, job)) }
 	g.start(func() {})
 	g.wait()
-	g.release()
 	g.unprocessed()
 	return raise(g.outcome())
 }

@@ -6,22 +6,69 @@ package stage
 // An opener is a receiver that the user asked stages to leave open.
 type opener interface{ LeftOpen() any }
 
-// End closes r on behalf of a stage that ends early. Senders to r then fail with
+// End closes r on behalf of a stage that ends early, and waits for the goroutines of r,
+// if r is a stage itself. Senders to r then fail with
 // ErrClosed; the values still queued in r can still be received.
 //
 // End does nothing if r has no Close method, if r was wrapped by sluice.LeaveOpen, or if
 // r has a method Shared that returns true: such a channel also belongs to other
 // processes.
 func End(r any) {
-	if _, open := r.(opener); open {
+	defer Wait(r)
+	Stop(r)
+}
+
+// EndAll ends all of rs like End. It waits for none of them before all are stopped. A
+// panic of one does not skip the others.
+func EndAll(rs []any) {
+	defer each(rs, Wait)
+	each(rs, Stop)
+}
+
+// each calls f for all of rs, even if f panics.
+func each(rs []any, f func(any)) {
+	if len(rs) > 0 {
+		defer each(rs[1:], f)
+		f(rs[0])
+	}
+}
+
+// A stopper is a receiver that runs goroutines of its own, such as the results of
+// workers. StopEarly frees senders and does not wait; Close does the same, waits for the
+// goroutines, and panics if one of them has panicked.
+type stopper interface {
+	StopEarly()
+	Close()
+}
+
+// Stop is the first half of End, which frees the senders. It waits for no goroutine of r.
+func Stop(r any) {
+	if !ends(r) {
 		return
 	}
-	if s, ok := r.(interface{ Shared() bool }); ok && s.Shared() {
-		return
-	}
-	if c, ok := r.(interface{ Close() }); ok {
+	switch c := r.(type) {
+	case stopper:
+		c.StopEarly()
+	case interface{ Close() }:
 		c.Close()
 	}
+}
+
+// Wait is the second half of End: it waits for the goroutines of r, if r has any, and
+// panics if one of them has panicked and r has not reported that.
+func Wait(r any) {
+	if s, ok := r.(stopper); ok && ends(r) {
+		s.Close()
+	}
+}
+
+// ends reports whether a stage may end r.
+func ends(r any) bool {
+	if _, open := r.(opener); open {
+		return false
+	}
+	s, ok := r.(interface{ Shared() bool })
+	return !ok || !s.Shared()
 }
 
 // Unwrap returns the receiver that sluice.LeaveOpen was given, or r itself if r was not

@@ -1,6 +1,9 @@
 package stage
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 type channel struct{ closed, shared bool }
 
@@ -20,6 +23,42 @@ func TestEnd(t *testing.T) {
 	End(nil)
 	if !own.closed || shared.closed || left.closed {
 		t.Errorf("closed: own %v, shared %v, left open %v", own.closed, shared.closed, left.closed)
+	}
+}
+
+// A running channel records what is called.
+type running struct {
+	name  string
+	calls *[]string
+}
+
+func (r running) StopEarly() { *r.calls = append(*r.calls, "stop "+r.name) }
+
+func (r running) Close() {
+	*r.calls = append(*r.calls, "close "+r.name)
+	panic(r.name)
+}
+
+// broken is a channel whose Close panics.
+type broken struct{}
+
+func (broken) Close() { panic("broken") }
+
+// TestEndAll: all channels are stopped before EndAll waits for one, and a panic skips
+// none of them.
+func TestEndAll(t *testing.T) {
+	var calls []string
+	last := new(channel)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		EndAll([]any{running{"a", &calls}, broken{}, running{"b", &calls}, wrapper{running{"c", &calls}}, last})
+	}()
+	if got := strings.Join(calls, ", "); got != "stop a, stop b, close a, close b" || !last.closed {
+		t.Errorf("%s; the last one closed: %v", got, last.closed)
 	}
 }
 

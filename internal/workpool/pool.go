@@ -26,10 +26,13 @@ type Source[T any] interface {
 
 // Config describes a pool.
 type Config[T any] struct {
-	Source    Source[T]
-	Closed    error  // the error of a Source that is closed and drained
-	EndSource func() // closes Source if the pool ends early; called once
-	Workers   int
+	Source  Source[T]
+	Closed  error // the error of a Source that is closed and drained
+	Workers int
+
+	// EndSource closes Source if the pool ends early. It is called once, and does not
+	// wait. AwaitSource, if set, then waits for the goroutines of Source.
+	EndSource, AwaitSource func()
 
 	// Do runs a job. An error stops the pool. If Room is set, seq numbers the jobs in
 	// the order in which they were received.
@@ -164,6 +167,14 @@ func (p *Pool[T]) ReleaseSource() {
 	}
 }
 
+// WaitForSource waits for the goroutines of the source, if the pool has ended the source
+// early. All other goroutines of the pool have ended.
+func (p *Pool[T]) WaitForSource() {
+	if p.AwaitSource != nil && p.released.Load() {
+		p.guard(p.AwaitSource)
+	}
+}
+
 // StopAfter makes seq the last job that is run, unless a lower one is already. No
 // more jobs are received, and queued jobs above seq are not run.
 func (p *Pool[T]) StopAfter(seq uint64) {
@@ -202,7 +213,11 @@ func (p *Pool[T]) Unprocessed(f func(T)) {
 }
 
 // Outcome returns how the pool ended. All workers have ended.
-func (p *Pool[T]) Outcome() Outcome { return p.outcome }
+func (p *Pool[T]) Outcome() Outcome {
+	p.lock.Lock() // a Stop may still be closing the source
+	defer p.lock.Unlock()
+	return p.outcome
+}
 
 // errPanicked and errExited are the causes with which the context of Do ends.
 type stopError string
