@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/fan"
+	"github.com/sluice-go/sluice/source"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -300,4 +301,32 @@ func TestInEndsAllInputs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestInOfIterator: a value of an iterator is sent before the next one is there, and the
+// end of ctx stops the iterator.
+func TestInOfIterator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		gate, stopped := make(chan struct{}), false
+		src := source.Seq(func(yield func(int) bool) {
+			defer func() { stopped = true }()
+			for i := 0; yield(i); i++ {
+				<-gate
+			}
+		})
+		into := sluice.NewBounded[int](10, nil)
+		var unsent []int
+		var err error
+		go func() { unsent, err = fan.In(ctx, into, src) }()
+		if synctest.Wait(); into.Len() != 1 {
+			t.Errorf("%d values were sent, want 1", into.Len())
+		}
+		cancel()
+		synctest.Wait() // In waits for the iterator
+		close(gate)
+		if synctest.Wait(); err != context.Canceled || !slices.Equal(unsent, []int{1}) || !stopped {
+			t.Errorf("%v, %v; stopped: %v", unsent, err, stopped)
+		}
+	})
 }

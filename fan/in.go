@@ -37,7 +37,8 @@ const maxRun = 64
 // To pass a slice of channels as in..., make it a []sluice.Receiver[T].
 //
 // In waits for channels by [sluice.Select] if they have a method Ready (see
-// [sluice.TryReceiver]). It starts a goroutine for each other receiver, which calls Recv
+// [sluice.TryReceiver]). It starts a goroutine for each other receiver, and for each
+// iterator of package source, because an iterator may block. The goroutine calls Recv
 // and ends before In returns: a Recv must end when its context does. If out is a
 // [sluice.BatchSender], In sends it whole runs. In allocates only at the start.
 //
@@ -55,7 +56,7 @@ func In[T any](ctx context.Context, out sluice.Sender[T], in ...sluice.Receiver[
 	m.batches, _ = out.(sluice.BatchSender[T])
 	work, cancel := ctx, func() {}
 	for _, r := range in {
-		if _, ok := stage.Unwrap(r).(sluice.TryReceiver[T]); !ok {
+		if pollable(r) == nil {
 			work, cancel = context.WithCancel(ctx)
 			break
 		}
@@ -95,10 +96,20 @@ type input[T any] struct {
 	pump   *pump[T] // of a source that is no TryReceiver
 }
 
+// pollable returns the receiver that Select can wait for, or nil if source needs a pump.
+// An iterator does: its TryRecv may take any time.
+func pollable[T any](source sluice.Receiver[T]) sluice.TryReceiver[T] {
+	if stage.NeedsUnlockedThread(source) {
+		return nil
+	}
+	r, _ := stage.Unwrap(source).(sluice.TryReceiver[T])
+	return r
+}
+
 // add adds an input. ctx ends its pump, if it needs one.
 func (m *merger[T]) add(ctx context.Context, source sluice.Receiver[T]) {
 	i := input[T]{source: source}
-	if r, ok := stage.Unwrap(source).(sluice.TryReceiver[T]); ok {
+	if r := pollable(source); r != nil {
 		i.next, i.try = sluice.OnRecv(r), r.TryRecv
 	} else {
 		i.pump = startPump(ctx, source)
@@ -186,9 +197,11 @@ func (m *merger[T]) send(ctx context.Context) (n int, err error) {
 // end closes the inputs that are open, waits for their pumps, and adds the values
 // that those hold to unsent.
 func (m *merger[T]) end(unsent *[]T) {
-	sources := make([]any, len(m.inputs))
-	for at, i := range m.inputs {
-		sources[at] = i.source
+	var sources []any
+	for _, i := range m.inputs {
+		if !stage.NeedsUnlockedThread(i.source) { // its pump stops an iterator
+			sources = append(sources, i.source)
+		}
 	}
 	defer func() { // even if an input panics
 		for _, i := range m.inputs {

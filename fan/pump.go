@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // A pump is a goroutine that receives from a channel without a method Ready, and
@@ -36,6 +37,10 @@ func (p *pump[T]) run(ctx context.Context, source sluice.Receiver[T]) {
 	defer close(p.ended)
 	defer p.values.Close()
 	defer func() { p.panicked = recover() }()
+	if stage.NeedsUnlockedThread(source) {
+		// An iterator that ran here is stopped here: In may be locked to a thread.
+		defer stage.End(source)
+	}
 	for {
 		v, err := source.Recv(ctx)
 		if err == nil {
