@@ -25,14 +25,14 @@ const maxRun = 64
 // channel stay in order. If several channels have values, In chooses one of them at
 // random and moves the values that are there, up to 64.
 //
-// In ends early if ctx is done, if out fails, or if one of in fails with an error
-// other than [sluice.ErrClosed]. Then it closes all of in that are open, and returns the
+// In ends early if ctx is done, if out fails, or if one of in fails with an error other
+// than [sluice.ErrClosed]. Then it closes all of in that are open, and returns the
 // error and the values that it has received and could not send, oldest first for each
 // channel. No value is lost, unless a channel panics. [sluice.ErrFull] and
 // [sluice.ErrTooLarge] of out end In too, because only the caller knows what to do with
-// the value. In notices that out is closed when it has a value to send, and that ctx is
-// done when it would wait. It moves up to 64 values at a time (a run), and refers to all of
-// them until the last one is sent.
+// the value. In notices a closed out only when it next has a value to send, and a done
+// ctx only when it would wait. It moves up to 64 values at a time (a run), and refers
+// to all of them until the last one is sent.
 //
 // To pass a slice of channels as in..., make it a []sluice.Receiver[T].
 //

@@ -15,11 +15,11 @@ import (
 // nil error and leaves out open.
 //
 // The overflow policy of a slow output decides what happens. Under [sluice.Block] Out
-// waits for that output; the other outputs already have the value, and get the
-// next one only after that. Under the other policies Out does not wait: an output misses the values
-// that [sluice.Reject] refuses. It also misses values that are too large for it
-// ([sluice.ErrTooLarge]). An output that is closed is left out from then on. Out notices
-// that when it has a value to send.
+// waits for that output; the other outputs already have the value, and get the next one
+// only after that. Under the other policies Out does not wait: an output misses the
+// values that [sluice.Reject] refuses. It also misses values that are too large for it
+// ([sluice.ErrTooLarge]). An output that is closed is left out from then on. Out
+// notices that when it has a value to send.
 //
 // Out ends early if ctx is done, if in fails with an error other than
 // [sluice.ErrClosed], if an output fails with any other error than those above, and with
@@ -29,9 +29,9 @@ import (
 // empty, v means nothing.
 //
 // Out waits for channels of package sluice by [sluice.Select]. For each sender of
-// another type, [sluice.Lane] included, it starts a goroutine when that one has no
-// room for the first time. The goroutine calls Send and ends before Out returns: a Send
-// must end when its context does. Out allocates only at the start and at the end.
+// another type, [sluice.Lane] included, it starts a goroutine the first time that
+// sender has no room. The goroutine calls Send and ends before Out returns: a Send must
+// end when its context does. Out allocates only at the start and at the end.
 //
 // Out panics if ctx, in or one of out is nil, or is a channel that no constructor has
 // made, before it receives anything.

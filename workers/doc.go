@@ -1,5 +1,5 @@
 // Package workers calls a function for each value of a channel, in several
-// goroutines. [Run] is for functions that return an error alone, [Map] for functions
+// goroutines. [Run] is for functions that return only an error, [Map] for functions
 // with a result:
 //
 //	err := workers.Run(ctx, jobs, 8, work, nil)
@@ -20,7 +20,7 @@
 // from measurements, one reading of the clock per batch: receiving jobs costs at most
 // one percent of the time (MaxOverhead), and no job waits in a worker's queue for
 // longer than a millisecond (MaxDelay). A worker starts with one job, at most doubles
-// the batch, and returns to one as soon as a job took long. Idle workers steal jobs
+// the batch, and returns to one as soon as a job takes too long. Idle workers steal jobs
 // from the queues of others, even while the other worker is inside f: as long as one
 // worker is idle, no job waits.
 //

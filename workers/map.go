@@ -24,12 +24,13 @@ import (
 //
 // Map itself starts nothing: the first use of the results does.
 //
-// The results end when r is closed and drained and all of them were received, or
-// early for the reasons for which Run ends early. At an early end the results of the
-// jobs that were done are still received, with Ordered those before the first one that
-// is missing; after that, receiving fails with the error, or panics or exits as f did.
-// With Ordered, an error of f counts when its turn comes: the jobs before it are
-// done, and their context is not done until then. No job after it is started.
+// The results end when r is closed and drained and all of them were received, or early
+// for the reasons for which Run ends early. At an early end the results of the jobs
+// that were done are still received, with Ordered those before the first one that is
+// missing; after that, receiving fails with the error, or panics or exits as f did.
+// With Ordered, an error of f takes effect in its turn: the jobs before it run to
+// completion, and their context is not canceled until then. Jobs after it that have not
+// started are not started.
 //
 // Results have no particular order, unless Ordered is set. A result can be received
 // as soon as f has returned, whatever its worker does next. If results are not

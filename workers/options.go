@@ -39,13 +39,13 @@ type RunOptions[T any] struct {
 	// particular order, when all workers have ended: for Run, in the goroutine that
 	// called Run; for Map, in the first goroutine that a method of Results reports the
 	// end to. Other goroutines are told the end after the last call, so OnUnprocessed
-	// must not receive from these Results or close them. A panic is that goroutine's,
+	// must not receive from these Results or close them. A panic occurs in that goroutine,
 	// and the remaining jobs are not reported.
 	OnUnprocessed func(job T)
 }
 
-// MapOptions are the options of [Map], where T is the type of the jobs. The zero value, like
-// nil, selects the defaults. Invalid values panic.
+// MapOptions are the options of [Map], where T is the type of the jobs. The zero value,
+// like nil, selects the defaults. Invalid values panic.
 type MapOptions[T any] struct {
 	// Ordered yields the results in the order in which their jobs were received.
 	Ordered bool
@@ -57,8 +57,7 @@ type MapOptions[T any] struct {
 	// 1<<30.
 	MaxAhead int
 
-	// The options below are as in [RunOptions].
-
+	// MaxOverhead and the options below are as in [RunOptions].
 	MaxOverhead   float64
 	MaxDelay      time.Duration
 	MaxBatch      int

@@ -14,13 +14,13 @@ import (
 // Results are the results of [Map]. Range over them with All, or receive them, from
 // any number of goroutines: Results is a [sluice.BatchReceiver].
 //
-// The workers start at the first call of All's loop, a receive method, or Ready.
-// Results that are never used start nothing. Once used, receive all results, call
-// Close, or end the context of Map: otherwise the workers wait for room forever. A
-// loop over All closes the results however it ends.
+// The workers start when a loop over All begins, or at the first call of Ready or of a
+// receive method. Results that are never used start nothing. Once used, receive all
+// results, call Close, or end the context of Map: otherwise the workers wait for room
+// forever. A loop over All closes the results however it ends.
 //
 // If f panicked, each receive after the last result panics with a [*PanicError], and if
-// f called [runtime.Goexit] it ends its goroutine.
+// f called [runtime.Goexit], each such receive ends the goroutine that called it.
 type Results[U any] struct {
 	ctx    context.Context
 	stop   func() // closes the channel that jobs come from
@@ -72,11 +72,11 @@ func (r *Results[U]) startNothing(final workpool.Outcome) {
 }
 
 // Recv receives the next result, and waits until there is one. It fails with
-// [sluice.ErrClosed] after the last result; after an early end with the error that
-// Map ended with; and with the error of ctx if it would have to wait and ctx is done.
-// If f failed with ErrClosed or [sluice.ErrEmpty], because a channel that f uses is closed or
-// empty, Recv returns a different error; Err returns the error of f.
-// A ctx that ends Recv does not end the workers.
+// [sluice.ErrClosed] after the last result; after an early end with the error that Map
+// ended with; and with the error of ctx if it would have to wait and ctx is done. If f
+// failed with ErrClosed or [sluice.ErrEmpty], because a channel that f uses is closed
+// or empty, Recv returns a different error; Err returns the error of f. A ctx that ends
+// Recv does not end the workers.
 func (r *Results[U]) Recv(ctx context.Context) (U, error) {
 	if ctx == nil {
 		panic("workers: Results.Recv: nil context")
@@ -144,7 +144,7 @@ func (r *Results[U]) Ready() <-chan struct{} {
 // All returns an iterator over the results. A body that leaves the loop, by break,
 // return, panic or Goexit, closes the results (see Close). When the loop has ended, no
 // worker is running. If f panicked, the loop statement panics with a [*PanicError], and
-// if f called [runtime.Goexit], it ends its goroutine.
+// if f called [runtime.Goexit], the loop ends the goroutine that runs it.
 func (r *Results[U]) All() iter.Seq[U] {
 	return func(yield func(U) bool) {
 		r.start()
