@@ -117,6 +117,7 @@ var rooms = map[string]room{
 		tests: permissions{
 			"./sluicetest": "values that must not be kept alive",
 			"./workers":    "results are an input",
+			"./source":     "an iterator is an input",
 		},
 	},
 	"debug": {
