@@ -157,15 +157,17 @@ func TestMapFreesSenders(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					c := sluice.NewBounded[int](1, nil)
-					slow := make(chan struct{})
+					slow, began := make(chan struct{}), make(chan struct{})
 					if o.MaxAhead == 1 {
 						close(slow) // job 1 comes after job 0
 					}
 					m := workers.Map(ctx, c, 2, func(_ context.Context, job int) (int, error) {
 						if job == 0 {
+							close(began)
 							<-slow
 							return 0, nil
 						}
+						<-began // or job 0 could be received, and never started
 						return job, end(cancel)
 					}, &o)
 					var all sync.WaitGroup
