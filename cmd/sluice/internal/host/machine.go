@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"strings"
 )
 
@@ -33,7 +32,7 @@ type Machine struct {
 	OS      string   `json:"goos"`
 	Arch    string   `json:"goarch"`
 	Go      string   `json:"go"`
-	Version string   `json:"version,omitempty"` // of sluice, if the binary has it
+	Version string   `json:"version,omitempty"` // of sluice, if it is known
 	Binary  string   `json:"binary,omitempty"`  // the beginning of its SHA-256
 	Load    string   `json:"load,omitempty"`    // load average at the start of the run, if the system has one
 }
@@ -50,7 +49,7 @@ func This() Machine {
 		OS:      runtime.GOOS,
 		Arch:    runtime.GOARCH,
 		Go:      runtime.Version(),
-		Version: version(),
+		Version: Version(),
 		Binary:  binary(),
 	}
 	if runtime.GOOS == "linux" {
@@ -179,31 +178,6 @@ func load(root fs.FS) string {
 	}
 	first, _, _ := strings.Cut(string(text), " ")
 	return first
-}
-
-// version returns the module version or the commit that the binary was built
-// from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	revision, modified := "", ""
-	for _, setting := range info.Settings {
-		switch {
-		case setting.Key == "vcs.revision":
-			revision = setting.Value[:min(12, len(setting.Value))]
-		case setting.Key == "vcs.modified" && setting.Value == "true":
-			modified = " with changes"
-		}
-	}
-	switch {
-	case revision != "":
-		return "commit " + revision + modified
-	case info.Main.Version != "" && info.Main.Version != "(devel)":
-		return info.Main.Version
-	}
-	return ""
 }
 
 // binary distinguishes two builds of the same commit, such as one with local

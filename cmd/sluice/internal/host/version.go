@@ -1,0 +1,73 @@
+package host
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// Version returns the commit or the module version that this program was built
+// from, or "" if it is unknown. go run stamps no commit: then git is asked for
+// the one of the source.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	if v := stamped(info); v != "" {
+		return v
+	}
+	executable, err := os.Executable()
+	_, source, _, known := runtime.Caller(0)
+	if err != nil || !known || !builtJustNow(executable) {
+		return ""
+	}
+	return checkedOut(filepath.Dir(source))
+}
+
+// stamped returns the commit or the version that the build stamped.
+func stamped(info *debug.BuildInfo) string {
+	revision, modified := "", ""
+	for _, setting := range info.Settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			revision = short(setting.Value)
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			modified = withChanges
+		}
+	}
+	switch {
+	case revision != "":
+		return "commit " + revision + modified
+	case info.Main.Version != "" && info.Main.Version != "(devel)":
+		return info.Main.Version
+	}
+	return ""
+}
+
+const withChanges = " with changes"
+
+func short(revision string) string { return revision[:min(12, len(revision))] }
+
+// builtJustNow reports whether go run or go test built this executable from the
+// source as it is now: an older one may be of another commit than the source.
+func builtJustNow(executable string) bool {
+	return strings.Contains(filepath.ToSlash(executable), "/go-build")
+}
+
+// checkedOut returns the commit of the working tree with the folder dir, or "".
+func checkedOut(dir string) string {
+	revision, err := exec.Command("git", "-C", dir, "rev-parse", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	changes, err := exec.Command("git", "-C", dir, "status", "--porcelain").Output()
+	modified := ""
+	if err != nil || len(changes) > 0 {
+		modified = withChanges
+	}
+	return "commit " + short(strings.TrimSpace(string(revision))) + modified
+}
