@@ -19,11 +19,6 @@ func Figure(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// Interval writes a figure with the ends of its interval: "32.1 (31.0 to 33.5)".
-func Interval(v, lo, hi float64) string {
-	return Figure(v) + " (" + Figure(lo) + " to " + Figure(hi) + ")"
-}
-
 // Percent writes a fraction: "12%", or "0.4%" below 1%.
 func Percent(fraction float64) string {
 	if v := math.Abs(100 * fraction); v > 0 && v < 1 {

@@ -13,7 +13,6 @@ func TestNumbers(t *testing.T) {
 		{"the whole integer part", Figure(-1234.5), "-1234"},
 		{"rounded up to three digits", Figure(99.96), "100"},
 		{"rounded up to four", Figure(9.996), "10.0"},
-		{"an interval", Interval(32.06, 31, 33.5), "32.1 (31.0 to 33.5)"},
 		{"a share", Percent(0.12), "12%"},
 		{"a small share", Percent(0.004), "0.4%"},
 		{"no share", Percent(0), "0%"},

@@ -268,7 +268,7 @@ func percents(s stat.Summary) string {
 	if s.Confidence == 0 {
 		return format.Figure(s.Median) + "% (no interval)"
 	}
-	return format.Figure(s.Median) + "% (" + format.Figure(s.Lo) + "% to " + format.Figure(s.Hi) + "%)"
+	return format.IntervalIn(s.Median, s.Lo, s.Hi, "%", "%")
 }
 
 // withUnit writes a median and its unit with the interval: "32.1 ns (31.0 to
@@ -277,7 +277,7 @@ func withUnit(s stat.Summary, unit string) string {
 	if s.Confidence == 0 {
 		return format.Figure(s.Median) + unit + " (no interval)"
 	}
-	return format.Figure(s.Median) + unit + " (" + format.Figure(s.Lo) + " to " + format.Figure(s.Hi) + ")"
+	return format.IntervalIn(s.Median, s.Lo, s.Hi, unit, "")
 }
 
 // within writes a median with its interval: "32.1 (31.0 to 33.5)".

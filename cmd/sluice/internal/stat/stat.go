@@ -69,6 +69,10 @@ const Precise = 0.10
 // Wide reports whether there is an interval and it is wider than [Precise].
 func (s Summary) Wide() bool { return s.Confidence > 0 && s.Spread() > Precise }
 
+// Known reports whether the interval determines the size of the figure, by
+// [format.Known]. A figure that is not known is not shown.
+func (s Summary) Known() bool { return s.N > 0 && format.Known(s.Median, s.Lo, s.Hi) }
+
 // In returns s in a unit of per present units.
 func (s Summary) In(per float64) Summary {
 	s.Median, s.Lo, s.Hi = s.Median/per, s.Lo/per, s.Hi/per

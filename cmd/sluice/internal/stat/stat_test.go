@@ -177,3 +177,19 @@ func TestAbove(t *testing.T) {
 		t.Errorf("above 1: %+v, want %+v", got, want)
 	}
 }
+
+func TestKnown(t *testing.T) {
+	for _, tt := range []struct {
+		s     Summary
+		known bool
+	}{
+		{Summary{N: 6, Median: 10, Lo: 5, Hi: 20, Confidence: 0.96}, true},
+		{Summary{N: 6, Median: 10, Lo: 5, Hi: 21, Confidence: 0.96}, false},
+		{Summary{N: 1, Median: 10, Lo: 10, Hi: 10}, true},
+		{Summary{}, false},
+	} {
+		if got := tt.s.Known(); got != tt.known {
+			t.Errorf("%+v known: %v", tt.s, got)
+		}
+	}
+}
