@@ -59,6 +59,14 @@ boundary: ## each package imports only what it may, and only internal/park block
 docs: ## the commands, code and links in the documents are valid
 	go test -count=1 ./docs
 
+.PHONY: dashboard
+dashboard: ## the Grafana dashboard has the form that Grafana's schema describes
+	cd tools && GOWORK=off go vet ./dashboard && GOWORK=off go test -count=1 ./dashboard
+
+.PHONY: alerts
+alerts: ## the alert rules and their tests, and all documented queries, by promtool
+	cd tools && GOWORK=off go vet ./alerts && GOWORK=off go test -count=1 ./alerts
+
 .PHONY: oldest
 oldest: ## the library's tests and vet of the stress tests, with the oldest supported Go
 	GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...

@@ -692,6 +692,12 @@ var rooms = map[string]room{
 			"github.com/chromedp/cdproto/runtime":   "what a script says and throws",
 		},
 	},
+	"tools/alerts": {},
+	"tools/dashboard": {
+		imports: permissions{
+			"github.com/santhosh-tekuri/jsonschema/v6": "validates JSON against a schema",
+		},
+	},
 	"tools/live": {
 		imports: permissions{
 			"./tools/page":                 "the browser, and what holds of every page",
