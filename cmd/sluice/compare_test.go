@@ -92,10 +92,10 @@ func TestCompareMistakes(t *testing.T) {
 		{"fast slow -alpha 2", 1, "sluice: invalid alpha 2 (want a number between 0 and 1)"},
 		{"fast slow -threshold=-1", 1, "sluice: invalid threshold -1%"},
 		{"fast slow -threshold much", 2, `invalid percentage "much"`},
-		{"fast slow -alpha low", 2, "--alpha"},
+		{"fast slow -alpha low", 2, "-alpha"},
 		{"fast", 2, `expected "<new>"`},
 		{"fast slow slower", 2, "unexpected argument slower"},
-		{"fast slow -quick", 2, "unknown flag --quick"},
+		{"fast slow -quick", 2, "unknown flag -quick"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {

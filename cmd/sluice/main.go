@@ -31,6 +31,10 @@
 //	sluice watch localhost:6060 | head      a table, once, where there is no terminal
 //	sluice watch localhost:6060 -n 10       another look every ten seconds, in either
 //
+//	sluice help watch                         the flags of a command
+//	sluice version                            version, Go version and platform
+//	sluice completion bash                    a script that completes command lines
+//
 // The lab prints tables and findings, and writes three files to ./sluice-lab or
 // to the directory of -o: report.html, a self-contained page with charts;
 // results.txt, in the Go benchmark format, for benchstat; and results.json. It
@@ -65,9 +69,10 @@
 // terminal, q quits, ? lists the other keys, and watch reconnects to a service
 // that went away. It respects NO_COLOR.
 //
-// The exit status is 0 for success, 1 if a measurement failed or, with
-// -fail-on-regression, became worse, 2 if the command line or a file on it is
-// invalid, and 130 after an interrupt.
+// Flags may have one dash or two. "sluice help" lists the exit statuses: 0 for
+// success, 1 if a measurement failed or, with -fail-on-regression, became worse,
+// 2 if the command line, or a file or service on it, is invalid, and 130 after
+// an interrupt.
 //
 // What may enter this package: flags, and the order of calls of the packages
 // beside it.
@@ -86,13 +91,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
-)
-
-// Exit statuses.
-const (
-	statusFailed      = 1
-	statusUsage       = 2
-	statusInterrupted = 130
 )
 
 func main() {
@@ -119,6 +117,10 @@ type commands struct {
 	Report  reportCommand  `cmd:"" help:"Write a report again from its results.json."`
 	Doctor  doctorCommand  `cmd:"" help:"Find the channels that slow down a service, and the remedies."`
 	Watch   watchCommand   `cmd:"" help:"Show the channels of a running service, live."`
+
+	Version    versionCommand    `cmd:"" help:"Print the version, for reports of faults."`
+	Help       helpCommand       `cmd:"" help:"Show the help of a command, or this list."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
 }
 
 // exit carries kong's exit status to run.
@@ -135,26 +137,33 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 			status = int(code)
 		}
 	}()
-	var cli commands
-	parser, err := kong.New(&cli,
-		kong.Name("sluice"),
-		kong.Description("Measure the cost of channels on this machine."),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.Vars{"experiments": strings.Join(lab.Names(), ", ")},
-	)
-	if err != nil {
-		panic(err) // the declarations above are wrong
-	}
+	parser := newParser(&commands{}, streams{stdout, stderr})
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if args[0] == "-version" || args[0] == "--version" {
+		args = []string{"version"}
+	}
 	command, err := parser.Parse(goFlags(args))
 	if err != nil {
-		return complain(stderr, usageError{error: err, command: named(parser, args)})
+		return complain(stderr, usageError{error: errors.New(oneDash(err.Error())), command: named(parser, args)})
 	}
+	command.Bind(parser)
 	command.BindTo(ctx, (*context.Context)(nil))
 	return complain(stderr, command.Run(streams{stdout, stderr}))
+}
+
+// newParser returns the parser of the command line. It panics if the
+// declarations of the commands are wrong.
+func newParser(cli *commands, to streams) *kong.Kong {
+	return kong.Must(cli,
+		kong.Name("sluice"),
+		kong.Description("Measure what channels cost, and find those that slow down a service."),
+		kong.Help(printHelp),
+		kong.Writers(to.stdout, to.stderr),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.Vars{"experiments": strings.Join(lab.Names(), ", ")},
+	)
 }
 
 type streams struct{ stdout, stderr io.Writer }

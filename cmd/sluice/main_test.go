@@ -71,7 +71,7 @@ func results(t *testing.T, dir string) (s summary) {
 func TestManual(t *testing.T) {
 	ways := map[string]func(*testing.T, []string){
 		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
-		"doctor": manualDoctor, "watch": manualWatch,
+		"doctor": manualDoctor, "watch": manualWatch, "help": manualTool, "version": manualTool, "completion": manualTool,
 	}
 	commands := manual(t)
 	for name := range ways {
@@ -141,6 +141,13 @@ func manualCompare(t *testing.T, command []string) {
 	}
 }
 
+// manualTool runs a command that writes a text.
+func manualTool(t *testing.T, command []string) {
+	if status, stdout, stderr := sluice(t, 0, command[1:]...); status != 0 || !strings.Contains(stdout, "sluice") || stderr != "" {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+}
+
 // manual returns the commands in the package comment, split into words.
 func manual(t *testing.T) [][]string {
 	t.Helper()
@@ -161,11 +168,11 @@ func manual(t *testing.T) [][]string {
 // The help of a command has the same examples as the manual.
 func TestHelp(t *testing.T) {
 	also := map[string][]string{
-		"lab":     append(lab.Names(), "--procs", "--count", "--resume", "Ctrl-C"),
-		"predict": {"--procs=LIST", "--from=FILE", "--llc=N", "--curves=FILE", "--score"},
-		"compare": {"--threshold=PERCENT", "--alpha=LEVEL", "--fail-on-regression", "benchstat -table pkg,experiment"},
+		"lab":     append(lab.Names(), "-procs", "-count", "-resume", "Ctrl-C"),
+		"predict": {"-procs=LIST", "-from=FILE", "-llc=N", "-curves=FILE", "-score"},
+		"compare": {"-threshold=PERCENT", "-alpha=LEVEL", "-fail-on-regression", "benchstat -table pkg,experiment"},
 		"report":  {"results.json", "nothing is measured"},
-		"watch":   {"--kind=KIND", "NO_COLOR", "?format=json"},
+		"watch":   {"-kind=KIND", "NO_COLOR", "?format=json"},
 	}
 	for name, wanted := range also {
 		for _, flag := range []string{"-help", "--help", "-h"} {
@@ -210,13 +217,13 @@ func TestMistakes(t *testing.T) {
 		{"lab -procs ,", statusUsage, `"" is not a number from 1 to 4096`},
 		{"lab -procs 99999", statusUsage, `"99999" is not a number from 1 to 4096`},
 		{"lab -published -procs 2", statusUsage, "remove -procs"},
-		{"lab -quick -published", statusUsage, "--quick and --published can't be used together"},
+		{"lab -quick -published", statusUsage, "-quick and -published can't be used together"},
 		{"lab -count -1", statusUsage, "-count"},
 		{"lab -count 0", statusUsage, "invalid -count 0 (want 1 to 1000)"},
 		{"lab -procs=", statusUsage, `"" is not a number from 1 to 4096`},
 		{"lab -count 100000", statusUsage, "invalid -count 100000 (want 1 to 1000)"},
-		{"lab -count many", statusUsage, "--count"},
-		{"lab -fast", statusUsage, "unknown flag --fast"},
+		{"lab -count many", statusUsage, "-count"},
+		{"lab -fast", statusUsage, "unknown flag -fast"},
 		{"frobnicate", statusUsage, "frobnicate"},
 		{"lab -o file", statusUsage, "cannot create the directory for the report"},
 		{"lab -o /proc/sluice", statusUsage, "cannot create the directory for the report"},

@@ -71,7 +71,7 @@ func TestPredictMistakes(t *testing.T) {
 		{"-capacity=-1", "invalid -capacity -1 (want 0 or more)"},
 		{"-capacity 99999999", "invalid -capacity 99999999 (want at most"},
 		{"-cpus 99999", "too many CPUs (want at most 4096)"},
-		{"-consumers many", "--consumers must be one of"},
+		{"-consumers many", "-consumers must be one of"},
 		{"-series x", "-series requires -from"},
 		{"-from-cpus 4", "-from-cpus requires -from"},
 		{"-from curve.csv -procs 1", "remove one of them"},

@@ -68,7 +68,7 @@ func TestWatchMistakes(t *testing.T) {
 		{[]string{address + "?speed=1"}, "speed=1"},
 		{[]string{"-n", "0", address}, "-n must be from 1 to 3600"},
 		{[]string{"-n", "3601", address}, "-n must be from 1 to 3600"},
-		{[]string{"-n", "0.5", address}, "--every"},
+		{[]string{"-n", "0.5", address}, "-every"},
 		{[]string{"-sort", "speed", address}, `unknown sort key "speed"`},
 		{[]string{"-kind", "pipe", address}, `unknown kind "pipe"`},
 		{[]string{"-order", "up", address}, "want asc or desc"},

@@ -106,7 +106,7 @@ func (d *Diagnosis) head() string {
 func (p Prices) sentence() string {
 	text := "Gains are predicted from prices measured by " + p.Source + "."
 	if p.OtherMachine {
-		text = "Gains are predicted from prices of " + p.Source + ", not of the service's machine: run sluice lab there and pass its results.json to -prices."
+		text = "Gains are predicted from prices of " + p.Source + ", not of the service's machine: run sluice lab there, and pass its results.json to -prices."
 	}
 	return text
 }
