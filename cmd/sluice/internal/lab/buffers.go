@@ -179,7 +179,9 @@ var insides = []Picture{
 }
 
 func buffersConclusion(m *Measured) Conclusion {
-	return Conclusion{Summary: buffersSummary(m), Findings: buffersFindings(m)}
+	c := Conclusion{Summary: buffersSummary(m), Findings: buffersFindings(m)}
+	m.buffersAnswer(&c)
+	return c
 }
 
 // buffersSummary returns the cost of the study's load with and without its

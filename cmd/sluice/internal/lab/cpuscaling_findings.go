@@ -13,6 +13,7 @@ import (
 
 func cpuConclusion(m *Measured) Conclusion {
 	c := Conclusion{Summary: m.shardFrom(), Tables: m.remedyTables()}
+	m.cpuAnswer(&c)
 	for _, shape := range shapes {
 		c.Findings = append(c.Findings, m.fromOneCPU(shape))
 	}

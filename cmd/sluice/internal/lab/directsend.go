@@ -147,7 +147,9 @@ func allFirst(s Scale, n int) Section {
 }
 
 func directConclusion(m *Measured) Conclusion {
-	return Conclusion{Summary: directSummary(m), Findings: directFindings(m)}
+	c := Conclusion{Summary: directSummary(m), Findings: directFindings(m)}
+	m.directAnswer(&c)
+	return c
 }
 
 // directSummary returns the cost of one value through an unbuffered built-in

@@ -317,7 +317,9 @@ func elasticMemory(s Scale) Section {
 }
 
 func elasticConclusion(m *Measured) Conclusion {
-	return Conclusion{Summary: elasticSummary(m), Findings: elasticFindings(m)}
+	c := Conclusion{Summary: elasticSummary(m), Findings: elasticFindings(m)}
+	m.elasticAnswer(&c)
+	return c
 }
 
 // elasticSummary compares the two elastic channels at the study's own load.

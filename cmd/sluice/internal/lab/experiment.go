@@ -97,6 +97,11 @@ type Experiment struct {
 
 // A Conclusion is the result of an experiment on this machine.
 type Conclusion struct {
+	// Answer is one plain sentence that answers the study's question, and Advice
+	// says what to do, in a sentence or two.
+	Answer string `json:"answer,omitempty"`
+	Advice string `json:"advice,omitempty"`
+	Chart         // shows the answer, in at most 6 bars
 	// Summary is a sentence or two, with figures, for the first page of the
 	// report.
 	Summary []string `json:"summary"`
@@ -104,6 +109,12 @@ type Conclusion struct {
 	Findings []string `json:"findings"`
 	// Tables hold figures that were derived from the measured ones.
 	Tables []Table `json:"derived"`
+
+	// For the Overview of a run: what one value costs through each way, in a
+	// sentence and in bars, and the answers that may be among the largest.
+	sentence string
+	costs    Chart
+	claims   []claim
 }
 
 // A Table is a small table of derived figures.

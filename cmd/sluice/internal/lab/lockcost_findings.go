@@ -13,13 +13,15 @@ import (
 )
 
 func lockConclusion(m *Measured) Conclusion {
-	return Conclusion{
+	c := Conclusion{
 		Summary:  lockSummary(m),
 		Findings: lockFindings(m),
 		Tables: slices.DeleteFunc(
 			[]Table{m.costTable(), m.smallestTable(), m.batchTable(), m.sleepTable()},
 			func(t Table) bool { return len(t.Rows) == 0 }),
 	}
+	m.lockAnswer(&c)
+	return c
 }
 
 // jobPlaces are the sizes of busy jobs in ns, and batchPlaces the sizes of

@@ -116,6 +116,9 @@ func Decode(text []byte) (*Report, error) {
 		r.identify()
 		r.Schema = Schema
 	}
+	if r.Overview.Sentence == "" {
+		r.answer()
+	}
 	return &r, nil
 }
 

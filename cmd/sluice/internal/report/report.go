@@ -45,6 +45,7 @@ type Report struct {
 	Interrupted bool         `json:"interrupted"`
 	Missing     []string     `json:"missing,omitempty"`  // not measured because of an interrupt
 	Failures    []string     `json:"failures,omitempty"` // errors, with the names of their points
+	Overview    lab.Overview `json:"overview,omitzero"`
 	Experiments []Experiment `json:"experiments"`
 }
 
@@ -148,7 +149,17 @@ func New(machine Machine, started time.Time, size lab.Size, interrupted bool, ru
 	for _, run := range runs {
 		r.add(run)
 	}
+	r.Overview = r.overview()
 	return r
+}
+
+// overview draws the overview from the conclusions of all experiments.
+func (r *Report) overview() lab.Overview {
+	var conclusions []lab.Conclusion
+	for _, e := range r.Experiments {
+		conclusions = append(conclusions, e.Conclusion)
+	}
+	return lab.NewOverview(conclusions)
 }
 
 func (r *Report) add(run Run) {

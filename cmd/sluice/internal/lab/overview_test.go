@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// flat is a made-up machine on which batches, buffers and the channels of this
+// library have the given costs, in any study.
+func flat(id ContenderID, p *Point) float64 {
+	if strings.HasPrefix(p.Name, string(sectionBusy)) {
+		return 1.5 // times the ideal
+	}
+	switch id {
+	case batchSender, elasticBatches, OwnSlices:
+		return 10
+	case nativeUnbuffered, withSlots(Native, 0):
+		return 300
+	case timeAfter:
+		return 900
+	case ownBounded:
+		return 40
+	}
+	return 60
+}
+
+// overviewOf draws the overview of all studies.
+func overviewOf(s Scale, cost func(ContenderID, *Point) float64) (Overview, []Conclusion) {
+	var all []Conclusion
+	for _, e := range All() {
+		all = append(all, e.Conclude(pretend(e, s, cost)))
+	}
+	return NewOverview(all), all
+}
+
+func TestOverview(t *testing.T) {
+	for _, s := range []Scale{{CPUs: 1}, {CPUs: 2}, {CPUs: 64}, {CPUs: 2, Size: Quick}, {CPUs: 4, Procs: []int{3}}} {
+		o, conclusions := overviewOf(s, flat)
+		if len(o.Bars) < 4 || len(o.Bars) > mostCosts || len(o.Answers) == 0 || len(o.Answers) > mostAnswers {
+			t.Errorf("%+v: %d costs, %d answers", s, len(o.Bars), len(o.Answers))
+		}
+		if want := "301 ns through an unbuffered channel"; !strings.Contains(o.Sentence, want) {
+			t.Errorf("%+v: the sentence lacks %q: %s", s, want, o.Sentence)
+		}
+		if !strings.Contains(o.Answers[0], "time.After") || !strings.Contains(strings.Join(o.Answers, "\n"), "6.0 times as many values") {
+			t.Errorf("%+v: the largest results do not lead:\n%s", s, strings.Join(o.Answers, "\n"))
+		}
+		for i, c := range conclusions {
+			if c.Answer == "" || c.Advice == "" || c.Unit == "" || c.Conditions == "" || len(c.Bars) < 2 || len(c.Bars) > mostBars {
+				t.Errorf("%+v: %s: answer %q, advice %q, %d bars in %q (%s)", s, All()[i].Name, c.Answer, c.Advice, len(c.Bars), c.Unit, c.Conditions)
+			}
+			for _, bar := range c.Bars {
+				if utf8.RuneCountInString(bar.Label) > mostLabel {
+					t.Errorf("%s: the label %q has more than %d characters", All()[i].Name, bar.Label, mostLabel)
+				}
+			}
+		}
+	}
+}
+
+// mostLabel is the width of a label that a narrow terminal has room for.
+const mostLabel = 26
+
+// A claim leads by what is certain of it, and there is one on each topic.
+func TestOverviewRanks(t *testing.T) {
+	at := func(topic string, times float64) claim { return claim{topic, times, fmt.Sprint(topic, times)} }
+	o := NewOverview([]Conclusion{
+		{claims: []claim{at("a", 1.5), at("b", 3), at("c", 2)}},
+		{claims: []claim{at("a", 5), at("b", 1.1), at("d", 1.2), at("e", 1.3)}, sentence: "few"},
+		{},
+	})
+	if got, want := fmt.Sprint(o.Answers), "[a5 b3 c2 e1.3]"; got != want {
+		t.Errorf("answers %s, want %s", got, want)
+	}
+}
