@@ -147,8 +147,8 @@ func TestDoctorMistakes(t *testing.T) {
 		{[]string{"-save", "empty", address}, "empty"},
 		{[]string{"-metrics", "http://elsewhere.example/", address}, "same host"},
 		{[]string{"ftp://" + address}, `unsupported scheme "ftp"`},
-		{[]string{web.URL}, "status 404 Not Found"},
-		{[]string{"127.0.0.1:1"}, "refused"},
+		{[]string{web.URL}, "status 404 Not Found: does the service register net/http/pprof at /debug/pprof/, on this port?"},
+		{[]string{"127.0.0.1:1"}, "connection refused: nothing listens on 127.0.0.1:1. Is the service running"},
 	} {
 		status, stdout, stderr := sluice(t, 0, append([]string{"doctor"}, test.args...)...)
 		if slices.Contains(test.args, address) && strings.Contains(stderr, "observing") {

@@ -73,9 +73,9 @@ func TestWatchMistakes(t *testing.T) {
 		{[]string{"-kind", "pipe", address}, `unknown kind "pipe"`},
 		{[]string{"-order", "up", address}, "want asc or desc"},
 		{[]string{address, "other"}, "unexpected argument other"},
-		{[]string{web.URL}, "/debug/sluice: status 404 Not Found: is debug.Handler registered there?"},
+		{[]string{web.URL}, "/debug/sluice: status 404 Not Found: does the service register debug.Handler at /debug/sluice, on this port?"},
 		{[]string{web.URL + "/index"}, "/index: the response is a web page"},
-		{[]string{"127.0.0.1:1"}, "http://127.0.0.1:1/debug/sluice: dial tcp 127.0.0.1:1"},
+		{[]string{"127.0.0.1:1"}, "http://127.0.0.1:1/debug/sluice: connection refused: nothing listens on 127.0.0.1:1. Is the service running"},
 		{[]string{address + "?channel=99999999"}, "this channel no longer exists"},
 	} {
 		status, stdout, stderr := sluice(t, 0, append([]string{"watch"}, test.args...)...)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 )
 
 // Limits of one request.
@@ -93,15 +95,7 @@ func request(ctx context.Context, client *http.Client, u *url.URL, limit int64) 
 	req.Header.Set("User-Agent", "sluice-doctor")
 	response, err := client.Do(req)
 	if err != nil {
-		// The client's error includes the address and the method.
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
-		}
-		if errors.Is(err, io.EOF) {
-			return nil, errors.New("connection closed without a response")
-		}
-		return nil, err
+		return nil, address.Explain(err, u)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {

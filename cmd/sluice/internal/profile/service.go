@@ -78,6 +78,10 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		var refused *errStatus
+		if errors.As(err, &refused) {
+			err = errors.New(address.ExplainStatus(refused.code, refused.reason, s.base, "net/http/pprof"))
+		}
 		return nil, &FileError{address.Redacted(s.base), err}
 	}
 	counters := []Kind{KindMutex}

@@ -199,7 +199,7 @@ func TestStates(t *testing.T) {
 	m.press(" ")
 	shows("paused: press space to continue")
 	m.fail(errors.New("connection \x1brefused"), 2*time.Second)
-	shows(`connection \x1brefused; retrying every 2s`)
+	shows(`retrying every 2s: connection \x1brefused`)
 	m.fail(errGone, 0)
 	shows("this channel no longer exists")
 }

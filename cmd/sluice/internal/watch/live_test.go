@@ -191,7 +191,7 @@ func TestLive(t *testing.T) {
 	m.shows("n p page")
 
 	f.do(http.NotFound)
-	m.shows("status 404 Not Found: is debug.Handler registered there?; retrying every")
+	m.shows(": status 404 Not Found: does the service register")
 	m.shows("c20 ") // the last report is still visible
 	f.do(nil)
 	m.shows("by name")
@@ -199,7 +199,7 @@ func TestLive(t *testing.T) {
 	// Gone with its connections, and back.
 	away.Store(true)
 	server.CloseClientConnections()
-	m.shows("connection refused; retrying every 5ms")
+	m.shows("retrying every 5ms: connection refused")
 	away.Store(false)
 	m.shows("by name")
 

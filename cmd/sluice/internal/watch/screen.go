@@ -49,7 +49,7 @@ func (m *model) drawState(g *grid, y int) {
 	case m.typing:
 		g.put(0, y, g.width, "name contains: "+m.query.Filter+"▏", strong)
 	case m.wrong != nil && m.pause > 0:
-		g.put(0, y, g.width, fmt.Sprintf("%s; retrying every %s", m.wrong, m.pause), hot)
+		g.put(0, y, g.width, fmt.Sprintf("retrying every %s: %s", m.pause, m.wrong), hot)
 	case m.wrong != nil:
 		g.put(0, y, g.width, m.wrong.Error(), hot)
 	case m.paused:

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 	"github.com/sluice-go/sluice/debug"
 )
 
@@ -75,7 +76,7 @@ func (s *Service) Fetch(ctx context.Context, q Query) (*debug.Report, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
-		return nil, fmt.Errorf("no response within %s", s.within)
+		return nil, fmt.Errorf("no response within %s: is the host right, and does a firewall let this port through?", s.within)
 	}
 	return nil, errors.New(clean(err.Error()))
 }
@@ -90,16 +91,11 @@ func (s *Service) fetch(ctx context.Context, q Query) (*debug.Report, error) {
 	request.Header.Set("User-Agent", "sluice-watch")
 	response, err := s.client.Do(request)
 	if err != nil {
-		// The client's error includes the address, and with it a password.
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
-		}
-		return nil, err
+		return nil, address.Explain(err, s.base)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, refusal(response, q)
+		return nil, s.refusal(response, q)
 	}
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "text/html" {
 		return nil, errors.New("the response is a web page, not JSON: is debug.Handler at another address?")
@@ -122,17 +118,18 @@ func (s *Service) fetch(ctx context.Context, q Query) (*debug.Report, error) {
 
 // refusal converts an error response. The handler's own errors begin with the
 // name of the project.
-func refusal(response *http.Response, q Query) error {
+func (s *Service) refusal(response *http.Response, q Query) error {
 	head, _ := io.ReadAll(io.LimitReader(response.Body, maxReason))
 	reason, _, _ := strings.Cut(string(head), "\n")
 	ours := strings.HasPrefix(reason, "sluice: ")
 	switch {
 	case response.StatusCode == http.StatusNotFound && ours && q.Channel != 0:
 		return errGone
-	case response.StatusCode == http.StatusNotFound && !ours:
-		return errors.New("status 404 Not Found: is debug.Handler registered there?")
 	case ours:
 		return fmt.Errorf("status %d: %s", response.StatusCode, strings.TrimPrefix(reason, "sluice: "))
 	}
-	return fmt.Errorf("status %d %s", response.StatusCode, http.StatusText(response.StatusCode))
+	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media != "text/plain" {
+		reason = ""
+	}
+	return errors.New(address.ExplainStatus(response.StatusCode, reason, s.base, "debug.Handler"))
 }

@@ -82,7 +82,7 @@ func TestNoAnswer(t *testing.T) {
 		h    http.HandlerFunc
 		want string
 	}{
-		{"no handler", http.NotFound, "status 404 Not Found: is debug.Handler registered there?"},
+		{"no handler", http.NotFound, "status 404 Not Found: does the service register debug.Handler at /debug/sluice"},
 		{"a web page", web(200, "text/html; charset=utf-8", "<!doctype html>"), "the response is a web page, not JSON"},
 		{"text", web(200, "text/plain", "hello"), "not a report of channels"},
 		{"other JSON", web(200, "application/json", `{"ok": true}`), "not a report of channels"},
@@ -128,7 +128,7 @@ func TestHanging(t *testing.T) {
 		t.Errorf("after quitting: %v", err)
 	}
 	s.within = time.Millisecond
-	if _, err := s.Fetch(t.Context(), Query{}); err == nil || err.Error() != "no response within 1ms" {
+	if _, err := s.Fetch(t.Context(), Query{}); err == nil || !strings.HasPrefix(err.Error(), "no response within 1ms: is the host right") {
 		t.Errorf("a service that hangs: %v", err)
 	}
 }
