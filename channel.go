@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
@@ -21,6 +22,9 @@ const zeroValue = "sluice: the channel is a zero value; make it with its constru
 
 // newChannel puts the methods before the engine that build makes from config.
 func newChannel[T any](config engine.Config[T], build func(engine.Config[T]) engine.Engine[T]) channel[T] {
+	if config.Name != "" {
+		config.Sites = callsite.New()
+	}
 	return channel[T]{keepPromises(config, build)}
 }
 

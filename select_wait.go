@@ -280,10 +280,11 @@ func (a *attempt) leads(at int) bool {
 
 // park parks, and counts a wait in each queue. It returns false if done was closed first.
 func (a *attempt) park(done <-chan struct{}) bool {
+	start := a.state().Since().Begin()
 	for _, c := range a.cases {
-		c.entry().entry.Tally().CountSelect()
+		c.entry().entry.Tally().CountSelect(start)
 	}
-	woken, spent := a.state().Park(done)
+	woken, spent := a.state().Park(done, start)
 	if spent > 0 {
 		for _, c := range a.cases {
 			c.entry().entry.Tally().Spend(spent)

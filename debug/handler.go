@@ -65,6 +65,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		header.Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(report) // An error means that the client has disconnected.
+	case "flow":
+		h.serveFlow(w)
 	case "events":
 		h.stream(w, r, q)
 	default:

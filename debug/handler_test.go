@@ -47,7 +47,7 @@ func TestOnlyGET(t *testing.T) {
 // Each bad query is answered with one line that names the mistake.
 func TestBadQueries(t *testing.T) {
 	for query, says := range map[string]string{
-		"format=xml":                          "unknown format \"xml\" (want html, json or events)",
+		"format=xml":                          "unknown format \"xml\" (want html, json, events or flow)",
 		"format=":                             "unknown format \"\"",
 		"channel=0":                           "invalid channel \"0\"",
 		"channel=-1":                          "invalid channel \"-1\"",

@@ -43,6 +43,9 @@ type look struct {
 	seen []sighting
 
 	named int // channels with a name, including those collected meanwhile
+
+	drawing sync.Once // guards drawn
+	drawn   *Flow
 }
 
 // A sighting is one channel's part of a look. It does not keep the channel
@@ -56,7 +59,9 @@ type sighting struct {
 // rates are averages over the time between two looks, all zero after the first.
 type rates struct {
 	known                   bool
-	sent, received, dropped float64       // per second
+	sent, received, dropped float64 // per second
+	sendersWaiting          float64 // on average
+	receiversWaiting        float64
 	sendWait, recvWait      time.Duration // mean of the waits that ended; 0 if none did
 }
 
@@ -175,13 +180,21 @@ func (l *look) of(id uint64) *sighting {
 func ratesOf(was, is *sluice.Stats, over time.Duration) rates {
 	// A count that falls, as in a foreign kind that restarts, yields no rate.
 	perSecond := func(was, is uint64) float64 { return float64(is-min(was, is)) / over.Seconds() }
+	waiting := func(was, is uint64, spent time.Duration) float64 {
+		if is < was {
+			return 0
+		}
+		return max(0, spent.Seconds()/over.Seconds())
+	}
 	return rates{
-		known:    true,
-		sent:     perSecond(was.Sent, is.Sent),
-		received: perSecond(was.Received, is.Received),
-		dropped:  perSecond(was.Dropped, is.Dropped),
-		sendWait: mean(is.SendWaitTime-was.SendWaitTime, is.SendWaits-min(was.SendWaits, is.SendWaits)),
-		recvWait: mean(is.RecvWaitTime-was.RecvWaitTime, is.RecvWaits-min(was.RecvWaits, is.RecvWaits)),
+		known:            true,
+		sent:             perSecond(was.Sent, is.Sent),
+		received:         perSecond(was.Received, is.Received),
+		dropped:          perSecond(was.Dropped, is.Dropped),
+		sendersWaiting:   waiting(was.SendWaits, is.SendWaits, is.SendWaitTime-was.SendWaitTime),
+		receiversWaiting: waiting(was.RecvWaits, is.RecvWaits, is.RecvWaitTime-was.RecvWaitTime),
+		sendWait:         mean(is.SendWaitTime-was.SendWaitTime, is.SendWaits-min(was.SendWaits, is.SendWaits)),
+		recvWait:         mean(is.RecvWaitTime-was.RecvWaitTime, is.RecvWaits-min(was.RecvWaits, is.RecvWaits)),
 	}
 }
 

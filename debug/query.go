@@ -21,6 +21,7 @@ type query struct {
 	desc    bool
 	page    int
 	size    int
+	flow    bool // with the map
 }
 
 const (
@@ -70,6 +71,9 @@ func parse(raw string) (query, error) {
 	if !values.Has("order") {
 		q.desc = columns[q.sort].figure
 	}
+	if q.format == "flow" && len(names) > 1 {
+		return q, errors.New("format=flow cannot be combined with other parameters: the map shows all channels")
+	}
 	if q.channel != 0 {
 		for _, name := range names {
 			if name != inOneChannel && name != "format" {
@@ -85,8 +89,8 @@ func (q *query) set(name, value string) (err error) {
 	switch name {
 	case "format":
 		_, isAsset := assetOf[value]
-		if !isAsset && value != "json" && value != "events" {
-			return fmt.Errorf("unknown format %q (want html, json or events)", value)
+		if !isAsset && value != "json" && value != "events" && value != "flow" {
+			return fmt.Errorf("unknown format %q (want html, json, events or flow)", value)
 		}
 		q.format = value
 	case inOneChannel:
@@ -94,6 +98,11 @@ func (q *query) set(name, value string) (err error) {
 		if err != nil || q.channel == 0 {
 			return fmt.Errorf("invalid channel %q (want an ID from 1)", value)
 		}
+	case "flow":
+		if value != "1" {
+			return fmt.Errorf("invalid flow %q (want 1)", value)
+		}
+		q.flow = true
 	case "filter":
 		q.filter = strings.ToLower(value)
 	case "kind":

@@ -19,6 +19,8 @@ type Report struct {
 	Page     int       `json:"page"`     // the page returned: the last one if the query asks for a later one
 	Pages    int       `json:"pages"`    // at least 1
 	Channels []Channel `json:"channels"` // the channels on the page
+
+	Flow *Flow `json:"flow,omitempty"` // the map of all named channels, in events with flow=1
 }
 
 // A Channel describes one channel. Its fields are read at one moment, except
@@ -128,6 +130,9 @@ func (q *query) report(l *look) (r Report, found bool) {
 	from := (r.Page - 1) * q.size
 	to := min(from+q.size, len(matching))
 	slices.SortFunc(matching, q.compare)
+	if q.flow {
+		r.Flow = l.flow()
+	}
 	r.Channels = make([]Channel, 0, to-from)
 	for _, s := range matching[from:to] {
 		r.Channels = append(r.Channels, s.channel())

@@ -20,6 +20,7 @@ var rooms = map[string]room{
 	".": {
 		imports: permissions{
 			"./internal/foreign":   "a Select waits for channels that have no engine here",
+			"./internal/callsite":  "a channel with a name learns who uses it",
 			"./internal/engine":    theContract,
 			"./internal/registry":  "a channel with a name is listed",
 			"./internal/spin":      "the compiler inlines its locks here: see inlined.go",
@@ -51,12 +52,31 @@ var rooms = map[string]room{
 			"./internal/handoff": "a Bounded without the hand-off",
 		},
 	},
+	"internal/callsite": {
+		imports: permissions{
+			"math":    "weights are halved",
+			"runtime": "the stack of the caller",
+			"sync":    "a lock that a sampler only tries",
+			"time":    "ages of samples; no clock is read",
+		},
+	},
+	"internal/flow": {
+		imports: permissions{
+			"./internal/callsite": "the stacks that a map is drawn from",
+			"maps":                "functions by name",
+			"runtime":             "the names of functions",
+			"runtime/debug":       "which modules belong to the program",
+			"sync":                "the modules are read once",
+			"time":                "ages of waits; no clock is read",
+		},
+	},
 	"internal/registry": {
 		imports: permissions{
-			"./internal/engine": "what is registered, and its Stats",
-			"runtime":           "a channel that is garbage is removed",
-			"sync":              "the list has a mutex",
-			"weak":              "the list keeps no channel alive",
+			"./internal/callsite": "who uses a channel",
+			"./internal/engine":   "what is registered, and its Stats",
+			"runtime":             "a channel that is garbage is removed",
+			"sync":                "the list has a mutex",
+			"weak":                "the list keeps no channel alive",
 		},
 	},
 	"batch": {
@@ -122,16 +142,18 @@ var rooms = map[string]room{
 	},
 	"debug": {
 		imports: permissions{
-			"./inspect":     "named channels",
-			"./":            "the channels to show, by their public names",
-			"bytes":         "an event is written at once",
-			"embed":         "the page is part of the program",
-			"encoding/json": "what a page and a program are told",
-			"maps":          "the columns, by name, for a complaint",
-			"net/http":      "it is a handler; nothing in the library but this one may be reached from outside",
-			"net/url":       "queries",
-			"sync":          "clients share what was seen",
-			"time":          "rates are by the clock, and an update comes once a second",
+			"./inspect":           "named channels",
+			"./internal/flow":     "the map",
+			"./internal/registry": "the call sites of channels",
+			"./":                  "the channels to show, by their public names",
+			"bytes":               "an event is written at once",
+			"embed":               "the page is part of the program",
+			"encoding/json":       "what a page and a program are told",
+			"maps":                "the columns, by name, for a complaint",
+			"net/http":            "it is a handler; nothing in the library but this one may be reached from outside",
+			"net/url":             "queries",
+			"sync":                "clients share what was seen",
+			"time":                "rates are by the clock, and an update comes once a second",
 		},
 	},
 	"metrics/internal/tally": {
@@ -172,6 +194,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"reflect":              "whether a type contains pointers, once per channel",
 			"unsafe":               "Sizeof, and nothing else of it",
+			"./internal/callsite":  "where a channel with a name keeps its call sites",
 			"./internal/park":      "the wait statistics of a Select",
 			"./internal/selection": "the state that the entries of a Select share",
 			"time":                 "Stats reports durations; no clock is read",
@@ -179,17 +202,18 @@ var rooms = map[string]room{
 	},
 	"internal/segqueue": {
 		imports: permissions{
-			"./internal/age":    "the age of the oldest value",
-			"./internal/engine": theContract,
-			"./internal/park":   "the clock by which waits are measured",
-			"./internal/ring":   "the marks of a meter",
-			"./internal/spin":   "short locks, and whether to spin before a wait",
-			"./internal/waitq":  "the wait queue of each side",
-			"math":              "the largest limit",
-			"runtime":           "with one P a yield comes before the wait queue",
-			"sync":              "Ready's token is posted under a mutex, off every fast path",
-			"time":              "how long a goroutine has waited; no clock is read",
-			"unsafe":            "Sizeof, and nothing else of it",
+			"./internal/age":      "the age of the oldest value",
+			"./internal/callsite": "samples of call sites",
+			"./internal/engine":   theContract,
+			"./internal/park":     "the clock by which waits are measured",
+			"./internal/ring":     "the marks of a meter",
+			"./internal/spin":     "short locks, and whether to spin before a wait",
+			"./internal/waitq":    "the wait queue of each side",
+			"math":                "the largest limit",
+			"runtime":             "with one P a yield comes before the wait queue",
+			"sync":                "Ready's token is posted under a mutex, off every fast path",
+			"time":                "how long a goroutine has waited; no clock is read",
+			"unsafe":              "Sizeof, and nothing else of it",
 		},
 		tests:    permissions{"./internal/selection": "the state of a Select that waits here"},
 		pointers: permissions{"layout_test.go": "the position of an engine in its cache lines"},
@@ -215,11 +239,13 @@ var rooms = map[string]room{
 	"internal/handoff": {
 		imports: permissions{
 			"./internal/age":       "the age of the oldest value",
+			"./internal/callsite":  "samples of call sites",
 			"./internal/engine":    theContract,
 			"./internal/park":      "waiters park",
 			"./internal/ring":      "the buffer of queued values",
 			"./internal/selection": "the state of a Select that waits here",
 			"./internal/spin":      "the lock of the engine",
+			"math":                 "the number of an operation that never comes",
 			"runtime":              "one yield before parking",
 			"time":                 "how long a goroutine has waited; no clock is read",
 			"unsafe":               "Sizeof, and nothing else of it",
@@ -258,7 +284,10 @@ var rooms = map[string]room{
 		},
 	},
 	"internal/park": {
-		imports: permissions{"time": "the time spent in waits is sampled"},
+		imports: permissions{
+			"./internal/callsite": "a wait of a channel with a name is a chance to learn its caller",
+			"time":                "the time spent in waits is sampled",
+		},
 	},
 	"internal/age": {
 		imports: permissions{"time": "ages are durations; no clock is read"},

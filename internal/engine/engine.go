@@ -10,6 +10,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/callsite"
 )
 
 var (
@@ -89,7 +91,8 @@ type Config[T any] struct {
 	Size           func(T) int
 	SizeIsKnown    bool // Size is the result of KnownSize
 	NoHandOff      bool
-	Lanes          int // 0: adaptive
+	Lanes          int             // 0: adaptive
+	Sites          *callsite.Sites // nil without a name
 }
 
 // Stats has the fields of the public type in the same order, and converts to it.

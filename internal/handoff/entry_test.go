@@ -77,7 +77,7 @@ func (s *selectCall) run(ctx context.Context, e *Engine[int], entries []*entry[i
 		e.lock.Unlock()
 		runtime.Gosched()
 		if s.sel.PrepareToPark() {
-			if woken, _ := s.sel.Park(ctx.Done()); !woken {
+			if woken, _ := s.sel.Park(ctx.Done(), s.sel.Since().Begin()); !woken {
 				return -1, nil
 			}
 		}

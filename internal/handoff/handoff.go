@@ -69,6 +69,9 @@ type Engine[T any] struct {
 	dropped uint64
 	high    int
 	ages    *age.Log // nil until needed
+
+	// The send, and the receive, that samples its call site: see sites.go.
+	sampledSend, sampledRecv uint64
 }
 
 // New returns an engine for config.Limit queued values; 0 makes a rendezvous.
@@ -77,6 +80,7 @@ func New[T any](config engine.Config[T]) *Engine[T] {
 	if !config.Elastic && config.Limit > 0 {
 		e.buf.Grow(config.Limit)
 	}
+	e.watch()
 	return e
 }
 
@@ -136,6 +140,9 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	retrying, start := false, time.Duration(0) // woken to retry
 	for {
 		e.lock.Lock()
+		if e.sent >= e.sampledSend {
+			e.sampleSend()
+		}
 		if handOff {
 			if w := e.receiver(); w != nil {
 				e.handOff(w, v)
@@ -200,6 +207,9 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	retrying, start := false, time.Duration(0) // as in send
 	for {
 		e.lock.Lock()
+		if e.taken >= e.sampledRecv {
+			e.sampleRecv()
+		}
 		if e.buf.Len() > 0 {
 			v = e.pop()
 			e.taken++

@@ -8,6 +8,8 @@ package park
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/callsite"
 )
 
 // A Parker puts one goroutine at a time to sleep until a token arrives. The token
@@ -56,7 +58,11 @@ type Tally struct {
 	waits   atomic.Uint64
 	selects atomic.Uint64 // waits of goroutines with an entry in several queues
 	spent   atomic.Int64
+	sites   *callsite.Side // where goroutines wait; nil if the channel has no name
 }
+
+// Watch makes t sample the call sites of waits. It is called before the first wait.
+func (t *Tally) Watch(sites *callsite.Side) { t.sites = sites }
 
 // Count counts one wait and returns its Weight.
 func (t *Tally) Count() (weight int64) {
@@ -76,9 +82,15 @@ func Weight(n uint64) int64 {
 	}
 }
 
-// CountSelect counts a wait of a Select that has an entry in this queue. It needs
-// no lock. The Select measures the time once for all its queues and calls Spend.
-func (t *Tally) CountSelect() { t.selects.Add(1) }
+// CountSelect counts a wait, which begins now, of a Select that has an entry in this
+// queue. It needs no lock. The Select measures the time once for all its queues and
+// calls Spend.
+func (t *Tally) CountSelect(now time.Duration) {
+	t.selects.Add(1)
+	if t.sites != nil {
+		t.sites.Sample(now)
+	}
+}
 
 // Spend adds the time of a wait that CountSelect has counted.
 func (t *Tally) Spend(d time.Duration) { t.spent.Add(int64(d)) }
@@ -87,6 +99,9 @@ func (t *Tally) Spend(d time.Duration) { t.spent.Add(int64(d)) }
 // to the waiter.
 func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64, since *Since) bool {
 	start := since.Begin()
+	if t.sites != nil {
+		t.sites.Sample(start)
+	}
 	woken := p.Park(done)
 	if weight > 0 {
 		t.spent.Add(int64(Now()-start) * weight)

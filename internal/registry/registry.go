@@ -9,6 +9,7 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
@@ -22,6 +23,8 @@ type Entry struct {
 	// garbage. Snapshot is nil for a channel that has only Stats.
 	Stats    func() (s engine.Stats, ok bool)
 	Snapshot func() (s engine.Snapshot, ok bool)
+
+	Sites *callsite.Sites // nil for a channel that has only Stats
 }
 
 // MaxList is the maximum length of a list in a Snapshot.
@@ -34,7 +37,7 @@ func Engine[T, E any, P interface {
 	*E
 	engine.Engine[T]
 }](kind string, config engine.Config[T], e P) engine.Engine[T] {
-	add(config.Name, kind, (*E)(e),
+	add(Entry{Name: config.Name, Kind: kind, Sites: config.Sites}, (*E)(e),
 		func(e *E) engine.Stats { return P(e).Stats() },
 		func(e *E) engine.Snapshot { return P(e).Snapshot(MaxList) })
 	return e
@@ -42,7 +45,7 @@ func Engine[T, E any, P interface {
 
 // Foreign registers c, a channel that is no kind of the root package, unless name is empty.
 func Foreign[C any](name, kind string, c *C, stats func(*C) engine.Stats) {
-	add(name, kind, c, stats, nil)
+	add(Entry{Name: name, Kind: kind}, c, stats, nil)
 }
 
 // Channels returns a copy of the entries, in ascending order of ID, closed channels
@@ -53,12 +56,12 @@ func Channels() []Entry {
 	return all.present()
 }
 
-func add[C any](name, kind string, c *C, stats func(*C) engine.Stats, snapshot func(*C) engine.Snapshot) {
-	if name == "" {
+func add[C any](e Entry, c *C, stats func(*C) engine.Stats, snapshot func(*C) engine.Snapshot) {
+	if e.Name == "" {
 		return
 	}
 	ref := weak.Make(c)
-	e := Entry{Name: name, Kind: kind, Stats: through(ref, stats)}
+	e.Stats = through(ref, stats)
 	if snapshot != nil {
 		e.Snapshot = through(ref, snapshot)
 	}

@@ -29,6 +29,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/waitq"
@@ -41,8 +42,9 @@ const (
 	starving               // a waiter is starving: see starvation.go
 	readyInUse             // Ready was called
 	sleepers               // a goroutine sleeps until the lock is free
+	probed                 // the next operation is sampled: see sites.go
 
-	shift = 5
+	shift = 6
 	flags = 1<<shift - 1
 	one   = 1 << shift // index 1
 )
@@ -98,8 +100,8 @@ type Engine[T any] struct {
 
 	// The wait queues: those in send and recv, unless this is a lane. See lane.go.
 	senders, receivers *waitq.Queue
-	anySenders         *waitq.Queue // of senders that wait for room in any lane, or nil
-	_                  [cacheLine - 120%cacheLine]byte
+	anySenders         *waitq.Queue       // of senders that wait for room in any lane, or nil
+	sites              *callsite.Counters // nil without a name
 
 	send side[T]
 	recv side[T]
@@ -146,6 +148,7 @@ func newAt[T any](config engine.Config[T], first uint64) *Engine[T] {
 		s.seg, s.buf, s.bound = seg, seg.buf, first<<shift
 		s.word.Store(first << shift)
 	}
+	e.watch(config.Sites)
 	return e
 }
 

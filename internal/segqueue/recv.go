@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // Recv implements engine.Engine. This is the fast path: no flag is set, no other
@@ -85,6 +86,9 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	var turn turn
 	for {
 		word := r.lock()
+		if word&probed != 0 {
+			word = r.probe(word, &e.sites.Receive)
+		}
 		if r.takeRescued(&turn) {
 			var zero T
 			buf[0], *r.rescue = *r.rescue, zero
@@ -196,6 +200,9 @@ func (e *Engine[T]) run(index, tail uint64) bool {
 	}
 	r.high = max(r.high, queued)
 	r.bound = tail
+	if e.sites != nil {
+		e.sites.Receive.Passes(index>>shift, park.Now)
+	}
 	if next != nil && r.seg.end-index < tail-index {
 		r.bound = r.seg.end
 	}

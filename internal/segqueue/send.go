@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // Send implements engine.Engine. This is the fast path: no flag is set, no other
@@ -68,6 +69,9 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	turn := turn{batch: len(vs) > 1 && engine.MayWait(ctx)}
 	for {
 		word := s.lock()
+		if word&probed != 0 {
+			word = s.probe(word, &e.sites.Send)
+		}
 		if s.takeRescued(&turn) {
 			n++
 		}
@@ -169,6 +173,9 @@ func (e *Engine[T]) room(index, head uint64) bool {
 	s.bound = index + free<<shift
 	if queued >= minObserved {
 		e.observe(index, head)
+	}
+	if e.sites != nil {
+		e.sites.Send.Passes(index>>shift, park.Now)
 	}
 	return true
 }

@@ -62,6 +62,7 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 		out.Bytes += e.meter.held(head, tail)
 	}
 	out.OldestValue = e.oldestValue(now, tail, head)
+	e.probeNext()
 	senders, receivers := e.senders.Snapshot(now, in.Senders), e.receivers.Snapshot(now, in.Receivers)
 	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent

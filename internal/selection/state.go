@@ -88,12 +88,12 @@ func (s *State) PrepareToPark() bool {
 }
 
 // Park waits until a case is selected. If done is closed first, Park returns
-// false, and no case will be selected. It follows a PrepareToPark that succeeded.
-// spent is the time to add to each queue's Tally, 0 if this wait was not measured.
-func (s *State) Park(done <-chan struct{}) (woken bool, spent time.Duration) {
+// false, and no case will be selected. It follows a PrepareToPark that succeeded;
+// start is the result of Since().Begin() after that. spent is the time to add to each
+// queue's Tally, 0 if this wait was not measured.
+func (s *State) Park(done <-chan struct{}, start time.Duration) (woken bool, spent time.Duration) {
 	s.parks++
 	weight := park.Weight(s.parks)
-	start := s.since.Begin()
 	woken = s.park(done)
 	if weight > 0 {
 		spent = (park.Now() - start) * time.Duration(weight)

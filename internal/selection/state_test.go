@@ -72,7 +72,7 @@ func TestPark(t *testing.T) {
 						s.Parker().Unpark()
 					}
 				}()
-				if woken, _ := s.Park(done); woken != claimed {
+				if woken, _ := s.Park(done, 0); woken != claimed {
 					t.Fatalf("woken %v, want %v", woken, claimed)
 				}
 				if s.Parker().Pending() {

@@ -90,6 +90,10 @@ func New[T any](config engine.Config[T]) *Engine[T] {
 		e.max, active = runtime.GOMAXPROCS(0), 1
 	}
 	e.scale.quietNeeded.Store(firstQuiet)
+	if config.Sites != nil {
+		e.senders.Tally().Watch(&config.Sites.Send)
+		e.receivers.Tally().Watch(&config.Sites.Receive)
+	}
 	first := &set[T]{shared: make([]*lane[T], e.max), active: active}
 	for i := range active {
 		first.shared[i] = e.newLane(first, false)

@@ -91,7 +91,7 @@ func TestAgesOfASelect(t *testing.T) {
 				if !s.PrepareToPark() {
 					t.Fatal("a case was selected without a partner")
 				}
-				go s.Park(nil)
+				go s.Park(nil, s.Since().Begin())
 				synctest.Wait()
 				time.Sleep(time.Second)
 				queues[1].Wake()

@@ -40,7 +40,7 @@ func TestQueueOfSelects(t *testing.T) {
 	if waiting := q.Snapshot(0, nil).Waiting; b.Selected() != 2 || waiting != 2 {
 		t.Fatalf("after a spurious wake-up an entry is not the first: case %d selected, %d wait", b.Selected(), waiting)
 	}
-	b.Park(nil)
+	b.Park(nil, 0)
 	w := q.join()
 	q.exit(&wb)
 	q.exit(&wb2)
@@ -77,7 +77,7 @@ func TestWakeAllOfSelects(t *testing.T) {
 	if !a.Parker().Pending() {
 		t.Error("no token for a Select that was parked")
 	}
-	if woken, _ := a.Park(nil); !woken || a.Parker().Pending() {
+	if woken, _ := a.Park(nil, 0); !woken || a.Parker().Pending() {
 		t.Error("more or less than one token for a Select that was parked")
 	}
 	if b.Parker().Pending() {

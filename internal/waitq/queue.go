@@ -60,10 +60,10 @@ type Queue struct {
 
 	first, last *waiter
 	n           int
-	inFlight    bool
 
-	free  *waiter // reused, so that joining does not allocate
-	frees int
+	free     *waiter // reused, so that joining does not allocate
+	frees    int32
+	inFlight bool
 
 	waits park.Tally
 }

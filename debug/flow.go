@@ -1,0 +1,159 @@
+package debug
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/internal/flow"
+	"github.com/sluice-go/sluice/internal/registry"
+)
+
+// A Flow is the answer to format=flow, and part of each event with flow=1: the map of
+// the program. Stages are functions that send into named channels or receive from them,
+// as far as they were seen lately.
+type Flow struct {
+	Time     time.Time     `json:"time"`     // when the channels were read
+	Over     float64       `json:"over"`     // seconds that rates average over; 0 in the first report
+	Summary  string        `json:"summary"`  // one sentence: what holds the program back, or why nothing does
+	Stages   []Stage       `json:"stages"`   // by ID
+	Channels []FlowChannel `json:"channels"` // by ID
+	Edges    []Edge        `json:"edges"`    // by channel, side and stage
+	// Bottleneck is null if nothing holds the program back, or nothing is known.
+	Bottleneck *Bottleneck `json:"bottleneck"`
+	Unknown    []string    `json:"unknown"` // the names of channels without an edge
+}
+
+// A Stage is a function that sends or receives.
+type Stage struct {
+	ID       string `json:"id"`       // unique, and the same in all reports
+	Name     string `json:"name"`     // unique and short, for people
+	Function string `json:"function"` // with the path of its package
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	// Column is the place from left to right, from 0: a stage receives from stages in
+	// columns before its own, except where stages form a cycle.
+	Column int `json:"column"`
+}
+
+// A FlowChannel is a named channel on the map.
+type FlowChannel struct {
+	ID   uint64 `json:"id"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	// Column is the last column of a stage that sends into the channel. The channel is
+	// drawn between this column and the next one.
+	Column int      `json:"column"`
+	Len    int      `json:"len"`
+	Cap    *int     `json:"cap"`  // null if unlimited
+	Fill   *float64 `json:"fill"` // from 0 to 1; null without a buffer or a limit
+	// Values per second; null in the first report.
+	SentRate     *float64 `json:"sentRate"`
+	ReceivedRate *float64 `json:"receivedRate"`
+	DroppedRate  *float64 `json:"droppedRate"`
+	OldestValue  float64  `json:"oldestValue"` // seconds
+	Senders      int      `json:"senders"`     // goroutines that wait
+	Receivers    int      `json:"receivers"`
+	Closed       bool     `json:"closed"`
+}
+
+// An Edge leads from a stage to a channel that it sends into, or from a channel to a
+// stage that receives from it.
+type Edge struct {
+	Stage   string  `json:"stage"`
+	Channel uint64  `json:"channel"`
+	Side    string  `json:"side"`  // send or receive
+	Share   float64 `json:"share"` // of what was seen on this side of the channel; the sum is 1
+}
+
+// A Bottleneck names the stage that holds the program back.
+type Bottleneck struct {
+	Stage   string `json:"stage"` // ID; empty if it is not known
+	Channel uint64 `json:"channel"`
+	// Kind is slow-stage, drops, no-receiver, cycle or slow-source.
+	Kind string `json:"kind"`
+	Text string `json:"text"` // one sentence
+}
+
+// serveFlow answers format=flow.
+func (h *handler) serveFlow(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(h.monitor.look().flow()) // An error means that the client has disconnected.
+}
+
+// flow returns the map at the time of the look.
+func (l *look) flow() *Flow {
+	l.drawing.Do(func() { l.drawn = l.draw() })
+	return l.drawn
+}
+
+func (l *look) draw() *Flow {
+	entries := registry.Channels()
+	channels := make([]flow.Channel, 0, len(l.seen))
+	for i := range l.seen {
+		s := &l.seen[i]
+		c := s.onMap()
+		if at, found := slices.BinarySearchFunc(entries, s.ID, func(e registry.Entry, id uint64) int { return cmp.Compare(e.ID, id) }); found {
+			c.Sites = entries[at].Sites
+		}
+		channels = append(channels, c)
+	}
+	drawn := flow.Draw(channels)
+	out := &Flow{
+		Time: l.at, Over: l.over.Seconds(), Unknown: drawn.Unknown(),
+		Stages: make([]Stage, 0, len(drawn.Stages)), Channels: make([]FlowChannel, 0, len(channels)), Edges: make([]Edge, 0, len(drawn.Edges)),
+	}
+	bottleneck, summary := drawn.Diagnose()
+	out.Summary = summary
+	if bottleneck != nil {
+		b := Bottleneck(*bottleneck)
+		out.Bottleneck = &b
+	}
+	for _, s := range drawn.Stages {
+		out.Stages = append(out.Stages, Stage(s))
+	}
+	for _, e := range drawn.Edges {
+		out.Edges = append(out.Edges, Edge{e.Stage, e.Channel, sides[e.Side], e.Share})
+	}
+	for i := range drawn.Channels {
+		out.Channels = append(out.Channels, l.seen[i].flowChannel(drawn.Channels[i].Column))
+	}
+	return out
+}
+
+var sides = [...]string{flow.Send: "send", flow.Receive: "receive"}
+
+// onMap returns what the map needs of a channel.
+func (s *sighting) onMap() flow.Channel {
+	st := &s.stats
+	c := flow.Channel{
+		ID: s.ID, Name: s.Name, Kind: s.Kind, Len: st.Len, Cap: st.Cap, Closed: st.Closed,
+		Senders: st.SendersWaiting, Receivers: st.ReceiversWaiting,
+		OldestSender: st.OldestSender, OldestReceiver: st.OldestReceiver, OldestValue: st.OldestValue,
+		Known: s.rates.known,
+	}
+	if c.Known {
+		c.Sent, c.Received, c.Dropped = s.rates.sent, s.rates.received, s.rates.dropped
+		c.SendersMean, c.ReceiversMean = s.rates.sendersWaiting, s.rates.receiversWaiting
+	}
+	return c
+}
+
+func (s *sighting) flowChannel(column int) FlowChannel {
+	st := &s.stats
+	c := FlowChannel{
+		ID: s.ID, Name: s.Name, Kind: s.Kind, Column: column, Len: st.Len, Cap: limit(st.Cap),
+		OldestValue: st.OldestValue.Seconds(), Senders: st.SendersWaiting, Receivers: st.ReceiversWaiting, Closed: st.Closed,
+	}
+	if c.Cap != nil && *c.Cap > 0 {
+		filled := fill(s)
+		c.Fill = &filled
+	}
+	if s.rates.known {
+		r := s.rates
+		c.SentRate, c.ReceivedRate, c.DroppedRate = &r.sent, &r.received, &r.dropped
+	}
+	return c
+}

@@ -1,0 +1,153 @@
+// Package flow draws the map of a program: which functions send into its named channels
+// and receive from them, and what holds the whole back.
+//
+// The functions are stages. They are learned from the stacks that package callsite
+// samples, so the map shows what the program did lately. A Flow is a graph whose edges
+// lead from a stage to a channel that it sends into, and from a channel to a stage that
+// receives from it. Diagnose finds the bottleneck in such a graph.
+package flow
+
+import (
+	"cmp"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/internal/callsite"
+)
+
+// A Side is one side of a channel.
+type Side uint8
+
+const (
+	Send Side = iota
+	Receive
+)
+
+// A Flow is the map.
+type Flow struct {
+	Stages   []Stage   // by ID
+	Channels []Channel // by ID
+	Edges    []Edge    // by channel, side and stage
+
+	bySide map[end][]Edge // made by edgesOf
+}
+
+// A Stage is a function that sends or receives.
+type Stage struct {
+	ID       string // unique and stable
+	Name     string // unique, and short
+	Function string // with the path of its package
+	File     string
+	Line     int
+	Column   int // stages of a column receive only from columns before it
+}
+
+// A Channel is a named channel, with its figures at one moment.
+type Channel struct {
+	ID         uint64
+	Name, Kind string
+	Len, Cap   int
+	Closed     bool
+	// Column is the column of the stages that send into the channel: it is drawn
+	// between this column and the next one.
+	Column int
+
+	Senders, Receivers int           // that wait now
+	OldestSender       time.Duration // how long the first of them has waited
+	OldestReceiver     time.Duration
+	OldestValue        time.Duration
+
+	// The rest is about the time since the last reading; zero unless Known.
+	Known                   bool
+	Sent, Received, Dropped float64 // per second
+	SendersMean             float64 // the number of senders that waited, on average
+	ReceiversMean           float64
+
+	Sites *callsite.Sites // nil if unknown
+	// Declared are functions that libraries call with values of the channel.
+	Declared []Declared
+}
+
+// A Declared is a function that stands for a goroutine of this library.
+type Declared struct {
+	Function, File string
+	Line           int
+	Side           Side
+}
+
+// An Edge connects a stage and a channel.
+type Edge struct {
+	Stage   string
+	Channel uint64
+	Side    Side
+	Share   float64 // of the samples of this side of the channel
+}
+
+// Draw returns the map of the channels, which are in ascending order of ID.
+func Draw(channels []Channel) *Flow {
+	f := &Flow{Channels: channels}
+	var operations []*operation
+	for _, c := range channels {
+		if c.Sites == nil {
+			continue
+		}
+		for side, sites := range map[Side]*callsite.Side{Send: &c.Sites.Send, Receive: &c.Sites.Receive} {
+			for _, s := range sites.Sites() {
+				o := &operation{channel: c.ID, side: side, weight: s.Weight, path: pathOf(s.Stack)}
+				if len(o.path.frames) > 0 {
+					operations = append(operations, o)
+				}
+			}
+		}
+	}
+	assign(operations)
+	f.connect(operations)
+	nameStages(f.Stages)
+	f.layOut()
+	return f
+}
+
+// connect makes the stages and edges of operations.
+func (f *Flow) connect(operations []*operation) {
+	stages := map[string]Stage{}
+	edges := map[Edge]float64{} // without their shares
+	sums := map[end]float64{}
+	for _, o := range operations {
+		at := o.path.frames[o.stage]
+		file, line := at.file, at.line
+		if at.entry != 0 {
+			file, line = runtime.FuncForPC(at.entry).FileLine(at.entry)
+		}
+		if known, ok := stages[at.function]; !ok || line < known.Line {
+			stages[at.function] = Stage{ID: at.function, Function: at.function, File: file, Line: line}
+		}
+		edges[Edge{Stage: at.function, Channel: o.channel, Side: o.side}] += o.weight
+		sums[end{o.channel, o.side}] += o.weight
+	}
+	f.Stages = slices.Collect(maps.Values(stages))
+	f.Edges = make([]Edge, 0, len(edges))
+	for e, weight := range edges {
+		e.Share = weight / sums[end{e.Channel, e.Side}]
+		f.Edges = append(f.Edges, e)
+	}
+	slices.SortFunc(f.Edges, func(a, b Edge) int {
+		return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Side, b.Side), cmp.Compare(a.Stage, b.Stage))
+	})
+}
+
+// Unknown returns the names of the channels without an edge.
+func (f *Flow) Unknown() []string {
+	known := map[uint64]bool{}
+	for _, e := range f.Edges {
+		known[e.Channel] = true
+	}
+	names := []string{}
+	for _, c := range f.Channels {
+		if !known[c.ID] {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

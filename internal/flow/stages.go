@@ -1,0 +1,225 @@
+package flow
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An operation is a call site of one side of a channel.
+type operation struct {
+	channel uint64
+	side    Side
+	weight  float64
+	path    path
+	stage   int // index into path.frames, chosen by assign
+}
+
+// on reports whether the goroutine is the first one of the program.
+func (o *operation) onMain() bool { return o.path.frames[0].function == "main.main" }
+
+// assign chooses the stage of each operation: one of the functions on its stack.
+//
+// A goroutine is a stage, and its function is the outermost one on the stack. The
+// exceptions are what makes it longer:
+//
+//   - A closure that only calls another function gives way to that function.
+//   - A wrapper starts or calls different functions at the same place, as goSafe(f) and
+//     middleware do: the functions that it calls are the stages.
+//   - In the goroutine of main, and wherever two callees of a function send to and receive
+//     from the same channel, the callees are the stages. The innermost function that both
+//     receives and sends stays together.
+//   - A helper that several stages call, such as the Put of a queue, is never a stage.
+func assign(operations []*operation) {
+	a := assignment{parents: map[string]map[string]bool{}}
+	for _, o := range operations {
+		outer := ""
+		for _, f := range o.path.frames {
+			if a.parents[f.function] == nil {
+				a.parents[f.function] = map[string]bool{}
+			}
+			a.parents[f.function][outer] = true
+			outer = f.function
+		}
+	}
+	for _, group := range byFunction(operations, 0) {
+		a.walk(group, 0)
+	}
+}
+
+type assignment struct {
+	parents map[string]map[string]bool // the functions that called a function
+}
+
+// byFunction groups operations by the function at a depth, in the order of names.
+func byFunction(operations []*operation, depth int) [][]*operation {
+	groups := map[string][]*operation{}
+	for _, o := range operations {
+		if depth < len(o.path.frames) {
+			f := o.path.frames[depth].function
+			groups[f] = append(groups[f], o)
+		}
+	}
+	sorted := make([][]*operation, 0, len(groups))
+	for _, f := range slices.Sorted(maps.Keys(groups)) {
+		sorted = append(sorted, groups[f])
+	}
+	return sorted
+}
+
+// walk chooses the stages of operations whose stacks are the same down to depth.
+func (a *assignment) walk(group []*operation, depth int) {
+	f := group[0].path.frames[depth]
+	var direct []*operation
+	for _, o := range group {
+		if len(o.path.frames) == depth+1 {
+			direct = append(direct, o)
+		}
+	}
+	callees := byFunction(group, depth+1)
+	together := true
+	switch {
+	case len(callees) == 0:
+	case len(direct) > 0:
+		together = f.function != "main.main"
+	case len(callees) == 1:
+		callee := callees[0][0].path.frames[depth+1]
+		passes := isClosure(f.function) || group[0].onMain() || callee.gap && isServer(group[0].path.root)
+		together = !passes || len(a.parents[callee.function]) > 1
+	case dispatches(callees, depth):
+		together = false
+	case group[0].onMain():
+		together = complementary(callees)
+	default:
+		together = !meet(callees)
+	}
+	if together {
+		for _, o := range group {
+			o.stage = depth
+		}
+		return
+	}
+	for _, o := range direct {
+		o.stage = depth
+	}
+	for _, callee := range callees {
+		a.walk(callee, depth+1)
+	}
+}
+
+// dispatches reports whether a function calls two different ones at the same place.
+func dispatches(callees [][]*operation, depth int) bool {
+	called := map[int]int{} // by line: the index of the callee, from 1
+	for i, group := range callees {
+		for _, o := range group {
+			line := o.path.frames[depth].line
+			if before := called[line]; before != 0 && before != i+1 {
+				return true
+			}
+			called[line] = i + 1
+		}
+	}
+	return false
+}
+
+type end struct {
+	channel uint64
+	side    Side
+}
+
+func endsOf(group []*operation) map[end]bool {
+	ends := map[end]bool{}
+	for _, o := range group {
+		ends[end{o.channel, o.side}] = true
+	}
+	return ends
+}
+
+// meet reports whether one callee sends into a channel that another receives from.
+func meet(callees [][]*operation) bool {
+	for i, group := range callees {
+		ends := endsOf(group)
+		for j, other := range callees {
+			for _, o := range other {
+				if i != j && ends[end{o.channel, 1 - o.side}] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// complementary reports whether some callees receive and others send, none does both,
+// and they do not meet.
+func complementary(callees [][]*operation) bool {
+	sides := map[Side]bool{}
+	for _, group := range callees {
+		for _, o := range group {
+			if o.side != group[0].side {
+				return false
+			}
+		}
+		sides[group[0].side] = true
+	}
+	return len(sides) == 2 && !meet(callees)
+}
+
+// isServer reports whether goroutines that begin with root serve requests: then the
+// functions of the program that call back are middleware.
+func isServer(root string) bool {
+	return strings.HasPrefix(root, "net/http.") || strings.Contains(root, "/grpc.")
+}
+
+// isClosure reports whether a function has no name of its own.
+func isClosure(function string) bool { return enclosing(function) != function }
+
+// enclosing returns the named function in which a closure is written.
+func enclosing(function string) string {
+	slash := strings.LastIndexByte(function, '/') + 1
+	parts := strings.Split(function[slash:], ".")
+	for i, part := range parts[1:] {
+		for _, prefix := range []string{"func", "gowrap", "deferwrap"} {
+			digits, ok := strings.CutPrefix(part, prefix)
+			if ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
+				return function[:slash] + strings.Join(parts[:i+1], ".")
+			}
+		}
+	}
+	return function
+}
+
+// shortName returns the name of a function as people call it: without the path of its
+// package, without package main, and without the parentheses of a method.
+func shortName(function string) string {
+	name := function[strings.LastIndexByte(function, '/')+1:]
+	name = strings.TrimPrefix(name, "main.")
+	return strings.NewReplacer("(*", "", ")", "", "..", ".").Replace(name)
+}
+
+// nameStages gives each stage a name that no other has. A closure has the name of the
+// function around it, if no other stage is in that function.
+func nameStages(stages []Stage) {
+	around := map[string]int{}
+	for _, s := range stages {
+		around[enclosing(s.Function)]++
+	}
+	names := map[string]int{}
+	for i := range stages {
+		s := &stages[i]
+		s.Name = shortName(s.Function)
+		if isClosure(s.Function) {
+			if outer := enclosing(s.Function); around[outer] == 1 {
+				s.Name = shortName(outer)
+			}
+		}
+		names[s.Name]++
+	}
+	for i := range stages {
+		if s := &stages[i]; names[s.Name] > 1 {
+			s.Name = s.Function
+		}
+	}
+	slices.SortFunc(stages, func(a, b Stage) int { return cmp.Compare(a.ID, b.ID) })
+}
