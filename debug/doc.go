@@ -5,10 +5,10 @@
 // address:
 //
 //	mux := http.NewServeMux()
-//	mux.Handle("/debug/sluice", debug.Handler())
+//	debug.Register(mux) // at /debug/sluice and /debug/sluice/
 //	http.ListenAndServe("localhost:6060", mux)
 //
-// The page lists the channels that have a name, as inspect.Channels returns
+// For another path, use [Handler]. The page lists the channels that have a name, as inspect.Channels returns
 // them.
 //
 // # Security
@@ -19,6 +19,17 @@
 // authenticates. The page never shows a value and changes nothing. It loads
 // nothing from other hosts and runs no script but its own
 // (Content-Security-Policy).
+//
+// A request whose Host is a name other than localhost is refused: otherwise a
+// foreign web page, open in the browser of somebody who can reach the program,
+// could read the answers by DNS rebinding. If the program is reached by a name,
+// as inside a cluster, pass the name to [Register] or [Handler]:
+//
+//	debug.Register(mux, "orders.prod.svc.cluster.local")
+//
+// IP addresses, and so the tunnel of kubectl port-forward, need no name. A guard
+// against rebinding is no password: programs other than browsers send any Host
+// that they like.
 //
 // # Queries
 //
@@ -40,8 +51,8 @@
 //
 // The JSON is a [Report]. An invalid query is answered with status 400 and one
 // line that names the mistake, an unknown or garbage-collected channel with
-// 404, a method other than GET with 405, and the 65th concurrent stream with
-// 503.
+// 404, a foreign Host with 403, a method other than GET with 405, and the 65th
+// concurrent stream with 503.
 //
 // # Cost
 //

@@ -12,9 +12,9 @@ import (
 )
 
 // A service exposes the page on localhost only.
-func ExampleHandler() {
+func ExampleRegister() {
 	mux := http.NewServeMux()
-	mux.Handle("/debug/sluice", debug.Handler())
+	debug.Register(mux)
 	server := httptest.NewServer(mux) // in a service: http.ListenAndServe("localhost:6060", mux)
 	defer server.Close()
 

@@ -29,9 +29,34 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // Handler returns a handler for one path, by convention /debug/sluice. The
 // package comment lists the queries it answers and explains who must not reach
 // it.
-func Handler() http.Handler { return new(handler) }
+//
+// It answers requests for an IP address, for localhost and for names below
+// localhost. Requests for any other host name are refused with status 403, as a
+// guard against DNS rebinding, unless hosts has the name: "orders.internal",
+// "*.internal" for all names below internal, or "*" for every name, behind a
+// proxy that checks who asks. Handler panics if one of hosts is not a host name.
+func Handler(hosts ...string) http.Handler {
+	allowed, err := allow(hosts)
+	if err != nil {
+		panic("debug.Handler: " + err.Error())
+	}
+	return &handler{allowed: allowed}
+}
+
+// Register registers a [Handler] at /debug/sluice in mux, with and without a
+// trailing slash. Hosts are those of Handler.
+func Register(mux *http.ServeMux, hosts ...string) {
+	allowed, err := allow(hosts)
+	if err != nil {
+		panic("debug.Register: " + err.Error())
+	}
+	h := &handler{allowed: allowed}
+	mux.Handle("/debug/sluice", h)
+	mux.Handle("/debug/sluice/{$}", h)
+}
 
 type handler struct {
+	allowed hosts
 	monitor monitor
 
 	mu      sync.Mutex
@@ -46,6 +71,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", "no-store")
+	if !h.allowed.has(r.Host) {
+		refuse(w, http.StatusForbidden, foreign(r.Host))
+		return
+	}
 	if r.Method != http.MethodGet {
 		header.Set("Allow", http.MethodGet)
 		refuse(w, http.StatusMethodNotAllowed, "method "+r.Method+" is not allowed (want GET)")

@@ -17,7 +17,7 @@ import (
 // get sends a GET request to h.
 func get(h http.Handler, query string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/sluice?"+query, nil))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/debug/sluice?"+query, nil))
 	return w
 }
 
@@ -37,7 +37,7 @@ func reportOf(t *testing.T, h http.Handler, query string) (r Report) {
 func TestOnlyGET(t *testing.T) {
 	for _, method := range []string{"HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"} {
 		w := httptest.NewRecorder()
-		Handler().ServeHTTP(w, httptest.NewRequest(method, "/debug/sluice", nil))
+		Handler().ServeHTTP(w, httptest.NewRequest(method, "http://localhost/debug/sluice", nil))
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET" {
 			t.Errorf("%s: %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
 		}

@@ -70,7 +70,7 @@ func (c *client) events(t *testing.T) (reports []Report, names []string) {
 // returns.
 func open(ctx context.Context, h http.Handler, query string) (c *client, done chan struct{}) {
 	c, done = newClient(), make(chan struct{})
-	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?format=events&"+query, nil)
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/?format=events&"+query, nil)
 	go func() { defer close(done); h.ServeHTTP(c, r) }()
 	return c, done
 }

@@ -44,7 +44,7 @@ func main() {
 	}
 	fmt.Printf("http://%s/debug/sluice\n", listener.Addr())
 	mux := http.NewServeMux()
-	mux.Handle("/debug/sluice", debug.Handler())
+	debug.Register(mux)
 	server := &http.Server{Handler: mux}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.Serve(listener); err != http.ErrServerClosed {

@@ -68,7 +68,7 @@ func TestHandlerAgrees(t *testing.T) {
 	handler := debug.Handler()
 	status := func(query string) (int, string) {
 		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest("GET", path+"?"+query, nil))
+		handler.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path+"?"+query, nil))
 		return w.Code, w.Body.String()
 	}
 	for _, kind := range kinds {

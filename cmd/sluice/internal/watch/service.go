@@ -20,7 +20,7 @@ import (
 const (
 	answersWithin = 5 * time.Second
 	maxAnswer     = 16 << 20 // bytes; 200 channels take about 150 KB
-	maxReason     = 200      // bytes of an error response that are shown
+	maxReason     = 500      // bytes of an error response that are shown
 	maxRedirects  = 3
 )
 

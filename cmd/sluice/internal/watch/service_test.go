@@ -145,6 +145,21 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A service that refuses the host name says how to allow it, and nothing of the
+// advice is cut off.
+func TestForeignHost(t *testing.T) {
+	name := "orders." + strings.Repeat("long.", 12) + "internal"
+	handler := debug.Handler()
+	s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = name + ":6060"
+		handler.ServeHTTP(w, r)
+	}))
+	_, err := s.Fetch(t.Context(), Query{})
+	if err == nil || !strings.Contains(err.Error(), "status 403: host ") || !strings.HasSuffix(err.Error(), `with debug.Handler("`+name+`")`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // A redirect on the same host, for example to a path with a slash, is followed.
 func TestRedirect(t *testing.T) {
 	mux := http.NewServeMux()
