@@ -70,7 +70,7 @@ func (s *service) write(ctx context.Context) {
 func mapOf(t *testing.T, h http.Handler) debug.Flow {
 	t.Helper()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/sluice?format=flow", nil))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/debug/sluice?format=flow", nil))
 	var f debug.Flow
 	if err := json.Unmarshal(w.Body.Bytes(), &f); err != nil || w.Code != http.StatusOK {
 		t.Fatalf("%d %v: %s", w.Code, err, w.Body)
