@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -82,6 +83,7 @@ func mapOf(t *testing.T, h http.Handler) debug.Flow {
 // TestFlow: the map shows the stages of a running service, and its sentence follows the
 // slow one.
 func TestFlow(t *testing.T) {
+	runtime.GC() // the channels of earlier tests leave the map
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s, h := newService(t), debug.Handler()
