@@ -14,7 +14,10 @@
 //
 //	sluice predict                       the peak of one channel, and the gain of remedies
 //	sluice predict -cpus 16 -llc 16      its throughput on 16 CPUs with one cache
+//	sluice predict sluice-lab            the same from a run of the lab
+//	sluice predict sluice-lab -list      the curves of the run, for -series
 //	sluice predict -score                the accuracy of predictions
+//	sluice predict -score mine.csv       their accuracy on the curves of a file
 //	sluice predict -add -source me       add your curve to a file that predictions use
 //
 //	sluice compare before after                      the differences between two runs, and whether they are noise
@@ -52,7 +55,7 @@
 // ends the program immediately.
 //
 // A prediction has the peak of one channel, and a band for each figure. It has
-// no figures too far from the measured ones.
+// no figures too far from the measured ones, nor above what the CPUs can do.
 //
 // A comparison reads such directories, or any files in Go's benchmark format,
 // and tests each point as benchstat does.

@@ -169,7 +169,7 @@ func manual(t *testing.T) [][]string {
 func TestHelp(t *testing.T) {
 	also := map[string][]string{
 		"lab":     append(lab.Names(), "-procs", "-count", "-resume", "Ctrl-C"),
-		"predict": {"-procs=LIST", "-from=FILE", "-llc=N", "-curves=FILE", "-score"},
+		"predict": {"-procs=LIST", "-from=FILE", "-list", "[<file>]", "-llc=N", "-curves=FILE", "-score"},
 		"compare": {"-threshold=PERCENT", "-alpha=LEVEL", "-fail-on-regression", "benchstat -table pkg,experiment"},
 		"report":  {"results.json", "nothing is measured"},
 		"watch":   {"-kind=KIND", "NO_COLOR", "?format=json"},

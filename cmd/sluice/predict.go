@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,23 +15,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/progress"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 type predictCommand struct {
-	Score bool `help:"Print the accuracy of predictions of published curves from their smaller counts. Measures nothing."`
-	JSON  bool `name:"json" help:"Write JSON instead of text."`
+	File string `arg:"" optional:"" name:"file" help:"Read the curve from FILE instead of measuring: the directory of a run of the lab, its results.json, a file in the Go benchmark format, or a CSV of curves."`
+
+	Series  string `placeholder:"TEXT" help:"The series of FILE with TEXT in its name. Default: the only one, or one built-in channel of the lab's cpu-scaling."`
+	List    bool   `help:"List the series of FILE. Predicts nothing."`
+	Score   bool   `help:"Print the accuracy of predictions of published curves, or of the curves of FILE, from their smaller counts. Measures nothing."`
+	Verbose bool   `short:"v" help:"Also show the law, the order of designs, and published curves."`
+	JSON    bool   `name:"json" help:"Write JSON instead of text."`
 
 	Procs     string `placeholder:"LIST" help:"Values of GOMAXPROCS to measure, such as 1,2,4. Default: 1, 2, 4 … and the number of CPUs."`
 	Count     int    `default:"9" placeholder:"N" help:"Repetitions of each count. Default ${default}; fewer than 6 have no interval."`
 	Capacity  int    `default:"4096" placeholder:"N" help:"Slots of the channel. Default ${default}."`
 	Consumers string `default:"matched" enum:"matched,one" help:"As many consumers as producers, or one: ${enum}. Default ${default}."`
 
-	From     string `placeholder:"FILE" help:"Read the curve from FILE: a CSV of curves, or results in the Go benchmark format."`
-	Series   string `placeholder:"TEXT" help:"The series of FILE with TEXT in its name."`
+	From     string `placeholder:"FILE" help:"The same as the argument FILE."`
 	FromCPUs int    `name:"from-cpus" placeholder:"N" help:"Number of CPUs of the machine of FILE, if FILE does not have it."`
 
 	CPUs   int `name:"cpus" placeholder:"N" help:"Predict up to N CPUs. Default: the measured number."`
@@ -53,26 +62,30 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	if err != nil {
 		return usageError{err, "predict"}
 	}
+	if c.List {
+		all, err := readSeries(to, c.From, c.FromCPUs)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(to.stdout, predict.List(all))
+		return err
+	}
 	curves := c.Curves
 	if curves == "" {
 		if dir, err := os.UserConfigDir(); err == nil {
 			curves = filepath.Join(dir, "sluice", "curves.csv")
 		}
 	}
-	own, err := predict.ReadOwn(curves)
+	own, skipped, err := predict.ReadOwn(curves)
 	if err != nil {
 		return inputError{err}
 	}
+	warn(to, curves, skipped)
 	if c.Curves != "" && len(own) == 0 && !c.Add {
 		return inputError{fmt.Errorf("-curves %s: no curves in the file", c.Curves)}
 	}
-	published := predict.Published()
 	if c.Score {
-		score := predict.NewScore(slices.Concat(published, own))
-		if c.JSON {
-			return score.WriteJSON(to.stdout)
-		}
-		return score.WriteText(to.stdout)
+		return c.score(to, own)
 	}
 	q, err := c.question(ctx, to, procs)
 	if err != nil {
@@ -82,12 +95,47 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	if c.Add {
 		return c.add(to, curves, q.Curve)
 	}
-	q.Published, q.Own = published, own
+	q.Published, q.Own = predict.Published(), own
 	answer := predict.NewReport(q)
 	if c.JSON {
 		return answer.WriteJSON(to.stdout)
 	}
-	return answer.WriteText(to.stdout)
+	return answer.WriteText(to.stdout, c.Verbose)
+}
+
+// score scores predictions of published curves, or of those of the file.
+func (c *predictCommand) score(to streams, own []predict.Curve) error {
+	known := slices.Concat(predict.Published(), own)
+	score := predict.NewScore(known)
+	if c.From != "" {
+		all, err := readSeries(to, c.From, c.FromCPUs)
+		if err != nil {
+			return err
+		}
+		foreign, err := predict.Curves(all, c.Series)
+		if err == nil {
+			score, err = predict.ScoreFile(c.From, foreign, known)
+		}
+		if err != nil {
+			return inputError{fmt.Errorf("%s: %w", c.From, err)}
+		}
+	}
+	if c.JSON {
+		return score.WriteJSON(to.stdout)
+	}
+	return score.WriteText(to.stdout, c.Verbose)
+}
+
+// warn writes a warning for each malformed line of a file.
+func warn(to streams, file string, skipped []predict.Skipped) {
+	const most = 5
+	for i, line := range skipped {
+		if i == most {
+			fmt.Fprintf(to.stderr, "sluice: warning: %s: %d more lines skipped\n", file, len(skipped)-most)
+			return
+		}
+		fmt.Fprintf(to.stderr, "sluice: warning: %s: %s\n", file, line)
+	}
 }
 
 // check validates the flags, and returns the counts to measure and those above
@@ -98,6 +146,10 @@ func (c *predictCommand) check() (procs, dropped []int, err error) {
 			return nil, nil, fmt.Errorf("invalid -%s %d (want 0 or more)", name, n)
 		}
 	}
+	if c.File != "" && c.From != "" {
+		return nil, nil, errors.New("FILE and -from are the same: remove one of them")
+	}
+	c.From = cmp.Or(c.From, c.File)
 	switch {
 	case c.Count < 1 || c.Count > maxCount:
 		return nil, nil, fmt.Errorf("invalid -count %d (want 1 to %d)", c.Count, maxCount)
@@ -110,13 +162,17 @@ func (c *predictCommand) check() (procs, dropped []int, err error) {
 		if c.Series == "" {
 			name = "-from-cpus"
 		}
-		return nil, nil, errors.New(name + " requires -from")
+		return nil, nil, errors.New(name + " requires a FILE, such as sluice-lab, the directory of a run of the lab")
+	case c.List && c.From == "":
+		return nil, nil, errors.New("-list requires a FILE, such as sluice-lab, the directory of a run of the lab")
+	case c.List && (c.Score || c.Add || c.JSON || c.Series != ""):
+		return nil, nil, errors.New("-list allows only FILE: remove the other flags")
 	case c.From != "" && c.Procs != "":
-		return nil, nil, errors.New("-procs measures and -from does not: remove one of them")
+		return nil, nil, errors.New("-procs measures and a FILE is not measured: remove one of them")
 	case !c.Add && c.Source+c.Machine+c.Version+c.Workload+c.Note != "":
 		return nil, nil, errors.New("-source, -machine, -version, -workload and -note require -add")
-	case c.Score && (c.Add || c.From != "" || c.Procs != ""):
-		return nil, nil, errors.New("-score allows only -curves and -json: remove the other flags")
+	case c.Score && (c.Add || c.Procs != "" || max(c.CPUs, c.LLC, c.Socket) > 0):
+		return nil, nil, errors.New("-score allows only FILE, -series, -from-cpus, -curves, -json and -v: remove the other flags")
 	case c.Add && c.JSON:
 		return nil, nil, errors.New("-add predicts nothing: remove -json")
 	}
@@ -145,7 +201,7 @@ func (c *predictCommand) question(ctx context.Context, to streams, procs []int) 
 	if c.From == "" {
 		q, err = c.measured(ctx, to, procs)
 	} else {
-		q, err = c.read()
+		q, err = c.read(to)
 	}
 	if err != nil {
 		return q, err
@@ -204,34 +260,93 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 // goVersion converts runtime.Version to the form of versions in curves.
 func goVersion(version string) string { return strings.Replace(version, "go1.", "Go 1.", 1) }
 
-func (c *predictCommand) read() (q predict.Question, err error) {
-	file, err := os.Open(c.From)
-	if err != nil {
-		return q, inputError{err}
+// readSeries reads a file or the directory of a run, and warns of malformed
+// lines. cpus is the number of CPUs of its machine, or 0 to take it from the
+// file.
+func readSeries(to streams, path string, cpus int) ([]predict.Series, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, inputError{err}
+	} else if info.IsDir() {
+		dir := path
+		path = filepath.Join(dir, report.JSONFile)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, inputError{fmt.Errorf("%s has no %s: not a directory of sluice lab", dir, report.JSONFile)}
+		}
 	}
-	defer file.Close()
-	all, err := predict.ReadSeries(file, c.From)
+	content, err := os.ReadFile(path)
 	if err != nil {
-		return q, inputError{err}
+		return nil, inputError{err}
+	}
+	if len(bytes.TrimSpace(content)) == 0 {
+		return nil, inputError{fmt.Errorf("%s is empty", path)}
+	}
+	var machine *host.Machine
+	if bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
+		if content, machine, err = benchmarks(content); err != nil {
+			return nil, inputError{fmt.Errorf("%s: %w", path, err)}
+		}
+	}
+	all, skipped, err := predict.ReadSeries(bytes.NewReader(content), path)
+	warn(to, path, skipped)
+	if err != nil && machine != nil {
+		err = fmt.Errorf("%w; sluice lab cpu-scaling measures some", err)
+	}
+	if err != nil {
+		return nil, inputError{err}
+	}
+	for i := range all {
+		if machine != nil {
+			all[i].Curve.Domain = domain(machine)
+		}
+		if cpus > 0 {
+			all[i].Curve.CPUs = cpus
+		}
+	}
+	return all, nil
+}
+
+// benchmarks converts results.json to the Go benchmark format.
+func benchmarks(results []byte) ([]byte, *host.Machine, error) {
+	run, err := report.Decode(results)
+	if err != nil {
+		return nil, nil, err
+	}
+	var text bytes.Buffer
+	if err := run.WriteBenchmarks(&text); err != nil {
+		return nil, nil, err
+	}
+	return text.Bytes(), &run.Machine, nil
+}
+
+// domain returns the number of CPUs that share a socket and a last-level cache,
+// or 0 if it is unknown.
+func domain(m *host.Machine) int {
+	if m == nil || m.Sockets == 0 || m.Caches == 0 {
+		return 0
+	}
+	return max(1, m.CPUs/max(m.Sockets, m.Caches))
+}
+
+func (c *predictCommand) read(to streams) (q predict.Question, err error) {
+	all, err := readSeries(to, c.From, c.FromCPUs)
+	if err != nil {
+		return q, err
 	}
 	series, err := predict.Choose(all, c.Series)
 	if err != nil {
 		return q, inputError{fmt.Errorf("%s: %w", c.From, err)}
 	}
 	cpus := series.Curve.CPUs
-	if c.FromCPUs > 0 {
-		cpus = c.FromCPUs
-	}
 	if cpus > 0 {
 		series.Limit(cpus)
 	}
 	if len(series.Counts) == 0 {
-		return q, inputError{fmt.Errorf("%s: no count of %d CPUs or fewer", c.From, cpus)}
+		return q, inputError{fmt.Errorf("%s: no count of %s or fewer", c.From, format.Plural(cpus, "CPU"))}
 	}
-	series.Curve.CPUs = cpus
-	q.Curve, q.Swept, q.CPUsKnown = series.Curve, predict.Swept{Single: series.Counts}, cpus > 0
+	q.Curve, q.Swept, q.CPUsKnown = series.Curve, predict.WithRemedies(all, series), cpus > 0
 	topology := predict.Topology{CPUs: cpus, LLC: series.Curve.Domain, Socket: series.Curve.Domain}
 	q.Limits = predict.Limits{Measured: topology, Target: topology}
+	q.Others = len(all) - 1
 	q.GoVersion, q.Arch = series.Curve.Version, series.Curve.Architecture()
 	if q.GoVersion == "" {
 		q.GoVersion = goVersion(runtime.Version())
@@ -270,12 +385,15 @@ func (predictCommand) Help() string {
 Examples:
   sluice predict                       the peak of one channel, and the gain of remedies
   sluice predict -cpus 16 -llc 16      its throughput on 16 CPUs with one cache
-  sluice predict -from results.txt -series native    from a run of the lab
+  sluice predict sluice-lab            the same from a run of the lab
+  sluice predict sluice-lab -list      the curves of the run, for -series
   sluice predict -score                the accuracy of predictions
+  sluice predict -score mine.csv       their accuracy on the curves of a file
   sluice predict -add -source me       add your curve to a file that predictions use
-  sluice predict -add -source me -from results.txt -curves mine.csv  the same, with other files
 
 A figure is measured, interpolated or extrapolated, and has a band. There are no figures beyond
 four times the measured CPUs, nor across a socket or a last-level cache that was not measured.
+No figure is above what the CPUs can do: their number times the best measured rate of one.
+Malformed lines of a file are skipped with a warning.
 `)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
@@ -16,8 +17,7 @@ import (
 
 // curve is a file of curves of three machines. The layout of the last one's
 // CPUs is unknown.
-const curve = `source,machine,version,workload,procs,ops_per_s_or_ns,unit,note,kind,design,cpus,domain
-s,big,Go 1.26,one chan,1,30,ns/op,,curve,channel,4,64
+const curve = header + `s,big,Go 1.26,one chan,1,30,ns/op,,curve,channel,4,64
 s,big,Go 1.26,one chan,2,60,ns/op,,curve,channel,4,64
 s,big,Go 1.26,one chan,4,100,ns/op,,curve,channel,4,64
 s,big,Go 1.26,one chan,8,90,ns/op,,curve,channel,4,64
@@ -28,6 +28,11 @@ s,plain,Go 1.26,one chan,2,60,ns/op,,curve,channel,,
 s,plain,Go 1.26,one chan,4,90,ns/op,,curve,channel,,
 `
 
+const (
+	header = "source,machine,version,workload,procs,ops_per_s_or_ns,unit,note,kind,design,cpus,domain\n"
+	row    = "s,mine,Go 1.26,one chan,N,30N,ns/op,,curve,channel,8,8\n"
+)
+
 // predictions changes to a temporary directory, which is also the user's
 // configuration directory, with a file of curves and a foreign file.
 func predictions(t *testing.T) {
@@ -37,7 +42,10 @@ func predictions(t *testing.T) {
 	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
 		t.Setenv(name, dir)
 	}
-	for name, content := range map[string]string{"curve.csv": curve, "foreign.csv": "name,age\nx,3\n", "notes.txt": "hello\n"} {
+	for name, content := range map[string]string{"curve.csv": curve, "foreign.csv": "name,age\nx,3\n", "notes.txt": "hello\n",
+		"empty.csv": "\n", "bad.csv": header + "s,m,v,w,x,1,ops/s,,,,,\n", "foreign.json": "{}",
+		"mine.csv": header + strings.ReplaceAll(row, "N", "1") + strings.ReplaceAll(row, "N", "2") + strings.ReplaceAll(row, "N", "4") + strings.ReplaceAll(row, "N", "8"),
+	} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -47,19 +55,46 @@ func predictions(t *testing.T) {
 // manualPredict measures with one repetition.
 func manualPredict(t *testing.T, command []string) {
 	predictions(t)
-	status, stdout, stderr := sluice(t, 0, append(command[1:], "-count", "1")...)
-	if status != 0 {
-		t.Fatalf("status %d\n%s", status, stderr)
-	}
 	want := "One channel on this machine "
 	switch {
+	case slices.Contains(command, "sluice-lab"):
+		labScaling(t)
+		want = "One channel of "
+		if slices.Contains(command, "-list") {
+			want = "\n* native_P_to_P  (1 2)\n"
+		}
 	case slices.Contains(command, "-score"):
-		want = "Goals up to 2x"
+		want = "up to 2x the CPUs"
 	case slices.Contains(command, "-add"):
 		want = "Added to "
 	}
+	args := command[1:]
+	if !slices.Contains(command, "-list") {
+		args = append(args, "-count", "1")
+	}
+	status, stdout, stderr := sluice(t, 0, args...)
+	if status != 0 {
+		t.Fatalf("status %d\n%s", status, stderr)
+	}
 	if !strings.Contains(stdout, want) {
 		t.Errorf("the output lacks %q:\n%s", want, stdout)
+	}
+	const screen = 30
+	if n := strings.Count(stdout, "\n"); n > screen && !slices.Contains(command, "-list") {
+		t.Errorf("%d lines:\n%s", n, stdout)
+	}
+	for line := range strings.Lines(stdout) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// labScaling measures the study of scaling, once, into sluice-lab.
+func labScaling(t *testing.T) {
+	t.Helper()
+	if status, _, stderr := sluice(t, 0, "lab", "cpu-scaling", "-quick", "-count", "1"); status != 0 {
+		t.Fatalf("status %d\n%s", status, stderr)
 	}
 }
 
@@ -72,16 +107,29 @@ func TestPredictMistakes(t *testing.T) {
 		{"-capacity 99999999", "invalid -capacity 99999999 (want at most"},
 		{"-cpus 99999", "too many CPUs (want at most 4096)"},
 		{"-consumers many", "-consumers must be one of"},
-		{"-series x", "-series requires -from"},
-		{"-from-cpus 4", "-from-cpus requires -from"},
+		{"-series x", "-series requires a FILE, such as sluice-lab"},
+		{"-from-cpus 4", "-from-cpus requires a FILE"},
+		{"-list", "-list requires a FILE"},
+		{"-list -json curve.csv", "-list allows only FILE"},
+		{"curve.csv -from curve.csv", "FILE and -from are the same"},
 		{"-from curve.csv -procs 1", "remove one of them"},
 		{"-source me", "require -add"},
 		{"-score -add", "-score allows only"},
 		{"-add -json", "remove -json"},
+		{"-score -cpus 4", "-score allows only"},
+		{"-score foreign.csv", "no benchmark with two"},
+		{"-score curve.csv -series small", "no curve has a count to predict from 3 smaller ones"},
+		{"-score curve.csv -series none", `no series has "none" in its name`},
 		{"-from gone.csv", "gone.csv"},
+		{"gone -list", "gone"},
+		{".", ". has no results.json: not a directory of sluice lab"},
+		{"empty.csv", "empty.csv is empty"},
+		{"bad.csv", `bad.csv: no row can be used: 1 of 1: line 2: invalid procs "x"`},
+		{"foreign.json", "foreign.json: not written by sluice lab"},
+		{"-curves bad.csv", "bad.csv: no row can be used"},
 		{"-from foreign.csv", "no benchmark with two"},
 		{"-from notes.txt", "no benchmark with two"},
-		{"-from curve.csv", "3 series: select one with -series"},
+		{"-from curve.csv", "3 series: choose one with -series"},
 		{"-from curve.csv -series medium", `no series has "medium" in its name`},
 		{"-curves foreign.csv -score", "foreign.csv: not a file of curves"},
 		{"-curves gone.csv -score", "no curves in the file"},
@@ -102,26 +150,89 @@ func TestPredictMistakes(t *testing.T) {
 func TestPredictFromFile(t *testing.T) {
 	predictions(t)
 	tests := []struct{ args, says, never string }{
-		{"-series big -cpus 16", "10.8 M/s  extrapolated", "No figure"},
+		{"-series big -cpus 16", "10.8 M/s extrapolated", "No figure"},
 		{"-series big -cpus 32", "No figure for 32 CPUs: too far", ""},
 		{"-series big -cpus 16 -llc 8 -socket 8", "more than the 8 that share a last-level cache", ""},
-		{"-series big", "The law: ", "No law"},
+		{"-series big -v", "The law: ", "No prediction"},
 		{"-series big", "Left out: GOMAXPROCS 8, above the 4 CPUs", ""},
-		{"-series big -from-cpus 2", "Left out: GOMAXPROCS 4 8, above the 2 CPUs", "The law: "},
+		{"-series big -from-cpus 2", "Left out: GOMAXPROCS 4 8, above the 2 CPUs", "extrapolated"},
 		{"-series big -cpus 16 -llc 2 -socket 2", "more than the 2 that share a last-level cache", "extrapolated"}, // measured within 64
 		{"-series plain -cpus 16", "it is unknown how many CPUs share a last-level cache", "extrapolated"},
 		{"-series plain -cpus 16 -llc 16", "extrapolated", "No figure"}, // and at least as many share a socket
 		{"-series plain -cpus 16 -llc 2", "extrapolated", "No figure"},  // measured across two
 		{"-series plain -cpus 16 -llc 8", "more than the 8 that share a last-level cache", ""},
-		{"-series small", "2 counts are too few to fit a law", "The law: "},
+		{"-series small", "too few counts of CPUs: 2 measured (want at least 3)", "extrapolated"},
 		{"-series small", "The file does not have the number of CPUs", ""},
 	}
 	for _, tt := range tests {
 		args := append([]string{"predict", "-from", "curve.csv"}, strings.Fields(tt.args)...)
 		status, stdout, stderr := sluice(t, 0, args...)
+		stdout = strings.Join(strings.Fields(stdout), " ")
 		if status != 0 || !strings.Contains(stdout, tt.says) || tt.never != "" && strings.Contains(stdout, tt.never) {
 			t.Errorf("%s: status %d, want %q and not %q:\n%s%s", tt.args, status, tt.says, tt.never, stdout, stderr)
 		}
+	}
+}
+
+// A run of the lab has its own default, batches and lanes; its directory,
+// results.json and results.txt have the same figures.
+func TestPredictFromLab(t *testing.T) {
+	predictions(t)
+	labScaling(t)
+	var first predict.Report
+	for i, name := range []string{"", "results.json", "results.txt"} {
+		status, stdout, stderr := sluice(t, 0, "predict", filepath.Join("sluice-lab", name), "-json")
+		var r predict.Report
+		if err := json.Unmarshal([]byte(stdout), &r); status != 0 || err != nil {
+			t.Fatalf("%s: status %d, %v\n%s", name, status, err, stderr)
+		}
+		if i == 0 {
+			first = r
+		}
+		if len(r.Swept.Single) == 0 || len(r.Swept.Batches) == 0 || !slices.Equal(r.Swept.Single, first.Swept.Single) || r.Others < 10 || !r.CPUsKnown {
+			t.Errorf("%s: %+v, %d others", name, r.Swept, r.Others)
+		}
+		if !strings.Contains(r.Curve.Workload, "native_P_to_P of cpu-scaling") {
+			t.Errorf("%s: the curve is %q", name, r.Curve.Workload)
+		}
+		if runtime.NumCPU() > 1 && (len(r.Swept.Lanes) == 0 || len(r.Ceilings.Batches) != 3) {
+			t.Errorf("%s: lanes %+v, batches %+v", name, r.Swept.Lanes, r.Ceilings.Batches)
+		}
+	}
+	if status, stdout, stderr := sluice(t, 0, "predict", "sluice-lab", "-series", "sluice.Bounded_P_to_P"); status != 0 || !strings.Contains(stdout, "contender=sluice.Bounded_P_to_P") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+}
+
+// A malformed line is skipped with a warning; after five there is a summary.
+func TestPredictWarns(t *testing.T) {
+	predictions(t)
+	bad := strings.ReplaceAll(row, "N", "x")
+	content := header + strings.ReplaceAll(row, "N", "1") + bad + strings.ReplaceAll(row, "N", "2") + strings.Repeat(bad, 7)
+	if err := os.WriteFile("some.csv", []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"some.csv"}, {"some.csv", "-list"}, {"-curves", "some.csv", "mine.csv"}} {
+		status, stdout, stderr := sluice(t, 0, append([]string{"predict"}, args...)...)
+		if status != 0 || stdout == "" || !strings.HasPrefix(stderr, `sluice: warning: some.csv: line 3 skipped: invalid procs "x" (want a number of CPUs`) ||
+			!strings.HasSuffix(stderr, "sluice: warning: some.csv: 3 more lines skipped\n") || strings.Count(stderr, "\n") != 6 {
+			t.Errorf("%q: status %d, error output\n%s", args, status, stderr)
+		}
+	}
+}
+
+// -score with a file predicts the file's curves, and says where it is no better
+// than flat.
+func TestPredictScoreFile(t *testing.T) {
+	predictions(t)
+	status, stdout, stderr := sluice(t, 0, "predict", "-score", "mine.csv")
+	if status != 0 || !strings.Contains(stdout, "Curves of mine.csv") || !strings.Contains(stdout, "than flat") || strings.Contains(stdout, "Go only") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	status, stdout, _ = sluice(t, 0, "predict", "-score", "-json", "mine.csv")
+	var s predict.Score
+	if err := json.Unmarshal([]byte(stdout), &s); status != 0 || err != nil || s.File != "mine.csv" || len(s.Rows) == 0 || s.Rows[0].Curves != 1 {
+		t.Errorf("status %d, %v, %+v", status, err, s)
 	}
 }
 
@@ -137,8 +248,8 @@ func TestPredictAdd(t *testing.T) {
 		if after := score(t, where...); after.Rows[1].Curves != before.Rows[1].Curves+1 {
 			t.Errorf("%v: the score had %d curves, and has %d", where, before.Rows[1].Curves, after.Rows[1].Curves)
 		}
-		status, stdout, _ := sluice(t, 0, append([]string{"predict", "-from", "curve.csv", "-series", "big"}, where...)...)
-		if status != 0 || !strings.Contains(stdout, "include 1 curve of your own") || !strings.Contains(stdout, "  my own") {
+		status, stdout, _ := sluice(t, 0, append([]string{"predict", "-from", "curve.csv", "-series", "big", "-v"}, where...)...)
+		if status != 0 || !strings.Contains(stdout, "include 1 curve of your own") || !strings.Contains(stdout, "  my own, Go 1.26") {
 			t.Errorf("%v: status %d\n%s", where, status, stdout)
 		}
 	}
@@ -168,7 +279,7 @@ func TestPredictOversubscribed(t *testing.T) {
 	predictions(t)
 	over := strconv.Itoa(host.This().Whole() + 1)
 	status, stdout, stderr := sluice(t, 0, "predict", "-count", "1", "-procs", over)
-	if status != 0 || !strings.Contains(stdout, "Left out: GOMAXPROCS "+over+", above the ") || !strings.Contains(stdout, "has its highest throughput at 1 CPU: ") {
+	if status != 0 || !strings.Contains(strings.Join(strings.Fields(stdout), " "), "Left out: GOMAXPROCS "+over+", above the ") || !strings.Contains(stdout, "carries most on 1 CPU: ") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 	if strings.Contains(stderr, "GOMAXPROCS "+over) {

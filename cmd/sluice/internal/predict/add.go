@@ -14,20 +14,21 @@ import (
 	"strings"
 )
 
-// ReadOwn reads a user's file of curves. A file that does not exist has no curves.
-func ReadOwn(file string) ([]Curve, error) {
+// ReadOwn reads a user's file of curves, and returns its malformed rows. A file
+// that does not exist has no curves.
+func ReadOwn(file string) ([]Curve, []Skipped, error) {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	curves, err := ReadCurves(bytes.NewReader(content))
+	curves, skipped, err := ReadCurves(bytes.NewReader(content))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return curves, nil
+	return curves, skipped, nil
 }
 
 // Add appends a curve to a user's file, which it creates if necessary. The file
@@ -46,7 +47,7 @@ func Add(file string, c Curve) error {
 	if len(c.Points) < 2 {
 		return fmt.Errorf("%w: a curve has at least two", ErrTooFew)
 	}
-	curves, err := ReadOwn(file)
+	curves, _, err := ReadOwn(file)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func Add(file string, c Curve) error {
 // and a file without the column kind would turn separate parts into one shared
 // resource.
 func readsBack(content []byte, c Curve) error {
-	curves, err := ReadCurves(bytes.NewReader(content))
+	curves, _, err := ReadCurves(bytes.NewReader(content))
 	if err != nil {
 		return err
 	}
@@ -96,6 +97,7 @@ func appendCurve(content []byte, c Curve) ([]byte, error) {
 		if header, err = csv.NewReader(bytes.NewReader(content)).Read(); err != nil {
 			return nil, err
 		}
+		header[0] = strings.TrimPrefix(header[0], byteOrderMark)
 		if content[len(content)-1] != '\n' {
 			content = append(content, '\n')
 		}
@@ -113,7 +115,7 @@ func appendCurve(content []byte, c Curve) ([]byte, error) {
 		}
 		row := make([]string, len(header))
 		for i, name := range header {
-			row[i] = fields[name]
+			row[i] = fields[strings.TrimSpace(name)]
 		}
 		_ = writer.Write(row)
 	}

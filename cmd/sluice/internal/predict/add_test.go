@@ -24,7 +24,7 @@ func TestAdd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := ReadOwn(file)
+	got, _, err := ReadOwn(file)
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -36,6 +36,23 @@ func TestAdd(t *testing.T) {
 	}
 	if names, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".*")); len(names) > 0 {
 		t.Errorf("left behind: %v", names)
+	}
+}
+
+// A curve is added to a file with a byte order mark, and with a malformed row,
+// which stays.
+func TestAddToOthers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "curves.csv")
+	before := "\ufeff" + header + "\ns,m,v,w,1,1,ops/s,\ns,m,v,w,x,1,ops/s,\n"
+	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(file, mine); err != nil {
+		t.Fatal(err)
+	}
+	curves, skipped, err := ReadOwn(file)
+	if err != nil || len(curves) != 2 || !curves[1].same(mine) || len(skipped) != 1 || skipped[0].Line != 3 {
+		t.Errorf("%+v, skipped %v, %v", curves, skipped, err)
 	}
 }
 
@@ -53,7 +70,7 @@ func TestAddKeepsTheForm(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(after), before+"\n") || strings.Count(string(after), "\n") != 5 {
 		t.Errorf("%v\n%s", err, after)
 	}
-	if curves, err := ReadOwn(file); err != nil || len(curves) != 2 || !curves[1].same(mine) {
+	if curves, _, err := ReadOwn(file); err != nil || len(curves) != 2 || !curves[1].same(mine) {
 		t.Errorf("%+v, %v", curves, err)
 	}
 }
@@ -80,13 +97,13 @@ func TestAddRefuses(t *testing.T) {
 	}{
 		{"a foreign file", path("foreign.csv", "name,age\nx,3\n"), mine, ErrForeign, "no column"},
 		{"a text", path("text", "# Diary\n\nToday, I\n"), mine, ErrForeign, "no column"},
-		{"a broken file", path("broken.csv", header+"\ns,m,v,w,x,1,ops/s,\n"), mine, nil, "line 2"},
-		{"an empty file", path("empty.csv", ""), mine, ErrForeign, "EOF"},
+		{"a broken file", path("broken.csv", header+"\ns,m,v,w,x,1,ops/s,\n"), mine, ErrNoRow, "line 2"},
+		{"an empty file", path("empty.csv", ""), mine, ErrForeign, "it is empty"},
 		{"a directory", dir, mine, nil, "directory"},
 		{"twice", full, mine, nil, "already has a curve"},
 		{"no source", full, change(func(c *Curve) { c.Source = "" }), nil, "set -source"},
 		{"no machine", full, change(func(c *Curve) { c.Machine = "" }), nil, "set -machine"},
-		{"no throughput", full, change(func(c *Curve) { c.Machine, c.Points = "x", []Point{{1, 1}, {2, math.NaN()}} }), nil, "want a positive number"},
+		{"no throughput", full, change(func(c *Curve) { c.Machine, c.Points = "x", []Point{{1, 1}, {2, math.NaN()}} }), nil, "its points would be"},
 		{"twice but for a space", full, change(func(c *Curve) { c.Source += " " }), nil, "already has a curve"},
 		{"a source of spaces", full, change(func(c *Curve) { c.Source = "  " }), nil, "set -source"},
 		{"separate parts as one thing", path("plain.csv", header+"\n"), change(func(c *Curve) { c.Kind = Sharded }), nil, "no column kind"},

@@ -46,6 +46,7 @@ const (
 // A trial predicts a count of a published curve from some of its other points.
 type trial struct {
 	curve   *Curve
+	index   int // of the curve
 	group   int // the same for curves of one source or one machine
 	reach   reach
 	points  []Point
@@ -67,7 +68,7 @@ func trials(curves []Curve) []trial {
 		add := func(r reach, points []Point, truth Point) {
 			last := points[len(points)-1].Procs
 			crosses := truth.Procs > c.Domain && last <= c.Domain // never with an unknown domain, 0
-			all = append(all, trial{c, groups[i], r, points, truth, crosses})
+			all = append(all, trial{c, i, groups[i], r, points, truth, crosses})
 		}
 		for known := MinCounts; known < len(c.Points); known++ {
 			points := doublings(c.Points[:known])

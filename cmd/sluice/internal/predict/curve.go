@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"bufio"
 	"bytes"
 	_ "embed"
 	"encoding/csv"
@@ -51,47 +52,68 @@ const (
 	nsPerOp   = "ns/op" // between operations of all goroutines: 1e9 / (ops/s)
 )
 
-// ErrForeign is wrapped by the error for a file that is not a file of curves.
-var ErrForeign = errors.New("not a file of curves")
+// Errors of ReadCurves.
+var (
+	ErrForeign = errors.New("not a file of curves")
+	ErrNoRow   = errors.New("no row can be used")
+)
+
+// A Skipped is a line of a file that was not used.
+type Skipped struct {
+	Line int
+	Why  error
+}
+
+// String describes s for a warning.
+func (s Skipped) String() string { return fmt.Sprintf("line %d skipped: %v", s.Line, s.Why) }
 
 //go:embed published.csv
 var publishedFile []byte
 
 // Published returns the built-in curves. They are shared: do not modify them.
 var Published = sync.OnceValue(func() []Curve {
-	curves, err := ReadCurves(bytes.NewReader(publishedFile))
+	curves, skipped, err := ReadCurves(bytes.NewReader(publishedFile))
+	if err == nil && len(skipped) > 0 {
+		err = errors.New(skipped[0].String())
+	}
 	if err != nil {
 		panic("predict: published.csv: " + err.Error())
 	}
 	return curves
 })
 
-// ReadCurves reads a file of curves. It skips rows of kind other, which are not
-// curves, and separates counts above the CPUs of their machine: threads that
-// share a CPU show no scaling.
-func ReadCurves(r io.Reader) ([]Curve, error) {
-	reader := csv.NewReader(r)
-	header, err := reader.Read()
+// byteOrderMark begins the files of some spreadsheets.
+const byteOrderMark = "\ufeff"
+
+// ReadCurves reads a file of curves. It skips malformed rows, and returns them;
+// it fails if the file has rows and all of them are malformed. Rows of kind
+// other are not curves and do not count. Counts above the CPUs of their machine
+// are separate: threads that share a CPU show no scaling.
+func ReadCurves(r io.Reader) (curves []Curve, skipped []Skipped, err error) {
+	in := bufio.NewReader(r)
+	if mark, _ := in.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = in.Discard(len(byteOrderMark)) // which Peek has buffered
+	}
+	reader := csv.NewReader(in)
+	column, err := readHeader(reader)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrForeign, err)
+		return nil, nil, err
 	}
-	column := map[string]int{}
-	for i, name := range header {
-		column[name] = i
-	}
-	for _, name := range mustHave {
-		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("%w: the first line has no column %q", ErrForeign, name)
-		}
-	}
-	var curves []Curve
 	for {
 		fields, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if malformed, ok := errors.AsType[*csv.ParseError](err); ok {
+			why := malformed.Err
+			if errors.Is(why, csv.ErrFieldCount) {
+				why = fmt.Errorf("%d fields (want %d, as in the first line)", len(fields), len(column))
+			}
+			skipped = append(skipped, Skipped{malformed.StartLine, why})
+			continue
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrForeign, err)
+			return nil, nil, err
 		}
 		curve, point, err := parseRow(func(name string) string {
 			if i, ok := column[name]; ok {
@@ -100,30 +122,61 @@ func ReadCurves(r io.Reader) ([]Curve, error) {
 			return ""
 		})
 		line, _ := reader.FieldPos(0)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+		switch {
+		case err != nil:
+			skipped = append(skipped, Skipped{line, err})
+		case curve.Kind != Other:
+			curves = addRow(curves, curve, point)
 		}
-		if curve.Kind == Other {
-			continue
-		}
-		i := slices.IndexFunc(curves, curve.same)
-		if i < 0 {
-			i = len(curves)
-			curves = append(curves, curve)
-		}
-		if c := &curves[i]; curve.CPUs > 0 && point.Procs > curve.CPUs {
-			c.Above = append(c.Above, point.Procs)
-		} else {
-			c.Points = append(c.Points, point)
-		}
+	}
+	if len(curves) == 0 && len(skipped) > 0 {
+		return nil, skipped, fmt.Errorf("%w: %d of %d: line %d: %w", ErrNoRow, len(skipped), len(skipped), skipped[0].Line, skipped[0].Why)
 	}
 	for i := range curves {
-		curves[i].Points, err = Medians(curves[i].Points)
-		if err != nil {
-			return nil, err
+		if curves[i].Points, err = Medians(curves[i].Points); err != nil {
+			return nil, nil, err
 		}
 	}
-	return slices.DeleteFunc(curves, func(c Curve) bool { return len(c.Points) == 0 }), nil
+	return slices.DeleteFunc(curves, func(c Curve) bool { return len(c.Points) == 0 }), skipped, nil
+}
+
+// readHeader returns the index of each column.
+func readHeader(reader *csv.Reader) (map[string]int, error) {
+	header, err := reader.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: it is empty", ErrForeign)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForeign, err)
+	}
+	if len(header) == 1 && strings.Count(header[0], ";") > 1 {
+		return nil, fmt.Errorf("%w: its fields are separated by ';' (want ',')", ErrForeign)
+	}
+	column := map[string]int{}
+	for i, name := range header {
+		column[strings.TrimSpace(name)] = i
+	}
+	for _, name := range mustHave {
+		if _, ok := column[name]; !ok {
+			return nil, fmt.Errorf("%w: the first line has no column %q", ErrForeign, name)
+		}
+	}
+	return column, nil
+}
+
+// addRow adds a row to its curve.
+func addRow(curves []Curve, curve Curve, point Point) []Curve {
+	i := slices.IndexFunc(curves, curve.same)
+	if i < 0 {
+		i = len(curves)
+		curves = append(curves, curve)
+	}
+	if c := &curves[i]; curve.CPUs > 0 && point.Procs > curve.CPUs {
+		c.Above = append(c.Above, point.Procs)
+	} else {
+		c.Points = append(c.Points, point)
+	}
+	return curves
 }
 
 // same reports whether c and d are the same curve.
@@ -151,17 +204,17 @@ func parseRow(field func(name string) string) (curve Curve, point Point, err err
 	}
 	for name, to := range map[string]*int{"cpus": &curve.CPUs, "domain": &curve.Domain} {
 		if text := field(name); text != "" {
-			if *to, err = strconv.Atoi(text); err != nil || *to < 1 {
-				return curve, point, fmt.Errorf("invalid %s %q (want a number of CPUs)", name, text)
+			if *to, err = parseCPUs(text); err != nil {
+				return curve, point, fmt.Errorf("invalid %s %w", name, err)
 			}
 		}
 	}
-	if point.Procs, err = strconv.Atoi(field("procs")); err != nil || point.Procs < 1 {
-		return curve, point, fmt.Errorf("invalid procs %q (want a number of CPUs)", field("procs"))
+	if point.Procs, err = parseCPUs(field("procs")); err != nil {
+		return curve, point, fmt.Errorf("invalid procs %w", err)
 	}
 	value, err := strconv.ParseFloat(field("ops_per_s_or_ns"), 64)
-	if err != nil || !(value > 0) || math.IsInf(value, 0) {
-		return curve, point, fmt.Errorf("invalid ops_per_s_or_ns %q (want a positive number)", field("ops_per_s_or_ns"))
+	if err != nil || !(value > 0) || math.IsInf(value, 0) || math.IsInf(1e9/value, 0) {
+		return curve, point, fmt.Errorf("invalid ops_per_s_or_ns %q (want a positive number, such as 17.82)", field("ops_per_s_or_ns"))
 	}
 	switch unit := field("unit"); unit {
 	case perSecond:
@@ -172,6 +225,17 @@ func parseRow(field func(name string) string) (curve Curve, point Point, err err
 		return curve, point, fmt.Errorf("unknown unit %q (want %s or %s)", unit, perSecond, nsPerOp)
 	}
 	return curve, point, nil
+}
+
+// mostCPUs is more than any machine has. It rejects typos.
+const mostCPUs = 1 << 16
+
+func parseCPUs(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostCPUs {
+		return 0, fmt.Errorf("%q (want a number of CPUs, from 1 to %d)", text, mostCPUs)
+	}
+	return n, nil
 }
 
 // list joins words for a message.

@@ -14,6 +14,7 @@ const (
 	Measured     Mode = "measured"
 	Interpolated Mode = "interpolated"
 	Extrapolated Mode = "extrapolated"
+	Derived      Mode = "derived" // a ceiling, from measured figures of one channel
 )
 
 // A Figure is a throughput in operations per second, with its band.
@@ -29,6 +30,7 @@ type Figure struct {
 var (
 	ErrTooFar      = errors.New("too far from the measured counts")
 	ErrNewBoundary = errors.New("a boundary that was not measured")
+	ErrNoBatches   = errors.New("no batches were measured")
 )
 
 // A Count is the measured throughput on a number of CPUs: the median of the
@@ -58,16 +60,19 @@ type Forecast struct {
 // forecast still has the measured and the interpolated figures.
 func NewForecast(counts []Count, limits Limits, bands Bands) *Forecast {
 	f := &Forecast{Counts: counts, Limits: limits, bands: bands}
+	if len(counts) < MinCounts {
+		// Less noise would not help.
+		f.NoLaw = fmt.Errorf("%w: %d measured (want at least %d)", ErrTooFew, len(counts), MinCounts)
+		return f
+	}
 	points := make([]Point, len(counts))
 	for i, c := range counts {
 		points[i] = Point{c.Procs, c.X}
-		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread && f.NoLaw == nil {
-			f.NoLaw = fmt.Errorf("%w: the interval on %d CPUs is ±%.0f%% (want at most %.0f%%): repeat it on a quieter machine, or with more repetitions",
-				ErrTooNoisy, c.Procs, 100*spread, 100*MaxSpread)
+		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread {
+			f.NoLaw = fmt.Errorf("%w: the interval on %s is ±%.0f%% (want at most %.0f%%): repeat it on a quieter machine, or with more repetitions",
+				ErrTooNoisy, cpusText(float64(c.Procs)), 100*spread, 100*MaxSpread)
+			return f
 		}
-	}
-	if f.NoLaw != nil {
-		return f
 	}
 	law, err := Fit(points)
 	if err != nil {
@@ -104,7 +109,7 @@ func (f *Forecast) At(n float64) (Figure, error) {
 		c := f.Counts[i]
 		return Figure{n, c.X, c.Lo, c.Hi, Measured}, nil
 	case i == 0:
-		return Figure{}, fmt.Errorf("%w: %v CPUs are fewer than the %d measured", ErrTooFar, n, f.Counts[0].Procs)
+		return Figure{}, fmt.Errorf("%w: %s, fewer than the %d measured", ErrTooFar, cpusText(n), f.Counts[0].Procs)
 	case i > 0:
 		a, b := f.Counts[i-1], f.Counts[i]
 		if b.Procs > Far*a.Procs {
@@ -118,7 +123,7 @@ func (f *Forecast) At(n float64) (Figure, error) {
 	}
 	largest := float64(f.Largest())
 	if n > Far*largest {
-		return Figure{}, fmt.Errorf("%w: %v CPUs are more than %d times the %v measured. Since Go 1.24, two sound models differ by a factor of 11 to 20 at that distance: the runtime's lock may level off or come down. Measure on a machine with more CPUs",
+		return Figure{}, fmt.Errorf("%w: %v CPUs are more than %d times the %v measured. Measure on a machine with more CPUs",
 			ErrTooFar, n, Far, largest)
 	}
 	if err := f.Limits.check(f.Largest(), n); err != nil {
@@ -135,9 +140,9 @@ func (f *Forecast) At(n float64) (Figure, error) {
 func (f *Forecast) banded(n, x float64, r reach, mode Mode) Figure {
 	band := f.bands[r]
 	if band.Curves == 0 {
-		return Figure{n, x, 0, math.Inf(1), mode}
+		band = Band{Lo: 0, Hi: math.Inf(1)}
 	}
-	return Figure{n, x, x * min(1, band.Lo), x * max(1, band.Hi), mode}
+	return Figure{n, x, x * min(1, band.Lo), x * max(1, band.Hi), mode}.capped(f.Bound(n))
 }
 
 // A Peak is the highest throughput of one channel.

@@ -69,13 +69,13 @@ func TestForecastRefuses(t *testing.T) {
 		says   string
 	}{
 		{"more than four times as many", exactly(law, 1, 2, 4), oneCache, 17, ErrTooFar, "17 CPUs are more than 4 times the 4"},
-		{"fewer than were measured", exactly(law, 2, 4, 8), oneCache, 1, ErrTooFar, "fewer than the 2"},
+		{"fewer than were measured", exactly(law, 2, 4, 8), oneCache, 1, ErrTooFar, "1 CPU, fewer than the 2"},
 		{"in a hole", exactly(law, 1, 2, 16), oneCache, 8, ErrTooFar, "between 2 and 16"},
 		{"another cache", exactly(law, 1, 2, 4), split(8, 64), 9, ErrNewBoundary, "more than the 8 that share a last-level cache"},
 		{"another socket", exactly(law, 1, 2, 4, 16), split(8, 32), 33, ErrNewBoundary, "more than the 32 that share a socket"},
 		{"cache unknown", exactly(law, 1, 2, 4), split(0, 64), 5, ErrNewBoundary, "it is unknown how many CPUs share a last-level cache there: set -llc"},
 		{"socket unknown", exactly(law, 1, 2, 4), split(64, 0), 5, ErrNewBoundary, "it is unknown how many CPUs share a socket there: set -socket"},
-		{"two counts", exactly(law, 1, 2), oneCache, 4, ErrTooFew, "2 counts were measured"},
+		{"two counts", exactly(law, 1, 2), oneCache, 4, ErrTooFew, "2 measured (want at least 3)"},
 		{"noise", noisy, oneCache, 16, ErrTooNoisy, "the interval on 4 CPUs is ±5"},
 	}
 	for _, tt := range tests {

@@ -46,7 +46,7 @@ func (l Limits) check(largest int, n float64) error {
 		case b.target == 0:
 			return fmt.Errorf("%w: it is unknown how many CPUs share a %s there: set %s", ErrNewBoundary, b.what, b.flag)
 		case n > float64(b.target) && !b.crossed(largest):
-			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and no count beyond it was measured. There a value may cost several times as much, and since Go 1.24 two sound models differ by a factor of 11 to 20. If more CPUs of the target share one, set %s",
+			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and beyond it a value may cost several times as much. If more CPUs of the target share one, set %s",
 				ErrNewBoundary, n, b.target, b.what, b.flag)
 		}
 	}

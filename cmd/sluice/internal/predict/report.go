@@ -14,6 +14,7 @@ type Question struct {
 	Curve     Curve   // describes the measurement
 	Swept     Swept   // the figures; at least Single
 	Here      bool    // measured now, on this machine
+	Others    int     // series of the file that were not chosen
 	CPUsKnown bool    // of the measured machine
 	Limits    Limits  // Target.CPUs is the requested number
 	GoVersion string  // selects published curves
@@ -26,19 +27,20 @@ type Question struct {
 type Report struct {
 	Curve     Curve         `json:"curve"`
 	Here      bool          `json:"measured_now"`
+	Others    int           `json:"other_series,omitempty"`
 	Swept     Swept         `json:"measured"`
 	CPUsKnown bool          `json:"cpus_known"`
 	Limits    Limits        `json:"limits"`
 	Law       *Law          `json:"law,omitempty"`
 	NoLaw     string        `json:"no_law,omitempty"`
 	Peak      Peak          `json:"peak"`
-	Plateau   *Figure       `json:"plateau,omitempty"` // of the law; nil if it has none
 	Figures   []Figure      `json:"figures"`
 	Refused   []Refusal     `json:"refused,omitempty"`
 	Ceilings  Ceilings      `json:"ceilings"`
 	Order     []Design      `json:"order,omitempty"` // if any figure is refused
 	OrderIs   OrderScore    `json:"order_score"`
 	Bands     [reaches]Band `json:"bands"`
+	Flat      []FlatScore   `json:"flat"` // the model beside a constant throughput
 	Own       int           `json:"own_curves"`
 	Beside    []Neighbor    `json:"published"`
 }
@@ -56,8 +58,8 @@ type Ceilings struct {
 	Lanes          []Ceiling `json:"lanes"`
 	LaneShortfall  float64   `json:"lane_shortfall"` // factor, from LaneCurves published curves
 	LaneCurves     int       `json:"lane_curves"`
-	Batches        []Ceiling `json:"batches"`
-	OwnCost        float64   `json:"own_cost_ns"` // per value
+	Batches        []Ceiling `json:"batches,omitempty"` // nothing if no batches were measured
+	OwnCost        float64   `json:"own_cost_ns"`       // per value
 	OwnCostKnown   bool      `json:"own_cost_known"`
 	BatchShortfall float64   `json:"batch_shortfall"`
 }
@@ -69,9 +71,9 @@ func NewReport(q Question) *Report {
 	bands := Calibrate(curves)
 	f := NewForecast(q.Swept.Single, q.Limits, bands)
 	r := &Report{
-		Curve: q.Curve, Here: q.Here, Swept: q.Swept, CPUsKnown: q.CPUsKnown, Limits: q.Limits,
+		Curve: q.Curve, Here: q.Here, Others: q.Others, Swept: q.Swept, CPUsKnown: q.CPUsKnown, Limits: q.Limits,
 		Law: f.Law, OrderIs: scoreOrder(curves, 2), Bands: bands, Own: len(q.Own),
-		Beside: Beside(curves, q.GoVersion, q.Arch),
+		Flat: scoreFlat(curves, q.Curve.Version), Beside: Beside(curves, q.GoVersion, q.Arch),
 	}
 	if f.NoLaw != nil {
 		r.NoLaw = f.NoLaw.Error()
@@ -79,7 +81,6 @@ func NewReport(q Question) *Report {
 	asked := max(q.Limits.Target.CPUs, f.Largest())
 	r.Peak = f.Peak(asked)
 	r.figures(f, asked)
-	r.plateau(f)
 	r.ceilings(f, min(asked, f.Reach()), curves)
 	if len(r.Refused) > 0 || f.Law == nil {
 		r.Order = Order()
@@ -94,7 +95,7 @@ func (r *Report) figures(f *Forecast, asked int) {
 	for _, c := range f.Counts {
 		wanted = append(wanted, c.Procs)
 	}
-	for n := 1; n < asked; n *= 2 {
+	for n := f.Counts[0].Procs; n < asked; n *= 2 {
 		wanted = append(wanted, n)
 	}
 	wanted = append(wanted, asked)
@@ -109,39 +110,32 @@ func (r *Report) figures(f *Forecast, asked int) {
 	}
 }
 
-// plateau takes the plateau from the law. Its band is the one of the farthest
-// figures.
-func (r *Report) plateau(f *Forecast) {
-	if f.Law == nil || f.Law.Kappa > 0 || f.Law.Sigma == 0 {
-		return
-	}
-	if figure := f.banded(0, f.Law.Plateau(), far, Extrapolated); f.Reach() >= Far*f.Largest() {
-		r.Plateau = &figure
-	}
-}
-
 // batchSizes are the sizes with a printed ceiling.
 var batchSizes = []int{8, workload.BatchSize, 512}
 
 func (r *Report) ceilings(f *Forecast, cpus int, curves []Curve) {
 	c := Ceilings{CPUs: cpus, BatchShortfall: BatchShortfall}
 	c.LaneShortfall, c.LaneCurves = LaneShortfall(curves)
-	for lanes := 2; lanes <= cpus; lanes *= 2 {
-		if ceiling, err := f.Lanes(lanes, cpus, c.LaneShortfall); err == nil {
+	for _, lanes := range laneCounts(cpus) {
+		if ceiling, err := f.Lanes(lanes, cpus, r.Swept.Lanes, c.LaneShortfall); err == nil {
 			c.Lanes = append(c.Lanes, ceiling)
 		}
 	}
-	single, ok := countAt(r.Swept.Single, 1)
-	batched, ok2 := countAt(r.Swept.Batches, 1)
-	if c.OwnCostKnown = ok && ok2; c.OwnCostKnown {
-		c.OwnCost = OwnCost(batched, single, workload.BatchSize)
-	}
+	c.OwnCost, c.OwnCostKnown = f.OwnCost(cpus, r.Swept.Batches)
 	for _, size := range batchSizes {
-		if ceiling, err := f.Batches(size, cpus, c.OwnCost); err == nil {
+		if ceiling, err := f.Batches(size, cpus, r.Swept.Batches); err == nil {
 			c.Batches = append(c.Batches, ceiling)
 		}
 	}
 	r.Ceilings = c
+}
+
+// laneCounts returns 2, 4, 8 … and cpus.
+func laneCounts(cpus int) []int {
+	if cpus < 2 {
+		return nil
+	}
+	return Doublings(cpus)[1:]
 }
 
 // WriteJSON writes the report as JSON.

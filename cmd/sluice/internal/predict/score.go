@@ -2,14 +2,15 @@ package predict
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"text/tabwriter"
+	"slices"
 )
 
 // A Score measures predictions of unseen curves: each source, with all curves
-// of the same machines, is left out in turn and predicted from the others.
+// of the same machines, is left out in turn and predicted from the others. The curves of a
+// file are predicted from the published ones.
 type Score struct {
+	File    string        `json:"file,omitempty"` // whose curves were predicted; "" for the published ones
 	Sources int           `json:"sources"`
 	Rows    []ScoreRow    `json:"rows"`
 	Lost    []ScoreRow    `json:"lost"` // rejected alternatives, on the same trials
@@ -24,6 +25,7 @@ type ScoreRow struct {
 	Curves int     `json:"curves"`
 	Noisy  int     `json:"noisy"`  // excluded trials, in which Fit fails
 	Median float64 `json:"median"` // factor between truth and prediction, >= 1
+	Flat   float64 `json:"flat"`   // the same, predicting the last known throughput; 0 between counts
 	P90    float64 `json:"p90"`    // 90th percentile of the same factor
 	Held   float64 `json:"held"`   // share of truths inside the band; 0 for alternatives
 }
@@ -34,6 +36,9 @@ const (
 	GoalMedian = 1.20 // up to Near times the measured CPUs
 )
 
+// flat predicts a constant throughput.
+func flat(_ Law, last Point, _ float64) float64 { return last.X }
+
 // alternatives to extrapolate, which scored worse.
 var alternatives = []struct {
 	name    string
@@ -43,48 +48,20 @@ var alternatives = []struct {
 	{"the law through the last point", func(law Law, last Point, n float64) float64 {
 		return last.X * law.At(n) / law.At(float64(last.Procs))
 	}},
-	{"a constant throughput", func(_ Law, last Point, _ float64) float64 { return last.X }},
+	{"a constant throughput", flat},
 }
 
-// NewScore scores the method on curves.
+func isGo(c *Curve) bool { return generation(c.Version) != notGo }
+
+// NewScore scores the method on curves, each with the bands of the other
+// sources.
 func NewScore(curves []Curve) Score {
 	all := trials(curves)
-	groups := map[int]bool{}
-	for _, t := range all {
-		groups[t.group] = true
-	}
-	without := map[int]Bands{}
-	for group := range groups {
-		without[group] = calibrate(all, group)
-	}
-	score := Score{Sources: len(groups), Bands: calibrate(all, -1)}
-	is := func(r reach) func(trial) bool { return func(t trial) bool { return t.reach == r } }
-	for _, row := range []struct {
-		what string
-		use  func(trial) bool
-	}{
-		{"between counts up to 2x apart", is(inside)},
-		{"between counts up to 4x apart", is(gap)},
-		{"up to 2x the CPUs", is(near)},
-		{"up to 4x", is(far)},
-		{"up to 2x, Go only", func(t trial) bool { return t.reach == near && generation(t.curve.Version) != notGo }},
-		{"up to 4x, Go only", func(t trial) bool { return t.reach == far && generation(t.curve.Version) != notGo }},
-		{"up to 2x, no new cache or socket", func(t trial) bool { return t.reach == near && !t.crosses }},
-		{"up to 4x, no new cache or socket", func(t trial) bool { return t.reach == far && !t.crosses }},
-		{"up to 2x, into a new one (no figure)", func(t trial) bool { return t.reach == near && t.crosses }},
-		{"up to 4x, into a new one (no figure)", func(t trial) bool { return t.reach == far && t.crosses }},
-	} {
-		misses := perCurve(weigh(all, row.use, extrapolate))
-		if len(misses.of) == 0 {
-			continue
-		}
-		scored := misses.row(row.what)
-		scored.Held = misses.held(without)
-		score.Rows = append(score.Rows, scored)
-	}
+	score := scored(all, all)
 	for _, other := range alternatives {
 		for _, r := range []reach{near, far} {
-			if misses := perCurve(weigh(all, is(r), other.predict)); len(misses.of) > 0 {
+			use := func(t trial) bool { return t.reach == r }
+			if misses := perCurve(weigh(all, use, other.predict)); len(misses.of) > 0 {
 				score.Lost = append(score.Lost, misses.row(fmt.Sprintf("up to %dx, %s", []int{near: Near, far: Far}[r], other.name)))
 			}
 		}
@@ -93,6 +70,113 @@ func NewScore(curves []Curve) Score {
 		score.Order = append(score.Order, scoreOrder(curves, above))
 	}
 	return score
+}
+
+// ErrNoTrial means that a score has nothing to predict.
+var ErrNoTrial = fmt.Errorf("no curve has a count to predict from %d smaller ones, or between two others", MinCounts)
+
+// ScoreFile scores the method on the curves of a file, with the bands of known
+// curves. Known curves of the same source or machine as a curve are left out.
+func ScoreFile(name string, foreign, known []Curve) (Score, error) {
+	var asked, basis []trial
+	for _, t := range trials(slices.Concat(foreign, known)) {
+		if t.index < len(foreign) {
+			asked = append(asked, t)
+		} else {
+			basis = append(basis, t)
+		}
+	}
+	if len(asked) == 0 {
+		return Score{}, ErrNoTrial
+	}
+	score := scored(asked, basis)
+	score.File = name
+	return score, nil
+}
+
+// scored scores trials with the bands of a basis.
+func scored(asked, basis []trial) Score {
+	without := map[int]Bands{}
+	for _, t := range asked {
+		if _, ok := without[t.group]; !ok {
+			without[t.group] = calibrate(basis, t.group)
+		}
+	}
+	score := Score{Sources: len(without), Bands: calibrate(basis, -1)}
+	var whole [reaches]int // trials of the first row of each reach
+	for _, row := range []struct {
+		what string
+		use  func(trial) bool
+	}{
+		{"between counts up to 2x apart", func(t trial) bool { return t.reach == inside }},
+		{"between counts up to 4x apart", func(t trial) bool { return t.reach == gap }},
+		{nearRow, func(t trial) bool { return t.reach == near }},
+		{farRow, func(t trial) bool { return t.reach == far }},
+		{"up to 2x, Go only", func(t trial) bool { return t.reach == near && isGo(t.curve) }},
+		{"up to 4x, Go only", func(t trial) bool { return t.reach == far && isGo(t.curve) }},
+		{"up to 2x, no new cache or socket", func(t trial) bool { return t.reach == near && !t.crosses }},
+		{"up to 4x, no new cache or socket", func(t trial) bool { return t.reach == far && !t.crosses }},
+		{"up to 2x, into a new one (no figure)", func(t trial) bool { return t.reach == near && t.crosses }},
+		{"up to 4x, into a new one (no figure)", func(t trial) bool { return t.reach == far && t.crosses }},
+	} {
+		misses := perCurve(weigh(asked, row.use, extrapolate))
+		if len(misses.of) == 0 {
+			continue
+		}
+		scored := misses.row(row.what)
+		if r := misses.of[0].trial.reach; whole[r] == scored.Trials {
+			continue // the same trials as in the row of all
+		} else if whole[r] == 0 {
+			whole[r] = scored.Trials
+		}
+		scored.Held = misses.held(without)
+		if r := misses.of[0].trial.reach; r == near || r == far {
+			scored.Flat = perCurve(weigh(asked, row.use, flat)).row("").Median
+		}
+		score.Rows = append(score.Rows, scored)
+	}
+	return score
+}
+
+// Rows that the verdict uses.
+const (
+	nearRow = "up to 2x the CPUs"
+	farRow  = "up to 4x the CPUs"
+)
+
+// A FlatScore compares predictions with the assumption that the throughput
+// stays as it is.
+type FlatScore struct {
+	UpTo   int     `json:"up_to"` // times the known CPUs
+	Curves int     `json:"curves"`
+	Median float64 `json:"median"` // as in ScoreRow
+	Flat   float64 `json:"flat"`   // as in ScoreRow
+	GoOnly bool    `json:"go_only"`
+}
+
+// Better reports whether predictions are better, to two digits: a smaller
+// difference is none.
+func (s FlatScore) Better() bool { return betterThanFlat(s.Median, s.Flat) }
+
+func betterThanFlat(median, flat float64) bool { return math.Round(100*median) < math.Round(100*flat) }
+
+// scoreFlat compares predictions of published curves: of Go's, if version is a
+// version of Go, or of all.
+func scoreFlat(curves []Curve, version string) []FlatScore {
+	goOnly := generation(version) != notGo
+	all := trials(curves)
+	var scores []FlatScore
+	for r, upTo := range map[reach]int{near: Near, far: Far} {
+		use := func(t trial) bool { return t.reach == r && (!goOnly || isGo(t.curve)) }
+		misses := perCurve(weigh(all, use, extrapolate))
+		if len(misses.of) == 0 {
+			continue
+		}
+		row := misses.row("")
+		scores = append(scores, FlatScore{upTo, row.Curves, row.Median, perCurve(weigh(all, use, flat)).row("").Median, goOnly})
+	}
+	slices.SortFunc(scores, func(a, b FlatScore) int { return a.UpTo - b.UpTo })
+	return scores
 }
 
 // perCurve removes the weights of sources: a score counts curves.
@@ -128,51 +212,4 @@ func (w weighed) held(without map[int]Bands) float64 {
 		}
 	}
 	return held / w.total
-}
-
-// WriteText writes the score for a reader.
-func (s Score) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "Published curves, predicted from their smaller counts; each source is left out in turn (%d sources).\n"+
-		"A factor is the ratio of truth and prediction, in either direction; each curve counts as one.\n\n", s.Sources)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\tcurves\ttrials\ttoo noisy\tmedian factor\t90% within\tin the band\t")
-	for _, row := range s.Rows {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t%.0f%%\t\n", row.What, row.Curves, row.Trials, row.Noisy, row.Median, row.P90, 100*row.Held)
-	}
-	fmt.Fprintln(table, "alternatives\t\t\t\t\t\t\t")
-	for _, row := range s.Lost {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t\t\n", row.What, row.Curves, row.Trials, row.Noisy, row.Median, row.P90)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	for r, what := range []string{inside: "between counts 2x apart", gap: "between counts 4x apart", near: "up to 2x", far: "up to 4x"} {
-		fmt.Fprintf(w, "Band %s: %.2f to %.2f times the prediction, from %d curves.\n", what, s.Bands[r].Lo, s.Bands[r].Hi, s.Bands[r].Curves)
-	}
-	for _, order := range s.Order {
-		fmt.Fprintf(w, "Order of designs, above %d CPUs: right for %d of %d pairs (%.1f%%) that differ by more than %dx.\n",
-			order.Above, order.Right, order.Pairs, 100*order.Share(), FarApart)
-	}
-	fmt.Fprintln(w, "Each source is compared with bands of the others; the model and the level were chosen on all of these curves.")
-	_, err := fmt.Fprintln(w, s.verdict())
-	return err
-}
-
-// verdict compares the score with the goals.
-func (s Score) verdict() string {
-	for _, row := range s.Rows {
-		if row.What != "up to 2x the CPUs" {
-			continue
-		}
-		reached := func(ok bool) string {
-			if ok {
-				return "reached"
-			}
-			return "missed"
-		}
-		return fmt.Sprintf("Goals up to %dx: at least 90%% within the band (%s), a median factor of at most %.1f (%s).",
-			Near, reached(row.Held >= GoalHeld), GoalMedian, reached(row.Median <= GoalMedian))
-	}
-	return "No score: the curves have no trials up to twice their CPUs."
 }

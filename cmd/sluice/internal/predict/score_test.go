@@ -3,6 +3,7 @@ package predict
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -23,10 +24,10 @@ func row(t *testing.T, rows []ScoreRow, what string) ScoreRow {
 // The goals, on curves outside the bands.
 func TestScoreReachesTheGoal(t *testing.T) {
 	score := NewScore(Published())
-	if near := row(t, score.Rows, "up to 2x the CPUs"); near.Held < GoalHeld || near.Median > GoalMedian || near.Curves < 75 {
+	if near := row(t, score.Rows, nearRow); near.Held < GoalHeld || near.Median > GoalMedian || near.Curves < 75 {
 		t.Errorf("up to 2x: %+v, want %v held, a median of %v at most", near, GoalHeld, GoalMedian)
 	}
-	if far := row(t, score.Rows, "up to 4x"); far.Held < GoalHeld {
+	if far := row(t, score.Rows, farRow); far.Held < GoalHeld {
 		t.Errorf("up to 4x: %+v, want %v held", far, GoalHeld)
 	}
 	// The reason for no figures beyond a boundary that was not measured.
@@ -36,9 +37,9 @@ func TestScoreReachesTheGoal(t *testing.T) {
 	}
 	// The reason for predicting the mean.
 	for _, other := range score.Lost {
-		best := "up to 2x the CPUs"
+		best := nearRow
 		if strings.HasPrefix(other.What, "up to 4x") {
-			best = "up to 4x"
+			best = farRow
 		}
 		if mean := row(t, score.Rows, best); mean.Median > other.Median {
 			t.Errorf("%s has a median factor of %v, the mean one of %v", other.What, other.Median, mean.Median)
@@ -59,7 +60,7 @@ func TestScoreIsOnRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := NewScore(Published()).WriteText(&text); err != nil {
+	if err := NewScore(Published()).WriteText(&text, true); err != nil {
 		t.Fatal(err)
 	}
 	missing := func(record string) (lines []string) {
@@ -88,7 +89,7 @@ func TestScoreLeavesTheSourceOut(t *testing.T) {
 	odd := planted("odd", Law{1e7, 0.5, 0}, 1, 2, 4, 8)
 	odd.Points[3].X /= 9
 	score := NewScore(append(curves, odd))
-	if got := row(t, score.Rows, "up to 2x the CPUs"); !closeTo(got.Held, 5.0/6, 1e-9) || got.Curves != 6 {
+	if got := row(t, score.Rows, nearRow); !closeTo(got.Held, 5.0/6, 1e-9) || got.Curves != 6 {
 		t.Errorf("%+v: want 5 of 6 held", got)
 	}
 	if score.Sources != 6 || score.Bands[near].Lo > 0.2 {
@@ -96,9 +97,71 @@ func TestScoreLeavesTheSourceOut(t *testing.T) {
 	}
 }
 
+// The score names the rows in which it is no better than flat, which is the
+// prediction of a constant throughput.
+func TestScoreBesideFlat(t *testing.T) {
+	score := NewScore(Published())
+	if go2 := row(t, score.Rows, "up to 2x, Go only"); go2.Flat <= 1 || go2.Flat > go2.Median {
+		t.Errorf("%+v: want no better than flat", go2)
+	}
+	for i, r := range []string{nearRow, farRow} {
+		other := row(t, score.Lost, []string{"up to 2x, a constant throughput", "up to 4x, a constant throughput"}[i])
+		if got := row(t, score.Rows, r); got.Flat != other.Median || got.Flat <= got.Median {
+			t.Errorf("%+v, want flat %v", got, other.Median)
+		}
+	}
+	var text bytes.Buffer
+	if err := score.WriteText(&text, false); err != nil {
+		t.Fatal(err)
+	}
+	checkForm(t, text.String(), false)
+	if n := strings.Count(text.String(), "No better than flat: "); n != 1 || !strings.Contains(text.String(), "No better than flat: up to 2x, Go only (a median factor of 1.12 instead of") {
+		t.Errorf("%d rows are no better than flat:\n%s", n, &text)
+	}
+	if !betterThanFlat(1.10, 1.2) || betterThanFlat(1.101, 1.104) || betterThanFlat(1.2, 1.1) {
+		t.Error("better is not better by a hundredth")
+	}
+}
+
+// A file's curves are predicted with the bands of others: curves of its source
+// are left out. A curve with a constant throughput is predicted no better than
+// by flat.
+func TestScoreFile(t *testing.T) {
+	var known []Curve
+	for i := range 5 {
+		known = append(known, planted(fmt.Sprint("even ", i), Law{1e7, 0.5, 0}, 1, 2, 4, 8, 16))
+	}
+	still := planted("still", Law{1e7, 1, 0}, 1, 2, 4, 8, 16)
+	odd := still
+	odd.Machine, odd.Points = "odd", nil
+	for _, p := range still.Points {
+		odd.Points = append(odd.Points, Point{p.Procs, p.X})
+	}
+	odd.Points[4].X /= 9
+	score, err := ScoreFile("mine.csv", []Curve{still}, append(known, odd))
+	if err != nil || score.File != "mine.csv" || score.Sources != 1 {
+		t.Fatalf("%+v, %v", score, err)
+	}
+	if got := row(t, score.Rows, nearRow); got.Curves != 1 || got.Held != 0 || !closeTo(got.Median, 1, 1e-6) || betterThanFlat(got.Median, got.Flat) {
+		t.Errorf("%+v: want one curve, outside the band of steeper ones", got)
+	}
+	for _, r := range score.Rows {
+		if strings.Contains(r.What, "no new cache") {
+			t.Errorf("%q has the same trials as the row of all", r.What)
+		}
+	}
+	var text bytes.Buffer
+	if err := score.WriteText(&text, false); err != nil || !strings.Contains(text.String(), "Curves of mine.csv") || !strings.Contains(text.String(), "No better than flat: up to 2x the CPUs") {
+		t.Errorf("%v\n%s", err, &text)
+	}
+	if _, err := ScoreFile("two.csv", []Curve{planted("two", Law{1e7, 0.5, 0}, 1, 2)}, known); !errors.Is(err, ErrNoTrial) {
+		t.Errorf("of two counts: %v", err)
+	}
+}
+
 func TestScoreOfNothing(t *testing.T) {
 	var text bytes.Buffer
-	if err := NewScore(nil).WriteText(&text); err != nil || !strings.Contains(text.String(), "No score") {
+	if err := NewScore(nil).WriteText(&text, false); err != nil || !strings.Contains(text.String(), "No score") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 }

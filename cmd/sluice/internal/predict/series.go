@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,17 +23,20 @@ type Series struct {
 }
 
 // ReadSeries reads all series of a file, which is a file of curves or in the Go
-// benchmark format. The latter needs a benchmark with at least two counts of
-// CPUs. name is for messages.
-func ReadSeries(r io.Reader, name string) ([]Series, error) {
+// benchmark format, and returns the lines that it skipped because they are
+// malformed. The Go format needs a benchmark with at least two counts of CPUs.
+// name is for messages.
+func ReadSeries(r io.Reader, name string) ([]Series, []Skipped, error) {
 	in := bufio.NewReader(r)
-	head, _ := in.Peek(len("source,"))
-	if string(head) != "source," {
+	if !isCSV(in) {
 		return readBenchmarks(in, name)
 	}
-	curves, err := ReadCurves(in)
+	curves, skipped, err := ReadCurves(in)
+	if err == nil && len(curves) == 0 {
+		err = errors.New("the file of curves has no rows of curves")
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var all []Series
 	for _, c := range curves {
@@ -42,7 +46,15 @@ func ReadSeries(r io.Reader, name string) ([]Series, error) {
 		}
 		all = append(all, s)
 	}
-	return all, nil
+	return all, skipped, nil
+}
+
+// isCSV reports whether the first line has a column of a file of curves.
+func isCSV(in *bufio.Reader) bool {
+	const most = 1024
+	start, _ := in.Peek(most)
+	line, _, _ := strings.Cut(string(start), "\n")
+	return strings.Contains(line, "source") && strings.ContainsAny(line, ",;")
 }
 
 // oversubscribed marks the names of benchmarks with more Ps than CPUs.
@@ -51,7 +63,7 @@ const oversubscribed = "oversubscribed"
 // secondsPerOp is the unit into which package benchfmt converts ns/op.
 const secondsPerOp = "sec/op"
 
-func readBenchmarks(r io.Reader, name string) ([]Series, error) {
+func readBenchmarks(r io.Reader, name string) (all []Series, skipped []Skipped, err error) {
 	type sample struct {
 		series Series
 		x      map[int][]float64
@@ -59,13 +71,16 @@ func readBenchmarks(r io.Reader, name string) ([]Series, error) {
 	var samples []*sample
 	reader := benchfmt.NewReader(r, name)
 	for reader.Scan() {
+		if malformed, ok := reader.Result().(*benchfmt.SyntaxError); ok {
+			skipped = append(skipped, Skipped{malformed.Line, errors.New(malformed.Msg)})
+		}
 		result, ok := reader.Result().(*benchfmt.Result)
 		if !ok {
-			continue // other output, or a malformed line
+			continue
 		}
 		seconds, ok := result.Value(secondsPerOp)
 		series, procs := splitName(string(result.Name))
-		if !ok || seconds <= 0 || strings.Contains(series, oversubscribed) {
+		if !ok || !(seconds > 0) || math.IsInf(1/seconds, 0) || strings.Contains(series, oversubscribed) {
 			continue
 		}
 		i := slices.IndexFunc(samples, func(s *sample) bool { return s.series.Name == series })
@@ -79,9 +94,8 @@ func readBenchmarks(r io.Reader, name string) ([]Series, error) {
 		samples[i].x[procs] = append(samples[i].x[procs], 1/seconds)
 	}
 	if err := reader.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var all []Series
 	for _, s := range samples {
 		if len(s.x) > 1 {
 			s.series.Counts = counts(s.x)
@@ -90,9 +104,9 @@ func readBenchmarks(r io.Reader, name string) ([]Series, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: no benchmark with two values of GOMAXPROCS, and not a file of curves", name)
+		return nil, nil, fmt.Errorf("%s: no benchmark with two values of GOMAXPROCS, and not a file of curves", name)
 	}
-	return all, nil
+	return all, skipped, nil
 }
 
 // goName converts "go1.26.8" to the form of versions in curves: "Go 1.26.8".
@@ -137,43 +151,6 @@ func medians(counts []Count) []Point {
 		points[i] = Point{c.Procs, c.X}
 	}
 	return points
-}
-
-// ErrWhich means that several series match.
-var ErrWhich = errors.New("select one with -series and a part of its name")
-
-// Choose returns the only series whose name contains part, or the one named part.
-func Choose(all []Series, part string) (Series, error) {
-	var found []Series
-	for _, s := range all {
-		if s.Name == part {
-			return s, nil
-		}
-		if strings.Contains(s.Name, part) {
-			found = append(found, s)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return Series{}, fmt.Errorf("no series has %q in its name; %w:%s", part, ErrWhich, names(all))
-	case 1:
-		return found[0], nil
-	}
-	return Series{}, fmt.Errorf("%d series: %w:%s", len(found), ErrWhich, names(found))
-}
-
-// names lists series, one per line.
-func names(all []Series) string {
-	const most = 20
-	var text strings.Builder
-	for i, s := range all {
-		if i == most {
-			fmt.Fprintf(&text, "\n  … and %d more", len(all)-most)
-			break
-		}
-		text.WriteString("\n  " + s.Name)
-	}
-	return text.String()
 }
 
 // Limit separates the counts above the CPUs of the measured machine: more Ps

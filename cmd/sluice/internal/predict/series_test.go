@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -25,13 +24,14 @@ BenchmarkCpuScaling/sweep=matched/contender=sluice.Sharded-2 1000 12.5 ns/op 7 B
 BenchmarkCpuScaling/sweep=oversubscribed/contender=native-2 1000 12 ns/op
 BenchmarkCpuScaling/sweep=oversubscribed/contender=native-4 1000 12 ns/op
 BenchmarkElastic/once-2 1000 12 ns/op
+BenchmarkElastic/once 1000 twelve ns/op
 PASS
 `
 
 func TestReadSeriesBenchmarks(t *testing.T) {
-	all, err := ReadSeries(strings.NewReader(results), "results.txt")
-	if err != nil || len(all) != 2 {
-		t.Fatalf("%+v, %v: want the two that have a curve", all, err)
+	all, skipped, err := ReadSeries(strings.NewReader(results), "results.txt")
+	if err != nil || len(all) != 2 || len(skipped) != 1 || skipped[0].Line != 17 {
+		t.Fatalf("%+v, skipped %v, %v: want the two that have a curve", all, skipped, err)
 	}
 	native, err := Choose(all, "native")
 	if err != nil {
@@ -56,7 +56,7 @@ func TestReadSeriesBenchmarks(t *testing.T) {
 }
 
 func TestReadSeriesCurves(t *testing.T) {
-	all, err := ReadSeries(strings.NewReader(header+"\ns,m,Go 1.26,w,2,100,ns/op,\ns,m,Go 1.26,w,1,50,ns/op,\ns,n,Go 1.26,w,1,5e6,ops/s,\n"), "mine.csv")
+	all, _, err := ReadSeries(strings.NewReader(header+"\ns,m,Go 1.26,w,2,100,ns/op,\ns,m,Go 1.26,w,1,50,ns/op,\ns,n,Go 1.26,w,1,5e6,ops/s,\n"), "mine.csv")
 	if err != nil || len(all) != 2 || len(all[0].Counts) != 2 || all[0].Counts[1].X != 1e7 || all[0].Counts[1].N != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -68,32 +68,14 @@ func TestReadSeriesRefuses(t *testing.T) {
 		"hello\nworld\n":                       "f: no benchmark with two",
 		"BenchmarkX-2 100 5 ns/op\n":           "f: no benchmark with two",
 		"source,age\nx,3\n":                    "f: not a file of curves",
-		header + "\ns,m,v,w,x,1,ops/s,\n":      `f: line 2: invalid procs "x"`,
+		header + "\ns,m,v,w,x,1,ops/s,\n":      `f: no row can be used: 1 of 1: line 2: invalid procs "x"`,
+		header + "\n":                          "f: the file of curves has no rows of curves",
+		"\ufeff" + header + "\r\n":             "f: the file of curves has no rows of curves",
+		"procs,source\n":                       "f: not a file of curves",
 		"BenchmarkX-2 1 5 B\nBenchmarkX 1 5 B": "f: no benchmark with two",
 	} {
-		if _, err := ReadSeries(strings.NewReader(text), "f"); err == nil || !strings.Contains(err.Error(), says) {
+		if _, _, err := ReadSeries(strings.NewReader(text), "f"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: error %v, want %q", text, err, says)
 		}
-	}
-}
-
-func TestChoose(t *testing.T) {
-	all := []Series{{Name: "a/native"}, {Name: "a/native, select"}, {Name: "b/native"}}
-	for part, want := range map[string]string{"b": "b/native", "a/native": "a/native", "select": "a/native, select"} {
-		if got, err := Choose(all, part); err != nil || got.Name != want {
-			t.Errorf("%q: %q, %v, want %q", part, got.Name, err, want)
-		}
-	}
-	for part, says := range map[string]string{"native": "3 series: select one", "": "3 series: select one", "d": `no series has "d" in its name`} {
-		if _, err := Choose(all, part); !errors.Is(err, ErrWhich) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "\n  b/native") {
-			t.Errorf("%q: error %v, want one that lists all with %q", part, err, says)
-		}
-	}
-	var many []Series
-	for range 25 {
-		many = append(many, Series{Name: "a/native"})
-	}
-	if _, err := Choose(many, "a"); err == nil || !strings.Contains(err.Error(), "and 5 more") {
-		t.Errorf("with 25: %v", err)
 	}
 }

@@ -1,0 +1,185 @@
+package predict
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrWhich means that no series or several match.
+var ErrWhich = errors.New("choose one with -series and a part of its name, or list them with -list")
+
+// Names of the lab's study of scaling, in results.txt.
+const (
+	labShapes   = "CpuScaling/sweep=shapes/"
+	labRemedies = "CpuScaling/sweep=remedies/"
+	labName     = "/contender="
+)
+
+// labCurve is the contender of the lab that the question is about: one built-in
+// channel, with as many producers and as many consumers as CPUs. This is what
+// a [Sweep] measures.
+const labCurve = "native_P_to_P"
+
+// labWorkload describes labCurve.
+const labWorkload = labCurve + " of cpu-scaling, one built-in channel with as many producers and consumers as CPUs"
+
+// labWork has the remedies that a contender is compared with.
+var labWork = map[string]string{labCurve: "work=matched/", "native_P_to_1": "work=one-consumer/"}
+
+// Remedies of the lab: slices of [workload.BatchSize] values through one channel,
+// and designs with a channel or a lane for each CPU.
+var (
+	labBatches = "native_slices_of_each_sender"
+	labLanes   = []string{"sluice.Sharded", "sluice.Sharded_lane_each_runs", "native_P_channels_one_each"}
+)
+
+// contender returns the part of a name of the lab that identifies the channel.
+func (s Series) contender() string {
+	_, name, _ := strings.Cut(s.Name, labName)
+	return name
+}
+
+// isQuestion reports whether s is the lab's curve of one built-in channel.
+func (s Series) isQuestion() bool {
+	return strings.Contains(s.Name, labShapes) && s.contender() == labCurve
+}
+
+// Choose returns the series with part in its name: the only one, or the one
+// named part. Without part, it returns the only series, or the lab's curve of
+// one built-in channel.
+func Choose(all []Series, part string) (Series, error) {
+	var found []Series
+	for _, s := range all {
+		switch {
+		case s.Name == part:
+			return s, nil
+		case part == "" && s.isQuestion():
+			s.Curve.Workload = labWorkload
+			return s, nil
+		case strings.Contains(s.Name, part):
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Series{}, fmt.Errorf("no series has %q in its name; %w:%s", part, ErrWhich, names(all))
+	case 1:
+		return found[0], nil
+	}
+	return Series{}, fmt.Errorf("%d series: %w:%s", len(found), ErrWhich, names(found))
+}
+
+// names lists some series for an error.
+func names(all []Series) string {
+	const most = 8
+	text := "\n" + listed(all[:min(most, len(all))], "")
+	if more := len(all) - most; more > 0 {
+		text += fmt.Sprintf("  … and %d more", more)
+	}
+	return strings.TrimSuffix(text, "\n")
+}
+
+// List lists all series of a file, with a star at the one that Choose returns
+// without a part of a name.
+func List(all []Series) string {
+	chosen, err := Choose(all, "")
+	if err != nil {
+		return fmt.Sprintf("%d series:\n", len(all)) + listed(all, "")
+	}
+	return fmt.Sprintf("%d series; * is the one used without -series:\n", len(all)) + listed(all, chosen.Name)
+}
+
+// listed returns a line for each series, with its counts of CPUs. Names of the
+// lab are below their common beginning.
+func listed(all []Series, chosen string) string {
+	var text strings.Builder
+	last := ""
+	for _, s := range all {
+		group, name, ok := strings.Cut(s.Name, labName)
+		if !ok {
+			group, name = "", s.Name
+		}
+		if group != last {
+			text.WriteString(group + "\n")
+			last = group
+		}
+		star := ' '
+		if s.Name == chosen {
+			star = '*'
+		}
+		counts := make([]string, 0, len(s.Counts))
+		for _, c := range s.Counts {
+			counts = append(counts, fmt.Sprint(c.Procs))
+		}
+		const most = 6
+		if n := len(counts); n > most {
+			counts = append(counts[:most-1:most-1], "…", counts[n-1])
+		}
+		fmt.Fprintf(&text, "%c %s  (%s)\n", star, name, strings.Join(counts, " "))
+	}
+	return text.String()
+}
+
+// WithRemedies returns the counts of a series, and what the same source measured
+// of remedies: in a run of the lab, batches and lanes; in a file of curves,
+// separate parts on the same machine. Of several lanes, the best at each count
+// of CPUs.
+func WithRemedies(all []Series, chosen Series) Swept {
+	swept := Swept{Single: chosen.Counts}
+	work, lab := labWork[chosen.contender()]
+	lab = lab && strings.Contains(chosen.Name, labShapes)
+	for _, s := range all {
+		if cpus := chosen.Curve.CPUs; cpus > 0 {
+			s.Limit(cpus)
+		}
+		remedy := lab && strings.Contains(s.Name, labRemedies) && strings.Contains(s.Name, work)
+		parts := s.Curve.Kind == Sharded && s.Curve.Source == chosen.Curve.Source && s.Curve.Machine == chosen.Curve.Machine
+		switch {
+		case remedy && s.contender() == labBatches:
+			swept.Batches = s.Counts
+		case remedy && slices.Contains(labLanes, s.contender()), parts && s.Name != chosen.Name:
+			swept.Lanes = better(swept.Lanes, s.Counts)
+		}
+	}
+	return swept
+}
+
+// better returns, for each count of CPUs, the higher of two throughputs.
+func better(a, b []Count) []Count {
+	best := slices.Clone(a)
+	for _, c := range b {
+		switch i := slices.IndexFunc(best, func(d Count) bool { return d.Procs == c.Procs }); {
+		case i < 0:
+			best = append(best, c)
+		case c.X > best[i].X:
+			best[i] = c
+		}
+	}
+	slices.SortFunc(best, func(a, b Count) int { return a.Procs - b.Procs })
+	return best
+}
+
+// Curves returns the curves of the series with part in their names, for a
+// score. Of a run of the lab and without part, these are the curves of one
+// channel.
+func Curves(all []Series, part string) ([]Curve, error) {
+	onlyShapes := part == "" && slices.ContainsFunc(all, Series.isQuestion)
+	var curves []Curve
+	for _, s := range all {
+		if !strings.Contains(s.Name, part) || onlyShapes && !strings.Contains(s.Name, labShapes) {
+			continue
+		}
+		if s.Curve.CPUs > 0 {
+			s.Limit(s.Curve.CPUs)
+		}
+		s.Curve.Source = cmp.Or(s.Curve.Source, s.Curve.Machine)
+		curves = append(curves, s.Curve)
+	}
+	if len(curves) == 0 {
+		return nil, fmt.Errorf("no series has %q in its name; %w:%s", part, ErrWhich, names(all))
+	}
+	return curves, nil
+}
