@@ -28,6 +28,7 @@ func completable(parser *kong.Kong) map[string]completion.Values {
 	return map[string]completion.Values{
 		"lab":          {Words: append(lab.Names(), "list")},
 		"compare":      {Files: true},
+		"predict":      {Files: true},
 		"report":       {Directories: true},
 		"doctor":       {Files: true},
 		"watch -kind":  {Words: watch.Kinds()},

@@ -262,7 +262,7 @@ func (r *Report) writeBeside(b *bytes.Buffer) {
 		for _, p := range shown(n.Points) {
 			points = append(points, fmt.Sprintf("%d:%s%s", p.Procs, format.NoBreak, strings.ReplaceAll(format.Rate(p.X), " ", "")))
 		}
-		b.WriteString(format.Wrap("    "+strings.Join(points, "  "), width, 0, "    "))
+		b.WriteString("    " + format.Wrap(strings.Join(points, ", "), width, 4, "    "))
 		item(b, "  source: "+n.Source)
 	}
 }
@@ -278,6 +278,9 @@ func shown(points []Point) []Point {
 
 // WriteCurve writes a confirmation of Add.
 func WriteCurve(w io.Writer, c Curve, file string) error {
-	_, err := fmt.Fprintf(w, "Added to %s: %s; %s; %s; %d counts.\n", file, c.Machine, c.Version, c.Workload, len(c.Points))
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "Added to %s:\n", file)
+	item(&b, fmt.Sprintf("%s; %s; %s; %s.", c.Machine, c.Version, c.Workload, format.Plural(len(c.Points), "count")))
+	_, err := w.Write(b.Bytes())
 	return err
 }
