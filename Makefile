@@ -67,6 +67,15 @@ dashboard: ## the Grafana dashboard has the form that Grafana's schema describes
 alerts: ## the alert rules and their tests, and all documented queries, by promtool
 	cd tools && GOWORK=off go vet ./alerts && GOWORK=off go test -count=1 ./alerts
 
+.PHONY: site
+site: ## bin/site: a web site of the documents, with every link checked
+	cd tools && GOWORK=off go vet ./site && GOWORK=off go test -count=1 ./site && GOWORK=off go run ./site -from .. -o ../bin/site
+
+# LOOK adds flags: -shots DIR writes screenshots.
+.PHONY: site-look
+site-look: ## the web site in a headless Chromium: readable, light and dark, and its search
+	cd tools && GOWORK=off go vet ./site/look && GOWORK=off go test -count=1 -timeout=5m ./site/look $(LOOK)
+
 .PHONY: oldest
 oldest: ## the library's tests and vet of the stress tests, with the oldest supported Go
 	GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...

@@ -51,7 +51,7 @@ func enumerations(tree fs.FS) (files []string, err error) {
 		case err != nil:
 			return err
 		case entry.IsDir():
-			if base == "testdata" || base == "docs" || base != "." && strings.HasPrefix(base, ".") {
+			if base == "testdata" || base == "docs" || name == "bin" || base != "." && strings.HasPrefix(base, ".") {
 				return fs.SkipDir
 			}
 			return nil

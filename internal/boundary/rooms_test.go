@@ -732,6 +732,29 @@ var rooms = map[string]room{
 			"github.com/santhosh-tekuri/jsonschema/v6": "validates JSON against a schema",
 		},
 	},
+	"tools/site": {
+		imports: permissions{
+			"github.com/alecthomas/chroma/v2":                 "the colors of code",
+			"github.com/alecthomas/chroma/v2/formatters/html": "the same",
+			"github.com/alecthomas/chroma/v2/lexers":          "the same",
+			"github.com/alecthomas/chroma/v2/styles":          "the same",
+			"github.com/yuin/goldmark":                        "reads Markdown",
+			"github.com/yuin/goldmark/ast":                    "links and headings of a document",
+			"github.com/yuin/goldmark/extension":              "tables",
+			"github.com/yuin/goldmark/extension/ast":          "tables",
+			"github.com/yuin/goldmark/parser":                 "anchors of headings",
+			"github.com/yuin/goldmark/renderer":               "boxes around tables",
+			"github.com/yuin/goldmark/text":                   "reads Markdown",
+			"github.com/yuin/goldmark/util":                   "boxes around tables",
+			"golang.org/x/net/html":                           "finds the links of a page",
+		},
+	},
+	"tools/site/look": {
+		imports: permissions{
+			"./tools/page":                 "the browser, and what holds of every page",
+			"github.com/chromedp/chromedp": "drives the browser",
+		},
+	},
 	"tools/live": {
 		imports: permissions{
 			"./tools/page":                 "the browser, and what holds of every page",
