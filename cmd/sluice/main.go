@@ -12,13 +12,13 @@
 //	sluice lab list                      the experiments and their duration
 //	sluice report sluice-lab             the report again, from its results.json
 //
-//	sluice predict                       the peak of one channel, and the gain of remedies
-//	sluice predict -cpus 16 -llc 16      its throughput on 16 CPUs with one cache
-//	sluice predict sluice-lab            the same from a run of the lab
-//	sluice predict sluice-lab -list      the curves of the run, for -series
-//	sluice predict -score                the accuracy of predictions
-//	sluice predict -score mine.csv       their accuracy on the curves of a file
-//	sluice predict -add -source me       add your curve to a file that predictions use
+//	sluice predict                   a channel's peak, and the gain of remedies
+//	sluice predict -cpus 16 -llc 16  its throughput on 16 CPUs with one cache
+//	sluice predict sluice-lab        the same from a run of the lab
+//	sluice predict sluice-lab -list  the curves of the run, for -series
+//	sluice predict -score            the accuracy of predictions
+//	sluice predict -score mine.csv   their accuracy on the curves of a file
+//	sluice predict -add -source me   add your curve to a file, for predictions
 //
 //	sluice compare before after                      the differences between two runs, and whether they are noise
 //	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5%

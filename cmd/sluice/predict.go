@@ -383,13 +383,13 @@ func (c *predictCommand) add(to streams, file string, curve predict.Curve) error
 func (predictCommand) Help() string {
 	return strings.TrimSpace(`
 Examples:
-  sluice predict                       the peak of one channel, and the gain of remedies
-  sluice predict -cpus 16 -llc 16      its throughput on 16 CPUs with one cache
-  sluice predict sluice-lab            the same from a run of the lab
-  sluice predict sluice-lab -list      the curves of the run, for -series
-  sluice predict -score                the accuracy of predictions
-  sluice predict -score mine.csv       their accuracy on the curves of a file
-  sluice predict -add -source me       add your curve to a file that predictions use
+  sluice predict                   a channel's peak, and the gain of remedies
+  sluice predict -cpus 16 -llc 16  its throughput on 16 CPUs with one cache
+  sluice predict sluice-lab        the same from a run of the lab
+  sluice predict sluice-lab -list  the curves of the run, for -series
+  sluice predict -score            the accuracy of predictions
+  sluice predict -score mine.csv   their accuracy on the curves of a file
+  sluice predict -add -source me   add your curve to a file, for predictions
 
 A figure is measured, interpolated or extrapolated, and has a band. There are no figures beyond
 four times the measured CPUs, nor across a socket or a last-level cache that was not measured.

@@ -59,7 +59,7 @@ func manualPredict(t *testing.T, command []string) {
 	switch {
 	case slices.Contains(command, "sluice-lab"):
 		labScaling(t)
-		want = "One channel of "
+		want = "One channel on "
 		if slices.Contains(command, "-list") {
 			want = "\n* native_P_to_P  (1 2)\n"
 		}
@@ -161,7 +161,7 @@ func TestPredictFromFile(t *testing.T) {
 		{"-series plain -cpus 16 -llc 16", "extrapolated", "No figure"}, // and at least as many share a socket
 		{"-series plain -cpus 16 -llc 2", "extrapolated", "No figure"},  // measured across two
 		{"-series plain -cpus 16 -llc 8", "more than the 8 that share a last-level cache", ""},
-		{"-series small", "too few counts of CPUs: 2 measured (want at least 3)", "extrapolated"},
+		{"-series small", "too few counts of CPUs: 2 measured (want at least 3, such as 1, 2 and 4)", "extrapolated"},
 		{"-series small", "The file does not have the number of CPUs", ""},
 	}
 	for _, tt := range tests {
@@ -242,7 +242,7 @@ func TestPredictAdd(t *testing.T) {
 	for _, where := range [][]string{nil, {"-curves", "own.csv"}} {
 		before := score(t, where...)
 		add := append([]string{"predict", "-add", "-from", "curve.csv", "-series", "big", "-from-cpus", "8", "-source", "me", "-machine", "my own", "-note", "at night"}, where...)
-		if status, stdout, stderr := sluice(t, 0, add...); status != 0 || !strings.Contains(stdout, "my own; Go 1.26; one chan; 3 counts") {
+		if status, stdout, stderr := sluice(t, 0, add...); status != 0 || !strings.Contains(stdout, "one chan; my own; Go 1.26; 3 counts") {
 			t.Fatalf("status %d\n%s%s", status, stdout, stderr)
 		}
 		if after := score(t, where...); after.Rows[1].Curves != before.Rows[1].Curves+1 {

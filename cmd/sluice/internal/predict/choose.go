@@ -57,7 +57,7 @@ func Choose(all []Series, part string) (Series, error) {
 		case s.Name == part:
 			return s, nil
 		case part == "" && s.isQuestion():
-			s.Curve.Workload = labWorkload
+			s.Curve.Workload, s.Curve.Design = labWorkload, ChannelDesign
 			return s, nil
 		case strings.Contains(s.Name, part):
 			found = append(found, s)

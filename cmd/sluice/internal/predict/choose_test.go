@@ -55,7 +55,7 @@ func TestChoose(t *testing.T) {
 func TestChooseOfTheLab(t *testing.T) {
 	all := labSeries()
 	got, err := Choose(all, "")
-	if err != nil || got.Name != all[1].Name || got.Curve.Workload != labWorkload {
+	if err != nil || got.Name != all[1].Name || got.Curve.Workload != labWorkload || got.Curve.Design != ChannelDesign {
 		t.Fatalf("%+v, %v, want %s", got, err, all[1].Name)
 	}
 	got.Limit(4)

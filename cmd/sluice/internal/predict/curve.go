@@ -158,7 +158,7 @@ func readHeader(reader *csv.Reader) (map[string]int, error) {
 	}
 	for _, name := range mustHave {
 		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("%w: the first line has no column %q", ErrForeign, name)
+			return nil, fmt.Errorf("%w: the first line has no column %q (want %s)", ErrForeign, name, strings.Join(mustHave, ","))
 		}
 	}
 	return column, nil

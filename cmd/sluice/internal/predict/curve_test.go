@@ -2,6 +2,7 @@ package predict
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -161,5 +162,32 @@ func TestPublished(t *testing.T) {
 	}
 	if len(curves) < 100 {
 		t.Errorf("%d curves", len(curves))
+	}
+}
+
+// The guide has each column, kind, design and unit of a file of curves.
+func TestColumnsAreDocumented(t *testing.T) {
+	guide, err := os.ReadFile("../../../../docs/predict.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := func(guide string) (words []string) {
+		for _, column := range slices.Concat(mustHave, mayHave) {
+			if !strings.Contains(guide, "\n| `"+column+"` | ") {
+				words = append(words, column)
+			}
+		}
+		for _, word := range slices.Concat(designs, []Design{perSecond, nsPerOp, Design(Shared), Design(Sharded), Design(Other)}) {
+			if !strings.Contains(guide, "`"+string(word)+"`") {
+				words = append(words, string(word))
+			}
+		}
+		return words
+	}
+	if words := missing(string(guide)); len(words) > 0 {
+		t.Errorf("docs/predict.md lacks %q", words)
+	}
+	if len(missing(strings.Replace(string(guide), "| `domain` |", "|", 1))) != 1 {
+		t.Error("a column that is not documented was not missed")
 	}
 }

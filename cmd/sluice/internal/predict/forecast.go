@@ -62,7 +62,7 @@ func NewForecast(counts []Count, limits Limits, bands Bands) *Forecast {
 	f := &Forecast{Counts: counts, Limits: limits, bands: bands}
 	if len(counts) < MinCounts {
 		// Less noise would not help.
-		f.NoLaw = fmt.Errorf("%w: %d measured (want at least %d)", ErrTooFew, len(counts), MinCounts)
+		f.NoLaw = fmt.Errorf("%w: %d measured (want at least %d, such as 1, 2 and 4)", ErrTooFew, len(counts), MinCounts)
 		return f
 	}
 	points := make([]Point, len(counts))

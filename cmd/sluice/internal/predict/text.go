@@ -52,15 +52,18 @@ func (f Figure) band() string {
 }
 
 func (r *Report) writePeak(b *bytes.Buffer) {
-	what, where := "One channel", "of "+r.Curve.Machine
+	what, where := "One channel", ""
+	if r.Curve.Machine != "" {
+		where = " on " + r.Curve.Machine
+	}
 	if d := r.Curve.Design; d != "" && d != ChannelDesign {
 		what = "This resource (" + string(d) + ")"
 	}
 	if r.Here {
-		where = "on this machine"
+		where = " on this machine"
 	}
 	p := r.Peak
-	paragraph(b, fmt.Sprintf("%s %s carries most on %s: %s, %s (%s).", what, where, cpusText(math.Round(p.CPUs)), format.Rate(p.X), p.Mode, p.band()))
+	paragraph(b, fmt.Sprintf("%s%s carries most on %s: %s, %s (%s).", what, where, cpusText(math.Round(p.CPUs)), format.Rate(p.X), p.Mode, p.band()))
 	switch {
 	case p.From != p.To:
 		paragraph(b, fmt.Sprintf("Any number of CPUs from %d to %d may do as well: the bands overlap.", p.From, p.To))
@@ -92,7 +95,7 @@ func (r *Report) fewer() (best, all int, gain Figure) {
 func (r *Report) writeFigures(b *bytes.Buffer) {
 	fmt.Fprintln(b)
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "CPUs\tthroughput\tns between values\tband\tfigure\t")
+	fmt.Fprintln(table, "CPUs\tthroughput\tns between values\tband\torigin\t")
 	for _, f := range r.rows() {
 		fmt.Fprintf(table, "%.0f\t%s\t%s\t%s\t%s\t\n", f.CPUs, format.Rate(f.X), format.Figure(1e9/f.X), f.band(), f.Mode)
 	}
@@ -195,7 +198,7 @@ func (c Ceiling) text() string {
 }
 
 func (r *Report) writeCurve(b *bytes.Buffer) {
-	text := []string{"The curve: " + strings.Join([]string{r.Curve.Workload, r.Curve.Machine, r.Curve.Version}, "; ") + "."}
+	text := []string{"The curve: " + r.Curve.facts() + "."}
 	if r.Others > 0 {
 		text = append(text, fmt.Sprintf("The file has %d other series: -list shows them, -series chooses one.", r.Others))
 	}
@@ -220,6 +223,9 @@ func (r *Report) writeDetails(b *bytes.Buffer) {
 	item(b, fmt.Sprintf("Other bands cover %.0f%% of published curves, up to the best rate of a CPU, times their number.", 100*level))
 	r.writeLaw(b)
 	for _, lanes := range r.Ceilings.Lanes {
+		if lanes.Mode == Measured {
+			continue // above
+		}
 		item(b, fmt.Sprintf("%d lanes: %s (band %s).", lanes.Parts, lanes.text(), lanes.band()))
 	}
 	if c := r.Ceilings; len(c.Lanes) > 0 {
@@ -267,6 +273,12 @@ func (r *Report) writeBeside(b *bytes.Buffer) {
 	}
 }
 
+// facts returns what is known of a curve.
+func (c Curve) facts() string {
+	known := slices.DeleteFunc([]string{c.Workload, c.Machine, c.Version}, func(fact string) bool { return fact == "" })
+	return strings.Join(known, "; ")
+}
+
 // shown returns the doublings of a curve, which show its shape.
 func shown(points []Point) []Point {
 	thinned := doublings(points)
@@ -280,7 +292,7 @@ func shown(points []Point) []Point {
 func WriteCurve(w io.Writer, c Curve, file string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "Added to %s:\n", file)
-	item(&b, fmt.Sprintf("%s; %s; %s; %s.", c.Machine, c.Version, c.Workload, format.Plural(len(c.Points), "count")))
+	item(&b, fmt.Sprintf("%s; %s.", c.facts(), format.Plural(len(c.Points), "count")))
 	_, err := w.Write(b.Bytes())
 	return err
 }
