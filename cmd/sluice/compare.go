@@ -10,12 +10,32 @@ import (
 )
 
 type compareCommand struct {
-	Old              string  `arg:"" name:"old" help:"Directory of a lab run, or a file in Go's benchmark format."`
-	New              string  `arg:"" name:"new" help:"The same, for the run to compare with OLD."`
-	FailOnRegression bool    `help:"Exit with status 1 if any point is worse beyond noise by more than the threshold."`
-	Threshold        percent `default:"5" placeholder:"PERCENT" help:"Smallest change of a regression, in percent of OLD. Default: ${default}."`
-	Alpha            float64 `default:"0.05" placeholder:"LEVEL" help:"Significance level between 0 and 1, for each point, and for all points together in the exit status. Default: ${default}."`
-	JSON             bool    `name:"json" help:"Write JSON instead of tables."`
+	Old              string    `arg:"" name:"old" help:"Directory of a lab run, or a file in Go's benchmark format."`
+	New              string    `arg:"" name:"new" help:"The same, for the run to compare with OLD."`
+	FailOnRegression bool      `help:"Exit with status 1 if any point is worse beyond noise by more than the threshold, and with status 3 if the noise may hide it."`
+	Threshold        percent   `default:"5" placeholder:"PERCENT" help:"Smallest change of a regression, in percent of OLD. Default: ${default}."`
+	Alpha            float64   `default:"0.05" placeholder:"LEVEL" help:"Significance level between 0 and 1, for each point, and for all points together in the exit status. Default: ${default}."`
+	Procs            *twoProcs `placeholder:"OLD:NEW" help:"Compare the points of OLD at one GOMAXPROCS with those of NEW at another, such as 1:2. OLD and NEW may be the same run."`
+	Verbose          bool      `short:"v" help:"Show all points, not only those that differ."`
+	JSON             bool      `name:"json" help:"Write JSON instead of text."`
+}
+
+// twoProcs are the values of GOMAXPROCS to compare.
+type twoProcs [2]int
+
+func (p *twoProcs) UnmarshalText(text []byte) error {
+	before, after, ok := strings.Cut(string(text), ":")
+	for i, field := range []string{before, after} {
+		n, err := strconv.Atoi(field)
+		if !ok || err != nil || n < 1 || n > maxProcs {
+			return fmt.Errorf("invalid -procs %s (want two values of GOMAXPROCS, such as 1:2)", text)
+		}
+		p[i] = n
+	}
+	if p[0] == p[1] {
+		return fmt.Errorf("invalid -procs %s: both are the same (want two values of GOMAXPROCS, such as 1:2)", text)
+	}
+	return nil
 }
 
 // percent is a percentage, with or without a percent sign.
@@ -30,28 +50,34 @@ func (p *percent) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// errRegression ends a completed comparison.
-var errRegression = errors.New("NEW is worse than OLD")
+// errRegression and errUndecided end a completed comparison.
+var (
+	errRegression = errors.New("NEW is worse than OLD")
+	errUndecided  = errors.New("undecided")
+)
 
 // Run compares and prints.
 func (c *compareCommand) Run(to streams) error {
-	result, err := compare.Files(c.Old, c.New, compare.Options{Alpha: c.Alpha, Threshold: float64(c.Threshold) / 100})
+	result, err := compare.Files(c.Old, c.New, compare.Options{
+		Alpha: c.Alpha, Threshold: float64(c.Threshold) / 100, Procs: (*[2]int)(c.Procs),
+	})
 	if err != nil {
 		return inputError{err}
 	}
-	// A check that can never fail is worse than no check.
-	if c.FailOnRegression && result.Decision.AtOnce == 0 {
-		return inputError{fmt.Errorf("-fail-on-regression can never fail with -alpha %v: no point has enough repetitions (measure with a larger -count)", c.Alpha)}
-	}
-	write := result.WriteText
 	if c.JSON {
-		write = result.WriteJSON
+		err = result.WriteJSON(to.stdout)
+	} else {
+		err = result.WriteText(to.stdout, c.Verbose)
 	}
-	if err := write(to.stdout); err != nil {
+	if err != nil || !c.FailOnRegression {
 		return err
 	}
-	if n := result.Decision.Regressions; c.FailOnRegression && n > 0 {
-		return fmt.Errorf("%w in %d of %d points", errRegression, n, len(result.Points))
+	// A check that can never fail is worse than no check, so undecided is no success.
+	switch d := result.Decision; d.Outcome {
+	case compare.Failed:
+		return fmt.Errorf("%w in %d of %d points", errRegression, d.Regressions, d.Tested)
+	case compare.Undecided:
+		return fmt.Errorf("%w: %s", errUndecided, d.Reason)
 	}
 	return nil
 }
@@ -63,13 +89,22 @@ Examples:
   sluice compare before after                      the differences between two runs, and whether they are noise
   sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5%
   sluice compare before after -threshold 10 -json  another threshold, as JSON
+  sluice compare run run -procs 1:2                one run, at GOMAXPROCS 2 against 1
+
+Exit status, with -fail-on-regression: 0 for no regression, 1 for a regression,
+3 if the comparison is undecided: too few repetitions, a point that looks more
+than twice as slow but may be noise, or a machine so disturbed that a slowdown
+by 3 times could hide. Without -fail-on-regression, 0 in all these cases.
+2 if the command line or a file is invalid.
 
 Points are tested as by benchstat; benchstat -table pkg,experiment shows the same.
-Regressions are decided over all points together, by the procedure of Benjamini
-and Hochberg: otherwise one point in twenty would be a false alarm.
+A regression must also stand out from the noise between the two runs, which is
+estimated from all points together. One point can be a regression, if both runs
+have 4 repetitions of it or more. Runs of the same code have regressions at most
+one time in twenty.
 
 OLD and NEW are two runs, and the machine changes between runs, too. Run both in
 turns, join the results of each (cat a1/results.txt a2/results.txt), and compare
-the joined files.
+the joined files: smaller regressions stand out.
 `)
 }

@@ -34,7 +34,8 @@ func TestCompare(t *testing.T) {
 	t.Chdir(t.TempDir())
 	labRun(t, "fast", 6, 100)
 	labRun(t, "same", 6, 100.001)
-	labRun(t, "slow", 6, 108)
+	labRun(t, "slow", 6, 130)
+	labRun(t, "far", 6, 300)
 	labRun(t, "few-fast", 3, 100)
 	labRun(t, "few-slow", 3, 200)
 	tests := []struct {
@@ -42,18 +43,20 @@ func TestCompare(t *testing.T) {
 		status int
 		says   string // on stdout if the status is 0, on stderr otherwise
 	}{
-		{"fast slow", 0, "REGRESSION: 3 points are worse by more than 5%"},
+		{"fast slow", 0, "REGRESSION: 3 of 3 points are slower, the worst by 30%."},
 		{"fast slow -fail-on-regression", statusFailed, "sluice: NEW is worse than OLD in 3 of 3 points\n"},
 		{"slow fast -fail-on-regression", 0, "No regression"},
 		{"fast same -fail-on-regression", 0, "No regression"},
-		{"fast slow -fail-on-regression -threshold 10", 0, "worse by more than 10%"},
-		{"fast slow -fail-on-regression -threshold 10%", 0, "worse by more than 10%"},
-		{"fast slow -fail-on-regression -threshold 7.5", statusFailed, "NEW is worse than OLD in 3 of 3 points"},
-		{"fast slow -fail-on-regression -alpha 0.003", statusFailed, "NEW is worse"},
-		{"fast/results.txt slow", 0, "3 of 3 points are slower beyond noise"},
-		{"few-fast few-slow", 0, "3 points have too few repetitions"},
-		{"few-fast few-slow -fail-on-regression", statusUsage, "-fail-on-regression can never fail with -alpha 0.05: no point has enough repetitions (measure with a larger -count)"},
-		{"fast slow -fail-on-regression -alpha 0.001", statusUsage, "can never fail with -alpha 0.001"},
+		{"fast slow -fail-on-regression -threshold 40", 0, "No regression: 3 of 3 points are slower"},
+		{"fast slow -fail-on-regression -threshold 40%", 0, "No regression: 3 of 3 points are slower"},
+		{"fast slow -fail-on-regression -threshold 27.5", statusFailed, "NEW is worse than OLD in 3 of 3 points"},
+		{"fast slow -fail-on-regression -alpha 0.01", statusFailed, "NEW is worse"},
+		{"fast/results.txt slow", 0, "3 slower"},
+		{"fast fast -procs 2:2", statusUsage, "invalid -procs 2:2: both are the same"},
+		{"fast far -procs 2:4", statusUsage, "far has no point at GOMAXPROCS 4: it has 2"},
+		{"few-fast few-slow", 0, "UNDECIDED: no point has enough repetitions"},
+		{"few-fast few-slow -fail-on-regression", statusUndecided, "sluice: undecided: no point can be tested"},
+		{"fast far -fail-on-regression -alpha 0.001", statusUndecided, "undecided: no point can be tested"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
@@ -65,7 +68,7 @@ func TestCompare(t *testing.T) {
 			if status != tt.status || !strings.Contains(strings.Join(strings.Fields(output), " "), strings.TrimSpace(tt.says)) {
 				t.Errorf("status %d, want %d; want %q in\n%s", status, tt.status, tt.says, output)
 			}
-			if status == 0 && stderr != "" || status == statusUsage && stdout != "" {
+			if status == 0 && stderr != "" || status == statusUsage && stdout != "" || status == statusUndecided && !strings.HasPrefix(stdout, "UNDECIDED: ") {
 				t.Errorf("stdout:\n%s\nstderr:\n%s", stdout, stderr)
 			}
 		})
@@ -76,7 +79,7 @@ func TestCompare(t *testing.T) {
 func TestCompareMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	labRun(t, "fast", 6, 100)
-	labRun(t, "slow", 6, 108)
+	labRun(t, "slow", 6, 130)
 	if err := os.WriteFile("foreign", []byte("a letter\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +95,8 @@ func TestCompareMistakes(t *testing.T) {
 		{"fast slow -alpha 2", 1, "sluice: invalid alpha 2 (want a number between 0 and 1)"},
 		{"fast slow -threshold=-1", 1, "sluice: invalid threshold -1%"},
 		{"fast slow -threshold much", 2, `invalid percentage "much"`},
+		{"fast slow -procs 1", 2, `invalid -procs 1 (want two values of GOMAXPROCS, such as 1:2)`},
+		{"fast slow -procs 1:many", 2, `invalid -procs 1:many`},
 		{"fast slow -alpha low", 2, "-alpha"},
 		{"fast", 2, `expected "<new>"`},
 		{"fast slow slower", 2, "unexpected argument slower"},
@@ -116,7 +121,7 @@ func TestCompareMistakes(t *testing.T) {
 func TestCompareJSON(t *testing.T) {
 	t.Chdir(t.TempDir())
 	labRun(t, "fast", 6, 100)
-	labRun(t, "slow", 6, 108)
+	labRun(t, "slow", 6, 130)
 	status, stdout, stderr := sluice(t, 0, "compare", "-json", "-fail-on-regression", "fast", "slow")
 	if status != statusFailed || !strings.Contains(stderr, "NEW is worse") {
 		t.Errorf("status %d\n%s", status, stderr)

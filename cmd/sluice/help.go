@@ -18,6 +18,7 @@ import (
 const (
 	statusFailed      = 1
 	statusUsage       = 2
+	statusUndecided   = 3
 	statusInterrupted = 130
 )
 
@@ -29,6 +30,7 @@ var exitStatuses = []struct {
 	{0, "success"},
 	{statusFailed, "a measurement failed; with compare -fail-on-regression, a point became worse; a service stopped responding"},
 	{statusUsage, "the command line is invalid, or a file or a service on it cannot be used"},
+	{statusUndecided, "with compare -fail-on-regression, the noise may hide a regression: measure again"},
 	{statusInterrupted, "interrupted, by Ctrl-C or a signal"},
 }
 

@@ -23,6 +23,7 @@
 //	sluice compare before after                      the differences between two runs, and whether they are noise
 //	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5%
 //	sluice compare before after -threshold 10 -json  another threshold, as JSON
+//	sluice compare run run -procs 1:2                one run, at GOMAXPROCS 2 against 1
 //
 //	sluice doctor localhost:6060                 are channels the problem, and what to do, in five seconds
 //	sluice doctor -save monday localhost:6060    the same, and keep what the service sent
@@ -74,8 +75,8 @@
 //
 // Flags may have one dash or two. "sluice help" lists the exit statuses: 0 for
 // success, 1 if a measurement failed or, with -fail-on-regression, became worse,
-// 2 if the command line, or a file or service on it, is invalid, and 130 after
-// an interrupt.
+// 2 if the command line, or a file or service on it, is invalid, 3 if the noise
+// may hide a regression, and 130 after an interrupt.
 //
 // What may enter this package: flags, and the order of calls of the packages
 // beside it.
@@ -215,6 +216,8 @@ func complain(stderr io.Writer, err error) int {
 		return statusUsage
 	case errors.As(err, &input):
 		return statusUsage
+	case errors.Is(err, errUndecided):
+		return statusUndecided
 	case errors.Is(err, errInterrupted):
 		return statusInterrupted
 	}

@@ -124,10 +124,32 @@ func manualLab(t *testing.T, command []string) {
 	}
 }
 
+// oneRunOfTwoProcs compares two values of GOMAXPROCS in one run.
+func oneRunOfTwoProcs(t *testing.T, command []string) {
+	labRun(t, "run", 6, 100)
+	path := filepath.Join("run", report.BenchmarksFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := string(text) + strings.ReplaceAll(string(text), "-2 100 10", " 100 20")
+	if err := os.WriteFile(path, []byte(both), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr := sluice(t, 0, command[1:]...)
+	if status != 0 || !strings.Contains(stdout, "3 faster") || !strings.Contains(stdout, "-50.0%") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+}
+
 // manualCompare compares two runs. The second one is clearly worse.
 func manualCompare(t *testing.T, command []string) {
 	labRun(t, "before", 6, 100)
 	labRun(t, "after", 6, 120)
+	if slices.Contains(command, "-procs") {
+		oneRunOfTwoProcs(t, command)
+		return
+	}
 	want := 0
 	if slices.Contains(command, "-fail-on-regression") {
 		want = statusFailed
@@ -136,7 +158,7 @@ func manualCompare(t *testing.T, command []string) {
 	if status != want {
 		t.Errorf("status %d, want %d\n%s", status, want, stderr)
 	}
-	if json := slices.Contains(command, "-json"); strings.HasPrefix(stdout, "{") != json || strings.Contains(stdout, "REGRESSION: 3 points") == json {
+	if json := slices.Contains(command, "-json"); strings.HasPrefix(stdout, "{") != json || strings.HasPrefix(stdout, "REGRESSION: 3 of 3 points") == json {
 		t.Errorf("output\n%s", stdout)
 	}
 }
@@ -170,7 +192,7 @@ func TestHelp(t *testing.T) {
 	also := map[string][]string{
 		"lab":     append(lab.Names(), "-procs", "-count", "-resume", "Ctrl-C"),
 		"predict": {"-procs=LIST", "-from=FILE", "-list", "[<file>]", "-llc=N", "-curves=FILE", "-score"},
-		"compare": {"-threshold=PERCENT", "-alpha=LEVEL", "-fail-on-regression", "benchstat -table pkg,experiment"},
+		"compare": {"-threshold=PERCENT", "-alpha=LEVEL", "-procs=OLD:NEW", "Exit status, with -fail-on-regression", "-fail-on-regression", "benchstat -table pkg,experiment"},
 		"report":  {"results.json", "nothing is measured"},
 		"watch":   {"-kind=KIND", "NO_COLOR", "?format=json"},
 	}

@@ -125,6 +125,7 @@ func TestExitStatuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	labRun(t, "before", 6, 100)
 	labRun(t, "after", 6, 120)
+	labRun(t, "few", 3, 120)
 	happens := map[int]func() int{
 		0: func() int { status, _, _ := sluice(t, 0, "version"); return status },
 		statusFailed: func() int {
@@ -132,6 +133,10 @@ func TestExitStatuses(t *testing.T) {
 			return status
 		},
 		statusUsage: func() int { status, _, _ := sluice(t, 0, "lab", "-fast"); return status },
+		statusUndecided: func() int {
+			status, _, _ := sluice(t, 0, "compare", "before", "few", "-fail-on-regression", "-alpha", "0.01")
+			return status
+		},
 		statusInterrupted: func() int {
 			interruptedRequest(t, "watch")
 			return statusInterrupted // or it has failed the test

@@ -5,18 +5,14 @@
 // Each point is tested as by benchstat: medians with 95% intervals, and the
 // Mann-Whitney U test, both from golang.org/x/perf/benchmath, so that
 // "benchstat -table pkg,experiment OLD NEW" shows the same figures and the same
-// "~". At alpha 0.05, one point in twenty is a false alarm, so whether a
-// comparison fails is decided over all points together (regression.go).
+// "~". At alpha 0.05, one point in twenty is a false alarm, and two runs differ by
+// more than the repetitions within them show, so whether a comparison fails is
+// decided over all points together (regression.go), and against the noise between
+// the two runs (noise.go).
 //
-// OLD and NEW are always two runs. Differences between runs, such as clock
-// frequency, other programs or the layout of the code, are part of every
-// change, and no statistic of the samples within the runs can remove them. The
-// comparison states that each time, names every setting that differs (runs.go),
-// and uses the runs' readings of their machine (readings.go). The remedy is to
-// measure in turns: three pairs of quick lab runs of one binary (commit
-// fa72ca9, go1.26.8, two shared cores of an AMD EPYC, 2026-11-21) had 2, 0 and
-// 4 regressions of 5%; the same number of runs, measured in turns and joined,
-// none.
+// OLD and NEW are usually two runs. The comparison names every setting that
+// differs (runs.go), and uses the runs' readings of their machine (readings.go).
+// Runs that are measured in turns and joined have less noise between them.
 //
 // What may enter: arithmetic over benchmark files, and the two forms of the
 // result, text.go with words.go, and json.go. Nothing here measures or knows an
@@ -31,7 +27,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// Options are the user's two numbers.
+// Options are the user's numbers.
 type Options struct {
 	// Alpha is the significance level of each point, and of the decision over
 	// all of them: above 0, below 1.
@@ -39,6 +35,9 @@ type Options struct {
 	// Threshold is the change, as a fraction of OLD, that a regression exceeds:
 	// 0.05 is 5%.
 	Threshold float64
+	// Procs, if not nil, compares the points of OLD at one GOMAXPROCS with those of
+	// NEW at another. OLD and NEW may then be the same run.
+	Procs *[2]int
 }
 
 // Defaults are the default options.
@@ -46,13 +45,14 @@ var Defaults = Options{Alpha: 0.05, Threshold: 0.05}
 
 // Schema is the version of the JSON form. It changes when a reader of the old
 // form would misread the new one.
-const Schema = 1
+const Schema = 2
 
 // A Comparison is the result of comparing two runs. It defines the JSON form.
 type Comparison struct {
 	Schema      int          `json:"schema"`
 	Alpha       float64      `json:"alpha"`
-	Threshold   float64      `json:"threshold"` // a fraction of OLD
+	Threshold   float64      `json:"threshold"`       // a fraction of OLD
+	Procs       *[2]int      `json:"procs,omitempty"` // GOMAXPROCS of OLD and of NEW, if asked for
 	Old         Run          `json:"old"`
 	New         Run          `json:"new"`
 	Differences []Difference `json:"differences"` // settings that differ
@@ -83,7 +83,10 @@ func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 	if !(o.Threshold >= 0 && o.Threshold <= maxThreshold) {
 		return nil, fmt.Errorf("invalid threshold %v%% (want 0%% to %v%%)", 100*o.Threshold, 100*maxThreshold)
 	}
-	both, err := read([2]string{oldPath, newPath})
+	if p := o.Procs; p != nil && (p[0] < 1 || p[1] < 1 || p[0] == p[1]) {
+		return nil, fmt.Errorf("invalid GOMAXPROCS %d:%d (want two different positive numbers)", p[0], p[1])
+	}
+	both, err := read([2]string{oldPath, newPath}, o.Procs)
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +101,11 @@ func newComparison(both *results, o Options) (*Comparison, error) {
 		Schema:    Schema,
 		Alpha:     o.Alpha,
 		Threshold: o.Threshold,
+		Procs:     o.Procs,
 		Old:       both.runs[0],
 		New:       both.runs[1],
 	}
-	c.Differences, c.Readings = contrast(&c.Old, &c.New)
+	c.Differences, c.Readings = contrast(&c.Old, &c.New, o.Procs != nil)
 	for _, key := range both.keys {
 		switch values := both.values[key]; {
 		case len(values[1]) == 0:
@@ -109,7 +113,7 @@ func newComparison(both *results, o Options) (*Comparison, error) {
 		case len(values[0]) == 0:
 			c.OnlyNew = append(c.OnlyNew, key)
 		default:
-			c.Points = append(c.Points, newPoint(key, values, both.units, o.Alpha))
+			c.Points = append(c.Points, newPoint(key, values, both.units, o))
 		}
 	}
 	if len(c.Points) == 0 {
@@ -117,7 +121,7 @@ func newComparison(both *results, o Options) (*Comparison, error) {
 	}
 	c.Points = grouped(c.Points)
 	c.explain()
-	c.Decision = decide(c.Points, o)
+	c.Decision = decide(c.Points, o, c.order())
 	c.Units = tally(c.Points)
 	return c, nil
 }
@@ -127,8 +131,8 @@ func nothingShared(c *Comparison) error {
 	hint := ""
 	for _, d := range c.Differences {
 		if d.Key == procsKey {
-			hint = fmt.Sprintf("; GOMAXPROCS, which is part of a point's name, is %s in OLD and %s in NEW",
-				list(d.Old), list(d.New))
+			hint = fmt.Sprintf("; GOMAXPROCS is %s in OLD and %s in NEW: to compare two values of it, use -procs, as in -procs %s:%s",
+				list(d.Old), list(d.New), d.Old[0], d.New[0])
 		}
 	}
 	return fmt.Errorf("%s and %s have no common point: they have points such as %s and %s%s",

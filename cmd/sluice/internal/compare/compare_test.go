@@ -167,7 +167,7 @@ func TestExactUnit(t *testing.T) {
 		if p.Regression != want || !p.Exact || p.Verdict == Same || p.Verdict == TooFew {
 			t.Errorf("100 -> %v: %+v, want regression %v", v, p, want)
 		}
-		if c.Decision.AtOnce != 1 || c.Decision.Tested != 0 {
+		if c.Decision.Tested != 1 || len(c.Decision.Noise) != 0 || (c.Decision.Outcome == Failed) != want {
 			t.Errorf("100 -> %v: decision %+v: one repetition decides, and is tested with no other", v, c.Decision)
 		}
 	}

@@ -42,15 +42,20 @@ type Point struct {
 	// counts.
 	Exact   bool    `json:"exact,omitempty"`
 	Verdict Verdict `json:"verdict"`
-	// Regression is true if the point is worse by more than the threshold,
-	// beyond noise, when all points are judged together.
+	// Regression is true if the point is worse by more than the threshold, beyond
+	// the noise within and between runs, when all points are judged together.
 	Regression bool `json:"regression,omitempty"`
+	// Suspect is true if the point looks far worse, but may be noise.
+	Suspect bool `json:"suspect,omitempty"`
 	// Explained names the readings of the machine that changed at least as much.
 	Explained []string `json:"explained,omitempty"`
 	// LeastP is the smallest possible p for samples of these sizes.
 	LeastP float64 `json:"least_p"`
 
-	better int // +1 if higher is better, -1 if lower is, 0 if unknown
+	better   int  // +1 if higher is better, -1 if lower is, 0 if unknown
+	testable bool // its values have logarithms, and a direction
+	evidence evidence
+	procs    [2]int // GOMAXPROCS in OLD and in NEW, if the user asked to compare two
 }
 
 // A Sample is the repetitions of one run in three numbers.
@@ -68,9 +73,9 @@ type Sample struct {
 // A Fraction is a number that may be infinite.
 type Fraction float64
 
-func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, alpha float64) Point {
+func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, o Options) Point {
 	thresholds := benchmath.DefaultThresholds
-	thresholds.CompareAlpha = alpha
+	thresholds.CompareAlpha = o.Alpha
 	assumption := units.GetAssumption(key.Unit)
 	var samples [2]*benchmath.Sample
 	var summaries [2]benchmath.Summary
@@ -90,11 +95,15 @@ func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, alp
 		Exact:  assumption == benchmath.AssumeExact,
 		better: direction(key.Unit, units),
 	}
+	if o.Procs != nil {
+		p.procs = *o.Procs
+	}
+	p.evidence, p.testable = newEvidence(values, p.better)
 	if !p.Exact {
 		p.LeastP = leastP(tested.N1, tested.N2)
 	}
 	switch {
-	case p.LeastP > alpha:
+	case p.LeastP > o.Alpha:
 		p.Verdict = TooFew
 	case p.Delta == noise || was == is:
 		p.Verdict = Same

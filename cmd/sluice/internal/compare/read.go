@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchunit"
@@ -23,6 +26,7 @@ type results struct {
 	keys   []Key // in the order of the files, OLD first
 	values map[Key]*[2][]float64
 	units  benchfmt.UnitMetadataMap
+	procs  *[2]int // GOMAXPROCS of the points to read from each side, or nil for all
 }
 
 // A Run is one side of a comparison.
@@ -60,7 +64,7 @@ func (r *Run) add(key, value string) {
 	}
 }
 
-func read(paths [2]string) (*results, error) {
+func read(paths [2]string, procs *[2]int) (*results, error) {
 	var files [2]file
 	for i, path := range paths {
 		f, err := open(path)
@@ -70,12 +74,13 @@ func read(paths [2]string) (*results, error) {
 		files[i] = f
 	}
 	switch {
+	case procs != nil: // two values of GOMAXPROCS in one run
 	case os.SameFile(files[0].info, files[1].info):
 		return nil, fmt.Errorf("%s and %s are the same file (want two runs)", paths[0], paths[1])
 	case bytes.Equal(files[0].text, files[1].text):
 		return nil, fmt.Errorf("%s and %s have identical contents (want two runs)", paths[0], paths[1])
 	}
-	both := &results{values: map[Key]*[2][]float64{}}
+	both := &results{values: map[Key]*[2][]float64{}, procs: procs}
 	var reader benchfmt.Reader // one for both files: it remembers the units
 	for i, f := range files {
 		both.runs[i].Path = paths[i]
@@ -86,7 +91,23 @@ func read(paths [2]string) (*results, error) {
 		}
 	}
 	both.units = reader.Units()
-	return both, nil
+	return both, both.checkProcs()
+}
+
+// checkProcs returns an error if a side has no point at the GOMAXPROCS that the
+// user asked for.
+func (r *results) checkProcs() error {
+	if r.procs == nil {
+		return nil
+	}
+	for side := range r.runs {
+		has := func(values *[2][]float64) bool { return len(values[side]) > 0 }
+		if !slices.ContainsFunc(slices.Collect(maps.Values(r.values)), has) {
+			run := &r.runs[side]
+			return fmt.Errorf("%s has no point at GOMAXPROCS %d: it has %s", run.Path, r.procs[side], list(run.values(procsKey)))
+		}
+	}
+	return nil
 }
 
 // A file has the path, the information and the content of an input.
@@ -150,20 +171,47 @@ func (r *results) add(side int, reader *benchfmt.Reader) error {
 	return fmt.Errorf("%s has no result in Go's benchmark format: %s", run.Path, reason)
 }
 
-func (r *results) addResult(side int, result *benchfmt.Result) error {
-	run := &r.runs[side]
-	for _, config := range result.Config {
-		if config.Key != packageKey && config.Key != experimentKey {
-			run.add(config.Key, string(config.Value))
-		}
-	}
-	key := Key{
+// key returns the point of a result and its GOMAXPROCS. It returns false if the
+// result is from another GOMAXPROCS than the user asked for. Two that are compared
+// share the name in OLD.
+func (r *results) key(side int, result *benchfmt.Result) (key Key, procs string, ok bool) {
+	key = Key{
 		Package:    result.GetConfig(packageKey),
 		Experiment: result.GetConfig(experimentKey),
 		Name:       result.Name.String(),
 	}
-	if procs := key.split().procs; procs != "" {
+	procs = key.split().procs
+	if r.procs == nil {
+		return key, procs, true
+	}
+	base := key.Name
+	if procs == "" {
+		procs = "1" // package testing leaves it out
+	} else {
+		base = strings.TrimSuffix(base, "-"+procs)
+	}
+	if procs != strconv.Itoa(r.procs[side]) {
+		return key, procs, false
+	}
+	if key.Name = base; r.procs[0] != 1 {
+		key.Name += "-" + strconv.Itoa(r.procs[0])
+	}
+	return key, procs, true
+}
+
+func (r *results) addResult(side int, result *benchfmt.Result) error {
+	key, procs, ok := r.key(side, result)
+	run := &r.runs[side]
+	if procs != "" {
 		run.add(procsKey, procs)
+	}
+	if !ok {
+		return nil
+	}
+	for _, config := range result.Config {
+		if config.Key != packageKey && config.Key != experimentKey {
+			run.add(config.Key, string(config.Value))
+		}
 	}
 	for _, value := range result.Values {
 		if math.IsNaN(value.Value) || math.IsInf(value.Value, 0) {

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,7 +64,7 @@ func TestFaultyInput(t *testing.T) {
 		{"good", "copy", "identical contents"},
 		{"good", "lab", "identical contents"},
 		{"good", "apart", "no common point: they have points such as Elastic/contender=a and Elastic/contender=b"},
-		{"good", "procs", "GOMAXPROCS, which is part of a point's name, is 1 in OLD and 8 in NEW"},
+		{"good", "procs", "GOMAXPROCS is 1 in OLD and 8 in NEW: to compare two values of it, use -procs, as in -procs 1:8"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.was+" "+tt.is, func(t *testing.T) {
@@ -110,5 +112,71 @@ func TestSkippedLines(t *testing.T) {
 	}
 	if warnings := strings.Join(c.warnings(), "\n"); !strings.Contains(warnings, "OLD: skipped a malformed line: ") || !strings.Contains(warnings, ":14: ") {
 		t.Errorf("warnings\n%s", warnings)
+	}
+}
+
+// Two values of GOMAXPROCS are compared on request, in two runs or in one.
+func TestProcs(t *testing.T) {
+	at := func(header string, ns ...float64) string {
+		var lines []line
+		for i, suffix := range []string{"", "-2", "-8"} {
+			lines = append(lines, line{"Elastic/contender=a" + suffix, "ns/op", around(ns[i], 6)})
+		}
+		return run(header, lines...)
+	}
+	oldPath, newPath := write(t, at(header, 10, 30, 50), at(later, 10, 31, 90))
+	asked := func(old, new int) Options {
+		o := Defaults
+		o.Procs = &[2]int{old, new}
+		return o
+	}
+	for _, tt := range []struct {
+		was, is  string
+		old, new int
+		medians  [2]float64 // in ns
+		says     string
+	}{
+		{oldPath, newPath, 1, 2, [2]float64{10, 31}, "These are two runs"},
+		{oldPath, newPath, 8, 1, [2]float64{50, 10}, "These are two runs"},
+		{oldPath, oldPath, 2, 8, [2]float64{30, 50}, "OLD and NEW are the points of one run at GOMAXPROCS 2 and 8."},
+	} {
+		c, err := Files(tt.was, tt.is, asked(tt.old, tt.new))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Points) != 1 || len(c.OnlyOld)+len(c.OnlyNew) != 0 {
+			t.Fatalf("%d:%d: points %+v, alone %v %v", tt.old, tt.new, c.Points, c.OnlyOld, c.OnlyNew)
+		}
+		p := c.Points[0]
+		if got := [2]float64{p.Old.Median * 1e9, p.New.Median * 1e9}; math.Abs(got[0]-tt.medians[0]) > 0.1 || math.Abs(got[1]-tt.medians[1]) > 0.1 {
+			t.Errorf("%d:%d: medians %v, want %v", tt.old, tt.new, got, tt.medians)
+		}
+		if want := fmt.Sprintf("GOMAXPROCS %d in OLD, %d in NEW", tt.old, tt.new); p.subheading() != want {
+			t.Errorf("heading %q, want %q", p.subheading(), want)
+		}
+		if !strings.Contains(c.twoRuns(), tt.says) || len(c.warnings()) > 0 {
+			t.Errorf("%d:%d: %q, warnings %q", tt.old, tt.new, c.twoRuns(), c.warnings())
+		}
+	}
+	for want, o := range map[string]Options{
+		"has no point at GOMAXPROCS 4: it has 1, 2, 8": asked(4, 8),
+		"has no point at GOMAXPROCS 3: it has 1, 2, 8": asked(1, 3),
+		"invalid GOMAXPROCS 2:2 (want two different":   asked(2, 2),
+		"invalid GOMAXPROCS 0:2":                       asked(0, 2),
+	} {
+		if _, err := Files(oldPath, newPath, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// A file of package testing, which leaves out GOMAXPROCS 1, is compared, too.
+func TestProcsOfTesting(t *testing.T) {
+	oldPath, newPath := write(t, run("pkg: a\n", line{"Encode", "ns/op", around(10, 6)}), run("pkg: a\n", line{"Encode-4", "ns/op", around(20, 6)}))
+	o := Defaults
+	o.Procs = &[2]int{1, 4}
+	c, err := Files(oldPath, newPath, o)
+	if err != nil || len(c.Points) != 1 || c.Points[0].Name != "Encode" {
+		t.Errorf("%v: %+v", err, c)
 	}
 }

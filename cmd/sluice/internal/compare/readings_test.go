@@ -45,15 +45,15 @@ func TestExplained(t *testing.T) {
 		want          string  // the reading that explains the change
 		says          string
 	}{
-		{"less than the noise", "noise: 1%\n", "noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW; 2 of the changes beyond noise are no larger"},
-		{"faster by less than the noise", "noise: 9%\n", "noise: 1%\n", 0.93, "noise", "2 of the changes beyond noise are no larger"},
+		{"less than the noise", "noise: 1%\n", "noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW; 2 of the changes are no larger"},
+		{"faster by less than the noise", "noise: 9%\n", "noise: 1%\n", 0.93, "noise", "2 of the changes are no larger"},
 		{"more than the noise", "noise: 1%\n", "noise: 9%\n", 1.2, "", "in NEW."},
-		{"less than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.15, "line-ns", "line-ns was 50 ns in OLD and 60 ns in NEW (+20.0%); 2 of the changes beyond noise are no larger than the machine's own"},
+		{"less than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.15, "line-ns", "line-ns was 50 ns in OLD and 60 ns in NEW (+20.0%); 2 of the changes are no larger than the machine's own"},
 		{"more than the machine's own", "line-ns: 50\n", "line-ns: 60\n", 1.3, "", "in NEW (+20.0%)."},
-		{"in comments, as the lab writes it", "# noise: 1%\n", "# noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW; 2 of the changes beyond noise are no larger"},
-		{"a comment of no reading", "# noise: 1%\n# see: 1 page\n# ns: low\n", "# noise: 9%\n", 1.08, "noise", "2 of the changes beyond noise are no larger"},
+		{"in comments, as the lab writes it", "# noise: 1%\n", "# noise: 9%\n", 1.08, "noise", "noise was 1% in OLD and 9% in NEW; 2 of the changes are no larger"},
+		{"a comment of no reading", "# noise: 1%\n# see: 1 page\n# ns: low\n", "# noise: 9%\n", 1.08, "noise", "2 of the changes are no larger"},
 		{"the other way", "line-ns: 60\n", "line-ns: 50\n", 1.15, "", "(-16.7%)."},
-		{"faster, as the machine", "line-ns: 60\n", "line-ns: 50\n", 0.9, "line-ns", "2 of the changes beyond noise are no larger"},
+		{"faster, as the machine", "line-ns: 60\n", "line-ns: 50\n", 0.9, "line-ns", "2 of the changes are no larger"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,96 +1,171 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// Many points are tested at once. At alpha 0.05, one in twenty differs "beyond
-// noise" by chance, so a comparison of 200 points that failed on any of them
-// would always fail. The decision is made over all points together, by the
-// procedure of Benjamini and Hochberg ("Controlling the False Discovery Rate",
-// J. R. Statist. Soc. B 57, 1995): sort the p of m points; the cutoff is the
-// k-th smallest p for the largest k with p <= k·alpha/m. The expected share of
-// false points among those up to the cutoff is at most alpha; if nothing
-// changed, the probability of any is at most alpha. This holds for independent
-// points and for positively correlated ones, as in one run. A regression is a
-// point up to the cutoff that is worse by more than the threshold.
+// A regression is a point that passes four tests. Only points that could pass are
+// tested: their unit has a known direction, and their repetitions suffice.
 //
-// Bonferroni's and Holm's procedures limit the probability of a single false
-// point instead. For one of 200 points they require p <= 0.00025, which six
-// repetitions cannot reach (0.0022 at best), so a sweep whose points all become
-// slower would pass.
+//  1. It is worse beyond the noise within the runs: the Mann-Whitney U test, at
+//     alpha for this point, which six repetitions can reach (0.0022).
+//  2. It is worse by more than the threshold.
+//  3. Both follow after the machine's drift, by which all points became slower,
+//     is subtracted.
+//  4. It stands out from the noise between runs (noise.go), by the procedure of
+//     Holm ("A Simple Sequentially Rejective Multiple Test Procedure", Scand. J.
+//     Statist. 6, 1979) over all tested points: if nothing changed, the
+//     probability of a single regression is at most alpha.
 //
-// Two kinds of points are excluded. Points with too few repetitions to reach
-// alpha could never count, and would only raise the bar for the others (Tarone,
-// "A Modified Bonferroni Method for Discrete Data", Biometrics 46, 1990). Units
-// that a file declares exact have no noise: any change beyond the threshold
-// counts.
+// The fourth test does not depend on the number of repetitions, so that one point
+// among hundreds can be a regression with six of them. The rank test alone, in a
+// procedure over all points, could not: its smallest p is above alpha/m for more
+// than 22 points. docs/adr/0017-comparison.md has the reasons and the measured
+// rates.
+//
+// A unit that a file declares exact has no noise: a change beyond the threshold is
+// a regression.
+
+// An Outcome is the answer of a comparison.
+type Outcome string
+
+// The outcomes. Undecided means that a large slowdown could hide in the noise:
+// Decision.Reason names which.
+const (
+	Passed    Outcome = "no regression"
+	Failed    Outcome = "regression"
+	Undecided Outcome = "undecided"
+)
+
+// A Reason is why a comparison is undecided.
+type Reason string
+
+// The reasons.
+const (
+	Untestable Reason = "no point can be tested"       // too few repetitions, or units of unknown direction
+	Suspects   Reason = "points that look far worse"   // by suspicious or more, but noise may do that
+	Disturbed  Reason = "more noise than slowdowns"    // most points could hide a slowdown by visible
+	Drifted    Reason = "nearly all points are slower" // by more than steady: the code or the machine
+)
+
+const (
+	suspicious = 2    // a point that is worse by this factor needs an explanation
+	visible    = 3    // a slowdown that most points must show, or the comparison is undecided
+	steady     = 1.15 // a machine whose drift is below this needs no explanation
+)
 
 // A Decision is the result of all points together.
 type Decision struct {
-	// Tested is the number of points judged together.
-	Tested int `json:"tested"`
-	// Cutoff is the largest p that counts, or 0.
-	Cutoff      float64 `json:"cutoff"`
-	Regressions int     `json:"regressions"`
-	// AtOnce is the number of points that must differ, each as clearly as its
-	// repetitions can show, for any of them to count; 0 if no number suffices.
-	// It is 1 if there are enough repetitions for the number of points.
-	AtOnce int `json:"at_once"`
+	Outcome Outcome `json:"outcome"`
+	Reason  Reason  `json:"reason,omitempty"`
+	// Tested is the number of points that could be regressions.
+	Tested      int `json:"tested"`
+	Regressions int `json:"regressions"`
+	// Suspects is the number of points that look far worse, but may be noise.
+	Suspects int `json:"suspects"`
+	// Drift is the factor by which all points are worse: 1.02.
+	Drift float64 `json:"drift"`
 	// TooFew is the number of points with too few repetitions.
 	TooFew int `json:"too_few"`
-	// Undirected is the number of points with a unit of unknown direction. They
-	// are judged with the others, but are not regressions.
-	Undirected int `json:"undirected"`
+	// Undirected is the number of points with a unit of unknown direction, or with
+	// negative figures. They are never regressions.
+	Undirected int     `json:"undirected"`
+	Noise      []Noise `json:"noise"`
 }
 
-// decide marks the regressions.
-func decide(points []Point, o Options) Decision {
-	var d Decision
-	var ps, least []float64
-	exact := false
+// decide marks the regressions and the suspects.
+func decide(points []Point, o Options, runs order) Decision {
+	d := Decision{Outcome: Passed, Drift: 1, Noise: []Noise{}}
+	var tested, few []*Point
 	for i := range points {
 		switch p := &points[i]; {
+		case !p.testable:
+			d.Undirected++
 		case p.Exact:
-			exact = true
+			d.Tested++
+			if p.Verdict == Worse && math.Abs(float64(p.Change)) > o.Threshold {
+				p.Regression = true
+				d.Regressions++
+			}
 		case p.Verdict == TooFew:
 			d.TooFew++
+			few = append(few, p)
 		default:
-			ps, least = append(ps, p.P), append(least, p.LeastP)
-		}
-		if points[i].better == 0 {
-			d.Undirected++
+			tested = append(tested, p)
 		}
 	}
-	d.Tested = len(ps)
-	d.Cutoff, _ = benjaminiHochberg(ps, o.Alpha)
-	if _, d.AtOnce = benjaminiHochberg(least, o.Alpha); exact {
-		d.AtOnce = 1
-	}
-	for i := range points {
-		p := &points[i]
-		counts := p.P <= d.Cutoff // the p of exact units is 0
-		if counts && p.Verdict == Worse && math.Abs(float64(p.Change)) > o.Threshold {
-			p.Regression = true
-			d.Regressions++
+	d.Tested += len(tested)
+	hidden := d.judge(tested, o, runs)
+	threshold := math.Log1p(o.Threshold)
+	for _, p := range slices.Concat(tested, few) {
+		if !p.Regression && p.evidence.change()-d.believed(runs) > max(threshold, math.Log(suspicious)) {
+			p.Suspect = true
+			d.Suspects++
 		}
+	}
+	undecided := func(reason Reason) { d.Outcome, d.Reason = Undecided, reason }
+	switch {
+	case d.Regressions > 0:
+		d.Outcome = Failed
+	case d.Tested == 0:
+		undecided(Untestable)
+	case d.Suspects > 0:
+		undecided(Suspects)
+	case d.believed(runs) > max(threshold, math.Log(steady)):
+		undecided(Drifted)
+	case 2*hidden > len(tested):
+		undecided(Disturbed)
 	}
 	return d
 }
 
-// benjaminiHochberg returns the largest p that counts, and the smallest number
-// of smallest ps that would count if the others were 1. Both are 0 if none
-// counts.
-func benjaminiHochberg(ps []float64, alpha float64) (cutoff float64, fewest int) {
-	sorted := slices.Sorted(slices.Values(ps))
-	for i, p := range sorted {
-		if p <= alpha*float64(i+1)/float64(len(sorted)) {
-			cutoff = p
-			if fewest == 0 {
-				fewest = i + 1
+// An order is how the repetitions of both sides lie in time.
+type order struct {
+	turns    int  // runs on each side, if they were measured in turns; otherwise 1
+	together bool // the machine's drift is in both sides
+}
+
+// believed returns the drift that may be the machine's, as a logarithm.
+func (d *Decision) believed(runs order) float64 {
+	if runs.together {
+		return 0
+	}
+	return math.Log(min(d.Drift, maxDrift))
+}
+
+// judge marks the regressions of the tested points, and returns the number of
+// points that would hide a slowdown by visible.
+func (d *Decision) judge(tested []*Point, o Options, runs order) (hidden int) {
+	d.Drift = math.Exp(drift(tested))
+	machine, threshold := d.believed(runs), math.Log1p(o.Threshold)
+	type candidate struct {
+		*Point
+		p float64
+	}
+	var candidates []candidate
+	for _, noise := range groupNoise(tested, runs.turns) {
+		limit := max(threshold, noise.limit(o.Alpha/float64(len(tested))))
+		noise.StandsOut = math.Exp(limit)
+		if limit > math.Log(visible) {
+			hidden += noise.Points
+		}
+		d.Noise = append(d.Noise, *noise)
+		for _, p := range noise.points {
+			change := p.evidence.change() - machine
+			if p.Verdict == Worse && change > threshold {
+				candidates = append(candidates, candidate{p, noise.tail(change)})
 			}
 		}
 	}
-	return cutoff, fewest
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.p, b.p) })
+	for i, c := range candidates {
+		if c.p > o.Alpha/float64(len(tested)-i) {
+			break
+		}
+		c.Regression = true
+		d.Regressions++
+	}
+	return hidden
 }

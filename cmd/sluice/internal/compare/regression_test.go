@@ -2,47 +2,12 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
-
-// The paper's example has fifteen hypotheses: at 0.05 the procedure rejects
-// four of them, and Bonferroni's three.
-func TestBenjaminiHochberg(t *testing.T) {
-	paper := []float64{
-		0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
-		0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000,
-	}
-	tests := []struct {
-		name   string
-		ps     []float64
-		cutoff float64
-		fewest int
-	}{
-		{"none", nil, 0, 0},
-		{"the paper's", paper, 0.0095, 1},
-		{"one, at the limit", []float64{0.05}, 0.05, 1},
-		{"one, above it", []float64{0.051}, 0, 0},
-		{"two that only count together", []float64{0.05, 0.04}, 0.05, 2},
-		{"one of two", []float64{0.9, 0.025}, 0.025, 1},
-		{"none of two", []float64{0.9, 0.026}, 0, 0},
-		// 0.04 is above 2/4 of 0.05, and still counts, because 0.05 counts at 4/4.
-		{"a larger one takes the smaller along", []float64{0.04, 0.05, 0.04, 0.04}, 0.05, 4},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			given := slices.Clone(tt.ps)
-			cutoff, fewest := benjaminiHochberg(given, 0.05)
-			if cutoff != tt.cutoff || fewest != tt.fewest {
-				t.Errorf("cutoff %v, fewest %d, want %v, %d", cutoff, fewest, tt.cutoff, tt.fewest)
-			}
-			if !slices.Equal(given, tt.ps) {
-				t.Error("it sorted its argument")
-			}
-		})
-	}
-}
 
 // drawn returns n values around a center, with a long tail like times.
 func drawn(random *rand.Rand, center float64, n int) []float64 {
@@ -73,7 +38,7 @@ func runs(random *rand.Rand, points, slower, n int, factor float64) (was, is str
 // comparisons.
 func TestFalseAlarms(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	const times, points = 200, 60
+	const times, points = 60, 60
 	failed, differing := 0, 0
 	for range times {
 		was, is := runs(random, points, 0, 9, 1)
@@ -85,7 +50,7 @@ func TestFalseAlarms(t *testing.T) {
 			differing++
 		}
 	}
-	if failed > times/20+6 { // three standard deviations above
+	if failed > times/20 {
 		t.Errorf("%d of %d comparisons without a change failed", failed, times)
 	}
 	if differing < times*8/10 {
@@ -97,7 +62,7 @@ func TestFalseAlarms(t *testing.T) {
 func TestFindsRegressions(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const slower = 20
-	was, is := runs(random, 200, slower, 9, 1.5)
+	was, is := runs(random, 200, slower, 9, 2)
 	c := compared(t, was, is, Defaults)
 	found, wrong := 0, 0
 	for i, p := range c.Points {
@@ -116,57 +81,164 @@ func TestFindsRegressions(t *testing.T) {
 	}
 }
 
-// A point may be beyond noise alone, but not a regression among many.
-func TestManyPointsNeedMore(t *testing.T) {
-	slower := line{"Elastic/n=slower", "ns/op", around(200, 6)}
-	file := func(header string, others int, first line) string {
-		lines := []line{first}
-		for i := range others {
-			lines = append(lines, line{fmt.Sprintf("Elastic/n=%d", i), "ns/op", around(100, 6)})
+// many returns a file of n points with 6 repetitions, of which the first ones are
+// slower, each with its own factor.
+func many(header string, n int, slower ...float64) string {
+	var lines []line
+	for i := range n {
+		center := 100.0
+		if i < len(slower) {
+			center *= slower[i]
 		}
-		return run(header, lines...)
+		lines = append(lines, line{fmt.Sprintf("Elastic/n=%d", i), "ns/op", around(center, 6)})
 	}
-	base := line{slower.name, "ns/op", around(100, 6)}
-	for _, tt := range []struct{ others, regressions, atOnce int }{{0, 1, 1}, {22, 1, 1}, {23, 0, 2}, {99, 0, 5}} {
-		c := compared(t, file(header, tt.others, base), file(later, tt.others, slower), Defaults)
-		if c.Points[0].Verdict != Worse {
-			t.Errorf("verdict %q", c.Points[0].Verdict)
-		}
-		// The smallest p of six and six is 2/924, which is 0.05/23.1.
-		if c.Decision.Regressions != tt.regressions || c.Decision.AtOnce != tt.atOnce {
-			t.Errorf("among %d others: %+v, want %d regressions, %d at once", tt.others, c.Decision, tt.regressions, tt.atOnce)
+	return run(header, lines...)
+}
+
+// One point among any number is found with six repetitions, of which the rank test
+// alone has no p below 0.0022. So are twenty points, and all of them.
+func TestOneAmongMany(t *testing.T) {
+	for _, tt := range []struct {
+		points, slower int
+		factor         float64
+		want           int
+	}{
+		{1, 1, 3, 1}, {2, 1, 3, 1}, {9, 1, 3, 1}, {37, 1, 3, 1}, {1000, 1, 3, 1},
+		{37, 20, 3, 20}, {37, 37, 3, 37}, {16, 8, 3, 8}, {1, 1, 1.3, 1}, {400, 1, 1.3, 1}, {400, 20, 1.3, 20},
+	} {
+		d := decided(t, many(header, tt.points), many(later, tt.points, slices.Repeat([]float64{tt.factor}, tt.slower)...))
+		if d.Regressions != tt.want || d.Outcome != Failed || d.Tested != tt.points {
+			t.Errorf("%d of %d points %v times slower: %+v", tt.slower, tt.points, tt.factor, d)
 		}
 	}
 }
 
-// Points with too few repetitions do not raise the bar for the others.
-func TestTooFewAreExcluded(t *testing.T) {
-	file := func(header string, v float64) string {
+// Points that can never be regressions do not raise the bar for the others.
+func TestUntestedPointsDoNotCount(t *testing.T) {
+	file := func(header string, v float64, others bool) string {
 		lines := []line{{"Elastic/n=slower", "ns/op", around(v, 6)}}
-		for i := range 100 {
-			lines = append(lines, line{fmt.Sprintf("Elastic/n=%d", i), "B-drained", []float64{float64(i), float64(i)}})
+		for i := range 500 {
+			if others {
+				lines = append(lines, line{fmt.Sprintf("Elastic/n=%d", i), "B-drained", []float64{float64(i), float64(i)}},
+					line{fmt.Sprintf("Elastic/n=%d", i), "widgets", around(10, 6)})
+			}
 		}
 		return run(header, lines...)
 	}
-	c := compared(t, file(header, 100), file(later, 200), Defaults)
-	if d := c.Decision; d.Regressions != 1 || d.Tested != 1 || d.TooFew != 100 {
-		t.Errorf("decision %+v", d)
+	with := decided(t, file(header, 100, true), file(later, 125, true))
+	without := decided(t, file(header, 100, false), file(later, 125, false))
+	if with.Regressions != 1 || with.Tested != 1 || with.TooFew != 500 || with.Undirected != 500 {
+		t.Errorf("decision %+v", with)
+	}
+	if with.Noise[0].StandsOut != without.Noise[0].StandsOut {
+		t.Errorf("a point stands out by %v among untested points, and by %v alone", with.Noise[0].StandsOut, without.Noise[0].StandsOut)
 	}
 }
 
-func TestNoDecisionPossible(t *testing.T) {
-	file := func(header string, v float64) string { return run(header, line{"Elastic", "ns/op", around(v, 3)}) }
-	if d := compared(t, file(header, 100), file(later, 900), Defaults).Decision; d.AtOnce != 0 || d.Regressions != 0 {
-		t.Errorf("decision %+v", d)
+// Each reason for which a comparison is undecided, and its opposite.
+func TestOutcome(t *testing.T) {
+	// wild repetitions scatter by a factor of thirty.
+	wild := func(center float64) []float64 {
+		return []float64{center, center * 1.2, center * 3, center * 8, center * 15, center * 30}
 	}
+	wilds := func(header string, n int) string {
+		var lines []line
+		for i := range n {
+			lines = append(lines, line{fmt.Sprintf("Elastic/n=%d", i), "ns/op", wild(100 + float64(i))})
+		}
+		return run(header, lines...)
+	}
+	one := func(header, unit string, values []float64) string {
+		return run(header, line{"Elastic", unit, values})
+	}
+	for _, tt := range []struct {
+		name, was, is string
+		outcome       Outcome
+		reason        Reason
+	}{
+		{"the same", many(header, 9), many(later, 9, 1.001), Passed, ""},
+		{"too few", one(header, "ns/op", around(100, 3)), one(later, "ns/op", around(300, 3)), Undecided, Untestable},
+		{"enough", one(header, "ns/op", around(100, 4)), one(later, "ns/op", around(300, 4)), Failed, ""},
+		{"no direction", one(header, "widgets", around(100, 9)), one(later, "widgets", around(300, 9)), Undecided, Untestable},
+		{"a suspect that scatters", one(header, "ns/op", wild(100)), one(later, "ns/op", wild(300)), Undecided, Suspects},
+		{"a suspect with too few", many(header, 9) + one("", "ns/op", around(100, 3)), many(later, 9) + one("", "ns/op", around(300, 3)), Undecided, Suspects},
+		{"all slower, as a machine can be", many(header, 9), many(later, 9, slices.Repeat([]float64{1.3}, 9)...), Undecided, Drifted},
+		{"all slower, a little", many(header, 9), many(later, 9, slices.Repeat([]float64{1.1}, 9)...), Passed, ""},
+		{"noise that could hide anything", wilds(header, 9), wilds(later, 9), Undecided, Disturbed},
+		{"noise in one point", many(header, 9) + one("", "ns/op", wild(100)), many(later, 9) + one("", "ns/op", wild(101)), Passed, ""},
+	} {
+		if d := decided(t, tt.was, tt.is); d.Outcome != tt.outcome || d.Reason != tt.reason {
+			t.Errorf("%s: %s (%s), want %s (%s): %+v", tt.name, d.Outcome, d.Reason, tt.outcome, tt.reason, d)
+		}
+	}
+}
+
+// Holm's procedure: of m points the smallest p is compared with alpha/m, the next
+// one with alpha/(m-1). A point between these limits is a regression only after
+// another one.
+func TestHolm(t *testing.T) {
+	regressions := func(slower ...float64) []bool {
+		points := make([]Point, 20)
+		for i := range points {
+			change := 0.01 * float64(i)
+			if i < len(slower) {
+				change = slower[i]
+			}
+			points[i] = Point{Key: Key{Experiment: "e", Unit: "sec/op"}, Verdict: Worse, testable: true,
+				evidence: evidence{median: change, best: change}}
+		}
+		decide(points, Options{Alpha: 0.05, Threshold: 0.05}, order{turns: 1, together: true})
+		return []bool{points[0].Regression, points[1].Regression}
+	}
+	// The scale is that of 0.01 per point, wherever the first two are.
+	scale := coreScale(drawnLine(2, 20))
+	limit := func(m float64) float64 { return -scale * math.Log(2*0.05/m) }
+	between := (limit(20) + limit(19)) / 2
+	if got := regressions(between, between); got[0] || got[1] {
+		t.Errorf("two points between the limits: %v", got)
+	}
+	if got := regressions(between, limit(20)+0.01); !got[0] || !got[1] {
+		t.Errorf("after a point beyond both: %v", got)
+	}
+}
+
+// drawnLine returns the changes of TestHolm, without the first ones.
+func drawnLine(from, to int) (values []float64) {
+	for i := range to {
+		v := 0.01 * float64(i)
+		if i < from {
+			v = 9
+		}
+		values = append(values, v)
+	}
+	return values
 }
 
 func TestThreshold(t *testing.T) {
 	file := func(header string, v float64) string { return run(header, line{"Elastic", "ns/op", around(v, 9)}) }
-	for threshold, want := range map[float64]int{0: 1, 0.19: 1, 0.21: 0} {
-		d := compared(t, file(header, 100), file(later, 120), Options{Alpha: 0.05, Threshold: threshold}).Decision
+	for threshold, want := range map[float64]int{0: 1, 0.29: 1, 0.31: 0} {
+		d := compared(t, file(header, 100), file(later, 130), Options{Alpha: 0.05, Threshold: threshold}).Decision
 		if d.Regressions != want {
-			t.Errorf("20%% more, threshold %v: %d regressions, want %d", threshold, d.Regressions, want)
+			t.Errorf("30%% more, threshold %v: %d regressions, want %d", threshold, d.Regressions, want)
+		}
+	}
+}
+
+// Runs in turns find smaller regressions, of one point and of all.
+func TestInTurnsFindsMore(t *testing.T) {
+	at := func(minute int) string { return strings.Replace(header, "12:00", fmt.Sprintf("12:%02d", minute), 1) }
+	joined := func(first int, slower ...float64) (text string) {
+		for turn := range 3 {
+			text += many(at(first+2*turn), 9, slower...)
+		}
+		return text
+	}
+	for _, slower := range [][]float64{{1.03}, slices.Repeat([]float64{1.03}, 9)} {
+		o := Options{Alpha: 0.05, Threshold: 0.02}
+		single := compared(t, many(at(1), 9), many(at(2), 9, slower...), o).Decision
+		turns := compared(t, joined(1), joined(2, slower...), o).Decision
+		if single.Regressions != 0 || turns.Regressions != len(slower) {
+			t.Errorf("%d points 3%% slower: %d regressions in single runs, %d in turns", len(slower), single.Regressions, turns.Regressions)
 		}
 	}
 }

@@ -16,11 +16,12 @@ type Difference struct {
 	Expected bool `json:"expected,omitempty"`
 }
 
-// contrast compares the settings of two runs.
-func contrast(was, is *Run) (differences []Difference, readings []Reading) {
+// contrast compares the settings of two runs. GOMAXPROCS differs as expected if
+// the user asked to compare two values of it.
+func contrast(was, is *Run, asked bool) (differences []Difference, readings []Reading) {
 	differences, readings = []Difference{}, []Reading{}
 	for _, key := range keysOf(was, is) {
-		d := Difference{Key: key, Old: was.values(key), New: is.values(key), Expected: expected(key)}
+		d := Difference{Key: key, Old: was.values(key), New: is.values(key), Expected: expected(key) || asked && key == procsKey}
 		if reading, ok := newReading(d); ok {
 			readings = append(readings, reading)
 			continue
@@ -103,6 +104,20 @@ func (c *Comparison) arrangement() arrangement {
 		return inTurns
 	}
 	return blocks
+}
+
+// order returns how the repetitions lie in time, for the decision.
+func (c *Comparison) order() order {
+	if c.arrangement() == inTurns {
+		return order{turns: min(len(c.Old.began()), len(c.New.began())), together: true}
+	}
+	return order{turns: 1, together: c.oneRun()}
+}
+
+// oneRun reports whether OLD and NEW are parts of one run, compared by GOMAXPROCS.
+func (c *Comparison) oneRun() bool {
+	was, is := c.Old.values(dateKey), c.New.values(dateKey)
+	return c.Procs != nil && len(was) == 1 && slices.Equal(was, is)
 }
 
 // sameVersion returns the common version of sluice of both runs, or "". With a

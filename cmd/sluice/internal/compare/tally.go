@@ -5,9 +5,10 @@ import "math"
 // A UnitTally counts the points of one unit by verdict. Units are never
 // combined: a time and a number of bytes have no mean.
 type UnitTally struct {
-	Unit   string          `json:"unit"`
-	Points int             `json:"points"`
-	Counts map[Verdict]int `json:"counts"`
+	Unit        string          `json:"unit"`
+	Points      int             `json:"points"`
+	Counts      map[Verdict]int `json:"counts"`
+	Regressions int             `json:"regressions"`
 	// Most is the point with the largest change for each verdict except Same,
 	// as an index in the comparison's points.
 	Most map[Verdict]int `json:"most"`
@@ -30,6 +31,9 @@ func tally(points []Point) (units []UnitTally) {
 		u := &units[at]
 		u.Points++
 		u.Counts[p.Verdict]++
+		if p.Regression {
+			u.Regressions++
+		}
 		u.Geomean += logarithm(p.Change)
 		if p.Verdict == Same || p.Change == 0 {
 			continue

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,16 +19,19 @@ const textWidth = 80
 // listed is the number of names or lines of a list in the text. JSON has all.
 const listed = 10
 
-// WriteText writes the comparison for a terminal: the two runs, the conclusion,
-// warnings, a summary of each unit, and a table for each sweep and unit.
-func (c *Comparison) WriteText(w io.Writer) error {
+// WriteText writes the comparison for a terminal: the answer in one line, the
+// regressions, what counts as one, the two runs, warnings, a summary of each unit,
+// and a table for each sweep and unit. The tables have the points that differ, or
+// all points.
+func (c *Comparison) WriteText(w io.Writer, all bool) error {
 	var b strings.Builder
+	b.WriteString(c.answer() + "\n" + c.listing() + "\n" + wrap(c.basis(), "") + "\n")
 	c.head(&b)
 	b.WriteString("\n")
 	for i := range c.Units {
 		b.WriteString(wrap(c.Units[i].sentence(c.Points), "  "))
 	}
-	c.tables(&b)
+	c.tables(&b, all)
 	for _, alone := range []struct {
 		word string
 		keys []Key
@@ -38,7 +42,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	return err
 }
 
-// head writes the runs, the conclusion and the warnings.
+// head writes the runs and the warnings.
 func (c *Comparison) head(b *strings.Builder) {
 	for _, side := range c.sides() {
 		line := side.word + "  " + side.Path
@@ -49,7 +53,7 @@ func (c *Comparison) head(b *strings.Builder) {
 		}
 		b.WriteString(wrap(line, "     "))
 	}
-	b.WriteString("\n" + wrap(c.conclusion(), "  ") + "\n")
+	b.WriteString("\n")
 	for _, warning := range c.warnings() {
 		b.WriteString(wrap("WARNING: "+warning, "  "))
 	}
@@ -59,18 +63,33 @@ func (c *Comparison) head(b *strings.Builder) {
 	}
 }
 
-// tables writes the points, with a table for consecutive points with one heading.
-func (c *Comparison) tables(b *strings.Builder) {
-	b.WriteString("\n" + wrap("Median ± 95% interval, change, p of the Mann-Whitney U test, repetitions. "+
-		"~ noise, - worse, + better, = changed (unit of unknown direction), ! regression, ? not more than the machine's own change.", "  "))
-	for from := 0; from < len(c.Points); {
-		heading := c.Points[from].heading()
+// tables writes points, with a table for consecutive points with one heading.
+func (c *Comparison) tables(b *strings.Builder, all bool) {
+	points := c.Points
+	if !all {
+		points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool {
+			return !p.Regression && !p.Suspect && (p.Verdict == Same || p.Verdict == TooFew)
+		})
+	}
+	left := ""
+	if n := len(c.Points) - len(points); n > 0 {
+		left = fmt.Sprintf(" The other %d of %s do not differ beyond the noise within each run: -v shows them.", n, format.Plural(len(c.Points), "point"))
+	}
+	b.WriteString("\n")
+	if len(points) == 0 {
+		b.WriteString(wrap(strings.Replace(left, " The other ", "All ", 1), "  "))
+		return
+	}
+	b.WriteString(wrap("Median ± 95% interval, change, p of the Mann-Whitney U test, repetitions. "+
+		"! regression, * suspect, - worse, + better, = changed (unit of unknown direction), ~ noise, ? not more than the machine's own change."+left, "  "))
+	for from := 0; from < len(points); {
+		heading := points[from].heading()
 		to := from + 1
-		for to < len(c.Points) && c.Points[to].heading() == heading {
+		for to < len(points) && points[to].heading() == heading {
 			to++
 		}
 		b.WriteString("\n" + wrap(heading, "  "))
-		writeTable(b, c.Points[from:to])
+		writeTable(b, points[from:to])
 		from = to
 	}
 }
@@ -97,7 +116,10 @@ func (p *Point) subheading() string {
 	if n.setting != "" {
 		parts = append(parts, n.setting)
 	}
-	if n.procs != "" {
+	switch {
+	case p.procs[0] > 0:
+		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d in OLD, %d in NEW", p.procs[0], p.procs[1]))
+	case n.procs != "":
 		parts = append(parts, "GOMAXPROCS "+n.procs)
 	}
 	return strings.Join(parts, ", ")
@@ -150,8 +172,11 @@ func (p *Point) mark() string {
 	case Higher, Lower:
 		first = "="
 	}
-	if p.Regression {
+	switch {
+	case p.Regression:
 		first = "!"
+	case p.Suspect:
+		first = "*"
 	}
 	if len(p.Explained) > 0 {
 		second = "?"
@@ -220,7 +245,7 @@ func writeOnly(b *strings.Builder, word string, keys []Key) {
 			left++
 		default:
 			shown++
-			b.WriteString("  " + key.Name + "\n")
+			b.WriteString("  " + format.Wrap(key.words(), textWidth, 2, "    "))
 		}
 		last = key.Name
 	}

@@ -57,7 +57,7 @@ func TestText(t *testing.T) {
 	for name, c := range map[string]*Comparison{"everything": everything(t), "nothing": quiet} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
-			if err := c.WriteText(&got); err != nil {
+			if err := c.WriteText(&got, true); err != nil {
 				t.Fatal(err)
 			}
 			text := got.String()
@@ -161,7 +161,7 @@ func TestJSON(t *testing.T) {
 // An error of the writer is returned.
 func TestWriteFails(t *testing.T) {
 	c := everything(t)
-	if err := c.WriteText(full{}); !errors.Is(err, errFull) {
+	if err := c.WriteText(full{}, true); !errors.Is(err, errFull) {
 		t.Errorf("text: %v", err)
 	}
 	if err := c.WriteJSON(full{}); !errors.Is(err, errFull) {
@@ -174,38 +174,3 @@ var errFull = errors.New("no room")
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
-
-// The conclusion states which regressions it could not have found.
-func TestConclusion(t *testing.T) {
-	file := func(header string, points, n int, v float64) string {
-		var lines []line
-		for i := range points {
-			lines = append(lines, line{fmt.Sprintf("Elastic/n=%d", i), "ns/op", around(v, n)})
-		}
-		return run(header, lines...)
-	}
-	const few, chance, none = "With these repetitions", "would differ by chance alone", "too few repetitions to find any regression"
-	for _, tt := range []struct {
-		points, n int
-		says      []string
-	}{
-		{5, 9, nil},
-		{5, 3, []string{none}},
-		{40, 9, []string{"Judged one by one, about 2 of them " + chance}},
-		{60, 6, []string{"about 3 of them " + chance, few + ", fewer than 3 regressions at once cannot be distinguished"}},
-	} {
-		got := compared(t, file(header, tt.points, tt.n, 100), file(later, tt.points, tt.n, 100.0001), Defaults).conclusion()
-		sentences := 0
-		for _, sentence := range []string{few, chance, none} {
-			sentences += strings.Count(got, sentence)
-		}
-		for _, want := range tt.says {
-			if !strings.Contains(got, want) {
-				t.Errorf("%d points of %d: it lacks %q: %s", tt.points, tt.n, want, got)
-			}
-		}
-		if sentences != len(tt.says) {
-			t.Errorf("%d points of %d: %d sentences, want %d: %s", tt.points, tt.n, sentences, len(tt.says), got)
-		}
-	}
-}

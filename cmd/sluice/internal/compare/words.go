@@ -49,6 +49,9 @@ func (c *Comparison) sides() []side { return []side{{&c.Old, "OLD"}, {&c.New, "N
 func (c *Comparison) twoRuns() string {
 	const machine = "The machine's changes from run to run (clock frequency, other programs, temperature)"
 	const advice = "To separate them from the code's, run old and new in turns, several times each, and compare the joined files."
+	if c.oneRun() {
+		return fmt.Sprintf("OLD and NEW are the points of one run at GOMAXPROCS %d and %d.", c.Procs[0], c.Procs[1])
+	}
 	was, is := c.Old.began(), c.New.began()
 	var text string
 	switch c.arrangement() {
@@ -67,7 +70,7 @@ func (c *Comparison) twoRuns() string {
 			}
 			text += fmt.Sprintf(", NEW started %s %s OLD", format.Ago(is[0].Sub(was[0]).Abs()), order)
 		}
-		text += ". “Beyond noise” means the noise within each run. " + machine + " are part of every change below. " + advice
+		text += ". " + machine + " are part of every change below. " + advice
 	}
 	if version := c.sameVersion(); version != "" {
 		text += " Both are " + version + ": the changes are not due to the code of sluice."
@@ -82,14 +85,14 @@ func (r *Reading) sentence() string {
 		if r.Explains == 0 {
 			return text + "."
 		}
-		return text + fmt.Sprintf("; %d of the changes beyond noise %s no larger (marked ?).", r.Explains, format.Are(r.Explains))
+		return text + fmt.Sprintf("; %d of the changes %s no larger (marked ?).", r.Explains, format.Are(r.Explains))
 	}
 	drift := r.New/r.Old - 1
 	text := fmt.Sprintf("%s was %s %s in OLD and %s %[3]s in NEW (%[5]s)", r.Key, number(r.Old), r.Unit, number(r.New), format.PercentChange(drift))
 	if r.Explains == 0 {
 		return text + "."
 	}
-	return text + fmt.Sprintf("; %d of the changes beyond noise %s no larger than the machine's own (marked ?).", r.Explains, format.Are(r.Explains))
+	return text + fmt.Sprintf("; %d of the changes %s no larger than the machine's own (marked ?).", r.Explains, format.Are(r.Explains))
 }
 
 // sentence summarizes one unit.
@@ -103,15 +106,16 @@ func (u *UnitTally) sentence(points []Point) string {
 		verdicts = []Verdict{Higher, Lower}
 	}
 	var parts []string
-	for i, verdict := range verdicts {
-		n := u.Counts[verdict]
-		part := fmt.Sprintf("%s %s %s", count(n), format.Are(n), u.word(verdict))
-		if i == 0 {
-			part = fmt.Sprintf("%s of %s %s %s beyond noise", count(n), format.Plural(u.Points, "point"), format.Are(n), u.word(verdict))
-		}
-		parts = append(parts, part+u.most(verdict, points))
+	for _, verdict := range verdicts {
+		parts = append(parts, count(u.Counts[verdict])+" "+u.word(verdict)+u.most(verdict, points))
 	}
-	text := u.Unit + ": " + strings.Join(parts, "; ") + "."
+	text := fmt.Sprintf("%s, %s: %s, beyond the noise within each run.", u.Unit, format.Plural(u.Points, "point"), strings.Join(parts, "; "))
+	switch {
+	case u.Regressions > 0:
+		text += fmt.Sprintf(" Regressions: %d.", u.Regressions)
+	case u.Counts[Worse] > 0:
+		text += " That is within the noise between runs, or within the threshold."
+	}
 	if few > 0 {
 		text += fmt.Sprintf(" %d %s too few repetitions%s.", few, format.Have(few), u.most(TooFew, points))
 	}
@@ -127,7 +131,7 @@ func (u *UnitTally) most(v Verdict, points []Point) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(", the largest change: %s (%s)", points[i].Name, points[i].change())
+	return fmt.Sprintf(" (most: %s, %s)", points[i].words(), points[i].change())
 }
 
 func (u *UnitTally) first(points []Point) int {
@@ -143,37 +147,6 @@ func (u *UnitTally) word(v Verdict) string {
 		return "faster"
 	}
 	return string(v)
-}
-
-// conclusion describes the decision and its basis.
-func (c *Comparison) conclusion() string {
-	d := &c.Decision
-	var text string
-	limit := format.PercentExact(c.Threshold)
-	if d.Regressions == 0 {
-		text = fmt.Sprintf("No regression: no point is worse by more than %s beyond noise", limit)
-	} else {
-		text = fmt.Sprintf("REGRESSION: %s %s worse by more than %s beyond noise (marked !)",
-			format.Plural(d.Regressions, "point"), format.Are(d.Regressions), limit)
-	}
-	text += fmt.Sprintf(". All points are judged together: %s, at alpha %v (Benjamini-Hochberg).", format.Plural(d.Tested, "point"), c.Alpha)
-	if chance := c.Alpha * float64(d.Tested); chance >= 1 {
-		text += fmt.Sprintf(" Judged one by one, about %.0f of them would differ by chance alone.", chance)
-	}
-	switch {
-	case d.AtOnce == 0:
-		text += " There are too few repetitions to find any regression: measure more."
-	case d.AtOnce > 1:
-		text += fmt.Sprintf(" With these repetitions, fewer than %d regressions at once cannot be distinguished from chance: measure more.", d.AtOnce)
-	}
-	if d.Regressions > 0 && c.arrangement() != inTurns {
-		text += " Two runs of the same code can differ like this: confirm it by measuring in turns."
-	}
-	if d.Undirected > 0 {
-		text += fmt.Sprintf(" For %s it is unknown whether more is better: declare the unit in the file, with a line such as “Unit widgets better=higher”.",
-			format.Plural(d.Undirected, "point"))
-	}
-	return text
 }
 
 // only introduces the benchmarks of one file alone.
