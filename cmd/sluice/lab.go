@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,13 +16,17 @@ import (
 
 type labCommand struct {
 	Experiments []string `arg:"" optional:"" name:"experiment" help:"${experiments}; or list, to describe them. Default: all."`
-	Quick       bool     `xor:"size" help:"The smallest sweep, in a few seconds, to check that everything works."`
+	Quick       bool     `xor:"size" help:"The smallest sweep, in less than a minute."`
 	Published   bool     `xor:"size" help:"The sweep exactly as published, with a second of work per figure. Takes minutes."`
 	Procs       *string  `placeholder:"LIST" help:"Values of GOMAXPROCS to sweep, such as 1,2,8, instead of the study's."`
 	Count       *int     `placeholder:"N" help:"Repetitions of each point. Default 9, or 6 with -quick and -published; fewer than 6 have no interval."`
-	Out         string   `short:"o" default:"sluice-lab" placeholder:"DIR" help:"Directory for the report. Default: ${default}."`
-	Resume      bool     `help:"Resume the interrupted run in the directory, or rewrite its report if it is complete."`
+	Out         string   `short:"o" placeholder:"DIR" help:"Directory for the report. If DIR has an earlier run, DIR-2, DIR-3 and so on: no run is overwritten. Default: sluice-lab."`
+	Resume      bool     `help:"Resume the interrupted run in the directory of -o, or the newest one in sluice-lab, sluice-lab-2 and so on. Rewrites the report of a complete run."`
+	Verbose     bool     `short:"v" help:"Print all tables and findings, and a line for each point, not one screen."`
 }
+
+// usualOut is the directory of a report without -o.
+const usualOut = "sluice-lab"
 
 // maxProcs and maxCount reject typos: they are far above useful values.
 const (
@@ -40,44 +45,55 @@ func (c *labCommand) Run(ctx context.Context, to streams) error {
 		}
 		return listExperiments(to.stdout)
 	}
-	s, err := c.session(to)
+	s, release, err := c.session(to)
 	if err != nil {
 		return err
 	}
-	release, err := report.Hold(c.Out)
-	if err != nil {
-		return inputError{err}
-	}
 	defer release()
+	s.verbose = c.Verbose
 	return s.run(ctx)
 }
 
 // set reports whether the plan is anything but the default.
 func (c *labCommand) set() bool { return c.Quick || c.Published || c.Procs != nil || c.Count != nil }
 
-func (c *labCommand) session(to streams) (*session, error) {
+// session plans a run in a directory that it holds until release is called.
+func (c *labCommand) session(to streams) (s *session, release func(), err error) {
 	if c.Resume {
-		if len(c.Experiments) > 0 || c.set() {
-			return nil, usageError{errors.New("-resume takes the experiments and settings of the interrupted run: remove the others"), "lab"}
-		}
-		s, err := resumed(to, c.Out)
-		if err != nil {
-			return nil, inputError{err}
-		}
-		return s, nil
+		return c.resumed(to)
 	}
 	experiments, err := lab.Select(c.Experiments)
 	if err != nil {
-		return nil, usageError{err, "lab"}
+		return nil, nil, usageError{err, "lab"}
 	}
 	scale, err := c.scale()
 	if err != nil {
-		return nil, usageError{err, "lab"}
+		return nil, nil, usageError{err, "lab"}
 	}
-	if err := report.Prepare(c.Out); err != nil {
-		return nil, inputError{err}
+	dir, release, err := report.Fresh(cmp.Or(c.Out, usualOut))
+	if err != nil {
+		return nil, nil, inputError{err}
 	}
-	return newSession(to, experiments, scale, c.Out), nil
+	return newSession(to, experiments, scale, dir), release, nil
+}
+
+// resumed returns the interrupted run of the directory, or the newest one.
+func (c *labCommand) resumed(to streams) (s *session, release func(), err error) {
+	if len(c.Experiments) > 0 || c.set() {
+		return nil, nil, usageError{errors.New("-resume takes the experiments and settings of the interrupted run: remove the others"), "lab"}
+	}
+	dir := c.Out
+	if dir == "" {
+		dir = report.Newest(usualOut)
+	}
+	s, err = resumed(to, dir)
+	if err == nil {
+		release, err = report.Hold(dir)
+	}
+	if err != nil {
+		return nil, nil, inputError{err}
+	}
+	return s, release, nil
 }
 
 func (c *labCommand) scale() (lab.Scale, error) {
@@ -126,16 +142,22 @@ func parseProcs(list string) ([]int, error) {
 func (labCommand) Help() string {
 	return strings.TrimSpace(`
 Examples:
-  sluice lab                           all experiments, in less than three minutes
-  sluice lab -quick                    the smallest sweep, in a few seconds
+  sluice lab                           all experiments, in three to four minutes
+  sluice lab -quick                    the smallest sweep, in less than a minute
   sluice lab direct-send -procs 1,2,8  one experiment, with these values of GOMAXPROCS
   sluice lab elastic -published        the sweep exactly as published
   sluice lab -count 20 -o results      more repetitions, to another directory
   sluice lab -resume                   resume an interrupted run
   sluice lab list                      the experiments and their duration
 
-Each point is saved as soon as it is measured. Ctrl-C writes a report of the
-measured points, which lists the missing ones.
+It prints one screen: what channels cost here, the largest results, a small chart
+for each experiment, and where the report is. The rest is in the report, or is
+printed with -v. The screen is as wide as the terminal, or as COLUMNS says; it
+respects NO_COLOR.
+
+No run overwrites another: a second one goes to sluice-lab-2. Each point is saved
+as soon as it is measured. Ctrl-C writes a report of the measured points, which
+lists the missing ones.
 
 Channels behave differently on a production host and on a notebook. In a checkout,
 CGO_ENABLED=0 go build -o sluice ./cmd/sluice builds a static binary: copy it to

@@ -2,8 +2,8 @@
 // predicts how a channel scales, and finds the channels that slow down a
 // running service.
 //
-//	sluice lab                           all experiments, in less than three minutes
-//	sluice lab -quick                    the smallest sweep, in a few seconds
+//	sluice lab                           all experiments, in three to four minutes
+//	sluice lab -quick                    the smallest sweep, in less than a minute
 //	sluice lab elastic                   one experiment
 //	sluice lab direct-send -procs 1,2,8  with these values of GOMAXPROCS
 //	sluice lab elastic -published        the sweep exactly as published
@@ -39,10 +39,11 @@
 //	sluice version                            version, Go version and platform
 //	sluice completion bash                    a script that completes command lines
 //
-// The lab prints tables and findings, and writes three files to ./sluice-lab or
-// to the directory of -o: report.html, a self-contained page with charts;
-// results.txt, in the Go benchmark format, for benchstat; and results.json. It
-// does not overwrite files with these names that it did not write.
+// The lab prints one screen, or with -v all tables and findings, and writes three
+// files to ./sluice-lab or to the directory of -o: report.html, a self-contained
+// page with charts; results.txt, in the Go benchmark format, for benchstat; and
+// results.json. It overwrites no earlier run: the next one goes to sluice-lab-2.
+// It does not overwrite files with these names that it did not write.
 //
 // The lab measures the machine's noise first and at the end. It runs a point
 // longer if an interval is wider than 10%: at most three times as long, and at

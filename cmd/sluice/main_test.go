@@ -32,13 +32,17 @@ func (i *interrupter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sluice runs the program in a separate directory.
+// sluice runs the program. To be interrupted at a point, the lab writes a line for
+// each.
 func sluice(t *testing.T, interruptAfter int, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out bytes.Buffer
 	progress := &interrupter{after: interruptAfter, cancel: cancel}
+	if interruptAfter > 0 && args[0] == "lab" {
+		args = append(slices.Clone(args), "-v")
+	}
 	status = run(ctx, args, &out, progress)
 	return status, out.String(), progress.String()
 }
@@ -104,6 +108,7 @@ func manualLab(t *testing.T, command []string) {
 		whole = command[1] == "lab"
 		interruptAfter, want = 0, 0
 	case whole:
+		command = append(command, "-count", "1")
 		interruptAfter, want = 0, 0
 	case slices.Contains(command, "-published"):
 		interruptAfter = 1 // its first point alone takes most of a minute
@@ -111,6 +116,12 @@ func manualLab(t *testing.T, command []string) {
 	status, stdout, stderr := sluice(t, interruptAfter, command[1:]...)
 	if status != want {
 		t.Fatalf("status %d, want %d\n%s", status, want, stderr)
+	}
+	if interruptAfter == 1 {
+		if _, err := os.Stat("sluice-lab"); !strings.Contains(stdout, "Nothing was measured, and no report was written.") || !os.IsNotExist(err) {
+			t.Errorf("after an interrupt at the first point: %v\n%s", err, stdout)
+		}
+		return
 	}
 	dir := "sluice-lab"
 	if i := slices.Index(command, "-o"); i >= 0 {
@@ -255,7 +266,7 @@ func TestMistakes(t *testing.T) {
 		{"lab -resume -quick", statusUsage, "remove the others"},
 		{"lab list elastic", statusUsage, "lab list takes no other arguments"},
 		{"report nowhere", statusUsage, "nowhere has no report"},
-		{"report", statusUsage, "<dir>"},
+		{"report", statusUsage, "sluice-lab has no report"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {

@@ -10,31 +10,36 @@ import (
 )
 
 type reportCommand struct {
-	Dir string `arg:"" help:"Directory of a report."`
+	Dir     string `arg:"" optional:"" help:"Directory of a report. Default: the newest of sluice-lab, sluice-lab-2 and so on."`
+	Verbose bool   `short:"v" help:"Print all tables and findings, not one screen."`
 }
 
 // Run writes the text, the page and results.txt again, from results.json alone.
 func (c *reportCommand) Run(to streams) error {
-	r, err := report.Read(c.Dir)
+	dir := c.Dir
+	if dir == "" {
+		dir = report.Newest(usualOut)
+	}
+	r, err := report.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return inputError{fmt.Errorf("%s has no report: %s does not exist", c.Dir, report.JSONFile)}
+		return inputError{fmt.Errorf("%s has no report: %s does not exist", dir, report.JSONFile)}
 	}
 	if err == nil {
-		err = report.Prepare(c.Dir)
+		err = report.Prepare(dir)
 	}
 	if err != nil {
 		return inputError{err}
 	}
-	if err := errors.Join(r.WriteHeader(to.stdout), r.WriteText(to.stdout), r.WriteFiles(c.Dir)); err != nil {
-		return err
+	head := func() error { return r.WriteHead(to.stdout, screenOf(to.stdout)) }
+	if c.Verbose {
+		head = func() error { return r.WriteHeader(to.stdout) }
 	}
-	fmt.Fprintf(to.stdout, "\nThe report is %s\n", filepath.Join(c.Dir, report.PageFile))
-	return nil
+	return errors.Join(r.WriteFiles(dir), head(), write(to.stdout, r, c.Verbose, filepath.Join(dir, report.PageFile)))
 }
 
 // Help returns the text below the flags.
 func (reportCommand) Help() string {
-	return "Writes the tables to the terminal, and report.html and results.txt, from the results.json in the directory, " +
+	return "Writes one screen to the terminal, or with -v all tables, and report.html and results.txt, from the results.json in the directory, " +
 		"for example after a run was killed. The findings and figures are the run's; nothing is measured.\n\n" +
 		"Example:\n  sluice report sluice-lab\n"
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -36,6 +38,7 @@ const (
 // A session is a run of the lab, from the plan to the report.
 type session struct {
 	to       streams
+	verbose  bool // print everything, not one screen
 	dir      string
 	scale    lab.Scale
 	stall    time.Duration
@@ -122,21 +125,16 @@ func (s *session) run(ctx context.Context) error {
 		if err := s.measure(ctx, left); err != nil {
 			return err
 		}
-	} else if err := s.report().WriteHeader(s.to.stdout); err != nil {
+	} else if err := s.head(); err != nil {
 		return err
 	}
 	r := s.report()
 	if !r.Measured() {
-		if _, err := report.Read(s.dir); err == nil {
-			fmt.Fprintf(s.to.stdout, "Nothing was measured; the report in %s is unchanged.\n", s.dir)
-			return errInterrupted
-		}
+		return s.nothing()
 	}
-	if err := errors.Join(r.WriteText(s.to.stdout), r.WriteFiles(s.dir)); err != nil {
+	if err := errors.Join(r.WriteFiles(s.dir), write(s.to.stdout, r, s.verbose, filepath.Join(s.dir, report.PageFile))); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.to.stdout, "\nMeasured in %v. The report is %s\n",
-		time.Duration(r.Took).Round(time.Second), filepath.Join(s.dir, report.PageFile))
 	switch {
 	case r.Interrupted:
 		fmt.Fprintf(s.to.stdout, "To resume: sluice lab -resume -o %s\n", s.dir)
@@ -145,6 +143,38 @@ func (s *session) run(ctx context.Context) error {
 		return errIncomplete
 	}
 	return nil
+}
+
+// nothing ends a run that was interrupted before its first figure. Its directory
+// is removed unless it has a report, or other files.
+func (s *session) nothing() error {
+	if _, err := report.Read(s.dir); err == nil {
+		fmt.Fprintf(s.to.stdout, "Nothing was measured; the report in %s is unchanged.\n", s.dir)
+		return errInterrupted
+	}
+	fmt.Fprintln(s.to.stdout, "Nothing was measured, and no report was written.")
+	_ = os.Remove(s.dir) // fails, as it should, if it is not empty
+	return errInterrupted
+}
+
+// head describes the machine and its noise.
+func (s *session) head() error {
+	if s.verbose {
+		return s.report().WriteHeader(s.to.stdout)
+	}
+	return s.report().WriteHead(s.to.stdout, screenOf(s.to.stdout))
+}
+
+// write writes a report, without its head, for a person: one screen or everything.
+func write(w io.Writer, r *report.Report, everything bool, page string) error {
+	if !everything {
+		return r.WriteScreen(w, screenOf(w), page)
+	}
+	if err := r.WriteText(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nMeasured in %v. The report is %s\n", time.Duration(r.Took).Round(time.Second), page)
+	return err
 }
 
 // left returns the unfinished points.
@@ -164,11 +194,11 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	began := time.Now()
 	s.sittings = append(s.sittings, report.Sitting{Started: began, Load: s.load, Before: s.noise()})
 	sitting := &s.sittings[len(s.sittings)-1]
-	if err := s.report().WriteHeader(s.to.stdout); err != nil {
+	if err := s.head(); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.to.stdout, "%d points to measure, in about %s, or up to 25%% longer on a noisy machine.\n",
-		len(left), format.Estimate(measure.Estimate(left)))
+	fmt.Fprint(s.to.stdout, format.Wrap(fmt.Sprintf("%d points to measure, in about %s, or up to 25%% longer on a noisy machine.",
+		len(left), format.Estimate(measure.Estimate(left))), screenOf(s.to.stdout).Width, 0, "  "))
 	for i := range s.outcomes {
 		if !s.outcomes[i].Finished {
 			s.outcomes[i].Sitting = len(s.sittings) - 1
@@ -180,7 +210,10 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	save := (*report.Report).WriteFiles
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	display := progress.New(s.to.stderr, measure.Steps(left))
+	display := progress.NewBrief(s.to.stderr, measure.Steps(left))
+	if s.verbose {
+		display = progress.New(s.to.stderr, measure.Steps(left))
+	}
 	runner := measure.Runner{
 		Observer: display, Stall: s.stall, Grace: grace,
 		Usage:  host.NewWatch().Read,

@@ -96,9 +96,10 @@ func resume(t *testing.T, dir string) {
 }
 
 func TestKilledAndResumed(t *testing.T) {
-	dir := t.TempDir()
-	sluice(t, 0, append(small, "-o", dir)...) // its files must not be confused with the killed run's
-	child := exec.Command(os.Args[0], append(small, "-o", dir)...)
+	out := t.TempDir()
+	sluice(t, 0, append(small, "-o", out)...) // its files must not be confused with the killed run's
+	before, dir := contents(t, out), out+"-2"
+	child := exec.Command(os.Args[0], append(small, "-v", "-o", out)...)
 	// The run is resumed here, with the same GOMAXPROCS.
 	child.Env = append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0)))
 	progress, err := child.StderrPipe()
@@ -120,6 +121,9 @@ func TestKilledAndResumed(t *testing.T) {
 	if child.Wait() == nil {
 		t.Fatal("the program was not killed")
 	}
+	if after := contents(t, out); !reflect.DeepEqual(before, after) {
+		t.Errorf("the killed run has changed the one before")
+	}
 	r := read(t, dir)
 	if n := len(points(r, true)); !r.Interrupted || n < 3 || len(r.Missing) != 7-n {
 		t.Fatalf("%d points finished, interrupted %v, missing %q", n, r.Interrupted, r.Missing)
@@ -127,9 +131,11 @@ func TestKilledAndResumed(t *testing.T) {
 	if page := contents(t, dir)[report.PageFile]; !strings.Contains(page, "Interrupted") {
 		t.Errorf("the page beside the results of the killed run is from the run before:\n%s", page)
 	}
-	status, stdout, stderr := sluice(t, 0, "report", dir)
-	if status != 0 || !strings.Contains(stdout, "Interrupted. Missing") || !strings.Contains(stdout, "sluice lab on ") {
-		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	for flag, want := range map[string]string{"-v": "Interrupted. Missing", "": " missing or incomplete, of 7."} {
+		status, stdout, stderr := sluice(t, 0, strings.Fields("report "+dir+" "+flag)...)
+		if status != 0 || !strings.Contains(stdout, want) || !strings.Contains(stdout, "sluice lab on ") {
+			t.Errorf("report %s: status %d\n%s%s", flag, status, stdout, stderr)
+		}
 	}
 	results(t, dir)
 	resume(t, dir)
@@ -157,7 +163,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestInterruptedAndResumed(t *testing.T) {
-	for _, after := range []int{1, 2, 5, 7} {
+	for _, after := range []int{2, 5, 7} {
 		dir := t.TempDir()
 		status, stdout, stderr := sluice(t, after, append(small, "-o", dir)...)
 		if status != statusInterrupted || !strings.Contains(stdout, "To resume: sluice lab -resume -o "+dir) {
@@ -187,19 +193,44 @@ func TestResumeOfAWholeRun(t *testing.T) {
 	}
 }
 
-// A resumed run that is interrupted at once keeps the existing points.
-func TestInterruptLeavesAnEarlierReport(t *testing.T) {
-	dir := t.TempDir()
-	if status, _, stderr := sluice(t, 0, append(small, "-o", dir)...); status != 0 {
-		t.Fatal(stderr)
+// A second run, and one that is interrupted at once, leave the first one alone.
+// Without -o, -resume resumes the newest.
+func TestNoRunIsOverwritten(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for range 2 {
+		if status, stdout, stderr := sluice(t, 0, small...); status != 0 {
+			t.Fatal(stdout, stderr)
+		}
 	}
-	before := read(t, dir)
-	status, stdout, _ := sluice(t, 1, append(small, "-o", dir)...)
-	if status != statusInterrupted || !strings.Contains(stdout, "Nothing was measured; the report in "+dir+" is unchanged.") {
+	first, second := contents(t, usualOut), contents(t, usualOut+"-2")
+	if status, stdout, _ := sluice(t, 1, small...); status != statusInterrupted || !strings.Contains(stdout, "Nothing was measured, and no report was written.") {
 		t.Errorf("status %d\n%s", status, stdout)
 	}
-	if after := read(t, dir); !reflect.DeepEqual(before, after) {
-		t.Error("results.json has changed")
+	if status, stdout, _ := sluice(t, 3, small...); status != statusInterrupted || !strings.Contains(stdout, "sluice-lab-3/report.html") {
+		t.Errorf("status %d\n%s", status, stdout)
+	}
+	if status, stdout, stderr := sluice(t, 0, "lab", "-resume"); status != 0 || !strings.Contains(stdout, "sluice-lab-3/report.html") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	if status, stdout, stderr := sluice(t, 0, "report"); status != 0 || !strings.Contains(stdout, "sluice-lab-3/report.html") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	if r := read(t, usualOut+"-3"); r.Interrupted || len(r.Sittings) != 2 {
+		t.Errorf("the newest run: interrupted %v, %d sittings", r.Interrupted, len(r.Sittings))
+	}
+	if !reflect.DeepEqual(first, contents(t, usualOut)) || !reflect.DeepEqual(second, contents(t, usualOut+"-2")) {
+		t.Error("an earlier run has changed")
+	}
+}
+
+// A resumed run that is interrupted at once keeps the existing points.
+func TestInterruptLeavesTheReport(t *testing.T) {
+	dir := t.TempDir()
+	sluice(t, 3, append(small, "-o", dir)...)
+	before := points(read(t, dir), true)
+	status, _, _ := sluice(t, 1, "lab", "-resume", "-o", dir)
+	if after := points(read(t, dir), true); status != statusInterrupted || len(before) == 0 || !reflect.DeepEqual(before, after) {
+		t.Errorf("status %d, points before %v, after %v", status, before, after)
 	}
 }
 
@@ -395,7 +426,7 @@ func TestFailuresAreNamed(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			e := pretended("faulty", sound, measure.Entry{Contender: lab.ContenderID(name), Pass: faulty.pass})
 			s := newSession(streams{&stdout, &stderr}, []lab.Experiment{e}, lab.Scale{}, dir)
-			s.stall = 500 * time.Millisecond
+			s.stall, s.verbose = 500*time.Millisecond, true
 			err := s.run(t.Context())
 			if status := complain(&stderr, err); !errors.Is(err, errIncomplete) || status != statusFailed {
 				t.Errorf("error %v, status %d", err, status)

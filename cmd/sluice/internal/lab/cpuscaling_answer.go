@@ -16,17 +16,17 @@ var batchWords = strconv.Itoa(workload.BatchSize)
 // Ways of the load with one consumer. The overview has all of them, and the
 // study all but the first and the elastic one.
 var (
-	cpuUnbuffered = way{withSlots(Native, 0), "chan, unbuffered", "through an unbuffered channel"}
-	cpuOne        = way{Native, "chan, " + strconv.Itoa(studySlots) + " slots", "through a buffered one"}
+	cpuUnbuffered = way{contender: withSlots(Native, 0), label: "chan, unbuffered", words: "through an unbuffered channel"}
+	cpuOne        = way{contender: Native, label: "chan, " + strconv.Itoa(studySlots) + " slots", words: "through a buffered one", key: true}
 	cpuSingle     = []way{
-		{ownBounded, "sluice.Bounded", ""},
-		{elastic, "sluice.Elastic", ""},
-		{ownSharded, "sluice.Sharded", ""},
-		{ShardedLanes, "sluice.Sharded, lane each", ""},
+		{contender: ownBounded, label: "sluice.Bounded"},
+		{contender: elastic, label: "sluice.Elastic"},
+		{contender: ownSharded, label: "sluice.Sharded"},
 	}
+	cpuLanes   = way{contender: ShardedLanes, label: "Sharded lanes, RecvBatch"} // receives in batches
 	cpuBatches = []way{
-		{OwnSlices, "chan of slices of " + batchWords, ""},
-		{batchSender, "batch.Sender of " + batchWords, "by a batch.Sender in batches of " + batchWords},
+		{contender: OwnSlices, label: "chan of slices of " + batchWords, words: "in slices of " + batchWords},
+		{contender: batchSender, label: "batch.Sender of " + batchWords},
 	}
 )
 
@@ -38,41 +38,45 @@ func (m *Measured) cpuAnswer(c *Conclusion) {
 	if !ok {
 		return
 	}
-	ways := slices.Concat([]way{cpuOne}, cpuSingle, cpuBatches)
+	ways := slices.Concat([]way{cpuOne}, cpuSingle, []way{cpuLanes}, cpuBatches)
+	gain := func(w way) stat.Change { return m.place(SectionRemedies, panel, x, w.contender, Native) }
+	batches, kind := largest(cpuBatches, gain), largest(cpuSingle, gain)
+	for i := range ways {
+		ways[i].key = ways[i].key || ways[i].contender == batches.contender || ways[i].contender == kind.contender
+	}
 	conditions := format.Plural(number(x), "sender") + ", 1 receiver, GOMAXPROCS=" + x
 	c.costs = Chart{conditions, PerValue.Axis, slices.Concat(
 		m.bars(SectionCapacity, Panel{}, x, Native, []way{cpuUnbuffered}),
 		m.bars(SectionRemedies, panel, x, Native, ways))}
 	c.sentence = costSentence(c.costs, append([]way{cpuUnbuffered}, ways...))
 	c.Chart = Chart{conditions, PerValue.Axis, m.bars(SectionRemedies, panel, x, Native,
-		slices.DeleteFunc(slices.Clone(ways), func(w way) bool { return w.contender == elastic }))}
+		slices.DeleteFunc(slices.Clone(ways), func(w way) bool { return w.contender == elastic && kind.contender != elastic }))}
+	c.Bars = c.Bars[:min(len(c.Bars), mostBars)]
 
-	gain := func(id ContenderID) stat.Change {
-		gain, _ := m.change(SectionRemedies, panel, x, id, Native)
-		return gain
+	c.Answer = fmt.Sprintf("On %s, sending batches of %s %s", format.Plural(number(x), "CPU"), batchWords,
+		speed(gain(batches), "sending single values through one built-in channel"))
+	if more(gain(kind)) {
+		c.Answer += "; for single values, " + kind.label + " " + speed(gain(kind), "the built-in channel")
 	}
-	best, kind := largest(cpuBatches, gain), largest(cpuSingle, gain)
-	switch batchTimes, ok := times(gain(best.contender)); {
-	case ok && gain(best.contender).Median > 0:
-		c.Answer = fmt.Sprintf("On %s, batches of %d carry %s times as many values as single sends through one built-in channel (%s)",
-			format.Plural(number(x), "CPU"), workload.BatchSize, batchTimes, best.label)
-		c.Advice = "Send batches wherever a value may wait a moment."
-	default:
-		c.Answer = fmt.Sprintf("On %s, batches of %d carry no more than single sends through one built-in channel, beyond noise",
-			format.Plural(number(x), "CPU"), workload.BatchSize)
-	}
-	if kindTimes, ok := times(gain(kind.contender)); ok && gain(kind.contender).Median > 0 {
-		c.Answer += fmt.Sprintf("; a %s carries %s times as many.", kind.label, kindTimes)
-		c.Advice += " Where values must go one by one, use a " + kind.label + "."
-	} else {
-		c.Answer += "; no other kind of channel carries more beyond noise."
-		c.Advice += " Where values must go one by one, keep the built-in channel."
-	}
+	c.Answer += m.withSenders() + "."
+	c.Advice = m.cpuAdvice(gain(batches), gain(kind), kind)
 	c.claims = slices.Concat(
-		m.batchClaim(best, gain(best.contender), c.costs),
-		m.kindClaim(kind, gain(kind.contender), c.costs),
-		m.timeoutClaim(panel, x, c.Conditions),
+		m.batchClaim(batches, gain(batches), c.costs),
+		m.kindClaim(kind, gain(kind), c.costs),
+		m.timeoutClaim(panel, x),
 		m.scalingClaim())
+}
+
+// cpuAdvice says what to do about a channel that carries too little.
+func (m *Measured) cpuAdvice(batches, single stat.Change, kind way) string {
+	var advice string
+	if more(batches) {
+		advice = "Send batches where a value may wait a moment. "
+	}
+	if more(single) {
+		return advice + "Where values must go one by one, use " + kind.label + "."
+	}
+	return advice + "Where values must go one by one, keep the built-in channel."
 }
 
 func number(x string) int {
@@ -83,64 +87,74 @@ func number(x string) int {
 	return n
 }
 
-// largest returns the way with the largest gain whose interval is known, or else
-// the first.
-func largest(ways []way, gain func(ContenderID) stat.Change) way {
+// largest returns the way with the largest gain beyond noise, by the end of its
+// interval, or else the first.
+func largest(ways []way, gain func(way) stat.Change) way {
 	best, most := ways[0], 0.0
 	for _, w := range ways {
-		if g := gain(w.contender); g.Clear() && g.Lo > most {
+		if g := gain(w); g.Clear() && g.Lo > most {
 			best, most = w, g.Lo
 		}
 	}
 	return best
 }
 
+// batchClaim is the gain of batches.
 func (m *Measured) batchClaim(w way, gain stat.Change, costs Chart) []claim {
-	size, ok := effectOf(gain)
-	many, known := times(gain)
-	if !ok || !known || gain.Median < 0 {
+	if !more(gain) {
 		return nil
 	}
-	return []claim{{aboutBatches, size, fmt.Sprintf("Batches carry the most: %s times as many values as single sends (%s, %s, instead of %s; %s). "+
-		"Send batches wherever a value may wait a moment.", many, w.label, costs.cost(w.label), costs.cost(cpuOne.label), costs.Conditions)}}
+	return []claim{newClaim(aboutBatches, gain, "Batches are %s times as fast as single values"+costs.behind(w.label)+
+		". Send batches where a value may wait a moment.")}
 }
 
+// kindClaim is the gain of the best kind for single values.
 func (m *Measured) kindClaim(w way, gain stat.Change, costs Chart) []claim {
-	size, ok := effectOf(gain)
-	many, known := times(gain)
-	if !ok || !known || gain.Median < 0 {
+	if !more(gain) {
 		return nil
 	}
-	return []claim{{aboutKinds, size, fmt.Sprintf("For single values, %s carries %s times what one built-in channel carries (%s instead of %s; %s). "+
-		"Use it for a channel that holds the program back.", w.label, many, costs.cost(w.label), costs.cost(cpuOne.label), costs.Conditions)}}
+	return []claim{newClaim(aboutKinds, gain, "For single values, "+w.label+" is %s times as fast as a built-in channel of its size"+
+		instead(costs.cost(w.label), costs.cost(cpuOne.label))+". Use it for the busiest channels.")}
 }
 
 // timeoutClaim is the cost of a timeout for each send.
-func (m *Measured) timeoutClaim(panel Panel, x, conditions string) []claim {
-	slower, _ := m.change(SectionRemedies, panel, x, Native, timeAfter)
-	size, ok := effectOf(slower)
-	many, known := times(slower)
-	if !ok || !known || slower.Median < 0 {
+func (m *Measured) timeoutClaim(panel Panel, x string) []claim {
+	slower := m.place(SectionRemedies, panel, x, Native, timeAfter)
+	if !more(slower) {
 		return nil
 	}
-	return []claim{{aboutTimeouts, size, fmt.Sprintf("A select with time.After for each send costs %s times the send (%s). "+
-		"Set one deadline for many sends, such as a context's.", many, conditions)}}
+	return []claim{newClaim(aboutTimeouts, slower, "A time.After in its select makes a send take %s times as long. Set one deadline for many sends, such as a context's.")}
 }
 
-// scalingClaim is the throughput of one built-in channel with the most CPUs,
-// relative to one with the fewest.
-func (m *Measured) scalingClaim() []claim {
+// moreCPUs is the change of the time per value of one built-in channel, from
+// senders on the fewest CPUs to senders on the most.
+func (m *Measured) moreCPUs() (slower stat.Change, few, many int) {
 	counts, sweep := m.scaling(SectionShapes, Panel{}, manyToOne.of(Native))
 	if len(counts) < 2 {
-		return nil
+		return slower, 0, 0
 	}
 	last := len(counts) - 1
-	slower := stat.Between(sweep[0], sweep[last])
-	size, ok := effectOf(slower)
-	many, known := times(slower)
-	if !ok || !known || slower.Median < 0 {
+	return stat.Between(sweep[0], sweep[last]), counts[0], counts[last]
+}
+
+// withSenders says how one built-in channel slows down with more CPUs.
+func (m *Measured) withSenders() string {
+	slower, few, many := m.moreCPUs()
+	switch {
+	case more(slower):
+		return fmt.Sprintf("; the built-in channel itself takes %s times as long with senders on %d CPUs as on %d", times(slower), many, few)
+	case less(slower):
+		return fmt.Sprintf("; the built-in channel itself is %s times as fast with senders on %d CPUs as on %d", times(slower), many, few)
+	}
+	return ""
+}
+
+// scalingClaim is a claim on the same, if the channel slows down.
+func (m *Measured) scalingClaim() []claim {
+	slower, few, many := m.moreCPUs()
+	if !more(slower) {
 		return nil
 	}
-	return []claim{{aboutScaling, size, fmt.Sprintf("One built-in channel carries %s times less with senders on %d CPUs than on %d. "+
-		"Send batches, or give each group of senders a channel of its own.", many, counts[last], counts[0])}}
+	return []claim{newClaim(aboutScaling, slower, fmt.Sprintf("With senders on %d CPUs, a built-in channel takes %%s times as long per value as on %d. "+
+		"Send batches, or give groups of senders their own channels.", many, few))}
 }

@@ -17,31 +17,27 @@ func (m *Measured) directAnswer(c *Conclusion) {
 	}
 	const none = "0"
 	most := strconv.Itoa(directCapacities[len(directCapacities)-1])
-	unbuffered := way{Native, "chan, unbuffered", "through an unbuffered channel"}
-	buffered := way{Native, "chan, " + most + " slots", "through one of " + most + " slots"}
+	unbuffered := way{contender: Native, label: "chan, unbuffered", words: "through an unbuffered channel", key: true}
+	buffered := way{contender: Native, label: "chan, " + most + " slots", words: "through one of " + most + " slots", key: true}
 	c.Chart = Chart{"1 sender, 1 receiver, " + m.procs(SectionOneWay, panel), PerValue.Axis, append(
 		m.bars(SectionOneWay, panel, none, Native, []way{
-			unbuffered, {withHandOff, "sluice.Rendezvous", ""}, {withNoHandOff, "the same, no hand-off", ""}}),
+			unbuffered,
+			{contender: withHandOff, label: "sluice.Rendezvous"},
+			{contender: withNoHandOff, label: "the same, no hand-off", key: true},
+		}),
 		m.bars(SectionOneWay, panel, most, "", []way{
-			buffered, {withHandOff, "sluice.Bounded, " + most + " slots", ""}, {withNoHandOff, "Bounded, no hand-off", ""}})...)}
+			buffered,
+			{contender: withHandOff, label: "sluice.Bounded, " + most + " slots"},
+			{contender: withNoHandOff, label: "the same, no hand-off"},
+		})...)}
 	c.costs, c.sentence = c.Chart, costSentence(c.Chart, []way{unbuffered, buffered})
-
-	handOff := m.place(SectionOneWay, panel, none, withHandOff, withNoHandOff)
-	many, known := times(handOff)
-	switch {
-	case known && handOff.Median > 0:
-		c.Answer = fmt.Sprintf("Yes: without a hand-off to the waiting receiver, a value takes %s times as long through an unbuffered channel.", many)
-	case known:
-		c.Answer = fmt.Sprintf("No: without a hand-off to the waiting receiver, an unbuffered channel is %s times as fast.", many)
-	default:
-		c.Answer = "A hand-off to a waiting receiver makes no difference beyond noise to an unbuffered channel."
-	}
+	c.Answer = "With a hand-off to the waiting receiver, an unbuffered channel " + speed(m.place(SectionOneWay, panel, none, withHandOff, withNoHandOff), "without") + "."
 	slower := stat.Between(m.Samples(SectionOneWay, panel, most, Native, measure.NsPerOp), m.Samples(SectionOneWay, panel, none, Native, measure.NsPerOp))
 	c.Advice = "Nothing to change: the built-in channel and sluice both hand off."
-	if gain, known := times(slower); known && slower.Median > 0 {
-		c.Advice += fmt.Sprintf(" A buffer gains more: %s slots make a value %s times as fast.", most, gain)
+	if more(slower) {
+		c.Advice += fmt.Sprintf(" A buffer gains more: with %s slots, a channel is %s times as fast.", most, times(slower))
 	}
-	c.claims = m.bufferClaim("without", c.cost(unbuffered.label), "with "+most+" slots", c.cost(buffered.label), slower, c.Conditions)
+	c.claims = bufferClaim(most+" slots", c.cost(unbuffered.label), c.cost(buffered.label), slower)
 }
 
 // homePanel returns the panel with two processors, or else with the most that

@@ -10,12 +10,12 @@ import (
 
 // lockWays are the ways in the study's chart.
 var lockWays = []way{
-	{nativeUnbuffered, "chan, unbuffered", ""},
-	{native1024, "chan, 1024 slots", ""},
-	{bounded1024, "sluice.Bounded", ""},
-	{workersMap, "workers.Map", ""},
-	{senderMap, fmt.Sprintf("batch.Sender of %d", farmBatch), ""},
-	{nativeSlices, fmt.Sprintf("chan of slices of %d", farmBatch), ""},
+	{contender: nativeUnbuffered, label: "chan, unbuffered", key: true},
+	{contender: native1024, label: "chan, 1024 slots", key: true},
+	{contender: bounded1024, label: "sluice.Bounded"},
+	{contender: workersMap, label: "workers.Map"},
+	{contender: senderMap, label: fmt.Sprintf("batch.Sender of %d", farmBatch)},
+	{contender: nativeSlices, label: fmt.Sprintf("chan of slices of %d", farmBatch), key: true},
 }
 
 // lockAnswer fills in the answer of the study and its part of an overview.
@@ -30,7 +30,7 @@ func (m *Measured) lockAnswer(c *Conclusion) {
 	for _, w := range lockWays {
 		if ratios := m.Samples(sectionBusy, panel, shown, w.contender, timesIdeal); len(ratios) > 0 {
 			bar := barOf(w.label, overhead.Show(stat.Summarize(ratios)))
-			bar.Baseline = w.contender == native1024
+			bar.Baseline, bar.Key = w.contender == native1024, w.key
 			c.Bars = append(c.Bars, bar)
 		}
 	}
@@ -39,7 +39,7 @@ func (m *Measured) lockAnswer(c *Conclusion) {
 	c.claims = m.jobsClaim(panel)
 	if price, ok := m.cost(panel, native1024); ok && price.transfer.Known() {
 		c.sentence = fmt.Sprintf("One value costs %s through a buffered channel (%s).",
-			barOf("", price.transfer).text(" ns"), m.procs(sectionBusy, panel))
+			barOf("", price.transfer).Text(" ns"), m.procs(sectionBusy, panel))
 		if bare, ok := m.cost(panel, nativeUnbuffered); ok && bare.transfer.Known() {
 			c.costs = Chart{m.procs(sectionBusy, panel), PerValue.Axis,
 				[]Bar{barOf("chan, unbuffered", bare.transfer), barOf("chan, 1024 slots", price.transfer)}}
@@ -78,25 +78,24 @@ func (t threshold) known() bool {
 func (m *Measured) jobsClaim(panel Panel) []claim {
 	for _, size := range jobSizes {
 		one := m.Samples(sectionBusy, panel, micros(size), native1024, timesIdeal)
-		batches := m.Samples(sectionBusy, panel, micros(size), nativeSlices, timesIdeal)
 		if len(one) == 0 {
 			continue
 		}
-		slow, fast := stat.Summarize(one), stat.Summarize(batches)
-		if !slow.Known() || slow.Confidence == 0 || slow.Lo <= 1 {
+		slow := stat.Change{Summary: stat.Summarize(one).Above(1)}
+		if !more(slow) {
 			return nil
 		}
-		text := fmt.Sprintf("Jobs of %s take %s times as long when each passes a buffered channel", format.Duration(size), factorText(slow))
+		text := "Jobs of " + format.Duration(size) + " take %s times as long through a buffered channel"
+		fast := stat.Summarize(m.Samples(sectionBusy, panel, micros(size), nativeSlices, timesIdeal))
 		if fast.Known() {
 			text += fmt.Sprintf(", and %s times in slices of %d", factorText(fast), farmBatch)
 		}
-		text += " (3 workers, " + m.procs(sectionBusy, panel) + ")."
 		if least, ok := m.smallest(panel, native1024); ok && least.known() {
-			text += fmt.Sprintf(" Batch jobs shorter than %s: they spend more than 1%% on the channel.", nameOfJob(least.at))
+			text += ". Batch jobs shorter than " + nameOfJob(least.at) + ": they spend more than 1%% on the channel."
 		} else {
-			text += " Send short jobs in batches."
+			text += ". Send short jobs in batches."
 		}
-		return []claim{{aboutJobs, slow.Lo, text}}
+		return []claim{newClaim(aboutJobs, slow, text)}
 	}
 	return nil
 }

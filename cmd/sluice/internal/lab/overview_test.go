@@ -44,8 +44,13 @@ func TestOverview(t *testing.T) {
 		if want := "301 ns through an unbuffered channel"; !strings.Contains(o.Sentence, want) {
 			t.Errorf("%+v: the sentence lacks %q: %s", s, want, o.Sentence)
 		}
-		if !strings.Contains(o.Answers[0], "time.After") || !strings.Contains(strings.Join(o.Answers, "\n"), "6.0 times as many values") {
+		if !strings.Contains(o.Answers[0], "time.After") || !strings.Contains(strings.Join(o.Answers, "\n"), "Batches are 6.0 times as fast") {
 			t.Errorf("%+v: the largest results do not lead:\n%s", s, strings.Join(o.Answers, "\n"))
+		}
+		for _, answer := range o.Answers {
+			if n := utf8.RuneCountInString(answer); n > mostAnswer {
+				t.Errorf("%+v: an answer has %d characters, want at most %d: %s", s, n, mostAnswer, answer)
+			}
 		}
 		for i, c := range conclusions {
 			if c.Answer == "" || c.Advice == "" || c.Unit == "" || c.Conditions == "" || len(c.Bars) < 2 || len(c.Bars) > mostBars {
@@ -60,8 +65,12 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// mostLabel is the width of a label that a narrow terminal has room for.
-const mostLabel = 26
+// mostLabel is the width of a label that a terminal has room for, and mostAnswer
+// what fits on two of its lines.
+const (
+	mostLabel  = 26
+	mostAnswer = 2 * 76
+)
 
 // A claim leads by what is certain of it, and there is one on each topic.
 func TestOverviewRanks(t *testing.T) {

@@ -25,9 +25,18 @@ type Display interface {
 	Finish()
 }
 
-// New returns a bar if w is a terminal, and lines otherwise. steps is the
-// number of repetitions.
-func New(w io.Writer, steps int) Display {
+// New returns a bar if w is a terminal, and otherwise a line for each point.
+// steps is the number of repetitions.
+func New(w io.Writer, steps int) Display { return display(w, steps, 0) }
+
+// NewBrief is New, but with a line for each tenth of the run instead of each
+// point.
+func NewBrief(w io.Writer, steps int) Display { return display(w, steps, tenth) }
+
+// tenth is the part of a run, in percent, between two lines of a brief display.
+const tenth = 10
+
+func display(w io.Writer, steps, every int) Display {
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		width, _, err := term.GetSize(int(file.Fd()))
 		if err != nil {
@@ -35,7 +44,7 @@ func New(w io.Writer, steps int) Display {
 		}
 		return newBar(w, steps, width)
 	}
-	return &lines{w: w, steps: steps, began: time.Now()}
+	return &lines{w: w, steps: steps, every: every, began: time.Now()}
 }
 
 // bar is a progress bar, followed by the name of the current point.
@@ -82,10 +91,13 @@ func (b *bar) More(steps int) { b.bar.ChangeMax(b.bar.GetMax() + steps) }
 
 func (b *bar) Finish() { _ = b.bar.Clear() }
 
-// lines writes a line at the start of each point.
+// lines writes a line at the start of a point, if at least every percent of the
+// run are over since the last line.
 type lines struct {
 	w     io.Writer
 	steps int
+	every int
+	next  int // percent of the next line
 	done  int
 	began time.Time
 	point *measure.Point
@@ -96,7 +108,14 @@ func (l *lines) Start(point *measure.Point, _ measure.ContenderID) {
 		return
 	}
 	l.point = point
-	fmt.Fprintf(l.w, "%3d%%  %4s  %s\n", 100*l.done/l.steps, time.Since(l.began).Round(time.Second), point.Name)
+	percent := 100 * l.done / l.steps
+	if percent < l.next {
+		return
+	}
+	if l.every > 0 {
+		l.next = (percent/l.every + 1) * l.every
+	}
+	fmt.Fprintf(l.w, "%3d%%  %4s  %s\n", percent, time.Since(l.began).Round(time.Second), point.Name)
 }
 
 func (l *lines) Done() { l.done++ }

@@ -27,6 +27,18 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestBriefLines(t *testing.T) {
+	var out bytes.Buffer
+	display := NewBrief(&out, 200)
+	for range 200 {
+		display.Start(&measure.Point{Setting: measure.Setting{Name: "point"}}, "contender")
+		display.Done()
+	}
+	if n := strings.Count(out.String(), "\n"); n != 10 || !strings.Contains(out.String(), "\n 90% ") {
+		t.Errorf("%d lines, want one for each tenth:\n%s", n, &out)
+	}
+}
+
 // A line wider than the terminal would scroll it.
 func TestBarFitsTheTerminal(t *testing.T) {
 	const width = 100

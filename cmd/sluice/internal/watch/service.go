@@ -67,62 +67,23 @@ func (s *Service) short() string {
 // Fetch requests channels. Its errors are single lines that are safe to print,
 // including errGone; it returns context errors as they are.
 func (s *Service) Fetch(ctx context.Context, q Query) (*debug.Report, error) {
-	var report debug.Report
-	if err := s.get(ctx, q.encode(), q.Channel != 0, &report); err != nil {
-		return nil, err
-	}
-	if report.Time.IsZero() {
-		return nil, errNoReport
-	}
-	return &report, nil
-}
-
-// Flow requests the map of the service. It returns nil without an error if the
-// service is of an older version, which has none.
-func (s *Service) Flow(ctx context.Context) (*debug.Flow, error) {
-	var flow debug.Flow
-	err := s.get(ctx, "format=flow", false, &flow)
-	var old *badRequest
-	switch {
-	case errors.As(err, &old):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case flow.Time.IsZero():
-		return nil, errNoReport
-	}
-	return &flow, nil
-}
-
-var errNoReport = errors.New("the response is not a report of channels: is debug.Handler at another address?")
-
-// A badRequest is a response with status 400 of the handler.
-type badRequest struct{ reason string }
-
-func (e *badRequest) Error() string { return "status 400: " + e.reason }
-
-// get requests JSON. ofChannel reports whether the query is for one channel.
-func (s *Service) get(ctx context.Context, query string, ofChannel bool, into any) error {
 	limited, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
-	text, err := s.fetch(limited, query, ofChannel)
-	var known *badRequest
+	report, err := s.fetch(limited, q)
 	switch {
-	case err == nil && json.Unmarshal(text, into) != nil:
-		return errNoReport
-	case err == nil, err == errGone, errors.As(err, &known):
-		return err
+	case err == nil || err == errGone:
+		return report, err
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	case limited.Err() != nil:
-		return fmt.Errorf("no response within %s: is the host right, and does a firewall let this port through?", s.within)
+		return nil, fmt.Errorf("no response within %s: is the host right, and does a firewall let this port through?", s.within)
 	}
-	return errors.New(clean(err.Error()))
+	return nil, errors.New(clean(err.Error()))
 }
 
-func (s *Service) fetch(ctx context.Context, query string, ofChannel bool) ([]byte, error) {
+func (s *Service) fetch(ctx context.Context, q Query) (*debug.Report, error) {
 	u := *s.base
-	u.RawQuery = query
+	u.RawQuery = q.encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, errors.New("invalid address")
@@ -134,7 +95,7 @@ func (s *Service) fetch(ctx context.Context, query string, ofChannel bool) ([]by
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, s.refusal(response, ofChannel)
+		return nil, s.refusal(response, q)
 	}
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "text/html" {
 		return nil, errors.New("the response is a web page, not JSON: is debug.Handler at another address?")
@@ -148,20 +109,22 @@ func (s *Service) fetch(ctx context.Context, query string, ofChannel bool) ([]by
 	case len(text) > maxAnswer:
 		return nil, fmt.Errorf("response larger than %d MiB", maxAnswer>>20)
 	}
-	return text, nil
+	var report debug.Report
+	if err := json.Unmarshal(text, &report); err != nil || report.Time.IsZero() {
+		return nil, errors.New("the response is not a report of channels: is debug.Handler at another address?")
+	}
+	return &report, nil
 }
 
 // refusal converts an error response. The handler's own errors begin with the
 // name of the project.
-func (s *Service) refusal(response *http.Response, ofChannel bool) error {
+func (s *Service) refusal(response *http.Response, q Query) error {
 	head, _ := io.ReadAll(io.LimitReader(response.Body, maxReason))
 	reason, _, _ := strings.Cut(string(head), "\n")
 	ours := strings.HasPrefix(reason, "sluice: ")
 	switch {
-	case response.StatusCode == http.StatusNotFound && ours && ofChannel:
+	case response.StatusCode == http.StatusNotFound && ours && q.Channel != 0:
 		return errGone
-	case ours && response.StatusCode == http.StatusBadRequest:
-		return &badRequest{clean(strings.TrimPrefix(reason, "sluice: "))}
 	case ours:
 		return fmt.Errorf("status %d: %s", response.StatusCode, strings.TrimPrefix(reason, "sluice: "))
 	}

@@ -1,0 +1,341 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+)
+
+// A Screen is a terminal, or a file in its place.
+type Screen struct {
+	Width int  // in characters
+	Color bool // whether it understands escape codes
+}
+
+// Limits of a screen. On a terminal of [UsualWidth] and more, all that a run
+// writes fits on screenLines.
+const (
+	NarrowestWidth = 40
+	UsualWidth     = 80
+	WidestWidth    = 200
+	screenLines    = 45
+)
+
+// otherLines are the most lines that a run writes besides: how long it will take,
+// where its report goes, how to resume it, and its error.
+const otherLines = 4
+
+// Escape codes.
+const (
+	bold  = "\x1b[1m"
+	loud  = "\x1b[1;31m"
+	tint  = "\x1b[36m"
+	plain = "\x1b[0m"
+)
+
+// in returns text in a style, if the screen has styles.
+func (s Screen) in(style, text string) string {
+	if !s.Color || style == "" || text == "" {
+		return text
+	}
+	return style + text + plain
+}
+
+// paragraph wraps text to the screen, each line in a style.
+func (s Screen) paragraph(style, text, indent string) []string {
+	var lines []string
+	for line := range strings.Lines(wrap(text, s.Width, indent)) {
+		lines = append(lines, s.in(style, cutLine(strings.TrimSuffix(line, "\n"), s.Width)))
+	}
+	return lines
+}
+
+// cutLine shortens a line whose words do not fit.
+func cutLine(line string, width int) string {
+	if utf8.RuneCountInString(line) > width {
+		return format.Cut(line, width)
+	}
+	return line
+}
+
+// LoudNoise is the variation of a simple loop above which a report begins with a
+// warning.
+const LoudNoise = 0.20
+
+// noise returns the largest variation that was measured in any sitting.
+func (r *Report) noise() (spread float64, known bool) {
+	for _, sitting := range r.Sittings {
+		if sitting.Before != nil {
+			spread, known = max(spread, sitting.Before.Spread), true
+		}
+		if sitting.After != nil {
+			spread, known = max(spread, sitting.After.Spread), true
+		}
+	}
+	return spread, known
+}
+
+// noisy returns the warning about a noisy machine, or "".
+func (r *Report) noisy() string {
+	spread, _ := r.noise()
+	if spread <= LoudNoise {
+		return ""
+	}
+	return fmt.Sprintf("NOISY MACHINE: the same loop varies by %.0f%%. Run again when it is idle.", 100*spread)
+}
+
+// WriteHead describes the machine and its noise, in three lines at 80 columns.
+func (r *Report) WriteHead(w io.Writer, s Screen) error {
+	return writeLines(w, r.head(s))
+}
+
+func (r *Report) head(s Screen) []string {
+	m := r.Machine
+	lines := s.paragraph(loud, r.noisy(), "  ")
+	if r.noisy() == "" {
+		lines = nil
+	}
+	before, behind := fmt.Sprintf("%s on %s: ", Tool, format.Plural(m.CPUs, "CPU")), fmt.Sprintf(", %s/%s", m.OS, m.Arch)
+	cpu := format.Cut(m.CPU, max(UsualWidth, s.Width)-len(before)-len(behind))
+	lines = append(lines, s.paragraph("", before+cpu+behind, "  ")...)
+	about := []string{m.Go, "commit unknown"}
+	if m.Version != "" {
+		about[1] = m.Version
+	}
+	if m.Quota != nil && *m.Quota > 0 {
+		about = append(about, "cgroup quota "+m.QuotaText())
+	}
+	if spread, known := r.noise(); known {
+		about = append(about, fmt.Sprintf("noise %s", format.Percent(spread)))
+	}
+	return append(lines, s.paragraph("", strings.Join(about, ", "), "  ")...)
+}
+
+// WriteScreen writes what a person needs to know of a run: why not to trust it,
+// what channels cost, the largest results, and a small chart for each study. path
+// is the page with the rest. With the head it fits on one screen.
+func (r *Report) WriteScreen(w io.Writer, s Screen, path string) error {
+	room := screenLines - len(r.head(s)) - otherLines
+	var lines []string
+	for _, detail := range details {
+		lines = r.screen(s, detail, path)
+		if len(lines) <= room {
+			break
+		}
+	}
+	return writeLines(w, lines)
+}
+
+// A detail says how much a screen shows.
+type detail struct {
+	largest int  // of the largest results
+	answers bool // the answer and the advice of each study
+	bars    int  // the bars of each study; 0 for those with Key
+}
+
+// details are the details from the most to the least.
+var details = []detail{{4, true, 6}, {4, true, 0}, {4, false, 6}, {4, false, 0}, {3, false, 0}, {2, false, 0}, {1, false, 0}, {0, false, 0}}
+
+func (r *Report) screen(s Screen, d detail, path string) []string {
+	lines := r.distrust(s)
+	if r.Overview.Sentence != "" {
+		lines = append(lines, "")
+		lines = append(lines, s.paragraph(bold, r.Overview.Sentence, "")...)
+	}
+	for i, answer := range r.Overview.Answers[:min(d.largest, len(r.Overview.Answers))] {
+		lines = append(lines, s.paragraph("", fmt.Sprintf("%d. %s", i+1, answer), "   ")...)
+	}
+	common := r.commonConditions()
+	if len(r.charted()) > 0 {
+		text := "Less is better"
+		if common != "" {
+			text += ". All at" + strings.TrimPrefix(common, ",")
+		}
+		lines = append(lines, "")
+		lines = append(lines, s.paragraph("", text+".", "")...)
+	}
+	for _, e := range r.charted() {
+		lines = append(lines, e.lines(s, d, common, r.labelWidth(d))...)
+	}
+	lines = append(lines, "")
+	return append(lines, r.ending(s, path)...)
+}
+
+// charted returns the experiments with a chart.
+func (r *Report) charted() []*Experiment {
+	var all []*Experiment
+	for i := range r.Experiments {
+		if len(r.Experiments[i].Bars) > 0 {
+			all = append(all, &r.Experiments[i])
+		}
+	}
+	return all
+}
+
+// commonConditions returns the end of the conditions that all charts share, such
+// as ", GOMAXPROCS=2", or "".
+func (r *Report) commonConditions() string {
+	common := ""
+	for i, e := range r.charted() {
+		last := strings.LastIndex(e.Conditions, ", "+lab.AxisProcs)
+		if last < 0 || i > 0 && e.Conditions[last:] != common {
+			return ""
+		}
+		common = e.Conditions[last:]
+	}
+	return common
+}
+
+// distrust returns a line for each reason not to trust the figures.
+func (r *Report) distrust(s Screen) []string {
+	var lines []string
+	say := func(style, text string) {
+		lines = append(lines, s.paragraph(style, format.Cut(text, max(UsualWidth, s.Width)), "  ")...)
+	}
+	for i, failure := range r.Failures {
+		if i == 2 {
+			say(loud, fmt.Sprintf("… and %d more failures: see the report.", len(r.Failures)-i))
+			break
+		}
+		say(loud, "FAILED: "+failure)
+	}
+	points, _, few := r.count()
+	if n := len(r.Missing); r.Interrupted && n > 0 {
+		say(loud, fmt.Sprintf("Interrupted: %s %s missing or incomplete, of %d.", format.Plural(n, "point"), format.Are(n), r.all()))
+	}
+	if n := len(r.disturbed()); 5*n > points && points > 0 {
+		say(bold, fmt.Sprintf("Disturbed: other programs took the CPUs at %d of %s. Run again when idle.", n, format.Plural(points, "point")))
+	}
+	if 2*few > points {
+		say("", "Too few repetitions for intervals: nothing here is known to be beyond noise.")
+	}
+	if n := len(r.Sittings); n > 1 {
+		say("", fmt.Sprintf("The run was interrupted and resumed; its %d parts started at different times.", n))
+	}
+	return lines
+}
+
+// all returns the number of points, and disturbed those that were disturbed.
+func (r *Report) all() int {
+	n := 0
+	r.eachPoint(func(*Experiment, *Point) { n++ })
+	return n
+}
+
+func (r *Report) disturbed() []*Point {
+	var points []*Point
+	r.eachPoint(func(_ *Experiment, p *Point) {
+		if len(p.Disturbed) > 0 {
+			points = append(points, p)
+		}
+	})
+	return points
+}
+
+// ending has the path of the report.
+func (r *Report) ending(s Screen, path string) []string {
+	lines := s.paragraph("", fmt.Sprintf("Measured in %v. All figures: -v, %s and %s.",
+		time.Duration(r.Took).Round(time.Second), BenchmarksFile, JSONFile), "")
+	// A path is not broken, so that it can be copied.
+	return append(lines, s.in(bold, "The report is "+path))
+}
+
+// lines draws the study: its question with the conditions, and bars.
+func (e *Experiment) lines(s Screen, d detail, common string, label int) []string {
+	title := e.Title + " (" + strings.TrimSuffix(e.Conditions, common) + ")"
+	lines := s.paragraph(bold, title, "  ")
+	if d.answers {
+		lines = append(lines, s.paragraph("", "  "+strings.TrimSpace(e.Answer+" "+e.Advice), "  ")...)
+	}
+	return append(lines, s.bars(e.shown(d), shortUnit(e.Unit), label)...)
+}
+
+// shown returns the bars that are shown.
+func (e *Experiment) shown(d detail) []lab.Bar {
+	if d.bars > 0 {
+		return e.Bars
+	}
+	return slices.DeleteFunc(slices.Clone(e.Bars), func(b lab.Bar) bool { return !b.Key })
+}
+
+// labelWidth returns the width of the longest label of all charts.
+func (r *Report) labelWidth(d detail) int {
+	width := 0
+	for _, e := range r.charted() {
+		for _, bar := range e.shown(d) {
+			width = max(width, utf8.RuneCountInString(bar.Label))
+		}
+	}
+	return width
+}
+
+// shortUnit is the unit behind a figure.
+func shortUnit(unit string) string {
+	if strings.HasPrefix(unit, "%") {
+		return "% more time"
+	}
+	first, _, _ := strings.Cut(unit, " ")
+	return " " + first
+}
+
+// eighths are the last characters of a bar, by eighths of a character.
+var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// bars draws bars from zero, behind labels of some width. A figure that is not
+// known has none.
+func (s Screen) bars(bars []lab.Bar, unit string, label int) []string {
+	const margins, least = 4, 4 // two spaces in front, and one behind the label and the bar; of a bar
+	widest, figure := 0.0, 0
+	figures := make([]string, len(bars))
+	for i, b := range bars {
+		figures[i] = figureText(b, unit, s.Width >= UsualWidth)
+		figure = max(figure, utf8.RuneCountInString(figures[i]))
+		if b.Known {
+			widest = max(widest, b.Figure.Median)
+		}
+	}
+	label = min(label, max(12, s.Width-margins-figure-least))
+	room := max(1, s.Width-margins-label-figure)
+	var lines []string
+	for i, b := range bars {
+		text, style := format.Cut(b.Label, label), tint
+		if b.Baseline {
+			style = ""
+		}
+		line := "  " + text + format.Pad(text, label) + " "
+		if b.Known && widest > 0 {
+			n := max(1, int(8*float64(room)*b.Figure.Median/widest+0.5))
+			line += s.in(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
+		}
+		lines = append(lines, line+figures[i])
+	}
+	return lines
+}
+
+// figureText writes a figure behind its bar, with its interval if there is room.
+func figureText(b lab.Bar, unit string, interval bool) string {
+	switch f := b.Figure; {
+	case !b.Known && interval:
+		return format.NotKnownHere
+	case interval && f.Confidence > 0:
+		return format.IntervalIn(f.Median, f.Lo, f.Hi, unit, "")
+	case f.Confidence == 0 && b.Known:
+		return "~" + b.Text(unit)
+	}
+	return b.Text(unit)
+}
+
+func writeLines(w io.Writer, lines []string) error {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,151 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+)
+
+// everyStudy is a run of all studies with made-up figures: the i-th contender of
+// a point takes i+1 times as long as the first.
+func everyStudy(s lab.Scale, machine Machine) *Report {
+	var runs []Run
+	for _, e := range lab.All() {
+		run := Run{Experiment: e, Sections: e.Sections(s)}
+		for _, section := range run.Sections {
+			for _, p := range section.Points {
+				run.Outcomes = append(run.Outcomes, madeUp(p))
+			}
+		}
+		runs = append(runs, run)
+	}
+	return New(machine, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), s.Size, false, runs)
+}
+
+func madeUp(p *lab.Point) measure.Outcome {
+	outcome := measure.Outcome{Point: &p.Point, Finished: true}
+	for i, entry := range p.Entries {
+		result := measure.Result{Contender: entry.Contender}
+		for round := range 9 {
+			value := 100 * float64(i+1) * (1 + float64(round)/100)
+			var figures []measure.Figure
+			for _, unit := range []string{measure.NsPerOp, "x-ideal", measure.BytesPeak, measure.BytesFull, measure.BytesDrained} {
+				figures = append(figures, measure.Figure{Unit: unit, Value: value})
+			}
+			result.Repetitions = append(result.Repetitions, measure.Repetition{Ops: 1, Figures: figures})
+		}
+		outcome.Results = append(outcome.Results, result)
+	}
+	return outcome
+}
+
+// troubledStudies has every reason to distrust a run.
+func troubledStudies() *Report {
+	quota := 1.5
+	r := everyStudy(lab.Scale{CPUs: 64}, Machine{
+		CPU: "AMD EPYC 9R14 96-Core Processor with an extraordinarily long name", CPUs: 64, OS: "linux", Arch: "amd64",
+		Go: "go1.26.8 X:nocoverageredesign", Version: "commit 0123456789ab with changes", Quota: &quota,
+	})
+	r.Sittings = []Sitting{{Before: &host.Noise{Spread: 0.01}, After: &host.Noise{Spread: 0.341}}, {}}
+	r.Failures = []string{
+		"cpu-scaling, remedies one-consumer, n 64000, GOMAXPROCS 64: batch.Sender of 64: repetition 1 of 9: received 63999 values of 64000",
+		"another", "a third", "a fourth",
+	}
+	r.Interrupted, r.Missing = true, []string{"one", "two"}
+	r.eachPoint(func(_ *Experiment, p *Point) { p.Disturbed = []string{"steal"} })
+	return r
+}
+
+func screenOf(t *testing.T, r *Report, s Screen) []string {
+	t.Helper()
+	text := render(t, func(w io.Writer) error { return r.WriteHead(w, s) }) +
+		render(t, func(w io.Writer) error { return r.WriteScreen(w, s, "sluice-lab/report.html") })
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// On a terminal of the usual width, and on wider ones, a run takes one screen. No
+// line is wider than the terminal.
+func TestScreenFits(t *testing.T) {
+	for name, r := range map[string]*Report{
+		"two CPUs": everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2}),
+		"quick":    everyStudy(lab.Scale{CPUs: 2, Size: lab.Quick}, Machine{CPUs: 2}),
+		"troubled": troubledStudies(),
+		"one":      pretended(true),
+	} {
+		for _, width := range []int{NarrowestWidth, 60, UsualWidth, 120, WidestWidth} {
+			lines := screenOf(t, r, Screen{Width: width})
+			if most := screenLines - otherLines; width >= UsualWidth && len(lines) > most {
+				t.Errorf("%s, %d columns: %d lines, want at most %d:\n%s", name, width, len(lines), most, strings.Join(lines, "\n"))
+			}
+			for _, line := range lines {
+				if n := utf8.RuneCountInString(line); n > width {
+					t.Errorf("%s, %d columns: a line has %d:\n%s", name, width, n, line)
+				}
+				if strings.Contains(line, "\x1b") {
+					t.Errorf("%s: an escape code without colors: %q", name, line)
+				}
+			}
+		}
+	}
+}
+
+func TestScreenOfTrouble(t *testing.T) {
+	lines := screenOf(t, troubledStudies(), Screen{Width: UsualWidth, Color: true})
+	if want := loud + "NOISY MACHINE: the same loop varies by 34%. Run again when it is idle." + plain; lines[0] != want {
+		t.Errorf("the first line is %q, want %q", lines[0], want)
+	}
+	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
+	for _, want := range []string{"FAILED: cpu-scaling", "… and 2 more failures", "Interrupted: 2 points are missing or incomplete, of ", "Disturbed: ", "cgroup quota 1.5 CPUs, noise 34%", "One value costs", "sluice-lab/report.html"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the screen lacks %q:\n%s", want, text)
+		}
+	}
+	if quiet := strings.Join(screenOf(t, everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2}), Screen{Width: UsualWidth}), "\n"); strings.Contains(quiet, "NOISY") || strings.Contains(quiet, "Disturbed") {
+		t.Errorf("a quiet machine is called noisy:\n%s", quiet)
+	}
+}
+
+// Every study has its question, and bars whose lengths are in the ratio of their
+// figures.
+func TestScreenOfStudies(t *testing.T) {
+	r := everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2})
+	text := strings.Join(screenOf(t, r, Screen{Width: 100}), "\n")
+	for i := range r.Experiments {
+		if !strings.Contains(text, r.Experiments[i].Title) {
+			t.Errorf("the screen lacks %s:\n%s", r.Experiments[i].Name, text)
+		}
+	}
+	unknown := lab.Bar{Label: "wide"}
+	unknown.Figure.N, unknown.Figure.Median, unknown.Figure.Lo, unknown.Figure.Hi, unknown.Figure.Confidence = 9, 10, 1, 30, 0.96
+	bar := func(label string, v float64) lab.Bar {
+		b := lab.Bar{Label: label, Known: true}
+		b.Figure.N, b.Figure.Median, b.Figure.Lo, b.Figure.Hi, b.Figure.Confidence = 9, v, v, v, 0.96
+		return b
+	}
+	got := strings.Join((Screen{Width: 50}).bars([]lab.Bar{bar("long", 40), bar("short", 10), unknown}, " ns", 5), "\n")
+	want := "  long  " + strings.Repeat("█", 32) + " 40 ns\n  short " + strings.Repeat("█", 8) + " 10 ns\n  wide  not known"
+	if fmt.Sprint(got) != want {
+		t.Errorf("bars\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A run of one study has room for its answer.
+func TestScreenOfOneStudy(t *testing.T) {
+	r := everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2})
+	for _, e := range r.Experiments {
+		one := *r
+		one.Experiments = []Experiment{e}
+		one.Overview = one.overview()
+		text := strings.Join(strings.Fields(strings.Join(screenOf(t, &one, Screen{Width: UsualWidth}), " ")), " ")
+		if !strings.Contains(text, e.Answer) || !strings.Contains(text, e.Advice) {
+			t.Errorf("%s: the screen lacks the answer:\n%s", e.Name, text)
+		}
+	}
+}
