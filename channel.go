@@ -15,6 +15,18 @@ import (
 // time that a value takes through a buffer.
 type channel[T any] struct {
 	engine engine.Engine[T] // nil in a zero value
+	sites  *callsite.Sites  // nil without a name
+}
+
+func (c *channel[T]) callSites() *callsite.Sites { return c.sites }
+
+func init() {
+	callsite.Of = func(channel any) *callsite.Sites {
+		if c, ok := channel.(interface{ callSites() *callsite.Sites }); ok {
+			return c.callSites()
+		}
+		return nil
+	}
 }
 
 // zeroValue is the panic of a channel that no constructor has made.
@@ -25,7 +37,7 @@ func newChannel[T any](config engine.Config[T], build func(engine.Config[T]) eng
 	if config.Name != "" {
 		config.Sites = callsite.New()
 	}
-	return channel[T]{keepPromises(config, build)}
+	return channel[T]{keepPromises(config, build), config.Sites}
 }
 
 // Send sends v, and waits while there is no room.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/made"
 	"github.com/sluice-go/sluice/internal/stage"
 )
@@ -36,6 +37,7 @@ func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, 
 	}
 	made.Require("bridge: ToChan", "receiver", r)
 	s := &stream[T]{out: make(chan T), ended: make(chan struct{}), failure: errExited}
+	callsite.Starts(stage.Unwrap(r), false)
 	go s.run(ctx, r)
 	return s.out, s.rest
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/made"
 )
 
@@ -70,6 +71,7 @@ func NewPipe[T any](c sluice.Channel[T]) *Pipe[T] {
 		past: make(chan refused[T]), interrupt: interrupt, cancel: cancel,
 	}
 	p.In, p.Out = p.in, p.out
+	callsite.Starts(c, true)
 	p.pumps.Go(func() { p.unsent = p.pumpIn(ctx) })
 	p.pumps.Go(func() { p.undelivered = p.pumpOut(ctx, receiving) })
 	return p

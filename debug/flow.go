@@ -96,7 +96,7 @@ func (l *look) draw() *Flow {
 		s := &l.seen[i]
 		c := s.onMap()
 		if at, found := slices.BinarySearchFunc(entries, s.ID, func(e registry.Entry, id uint64) int { return cmp.Compare(e.ID, id) }); found {
-			c.Sites = entries[at].Sites
+			c.Sites, c.Foreign = entries[at].Sites, entries[at].Sites == nil
 		}
 		channels = append(channels, c)
 	}

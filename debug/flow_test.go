@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // A service is a pipeline of three stages, one of which may be slow.
@@ -83,7 +84,13 @@ func mapOf(t *testing.T, h http.Handler) debug.Flow {
 // TestFlow: the map shows the stages of a running service, and its sentence follows the
 // slow one.
 func TestFlow(t *testing.T) {
-	runtime.GC() // the channels of earlier tests leave the map
+	for range 1000 { // until the channels of other tests are gone
+		if len(inspect.Channels()) == 0 {
+			break
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s, h := newService(t), debug.Handler()

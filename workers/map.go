@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/stage"
 	"github.com/sluice-go/sluice/internal/workpool"
 )
@@ -41,6 +42,7 @@ import (
 // 1, and if options are invalid.
 func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func(context.Context, T) (U, error), o *MapOptions[T]) *Results[U] {
 	requireArguments("Map", ctx, r, n, f != nil)
+	callsite.Receives(stage.Unwrap(r), f)
 	if o == nil {
 		o = new(MapOptions[T])
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/stage"
 )
 
@@ -43,6 +44,7 @@ func Run[T any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func(co
 		stage.End(r)
 		return ctx.Err()
 	}
+	callsite.Receives(stage.Unwrap(r), f)
 	g.pool.Do = func(_ int, _ uint64, job T) error { return g.cause(f(g.work, job)) }
 	g.start(func() {})
 	g.wait()

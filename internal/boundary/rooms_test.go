@@ -55,6 +55,7 @@ var rooms = map[string]room{
 	"internal/callsite": {
 		imports: permissions{
 			"math":    "weights are halved",
+			"reflect": "the address of a function, once per call of Run",
 			"runtime": "the stack of the caller",
 			"sync":    "a lock that a sampler only tries",
 			"time":    "ages of samples; no clock is read",
@@ -68,6 +69,12 @@ var rooms = map[string]room{
 			"runtime/debug":       "which modules belong to the program",
 			"sync":                "the modules are read once",
 			"time":                "ages of waits; no clock is read",
+		},
+		tests: permissions{
+			"./":                  "channels whose users are sampled",
+			"./bridge":            "a goroutine of the library",
+			"./internal/registry": "the call sites of channels",
+			"./workers":           "goroutines of the library",
 		},
 	},
 	"internal/registry": {
@@ -94,10 +101,11 @@ var rooms = map[string]room{
 	},
 	"bridge": {
 		imports: permissions{
-			"./":               "the channels between built-in ones",
-			"./internal/made":  "a value that was received must have somewhere to go",
-			"./internal/stage": "ToChan closes its channel if it ends early",
-			"sync":             "Stop waits for the goroutines of a Pipe, and runs once",
+			"./":                  "the channels between built-in ones",
+			"./internal/callsite": "which function the goroutines of this package work for",
+			"./internal/made":     "a value that was received must have somewhere to go",
+			"./internal/stage":    "ToChan closes its channel if it ends early",
+			"sync":                "Stop waits for the goroutines of a Pipe, and runs once",
 		},
 	},
 	"source": {
@@ -115,6 +123,7 @@ var rooms = map[string]room{
 	"workers": {
 		imports: permissions{
 			"./":                  "where jobs come from, and its error when it is closed",
+			"./internal/callsite": "which function the goroutines of this package work for",
 			"./internal/engine":   theContract,
 			"./internal/stage":    "an early end closes the receiver",
 			"./internal/workpool": "the pool of Run and Map",
@@ -241,13 +250,11 @@ var rooms = map[string]room{
 	"internal/handoff": {
 		imports: permissions{
 			"./internal/age":       "the age of the oldest value",
-			"./internal/callsite":  "samples of call sites",
 			"./internal/engine":    theContract,
 			"./internal/park":      "waiters park",
 			"./internal/ring":      "the buffer of queued values",
 			"./internal/selection": "the state of a Select that waits here",
 			"./internal/spin":      "the lock of the engine",
-			"math":                 "the number of an operation that never comes",
 			"runtime":              "one yield before parking",
 			"time":                 "how long a goroutine has waited; no clock is read",
 			"unsafe":               "Sizeof, and nothing else of it",

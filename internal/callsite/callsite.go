@@ -27,6 +27,7 @@ package callsite
 
 import (
 	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -43,6 +44,11 @@ const (
 	// period is the least time between two samples of a side. A sample takes up to
 	// 4 µs: at most 0.1% of a processor.
 	period = 4 * time.Millisecond
+	// identified is the least time between two samples with the number of the goroutine,
+	// which takes 25 µs to find out.
+	identified = 250 * time.Millisecond
+	// maxGoroutines is how many goroutines of a call site are remembered.
+	maxGoroutines = 8
 	// Every is how many operations pass between two readings of the clock.
 	Every = 4096
 	// halfLife is how long it takes until a sample counts half.
@@ -58,18 +64,24 @@ type Sites struct{ Send, Receive Side }
 func New() *Sites {
 	s := new(Sites)
 	for _, side := range []*Side{&s.Send, &s.Receive} {
-		side.last.Store(math.MinInt64 / 2)
+		side.last.Store(never)
+		side.asked.Store(never)
 	}
 	return s
 }
 
+// never is a time long before all others.
+const never = math.MinInt64 / 2
+
 // A Side holds the call sites of the senders, or of the receivers.
 type Side struct {
-	last atomic.Int64 // when the last sample was taken; a value of park.Now
+	last  atomic.Int64 // when the last sample was taken; a value of park.Now
+	asked atomic.Int64 // when a goroutine was identified last
 
-	mu     sync.Mutex
-	halved time.Duration
-	sites  []*site
+	mu       sync.Mutex
+	halved   time.Duration
+	sites    []*site
+	declared [][]uintptr // see Receives
 }
 
 type site struct {
@@ -77,6 +89,8 @@ type site struct {
 	weight float64
 	last   time.Duration
 	stack  []uintptr
+	// goroutines that were identified here, the last one first.
+	goroutines []uint64
 }
 
 // A Site is a call site.
@@ -84,24 +98,66 @@ type Site struct {
 	Stack  []uintptr     // as from runtime.Callers, innermost first; do not modify
 	Weight float64       // samples, recent ones more
 	Age    time.Duration // of its last sample, compared with the newest sample of the side
+	// Goroutines are the numbers of some of the goroutines that were here.
+	Goroutines []uint64
 }
 
 // Sample takes a sample at the time now, unless the last one was less than a period
 // ago.
 func (s *Side) Sample(now time.Duration) {
 	if int64(now)-s.last.Load() >= int64(period) {
-		s.take(now)
+		s.take(now, false)
 	}
 }
 
-func (s *Side) take(now time.Duration) {
+// Probe is Sample for a program that is being inspected: from time to time it takes a
+// sample in any case, and records which goroutine it is.
+func (s *Side) Probe(now time.Duration) {
+	if int64(now)-s.asked.Load() < int64(identified) {
+		s.Sample(now)
+		return
+	}
+	s.asked.Store(int64(now))
+	s.take(now, true)
+}
+
+func (s *Side) take(now time.Duration, identify bool) {
 	s.last.Store(int64(now))
 	var frames [maxDepth]uintptr
 	stack := frames[:runtime.Callers(3, frames[:])]
-	if s.mu.TryLock() {
-		s.add(stack, now)
-		s.mu.Unlock()
+	if !s.mu.TryLock() {
+		return
 	}
+	defer s.mu.Unlock()
+	known := s.add(stack, now)
+	if identify {
+		known.identify(goroutine())
+	}
+}
+
+// identify records the number of the calling goroutine.
+func (known *site) identify(number uint64) {
+	at := slices.Index(known.goroutines, number)
+	switch {
+	case at >= 0:
+		known.goroutines = slices.Delete(known.goroutines, at, at+1)
+	case len(known.goroutines) == maxGoroutines:
+		known.goroutines = known.goroutines[:maxGoroutines-1]
+	}
+	known.goroutines = slices.Insert(known.goroutines, 0, number)
+}
+
+// goroutine returns the number of the calling goroutine. The only way to learn it is the
+// first line of a stack trace: "goroutine 7 [running]:".
+func goroutine() (number uint64) {
+	var text [len("goroutine 18446744073709551615 ")]byte
+	for _, c := range text[len("goroutine "):runtime.Stack(text[:], false)] {
+		if c < '0' || c > '9' {
+			break
+		}
+		number = number*10 + uint64(c-'0')
+	}
+	return number
 }
 
 // A Counter takes a sample in one operation of Every. It belongs to the goroutine that
@@ -136,20 +192,20 @@ func (c *Counter) Passes(operation uint64, clock func() time.Duration) {
 func (c *Counter) Side() *Side { return c.side }
 
 // add counts a sample. The lock is held.
-func (s *Side) add(stack []uintptr, now time.Duration) {
+func (s *Side) add(stack []uintptr, now time.Duration) *site {
 	s.age(now)
 	hash := hashOf(stack)
 	for _, known := range s.sites {
 		if known.hash == hash && slices.Equal(known.stack, stack) {
 			known.weight++
 			known.last = now
-			return
+			return known
 		}
 	}
-	next := &site{hash, 1, now, slices.Clone(stack)}
+	next := &site{hash: hash, weight: 1, last: now, stack: slices.Clone(stack)}
 	if len(s.sites) < maxSites {
 		s.sites = append(s.sites, next)
-		return
+		return next
 	}
 	least := 0
 	for i, known := range s.sites {
@@ -158,6 +214,7 @@ func (s *Side) add(stack []uintptr, now time.Duration) {
 		}
 	}
 	s.sites[least] = next
+	return next
 }
 
 // age halves the weights for each half-life that has passed, and forgets old sites.
@@ -186,7 +243,7 @@ func (s *Side) Sites() []Site {
 	}
 	sites := make([]Site, 0, len(s.sites))
 	for _, known := range s.sites {
-		sites = append(sites, Site{known.stack, known.weight, newest - known.last})
+		sites = append(sites, Site{known.stack, known.weight, newest - known.last, slices.Clone(known.goroutines)})
 	}
 	slices.SortStableFunc(sites, func(a, b Site) int {
 		switch {
@@ -198,6 +255,63 @@ func (s *Side) Sites() []Site {
 		return 0
 	})
 	return sites
+}
+
+// Of returns the Sites of a channel of package sluice, which sets it. It returns nil for
+// other channels, and for those without a name.
+var Of = func(channel any) *Sites { return nil }
+
+// A goroutine of this library, such as a worker, has no function of the program on its
+// stack while it receives. So what starts it declares the function that it works for.
+// Declared functions stand for the samples whose stacks are entirely in this library.
+
+// maxDeclared is the number of functions that can be declared for a side.
+const maxDeclared = 16
+
+// Receives declares that goroutines of this library receive from channel, and call the
+// function f with its values.
+func Receives(channel, f any) {
+	if s := Of(channel); s != nil {
+		// A return address is after the call, as symbolizers expect.
+		s.Receive.declare([]uintptr{reflect.ValueOf(f).Pointer() + 1})
+	}
+}
+
+// Starts declares that the caller's caller has started goroutines of this library that
+// receive from channel, and send into it if sends.
+func Starts(channel any, sends bool) {
+	s := Of(channel)
+	if s == nil {
+		return
+	}
+	stack := make([]uintptr, maxDepth)
+	stack = stack[:runtime.Callers(2, stack)]
+	s.Receive.declare(stack)
+	if sends {
+		s.Send.declare(stack)
+	}
+}
+
+// declare adds a stack, and forgets the first one if there are too many.
+func (s *Side) declare(stack []uintptr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, known := range s.declared {
+		if slices.Equal(known, stack) {
+			return
+		}
+	}
+	if len(s.declared) == maxDeclared {
+		s.declared = slices.Delete(s.declared, 0, 1)
+	}
+	s.declared = append(s.declared, stack)
+}
+
+// Declared returns the declared stacks.
+func (s *Side) Declared() [][]uintptr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.declared)
 }
 
 // hashOf is FNV-1a over words.

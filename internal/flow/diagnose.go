@@ -72,12 +72,15 @@ func (c *Channel) fill() float64 {
 
 func (c *Channel) severity() severity {
 	blocked := c.sendersWaiting()
+	moves := !c.Known || c.Sent > 0 || c.Received > 0
 	switch {
+	case c.Closed && !moves: // left as it is
+		return none
 	case blocked >= waiting && blocked > c.receiversWaiting():
 		return blocking
 	case c.Dropped > 0:
 		return dropping
-	case c.fill() >= 0.9:
+	case moves && c.fill() >= 0.9:
 		return full
 	case c.OldestValue >= veryOld, c.Known && c.OldestValue >= old && c.Sent > c.Received:
 		return growing
@@ -144,6 +147,7 @@ func (f *Flow) slowStage(backed map[uint64]severity) *Bottleneck {
 		}
 		if worst != nil && cmp.Or(
 			cmp.Compare(backed[c.ID], backed[worst.ID]),
+			cmp.Compare(min(len(free), 1), min(len(f.edgesOf(worst.ID, Receive)), 1)), // a known receiver
 			cmp.Compare(c.Column, worst.Column),
 			cmp.Compare(c.sendersWaiting(), worst.sendersWaiting()),
 		) <= 0 {
@@ -166,6 +170,9 @@ func (f *Flow) slowStage(backed map[uint64]severity) *Bottleneck {
 	case stage == "":
 		b.Kind = NoReceiver
 		b.Text = fmt.Sprintf("No receiver of %s was seen: %s.", worst.Name, what)
+		if worst.Foreign {
+			b.Text = fmt.Sprintf("Which function receives from %s is not known: %s.", worst.Name, what)
+		}
 	case worst.Known && worst.Received == 0:
 		b.Text = fmt.Sprintf("%s has stopped receiving: %s.", f.nameOf(stage), what)
 	default:

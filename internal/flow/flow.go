@@ -65,16 +65,8 @@ type Channel struct {
 	SendersMean             float64 // the number of senders that waited, on average
 	ReceiversMean           float64
 
-	Sites *callsite.Sites // nil if unknown
-	// Declared are functions that libraries call with values of the channel.
-	Declared []Declared
-}
-
-// A Declared is a function that stands for a goroutine of this library.
-type Declared struct {
-	Function, File string
-	Line           int
-	Side           Side
+	Foreign bool            // call sites are not sampled
+	Sites   *callsite.Sites // nil if Foreign
 }
 
 // An Edge connects a stage and a channel.
@@ -93,20 +85,42 @@ func Draw(channels []Channel) *Flow {
 		if c.Sites == nil {
 			continue
 		}
-		for side, sites := range map[Side]*callsite.Side{Send: &c.Sites.Send, Receive: &c.Sites.Receive} {
-			for _, s := range sites.Sites() {
-				o := &operation{channel: c.ID, side: side, weight: s.Weight, path: pathOf(s.Stack)}
-				if len(o.path.frames) > 0 {
-					operations = append(operations, o)
-				}
-			}
-		}
+		operations = append(operations, operationsOf(c.ID, Send, &c.Sites.Send)...)
+		operations = append(operations, operationsOf(c.ID, Receive, &c.Sites.Receive)...)
 	}
+	f.draw(operations)
+	return f
+}
+
+func (f *Flow) draw(operations []*operation) {
 	assign(operations)
+	separate(operations)
 	f.connect(operations)
 	nameStages(f.Stages)
 	f.layOut()
-	return f
+}
+
+// operationsOf returns the call sites of one side of a channel. Samples without a function
+// of the program belong to the functions that were declared.
+func operationsOf(channel uint64, side Side, sites *callsite.Side) (operations []*operation) {
+	inLibrary := 0.0
+	for _, s := range sites.Sites() {
+		if p := pathOf(s.Stack); len(p.frames) > 0 {
+			operations = append(operations, &operation{channel: channel, side: side, weight: s.Weight, path: p, goroutines: s.Goroutines})
+		} else {
+			inLibrary += s.Weight
+		}
+	}
+	if inLibrary == 0 {
+		return operations
+	}
+	declared := sites.Declared()
+	for _, stack := range declared {
+		if p := pathOf(stack); len(p.frames) > 0 {
+			operations = append(operations, &operation{channel: channel, side: side, weight: inLibrary / float64(len(declared)), path: p})
+		}
+	}
+	return operations
 }
 
 // connect makes the stages and edges of operations.
@@ -120,10 +134,15 @@ func (f *Flow) connect(operations []*operation) {
 		if at.entry != 0 {
 			file, line = runtime.FuncForPC(at.entry).FileLine(at.entry)
 		}
-		if known, ok := stages[at.function]; !ok || line < known.Line {
-			stages[at.function] = Stage{ID: at.function, Function: at.function, File: file, Line: line}
+		part := "" // also the suffix of the name
+		if o.part != 0 {
+			part = " (" + f.channel(o.part).Name + ")"
 		}
-		edges[Edge{Stage: at.function, Channel: o.channel, Side: o.side}] += o.weight
+		id := at.function + part
+		if known, ok := stages[id]; !ok || line < known.Line {
+			stages[id] = Stage{ID: id, Name: part, Function: at.function, File: file, Line: line}
+		}
+		edges[Edge{Stage: id, Channel: o.channel, Side: o.side}] += o.weight
 		sums[end{o.channel, o.side}] += o.weight
 	}
 	f.Stages = slices.Collect(maps.Values(stages))

@@ -87,14 +87,20 @@ func join(inner []frame, f frame, gap bool) []frame {
 // plain returns the name of a function without type arguments, and without the suffixes
 // of loop bodies and method values.
 func plain(function string) string {
-	for {
-		from := strings.IndexByte(function, '[')
-		to := strings.IndexByte(function, ']')
-		if from < 0 || to < from {
-			break
+	depth := 0 // of brackets
+	function = strings.Map(func(r rune) rune {
+		switch {
+		case r == '[':
+			depth++
+			return -1
+		case r == ']':
+			depth--
+			return -1
+		case depth > 0:
+			return -1
 		}
-		function = function[:from] + function[to+1:]
-	}
+		return r
+	}, function)
 	function = strings.TrimSuffix(function, "-fm")
 	for {
 		at := strings.LastIndex(function, "-range")

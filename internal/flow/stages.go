@@ -9,14 +9,16 @@ import (
 
 // An operation is a call site of one side of a channel.
 type operation struct {
-	channel uint64
-	side    Side
-	weight  float64
-	path    path
-	stage   int // index into path.frames, chosen by assign
+	channel    uint64
+	side       Side
+	weight     float64
+	path       path
+	goroutines []uint64 // some of those that were here, if known
+	stage      int      // index into path.frames: see assign
+	part       uint64   // the input of this part of the stage, or 0: see separate
 }
 
-// on reports whether the goroutine is the first one of the program.
+// onMain reports whether the goroutine is the first one of the program.
 func (o *operation) onMain() bool { return o.path.frames[0].function == "main.main" }
 
 // assign chooses the stage of each operation: one of the functions on its stack.
@@ -32,7 +34,7 @@ func (o *operation) onMain() bool { return o.path.frames[0].function == "main.ma
 //     receives and sends stays together.
 //   - A helper that several stages call, such as the Put of a queue, is never a stage.
 func assign(operations []*operation) {
-	a := assignment{parents: map[string]map[string]bool{}}
+	a := assignment{parents: map[string]map[string]bool{}, next: map[uint64][]uint64{}}
 	for _, o := range operations {
 		outer := ""
 		for _, f := range o.path.frames {
@@ -43,13 +45,46 @@ func assign(operations []*operation) {
 			outer = f.function
 		}
 	}
-	for _, group := range byFunction(operations, 0) {
+	groups := byFunction(operations, 0)
+	for _, group := range groups {
+		if !group[0].onMain() {
+			a.link(group)
+		}
+	}
+	for _, group := range groups {
 		a.walk(group, 0)
 	}
 }
 
 type assignment struct {
 	parents map[string]map[string]bool // the functions that called a function
+	next    map[uint64][]uint64        // the channels that goroutines other than main's send into, by what they receive from
+}
+
+// link records that the goroutines of a group connect channels.
+func (a *assignment) link(group []*operation) {
+	for _, in := range group {
+		for _, out := range group {
+			if in.side == Receive && out.side == Send {
+				a.next[in.channel] = append(a.next[in.channel], out.channel)
+			}
+		}
+	}
+}
+
+// leads reports whether values of a channel reach another one without the goroutine of
+// main.
+func (a *assignment) leads(from, to uint64, passed map[uint64]bool) bool {
+	if from == to {
+		return true
+	}
+	passed[from] = true
+	for _, next := range a.next[from] {
+		if !passed[next] && a.leads(next, to, passed) {
+			return true
+		}
+	}
+	return false
 }
 
 // byFunction groups operations by the function at a depth, in the order of names.
@@ -86,11 +121,11 @@ func (a *assignment) walk(group []*operation, depth int) {
 	case len(callees) == 1:
 		callee := callees[0][0].path.frames[depth+1]
 		passes := isClosure(f.function) || group[0].onMain() || callee.gap && isServer(group[0].path.root)
-		together = !passes || len(a.parents[callee.function]) > 1
+		together = !passes || a.isHelper(callee.function, f.function)
 	case dispatches(callees, depth):
 		together = false
 	case group[0].onMain():
-		together = complementary(callees)
+		together = a.complementary(callees)
 	default:
 		together = !meet(callees)
 	}
@@ -106,6 +141,17 @@ func (a *assignment) walk(group []*operation, depth int) {
 	for _, callee := range callees {
 		a.walk(callee, depth+1)
 	}
+}
+
+// isHelper reports whether functions besides caller call a function. Several closures may:
+// each of them starts it.
+func (a *assignment) isHelper(function, caller string) bool {
+	for other := range a.parents[function] {
+		if other != caller && other != "" && !(isClosure(other) && isClosure(caller)) {
+			return true
+		}
+	}
+	return false
 }
 
 // dispatches reports whether a function calls two different ones at the same place.
@@ -152,18 +198,25 @@ func meet(callees [][]*operation) bool {
 }
 
 // complementary reports whether some callees receive and others send, none does both,
-// and they do not meet.
-func complementary(callees [][]*operation) bool {
-	sides := map[Side]bool{}
+// and what the others send does not come back.
+func (a *assignment) complementary(callees [][]*operation) bool {
+	ends := map[Side][]uint64{}
 	for _, group := range callees {
 		for _, o := range group {
 			if o.side != group[0].side {
 				return false
 			}
+			ends[o.side] = append(ends[o.side], o.channel)
 		}
-		sides[group[0].side] = true
 	}
-	return len(sides) == 2 && !meet(callees)
+	for _, from := range ends[Send] {
+		for _, to := range ends[Receive] {
+			if a.leads(from, to, map[uint64]bool{}) {
+				return false
+			}
+		}
+	}
+	return len(ends) == 2
 }
 
 // isServer reports whether goroutines that begin with root serve requests: then the
@@ -198,27 +251,31 @@ func shortName(function string) string {
 	return strings.NewReplacer("(*", "", ")", "", "..", ".").Replace(name)
 }
 
-// nameStages gives each stage a name that no other has. A closure has the name of the
-// function around it, if no other stage is in that function.
+// nameStages gives each stage a name that no other has, before the suffix that it has
+// already. A closure has the name of the function around it, if no other stage is in that
+// function.
 func nameStages(stages []Stage) {
-	around := map[string]int{}
+	around := map[string]int{} // how many functions there are in a function
+	seen := map[string]bool{}
 	for _, s := range stages {
-		around[enclosing(s.Function)]++
+		if !seen[s.Function] {
+			seen[s.Function] = true
+			around[enclosing(s.Function)]++
+		}
 	}
 	names := map[string]int{}
 	for i := range stages {
 		s := &stages[i]
-		s.Name = shortName(s.Function)
-		if isClosure(s.Function) {
-			if outer := enclosing(s.Function); around[outer] == 1 {
-				s.Name = shortName(outer)
-			}
+		name := s.Function
+		if outer := enclosing(name); around[outer] == 1 {
+			name = outer
 		}
+		s.Name = shortName(name) + s.Name
 		names[s.Name]++
 	}
 	for i := range stages {
 		if s := &stages[i]; names[s.Name] > 1 {
-			s.Name = s.Function
+			s.Name = s.ID
 		}
 	}
 	slices.SortFunc(stages, func(a, b Stage) int { return cmp.Compare(a.ID, b.ID) })

@@ -38,6 +38,7 @@ package handoff
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/age"
@@ -70,8 +71,7 @@ type Engine[T any] struct {
 	high    int
 	ages    *age.Log // nil until needed
 
-	// The send, and the receive, that samples its call site: see sites.go.
-	sampledSend, sampledRecv uint64
+	probes atomic.Uint32 // see sites.go
 }
 
 // New returns an engine for config.Limit queued values; 0 makes a rendezvous.
@@ -133,6 +133,9 @@ func (e *Engine[T]) sendSized(ctx context.Context, v T, method string) error {
 func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	// With NoHandOff a sender that may wait queues its value, and the receiver
 	// fetches it. A sender that may not wait has to hand it off.
+	if e.probes.Load()&probeSend != 0 {
+		e.probe(probeSend)
+	}
 	handOff := !e.config.NoHandOff || !engine.MayWait(ctx) || e.config.Overflow != engine.Block || ctx.Err() != nil
 	var stop <-chan struct{}
 	var ctxErr error                           // the context had ended when it was asked
@@ -140,9 +143,6 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	retrying, start := false, time.Duration(0) // woken to retry
 	for {
 		e.lock.Lock()
-		if e.sent >= e.sampledSend {
-			e.sampleSend()
-		}
 		if handOff {
 			if w := e.receiver(); w != nil {
 				e.handOff(w, v)
@@ -201,15 +201,15 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	if ctx == nil {
 		panic(engine.RecvNilContext)
 	}
+	if e.probes.Load()&probeRecv != 0 {
+		e.probe(probeRecv)
+	}
 	var stop <-chan struct{}
 	var ctxErr error                           // the context had ended when it was asked
 	asked := ctx == context.Background()       // nothing to ask
 	retrying, start := false, time.Duration(0) // as in send
 	for {
 		e.lock.Lock()
-		if e.taken >= e.sampledRecv {
-			e.sampleRecv()
-		}
 		if e.buf.Len() > 0 {
 			v = e.pop()
 			e.taken++

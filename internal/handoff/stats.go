@@ -75,7 +75,7 @@ func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 
 // stats returns the statistics at the time now. The lock is held.
 func (e *Engine[T]) stats(now time.Duration) engine.Stats {
-	e.sampleNext()
+	e.probeNext()
 	var zero T
 	slot, size := int64(unsafe.Sizeof(zero)), int64(unsafe.Sizeof(0))
 	bytes := int64(e.buf.Size())*slot + int64(e.sizes.Size())*size + e.bytes

@@ -42,7 +42,7 @@ const (
 	starving               // a waiter is starving: see starvation.go
 	readyInUse             // Ready was called
 	sleepers               // a goroutine sleeps until the lock is free
-	probed                 // the next operation is sampled: see sites.go
+	probed                 // the next operation takes a sample: see sites.go
 
 	shift = 6
 	flags = 1<<shift - 1

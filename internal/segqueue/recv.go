@@ -84,11 +84,11 @@ func (e *Engine[T]) takeSlot(index uint64) T {
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	r := &e.recv
 	var turn turn
+	if r.word.Load()&probed != 0 {
+		r.probe(&e.sites.Receive)
+	}
 	for {
 		word := r.lock()
-		if word&probed != 0 {
-			word = r.probe(word, &e.sites.Receive)
-		}
 		if r.takeRescued(&turn) {
 			var zero T
 			buf[0], *r.rescue = *r.rescue, zero

@@ -67,11 +67,11 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	s := &e.send
 	turn := turn{batch: len(vs) > 1 && engine.MayWait(ctx)}
+	if s.word.Load()&probed != 0 {
+		s.probe(&e.sites.Send)
+	}
 	for {
 		word := s.lock()
-		if word&probed != 0 {
-			word = s.probe(word, &e.sites.Send)
-		}
 		if s.takeRescued(&turn) {
 			n++
 		}

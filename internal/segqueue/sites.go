@@ -30,9 +30,11 @@ func (e *Engine[T]) probeNext() {
 	}
 }
 
-// probe takes a sample, and returns word without the flag. The caller has locked the
-// side and got word.
-func (s *side[T]) probe(word uint64, c *callsite.Counter) uint64 {
-	c.Side().Sample(park.Now())
-	return word &^ probed
+// probe clears the flag and takes a sample. The caller does not hold the lock: a sample
+// takes microseconds. If another goroutine does, its unlock sets the flag again, and the
+// next sample is dropped because it follows too soon.
+func (s *side[T]) probe(c *callsite.Counter) {
+	if s.word.And(^uint64(probed))&probed != 0 {
+		c.Side().Probe(park.Now())
+	}
 }
