@@ -76,6 +76,16 @@ site: ## bin/site: a web site of the documents, with every link checked
 site-look: ## the web site in a headless Chromium: readable, light and dark, and its search
 	cd tools && GOWORK=off go vet ./site/look && GOWORK=off go test -count=1 -timeout=5m ./site/look $(LOOK)
 
+# CAPTURE measures or photographs again: CAPTURE=lab, watch, map or all. Only the lab
+# needs a quiet machine. watch needs tmux, and map needs Chromium.
+.PHONY: pictures
+pictures: ## bring the pictures in docs/pictures up to date
+	cd tools && GOWORK=off go run ./pictures -capture '$(CAPTURE)'
+
+.PHONY: pictures-check
+pictures-check: ## the pictures in docs/pictures show what the tool and the live page show today
+	cd tools && GOWORK=off go vet ./pictures/... && GOWORK=off go test -count=1 ./pictures
+
 .PHONY: oldest
 oldest: ## the library's tests and vet of the stress tests, with the oldest supported Go
 	GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...

@@ -304,3 +304,24 @@ func ExampleSharded_SendKey() {
 	// deposit
 	// withdrawal
 }
+
+// What happens when a channel is full is its own choice; a send takes a context.
+func Example_overflow() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+
+	latest := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
+	for n := range 5 {
+		if err := latest.Send(ctx, n); err != nil { // closed, or ctx is done
+			return
+		}
+	}
+	latest.Close() // by any goroutine, any number of times; queued values can still be received
+
+	for n := range latest.Values(ctx).All() {
+		fmt.Println(n)
+	}
+	// Output:
+	// 3
+	// 4
+}

@@ -110,7 +110,7 @@ func TestPlantedDocument(t *testing.T) {
 		"docs/more.md":     {Data: []byte("# More of `it`!\n")},
 	}
 	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), [its](docs/more.md#more-of-it), `make test`, `New[T](nil)`, [`more`](docs/more.md)\n\n" +
-		"```sh\ngo run ./cmd/tool -x  # comment\ngo test work\ngo test ./lib\ngo test ./...\nmake test\nbash bin/run\n```\n\n" +
+		"```sh\ngo run ./cmd/tool -x  # comment\ngo test work\ngo test ./lib\ngo test ./...\nmake test X=1\nbash bin/run\n```\n\n" +
 		"```go\nSend(1)\n// Output:\n```\n"
 	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
 	if wrong := checkDocument(tree, "DOC.md"); len(wrong) > 0 {

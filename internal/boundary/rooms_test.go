@@ -739,6 +739,19 @@ var rooms = map[string]room{
 			"github.com/santhosh-tekuri/jsonschema/v6": "validates JSON against a schema",
 		},
 	},
+	"tools/pictures": {
+		imports: permissions{
+			"./tools/page":                 "the browser",
+			"github.com/chromedp/chromedp": "photographs the live page",
+			"github.com/creack/pty":        "a terminal for the tool",
+		},
+	},
+	"tools/pictures/service": {
+		imports: permissions{
+			"./":      "channels to show",
+			"./debug": "the page that is photographed",
+		},
+	},
 	"tools/site": {
 		imports: permissions{
 			"github.com/alecthomas/chroma/v2":                 "the colors of code",

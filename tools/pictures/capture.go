@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/sluice-go/sluice/tools/page"
+)
+
+// warm is how long the program runs before a capture, so that rates and histories are
+// there.
+const warm = 20 * time.Second
+
+// The sizes of captures: of the live page in pixels, of sluice watch in characters.
+const (
+	pageWidth, pageHeight     = 1280, 800
+	watchColumns, watchHeight = 100, 12
+)
+
+// capture measures or shows what the named pictures are made from.
+func (w *workshop) capture(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(w.path(captures), 0o777); err != nil {
+		return err
+	}
+	if slices.Contains(names, "lab") {
+		if err := w.captureLab(); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(names, "watch") && !slices.Contains(names, "map") {
+		return nil
+	}
+	url, stop, err := w.serve()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if slices.Contains(names, "watch") {
+		if err := w.captureWatch(url); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(names, "map") {
+		if err := w.captureMap(url); err != nil {
+			return err
+		}
+	}
+	return w.storeInputs(names)
+}
+
+// captureLab runs the lab and saves its results. It takes three minutes.
+func (w *workshop) captureLab() error {
+	fmt.Println("lab: measuring, in about three minutes")
+	out := filepath.Join(w.dir, "measured")
+	lab := exec.CommandContext(w.ctx, w.sluice, "lab", "-o", out)
+	lab.Stderr = os.Stderr
+	if err := lab.Run(); err != nil {
+		return fmt.Errorf("sluice lab: %w", err)
+	}
+	results, err := os.ReadFile(filepath.Join(out, "results.json"))
+	if err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if _, err := z.Write(results); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(w.path(captures+"/lab.json.gz"), packed.Bytes(), 0o666)
+}
+
+// serve starts the program, and returns the address of its page.
+func (w *workshop) serve() (url string, stop func(), err error) {
+	program := filepath.Join(w.dir, "service")
+	build := exec.CommandContext(w.ctx, "go", "build", "-o", program, "./pictures/service")
+	build.Dir, build.Env = w.path("tools"), append(os.Environ(), "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", nil, fmt.Errorf("building the program: %w\n%s", err, out)
+	}
+	service := exec.CommandContext(w.ctx, program, "-for", "5m")
+	output, err := service.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := service.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() { _ = service.Process.Kill(); _ = service.Wait() }
+	line, err := bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		stop()
+		return "", nil, fmt.Errorf("the program does not start: %w", err)
+	}
+	return strings.TrimSpace(line), stop, nil
+}
+
+// captureWatch shows the program in a terminal with sluice watch.
+func (w *workshop) captureWatch(url string) error {
+	fmt.Println("watch: in", warm)
+	tmux := func(args ...string) ([]byte, error) {
+		return exec.CommandContext(w.ctx, "tmux", append([]string{"-L", "sluice-pictures", "-f", "/dev/null"}, args...)...).Output()
+	}
+	if _, err := tmux("new-session", "-d", "-s", "watch", "-x", fmt.Sprint(watchColumns), "-y", fmt.Sprint(watchHeight), w.sluice+" watch "+url); err != nil {
+		return fmt.Errorf("tmux: %w (install tmux)", err)
+	}
+	defer tmux("kill-session", "-t", "watch")
+	time.Sleep(warm)
+	screen, err := tmux("capture-pane", "-e", "-p", "-t", "watch")
+	if err != nil {
+		return fmt.Errorf("tmux: %w", err)
+	}
+	return os.WriteFile(w.path(captures+"/watch.txt"), screen, 0o666)
+}
+
+// captureMap takes a picture of the program's live page.
+func (w *workshop) captureMap(url string) error {
+	fmt.Println("map: in", warm)
+	browser, stop, err := page.Start(w.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	p, end, err := page.Visit(browser, url, page.Desk)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := chromedp.Do(p.Context(), chromedp.EmulateViewport(pageWidth, pageHeight)); err != nil {
+		return err
+	}
+	time.Sleep(warm)
+	picture, err := chromedp.Run(p.Context(), chromedp.CaptureScreenshot())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(w.path(folder+"/map.png"), picture, 0o666)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/creack/pty"
+)
+
+// The folders of pictures and of what they are made from, in the repository.
+const (
+	folder   = "docs/pictures"
+	captures = folder + "/captures"
+)
+
+// A terminalPicture is made from the output of a command that reads saved measurements.
+type terminalPicture struct {
+	name    string
+	title   string // for readers who do not see the picture
+	shown   string // the command in the picture
+	args    []string
+	in      string // the folder
+	columns uint16
+	last    *regexp.Regexp // the last line of the picture
+	most    int            // at most this number of lines
+}
+
+// A workshop makes pictures.
+type workshop struct {
+	ctx    context.Context
+	top    string // the repository
+	dir    string // for programs and copies of measurements; removed at the end
+	sluice string // the tool
+}
+
+func newWorkshop(ctx context.Context, top string) (*workshop, error) {
+	top, err := filepath.Abs(top)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "pictures-*")
+	if err != nil {
+		return nil, err
+	}
+	w := &workshop{ctx: ctx, top: top, dir: dir, sluice: filepath.Join(dir, "sluice")}
+	build := exec.CommandContext(ctx, "go", "build", "-o", w.sluice, "./cmd/sluice")
+	build.Dir, build.Env = top, append(os.Environ(), "GOWORK=")
+	if out, err := build.CombinedOutput(); err != nil {
+		w.close()
+		return nil, fmt.Errorf("building the tool: %w\n%s", err, out)
+	}
+	return w, nil
+}
+
+func (w *workshop) close() { os.RemoveAll(w.dir) }
+
+func (w *workshop) path(name string) string { return filepath.Join(w.top, filepath.FromSlash(name)) }
+
+// draw returns the files of all pictures that are drawn from captures.
+func (w *workshop) draw() (made map[string][]byte, err error) {
+	const lab = "sluice-lab" // where the lab writes, too
+	if err := w.unpack(captures+"/lab.json.gz", filepath.Join(w.dir, lab, "results.json")); err != nil {
+		return nil, err
+	}
+	made = map[string][]byte{}
+	for _, p := range []terminalPicture{
+		{"lab.svg", "The first screen of sluice lab: what one value costs through each kind of channel, and what to do.", "sluice lab",
+			[]string{"report", lab}, w.dir, 80, nil, 45},
+		{"doctor.svg", "sluice doctor finds lock contention on one channel, and suggests batches.", "sluice doctor localhost:6060",
+			[]string{"doctor", "telemetry"}, w.path("bench/doctorlab/trial/testdata"), 80, regexp.MustCompile(`\(the metric|\[cpu\]$`), 24},
+	} {
+		output, err := w.terminal(p.in, p.columns, p.args...)
+		if err != nil {
+			return nil, err
+		}
+		lines := cut(parseScreen(output), p.last, p.most)
+		prompt := [][]span{{{text: "$ ", style: style{dim: true}}, {text: p.shown, style: style{bold: true}}}}
+		made[p.name] = drawScreen(p.title, append(prompt, lines...))
+	}
+	screen, err := os.ReadFile(w.path(captures + "/watch.txt"))
+	if err != nil {
+		return nil, err
+	}
+	made["watch.svg"] = drawScreen("sluice watch: the channels of a running service, with rates, fill and waiting goroutines.", parseScreen(string(screen)))
+	return made, nil
+}
+
+// terminal runs the tool in a terminal, and returns its output.
+func (w *workshop) terminal(in string, columns uint16, args ...string) (string, error) {
+	command := exec.CommandContext(w.ctx, w.sluice, args...)
+	command.Dir = in
+	command.Env = append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=", "LC_ALL=C.UTF-8", "COLUMNS=")
+	terminal, err := pty.StartWithSize(command, &pty.Winsize{Cols: columns, Rows: 50})
+	if err != nil {
+		return "", err
+	}
+	defer terminal.Close()
+	var output bytes.Buffer
+	_, _ = io.Copy(&output, terminal) // the end of a terminal is an error
+	if err := command.Wait(); err != nil {
+		return "", fmt.Errorf("sluice %s: %w\n%s", strings.Join(args, " "), err, output.Bytes())
+	}
+	return output.String(), nil
+}
+
+// cut returns the first lines, up to the one that matches last, and at most a number.
+func cut(lines [][]span, last *regexp.Regexp, most int) [][]span {
+	for i, line := range lines {
+		if i+1 == most || last != nil && last.MatchString(plain(line)) {
+			return lines[:i+1]
+		}
+	}
+	return lines
+}
+
+// unpack writes a compressed file of the repository to another place.
+func (w *workshop) unpack(name, to string) error {
+	packed, err := os.ReadFile(w.path(name))
+	if err != nil {
+		return err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return errors.Join(os.MkdirAll(filepath.Dir(to), 0o777), os.WriteFile(to, text, 0o666))
+}
+
+// store writes pictures.
+func (w *workshop) store(made map[string][]byte) error {
+	for name, picture := range made {
+		if err := os.WriteFile(w.path(folder+"/"+name), picture, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/xml"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const repository = "../.."
+
+// TestUpToDate: the pictures show what the tool and the page show today. After an
+// intended change: make pictures.
+func TestUpToDate(t *testing.T) {
+	w, err := newWorkshop(t.Context(), repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	made, err := w.draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := os.DirFS(repository)
+	wrong, err := stale(top, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range wrong {
+		t.Errorf("%s: look at the change, then run make pictures", w)
+	}
+	if len(made) != 3 {
+		t.Errorf("%d drawn pictures", len(made))
+	}
+	made["doctor.svg"] = append(made["doctor.svg"], ' ')
+	if planted, _ := stale(top, made); len(planted) != len(wrong)+1 {
+		t.Errorf("another output of the doctor: %q", planted)
+	}
+
+	total := int64(0)
+	err = fs.WalkDir(top, folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	if limit := int64(1_500_000); err != nil || total > limit {
+		t.Errorf("the pictures have %d bytes, at most %d: %v", total, limit, err)
+	}
+}
+
+// TestShown: each picture is shown in a document, with a description.
+func TestShown(t *testing.T) {
+	shown := regexp.MustCompile(`!\[([^\]]{20,})\]\((?:docs/)?pictures/([a-z]+\.(?:svg|png))\)`)
+	found := map[string]bool{}
+	for _, name := range []string{"README.md", "docs/tour.md"} {
+		text, err := os.ReadFile(repository + "/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range shown.FindAllStringSubmatch(string(text), -1) {
+			found[match[2]] = true
+		}
+	}
+	for _, name := range []string{"lab.svg", "doctor.svg", "watch.svg", "map.png"} {
+		if !found[name] {
+			t.Errorf("no document shows %s with a description", name)
+		}
+	}
+}
+
+func TestChanged(t *testing.T) {
+	tree := fstest.MapFS{
+		"debug/page.css":                 {Data: []byte("body {}")},
+		"debug/page/flow.js":             {Data: []byte("1")},
+		"tools/pictures/service/main.go": {Data: []byte("package main")},
+	}
+	all, err := changed(tree)
+	if err != nil || strings.Join(all, " ") != "map watch" {
+		t.Fatalf("without stored hashes: %q, %v", all, err)
+	}
+	text := `{"map": "` + must(hash(tree, inputs["map"])) + `", "watch": "` + must(hash(tree, inputs["watch"])) + `"}`
+	tree[inputsFile] = &fstest.MapFile{Data: []byte(text)}
+	if names, err := changed(tree); err != nil || len(names) > 0 {
+		t.Errorf("with the stored hashes: %q, %v", names, err)
+	}
+	for name, want := range map[string]string{"debug/page.css": "map", "debug/page/flow.js": "map", "debug/page/new.js": "map",
+		"cmd/sluice/internal/watch/testdata/list.txt": "watch", "tools/pictures/service/main.go": "map watch"} {
+		before := tree[name]
+		tree[name] = &fstest.MapFile{Data: []byte("changed")}
+		if names, err := changed(tree); err != nil || strings.Join(names, " ") != want {
+			t.Errorf("after a change of %s: %q, %v, want %s", name, names, err, want)
+		}
+		if tree[name] = before; before == nil {
+			delete(tree, name)
+		}
+	}
+}
+
+func must(hash string, err error) string {
+	if err != nil {
+		panic(err)
+	}
+	return hash
+}
+
+func TestDrawScreen(t *testing.T) {
+	const screen = "\x1b[1mname\x1b[0m  \x1b[38;5;131mfull <1>\x1b[39m ok\r\n▄▄█ ▌\x1b[2Kx\x1b[7m  rev\x1b[0m\n\n"
+	lines := parseScreen(screen)
+	if len(lines) != 2 || plain(lines[0]) != "name  full <1> ok" || plain(lines[1]) != "▄▄█ ▌x  rev" || width(lines[1]) != 11 {
+		t.Fatalf("parsed %v", lines)
+	}
+	picture := string(drawScreen("a & b", lines))
+	for _, want := range []string{
+		`<title>a &amp; b</title>`,
+		`<text class="bold" x="16" y="29.5" textLength="33.6">name</text>`,
+		`<text style="fill:#af5f5f" x="66.4" y="29.5" textLength="67.2">full &lt;1&gt;</text>`,
+		`<rect class="block" x="16" y="43" width="16.8" height="9"/>`,
+		`<rect class="block" x="32.8" y="34" width="8.4" height="18"/>`,
+		`<rect class="block" x="49.6" y="34" width="4.2" height="18"/>`,
+		`<text style="fill:var(--paper)" x="83.2" y="47.5" textLength="25.2">rev</text>`,
+	} {
+		if !strings.Contains(picture, want) {
+			t.Errorf("no %s in\n%s", want, picture)
+		}
+	}
+	for decoder := xml.NewDecoder(strings.NewReader(picture)); ; {
+		if _, err := decoder.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	if err := run(t.Context(), repository, "lab,cinema"); err == nil || !strings.Contains(err.Error(), `unknown capture "cinema"`) {
+		t.Errorf("got %v", err)
+	}
+}

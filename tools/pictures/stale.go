@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+)
+
+// inputsFile has the hashes of the inputs of captures, when they were captured.
+const inputsFile = captures + "/inputs.json"
+
+// inputs are the files that the looks of a captured picture depend on. The files of
+// watch are the screens that its tests expect: they change whenever its looks do.
+var inputs = map[string][]string{
+	"watch": {"cmd/sluice/internal/watch/testdata/*.txt", "tools/pictures/service/*.go"},
+	"map":   {"debug/page*.html", "debug/page*.css", "debug/page*.js", "debug/page/*", "tools/pictures/service/*.go"},
+}
+
+// hash returns the hash of the files that match some patterns.
+func hash(top fs.FS, patterns []string) (string, error) {
+	sum := sha256.New()
+	for _, pattern := range patterns {
+		names, err := fs.Glob(top, pattern)
+		if err != nil {
+			return "", err
+		}
+		for _, name := range names {
+			text, err := fs.ReadFile(top, name)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(sum, "%s %d\n", name, len(text))
+			sum.Write(text)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// changed returns the captures whose inputs differ from the stored hashes.
+func changed(top fs.FS) (names []string, err error) {
+	stored := map[string]string{}
+	text, err := fs.ReadFile(top, inputsFile)
+	if err == nil {
+		err = json.Unmarshal(text, &stored)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("%s: %w", inputsFile, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		now, err := hash(top, inputs[name])
+		if err != nil {
+			return nil, err
+		}
+		if stored[name] != now {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func (w *workshop) changedInputs() ([]string, error) { return changed(os.DirFS(w.top)) }
+
+// storeInputs stores the hashes of the named captures.
+func (w *workshop) storeInputs(names []string) error {
+	stored := map[string]string{}
+	if text, err := os.ReadFile(w.path(inputsFile)); err == nil {
+		if err := json.Unmarshal(text, &stored); err != nil {
+			return fmt.Errorf("%s: %w", inputsFile, err)
+		}
+	}
+	for _, name := range names {
+		if inputs[name] == nil {
+			continue
+		}
+		now, err := hash(os.DirFS(w.top), inputs[name])
+		if err != nil {
+			return err
+		}
+		stored[name] = now
+	}
+	text, err := json.MarshalIndent(stored, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(w.path(inputsFile), append(text, '\n'), 0o666)
+}
+
+// stale returns the names of pictures that are out of date, each with the reason.
+func stale(top fs.FS, made map[string][]byte) (wrong []string, err error) {
+	names, err := changed(top)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		wrong = append(wrong, name+": what it shows has changed since it was captured")
+	}
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		if stored, err := fs.ReadFile(top, folder+"/"+name); err != nil || !bytes.Equal(stored, made[name]) {
+			wrong = append(wrong, name+": the tool's output is not what it shows")
+		}
+	}
+	return wrong, nil
+}
