@@ -20,6 +20,18 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// A value took 9.5 ns of one CPU in a batch, but less on four, which counts.
+func TestBatchBoundOfMeasured(t *testing.T) {
+	f := NewForecast([]Count{{1, 1e9 / 32, 1e9 / 32, 1e9 / 32, 9}}, oneCache, testBand)
+	batches := []Count{{1, 1e8, 1e8, 1e8, 9}, {4, 9e8, 8e8, 1e9, 9}}
+	if got := f.batchBound(8, batches[:1]); !closeTo(got.X, 8*1e9/9.5, 1e-9) {
+		t.Errorf("%+v, want 8 CPUs at 9.5 ns", got)
+	}
+	if got := f.batchBound(8, batches); got.X != 2e9 {
+		t.Errorf("%+v, want twice what 4 CPUs carried", got)
+	}
+}
+
 // Without bands, a figure is at most what its CPUs can do.
 func TestBoundOfBands(t *testing.T) {
 	f := NewForecast(exactly(Law{2e7, 0.3, 0.01}, 1, 2, 4), oneCache, Bands{})

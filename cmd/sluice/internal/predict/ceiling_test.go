@@ -79,11 +79,11 @@ func TestBatches(t *testing.T) {
 	if wantLo := 1e9 / (250.0/512 + 2.5) / BatchShortfall; !closeTo(got.Lo, wantLo, 1e-9) {
 		t.Errorf("batches of 512: from %v, want %v", got.Lo, wantLo)
 	}
-	// With 16 ns of contention on two CPUs, the formula gives batches of 8 more
-	// than batches of 64 carried.
-	quick := NewForecast([]Count{{1, 1e9 / 32, 1e9 / 32, 1e9 / 32, 9}, {2, 1e9 / 16, 1e9 / 16, 1e9 / 16, 9}}, oneCache, testBand)
+	// By the upper end of its interval, 1 ns, one channel would give batches of 8
+	// more than batches of 64 carried.
+	quick := NewForecast([]Count{{1, 1e9 / 32, 1e9 / 32, 1e9 / 32, 9}, {2, 1e9 / 16, 1e9 / 20, 1e9, 9}}, oneCache, testBand)
 	slow := []Count{batches[0], {2, 1e8, 1e8, 1e8, 9}}
-	if got, err := quick.Batches(8, 2, slow); err != nil || got.X > 1e8 {
+	if got, err := quick.Batches(8, 2, slow); err != nil || got.Hi != 1e8 || got.X >= 1e8 {
 		t.Errorf("batches of 8: %+v, %v, more than batches of 64", got, err)
 	}
 	if _, err := f.Batches(10, 2, nil); !errors.Is(err, ErrNoBatches) {
@@ -101,7 +101,7 @@ func TestOwnCostFloor(t *testing.T) {
 	if own, ok := f.OwnCost(2, batches); !ok || own != leastOwn/2 {
 		t.Errorf("own cost %v, %v, want %v", own, ok, leastOwn/2)
 	}
-	if got, err := f.Batches(512, 2, batches); err != nil || got.Hi > 2*1e9/leastOwn {
+	if got, err := f.Batches(512, 2, batches); err != nil || got.Bound.X != 2*1e9/leastOwn || got.Hi > got.Bound.X {
 		t.Errorf("%+v, %v is above a value in %v ns of a CPU", got, err, leastOwn)
 	}
 }

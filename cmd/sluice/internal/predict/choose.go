@@ -69,6 +69,9 @@ func Choose(all []Series, part string) (Series, error) {
 	case 1:
 		return found[0], nil
 	}
+	if part == "" && strings.Contains(all[0].Name, labName) {
+		return Series{}, fmt.Errorf("no curve of one channel: sluice lab cpu-scaling measures it; or, of %d series, %w:%s", len(found), ErrWhich, names(found))
+	}
 	return Series{}, fmt.Errorf("%d series: %w:%s", len(found), ErrWhich, names(found))
 }
 
@@ -130,7 +133,6 @@ func listed(all []Series, chosen string) string {
 func WithRemedies(all []Series, chosen Series) Swept {
 	swept := Swept{Single: chosen.Counts}
 	work, lab := labWork[chosen.contender()]
-	lab = lab && strings.Contains(chosen.Name, labShapes)
 	for _, s := range all {
 		if cpus := chosen.Curve.CPUs; cpus > 0 {
 			s.Limit(cpus)

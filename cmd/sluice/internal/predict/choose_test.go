@@ -45,6 +45,9 @@ func TestChoose(t *testing.T) {
 	if _, err := Choose(many, "a"); err == nil || !strings.Contains(err.Error(), "and 17 more") {
 		t.Errorf("with 25: %v", err)
 	}
+	if _, err := Choose(labSeries()[2:], ""); !errors.Is(err, ErrWhich) || !strings.Contains(err.Error(), "sluice lab cpu-scaling measures it; or, of 4 series, choose one") {
+		t.Errorf("a run without cpu-scaling: %v", err)
+	}
 	if one, err := Choose(all[:1], ""); err != nil || one.Name != "a/native" {
 		t.Errorf("the only one: %q, %v", one.Name, err)
 	}

@@ -125,7 +125,7 @@ func TestReportText(t *testing.T) {
 			"No prediction beyond 2 CPUs: too few counts of CPUs: 2 measured (want at least 3, such as 1, 2 and 4).",
 			"2 lanes 40.0 M/s, measured (39.0 M/s to 41.0 M/s)", "batches of 8 at most ", "batches of 64 250 M/s, measured (240 M/s to 260 M/s)", "batches of 512 at most 2",
 			"Left out: GOMAXPROCS 8 16, above the 2 CPUs.", "117 other series: -list shows them, -series chooses one.",
-		}, []string{"extrapolated", "off by"}},
+		}, []string{"extrapolated", "off by", "times as much"}},
 		{"noise", noisy, false, []string{"No prediction beyond 4 CPUs: the points follow no law: the interval on 1 CPU is ±67%", "quieter machine, or with more repetitions"}, []string{"extrapolated"}},
 		{"own curves", own, false, []string{"This resource (CAS loop) on Testium 9000", "include 1 curve of your own", "set -from-cpus"}, []string{"One channel"}},
 		{"behind another cache", cached, false, []string{"No figure for 8 CPUs: a boundary that was not measured: 8 CPUs are more than the 4 that share a last-level cache", "set -llc"}, []string{"extrapolated"}},
