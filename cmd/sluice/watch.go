@@ -82,8 +82,10 @@ Examples:
   sluice watch localhost:6060 | head      one table
   sluice watch localhost:6060 -n 10       refreshed every ten seconds
 
-The service must serve debug.Handler, which shows channels that have a name. In
-the terminal, ? lists the keys; q and Ctrl-C quit. NO_COLOR disables colors. If
+The service must serve debug.Handler, which shows channels that have a name.
+Above them is the map: the functions that send and receive, from left to right,
+and a sentence that names what holds the service back. In the terminal, m shows
+all of the map, ? lists the keys, q and Ctrl-C quit. NO_COLOR disables colors. If
 the service goes away, watch retries every two seconds. Programs can request
 ?format=json from the handler.
 `)

@@ -651,6 +651,13 @@ var rooms = map[string]room{
 		},
 		tests: permissions{"./cmd/sluice/internal/stat": "summaries of the lab"},
 	},
+	"cmd/sluice/internal/flowmap": {
+		imports: permissions{
+			"./cmd/sluice/internal/format":         lineBreaks,
+			"./debug":                              "the map as the service sends it",
+			"github.com/clipperhouse/displaywidth": "how wide a name is",
+		},
+	},
 	"cmd/sluice/internal/host": {
 		imports: permissions{"./bench/cacheline": "how far the cores are from each other"},
 	},
@@ -710,6 +717,7 @@ var rooms = map[string]room{
 	"cmd/sluice/internal/watch": {
 		imports: permissions{
 			"./cmd/sluice/internal/address":        addresses,
+			"./cmd/sluice/internal/flowmap":        "the map as text",
 			"./cmd/sluice/internal/format":         lineBreaks,
 			"./debug":                              "the JSON of a service",
 			"github.com/clipperhouse/displaywidth": "the display width of names",

@@ -16,7 +16,7 @@ type body struct {
 }
 
 // maxBody is more than the lines of any channel.
-const maxBody = 64
+const maxBody = 96
 
 // labeled is the column where labeled text starts.
 const labeled = 12
@@ -29,7 +29,7 @@ func (m *model) drawChannel(width int) *grid {
 	c := &m.report.Channels[0]
 	b := &body{grid: newGrid(width, maxBody)}
 	x := b.put(0, b.y, width, c.Name, strong)
-	if about := fmt.Sprintf("  %s %d%s", c.Kind, c.ID, either(c.Closed, ", closed", "")); x+len(about) <= width {
+	if about := fmt.Sprintf("  %s%s, ID %d%s", c.Kind, inLanes(c), c.ID, either(c.Closed, ", closed", "")); x+len(about) <= width {
 		b.put(x, b.y, width-x, about, soft)
 	} else {
 		b.y++
@@ -44,6 +44,15 @@ func (m *model) drawChannel(width int) *grid {
 	b.y++
 	b.figures(c)
 	return b.drawn()
+}
+
+// inLanes returns the number of lanes as part of a sentence, or "" for a kind
+// without lanes.
+func inLanes(c *debug.Channel) string {
+	if c.Kind != "Sharded" {
+		return ""
+	}
+	return fmt.Sprintf(", %s %s", format.Thousands(c.Lanes), either(c.Lanes == 1, "lane", "lanes"))
 }
 
 // drawn returns the part of b that is filled.
@@ -134,7 +143,7 @@ func (b *body) ring(c *debug.Channel, r debug.Ring) {
 		}
 		last := per > 1 && i%per == per-1 // cell of a slot
 		if behind < length || length > 0 && behind > r.Slots-more {
-			b.set(labeled+i, b.y, cell{either(last, "▊", "█"), values})
+			b.set(labeled+i, b.y, cell{either(last, "▊", "█"), either(nearlyFull(c), hot, values)})
 		} else {
 			b.set(labeled+i, b.y, cell{either(last, "┊", "░"), soft})
 		}
@@ -164,7 +173,7 @@ func (b *body) queue(c *debug.Channel) {
 	b.label("queued")
 	width := min(60, max(1, b.width-labeled-1))
 	full := most(c)
-	b.gauge(labeled, b.y, width, float64(c.Len), full, values)
+	b.gauge(labeled, b.y, width, float64(c.Len), full, either(nearlyFull(c), hot, values))
 	if mark := int(float64(width) * float64(c.HighWater) / full); c.HighWater > c.Len && mark < width {
 		b.set(labeled+max(0, mark), b.y, cell{"│", hot})
 	}

@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
 )
 
-// A column of the list. The columns of the lowest rank are shown if there is
-// little room.
+// A column of the list, in the order and the words of the live page. The columns
+// of the lowest rank are shown if there is little room: dropped values first of
+// all, because nobody looks for a loss that is hidden.
 type column struct {
-	head  string
+	head  string // empty for a history
 	sort  string // the sorting of this column
 	width int
 	rank  int
@@ -20,45 +22,48 @@ type column struct {
 }
 
 const (
-	minName  = 16 // cells
+	minName  = 16 // cells, on screens that are at least four times as wide
 	maxName  = 48
 	forNames = 5 // names get at least one part in forNames of the width
 )
 
 // columns are the columns after the name, from left to right.
 var columns = []column{
-	{"kind", "kind", 10, 6, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.put(x, y, w, c.Kind, soft) }},
-	{"fill", "fill", 11, 1, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
-		g.right(x, y, w, filled(c), either(isFull(c), hot, plain))
+	{"kind", "kind", 10, 9, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.put(x, y, w, c.Kind, soft) }},
+	{"fill", "fill", 11, 2, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+		g.right(x, y, w, filled(c), either(nearlyFull(c), hot, plain))
 	}},
-	{"", "fill", 8, 7, func(g *grid, x, y, w int, c *debug.Channel, h *history) { g.spark(x, y, w, 1, h.fill, most(c), values) }},
-	{"in/s", "sent", 5, 2, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, rate(c.SentRate), plain) }},
-	{"", "sent", 12, 9, func(g *grid, x, y, w int, _ *debug.Channel, h *history) { g.spark(x, y, w, 1, h.sent, 0, values) }},
-	{"out/s", "received", 5, 3, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"", "fill", 8, 10, func(g *grid, x, y, w int, c *debug.Channel, h *history) { g.spark(x, y, w, 1, h.fill, most(c), values) }},
+	{"in/s", "sent", 5, 3, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, rate(c.SentRate), plain) }},
+	{"", "sent", 12, 16, func(g *grid, x, y, w int, _ *debug.Channel, h *history) { g.spark(x, y, w, 1, h.sent, 0, values) }},
+	{"out/s", "received", 5, 4, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, rate(c.ReceivedRate), plain)
 	}},
-	{"", "received", 12, 10, func(g *grid, x, y, w int, _ *debug.Channel, h *history) { g.spark(x, y, w, 1, h.arrived, 0, outward) }},
-	{"drops", "dropped", 5, 8, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"", "received", 12, 17, func(g *grid, x, y, w int, _ *debug.Channel, h *history) { g.spark(x, y, w, 1, h.arrived, 0, outward) }},
+	{"dropped", "dropped", 7, 1, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, format.Compact(float64(c.Dropped)), either(c.DroppedRate != nil && *c.DroppedRate > 0, hot, plain))
 	}},
-	{"send", "senders", 5, 4, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"senders", "senders", 7, 5, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, format.Compact(float64(c.Senders.Now)), either(c.Senders.Now > 0, hot, plain))
 	}},
-	{"since", "oldestsender", 6, 12, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, howLong(&c.Senders), soft) }},
-	{"recv", "receivers", 5, 5, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"since", "oldestsender", 6, 11, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, howLong(&c.Senders), soft) }},
+	{"receivers", "receivers", 9, 6, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, format.Compact(float64(c.Receivers.Now)), plain)
 	}},
-	{"since", "oldestreceiver", 6, 13, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"since", "oldestreceiver", 6, 12, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, howLong(&c.Receivers), soft)
 	}},
-	{"oldest", "oldestvalue", 6, 11, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, age(c), soft) }},
-	{"high", "high", 5, 14, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"oldest", "oldestvalue", 6, 7, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, age(c), soft) }},
+	{"full in", "", 7, 8, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+		g.right(x, y, w, fullIn(c), either(nearlyFull(c), hot, plain))
+	}},
+	{"high", "high", 5, 13, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, format.Compact(float64(c.HighWater)), plain)
 	}},
-	{"lanes", "lanes", 5, 15, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"lanes", "lanes", 5, 14, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, format.Compact(float64(c.Lanes)), plain)
 	}},
-	{"memory", "bytes", 9, 16, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"memory", "bytes", 9, 15, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, format.Bytes(c.Bytes), soft)
 	}},
 }
@@ -80,41 +85,73 @@ func most(c *debug.Channel) float64 {
 	return float64(*c.Cap)
 }
 
-// fitting returns the columns that fit, and the width of names. The sorted
-// column always comes first, since the order makes no sense without it.
-func fitting(width int, sorted string) (shown []column, name int) {
-	rank := func(c column) int {
-		if c.sort == sorted && c.head != "" {
-			return 0
-		}
-		return c.rank
+// rankOf returns the rank of a column. The sorted column comes right after the
+// dropped values, since the order makes no sense without it.
+func rankOf(c column, sorted string) int {
+	if c.sort == sorted && c.head != "" {
+		return min(c.rank, 1)
 	}
+	return c.rank + 1
+}
+
+// fitting returns the columns that fit, and the width of names.
+func fitting(width int, sorted string) (shown []column, name int) {
 	name = width
 	ranked := slices.Clone(columns)
-	slices.SortFunc(ranked, func(a, b column) int { return cmp.Compare(rank(a), rank(b)) })
-	last := -1
+	slices.SortStableFunc(ranked, func(a, b column) int { return cmp.Compare(rankOf(a, sorted), rankOf(b, sorted)) })
 	for _, c := range ranked {
-		if name-c.width-1 < max(minName, width/forNames) {
+		if name-c.width-1 < max(min(minName, width/4), width/forNames) {
 			break
 		}
 		name -= c.width + 1
-		last = rank(c)
+		shown = append(shown, c)
 	}
-	for _, c := range columns {
-		if rank(c) <= last {
-			shown = append(shown, c)
-		}
-	}
+	slices.SortFunc(shown, func(a, b column) int { return cmp.Compare(place(a), place(b)) })
 	return shown, min(name, maxName)
 }
 
-// drawList draws the rows, and the lines above and below them.
-func (m *model) drawList(g *grid) {
+// place returns the index of a column.
+func place(c column) int {
+	return slices.IndexFunc(columns, func(other column) bool { return other.rank == c.rank })
+}
+
+// figures returns the number of columns with a head.
+func figures(all []column) (n int) {
+	for _, c := range all {
+		if c.head != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// missing says how many columns do not fit, and from which width all do; "" if
+// none is missing. Histories do not count.
+func missing(width int, sorted string) string {
+	shown, _ := fitting(width, sorted)
+	n := figures(columns) - figures(shown)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("+%s: widen to %d", format.Plural(n, "column"), widthOfAll())
+}
+
+// widthOfAll returns the smallest width at which all figures fit.
+var widthOfAll = sync.OnceValue(func() int {
+	for width := 1; ; width++ {
+		if all, _ := fitting(width, ""); figures(all) == figures(columns) {
+			return width
+		}
+	}
+})
+
+// drawList draws the heads at top, the rows, and the line below them.
+func (m *model) drawList(g *grid, top int) {
 	sorted, _ := m.query.sorting()
 	shown, name := fitting(g.width, sorted.key)
-	m.drawHeads(g, 2, shown, name)
+	m.drawHeads(g, top, shown, name)
 	for i := range m.rows() {
-		y := 3 + i
+		y := top + 1 + i
 		if y >= g.height-2 {
 			break
 		}
@@ -138,7 +175,7 @@ func (m *model) drawList(g *grid) {
 		if m.report.Named == 0 {
 			text = "No channel has a name: set Name in its options."
 		}
-		g.put(0, 3, g.width, text, soft)
+		g.put(0, top+1, g.width, text, soft)
 	}
 	if m.report != nil {
 		g.put(0, g.height-2, g.width, fmt.Sprintf("page %s of %s, %s channels", format.Thousands(m.report.Page), format.Thousands(m.report.Pages), format.Thousands(m.report.Matching)), soft)

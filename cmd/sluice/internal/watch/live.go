@@ -51,6 +51,7 @@ type watcher struct {
 type answer struct {
 	to     Query
 	report *report.Report
+	flow   *report.Flow // nil if the service has none
 	err    error
 	panic  any // rethrown where the terminal is restored
 }
@@ -112,6 +113,9 @@ func (w *watcher) request(ctx context.Context) {
 			}
 		}()
 		a.report, a.err = w.service.Fetch(asking, q)
+		if a.err == nil && q.Channel == 0 {
+			a.flow, _ = w.service.Flow(asking) // without a map, the list remains
+		}
 	}()
 }
 
@@ -124,6 +128,9 @@ func (w *watcher) take(a answer) {
 		return // an outdated query
 	case a.err == nil:
 		w.model.show(a.report)
+		if a.to.Channel == 0 {
+			w.model.showFlow(a.flow)
+		}
 	case a.err == errGone:
 		w.model.fail(a.err, 0)
 	default:

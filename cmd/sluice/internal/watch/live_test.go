@@ -180,13 +180,13 @@ func TestLive(t *testing.T) {
 	m.shows("page 1 of 3, 45 channels")
 	m.KeyTap(vt.KeyDown)
 	m.KeyTap(vt.KeyEnter)
-	m.shows("c2  Bounded 2")
+	m.shows("c2  Bounded, ID 2")
 	m.KeyTap(vt.KeyEsc)
 	m.shows("page 1 of 3")
 	m.KeyTap(vt.KeyPgDn)
 	m.shows("page 2 of 3")
 	m.SetSize(vt.Coord{X: 40, Y: 12})
-	m.shows("⏎ open  / filter       \n") // as many as fit in 40 columns
+	m.shows("m map  ⏎ open          \n") // as many as fit in 40 columns
 	m.SetSize(vt.Coord{X: 80, Y: 24})
 	m.shows("n p page")
 
@@ -219,7 +219,7 @@ func TestAtOnce(t *testing.T) {
 	m.KeyTap(vt.KeySpace)
 	m.shows("paused")
 	m.KeyTap(vt.KeyEnter)
-	m.shows("c20  Bounded 20")
+	m.shows("c20  Bounded, ID 20")
 	m.KeyTap(vt.KeyQ)
 	<-ended
 }
@@ -247,7 +247,7 @@ func TestGone(t *testing.T) {
 	m, _, ended := begin(t, t.Context(), s)
 	m.shows("c3")
 	m.KeyTap(vt.KeyEnter)
-	m.shows("c1  Bounded 1")
+	m.shows("c1  Bounded, ID 1")
 	f.do(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("channel") {
 			http.Error(w, "sluice: there is no such channel, or no more", http.StatusNotFound)
@@ -257,7 +257,7 @@ func TestGone(t *testing.T) {
 		f.ServeHTTP(w, r)
 	})
 	m.shows("this channel no longer exists")
-	m.shows("c1  Bounded 1")
+	m.shows("c1  Bounded, ID 1")
 	m.KeyTap(vt.KeyEsc)
 	m.shows("c3")
 	m.KeyTap(vt.KeyQ)
@@ -298,7 +298,7 @@ func TestRestored(t *testing.T) {
 			test.end(m, screen, signal)
 			e := <-ended
 			// A panic includes the stack of its origin.
-			if said, ok := e.panic.(string); ok && strings.HasPrefix(said, "planted\n") && strings.Contains(said, "Fetch(") {
+			if said, ok := e.panic.(string); ok && strings.HasPrefix(said, "planted\n") && strings.Contains(said, ".fetch(") {
 				e.panic = "planted"
 			}
 			if e != test.want {
@@ -317,12 +317,18 @@ func TestColours(t *testing.T) {
 	for _, noColour := range []string{"", "1"} {
 		t.Run("NO_COLOR="+noColour, func(t *testing.T) {
 			t.Setenv("NO_COLOR", noColour)
-			s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				report := busy()
+				if r.URL.Query().Has("channel") {
+					report = only(report, 3)
+				}
 				w.Header().Set("Content-Type", "application/json")
-				_ = json.NewEncoder(w).Encode(busy())
+				_ = json.NewEncoder(w).Encode(report)
 			}))
 			m, _, ended := begin(t, t.Context(), s)
 			m.shows("hand-off")
+			m.KeyTap(vt.KeyEnter)
+			m.shows("slots       ███")
 			m.KeyTap(vt.KeyQ)
 			<-ended
 			m.mu.Lock()
@@ -351,7 +357,7 @@ func TestASCII(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(report)
 	}))
 	m, _, ended := beginIn(t, t.Context(), s, "C", often)
-	m.shows("orders/parsed      Bounded          11/16")
+	m.shows("orders/parsed                 11/16")
 	m.KeyTap(vt.KeyEnter)
 	m.shows("slots       ###")
 	m.shows("oo waiting, for 3.3s 2.1ms")

@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/debug"
 )
 
@@ -18,6 +19,7 @@ type model struct {
 
 	report *debug.Report // the last report, nil before the first
 	list   *debug.Report // the list's report while a channel is open
+	flow   *flowmap.Map  // nil if the service has none, or is of an older version
 	past   histories
 	wrong  error // the error since the last report
 	pause  time.Duration
@@ -28,7 +30,8 @@ type model struct {
 	typing  bool   // the filter
 	before  string // the filter before typing
 	help    bool
-	scroll  int // in a channel's own view and in the help
+	mapped  bool // the map is shown, not the list
+	scroll  int  // in a channel's own view, in the map and in the help
 	leaving bool
 
 	width, height int
@@ -50,7 +53,23 @@ const besideRows = 5
 // resize sets the size of the screen.
 func (m *model) resize(width, height int) {
 	m.width, m.height = width, height
-	m.query.channelsOnPage = min(maxSize, max(1, height-besideRows))
+	m.fitRows()
+}
+
+// fitRows sets the number of channels on a page to the rows of the list.
+func (m *model) fitRows() {
+	m.query.channelsOnPage = min(maxSize, max(1, m.height-besideRows-m.flowRows()))
+}
+
+// showFlow sets the map.
+func (m *model) showFlow(f *debug.Flow) {
+	m.flow = nil
+	if f != nil {
+		if drawn := flowmap.New(f); drawn.Sentence() != "" {
+			m.flow = drawn
+		}
+	}
+	m.fitRows()
 }
 
 // request returns the query for the current view.
@@ -132,6 +151,13 @@ func (m *model) press(k key) {
 		}
 	case k == " ":
 		m.paused = !m.paused
+	case k == "m" && m.open == 0:
+		m.mapped, m.scroll = !m.mapped, 0
+	case m.mapped && m.open == 0:
+		m.scrolled(k)
+		if k == keyEscape || k == keyEnter || k == keyErase {
+			m.mapped, m.scroll = false, 0
+		}
 	case m.open != 0:
 		m.scrolled(k)
 		if k == keyEscape || k == keyErase || k == keyEnter {

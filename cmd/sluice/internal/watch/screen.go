@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 
@@ -19,13 +20,18 @@ func (m *model) draw() *grid {
 		if body := m.drawChannel(g.width); body != nil {
 			m.drawScrolled(g, body)
 		}
+	case m.mapped:
+		m.drawScrolled(g, m.drawMap(g.width))
 	default:
-		m.drawList(g)
+		if m.wrong == nil { // otherwise the error is there
+			m.drawFlow(g, 1)
+		}
+		m.drawList(g, 2+m.flowRows())
 	}
 	if m.wrong != nil {
 		g.fade() // it is outdated
 	}
-	m.drawState(g, 1)
+	m.drawState(g)
 	m.drawTitle(g)
 	m.drawKeys(g, g.height-1)
 	return g
@@ -43,22 +49,45 @@ func (m *model) drawTitle(g *grid) {
 	g.paint(0, bar)
 }
 
-// drawState draws the error, or what the list shows.
-func (m *model) drawState(g *grid, y int) {
+// maxWrongLines limits the lines of an error.
+const maxWrongLines = 4
+
+// drawState draws the error, or above the list what it shows.
+func (m *model) drawState(g *grid) {
+	y := 1
+	if m.wrong == nil && !m.help && !m.mapped && m.open == 0 {
+		y += m.flowRows()
+	}
 	switch {
 	case m.typing:
 		g.put(0, y, g.width, "name contains: "+m.query.Filter+"▏", strong)
 	case m.wrong != nil && m.pause > 0:
-		g.put(0, y, g.width, fmt.Sprintf("retrying every %s: %s", m.pause, m.wrong), hot)
+		m.drawWrong(g, y, fmt.Sprintf("retrying every %s: %s", m.pause, m.wrong))
 	case m.wrong != nil:
-		g.put(0, y, g.width, m.wrong.Error(), hot)
+		m.drawWrong(g, y, m.wrong.Error())
 	case m.paused:
 		g.put(0, y, g.width, "paused: press space to continue", hot)
 	case m.report == nil:
 		g.put(0, y, g.width, "loading", soft)
-	case m.help || m.open != 0:
+	case m.help || m.open != 0 || m.mapped:
 	default:
-		g.put(0, y, g.width, m.listState(), soft)
+		x := g.put(0, y, g.width, m.listState(), soft)
+		s, _ := m.query.sorting()
+		if hidden := missing(g.width, s.key); x+2+displaywidth.String(hidden) <= g.width {
+			g.right(x, y, g.width-x, hidden, strong)
+		} else if hidden != "" {
+			hidden, _, _ = strings.Cut(hidden, ":")
+			from := max(0, g.width-displaywidth.String(" "+hidden))
+			g.put(from, y, g.width-from, " "+hidden, strong)
+		}
+	}
+}
+
+// drawWrong draws an error over what is below it.
+func (m *model) drawWrong(g *grid, y int, text string) {
+	all := lines(clean(text), g.width)
+	for i, line := range all[:min(maxWrongLines, len(all))] {
+		g.put(0, y+i, g.width, fmt.Sprintf("%-*s", g.width, line), hot)
 	}
 }
 
@@ -79,10 +108,12 @@ func (m *model) listState() string {
 
 // drawKeys lists as many keys as fit.
 func (m *model) drawKeys(g *grid, y int) {
-	keys := []string{"q quit", "? help", "⏎ open", "/ filter", "s sort", "o order", "t kind", "n p page", "space pause"}
+	keys := []string{"q quit", "? help", "m map", "⏎ open", "/ filter", "s sort", "o order", "t kind", "n p page", "space pause"}
 	switch {
 	case m.typing:
 		keys = []string{"⏎ keep", "esc undo", "^U clear"}
+	case m.mapped && m.open == 0 && !m.help:
+		keys = []string{"q quit", "? help", "m list", "↑↓ scroll", "space pause"}
 	case m.help || m.open != 0:
 		keys = []string{"q quit", "esc back", "↑↓ scroll", "space pause"}
 	}
@@ -111,6 +142,7 @@ func (m *model) drawScrolled(g *grid, body *grid) {
 var help = [][2]string{
 	{"↑ ↓ j k", "select a row; Home, End"},
 	{"⏎", "open the channel; Esc returns"},
+	{"m", "the map of functions and channels, or the list"},
 	{"n p", "next page, previous page; PgDn, PgUp"},
 	{"/", "filter by name"},
 	{"t", "show one kind, then the next"},
@@ -121,12 +153,13 @@ var help = [][2]string{
 	{"q Ctrl-C", "quit"},
 	{"", ""},
 	{"in/s out/s", "values per second, over the last second"},
-	{"send recv", "goroutines waiting to send, to receive"},
+	{"dropped", "values dropped so far"},
+	{"senders", "goroutines waiting to send; receivers: to receive"},
 	{"since", "how long the first waiter has waited; ~ recent mean of ended waits"},
 	{"oldest", "age of the oldest queued value, a lower bound"},
-	{"fill", "queued/capacity or limit"},
+	{"full in", "time until the channel is full at the present rates"},
+	{"fill", "queued/capacity or limit; in color from 80% full"},
 	{"high", "high-water mark of queued values"},
-	{"drops", "values dropped so far"},
 	{"▁▃█", "one report each, the latest at the right"},
 }
 

@@ -67,23 +67,62 @@ func (s *Service) short() string {
 // Fetch requests channels. Its errors are single lines that are safe to print,
 // including errGone; it returns context errors as they are.
 func (s *Service) Fetch(ctx context.Context, q Query) (*debug.Report, error) {
-	limited, cancel := context.WithTimeout(ctx, s.within)
-	defer cancel()
-	report, err := s.fetch(limited, q)
-	switch {
-	case err == nil || err == errGone:
-		return report, err
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case limited.Err() != nil:
-		return nil, fmt.Errorf("no response within %s: is the host right, and does a firewall let this port through?", s.within)
+	var report debug.Report
+	if err := s.get(ctx, q.encode(), q.Channel != 0, &report); err != nil {
+		return nil, err
 	}
-	return nil, errors.New(clean(err.Error()))
+	if report.Time.IsZero() {
+		return nil, errNoReport
+	}
+	return &report, nil
 }
 
-func (s *Service) fetch(ctx context.Context, q Query) (*debug.Report, error) {
+// Flow requests the map of the service. It returns nil without an error if the
+// service is of an older version, which has none.
+func (s *Service) Flow(ctx context.Context) (*debug.Flow, error) {
+	var flow debug.Flow
+	err := s.get(ctx, "format=flow", false, &flow)
+	var old *badRequest
+	switch {
+	case errors.As(err, &old):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case flow.Time.IsZero():
+		return nil, errNoReport
+	}
+	return &flow, nil
+}
+
+var errNoReport = errors.New("the response is not a report of channels: is debug.Handler at another address?")
+
+// A badRequest is a response with status 400 of the handler.
+type badRequest struct{ reason string }
+
+func (e *badRequest) Error() string { return "status 400: " + e.reason }
+
+// get requests JSON. ofChannel reports whether the query is for one channel.
+func (s *Service) get(ctx context.Context, query string, ofChannel bool, into any) error {
+	limited, cancel := context.WithTimeout(ctx, s.within)
+	defer cancel()
+	text, err := s.fetch(limited, query, ofChannel)
+	var known *badRequest
+	switch {
+	case err == nil && json.Unmarshal(text, into) != nil:
+		return errNoReport
+	case err == nil, err == errGone, errors.As(err, &known):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		return fmt.Errorf("no response within %s: is the host right, and does a firewall let this port through?", s.within)
+	}
+	return errors.New(clean(err.Error()))
+}
+
+func (s *Service) fetch(ctx context.Context, query string, ofChannel bool) ([]byte, error) {
 	u := *s.base
-	u.RawQuery = q.encode()
+	u.RawQuery = query
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, errors.New("invalid address")
@@ -95,7 +134,7 @@ func (s *Service) fetch(ctx context.Context, q Query) (*debug.Report, error) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, s.refusal(response, q)
+		return nil, s.refusal(response, ofChannel)
 	}
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "text/html" {
 		return nil, errors.New("the response is a web page, not JSON: is debug.Handler at another address?")
@@ -109,22 +148,20 @@ func (s *Service) fetch(ctx context.Context, q Query) (*debug.Report, error) {
 	case len(text) > maxAnswer:
 		return nil, fmt.Errorf("response larger than %d MiB", maxAnswer>>20)
 	}
-	var report debug.Report
-	if err := json.Unmarshal(text, &report); err != nil || report.Time.IsZero() {
-		return nil, errors.New("the response is not a report of channels: is debug.Handler at another address?")
-	}
-	return &report, nil
+	return text, nil
 }
 
 // refusal converts an error response. The handler's own errors begin with the
 // name of the project.
-func (s *Service) refusal(response *http.Response, q Query) error {
+func (s *Service) refusal(response *http.Response, ofChannel bool) error {
 	head, _ := io.ReadAll(io.LimitReader(response.Body, maxReason))
 	reason, _, _ := strings.Cut(string(head), "\n")
 	ours := strings.HasPrefix(reason, "sluice: ")
 	switch {
-	case response.StatusCode == http.StatusNotFound && ours && q.Channel != 0:
+	case response.StatusCode == http.StatusNotFound && ours && ofChannel:
 		return errGone
+	case ours && response.StatusCode == http.StatusBadRequest:
+		return &badRequest{clean(strings.TrimPrefix(reason, "sluice: "))}
 	case ours:
 		return fmt.Errorf("status %d: %s", response.StatusCode, strings.TrimPrefix(reason, "sluice: "))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
 )
@@ -34,6 +35,13 @@ func Table(ctx context.Context, w io.Writer, s *Service, q Query, first *debug.R
 	for {
 		report, err := all(ctx, s, q)
 		if err != nil {
+			return err
+		}
+		flow, _ := s.Flow(ctx) // without a map, the table remains
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := writeMap(w, flow); err != nil {
 			return err
 		}
 		if err := write(w, report); err != nil {
@@ -94,17 +102,38 @@ func all(ctx context.Context, s *Service, q Query) (*debug.Report, error) {
 	}
 }
 
+// mapWidth is the width of a map in a file or pipe.
+const mapWidth = 100
+
+// writeMap writes the sentence and the map, and an empty line.
+func writeMap(w io.Writer, flow *debug.Flow) error {
+	if flow == nil {
+		return nil
+	}
+	m := flowmap.New(flow)
+	if m.Sentence() == "" {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString(format.Wrap(m.Sentence(), mapWidth, 0, ""))
+	for _, line := range m.Lines(mapWidth) {
+		b.WriteString(line.String() + "\n")
+	}
+	_, err := io.WriteString(w, b.String()+"\n")
+	return err
+}
+
 func write(w io.Writer, report *debug.Report) error {
 	if _, err := fmt.Fprintf(w, "%s  %s named channels, %s shown\n", report.Time.Local().Format(time.DateTime), format.Thousands(report.Named), format.Thousands(len(report.Channels))); err != nil {
 		return err
 	}
-	rows := [][]string{{"NAME", "KIND", "FILL", "IN/S", "OUT/S", "DROPS", "SEND", "SINCE", "RECV", "SINCE", "OLDEST", "HIGH", "LANES", "MEMORY"}}
+	rows := [][]string{{"NAME", "KIND", "FILL", "IN/S", "OUT/S", "DROPPED", "SENDERS", "SINCE", "RECEIVERS", "SINCE", "OLDEST", "FULL IN", "HIGH", "LANES", "MEMORY"}}
 	for i := range report.Channels {
 		c := &report.Channels[i]
 		rows = append(rows, []string{
 			displaywidth.TruncateString(clean(c.Name), maxName, "…"), clean(c.Kind) + either(c.Closed, ", closed", ""),
 			filled(c), rate(c.SentRate), rate(c.ReceivedRate), format.Compact(float64(c.Dropped)),
-			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)),
+			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)), orNone(fullIn(c)),
 			format.Compact(float64(c.HighWater)), format.Thousands(c.Lanes), format.Bytes(c.Bytes),
 		})
 	}

@@ -17,6 +17,10 @@ import (
 func answers(report func(q Query) *debug.Report) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := Query{Page: 1}
+		if r.URL.Query().Get("format") == "flow" { // as an older version
+			http.Error(w, `sluice: unknown format "flow" (want html, json or events)`, http.StatusBadRequest)
+			return
+		}
 		if err := q.read(r.URL.RawQuery); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -34,18 +38,43 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `2026-01-02 12:00:00  1,234 named channels, 9 shown
-NAME                             KIND             FILL         IN/S   OUT/S  DROPS  SEND  SINCE   RECV  SINCE  OLDEST  HIGH   LANES  MEMORY
-orders/parsed                    Bounded          11/16        15.3k  15.3k  0      0     ~2.1ms  2     3.3s   4.2ms   16     1      4 KiB
-stuck                            Bounded          1.02k/1.02k  0      0      0      40    1.0h    0     –      1.0h    1.02k  1      8 KiB
-hand-off                         Rendezvous       no slots     7      7      0      0     –       0     –      –       0      1      0 B
-log lines                        Elastic          40k          100k   98k    0      0     –       0     –      –       90k    1      1 MiB
-latest                           Bounded          1/1          90     10     799    0     –       0     –      –       1      1      8 B
-metrics                          Sharded          300/1.02k    1M     1M     0      0     –       0     –      –       200    4      16 KiB
-retry                            Elastic, closed  3/100        –      –      0      0     –       0     –      –       12     1      0 B
-evil\x1b[2J\x1b]0;title\a\u202e  Bou\x1bnded      0/8          –      –      0      0     –       0     –      –       0      1      0 B
-日本語のチャンネルの名前         Bounded          0/8          –      –      0      0     –       0     –      –       0      1      0 B
+NAME                             KIND             FILL         IN/S   OUT/S  DROPPED  SENDERS  SINCE   RECEIVERS  SINCE  OLDEST  FULL IN  HIGH   LANES  MEMORY
+orders/parsed                    Bounded          11/16        15.3k  15.3k  0        0        ~2.1ms  2          3.3s   4.2ms   455ms    16     1      4 KiB
+stuck                            Bounded          1.02k/1.02k  0      0      0        40       1.0h    0          –      1.0h    full     1.02k  1      8 KiB
+hand-off                         Rendezvous       no slots     7      7      0        0        –       0          –      –       –        0      1      0 B
+log lines                        Elastic          40k          100k   98k    0        0        –       0          –      –       –        90k    1      1 MiB
+latest                           Bounded          1/1          90     10     799      0        –       0          –      –       full     1      1      8 B
+metrics                          Sharded          300/1.02k    1M     1M     0        0        –       0          –      –       –        200    4      16 KiB
+retry                            Elastic, closed  3/100        –      –      0        0        –       0          –      –       –        12     1      0 B
+evil\x1b[2J\x1b]0;title\a\u202e  Bou\x1bnded      0/8          –      –      0        0        –       0          –      –       –        0      1      0 B
+日本語のチャンネルの名前         Bounded          0/8          –      –      0        0        –       0          –      –       –        0      1      0 B
 `
 	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// The map precedes the table.
+func TestTableWithMap(t *testing.T) {
+	s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Get("format") != "flow" {
+			_ = json.NewEncoder(w).Encode(&debug.Report{Time: noon, Over: 1, Page: 1, Pages: 1})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(&debug.Flow{
+			Time: noon, Summary: "The service keeps\x1b up.",
+			Stages:   []debug.Stage{{ID: "a", Name: "read"}, {ID: "b", Name: "count", Column: 1}},
+			Channels: []debug.FlowChannel{{ID: 1, Name: "lines", Fill: new(0.5)}},
+			Edges:    []debug.Edge{{Stage: "a", Channel: 1, Side: "send"}, {Stage: "b", Channel: 1, Side: "receive"}},
+		})
+	}))
+	var out strings.Builder
+	if err := Table(t.Context(), &out, s, Query{Page: 1}, &debug.Report{Over: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	want := "The service keeps\\x1b up.\nread ─▶ lines ██ 50% ─▶ count\n\n2026-01-02 12:00:00  0 named"
+	if !strings.HasPrefix(out.String(), want) {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}
 }

@@ -1,52 +1,13 @@
 package watch
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
-
+	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
 )
 
-// maxText limits the text from a service that is processed, in bytes: far more
-// than a line shows.
-const maxText = 1024
-
-// maxMarks limits the combining marks on one letter, which could reach into
-// other lines.
-const maxMarks = 3
-
-// clean makes text from a service safe to display: characters that are not
-// printable, or that change direction or width, are escaped as in a Go string.
-func clean(s string) string {
-	if len(s) > maxText {
-		end := maxText // end of a rune, if there are runes
-		for end > maxText-utf8.UTFMax && !utf8.RuneStart(s[end]) {
-			end--
-		}
-		s = s[:end] + "…"
-	}
-	var b strings.Builder
-	marks := 0
-	for i, r := range s {
-		if marks++; !unicode.Is(unicode.M, r) {
-			marks = 0
-		}
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unicode.IsPrint(r) && !unicode.Is(unicode.Variation_Selector, r) && marks <= maxMarks:
-			b.WriteRune(r)
-		default:
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-	}
-	return b.String()
-}
+// clean makes text from a service safe to display.
+func clean(s string) string { return format.Clean(s) }
 
 // rate formats values per second; nil means unknown.
 func rate(r *float64) string {
@@ -68,8 +29,31 @@ func filled(c *debug.Channel) string {
 	return format.Compact(float64(c.Len)) + "/" + format.Compact(float64(*c.Cap))
 }
 
-// isFull reports whether a channel has no room left.
-func isFull(c *debug.Channel) bool { return c.Cap != nil && *c.Cap > 0 && c.Len >= *c.Cap }
+// nearlyFull reports whether little room is left.
+func nearlyFull(c *debug.Channel) bool {
+	return c.Cap != nil && *c.Cap > 0 && float64(c.Len) >= flowmap.NearlyFull*float64(*c.Cap)
+}
+
+// longUntilFull limits the time that fullIn returns, in seconds.
+const longUntilFull = 24 * 3600
+
+// fullIn returns when a channel is full if its rates stay as they are, or "" if
+// that is far away or unknown.
+func fullIn(c *debug.Channel) string {
+	switch {
+	case c.Cap == nil || *c.Cap <= 0:
+		return ""
+	case c.Len >= *c.Cap:
+		return "full"
+	case c.SentRate == nil || c.ReceivedRate == nil || *c.SentRate <= *c.ReceivedRate:
+		return ""
+	}
+	seconds := float64(*c.Cap-c.Len) / (*c.SentRate - *c.ReceivedRate)
+	if seconds > longUntilFull {
+		return ""
+	}
+	return format.CompactSeconds(seconds)
+}
 
 // age returns the age of the oldest queued value, or "" if it is unknown or the
 // queue is empty.

@@ -30,7 +30,7 @@ func TestClean(t *testing.T) {
 			t.Errorf("clean(%q) = %q, want %q", test.from, got, test.want)
 		}
 	}
-	if long := clean(strings.Repeat("日", 100_000)); len(long) > maxText+len("…") || !strings.HasSuffix(long, "日…") || !utf8.ValidString(long) {
+	if long := clean(strings.Repeat("日", 100_000)); len(long) > 1024+len("…") || !strings.HasSuffix(long, "日…") || !utf8.ValidString(long) {
 		t.Errorf("a long text becomes one of %d bytes", len(long))
 	}
 }
@@ -94,5 +94,36 @@ func TestFigures(t *testing.T) {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)
 		}
+	}
+}
+
+func TestFullIn(t *testing.T) {
+	for _, test := range []struct {
+		c    debug.Channel
+		want string
+	}{
+		{debug.Channel{Cap: new(100), Len: 50, SentRate: new(20.0), ReceivedRate: new(10.0)}, "5.0s"},
+		{debug.Channel{Cap: new(100), Len: 100}, "full"},
+		{debug.Channel{Cap: new(100), Len: 50, SentRate: new(10.0), ReceivedRate: new(10.0)}, ""},
+		{debug.Channel{Cap: new(100), Len: 50}, ""},
+		{debug.Channel{Cap: new(1 << 40), SentRate: new(1.0), ReceivedRate: new(0.0)}, ""},
+		{debug.Channel{Len: 50, SentRate: new(10.0), ReceivedRate: new(0.0)}, ""},
+		{debug.Channel{Cap: new(0)}, ""},
+	} {
+		if got := fullIn(&test.c); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.c, got, test.want)
+		}
+	}
+}
+
+// Color begins at 80% of the capacity.
+func TestNearlyFull(t *testing.T) {
+	for length, want := range map[int]bool{79: false, 80: true, 100: true} {
+		if nearlyFull(&debug.Channel{Len: length, Cap: new(100)}) != want {
+			t.Errorf("%d of 100: %v", length, !want)
+		}
+	}
+	if nearlyFull(&debug.Channel{Len: 100}) {
+		t.Error("without a limit")
 	}
 }
