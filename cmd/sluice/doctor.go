@@ -26,6 +26,7 @@ type doctorCommand struct {
 	Prices  string   `placeholder:"FILE" help:"Predict gains from this results.json of sluice lab, ideally from a run on the service's machine."`
 	HTML    string   `name:"html" placeholder:"FILE" help:"Also write an HTML page."`
 	JSON    bool     `name:"json" help:"Write JSON instead of text."`
+	Verbose bool     `short:"v" help:"Write all of the text, not one screen: all findings with their evidence, the operations by cost, and what is unknown."`
 }
 
 // maxWatch is the upper limit of -seconds.
@@ -49,9 +50,12 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 	if err != nil {
 		return explain(ctx, err)
 	}
-	write := diagnosis.WriteText
-	if c.JSON {
+	write := diagnosis.WriteSummary
+	switch {
+	case c.JSON:
 		write = diagnosis.WriteJSON
+	case c.Verbose:
+		write = diagnosis.WriteText
 	}
 	if err := write(to.stdout); err != nil || c.HTML == "" {
 		return err
@@ -172,10 +176,12 @@ Examples:
   sluice doctor localhost:6060                 observe a service for five seconds
   sluice doctor -save monday localhost:6060    and save the profiles
   sluice doctor monday                         read the saved profiles
+  sluice doctor -v monday                      and show all evidence, not one screen
   sluice doctor -html page.html monday         and write an HTML page
   sluice doctor cpu.pprof goroutines.txt       read your own files
 
-The service must import net/http/pprof; it need not use sluice. The doctor only
+The service must import net/http/pprof; it need not use sluice. If it also serves
+debug.Handler at /debug/sluice, the doctor names its stages and channels. It only
 reads, and changes no setting of the service. It takes a trace of at most half a
 second if that decides a finding, unless -cheap is given. A mutex profile
 (runtime.SetMutexProfileFraction) and a page with runtime/metrics make the

@@ -39,7 +39,11 @@ func manualDoctor(t *testing.T, command []string) {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	status, stdout, stderr := sluice(t, 0, args...)
-	if status != 0 || !strings.Contains(stdout, address) || !strings.Contains(stdout, "Gains are predicted from prices") {
+	want := "With -v: "
+	if slices.Contains(command, "-v") {
+		want = "Gains are predicted from prices"
+	}
+	if status != 0 || !strings.Contains(stdout, address) || !strings.Contains(stdout, want) {
 		t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
 	}
 	if page, err := os.ReadFile("page.html"); slices.Contains(command, "-html") && (err != nil || !strings.Contains(string(page), address)) {

@@ -28,6 +28,7 @@
 //	sluice doctor localhost:6060                 are channels the problem, and what to do, in five seconds
 //	sluice doctor -save monday localhost:6060    the same, and keep what the service sent
 //	sluice doctor monday                         read again what was kept
+//	sluice doctor -v monday                      with all evidence, not one screen
 //	sluice doctor -html page.html monday         and write a page
 //
 //	sluice watch localhost:6060             the channels of a running service, live in the terminal

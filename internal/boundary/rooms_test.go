@@ -641,6 +641,8 @@ var rooms = map[string]room{
 	},
 	"cmd/sluice/internal/doctor": {
 		imports: permissions{
+			"./cmd/sluice/internal/flowmap": "the map as text",
+			"./debug":                       "the map as the service sends it",
 			"./cmd/sluice/internal/address": addresses,
 			"./cmd/sluice/internal/plot":    "predicted gains on the page",
 			"./cmd/sluice/internal/profile": "the captures to diagnose",
@@ -682,6 +684,7 @@ var rooms = map[string]room{
 	"cmd/sluice/internal/profile": {
 		imports: permissions{
 			"./cmd/sluice/internal/address":         addresses,
+			"./debug":                               "the map as the service sends it",
 			"github.com/google/pprof/profile":       "the format of profiles",
 			"github.com/prometheus/client_model/go": "samples that expfmt has parsed",
 			"github.com/prometheus/common/expfmt":   "the text format of Prometheus",

@@ -15,6 +15,7 @@
 //	leaks.go     goroutine leaks
 //	traced.go    findings from a trace without a CPU profile
 //	elsewhere.go the bottleneck is not a channel
+//	mapped.go    what the map of named channels adds
 //
 // This package holds the rules, each with the measurements that it was tuned
 // on; the prices that gains are predicted from; and the output formats. It
@@ -27,6 +28,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+	"github.com/sluice-go/sluice/debug"
 )
 
 // Schema is the version of the JSON form. It changes when an old reader would
@@ -48,6 +50,7 @@ type Diagnosis struct {
 	Findings   []Finding   `json:"findings"`   // by weight, the most important first
 	Operations []Operation `json:"operations"` // by cost
 	Partners   []Partners  `json:"partners"`
+	Flow       *debug.Flow `json:"flow,omitempty"` // the map of the service's named channels, as package debug documents it
 	Unknown    []Unknown   `json:"unknown"`
 	Taken      []string    `json:"taken"` // profiles taken in addition to the defaults, and why
 	Prices     Prices      `json:"prices"`
@@ -176,11 +179,13 @@ func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
 		Shares: f.shares(), Findings: []Finding{}, Operations: f.operations, Partners: f.partners(),
 		Unknown: f.unknown(), Taken: []string{},
 	}
-	d.Findings = f.findings()
+	d.Flow = capture.Flow
+	d.Findings = f.mapped(f.findings())
 	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
 	d.Unknown = append(d.Unknown, f.undecided(d.Findings)...)
 	d.Verdict = f.verdict(d.Findings)
 	d.Answer = f.answer(d.Verdict, d.Findings)
+	d.Answer += f.mappedAnswer(d.Answer)
 	return d
 }
 

@@ -15,6 +15,8 @@ import (
 var pageText string
 
 // pageStyle extends the common style.
+//
+//go:embed page.css
 var pageStyle string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
@@ -25,6 +27,7 @@ type page struct {
 	Policy     string
 	Style      template.CSS
 	Head       string
+	Path       string // the map, line by line; "" without one
 	Findings   []pageFinding
 	Rows       []pageRow
 	Pairs      []string
@@ -45,7 +48,7 @@ type pageRow struct {
 // WritePage writes a self-contained HTML page.
 func (d *Diagnosis) WritePage(w io.Writer) error {
 	style := report.Style + pageStyle
-	p := page{Diagnosis: d, Policy: report.Policy(style), Style: template.CSS(style), Head: d.head(), PricesLine: d.Prices.sentence()}
+	p := page{Diagnosis: d, Policy: report.Policy(style), Style: template.CSS(style), Head: d.head(), Path: d.path(true), PricesLine: d.Prices.sentence()}
 	for i := range d.Findings {
 		p.Findings = append(p.Findings, pageFinding{&d.Findings[i], format.Capital(string(d.Findings[i].Kind)), d.Findings[i].chart()})
 	}

@@ -26,10 +26,13 @@ func (d *Diagnosis) WriteJSON(w io.Writer) error {
 	return encoder.Encode(d)
 }
 
-// WriteText writes the diagnosis for a terminal, the answer first.
+// WriteText writes the whole diagnosis for a terminal, the answer first.
 func (d *Diagnosis) WriteText(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(wrap(d.Answer, ""))
+	if path := d.path(true); path != "" {
+		b.WriteString("\nThe map: functions, and the named channels between them\n" + path)
+	}
 	for i := range d.Findings {
 		heading := d.Findings[i].Text
 		if strings.Contains(d.Answer, heading) { // the answer already has this sentence
@@ -245,10 +248,7 @@ func wrap(text, indent string) string {
 }
 
 // printable replaces control characters, which could steer a terminal or start
-// a line: names come from untrusted files. ~         text =
-// strings.ReplaceAll(printable(text), " %", format.NoBreak+"%")
-//
-//	return format.Wrap(text, textWidth => 	return format.Wrap(printable(text), textWidth
+// a line: names come from untrusted files.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -12,6 +12,7 @@ package flowmap
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
@@ -51,7 +52,7 @@ func New(f *debug.Flow) *Map {
 	if f == nil {
 		return m
 	}
-	m.sentence = format.Clean(f.Summary)
+	m.sentence = strings.TrimSpace(format.Clean(f.Summary))
 	stages, channels := map[string]int{}, map[uint64]int{}
 	for _, s := range f.Stages[:min(maxNodes, len(f.Stages))] {
 		stages[s.ID] = len(m.nodes)
@@ -84,7 +85,7 @@ func New(f *debug.Flow) *Map {
 		}
 	}
 	if b := f.Bottleneck; b != nil {
-		m.sentence = cmp.Or(format.Clean(b.Text), m.sentence)
+		m.sentence = cmp.Or(strings.TrimSpace(format.Clean(b.Text)), m.sentence)
 		if stage, known := stages[b.Stage]; known {
 			m.worst = stage
 		} else if channel, known := channels[b.Channel]; known {

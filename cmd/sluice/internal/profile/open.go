@@ -220,6 +220,9 @@ func (p *parts) readJSON(name string, r io.Reader) error {
 		p.header = &header
 		return nil
 	}
+	if flow, ok := readFlow(text); ok {
+		return p.put(part{name: name, kind: KindFlow, at: flow.Time, flow: flow}, nil)
+	}
 	reading, err := readReading(bytes.NewReader(text))
 	if errors.Is(err, errNoMetrics) {
 		return errForeign

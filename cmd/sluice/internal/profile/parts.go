@@ -10,6 +10,8 @@ import (
 	"time"
 
 	pprof "github.com/google/pprof/profile"
+
+	"github.com/sluice-go/sluice/debug"
 )
 
 // A part is one parsed file. The pointer for its kind is set.
@@ -24,6 +26,7 @@ type part struct {
 	trace       *Trace
 	procs       int // GOMAXPROCS in the trace; 0 if unknown
 	reading     *Reading
+	flow        *debug.Flow
 }
 
 // parts are the files of a capture.
@@ -34,7 +37,7 @@ type parts struct {
 
 // perKind is the largest number of files per kind: before and after.
 var perKind = map[Kind]int{
-	KindCPU: 1, KindTrace: 1, KindLeak: 1,
+	KindCPU: 1, KindTrace: 1, KindLeak: 1, KindFlow: 1,
 	KindMutex: 2, KindBlock: 2, KindGoroutine: 2, KindGoroutineText: 2, KindMetrics: 2,
 }
 
@@ -136,6 +139,9 @@ func (p *parts) capture() (*Capture, error) {
 	if _, f := p.of(KindTrace); f != nil {
 		c.Trace, c.GOMAXPROCS = f.trace, f.procs
 		c.Window = cmp.Or(c.Window, f.trace.Window)
+	}
+	if _, f := p.of(KindFlow); f != nil {
+		c.Flow = f.flow
 	}
 	if before, after := p.of(KindMetrics); after != nil {
 		c.Metrics = &Metrics{After: after.reading}

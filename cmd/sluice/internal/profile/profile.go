@@ -11,7 +11,11 @@
 // runtime's functions belong to which operation.
 package profile
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/debug"
+)
 
 // A Capture is the data of one process over one window of time.
 //
@@ -32,6 +36,7 @@ type Capture struct {
 	Metrics    *Metrics
 	Trace      *Trace
 	Leaks      *Leaks
+	Flow       *debug.Flow // the map of the service's named channels; nil if it does not use package debug
 
 	Missing []Missing // parts that could not be read
 }
@@ -55,6 +60,7 @@ const (
 	KindLeak          Kind = "goroutineleak"
 	KindTrace         Kind = "trace"
 	KindMetrics       Kind = "metrics"
+	KindFlow          Kind = "map" // format=flow of package debug
 )
 
 // CPU is where the process spent CPU time. All times are CPU time rather than

@@ -22,6 +22,7 @@ type Service struct {
 	base    *url.URL
 	getter  getter
 	metrics []*url.URL // candidate pages with metrics; after the first reading, the page that has them
+	flow    *url.URL   // the map; nil without one
 	files   []File
 	parts   parts
 	missing []Missing
@@ -96,6 +97,9 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 	if err := s.findMetrics(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.findFlow(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.watchCPU(ctx, d); err != nil {
 		return nil, err
 	}
@@ -103,6 +107,7 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 		kind  Kind
 		fetch func() error
 	}{
+		{KindFlow, func() error { return s.readLastFlow(ctx) }},
 		{KindMetrics, func() error { return s.readMetrics(ctx, "metrics.json") }},
 		{KindGoroutine, func() error { return s.profile(ctx, "goroutine", "goroutine.pprof") }},
 		{KindGoroutineText, func() error { return s.fetch(ctx, s.page("goroutine", "debug", "2"), "goroutine.txt", 0, maxText) }},

@@ -95,7 +95,7 @@ func TestOrder(t *testing.T) {
 	f := serve(t, nil)
 	c := watch(t, f.at(t))
 	want := []string{
-		"/debug/pprof/goroutine", "/debug/pprof/mutex", "/debug/metrics", "/debug/pprof/profile?seconds=1",
+		"/debug/pprof/goroutine", "/debug/pprof/mutex", "/debug/metrics", "/debug/sluice?format=flow", "/debug/pprof/profile?seconds=1",
 		"/debug/metrics", "/debug/pprof/goroutine", "/debug/pprof/goroutine?debug=2", "/debug/pprof/mutex", "/debug/pprof/goroutineleak",
 	}
 	if !reflect.DeepEqual(*f.requested, want) {

@@ -1,0 +1,172 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+	"github.com/sluice-go/sluice/debug"
+)
+
+// The map of a service shows its named channels and the functions at both ends.
+// It is measured by the channels themselves, independently of all profiles, but
+// knows only channels that have a name: it confirms findings and adds one, and
+// never removes any.
+
+// Mapped is a finding from the map alone.
+const Mapped Kind = "bottleneck on the map"
+
+// slow is the kind of bottleneck of the map that is a slow stage.
+const slow = "slow-stage"
+
+// bottleneck returns the bottleneck of the map, or nil.
+func (f *facts) bottleneck() *debug.Bottleneck {
+	if f.capture.Flow == nil {
+		return nil
+	}
+	return f.capture.Flow.Bottleneck
+}
+
+// mapped adds what the map shows to findings.
+func (f *facts) mapped(findings []Finding) []Finding {
+	b := f.bottleneck()
+	if b == nil {
+		return findings
+	}
+	text := format.Clean(b.Text)
+	explained := false
+	for i := range findings {
+		found := &findings[i]
+		if found.Minor {
+			continue
+		}
+		stage := found.Kind == SlowStage || found.Kind == Downstream
+		if stage && b.Kind == slow {
+			explained = true
+			found.addEvidence(profile.KindFlow, text)
+			if found.Confidence == Medium { // two independent measurements agree
+				found.Confidence = High
+			}
+		}
+	}
+	f.nameChannels(findings)
+	if explained || b.Kind != slow { // of others, the answer has the sentence
+		return findings
+	}
+	found := Finding{Kind: Mapped, Confidence: Medium, Remedies: []Remedy{}, RuledOut: []RuledOut{}}
+	found.Text = "Slow stage on the map: " + strings.TrimSuffix(text, ".") + ". More goroutines in it or less work there would help; a longer queue would not."
+	for _, stage := range f.capture.Flow.Stages {
+		if stage.ID == b.Stage && stage.ID != "" {
+			found.At = &Place{Op: profile.Receive, Function: stage.Function, File: stage.File, Line: stage.Line}
+			found.addEvidence(profile.KindFlow, fmt.Sprintf("the stage is %s (%s:%d)", format.Clean(stage.Function), format.Clean(base(stage.File)), stage.Line))
+		}
+	}
+	found.addEvidence(profile.KindFlow, f.neighbors(b.Stage))
+	return append(findings, found)
+}
+
+// base returns the name of a file without its folders, on any system.
+func base(file string) string { return file[strings.LastIndexAny(file, `/\`)+1:] }
+
+// nameChannels adds the names of the channels at the place of a finding.
+func (f *facts) nameChannels(findings []Finding) {
+	flow := f.capture.Flow
+	for i := range findings {
+		at := findings[i].At
+		if at == nil {
+			continue
+		}
+		for _, stage := range flow.Stages {
+			if stage.Function == at.Function || stage.File == at.File && stage.Line == at.Line {
+				findings[i].addEvidence(profile.KindFlow, f.neighbors(stage.ID))
+				break
+			}
+		}
+	}
+}
+
+// neighbors describes the channels of a stage: "parse receives from lines (full,
+// 3 senders wait) and sends into events (empty)".
+func (f *facts) neighbors(id string) string {
+	flow := f.capture.Flow
+	at := slices.IndexFunc(flow.Stages, func(s debug.Stage) bool { return s.ID == id })
+	if at < 0 {
+		return "the service's named channels and their rates"
+	}
+	sides := map[string][]string{}
+	for _, edge := range flow.Edges {
+		if edge.Stage != id {
+			continue
+		}
+		for i := range flow.Channels {
+			if c := &flow.Channels[i]; c.ID == edge.Channel {
+				sides[edge.Side] = append(sides[edge.Side], channelState(c))
+			}
+		}
+	}
+	var parts []string
+	if from := sides["receive"]; len(from) > 0 {
+		parts = append(parts, "receives from "+format.And(from))
+	}
+	if to := sides["send"]; len(to) > 0 {
+		parts = append(parts, "sends into "+format.And(to))
+	}
+	return format.Clean(flow.Stages[at].Name) + " " + format.And(parts)
+}
+
+// channelState returns the name of a channel and how full it is.
+func channelState(c *debug.FlowChannel) string {
+	var state []string
+	if c.Fill != nil {
+		state = append(state, fmt.Sprintf("%.0f%% full", 100**c.Fill))
+	}
+	if c.Senders > 0 {
+		state = append(state, format.Plural(c.Senders, "sender")+" waiting")
+	}
+	if c.Receivers > 0 {
+		state = append(state, format.Plural(c.Receivers, "receiver")+" waiting")
+	}
+	if c.DroppedRate != nil && *c.DroppedRate > 0 {
+		state = append(state, "drops "+format.Compact(*c.DroppedRate)+"/s")
+	}
+	name := format.Clean(c.Name)
+	if len(state) == 0 {
+		return name
+	}
+	return name + " (" + strings.Join(state, ", ") + ")"
+}
+
+// mappedAnswer returns the sentence of the map that the answer ends with, or "".
+func (f *facts) mappedAnswer(answer string) string {
+	if f.capture.Flow == nil {
+		return ""
+	}
+	sentence := flowmap.New(f.capture.Flow).Sentence()
+	if sentence == "" || strings.Contains(answer, strings.TrimSuffix(sentence, ".")) {
+		return ""
+	}
+	return " The map: " + sentence
+}
+
+// pathLines limits the lines of the path on the first screen.
+const pathLines = 3
+
+// path returns the path through the bottleneck as text, or "" without a map.
+func (d *Diagnosis) path(all bool) string {
+	if d.Flow == nil {
+		return ""
+	}
+	m := flowmap.New(d.Flow)
+	lines := m.Main(textWidth-2, pathLines)
+	if all {
+		lines = m.Lines(textWidth - 2)
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("  " + printable(line.String()) + "\n")
+	}
+	return b.String()
+}

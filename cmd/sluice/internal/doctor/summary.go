@@ -1,0 +1,112 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+)
+
+// screenLines is the height of the first screen: a terminal of 24 lines, with
+// the command and the prompt.
+const screenLines = 22
+
+// An excerpt is how much of each list is on the first screen.
+type excerpt struct{ remedies, evidence, others int }
+
+// excerpts are from the longest to the shortest.
+var excerpts = []excerpt{{3, 3, 3}, {2, 3, 2}, {2, 2, 2}, {1, 2, 1}, {1, 1, 1}, {1, 1, 0}, {1, 0, 0}}
+
+// WriteSummary writes what fits on one screen of a terminal, the answer first:
+// the most important finding, with its remedies and evidence. WriteText has the
+// rest.
+func (d *Diagnosis) WriteSummary(w io.Writer) error {
+	text := ""
+	for _, p := range excerpts {
+		if text = d.summary(p); strings.Count(text, "\n") <= screenLines {
+			break
+		}
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func (d *Diagnosis) summary(p excerpt) string {
+	var b strings.Builder
+	b.WriteString(wrap(d.Answer, ""))
+	if path := d.path(false); path != "" {
+		b.WriteString("\n" + path)
+	}
+	main := d.main()
+	if main != nil {
+		b.WriteString("\n")
+		main.summary(&b, p, d.Answer)
+	}
+	others := 0
+	for i := range d.Findings {
+		if found := &d.Findings[i]; found != main && found.Kind != Mapped { // the answer has the sentence of the map
+			if others++; others == 1 && p.others > 0 {
+				b.WriteString("\nAlso found\n")
+			}
+			if others <= p.others {
+				b.WriteString("  " + wrap(found.Text, "  "))
+			}
+		}
+	}
+	b.WriteString("\n" + wrap(d.head(), "  "))
+	if main != nil && len(main.Remedies) > 0 && d.Prices.OtherMachine {
+		b.WriteString("Gains are those of a reference machine: -prices takes figures of yours.\n")
+	}
+	b.WriteString(wrap(d.rest(max(0, others-p.others)), "  "))
+	return b.String()
+}
+
+// main returns the finding that the answer is about, or nil.
+func (d *Diagnosis) main() *Finding {
+	for i := range d.Findings {
+		if strings.Contains(d.Answer, d.Findings[i].Text) {
+			return &d.Findings[i]
+		}
+	}
+	if len(d.Findings) > 0 {
+		return &d.Findings[0]
+	}
+	return nil
+}
+
+// summary writes the remedies and the evidence of the main finding.
+func (f *Finding) summary(b *strings.Builder, p excerpt, answer string) {
+	if !strings.Contains(answer, f.Text) {
+		b.WriteString(wrap(f.Text, ""))
+	}
+	for i, r := range f.Remedies[:min(p.remedies, len(f.Remedies))] {
+		word := "or:  "
+		if i == 0 {
+			word = "fix: "
+		}
+		b.WriteString(wrap(fmt.Sprintf("%s%s, %s: %s.", word, r.Name, r.Gain, r.How), "     "))
+	}
+	for i, e := range f.Evidence[:min(p.evidence, len(f.Evidence))] {
+		if i == 0 {
+			fmt.Fprintf(b, "because (confidence: %s)\n", f.Confidence)
+		}
+		b.WriteString("  " + wrap(fmt.Sprintf("- %s [%s]", e.Text, e.From), "    "))
+	}
+}
+
+// rest says what -v shows in addition.
+func (d *Diagnosis) rest(findings int) string {
+	var more []string
+	if findings > 0 {
+		more = append(more, format.Plural(findings, "more finding"))
+	}
+	more = append(more, "all evidence")
+	if len(d.Operations) > 0 {
+		more = append(more, "the operations by cost")
+	}
+	if n := len(d.Unknown); n > 0 {
+		more = append(more, fmt.Sprintf("%s, with the commands that measure them", format.Plural(n, "unknown fact")))
+	}
+	return "With -v: " + format.And(more) + "."
+}

@@ -1,0 +1,52 @@
+package profile
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sluice-go/sluice/debug"
+)
+
+// flowPath is where the map is, relative to the profiles.
+const flowPath = "../sluice?format=flow"
+
+// readFlow parses a map. ok is false for other JSON.
+func readFlow(text []byte) (flow *debug.Flow, ok bool) {
+	var parts struct{ Stages, Channels, Edges json.RawMessage }
+	if json.Unmarshal(text, &parts) != nil || parts.Stages == nil || parts.Channels == nil || parts.Edges == nil {
+		return nil, false
+	}
+	flow = &debug.Flow{}
+	if json.Unmarshal(text, flow) != nil || flow.Time.IsZero() {
+		return nil, false
+	}
+	return flow, true
+}
+
+// findFlow requests the map for the first time, from when on the service knows
+// rates. A service without a map need not use package debug: that is no mistake.
+func (s *Service) findFlow(ctx context.Context) error {
+	at, err := s.base.Parse(flowPath)
+	if err != nil {
+		return err
+	}
+	data, err := s.getter.get(ctx, at, s.left(0), maxMetrics)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return nil
+	}
+	if _, ok := readFlow(data); ok {
+		s.flow = at
+	}
+	return nil
+}
+
+// readLastFlow requests the map at the end of the window, if there is one.
+func (s *Service) readLastFlow(ctx context.Context) error {
+	if s.flow == nil {
+		return nil
+	}
+	return s.fetch(ctx, s.flow, "flow.json", 0, maxMetrics)
+}
