@@ -131,7 +131,7 @@ lab: ## run the lab with its smallest sweep
 # of the charts.
 .PHONY: page
 page: ## report.html in a headless Chromium: no errors, no requests, readable, printable
-	cd tools && GOWORK=off go vet ./page && GOWORK=off go test -count=1 -timeout=5m ./page $(PAGE)
+	cd tools && GOWORK=off go vet ./page && GOWORK=off go test -count=1 -timeout=10m ./page $(PAGE)
 
 # LIVE adds flags: -shots DIR writes screenshots.
 .PHONY: live

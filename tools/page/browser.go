@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -85,13 +86,19 @@ type Page struct {
 	asked []string // addresses of all requests
 }
 
-// Open opens a file in a tab of the browser and waits until it has loaded.
+// Open opens a file in a tab of the browser and waits until it has loaded. The
+// file may have a fragment: "report.html#reading".
 func Open(browser context.Context, file string, view View) (*Page, func(), error) {
+	file, fragment, found := strings.Cut(file, "#")
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	return Visit(browser, "file://"+filepath.ToSlash(path), view)
+	url := "file://" + filepath.ToSlash(path)
+	if found {
+		url += "#" + fragment
+	}
+	return Visit(browser, url, view)
 }
 
 // Visit opens the page at a URL in a tab of the browser and waits until it has
@@ -109,6 +116,14 @@ func Visit(browser context.Context, url string, view View) (*Page, func(), error
 
 // Context returns the tab's context for chromedp.
 func (p *Page) Context() context.Context { return p.ctx }
+
+// Resize changes the size of the screen, in device pixels.
+func (p *Page) Resize(width, height int64) error {
+	return chromedp.Do(p.ctx, chromedp.EmulateViewport(width, height))
+}
+
+// Press sends a key to the element with the focus.
+func (p *Page) Press(key string) error { return chromedp.Do(p.ctx, chromedp.KeyEvent(key)) }
 
 func (p *Page) enable() error {
 	_, requests := chromedp.Call(p.ctx, network.Enable, network.EnableParams{})

@@ -55,9 +55,16 @@ func (p *Page) Alone() []string {
 	return wrong
 }
 
-// Check reports all faults of a page in its view.
+// Check reports all faults of a page in its view. On a screen it opens all folded
+// parts.
 func (p *Page) Check(view View) []string {
-	wrong := slices.Concat(p.Ask("labels"), p.Ask("axes"), p.Ask("contrast"), p.Ask("width"), p.Ask("reach"))
+	var wrong []string
+	if view.Media == "screen" {
+		wrong = slices.Concat(p.Ask("width"), p.Ask("parts"), p.Ask("unfold"), p.Ask("tables"))
+	}
+	for _, check := range []string{"labels", "axes", "series", "precision", "contrast", "width", "reach"} {
+		wrong = append(wrong, p.Ask(check)...)
+	}
 	if view.Media == "print" {
 		wrong = append(wrong, p.Ask("paper")...)
 	}
@@ -73,6 +80,9 @@ func (p *Page) Screenshot() (image.Image, []byte, error) {
 	picture, err := png.Decode(bytes.NewReader(data))
 	return picture, data, err
 }
+
+// Screen takes what the screen shows.
+func (p *Page) Screen() ([]byte, error) { return chromedp.Run(p.ctx, chromedp.CaptureScreenshot()) }
 
 // PDF prints the page and returns the number of sheets.
 func (p *Page) PDF() (data []byte, sheets int, err error) {

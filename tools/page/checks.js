@@ -22,8 +22,125 @@
     return wrong;
   },
 
-  // Each chart has titles and figures at its axes, an accessible label, and a table of the same
-  // figures after it. A picture has no axes.
+  // The first screen has one sentence, one chart with a logarithmic axis and intervals, and one
+  // to four answers, all of them whole, and nothing of what follows.
+  first() {
+    const wrong = [], high = innerHeight, wide = innerWidth;
+    const screen = document.getElementById("overview");
+    if (!screen) return ["there is no overview"];
+    const parts = { sentence: screen.querySelectorAll("h1"), chart: screen.querySelectorAll("svg.chart"), answers: screen.querySelectorAll(".answers li") };
+    for (const [name, most] of [["sentence", 1], ["chart", 1], ["answers", 4]]) {
+      const found = parts[name];
+      if (found.length < 1 || found.length > most) wrong.push(`the first screen has ${found.length} of: ${name}`);
+      for (const e of found) {
+        const box = e.getBoundingClientRect();
+        if (box.top < 0 || box.bottom > high || box.left < 0 || box.right > wide || box.height < 10)
+          wrong.push(`${name}: “${e.textContent.trim().slice(0, 30)}” ends at ${box.bottom.toFixed(0)} of ${high} pixels`);
+      }
+    }
+    const known = new Set([...parts.sentence, ...parts.chart, ...parts.answers]);
+    for (const e of document.querySelectorAll("main :is(h1, h2, h3, p, li, svg, table, summary, dl)")) {
+      const box = e.getBoundingClientRect();
+      if (box.top < high && box.height > 0 && !known.has(e)) wrong.push(`“${e.textContent.trim().slice(0, 30)}” is on the first screen, too`);
+    }
+    const chart = parts.chart[0];
+    if (chart && !chart.textContent.includes("log scale")) wrong.push("the axis of the first chart is not logarithmic");
+    if (chart && chart.querySelectorAll("line.whisker").length < 2) wrong.push("the first chart has no intervals");
+    return wrong;
+  },
+
+  // What is not folded is short: for each study, its question, its answer, one chart and the
+  // advice.
+  folded() {
+    const wrong = [], root = document.documentElement;
+    const seen = e => e.checkVisibility({ contentVisibilityAuto: true }) && !e.closest("details:not([open]) > :not(summary)");
+    if (root.scrollHeight > 6000) wrong.push(`the page is ${root.scrollHeight} pixels high when folded`);
+    const studies = document.querySelectorAll("section.study");
+    if (studies.length === 0) wrong.push("there is no study");
+    for (const study of studies) {
+      for (const [what, selector] of [["question", "h2"], ["answer", ".answer"], ["chart", "svg.chart"], ["advice", ".advice"]]) {
+        const n = [...study.querySelectorAll(selector)].filter(seen).length;
+        if (n !== 1) wrong.push(`study ${study.id} shows ${n} of: ${what}`);
+      }
+      if ([...study.querySelectorAll("table")].some(seen)) wrong.push(`study ${study.id} shows a table`);
+    }
+    return wrong;
+  },
+
+  // Opens all folded parts.
+  unfold() {
+    for (const part of document.querySelectorAll("details")) part.open = true;
+    return [];
+  },
+
+  // Each folded part contains a target for links, and opens by a key on its summary.
+  parts() {
+    const wrong = [], parts = [...document.querySelectorAll(".folds > details")];
+    if (parts.length === 0) wrong.push("nothing is folded");
+    for (const part of parts) {
+      const summary = part.querySelector("summary");
+      if (!part.querySelector(".fold")?.id) wrong.push(`“${summary.textContent.trim()}” has no ID for links`);
+      summary.focus();
+      if (document.activeElement !== summary) wrong.push(`“${summary.textContent.trim()}” cannot be reached by a keyboard`);
+    }
+    return wrong;
+  },
+
+  // Returns the folded parts that are open.
+  opened() {
+    return [...document.querySelectorAll(".folds > details[open] > .fold")].map(e => e.id);
+  },
+
+  // A chart has at most seven series, each with its name at its line, and draws nothing through
+  // its axes: lines, marks and intervals are above the figures of the axis below and to the
+  // right of those on the left.
+  series() {
+    const wrong = [];
+    for (const chart of document.querySelectorAll("svg.chart")) {
+      const name = chart.getAttribute("aria-label"), all = [...chart.querySelectorAll(".series")];
+      if (all.length > 7) wrong.push(`chart “${name}” has ${all.length} series`);
+      for (const one of all)
+        if (one.querySelector(".line") && !one.querySelector(".label")) wrong.push(`chart “${name}”: a series has no name at its line`);
+      const ticks = [...chart.querySelectorAll(".tick")].map(t => ({ box: t.getBBox(), side: t.getAttribute("text-anchor") === "end" }));
+      const floor = Math.min(...ticks.filter(t => !t.side).map(t => t.box.y + t.box.height / 5));
+      const wall = Math.max(...ticks.filter(t => t.side).map(t => t.box.x + t.box.width), 0);
+      for (const e of chart.querySelectorAll(":is(.line, .dot, .hollow, .bar, .beyond, .each, .whisker, [class^=part])")) {
+        const box = e.getBBox();
+        if (box.y + box.height > floor || box.x < wall) {
+          wrong.push(`chart “${name}”: .${e.getAttribute("class")} is drawn through an axis`);
+          break;
+        }
+      }
+    }
+    return wrong;
+  },
+
+  // A table fits, or it shows that it scrolls: shadows at its edges, and a first column that
+  // stays.
+  tables() {
+    const wrong = [];
+    for (const box of document.querySelectorAll(".scroll")) {
+      if (box.scrollWidth <= box.clientWidth) continue;
+      const name = box.getAttribute("aria-label"), column = box.querySelector("tbody th");
+      if (!getComputedStyle(box).backgroundAttachment.includes("local")) wrong.push(`${name} scrolls, and does not show it`);
+      if (getComputedStyle(column).position !== "sticky") wrong.push(`${name} scrolls with its first column`);
+      if (column.offsetWidth > 0.6 * box.clientWidth) wrong.push(`${name} has no room beside its first column`);
+    }
+    return wrong;
+  },
+
+  // No figure is written with an interval that says that it is not known.
+  precision() {
+    const wrong = [];
+    for (const cell of document.querySelectorAll("td")) {
+      const margin = cell.textContent.match(/[±~] ([\d.,]+)%/);
+      if (margin && +margin[1].replace(",", "") > 100) wrong.push(`“${cell.textContent}” is not known`);
+    }
+    return wrong;
+  },
+
+  // Each chart has titles and figures at its axes, an accessible label, and its figures in a
+  // table after it or, if they are few, in the label. A picture has no axes.
   axes() {
     const wrong = [], charts = [...document.querySelectorAll("svg.chart")].filter(c => !c.closest(".pictures"));
     if (charts.length === 0) wrong.push("there is no chart");
@@ -35,6 +152,11 @@
       const places = new Set(titles.map(t => t.getBBox().y < chart.viewBox.baseVal.height / 2));
       if (places.size < sides) wrong.push(`chart “${name}”: an axis has no label`);
       if (chart.querySelectorAll(".tick").length < 2) wrong.push(`chart “${name}”: an axis has no figures`);
+      if (chart.closest(".few")) {
+        for (const value of chart.querySelectorAll(".value"))
+          if (!name.includes(value.textContent)) wrong.push(`chart “${name}”: its name lacks ${value.textContent}`);
+        continue;
+      }
       const tables = [...chart.closest("section").querySelectorAll("table")];
       if (!tables.some(t => chart.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING))
         wrong.push(`chart “${name}”: no table follows`);
@@ -52,26 +174,29 @@
       const [x, y] = [luminance(a), luminance(b)].sort((p, q) => q - p);
       return (x + 0.05) / (y + 0.05);
     };
+    const grounds = new Map();
     const ground = element => {
-      for (let e = element; e; e = e.parentElement) {
-        const c = parse(getComputedStyle(e).backgroundColor);
-        if (c.length === 3 || c[3] > 0) return c;
+      if (!element) return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
+      if (!grounds.has(element)) {
+        const c = parse(getComputedStyle(element).backgroundColor);
+        grounds.set(element, c.length === 3 || c[3] > 0 ? c : ground(element.parentElement));
       }
-      return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
+      return grounds.get(element);
     };
     const judge = (element, color, least, what) => {
-      const grounds = [ground(element)];
+      const behind = [ground(element)];
       const shade = element.closest("svg")?.querySelector(".shade");
-      if (shade) grounds.push(parse(getComputedStyle(shade).fill));
-      for (const g of grounds) {
+      if (shade) behind.push(parse(getComputedStyle(shade).fill));
+      for (const g of behind) {
         const r = ratio(parse(color), g);
         if (r < least) wrong.add(`${what} .${element.getAttribute("class") || element.localName}: contrast ${r.toFixed(2)} of ${color} on ${g}`);
       }
     };
     for (const e of document.querySelectorAll("body *")) {
-      const style = getComputedStyle(e);
       const hasText = [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
-      if (e.localName === "title" || style.display === "none") continue;
+      if (e.localName === "title" || !hasText && !e.matches(".line, .whisker, .hollow, .dot, .beyond")) continue;
+      const style = getComputedStyle(e);
+      if (style.display === "none") continue;
       if (hasText && e.closest("[aria-hidden]")) judge(e, style.color, 3, "mark"); // a sign in the legend
       else if (hasText) judge(e, e instanceof SVGElement ? style.fill : style.color, 4.5, "text");
       else if (e.matches(".line, .whisker, .hollow")) judge(e, style.stroke, 3, "mark");

@@ -65,11 +65,14 @@ func IntervalIn(v, lo, hi float64, unit, each string) string {
 		return NotKnownHere
 	}
 	place := placeOf(v, lo, hi)
-	end := func(v float64) string { return toPlace(v, min(place, powerOf(v))) + each }
+	end := func(end float64) string {
+		finest := max(place/10, doubtful(math.Abs(end-v)), powerOf(v)/100)
+		return toPlace(end, min(place, powerOf(end), finest)) + each
+	}
 	return toPlace(v, place) + unit + " (" + end(lo) + " to " + end(hi) + ")"
 }
 
-// Margin writes the half width of an interval, to one digit, or two if the first
+// Margin writes the distance from a figure to an end of its interval, to one digit, or two if the first
 // is a 1: "3", "12", "0.4".
 func Margin(margin float64) string {
 	if margin == 0 {
@@ -78,9 +81,19 @@ func Margin(margin float64) string {
 	return toPlace(margin, doubtful(margin))
 }
 
+// Below writes an upper limit of a figure, rounded up to one digit, or two if the
+// first is a 1: "< 4" for 3.41.
+func Below(limit float64) string {
+	place := doubtful(math.Abs(limit))
+	if place == 0 {
+		return "< 0"
+	}
+	return "< " + toPlace(math.Ceil(limit/place-1e-9)*place, place)
+}
+
 // placeOf returns the power of ten of a figure's last digit.
 func placeOf(v, lo, hi float64) float64 {
-	return max(doubtful((hi-lo)/2), powerOf(v)/100)
+	return max(doubtful(max(hi-v, v-lo)), powerOf(v)/100)
 }
 
 // doubtful returns the power of ten of the last digit that a margin leaves in a
@@ -90,7 +103,7 @@ func doubtful(margin float64) float64 {
 		return 0
 	}
 	power := powerOf(margin)
-	if margin < 2*power {
+	if margin < 2*power*(1-1e-9) {
 		return power / 10
 	}
 	return power

@@ -71,3 +71,14 @@ func TestMargin(t *testing.T) {
 		}
 	}
 }
+
+func TestBelow(t *testing.T) {
+	for _, tt := range []struct {
+		limit float64
+		want  string
+	}{{3.41, "< 4"}, {3, "< 3"}, {11.2, "< 12"}, {0.42, "< 0.5"}, {9.7, "< 10"}, {0, "< 0"}, {-2.5, "< -2"}} {
+		if got := Below(tt.limit); got != tt.want {
+			t.Errorf("Below(%v) = %q, want %q", tt.limit, got, tt.want)
+		}
+	}
+}

@@ -130,35 +130,38 @@ func thresholdOf(steps []step) (t threshold, ok bool) {
 	return t, true
 }
 
-// text writes the threshold and its mode: "6.1 µs (4 µs to 9 µs), interpolated".
+// text writes the threshold as far as it is known: with its interval, "6.1 µs (4
+// µs to 9 µs)"; or with the end of the interval that is known, "more than 4 µs".
 func (t threshold) text(name func(float64) string) string {
-	end := func(at float64, found mode) string {
-		switch found {
-		case never:
-			return "beyond " + name(t.last)
-		case everywhere:
-			return "at most " + name(at)
-		}
-		return name(at)
+	if !t.firm {
+		return t.median(name) + ", no interval"
 	}
-	var text, how string
+	switch {
+	case t.known() && name(t.lo) == name(t.hi):
+		return name(t.at)
+	case t.known():
+		return name(t.at) + " (" + name(t.lo) + " to " + name(t.hi) + ")"
+	case t.low == never:
+		return "more than " + name(t.last)
+	case t.top == everywhere:
+		return "at most " + name(t.at)
+	case t.low == everywhere && t.top != never:
+		return "at most " + name(t.hi)
+	case t.low != everywhere && t.top == never:
+		return "more than " + name(t.lo)
+	}
+	return format.NotKnownHere
+}
+
+// median writes the threshold without regard to the intervals.
+func (t threshold) median(name func(float64) string) string {
 	switch t.found {
 	case never:
-		text, how = "not within "+name(t.last), "measured"
+		return "more than " + name(t.last)
 	case everywhere:
-		text, how = "at most "+name(t.at), "measured"
-	case reached:
-		text, how = name(t.at), "measured"
-	default:
-		text, how = name(t.at), "interpolated"
+		return "at most " + name(t.at)
 	}
-	if !t.firm {
-		return text + ", " + how + ", no interval"
-	}
-	if lo, hi := end(t.lo, t.low), end(t.hi, t.top); lo != hi {
-		text += " (" + lo + " to " + hi + ")"
-	}
-	return text + ", " + how
+	return name(t.at)
 }
 
 // A cost is the transfer cost of jobs and results: a constant part per job, and

@@ -90,7 +90,7 @@ func (m *Measured) smallestTable() Table {
 	t := Table{
 		Title: "The shortest job that spends less than 1% on the channels",
 		Text: "Interpolated between two measured sizes, as a power of the size, from medians that are assumed to fall with the size, " +
-			"but no faster than it grows; in brackets the same for the ends of the 95% intervals. The others are marked “measured”.",
+			"but no faster than it grows; in brackets the same for the ends of the 95% intervals.",
 		Head: []string{"channel"},
 	}
 	for _, panel := range panels {

@@ -124,8 +124,8 @@ func TestLockFindings(t *testing.T) {
 	})
 	findings := lockFindings(m)
 	contains(t, findings, "At GOMAXPROCS 1 one value, a job or a result, costs 50.0 ns (50.0 to 50.0) through “published”")
-	contains(t, findings, "“workers.Map” at most 100 ns, measured")
-	contains(t, findings, "The smallest batch that brings jobs of 100 ns under 1%: “native, slices” not within 1024, measured")
+	contains(t, findings, "“workers.Map” at most 100 ns")
+	contains(t, findings, "The smallest batch that brings jobs of 100 ns under 1%: “native, slices” more than 1024")
 	contains(t, findings, "workers.Map instead of native, 1024 slots, with jobs of 100 ns, saves 49.9% ± 0.1% at GOMAXPROCS 1 and 49.9% ± 0.1% at 2.")
 	contains(t, findings, "workers.Run takes this part of its workers' time: 20.3% (20.1% to 20.4%) with jobs of 0.1 µs")
 	contains(t, findings, "the overhead of busy jobs of 1 µs is 150% (150% to 151%) with 1, 150% (150% to 151%) with 3")
@@ -142,7 +142,7 @@ func TestLockFindings(t *testing.T) {
 func TestLockFindingsOfTooFewRepetitions(t *testing.T) {
 	c := lockConclusion(pretendFarms(Scale{CPUs: 2, Count: 2}, constantCost(50)))
 	contains(t, c.Findings, "too few repetitions to separate the channels' part")
-	contains(t, c.Findings, ", interpolated, no interval")
+	contains(t, c.Findings, " µs, no interval")
 	if row := c.Tables[3].Rows[0]; row[4] != "no interval" {
 		t.Errorf("without intervals an operation costs %q", row[4])
 	}
@@ -180,19 +180,21 @@ func TestThreshold(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"between two, by a power", stepsOf([2]float64{1000, 0}, [2]float64{4, 0}, [2]float64{0.5, 0}), "4.64 µs, interpolated"},
-		{"with its interval", stepsOf([2]float64{50, 1}, [2]float64{4, 2}, [2]float64{0.5, 0.4}), "4.64 µs (2 µs to 8.8 µs), interpolated"},
-		{"to beyond the last", stepsOf([2]float64{50, 1}, [2]float64{4, 1}, [2]float64{0.9, 0.4}), "8.5 µs (4.1 µs to beyond 10 µs), interpolated"},
-		{"nowhere", stepsOf([2]float64{50, 1}, [2]float64{10, 1}), "not within 1 µs, measured"},
-		{"everywhere", stepsOf([2]float64{0.5, 0.1}, [2]float64{0.1, 0.1}), "at most 100 ns, measured"},
-		{"no faster than in proportion", stepsOf([2]float64{4, 0}, [2]float64{-3, 0}), "400 ns, interpolated"},
-		{"but no later than measured", stepsOf([2]float64{100, 0}, [2]float64{0.5, 0}), "1 µs, measured"},
+		{"between two, by a power", stepsOf([2]float64{1000, 0}, [2]float64{4, 0}, [2]float64{0.5, 0}), "4.64 µs"},
+		{"with its interval", stepsOf([2]float64{50, 1}, [2]float64{4, 2}, [2]float64{0.5, 0.4}), "4.64 µs (2 µs to 8.8 µs)"},
+		{"to beyond the last", stepsOf([2]float64{50, 1}, [2]float64{4, 1}, [2]float64{0.9, 0.4}), "more than 4.1 µs"},
+		{"nowhere", stepsOf([2]float64{50, 1}, [2]float64{10, 1}), "more than 1 µs"},
+		{"from the first place on, or not", stepsOf([2]float64{1.1, 0.3}, [2]float64{0.2, 0.1}), "at most 165 ns"},
+		{"anywhere", stepsOf([2]float64{1.1, 0.3}, [2]float64{0.9, 0.3}, [2]float64{1.1, 0.3}), "not known here: run -count 20"},
+		{"everywhere", stepsOf([2]float64{0.5, 0.1}, [2]float64{0.1, 0.1}), "at most 100 ns"},
+		{"no faster than in proportion", stepsOf([2]float64{4, 0}, [2]float64{-3, 0}), "400 ns"},
+		{"but no later than measured", stepsOf([2]float64{100, 0}, [2]float64{0.5, 0}), "1 µs"},
 		{"noise that rises", stepsOf([2]float64{4, 1}, [2]float64{0.9, 0.3}, [2]float64{1.05, 0.3}, [2]float64{0.5, 0.3}),
-			"960 ns (620 ns to 28.2 µs), interpolated"},
+			"not known here: run -count 20"},
 		{"a wild figure counts little", stepsOf([2]float64{50, 1}, [2]float64{-8, 60}, [2]float64{7, 1}, [2]float64{0.5, 0.1}),
-			"70 µs (60 µs to 80 µs), interpolated"},
+			"70 µs (60 µs to 80 µs)"},
 		{"intervals that exclude each other", stepsOf([2]float64{4, 1}, [2]float64{0.5, 0.1}, [2]float64{3, 1.5}, [2]float64{0.5, 0.1}),
-			"472 ns (574 ns to 20.3 µs), interpolated"},
+			"not known here: run -count 20"},
 	} {
 		found, ok := thresholdOf(tt.steps)
 		if got := found.text(nameOfJob); !ok || got != tt.want {

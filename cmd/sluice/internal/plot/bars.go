@@ -69,6 +69,9 @@ func (b Bars) Heights() []Value {
 		base := 0.0
 		for _, part := range b.Parts {
 			v := part.At[i]
+			if v.Unknown {
+				continue
+			}
 			heights = append(heights, Value{Mid: base + v.Mid, Lo: base + v.Lo, Hi: base + v.Hi})
 			base += v.Mid
 		}
@@ -76,13 +79,17 @@ func (b Bars) Heights() []Value {
 	return heights
 }
 
-// bar stacks the parts of one place. Each part's interval is at its upper end,
-// next to the other intervals.
+// bar stacks the parts of one place, with a question mark above them if a part is
+// unknown. Each part's interval is at its upper end, next to the other intervals.
 func (b Bars) bar(c *canvas, i int, middle, width float64, yAt func(float64) float64) {
-	base := 0.0
+	base, vague := 0.0, false
 	for j, part := range b.Parts {
 		v, ok := part.At[i]
 		if !ok {
+			continue
+		}
+		if v.Unknown {
+			vague = true
 			continue
 		}
 		top := yAt(base + v.Mid)
@@ -93,6 +100,9 @@ func (b Bars) bar(c *canvas, i int, middle, width float64, yAt func(float64) flo
 		c.line(x, yAt(base+v.Lo), x, yAt(base+v.Hi), whisker(v)+" over")
 		c.closeTip()
 		base += v.Mid
+	}
+	if vague {
+		c.text(middle, yAt(base)-12, "middle", "axis", "?")
 	}
 }
 

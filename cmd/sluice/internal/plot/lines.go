@@ -14,10 +14,7 @@ type Series struct {
 	Class  string // of its color
 	Shape  Shape
 	Dashed bool
-	// Ghost is true for a series that is shown only for comparison: a faint line
-	// without marks or a name. Another chart with the same scale shows it in full.
-	Ghost bool
-	At    map[int]Value
+	At     map[int]Value
 }
 
 // Lines is a chart of several series over an axis of settings, evenly spaced:
@@ -40,6 +37,7 @@ type Lines struct {
 
 const (
 	plotHeight = 204.0 // at least
+	margin     = 5.0   // from the upper and lower edge of the frame to a mark
 	inset      = 18.0  // from the frame to the first and the last place
 	labelRoom  = 150.0 // for the names, at most
 	keyWidth   = 22.0  // of the sample line before a name
@@ -74,12 +72,8 @@ func (l Lines) SVG() string {
 	height := f.bottom + float64(lineGap*f.tickRows) + 8 + float64(lineGap*len(f.xAxis)) + 4
 	c := open(height, accessibleLabel(l.Title, l.YAxis, l.XAxis))
 	f.draw(c)
-	for _, ghosts := range []bool{true, false} {
-		for i, s := range l.Series {
-			if s.Ghost == ghosts {
-				f.series(c, i)
-			}
-		}
+	for i := range l.Series {
+		f.series(c, i)
 	}
 	return c.close()
 }
@@ -101,7 +95,7 @@ func (l Lines) layout() *frame {
 	f.left = widest(ticks, tickSize) + 10
 	tall, wide := 0.0, 0.0
 	for i, s := range l.Series {
-		if s.Ghost || len(s.At) == 0 {
+		if len(s.known()) == 0 {
 			continue
 		}
 		f.labels = append(f.labels, label{series: i, lines: inLines(s.Name, labelSize, labelRoom-keyWidth)})
@@ -134,7 +128,11 @@ func (l Lines) lastX() string {
 	return l.X[len(l.X)-1]
 }
 
-func (f *frame) yAt(v float64) float64 { return f.bottom - f.scale.at(v)*(f.bottom-f.top) }
+// yAt returns the height of a figure. A mark at either end of the scale is within
+// the frame.
+func (f *frame) yAt(v float64) float64 {
+	return f.bottom - margin - f.scale.at(v)*(f.bottom-f.top-2*margin)
+}
 
 // step is the distance between two places of the axis.
 func (f *frame) step() float64 {
@@ -185,7 +183,8 @@ func (f *frame) placeLabels() {
 	for i := range f.labels {
 		l := &f.labels[i]
 		s := f.Series[l.series]
-		last := s.places()[len(s.At)-1]
+		known := s.known()
+		last := known[len(known)-1]
 		l.x, l.at = f.markAt(l.series, last), f.yAt(s.At[last].Mid)
 		l.y = l.at
 	}
@@ -234,12 +233,10 @@ func (f *frame) draw(c *canvas) {
 // highlight.
 func (f *frame) series(c *canvas, i int) {
 	s := f.Series[i]
-	if s.Ghost {
-		c.add(`<path d="%s" class="ghost"/>`, f.path(i))
-		return
-	}
 	c.add(`<g class="series %s">`, s.Class)
-	c.add(`<path d="%s" class="%s"/>`, f.path(i), s.stroke())
+	if path := f.path(i); path != "" {
+		c.add(`<path d="%s" class="%s"/>`, path, s.stroke())
+	}
 	for _, place := range s.places() {
 		f.value(c, s, f.markAt(i, place), s.At[place])
 	}
@@ -261,7 +258,12 @@ func (s Series) stroke() string {
 func (f *frame) path(series int) string {
 	path, verb := "", "M"
 	for _, i := range f.Series[series].places() {
-		path += fmt.Sprintf("%s%.1f %.1f", verb, f.markAt(series, i), f.yAt(f.Series[series].At[i].Mid))
+		v := f.Series[series].At[i]
+		if v.Unknown {
+			verb = "M" // a gap
+			continue
+		}
+		path += fmt.Sprintf("%s%.1f %.1f", verb, f.markAt(series, i), f.yAt(v.Mid))
 		verb = "L"
 	}
 	return path
@@ -281,9 +283,11 @@ func (f *frame) value(c *canvas, s Series, x float64, v Value) {
 	if points != "" {
 		c.add(`<path d="%s" class="each"/>`, points)
 	}
-	c.line(x, f.yAt(v.Lo), x, f.yAt(v.Hi), whisker(v))
-	c.add(`<path d="M%.1f %.1fh6M%.1f %.1fh6" class="whisker"/>`, x-3, f.yAt(v.Lo), x-3, f.yAt(v.Hi))
-	c.mark(s.Shape, x, f.yAt(v.Mid))
+	if !v.Unknown {
+		c.line(x, f.yAt(v.Lo), x, f.yAt(v.Hi), whisker(v))
+		c.add(`<path d="M%.1f %.1fh6M%.1f %.1fh6" class="whisker"/>`, x-3, f.yAt(v.Lo), x-3, f.yAt(v.Hi))
+		c.mark(s.Shape, x, f.yAt(v.Mid))
+	}
 	c.closeTip()
 }
 
@@ -307,4 +311,9 @@ func (s Series) places() []int {
 	}
 	slices.Sort(places)
 	return places
+}
+
+// known returns the places whose figures are known.
+func (s Series) known() []int {
+	return slices.DeleteFunc(s.places(), func(i int) bool { return s.At[i].Unknown })
 }

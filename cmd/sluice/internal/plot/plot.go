@@ -1,6 +1,6 @@
 // Package plot draws the charts of the reports, as SVG for inline use in a
-// page: [Lines] over an axis, [Rows] of single figures, stacked [Bars], and the
-// [ChannelState] of a channel.
+// page: [Dots] for a few figures, [Lines] over an axis, [Rows] of single
+// figures, stacked [Bars], and the [ChannelState] of a channel.
 //
 // What may enter: geometry, scales and marks. The page defines the colors: a
 // mark has the name of a class, and text has the color of its surroundings, so
@@ -29,6 +29,9 @@ type Value struct {
 	// Each has every repetition, drawn as faint points; none is dropped. A
 	// repetition far off the scale is an arrow at its edge.
 	Each []float64
+	// Unknown is true if the interval is too wide for a figure: charts draw the
+	// repetitions alone.
+	Unknown bool
 	// Tip is the mark's tooltip.
 	Tip string
 }

@@ -166,12 +166,32 @@ func TestLinesWithoutColour(t *testing.T) {
 	}
 }
 
-// A ghost is a faint line: without marks, without a name.
-func TestGhost(t *testing.T) {
-	at := map[int]Value{0: exact(1), 1: exact(2)}
-	svg := lines(Series{Name: "seen", At: at}, Series{Name: "unseen", Ghost: true, At: at}).SVG()
-	if strings.Contains(svg, "unseen") || strings.Count(svg, `class="ghost"`) != 1 || strings.Count(svg, `class="mark"`) != 2 {
-		t.Errorf("a ghost has more than its line:\n%s", svg)
+// A value without a known size leaves a gap in its line: only its repetitions
+// are drawn, and they do not change the scale.
+func TestUnknown(t *testing.T) {
+	vague := Value{Mid: 3, Lo: 0.1, Hi: 900, Unknown: true, Each: []float64{2, 3}}
+	svg := lines(Series{Name: "a", At: map[int]Value{0: exact(2), 1: vague, 2: exact(3)}}).SVG()
+	wellFormed(t, svg)
+	if n := strings.Count(svg, `<circle`); n != 3 { // two marks, and the sample
+		t.Errorf("%d marks, want 3", n)
+	}
+	if !regexp.MustCompile(`<path d="M[0-9. ]+M[0-9. ]+" class="line"`).MatchString(svg) {
+		t.Errorf("no gap in the line:\n%s", svg)
+	}
+	if strings.Contains(svg, `class="tick">100<`) {
+		t.Error("an unknown value changes the scale")
+	}
+	only := lines(Series{Name: "unseen", At: map[int]Value{0: vague}}).SVG()
+	if strings.Contains(only, "unseen") || strings.Contains(only, `class="line"`) || !strings.Contains(only, `class="each"`) {
+		t.Errorf("a series without a known value has more than its repetitions:\n%s", only)
+	}
+	rows := Rows{Rows: []Row{{Label: "a", Value: "not known", Marks: []Mark{{Value: vague}}}}}.SVG()
+	if strings.Contains(rows, "whisker") || strings.Contains(rows, "<circle") || !strings.Contains(rows, `class="each"`) {
+		t.Errorf("a row without a known value has more than its repetitions:\n%s", rows)
+	}
+	bars := Bars{X: []string{"0"}, Parts: []Part{{Name: "in send", At: map[int]Value{0: vague}}, {Name: "in receive", At: map[int]Value{0: vague}}}}.SVG()
+	if strings.Contains(bars, "whisker") || strings.Count(bars, ">?<") != 1 {
+		t.Errorf("a bar without a known size is drawn:\n%s", bars)
 	}
 }
 

@@ -111,9 +111,11 @@ func (r Row) draw(c *canvas, top float64, x scale, xAt func(float64) float64) {
 		if points != "" {
 			c.add(`<path d="%s" class="each"/>`, points)
 		}
-		c.line(xAt(v.Lo), y, xAt(v.Hi), y, whisker(v))
-		c.add(`<path d="M%.1f %.1fv6M%.1f %.1fv6" class="whisker"/>`, xAt(v.Lo), y-3, xAt(v.Hi), y-3)
-		c.mark(mark.Shape, xAt(v.Mid), y)
+		if !v.Unknown {
+			c.line(xAt(v.Lo), y, xAt(v.Hi), y, whisker(v))
+			c.add(`<path d="M%.1f %.1fv6M%.1f %.1fv6" class="whisker"/>`, xAt(v.Lo), y-3, xAt(v.Hi), y-3)
+			c.mark(mark.Shape, xAt(v.Mid), y)
+		}
 		c.closeTip()
 		c.add(`</g>`)
 	}

@@ -25,10 +25,16 @@ func newScale(values []Value) scale {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	positive := true
 	for _, v := range values {
+		if v.Unknown {
+			continue
+		}
 		lo, hi = min(lo, v.Mid, v.Lo), max(hi, v.Mid, v.Hi)
 		positive = positive && v.Mid > 0 && v.Lo > 0
 	}
 	farLo, farHi := lo/outlierRoom, hi*outlierRoom
+	if math.IsInf(lo, 1) { // nothing but repetitions
+		farLo, farHi = 0, math.MaxFloat64
+	}
 	for _, v := range values {
 		for _, one := range v.Each {
 			if one >= farLo && one <= farHi {
@@ -39,10 +45,28 @@ func newScale(values []Value) scale {
 	switch {
 	case hi <= 0 || math.IsInf(hi, 0):
 		return scale{lo: 0, hi: 1}
-	case positive && hi/lo >= logFrom:
+	case positive && lo > 0 && hi/lo >= logFrom:
 		return scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
 	}
 	return upTo(hi)
+}
+
+// logScale returns a logarithmic scale for the intervals of all positive values.
+func logScale(values []Value) scale {
+	lo, hi := math.Inf(1), 0.0
+	for _, v := range values {
+		if !v.Unknown && v.Lo > 0 {
+			lo, hi = min(lo, v.Lo), max(hi, v.Hi)
+		}
+	}
+	if hi <= 0 {
+		return scale{lo: 1, hi: 10, log: true}
+	}
+	s := scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
+	if s.lo == s.hi {
+		s.lo, s.hi = s.lo/2, s.hi*2
+	}
+	return s
 }
 
 // upTo returns the linear scale from zero.
@@ -52,7 +76,9 @@ func upTo(hi float64) scale { return scale{lo: 0, hi: hi * 1.05} }
 func fromZero(values []Value) scale {
 	hi := 0.0
 	for _, v := range values {
-		hi = max(hi, v.Mid, v.Hi)
+		if !v.Unknown {
+			hi = max(hi, v.Mid, v.Hi)
+		}
 	}
 	if hi <= 0 {
 		return scale{lo: 0, hi: 1}
@@ -108,8 +134,42 @@ func (s scale) ticks() []float64 {
 		}
 		return s.decades([]float64{1})
 	}
-	var ticks []float64
-	step := logCeil((s.hi - s.lo) / 6)
+	return s.multiples(logCeil((s.hi - s.lo) / 6))
+}
+
+// fitting returns the ticks whose figures do not touch. place returns the position
+// of a tick and the width that its figure needs.
+func (s scale) fitting(place func(tick float64) (at, width float64)) []float64 {
+	fit := func(ticks []float64) bool {
+		for i := 1; i < len(ticks); i++ {
+			a, wide := place(ticks[i-1])
+			b, broad := place(ticks[i])
+			if b-a < (wide+broad)/2 {
+				return false
+			}
+		}
+		return true
+	}
+	var sets [][]float64
+	if s.log {
+		for _, steps := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
+			sets = append(sets, s.decades(steps))
+		}
+	} else {
+		for _, steps := range []float64{6, 4, 2, 1} {
+			sets = append(sets, s.multiples(logCeil((s.hi-s.lo)/steps)))
+		}
+	}
+	for _, ticks := range sets {
+		if len(ticks) >= 2 && fit(ticks) {
+			return ticks
+		}
+	}
+	return []float64{s.lo, s.hi}
+}
+
+// multiples returns the multiples of step on a linear scale.
+func (s scale) multiples(step float64) (ticks []float64) {
 	for v := s.lo; v <= s.hi; v += step {
 		ticks = append(ticks, v)
 	}

@@ -38,11 +38,8 @@ func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colors pal
 	}
 	var drawn []string
 	for _, group := range groups(p.Contenders) {
-		chart := p.lines(group.of(title, s.Title), s, m, colors)
+		chart := p.lines(group.of(title, s.Title), group.members, s, m, colors)
 		chart.Cover = cover
-		for i, contender := range p.Contenders {
-			chart.Series[i].Ghost = !slices.Contains(group.members, contender)
-		}
 		drawn = append(drawn, chart.SVG())
 	}
 	return drawn
@@ -56,7 +53,7 @@ func better(m lab.Measure) string {
 	return "less is better"
 }
 
-func (p *Panel) lines(title string, s *Section, m lab.Measure, colors palette) plot.Lines {
+func (p *Panel) lines(title string, members []lab.ContenderID, s *Section, m lab.Measure, colors palette) plot.Lines {
 	chart := plot.Lines{
 		Title: title, XAxis: s.Axis, YAxis: chartUnit(m), Better: better(m),
 		Shaded: p.oversubscribedFrom(), Shade: "oversubscribed",
@@ -64,7 +61,7 @@ func (p *Panel) lines(title string, s *Section, m lab.Measure, colors palette) p
 	for _, point := range p.Points {
 		chart.X = append(chart.X, point.X)
 	}
-	for _, contender := range p.Contenders {
+	for _, contender := range members {
 		family := familyOf(contender)
 		chart.Series = append(chart.Series, plot.Series{
 			Name: lab.NameOf(contender), Class: colors[contender], Shape: family.shape, Dashed: family.dashed,
@@ -92,8 +89,7 @@ func (p *Panel) rows(title string, s *Section, m lab.Measure) plot.Rows {
 	return chart
 }
 
-// A group has the contenders that a chart names. The chart shows the others as
-// ghosts.
+// A group has the contenders of a chart.
 type group struct {
 	title   string // "" if it is the only one
 	members []lab.ContenderID
@@ -111,18 +107,17 @@ func (g group) of(panel, section string) string {
 	return format.Capital(panel + ": " + g.title)
 }
 
-// crowd is the largest number of names in one chart. A larger panel has a chart
-// for each family, with at most groupSize names. Each has the built-in channels
-// for comparison: all of them if there are few, or else the first.
+// mostSeries is the largest number of series in a chart: a reader can tell seven
+// apart. A larger panel has charts for each family. Each has the built-in channels
+// for comparison: all of them if there are at most company, or else the first.
 const (
-	crowd     = 8
-	groupSize = 10
-	company   = 3
+	mostSeries = 7
+	company    = 2
 )
 
 // groups divides the contenders of a panel.
 func groups(contenders []lab.ContenderID) []group {
-	if len(contenders) <= crowd {
+	if len(contenders) <= mostSeries {
 		return []group{{members: contenders}}
 	}
 	members := make(map[string][]lab.ContenderID)
@@ -139,7 +134,7 @@ func groups(contenders []lab.ContenderID) []group {
 	var all []group
 	for _, family := range families {
 		rest := members[family.letter]
-		parts := (len(rest) + groupSize - len(beside) - 1) / (groupSize - len(beside))
+		parts := (len(rest) + mostSeries - len(beside) - 1) / (mostSeries - len(beside))
 		for part := range parts {
 			g := group{title: family.Name}
 			if parts > 1 {
@@ -180,23 +175,34 @@ func (e *Entry) each(m lab.Measure) []float64 {
 }
 
 func plotted(contender lab.ContenderID, m lab.Measure, s stat.Summary) plot.Value {
+	return plot.Value{
+		Mid: drawnAt(m, s.Median), Lo: drawnAt(m, s.Lo), Hi: drawnAt(m, s.Hi), Firm: s.Confidence > 0,
+		Tip: lab.NameOf(contender) + ": " + tip(s, m), Unknown: knownOf(s, m) == unknown,
+	}
+}
+
+// tip describes a figure with its interval.
+func tip(s stat.Summary, m lab.Measure) string {
 	what := "interval"
 	if s.Confidence == 0 {
 		what = "range"
 	}
-	return plot.Value{
-		Mid: drawnAt(m, s.Median), Lo: drawnAt(m, s.Lo), Hi: drawnAt(m, s.Hi), Firm: s.Confidence > 0,
-		Tip: fmt.Sprintf("%s: %s, %s %s to %s, %d repetitions",
-			lab.NameOf(contender), inUnit(s.Median, m), what, format.Figure(s.Lo), format.Figure(s.Hi), s.N),
+	switch knownOf(s, m) {
+	case unknown:
+		return format.NotKnownHere
+	case small:
+		return withUnit(format.Below(s.Hi), m)
 	}
+	return fmt.Sprintf("%s, %s %s to %s, %s", withUnit(median(s, m), m), what,
+		format.Figure(s.Lo), format.Figure(s.Hi), format.Plural(s.N, "repetition"))
 }
 
-// inUnit writes a figure with its unit in words.
-func inUnit(v float64, m lab.Measure) string {
+// withUnit writes a figure with its unit in words.
+func withUnit(figure string, m lab.Measure) string {
 	if strings.HasPrefix(m.Axis, "%") {
-		return format.Figure(v) + m.Axis
+		return figure + m.Axis
 	}
-	return format.Figure(v) + " " + m.Axis
+	return figure + " " + m.Axis
 }
 
 // chartUnit returns the unit in words, with a remark on the floor of the scale.
@@ -224,7 +230,7 @@ func (e *Experiment) besideChart() plot.Rows {
 	chart := plot.Rows{Title: "Published → the same here → sluice here", Axis: chartUnit(e.PublishedIn), Better: better(e.PublishedIn)}
 	for _, b := range e.Beside {
 		row := plot.Row{Label: b.Row + ", " + b.Column, Value: format.Figure(b.Value)}
-		tip := "published: " + inUnit(b.Value, e.PublishedIn)
+		tip := "published: " + withUnit(format.Figure(b.Value), e.PublishedIn)
 		row.Marks = append(row.Marks, plot.Mark{Class: "then", Shape: plot.Diamond,
 			Value: plot.Value{Mid: b.Value, Lo: b.Value, Hi: b.Value, Firm: true, Tip: tip}})
 		for _, here := range []struct {
@@ -236,7 +242,7 @@ func (e *Experiment) besideChart() plot.Rows {
 				row.Value += " → –"
 				continue
 			}
-			row.Value += " → " + format.Figure(here.s.Median)
+			row.Value += " → " + median(*here.s, e.PublishedIn)
 			family := familyOf(here.id)
 			row.Marks = append(row.Marks, plot.Mark{
 				Class: family.Class, Shape: family.shape, Lift: here.lift, Value: plotted(here.id, e.PublishedIn, *here.s),

@@ -82,32 +82,31 @@ func (r *Report) Remarks() []string {
 	return remarks
 }
 
-// Marks of figures with a footnote.
-const (
-	outlierMark = "†"
-	wideMark    = "‡"
-)
-
-// Footnotes explains the marks in the tables of the report.
+// Footnotes explains the tables of the report: what is not known, and what was
+// far from the rest.
 func (r *Report) Footnotes() []string {
-	outliers, wide := 0, 0
+	figures, vague, outliers := 0, 0, 0
 	r.eachPoint(func(_ *Experiment, p *Point) {
 		for i := range p.Entries {
+			for _, s := range p.Entries[i].Summaries {
+				figures++
+				if !s.Known() {
+					vague++
+				}
+			}
 			for _, indices := range p.Entries[i].Outliers {
 				outliers += len(indices)
-			}
-			if p.Entries[i].Wide {
-				wide++
 			}
 		}
 	})
 	var notes []string
-	if outliers > 0 {
-		notes = append(notes, outlierMark+fmt.Sprintf(" some repetitions lie far from the others: %s. They count in all figures; "+
-			"results.json lists them", format.Plural(outliers, "outlier")))
+	if vague > 0 {
+		notes = append(notes, fmt.Sprintf("%s: the interval reaches further than 100%% from the figure, or over more than a decade (%d of %s); "+
+			"more repetitions narrow it: %s", format.NotKnown, vague, format.Plural(figures, "figure"), format.RepeatMore))
 	}
-	if wide > 0 {
-		notes = append(notes, wideMark+fmt.Sprintf(" the interval is wider than 10%% (%s), although such points are run longer, within limits", format.Plural(wide, "figure")))
+	if outliers > 0 {
+		notes = append(notes, fmt.Sprintf("outliers, repetitions far from the others of their figure: %d; they count in all figures, "+
+			"and results.json lists them", outliers))
 	}
 	return notes
 }

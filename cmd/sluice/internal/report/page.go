@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
@@ -24,56 +24,30 @@ var pageText string
 var Style string
 
 var pageTemplate = template.Must(template.New("page").
-	Funcs(template.FuncMap{"unbroken": unbroken}).
+	Funcs(template.FuncMap{
+		"unbroken": unbroken,
+		"vague":    func(cell string) bool { return strings.HasPrefix(cell, format.NotKnown) },
+	}).
 	Parse(pageText))
 
-// page is the template's data.
+// page is the template's data. The first screen has Sentence, Chart and Answers;
+// of each study the page shows the answer, a chart and the advice, and folds the
+// rest.
 type page struct {
 	*Report
-	Policy    string
-	Style     template.CSS
-	When      string
-	Length    string
-	Topology  string // the layout of the CPUs
-	Sentences []pageSentence
-	Warnings  []warning
-	Families  []family
-	Studies   []pageStudy
-}
-
-// A pageSentence is a sentence of the summary with its experiment.
-type pageSentence struct{ Text, Name string }
-
-type pageStudy struct {
-	*Experiment
-	Place       string // such as "2 of 5"
-	Source      string
-	Families    []family
-	Derivations []pageDerivation
-	Drawings    []drawing
-	BesideRows  template.HTML
-	Beside      pageTable
-	Sweeps      []pageSweep
-	Command     string
-}
-
-type pageDerivation struct {
-	Title, Text string
-	Table       pageTable
-}
-
-type pageSweep struct {
-	Title   string
-	Text    string
-	Charts  []template.HTML
-	Tables  []pageTable
-	LeftOut []string
-}
-
-type pageTable struct {
-	Caption string
-	Head    []string
-	Rows    [][]string
+	Policy   string
+	Style    template.CSS
+	When     string
+	Where    string // the machine, in short
+	Flag     string // what to know before any figure, or ""
+	Sentence string
+	Chart    template.HTML
+	Answers  []string
+	Length   string
+	Topology string // the layout of the CPUs
+	Warnings []warning
+	Families []family
+	Studies  []pageStudy
 }
 
 // WritePage writes the page. The page is self-contained: it includes the style
@@ -84,23 +58,36 @@ func (r *Report) WritePage(w io.Writer) error {
 		Report:   r,
 		Policy:   Policy(Style),
 		Style:    template.CSS(Style),
-		When:     r.Started.Format("2 January 2006, 15:04 MST"),
+		When:     r.Started.Format("2 January 2006"),
+		Where:    fmt.Sprintf("%s, %s", r.Machine.CPU, format.Plural(r.Machine.CPUs, "CPU")),
+		Sentence: r.Overview.Sentence,
+		Chart:    fewChart("What one value costs", r.Overview.Chart, true),
+		Answers:  r.Overview.Answers,
 		Length:   time.Duration(r.Took).Round(time.Second).String(),
 		Topology: topology(r.Machine),
 		Warnings: r.warnings(),
 		Families: families,
 	}
+	p.Flag = flagged(p.Warnings)
 	for i := range r.Experiments {
 		e := &r.Experiments[i]
-		for _, sentence := range e.Summary {
-			p.Sentences = append(p.Sentences, pageSentence{sentence, e.Name})
-		}
 		s := study(e)
 		s.Place = fmt.Sprintf("%d of %d", i+1, len(r.Experiments))
 		s.Command = r.command(e)
 		p.Studies = append(p.Studies, s)
 	}
 	return pageTemplate.Execute(w, p)
+}
+
+// flagged names the warnings that a reader must have seen before any figure.
+func flagged(warnings []warning) string {
+	var names []string
+	for _, w := range warnings {
+		if w.Grave || w.Title == quickSize {
+			names = append(names, strings.ToLower(w.Title))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // Policy returns the Content-Security-Policy of a page with this style: it
@@ -124,54 +111,4 @@ func (r *Report) command(e *Experiment) string {
 		command += fmt.Sprintf(" -count %d", r.Count)
 	}
 	return command
-}
-
-func study(e *Experiment) pageStudy {
-	colors := newPalette(e)
-	s := pageStudy{Experiment: e, Source: sourceLine(e.Source), Families: families, Drawings: e.drawings()}
-	for _, t := range e.Tables {
-		s.Derivations = append(s.Derivations, pageDerivation{t.Title, t.Text, derivedTable(t).page()})
-	}
-	s.BesideRows = template.HTML(e.besideChart().SVG())
-	s.Beside = e.besideTable().page()
-	for i := range e.Sections {
-		s.Sweeps = append(s.Sweeps, sweep(&e.Sections[i], colors))
-	}
-	return s
-}
-
-func sweep(section *Section, colors palette) pageSweep {
-	shown := pageSweep{Title: section.heading(), Text: section.Text}
-	if !section.measured() {
-		shown.Text += " Not measured in this run."
-		return shown
-	}
-	covers, measures := section.covers(), section.Measures
-	if section.Stacked {
-		shown.Charts, measures = section.stacked(colors), nil
-	}
-	for _, panel := range section.panels() {
-		for _, m := range measures {
-			for _, chart := range panel.charts(section, m, covers[m], colors) {
-				shown.Charts = append(shown.Charts, template.HTML(chart))
-			}
-		}
-		for _, t := range panel.tables(section) {
-			shown.Tables = append(shown.Tables, t.page())
-		}
-		for _, out := range panel.leftOut() {
-			if line := out.String(); !slices.Contains(shown.LeftOut, line) {
-				shown.LeftOut = append(shown.LeftOut, line)
-			}
-		}
-	}
-	return shown
-}
-
-func (t table) page() pageTable {
-	head := slices.Clone(t.head)
-	for i, unit := range t.units {
-		head[i] += ", " + unit
-	}
-	return pageTable{Caption: t.caption, Head: head, Rows: t.rows}
 }

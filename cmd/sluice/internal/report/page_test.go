@@ -37,6 +37,9 @@ func crowded() *Report {
 			PublishedIn: lab.PerOperation,
 		},
 		Conclusion: lab.Conclusion{
+			Answer:   "Yes: 13 contenders are distinct in charts of at most seven, by shape, dashes and color (2 senders, 1 receiver, GOMAXPROCS=2).",
+			Advice:   "Look at the shapes first. Where two lines of one family cross, follow the marks.",
+			Chart:    lab.Chart{Conditions: "2 senders, 1 receiver, GOMAXPROCS=2", Unit: "ns per value", Bars: madeUpBars(6, 100, 1.3)},
 			Summary:  []string{"A made-up hand-off costs 157 ns ± 3%: below jobs of 16 µs, batch."},
 			Findings: []string{"The first takes 2.24 (2.20 to 2.25) times as long.", "The second saves 12% ± 3%."},
 			Tables: []lab.Table{{Title: "The smallest job", Text: "Interpolated.", Head: []string{"by", "job"},
@@ -64,9 +67,35 @@ func crowded() *Report {
 	return &Report{
 		Schema: Schema, Machine: Machine{CPU: "Made-up CPU", CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.26", Version: "commit 0123456789ab"},
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: Duration(61 * time.Second), Size: lab.Quick.String(),
+		Overview: lab.Overview{
+			Sentence: "One value costs 430 ns through an unbuffered channel, 60 ns through a buffered one, and 9 ns by a batch.Sender in batches of 64 (2 senders, 1 receiver, GOMAXPROCS=2).",
+			Chart:    lab.Chart{Conditions: "2 senders, 1 receiver, GOMAXPROCS=2", Unit: "ns per value", Bars: madeUpBars(8, 9, 1.8)},
+			Answers: []string{
+				"Batches carry the most: 6.5 times as many values as single sends (batch.Sender of 64, 9 ns instead of 60 ns; 2 senders, 1 receiver, GOMAXPROCS=2). Send batches wherever a value may wait a moment.",
+				"A buffer makes a built-in channel 4.2 times as fast: 272 ns through an unbuffered channel, 64 ns with 1024 slots (1 sender, 1 receiver, GOMAXPROCS=2). Give a busy channel a buffer, unless the sender must wait for the receiver.",
+				"For single values, sluice.Bounded carries 3.7 times what one built-in channel carries (16 ns instead of 60 ns; 2 senders, 1 receiver, GOMAXPROCS=2). Use it for a channel that holds the program back.",
+				"A select with time.After for each send costs 12 times the send (2 senders, 1 receiver, GOMAXPROCS=2). Set one deadline for many sends, such as a context's.",
+			},
+		},
 		Interrupted: true, Missing: []string{"crowded, By capacity: all"}, Failures: []string{"crowded: received 9 values of 10"},
 		Experiments: []Experiment{e},
 	}
+}
+
+// madeUpBars returns n bars, each times as long as the one before. The interval of
+// the last but one is too wide.
+func madeUpBars(n int, base, times float64) []lab.Bar {
+	labels := []string{"batch.Sender of 64", "chan of slices of 64", "sluice.Bounded", "sluice.Elastic", "chan, 4096 slots",
+		"goroutine and 2 chans", "sluice.Sharded, lane each", "chan, unbuffered"}
+	var bars []lab.Bar
+	for i := range n {
+		bar := lab.Bar{Label: labels[i], Figure: stat.Summary{N: 9, Median: base, Lo: 0.9 * base, Hi: 1.3 * base, Confidence: 0.96}, Baseline: i == 4, Known: true}
+		if i == n-2 {
+			bar.Figure.Hi, bar.Known = 30*base, false
+		}
+		bars, base = append(bars, bar), base*times
+	}
+	return bars
 }
 
 // crowd13 is a point with nine repetitions per contender. The i-th contender
@@ -152,7 +181,9 @@ func TestPage(t *testing.T) {
 	page := render(t, pretended(true).WritePage)
 	for _, want := range []string{
 		"What does a made-up channel cost?", "A. Author", "abacus", "Go: 0.1", // the source
-		`A made-up channel costs 10 ns. <a href="#made-up">`,     // the summary, with the way to its experiment
+		"A made-up channel costs 10 ns &lt;b&gt;.", "What to do.</b> Use it.", // the answer and the advice
+		`aria-label="1 sender: ns per value; chan 10 ns; sluice.Kind not known"`, // the chart of the answer, in words
+		"Too little was measured for a summary.",
 		"It costs &lt; nothing.",                                 // the prediction
 		"Made-up CPU, 2 usable", "go1.26", "commit 0123456789ab", // the machine
 		"A finding of 12%\u00a0±\u00a03%", "&lt;b&gt;", // findings, escaped
@@ -174,11 +205,11 @@ func TestPage(t *testing.T) {
 	if strings.Contains(page, "ZgotmplZ") {
 		t.Error("the template refused a value")
 	}
-	if n := len(chartsOf(page)); n != 2 || !strings.Contains(page, "Not measured in this run.") { // published, by GOMAXPROCS
-		t.Errorf("%d charts, want 2, and a word on the section that was not measured", n)
+	if n := len(chartsOf(page)); n != 3 || !strings.Contains(page, "Not measured in this run.") { // the answer, published, by GOMAXPROCS
+		t.Errorf("%d charts, want 3, and a word on the section that was not measured", n)
 	}
-	if n := len(chartsOf(render(t, pretended(false).WritePage))); n != 4 { // two of memory besides
-		t.Errorf("%d charts of the whole run, want 4", n)
+	if n := len(chartsOf(render(t, pretended(false).WritePage))); n != 5 { // two of memory besides
+		t.Errorf("%d charts of the whole run, want 5", n)
 	}
 }
 
@@ -201,8 +232,8 @@ func TestPageIsWhole(t *testing.T) {
 			t.Errorf("no chart has the title %s", title)
 		}
 	}
-	if len(charts) != 6 { // published, three for the crowd, capacity, memory
-		t.Errorf("%d charts, want 6", len(charts))
+	if len(charts) != 8 { // overview, answer, published, three for the crowd, capacity, memory
+		t.Errorf("%d charts, want 8", len(charts))
 	}
 	for _, chart := range charts {
 		var drawing struct {
@@ -222,6 +253,37 @@ func TestPageIsWhole(t *testing.T) {
 	}
 }
 
+// The first screen has one sentence, one chart and the answers; of each study,
+// only the answer, its chart and the advice are visible, and every folded part is
+// the target of a link.
+func TestPageFolds(t *testing.T) {
+	page := render(t, crowded().WritePage)
+	visible := regexp.MustCompile(`(?s)<details>.*?</details>`).ReplaceAllString(page, "")
+	first, rest, found := strings.Cut(visible, `class="study"`)
+	if n := len(chartsOf(first)); !found || n != 1 || strings.Count(first, "<h1>") != 1 || strings.Count(first, "<li>") != 4+3 { // with the contents
+		t.Errorf("the first screen has %d charts:\n%s", n, first)
+	}
+	if n := len(chartsOf(rest)); n != 1 || strings.Contains(rest, "<table>") || !strings.Contains(rest, "What to do.") {
+		t.Errorf("%d charts of the study are visible, or a table, or no advice:\n%s", n, rest)
+	}
+	for _, id := range []string{"crowded-findings", "crowded-derived-1", "crowded-rate", "crowded-memory", "crowded-published", "crowded-study"} {
+		if !regexp.MustCompile(`</summary>\s*<div class="fold" id="` + id + `">`).MatchString(page) {
+			t.Errorf("no folded part has the ID %s", id)
+		}
+	}
+}
+
+// No chart of any report has more series than a reader can tell apart.
+func TestFewSeries(t *testing.T) {
+	most := 0
+	for _, chart := range chartsOf(render(t, crowded().WritePage)) {
+		most = max(most, strings.Count(chart, `<g class="series `))
+	}
+	if most != mostSeries {
+		t.Errorf("%d series in a chart, want %d at most, and in one", most, mostSeries)
+	}
+}
+
 // A report without any figure has a page.
 func TestPageOfNothing(t *testing.T) {
 	r := &Report{Interrupted: true, Experiments: []Experiment{{Study: lab.Study{Name: "none"}, Sections: []Section{{Sweep: lab.Sweep{Title: "S"}}}}}}
@@ -237,14 +299,14 @@ func TestPageOfNothing(t *testing.T) {
 }
 
 // Every contender of a crowd is named in at least one chart, and no chart has
-// more than groupSize names.
+// more than mostSeries names.
 func TestGroups(t *testing.T) {
 	names := slices.Concat(numbered("native", 6), numbered("sluice", 17), numbered("published", 17))
 	for n := range len(names) + 1 {
 		seen := make(map[lab.ContenderID]bool)
 		all := groups(names[:n])
 		for _, g := range all {
-			if len(g.members) > groupSize || (len(all) > 1) != (g.title != "") {
+			if len(g.members) > mostSeries || (len(all) > 1) != (g.title != "") {
 				t.Errorf("of %d contenders a chart %q has %d", n, g.title, len(g.members))
 			}
 			for _, name := range g.members {

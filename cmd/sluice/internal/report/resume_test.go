@@ -132,7 +132,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// New marks wide intervals, outliers and disturbed points.
+// New finds wide intervals, outliers and disturbed points, and the text counts the
+// figures that are not known, and the outliers.
 func TestMarks(t *testing.T) {
 	run := pretendedExperiment(false)
 	outcome := &run.Outcomes[0]
@@ -142,7 +143,7 @@ func TestMarks(t *testing.T) {
 		outcome.Results[0].Repetitions = append(outcome.Results[0].Repetitions, measure.Repetition{Ops: 1, Figures: []measure.Figure{{Unit: measure.NsPerOp, Value: ns}}})
 	}
 	for i := range outcome.Results[1].Repetitions {
-		outcome.Results[1].Repetitions[i].Figures[0].Value = float64(10 + 2*i)
+		outcome.Results[1].Repetitions[i].Figures[0].Value = float64(10 + 40*i)
 	}
 	stolen := 0.5
 	outcome.Usage = &host.Usage{Wall: 1, Steal: &stolen}
@@ -163,7 +164,7 @@ func TestMarks(t *testing.T) {
 		t.Errorf("bytes were disturbed by %q", held.Disturbed)
 	}
 	text := render(t, r.WriteText)
-	for _, want := range []string{"†", "‡", "far from the others: 1 outlier", "(1 figure)", "procs, GOMAXPROCS 1: other guests"} {
+	for _, want := range []string{"native, 8 slots 10.3", "sluice.Kind not known", "(1 of 9 figures); more repetitions narrow it: run -count 20", "far from the others of their figure: 1;", "procs, GOMAXPROCS 1: other guests"} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
@@ -127,33 +126,13 @@ func cell(e *Entry, m lab.Measure) string {
 	if !ok {
 		return "missing"
 	}
-	return figure(&s, m) + e.marks(m.Unit)
-}
-
-// marks returns the footnote marks of a figure.
-func (e *Entry) marks(unit string) string {
-	marks := ""
-	if len(e.Outliers[unit]) > 0 {
-		marks += outlierMark
-	}
-	if e.Wide && unit == measure.NsPerOp {
-		marks += wideMark
-	}
-	return marks
+	return figure(&s, m)
 }
 
 // summary returns the figure in the shown unit.
 func (e *Entry) summary(m lab.Measure) (s stat.Summary, ok bool) {
 	s, ok = e.Summaries[m.Unit]
 	return m.Show(s), ok
-}
-
-// figure writes a summary, "not run" if it is nil.
-func figure(s *stat.Summary, m lab.Measure) string {
-	if s == nil {
-		return "not run"
-	}
-	return strings.TrimSpace(format.Figure(s.Median) + " " + spread(*s, m))
 }
 
 // besideTable lists the published figures and the measured ones.

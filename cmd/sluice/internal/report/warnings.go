@@ -16,6 +16,8 @@ type warning struct {
 	Grave bool // figures are missing
 }
 
+const quickSize = "Quick size"
+
 // Short reports whether the page shows the list without a click.
 func (w warning) Short() bool { return len(w.List) <= textShown }
 
@@ -33,7 +35,7 @@ func (r *Report) warnings() []warning {
 		all = append(all, warning{Title: "Interrupted", Text: text, List: r.Missing, Grave: len(r.Missing) > 0})
 	}
 	if r.Size == lab.Quick.String() {
-		all = append(all, warning{Title: "Quick size", Text: "Each figure comes from a millisecond or two of work. " +
+		all = append(all, warning{Title: quickSize, Text: "Each figure comes from a millisecond or two of work. " +
 			"That shows that everything works; use the standard size before any decision."})
 	}
 	if remarks := r.Remarks(); len(remarks) > 0 {

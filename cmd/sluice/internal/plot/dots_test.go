@@ -1,0 +1,100 @@
+package plot
+
+import (
+	"encoding/xml"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func figures(n int, label string) []Figure {
+	var all []Figure
+	for i := range n {
+		v := 40 * float64(1+i*i)
+		all = append(all, Figure{
+			Label: label + " " + strconv.Itoa(i), Class: "s0", Text: strconv.Itoa(int(v)) + " ns",
+			Value: Value{Mid: v, Lo: 0.9 * v, Hi: 1.2 * v, Firm: true}, Baseline: i == 1,
+		})
+	}
+	return all
+}
+
+func TestDots(t *testing.T) {
+	vague := Figure{Label: "vague", Text: "not known", Value: Value{Mid: 1, Lo: 0.01, Hi: 1e6, Unknown: true}}
+	for name, chart := range map[string]Dots{
+		"marks":       {Title: "One value", Unit: "ns per value", Better: "less is better", Log: true, Figures: figures(8, "sluice.Bounded, slots:")},
+		"bars":        {Title: "One value", Unit: "ns per value", Figures: figures(2, "native")},
+		"close, log":  {Title: "t", Unit: "ns", Log: true, Figures: figures(1, "alone")},
+		"long names":  {Title: strings.Repeat("title ", 20), Unit: "million values per second and more words", Figures: figures(6, "a name that is longer than one line, and then longer")},
+		"unknown too": {Title: "t", Unit: "ns", Log: true, Figures: append(figures(3, "a"), vague)},
+		"all unknown": {Title: "t", Unit: "ns", Log: true, Figures: []Figure{vague}},
+		"nothing":     {Title: "t", Unit: "ns"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			svg := chart.SVG()
+			wellFormed(t, svg)
+			texts, width, height := boxes(t, svg)
+			for _, wrong := range misplaced(texts, width, height) {
+				t.Error(wrong)
+			}
+			var drawing struct {
+				Label string `xml:"aria-label,attr"`
+			}
+			if err := xml.Unmarshal([]byte(svg), &drawing); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range chart.Figures {
+				if !strings.Contains(drawing.Label, f.Label+" "+f.Text) {
+					t.Errorf("the accessible label lacks %s %s: %q", f.Label, f.Text, drawing.Label)
+				}
+			}
+			if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+				t.Errorf("a coordinate is no number:\n%s", svg)
+			}
+		})
+	}
+}
+
+// A logarithmic scale has marks, a linear scale bars from zero; the baseline is a
+// line; a figure that is not known has neither mark nor influence on the scale.
+func TestDotsMarks(t *testing.T) {
+	all := append(figures(4, "a"), Figure{Label: "vague", Text: "not known", Value: Value{Mid: 1, Lo: 0.01, Hi: 1e6, Unknown: true}})
+	logarithmic := Dots{Unit: "ns", Log: true, Figures: all}.SVG()
+	if n := strings.Count(logarithmic, "<circle"); n != 4 || strings.Contains(logarithmic, `class="bar"`) {
+		t.Errorf("%d marks of 4, or bars:\n%s", n, logarithmic)
+	}
+	if n := strings.Count(logarithmic, `class="baseline"`); n != 1 {
+		t.Errorf("%d baselines, want 1", n)
+	}
+	if regexp.MustCompile(`class="tick">(1|1M)<`).MatchString(logarithmic) {
+		t.Errorf("an unknown figure changes the scale:\n%s", logarithmic)
+	}
+	linear := Dots{Unit: "ns", Figures: figures(2, "a")}.SVG()
+	widths := places(t, linear, `width="([0-9.]+)" height="9.0" class="bar"`)
+	if len(widths) != 2 || widths[1] < 1.95*widths[0] || widths[1] > 2.05*widths[0] {
+		t.Errorf("bars of 40 and 80 are %v wide", widths)
+	}
+}
+
+// Nothing is drawn through the frame of a chart: marks and intervals at either end
+// of the scale are within it.
+func TestNothingThroughTheAxis(t *testing.T) {
+	svg := lines(
+		Series{Name: "low", At: map[int]Value{0: {Mid: 10, Lo: 10, Hi: 20}, 1: {Mid: 1, Lo: 1, Hi: 1}}},
+		Series{Name: "high", At: map[int]Value{0: {Mid: 1000, Lo: 900, Hi: 1000}, 1: exact(500)}},
+	)
+	f := svg.layout()
+	for _, v := range []float64{f.scale.lo, f.scale.hi, 0.01, 1e9} {
+		if y := f.yAt(v); y-markRadius-1 < f.top || y+markRadius+1 > f.bottom {
+			t.Errorf("the mark of %v at %v reaches beyond the frame from %v to %v", v, y, f.top, f.bottom)
+		}
+	}
+	dots := Dots{Log: true, Unit: "ns", Figures: figures(4, "a")}
+	g := dots.layout()
+	for _, v := range []float64{g.scale.lo, g.scale.hi, 0.01, 1e9} {
+		if x := g.xAt(v); x-markRadius-1 < g.left || x+markRadius+1 > g.right {
+			t.Errorf("the mark of %v at %v reaches beyond the frame from %v to %v", v, x, g.left, g.right)
+		}
+	}
+}
