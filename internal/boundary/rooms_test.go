@@ -626,7 +626,8 @@ var rooms = map[string]room{
 			"golang.org/x/perf/benchunit":  "figures as benchstat writes them",
 		},
 	},
-	"cmd/sluice/internal/completion": {imports: permissions{"github.com/alecthomas/kong": "the commands and flags to complete"}},
+	"cmd/sluice/internal/compare/rates": {imports: permissions{"./cmd/sluice/internal/compare": "what it counts the errors of"}},
+	"cmd/sluice/internal/completion":    {imports: permissions{"github.com/alecthomas/kong": "the commands and flags to complete"}},
 	"cmd/sluice/internal/lab": {
 		imports: permissions{
 			"./":                            theLibrary,

@@ -84,7 +84,7 @@ func TestBasis(t *testing.T) {
 	few := func(header string, v float64) string { return run(header, line{"Elastic", "ns/op", around(v, 3)}) }
 	widgets := run("experiment:\n", line{"Write", "widgets", around(3, 6)})
 	for _, tt := range []struct{ was, is, says string }{
-		{many(header, 37), many(later, 37), "in these runs more than 6% for elastic times."},
+		{many(header, 37), many(later, 37), "in these runs more than 7% for elastic times."},
 		{many(header, 37), many(later, 37, 3), "Measuring in turns, as below, confirms it."},
 		{few(header, 1), few(later, 3), "Measure at least 4 repetitions of each point, with -count."},
 		{many(header, 9), many(later, 9, slices.Repeat([]float64{1.3}, 9)...), "as much as 30% of it is taken as the machine's. Measuring in turns, as below, tells them apart."},

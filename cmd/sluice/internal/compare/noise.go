@@ -29,7 +29,7 @@ import (
 const (
 	coreShare     = 0.4  // of the changes, in the shortest interval
 	disturbedAt   = 0.9  // the percentile of the ranges within runs
-	disturbedPart = 0.15 // the share of that range in the scale
+	disturbedPart = 0.2  // the share of that range in the scale
 	leastScale    = 0.01 // two runs never agree better than this
 	unknownScale  = 0.05 // the least scale of a group too small to measure it
 	leastGroup    = 8    // points that measure the scale of a group
