@@ -38,6 +38,26 @@ func (c *Comparison) answer() string {
 	return fmt.Sprintf("No regression: none %s is %s beyond noise.", of, c.word())
 }
 
+// procsAnswer describes two values of GOMAXPROCS, whose differences are not only
+// regressions, in a line before the answer; or it returns "".
+func (c *Comparison) procsAnswer() string {
+	if c.Procs == nil {
+		return ""
+	}
+	counts := map[Verdict]int{}
+	for i := range c.Points {
+		if p := &c.Points[i]; p.testable {
+			counts[p.Verdict]++
+		}
+	}
+	better := "better"
+	if c.word() == "slower" {
+		better = "faster"
+	}
+	return fmt.Sprintf("GOMAXPROCS %d instead of %d: %s of %s %s, %s %s.\n", c.Procs[1], c.Procs[0],
+		count(counts[Worse]), format.Plural(c.Decision.Tested+c.Decision.TooFew, "point"), c.word(), count(counts[Better]), better)
+}
+
 func looks(n int) string {
 	if n == 1 {
 		return "looks"
@@ -139,7 +159,7 @@ func (c *Comparison) listing() string {
 			fmt.Fprintf(&b, "  … and %d more\n", len(marked)-i)
 			break
 		}
-		b.WriteString("  " + format.Wrap(p.describe()+": "+p.values(), textWidth, 2, "    "))
+		b.WriteString("  " + format.Wrap(p.title()+", "+p.Unit+": "+p.values(), textWidth, 2, "    "))
 	}
 	return b.String()
 }
@@ -154,8 +174,13 @@ func (p *Point) values() string {
 	return text + " (" + p.times() + ")"
 }
 
-// describe writes a point's name and unit in words.
-func (k Key) describe() string { return strings.Join(nonempty(k.words(), k.Unit), ", ") }
+// title is words without a GOMAXPROCS if two are compared.
+func (p *Point) title() string {
+	if p.procs[0] == 0 {
+		return p.words()
+	}
+	return strings.TrimSuffix(p.words(), ", GOMAXPROCS "+p.split().procs)
+}
 
 // words writes a point's name in words, which may be broken into lines.
 func (k Key) words() string {

@@ -135,10 +135,11 @@ func TestProcs(t *testing.T) {
 		old, new int
 		medians  [2]float64 // in ns
 		says     string
+		answer   string
 	}{
-		{oldPath, newPath, 1, 2, [2]float64{10, 31}, "These are two runs"},
-		{oldPath, newPath, 8, 1, [2]float64{50, 10}, "These are two runs"},
-		{oldPath, oldPath, 2, 8, [2]float64{30, 50}, "OLD and NEW are the points of one run at GOMAXPROCS 2 and 8."},
+		{oldPath, newPath, 1, 2, [2]float64{10, 31}, "These are two runs", "GOMAXPROCS 2 instead of 1: 1 of 1 point slower, none faster.\n"},
+		{oldPath, newPath, 8, 1, [2]float64{50, 10}, "These are two runs", "GOMAXPROCS 1 instead of 8: none of 1 point slower, 1 faster.\n"},
+		{oldPath, oldPath, 2, 8, [2]float64{30, 50}, "OLD and NEW are the points of one run at GOMAXPROCS 2 and 8.", "GOMAXPROCS 8 instead of 2: 1 of 1 point slower, none faster.\n"},
 	} {
 		c, err := Files(tt.was, tt.is, asked(tt.old, tt.new))
 		if err != nil {
@@ -153,6 +154,9 @@ func TestProcs(t *testing.T) {
 		}
 		if want := fmt.Sprintf("GOMAXPROCS %d in OLD, %d in NEW", tt.old, tt.new); p.subheading() != want {
 			t.Errorf("heading %q, want %q", p.subheading(), want)
+		}
+		if got := c.procsAnswer(); got != tt.answer || strings.Contains(p.title(), "GOMAXPROCS") {
+			t.Errorf("%d:%d: %q, point %q", tt.old, tt.new, got, p.title())
 		}
 		if !strings.Contains(c.twoRuns(), tt.says) || len(c.warnings()) > 0 {
 			t.Errorf("%d:%d: %q, warnings %q", tt.old, tt.new, c.twoRuns(), c.warnings())

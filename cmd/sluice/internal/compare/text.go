@@ -25,7 +25,7 @@ const listed = 10
 // all points.
 func (c *Comparison) WriteText(w io.Writer, all bool) error {
 	var b strings.Builder
-	b.WriteString(c.answer() + "\n" + c.listing() + "\n" + wrap(c.basis(), "") + "\n")
+	b.WriteString(c.procsAnswer() + c.answer() + "\n" + c.listing() + "\n" + wrap(c.basis(), "") + "\n")
 	c.head(&b)
 	b.WriteString("\n")
 	for i := range c.Units {

@@ -131,7 +131,7 @@ func (u *UnitTally) most(v Verdict, points []Point) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(" (most: %s, %s)", points[i].words(), points[i].change())
+	return fmt.Sprintf(" (most: %s, %s)", points[i].title(), points[i].change())
 }
 
 func (u *UnitTally) first(points []Point) int {
