@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,7 +18,6 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/progress"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 type predictCommand struct {
@@ -124,18 +121,6 @@ func (c *predictCommand) score(to streams, own []predict.Curve) error {
 		return score.WriteJSON(to.stdout)
 	}
 	return score.WriteText(to.stdout, c.Verbose)
-}
-
-// warn writes a warning for each malformed line of a file.
-func warn(to streams, file string, skipped []predict.Skipped) {
-	const most = 5
-	for i, line := range skipped {
-		if i == most {
-			fmt.Fprintf(to.stderr, "sluice: warning: %s: %d more lines skipped\n", file, len(skipped)-most)
-			return
-		}
-		fmt.Fprintf(to.stderr, "sluice: warning: %s: %s\n", file, line)
-	}
 }
 
 // check validates the flags, and returns the counts to measure and those above
@@ -259,73 +244,6 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 
 // goVersion converts runtime.Version to the form of versions in curves.
 func goVersion(version string) string { return strings.Replace(version, "go1.", "Go 1.", 1) }
-
-// readSeries reads a file or the directory of a run, and warns of malformed
-// lines. cpus is the number of CPUs of its machine, or 0 to take it from the
-// file.
-func readSeries(to streams, path string, cpus int) ([]predict.Series, error) {
-	if info, err := os.Stat(path); err != nil {
-		return nil, inputError{err}
-	} else if info.IsDir() {
-		dir := path
-		path = filepath.Join(dir, report.JSONFile)
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, inputError{fmt.Errorf("%s has no %s: not a directory of sluice lab", dir, report.JSONFile)}
-		}
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, inputError{err}
-	}
-	if len(bytes.TrimSpace(content)) == 0 {
-		return nil, inputError{fmt.Errorf("%s is empty", path)}
-	}
-	var machine *host.Machine
-	if bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
-		if content, machine, err = benchmarks(content); err != nil {
-			return nil, inputError{fmt.Errorf("%s: %w", path, err)}
-		}
-	}
-	all, skipped, err := predict.ReadSeries(bytes.NewReader(content), path)
-	warn(to, path, skipped)
-	if err != nil && machine != nil {
-		err = fmt.Errorf("%w; sluice lab cpu-scaling measures some", err)
-	}
-	if err != nil {
-		return nil, inputError{err}
-	}
-	for i := range all {
-		if machine != nil {
-			all[i].Curve.Domain = domain(machine)
-		}
-		if cpus > 0 {
-			all[i].Curve.CPUs = cpus
-		}
-	}
-	return all, nil
-}
-
-// benchmarks converts results.json to the Go benchmark format.
-func benchmarks(results []byte) ([]byte, *host.Machine, error) {
-	run, err := report.Decode(results)
-	if err != nil {
-		return nil, nil, err
-	}
-	var text bytes.Buffer
-	if err := run.WriteBenchmarks(&text); err != nil {
-		return nil, nil, err
-	}
-	return text.Bytes(), &run.Machine, nil
-}
-
-// domain returns the number of CPUs that share a socket and a last-level cache,
-// or 0 if it is unknown.
-func domain(m *host.Machine) int {
-	if m == nil || m.Sockets == 0 || m.Caches == 0 {
-		return 0
-	}
-	return max(1, m.CPUs/max(m.Sockets, m.Caches))
-}
 
 func (c *predictCommand) read(to streams) (q predict.Question, err error) {
 	all, err := readSeries(to, c.From, c.FromCPUs)

@@ -121,7 +121,7 @@ func TestPredictMistakes(t *testing.T) {
 		{"-score curve.csv -series small", "no curve has a count to predict from 3 smaller ones"},
 		{"-score curve.csv -series none", `no series has "none" in its name`},
 		{"-from gone.csv", "gone.csv"},
-		{"gone -list", "gone"},
+		{"gone -list", "gone does not exist: want the directory of a run"},
 		{".", ". has no results.json: not a directory of sluice lab"},
 		{"empty.csv", "empty.csv is empty"},
 		{"bad.csv", `bad.csv: no row can be used: 1 of 1: line 2: invalid procs "x"`},
