@@ -29,7 +29,7 @@ func (m *model) drawChannel(width int) *grid {
 	c := &m.report.Channels[0]
 	b := &body{grid: newGrid(width, maxBody)}
 	x := b.put(0, b.y, width, c.Name, strong)
-	if about := fmt.Sprintf("  %s%s, ID %d%s", c.Kind, inLanes(c), c.ID, either(c.Closed, ", closed", "")); x+len(about) <= width {
+	if about := fmt.Sprintf("  %s, ID %d", kindOf(c), c.ID); x+len(about) <= width {
 		b.put(x, b.y, width-x, about, soft)
 	} else {
 		b.y++
@@ -44,15 +44,6 @@ func (m *model) drawChannel(width int) *grid {
 	b.y++
 	b.figures(c)
 	return b.drawn()
-}
-
-// inLanes returns the number of lanes as part of a sentence, or "" for a kind
-// without lanes.
-func inLanes(c *debug.Channel) string {
-	if c.Kind != "Sharded" {
-		return ""
-	}
-	return fmt.Sprintf(", %s %s", format.Thousands(c.Lanes), either(c.Lanes == 1, "lane", "lanes"))
 }
 
 // drawn returns the part of b that is filled.

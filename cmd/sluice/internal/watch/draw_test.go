@@ -247,8 +247,8 @@ func TestDropsAreNeverHidden(t *testing.T) {
 
 // A width that is said to be wide enough is, and one less is not.
 func TestMissing(t *testing.T) {
-	var widen int
-	if _, err := fmt.Sscanf(missing(80, "name"), "+7 columns: widen to %d", &widen); err != nil {
+	var n, widen int
+	if _, err := fmt.Sscanf(missing(80, "name"), "+%d columns: widen to %d", &n, &widen); err != nil {
 		t.Fatalf("%q: %v", missing(80, "name"), err)
 	}
 	if missing(widen, "name") != "" || missing(widen-1, "name") == "" {

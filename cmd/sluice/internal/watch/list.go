@@ -29,11 +29,14 @@ const (
 
 // columns are the columns after the name, from left to right.
 var columns = []column{
-	{"kind", "kind", 10, 9, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.put(x, y, w, c.Kind, soft) }},
+	{"kind", "kind", 16, 9, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.put(x, y, w, kindOf(c), soft) }},
 	{"fill", "fill", 11, 2, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, filled(c), either(nearlyFull(c), hot, plain))
 	}},
 	{"", "fill", 8, 10, func(g *grid, x, y, w int, c *debug.Channel, h *history) { g.spark(x, y, w, 1, h.fill, most(c), values) }},
+	{"full in", "", 7, 8, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+		g.right(x, y, w, fullIn(c), either(nearlyFull(c), hot, plain))
+	}},
 	{"in/s", "sent", 5, 3, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, rate(c.SentRate), plain) }},
 	{"", "sent", 12, 16, func(g *grid, x, y, w int, _ *debug.Channel, h *history) { g.spark(x, y, w, 1, h.sent, 0, values) }},
 	{"out/s", "received", 5, 4, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
@@ -54,16 +57,10 @@ var columns = []column{
 		g.right(x, y, w, howLong(&c.Receivers), soft)
 	}},
 	{"oldest", "oldestvalue", 6, 7, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, age(c), soft) }},
-	{"full in", "", 7, 8, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
-		g.right(x, y, w, fullIn(c), either(nearlyFull(c), hot, plain))
-	}},
 	{"high", "high", 5, 13, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, format.Compact(float64(c.HighWater)), plain)
 	}},
-	{"lanes", "lanes", 5, 14, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
-		g.right(x, y, w, format.Compact(float64(c.Lanes)), plain)
-	}},
-	{"memory", "bytes", 9, 15, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"memory", "bytes", 9, 14, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, format.Bytes(c.Bytes), soft)
 	}},
 }

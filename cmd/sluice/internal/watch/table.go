@@ -127,14 +127,14 @@ func write(w io.Writer, report *debug.Report) error {
 	if _, err := fmt.Fprintf(w, "%s  %s named channels, %s shown\n", report.Time.Local().Format(time.DateTime), format.Thousands(report.Named), format.Thousands(len(report.Channels))); err != nil {
 		return err
 	}
-	rows := [][]string{{"NAME", "KIND", "FILL", "IN/S", "OUT/S", "DROPPED", "SENDERS", "SINCE", "RECEIVERS", "SINCE", "OLDEST", "FULL IN", "HIGH", "LANES", "MEMORY"}}
+	rows := [][]string{{"NAME", "KIND", "FILL", "FULL IN", "IN/S", "OUT/S", "DROPPED", "SENDERS", "SINCE", "RECEIVERS", "SINCE", "OLDEST", "HIGH", "MEMORY"}}
 	for i := range report.Channels {
 		c := &report.Channels[i]
 		rows = append(rows, []string{
-			displaywidth.TruncateString(clean(c.Name), maxName, "…"), clean(c.Kind) + either(c.Closed, ", closed", ""),
-			filled(c), rate(c.SentRate), rate(c.ReceivedRate), format.Compact(float64(c.Dropped)),
-			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)), orNone(fullIn(c)),
-			format.Compact(float64(c.HighWater)), format.Thousands(c.Lanes), format.Bytes(c.Bytes),
+			displaywidth.TruncateString(clean(c.Name), maxName, "…"), clean(kindOf(c)),
+			filled(c), orNone(fullIn(c)), rate(c.SentRate), rate(c.ReceivedRate), format.Compact(float64(c.Dropped)),
+			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)),
+			format.Compact(float64(c.HighWater)), format.Bytes(c.Bytes),
 		})
 	}
 	return align(w, rows)

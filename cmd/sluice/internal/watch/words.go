@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"fmt"
+
 	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
@@ -15,6 +17,15 @@ func rate(r *float64) string {
 		return "–"
 	}
 	return format.Compact(*r)
+}
+
+// kindOf returns a channel's kind: "Sharded, 3 lanes, closed".
+func kindOf(c *debug.Channel) string {
+	kind := c.Kind
+	if kind == "Sharded" {
+		kind += fmt.Sprintf(", %s %s", format.Thousands(c.Lanes), either(c.Lanes == 1, "lane", "lanes"))
+	}
+	return kind + either(c.Closed, ", closed", "")
 }
 
 // filled returns the number of queued values, with the capacity if there is
@@ -35,7 +46,7 @@ func nearlyFull(c *debug.Channel) bool {
 }
 
 // longUntilFull limits the time that fullIn returns, in seconds.
-const longUntilFull = 24 * 3600
+const longUntilFull = 3600
 
 // fullIn returns when a channel is full if its rates stay as they are, or "" if
 // that is far away or unknown.
