@@ -4,12 +4,14 @@
 // Only a channel with a name has a Sites. Its engine takes a sample, which is the
 // stack of the calling goroutine, at three moments:
 //
-//   - before a goroutine parks, where the clock is read anyway
-//   - in one operation of some thousands: see Counter
+//   - before a goroutine parks
+//   - in one send of some hundreds into a long queue, where the age of the oldest value
+//     is recorded
 //   - in the first operation of all, and in the first one after each call of Stats. So
-//     the senders and receivers of a channel that is neither busy nor waited for are
-//     known, too.
+//     the senders and receivers that neither park nor fill a queue become known while
+//     somebody looks.
 //
+// In the first two the clock is read anyway.
 // A side is sampled at most once per period, so the cost does not grow with the load.
 // Samples are addresses; package flow finds the names of the functions when a program
 // is inspected.
@@ -49,8 +51,6 @@ const (
 	identified = 250 * time.Millisecond
 	// maxGoroutines is how many goroutines of a call site are remembered.
 	maxGoroutines = 8
-	// Every is how many operations pass between two readings of the clock.
-	Every = 4096
 	// halfLife is how long it takes until a sample counts half.
 	halfLife = 10 * time.Second
 	// forget is how long a call site is kept without a sample.
@@ -159,37 +159,6 @@ func goroutine() (number uint64) {
 	}
 	return number
 }
-
-// A Counter takes a sample in one operation of Every. It belongs to the goroutine that
-// owns its side of an engine.
-type Counter struct {
-	side *Side
-	last uint64 // the operation at which the clock was read last
-}
-
-// Counters are the Counters of one engine, or of one lane of several.
-type Counters struct{ Send, Receive Counter }
-
-// Counters returns new Counters for s, or nil if s is nil.
-func (s *Sites) Counters() *Counters {
-	if s == nil {
-		return nil
-	}
-	return &Counters{Counter{side: &s.Send}, Counter{side: &s.Receive}}
-}
-
-// Passes is called with the number of the next operation. It may skip numbers, and they
-// wrap at a power of two. It reads the clock once in Every operations.
-func (c *Counter) Passes(operation uint64, clock func() time.Duration) {
-	if operation-c.last < Every {
-		return
-	}
-	c.last = operation
-	c.side.Sample(clock())
-}
-
-// Side returns the side that c counts for.
-func (c *Counter) Side() *Side { return c.side }
 
 // add counts a sample. The lock is held.
 func (s *Side) add(stack []uintptr, now time.Duration) *site {

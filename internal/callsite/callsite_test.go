@@ -97,26 +97,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// A Counter samples one operation in Every, also when the numbers wrap.
-func TestCounter(t *testing.T) {
-	sites := New()
-	c := &sites.Counters().Receive
-	clocks := 0
-	clock := func() time.Duration { clocks++; return time.Duration(clocks) * time.Hour }
-	for i := range uint64(10 * Every) {
-		c.Passes(i*2-5*Every, clock)
-	}
-	if clocks < 18 || clocks > 21 {
-		t.Errorf("the clock was read %d times in %d operations, want about 20", clocks, 20*Every)
-	}
-	if len(sites.Receive.Sites()) == 0 || len(sites.Send.Sites()) != 0 {
-		t.Error("samples are on the wrong side")
-	}
-	if (*Sites)(nil).Counters() != nil {
-		t.Error("a channel without a name has counters")
-	}
-}
-
 // A probe identifies the goroutine, and is not kept back by other samples.
 func TestProbe(t *testing.T) {
 	s := &New().Send

@@ -25,7 +25,11 @@ func (e *Engine[T]) observe() {
 		e.ages = new(age.Log)
 	}
 	if head := e.sent - uint64(e.buf.Len()); e.ages.Lacks(head, e.sent, observeEvery) {
-		e.ages.Record(park.Now(), head, e.sent)
+		now := park.Now()
+		e.ages.Record(now, head, e.sent)
+		if e.config.Sites != nil {
+			e.config.Sites.Send.Sample(now)
+		}
 	}
 }
 

@@ -29,7 +29,11 @@ func (e *Engine[T]) observe(index, head uint64) {
 		e.ages = new(age.Log)
 	}
 	if e.ages.Lacks(head, index, observeEvery<<shift) {
-		e.ages.Record(park.Now(), head, index)
+		now := park.Now()
+		e.ages.Record(now, head, index)
+		if e.sites != nil {
+			e.sites.Send.Sample(now)
+		}
 	}
 }
 

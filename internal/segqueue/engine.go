@@ -100,8 +100,8 @@ type Engine[T any] struct {
 
 	// The wait queues: those in send and recv, unless this is a lane. See lane.go.
 	senders, receivers *waitq.Queue
-	anySenders         *waitq.Queue       // of senders that wait for room in any lane, or nil
-	sites              *callsite.Counters // nil without a name
+	anySenders         *waitq.Queue    // of senders that wait for room in any lane, or nil
+	sites              *callsite.Sites // nil without a name
 
 	send side[T]
 	recv side[T]

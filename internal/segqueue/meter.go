@@ -172,10 +172,11 @@ func (m *Metered[T]) SendBatch(_ context.Context, vs []T) (n int, err error) {
 // that is not all of vs.
 func (m *Metered[T]) sendRun(vs []T, sizes []uint64) (n int, err error) {
 	e := m.Engine
-	if e.send.word.Load()&probed != 0 {
-		e.send.probe(&e.sites.Send)
-	}
 	word := e.send.lock()
+	if word&probed != 0 {
+		e.send.probe(word, &e.sites.Send)
+		word = e.send.lock()
+	}
 	if word&closed != 0 {
 		e.send.unlock(word)
 		return 0, engine.ErrClosed

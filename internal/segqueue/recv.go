@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
 )
 
 // Recv implements engine.Engine. This is the fast path: no flag is set, no other
@@ -84,11 +83,12 @@ func (e *Engine[T]) takeSlot(index uint64) T {
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	r := &e.recv
 	var turn turn
-	if r.word.Load()&probed != 0 {
-		r.probe(&e.sites.Receive)
-	}
 	for {
 		word := r.lock()
+		if word&probed != 0 {
+			r.probe(word, &e.sites.Receive)
+			continue
+		}
 		if r.takeRescued(&turn) {
 			var zero T
 			buf[0], *r.rescue = *r.rescue, zero
@@ -200,9 +200,6 @@ func (e *Engine[T]) run(index, tail uint64) bool {
 	}
 	r.high = max(r.high, queued)
 	r.bound = tail
-	if e.sites != nil {
-		e.sites.Receive.Passes(index>>shift, park.Now)
-	}
 	if next != nil && r.seg.end-index < tail-index {
 		r.bound = r.seg.end
 	}

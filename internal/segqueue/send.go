@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
 )
 
 // Send implements engine.Engine. This is the fast path: no flag is set, no other
@@ -67,11 +66,12 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	s := &e.send
 	turn := turn{batch: len(vs) > 1 && engine.MayWait(ctx)}
-	if s.word.Load()&probed != 0 {
-		s.probe(&e.sites.Send)
-	}
 	for {
 		word := s.lock()
+		if word&probed != 0 {
+			s.probe(word, &e.sites.Send)
+			continue
+		}
 		if s.takeRescued(&turn) {
 			n++
 		}
@@ -173,9 +173,6 @@ func (e *Engine[T]) room(index, head uint64) bool {
 	s.bound = index + free<<shift
 	if queued >= minObserved {
 		e.observe(index, head)
-	}
-	if e.sites != nil {
-		e.sites.Send.Passes(index>>shift, park.Now)
 	}
 	return true
 }
