@@ -26,8 +26,8 @@ type Stats struct {
 	OldestReceiver   time.Duration // wait of the receiver at the head of the wait queue
 
 	// OldestValue is the age of the oldest queued value, estimated and never too high.
-	// It is 0 if nothing is queued. The first call of Stats returns 0 for fewer than 64
-	// values, and for more is too low by up to about a tenth of the longest wait.
+	// It is 0 if nothing is queued. The first call of Stats may return 0 for fewer than
+	// 320 values, and for more is too low by up to about a tenth of the longest wait.
 	// Called once per second, it is too low by at most about a second. For a Sharded it
 	// is the maximum over its lanes.
 	OldestValue time.Duration

@@ -36,7 +36,9 @@
 // A GET without a query returns the page. Each parameter may occur once:
 //
 //	format   html (the default), json, or events: the JSON once per second, as
-//	         server-sent events; css and js return the page's own files
+//	         server-sent events; flow, the map: see below; css and js return the
+//	         page's own files
+//	flow     1 adds the map to json and events; does not combine with channel
 //	channel  the ID of one channel: reports only that channel, with a snapshot of
 //	         its waiters, rings and lanes; combines only with format
 //	filter   only names that contain this string; case does not matter
@@ -53,6 +55,30 @@
 // line that names the mistake, an unknown or garbage-collected channel with
 // 404, a foreign Host with 403, a method other than GET with 405, and the 65th
 // concurrent stream with 503.
+//
+// # The map
+//
+// format=flow answers a [Flow]: the stages of the program, which are the functions
+// that send into named channels and receive from them, the channels between them,
+// and one sentence that names what holds the program back:
+//
+//	parse is the slowest stage: lines is full, 3 senders wait; events is empty.
+//
+// The bottleneck is a stage that receives from a channel that backs up and sends
+// into none that does: a stage whose output is full is held back itself. A channel
+// backs up if senders wait for room, if it drops values, if it is almost full, or if
+// its values are old. If none does, the sentence names the stage that receivers wait
+// for, or says that nothing moves, or that the service keeps up.
+//
+// Stages are learned, not declared. A named channel samples the stacks of its
+// callers: before a goroutine parks, in a few of many sends into a long queue, and
+// in the first send and the first receive after each reading. So the first map may
+// lack stages whose calls never wait; the next one has them. A stage is forgotten a
+// minute after it was last seen, once others are seen on the same side of the
+// channel. Channels of other kinds, registered with inspect.Register, are on the map
+// without stages, and so are those whose functions are in libraries only. The results
+// of workers.Map have no name: the map shows the function that Map calls as the
+// receiver of the jobs, and has no edge from there to the receiver of the results.
 //
 // # Cost
 //
@@ -75,6 +101,9 @@
 // The handler starts no goroutines of its own. A stream ends when its client
 // disconnects, when the client reads nothing for ten seconds, or when
 // [net/http.Server.Shutdown] is called.
+//
+// A sample takes 2 to 4 µs, and each side of a channel takes at most 250 per second.
+// A named channel keeps about 1 KB of call sites, and at most 12 KB.
 //
 // A handler keeps the figures of its last reading, about 350 bytes per channel.
 // It does not keep channels reachable.

@@ -31,8 +31,8 @@ type Channel struct {
 
 // Channels returns the named channels in the order in which they were made or
 // registered, closed ones included, until they are garbage-collected. It calls no
-// method of any channel. It allocates, but naming a channel costs nothing after its
-// construction.
+// method of any channel. It allocates. A name costs nothing measurable after the
+// construction of the channel, and about a kilobyte of memory.
 func Channels() []Channel {
 	entries := registry.Channels()
 	channels := make([]Channel, len(entries))

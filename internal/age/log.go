@@ -20,8 +20,10 @@ import "time"
 // Indices run freely and wrap. The owner of the queue guards the Log. The zero value
 // is empty.
 type Log struct {
-	n     int
-	marks [maxMarks]mark // with n, 512 bytes
+	n        int32
+	recorded bool
+	last     uint64         // sent in the last observation, which may be gone
+	marks    [maxMarks]mark // in all, 512 bytes
 }
 
 type mark struct {
@@ -31,15 +33,11 @@ type mark struct {
 
 const maxMarks = 31
 
-// Lacks reports whether the Log should get an observation at tail: because it has
-// none that covers the value with index head, or none of the last every values.
-func (l *Log) Lacks(head, tail, every uint64) bool {
-	if l.n == 0 {
-		return true
-	}
-	last := l.marks[l.n-1].sent
-	return tail-last >= every || !above(last, head)
-}
+// Lacks reports whether the Log should get an observation at tail: the first one, or the
+// first one in every values. It does so also if no observation covers the oldest value: a
+// queue that is drained again and again would get one each time, and a reading of the
+// clock costs as much as a hundred values of a batch.
+func (l *Log) Lacks(tail, every uint64) bool { return !l.recorded || tail-l.last >= every }
 
 // Record adds an observation: at the time now, the queue holds the values with
 // indices from head to tail-1.
@@ -51,6 +49,7 @@ func (l *Log) Record(now time.Duration, head, tail uint64) {
 	case l.n == maxMarks:
 		l.merge()
 	}
+	l.recorded, l.last = true, tail
 	l.marks[l.n] = mark{now, tail}
 	l.n++
 }
@@ -72,12 +71,12 @@ func (l *Log) Oldest(now time.Duration, head, tail uint64) time.Duration {
 
 // drop removes the observations that do not cover the value with index head.
 func (l *Log) drop(head uint64) {
-	passed := 0
+	passed := int32(0)
 	for passed < l.n && !above(l.marks[passed].sent, head) {
 		passed++
 	}
 	if passed > 0 {
-		l.n = copy(l.marks[:], l.marks[passed:l.n])
+		l.n = int32(copy(l.marks[:], l.marks[passed:l.n]))
 	}
 }
 
@@ -86,7 +85,7 @@ func (l *Log) drop(head uint64) {
 func (l *Log) merge() {
 	least := 1
 	gap := func(i int) time.Duration { return l.marks[i+1].at - l.marks[i-1].at }
-	for i := 2; i < l.n-1; i++ {
+	for i := 2; i < int(l.n)-1; i++ {
 		if gap(i) < gap(least) {
 			least = i
 		}

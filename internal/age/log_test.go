@@ -30,7 +30,7 @@ func TestLog(t *testing.T) {
 		want(40, 10, 12, 0) // after the last observation
 		want(40, 10, 10, 0) // empty
 		want(5, 2, 10, 0)   // now was read before the observation was made
-		if l.Lacks(base+9, base+12, 3) || !l.Lacks(base+9, base+13, 3) || !l.Lacks(base+10, base+11, 3) {
+		if l.Lacks(base+12, 3) || !l.Lacks(base+13, 3) {
 			t.Errorf("base %d: Lacks does not follow the last observation", base)
 		}
 		record(50, 10, 10)
@@ -40,6 +40,25 @@ func TestLog(t *testing.T) {
 	}
 	if size := unsafe.Sizeof(Log{}); size > 512 {
 		t.Errorf("a Log takes %d bytes", size)
+	}
+}
+
+// TestLacks: a queue that is filled and drained again and again asks for no more
+// observations than one that only grows.
+func TestLacks(t *testing.T) {
+	const every, values = 256, 1 << 16
+	for _, length := range []uint64{64, 128, 512, values} {
+		var l Log
+		observations := 0
+		for tail := uint64(64); tail <= values; tail += 64 {
+			if l.Lacks(tail, every) {
+				l.Record(time.Duration(tail), (tail-1)/length*length, tail)
+				observations++
+			}
+		}
+		if observations < values/every-1 || observations > values/every+1 {
+			t.Errorf("drained at a length of %d: %d observations of %d values, want one per %d", length, observations, values, every)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 	// minObserved is the length from which on a queue is observed by its senders.
 	minObserved = 64
 	// observeEvery bounds the cost of the clock: at most one reading per observeEvery
-	// values, or whenever all values of the last observation have been received.
+	// values.
 	observeEvery = 256
 )
 
@@ -24,7 +24,8 @@ func (e *Engine[T]) observe() {
 	if e.ages == nil {
 		e.ages = new(age.Log)
 	}
-	if head := e.sent - uint64(e.buf.Len()); e.ages.Lacks(head, e.sent, observeEvery) {
+	if e.ages.Lacks(e.sent, observeEvery) {
+		head := e.sent - uint64(e.buf.Len())
 		now := park.Now()
 		e.ages.Record(now, head, e.sent)
 		if e.config.Sites != nil {

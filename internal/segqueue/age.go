@@ -16,7 +16,7 @@ const (
 	// minObserved is the length from which on a queue is observed by its senders.
 	minObserved = 64
 	// observeEvery bounds the cost of the clock: at most one reading per observeEvery
-	// values, or whenever all values of the last observation have been received.
+	// values.
 	observeEvery = 256
 )
 
@@ -28,7 +28,7 @@ func (e *Engine[T]) observe(index, head uint64) {
 	if e.ages == nil {
 		e.ages = new(age.Log)
 	}
-	if e.ages.Lacks(head, index, observeEvery<<shift) {
+	if e.ages.Lacks(index, observeEvery<<shift) {
 		now := park.Now()
 		e.ages.Record(now, head, index)
 		if e.sites != nil {
