@@ -68,12 +68,14 @@
 // to the production host and run ./sluice lab cpu-scaling there.
 //
 // The doctor reads a service's /debug/pprof address, or its saved profiles,
-// traces and metrics. It changes no setting of the service, and requests the
-// most expensive profiles only with -block and -trace.
+// traces and metrics; and the map at /debug/sluice, if there is one. It changes
+// no setting of the service, and requests the most expensive profiles only with
+// -block and -trace.
 //
-// Watch shows the channels that package debug serves at /debug/sluice. In a
-// terminal, q quits, ? lists the other keys, and watch reconnects to a service
-// that went away. It respects NO_COLOR.
+// Watch shows the channels that package debug serves at /debug/sluice, and the
+// map: the functions that send and receive, and what holds the service back. In
+// a terminal, q quits, m shows the whole map, ? lists the other keys, and watch
+// reconnects to a service that went away. It respects NO_COLOR.
 //
 // Flags may have one dash or two. "sluice help" lists the exit statuses: 0 for
 // success, 1 if a measurement failed or, with -fail-on-regression, became worse,
