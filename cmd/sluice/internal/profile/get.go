@@ -44,6 +44,13 @@ func (e *errStatus) Error() string {
 	return fmt.Sprintf("status %d %s: %s", e.code, http.StatusText(e.code), e.reason)
 }
 
+// errSlow is a request without a response in time.
+type errSlow struct{ within time.Duration }
+
+func (e *errSlow) Error() string {
+	return fmt.Sprintf("no response within %s", e.within.Round(time.Millisecond))
+}
+
 // newGetter returns a getter that keeps no connections open and follows no
 // redirect to another host.
 func newGetter() getter {
@@ -82,7 +89,7 @@ func (g getter) get(ctx context.Context, u *url.URL, within time.Duration, limit
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
-		return nil, fmt.Errorf("no response within %s", within.Round(time.Millisecond))
+		return nil, &errSlow{within}
 	}
 	return nil, err
 }

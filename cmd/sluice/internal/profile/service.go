@@ -83,6 +83,10 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 		if errors.As(err, &refused) {
 			err = errors.New(address.ExplainStatus(refused.code, refused.reason, s.base, "net/http/pprof"))
 		}
+		var slow *errSlow
+		if errors.As(err, &slow) {
+			err = fmt.Errorf("%w: is the host right, and does a firewall let this port through?", err)
+		}
 		return nil, &FileError{address.Redacted(s.base), err}
 	}
 	counters := []Kind{KindMutex}
