@@ -19,7 +19,7 @@ type labCommand struct {
 	Quick       bool     `xor:"size" help:"The smallest sweep, in less than a minute."`
 	Published   bool     `xor:"size" help:"The sweep exactly as published, with a second of work per figure. Takes minutes."`
 	Procs       *string  `placeholder:"LIST" help:"Values of GOMAXPROCS to sweep, such as 1,2,8, instead of the study's."`
-	Count       *int     `placeholder:"N" help:"Repetitions of each point. Default 9, or 6 with -quick and -published; fewer than 6 have no interval."`
+	Count       *int     `placeholder:"N" help:"Repetitions of each point. Default 9, or 6 with -published; fewer than 6 have no interval."`
 	Out         string   `short:"o" placeholder:"DIR" help:"Directory for the report. If DIR has an earlier run, DIR-2, DIR-3 and so on: no run is overwritten. Default: sluice-lab."`
 	Resume      bool     `help:"Resume the interrupted run in the directory of -o, or the newest one in sluice-lab, sluice-lab-2 and so on. Rewrites the report of a complete run."`
 	Verbose     bool     `short:"v" help:"Print all tables and findings, and a line for each point, not one screen."`

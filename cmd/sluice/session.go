@@ -249,11 +249,11 @@ func wide(o *measure.Outcome) bool {
 	})
 }
 
-// noise measures the noise of the machine for 400 ms, or 40 ms in a quick run.
+// noise measures the noise of the machine for 400 ms, or 100 ms in a quick run.
 func (s *session) noise() *host.Noise {
 	watching := 400 * time.Millisecond
 	if s.scale.Size == lab.Quick {
-		watching = 40 * time.Millisecond
+		watching = 100 * time.Millisecond
 	}
 	noise := host.MeasureNoise(watching)
 	return &noise

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 )
 
 // Version returns the commit or the module version that this program was built
@@ -58,13 +60,21 @@ func builtJustNow(executable string) bool {
 	return strings.Contains(filepath.ToSlash(executable), "/go-build")
 }
 
+// gitTakes is the longest that git may take: its files may be on a slow network.
+const gitTakes = 2 * time.Second
+
 // checkedOut returns the commit of the working tree with the folder dir, or "".
 func checkedOut(dir string) string {
-	revision, err := exec.Command("git", "-C", dir, "rev-parse", "HEAD").Output()
+	ctx, cancel := context.WithTimeout(context.Background(), gitTakes)
+	defer cancel()
+	git := func(args ...string) ([]byte, error) {
+		return exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).Output()
+	}
+	revision, err := git("rev-parse", "HEAD")
 	if err != nil {
 		return ""
 	}
-	changes, err := exec.Command("git", "-C", dir, "status", "--porcelain").Output()
+	changes, err := git("status", "--porcelain")
 	modified := ""
 	if err != nil || len(changes) > 0 {
 		modified = withChanges

@@ -137,7 +137,7 @@ func cpuSections(s Scale) []Section {
 // the start of a producer is negligible. It is the same at all points, so that
 // they are one series.
 func cpuValues(s Scale) int {
-	least := [...]int{Standard: 50_000, Quick: 2_000, AsPublished: 1_000_000}[s.Size]
+	least := [...]int{Standard: 50_000, Quick: 20_000, AsPublished: 1_000_000}[s.Size]
 	return max(least, 1_000*cpuHome(s))
 }
 

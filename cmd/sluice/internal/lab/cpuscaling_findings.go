@@ -334,7 +334,7 @@ func (m *Measured) shardFrom() []string {
 	case last == nil:
 		return nil
 	case from == nil:
-		return []string{fmt.Sprintf("On %s, one channel is enough: with %s, no multi-channel design outperforms both a "+
+		return []string{fmt.Sprintf("On %s, several channels carry no more single values than one: with %s, no multi-channel design outperforms both a "+
 			"sluice.Bounded and a built-in channel beyond noise.", format.Plural(last.Procs, "CPU"), producers(last.X))}
 	}
 	builtIn, _ := m.change(SectionProducers, Panel{}, from.X, id, Native)

@@ -374,9 +374,9 @@ func TestShardFrom(t *testing.T) {
 		{"not in between", costs{ShardedLanes + " 2": 50, nativeFan2 + " 8": 50, nativeFan2 + " 32": 50}, "from 8 producers on"},
 		{"always", costs{ownSharded + " 1": 50, ownSharded + " 2": 50, ownSharded + " 4": 50, ownSharded + " 8": 50, ownSharded + " 32": 50},
 			"use more than one channel from 1 producer on: sluice.Sharded carries"},
-		{"never", costs{}, "On 2 CPUs, one channel is enough: with 32 producers, no multi-channel design"},
-		{"faster than the built-in channel, but not than one of ours", costs{ShardedLanes + " 32": 90}, "one channel is enough"},
-		{"not at the largest", costs{ShardedLanes + " 8": 20}, "one channel is enough"},
+		{"never", costs{}, "On 2 CPUs, several channels carry no more single values than one: with 32 producers, no multi-channel design"},
+		{"faster than the built-in channel, but not than one of ours", costs{ShardedLanes + " 32": 90}, "several channels carry no more single values than one"},
+		{"not at the largest", costs{ShardedLanes + " 8": 20}, "several channels carry no more single values than one"},
 	} {
 		got := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(id ContenderID, p *Point) float64 {
 			if cost, ok := tt.costs[id+" "+ContenderID(p.X)]; ok && p.Procs == 2 {

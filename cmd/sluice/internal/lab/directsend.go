@@ -82,7 +82,7 @@ var noCapacity = []measure.LeftOut{
 }
 
 func directSections(s Scale) []Section {
-	n := [...]int{Standard: 20_000, Quick: 1_000, AsPublished: 500_000}[s.Size]
+	n := [...]int{Standard: 20_000, Quick: 5_000, AsPublished: 500_000}[s.Size]
 	oneWay := Section{Sweep: Sweep{
 		Name:     SectionOneWay,
 		Title:    "(a) One way",

@@ -140,7 +140,7 @@ func (s Scale) seqAndCon(section SectionID, x string, procs, n int, roster []con
 const stepTakes = 2500 * time.Microsecond
 
 func elasticProcs(s Scale) Section {
-	n := [...]int{Standard: 100_000, Quick: 5_000, AsPublished: 1_000_000}[s.Size]
+	n := [...]int{Standard: 100_000, Quick: 20_000, AsPublished: 1_000_000}[s.Size]
 	study := s.doubling(4)
 	if s.Size == AsPublished {
 		study = []int{1, 4}
@@ -216,7 +216,7 @@ const (
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(n-1)) }
 
 func elasticShrink(s Scale) Section {
-	n := [...]int{Standard: 100_000, Quick: 5_000}[s.Size]
+	n := [...]int{Standard: 100_000, Quick: 20_000}[s.Size]
 	procs := s.home(1, 2, 4)
 	roster := shrinkRoster(n)
 	points := s.seqAndCon(sectionShrink, "", procs, n, roster)
@@ -238,7 +238,7 @@ func elasticShrink(s Scale) Section {
 }
 
 func elasticBuffers(s Scale) Section {
-	n := [...]int{Standard: 100_000, Quick: 5_000}[s.Size]
+	n := [...]int{Standard: 100_000, Quick: 20_000}[s.Size]
 	procs := s.home(1, 2, 4)
 	sizes := []int{0, 16, 128, 1024}
 	if s.Size == Quick {

@@ -231,7 +231,7 @@ type Size uint8
 
 const (
 	Standard    Size = iota // the published sweep and the open questions, in half a minute each
-	Quick                   // the smallest sweep: a second or two, to show that everything works
+	Quick                   // the smallest sweep, in some seconds each: a first impression
 	AsPublished             // the published sweep alone, each figure from a second of work
 )
 
@@ -270,15 +270,15 @@ func (s Scale) count() int {
 	switch {
 	case s.Count > 0:
 		return s.Count
-	case s.Size == Standard:
-		return 9
+	case s.Size == AsPublished:
+		return 6
 	}
-	return 6
+	return 9
 }
 
 // target returns the planned duration of each repetition of a timed point.
 func (s Scale) target() time.Duration {
-	return [...]time.Duration{12 * time.Millisecond, time.Millisecond, time.Second}[s.Size]
+	return [...]time.Duration{12 * time.Millisecond, 2 * time.Millisecond, time.Second}[s.Size]
 }
 
 // procs returns the values of GOMAXPROCS to sweep: the user's, or 2 alone if

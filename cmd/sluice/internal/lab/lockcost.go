@@ -118,9 +118,9 @@ type grind struct {
 // may have to wait, is a small part of the run, but no more than limit in all.
 func (s Scale) grind(workers, procs, batch int, length time.Duration) grind {
 	atOnce := min(workers, procs, s.cpus())
-	slice := [...]time.Duration{Standard: 1600 * time.Microsecond, Quick: 300 * time.Microsecond}[s.Size]
-	limit := [...]int{Standard: 15_000, Quick: 1_000}[s.Size] // short jobs cost much, one by one
-	least := [...]int{Standard: 60, Quick: 6}[s.Size]
+	slice := [...]time.Duration{Standard: 1600 * time.Microsecond, Quick: 800 * time.Microsecond}[s.Size]
+	limit := [...]int{Standard: 15_000, Quick: 4_000}[s.Size] // short jobs cost much, one by one
+	least := [...]int{Standard: 60, Quick: 12}[s.Size]
 	long := slice
 	if batch >= 16 { // the first and the last batch are a large part, too
 		long *= 3
@@ -218,7 +218,7 @@ func lockBusy(s Scale) Section {
 	}}
 	sizes := jobSizes
 	if s.Size == Quick {
-		sizes = []time.Duration{time.Microsecond, 10 * time.Microsecond}
+		sizes = []time.Duration{100, time.Microsecond, 10 * time.Microsecond}
 	}
 	for _, procs := range s.procs(1, 2) {
 		for _, size := range sizes {

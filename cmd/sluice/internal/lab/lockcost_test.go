@@ -155,9 +155,9 @@ func TestLockTablesOfPart(t *testing.T) {
 	if len(c.Tables) != 1 || c.Tables[0].Title != m.sleepTable().Title || len(c.Summary) != 0 {
 		t.Errorf("of sleeps alone: summary %q, tables %+v", c.Summary, c.Tables)
 	}
-	// Quick has too few sizes for a line, and enough for a threshold.
+	// Quick has enough sizes for a line and for a threshold.
 	c = lockConclusion(pretendFarms(Scale{CPUs: 2, Size: Quick}, constantCost(50)))
-	if len(c.Tables) != 3 || len(c.Summary) != 0 {
+	if len(c.Tables) != 4 || len(c.Summary) == 0 {
 		t.Errorf("of a quick run: summary %q, %d tables", c.Summary, len(c.Tables))
 	}
 }

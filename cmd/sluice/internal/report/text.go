@@ -94,14 +94,16 @@ func (e *Experiment) text(b *strings.Builder) {
 // summaryText is written last, because the end of the output is what a terminal
 // shows.
 func (r *Report) summaryText(b *strings.Builder) {
-	heading := "\nOn this machine\n"
+	lines := append([]string{r.Overview.Sentence}, r.Overview.Answers...)
 	for i := range r.Experiments {
-		for _, sentence := range r.Experiments[i].Summary {
-			b.WriteString(heading)
-			b.WriteString(wrap("- "+sentence, textWidth, "  "))
-			heading = ""
+		e := &r.Experiments[i]
+		if e.Answer == "" {
+			lines = append(lines, e.Summary...)
+			continue
 		}
+		lines = append(lines, e.Name+": "+e.Answer+" "+e.Advice)
 	}
+	list(b, "On this machine", slices.DeleteFunc(lines, func(line string) bool { return line == "" }), textAll)
 }
 
 func (e *Experiment) findingsText(b *strings.Builder) {

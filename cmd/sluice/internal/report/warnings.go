@@ -35,8 +35,8 @@ func (r *Report) warnings() []warning {
 		all = append(all, warning{Title: "Interrupted", Text: text, List: r.Missing, Grave: len(r.Missing) > 0})
 	}
 	if r.Size == lab.Quick.String() {
-		all = append(all, warning{Title: quickSize, Text: "Each figure comes from a millisecond or two of work. " +
-			"That shows that everything works; use the standard size before any decision."})
+		all = append(all, warning{Title: quickSize, Text: "A first impression: each figure comes from a few milliseconds of work. " +
+			"Use the standard size before a decision."})
 	}
 	if remarks := r.Remarks(); len(remarks) > 0 {
 		all = append(all, warning{Title: "The machine", Text: "These facts affect the figures.", List: remarks})
