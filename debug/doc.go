@@ -8,8 +8,10 @@
 //	debug.Register(mux) // at /debug/sluice and /debug/sluice/
 //	http.ListenAndServe("localhost:6060", mux)
 //
-// For another path, use [Handler]. The page lists the channels that have a name, as inspect.Channels returns
-// them.
+// For another path, use [Handler]. The page shows the channels that have a name,
+// as inspect.Channels returns them. It opens with a map: the stages of the program,
+// which are functions that send and receive, the channels between them, and one
+// sentence that names what holds the program back. Below is the list of channels.
 //
 // # Security
 //

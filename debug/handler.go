@@ -10,19 +10,34 @@ import (
 	"sync"
 )
 
-//go:embed page.html page.css page.js
-var assets embed.FS
+//go:embed page
+var files embed.FS
 
-// An asset is an embedded file of the page.
-type asset struct{ file, contentType string }
-
-var assetOf = map[string]asset{
-	"html": {"page.html", "text/html; charset=utf-8"},
-	"css":  {"page.css", "text/css; charset=utf-8"},
-	"js":   {"page.js", "text/javascript; charset=utf-8"},
+// An asset is a part of the page: one or more embedded files, joined in order.
+type asset struct {
+	files       []string
+	contentType string
 }
 
-// policy allows only the page's own three files. All addresses are queries on
+var assetOf = map[string]asset{
+	"html": {[]string{"page.html"}, "text/html; charset=utf-8"},
+	"css":  {[]string{"page.css", "map.css"}, "text/css; charset=utf-8"},
+	"js":   {[]string{"format.js", "drawing.js", "list.js", "channel.js", "layout.js", "map.js", "page.js"}, "text/javascript; charset=utf-8"},
+}
+
+// text returns the content of the asset.
+func (a asset) text() (text []byte, err error) {
+	for _, name := range a.files {
+		part, err := files.ReadFile("page/" + name)
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, part...)
+	}
+	return text, nil
+}
+
+// policy allows only the page's own three assets. All addresses are queries on
 // one path, so the handler works under any path.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -100,7 +115,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.stream(w, r, q)
 	default:
 		a := assetOf[q.format]
-		text, err := assets.ReadFile(a.file)
+		text, err := a.text()
 		if err != nil {
 			refuse(w, http.StatusInternalServerError, err.Error())
 			return

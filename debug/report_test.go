@@ -90,7 +90,7 @@ func TestOrderFilterAndPages(t *testing.T) {
 
 func pageOf(t *testing.T) string {
 	t.Helper()
-	text, err := assets.ReadFile("page.html")
+	text, err := files.ReadFile("page/page.html")
 	if err != nil {
 		t.Fatal(err)
 	}

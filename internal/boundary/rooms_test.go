@@ -793,6 +793,10 @@ var rooms = map[string]room{
 			"./tools/page":                 "the browser, and what holds of every page",
 			"github.com/chromedp/chromedp": "drives the browser",
 		},
+		tests: permissions{
+			"./debug":                               "maps that are made up",
+			"github.com/chromedp/cdproto/emulation": "a user who prefers reduced motion",
+		},
 	},
 	"tools/live/service": {
 		imports: permissions{

@@ -38,7 +38,7 @@ func (s *Session) Moves() {
 	s.Filled()
 	before := eval[string](s, lines)
 	s.until(lines+" !== "+literal(before), "no line moves")
-	s.until(`/^[1-9]/.test(`+figure("busy/bounded", "in")+`)`, "a busy channel has no rate")
+	s.until(`/^[1-9]/.test(`+figure("busy/bounded", "in, values/s")+`)`, "a busy channel has no rate")
 	s.until(`/^[\d.]+ (ms|s|min)$/.test(`+figure("still", "oldest value")+`)`, "a value that stays queued has no age")
 	s.until(figure("stuck", "senders waiting")+` === "40"`, "the list does not show 40 waiting senders")
 }
@@ -74,11 +74,11 @@ func (s *Session) Filters() {
 	s.until(`!document.getElementById("none").hidden && document.getElementById("none").textContent === "No channel matches."`, "the message for an empty list is missing")
 }
 
-// Turns complains if the user cannot page through 10,000 channels and 22
+// Turns complains if the user cannot page through 10,000 channels and 23
 // others.
 func (s *Session) Turns() {
 	s.Filled()
-	s.until(where+` === "page 1 of 201, 10,022 channels"`, "there are not 201 pages")
+	s.until(where+` === "page 1 of 201, 10,023 channels"`, "there are not 201 pages")
 	s.until(names+".length === 50", "a page does not list 50 channels")
 	s.until(`document.getElementById("previous").disabled`, "there is a page before the first")
 	first := eval[[]string](s, names)
@@ -93,6 +93,56 @@ func (s *Session) Turns() {
 	s.until(where+`.startsWith("page 1 of")`, "the previous page does not appear")
 }
 
+// Names complains if a column or a figure lacks its unit or its meaning.
+func (s *Session) Names() {
+	s.Filled()
+	s.until(`[...document.querySelectorAll("thead th")].map(h => h.textContent).join() === "Name,Kind,Fill,In values/s,Out values/s,Dropped total,Senders waiting,Receivers waiting,Oldest value,High-water mark,Memory"`, "the columns have other names")
+	s.until(`/^Sharded, \d+ lanes?$/.test(`+figure("busy/sharded", "kind")+`)`, "the number of lanes has no unit")
+	s.until(`/^[1-9][\d.]* (B|KiB)$/.test(`+figure("still", "memory")+`)`, "the memory of a channel is not listed")
+}
+
+// row is an expression: the row of a channel.
+func row(name string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("#rows tr")].find(r => r.querySelector("a").textContent === %s)`, literal(name))
+}
+
+// Grows complains if the list does not warn of a channel that fills up: lines is at
+// 80% or more, and steady; events grows.
+func (s *Session) Grows() {
+	s.Filled()
+	color := func(name string) string {
+		return `getComputedStyle(` + row(name) + `.querySelector("[data-is=fill] span")).color`
+	}
+	s.until(color("lines")+" !== "+color("events"), "a channel that is 85% full has the color of others")
+	s.patiently(`/^full in \d+ s$/.test(`+row("events")+`.querySelector("[data-is=fill] small").textContent)`, "a channel that grows has no time until it is full")
+	s.until(row("lines")+`.querySelector("[data-is=fill] small").textContent === ""`, "a channel that does not grow has a time until it is full")
+}
+
+// Sparks complains if a line of a row is missing at the first update, or lies
+// outside of its row.
+func (s *Session) Sparks() {
+	s.Filled()
+	s.until(`[...document.querySelectorAll("#rows path")].every(p => p.getAttribute("d").length > 4)`, "a line is missing at the first update")
+	s.until(`[...document.querySelectorAll("#rows tr")].every(r => [...r.querySelectorAll("svg")].every(svg => {
+		const a = r.getBoundingClientRect(), b = svg.getBoundingClientRect();
+		return b.width > 10 && a.top <= b.top && b.bottom <= a.bottom && a.left <= b.left && b.right <= a.right;
+	}))`, "a line leaves its row")
+}
+
+// Gone complains if the page of a channel does not say that the channel is gone: at the
+// time when drop makes the program forget it, and when the page is opened later.
+func (s *Session) Gone(drop func() error) {
+	s.Open("fleeting")
+	if err := drop(); err != nil {
+		s.complain("%v", err)
+	}
+	const says = `/^this channel is gone/.test(document.getElementById("trouble").textContent)`
+	s.patiently(says, "the page does not say that its channel is gone")
+	s.do("location.reload()")
+	s.patiently(says, "a page that is opened later does not say that its channel is gone")
+	s.until(`document.getElementById("name").textContent.startsWith("Channel ")`, "the page does not name the channel")
+}
+
 // Returns complains if the page does not report that the program is gone, or
 // does not recover, with fresh histories, when the program is back. stop and
 // start stop and start the program.
@@ -103,11 +153,11 @@ func (s *Session) Returns(stop, start func() error) {
 	if err := stop(); err != nil {
 		s.complain("%v", err)
 	}
-	s.until(`/^no connection/.test(document.getElementById("status").textContent)`, "the status does not report the lost connection")
+	s.until(`/^no connection/.test(document.getElementById("trouble").textContent)`, "the status does not report the lost connection")
 	if err := start(); err != nil {
 		s.complain("%v", err)
 	}
-	s.until(`!/^no connection/.test(document.getElementById("status").textContent)`, "no line moves")
+	s.until(`!/^no connection/.test(document.getElementById("trouble").textContent)`, "no line moves")
 	s.until(points+" < 4", "the page draws the history of the previous program")
 	s.Moves()
 }

@@ -1,9 +1,10 @@
 // Package live checks the page of package debug in a real browser, against a
-// real program: rows change, sort, filter and page; a channel's own page draws
-// its snapshot; the page requests nothing from other hosts and runs no foreign
-// script; and it recovers when the program restarts.
+// real program: the map follows the bottleneck and stays readable; rows change,
+// sort, filter and page; a channel's own page draws its snapshot; the page requests
+// nothing from other hosts and runs no foreign script; and it recovers when the
+// program restarts.
 //
-// This package contains the checks of that page (list.go, inside.go, guard.go),
+// This package contains the checks of that page (flow.go, list.go, inside.go, guard.go),
 // the session (live.go), and the program (service). Package page provides the
 // browser and the checks that apply to every page. Run it with make live.
 package live
@@ -59,12 +60,21 @@ func (s *Session) do(statement string, args ...any) {
 // after a time in which every machine receives one.
 const (
 	maxUpdates = 3
-	maxStill   = 10 * time.Second
+	// A program needs time to fill a channel after one of its stages became slow.
+	maxPatience = 15
+	maxStill    = 10 * time.Second
 )
 
 // until waits for an expression to become true, and complains with the message
 // otherwise.
-func (s *Session) until(expression, otherwise string) {
+func (s *Session) until(expression, otherwise string) { s.within(maxUpdates, expression, otherwise) }
+
+// patiently is until for something that the program must do first.
+func (s *Session) patiently(expression, otherwise string) {
+	s.within(maxPatience, expression, otherwise)
+}
+
+func (s *Session) within(most int, expression, otherwise string) {
 	if len(s.wrong) > 0 {
 		return
 	}
@@ -80,7 +90,7 @@ func (s *Session) until(expression, otherwise string) {
 			last, since = is[1], time.Now()
 			updates++
 		}
-		if updates > maxUpdates || time.Since(since) > maxStill {
+		if updates > most || time.Since(since) > maxStill {
 			s.complain("%s (%s; %v)", otherwise, last, err)
 			return
 		}

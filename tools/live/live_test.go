@@ -136,7 +136,7 @@ func escapes(s *Session) { s.Escapes(hostile) }
 func TestPage(t *testing.T) {
 	p := begin(t)
 	for name, check := range map[string]func(*Session){
-		"moves": (*Session).Moves, "sorts": (*Session).Sorts, "filters": (*Session).Filters, "escapes": escapes,
+		"moves": (*Session).Moves, "names": (*Session).Names, "sorts": (*Session).Sorts, "filters": (*Session).Filters, "escapes": escapes,
 		"ring": (*Session).Ring, "waiters": (*Session).Waiters, "hand-off": (*Session).HandOff, "tank": (*Session).Tank, "lanes": (*Session).Lanes,
 		"a hostile name's own page": func(s *Session) { s.Open(hostile) },
 	} {
@@ -218,7 +218,7 @@ func keep(t *testing.T, s *Session, view page.View, open string) {
 		t.Fatal(err)
 	}
 	what := strings.Map(func(r rune) rune {
-		if r < 'a' || r > 'z' {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
 			return -1
 		}
 		return r

@@ -134,6 +134,9 @@ func TestPlanted(t *testing.T) {
 	try(few, "names in HTML", fault{from: `link.href = "?channel=" + id;`, to: `link.href = "?channel=" + id; row.append(document.createElement("img"));`}, escapes, "became an element of the page")
 	try(few, "a wide page", fault{from: `table { border-collapse`, to: `table { min-width: 1500px; border-collapse`}, asks("width"), "pixels wide in a view of 1280")
 	try(few, "faint text", fault{from: `--soft: #5b646c`, to: `--soft: #aaaaaa`}, asks("contrast"), "text .")
+	try(few, "no units", fault{from: `<small>total</small>`}, (*Session).Names, "the columns have other names")
+	try(few, "a bare number of lanes", fault{from: "plural(c.lanes, \"lane\")", to: `c.lanes`}, (*Session).Names, "the number of lanes has no unit")
+	try(few, "no memory", fault{from: `bytes(c.bytes)]`, to: `""]`}, (*Session).Names, "the memory of a channel")
 	try(few, "no own page", fault{from: `link.href = "?channel=" + id;`, to: `link.href = "#";`}, (*Session).Ring, "has no page of its own")
 	try(few, "a slot more", fault{from: `behind < r.len`, to: `behind <= r.len`}, (*Session).Ring, "does not have 5 filled slots")
 	try(few, "no arrow", fault{from: `ring.inner - 2, "receive");`, to: `ring.inner - 2, "none");`}, (*Session).Ring, "an index has no arrow")
@@ -146,6 +149,77 @@ func TestPlanted(t *testing.T) {
 	try(few, "no ages", fault{from: `make("li", seconds(age))`, to: `make("li", "")`}, (*Session).Waiters, "40 durations")
 }
 
+// Each fault trips one check of the map, or of the list, with flows that are made up.
+func TestPlantedFlows(t *testing.T) {
+	try := func(name string, f fault, flows []*drawing, check func(*Session), says string) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			between := plant(t, serve(t, flows...), f)
+			s := visit(t, between.address, page.Desk)
+			check(s)
+			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
+				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
+			}
+		})
+	}
+	two, eight, first := []*drawing{twoChannels()}, []*drawing{eightChannels()}, []*drawing{eightChannels(), nil}
+	mapped := func(s *Session) { s.Mapped(6, 8) }
+	try("no map", fault{from: `showMap(report.flow);`}, eight, mapped, "does not show 6 stages and 8 channels")
+	try("overlapping boxes", fault{from: `(items[i - 1].height + item.height) / 2 + gaps.across`, to: `20`}, eight, mapped, " overlaps ")
+	try("boxes outside", fault{from: `if (used > width && from < n - 1) break;`}, eight, mapped, "is outside of the map")
+	try("a long text", fault{from: "`${seconds(c.oldestValue)} old`", to: "`the oldest value is ${seconds(c.oldestValue)} old`"}, eight, mapped, "is cut off")
+	try("a low box", fault{from: `.large .channel { width: 192px; height: 98px; }`, to: `.large .channel { width: 192px; height: 60px; }`}, eight, mapped, "does not fit into its box")
+	try("a sign over a name", fault{from: `.node .head { display: flex;`, to: `.channel .sign { position: relative; right: 130px; } .node .head { display: flex;`}, eight, mapped, " overlap")
+	try("restless boxes", fault{from: `node.inner.title = words;`, to: `node.item.style.left = Date.now() % 97 + "px";`}, changing(), (*Session).Stays, "although only figures change")
+	try("a new order", fault{from: `before.get(item.id)?.middle;`, to: `-before.get(item.id)?.middle;`}, changing(), (*Session).Stays, "changes the order of the others")
+	try("motion", fault{from: `prefers-reduced-motion: no-preference`, to: `min-width: 1px`}, two, func(s *Session) { reduce(t, s); s.Still() }, "prefers reduced motion")
+	try("a silent sentence", fault{from: ` aria-live="polite"`}, eight, (*Session).Accessible, "does not announce the sentence")
+	try("a sentence without end", fault{from: `if (at("sentence").textContent !== flow.summary)`}, eight, (*Session).Accessible, "a sentence that did not change")
+	try("no focus", fault{from: `link.href = "?channel=" + c.id;`}, eight, (*Session).Accessible, "cannot have the focus")
+	try("no description", fault{from: `node.inner.setAttribute("aria-label", words);`}, eight, (*Session).Accessible, "a channel has no description")
+	try("no bottleneck", fault{from: `sign: held ? "bottleneck" : ""`, to: `sign: ""`}, eight, (*Session).Marked, "main.validate has no sign")
+	try("no drops", fault{from: "dropping ? `✕ drops", to: "false ? `✕ drops"}, eight, (*Session).Marked, "samples has no sign")
+	try("no closed channel", fault{from: `"⊘ closed"`, to: `""`}, eight, (*Session).Marked, "configuration has no sign")
+	try("no highlight", fault{from: `held ? "held" : ""`, to: `""`}, eight, (*Session).Marked, "does not highlight one stage and one channel")
+	try("no color", fault{from: `.near .pipe i {`, to: `.never i {`}, eight, (*Session).Marked, "the same color as others")
+	try("no length", fault{from: "`${short.format(c.len)} queued`", to: `""`}, eight, (*Session).Marked, "does not show its length")
+	try("no list of others", fault{from: `at("unplaced").textContent = notes.join(" ");`}, eight, (*Session).Marked, "does not name channels")
+	try("no stage", fault{from: `map.chosen = map.chosen === s.id ? null : s.id;`}, eight, (*Session).Marked, "a click on a stage")
+	try("no way to a channel", fault{from: `link.href = "?channel=" + c.id;`, to: `link.href = "#";`}, eight, (*Session).Marked, "a click on a channel")
+	try("late color", fault{from: `part >= 0.8`, to: `part >= 0.9`}, growing(), (*Session).Grows, "has the color of others")
+	try("no forecast", fault{from: `left < 3600`, to: `false`}, growing(), (*Session).Grows, "has no time until it is full")
+	try("a false forecast", fault{from: `if (!(c.cap > 0) || c.len >= c.cap || n < 4) return "";`, to: `if (c.name === "lines") return "full in 1 s";`}, growing(), (*Session).Grows, "that does not grow")
+	try("late lines", fault{from: `if (points.length === 1) points`, to: `if (points.length === 1) points.pop(); else if (points.length > 99) points`}, first, (*Session).Sparks, "missing at the first update")
+	try("lines elsewhere", fault{from: `.spark { display: block;`, to: `.spark { position: relative; top: 60px; display: block;`}, first, (*Session).Sparks, "leaves its row")
+}
+
+// The map does not follow the program, or the page does not say that a channel is gone.
+func TestPlantedPrograms(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		fault fault
+		flags []string
+		check func(*Session, *program)
+		says  string
+	}{
+		{"an old sentence", fault{from: `at("sentence").textContent = flow.summary;`, to: `at("sentence").textContent ||= flow.summary;`}, []string{"-pipeline"}, func(s *Session, p *program) { s.Follows(p.slow) }, "the sentence does not say"},
+		{"an old highlight", fault{from: `drawn.bottleneck.stage === s.id`, to: `s.id.endsWith("parse")`}, []string{"-pipeline"}, func(s *Session, p *program) { s.Follows(p.slow) }, "does not highlight store and events"},
+		{"no word", fault{from: "`this channel is gone", to: "`no channel"}, nil, func(s *Session, p *program) { s.Gone(p.drop) }, "does not say that its channel is gone"},
+		{"no reason", fault{from: `text.startsWith("sluice: no such channel")`, to: `false`}, nil, func(s *Session, p *program) { s.Gone(p.drop) }, "opened later does not say"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := begin(t, test.flags...)
+			between := plant(t, p.address, test.fault)
+			s := visit(t, between.address, page.Desk)
+			test.check(s, p)
+			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
+				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
+			}
+		})
+	}
+}
+
 // The page does not recover, or does not report that it is waiting.
 func TestPlantedRestart(t *testing.T) {
 	for _, test := range []struct {
@@ -153,7 +227,7 @@ func TestPlantedRestart(t *testing.T) {
 		says  string
 	}{
 		{fault{from: `again = setTimeout(connect, 5000)`, to: `source.close()`}, "no line moves"},
-		{fault{from: `say("no connection, retrying", true);`, to: ``}, "does not report the lost connection"},
+		{fault{from: `trouble("no connection, retrying");`, to: ``}, "does not report the lost connection"},
 		{fault{from: `if (now - last > 2500) histories.clear();`, to: ``}, "history of the previous program"},
 	} {
 		p := begin(t)

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -30,27 +31,44 @@ const (
 func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "address to serve on")
 	many := flag.Int("many", 0, "number of additional idle channels")
+	stages := flag.Bool("pipeline", false, "run a pipeline of three stages instead of channels of each kind")
 	life := flag.Duration("for", 5*time.Minute, "exit after this time")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *life)
 	defer cancel()
-	kept, err := channels(ctx, *many)
-	if err != nil {
-		fail(err)
+	mux := http.NewServeMux()
+	debug.Register(mux)
+	var kept []both
+	if *stages {
+		mux.Handle("/slow", newPipeline(ctx))
+	} else {
+		mux.HandleFunc("/drop", drop())
+		var err error
+		if kept, err = channels(ctx, *many); err != nil {
+			fail(err)
+		}
 	}
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		fail(err)
 	}
 	fmt.Printf("http://%s/debug/sluice\n", listener.Addr())
-	mux := http.NewServeMux()
-	debug.Register(mux)
 	server := &http.Server{Handler: mux}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.Serve(listener); err != http.ErrServerClosed {
 		fail(err)
 	}
 	runtime.KeepAlive(kept) // unreachable channels leave the list
+}
+
+// drop returns a handler that drops a channel.
+func drop() http.HandlerFunc {
+	var fleeting atomic.Pointer[sluice.Bounded[int]]
+	fleeting.Store(sluice.NewBounded[int](4, &sluice.BoundedOptions[int]{Name: "fleeting"}))
+	return func(http.ResponseWriter, *http.Request) {
+		fleeting.Store(nil)
+		runtime.GC()
+	}
 }
 
 func fail(err error) {

@@ -1,0 +1,236 @@
+
+// The map: stages and the channels between them, with the sentence that names what holds
+// the program back.
+
+// A map of more than few channels has small boxes. A map draws at most drawable channels.
+const few = 12, drawable = 80, bundled = 4;
+const sizes = { large: { stage: [136, 62], channel: [192, 98] }, small: { stage: [120, 42], channel: [152, 42] } };
+const stacked = matchMedia("(max-width: 56rem)"); // as in the style: top to bottom, without wires
+const nodes = new Map(); // elements by box
+let map = { key: "", places: new Map(), size: "large", flow: null, chosen: null };
+
+function showMap(flow) {
+  if (!flow) return;
+  map.flow = flow;
+  const drawn = choose(flow);
+  at("map").hidden = false;
+  at("flow").hidden = drawn.channels.length === 0;
+  if (at("sentence").textContent !== flow.summary) at("sentence").textContent = flow.summary;
+  at("sentence").classList.toggle("held", flow.bottleneck !== null);
+  const missing = flow.channels.length - flow.unknown.length - drawn.channels.length;
+  const notes = [];
+  if (missing > 0) notes.push(`${drawn.channels.length} of ${whole.format(drawn.channels.length + missing)} channels are drawn; the list below has all.`);
+  if (flow.unknown.length > 0) notes.push(`Not on the map, because no send or receive was seen lately: ${flow.unknown.slice(0, 6).map(name => cut(name, 30)).join(", ")}${flow.unknown.length > 6 ? ` and ${whole.format(flow.unknown.length - 6)} more` : ""}.`);
+  at("unplaced").textContent = notes.join(" ");
+  at("unplaced").hidden = notes.length === 0;
+  arrange(drawn);
+  for (const s of drawn.stages) showStage(s, drawn);
+  for (const c of drawn.channels) showChannel(c, drawn);
+  showWires(drawn);
+  showChosen();
+}
+
+// choose returns the part of the flow that is drawn, in the order of the flow: stages,
+// channels with an edge, and edges.
+function choose(flow) {
+  const placed = new Set(flow.edges.map(e => e.channel));
+  let channels = flow.channels.filter(c => placed.has(c.id));
+  if (channels.length > drawable) {
+    const rank = c => (flow.bottleneck?.channel === c.id ? 8 : 0) + (nodes.has("channel " + c.id) ? 4 : 0) + (c.senders > 0 ? 2 : 0) + (c.fill || 0);
+    channels = channels.toSorted((a, b) => rank(b) - rank(a) || a.id - b.id).slice(0, drawable);
+  }
+  const ids = new Set(channels.map(c => c.id));
+  const edges = flow.edges.filter(e => ids.has(e.channel));
+  const named = new Set(edges.map(e => e.stage));
+  const stages = flow.stages.filter(s => named.has(s.id));
+  const ends = new Map(channels.map(c => [c.id, { send: [], receive: [] }]));
+  for (const e of edges) ends.get(e.channel)[e.side].push(e.stage);
+  channels.sort((a, b) => a.column - b.column || a.id - b.id);
+  return { stages, channels, edges, ends, bottleneck: flow.bottleneck, names: new Map(stages.map(s => [s.id, s.name])) };
+}
+
+// bundle groups channels with the same senders and receivers into blocks, each with one
+// pair of wires. Other channels have a block each.
+function bundle(drawn) {
+  const same = Map.groupBy(drawn.channels, c => `${c.column} ${JSON.stringify(drawn.ends.get(c.id))}`);
+  return [...same.values()].flatMap(channels => channels.length >= bundled ? [channels] : channels.map(c => [c]));
+}
+
+// arrange places the boxes. It does so again only if a box, an edge or the width differ, so
+// that each box keeps its place between updates.
+function arrange(drawn) {
+  const width = at("flow").clientWidth;
+  const shape = [stacked.matches, width, drawn.stages.map(s => [s.id, s.column]), drawn.channels.map(c => [c.id, c.column]), drawn.edges.map(e => [e.stage, e.channel, e.side])];
+  const key = JSON.stringify(shape);
+  if (key === map.key) return;
+  if (map.width !== width) map.places = new Map(); // another number of layers fits
+  map.size = drawn.channels.length > few || (map.size === "small" && drawn.channels.length > few - 4) ? "small" : "large";
+  // A first or resized map appears at once; a map that changes moves.
+  at("flow").className = map.size + (map.places.size > 0 ? " moves" : "");
+  Object.assign(map, { key, width });
+  keepNodes(drawn);
+  map.wires = [];
+  at("frames").replaceChildren();
+  if (stacked.matches) return;
+  const boxes = drawn.stages.map(s => box("stage " + s.id, 2 * s.column, sizes[map.size].stage));
+  for (const channels of bundle(drawn)) boxes.push(block(channels, drawn));
+  const { places, paths, height } = layOut(boxes, map.wires, width, map.places);
+  map.places = places;
+  map.wires.forEach((wire, i) => { wire.path = paths[i]; });
+  at("flow").style.setProperty("height", `${height}px`);
+  at("frames").replaceChildren(...boxes.filter(b => b.framed).map(b => el("rect", { x: places.get(b.id).x, y: places.get(b.id).y, width: b.width, height: b.height, rx: 16 })));
+  for (const { id, inside } of boxes) {
+    const { x, y } = places.get(id);
+    for (const part of inside) {
+      nodes.get(part.id).item.style.transform = `translate(${Math.round(x + part.x)}px, ${Math.round(y + part.y)}px)`;
+    }
+  }
+}
+
+const box = (id, layer, [width, height]) => ({ id, layer, width, height, inside: [{ id, x: 0, y: 0 }] });
+
+// block returns the box of channels with the same ends, and adds its wires.
+function block(channels, drawn) {
+  const [width, height] = sizes[map.size].channel, gap = 8, first = channels[0], frame = channels.length > 1 ? gap : 0;
+  const most = Math.max(1, Math.floor((map.width - 2 * sizes[map.size].stage[0] - 4 * gaps.least) / (width + gap)));
+  const columns = Math.min(most, Math.ceil(channels.length / (map.size === "small" ? 6 : 3))), lines = Math.ceil(channels.length / columns);
+  const b = box("channel " + first.id, 2 * first.column + 1, [columns * (width + gap) - gap + 2 * frame, lines * (height + gap) - gap + 2 * frame]);
+  b.framed = frame > 0;
+  b.inside = channels.map((c, i) => ({ id: "channel " + c.id, x: frame + Math.floor(i / lines) * (width + gap), y: frame + (i % lines) * (height + gap) }));
+  const ids = channels.map(c => c.id);
+  for (const stage of drawn.ends.get(first.id).send) map.wires.push({ from: "stage " + stage, to: b.id, stage, side: "send", channels: ids });
+  for (const stage of drawn.ends.get(first.id).receive) map.wires.push({ from: b.id, to: "stage " + stage, stage, side: "receive", channels: ids });
+  return b;
+}
+
+// keepNodes adds and removes elements, in the order from left to right.
+function keepNodes(drawn) {
+  const wanted = [...drawn.stages.map(s => ["stage " + s.id, 2 * s.column, s]), ...drawn.channels.map(c => ["channel " + c.id, 2 * c.column + 1, c])].sort((a, b) => a[1] - b[1]);
+  const ids = new Set(wanted.map(([id]) => id));
+  for (const [id, node] of nodes) {
+    if (ids.has(id)) continue;
+    node.item.remove();
+    nodes.delete(id);
+  }
+  wanted.forEach(([id, , what], i) => {
+    if (!nodes.has(id)) nodes.set(id, id.startsWith("stage ") ? newStage(what) : newChannel(what));
+    const { item } = nodes.get(id);
+    if (at("nodes").children[i] !== item) at("nodes").insertBefore(item, at("nodes").children[i] || null);
+  });
+}
+
+// newNode returns a list item with a link or button that has a span for each part.
+function newNode(kind, inner, parts) {
+  const spans = Object.fromEntries(parts.map(part => [part, make("span", "", part)]));
+  inner.append(make("span", "", "head", [spans.name, spans.sign]), ...Object.values(spans).slice(2));
+  return { item: make("li", "", "node " + kind, [inner]), inner, ...spans };
+}
+
+function newStage(s) {
+  const button = make("button", "");
+  button.type = "button";
+  button.addEventListener("click", () => {
+    map.chosen = map.chosen === s.id ? null : s.id;
+    showChosen();
+  });
+  return newNode("stage", button, ["name", "sign", "through"]);
+}
+
+function newChannel(c) {
+  const link = make("a", "");
+  link.href = "?channel=" + c.id;
+  const node = newNode("channel", link, ["name", "sign", "ends", "pipe", "queue", "through", "waiting"]);
+  node.bar = node.pipe.appendChild(make("i", ""));
+  return node;
+}
+
+// put sets texts and classes, if they differ: unchanged nodes cause no work.
+function put(node, texts, kind, words) {
+  for (const part in texts) if (node[part].textContent !== texts[part]) node[part].textContent = texts[part];
+  if (node.item.className !== kind) node.item.className = kind;
+  if (node.inner.title !== words) {
+    node.inner.title = words;
+    node.inner.setAttribute("aria-label", words);
+  }
+}
+
+// through returns how many values per second a stage receives and sends.
+function through(stage, drawn) {
+  const rates = { send: null, receive: null };
+  const of = new Map(drawn.channels.map(c => [c.id, c]));
+  for (const e of drawn.edges) {
+    const r = of.get(e.channel)[e.side === "send" ? "sentRate" : "receivedRate"];
+    if (e.stage === stage && r !== null) rates[e.side] = (rates[e.side] || 0) + r * e.share;
+  }
+  return rates;
+}
+
+// inAndOut returns two rates, or one if they are the same or one is unknown.
+const inAndOut = (enter, leave, unit) =>
+  enter === null && leave === null ? "" : enter === null || leave === null || rate(enter) === rate(leave) ? `${rate(enter ?? leave)}${unit}`
+  : `${rate(enter)} → ${rate(leave)}${unit}`;
+
+function showStage(s, drawn) {
+  const rates = through(s.id, drawn), held = drawn.bottleneck !== null && drawn.bottleneck.stage === s.id;
+  const flows = inAndOut(rates.receive, rates.send, rates.receive !== null && rates.send !== null && rate(rates.receive) !== rate(rates.send) ? "/s" : map.size === "small" ? "/s" : " values/s");
+  put(nodes.get("stage " + s.id), { name: cutFront(s.name, 16), sign: held ? "bottleneck" : "", through: flows },
+    "node stage" + (held ? " held" : ""),
+    `Stage ${s.name}${held ? ", the bottleneck" : ""}${flows ? `, ${flows}` : ""}`);
+}
+
+// waitingWords describes the waiters of a channel.
+const waitingWords = c => c.senders > 0 ? `${plural(c.senders, "sender")} wait${c.senders === 1 ? "s" : ""}`
+  : c.receivers > 0 ? `${plural(c.receivers, "receiver")} wait${c.receivers === 1 ? "s" : ""}` : "";
+
+function showChannel(c, drawn) {
+  const node = nodes.get("channel " + c.id), ends = drawn.ends.get(c.id), held = drawn.bottleneck !== null && drawn.bottleneck.channel === c.id;
+  const dropping = c.droppedRate > 0, small = map.size === "small";
+  const flows = inAndOut(c.sentRate, c.receivedRate, small ? "/s" : " values/s");
+  const old = c.oldestValue > 0 ? `${seconds(c.oldestValue)} old` : "", waiting = waitingWords(c);
+  const names = side => ends[side].map(id => drawn.names.get(id)).join(", ") || "?";
+  const sign = dropping ? `✕ drops ${rate(c.droppedRate)}/s` : c.closed ? "⊘ closed" : c.fill >= 1 ? "full" : "";
+  put(node, {
+    name: cut(c.name, small ? 17 : 22), sign, ends: `${names("send")} → ${names("receive")}`,
+    queue: [fillWords(c), old].filter(Boolean).join(", "), through: flows, waiting: small && c.senders > 0 ? `${short.format(c.senders)} wait` : waiting,
+  }, ["node channel", held ? "held" : "", c.closed ? "closed" : "", dropping ? "dropping" : "", heat(c.fill || 0), c.senders > 0 ? "blocked" : "", c.fill === null ? "unlimited" : ""].filter(Boolean).join(" "),
+  [`Channel ${c.name}${held ? ", behind it is the bottleneck" : ""}`, `from ${names("send")} to ${names("receive")}`, fillWords(c), old, flows, waiting, sign.replace(/^\W+/, "")].filter(Boolean).join(", "));
+  node.bar.style.transform = `scaleX(${c.fill === null ? 0 : Math.min(1, c.fill)})`;
+}
+
+// showWires draws the wires; their width follows the logarithm of the rate.
+function showWires(drawn) {
+  const svg = at("wires"), of = new Map(drawn.channels.map(c => [c.id, c]));
+  while (svg.childElementCount > map.wires.length) svg.lastChild.remove();
+  map.wires.forEach((wire, i) => {
+    const g = svg.children[i] || svg.appendChild(el("g", {}, el("path", { class: "line" }), el("path", { class: "tip" })));
+    let flow = 0;
+    for (const e of drawn.edges) {
+      if (e.stage !== wire.stage || e.side !== wire.side || !wire.channels.includes(e.channel)) continue;
+      flow += e.share * (of.get(e.channel)[e.side === "send" ? "sentRate" : "receivedRate"] || 0);
+    }
+    const { d, x, y } = wire.path;
+    const held = drawn.bottleneck !== null && drawn.bottleneck.stage === wire.stage && wire.channels.includes(drawn.bottleneck.channel);
+    set(g, "class", `wire ${wire.side}${flow > 0 ? "" : " idle"}${held ? " held" : ""}`);
+    set(g.firstChild, "d", d);
+    set(g.firstChild, "stroke-width", flow > 0 ? (1.2 + Math.min(3, 0.6 * Math.log10(1 + flow))).toFixed(1) : "1.2");
+    set(g.lastChild, "d", `M${round(x - 10)} ${round(y - 6)}L${round(x)} ${round(y)}L${round(x - 10)} ${round(y + 6)}z`);
+  });
+}
+
+function set(e, name, value) {
+  if (e.getAttribute(name) !== value) e.setAttribute(name, value);
+}
+
+// showChosen shows where the chosen stage is in the program.
+function showChosen() {
+  const s = map.flow.stages.find(s => s.id === map.chosen);
+  at("stage").hidden = !s;
+  for (const [id, node] of nodes) {
+    if (id.startsWith("stage ")) node.inner.setAttribute("aria-pressed", String(id === "stage " + map.chosen));
+  }
+  if (s) at("stage").textContent = `${s.name}: ${s.function}, ${s.file}:${s.line}`;
+}
+
+// The map fits itself to its width.
+new ResizeObserver(() => { if (map.flow && at("flow").clientWidth !== map.width) showMap(map.flow); }).observe(at("flow"));
+stacked.addEventListener("change", () => { if (map.flow) showMap(map.flow); });

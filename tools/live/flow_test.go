@@ -1,0 +1,108 @@
+package live
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/sluice-go/sluice/tools/page"
+)
+
+// Maps of all sizes are readable in all views.
+func TestMaps(t *testing.T) {
+	for name, make := range flows {
+		for _, view := range []page.View{page.Phone, page.PhoneDark, page.Desk, page.DeskDark} {
+			t.Run(name+"/"+view.Name, func(t *testing.T) {
+				t.Parallel()
+				flow := make()
+				s := visit(t, serve(t, flow), view)
+				s.Mapped(len(flow.Stages), len(flow.Channels))
+				report(t, s.Wrong(), s.Ask("width"), s.Ask("contrast"), s.Quiet())
+				keep(t, s, view, name)
+			})
+		}
+	}
+}
+
+// reduce makes the browser prefer reduced motion.
+func reduce(t *testing.T, s *Session) {
+	t.Helper()
+	if _, err := chromedp.Call(s.Context(), emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// slow makes a stage of the program slow.
+func (p *program) slow(stage string) error { return p.ask("/slow?stage=" + url.QueryEscape(stage)) }
+
+// drop makes the program drop the channel fleeting.
+func (p *program) drop() error { return p.ask("/drop") }
+
+func (p *program) ask(query string) error {
+	answer, err := http.Get(strings.TrimSuffix(p.address, "/debug/sluice") + query)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
+
+// The map and the list keep what they promise, for flows that are made up.
+func TestFlows(t *testing.T) {
+	for name, test := range map[string]struct {
+		flows []*drawing
+		check func(*Session)
+	}{
+		"stays":      {changing(), (*Session).Stays},
+		"still":      {[]*drawing{twoChannels()}, func(s *Session) { reduce(t, s); s.Still() }},
+		"accessible": {[]*drawing{eightChannels()}, (*Session).Accessible},
+		"marked":     {[]*drawing{eightChannels()}, (*Session).Marked},
+		"grows":      {growing(), (*Session).Grows},
+		"sparks":     {[]*drawing{eightChannels(), nil}, (*Session).Sparks},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := visit(t, serve(t, test.flows...), page.Desk)
+			test.check(s)
+			report(t, s.Wrong())
+		})
+	}
+}
+
+// The bottleneck of a program moves from stage to stage; the sentence and the highlight
+// follow it.
+func TestBottleneckMoves(t *testing.T) {
+	for _, view := range []page.View{page.Desk, page.Phone} {
+		t.Run(view.Name, func(t *testing.T) {
+			t.Parallel()
+			p := begin(t, "-pipeline")
+			s := visit(t, p.address, view)
+			s.Follows(p.slow)
+			s.Alone()
+			report(t, s.Wrong(), s.Quiet())
+			keep(t, s, view, "pipeline")
+		})
+	}
+}
+
+func TestGone(t *testing.T) {
+	p := begin(t)
+	s := visit(t, p.address, page.Desk)
+	s.Gone(p.drop)
+	s.Alone()
+	report(t, s.Wrong())
+}
+
+// The page also works with a slash at the end of its address.
+func TestTrailingSlash(t *testing.T) {
+	p := begin(t)
+	s := visit(t, p.address+"/", page.Desk)
+	s.Moves()
+	s.Alone()
+	report(t, s.Wrong(), s.Quiet())
+}

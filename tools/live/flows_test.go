@@ -1,0 +1,175 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/debug"
+)
+
+// A drawing makes flows for the page.
+type drawing struct {
+	debug.Flow
+	column map[string]int
+}
+
+func newDrawing(columns map[string]int) *drawing {
+	d := &drawing{column: columns}
+	d.Summary = "No channel is full and no receiver waits long: the service keeps up."
+	d.Unknown = []string{}
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		d.Stages = append(d.Stages, debug.Stage{ID: name, Name: name, Function: "example.com/service/" + name, File: "/src/service/main.go", Line: 10 * (1 + len(d.Stages)), Column: columns[name]})
+	}
+	return d
+}
+
+// add adds a channel with some figures: its fill is a percentage.
+func (d *drawing) add(name string, fill int, rate float64, senders, receivers []string) *debug.FlowChannel {
+	limit, part := 200, float64(fill)/100
+	in, out, dropped := rate, rate, 0.0
+	c := debug.FlowChannel{ID: uint64(len(d.Channels) + 1), Name: name, Kind: "Bounded", Len: 2 * fill, Cap: &limit, Fill: &part,
+		SentRate: &in, ReceivedRate: &out, DroppedRate: &dropped, OldestValue: part / 3}
+	for _, s := range senders {
+		c.Column = max(c.Column, d.column[s])
+		d.Edges = append(d.Edges, debug.Edge{Stage: s, Channel: c.ID, Side: "send", Share: 1 / float64(len(senders))})
+	}
+	for _, r := range receivers {
+		d.Edges = append(d.Edges, debug.Edge{Stage: r, Channel: c.ID, Side: "receive", Share: 1 / float64(len(receivers))})
+	}
+	d.Channels = append(d.Channels, c)
+	return &d.Channels[len(d.Channels)-1]
+}
+
+// hold makes a stage the bottleneck behind a channel.
+func (d *drawing) hold(stage string, c *debug.FlowChannel) {
+	*c.Fill, c.Len, c.Senders, c.OldestValue = 1, *c.Cap, 3, 0.4
+	d.Bottleneck = &debug.Bottleneck{Stage: stage, Channel: c.ID, Kind: "slow-stage", Text: stage + " is the slowest stage: " + c.Name + " is full, 3 senders wait."}
+	d.Summary = d.Bottleneck.Text
+}
+
+func twoChannels() *drawing {
+	d := newDrawing(map[string]int{"main.read": 0, "main.parse": 1, "main.write": 2})
+	lines := d.add("lines", 50, 12_345, []string{"main.read"}, []string{"main.parse"})
+	d.hold("main.parse", lines)
+	d.add("events", 0, 12_345, []string{"main.parse"}, []string{"main.write"}).Receivers = 1
+	return d
+}
+
+// eightChannels has a wire that skips a stage, a cycle, drops, a closed channel, and
+// channels without a buffer and without a limit.
+func eightChannels() *drawing {
+	d := newDrawing(map[string]int{"main.accept": 0, "main.(*Server).decode": 1, "main.validate": 2, "main.enrich": 3, "main.store": 4, "main.audit": 4})
+	d.add("requests", 45, 8_000, []string{"main.accept"}, []string{"main.(*Server).decode"})
+	orders := d.add("orders", 100, 7_900, []string{"main.(*Server).decode"}, []string{"main.validate"})
+	d.add("valid orders", 30, 7_800, []string{"main.validate"}, []string{"main.enrich"})
+	rich := d.add("enriched", 85, 7_700, []string{"main.enrich"}, []string{"main.store", "main.audit"})
+	rich.Senders = 0
+	d.add("rejected orders of all customers", 60, 90, []string{"main.(*Server).decode", "main.validate"}, []string{"main.audit"})
+	retries := d.add("retries", 10, 40, []string{"main.store"}, []string{"main.validate"})
+	retries.Cap, retries.Fill = nil, nil
+	dropped := 120.0
+	d.add("samples", 95, 900, []string{"main.enrich"}, []string{"main.audit"}).DroppedRate = &dropped
+	d.add("configuration", 0, 0, []string{"main.accept"}, []string{"main.enrich"}).Closed = true
+	d.hold("main.validate", &d.Channels[orders.ID-1])
+	d.Unknown = []string{"idle", "shutdown"}
+	return d
+}
+
+// fortyChannels has 16 channels with the same ends, six chains, and a wire across all.
+func fortyChannels() *drawing {
+	columns := map[string]int{"main.dispatch": 0, "main.work": 1, "main.merge": 4}
+	for i := range 6 {
+		columns[fmt.Sprintf("main.parse%d", i)], columns[fmt.Sprintf("main.index%d", i)] = 2, 3
+	}
+	d := newDrawing(columns)
+	for i := range 16 {
+		d.add(fmt.Sprintf("partition/%02d", i), i*6, 1_000, []string{"main.dispatch"}, []string{"main.work"})
+	}
+	for i := range 6 {
+		parse, index := fmt.Sprintf("main.parse%d", i), fmt.Sprintf("main.index%d", i)
+		d.add(fmt.Sprintf("raw/%d", i), 20*i, 2_000, []string{"main.work"}, []string{parse})
+		d.add(fmt.Sprintf("parsed/%d", i), 10*i, 2_000, []string{parse}, []string{index})
+		d.add(fmt.Sprintf("indexed/%d", i), 5*i, 2_000, []string{index}, []string{"main.merge"})
+		d.add(fmt.Sprintf("errors of parser %d", i), 0, 1, []string{parse}, []string{"main.merge"})
+	}
+	d.hold("main.index4", &d.Channels[16+4*4+1])
+	return d
+}
+
+// changing returns flows of which only figures change, and at last a channel comes.
+func changing() (flows []*drawing) {
+	for i := range 9 {
+		d := eightChannels()
+		if rate := 6_000.0; i >= 4 {
+			d.Channels[0].SentRate, d.Channels[0].ReceivedRate = &rate, &rate
+		}
+		if i >= 8 {
+			d.add("priority", 5, 70, []string{"main.accept"}, []string{"main.(*Server).decode"})
+		}
+		flows = append(flows, d)
+	}
+	return flows
+}
+
+// growing returns flows of two channels: lines is at 85%, and events grows.
+func growing() (flows []*drawing) {
+	for i := range 20 {
+		d := newDrawing(map[string]int{"main.read": 0, "main.parse": 1})
+		d.add("lines", 85, 100, []string{"main.read"}, []string{"main.parse"})
+		d.add("events", 2*i, 100, []string{"main.read"}, []string{"main.parse"})
+		flows = append(flows, d)
+	}
+	return flows
+}
+
+// serve returns the address of a page whose events carry the flows: one a second, and then
+// the last one, until the test ends; nil is silence. Everything else is the answer of the real handler.
+func serve(t *testing.T, flows ...*drawing) (address string) {
+	t.Helper()
+	handler := debug.Handler()
+	done := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("format") != "events" {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := 0; ; i++ {
+			flow := flows[min(i, len(flows)-1)]
+			if flow == nil {
+				<-r.Context().Done()
+				return
+			}
+			now := time.Now()
+			report := debug.Report{Time: now, Over: 1, Named: len(flow.Channels), Matching: len(flow.Channels), Page: 1, Pages: 1, Flow: &flow.Flow}
+			for _, c := range flow.Channels {
+				report.Channels = append(report.Channels, debug.Channel{ID: c.ID, Name: c.Name, Kind: c.Kind, Len: c.Len, Cap: c.Cap, Lanes: 1,
+					SentRate: c.SentRate, ReceivedRate: c.ReceivedRate, DroppedRate: c.DroppedRate, OldestValue: c.OldestValue, Closed: c.Closed})
+			}
+			text, err := json.Marshal(report)
+			if err != nil {
+				t.Error(err)
+			}
+			fmt.Fprintf(w, "data: %s\n\n", text)
+			w.(http.Flusher).Flush()
+			select {
+			case <-done:
+				return
+			case <-r.Context().Done():
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}))
+	t.Cleanup(func() { close(done); server.Close() })
+	return server.URL + "/debug/sluice"
+}
+
+// flows are the maps that must be readable.
+var flows = map[string]func() *drawing{"2 channels": twoChannels, "8 channels": eightChannels, "40 channels": fortyChannels}
