@@ -48,7 +48,7 @@ func many(tb testing.TB, n int) []sluice.Channel[int] {
 // Each further client of the same handler adds the cost reported as "shared".
 func BenchmarkUpdate(b *testing.B) {
 	channels := many(b, 10_000)
-	for _, raw := range []string{"", "sort=name", "sort=fill", "sort=sent", "filter=99", "sort=id&size=200"} {
+	for _, raw := range []string{"", "flow=1", "sort=name", "sort=fill", "sort=sent", "filter=99", "sort=id&size=200"} {
 		q, err := parse(raw)
 		if err != nil {
 			b.Fatal(err)

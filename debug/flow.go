@@ -11,9 +11,10 @@ import (
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
-// A Flow is the answer to format=flow, and part of each event with flow=1: the map of
-// the program. Stages are functions that send into named channels or receive from them,
-// as far as they were seen lately.
+// A Flow is the answer to format=flow: the map of the program. With flow=1 it is part of
+// each event, without the channels that have no edge, and with at most 20 of their names.
+// Stages are functions that send into named channels or receive from them, as far as they
+// were seen lately.
 type Flow struct {
 	Time     time.Time     `json:"time"`     // when the channels were read
 	Over     float64       `json:"over"`     // seconds that rates average over; 0 in the first report
@@ -87,6 +88,28 @@ func (h *handler) serveFlow(w http.ResponseWriter) {
 func (l *look) flow() *Flow {
 	l.drawing.Do(func() { l.drawn = l.draw() })
 	return l.drawn
+}
+
+// maxUnknown is the number of names in Unknown in an event.
+const maxUnknown = 20
+
+// brief returns the map for an event, which is sent once a second: without the channels
+// that have no edge, and with the first of their names. A program may have thousands of
+// them.
+func (f *Flow) brief() *Flow {
+	placed := make(map[uint64]bool, len(f.Edges))
+	for _, e := range f.Edges {
+		placed[e.Channel] = true
+	}
+	out := *f
+	out.Channels = make([]FlowChannel, 0, len(placed))
+	for _, c := range f.Channels {
+		if placed[c.ID] {
+			out.Channels = append(out.Channels, c)
+		}
+	}
+	out.Unknown = f.Unknown[:min(len(f.Unknown), maxUnknown)]
+	return &out
 }
 
 func (l *look) draw() *Flow {

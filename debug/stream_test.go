@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -274,4 +275,36 @@ func TestStreamEndsOverNetwork(t *testing.T) {
 			<-ended // otherwise the test times out
 		})
 	}
+}
+
+// An event has the map without the channels that were never used, however many there
+// are, and names a few of them.
+func TestEventsHaveABriefMap(t *testing.T) {
+	channels := many(t, 1000)
+	q, err := parse("format=events&flow=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := take(time.Now(), nil)
+	whole := l.flow()
+	report, _ := q.report(l)
+	if f := report.Flow; len(f.Channels) > len(f.Edges) || len(f.Unknown) != maxUnknown || f.Summary != whole.Summary {
+		t.Errorf("%d channels, %d edges, %d unknown, %q, want %q", len(f.Channels), len(f.Edges), len(f.Unknown), f.Summary, whole.Summary)
+	}
+	if len(whole.Channels) < 1000 || len(whole.Unknown) <= maxUnknown {
+		t.Errorf("the whole map has %d channels and %d unknown ones", len(whole.Channels), len(whole.Unknown))
+	}
+	placed := 0
+	for _, c := range whole.Channels {
+		if slices.ContainsFunc(whole.Edges, func(e Edge) bool { return e.Channel == c.ID }) {
+			placed++
+			if !slices.ContainsFunc(report.Flow.Channels, func(b FlowChannel) bool { return b.ID == c.ID }) {
+				t.Errorf("%s has an edge and is missing", c.Name)
+			}
+		}
+	}
+	if placed != len(report.Flow.Channels) {
+		t.Errorf("%d channels have an edge, the event has %d", placed, len(report.Flow.Channels))
+	}
+	runtime.KeepAlive(channels)
 }

@@ -7,20 +7,22 @@ const few = 12, drawable = 80, bundled = 4;
 const sizes = { large: { stage: [136, 62], channel: [192, 98] }, small: { stage: [120, 42], channel: [152, 42] } };
 const stacked = matchMedia("(max-width: 56rem)"); // as in the style: top to bottom, without wires
 const nodes = new Map(); // elements by box
-let map = { key: "", places: new Map(), size: "large", flow: null, chosen: null };
+let map = { key: "", places: new Map(), size: "large", flow: null, named: 0, chosen: null };
 
-function showMap(flow) {
+// showMap shows the flow of an event. named is the number of named channels, which the flow
+// does not have: it lists only some of those without an edge.
+function showMap(flow, named) {
   if (!flow) return;
-  map.flow = flow;
+  Object.assign(map, { flow, named });
   const drawn = choose(flow);
   at("map").hidden = false;
   at("flow").hidden = drawn.channels.length === 0;
   if (at("sentence").textContent !== flow.summary) at("sentence").textContent = flow.summary;
   at("sentence").classList.toggle("held", flow.bottleneck !== null);
-  const missing = flow.channels.length - flow.unknown.length - drawn.channels.length;
+  const missing = drawn.placed - drawn.channels.length, others = named - drawn.placed;
   const notes = [];
   if (missing > 0) notes.push(`${drawn.channels.length} of ${whole.format(drawn.channels.length + missing)} channels are drawn; the list below has all.`);
-  if (flow.unknown.length > 0) notes.push(`Not on the map, because no send or receive was seen lately: ${flow.unknown.slice(0, 6).map(name => cut(name, 30)).join(", ")}${flow.unknown.length > 6 ? ` and ${whole.format(flow.unknown.length - 6)} more` : ""}.`);
+  if (others > 0) notes.push(`Not on the map, because no send or receive was seen lately: ${flow.unknown.slice(0, 6).map(name => cut(name, 30)).join(", ")}${others > 6 ? ` and ${whole.format(others - 6)} more` : ""}.`);
   at("unplaced").textContent = notes.join(" ");
   at("unplaced").hidden = notes.length === 0;
   arrange(drawn);
@@ -46,7 +48,7 @@ function choose(flow) {
   const ends = new Map(channels.map(c => [c.id, { send: [], receive: [] }]));
   for (const e of edges) ends.get(e.channel)[e.side].push(e.stage);
   channels.sort((a, b) => a.column - b.column || a.id - b.id);
-  return { stages, channels, edges, ends, bottleneck: flow.bottleneck, names: new Map(stages.map(s => [s.id, s.name])) };
+  return { placed: placed.size, stages, channels, edges, ends, bottleneck: flow.bottleneck, names: new Map(stages.map(s => [s.id, s.name])) };
 }
 
 // bundle groups channels with the same senders and receivers into blocks, each with one
@@ -232,5 +234,5 @@ function showChosen() {
 }
 
 // The map fits itself to its width.
-new ResizeObserver(() => { if (map.flow && at("flow").clientWidth !== map.width) showMap(map.flow); }).observe(at("flow"));
-stacked.addEventListener("change", () => { if (map.flow) showMap(map.flow); });
+new ResizeObserver(() => { if (map.flow && at("flow").clientWidth !== map.width) showMap(map.flow, map.named); }).observe(at("flow"));
+stacked.addEventListener("change", () => { if (map.flow) showMap(map.flow, map.named); });

@@ -147,7 +147,7 @@ func serve(t *testing.T, flows ...*drawing) (address string) {
 				return
 			}
 			now := time.Now()
-			report := debug.Report{Time: now, Over: 1, Named: len(flow.Channels), Matching: len(flow.Channels), Page: 1, Pages: 1, Flow: &flow.Flow}
+			report := debug.Report{Time: now, Over: 1, Named: len(flow.Channels) + len(flow.Unknown), Matching: len(flow.Channels), Page: 1, Pages: 1, Flow: &flow.Flow}
 			for _, c := range flow.Channels {
 				report.Channels = append(report.Channels, debug.Channel{ID: c.ID, Name: c.Name, Kind: c.Kind, Len: c.Len, Cap: c.Cap, Lanes: 1,
 					SentRate: c.SentRate, ReceivedRate: c.ReceivedRate, DroppedRate: c.DroppedRate, OldestValue: c.OldestValue, Closed: c.Closed})
