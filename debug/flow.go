@@ -12,7 +12,7 @@ import (
 )
 
 // A Flow is the answer to format=flow: the map of the program. With flow=1 it is part of
-// each event, without the channels that have no edge, and with at most 20 of their names.
+// each event, without the channels that have no edge, and with at most 200 others.
 // Stages are functions that send into named channels or receive from them, as far as they
 // were seen lately.
 type Flow struct {
@@ -25,6 +25,7 @@ type Flow struct {
 	// Bottleneck is null if nothing holds the program back, or nothing is known.
 	Bottleneck *Bottleneck `json:"bottleneck"`
 	Unknown    []string    `json:"unknown"` // the names of channels without an edge
+	Omitted    int         `json:"omitted"` // channels with an edge that an event leaves out
 }
 
 // A Stage is a function that sends or receives.
@@ -90,25 +91,50 @@ func (l *look) flow() *Flow {
 	return l.drawn
 }
 
-// maxUnknown is the number of names in Unknown in an event.
-const maxUnknown = 20
+// Limits of the map in an event, which is sent once a second: a program may have
+// thousands of channels.
+const (
+	maxUnknown = 20
+	maxPlaced  = 200
+)
 
-// brief returns the map for an event, which is sent once a second: without the channels
-// that have no edge, and with the first of their names. A program may have thousands of
-// them.
+// brief returns the map for an event: without the channels that have no edge, with the
+// first of their names, and with at most maxPlaced channels: the one at the bottleneck,
+// those that connect stages, and then others.
 func (f *Flow) brief() *Flow {
-	placed := make(map[uint64]bool, len(f.Edges))
-	for _, e := range f.Edges {
-		placed[e.Channel] = true
-	}
-	out := *f
-	out.Channels = make([]FlowChannel, 0, len(placed))
-	for _, c := range f.Channels {
-		if placed[c.ID] {
-			out.Channels = append(out.Channels, c)
+	rank := make(map[uint64]int, len(f.Edges)) // 1 for each side with an edge
+	for i, e := range f.Edges {                // by channel and side
+		if i == 0 || e.Channel != f.Edges[i-1].Channel || e.Side != f.Edges[i-1].Side {
+			rank[e.Channel]++
 		}
 	}
+	if f.Bottleneck != nil && rank[f.Bottleneck.Channel] > 0 {
+		rank[f.Bottleneck.Channel] = 3
+	}
+	out := *f
 	out.Unknown = f.Unknown[:min(len(f.Unknown), maxUnknown)]
+	out.Channels = make([]FlowChannel, 0, min(len(rank), maxPlaced))
+	for least := 3; least > 0; least-- {
+		for _, c := range f.Channels {
+			if rank[c.ID] == least && len(out.Channels) < maxPlaced {
+				out.Channels = append(out.Channels, c)
+			}
+		}
+	}
+	out.Omitted = len(rank) - len(out.Channels)
+	slices.SortFunc(out.Channels, func(a, b FlowChannel) int { return cmp.Compare(a.ID, b.ID) })
+	if out.Omitted == 0 {
+		return &out
+	}
+	kept, stages := make(map[uint64]bool, maxPlaced), map[string]bool{}
+	for _, c := range out.Channels {
+		kept[c.ID] = true
+	}
+	out.Edges = slices.DeleteFunc(slices.Clone(f.Edges), func(e Edge) bool { return !kept[e.Channel] })
+	for _, e := range out.Edges {
+		stages[e.Stage] = true
+	}
+	out.Stages = slices.DeleteFunc(slices.Clone(f.Stages), func(s Stage) bool { return !stages[s.ID] })
 	return &out
 }
 

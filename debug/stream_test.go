@@ -277,34 +277,33 @@ func TestStreamEndsOverNetwork(t *testing.T) {
 	}
 }
 
-// An event has the map without the channels that were never used, however many there
-// are, and names a few of them.
+// An event has the map without the channels that were never used, and with a limited
+// number of others: the one at the bottleneck and those that connect stages come first.
 func TestEventsHaveABriefMap(t *testing.T) {
-	channels := many(t, 1000)
-	q, err := parse("format=events&flow=1")
-	if err != nil {
-		t.Fatal(err)
+	f := Flow{Summary: "a", Bottleneck: &Bottleneck{Stage: "end", Channel: 900}, Unknown: slices.Repeat([]string{"x"}, 50)}
+	for _, stage := range []string{"all", "end", "start"} {
+		f.Stages = append(f.Stages, Stage{ID: stage})
 	}
-	l := take(time.Now(), nil)
-	whole := l.flow()
-	report, _ := q.report(l)
-	if f := report.Flow; len(f.Channels) > len(f.Edges) || len(f.Unknown) != maxUnknown || f.Summary != whole.Summary {
-		t.Errorf("%d channels, %d edges, %d unknown, %q, want %q", len(f.Channels), len(f.Edges), len(f.Unknown), f.Summary, whole.Summary)
-	}
-	if len(whole.Channels) < 1000 || len(whole.Unknown) <= maxUnknown {
-		t.Errorf("the whole map has %d channels and %d unknown ones", len(whole.Channels), len(whole.Unknown))
-	}
-	placed := 0
-	for _, c := range whole.Channels {
-		if slices.ContainsFunc(whole.Edges, func(e Edge) bool { return e.Channel == c.ID }) {
-			placed++
-			if !slices.ContainsFunc(report.Flow.Channels, func(b FlowChannel) bool { return b.ID == c.ID }) {
-				t.Errorf("%s has an edge and is missing", c.Name)
-			}
+	for id := uint64(1); id <= 1000; id++ {
+		f.Channels = append(f.Channels, FlowChannel{ID: id})
+		switch {
+		case id == 800:
+			f.Edges = append(f.Edges, Edge{Stage: "start", Channel: id, Side: "send", Share: 1}, Edge{Stage: "end", Channel: id, Side: "receive", Share: 1})
+		case id == 900:
+			f.Edges = append(f.Edges, Edge{Stage: "end", Channel: id, Side: "receive", Share: 1})
+		case id > 1:
+			f.Edges = append(f.Edges, Edge{Stage: "all", Channel: id, Side: "send", Share: 0.5}, Edge{Stage: "start", Channel: id, Side: "send", Share: 0.5})
 		}
 	}
-	if placed != len(report.Flow.Channels) {
-		t.Errorf("%d channels have an edge, the event has %d", placed, len(report.Flow.Channels))
+	b := f.brief()
+	ids := map[uint64]bool{}
+	for _, c := range b.Channels {
+		ids[c.ID] = true
 	}
-	runtime.KeepAlive(channels)
+	if len(ids) != maxPlaced || !ids[800] || !ids[900] || ids[1] || b.Omitted != 999-maxPlaced || len(b.Unknown) != maxUnknown || b.Summary != "a" {
+		t.Errorf("%d channels, omitted %d, %d unknown, %v %v %v", len(ids), b.Omitted, len(b.Unknown), ids[800], ids[900], ids[1])
+	}
+	if len(b.Edges) != 3+2*(maxPlaced-2) || len(b.Stages) != 3 || len(f.Edges) < 1900 {
+		t.Errorf("%d edges, %d stages", len(b.Edges), len(b.Stages))
+	}
 }

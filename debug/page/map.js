@@ -19,9 +19,9 @@ function showMap(flow, named) {
   at("flow").hidden = drawn.channels.length === 0;
   if (at("sentence").textContent !== flow.summary) at("sentence").textContent = flow.summary;
   at("sentence").classList.toggle("held", flow.bottleneck !== null);
-  const missing = drawn.placed - drawn.channels.length, others = named - drawn.placed;
+  const placed = drawn.placed + flow.omitted, missing = placed - drawn.channels.length, others = named - placed;
   const notes = [];
-  if (missing > 0) notes.push(`${drawn.channels.length} of ${whole.format(drawn.channels.length + missing)} channels are drawn; the list below has all.`);
+  if (missing > 0) notes.push(`${drawn.channels.length} of ${whole.format(placed)} channels are drawn; the list below has all.`);
   if (others > 0) notes.push(`Not on the map, because no send or receive was seen lately: ${flow.unknown.slice(0, 6).map(name => cut(name, 30)).join(", ")}${others > 6 ? ` and ${whole.format(others - 6)} more` : ""}.`);
   at("unplaced").textContent = notes.join(" ");
   at("unplaced").hidden = notes.length === 0;
@@ -38,7 +38,9 @@ function choose(flow) {
   const placed = new Set(flow.edges.map(e => e.channel));
   let channels = flow.channels.filter(c => placed.has(c.id));
   if (channels.length > drawable) {
-    const rank = c => (flow.bottleneck?.channel === c.id ? 8 : 0) + (nodes.has("channel " + c.id) ? 4 : 0) + (c.senders > 0 ? 2 : 0) + (c.fill || 0);
+    const receives = new Set(flow.edges.filter(e => e.side === "receive").map(e => e.channel));
+    const connects = new Set(flow.edges.filter(e => e.side === "send" && receives.has(e.channel)).map(e => e.channel));
+    const rank = c => (flow.bottleneck?.channel === c.id ? 8 : 0) + (nodes.has("channel " + c.id) ? 4 : 0) + (c.senders > 0 ? 2 : 0) + (connects.has(c.id) ? 1.5 : 0) + (c.fill || 0);
     channels = channels.toSorted((a, b) => rank(b) - rank(a) || a.id - b.id).slice(0, drawable);
   }
   const ids = new Set(channels.map(c => c.id));

@@ -20,12 +20,15 @@ func separate(operations []*operation) {
 		if len(parts) < 2 || slices.ContainsFunc(parts, func(part map[end]bool) bool { return input(part) == 0 || !sends(part) }) {
 			continue
 		}
-		for _, o := range group {
-			for _, part := range parts {
-				if part[end{o.channel, o.side}] {
-					o.part = input(part)
-				}
+		inputs := map[end]uint64{}
+		for _, part := range parts {
+			in := input(part)
+			for e := range part {
+				inputs[e] = in
 			}
+		}
+		for _, o := range group {
+			o.part = inputs[end{o.channel, o.side}]
 		}
 	}
 }
@@ -33,39 +36,42 @@ func separate(operations []*operation) {
 // partsOf returns the sides of channels that a stage uses, in sets that no goroutine is
 // known to connect.
 func partsOf(stage []*operation) (parts []map[end]bool) {
-	users := map[end]map[uint64]bool{}
+	// A union-find over the sides; goroutines that used several of them join these.
+	index := map[end]int{}
+	var parent []int
+	root := func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	first := map[uint64]int{} // by goroutine
 	for _, o := range stage {
 		e := end{o.channel, o.side}
-		if users[e] == nil {
-			users[e] = map[uint64]bool{}
+		i, known := index[e]
+		if !known {
+			i = len(parent)
+			index[e] = i
+			parent = append(parent, i)
 		}
 		for _, g := range o.goroutines {
-			users[e][g] = true
+			if j, used := first[g]; used {
+				parent[root(i)] = root(j)
+			} else {
+				first[g] = i
+			}
 		}
 	}
-	type part struct {
-		ends       map[end]bool
-		goroutines map[uint64]bool
+	byRoot := map[int]map[end]bool{}
+	for e, i := range index {
+		r := root(i)
+		if byRoot[r] == nil {
+			byRoot[r] = map[end]bool{}
+		}
+		byRoot[r][e] = true
 	}
-	var all []*part
-	for e, goroutines := range users {
-		joined := &part{map[end]bool{e: true}, maps.Clone(goroutines)}
-		all = slices.DeleteFunc(all, func(p *part) bool {
-			for g := range p.goroutines {
-				if joined.goroutines[g] {
-					maps.Copy(joined.ends, p.ends)
-					maps.Copy(joined.goroutines, p.goroutines)
-					return true
-				}
-			}
-			return false
-		})
-		all = append(all, joined)
-	}
-	for _, p := range all {
-		parts = append(parts, p.ends)
-	}
-	return parts
+	return slices.Collect(maps.Values(byRoot))
 }
 
 // input returns the first channel that a part receives from, or 0.
