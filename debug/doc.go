@@ -53,7 +53,7 @@
 //	page     the page number, from 1
 //	size     channels per page: 1 to 200, 50 by default
 //
-// The JSON is a [Report], that of the map a [Flow]. An invalid query is answered with status 400 and one
+// The JSON is a [Report]. An invalid query is answered with status 400 and one
 // line that names the mistake, an unknown or garbage-collected channel with
 // 404, a foreign Host with 403, a method other than GET with 405, and the 65th
 // concurrent stream with 503.
