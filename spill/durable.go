@@ -252,8 +252,8 @@ func (c *Durable[T]) oldest() uint64 {
 // observe records that all values below tail have been stored by now. The caller holds
 // mu.
 func (c *Durable[T]) observe() {
-	if head := c.oldest(); c.ages.Lacks(head, c.tail, observeEvery) {
-		c.ages.Record(park.Now(), head, c.tail)
+	if c.ages.Lacks(c.tail, observeEvery) {
+		c.ages.Record(park.Now(), c.oldest(), c.tail)
 	}
 }
 

@@ -252,7 +252,7 @@ func (c *Elastic[T]) append(record []byte) error {
 		return err
 	}
 	c.set(spilling, 0)
-	if tail := c.moved + uint64(c.backlog.records); c.ages.Lacks(c.moved, tail, observeEvery) {
+	if tail := c.moved + uint64(c.backlog.records); c.ages.Lacks(tail, observeEvery) {
 		c.ages.Record(park.Now(), c.moved, tail)
 	}
 	c.high = max(c.high, c.head.Len()+c.backlog.records)
