@@ -125,7 +125,8 @@ func (r *Report) WriteScreen(w io.Writer, s Screen, path string) error {
 	var lines []string
 	for _, detail := range details {
 		lines = r.screen(s, detail, path)
-		if len(lines) <= room {
+		// A narrow screen scrolls: it lacks no result because of its width.
+		if len(lines) <= room || s.Width < UsualWidth && detail == narrow {
 			break
 		}
 	}
@@ -139,8 +140,11 @@ type detail struct {
 	bars    int  // the bars of each study; 0 for those with Key
 }
 
+// narrow is the least detail with all of the largest results.
+var narrow = detail{4, false, 0}
+
 // details are the details from the most to the least.
-var details = []detail{{4, true, 6}, {4, true, 0}, {4, false, 6}, {4, false, 0}, {3, false, 0}, {2, false, 0}, {1, false, 0}, {0, false, 0}}
+var details = []detail{{4, true, 6}, {4, true, 0}, {4, false, 6}, narrow, {3, false, 0}, {2, false, 0}, {1, false, 0}, {0, false, 0}}
 
 func (r *Report) screen(s Screen, d detail, path string) []string {
 	lines := r.distrust(s)

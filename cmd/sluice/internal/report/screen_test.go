@@ -84,6 +84,9 @@ func TestScreenFits(t *testing.T) {
 			if most := screenLines - otherLines; width >= UsualWidth && len(lines) > most {
 				t.Errorf("%s, %d columns: %d lines, want at most %d:\n%s", name, width, len(lines), most, strings.Join(lines, "\n"))
 			}
+			if text := strings.Join(lines, "\n"); name == "two CPUs" && width < UsualWidth && !strings.Contains(text, "\n2. ") {
+				t.Errorf("%s, %d columns: the screen lacks a result:\n%s", name, width, text)
+			}
 			for _, line := range lines {
 				if n := utf8.RuneCountInString(line); n > width {
 					t.Errorf("%s, %d columns: a line has %d:\n%s", name, width, n, line)
