@@ -128,3 +128,23 @@ func TestFlow(t *testing.T) {
 		stages.Wait()
 	})
 }
+
+// TestFlowInReports: the map is in a report that asks for it, and in no other.
+func TestFlowInReports(t *testing.T) {
+	c := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Name: t.Name()})
+	_ = c.TrySend(1)
+	h := debug.Handler()
+	for query, want := range map[string]bool{"format=json": false, "format=json&flow=1": true} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/debug/sluice?"+query, nil))
+		var r debug.Report
+		if err := json.Unmarshal(w.Body.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		has := r.Flow != nil && r.Flow.Summary != "" && slices.ContainsFunc(r.Flow.Channels, func(f debug.FlowChannel) bool { return f.Name == t.Name() })
+		if has != want || strings.Contains(w.Body.String(), `"flow"`) != want {
+			t.Errorf("%s: a map: %t, want %t", query, has, want)
+		}
+	}
+	runtime.KeepAlive(c)
+}

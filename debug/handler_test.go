@@ -47,6 +47,9 @@ func TestOnlyGET(t *testing.T) {
 // Each bad query is answered with one line that names the mistake.
 func TestBadQueries(t *testing.T) {
 	for query, says := range map[string]string{
+		"format=flow&filter=a":                "format=flow cannot be combined",
+		"flow=yes":                            "invalid flow \"yes\" (want 1)",
+		"flow=1&channel=3":                    "parameter \"flow\" cannot be combined with \"channel\"",
 		"format=xml":                          "unknown format \"xml\" (want html, json, events or flow)",
 		"format=":                             "unknown format \"\"",
 		"channel=0":                           "invalid channel \"0\"",

@@ -96,6 +96,7 @@ type site struct {
 // A Site is a call site.
 type Site struct {
 	Stack  []uintptr     // as from runtime.Callers, innermost first; do not modify
+	Hash   uint64        // of Stack: equal stacks have equal hashes
 	Weight float64       // samples, recent ones more
 	Age    time.Duration // of its last sample, compared with the newest sample of the side
 	// Goroutines are the numbers of some of the goroutines that were here.
@@ -212,7 +213,7 @@ func (s *Side) Sites() []Site {
 	}
 	sites := make([]Site, 0, len(s.sites))
 	for _, known := range s.sites {
-		sites = append(sites, Site{known.stack, known.weight, newest - known.last, slices.Clone(known.goroutines)})
+		sites = append(sites, Site{known.stack, known.hash, known.weight, newest - known.last, slices.Clone(known.goroutines)})
 	}
 	slices.SortStableFunc(sites, func(a, b Site) int {
 		switch {

@@ -133,6 +133,10 @@ func (f *Flow) Diagnose() (*Bottleneck, string) {
 func (f *Flow) slowStage(backed map[uint64]severity) *Bottleneck {
 	var worst *Channel
 	var stage string
+	outputs := map[string][]uint64{} // of each stage: those that back up
+	for _, s := range f.Stages {
+		outputs[s.ID] = f.backedOutputs(s.ID, backed)
+	}
 	for i := range f.Channels {
 		c := &f.Channels[i]
 		if backed[c.ID] == none {
@@ -140,7 +144,8 @@ func (f *Flow) slowStage(backed map[uint64]severity) *Bottleneck {
 		}
 		receivers := f.edgesOf(c.ID, Receive)
 		free := slices.DeleteFunc(slices.Clone(receivers), func(e Edge) bool {
-			return len(f.backedOutputs(e.Stage, c.ID, backed)) > 0
+			out := outputs[e.Stage] // its input, into which it may send too, does not count
+			return len(out) > 1 || len(out) == 1 && out[0] != c.ID
 		})
 		if len(receivers) > 0 && len(free) == 0 {
 			continue
@@ -176,16 +181,15 @@ func (f *Flow) slowStage(backed map[uint64]severity) *Bottleneck {
 	case worst.Known && worst.Received == 0:
 		b.Text = fmt.Sprintf("%s has stopped receiving: %s.", f.nameOf(stage), what)
 	default:
-		b.Text = fmt.Sprintf("%s is the slowest stage: %s%s.", f.nameOf(stage), what, f.outputs(stage, worst.ID))
+		b.Text = fmt.Sprintf("%s is the slowest stage: %s%s.", f.nameOf(stage), what, f.describeOutputs(stage, worst.ID))
 	}
 	return b
 }
 
-// backedOutputs returns the channels, other than input, that a stage sends into and that
-// back up.
-func (f *Flow) backedOutputs(stage string, input uint64, backed map[uint64]severity) (ids []uint64) {
-	for _, e := range f.Edges {
-		if e.Stage == stage && e.Side == Send && e.Channel != input && backed[e.Channel] >= full && backed[e.Channel] != dropping {
+// backedOutputs returns the channels that a stage sends into and that back up.
+func (f *Flow) backedOutputs(stage string, backed map[uint64]severity) (ids []uint64) {
+	for _, e := range f.outputsOf(stage) {
+		if backed[e.Channel] >= full && backed[e.Channel] != dropping {
 			ids = append(ids, e.Channel)
 		}
 	}
@@ -210,7 +214,8 @@ func (f *Flow) cycle(backed map[uint64]severity) *Bottleneck {
 		if len(receivers) == 0 {
 			return nil
 		}
-		outputs := f.backedOutputs(receivers[0].Stage, at, backed)
+		input := at
+		outputs := slices.DeleteFunc(f.backedOutputs(receivers[0].Stage, backed), func(id uint64) bool { return id == input })
 		if len(outputs) == 0 {
 			return nil
 		}
@@ -270,11 +275,11 @@ func (f *Flow) slowSource() *Bottleneck {
 	}
 }
 
-// outputs describes the channels behind a stage, as an addition to a sentence.
-func (f *Flow) outputs(stage string, input uint64) string {
+// describeOutputs describes the channels behind a stage, as an addition to a sentence.
+func (f *Flow) describeOutputs(stage string, input uint64) string {
 	var states []string
-	for _, e := range f.Edges {
-		if e.Stage == stage && e.Side == Send && e.Channel != input {
+	for _, e := range f.outputsOf(stage) {
+		if e.Channel != input {
 			c := f.channel(e.Channel)
 			states = append(states, c.Name+" is "+c.level())
 		}

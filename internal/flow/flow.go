@@ -31,7 +31,8 @@ type Flow struct {
 	Channels []Channel // by ID
 	Edges    []Edge    // by channel, side and stage
 
-	bySide map[end][]Edge // made by edgesOf
+	bySide  map[end][]Edge    // made by edgesOf
+	outputs map[string][]Edge // of stages; made by outputsOf
 }
 
 // A Stage is a function that sends or receives.
@@ -81,12 +82,13 @@ type Edge struct {
 func Draw(channels []Channel) *Flow {
 	f := &Flow{Channels: channels}
 	var operations []*operation
+	paths := map[uint64]path{}
 	for _, c := range channels {
 		if c.Sites == nil {
 			continue
 		}
-		operations = append(operations, operationsOf(c.ID, Send, &c.Sites.Send)...)
-		operations = append(operations, operationsOf(c.ID, Receive, &c.Sites.Receive)...)
+		operations = append(operations, operationsOf(c.ID, Send, &c.Sites.Send, paths)...)
+		operations = append(operations, operationsOf(c.ID, Receive, &c.Sites.Receive, paths)...)
 	}
 	f.draw(operations)
 	return f
@@ -101,11 +103,17 @@ func (f *Flow) draw(operations []*operation) {
 }
 
 // operationsOf returns the call sites of one side of a channel. Samples without a function
-// of the program belong to the functions that were declared.
-func operationsOf(channel uint64, side Side, sites *callsite.Side) (operations []*operation) {
+// of the program belong to the functions that were declared. paths has those of stacks that
+// other channels have, too, by their hashes.
+func operationsOf(channel uint64, side Side, sites *callsite.Side, paths map[uint64]path) (operations []*operation) {
 	inLibrary := 0.0
 	for _, s := range sites.Sites() {
-		if p := pathOf(s.Stack); len(p.frames) > 0 {
+		p, ok := paths[s.Hash]
+		if !ok {
+			p = pathOf(s.Stack)
+			paths[s.Hash] = p
+		}
+		if len(p.frames) > 0 {
 			operations = append(operations, &operation{channel: channel, side: side, weight: s.Weight, path: p, goroutines: s.Goroutines})
 		} else {
 			inLibrary += s.Weight

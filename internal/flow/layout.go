@@ -78,6 +78,19 @@ func topological(starts []string, next map[string][]string) []string {
 	return sorted
 }
 
+// outputsOf returns the edges from a stage, by channel.
+func (f *Flow) outputsOf(stage string) []Edge {
+	if f.outputs == nil {
+		f.outputs = map[string][]Edge{}
+		for _, e := range f.Edges {
+			if e.Side == Send {
+				f.outputs[e.Stage] = append(f.outputs[e.Stage], e)
+			}
+		}
+	}
+	return f.outputs[stage]
+}
+
 // edgesOf returns the edges on one side of a channel, by stage.
 func (f *Flow) edgesOf(channel uint64, side Side) []Edge {
 	if f.bySide == nil {

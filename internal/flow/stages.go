@@ -34,7 +34,7 @@ func (o *operation) onMain() bool { return o.path.frames[0].function == "main.ma
 //     receives and sends stays together.
 //   - A helper that several stages call, such as the Put of a queue, is never a stage.
 func assign(operations []*operation) {
-	a := assignment{parents: map[string]map[string]bool{}, next: map[uint64][]uint64{}}
+	a := assignment{parents: map[string]map[string]bool{}, receivers: map[uint64][]int{}}
 	for _, o := range operations {
 		outer := ""
 		for _, f := range o.path.frames {
@@ -58,33 +58,39 @@ func assign(operations []*operation) {
 
 type assignment struct {
 	parents map[string]map[string]bool // the functions that called a function
-	next    map[uint64][]uint64        // the channels that goroutines other than main's send into, by what they receive from
+	// Groups of goroutines with the same function, except main's: the ones that receive from
+	// a channel, and what each of them sends into.
+	receivers map[uint64][]int
+	sends     [][]uint64
 }
 
-// link records that the goroutines of a group connect channels.
+// link records what a group of goroutines connects.
 func (a *assignment) link(group []*operation) {
-	for _, in := range group {
-		for _, out := range group {
-			if in.side == Receive && out.side == Send {
-				a.next[in.channel] = append(a.next[in.channel], out.channel)
-			}
+	ends := endsOf(group)
+	number := len(a.sends)
+	a.sends = append(a.sends, nil)
+	for e := range ends {
+		if e.side == Send {
+			a.sends[number] = append(a.sends[number], e.channel)
+		} else {
+			a.receivers[e.channel] = append(a.receivers[e.channel], number)
 		}
 	}
 }
 
-// leads reports whether values of a channel reach another one without the goroutine of
-// main.
-func (a *assignment) leads(from, to uint64, passed map[uint64]bool) bool {
-	if from == to {
-		return true
-	}
-	passed[from] = true
-	for _, next := range a.next[from] {
-		if !passed[next] && a.leads(next, to, passed) {
-			return true
+// reached adds to channels those that values of a channel may reach without the goroutine
+// of main, the channel itself included.
+func (a *assignment) reached(channel uint64, channels map[uint64]bool, passed map[int]bool) {
+	channels[channel] = true
+	for _, group := range a.receivers[channel] {
+		if passed[group] {
+			continue
+		}
+		passed[group] = true
+		for _, next := range a.sends[group] {
+			a.reached(next, channels, passed)
 		}
 	}
-	return false
 }
 
 // byFunction groups operations by the function at a depth, in the order of names.
@@ -184,14 +190,20 @@ func endsOf(group []*operation) map[end]bool {
 
 // meet reports whether one callee sends into a channel that another receives from.
 func meet(callees [][]*operation) bool {
+	const several = -1
+	users := map[end]int{} // the index of the callee, from 1
 	for i, group := range callees {
-		ends := endsOf(group)
-		for j, other := range callees {
-			for _, o := range other {
-				if i != j && ends[end{o.channel, 1 - o.side}] {
-					return true
-				}
+		for e := range endsOf(group) {
+			if users[e] == 0 {
+				users[e] = i + 1
+			} else {
+				users[e] = several
 			}
+		}
+	}
+	for e, user := range users {
+		if other := users[end{e.channel, 1 - e.side}]; other != 0 && (other != user || user == several) {
+			return true
 		}
 	}
 	return false
@@ -209,12 +221,12 @@ func (a *assignment) complementary(callees [][]*operation) bool {
 			ends[o.side] = append(ends[o.side], o.channel)
 		}
 	}
-	for _, from := range ends[Send] {
-		for _, to := range ends[Receive] {
-			if a.leads(from, to, map[uint64]bool{}) {
-				return false
-			}
-		}
+	reached, passed := map[uint64]bool{}, map[int]bool{}
+	for _, channel := range ends[Send] {
+		a.reached(channel, reached, passed)
+	}
+	if slices.ContainsFunc(ends[Receive], func(channel uint64) bool { return reached[channel] }) {
+		return false
 	}
 	return len(ends) == 2
 }
