@@ -27,6 +27,11 @@ func TestFirstScreen(t *testing.T) {
 				for _, wrong := range p.Ask("first") {
 					t.Error(wrong)
 				}
+				if report.name == "made-up" {
+					for _, wrong := range p.Ask("filled") {
+						t.Error(wrong)
+					}
+				}
 				picture, err := p.Screen()
 				if err != nil {
 					t.Fatal(err)
@@ -78,13 +83,14 @@ func TestPlantedFolds(t *testing.T) {
 		{"large chart", "first", style(`.few .chart { height: 500px }`), "of 844 pixels"},
 		{"a fifth answer", "first", [2]string{`<ul class="answers">`, `<ul class="answers"><li>x</li>`}, "has 5 of: answers"},
 		{"a second chart", "first", [2]string{`<ul class="answers">`, `<svg class="chart"></svg><ul class="answers">`}, "has 2 of: chart"},
-		{"no sentence", "first", [2]string{"<h1>", "<h4>"}, "has 0 of: sentence"},
+		{"no sentence", "filled", [2]string{"<h1>", "<h4>"}, "has none of: sentence"},
 		{"more on the screen", "first", [2]string{"<h1>", "<p>More.</p><h1>"}, "“More.” is on the first screen, too"},
 		{"what follows", "first", style(`section.first { min-height: 0 !important; overflow: hidden; height: 500px }`), "is on the first screen, too"},
-		{"a linear axis", "first", [2]string{"log scale", "scale"}, "not logarithmic"},
+		{"a linear axis", "filled", [2]string{"log scale", "scale"}, "not logarithmic"},
 		{"an open part", "folded", [2]string{"<details>", "<details open><summary>x</summary><table><tr><td>x</td></tr></table></details><details>"}, "shows a table"},
 		{"a long page", "folded", style(`.study { min-height: 6000px }`), "pixels high when folded"},
-		{"no advice", "folded", [2]string{`class="advice"`, `class="gone"`}, "shows 0 of: advice"},
+		{"no advice", "filled", [2]string{`class="advice"`, `class="gone"`}, "shows no advice"},
+		{"two answers", "folded", [2]string{`<p class="answer">`, `<p class="answer">x</p><p class="answer">`}, "shows 2 of: answer"},
 	} {
 		t.Run(planted.name, func(t *testing.T) {
 			p := open(t, plant(t, func(page string) string { return strings.Replace(page, planted.change[0], planted.change[1], 1) }), Phone)

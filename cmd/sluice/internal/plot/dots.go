@@ -27,6 +27,7 @@ type Dots struct {
 	Setting string // what all figures have in common, below the title
 	Unit    string
 	Better  string // as in Lines
+	Note    string // below the axis
 	Log     bool   // even if all figures are close together
 	Figures []Figure
 }
@@ -94,7 +95,7 @@ func (d Dots) layout() dotsFrame {
 	if d.Log && !f.scale.log {
 		f.scale = logScale(values)
 	}
-	f.unit = inLines(caption(d.Unit, f.scale, d.Better), tickSize, Width)
+	f.unit = append(inLines(caption(d.Unit, f.scale, d.Better), tickSize, Width), inLines(d.Note, tickSize, Width)...)
 	f.left, f.right = labels+dotsGap, Width-texts-dotsGap
 	f.top = float64(lineGap*(len(f.title)+len(f.setting)) + 8)
 	f.bottom = f.top

@@ -68,7 +68,7 @@ func (r *Report) WritePage(w io.Writer) error {
 		Warnings: r.warnings(),
 		Families: families,
 	}
-	p.Flag = flagged(p.Warnings)
+	p.Flag = r.flags(p.Warnings)
 	for i := range r.Experiments {
 		e := &r.Experiments[i]
 		s := study(e)
@@ -79,13 +79,20 @@ func (r *Report) WritePage(w io.Writer) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// flagged names the warnings that a reader must have seen before any figure.
-func flagged(warnings []warning) string {
+// flags names what a reader must know before any figure: the warnings about
+// missing figures and the quick size, and a machine that was busy with other work.
+func (r *Report) flags(warnings []warning) string {
 	var names []string
 	for _, w := range warnings {
 		if w.Grave || w.Title == quickSize {
 			names = append(names, strings.ToLower(w.Title))
 		}
+	}
+	if spread, _ := r.noise(); spread > LoudNoise {
+		names = append(names, fmt.Sprintf("noisy machine: %s", format.Percent(spread)))
+	}
+	if r.oftenDisturbed() {
+		names = append(names, "disturbed: run again when idle")
 	}
 	return strings.Join(names, ", ")
 }

@@ -125,6 +125,9 @@ func fewChart(title string, c lab.Chart, logarithmic bool) template.HTML {
 		if strings.Contains(bar.Label, "chan") {
 			family = builtIn
 		}
+		if !bar.Known {
+			chart.Note = format.NotKnownHere
+		}
 		text := barText(bar, c.Unit)
 		chart.Figures = append(chart.Figures, plot.Figure{
 			Label: bar.Label, Class: family.Class, Shape: family.shape, Text: text, Baseline: bar.Baseline,

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
@@ -269,6 +270,27 @@ func TestPageFolds(t *testing.T) {
 	for _, id := range []string{"crowded-findings", "crowded-derived-1", "crowded-rate", "crowded-memory", "crowded-published", "crowded-study"} {
 		if !regexp.MustCompile(`</summary>\s*<div class="fold" id="` + id + `">`).MatchString(page) {
 			t.Errorf("no folded part has the ID %s", id)
+		}
+	}
+}
+
+// The header names what a reader must know before any figure.
+func TestFlags(t *testing.T) {
+	for want, change := range map[string]func(*Report){
+		"": func(*Report) {},
+		"quick size, noisy machine: 30%": func(r *Report) {
+			r.Size, r.Sittings = lab.Quick.String(), []Sitting{{Before: &host.Noise{Spread: 0.3}}}
+		},
+		"disturbed: run again when idle": func(r *Report) {
+			r.eachPoint(func(_ *Experiment, p *Point) { p.Disturbed = []string{"other processes took 40% of the CPU time"} })
+		},
+	} {
+		r := pretended(false)
+		r.Failures = nil
+		change(r)
+		page := render(t, r.WritePage)
+		if has := strings.Contains(page, `<a class="flag" href="#run">`); has != (want != "") || !strings.Contains(page, want+"</a>") && has {
+			t.Errorf("no flag %q in the header", want)
 		}
 	}
 }

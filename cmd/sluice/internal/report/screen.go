@@ -213,8 +213,8 @@ func (r *Report) distrust(s Screen) []string {
 	if n := len(r.Missing); r.Interrupted && n > 0 {
 		say(loud, fmt.Sprintf("Interrupted: %s %s missing or incomplete, of %d.", format.Plural(n, "point"), format.Are(n), r.all()))
 	}
-	if n := len(r.disturbed()); 5*n > points && points > 0 {
-		say(bold, fmt.Sprintf("Disturbed: other programs took the CPUs at %d of %s. Run again when idle.", n, format.Plural(points, "point")))
+	if r.oftenDisturbed() {
+		say(bold, fmt.Sprintf("Disturbed: other programs took the CPUs at %d of %s. Run again when idle.", len(r.disturbed()), format.Plural(points, "point")))
 	}
 	if 2*few > points {
 		say("", "Too few repetitions for intervals: nothing here is known to be beyond noise.")
@@ -230,6 +230,13 @@ func (r *Report) all() int {
 	n := 0
 	r.eachPoint(func(*Experiment, *Point) { n++ })
 	return n
+}
+
+// oftenDisturbed reports whether other programs took the CPUs at more than a fifth
+// of the points.
+func (r *Report) oftenDisturbed() bool {
+	points, _, _ := r.count()
+	return 5*len(r.disturbed()) > points
 }
 
 func (r *Report) disturbed() []*Point {
