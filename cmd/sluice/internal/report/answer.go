@@ -25,14 +25,14 @@ func (r *Report) answer() {
 	r.Overview = r.overview()
 }
 
-// outcomes returns the stored figures of planned points, by the names of their
-// sections and points.
+// outcomes returns the stored figures of planned points, by their places: the
+// number of values, which is in their names, may have changed.
 func (e *Experiment) outcomes(sections []lab.Section) []measure.Outcome {
 	var outcomes []measure.Outcome
 	for _, section := range sections {
 		for _, planned := range section.Points {
 			outcome := measure.Outcome{Point: &planned.Point}
-			if stored := e.stored(section.Name, planned.Name); stored != nil {
+			if stored := e.stored(section.Name, planned.Panel.String(), planned.X); stored != nil {
 				for _, entry := range stored.Entries {
 					outcome.Results = append(outcome.Results, entry.Result)
 				}
@@ -43,11 +43,11 @@ func (e *Experiment) outcomes(sections []lab.Section) []measure.Outcome {
 	return outcomes
 }
 
-// stored returns the point of that name, or nil.
-func (e *Experiment) stored(section lab.SectionID, name string) *Point {
+// stored returns the point at a place, or nil.
+func (e *Experiment) stored(section lab.SectionID, panel, x string) *Point {
 	for i := range e.Sections {
 		for j := range e.Sections[i].Points {
-			if p := &e.Sections[i].Points[j]; e.Sections[i].Name == section && p.Name == name {
+			if p := &e.Sections[i].Points[j]; e.Sections[i].Name == section && p.Panel == panel && p.X == x {
 				return p
 			}
 		}

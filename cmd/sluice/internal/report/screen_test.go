@@ -152,3 +152,16 @@ func TestScreenOfOneStudy(t *testing.T) {
 		}
 	}
 }
+
+// A report from before reports had answers gets them from its figures, also if
+// the lab now sends more values.
+func TestAnswersOfAnOldReport(t *testing.T) {
+	r := everyStudy(lab.Scale{CPUs: 2, Size: lab.Quick}, Machine{CPUs: 2})
+	want := r.Overview.Sentence
+	r.Overview = lab.Overview{}
+	r.eachPoint(func(e *Experiment, p *Point) { e.Conclusion, p.Name = lab.Conclusion{}, "renamed" })
+	old, err := Decode([]byte(render(t, r.WriteJSON)))
+	if err != nil || want == "" || old.Overview.Sentence != want || old.Experiments[0].Answer == "" {
+		t.Errorf("%v; overview %+v, want %q", err, old.Overview, want)
+	}
+}
