@@ -61,9 +61,9 @@ func (w *workshop) capture(names []string) error {
 	return w.storeInputs(names)
 }
 
-// captureLab runs the lab and saves its results. It takes three minutes.
+// captureLab runs the lab and saves its results. It takes three to four minutes.
 func (w *workshop) captureLab() error {
-	fmt.Println("lab: measuring, in about three minutes")
+	fmt.Println("lab: measuring, in three to four minutes")
 	out := filepath.Join(w.dir, "measured")
 	lab := exec.CommandContext(w.ctx, w.sluice, "lab", "-o", out)
 	lab.Stderr = os.Stderr

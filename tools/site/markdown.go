@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"html"
 	"html/template"
 	"io/fs"
 	"path"
@@ -117,7 +118,8 @@ func (s slugs) Generate(value []byte, _ ast.NodeKind) []byte {
 
 func (s slugs) Put(value []byte) { s[string(value)]++ }
 
-// blocks renders code in colors, and puts tables into boxes that scroll.
+// blocks renders code in colors, puts tables into boxes that scroll, and makes pictures
+// links to themselves.
 type blocks struct{}
 
 func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -132,6 +134,14 @@ func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 			lines.Write(line.Value(source))
 		}
 		return ast.WalkSkipChildren, highlight(w, string(code.Language(source)), lines.String(), false)
+	})
+	r.Register(ast.KindImage, func(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		at := html.EscapeString(string(node.(*ast.Image).Destination))
+		_, err := fmt.Fprintf(w, `<a class=picture href="%[1]s"><img src="%[1]s" alt="%[2]s"></a>`, at, html.EscapeString(plain(node, source)))
+		return ast.WalkSkipChildren, err
 	})
 	r.Register(extast.KindTable, func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
 		tag := "<div class=table tabindex=0><table>\n"

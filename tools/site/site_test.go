@@ -65,7 +65,7 @@ func TestSmall(t *testing.T) {
 		t.Fatalf("files %q, want %q", got, want)
 	}
 	for name, parts := range map[string][]string{
-		"index.html":            {`<title>sluice</title>`, `src="docs/boat.svg"`, `href="source/lib/index.html"`, `href="https://example.com"`},
+		"index.html":            {`<title>sluice</title>`, `<a class=picture href="docs/boat.svg"><img src="docs/boat.svg" alt="a boat"></a>`, `href="source/lib/index.html"`, `href="https://example.com"`},
 		"docs/more.html":        {`<title>More · sluice</title>`, `href="../index.html"`, `href="more.html" aria-current="page"`, `<h2 id="part-two">`, `&#34;&lt;b&gt;&#34;`, `<div class=table tabindex=0>`},
 		"source/lib/index.html": {`href="a.go.html"`},
 		"source/lib/a.go.html":  {`id="L1"`, `&lt;a href=nowhere&gt;`},
