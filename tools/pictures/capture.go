@@ -24,7 +24,7 @@ const warm = 20 * time.Second
 // The sizes of captures: of the live page in pixels, of sluice watch in characters.
 const (
 	pageWidth, pageHeight     = 1280, 800
-	watchColumns, watchHeight = 120, 16
+	watchColumns, watchHeight = 110, 20
 )
 
 // capture measures or shows what the named pictures are made from.
