@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
@@ -86,6 +87,10 @@ func (b *Sender[T]) publish() {
 	b.accepted.Swap(tail) // publishes the slot
 	if b.claimed.Load()>>1 == tail-1 {
 		b.timer.Reset(b.linger)
+		if !b.declared {
+			b.declared = true
+			callsite.Sends(b.s)
+		}
 	}
 }
 

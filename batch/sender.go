@@ -62,6 +62,8 @@ type Sender[T any] struct {
 	stop int   // slots at … stop-1 may be filled without a further check
 	base int64 // index of the value in slot 0 of the current pass over buf
 
+	declared bool // the owner's function, for the map of package debug
+
 	accepted atomic.Int64 // tail, with a linger
 	claimed  atomic.Int64 // see publish
 

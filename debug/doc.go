@@ -80,7 +80,7 @@
 // channel. Channels of other kinds, registered with inspect.Register, are on the map
 // without stages, and so are those whose functions are in libraries only. The results
 // of workers.Map have no name: the map shows the function that Map calls as the
-// receiver of the jobs, and has no edge from there to the receiver of the results.
+// receiver of the jobs, and beside it, with a share of 0, the receiver of the results.
 //
 // # Cost
 //

@@ -81,16 +81,21 @@ func mapOf(t *testing.T, h http.Handler) debug.Flow {
 	return f
 }
 
-// TestFlow: the map shows the stages of a running service, and its sentence follows the
-// slow one.
-func TestFlow(t *testing.T) {
-	for range 1000 { // until the channels of other tests are gone
+// awaitNoChannels waits until the channels of other tests are gone.
+func awaitNoChannels() {
+	for range 1000 {
 		if len(inspect.Channels()) == 0 {
 			break
 		}
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// TestFlow: the map shows the stages of a running service, and its sentence follows the
+// slow one.
+func TestFlow(t *testing.T) {
+	awaitNoChannels()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s, h := newService(t), debug.Handler()

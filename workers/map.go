@@ -42,7 +42,7 @@ import (
 // 1, and if options are invalid.
 func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func(context.Context, T) (U, error), o *MapOptions[T]) *Results[U] {
 	requireArguments("Map", ctx, r, n, f != nil)
-	callsite.Receives(stage.Unwrap(r), f)
+	source := declare(r, f)
 	if o == nil {
 		o = new(MapOptions[T])
 	}
@@ -55,7 +55,19 @@ func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func
 		config.MaxBatch = min(config.MaxBatch, max(1, window/(2*n)))
 		launch = func() (runner, *workpool.Outlet[U]) { return ordered(newGroup(ctx, config, options), f, window) }
 	}
-	return &Results[U]{ctx: ctx, stop: func() { stage.Stop(r) }, await: func() { stage.Wait(r) }, launch: launch}
+	return &Results[U]{ctx: ctx, source: source, stop: func() { stage.Stop(r) }, await: func() { stage.Wait(r) }, launch: launch}
+}
+
+// declare declares that workers call f for the values of r, and returns the channel that
+// they come from: r, or the source of the first Map of a chain.
+func declare[T any](r sluice.BatchReceiver[T], f any) (source any) {
+	source = stage.Unwrap(r)
+	if results, ok := source.(*Results[T]); ok {
+		callsite.Continues(results.source, f)
+		return results.source
+	}
+	callsite.Receives(source, f)
+	return source
 }
 
 // unordered starts a group whose results have no order. It returns nil if there is no

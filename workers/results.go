@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/workpool"
 )
@@ -23,6 +24,7 @@ import (
 // f called [runtime.Goexit], each such receive ends the goroutine that called it.
 type Results[U any] struct {
 	ctx    context.Context
+	source any    // the channel that jobs come from: see declare
 	stop   func() // closes the channel that jobs come from
 	await  func() // waits for the goroutines of that channel, if it has any
 	launch func() (runner, *workpool.Outlet[U])
@@ -55,6 +57,7 @@ type runner interface {
 // start starts the workers, once.
 func (r *Results[U]) start() {
 	r.started.Do(func() {
+		callsite.Continues(r.source, nil)
 		if r.runner, r.outlet = r.launch(); r.runner == nil { // ctx is done
 			r.startNothing(workpool.Outcome{Err: r.ctx.Err()})
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/stage"
 )
 
@@ -44,7 +43,7 @@ func Run[T any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func(co
 		stage.End(r)
 		return ctx.Err()
 	}
-	callsite.Receives(stage.Unwrap(r), f)
+	_ = declare(r, f)
 	g.pool.Do = func(_ int, _ uint64, job T) error { return g.cause(f(g.work, job)) }
 	g.start(func() {})
 	g.wait()

@@ -89,15 +89,16 @@ var rooms = map[string]room{
 	},
 	"batch": {
 		imports: permissions{
-			"./":                "the channels that batches are sent to, and received from",
-			"./internal/engine": theContract,
-			"./internal/made":   "a sender without a channel below it would lose values",
-			"./internal/stage":  "a loop over batches that ends early closes its channel",
-			"./internal/park":   "the owner of a Sender parks while its timer's flush waits",
-			"./internal/spin":   "the locks that an owner shares with its timer",
-			"math":              "the largest size",
-			"time":              "a linger is timed; no clock is read",
-			"unsafe":            "Sizeof, and nothing else of it",
+			"./":                  "the channels that batches are sent to, and received from",
+			"./internal/callsite": "which function the timer of a Sender works for",
+			"./internal/engine":   theContract,
+			"./internal/made":     "a sender without a channel below it would lose values",
+			"./internal/stage":    "a loop over batches that ends early closes its channel",
+			"./internal/park":     "the owner of a Sender parks while its timer's flush waits",
+			"./internal/spin":     "the locks that an owner shares with its timer",
+			"math":                "the largest size",
+			"time":                "a linger is timed; no clock is read",
+			"unsafe":              "Sizeof, and nothing else of it",
 		},
 	},
 	"bridge": {
@@ -166,6 +167,10 @@ var rooms = map[string]room{
 			"net/url":             "queries",
 			"sync":                "clients share what was seen",
 			"time":                "rates are by the clock, and an update comes once a second",
+		},
+		tests: permissions{
+			"./batch":   "a stage whose values the timer of a Sender sends",
+			"./workers": "a stage whose values workers receive",
 		},
 	},
 	"metrics/internal/tally": {

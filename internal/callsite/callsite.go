@@ -82,6 +82,7 @@ type Side struct {
 	halved   time.Duration
 	sites    []*site
 	declared [][]uintptr // see Receives
+	onward   [][]uintptr // see Continues
 }
 
 type site struct {
@@ -243,8 +244,39 @@ const maxDeclared = 16
 func Receives(channel, f any) {
 	if s := Of(channel); s != nil {
 		// A return address is after the call, as symbolizers expect.
-		s.Receive.declare([]uintptr{reflect.ValueOf(f).Pointer() + 1})
+		s.Receive.declare(&s.Receive.declared, entry(f))
 	}
+}
+
+// entry returns the function f as a stack.
+func entry(f any) []uintptr { return []uintptr{reflect.ValueOf(f).Pointer() + 1} }
+
+// Continues declares that the results of what Receives has declared for channel go to
+// the function f, or, if f is nil, to a function on the caller's stack.
+func Continues(channel, f any) {
+	s := Of(channel)
+	if s == nil {
+		return
+	}
+	stack := callers()
+	if f != nil {
+		stack = entry(f)
+	}
+	s.Receive.declare(&s.Receive.onward, stack)
+}
+
+// Sends declares that a function on the caller's stack has goroutines of this library send
+// into channel.
+func Sends(channel any) {
+	if s := Of(channel); s != nil {
+		s.Send.declare(&s.Send.declared, callers())
+	}
+}
+
+// callers returns the stack of the caller's caller.
+func callers() []uintptr {
+	stack := make([]uintptr, maxDepth)
+	return stack[:runtime.Callers(3, stack)]
 }
 
 // Starts declares that the caller's caller has started goroutines of this library that
@@ -254,34 +286,34 @@ func Starts(channel any, sends bool) {
 	if s == nil {
 		return
 	}
-	stack := make([]uintptr, maxDepth)
-	stack = stack[:runtime.Callers(2, stack)]
-	s.Receive.declare(stack)
+	stack := callers()
+	s.Receive.declare(&s.Receive.declared, stack)
 	if sends {
-		s.Send.declare(stack)
+		s.Send.declare(&s.Send.declared, stack)
 	}
 }
 
-// declare adds a stack, and forgets the first one if there are too many.
-func (s *Side) declare(stack []uintptr) {
+// declare adds a stack to one of the lists of s, and forgets the first one if there are
+// too many.
+func (s *Side) declare(list *[][]uintptr, stack []uintptr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, known := range s.declared {
+	for _, known := range *list {
 		if slices.Equal(known, stack) {
 			return
 		}
 	}
-	if len(s.declared) == maxDeclared {
-		s.declared = slices.Delete(s.declared, 0, 1)
+	if len(*list) == maxDeclared {
+		*list = slices.Delete(*list, 0, 1)
 	}
-	s.declared = append(s.declared, stack)
+	*list = append(*list, stack)
 }
 
-// Declared returns the declared stacks.
-func (s *Side) Declared() [][]uintptr {
+// Declared returns the declared stacks, and those to which their results go.
+func (s *Side) Declared() (declared, onward [][]uintptr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.declared)
+	return slices.Clone(s.declared), slices.Clone(s.onward)
 }
 
 // hashOf is FNV-1a over words.

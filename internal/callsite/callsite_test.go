@@ -157,16 +157,29 @@ func TestDeclare(t *testing.T) {
 	for range 2 {
 		Receives(nil, TestDeclare)
 	}
-	if got := sites.Receive.Declared(); len(got) != 1 || functions(got[0]) != "TestDeclare" {
+	if got, _ := sites.Receive.Declared(); len(got) != 1 || functions(got[0]) != "TestDeclare" {
 		t.Errorf("%d declared functions, want TestDeclare", len(got))
 	}
 	for i := range 2 * maxDeclared {
-		sites.Send.declare([]uintptr{uintptr(i)})
+		sites.Send.declare(&sites.Send.declared, []uintptr{uintptr(i)})
 	}
-	if got := sites.Send.Declared(); len(got) != maxDeclared || got[0][0] != maxDeclared {
+	if got, _ := sites.Send.Declared(); len(got) != maxDeclared || got[0][0] != maxDeclared {
 		t.Errorf("declared: %v", got)
 	}
+	sites.Send.declared = nil
+	Sends(nil)
+	if got, _ := sites.Send.Declared(); len(got) != 1 || !strings.HasPrefix(functions(got[0]), "TestDeclare ") {
+		t.Errorf("%d declared senders, want TestDeclare", len(got))
+	}
+	Continues(nil, nil)
+	Continues(nil, TestLimit)
+	_, onward := sites.Receive.Declared()
+	if len(onward) != 2 || !strings.HasPrefix(functions(onward[0]), "TestDeclare ") || functions(onward[1]) != "TestLimit" {
+		t.Errorf("results go to %d functions, want TestDeclare and TestLimit", len(onward))
+	}
 	Of = of
+	Sends(nil)
+	Continues(nil, nil)
 	Receives(nil, TestDeclare) // no channel of package sluice: nothing happens
 	Starts(nil, true)
 }

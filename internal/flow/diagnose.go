@@ -150,6 +150,9 @@ func (f *Flow) slowStage(backed map[uint64]severity) *Bottleneck {
 		if len(receivers) > 0 && len(free) == 0 {
 			continue
 		}
+		if slices.ContainsFunc(receivers, func(e Edge) bool { return e.Share == 0 && !slices.Contains(free, e) }) {
+			continue // the receiver cannot pass on its results
+		}
 		if worst != nil && cmp.Or(
 			cmp.Compare(backed[c.ID], backed[worst.ID]),
 			cmp.Compare(min(len(free), 1), min(len(f.edgesOf(worst.ID, Receive)), 1)), // a known receiver
@@ -167,6 +170,7 @@ func (f *Flow) slowStage(backed map[uint64]severity) *Bottleneck {
 		return nil
 	}
 	b := &Bottleneck{Stage: stage, Channel: worst.ID, Kind: SlowStage}
+	who := f.orConsumer(stage, worst.ID)
 	if backed[worst.ID] == dropping {
 		b.Kind = Drops
 	}
@@ -179,11 +183,23 @@ func (f *Flow) slowStage(backed map[uint64]severity) *Bottleneck {
 			b.Text = fmt.Sprintf("Which function receives from %s is not known: %s.", worst.Name, what)
 		}
 	case worst.Known && worst.Received == 0:
-		b.Text = fmt.Sprintf("%s has stopped receiving: %s.", f.nameOf(stage), what)
+		b.Text = fmt.Sprintf("%s has stopped receiving: %s.", who, what)
 	default:
-		b.Text = fmt.Sprintf("%s is the slowest stage: %s%s.", f.nameOf(stage), what, f.describeOutputs(stage, worst.ID))
+		b.Text = fmt.Sprintf("%s is the slowest stage: %s%s.", who, what, f.describeOutputs(stage, worst.ID))
 	}
 	return b
+}
+
+// orConsumer names a stage that receives from input, and those that its results go to:
+// which of them is slow is not known.
+func (f *Flow) orConsumer(stage string, input uint64) string {
+	names := f.nameOf(stage)
+	for _, e := range f.edgesOf(input, Receive) {
+		if e.Share == 0 {
+			names += " or " + f.nameOf(e.Stage)
+		}
+	}
+	return names
 }
 
 // backedOutputs returns the channels that a stage sends into and that back up.
@@ -210,17 +226,18 @@ func (f *Flow) cycle(backed map[uint64]severity) *Bottleneck {
 	var stages []string
 	for !slices.Contains(passed, at) {
 		passed = append(passed, at)
-		receivers := f.edgesOf(at, Receive)
-		if len(receivers) == 0 {
-			return nil
-		}
 		input := at
-		outputs := slices.DeleteFunc(f.backedOutputs(receivers[0].Stage, backed), func(id uint64) bool { return id == input })
-		if len(outputs) == 0 {
+		for _, e := range f.edgesOf(at, Receive) { // the first one that is held back
+			outputs := slices.DeleteFunc(f.backedOutputs(e.Stage, backed), func(id uint64) bool { return id == input })
+			if len(outputs) > 0 {
+				stages = append(stages, e.Stage)
+				at = outputs[0]
+				break
+			}
+		}
+		if at == input {
 			return nil
 		}
-		stages = append(stages, receivers[0].Stage)
-		at = outputs[0]
 	}
 	begin := slices.Index(passed, at)
 	passed, stages = passed[begin:], stages[begin:]
@@ -241,7 +258,9 @@ func (f *Flow) cycle(backed map[uint64]severity) *Bottleneck {
 func (f *Flow) slowSource() *Bottleneck {
 	starved := map[string]bool{} // stages that wait for a value
 	for i := range f.Channels {
-		if c := &f.Channels[i]; c.starves() {
+		// One waiter proves nothing about a channel, but enough about a stage: the average
+		// is an estimate, and misses waits that are rare.
+		if c := &f.Channels[i]; c.starves() || c.Receivers > 0 && !c.Closed {
 			for _, e := range f.edgesOf(c.ID, Receive) {
 				starved[e.Stage] = true
 			}
@@ -329,8 +348,14 @@ func (c *Channel) level() string {
 	}
 }
 
-// waiters combines the number of waiters now and on average; there is at least one.
-func waiters(now int, mean float64) int { return max(now, int(mean+0.5), 1) }
+// waiters returns the number of waiters now; if there is none, that on average. There is
+// at least one. The average is an estimate: it may exceed the number of goroutines.
+func waiters(now int, mean float64) int {
+	if now > 0 {
+		return now
+	}
+	return max(int(mean+0.5), 1)
+}
 
 func (f *Flow) channel(id uint64) *Channel {
 	at, _ := slices.BinarySearchFunc(f.Channels, id, func(c Channel, id uint64) int { return cmp.Compare(c.ID, id) })
@@ -344,44 +369,4 @@ func (f *Flow) nameOf(stage string) string {
 		}
 	}
 	return stage
-}
-
-func and(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return count(float64(n)) + " " + many
-}
-
-// count writes a number with separators: 12,000.
-func count(n float64) string {
-	if n < 10 && n != float64(int(n)) {
-		return fmt.Sprintf("%.1f", n)
-	}
-	digits := fmt.Sprintf("%.0f", n)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
-}
-
-// seconds writes a duration for people.
-func seconds(d time.Duration) string {
-	switch s := d.Seconds(); {
-	case s < 10:
-		return fmt.Sprintf("%.1f s", s)
-	case s < 120:
-		return fmt.Sprintf("%.0f s", s)
-	case s < 7200:
-		return fmt.Sprintf("%.0f min", s/60)
-	default:
-		return fmt.Sprintf("%.0f h", s/3600)
-	}
 }

@@ -23,6 +23,9 @@ func graph(channels []Channel, edges ...string) *Flow {
 		e := Edge{Stage: from, Channel: ids[to], Side: Send, Share: 1}
 		if ids[from] != 0 {
 			e = Edge{Stage: to, Channel: ids[from], Side: Receive, Share: 1}
+			if consumer, found := strings.CutPrefix(to, "results: "); found {
+				e.Stage, e.Share = consumer, 0
+			}
 		}
 		f.Edges = append(f.Edges, e)
 		if !stages[e.Stage] {
@@ -58,6 +61,10 @@ func with(c Channel, change func(c *Channel)) Channel {
 }
 
 var pipeline = []string{"read -> lines", "lines -> parse", "parse -> events", "events -> write"}
+
+// results is a pipeline whose second stage is workers.Map; another stage receives what it
+// makes.
+var results = []string{"read -> lines", "lines -> parse", "lines -> results: collect", "collect -> events", "events -> write"}
 
 func TestDiagnose(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -181,6 +188,35 @@ func TestDiagnose(t *testing.T) {
 		"a full channel that nobody uses": {
 			[]Channel{with(blocked("lines", 0), func(c *Channel) { c.Sent, c.Received = 0, 0 }), starving("events", 1)}, pipeline, SlowSource, "parse",
 			"parse sets the pace: events is empty, 1 receiver waits for it, and no channel is full.",
+		},
+		"the consumer of results is held back": {
+			[]Channel{blocked("lines", 4), blocked("events", 1)}, results, SlowStage, "write",
+			"write is the slowest stage: events is full, 1 sender waits.",
+		},
+		"the consumer of results is held back a little": {
+			[]Channel{blocked("lines", 4), with(empty("events"), func(c *Channel) { c.Len = 63 })}, results, SlowStage, "write",
+			"write is the slowest stage: events is 98% full.",
+		},
+		"workers, or the consumer of their results": {
+			[]Channel{blocked("lines", 4), starving("events", 1)}, results, SlowStage, "parse",
+			"parse or collect is the slowest stage: lines is full, 4 senders wait.",
+		},
+		"the consumer of results waits for the source": {
+			[]Channel{starving("lines", 1), starving("events", 9)}, results, SlowSource, "read",
+			"read sets the pace: lines is empty, 1 receiver waits for it, and no channel is full.",
+		},
+		"a cycle by way of a consumer of results": {
+			[]Channel{blocked("lines", 1), blocked("events", 1)},
+			append(slices.Clone(results), "write -> lines"), Cycle, "collect",
+			"collect and write wait for each other: lines is full, 1 sender waits; events is full, 1 sender waits.",
+		},
+		"a wait that the average misses": {
+			[]Channel{with(empty("lines"), func(c *Channel) { c.Receivers = 1 }), starving("events", 1)}, pipeline, "", "",
+			"No channel is full and no receiver waits long: the service keeps up.",
+		},
+		"an average above the number of goroutines": {
+			[]Channel{with(blocked("lines", 1), func(c *Channel) { c.SendersMean = 1.6 })}, pipeline[:2], SlowStage, "parse",
+			"parse is the slowest stage: lines is full, 1 sender waits.",
 		},
 		"a closed channel starves no receiver": {
 			[]Channel{with(starving("lines", 1), func(c *Channel) { c.Closed = true })}, pipeline[:2], "", "",

@@ -75,7 +75,9 @@ type Edge struct {
 	Stage   string
 	Channel uint64
 	Side    Side
-	Share   float64 // of the samples of this side of the channel
+	// Share is the part of the samples of this side of the channel. It is 0 for a stage
+	// that receives only what another one made of the values, as workers.Map does.
+	Share float64
 }
 
 // Draw returns the map of the channels, which are in ascending order of ID.
@@ -122,10 +124,15 @@ func operationsOf(channel uint64, side Side, sites *callsite.Side, paths map[uin
 	if inLibrary == 0 {
 		return operations
 	}
-	declared := sites.Declared()
+	declared, onward := sites.Declared()
 	for _, stack := range declared {
 		if p := pathOf(stack); len(p.frames) > 0 {
 			operations = append(operations, &operation{channel: channel, side: side, weight: inLibrary / float64(len(declared)), path: p})
+		}
+	}
+	for _, stack := range onward {
+		if p := pathOf(stack); len(p.frames) > 0 {
+			operations = append(operations, &operation{channel: channel, side: side, path: p})
 		}
 	}
 	return operations
