@@ -28,7 +28,7 @@ func listExperiments(w io.Writer) error {
 	for _, e := range lab.All() {
 		total += measure.Estimate(pointsOf(e.Sections(lab.Scale{})))
 	}
-	fmt.Fprintf(&b, "All of them take about %s, or up to 25%% longer on a noisy machine.\n", format.Estimate(total))
+	fmt.Fprintf(&b, "All of them take about %s on an idle machine and longer on a busy one.\n", format.Estimate(total))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -197,7 +197,7 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	if err := s.head(); err != nil {
 		return err
 	}
-	fmt.Fprint(s.to.stdout, format.Wrap(fmt.Sprintf("%d points to measure, in about %s, or up to 25%% longer on a noisy machine.",
+	fmt.Fprint(s.to.stdout, format.Wrap(fmt.Sprintf("%d measurements, in about %s on an idle machine and longer on a busy one.",
 		len(left), format.Estimate(measure.Estimate(left))), screenOf(s.to.stdout).Width, 0, "  "))
 	for i := range s.outcomes {
 		if !s.outcomes[i].Finished {

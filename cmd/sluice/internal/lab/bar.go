@@ -30,16 +30,13 @@ type Bar struct {
 // barOf returns the bar of a figure.
 func barOf(label string, s stat.Summary) Bar { return Bar{Label: label, Figure: s, Known: s.Known()} }
 
-// Text writes the figure with its unit: "47 ns". From 10 on it is a whole number.
-// An unknown figure is [format.NotKnown].
+// Text writes the figure with two digits and its unit: "47 ns". An unknown figure
+// is [format.NotKnown].
 func (b Bar) Text(unit string) string {
-	switch {
-	case !b.Known:
+	if !b.Known {
 		return format.NotKnown
-	case b.Figure.Median < 10:
-		return coarsely(b.Figure, 0) + unit
 	}
-	return coarsely(b.Figure, 2.5) + unit
+	return format.Coarse(b.Figure.Median) + unit
 }
 
 // A way is a contender as a chart of bars names it, and as a sentence does:
@@ -79,31 +76,61 @@ func costSentence(c Chart, ways []way) string {
 	return "One value costs " + format.And(parts) + " (" + c.Conditions + ")."
 }
 
-// cost returns the figure of a labeled bar, with its unit.
-func (c Chart) cost(label string) string {
+// bar returns the labeled bar, or an unknown one.
+func (c Chart) bar(label string) Bar {
 	for _, bar := range c.Bars {
 		if bar.Label == label {
-			return bar.Text(" ns")
+			return bar
 		}
 	}
-	return format.NotKnown
+	return Bar{Label: label}
 }
 
-// behind returns a remark on a labeled bar and on its baseline: " (batch.Sender
-// of 64: 11 ns instead of 63 ns)", or the label alone if one of them is not known.
-func (c Chart) behind(label string) string {
-	for _, bar := range c.Bars {
-		if figures := instead(c.cost(label), bar.Text(" ns")); bar.Baseline && figures != "" {
-			return " (" + label + ": " + strings.TrimPrefix(figures, " (")
-		}
+// cost returns the figure of a labeled bar, with its unit.
+func (c Chart) cost(label string) string { return c.bar(label).Text(" ns") }
+
+// know reports whether the figures of two labeled bars are known.
+func (c Chart) know(a, b string) bool { return c.bar(a).Known && c.bar(b).Known }
+
+// times says how many times the cost of a bar is that of another, both known, by
+// their shown figures. If these hide the change, it is the factor of the change.
+func (c Chart) times(slow, fast string, slower stat.Change) string {
+	s, f := c.bar(slow).Figure.Median, c.bar(fast).Figure.Median
+	if text := format.CoarseTimes(s, f); s > f && text != "1.0" {
+		return text
 	}
-	return " (" + label + ")"
+	return times(slower)
 }
 
-// instead writes two figures in brackets, or nothing if one is not known.
-func instead(now, before string) string {
-	if now == format.NotKnown || before == format.NotKnown {
+// speed compares a bar with a base in words, from the change that the base makes
+// to its time: "is 6.0 times as fast as a channel".
+func (c Chart) speed(slower stat.Change, label, base, other string) string {
+	switch {
+	case !c.know(label, base):
+	case more(slower):
+		return "is " + c.times(base, label, slower) + " times as fast as " + other
+	case less(slower):
+		return "takes " + c.times(label, base, slower) + " times as long as " + other
+	case within25(slower):
+		return "is as fast as " + other + ", within noise"
+	}
+	return "may be faster or slower than " + other + " (" + format.NotKnownHere + ")"
+}
+
+// instead writes the costs of two bars in brackets, with a remark: " (11 ns
+// instead of 63 ns; 1 sender)". It writes nothing if one is not known.
+func (c Chart) instead(now, before, remark string) string {
+	if !c.know(now, before) {
 		return ""
 	}
-	return " (" + now + " instead of " + before + ")"
+	if remark != "" {
+		remark = "; " + remark
+	}
+	return " (" + c.cost(now) + " instead of " + c.cost(before) + remark + ")"
+}
+
+// load is the part of the conditions before GOMAXPROCS: "1 sender, 1 receiver".
+func (c Chart) load() string {
+	load, _, _ := strings.Cut(c.Conditions, ", "+AxisProcs)
+	return load
 }

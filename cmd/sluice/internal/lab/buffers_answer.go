@@ -44,10 +44,10 @@ func (m *Measured) buffersAnswer(c *Conclusion) {
 	}
 	c.costs, c.sentence = c.Chart, costSentence(c.Chart, ways)
 	slower := stat.Between(m.through(panel, studyBuffer), m.through(panel, "0"))
-	c.Answer = fmt.Sprintf("With %s slots, a channel from one sender to %s %s", studyBuffer, format.Plural(panel.Workers, "receiver"), speed(slower, "without a buffer")) + "."
+	c.Answer = fmt.Sprintf("With %s slots, a channel from one sender to %s %s", studyBuffer, format.Plural(panel.Workers, "receiver"), c.speed(slower, "chan, "+studyBuffer+" slots", "chan, unbuffered", "without a buffer")) + "."
 	c.Advice = "Buffer busy channels whose sender need not wait."
 	if enough := m.enough(panel); enough != "" && enough != "0" && more(slower) {
 		c.Advice = "Give such a channel " + enough + " slots: more save nothing beyond noise."
 	}
-	c.claims = bufferClaim(studyBuffer+" slots", c.cost("chan, unbuffered"), c.cost("chan, "+studyBuffer+" slots"), slower)
+	c.claims = c.bufferClaim("chan, unbuffered", "chan, "+studyBuffer+" slots", studyBuffer, slower)
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sluice-go/sluice/bench/workload"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
@@ -17,16 +19,16 @@ var batchWords = strconv.Itoa(workload.BatchSize)
 // study all but the first and the elastic one.
 var (
 	cpuUnbuffered = way{contender: withSlots(Native, 0), label: "chan, unbuffered", words: "through an unbuffered channel"}
-	cpuOne        = way{contender: Native, label: "chan, " + strconv.Itoa(studySlots) + " slots", words: "through a buffered one", key: true}
+	cpuOne        = way{contender: Native, label: "chan, " + strconv.Itoa(studySlots) + " slots", words: "with " + strconv.Itoa(studySlots) + " slots", key: true}
 	cpuSingle     = []way{
 		{contender: ownBounded, label: "sluice.Bounded"},
 		{contender: elastic, label: "sluice.Elastic"},
 		{contender: ownSharded, label: "sluice.Sharded"},
 	}
-	cpuLanes   = way{contender: ShardedLanes, label: "Sharded lanes, RecvBatch"} // receives in batches
+	cpuLanes   = way{contender: ShardedLanes, label: "sluice.Sharded, RecvBatch"} // receives in batches
 	cpuBatches = []way{
-		{contender: OwnSlices, label: "chan of slices of " + batchWords, words: "in slices of " + batchWords},
-		{contender: batchSender, label: "batch.Sender of " + batchWords},
+		{contender: OwnSlices, label: "chan of slices of " + batchWords, words: "each in slices of " + batchWords},
+		{contender: batchSender, label: "sluice batches of " + batchWords},
 	}
 )
 
@@ -54,16 +56,21 @@ func (m *Measured) cpuAnswer(c *Conclusion) {
 	c.Bars = c.Bars[:min(len(c.Bars), mostBars)]
 
 	c.Answer = fmt.Sprintf("On %s, sending batches of %s %s", format.Plural(number(x), "CPU"), batchWords,
-		speed(gain(batches), "sending single values through one built-in channel"))
+		c.costs.speed(gain(batches), batches.label, cpuOne.label, "sending single values through one built-in channel"))
 	if more(gain(kind)) {
-		c.Answer += "; for single values, " + kind.label + " " + speed(gain(kind), "the built-in channel")
+		c.Answer += "; for single values, " + kind.label + " " + c.costs.speed(gain(kind), kind.label, cpuOne.label, "the built-in channel")
 	}
 	c.Answer += m.withSenders() + "."
 	c.Advice = m.cpuAdvice(gain(batches), gain(kind), kind)
+	if number(x) <= 2 {
+		c.Advice += " How a channel slows down with more CPUs, only a machine with more of them shows."
+	}
 	c.claims = slices.Concat(
 		m.batchClaim(batches, gain(batches), c.costs),
 		m.kindClaim(kind, gain(kind), c.costs),
 		m.timeoutClaim(panel, x),
+		c.costs.bufferClaim(cpuUnbuffered.label, cpuOne.label, strconv.Itoa(studySlots),
+			stat.Between(m.Samples(SectionRemedies, panel, x, Native, measure.NsPerOp), m.Samples(SectionCapacity, Panel{}, x, cpuUnbuffered.contender, measure.NsPerOp))),
 		m.scalingClaim())
 }
 
@@ -101,29 +108,32 @@ func largest(ways []way, gain func(way) stat.Change) way {
 
 // batchClaim is the gain of batches.
 func (m *Measured) batchClaim(w way, gain stat.Change, costs Chart) []claim {
-	if !more(gain) {
+	if !more(gain) || !costs.know(w.label, cpuOne.label) {
 		return nil
 	}
-	return []claim{newClaim(aboutBatches, gain, "Batches are %s times as fast as single values"+costs.behind(w.label)+
-		". Send batches where a value may wait a moment.")}
+	return []claim{newClaim(aboutBatches, gain, "Batches are "+costs.times(cpuOne.label, w.label, gain)+" times as fast as single values ("+w.label+
+		": "+strings.TrimPrefix(costs.instead(w.label, cpuOne.label, ""), " (")+". Send batches where a value may wait a moment.")}
 }
 
 // kindClaim is the gain of the best kind for single values.
 func (m *Measured) kindClaim(w way, gain stat.Change, costs Chart) []claim {
-	if !more(gain) {
+	if !more(gain) || !costs.know(w.label, cpuOne.label) {
 		return nil
 	}
-	return []claim{newClaim(aboutKinds, gain, "For single values, "+w.label+" is %s times as fast as a built-in channel of its size"+
-		instead(costs.cost(w.label), costs.cost(cpuOne.label))+". Use it for the busiest channels.")}
+	return []claim{newClaim(aboutKinds, gain, "For single values, "+w.label+" is "+costs.times(cpuOne.label, w.label, gain)+" times as fast as a built-in channel of its size"+
+		costs.instead(w.label, cpuOne.label, "")+". Use it for the busiest channels.")}
 }
 
 // timeoutClaim is the cost of a timeout for each send.
 func (m *Measured) timeoutClaim(panel Panel, x string) []claim {
 	slower := m.place(SectionRemedies, panel, x, Native, timeAfter)
-	if !more(slower) {
+	const each = "select with time.After"
+	costs := Chart{Bars: m.bars(SectionRemedies, panel, x, Native, []way{cpuOne, {contender: timeAfter, label: each}})}
+	if !more(slower) || !costs.know(each, cpuOne.label) {
 		return nil
 	}
-	return []claim{newClaim(aboutTimeouts, slower, "A time.After in its select makes a send take %s times as long. Set one deadline for many sends, such as a context's.")}
+	return []claim{newClaim(aboutTimeouts, slower, "Selecting on time.After at every send makes it "+costs.times(each, cpuOne.label, slower)+" times as slow"+
+		costs.instead(each, cpuOne.label, "")+". Set one deadline for many sends with context.WithTimeout.")}
 }
 
 // moreCPUs is the change of the time per value of one built-in channel, from
@@ -155,6 +165,6 @@ func (m *Measured) scalingClaim() []claim {
 	if !more(slower) {
 		return nil
 	}
-	return []claim{newClaim(aboutScaling, slower, fmt.Sprintf("With senders on %d CPUs, a built-in channel takes %%s times as long per value as on %d. "+
-		"Send batches, or give groups of senders their own channels.", many, few))}
+	return []claim{newClaim(aboutScaling, slower, fmt.Sprintf("With senders on %d CPUs, a built-in channel takes %s times as long per value as on %d. "+
+		"Send batches, or give groups of senders their own channels.", many, times(slower), few))}
 }

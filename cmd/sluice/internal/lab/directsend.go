@@ -16,7 +16,7 @@ import (
 var directSendStudy = register(Experiment{
 	Study: Study{
 		Name:  DirectSend,
-		Title: "Does a hand-off to a waiting receiver pay?",
+		Title: "Is passing a value straight to a waiting receiver faster?",
 		Prediction: "A hand-off saves the receiver a read of the buffer under the lock: a few nanoseconds, compared with a " +
 			"hundred or more for the switch between goroutines. The effect is visible, if at all, where each value wakes a " +
 			"goroutine, and smallest with many slots.",

@@ -18,26 +18,27 @@ func (m *Measured) directAnswer(c *Conclusion) {
 	const none = "0"
 	most := strconv.Itoa(directCapacities[len(directCapacities)-1])
 	unbuffered := way{contender: Native, label: "chan, unbuffered", words: "through an unbuffered channel", key: true}
-	buffered := way{contender: Native, label: "chan, " + most + " slots", words: "through one of " + most + " slots", key: true}
+	buffered := way{contender: Native, label: "chan, " + most + " slots", words: "with " + most + " slots"}
 	c.Chart = Chart{"1 sender, 1 receiver, " + m.procs(SectionOneWay, panel), PerValue.Axis, append(
 		m.bars(SectionOneWay, panel, none, Native, []way{
 			unbuffered,
-			{contender: withHandOff, label: "sluice.Rendezvous"},
-			{contender: withNoHandOff, label: "the same, no hand-off", key: true},
+			{contender: withHandOff, label: "sluice.Rendezvous", key: true},
+			{contender: withNoHandOff, label: "sluice, receiver retries", key: true},
 		}),
 		m.bars(SectionOneWay, panel, most, "", []way{
 			buffered,
 			{contender: withHandOff, label: "sluice.Bounded, " + most + " slots"},
-			{contender: withNoHandOff, label: "the same, no hand-off"},
+			{contender: withNoHandOff, label: "Bounded, receiver retries"},
 		})...)}
 	c.costs, c.sentence = c.Chart, costSentence(c.Chart, []way{unbuffered, buffered})
-	c.Answer = "With a hand-off to the waiting receiver, an unbuffered channel " + speed(m.place(SectionOneWay, panel, none, withHandOff, withNoHandOff), "without") + "."
+	c.Answer = "A sluice.Rendezvous, which passes a value straight to a waiting receiver, " + c.speed(m.place(SectionOneWay, panel, none, withHandOff, withNoHandOff),
+		"sluice.Rendezvous", "sluice, receiver retries", "a copy that only wakes the receiver, which then tries again") + "."
 	slower := stat.Between(m.Samples(SectionOneWay, panel, most, Native, measure.NsPerOp), m.Samples(SectionOneWay, panel, none, Native, measure.NsPerOp))
-	c.Advice = "Nothing to change: the built-in channel and sluice both hand off."
-	if more(slower) {
-		c.Advice += fmt.Sprintf(" A buffer gains more: with %s slots, a channel is %s times as fast.", most, times(slower))
+	c.Advice = "Nothing to change: the built-in channel and sluice both pass values straight on."
+	if more(slower) && c.know(unbuffered.label, buffered.label) {
+		c.Advice += fmt.Sprintf(" A buffer gains more: with %s slots, a channel is %s times as fast.", most, c.times(unbuffered.label, buffered.label, slower))
 	}
-	c.claims = bufferClaim(most+" slots", c.cost(unbuffered.label), c.cost(buffered.label), slower)
+	c.claims = c.bufferClaim(unbuffered.label, buffered.label, most, slower)
 }
 
 // homePanel returns the panel with two processors, or else with the most that

@@ -21,7 +21,7 @@ import (
 var elasticStudy = register(Experiment{
 	Study: Study{
 		Name:  Elastic,
-		Title: "How much does a growable channel cost?",
+		Title: "Is a channel that grows slower than one of a fixed size?",
 		Prediction: "A goroutine between two built-in channels costs at least one more transfer per value, so it takes more than " +
 			"twice the time of one channel. A queue that grows in place needs no goroutine, and costs no more than a " +
 			"built-in channel of 1024 slots.",

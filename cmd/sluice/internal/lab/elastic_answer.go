@@ -11,14 +11,14 @@ import (
 // Ways of the load with both ends at once.
 var (
 	elasticUnbuffered = way{contender: nativeUnbuffered, label: "chan, unbuffered", words: "through an unbuffered channel"}
-	elasticBuffered   = way{contender: native1024, label: "chan, 1024 slots", words: "through a buffered one", key: true}
-	elasticPump       = way{contender: flushingPump, label: "goroutine and 2 chans", key: true}
+	elasticBuffered   = way{contender: native1024, label: "chan, 1024 slots", words: "with 1024 slots", key: true}
+	elasticPump       = way{contender: flushingPump, label: "hand-made queue, 2 chans", key: true}
 	elasticOwn        = way{contender: elastic, label: "sluice.Elastic", words: "through a sluice.Elastic", key: true}
 	elasticWays       = []way{
 		elasticUnbuffered, elasticBuffered, elasticPump,
 		{contender: bounded1024, label: "sluice.Bounded"},
 		elasticOwn,
-		{contender: elasticBatches, label: fmt.Sprintf("Elastic, batches of %d", workload.BatchSize)},
+		{contender: elasticBatches, label: fmt.Sprintf("sluice.Elastic, by %d", workload.BatchSize)},
 	}
 )
 
@@ -32,14 +32,14 @@ func (m *Measured) elasticAnswer(c *Conclusion) {
 	c.Chart = Chart{"1 sender, 1 receiver, GOMAXPROCS=" + x, PerValue.Axis, m.bars(sectionProcs, panel, x, native1024, elasticWays)}
 	c.costs, c.sentence = c.Chart, costSentence(c.Chart, elasticWays)
 	pump, builtIn := m.place(sectionProcs, panel, x, elastic, flushingPump), m.place(sectionProcs, panel, x, elastic, native1024)
-	c.Answer = "sluice.Elastic " + speed(pump, "a goroutine between two built-in channels") + "; it " +
-		speed(builtIn, "a built-in channel of 1024 slots") + "."
+	c.Answer = "As a queue that grows, sluice.Elastic " + c.speed(pump, elasticOwn.label, elasticPump.label, "a goroutine with a queue between two built-in channels") + "; it " +
+		c.speed(builtIn, elasticOwn.label, elasticBuffered.label, "a built-in channel of 1024 slots, which does not grow") + "."
 	c.Advice = "Use sluice.Elastic, with a limit, where bursts must not block the sender."
-	if more(pump) {
-		c.claims = append(c.claims, newClaim(aboutElastic, pump, "As a queue that grows, sluice.Elastic is %s times as fast as a goroutine between two channels"+
-			instead(c.cost(elasticOwn.label), c.cost(elasticPump.label))+". Use it there."))
+	if more(pump) && c.know(elasticOwn.label, elasticPump.label) {
+		c.claims = append(c.claims, newClaim(aboutElastic, pump, "As a queue that grows, sluice.Elastic is "+c.times(elasticPump.label, elasticOwn.label, pump)+
+			" times as fast as a goroutine between two channels"+c.instead(elasticOwn.label, elasticPump.label, c.load())+". Use it there."))
 	}
-	c.claims = append(c.claims, bufferClaim("1024 slots", c.cost(elasticUnbuffered.label), c.cost(elasticBuffered.label),
+	c.claims = append(c.claims, c.bufferClaim(elasticUnbuffered.label, elasticBuffered.label, "1024",
 		m.place(sectionProcs, panel, x, native1024, nativeUnbuffered))...)
 }
 
@@ -63,11 +63,12 @@ func (m *Measured) place(section SectionID, panel Panel, x string, base, other C
 	return c
 }
 
-// bufferClaim is the gain of a buffer.
-func bufferClaim(size, without, with string, slower stat.Change) []claim {
-	if !more(slower) {
+// bufferClaim is the gain of a buffer of that many slots, with the load of the
+// chart.
+func (c Chart) bufferClaim(without, with, slots string, slower stat.Change) []claim {
+	if !more(slower) || !c.know(without, with) {
 		return nil
 	}
-	return []claim{newClaim(aboutBuffers, slower, "A buffer of "+size+" makes a channel %s times as fast"+instead(with, without)+
-		". Buffer busy channels whose sender need not wait.")}
+	return []claim{newClaim(aboutBuffers, slower, "A buffer of "+slots+" slots makes a channel "+c.times(without, with, slower)+" times as fast"+
+		c.instead(with, without, c.load())+". Buffer channels whose sender need not wait.")}
 }

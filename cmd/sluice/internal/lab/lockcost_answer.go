@@ -8,14 +8,20 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
+// Labels of bars that an answer quotes.
+var (
+	lockBuffered = "chan, 1024 slots"
+	lockSlices   = fmt.Sprintf("chan of slices of %d", farmBatch)
+)
+
 // lockWays are the ways in the study's chart.
 var lockWays = []way{
 	{contender: nativeUnbuffered, label: "chan, unbuffered", key: true},
-	{contender: native1024, label: "chan, 1024 slots", key: true},
+	{contender: native1024, label: lockBuffered, key: true},
 	{contender: bounded1024, label: "sluice.Bounded"},
-	{contender: workersMap, label: "workers.Map"},
-	{contender: senderMap, label: fmt.Sprintf("batch.Sender of %d", farmBatch)},
-	{contender: nativeSlices, label: fmt.Sprintf("chan of slices of %d", farmBatch), key: true},
+	{contender: workersMap, label: "sluice workers.Map"},
+	{contender: senderMap, label: fmt.Sprintf("sluice batches of %d", farmBatch)},
+	{contender: nativeSlices, label: lockSlices, key: true},
 }
 
 // lockAnswer fills in the answer of the study and its part of an overview.
@@ -26,7 +32,11 @@ func (m *Measured) lockAnswer(c *Conclusion) {
 		return
 	}
 	c.Conditions = "jobs of 1 µs, 3 workers, " + m.procs(sectionBusy, panel)
-	c.Unit = "% more time than the jobs alone"
+	if atOnce := min(farmWorkers, panel.Procs); atOnce > 1 && !m.beyond(sectionBusy, panel, shown) {
+		c.Conditions = fmt.Sprintf("1 µs jobs, %d workers, alone %s each, %s",
+			farmWorkers, format.Duration(time.Microsecond/time.Duration(atOnce)), m.procs(sectionBusy, panel))
+	}
+	c.Unit = "% longer than without a channel"
 	for _, w := range lockWays {
 		if ratios := m.Samples(sectionBusy, panel, shown, w.contender, timesIdeal); len(ratios) > 0 {
 			bar := barOf(w.label, overhead.Show(stat.Summarize(ratios)))
@@ -36,9 +46,9 @@ func (m *Measured) lockAnswer(c *Conclusion) {
 	}
 	c.Answer = m.shortest(panel)
 	c.Advice = "Batch shorter jobs: send slices of them, or use workers.Map, which sizes its batches itself."
-	c.claims = m.jobsClaim(panel)
+	c.claims = m.jobsClaim(panel, c.Chart)
 	if price, ok := m.cost(panel, native1024); ok && price.transfer.Known() {
-		c.sentence = fmt.Sprintf("One value costs %s through a buffered channel (%s).",
+		c.sentence = fmt.Sprintf("One value costs %s through a channel of 1024 slots (%s).",
 			barOf("", price.transfer).Text(" ns"), m.procs(sectionBusy, panel))
 		if bare, ok := m.cost(panel, nativeUnbuffered); ok && bare.transfer.Known() {
 			c.costs = Chart{m.procs(sectionBusy, panel), PerValue.Axis,
@@ -57,13 +67,13 @@ func (m *Measured) shortest(panel Panel) string {
 	at := " (3 workers, " + m.procs(sectionBusy, panel) + ")."
 	switch {
 	case least.found == everywhere:
-		return fmt.Sprintf("Jobs of %s and longer spend less than 1%% of their time on a buffered channel", nameOfJob(least.at)) + at
+		return fmt.Sprintf("Jobs of %s and longer spend less than 1%% of their time on a channel of 1024 slots", nameOfJob(least.at)) + at
 	case least.known():
-		return fmt.Sprintf("Jobs shorter than %s spend more than 1%% of their time on a buffered channel", nameOfJob(least.at)) + at
+		return fmt.Sprintf("Jobs shorter than %s spend more than 1%% of their time on a channel of 1024 slots", nameOfJob(least.at)) + at
 	case least.low == reached || least.low == interpolated:
-		return fmt.Sprintf("Jobs of up to %s, at least, spend more than 1%% of their time on a buffered channel", nameOfJob(least.lo)) + at
+		return fmt.Sprintf("Jobs of up to %s, at least, spend more than 1%% of their time on a channel of 1024 slots", nameOfJob(least.lo)) + at
 	case least.low == never:
-		return fmt.Sprintf("Jobs of up to %s spend more than 1%% of their time on a buffered channel", nameOfJob(least.last)) + at
+		return fmt.Sprintf("Jobs of up to %s spend more than 1%% of their time on a channel of 1024 slots", nameOfJob(least.last)) + at
 	}
 	return "How short a job may be is " + format.NotKnownHere + at
 }
@@ -74,28 +84,22 @@ func (t threshold) known() bool {
 	return t.firm && between(t.found) && between(t.low) && between(t.top) && format.Known(t.at, t.lo, t.hi)
 }
 
-// jobsClaim is the overhead of the shortest measured jobs.
-func (m *Measured) jobsClaim(panel Panel) []claim {
-	for _, size := range jobSizes {
-		one := m.Samples(sectionBusy, panel, micros(size), native1024, timesIdeal)
-		if len(one) == 0 {
-			continue
-		}
-		slow := stat.Change{Summary: stat.Summarize(one).Above(1)}
-		if !more(slow) {
-			return nil
-		}
-		text := "Jobs of " + format.Duration(size) + " take %s times as long through a buffered channel"
-		fast := stat.Summarize(m.Samples(sectionBusy, panel, micros(size), nativeSlices, timesIdeal))
-		if fast.Known() {
-			text += fmt.Sprintf(", and %s times in slices of %d", factorText(fast), farmBatch)
-		}
-		if least, ok := m.smallest(panel, native1024); ok && least.known() {
-			text += ". Batch jobs shorter than " + nameOfJob(least.at) + ": they spend more than 1%% on the channel."
-		} else {
-			text += ". Send short jobs in batches."
-		}
-		return []claim{newClaim(aboutJobs, slow, text)}
+// jobsClaim is the overhead of the jobs in the chart.
+func (m *Measured) jobsClaim(panel Panel, shown Chart) []claim {
+	one := m.Samples(sectionBusy, panel, micros(time.Microsecond), native1024, timesIdeal)
+	slow := stat.Change{Summary: stat.Summarize(one).Above(1)}
+	if !more(slow) || !shown.bar(lockBuffered).Known {
+		return nil
 	}
-	return nil
+	text := "Jobs of 1 µs take " + shown.bar(lockBuffered).Text("%") + " longer through a channel of 1024 slots than without"
+	if shown.bar(lockSlices).Known {
+		text += ", and " + shown.bar(lockSlices).Text("%") + fmt.Sprintf(" in slices of %d", farmBatch)
+	}
+	text += "."
+	if least, ok := m.smallest(panel, native1024); ok && least.known() {
+		text += " From " + nameOfJob(least.at) + " on it is below 1% (measured to " + nameOfJob(least.last) + "): combine shorter jobs."
+	} else {
+		text += " Combine short jobs."
+	}
+	return []claim{newClaim(aboutJobs, slow, text)}
 }

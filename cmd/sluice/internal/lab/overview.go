@@ -2,7 +2,6 @@ package lab
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -46,26 +45,32 @@ const (
 	aboutTimeouts = "timeouts"
 )
 
-// newClaim returns a claim on a change for which [more] holds. The text has %s in
-// place of the factor.
-func newClaim(topic string, c stat.Change, text string) claim {
-	return claim{topic, 1 + c.Lo, fmt.Sprintf(text, times(c))}
-}
+// newClaim returns a claim on a change for which [more] holds.
+func newClaim(topic string, c stat.Change, text string) claim { return claim{topic, 1 + c.Lo, text} }
 
 // NewOverview draws an overview from the conclusions of a run. The costs come
-// from the study that measured the most ways under the same conditions.
+// from the study that measured the most ways under the same conditions. Of claims
+// on one topic, that study's is told, because the chart has its figures, or else
+// the largest.
 func NewOverview(conclusions []Conclusion) Overview {
 	var o Overview
+	var shown []claim
 	claims := make(map[string]claim)
 	for _, c := range conclusions {
 		if o.Sentence == "" || len(c.costs.Bars) > len(o.Bars) {
-			o.Sentence, o.Chart = c.sentence, c.costs
+			o.Sentence, o.Chart, shown = c.sentence, c.costs, nil
+			if len(c.costs.Bars) > 0 {
+				shown = c.claims
+			}
 		}
 		for _, found := range c.claims {
 			if found.times > claims[found.topic].times {
 				claims[found.topic] = found
 			}
 		}
+	}
+	for _, found := range shown {
+		claims[found.topic] = found
 	}
 	for _, found := range ranked(claims) {
 		o.Answers = append(o.Answers, found.text)
@@ -129,18 +134,4 @@ func coarsely(s stat.Summary, margin float64) string {
 		return format.NotKnown
 	}
 	return format.Rounded(s.Median, min(s.Lo, s.Median-margin), max(s.Hi, s.Median+margin))
-}
-
-// speed compares a time with another in words, from the change that the other
-// makes to it: "is 6.0 times as fast as a channel".
-func speed(slower stat.Change, other string) string {
-	switch {
-	case more(slower):
-		return "is " + times(slower) + " times as fast as " + other
-	case less(slower):
-		return "takes " + times(slower) + " times as long as " + other
-	case within25(slower):
-		return "is as fast as " + other + ", within noise"
-	}
-	return "may be faster or slower than " + other + " (" + format.NotKnownHere + ")"
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
 // flat is a made-up machine on which batches, buffers and the channels of this
@@ -41,7 +43,7 @@ func TestOverview(t *testing.T) {
 		if len(o.Bars) < 4 || len(o.Bars) > mostCosts || len(o.Answers) == 0 || len(o.Answers) > mostAnswers {
 			t.Errorf("%+v: %d costs, %d answers", s, len(o.Bars), len(o.Answers))
 		}
-		if want := "301 ns through an unbuffered channel"; !strings.Contains(o.Sentence, want) {
+		if want := "300 ns through an unbuffered channel"; !strings.Contains(o.Sentence, want) {
 			t.Errorf("%+v: the sentence lacks %q: %s", s, want, o.Sentence)
 		}
 		if !strings.Contains(o.Answers[0], "time.After") || !strings.Contains(strings.Join(o.Answers, "\n"), "Batches are 6.0 times as fast") {
@@ -82,5 +84,33 @@ func TestOverviewRanks(t *testing.T) {
 	})
 	if got, want := fmt.Sprint(o.Answers), "[a5 b3 c2 e1.3]"; got != want {
 		t.Errorf("answers %s, want %s", got, want)
+	}
+}
+
+// An answer has no figure that the chart calls unknown, and its ratios are those
+// of the shown figures.
+func TestAnswersAgreeWithCharts(t *testing.T) {
+	vague := Bar{Label: lockSlices}
+	m := pretend(lockCostStudy, Scale{CPUs: 2}, flat)
+	panel, ok := m.homePanel(sectionBusy, "1", native1024, timesIdeal)
+	if !ok {
+		t.Fatal("no jobs of 1 µs")
+	}
+	known := m.bars(sectionBusy, panel, "1", native1024, []way{{contender: native1024, label: lockBuffered}})
+	claims := m.jobsClaim(panel, Chart{Bars: append(known, vague)})
+	if len(claims) != 1 || strings.Contains(claims[0].text, "slices") {
+		t.Errorf("the answer has an unknown figure: %v", claims)
+	}
+	if claims := m.jobsClaim(panel, Chart{Bars: []Bar{{Label: lockBuffered}, vague}}); claims != nil {
+		t.Errorf("an answer without any known figure: %v", claims)
+	}
+	c := Chart{Conditions: "1 sender, GOMAXPROCS=2", Bars: []Bar{
+		{Label: "slow", Figure: stat.Summary{N: 9, Median: 64.214}, Known: true}, {Label: "fast", Figure: stat.Summary{N: 9, Median: 8.766}, Known: true}, {Label: "vague"}}}
+	slower := stat.Change{Summary: stat.Summary{N: 9, Median: 6.5, Lo: 6.2, Hi: 6.9, Confidence: 0.96}}
+	if got, want := c.bufferClaim("slow", "fast", "8", slower)[0].text, "7.3 times as fast (8.8 ns instead of 64 ns; 1 sender)"; !strings.Contains(got, want) {
+		t.Errorf("the answer lacks %q: %s", want, got)
+	}
+	if got, want := c.speed(slower, "vague", "slow", "it"), "may be faster or slower than it"; !strings.HasPrefix(got, want) {
+		t.Errorf("an unknown figure is compared: %s", got)
 	}
 }

@@ -95,3 +95,16 @@ func ratio(subject string, by axis, places []place) string {
 	}
 	return subject + " takes " + format.And(parts) + "."
 }
+
+// Topic names a study in a table of contents, in a word or two: "buffers". A
+// study without a topic has its name.
+func Topic(study string) string {
+	if topic, ok := topics[study]; ok {
+		return topic
+	}
+	return study
+}
+
+var topics = map[string]string{
+	"lock-cost": "short jobs", "elastic": "growing queues", "direct-send": "waiting receivers", "buffers": "buffer sizes", "cpu-scaling": "many goroutines",
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -42,6 +43,7 @@ type page struct {
 	Flag     string // what to know before any figure, or ""
 	Sentence string
 	Chart    template.HTML
+	Legend   []family // of Chart
 	Answers  []string
 	Length   string
 	Topology string // the layout of the CPUs
@@ -62,6 +64,7 @@ func (r *Report) WritePage(w io.Writer) error {
 		Where:    fmt.Sprintf("%s, %s", r.Machine.CPU, format.Plural(r.Machine.CPUs, "CPU")),
 		Sentence: r.Overview.Sentence,
 		Chart:    fewChart("What one value costs", r.Overview.Chart, true),
+		Legend:   legend(r.Overview.Chart, true),
 		Answers:  r.Overview.Answers,
 		Length:   time.Duration(r.Took).Round(time.Second).String(),
 		Topology: topology(r.Machine),
@@ -85,14 +88,14 @@ func (r *Report) flags(warnings []warning) string {
 	var names []string
 	for _, w := range warnings {
 		if w.Grave || w.Title == quickSize {
-			names = append(names, strings.ToLower(w.Title))
+			names = append(names, strings.ToLower(cmp.Or(w.Flag, w.Title)))
 		}
 	}
 	if spread, _ := r.noise(); spread > LoudNoise {
-		names = append(names, fmt.Sprintf("noisy machine: %s", format.Percent(spread)))
+		names = append(names, fmt.Sprintf("noisy machine: a fixed loop varied by %.0f%%", 100*spread))
 	}
-	if r.oftenDisturbed() {
-		names = append(names, "disturbed: run again when idle")
+	if points, _, _ := r.count(); r.oftenDisturbed() {
+		names = append(names, fmt.Sprintf("%d of %s disturbed: run again when idle", len(r.disturbed()), format.Plural(points, "measurement")))
 	}
 	return strings.Join(names, ", ")
 }

@@ -20,6 +20,8 @@ type pageStudy struct {
 	Source      string
 	Headline    string // the answer
 	Chart       template.HTML
+	Topic       string   // in the table of contents
+	Legend      []family // of Chart
 	Families    []family
 	Derivations []pageDerivation
 	Drawings    []drawing
@@ -57,7 +59,7 @@ func study(e *Experiment) pageStudy {
 	colors := newPalette(e)
 	s := pageStudy{
 		Experiment: e, Source: sourceLine(e.Source), Headline: e.Answer, Families: families, Drawings: e.drawings(),
-		Chart: fewChart("", e.Conclusion.Chart, false),
+		Chart: fewChart("", e.Conclusion.Chart, false), Topic: lab.Topic(e.Name), Legend: legend(e.Conclusion.Chart, false),
 	}
 	if s.Headline == "" {
 		s.Headline = strings.Join(e.Summary, " ")
@@ -121,10 +123,7 @@ func fewChart(title string, c lab.Chart, logarithmic bool) template.HTML {
 	}
 	chart := plot.Dots{Title: title, Setting: format.Capital(c.Conditions), Unit: c.Unit, Better: "less is better", Log: logarithmic}
 	for _, bar := range c.Bars {
-		family := ours
-		if strings.Contains(bar.Label, "chan") {
-			family = builtIn
-		}
+		family := barFamily(bar)
 		if !bar.Known {
 			chart.Note = format.NotKnownHere
 		}
@@ -140,21 +139,47 @@ func fewChart(title string, c lab.Chart, logarithmic bool) template.HTML {
 	return template.HTML(chart.SVG())
 }
 
-// barText writes the figure of a bar beside it, with the first word of the unit:
-// "47 ns". From 10 on it is a whole number.
-func barText(bar lab.Bar, unit string) string {
-	if !bar.Known {
-		return format.NotKnown
+// barFamily returns the family of a bar's way.
+func barFamily(bar lab.Bar) family {
+	if strings.Contains(bar.Label, "chan") {
+		return builtIn
 	}
+	return ours
+}
+
+// legend explains the signs of a chart of few figures. A linear one has bars.
+func legend(c lab.Chart, logarithmic bool) []family {
+	var shown []family
+	for _, f := range []family{{Name: "built-in chan", Class: builtIn.Class, Sign: builtIn.Sign}, {Name: "sluice, this project’s channels", Class: ours.Class, Sign: ours.Sign}} {
+		if slices.ContainsFunc(c.Bars, func(bar lab.Bar) bool { return barFamily(bar).Class == f.Class }) {
+			if !logarithmic {
+				f.Sign = "▬"
+			}
+			shown = append(shown, f)
+		}
+	}
+	firm := slices.ContainsFunc(c.Bars, func(bar lab.Bar) bool { return bar.Known && bar.Figure.Confidence > 0 })
+	interval := family{Name: "95% interval", Class: "soft", Sign: "├┤"}
+	if !firm {
+		interval.Name = "range of the repetitions"
+	}
+	shown = append(shown, interval)
+	for _, bar := range c.Bars {
+		if bar.Baseline && bar.Known {
+			shown = append(shown, family{Name: bar.Label, Class: "soft", Sign: "┊"})
+		}
+	}
+	return shown
+}
+
+// barText writes the figure of a bar beside it, with the first word of the unit:
+// "47 ns".
+func barText(bar lab.Bar, unit string) string {
 	word, _, _ := strings.Cut(unit, " ")
 	if word != "%" {
 		word = " " + word
 	}
-	s, whole := bar.Figure, 0.0
-	if s.Median >= 10 {
-		whole = 2 // a margin that leaves no decimal place
-	}
-	return format.Rounded(s.Median, min(s.Lo, s.Median-whole), max(s.Hi, s.Median+whole)) + word
+	return bar.Text(word)
 }
 
 func barTip(s stat.Summary, unit string) string {

@@ -182,7 +182,7 @@ func TestPage(t *testing.T) {
 	page := render(t, pretended(true).WritePage)
 	for _, want := range []string{
 		"What does a made-up channel cost?", "A. Author", "abacus", "Go: 0.1", // the source
-		"A made-up channel costs 10 ns &lt;b&gt;.", "What to do.</b> Use it.", // the answer and the advice
+		"A made-up channel costs 10\u00a0ns &lt;b&gt;.", "What to do.</b> Use it.", // the answer and the advice
 		`aria-label="1 sender: ns per value; chan 10 ns; sluice.Kind not known"`, // the chart of the answer, in words
 		"Too little was measured for a summary.",
 		"It costs &lt; nothing.",                                 // the prediction
@@ -278,10 +278,10 @@ func TestPageFolds(t *testing.T) {
 func TestFlags(t *testing.T) {
 	for want, change := range map[string]func(*Report){
 		"": func(*Report) {},
-		"quick size, noisy machine: 30%": func(r *Report) {
+		"short run: rough figures, noisy machine: a fixed loop varied by 30%": func(r *Report) {
 			r.Size, r.Sittings = lab.Quick.String(), []Sitting{{Before: &host.Noise{Spread: 0.3}}}
 		},
-		"disturbed: run again when idle": func(r *Report) {
+		" disturbed: run again when idle": func(r *Report) {
 			r.eachPoint(func(_ *Experiment, p *Point) { p.Disturbed = []string{"other processes took 40% of the CPU time"} })
 		},
 	} {
@@ -354,4 +354,27 @@ func numbered(name string, n int) (names []lab.ContenderID) {
 		names = append(names, lab.ContenderID(fmt.Sprint(name, " ", i)))
 	}
 	return names
+}
+
+// A noisy machine is named before any figure, and a quiet one is not.
+func TestPageOfNoise(t *testing.T) {
+	page := render(t, troubledStudies().WritePage)
+	loud := strings.Index(page, "noisy machine: a fixed loop varied by 34%, 201 of 201 measurements disturbed: run again when idle</a>")
+	if loud < 0 || loud > strings.Index(page, "<h1>") {
+		t.Error("the first screen does not begin with the noise")
+	}
+	quiet := render(t, everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2}).WritePage)
+	if strings.Contains(quiet, "noisy machine") {
+		t.Error("a quiet machine is called noisy")
+	}
+	for _, want := range []string{"sluice, this project’s channels", "95% interval", "chan, 4096 slots</span>"} {
+		if !strings.Contains(quiet, want) {
+			t.Errorf("the legend lacks %q", want)
+		}
+	}
+	for _, name := range lab.Names() {
+		if !strings.Contains(quiet, `<a href="#`+name+`"><b>`+lab.Topic(name)+"</b>") || lab.Topic(name) == name {
+			t.Errorf("the contents lack the topic of %s", name)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -87,7 +88,7 @@ func (r *Report) noisy() string {
 	if spread <= LoudNoise {
 		return ""
 	}
-	return fmt.Sprintf("NOISY MACHINE: the same loop varies by %.0f%%. Run again when it is idle.", 100*spread)
+	return fmt.Sprintf("NOISY MACHINE: the time of a fixed loop varied by %.0f%%. Figures are rough.", 100*spread)
 }
 
 // WriteHead describes the machine and its noise, in three lines at 80 columns.
@@ -104,10 +105,7 @@ func (r *Report) head(s Screen) []string {
 	before, behind := fmt.Sprintf("%s on %s: ", Tool, format.Plural(m.CPUs, "CPU")), fmt.Sprintf(", %s/%s", m.OS, m.Arch)
 	cpu := format.Cut(m.CPU, max(UsualWidth, s.Width)-len(before)-len(behind))
 	lines = append(lines, s.paragraph("", before+cpu+behind, "  ")...)
-	about := []string{m.Go, "commit unknown"}
-	if m.Version != "" {
-		about[1] = m.Version
-	}
+	about := []string{m.Go, "sluice: " + cmp.Or(m.Version, "commit unknown")}
 	if m.Quota != nil && *m.Quota > 0 {
 		about = append(about, "cgroup quota "+m.QuotaText())
 	}
@@ -157,15 +155,12 @@ func (r *Report) screen(s Screen, d detail, path string) []string {
 	}
 	common := r.commonConditions()
 	if len(r.charted()) > 0 {
-		text := "Less is better"
-		if common != "" {
-			text += ". All at" + strings.TrimPrefix(common, ",")
-		}
 		lines = append(lines, "")
-		lines = append(lines, s.paragraph("", text+".", "")...)
+		lines = append(lines, s.paragraph("", r.key(common, s.Width >= UsualWidth), "")...)
 	}
+	scale := r.barScale(s, d)
 	for _, e := range r.charted() {
-		lines = append(lines, e.lines(s, d, common, r.labelWidth(d))...)
+		lines = append(lines, e.lines(s, d, common, scale)...)
 	}
 	lines = append(lines, "")
 	return append(lines, r.ending(s, path)...)
@@ -211,10 +206,10 @@ func (r *Report) distrust(s Screen) []string {
 	}
 	points, _, few := r.count()
 	if n := len(r.Missing); r.Interrupted && n > 0 {
-		say(loud, fmt.Sprintf("Interrupted: %s %s missing or incomplete, of %d.", format.Plural(n, "point"), format.Are(n), r.all()))
+		say(loud, fmt.Sprintf("Interrupted: %s %s missing or incomplete, of %d.", format.Plural(n, "measurement"), format.Are(n), r.all()))
 	}
 	if r.oftenDisturbed() {
-		say(bold, fmt.Sprintf("Disturbed: other programs took the CPUs at %d of %s. Run again when idle.", len(r.disturbed()), format.Plural(points, "point")))
+		say(bold, fmt.Sprintf("Disturbed: other programs ran in %d of %s. Run again when idle.", len(r.disturbed()), format.Plural(points, "measurement")))
 	}
 	if 2*few > points {
 		say("", "Too few repetitions for intervals: nothing here is known to be beyond noise.")
@@ -258,13 +253,13 @@ func (r *Report) ending(s Screen, path string) []string {
 }
 
 // lines draws the study: its question with the conditions, and bars.
-func (e *Experiment) lines(s Screen, d detail, common string, label int) []string {
+func (e *Experiment) lines(s Screen, d detail, common string, scale barScale) []string {
 	title := e.Title + " (" + strings.TrimSuffix(e.Conditions, common) + ")"
 	lines := s.paragraph(bold, title, "  ")
 	if d.answers {
 		lines = append(lines, s.paragraph("", "  "+strings.TrimSpace(e.Answer+" "+e.Advice), "  ")...)
 	}
-	return append(lines, s.bars(e.shown(d), shortUnit(e.Unit), label)...)
+	return append(lines, s.bars(e.shown(d), shortUnit(e.Unit), scale)...)
 }
 
 // shown returns the bars that are shown.
@@ -275,71 +270,13 @@ func (e *Experiment) shown(d detail) []lab.Bar {
 	return slices.DeleteFunc(slices.Clone(e.Bars), func(b lab.Bar) bool { return !b.Key })
 }
 
-// labelWidth returns the width of the longest label of all charts.
-func (r *Report) labelWidth(d detail) int {
-	width := 0
-	for _, e := range r.charted() {
-		for _, bar := range e.shown(d) {
-			width = max(width, utf8.RuneCountInString(bar.Label))
-		}
-	}
-	return width
-}
-
 // shortUnit is the unit behind a figure.
 func shortUnit(unit string) string {
 	if strings.HasPrefix(unit, "%") {
-		return "% more time"
+		return "% longer"
 	}
 	first, _, _ := strings.Cut(unit, " ")
 	return " " + first
-}
-
-// eighths are the last characters of a bar, by eighths of a character.
-var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
-
-// bars draws bars from zero, behind labels of some width. A figure that is not
-// known has none.
-func (s Screen) bars(bars []lab.Bar, unit string, label int) []string {
-	const margins, least = 4, 4 // two spaces in front, and one behind the label and the bar; of a bar
-	widest, figure := 0.0, 0
-	figures := make([]string, len(bars))
-	for i, b := range bars {
-		figures[i] = figureText(b, unit, s.Width >= UsualWidth)
-		figure = max(figure, utf8.RuneCountInString(figures[i]))
-		if b.Known {
-			widest = max(widest, b.Figure.Median)
-		}
-	}
-	label = min(label, max(12, s.Width-margins-figure-least))
-	room := max(1, s.Width-margins-label-figure)
-	var lines []string
-	for i, b := range bars {
-		text, style := format.Cut(b.Label, label), tint
-		if b.Baseline {
-			style = ""
-		}
-		line := "  " + text + format.Pad(text, label) + " "
-		if b.Known && widest > 0 {
-			n := max(1, int(8*float64(room)*b.Figure.Median/widest+0.5))
-			line += s.in(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
-		}
-		lines = append(lines, line+figures[i])
-	}
-	return lines
-}
-
-// figureText writes a figure behind its bar, with its interval if there is room.
-func figureText(b lab.Bar, unit string, interval bool) string {
-	switch f := b.Figure; {
-	case !b.Known && interval:
-		return format.NotKnownHere
-	case interval && f.Confidence > 0:
-		return format.IntervalIn(f.Median, f.Lo, f.Hi, unit, "")
-	case f.Confidence == 0 && b.Known:
-		return "~" + b.Text(unit)
-	}
-	return b.Text(unit)
 }
 
 func writeLines(w io.Writer, lines []string) error {

@@ -101,11 +101,11 @@ func TestScreenFits(t *testing.T) {
 
 func TestScreenOfTrouble(t *testing.T) {
 	lines := screenOf(t, troubledStudies(), Screen{Width: UsualWidth, Color: true})
-	if want := loud + "NOISY MACHINE: the same loop varies by 34%. Run again when it is idle." + plain; lines[0] != want {
+	if want := loud + "NOISY MACHINE: the time of a fixed loop varied by 34%. Figures are rough." + plain; lines[0] != want {
 		t.Errorf("the first line is %q, want %q", lines[0], want)
 	}
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
-	for _, want := range []string{"FAILED: cpu-scaling", "… and 2 more failures", "Interrupted: 2 points are missing or incomplete, of ", "Disturbed: ", "cgroup quota 1.5 CPUs, noise 34%", "One value costs", "sluice-lab/report.html"} {
+	for _, want := range []string{"FAILED: cpu-scaling", "… and 2 more failures", "Interrupted: 2 measurements are missing or incomplete, of ", "Disturbed: ", "cgroup quota 1.5 CPUs, noise 34%", "One value costs", "sluice-lab/report.html"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the screen lacks %q:\n%s", want, text)
 		}
@@ -132,8 +132,12 @@ func TestScreenOfStudies(t *testing.T) {
 		b.Figure.N, b.Figure.Median, b.Figure.Lo, b.Figure.Hi, b.Figure.Confidence = 9, v, v, v, 0.96
 		return b
 	}
-	got := strings.Join((Screen{Width: 50}).bars([]lab.Bar{bar("long", 40), bar("short", 10), unknown}, " ns", 5), "\n")
-	want := "  long  " + strings.Repeat("█", 32) + " 40 ns\n  short " + strings.Repeat("█", 8) + " 10 ns\n  wide  not known"
+	all := []lab.Bar{bar("long", 40), bar("short", 10), unknown}
+	var scale barScale
+	scale.widest = make(map[string]float64)
+	scale.cover(Screen{Width: 50}, all, " ns")
+	got := strings.Join((Screen{Width: 50}).bars(all, " ns", scale), "\n")
+	want := "  long  " + strings.Repeat("█", 36) + " 40 ns\n  short " + strings.Repeat("█", 9) + " 10 ns\n  wide  not known"
 	if fmt.Sprint(got) != want {
 		t.Errorf("bars\n%s\nwant\n%s", got, want)
 	}

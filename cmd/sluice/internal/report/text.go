@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -165,9 +166,13 @@ func (s *Section) text(b *strings.Builder) {
 	}
 }
 
-// unbroken joins figures to "±" with spaces that do not break.
+// beforeUnit is the space between a figure and its unit.
+var beforeUnit = regexp.MustCompile(`([0-9]) ((?:ns|µs|ms|CPUs?)\b)`)
+
+// unbroken joins figures to their units and to "±" with spaces that do not break.
 func unbroken(text string) string {
-	return strings.ReplaceAll(text, " ± ", format.NoBreak+"±"+format.NoBreak)
+	text = strings.ReplaceAll(text, " ± ", format.NoBreak+"±"+format.NoBreak)
+	return beforeUnit.ReplaceAllString(text, "${1}"+format.NoBreak+"${2}")
 }
 
 // wrap is format.Wrap of unbroken text.

@@ -13,7 +13,8 @@ type warning struct {
 	Title string
 	Text  string
 	List  []string
-	Grave bool // figures are missing
+	Grave bool   // figures are missing
+	Flag  string // at the top of the page, instead of the title
 }
 
 const quickSize = "Quick size"
@@ -35,7 +36,7 @@ func (r *Report) warnings() []warning {
 		all = append(all, warning{Title: "Interrupted", Text: text, List: r.Missing, Grave: len(r.Missing) > 0})
 	}
 	if r.Size == lab.Quick.String() {
-		all = append(all, warning{Title: quickSize, Text: "A first impression: each figure comes from a few milliseconds of work. " +
+		all = append(all, warning{Title: quickSize, Flag: "short run: rough figures", Text: "A first impression: each figure comes from a few milliseconds of work. " +
 			"Use the standard size before a decision."})
 	}
 	if remarks := r.Remarks(); len(remarks) > 0 {

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+)
+
+// A barScale is what all charts of a screen share, so that the lengths of their
+// bars can be compared.
+type barScale struct {
+	label, figure int                // widths
+	widest        map[string]float64 // the largest known figure, by unit
+}
+
+func (r *Report) barScale(s Screen, d detail) barScale {
+	scale := barScale{widest: make(map[string]float64)}
+	for _, e := range r.charted() {
+		scale.cover(s, e.shown(d), shortUnit(e.Unit))
+	}
+	return scale
+}
+
+// cover widens the scale for bars.
+func (b *barScale) cover(s Screen, bars []lab.Bar, unit string) {
+	for _, bar := range bars {
+		b.label = max(b.label, utf8.RuneCountInString(bar.Label))
+		if bar.Known {
+			b.figure = max(b.figure, utf8.RuneCountInString(figureText(bar, unit, s.Width >= UsualWidth)))
+			b.widest[unit] = max(b.widest[unit], bar.Figure.Median)
+		}
+	}
+}
+
+// key explains the charts of a screen, in a line.
+func (r *Report) key(common string, intervals bool) string {
+	text, units := "Less is better", make(map[string]int)
+	for _, e := range r.charted() {
+		units[shortUnit(e.Unit)]++
+	}
+	if units[" ns"] > 1 {
+		text += "; ns bars share a scale"
+	}
+	if intervals {
+		text += "; (a to b): 95% interval"
+	}
+	if common != "" {
+		text += ";" + strings.TrimPrefix(common, ",")
+	}
+	return text + "."
+}
+
+// eighths are the last characters of a bar, by eighths of a character.
+var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// bars draws bars from zero, behind their labels. A figure that is not known has
+// none.
+func (s Screen) bars(bars []lab.Bar, unit string, scale barScale) []string {
+	const margins, least = 4, 4 // two spaces in front, and one behind the label and the bar; of a bar
+	label := min(scale.label, max(12, s.Width-margins-scale.figure-least))
+	room, widest := max(1, s.Width-margins-label-scale.figure), scale.widest[unit]
+	var lines []string
+	for _, b := range bars {
+		text, style := format.Cut(b.Label, label), tint
+		if b.Baseline {
+			style = ""
+		}
+		line := "  " + text + format.Pad(text, label) + " "
+		if b.Known && widest > 0 {
+			n := max(1, int(8*float64(room)*b.Figure.Median/widest+0.5))
+			line += s.in(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
+		}
+		lines = append(lines, line+figureText(b, unit, s.Width >= UsualWidth))
+	}
+	return lines
+}
+
+// figureText writes a figure behind its bar, with its interval if there is room.
+func figureText(b lab.Bar, unit string, interval bool) string {
+	switch f := b.Figure; {
+	case !b.Known && interval:
+		return format.NotKnownHere
+	case interval && f.Confidence > 0:
+		return format.CoarseInterval(f.Median, f.Lo, f.Hi, unit)
+	case f.Confidence == 0 && b.Known:
+		return "~" + b.Text(unit)
+	}
+	return b.Text(unit)
+}
