@@ -15,7 +15,7 @@ import (
 var cpuScalingStudy = register(Experiment{
 	Study: Study{
 		Name:  CPUScaling,
-		Title: "What carries the most when many goroutines share a channel?",
+		Title: "What is fastest when many goroutines share a channel?",
 		Prediction: "All operations on a channel take one lock, and its cache lines move from CPU to CPU: throughput is highest on " +
 			"one CPU and falls with each additional producer. Two kinds of remedy help: taking the lock less often (slices), " +
 			"and more locks (several channels). Timeouts and pinned threads leave the lock as it is, and cost extra.",
