@@ -71,7 +71,7 @@ func makePages(dir string) error {
 		inTop("test", "-count=1", "./cmd/sluice/internal/report", "-run=^TestPageToFile$", "-args", "-page", filepath.Join(dir, "made-up.html")),
 		inTop("build", "-o", filepath.Join(dir, "sluice"), "./cmd/sluice"),
 		run(exec.Command(filepath.Join(dir, "sluice"), "lab", "-quick", "-procs", "1,2", "-o", filepath.Join(dir, "quick"))),
-		interrupt(exec.Command(filepath.Join(dir, "sluice"), "lab", "-o", filepath.Join(dir, "interrupted"))),
+		interrupt(exec.Command(filepath.Join(dir, "sluice"), "lab", "-o", filepath.Join(dir, "interrupted")), filepath.Join(dir, "interrupted", "report.html")),
 	)
 }
 
@@ -91,9 +91,9 @@ func run(command *exec.Cmd) error {
 	return nil
 }
 
-// interrupt interrupts the command when it has begun to measure, and checks its
-// exit status.
-func interrupt(command *exec.Cmd) error {
+// interrupt interrupts the command when it has written its first report, which it
+// does after its first point, and checks its exit status.
+func interrupt(command *exec.Cmd, report string) error {
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return err
@@ -102,7 +102,12 @@ func interrupt(command *exec.Cmd) error {
 		return err
 	}
 	said := bufio.NewScanner(out)
-	said.Scan() // the first line, before the first point
+	for range 3000 {
+		if _, err := os.Stat(report); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 	if err := command.Process.Signal(os.Interrupt); err != nil {
 		return err
 	}
