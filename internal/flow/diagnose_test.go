@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -136,13 +137,13 @@ func TestDiagnose(t *testing.T) {
 		},
 		"a queue that grows": {
 			[]Channel{with(empty("lines"), func(c *Channel) {
-				c.Len, c.Cap, c.Sent, c.OldestValue = 12000, 1<<63-1, 900, 4*time.Second
+				c.Len, c.Cap, c.Sent, c.OldestValue = 12000, math.MaxInt, 900, 4*time.Second
 			})}, pipeline[:2], SlowStage, "parse",
 			"parse is the slowest stage: lines has 12,000 values, the oldest 4.0 s old.",
 		},
 		"a queue that shrinks": {
 			[]Channel{with(empty("lines"), func(c *Channel) {
-				c.Len, c.Cap, c.Received, c.OldestValue = 12000, 1<<63-1, 900, 4*time.Second
+				c.Len, c.Cap, c.Received, c.OldestValue = 12000, math.MaxInt, 900, 4*time.Second
 			})}, pipeline[:2], "", "",
 			"No channel is full and no receiver waits long: the service keeps up.",
 		},

@@ -106,7 +106,7 @@ func TestFullIn(t *testing.T) {
 		{debug.Channel{Cap: new(100), Len: 100}, "full"},
 		{debug.Channel{Cap: new(100), Len: 50, SentRate: new(10.0), ReceivedRate: new(10.0)}, ""},
 		{debug.Channel{Cap: new(100), Len: 50}, ""},
-		{debug.Channel{Cap: new(1 << 40), SentRate: new(1.0), ReceivedRate: new(0.0)}, ""},
+		{debug.Channel{Cap: new(math.MaxInt32), SentRate: new(1.0), ReceivedRate: new(0.0)}, ""},
 		{debug.Channel{Len: 50, SentRate: new(10.0), ReceivedRate: new(0.0)}, ""},
 		{debug.Channel{Cap: new(0)}, ""},
 	} {
