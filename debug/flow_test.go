@@ -134,7 +134,8 @@ func TestFlow(t *testing.T) {
 	})
 }
 
-// TestFlowInReports: the map is in a report that asks for it, and in no other.
+// TestFlowInReports: the map is in a report that asks for it, and in no other. Both are
+// from one reading of the channels.
 func TestFlowInReports(t *testing.T) {
 	c := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Name: t.Name()})
 	_ = c.TrySend(1)
@@ -149,6 +150,9 @@ func TestFlowInReports(t *testing.T) {
 		has := r.Flow != nil && r.Flow.Summary != "" && slices.ContainsFunc(r.Flow.Channels, func(f debug.FlowChannel) bool { return f.Name == t.Name() })
 		if has != want || strings.Contains(w.Body.String(), `"flow"`) != want {
 			t.Errorf("%s: a map: %t, want %t", query, has, want)
+		}
+		if has && !r.Flow.Time.Equal(r.Time) {
+			t.Errorf("%s: the map was read at %v, the list at %v", query, r.Flow.Time, r.Time)
 		}
 	}
 	runtime.KeepAlive(c)

@@ -11,13 +11,12 @@ function spark(kind) {
   return el("svg", { class: "spark " + kind, viewBox: "0 0 60 20", preserveAspectRatio: "none", "aria-hidden": "true" }, el("path", { d: "" }));
 }
 
-// draw draws values, the last one at the right end, up to top or their largest. A single
-// value is a short flat line.
+// draw draws values, the last one at the right end, up to top or their largest. Fewer than
+// three would look like a stray dot: until then, there is only the baseline.
 function draw(svg, values, top) {
   const most = top || Math.max(...values, 1e-9);
   const points = values.map((v, i) => `${(60 - values.length + i + 1).toFixed(0)} ${(19 - 18 * Math.min(1, v / most)).toFixed(1)}`);
-  if (points.length === 1) points.unshift(points[0].replace("60 ", "58 "));
-  svg.firstChild.setAttribute("d", points.length > 0 ? "M" + points.join("L") : "");
+  svg.firstChild.setAttribute("d", points.length > 2 ? "M" + points.join("L") : "");
 }
 
 const ring = { x: 180, y: 112, outer: 68, inner: 43 };

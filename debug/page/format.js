@@ -43,10 +43,20 @@ function bytes(n) {
 const fill = c => c.cap ? c.len / c.cap : c.len;
 // heat is the class of a channel that fills up.
 const heat = part => part >= 1 ? "full" : part >= 0.8 ? "near" : "";
-const fillWords = c => c.cap === null ? `${short.format(c.len)} queued` : c.cap === 0 ? "unbuffered" : `${short.format(c.len)} of ${short.format(c.cap)}`;
+// count writes a number of values, which is exact up to 99999: one free slot counts.
+const count = n => n < 100000 ? String(n) : short.format(n);
+const fillWords = c => c.cap === null ? `${count(c.len)} queued` : c.cap === 0 ? "unbuffered" : `${count(c.len)} of ${count(c.cap)}`;
 const kindWords = c => c.kind + (c.kind === "Sharded" ? `, ${plural(c.lanes, "lane")}` : "") + (c.closed ? ", closed" : "");
 const plural = (n, noun) => `${short.format(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 // cut shortens a name in its middle, cutFront at its beginning.
 const cut = (name, most) => name.length <= most ? name : `${name.slice(0, Math.ceil(most / 2) - 1)}…${name.slice(1 - Math.floor(most / 2))}`;
 const cutFront = (name, most) => name.length <= most ? name : `…${name.slice(1 - most)}`;
+// stageName shortens the name of a function to its last parts: "main.(*Server).decode" to
+// "Server.decode". They are what tells stages apart.
+function stageName(name, most) {
+  if (name.length <= most) return name;
+  const parts = name.replace(/\[\.\.\.\]|[(*)]/g, "").split("."), least = /^func\d+$/.test(parts.at(-1)) ? 2 : 1;
+  while (parts.length > least && parts.join(".").length > most) parts.shift();
+  return cutFront(parts.join("."), most);
+}

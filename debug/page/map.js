@@ -4,7 +4,7 @@
 
 // A map of more than few channels has small boxes. A map draws at most drawable channels.
 const few = 12, drawable = 80, bundled = 4;
-const sizes = { large: { stage: [136, 62], channel: [192, 98] }, small: { stage: [120, 42], channel: [152, 42] } };
+const sizes = { large: { stage: [166, 62], channel: [208, 98] }, small: { stage: [150, 42], channel: [164, 42] } };
 const stacked = matchMedia("(max-width: 56rem)"); // as in the style: top to bottom, without wires
 const nodes = new Map(); // elements by box
 let map = { key: "", places: new Map(), size: "large", flow: null, named: 0, chosen: null };
@@ -172,12 +172,13 @@ function through(stage, drawn) {
 // inAndOut returns two rates, or one if they are the same or one is unknown.
 const inAndOut = (enter, leave, unit) =>
   enter === null && leave === null ? "" : enter === null || leave === null || rate(enter) === rate(leave) ? `${rate(enter ?? leave)}${unit}`
-  : `${rate(enter)} → ${rate(leave)}${unit}`;
+  : `in ${rate(enter)}/s, out ${rate(leave)}/s`;
 
 function showStage(s, drawn) {
   const rates = through(s.id, drawn), held = drawn.bottleneck !== null && drawn.bottleneck.stage === s.id;
-  const flows = inAndOut(rates.receive, rates.send, rates.receive !== null && rates.send !== null && rate(rates.receive) !== rate(rates.send) ? "/s" : map.size === "small" ? "/s" : " values/s");
-  put(nodes.get("stage " + s.id), { name: cutFront(s.name, 16), sign: held ? "bottleneck" : "", through: flows },
+  const flows = inAndOut(rates.receive, rates.send, map.size === "small" ? "/s" : " values/s");
+  const narrow = held && map.size === "small" ? inAndOut(rates.receive ?? rates.send, null, "/s") : flows;
+  put(nodes.get("stage " + s.id), { name: stageName(s.name, 16), sign: held ? "bottleneck" : "", through: narrow },
     "node stage" + (held ? " held" : ""),
     `Stage ${s.name}${held ? ", the bottleneck" : ""}${flows ? `, ${flows}` : ""}`);
 }
@@ -189,16 +190,18 @@ const waitingWords = c => c.senders > 0 ? `${plural(c.senders, "sender")} wait${
 function showChannel(c, drawn) {
   const node = nodes.get("channel " + c.id), ends = drawn.ends.get(c.id), held = drawn.bottleneck !== null && drawn.bottleneck.channel === c.id;
   const dropping = c.droppedRate > 0, small = map.size === "small";
-  const flows = inAndOut(c.sentRate, c.receivedRate, small ? "/s" : " values/s");
-  const old = c.oldestValue > 0 ? `${seconds(c.oldestValue)} old` : "", waiting = waitingWords(c);
+  const flows = inAndOut(c.sentRate, c.receivedRate, " values/s");
+  const old = c.oldestValue > 0 ? `oldest ${seconds(c.oldestValue)}` : "", waiting = waitingWords(c);
   const names = side => ends[side].map(id => drawn.names.get(id)).join(", ") || "?";
   const sign = dropping ? `✕ drops ${rate(c.droppedRate)}/s` : c.closed ? "⊘ closed" : c.fill >= 1 ? "full" : "";
   put(node, {
     name: cut(c.name, small ? 17 : 22), sign, ends: `${names("send")} → ${names("receive")}`,
-    queue: [fillWords(c), old].filter(Boolean).join(", "), through: flows, waiting: small && c.senders > 0 ? `${short.format(c.senders)} wait` : waiting,
-  }, ["node channel", held ? "held" : "", c.closed ? "closed" : "", dropping ? "dropping" : "", heat(c.fill || 0), c.senders > 0 ? "blocked" : "", c.fill === null ? "unlimited" : ""].filter(Boolean).join(" "),
-  [`Channel ${c.name}${held ? ", behind it is the bottleneck" : ""}`, `from ${names("send")} to ${names("receive")}`, fillWords(c), old, flows, waiting, sign.replace(/^\W+/, "")].filter(Boolean).join(", "));
+    queue: [fillWords(c), old].filter(Boolean).join(", "), through: small ? inAndOut(c.receivedRate, null, "/s") : flows, waiting,
+  }, ["node channel", held ? "held" : "", c.closed ? "closed" : "", dropping ? "dropping" : "", heat(c.fill || 0), c.senders > 0 ? "blocked" : "", c.fill === null ? "unlimited" : "", node.drawn ? "drawn" : ""].filter(Boolean).join(" "),
+  [`Channel ${c.name}${held ? ", behind it is the bottleneck" : ""}`, `from ${names("send")} to ${names("receive")}`, fillWords(c), old, flows, waiting, dropping ? `${rate(c.droppedRate)} values/s dropped` : sign.replace(/^\W+/, "")].filter(Boolean).join(", "));
+  // A bar is drawn at once, and moves from then on.
   node.bar.style.transform = `scaleX(${c.fill === null ? 0 : Math.min(1, c.fill)})`;
+  node.drawn = true;
 }
 
 // showWires draws the wires; their width follows the logarithm of the rate.

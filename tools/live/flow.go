@@ -79,7 +79,16 @@ func (s *Session) Stays() {
 func (s *Session) Still() {
 	s.Mapped(3, 2)
 	s.until(`document.querySelectorAll("#nodes .node").length === 5`, "the map is empty")
+	s.until(`document.querySelectorAll("#nodes .drawn").length > 0`, "no bar is drawn")
 	s.until(`[...document.querySelectorAll("#nodes .node, #nodes i, #wires path")].every(e => getComputedStyle(e).transitionDuration === "0s")`, "boxes move although the user prefers reduced motion")
+}
+
+// First complains if a bar moves when it is drawn for the first time, which shows a wrong
+// fill meanwhile, or does not fill from the left.
+func (s *Session) First() {
+	s.Mapped(6, 8)
+	s.until(`[...document.querySelectorAll("#nodes i")].every(i => getComputedStyle(i).transitionDuration === "0s")`, "a bar moves when it is drawn first")
+	s.until(`[...document.querySelectorAll("#nodes i")].every(i => getComputedStyle(i).transformOrigin.startsWith("0px"))`, "a bar does not fill from the left")
 }
 
 // Accessible complains if the map cannot be used with a keyboard or a screen reader.
@@ -107,6 +116,9 @@ func (s *Session) Marked() {
 	}
 	s.until(`document.querySelectorAll("#nodes .held").length === 2`, "the map does not highlight one stage and one channel")
 	s.until(`getComputedStyle(`+onMap("enriched")+`.querySelector("i")).backgroundColor !== getComputedStyle(`+onMap("valid orders")+`.querySelector("i")).backgroundColor`, "a channel that fills up has the same color as others")
+	s.until(onMap("Server.decode")+`.querySelector(".through").textContent === "in 8K/s, out 7.95K/s"`, "the method of a stage is cut off, or its rates do not say which is which")
+	s.until(onMap("orders")+`.textContent.includes("oldest ")`, "an age does not say whose it is")
+	s.until(`/, 120 values\/s dropped$/.test(`+onMap("samples")+`.firstElementChild.title)`, "a loss has no unit")
 	s.until(onMap("retries")+`.textContent.includes("20 queued")`, "a channel without a limit does not show its length")
 	s.until(`document.getElementById("unplaced").textContent.includes("idle, shutdown")`, "the page does not name channels that are not on the map")
 	s.do(`%s.firstElementChild.click()`, onMap("main.validate"))

@@ -63,6 +63,7 @@ func TestFlows(t *testing.T) {
 		"accessible": {[]*drawing{eightChannels()}, (*Session).Accessible},
 		"marked":     {[]*drawing{eightChannels()}, (*Session).Marked},
 		"grows":      {growing(), (*Session).Grows},
+		"first":      {[]*drawing{eightChannels(), nil}, (*Session).First},
 		"sparks":     {[]*drawing{eightChannels(), nil}, (*Session).Sparks},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,8 @@ func (d *drawing) add(name string, fill int, rate float64, senders, receivers []
 	limit, part := 200, float64(fill)/100
 	in, out, dropped := rate, rate, 0.0
 	c := debug.FlowChannel{ID: uint64(len(d.Channels) + 1), Name: name, Kind: "Bounded", Len: 2 * fill, Cap: &limit, Fill: &part,
-		SentRate: &in, ReceivedRate: &out, DroppedRate: &dropped, OldestValue: part / 3}
+		SentRate: &in, ReceivedRate: &out, DroppedRate: &dropped}
+	c.OldestValue = age(&c)
 	for _, s := range senders {
 		c.Column = max(c.Column, d.column[s])
 		d.Edges = append(d.Edges, debug.Edge{Stage: s, Channel: c.ID, Side: "send", Share: 1 / float64(len(senders))})
@@ -46,9 +47,19 @@ func (d *drawing) add(name string, fill int, rate float64, senders, receivers []
 	return &d.Channels[len(d.Channels)-1]
 }
 
+// age returns the age of the oldest value of a channel that is received from at a
+// steady rate, in seconds.
+func age(c *debug.FlowChannel) float64 {
+	if *c.ReceivedRate == 0 {
+		return 0
+	}
+	return float64(c.Len) / *c.ReceivedRate
+}
+
 // hold makes a stage the bottleneck behind a channel.
 func (d *drawing) hold(stage string, c *debug.FlowChannel) {
-	*c.Fill, c.Len, c.Senders, c.OldestValue = 1, *c.Cap, 3, 0.4
+	*c.Fill, c.Len, c.Senders = 1, *c.Cap, 3
+	c.OldestValue = age(c)
 	d.Bottleneck = &debug.Bottleneck{Stage: stage, Channel: c.ID, Kind: "slow-stage", Text: stage + " is the slowest stage: " + c.Name + " is full, 3 senders wait."}
 	d.Summary = d.Bottleneck.Text
 }
@@ -72,7 +83,7 @@ func eightChannels() *drawing {
 	rich.Senders = 0
 	d.add("rejected orders of all customers", 60, 90, []string{"main.(*Server).decode", "main.validate"}, []string{"main.audit"})
 	retries := d.add("retries", 10, 40, []string{"main.store"}, []string{"main.validate"})
-	retries.Cap, retries.Fill = nil, nil
+	retries.Kind, retries.Cap, retries.Fill = "Elastic", nil, nil
 	dropped := 120.0
 	d.add("samples", 95, 900, []string{"main.enrich"}, []string{"main.audit"}).DroppedRate = &dropped
 	d.add("configuration", 0, 0, []string{"main.accept"}, []string{"main.enrich"}).Closed = true
@@ -150,7 +161,9 @@ func serve(t *testing.T, flows ...*drawing) (address string) {
 			report := debug.Report{Time: now, Over: 1, Named: len(flow.Channels) + len(flow.Unknown), Matching: len(flow.Channels), Page: 1, Pages: 1, Flow: &flow.Flow}
 			for _, c := range flow.Channels {
 				report.Channels = append(report.Channels, debug.Channel{ID: c.ID, Name: c.Name, Kind: c.Kind, Len: c.Len, Cap: c.Cap, Lanes: 1,
-					SentRate: c.SentRate, ReceivedRate: c.ReceivedRate, DroppedRate: c.DroppedRate, OldestValue: c.OldestValue, Closed: c.Closed})
+					SentRate: c.SentRate, ReceivedRate: c.ReceivedRate, DroppedRate: c.DroppedRate, OldestValue: c.OldestValue, Closed: c.Closed,
+					Senders: debug.Waiting{Now: c.Senders, Since: float64(c.Senders) * c.OldestValue}, Receivers: debug.Waiting{Now: c.Receivers, Since: 0.01 * float64(c.Receivers)},
+					HighWater: c.Len, Bytes: 64 * int64(c.Len)})
 			}
 			text, err := json.Marshal(report)
 			if err != nil {

@@ -118,11 +118,11 @@ func (s *Session) Grows() {
 	s.until(row("lines")+`.querySelector("[data-is=fill] small").textContent === ""`, "a channel that does not grow has a time until it is full")
 }
 
-// Sparks complains if a line of a row is missing at the first update, or lies
-// outside of its row.
+// Sparks complains if a row lacks a baseline at the first update, or has a dot in
+// place of a line, or if a line lies outside of its row.
 func (s *Session) Sparks() {
 	s.Filled()
-	s.until(`[...document.querySelectorAll("#rows path")].every(p => p.getAttribute("d").length > 4)`, "a line is missing at the first update")
+	s.until(`[...document.querySelectorAll("#rows path")].every(p => p.getAttribute("d") === "" && getComputedStyle(p.parentNode).borderBottomWidth === "1px")`, "a line is a dot, or has no baseline, at the first update")
 	s.until(`[...document.querySelectorAll("#rows tr")].every(r => [...r.querySelectorAll("svg")].every(svg => {
 		const a = r.getBoundingClientRect(), b = svg.getBoundingClientRect();
 		return b.width > 10 && a.top <= b.top && b.bottom <= a.bottom && a.left <= b.left && b.right <= a.right;

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/sluice-go/sluice/tools/page"
@@ -125,7 +126,7 @@ func (w *workshop) captureWatch(url string) error {
 	if err != nil {
 		return fmt.Errorf("tmux: %w", err)
 	}
-	return os.WriteFile(w.path(captures+"/watch.txt"), screen, 0o666)
+	return w.keep(captures+"/watch.txt", screen)
 }
 
 // captureMap takes a picture of the program's live page.
@@ -144,10 +145,25 @@ func (w *workshop) captureMap(url string) error {
 	if err := chromedp.Do(p.Context(), chromedp.EmulateViewport(pageWidth, pageHeight)); err != nil {
 		return err
 	}
+	// Without motion: a bar that is on its way would not show the fill beside it.
+	if _, err := chromedp.Call(p.Context(), emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}},
+	}); err != nil {
+		return err
+	}
 	time.Sleep(warm)
 	picture, err := chromedp.Run(p.Context(), chromedp.CaptureScreenshot())
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(w.path(folder+"/map.png"), picture, 0o666)
+	return w.keep(folder+"/map.png", picture)
+}
+
+// keep writes a capture. It has the time of day: one that equals the stored one is not new.
+func (w *workshop) keep(name string, capture []byte) error {
+	if stored, err := os.ReadFile(w.path(name)); err == nil && bytes.Equal(stored, capture) {
+		return fmt.Errorf("%s: the capture is the one that is stored (start again)", name)
+	}
+	fmt.Printf("%s: %d bytes\n", name, len(capture))
+	return os.WriteFile(w.path(name), capture, 0o666)
 }

@@ -220,7 +220,7 @@ func (f *facts) undecided(findings []Finding) (all []Unknown) {
 }
 
 func longName(k profile.Kind) string {
-	if k == profile.KindTrace || k == profile.KindMetrics {
+	if k == profile.KindTrace || k == profile.KindMetrics || k == profile.KindFlow {
 		return string(k)
 	}
 	return string(k) + " profile"

@@ -59,8 +59,8 @@ func (f *facts) hot() bool {
 
 // lockEvidence adds the evidence that all findings about locks share.
 func (f *facts) lockEvidence(found *Finding) {
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, %s of that in their locks",
-		format.Percent(f.channel/f.cpu), format.Percent(f.lock/max(f.channel, 1e-9))))
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, %s of all CPU time in their locks",
+		format.Percent(f.channel/f.cpu), format.Percent(f.lock/f.cpu)))
 	if f.asleep != nil && *f.asleep >= quietLocks {
 		text := fmt.Sprintf("%s of %d Ps are asleep in channel locks on average (%s)", format.Number(*f.asleep), f.procs, f.asleepFrom)
 		if f.asleepDoubt != "" {
@@ -124,7 +124,7 @@ func lockContention(f *facts) *Finding {
 		o = s
 	}
 	found := &Finding{Channels: true, At: &o.Place, Share: known(f.channelCores()), Confidence: f.lockConfidence()}
-	found.Text = fmt.Sprintf("Lock contention on one channel: %s waits for its lock.", o)
+	found.Text = fmt.Sprintf("Lock contention on one channel: %s waits for the channel's lock.", o)
 	f.lockEvidence(found)
 	if n, ok := o.count(); ok && n >= crowd {
 		found.addEvidence(profile.KindGoroutine, fmt.Sprintf("%d goroutines are in this operation", n))
@@ -135,7 +135,7 @@ func lockContention(f *facts) *Finding {
 	found.Remedies = []Remedy{
 		// Filling its own slices costs a sender little; a mutex or timer on the
 		// way costs more.
-		{Batch, "send slices of 64 values (batch.NewSender collects them, and flushes after a linger)",
+		{Batch, "send slices of 64 values: batch.NewSender collects them, and flushes after a linger (the longest a value waits for its batch)",
 			f.gain(now, after(p.Contended, math.Sqrt(p.OwnSlices*p.Batched), p.Contended/slice)), byLoad},
 		{Shard, "give each sender its own channel, or use sluice.Sharded, if order between senders does not matter",
 			f.gain(now, after(p.Contended, p.Batched, p.Sharded/2)), byLoad},
@@ -184,7 +184,7 @@ func sharedDone(f *facts) *Finding {
 		return nil // a single select locks every case without contention
 	}
 	found := &Finding{Channels: true, At: &o.Place, Share: known(f.channelCores()), Confidence: Medium}
-	found.Text = fmt.Sprintf("Many goroutines select on one shared channel, probably done or ctx.Done(): each %s takes its lock.", o)
+	found.Text = fmt.Sprintf("Many goroutines select on one shared channel, probably done or ctx.Done(): each %s takes the channel's lock.", o)
 	f.lockEvidence(found)
 	if counted {
 		found.addEvidence(profile.KindGoroutine, fmt.Sprintf("%d goroutines are in selects", goroutines))

@@ -224,7 +224,7 @@ func TestWording(t *testing.T) {
 		format.Count(17): "17", format.Count(12_345): "12.3 k", format.Count(3.2e6): "3.20 M",
 		format.Seconds(3.1): "3.10 s", format.Seconds(0.0123): "12.3 ms", format.Seconds(152e-9): "152 ns", format.Seconds(4.2e-6): "4.20 µs", format.Seconds(610): "10.2 min",
 		format.Plural(1, "goroutine"): "1 goroutine", format.Plural(2, "goroutine"): "2 goroutines",
-		Range{1, 1, 1}.String(): "×1", Range{1.5, 2.12, 3}.String(): "×2.12 (1.50 to 3)",
+		Range{1, 1, 1}.String(): "×1", Range{1.5, 2.12, 3}.String(): "×2.1 (1.5 to 3)",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -85,13 +85,13 @@ func (f *Finding) summary(b *strings.Builder, p excerpt, answer string) {
 		if i == 0 {
 			word = "fix: "
 		}
-		b.WriteString(wrap(fmt.Sprintf("%s%s, %s: %s.", word, r.Name, r.Gain, r.How), "     "))
+		b.WriteString(wrap(word+r.sentence(), "     "))
 	}
 	for i, e := range f.Evidence[:min(p.evidence, len(f.Evidence))] {
 		if i == 0 {
-			fmt.Fprintf(b, "because (confidence: %s)\n", f.Confidence)
+			fmt.Fprintf(b, "because (confidence in the diagnosis: %s)\n", f.Confidence)
 		}
-		b.WriteString("  " + wrap(fmt.Sprintf("- %s [%s]", e.Text, e.From), "    "))
+		b.WriteString("  " + wrap("- "+e.sentence(), "    "))
 	}
 }
 

@@ -120,16 +120,16 @@ func (f *Finding) text(b *strings.Builder) {
 		if i == 0 {
 			word = "  fix: "
 		}
-		b.WriteString("   " + wrap(fmt.Sprintf("%s%s, %s: %s.", word, r.Name, r.Gain, r.How), "        "))
+		b.WriteString("   " + wrap(word+r.sentence(), "        "))
 	}
 	for _, n := range merged(f.RuledOut) {
 		b.WriteString("   " + wrap(fmt.Sprintf("  not %s: %s", n.Name, n.Why), "        "))
 	}
 	for i, e := range f.Evidence {
 		if i == 0 {
-			fmt.Fprintf(b, "     because (confidence: %s)\n", f.Confidence)
+			fmt.Fprintf(b, "     because (confidence in the diagnosis: %s)\n", f.Confidence)
 		}
-		b.WriteString("     " + wrap(fmt.Sprintf("- %s [%s]", e.Text, e.From), "       "))
+		b.WriteString("     " + wrap("- "+e.sentence(), "       "))
 	}
 }
 

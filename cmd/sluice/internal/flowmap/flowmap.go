@@ -22,6 +22,8 @@ import (
 const (
 	maxNodes = 2000
 	maxEdges = 10_000
+	// maxUnknown is one less than what a service sends beside a list.
+	maxUnknown = 19
 )
 
 // A Map is a flow prepared to be written.
@@ -32,6 +34,7 @@ type Map struct {
 	before   [][]arrow
 	worst    int      // index of the node that holds the service back, or -1
 	unknown  []string // names of channels without a call site
+	omitted  int      // channels that the service left out
 }
 
 // A node is a stage or a channel.
@@ -80,10 +83,14 @@ func New(f *debug.Flow) *Map {
 	for i := range m.nodes {
 		m.sortArrows(m.next[i])
 		m.sortArrows(m.before[i])
-		if m.nodes[i].channel != nil && len(m.next[i])+len(m.before[i]) == 0 {
-			m.unknown = append(m.unknown, m.nodes[i].name)
-		}
 	}
+	for _, name := range f.Unknown[:min(maxUnknown, len(f.Unknown))] {
+		m.unknown = append(m.unknown, format.Clean(name))
+	}
+	if len(f.Unknown) > maxUnknown {
+		m.unknown = append(m.unknown, "and others")
+	}
+	m.omitted = f.Omitted
 	if b := f.Bottleneck; b != nil {
 		m.sentence = cmp.Or(strings.TrimSpace(format.Clean(b.Text)), m.sentence)
 		if stage, known := stages[b.Stage]; known {

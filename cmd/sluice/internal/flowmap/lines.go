@@ -67,6 +67,9 @@ func (m *Map) Lines(width int) []Line {
 	if len(m.unknown) > 0 && len(lines) > 0 {
 		lines = append(lines, wrapped("No call seen yet: "+strings.Join(m.unknown, ", "), width)...)
 	}
+	if m.omitted > 0 && len(lines) > 0 {
+		lines = append(lines, wrapped(format.Plural(m.omitted, "more channel")+" beside the map: the list has all.", width)...)
+	}
 	return lines
 }
 
@@ -208,7 +211,7 @@ func figures(c *debug.FlowChannel, width int) (text string, hot bool) {
 		hot = true
 	}
 	if c.OldestValue > 0 && width >= widthOfAges {
-		parts = append(parts, format.CompactSeconds(c.OldestValue)+" old")
+		parts = append(parts, "oldest "+format.CompactSeconds(c.OldestValue))
 	}
 	return strings.Join(parts, " "), hot
 }

@@ -3,6 +3,9 @@ package profile
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
 
 	"github.com/sluice-go/sluice/debug"
 )
@@ -24,7 +27,8 @@ func readFlow(text []byte) (flow *debug.Flow, ok bool) {
 }
 
 // findFlow requests the map for the first time, from when on the service knows
-// rates. A service without a map need not use package debug: that is no mistake.
+// rates. A service without a map need not use package debug: that is no mistake, unlike package debug that refuses
+// the host name.
 func (s *Service) findFlow(ctx context.Context) error {
 	at, err := s.base.Parse(flowPath)
 	if err != nil {
@@ -35,6 +39,10 @@ func (s *Service) findFlow(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if err != nil {
+		var refused *errStatus
+		if errors.As(err, &refused) && refused.code == http.StatusForbidden && strings.HasPrefix(refused.reason, "sluice: ") {
+			s.missing = append(s.missing, Missing{KindFlow, strings.TrimPrefix(refused.reason, "sluice: ")}) // the reason has the option
+		}
 		return nil
 	}
 	if _, ok := readFlow(data); ok {

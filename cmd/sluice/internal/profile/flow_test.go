@@ -5,7 +5,11 @@ import (
 	"net/http"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/debug"
 )
 
 const smallFlow = `{"time":"2026-01-02T03:04:05Z","over":1,"summary":"parse is the slowest stage.",
@@ -38,6 +42,19 @@ func TestFlow(t *testing.T) {
 	saved, err := Open(dir)
 	if err != nil || !reflect.DeepEqual(saved.Flow, c.Flow) {
 		t.Errorf("%+v, %v", saved, err)
+	}
+}
+
+// A service whose package debug refuses the host name has no map, and the reason
+// says which option allows it.
+func TestFlowRefused(t *testing.T) {
+	c := watch(t, serve(t, map[string]http.HandlerFunc{"/debug/sluice": func(w http.ResponseWriter, r *http.Request) {
+		r.Host = "orders.internal:6060"
+		debug.Handler().ServeHTTP(w, r)
+	}}).at(t))
+	at := slices.IndexFunc(c.Missing, func(m Missing) bool { return m.Kind == KindFlow })
+	if at < 0 || !strings.Contains(c.Missing[at].Reason, `debug.Handler("orders.internal")`) || c.Flow != nil {
+		t.Errorf("%+v", c.Missing)
 	}
 }
 

@@ -126,7 +126,7 @@ func request(ctx context.Context, client *http.Client, u *url.URL, limit int64) 
 }
 
 // maxReason limits the part of a response in an error, in bytes.
-const maxReason = 120
+const maxReason = 300
 
 // reasonIn returns the first line of an error response, without control
 // characters.

@@ -189,6 +189,7 @@ func TestFlowScreens(t *testing.T) {
 			{ID: 3, Name: "events", Column: 2, Fill: new(0.02), ReceivedRate: new(15_289.0)}, {ID: 4, Name: "errors", Column: 2, Fill: new(0.5), DroppedRate: new(80.0), ReceivedRate: new(10.0)},
 			{ID: 5, Name: "evil\x1b[2J"},
 		},
+		Unknown: []string{"evil\x1b[2J"},
 		Edges: []debug.Edge{
 			{Stage: "m.accept", Channel: 1, Side: "send", Share: 1}, {Stage: "m.read", Channel: 1, Side: "receive", Share: 1}, {Stage: "m.read", Channel: 2, Side: "send", Share: 1},
 			{Stage: "m.parse", Channel: 2, Side: "receive", Share: 1}, {Stage: "m.parse", Channel: 3, Side: "send", Share: 1}, {Stage: "m.parse", Channel: 4, Side: "send", Share: 1},
@@ -248,7 +249,7 @@ func TestDropsAreNeverHidden(t *testing.T) {
 // A width that is said to be wide enough is, and one less is not.
 func TestMissing(t *testing.T) {
 	var n, widen int
-	if _, err := fmt.Sscanf(missing(80, "name"), "+%d columns: widen to %d", &n, &widen); err != nil {
+	if _, err := fmt.Sscanf(missing(80, "name"), "%d columns hidden: they need %d", &n, &widen); err != nil {
 		t.Fatalf("%q: %v", missing(80, "name"), err)
 	}
 	if missing(widen, "name") != "" || missing(widen-1, "name") == "" {
@@ -304,7 +305,7 @@ func TestFaded(t *testing.T) {
 // Waiting, full and dropping channels are emphasized, and nothing else.
 func TestHot(t *testing.T) {
 	g := screen(80, 24, keyEnd).draw()
-	for y, want := range map[int]string{3: "", 4: "1.02k/1.02k 40", 5: "", 6: "", 7: "1/1 799", 8: "", 9: ""} {
+	for y, want := range map[int]string{3: "", 4: "1024/1024 40", 5: "", 6: "", 7: "1/1 799", 8: "", 9: ""} {
 		var hots strings.Builder
 		for x := range g.width {
 			if c := g.at(x, y); c.style == hot {

@@ -58,7 +58,7 @@ var columns = []column{
 	}},
 	{"oldest", "oldestvalue", 6, 7, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, age(c), soft) }},
 	{"high", "high", 5, 13, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
-		g.right(x, y, w, format.Compact(float64(c.HighWater)), plain)
+		g.right(x, y, w, queued(c.HighWater), plain)
 	}},
 	{"memory", "bytes", 9, 14, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
 		g.right(x, y, w, format.Bytes(c.Bytes), soft)
@@ -130,7 +130,7 @@ func missing(width int, sorted string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("+%s: widen to %d", format.Plural(n, "column"), widthOfAll())
+	return fmt.Sprintf("%s hidden: they need %d", format.Plural(n, "column"), widthOfAll())
 }
 
 // widthOfAll returns the smallest width at which all figures fit.

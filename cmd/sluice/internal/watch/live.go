@@ -51,7 +51,6 @@ type watcher struct {
 type answer struct {
 	to     Query
 	report *report.Report
-	flow   *report.Flow // nil if the service has none
 	err    error
 	panic  any // rethrown where the terminal is restored
 }
@@ -113,9 +112,6 @@ func (w *watcher) request(ctx context.Context) {
 			}
 		}()
 		a.report, a.err = w.service.Fetch(asking, q)
-		if a.err == nil && q.Channel == 0 {
-			a.flow, _ = w.service.Flow(asking) // without a map, the list remains
-		}
 	}()
 }
 
@@ -128,9 +124,6 @@ func (w *watcher) take(a answer) {
 		return // an outdated query
 	case a.err == nil:
 		w.model.show(a.report)
-		if a.to.Channel == 0 {
-			w.model.showFlow(a.flow)
-		}
 	case a.err == errGone:
 		w.model.fail(a.err, 0)
 	default:

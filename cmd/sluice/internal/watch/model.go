@@ -100,6 +100,7 @@ func (m *model) show(report *debug.Report) {
 	if m.open != 0 {
 		return
 	}
+	m.showFlow(report.Flow)
 	m.query.Page = max(1, min(m.query.Page, report.Page))
 	m.row = max(0, min(m.row, len(report.Channels)-1))
 	for i := range report.Channels {

@@ -105,8 +105,8 @@ func (q *Query) encode() string {
 	return v.Encode()
 }
 
-// read reads the query of a URL from a browser. It ignores the format and the
-// page size.
+// read reads the query of a URL from a browser. It ignores the format, the
+// page size and the map.
 func (q *Query) read(raw string) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -127,7 +127,7 @@ func (q *Query) read(raw string) error {
 			q.Page, err = strconv.Atoi(value)
 		case "channel":
 			q.Channel, err = strconv.ParseUint(value, 10, 64)
-		case "format", "size":
+		case "format", "size", "flow":
 		default:
 			err = errors.New("unknown parameter")
 		}

@@ -41,7 +41,7 @@ func (m *model) drawTitle(g *grid) {
 	left := " sluice  " + m.service
 	x := g.put(0, 0, g.width, left, strong)
 	if m.report != nil {
-		right := fmt.Sprintf("%s named  %s ", format.Thousands(m.report.Named), m.report.Time.Local().Format("15:04:05"))
+		right := fmt.Sprintf("%s channels  %s ", format.Thousands(m.report.Named), m.report.Time.Local().Format("15:04:05"))
 		if x+2+displaywidth.String(right) <= g.width {
 			g.right(x, 0, g.width-x, right, plain)
 		}
@@ -76,9 +76,9 @@ func (m *model) drawState(g *grid) {
 		if hidden := missing(g.width, s.key); x+2+displaywidth.String(hidden) <= g.width {
 			g.right(x, y, g.width-x, hidden, strong)
 		} else if hidden != "" {
-			hidden, _, _ = strings.Cut(hidden, ":")
-			from := max(0, g.width-displaywidth.String(" "+hidden))
-			g.put(from, y, g.width-from, " "+hidden, strong)
+			hidden, _, _ = strings.Cut(" +"+hidden, " hidden")
+			from := max(0, g.width-displaywidth.String(hidden))
+			g.put(from, y, g.width-from, hidden, strong)
 		}
 	}
 }

@@ -64,34 +64,31 @@ func (s *Service) short() string {
 	return strings.TrimSuffix(strings.TrimPrefix(s.String(), "http://"), path)
 }
 
-// Fetch requests channels. Its errors are single lines that are safe to print,
-// including errGone; it returns context errors as they are.
+// Fetch requests channels, and for a list also the map, from one reading of the
+// channels. The report of an older service has no map. Errors are single lines
+// that are safe to print, including errGone; Fetch returns context errors as they
+// are.
 func (s *Service) Fetch(ctx context.Context, q Query) (*debug.Report, error) {
+	if q.Channel != 0 {
+		return s.report(ctx, q.encode(), true)
+	}
+	report, err := s.report(ctx, q.encode()+"&flow=1", false)
+	var refused *badRequest
+	if errors.As(err, &refused) { // an older service, or a query that it also refuses without a map
+		return s.report(ctx, q.encode(), false)
+	}
+	return report, err
+}
+
+func (s *Service) report(ctx context.Context, query string, ofChannel bool) (*debug.Report, error) {
 	var report debug.Report
-	if err := s.get(ctx, q.encode(), q.Channel != 0, &report); err != nil {
+	if err := s.get(ctx, query, ofChannel, &report); err != nil {
 		return nil, err
 	}
 	if report.Time.IsZero() {
 		return nil, errNoReport
 	}
 	return &report, nil
-}
-
-// Flow requests the map of the service. It returns nil without an error if the
-// service is of an older version, which has none.
-func (s *Service) Flow(ctx context.Context) (*debug.Flow, error) {
-	var flow debug.Flow
-	err := s.get(ctx, "format=flow", false, &flow)
-	var old *badRequest
-	switch {
-	case errors.As(err, &old):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case flow.Time.IsZero():
-		return nil, errNoReport
-	}
-	return &flow, nil
 }
 
 var errNoReport = errors.New("the response is not a report of channels: is debug.Handler at another address?")

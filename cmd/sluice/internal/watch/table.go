@@ -37,11 +37,7 @@ func Table(ctx context.Context, w io.Writer, s *Service, q Query, first *debug.R
 		if err != nil {
 			return err
 		}
-		flow, _ := s.Flow(ctx) // without a map, the table remains
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := writeMap(w, flow); err != nil {
+		if err := writeMap(w, report.Flow); err != nil {
 			return err
 		}
 		if err := write(w, report); err != nil {
@@ -127,14 +123,14 @@ func write(w io.Writer, report *debug.Report) error {
 	if _, err := fmt.Fprintf(w, "%s  %s named channels, %s shown\n", report.Time.Local().Format(time.DateTime), format.Thousands(report.Named), format.Thousands(len(report.Channels))); err != nil {
 		return err
 	}
-	rows := [][]string{{"NAME", "KIND", "FILL", "FULL IN", "IN/S", "OUT/S", "DROPPED", "SENDERS", "SINCE", "RECEIVERS", "SINCE", "OLDEST", "HIGH", "MEMORY"}}
+	rows := [][]string{{"NAME", "KIND", "FILL", "FULL IN", "IN/S", "OUT/S", "DROPPED", "SENDERS WAITING", "SINCE", "RECEIVERS WAITING", "SINCE", "OLDEST", "HIGH", "MEMORY"}}
 	for i := range report.Channels {
 		c := &report.Channels[i]
 		rows = append(rows, []string{
 			displaywidth.TruncateString(clean(c.Name), maxName, "…"), clean(kindOf(c)),
 			filled(c), orNone(fullIn(c)), rate(c.SentRate), rate(c.ReceivedRate), format.Compact(float64(c.Dropped)),
 			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)),
-			format.Compact(float64(c.HighWater)), format.Bytes(c.Bytes),
+			queued(c.HighWater), format.Bytes(c.Bytes),
 		})
 	}
 	return align(w, rows)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -17,8 +18,8 @@ import (
 func answers(report func(q Query) *debug.Report) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := Query{Page: 1}
-		if r.URL.Query().Get("format") == "flow" { // as an older version
-			http.Error(w, `sluice: unknown format "flow" (want html, json or events)`, http.StatusBadRequest)
+		if r.URL.Query().Has("flow") { // as an older version
+			http.Error(w, `sluice: unknown parameter "flow"`, http.StatusBadRequest)
 			return
 		}
 		if err := q.read(r.URL.RawQuery); err != nil {
@@ -38,44 +39,53 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `2026-01-02 12:00:00  1,234 named channels, 9 shown
-NAME                             KIND              FILL         FULL IN  IN/S   OUT/S  DROPPED  SENDERS  SINCE   RECEIVERS  SINCE  OLDEST  HIGH   MEMORY
-orders/parsed                    Bounded           11/16        455ms    15.3k  15.3k  0        0        ~2.1ms  2          3.3s   4.2ms   16     4 KiB
-stuck                            Bounded           1.02k/1.02k  full     0      0      0        40       1.0h    0          –      1.0h    1.02k  8 KiB
-hand-off                         Rendezvous        no slots     –        7      7      0        0        –       0          –      –       0      0 B
-log lines                        Elastic           40k          –        100k   98k    0        0        –       0          –      –       90k    1 MiB
-latest                           Bounded           1/1          full     90     10     799      0        –       0          –      –       1      8 B
-metrics                          Sharded, 4 lanes  300/1.02k    –        1M     1M     0        0        –       0          –      –       200    16 KiB
-retry                            Elastic, closed   3/100        –        –      –      0        0        –       0          –      –       12     0 B
-evil\x1b[2J\x1b]0;title\a\u202e  Bou\x1bnded       0/8          –        –      –      0        0        –       0          –      –       0      0 B
-日本語のチャンネルの名前         Bounded           0/8          –        –      –      0        0        –       0          –      –       0      0 B
+NAME                             KIND              FILL       FULL IN  IN/S   OUT/S  DROPPED  SENDERS WAITING  SINCE   RECEIVERS WAITING  SINCE  OLDEST  HIGH   MEMORY
+orders/parsed                    Bounded           11/16      455ms    15.3k  15.3k  0        0                ~2.1ms  2                  3.3s   4.2ms   16     4 KiB
+stuck                            Bounded           1024/1024  now      0      0      0        40               1.0h    0                  –      1.0h    1024   8 KiB
+hand-off                         Rendezvous        no slots   –        7      7      0        0                –       0                  –      –       0      0 B
+log lines                        Elastic           40000      –        100k   98k    0        0                –       0                  –      –       90000  1 MiB
+latest                           Bounded           1/1        now      90     10     799      0                –       0                  –      –       1      8 B
+metrics                          Sharded, 4 lanes  300/1024   –        1M     1M     0        0                –       0                  –      –       200    16 KiB
+retry                            Elastic, closed   3/100      –        –      –      0        0                –       0                  –      –       12     0 B
+evil\x1b[2J\x1b]0;title\a\u202e  Bou\x1bnded       0/8        –        –      –      0        0                –       0                  –      –       0      0 B
+日本語のチャンネルの名前         Bounded           0/8        –        –      –      0        0                –       0                  –      –       0      0 B
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}
 }
 
-// The map precedes the table.
+// The map precedes the table. Both are from one answer: with each request, the
+// service has one sender more.
 func TestTableWithMap(t *testing.T) {
+	senders := 0
 	s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Query().Get("format") != "flow" {
-			_ = json.NewEncoder(w).Encode(&debug.Report{Time: noon, Over: 1, Page: 1, Pages: 1})
-			return
-		}
-		_ = json.NewEncoder(w).Encode(&debug.Flow{
-			Time: noon, Summary: "The service keeps\x1b up.",
+		senders++
+		report := &debug.Report{Time: noon, Over: 1, Page: 1, Pages: 1, Channels: []debug.Channel{{ID: 1, Name: "lines", Cap: new(8), Senders: debug.Waiting{Now: senders}}}}
+		flow := &debug.Flow{
+			Time: noon, Summary: fmt.Sprintf("lines is full,\x1b %d senders wait.", senders),
 			Stages:   []debug.Stage{{ID: "a", Name: "read"}, {ID: "b", Name: "count", Column: 1}},
 			Channels: []debug.FlowChannel{{ID: 1, Name: "lines", Fill: new(0.5)}},
 			Edges:    []debug.Edge{{Stage: "a", Channel: 1, Side: "send"}, {Stage: "b", Channel: 1, Side: "receive"}},
-		})
+		}
+		if r.URL.Query().Get("format") == "flow" {
+			_ = json.NewEncoder(w).Encode(flow)
+			return
+		}
+		if r.URL.Query().Get("flow") == "1" {
+			report.Flow = flow
+		}
+		_ = json.NewEncoder(w).Encode(report)
 	}))
 	var out strings.Builder
 	if err := Table(t.Context(), &out, s, Query{Page: 1}, &debug.Report{Over: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
-	want := "The service keeps\\x1b up.\nread ─▶ lines ██ 50% ─▶ count\n\n2026-01-02 12:00:00  0 named"
-	if !strings.HasPrefix(out.String(), want) {
-		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	want := "lines is full,\\x1b 1 senders wait.\nread ─▶ lines ██ 50% ─▶ count\n\n2026-01-02 12:00:00  0 named"
+	row := strings.Fields(out.String()[strings.LastIndex(out.String(), "lines "):])
+	if !strings.HasPrefix(out.String(), want) || len(row) < 7 || row[6] != "1" {
+		t.Errorf("got\n%s\nwant\n%s… and 1 sender in the row %q", &out, want, row)
 	}
 }
 

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -33,11 +34,22 @@ func kindOf(c *debug.Channel) string {
 func filled(c *debug.Channel) string {
 	switch {
 	case c.Cap == nil:
-		return format.Compact(float64(c.Len))
+		return queued(c.Len)
 	case *c.Cap == 0:
 		return "no slots"
 	}
-	return format.Compact(float64(c.Len)) + "/" + format.Compact(float64(*c.Cap))
+	return queued(c.Len) + "/" + queued(*c.Cap)
+}
+
+// exact is the number from which a number of queued values is rounded.
+const exact = 100_000
+
+// queued writes a number of values in at most five characters.
+func queued(n int) string {
+	if 0 <= n && n < exact {
+		return strconv.Itoa(n)
+	}
+	return format.Compact(float64(n))
 }
 
 // nearlyFull reports whether little room is left.
@@ -55,7 +67,7 @@ func fullIn(c *debug.Channel) string {
 	case c.Cap == nil || *c.Cap <= 0:
 		return ""
 	case c.Len >= *c.Cap:
-		return "full"
+		return "now"
 	case c.SentRate == nil || c.ReceivedRate == nil || *c.SentRate <= *c.ReceivedRate:
 		return ""
 	}

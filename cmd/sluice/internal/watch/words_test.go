@@ -87,7 +87,7 @@ func TestFigures(t *testing.T) {
 		{format.CompactSeconds(0), "0s"}, {format.CompactSeconds(1e-9), "<1µs"}, {format.CompactSeconds(2.5e-6), "2.5µs"}, {format.CompactSeconds(0.0123), "12ms"}, {format.CompactSeconds(3.21), "3.2s"},
 		{format.CompactSeconds(61), "1.0m"}, {format.CompactSeconds(7200), "2.0h"}, {format.CompactSeconds(1e6), "12d"}, {format.CompactSeconds(1e300), "99999d"}, {format.CompactSeconds(-1), "<1µs"},
 		{format.Bytes(0), "0 B"}, {format.Bytes(1023), "1023 B"}, {format.Bytes(1536), "1.50 KiB"}, {format.Bytes(3 << 30), "3 GiB"}, {format.Bytes(math.MaxInt64), "8.39M TiB"}, {format.Bytes(-5), "-5 B"},
-		{filled(&debug.Channel{Len: 3}), "3"}, {filled(&debug.Channel{Len: 3, Cap: new(4000)}), "3/4k"}, {filled(&debug.Channel{Cap: new(0)}), "no slots"},
+		{filled(&debug.Channel{Len: 3}), "3"}, {filled(&debug.Channel{Len: 3, Cap: new(4000)}), "3/4000"}, {filled(&debug.Channel{Cap: new(0)}), "no slots"},
 		{howLong(&debug.Waiting{}), ""}, {howLong(&debug.Waiting{Mean: new(0.0)}), ""}, {howLong(&debug.Waiting{Mean: new(0.002)}), "~2.0ms"},
 		{howLong(&debug.Waiting{Now: 1, Since: 4, Mean: new(0.002)}), "4.0s"}, {howLong(&debug.Waiting{Now: 1}), ""},
 	} {
@@ -103,7 +103,7 @@ func TestFullIn(t *testing.T) {
 		want string
 	}{
 		{debug.Channel{Cap: new(100), Len: 50, SentRate: new(20.0), ReceivedRate: new(10.0)}, "5.0s"},
-		{debug.Channel{Cap: new(100), Len: 100}, "full"},
+		{debug.Channel{Cap: new(100), Len: 100}, "now"},
 		{debug.Channel{Cap: new(100), Len: 50, SentRate: new(10.0), ReceivedRate: new(10.0)}, ""},
 		{debug.Channel{Cap: new(100), Len: 50}, ""},
 		{debug.Channel{Cap: new(math.MaxInt32), SentRate: new(1.0), ReceivedRate: new(0.0)}, ""},
