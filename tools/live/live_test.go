@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sluice-go/sluice/tools/page"
 )
@@ -32,8 +31,6 @@ func TestMain(m *testing.M) {
 }
 
 func within(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
-	defer cancel()
 	dir, err := os.MkdirTemp("", "live-*")
 	if err != nil {
 		panic(err)
@@ -44,7 +41,7 @@ func within(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "live: %v\n%s", err, out)
 		return 1
 	}
-	browser, stop, err := page.Start(ctx)
+	browser, stop, err := page.Start(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "live:", err)
 		return 1

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -26,6 +27,10 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
+
+// tabLimit is how long a tab may stay open. A page that hangs fails its own test, and no
+// other one.
+const tabLimit = 2 * time.Minute
 
 // Start starts a browser. It ends with the context, or when stop is called.
 func Start(ctx context.Context) (browser context.Context, stop func(), err error) {
@@ -102,9 +107,11 @@ func Open(browser context.Context, file string, view View) (*Page, func(), error
 }
 
 // Visit opens the page at a URL in a tab of the browser and waits until it has
-// loaded.
+// loaded. The tab is closed after tabLimit at the latest.
 func Visit(browser context.Context, url string, view View) (*Page, func(), error) {
-	ctx, end := chromedp.NewContext(browser)
+	limited, release := context.WithTimeout(browser, tabLimit)
+	ctx, closeTab := chromedp.NewContext(limited)
+	end := func() { closeTab(); release() }
 	p := &Page{ctx: ctx, url: url}
 	err := errors.Join(chromedp.Listen(ctx, p.hear), p.enable(), p.look(view), chromedp.Do(ctx, chromedp.Navigate(p.url)))
 	if err != nil {

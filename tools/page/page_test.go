@@ -38,17 +38,14 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
-	browser, stop, err := Start(ctx)
+	browser, stop, err := Start(context.Background())
 	if err == nil {
 		shared.browser, shared.dir = browser, dir
 		status := m.Run()
 		stop()
-		cancel()
 		os.RemoveAll(dir)
 		os.Exit(status)
 	}
-	cancel()
 	os.RemoveAll(dir)
 	os.Stderr.WriteString("page: " + err.Error() + "\n")
 	os.Exit(1)
