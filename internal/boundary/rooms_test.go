@@ -759,9 +759,10 @@ var rooms = map[string]room{
 	},
 	"tools/pictures": {
 		imports: permissions{
-			"./tools/page":                 "the browser",
-			"github.com/chromedp/chromedp": "photographs the live page",
-			"github.com/creack/pty":        "a terminal for the tool",
+			"./tools/page":                          "the browser",
+			"github.com/chromedp/cdproto/emulation": "reduced motion",
+			"github.com/chromedp/chromedp":          "photographs the live page",
+			"github.com/creack/pty":                 "a terminal for the tool",
 		},
 	},
 	"tools/pictures/service": {
