@@ -138,7 +138,7 @@ func (s *Session) Gone(drop func() error) {
 	}
 	const says = `/^this channel is gone/.test(document.getElementById("trouble").textContent)`
 	s.patiently(says, "the page does not say that its channel is gone")
-	s.do("location.reload()")
+	s.reload()
 	s.patiently(says, "a page that is opened later does not say that its channel is gone")
 	s.until(`document.getElementById("name").textContent.startsWith("Channel ")`, "the page does not name the channel")
 }

@@ -55,6 +55,17 @@ func (s *Session) do(statement string, args ...any) {
 	eval[bool](s, "("+fmt.Sprintf(statement, args...)+", true)")
 }
 
+// reload loads the page again. What follows sees the new document:
+// location.reload() returns while the old one is still there.
+func (s *Session) reload() {
+	if len(s.wrong) > 0 {
+		return
+	}
+	if _, err := chromedp.Run(s.Context(), chromedp.Reload()); err != nil {
+		s.complain("reload: %v", err)
+	}
+}
+
 // The limits of until count updates of the page, which arrive once per second:
 // a slow machine receives as many as a fast one. A page without updates fails
 // after a time in which every machine receives one.
