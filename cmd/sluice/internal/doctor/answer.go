@@ -19,11 +19,14 @@ const worthIt = 1.15
 // decide nothing, even if goroutines wait for cores: a little work may simply
 // come in bursts.
 func (f *facts) verdict(findings []Finding) Verdict {
+	if t := f.traceAlone(); t != nil {
+		return f.tracedVerdict(t, findings)
+	}
 	channels, above := false, false // channels are a problem; another bottleneck outweighs them
 	other := false
 	for i := range findings {
 		found := &findings[i]
-		if found.Minor || found.Kind.ofTrace() || f.isStarved() && found.Kind.ofShares() {
+		if found.Minor || f.isStarved() && found.Kind.ofShares() {
 			continue
 		}
 		switch best := found.Best(); {
@@ -57,6 +60,9 @@ func (f *facts) verdict(findings []Finding) Verdict {
 // answer states the verdict in one or two sentences.
 func (f *facts) answer(v Verdict, findings []Finding) string {
 	findings, minor := split(findings)
+	if t := f.traceAlone(); t != nil && len(findings) == 0 {
+		return f.tracedAnswer(t, v)
+	}
 	switch v {
 	case Idle:
 		if starvation := f.starvation(); starvation != "" {

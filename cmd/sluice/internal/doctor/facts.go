@@ -97,6 +97,7 @@ func gather(c *profile.Capture, prices Prices) *facts {
 	}
 	f.readStarvation()
 	f.readCPU()
+	f.readTraceAlone()
 	if f.isStarved() {
 		f.avail = 0 // other processes may have the rest
 	}

@@ -3,15 +3,16 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
 // Findings from a trace without a CPU profile. A trace shows which goroutines
-// wait, where, for how long, and which goroutine ends the wait, but not where
-// CPU time goes. So they name the channel that holds values up; they have no
-// remedy, and decide no verdict.
+// wait, where, for how long, and which goroutine ends the wait, but not what CPU
+// time is spent on. They name the channel that holds values up; tracedgain.go
+// has the remedies that a trace supports, and the verdict.
 const (
 	Backpressure     Kind = "backpressure"
 	AlternatingWaits Kind = "alternating waits"
@@ -41,10 +42,6 @@ var tracedRules = []rule{
 		reason: "a trace alone: both ends of a channel waited for 24% of it, 56,000 times per second",
 	},
 }
-
-// ofTrace reports whether the kind is only found in a trace without a CPU
-// profile.
-func (k Kind) ofTrace() bool { return k == Backpressure || k == AlternatingWaits }
 
 // traceAlone returns the trace if there is no CPU profile, else nil.
 func (f *facts) traceAlone() *profile.Trace {
@@ -91,7 +88,14 @@ func backpressure(f *facts) *Finding {
 		return found
 	}
 	found.addEvidence(profile.KindTrace, fmt.Sprintf("%s woke them %d times", from, times))
-	found.Text = fmt.Sprintf("Backpressure from a slow receiver: goroutines wait in %s for the %s%s. %s", s.Site, from, f.doing(found, t, *from), addCPU)
+	stage := stageOf(t, *from)
+	found.stageEvidence(t, stage)
+	what, elsewhere := doing(t, stage, *from)
+	f.receiverRemedies(found, stage, elsewhere)
+	found.Text = fmt.Sprintf("Backpressure from a slow receiver: goroutines wait in %s for the %s%s.", s.Site, from, what)
+	if len(found.Remedies) == 0 {
+		found.Text += " " + addCPU
+	}
 	return found
 }
 
@@ -105,25 +109,42 @@ func receiverOf(t *profile.Trace, send profile.Site) (from *profile.Site, times 
 	return nil, 0
 }
 
-// doing describes what the receiving goroutines do meanwhile. They are found by
-// their start function, which is the function that receives or its caller.
-func (f *facts) doing(found *Finding, t *profile.Trace, from profile.Site) string {
-	for _, s := range t.Stages {
-		all := float64(s.Count) * t.Window.Seconds()
-		if s.Root != from.At.Function && s.Root != from.Caller.Function || all == 0 {
-			continue
+// stageOf returns the goroutines that receive, or nil. They are found by their
+// start function, which is the function that receives or its caller.
+func stageOf(t *profile.Trace, from profile.Site) *profile.Stage {
+	for i := range t.Stages {
+		if s := &t.Stages[i]; s.Count > 0 && (s.Root == from.At.Function || s.Root == from.Caller.Function) {
+			return s
 		}
-		found.addEvidence(profile.KindTrace, fmt.Sprintf("%s of %s: running for %s of the trace, runnable for %s, waiting for %s",
-			format.Plural(s.Count, "goroutine"), profile.Frame{Function: s.Root}, format.Percent(s.Running.Seconds()/all), format.Percent(s.Runnable.Seconds()/all), format.Percent(s.Waiting.Seconds()/all)))
-		if s.Running.Seconds() >= computing*all {
-			return ", which computes all the time"
-		}
-		if other := waitsElsewhere(t, s, from); other != nil {
-			return fmt.Sprintf(", which itself waits mostly at the %s", other)
-		}
-		return ""
 	}
-	return ""
+	return nil
+}
+
+// stageEvidence says what the goroutines of a stage did during the trace.
+func (f *Finding) stageEvidence(t *profile.Trace, s *profile.Stage) {
+	if s == nil {
+		return
+	}
+	part := func(d time.Duration) string {
+		return format.Percent(d.Seconds() / (float64(s.Count) * t.Window.Seconds()))
+	}
+	f.addEvidence(profile.KindTrace, fmt.Sprintf("%s of %s: running for %s of the trace, runnable for %s, waiting for %s",
+		format.Plural(s.Count, "goroutine"), profile.Frame{Function: s.Root}, part(s.Running), part(s.Runnable), part(s.Waiting)))
+}
+
+// doing describes what the receiving goroutines do meanwhile, and returns where
+// else they wait, or nil.
+func doing(t *profile.Trace, s *profile.Stage, from profile.Site) (text string, elsewhere *profile.Site) {
+	switch {
+	case s == nil:
+		return "", nil
+	case s.Running.Seconds() >= computing*float64(s.Count)*t.Window.Seconds():
+		return ", which computes all the time", nil
+	}
+	if other := waitsElsewhere(t, *s, from); other != nil {
+		return fmt.Sprintf(", which itself waits mostly at the %s", other), other
+	}
+	return "", nil
 }
 
 // waitsElsewhere returns where the goroutines of a stage wait longer than to
@@ -167,8 +188,11 @@ func alternatingWaits(f *facts) *Finding {
 	if sender == nil || receiver == nil || oneSided(sender.Parks, receiver.Parks) {
 		return nil
 	}
-	found := &Finding{At: &p.Sender, Confidence: Low}
-	found.Text = fmt.Sprintf("Sender and receiver wait for each other alternately: %s and %s. %s", p.Sender, p.Receiver, addCPU)
+	found := &Finding{At: &p.Sender, Channels: true, Confidence: Low}
+	found.Text = fmt.Sprintf("Sender and receiver wait for each other alternately: %s and %s.", p.Sender, p.Receiver)
+	if f.wakeRemedies(found, *p.PerSec); len(found.Remedies) == 0 {
+		found.Text += " " + addCPU
+	}
 	found.addEvidence(profile.KindTrace, fmt.Sprintf("one wakes the other %s times per second, which takes %s per wake-up and %s cores",
 		format.Count(*p.PerSec), format.Seconds(f.prices.Wakeup*1e-9), format.Number(*p.PerSec*f.prices.Wakeup*1e-9)))
 	found.addEvidence(profile.KindTrace, fmt.Sprintf("%d waits to send, %s in total, and %d waits to receive, %s in total",

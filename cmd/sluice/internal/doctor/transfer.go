@@ -50,6 +50,9 @@ const (
 	poolOf = 3
 )
 
+// batchHow says how to send slices where a lock is not the reason.
+const batchHow = "send slices of values (batch.NewSender and batch.Receive; workers.Run batches by itself)"
+
 var transferRules = []rule{
 	{
 		kind: TransferCost, shares: true, look: transferCost,
@@ -213,7 +216,7 @@ func (f *facts) transferRemedies(found *Finding) {
 		found.Remedies = append(found.Remedies, Remedy{Buffer, "give the channel a buffer of about 128 slots, if it has fewer",
 			f.gain(now, after(price, buffered, buffered)), byLoad})
 	}
-	found.Remedies = append(found.Remedies, Remedy{Batch, "send slices of values (batch.NewSender and batch.Receive; workers.Run batches by itself)",
+	found.Remedies = append(found.Remedies, Remedy{Batch, batchHow,
 		f.gain(now, after(price, p.Batched, bothEnds*p.OwnSlices)), byLoad})
 }
 
