@@ -15,10 +15,15 @@ import (
 // time that a value takes through a buffer.
 type channel[T any] struct {
 	engine engine.Engine[T] // nil in a zero value
-	sites  *callsite.Sites  // nil without a name
 }
 
-func (c *channel[T]) callSites() *callsite.Sites { return c.sites }
+// callSites returns nil for a channel without a name, and for a zero value.
+func (c *channel[T]) callSites() *callsite.Sites {
+	if c.engine == nil {
+		return nil
+	}
+	return c.engine.Sites()
+}
 
 func init() {
 	callsite.Of = func(channel any) *callsite.Sites {
@@ -37,7 +42,7 @@ func newChannel[T any](config engine.Config[T], build func(engine.Config[T]) eng
 	if config.Name != "" {
 		config.Sites = callsite.New()
 	}
-	return channel[T]{keepPromises(config, build), config.Sites}
+	return channel[T]{keepPromises(config, build)}
 }
 
 // Send sends v, and waits while there is no room.

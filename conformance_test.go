@@ -124,7 +124,7 @@ func (s shape) memory() *sluicetest.Memory {
 	if !s.elastic {
 		return &sluicetest.Memory{Idle: 1024 + 8*float64(s.capacity)}
 	}
-	m := &sluicetest.Memory{Idle: 1088} // the largest, which has a limit in bytes, holds 1024 under sluicecheck
+	m := &sluicetest.Memory{Idle: 1024}
 	if s.capacity != sluice.Unlimited {
 		return m
 	}

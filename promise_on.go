@@ -17,9 +17,12 @@ func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) e
 		return build(config)
 	}
 	p := new(promised[T])
-	const madeWith = "a channel whose options promise "
-	p.sending.made, p.sending.where = config.SingleSender, madeWith+"SingleSender"
-	p.receiving.made, p.receiving.where = config.SingleReceiver, madeWith+"SingleReceiver"
+	if config.SingleSender {
+		p.sending.by = bySingleSender
+	}
+	if config.SingleReceiver {
+		p.receiving.by = bySingleReceiver
+	}
 	if onDrop := config.OnDrop; onDrop != nil {
 		config.OnDrop = during(&p.sending, onDrop)
 	}
@@ -35,15 +38,31 @@ type promised[T any] struct {
 
 // A promise is that at most one goroutine at a time is inside.
 type promise struct {
-	where  string
-	made   bool
+	by     promiser
 	inside atomic.Int32
+}
+
+// A promiser is what made a promise.
+type promiser uint8
+
+const (
+	noPromise promiser = iota
+	bySingleSender
+	bySingleReceiver
+	byLane
+)
+
+// promisedBy is the end of the message of a panic.
+var promisedBy = [...]string{
+	bySingleSender:   "a channel whose options promise SingleSender",
+	bySingleReceiver: "a channel whose options promise SingleReceiver",
+	byLane:           "a Lane, which is for one sender",
 }
 
 // enter counts the caller. If it panics it does not: a program that recovers can use the
 // channel once the goroutine inside has left.
 func (p *promise) enter(method string) {
-	if p.made && !p.inside.CompareAndSwap(0, 1) {
+	if p.by != noPromise && !p.inside.CompareAndSwap(0, 1) {
 		p.broken(method)
 	}
 }
@@ -51,13 +70,13 @@ func (p *promise) enter(method string) {
 // reenter is enter for a caller that leaves even if reenter panics, so it counts the caller
 // even then.
 func (p *promise) reenter(method string) {
-	if p.made && p.inside.Add(1) > 1 {
+	if p.by != noPromise && p.inside.Add(1) > 1 {
 		p.broken(method)
 	}
 }
 
 func (p *promise) broken(method string) {
-	panic("sluice: " + method + ": a second goroutine uses " + p.where)
+	panic("sluice: " + method + ": a second goroutine uses " + promisedBy[p.by])
 }
 
 // during returns onDrop for a send that is finished except for this call, which may use
@@ -71,7 +90,7 @@ func during[T any](sending *promise, onDrop func(T)) func(T) {
 }
 
 func (p *promise) leave() {
-	if p.made {
+	if p.by != noPromise {
 		p.inside.Add(-1)
 	}
 }
@@ -115,7 +134,7 @@ func (p *promised[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 // keepLanePromise wraps a lane, which is for one sender, in a check.
 func keepLanePromise[T any](lane *shard.Handle[T]) engine.Sender[T] {
 	p := &promisedLane[T]{Sender: lane.Sender()}
-	p.sending.made, p.sending.where = true, "a Lane, which is for one sender"
+	p.sending.by = byLane
 	if onDrop := lane.OnDrop; onDrop != nil {
 		lane.OnDrop = during(&p.sending, onDrop)
 	}

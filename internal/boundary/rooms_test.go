@@ -237,6 +237,7 @@ var rooms = map[string]room{
 	},
 	"internal/shard": {
 		imports: permissions{
+			"./internal/callsite": "samples of call sites",
 			"./internal/engine":   theContract,
 			"./internal/park":     "the clock by which waits are measured",
 			"./internal/segqueue": "the engine of each lane",
@@ -256,6 +257,7 @@ var rooms = map[string]room{
 	"internal/handoff": {
 		imports: permissions{
 			"./internal/age":       "the age of the oldest value",
+			"./internal/callsite":  "samples of call sites",
 			"./internal/engine":    theContract,
 			"./internal/park":      "waiters park",
 			"./internal/ring":      "the buffer of queued values",

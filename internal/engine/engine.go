@@ -45,6 +45,8 @@ type Engine[T any] interface {
 	NewEntry(value *T, sends bool) Entry
 	// Blocks reports whether the overflow policy is Block.
 	Blocks() bool
+	// Sites returns Config.Sites.
+	Sites() *callsite.Sites
 	// WouldBlock reports that TrySend would have failed with ErrFull, or TryRecv
 	// with ErrEmpty, at a moment during the call. It costs two loads, and returns
 	// false if the answer is unknown.

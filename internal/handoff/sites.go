@@ -1,6 +1,9 @@
 package handoff
 
-import "github.com/sluice-go/sluice/internal/park"
+import (
+	"github.com/sluice-go/sluice/internal/callsite"
+	"github.com/sluice-go/sluice/internal/park"
+)
 
 // The call sites of a channel with a name: see package callsite. A goroutine that parks
 // takes a sample, and so does the first send, and the first receive, of all and after
@@ -19,6 +22,9 @@ func (e *Engine[T]) watch() {
 		e.probeNext()
 	}
 }
+
+// Sites implements engine.Engine.
+func (e *Engine[T]) Sites() *callsite.Sites { return e.config.Sites }
 
 // probeNext makes the next send and the next receive take a sample.
 func (e *Engine[T]) probeNext() {

@@ -21,6 +21,9 @@ func (e *Engine[T]) watch(sites *callsite.Sites) {
 	e.probeNext()
 }
 
+// Sites implements engine.Engine.
+func (e *Engine[T]) Sites() *callsite.Sites { return e.sites }
+
 // probeNext makes the next operation of either side take a sample. The caller holds
 // both locks.
 func (e *Engine[T]) probeNext() {

@@ -27,6 +27,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/segqueue"
 	"github.com/sluice-go/sluice/internal/spin"
@@ -102,6 +103,9 @@ func New[T any](config engine.Config[T]) *Engine[T] {
 	e.exchange(nil, first)
 	return e
 }
+
+// Sites implements engine.Engine.
+func (e *Engine[T]) Sites() *callsite.Sites { return e.config.Sites }
 
 // newLane returns a lane for s.
 func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
