@@ -76,7 +76,7 @@ func (w *workshop) draw() (made map[string][]byte, err error) {
 		{"lab.svg", "The first screen of sluice lab: what one value costs through each kind of channel, and what to do.", "sluice lab",
 			[]string{"report", lab}, w.dir, 80, nil, 45},
 		{"doctor.svg", "sluice doctor finds lock contention on one channel, and suggests batches.", "sluice doctor localhost:6060",
-			[]string{"doctor", "telemetry"}, w.path("bench/doctorlab/trial/testdata"), 80, regexp.MustCompile(`\(the metric|\[CPU profile\]$`), 24},
+			[]string{"doctor", "full"}, w.path("bench/doctorlab/trial/testdata/telemetry"), 80, regexp.MustCompile(`\(the metric|\[CPU profile\]$`), 24},
 	} {
 		output, err := w.terminal(p.in, p.columns, p.args...)
 		if err != nil {

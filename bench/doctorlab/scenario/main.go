@@ -5,6 +5,8 @@
 //	/debug/metrics  the current runtime/metrics, as JSON
 //	/stats          the number of items processed, and the time since the start
 //
+// With -bare it serves no metrics and samples no locks, as most services.
+//
 // A service runs as found, or with a remedy built in:
 //
 //	go run -trimpath ./bench/doctorlab/scenario -list
@@ -43,6 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	remedy := flags.String("remedy", asFound, "the `name` of one of its remedies")
 	addr := flags.String("addr", "localhost:0", "`address` to listen on; port 0 selects a free one")
 	procs := flags.Int("procs", 0, "GOMAXPROCS; 0 for the runtime's default")
+	bare := flags.Bool("bare", false, "serve net/http/pprof and /stats alone: no /debug/metrics, and an empty mutex profile")
 	block := flags.Int("block", 0, "nanoseconds of waiting per sample of the block profile; 0 to disable it")
 	life := flags.Duration("for", time.Hour, "maximum running time, so that no process is left behind")
 	list := flags.Bool("list", false, "print all scenarios with their right answers, as JSON")
@@ -76,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithTimeout(ctx, *life)
 	defer cancel()
 	fmt.Fprintf(stdout, "%s, remedy %s: http://%s/debug/pprof/\n", v.Name, *remedy, listener.Addr())
-	s := &service{scenario: v.Name, remedy: *remedy, started: time.Now()}
+	s := &service{scenario: v.Name, remedy: *remedy, started: time.Now(), bare: *bare}
 	build(s)
 	s.serve(ctx, listener)
 	return 0

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -155,6 +156,26 @@ func TestProcs(t *testing.T) {
 	address := launch(t, "-scenario", "standby", "-procs", "3")
 	if body := string(get(t, address+"/debug/metrics")); !strings.Contains(body, `"/sched/gomaxprocs:threads":3`) {
 		t.Error("GOMAXPROCS is not 3")
+	}
+}
+
+// A bare service has no metrics, and an empty mutex profile.
+func TestBare(t *testing.T) {
+	for _, bare := range []bool{false, true} {
+		address := launch(t, "-scenario", "ledger", fmt.Sprintf("-bare=%v", bare))
+		response, err := http.Get(address + "/debug/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if got := response.StatusCode == http.StatusNotFound; got != bare {
+			t.Errorf("-bare=%v: no metrics: %v", bare, got)
+		}
+		get(t, address+"/debug/pprof/trace?seconds=0.05") // long enough for some contention
+		body := string(get(t, address+"/debug/pprof/mutex?debug=1"))
+		if got := strings.Contains(body, "sampling period=0\n"); got != bare {
+			t.Errorf("-bare=%v: no mutex profile: %v\n%s", bare, got, body)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 type service struct {
 	scenario, remedy string
 	started          time.Time
+	bare             bool // no metrics and no mutex profile rate
 
 	mu       sync.Mutex
 	counters []*counter
@@ -64,13 +65,15 @@ const mutexSample = 10
 // serve serves requests until the context is done. It leaves the goroutines of
 // the scenario running, because the process ends next.
 func (s *service) serve(ctx context.Context, listener net.Listener) {
-	runtime.SetMutexProfileFraction(mutexSample)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("/debug/metrics", func(w http.ResponseWriter, _ *http.Request) { answer(w, runtimeMetrics()) })
 	mux.HandleFunc("/stats", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.reading()) })
+	if !s.bare {
+		runtime.SetMutexProfileFraction(mutexSample)
+		mux.HandleFunc("/debug/metrics", func(w http.ResponseWriter, _ *http.Request) { answer(w, runtimeMetrics()) })
+	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	// Serve returns an error when it is closed, at the end of the process.

@@ -41,7 +41,8 @@ func capture(ctx context.Context, w io.Writer, programs programs, p scenario, ro
 		return err
 	}
 	defer os.RemoveAll(fresh)
-	if err := record(ctx, programs, p, fresh); err != nil {
+	full := filepath.Join(fresh, fullForm.name)
+	if err := record(ctx, programs, p, full); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	if err := t.write(fresh); err != nil {

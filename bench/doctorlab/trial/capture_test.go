@@ -36,7 +36,7 @@ func TestCapture(t *testing.T) {
 		t.Errorf("truth %+v, %v", truth, err)
 	}
 	programs, _ := scenariosOf(t)
-	if o, err := ask(t.Context(), programs.doctor, dirs[0]); err != nil || o.Verdict != idle {
+	if o, err := ask(t.Context(), programs.doctor, filepath.Join(dirs[0], fullForm.name)); err != nil || o.Verdict != idle {
 		t.Errorf("the doctor says %+v, %v", o, err)
 	}
 	if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {

@@ -159,19 +159,23 @@ func TestPrivate(t *testing.T) {
 func TestScore(t *testing.T) {
 	programs, all := scenariosOf(t)
 	var out bytes.Buffer
-	sheets, err := score(t.Context(), &out, programs.doctor, "testdata")
+	got, err := score(t.Context(), &out, programs.doctor, "testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Log(out.String())
-	scored := 0
-	for _, s := range sheets {
-		scored += len(s.lines)
+	for _, f := range []form{fullForm, bareForm} {
+		scored := 0
+		for _, s := range got.board(f).sheets {
+			scored += len(s.lines)
+		}
+		if scored != len(all) {
+			t.Errorf("form %s: %d of %d scenarios were scored", f.name, scored, len(all))
+		}
 	}
-	if scored != len(all) {
-		t.Fatalf("%d of %d scenarios were scored", scored, len(all))
-	}
-	if tuning := sheets[0]; tuning.set.name != tuningSet.name || !tuning.reached() {
-		t.Errorf("the doctor is below the bar of the %s set", tuning.set.name)
+	for _, f := range []form{fullForm} {
+		if tuning := got.board(f).sheet(tuningSet); !tuning.reached() {
+			t.Errorf("form %s: the doctor is below the bar of the %s set", f.name, tuning.set.name)
+		}
 	}
 }

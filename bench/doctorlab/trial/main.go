@@ -8,7 +8,10 @@
 // -score runs the doctor on fixtures, which are saved profiles of scenarios
 // with the right answers, and prints how many answers are right, against a bar
 // for each question. It separates the tuning set, on which rules may be tuned,
-// from the held-out set. -live runs a scenario, diagnoses it, applies the first
+// from the held-out set, and scores each form of a fixture apart: full; bare,
+// which is what a service shows with nothing but net/http/pprof; and quota, which
+// is bare on 0.3 cores. Repeated captures of one service are scored by their
+// agreement. -live runs a scenario, diagnoses it, applies the first
 // remedy, and compares the measured with the predicted gain. -measure measures
 // the gain of every remedy of a scenario; -capture does so too, and replaces
 // the fixture of the scenario, for a new Go version or machine.
@@ -143,8 +146,8 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 		}
 	}
 	if o.score != "" {
-		sheets, err := score(ctx, stdout, built.doctor, o.score)
-		if err == nil && slices.ContainsFunc(sheets, func(s *sheet) bool { return !s.reached() }) {
+		all, err := score(ctx, stdout, built.doctor, o.score)
+		if err == nil && !all.reached() {
 			err = errBelow
 		}
 		return err

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Mark is the assessment of an answer, or Unasked.
@@ -201,10 +204,7 @@ func compareSets(w io.Writer, sheets []*sheet) {
 		return fmt.Sprintf("%.1f (median)", median(s.wide))
 	})
 	row("", func(s *sheet) string {
-		if s.reached() {
-			return "at the bar"
-		}
-		return "BELOW THE BAR"
+		return atTheBar(s.reached())
 	})
 	for _, s := range sheets {
 		for _, missed := range s.missed {
@@ -213,33 +213,110 @@ func compareSets(w io.Writer, sheets []*sheet) {
 	}
 }
 
-// score runs the doctor on every fixture below root and writes the sheets, one
-// per set, and their comparison. It returns the sheets.
-func score(ctx context.Context, w io.Writer, program, root string) ([]*sheet, error) {
+// A board is the scores of one form: a sheet per set.
+type board struct {
+	form   form
+	sheets []*sheet
+}
+
+// sheet returns the sheet of a set, or nil if no fixture of it has the form.
+func (b *board) sheet(of set) *sheet {
+	i := slices.IndexFunc(b.sheets, func(s *sheet) bool { return s.set.name == of.name })
+	if i < 0 {
+		return nil
+	}
+	return b.sheets[i]
+}
+
+// write writes the sheets and their comparison.
+func (b *board) write(w io.Writer) {
+	fmt.Fprintf(w, "form %s: %s\n", b.form.name, b.form.about)
+	for _, s := range b.sheets {
+		s.write(w)
+	}
+	compareSets(w, b.sheets)
+	fmt.Fprintln(w)
+}
+
+// score runs the doctor on every form of every fixture below root and writes
+// the boards, one per form, and the agreement of repeated captures.
+func score(ctx context.Context, w io.Writer, program, root string) (*scores, error) {
+	scratch, remove, err := workspace()
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
 	dirs, err := fixtures(root)
 	if err != nil {
 		return nil, err
 	}
+	all := new(scores)
+	for _, f := range forms {
+		b, err := scoreForm(ctx, program, dirs, f, scratch)
+		if err != nil {
+			return nil, err
+		}
+		if len(b.sheets) > 0 {
+			all.boards = append(all.boards, b)
+			b.write(w)
+		}
+	}
+	if all.agreement, err = agree(ctx, program, dirs); err != nil {
+		return nil, err
+	}
+	all.summary(w)
+	return all, nil
+}
+
+// scoreForm scores one form of the fixtures that have it.
+func scoreForm(ctx context.Context, program string, dirs []string, f form, scratch string) (*board, error) {
 	tuning, heldOut := &sheet{set: tuningSet}, &sheet{set: heldOutSet}
+	truths, folders := []*Truth{}, []string{}
 	for _, dir := range dirs {
 		t, err := readTruth(dir)
 		if err != nil {
 			return nil, err
 		}
-		o, err := ask(ctx, program, dir)
+		folder, err := f.folder(dir, scratch)
 		if err != nil {
 			return nil, err
 		}
-		if t.Scenario.HeldOut {
-			heldOut.add(t, o)
-		} else {
-			tuning.add(t, o)
+		if folder != "" {
+			truths, folders = append(truths, t), append(folders, folder)
 		}
 	}
-	sheets := slices.DeleteFunc([]*sheet{tuning, heldOut}, func(s *sheet) bool { return len(s.lines) == 0 })
-	for _, s := range sheets {
-		s.write(w)
+	diagnoses, err := askAll(ctx, program, folders)
+	if err != nil {
+		return nil, err
 	}
-	compareSets(w, sheets)
-	return sheets, nil
+	for i, t := range truths {
+		s := tuning
+		if t.Scenario.HeldOut {
+			s = heldOut
+		}
+		s.add(t, diagnoses[i])
+	}
+	b := &board{form: f}
+	b.sheets = slices.DeleteFunc([]*sheet{tuning, heldOut}, func(s *sheet) bool { return len(s.lines) == 0 })
+	return b, nil
+}
+
+// askAll runs the doctor on each folder, on all cores.
+func askAll(ctx context.Context, program string, folders []string) ([]*diagnosis, error) {
+	diagnoses, failures := make([]*diagnosis, len(folders)), make([]error, len(folders))
+	next := make(chan int, len(folders))
+	for i := range folders {
+		next <- i
+	}
+	close(next)
+	var done sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		done.Go(func() {
+			for i := range next {
+				diagnoses[i], failures[i] = ask(ctx, program, folders[i])
+			}
+		})
+	}
+	done.Wait()
+	return diagnoses, errors.Join(failures...)
 }
