@@ -26,13 +26,15 @@ type doctorCommand struct {
 	Prices  string   `placeholder:"FILE" help:"Predict gains from this results.json of sluice lab, ideally from a run on the service's machine."`
 	HTML    string   `name:"html" placeholder:"FILE" help:"Also write an HTML page."`
 	JSON    bool     `name:"json" help:"Write JSON instead of text."`
+	Compare bool     `help:"Compare two saved captures of a service, before and after a change."`
+	FailOn  string   `name:"fail-on" placeholder:"found" enum:",found" default:"" help:"Exit with status 1 if channels are a problem, and 3 if that cannot be told."`
 	Verbose bool     `short:"v" help:"Write all of the text, not one screen: all findings with their evidence, the operations by cost, and what is unknown."`
 }
 
 // maxWatch is the upper limit of -seconds.
 const maxWatch = 600
 
-// Run diagnoses the target and writes the result.
+// Run diagnoses the target, or compares two, and writes the result.
 func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 	prices := doctor.Reference()
 	if c.Prices != "" { // before the service is disturbed
@@ -40,6 +42,9 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 		if prices, err = doctor.ReadPrices(c.Prices); err != nil {
 			return inputError{err}
 		}
+	}
+	if c.Compare {
+		return explain(ctx, c.compare(prices, to))
 	}
 	if c.HTML != "" { // likewise
 		if err := report.Replaceable(c.HTML); err != nil {
@@ -50,6 +55,17 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 	if err != nil {
 		return explain(ctx, err)
 	}
+	if err := c.write(diagnosis, to); err != nil {
+		return err
+	}
+	if c.FailOn == "" {
+		return nil
+	}
+	return found(diagnosis)
+}
+
+// write writes the diagnosis in the requested forms.
+func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
 	write := diagnosis.WriteSummary
 	switch {
 	case c.JSON:
@@ -64,6 +80,51 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 		return inputError{err}
 	}
 	return nil
+}
+
+// errFound ends a diagnosis with -fail-on that found a problem.
+var errFound = errors.New("channels are a problem")
+
+// found returns an error unless channels are no problem. A check that passes
+// because it saw too little is no check, so an unknown answer is an error, too.
+func found(diagnosis *doctor.Diagnosis) error {
+	switch diagnosis.Verdict {
+	case doctor.Yes, doctor.Partly:
+		return errFound
+	case doctor.No:
+		return nil
+	}
+	return fmt.Errorf("%w: it cannot be told whether channels are a problem", errUndecided)
+}
+
+// compare compares two saved captures.
+func (c *doctorCommand) compare(prices doctor.Prices, to streams) error {
+	if len(c.Targets) != 2 {
+		return c.misused("-compare requires two saved captures, BEFORE and AFTER (have %d): save them with -save", len(c.Targets))
+	}
+	if c.HTML != "" || c.FailOn != "" || c.live() {
+		return c.misused("-compare cannot be combined with -html, -fail-on and the flags for the address of a service")
+	}
+	var sides [2]*profile.Capture
+	for i, target := range c.Targets {
+		if _, err := os.Stat(target); err != nil && address.Like(target) {
+			return c.misused("-compare reads saved captures: first save the service's with 'sluice doctor -save DIR %s'", target)
+		}
+		var err error
+		if sides[i], err = profile.Open(target); err != nil {
+			return err
+		}
+	}
+	comparison := doctor.Compare(sides[0], sides[1], prices)
+	if c.JSON {
+		return comparison.WriteJSON(to.stdout)
+	}
+	return comparison.WriteText(to.stdout)
+}
+
+// live reports whether a flag was given that only a service's address takes.
+func (c *doctorCommand) live() bool {
+	return c.Save != "" || c.Block || c.Trace || c.Cheap || c.Metrics != ""
 }
 
 // explain classifies errors of the target and of the command line.
@@ -91,7 +152,7 @@ func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to s
 		}
 	}
 	if live == 0 {
-		if c.Save != "" || c.Block || c.Trace || c.Cheap || c.Metrics != "" {
+		if c.live() {
 			return nil, c.misused("-save, -block, -trace, -cheap and -metrics require the address of a service")
 		}
 		capture, err := profile.Open(c.Targets...)
@@ -179,6 +240,9 @@ Examples:
   sluice doctor -v monday                      and show all evidence, not one screen
   sluice doctor -html page.html monday         and write an HTML page
   sluice doctor cpu.pprof goroutines.txt       read your own files
+  sluice doctor flight.trace                   read the dump of a flight recorder
+  sluice doctor -compare monday tuesday        did the change help, where did the cost go
+  sluice doctor -fail-on found monday          status 1 if channels are a problem, for CI
 
 The service must import net/http/pprof; it need not use sluice. If it also serves
 debug.Handler at /debug/sluice, the doctor names its stages and channels. It only
@@ -186,5 +250,9 @@ reads, and changes no setting of the service. It takes a trace of at most half a
 second if that decides a finding, unless -cheap is given. A mutex profile
 (runtime.SetMutexProfileFraction) and a page with runtime/metrics make the
 diagnosis more precise.
+
+Exit status, with -fail-on found: 0 if channels are not the problem, 1 if they
+are, or are part of it, 3 if that cannot be told. Without -fail-on, 0 in all
+these cases. 2 if the command line, the service or a file cannot be used.
 `)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
+	"runtime/trace"
 	"slices"
 	"strings"
 	"testing"
@@ -35,10 +36,32 @@ func manualDoctor(t *testing.T, command []string) {
 	if i := slices.Index(args, "localhost:6060"); i >= 0 {
 		args[i] = address
 		args = append(args, "-seconds", "1")
-	} else if status, _, stderr := sluice(t, 0, "doctor", "-seconds", "1", "-save", "monday", address); status != 0 {
-		t.Fatalf("status %d\n%s", status, stderr)
+	}
+	for _, day := range []string{"monday", "tuesday"} {
+		if !slices.Contains(args, day) || slices.Contains(args, "-save") {
+			continue
+		}
+		if status, _, stderr := sluice(t, 0, "doctor", "-seconds", "1", "-save", day, address); status != 0 {
+			t.Fatalf("status %d\n%s", status, stderr)
+		}
+	}
+	if i := slices.Index(args, "flight.trace"); i >= 0 {
+		manualTrace(t, "flight.trace")
+		address = "flight.trace"
 	}
 	status, stdout, stderr := sluice(t, 0, args...)
+	switch {
+	case slices.Contains(args, "-compare"): // this process is idle
+		if status != 0 || !strings.Contains(stdout, "too little CPU time") {
+			t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
+		}
+		return
+	case slices.Contains(args, "-fail-on"):
+		if status != statusUndecided || !strings.Contains(stderr, "it cannot be told") {
+			t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
+		}
+		return
+	}
 	want := "With -v: "
 	if slices.Contains(command, "-v") {
 		want = "Gains are predicted from prices"
@@ -52,6 +75,52 @@ func manualDoctor(t *testing.T, command []string) {
 	_, err := os.Stat("monday/capture.json")
 	if saved := err == nil; saved != slices.Contains(command, "monday") {
 		t.Errorf("saved: %v", saved)
+	}
+}
+
+// manualTrace writes the dump of a flight recorder.
+func manualTrace(t *testing.T, name string) {
+	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
+	if err := recorder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer recorder.Stop()
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := recorder.WriteTo(file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDoctorFailOn: the status depends on the answer.
+func TestDoctorFailOn(t *testing.T) {
+	const contended = "testdata/contended"
+	traces := filepath.Join("internal", "doctor", "testdata")
+	slow, unclear := filepath.Join(traces, "held.trace"), filepath.Join(traces, "leaving.trace")
+	for _, test := range []struct {
+		args   []string
+		status int
+		says   string
+	}{
+		{[]string{"-fail-on", "found", contended}, statusFailed, "channels are a problem"},
+		{[]string{contended}, 0, ""},
+		{[]string{"-fail-on", "found", slow}, 0, ""},
+		{[]string{"-fail-on", "found", unclear}, statusUndecided, "cannot be told"},
+		{[]string{"-fail-on", "lost", contended}, statusUsage, `-fail-on must be one of`},
+		{[]string{"-compare", contended, contended}, 0, ""},
+		{[]string{"-compare", "-json", contended, contended}, 0, ""},
+		{[]string{"-compare", contended}, statusUsage, "two saved captures"},
+		{[]string{"-compare", contended, ":6060"}, statusUsage, "reads saved captures"},
+		{[]string{"-compare", contended, "none"}, statusUsage, "no such file"},
+		{[]string{"-compare", "-save", "x", contended, contended}, statusUsage, "cannot be combined"},
+	} {
+		status, stdout, stderr := sluice(t, 0, append([]string{"doctor"}, test.args...)...)
+		if status != test.status || !strings.Contains(stderr, test.says) || status != statusUsage && stdout == "" {
+			t.Errorf("%q: status %d\n%s\n%s", test.args, status, stdout, stderr)
+		}
 	}
 }
 

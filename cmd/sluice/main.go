@@ -30,6 +30,9 @@
 //	sluice doctor monday                         read again what was kept
 //	sluice doctor -v monday                      with all evidence, not one screen
 //	sluice doctor -html page.html monday         and write a page
+//	sluice doctor -compare monday tuesday        did a change help, and where did the cost go
+//	sluice doctor -fail-on found monday          status 1 if channels are a problem, for CI
+//	sluice doctor flight.trace                   read an execution trace or the dump of a flight recorder
 //
 //	sluice watch localhost:6060             the channels of a running service, live in the terminal
 //	sluice watch localhost:6060 -sort sent  the busiest ones first
@@ -79,6 +82,7 @@
 //
 // Flags may have one dash or two. "sluice help" lists the exit statuses: 0 for
 // success, 1 if a measurement failed or, with -fail-on-regression, became worse,
+// and if -fail-on found a problem,
 // 2 if the command line, or a file or service on it, is invalid, 3 if the noise
 // may hide a regression, and 130 after an interrupt.
 //

@@ -1,0 +1,91 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+	"github.com/sluice-go/sluice/debug"
+)
+
+// working is a service that uses this many cores, with this part of its CPU
+// time in its own code, and the rest in a send.
+func working(cores, own float64) *profile.Capture {
+	return service(cpu(cores, shares{profile.UserCode: own, profile.ChannelWork: 1 - own}, on{send, 1 - own, 0, 0}))
+}
+
+// TestCompare: costs are per second of own code, so a different load alone is no
+// difference.
+func TestCompare(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after *profile.Capture
+		want          Change
+		says          string
+	}{
+		"the same":         {working(1, 0.5), working(1, 0.5), Same, "about as much CPU time"},
+		"twice the load":   {working(0.9, 0.5), working(1.8, 0.5), Same, "about as much CPU time"},
+		"cheaper channels": {working(1, 0.25), working(1, 0.9), Cheaper, "takes 72% less CPU time than before: less in channels."},
+		"dearer channels":  {working(1, 0.9), working(1, 0.25), Dearer, "takes ×3.6 the CPU time of before: more in channels."},
+		"a fifth":          {working(1, 0.50), working(1, 0.59), Same, "about as much CPU time"},
+		"idle":             {working(1, 0.5), working(0.01, 0.5), Unclear, "the one after has too little CPU time"},
+		"nothing":          {service(), working(1, 0.5), Unclear, "the one before has too little CPU time"},
+	} {
+		c := Compare(test.before, test.after, Reference())
+		if c.Change != test.want || !strings.Contains(c.Answer, test.says) {
+			t.Errorf("%s: %s: %s", name, c.Change, c.Answer)
+		}
+	}
+}
+
+// TestCompareOperations: an operation is the same on another line, and a range is
+// a receive.
+func TestCompareOperations(t *testing.T) {
+	moved, loop := send, receive
+	moved.At.Line++
+	loop.Op = profile.Receive
+	of := func(sent, received profile.Site, s, r float64) *profile.Capture {
+		return service(cpu(2, shares{profile.UserCode: 0.5, profile.ChannelWork: 0.5}, on{sent, s, 0, 0}, on{received, r, 0, 0}))
+	}
+	c := Compare(of(send, receive, 0.4, 0.1), of(moved, loop, 0.15, 0.1), Reference())
+	if len(c.Operations) != 1 || c.Operations[0].Name != "send in q.(*Bus).Put" || c.Operations[0].After >= c.Operations[0].Before {
+		t.Errorf("%+v", c.Operations)
+	}
+	sum := 0.0
+	for _, cost := range c.Costs[1:] {
+		sum += cost.Before
+	}
+	near(t, "the costs in total", &sum, c.Costs[0].Before)
+	var text strings.Builder
+	if err := c.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"send in q.(*Bus).Put", "-62%", "before: ", "after: ", "Own code used 1 cores before and 1 after (×1)"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+	if n := strings.Count(text.String(), "\n"); n > screenLines {
+		t.Errorf("%d lines:\n%s", n, text.String())
+	}
+}
+
+// TestCompareChannels: rates of channels are compared by their names, unless a
+// name is used twice.
+func TestCompareChannels(t *testing.T) {
+	flow := func(names ...string) *profile.Capture {
+		c := working(1, 0.5)
+		c.Flow = &debug.Flow{}
+		for i, name := range names {
+			c.Flow.Channels = append(c.Flow.Channels, debug.FlowChannel{Name: name, ReceivedRate: known(1000 * float64(i+1))})
+		}
+		return c
+	}
+	c := Compare(flow("lines", "events", "a", "a"), flow("events", "lines", "a"), Reference())
+	if len(c.Channels) != 2 || c.Channels[0].Name != "lines" || value(c.Channels[0].Before) != 1000 || value(c.Channels[0].After) != 2000 {
+		t.Errorf("%+v", c.Channels)
+	}
+	var text strings.Builder
+	if err := c.WriteText(&text); err != nil || !strings.Contains(text.String(), "Channel lines: 1.00 k/s before, 2.00 k/s after.") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
