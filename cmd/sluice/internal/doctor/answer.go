@@ -191,7 +191,7 @@ func (f *facts) unknown() []Unknown {
 		"runtime.SetBlockProfileRate", "-block ")
 	add(c.Block != nil && c.Block.Window == 0, "how long goroutines waited recently: the block profile is a single reading, with all waits "+
 		"since the process started", "-block ")
-	add(c.Trace != nil && c.Trace.Truncated, "the rest of the trace: the file ends within an event", "-trace ")
+	add(c.Trace != nil && c.Trace.Truncated, "the rest of the trace: the file ends within an event, or reading it took too long", "-trace ")
 	for _, m := range c.Missing {
 		missing = append(missing, Unknown{fmt.Sprintf("the %s: %s", longName(m.Kind), m.Reason), ""})
 	}

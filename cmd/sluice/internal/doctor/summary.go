@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// screenLines is the height of the first screen: a terminal of 24 lines, with
-// the command and the prompt.
-const screenLines = 22
+// screenLines is the height of the first screen: with the command, its progress
+// and the prompt, it fits a terminal of 24 lines.
+const screenLines = 20
 
 // An excerpt is how much of each list is on the first screen.
 type excerpt struct{ remedies, evidence, others int }
@@ -54,12 +54,28 @@ func (d *Diagnosis) summary(p excerpt) string {
 			}
 		}
 	}
-	b.WriteString("\n" + wrap(d.head(), "  "))
-	if main != nil && len(main.Remedies) > 0 && d.Prices.OtherMachine {
-		b.WriteString("Gains are those of a reference machine: -prices takes figures of yours.\n")
-	}
-	b.WriteString(wrap(d.rest(max(0, others-p.others)), "  "))
+	b.WriteString("\n" + wrap(d.basis(), "  "))
+	b.WriteString(wrap(d.rest(max(0, others-p.others), main != nil && len(main.Remedies) > 0), "  "))
 	return b.String()
+}
+
+// basis describes the capture in a line.
+func (d *Diagnosis) basis() string {
+	parts := []string{d.Target}
+	if d.Window > 0 {
+		parts = append(parts, format.Seconds(d.Window))
+	}
+	if c := d.Shares.Cores; c != nil {
+		cores := format.Number(*c)
+		if d.GOMAXPROCS > 0 {
+			cores += fmt.Sprintf(" of %d", d.GOMAXPROCS)
+		}
+		parts = append(parts, cores+" cores in use")
+	}
+	if c := d.Shares.ChannelCPU; c != nil {
+		parts = append(parts, "channels "+format.Percent(*c)+" of CPU time")
+	}
+	return strings.Join(parts, ", ") + "."
 }
 
 // main returns the finding that the answer is about, or nil.
@@ -95,18 +111,22 @@ func (f *Finding) summary(b *strings.Builder, p excerpt, answer string) {
 	}
 }
 
-// rest says what -v shows in addition.
-func (d *Diagnosis) rest(findings int) string {
+// rest says what -v shows in addition, and which machine the gains are from.
+func (d *Diagnosis) rest(findings int, gains bool) string {
 	var more []string
 	if findings > 0 {
 		more = append(more, format.Plural(findings, "more finding"))
 	}
 	more = append(more, "all evidence")
 	if len(d.Operations) > 0 {
-		more = append(more, "the operations by cost")
+		more = append(more, "operations by cost")
 	}
 	if n := len(d.Unknown); n > 0 {
-		more = append(more, fmt.Sprintf("%s, with the commands that measure them", format.Plural(n, "unknown fact")))
+		more = append(more, "how to measure "+format.Plural(n, "unknown fact"))
 	}
-	return "With -v: " + format.And(more) + "."
+	text := "With -v: " + format.And(more) + "."
+	if gains && d.Prices.OtherMachine {
+		text += " Gains are for a reference machine; -prices takes yours."
+	}
+	return text
 }

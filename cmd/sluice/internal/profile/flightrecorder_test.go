@@ -11,26 +11,16 @@ import (
 // TestFlightRecorder reads the dump of a flight recorder: a trace that begins
 // after the goroutines did.
 func TestFlightRecorder(t *testing.T) {
-	values, done := make(chan int), make(chan struct{})
-	go func() {
-		defer close(done)
-		for range values {
-		}
-	}()
 	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
 	if err := recorder.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 100_000 {
-		values <- i
-	}
+	pingPong(100_000)
 	var dump bytes.Buffer
 	if _, err := recorder.WriteTo(&dump); err != nil {
 		t.Fatal(err)
 	}
 	recorder.Stop()
-	close(values)
-	<-done
 	path := filepath.Join(t.TempDir(), "dump.out")
 	if err := os.WriteFile(path, dump.Bytes(), 0o644); err != nil {
 		t.Fatal(err)

@@ -19,8 +19,8 @@ import (
 // Limits of one request.
 const (
 	dialTime     = 5 * time.Second
-	usualGrace   = 15 * time.Second
-	usualBudget  = 40 * time.Second // for all requests, in addition to the observation
+	usualGrace   = 10 * time.Second
+	usualBudget  = 20 * time.Second // for all requests and traces, in addition to the observation
 	maxRedirects = 3
 )
 

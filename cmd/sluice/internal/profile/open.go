@@ -135,7 +135,7 @@ func (p *parts) read(name string, r io.Reader) error {
 		g, err := readGoroutineText(in)
 		return p.put(part{name: name, kind: KindGoroutineText, goroutines: g}, err)
 	case bytes.HasPrefix(head, []byte("go 1.")) && bytes.Contains(head[:min(len(head), 16)], []byte(" trace\x00")):
-		t, procs, err := readTrace(in)
+		t, procs, err := readTrace(in, p.due)
 		return p.put(part{name: name, kind: KindTrace, trace: t, procs: procs}, err)
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		return p.readPacked(name, in)

@@ -33,6 +33,7 @@ type part struct {
 type parts struct {
 	header *Header
 	files  []part
+	due    time.Time // when reading a trace must end; zero without a limit
 }
 
 // perKind is the largest number of files per kind: before and after.

@@ -217,7 +217,7 @@ type Leaks struct {
 // Trace is the waits and wake-ups of an execution trace.
 type Trace struct {
 	Window    time.Duration // from the first to the last
-	Truncated bool          // the file ends within an event: the figures cover the part before it
+	Truncated bool          // the file ends within an event, or reading it took too long: the figures cover the part before
 	Running   time.Duration // total of all goroutines
 	Runnable  time.Duration // total of all goroutines: waiting for a P
 	Wakeups   int64         // goroutines made runnable by

@@ -82,6 +82,9 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 		var refused *errStatus
 		if errors.As(err, &refused) {
 			err = errors.New(address.ExplainStatus(refused.code, refused.reason, s.base, "net/http/pprof"))
+			if refused.code == http.StatusNotFound {
+				err = fmt.Errorf(`%w A mux of its own needs mux.HandleFunc("/debug/pprof/", pprof.Index) and its siblings`, err)
+			}
 		}
 		var slow *errSlow
 		if errors.As(err, &slow) {
@@ -190,9 +193,9 @@ const maxTraceFetched = 256 << 20
 // More takes KindTrace or KindBlock as well, for at most d, and returns the
 // extended capture. The length of a trace is limited by traceTime. A trace
 // slows the service by up to 60% meanwhile; a block profile costs nothing
-// beyond the service's own setting.
+// beyond the service's own setting. The budget of Watch includes the request.
 func (s *Service) More(ctx context.Context, kind Kind, d time.Duration) (*Capture, error) {
-	s.due = time.Now().Add(d + s.getter.budget)
+	s.due = s.due.Add(d)
 	return s.more(ctx, kind, d)
 }
 
@@ -309,6 +312,7 @@ func (s *Service) fetch(ctx context.Context, u *url.URL, file string, watch time
 	if err != nil {
 		return err
 	}
+	s.parts.due = s.due
 	if err := s.parts.read(file, bytes.NewReader(data)); err != nil {
 		return err
 	}

@@ -17,9 +17,13 @@ import (
 // about a second, is in memory at a time.
 const maxTrace = 1 << 30
 
-// readTrace reads an execution trace, and returns GOMAXPROCS if the trace has
-// it.
-func readTrace(r io.Reader) (t *Trace, procs int, err error) {
+// eventsPerCheck is the number of events between two checks of the time: a few
+// milliseconds.
+const eventsPerCheck = 1 << 14
+
+// readTrace reads an execution trace until due, if that is not zero, and returns
+// GOMAXPROCS if the trace has it. A trace takes longer to read than to take.
+func readTrace(r io.Reader, due time.Time) (t *Trace, procs int, err error) {
 	// The decoder may panic on invalid input.
 	defer func() {
 		if r := recover(); r != nil {
@@ -39,7 +43,11 @@ func readTrace(r io.Reader) (t *Trace, procs int, err error) {
 		sites:      map[Site]*TraceSite{},
 		stages:     map[string]*Stage{},
 	}
-	for {
+	for n := 0; ; n++ {
+		if n%eventsPerCheck == eventsPerCheck-1 && !due.IsZero() && time.Now().After(due) {
+			tally.trace.Truncated = true
+			break
+		}
 		event, err := events.ReadEvent()
 		if errors.Is(err, io.EOF) {
 			break

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	exp "golang.org/x/exp/trace"
 )
@@ -55,7 +56,7 @@ func tracedExchange(t testing.TB) []byte {
 const here = "github.com/sluice-go/sluice/cmd/sluice/internal/profile."
 
 func TestTrace(t *testing.T) {
-	tr, procs, err := readTrace(bytes.NewReader(tracedExchange(t)))
+	tr, procs, err := readTrace(bytes.NewReader(tracedExchange(t)), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestParkedForTheCollector(t *testing.T) {
 func TestTruncatedTrace(t *testing.T) {
 	whole := tracedExchange(t)
 	for cut := len(whole) - 1; cut > 0; cut -= len(whole)/97 + 1 {
-		tr, _, err := readTrace(bytes.NewReader(whole[:cut]))
+		tr, _, err := readTrace(bytes.NewReader(whole[:cut]), time.Time{})
 		if err == nil && !tr.Truncated && tr.Wakeups < exchanges {
 			t.Errorf("cut to %d of %d bytes: %d wake-ups, not reported as truncated", cut, len(whole), tr.Wakeups)
 		}
@@ -140,11 +141,11 @@ func TestTruncatedTrace(t *testing.T) {
 			t.Errorf("cut to %d: %q", cut, err)
 		}
 	}
-	tr, _, err := readTrace(bytes.NewReader(append(bytes.Clone(whole), noise(100)...)))
+	tr, _, err := readTrace(bytes.NewReader(append(bytes.Clone(whole), noise(100)...)), time.Time{})
 	if err != nil || !tr.Truncated || tr.Wakeups < exchanges {
 		t.Errorf("broken after the first second: %+v, %v", tr, err)
 	}
-	if _, _, err := readTrace(bytes.NewReader(whole[:len(whole)/1000+16])); err == nil {
+	if _, _, err := readTrace(bytes.NewReader(whole[:len(whole)/1000+16]), time.Time{}); err == nil {
 		t.Error("a header was accepted as a trace")
 	}
 }
@@ -164,13 +165,13 @@ func TestDamagedTrace(t *testing.T) {
 	for i, b := range noise(200) {
 		damaged := bytes.Clone(whole)
 		damaged[16+(i*len(whole)/200+int(b))%(len(whole)-16)] ^= b | 1
-		_, _, err := readTrace(bytes.NewReader(damaged))
+		_, _, err := readTrace(bytes.NewReader(damaged), time.Time{})
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("more than one line: %q", err)
 		}
 	}
 	for _, version := range []string{"go 1.99 trace\x00\x00\x00", "go 1.26 trace\x00\x00\x00"} {
-		if _, _, err := readTrace(strings.NewReader(version + string(noise(1000)))); err == nil {
+		if _, _, err := readTrace(strings.NewReader(version+string(noise(1000))), time.Time{}); err == nil {
 			t.Errorf("noise after %q was accepted as a trace", version)
 		}
 	}
