@@ -27,7 +27,7 @@ type doctorCommand struct {
 	HTML    string   `name:"html" placeholder:"FILE" help:"Also write an HTML page."`
 	JSON    bool     `name:"json" help:"Write JSON instead of text."`
 	Compare bool     `help:"Compare two saved captures of a service, before and after a change."`
-	FailOn  string   `name:"fail-on" placeholder:"found" enum:",found" default:"" help:"Exit with status 1 if channels are a problem, and 3 if that cannot be told."`
+	FailOn  string   `name:"fail-on" placeholder:"found" enum:",found" default:"" help:"Exit with status 1 if channels are a problem, and 3 if too little was seen to decide."`
 	Verbose bool     `short:"v" help:"Write all of the text, not one screen: all findings with their evidence, the operations by cost, and what is unknown."`
 }
 
@@ -94,7 +94,7 @@ func found(diagnosis *doctor.Diagnosis) error {
 	case doctor.No:
 		return nil
 	}
-	return fmt.Errorf("%w: it cannot be told whether channels are a problem", errUndecided)
+	return fmt.Errorf("%w: too little was seen to decide whether channels are a problem", errUndecided)
 }
 
 // compare compares two saved captures.
@@ -252,7 +252,7 @@ second if that decides a finding, unless -cheap is given. A mutex profile
 diagnosis more precise.
 
 Exit status, with -fail-on found: 0 if channels are not the problem, 1 if they
-are, or are part of it, 3 if that cannot be told. Without -fail-on, 0 in all
+are, or are part of it, 3 if too little was seen to decide. Without -fail-on, 0 in all
 these cases. 2 if the command line, the service or a file cannot be used.
 `)
 }

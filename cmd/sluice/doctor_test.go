@@ -57,7 +57,7 @@ func manualDoctor(t *testing.T, command []string) {
 		}
 		return
 	case slices.Contains(args, "-fail-on"):
-		if status != statusUndecided || !strings.Contains(stderr, "it cannot be told") {
+		if status != statusUndecided || !strings.Contains(stderr, "too little was seen") {
 			t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
 		}
 		return
@@ -108,7 +108,7 @@ func TestDoctorFailOn(t *testing.T) {
 		{[]string{"-fail-on", "found", contended}, statusFailed, "channels are a problem"},
 		{[]string{contended}, 0, ""},
 		{[]string{"-fail-on", "found", slow}, 0, ""},
-		{[]string{"-fail-on", "found", unclear}, statusUndecided, "cannot be told"},
+		{[]string{"-fail-on", "found", unclear}, statusUndecided, "too little was seen"},
 		{[]string{"-fail-on", "lost", contended}, statusUsage, `-fail-on must be one of`},
 		{[]string{"-compare", contended, contended}, 0, ""},
 		{[]string{"-compare", "-json", contended, contended}, 0, ""},

@@ -111,7 +111,7 @@ func (f *Finding) summary(b *strings.Builder, p excerpt, answer string) {
 	}
 }
 
-// rest says what -v shows in addition, and which machine the gains are from.
+// rest names what -v shows in addition, and which machine the gains are from.
 func (d *Diagnosis) rest(findings int, gains bool) string {
 	var more []string
 	if findings > 0 {

@@ -120,7 +120,7 @@ func stageOf(t *profile.Trace, from profile.Site) *profile.Stage {
 	return nil
 }
 
-// stageEvidence says what the goroutines of a stage did during the trace.
+// stageEvidence describes what the goroutines of a stage did during the trace.
 func (f *Finding) stageEvidence(t *profile.Trace, s *profile.Stage) {
 	if s == nil {
 		return

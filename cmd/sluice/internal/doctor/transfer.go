@@ -50,7 +50,7 @@ const (
 	poolOf = 3
 )
 
-// batchHow says how to send slices where a lock is not the reason.
+// batchHow describes how to send slices where a lock is not the reason.
 const batchHow = "send slices of values (batch.NewSender and batch.Receive; workers.Run batches by itself)"
 
 var transferRules = []rule{

@@ -29,7 +29,7 @@ func (r Remedy) sentence() string {
 	return fmt.Sprintf("%s, throughput %s: %s.", r.Name, r.Gain, r.How)
 }
 
-// sentence says what was seen, and where.
+// sentence describes what was seen, and where.
 func (e Evidence) sentence() string { return fmt.Sprintf("%s [%s]", e.Text, e.Source()) }
 
 // Source names the part of the capture that the evidence is from.
