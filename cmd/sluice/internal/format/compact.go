@@ -44,7 +44,7 @@ func Compact(v float64) string {
 var units = []string{"", "k", "M", "G", "T", "P", "E"}
 
 // CompactSeconds writes a number of seconds in at most six characters: "3.2s",
-// "12ms", "<1µs".
+// "12ms", "8.5min", "<1µs". A minute is not "m", which may be read as milli.
 func CompactSeconds(s float64) string {
 	if s == 0 {
 		return "0s"
@@ -52,7 +52,7 @@ func CompactSeconds(s float64) string {
 	for _, unit := range []struct {
 		size float64
 		name string
-	}{{86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}} {
+	}{{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}} {
 		if s >= unit.size {
 			v := s / unit.size
 			if v >= 9.95 {

@@ -85,7 +85,7 @@ func TestFigures(t *testing.T) {
 		{format.Thousands(uint64(math.MaxUint64)), "18,446,744,073,709,551,615"},
 		{rate(nil), "–"}, {rate(new(1234.0)), "1.23k"},
 		{format.CompactSeconds(0), "0s"}, {format.CompactSeconds(1e-9), "<1µs"}, {format.CompactSeconds(2.5e-6), "2.5µs"}, {format.CompactSeconds(0.0123), "12ms"}, {format.CompactSeconds(3.21), "3.2s"},
-		{format.CompactSeconds(61), "1.0m"}, {format.CompactSeconds(7200), "2.0h"}, {format.CompactSeconds(1e6), "12d"}, {format.CompactSeconds(1e300), "99999d"}, {format.CompactSeconds(-1), "<1µs"},
+		{format.CompactSeconds(61), "1.0min"}, {format.CompactSeconds(3599), "60min"}, {format.CompactSeconds(7200), "2.0h"}, {format.CompactSeconds(1e6), "12d"}, {format.CompactSeconds(1e300), "99999d"}, {format.CompactSeconds(-1), "<1µs"},
 		{format.Bytes(0), "0 B"}, {format.Bytes(1023), "1023 B"}, {format.Bytes(1536), "1.50 KiB"}, {format.Bytes(3 << 30), "3 GiB"}, {format.Bytes(math.MaxInt64), "8.39M TiB"}, {format.Bytes(-5), "-5 B"},
 		{filled(&debug.Channel{Len: 3}), "3"}, {filled(&debug.Channel{Len: 3, Cap: new(4000)}), "3/4000"}, {filled(&debug.Channel{Cap: new(0)}), "no slots"},
 		{howLong(&debug.Waiting{}), ""}, {howLong(&debug.Waiting{Mean: new(0.0)}), ""}, {howLong(&debug.Waiting{Mean: new(0.002)}), "~2.0ms"},
