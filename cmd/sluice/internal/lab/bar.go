@@ -25,18 +25,37 @@ type Bar struct {
 	// Known is false if the interval is too wide to show the figure; see
 	// [stat.Summary.Known].
 	Known bool `json:"known"`
+	// Limited is true if only an upper limit of the figure is known; see
+	// [Measure.Limited].
+	Limited bool `json:"limited,omitempty"`
 }
 
 // barOf returns the bar of a figure.
 func barOf(label string, s stat.Summary) Bar { return Bar{Label: label, Figure: s, Known: s.Known()} }
 
-// Text writes the figure with two digits and its unit: "47 ns". An unknown figure
-// is [format.NotKnown].
-func (b Bar) Text(unit string) string {
-	if !b.Known {
-		return format.NotKnown
+// Shown reports whether there is anything to show: the figure, or its limit.
+func (b Bar) Shown() bool { return b.Known || b.Limited }
+
+// Drawn returns the summary that a chart draws: the figure with its interval, or its
+// limit alone.
+func (b Bar) Drawn() stat.Summary {
+	s := b.Figure
+	if b.Limited {
+		s.Median, s.Lo = s.Hi, s.Hi
 	}
-	return format.Coarse(b.Figure.Median) + unit
+	return s
+}
+
+// Text writes the figure with two digits and its unit: "47 ns"; or its limit: "< 4
+// ns". An unknown figure is [format.NotKnown].
+func (b Bar) Text(unit string) string {
+	switch {
+	case b.Known:
+		return format.Coarse(b.Figure.Median) + unit
+	case b.Limited:
+		return format.Below(b.Figure.Hi) + unit
+	}
+	return format.NotKnown
 }
 
 // A way is a contender as a chart of bars names it, and as a sentence does:

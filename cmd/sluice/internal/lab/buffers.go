@@ -309,7 +309,7 @@ func (m *Measured) blockedByBuffer() string {
 		text := "Time blocked per value, at " + m.markedPanel(sectionBlocked, panel) + ", summed over all goroutines of a built-in channel: " + none +
 			" without a buffer, " + some + " with " + studyBuffer + " slots"
 		if fraction := 1 + change.Median; change.Clear() && fraction > 0 {
-			text += fmt.Sprintf(", which is %.2f (%.2f to %.2f) times as much", fraction, 1+change.Lo, 1+change.Hi)
+			text += ", which is " + factor(change) + " times as much"
 		} else {
 			text += ", no difference beyond noise"
 		}

@@ -131,7 +131,7 @@ func TestBuffersConclusion(t *testing.T) {
 		"One sender and 100 workers: more slots of a built-in channel save nothing beyond noise above 25 slots at GOMAXPROCS 2 and 25 at 8.",
 		"One sender and 1 worker, capacity 0: sluice instead of the built-in channel saves 10.0% ± 0.0% at GOMAXPROCS 2",
 		"at GOMAXPROCS 2, 10 workers, summed over all goroutines of a built-in channel: 100 ns in send and 100 ns in receive without a buffer, " +
-			"50 ns in send and 50 ns in receive with 25 slots, which is 0.50 (0.50 to 0.50) times as much; the author found a fifth.",
+			"50 ns in send and 50 ns in receive with 25 slots, which is 0.500 (0.497 to 0.503) times as much; the author found a fifth.",
 	} {
 		contains(t, c.Findings, want)
 	}

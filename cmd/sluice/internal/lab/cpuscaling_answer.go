@@ -132,7 +132,7 @@ func (m *Measured) timeoutClaim(panel Panel, x string) []claim {
 	if !more(slower) || !costs.know(each, cpuOne.label) {
 		return nil
 	}
-	return []claim{newClaim(aboutTimeouts, slower, "Selecting on time.After at every send makes it "+costs.times(each, cpuOne.label, slower)+" times as slow"+
+	return []claim{newClaim(aboutTimeouts, slower, "In a select with time.After, a send takes "+costs.times(each, cpuOne.label, slower)+" times as long"+
 		costs.instead(each, cpuOne.label, "")+". Set one deadline for many sends with context.WithTimeout.")}
 }
 

@@ -133,12 +133,21 @@ func carries(subject string, by axis, places []place) string {
 	return subject + " carries " + format.And(clear) + "; " + asMuch + format.And(same) + "."
 }
 
-// factor writes a change as a factor, with its interval.
+// factor writes a change as a factor, with its interval. Of a clear change that is
+// not known more precisely, it writes the end that is closer to 1.
 func factor(gain stat.Change) string {
-	if gain.Confidence == 0 {
-		return fmt.Sprintf("%.2f (no interval)", 1+gain.Median)
+	f := gain.Above(-1)
+	switch {
+	case gain.Confidence == 0:
+		return fmt.Sprintf("%.2f (no interval)", f.Median)
+	case f.Known():
+		return format.Interval(f.Median, f.Lo, f.Hi)
+	case gain.Lo > 0:
+		return "at least " + format.Figure(f.Lo)
+	case gain.Hi < 0:
+		return "at most " + format.Figure(f.Hi)
 	}
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", 1+gain.Median, 1+gain.Lo, 1+gain.Hi)
+	return format.NotKnownHere
 }
 
 // fromOneCPU describes the throughput of one built-in channel from the fewest
@@ -150,8 +159,12 @@ func (m *Measured) fromOneCPU(shape shape) string {
 	}
 	last := len(counts) - 1
 	few, many := Throughput.Show(stat.Summarize(sweep[0])), Throughput.Show(stat.Summarize(sweep[last]))
-	text := fmt.Sprintf("One built-in channel, %s, carries %.1f (%.1f to %.1f) million values per second on %s and %.1f (%.1f to %.1f) on %d",
-		shape.name, few.Median, few.Lo, few.Hi, format.Plural(counts[0], "CPU"), many.Median, many.Lo, many.Hi, counts[last])
+	if !few.Known() || !many.Known() {
+		return fmt.Sprintf("How many values one built-in channel, %s, carries on %s and on %d is %s.",
+			shape.name, format.Plural(counts[0], "CPU"), counts[last], format.NotKnownHere)
+	}
+	text := fmt.Sprintf("One built-in channel, %s, carries %s million values per second on %s and %s on %d",
+		shape.name, format.Interval(few.Median, few.Lo, few.Hi), format.Plural(counts[0], "CPU"), format.Interval(many.Median, many.Lo, many.Hi), counts[last])
 	switch {
 	case few.Confidence == 0 || many.Confidence == 0:
 		text += ", with too few repetitions to distinguish from noise"
@@ -282,7 +295,8 @@ func (m *Measured) remedyTables() []Table {
 		}
 		one := gained{remedy: remedy{contestant: contestant{id: Native}}}
 		for _, g := range append([]gained{one}, all...) {
-			row := []string{g.name(), fmt.Sprintf("%.2f", 1+g.gain.Median), verdict(g.gain), ""}
+			times := g.gain.Above(-1)
+			row := []string{g.name(), format.Rounded(times.Median, times.Lo, times.Hi), verdict(g.gain), ""}
 			if waits := m.Samples(SectionRemedies, Panel{Load: load}, x, g.id, measure.LockWait); len(waits) > 0 {
 				row[3] = fmt.Sprintf("%.1f", stat.Summarize(waits).Median)
 			}

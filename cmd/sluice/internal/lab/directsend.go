@@ -163,8 +163,11 @@ func directSummary(m *Measured) []string {
 		}
 		if change, ok := m.change(SectionOneWay, panel, "0", Native, withHandOff); ok {
 			price := stat.Summarize(m.Samples(SectionOneWay, panel, "0", Native, measure.NsPerOp))
-			summary = []string{fmt.Sprintf("One value costs %.0f ns through an unbuffered built-in channel; "+
-				"sluice.Rendezvous takes %s times as long (%s).", price.Median, factor(change), m.procs(SectionOneWay, panel))}
+			text := ratio("sluice.Rendezvous", atGOMAXPROCS, []place{{strconv.Itoa(panel.Procs), change}})
+			if price.Known() {
+				text = fmt.Sprintf("One value costs %s ns through an unbuffered built-in channel (%s). ", format.Coarse(price.Median), m.procs(SectionOneWay, panel)) + text
+			}
+			summary = []string{text}
 			if panel == atProcs(2) {
 				break
 			}

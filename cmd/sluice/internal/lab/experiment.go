@@ -206,6 +206,21 @@ func (m Measure) Show(s stat.Summary) stat.Summary {
 	return s
 }
 
+// Limited reports whether only an upper limit is known of a summary in the unit in
+// words. A difference may be zero, so that no interval around it determines its
+// size. Its upper limit is known if the figure from which Above was subtracted is
+// precise.
+func (m Measure) Limited(s stat.Summary) bool {
+	if m.Above == 0 || s.N == 0 || s.Known() {
+		return false
+	}
+	whole := s
+	if m.Per != 0 {
+		whole = whole.In(1 / m.Per)
+	}
+	return whole.Above(-m.Above).Spread() <= stat.Precise
+}
+
 // PerOperation is the measure of published figures, and of timed work other than
 // sending values.
 var PerOperation = Measure{Unit: measure.NsPerOp, Axis: "ns per operation"}

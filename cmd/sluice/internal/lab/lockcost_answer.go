@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -40,6 +41,7 @@ func (m *Measured) lockAnswer(c *Conclusion) {
 	for _, w := range lockWays {
 		if ratios := m.Samples(sectionBusy, panel, shown, w.contender, timesIdeal); len(ratios) > 0 {
 			bar := barOf(w.label, overhead.Show(stat.Summarize(ratios)))
+			bar.Limited = overhead.Limited(bar.Figure)
 			bar.Baseline, bar.Key = w.contender == native1024, w.key
 			c.Bars = append(c.Bars, bar)
 		}
@@ -91,15 +93,14 @@ func (m *Measured) jobsClaim(panel Panel, shown Chart) []claim {
 	if !more(slow) || !shown.bar(lockBuffered).Known {
 		return nil
 	}
-	text := "Jobs of 1 µs take " + shown.bar(lockBuffered).Text("%") + " longer through a channel of 1024 slots than without"
-	if shown.bar(lockSlices).Known {
-		text += ", and " + shown.bar(lockSlices).Text("%") + fmt.Sprintf(" in slices of %d", farmBatch)
+	text := "Through a channel of 1024 slots, jobs of 1 µs take " + shown.bar(lockBuffered).Text("%") + " longer"
+	if batched := shown.bar(lockSlices); batched.Shown() {
+		text += ", and " + strings.Replace(batched.Text("%"), "< ", "less than ", 1) + fmt.Sprintf(" in slices of %d", farmBatch)
 	}
-	text += "."
+	short := "short"
 	if least, ok := m.smallest(panel, native1024); ok && least.known() {
-		text += " From " + nameOfJob(least.at) + " on it is below 1% (measured to " + nameOfJob(least.last) + "): combine shorter jobs."
-	} else {
-		text += " Combine short jobs."
+		text += "; from " + nameOfJob(least.at) + " on, less than 1%"
+		short = "shorter"
 	}
-	return []claim{newClaim(aboutJobs, slow, text)}
+	return []claim{newClaim(aboutJobs, slow, text+". Send several "+short+" jobs in one slice.")}
 }

@@ -161,15 +161,18 @@ func lockSummary(m *Measured) []string {
 		if !ok || !ok2 || !ok3 {
 			continue
 		}
-		text := fmt.Sprintf("One value costs %s through a buffered channel and %s through an unbuffered one (%s).",
-			price.short(), bare.short(), m.procs(sectionBusy, panel))
+		text := ""
+		if price.transfer.Known() && bare.transfer.Known() {
+			text = fmt.Sprintf("One value costs %s through a buffered channel and %s through an unbuffered one (%s). ",
+				price.short(), bare.short(), m.procs(sectionBusy, panel))
+		}
 		switch least.found {
 		case never:
-			text += fmt.Sprintf(" Jobs of up to %s spend more than 1%% on the channel: batch them.", nameOfJob(least.last))
+			text += fmt.Sprintf("Jobs of up to %s spend more than 1%% on the channel: batch them.", nameOfJob(least.last))
 		case everywhere:
-			text += fmt.Sprintf(" Jobs of %s or more need no batches.", nameOfJob(least.at))
+			text += fmt.Sprintf("Jobs of %s or more need no batches.", nameOfJob(least.at))
 		default:
-			text += fmt.Sprintf(" Jobs shorter than %s spend more than 1%% on the channel: batch them.", nameOfJob(least.at))
+			text += fmt.Sprintf("Jobs shorter than %s spend more than 1%% on the channel: batch them.", nameOfJob(least.at))
 		}
 		summary = []string{text}
 		if batch, ok := m.batchFor(time.Microsecond, boundedBatches); ok && (batch.found == interpolated || batch.found == reached) {
@@ -215,16 +218,28 @@ func lockFindings(m *Measured) []string {
 
 // prices describes the transfer cost of some of the channels.
 func (m *Measured) prices(panel Panel) string {
-	var found []string
+	var found, unknown []string
 	for _, id := range []ContenderID{publishedFarm, nativeUnbuffered, native1024, rendezvous, bounded1024, elastic} {
-		if c, ok := m.cost(panel, id); ok {
-			found = append(found, c.text()+" through “"+NameOf(id)+"”")
+		c, ok := m.cost(panel, id)
+		through := "through “" + NameOf(id) + "”"
+		switch {
+		case !ok:
+		case c.transfer.Known():
+			found = append(found, c.text()+" "+through)
+		default:
+			unknown = append(unknown, through)
 		}
 	}
-	if len(found) == 0 {
+	text := "At " + m.markedPanel(sectionBusy, panel) + " one value, a job or a result, "
+	switch {
+	case len(found) == 0 && len(unknown) == 0:
 		return ""
+	case len(unknown) == 0:
+		return text + "costs " + format.And(found) + "."
+	case len(found) > 0:
+		text += "costs " + format.And(found) + "; "
 	}
-	return "At " + m.markedPanel(sectionBusy, panel) + " one value, a job or a result, costs " + format.And(found) + "."
+	return text + "what it costs " + format.And(unknown) + " is " + format.NotKnownHere + "."
 }
 
 func (m *Measured) smallestJobs(panel Panel) string {

@@ -98,8 +98,8 @@ func TestLockSummaryAtTheEnds(t *testing.T) {
 		ns   float64
 		want string
 	}{
-		{10_000, " Jobs of up to 100 µs spend more than 1% on the channel: batch them."},
-		{0.1, " Jobs of 100 ns or more need no batches."},
+		{10_000, "Jobs of up to 100 µs spend more than 1% on the channel: batch them."},
+		{0.1, "Jobs of 100 ns or more need no batches."},
 	} {
 		contains(t, lockConclusion(pretendFarms(Scale{CPUs: 2}, constantCost(tt.ns))).Summary, tt.want)
 	}
@@ -203,6 +203,55 @@ func TestThreshold(t *testing.T) {
 	}
 	if _, ok := thresholdOf(stepsOf([2]float64{50, 1})); ok {
 		t.Error("a threshold of one place")
+	}
+}
+
+// A line of prices has no price that is not known.
+func TestUnknownPrices(t *testing.T) {
+	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
+	for _, outcome := range m.outcomes {
+		r := outcome.Result(nativeUnbuffered)
+		if r == nil {
+			continue
+		}
+		for i := range r.Repetitions { // each costs twice as much
+			figures := r.Repetitions[i].Figures
+			factor := math.Pow(2, float64(i))
+			r.Repetitions[i].Figures = farmed(1, 1+factor*(figures[0].Value-1), figures[1].Value+(factor-1)*2*50).Figures
+		}
+	}
+	findings := lockFindings(m)
+	contains(t, findings, " through “sluice.Elastic”; what it costs through “native, unbuffered” is not known here: run -count 20.")
+	for _, text := range slices.Concat(findings, lockSummary(m)) {
+		if strings.Contains(text, "costs not known") || strings.HasPrefix(text, "One value costs") {
+			t.Errorf("a price that is not known: %s", text)
+		}
+	}
+}
+
+// Jobs in slices cost so little that the interval reaches zero. The answer has its
+// upper end, in the same words as the tables.
+func TestLimitedOverhead(t *testing.T) {
+	m := pretendFarms(Scale{CPUs: 2}, func(id ContenderID, _ *Point, _ time.Duration) float64 {
+		if id == nativeSlices {
+			return -0.001 // the repetitions add up to 0.8%
+		}
+		return 0.5
+	})
+	var c Conclusion
+	m.lockAnswer(&c)
+	if bar := c.bar(lockSlices); bar.Known || !bar.Limited || bar.Text("%") != "< 0.6%" || bar.Drawn().Median != bar.Figure.Hi {
+		t.Errorf("a bar near zero is %+v, %q", bar, bar.Text("%"))
+	}
+	if bar := c.bar(lockBuffered); !bar.Known || bar.Limited || bar.Drawn() != bar.Figure {
+		t.Errorf("a known bar is %+v", bar)
+	}
+	if text := c.claims[0].text; text != "Through a channel of 1024 slots, jobs of 1 µs take 50% longer, and less than 0.6% in slices of 64. Send several short jobs in one slice." {
+		t.Error(text)
+	}
+	wide := stat.Summary{N: 9, Median: 10, Lo: -20, Hi: 30, Confidence: 0.96}
+	if overhead.Limited(wide) || PerValue.Limited(wide) {
+		t.Error("a limit of a figure that varies by 20%, or that is no difference")
 	}
 }
 

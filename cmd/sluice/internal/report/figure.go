@@ -18,21 +18,12 @@ const (
 	known                    // its size
 )
 
-// knownOf classifies a summary in the shown unit. A difference may be zero, so
-// that no interval around it determines its size. Its upper limit is known if the
-// figure from which the base was subtracted is precise.
+// knownOf classifies a summary in the shown unit.
 func knownOf(s stat.Summary, m lab.Measure) knowledge {
 	switch {
 	case s.Known():
 		return known
-	case m.Above == 0 || s.N == 0:
-		return unknown
-	}
-	whole := s
-	if m.Per != 0 {
-		whole = whole.In(1 / m.Per)
-	}
-	if whole.Above(-m.Above).Spread() <= stat.Precise {
+	case m.Limited(s):
 		return small
 	}
 	return unknown

@@ -124,15 +124,19 @@ func fewChart(title string, c lab.Chart, logarithmic bool) template.HTML {
 	chart := plot.Dots{Title: title, Setting: format.Capital(c.Conditions), Unit: c.Unit, Better: "less is better", Log: logarithmic}
 	for _, bar := range c.Bars {
 		family := barFamily(bar)
-		if !bar.Known {
+		if !bar.Shown() {
 			chart.Note = format.NotKnownHere
 		}
 		text := barText(bar, c.Unit)
+		drawn, tip := bar.Drawn(), text
+		if bar.Known {
+			tip = barTip(bar.Figure, c.Unit)
+		}
 		chart.Figures = append(chart.Figures, plot.Figure{
-			Label: bar.Label, Class: family.Class, Shape: family.shape, Text: text, Baseline: bar.Baseline,
+			Label: bar.Label, Class: family.Class, Shape: family.shape, Text: text, Baseline: bar.Baseline && bar.Known,
 			Value: plot.Value{
-				Mid: bar.Figure.Median, Lo: bar.Figure.Lo, Hi: bar.Figure.Hi, Firm: bar.Figure.Confidence > 0, Unknown: !bar.Known,
-				Tip: bar.Label + ": " + barTip(bar.Figure, c.Unit),
+				Mid: drawn.Median, Lo: drawn.Lo, Hi: drawn.Hi, Firm: drawn.Confidence > 0, Unknown: !bar.Shown(),
+				Tip: bar.Label + ": " + tip,
 			},
 		})
 	}
@@ -158,7 +162,7 @@ func legend(c lab.Chart, logarithmic bool) []family {
 			shown = append(shown, f)
 		}
 	}
-	firm := slices.ContainsFunc(c.Bars, func(bar lab.Bar) bool { return bar.Known && bar.Figure.Confidence > 0 })
+	firm := slices.ContainsFunc(c.Bars, func(bar lab.Bar) bool { return bar.Shown() && bar.Figure.Confidence > 0 })
 	interval := family{Name: "95% interval", Class: "soft", Sign: "├┤"}
 	if !firm {
 		interval.Name = "range of the repetitions"

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
@@ -132,14 +133,19 @@ func TestScreenOfStudies(t *testing.T) {
 		b.Figure.N, b.Figure.Median, b.Figure.Lo, b.Figure.Hi, b.Figure.Confidence = 9, v, v, v, 0.96
 		return b
 	}
-	all := []lab.Bar{bar("long", 40), bar("short", 10), unknown}
+	limited := lab.Bar{Label: "less", Limited: true}
+	limited.Figure.N, limited.Figure.Median, limited.Figure.Lo, limited.Figure.Hi, limited.Figure.Confidence = 9, 2, -1, 5, 0.96
+	all := []lab.Bar{bar("long", 40), bar("short", 10), limited, unknown}
 	var scale barScale
 	scale.widest = make(map[string]float64)
 	scale.cover(Screen{Width: 50}, all, " ns")
 	got := strings.Join((Screen{Width: 50}).bars(all, " ns", scale), "\n")
-	want := "  long  " + strings.Repeat("█", 36) + " 40 ns\n  short " + strings.Repeat("█", 9) + " 10 ns\n  wide  not known"
+	want := "  long  " + strings.Repeat("█", 35) + " 40 ns\n  short " + strings.Repeat("█", 8) + "▊ 10 ns\n  less  ████▍ < 5 ns\n  wide  not known"
 	if fmt.Sprint(got) != want {
 		t.Errorf("bars\n%s\nwant\n%s", got, want)
+	}
+	if chart := string(fewChart("", lab.Chart{Unit: "ns per value", Bars: all[:3]}, false)); !strings.Contains(chart, "&lt; 5 ns") || strings.Contains(chart, format.NotKnown) {
+		t.Errorf("the chart lacks the limit:\n%s", chart)
 	}
 }
 

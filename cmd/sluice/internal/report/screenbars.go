@@ -27,9 +27,9 @@ func (r *Report) barScale(s Screen, d detail) barScale {
 func (b *barScale) cover(s Screen, bars []lab.Bar, unit string) {
 	for _, bar := range bars {
 		b.label = max(b.label, utf8.RuneCountInString(bar.Label))
-		if bar.Known {
+		if bar.Shown() {
 			b.figure = max(b.figure, utf8.RuneCountInString(figureText(bar, unit, s.Width >= UsualWidth)))
-			b.widest[unit] = max(b.widest[unit], bar.Figure.Median)
+			b.widest[unit] = max(b.widest[unit], bar.Drawn().Median)
 		}
 	}
 }
@@ -55,8 +55,8 @@ func (r *Report) key(common string, intervals bool) string {
 // eighths are the last characters of a bar, by eighths of a character.
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
-// bars draws bars from zero, behind their labels. A figure that is not known has
-// none.
+// bars draws bars from zero, behind their labels. A figure of which nothing is
+// known has none.
 func (s Screen) bars(bars []lab.Bar, unit string, scale barScale) []string {
 	const margins, least = 4, 4 // two spaces in front, and one behind the label and the bar; of a bar
 	label := min(scale.label, max(12, s.Width-margins-scale.figure-least))
@@ -68,8 +68,8 @@ func (s Screen) bars(bars []lab.Bar, unit string, scale barScale) []string {
 			style = ""
 		}
 		line := "  " + text + format.Pad(text, label) + " "
-		if b.Known && widest > 0 {
-			n := max(1, int(8*float64(room)*b.Figure.Median/widest+0.5))
+		if b.Shown() && widest > 0 {
+			n := max(1, int(8*float64(room)*b.Drawn().Median/widest+0.5))
 			line += s.in(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
 		}
 		lines = append(lines, line+figureText(b, unit, s.Width >= UsualWidth))
@@ -80,9 +80,9 @@ func (s Screen) bars(bars []lab.Bar, unit string, scale barScale) []string {
 // figureText writes a figure behind its bar, with its interval if there is room.
 func figureText(b lab.Bar, unit string, interval bool) string {
 	switch f := b.Figure; {
-	case !b.Known && interval:
+	case !b.Shown() && interval:
 		return format.NotKnownHere
-	case interval && f.Confidence > 0:
+	case b.Known && interval && f.Confidence > 0:
 		return format.CoarseInterval(f.Median, f.Lo, f.Hi, unit)
 	case f.Confidence == 0 && b.Known:
 		return "~" + b.Text(unit)
