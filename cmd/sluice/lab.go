@@ -142,7 +142,7 @@ func parseProcs(list string) ([]int, error) {
 func (labCommand) Help() string {
 	return strings.TrimSpace(`
 Examples:
-  sluice lab                           all experiments, in two to three minutes
+  sluice lab                           all experiments, in about three minutes
   sluice lab -quick                    the smallest sweep, in less than a minute
   sluice lab direct-send -procs 1,2,8  one experiment, with these values of GOMAXPROCS
   sluice lab elastic -published        the sweep exactly as published

@@ -2,7 +2,7 @@
 // predicts how a channel scales, and finds the channels that slow down a
 // running service.
 //
-//	sluice lab                           all experiments, in two to three minutes
+//	sluice lab                           all experiments, in about three minutes
 //	sluice lab -quick                    the smallest sweep, in less than a minute
 //	sluice lab elastic                   one experiment
 //	sluice lab direct-send -procs 1,2,8  with these values of GOMAXPROCS

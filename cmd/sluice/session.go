@@ -197,8 +197,9 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	if err := s.head(); err != nil {
 		return err
 	}
-	fmt.Fprint(s.to.stdout, format.Wrap(fmt.Sprintf("%d measurements, in about %s on an idle machine and longer on a busy one.",
-		len(left), format.Estimate(measure.Estimate(left))), screenOf(s.to.stdout).Width, 0, "  "))
+	planned := measure.Estimate(left)
+	fmt.Fprint(s.to.stdout, format.Wrap(fmt.Sprintf("%d measurements, in about %s to %s on an idle machine and longer on a busy one.",
+		len(left), format.Estimate(planned), format.Estimate(time.Duration((1+longerShare)*float64(planned)))), screenOf(s.to.stdout).Width, 0, "  "))
 	for i := range s.outcomes {
 		if !s.outcomes[i].Finished {
 			s.outcomes[i].Sitting = len(s.sittings) - 1
