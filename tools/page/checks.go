@@ -60,7 +60,7 @@ func (p *Page) Alone() []string {
 func (p *Page) Check(view View) []string {
 	var wrong []string
 	if view.Media == "screen" {
-		wrong = slices.Concat(p.Ask("width"), p.Ask("parts"), p.Ask("unfold"), p.Ask("tables"))
+		wrong = slices.Concat(p.Ask("width"), p.Ask("whole"), p.Ask("parts"), p.Ask("unfold"), p.Ask("tables"))
 	}
 	for _, check := range []string{"labels", "axes", "series", "precision", "contrast", "width", "reach"} {
 		wrong = append(wrong, p.Ask(check)...)

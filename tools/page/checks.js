@@ -46,6 +46,17 @@
     return wrong;
   },
 
+  // The header and the contents are whole: no text in them ends in an ellipsis, or is hidden
+  // behind an edge.
+  whole() {
+    const wrong = [];
+    for (const e of document.querySelectorAll("header, header *, nav, nav *")) {
+      if (!/hidden|clip/.test(getComputedStyle(e).overflow) || !e.checkVisibility()) continue;
+      if (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight) wrong.push(`“${e.textContent.trim()}” is cut off`);
+    }
+    return wrong;
+  },
+
   // The first screen has a sentence, a chart with a logarithmic axis and intervals, and answers.
   // On a busy machine a quick run may have no known figure.
   filled() {

@@ -52,6 +52,8 @@ func TestPlanted(t *testing.T) {
 		{"a part without a target", Desk, change(`class="fold" id="[^"]*"`, `class="fold"`), "has no ID for links"},
 		{"figures that are not heard", Desk, change(`aria-label="What one value costs[^"]*"`, `aria-label="What one value costs"`), "its name lacks"},
 		{"wide page", Phone, style(`.charts { min-width: 500px }`), "pixels wide in a view of 390"},
+		{"a cut date", Phone, style(`header p > span { display: block; width: 5rem; overflow: hidden; white-space: nowrap; text-overflow: ellipsis }`), "January 2026” is cut off"},
+		{"a cut question", Desk, style(`nav a { height: 1rem; overflow: hidden }`), "is cut off"},
 		{"small chart", Desk, style(`.chart { max-width: 300px }`), "too small to read"},
 		{"link to nowhere", Desk, change(`href="#reading"`, `href="#gone"`), "leads nowhere"},
 		{"table out of reach", Desk, change(` tabindex="0"`, ``), "cannot be reached by a keyboard"},
